@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IWARP_DDP_H
+#define IWARP_DDP_H
+
+/*
+ * ddp/: domains (memory regions and their STags, shared by connections; the pool of
+ * buffers), validation and placement of tagged and untagged segments (RFC 5041 §5, §7).
+ */
+
+#include "iwarp/crc32c.h"
+#include "iwarp/mpa.h"
+#include "iwarp/rules.h"
+#include "iwarp/wire.h"
+
+/* Everything that the core needs from outside. All members but lock and unlock are required. */
+struct iw_env {
+    void *context;
+    /* `size` octets aligned for any type, or NULL. Called at set-up only. */
+    void *(*alloc)(void *context, size_t size);
+    void (*free)(void *context, void *memory, size_t size);
+    /* Unpredictable octets, for STag values (RFC 5040 §8.1.1). */
+    void (*random)(void *context, void *out, size_t length);
+    /* Guards a domain that several threads use; NULL if one thread does. Never nested. */
+    void (*lock)(void *context);
+    void (*unlock)(void *context);
+    iw_crc32c_fn crc32c;
+};
+
+#define IW_ACCESS_LOCAL_WRITE 0x1u  /* may receive Sends and Read Responses */
+#define IW_ACCESS_REMOTE_READ 0x2u
+#define IW_ACCESS_REMOTE_WRITE 0x4u
+#define IW_ACCESS_REMOTE_INVALIDATE 0x8u /* belongs to one stream's use: the peer may invalidate it */
+#define IW_ACCESS_REMOTE_ATOMIC 0x10u
+
+/* A memory region. `guard` octets in front of and behind [base, base+length) belong to
+ * the caller too and are touched only by switched-on misbehaviour (DESIGN decision 3). */
+struct iw_region {
+    uint8_t *base;
+    uint64_t length;  /* octets; base+length must not wrap */
+    uint64_t to;      /* TO of the first octet; to+length must not wrap */
+    uint64_t guard;
+    uint32_t pd;
+    uint32_t access;  /* IW_ACCESS_* */
+    uint64_t stream;  /* 0: any stream of the protection domain, else that stream only */
+    uint32_t stag;    /* filled by iw_domain_register */
+    bool valid;       /* false once invalidated: the STag is known but dead */
+};
+
+struct iw_domain_limits {
+    uint32_t regions; /* live regions, dead STags included */
+    uint32_t buffers; /* pool: each connection that is mid-FPDU or sending holds up to two */
+};
+
+struct iw_domain;
+
+/* Makes a domain with all of its memory: regions * about 100 octets, buffers *
+ * IW_DOMAIN_BUFFER octets. `env` is copied. NULL if the allocator refuses. */
+#define IW_DOMAIN_BUFFER (IW_DEFRAMER_BUFFER)
+struct iw_domain *iw_domain_create(const struct iw_env *env, const struct iw_domain_limits *limits);
+/* Every endpoint must be gone. NULL is ignored. */
+void iw_domain_destroy(struct iw_domain *d);
+const struct iw_env *iw_domain_env(const struct iw_domain *d);
+
+/* A fresh protection domain or stream number (never 0). */
+uint32_t iw_domain_pd(struct iw_domain *d);
+uint64_t iw_domain_stream(struct iw_domain *d);
+
+/* Registers *region (copied; base memory borrowed until deregistered) and stores its STag,
+ * never 0, in region->stag. Returns 0, -1 if the table is full, -2 if a sum wraps. */
+int iw_domain_register(struct iw_domain *d, struct iw_region *region);
+/* The STag is dead at once: no octet is placed or read through it after the return
+ * (RFC 5040 §8.1.1). Returns 0, or -1 if it is not valid. */
+int iw_domain_invalidate(struct iw_domain *d, uint32_t stag);
+/* Forgets the STag altogether. Returns 0, or -1 if there is none. */
+int iw_domain_deregister(struct iw_domain *d, uint32_t stag);
+/* Copies what is known of an STag, dead ones included; false if there is none. */
+bool iw_domain_lookup(struct iw_domain *d, uint32_t stag, struct iw_region *out);
+
+/* One pool buffer of IW_DOMAIN_BUFFER octets, or NULL if all are lent. */
+void *iw_domain_borrow(struct iw_domain *d);
+void iw_domain_return(struct iw_domain *d, void *buffer);
+
+/* Who touches a region. */
+struct iw_ddp_stream {
+    struct iw_domain *domain;
+    uint32_t pd;
+    uint64_t stream;
+    const struct iw_switches *switches;
+};
+
+enum iw_ddp_use { IW_USE_WRITE, IW_USE_READ_RESPONSE, IW_USE_READ_SOURCE };
+
+/* Validates and places a tagged segment's payload (RFC 5041 §7.1 in its order: STag valid,
+ * associated, access, base, bounds, wrap; nothing is examined when `length` is 0).
+ * `payload` is the ULPDU's pieces; `skip` octets (the header) are passed over.
+ * Returns IW_CHECK_NONE after placing, or the check that failed with nothing placed.
+ * Checks switched to ignore act on the mock effect of DESIGN decision 3. */
+enum iw_check iw_ddp_place_tagged(const struct iw_ddp_stream *s, enum iw_ddp_use use, uint32_t stag,
+                                  uint64_t to, const struct iw_iov *payload, size_t pieces,
+                                  size_t skip, uint32_t length);
+
+/* Validates a read source the same way with the RDMAP checks (RFC 5040 §7.2); on success
+ * *memory is the first source octet. `size` 0 examines nothing (*memory is then NULL). */
+enum iw_check iw_ddp_read_source(const struct iw_ddp_stream *s, uint32_t stag, uint64_t to,
+                                 uint32_t size, const uint8_t **memory);
+
+/* Copies `length` octets that follow `skip` octets of a piece list. Returns the octets copied
+ * (less than length only if the list ends). */
+size_t iw_ddp_gather(void *out, const struct iw_iov *pieces, size_t count, size_t skip,
+                     size_t length);
+/* Copies out of a piece list into a scatter list, `offset` octets into the latter. Returns
+ * the octets copied. */
+size_t iw_ddp_scatter(const struct iw_iov *to, size_t to_count, size_t offset,
+                      const struct iw_iov *from, size_t from_count, size_t skip, size_t length);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IWARP_ENDPOINT_H
+#define IWARP_ENDPOINT_H
+
+/*
+ * endpoint/: one iWARP connection with a verbs-like face. Octets of the peer go in,
+ * octets for the peer and completions come out; the caller owns the transport and the clock.
+ * All calls on one endpoint come from one thread at a time. `now` is in nanoseconds of any
+ * monotonic clock.
+ *
+ * Memory of one endpoint: about 1.5 KiB plus (send_depth + recv_depth) * (about 100 + 16 *
+ * max_sge) octets plus 64 octets per read of IRD and ORD, all taken at creation; while
+ * mid-FPDU or sending it borrows one or two buffers of its domain's pool.
+ */
+
+#include "iwarp/ddp.h"
+#include "iwarp/mpa.h"
+#include "iwarp/rdmap.h"
+
+struct iw_endpoint;
+
+/* A piece of the trace: see iw_endpoint_config.trace. */
+enum iw_trace_kind {
+    IW_TRACE_STARTUP_IN,  /* octets: the whole start-up frame */
+    IW_TRACE_STARTUP_OUT,
+    IW_TRACE_FPDU_IN,     /* octets: the first 70 or fewer of the ULPDU */
+    IW_TRACE_FPDU_OUT,
+    IW_TRACE_FAULT,       /* fault is set */
+    IW_TRACE_STATE        /* text names the new state */
+};
+
+struct iw_trace {
+    enum iw_trace_kind kind;
+    uint64_t now;
+    const uint8_t *octets;
+    size_t length;         /* valid octets */
+    uint32_t ulpdu_length; /* FPDU: ULPDU_Length */
+    uint64_t pos;          /* FPDU: position in full operation of that direction */
+    const struct iw_fault *fault;
+    const char *text;
+};
+
+struct iw_endpoint_config {
+    enum iw_mpa_role role;
+    struct iw_mpa_config mpa;
+    const void *private_data; /* initiator: the Request's; copied */
+    size_t private_length;
+    uint32_t pd;
+    uint32_t send_depth;      /* work requests of each queue, 1..65535 */
+    uint32_t recv_depth;
+    uint32_t max_sge;         /* pieces of one work request, 1..32 */
+    uint32_t max_reads;       /* bound on IRD and ORD when one is left to the ULP (0x3fff) */
+    uint32_t emss;            /* octets; see iw_endpoint_set_emss */
+    uint32_t mulpdu;          /* octets, 0: from emss (RFC 5044 §4.5) */
+    uint64_t startup_timeout; /* ns, RFC 5044 §7.1.2; 0 is refused */
+    uint64_t linger_timeout;  /* ns to wait for the peer's close after ours, then reset */
+    const struct iw_switches *switches; /* borrowed; may be NULL; may change between calls */
+    void (*trace)(void *context, const struct iw_trace *trace); /* may be NULL */
+    void *trace_context;
+};
+
+/* Safe values: CRC on, depths 64, 16 pieces, 32 reads, EMSS 1460, 60 s start-up (OP-15), 5 s linger. */
+void iw_endpoint_config_default(struct iw_endpoint_config *config);
+
+enum { IW_OK = 0, IW_ERR_MEMORY = -1, IW_ERR_ARGUMENT = -2, IW_ERR_STATE = -3, IW_ERR_FULL = -4 };
+
+/* IW_OK, IW_ERR_MEMORY or IW_ERR_ARGUMENT. The endpoint takes its memory from the domain's
+ * allocator and is freed with iw_endpoint_destroy (outstanding work vanishes silently). */
+int iw_endpoint_create(struct iw_domain *domain, const struct iw_endpoint_config *config,
+                       uint64_t now, struct iw_endpoint **out);
+void iw_endpoint_destroy(struct iw_endpoint *ep);
+
+/* ---- the wire side ---- */
+
+/* Octets from the peer in order of arrival. Everything is consumed. After a fault or the
+ * end they are dropped. Pieces are borrowed for the call. */
+void iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t pieces,
+                       uint64_t now);
+/* The peer's FIN (graceful) or the loss of the connection (RST, time-out). */
+void iw_endpoint_input_end(struct iw_endpoint *ep, bool graceful, uint64_t now);
+
+/* What is to be sent now: *out is a list of pieces, valid until the next call on this
+ * endpoint. Report progress, in octets, with iw_endpoint_sent; ask again until 0. */
+size_t iw_endpoint_output(struct iw_endpoint *ep, const struct iw_iov **out, uint64_t now);
+void iw_endpoint_sent(struct iw_endpoint *ep, size_t octets, uint64_t now);
+
+enum iw_want {
+    IW_WANT_NOTHING,
+    IW_WANT_FIN,   /* once output is empty: close the sending half */
+    IW_WANT_RESET, /* drop the connection now (RST where possible) */
+    IW_WANT_CLOSE  /* both halves are done: release the socket */
+};
+/* What the transport shall do with the TCP connection once iw_endpoint_output gives 0. Tell the
+ * endpoint that a FIN went out with iw_endpoint_fin_sent. */
+enum iw_want iw_endpoint_want(const struct iw_endpoint *ep);
+void iw_endpoint_fin_sent(struct iw_endpoint *ep, uint64_t now);
+
+/* The next time at which iw_endpoint_tick must be called, in ns; UINT64_MAX if none. */
+uint64_t iw_endpoint_deadline(const struct iw_endpoint *ep);
+void iw_endpoint_tick(struct iw_endpoint *ep, uint64_t now);
+
+/* The effective maximum segment size now in force; new segments obey it (RFC 5044 §4.5). */
+void iw_endpoint_set_emss(struct iw_endpoint *ep, uint32_t emss);
+
+/* ---- the consumer's side ---- */
+
+enum iw_event_kind {
+    IW_EVENT_NONE,
+    IW_EVENT_REQUEST,     /* responder: answer with accept or reject */
+    IW_EVENT_ESTABLISHED,
+    IW_EVENT_REJECTED,    /* a Reply with R=1 came: private data is readable */
+    IW_EVENT_FAULT,       /* this end found the peer at fault; fault and terminate are set */
+    IW_EVENT_TERMINATED,  /* the peer sent a Terminate: terminate is set */
+    IW_EVENT_PEER_CLOSED, /* the peer's FIN; outbound work goes on (RFC 5041 §6.2.1) */
+    IW_EVENT_CLOSED       /* last event: want is CLOSE or RESET, all work is flushed */
+};
+
+struct iw_event {
+    enum iw_event_kind kind;
+    struct iw_fault fault;
+    struct iw_rdmap_terminate terminate;
+    bool terminate_valid; /* FAULT: a Terminate is sent for it */
+    bool graceful;        /* CLOSED: no fault and no Terminate either way */
+};
+
+/* Takes the oldest event; false if there is none. Each kind happens at most once. */
+bool iw_endpoint_event(struct iw_endpoint *ep, struct iw_event *out);
+
+/* Responder after IW_EVENT_REQUEST. At most 512 octets (508 if the Request was enhanced). */
+int iw_endpoint_accept(struct iw_endpoint *ep, const void *private_data, size_t length,
+                       uint64_t now);
+int iw_endpoint_reject(struct iw_endpoint *ep, const void *private_data, size_t length,
+                       uint64_t now);
+/* The peer's private data, from IW_EVENT_REQUEST / ESTABLISHED / REJECTED on. Borrowed. */
+size_t iw_endpoint_private(const struct iw_endpoint *ep, const uint8_t **data);
+/* The start-up's outcome; NULL before it is known. */
+const struct iw_mpa_agreed *iw_endpoint_agreed(const struct iw_endpoint *ep);
+
+enum iw_work_opcode {
+    IW_WORK_SEND,
+    IW_WORK_SEND_SE,
+    IW_WORK_SEND_INVALIDATE,
+    IW_WORK_SEND_SE_INVALIDATE,
+    IW_WORK_WRITE,
+    IW_WORK_READ,
+    IW_WORK_RECV /* in completions */
+};
+
+#define IW_WORK_FENCE 0x1u /* start only after all reads posted before have completed */
+
+/* One work request of the send queue. Memory named by `sge` stays untouched by the caller
+ * until the request completes. */
+struct iw_work {
+    uint64_t id;
+    enum iw_work_opcode opcode;
+    uint32_t flags;
+    const struct iw_iov *sge; /* payload of Sends and Writes; copied list */
+    size_t sge_count;
+    uint32_t invalidate_stag;
+    uint32_t remote_stag;     /* Write: sink; Read: source */
+    uint64_t remote_to;
+    uint32_t sink_stag;       /* Read: a local region with IW_ACCESS_LOCAL_WRITE */
+    uint64_t sink_to;
+    uint32_t length;          /* Read: octets */
+};
+
+/* IW_OK; IW_ERR_FULL (depth reached, completions not polled included); IW_ERR_ARGUMENT (too many
+ * pieces, more than 2^32-1 octets, a Read although ORD is 0); IW_ERR_STATE (connection over:
+ * the request is not taken). Posting before the connection is established is allowed. */
+int iw_endpoint_post(struct iw_endpoint *ep, const struct iw_work *work, uint64_t now);
+int iw_endpoint_post_recv(struct iw_endpoint *ep, uint64_t id, const struct iw_iov *sge,
+                          size_t sge_count);
+
+enum iw_status {
+    IW_STATUS_OK,
+    IW_STATUS_FLUSHED,       /* not carried out: the connection ended first */
+    IW_STATUS_LOCAL_FAULT,   /* this end found a fault in the answer to it or in its message */
+    IW_STATUS_REMOTE_FAULT   /* the peer's Terminate ended it */
+};
+
+struct iw_completion {
+    uint64_t id;
+    enum iw_work_opcode opcode;
+    enum iw_status status;
+    uint32_t length;          /* octets received (RECV, READ) or sent */
+    bool solicited;           /* RECV: a Solicited Event message */
+    bool invalidated;         /* RECV: invalidate_stag was invalidated */
+    uint32_t invalidate_stag;
+    enum iw_check check;      /* LOCAL_FAULT: what failed */
+};
+
+/* Takes up to `room` completions, oldest first, each queue's in posting order. */
+size_t iw_endpoint_poll(struct iw_endpoint *ep, struct iw_completion *out, size_t room);
+
+/* Graceful close: FIN after everything posted so far is done (RFC 5041 §6.2.1). */
+void iw_endpoint_shutdown(struct iw_endpoint *ep, uint64_t now);
+/* Abortive close with a Terminate of the ULP's choice (local catastrophic 0/0/code), or, if
+ * terminate is false, a reset at once. */
+void iw_endpoint_abort(struct iw_endpoint *ep, bool terminate, uint8_t code, uint64_t now);
+
+/* The stream number that a region is bound to (struct iw_region.stream). */
+uint64_t iw_endpoint_stream(const struct iw_endpoint *ep);
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IWARP_WIRE_H
+#define IWARP_WIRE_H
+
+/*
+ * wire/: header structs <-> octets. Stateless; nothing here judges a header, it only
+ * says what the octets hold. Encoders write every field as given, reserved bits
+ * included, so that a caller can send what no correct stack would.
+ *
+ * Decoders return the octets that they consumed (> 0), IW_WIRE_SHORT if the input
+ * ends inside the structure, or IW_WIRE_BAD if the octets cannot be this structure.
+ * They never read past `length`. Encoders return the octets that they wrote, or
+ * IW_WIRE_SHORT if `room` is too small (nothing is written then).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { IW_WIRE_SHORT = -1, IW_WIRE_BAD = -2 };
+
+/* ---- MPA start-up frames (RFC 5044 §7.1.1, RFC 6581 §6) ---- */
+
+#define IW_MPA_STARTUP_HEADER 20u  /* octets before the private data */
+#define IW_MPA_PRIVATE_MAX 512u    /* octets of private data, the enhanced block included */
+#define IW_MPA_STARTUP_MAX (IW_MPA_STARTUP_HEADER + IW_MPA_PRIVATE_MAX)
+#define IW_MPA_KEY_LENGTH 16u
+#define IW_MPA_ENHANCED_LENGTH 4u
+
+#define IW_MPA_FLAG_M 0x80u /* the sender of this frame wants Markers in what it receives */
+#define IW_MPA_FLAG_C 0x40u
+#define IW_MPA_FLAG_R 0x20u /* Reply only: rejected */
+#define IW_MPA_FLAG_S 0x10u /* RFC 6581: private data begins with the enhanced block */
+#define IW_MPA_FLAG_RES 0x0fu
+
+extern const uint8_t iw_mpa_request_key[IW_MPA_KEY_LENGTH];
+extern const uint8_t iw_mpa_reply_key[IW_MPA_KEY_LENGTH];
+
+enum iw_mpa_key { IW_MPA_KEY_OTHER, IW_MPA_KEY_REQUEST, IW_MPA_KEY_REPLY };
+
+/* One MPA Request or Reply without its private data. */
+struct iw_mpa_startup_header {
+    uint8_t key[IW_MPA_KEY_LENGTH];
+    uint8_t flags; /* IW_MPA_FLAG_*, reserved bits as on the wire */
+    uint8_t revision;
+    uint16_t pd_length; /* octets of private data that follow, 0..65535 as on the wire */
+};
+
+/* Which of the two keys `key` is. */
+enum iw_mpa_key iw_wire_mpa_key(const uint8_t key[IW_MPA_KEY_LENGTH]);
+
+int iw_wire_get_startup(const uint8_t *octets, size_t length, struct iw_mpa_startup_header *out);
+int iw_wire_put_startup(uint8_t *octets, size_t room, const struct iw_mpa_startup_header *in);
+
+#define IW_MPA_RTR_SEND 0x1u  /* B: zero-length Send */
+#define IW_MPA_RTR_WRITE 0x2u /* C: zero-length RDMA Write */
+#define IW_MPA_RTR_READ 0x4u  /* D: zero-length RDMA Read Request */
+#define IW_MPA_DEPTH_MAX 0x3ffeu
+#define IW_MPA_DEPTH_UNSPECIFIED 0x3fffu /* left to the ULP (RFC 6581 §9.1) */
+
+/* The enhanced connection data block, RFC 6581 §9. */
+struct iw_mpa_enhanced {
+    bool peer_to_peer; /* A */
+    uint8_t rtr;       /* set of IW_MPA_RTR_* (B, C, D) */
+    uint16_t ird;      /* 14 bits */
+    uint16_t ord;      /* 14 bits */
+};
+
+int iw_wire_get_enhanced(const uint8_t *octets, size_t length, struct iw_mpa_enhanced *out);
+int iw_wire_put_enhanced(uint8_t *octets, size_t room, const struct iw_mpa_enhanced *in);
+
+/* ---- FPDU and Markers (RFC 5044 §4) ---- */
+
+#define IW_MPA_ULPDU_MAX 64768u /* octets (RFC 5044 §3) */
+#define IW_MPA_MULPDU_MIN 128u
+#define IW_MPA_LENGTH_FIELD 2u
+#define IW_MPA_CRC_FIELD 4u
+#define IW_MPA_MARKER 4u
+#define IW_MPA_MARKER_PERIOD 512u
+/* The longest FPDU on the stream, with every Marker that can fall into it. ULPDU_Length
+ * can express 65535, so that is what a receiver must be able to hold. */
+#define IW_MPA_FPDU_MAX (2u + 65535u + 3u + 4u + 4u * 130u)
+
+/* Pad octets after a ULPDU of `ulpdu` octets, 0..3. */
+static inline unsigned iw_wire_pad(uint32_t ulpdu)
+{
+    return (unsigned)((2u - ulpdu) & 3u);
+}
+
+/* Octets of an FPDU without Markers: 6 + ulpdu + pad. */
+static inline uint32_t iw_wire_fpdu_size(uint32_t ulpdu)
+{
+    return 6u + ulpdu + iw_wire_pad(ulpdu);
+}
+
+/* MULPDU in octets for an effective maximum segment size of `emss` octets
+ * (RFC 5044 §4.5, clamped as §3 says: 128..64768). */
+uint32_t iw_wire_mulpdu(uint32_t emss, bool markers);
+
+struct iw_mpa_marker {
+    uint16_t reserved;
+    uint16_t fpduptr; /* as on the wire, low two bits included (erratum 1427) */
+};
+
+int iw_wire_get_marker(const uint8_t *octets, size_t length, struct iw_mpa_marker *out);
+int iw_wire_put_marker(uint8_t *octets, size_t room, const struct iw_mpa_marker *in);
+
+/* ---- DDP (RFC 5041 §4) with the RDMAP control octet (RFC 5040 §4.1) ---- */
+
+#define IW_DDP_TAGGED_HEADER 14u
+#define IW_DDP_UNTAGGED_HEADER 18u
+
+#define IW_DDP_T 0x80u
+#define IW_DDP_L 0x40u
+#define IW_DDP_RSVD 0x3cu
+#define IW_DDP_DV 0x03u
+#define IW_RDMAP_RV 0xc0u
+#define IW_RDMAP_RSV 0x30u
+#define IW_RDMAP_OPCODE 0x0fu
+
+enum iw_rdmap_opcode {
+    IW_OP_WRITE = 0x0,
+    IW_OP_READ_REQUEST = 0x1,
+    IW_OP_READ_RESPONSE = 0x2,
+    IW_OP_SEND = 0x3,
+    IW_OP_SEND_INVALIDATE = 0x4,
+    IW_OP_SEND_SE = 0x5,
+    IW_OP_SEND_SE_INVALIDATE = 0x6,
+    IW_OP_TERMINATE = 0x7,
+    IW_OP_IMMEDIATE = 0x8,    /* RFC 7306 */
+    IW_OP_IMMEDIATE_SE = 0x9,
+    IW_OP_ATOMIC_REQUEST = 0xa,
+    IW_OP_ATOMIC_RESPONSE = 0xb
+};
+
+enum iw_ddp_queue_number {
+    IW_QN_SEND = 0,
+    IW_QN_READ_REQUEST = 1,
+    IW_QN_TERMINATE = 2,
+    IW_QN_ATOMIC_RESPONSE = 3
+};
+
+/* One DDP header, tagged or untagged. */
+struct iw_ddp_header {
+    uint8_t ddp_control; /* T, L, Rsvd, DV as on the wire */
+    uint8_t rdmap_control;
+    /* tagged: STag and TO; untagged: RsvdULP octets 2-5 (Invalidate STag or zero), QN, MSN, MO */
+    uint32_t stag;
+    uint64_t to;
+    uint32_t invalidate_stag;
+    uint32_t qn;
+    uint32_t msn;
+    uint32_t mo;
+};
+
+static inline bool iw_ddp_tagged(const struct iw_ddp_header *h)
+{
+    return (h->ddp_control & IW_DDP_T) != 0;
+}
+static inline bool iw_ddp_last(const struct iw_ddp_header *h)
+{
+    return (h->ddp_control & IW_DDP_L) != 0;
+}
+static inline unsigned iw_ddp_version(const struct iw_ddp_header *h)
+{
+    return h->ddp_control & IW_DDP_DV;
+}
+static inline unsigned iw_rdmap_version(const struct iw_ddp_header *h)
+{
+    return (unsigned)(h->rdmap_control & IW_RDMAP_RV) >> 6;
+}
+static inline unsigned iw_rdmap_op(const struct iw_ddp_header *h)
+{
+    return h->rdmap_control & IW_RDMAP_OPCODE;
+}
+
+/* Which of the two layouts is used is decided by the T bit of the first octet
+ * (decode) or of in->ddp_control (encode). Consumes/writes 14 or 18 octets. */
+int iw_wire_get_ddp(const uint8_t *octets, size_t length, struct iw_ddp_header *out);
+int iw_wire_put_ddp(uint8_t *octets, size_t room, const struct iw_ddp_header *in);
+
+/* ---- RDMAP headers behind the DDP header ---- */
+
+#define IW_RDMAP_READ_REQUEST 28u
+#define IW_RDMAP_ATOMIC_REQUEST 52u
+#define IW_RDMAP_ATOMIC_RESPONSE 12u
+#define IW_RDMAP_IMMEDIATE 8u
+
+struct iw_rdmap_read_request { /* RFC 5040 §4.4 */
+    uint32_t sink_stag;
+    uint64_t sink_to;
+    uint32_t size; /* octets to read */
+    uint32_t source_stag;
+    uint64_t source_to;
+};
+
+int iw_wire_get_read_request(const uint8_t *octets, size_t length,
+                             struct iw_rdmap_read_request *out);
+int iw_wire_put_read_request(uint8_t *octets, size_t room, const struct iw_rdmap_read_request *in);
+
+enum iw_atomic_opcode { IW_ATOMIC_FETCH_ADD = 0, IW_ATOMIC_CMP_SWAP = 2 };
+
+struct iw_rdmap_atomic_request { /* RFC 7306 §5.2 */
+    uint32_t opcode; /* the whole first word: 28 reserved bits and AOpCode in the low 4 */
+    uint32_t request_id;
+    uint32_t remote_stag;
+    uint64_t remote_to;
+    uint64_t add_swap_data;
+    uint64_t add_swap_mask;
+    uint64_t compare_data;
+    uint64_t compare_mask;
+};
+
+int iw_wire_get_atomic_request(const uint8_t *octets, size_t length,
+                               struct iw_rdmap_atomic_request *out);
+int iw_wire_put_atomic_request(uint8_t *octets, size_t room,
+                               const struct iw_rdmap_atomic_request *in);
+
+struct iw_rdmap_atomic_response { /* RFC 7306 §5.2.2; 12 octets, OP-80 */
+    uint32_t request_id;
+    uint64_t original_value;
+};
+
+int iw_wire_get_atomic_response(const uint8_t *octets, size_t length,
+                                struct iw_rdmap_atomic_response *out);
+int iw_wire_put_atomic_response(uint8_t *octets, size_t room,
+                                const struct iw_rdmap_atomic_response *in);
+
+/* ---- Terminate (RFC 5040 §4.8) ---- */
+
+enum iw_term_layer { IW_LAYER_RDMAP = 0, IW_LAYER_DDP = 1, IW_LAYER_LLP = 2 };
+
+#define IW_TERM_M 0x80u /* segment length is valid */
+#define IW_TERM_D 0x40u /* DDP header included */
+#define IW_TERM_R 0x20u /* RDMAP header included */
+#define IW_TERM_MAX (4u + 2u + IW_DDP_UNTAGGED_HEADER + IW_RDMAP_READ_REQUEST)
+
+/* A Terminate's payload behind its own 18-octet DDP header. Fields whose flag is off
+ * are left out by the encoder and read as absent by the decoder; trailing octets
+ * (zero-filled absent fields, OP-60) are counted in `trailing` and not consumed. */
+struct iw_rdmap_terminate {
+    uint8_t layer;    /* 4 bits */
+    uint8_t etype;    /* 4 bits */
+    uint8_t code;
+    uint8_t flags;    /* IW_TERM_M | IW_TERM_D | IW_TERM_R */
+    uint16_t reserved; /* the 13 reserved bits, right-aligned */
+    uint16_t segment_length; /* ULPDU_Length of the segment at fault; present if D */
+    struct iw_ddp_header ddp; /* present if D */
+    struct iw_rdmap_read_request read_request; /* present if R */
+    uint32_t trailing; /* decoder: octets behind the fields that the flags announce */
+};
+
+/* Decode returns IW_WIRE_SHORT if a flagged field is cut off. R without D is
+ * decodable: the Read Request header then follows the control word directly. */
+int iw_wire_get_terminate(const uint8_t *octets, size_t length, struct iw_rdmap_terminate *out);
+int iw_wire_put_terminate(uint8_t *octets, size_t room, const struct iw_rdmap_terminate *in);
+
+/* Names for reports, traces and scripts. Static strings; a value without a name of its
+ * own gives "reserved" (opcodes) or "unknown". */
+const char *iw_wire_opcode_name(unsigned opcode);        /* "Send", "RDMA Write", ... */
+const char *iw_wire_opcode_token(unsigned opcode);       /* "send", "write", "read-request", ... */
+const char *iw_wire_term_layer_name(unsigned layer);     /* "RDMAP", "DDP", "LLP" */
+const char *iw_wire_term_name(unsigned layer, unsigned etype, unsigned code);
+
+/* ---- one-line syntax ---- */
+
+/* Writes the one-line form of a segment into `text` (always terminated, cut at `room`):
+ *   send L msn 1 mo 0 len 5 | write L stag 11223344 to 1000 len 4 |
+ *   read-request msn 1 sink aabbccdd/2000 size 64 source 11223344/1000 |
+ *   terminate 1/1/00 "DDP: invalid STag" mdr M D len 18 ...
+ * `ulpdu` holds the DDP segment, `length` its octets. Returns the characters that the
+ * whole text needs without the terminating zero. */
+size_t iw_wire_print_segment(char *text, size_t room, const uint8_t *ulpdu, size_t length);
+
+/* The one-line form of a start-up frame, private data included in hex (cut at 32 octets):
+ *   mpa request rev 2 C S pd 4 A B C D ird 16 ord 16 | mpa reply rev 1 M C R pd 0 */
+size_t iw_wire_print_startup(char *text, size_t room, const uint8_t *frame, size_t length);
+
+#endif
