@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What all rooms share: warnings, instrumentation, and functions that spare a room's author CMake work.
+
+find_package(PkgConfig REQUIRED)
+find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
+pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+
+add_library(iw_warnings INTERFACE)
+target_compile_options(iw_warnings INTERFACE
+  -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
+  $<$<BOOL:${IW_WERROR}>:-Werror>)
+
+if(IW_SANITIZE)
+  add_compile_options(-fsanitize=${IW_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${IW_SANITIZE})
+  if(IW_SANITIZE MATCHES "memory")
+    add_compile_options(-fsanitize-memory-track-origins)
+  endif()
+endif()
+if(IW_COVERAGE)
+  add_compile_options(--coverage -fprofile-update=atomic)
+  add_link_options(--coverage)
+endif()
+
+# Hosted code uses POSIX and a few GNU extensions. The empty value matches a plain "#define _GNU_SOURCE" in a file.
+set(IW_HOSTED_DEFINITIONS "_GNU_SOURCE=")
+
+# iw_room(TARGET): adds every *.c of the calling folder to the library TARGET (iwarp or iwarp_host).
+function(iw_room target)
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.c")
+  if(sources)
+    target_sources(${target} PRIVATE ${sources})
+  endif()
+endfunction()
+
+# iw_program(NAME LIBS library...): a program from every *.c of the calling folder, installed; nothing if there are none.
+function(iw_program name)
+  cmake_parse_arguments(arg "" "" "LIBS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.c")
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${name} ${sources})
+  target_compile_definitions(${name} PRIVATE ${IW_HOSTED_DEFINITIONS})
+  target_link_libraries(${name} PRIVATE ${arg_LIBS} iw_warnings)
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
+
+# iw_add_test(NAME source... [LIBS library...]): a cmocka program, registered with ctest under NAME.
+# IW_SOURCE_DIR and IW_BINARY_DIR are string macros with the two top folders.
+function(iw_add_test name)
+  cmake_parse_arguments(arg "" "" "LIBS" ${ARGN})
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  target_compile_definitions(${name} PRIVATE
+    ${IW_HOSTED_DEFINITIONS}
+    "IW_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"" "IW_BINARY_DIR=\"${PROJECT_BINARY_DIR}\"")
+  target_link_libraries(${name} PRIVATE ${arg_LIBS} PkgConfig::CMOCKA iw_warnings)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin/tests")
+  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+endfunction()

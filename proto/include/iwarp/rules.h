@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Rules, checks, faults and switches.
+ *
+ * A rule is a row of the catalogue (requirements.csv): one requirement of an RFC. A check is a
+ * place in the code that can fail; it serves one primary rule and any number of others. A failed
+ * check yields a fault. Switches bend single checks. Everything here is constant data and pure
+ * functions, safe from any thread, except that a struct iw_switches belongs to whoever fills it.
+ */
+#ifndef IWARP_RULES_H
+#define IWARP_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "iwarp/checks.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Key words of RFC 2119, weakest first. */
+enum iw_level {
+    IW_LEVEL_MAY,
+    IW_LEVEL_SHOULD,
+    IW_LEVEL_SHOULD_NOT,
+    IW_LEVEL_MUST,
+    IW_LEVEL_MUST_NOT
+};
+
+/* Whom a rule binds. */
+enum iw_subject {
+    IW_SUBJECT_SENDER,
+    IW_SUBJECT_RECEIVER,
+    IW_SUBJECT_BOTH,
+    IW_SUBJECT_INITIATOR,
+    IW_SUBJECT_RESPONDER
+};
+
+/* In which start-up role a peer must be to show the rule. */
+enum iw_side { IW_SIDE_EITHER, IW_SIDE_INITIATOR, IW_SIDE_RESPONDER, IW_SIDE_N_A };
+
+/* How a rule can be tested: by nobody, at the local interface, by watching, by provoking. */
+enum iw_testable {
+    IW_TESTABLE_NO,
+    IW_TESTABLE_API,
+    IW_TESTABLE_WIRE_PASSIVE,
+    IW_TESTABLE_WIRE_ACTIVE
+};
+
+struct iw_rule {
+    const char *id;      /* "MPA-4.3-03" */
+    uint16_t rfc;        /* 5044 */
+    const char *section; /* "4.3" */
+    enum iw_level level;
+    enum iw_subject subject;
+    enum iw_side side;
+    enum iw_testable testable;
+    bool implied;                /* follows from a table, a figure or prose without a key word */
+    const char *text;            /* the requirement in plain words, without the mark "[implied]" */
+    const char *how;             /* how to test it */
+    const char *expected;        /* what a conforming peer shows */
+    const enum iw_check *checks; /* the checks that serve this rule, in table order; NULL if none */
+    size_t n_checks;
+};
+
+/* What a check is good for: bits of iw_check_info.kinds. */
+enum {
+    IW_KIND_ENDPOINT = 1, /* the endpoint enforces it on receipt: can be ignored and botched */
+    IW_KIND_OBSERVER = 2, /* the observer can find it */
+    IW_KIND_LEGAL = 4,    /* legal to receive: refused only when overstrict */
+    IW_KIND_VIOLATE = 8   /* this side can break it on purpose */
+};
+
+/* What the endpoint does when a check fails. */
+enum iw_reaction {
+    IW_REACTION_NONE,     /* nothing: the check is not one of the receiving endpoint */
+    IW_REACTION_LOCAL,    /* reported to the local user only */
+    IW_REACTION_CLOSE,    /* TCP closed without a Terminate */
+    IW_REACTION_TERMINATE /* Terminate with layer, etype and code */
+};
+
+struct iw_check_info {
+    const char *name;    /* "mpa-crc" */
+    unsigned char kinds; /* IW_KIND_* */
+    enum iw_reaction reaction;
+    uint8_t layer, etype, code; /* of the Terminate (RFC 5040 §4.8); 0 for other reactions */
+    uint16_t rule;              /* index of the primary rule */
+    const uint16_t *others;     /* indexes of the other rules; NULL if none */
+    size_t n_others;
+    const char *text; /* what is wrong when the check fails */
+};
+
+/* A failed check. */
+struct iw_fault {
+    enum iw_check check; /* IW_CHECK_NONE: no fault */
+    uint64_t pos;        /* stream position of the octet at fault */
+    uint64_t got, want;  /* the value found and the one expected, 0 where the check has none */
+};
+
+/* The rule at index 0 .. IW_RULE_COUNT - 1 in the order of the catalogue; NULL outside of that.
+ * Static data. */
+const struct iw_rule *iw_rule_at(size_t index);
+
+/* The rule with this id ("MPA-4.3-03", exact); NULL if there is none. */
+const struct iw_rule *iw_rule_find(const char *id);
+
+/* The index of a rule that one of these functions returned. */
+size_t iw_rule_index(const struct iw_rule *rule);
+
+/*
+ * The rules of one RFC section, which stand together in the table: the first of them, and how many
+ * there are in *count. The section is meant exactly ("4" does not include "4.1"). NULL and 0 if
+ * there are none.
+ */
+const struct iw_rule *iw_rules_of_section(unsigned rfc, const char *section, size_t *count);
+
+/* "MAY", "SHOULD", "SHOULD NOT", "MUST" or "MUST NOT". */
+const char *iw_level_name(enum iw_level level);
+
+/* What is known about a check; for IW_CHECK_NONE and values that are no check, an entry named
+ * "none". */
+const struct iw_check_info *iw_check_info(enum iw_check check);
+
+/* The check with this name ("mpa-crc", exact); IW_CHECK_NONE if there is none. */
+enum iw_check iw_check_find(const char *name);
+
+/* The primary rule of a check; NULL for IW_CHECK_NONE. */
+const struct iw_rule *iw_check_rule(enum iw_check check);
+
+/* The four kinds of switches. */
+enum iw_switch {
+    IW_SWITCH_IGNORE,     /* the check is skipped */
+    IW_SWITCH_OVERSTRICT, /* a legal thing is refused */
+    IW_SWITCH_VIOLATE,    /* the sender breaks the rule */
+    IW_SWITCH_BOTCH       /* the right detection, a wrong reaction */
+};
+
+/* Wrong reactions. */
+enum iw_botch {
+    IW_BOTCH_NONE,
+    IW_BOTCH_LAYER,  /* "layer": another layer in the Terminate */
+    IW_BOTCH_TYPE,   /* "type": another error type */
+    IW_BOTCH_CODE,   /* "code": another error code */
+    IW_BOTCH_PLACE,  /* "place": the payload is placed before the check */
+    IW_BOTCH_CLOSE,  /* "close": TCP is closed without a Terminate */
+    IW_BOTCH_SILENT, /* "silent": the segment is dropped and nothing is said */
+    IW_BOTCH_AGAIN,  /* "again": a second Terminate follows the first */
+    IW_BOTCH_COUNT
+};
+
+/* Initialise with zeros (= {0}): no switch set. */
+struct iw_switches {
+    bool any;                      /* some switch is set */
+    uint8_t set[IW_CHECK_COUNT];   /* bit 0 ignore, bit 1 overstrict, bit 2 violate */
+    uint8_t botch[IW_CHECK_COUNT]; /* enum iw_botch */
+};
+
+/*
+ * Sets switches. spec is a check name or a rule id; a rule means all its checks that allow this
+ * kind. For IW_SWITCH_BOTCH it is NAME=REACTION. Returns the number of checks switched (above 0),
+ * or -1 with a static text in *error (not NULL): nothing has changed then.
+ */
+int iw_switches_set(struct iw_switches *switches, enum iw_switch kind, const char *spec,
+                    const char **error);
+
+/*
+ * Whether a switch of this kind makes sense for a check; for IW_SWITCH_BOTCH also with this wrong
+ * reaction (otherwise botch is IW_BOTCH_NONE). A check that only closes TCP can be botched to
+ * silence alone; one whose reaction is local cannot be botched.
+ */
+bool iw_switch_applies(enum iw_switch kind, enum iw_check check, enum iw_botch botch);
+
+/* The name of a wrong reaction as in specs; "none" for IW_BOTCH_NONE and values that are none. */
+const char *iw_botch_name(enum iw_botch botch);
+
+/* The wrong reaction of this name; IW_BOTCH_NONE if there is none. */
+enum iw_botch iw_botch_find(const char *name);
+
+/* Queries for the fast path; switches may be NULL. */
+static inline bool iw_switch_ignored(const struct iw_switches *switches, enum iw_check check)
+{
+    return switches && switches->any && (switches->set[check] & 1u << IW_SWITCH_IGNORE);
+}
+
+static inline bool iw_switch_overstrict(const struct iw_switches *switches, enum iw_check check)
+{
+    return switches && switches->any && (switches->set[check] & 1u << IW_SWITCH_OVERSTRICT);
+}
+
+static inline bool iw_switch_violated(const struct iw_switches *switches, enum iw_check check)
+{
+    return switches && switches->any && (switches->set[check] & 1u << IW_SWITCH_VIOLATE);
+}
+
+static inline enum iw_botch iw_switch_botched(const struct iw_switches *switches,
+                                              enum iw_check check)
+{
+    return switches && switches->any ? (enum iw_botch)switches->botch[check] : IW_BOTCH_NONE;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The tables that generate.py writes; rules.c alone reads them. */
+#ifndef IWARP_RULES_TABLE_H
+#define IWARP_RULES_TABLE_H
+
+#include <stddef.h>
+
+#include "iwarp/rules.h"
+
+extern const struct iw_rule iw_rules_table[IW_RULE_COUNT];
+extern const struct iw_check_info iw_checks_table[IW_CHECK_COUNT];
+
+#endif
