@@ -71,7 +71,8 @@ int iw_domain_register(struct iw_domain *d, struct iw_region *region);
 /* The STag is dead at once: no octet is placed or read through it after the return
  * (RFC 5040 §8.1.1). Returns 0, or -1 if it is not valid. */
 int iw_domain_invalidate(struct iw_domain *d, uint32_t stag);
-/* Forgets the STag altogether. Returns 0, or -1 if there is none. */
+/* Forgets the STag altogether. Returns 0, or -1 if there is none. The memory must outlive the
+ * octets of Read Responses that an endpoint has handed to its transport. */
 int iw_domain_deregister(struct iw_domain *d, uint32_t stag);
 /* Copies what is known of an STag, dead ones included; false if there is none. */
 bool iw_domain_lookup(struct iw_domain *d, uint32_t stag, struct iw_region *out);
@@ -100,9 +101,10 @@ enum iw_check iw_ddp_place_tagged(const struct iw_ddp_stream *s, enum iw_ddp_use
                                   size_t skip, uint32_t length);
 
 /* Validates a read source the same way with the RDMAP checks (RFC 5040 §7.2); on success
- * *memory is the first source octet. `size` 0 examines nothing (*memory is then NULL). */
+ * *memory is the first source octet and *reachable the octets that may be read from it:
+ * `size`, or fewer if a check was ignored. `size` 0 examines nothing (*memory is then NULL). */
 enum iw_check iw_ddp_read_source(const struct iw_ddp_stream *s, uint32_t stag, uint64_t to,
-                                 uint32_t size, const uint8_t **memory);
+                                 uint32_t size, const uint8_t **memory, uint32_t *reachable);
 
 /* Copies `length` octets that follow `skip` octets of a piece list. Returns the octets copied
  * (less than length only if the list ends). */

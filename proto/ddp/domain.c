@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "domain.h"
+
+#include <string.h>
+
+static uint32_t hash_stag(const struct iw_domain *d, uint32_t stag)
+{
+    return (stag * 2654435761u) & d->table_mask;
+}
+
+/* The table slot of an STag, or the empty slot where it would go. */
+static uint32_t find_slot(const struct iw_domain *d, uint32_t stag)
+{
+    uint32_t slot = hash_stag(d, stag);
+    while (d->table[slot] != 0 && d->regions[d->table[slot] - 1].region.stag != stag)
+        slot = (slot + 1) & d->table_mask;
+    return slot;
+}
+
+struct iw_region *iw_domain_find(const struct iw_domain *d, uint32_t stag)
+{
+    uint32_t index = d->table[find_slot(d, stag)];
+    return index == 0 ? NULL : &d->regions[index - 1].region;
+}
+
+void iw_domain_lock(const struct iw_domain *d)
+{
+    if (d->env.lock != NULL)
+        d->env.lock(d->env.context);
+}
+
+void iw_domain_unlock(const struct iw_domain *d)
+{
+    if (d->env.unlock != NULL)
+        d->env.unlock(d->env.context);
+}
+
+struct iw_domain *iw_domain_create(const struct iw_env *env, const struct iw_domain_limits *limits)
+{
+    if (limits->regions == 0 || limits->regions > IW_DOMAIN_REGIONS_MAX)
+        return NULL;
+    uint32_t slots = 4;
+    while (slots < 2 * limits->regions)
+        slots *= 2;
+
+    struct iw_domain *d = env->alloc(env->context, sizeof *d);
+    if (d == NULL)
+        return NULL;
+    memset(d, 0, sizeof *d);
+    d->env = *env;
+    d->limits = *limits;
+    d->table_mask = slots - 1;
+    d->regions = env->alloc(env->context, limits->regions * sizeof *d->regions);
+    d->table = env->alloc(env->context, slots * sizeof *d->table);
+    if (d->regions == NULL || d->table == NULL) {
+        iw_domain_destroy(d);
+        return NULL;
+    }
+    memset(d->table, 0, slots * sizeof *d->table);
+    for (uint32_t i = 0; i < limits->regions; i++)
+        d->regions[i].next_free = i + 2 <= limits->regions ? i + 2 : 0;
+    d->free_region = 1;
+
+    for (uint32_t i = 0; i < limits->buffers; i++) {
+        struct iw_pool_buffer *buffer = env->alloc(env->context, IW_DOMAIN_BUFFER);
+        if (buffer == NULL) {
+            iw_domain_destroy(d);
+            return NULL;
+        }
+        buffer->next = d->pool;
+        d->pool = buffer;
+    }
+    return d;
+}
+
+void iw_domain_destroy(struct iw_domain *d)
+{
+    if (d == NULL)
+        return;
+    struct iw_env env = d->env;
+    while (d->pool != NULL) {
+        struct iw_pool_buffer *next = d->pool->next;
+        env.free(env.context, d->pool, IW_DOMAIN_BUFFER);
+        d->pool = next;
+    }
+    if (d->table != NULL)
+        env.free(env.context, d->table, (d->table_mask + (size_t)1) * sizeof *d->table);
+    if (d->regions != NULL)
+        env.free(env.context, d->regions, d->limits.regions * sizeof *d->regions);
+    env.free(env.context, d, sizeof *d);
+}
+
+const struct iw_env *iw_domain_env(const struct iw_domain *d)
+{
+    return &d->env;
+}
+
+uint32_t iw_domain_pd(struct iw_domain *d)
+{
+    iw_domain_lock(d);
+    uint32_t pd = ++d->last_pd;
+    iw_domain_unlock(d);
+    return pd;
+}
+
+uint64_t iw_domain_stream(struct iw_domain *d)
+{
+    iw_domain_lock(d);
+    uint64_t stream = ++d->last_stream;
+    iw_domain_unlock(d);
+    return stream;
+}
+
+/* RFC 5040 §8.1.1: hard to predict and spread over the whole range. */
+static uint32_t fresh_stag(struct iw_domain *d)
+{
+    uint32_t stag = 0;
+    do {
+        d->env.random(d->env.context, &stag, sizeof stag);
+        /* A random source that repeats itself must not hang us. */
+        stag += d->stag_step++ & 0xffu;
+    } while (stag == 0 || iw_domain_find(d, stag) != NULL);
+    return stag;
+}
+
+int iw_domain_register(struct iw_domain *d, struct iw_region *region)
+{
+    uintptr_t first = (uintptr_t)region->base;
+    if (region->length > SIZE_MAX || region->guard > SIZE_MAX - region->length ||
+        region->guard > first || region->length + region->guard > UINTPTR_MAX - first ||
+        region->length > UINT64_MAX - region->to)
+        return -2;
+    iw_domain_lock(d);
+    uint32_t index = d->free_region;
+    if (index == 0) {
+        iw_domain_unlock(d);
+        return -1;
+    }
+    struct iw_region_slot *slot = &d->regions[index - 1];
+    d->free_region = slot->next_free;
+    region->stag = fresh_stag(d);
+    region->valid = true;
+    slot->region = *region;
+    d->table[find_slot(d, region->stag)] = index;
+    iw_domain_unlock(d);
+    return 0;
+}
+
+int iw_domain_invalidate(struct iw_domain *d, uint32_t stag)
+{
+    iw_domain_lock(d);
+    struct iw_region *region = iw_domain_find(d, stag);
+    bool valid = region != NULL && region->valid;
+    if (valid)
+        region->valid = false;
+    iw_domain_unlock(d);
+    return valid ? 0 : -1;
+}
+
+/* Empties a slot of the linear-probing table and moves up what would become unreachable. */
+static void remove_slot(struct iw_domain *d, uint32_t slot)
+{
+    uint32_t hole = slot;
+    for (uint32_t i = (slot + 1) & d->table_mask; d->table[i] != 0; i = (i + 1) & d->table_mask) {
+        uint32_t home = hash_stag(d, d->regions[d->table[i] - 1].region.stag);
+        if (((i - home) & d->table_mask) >= ((i - hole) & d->table_mask)) {
+            d->table[hole] = d->table[i];
+            hole = i;
+        }
+    }
+    d->table[hole] = 0;
+}
+
+int iw_domain_deregister(struct iw_domain *d, uint32_t stag)
+{
+    iw_domain_lock(d);
+    uint32_t slot = find_slot(d, stag);
+    uint32_t index = d->table[slot];
+    if (index != 0) {
+        remove_slot(d, slot);
+        d->regions[index - 1].next_free = d->free_region;
+        d->free_region = index;
+    }
+    iw_domain_unlock(d);
+    return index != 0 ? 0 : -1;
+}
+
+bool iw_domain_lookup(struct iw_domain *d, uint32_t stag, struct iw_region *out)
+{
+    iw_domain_lock(d);
+    const struct iw_region *region = iw_domain_find(d, stag);
+    if (region != NULL)
+        *out = *region;
+    iw_domain_unlock(d);
+    return region != NULL;
+}
+
+void *iw_domain_borrow(struct iw_domain *d)
+{
+    iw_domain_lock(d);
+    struct iw_pool_buffer *buffer = d->pool;
+    if (buffer != NULL)
+        d->pool = buffer->next;
+    iw_domain_unlock(d);
+    return buffer;
+}
+
+void iw_domain_return(struct iw_domain *d, void *memory)
+{
+    struct iw_pool_buffer *buffer = memory;
+    iw_domain_lock(d);
+    buffer->next = d->pool;
+    d->pool = buffer;
+    iw_domain_unlock(d);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_DDP_DOMAIN_H
+#define IW_DDP_DOMAIN_H
+
+#include "iwarp/ddp.h"
+
+enum { IW_DOMAIN_REGIONS_MAX = 1 << 24, IW_DOMAIN_SCRATCH = 256 };
+
+struct iw_pool_buffer {
+    struct iw_pool_buffer *next;
+};
+
+struct iw_region_slot {
+    struct iw_region region;
+    uint32_t next_free; /* index + 1 of the next free slot */
+};
+
+struct iw_domain {
+    struct iw_env env;
+    struct iw_domain_limits limits;
+    struct iw_region_slot *regions;
+    uint32_t *table; /* open addressing: index + 1 into regions, 0 empty */
+    uint32_t table_mask;
+    uint32_t free_region;
+    struct iw_pool_buffer *pool;
+    uint32_t last_pd;
+    uint64_t last_stream;
+    uint32_t stag_step;
+    /* Where an unknown STag leads when the check for it is switched off. */
+    uint8_t scratch[IW_DOMAIN_SCRATCH];
+};
+
+void iw_domain_lock(const struct iw_domain *d);
+void iw_domain_unlock(const struct iw_domain *d);
+/* Under the lock. NULL if there is none. */
+struct iw_region *iw_domain_find(const struct iw_domain *d, uint32_t stag);
+
+#endif

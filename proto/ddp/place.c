@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "domain.h"
+
+#include <string.h>
+
+size_t iw_ddp_scatter(const struct iw_iov *to, size_t to_count, size_t offset,
+                      const struct iw_iov *from, size_t from_count, size_t skip, size_t length)
+{
+    size_t done = 0, i = 0, k = 0;
+    while (i < to_count && offset >= to[i].length)
+        offset -= to[i++].length;
+    while (k < from_count && skip >= from[k].length)
+        skip -= from[k++].length;
+    while (done < length && i < to_count && k < from_count) {
+        size_t step = length - done;
+        if (step > to[i].length - offset)
+            step = to[i].length - offset;
+        if (step > from[k].length - skip)
+            step = from[k].length - skip;
+        memcpy((uint8_t *)to[i].base + offset, (const uint8_t *)from[k].base + skip, step);
+        done += step;
+        offset += step;
+        skip += step;
+        while (i < to_count && offset == to[i].length) {
+            offset = 0;
+            i++;
+        }
+        while (k < from_count && skip == from[k].length) {
+            skip = 0;
+            k++;
+        }
+    }
+    return done;
+}
+
+size_t iw_ddp_gather(void *out, const struct iw_iov *pieces, size_t count, size_t skip,
+                     size_t length)
+{
+    struct iw_iov to = {out, length};
+    return iw_ddp_scatter(&to, 1, 0, pieces, count, skip, length);
+}
+
+/* The checks that one use of a region runs, in the order of RFC 5041 §7.1 / RFC 5040 §7.2. */
+struct use_checks {
+    enum iw_check stag, pd, stream, access, wrap, base, bounds;
+    uint32_t rights; /* any of these suffices */
+};
+
+static const struct use_checks write_checks = {
+    IW_CHECK_DDP_STAG,    IW_CHECK_DDP_STAG_PD, IW_CHECK_DDP_STAG_STREAM, IW_CHECK_DDP_STAG_ACCESS,
+    IW_CHECK_DDP_TO_WRAP, IW_CHECK_DDP_TO_BASE, IW_CHECK_DDP_TO_BOUNDS,   IW_ACCESS_REMOTE_WRITE};
+static const struct use_checks response_checks = {
+    IW_CHECK_DDP_STAG,        IW_CHECK_DDP_STAG_PD,
+    IW_CHECK_DDP_STAG_STREAM, IW_CHECK_DDP_STAG_ACCESS,
+    IW_CHECK_DDP_TO_WRAP,     IW_CHECK_DDP_TO_BASE,
+    IW_CHECK_DDP_TO_BOUNDS,   IW_ACCESS_LOCAL_WRITE | IW_ACCESS_REMOTE_WRITE};
+static const struct use_checks source_checks = {
+    IW_CHECK_RDMAP_READ_STAG,   IW_CHECK_RDMAP_READ_ASSOC, IW_CHECK_RDMAP_READ_ASSOC,
+    IW_CHECK_RDMAP_READ_ACCESS, IW_CHECK_RDMAP_READ_WRAP,  IW_CHECK_RDMAP_READ_BASE,
+    IW_CHECK_RDMAP_READ_BOUNDS, IW_ACCESS_REMOTE_READ};
+
+static const struct use_checks *checks_of(enum iw_ddp_use use)
+{
+    return use == IW_USE_WRITE           ? &write_checks
+           : use == IW_USE_READ_RESPONSE ? &response_checks
+                                         : &source_checks;
+}
+
+/* True if a failed check is to be acted on as if it had passed: it is switched off, or its
+ * botched reaction is to come too late. */
+static bool pass_over(const struct iw_switches *switches, enum iw_check check)
+{
+    return iw_switch_ignored(switches, check) ||
+           iw_switch_botched(switches, check) == IW_BOTCH_PLACE;
+}
+
+/* The checks in order; *failed is the first that fails. Returns false if the access must not
+ * happen at all. */
+static bool validate(const struct iw_ddp_stream *s, const struct use_checks *use,
+                     const struct iw_region *r, uint64_t to, uint64_t length, enum iw_check *failed)
+{
+    *failed = IW_CHECK_NONE;
+#define IW_TEST(condition, check)                                                                  \
+    do {                                                                                           \
+        if (condition) {                                                                           \
+            if (*failed == IW_CHECK_NONE && !iw_switch_ignored(s->switches, (check)))              \
+                *failed = (check);                                                                 \
+            if (!pass_over(s->switches, (check)))                                                  \
+                return false;                                                                      \
+        }                                                                                          \
+    } while (0)
+    IW_TEST(r == NULL || !r->valid, use->stag);
+    if (r == NULL)
+        return true;
+    IW_TEST(r->pd != s->pd, use->pd);
+    IW_TEST(r->stream != 0 && r->stream != s->stream, use->stream);
+    IW_TEST((r->access & use->rights) == 0, use->access);
+    /* Wrap before bounds: otherwise its code could never be seen (OP-47). */
+    IW_TEST(length > UINT64_MAX - to, use->wrap);
+    IW_TEST(to < r->to || to - r->to >= r->length, use->base);
+    IW_TEST(to >= r->to && to - r->to < r->length && length > r->length - (to - r->to),
+            use->bounds);
+#undef IW_TEST
+    return true;
+}
+
+/* The memory that an access really touches: all of it when it is legal, else what of it lies
+ * in the region and its guard areas (the mock effect of DESIGN decision 3). An access far
+ * outside lands at the start of the rear guard. *length is cut to what may be touched. */
+static uint8_t *reach(const struct iw_region *r, uint64_t to, uint64_t *length)
+{
+    uint64_t arena = r->guard + r->length + r->guard;
+    uint64_t offset = to - r->to + r->guard;
+    if (offset >= arena)
+        offset = r->guard + r->length;
+    if (*length > arena - offset)
+        *length = arena - offset;
+    return r->base - (size_t)r->guard + (size_t)offset;
+}
+
+enum iw_check iw_ddp_place_tagged(const struct iw_ddp_stream *s, enum iw_ddp_use use, uint32_t stag,
+                                  uint64_t to, const struct iw_iov *payload, size_t pieces,
+                                  size_t skip, uint32_t length)
+{
+    /* RFC 5041 §5.2: STag and TO of a zero-length message are not checked. */
+    if (length == 0 && !iw_switch_overstrict(s->switches, IW_CHECK_DDP_ZERO_TAGGED))
+        return IW_CHECK_NONE;
+    struct iw_domain *d = s->domain;
+    enum iw_check failed;
+    iw_domain_lock(d);
+    const struct iw_region *r = iw_domain_find(d, stag);
+    bool act = validate(s, checks_of(use), r, to, length, &failed);
+    if (length == 0) {
+        act = false;
+        failed = failed == IW_CHECK_NONE ? failed : IW_CHECK_DDP_ZERO_TAGGED;
+    }
+    if (act) {
+        uint64_t room = length;
+        struct iw_iov target = {d->scratch, sizeof d->scratch};
+        if (r != NULL) {
+            if (iw_switch_violated(s->switches, IW_CHECK_DDP_PLACE_EXACT))
+                to++;
+            target.base = reach(r, to, &room);
+            target.length = (size_t)room;
+        }
+        iw_ddp_scatter(&target, 1, 0, payload, pieces, skip, length);
+    }
+    iw_domain_unlock(d);
+    return failed;
+}
+
+enum iw_check iw_ddp_read_source(const struct iw_ddp_stream *s, uint32_t stag, uint64_t to,
+                                 uint32_t size, const uint8_t **memory, uint32_t *reachable)
+{
+    *memory = NULL;
+    *reachable = 0;
+    if (size == 0 && !iw_switch_overstrict(s->switches, IW_CHECK_RDMAP_READ_ZERO))
+        return IW_CHECK_NONE;
+    struct iw_domain *d = s->domain;
+    enum iw_check failed;
+    iw_domain_lock(d);
+    const struct iw_region *r = iw_domain_find(d, stag);
+    bool act = validate(s, &source_checks, r, to, size, &failed);
+    if (size == 0)
+        failed = failed == IW_CHECK_NONE ? failed : IW_CHECK_RDMAP_READ_ZERO;
+    else if (act) {
+        uint64_t room = size;
+        *memory = r != NULL ? reach(r, to, &room) : d->scratch;
+        if (r == NULL && room > sizeof d->scratch)
+            room = sizeof d->scratch;
+        *reachable = (uint32_t)room;
+    }
+    iw_domain_unlock(d);
+    return failed;
+}
