@@ -168,7 +168,7 @@ def table(rules, checks):
         lines.append("    {" + ", ".join([
             c_string(rule["id"]), rule["rfc"], c_string(rule["section"]),
             symbol("IW_LEVEL_", rule["level"]), symbol("IW_SUBJECT_", rule["subject"]),
-            symbol("IW_SIDE_", rule["side"]), symbol("IW_TESTABLE_", rule["testable"]),
+            symbol("IW_RULE_SIDE_", rule["side"]), symbol("IW_TESTABLE_", rule["testable"]),
             "true" if rule["implied"] else "false", c_string(rule["text"]),
             c_string(rule["how_to_test"]), c_string(rule["expected_observation"]), served]) + "},")
     lines += ["};", ""]

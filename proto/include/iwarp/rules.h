@@ -39,7 +39,12 @@ enum iw_subject {
 };
 
 /* In which start-up role a peer must be to show the rule. */
-enum iw_side { IW_SIDE_EITHER, IW_SIDE_INITIATOR, IW_SIDE_RESPONDER, IW_SIDE_N_A };
+enum iw_rule_side {
+    IW_RULE_SIDE_EITHER,
+    IW_RULE_SIDE_INITIATOR,
+    IW_RULE_SIDE_RESPONDER,
+    IW_RULE_SIDE_N_A
+};
 
 /* How a rule can be tested: by nobody, at the local interface, by watching, by provoking. */
 enum iw_testable {
@@ -55,7 +60,7 @@ struct iw_rule {
     const char *section; /* "4.3" */
     enum iw_level level;
     enum iw_subject subject;
-    enum iw_side side;
+    enum iw_rule_side side;
     enum iw_testable testable;
     bool implied;                /* follows from a table, a figure or prose without a key word */
     const char *text;            /* the requirement in plain words, without the mark "[implied]" */
