@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "iwarp/rdmap.h"
+
+enum { REMOTE_PROTECTION = 1 };
+
+uint8_t iw_rdmap_terminate_flags(unsigned layer, unsigned etype, unsigned opcode)
+{
+    if (layer == IW_LAYER_DDP)
+        return IW_TERM_M | IW_TERM_D;
+    if (layer != IW_LAYER_RDMAP || etype == 0)
+        return 0;
+    if (etype == REMOTE_PROTECTION && opcode == IW_OP_READ_REQUEST)
+        return IW_TERM_M | IW_TERM_D | IW_TERM_R;
+    return IW_TERM_M | IW_TERM_D;
+}
+
+void iw_rdmap_terminate_for(enum iw_check check, const struct iw_ddp_header *header,
+                            const struct iw_rdmap_read_request *read_request, uint32_t length,
+                            struct iw_rdmap_terminate *out)
+{
+    const struct iw_check_info *info = iw_check_info(check);
+
+    memset(out, 0, sizeof *out);
+    out->layer = info->layer;
+    out->etype = info->etype;
+    out->code = info->code;
+    if (!header)
+        return;
+    out->flags = iw_rdmap_terminate_flags(info->layer, info->etype, iw_rdmap_op(header));
+    if (!read_request)
+        out->flags &= (uint8_t)~IW_TERM_R;
+    if (out->flags & IW_TERM_D) {
+        out->ddp = *header;
+        out->segment_length = length > UINT16_MAX ? UINT16_MAX : (uint16_t)length;
+    }
+    if (out->flags & IW_TERM_R)
+        out->read_request = *read_request;
+}
