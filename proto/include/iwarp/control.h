@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IWARP_CONTROL_H
+#define IWARP_CONTROL_H
+
+/*
+ * control/: both ends of the agent's control protocol: one JSON object a line over a stream
+ * socket (proto/control/PROTOCOL.md). Hosted. Deadlines are absolute, in nanoseconds of
+ * iw_transport_now(); a deadline in the past takes only what is already here.
+ */
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    IW_CONTROL_SCHEMA = 1,
+    IW_CONTROL_LINE = 256 * 1024,       /* octets of the longest line, newline included */
+    IW_CONTROL_QUEUE = 4 * 1024 * 1024, /* octets that may wait to be sent by a channel */
+    IW_CONTROL_EVENTS = 65536           /* events that a client holds for its caller */
+};
+
+/* ---- the channel: framing, used by both ends ---- */
+
+struct iw_control_channel;
+
+/* Takes over `fd`, a connected stream socket, and makes it non-blocking. NULL if there is no
+ * memory (fd is then still the caller's). */
+struct iw_control_channel *iw_control_channel_create(int fd);
+/* Closes the socket. NULL is ignored. */
+void iw_control_channel_destroy(struct iw_control_channel *ch);
+int iw_control_channel_fd(const struct iw_control_channel *ch);
+
+/* Reads once from the socket, at most 64 KiB. Returns 1 if octets came, 0 if there are none now,
+ * -1 at the end of the stream or on an error. Call it only after iw_control_channel_next has
+ * returned 0. */
+int iw_control_channel_read(struct iw_control_channel *ch);
+/* The next whole line as an object (a new reference). Returns 1; 0 if there is none yet; -1 if
+ * the line is not a JSON object (the channel goes on) and -2 if it is longer than IW_CONTROL_LINE
+ * (the channel is of no more use), each with one line of text in `error`. */
+int iw_control_channel_next(struct iw_control_channel *ch, json_t **out, char *error, size_t room);
+/* Queues one object and sends what the socket takes. Returns 0; -1 if the object is longer than
+ * IW_CONTROL_LINE, the queue is full or the socket is broken. Keeps no reference. */
+int iw_control_channel_write(struct iw_control_channel *ch, const json_t *object);
+/* Sends what is queued. Returns 0 if nothing is left, 1 if something is (wait for EPOLLOUT), -1
+ * if the socket is broken. */
+int iw_control_channel_flush(struct iw_control_channel *ch);
+
+/* ---- the client: blocking, with deadlines ---- */
+
+struct iw_control;
+
+/* Connects to an agent. NULL with one line of text in `error`. */
+struct iw_control *iw_control_connect(const char *host, uint16_t port, uint64_t deadline,
+                                      char *error, size_t room);
+/* Takes over a connected stream socket (one end of a socketpair of which the agent got the other
+ * with --control-fd). NULL if there is no memory. */
+struct iw_control *iw_control_adopt(int fd);
+/* The agent resets everything that this client made. NULL is ignored. */
+void iw_control_close(struct iw_control *c);
+/* Readable when the agent has said something or is gone; then call iw_control_event with a
+ * deadline of 0 until it returns NULL. */
+int iw_control_fd(const struct iw_control *c);
+
+/* Sends `request` (an object with "do"; the reference is taken over; "id" is filled in) and
+ * waits for its reply, which may be {"ok":false,"error":...}. Events that come meanwhile are
+ * kept. Returns a new reference, or NULL with one line of text in `error`: the deadline has
+ * passed (the late reply will be dropped) or the agent is gone (iw_control_lost). */
+json_t *iw_control_call(struct iw_control *c, json_t *request, uint64_t deadline, char *error,
+                        size_t room);
+/* The oldest event (a new reference), or NULL: none came before the deadline, or the agent is
+ * gone (iw_control_lost). */
+json_t *iw_control_event(struct iw_control *c, uint64_t deadline);
+/* True once the connection to the agent has ended or broken the protocol. Events that came
+ * before can still be taken. */
+bool iw_control_lost(const struct iw_control *c);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One connection: its socket, its endpoint, and what passes between them. */
+#include "transport/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+_Static_assert(sizeof(struct iw_iov) == sizeof(struct iovec) &&
+                   offsetof(struct iw_iov, length) == offsetof(struct iovec, iov_len),
+               "struct iw_iov is handed to sendmsg");
+
+static void handle(struct iw_source *s, uint32_t events);
+
+static void release(struct iw_source *s)
+{
+    iw_connection_destroy((struct iw_connection *)s);
+}
+
+struct iw_connection *iw_connection_create(struct iw_reactor *r, struct iw_domain *domain,
+                                           const struct iw_endpoint_config *endpoint,
+                                           const struct iw_connection_ops *ops, void *context)
+{
+    struct iw_connection *c = calloc(1, sizeof(*c));
+    if (!c)
+        return NULL;
+    int result = iw_heap_reserve(r)
+                     ? IW_ERR_MEMORY
+                     : iw_endpoint_create(domain, endpoint, iw_transport_now(), &c->ep);
+    if (result) {
+        free(c);
+        errno = result == IW_ERR_MEMORY ? ENOMEM : EINVAL;
+        return NULL;
+    }
+    c->source.handle = handle;
+    c->source.release = release;
+    iw_source_add(r, &c->source, -1, 0);
+    c->fd = -1;
+    c->ops = *ops;
+    c->context = context;
+    snprintf(c->local, sizeof(c->local), "-");
+    snprintf(c->remote, sizeof(c->remote), "-");
+    iw_heap_set(r, c, iw_endpoint_deadline(c->ep));
+    return c;
+}
+
+/* ---- sockets ---- */
+
+static int arm(struct iw_connection *c, int operation)
+{
+    uint32_t events = (c->connecting || c->read_done ? 0 : EPOLLIN) |
+                      (c->connecting || (c->stalled && !c->write_broken) ? EPOLLOUT : 0);
+    struct epoll_event e = {.events = events, .data.ptr = &c->source};
+    if (operation == EPOLL_CTL_MOD && events == c->armed)
+        return 0;
+    c->armed = events;
+    return epoll_ctl(c->source.reactor->epoll, operation, c->fd, &e);
+}
+
+static void close_socket(struct iw_connection *c, bool reset)
+{
+    if (c->fd < 0)
+        return;
+    if (reset) {
+        struct linger l = {.l_onoff = 1, .l_linger = 0};
+        setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &l, sizeof(l));
+    }
+    close(c->fd);
+    c->fd = -1;
+}
+
+/* TCP_MAXSEG is the largest payload of a segment now, options and path MTU taken into account
+ * (RFC 5044 §4.5, OP-18). */
+static void refresh_emss(struct iw_connection *c)
+{
+    int mss = 0;
+    socklen_t length = sizeof(mss);
+    if (getsockopt(c->fd, IPPROTO_TCP, TCP_MAXSEG, &mss, &length) == 0 && mss > 0)
+        iw_endpoint_set_emss(c->ep, (uint32_t)mss);
+}
+
+static void established(struct iw_connection *c)
+{
+    struct sockaddr_storage address;
+    socklen_t length = sizeof(address);
+    if (getsockname(c->fd, (struct sockaddr *)&address, &length) == 0)
+        iw_address_print((struct sockaddr *)&address, length, c->local);
+    length = sizeof(address);
+    if (getpeername(c->fd, (struct sockaddr *)&address, &length) == 0)
+        iw_address_print((struct sockaddr *)&address, length, c->remote);
+    c->connecting = false;
+    refresh_emss(c);
+}
+
+static void prepare_socket(int fd)
+{
+    int on = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
+int iw_connection_attach(struct iw_connection *c, int fd)
+{
+    c->fd = fd;
+    if (arm(c, EPOLL_CTL_ADD)) {
+        c->fd = -1;
+        return -1;
+    }
+    prepare_socket(fd);
+    established(c);
+    iw_pending_add(c->source.reactor, c);
+    return 0;
+}
+
+static void lose(struct iw_connection *c, int error)
+{
+    if (c->lost)
+        return;
+    c->lost = true;
+    c->read_done = true;
+    c->write_broken = true;
+    if (!c->error)
+        c->error = error;
+    iw_endpoint_input_end(c->ep, false, iw_transport_now());
+}
+
+/* Tries the addresses that are left until one accepts or is under way. */
+static void try_addresses(struct iw_connection *c)
+{
+    for (; c->address; c->address = c->address->ai_next) {
+        const struct addrinfo *a = c->address;
+        c->fd = socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
+        if (c->fd < 0) {
+            c->error = errno;
+            continue;
+        }
+        prepare_socket(c->fd);
+        c->connecting = true;
+        bool done = connect(c->fd, a->ai_addr, a->ai_addrlen) == 0;
+        if ((done || errno == EINPROGRESS) && arm(c, EPOLL_CTL_ADD) == 0)
+            return; /* one that is done is writable, too */
+        c->error = errno;
+        close_socket(c, false);
+    }
+    c->connecting = false;
+    lose(c, ECONNREFUSED);
+}
+
+static void connect_progress(struct iw_connection *c)
+{
+    int error = 0;
+    socklen_t length = sizeof(error);
+    getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &length);
+    if (error == 0) {
+        c->error = 0;
+        established(c);
+        return;
+    }
+    c->error = error;
+    close_socket(c, false);
+    c->address = c->address->ai_next;
+    try_addresses(c);
+}
+
+struct iw_connection *iw_transport_connect(struct iw_reactor *r, struct iw_domain *domain,
+                                           const struct iw_host_port *to,
+                                           const struct iw_endpoint_config *endpoint,
+                                           const struct iw_connection_ops *ops, void *context,
+                                           char *error, size_t room)
+{
+    struct addrinfo *addresses;
+    if (iw_address_resolve(to, false, &addresses, error, room))
+        return NULL;
+    struct iw_connection *c = iw_connection_create(r, domain, endpoint, ops, context);
+    if (!c) {
+        snprintf(error, room, "cannot make an endpoint: %s",
+                 errno == EINVAL ? "its configuration contradicts itself" : "no memory");
+        freeaddrinfo(addresses);
+        return NULL;
+    }
+    c->addresses = addresses;
+    c->address = addresses;
+    iw_address_print_host_port(to, c->remote, sizeof(c->remote));
+    try_addresses(c);
+    iw_pending_add(r, c);
+    return c;
+}
+
+struct iw_connection *iw_transport_adopt(struct iw_reactor *r, struct iw_domain *domain, int fd,
+                                         const struct iw_endpoint_config *endpoint,
+                                         const struct iw_connection_ops *ops, void *context)
+{
+    struct iw_connection *c = iw_connection_create(r, domain, endpoint, ops, context);
+    if (!c)
+        return NULL;
+    if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) || iw_connection_attach(c, fd)) {
+        int saved = errno;
+        iw_connection_destroy(c);
+        errno = saved;
+        return NULL;
+    }
+    return c;
+}
+
+/* ---- octets ---- */
+
+static void receive(struct iw_connection *c)
+{
+    struct iw_reactor *r = c->source.reactor;
+    ssize_t n = recv(c->fd, r->buffer, IW_TRANSPORT_READ, 0);
+    if (n > 0) {
+        struct iw_iov piece = {.base = r->buffer, .length = (size_t)n};
+        iw_endpoint_input(c->ep, &piece, 1, iw_transport_now());
+    } else if (n == 0 && c->write_broken) {
+        lose(c, c->error);
+    } else if (n == 0) {
+        c->read_done = true;
+        iw_endpoint_input_end(c->ep, true, iw_transport_now());
+    } else if (errno != EAGAIN && errno != EINTR) {
+        lose(c, errno);
+    }
+}
+
+/* Sends what there is, up to this step's share. Returns true if any octets went. */
+static bool transmit(struct iw_connection *c)
+{
+    size_t total = 0;
+    while (!c->stalled && !c->write_broken && !c->connecting) {
+        const struct iw_iov *pieces;
+        size_t count = iw_endpoint_output(c->ep, &pieces, iw_transport_now());
+        if (count == 0)
+            break;
+        struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)pieces,
+                                 .msg_iovlen = count < IOV_MAX ? count : IOV_MAX};
+        ssize_t n = sendmsg(c->fd, &message, MSG_NOSIGNAL);
+        if (n > 0) {
+            iw_endpoint_sent(c->ep, (size_t)n, iw_transport_now());
+            total += (size_t)n;
+            c->stalled = total >= IW_TRANSPORT_WRITE;
+        } else if (n < 0 && errno == EAGAIN) {
+            c->stalled = true;
+        } else if (n < 0 && errno != EINTR) {
+            /* What the peer sent before, a Terminate perhaps, can still be read. */
+            c->write_broken = true;
+            c->error = errno;
+            if (c->read_done)
+                lose(c, errno);
+        }
+    }
+    return total > 0;
+}
+
+static void finish(struct iw_connection *c, bool reset)
+{
+    close_socket(c, reset);
+    c->ending = true;
+    c->ops.ended(c->context, c);
+    c->ending = false;
+    iw_connection_destroy(c);
+}
+
+void iw_connection_serve(struct iw_connection *c, bool tick)
+{
+    const struct iw_iov *pieces;
+    if (tick)
+        iw_endpoint_tick(c->ep, iw_transport_now());
+    transmit(c);
+    bool drained = iw_endpoint_output(c->ep, &pieces, iw_transport_now()) == 0;
+    enum iw_want want = iw_endpoint_want(c->ep);
+    if (want == IW_WANT_FIN && drained && !c->fin_sent && !c->write_broken && !c->connecting) {
+        shutdown(c->fd, SHUT_WR);
+        c->fin_sent = true;
+        iw_endpoint_fin_sent(c->ep, iw_transport_now());
+        want = iw_endpoint_want(c->ep);
+    }
+    bool over = c->lost || (drained && (want == IW_WANT_RESET || want == IW_WANT_CLOSE));
+    if (over && c->connecting && !c->error)
+        c->error = ETIMEDOUT;
+    c->ops.ready(c->context, c);
+    if (c->source.dead)
+        return;
+    if (over) {
+        finish(c, want != IW_WANT_CLOSE);
+        return;
+    }
+    /* What `ready` and this sending brought about is reported in the next step. */
+    if (transmit(c) || iw_endpoint_want(c->ep) != want || c->lost)
+        iw_pending_add(c->source.reactor, c);
+    iw_heap_set(c->source.reactor, c, iw_endpoint_deadline(c->ep));
+    if (c->fd >= 0 && arm(c, EPOLL_CTL_MOD)) {
+        lose(c, errno);
+        iw_pending_add(c->source.reactor, c);
+    }
+}
+
+static void handle(struct iw_source *s, uint32_t events)
+{
+    struct iw_connection *c = (struct iw_connection *)s;
+    if (c->connecting) {
+        connect_progress(c);
+    } else {
+        if (!c->read_done) {
+            if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+                receive(c);
+        } else if (events & (EPOLLHUP | EPOLLERR)) {
+            int error = 0;
+            socklen_t length = sizeof(error);
+            getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &length);
+            lose(c, error);
+        }
+        if (events & EPOLLOUT) {
+            c->stalled = false;
+            refresh_emss(c);
+        }
+    }
+    iw_connection_serve(c, false);
+}
+
+/* ---- the caller's side ---- */
+
+struct iw_endpoint *iw_connection_endpoint(const struct iw_connection *c)
+{
+    return c->ep;
+}
+
+void *iw_connection_context(const struct iw_connection *c)
+{
+    return c->context;
+}
+
+void iw_connection_set_context(struct iw_connection *c, void *context)
+{
+    c->context = context;
+}
+
+void iw_connection_kick(struct iw_connection *c)
+{
+    iw_pending_add(c->source.reactor, c);
+}
+
+int iw_connection_error(const struct iw_connection *c)
+{
+    return c->error;
+}
+
+void iw_connection_local(const struct iw_connection *c, char *text)
+{
+    snprintf(text, IW_TRANSPORT_TEXT, "%s", c->local);
+}
+
+void iw_connection_remote(const struct iw_connection *c, char *text)
+{
+    snprintf(text, IW_TRANSPORT_TEXT, "%s", c->remote);
+}
+
+void iw_connection_destroy(struct iw_connection *c)
+{
+    if (!c || c->ending || c->source.dead)
+        return;
+    struct iw_reactor *r = c->source.reactor;
+    close_socket(c, true);
+    iw_heap_remove(r, c);
+    iw_pending_remove(r, c);
+    iw_endpoint_destroy(c->ep);
+    if (c->addresses)
+        freeaddrinfo(c->addresses);
+    iw_listener_forget(c);
+    iw_source_kill(&c->source);
+}

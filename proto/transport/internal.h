@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_TRANSPORT_INTERNAL_H
+#define IW_TRANSPORT_INTERNAL_H
+
+#include "iwarp/transport.h"
+
+#include <stdbool.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+struct addrinfo;
+
+/* What an epoll event can be about. Sources that die during a step are freed at its end, since
+ * later events of the same batch may still name them. */
+struct iw_source {
+    void (*handle)(struct iw_source *s, uint32_t events);
+    void (*release)(struct iw_source *s);
+    struct iw_reactor *reactor;
+    struct iw_source *next, **link; /* the reactor's list of live sources, or of dead ones */
+    bool dead;
+};
+
+struct iw_watch {
+    struct iw_source source;
+    int fd;
+    iw_watch_fn ready;
+    void *context;
+};
+
+struct iw_listener {
+    struct iw_source source;
+    int fd;
+    struct iw_listener_config config;
+    unsigned live; /* connections */
+    bool paused;
+    uint64_t resume_at; /* paused for want of descriptors: when to try again; else UINT64_MAX */
+    struct iw_listener *next_listener, **link_listener;
+    struct iw_connection *connections;
+};
+
+struct iw_connection {
+    struct iw_source source;
+    int fd;
+    int error;
+    uint32_t armed; /* events asked of epoll */
+    bool connecting;
+    bool read_done;    /* FIN or error read */
+    bool write_broken; /* sending failed; what is left is read, then the connection is lost */
+    bool lost;         /* reset, timed out or never connected */
+    bool fin_sent;
+    bool stalled;      /* the socket takes no more octets, or the step's share is used up */
+    bool pending;      /* on the reactor's list of connections to serve */
+    bool ending;       /* in `ended` */
+    uint64_t deadline; /* as the heap knows it */
+    size_t heap_index; /* 1..; 0 if not in the heap */
+    struct iw_connection *next_pending, *previous_pending;
+    struct iw_endpoint *ep;
+    struct iw_connection_ops ops;
+    void *context;
+    struct addrinfo *addresses, *address; /* connecting: all of them, and the one being tried */
+    struct iw_listener *listener;         /* NULL once it is gone */
+    struct iw_connection *next_of_listener, **link_of_listener;
+    char local[IW_TRANSPORT_TEXT], remote[IW_TRANSPORT_TEXT];
+};
+
+struct iw_reactor {
+    int epoll;
+    bool stepping;
+    struct iw_source *live, *dead;
+    struct iw_listener *listeners;
+    struct iw_connection *pending, *pending_tail;
+    size_t pending_count;
+    struct iw_connection **heap; /* by deadline, earliest at [1] */
+    size_t heap_count, heap_room;
+    uint8_t *buffer;
+};
+
+/* reactor.c */
+int iw_source_add(struct iw_reactor *r, struct iw_source *s, int fd, uint32_t events);
+void iw_source_kill(struct iw_source *s);
+int iw_heap_reserve(struct iw_reactor *r);
+void iw_heap_set(struct iw_reactor *r, struct iw_connection *c, uint64_t deadline);
+void iw_heap_remove(struct iw_reactor *r, struct iw_connection *c);
+void iw_pending_add(struct iw_reactor *r, struct iw_connection *c);
+void iw_pending_remove(struct iw_reactor *r, struct iw_connection *c);
+
+/* connection.c */
+struct iw_connection *iw_connection_create(struct iw_reactor *r, struct iw_domain *domain,
+                                           const struct iw_endpoint_config *endpoint,
+                                           const struct iw_connection_ops *ops, void *context);
+/* Gives it a connected, non-blocking socket. Returns -1 with errno set if epoll refuses it. */
+int iw_connection_attach(struct iw_connection *c, int fd);
+/* Sends, reports, ends or re-arms; with `tick`, a deadline has passed. */
+void iw_connection_serve(struct iw_connection *c, bool tick);
+
+/* listener.c */
+void iw_listener_resume(struct iw_listener *l);
+/* A connection is going: one more may come. */
+void iw_listener_forget(struct iw_connection *c);
+
+/* address.c */
+int iw_address_resolve(const struct iw_host_port *at, bool passive, struct addrinfo **out,
+                       char *error, size_t room);
+void iw_address_print(const struct sockaddr *address, socklen_t length, char *text);
+void iw_address_print_host_port(const struct iw_host_port *at, char *text, size_t room);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Listeners: accept, and hold back while there are too many connections or descriptors. */
+#include "transport/internal.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BACKLOG = 128, ACCEPTS_PER_STEP = 16, LIMIT = 1024 };
+#define RETRY_AFTER UINT64_C(1000000000) /* ns, when descriptors or memory have run out */
+
+static void set_paused(struct iw_listener *l, bool paused, uint64_t resume_at)
+{
+    struct epoll_event e = {.events = paused ? 0 : EPOLLIN, .data.ptr = &l->source};
+    l->paused = paused;
+    l->resume_at = resume_at;
+    epoll_ctl(l->source.reactor->epoll, EPOLL_CTL_MOD, l->fd, &e);
+}
+
+void iw_listener_resume(struct iw_listener *l)
+{
+    if (l->paused && l->live < l->config.limit)
+        set_paused(l, false, UINT64_MAX);
+}
+
+void iw_listener_forget(struct iw_connection *c)
+{
+    struct iw_listener *l = c->listener;
+    if (l) {
+        *c->link_of_listener = c->next_of_listener;
+        if (c->next_of_listener)
+            c->next_of_listener->link_of_listener = c->link_of_listener;
+        l->live--;
+        c->listener = NULL;
+    }
+    /* Its descriptor is free for any listener that lacked one. */
+    for (l = c->source.reactor->listeners; l; l = l->next_listener)
+        iw_listener_resume(l);
+}
+
+static void admit(struct iw_listener *l, int fd)
+{
+    const struct iw_listener_config *config = &l->config;
+    struct iw_connection *c = iw_connection_create(
+        l->source.reactor, config->domain, &config->endpoint, &config->ops, config->context);
+    if (!c || iw_connection_attach(c, fd)) {
+        iw_connection_destroy(c);
+        close(fd);
+        return;
+    }
+    c->listener = l;
+    c->next_of_listener = l->connections;
+    c->link_of_listener = &l->connections;
+    if (c->next_of_listener)
+        c->next_of_listener->link_of_listener = &c->next_of_listener;
+    l->connections = c;
+    l->live++;
+    if (!config->accepted(config->context, c))
+        iw_connection_destroy(c);
+}
+
+static void handle(struct iw_source *s, uint32_t events)
+{
+    struct iw_listener *l = (struct iw_listener *)s;
+    (void)events;
+    for (int i = 0; i < ACCEPTS_PER_STEP && !s->dead; i++) {
+        if (l->live >= l->config.limit) {
+            set_paused(l, true, UINT64_MAX);
+            return;
+        }
+        int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0) {
+            admit(l, fd);
+        } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            set_paused(l, true, iw_transport_now() + RETRY_AFTER);
+            return;
+        } else {
+            return; /* EAGAIN, or the client is gone again */
+        }
+    }
+}
+
+static void release(struct iw_source *s)
+{
+    iw_listener_destroy((struct iw_listener *)s);
+}
+
+static int open_listener(const struct addrinfo *a)
+{
+    int on = 1;
+    int fd = socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (a->ai_family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+    if (bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, BACKLOG)) {
+        int saved = errno;
+        close(fd);
+        errno = saved;
+        return -1;
+    }
+    return fd;
+}
+
+struct iw_listener *iw_transport_listen(struct iw_reactor *r, const struct iw_host_port *at,
+                                        const struct iw_listener_config *config, char *error,
+                                        size_t room)
+{
+    char name[sizeof(at->host) + 10];
+    struct addrinfo *addresses;
+    int fd = -1;
+    if (iw_address_resolve(at, true, &addresses, error, room))
+        return NULL;
+    for (const struct addrinfo *a = addresses; a && fd < 0; a = a->ai_next)
+        fd = open_listener(a);
+    int saved = errno;
+    freeaddrinfo(addresses);
+    struct iw_listener *l = fd < 0 ? NULL : calloc(1, sizeof(*l));
+    if (l) {
+        l->source.handle = handle;
+        l->source.release = release;
+        l->fd = fd;
+        l->config = *config;
+        if (l->config.limit == 0)
+            l->config.limit = LIMIT;
+        l->resume_at = UINT64_MAX;
+    }
+    if (!l || iw_source_add(r, &l->source, fd, EPOLLIN)) {
+        if (fd >= 0) {
+            saved = errno;
+            close(fd);
+        }
+        free(l);
+        iw_address_print_host_port(at, name, sizeof(name));
+        snprintf(error, room, "cannot listen on %s: %s", name, strerror(saved));
+        return NULL;
+    }
+    l->next_listener = r->listeners;
+    l->link_listener = &r->listeners;
+    if (l->next_listener)
+        l->next_listener->link_listener = &l->next_listener;
+    r->listeners = l;
+    return l;
+}
+
+void iw_listener_address(const struct iw_listener *l, char *text)
+{
+    struct sockaddr_storage address;
+    socklen_t length = sizeof(address);
+    snprintf(text, IW_TRANSPORT_TEXT, "-");
+    if (getsockname(l->fd, (struct sockaddr *)&address, &length) == 0)
+        iw_address_print((struct sockaddr *)&address, length, text);
+}
+
+uint16_t iw_listener_port(const struct iw_listener *l)
+{
+    struct sockaddr_storage address = {0};
+    socklen_t length = sizeof(address);
+    getsockname(l->fd, (struct sockaddr *)&address, &length);
+    return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
+                                               : ((struct sockaddr_in *)&address)->sin_port);
+}
+
+void iw_listener_destroy(struct iw_listener *l)
+{
+    if (!l || l->source.dead)
+        return;
+    while (l->connections) {
+        struct iw_connection *c = l->connections;
+        l->connections = c->next_of_listener;
+        c->listener = NULL;
+    }
+    *l->link_listener = l->next_listener;
+    if (l->next_listener)
+        l->next_listener->link_listener = l->link_listener;
+    close(l->fd);
+    iw_source_kill(&l->source);
+}

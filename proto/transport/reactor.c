@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The epoll set, the deadlines, and what is to be done in one step. */
+#include "transport/internal.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { EVENTS_PER_STEP = 64 };
+
+struct iw_reactor *iw_reactor_create(void)
+{
+    struct iw_reactor *r = calloc(1, sizeof(*r));
+    if (!r)
+        return NULL;
+    r->buffer = malloc(IW_TRANSPORT_READ);
+    r->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (!r->buffer || r->epoll < 0) {
+        if (r->epoll >= 0)
+            close(r->epoll);
+        free(r->buffer);
+        free(r);
+        return NULL;
+    }
+    return r;
+}
+
+static void free_dead(struct iw_reactor *r)
+{
+    while (r->dead) {
+        struct iw_source *s = r->dead;
+        r->dead = s->next;
+        free(s);
+    }
+}
+
+void iw_reactor_destroy(struct iw_reactor *r)
+{
+    if (!r)
+        return;
+    while (r->live)
+        r->live->release(r->live);
+    free_dead(r);
+    close(r->epoll);
+    free(r->heap);
+    free(r->buffer);
+    free(r);
+}
+
+int iw_reactor_fd(const struct iw_reactor *r)
+{
+    return r->epoll;
+}
+
+/* ---- sources ---- */
+
+int iw_source_add(struct iw_reactor *r, struct iw_source *s, int fd, uint32_t events)
+{
+    struct epoll_event e = {.events = events, .data.ptr = s};
+    if (fd >= 0 && epoll_ctl(r->epoll, EPOLL_CTL_ADD, fd, &e))
+        return -1;
+    s->reactor = r;
+    s->next = r->live;
+    s->link = &r->live;
+    if (s->next)
+        s->next->link = &s->next;
+    r->live = s;
+    return 0;
+}
+
+void iw_source_kill(struct iw_source *s)
+{
+    struct iw_reactor *r = s->reactor;
+    *s->link = s->next;
+    if (s->next)
+        s->next->link = s->link;
+    s->dead = true;
+    s->next = r->dead;
+    r->dead = s;
+    if (!r->stepping)
+        free_dead(r);
+}
+
+/* ---- deadlines: a binary heap ---- */
+
+static void heap_place(struct iw_reactor *r, size_t i, struct iw_connection *c)
+{
+    r->heap[i] = c;
+    c->heap_index = i;
+}
+
+static void heap_settle(struct iw_reactor *r, size_t i)
+{
+    struct iw_connection *c = r->heap[i];
+    while (i > 1 && r->heap[i / 2]->deadline > c->deadline) {
+        heap_place(r, i, r->heap[i / 2]);
+        i /= 2;
+    }
+    for (;;) {
+        size_t child = 2 * i;
+        if (child < r->heap_count && r->heap[child + 1]->deadline < r->heap[child]->deadline)
+            child++;
+        if (child > r->heap_count || r->heap[child]->deadline >= c->deadline)
+            break;
+        heap_place(r, i, r->heap[child]);
+        i = child;
+    }
+    heap_place(r, i, c);
+}
+
+/* Makes room for one more connection, so that setting a deadline cannot fail. */
+int iw_heap_reserve(struct iw_reactor *r)
+{
+    if (r->heap_count + 1 < r->heap_room)
+        return 0;
+    size_t room = r->heap_room ? 2 * r->heap_room : 16;
+    struct iw_connection **heap = realloc(r->heap, room * sizeof(struct iw_connection *));
+    if (!heap)
+        return -1;
+    r->heap = heap;
+    r->heap_room = room;
+    return 0;
+}
+
+void iw_heap_set(struct iw_reactor *r, struct iw_connection *c, uint64_t deadline)
+{
+    if (c->heap_index == 0)
+        heap_place(r, ++r->heap_count, c);
+    else if (c->deadline == deadline)
+        return;
+    c->deadline = deadline;
+    heap_settle(r, c->heap_index);
+}
+
+void iw_heap_remove(struct iw_reactor *r, struct iw_connection *c)
+{
+    size_t i = c->heap_index;
+    if (i == 0)
+        return;
+    struct iw_connection *last = r->heap[r->heap_count--];
+    c->heap_index = 0;
+    if (last != c) {
+        heap_place(r, i, last);
+        heap_settle(r, i);
+    }
+}
+
+static uint64_t next_deadline(const struct iw_reactor *r)
+{
+    uint64_t next = r->heap_count > 0 ? r->heap[1]->deadline : UINT64_MAX;
+    for (const struct iw_listener *l = r->listeners; l; l = l->next_listener)
+        if (l->paused && l->resume_at < next)
+            next = l->resume_at;
+    return next;
+}
+
+int iw_reactor_timeout(const struct iw_reactor *r)
+{
+    if (r->pending)
+        return 0;
+    uint64_t next = next_deadline(r);
+    if (next == UINT64_MAX)
+        return -1;
+    uint64_t now = iw_transport_now();
+    if (next <= now)
+        return 0;
+    uint64_t ms = (next - now + 999999) / 1000000;
+    return ms > INT_MAX ? INT_MAX : (int)ms;
+}
+
+/* ---- connections to serve without an event of theirs ---- */
+
+void iw_pending_add(struct iw_reactor *r, struct iw_connection *c)
+{
+    if (c->pending)
+        return;
+    c->pending = true;
+    r->pending_count++;
+    c->next_pending = NULL;
+    c->previous_pending = r->pending_tail;
+    if (r->pending_tail)
+        r->pending_tail->next_pending = c;
+    else
+        r->pending = c;
+    r->pending_tail = c;
+}
+
+void iw_pending_remove(struct iw_reactor *r, struct iw_connection *c)
+{
+    if (!c->pending)
+        return;
+    c->pending = false;
+    r->pending_count--;
+    if (c->previous_pending)
+        c->previous_pending->next_pending = c->next_pending;
+    else
+        r->pending = c->next_pending;
+    if (c->next_pending)
+        c->next_pending->previous_pending = c->previous_pending;
+    else
+        r->pending_tail = c->previous_pending;
+}
+
+/* ---- a step ---- */
+
+static void serve_pending(struct iw_reactor *r)
+{
+    /* Only as many as are here now: what they cause is the next step's. */
+    for (size_t n = r->pending_count; n > 0 && r->pending; n--) {
+        struct iw_connection *c = r->pending;
+        iw_pending_remove(r, c);
+        iw_connection_serve(c, false);
+    }
+}
+
+static void serve_deadlines(struct iw_reactor *r)
+{
+    uint64_t now = iw_transport_now();
+    for (size_t i = r->heap_count; i > 0 && r->heap_count > 0; i--) {
+        if (r->heap[1]->deadline > now)
+            break;
+        iw_connection_serve(r->heap[1], true);
+    }
+    for (struct iw_listener *l = r->listeners; l; l = l->next_listener)
+        if (l->paused && l->resume_at <= now)
+            iw_listener_resume(l);
+}
+
+int iw_reactor_step(struct iw_reactor *r, int timeout_ms)
+{
+    struct epoll_event events[EVENTS_PER_STEP];
+    int due = iw_reactor_timeout(r);
+    if (timeout_ms < 0 || (due >= 0 && due < timeout_ms))
+        timeout_ms = due;
+    int n = epoll_wait(r->epoll, events, EVENTS_PER_STEP, timeout_ms);
+    if (n < 0 && errno != EINTR)
+        return -1;
+    r->stepping = true;
+    serve_pending(r);
+    for (int i = 0; i < n; i++) {
+        struct iw_source *s = events[i].data.ptr;
+        if (!s->dead)
+            s->handle(s, events[i].events);
+    }
+    serve_deadlines(r);
+    r->stepping = false;
+    free_dead(r);
+    return 0;
+}
+
+/* ---- the caller's own descriptors ---- */
+
+static void watch_handle(struct iw_source *s, uint32_t events)
+{
+    struct iw_watch *w = (struct iw_watch *)s;
+    w->ready(w->context, events);
+}
+
+static void watch_release(struct iw_source *s)
+{
+    iw_watch_destroy((struct iw_watch *)s);
+}
+
+struct iw_watch *iw_watch_create(struct iw_reactor *r, int fd, uint32_t events, iw_watch_fn ready,
+                                 void *context)
+{
+    struct iw_watch *w = calloc(1, sizeof(*w));
+    if (!w)
+        return NULL;
+    w->source.handle = watch_handle;
+    w->source.release = watch_release;
+    w->fd = fd;
+    w->ready = ready;
+    w->context = context;
+    if (iw_source_add(r, &w->source, fd, events)) {
+        int saved = errno;
+        free(w);
+        errno = saved;
+        return NULL;
+    }
+    return w;
+}
+
+int iw_watch_set(struct iw_watch *w, uint32_t events)
+{
+    struct epoll_event e = {.events = events, .data.ptr = &w->source};
+    return epoll_ctl(w->source.reactor->epoll, EPOLL_CTL_MOD, w->fd, &e);
+}
+
+void iw_watch_destroy(struct iw_watch *w)
+{
+    if (!w)
+        return;
+    epoll_ctl(w->source.reactor->epoll, EPOLL_CTL_DEL, w->fd, NULL);
+    iw_source_kill(&w->source);
+}
