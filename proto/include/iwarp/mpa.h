@@ -71,7 +71,8 @@ struct iw_mpa_startup {
     struct iw_mpa_agreed agreed;
     struct iw_fault fault; /* why FAILED; check IW_CHECK_MPA_RTR_MATCH / _IRD_SHORT are
                               raised in FULL: the Terminate they ask for is an FPDU */
-    uint16_t in_length;    /* octets of the peer's frame so far */
+    bool sent_enhanced;    /* our frame, as sent, had revision 2 or higher and S=1 */
+    uint32_t in_length;    /* octets of the peer's frame so far */
     uint16_t out_length;   /* octets of our frame */
     uint16_t out_taken;
     struct iw_mpa_startup_header peer; /* valid once its 20 octets are here */
@@ -176,6 +177,10 @@ struct iw_deframer {
     bool markers;
     bool crc;
     bool stopped;
+    bool always_crc;    /* compute the CRC also if CRCs are off (overstrict, observers); the
+                           caller may set it at any time after _init, which clears it */
+    bool length_judged; /* mpa-ulpdu-max was applied to the FPDU at `next` */
+    uint64_t start;     /* position of the first octet of full operation */
     uint64_t next;      /* first octet not yet part of an FPDU handed out */
     uint64_t fpdus;     /* handed out so far */
     void *room;         /* private to mpa/: held octets (a struct iw_stream lives in the buffer) */

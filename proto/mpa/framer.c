@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "iwarp/mpa.h"
+
+/* The FPDU under construction. */
+struct build {
+    const struct iw_switches *switches;
+    iw_crc32c_fn crc32c; /* NULL: no CRC */
+    uint32_t state;
+    uint32_t period; /* of the Markers; 0: none */
+    uint64_t pos;
+    uint64_t header_pos; /* of ULPDU_Length */
+    struct iw_iov *out;
+    size_t room;
+    size_t pieces; /* may run past room: then the FPDU does not fit */
+    uint8_t *own;  /* next free octet of the scratch */
+};
+
+void iw_framer_init(struct iw_framer *f, bool markers, bool crc, iw_crc32c_fn crc32c,
+                    const struct iw_switches *switches)
+{
+    *f = (struct iw_framer){.markers = markers, .crc = crc, .crc32c = crc32c, .switches = switches};
+}
+
+static void append(struct build *b, void *base, size_t length)
+{
+    struct iw_iov *last = b->pieces > 0 && b->pieces <= b->room ? &b->out[b->pieces - 1] : NULL;
+
+    if (b->crc32c)
+        b->state = b->crc32c(b->state, base, length);
+    b->pos += length;
+    if (last && (uint8_t *)last->base + last->length == (uint8_t *)base) {
+        last->length += length;
+        return;
+    }
+    if (b->pieces < b->room)
+        b->out[b->pieces] = (struct iw_iov){.base = base, .length = length};
+    b->pieces++;
+}
+
+/* Appends octets that are in the scratch already. */
+static void append_own(struct build *b, size_t length)
+{
+    uint8_t *base = b->own;
+
+    b->own += length;
+    append(b, base, length);
+}
+
+/* Puts a Marker here if one is due; `pointer` is its FPDUPTR. */
+static void mark(struct build *b, uint64_t pointer)
+{
+    struct iw_mpa_marker m = {.reserved = 0, .fpduptr = (uint16_t)pointer};
+
+    if (b->period == 0 || b->pos % b->period != 0)
+        return;
+    if (iw_switch_violated(b->switches, IW_CHECK_MPA_MARKER_POINTER))
+        m.fpduptr = (uint16_t)(m.fpduptr + 4u);
+    if (iw_switch_violated(b->switches, IW_CHECK_MPA_MARKER_RSVD))
+        m.reserved = 1;
+    if (iw_switch_violated(b->switches, IW_CHECK_MPA_MARKER_LOW))
+        m.fpduptr |= 3u;
+    (void)iw_wire_put_marker(b->own, IW_MPA_MARKER, &m);
+    append_own(b, IW_MPA_MARKER);
+}
+
+static void append_ulpdu(struct build *b, const struct iw_iov *piece)
+{
+    uint8_t *from = piece->base;
+    size_t left = piece->length;
+
+    while (left > 0) {
+        size_t chunk = left;
+        mark(b, b->pos - b->header_pos);
+        if (b->period > 0 && chunk > b->period - b->pos % b->period)
+            chunk = (size_t)(b->period - b->pos % b->period);
+        append(b, from, chunk);
+        from += chunk;
+        left -= chunk;
+    }
+}
+
+static void append_crc(struct build *b)
+{
+    uint32_t crc = 0;
+
+    if (b->crc32c && !iw_switch_violated(b->switches, IW_CHECK_MPA_CRC_DEMAND)) {
+        crc = iw_crc32c_finish(b->state);
+        if (iw_switch_violated(b->switches, IW_CHECK_MPA_CRC))
+            crc ^= 1u;
+    }
+    b->crc32c = NULL; /* the field does not cover itself */
+    iw_crc32c_put(b->own, crc);
+    append_own(b, IW_MPA_CRC_FIELD);
+}
+
+/* Octets between Markers, themselves included; 0: no Markers. */
+static uint32_t marker_period(const struct iw_framer *f)
+{
+    bool markers = f->markers ? !iw_switch_violated(f->switches, IW_CHECK_MPA_MARKER_MISSING)
+                              : iw_switch_violated(f->switches, IW_CHECK_MPA_MARKER_UNASKED);
+
+    if (!markers)
+        return 0;
+    if (iw_switch_violated(f->switches, IW_CHECK_MPA_MARKER_PLACE))
+        return IW_MPA_MARKER_PERIOD + IW_MPA_MARKER; /* 512 octets, not counting the Marker */
+    return IW_MPA_MARKER_PERIOD;
+}
+
+int iw_framer_frame(struct iw_framer *f, const struct iw_iov *ulpdu, size_t pieces,
+                    struct iw_iov *out, size_t room, uint8_t *scratch)
+{
+    size_t most =
+        iw_switch_violated(f->switches, IW_CHECK_MPA_ULPDU_MAX) ? UINT16_MAX : IW_MPA_ULPDU_MAX;
+    struct build b = {.switches = f->switches,
+                      .crc32c = f->crc ? f->crc32c : NULL,
+                      .state = IW_CRC32C_INIT,
+                      .period = marker_period(f),
+                      .pos = f->pos,
+                      .out = out,
+                      .room = room,
+                      .own = scratch};
+    size_t length = 0;
+    unsigned pad;
+
+    for (size_t i = 0; i < pieces; i++) {
+        if (ulpdu[i].length > most - length)
+            return -1;
+        length += ulpdu[i].length;
+    }
+    if (length == 0)
+        return -1;
+
+    mark(&b, 0);
+    b.header_pos = b.pos;
+    b.own[0] = (uint8_t)(length >> 8);
+    b.own[1] = (uint8_t)length;
+    append_own(&b, IW_MPA_LENGTH_FIELD);
+    for (size_t i = 0; i < pieces && b.pieces <= room; i++)
+        append_ulpdu(&b, &ulpdu[i]);
+    pad = iw_wire_pad((uint32_t)length);
+    if (pad > 0) {
+        memset(b.own, iw_switch_violated(f->switches, IW_CHECK_MPA_PAD) ? 0xff : 0, pad);
+        append_own(&b, pad);
+    }
+    mark(&b, b.pos - b.header_pos);
+    append_crc(&b);
+    if (b.pieces > room)
+        return -1;
+    f->pos = b.pos;
+    return (int)b.pieces;
+}

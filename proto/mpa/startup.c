@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "mpa/startup.h"
+
+/* Octets of the fixed header's fields, for fault positions. */
+enum { AT_FLAGS = 16, AT_REVISION = 17, AT_PD_LENGTH = 18 };
+
+int iw_mpa_startup_init(struct iw_mpa_startup *s, enum iw_mpa_role role,
+                        const struct iw_mpa_config *config, const void *private_data,
+                        size_t private_length, const struct iw_switches *switches)
+{
+    if (!iw_mpa_config_valid(role, config))
+        return -1;
+    if (role == IW_MPA_INITIATOR && private_length > iw_mpa_private_room(config->enhanced))
+        return -1;
+    memset(s, 0, sizeof *s);
+    s->role = role;
+    s->config = *config;
+    if (s->config.revision == 0)
+        s->config.revision = 1;
+    s->switches = switches;
+    s->fault.check = IW_CHECK_NONE;
+    if (role == IW_MPA_INITIATOR) {
+        s->state = IW_MPA_IDLE;
+        iw_mpa_make_request(s, private_data, private_length);
+    } else {
+        s->state = IW_MPA_WAIT_REQUEST;
+    }
+    return 0;
+}
+
+/* A check of the kind that is enforced unless ignored. True if the start-up has failed. */
+static bool fail(struct iw_mpa_startup *s, enum iw_check check, uint64_t pos, uint64_t got,
+                 uint64_t want)
+{
+    if (iw_switch_ignored(s->switches, check))
+        return false;
+    s->fault = (struct iw_fault){.check = check, .pos = pos, .got = got, .want = want};
+    s->state = IW_MPA_FAILED;
+    return true;
+}
+
+/* A check of a legal thing, enforced only if overstrict. */
+static bool refuse(struct iw_mpa_startup *s, enum iw_check check, uint64_t pos, uint64_t got,
+                   uint64_t want)
+{
+    return iw_switch_overstrict(s->switches, check) && fail(s, check, pos, got, want);
+}
+
+/* Takes the part of the header that is here. The key is judged octet by octet, so that a peer
+ * that speaks something else is not waited for. */
+static size_t take_header(struct iw_mpa_startup *s, const uint8_t *data, size_t length)
+{
+    bool initiator = s->role == IW_MPA_INITIATOR;
+    const uint8_t *key = initiator ? iw_mpa_reply_key : iw_mpa_request_key;
+    enum iw_check check = initiator ? IW_CHECK_MPA_REP_KEY : IW_CHECK_MPA_REQ_KEY;
+    size_t taken = 0;
+
+    while (taken < length && s->in_length < IW_MPA_STARTUP_HEADER) {
+        uint8_t octet = data[taken++];
+        size_t at = s->in_length++;
+        s->in[at] = octet;
+        if (at < IW_MPA_KEY_LENGTH && octet != key[at] && fail(s, check, at, octet, key[at]))
+            break;
+    }
+    return taken;
+}
+
+static void check_header(struct iw_mpa_startup *s)
+{
+    bool initiator = s->role == IW_MPA_INITIATOR;
+    const struct iw_mpa_startup_header *h = &s->peer;
+    unsigned res = h->flags & IW_MPA_FLAG_RES;
+    bool enhanced = iw_mpa_frame_enhanced(h);
+
+    if ((h->revision == 0 || h->revision > s->config.revision) &&
+        fail(s, IW_CHECK_MPA_REV, AT_REVISION, h->revision, s->config.revision))
+        return;
+    if (res && refuse(s, IW_CHECK_MPA_RES_BITS, AT_FLAGS, res, 0))
+        return;
+    if (!initiator && (h->flags & IW_MPA_FLAG_R) && refuse(s, IW_CHECK_MPA_REQ_R, AT_FLAGS, 1, 0))
+        return;
+    if (h->revision == 1 && (h->flags & IW_MPA_FLAG_S) &&
+        refuse(s, IW_CHECK_MPA_REV1_S, AT_FLAGS, 1, 0))
+        return;
+    if (initiator && enhanced != s->sent_enhanced &&
+        fail(s, IW_CHECK_MPA_REP_S, AT_FLAGS, enhanced, s->sent_enhanced))
+        return;
+    if (h->pd_length > IW_MPA_PRIVATE_MAX &&
+        fail(s, IW_CHECK_MPA_PD_LENGTH, AT_PD_LENGTH, h->pd_length, IW_MPA_PRIVATE_MAX))
+        return;
+    if (enhanced && h->pd_length < IW_MPA_ENHANCED_LENGTH)
+        (void)fail(s, IW_CHECK_MPA_ENH_LENGTH, AT_PD_LENGTH, h->pd_length, IW_MPA_ENHANCED_LENGTH);
+}
+
+/* The whole frame is here. */
+static void finish(struct iw_mpa_startup *s)
+{
+    /* With mpa-enh-length ignored a shorter block reads as zeros: `in` was cleared. */
+    if (iw_mpa_frame_enhanced(&s->peer))
+        (void)iw_wire_get_enhanced(s->in + IW_MPA_STARTUP_HEADER, IW_MPA_ENHANCED_LENGTH,
+                                   &s->peer_enhanced);
+    if (!s->peer_enhanced.peer_to_peer && s->peer_enhanced.rtr &&
+        refuse(s, IW_CHECK_MPA_RTR_UNASKED, IW_MPA_STARTUP_HEADER, s->peer_enhanced.rtr, 0))
+        return;
+    if (s->role == IW_MPA_RESPONDER) {
+        s->state = IW_MPA_REQUESTED;
+        iw_mpa_agree_responder(s);
+        return;
+    }
+    s->state = (s->peer.flags & IW_MPA_FLAG_R) ? IW_MPA_REJECTED : IW_MPA_FULL;
+    iw_mpa_agree_initiator(s);
+}
+
+size_t iw_mpa_startup_input(struct iw_mpa_startup *s, const uint8_t *data, size_t length)
+{
+    size_t taken = 0;
+    size_t rest;
+    size_t keep;
+
+    if (s->state != IW_MPA_IDLE && s->state != IW_MPA_WAIT_REPLY && s->state != IW_MPA_WAIT_REQUEST)
+        return 0;
+    if (s->state == IW_MPA_IDLE && length > 0 &&
+        fail(s, IW_CHECK_MPA_REPLY_EARLY, s->in_length, data[0], 0))
+        return 0;
+    if (s->in_length < IW_MPA_STARTUP_HEADER) {
+        taken = take_header(s, data, length);
+        if (s->state == IW_MPA_FAILED || s->in_length < IW_MPA_STARTUP_HEADER)
+            return taken;
+        (void)iw_wire_get_startup(s->in, IW_MPA_STARTUP_HEADER, &s->peer);
+        check_header(s);
+        if (s->state == IW_MPA_FAILED)
+            return taken;
+    }
+    rest = IW_MPA_STARTUP_HEADER + s->peer.pd_length - s->in_length;
+    if (rest > length - taken)
+        rest = length - taken;
+    /* With mpa-pd-length ignored, what does not fit is skipped. */
+    keep = s->in_length < sizeof s->in ? sizeof s->in - s->in_length : 0;
+    if (keep > rest)
+        keep = rest;
+    if (keep > 0)
+        memcpy(s->in + s->in_length, data + taken, keep);
+    s->in_length += (uint32_t)rest;
+    if (s->in_length == IW_MPA_STARTUP_HEADER + s->peer.pd_length)
+        finish(s);
+    return taken + rest;
+}
+
+static int answer(struct iw_mpa_startup *s, bool reject, const void *data, size_t length)
+{
+    if (s->role != IW_MPA_RESPONDER || s->state != IW_MPA_REQUESTED ||
+        length > iw_mpa_private_room(s->agreed.enhanced))
+        return -1;
+    iw_mpa_make_reply(s, reject, data, length);
+    s->state = reject ? IW_MPA_REJECTED : IW_MPA_FULL;
+    return 0;
+}
+
+int iw_mpa_startup_accept(struct iw_mpa_startup *s, const void *private_data, size_t length)
+{
+    return answer(s, false, private_data, length);
+}
+
+int iw_mpa_startup_reject(struct iw_mpa_startup *s, const void *private_data, size_t length)
+{
+    return answer(s, true, private_data, length);
+}
+
+size_t iw_mpa_startup_output(const struct iw_mpa_startup *s, const uint8_t **data)
+{
+    *data = s->out + s->out_taken;
+    return (size_t)(s->out_length - s->out_taken);
+}
+
+void iw_mpa_startup_sent(struct iw_mpa_startup *s, size_t length)
+{
+    size_t left = (size_t)(s->out_length - s->out_taken);
+
+    s->out_taken = (uint16_t)(s->out_taken + (length < left ? length : left));
+    if (s->state == IW_MPA_IDLE && s->out_taken == s->out_length)
+        s->state = IW_MPA_WAIT_REPLY;
+}
+
+size_t iw_mpa_startup_private(const struct iw_mpa_startup *s, const uint8_t **data)
+{
+    size_t length = s->peer.pd_length;
+    size_t skip = iw_mpa_frame_enhanced(&s->peer) ? IW_MPA_ENHANCED_LENGTH : 0u;
+
+    *data = NULL;
+    if (s->state != IW_MPA_REQUESTED && s->state != IW_MPA_FULL && s->state != IW_MPA_REJECTED)
+        return 0;
+    if (length > IW_MPA_PRIVATE_MAX)
+        length = IW_MPA_PRIVATE_MAX;
+    if (length <= skip)
+        return 0;
+    *data = s->in + IW_MPA_STARTUP_HEADER + skip;
+    return length - skip;
+}
