@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "internal.h"
+
+void iw_ep_event(struct iw_endpoint *ep, enum iw_event_kind kind)
+{
+    ep->events |= 1u << kind;
+}
+
+void iw_ep_trace(const struct iw_endpoint *ep, enum iw_trace_kind kind, const uint8_t *octets,
+                 size_t length, uint32_t ulpdu_length, uint64_t pos, uint64_t now)
+{
+    if (ep->config.trace == NULL)
+        return;
+    struct iw_trace trace = {.kind = kind,
+                             .now = now,
+                             .octets = octets,
+                             .length = length,
+                             .ulpdu_length = ulpdu_length,
+                             .pos = pos};
+    ep->config.trace(ep->config.trace_context, &trace);
+}
+
+void iw_ep_trace_state(const struct iw_endpoint *ep, const char *text, uint64_t now)
+{
+    if (ep->config.trace == NULL)
+        return;
+    struct iw_trace trace = {.kind = IW_TRACE_STATE, .now = now, .text = text};
+    ep->config.trace(ep->config.trace_context, &trace);
+}
+
+bool iw_endpoint_event(struct iw_endpoint *ep, struct iw_event *out)
+{
+    memset(out, 0, sizeof *out);
+    for (unsigned kind = IW_EVENT_REQUEST; kind <= IW_EVENT_CLOSED; kind++) {
+        if ((ep->events & ~ep->events_taken & 1u << kind) == 0)
+            continue;
+        ep->events_taken |= 1u << kind;
+        out->kind = (enum iw_event_kind)kind;
+        out->fault = ep->fault;
+        out->terminate_valid = kind == IW_EVENT_FAULT && ep->terminate_made;
+        out->terminate = kind == IW_EVENT_TERMINATED ? ep->terminate_in : ep->terminate_out;
+        out->graceful = !ep->lost && !ep->reset &&
+                        (ep->events & (1u << IW_EVENT_FAULT | 1u << IW_EVENT_TERMINATED)) == 0;
+        return true;
+    }
+    return false;
+}
+
+/* Nothing new leaves; what is framed goes out, then a FIN. */
+void iw_ep_finish(struct iw_endpoint *ep, uint64_t now)
+{
+    uint64_t linger = ep->config.linger_timeout;
+    ep->phase = IW_PHASE_DONE;
+    ep->fin_due = true;
+    ep->deadline = linger > UINT64_MAX - 1 - now ? UINT64_MAX - 1 : now + linger;
+}
+
+void iw_ep_fault(struct iw_endpoint *ep, struct iw_fault fault, const struct iw_ddp_header *header,
+                 const struct iw_rdmap_read_request *request, uint32_t length, uint64_t now)
+{
+    /* RFC 5040 §7.1: the first error is the one reported. */
+    if (ep->phase == IW_PHASE_DONE)
+        return;
+    const struct iw_check_info *info = iw_check_info(fault.check);
+    enum iw_botch botch = iw_switch_botched(ep->config.switches, fault.check);
+    ep->fault = fault;
+    iw_ep_event(ep, IW_EVENT_FAULT);
+    if (ep->config.trace != NULL) {
+        struct iw_trace trace = {
+            .kind = IW_TRACE_FAULT, .now = now, .fault = &fault, .pos = fault.pos};
+        ep->config.trace(ep->config.trace_context, &trace);
+    }
+    if (botch == IW_BOTCH_SILENT) {
+        ep->phase = IW_PHASE_DONE;
+        ep->deadline = UINT64_MAX;
+        return;
+    }
+    if (info->reaction == IW_REACTION_TERMINATE && ep->phase == IW_PHASE_FULL && !ep->fin_out &&
+        botch != IW_BOTCH_CLOSE) {
+        struct iw_rdmap_terminate *t = &ep->terminate_out;
+        iw_rdmap_terminate_for(fault.check, header, request, length, t);
+        if (botch == IW_BOTCH_LAYER)
+            t->layer = t->layer == IW_LAYER_LLP ? IW_LAYER_DDP : (uint8_t)(t->layer + 1);
+        if (botch == IW_BOTCH_TYPE)
+            t->etype = t->etype == 0 ? 1 : 0;
+        if (botch == IW_BOTCH_CODE)
+            t->code ^= 0x10;
+        ep->terminate_made = true;
+        ep->terminates_due = botch == IW_BOTCH_AGAIN ? 2 : 1;
+    }
+    iw_ep_finish(ep, now);
+}
+
+void iw_ep_peer_terminated(struct iw_endpoint *ep, const struct iw_rdmap_terminate *terminate,
+                           uint64_t now)
+{
+    ep->terminate_in = *terminate;
+    iw_ep_event(ep, IW_EVENT_TERMINATED);
+    /* RFC 5040 §5.4: its receiver may stop sending; answering it would loop (OP-69). */
+    iw_ep_finish(ep, now);
+}
+
+static void flush(struct iw_endpoint *ep)
+{
+    enum iw_check check = ep->fault.check;
+    enum iw_status first_read = IW_STATUS_FLUSHED, first_recv = IW_STATUS_FLUSHED;
+    if ((ep->events & 1u << IW_EVENT_TERMINATED) != 0)
+        first_read = IW_STATUS_REMOTE_FAULT;
+    switch (check) {
+    case IW_CHECK_RDMAP_RESPONSE_STAG:
+    case IW_CHECK_RDMAP_RESPONSE_TO:
+    case IW_CHECK_RDMAP_RESPONSE_SIZE:
+        first_read = IW_STATUS_LOCAL_FAULT;
+        break;
+    case IW_CHECK_DDP_MO:
+    case IW_CHECK_DDP_TOO_LONG:
+    case IW_CHECK_RDMAP_INVALIDATE_STAG:
+    case IW_CHECK_RDMAP_INVALIDATE_ASSOC:
+    case IW_CHECK_RDMAP_INVALIDATE_SHARED:
+        first_recv = IW_STATUS_LOCAL_FAULT;
+        break;
+    default:
+        break;
+    }
+    iw_ep_flush(ep, first_read, first_recv, check);
+}
+
+static bool drained(struct iw_endpoint *ep)
+{
+    return ep->send_head == ep->send_tail && ep->reads_in_head == ep->reads_in_tail &&
+           iw_ep_tx_idle(ep) && !ep->rtr_due && ep->sending == IW_SENDING_NOTHING;
+}
+
+void iw_ep_settle(struct iw_endpoint *ep)
+{
+    bool over = ep->lost || ep->reset || (ep->fin_out && ep->fin_in);
+    if (over)
+        ep->phase = IW_PHASE_DONE;
+    if (over || iw_ep_tx_idle(ep))
+        iw_ep_tx_release(ep);
+    if (ep->rx_buffer != NULL && (ep->phase == IW_PHASE_DONE || iw_deframer_idle(&ep->deframer))) {
+        (void)iw_deframer_return(&ep->deframer);
+        iw_domain_return(ep->domain, ep->rx_buffer);
+        ep->rx_buffer = NULL;
+    }
+    if (ep->shutdown && !ep->fin_due && ep->phase == IW_PHASE_FULL && drained(ep)) {
+        ep->fin_due = true;
+        if (iw_switch_violated(ep->config.switches, IW_CHECK_MPA_FIN_INSIDE))
+            ep->early_left = 2;
+    }
+    /* Pieces already handed out name the consumer's memory: its work is flushed behind them. */
+    if (ep->phase == IW_PHASE_DONE && iw_ep_tx_idle(ep))
+        flush(ep);
+    if (over && (ep->events & 1u << IW_EVENT_CLOSED) == 0) {
+        ep->deadline = UINT64_MAX;
+        iw_ep_event(ep, IW_EVENT_CLOSED);
+    }
+}
+
+enum iw_want iw_endpoint_want(const struct iw_endpoint *ep)
+{
+    if (ep->reset)
+        return IW_WANT_RESET;
+    if (ep->lost || (ep->fin_out && ep->fin_in))
+        return IW_WANT_CLOSE;
+    const uint8_t *data;
+    bool quiet = iw_ep_tx_idle(ep) && ep->terminates_due == 0 && ep->early_left == 0 &&
+                 iw_mpa_startup_output(&ep->startup, &data) == 0;
+    return ep->fin_due && !ep->fin_out && quiet ? IW_WANT_FIN : IW_WANT_NOTHING;
+}
+
+void iw_endpoint_fin_sent(struct iw_endpoint *ep, uint64_t now)
+{
+    (void)now;
+    ep->fin_out = true;
+    iw_ep_settle(ep);
+}
+
+void iw_endpoint_input_end(struct iw_endpoint *ep, bool graceful, uint64_t now)
+{
+    ep->rx_now = now;
+    if (!graceful) {
+        ep->lost = true;
+        iw_ep_settle(ep);
+        return;
+    }
+    if (ep->fin_in)
+        return;
+    ep->fin_in = true;
+    if (ep->phase == IW_PHASE_STARTUP) {
+        struct iw_fault cut = {IW_CHECK_MPA_STARTUP_CUT, ep->startup.in_length, 0, 0};
+        if (ep->startup.in_length > 0 && ep->startup.state != IW_MPA_REQUESTED &&
+            !iw_switch_ignored(ep->config.switches, cut.check))
+            iw_ep_fault(ep, cut, NULL, NULL, 0, now);
+        else
+            iw_ep_finish(ep, now);
+    } else if (ep->phase == IW_PHASE_FULL) {
+        struct iw_fault inside = {IW_CHECK_MPA_FIN_INSIDE, ep->rx_pos, 0, 0};
+        if (!iw_deframer_end(&ep->deframer, ep->rx_pos) &&
+            !iw_switch_ignored(ep->config.switches, inside.check))
+            iw_ep_fault(ep, inside, NULL, NULL, 0, now);
+        /* A read still open can never be answered. */
+        else if (ep->reads_out_head != ep->reads_out_tail)
+            iw_ep_finish(ep, now);
+    }
+    iw_ep_event(ep, IW_EVENT_PEER_CLOSED);
+    iw_ep_settle(ep);
+}
+
+uint64_t iw_endpoint_deadline(const struct iw_endpoint *ep)
+{
+    return ep->tx_retry < ep->deadline ? ep->tx_retry : ep->deadline;
+}
+
+void iw_endpoint_tick(struct iw_endpoint *ep, uint64_t now)
+{
+    if (now >= ep->tx_retry)
+        ep->tx_retry = UINT64_MAX;
+    if (now < ep->deadline)
+        return;
+    ep->deadline = UINT64_MAX;
+    if (ep->phase == IW_PHASE_STARTUP) {
+        struct iw_fault late = {IW_CHECK_MPA_STARTUP_TIMEOUT, ep->startup.in_length, 0, 0};
+        if (!iw_switch_ignored(ep->config.switches, late.check))
+            iw_ep_fault(ep, late, NULL, NULL, 0, now);
+    } else if (ep->phase == IW_PHASE_DONE) {
+        ep->reset = true;
+    }
+    iw_ep_settle(ep);
+}
+
+void iw_endpoint_shutdown(struct iw_endpoint *ep, uint64_t now)
+{
+    ep->shutdown = true;
+    if (ep->phase == IW_PHASE_STARTUP)
+        iw_ep_finish(ep, now);
+    iw_ep_settle(ep);
+}
+
+void iw_endpoint_abort(struct iw_endpoint *ep, bool terminate, uint8_t code, uint64_t now)
+{
+    if (ep->phase == IW_PHASE_FULL && terminate && !ep->fin_out) {
+        ep->terminate_out =
+            (struct iw_rdmap_terminate){.layer = IW_LAYER_RDMAP, .etype = 0, .code = code};
+        ep->terminates_due = 1;
+        iw_ep_finish(ep, now);
+    } else {
+        ep->reset = true;
+    }
+    iw_ep_settle(ep);
+}

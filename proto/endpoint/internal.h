@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_ENDPOINT_INTERNAL_H
+#define IW_ENDPOINT_INTERNAL_H
+
+#include "iwarp/endpoint.h"
+
+#include <string.h>
+
+/*
+ * setup.c   create, start-up frames, first FPDUs        queues.c  post, poll, completions, flush
+ * rx.c      segments in: headers, tagged, untagged      tx.c      which message next, segments out
+ * header.c  headers out, and how --violate bends them   close.c   faults, Terminate, FIN, time
+ */
+
+/* Pieces and octets that one call of iw_endpoint_output hands out at most. The piece list and
+ * the octets that the endpoint writes itself share one pool buffer. */
+enum { IW_TX_PIECES = 1024, IW_TX_BATCH = 256 * 1024, IW_TX_RETRY = 1000000 };
+
+enum { IW_NO_ENTRY = UINT32_MAX };
+
+enum iw_phase {
+    IW_PHASE_STARTUP,
+    IW_PHASE_FULL,
+    IW_PHASE_DONE /* faulted, terminated, rejected or closed: input is dropped, nothing new leaves
+                   */
+};
+
+struct iw_send_entry {
+    uint64_t id;
+    enum iw_work_opcode opcode;
+    uint32_t flags;
+    struct iw_iov *sge;
+    uint32_t sge_count;
+    uint32_t length;
+    uint32_t invalidate_stag, remote_stag, sink_stag;
+    uint64_t remote_to, sink_to;
+    uint64_t end; /* position behind its last FPDU, once `framed` */
+    bool framed;  /* all of it has been framed */
+    bool done;    /* ready to complete when its turn comes */
+    enum iw_status status;
+    enum iw_check check;
+};
+
+struct iw_recv_entry {
+    uint64_t id;
+    struct iw_iov *sge;
+    uint32_t sge_count;
+    uint64_t capacity;
+};
+
+/* A read that this end asked for. */
+struct iw_read_out {
+    uint32_t entry; /* ring position in the send queue, IW_NO_ENTRY for an RTR */
+    uint32_t sink_stag;
+    uint64_t sink_to;
+    uint32_t size;
+    uint32_t received;
+};
+
+/* A read that the peer asked for. */
+struct iw_read_in {
+    struct iw_ddp_header header; /* of the request, for a Terminate about it */
+    struct iw_rdmap_read_request request;
+    uint32_t sent;
+    bool framed;
+    uint64_t end; /* position behind its last FPDU, once framed */
+};
+
+/* The message being segmented. */
+enum iw_sending { IW_SENDING_NOTHING, IW_SENDING_WORK, IW_SENDING_RESPONSE };
+
+struct iw_endpoint {
+    struct iw_domain *domain;
+    const struct iw_env *env;
+    struct iw_endpoint_config config;
+    struct iw_ddp_stream stream;
+    enum iw_phase phase;
+    bool paused;  /* responder: nothing leaves before the first FPDU has come (RFC 5044 §7.1.2) */
+    bool rtr_due; /* initiator, peer-to-peer: the RTR must leave first (RFC 6581 §9.2) */
+    bool rtr_expected;
+    uint32_t mulpdu;
+    struct iw_mpa_startup startup;
+    uint64_t startup_out; /* octets of start-up frames that have been sent */
+    uint64_t deadline;
+    uint8_t early[4]; /* octets that --violate sends where nothing is due */
+    uint32_t early_left;
+
+    /* receiving */
+    struct iw_deframer deframer;
+    struct iw_deframer_sink sink;
+    uint64_t rx_pos;
+    uint64_t rx_now;
+    void *rx_buffer;
+    uint32_t rx_msn[4]; /* expected */
+    uint64_t rx_filled; /* untagged message in progress on queue 0: octets placed */
+    uint64_t rx_mo;     /* where its next segment should go on */
+    bool rx_open;       /* such a message is in progress */
+    bool write_open;    /* a tagged Write message is in progress */
+    uint64_t write_to;
+    struct iw_fault deferred; /* a fault whose botched reaction comes after the placement */
+
+    /* sending */
+    struct iw_framer framer;
+    void *tx_buffer; /* struct iw_iov[IW_TX_PIECES], then octets */
+    struct iw_iov tx_one;
+    size_t tx_pieces, tx_first;
+    size_t tx_octets;  /* of the pieces not yet sent */
+    uint64_t tx_retry; /* the pool was empty: when to try again */
+    uint64_t tx_sent;  /* position: octets of full operation that have been sent */
+    uint32_t tx_msn[4];
+    enum iw_sending sending;
+    uint32_t send_offset; /* octets of the current message that have been framed */
+    bool response_next;   /* whose turn it is: Read Responses and own work alternate */
+
+    /* queues: rings indexed by ever-growing counters modulo their depth */
+    struct iw_send_entry *sends;
+    uint32_t send_head, send_next, send_tail, send_unpolled;
+    struct iw_recv_entry *recvs;
+    uint32_t recv_head, recv_tail, recv_unpolled;
+    struct iw_completion *completions;
+    uint32_t completion_room, completion_head, completion_tail;
+    struct iw_iov *sges;
+    struct iw_read_out *reads_out;
+    uint32_t reads_out_room, reads_out_head, reads_out_tail;
+    struct iw_read_in *reads_in;
+    uint32_t reads_in_room, reads_in_head, reads_in_next, reads_in_tail;
+
+    /* ending */
+    uint32_t events; /* bit per enum iw_event_kind: happened */
+    uint32_t events_taken;
+    struct iw_fault fault;
+    bool terminate_made;     /* one was made for our fault */
+    uint32_t terminates_due; /* how often it is still to be sent */
+    struct iw_rdmap_terminate terminate_out;
+    struct iw_rdmap_terminate terminate_in;
+    bool shutdown, fin_due, fin_out, fin_in, reset, lost;
+};
+
+/* setup.c */
+void iw_ep_startup_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t pieces,
+                         uint64_t now);
+bool iw_ep_startup_output(struct iw_endpoint *ep);
+void iw_ep_startup_sent(struct iw_endpoint *ep, size_t octets, uint64_t now);
+/* The RTR form that opens a peer-to-peer connection: an opcode. */
+unsigned iw_ep_rtr_opcode(const struct iw_endpoint *ep);
+
+/* rx.c */
+int iw_ep_rx_fpdu(void *context, const struct iw_fpdu *fpdu);
+int iw_ep_rx_check(void *context, const struct iw_fault *fault);
+
+/* tx.c */
+void iw_ep_tx_fill(struct iw_endpoint *ep, uint64_t now);
+void iw_ep_tx_release(struct iw_endpoint *ep);
+bool iw_ep_tx_idle(const struct iw_endpoint *ep);
+
+/* header.c: writes the DDP header (and a Read Request's) that opens a segment, bent as the
+ * switches ask. `first`/`last`: of its message. Returns its octets. */
+size_t iw_ep_put_header(const struct iw_endpoint *ep, uint8_t *out, struct iw_ddp_header h,
+                        bool first);
+size_t iw_ep_put_read_request(const struct iw_endpoint *ep, uint8_t *out,
+                              struct iw_rdmap_read_request request);
+
+/* queues.c */
+struct iw_send_entry *iw_ep_send_at(struct iw_endpoint *ep, uint32_t position);
+void iw_ep_complete_sends(struct iw_endpoint *ep);
+void iw_ep_complete_recv(struct iw_endpoint *ep, const struct iw_completion *completion);
+void iw_ep_flush(struct iw_endpoint *ep, enum iw_status first_read, enum iw_status first_recv,
+                 enum iw_check check);
+struct iw_read_out *iw_ep_read_out_head(struct iw_endpoint *ep);
+
+/* close.c */
+void iw_ep_event(struct iw_endpoint *ep, enum iw_event_kind kind);
+void iw_ep_trace(const struct iw_endpoint *ep, enum iw_trace_kind kind, const uint8_t *octets,
+                 size_t length, uint32_t ulpdu_length, uint64_t pos, uint64_t now);
+void iw_ep_trace_state(const struct iw_endpoint *ep, const char *text, uint64_t now);
+/* A check failed: the reaction that its table row asks for, or its botched form. `header` and
+ * `request` describe the segment at fault and may be NULL. */
+void iw_ep_fault(struct iw_endpoint *ep, struct iw_fault fault, const struct iw_ddp_header *header,
+                 const struct iw_rdmap_read_request *request, uint32_t length, uint64_t now);
+void iw_ep_finish(struct iw_endpoint *ep, uint64_t now);
+void iw_ep_peer_terminated(struct iw_endpoint *ep, const struct iw_rdmap_terminate *terminate,
+                           uint64_t now);
+/* Reconsiders whether it is all over; gives buffers back. */
+void iw_ep_settle(struct iw_endpoint *ep);
+
+#endif

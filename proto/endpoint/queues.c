@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "internal.h"
+
+struct iw_send_entry *iw_ep_send_at(struct iw_endpoint *ep, uint32_t place)
+{
+    return &ep->sends[place % ep->config.send_depth];
+}
+
+struct iw_read_out *iw_ep_read_out_head(struct iw_endpoint *ep)
+{
+    return ep->reads_out_head == ep->reads_out_tail
+               ? NULL
+               : &ep->reads_out[ep->reads_out_head % ep->reads_out_room];
+}
+
+static void push(struct iw_endpoint *ep, const struct iw_completion *completion)
+{
+    ep->completions[ep->completion_tail++ % ep->completion_room] = *completion;
+}
+
+void iw_ep_complete_recv(struct iw_endpoint *ep, const struct iw_completion *completion)
+{
+    ep->recv_head++;
+    ep->recv_unpolled++;
+    push(ep, completion);
+}
+
+static void complete_send(struct iw_endpoint *ep, const struct iw_send_entry *entry)
+{
+    struct iw_completion completion = {.id = entry->id,
+                                       .opcode = entry->opcode,
+                                       .status = entry->status,
+                                       .length = entry->status == IW_STATUS_OK ? entry->length : 0,
+                                       .check = entry->check};
+    ep->send_head++;
+    ep->send_unpolled++;
+    push(ep, &completion);
+}
+
+/* In posting order: an entry waits for those before it. */
+void iw_ep_complete_sends(struct iw_endpoint *ep)
+{
+    while (ep->send_head != ep->send_next) {
+        struct iw_send_entry *entry = iw_ep_send_at(ep, ep->send_head);
+        if (entry->framed && entry->opcode != IW_WORK_READ && entry->end <= ep->tx_sent)
+            entry->done = true;
+        if (!entry->done)
+            return;
+        complete_send(ep, entry);
+    }
+}
+
+void iw_ep_flush(struct iw_endpoint *ep, enum iw_status first_read, enum iw_status first_recv,
+                 enum iw_check check)
+{
+    iw_ep_complete_sends(ep);
+    uint32_t answered = IW_NO_ENTRY;
+    if (ep->reads_out_head != ep->reads_out_tail)
+        answered = ep->reads_out[ep->reads_out_head % ep->reads_out_room].entry;
+    while (ep->send_head != ep->send_tail) {
+        struct iw_send_entry *entry = iw_ep_send_at(ep, ep->send_head);
+        bool first = ep->send_head == answered;
+        entry->status = first ? first_read : IW_STATUS_FLUSHED;
+        entry->check = first && first_read == IW_STATUS_LOCAL_FAULT ? check : IW_CHECK_NONE;
+        complete_send(ep, entry);
+    }
+    ep->send_next = ep->send_tail;
+    while (ep->recv_head != ep->recv_tail) {
+        struct iw_completion completion = {
+            .id = ep->recvs[ep->recv_head % ep->config.recv_depth].id,
+            .opcode = IW_WORK_RECV,
+            .status = first_recv,
+            .check = first_recv == IW_STATUS_LOCAL_FAULT ? check : IW_CHECK_NONE};
+        iw_ep_complete_recv(ep, &completion);
+        first_recv = IW_STATUS_FLUSHED;
+    }
+    ep->reads_out_head = ep->reads_out_tail;
+    ep->reads_in_head = ep->reads_in_next = ep->reads_in_tail;
+    ep->sending = IW_SENDING_NOTHING;
+}
+
+/* Copies a list into a queue's own; the octets in all, or UINT64_MAX if they are too many. */
+static uint64_t take_list(const struct iw_endpoint *ep, struct iw_iov *to, const struct iw_iov *sge,
+                          size_t count)
+{
+    uint64_t total = 0;
+    if (count > ep->config.max_sge)
+        return UINT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        if (sge[i].length > UINT32_MAX - total)
+            return UINT64_MAX;
+        total += sge[i].length;
+        to[i] = sge[i];
+    }
+    return total;
+}
+
+int iw_endpoint_post_recv(struct iw_endpoint *ep, uint64_t id, const struct iw_iov *sge,
+                          size_t sge_count)
+{
+    if (ep->phase == IW_PHASE_DONE)
+        return IW_ERR_STATE;
+    if (ep->recv_tail - ep->recv_head + ep->recv_unpolled >= ep->config.recv_depth)
+        return IW_ERR_FULL;
+    struct iw_recv_entry *entry = &ep->recvs[ep->recv_tail % ep->config.recv_depth];
+    uint64_t total = take_list(ep, entry->sge, sge, sge_count);
+    if (total == UINT64_MAX)
+        return IW_ERR_ARGUMENT;
+    entry->id = id;
+    entry->sge_count = (uint32_t)sge_count;
+    entry->capacity = total;
+    ep->recv_tail++;
+    return IW_OK;
+}
+
+static uint32_t outbound_reads(const struct iw_endpoint *ep)
+{
+    return ep->phase == IW_PHASE_STARTUP ? ep->config.mpa.ord : ep->startup.agreed.ord;
+}
+
+int iw_endpoint_post(struct iw_endpoint *ep, const struct iw_work *work, uint64_t now)
+{
+    (void)now;
+    if (ep->phase == IW_PHASE_DONE || ep->shutdown)
+        return IW_ERR_STATE;
+    if (ep->send_tail - ep->send_head + ep->send_unpolled >= ep->config.send_depth)
+        return IW_ERR_FULL;
+    if (work->opcode >= IW_WORK_RECV || (work->opcode == IW_WORK_READ && outbound_reads(ep) == 0))
+        return IW_ERR_ARGUMENT;
+    struct iw_send_entry *entry = iw_ep_send_at(ep, ep->send_tail);
+    struct iw_iov *sge = entry->sge;
+    uint64_t total = take_list(ep, sge, work->sge, work->sge_count);
+    if (total == UINT64_MAX)
+        return IW_ERR_ARGUMENT;
+    *entry = (struct iw_send_entry){.id = work->id,
+                                    .opcode = work->opcode,
+                                    .flags = work->flags,
+                                    .sge = sge,
+                                    .sge_count = (uint32_t)work->sge_count,
+                                    .length = work->opcode == IW_WORK_READ ? work->length
+                                                                           : (uint32_t)total,
+                                    .invalidate_stag = work->invalidate_stag,
+                                    .remote_stag = work->remote_stag,
+                                    .sink_stag = work->sink_stag,
+                                    .remote_to = work->remote_to,
+                                    .sink_to = work->sink_to,
+                                    .status = IW_STATUS_OK};
+    ep->send_tail++;
+    return IW_OK;
+}
+
+size_t iw_endpoint_poll(struct iw_endpoint *ep, struct iw_completion *out, size_t room)
+{
+    size_t taken = 0;
+    while (taken < room && ep->completion_head != ep->completion_tail) {
+        out[taken] = ep->completions[ep->completion_head++ % ep->completion_room];
+        if (out[taken].opcode == IW_WORK_RECV)
+            ep->recv_unpolled--;
+        else
+            ep->send_unpolled--;
+        taken++;
+    }
+    return taken;
+}

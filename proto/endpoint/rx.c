@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "internal.h"
+
+#include "iwarp/octets.h"
+
+/* One segment on its way through the checks. */
+struct segment {
+    const struct iw_fpdu *fpdu;
+    uint8_t head[IW_DDP_UNTAGGED_HEADER + IW_TERM_MAX];
+    size_t head_length;
+    struct iw_ddp_header header;
+    bool header_known;
+    struct iw_rdmap_read_request request;
+    bool request_known;
+    size_t header_length;
+    uint32_t length; /* octets behind the DDP header */
+};
+
+/* The stream position of a ULPDU octet: Markers lie between (RFC 5044 §4.3). */
+static uint64_t position(const struct iw_endpoint *ep, const struct iw_fpdu *fpdu, uint32_t offset)
+{
+    uint64_t start = fpdu->header_pos;
+    uint32_t octets = IW_MPA_LENGTH_FIELD + offset;
+    uint32_t before = IW_MPA_MARKER_PERIOD - (uint32_t)(start % IW_MPA_MARKER_PERIOD);
+    if (!ep->deframer.markers || octets < before)
+        return start + octets;
+    uint32_t more = (octets - before) / (IW_MPA_MARKER_PERIOD - IW_MPA_MARKER);
+    return start + octets + (uint64_t)IW_MPA_MARKER * (1 + more);
+}
+
+/* A check failed `offset` octets into the ULPDU. True if the segment goes no further. */
+static bool fails(struct iw_endpoint *ep, const struct segment *s, enum iw_check check,
+                  uint32_t offset, uint64_t got, uint64_t want)
+{
+    const struct iw_switches *switches = ep->config.switches;
+    if (iw_switch_ignored(switches, check))
+        return false;
+    struct iw_fault fault = {check, position(ep, s->fpdu, offset), got, want};
+    if (iw_switch_botched(switches, check) == IW_BOTCH_PLACE) {
+        if (ep->deferred.check == IW_CHECK_NONE)
+            ep->deferred = fault;
+        return false;
+    }
+    iw_ep_fault(ep, fault, s->header_known ? &s->header : NULL,
+                s->request_known ? &s->request : NULL, s->fpdu->length, ep->rx_now);
+    return true;
+}
+
+static bool overstrict(struct iw_endpoint *ep, const struct segment *s, enum iw_check check,
+                       uint32_t offset, uint64_t got, uint64_t want)
+{
+    return iw_switch_overstrict(ep->config.switches, check) &&
+           fails(ep, s, check, offset, got, want);
+}
+
+static void receive_write(struct iw_endpoint *ep, struct segment *s)
+{
+    const struct iw_ddp_header *h = &s->header;
+    if (ep->write_open && h->to != ep->write_to &&
+        overstrict(ep, s, IW_CHECK_DDP_TO_ORDER, 6, h->to, ep->write_to))
+        return;
+    enum iw_check check =
+        iw_ddp_place_tagged(&ep->stream, IW_USE_WRITE, h->stag, h->to, s->fpdu->ulpdu,
+                            s->fpdu->pieces, s->header_length, s->length);
+    if (check != IW_CHECK_NONE && fails(ep, s, check, 2, h->stag, 0))
+        return;
+    ep->write_open = !iw_ddp_last(h);
+    ep->write_to = h->to + s->length;
+}
+
+static void receive_response(struct iw_endpoint *ep, struct segment *s)
+{
+    const struct iw_ddp_header *h = &s->header;
+    struct iw_read_out *read = iw_ep_read_out_head(ep);
+    if (read == NULL) {
+        (void)fails(ep, s, IW_CHECK_RDMAP_RESPONSE_UNSOLICITED, 1, h->rdmap_control, 0);
+        return;
+    }
+    /* RFC 5041 §5.2: nothing of a zero-length tagged message is compared. */
+    if (read->size != 0 || s->length != 0) {
+        if (h->stag != read->sink_stag &&
+            fails(ep, s, IW_CHECK_RDMAP_RESPONSE_STAG, 2, h->stag, read->sink_stag))
+            return;
+        if (h->to != read->sink_to + read->received &&
+            fails(ep, s, IW_CHECK_RDMAP_RESPONSE_TO, 6, h->to, read->sink_to + read->received))
+            return;
+    }
+    uint64_t received = (uint64_t)read->received + s->length;
+    if ((received > read->size || (iw_ddp_last(h) && received != read->size)) &&
+        fails(ep, s, IW_CHECK_RDMAP_RESPONSE_SIZE, (uint32_t)s->header_length, received,
+              read->size))
+        return;
+    enum iw_check check =
+        iw_ddp_place_tagged(&ep->stream, IW_USE_READ_RESPONSE, h->stag, h->to, s->fpdu->ulpdu,
+                            s->fpdu->pieces, s->header_length, s->length);
+    if (check != IW_CHECK_NONE && fails(ep, s, check, 2, h->stag, 0))
+        return;
+    read->received = received > UINT32_MAX ? UINT32_MAX : (uint32_t)received;
+    if (!iw_ddp_last(h))
+        return;
+    if (read->entry != IW_NO_ENTRY)
+        iw_ep_send_at(ep, read->entry)->done = true;
+    ep->reads_out_head++;
+    iw_ep_complete_sends(ep);
+}
+
+static void deliver(struct iw_endpoint *ep, struct segment *s, uint64_t length)
+{
+    const struct iw_ddp_header *h = &s->header;
+    unsigned opcode = iw_rdmap_op(h);
+    struct iw_completion completion = {.opcode = IW_WORK_RECV,
+                                       .status = IW_STATUS_OK,
+                                       .length = (uint32_t)length,
+                                       .solicited = iw_rdmap_solicits(opcode)};
+    if (iw_rdmap_invalidates(opcode)) {
+        enum iw_check check = iw_rdmap_invalidate(&ep->stream, h->invalidate_stag);
+        if (check != IW_CHECK_NONE && fails(ep, s, check, 2, h->invalidate_stag, 0))
+            return;
+        completion.invalidated = true;
+        completion.invalidate_stag = h->invalidate_stag;
+    }
+    const struct iw_recv_entry *entry = &ep->recvs[ep->recv_head % ep->config.recv_depth];
+    completion.id = entry->id;
+    iw_ep_complete_recv(ep, &completion);
+    if (iw_switch_violated(ep->config.switches, IW_CHECK_DDP_DELIVER_ONCE) &&
+        ep->recv_head != ep->recv_tail) {
+        const struct iw_recv_entry *next = &ep->recvs[ep->recv_head % ep->config.recv_depth];
+        completion.length = (uint32_t)iw_ddp_scatter(next->sge, next->sge_count, 0, entry->sge,
+                                                     entry->sge_count, 0, (size_t)length);
+        completion.id = next->id;
+        iw_ep_complete_recv(ep, &completion);
+    }
+}
+
+static void receive_send(struct iw_endpoint *ep, struct segment *s)
+{
+    const struct iw_ddp_header *h = &s->header;
+    if (h->msn != ep->rx_msn[IW_QN_SEND] &&
+        fails(ep, s, IW_CHECK_DDP_MSN, 10, h->msn, ep->rx_msn[IW_QN_SEND]))
+        return;
+    if (ep->recv_head == ep->recv_tail) {
+        if (!fails(ep, s, IW_CHECK_DDP_NO_BUFFER, 10, h->msn, 0) && iw_ddp_last(h))
+            ep->rx_msn[IW_QN_SEND]++;
+        return;
+    }
+    const struct iw_recv_entry *entry = &ep->recvs[ep->recv_head % ep->config.recv_depth];
+    if (!ep->rx_open && h->mo != 0 && overstrict(ep, s, IW_CHECK_DDP_MO_ZERO, 14, h->mo, 0))
+        return;
+    if (ep->rx_open && h->mo != ep->rx_mo &&
+        overstrict(ep, s, IW_CHECK_DDP_MO_ORDER, 14, h->mo, ep->rx_mo))
+        return;
+    if (h->mo > entry->capacity && fails(ep, s, IW_CHECK_DDP_MO, 14, h->mo, entry->capacity))
+        return;
+    uint64_t end = (uint64_t)h->mo + s->length;
+    if (h->mo <= entry->capacity && end > entry->capacity &&
+        fails(ep, s, IW_CHECK_DDP_TOO_LONG, 14, end, entry->capacity))
+        return;
+    /* Misplaced or too long, the octets stay inside the list of buffers. */
+    uint32_t shift = iw_switch_violated(ep->config.switches, IW_CHECK_DDP_PLACE_EXACT) ? 1 : 0;
+    iw_ddp_scatter(entry->sge, entry->sge_count, (size_t)h->mo + shift, s->fpdu->ulpdu,
+                   s->fpdu->pieces, s->header_length, s->length);
+    ep->rx_open = true;
+    ep->rx_mo = end;
+    if (!iw_ddp_last(h) || ep->deferred.check != IW_CHECK_NONE)
+        return;
+    ep->rx_open = false;
+    ep->rx_msn[IW_QN_SEND]++;
+    deliver(ep, s, end < entry->capacity ? end : entry->capacity);
+}
+
+static void receive_read_request(struct iw_endpoint *ep, struct segment *s)
+{
+    const struct iw_ddp_header *h = &s->header;
+    if (h->msn != ep->rx_msn[IW_QN_READ_REQUEST] &&
+        fails(ep, s, IW_CHECK_DDP_MSN, 10, h->msn, ep->rx_msn[IW_QN_READ_REQUEST]))
+        return;
+    s->request_known =
+        iw_wire_get_read_request(s->head + IW_DDP_UNTAGGED_HEADER,
+                                 s->head_length - IW_DDP_UNTAGGED_HEADER, &s->request) > 0;
+    /* OP-67: a request in one segment of exactly 28 octets. */
+    if ((s->length != IW_RDMAP_READ_REQUEST || h->mo != 0 || !iw_ddp_last(h)) &&
+        fails(ep, s, IW_CHECK_RDMAP_READ_LENGTH, (uint32_t)s->header_length, s->length,
+              IW_RDMAP_READ_REQUEST))
+        return;
+    if (!s->request_known)
+        return;
+    uint32_t limit = ep->startup.agreed.ird;
+    if (limit == IW_MPA_DEPTH_UNSPECIFIED)
+        limit = ep->config.max_reads;
+    uint32_t open = ep->reads_in_tail - ep->reads_in_head;
+    if (open >= limit && fails(ep, s, IW_CHECK_RDMAP_IRD, 10, open + 1, limit))
+        return;
+    const struct iw_rdmap_read_request *r = &s->request;
+    const uint8_t *memory;
+    uint32_t reachable;
+    enum iw_check check =
+        iw_ddp_read_source(&ep->stream, r->source_stag, r->source_to, r->size, &memory, &reachable);
+    if (check != IW_CHECK_NONE && fails(ep, s, check, 34, r->source_stag, 0))
+        return;
+    ep->rx_msn[IW_QN_READ_REQUEST]++;
+    if (open >= ep->reads_in_room ||
+        iw_switch_violated(ep->config.switches, IW_CHECK_RDMAP_RESPONSE_MISSING))
+        return;
+    ep->reads_in[ep->reads_in_tail++ % ep->reads_in_room] =
+        (struct iw_read_in){.header = *h, .request = *r};
+}
+
+static void receive_terminate(struct iw_endpoint *ep, struct segment *s)
+{
+    struct iw_rdmap_terminate terminate;
+    int got = iw_wire_get_terminate(s->head + IW_DDP_UNTAGGED_HEADER,
+                                    s->head_length - IW_DDP_UNTAGGED_HEADER, &terminate);
+    if ((got < 0 || s->header.mo != 0 || !iw_ddp_last(&s->header)) &&
+        fails(ep, s, IW_CHECK_RDMAP_TERMINATE_VALID, (uint32_t)s->header_length, s->length, 0))
+        return;
+    if (s->header.msn != ep->rx_msn[IW_QN_TERMINATE] &&
+        fails(ep, s, IW_CHECK_DDP_MSN, 10, s->header.msn, ep->rx_msn[IW_QN_TERMINATE]))
+        return;
+    if (got >= 0)
+        iw_ep_peer_terminated(ep, &terminate, ep->rx_now);
+}
+
+/* RFC 6581 §9.2: the first FPDU of a peer-to-peer initiator. True if the segment is finished
+ * with: an RTR Send uses up MSN 1 but no buffer of the ULP (OP-28). */
+static bool receive_rtr(struct iw_endpoint *ep, struct segment *s)
+{
+    uint8_t form = 0;
+    unsigned opcode = iw_rdmap_op(&s->header);
+    ep->rtr_expected = false;
+    if (opcode == IW_OP_SEND && s->length == 0 && s->header.msn == 1)
+        form = IW_MPA_RTR_SEND;
+    else if (opcode == IW_OP_WRITE && s->length == 0)
+        form = IW_MPA_RTR_WRITE;
+    else if (opcode == IW_OP_READ_REQUEST && s->length == IW_RDMAP_READ_REQUEST)
+        form = iw_get32(s->head + IW_DDP_UNTAGGED_HEADER + 12) == 0 ? IW_MPA_RTR_READ : 0;
+    if ((form & ep->startup.agreed.rtr) == 0)
+        return fails(ep, s, IW_CHECK_MPA_RTR_FIRST, 0, opcode, ep->startup.agreed.rtr);
+    if (form == IW_MPA_RTR_SEND)
+        ep->rx_msn[IW_QN_SEND]++;
+    return form == IW_MPA_RTR_SEND;
+}
+
+static void receive(struct iw_endpoint *ep, struct segment *s)
+{
+    const struct iw_switches *switches = ep->config.switches;
+    int got = iw_wire_get_ddp(s->head, s->head_length, &s->header);
+    if (got < 0) {
+        (void)fails(ep, s, IW_CHECK_DDP_HEADER_SHORT, 0, s->fpdu->length, IW_DDP_TAGGED_HEADER);
+        return;
+    }
+    s->header_known = true;
+    s->header_length = (size_t)got;
+    s->length = (uint32_t)(s->fpdu->length - s->header_length);
+    const struct iw_ddp_header *h = &s->header;
+
+    if (ep->config.role == IW_MPA_INITIATOR && ep->framer.pos == 0 &&
+        overstrict(ep, s, IW_CHECK_MPA_RESPONDER_EARLY, 0, 0, 0))
+        return;
+    enum iw_check check = iw_rdmap_check_header(h, false, switches);
+    if (check != IW_CHECK_NONE && fails(ep, s, check, 0, h->ddp_control, h->rdmap_control))
+        return;
+    unsigned seen = 0;
+    while ((check = iw_rdmap_check_reserved(h, &seen)) != IW_CHECK_NONE)
+        if (overstrict(ep, s, check, 0, h->ddp_control, h->rdmap_control))
+            return;
+    if (ep->rtr_expected && receive_rtr(ep, s))
+        return;
+    /* Queue and T bit decide, not the opcode: they say where octets go. */
+    if (iw_ddp_tagged(h) && iw_rdmap_op(h) == IW_OP_READ_RESPONSE)
+        receive_response(ep, s);
+    else if (iw_ddp_tagged(h))
+        receive_write(ep, s);
+    else if (h->qn == IW_QN_SEND)
+        receive_send(ep, s);
+    else if (h->qn == IW_QN_READ_REQUEST)
+        receive_read_request(ep, s);
+    else if (h->qn == IW_QN_TERMINATE)
+        receive_terminate(ep, s);
+}
+
+int iw_ep_rx_fpdu(void *context, const struct iw_fpdu *fpdu)
+{
+    struct iw_endpoint *ep = context;
+    struct segment s = {.fpdu = fpdu};
+    s.head_length = iw_ddp_gather(s.head, fpdu->ulpdu, fpdu->pieces, 0,
+                                  fpdu->length < sizeof s.head ? fpdu->length : sizeof s.head);
+    iw_ep_trace(ep, IW_TRACE_FPDU_IN, s.head, s.head_length, fpdu->length, fpdu->pos, ep->rx_now);
+    ep->paused = false;
+    receive(ep, &s);
+    if (ep->deferred.check != IW_CHECK_NONE)
+        iw_ep_fault(ep, ep->deferred, s.header_known ? &s.header : NULL,
+                    s.request_known ? &s.request : NULL, fpdu->length, ep->rx_now);
+    return ep->phase == IW_PHASE_DONE;
+}
+
+int iw_ep_rx_check(void *context, const struct iw_fault *fault)
+{
+    struct iw_endpoint *ep = context;
+    const struct iw_switches *switches = ep->config.switches;
+    bool enforced = (iw_check_info(fault->check)->kinds & IW_KIND_ENDPOINT) != 0
+                        ? !iw_switch_ignored(switches, fault->check)
+                        : iw_switch_overstrict(switches, fault->check);
+    if (!enforced)
+        return 0;
+    if (iw_switch_botched(switches, fault->check) == IW_BOTCH_PLACE) {
+        if (ep->deferred.check == IW_CHECK_NONE)
+            ep->deferred = *fault;
+        return 0;
+    }
+    iw_ep_fault(ep, *fault, NULL, NULL, 0, ep->rx_now);
+    return -1;
+}
+
+void iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t pieces,
+                       uint64_t now)
+{
+    ep->rx_now = now;
+    if (ep->phase == IW_PHASE_STARTUP)
+        iw_ep_startup_input(ep, data, pieces, now);
+    else if (ep->phase == IW_PHASE_FULL && !ep->fin_in) {
+        if (ep->rx_buffer == NULL && (ep->rx_buffer = iw_domain_borrow(ep->domain)) != NULL)
+            iw_deframer_lend(&ep->deframer, ep->rx_buffer, IW_DOMAIN_BUFFER);
+        if (ep->rx_buffer == NULL) {
+            struct iw_fault none = {IW_CHECK_MPA_LOCAL, ep->rx_pos, 0, 0};
+            iw_ep_fault(ep, none, NULL, NULL, 0, now);
+        } else {
+            uint64_t pos = ep->rx_pos;
+            for (size_t i = 0; i < pieces; i++)
+                ep->rx_pos += data[i].length;
+            (void)iw_deframer_input(&ep->deframer, pos, data, pieces);
+        }
+    }
+    iw_ep_settle(ep);
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "internal.h"
+
+enum { IW_DEPTH_MAX = 65535, IW_SGE_MAX = 32, IW_READS_MAX = 4096 };
+
+void iw_endpoint_config_default(struct iw_endpoint_config *config)
+{
+    memset(config, 0, sizeof *config);
+    iw_mpa_config_default(&config->mpa);
+    config->send_depth = 64;
+    config->recv_depth = 64;
+    config->max_sge = 16;
+    config->max_reads = 32;
+    config->emss = 1460;
+    config->startup_timeout = 60000000000u;
+    config->linger_timeout = 5000000000u;
+}
+
+static bool valid(const struct iw_endpoint_config *c)
+{
+    return c->send_depth >= 1 && c->send_depth <= IW_DEPTH_MAX && c->recv_depth >= 1 &&
+           c->recv_depth <= IW_DEPTH_MAX && c->max_sge >= 1 && c->max_sge <= IW_SGE_MAX &&
+           c->max_reads >= 1 && c->max_reads <= IW_READS_MAX && c->startup_timeout != 0 &&
+           c->private_length <= IW_MPA_PRIVATE_MAX && c->mulpdu <= IW_MPA_ULPDU_MAX &&
+           (c->mulpdu == 0 || c->mulpdu >= IW_MPA_MULPDU_MIN);
+}
+
+/* Reads that a queue must be able to hold: the number offered, and room for what a switch lets
+ * come on top of it. */
+static uint32_t read_room(const struct iw_endpoint_config *c, uint16_t offered)
+{
+    uint32_t room = offered == IW_MPA_DEPTH_UNSPECIFIED ? c->max_reads : offered;
+    return room + c->max_reads;
+}
+
+static uint64_t after(uint64_t now, uint64_t timeout)
+{
+    return timeout > UINT64_MAX - 1 - now ? UINT64_MAX - 1 : now + timeout;
+}
+
+static bool allocate(struct iw_endpoint *ep)
+{
+    const struct iw_endpoint_config *c = &ep->config;
+    const struct iw_env *env = ep->env;
+    ep->completion_room = c->send_depth + c->recv_depth;
+    ep->reads_out_room = read_room(c, c->mpa.ord);
+    ep->reads_in_room = read_room(c, c->mpa.ird);
+    ep->sends = env->alloc(env->context, c->send_depth * sizeof *ep->sends);
+    ep->recvs = env->alloc(env->context, c->recv_depth * sizeof *ep->recvs);
+    ep->completions = env->alloc(env->context, ep->completion_room * sizeof *ep->completions);
+    ep->sges =
+        env->alloc(env->context, (size_t)ep->completion_room * c->max_sge * sizeof *ep->sges);
+    ep->reads_out = env->alloc(env->context, ep->reads_out_room * sizeof *ep->reads_out);
+    ep->reads_in = env->alloc(env->context, ep->reads_in_room * sizeof *ep->reads_in);
+    if (ep->sends == NULL || ep->recvs == NULL || ep->completions == NULL || ep->sges == NULL ||
+        ep->reads_out == NULL || ep->reads_in == NULL)
+        return false;
+    memset(ep->sends, 0, c->send_depth * sizeof *ep->sends);
+    memset(ep->recvs, 0, c->recv_depth * sizeof *ep->recvs);
+    for (uint32_t i = 0; i < c->send_depth; i++)
+        ep->sends[i].sge = ep->sges + (size_t)i * c->max_sge;
+    for (uint32_t i = 0; i < c->recv_depth; i++)
+        ep->recvs[i].sge = ep->sges + (size_t)(c->send_depth + i) * c->max_sge;
+    return true;
+}
+
+int iw_endpoint_create(struct iw_domain *domain, const struct iw_endpoint_config *config,
+                       uint64_t now, struct iw_endpoint **out)
+{
+    *out = NULL;
+    if (!valid(config))
+        return IW_ERR_ARGUMENT;
+    const struct iw_env *env = iw_domain_env(domain);
+    struct iw_endpoint *ep = env->alloc(env->context, sizeof *ep);
+    if (ep == NULL)
+        return IW_ERR_MEMORY;
+    memset(ep, 0, sizeof *ep);
+    ep->domain = domain;
+    ep->env = env;
+    ep->config = *config;
+    ep->stream =
+        (struct iw_ddp_stream){domain, config->pd, iw_domain_stream(domain), config->switches};
+    if (!allocate(ep)) {
+        iw_endpoint_destroy(ep);
+        return IW_ERR_MEMORY;
+    }
+    if (iw_mpa_startup_init(&ep->startup, config->role, &config->mpa, config->private_data,
+                            config->private_length, config->switches) != 0) {
+        iw_endpoint_destroy(ep);
+        return IW_ERR_ARGUMENT;
+    }
+    ep->config.private_data = NULL;
+    ep->sink = (struct iw_deframer_sink){ep, iw_ep_rx_fpdu, iw_ep_rx_check};
+    for (unsigned qn = 0; qn < 4; qn++)
+        ep->rx_msn[qn] = ep->tx_msn[qn] = 1;
+    if ((config->role == IW_MPA_RESPONDER &&
+         iw_switch_violated(config->switches, IW_CHECK_MPA_REPLY_EARLY)))
+        ep->early_left = sizeof ep->early;
+    ep->deadline = after(now, config->startup_timeout);
+    ep->tx_retry = UINT64_MAX;
+    *out = ep;
+    return IW_OK;
+}
+
+void iw_endpoint_destroy(struct iw_endpoint *ep)
+{
+    if (ep == NULL)
+        return;
+    const struct iw_env *env = ep->env;
+    const struct iw_endpoint_config *c = &ep->config;
+    if (ep->rx_buffer != NULL)
+        iw_domain_return(ep->domain, ep->rx_buffer);
+    if (ep->tx_buffer != NULL)
+        iw_domain_return(ep->domain, ep->tx_buffer);
+#define IW_FREE(member, count)                                                                     \
+    do {                                                                                           \
+        if (ep->member != NULL)                                                                    \
+            env->free(env->context, ep->member, (count) * sizeof *ep->member);                     \
+    } while (0)
+    IW_FREE(sends, c->send_depth);
+    IW_FREE(recvs, c->recv_depth);
+    IW_FREE(completions, ep->completion_room);
+    IW_FREE(sges, (size_t)ep->completion_room * c->max_sge);
+    IW_FREE(reads_out, ep->reads_out_room);
+    IW_FREE(reads_in, ep->reads_in_room);
+#undef IW_FREE
+    env->free(env->context, ep, sizeof *ep);
+}
+
+uint64_t iw_endpoint_stream(const struct iw_endpoint *ep)
+{
+    return ep->stream.stream;
+}
+
+const struct iw_mpa_agreed *iw_endpoint_agreed(const struct iw_endpoint *ep)
+{
+    return (ep->events & 1u << IW_EVENT_ESTABLISHED) != 0 ? &ep->startup.agreed : NULL;
+}
+
+size_t iw_endpoint_private(const struct iw_endpoint *ep, const uint8_t **data)
+{
+    return iw_mpa_startup_private(&ep->startup, data);
+}
+
+void iw_endpoint_set_emss(struct iw_endpoint *ep, uint32_t emss)
+{
+    ep->config.emss = emss;
+    ep->mulpdu = ep->config.mulpdu != 0
+                     ? ep->config.mulpdu
+                     : iw_wire_mulpdu(emss, ep->phase != IW_PHASE_STARTUP && ep->framer.markers);
+    if (iw_switch_violated(ep->config.switches, IW_CHECK_MPA_ULPDU_MAX))
+        ep->mulpdu = UINT16_MAX;
+}
+
+/* Both frames are exchanged: FPDUs from here on. */
+static void establish(struct iw_endpoint *ep, uint64_t now)
+{
+    const struct iw_mpa_agreed *agreed = &ep->startup.agreed;
+    const struct iw_switches *switches = ep->config.switches;
+    bool initiator = ep->config.role == IW_MPA_INITIATOR;
+    bool tx_markers = agreed->tx_markers;
+    if (iw_switch_violated(switches, IW_CHECK_MPA_MARKER_MISSING))
+        tx_markers = false;
+    if (iw_switch_violated(switches, IW_CHECK_MPA_MARKER_UNASKED))
+        tx_markers = true;
+    ep->phase = IW_PHASE_FULL;
+    ep->deadline = UINT64_MAX;
+    iw_framer_init(&ep->framer, tx_markers, agreed->crc, ep->env->crc32c, switches);
+    iw_deframer_init(&ep->deframer, &ep->sink, agreed->rx_markers, agreed->crc, ep->env->crc32c, 0,
+                     NULL, 0);
+    ep->deframer.always_crc = iw_switch_overstrict(switches, IW_CHECK_MPA_CRC_OFF);
+    iw_endpoint_set_emss(ep, ep->config.emss);
+    ep->paused = !initiator && !iw_switch_violated(switches, IW_CHECK_MPA_RESPONDER_EARLY);
+    ep->rtr_due = initiator && agreed->peer_to_peer;
+    ep->rtr_expected = !initiator && agreed->peer_to_peer;
+    iw_ep_event(ep, IW_EVENT_ESTABLISHED);
+    iw_ep_trace_state(ep, "established", now);
+    if (ep->startup.fault.check != IW_CHECK_NONE)
+        iw_ep_fault(ep, ep->startup.fault, NULL, NULL, 0, now);
+}
+
+/* The start-up state machine may have moved on. */
+static void advance(struct iw_endpoint *ep, uint64_t now)
+{
+    switch (ep->startup.state) {
+    case IW_MPA_REQUESTED:
+        iw_ep_trace(ep, IW_TRACE_STARTUP_IN, ep->startup.in, ep->startup.in_length, 0, 0, now);
+        iw_ep_event(ep, IW_EVENT_REQUEST);
+        break;
+    case IW_MPA_FULL:
+        if (ep->config.role == IW_MPA_INITIATOR)
+            iw_ep_trace(ep, IW_TRACE_STARTUP_IN, ep->startup.in, ep->startup.in_length, 0, 0, now);
+        establish(ep, now);
+        break;
+    case IW_MPA_REJECTED:
+        /* RFC 5044 §7.1.2 leaves TCP to the ULP; ours closes it (OP-01). */
+        if (ep->config.role == IW_MPA_INITIATOR) {
+            iw_ep_trace(ep, IW_TRACE_STARTUP_IN, ep->startup.in, ep->startup.in_length, 0, 0, now);
+            iw_ep_event(ep, IW_EVENT_REJECTED);
+        }
+        iw_ep_finish(ep, now);
+        break;
+    case IW_MPA_FAILED:
+        iw_ep_fault(ep, ep->startup.fault, NULL, NULL, 0, now);
+        break;
+    default:
+        break;
+    }
+}
+
+void iw_ep_startup_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t pieces,
+                         uint64_t now)
+{
+    for (size_t i = 0; i < pieces; i++) {
+        const uint8_t *octets = data[i].base;
+        size_t taken = 0;
+        enum iw_mpa_state before = ep->startup.state;
+        if (before == IW_MPA_IDLE || before == IW_MPA_WAIT_REPLY || before == IW_MPA_WAIT_REQUEST)
+            taken = iw_mpa_startup_input(&ep->startup, octets, data[i].length);
+        if (ep->startup.state != before)
+            advance(ep, now);
+        if (ep->phase != IW_PHASE_STARTUP) {
+            struct iw_iov rest = {(uint8_t *)data[i].base + taken, data[i].length - taken};
+            if (rest.length > 0)
+                iw_endpoint_input(ep, &rest, 1, now);
+            if (i + 1 < pieces)
+                iw_endpoint_input(ep, data + i + 1, pieces - i - 1, now);
+            return;
+        }
+        if (taken < data[i].length) {
+            /* RFC 5044 §7.1.2: nothing may follow the Request before the Reply (OP-06). */
+            struct iw_fault surplus = {IW_CHECK_MPA_PD_SURPLUS, ep->startup.in_length,
+                                       octets[taken], 0};
+            if (!iw_switch_ignored(ep->config.switches, surplus.check)) {
+                iw_ep_fault(ep, surplus, NULL, NULL, 0, now);
+                return;
+            }
+        }
+    }
+}
+
+/* Puts what the start-up has to say into tx_one. */
+bool iw_ep_startup_output(struct iw_endpoint *ep)
+{
+    const uint8_t *data;
+    size_t length = iw_mpa_startup_output(&ep->startup, &data);
+    bool responder = ep->config.role == IW_MPA_RESPONDER;
+    if (ep->early_left > 0 && (responder || length == 0)) {
+        ep->tx_one = (struct iw_iov){ep->early, ep->early_left};
+        return true;
+    }
+    ep->tx_one = (struct iw_iov){(void *)(uintptr_t)data, length};
+    return length > 0;
+}
+
+void iw_ep_startup_sent(struct iw_endpoint *ep, size_t octets, uint64_t now)
+{
+    if (ep->tx_one.base == ep->early) {
+        ep->early_left -= (uint32_t)octets;
+        return;
+    }
+    iw_mpa_startup_sent(&ep->startup, octets);
+    ep->startup_out += octets;
+    const uint8_t *data;
+    if (iw_mpa_startup_output(&ep->startup, &data) > 0)
+        return;
+    iw_ep_trace(ep, IW_TRACE_STARTUP_OUT, ep->startup.out, ep->startup.out_length, 0, 0, now);
+    const struct iw_switches *switches = ep->config.switches;
+    if (ep->config.role == IW_MPA_INITIATOR &&
+        (iw_switch_violated(switches, IW_CHECK_MPA_INITIATOR_EARLY) ||
+         iw_switch_violated(switches, IW_CHECK_MPA_PD_SURPLUS)))
+        ep->early_left = sizeof ep->early;
+}
+
+int iw_endpoint_accept(struct iw_endpoint *ep, const void *private_data, size_t length,
+                       uint64_t now)
+{
+    if (ep->phase != IW_PHASE_STARTUP || ep->startup.state != IW_MPA_REQUESTED)
+        return IW_ERR_STATE;
+    if (iw_mpa_startup_accept(&ep->startup, private_data, length) != 0)
+        return IW_ERR_ARGUMENT;
+    advance(ep, now);
+    return IW_OK;
+}
+
+int iw_endpoint_reject(struct iw_endpoint *ep, const void *private_data, size_t length,
+                       uint64_t now)
+{
+    if (ep->phase != IW_PHASE_STARTUP || ep->startup.state != IW_MPA_REQUESTED)
+        return IW_ERR_STATE;
+    if (iw_mpa_startup_reject(&ep->startup, private_data, length) != 0)
+        return IW_ERR_ARGUMENT;
+    if (iw_switch_violated(ep->config.switches, IW_CHECK_MPA_REJECT_CLOSE))
+        iw_mpa_startup_sent(&ep->startup, ep->startup.out_length);
+    advance(ep, now);
+    return IW_OK;
+}
+
+unsigned iw_ep_rtr_opcode(const struct iw_endpoint *ep)
+{
+    /* A Write touches no queue at the peer, so it comes first; any common form is legal. */
+    static const struct {
+        uint8_t form, opcode;
+    } forms[] = {{IW_MPA_RTR_WRITE, IW_OP_WRITE},
+                 {IW_MPA_RTR_READ, IW_OP_READ_REQUEST},
+                 {IW_MPA_RTR_SEND, IW_OP_SEND}};
+    bool wrong = iw_switch_violated(ep->config.switches, IW_CHECK_MPA_RTR_FIRST);
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
+        if (((ep->startup.agreed.rtr & forms[i].form) != 0) != wrong)
+            return forms[i].opcode;
+    return IW_OP_TERMINATE; /* every form is agreed, so only something else can be wrong */
+}

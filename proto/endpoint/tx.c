@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "internal.h"
+
+/* What the endpoint itself writes for one segment: a DDP header and the longest RDMAP header. */
+enum { IW_TX_HEADER = IW_DDP_UNTAGGED_HEADER + IW_TERM_MAX, IW_TX_SLICES = 33 };
+
+/* The batch being filled; pieces and octets share the pool buffer. */
+struct batch {
+    struct iw_endpoint *ep;
+    struct iw_iov *pieces;
+    size_t count;
+    uint8_t *octets, *end;
+    size_t size; /* octets on the stream */
+    uint64_t now;
+};
+
+bool iw_ep_tx_idle(const struct iw_endpoint *ep)
+{
+    return ep->tx_first == ep->tx_pieces;
+}
+
+void iw_ep_tx_release(struct iw_endpoint *ep)
+{
+    ep->tx_first = ep->tx_pieces = 0;
+    if (ep->tx_buffer != NULL)
+        iw_domain_return(ep->domain, ep->tx_buffer);
+    ep->tx_buffer = NULL;
+}
+
+static size_t frame_octets(const struct iw_endpoint *ep)
+{
+    return ep->framer.markers ? IW_FRAMER_SCRATCH : 16;
+}
+
+static bool room_for(const struct batch *b, size_t slices, size_t ulpdu)
+{
+    return b->size < IW_TX_BATCH && IW_TX_PIECES - b->count >= IW_FRAMER_PIECES(slices, ulpdu) &&
+           (size_t)(b->end - b->octets) >= IW_TX_HEADER + IW_FRAMER_SCRATCH;
+}
+
+/* Frames one segment whose header (already at b->octets, `header` octets long) is slice 0. */
+static void emit(struct batch *b, struct iw_iov *slices, size_t count, size_t header)
+{
+    struct iw_endpoint *ep = b->ep;
+    size_t length = 0;
+    for (size_t i = 0; i < count; i++)
+        length += slices[i].length;
+    iw_ep_trace(ep, IW_TRACE_FPDU_OUT, b->octets, header, (uint32_t)length, ep->framer.pos, b->now);
+    uint64_t before = ep->framer.pos;
+    int made = iw_framer_frame(&ep->framer, slices, count, b->pieces + b->count,
+                               IW_TX_PIECES - b->count, b->octets + header);
+    if (made < 0)
+        return; /* cannot be: room_for() was asked and no ULPDU exceeds MULPDU */
+    b->count += (size_t)made;
+    b->octets += header + frame_octets(ep);
+    b->size += (size_t)(ep->framer.pos - before);
+}
+
+static struct iw_ddp_header untagged(const struct iw_endpoint *ep, unsigned opcode, uint32_t mo,
+                                     bool last)
+{
+    uint32_t qn = iw_rdmap_queue(opcode);
+    return (struct iw_ddp_header){.ddp_control = (uint8_t)(0x01u | (last ? IW_DDP_L : 0)),
+                                  .rdmap_control = (uint8_t)(0x40u | opcode),
+                                  .qn = qn,
+                                  .msn = ep->tx_msn[qn],
+                                  .mo = mo};
+}
+
+static struct iw_ddp_header tagged(unsigned opcode, uint32_t stag, uint64_t to, bool last)
+{
+    return (struct iw_ddp_header){.ddp_control = (uint8_t)(0x81u | (last ? IW_DDP_L : 0)),
+                                  .rdmap_control = (uint8_t)(0x40u | opcode),
+                                  .stag = stag,
+                                  .to = to};
+}
+
+/* A segment without payload of the ULP's. */
+static void emit_bare(struct batch *b, struct iw_ddp_header h)
+{
+    struct iw_iov slice = {b->octets, iw_ep_put_header(b->ep, b->octets, h, true)};
+    emit(b, &slice, 1, slice.length);
+}
+
+static void emit_read_request(struct batch *b, const struct iw_rdmap_read_request *request)
+{
+    struct iw_endpoint *ep = b->ep;
+    struct iw_ddp_header h = untagged(ep, IW_OP_READ_REQUEST, 0, true);
+    ep->tx_msn[IW_QN_READ_REQUEST]++;
+    struct iw_iov slice = {b->octets, iw_ep_put_header(ep, b->octets, h, true)};
+    slice.length += iw_ep_put_read_request(ep, b->octets + slice.length, *request);
+    emit(b, &slice, 1, slice.length);
+}
+
+static void expect_response(struct iw_endpoint *ep, uint32_t entry, uint32_t stag, uint64_t to,
+                            uint32_t size)
+{
+    ep->reads_out[ep->reads_out_tail++ % ep->reads_out_room] =
+        (struct iw_read_out){.entry = entry, .sink_stag = stag, .sink_to = to, .size = size};
+}
+
+/* RFC 6581 §9.2. */
+static void emit_rtr(struct batch *b)
+{
+    struct iw_endpoint *ep = b->ep;
+    ep->rtr_due = false;
+    switch (iw_ep_rtr_opcode(ep)) {
+    case IW_OP_WRITE:
+        emit_bare(b, tagged(IW_OP_WRITE, 0, 0, true));
+        break;
+    case IW_OP_READ_REQUEST: {
+        struct iw_rdmap_read_request zero = {0};
+        expect_response(ep, IW_NO_ENTRY, 0, 0, 0);
+        emit_read_request(b, &zero);
+        break;
+    }
+    case IW_OP_SEND:
+        emit_bare(b, untagged(ep, IW_OP_SEND, 0, true));
+        ep->tx_msn[IW_QN_SEND]++;
+        break;
+    default:
+        break; /* --violate mpa-rtr-first with every form agreed: none is sent */
+    }
+}
+
+static void emit_terminate(struct batch *b)
+{
+    struct iw_endpoint *ep = b->ep;
+    const struct iw_switches *switches = ep->config.switches;
+    struct iw_rdmap_terminate t = ep->terminate_out;
+    if (iw_switch_violated(switches, IW_CHECK_RDMAP_TERMINATE_RSVD))
+        t.reserved = 1;
+    if (iw_switch_violated(switches, IW_CHECK_RDMAP_TERMINATE_HEADERS))
+        t.flags = (t.flags & IW_TERM_D) != 0 ? 0 : IW_TERM_M | IW_TERM_D;
+    struct iw_iov slice = {b->octets, 0};
+    slice.length = iw_ep_put_header(ep, b->octets, untagged(ep, IW_OP_TERMINATE, 0, true), true);
+    slice.length += (size_t)iw_wire_put_terminate(b->octets + slice.length, IW_TERM_MAX, &t);
+    ep->tx_msn[IW_QN_TERMINATE]++;
+    emit(b, &slice, 1, slice.length);
+    if (iw_switch_violated(switches, IW_CHECK_RDMAP_TERMINATE_LAST) && room_for(b, 1, 64))
+        emit_bare(b, untagged(ep, IW_OP_SEND, 0, true));
+}
+
+/* The slices of a gather list from `offset` on, `length` octets in all. */
+static size_t slice(struct iw_iov *out, const struct iw_iov *sge, size_t count, uint32_t offset,
+                    uint32_t length)
+{
+    size_t made = 0;
+    for (size_t i = 0; i < count && length > 0; i++) {
+        if (offset >= sge[i].length) {
+            offset -= (uint32_t)sge[i].length;
+            continue;
+        }
+        size_t step = sge[i].length - offset < length ? sge[i].length - offset : length;
+        out[made++] = (struct iw_iov){(uint8_t *)sge[i].base + offset, step};
+        length -= (uint32_t)step;
+        offset = 0;
+    }
+    return made;
+}
+
+static unsigned work_opcode(enum iw_work_opcode work)
+{
+    static const uint8_t opcodes[] = {[IW_WORK_SEND] = IW_OP_SEND,
+                                      [IW_WORK_SEND_SE] = IW_OP_SEND_SE,
+                                      [IW_WORK_SEND_INVALIDATE] = IW_OP_SEND_INVALIDATE,
+                                      [IW_WORK_SEND_SE_INVALIDATE] = IW_OP_SEND_SE_INVALIDATE,
+                                      [IW_WORK_WRITE] = IW_OP_WRITE,
+                                      [IW_WORK_READ] = IW_OP_READ_REQUEST};
+    return opcodes[work];
+}
+
+/* The next segment of a Send or Write. False if there is no room for it. */
+static bool emit_work(struct batch *b, struct iw_send_entry *entry)
+{
+    struct iw_endpoint *ep = b->ep;
+    unsigned opcode = work_opcode(entry->opcode);
+    bool write = opcode == IW_OP_WRITE;
+    uint32_t most = ep->mulpdu - (write ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER);
+    uint32_t left = entry->length - ep->send_offset;
+    uint32_t take = left < most ? left : most;
+    if (!room_for(b, entry->sge_count + 1u, take + IW_DDP_UNTAGGED_HEADER))
+        return false;
+    bool last = take == left;
+    struct iw_ddp_header h =
+        write ? tagged(opcode, entry->remote_stag, entry->remote_to + ep->send_offset, last)
+              : untagged(ep, opcode, ep->send_offset, last);
+    if (iw_rdmap_invalidates(opcode))
+        h.invalidate_stag = entry->invalidate_stag;
+    struct iw_iov slices[IW_TX_SLICES];
+    slices[0] =
+        (struct iw_iov){b->octets, iw_ep_put_header(ep, b->octets, h, ep->send_offset == 0)};
+    size_t count = 1 + slice(slices + 1, entry->sge, entry->sge_count, ep->send_offset, take);
+    emit(b, slices, count, slices[0].length);
+    ep->send_offset += take;
+    if (last) {
+        if (!write)
+            ep->tx_msn[IW_QN_SEND]++;
+        entry->framed = true;
+        entry->end = ep->framer.pos;
+        ep->send_next++;
+        ep->sending = IW_SENDING_NOTHING;
+    }
+    return true;
+}
+
+/* Octets of a response that --violate replaces by others. */
+static const uint8_t wrong_octets[256];
+
+/* Finds the source octets of the next response segment; a source that has gone bad in the
+ * meantime ends the connection with the request advanced (RFC 5040 §4.8). */
+static bool response_source(struct batch *b, struct iw_read_in *read, uint32_t *take,
+                            const uint8_t **memory)
+{
+    struct iw_endpoint *ep = b->ep;
+    const struct iw_rdmap_read_request *r = &read->request;
+    uint32_t left = r->size - read->sent;
+    uint32_t reachable = 0;
+    *memory = NULL;
+    if (left == 0) {
+        *take = 0;
+        return true;
+    }
+    enum iw_check check = iw_ddp_read_source(&ep->stream, r->source_stag, r->source_to + read->sent,
+                                             left, memory, &reachable);
+    if (check != IW_CHECK_NONE && !iw_switch_ignored(ep->config.switches, check)) {
+        struct iw_rdmap_read_request rest = {r->sink_stag, r->sink_to + read->sent, left,
+                                             r->source_stag, r->source_to + read->sent};
+        struct iw_fault fault = {check, ep->rx_pos, r->source_stag, 0};
+        iw_ep_fault(ep, fault, &read->header, &rest, IW_DDP_UNTAGGED_HEADER + IW_RDMAP_READ_REQUEST,
+                    b->now);
+        return false;
+    }
+    if (*memory == NULL || reachable == 0 ||
+        iw_switch_violated(ep->config.switches, IW_CHECK_RDMAP_RESPONSE_DATA)) {
+        *memory = wrong_octets;
+        reachable = sizeof wrong_octets;
+    }
+    if (*take > reachable)
+        *take = reachable;
+    return true;
+}
+
+static bool emit_response(struct batch *b, struct iw_read_in *read)
+{
+    struct iw_endpoint *ep = b->ep;
+    const struct iw_rdmap_read_request *r = &read->request;
+    const struct iw_switches *switches = ep->config.switches;
+    uint32_t size = r->size;
+    if (iw_switch_violated(switches, IW_CHECK_RDMAP_RESPONSE_SIZE))
+        size /= 2;
+    uint32_t most = ep->mulpdu - IW_DDP_TAGGED_HEADER;
+    uint32_t take = size - read->sent < most ? size - read->sent : most;
+    if (!room_for(b, 2, take + IW_DDP_TAGGED_HEADER))
+        return false;
+    struct iw_iov slices[2] = {{b->octets, 0}, {NULL, 0}};
+    const uint8_t *memory;
+    if (!response_source(b, read, &take, &memory))
+        return true; /* the Terminate is next */
+    slices[1] = (struct iw_iov){(void *)(uintptr_t)memory, take};
+    bool last = read->sent + take == size;
+    struct iw_ddp_header h =
+        tagged(IW_OP_READ_RESPONSE, r->sink_stag, r->sink_to + read->sent, last);
+    slices[0].length = iw_ep_put_header(ep, b->octets, h, read->sent == 0);
+    emit(b, slices, take > 0 ? 2 : 1, slices[0].length);
+    read->sent += take;
+    if (last) {
+        if (iw_switch_violated(switches, IW_CHECK_RDMAP_RESPONSE_UNSOLICITED) && room_for(b, 1, 64))
+            emit_bare(b, tagged(IW_OP_READ_RESPONSE, r->sink_stag, r->sink_to, true));
+        read->framed = true;
+        read->end = ep->framer.pos;
+        ep->reads_in_next++;
+        ep->sending = IW_SENDING_NOTHING;
+    }
+    return true;
+}
+
+static uint32_t read_limit(const struct iw_endpoint *ep)
+{
+    uint32_t limit = ep->startup.agreed.ord;
+    if (limit == IW_MPA_DEPTH_UNSPECIFIED)
+        limit = ep->config.max_reads;
+    return iw_switch_violated(ep->config.switches, IW_CHECK_RDMAP_IRD) ? ep->reads_out_room : limit;
+}
+
+/* Whether the oldest work request not yet begun may begin. */
+static bool work_ready(struct iw_endpoint *ep)
+{
+    if (ep->send_next == ep->send_tail)
+        return false;
+    const struct iw_send_entry *entry = iw_ep_send_at(ep, ep->send_next);
+    uint32_t open = ep->reads_out_tail - ep->reads_out_head;
+    if ((entry->flags & IW_WORK_FENCE) != 0 && open > 0)
+        return false;
+    /* RFC 5040 §6.1 and RFC 6581 §9.1: never more reads than the peer's IRD. */
+    return entry->opcode != IW_WORK_READ || open < read_limit(ep);
+}
+
+static bool response_ready(const struct iw_endpoint *ep)
+{
+    uint32_t waiting = ep->reads_in_tail - ep->reads_in_next;
+    /* Out of order: only when there are two to swap. */
+    if (iw_switch_violated(ep->config.switches, IW_CHECK_RDMAP_RESPONSE_ORDER))
+        return waiting >= 2 || (waiting == 1 && ep->reads_in_next % 2 == 1);
+    return waiting > 0;
+}
+
+static void begin_response(struct iw_endpoint *ep)
+{
+    ep->sending = IW_SENDING_RESPONSE;
+    uint32_t next = ep->reads_in_next;
+    if (iw_switch_violated(ep->config.switches, IW_CHECK_RDMAP_RESPONSE_ORDER) && next % 2 == 0) {
+        struct iw_read_in *one = &ep->reads_in[next % ep->reads_in_room];
+        struct iw_read_in *two = &ep->reads_in[(next + 1) % ep->reads_in_room];
+        struct iw_read_in kept = *one;
+        *one = *two;
+        *two = kept;
+    }
+}
+
+/* Whole messages one after another (RFC 5041 §5.3); own work and Read Responses alternate. */
+static bool begin_message(struct batch *b)
+{
+    struct iw_endpoint *ep = b->ep;
+    bool work = work_ready(ep), response = response_ready(ep);
+    if (!work && !response)
+        return false;
+    if (response && (!work || ep->response_next)) {
+        begin_response(ep);
+        ep->response_next = false;
+        return true;
+    }
+    struct iw_send_entry *entry = iw_ep_send_at(ep, ep->send_next);
+    if (entry->opcode == IW_WORK_READ) {
+        if (!room_for(b, 1, IW_DDP_UNTAGGED_HEADER + IW_RDMAP_READ_REQUEST))
+            return false;
+        struct iw_rdmap_read_request request = {entry->sink_stag, entry->sink_to, entry->length,
+                                                entry->remote_stag, entry->remote_to};
+        expect_response(ep, ep->send_next, entry->sink_stag, entry->sink_to, entry->length);
+        emit_read_request(b, &request);
+        entry->framed = true;
+        entry->end = ep->framer.pos;
+        ep->send_next++;
+    } else {
+        ep->sending = IW_SENDING_WORK;
+        ep->send_offset = 0;
+    }
+    ep->response_next = true;
+    return true;
+}
+
+static bool emit_next(struct batch *b)
+{
+    struct iw_endpoint *ep = b->ep;
+    if (ep->terminates_due > 0) {
+        if (!room_for(b, 1, IW_DDP_UNTAGGED_HEADER + IW_TERM_MAX))
+            return false;
+        ep->terminates_due--;
+        emit_terminate(b);
+        return true;
+    }
+    if (ep->phase != IW_PHASE_FULL || ep->paused)
+        return false;
+    if (ep->rtr_due) {
+        emit_rtr(b);
+        return true;
+    }
+    switch (ep->sending) {
+    case IW_SENDING_WORK:
+        return emit_work(b, iw_ep_send_at(ep, ep->send_next));
+    case IW_SENDING_RESPONSE:
+        return emit_response(b, &ep->reads_in[ep->reads_in_next % ep->reads_in_room]);
+    default:
+        return begin_message(b);
+    }
+}
+
+static bool anything(struct iw_endpoint *ep)
+{
+    return ep->terminates_due > 0 || (ep->phase == IW_PHASE_FULL && !ep->paused &&
+                                      (ep->rtr_due || ep->sending != IW_SENDING_NOTHING ||
+                                       work_ready(ep) || response_ready(ep)));
+}
+
+void iw_ep_tx_fill(struct iw_endpoint *ep, uint64_t now)
+{
+    if (!anything(ep))
+        return;
+    if (ep->tx_buffer == NULL)
+        ep->tx_buffer = iw_domain_borrow(ep->domain);
+    ep->tx_retry = ep->tx_buffer == NULL ? now + IW_TX_RETRY : UINT64_MAX;
+    if (ep->tx_buffer == NULL)
+        return;
+    struct batch b = {.ep = ep, .pieces = ep->tx_buffer, .now = now};
+    b.octets = (uint8_t *)(b.pieces + IW_TX_PIECES);
+    b.end = (uint8_t *)ep->tx_buffer + IW_DOMAIN_BUFFER;
+    while (emit_next(&b))
+        ;
+    ep->tx_first = 0;
+    ep->tx_pieces = b.count;
+    if (b.count == 0)
+        iw_ep_tx_release(ep);
+}
+
+size_t iw_endpoint_output(struct iw_endpoint *ep, const struct iw_iov **out, uint64_t now)
+{
+    *out = NULL;
+    if (ep->lost || ep->reset)
+        return 0;
+    if (iw_ep_startup_output(ep)) {
+        *out = &ep->tx_one;
+        return 1;
+    }
+    if (iw_ep_tx_idle(ep)) {
+        iw_ep_tx_fill(ep, now);
+        iw_ep_settle(ep);
+    }
+    *out = ep->tx_buffer == NULL ? NULL : (const struct iw_iov *)ep->tx_buffer + ep->tx_first;
+    return ep->tx_pieces - ep->tx_first;
+}
+
+void iw_endpoint_sent(struct iw_endpoint *ep, size_t octets, uint64_t now)
+{
+    if (iw_ep_tx_idle(ep)) {
+        iw_ep_startup_sent(ep, octets, now);
+        iw_ep_settle(ep);
+        return;
+    }
+    struct iw_iov *pieces = ep->tx_buffer;
+    ep->tx_sent += octets;
+    while (octets > 0 && ep->tx_first < ep->tx_pieces) {
+        struct iw_iov *piece = &pieces[ep->tx_first];
+        size_t step = octets < piece->length ? octets : piece->length;
+        piece->base = (uint8_t *)piece->base + step;
+        piece->length -= step;
+        octets -= step;
+        if (piece->length == 0)
+            ep->tx_first++;
+    }
+    while (ep->reads_in_head != ep->reads_in_next &&
+           ep->reads_in[ep->reads_in_head % ep->reads_in_room].end <= ep->tx_sent)
+        ep->reads_in_head++;
+    if (ep->phase != IW_PHASE_DONE)
+        iw_ep_complete_sends(ep);
+    iw_ep_settle(ep);
+}
