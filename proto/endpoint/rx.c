@@ -263,7 +263,9 @@ static void receive(struct iw_endpoint *ep, struct segment *s)
     while ((check = iw_rdmap_check_reserved(h, &seen)) != IW_CHECK_NONE)
         if (overstrict(ep, s, check, 0, h->ddp_control, h->rdmap_control))
             return;
-    if (ep->rtr_expected && receive_rtr(ep, s))
+    /* Instead of an RTR only a Terminate may come: none matched (RFC 6581 §9.2). */
+    bool terminate = !iw_ddp_tagged(h) && h->qn == IW_QN_TERMINATE;
+    if (ep->rtr_expected && !terminate && receive_rtr(ep, s))
         return;
     /* Queue and T bit decide, not the opcode: they say where octets go. */
     if (iw_ddp_tagged(h) && iw_rdmap_op(h) == IW_OP_READ_RESPONSE)

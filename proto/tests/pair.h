@@ -107,14 +107,14 @@ static inline void pair_open(struct pair *p, const struct iw_endpoint_config con
         assert_non_null(s->arena);
         memset(s->arena, 0xa5, PAIR_MEMORY + 2 * PAIR_GUARD);
         s->memory = s->arena + PAIR_GUARD;
-        s->region = (struct iw_region){.base = s->memory,
-                                       .length = PAIR_MEMORY,
-                                       .to = 0x1000,
-                                       .guard = PAIR_GUARD,
-                                       .pd = c.pd,
-                                       .access = IW_ACCESS_LOCAL_WRITE | IW_ACCESS_REMOTE_READ |
-                                                 IW_ACCESS_REMOTE_WRITE |
-                                                 IW_ACCESS_REMOTE_INVALIDATE};
+        s->region =
+            (struct iw_region){.base = s->memory,
+                               .length = PAIR_MEMORY,
+                               .to = 0x1000,
+                               .guard = PAIR_GUARD,
+                               .pd = c.pd,
+                               .access = IW_ACCESS_LOCAL_WRITE | IW_ACCESS_REMOTE_READ |
+                                         IW_ACCESS_REMOTE_WRITE | IW_ACCESS_REMOTE_INVALIDATE};
         assert_int_equal(iw_domain_register(s->domain, &s->region), 0);
         assert_int_equal(iw_endpoint_create(s->domain, &c, p->now, &s->ep), IW_OK);
     }
@@ -132,8 +132,8 @@ static inline void pair_collect(struct pair *p, int i)
         if (event.kind == IW_EVENT_PEER_CLOSED)
             iw_endpoint_shutdown(s->ep, p->now);
     }
-    s->completion_count += iw_endpoint_poll(s->ep, s->completions + s->completion_count,
-                                            512 - s->completion_count);
+    s->completion_count +=
+        iw_endpoint_poll(s->ep, s->completions + s->completion_count, 512 - s->completion_count);
 }
 
 static inline bool pair_carry(struct pair *p, int from)
