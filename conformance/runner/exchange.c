@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "exchange.h"
+
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "iwarp/capture.h"
+#include "iwarp/transport.h"
+
+enum event_kind { EVENT_OPEN, EVENT_DATA, EVENT_FIN, EVENT_RESET };
+
+struct event {
+    struct event *next;
+    enum event_kind kind;
+    int connection;
+    bool from_peer;
+    uint64_t time;
+    uint64_t position;
+    size_t length;
+    uint8_t octets[];
+};
+
+struct remark {
+    struct remark *next;
+    int connection;
+    bool from_peer;
+    uint64_t position;
+    char *text;
+};
+
+/* Positions in ascending order. */
+struct cuts {
+    uint64_t *at;
+    size_t count, room;
+};
+
+/* Arrays of two are indexed by from_peer. */
+struct connection {
+    struct iw_synth_tcp tcp; /* side 0 is the one that connects */
+    bool station_connects;
+    uint64_t position[2];
+    struct cuts cuts[2];
+};
+
+/* One connection while the log is turned into packets. */
+struct replayed {
+    int handle;
+    size_t cut[2]; /* the next one */
+};
+
+struct iw_exchange {
+    struct event *events, **last_event;
+    struct remark *remarks, **last_remark;
+    struct connection *connections;
+    int n_connections;
+    size_t octets;
+    uint64_t epoch; /* CLOCK_REALTIME minus CLOCK_MONOTONIC */
+};
+
+struct iw_exchange *iw_exchange_create(void)
+{
+    struct iw_exchange *x = calloc(1, sizeof(*x));
+    struct timespec now;
+
+    if (!x)
+        return NULL;
+    x->last_event = &x->events;
+    x->last_remark = &x->remarks;
+    clock_gettime(CLOCK_REALTIME, &now);
+    x->epoch = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec - iw_transport_now();
+    return x;
+}
+
+void iw_exchange_destroy(struct iw_exchange *x)
+{
+    if (!x)
+        return;
+    while (x->events) {
+        struct event *e = x->events;
+
+        x->events = e->next;
+        free(e);
+    }
+    while (x->remarks) {
+        struct remark *r = x->remarks;
+
+        x->remarks = r->next;
+        free(r->text);
+        free(r);
+    }
+    for (int i = 0; i < x->n_connections; i++) {
+        free(x->connections[i].cuts[0].at);
+        free(x->connections[i].cuts[1].at);
+    }
+    free(x->connections);
+    free(x);
+}
+
+static struct event *add(struct iw_exchange *x, enum event_kind kind, int connection,
+                         bool from_peer, uint64_t now, const void *octets, size_t length)
+{
+    struct event *e = malloc(sizeof(*e) + length);
+
+    if (!e)
+        return NULL;
+    *e = (struct event){.kind = kind,
+                        .connection = connection,
+                        .from_peer = from_peer,
+                        .time = now,
+                        .position = x->connections[connection].position[from_peer],
+                        .length = length};
+    if (length)
+        memcpy(e->octets, octets, length);
+    *x->last_event = e;
+    x->last_event = &e->next;
+    return e;
+}
+
+static void take_address(struct iw_synth_tcp *tcp, unsigned side, const struct sockaddr *from)
+{
+    struct iw_address *to = &tcp->address[side];
+
+    if (from->sa_family == AF_INET6) {
+        struct sockaddr_in6 in6;
+
+        memcpy(&in6, from, sizeof(in6));
+        to->family = 6;
+        memcpy(to->octets, &in6.sin6_addr, 16);
+        tcp->port[side] = ntohs(in6.sin6_port);
+    } else {
+        struct sockaddr_in in;
+
+        memcpy(&in, from, sizeof(in));
+        to->family = 4;
+        memcpy(to->octets, &in.sin_addr, 4);
+        tcp->port[side] = ntohs(in.sin_port);
+    }
+}
+
+int iw_exchange_open(struct iw_exchange *x, bool station_connects, const struct sockaddr *station,
+                     const struct sockaddr *peer, uint64_t now)
+{
+    int number = x->n_connections;
+    struct connection *more =
+        realloc(x->connections, (size_t)(number + 1) * sizeof(*x->connections));
+
+    if (!more)
+        return -1;
+    x->connections = more;
+    more[number] = (struct connection){.station_connects = station_connects};
+    take_address(&more[number].tcp, station_connects ? 0 : 1, station);
+    take_address(&more[number].tcp, station_connects ? 1 : 0, peer);
+    if (!add(x, EVENT_OPEN, number, false, now, NULL, 0))
+        return -1;
+    return x->n_connections++;
+}
+
+bool iw_exchange_data(struct iw_exchange *x, int connection, bool from_peer, const void *octets,
+                      size_t length, uint64_t now)
+{
+    if (x->octets + length > IW_EXCHANGE_MAX)
+        return false;
+    if (!add(x, EVENT_DATA, connection, from_peer, now, octets, length))
+        return false;
+    x->octets += length;
+    x->connections[connection].position[from_peer] += length;
+    return true;
+}
+
+void iw_exchange_end(struct iw_exchange *x, int connection, bool from_peer, bool reset,
+                     uint64_t now)
+{
+    add(x, reset ? EVENT_RESET : EVENT_FIN, connection, from_peer, now, NULL, 0);
+}
+
+void iw_exchange_cut(struct iw_exchange *x, int connection, bool from_peer, uint64_t position)
+{
+    struct cuts *cuts = &x->connections[connection].cuts[from_peer];
+
+    if (cuts->count == cuts->room) {
+        size_t room = cuts->room * 2 + 16;
+        uint64_t *more = realloc(cuts->at, room * sizeof(*more));
+
+        if (!more)
+            return;
+        cuts->at = more;
+        cuts->room = room;
+    }
+    cuts->at[cuts->count++] = position;
+}
+
+void iw_exchange_comment(struct iw_exchange *x, int connection, bool from_peer, uint64_t position,
+                         const char *text)
+{
+    struct remark *r = calloc(1, sizeof(*r));
+
+    if (!r || !(r->text = strdup(text))) {
+        free(r);
+        return;
+    }
+    r->connection = connection;
+    r->from_peer = from_peer;
+    r->position = position;
+    *x->last_remark = r;
+    x->last_remark = &r->next;
+}
+
+/* Puts the remarks on [at, end), or on the end of the direction if that is empty. */
+static void comment(const struct iw_exchange *x, struct iw_synth *s, const struct event *e,
+                    uint64_t at, uint64_t end, struct iw_synth_span span)
+{
+    for (const struct remark *r = x->remarks; r; r = r->next) {
+        if (r->connection != e->connection || r->from_peer != e->from_peer || r->position < at ||
+            (r->position >= end && at != end) || (at == end && r->position != at))
+            continue;
+        iw_synth_comment(s, r->position - at < (end - at) / 2 ? span.first : span.last, r->text);
+    }
+}
+
+static void replay_data(const struct iw_exchange *x, struct iw_synth *s, const struct event *e,
+                        unsigned side, struct replayed *to)
+{
+    const struct cuts *cuts = &x->connections[e->connection].cuts[e->from_peer];
+    size_t *next = &to->cut[e->from_peer];
+    uint64_t at = e->position, end = e->position + e->length;
+
+    while (at < end) {
+        uint64_t until = end;
+        struct iw_synth_span span;
+
+        while (*next < cuts->count && cuts->at[*next] <= at)
+            (*next)++;
+        if (*next < cuts->count && cuts->at[*next] < end)
+            until = cuts->at[*next];
+        span = iw_synth_data(s, to->handle, side, e->time + x->epoch,
+                             e->octets + (at - e->position), (size_t)(until - at));
+        comment(x, s, e, at, until, span);
+        at = until;
+    }
+}
+
+static void replay(const struct iw_exchange *x, struct iw_synth *s, struct replayed *to)
+{
+    for (const struct event *e = x->events; e; e = e->next) {
+        const struct connection *c = &x->connections[e->connection];
+        unsigned side = e->from_peer == c->station_connects;
+        uint64_t time = e->time + x->epoch;
+        struct iw_synth_span span;
+
+        switch (e->kind) {
+        case EVENT_OPEN:
+            to[e->connection].handle = iw_synth_connect(s, &c->tcp, time, &span);
+            break;
+        case EVENT_DATA:
+            replay_data(x, s, e, side, &to[e->connection]);
+            break;
+        case EVENT_FIN:
+            span = iw_synth_fin(s, to[e->connection].handle, side, time);
+            comment(x, s, e, e->position, e->position, span);
+            break;
+        case EVENT_RESET:
+            span = iw_synth_reset(s, to[e->connection].handle, side, time);
+            comment(x, s, e, e->position, e->position, span);
+            break;
+        }
+    }
+}
+
+int iw_exchange_save(const struct iw_exchange *x, const char *path, const char *title, char *error,
+                     size_t room)
+{
+    char what[IW_CAPTURE_ERROR] = "out of memory";
+    struct iw_synth *s = iw_synth_new(2 * (size_t)IW_EXCHANGE_MAX);
+    struct replayed *to = calloc((size_t)x->n_connections + 1, sizeof(*to));
+    bool done = false;
+
+    if (s && to) {
+        replay(x, s, to);
+        done = iw_synth_write(s, path, "iwarp-conform", title, what);
+    }
+    if (!done)
+        snprintf(error, room, "%s", what);
+    free(to);
+    iw_synth_free(s);
+    return done ? 0 : -1;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_RUNNER_EXCHANGE_H
+#define IW_RUNNER_EXCHANGE_H
+
+/*
+ * The log of what one case exchanged with the peer, over all its connections, and its way into a
+ * capture: Ethernet, IP and TCP headers are made up around the station's own octets.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+/* Octets that one log takes before it says that it is full. */
+#define IW_EXCHANGE_MAX (64u * 1024u * 1024u)
+
+struct iw_exchange;
+
+/* NULL if there is no memory. */
+struct iw_exchange *iw_exchange_create(void);
+void iw_exchange_destroy(struct iw_exchange *x);
+
+/* A TCP connection; `station_connects` says who sent the SYN. Addresses are copied. Returns its
+ * number for the calls below, or -1 if there is no memory. Times are CLOCK_MONOTONIC in ns. */
+int iw_exchange_open(struct iw_exchange *x, bool station_connects, const struct sockaddr *station,
+                     const struct sockaddr *peer, uint64_t now);
+/* Octets in the order of their direction, as one write or read. False if the log is full or there
+ * is no memory: nothing was added then. */
+bool iw_exchange_data(struct iw_exchange *x, int connection, bool from_peer, const void *octets,
+                      size_t length, uint64_t now);
+/* The end of one direction: FIN, or RST. */
+void iw_exchange_end(struct iw_exchange *x, int connection, bool from_peer, bool reset,
+                     uint64_t now);
+/* A frame ends behind stream position `position` of this direction: octets that were read together
+ * become packets of their own. */
+void iw_exchange_cut(struct iw_exchange *x, int connection, bool from_peer, uint64_t position);
+/* A comment on the packet that holds the octet at `position` (or on the FIN or RST there). */
+void iw_exchange_comment(struct iw_exchange *x, int connection, bool from_peer, uint64_t position,
+                         const char *text);
+
+/* Writes a pcapng with `title` as the comment of its section. 0, or -1 with one line in `error`. */
+int iw_exchange_save(const struct iw_exchange *x, const char *path, const char *title, char *error,
+                     size_t room);
+
+#endif

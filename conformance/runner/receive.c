@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The station's receiving half: sockets into the observer, the observer's findings into items. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "iwarp/transport.h"
+#include "station_internal.h"
+
+int iw_station_ms(uint64_t deadline)
+{
+    uint64_t now = iw_transport_now();
+    uint64_t ms = deadline > now ? (deadline - now + 999999) / 1000000 : 0;
+
+    return ms > 60000 ? 60000 : (int)ms;
+}
+
+void iw_item_free(struct iw_item *item)
+{
+    if (!item)
+        return;
+    free(item->octets);
+    free(item->segments);
+    free(item);
+}
+
+static void enqueue(struct iw_conn *c, struct iw_item *item)
+{
+    char text[512];
+
+    if (c->station->trace) {
+        iw_item_print(item, text, sizeof(text));
+        fprintf(c->station->trace, "%d < %s\n", c->state.number, text);
+    }
+    if (c->n_items >= IW_STATION_ITEMS) {
+        c->station->flooded = true;
+        iw_item_free(item);
+        return;
+    }
+    *c->last_item = item;
+    c->last_item = &item->next;
+    c->n_items++;
+}
+
+static struct iw_item *item_new(enum iw_item_kind kind, uint64_t position, uint64_t end)
+{
+    struct iw_item *item = calloc(1, sizeof(*item));
+
+    if (!item)
+        return NULL;
+    item->kind = kind;
+    item->position = position;
+    item->end = end;
+    item->time = iw_transport_now();
+    return item;
+}
+
+static void enqueue_end(struct iw_conn *c, enum iw_item_kind kind, uint64_t position)
+{
+    struct iw_item *item = item_new(kind, position, position);
+
+    if (c->partial) {
+        enqueue(c, c->partial);
+        c->partial = NULL;
+    }
+    if (item)
+        enqueue(c, item);
+}
+
+static void seen_startup(struct iw_conn *c, const struct iw_observation *o)
+{
+    struct iw_item *item = item_new(IW_ITEM_STARTUP, o->pos, o->end);
+    uint64_t now = iw_transport_now();
+
+    iw_exchange_cut(c->station->exchange, c->state.number, true, o->end);
+    c->state.got_startup = true;
+    c->state.peer = o->startup;
+    c->state.peer_enhanced = o->enhanced;
+    if (c->state.sent_startup && c->asked)
+        c->state.rtt = now - c->asked;
+    if (!item || !(item->octets = malloc(o->frame_length))) {
+        iw_item_free(item);
+        return;
+    }
+    memcpy(item->octets, o->frame, o->frame_length);
+    item->length = o->frame_length;
+    enqueue(c, item);
+}
+
+static bool append(struct iw_item *item, const struct iw_observation *o)
+{
+    struct iw_item_segment *segments =
+        realloc(item->segments, (item->n_segments + 1) * sizeof(*segments));
+    uint8_t *octets;
+
+    if (!segments)
+        return false;
+    item->segments = segments;
+    octets = realloc(item->octets, item->length + o->ulpdu_length + 1);
+    if (!octets)
+        return false;
+    item->octets = octets;
+    memcpy(octets + item->length, o->ulpdu, o->ulpdu_length);
+    segments[item->n_segments++] = (struct iw_item_segment){
+        .offset = item->length,
+        .length = o->ulpdu_length,
+        .position = o->pos,
+        .crc_good = o->fpdu && o->fpdu->crc_good,
+    };
+    item->length += o->ulpdu_length;
+    item->end = o->end;
+    return true;
+}
+
+static void seen_segment(struct iw_conn *c, const struct iw_observation *o)
+{
+    iw_exchange_cut(c->station->exchange, c->state.number, true, o->end);
+    if (!c->partial)
+        c->partial = item_new(IW_ITEM_MESSAGE, o->pos, o->end);
+    if (!c->partial || !append(c->partial, o))
+        return;
+    if (iw_ddp_last(&o->ddp)) {
+        enqueue(c, c->partial);
+        c->partial = NULL;
+    }
+}
+
+static void seen_finding(struct iw_conn *c, const struct iw_observation *o)
+{
+    struct iw_station *s = c->station;
+    struct iw_finding *f = calloc(1, sizeof(*f));
+
+    if (!f)
+        return;
+    f->check = o->fault.check;
+    f->connection = c->state.number;
+    f->position = o->fault.pos;
+    f->got = o->fault.got;
+    f->want = o->fault.want;
+    if (s->trace)
+        fprintf(s->trace, "%d < finding: %s: %s\n", c->state.number, iw_check_info(f->check)->name,
+                iw_check_info(f->check)->text);
+    *s->last_finding = f;
+    s->last_finding = &f->next;
+}
+
+void iw_conn_seen(void *context, const struct iw_observation *o)
+{
+    struct iw_conn *c = context;
+
+    if (o->side != iw_conn_peer_side(c))
+        return;
+    switch (o->kind) {
+    case IW_OBSERVED_STARTUP:
+        seen_startup(c, o);
+        break;
+    case IW_OBSERVED_SEGMENT:
+        seen_segment(c, o);
+        break;
+    case IW_OBSERVED_FINDING:
+        seen_finding(c, o);
+        break;
+    case IW_OBSERVED_LOST:
+        enqueue_end(c, IW_ITEM_LOST, o->pos);
+        break;
+    case IW_OBSERVED_MESSAGE:
+    case IW_OBSERVED_FIN:
+    case IW_OBSERVED_RESET:
+        break;
+    }
+}
+
+static void seen_end(struct iw_conn *c, bool reset)
+{
+    c->state.ended = true;
+    c->state.reset = reset;
+    iw_exchange_end(c->station->exchange, c->state.number, true, reset, iw_transport_now());
+    iw_observer_end(c->observer, iw_conn_peer_side(c), c->state.received, reset);
+    enqueue_end(c, reset ? IW_ITEM_RESET : IW_ITEM_FIN, c->state.received);
+}
+
+void iw_conn_read(struct iw_conn *c)
+{
+    uint8_t octets[65536];
+    ssize_t n = recv(c->fd, octets, sizeof(octets), 0);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0) {
+        seen_end(c, n < 0 || c->write_reset);
+        return;
+    }
+    if (!iw_exchange_data(c->station->exchange, c->state.number, true, octets, (size_t)n,
+                          iw_transport_now())) {
+        c->station->flooded = true;
+        c->state.ended = true;
+        return;
+    }
+    iw_observer_input(c->observer, iw_conn_peer_side(c), c->state.received, octets, (size_t)n);
+    c->state.received += (uint64_t)n;
+}
+
+int iw_conn_poll(struct iw_conn *c, short events, uint64_t deadline)
+{
+    struct pollfd p = {.fd = c->fd, .events = events};
+
+    for (;;) {
+        int ready = poll(&p, 1, iw_station_ms(deadline));
+
+        if (ready > 0) {
+            if (p.revents & (POLLERR | POLLHUP))
+                p.revents |= events;
+            return p.revents & events;
+        }
+        if (iw_transport_now() >= deadline)
+            return 0;
+    }
+}
+
+const struct iw_item *iw_conn_next(struct iw_conn *c, uint64_t deadline)
+{
+    while (!c->items && !c->state.ended && c->fd >= 0) {
+        if (!iw_conn_poll(c, POLLIN, deadline))
+            break;
+        iw_conn_read(c);
+    }
+    return c->items;
+}
+
+void iw_conn_drop(struct iw_conn *c)
+{
+    struct iw_item *item = c->items;
+
+    if (!item)
+        return;
+    c->items = item->next;
+    if (!c->items)
+        c->last_item = &c->items;
+    c->n_items--;
+    iw_item_free(item);
+}
+
+bool iw_conn_drain(struct iw_conn *c, uint64_t deadline)
+{
+    while (!c->state.ended && c->fd >= 0 && iw_transport_now() < deadline &&
+           iw_conn_poll(c, POLLIN, deadline))
+        iw_conn_read(c);
+    return c->state.ended;
+}
+
+bool iw_station_wait(struct iw_station *s, int fd, uint64_t deadline)
+{
+    for (;;) {
+        struct pollfd p[64] = {{.fd = fd, .events = POLLIN}};
+        struct iw_conn *conns[64];
+        nfds_t n = 1;
+        int ready;
+
+        for (struct iw_conn *c = s->conns; c && n < 64; c = c->next) {
+            if (c->fd < 0 || c->state.ended)
+                continue;
+            conns[n] = c;
+            p[n++] = (struct pollfd){.fd = c->fd, .events = POLLIN};
+        }
+        ready = poll(p, n, iw_station_ms(deadline));
+        for (nfds_t i = 1; ready > 0 && i < n; i++)
+            if (p[i].revents)
+                iw_conn_read(conns[i]);
+        if (ready > 0 && p[0].revents)
+            return true;
+        if (iw_transport_now() >= deadline)
+            return false;
+    }
+}
+
+void iw_conn_comment_item(struct iw_conn *c, const struct iw_item *item, const char *text)
+{
+    uint64_t position = item->end > item->position ? item->end - 1 : item->end;
+
+    iw_exchange_comment(c->station->exchange, c->state.number, true, position, text);
+}
+
+size_t iw_item_print(const struct iw_item *item, char *text, size_t room)
+{
+    size_t n, total = 0;
+
+    switch (item->kind) {
+    case IW_ITEM_STARTUP:
+        return iw_wire_print_startup(text, room, item->octets, item->length);
+    case IW_ITEM_FIN:
+        return (size_t)snprintf(text, room, "fin");
+    case IW_ITEM_RESET:
+        return (size_t)snprintf(text, room, "reset");
+    case IW_ITEM_LOST:
+        return (size_t)snprintf(text, room, "octets that are no FPDU");
+    case IW_ITEM_MESSAGE:
+        break;
+    }
+    n = iw_wire_print_segment(text, room, item->octets, item->segments[0].length);
+    for (size_t i = 0; i < item->n_segments; i++)
+        total += item->segments[i].length;
+    if (item->n_segments > 1)
+        n += (size_t)snprintf(n < room ? text + n : NULL, n < room ? room - n : 0,
+                              " and %zu more segments, %zu octets of ULPDU in all",
+                              item->n_segments - 1, total);
+    return n;
+}

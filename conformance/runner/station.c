@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "station.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "iwarp/transport.h"
+#include "station_internal.h"
+
+static void conn_free(struct iw_conn *c)
+{
+    while (c->items) {
+        struct iw_item *item = c->items;
+
+        c->items = item->next;
+        iw_item_free(item);
+    }
+    iw_item_free(c->partial);
+    if (c->fd >= 0)
+        close(c->fd);
+    free(c->observer);
+    free(c->held);
+    free(c);
+}
+
+struct iw_station *iw_station_create(struct iw_exchange *exchange, FILE *trace)
+{
+    struct iw_station *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return NULL;
+    s->exchange = exchange;
+    s->trace = trace;
+    s->last_finding = &s->findings;
+    return s;
+}
+
+void iw_station_destroy(struct iw_station *s)
+{
+    if (!s)
+        return;
+    while (s->conns) {
+        struct iw_conn *c = s->conns;
+
+        s->conns = c->next;
+        conn_free(c);
+    }
+    while (s->listeners) {
+        struct iw_listener *l = s->listeners;
+
+        s->listeners = l->next;
+        close(l->fd);
+        free(l);
+    }
+    while (s->findings) {
+        struct iw_finding *f = s->findings;
+
+        s->findings = f->next;
+        free(f);
+    }
+    free(s);
+}
+
+const struct iw_finding *iw_station_findings(const struct iw_station *s)
+{
+    return s->findings;
+}
+
+bool iw_station_flooded(const struct iw_station *s)
+{
+    return s->flooded;
+}
+
+enum iw_side iw_conn_peer_side(const struct iw_conn *c)
+{
+    return c->state.initiator ? IW_SIDE_RESPONDER : IW_SIDE_INITIATOR;
+}
+
+/* Takes over a connected socket; closes it if there is no memory. */
+static struct iw_conn *adopt(struct iw_station *s, int fd, bool initiator)
+{
+    struct iw_observer_config config = {.crc32c = iw_crc32c_best(), .seen = iw_conn_seen};
+    struct sockaddr_storage own = {0}, peer = {0};
+    socklen_t length = sizeof(own);
+    struct iw_conn *c = calloc(1, sizeof(*c));
+    int on = 1;
+
+    if (!c || !(c->observer = malloc(iw_observer_size()))) {
+        close(fd);
+        free(c);
+        return NULL;
+    }
+    c->station = s;
+    c->fd = fd;
+    c->last_item = &c->items;
+    c->state.initiator = initiator;
+    config.context = c;
+    config.extensions = true;
+    config.told[iw_conn_peer_side(c) == IW_SIDE_INITIATOR] = true;
+    iw_observer_init(c->observer, iw_observer_size(), &config);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    getsockname(fd, (struct sockaddr *)&own, &length);
+    length = sizeof(peer);
+    getpeername(fd, (struct sockaddr *)&peer, &length);
+    c->state.number = iw_exchange_open(s->exchange, initiator, (const struct sockaddr *)&own,
+                                       (const struct sockaddr *)&peer, iw_transport_now());
+    if (c->state.number < 0) {
+        conn_free(c);
+        return NULL;
+    }
+    c->next = s->conns;
+    s->conns = c;
+    return c;
+}
+
+static int finish_connect(int fd, uint64_t deadline)
+{
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    socklen_t length = sizeof(int);
+    int problem = 0;
+
+    while (poll(&p, 1, iw_station_ms(deadline)) <= 0)
+        if (iw_transport_now() >= deadline)
+            return ETIMEDOUT;
+    getsockopt(fd, SOL_SOCKET, SO_ERROR, &problem, &length);
+    return problem;
+}
+
+struct iw_conn *iw_station_connect(struct iw_station *s, const char *host, uint16_t port,
+                                   uint64_t deadline, char *error, size_t room)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+    struct addrinfo *list = NULL;
+    char service[8];
+    int problem = 0, found;
+
+    snprintf(service, sizeof(service), "%u", port);
+    found = getaddrinfo(host, service, &hints, &list);
+    if (found) {
+        snprintf(error, room, "%s: %s", host, gai_strerror(found));
+        return NULL;
+    }
+    for (struct addrinfo *a = list; a; a = a->ai_next) {
+        int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+        if (fd < 0) {
+            problem = errno;
+            continue;
+        }
+        problem = connect(fd, a->ai_addr, a->ai_addrlen) ? errno : 0;
+        if (problem == EINPROGRESS || problem == EINTR)
+            problem = finish_connect(fd, deadline);
+        if (!problem) {
+            struct iw_conn *c = adopt(s, fd, true);
+
+            freeaddrinfo(list);
+            if (!c)
+                snprintf(error, room, "out of memory");
+            return c;
+        }
+        close(fd);
+    }
+    freeaddrinfo(list);
+    snprintf(error, room, "connect to %s port %u: %s", host, port, strerror(problem));
+    return NULL;
+}
+
+static int bind_any_port(int fd, const char *host, uint16_t *port)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                             .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE};
+    struct sockaddr_storage own = {0};
+    socklen_t length = sizeof(own);
+    struct addrinfo *a = NULL;
+    int failed;
+
+    if (getaddrinfo(host, "0", &hints, &a)) {
+        errno = EADDRNOTAVAIL;
+        return -1;
+    }
+    failed = bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, 16) ||
+             getsockname(fd, (struct sockaddr *)&own, &length);
+    freeaddrinfo(a);
+    if (failed)
+        return -1;
+    *port = ntohs(own.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&own)->sin6_port
+                                            : ((struct sockaddr_in *)&own)->sin_port);
+    return 0;
+}
+
+struct iw_listener *iw_station_listen(struct iw_station *s, const char *host, char *error,
+                                      size_t room)
+{
+    int family = strchr(host, ':') ? AF_INET6 : AF_INET;
+    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct iw_listener *l = calloc(1, sizeof(*l));
+
+    if (fd < 0 || !l || bind_any_port(fd, host, &l->port)) {
+        snprintf(error, room, "listen on %s: %s", host, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        free(l);
+        return NULL;
+    }
+    l->station = s;
+    l->fd = fd;
+    l->next = s->listeners;
+    s->listeners = l;
+    return l;
+}
+
+uint16_t iw_listener_port(const struct iw_listener *l)
+{
+    return l->port;
+}
+
+struct iw_conn *iw_listener_accept(struct iw_listener *l, uint64_t deadline)
+{
+    for (;;) {
+        int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+        if (fd >= 0)
+            return adopt(l->station, fd, false);
+        if (!iw_station_wait(l->station, l->fd, deadline))
+            return NULL;
+    }
+}
+
+/* ---- sending ---- */
+
+static void trace_sent(const struct iw_conn *c, const char *text)
+{
+    if (c->station->trace)
+        fprintf(c->station->trace, "%d > %s\n", c->state.number, text);
+}
+
+/* One write of the script; the socket may take it in several. */
+static void write_out(struct iw_conn *c, const uint8_t *octets, size_t length, uint64_t deadline)
+{
+    size_t done = 0;
+
+    while (done < length && !c->write_failed && c->fd >= 0) {
+        ssize_t n = send(c->fd, octets + done, length - done, MSG_NOSIGNAL);
+
+        if (n > 0) {
+            done += (size_t)n;
+            continue;
+        }
+        if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+            int ready = iw_conn_poll(c, c->state.ended ? POLLOUT : POLLOUT | POLLIN, deadline);
+
+            if (ready & POLLIN)
+                iw_conn_read(c);
+            c->write_failed = !ready;
+            continue;
+        }
+        c->write_failed = true;
+        c->write_reset = errno == ECONNRESET;
+    }
+    if (done)
+        iw_exchange_data(c->station->exchange, c->state.number, false, octets, done,
+                         iw_transport_now());
+}
+
+static void write_pieces(struct iw_conn *c, const uint8_t *octets, size_t length,
+                         const struct iw_writes *writes, uint64_t deadline)
+{
+    size_t at = 0, piece = 0;
+
+    while (at < length) {
+        size_t size = length - at;
+
+        if (writes && writes->each && writes->each < size)
+            size = writes->each;
+        if (writes && piece < writes->count && writes->sizes[piece] < size)
+            size = writes->sizes[piece];
+        piece++;
+        write_out(c, octets + at, size, deadline);
+        at += size;
+    }
+}
+
+static bool hold(struct iw_conn *c, const uint8_t *octets, size_t length)
+{
+    if (c->room_held - c->n_held < length) {
+        size_t room = (c->n_held + length) * 2;
+        uint8_t *held = realloc(c->held, room);
+
+        if (!held)
+            return false;
+        c->held = held;
+        c->room_held = room;
+    }
+    memcpy(c->held + c->n_held, octets, length);
+    c->n_held += length;
+    return true;
+}
+
+static bool output(struct iw_conn *c, const uint8_t *octets, size_t length,
+                   const struct iw_writes *writes, uint64_t deadline)
+{
+    c->last_sent = c->state.sent;
+    c->state.sent += length;
+    if (c->corked)
+        return hold(c, octets, length);
+    write_pieces(c, octets, length, writes, deadline);
+    return true;
+}
+
+void iw_conn_write(struct iw_conn *c, const void *octets, size_t length,
+                   const struct iw_writes *writes, uint64_t deadline)
+{
+    char text[64];
+
+    snprintf(text, sizeof(text), "%zu octets as they are", length);
+    trace_sent(c, text);
+    output(c, octets, length, writes, deadline);
+}
+
+static void learn_own_startup(struct iw_conn *c, const uint8_t *frame, size_t length)
+{
+    struct iw_conn_state *s = &c->state;
+    int header = iw_wire_get_startup(frame, length, &s->own);
+
+    if (header < 0)
+        return;
+    s->sent_startup = true;
+    if (s->own.flags & IW_MPA_FLAG_S)
+        iw_wire_get_enhanced(frame + header, length - (size_t)header, &s->own_enhanced);
+}
+
+void iw_conn_send_startup(struct iw_conn *c, const void *frame, size_t length,
+                          const struct iw_writes *writes, uint64_t deadline)
+{
+    char text[512];
+
+    if (c->station->trace) {
+        iw_wire_print_startup(text, sizeof(text), frame, length);
+        trace_sent(c, text);
+    }
+    learn_own_startup(c, frame, length);
+    iw_observer_told_startup(
+        c->observer, c->state.initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER, frame, length);
+    c->asked = iw_transport_now();
+    output(c, frame, length, writes, deadline);
+    c->start = c->state.sent;
+}
+
+bool iw_conn_send_ulpdu(struct iw_conn *c, const void *ulpdu, size_t length,
+                        const struct iw_frame_bend *bend, bool broken,
+                        const struct iw_writes *writes, uint64_t deadline)
+{
+    size_t room = iw_frame_room(length, bend ? bend->pad_length : 0);
+    uint8_t *fpdu = malloc(room);
+    bool markers = c->state.got_startup && (c->state.peer.flags & IW_MPA_FLAG_M);
+    char text[512];
+    size_t size;
+    bool done;
+
+    if (!fpdu)
+        return false;
+    if (bend && (bend->length >= 0 || bend->crc != IW_FRAME_CRC_RIGHT ||
+                 bend->markers != IW_FRAME_MARKERS_AGREED || bend->marker_shift ||
+                 bend->marker_pointer >= 0 || bend->marker_add))
+        broken = true;
+    if (c->station->trace) {
+        iw_wire_print_segment(text, sizeof(text), ulpdu, length);
+        trace_sent(c, text);
+    }
+    size = iw_frame_build(c->state.sent - c->start, markers, ulpdu, length, bend, fpdu, room);
+    iw_observer_told_segment(c->observer,
+                             c->state.initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER, ulpdu,
+                             length, broken);
+    done = output(c, fpdu, size, writes, deadline);
+    free(fpdu);
+    return done;
+}
+
+void iw_conn_cork(struct iw_conn *c)
+{
+    c->corked = true;
+}
+
+void iw_conn_uncork(struct iw_conn *c, const struct iw_writes *writes, uint64_t deadline)
+{
+    size_t length = c->n_held;
+
+    c->corked = false;
+    c->n_held = 0;
+    write_pieces(c, c->held, length, writes, deadline);
+}
+
+void iw_conn_comment_sent(struct iw_conn *c, const char *text)
+{
+    iw_exchange_comment(c->station->exchange, c->state.number, false, c->last_sent, text);
+}
+
+void iw_conn_shutdown(struct iw_conn *c)
+{
+    if (c->fd < 0 || c->state.shut)
+        return;
+    trace_sent(c, "fin");
+    c->state.shut = true;
+    iw_observer_told_end(c->observer, c->state.initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER,
+                         false);
+    if (!shutdown(c->fd, SHUT_WR) && !c->write_failed)
+        iw_exchange_end(c->station->exchange, c->state.number, false, false, iw_transport_now());
+}
+
+void iw_conn_reset(struct iw_conn *c)
+{
+    struct linger now = {.l_onoff = 1, .l_linger = 0};
+
+    if (c->fd < 0)
+        return;
+    trace_sent(c, "reset");
+    iw_observer_told_end(c->observer, c->state.initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER,
+                         true);
+    setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+    close(c->fd);
+    c->fd = -1;
+    c->state.shut = c->state.ended = true;
+    iw_exchange_end(c->station->exchange, c->state.number, false, true, iw_transport_now());
+}
+
+void iw_conn_get_state(struct iw_conn *c, struct iw_conn_state *out)
+{
+    struct tcp_info info = {0};
+    socklen_t length = sizeof(info);
+
+    if (c->fd >= 0 && !getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &length)) {
+        c->state.mss = info.tcpi_snd_mss;
+        if (!c->state.rtt)
+            c->state.rtt = (uint64_t)info.tcpi_rtt * 1000;
+    }
+    *out = c->state;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_RUNNER_STATION_H
+#define IW_RUNNER_STATION_H
+
+/*
+ * The station: the tester's end of TCP connections to the peer. It writes whatever octets it is
+ * given, in whatever pieces; what the peer sends goes through the observer and comes out as a queue
+ * of items. No call sleeps: each waits for its socket until a deadline (iw_transport_now()).
+ *
+ * The station never causes a RST by itself: it reads what is there before it closes, and closes its
+ * own direction first.
+ */
+
+#include <stdio.h>
+
+#include "exchange.h"
+#include "frame.h"
+#include "iwarp/observer.h"
+
+/* Bounds of what a peer can make a case hold. */
+#define IW_STATION_ITEMS 65536u /* items waiting on one connection; later ones are dropped */
+
+enum iw_item_kind {
+    IW_ITEM_STARTUP,
+    IW_ITEM_MESSAGE, /* a whole RDMAP message, one segment or several */
+    IW_ITEM_FIN,
+    IW_ITEM_RESET,
+    IW_ITEM_LOST /* the peer's framing cannot be followed any more */
+};
+
+struct iw_item_segment {
+    size_t offset; /* of its ULPDU in iw_item.octets */
+    size_t length;
+    uint64_t position;
+    bool crc_good;
+};
+
+/* One thing that the peer did. */
+struct iw_item {
+    struct iw_item *next;
+    enum iw_item_kind kind;
+    uint64_t position, end; /* octets of the peer's direction, its start-up frame included */
+    uint64_t time;
+    uint8_t *octets; /* STARTUP: the frame. MESSAGE: the ULPDUs one after the other */
+    size_t length;
+    struct iw_item_segment *segments; /* MESSAGE */
+    size_t n_segments;
+    struct iw_fault fault; /* LOST */
+};
+
+/* A check about the peer that failed. */
+struct iw_finding {
+    struct iw_finding *next;
+    enum iw_check check;
+    int connection;
+    uint64_t position;
+    uint64_t got, want;
+};
+
+struct iw_station;
+struct iw_conn;
+struct iw_listener;
+
+/* `trace` may be NULL. The exchange is borrowed. NULL if there is no memory. */
+struct iw_station *iw_station_create(struct iw_exchange *exchange, FILE *trace);
+/* Closes what is open. */
+void iw_station_destroy(struct iw_station *s);
+/* In order of happening, over all connections. Owned by the station. */
+const struct iw_finding *iw_station_findings(const struct iw_station *s);
+/* True once the peer has sent more than the log can take. */
+bool iw_station_flooded(const struct iw_station *s);
+
+/* Connects. NULL with one line in `error`. The station is then the MPA initiator. */
+struct iw_conn *iw_station_connect(struct iw_station *s, const char *host, uint16_t port,
+                                   uint64_t deadline, char *error, size_t room);
+/* Listens on a numeric address, any free port. NULL with one line in `error`. */
+struct iw_listener *iw_station_listen(struct iw_station *s, const char *host, char *error,
+                                      size_t room);
+uint16_t iw_listener_port(const struct iw_listener *l);
+/* The next connection; the station is its MPA responder. NULL if none came in time. */
+struct iw_conn *iw_listener_accept(struct iw_listener *l, uint64_t deadline);
+
+/* Reads from every connection until `fd` is readable or the deadline has passed. True if it is. */
+bool iw_station_wait(struct iw_station *s, int fd, uint64_t deadline);
+
+/* ---- sending ---- */
+
+/* How octets are cut into writes: each of `sizes` in turn, the rest in one. `each` > 0 cuts
+ * everything into writes of that many octets. Zeros mean one write. */
+struct iw_writes {
+    const size_t *sizes;
+    size_t count;
+    size_t each;
+};
+
+/* Octets that the observer is not told about. */
+void iw_conn_write(struct iw_conn *c, const void *octets, size_t length,
+                   const struct iw_writes *writes, uint64_t deadline);
+/* A start-up frame; FPDU positions count from behind it. */
+void iw_conn_send_startup(struct iw_conn *c, const void *frame, size_t length,
+                          const struct iw_writes *writes, uint64_t deadline);
+/* One ULPDU as an FPDU. `broken`: no correct receiver takes it (iw_observer_told_segment); an FPDU
+ * that is bent in its length, CRC or Markers always counts as broken. Returns false if there is no
+ * memory. */
+bool iw_conn_send_ulpdu(struct iw_conn *c, const void *ulpdu, size_t length,
+                        const struct iw_frame_bend *bend, bool broken,
+                        const struct iw_writes *writes, uint64_t deadline);
+/* Corked, a connection collects what is sent; uncorking writes it as one. */
+void iw_conn_cork(struct iw_conn *c);
+void iw_conn_uncork(struct iw_conn *c, const struct iw_writes *writes, uint64_t deadline);
+/* A comment on the last thing sent. */
+void iw_conn_comment_sent(struct iw_conn *c, const char *text);
+/* FIN. */
+void iw_conn_shutdown(struct iw_conn *c);
+/* RST, on purpose. The connection is closed. */
+void iw_conn_reset(struct iw_conn *c);
+
+/* ---- receiving ---- */
+
+/* The oldest item, waiting for one until the deadline; NULL if there is none. It stays in the
+ * queue until iw_conn_drop. After FIN or RST nothing more comes. */
+const struct iw_item *iw_conn_next(struct iw_conn *c, uint64_t deadline);
+void iw_conn_drop(struct iw_conn *c);
+/* Reads until the peer has ended its direction; items stay in the queue. True if it has. */
+bool iw_conn_drain(struct iw_conn *c, uint64_t deadline);
+/* A comment on the packet with the last octet of `item`. */
+void iw_conn_comment_item(struct iw_conn *c, const struct iw_item *item, const char *text);
+/* The one-line syntax of an item. Returns the characters that the whole text needs. */
+size_t iw_item_print(const struct iw_item *item, char *text, size_t room);
+
+/* ---- state ---- */
+
+struct iw_conn_state {
+    int number;     /* of this connection in the case, from 0 */
+    bool initiator; /* the station is the MPA initiator */
+    bool sent_startup, got_startup;
+    struct iw_mpa_startup_header own, peer;             /* valid as said by the two above */
+    struct iw_mpa_enhanced own_enhanced, peer_enhanced; /* zeros if there is none */
+    bool markers;                                       /* the peer asked for Markers */
+    bool crc;                                           /* one of the two asked for CRCs */
+    uint64_t sent, received;                            /* octets of the two directions */
+    uint64_t rtt; /* ns from the end of the station's start-up frame to the end of the peer's, or
+                     what TCP measured if there was no such exchange */
+    uint32_t mss; /* octets, of TCP now */
+    bool ended;   /* the peer ended its direction */
+    bool reset;   /* ... by RST */
+    bool shut;    /* the station ended its own */
+};
+
+void iw_conn_get_state(struct iw_conn *c, struct iw_conn_state *out);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_RUNNER_STATION_INTERNAL_H
+#define IW_RUNNER_STATION_INTERNAL_H
+
+#include "station.h"
+
+struct iw_station {
+    struct iw_exchange *exchange;
+    FILE *trace;
+    struct iw_conn *conns;
+    struct iw_listener *listeners;
+    struct iw_finding *findings, **last_finding;
+    bool flooded;
+};
+
+struct iw_listener {
+    struct iw_listener *next;
+    struct iw_station *station;
+    int fd;
+    uint16_t port;
+};
+
+struct iw_conn {
+    struct iw_conn *next;
+    struct iw_station *station;
+    struct iw_observer *observer;
+    int fd; /* -1 once closed */
+    struct iw_conn_state state;
+    uint64_t start;     /* position of the first octet of full operation that we send */
+    uint64_t last_sent; /* position of the last thing sent */
+    uint64_t asked;     /* when our start-up frame was sent */
+    bool write_failed;  /* the socket takes nothing any more */
+    bool write_reset;   /* ... because of a RST */
+    struct iw_item *items, **last_item;
+    size_t n_items;
+    struct iw_item *partial; /* message without its L=1 segment so far */
+    bool corked;
+    uint8_t *held; /* octets collected while corked */
+    size_t n_held, room_held;
+};
+
+enum iw_side iw_conn_peer_side(const struct iw_conn *c);
+
+/* receive.c: reads once from the socket, which is readable. */
+void iw_conn_read(struct iw_conn *c);
+/* Waits until one of the connection's socket conditions (POLLIN, POLLOUT) holds. */
+int iw_conn_poll(struct iw_conn *c, short events, uint64_t deadline);
+/* The observer's call-back; context is the connection. */
+void iw_conn_seen(void *context, const struct iw_observation *o);
+void iw_item_free(struct iw_item *item);
+/* Milliseconds until a deadline, rounded up, for poll(). */
+int iw_station_ms(uint64_t deadline);
+
+#endif
