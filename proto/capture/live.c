@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "iwarp/capture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <pcap/pcap.h>
+
+enum { SNAP_LENGTH = 262144, BUFFER = 16 * 1024 * 1024 };
+/* Packets that one pump may write, so that a flood cannot hold the caller. */
+enum { PUMP = 4096, LAST_PUMPS = 64 };
+
+struct iw_live {
+    pcap_t *pcap;
+    pcap_dumper_t *dumper;
+    char *interface;
+    char *path;
+    int fd;
+    uint64_t written;
+};
+
+static void explain(const struct iw_live *l, int status, char error[IW_CAPTURE_ERROR])
+{
+    const char *reason = pcap_statustostr(status);
+    const char *detail = pcap_geterr(l->pcap);
+    if (status == PCAP_ERROR_PERM_DENIED)
+        snprintf(error, IW_CAPTURE_ERROR,
+                 "interface %s: capturing is not permitted: expected root or the capability "
+                 "CAP_NET_RAW",
+                 l->interface);
+    else
+        snprintf(error, IW_CAPTURE_ERROR, "interface %s: cannot capture: %s%s%s", l->interface,
+                 reason, detail[0] != '\0' ? ": " : "", detail);
+}
+
+static void destroy(struct iw_live *l)
+{
+    if (l->dumper != NULL)
+        pcap_dump_close(l->dumper);
+    if (l->pcap != NULL)
+        pcap_close(l->pcap);
+    free(l->interface);
+    free(l->path);
+    free(l);
+}
+
+static bool activate(struct iw_live *l, char error[IW_CAPTURE_ERROR])
+{
+    char reason[PCAP_ERRBUF_SIZE] = "";
+    l->pcap = pcap_create(l->interface, reason);
+    if (l->pcap == NULL) {
+        snprintf(error, IW_CAPTURE_ERROR, "interface %s: cannot capture: %s", l->interface, reason);
+        return false;
+    }
+    pcap_set_snaplen(l->pcap, SNAP_LENGTH);
+    pcap_set_buffer_size(l->pcap, BUFFER);
+    pcap_set_immediate_mode(l->pcap, 1);
+    pcap_set_tstamp_precision(l->pcap, PCAP_TSTAMP_PRECISION_NANO);
+    int status = pcap_activate(l->pcap);
+    if (status < 0) {
+        explain(l, status, error);
+        return false;
+    }
+    if (pcap_setnonblock(l->pcap, 1, reason) != 0) {
+        snprintf(error, IW_CAPTURE_ERROR, "interface %s: cannot capture: %s", l->interface, reason);
+        return false;
+    }
+    l->fd = pcap_get_selectable_fd(l->pcap);
+    if (l->fd < 0) {
+        snprintf(error, IW_CAPTURE_ERROR,
+                 "interface %s: cannot be captured from: its packets cannot be waited for",
+                 l->interface);
+        return false;
+    }
+    return true;
+}
+
+static bool set_filter(struct iw_live *l, const char *filter, char error[IW_CAPTURE_ERROR])
+{
+    struct bpf_program program;
+    if (pcap_compile(l->pcap, &program, filter, 1, PCAP_NETMASK_UNKNOWN) != 0) {
+        snprintf(error, IW_CAPTURE_ERROR, "interface %s: filter \"%s\": %s", l->interface, filter,
+                 pcap_geterr(l->pcap));
+        return false;
+    }
+    int status = pcap_setfilter(l->pcap, &program);
+    pcap_freecode(&program);
+    if (status != 0)
+        snprintf(error, IW_CAPTURE_ERROR, "interface %s: filter \"%s\": %s", l->interface, filter,
+                 pcap_geterr(l->pcap));
+    return status == 0;
+}
+
+struct iw_live *iw_live_open(const char *interface, const char *filter, const char *path,
+                             char error[IW_CAPTURE_ERROR])
+{
+    struct iw_live *l = calloc(1, sizeof *l);
+    if (l == NULL || (l->interface = strdup(interface)) == NULL ||
+        (l->path = strdup(path)) == NULL) {
+        snprintf(error, IW_CAPTURE_ERROR, "interface %s: out of memory", interface);
+        if (l != NULL)
+            destroy(l);
+        return NULL;
+    }
+    if (!activate(l, error) || (filter != NULL && !set_filter(l, filter, error))) {
+        destroy(l);
+        return NULL;
+    }
+    l->dumper = pcap_dump_open(l->pcap, path);
+    if (l->dumper == NULL) {
+        snprintf(error, IW_CAPTURE_ERROR, "%s", pcap_geterr(l->pcap));
+        destroy(l);
+        return NULL;
+    }
+    return l;
+}
+
+int iw_live_fd(const struct iw_live *l)
+{
+    return l->fd;
+}
+
+static void dump(u_char *context, const struct pcap_pkthdr *header, const u_char *data)
+{
+    struct iw_live *l = (struct iw_live *)(void *)context;
+    pcap_dump((u_char *)l->dumper, header, data);
+    l->written++;
+}
+
+int iw_live_pump(struct iw_live *l, char error[IW_CAPTURE_ERROR])
+{
+    int count = pcap_dispatch(l->pcap, PUMP, dump, (u_char *)l);
+    if (count < 0) {
+        explain(l, count, error);
+        return -1;
+    }
+    if (ferror(pcap_dump_file(l->dumper))) {
+        snprintf(error, IW_CAPTURE_ERROR, "%s: cannot be written", l->path);
+        return -1;
+    }
+    return count;
+}
+
+bool iw_live_close(struct iw_live *l, struct iw_live_counts *counts, char error[IW_CAPTURE_ERROR])
+{
+    int count = 1;
+    for (unsigned i = 0; i < LAST_PUMPS && count > 0; i++)
+        count = iw_live_pump(l, error);
+    bool good = count >= 0;
+    struct pcap_stat stat = {0};
+    if (counts != NULL) {
+        pcap_stats(l->pcap, &stat);
+        counts->written = l->written;
+        counts->dropped = stat.ps_drop;
+    }
+    if (pcap_dump_flush(l->dumper) != 0 && good) {
+        snprintf(error, IW_CAPTURE_ERROR, "%s: cannot be written", l->path);
+        good = false;
+    }
+    destroy(l);
+    return good;
+}

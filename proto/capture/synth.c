@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "iwarp/capture.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ETHERNET = 14, IPV4 = 20, IPV6 = 40, TCP = 20, SYN_OPTIONS = 8 };
+/* Every segment offers 65535 << 7 octets; with at most ACK_OCTETS in flight no window fills, not
+ * even the unscaled one of a SYN. */
+enum { WINDOW = 65535, WINDOW_SHIFT = 7, ACK_OCTETS = 32768, ACK_SEGMENTS = 2 };
+
+struct comment {
+    struct comment *next;
+    char text[];
+};
+
+struct frame {
+    uint64_t time;
+    size_t length;
+    uint8_t *data;
+    struct comment *comments; /* the latest first */
+};
+
+struct side {
+    uint32_t next;     /* sequence number of its next octet */
+    uint32_t acked;    /* of these, what it has acknowledged of the other side */
+    uint16_t id;       /* IPv4 identification of its next frame */
+    unsigned segments; /* sent and not yet acknowledged */
+    bool ended;
+};
+
+struct connection {
+    struct iw_synth_tcp tcp;
+    struct side side[2];
+};
+
+struct iw_synth {
+    struct frame *frames;
+    size_t count;
+    size_t room;
+    struct connection *connections;
+    size_t connection_count;
+    size_t limit;
+    size_t used;
+    size_t comments;
+    uint64_t time;
+    bool full;
+};
+
+struct iw_synth *iw_synth_new(size_t limit)
+{
+    struct iw_synth *s = calloc(1, sizeof *s);
+    if (s != NULL)
+        s->limit = limit;
+    return s;
+}
+
+void iw_synth_free(struct iw_synth *s)
+{
+    if (s == NULL)
+        return;
+    for (size_t i = 0; i < s->count; i++) {
+        free(s->frames[i].data);
+        while (s->frames[i].comments != NULL) {
+            struct comment *next = s->frames[i].comments->next;
+            free(s->frames[i].comments);
+            s->frames[i].comments = next;
+        }
+    }
+    free(s->frames);
+    free(s->connections);
+    free(s);
+}
+
+/* A new frame of `length` octets, NULL (and nothing more is recorded) if there is no room. */
+static uint8_t *add_frame(struct iw_synth *s, uint64_t now, size_t length)
+{
+    size_t cost = length + sizeof(struct frame);
+    if (s->full)
+        return NULL;
+    if (cost > s->limit - s->used) {
+        s->full = true;
+        return NULL;
+    }
+    if (s->count == s->room) {
+        size_t room = s->room != 0 ? 2 * s->room : 64;
+        struct frame *frames = realloc(s->frames, room * sizeof *frames);
+        if (frames == NULL) {
+            s->full = true;
+            return NULL;
+        }
+        s->frames = frames;
+        s->room = room;
+    }
+    uint8_t *data = malloc(length);
+    if (data == NULL) {
+        s->full = true;
+        return NULL;
+    }
+    s->used += cost;
+    s->time = now > s->time ? now : s->time + 1;
+    s->frames[s->count++] = (struct frame){.time = s->time, .length = length, .data = data};
+    return data;
+}
+
+static uint8_t *put16(uint8_t *p, uint32_t value)
+{
+    p[0] = (uint8_t)(value >> 8);
+    p[1] = (uint8_t)value;
+    return p + 2;
+}
+
+static uint8_t *put32(uint8_t *p, uint32_t value)
+{
+    return put16(put16(p, value >> 16), value & 0xffff);
+}
+
+/* The Internet checksum (RFC 1071), a running sum of 16-bit words. */
+static uint32_t sum(uint32_t total, const uint8_t *data, size_t length)
+{
+    uint64_t wide = total;
+    for (size_t i = 0; i + 1 < length; i += 2)
+        wide += (uint32_t)(data[i] << 8 | data[i + 1]);
+    if (length % 2 != 0)
+        wide += (uint32_t)data[length - 1] << 8;
+    while (wide > 0xffff)
+        wide = (wide & 0xffff) + (wide >> 16);
+    return (uint32_t)wide;
+}
+
+static uint8_t *put_ip(uint8_t *p, const struct connection *c, unsigned from, uint32_t length)
+{
+    const struct iw_address *source = &c->tcp.address[from];
+    const struct iw_address *destination = &c->tcp.address[1 - from];
+    uint8_t *start = p;
+    if (source->family == 4) {
+        p = put16(p, 0x4500);
+        p = put16(p, IPV4 + length);
+        p = put16(p, c->side[from].id);
+        p = put16(p, 0x4000); /* do not fragment */
+        p = put16(p, 64 << 8 | 6);
+        p = put16(p, 0);
+        memcpy(p, source->octets, 4);
+        memcpy(p + 4, destination->octets, 4);
+        put16(start + 10, ~sum(0, start, IPV4) & 0xffff);
+        return p + 8;
+    }
+    p = put32(p, UINT32_C(0x60000000));
+    p = put16(p, length);
+    p = put16(p, 6 << 8 | 64);
+    memcpy(p, source->octets, 16);
+    memcpy(p + 16, destination->octets, 16);
+    return p + 32;
+}
+
+/* Writes one frame of side `from`; false if it is not recorded. */
+static bool put_segment(struct iw_synth *s, struct connection *c, unsigned from, uint64_t now,
+                        uint8_t flags, const uint8_t *data, size_t length)
+{
+    static const uint8_t mac[2][6] = {{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}};
+    struct side *own = &c->side[from];
+    const struct side *other = &c->side[1 - from];
+    bool v4 = c->tcp.address[from].family == 4;
+    uint32_t header = TCP + ((flags & IW_TCP_SYN) != 0 ? SYN_OPTIONS : 0);
+    uint32_t tcp_length = header + (uint32_t)length;
+    size_t ip = v4 ? IPV4 : IPV6;
+    uint8_t *p = add_frame(s, now, ETHERNET + ip + tcp_length);
+    if (p == NULL)
+        return false;
+
+    memcpy(p, mac[1 - from], 6);
+    memcpy(p + 6, mac[from], 6);
+    p = put16(p + 12, v4 ? 0x0800 : 0x86dd);
+    p = put_ip(p, c, from, tcp_length);
+    own->id++;
+
+    uint8_t *tcp = p;
+    bool ack = (flags & IW_TCP_ACK) != 0;
+    p = put16(p, c->tcp.port[from]);
+    p = put16(p, c->tcp.port[1 - from]);
+    p = put32(p, own->next);
+    p = put32(p, ack ? other->next : 0);
+    p = put16(p, header / 4 << 12 | flags);
+    p = put16(p, (flags & IW_TCP_RST) != 0 ? 0 : WINDOW);
+    p = put32(p, 0); /* checksum, urgent pointer */
+    if ((flags & IW_TCP_SYN) != 0) {
+        p = put16(p, 2 << 8 | 4); /* maximum segment size */
+        p = put16(p, c->tcp.mss);
+        p = put32(p, UINT32_C(0x01030300) | WINDOW_SHIFT); /* no-op, window scale */
+    }
+    if (length != 0)
+        memcpy(p, data, length);
+    size_t address = v4 ? 4 : 16;
+    uint32_t total = sum(tcp_length + 6, c->tcp.address[0].octets, address);
+    total = sum(total, c->tcp.address[1].octets, address);
+    put16(tcp + 16, ~sum(total, tcp, tcp_length) & 0xffff);
+
+    own->next += (uint32_t)length + ((flags & (IW_TCP_SYN | IW_TCP_FIN)) != 0 ? 1u : 0u);
+    if (length != 0)
+        own->segments++;
+    if (ack) {
+        own->acked = other->next;
+        c->side[1 - from].segments = 0;
+    }
+    return true;
+}
+
+int iw_synth_connect(struct iw_synth *s, const struct iw_synth_tcp *tcp, uint64_t now,
+                     struct iw_synth_span *span)
+{
+    bool v4 = tcp->address[0].family == 4;
+    *span = (struct iw_synth_span){0, 0};
+    if (tcp->address[0].family != tcp->address[1].family || s->connection_count == INT32_MAX)
+        return -1;
+    if (tcp->mss > UINT16_MAX - TCP - (v4 ? IPV4 : 0))
+        return -1;
+    if (s->full || sizeof(struct connection) > s->limit - s->used) {
+        s->full = true;
+        return -1;
+    }
+    size_t count = s->connection_count + 1;
+    struct connection *connections = realloc(s->connections, count * sizeof *connections);
+    if (connections == NULL)
+        return -1;
+    s->connections = connections;
+    struct connection *c = &connections[s->connection_count];
+    memset(c, 0, sizeof *c);
+    c->tcp = *tcp;
+    if (c->tcp.mss == 0)
+        c->tcp.mss = v4 ? 1460 : 1440;
+    for (unsigned i = 0; i < 2; i++) {
+        c->side[i].next = tcp->isn[i];
+        c->side[i].id = 1;
+    }
+    s->connection_count = count;
+    s->used += sizeof *c;
+    if (put_segment(s, c, 0, now, IW_TCP_SYN, NULL, 0)) {
+        span->first = span->last = s->count;
+        if (put_segment(s, c, 1, now, IW_TCP_SYN | IW_TCP_ACK, NULL, 0))
+            span->last = s->count;
+        put_segment(s, c, 0, now, IW_TCP_ACK, NULL, 0);
+    }
+    return (int)(count - 1);
+}
+
+static struct connection *find(const struct iw_synth *s, int connection)
+{
+    if (connection < 0 || (size_t)connection >= s->connection_count)
+        return NULL;
+    return &s->connections[connection];
+}
+
+/* A pure ACK of `side`, if it has anything to acknowledge: twice the same would be a
+ * "duplicate ACK". */
+static void acknowledge(struct iw_synth *s, struct connection *c, unsigned side, uint64_t now)
+{
+    if (c->side[side].acked != c->side[1 - side].next)
+        put_segment(s, c, side, now, IW_TCP_ACK, NULL, 0);
+}
+
+struct iw_synth_span iw_synth_data(struct iw_synth *s, int connection, unsigned side, uint64_t now,
+                                   const void *data, size_t length)
+{
+    struct iw_synth_span span = {0, 0};
+    struct connection *c = find(s, connection);
+    const uint8_t *from = data;
+    if (c == NULL || side > 1 || c->side[side].ended)
+        return span;
+    while (length != 0) {
+        size_t n = length < c->tcp.mss ? length : c->tcp.mss;
+        uint8_t flags = IW_TCP_ACK | (n == length ? IW_TCP_PSH : 0);
+        if (!put_segment(s, c, side, now, flags, from, n))
+            break;
+        if (span.first == 0)
+            span.first = s->count;
+        span.last = s->count;
+        from += n;
+        length -= n;
+        uint32_t flying = c->side[side].next - c->side[1 - side].acked;
+        if (flying > ACK_OCTETS || (length == 0 && c->side[side].segments >= ACK_SEGMENTS))
+            acknowledge(s, c, 1 - side, now);
+    }
+    return span;
+}
+
+static struct iw_synth_span end(struct iw_synth *s, int connection, unsigned side, uint64_t now,
+                                uint8_t flags)
+{
+    struct iw_synth_span span = {0, 0};
+    struct connection *c = find(s, connection);
+    if (c == NULL || side > 1)
+        return span;
+    bool reset = (flags & IW_TCP_RST) != 0;
+    if (c->side[side].ended && (!reset || c->side[1 - side].ended))
+        return span;
+    if (!put_segment(s, c, side, now, flags, NULL, 0))
+        return span;
+    span.first = span.last = s->count;
+    c->side[side].ended = true;
+    if (reset)
+        c->side[1 - side].ended = true;
+    else
+        acknowledge(s, c, 1 - side, now);
+    return span;
+}
+
+struct iw_synth_span iw_synth_fin(struct iw_synth *s, int connection, unsigned side, uint64_t now)
+{
+    return end(s, connection, side, now, IW_TCP_FIN | IW_TCP_ACK);
+}
+
+struct iw_synth_span iw_synth_reset(struct iw_synth *s, int connection, unsigned side, uint64_t now)
+{
+    return end(s, connection, side, now, IW_TCP_RST | IW_TCP_ACK);
+}
+
+bool iw_synth_comment(struct iw_synth *s, uint64_t frame, const char *comment)
+{
+    size_t size = strlen(comment) + 1;
+    if (frame == 0 || frame > s->count || size > IW_SYNTH_COMMENTS - s->comments)
+        return false;
+    struct comment *c = malloc(sizeof *c + size);
+    if (c == NULL)
+        return false;
+    memcpy(c->text, comment, size);
+    c->next = s->frames[frame - 1].comments;
+    s->frames[frame - 1].comments = c;
+    s->comments += size;
+    return true;
+}
+
+uint64_t iw_synth_frames(const struct iw_synth *s)
+{
+    return s->count;
+}
+
+bool iw_synth_full(const struct iw_synth *s)
+{
+    return s->full;
+}
+
+static bool write_frame(struct iw_pcapng *w, const struct frame *f)
+{
+    size_t count = 0;
+    for (const struct comment *c = f->comments; c != NULL; c = c->next)
+        count++;
+    const char **comments = calloc(count + 1, sizeof *comments);
+    if (comments == NULL)
+        return false;
+    size_t at = count;
+    for (const struct comment *c = f->comments; c != NULL; c = c->next)
+        comments[--at] = c->text;
+    bool good = iw_pcapng_frame(w, f->time, f->data, f->length, comments, count);
+    free(comments);
+    return good;
+}
+
+bool iw_synth_write(const struct iw_synth *s, const char *path, const char *application,
+                    const char *comment, char error[IW_CAPTURE_ERROR])
+{
+    char *text = NULL;
+    if (s->full) {
+        if (asprintf(&text,
+                     "%s%sNot everything is here: recording stopped at its limit of %zu octets.",
+                     comment != NULL ? comment : "", comment != NULL ? "\n" : "", s->limit) < 0)
+            text = NULL;
+    }
+    struct iw_pcapng *w = iw_pcapng_create(path, application, text != NULL ? text : comment, error);
+    free(text);
+    if (w == NULL)
+        return false;
+    bool whole = true;
+    for (size_t i = 0; i < s->count && whole; i++)
+        whole = write_frame(w, &s->frames[i]);
+    bool closed = iw_pcapng_close(w, error);
+    if (closed && !whole)
+        snprintf(error, IW_CAPTURE_ERROR, "%s: out of memory", path);
+    return closed && whole;
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IWARP_CAPTURE_H
+#define IWARP_CAPTURE_H
+
+/*
+ * capture/: packets in files and on interfaces. Reads pcap and pcapng through libpcap,
+ * decodes link layer, IP and TCP, sorts segments into connections; writes pcapng with
+ * comments, and frames synthesised from the octets of TCP connections.
+ *
+ * Functions that can fail on a file or an interface take `error`, room for one clear line of
+ * at most IW_CAPTURE_ERROR octets with its zero; it is set only on failure.
+ * Times are ns since 1970-01-01 UTC. Frames are numbered from 1, as in Wireshark.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { IW_CAPTURE_ERROR = 512 };
+
+/* -------------------------------------------------------------------- reader */
+
+/* Link layers that can be decoded (https://www.tcpdump.org/linktypes.html). */
+enum iw_link {
+    IW_LINK_ETHERNET, /* also with 802.1Q and 802.1ad tags */
+    IW_LINK_SLL,      /* Linux cooked capture, version 1 and 2 */
+    IW_LINK_SLL2,
+    IW_LINK_NULL, /* BSD loopback: address family in the octet order of the capturing host */
+    IW_LINK_LOOP, /* OpenBSD loopback: address family in network order */
+    IW_LINK_RAW   /* IPv4 or IPv6 without a link header */
+};
+
+struct iw_frame {
+    uint64_t number;
+    uint64_t time;
+    enum iw_link link;
+    const uint8_t *data; /* borrowed from the reader until its next call */
+    uint32_t length;     /* octets captured */
+    uint32_t original;   /* octets the frame had on the link */
+};
+
+struct iw_capture;
+
+/* Opens a pcap or pcapng file, "-" is the standard input. NULL on failure: the file cannot be
+ * read, is no capture, or its link layer is none of enum iw_link. Close with iw_capture_close. */
+struct iw_capture *iw_capture_open(const char *path, char error[IW_CAPTURE_ERROR]);
+
+/* The next frame. 1, 0 at the end of the file, -1 if the file is cut short or corrupt: `error`
+ * names the file, the frame and, where the input can tell, the offset at which its record starts.
+ * Memory: one frame, at most as large as libpcap takes. */
+int iw_capture_next(struct iw_capture *c, struct iw_frame *frame, char error[IW_CAPTURE_ERROR]);
+
+void iw_capture_close(struct iw_capture *c);
+
+/* ------------------------------------------------------------------- decoder */
+
+struct iw_address {
+    uint8_t family;     /* 4 or 6 */
+    uint8_t octets[16]; /* IPv4: the first four; the others are zero */
+};
+
+/* TCP flags (RFC 9293 §3.1). */
+enum {
+    IW_TCP_FIN = 0x01,
+    IW_TCP_SYN = 0x02,
+    IW_TCP_RST = 0x04,
+    IW_TCP_PSH = 0x08,
+    IW_TCP_ACK = 0x10
+};
+
+enum iw_decode {
+    IW_DECODE_TCP,      /* a whole TCP header: every member of struct iw_packet is valid */
+    IW_DECODE_NOT_IP,   /* another protocol on the link (ARP, ...) */
+    IW_DECODE_NOT_TCP,  /* another protocol over IP */
+    IW_DECODE_FRAGMENT, /* a fragment of an IP datagram: not put together */
+    IW_DECODE_CUT,      /* the captured octets end inside the headers */
+    IW_DECODE_BAD       /* a header contradicts itself or the frame's length */
+};
+
+struct iw_packet {
+    struct iw_address source, destination;
+    uint16_t source_port, destination_port;
+    uint32_t seq, ack;
+    uint8_t flags; /* IW_TCP_* */
+    uint16_t window;
+    uint16_t mss;           /* the MSS option, 0 if there is none */
+    const uint8_t *payload; /* TCP payload, points into the frame's data */
+    uint32_t length;        /* payload octets captured; padding of the link is no payload */
+    uint32_t missing;       /* payload octets behind these that were not captured */
+    const char *reason;     /* if not IW_DECODE_TCP: why, static text */
+    uint32_t offset;        /* if not IW_DECODE_TCP: octet of the frame where decoding stopped */
+};
+
+/* Decodes the headers of one frame. Never reads behind frame->length; looks at no more than
+ * IW_DECODE_TAGS VLAN tags and IW_DECODE_EXTENSIONS IPv6 extension headers. Checksums are not
+ * looked at (offloading leaves them open in captures of the sending host). */
+enum { IW_DECODE_TAGS = 4, IW_DECODE_EXTENSIONS = 8 };
+enum iw_decode iw_packet_decode(const struct iw_frame *frame, struct iw_packet *packet);
+
+/* "192.0.2.1:80" or "[2001:db8::1]:80" into `text` (IW_ENDPOINT_TEXT octets); returns text. */
+enum { IW_ENDPOINT_TEXT = 56 };
+char *iw_address_print(char *text, const struct iw_address *address, uint16_t port);
+
+/* --------------------------------------------------------------- connections */
+
+/* Side 0 sent the SYN; without a SYN in the capture, it is the one that did not send the SYN/ACK,
+ * else the first sender. A direction has the number of its sending side. */
+struct iw_connection {
+    uint64_t number; /* from 0, in order of appearance */
+    struct iw_address address[2];
+    uint16_t port[2];
+    bool syn[2]; /* this side's SYN was seen: position 0 is the octet after it */
+    bool fin[2];
+    bool reset;           /* either side sent a RST */
+    uint64_t first_frame; /* frame numbers */
+    uint64_t last_frame;
+    void *user; /* the caller's, NULL at first */
+    /* Private to capture/. */
+    bool known[2];
+    uint32_t base[2];  /* sequence number of position 0 */
+    uint64_t ahead[2]; /* highest position seen */
+};
+
+enum iw_segment_kind { IW_SEGMENT_SYN, IW_SEGMENT_DATA, IW_SEGMENT_FIN, IW_SEGMENT_RST };
+
+/* What one frame means for one direction; a frame can give several (SYN, DATA, FIN or RST). */
+struct iw_segment {
+    enum iw_segment_kind kind;
+    struct iw_connection *connection;
+    unsigned direction;
+    uint64_t pos;        /* DATA: of its first octet; FIN, RST: behind the last octet sent before */
+    const uint8_t *data; /* DATA only; borrowed from the frame */
+    size_t length;       /* captured octets, may be 0 if some are missing */
+    uint32_t missing;    /* octets of the segment behind these that were not captured */
+    const struct iw_frame *frame;
+    const struct iw_packet *packet;
+};
+
+/* Returns 0 to go on, a positive number to stop. */
+typedef int iw_segment_fn(void *context, const struct iw_segment *segment);
+
+struct iw_connections;
+
+/* A table of at most `limit` connections (about 200 octets each, taken as they appear) that calls
+ * `seen` for each segment. Segments come as in the capture: repeated, overlapping, out of order;
+ * putting them together is iw_stream's work. Octets before position 0 (keep-alives; what was sent
+ * before the capture began) are left out. NULL without memory. */
+struct iw_connections *iw_connections_new(size_t limit, iw_segment_fn *seen, void *context);
+
+/* Adds a decoded frame (iw_packet_decode gave IW_DECODE_TCP). A SYN on a connection that is closed
+ * or had another initial sequence number starts a new one. 0, -1 if the table is full or out of
+ * memory (the frame is then ignored), else what `seen` returned. */
+int iw_connections_add(struct iw_connections *t, const struct iw_frame *frame,
+                       const struct iw_packet *packet);
+
+size_t iw_connections_count(const struct iw_connections *t);
+/* Connection `number`, below the count; lives as long as the table. */
+struct iw_connection *iw_connections_get(const struct iw_connections *t, size_t number);
+void iw_connections_free(struct iw_connections *t);
+
+/* How many frames a capture had, by what decoding gave. */
+struct iw_capture_counts {
+    uint64_t frames;
+    uint64_t decoded[IW_DECODE_BAD + 1];
+    uint64_t ignored; /* TCP frames that the full table ignored */
+};
+
+/* Reads a whole capture into a table. 0 at the end of the file, -1 with an error line, else what
+ * `seen` returned. `counts` may be NULL. */
+int iw_capture_walk(const char *path, struct iw_connections *t, struct iw_capture_counts *counts,
+                    char error[IW_CAPTURE_ERROR]);
+
+/* ------------------------------------------------------------- pcapng writer */
+
+struct iw_pcapng;
+
+/* Creates (or empties) a pcapng file with one Ethernet interface and ns timestamps. `application`
+ * and the section's `comment` may be NULL. NULL on failure. */
+struct iw_pcapng *iw_pcapng_create(const char *path, const char *application, const char *comment,
+                                   char error[IW_CAPTURE_ERROR]);
+
+/* Writes one frame, wholly captured, with `count` comments (UTF-8; a comment longer than 65535
+ * octets, which the format cannot hold, is cut at a character). False if the block would be larger
+ * than IW_PCAPNG_BLOCK octets, which readers refuse, or if writing failed; iw_pcapng_close tells.
+ */
+enum { IW_PCAPNG_BLOCK = 16 * 1024 * 1024 };
+bool iw_pcapng_frame(struct iw_pcapng *w, uint64_t time, const void *data, size_t length,
+                     const char *const *comments, size_t count);
+
+/* Closes the file. False, with an error line, if anything failed since it was created. */
+bool iw_pcapng_close(struct iw_pcapng *w, char error[IW_CAPTURE_ERROR]);
+
+/* --------------------------------------------------------------- synthesiser */
+
+/* TCP connections written as Ethernet frames from the octets of both directions. Frames are kept
+ * in memory, so that comments can still be added, and written at the end. */
+struct iw_synth;
+
+/* One connection. Side 0 opens it. */
+struct iw_synth_tcp {
+    struct iw_address address[2]; /* of the same family */
+    uint16_t port[2];
+    uint32_t isn[2]; /* initial sequence numbers */
+    uint16_t mss;    /* octets of a segment, 0: 1460 (IPv4) or 1440 (IPv6) */
+};
+
+/* Frames that a call made, pure ACKs of the other side not counted; 0 and 0 if none. */
+struct iw_synth_span {
+    uint64_t first;
+    uint64_t last;
+};
+
+/* `limit` bounds the memory taken by frames in octets. When it is reached nothing more is recorded
+ * and the section's comment says so. NULL without memory. */
+struct iw_synth *iw_synth_new(size_t limit);
+void iw_synth_free(struct iw_synth *s);
+
+/* Opens a connection: SYN, SYN/ACK (the span) and ACK. Returns its handle for the calls below, or
+ * -1 if the families differ, the MSS is beyond 65495 (IPv4) or 65515 (IPv6), or memory or
+ * the limit is exhausted.
+ * Each frame is stamped at least 1 ns later than the one before, whatever `now` says. */
+int iw_synth_connect(struct iw_synth *s, const struct iw_synth_tcp *tcp, uint64_t now,
+                     struct iw_synth_span *span);
+
+/* `side` wrote these octets: a segment of its own, or several if longer than the MSS. The other
+ * side acknowledges every second segment, or with its own next segment. */
+struct iw_synth_span iw_synth_data(struct iw_synth *s, int connection, unsigned side, uint64_t now,
+                                   const void *data, size_t length);
+
+/* `side` closes its direction (FIN, acknowledged at once) or resets the connection. Octets after
+ * a side's FIN or after a RST are not recorded. */
+struct iw_synth_span iw_synth_fin(struct iw_synth *s, int connection, unsigned side, uint64_t now);
+struct iw_synth_span iw_synth_reset(struct iw_synth *s, int connection, unsigned side,
+                                    uint64_t now);
+
+/* Adds a comment to a frame (copied). A frame may have any number, IW_SYNTH_COMMENTS octets in all
+ * frames together. False if there is no such frame (0 is none) or no room. */
+enum { IW_SYNTH_COMMENTS = 4 * 1024 * 1024 };
+bool iw_synth_comment(struct iw_synth *s, uint64_t frame, const char *comment);
+
+uint64_t iw_synth_frames(const struct iw_synth *s);
+/* True if the limit was reached and something was left out. */
+bool iw_synth_full(const struct iw_synth *s);
+
+/* Writes all frames so far to a pcapng file; what iw_pcapng_create takes. */
+bool iw_synth_write(const struct iw_synth *s, const char *path, const char *application,
+                    const char *comment, char error[IW_CAPTURE_ERROR]);
+
+/* -------------------------------------------------------------- live capture */
+
+struct iw_live;
+
+/* Captures the packets of a network interface that a BPF filter (may be NULL) selects into a pcap
+ * file. NULL on failure: no such interface, not permitted, bad filter, file not writable. */
+struct iw_live *iw_live_open(const char *interface, const char *filter, const char *path,
+                             char error[IW_CAPTURE_ERROR]);
+
+/* Becomes readable when packets wait. */
+int iw_live_fd(const struct iw_live *l);
+
+/* Writes the packets that wait to the file, without blocking. Their number, or -1. */
+int iw_live_pump(struct iw_live *l, char error[IW_CAPTURE_ERROR]);
+
+struct iw_live_counts {
+    uint64_t written;
+    uint64_t dropped; /* lost for want of buffer space, as the kernel tells */
+};
+
+/* Writes what still waits and closes. False, with an error line, if the file is not whole. `counts`
+ * may be NULL. */
+bool iw_live_close(struct iw_live *l, struct iw_live_counts *counts, char error[IW_CAPTURE_ERROR]);
+
+#endif
