@@ -62,7 +62,6 @@ static void write_frame(struct iw_mpa_startup *s, struct draft *d, const void *d
     if (length > 0)
         memcpy(s->out + IW_MPA_STARTUP_HEADER + block, data, length);
     s->out_length = (uint16_t)total;
-    s->out_taken = 0;
 }
 
 static uint8_t own_flags(const struct iw_mpa_config *config)

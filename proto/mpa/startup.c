@@ -26,6 +26,11 @@ int iw_mpa_startup_init(struct iw_mpa_startup *s, enum iw_mpa_role role,
         iw_mpa_make_request(s, private_data, private_length);
     } else {
         s->state = IW_MPA_WAIT_REQUEST;
+        if (iw_switch_violated(switches, IW_CHECK_MPA_REPLY_EARLY)) {
+            /* The Reply's key is known already, and out it goes. */
+            memcpy(s->out, iw_mpa_reply_key, IW_MPA_KEY_LENGTH);
+            s->out_length = IW_MPA_KEY_LENGTH;
+        }
     }
     return 0;
 }
@@ -120,9 +125,6 @@ size_t iw_mpa_startup_input(struct iw_mpa_startup *s, const uint8_t *data, size_
     size_t keep;
 
     if (s->state != IW_MPA_IDLE && s->state != IW_MPA_WAIT_REPLY && s->state != IW_MPA_WAIT_REQUEST)
-        return 0;
-    if (s->state == IW_MPA_IDLE && length > 0 &&
-        fail(s, IW_CHECK_MPA_REPLY_EARLY, s->in_length, data[0], 0))
         return 0;
     if (s->in_length < IW_MPA_STARTUP_HEADER) {
         taken = take_header(s, data, length);
