@@ -138,7 +138,7 @@ void iw_ep_settle(struct iw_endpoint *ep)
         ep->phase = IW_PHASE_DONE;
     if (over || iw_ep_tx_idle(ep))
         iw_ep_tx_release(ep);
-    if (ep->rx_buffer != NULL && (ep->phase == IW_PHASE_DONE || iw_deframer_idle(&ep->deframer))) {
+    if (ep->rx_buffer != NULL && (!iw_ep_receiving(ep) || iw_deframer_idle(&ep->deframer))) {
         (void)iw_deframer_return(&ep->deframer);
         iw_domain_return(ep->domain, ep->rx_buffer);
         ep->rx_buffer = NULL;
@@ -199,8 +199,8 @@ void iw_endpoint_input_end(struct iw_endpoint *ep, bool graceful, uint64_t now)
         if (!iw_deframer_end(&ep->deframer, ep->rx_pos) &&
             !iw_switch_ignored(ep->config.switches, inside.check))
             iw_ep_fault(ep, inside, NULL, NULL, 0, now);
-        /* A read still open can never be answered. */
-        else if (ep->reads_out_head != ep->reads_out_tail)
+        /* A read still open can never be answered, held-back work never be released. */
+        else if (ep->reads_out_head != ep->reads_out_tail || ep->paused)
             iw_ep_finish(ep, now);
     }
     iw_ep_event(ep, IW_EVENT_PEER_CLOSED);

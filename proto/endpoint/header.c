@@ -25,7 +25,6 @@ size_t iw_ep_put_header(const struct iw_endpoint *ep, uint8_t *out, struct iw_dd
         IW_BEND(IW_CHECK_DDP_CONSTANT_TAGGED, tagged && !first, h.rdmap_control ^= 0x20);
         IW_BEND(IW_CHECK_DDP_CONSTANT_UNTAGGED, !tagged && !first, h.invalidate_stag ^= 0x01);
         IW_BEND(IW_CHECK_DDP_STAG, tagged && write, h.stag ^= 0x5a5a5a5a);
-        IW_BEND(IW_CHECK_DDP_TO_BOUNDS, tagged && write, h.to += 0x100000);
         IW_BEND(IW_CHECK_DDP_TO_WRAP, tagged && write, h.to = UINT64_MAX);
         IW_BEND(IW_CHECK_DDP_TO_ORDER, tagged && !first, h.to -= 4);
         IW_BEND(IW_CHECK_DDP_QN, !tagged, h.qn = 9);

@@ -139,6 +139,7 @@ struct iw_endpoint {
 /* setup.c */
 void iw_ep_startup_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t pieces,
                          uint64_t now);
+bool iw_ep_surplus(struct iw_endpoint *ep, uint8_t first, uint64_t now);
 bool iw_ep_startup_output(struct iw_endpoint *ep);
 void iw_ep_startup_sent(struct iw_endpoint *ep, size_t octets, uint64_t now);
 /* The RTR form that opens a peer-to-peer connection: an opcode. */
@@ -147,6 +148,7 @@ unsigned iw_ep_rtr_opcode(const struct iw_endpoint *ep);
 /* rx.c */
 int iw_ep_rx_fpdu(void *context, const struct iw_fpdu *fpdu);
 int iw_ep_rx_check(void *context, const struct iw_fault *fault);
+bool iw_ep_receiving(const struct iw_endpoint *ep);
 
 /* tx.c */
 void iw_ep_tx_fill(struct iw_endpoint *ep, uint64_t now);

@@ -35,10 +35,11 @@ static bool fails(struct iw_endpoint *ep, const struct segment *s, enum iw_check
     const struct iw_switches *switches = ep->config.switches;
     if (iw_switch_ignored(switches, check))
         return false;
+    if (ep->deferred.check != IW_CHECK_NONE)
+        return true; /* the first error is the one reported */
     struct iw_fault fault = {check, position(ep, s->fpdu, offset), got, want};
     if (iw_switch_botched(switches, check) == IW_BOTCH_PLACE) {
-        if (ep->deferred.check == IW_CHECK_NONE)
-            ep->deferred = fault;
+        ep->deferred = fault;
         return false;
     }
     iw_ep_fault(ep, fault, s->header_known ? &s->header : NULL,
@@ -280,6 +281,14 @@ static void receive(struct iw_endpoint *ep, struct segment *s)
         receive_terminate(ep, s);
 }
 
+bool iw_ep_receiving(const struct iw_endpoint *ep)
+{
+    /* RFC 5041 §7.1: segments behind an error are dropped, unless that check is off. */
+    return ep->phase == IW_PHASE_FULL ||
+           (ep->phase == IW_PHASE_DONE && ep->terminate_made && !ep->lost && !ep->reset &&
+            iw_switch_ignored(ep->config.switches, IW_CHECK_RDMAP_TERMINATE_STOP));
+}
+
 int iw_ep_rx_fpdu(void *context, const struct iw_fpdu *fpdu)
 {
     struct iw_endpoint *ep = context;
@@ -292,7 +301,7 @@ int iw_ep_rx_fpdu(void *context, const struct iw_fpdu *fpdu)
     if (ep->deferred.check != IW_CHECK_NONE)
         iw_ep_fault(ep, ep->deferred, s.header_known ? &s.header : NULL,
                     s.request_known ? &s.request : NULL, fpdu->length, ep->rx_now);
-    return ep->phase == IW_PHASE_DONE;
+    return !iw_ep_receiving(ep);
 }
 
 int iw_ep_rx_check(void *context, const struct iw_fault *fault)
@@ -316,10 +325,15 @@ int iw_ep_rx_check(void *context, const struct iw_fault *fault)
 void iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t pieces,
                        uint64_t now)
 {
+    const uint8_t *reply;
     ep->rx_now = now;
     if (ep->phase == IW_PHASE_STARTUP)
         iw_ep_startup_input(ep, data, pieces, now);
-    else if (ep->phase == IW_PHASE_FULL && !ep->fin_in) {
+    else if (ep->phase == IW_PHASE_FULL && ep->config.role == IW_MPA_RESPONDER && pieces > 0 &&
+             data[0].length > 0 && iw_mpa_startup_output(&ep->startup, &reply) > 0 &&
+             iw_ep_surplus(ep, *(const uint8_t *)data[0].base, now))
+        ; /* refused: our Reply has not even left */
+    else if (iw_ep_receiving(ep) && !ep->fin_in) {
         if (ep->rx_buffer == NULL && (ep->rx_buffer = iw_domain_borrow(ep->domain)) != NULL)
             iw_deframer_lend(&ep->deframer, ep->rx_buffer, IW_DOMAIN_BUFFER);
         if (ep->rx_buffer == NULL) {

@@ -227,16 +227,21 @@ void iw_ep_startup_input(struct iw_endpoint *ep, const struct iw_iov *data, size
                 iw_endpoint_input(ep, data + i + 1, pieces - i - 1, now);
             return;
         }
-        if (taken < data[i].length) {
-            /* RFC 5044 §7.1.2: nothing may follow the Request before the Reply (OP-06). */
-            struct iw_fault surplus = {IW_CHECK_MPA_PD_SURPLUS, ep->startup.in_length,
-                                       octets[taken], 0};
-            if (!iw_switch_ignored(ep->config.switches, surplus.check)) {
-                iw_ep_fault(ep, surplus, NULL, NULL, 0, now);
-                return;
-            }
-        }
+        if (taken < data[i].length && iw_ep_surplus(ep, octets[taken], now))
+            return;
     }
+}
+
+/* RFC 5044 §7.1.2: nothing may follow the Request before the Reply (OP-06). */
+bool iw_ep_surplus(struct iw_endpoint *ep, uint8_t first, uint64_t now)
+{
+    struct iw_fault surplus = {IW_CHECK_MPA_PD_SURPLUS, ep->startup.in_length, first, 0};
+    if (iw_switch_ignored(ep->config.switches, surplus.check))
+        return false;
+    iw_ep_fault(ep, surplus, NULL, NULL, 0, now);
+    ep->terminates_due = 0;
+    iw_mpa_startup_sent(&ep->startup, ep->startup.out_length);
+    return true;
 }
 
 /* Puts what the start-up has to say into tx_one. */

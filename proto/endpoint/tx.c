@@ -43,6 +43,10 @@ static void emit(struct batch *b, struct iw_iov *slices, size_t count, size_t he
 {
     struct iw_endpoint *ep = b->ep;
     size_t length = 0;
+    if (iw_switch_violated(ep->config.switches, IW_CHECK_DDP_HEADER_SHORT)) {
+        count = 1;
+        slices[0].length = IW_DDP_TAGGED_HEADER - 4;
+    }
     for (size_t i = 0; i < count; i++)
         length += slices[i].length;
     iw_ep_trace(ep, IW_TRACE_FPDU_OUT, b->octets, header, (uint32_t)length, ep->framer.pos, b->now);

@@ -86,8 +86,10 @@ static inline void pair_defaults(struct iw_endpoint_config config[2])
     }
 }
 
-/* Each side gets its own domain with one region of PAIR_MEMORY octets (all rights). */
-static inline void pair_open(struct pair *p, const struct iw_endpoint_config config[2])
+/* Each side gets its own domain with one region of PAIR_MEMORY octets (all rights). The start-up
+ * reads switches at creation, so they are given here; NULL for none. */
+static inline void pair_open_bent(struct pair *p, const struct iw_endpoint_config config[2],
+                                  const struct iw_switches *switches)
 {
     memset(p, 0, sizeof *p);
     p->allocations_left = -1;
@@ -98,6 +100,8 @@ static inline void pair_open(struct pair *p, const struct iw_endpoint_config con
         struct iw_domain_limits limits = {16, 2};
         struct iw_endpoint_config c = config[i];
         p->side[0].seed = 12345;
+        if (switches != NULL)
+            s->switches = switches[i];
         s->auto_accept = true;
         s->domain = iw_domain_create(&env, &limits);
         assert_non_null(s->domain);
@@ -118,6 +122,11 @@ static inline void pair_open(struct pair *p, const struct iw_endpoint_config con
         assert_int_equal(iw_domain_register(s->domain, &s->region), 0);
         assert_int_equal(iw_endpoint_create(s->domain, &c, p->now, &s->ep), IW_OK);
     }
+}
+
+static inline void pair_open(struct pair *p, const struct iw_endpoint_config config[2])
+{
+    pair_open_bent(p, config, NULL);
 }
 
 static inline void pair_collect(struct pair *p, int i)
