@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* One endpoint against literal octets: what a peer would send, and what must come back. */
+
+#include "pair.h"
+
+struct lone {
+    struct pair pair; /* for the allocator and the random source */
+    struct iw_domain *domain;
+    struct iw_endpoint *ep;
+    struct iw_switches switches;
+    uint8_t memory[4096];
+    uint32_t stag;
+    uint8_t out[8192];
+    size_t out_length;
+};
+
+static void lone_open(struct lone *l, enum iw_mpa_role role, bool crc, uint32_t buffers)
+{
+    memset(l, 0, sizeof *l);
+    l->pair.allocations_left = -1;
+    struct iw_env env = {&l->pair, pair_alloc, pair_free,         pair_random,
+                         NULL,     NULL,       iw_crc32c_portable};
+    struct iw_domain_limits limits = {4, buffers};
+    struct iw_endpoint_config config;
+    l->domain = iw_domain_create(&env, &limits);
+    assert_non_null(l->domain);
+    iw_endpoint_config_default(&config);
+    config.role = role;
+    config.mpa.crc = crc;
+    config.mpa.revision = 1;
+    config.mpa.enhanced = false;
+    config.pd = iw_domain_pd(l->domain);
+    config.switches = &l->switches;
+    struct iw_region region = {.base = l->memory,
+                               .length = sizeof l->memory,
+                               .to = 0x1000,
+                               .pd = config.pd,
+                               .access = IW_ACCESS_REMOTE_WRITE | IW_ACCESS_REMOTE_READ};
+    assert_int_equal(iw_domain_register(l->domain, &region), 0);
+    l->stag = region.stag;
+    assert_int_equal(iw_endpoint_create(l->domain, &config, 0, &l->ep), IW_OK);
+}
+
+static void lone_close(struct lone *l)
+{
+    iw_endpoint_destroy(l->ep);
+    iw_domain_destroy(l->domain);
+    assert_int_equal(l->pair.allocations_live, 0);
+}
+
+static void drain(struct lone *l)
+{
+    const struct iw_iov *pieces;
+    while (iw_endpoint_output(l->ep, &pieces, 0) > 0) {
+        assert_true(l->out_length + pieces[0].length <= sizeof l->out);
+        size_t length = pieces[0].length;
+        memcpy(l->out + l->out_length, pieces[0].base, length);
+        l->out_length += length;
+        iw_endpoint_sent(l->ep, length, 0);
+    }
+}
+
+static size_t unhex(const char *hex, uint8_t *out, size_t room)
+{
+    size_t n = 0;
+    for (const char *p = hex; *p != '\0';) {
+        if (*p == ' ') {
+            p++;
+            continue;
+        }
+        char pair[3] = {p[0], p[1], '\0'};
+        assert_true(n < room);
+        out[n++] = (uint8_t)strtoul(pair, NULL, 16);
+        p += 2;
+    }
+    return n;
+}
+
+static void feed(struct lone *l, const char *hex)
+{
+    uint8_t octets[1024];
+    struct iw_iov in = {octets, unhex(hex, octets, sizeof octets)};
+    iw_endpoint_input(l->ep, &in, 1, 0);
+    drain(l);
+}
+
+static void expect(struct lone *l, const char *hex)
+{
+    uint8_t want[1024];
+    size_t length = unhex(hex, want, sizeof want);
+    assert_int_equal(l->out_length, length);
+    assert_memory_equal(l->out, want, length);
+    l->out_length = 0;
+}
+
+#define REQUEST "4d504120494420526571204672616d65 40010000"
+#define REPLY "4d504120494420526570204672616d65 40010000"
+#define REQUEST_NO_CRC "4d504120494420526571204672616d65 00010000"
+#define REPLY_NO_CRC "4d504120494420526570204672616d65 00010000"
+/* wire-formats V1, V7, V9, V10, V11, V12 */
+#define EMPTY_SEND "00124143 00000000 00000000 00000001 00000000 587be8c4"
+#define BAD_WRITE "0012c140 11223344 00000000 00001000 deadbeef b75a39ef"
+#define BAD_READ                                                                                   \
+    "002e4141 00000000 00000001 00000001 00000000 aabbccdd 00000000 00002000 00000040 11223344 "   \
+    "00000000 00001000 c453059c"
+#define TERM_CRC "00164147 00000000 00000002 00000001 00000000 20020000 7fe42585"
+#define TERM_STAG                                                                                  \
+    "00264147 00000000 00000002 00000001 00000000 1100c000 0012c140 11223344 00000000 00001000 "   \
+    "b5f74601"
+
+static void start(struct lone *l, bool crc)
+{
+    struct iw_event event;
+    feed(l, crc ? REQUEST : REQUEST_NO_CRC);
+    assert_true(iw_endpoint_event(l->ep, &event));
+    assert_int_equal(event.kind, IW_EVENT_REQUEST);
+    assert_int_equal(iw_endpoint_accept(l->ep, NULL, 0, 0), IW_OK);
+    drain(l);
+    expect(l, crc ? REPLY : REPLY_NO_CRC);
+    assert_true(iw_endpoint_event(l->ep, &event));
+    assert_int_equal(event.kind, IW_EVENT_ESTABLISHED);
+}
+
+static void test_terminate_for_unknown_stag(void **state)
+{
+    (void)state;
+    struct lone l;
+    lone_open(&l, IW_MPA_RESPONDER, true, 2);
+    start(&l, true);
+    feed(&l, BAD_WRITE);
+    expect(&l, TERM_STAG);
+    assert_int_equal(iw_endpoint_want(l.ep), IW_WANT_FIN);
+    lone_close(&l);
+}
+
+static void test_terminate_for_bad_crc(void **state)
+{
+    (void)state;
+    struct lone l;
+    lone_open(&l, IW_MPA_RESPONDER, true, 2);
+    start(&l, true);
+    feed(&l, "00124143 00000000 00000000 00000001 00000000 587be8c5");
+    expect(&l, TERM_CRC);
+    lone_close(&l);
+}
+
+static void test_terminate_for_unknown_read_source(void **state)
+{
+    (void)state;
+    struct lone l;
+    lone_open(&l, IW_MPA_RESPONDER, false, 2);
+    start(&l, false);
+    feed(&l, BAD_READ);
+    /* V12 with code 0x00 (invalid STag) instead of 0x01; CRCs are off, so its field is free. */
+    assert_int_equal(l.out_length, 76);
+    l.out_length = 72;
+    expect(&l, "00464147 00000000 00000002 00000001 00000000 0100e000 002e4141 00000000 00000001 "
+               "00000001 00000000 aabbccdd 00000000 00002000 00000040 11223344 00000000 00001000");
+    lone_close(&l);
+}
+
+static void test_zero_length_read(void **state)
+{
+    (void)state;
+    struct lone l;
+    lone_open(&l, IW_MPA_RESPONDER, true, 2);
+    start(&l, true);
+    /* V3 is answered by V4. */
+    feed(&l, "002e4141 00000000 00000001 00000001 00000000 00000000 00000000 00000000 00000000 "
+             "00000000 00000000 00000000 f2c6dd3d");
+    expect(&l, "000ec142 00000000 00000000 00000000 6975d6ca");
+    lone_close(&l);
+}
+
+static void test_reply_and_first_fpdu_in_one_piece(void **state)
+{
+    (void)state;
+    struct lone l;
+    lone_open(&l, IW_MPA_INITIATOR, true, 2);
+    drain(&l);
+    expect(&l, REQUEST);
+    struct iw_iov sge = {l.memory, 16};
+    assert_int_equal(iw_endpoint_post_recv(l.ep, 7, &sge, 1), IW_OK);
+    feed(&l, REPLY " 00174143 00000000 00000000 00000001 00000000 68656c6c 6f000000 b990b10c");
+    struct iw_completion c;
+    assert_int_equal(iw_endpoint_poll(l.ep, &c, 1), 1);
+    assert_int_equal(c.id, 7);
+    assert_int_equal(c.length, 5);
+    assert_memory_equal(l.memory, "hello", 5);
+    lone_close(&l);
+}
+
+static void expect_fault(struct lone *l, enum iw_check check, uint64_t pos)
+{
+    struct iw_event event;
+    do
+        assert_true(iw_endpoint_event(l->ep, &event));
+    while (event.kind != IW_EVENT_FAULT);
+    assert_int_equal(event.fault.check, check);
+    assert_int_equal(event.fault.pos, pos);
+}
+
+static void test_octets_behind_the_request(void **state)
+{
+    (void)state;
+    struct lone l;
+    lone_open(&l, IW_MPA_RESPONDER, true, 2);
+    feed(&l, REQUEST " 00");
+    expect_fault(&l, IW_CHECK_MPA_PD_SURPLUS, 20);
+    assert_int_equal(l.out_length, 0);
+    assert_int_equal(iw_endpoint_want(l.ep), IW_WANT_FIN);
+    lone_close(&l);
+}
+
+static void test_startup_cut_short(void **state)
+{
+    (void)state;
+    struct lone l;
+    lone_open(&l, IW_MPA_RESPONDER, true, 2);
+    feed(&l, "4d504120");
+    iw_endpoint_input_end(l.ep, true, 0);
+    expect_fault(&l, IW_CHECK_MPA_STARTUP_CUT, 4);
+    lone_close(&l);
+}
+
+static void test_fin_inside_an_fpdu(void **state)
+{
+    (void)state;
+    struct lone l;
+    lone_open(&l, IW_MPA_RESPONDER, true, 2);
+    start(&l, true);
+    feed(&l, "0012414300");
+    iw_endpoint_input_end(l.ep, true, 0);
+    expect_fault(&l, IW_CHECK_MPA_FIN_INSIDE, 5);
+    drain(&l);
+    assert_int_equal(l.out_length, 0);
+    lone_close(&l);
+}
+
+static void test_terminate_received(void **state)
+{
+    (void)state;
+    struct lone l;
+    lone_open(&l, IW_MPA_RESPONDER, true, 2);
+    start(&l, true);
+    struct iw_iov sge = {l.memory, 16};
+    assert_int_equal(iw_endpoint_post_recv(l.ep, 7, &sge, 1), IW_OK);
+    feed(&l, TERM_STAG);
+    struct iw_event event;
+    assert_true(iw_endpoint_event(l.ep, &event));
+    assert_int_equal(event.kind, IW_EVENT_TERMINATED);
+    assert_int_equal(event.terminate.layer, 1);
+    assert_int_equal(event.terminate.etype, 1);
+    assert_int_equal(event.terminate.code, 0);
+    assert_int_equal(event.terminate.segment_length, 18);
+    assert_int_equal(event.terminate.ddp.stag, 0x11223344);
+    assert_int_equal(l.out_length, 0); /* no Terminate in answer to one */
+    struct iw_completion c;
+    assert_int_equal(iw_endpoint_poll(l.ep, &c, 1), 1);
+    assert_int_equal(c.status, IW_STATUS_FLUSHED);
+    lone_close(&l);
+}
+
+static void test_bad_terminates_are_not_answered(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        /* cut: D is set, no header follows; CRCs off */
+        "00164147 00000000 00000002 00000001 00000000 1100c000 00000000",
+        /* L=0 */
+        "00160147 00000000 00000002 00000001 00000000 20020000 00000000",
+        /* MO 4 */
+        "00164147 00000000 00000002 00000001 00000004 20020000 00000000"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct lone l;
+        lone_open(&l, IW_MPA_RESPONDER, false, 2);
+        start(&l, false);
+        feed(&l, bad[i]);
+        expect_fault(&l, IW_CHECK_RDMAP_TERMINATE_VALID, 20);
+        assert_int_equal(l.out_length, 0);
+        assert_int_equal(iw_endpoint_want(l.ep), IW_WANT_FIN);
+        lone_close(&l);
+    }
+}
+
+static void write_after_error(struct lone *l)
+{
+    uint8_t fpdu[32] = {0x00, 0x12, 0xc1, 0x40};
+    for (unsigned i = 0; i < 4; i++)
+        fpdu[4 + i] = (uint8_t)(l->stag >> (24 - 8 * i));
+    fpdu[14] = 0x10; /* TO 0x1000 */
+    memcpy(fpdu + 16, "late", 4);
+    struct iw_iov in = {fpdu, 24};
+    iw_endpoint_input(l->ep, &in, 1, 0);
+    drain(l);
+}
+
+static void test_segments_after_an_error_are_dropped(void **state)
+{
+    (void)state;
+    for (int ignored = 0; ignored < 2; ignored++) {
+        struct lone l;
+        lone_open(&l, IW_MPA_RESPONDER, false, 2);
+        const char *error;
+        if (ignored)
+            assert_int_equal(
+                iw_switches_set(&l.switches, IW_SWITCH_IGNORE, "rdmap-terminate-stop", &error), 1);
+        start(&l, false);
+        feed(&l, BAD_WRITE);
+        assert_int_equal(l.out_length, 44);
+        write_after_error(&l);
+        assert_int_equal(l.out_length, 44);
+        assert_int_equal(memcmp(l.memory, "late", 4) == 0, ignored);
+        lone_close(&l);
+    }
+}
+
+static void test_empty_pool(void **state)
+{
+    (void)state;
+    struct lone l;
+    lone_open(&l, IW_MPA_RESPONDER, true, 0);
+    start(&l, true);
+    feed(&l, EMPTY_SEND);
+    expect_fault(&l, IW_CHECK_MPA_LOCAL, 0);
+    /* The Terminate waits for a buffer too: the deadline asks for another try. */
+    assert_int_equal(l.out_length, 0);
+    assert_int_equal(iw_endpoint_want(l.ep), IW_WANT_NOTHING);
+    assert_true(iw_endpoint_deadline(l.ep) < 2000000);
+    lone_close(&l);
+}
+
+static void test_ulp_abort(void **state)
+{
+    (void)state;
+    struct lone l;
+    lone_open(&l, IW_MPA_INITIATOR, false, 2);
+    drain(&l);
+    l.out_length = 0;
+    feed(&l, REPLY_NO_CRC);
+    iw_endpoint_abort(l.ep, true, 0x42, 0);
+    drain(&l);
+    assert_int_equal(l.out_length, 28);
+    l.out_length = 24;
+    expect(&l, "00164147 00000000 00000002 00000001 00000000 00420000");
+    assert_int_equal(iw_endpoint_want(l.ep), IW_WANT_FIN);
+    lone_close(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_terminate_for_unknown_stag),
+        cmocka_unit_test(test_terminate_for_bad_crc),
+        cmocka_unit_test(test_terminate_for_unknown_read_source),
+        cmocka_unit_test(test_zero_length_read),
+        cmocka_unit_test(test_reply_and_first_fpdu_in_one_piece),
+        cmocka_unit_test(test_octets_behind_the_request),
+        cmocka_unit_test(test_startup_cut_short),
+        cmocka_unit_test(test_fin_inside_an_fpdu),
+        cmocka_unit_test(test_terminate_received),
+        cmocka_unit_test(test_bad_terminates_are_not_answered),
+        cmocka_unit_test(test_segments_after_an_error_are_dropped),
+        cmocka_unit_test(test_empty_pool),
+        cmocka_unit_test(test_ulp_abort),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
