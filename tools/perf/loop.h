@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_PERF_LOOP_H
+#define IW_PERF_LOOP_H
+
+#include "iwarp/endpoint.h"
+
+enum { IW_LOOP_ROUNDS_MAX = 1000 };
+
+struct iw_loop_options {
+    uint64_t size, total, rounds, mulpdu;
+    bool crc, markers, portable_crc;
+    double max_ratio; /* 0: no limit */
+};
+
+/* Measures and prints; the program's exit status: 0, 1 (above max_ratio), 70 (it went wrong). */
+int iw_loop_run(const struct iw_loop_options *options);
+
+#endif

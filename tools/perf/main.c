@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "loop.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EX_USAGE 64
+
+static const char usage[] =
+    "usage: iwarp-perf loop [options]\n"
+    "\n"
+    "Moves octets between two endpoints joined without sockets, interleaved with the work that no\n"
+    "stack can avoid (one memcpy and, with CRCs on, two CRC32c passes over the same octets), and\n"
+    "prints the ratio of the two times: the median of the rounds, and their spread.\n"
+    "\n"
+    "  --size N          octets of one RDMA Write (65536), 1..67108864\n"
+    "  --total N         octets moved in all (1073741824)\n"
+    "  --rounds N        rounds that the total is split into (16), 1..1000\n"
+    "  --crc on|off      (on)\n"
+    "  --markers on|off  (off)\n"
+    "  --mulpdu N        octets (64768), 128..64768\n"
+    "  --portable-crc    the portable CRC32c in both, not the best one\n"
+    "  --max-ratio X     exit with 1 if the median ratio is above X\n"
+    "  --help\n";
+
+static int usage_error(const char *option, const char *value, const char *expected)
+{
+    fprintf(stderr, "iwarp-perf: %s %s: expected %s\n", option, value, expected);
+    return EX_USAGE;
+}
+
+static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *out)
+{
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || text[0] == '-' || value < least ||
+        value > most)
+        return false;
+    *out = value;
+    return true;
+}
+
+static bool parse_switch(const char *text, bool *out)
+{
+    *out = strcmp(text, "on") == 0;
+    return *out || strcmp(text, "off") == 0;
+}
+
+static int parse(int argc, char **argv, struct iw_loop_options *o)
+{
+    enum { SIZE, TOTAL, ROUNDS, CRC, MARKERS, MULPDU, PORTABLE, MAX_RATIO, HELP };
+    static const struct option options[] = {{"size", required_argument, NULL, SIZE},
+                                            {"total", required_argument, NULL, TOTAL},
+                                            {"rounds", required_argument, NULL, ROUNDS},
+                                            {"crc", required_argument, NULL, CRC},
+                                            {"markers", required_argument, NULL, MARKERS},
+                                            {"mulpdu", required_argument, NULL, MULPDU},
+                                            {"portable-crc", no_argument, NULL, PORTABLE},
+                                            {"max-ratio", required_argument, NULL, MAX_RATIO},
+                                            {"help", no_argument, NULL, HELP},
+                                            {NULL, 0, NULL, 0}};
+    for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        char *end;
+        switch (c) {
+        case SIZE:
+            if (!parse_number(optarg, 1, 67108864, &o->size))
+                return usage_error("--size", optarg, "1..67108864");
+            break;
+        case TOTAL:
+            if (!parse_number(optarg, 1, UINT64_C(1) << 40, &o->total))
+                return usage_error("--total", optarg, "1..1099511627776");
+            break;
+        case ROUNDS:
+            if (!parse_number(optarg, 1, IW_LOOP_ROUNDS_MAX, &o->rounds))
+                return usage_error("--rounds", optarg, "1..1000");
+            break;
+        case CRC:
+            if (!parse_switch(optarg, &o->crc))
+                return usage_error("--crc", optarg, "on or off");
+            break;
+        case MARKERS:
+            if (!parse_switch(optarg, &o->markers))
+                return usage_error("--markers", optarg, "on or off");
+            break;
+        case MULPDU:
+            if (!parse_number(optarg, IW_MPA_MULPDU_MIN, IW_MPA_ULPDU_MAX, &o->mulpdu))
+                return usage_error("--mulpdu", optarg, "128..64768");
+            break;
+        case PORTABLE:
+            o->portable_crc = true;
+            break;
+        case MAX_RATIO:
+            o->max_ratio = strtod(optarg, &end);
+            if (end == optarg || *end != '\0' || !(o->max_ratio > 0))
+                return usage_error("--max-ratio", optarg, "a number above 0");
+            break;
+        case HELP:
+            fputs(usage, stdout);
+            return -1;
+        default:
+            return EX_USAGE;
+        }
+    }
+    if (optind < argc) {
+        fprintf(stderr, "iwarp-perf: %s: unexpected argument\n", argv[optind]);
+        return EX_USAGE;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc >= 2 && strcmp(argv[1], "--help") == 0) {
+        fputs(usage, stdout);
+        return 0;
+    }
+    if (argc < 2 || strcmp(argv[1], "loop") != 0) {
+        fprintf(stderr, "iwarp-perf: %s: expected loop (see --help)\n",
+                argc < 2 ? "no command" : argv[1]);
+        return EX_USAGE;
+    }
+    struct iw_loop_options options = {.size = 65536,
+                                      .total = UINT64_C(1) << 30,
+                                      .rounds = 16,
+                                      .crc = true,
+                                      .mulpdu = IW_MPA_ULPDU_MAX};
+    int r = parse(argc - 1, argv + 1, &options);
+    if (r != 0)
+        return r < 0 ? 0 : r;
+    return iw_loop_run(&options);
+}
