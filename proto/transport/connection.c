@@ -268,7 +268,9 @@ static void finish(struct iw_connection *c, bool reset)
 void iw_connection_serve(struct iw_connection *c, bool tick)
 {
     const struct iw_iov *pieces;
-    if (tick)
+    if (tick && c->connecting)
+        lose(c, ETIMEDOUT);
+    else if (tick)
         iw_endpoint_tick(c->ep, iw_transport_now());
     transmit(c);
     bool drained = iw_endpoint_output(c->ep, &pieces, iw_transport_now()) == 0;
@@ -280,8 +282,6 @@ void iw_connection_serve(struct iw_connection *c, bool tick)
         want = iw_endpoint_want(c->ep);
     }
     bool over = c->lost || (drained && (want == IW_WANT_RESET || want == IW_WANT_CLOSE));
-    if (over && c->connecting && !c->error)
-        c->error = ETIMEDOUT;
     c->ops.ready(c->context, c);
     if (c->source.dead)
         return;

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The client's end of the control protocol: blocking calls with deadlines. */
+#include "iwarp/control.h"
+#include "iwarp/transport.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct held_event {
+    json_t *event;
+    struct held_event *next;
+};
+
+struct iw_control {
+    struct iw_control_channel *channel;
+    json_int_t id; /* of the last request */
+    struct held_event *first, *last;
+    size_t held;
+    bool lost;
+    char reason[200]; /* why it was lost */
+};
+
+/* Waits until `fd` is ready. Returns 1, or 0 once the deadline has passed. */
+static int wait_for(int fd, short events, uint64_t deadline)
+{
+    for (;;) {
+        uint64_t now = iw_transport_now();
+        uint64_t left = now < deadline ? (deadline - now + 999999) / 1000000 : 0;
+        struct pollfd p = {.fd = fd, .events = events};
+        int n = poll(&p, 1, left > INT_MAX ? INT_MAX : (int)left);
+        if (n > 0)
+            return 1;
+        if (n == 0 && iw_transport_now() >= deadline)
+            return 0;
+        if (n < 0 && errno != EINTR)
+            return 0;
+    }
+}
+
+static int connect_one(const struct addrinfo *a, uint64_t deadline)
+{
+    int fd = socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
+    if (fd < 0)
+        return -1;
+    int result = 0;
+    socklen_t length = sizeof(result);
+    if (connect(fd, a->ai_addr, a->ai_addrlen))
+        result = errno;
+    if (result == EINPROGRESS) {
+        if (!wait_for(fd, POLLOUT, deadline))
+            result = ETIMEDOUT;
+        else
+            getsockopt(fd, SOL_SOCKET, SO_ERROR, &result, &length);
+    }
+    if (result) {
+        close(fd);
+        errno = result;
+        return -1;
+    }
+    return fd;
+}
+
+struct iw_control *iw_control_connect(const char *host, uint16_t port, uint64_t deadline,
+                                      char *error, size_t room)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+    struct addrinfo *addresses;
+    char service[8];
+    snprintf(service, sizeof(service), "%u", (unsigned)port);
+    int result = getaddrinfo(host, service, &hints, &addresses);
+    if (result) {
+        snprintf(error, room, "cannot resolve host \"%s\": %s", host, gai_strerror(result));
+        return NULL;
+    }
+    int fd = -1;
+    for (const struct addrinfo *a = addresses; a && fd < 0; a = a->ai_next)
+        fd = connect_one(a, deadline);
+    int saved = errno;
+    freeaddrinfo(addresses);
+    struct iw_control *c = fd < 0 ? NULL : iw_control_adopt(fd);
+    if (!c) {
+        if (fd >= 0) {
+            close(fd);
+            saved = ENOMEM;
+        }
+        snprintf(error, room, "cannot reach the agent at %s port %u: %s", host, (unsigned)port,
+                 strerror(saved));
+    }
+    return c;
+}
+
+struct iw_control *iw_control_adopt(int fd)
+{
+    struct iw_control *c = calloc(1, sizeof(*c));
+    if (!c)
+        return NULL;
+    c->channel = iw_control_channel_create(fd);
+    if (!c->channel) {
+        free(c);
+        return NULL;
+    }
+    return c;
+}
+
+static json_t *pop_event(struct iw_control *c)
+{
+    struct held_event *held = c->first;
+    if (!held)
+        return NULL;
+    json_t *event = held->event;
+    c->first = held->next;
+    c->held--;
+    free(held);
+    return event;
+}
+
+void iw_control_close(struct iw_control *c)
+{
+    if (!c)
+        return;
+    while (c->first)
+        json_decref(pop_event(c));
+    iw_control_channel_destroy(c->channel);
+    free(c);
+}
+
+int iw_control_fd(const struct iw_control *c)
+{
+    return iw_control_channel_fd(c->channel);
+}
+
+bool iw_control_lost(const struct iw_control *c)
+{
+    return c->lost;
+}
+
+static void lose(struct iw_control *c, const char *reason)
+{
+    if (c->lost)
+        return;
+    c->lost = true;
+    if (c->reason[0] == '\0')
+        snprintf(c->reason, sizeof(c->reason), "%s", reason);
+}
+
+static void hold(struct iw_control *c, json_t *event)
+{
+    struct held_event *held = c->held < IW_CONTROL_EVENTS ? malloc(sizeof(*held)) : NULL;
+    if (!held) {
+        json_decref(event);
+        lose(c, "too many events were not taken");
+        return;
+    }
+    *held = (struct held_event){.event = event};
+    if (c->first)
+        c->last->next = held;
+    else
+        c->first = held;
+    c->last = held;
+    c->held++;
+}
+
+/* Takes one line that is here already. Returns the reply to request `id`, if it is that; sets
+ * *more to whether a line was there. */
+static json_t *take(struct iw_control *c, json_int_t id, bool *more)
+{
+    json_t *message;
+    char error[160];
+    int n = iw_control_channel_next(c->channel, &message, error, sizeof(error));
+    *more = n == 1;
+    if (n == 0)
+        return NULL;
+    if (n < 0) {
+        lose(c, error);
+        return NULL;
+    }
+    const char *event = json_string_value(json_object_get(message, "event"));
+    if (event) {
+        if (strcmp(event, "refused") == 0) {
+            const char *text = json_string_value(json_object_get(message, "error"));
+            snprintf(c->reason, sizeof(c->reason), "%.190s", text ? text : "refused");
+        }
+        hold(c, message);
+        return NULL;
+    }
+    if (json_is_integer(json_object_get(message, "id")) &&
+        json_integer_value(json_object_get(message, "id")) == id) {
+        return message;
+    }
+    json_decref(message); /* the late reply to a call that was given up */
+    return NULL;
+}
+
+/* Waits for more octets. False once the deadline has passed or the agent is gone. */
+static bool more_input(struct iw_control *c, uint64_t deadline)
+{
+    if (c->lost)
+        return false;
+    int pending = iw_control_channel_flush(c->channel);
+    short events = (short)(pending > 0 ? POLLIN | POLLOUT : POLLIN);
+    if (!wait_for(iw_control_channel_fd(c->channel), events, deadline))
+        return false;
+    if (iw_control_channel_read(c->channel) < 0) {
+        lose(c, "the agent has closed the control connection");
+        return false;
+    }
+    return true;
+}
+
+json_t *iw_control_call(struct iw_control *c, json_t *request, uint64_t deadline, char *error,
+                        size_t room)
+{
+    json_int_t id = ++c->id;
+    const char *verb = json_string_value(json_object_get(request, "do"));
+    char name[40];
+    snprintf(name, sizeof(name), "%s", verb ? verb : "?");
+    json_object_set_new(request, "id", json_integer(id));
+    /* On a broken socket the agent's last words may still be readable. */
+    int sent = c->lost ? 0 : iw_control_channel_write(c->channel, request);
+    json_decref(request);
+    if (sent == -1) {
+        snprintf(error, room, "cannot send \"%s\" to the agent: the request is too long", name);
+        return NULL;
+    }
+    do {
+        bool more = true;
+        while (more && !c->lost) {
+            json_t *reply = take(c, id, &more);
+            if (reply)
+                return reply;
+        }
+    } while (more_input(c, deadline));
+    if (c->lost)
+        snprintf(error, room, "no reply to \"%s\": %s", name, c->reason);
+    else
+        snprintf(error, room, "no reply to \"%s\" from the agent in time", name);
+    return NULL;
+}
+
+json_t *iw_control_event(struct iw_control *c, uint64_t deadline)
+{
+    do {
+        bool more = true;
+        while (more && !c->lost)
+            take(c, 0, &more);
+        if (c->first)
+            return pop_event(c);
+    } while (more_input(c, deadline));
+    return NULL;
+}
