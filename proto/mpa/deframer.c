@@ -17,6 +17,7 @@ _Static_assert(sizeof(struct room) <= IW_DEFRAMER_BUFFER - IW_MPA_FPDU_MAX,
 /* A place in a list of pieces. */
 struct cursor {
     const struct iw_iov *piece;
+    size_t count;  /* pieces from this one on */
     size_t offset; /* into *piece */
     size_t left;   /* octets from here to the end of the list */
     uint64_t pos;  /* of the octet here */
@@ -104,9 +105,10 @@ static void step(struct cursor *c, size_t n)
     c->pos += n;
     c->left -= n;
     c->offset += n;
-    while (c->left > 0 && c->offset >= c->piece->length) {
+    while (c->count > 1 && c->offset >= c->piece->length) {
         c->offset -= c->piece->length;
         c->piece++;
+        c->count--;
     }
 }
 
@@ -123,7 +125,7 @@ static void read_at(struct cursor *c, uint8_t *out, size_t n)
 
 static struct cursor cursor_at(const struct iw_iov *pieces, size_t count, uint64_t pos)
 {
-    struct cursor c = {.piece = pieces, .pos = pos};
+    struct cursor c = {.piece = pieces, .count = count, .pos = pos};
 
     for (size_t i = 0; i < count; i++)
         c.left += pieces[i].length;

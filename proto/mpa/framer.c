@@ -119,8 +119,7 @@ int iw_framer_frame(struct iw_framer *f, const struct iw_iov *ulpdu, size_t piec
                       .period = marker_period(f),
                       .pos = f->pos,
                       .out = out,
-                      .room = room,
-                      .own = scratch};
+                      .room = room};
     size_t length = 0;
     unsigned pad;
 
@@ -132,6 +131,7 @@ int iw_framer_frame(struct iw_framer *f, const struct iw_iov *ulpdu, size_t piec
     if (length == 0)
         return -1;
 
+    b.own = scratch;
     mark(&b, 0);
     b.header_pos = b.pos;
     b.own[0] = (uint8_t)(length >> 8);

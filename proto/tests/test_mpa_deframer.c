@@ -293,6 +293,7 @@ static void buffer_comes_and_goes(void **state)
     assert_true(iw_deframer_idle(&rig->deframer));
     assert_int_equal(feed_hex(rig, 48, V5), -2); /* nowhere to put it */
     assert_int_equal(feed_hex(rig, 48, ""), 0);
+    iw_deframer_lend(&rig->deframer, NULL, 0);
     iw_deframer_lend(&rig->deframer, other, IW_DEFRAMER_BUFFER - 1);
     assert_int_equal(feed_hex(rig, 48, V5), -2); /* too small to be of use */
     iw_deframer_lend(&rig->deframer, other, sizeof other);

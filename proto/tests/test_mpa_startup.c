@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Start-up frames as literal octets, and what the two sides make of them. */
+#include <stdio.h>
+
 #include "mpa_support.h"
 
 #define REQ "4d504120494420526571204672616d65"
@@ -13,6 +15,12 @@ static struct iw_mpa_config config_of(uint8_t revision, bool enhanced)
     config.revision = revision;
     config.enhanced = enhanced;
     return config;
+}
+
+static const char *join(char out[80], const char *a, const char *b, const char *c)
+{
+    assert_in_range(snprintf(out, 80, "%s%s%s", a, b, c), 1, 79);
+    return out;
 }
 
 static void feed_hex(struct iw_mpa_startup *s, const char *hex)
@@ -172,28 +180,23 @@ static void markers_and_crc(void **state)
     for (unsigned mine = 0; mine < 4; mine++) {
         for (unsigned theirs = 0; theirs < 4; theirs++) {
             struct iw_mpa_config c = config_of(1, false);
-            char request[64] = REQ, reply[64] = REP;
+            char hex[80];
             struct iw_mpa_startup s;
 
             c.crc = mine & 1;
             c.markers = mine & 2;
-            strcat(strcat(request, flags[theirs]), "010000");
             s = responder(&c);
-            feed_hex(&s, request);
+            feed_hex(&s, join(hex, REQ, flags[theirs], "010000"));
             assert_int_equal(s.state, IW_MPA_REQUESTED);
             assert_int_equal(iw_mpa_startup_accept(&s, NULL, 0), 0);
             assert_int_equal(s.state, IW_MPA_FULL);
             assert_int_equal(s.agreed.crc, (mine | theirs) & 1);
             assert_int_equal(s.agreed.tx_markers, theirs >> 1);
             assert_int_equal(s.agreed.rx_markers, mine >> 1);
-            strcat(strcpy(reply, REP), flags[mine]);
-            strcat(reply, "010000");
-            assert_output(&s, reply);
+            assert_output(&s, join(hex, REP, flags[mine], "010000"));
 
             s = waiting(&c);
-            strcat(strcpy(reply, REP), flags[theirs]);
-            strcat(reply, "010000");
-            feed_hex(&s, reply);
+            feed_hex(&s, join(hex, REP, flags[theirs], "010000"));
             assert_int_equal(s.state, IW_MPA_FULL);
             assert_int_equal(s.fault.check, IW_CHECK_NONE);
             assert_int_equal(s.agreed.crc, (mine | theirs) & 1);
@@ -352,10 +355,10 @@ static void responder_negotiates(void **state)
         c.ord = row[i].ord;
         c.rtr = row[i].rtr;
         s = responder(&c);
-        feed_hex(&s, strcat(strcpy(hex, REQ "50020004"), row[i].block));
+        feed_hex(&s, join(hex, REQ "50020004", row[i].block, ""));
         assert_int_equal(s.state, IW_MPA_REQUESTED);
         assert_int_equal(iw_mpa_startup_accept(&s, "\xab", 1), 0);
-        assert_output(&s, strcat(strcat(strcpy(hex, REP "50020005"), row[i].reply), "ab"));
+        assert_output(&s, join(hex, REP "50020005", row[i].reply, "ab"));
         assert_int_equal(s.agreed.peer_to_peer, row[i].peer_to_peer);
         assert_int_equal(s.agreed.rtr, row[i].agreed_rtr);
         assert_int_equal(s.agreed.ird, row[i].agreed_ird);
@@ -410,7 +413,7 @@ static void initiator_negotiates(void **state)
         c.rtr = row[i].rtr;
         c.peer_to_peer = row[i].rtr != 0;
         s = waiting(&c);
-        feed_hex(&s, strcat(strcat(strcpy(hex, REP "50020006"), row[i].reply), "beef"));
+        feed_hex(&s, join(hex, REP "50020006", row[i].reply, "beef"));
         assert_int_equal(s.state, IW_MPA_FULL);
         assert_private(&s, "beef");
         assert_int_equal(s.fault.check, row[i].check);
@@ -519,16 +522,16 @@ static void long_private_data(void **state)
     for (size_t i = 0; i < 3; i++) {
         struct iw_mpa_config c = config_of(2, true);
         struct iw_mpa_startup s = responder(&c);
-        char hex[64];
+        char hex[80];
 
-        feed_hex(&s, strcat(strcpy(hex, REQ "4001"), field[i]));
+        feed_hex(&s, join(hex, REQ "4001", field[i], ""));
         assert_int_equal(s.state, IW_MPA_FAILED);
         assert_int_equal(s.fault.check, IW_CHECK_MPA_PD_LENGTH);
         assert_int_equal(s.fault.pos, 18);
         assert_int_equal(s.fault.got, s.peer.pd_length);
         assert_int_equal(s.fault.want, 512);
         s = waiting(&c);
-        feed_hex(&s, strcat(strcpy(hex, REP "5002"), field[i]));
+        feed_hex(&s, join(hex, REP "5002", field[i], ""));
         assert_int_equal(s.state, IW_MPA_FAILED);
         assert_int_equal(s.fault.check, IW_CHECK_MPA_PD_LENGTH);
     }
@@ -543,8 +546,8 @@ static void short_block(void **state)
         struct iw_mpa_config c = config_of(2, true);
         struct iw_mpa_startup s = responder(&c);
         uint8_t octets[64];
-        char hex[64];
-        size_t n = mpa_hex(octets, strcat(strcpy(hex, REQ "5002"), rest[i]));
+        char hex[80];
+        size_t n = mpa_hex(octets, join(hex, REQ "5002", rest[i], ""));
 
         assert_int_equal(iw_mpa_startup_input(&s, octets, n), 20);
         assert_int_equal(s.state, IW_MPA_FAILED);

@@ -25,31 +25,35 @@ enum iw_mpa_role { IW_MPA_INITIATOR, IW_MPA_RESPONDER };
 /* What one side wants. Zero-initialised is revision 1, no CRC, no Markers;
  * iw_mpa_config_default() gives the safe default. */
 struct iw_mpa_config {
-    uint8_t revision;   /* highest revision offered or accepted: 1 or 2 */
-    bool crc;           /* C: demand CRCs (RFC 5044 §4.4: the default) */
-    bool markers;       /* M: ask for Markers in what this end receives */
-    bool enhanced;      /* initiator, revision 2: send the RFC 6581 block (S=1) */
-    bool peer_to_peer;  /* initiator: A=1, an RTR indication will be sent */
-    uint8_t rtr;        /* IW_MPA_RTR_* that this end supports */
-    uint16_t ird;       /* inbound reads that this end can take, 0..0x3ffe, or 0x3fff */
-    uint16_t ord;       /* outbound reads that this end wants */
+    uint8_t revision;  /* highest revision offered or accepted: 1 or 2 */
+    bool crc;          /* C: demand CRCs (RFC 5044 §4.4: the default) */
+    bool markers;      /* M: ask for Markers in what this end receives */
+    bool enhanced;     /* initiator, revision 2: send the RFC 6581 block (S=1) */
+    bool peer_to_peer; /* initiator: A=1, an RTR indication will be sent */
+    uint8_t rtr;       /* IW_MPA_RTR_* that this end supports */
+    uint16_t ird;      /* inbound reads that this end can take, 0..0x3ffe, or 0x3fff */
+    uint16_t ord;      /* outbound reads that this end wants */
 };
 
-/* Revision 2 enhanced, CRC on, Markers off, client-server, every RTR form, IRD=ORD=16. */
+/* The safe default: revision 2 enhanced, CRC on, Markers off, client-server, every RTR form,
+ * IRD=ORD=16. A config contradicts itself if: revision is above 2; IRD or ORD above 0x3fff;
+ * the initiator is enhanced without revision 2, or peer-to-peer without being enhanced or without
+ * an RTR form; a responder of revision 2 has no RTR form (RFC 6581 §9.2). */
 void iw_mpa_config_default(struct iw_mpa_config *config);
 
 /* What the two frames agreed on, from this end's point of view. */
 struct iw_mpa_agreed {
-    uint8_t revision;     /* of the Reply */
-    bool crc;             /* generated and checked in both directions: Request.C or Reply.C */
-    bool tx_markers;      /* this end sends Markers: the peer's M */
-    bool rx_markers;      /* this end receives Markers: its own M */
-    bool enhanced;        /* both frames had S=1 */
-    bool peer_to_peer;    /* both frames had A=1 */
-    uint8_t rtr;          /* forms that may be used: the Reply's set, for the initiator cut with its own */
-    uint16_t ird;         /* in force at this end after negotiation */
-    uint16_t ord;
-    uint16_t peer_ird;    /* as the peer stated them; 0 if not enhanced */
+    uint8_t revision;  /* of the Reply */
+    bool crc;          /* generated and checked in both directions: Request.C or Reply.C */
+    bool tx_markers;   /* this end sends Markers: the peer's M */
+    bool rx_markers;   /* this end receives Markers: its own M */
+    bool enhanced;     /* both frames had S=1 */
+    bool peer_to_peer; /* both frames had A=1 */
+    uint8_t rtr;       /* forms that may be used: the Reply's set, for the initiator cut with
+                          its own (0 then: mpa-rtr-match, or that check is ignored) */
+    uint16_t ird;      /* in force at this end after negotiation (RFC 6581 §9.1); 0x3fff: */
+    uint16_t ord;      /* left to the ULP. As configured if not enhanced or rejected */
+    uint16_t peer_ird; /* as the peer stated them; 0 if not enhanced */
     uint16_t peer_ord;
 };
 
@@ -57,10 +61,11 @@ enum iw_mpa_state {
     IW_MPA_IDLE,       /* initiator: Request not yet taken by iw_mpa_startup_output */
     IW_MPA_WAIT_REPLY, /* initiator */
     IW_MPA_WAIT_REQUEST,
-    IW_MPA_REQUESTED,  /* responder: whole Request here, the ULP must accept or reject */
-    IW_MPA_FULL,       /* frames exchanged; what follows is FPDUs */
-    IW_MPA_REJECTED,   /* a Reply with R=1 was sent or received: MPA is left */
-    IW_MPA_FAILED      /* see fault */
+    IW_MPA_REQUESTED, /* responder: whole Request here, the ULP must accept or reject */
+    IW_MPA_FULL,      /* frames exchanged (a responder's Reply may still have to go out); what
+                         follows is FPDUs */
+    IW_MPA_REJECTED,  /* a Reply with R=1 was sent or received: MPA is left */
+    IW_MPA_FAILED     /* see fault */
 };
 
 struct iw_mpa_startup {
@@ -68,12 +73,12 @@ struct iw_mpa_startup {
     enum iw_mpa_state state;
     struct iw_mpa_config config;
     const struct iw_switches *switches;
-    struct iw_mpa_agreed agreed;
-    struct iw_fault fault; /* why FAILED; check IW_CHECK_MPA_RTR_MATCH / _IRD_SHORT are
-                              raised in FULL: the Terminate they ask for is an FPDU */
-    bool sent_enhanced;    /* our frame, as sent, had revision 2 or higher and S=1 */
-    uint32_t in_length;    /* octets of the peer's frame so far */
-    uint16_t out_length;   /* octets of our frame */
+    struct iw_mpa_agreed agreed; /* valid from REQUESTED (responder), FULL or REJECTED on */
+    struct iw_fault fault;       /* why FAILED; check IW_CHECK_MPA_RTR_MATCH / _IRD_SHORT are
+                                    raised in FULL: the Terminate they ask for is an FPDU */
+    bool sent_enhanced;          /* our frame, as sent, had revision 2 or higher and S=1 */
+    uint32_t in_length;          /* octets of the peer's frame so far */
+    uint16_t out_length;         /* octets of our frame */
     uint16_t out_taken;
     struct iw_mpa_startup_header peer; /* valid once its 20 octets are here */
     struct iw_mpa_enhanced peer_enhanced;
@@ -82,7 +87,8 @@ struct iw_mpa_startup {
 };
 
 /* Prepares one side. An initiator's Request is ready in `out` at once. `private_data`
- * is the ULP's, at most 512 octets, or 508 if the enhanced block is sent; copied.
+ * is the initiator's ULP's, at most 512 octets, or 508 if the enhanced block is sent; copied
+ * (a responder gives its own when it answers). `config` is copied.
  * `switches` may be NULL and is borrowed for the life of the start-up.
  * Returns 0, or -1 if the private data is too long or the config contradicts itself. */
 int iw_mpa_startup_init(struct iw_mpa_startup *s, enum iw_mpa_role role,
@@ -93,15 +99,21 @@ int iw_mpa_startup_init(struct iw_mpa_startup *s, enum iw_mpa_role role,
  * rest of the peer's start-up frame and returns the octets taken; what is left over
  * belongs to FPDU mode (initiator) or is a fault of the peer (responder before its
  * Reply: IW_CHECK_MPA_PD_SURPLUS, OP-06). Look at s->state afterwards. A failed check
- * gives IW_MPA_FAILED with s->fault set, pos counted from the frame's first octet. */
+ * gives IW_MPA_FAILED with s->fault set, pos counted from the frame's first octet: a wrong
+ * key at its first wrong octet, everything else in the header once its 20 octets are here
+ * (RFC 5044 §7.1.1, RFC 6581 §6). In a state that expects no frame nothing is taken. */
 size_t iw_mpa_startup_input(struct iw_mpa_startup *s, const uint8_t *data, size_t length);
 
-/* Responder in IW_MPA_REQUESTED: prepares the Reply. State becomes IW_MPA_FULL or
- * IW_MPA_REJECTED. Returns 0, or -1 in a wrong state or if the data is too long. */
+/* Responder in IW_MPA_REQUESTED: prepares the Reply (RFC 5044 §7.1.2, RFC 6581 §9, §10).
+ * `private_data` is copied: at most 512 octets, or 508 if agreed.enhanced. State becomes
+ * IW_MPA_FULL or IW_MPA_REJECTED. A rejecting Reply states the configured ORD as the one needed.
+ * Returns 0, or -1 in a wrong state or if the data is too long (nothing has changed then). */
 int iw_mpa_startup_accept(struct iw_mpa_startup *s, const void *private_data, size_t length);
 int iw_mpa_startup_reject(struct iw_mpa_startup *s, const void *private_data, size_t length);
 
-/* The octets still to be sent: *data points into s. Call _sent with what was taken. */
+/* The octets still to be sent, 0 if none: *data points into s and is valid until the next call
+ * on s. Call _sent with the number of octets that were taken. Under --violate mpa-reply-early a
+ * responder has the key of its Reply to send before it has heard anything. */
 size_t iw_mpa_startup_output(const struct iw_mpa_startup *s, const uint8_t **data);
 void iw_mpa_startup_sent(struct iw_mpa_startup *s, size_t length);
 
@@ -121,6 +133,8 @@ struct iw_framer {
     const struct iw_switches *switches; /* may be NULL */
 };
 
+/* Begins at position 0. `crc32c` may be NULL if `crc` is false; without CRCs the field is sent
+ * as zero. `switches` is borrowed, may be NULL, and may change between FPDUs. */
 void iw_framer_init(struct iw_framer *f, bool markers, bool crc, iw_crc32c_fn crc32c,
                     const struct iw_switches *switches);
 
@@ -130,11 +144,11 @@ void iw_framer_init(struct iw_framer *f, bool markers, bool crc, iw_crc32c_fn cr
 #define IW_FRAMER_PIECES(n, ulpdu) (2u * (n) + 4u + 2u * ((ulpdu) / 508u + 2u))
 
 /* Frames one ULPDU given as pieces (1..64768 octets in all; longer ones up to 65535 only
- * under --violate mpa-ulpdu-max). The output is a list of pieces: parts of the ULPDU by
- * reference and the framer's own octets in `scratch` (IW_FRAMER_SCRATCH octets, must live
- * as long as the pieces). Advances f->pos by the FPDU's size.
- * Returns the number of pieces, or -1 if `room` pieces are not enough or the length is
- * out of range (nothing has changed then). */
+ * under --violate mpa-ulpdu-max): RFC 5044 §4. The output is a list of pieces: parts of the ULPDU
+ * by reference and the framer's own octets in `scratch` (IW_FRAMER_SCRATCH octets, must live as
+ * long as the pieces). Advances f->pos by the FPDU's size. Returns the number of pieces, or -1 if
+ * `room` pieces are not enough or the length is out of range (then f has not changed; what is in
+ * out and scratch is void). IW_FRAMER_PIECES pieces are always enough. */
 int iw_framer_frame(struct iw_framer *f, const struct iw_iov *ulpdu, size_t pieces,
                     struct iw_iov *out, size_t room, uint8_t *scratch);
 
@@ -143,28 +157,34 @@ int iw_framer_frame(struct iw_framer *f, const struct iw_iov *ulpdu, size_t piec
 /* One FPDU as found. Pieces point into the caller's input or the deframer's buffer and
  * are valid during the call-back only. */
 struct iw_fpdu {
-    uint64_t pos;          /* position of its first octet (leading Marker or ULPDU_Length) */
-    uint64_t header_pos;   /* position of ULPDU_Length */
-    uint32_t size;         /* octets on the stream, Markers included */
-    uint16_t length;       /* ULPDU_Length */
-    uint16_t markers;      /* Markers that belong to it */
-    bool crc_good;         /* the CRC field matches, whether or not CRCs are in force */
-    bool crc_checked;      /* CRCs are in force */
-    uint32_t crc;          /* the CRC field as a 32-bit value (least significant octet first) */
+    uint64_t pos;        /* position of its first octet (leading Marker or ULPDU_Length) */
+    uint64_t header_pos; /* position of ULPDU_Length */
+    uint32_t size;       /* octets on the stream, Markers included */
+    uint16_t length;     /* ULPDU_Length */
+    uint16_t markers;    /* Markers that belong to it */
+    bool crc_good;       /* the CRC field matches; false if nobody asked (CRCs not in force
+                            and not always_crc) */
+    bool crc_checked;    /* CRCs are in force */
+    uint32_t crc;        /* the CRC field as a 32-bit value (least significant octet first) */
     const struct iw_iov *ulpdu; /* the ULPDU without Markers; read-only for the callee */
     size_t pieces;
 };
 
 struct iw_deframer;
 
+/* Neither call-back may call the deframer. */
 struct iw_deframer_sink {
     void *context;
     /* One FPDU, in order. Return 0 to go on, else the deframer stops for good. */
     int (*fpdu)(void *context, const struct iw_fpdu *fpdu);
     /* A check failed (any check of mpa/ that framing can see: mpa-crc, mpa-crc-off,
      * mpa-marker-pointer, mpa-marker-rsvd, mpa-marker-low, mpa-pad, mpa-ulpdu-max), also
-     * those that only --overstrict enforces. Return 0 to go on as if it had not, else the
-     * deframer stops for good and the FPDU is not delivered. */
+     * those that only --overstrict enforces. mpa-ulpdu-max comes as soon as the length is known,
+     * the others before the FPDU is handed out: the CRC, each Marker in turn (pointer, reserved
+     * half, low bits), the pad; mpa-crc-off only if always_crc. The octet at fault is the CRC
+     * field's, the Marker's (its FPDUPTR's, the last), the pad's or ULPDU_Length's first. Return
+     * 0 to go on as if it had not failed, else the deframer stops for good and the FPDU is not
+     * delivered. */
     int (*check)(void *context, const struct iw_fault *fault);
 };
 
@@ -187,27 +207,36 @@ struct iw_deframer {
     size_t room_size;
 };
 
-/* `buffer` (aligned for any type, at least IW_DEFRAMER_BUFFER octets) holds the octets of
- * an incomplete FPDU and those that came too early; it is borrowed until the deframer is
- * dropped, may be exchanged with _lend/_return when idle. `start` is the position of the
- * first octet of full operation (usually 0). */
+/* `buffer` (aligned for any type, at least IW_DEFRAMER_BUFFER octets; one that is smaller is not
+ * used) holds the octets of an incomplete FPDU and those that came too early; it is borrowed until
+ * the deframer is dropped, may be exchanged with _lend/_return when idle, and may be NULL as long
+ * as nothing is fed. It is all the memory that a peer can fill. `sink` is borrowed, its call-backs
+ * are required. `crc32c` may be NULL if `crc` is false and always_crc stays so. `start` is the
+ * position of the first octet of full operation (usually 0): Markers are counted from it. */
 #define IW_DEFRAMER_BUFFER (IW_MPA_FPDU_MAX + 4096u)
 void iw_deframer_init(struct iw_deframer *d, const struct iw_deframer_sink *sink, bool markers,
                       bool crc, iw_crc32c_fn crc32c, uint64_t start, void *buffer, size_t size);
 
-/* True if no octets are held: the buffer may be given back (and another lent later). */
+/* True if no octets are held: the buffer may be given back (and another lent later). A stopped
+ * deframer holds none. */
 bool iw_deframer_idle(const struct iw_deframer *d);
+/* Gives the buffer back; NULL if octets are held (it stays then) or none was lent. */
 void *iw_deframer_return(struct iw_deframer *d);
+/* Lends a buffer to a deframer that has none; as in _init. */
 void iw_deframer_lend(struct iw_deframer *d, void *buffer, size_t size);
 
 /* Feeds octets at stream position `pos` (any order, repeats, overlaps; in-order input is
  * the fast path and is parsed in place, without a copy unless an FPDU straddles calls).
- * Call-backs are made from inside. Returns 0, -1 if stopped (now or before), or
- * -2 if octets too far ahead were refused (the buffer is full; send them again). */
+ * Octets before `next` are passed over; of octets held twice the first copy counts. Pieces are
+ * borrowed for the call. Call-backs are made from inside. Returns 0, -1 if stopped (now or
+ * before), or -2 if octets were refused: too far ahead, in one island more than
+ * IW_STREAM_RANGES, or because no buffer is lent. Those before them may have been taken; give the
+ * same octets again once the gap is closed. In-order octets are never refused. */
 int iw_deframer_input(struct iw_deframer *d, uint64_t pos, const struct iw_iov *data,
                       size_t pieces);
 
-/* The stream ended (FIN) at position `pos`. True if that is an FPDU boundary. */
+/* The stream ended (FIN) at position `pos`. True if that is an FPDU boundary (RFC 5044 §7.2), or
+ * behind a lone Marker that was sent before the FPDU it belongs to (OP-08). */
 bool iw_deframer_end(const struct iw_deframer *d, uint64_t pos);
 
 #endif
