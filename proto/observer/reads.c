@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "observer/internal.h"
+
+/* Offsets in a ULPDU. */
+enum { STAG = 2, TO = 6, TAGGED_PAYLOAD = 14, UNTAGGED_PAYLOAD = 18 };
+
+/* The reads that `asking` may have outstanding (RFC 6581 §9.1); false if nobody said. */
+static bool read_limit(const struct iw_observer *o, enum iw_side asking, uint32_t *limit)
+{
+    const struct iw_observed_side *answering = &o->side[iw_observed_other(asking)];
+
+    *limit = answering->enhanced.ird;
+    return o->side[asking].has_enhanced && answering->has_enhanced &&
+           *limit != IW_MPA_DEPTH_UNSPECIFIED;
+}
+
+static struct iw_observed_read *read_at(struct iw_observed_reads *r, uint32_t k)
+{
+    return &r->ring[(r->first + k) % IW_OBSERVER_READS];
+}
+
+void iw_observer_read_request(struct iw_observer *o)
+{
+    enum iw_side side = o->now.side;
+    struct iw_observed_side *s = &o->side[side];
+    const struct iw_observed_side *peer = &o->side[iw_observed_other(side)];
+    const struct iw_observed_tagged *answer = &peer->tagged[1];
+    struct iw_observed_reads *r = &s->reads;
+    uint32_t limit, outstanding;
+
+    if (o->now.message_length != IW_RDMAP_READ_REQUEST) {
+        iw_observer_find_at(o, IW_CHECK_RDMAP_READ_LENGTH, UNTAGGED_PAYLOAD, o->now.message_length,
+                            IW_RDMAP_READ_REQUEST);
+        iw_observer_doubt_reads(o);
+        return;
+    }
+    if (iw_observed_gap(peer) || r->count == IW_OBSERVER_READS)
+        r->uncertain = true;
+    if (r->uncertain)
+        return;
+    *read_at(r, r->count++) = (struct iw_observed_read){.sink_stag = o->now.read_request.sink_stag,
+                                                        .size = o->now.read_request.size,
+                                                        .sink_to = o->now.read_request.sink_to};
+    outstanding = r->count + (answer->open && answer->matched ? 1u : 0u);
+    if (!read_limit(o, side, &limit) || outstanding <= limit) {
+        r->over = false;
+    } else if (!r->over) {
+        r->over = true;
+        iw_observer_find(o, IW_CHECK_RDMAP_IRD, o->now.pos, outstanding, limit);
+    }
+}
+
+static bool answers(const struct iw_ddp_header *h, const struct iw_observed_read *read)
+{
+    return h->stag == read->sink_stag && h->to == read->sink_to;
+}
+
+/* Takes request k out of the list. */
+static struct iw_observed_read take(struct iw_observed_reads *r, uint32_t k)
+{
+    struct iw_observed_read taken = *read_at(r, k);
+
+    for (; k > 0; k--)
+        *read_at(r, k) = *read_at(r, k - 1);
+    r->first = (r->first + 1) % IW_OBSERVER_READS;
+    r->count--;
+    return taken;
+}
+
+void iw_observer_begin_response(struct iw_observer *o, struct iw_observed_tagged *t)
+{
+    const struct iw_ddp_header *h = &o->now.ddp;
+    struct iw_observed_side *asking = &o->side[iw_observed_other(o->now.side)];
+    struct iw_observed_reads *r = &asking->reads;
+    bool in_order = r->count > 0 && answers(h, read_at(r, 0));
+    uint32_t k = 0;
+
+    if (!in_order && iw_observed_gap(asking))
+        r->uncertain = true; /* its request may be among what is missing */
+    if (r->uncertain)
+        return;
+    if (r->count == 0) {
+        iw_observer_find(o, IW_CHECK_RDMAP_RESPONSE_UNSOLICITED, o->now.pos, 0, 0);
+        return;
+    }
+    if (!in_order) {
+        const struct iw_observed_read *due = read_at(r, 0);
+        if (h->stag != due->sink_stag)
+            iw_observer_find_at(o, IW_CHECK_RDMAP_RESPONSE_STAG, STAG, h->stag, due->sink_stag);
+        else
+            iw_observer_find_at(o, IW_CHECK_RDMAP_RESPONSE_TO, TO, h->to, due->sink_to);
+        /* Out of order: the others still get their own. */
+        while (k < r->count && !answers(h, read_at(r, k)))
+            k++;
+        if (k == r->count)
+            k = 0;
+    }
+    t->read = take(r, k);
+    t->matched = true;
+}
+
+void iw_observer_continue_response(struct iw_observer *o, struct iw_observed_tagged *t)
+{
+    if (t->over || t->length == t->read.size ||
+        (t->length < t->read.size && !iw_ddp_last(&o->now.ddp)))
+        return;
+    t->over = true;
+    iw_observer_find_at(o, IW_CHECK_RDMAP_RESPONSE_SIZE, TAGGED_PAYLOAD, t->length, t->read.size);
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "observer/internal.h"
+
+/* Offsets in a ULPDU. */
+enum { DDP_CONTROL = 0, RDMAP_CONTROL = 1, INVALIDATE_STAG = 2, QN = 6 };
+
+void iw_observer_doubt_reads(struct iw_observer *o)
+{
+    o->side[0].reads.uncertain = true;
+    o->side[1].reads.uncertain = true;
+}
+
+/* A segment whose content cannot be trusted may have been anything. */
+static void lose_place(struct iw_observer *o, struct iw_observed_side *s)
+{
+    for (int qn = 0; qn < QUEUES; qn++) {
+        s->queue[qn].lost = true;
+        s->queue[qn].open = false;
+    }
+    s->tagged[0].open = s->tagged[1].open = false;
+    iw_observer_doubt_reads(o);
+}
+
+/* Where octet `offset` of the ULPDU lies on the stream, Markers counted. */
+static uint64_t position(const struct iw_observed_side *s, const struct iw_fpdu *fpdu,
+                         size_t offset)
+{
+    uint64_t pos = fpdu->header_pos + IW_MPA_LENGTH_FIELD;
+
+    for (size_t left = offset; s->deframer.markers;) {
+        uint64_t to_marker = (0 - (pos - s->deframer.start)) % IW_MPA_MARKER_PERIOD;
+        if (left < to_marker)
+            return pos + left;
+        left -= (size_t)to_marker;
+        pos += to_marker + IW_MPA_MARKER;
+    }
+    return pos + offset;
+}
+
+void iw_observer_find_at(struct iw_observer *o, enum iw_check check, size_t offset, uint64_t got,
+                         uint64_t want)
+{
+    const struct iw_observed_side *s = &o->side[o->now.side];
+    uint64_t pos = o->now.fpdu ? position(s, o->now.fpdu, offset) : 0;
+
+    iw_observer_find(o, check, pos, got, want);
+}
+
+void iw_observer_message(struct iw_observer *o, uint64_t pos, uint64_t length, uint32_t segments)
+{
+    uint64_t segment_pos = o->now.pos;
+
+    o->now.kind = IW_OBSERVED_MESSAGE;
+    o->now.pos = pos;
+    o->now.message_length = length;
+    o->now.segments = segments;
+    iw_observer_show(o);
+    o->now.kind = IW_OBSERVED_SEGMENT;
+    o->now.pos = segment_pos;
+}
+
+/* ---- framing ---- */
+
+int iw_observer_framing_fault(void *side, const struct iw_fault *fault)
+{
+    struct iw_observed_side *s = side;
+    struct iw_observer *o = s->observer;
+
+    if (fault->check == IW_CHECK_MPA_ULPDU_MAX) { /* such an FPDU may never be whole */
+        iw_observer_begin(o, IW_OBSERVED_SEGMENT, s->self, fault->pos, fault->pos);
+        iw_observer_find(o, fault->check, fault->pos, fault->got, fault->want);
+        return 0;
+    }
+    /* They are told behind the segment they belong to: one of each kind. */
+    for (size_t i = 0; i < s->n_pending; i++)
+        if (s->pending[i].check == fault->check)
+            return 0;
+    if (s->n_pending < PENDING)
+        s->pending[s->n_pending++] = *fault;
+    return 0;
+}
+
+static bool pending(const struct iw_observed_side *s, enum iw_check check)
+{
+    for (size_t i = 0; i < s->n_pending; i++)
+        if (s->pending[i].check == check)
+            return true;
+    return false;
+}
+
+/* If the CRC is wrong, so may be everything else that framing found. */
+static void find_pending(struct iw_observer *o, struct iw_observed_side *s, bool crc_failed)
+{
+    for (size_t i = 0; i < s->n_pending; i++) {
+        const struct iw_fault *f = &s->pending[i];
+        if (!crc_failed || f->check == IW_CHECK_MPA_CRC)
+            iw_observer_find(o, f->check, f->pos, f->got, f->want);
+    }
+}
+
+static const uint8_t *contiguous(struct iw_observer *o, const struct iw_fpdu *fpdu)
+{
+    size_t at = 0;
+
+    if (fpdu->pieces == 1)
+        return fpdu->ulpdu[0].base;
+    for (size_t i = 0; i < fpdu->pieces; i++) {
+        memcpy(o->gather + at, fpdu->ulpdu[i].base, fpdu->ulpdu[i].length);
+        at += fpdu->ulpdu[i].length;
+    }
+    return o->gather;
+}
+
+/* True if this FPDU is the one too many that makes no sense. CRCs that are in force and match
+ * prove framing right; without them a wrong ULPDU_Length shows as nonsense in what follows. */
+static bool framing_lost(struct iw_observed_side *s, const struct iw_fpdu *fpdu,
+                         const struct iw_ddp_header *h, bool header, bool crc_failed,
+                         struct iw_fault *why)
+{
+    bool consortium = s->observer->side[IW_SIDE_RESPONDER].startup.revision == 0;
+
+    why->pos = fpdu->pos;
+    if (fpdu->crc_checked) {
+        bool again = crc_failed && s->crc_failed;
+        s->crc_failed = crc_failed;
+        why->check = IW_CHECK_MPA_CRC;
+        return again;
+    }
+    if (pending(s, IW_CHECK_MPA_MARKER_POINTER))
+        why->check = IW_CHECK_MPA_MARKER_POINTER;
+    else if (!header)
+        why->check = IW_CHECK_DDP_HEADER_SHORT;
+    else if (iw_ddp_version(h) != 1 && !consortium)
+        why->check = iw_ddp_tagged(h) ? IW_CHECK_DDP_VERSION_TAGGED : IW_CHECK_DDP_VERSION_UNTAGGED;
+    s->suspects = why->check == IW_CHECK_NONE ? 0 : s->suspects + 1;
+    return s->suspects == SUSPECTS;
+}
+
+int iw_observer_fpdu(void *side, const struct iw_fpdu *fpdu)
+{
+    struct iw_observed_side *s = side;
+    struct iw_observer *o = s->observer;
+    const uint8_t *ulpdu = contiguous(o, fpdu);
+    bool crc_failed = fpdu->crc_checked && !fpdu->crc_good;
+    struct iw_ddp_header h;
+    bool header = iw_wire_get_ddp(ulpdu, fpdu->length, &h) > 0;
+    struct iw_fault why = {0};
+
+    if (framing_lost(s, fpdu, &h, header, crc_failed, &why)) {
+        iw_observer_lose(o, s->self, &why);
+        return -1;
+    }
+    iw_observer_segment(o, s->self, ulpdu, fpdu->length, fpdu, !crc_failed);
+    s->n_pending = 0;
+    return 0;
+}
+
+/* ---- one segment ---- */
+
+static bool decode(struct iw_observation *now, const uint8_t *ulpdu, size_t length)
+{
+    int header = iw_wire_get_ddp(ulpdu, length, &now->ddp);
+
+    now->ulpdu = ulpdu;
+    now->ulpdu_length = length;
+    if (header < 0)
+        return false;
+    now->payload = ulpdu + header;
+    now->payload_length = length - (size_t)header;
+    if (iw_ddp_tagged(&now->ddp))
+        return true;
+    if (iw_rdmap_op(&now->ddp) == IW_OP_READ_REQUEST &&
+        now->payload_length == IW_RDMAP_READ_REQUEST)
+        (void)iw_wire_get_read_request(now->payload, now->payload_length, &now->read_request);
+    if (iw_rdmap_op(&now->ddp) == IW_OP_TERMINATE)
+        now->terminate_valid =
+            iw_wire_get_terminate(now->payload, now->payload_length, &now->terminate) > 0;
+    return true;
+}
+
+/* The RTR form that a segment is, 0 if none (RFC 6581 §9.2). */
+static unsigned rtr_form(const struct iw_observation *now)
+{
+    bool tagged = iw_ddp_tagged(&now->ddp);
+
+    switch (iw_rdmap_op(&now->ddp)) {
+    case IW_OP_SEND:
+        return !tagged && now->payload_length == 0 ? IW_MPA_RTR_SEND : 0;
+    case IW_OP_WRITE:
+        return tagged && now->payload_length == 0 ? IW_MPA_RTR_WRITE : 0;
+    case IW_OP_READ_REQUEST:
+        return !tagged && now->payload_length == IW_RDMAP_READ_REQUEST &&
+                       now->read_request.size == 0
+                   ? IW_MPA_RTR_READ
+                   : 0;
+    default:
+        return 0;
+    }
+}
+
+/* The initiator's first FPDU, and who may send before it. Terminates may always be sent
+ * (RFC 6581 §9.2, OP-12, OP-23). */
+static void check_first(struct iw_observer *o, struct iw_observed_side *s, bool header)
+{
+    struct iw_observed_side *initiator = &o->side[IW_SIDE_INITIATOR];
+    struct iw_observed_side *responder = &o->side[IW_SIDE_RESPONDER];
+    bool terminate = header && iw_rdmap_op(&o->now.ddp) == IW_OP_TERMINATE;
+
+    if (s == initiator && !s->first_done) {
+        unsigned forms = initiator->enhanced.rtr & responder->enhanced.rtr;
+        s->first_done = true;
+        if (initiator->enhanced.peer_to_peer && responder->enhanced.peer_to_peer && header &&
+            !terminate && !(rtr_form(&o->now) & forms))
+            iw_observer_find_at(o, IW_CHECK_MPA_RTR_FIRST, RDMAP_CONTROL, rtr_form(&o->now), forms);
+    }
+    if (s == responder && !initiator->first_done && !s->early_fpdu_found && !terminate &&
+        !iw_observed_gap(initiator)) {
+        s->early_fpdu_found = true;
+        iw_observer_find(o, IW_CHECK_MPA_RESPONDER_EARLY, o->now.pos, 0, 0);
+    }
+}
+
+static void check_reserved(struct iw_observer *o)
+{
+    const struct iw_ddp_header *h = &o->now.ddp;
+    unsigned seen = 0;
+    enum iw_check check;
+
+    while ((check = iw_rdmap_check_reserved(h, &seen)) != IW_CHECK_NONE) {
+        if (check == IW_CHECK_DDP_RSVD)
+            iw_observer_find_at(o, check, DDP_CONTROL, h->ddp_control & IW_DDP_RSVD, 0);
+        else if (check == IW_CHECK_RDMAP_RSV)
+            iw_observer_find_at(o, check, RDMAP_CONTROL, h->rdmap_control & IW_RDMAP_RSV, 0);
+        else
+            iw_observer_find_at(o, check, INVALIDATE_STAG, h->invalidate_stag, 0);
+    }
+}
+
+static void pass_over(struct iw_switches *passed, enum iw_check check)
+{
+    passed->any = true;
+    passed->set[check] |= 1u << IW_SWITCH_IGNORE;
+}
+
+/* The segment names a queue or a message type that it cannot be of. */
+static void forget_message(struct iw_observer *o)
+{
+    const struct iw_ddp_header *h = &o->now.ddp;
+    struct iw_observed_side *s = &o->side[o->now.side];
+    unsigned opcode = iw_rdmap_op(h);
+
+    s->queue[iw_rdmap_queue(opcode)].lost = true;
+    if (!iw_ddp_tagged(h) && h->qn < QUEUES)
+        s->queue[h->qn].lost = true;
+    if (iw_ddp_tagged(h) || iw_rdmap_is_tagged(opcode))
+        s->tagged[0].open = s->tagged[1].open = false;
+    iw_observer_doubt_reads(o);
+}
+
+/* True if the segment's place in a message can be judged. */
+static bool check_header(struct iw_observer *o)
+{
+    const struct iw_ddp_header *h = &o->now.ddp;
+    bool consortium = o->side[IW_SIDE_RESPONDER].startup.revision == 0;
+    bool placeable = true;
+    struct iw_switches passed;
+    enum iw_check check = iw_rdmap_check_header(h, o->config.extensions, NULL);
+
+    if (check == IW_CHECK_NONE)
+        return true;
+    memset(&passed, 0, sizeof passed);
+    if (consortium) { /* versions 0 go with revision 0 (RFC 5044 appendix C.1) */
+        pass_over(&passed, IW_CHECK_DDP_VERSION_TAGGED);
+        pass_over(&passed, IW_CHECK_DDP_VERSION_UNTAGGED);
+        pass_over(&passed, IW_CHECK_RDMAP_VERSION);
+    }
+    while ((check = iw_rdmap_check_header(h, o->config.extensions, &passed)) != IW_CHECK_NONE) {
+        pass_over(&passed, check);
+        switch (check) {
+        case IW_CHECK_DDP_VERSION_TAGGED:
+        case IW_CHECK_DDP_VERSION_UNTAGGED:
+            iw_observer_find_at(o, check, DDP_CONTROL, iw_ddp_version(h), 1);
+            break;
+        case IW_CHECK_RDMAP_VERSION:
+            iw_observer_find_at(o, check, RDMAP_CONTROL, iw_rdmap_version(h), 1);
+            break;
+        case IW_CHECK_DDP_QN:
+            pass_over(&passed, IW_CHECK_RDMAP_OPCODE_QUEUE);
+            iw_observer_find_at(o, check, QN, h->qn, iw_rdmap_queue(iw_rdmap_op(h)));
+            placeable = false;
+            break;
+        case IW_CHECK_RDMAP_OPCODE_QUEUE:
+            iw_observer_find_at(o, check, QN, h->qn, iw_rdmap_queue(iw_rdmap_op(h)));
+            placeable = false;
+            break;
+        default: /* the opcode; DDP numbers an unassigned one's messages all the same */
+            iw_observer_find_at(o, check, RDMAP_CONTROL, iw_rdmap_op(h), 0);
+            placeable = placeable && check == IW_CHECK_RDMAP_OPCODE && !iw_ddp_tagged(h);
+            iw_observer_doubt_reads(o);
+            break;
+        }
+    }
+    if (!placeable)
+        forget_message(o);
+    return placeable;
+}
+
+void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t *ulpdu,
+                         size_t length, const struct iw_fpdu *fpdu, bool content)
+{
+    struct iw_observed_side *s = &o->side[side];
+    bool header;
+
+    iw_observer_begin(o, IW_OBSERVED_SEGMENT, side, fpdu ? fpdu->pos : 0,
+                      fpdu ? fpdu->pos + fpdu->size : 0);
+    o->now.fpdu = fpdu;
+    header = decode(&o->now, ulpdu, length);
+    iw_observer_show(o);
+    find_pending(o, s, !content);
+    if (!content) {
+        if (!s->told) {
+            s->first_done = true;
+            lose_place(o, s);
+        }
+        return;
+    }
+    if (s->terminated && !s->quiet) {
+        iw_observer_find(o, IW_CHECK_RDMAP_TERMINATE_LAST, o->now.pos, 0, 0);
+        s->quiet = true;
+    }
+    check_first(o, s, header);
+    if (!header) {
+        iw_observer_find_at(o, IW_CHECK_DDP_HEADER_SHORT, DDP_CONTROL, length,
+                            length > 0 && (ulpdu[0] & IW_DDP_T) ? IW_DDP_TAGGED_HEADER
+                                                                : IW_DDP_UNTAGGED_HEADER);
+        lose_place(o, s);
+        return;
+    }
+    check_reserved(o);
+    if (!check_header(o))
+        return;
+    if (iw_ddp_tagged(&o->now.ddp))
+        iw_observer_tagged(o);
+    else
+        iw_observer_untagged(o);
+}

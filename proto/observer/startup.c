@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "observer/internal.h"
+
+/* Offsets of fields in a start-up frame. */
+enum { FLAGS = 16, REVISION = 17, PD_LENGTH = 18, IRD = 20, ORD = 22 };
+
+static bool has_flag(const struct iw_observed_side *s, unsigned flag)
+{
+    return (s->startup.flags & flag) != 0;
+}
+
+/* OP-03: S means something from revision 2 on only. */
+static bool says_enhanced(const struct iw_observed_side *s)
+{
+    return s->startup.revision >= 2 && has_flag(s, IW_MPA_FLAG_S);
+}
+
+static bool known_revision(unsigned revision)
+{
+    return revision == 1 || revision == 2;
+}
+
+/* ---- one frame ---- */
+
+static void decode(struct iw_observed_side *s, const uint8_t *frame, size_t length)
+{
+    enum iw_mpa_key own = s->self == IW_SIDE_INITIATOR ? IW_MPA_KEY_REQUEST : IW_MPA_KEY_REPLY;
+
+    s->frame_length = length < sizeof s->frame ? length : sizeof s->frame;
+    memcpy(s->frame, frame, s->frame_length);
+    (void)iw_wire_get_startup(s->frame, s->frame_length, &s->startup);
+    s->has_enhanced =
+        says_enhanced(s) && s->startup.pd_length >= IW_MPA_ENHANCED_LENGTH &&
+        iw_wire_get_enhanced(s->frame + IW_MPA_STARTUP_HEADER,
+                             s->frame_length - IW_MPA_STARTUP_HEADER, &s->enhanced) > 0;
+    s->sound = iw_wire_mpa_key(s->startup.key) == own && known_revision(s->startup.revision) &&
+               s->startup.pd_length <= IW_MPA_PRIVATE_MAX &&
+               length >= IW_MPA_STARTUP_HEADER + s->startup.pd_length &&
+               (s->has_enhanced || !says_enhanced(s));
+}
+
+static void find_in_frame(struct iw_observer *o, const struct iw_observed_side *s,
+                          enum iw_check check, uint64_t pos, uint64_t got, uint64_t want)
+{
+    iw_observer_begin(o, IW_OBSERVED_STARTUP, s->self, 0, s->frame_length);
+    o->now.frame = s->frame;
+    o->now.frame_length = s->frame_length;
+    o->now.startup = s->startup;
+    o->now.enhanced = s->enhanced;
+    iw_observer_find(o, check, pos, got, want);
+}
+
+static void check_key(struct iw_observer *o, const struct iw_observed_side *s)
+{
+    bool request = s->self == IW_SIDE_INITIATOR;
+    const uint8_t *want = request ? iw_mpa_request_key : iw_mpa_reply_key;
+
+    for (size_t i = 0; i < IW_MPA_KEY_LENGTH; i++) {
+        if (s->startup.key[i] == want[i])
+            continue;
+        find_in_frame(o, s, request ? IW_CHECK_MPA_REQ_KEY : IW_CHECK_MPA_REP_KEY, i,
+                      s->startup.key[i], want[i]);
+        return;
+    }
+}
+
+static void check_enhanced(struct iw_observer *o, const struct iw_observed_side *s)
+{
+    const struct iw_mpa_enhanced *e = &s->enhanced;
+    bool rejects = s->self == IW_SIDE_RESPONDER && has_flag(s, IW_MPA_FLAG_R);
+    uint64_t pos = e->rtr & IW_MPA_RTR_SEND ? IRD : ORD;
+
+    if (e->peer_to_peer && e->rtr == 0 && !rejects)
+        find_in_frame(o, s, IW_CHECK_MPA_RTR_OFFER, IRD, 0, 0);
+    if (!e->peer_to_peer && e->rtr != 0)
+        find_in_frame(o, s, IW_CHECK_MPA_RTR_UNASKED, pos, e->rtr, 0);
+}
+
+/* What the frame shows by itself. */
+static void check_frame(struct iw_observer *o, const struct iw_observed_side *s)
+{
+    const struct iw_mpa_startup_header *h = &s->startup;
+
+    check_key(o, s);
+    if (h->flags & IW_MPA_FLAG_RES)
+        find_in_frame(o, s, IW_CHECK_MPA_RES_BITS, FLAGS, h->flags & IW_MPA_FLAG_RES, 0);
+    if (s->self == IW_SIDE_INITIATOR && (h->flags & IW_MPA_FLAG_R))
+        find_in_frame(o, s, IW_CHECK_MPA_REQ_R, FLAGS, 1, 0);
+    if (h->revision == 1 && (h->flags & IW_MPA_FLAG_S))
+        find_in_frame(o, s, IW_CHECK_MPA_REV1_S, FLAGS, 1, 0);
+    if (s->self == IW_SIDE_INITIATOR && !known_revision(h->revision))
+        find_in_frame(o, s, IW_CHECK_MPA_REV, REVISION, h->revision, 2);
+    if (says_enhanced(s) && !s->has_enhanced)
+        find_in_frame(o, s, IW_CHECK_MPA_ENH_LENGTH, PD_LENGTH, h->pd_length,
+                      IW_MPA_ENHANCED_LENGTH);
+    if (s->has_enhanced)
+        check_enhanced(o, s);
+}
+
+/* ---- both frames ---- */
+
+/* RFC 6581 §9.1 and §9.2. */
+static void check_answers(struct iw_observer *o, const struct iw_observed_side *request,
+                          const struct iw_observed_side *reply)
+{
+    const struct iw_mpa_enhanced *q = &request->enhanced;
+    const struct iw_mpa_enhanced *p = &reply->enhanced;
+
+    if (q->peer_to_peer != p->peer_to_peer)
+        find_in_frame(o, reply, IW_CHECK_MPA_REP_A, IRD, p->peer_to_peer, q->peer_to_peer);
+    if (has_flag(reply, IW_MPA_FLAG_R))
+        return; /* a refusal may state the depths that would have been needed */
+    if (q->ord == IW_MPA_DEPTH_UNSPECIFIED && p->ird != IW_MPA_DEPTH_UNSPECIFIED)
+        find_in_frame(o, reply, IW_CHECK_MPA_IRD_3FFF, IRD, p->ird, IW_MPA_DEPTH_UNSPECIFIED);
+    if (q->ird == IW_MPA_DEPTH_UNSPECIFIED && p->ord != IW_MPA_DEPTH_UNSPECIFIED)
+        find_in_frame(o, reply, IW_CHECK_MPA_ORD_3FFF, ORD, p->ord, IW_MPA_DEPTH_UNSPECIFIED);
+    if (p->ord != IW_MPA_DEPTH_UNSPECIFIED && p->ord > q->ird) /* OP-30 */
+        find_in_frame(o, reply, IW_CHECK_MPA_ORD_REPLY, ORD, p->ord, q->ird);
+}
+
+static void check_reply(struct iw_observer *o)
+{
+    const struct iw_observed_side *request = &o->side[IW_SIDE_INITIATOR];
+    const struct iw_observed_side *reply = &o->side[IW_SIDE_RESPONDER];
+    unsigned revision = reply->startup.revision;
+
+    if (!known_revision(revision) && revision != request->startup.revision) /* OP-05 */
+        find_in_frame(o, reply, IW_CHECK_MPA_REV, REVISION, revision, request->startup.revision);
+    if (!request->sound)
+        return; /* there is no right answer to it */
+    if (says_enhanced(reply) != says_enhanced(request))
+        find_in_frame(o, reply, IW_CHECK_MPA_REP_S, FLAGS, says_enhanced(reply),
+                      says_enhanced(request));
+    if (request->has_enhanced && reply->has_enhanced)
+        check_answers(o, request, reply);
+}
+
+static void start_side(struct iw_observer *o, struct iw_observed_side *s, bool crc)
+{
+    const struct iw_observed_side *other = &o->side[iw_observed_other(s->self)];
+
+    s->phase = PHASE_FULL;
+    if (!s->told)
+        iw_deframer_init(&s->deframer, &s->sink, has_flag(other, IW_MPA_FLAG_M), crc,
+                         o->config.crc32c, s->frame_length, s->buffer, sizeof s->buffer);
+}
+
+/* Hands over what came before framing was known. */
+static void replay(struct iw_observed_side *s)
+{
+    for (size_t k = 0; !s->told && k < iw_stream_islands(&s->hold); k++) {
+        uint64_t pos;
+        const uint8_t *octets;
+        struct iw_iov piece = {.length = iw_stream_island(&s->hold, k, &pos, &octets)};
+        piece.base = (void *)(uintptr_t)octets;
+        (void)iw_deframer_input(&s->deframer, pos, &piece, 1);
+    }
+}
+
+static void negotiate(struct iw_observer *o)
+{
+    struct iw_observed_side *initiator = &o->side[IW_SIDE_INITIATOR];
+    struct iw_observed_side *responder = &o->side[IW_SIDE_RESPONDER];
+
+    if (!responder->told)
+        check_reply(o);
+    if (has_flag(responder, IW_MPA_FLAG_R)) {
+        initiator->phase = responder->phase = PHASE_LEFT;
+    } else {
+        bool crc = has_flag(initiator, IW_MPA_FLAG_C) || has_flag(responder, IW_MPA_FLAG_C);
+        start_side(o, initiator, crc);
+        start_side(o, responder, crc);
+        replay(initiator);
+        replay(responder);
+    }
+    iw_observer_judge_end(o, IW_SIDE_INITIATOR);
+    iw_observer_judge_end(o, IW_SIDE_RESPONDER);
+}
+
+void iw_observer_take_startup(struct iw_observer *o, enum iw_side side, const uint8_t *frame,
+                              size_t length)
+{
+    struct iw_observed_side *s = &o->side[side];
+    struct iw_observed_side *other = &o->side[iw_observed_other(side)];
+
+    decode(s, frame, length);
+    s->phase = PHASE_FRAMED;
+    iw_observer_begin(o, IW_OBSERVED_STARTUP, side, 0, length);
+    o->now.frame = frame;
+    o->now.frame_length = length;
+    o->now.startup = s->startup;
+    o->now.enhanced = s->enhanced;
+    iw_observer_show(o);
+    if (!s->told)
+        check_frame(o, s);
+    iw_observer_check_early(o, side);
+    if (other->phase == PHASE_FRAMED)
+        negotiate(o);
+    else if (other->phase == PHASE_LOST && !s->told)
+        iw_observer_lose(o, side, &other->lost);
+}
+
+void iw_observer_seek_startup(struct iw_observer *o, enum iw_side side)
+{
+    struct iw_observed_side *s = &o->side[side];
+    const uint8_t *octets = NULL;
+    size_t length = iw_stream_peek(&s->hold, &octets);
+    struct iw_fault fault = {0};
+
+    if (iw_wire_get_startup(octets, length, &s->startup) < 0)
+        return;
+    if (iw_wire_mpa_key(s->startup.key) == IW_MPA_KEY_OTHER) {
+        check_key(o, s);
+        fault = o->now.fault;
+    } else if (s->startup.pd_length > IW_MPA_PRIVATE_MAX) {
+        find_in_frame(o, s, IW_CHECK_MPA_PD_LENGTH, PD_LENGTH, s->startup.pd_length,
+                      IW_MPA_PRIVATE_MAX);
+        fault = o->now.fault;
+    } else if (length >= IW_MPA_STARTUP_HEADER + s->startup.pd_length) {
+        iw_observer_take_startup(o, side, octets, IW_MPA_STARTUP_HEADER + s->startup.pd_length);
+    }
+    if (fault.check != IW_CHECK_NONE)
+        iw_observer_lose(o, side, &fault);
+}
+
+/* ---- order between the sides ---- */
+
+static void find_early(struct iw_observer *o, struct iw_observed_side *s, enum iw_check check,
+                       uint64_t pos)
+{
+    if (s->early_found)
+        return;
+    s->early_found = true;
+    find_in_frame(o, s, check, pos, 0, 0);
+}
+
+void iw_observer_check_early(struct iw_observer *o, enum iw_side side)
+{
+    struct iw_observed_side *initiator = &o->side[IW_SIDE_INITIATOR];
+    struct iw_observed_side *responder = &o->side[IW_SIDE_RESPONDER];
+
+    /* A bystander cannot know that the first octets are meant as a Reply before it is whole. */
+    if (side == IW_SIDE_RESPONDER && !responder->told && initiator->phase == PHASE_STARTUP &&
+        (initiator->told || responder->phase == PHASE_FRAMED) && !iw_observed_gap(initiator))
+        find_early(o, responder, IW_CHECK_MPA_REPLY_EARLY, 0);
+    if (initiator->phase == PHASE_FRAMED && !initiator->told && responder->phase == PHASE_STARTUP &&
+        initiator->cover.top > initiator->frame_length && !iw_observed_gap(responder))
+        find_early(o, initiator, IW_CHECK_MPA_INITIATOR_EARLY, initiator->frame_length);
+}

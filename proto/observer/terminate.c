@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "observer/internal.h"
+
+/* Offsets in a ULPDU. */
+enum { LAYER = 18, CODE = 19, FLAGS = 20 };
+
+enum { LOCAL_CATASTROPHIC = 0, REMOTE_PROTECTION = 1, REMOTE_OPERATION = 2, TO_LLP = 3 };
+
+/* RFC 5040 figure 9, RFC 5041 §7.2 and RFC 5044 §8 with RFC 6581 §8: which codes there are. */
+static bool known_code(unsigned layer, unsigned etype, unsigned code)
+{
+    switch (layer << 4 | etype) {
+    case IW_LAYER_RDMAP << 4 | LOCAL_CATASTROPHIC:
+        return true;
+    case IW_LAYER_RDMAP << 4 | REMOTE_PROTECTION:
+        return code <= 4 || code == 9 || code == 0xff;
+    case IW_LAYER_RDMAP << 4 | REMOTE_OPERATION:
+        return (code >= 5 && code <= 9) || code == 0xff;
+    case IW_LAYER_DDP << 4 | 0:
+        return code == 0;
+    case IW_LAYER_DDP << 4 | 1:
+        return code <= 4;
+    case IW_LAYER_DDP << 4 | 2:
+        return code >= 1 && code <= 6;
+    case IW_LAYER_DDP << 4 | TO_LLP:
+        return true;
+    case IW_LAYER_LLP << 4 | 0:
+        return code >= 1 && code <= 7;
+    default:
+        return false;
+    }
+}
+
+/* True if these flags may go with the Terminate. Figure 10 leaves out what is not possible,
+ * so that an error which no segment caused has no headers. */
+static bool flags_fit(const struct iw_rdmap_terminate *t)
+{
+    const unsigned md = IW_TERM_M | IW_TERM_D;
+    unsigned headers = t->flags & md;
+    unsigned opcode = t->flags & IW_TERM_D ? iw_rdmap_op(&t->ddp) : 0;
+    bool read = (t->flags & IW_TERM_D) && opcode == IW_OP_READ_REQUEST;
+    bool returns = (t->flags & IW_TERM_R) != 0;
+
+    if (t->flags == 0)
+        return t->layer != IW_LAYER_DDP || t->etype == LOCAL_CATASTROPHIC || t->etype == TO_LLP;
+    if (t->layer == IW_LAYER_LLP || (t->layer == IW_LAYER_RDMAP && t->etype == LOCAL_CATASTROPHIC))
+        return false;
+    if (headers != md && !(headers == IW_TERM_D && opcode >= IW_OP_IMMEDIATE)) /* OP-84 */
+        return false;
+    if (t->layer == IW_LAYER_RDMAP && t->etype == REMOTE_PROTECTION) {
+        bool invalidates = iw_rdmap_invalidates(opcode);
+        return read ? returns : invalidates || !returns; /* OP-61 */
+    }
+    return read || !returns; /* OP-62; §7.1 wants it back for every error on a Read Request */
+}
+
+void iw_observer_terminate(struct iw_observer *o)
+{
+    const struct iw_rdmap_terminate *t = &o->now.terminate;
+    uint8_t want;
+
+    if (!o->now.terminate_valid) {
+        iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_VALID, LAYER, o->now.message_length, 0);
+    } else if (!known_code(t->layer, t->etype, t->code)) {
+        iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_VALID, CODE,
+                            (uint64_t)t->layer << 12 | (uint64_t)t->etype << 8 | t->code, 0);
+    } else if (!flags_fit(t)) {
+        want = iw_rdmap_terminate_flags(t->layer, t->etype,
+                                        t->flags & IW_TERM_D ? iw_rdmap_op(&t->ddp) : 0);
+        iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_HEADERS, FLAGS, t->flags, want);
+    }
+    if (o->now.terminate_valid && t->reserved)
+        iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_RSVD, FLAGS, t->reserved, 0);
+    o->side[o->now.side].terminated = true;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "observer/internal.h"
+
+/* Offsets in a ULPDU. */
+enum { RDMAP_CONTROL = 1, INVALIDATE_STAG = 2, MSN = 10, MO = 14 };
+
+static void open_message(const struct iw_observation *now, struct iw_observed_queue *q)
+{
+    const struct iw_ddp_header *h = &now->ddp;
+
+    q->open = true;
+    q->whole = h->mo == 0;
+    q->msn = h->msn;
+    q->mo = h->mo;
+    q->opcode = (uint8_t)iw_rdmap_op(h);
+    q->invalidate_stag = h->invalidate_stag;
+    q->segments = 0;
+    q->pos = now->pos;
+}
+
+static void check_next(struct iw_observer *o, struct iw_observed_queue *q)
+{
+    const struct iw_ddp_header *h = &o->now.ddp;
+
+    if (h->msn != q->msn)
+        iw_observer_find_at(o, IW_CHECK_DDP_MSN, MSN, h->msn, q->msn);
+    if (h->mo != 0)
+        iw_observer_find_at(o, IW_CHECK_DDP_MO_ZERO, MO, h->mo, 0);
+    open_message(&o->now, q);
+}
+
+/* A segment while a message of its queue is not complete. */
+static void check_continued(struct iw_observer *o, struct iw_observed_queue *q)
+{
+    const struct iw_ddp_header *h = &o->now.ddp;
+    unsigned opcode = iw_rdmap_op(h);
+
+    if (h->msn != q->msn && h->mo == 0) {
+        q->msn++;
+        iw_observer_find(o, IW_CHECK_DDP_LAST, o->now.pos, h->msn, q->msn);
+        check_next(o, q);
+        return;
+    }
+    if (h->msn != q->msn) {
+        iw_observer_find_at(o, IW_CHECK_DDP_MSN, MSN, h->msn, q->msn);
+        q->msn = h->msn;
+    }
+    if (h->mo != q->mo) {
+        iw_observer_find_at(o, IW_CHECK_DDP_MO_ORDER, MO, h->mo, q->mo);
+        q->mo = h->mo;
+    }
+    /* Reserved bits and versions that change are found by their own checks. */
+    if (opcode != q->opcode)
+        iw_observer_find_at(o, IW_CHECK_DDP_CONSTANT_UNTAGGED, RDMAP_CONTROL, opcode, q->opcode);
+    else if (iw_rdmap_invalidates(opcode) && h->invalidate_stag != q->invalidate_stag)
+        iw_observer_find_at(o, IW_CHECK_DDP_CONSTANT_UNTAGGED, INVALIDATE_STAG, h->invalidate_stag,
+                            q->invalidate_stag);
+}
+
+/* Keeps the beginning of the message. */
+static void collect(const struct iw_observation *now, struct iw_observed_queue *q)
+{
+    size_t length = now->payload_length;
+
+    if (q->mo >= HEAD)
+        return;
+    if (length > HEAD - q->mo)
+        length = (size_t)(HEAD - q->mo);
+    if (length > 0)
+        memcpy(q->head + q->mo, now->payload, length);
+}
+
+static void complete(struct iw_observer *o, struct iw_observed_queue *q)
+{
+    struct iw_observation *now = &o->now;
+    size_t kept = q->mo < HEAD ? (size_t)q->mo : HEAD;
+    uint8_t opcode = q->opcode;
+
+    q->open = false;
+    q->msn++;
+    if (opcode == IW_OP_READ_REQUEST && q->mo == IW_RDMAP_READ_REQUEST)
+        (void)iw_wire_get_read_request(q->head, kept, &now->read_request);
+    if (opcode == IW_OP_TERMINATE)
+        now->terminate_valid = iw_wire_get_terminate(q->head, kept, &now->terminate) > 0;
+    now->message_length = q->mo;
+    if (!q->whole)
+        iw_observer_doubt_reads(o);
+    else if (opcode == IW_OP_READ_REQUEST)
+        iw_observer_read_request(o);
+    else if (opcode == IW_OP_TERMINATE)
+        iw_observer_terminate(o);
+    iw_observer_message(o, q->pos, q->mo, q->segments);
+}
+
+void iw_observer_untagged(struct iw_observer *o)
+{
+    const struct iw_ddp_header *h = &o->now.ddp;
+    struct iw_observed_queue *q = &o->side[o->now.side].queue[h->qn];
+
+    if (q->lost) {
+        q->lost = false;
+        open_message(&o->now, q);
+    } else if (q->open) {
+        check_continued(o, q);
+    } else {
+        check_next(o, q);
+    }
+    collect(&o->now, q);
+    q->mo += o->now.payload_length;
+    q->segments++;
+    if (iw_ddp_last(h))
+        complete(o, q);
+}
