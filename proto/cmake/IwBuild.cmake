@@ -23,7 +23,7 @@ if(IW_COVERAGE)
 endif()
 
 # Hosted code uses POSIX and a few GNU extensions. The empty value matches a plain "#define _GNU_SOURCE" in a file.
-set(IW_HOSTED_DEFINITIONS "_GNU_SOURCE=")
+set(IW_HOSTED_DEFINITIONS "_GNU_SOURCE=" "IW_VERSION=\"${PROJECT_VERSION}\"")
 
 # iw_room(TARGET): adds every *.c of the calling folder to the library TARGET (iwarp or iwarp_host).
 function(iw_room target)

@@ -93,9 +93,6 @@ int iw_endpoint_create(struct iw_domain *domain, const struct iw_endpoint_config
     ep->sink = (struct iw_deframer_sink){ep, iw_ep_rx_fpdu, iw_ep_rx_check};
     for (unsigned qn = 0; qn < 4; qn++)
         ep->rx_msn[qn] = ep->tx_msn[qn] = 1;
-    if ((config->role == IW_MPA_RESPONDER &&
-         iw_switch_violated(config->switches, IW_CHECK_MPA_REPLY_EARLY)))
-        ep->early_left = sizeof ep->early;
     ep->deadline = after(now, config->startup_timeout);
     ep->tx_retry = UINT64_MAX;
     *out = ep;
@@ -179,23 +176,32 @@ static void establish(struct iw_endpoint *ep, uint64_t now)
         iw_ep_fault(ep, ep->startup.fault, NULL, NULL, 0, now);
 }
 
+static void trace_peer_frame(const struct iw_endpoint *ep, uint64_t now)
+{
+    /* in_length also counts what an ignored PD_Length check passed over. */
+    size_t length = ep->startup.in_length;
+    if (length > sizeof ep->startup.in)
+        length = sizeof ep->startup.in;
+    iw_ep_trace(ep, IW_TRACE_STARTUP_IN, ep->startup.in, length, 0, 0, now);
+}
+
 /* The start-up state machine may have moved on. */
 static void advance(struct iw_endpoint *ep, uint64_t now)
 {
     switch (ep->startup.state) {
     case IW_MPA_REQUESTED:
-        iw_ep_trace(ep, IW_TRACE_STARTUP_IN, ep->startup.in, ep->startup.in_length, 0, 0, now);
+        trace_peer_frame(ep, now);
         iw_ep_event(ep, IW_EVENT_REQUEST);
         break;
     case IW_MPA_FULL:
         if (ep->config.role == IW_MPA_INITIATOR)
-            iw_ep_trace(ep, IW_TRACE_STARTUP_IN, ep->startup.in, ep->startup.in_length, 0, 0, now);
+            trace_peer_frame(ep, now);
         establish(ep, now);
         break;
     case IW_MPA_REJECTED:
         /* RFC 5044 §7.1.2 leaves TCP to the ULP; ours closes it (OP-01). */
         if (ep->config.role == IW_MPA_INITIATOR) {
-            iw_ep_trace(ep, IW_TRACE_STARTUP_IN, ep->startup.in, ep->startup.in_length, 0, 0, now);
+            trace_peer_frame(ep, now);
             iw_ep_event(ep, IW_EVENT_REJECTED);
         }
         iw_ep_finish(ep, now);
@@ -249,8 +255,7 @@ bool iw_ep_startup_output(struct iw_endpoint *ep)
 {
     const uint8_t *data;
     size_t length = iw_mpa_startup_output(&ep->startup, &data);
-    bool responder = ep->config.role == IW_MPA_RESPONDER;
-    if (ep->early_left > 0 && (responder || length == 0)) {
+    if (ep->early_left > 0 && length == 0) {
         ep->tx_one = (struct iw_iov){ep->early, ep->early_left};
         return true;
     }

@@ -45,8 +45,11 @@ void iw_listener_forget(struct iw_connection *c)
 static void admit(struct iw_listener *l, int fd)
 {
     const struct iw_listener_config *config = &l->config;
-    struct iw_connection *c = iw_connection_create(
-        l->source.reactor, config->domain, &config->endpoint, &config->ops, config->context);
+    struct iw_endpoint_config endpoint = config->endpoint;
+    if (config->configure)
+        config->configure(config->context, &endpoint);
+    struct iw_connection *c = iw_connection_create(l->source.reactor, config->domain, &endpoint,
+                                                   &config->ops, config->context);
     if (!c || iw_connection_attach(c, fd)) {
         iw_connection_destroy(c);
         close(fd);
@@ -107,20 +110,47 @@ static int open_listener(const struct addrinfo *a)
     return fd;
 }
 
-struct iw_listener *iw_transport_listen(struct iw_reactor *r, const struct iw_host_port *at,
-                                        const struct iw_listener_config *config, char *error,
-                                        size_t room)
+static void print_socket(int fd, char *text)
+{
+    struct sockaddr_storage address;
+    socklen_t length = sizeof(address);
+    snprintf(text, IW_TRANSPORT_TEXT, "-");
+    if (getsockname(fd, (struct sockaddr *)&address, &length) == 0)
+        iw_address_print((struct sockaddr *)&address, length, text);
+}
+
+static void cannot_listen(const struct iw_host_port *at, int number, char *error, size_t room)
 {
     char name[sizeof(at->host) + 10];
+    iw_address_print_host_port(at, name, sizeof(name));
+    snprintf(error, room, "cannot listen on %s: %s", name, strerror(number));
+}
+
+int iw_transport_bind(const struct iw_host_port *at, char *address, char *error, size_t room)
+{
     struct addrinfo *addresses;
     int fd = -1;
     if (iw_address_resolve(at, true, &addresses, error, room))
-        return NULL;
+        return -1;
     for (const struct addrinfo *a = addresses; a && fd < 0; a = a->ai_next)
         fd = open_listener(a);
     int saved = errno;
     freeaddrinfo(addresses);
-    struct iw_listener *l = fd < 0 ? NULL : calloc(1, sizeof(*l));
+    if (fd < 0)
+        cannot_listen(at, saved, error, room);
+    else if (address)
+        print_socket(fd, address);
+    return fd;
+}
+
+struct iw_listener *iw_transport_listen(struct iw_reactor *r, const struct iw_host_port *at,
+                                        const struct iw_listener_config *config, char *error,
+                                        size_t room)
+{
+    int fd = iw_transport_bind(at, NULL, error, room);
+    if (fd < 0)
+        return NULL;
+    struct iw_listener *l = calloc(1, sizeof(*l));
     if (l) {
         l->source.handle = handle;
         l->source.release = release;
@@ -131,13 +161,9 @@ struct iw_listener *iw_transport_listen(struct iw_reactor *r, const struct iw_ho
         l->resume_at = UINT64_MAX;
     }
     if (!l || iw_source_add(r, &l->source, fd, EPOLLIN)) {
-        if (fd >= 0) {
-            saved = errno;
-            close(fd);
-        }
+        cannot_listen(at, errno, error, room);
+        close(fd);
         free(l);
-        iw_address_print_host_port(at, name, sizeof(name));
-        snprintf(error, room, "cannot listen on %s: %s", name, strerror(saved));
         return NULL;
     }
     l->next_listener = r->listeners;
@@ -150,11 +176,7 @@ struct iw_listener *iw_transport_listen(struct iw_reactor *r, const struct iw_ho
 
 void iw_listener_address(const struct iw_listener *l, char *text)
 {
-    struct sockaddr_storage address;
-    socklen_t length = sizeof(address);
-    snprintf(text, IW_TRANSPORT_TEXT, "-");
-    if (getsockname(l->fd, (struct sockaddr *)&address, &length) == 0)
-        iw_address_print((struct sockaddr *)&address, length, text);
+    print_socket(l->fd, text);
 }
 
 uint16_t iw_listener_port(const struct iw_listener *l)

@@ -132,12 +132,20 @@ void iw_connection_destroy(struct iw_connection *c);
 
 /* ---- listeners ---- */
 
+/* A bound, listening, non-blocking TCP socket for a program's own use; port 0 lets the system
+ * choose. `address` receives the address in force as text (IW_TRANSPORT_TEXT octets; may be
+ * NULL). Returns the descriptor, or -1 with text in `error`. */
+int iw_transport_bind(const struct iw_host_port *at, char *address, char *error, size_t room);
+
 struct iw_listener;
 
 struct iw_listener_config {
     struct iw_domain *domain;
     struct iw_endpoint_config endpoint; /* of each connection; copied */
     struct iw_connection_ops ops;
+    /* A connection is about to be made: *endpoint, a copy, may be changed for it (a trace context
+     * of its own). May be NULL. */
+    void (*configure)(void *context, struct iw_endpoint_config *endpoint);
     /* A connection has come; set its context, post receives. Before it, its context is
      * `context`. Return false to reset it. */
     bool (*accepted)(void *context, struct iw_connection *c);

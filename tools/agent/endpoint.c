@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "endpoint.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct agent_connection *agent_find_connection(struct agent_endpoint *a, uint64_t id, char *error)
+{
+    for (size_t i = 0; id != 0 && i < AGENT_CONNECTIONS; i++)
+        if (a->connections[i].id == id)
+            return &a->connections[i];
+    snprintf(error, AGENT_ERROR, "field conn: no connection %" PRIu64, id);
+    return NULL;
+}
+
+struct agent_connection *agent_new_connection(struct agent_endpoint *a)
+{
+    for (size_t i = 0; i < AGENT_CONNECTIONS; i++)
+        if (a->connections[i].id == 0) {
+            a->connections[i] = (struct agent_connection){.id = ++a->last_id, .agent = a};
+            a->live++;
+            return &a->connections[i];
+        }
+    return NULL;
+}
+
+/* Memory whose region is gone is kept while any connection may still be reading from it. */
+static void sweep(struct agent_endpoint *a)
+{
+    for (size_t i = 0; a->live == 0 && i < AGENT_MEMORIES; i++)
+        if (a->memories.slots[i].id == AGENT_RETIRED)
+            agent_memory_free(&a->memories, &a->memories.slots[i]);
+}
+
+void agent_retire_memory(struct agent_endpoint *a, struct agent_memory *memory)
+{
+    if (memory->registered)
+        (void)iw_domain_deregister(a->domain, memory->region.stag);
+    memory->registered = false;
+    memory->id = AGENT_RETIRED;
+    sweep(a);
+}
+
+static void tell(struct agent_connection *c, json_t *event)
+{
+    if (event != NULL)
+        json_object_set_new(event, "conn", json_integer((json_int_t)c->id));
+    c->agent->emit(c->agent->context, event);
+}
+
+static json_t *private_data(struct iw_endpoint *ep)
+{
+    const uint8_t *data = NULL;
+    size_t length = iw_endpoint_private(ep, &data);
+    return agent_hex(data, length);
+}
+
+static json_t *rtr_names(uint8_t rtr)
+{
+    json_t *names = json_array();
+    if ((rtr & IW_MPA_RTR_SEND) != 0)
+        json_array_append_new(names, json_string("send"));
+    if ((rtr & IW_MPA_RTR_WRITE) != 0)
+        json_array_append_new(names, json_string("write"));
+    if ((rtr & IW_MPA_RTR_READ) != 0)
+        json_array_append_new(names, json_string("read"));
+    return names;
+}
+
+static void established(struct agent_connection *c, struct iw_endpoint *ep)
+{
+    const struct iw_mpa_agreed *g = iw_endpoint_agreed(ep);
+    json_t *event = json_pack("{s:s,s:o,s:{s:i,s:b,s:b,s:b,s:b,s:b,s:o,s:i,s:i,s:i,s:i}}", "event",
+                              "established", "private", private_data(ep), "agreed", "revision",
+                              g->revision, "crc", g->crc, "tx_markers", g->tx_markers, "rx_markers",
+                              g->rx_markers, "enhanced", g->enhanced, "peer_to_peer",
+                              g->peer_to_peer, "rtr", rtr_names(g->rtr), "ird", g->ird, "ord",
+                              g->ord, "peer_ird", g->peer_ird, "peer_ord", g->peer_ord);
+    if (event != NULL && c->listen != 0)
+        json_object_set_new(event, "listen", json_integer((json_int_t)c->listen));
+    tell(c, event);
+}
+
+static json_t *terminate(const struct iw_rdmap_terminate *t)
+{
+    return json_pack("{s:i,s:i,s:i,s:i}", "layer", t->layer, "type", t->etype, "code", t->code,
+                     "flags", t->flags);
+}
+
+static void fault(struct agent_connection *c, const struct iw_event *e)
+{
+    const struct iw_rule *rule = iw_check_rule(e->fault.check);
+    json_t *event = json_pack("{s:s,s:s,s:s,s:I}", "event", "fault", "check",
+                              iw_check_info(e->fault.check)->name, "rule",
+                              rule == NULL ? "" : rule->id, "pos", (json_int_t)e->fault.pos);
+    if (event != NULL && e->terminate_valid)
+        json_object_set_new(event, "terminate", terminate(&e->terminate));
+    tell(c, event);
+}
+
+static void closed(struct agent_connection *c, bool graceful)
+{
+    int number = c->connection == NULL ? 0 : iw_connection_error(c->connection);
+    json_t *event = json_pack("{s:s,s:b}", "event", "closed", "graceful", graceful);
+    if (event != NULL && number != 0)
+        json_object_set_new(event, "error", json_string(strerror(number)));
+    tell(c, event);
+}
+
+static void happened(struct agent_connection *c, struct iw_endpoint *ep, const struct iw_event *e)
+{
+    uint64_t now = iw_transport_now();
+    switch (e->kind) {
+    case IW_EVENT_REQUEST:
+        if (c->ask)
+            tell(c, json_pack("{s:s,s:I,s:o}", "event", "request", "listen", (json_int_t)c->listen,
+                              "private", private_data(ep)));
+        else
+            (void)iw_endpoint_accept(ep, c->reply.data, c->reply.length, now);
+        break;
+    case IW_EVENT_ESTABLISHED:
+        established(c, ep);
+        break;
+    case IW_EVENT_REJECTED:
+        tell(c, json_pack("{s:s,s:o}", "event", "rejected", "private", private_data(ep)));
+        break;
+    case IW_EVENT_FAULT:
+        fault(c, e);
+        break;
+    case IW_EVENT_TERMINATED:
+        tell(c, json_pack("{s:s,s:i,s:i,s:i}", "event", "terminated", "layer", e->terminate.layer,
+                          "type", e->terminate.etype, "code", e->terminate.code));
+        break;
+    case IW_EVENT_PEER_CLOSED:
+        tell(c, json_pack("{s:s}", "event", "peer-closed"));
+        if (!c->half_close)
+            iw_endpoint_shutdown(ep, now);
+        break;
+    case IW_EVENT_CLOSED:
+        closed(c, e->graceful);
+        break;
+    default:
+        break;
+    }
+}
+
+static void completed(struct agent_connection *c, const struct iw_completion *done)
+{
+    static const char *const ops[] = {
+        "send", "send-se", "send-invalidate", "send-se-invalidate", "write", "read", "recv"};
+    static const char *const statuses[] = {"ok", "flushed", "local-fault", "remote-fault"};
+    json_t *event =
+        json_pack("{s:s,s:I,s:s,s:s,s:I,s:b}", "event", "completion", "work", (json_int_t)done->id,
+                  "op", ops[done->opcode], "status", statuses[done->status], "length",
+                  (json_int_t)done->length, "solicited", done->solicited);
+    if (event != NULL && done->invalidated)
+        json_object_set_new(event, "invalidated", json_integer(done->invalidate_stag));
+    if (event != NULL && done->check != IW_CHECK_NONE)
+        json_object_set_new(event, "check", json_string(iw_check_info(done->check)->name));
+    tell(c, event);
+}
+
+static void ready(void *context, struct iw_connection *connection)
+{
+    struct agent_connection *c = context;
+    struct iw_endpoint *ep = iw_connection_endpoint(connection);
+    struct iw_completion done[16];
+    struct iw_event event;
+    size_t n;
+    /* What has completed happened before the connection's end is told. */
+    for (bool more = true; more;) {
+        more = false;
+        while ((n = iw_endpoint_poll(ep, done, 16)) > 0)
+            for (size_t i = 0; i < n; i++)
+                completed(c, &done[i]);
+        if (iw_endpoint_event(ep, &event)) {
+            happened(c, ep, &event);
+            more = true;
+        }
+    }
+}
+
+static void ended(void *context, struct iw_connection *connection)
+{
+    struct agent_connection *c = context;
+    (void)connection;
+    agent_drop_connection(c);
+}
+
+const struct iw_connection_ops agent_connection_ops = {ready, ended};
+
+void agent_drop_connection(struct agent_connection *c)
+{
+    struct agent_endpoint *a = c->agent;
+    agent_octets_free(&c->reply);
+    free(c->switches);
+    *c = (struct agent_connection){0};
+    a->live--;
+    sweep(a);
+}
+
+static void reset(void *backend)
+{
+    struct agent_endpoint *a = backend;
+    for (size_t i = 0; i < AGENT_LISTENERS; i++) {
+        struct agent_listener *l = &a->listeners[i];
+        if (l->id != 0) {
+            iw_listener_destroy(l->listener);
+            agent_octets_free(&l->reply);
+        }
+        l->id = 0;
+    }
+    for (size_t i = 0; i < AGENT_CONNECTIONS; i++)
+        if (a->connections[i].id != 0) {
+            iw_connection_destroy(a->connections[i].connection);
+            agent_drop_connection(&a->connections[i]);
+        }
+    for (size_t i = 0; i < AGENT_LISTENERS; i++) {
+        free(a->listeners[i].switches);
+        a->listeners[i] = (struct agent_listener){0};
+    }
+    for (size_t i = 0; i < AGENT_MEMORIES; i++)
+        if (a->memories.slots[i].id != 0)
+            agent_retire_memory(a, &a->memories.slots[i]);
+}
+
+static bool knows(const char *verb)
+{
+    return agent_find_verb(verb) != NULL;
+}
+
+static json_t *call(void *backend, const char *verb, const json_t *request, char *error)
+{
+    return agent_find_verb(verb)(backend, request, error);
+}
+
+const struct agent_backend agent_endpoint_backend = {call, knows, reset};
+
+struct agent_endpoint *agent_endpoint_create(struct iw_reactor *reactor,
+                                             const struct iw_endpoint_config *defaults,
+                                             agent_emit_fn emit, void *context)
+{
+    struct agent_endpoint *a = calloc(1, sizeof *a);
+    if (a == NULL)
+        return NULL;
+    struct iw_domain_limits limits = {AGENT_MEMORIES, AGENT_BUFFERS};
+    a->reactor = reactor;
+    a->defaults = *defaults;
+    a->emit = emit;
+    a->context = context;
+    iw_host_env_init(&a->host, false);
+    a->domain = iw_domain_create(&a->host.env, &limits);
+    if (a->domain == NULL) {
+        agent_endpoint_destroy(a);
+        return NULL;
+    }
+    a->pd = iw_domain_pd(a->domain);
+    return a;
+}
+
+void agent_endpoint_destroy(struct agent_endpoint *a)
+{
+    if (a == NULL)
+        return;
+    reset(a);
+    iw_domain_destroy(a->domain);
+    iw_host_env_destroy(&a->host);
+    free(a);
+}

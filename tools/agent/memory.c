@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "agent.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct agent_memory *agent_memory_new(struct agent_memories *m, uint64_t length, uint64_t guard,
+                                      char *error)
+{
+    struct agent_memory *slot = NULL;
+    for (size_t i = 0; i < AGENT_MEMORIES && slot == NULL; i++)
+        if (m->slots[i].id == 0)
+            slot = &m->slots[i];
+    uint64_t size = length + 2 * guard;
+    if (slot == NULL || size > AGENT_MEMORY_OCTETS - m->octets) {
+        snprintf(error, AGENT_ERROR, "no memory: at most %d regions with %d octets in all",
+                 AGENT_MEMORIES, AGENT_MEMORY_OCTETS);
+        return NULL;
+    }
+    uint8_t *arena = calloc(1, (size_t)size + 1);
+    if (arena == NULL) {
+        snprintf(error, AGENT_ERROR, "no memory");
+        return NULL;
+    }
+    memset(arena, 0xa5, (size_t)guard);
+    memset(arena + guard + length, 0xa5, (size_t)guard);
+    m->octets += size;
+    *slot =
+        (struct agent_memory){.id = ++m->last_id, .arena = arena, .length = length, .guard = guard};
+    return slot;
+}
+
+struct agent_memory *agent_memory_find(struct agent_memories *m, uint64_t id, char *error)
+{
+    for (size_t i = 0; id != 0 && i < AGENT_MEMORIES; i++)
+        if (m->slots[i].id == id)
+            return &m->slots[i];
+    snprintf(error, AGENT_ERROR, "field mem: no memory %" PRIu64, id);
+    return NULL;
+}
+
+void agent_memory_free(struct agent_memories *m, struct agent_memory *memory)
+{
+    m->octets -= memory->length + 2 * memory->guard;
+    free(memory->arena);
+    *memory = (struct agent_memory){0};
+}
+
+uint8_t *agent_memory_at(struct agent_memory *memory, int64_t offset, uint64_t length, bool guards,
+                         char *error)
+{
+    int64_t least = guards ? -(int64_t)memory->guard : 0;
+    int64_t most = (int64_t)(memory->length + (guards ? memory->guard : 0));
+    if (offset < least || offset > most || length > (uint64_t)(most - offset)) {
+        snprintf(error, AGENT_ERROR,
+                 "field offset: expected %" PRIi64 "..%" PRIi64 " with the length", least, most);
+        return NULL;
+    }
+    return memory->arena + (int64_t)memory->guard + offset;
+}
