@@ -2,7 +2,7 @@
 #include "iwarp/octets.h"
 #include "iwarp/wire.h"
 
-#include <string.h>
+#define PRIVATE_SHOWN 32u /* octets of private data in the text */
 
 /* A bounded text: counts what does not fit. */
 struct text {
@@ -56,37 +56,69 @@ static size_t finish(struct text *t)
     return t->length;
 }
 
-static void put_read_request(struct text *t, const struct iw_rdmap_read_request *r)
+/* What a correct sender gives each message (RFC 5040 figures 4 and 5, RFC 7306 figures 2 and 3).
+ * The text names only what departs from it. */
+struct usual {
+    bool tagged;
+    bool single; /* one segment: L set, MO 0 */
+    uint32_t qn;
+};
+
+static const struct usual usuals[] = {
+    [IW_OP_WRITE] = {true, false, 0},
+    [IW_OP_READ_REQUEST] = {false, true, IW_QN_READ_REQUEST},
+    [IW_OP_READ_RESPONSE] = {true, false, 0},
+    [IW_OP_SEND] = {false, false, IW_QN_SEND},
+    [IW_OP_SEND_INVALIDATE] = {false, false, IW_QN_SEND},
+    [IW_OP_SEND_SE] = {false, false, IW_QN_SEND},
+    [IW_OP_SEND_SE_INVALIDATE] = {false, false, IW_QN_SEND},
+    [IW_OP_TERMINATE] = {false, true, IW_QN_TERMINATE},
+    [IW_OP_IMMEDIATE] = {false, true, IW_QN_SEND},
+    [IW_OP_IMMEDIATE_SE] = {false, true, IW_QN_SEND},
+    [IW_OP_ATOMIC_REQUEST] = {false, true, IW_QN_READ_REQUEST},
+    [IW_OP_ATOMIC_RESPONSE] = {false, true, IW_QN_ATOMIC_RESPONSE},
+};
+
+/* An opcode without a name: nothing is usual, all is printed. */
+static const struct usual *usual_of(unsigned op)
 {
-    put_hex(t, " sink ", r->sink_stag, 8);
-    put_hex(t, "/", r->sink_to, 1);
-    put_field(t, " size ", r->size);
-    put_hex(t, " source ", r->source_stag, 8);
-    put_hex(t, "/", r->source_to, 1);
+    return op < sizeof usuals / sizeof usuals[0] ? &usuals[op] : NULL;
+}
+
+static void put_untagged(struct text *t, const struct iw_ddp_header *h, const struct usual *usual)
+{
+    unsigned op = iw_rdmap_op(h);
+    if (usual == NULL || usual->tagged || h->qn != usual->qn)
+        put_field(t, " qn ", h->qn);
+    if (op != IW_OP_TERMINATE || h->msn != 1)
+        put_field(t, " msn ", h->msn);
+    if (usual == NULL || !usual->single || h->mo != 0)
+        put_field(t, " mo ", h->mo);
+    if (op == IW_OP_SEND_INVALIDATE || op == IW_OP_SEND_SE_INVALIDATE)
+        put_hex(t, " invalidate ", h->invalidate_stag, 8);
+    else if (h->invalidate_stag != 0)
+        put_hex(t, " rsvdulp ", h->invalidate_stag, 8);
 }
 
 static void put_header(struct text *t, const struct iw_ddp_header *h)
 {
     unsigned op = iw_rdmap_op(h);
-    if (op <= IW_OP_ATOMIC_RESPONSE)
+    const struct usual *usual = usual_of(op);
+    if (usual != NULL)
         put(t, iw_wire_opcode_token(op));
     else
         put_hex(t, "opcode-", op, 1);
-    if (iw_ddp_last(h))
-        put(t, " L");
+    if (usual != NULL && usual->single)
+        put(t, iw_ddp_last(h) ? "" : " not-last");
+    else
+        put(t, iw_ddp_last(h) ? " L" : "");
+    if (usual != NULL && usual->tagged != iw_ddp_tagged(h))
+        put(t, iw_ddp_tagged(h) ? " tagged" : " untagged");
     if (iw_ddp_tagged(h)) {
-        if (op != IW_OP_WRITE && op != IW_OP_READ_RESPONSE)
-            put(t, " T");
         put_hex(t, " stag ", h->stag, 8);
         put_hex(t, " to ", h->to, 1);
     } else {
-        if (op == IW_OP_WRITE || op == IW_OP_READ_RESPONSE)
-            put(t, " untagged");
-        put_field(t, " qn ", h->qn);
-        put_field(t, " msn ", h->msn);
-        put_field(t, " mo ", h->mo);
-        if (h->invalidate_stag != 0 || op == IW_OP_SEND_INVALIDATE || op == IW_OP_SEND_SE_INVALIDATE)
-            put_hex(t, " invalidate ", h->invalidate_stag, 8);
+        put_untagged(t, h, usual);
     }
     if (iw_ddp_version(h) != 1)
         put_field(t, " dv ", iw_ddp_version(h));
@@ -96,6 +128,46 @@ static void put_header(struct text *t, const struct iw_ddp_header *h)
         put_hex(t, " rsvd ", (h->ddp_control & IW_DDP_RSVD) >> 2, 1);
     if ((h->rdmap_control & IW_RDMAP_RSV) != 0)
         put_hex(t, " rsv ", (h->rdmap_control & IW_RDMAP_RSV) >> 4, 1);
+}
+
+static void put_address(struct text *t, const char *name, uint32_t stag, uint64_t to)
+{
+    put_hex(t, name, stag, 8);
+    put_hex(t, "/", to, 1);
+}
+
+static void put_read_request(struct text *t, const struct iw_rdmap_read_request *r)
+{
+    put_address(t, " sink ", r->sink_stag, r->sink_to);
+    put_field(t, " size ", r->size);
+    put_address(t, " source ", r->source_stag, r->source_to);
+}
+
+static void put_atomic_request(struct text *t, const struct iw_rdmap_atomic_request *r)
+{
+    unsigned op = r->opcode & 0xfu;
+    if (op == IW_ATOMIC_FETCH_ADD)
+        put(t, " fetch-add");
+    else if (op == IW_ATOMIC_CMP_SWAP)
+        put(t, " cmp-swap");
+    else
+        put_hex(t, " aopcode-", op, 1);
+    put_hex(t, " id ", r->request_id, 8);
+    put_address(t, " at ", r->remote_stag, r->remote_to);
+    put_hex(t, op == IW_ATOMIC_FETCH_ADD ? " add " : " swap ", r->add_swap_data, 1);
+    put_hex(t, "/", r->add_swap_mask, 1);
+    if (op != IW_ATOMIC_FETCH_ADD || r->compare_data != 0 || r->compare_mask != UINT64_MAX) {
+        put_hex(t, " compare ", r->compare_data, 1);
+        put_hex(t, "/", r->compare_mask, 1);
+    }
+    if (r->opcode >> 4 != 0)
+        put_hex(t, " reserved ", r->opcode >> 4, 7);
+}
+
+static void put_atomic_response(struct text *t, const struct iw_rdmap_atomic_response *r)
+{
+    put_hex(t, " id ", r->request_id, 8);
+    put_hex(t, " value ", r->original_value, 1);
 }
 
 static void put_terminate(struct text *t, const struct iw_rdmap_terminate *m)
@@ -108,21 +180,73 @@ static void put_terminate(struct text *t, const struct iw_rdmap_terminate *m)
     put(t, ": ");
     put(t, iw_wire_term_name(m->layer, m->etype, m->code));
     put(t, "\"");
-    if ((m->flags & IW_TERM_M) != 0)
-        put(t, " M");
-    if ((m->flags & IW_TERM_D) != 0)
-        put(t, " D");
-    if ((m->flags & IW_TERM_R) != 0)
-        put(t, " R");
+    put(t, m->flags != 0 ? " mdr" : "");
+    put(t, (m->flags & IW_TERM_M) != 0 ? " M" : "");
+    put(t, (m->flags & IW_TERM_D) != 0 ? " D" : "");
+    put(t, (m->flags & IW_TERM_R) != 0 ? " R" : "");
     if (m->reserved != 0)
         put_hex(t, " reserved ", m->reserved, 4);
-    if ((m->flags & IW_TERM_D) != 0) {
-        put_field(t, " segment ", m->segment_length);
+    if ((m->flags & IW_TERM_D) != 0)
+        put_field(t, " len ", m->segment_length);
+    if ((m->flags & (IW_TERM_D | IW_TERM_R)) != 0) {
         put(t, " [");
-        put_header(t, &m->ddp);
+        if ((m->flags & IW_TERM_D) != 0)
+            put_header(t, &m->ddp);
         if ((m->flags & IW_TERM_R) != 0)
             put_read_request(t, &m->read_request);
         put(t, "]");
+    }
+    if (m->trailing != 0)
+        put_field(t, " trailing ", m->trailing);
+}
+
+static void put_octets(struct text *t, const char *name, const uint8_t *octets, size_t length)
+{
+    put(t, name);
+    for (size_t i = 0; i < length; i++)
+        put_hex(t, "", octets[i], 2);
+}
+
+/* What stands behind an untagged header, if it has the size that the opcode asks for. False if
+ * only its length can be told. */
+static bool put_message(struct text *t, unsigned op, const uint8_t *octets, size_t length)
+{
+    struct iw_rdmap_read_request read;
+    struct iw_rdmap_terminate terminate;
+    struct iw_rdmap_atomic_request request;
+    struct iw_rdmap_atomic_response response;
+    switch (op) {
+    case IW_OP_READ_REQUEST:
+        if (length != IW_RDMAP_READ_REQUEST)
+            return false;
+        iw_wire_get_read_request(octets, length, &read);
+        put_read_request(t, &read);
+        return true;
+    case IW_OP_TERMINATE:
+        if (iw_wire_get_terminate(octets, length, &terminate) < 0)
+            return false;
+        put_terminate(t, &terminate);
+        return true;
+    case IW_OP_IMMEDIATE:
+    case IW_OP_IMMEDIATE_SE:
+        if (length != IW_RDMAP_IMMEDIATE)
+            return false;
+        put_octets(t, " data ", octets, length);
+        return true;
+    case IW_OP_ATOMIC_REQUEST:
+        if (length != IW_RDMAP_ATOMIC_REQUEST)
+            return false;
+        iw_wire_get_atomic_request(octets, length, &request);
+        put_atomic_request(t, &request);
+        return true;
+    case IW_OP_ATOMIC_RESPONSE:
+        if (length != IW_RDMAP_ATOMIC_RESPONSE)
+            return false;
+        iw_wire_get_atomic_response(octets, length, &response);
+        put_atomic_response(t, &response);
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -130,27 +254,28 @@ size_t iw_wire_print_segment(char *text, size_t room, const uint8_t *ulpdu, size
 {
     struct text t = {text, room, 0};
     struct iw_ddp_header h;
-    struct iw_rdmap_read_request request;
-    struct iw_rdmap_terminate terminate;
     int used = iw_wire_get_ddp(ulpdu, length, &h);
     if (used < 0) {
         put_field(&t, "short segment of ", length);
-        put(&t, " octets");
+        put(&t, length == 1 ? " octet" : " octets");
         return finish(&t);
     }
     const uint8_t *rest = ulpdu + used;
     size_t left = length - (size_t)used;
     put_header(&t, &h);
-    bool untagged = !iw_ddp_tagged(&h);
-    if (untagged && iw_rdmap_op(&h) == IW_OP_READ_REQUEST && left == IW_RDMAP_READ_REQUEST &&
-        iw_wire_get_read_request(rest, left, &request) > 0)
-        put_read_request(&t, &request);
-    else if (untagged && iw_rdmap_op(&h) == IW_OP_TERMINATE &&
-             iw_wire_get_terminate(rest, left, &terminate) > 0)
-        put_terminate(&t, &terminate);
-    else
+    if (iw_ddp_tagged(&h) || !put_message(&t, iw_rdmap_op(&h), rest, left))
         put_field(&t, " len ", left);
     return finish(&t);
+}
+
+static void put_enhanced(struct text *t, const struct iw_mpa_enhanced *e)
+{
+    put(t, e->peer_to_peer ? " A" : "");
+    put(t, (e->rtr & IW_MPA_RTR_SEND) != 0 ? " B" : "");
+    put(t, (e->rtr & IW_MPA_RTR_WRITE) != 0 ? " C" : "");
+    put(t, (e->rtr & IW_MPA_RTR_READ) != 0 ? " D" : "");
+    put_field(t, " ird ", e->ird);
+    put_field(t, " ord ", e->ord);
 }
 
 size_t iw_wire_print_startup(char *text, size_t room, const uint8_t *frame, size_t length)
@@ -159,8 +284,8 @@ size_t iw_wire_print_startup(char *text, size_t room, const uint8_t *frame, size
     struct iw_mpa_startup_header h;
     struct iw_mpa_enhanced e;
     if (iw_wire_get_startup(frame, length, &h) < 0) {
-        put_field(&t, "mpa frame cut at ", length);
-        put(&t, " octets");
+        put_field(&t, "short mpa frame of ", length);
+        put(&t, length == 1 ? " octet" : " octets");
         return finish(&t);
     }
     enum iw_mpa_key key = iw_wire_mpa_key(h.key);
@@ -181,21 +306,17 @@ size_t iw_wire_print_startup(char *text, size_t room, const uint8_t *frame, size
     put_field(&t, " pd ", h.pd_length);
     const uint8_t *data = frame + IW_MPA_STARTUP_HEADER;
     size_t left = length - IW_MPA_STARTUP_HEADER;
-    if (left > h.pd_length)
+    bool cut = left < h.pd_length;
+    if (!cut)
         left = h.pd_length;
     if ((h.flags & IW_MPA_FLAG_S) != 0 && iw_wire_get_enhanced(data, left, &e) > 0) {
-        put(&t, e.peer_to_peer ? " A" : "");
-        put(&t, (e.rtr & IW_MPA_RTR_SEND) != 0 ? " B" : "");
-        put(&t, (e.rtr & IW_MPA_RTR_WRITE) != 0 ? " C" : "");
-        put(&t, (e.rtr & IW_MPA_RTR_READ) != 0 ? " D" : "");
-        put_field(&t, " ird ", e.ird);
-        put_field(&t, " ord ", e.ord);
+        put_enhanced(&t, &e);
         data += IW_MPA_ENHANCED_LENGTH;
         left -= IW_MPA_ENHANCED_LENGTH;
     }
-    for (size_t i = 0; i < left && i < 32; i++)
-        put_hex(&t, i == 0 ? " data " : "", data[i], 2);
-    if (left > 32)
-        put(&t, "...");
+    if (left > 0)
+        put_octets(&t, " data ", data, left < PRIVATE_SHOWN ? left : PRIVATE_SHOWN);
+    put(&t, left > PRIVATE_SHOWN ? "..." : "");
+    put(&t, cut ? " cut" : "");
     return finish(&t);
 }

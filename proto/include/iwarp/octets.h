@@ -2,8 +2,9 @@
 #ifndef IWARP_OCTETS_H
 #define IWARP_OCTETS_H
 
-/* Numbers in network byte order, read and written octet by octet at any alignment. The caller has
- * checked that the octets are there. The put functions return the address behind what they wrote. */
+/* Numbers in network byte order, read and written octet by octet at any alignment; `p` is borrowed
+ * and the caller has checked that its octets are there. RFC 5044, 5041 and 5040 send every number
+ * so, but for the CRC. The put functions return the address behind what they wrote. */
 
 #include <stdint.h>
 

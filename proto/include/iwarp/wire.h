@@ -7,22 +7,31 @@
  * says what the octets hold. Encoders write every field as given, reserved bits
  * included, so that a caller can send what no correct stack would.
  *
- * Decoders return the octets that they consumed (> 0), IW_WIRE_SHORT if the input
- * ends inside the structure, or IW_WIRE_BAD if the octets cannot be this structure.
- * They never read past `length`. Encoders return the octets that they wrote, or
- * IW_WIRE_SHORT if `room` is too small (nothing is written then).
+ * Common to all decoders (iw_wire_get_*): `octets` is borrowed for the call and holds
+ * `length` octets, none past them is read (NULL is allowed with length 0); `out` is the
+ * caller's. They return the octets that they consumed (> 0), or IW_WIRE_SHORT if the
+ * input ends inside the structure; `out` then holds nothing of use. Every content of
+ * sufficient length is decodable: judging it is the caller's part.
+ *
+ * Common to all encoders (iw_wire_put_*): `octets` has room for `room` octets; `in` is
+ * borrowed for the call. They return the octets that they wrote (> 0), or IW_WIRE_SHORT
+ * if `room` is too small; nothing is written then.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { IW_WIRE_SHORT = -1, IW_WIRE_BAD = -2 };
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { IW_WIRE_SHORT = -1 };
 
 /* ---- MPA start-up frames (RFC 5044 §7.1.1, RFC 6581 §6) ---- */
 
-#define IW_MPA_STARTUP_HEADER 20u  /* octets before the private data */
-#define IW_MPA_PRIVATE_MAX 512u    /* octets of private data, the enhanced block included */
+#define IW_MPA_STARTUP_HEADER 20u /* octets before the private data */
+#define IW_MPA_PRIVATE_MAX 512u   /* octets of private data, the enhanced block included */
 #define IW_MPA_STARTUP_MAX (IW_MPA_STARTUP_HEADER + IW_MPA_PRIVATE_MAX)
 #define IW_MPA_KEY_LENGTH 16u
 #define IW_MPA_ENHANCED_LENGTH 4u
@@ -33,6 +42,7 @@ enum { IW_WIRE_SHORT = -1, IW_WIRE_BAD = -2 };
 #define IW_MPA_FLAG_S 0x10u /* RFC 6581: private data begins with the enhanced block */
 #define IW_MPA_FLAG_RES 0x0fu
 
+/* "MPA ID Req Frame" and "MPA ID Rep Frame", without a terminating zero. */
 extern const uint8_t iw_mpa_request_key[IW_MPA_KEY_LENGTH];
 extern const uint8_t iw_mpa_reply_key[IW_MPA_KEY_LENGTH];
 
@@ -46,9 +56,11 @@ struct iw_mpa_startup_header {
     uint16_t pd_length; /* octets of private data that follow, 0..65535 as on the wire */
 };
 
-/* Which of the two keys `key` is. */
+/* Which of the two keys `key`, 16 octets, is; IW_MPA_KEY_OTHER if neither (RFC 5044 §7.1.1). */
 enum iw_mpa_key iw_wire_mpa_key(const uint8_t key[IW_MPA_KEY_LENGTH]);
 
+/* The first 20 octets of a Request or Reply (RFC 5044 §7.1.1, RFC 6581 §6). The private data is not
+ * touched and need not be there yet. */
 int iw_wire_get_startup(const uint8_t *octets, size_t length, struct iw_mpa_startup_header *out);
 int iw_wire_put_startup(uint8_t *octets, size_t room, const struct iw_mpa_startup_header *in);
 
@@ -66,6 +78,8 @@ struct iw_mpa_enhanced {
     uint16_t ord;      /* 14 bits */
 };
 
+/* The enhanced block, 4 octets at the start of the private data of a frame with S=1 (RFC 6581 §9).
+ * Of ird and ord the encoder takes the low 14 bits. */
 int iw_wire_get_enhanced(const uint8_t *octets, size_t length, struct iw_mpa_enhanced *out);
 int iw_wire_put_enhanced(uint8_t *octets, size_t room, const struct iw_mpa_enhanced *in);
 
@@ -93,15 +107,17 @@ static inline uint32_t iw_wire_fpdu_size(uint32_t ulpdu)
     return 6u + ulpdu + iw_wire_pad(ulpdu);
 }
 
-/* MULPDU in octets for an effective maximum segment size of `emss` octets
- * (RFC 5044 §4.5, clamped as §3 says: 128..64768). */
+/* MULPDU in octets for an effective maximum segment size of `emss` octets; `markers`: this
+ * direction carries Markers (RFC 5044 §4.5, clamped as §3 says: 128..64768). */
 uint32_t iw_wire_mulpdu(uint32_t emss, bool markers);
 
+/* RFC 5044 §4.2. */
 struct iw_mpa_marker {
     uint16_t reserved;
     uint16_t fpduptr; /* as on the wire, low two bits included (erratum 1427) */
 };
 
+/* A Marker, 4 octets (RFC 5044 §4.2). */
 int iw_wire_get_marker(const uint8_t *octets, size_t length, struct iw_mpa_marker *out);
 int iw_wire_put_marker(uint8_t *octets, size_t room, const struct iw_mpa_marker *in);
 
@@ -118,6 +134,7 @@ int iw_wire_put_marker(uint8_t *octets, size_t room, const struct iw_mpa_marker 
 #define IW_RDMAP_RSV 0x30u
 #define IW_RDMAP_OPCODE 0x0fu
 
+/* RFC 5040 figure 4, RFC 7306 figure 2. */
 enum iw_rdmap_opcode {
     IW_OP_WRITE = 0x0,
     IW_OP_READ_REQUEST = 0x1,
@@ -127,12 +144,13 @@ enum iw_rdmap_opcode {
     IW_OP_SEND_SE = 0x5,
     IW_OP_SEND_SE_INVALIDATE = 0x6,
     IW_OP_TERMINATE = 0x7,
-    IW_OP_IMMEDIATE = 0x8,    /* RFC 7306 */
+    IW_OP_IMMEDIATE = 0x8, /* 0x8 to 0xb: RFC 7306 §4.1 */
     IW_OP_IMMEDIATE_SE = 0x9,
     IW_OP_ATOMIC_REQUEST = 0xa,
     IW_OP_ATOMIC_RESPONSE = 0xb
 };
 
+/* RFC 5040 §4.1, RFC 7306 §4.1. */
 enum iw_ddp_queue_number {
     IW_QN_SEND = 0,
     IW_QN_READ_REQUEST = 1,
@@ -140,18 +158,20 @@ enum iw_ddp_queue_number {
     IW_QN_ATOMIC_RESPONSE = 3
 };
 
-/* One DDP header, tagged or untagged. */
+/* One DDP header, tagged (RFC 5041 §4.2) or untagged (§4.3). The fields of the other kind are zero
+ * after decoding and ignored by the encoder. */
 struct iw_ddp_header {
-    uint8_t ddp_control; /* T, L, Rsvd, DV as on the wire */
-    uint8_t rdmap_control;
-    /* tagged: STag and TO; untagged: RsvdULP octets 2-5 (Invalidate STag or zero), QN, MSN, MO */
-    uint32_t stag;
-    uint64_t to;
-    uint32_t invalidate_stag;
-    uint32_t qn;
+    uint8_t ddp_control;      /* T, L, Rsvd, DV as on the wire */
+    uint8_t rdmap_control;    /* RV, Rsv, opcode as on the wire */
+    uint32_t stag;            /* tagged */
+    uint64_t to;              /* tagged */
+    uint32_t invalidate_stag; /* untagged: RsvdULP octets 2-5, Invalidate STag or zero */
+    uint32_t qn;              /* untagged, as are the next two */
     uint32_t msn;
     uint32_t mo;
 };
+
+/* The parts of the two control octets, right-aligned (RFC 5041 §4.1, RFC 5040 §4.1). */
 
 static inline bool iw_ddp_tagged(const struct iw_ddp_header *h)
 {
@@ -174,8 +194,8 @@ static inline unsigned iw_rdmap_op(const struct iw_ddp_header *h)
     return h->rdmap_control & IW_RDMAP_OPCODE;
 }
 
-/* Which of the two layouts is used is decided by the T bit of the first octet
- * (decode) or of in->ddp_control (encode). Consumes/writes 14 or 18 octets. */
+/* A DDP header with the RDMAP control octet: 14 octets if tagged, 18 if untagged (RFC 5041 §4.2,
+ * §4.3). The T bit of the first octet (decode) or of in->ddp_control (encode) decides which. */
 int iw_wire_get_ddp(const uint8_t *octets, size_t length, struct iw_ddp_header *out);
 int iw_wire_put_ddp(uint8_t *octets, size_t room, const struct iw_ddp_header *in);
 
@@ -194,23 +214,26 @@ struct iw_rdmap_read_request { /* RFC 5040 §4.4 */
     uint64_t source_to;
 };
 
+/* A Read Request header, 28 octets (RFC 5040 §4.4). */
 int iw_wire_get_read_request(const uint8_t *octets, size_t length,
                              struct iw_rdmap_read_request *out);
 int iw_wire_put_read_request(uint8_t *octets, size_t room, const struct iw_rdmap_read_request *in);
 
+/* RFC 7306 §5.2.1. */
 enum iw_atomic_opcode { IW_ATOMIC_FETCH_ADD = 0, IW_ATOMIC_CMP_SWAP = 2 };
 
-struct iw_rdmap_atomic_request { /* RFC 7306 §5.2 */
+struct iw_rdmap_atomic_request { /* RFC 7306 §5.2.1 */
     uint32_t opcode; /* the whole first word: 28 reserved bits and AOpCode in the low 4 */
     uint32_t request_id;
     uint32_t remote_stag;
     uint64_t remote_to;
-    uint64_t add_swap_data;
+    uint64_t add_swap_data; /* FetchAdd: Add Data and Add Mask; CmpSwap: Swap Data and Swap Mask */
     uint64_t add_swap_mask;
-    uint64_t compare_data;
-    uint64_t compare_mask;
+    uint64_t compare_data; /* FetchAdd: zero, ignored */
+    uint64_t compare_mask; /* FetchAdd: all ones, ignored */
 };
 
+/* An Atomic Request header, 52 octets (RFC 7306 §5.2.1). */
 int iw_wire_get_atomic_request(const uint8_t *octets, size_t length,
                                struct iw_rdmap_atomic_request *out);
 int iw_wire_put_atomic_request(uint8_t *octets, size_t room,
@@ -221,6 +244,7 @@ struct iw_rdmap_atomic_response { /* RFC 7306 §5.2.2; 12 octets, OP-80 */
     uint64_t original_value;
 };
 
+/* An Atomic Response header, 12 octets (RFC 7306 §5.2.2). */
 int iw_wire_get_atomic_response(const uint8_t *octets, size_t length,
                                 struct iw_rdmap_atomic_response *out);
 int iw_wire_put_atomic_response(uint8_t *octets, size_t room,
@@ -235,45 +259,78 @@ enum iw_term_layer { IW_LAYER_RDMAP = 0, IW_LAYER_DDP = 1, IW_LAYER_LLP = 2 };
 #define IW_TERM_R 0x20u /* RDMAP header included */
 #define IW_TERM_MAX (4u + 2u + IW_DDP_UNTAGGED_HEADER + IW_RDMAP_READ_REQUEST)
 
-/* A Terminate's payload behind its own 18-octet DDP header. Fields whose flag is off
- * are left out by the encoder and read as absent by the decoder; trailing octets
- * (zero-filled absent fields, OP-60) are counted in `trailing` and not consumed. */
+/* A Terminate's payload behind its own 18-octet DDP header. Fields whose flag is off are left out
+ * by the encoder and zero after decoding. Octets behind the announced fields (zero-filled absent
+ * fields, which RFC 5040 §7.1 can be read to ask for) are counted in `trailing`, not consumed. */
 struct iw_rdmap_terminate {
-    uint8_t layer;    /* 4 bits */
-    uint8_t etype;    /* 4 bits */
+    uint8_t layer; /* 4 bits */
+    uint8_t etype; /* 4 bits */
     uint8_t code;
-    uint8_t flags;    /* IW_TERM_M | IW_TERM_D | IW_TERM_R */
-    uint16_t reserved; /* the 13 reserved bits, right-aligned */
-    uint16_t segment_length; /* ULPDU_Length of the segment at fault; present if D */
-    struct iw_ddp_header ddp; /* present if D */
+    uint8_t flags;                             /* IW_TERM_M | IW_TERM_D | IW_TERM_R */
+    uint16_t reserved;                         /* the 13 reserved bits, right-aligned */
+    uint16_t segment_length;                   /* present if D: ULPDU_Length of what was at fault */
+    struct iw_ddp_header ddp;                  /* present if D */
     struct iw_rdmap_read_request read_request; /* present if R */
     uint32_t trailing; /* decoder: octets behind the fields that the flags announce */
 };
 
-/* Decode returns IW_WIRE_SHORT if a flagged field is cut off. R without D is
- * decodable: the Read Request header then follows the control word directly. */
+/* A Terminate header, 4 to IW_TERM_MAX octets by its flags (RFC 5040 §4.8). The decoder returns
+ * IW_WIRE_SHORT if an announced field is cut off. R without D is decodable: the Read Request header
+ * then follows the control word directly. */
 int iw_wire_get_terminate(const uint8_t *octets, size_t length, struct iw_rdmap_terminate *out);
 int iw_wire_put_terminate(uint8_t *octets, size_t room, const struct iw_rdmap_terminate *in);
 
-/* Names for reports, traces and scripts. Static strings; a value without a name of its
- * own gives "reserved" (opcodes) or "unknown". */
-const char *iw_wire_opcode_name(unsigned opcode);        /* "Send", "RDMA Write", ... */
-const char *iw_wire_opcode_token(unsigned opcode);       /* "send", "write", "read-request", ... */
-const char *iw_wire_term_layer_name(unsigned layer);     /* "RDMAP", "DDP", "LLP" */
+/* Names for reports, traces and scripts: static strings, never NULL. */
+
+/* The message's name in the RFCs: "Send", "RDMA Write", ...; "reserved" above 0xb
+ * (RFC 5040 figure 4, RFC 7306 figure 2). */
+const char *iw_wire_opcode_name(unsigned opcode);
+
+/* The same for scripts and the one-line syntax: "send", "write", "read-request", ... */
+const char *iw_wire_opcode_token(unsigned opcode);
+
+/* "RDMAP", "DDP" or "LLP"; "unknown" above 2 (RFC 5040 §4.8). */
+const char *iw_wire_term_layer_name(unsigned layer);
+
+/* The error's name without its layer: "invalid STag"; "unknown" if the code is not assigned
+ * (RFC 5040 figure 9, RFC 5041 §7.2, RFC 5044 §8, RFC 6581 §8). */
 const char *iw_wire_term_name(unsigned layer, unsigned etype, unsigned code);
 
 /* ---- one-line syntax ---- */
 
-/* Writes the one-line form of a segment into `text` (always terminated, cut at `room`):
- *   send L msn 1 mo 0 len 5 | write L stag 11223344 to 1000 len 4 |
- *   read-request msn 1 sink aabbccdd/2000 size 64 source 11223344/1000 |
- *   terminate 1/1/00 "DDP: invalid STag" mdr M D len 18 ...
- * `ulpdu` holds the DDP segment, `length` its octets. Returns the characters that the
- * whole text needs without the terminating zero. */
+/* Writes the one-line form of a DDP segment (the `length` octets at `ulpdu`) into `text`, which has
+ * room for `room` characters (NULL is allowed with room 0). The text is always terminated and cut
+ * where the room ends. Returns the characters that the whole text needs without the terminating
+ * zero, less than 400.
+ *
+ *   send L msn 1 mo 0 len 5               send msn 1 mo 0 len 1442 (not the last segment)
+ *   send-invalidate L msn 2 mo 0 invalidate 11223344 len 0
+ *   write L stag 11223344 to 1000 len 4
+ *   read-request msn 1 sink aabbccdd/2000 size 64 source 11223344/1000
+ *   immediate msn 1 data 0102030405060708
+ *   atomic-request msn 1 fetch-add id 5a5a0001 at 11223344/1000 add 1/0
+ *   atomic-request msn 2 cmp-swap id 5a5a0002 at 11223344/1000 swap 2/ff compare 1/ff
+ *   atomic-response msn 1 id 5a5a0001 value 1
+ *   terminate 1/1/00 "DDP: invalid STag" mdr M D len 18 [write L stag 11223344 to 1000]
+ *
+ * STags, addresses, data and masks are hexadecimal, counts are decimal. Messages of one segment
+ * leave out L and MO, all leave out the usual QN, Terminate its MSN 1. What departs is named:
+ * not-last, tagged, untagged, qn N, mo N, dv N, rv N, rsvd X, rsv X (reserved bits), rsvdulp X,
+ * opcode-X; a header of a wrong size is shown as len N. Too short for a DDP header: "short segment
+ * of 3 octets". */
 size_t iw_wire_print_segment(char *text, size_t room, const uint8_t *ulpdu, size_t length);
 
-/* The one-line form of a start-up frame, private data included in hex (cut at 32 octets):
- *   mpa request rev 2 C S pd 4 A B C D ird 16 ord 16 | mpa reply rev 1 M C R pd 0 */
+/* The same for a start-up frame; private data in hexadecimal, cut at 32 octets:
+ *
+ *   mpa request rev 2 C S pd 8 A B C D ird 16 ord 16 data 01020304
+ *   mpa reply rev 1 M C R pd 0
+ *
+ * What departs is named: mpa wrong-key, res X (reserved bits), cut (the frame has fewer octets of
+ * private data than pd). Too short for its header: "short mpa frame of 19 octets". */
 size_t iw_wire_print_startup(char *text, size_t room, const uint8_t *frame, size_t length);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
