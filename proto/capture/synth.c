@@ -252,12 +252,11 @@ static struct connection *find(const struct iw_synth *s, int connection)
     return &s->connections[connection];
 }
 
-/* A pure ACK of `side`, if it has anything to acknowledge: twice the same would be a
+/* A pure ACK of `side`. Only for octets not yet acknowledged: twice the same would be a
  * "duplicate ACK". */
 static void acknowledge(struct iw_synth *s, struct connection *c, unsigned side, uint64_t now)
 {
-    if (c->side[side].acked != c->side[1 - side].next)
-        put_segment(s, c, side, now, IW_TCP_ACK, NULL, 0);
+    put_segment(s, c, side, now, IW_TCP_ACK, NULL, 0);
 }
 
 struct iw_synth_span iw_synth_data(struct iw_synth *s, int connection, unsigned side, uint64_t now,

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "iwarp/capture.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SYN = IW_TCP_SYN, ACK = IW_TCP_ACK, FIN = IW_TCP_FIN, RST = IW_TCP_RST };
+
+/* What the table tells, one word a segment: connection, direction, kind, position, octets. */
+static char told[1000];
+static uint64_t frames;
+
+static int tell(void *context, const struct iw_segment *s)
+{
+    (void)context;
+    static const char kinds[] = {'S', 'D', 'F', 'R'};
+    size_t at = strlen(told);
+    snprintf(told + at, sizeof told - at, "%" PRIu64 "%c%c%" PRIu64 ":%.*s", s->connection->number,
+             s->direction == 0 ? '>' : '<', kinds[s->kind], s->pos, (int)s->length,
+             s->length != 0 ? (const char *)s->data : "");
+    at = strlen(told);
+    if (s->missing != 0)
+        snprintf(told + at, sizeof told - at, "+%" PRIu32, s->missing);
+    strcat(told, " ");
+    assert_int_equal(s->frame->number, frames);
+    return s->length == 4 && memcmp(s->data, "stop", 4) == 0 ? 7 : 0;
+}
+
+static struct iw_address host(uint8_t family, uint8_t number)
+{
+    return (struct iw_address){.family = family, .octets = {10, 0, 0, number}};
+}
+
+/* One frame of host `from` (port 1000 + from) to host `to`. */
+static int add(struct iw_connections *t, uint8_t from, uint8_t to, uint8_t flags, uint32_t seq,
+               uint32_t ack, const char *data, uint32_t missing)
+{
+    const struct iw_frame frame = {.number = ++frames};
+    const struct iw_packet packet = {.source = host(4, from),
+                                     .destination = host(4, to),
+                                     .source_port = (uint16_t)(1000 + from),
+                                     .destination_port = (uint16_t)(1000 + to),
+                                     .seq = seq,
+                                     .ack = ack,
+                                     .flags = flags,
+                                     .payload = (const uint8_t *)data,
+                                     .length = (uint32_t)strlen(data),
+                                     .missing = missing};
+    return iw_connections_add(t, &frame, &packet);
+}
+
+static struct iw_connections *start(size_t limit)
+{
+    told[0] = '\0';
+    frames = 0;
+    struct iw_connections *t = iw_connections_new(limit, tell, NULL);
+    assert_non_null(t);
+    return t;
+}
+
+static void whole_connection(void **state)
+{
+    (void)state;
+    struct iw_connections *t = start(1);
+    add(t, 1, 2, SYN, 0xfffffffe, 0, "", 0);
+    add(t, 2, 1, SYN | ACK, 500, 0xffffffff, "", 0);
+    add(t, 1, 2, ACK, 0xffffffff, 501, "", 0);
+    add(t, 1, 2, ACK, 0xffffffff, 501, "abcd", 0);
+    add(t, 2, 1, ACK, 501, 3, "xy", 0);
+    add(t, 1, 2, ACK | FIN, 3, 503, "ef", 0);
+    add(t, 2, 1, ACK | FIN, 503, 6, "", 0);
+    add(t, 1, 2, ACK, 6, 504, "", 0);
+    assert_string_equal(told, "0>S0: 0<S0: 0>D0:abcd 0<D0:xy 0>D4:ef 0>F6: 0<F2: ");
+    assert_int_equal(iw_connections_count(t), 1);
+    const struct iw_connection *c = iw_connections_get(t, 0);
+    assert_int_equal(c->port[0], 1001);
+    assert_int_equal(c->port[1], 1002);
+    assert_int_equal(c->address[1].octets[3], 2);
+    assert_true(c->syn[0] && c->syn[1] && c->fin[0] && c->fin[1] && !c->reset);
+    assert_int_equal(c->first_frame, 1);
+    assert_int_equal(c->last_frame, 8);
+    assert_null(iw_connections_get(t, 1));
+    iw_connections_free(t);
+    iw_connections_free(NULL);
+}
+
+static void any_order_and_missing_octets(void **state)
+{
+    (void)state;
+    struct iw_connections *t = start(1);
+    add(t, 1, 2, SYN, 99, 0, "", 0);
+    add(t, 1, 2, ACK, 104, 0, "ef", 0);
+    add(t, 1, 2, ACK, 100, 0, "abcd", 0);
+    add(t, 1, 2, SYN, 99, 0, "", 0);
+    add(t, 1, 2, ACK, 100, 0, "abcdef", 0);
+    add(t, 1, 2, ACK, 106, 0, "g", 3);
+    add(t, 1, 2, ACK, 110, 0, "", 2);
+    assert_string_equal(told, "0>S0: 0>D4:ef 0>D0:abcd 0>S0: 0>D0:abcdef 0>D6:g+3 0>D10:+2 ");
+    iw_connections_free(t);
+}
+
+/* Keep-alives and what was sent before the first frame lie before position 0. */
+static void before_position_0(void **state)
+{
+    (void)state;
+    struct iw_connections *t = start(1);
+    add(t, 1, 2, SYN, 0xffffffff, 0, "", 0);
+    add(t, 1, 2, ACK, 0xffffffff, 0, "", 0);
+    add(t, 1, 2, ACK, 0xffffffff, 0, "?", 0);
+    add(t, 1, 2, ACK, 0xfffffffd, 0, "???abc", 0);
+    add(t, 1, 2, ACK, 0xfffffffe, 0, "?", 4);
+    assert_string_equal(told, "0>S0: 0>D0:abc 0>D0:+3 ");
+    iw_connections_free(t);
+}
+
+static void without_syn(void **state)
+{
+    (void)state;
+    struct iw_connections *t = start(3);
+    /* First sender. */
+    add(t, 1, 2, ACK, 70, 80, "ab", 0);
+    add(t, 2, 1, ACK, 80, 72, "cd", 0);
+    add(t, 1, 2, ACK | RST, 72, 82, "", 0);
+    /* SYN/ACK: the other side opened, and its numbers are known from the acknowledgment. */
+    add(t, 4, 3, SYN | ACK, 500, 71, "", 0);
+    add(t, 3, 4, ACK, 73, 501, "cd", 0);
+    add(t, 3, 4, ACK, 71, 501, "ab", 0);
+    assert_string_equal(told, "0>D0:ab 0<D0:cd 0>R2: 1<S0: 1>D2:cd 1>D0:ab ");
+    assert_int_equal(iw_connections_get(t, 1)->port[0], 1003);
+    assert_true(iw_connections_get(t, 0)->reset);
+    assert_false(iw_connections_get(t, 0)->syn[0]);
+    iw_connections_free(t);
+}
+
+static void port_reuse(void **state)
+{
+    (void)state;
+    struct iw_connections *t = start(4);
+    add(t, 1, 2, SYN, 10, 0, "", 0);
+    add(t, 2, 1, ACK | RST, 0, 11, "", 0);
+    /* Closed: even the same number makes a new one. The other side may open it. */
+    add(t, 1, 2, SYN, 10, 0, "", 0);
+    add(t, 2, 1, SYN | ACK, 20, 11, "", 0);
+    add(t, 1, 2, ACK | FIN, 11, 21, "", 0);
+    add(t, 2, 1, ACK | FIN, 21, 12, "", 0);
+    add(t, 2, 1, SYN, 30, 0, "", 0);
+    /* Not closed, but another number. */
+    add(t, 2, 1, SYN, 40, 0, "", 0);
+    add(t, 1, 2, SYN | ACK, 50, 41, "", 0);
+    add(t, 2, 1, ACK, 41, 51, "x", 0);
+    assert_string_equal(told, "0>S0: 0<R0: 1>S0: 1<S0: 1>F0: 1<F0: 2>S0: 3>S0: 3<S0: 3>D0:x ");
+    iw_connections_free(t);
+}
+
+static void bounded_and_stopped(void **state)
+{
+    (void)state;
+    struct iw_connections *t = start(2);
+    assert_int_equal(add(t, 1, 2, SYN, 10, 0, "", 0), 0);
+    assert_int_equal(add(t, 1, 3, SYN, 10, 0, "", 0), 0);
+    assert_int_equal(add(t, 1, 4, SYN, 10, 0, "", 0), -1);
+    assert_int_equal(add(t, 1, 2, SYN, 11, 0, "", 0), -1);
+    assert_int_equal(add(t, 3, 1, SYN | ACK, 20, 11, "stop", 0), 7);
+    assert_string_equal(told, "0>S0: 1>S0: 1<S0: 1<D0:stop ");
+    assert_int_equal(iw_connections_count(t), 2);
+    iw_connections_free(t);
+}
+
+/* Every member of the two endpoints tells connections apart; the sides' order does not. */
+static void endpoints(void **state)
+{
+    (void)state;
+    struct iw_connections *t = start(300);
+    for (unsigned round = 0; round < 2; round++) {
+        for (unsigned i = 0; i < 256; i++) {
+            const struct iw_frame frame = {.number = ++frames};
+            struct iw_packet p = {.source = host(i & 1 ? 6 : 4, (uint8_t)(i & 2)),
+                                  .destination = host(i & 1 ? 6 : 4, (uint8_t)(i & 12)),
+                                  .source_port = (uint16_t)(i & 48),
+                                  .destination_port = (uint16_t)(i & 192)};
+            if (round == 1) {
+                struct iw_packet q = p;
+                p.source = q.destination;
+                p.destination = q.source;
+                p.source_port = q.destination_port;
+                p.destination_port = q.source_port;
+            }
+            p.flags = ACK;
+            assert_int_equal(iw_connections_add(t, &frame, &p), 0);
+        }
+    }
+    /* No two of them are the same with the sides exchanged. */
+    assert_int_equal(iw_connections_count(t), 256);
+    iw_connections_free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole_connection),  cmocka_unit_test(any_order_and_missing_octets),
+        cmocka_unit_test(before_position_0), cmocka_unit_test(without_syn),
+        cmocka_unit_test(port_reuse),        cmocka_unit_test(bounded_and_stopped),
+        cmocka_unit_test(endpoints),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

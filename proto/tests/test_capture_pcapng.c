@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "iwarp/capture.h"
+#include "scratch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void expect_file(const char *path, const uint8_t *octets, size_t length)
+{
+    size_t got;
+    char *data = scratch_read(path, &got);
+    assert_int_equal(got, length);
+    assert_memory_equal(data, octets, length);
+    free(data);
+}
+
+static void literal_blocks(void **state)
+{
+    (void)state;
+    static const uint8_t expected[] = {
+        /* Section Header Block: version 1.0, length not given, comment, application */
+        0x0a, 0x0d, 0x0d, 0x0a, 52, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0, /**/
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,                          /**/
+        1, 0, 6, 0, 'a', ' ', 'c', 'a', 's', 'e', 0, 0,                          /**/
+        4, 0, 4, 0, 't', 'o', 'o', 'l', 0, 0, 0, 0, 52, 0, 0, 0,                 /**/
+        /* Interface Description Block: Ethernet, no snap length, resolution 10^-9 */
+        1, 0, 0, 0, 32, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, /**/
+        9, 0, 1, 0, 9, 0, 0, 0, 0, 0, 0, 0, 32, 0, 0, 0, /**/
+        /* Enhanced Packet Block: 5 octets, two comments of 3 and 4 octets */
+        6, 0, 0, 0, 60, 0, 0, 0, 0, 0, 0, 0,                      /**/
+        0x04, 0x03, 0x02, 0x01, 0x08, 0x07, 0x06, 0x05,           /* time, its high half first */
+        5, 0, 0, 0, 5, 0, 0, 0, 'h', 'e', 'l', 'l', 'o', 0, 0, 0, /**/
+        1, 0, 3, 0, 'o', 'n', 'e', 0, 1, 0, 4, 0, 'm', 'o', 'r', 'e', 0, 0, 0, 0, 60, 0, 0, 0,
+        /* Enhanced Packet Block: 4 octets, no options */
+        6, 0, 0, 0, 36, 0, 0, 0, 0, 0, 0, 0, 0x04, 0x03, 0x02, 0x01, 0x09, 0x07, 0x06, 0x05, /**/
+        4, 0, 0, 0, 4, 0, 0, 0, 'f', 'o', 'u', 'r', 36, 0, 0, 0};
+    char error[IW_CAPTURE_ERROR] = "";
+    const char *path = scratch_path("out.pcapng");
+    const char *const comments[] = {"one", "more"};
+    struct iw_pcapng *w = iw_pcapng_create(path, "tool", "a case", error);
+    assert_non_null(w);
+    assert_true(iw_pcapng_frame(w, UINT64_C(0x0102030405060708), "hello", 5, comments, 2));
+    assert_true(iw_pcapng_frame(w, UINT64_C(0x0102030405060709), "four", 4, NULL, 0));
+    assert_true(iw_pcapng_close(w, error));
+    assert_string_equal(error, "");
+    expect_file(path, expected, sizeof expected);
+}
+
+static void without_texts(void **state)
+{
+    (void)state;
+    static const uint8_t expected[] = {
+        0x0a, 0x0d, 0x0d, 0x0a, 28,   0,    0,    0,    0x4d, 0x3c, 0x2b, 0x1a, 1,  0, 0, 0, /**/
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 28,   0,    0,    0,                 /**/
+        1,    0,    0,    0,    32,   0,    0,    0,    1,    0,    0,    0,    0,  0, 0, 0, /**/
+        9,    0,    1,    0,    9,    0,    0,    0,    0,    0,    0,    0,    32, 0, 0, 0};
+    char error[IW_CAPTURE_ERROR];
+    const char *path = scratch_path("out.pcapng");
+    struct iw_pcapng *w = iw_pcapng_create(path, NULL, NULL, error);
+    assert_non_null(w);
+    assert_true(iw_pcapng_close(w, error));
+    expect_file(path, expected, sizeof expected);
+}
+
+/* 65534 letters and a character of two octets: the option cannot hold the whole of it. */
+static void long_comment_is_cut_at_a_character(void **state)
+{
+    (void)state;
+    enum { LETTERS = 65534, BLOCK = 28 + 32 };
+    char *text = malloc(LETTERS + 3);
+    assert_non_null(text);
+    memset(text, 'a', LETTERS);
+    memcpy(text + LETTERS, "\xc3\xa9", 3);
+    char error[IW_CAPTURE_ERROR];
+    const char *path = scratch_path("out.pcapng");
+    const char *const comments[] = {text};
+    struct iw_pcapng *w = iw_pcapng_create(path, NULL, NULL, error);
+    assert_non_null(w);
+    assert_true(iw_pcapng_frame(w, 0, "", 0, comments, 1));
+    assert_true(iw_pcapng_close(w, error));
+    size_t length;
+    uint8_t *data = (uint8_t *)scratch_read(path, &length);
+    /* The option's code and length, and behind its text two octets of padding and the end. */
+    static const uint8_t code[4] = {1, 0, 0xfe, 0xff};
+    static const uint8_t behind[6] = {0};
+    assert_int_equal(length, BLOCK + 28 + 4 + LETTERS + 2 + 4 + 4);
+    assert_memory_equal(data + BLOCK + 28, code, 4);
+    assert_int_equal(data[BLOCK + 32 + LETTERS - 1], 'a');
+    assert_memory_equal(data + BLOCK + 32 + LETTERS, behind, 6);
+    free(data);
+    free(text);
+}
+
+static void failures(void **state)
+{
+    (void)state;
+    char error[IW_CAPTURE_ERROR] = "";
+    assert_null(iw_pcapng_create("/nowhere/at/all", NULL, NULL, error));
+    assert_string_equal(error, "/nowhere/at/all: cannot be created: No such file or directory");
+    struct iw_pcapng *w = iw_pcapng_create("/dev/full", NULL, NULL, error);
+    assert_non_null(w);
+    assert_false(iw_pcapng_close(w, error));
+    assert_string_equal(error, "/dev/full: cannot be written: No space left on device");
+
+    /* Refused, and the file is as if it had not been tried. */
+    const char *path = scratch_path("out.pcapng");
+    static char comment[65536];
+    static const char *comments[256];
+    memset(comment, 'c', sizeof comment - 1);
+    for (size_t i = 0; i < 256; i++)
+        comments[i] = comment;
+    w = iw_pcapng_create(path, NULL, NULL, error);
+    assert_non_null(w);
+    assert_false(iw_pcapng_frame(w, 0, "x", 1, comments, 256));
+    assert_false(iw_pcapng_frame(w, 0, "x", SIZE_MAX, NULL, 0));
+    assert_false(iw_pcapng_close(w, error));
+    assert_non_null(strstr(error, ": a frame with its comments is longer than a block may be"));
+    size_t length;
+    free(scratch_read(path, &length));
+    assert_int_equal(length, 28 + 32);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(literal_blocks),
+        cmocka_unit_test(without_texts),
+        cmocka_unit_test(long_comment_is_cut_at_a_character),
+        cmocka_unit_test(failures),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}
