@@ -275,10 +275,8 @@ bool iw_station_wait(struct iw_station *s, int fd, uint64_t deadline)
     }
 }
 
-void iw_conn_comment_item(struct iw_conn *c, const struct iw_item *item, const char *text)
+void iw_conn_comment_received(struct iw_conn *c, uint64_t position, const char *text)
 {
-    uint64_t position = item->end > item->position ? item->end - 1 : item->end;
-
     iw_exchange_comment(c->station->exchange, c->state.number, true, position, text);
 }
 

@@ -123,8 +123,8 @@ const struct iw_item *iw_conn_next(struct iw_conn *c, uint64_t deadline);
 void iw_conn_drop(struct iw_conn *c);
 /* Reads until the peer has ended its direction; items stay in the queue. True if it has. */
 bool iw_conn_drain(struct iw_conn *c, uint64_t deadline);
-/* A comment on the packet with the last octet of `item`. */
-void iw_conn_comment_item(struct iw_conn *c, const struct iw_item *item, const char *text);
+/* A comment on the packet with this octet of the peer's. */
+void iw_conn_comment_received(struct iw_conn *c, uint64_t position, const char *text);
 /* The one-line syntax of an item. Returns the characters that the whole text needs. */
 size_t iw_item_print(const struct iw_item *item, char *text, size_t room);
 

@@ -1,0 +1,281 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- What a case can have the target's agent do: memory, posting, completions. Methods of t.
+
+local strict = iw.load("strict")
+local octets = iw.load("octets")
+
+local Agent = {}
+
+-- Asks the agent for something of its protocol (PROTOCOL.md). Returns the reply; a refusal is an
+-- error of the case unless `optional`, then it returns nil and the reason.
+function Agent:agent(verb, fields, optional)
+  local request = { ["do"] = verb }
+  for name, value in pairs(fields or {}) do request[name] = value end
+  local reply, why, lost = iw.control(request)
+  if reply then return reply end
+  if lost then
+    self:fail("the target's agent is gone: " .. (iw.death() or why), { expected = "an agent that lives on" })
+  end
+  if optional then return nil, why end
+  error(("agent: %s: %s"):format(verb, why), 0)
+end
+
+-- The agent's next event that `wanted` accepts; others are kept for later. nil if none came.
+function Agent:wait_event(wanted, seconds)
+  for i, event in ipairs(self.events) do
+    if wanted(event) then return table.remove(self.events, i) end
+  end
+  local event = iw.event(seconds)
+  while event do
+    if wanted(event) then return event end
+    self.events[#self.events + 1] = event
+    event = iw.event(seconds)
+  end
+  return nil
+end
+
+local function event_text(event)
+  local parts, names = { event.event }, {}
+  for name, value in pairs(event) do
+    if name ~= "event" and type(value) ~= "table" then names[#names + 1] = name end
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do parts[#parts + 1] = name .. " " .. tostring(event[name]) end
+  return table.concat(parts, " ")
+end
+
+-- The next event of this kind about a connection: t:event("terminated", conn, {code = 2}). The
+-- fields must fit. Returns the event.
+function Agent:event(kind, conn, fields, options)
+  options = strict.check("t:event", options or {}, strict.set("rule within"))
+  local event = self:wait_event(function(e)
+    return e.event == kind and (not conn or e.conn == conn.agent)
+  end, options.within)
+  local wanted = { event = kind }
+  for name, value in pairs(fields or {}) do wanted[name] = value end
+  local right = event ~= nil
+  for name, value in pairs(fields or {}) do
+    if right and event[name] ~= value then right = false end
+  end
+  if right then return event end
+  self:fail("the target's own report is not the expected one", {
+    rule = options.rule, expected = event_text(wanted),
+    actual = event and event_text(event) or ("no event '%s' within %g s"):format(kind, options.within or iw.patience()),
+  })
+end
+
+-- ---- memory ----
+
+local MEMORY = strict.set("length remote fill guard to pd conn invalidate")
+local FILL = 0x5a
+
+local function number(text)
+  return math.tointeger(tonumber(text)) or error(("agent: '%s' is no number"):format(tostring(text)), 0)
+end
+
+local function access(fields)
+  local list = { "local-write" }
+  for word in (fields.remote or ""):gmatch("%S+") do
+    if word ~= "read" and word ~= "write" then
+      error(("t:memory: remote is \"read\", \"write\" or \"read write\", not '%s'"):format(word), 0)
+    end
+    list[#list + 1] = "remote-" .. word
+  end
+  if fields.invalidate then list[#list + 1] = "remote-invalidate" end
+  return list
+end
+
+local function read_all(t, buffer)
+  return t:read(buffer, -buffer.guard, buffer.length + 2 * buffer.guard)
+end
+
+-- A buffer of the target: length, remote ("read", "write", "read write"; nothing: not remotely
+-- accessible), fill (an octet, octets, or "count" for 00 01 02 ...), guard (octets in front and
+-- behind that are watched), to (its first TO), pd, conn (bound to that stream), invalidate (by the
+-- peer). Returns {stag, to, length, ...}, which stands for STag and TO in messages.
+function Agent:memory(fields)
+  strict.check("t:memory", fields, MEMORY)
+  local guard = fields.guard or 64
+  local fill = fields.fill == nil and FILL or fields.fill
+  local reply = self:agent("register", {
+    length = fields.length, access = access(fields), guard = guard, pd = fields.pd,
+    to = fields.to and ("0x%x"):format(fields.to), conn = fields.conn and fields.conn.agent,
+    fill = math.type(fill) == "integer" and fill or nil,
+  })
+  local buffer = {
+    mem = reply.mem, stag = reply.stag, to = number(reply.to), length = fields.length, guard = guard,
+  }
+  if type(fill) == "string" then
+    self:fill(buffer, fill == "count" and octets.bytes(fields.length) or fill)
+  end
+  buffer.content = read_all(self, buffer)
+  return buffer
+end
+
+-- Octets of a buffer, read by the agent; offset may reach into the guard areas.
+function Agent:read(buffer, offset, length)
+  local parts, at = {}, offset or 0
+  local left = length or buffer.length
+  while left > 0 do
+    local n = math.min(left, 65536)
+    parts[#parts + 1] = octets.hex(self:agent("read", { mem = buffer.mem, offset = at, length = n }).hex)
+    at, left = at + n, left - n
+  end
+  return table.concat(parts)
+end
+
+-- Has the agent write octets into a buffer.
+function Agent:fill(buffer, text, offset)
+  local at = 0
+  while at < #text do
+    local part = text:sub(at + 1, at + 65536)
+    self:agent("fill", { mem = buffer.mem, offset = (offset or 0) + at, hex = octets.show(part) })
+    at = at + #part
+  end
+  if buffer.content then buffer.content = read_all(self, buffer) end
+end
+
+-- Invalidates the STag at the target; the memory can still be read by the agent.
+function Agent:invalidate(buffer) self:agent("invalidate", { mem = buffer.mem }) end
+function Agent:release(buffer) self:agent("release", { mem = buffer.mem }) end
+-- A protection domain other than the standard one.
+function Agent:protection_domain() return self:agent("pd").pd end
+
+local function place_text(buffer, at)
+  at = at - buffer.guard
+  if at < 0 then return ("guard octet %d in front of the buffer"):format(-at) end
+  if at >= buffer.length then return ("guard octet %d behind the buffer"):format(at - buffer.length) end
+  return ("octet %d of the buffer"):format(at)
+end
+
+local function compare(t, buffer, wanted, options)
+  local got = read_all(t, buffer)
+  local at = octets.difference(wanted, got)
+  if not at then return end
+  t:fail(place_text(buffer, at) .. " is not what it should be", {
+    rule = options and options.rule,
+    expected = octets.show(wanted:sub(at + 1), 16),
+    actual = octets.show(got:sub(at + 1), 16),
+  })
+end
+
+-- The buffer and its guard areas still hold what they held when it was made or filled.
+function Agent:expect_unchanged(buffer, options)
+  strict.check("t:expect_unchanged", options or {}, strict.set("rule"))
+  compare(self, buffer, buffer.content, options)
+end
+
+-- The buffer holds these octets at options.offset (0) and is otherwise unchanged, guards included.
+-- What it holds then is what it is compared with from now on.
+function Agent:expect_contents(buffer, text, options)
+  options = strict.check("t:expect_contents", options or {}, strict.set("offset rule"))
+  local at = buffer.guard + (options.offset or 0)
+  local wanted = buffer.content:sub(1, at) .. text .. buffer.content:sub(at + #text + 1)
+  compare(self, buffer, wanted, options)
+  buffer.content = wanted
+end
+
+-- ---- work ----
+
+local RECEIVE = strict.set("conn memory offset length")
+local POST = strict.set("conn op memory offset length payload remote offset_remote stag to invalidate fence")
+
+local function work(t)
+  t.works = (t.works or 0) + 1
+  return t.works
+end
+
+local function of_conn(t, fields)
+  local conn = fields.conn or t.conns[#t.conns]
+  if not (conn and conn.agent) then error("the agent knows no such connection", 0) end
+  return conn
+end
+
+-- Posts a receive of `length` octets (in a buffer of its own unless `memory` is given) on a
+-- connection (the latest unless `conn` is given). Returns a handle {memory, length} for
+-- t:completion.
+function Agent:receive(fields)
+  strict.check("t:receive", fields, RECEIVE)
+  local conn = of_conn(self, fields)
+  local handle = { work = work(self), conn = conn, op = "recv" }
+  handle.memory = fields.memory or self:memory { length = math.max(fields.length, 1) }
+  handle.length = fields.length or handle.memory.length
+  self:agent("recv", { conn = conn.agent, work = handle.work, mem = handle.memory.mem,
+                       offset = fields.offset or 0, length = handle.length })
+  return handle
+end
+
+-- Posts a work request: op ("send", "send-se", "send-invalidate", "send-se-invalidate", "write",
+-- "read"), payload (octets, put into a buffer of their own) or memory with offset and length,
+-- stag and to (remote), invalidate (an STag), fence. Returns a handle for t:completion.
+function Agent:post(fields)
+  strict.check("t:post", fields, POST)
+  local conn = of_conn(self, fields)
+  local memory, length = fields.memory, fields.length
+  if not memory then
+    length = length or #(fields.payload or "")
+    memory = self:memory { length = math.max(length, 1) }
+    if fields.payload then self:fill(memory, fields.payload) end
+  end
+  local handle = { work = work(self), conn = conn, memory = memory, op = fields.op }
+  self:agent("post", {
+    conn = conn.agent, work = handle.work, op = fields.op, mem = memory.mem,
+    offset = fields.offset or 0, length = length or memory.length, remote_stag = fields.stag,
+    remote_to = fields.to and ("0x%x"):format(fields.to), invalidate_stag = fields.invalidate,
+    fence = fields.fence,
+  })
+  return handle
+end
+
+-- Waits for the completion of a handle; fields (status "ok" unless given, length, solicited,
+-- invalidated) must fit. Returns the event.
+function Agent:completion(handle, fields, options)
+  options = strict.check("t:completion", options or {}, strict.set("rule within"))
+  local wanted = { event = "completion", work = handle.work, status = "ok" }
+  for name, value in pairs(fields or {}) do wanted[name] = value end
+  local event = self:wait_event(function(e)
+    return e.event == "completion" and e.work == handle.work
+  end, options.within)
+  local right = event ~= nil
+  for name, value in pairs(wanted) do
+    if right and event[name] ~= value then right = false end
+  end
+  if right then return event end
+  self:fail("the target did not complete the work as expected", {
+    rule = options.rule, expected = event_text(wanted),
+    actual = event and event_text(event) or ("no completion of work %d within %g s"):format(handle.work,
+      options.within or iw.patience()),
+  })
+end
+
+-- Takes in every event that the agent has sent so far.
+local function gather(t)
+  t:agent("hello")
+  local event = iw.event(0)
+  while event do
+    t.events[#t.events + 1] = event
+    event = iw.event(0)
+  end
+end
+
+-- The handle has not completed successfully so far (completed "flushed" is no success). Use it behind
+-- a fence or a Terminate.
+function Agent:expect_no_completion(handle, options)
+  options = strict.check("t:expect_no_completion", options or {}, strict.set("rule"))
+  gather(self)
+  for _, event in ipairs(self.events) do
+    if event.event == "completion" and event.work == handle.work and event.status == "ok" then
+      self:fail("the target completed work that it must not complete", {
+        rule = options.rule, expected = ("no completion of work %d"):format(handle.work),
+        actual = event_text(event),
+      })
+    end
+  end
+end
+
+-- Has the agent end a connection: how is "graceful", "reset" or "terminate".
+function Agent:target_close(conn, how)
+  self:agent("close", { conn = conn.agent, how = how or "graceful" })
+end
+
+return Agent

@@ -1,0 +1,374 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- One connection of the station with the target.
+
+local strict = iw.load("strict")
+local message = iw.load("message")
+local octets = iw.load("octets")
+
+local Conn = {}
+Conn.__index = Conn
+
+function Conn.new(t, raw)
+  local conn = setmetatable({ t = t, raw = raw, queues = {}, number = raw:state().number }, Conn)
+  t.conns[#t.conns + 1] = conn
+  return conn
+end
+
+-- Negotiated and measured facts: crc, markers (to the peer), own, peer (start-up frames), rtt, ...
+function Conn:state() return self.raw:state() end
+
+-- ---- sending ----
+
+local function queue(conn, qn)
+  local q = conn.queues[qn]
+  if not q then
+    q = { msn = 1, mo = 0 }
+    conn.queues[qn] = q
+  end
+  return q
+end
+
+-- The header that a right stack would send now, and what of it was overridden.
+local function header_of(conn, m, body)
+  local f, spec = m.fields, m.spec
+  local h = { opcode = f.opcode or spec.opcode, l = f.l, dv = f.dv, rv = f.rv, rsvd = f.rsvd, rsv = f.rsv }
+  h.t = f.t
+  if h.t == nil then h.t = spec.t or false end
+  if h.t == 0 then h.t = false end
+  if h.l == nil then h.l = true end
+  if h.l == 0 then h.l = false end
+  if h.t then
+    h.stag, h.to = f.stag or 0, f.to or 0
+    return h
+  end
+  h.qn = f.qn or spec.qn or 0
+  h.invalidate = f.invalidate
+  local q = queue(conn, h.qn)
+  h.msn, h.mo = f.msn or q.msn, f.mo or q.mo
+  if h.msn ~= q.msn then return h end
+  if h.l then
+    q.msn, q.mo = (q.msn + 1) & 0xffffffff, 0
+  else
+    q.mo = h.mo + #body
+  end
+  return h
+end
+
+local function cut(body, room, sizes)
+  local parts, at = {}, 1
+  if sizes then
+    for _, size in ipairs(sizes) do
+      parts[#parts + 1] = body:sub(at, at + size - 1)
+      at = at + size
+    end
+    if at <= #body then parts[#parts + 1] = body:sub(at) end
+    return parts
+  end
+  repeat
+    parts[#parts + 1] = body:sub(at, at + room - 1)
+    at = at + room
+  until at > #body
+  return parts
+end
+
+local function mulpdu(conn)
+  local state = conn:state()
+  return iw.mulpdu(state.mss > 0 and state.mss or 1460, state.markers)
+end
+
+-- The ULPDUs of a message, as records of their header fields with `ulpdu` and `payload`; MSN and MO
+-- move on as if they were sent. `sizes`, or `segment`, cut the payload otherwise than the MULPDU.
+function Conn:encode(m, segment, sizes)
+  if m.name == "raw" then
+    return { { ulpdu = m.fields.ulpdu, t = (m.fields.ulpdu:byte() or 0) & 0x80 ~= 0 } }
+  end
+  local body = m:body()
+  local header = header_of(self, m, body)
+  local room = segment or mulpdu(self) - (header.t and 14 or 18)
+  local records = {}
+  for i, part in ipairs(cut(body, room, sizes)) do
+    local h = {}
+    for name, value in pairs(header) do h[name] = value end
+    h.payload = part
+    records[i] = h
+  end
+  local at = 0
+  for i, h in ipairs(records) do
+    if h.t then h.to = h.to + at else h.mo = (h.mo + at) & 0xffffffff end
+    h.l = header.l and i == #records
+    h.ulpdu = iw.ddp(h) .. h.payload
+    at = at + #h.payload
+  end
+  return records
+end
+
+local FRAME = strict.set("length pad crc markers marker writes each segment segments broken comment")
+local MARKER = strict.set("shift which pointer add reserved")
+-- Fields that a right stack never sends otherwise, and those among them that make a message broken.
+local ODD = { "t", "dv", "rv", "rsvd", "rsv", "opcode", "qn", "msn", "mo", "flags", "key", "reserved",
+  "pd_length" }
+local BREAKING = { "t", "dv", "rv", "opcode", "qn", "msn", "mo" }
+local BENDS = { "length", "pad", "crc", "markers", "marker" }
+
+local function some(fields, names)
+  local list = {}
+  for _, name in ipairs(names) do
+    if fields[name] ~= nil then list[#list + 1] = name end
+  end
+  return list
+end
+
+local function marked(conn, m, bend, text)
+  local comment = bend.comment or m.fields.comment
+  local odd = some(m.fields, ODD)
+  for _, name in ipairs(some(bend, BENDS)) do odd[#odd + 1] = name end
+  if #odd > 0 then conn.t.negative = true end
+  if comment then return "stimulus: " .. comment end
+  if #odd == 0 then return nil end
+  return ("stimulus: %s (set on purpose: %s)"):format(text, table.concat(odd, ", "))
+end
+
+local function writes_of(bend)
+  if bend.each then return { each = bend.each } end
+  return bend.writes
+end
+
+local function send_startup(conn, m, bend)
+  local frame = m:frame()
+  local comment = marked(conn, m, bend, iw.print_startup(frame))
+  conn.raw:startup(frame, writes_of(bend))
+  if comment then conn.raw:comment_sent(comment) end
+  return { kind = "startup", frame = frame, text = iw.print_startup(frame) }
+end
+
+-- Sends a message: one FPDU, or several if it does not fit, or a start-up frame. The second argument
+-- bends the FPDUs. Returns a record of the (first) segment: ulpdu, text, and the header's fields.
+function Conn:send(m, bend)
+  if not message.is(m) then error("conn:send takes a message such as send{...}", 0) end
+  if m.kind == "end" then error(("%s can only be expected"):format(m.name), 0) end
+  bend = strict.check("an FPDU", bend or {}, FRAME)
+  if bend.marker then strict.check("marker", bend.marker, MARKER) end
+  if m.kind == "startup" then return send_startup(self, m, bend) end
+  local broken = bend.broken
+  if broken == nil then broken = m.fields.broken end
+  if broken == nil then broken = #some(m.fields, BREAKING) > 0 end
+  local records = self:encode(m, bend.segment, bend.segments)
+  local first = records[1]
+  first.text = iw.print_segment(first.ulpdu)
+  local comment = marked(self, m, bend, first.text)
+  for i, record in ipairs(records) do
+    self.raw:ulpdu(record.ulpdu, bend, broken, writes_of(bend))
+    if i == 1 and comment then self.raw:comment_sent(comment) end
+  end
+  first.segments = records
+  return first
+end
+
+-- Octets as they are, not told to the observer. options: writes, each, comment.
+function Conn:write(text, options)
+  options = strict.check("conn:write", options or {}, strict.set("writes each comment"))
+  self.raw:write(text, writes_of(options))
+  self.t.negative = true
+  self.raw:comment_sent("stimulus: " .. (options.comment or #text .. " octets as they are"))
+end
+
+-- What `action` sends leaves in one write (or cut as options say: writes, each).
+function Conn:together(action, options)
+  options = strict.check("conn:together", options or {}, strict.set("writes each"))
+  self.raw:cork()
+  action()
+  self.raw:uncork(writes_of(options))
+end
+
+function Conn:shutdown() self.raw:shutdown() end
+function Conn:reset() self.raw:reset() end
+
+-- ---- receiving ----
+
+local OPTIONS = strict.set("rule within ignoring")
+
+local function options_of(what, list)
+  local last = list[#list]
+  local options = {}
+  if type(last) == "table" and not message.is(last) then
+    options = strict.check(what, table.remove(list), OPTIONS)
+  end
+  for _, pattern in ipairs(list) do
+    if not message.is(pattern) then error(what .. " takes messages such as send{...}", 0) end
+  end
+  return options
+end
+
+local function set_text(patterns)
+  local texts = {}
+  for i, pattern in ipairs(patterns) do texts[i] = pattern:text() end
+  return table.concat(texts, " or ")
+end
+
+-- The next thing that the peer did, or nil.
+function Conn:next(seconds)
+  local item = self.raw:next(seconds)
+  if item then
+    item.conn = self
+    self.t.last_item = item
+  end
+  return item
+end
+
+local function nothing_text(conn, seconds)
+  if iw.flooded() then return "more octets than the station can hold" end
+  if conn:state().ended then return "nothing more: the stream had ended" end
+  return ("nothing within %g s"):format(seconds or iw.patience())
+end
+
+local function reason_for(item)
+  if not item then return "the target did not answer" end
+  if item.kind == "fin" then return "the target closed the connection instead" end
+  if item.kind == "reset" then return "the target reset the connection instead" end
+  if item.op == "terminate" then return "the target sent another Terminate than expected" end
+  return "the target's answer is not the expected one"
+end
+
+-- Remembers under PASS what the target chose.
+local function record(conn, item, which)
+  if item.op == "terminate" and item.layer then
+    conn.t:observe("terminate", ("%x/%x/%02x%s%s%s"):format(item.layer, item.etype, item.code,
+      item.m and " M" or "", item.d and " D" or "", item.r and " R" or ""))
+    conn.t.negative = true
+  end
+  if which > 1 and item.kind ~= "message" then conn.t:observe("answer", item.text) end
+end
+
+-- The next thing that the peer does must match one of the messages, of which the first is the
+-- preferred one. Options come last: rule (that is broken if it does not), within (seconds),
+-- ignoring (a message that may come before). Returns the item.
+function Conn:expect(...)
+  local patterns = { ... }
+  local options = options_of("conn:expect", patterns)
+  if #patterns == 0 then error("conn:expect needs something to expect", 0) end
+  local item
+  repeat
+    item = self:next(options.within)
+  until not (item and options.ignoring and options.ignoring:matches(item))
+  for i, pattern in ipairs(patterns) do
+    if item and pattern:matches(item) then
+      record(self, item, i)
+      self.t:decided(item)
+      return item, i
+    end
+  end
+  self.t:fail(reason_for(item), {
+    rule = options.rule,
+    expected = set_text(patterns),
+    actual = item and item.text or nothing_text(self, options.within),
+    item = item,
+  })
+end
+
+local function same_header(got, sent)
+  for _, name in ipairs { "t", "l", "rsvd", "dv", "rv", "rsv", "opcode", "stag", "to", "invalidate",
+    "qn", "msn", "mo" } do
+    local a, b = got[name], sent[name]
+    if name == "invalidate" or name == "rsvd" or name == "rsv" then a, b = a or 0, b or 0 end
+    if (name == "dv" or name == "rv") and b == nil then b = 1 end
+    if a ~= nil and b ~= nil and a ~= b then return false end
+  end
+  return true
+end
+
+local function check_terminated(conn, item, sent, rule)
+  if item.d and not same_header(item.segment, sent) then
+    conn.t:fail("the Terminate holds the header of another segment", {
+      rule = rule, expected = "the header of " .. sent.text, actual = item.text, item = item,
+    })
+  end
+  if item.m and item.segment_length and item.segment_length ~= #sent.ulpdu then
+    conn.t:observe("terminate-length", ("%d for a ULPDU of %d"):format(item.segment_length, #sent.ulpdu))
+  end
+end
+
+-- A Terminate out of a set, the preferred one first: terminate{...} or "1/1/01". Named fields: `of`
+-- (what conn:send returned; the headers in the Terminate must be its), rule, within, ignoring.
+function Conn:expect_terminate(set)
+  strict.check("conn:expect_terminate", set, setmetatable(strict.set("of rule within ignoring"), {
+    __index = function(_, name) return math.type(name) == "integer" end,
+  }))
+  local list = {}
+  for i, one in ipairs(set) do
+    list[i] = type(one) == "string" and message.terminate(one) or one
+  end
+  if #list == 0 then list[1] = message.terminate {} end
+  list[#list + 1] = { rule = set.rule, within = set.within, ignoring = set.ignoring }
+  local item, which = self:expect(table.unpack(list))
+  if set.of then check_terminated(self, item, set.of, set.rule) end
+  return item, which
+end
+
+-- The end of the peer's direction: options by ("fin" or "reset", else either), rule, within.
+function Conn:expect_close(options)
+  options = strict.check("conn:expect_close", options or {}, strict.set("by rule within"))
+  local pattern = message.closed()
+  if options.by then pattern = strict.seal("end", { fin = message.fin(), reset = message.reset() })[options.by] end
+  self.t.negative = true
+  return self:expect(pattern, { rule = options.rule, within = options.within })
+end
+
+-- ---- silence ----
+
+local FENCE = 0x46454e00
+
+-- Proves that the peer has dealt with everything sent so far and had nothing to say to it: a
+-- zero-length Read Request is answered, and nothing comes before the answer (RFC 5040 §5.2.1).
+function Conn:fence(options)
+  options = strict.check("conn:fence", options or {}, strict.set("rule within"))
+  local state = self:state()
+  if state.peer and state.peer.ird == 0 then
+    self.t:inconclusive("no fence is possible: the target takes no RDMA Reads (IRD 0)")
+  end
+  self.fences = (self.fences or 0) + 1
+  local stag = FENCE + (self.fences & 0xff)
+  self:send(message.read_request { size = 0, sink_stag = stag, sink_to = self.fences })
+  return self:expect(message.read_response { stag = stag, to = self.fences, payload = "" },
+    { rule = options.rule, within = options.within })
+end
+
+Conn.expect_fence = Conn.fence
+
+-- Where no fence exists: nothing comes for a while that is scaled by the connection's round trip.
+function Conn:expect_silence(options)
+  options = strict.check("conn:expect_silence", options or {}, strict.set("rule"))
+  local rtt = self:state().rtt
+  local window = math.min(math.max(0.05, 20 * rtt), 2)
+  local item = self:next(window)
+  if item then
+    self.t:fail("the target was expected to stay silent", {
+      rule = options.rule, expected = "nothing", actual = item.text, item = item,
+    })
+  end
+  self.t:note(("silence was watched for %.0f ms (round trip %.2f ms)"):format(window * 1e3, rtt * 1e3))
+end
+
+-- Reads everything up to the peer's end; true if it came.
+function Conn:drain(seconds) return self.raw:drain(seconds) end
+
+-- ---- conveniences ----
+
+-- Reads memory of the target with an RDMA Read; the response may come in any number of segments.
+function Conn:read(buffer, offset, size)
+  local sent = self:send(message.read_request {
+    source = buffer, offset = offset or 0, size = size or buffer.length,
+    sink_stag = FENCE + 0x100, sink_to = 0x1000,
+  })
+  local item = self:expect(message.read_response { stag = FENCE + 0x100, to = 0x1000 })
+  if #item.payload ~= (size or buffer.length) then
+    self.t:fail("the RDMA Read Response has another length than the request asked for", {
+      expected = ("%d octets for %s"):format(size or buffer.length, sent.text), actual = item.text, item = item,
+    })
+  end
+  return item.payload
+end
+
+function Conn:text() return ("connection %d"):format(self.number) end
+
+Conn.show = octets.show
+return Conn

@@ -1,0 +1,191 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- The vocabulary as a whole: what a case file sees, and what the runner calls.
+
+local strict = iw.load("strict")
+local octets = iw.load("octets")
+local message = iw.load("message")
+local Target = iw.load("target")
+
+-- ---- describing a case ----
+
+local CASE = strict.set("id purpose rules level role needs tags deadline run")
+local ROLES = strict.set("responder initiator")
+local LEVELS = { must = "FAIL", should = "NOTE", may = "PASS" }
+-- What a case may need: see README.md.
+local NEEDS = strict.set("agent memory crc markers revision enhanced peer_to_peer rtr read send"
+  .. " reject private reconnect extensions ird class")
+local Case = {}
+
+local function want(ok, text, ...)
+  if not ok then error(text:format(...), 0) end
+end
+
+local function check_rules(rules)
+  want(type(rules) == "table" and #rules > 0, "a case needs rules = { \"RULE-ID\", ... }")
+  for _, id in ipairs(rules) do
+    want(type(id) == "string" and iw.rule(id), "unknown rule '%s'", tostring(id))
+  end
+end
+
+local function normal_needs(needs)
+  strict.check("needs", needs, NEEDS)
+  local list = {}
+  for name, value in pairs(needs) do
+    if value ~= false then list[#list + 1] = { name = name, value = tostring(value) } end
+  end
+  table.sort(list, function(a, b) return a.name < b.name end)
+  return list
+end
+
+-- Describes a case.
+local function case(fields)
+  strict.check("case", fields, CASE)
+  want(type(fields.id) == "string" and fields.id:match("^[a-z0-9][a-z0-9%-]*$"),
+    "a case needs an id of small letters, digits and hyphens")
+  want(type(fields.purpose) == "string" and not fields.purpose:find("\n"), "a case needs a purpose of one line")
+  want(ROLES[fields.role], "a case needs role = \"responder\" or \"initiator\" (of the target)")
+  want(type(fields.run) == "function", "a case needs run = function(t) ... end")
+  want(fields.level == nil or LEVELS[fields.level], "level is \"must\", \"should\" or \"may\"")
+  want(fields.deadline == nil or type(fields.deadline) == "number" and fields.deadline > 0,
+    "deadline is a number of seconds")
+  check_rules(fields.rules)
+  for _, tag in ipairs(fields.tags or {}) do want(type(tag) == "string", "a tag is a string") end
+  return setmetatable({
+    id = fields.id, purpose = fields.purpose, rules = fields.rules, role = fields.role,
+    tags = fields.tags or {}, needs = normal_needs(fields.needs or {}), run = fields.run,
+    deadline = fields.deadline or 0,
+    worst = fields.level and LEVELS[fields.level] or iw.rule(fields.rules[1]),
+    line = tonumber((iw.where() or ""):match(":(%d+)$")),
+  }, Case)
+end
+
+-- The same case for both roles of the target: two cases, the second one's id ends in "-initiator".
+local function both_roles(fields)
+  want(fields.role == nil, "both_roles gives the role itself")
+  local list = {}
+  for i, role in ipairs { "responder", "initiator" } do
+    local one = {}
+    for name, value in pairs(fields) do one[name] = value end
+    one.role = role
+    if role == "initiator" then one.id = tostring(fields.id) .. "-initiator" end
+    list[i] = case(one)
+  end
+  return list
+end
+
+-- ---- what the runner calls ----
+
+-- The list of the cases that a file returned: one, or a list, or lists of lists.
+local function collect(value)
+  local list, seen = {}, {}
+  local function take(one)
+    want(type(one) == "table", "a case file returns case{...} or a list of them")
+    if getmetatable(one) == Case then
+      want(not seen[one.id], "two cases have the id '%s'", one.id)
+      seen[one.id] = true
+      list[#list + 1] = one
+      return
+    end
+    want(#one > 0, "a case file returns case{...} or a list of them")
+    for _, inner in ipairs(one) do take(inner) end
+  end
+  take(value)
+  return list
+end
+
+local current
+
+local function play(one)
+  current = Target.new(one)
+  one.run(current)
+end
+
+local ending = {} -- methods of the end, one protected call each
+
+local function worse(a, b)
+  return not a or Target.severity[b.verdict] > Target.severity[a.verdict]
+end
+
+local function finding_outcome(t)
+  local worst
+  for _, finding in ipairs(iw.findings()) do
+    if not t.allowed[finding.check] and finding.verdict then
+      local outcome = {
+        verdict = finding.verdict, rule = finding.rule, finding = finding,
+        reason = ("%s (%s)"):format(finding.text, finding.check),
+        expected = "nothing that breaks " .. finding.rule,
+        actual = ("%s at octet %d of connection %d"):format(finding.text, finding.position, finding.connection),
+      }
+      t:observe("finding", finding.check)
+      if worse(worst, outcome) and finding.verdict ~= "PASS" then worst = outcome end
+    end
+  end
+  return worst
+end
+
+-- The comment on the packet that decided.
+local function comment(t, outcome)
+  local text = "deciding: " .. outcome.verdict .. (outcome.reason and ": " .. outcome.reason or "")
+  local item = outcome.item or outcome.verdict == "PASS" and t.deciding or nil
+  if item then
+    local at = item.finish > item.position and item.finish - 1 or item.finish
+    item.conn.raw:comment_received(at, text)
+  elseif outcome.finding then
+    t.conns[outcome.finding.connection + 1].raw:comment_received(outcome.finding.position, text)
+  elseif #t.conns > 0 then
+    local conn = (t.last_item and t.last_item.conn) or t.conns[#t.conns]
+    conn.raw:comment_sent(text)
+  end
+end
+
+-- Of the outcome so far and that of a step, the graver one.
+function ending.merge(before, now) return worse(before, now) and now or before end
+
+function ending.close()
+  if current then current:close_all() end
+end
+
+function ending.alive(outcome)
+  if current and current.negative and (not outcome or outcome.verdict == "NOTE") then current:check_alive() end
+end
+
+-- The verdict of the case, `outcome` being what ended it early.
+function ending.result(outcome)
+  local t = current
+  if not t then return outcome end
+  if outcome and outcome.verdict == "PASS" then outcome.expected, outcome.actual = nil, nil end
+  for _, one in ipairs(t.deviations) do
+    if worse(outcome, one) then outcome = one end
+  end
+  local found = finding_outcome(t)
+  if found and worse(outcome, found) then outcome = found end
+  outcome = outcome or { verdict = "PASS" }
+  comment(t, outcome)
+  outcome.observed = #t.observed > 0 and table.concat(t.observed, "; ") or nil
+  outcome.notes = #t.notes > 0 and table.concat(t.notes, "\n") or nil
+  return outcome
+end
+
+-- ---- the names that a case file sees ----
+
+local env = {
+  case = case, both_roles = both_roles, use = iw.load,
+  bytes = octets.bytes, hex = octets.hex, show = octets.show, octets = message.octets,
+  request = message.request, reply = message.reply, raw = message.raw, terminate = message.terminate,
+  fin = message.fin, reset = message.reset, closed = message.closed, one_of = message.one_of,
+  crc32c = iw.crc, mulpdu = iw.mulpdu,
+  assert = assert, error = error, ipairs = ipairs, next = next, pairs = pairs, select = select,
+  tonumber = tonumber, tostring = tostring, type = type,
+  math = math, string = string, table = table, utf8 = utf8,
+}
+for name in pairs(message.specs) do env[name] = message[name] end
+-- Also the standard name of the spec's "string.pack" family, for fields that nothing else makes.
+env.pack, env.unpack = string.pack, string.unpack
+
+setmetatable(env, {
+  __index = function(_, name)
+    error(("unknown name '%s'%s"):format(tostring(name), strict.suggest(tostring(name), env)), 0)
+  end,
+})
+
+return { env = env, collect = collect, play = play, ending = ending }

@@ -1,0 +1,345 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Messages, both to be sent and to be expected: the same constructor makes both. Sent, what is left
+-- out is computed; expected, what is left out may be anything.
+
+local strict = iw.load("strict")
+local octets = iw.load("octets")
+
+local message = {}
+local Message = {}
+Message.__index = Message
+
+local REQUEST_KEY = "MPA ID Req Frame"
+local REPLY_KEY = "MPA ID Rep Frame"
+
+-- Fields that every RDMAP message has: those of the DDP header (RFC 5041 §4) and RDMAP's control
+-- octet (RFC 5040 §4.1).
+local HEADER = "t l rsvd dv rv rsv opcode payload broken comment"
+local TAGGED = HEADER .. " to stag offset"
+local UNTAGGED = HEADER .. " qn msn mo invalidate"
+-- A header of the other kind, when t is overridden.
+local BOTH = " qn msn mo invalidate to stag offset"
+
+local READ = "source offset size sink_stag sink_to source_stag source_to"
+local ATOMIC = "target offset atomic request_id remote_stag remote_to add_swap add_swap_mask"
+  .. " compare compare_mask"
+local TERMINATE = "rdmap ddp llp code layer etype m d r reserved of segment_length headers trailing"
+
+local specs = {
+  write = { opcode = 0x0, t = true, fields = TAGGED },
+  read_request = { opcode = 0x1, qn = 1, fields = UNTAGGED .. " " .. READ, header = "read_request" },
+  read_response = { opcode = 0x2, t = true, fields = TAGGED },
+  send = { opcode = 0x3, qn = 0, fields = UNTAGGED },
+  send_invalidate = { opcode = 0x4, qn = 0, fields = UNTAGGED },
+  send_se = { opcode = 0x5, qn = 0, fields = UNTAGGED },
+  send_se_invalidate = { opcode = 0x6, qn = 0, fields = UNTAGGED },
+  terminate = { opcode = 0x7, qn = 2, fields = UNTAGGED .. " " .. TERMINATE, header = "terminate" },
+  immediate = { opcode = 0x8, qn = 0, fields = UNTAGGED },
+  immediate_se = { opcode = 0x9, qn = 0, fields = UNTAGGED },
+  atomic_request = { opcode = 0xa, qn = 1, fields = UNTAGGED .. " " .. ATOMIC,
+                     header = "atomic_request" },
+  atomic_response = { opcode = 0xb, qn = 3, fields = UNTAGGED .. " request_id value",
+                      header = "atomic_response" },
+}
+for name, spec in pairs(specs) do
+  spec.known = strict.set(spec.fields .. BOTH)
+  spec.name = name
+end
+
+local STARTUP = strict.set("revision crc markers rejected enhanced a b c d peer_to_peer rtr ird ord"
+  .. " private key flags reserved pd_length comment")
+
+-- ---- names of Terminates (RFC 5040 §4.8, RFC 5041 §7.2, RFC 5044 §8, RFC 6581 §8) ----
+
+local layers = {
+  rdmap = { 0, { catastrophic = 0, protection = 1, operation = 2 } },
+  ddp = { 1, { catastrophic = 0, tagged = 1, untagged = 2 } },
+  llp = { 2, { mpa = 0 } },
+}
+local codes = {
+  ["0/1"] = { stag = 0, bounds = 1, access = 2, association = 3, wrap = 4, invalidate = 9,
+              unspecified = 0xff },
+  ["0/2"] = { version = 5, opcode = 6, stream = 7, global = 8, invalidate = 9, unspecified = 0xff },
+  ["1/0"] = { catastrophic = 0 },
+  ["1/1"] = { stag = 0, bounds = 1, association = 2, wrap = 3, version = 4 },
+  ["1/2"] = { qn = 1, buffer = 2, msn = 3, mo = 4, length = 5, version = 6 },
+  ["2/0"] = { closed = 1, crc = 2, marker = 3, startup = 4, catastrophic = 5, ird = 6, rtr = 7 },
+}
+
+local function named(what, value, names)
+  if type(value) == "number" then return value end
+  local number = names[value]
+  if not number then
+    error(("terminate: unknown %s '%s'%s"):format(what, tostring(value),
+      strict.suggest(tostring(value), names)), 0)
+  end
+  return number
+end
+
+-- Fills layer, etype and code from names or from "1/1/01".
+local function name_terminate(fields)
+  for layer, entry in pairs(layers) do
+    if fields[layer] then
+      fields.layer = entry[1]
+      fields.etype = named("error type", fields[layer], entry[2])
+      fields[layer] = nil
+    end
+  end
+  if type(fields.code) == "string" then
+    local key = ("%d/%d"):format(fields.layer or -1, fields.etype or -1)
+    fields.code = named("code of " .. key, fields.code, codes[key] or {})
+  end
+end
+
+local function parse_terminate(text)
+  local layer, etype, code = text:match("^(%x)/(%x)/(%x%x)$")
+  if not layer then
+    error(("terminate: '%s' is not layer/type/code as in \"1/1/01\""):format(text), 0)
+  end
+  return { layer = tonumber(layer, 16), etype = tonumber(etype, 16), code = tonumber(code, 16) }
+end
+
+-- ---- constructors ----
+
+local function new(kind, name, fields, spec)
+  return setmetatable({ kind = kind, name = name, fields = fields, spec = spec }, Message)
+end
+
+local function copy(fields)
+  local result = {}
+  for name, value in pairs(fields) do result[name] = value end
+  return result
+end
+
+-- A place in a buffer (t:memory) that stands for STag and TO.
+local function place(fields, buffer, offset, stag, to)
+  local value = fields[buffer]
+  if type(value) == "table" and value.stag then
+    if fields[stag] == nil then fields[stag] = value.stag end
+    fields[buffer] = nil
+    if fields[to] == nil then fields[to] = value.to + (fields[offset] or 0) end
+  elseif fields[offset] then
+    error(("'offset' goes with a buffer in '%s'"):format(buffer), 0)
+  end
+  fields[offset] = nil
+end
+
+local function construct(spec, fields)
+  fields = copy(strict.check(spec.name, fields, spec.known))
+  if type(fields.invalidate) == "table" then fields.invalidate = fields.invalidate.stag end
+  if spec.name == "read_request" then
+    place(fields, "source", "offset", "source_stag", "source_to")
+  elseif spec.name == "atomic_request" then
+    place(fields, "target", "offset", "remote_stag", "remote_to")
+  elseif spec.name == "terminate" then
+    name_terminate(fields)
+  else
+    place(fields, "to", "offset", "stag", "to")
+  end
+  return new("message", spec.name, fields, spec)
+end
+
+for name, spec in pairs(specs) do
+  message[name] = function(fields) return construct(spec, fields or {}) end
+end
+
+function message.terminate(fields)
+  if type(fields) == "string" then fields = parse_terminate(fields) end
+  return construct(specs.terminate, fields or {})
+end
+
+-- A ULPDU as it is.
+function message.raw(fields)
+  strict.check("raw", fields, strict.set("ulpdu broken comment"))
+  return new("message", "raw", copy(fields))
+end
+
+local RTR = { send = "b", write = "c", read = "d" }
+
+local function startup(name, fields)
+  fields = copy(strict.check(name, fields or {}, STARTUP))
+  if fields.peer_to_peer ~= nil then
+    fields.a, fields.peer_to_peer = fields.peer_to_peer, nil
+  end
+  if fields.rtr then
+    for _, flag in pairs(RTR) do
+      if fields[flag] == nil then fields[flag] = false end
+    end
+    for _, form in ipairs(fields.rtr) do
+      if not RTR[form] then error(("unknown RTR form '%s'%s"):format(form, strict.suggest(form, RTR)), 0) end
+      fields[RTR[form]] = true
+    end
+    fields.rtr = nil
+  end
+  return new("startup", name, fields)
+end
+
+function message.request(fields) return startup("request", fields) end
+function message.reply(fields) return startup("reply", fields) end
+
+-- Ends of the peer's direction, to be expected only.
+function message.fin() return new("end", "fin", {}) end
+function message.reset() return new("end", "reset", {}) end
+function message.closed() return new("end", "closed", {}) end
+
+function message.is(value) return getmetatable(value) == Message end
+
+-- A field that may have one of several values, in what is expected.
+local OneOf = {}
+function message.one_of(values) return setmetatable(values, OneOf) end
+
+-- ---- octets ----
+
+local function flags_octet(f)
+  local flags = f.reserved or 0
+  if f.markers then flags = flags | 0x80 end
+  if f.crc ~= false then flags = flags | 0x40 end
+  if f.rejected then flags = flags | 0x20 end
+  if f.enhanced then flags = flags | 0x10 end
+  return flags
+end
+
+-- The whole start-up frame.
+function Message:frame()
+  local f = copy(self.fields)
+  if f.revision == nil then f.revision = f.enhanced == false and 1 or 2 end
+  if f.enhanced == nil then f.enhanced = f.revision == 2 end
+  local body = f.private or ""
+  if f.enhanced then
+    if f.ird == nil then f.ird = 16 end
+    if f.ord == nil then f.ord = 16 end
+    body = iw.enhanced(f) .. body
+  end
+  return iw.startup {
+    key = f.key or (self.name == "request" and REQUEST_KEY or REPLY_KEY),
+    flags = f.flags or flags_octet(f),
+    revision = f.revision,
+    pd_length = f.pd_length or #body,
+  } .. body
+end
+
+-- What the Terminate says about the segment at fault, `of` being what conn:send returned.
+local function terminate_body(f)
+  local part = { layer = f.layer, etype = f.etype, code = f.code, reserved = f.reserved,
+                 m = f.m, d = f.d, r = f.r, segment_length = f.segment_length }
+  local headers = f.headers or ""
+  if f.of and not f.headers then
+    local header = f.of.t and 14 or 18
+    if part.m == nil then part.m = true end
+    if part.d == nil then part.d = true end
+    headers = f.of.ulpdu:sub(1, header)
+    if part.r then headers = headers .. f.of.ulpdu:sub(header + 1, header + 28) end
+    part.segment_length = part.segment_length or #f.of.ulpdu
+  end
+  return iw.terminate(part) .. headers
+end
+
+-- The octets behind the DDP header.
+function Message:body()
+  local f, header = self.fields, self.spec.header
+  if f.payload then return f.payload end
+  if header == "terminate" then return terminate_body(f) end
+  if header then return iw[header](f) end
+  if self.spec.opcode == 0x8 or self.spec.opcode == 0x9 then return ("\0"):rep(8) end
+  return ""
+end
+
+-- ---- comparing ----
+
+local function fits(wanted, got)
+  if getmetatable(wanted) == OneOf then
+    for _, value in ipairs(wanted) do
+      if value == got then return true end
+    end
+    return false
+  end
+  if type(wanted) == "function" then return wanted(got) end
+  if math.type(wanted) == "integer" and type(got) == "boolean" then return (wanted ~= 0) == got end
+  return wanted == got
+end
+
+local NOT_COMPARED = strict.set("broken comment of")
+
+-- Whether an item of the peer is this message.
+function Message:matches(item)
+  if self.kind == "end" then
+    return item.kind == self.name or self.name == "closed" and
+      (item.kind == "fin" or item.kind == "reset")
+  end
+  if item.kind ~= self.kind then return false end
+  if self.kind == "startup" and item.which ~= self.name then return false end
+  if self.name == "raw" then return item.ulpdu == self.fields.ulpdu end
+  if self.spec then
+    local opcode, t = self.fields.opcode, self.fields.t
+    if item.opcode ~= (opcode or self.spec.opcode) then return false end
+    if t == nil and item.t ~= (self.spec.t or false) then return false end
+  end
+  for name, wanted in pairs(self.fields) do
+    if not NOT_COMPARED[name] and not fits(wanted, item[name]) then return false end
+  end
+  return true
+end
+
+-- ---- text ----
+
+local ORDER = { "t", "l", "qn", "msn", "mo", "stag", "to", "invalidate", "size", "sink_stag", "sink_to",
+  "source_stag", "source_to", "revision", "crc", "markers", "rejected", "enhanced", "a", "b", "c",
+  "d", "ird", "ord", "private", "payload" }
+local HEX = strict.set("stag to invalidate sink_stag sink_to source_stag source_to")
+
+local function value_text(name, value)
+  if getmetatable(value) == OneOf then
+    local parts = {}
+    for _, one in ipairs(value) do parts[#parts + 1] = value_text(name, one) end
+    return table.concat(parts, "|")
+  elseif type(value) == "function" then
+    return "(some)"
+  elseif type(value) == "string" then
+    return #value > 0 and octets.show(value, 32) or "(none)"
+  elseif math.type(value) == "integer" and HEX[name] then
+    return ("%x"):format(value)
+  end
+  return tostring(value)
+end
+
+local function terminate_text(f)
+  if not f.layer then return "terminate" end
+  if not f.code then return ("terminate %x/%s/*"):format(f.layer, f.etype or "*") end
+  return ("terminate %x/%x/%02x \"%s\""):format(f.layer, f.etype, f.code,
+    iw.term_name(f.layer, f.etype, f.code))
+end
+
+-- One line, in the syntax of traces and reports.
+function Message:text()
+  if self.kind == "end" then return self.name == "closed" and "the end of the stream" or self.name end
+  if self.name == "raw" then return "ulpdu " .. octets.show(self.fields.ulpdu, 32) end
+  local f, done = self.fields, {}
+  local parts = { self.kind == "startup" and "mpa " .. self.name or self.name:gsub("_", "-") }
+  if self.name == "terminate" then
+    parts[1] = terminate_text(f)
+    done = strict.set("layer etype code")
+  end
+  local function add(name)
+    if f[name] ~= nil and not done[name] and not NOT_COMPARED[name] then
+      parts[#parts + 1] = name:gsub("_", "-") .. " " .. value_text(name, f[name])
+      done[name] = true
+    end
+  end
+  for _, name in ipairs(ORDER) do add(name) end
+  local rest = {}
+  for name in pairs(f) do rest[#rest + 1] = name end
+  table.sort(rest)
+  for _, name in ipairs(rest) do add(name) end
+  return table.concat(parts, " ")
+end
+
+-- The octets of a message on their own: a start-up frame, or the ULPDU of a raw one.
+function message.octets(m)
+  if not message.is(m) then error("octets() takes a message", 0) end
+  if m.kind == "startup" then return m:frame() end
+  if m.name == "raw" then return m.fields.ulpdu end
+  error("octets() takes a start-up frame; conn:encode() makes the ULPDUs of other messages", 0)
+end
+
+message.specs = specs
+return message

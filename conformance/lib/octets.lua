@@ -1,0 +1,44 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Strings of octets.
+
+local octets = {}
+
+-- n octets: 00 01 02 ... ff 00 ..., or all of them `fill`.
+function octets.bytes(n, fill)
+  if fill then return string.char(fill):rep(n) end
+  local parts = {}
+  for i = 0, 255 do parts[i + 1] = string.char(i) end
+  local period = table.concat(parts)
+  return period:rep(n // 256) .. period:sub(1, n % 256)
+end
+
+-- Octets from hexadecimal digits; blanks are ignored.
+function octets.hex(text)
+  local digits = text:gsub("%s+", "")
+  if #digits % 2 ~= 0 or digits:find("%X") then
+    error(("'%s' is not a row of hexadecimal octets"):format(text), 0)
+  end
+  return (digits:gsub("%x%x", function(pair) return string.char(tonumber(pair, 16)) end))
+end
+
+-- Hexadecimal digits of octets, cut behind `most` octets.
+function octets.show(text, most)
+  local cut = most and #text > most
+  local digits = (cut and text:sub(1, most) or text):gsub(".", function(c)
+    return ("%02x"):format(c:byte())
+  end)
+  return cut and digits .. "..." or digits
+end
+
+-- The first place (from 0) where two strings differ, or nil.
+function octets.difference(a, b)
+  if a == b then return nil end
+  local low, high = 0, math.min(#a, #b)
+  while low < high do
+    local middle = (low + high + 1) // 2
+    if a:sub(1, middle) == b:sub(1, middle) then low = middle else high = middle - 1 end
+  end
+  return low
+end
+
+return octets

@@ -1,0 +1,359 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- The `t` of a case: connections with the target, verdicts, and (agent.lua) the target's own side.
+
+local strict = iw.load("strict")
+local message = iw.load("message")
+local Conn = iw.load("conn")
+local Agent = iw.load("agent")
+
+local Target = {}
+Target.__index = Target
+for name, method in pairs(Agent) do Target[name] = method end
+
+function Target.new(case)
+  local t = setmetatable({
+    case = case, conns = {}, events = {}, observed = {}, notes = {}, allowed = {}, deviations = {},
+    listeners = {}, peer = iw.target(),
+  }, Target)
+  if t.peer.agent then
+    t:agent("reset")
+    while iw.event(0) do end
+  end
+  return t
+end
+
+-- ---- verdicts ----
+
+local SEVERITY = { PASS = 0, SKIP = 1, INCONCLUSIVE = 2, NOTE = 3, FAIL = 4, ERROR = 5 }
+local WHY = strict.set("rule expected actual item")
+
+local function verdict_of(t, rule)
+  if not rule then return t.case.worst, t.case.rules[1] end
+  local verdict = iw.rule(rule)
+  if not verdict then error(("unknown rule '%s'"):format(rule), 0) end
+  return verdict, rule
+end
+
+-- The case does not hold: FAIL, or NOTE if the rule (the case's first one unless given) is no MUST.
+-- Ends the case. why: rule, expected, actual, item.
+function Target:fail(reason, why)
+  why = strict.check("t:fail", why or {}, WHY)
+  local verdict, rule = verdict_of(self, why.rule)
+  if verdict == "PASS" then self:observe("otherwise", why.actual or reason) end
+  iw.raise {
+    verdict = verdict, rule = verdict ~= "PASS" and rule or nil, reason = reason,
+    expected = why.expected, actual = why.actual, item = why.item,
+  }
+end
+
+-- As t:fail unless `condition` is true.
+function Target:check(condition, reason, why)
+  if not condition then self:fail(reason, why) end
+  return condition
+end
+
+-- As t:fail, but the case goes on; the gravest deviation decides.
+function Target:deviates(reason, why)
+  why = strict.check("t:deviates", why or {}, WHY)
+  local verdict, rule = verdict_of(self, why.rule)
+  self.deviations[#self.deviations + 1] = {
+    verdict = verdict, rule = verdict ~= "PASS" and rule or nil, reason = reason, where = iw.where(),
+    expected = why.expected, actual = why.actual, item = why.item,
+  }
+end
+
+-- The case cannot get to its question.
+function Target:inconclusive(reason, why)
+  why = strict.check("t:inconclusive", why or {}, WHY)
+  iw.raise { verdict = "INCONCLUSIVE", reason = reason, expected = why.expected, actual = why.actual, item = why.item }
+end
+
+-- The case does not apply to this target.
+function Target:skip(reason) iw.raise { verdict = "SKIP", reason = reason } end
+
+-- Records what the target does where it is free; compared between runs.
+function Target:observe(name, value)
+  self.observed[#self.observed + 1] = ("%s=%s"):format(name, tostring(value):gsub("[;\n]", ","))
+end
+
+-- A remark for the reader; not compared.
+function Target:note(text) self.notes[#self.notes + 1] = text end
+
+-- Findings of the observer about these checks do not count in this case.
+function Target:allow(...)
+  for _, name in ipairs { ... } do
+    if not iw.check(name) then error(("unknown check '%s'"):format(name), 0) end
+    self.allowed[name] = true
+  end
+end
+
+-- The observer found that this check fails; waits for nothing.
+function Target:found(name)
+  self:allow(name)
+  for _, finding in ipairs(iw.findings()) do
+    if finding.check == name then return finding end
+  end
+  return nil
+end
+
+function Target:can(capability) return iw.can(capability) end
+
+-- The item that decides for now (a comment in the capture).
+function Target:decided(item) self.deciding = item end
+
+-- ---- connections ----
+
+local START = "revision crc markers enhanced a b c d peer_to_peer rtr ird ord private key flags"
+  .. " reserved pd_length"
+local CONNECT = strict.set(START .. " target writes each raw rtr_send")
+local ACCEPT = strict.set(START .. " rejected target raw first")
+local FORMS = { { "c", "write" }, { "b", "send" }, { "d", "read" } }
+
+local function startup_fields(options)
+  local fields = {}
+  for name in START:gmatch("%S+") do fields[name] = options[name] end
+  return fields
+end
+
+-- One listener of the agent for each configuration.
+local function listener(t, config, accept)
+  local key = {}
+  for name, value in pairs(config or {}) do
+    key[#key + 1] = name .. "=" .. (type(value) == "table" and table.concat(value, ",") or tostring(value))
+  end
+  table.sort(key)
+  key = table.concat(key, ";") .. (accept or "")
+  if not t.listeners[key] then
+    t.listeners[key] = t:agent("listen", { port = 0, config = config, accept = accept })
+  end
+  return t.listeners[key]
+end
+
+-- A TCP connection to the target.
+local function reach(t, options)
+  local port, listen = t.peer.port, nil
+  if t.peer.agent then
+    local config, accept = {}, nil
+    for name, value in pairs(options.target or {}) do
+      if name == "accept" then accept = value else config[name] = value end
+    end
+    local reply = listener(t, next(config) and config or nil, accept)
+    port, listen = reply.port, reply.listen
+  elseif port == 0 then
+    t:inconclusive("the target has no listener")
+  end
+  local raw, why = iw.connect(t.peer.host, port)
+  if not raw then
+    if iw.death() then t:fail("the target died: " .. iw.death(), { expected = "a target that lives on" }) end
+    t:inconclusive("the target was not reached: " .. why)
+  end
+  local conn = Conn.new(t, raw)
+  conn.listen = listen
+  return conn
+end
+
+local function not_established(t, item, what)
+  t:inconclusive("the MPA start-up did not succeed", {
+    expected = what, actual = item and item.text or ("nothing within %g s"):format(iw.patience()), item = item,
+  })
+end
+
+-- Sends the RTR indication (RFC 6581 §9.2) if both ends agreed on one.
+local function send_rtr(conn, form)
+  local state = conn:state()
+  if not (state.own.a and state.peer.a) or form == false then return end
+  for _, entry in ipairs(FORMS) do
+    if not form and state.own[entry[1]] and state.peer[entry[1]] then form = entry[2] end
+  end
+  if form == "send" then
+    conn:send(message.send {})
+  elseif form == "write" then
+    conn:send(message.write {})
+  elseif form == "read" then
+    conn:send(message.read_request { size = 0 })
+    local item = conn:next()
+    if not (item and message.read_response { payload = "" }:matches(item)) then
+      not_established(conn.t, item, "read-response len 0")
+    end
+  end
+end
+
+-- Waits until the agent knows the connection too.
+local function agent_side(t, conn)
+  if not t.peer.agent then return end
+  local event = t:wait_event(function(e)
+    return (e.event == "established" or e.event == "closed" or e.event == "fault") and
+      (conn.agent and e.conn == conn.agent or conn.listen and e.listen == conn.listen)
+  end)
+  if not event or event.event ~= "established" then
+    t:inconclusive("the target's agent reports no established connection", {
+      actual = event and event.event,
+    })
+  end
+  conn.agent, conn.agreed = event.conn, event.agreed
+end
+
+-- Connects to a target that is the MPA responder and exchanges the start-up frames; the fields of
+-- request{...} are those of the Request. target: configuration of the agent's listener; rtr_send:
+-- the RTR form to send ("send", "write", "read", false for none); raw: TCP only. If this fails the
+-- case is INCONCLUSIVE: to judge the start-up, use raw and conn:expect.
+function Target:connect(options)
+  options = strict.check("t:connect", options or {}, CONNECT)
+  local conn = reach(self, options)
+  if options.raw then return conn end
+  conn:send(message.request(startup_fields(options)), { each = options.each, writes = options.writes })
+  local item = conn:next()
+  if not (item and message.reply { rejected = false }:matches(item)) then
+    not_established(self, item, "mpa reply rejected false")
+  end
+  send_rtr(conn, options.rtr_send)
+  agent_side(self, conn)
+  return conn
+end
+
+-- Has the target connect.
+local function called(t, options)
+  local raw_listener, port = iw.listen(t.peer.station_host)
+  if not raw_listener then error(port, 0) end
+  local agent
+  if t.peer.agent then
+    local config = options.target
+    if not config then
+      config = { peer_to_peer = options.first == nil, enhanced = true, revision = 2 }
+    end
+    local private = config.private
+    if private then
+      local rest = {}
+      for name, value in pairs(config) do if name ~= "private" then rest[name] = value end end
+      config = rest
+    end
+    agent = t:agent("connect", {
+      host = t.peer.station_host, port = port, config = next(config) and config or nil,
+      private = private and Conn.show(private),
+    }).conn
+  else
+    local done, why = iw.initiate(t.peer.station_host, port)
+    if not done then t:inconclusive("the target was not made to connect: " .. why) end
+  end
+  local raw = raw_listener:accept()
+  if not raw then
+    if iw.death() then t:fail("the target died: " .. iw.death(), { expected = "a target that lives on" }) end
+    t:inconclusive("the target did not connect")
+  end
+  local conn = Conn.new(t, raw)
+  conn.agent = agent
+  return conn
+end
+
+-- What a good responder answers to this Request.
+local function answer(request, options)
+  local fields = startup_fields(options)
+  if fields.revision == nil then fields.revision = request.revision == 2 and 2 or 1 end
+  if fields.enhanced == nil then fields.enhanced = request.enhanced and request.revision == 2 end
+  fields.rejected = options.rejected
+  if not (fields.enhanced and request.enhanced) then return fields end
+  if fields.a == nil and fields.peer_to_peer == nil then fields.a = request.a end
+  if fields.a and not options.rtr then
+    for _, flag in ipairs { "b", "c", "d" } do
+      if fields[flag] == nil then fields[flag] = request[flag] end
+    end
+  end
+  if fields.ord == nil and request.ird then fields.ord = math.min(16, request.ird) end
+  if fields.ird == nil and request.ord then fields.ird = math.max(16, math.min(request.ord, 0x3ffe)) end
+  return fields
+end
+Target.answer = function(_, request, options) return message.reply(answer(request, options or {})) end
+
+-- Takes what opens the responder's way to send: the RTR, or a first FPDU.
+local function take_first(t, conn, options)
+  local state = conn:state()
+  if options.first == false then return end
+  if not (state.own.a and state.peer.a) then
+    if not t.peer.agent then return end
+    agent_side(t, conn)
+    t:post { conn = conn, op = "send" }
+  end
+  local item = conn:next()
+  if not item or item.kind ~= "message" then not_established(t, item, "a first FPDU") end
+  if item.op == "read-request" then
+    conn:send(message.read_response { stag = item.sink_stag, to = item.sink_to })
+  end
+  conn.first = item
+end
+
+-- Has a target that is the MPA initiator connect, and answers its Request; the fields of reply{...}
+-- are those of the Reply, by default what the Request asks for. target: the agent's configuration
+-- (peer-to-peer unless given, so that the target opens the way with an RTR); first = false leaves
+-- the first FPDU alone; raw: TCP only, the Request is left to be expected. The Request is in
+-- conn.request, the first FPDU in conn.first.
+function Target:target_connects(options)
+  options = strict.check("t:target_connects", options or {}, ACCEPT)
+  local conn = called(self, options)
+  if options.raw then return conn end
+  local item = conn:next()
+  if not (item and item.kind == "startup" and item.which == "request") then
+    not_established(self, item, "mpa request")
+  end
+  conn.request = item
+  conn:send(message.reply(answer(item, options)))
+  if options.rejected then return conn end
+  take_first(self, conn, options)
+  if not conn.agreed then agent_side(self, conn) end
+  return conn
+end
+
+-- A connection in full operation, whatever the target's role; options that both roles know.
+function Target:session(options)
+  if self.case.role == "initiator" then return self:target_connects(options) end
+  return self:connect(options)
+end
+
+-- ---- the end of every case ----
+
+local function end_connection(t, conn, patience)
+  local state = conn:state()
+  if state.ended then return end
+  conn:shutdown()
+  if conn.agent then t:agent("close", { conn = conn.agent, how = "graceful" }, true) end
+  if not conn:drain(patience) then
+    t:note(("connection %d was still open %g s after the station had closed its side"):format(conn.number, patience))
+  end
+end
+
+-- After a negative case the target must still accept a connection.
+local function alive(t)
+  if iw.death() then t:fail("the target died: " .. iw.death(), { expected = "a target that lives on" }) end
+  if t.case.role == "initiator" and not t.peer.agent then return end
+  if not t.peer.agent and not iw.can("reconnect") then return end
+  local conn
+  if t.case.role == "initiator" then
+    conn = called(t, {})
+    local item = conn:next()
+    if item and item.kind == "startup" then
+      conn:send(message.reply(answer(item, {})))
+      return conn
+    end
+    t:fail("the target no longer connects", { expected = "mpa request", actual = item and item.text })
+  end
+  conn = reach(t, {})
+  conn:send(message.request {})
+  local item = conn:next()
+  if not (item and item.kind == "startup") then
+    t:fail("the target no longer accepts connections", {
+      expected = "mpa reply", actual = item and item.text or "nothing", item = item,
+    })
+  end
+  return conn
+end
+
+function Target:close_all()
+  for _, conn in ipairs(self.conns) do end_connection(self, conn, math.min(iw.patience(), 1)) end
+end
+
+function Target:check_alive()
+  local conn = alive(self)
+  if conn then end_connection(self, conn, math.min(iw.patience(), 1)) end
+end
+
+Target.severity = SEVERITY
+return Target

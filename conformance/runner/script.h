@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_RUNNER_SCRIPT_H
+#define IW_RUNNER_SCRIPT_H
+
+/*
+ * The script host: one Lua state with bounds on time and memory, the table `iw` of C primitives on
+ * which the vocabulary (conformance/lib) stands, and the case file in a sandbox of its own. Cases
+ * see the vocabulary only: no files, no processes, no clock, no code from strings.
+ */
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runner.h"
+#include "station.h"
+
+enum { IW_SCRIPT_WHERE = 512 };
+
+struct iw_script {
+    lua_State *L;
+    const struct iw_run_options *options;
+    const char *file; /* of the case */
+    int line;         /* of that file, for what no function on the call stack tells: a tail call */
+    size_t used, limit;
+    uint64_t deadline;           /* iw_transport_now(); 0: none */
+    double allowed;              /* seconds, for the error's text */
+    char where[IW_SCRIPT_WHERE]; /* where memory ran out */
+    /* While a case is played; else NULL. */
+    const struct iw_case *playing;
+    struct iw_target *target;
+    struct iw_station *station;
+};
+
+struct iw_script *iw_script_of(lua_State *L);
+
+/* Opens a state with the vocabulary loaded and leaves the vocabulary's table on its stack. 0, or -1
+ * with one line in `error`. Close it in either case. */
+int iw_script_open(struct iw_script *s, char *error, size_t room);
+void iw_script_close(struct iw_script *s);
+
+/* Runs s->file and leaves the normalised list of its cases on the stack (vocabulary.collect). */
+int iw_script_load(struct iw_script *s, char *error, size_t room);
+
+/* lua_pcall with a handler that turns every error into a table {verdict=, reason=, where=}; the
+ * results, or that table, are on the stack. True if there was no error. */
+bool iw_script_call(struct iw_script *s, int arguments, int results);
+
+/* "file:line" of the innermost function of the case file on the call stack, else s->line. False if
+ * neither is known. */
+bool iw_script_where(lua_State *L, const struct iw_script *s, char *text, size_t room);
+
+/* Seconds from `argument` (scaled by the run's time scale; `standard` if absent) as an absolute
+ * deadline, not beyond the script's own. */
+uint64_t iw_script_until(lua_State *L, int argument, double standard);
+/* The same without a Lua state: now plus scaled seconds. */
+uint64_t iw_script_after(const struct iw_script *s, double seconds);
+/* Raises the error that the case's time is over, if it is. */
+void iw_script_check_time(lua_State *L);
+
+/* Fields of a table argument. Raise an error that names the field if it is of a wrong type or out
+ * of range. Absent fields give `standard`. */
+uint64_t iw_script_number(lua_State *L, int table, const char *field, uint64_t standard,
+                          uint64_t most);
+/* 0 is false here. */
+bool iw_script_boolean(lua_State *L, int table, const char *field, bool standard);
+
+/* Each adds its functions to the table on top of the stack. */
+void iw_script_add_wire(lua_State *L);
+void iw_script_add_station(lua_State *L);
+void iw_script_add_control(lua_State *L);
+
+/* Pushes an item as a table. */
+void iw_script_push_item(lua_State *L, const struct iw_item *item);
+void iw_script_push_startup(lua_State *L, const struct iw_mpa_startup_header *header,
+                            const struct iw_mpa_enhanced *enhanced);
+
+#endif

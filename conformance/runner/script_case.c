@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Case descriptions, from Lua tables into structs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "script.h"
+
+/* The string in a field of the table on top of the stack, copied; NULL if it is absent. */
+static char *text_field(lua_State *L, const char *field)
+{
+    char *copy = NULL;
+
+    if (lua_getfield(L, -1, field) == LUA_TSTRING)
+        copy = strdup(lua_tostring(L, -1));
+    lua_pop(L, 1);
+    return copy;
+}
+
+static void take_rules(lua_State *L, struct iw_case *c)
+{
+    size_t n;
+
+    lua_getfield(L, -1, "rules");
+    n = (size_t)luaL_len(L, -1);
+    c->rules = calloc(n + 1, sizeof(*c->rules));
+    for (size_t i = 0; c->rules && i < n; i++) {
+        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+        c->rules[c->n_rules++] = iw_rule_find(lua_tostring(L, -1));
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+}
+
+static void take_tags(lua_State *L, struct iw_case *c)
+{
+    size_t n;
+
+    lua_getfield(L, -1, "tags");
+    n = (size_t)luaL_len(L, -1);
+    c->tags = calloc(n + 1, sizeof(*c->tags));
+    for (size_t i = 0; c->tags && i < n; i++) {
+        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+        c->tags[c->n_tags++] = strdup(lua_tostring(L, -1));
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+}
+
+static void take_needs(lua_State *L, struct iw_case *c)
+{
+    size_t n;
+
+    lua_getfield(L, -1, "needs");
+    n = (size_t)luaL_len(L, -1);
+    c->needs = calloc(n + 1, sizeof(*c->needs));
+    for (size_t i = 0; c->needs && i < n; i++) {
+        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+        c->needs[c->n_needs].name = text_field(L, "name");
+        c->needs[c->n_needs++].value = text_field(L, "value");
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+}
+
+static enum iw_verdict worst_of(const char *name)
+{
+    if (!strcmp(name, "FAIL"))
+        return IW_VERDICT_FAIL;
+    return strcmp(name, "NOTE") ? IW_VERDICT_PASS : IW_VERDICT_NOTE;
+}
+
+/* The normalised case on top of the stack. False if there was no memory. */
+static bool take(lua_State *L, const char *file, struct iw_case *c)
+{
+    char *role = text_field(L, "role");
+    char *worst = text_field(L, "worst");
+    bool done;
+
+    c->id = text_field(L, "id");
+    c->purpose = text_field(L, "purpose");
+    c->file = strdup(file);
+    lua_getfield(L, -1, "line");
+    c->line = (int)lua_tointeger(L, -1);
+    lua_getfield(L, -2, "deadline");
+    c->deadline = lua_tonumber(L, -1);
+    lua_pop(L, 2);
+    take_rules(L, c);
+    take_tags(L, c);
+    take_needs(L, c);
+    done = role && worst && c->id && c->purpose && c->file && c->rules && c->tags && c->needs;
+    if (done) {
+        c->role = strcmp(role, "initiator") ? IW_MPA_RESPONDER : IW_MPA_INITIATOR;
+        c->worst = worst_of(worst);
+    }
+    free(role);
+    free(worst);
+    return done;
+}
+
+int iw_case_load(const char *file, const struct iw_run_options *options, struct iw_case **out,
+                 size_t *count, char *error, size_t room)
+{
+    struct iw_script s = {.options = options, .file = file};
+    struct iw_case *cases = NULL;
+    size_t n = 0, taken = 0;
+    int failed;
+
+    s.allowed = options->deadline > 0 ? options->deadline : 20;
+    s.deadline = iw_script_after(&s, s.allowed);
+    failed = iw_script_open(&s, error, room) || iw_script_load(&s, error, room);
+    if (!failed) {
+        n = (size_t)luaL_len(s.L, -1);
+        cases = calloc(n + 1, sizeof(*cases));
+        while (cases && taken < n) {
+            lua_rawgeti(s.L, -1, (lua_Integer)taken + 1);
+            cases[taken].index = (unsigned)taken;
+            if (!take(s.L, file, &cases[taken++]))
+                break;
+            lua_pop(s.L, 1);
+        }
+        failed = !cases || taken < n || (n && !cases[n - 1].id);
+        if (failed)
+            snprintf(error, room, "%s: no memory for its cases", file);
+    }
+    iw_script_close(&s);
+    if (failed) {
+        iw_case_free_all(cases, taken);
+        return -1;
+    }
+    *out = cases;
+    *count = n;
+    return 0;
+}

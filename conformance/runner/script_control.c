@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The part of `iw` that reaches the target: what it is, what it can do, and its agent. */
+#include <string.h>
+
+#include "iwarp/control.h"
+#include "iwarp/transport.h"
+#include "script.h"
+
+enum { DEPTH = 16 };
+
+static struct iw_target *target_of(lua_State *L)
+{
+    struct iw_script *s = iw_script_of(L);
+
+    if (!s->target)
+        luaL_error(L, "there is no target outside of a case's run function");
+    return s->target;
+}
+
+static struct iw_control *control_of(lua_State *L)
+{
+    struct iw_control *control = target_of(L)->control;
+
+    if (!control)
+        luaL_error(L, "this target has no agent; the case's needs must say that it wants one");
+    return control;
+}
+
+/* ---- JSON and Lua ---- */
+
+static json_t *to_json(lua_State *L, int index, int depth);
+
+static json_t *list_to_json(lua_State *L, int index, int depth)
+{
+    json_t *list = json_array();
+    lua_Integer n = luaL_len(L, index);
+
+    for (lua_Integer i = 1; i <= n; i++) {
+        lua_rawgeti(L, index, i);
+        json_array_append_new(list, to_json(L, lua_gettop(L), depth));
+        lua_pop(L, 1);
+    }
+    return list;
+}
+
+static json_t *table_to_json(lua_State *L, int index, int depth)
+{
+    json_t *object = json_object();
+
+    lua_pushnil(L);
+    while (lua_next(L, index)) {
+        if (lua_type(L, -2) == LUA_TSTRING)
+            json_object_set_new(object, lua_tostring(L, -2), to_json(L, lua_gettop(L), depth));
+        lua_pop(L, 1);
+    }
+    return object;
+}
+
+/* A table with a field 1, or with `n`, is a list. What JSON has no word for becomes null. */
+static json_t *to_json(lua_State *L, int index, int depth)
+{
+    bool list;
+
+    switch (lua_type(L, index)) {
+    case LUA_TBOOLEAN:
+        return json_boolean(lua_toboolean(L, index));
+    case LUA_TSTRING:
+        return json_string(lua_tostring(L, index));
+    case LUA_TNUMBER:
+        return lua_isinteger(L, index) ? json_integer(lua_tointeger(L, index))
+                                       : json_real(lua_tonumber(L, index));
+    case LUA_TTABLE:
+        if (depth == 0 || !lua_checkstack(L, 8))
+            return json_null();
+        list = lua_rawgeti(L, index, 1) != LUA_TNIL;
+        list = lua_getfield(L, index, "n") != LUA_TNIL || list;
+        lua_pop(L, 2);
+        return list ? list_to_json(L, index, depth - 1) : table_to_json(L, index, depth - 1);
+    default:
+        return json_null();
+    }
+}
+
+static void push_json(lua_State *L, const json_t *value, int depth)
+{
+    json_t *v = (json_t *)value;
+    const char *key;
+    json_t *member;
+    size_t i;
+
+    luaL_checkstack(L, 4, NULL);
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+        lua_newtable(L);
+        if (depth == 0)
+            return;
+        json_object_foreach(v, key, member)
+        {
+            push_json(L, member, depth - 1);
+            lua_setfield(L, -2, key);
+        }
+        return;
+    case JSON_ARRAY:
+        lua_newtable(L);
+        if (depth == 0)
+            return;
+        json_array_foreach(v, i, member)
+        {
+            push_json(L, member, depth - 1);
+            lua_rawseti(L, -2, (lua_Integer)i + 1);
+        }
+        return;
+    case JSON_STRING:
+        lua_pushlstring(L, json_string_value(value), json_string_length(value));
+        return;
+    case JSON_INTEGER:
+        lua_pushinteger(L, json_integer_value(value));
+        return;
+    case JSON_REAL:
+        lua_pushnumber(L, json_real_value(value));
+        return;
+    case JSON_TRUE:
+    case JSON_FALSE:
+        lua_pushboolean(L, json_is_true(value));
+        return;
+    case JSON_NULL:
+        lua_pushnil(L);
+        return;
+    }
+}
+
+/* The JSON value is kept by a userdata with a finaliser, so that a Lua error does not leak it. */
+static int keep_gc(lua_State *L)
+{
+    json_t **kept = lua_touserdata(L, 1);
+
+    json_decref(*kept);
+    *kept = NULL;
+    return 0;
+}
+
+static json_t **keep(lua_State *L)
+{
+    json_t **kept = lua_newuserdatauv(L, sizeof(*kept), 0);
+
+    *kept = NULL;
+    if (luaL_newmetatable(L, "iw.json")) {
+        lua_pushcfunction(L, keep_gc);
+        lua_setfield(L, -2, "__gc");
+    }
+    lua_setmetatable(L, -2);
+    return kept;
+}
+
+static int push_kept(lua_State *L, json_t **kept)
+{
+    push_json(L, *kept, DEPTH);
+    json_decref(*kept);
+    *kept = NULL;
+    return 1;
+}
+
+/* ---- the agent ---- */
+
+/* iw.control(request [, seconds]): the reply, or nil and the error (also if the agent refused). */
+static int l_control(lua_State *L)
+{
+    struct iw_control *control = control_of(L);
+    char error[256] = "";
+    json_t **kept;
+
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 2);
+    kept = keep(L);
+    *kept = to_json(L, 1, DEPTH);
+    *kept = iw_control_call(control, *kept, iw_script_until(L, 2, 5), error, sizeof(error));
+    if (!*kept) {
+        iw_script_check_time(L);
+        lua_pushnil(L);
+        lua_pushstring(L, error);
+        lua_pushboolean(L, iw_control_lost(control));
+        return 3;
+    }
+    if (!json_is_true(json_object_get(*kept, "ok"))) {
+        const char *why = json_string_value(json_object_get(*kept, "error"));
+
+        lua_pushnil(L);
+        lua_pushstring(L, why ? why : "refused without a reason");
+        return 2;
+    }
+    return push_kept(L, kept);
+}
+
+/* iw.event([seconds]): the agent's next event; nil if none came. Connections are read meanwhile. */
+static int l_event(lua_State *L)
+{
+    struct iw_script *s = iw_script_of(L);
+    struct iw_control *control = control_of(L);
+    double patience = s->options->patience > 0 ? s->options->patience : 3;
+    uint64_t until = iw_script_until(L, 1, patience);
+    json_t **kept;
+
+    lua_settop(L, 1);
+    kept = keep(L);
+    while (!(*kept = iw_control_event(control, 0))) {
+        if (iw_control_lost(control) ||
+            !iw_station_wait(s->station, iw_control_fd(control), until)) {
+            iw_script_check_time(L);
+            return 0;
+        }
+    }
+    return push_kept(L, kept);
+}
+
+/* ---- the target ---- */
+
+/* iw.target(): {class, name, host, port, station_host, agent}. */
+static int l_target(lua_State *L)
+{
+    static const char *const classes[] = {"bare", "rping", "agent"};
+    const struct iw_target *t = target_of(L);
+
+    lua_createtable(L, 0, 6);
+    lua_pushstring(L, classes[t->class]);
+    lua_setfield(L, -2, "class");
+    lua_pushstring(L, t->name);
+    lua_setfield(L, -2, "name");
+    lua_pushstring(L, t->host);
+    lua_setfield(L, -2, "host");
+    lua_pushinteger(L, t->port);
+    lua_setfield(L, -2, "port");
+    lua_pushstring(L, t->station_host ? t->station_host : t->host);
+    lua_setfield(L, -2, "station_host");
+    lua_pushboolean(L, t->control != NULL);
+    lua_setfield(L, -2, "agent");
+    return 1;
+}
+
+/* iw.can(capability) */
+static int l_can(lua_State *L)
+{
+    const struct iw_target *t = target_of(L);
+
+    lua_pushboolean(L, t->can && t->can(t, luaL_checkstring(L, 1)));
+    return 1;
+}
+
+/* iw.initiate(host, port): true, or nil and the error. */
+static int l_initiate(lua_State *L)
+{
+    struct iw_target *t = target_of(L);
+    const char *host = luaL_checkstring(L, 1);
+    uint16_t port = (uint16_t)luaL_checkinteger(L, 2);
+    char error[256] = "this target cannot be made to connect";
+
+    if (!t->initiate || t->initiate(t, host, port, error, sizeof(error))) {
+        lua_pushnil(L);
+        lua_pushstring(L, error);
+        return 2;
+    }
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+/* iw.death(): how the target's process ended; nil while it is alive. */
+static int l_death(lua_State *L)
+{
+    struct iw_target *t = target_of(L);
+    const char *how = t->death ? t->death(t) : NULL;
+
+    if (!how)
+        return 0;
+    lua_pushstring(L, how);
+    return 1;
+}
+
+void iw_script_add_control(lua_State *L)
+{
+    static const luaL_Reg functions[] = {
+        {"control", l_control},   {"event", l_event}, {"target", l_target}, {"can", l_can},
+        {"initiate", l_initiate}, {"death", l_death}, {NULL, NULL},
+    };
+
+    luaL_setfuncs(L, functions, 0);
+}

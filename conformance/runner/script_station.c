@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The part of `iw` that reaches the station. Connections and listeners are owned by the station,
+ * which outlives the Lua state. Times are seconds. */
+#include <string.h>
+
+#include "iwarp/transport.h"
+#include "script.h"
+
+#define CONN "iw.conn"
+#define LISTENER "iw.listener"
+
+enum { PIECES = 4096 }; /* sizes in one list of writes */
+
+static struct iw_station *station_of(lua_State *L)
+{
+    struct iw_script *s = iw_script_of(L);
+
+    if (!s->station)
+        luaL_error(L, "there is no connection outside of a case's run function");
+    return s->station;
+}
+
+static struct iw_conn *conn_of(lua_State *L)
+{
+    return *(struct iw_conn **)luaL_checkudata(L, 1, CONN);
+}
+
+static void push(lua_State *L, void *what, const char *type)
+{
+    *(void **)lua_newuserdatauv(L, sizeof(what), 0) = what;
+    luaL_setmetatable(L, type);
+}
+
+static double patience(lua_State *L)
+{
+    double seconds = iw_script_of(L)->options->patience;
+
+    return seconds > 0 ? seconds : 3;
+}
+
+/* iw.connect(host, port): a connection, or nil and the error. */
+static int l_connect(lua_State *L)
+{
+    const char *host = luaL_checkstring(L, 1);
+    uint16_t port = (uint16_t)luaL_checkinteger(L, 2);
+    char error[256];
+    struct iw_conn *c = iw_station_connect(
+        station_of(L), host, port, iw_script_until(L, 3, patience(L)), error, sizeof(error));
+
+    if (!c) {
+        iw_script_check_time(L);
+        lua_pushnil(L);
+        lua_pushstring(L, error);
+        return 2;
+    }
+    push(L, c, CONN);
+    return 1;
+}
+
+/* iw.listen(host): a listener and its port, or nil and the error. */
+static int l_listen(lua_State *L)
+{
+    char error[256];
+    struct iw_listener *l =
+        iw_station_listen(station_of(L), luaL_checkstring(L, 1), error, sizeof(error));
+
+    if (!l) {
+        lua_pushnil(L);
+        lua_pushstring(L, error);
+        return 2;
+    }
+    push(L, l, LISTENER);
+    lua_pushinteger(L, iw_listener_port(l));
+    return 2;
+}
+
+/* listener:accept([seconds]): a connection, or nil. */
+static int l_accept(lua_State *L)
+{
+    struct iw_listener *l = *(struct iw_listener **)luaL_checkudata(L, 1, LISTENER);
+    struct iw_conn *c = iw_listener_accept(l, iw_script_until(L, 2, patience(L)));
+
+    if (!c) {
+        iw_script_check_time(L);
+        return 0;
+    }
+    push(L, c, CONN);
+    return 1;
+}
+
+/* A table {each = n} or {n, n, ...} at `index`, or nothing. */
+static const struct iw_writes *writes_of(lua_State *L, int index, struct iw_writes *writes)
+{
+    size_t *sizes;
+    size_t count;
+
+    *writes = (struct iw_writes){0};
+    if (lua_isnoneornil(L, index))
+        return NULL;
+    luaL_checktype(L, index, LUA_TTABLE);
+    writes->each = (size_t)iw_script_number(L, index, "each", 0, SIZE_MAX);
+    count = (size_t)luaL_len(L, index);
+    if (count > PIECES)
+        luaL_error(L, "more than %d writes in one list", PIECES);
+    if (!count)
+        return writes;
+    sizes = lua_newuserdatauv(L, count * sizeof(*sizes), 0);
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, index, (lua_Integer)i + 1);
+        sizes[i] = (size_t)luaL_checkinteger(L, -1);
+        if (sizes[i] == 0)
+            luaL_error(L, "a write of no octets");
+        lua_pop(L, 1);
+    }
+    writes->sizes = sizes;
+    writes->count = count;
+    return writes;
+}
+
+/* conn:write(octets [, writes]) */
+static int c_write(lua_State *L)
+{
+    struct iw_conn *c = conn_of(L);
+    struct iw_writes writes;
+    size_t length;
+    const char *octets = luaL_checklstring(L, 2, &length);
+    const struct iw_writes *w = writes_of(L, 3, &writes);
+
+    iw_conn_write(c, octets, length, w, iw_script_until(L, 4, patience(L)));
+    iw_script_check_time(L);
+    return 0;
+}
+
+/* conn:startup(octets [, writes]) */
+static int c_startup(lua_State *L)
+{
+    struct iw_conn *c = conn_of(L);
+    struct iw_writes writes;
+    size_t length;
+    const char *octets = luaL_checklstring(L, 2, &length);
+    const struct iw_writes *w = writes_of(L, 3, &writes);
+
+    iw_conn_send_startup(c, octets, length, w, iw_script_until(L, 4, patience(L)));
+    iw_script_check_time(L);
+    return 0;
+}
+
+static enum iw_frame_crc crc_of(lua_State *L, int table, uint32_t *value)
+{
+    enum iw_frame_crc crc = IW_FRAME_CRC_RIGHT;
+
+    if (lua_getfield(L, table, "crc") == LUA_TSTRING) {
+        static const char *const names[] = {"right", "bad", "none", NULL};
+        static const enum iw_frame_crc values[] = {IW_FRAME_CRC_RIGHT, IW_FRAME_CRC_WRONG,
+                                                   IW_FRAME_CRC_ABSENT};
+
+        crc = values[luaL_checkoption(L, -1, NULL, names)];
+        lua_pop(L, 1);
+        return crc;
+    }
+    if (!lua_isnil(L, -1)) {
+        *value = (uint32_t)iw_script_number(L, table, "crc", 0, UINT32_MAX);
+        crc = IW_FRAME_CRC_VALUE;
+    }
+    lua_pop(L, 1);
+    return crc;
+}
+
+/* {length, pad, crc, markers, marker = {shift, which, pointer, add, reserved}} at `index`. */
+static struct iw_frame_bend bend_of(lua_State *L, int index)
+{
+    struct iw_frame_bend bend = IW_FRAME_STRAIGHT;
+
+    luaL_checktype(L, index, LUA_TTABLE);
+    bend.length = (int32_t)iw_script_number(L, index, "length", UINT32_MAX, 65535);
+    bend.crc = crc_of(L, index, &bend.crc_value);
+    if (lua_getfield(L, index, "pad") != LUA_TNIL)
+        bend.pad = (const uint8_t *)luaL_checklstring(L, -1, &bend.pad_length);
+    lua_pop(L, 1); /* still held by the table */
+    if (lua_getfield(L, index, "markers") != LUA_TNIL)
+        bend.markers = lua_toboolean(L, -1) ? IW_FRAME_MARKERS_ON : IW_FRAME_MARKERS_OFF;
+    lua_pop(L, 1);
+    if (lua_getfield(L, index, "marker") != LUA_TNIL) {
+        int table = lua_gettop(L);
+
+        luaL_checktype(L, table, LUA_TTABLE);
+        bend.marker_shift = (uint16_t)iw_script_number(L, table, "shift", 0, 511);
+        bend.marker_which = (int32_t)iw_script_number(L, table, "which", UINT32_MAX, 1000);
+        bend.marker_pointer = (int32_t)iw_script_number(L, table, "pointer", UINT32_MAX, 65535);
+        bend.marker_reserved = (uint16_t)iw_script_number(L, table, "reserved", 0, 65535);
+        lua_getfield(L, table, "add");
+        bend.marker_add = (int32_t)luaL_optinteger(L, -1, 0);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    return bend;
+}
+
+/* conn:ulpdu(octets, bend, broken [, writes]) */
+static int c_ulpdu(lua_State *L)
+{
+    struct iw_conn *c = conn_of(L);
+    struct iw_writes writes;
+    size_t length;
+    const char *octets = luaL_checklstring(L, 2, &length);
+    struct iw_frame_bend bend = bend_of(L, 3);
+    bool broken = lua_toboolean(L, 4);
+    const struct iw_writes *w = writes_of(L, 5, &writes);
+
+    if (!iw_conn_send_ulpdu(c, octets, length, &bend, broken, w,
+                            iw_script_until(L, 6, patience(L))))
+        return luaL_error(L, "no memory for an FPDU of %I octets", (lua_Integer)length);
+    iw_script_check_time(L);
+    return 0;
+}
+
+static int c_cork(lua_State *L)
+{
+    iw_conn_cork(conn_of(L));
+    return 0;
+}
+
+/* conn:uncork([writes]) */
+static int c_uncork(lua_State *L)
+{
+    struct iw_conn *c = conn_of(L);
+    struct iw_writes writes;
+    const struct iw_writes *w = writes_of(L, 2, &writes);
+
+    iw_conn_uncork(c, w, iw_script_until(L, 3, patience(L)));
+    iw_script_check_time(L);
+    return 0;
+}
+
+static int c_shutdown(lua_State *L)
+{
+    iw_conn_shutdown(conn_of(L));
+    return 0;
+}
+
+static int c_reset(lua_State *L)
+{
+    iw_conn_reset(conn_of(L));
+    return 0;
+}
+
+/* conn:next([seconds]): the next item, taken from the queue; nil if none came. */
+static int c_next(lua_State *L)
+{
+    struct iw_conn *c = conn_of(L);
+    const struct iw_item *item = iw_conn_next(c, iw_script_until(L, 2, patience(L)));
+
+    if (!item) {
+        iw_script_check_time(L);
+        return 0;
+    }
+    iw_script_push_item(L, item);
+    iw_conn_drop(c);
+    return 1;
+}
+
+/* conn:drain([seconds]): reads until the peer has ended its direction; whether it has. */
+static int c_drain(lua_State *L)
+{
+    lua_pushboolean(L, iw_conn_drain(conn_of(L), iw_script_until(L, 2, patience(L))));
+    return 1;
+}
+
+static int c_comment_sent(lua_State *L)
+{
+    iw_conn_comment_sent(conn_of(L), luaL_checkstring(L, 2));
+    return 0;
+}
+
+/* conn:comment_received(position, text) */
+static int c_comment_received(lua_State *L)
+{
+    iw_conn_comment_received(conn_of(L), (uint64_t)luaL_checkinteger(L, 2), luaL_checkstring(L, 3));
+    return 0;
+}
+
+static void set_integer(lua_State *L, const char *field, uint64_t value)
+{
+    lua_pushinteger(L, (lua_Integer)value);
+    lua_setfield(L, -2, field);
+}
+
+static void set_boolean(lua_State *L, const char *field, bool value)
+{
+    lua_pushboolean(L, value);
+    lua_setfield(L, -2, field);
+}
+
+/* conn:state(): a table; `own` and `peer` are start-up frames. */
+static int c_state(lua_State *L)
+{
+    struct iw_conn_state s;
+
+    iw_conn_get_state(conn_of(L), &s);
+    lua_createtable(L, 0, 14);
+    set_integer(L, "number", (uint64_t)s.number);
+    set_boolean(L, "initiator", s.initiator);
+    set_boolean(L, "markers", s.got_startup && s.peer.flags & IW_MPA_FLAG_M);
+    set_boolean(L, "peer_markers", s.sent_startup && s.own.flags & IW_MPA_FLAG_M);
+    set_boolean(L, "crc",
+                s.got_startup && s.sent_startup && (s.own.flags | s.peer.flags) & IW_MPA_FLAG_C);
+    set_integer(L, "sent", s.sent);
+    set_integer(L, "received", s.received);
+    set_integer(L, "mss", s.mss);
+    set_boolean(L, "ended", s.ended);
+    set_boolean(L, "reset", s.reset);
+    set_boolean(L, "shut", s.shut);
+    lua_pushnumber(L, (double)s.rtt / 1e9);
+    lua_setfield(L, -2, "rtt");
+    if (s.sent_startup) {
+        iw_script_push_startup(L, &s.own, &s.own_enhanced);
+        lua_setfield(L, -2, "own");
+    }
+    if (s.got_startup) {
+        iw_script_push_startup(L, &s.peer, &s.peer_enhanced);
+        lua_setfield(L, -2, "peer");
+    }
+    return 1;
+}
+
+/* iw.findings(): a list of {check, text, rule, verdict, connection, position, got, want}. */
+static int l_findings(lua_State *L)
+{
+    lua_Integer n = 0;
+
+    lua_newtable(L);
+    for (const struct iw_finding *f = iw_station_findings(station_of(L)); f; f = f->next) {
+        const struct iw_check_info *info = iw_check_info(f->check);
+        const struct iw_rule *rule = iw_check_rule(f->check);
+
+        lua_createtable(L, 0, 8);
+        lua_pushstring(L, info->name);
+        lua_setfield(L, -2, "check");
+        lua_pushstring(L, info->text);
+        lua_setfield(L, -2, "text");
+        if (rule) {
+            lua_pushstring(L, rule->id);
+            lua_setfield(L, -2, "rule");
+            lua_pushstring(L, iw_verdict_name(iw_rule_verdict(rule)));
+            lua_setfield(L, -2, "verdict");
+        }
+        set_integer(L, "connection", (uint64_t)f->connection);
+        set_integer(L, "position", f->position);
+        set_integer(L, "got", f->got);
+        set_integer(L, "want", f->want);
+        lua_rawseti(L, -2, ++n);
+    }
+    return 1;
+}
+
+/* iw.flooded(): whether the peer sent more than the log takes. */
+static int l_flooded(lua_State *L)
+{
+    lua_pushboolean(L, iw_station_flooded(station_of(L)));
+    return 1;
+}
+
+/* iw.patience(): seconds that an expectation waits. */
+static int l_patience(lua_State *L)
+{
+    lua_pushnumber(L, patience(L));
+    return 1;
+}
+
+static void metatable(lua_State *L, const char *name, const luaL_Reg *methods)
+{
+    luaL_newmetatable(L, name);
+    luaL_setfuncs(L, methods, 0);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -2, "__index");
+    lua_pushboolean(L, 0);
+    lua_setfield(L, -2, "__metatable");
+    lua_pop(L, 1);
+}
+
+void iw_script_add_station(lua_State *L)
+{
+    static const luaL_Reg functions[] = {
+        {"connect", l_connect}, {"listen", l_listen},     {"findings", l_findings},
+        {"flooded", l_flooded}, {"patience", l_patience}, {NULL, NULL},
+    };
+    static const luaL_Reg conn[] = {
+        {"write", c_write},
+        {"startup", c_startup},
+        {"ulpdu", c_ulpdu},
+        {"cork", c_cork},
+        {"uncork", c_uncork},
+        {"shutdown", c_shutdown},
+        {"reset", c_reset},
+        {"next", c_next},
+        {"drain", c_drain},
+        {"comment_sent", c_comment_sent},
+        {"comment_received", c_comment_received},
+        {"state", c_state},
+        {NULL, NULL},
+    };
+    static const luaL_Reg listener[] = {{"accept", l_accept}, {NULL, NULL}};
+
+    metatable(L, CONN, conn);
+    metatable(L, LISTENER, listener);
+    luaL_setfuncs(L, functions, 0);
+}
