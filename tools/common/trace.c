@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "trace.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_ROOM = 400 };
+
+static void add_octets(json_t *line, const struct iw_trace *t)
+{
+    static const char digits[] = "0123456789abcdef";
+    char hex[2 * IW_MPA_STARTUP_MAX];
+    size_t length = t->length < IW_MPA_STARTUP_MAX ? t->length : IW_MPA_STARTUP_MAX;
+    for (size_t i = 0; i < length; i++) {
+        hex[2 * i] = digits[t->octets[i] >> 4];
+        hex[2 * i + 1] = digits[t->octets[i] & 15];
+    }
+    json_object_set_new(line, "octets", json_stringn(hex, 2 * length));
+}
+
+static void add_startup(json_t *line, const struct iw_trace *t)
+{
+    char text[TEXT_ROOM];
+    iw_wire_print_startup(text, sizeof(text), t->octets, t->length);
+    json_object_set_new(line, "text", json_string(text));
+    add_octets(line, t);
+}
+
+static void add_fpdu(json_t *line, const struct iw_trace *t)
+{
+    char text[TEXT_ROOM];
+    iw_wire_print_segment(text, sizeof(text), t->octets, t->length);
+    /* The text counts the octets that are here; the segment may be longer. */
+    char *len = strstr(text, " len ");
+    size_t used = len ? (size_t)(len - text) : 0;
+    if (len && t->length < t->ulpdu_length) {
+        size_t header = (t->octets[0] & IW_DDP_T) ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER;
+        snprintf(len, sizeof(text) - used, " len %zu", t->ulpdu_length - header);
+    }
+    json_object_set_new(line, "pos", json_integer((json_int_t)t->pos));
+    json_object_set_new(line, "length", json_integer(t->ulpdu_length));
+    json_object_set_new(line, "text", json_string(text));
+    add_octets(line, t);
+}
+
+static void add_fault(json_t *line, const struct iw_fault *f)
+{
+    const struct iw_rule *rule = iw_check_rule(f->check);
+    json_object_set_new(line, "check", json_string(iw_check_info(f->check)->name));
+    json_object_set_new(line, "rule", json_string(rule ? rule->id : ""));
+    json_object_set_new(line, "pos", json_integer((json_int_t)f->pos));
+    json_object_set_new(line, "got", json_integer((json_int_t)f->got));
+    json_object_set_new(line, "want", json_integer((json_int_t)f->want));
+    json_object_set_new(line, "text", json_string(iw_check_info(f->check)->text));
+}
+
+void iw_trace_json(void *context, const struct iw_trace *t)
+{
+    static const char *const kinds[] = {"startup-in", "startup-out", "fpdu-in",
+                                        "fpdu-out",   "fault",       "state"};
+    const struct iw_tracer *tracer = context;
+    json_t *line = json_object();
+    json_object_set_new(line, "time", json_real((double)t->now / 1e9));
+    json_object_set_new(line, "connection", json_integer(tracer->connection));
+    json_object_set_new(line, "kind", json_string(kinds[t->kind]));
+    switch (t->kind) {
+    case IW_TRACE_STARTUP_IN:
+    case IW_TRACE_STARTUP_OUT:
+        add_startup(line, t);
+        break;
+    case IW_TRACE_FPDU_IN:
+    case IW_TRACE_FPDU_OUT:
+        add_fpdu(line, t);
+        break;
+    case IW_TRACE_FAULT:
+        add_fault(line, t->fault);
+        break;
+    case IW_TRACE_STATE:
+        json_object_set_new(line, "text", json_string(t->text));
+        break;
+    }
+    char *text = json_dumps(line, JSON_COMPACT);
+    fprintf(tracer->out, "%s\n", text ? text : "{}");
+    fflush(tracer->out);
+    free(text);
+    json_decref(line);
+}

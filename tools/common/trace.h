@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_TOOLS_TRACE_H
+#define IW_TOOLS_TRACE_H
+
+#include <stdio.h>
+
+#include "iwarp/endpoint.h"
+
+/* The trace context of one endpoint. */
+struct iw_tracer {
+    FILE *out;
+    unsigned connection;
+};
+
+/* A struct iw_endpoint_config.trace that writes one line of JSON per piece; its context is a
+ * struct iw_tracer. */
+void iw_trace_json(void *context, const struct iw_trace *trace);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* echo: the listening side sends each Send back; the connecting side sends and compares. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "peer.h"
+
+struct echo {
+    size_t size;   /* octets of one buffer */
+    uint64_t sent; /* connecting: messages so far */
+    uint8_t *out;  /* connecting: the message under way */
+    uint8_t memory[];
+};
+
+static uint8_t *buffer(const struct peer_connection *pc, uint64_t i)
+{
+    struct echo *e = pc->state;
+    return e->memory + i * e->size;
+}
+
+static int echo_open(struct peer_connection *pc)
+{
+    const struct peer *p = pc->peer;
+    size_t size = (size_t)p->size;
+    uint64_t buffers = p->listens ? p->buffers : 1;
+    struct echo *e = calloc(1, sizeof(*e) + (size_t)(buffers + 1) * size);
+    if (!e)
+        return -1;
+    pc->state = e;
+    e->size = size;
+    e->out = e->memory + buffers * size;
+    for (uint64_t i = 0; i < buffers; i++)
+        if (!peer_post_recv(pc, i, buffer(pc, i), size))
+            return -1;
+    return 0;
+}
+
+static void send_next(struct peer_connection *pc)
+{
+    struct echo *e = pc->state;
+    if (e->sent == pc->peer->count) {
+        peer_done(pc);
+        return;
+    }
+    for (size_t i = 0; i < e->size; i++)
+        e->out[i] = (uint8_t)(i + e->sent);
+    e->sent++;
+    struct iw_iov sge = {e->out, e->size};
+    struct iw_work work = {.opcode = IW_WORK_SEND, .sge = &sge, .sge_count = 1};
+    peer_post(pc, &work);
+}
+
+static void echo_established(struct peer_connection *pc)
+{
+    if (!pc->peer->listens)
+        send_next(pc);
+}
+
+static void server_completed(struct peer_connection *pc, const struct iw_completion *done)
+{
+    struct echo *e = pc->state;
+    if (done->opcode == IW_WORK_RECV) {
+        struct iw_iov sge = {buffer(pc, done->id), done->length};
+        struct iw_work work = {.id = done->id, .opcode = IW_WORK_SEND, .sge = &sge, .sge_count = 1};
+        peer_post(pc, &work);
+    } else {
+        peer_post_recv(pc, done->id, buffer(pc, done->id), e->size);
+    }
+}
+
+static void client_completed(struct peer_connection *pc, const struct iw_completion *done)
+{
+    struct echo *e = pc->state;
+    if (done->opcode != IW_WORK_RECV)
+        return;
+    if (done->length != e->size || memcmp(buffer(pc, 0), e->out, e->size) != 0) {
+        peer_abort(pc, "message %llu came back changed", (unsigned long long)e->sent);
+        return;
+    }
+    if (e->sent < pc->peer->count && !peer_post_recv(pc, 0, buffer(pc, 0), e->size))
+        return;
+    send_next(pc);
+}
+
+static void echo_completed(struct peer_connection *pc, const struct iw_completion *done)
+{
+    if (pc->peer->listens)
+        server_completed(pc, done);
+    else
+        client_completed(pc, done);
+}
+
+static void echo_close(struct peer_connection *pc)
+{
+    free(pc->state);
+}
+
+const struct personality peer_echo = {"echo", echo_open, echo_established, echo_completed,
+                                      echo_close};

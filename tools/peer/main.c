@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* iwarp-peer: the reference stack as a program. */
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "peer.h"
+
+enum { LARGEST_MESSAGE = 1024 * 1024, SMALLEST_RPING = 32 };
+
+/* ---- the command line ---- */
+
+static int set_personality(void *context, const char *value, char *error, size_t room)
+{
+    static const struct personality *const all[] = {&peer_echo, &peer_rping};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        if (strcmp(all[i]->name, value) == 0) {
+            ((struct peer *)context)->personality = all[i];
+            return 0;
+        }
+    }
+    snprintf(error, room, "expected echo or rping, not \"%.100s\"", value);
+    return -1;
+}
+
+static int set_count(void *context, const char *value, char *error, size_t room)
+{
+    return iw_option_number(value, 1, UINT32_MAX, &((struct peer *)context)->count, error, room);
+}
+
+static int set_size(void *context, const char *value, char *error, size_t room)
+{
+    return iw_option_number(value, 1, LARGEST_MESSAGE, &((struct peer *)context)->size, error,
+                            room);
+}
+
+static int set_buffers(void *context, const char *value, char *error, size_t room)
+{
+    return iw_option_number(value, 1, 4096, &((struct peer *)context)->buffers, error, room);
+}
+
+static int set_limit(void *context, const char *value, char *error, size_t room)
+{
+    return iw_option_number(value, 1, 65536, &((struct peer *)context)->limit, error, room);
+}
+
+static int set_verify(void *context, const char *value, char *error, size_t room)
+{
+    (void)value, (void)error, (void)room;
+    ((struct peer *)context)->verify = true;
+    return 0;
+}
+
+static int set_once(void *context, const char *value, char *error, size_t room)
+{
+    (void)value, (void)error, (void)room;
+    ((struct peer *)context)->once = true;
+    return 0;
+}
+
+static int set_trace(void *context, const char *value, char *error, size_t room)
+{
+    if (strcmp(value, "json") != 0) {
+        snprintf(error, room, "expected json, not \"%.100s\"", value);
+        return -1;
+    }
+    ((struct peer *)context)->trace = stderr;
+    return 0;
+}
+
+static int set_trace_file(void *context, const char *value, char *error, size_t room)
+{
+    (void)error, (void)room;
+    ((struct peer *)context)->trace_path = value;
+    return 0;
+}
+
+static const struct iw_option own_options[] = {
+    {"personality", "NAME", "echo (default) or rping", set_personality},
+    {"count", "N", "exchanges of a connecting peer (default 5)", set_count},
+    {"size", "OCTETS",
+     "of a connecting peer's messages (default 64), of a listening\n"
+     "                           echo's buffers (default 16384); 1 to 1048576",
+     set_size},
+    {"verify", NULL, "rping: compare the data", set_verify},
+    {"once", NULL, "listening: end after the first connection", set_once},
+    {"buffers", "N", "receives that a listening echo posts (default 64)", set_buffers},
+    {"limit", "N", "connections at once, more wait (default 128)", set_limit},
+    {"trace", "json", "one JSON line per frame, fault and state to stderr", set_trace},
+    {"trace-file", "FILE", "write the trace there", set_trace_file},
+    {NULL, NULL, NULL, NULL}};
+
+static int usage_error(const char *error)
+{
+    fprintf(stderr, "iwarp-peer: %s\n", error);
+    return IW_EXIT_USAGE;
+}
+
+/* Returns -1 to go on, else the exit status. */
+static int read_command_line(struct peer *p, int argc, char **argv)
+{
+    static const char *const wanted[] = {"listen or connect", "HOST:PORT"};
+    const char *words[2];
+    char error[400];
+    struct iw_program program = {
+        .name = "iwarp-peer",
+        .usage = "listen|connect HOST:PORT [OPTION...]",
+        .summary = "A strict user-space iWARP peer on TCP; port 0 lets the system choose.",
+        .options = own_options,
+        .context = p,
+        .words = words,
+        .wanted = wanted,
+        .word_count = 2};
+    int status = iw_options_parse(&program, &p->options, argc, argv);
+    if (status >= 0)
+        return status;
+    p->listens = strcmp(words[0], "listen") == 0;
+    if (!p->listens && strcmp(words[0], "connect") != 0) {
+        snprintf(error, sizeof(error), "expected listen or connect, not \"%.100s\"", words[0]);
+        return usage_error(error);
+    }
+    if (iw_transport_parse(words[1], &p->address, error, sizeof(error)))
+        return usage_error(error);
+    if (!p->listens && p->address.port == 0)
+        return usage_error("connect needs a port above 0");
+    if (p->size == 0)
+        p->size = p->listens ? 16384 : 64;
+    if (p->personality == &peer_rping && p->size < SMALLEST_RPING)
+        return usage_error("--size: rping needs at least 32 octets");
+    if (p->trace_path) {
+        p->trace = fopen(p->trace_path, "w");
+        if (!p->trace) {
+            fprintf(stderr, "iwarp-peer: --trace-file: cannot write \"%s\": %s\n", p->trace_path,
+                    strerror(errno));
+            return IW_EXIT_FAILURE;
+        }
+    }
+    struct iw_endpoint_config *config = &p->options.endpoint;
+    if (config->recv_depth < p->buffers)
+        config->recv_depth = (uint32_t)p->buffers;
+    if (config->send_depth < p->buffers)
+        config->send_depth = (uint32_t)p->buffers;
+    config->role = p->listens ? IW_MPA_RESPONDER : IW_MPA_INITIATOR;
+    return -1;
+}
+
+/* ---- connections ---- */
+
+static void report(struct peer_connection *pc, const char *format, va_list arguments)
+{
+    char remote[IW_TRANSPORT_TEXT] = "-", text[300];
+    if (pc->c)
+        iw_connection_remote(pc->c, remote);
+    vsnprintf(text, sizeof(text), format, arguments);
+    fprintf(stderr, "iwarp-peer: connection %u with %s: %s\n", pc->tracer.connection, remote, text);
+    pc->failed = true;
+}
+
+void peer_fail(struct peer_connection *pc, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    report(pc, format, arguments);
+    va_end(arguments);
+}
+
+void peer_abort(struct peer_connection *pc, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    report(pc, format, arguments);
+    va_end(arguments);
+    iw_endpoint_abort(pc->ep, false, 0, iw_transport_now());
+}
+
+static bool posted(struct peer_connection *pc, int result)
+{
+    if (result == IW_ERR_FULL || result == IW_ERR_ARGUMENT)
+        peer_abort(pc, "the endpoint refuses a work request%s",
+                   result == IW_ERR_FULL ? ": too many are outstanding" : "");
+    return result == IW_OK;
+}
+
+bool peer_post(struct peer_connection *pc, const struct iw_work *work)
+{
+    return posted(pc, iw_endpoint_post(pc->ep, work, iw_transport_now()));
+}
+
+bool peer_post_recv(struct peer_connection *pc, uint64_t id, void *buffer, size_t length)
+{
+    struct iw_iov sge = {buffer, length};
+    return posted(pc, iw_endpoint_post_recv(pc->ep, id, &sge, 1));
+}
+
+void peer_done(struct peer_connection *pc)
+{
+    pc->done = true;
+    iw_endpoint_shutdown(pc->ep, iw_transport_now());
+}
+
+static void handle_event(struct peer_connection *pc, const struct iw_event *event)
+{
+    const struct peer *p = pc->peer;
+    const struct iw_check_info *info;
+    const struct iw_rule *rule;
+    switch (event->kind) {
+    case IW_EVENT_REQUEST:
+        if (iw_endpoint_accept(pc->ep, p->options.private_data, p->options.private_length,
+                               iw_transport_now()))
+            peer_abort(pc, "the Reply has no room for the private data");
+        break;
+    case IW_EVENT_ESTABLISHED:
+        pc->was_established = true;
+        p->personality->established(pc);
+        break;
+    case IW_EVENT_REJECTED:
+        peer_fail(pc, "rejected by the peer");
+        break;
+    case IW_EVENT_FAULT:
+        info = iw_check_info(event->fault.check);
+        rule = iw_check_rule(event->fault.check);
+        peer_fail(pc, "fault %s (%s) at octet %llu: %s", info->name, rule ? rule->id : "-",
+                  (unsigned long long)event->fault.pos, info->text);
+        break;
+    case IW_EVENT_TERMINATED:
+        peer_fail(pc, "Terminate %u/%u/%02x from the peer: %s", event->terminate.layer,
+                  event->terminate.etype, event->terminate.code,
+                  iw_wire_term_name(event->terminate.layer, event->terminate.etype,
+                                    event->terminate.code));
+        break;
+    case IW_EVENT_PEER_CLOSED:
+        iw_endpoint_shutdown(pc->ep, iw_transport_now());
+        break;
+    case IW_EVENT_CLOSED:
+        pc->graceful = event->graceful;
+        break;
+    case IW_EVENT_NONE:
+        break;
+    }
+}
+
+static void connection_ready(void *context, struct iw_connection *c)
+{
+    struct peer_connection *pc = context;
+    struct iw_event event;
+    struct iw_completion done;
+    (void)c;
+    while (iw_endpoint_event(pc->ep, &event))
+        handle_event(pc, &event);
+    while (iw_endpoint_poll(pc->ep, &done, 1) == 1)
+        if (done.status == IW_STATUS_OK)
+            pc->peer->personality->completed(pc, &done);
+}
+
+static void free_connection(struct peer_connection *pc)
+{
+    *pc->link = pc->next;
+    if (pc->next)
+        pc->next->link = pc->link;
+    pc->peer->personality->close(pc);
+    free(pc);
+}
+
+static void connection_ended(void *context, struct iw_connection *c)
+{
+    struct peer_connection *pc = context;
+    struct peer *p = pc->peer;
+    int error = iw_connection_error(c);
+    bool good = pc->graceful && pc->was_established && (p->listens || pc->done);
+    if (!good && !pc->failed)
+        peer_fail(pc, "%s%s%s",
+                  pc->was_established ? "the connection was lost"
+                  : p->listens        ? "no start-up took place"
+                                      : "cannot connect",
+                  error ? ": " : "", error ? strerror(error) : "");
+    if (!p->listens || p->once) {
+        p->stopping = true;
+        if (!good)
+            p->status = pc->was_established || p->listens ? IW_EXIT_FAILURE : IW_EXIT_UNAVAILABLE;
+    }
+    free_connection(pc);
+}
+
+static const struct iw_connection_ops connection_ops = {connection_ready, connection_ended};
+
+static struct peer_connection *new_connection(struct peer *p, struct iw_endpoint_config *config)
+{
+    struct peer_connection *pc = calloc(1, sizeof(*pc));
+    if (!pc)
+        return NULL;
+    pc->peer = p;
+    pc->tracer = (struct iw_tracer){.out = p->trace, .connection = ++p->made};
+    if (p->trace) {
+        config->trace = iw_trace_json;
+        config->trace_context = &pc->tracer;
+    }
+    pc->link = &p->connections;
+    pc->next = p->connections;
+    if (pc->next)
+        pc->next->link = &pc->next;
+    p->connections = pc;
+    return pc;
+}
+
+static void configure(void *context, struct iw_endpoint_config *config)
+{
+    struct peer *p = context;
+    if (p->coming) /* the one before it found no memory */
+        free_connection(p->coming);
+    p->coming = new_connection(p, config);
+}
+
+static bool open_connection(struct peer_connection *pc, struct iw_connection *c)
+{
+    pc->c = c;
+    pc->ep = iw_connection_endpoint(c);
+    iw_connection_set_context(c, pc);
+    if (pc->peer->personality->open(pc) == 0)
+        return true;
+    peer_fail(pc, "no memory for its buffers");
+    return false;
+}
+
+static bool accepted(void *context, struct iw_connection *c)
+{
+    struct peer *p = context;
+    struct peer_connection *pc = p->coming;
+    p->coming = NULL;
+    if (!pc)
+        return false;
+    bool good = open_connection(pc, c);
+    if (!good)
+        free_connection(pc);
+    else if (p->once)
+        iw_listener_destroy(p->listener);
+    return good;
+}
+
+/* ---- the program ---- */
+
+static int start_listening(struct peer *p)
+{
+    char error[400], text[IW_TRANSPORT_TEXT];
+    struct iw_listener_config config = {.domain = p->domain,
+                                        .endpoint = p->options.endpoint,
+                                        .ops = connection_ops,
+                                        .configure = configure,
+                                        .accepted = accepted,
+                                        .context = p,
+                                        .limit = (unsigned)p->limit};
+    p->listener = iw_transport_listen(p->reactor, &p->address, &config, error, sizeof(error));
+    if (!p->listener) {
+        fprintf(stderr, "iwarp-peer: %s\n", error);
+        return IW_EXIT_UNAVAILABLE;
+    }
+    iw_listener_address(p->listener, text);
+    printf("listening on %s\n", text);
+    return fflush(stdout) ? IW_EXIT_FAILURE : IW_EXIT_OK;
+}
+
+static int start_connecting(struct peer *p)
+{
+    char error[400];
+    struct iw_endpoint_config config = p->options.endpoint;
+    struct peer_connection *pc = new_connection(p, &config);
+    struct iw_connection *c = NULL;
+    if (pc)
+        c = iw_transport_connect(p->reactor, p->domain, &p->address, &config, &connection_ops, pc,
+                                 error, sizeof(error));
+    if (!c) {
+        fprintf(stderr, "iwarp-peer: %s\n", pc ? error : "no memory");
+        return IW_EXIT_UNAVAILABLE;
+    }
+    return open_connection(pc, c) ? IW_EXIT_OK : IW_EXIT_FAILURE;
+}
+
+static void on_signal(void *context, uint32_t events)
+{
+    struct peer *p = context;
+    (void)events;
+    p->stopping = true;
+}
+
+static int run(struct peer *p)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    p->reactor = iw_reactor_create();
+    struct iw_domain_limits limits = {.regions = (uint32_t)(2 * p->limit),
+                                      .buffers = (uint32_t)(2 * p->limit)};
+    p->domain = iw_domain_create(&p->host.env, &limits);
+    if (fd < 0 || !p->reactor || !p->domain ||
+        !iw_watch_create(p->reactor, fd, EPOLLIN, on_signal, p)) {
+        fprintf(stderr, "iwarp-peer: no memory or descriptors to start with\n");
+        p->status = IW_EXIT_FAILURE;
+    } else {
+        p->options.endpoint.pd = iw_domain_pd(p->domain);
+        p->status = p->listens ? start_listening(p) : start_connecting(p);
+        while (p->status == IW_EXIT_OK && !p->stopping)
+            if (iw_reactor_step(p->reactor, -1))
+                p->status = IW_EXIT_FAILURE;
+    }
+    iw_reactor_destroy(p->reactor);
+    while (p->connections)
+        free_connection(p->connections);
+    iw_domain_destroy(p->domain);
+    if (fd >= 0)
+        close(fd);
+    return p->status;
+}
+
+int main(int argc, char **argv)
+{
+    struct peer p = {
+        .personality = &peer_echo, .count = 5, .size = DEFAULT_SIZE, .buffers = 64, .limit = 128};
+    int status = read_command_line(&p, argc, argv);
+    if (status >= 0)
+        return status;
+    signal(SIGPIPE, SIG_IGN);
+    iw_host_env_init(&p.host, false);
+    status = run(&p);
+    iw_host_env_destroy(&p.host);
+    if (p.trace_path && fclose(p.trace))
+        status = IW_EXIT_FAILURE;
+    return status;
+}

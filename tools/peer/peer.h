@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_PEER_H
+#define IW_PEER_H
+
+#include "iwarp/transport.h"
+#include "options.h"
+#include "trace.h"
+
+struct peer_connection;
+
+/* What a peer does with its connections. */
+struct personality {
+    const char *name;
+    /* The connection is made but not yet established: memory, first receives. Sets *state; it is
+     * freed with `close`, also if this fails (-1). */
+    int (*open)(struct peer_connection *pc);
+    void (*established)(struct peer_connection *pc);
+    /* One completion with status ok. */
+    void (*completed)(struct peer_connection *pc, const struct iw_completion *completion);
+    void (*close)(struct peer_connection *pc);
+};
+
+extern const struct personality peer_echo, peer_rping;
+
+struct peer {
+    struct iw_options options;
+    struct iw_host_port address;
+    const struct personality *personality;
+    bool listens, once, verify;
+    uint64_t count;   /* exchanges of a connecting peer */
+    uint64_t size;    /* octets of a message (connecting) or a receive (listening echo) */
+    uint64_t buffers; /* receives that echo keeps posted */
+    uint64_t limit;   /* connections at once */
+    const char *trace_path;
+    FILE *trace;
+
+    struct iw_host_env host;
+    struct iw_domain *domain;
+    struct iw_reactor *reactor;
+    struct iw_listener *listener;
+    struct peer_connection *connections; /* live ones */
+    struct peer_connection *coming;      /* configured, not yet accepted */
+    unsigned made;
+    bool stopping;
+    int status; /* the exit status */
+};
+
+struct peer_connection {
+    struct peer *peer;
+    struct iw_connection *c;
+    struct iw_endpoint *ep;
+    struct iw_tracer tracer;
+    struct peer_connection *next, **link;
+    bool was_established;
+    bool done;   /* connecting: all exchanges are through */
+    bool failed; /* a message about it was printed */
+    bool graceful;
+    void *state; /* the personality's */
+};
+
+/* Prints one line about a connection to stderr and remembers that it failed. */
+__attribute__((format(printf, 2, 3))) void peer_fail(struct peer_connection *pc, const char *format,
+                                                     ...);
+/* peer_fail, then resets the connection. */
+__attribute__((format(printf, 2, 3))) void peer_abort(struct peer_connection *pc,
+                                                      const char *format, ...);
+/* Posts one work request without failing quietly. Returns false if the connection is over. */
+bool peer_post(struct peer_connection *pc, const struct iw_work *work);
+bool peer_post_recv(struct peer_connection *pc, uint64_t id, void *buffer, size_t length);
+/* All that was asked for is done: close gracefully. */
+void peer_done(struct peer_connection *pc);
+
+#endif
