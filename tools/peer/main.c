@@ -420,8 +420,7 @@ static int run(struct peer *p)
 
 int main(int argc, char **argv)
 {
-    struct peer p = {
-        .personality = &peer_echo, .count = 5, .size = DEFAULT_SIZE, .buffers = 64, .limit = 128};
+    struct peer p = {.personality = &peer_echo, .count = 5, .buffers = 64, .limit = 128};
     int status = read_command_line(&p, argc, argv);
     if (status >= 0)
         return status;
