@@ -141,7 +141,7 @@ static void take_address(struct iw_synth_tcp *tcp, unsigned side, const struct s
 }
 
 int iw_exchange_open(struct iw_exchange *x, bool station_connects, const struct sockaddr *station,
-                     const struct sockaddr *peer, uint64_t now)
+                     const struct sockaddr *peer, uint16_t mss, uint64_t now)
 {
     int number = x->n_connections;
     struct connection *more =
@@ -150,7 +150,7 @@ int iw_exchange_open(struct iw_exchange *x, bool station_connects, const struct 
     if (!more)
         return -1;
     x->connections = more;
-    more[number] = (struct connection){.station_connects = station_connects};
+    more[number] = (struct connection){.tcp.mss = mss, .station_connects = station_connects};
     take_address(&more[number].tcp, station_connects ? 0 : 1, station);
     take_address(&more[number].tcp, station_connects ? 1 : 0, peer);
     if (!add(x, EVENT_OPEN, number, false, now, NULL, 0))

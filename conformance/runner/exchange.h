@@ -21,10 +21,11 @@ struct iw_exchange;
 struct iw_exchange *iw_exchange_create(void);
 void iw_exchange_destroy(struct iw_exchange *x);
 
-/* A TCP connection; `station_connects` says who sent the SYN. Addresses are copied. Returns its
- * number for the calls below, or -1 if there is no memory. Times are CLOCK_MONOTONIC in ns. */
+/* A TCP connection; `station_connects` says who sent the SYN. Addresses are copied; `mss` is in
+ * octets. Returns its number for the calls below, or -1 if there is no memory. Times are
+ * CLOCK_MONOTONIC in ns. */
 int iw_exchange_open(struct iw_exchange *x, bool station_connects, const struct sockaddr *station,
-                     const struct sockaddr *peer, uint64_t now);
+                     const struct sockaddr *peer, uint16_t mss, uint64_t now);
 /* Octets in the order of their direction, as one write or read. False if the log is full or there
  * is no memory: nothing was added then. */
 bool iw_exchange_data(struct iw_exchange *x, int connection, bool from_peer, const void *octets,

@@ -13,6 +13,9 @@
 #include "iwarp/transport.h"
 #include "station_internal.h"
 
+/* Octets of a TCP segment that fit into any IP packet. */
+enum { MOST_MSS = 65475 };
+
 static void conn_free(struct iw_conn *c)
 {
     while (c->items) {
@@ -89,7 +92,7 @@ static struct iw_conn *adopt(struct iw_station *s, int fd, bool initiator)
     struct sockaddr_storage own = {0}, peer = {0};
     socklen_t length = sizeof(own);
     struct iw_conn *c = calloc(1, sizeof(*c));
-    int on = 1;
+    int on = 1, mss = 0;
 
     if (!c || !(c->observer = malloc(iw_observer_size()))) {
         close(fd);
@@ -108,8 +111,12 @@ static struct iw_conn *adopt(struct iw_station *s, int fd, bool initiator)
     getsockname(fd, (struct sockaddr *)&own, &length);
     length = sizeof(peer);
     getpeername(fd, (struct sockaddr *)&peer, &length);
-    c->state.number = iw_exchange_open(s->exchange, initiator, (const struct sockaddr *)&own,
-                                       (const struct sockaddr *)&peer, iw_transport_now());
+    length = sizeof(mss);
+    if (getsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &mss, &length) || mss < 0 || mss > MOST_MSS)
+        mss = MOST_MSS;
+    c->state.number =
+        iw_exchange_open(s->exchange, initiator, (const struct sockaddr *)&own,
+                         (const struct sockaddr *)&peer, (uint16_t)mss, iw_transport_now());
     if (c->state.number < 0) {
         conn_free(c);
         return NULL;
