@@ -55,7 +55,7 @@ local function startup(x, dir, kind)
   local s = x.streams[dir].data
   local at = s:find("MPA ID " .. kind .. " Frame", 1, true)
   if not at or #s < at + 19 then
-    if s ~= "" then problem(x, "framing", dir, 0, "no whole MPA %s Frame", kind) end
+    if s ~= "" then problem(x, "framing", dir, #s - 1, "no whole MPA %s Frame", kind) end
     return nil
   end
   local flags, rev, pd = unpack(">BBI2", s, at + 16)
@@ -280,7 +280,7 @@ function M.decode(i2r, r2i)
     if R.list[1] and (not I.list[1] or R.list[1].frame < I.list[1].frame) then
       problem(x, "order", "R>I", reply.stop, "Responder's first FPDU is ahead of the Initiator's")
     end
-  elseif request and not reply and #x.streams["I>R"].data > request.stop then
+  elseif request and x.streams["R>I"].data == "" and #x.streams["I>R"].data > request.stop then
     problem(x, "framing", "I>R", request.stop, "octets after the Request, but there is no Reply")
   end
   for _, dir in ipairs { "I>R", "R>I" } do

@@ -444,12 +444,48 @@ SUMMARY FILE connections=1 problems=0 | I>R fpdus=2 crc=2/0/0 markers=0 Send: 1,
     .. '"good":1,"unchecked":0},"fpdus":2,"markers":0,"messages":{"Send":1,"Write":1},"octets":0,'
     .. '"segments":{"Send":1,"Write":1}},"R>I":{"crc":{"bad":0,"good":0,"unchecked":0},"fpdus":0,'
     .. '"markers":0,"messages":{},"octets":0,"segments":{}}},"initiator":"10.0.0.1:4000",'
-    .. '"problems":[{"dir":"I>R","frame":3,"kind":"crc","text":"FPDU 1, field 587be8c5"}],"responder":'
-    .. '"10.0.0.2:5000","rev":1}],"file":"FILE"}]\n', "the summary as JSON")
+    .. '"problems":[{"dir":"I>R","frame":3,"kind":"crc","text":"FPDU 1, field 587be8c5"}],'
+    .. '"responder":"10.0.0.2:5000","rev":1}],"file":"FILE"}]\n', "the summary as JSON")
   text, status = run("text")
   is(text, "second_decoder: FILE: offset 0: neither a pcap nor a pcapng file\n", "one line")
   is(status, 2, "exit status 2")
   is(select(2, run("text", "--nonsense")), 64, "exit status 64")
+end
+
+-- decode_dir.lua over a folder with one pcapng in it.
+local function run_dir(octets_of_file)
+  local pipe = assert(io.popen("mktemp -d"))
+  local dir = pipe:read("l")
+  pipe:close()
+  if octets_of_file then
+    local out = assert(io.open(dir .. "/case.pcapng", "wb"))
+    out:write(octets_of_file)
+    out:close()
+  end
+  pipe = assert(io.popen(("'%s' '%sdecode_dir.lua' '%s' 2>&1"):format(arg[-1], here, dir)))
+  local text = pipe:read("a"):gsub(dir:gsub("%p", "%%%0"), "DIR")
+  local _, _, status = pipe:close()
+  os.remove(dir .. "/case.pcapng")
+  os.remove(dir)
+  return status .. " " .. text
+end
+
+do
+  local broken = conversation(A, B, with_octet(I2R, 44, 1), { { 0, 20 }, { 20, 64 } }, R2I)
+  local finding = "1 DIR/case.pcapng: connection 1: frame 4: I>R crc: FPDU 1, field 587be8c5\n"
+    .. "1 captures, 1 connections, 2 FPDUs, %d directions with a stimulus, 1 problems\n"
+  is(run_dir(pcapng(frames, "<")),
+    "0 1 captures, 1 connections, 2 FPDUs, 0 directions with a stimulus, 0 problems\n",
+    "decode_dir: a good case")
+  is(run_dir(pcapng(broken, "<")), finding:format(0), "decode_dir: a bad CRC nobody meant")
+  is(run_dir(pcapng(broken, "<", { [4] = "stimulus: bad CRC" })),
+    "0 1 captures, 1 connections, 2 FPDUs, 1 directions with a stimulus, 0 problems\n",
+    "decode_dir: a bad CRC that is the stimulus")
+  is(run_dir(pcapng(broken, "<", { [5] = "stimulus: of the other side" })), finding:format(1),
+    "decode_dir: a stimulus excuses its own direction only")
+  is(run_dir(pcapng(broken, "<", { [6] = "stimulus: later" })), finding:format(1),
+    "decode_dir: nor what came before it")
+  is(run_dir(), "2 decode_dir: DIR: no .pcapng file found there\n", "decode_dir: an empty folder")
 end
 
 tap.done()
