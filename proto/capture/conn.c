@@ -82,6 +82,7 @@ static struct iw_connection *add(struct iw_connections *t, const struct iw_conne
         return NULL;
     if (t->count == t->room) {
         size_t room = t->room != 0 ? 2 * t->room : 16;
+        /* NOLINTNEXTLINE(bugprone-sizeof-expression): the list is one of pointers */
         struct iw_connection **list = realloc(t->list, room * sizeof *list);
         if (list == NULL)
             return NULL;

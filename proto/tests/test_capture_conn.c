@@ -25,8 +25,9 @@ static int tell(void *context, const struct iw_segment *s)
              s->length != 0 ? (const char *)s->data : "");
     at = strlen(told);
     if (s->missing != 0)
-        snprintf(told + at, sizeof told - at, "+%" PRIu32, s->missing);
-    strcat(told, " ");
+        snprintf(told + at, sizeof told - at, "+%" PRIu32 " ", s->missing);
+    else
+        snprintf(told + at, sizeof told - at, " ");
     assert_int_equal(s->frame->number, frames);
     return s->length == 4 && memcmp(s->data, "stop", 4) == 0 ? 7 : 0;
 }

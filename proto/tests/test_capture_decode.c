@@ -3,6 +3,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,6 +141,8 @@ static void ip_options_and_extensions(void **state)
                 IP6("00 60", "00") HOP HOP HOP HOP HOP HOP HOP HOP
                 "06 00 01 04 00 00 00 00 " TCP_HEADER PAYLOAD,
                 0, IW_DECODE_BAD, "too many IPv6 extension headers", 40 + 64);
+    expect_stop(IW_LINK_RAW, IP6("00 04", "00") "06 00 01 04 ", 0, IW_DECODE_BAD,
+                "the IPv6 payload ends inside an extension header", 40);
     expect_stop(IW_LINK_RAW, IP6("00 08", "00") "06 01 01 04 00 00 00 00 ", 0, IW_DECODE_BAD,
                 "the IPv6 payload ends inside an extension header", 40);
     expect_stop(IW_LINK_ETHERNET,
@@ -206,8 +209,10 @@ static void mss_option(void **state)
     };
     for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++) {
         struct sample s;
-        char hex[400] = IP4("00 34") "c8 38 23 8d 01 02 03 04 00 00 00 00 80 02 ff ff 00 00 00 00 ";
-        strcat(hex, samples[i].options);
+        char hex[400];
+        snprintf(hex, sizeof hex, "%s%s",
+                 IP4("00 34") "c8 38 23 8d 01 02 03 04 00 00 00 00 80 02 ff ff 00 00 00 00 ",
+                 samples[i].options);
         assert_int_equal(decode(&s, IW_LINK_RAW, hex, 0), IW_DECODE_TCP);
         assert_int_equal(s.packet.flags, IW_TCP_SYN);
         assert_int_equal(s.packet.mss, samples[i].mss);
@@ -248,11 +253,20 @@ static void every_snap_length(void **state)
 {
     (void)state;
     static const struct {
+        enum iw_link link;
         const char *hex;
         uint32_t headers;
     } samples[] = {
-        {MAC "81 00 00 05 08 00 " PACKET4, 58},
-        {MAC "86 dd " IP6("00 20", "3c") "06 00 01 04 00 00 00 00 " TCP_HEADER PAYLOAD, 82},
+        {IW_LINK_ETHERNET, MAC "81 00 00 05 08 00 " PACKET4, 58},
+        {IW_LINK_ETHERNET,
+         MAC "86 dd " IP6("00 20", "3c") "06 00 01 04 00 00 00 00 " TCP_HEADER PAYLOAD, 82},
+        {IW_LINK_RAW,
+         IP6("00 28", "3c") "06 01 01 0c 00 00 00 00 00 00 00 00 00 00 00 00 " TCP_HEADER PAYLOAD,
+         76},
+        {IW_LINK_NULL,
+         "02 00 00 00 46 00 00 34 00 01 40 00 40 06 00 00 0a 09 00 02 0a 09 00 01 94 04 00 00 "
+         "c8 38 23 8d 01 02 03 04 f0 00 00 01 60 18 12 34 00 00 00 00 01 01 01 00 " PAYLOAD,
+         52},
     };
     for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++) {
         uint32_t whole = (uint32_t)strlen(samples[i].hex) / 3;
@@ -261,7 +275,7 @@ static void every_snap_length(void **state)
             char hex[400];
             memcpy(hex, samples[i].hex, 3 * snap);
             hex[3 * snap] = '\0';
-            enum iw_decode result = decode(&s, IW_LINK_ETHERNET, hex, whole - snap);
+            enum iw_decode result = decode(&s, samples[i].link, hex, whole - snap);
             assert_int_equal(result, snap < samples[i].headers ? IW_DECODE_CUT : IW_DECODE_TCP);
             if (result == IW_DECODE_TCP) {
                 assert_int_equal(s.packet.length, snap - samples[i].headers);

@@ -107,6 +107,8 @@ static void bad_parameters(void **state)
     assert_null(strchr(error, '\n'));
     assert_null(iw_live_open("lo", NULL, "/nowhere/at/all", error));
     assert_string_equal(error, "/nowhere/at/all: No such file or directory");
+    assert_false(iw_live_close(open_loopback(NULL, "/dev/full"), NULL, error));
+    assert_string_equal(error, "/dev/full: cannot be written");
     assert_null(iw_live_open("nosuch0", NULL, scratch_path("live.pcap"), error));
     assert_memory_equal(error, "interface nosuch0: cannot capture: ", 35);
     assert_null(strchr(error, '\n'));

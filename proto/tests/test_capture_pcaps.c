@@ -119,10 +119,46 @@ static void captures_of_another_stack(void **state)
         check_sample(&samples[i]);
 }
 
+static int stop_at_data(void *context, const struct iw_segment *s)
+{
+    unsigned *segments = context;
+    ++*segments;
+    return s->kind == IW_SEGMENT_DATA ? 7 : 0;
+}
+
+static int pass(void *context, const struct iw_segment *s)
+{
+    (void)context;
+    (void)s;
+    return 0;
+}
+
+static void walk_ignores_and_stops(void **state)
+{
+    (void)state;
+    const char *path = IW_PCAPS_DIR "/siw-ib_send_lat-64B-crcon.pcap";
+    char error[IW_CAPTURE_ERROR] = "";
+    struct iw_capture_counts counts;
+    struct iw_connections *t = iw_connections_new(1, pass, NULL);
+    assert_int_equal(iw_capture_walk(path, t, &counts, error), 0);
+    assert_int_equal(counts.frames, 151);
+    assert_int_equal(counts.ignored, 113);
+    iw_connections_free(t);
+
+    unsigned segments = 0;
+    t = iw_connections_new(2, stop_at_data, &segments);
+    assert_int_equal(iw_capture_walk(path, t, &counts, error), 7);
+    assert_int_equal(segments, 3);
+    assert_int_equal(counts.frames, 4);
+    assert_string_equal(error, "");
+    iw_connections_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(captures_of_another_stack),
+        cmocka_unit_test(walk_ignores_and_stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
