@@ -6,8 +6,9 @@ local octets = iw.load("octets")
 
 local Agent = {}
 
--- Asks the agent for something of its protocol (PROTOCOL.md). Returns the reply; a refusal is an
--- error of the case unless `optional`, then it returns nil and the reason.
+-- Asks the agent for something of its protocol (PROTOCOL.md). Returns the reply. A refusal makes the
+-- case INCONCLUSIVE, or an ERROR if the request was not understood; with `optional` it returns nil
+-- and the reason.
 function Agent:agent(verb, fields, optional)
   local request = { ["do"] = verb }
   for name, value in pairs(fields or {}) do request[name] = value end
@@ -17,7 +18,9 @@ function Agent:agent(verb, fields, optional)
     self:fail("the target's agent is gone: " .. (iw.death() or why), { expected = "an agent that lives on" })
   end
   if optional then return nil, why end
-  error(("agent: %s: %s"):format(verb, why), 0)
+  local text = ("agent: %s: %s"):format(verb, why)
+  if why:find("^field ") or why:find("^verb ") then error(text, 0) end
+  self:inconclusive("the target's " .. text)
 end
 
 -- The agent's next event that `wanted` accepts; others are kept for later. nil if none came.

@@ -235,6 +235,7 @@ local function record(conn, item, which)
     conn.t:observe("terminate", ("%x/%x/%02x%s%s%s"):format(item.layer, item.etype, item.code,
       item.m and " M" or "", item.d and " D" or "", item.r and " R" or ""))
     conn.t.negative = true
+    conn.terminated = true
   end
   if which > 1 and item.kind ~= "message" then conn.t:observe("answer", item.text) end
 end
@@ -317,22 +318,37 @@ end
 
 local FENCE = 0x46454e00
 
+-- Sends a zero-length Read Request; returns the pattern of its answer.
+local function ask(conn)
+  local state = conn:state()
+  if state.peer and state.peer.ird == 0 then
+    conn.t:inconclusive("no fence is possible: the target takes no RDMA Reads (IRD 0)")
+  end
+  conn.fences = (conn.fences or 0) + 1
+  local stag = FENCE + (conn.fences & 0xff)
+  conn:send(message.read_request { size = 0, sink_stag = stag, sink_to = conn.fences })
+  return message.read_response { stag = stag, to = conn.fences, payload = "" }
+end
+
 -- Proves that the peer has dealt with everything sent so far and had nothing to say to it: a
 -- zero-length Read Request is answered, and nothing comes before the answer (RFC 5040 §5.2.1).
 function Conn:fence(options)
   options = strict.check("conn:fence", options or {}, strict.set("rule within"))
-  local state = self:state()
-  if state.peer and state.peer.ird == 0 then
-    self.t:inconclusive("no fence is possible: the target takes no RDMA Reads (IRD 0)")
-  end
-  self.fences = (self.fences or 0) + 1
-  local stag = FENCE + (self.fences & 0xff)
-  self:send(message.read_request { size = 0, sink_stag = stag, sink_to = self.fences })
-  return self:expect(message.read_response { stag = stag, to = self.fences, payload = "" },
-    { rule = options.rule, within = options.within })
+  return self:expect(ask(self), { rule = options.rule, within = options.within })
 end
 
 Conn.expect_fence = Conn.fence
+
+-- A good exchange before the stimulus: the same, but without it the case is INCONCLUSIVE.
+function Conn:sanity()
+  local answer = ask(self)
+  local item = self:next()
+  if not (item and answer:matches(item)) then
+    self.t:inconclusive("a good exchange did not succeed", {
+      expected = answer:text(), actual = item and item.text or nothing_text(self), item = item,
+    })
+  end
+end
 
 -- Where no fence exists: nothing comes for a while that is scaled by the connection's round trip.
 function Conn:expect_silence(options)

@@ -117,6 +117,7 @@ local function finding_outcome(t)
         actual = ("%s at octet %d of connection %d"):format(finding.text, finding.position, finding.connection),
       }
       t:observe("finding", finding.check)
+      t:note(("finding %s (%s): %s"):format(finding.check, finding.rule, finding.text))
       if worse(worst, outcome) and finding.verdict ~= "PASS" then worst = outcome end
     end
   end
@@ -141,8 +142,8 @@ end
 -- Of the outcome so far and that of a step, the graver one.
 function ending.merge(before, now) return worse(before, now) and now or before end
 
-function ending.close()
-  if current then current:close_all() end
+function ending.close(outcome)
+  if current then current:close_all(not outcome) end
 end
 
 function ending.alive(outcome)

@@ -346,8 +346,23 @@ local function alive(t)
   return conn
 end
 
-function Target:close_all()
+-- What the case left unread must not hold a Terminate, which says that something was wrong.
+local function left_over(t, conn)
+  local item = conn:next(0)
+  while item do
+    if item.op == "terminate" and not conn.terminated then
+      t:fail("the target sent a Terminate that nothing called for", {
+        expected = "no Terminate", actual = item.text, item = item,
+      })
+    end
+    item = conn:next(0)
+  end
+end
+
+-- Ends every connection; `judge`: the case has no verdict yet.
+function Target:close_all(judge)
   for _, conn in ipairs(self.conns) do end_connection(self, conn, math.min(iw.patience(), 1)) end
+  for _, conn in ipairs(judge and self.conns or {}) do left_over(self, conn) end
 end
 
 function Target:check_alive()

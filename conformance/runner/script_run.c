@@ -143,7 +143,7 @@ int iw_script_run_case(const struct iw_case *c, struct iw_target *target,
         play(&s, out);
     }
     iw_script_close(&s);
-    if (out->verdict == IW_VERDICT_ERROR && !out->where) {
+    if (out->verdict != IW_VERDICT_PASS && !out->where) {
         char where[IW_SCRIPT_WHERE];
 
         snprintf(where, sizeof(where), "%s:%d", c->file, c->line);

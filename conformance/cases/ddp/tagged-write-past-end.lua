@@ -9,7 +9,7 @@ return case {
   run = function(t)
     local buf = t:memory { length = 64, remote = "write" }
     local conn = t:connect {}
-    conn:fence()
+    conn:sanity()
     local sent = conn:send(write { to = buf, offset = 60, payload = bytes(8), comment = "4 octets too many" })
     conn:expect_terminate { "1/1/01", of = sent }
     t:expect_unchanged(buf)

@@ -1,0 +1,27 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+
+-- One case for each way in which a key can be wrong.
+local wrong = {
+  { "reply", "MPA ID Rep Frame", "is that of a Reply" },
+  { "case", "MPA ID REQ FRAME", "has other letter cases" },
+  { "last", "MPA ID Req Frame" .. "\0", "differs in its last octet" },
+  { "zeros", ("\0"):rep(16), "is all zeros" },
+}
+
+local list = {}
+for i, one in ipairs(wrong) do
+  local name, key, how = one[1], one[2], one[3]
+  if name == "last" then key = key:sub(1, 15) .. "\0" end
+  list[i] = case {
+    id = "mpa-startup-key-" .. name,
+    purpose = ("A Request whose key %s is met by a close and no Reply"):format(how),
+    rules = { "MPA-7.1.1-02" },
+    role = "responder",
+    run = function(t)
+      local conn = t:connect { raw = true }
+      conn:send(request { key = key })
+      conn:expect_close {}
+    end,
+  }
+end
+return list

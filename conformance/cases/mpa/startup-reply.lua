@@ -1,0 +1,16 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+
+return case {
+  id = "mpa-startup-reply",
+  purpose = "A good enhanced Request is answered by an accepting enhanced Reply without reserved bits",
+  rules = { "EMPA-10-01", "MPA-7.1.1-03", "MPA-7.1.1-14" },
+  role = "responder",
+  needs = { revision = 2 },
+  tags = { "sanity" },
+  run = function(t)
+    local conn = t:connect { raw = true }
+    conn:send(request {})
+    local answer = conn:expect(reply { revision = 2, enhanced = true, rejected = false, reserved = 0 })
+    t:observe("reply", answer.text)
+  end,
+}
