@@ -180,7 +180,9 @@ struct iw_connection *iw_transport_connect(struct iw_reactor *r, struct iw_domai
     struct iw_connection *c = iw_connection_create(r, domain, endpoint, ops, context);
     if (!c) {
         snprintf(error, room, "cannot make an endpoint: %s",
-                 errno == EINVAL ? "its configuration contradicts itself" : "no memory");
+                 errno == EINVAL
+                     ? "its configuration contradicts itself or its private data is too long"
+                     : "no memory");
         freeaddrinfo(addresses);
         return NULL;
     }

@@ -40,6 +40,29 @@ static bool take_switches(const json_t *array, enum iw_switch kind, const char *
     return true;
 }
 
+/* What no field can tell alone, and lower bounds. */
+static const char *contradiction(const struct iw_endpoint_config *config)
+{
+    const struct iw_mpa_config *mpa = &config->mpa;
+    if (mpa->revision == 0)
+        return "field revision: expected 1 or 2";
+    if (mpa->enhanced && mpa->revision < 2)
+        return "field enhanced: needs revision 2";
+    if (mpa->peer_to_peer && !mpa->enhanced)
+        return "field peer_to_peer: needs enhanced";
+    if (mpa->rtr == 0)
+        return "field rtr: expected at least one of send, write and read";
+    if (config->mulpdu != 0 && config->mulpdu < IW_MPA_MULPDU_MIN)
+        return "field mulpdu: expected 0 or a number from 128";
+    if (config->send_depth == 0)
+        return "field send_depth: expected a number from 1";
+    if (config->recv_depth == 0)
+        return "field recv_depth: expected a number from 1";
+    if (config->startup_timeout == 0)
+        return "field startup_timeout_ms: expected a number from 1";
+    return NULL;
+}
+
 bool agent_config(const json_t *object, struct iw_endpoint_config *config,
                   struct iw_switches *switches, char *error)
 {
@@ -91,5 +114,8 @@ bool agent_config(const json_t *object, struct iw_endpoint_config *config,
     config->send_depth = (uint32_t)send_depth;
     config->recv_depth = (uint32_t)recv_depth;
     config->startup_timeout = timeout_ms * 1000000;
-    return true;
+    const char *text = contradiction(config);
+    if (text != NULL)
+        snprintf(error, AGENT_ERROR, "%s", text);
+    return text == NULL;
 }

@@ -109,16 +109,24 @@ static void closed(struct agent_connection *c, bool graceful)
     tell(c, event);
 }
 
+/* Private data that does not fit shows only now: an enhanced Request leaves less room for it. */
+static void accept_request(struct agent_connection *c, struct iw_endpoint *ep, uint64_t now)
+{
+    if (iw_endpoint_accept(ep, c->reply.data, c->reply.length, now) != IW_OK)
+        iw_endpoint_abort(ep, false, 0, now);
+}
+
 static void happened(struct agent_connection *c, struct iw_endpoint *ep, const struct iw_event *e)
 {
     uint64_t now = iw_transport_now();
+    json_t *event;
     switch (e->kind) {
     case IW_EVENT_REQUEST:
         if (c->ask)
             tell(c, json_pack("{s:s,s:I,s:o}", "event", "request", "listen", (json_int_t)c->listen,
                               "private", private_data(ep)));
         else
-            (void)iw_endpoint_accept(ep, c->reply.data, c->reply.length, now);
+            accept_request(c, ep, now);
         break;
     case IW_EVENT_ESTABLISHED:
         established(c, ep);
@@ -130,8 +138,9 @@ static void happened(struct agent_connection *c, struct iw_endpoint *ep, const s
         fault(c, e);
         break;
     case IW_EVENT_TERMINATED:
-        tell(c, json_pack("{s:s,s:i,s:i,s:i}", "event", "terminated", "layer", e->terminate.layer,
-                          "type", e->terminate.etype, "code", e->terminate.code));
+        event = terminate(&e->terminate);
+        json_object_set_new(event, "event", json_string("terminated"));
+        tell(c, event);
         break;
     case IW_EVENT_PEER_CLOSED:
         tell(c, json_pack("{s:s}", "event", "peer-closed"));
@@ -162,24 +171,28 @@ static void completed(struct agent_connection *c, const struct iw_completion *do
     tell(c, event);
 }
 
+static void report_completions(struct agent_connection *c, struct iw_endpoint *ep)
+{
+    struct iw_completion done[16];
+    size_t n;
+    while ((n = iw_endpoint_poll(ep, done, 16)) > 0)
+        for (size_t i = 0; i < n; i++)
+            completed(c, &done[i]);
+}
+
 static void ready(void *context, struct iw_connection *connection)
 {
     struct agent_connection *c = context;
     struct iw_endpoint *ep = iw_connection_endpoint(connection);
-    struct iw_completion done[16];
     struct iw_event event;
-    size_t n;
-    /* What has completed happened before the connection's end is told. */
-    for (bool more = true; more;) {
-        more = false;
-        while ((n = iw_endpoint_poll(ep, done, 16)) > 0)
-            for (size_t i = 0; i < n; i++)
-                completed(c, &done[i]);
-        if (iw_endpoint_event(ep, &event)) {
-            happened(c, ep, &event);
-            more = true;
-        }
+    /* Events come in the order of their kinds. What has completed happened after the start-up and
+     * before the connection's end. */
+    while (iw_endpoint_event(ep, &event)) {
+        if (event.kind > IW_EVENT_REJECTED)
+            report_completions(c, ep);
+        happened(c, ep, &event);
     }
+    report_completions(c, ep);
 }
 
 static void ended(void *context, struct iw_connection *connection)

@@ -48,7 +48,8 @@ static void on_signal(void *context, uint32_t events)
 /* A second client is told so: one at a time. */
 static void on_client(void *context, uint32_t events)
 {
-    static const char busy[] = "{\"ok\":false,\"error\":\"another client is being served\"}\n";
+    static const char busy[] =
+        "{\"event\":\"refused\",\"error\":\"another client is being served\"}\n";
     struct program *p = context;
     (void)events;
     int fd = accept4(p->listener, NULL, NULL, SOCK_CLOEXEC);

@@ -135,13 +135,6 @@ static void client_go_ahead(struct peer_connection *pc)
 static void server_read(struct peer_connection *pc)
 {
     struct rping *r = pc->state;
-    if (r->length > r->sink.length) {
-        release_buffer(pc, &r->sink);
-        if (register_buffer(pc, &r->sink, r->length, IW_ACCESS_LOCAL_WRITE)) {
-            peer_abort(pc, "no memory for %zu octets", r->length);
-            return;
-        }
-    }
     struct iw_work work = {.opcode = IW_WORK_READ,
                            .remote_stag = r->peer_stag,
                            .remote_to = r->peer_to,
@@ -219,8 +212,9 @@ static int rping_open(struct peer_connection *pc)
     if (!r)
         return -1;
     pc->state = r;
-    if (!p->listens && (register_buffer(pc, &r->source, (size_t)p->size, IW_ACCESS_REMOTE_READ) ||
-                        register_buffer(pc, &r->sink, (size_t)p->size, IW_ACCESS_REMOTE_WRITE)))
+    if (p->listens ? register_buffer(pc, &r->sink, LARGEST, IW_ACCESS_LOCAL_WRITE)
+                   : register_buffer(pc, &r->source, (size_t)p->size, IW_ACCESS_REMOTE_READ) ||
+                         register_buffer(pc, &r->sink, (size_t)p->size, IW_ACCESS_REMOTE_WRITE))
         return -1;
     for (unsigned i = 0; i < 2; i++)
         if (!peer_post_recv(pc, i, r->in[i], INFO))
