@@ -192,6 +192,8 @@ static void put_terminate(struct text *t, const struct iw_rdmap_terminate *m)
         put(t, " [");
         if ((m->flags & IW_TERM_D) != 0)
             put_header(t, &m->ddp);
+        else
+            put(t, iw_wire_opcode_token(IW_OP_READ_REQUEST));
         if ((m->flags & IW_TERM_R) != 0)
             put_read_request(t, &m->read_request);
         put(t, "]");
