@@ -10,9 +10,16 @@ struct text {
     size_t room, length;
 };
 
+static void start(struct text *t, char *out, size_t room)
+{
+    t->out = out;
+    t->room = room;
+    t->length = 0;
+}
+
 static void put_char(struct text *t, char c)
 {
-    if (t->length + 1 < t->room)
+    if (t->length < t->room)
         t->out[t->length] = c;
     t->length++;
 }
@@ -254,8 +261,9 @@ static bool put_message(struct text *t, unsigned op, const uint8_t *octets, size
 
 size_t iw_wire_print_segment(char *text, size_t room, const uint8_t *ulpdu, size_t length)
 {
-    struct text t = {text, room, 0};
+    struct text t;
     struct iw_ddp_header h;
+    start(&t, text, room);
     int used = iw_wire_get_ddp(ulpdu, length, &h);
     if (used < 0) {
         put_field(&t, "short segment of ", length);
@@ -282,9 +290,10 @@ static void put_enhanced(struct text *t, const struct iw_mpa_enhanced *e)
 
 size_t iw_wire_print_startup(char *text, size_t room, const uint8_t *frame, size_t length)
 {
-    struct text t = {text, room, 0};
+    struct text t;
     struct iw_mpa_startup_header h;
     struct iw_mpa_enhanced e;
+    start(&t, text, room);
     if (iw_wire_get_startup(frame, length, &h) < 0) {
         put_field(&t, "short mpa frame of ", length);
         put(&t, length == 1 ? " octet" : " octets");
