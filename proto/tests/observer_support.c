@@ -190,7 +190,8 @@ void rig_step(struct rig *rig, const char *step)
             break;
         }
         length = make_fpdu(fpdu, octets, length);
-        fpdu[length - 1] ^= (letter - letters) % 5 == 2 ? 1 : 0;
+        if ((letter - letters) % 5 == 2)
+            fpdu[length - 1] ^= 1;
         rig_feed(rig, side, fpdu, length);
         break;
     default:
