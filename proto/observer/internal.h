@@ -84,9 +84,12 @@ struct iw_observed_side {
     bool told;
     bool quiet; /* told, or behind a Terminate: nothing is found here */
     bool terminated;
-    bool first_done;  /* an FPDU that opens the responder's way has been sent */
-    bool early_found; /* early octets of start-up were found */
-    bool early_fpdu_found;
+    bool first_done;         /* an FPDU that opens the responder's way has been sent */
+    bool early_found;        /* early octets of start-up were found */
+    bool early_fpdu;         /* the responder sent one before it could have received one */
+    uint64_t early_fpdu_pos; /* where, if the finding has to wait */
+    uint64_t early_fpdu_end;
+    bool early_fpdu_waits;
     bool fin_known, fin_seen, fin_judged, reset;
     bool crc_failed; /* the last FPDU's CRC was wrong */
     uint64_t fin_pos;

@@ -167,7 +167,7 @@ void iw_observer_judge_end(struct iw_observer *o, enum iw_side side)
     if (s->phase == PHASE_STARTUP) {
         if (inside_startup(s))
             iw_observer_find(o, IW_CHECK_MPA_STARTUP_CUT, s->fin_pos, s->fin_pos, 0);
-    } else if (!iw_deframer_end(&s->deframer, s->fin_pos)) {
+    } else if (!s->crc_failed && !iw_deframer_end(&s->deframer, s->fin_pos)) {
         iw_observer_find(o, IW_CHECK_MPA_FIN_INSIDE, s->fin_pos, s->fin_pos, s->deframer.next);
     }
 }

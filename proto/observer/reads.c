@@ -14,6 +14,13 @@ static bool read_limit(const struct iw_observer *o, enum iw_side asking, uint32_
            *limit != IW_MPA_DEPTH_UNSPECIFIED;
 }
 
+/* True if an FPDU of this side has begun but is not whole: if its length is wrong, what the other
+ * side did may answer to octets that lie in it. */
+static bool inside_fpdu(const struct iw_observed_side *s)
+{
+    return !s->told && s->cover.end > s->deframer.next;
+}
+
 static struct iw_observed_read *read_at(struct iw_observed_reads *r, uint32_t k)
 {
     return &r->ring[(r->first + k) % IW_OBSERVER_READS];
@@ -44,7 +51,7 @@ void iw_observer_read_request(struct iw_observer *o)
     outstanding = r->count + (answer->open && answer->matched ? 1u : 0u);
     if (!read_limit(o, side, &limit) || outstanding <= limit) {
         r->over = false;
-    } else if (!r->over) {
+    } else if (!r->over && !inside_fpdu(peer)) {
         r->over = true;
         iw_observer_find(o, IW_CHECK_RDMAP_IRD, o->now.pos, outstanding, limit);
     }
@@ -75,7 +82,7 @@ void iw_observer_begin_response(struct iw_observer *o, struct iw_observed_tagged
     bool in_order = r->count > 0 && answers(h, read_at(r, 0));
     uint32_t k = 0;
 
-    if (!in_order && iw_observed_gap(asking))
+    if (!in_order && (iw_observed_gap(asking) || inside_fpdu(asking)))
         r->uncertain = true; /* its request may be among what is missing */
     if (r->uncertain)
         return;

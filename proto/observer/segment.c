@@ -215,11 +215,27 @@ static void check_first(struct iw_observer *o, struct iw_observed_side *s, bool 
             !terminate && !(rtr_form(&o->now) & forms))
             iw_observer_find_at(o, IW_CHECK_MPA_RTR_FIRST, RDMAP_CONTROL, rtr_form(&o->now), forms);
     }
-    if (s == responder && !initiator->first_done && !s->early_fpdu_found && !terminate &&
+    if (s == responder && !initiator->first_done && !s->early_fpdu && !terminate &&
         !iw_observed_gap(initiator)) {
-        s->early_fpdu_found = true;
-        iw_observer_find(o, IW_CHECK_MPA_RESPONDER_EARLY, o->now.pos, 0, 0);
+        s->early_fpdu = true;
+        /* The beginning of an FPDU is here: is it one, or is its length wrong? */
+        s->early_fpdu_waits = !initiator->told && initiator->cover.top > initiator->frame_length;
+        s->early_fpdu_pos = o->now.pos;
+        s->early_fpdu_end = o->now.end;
+        if (!s->early_fpdu_waits)
+            iw_observer_find(o, IW_CHECK_MPA_RESPONDER_EARLY, o->now.pos, 0, 0);
     }
+}
+
+/* The initiator's first FPDU is good: what the responder sent while it was on its way came too
+ * early. */
+static void find_waiting(struct iw_observer *o)
+{
+    struct iw_observed_side *s = &o->side[IW_SIDE_RESPONDER];
+
+    s->early_fpdu_waits = false;
+    iw_observer_begin(o, IW_OBSERVED_SEGMENT, s->self, s->early_fpdu_pos, s->early_fpdu_end);
+    iw_observer_find(o, IW_CHECK_MPA_RESPONDER_EARLY, s->early_fpdu_pos, 0, 0);
 }
 
 static void check_reserved(struct iw_observer *o)
@@ -313,6 +329,9 @@ void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t
     struct iw_observed_side *s = &o->side[side];
     bool header;
 
+    if (side == IW_SIDE_INITIATOR && content && !s->first_done &&
+        o->side[IW_SIDE_RESPONDER].early_fpdu_waits)
+        find_waiting(o);
     iw_observer_begin(o, IW_OBSERVED_SEGMENT, side, fpdu ? fpdu->pos : 0,
                       fpdu ? fpdu->pos + fpdu->size : 0);
     o->now.fpdu = fpdu;
