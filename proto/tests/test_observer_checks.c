@@ -159,6 +159,10 @@ static const struct conversation framing[] = {
 };
 
 static const struct conversation ddp[] = {
+    {{PLAIN, "I c240 11223344 0000000000001000 deadbeef", "I 40" SEND(ONE, NONE),
+      "I c240 11223344 0000000000001000 deadbeef"},
+     .expect = {{IW_CHECK_DDP_VERSION_TAGGED, 2, 2}, {IW_CHECK_DDP_VERSION_UNTAGGED, 3, 2}},
+     .lost = 1},
     {{BEGIN, "I 4143"}, FINDS(IW_CHECK_DDP_HEADER_SHORT, 2, 2)},
     {{BEGIN, "I ", "I " SEND_2}, FINDS(IW_CHECK_DDP_HEADER_SHORT, 2, 2)},
     {{BEGIN, "I c140 00000000 00000000000000"}, FINDS(IW_CHECK_DDP_HEADER_SHORT, 2, 2)},
