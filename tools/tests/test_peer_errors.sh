@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# One clear line and the right exit status for each mistake; clean ends on signals.
+# shellcheck source=tools/tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+peer() {
+    refuses "$1" "iwarp-peer: $2" iwarp-peer "${@:3}"
+}
+
+peer 64 "expected listen or connect (see --help)"
+peer 64 "expected HOST:PORT (see --help)" listen
+peer 64 'expected listen or connect, not "serve"' serve 127.0.0.1:0
+peer 64 "extra: unexpected argument (see --help)" listen 127.0.0.1:0 extra
+peer 64 'bad address "127.0.0.1": expected HOST:PORT' listen 127.0.0.1
+peer 64 'bad port "99999" in "127.0.0.1:99999": expected 0 to 65535' listen 127.0.0.1:99999
+peer 64 "connect needs a port above 0" connect 127.0.0.1:0
+peer 64 "--colour: unknown option (see --help)" listen 127.0.0.1:0 --colour red
+peer 64 "-v: unknown option (see --help)" listen 127.0.0.1:0 -v
+peer 64 "--crc: expected on|off after it" listen 127.0.0.1:0 --crc
+peer 64 '--crc: expected on or off, not "yes"' listen 127.0.0.1:0 --crc yes
+peer 64 '--crc: expected on or off, not ""' listen 127.0.0.1:0 --crc=
+peer 64 "--once: takes no value" listen 127.0.0.1:0 --once=1
+peer 64 '--revision: expected a number from 1 to 2, not "3"' listen 127.0.0.1:0 --revision 3
+peer 64 '--ird: expected a number from 0 to 16383, not "0x4000"' listen 127.0.0.1:0 --ird 0x4000
+peer 64 '--ord: expected a number from 0 to 16383, not "-1"' listen 127.0.0.1:0 --ord -1
+peer 64 '--mulpdu: expected a number from 128 to 64768, not "127"' listen 127.0.0.1:0 --mulpdu 127
+peer 64 '--count: expected a number from 1 to 4294967295, not "18446744073709551617"' \
+    listen 127.0.0.1:0 --count 18446744073709551617
+peer 64 '--rtr: expected a list of send, write and read, not "send,"' listen 127.0.0.1:0 --rtr send,
+peer 64 '--private: expected pairs of hex digits, not "0g" at character 3' \
+    listen 127.0.0.1:0 --private 000g
+peer 64 '--private: expected pairs of hex digits, not "0" at character 3' \
+    listen 127.0.0.1:0 --private 000
+peer 64 "--private: expected at most 512 octets, not 513" \
+    listen 127.0.0.1:0 --private "$(printf '00%.0s' $(seq 513))"
+peer 64 "--private: expected at most 508 octets with --enhanced on" \
+    listen 127.0.0.1:0 --private "$(printf '00%.0s' $(seq 509))"
+head -c 600 /dev/zero >"$scratch/long"
+peer 64 "--private: \"$scratch/long\" holds more than 512 octets" \
+    listen 127.0.0.1:0 --private "@$scratch/long"
+peer 64 "--private: cannot read \"$scratch/none\"" listen 127.0.0.1:0 --private "@$scratch/none"
+peer 64 '--ignore: "mpa-crd": unknown check or rule' listen 127.0.0.1:0 --ignore mpa-crd
+peer 64 '--overstrict: "mpa-crc": this is not a legal thing that could be refused' \
+    listen 127.0.0.1:0 --overstrict mpa-crc
+peer 64 '--botch: "mpa-crc": expected NAME=layer|type|code|place|close|silent|again' \
+    listen 127.0.0.1:0 --botch mpa-crc
+peer 64 "--enhanced on needs --revision 2" listen 127.0.0.1:0 --revision 1 --enhanced on
+peer 64 "--peer-to-peer on needs --enhanced on" connect 127.0.0.1:1 --revision 1 --peer-to-peer on
+peer 64 '--personality: expected echo or rping, not "ping"' listen 127.0.0.1:0 --personality ping
+peer 64 "--size: rping needs at least 32 octets" \
+    connect 127.0.0.1:1 --personality rping --size 31
+peer 64 '--trace: expected json, not "xml"' listen 127.0.0.1:0 --trace xml
+peer 1 "--trace-file: cannot write \"$scratch/no/file\": No such file or directory" \
+    listen 127.0.0.1:0 --trace-file "$scratch/no/file"
+
+refuses 64 "iwarp-agent: 127.0.0.1:0: unexpected argument (see --help)" iwarp-agent 127.0.0.1:0
+refuses 64 'iwarp-agent: --listen: bad address "here": expected HOST:PORT' iwarp-agent --listen here
+
+# Port 1 is a privileged port that nobody listens on.
+peer 69 "connection 1 with 127.0.0.1:1: cannot connect: Connection refused" connect 127.0.0.1:1
+
+listen 127.0.0.1:0
+peer 69 "cannot listen on $at: Address already in use" listen "$at"
+refuses 69 "iwarp-agent: cannot listen on $at: Address already in use" iwarp-agent --listen "$at"
+for signal in TERM INT; do
+    exec {open}<>"/dev/tcp/127.0.0.1/${at##*:}"
+    kill -"$signal" "$pid"
+    end_of "$pid"
+    same "SIG$signal with a connection open" 0 "$status"
+    exec {open}<&-
+    [ "$signal" = INT ] || listen 127.0.0.1:0
+done
+
+# Silence, an octet now and then, and noise end the start-up.
+listen 127.0.0.1:0 --once --startup-timeout 50
+exec {open}<>"/dev/tcp/127.0.0.1/${at##*:}"
+printf 'MPA' >&"$open"
+cat <&"$open" >/dev/null
+exec {open}<&-
+end_of "$pid"
+same "a silent peer" "1 mpa-startup-timeout" "$status $(grep -o mpa-startup-timeout "$scratch/server")"
+
+listen 127.0.0.1:0 --once
+exec {open}<>"/dev/tcp/127.0.0.1/${at##*:}"
+printf 'GET / HTTP/1.0\r\n\r\n' >&"$open"
+cat <&"$open" >/dev/null 2>&1
+exec {open}<&-
+end_of "$pid"
+same "a peer that speaks HTTP" "1 mpa-req-key" "$status $(grep -o mpa-req-key "$scratch/server")"
+
+# What is asked for is printed, and nothing else happens.
+for program in iwarp-peer iwarp-agent; do
+    same "$program --version" "0 $program 0.1.0" "$("$bin/$program" --version >"$scratch/out"; echo "$? $(cat "$scratch/out")")"
+    same "$program --help" "usage: $program" "$("$bin/$program" --help | head -n 1 | cut -d' ' -f1-2)"
+done
+"$bin/iwarp-peer" --list-rules >"$scratch/rules"
+same "--list-rules names a check" 1 "$(grep -c '^mpa-crc .*ignore,violate,botch.* 2/0/02 .*MPA-8-02' "$scratch/rules")"
+same "--list-rules names a rule" 1 "$(grep -c '^MPA-8-02 .*MUST' "$scratch/rules")"
+same "--list-rules names all rules" \
+    "$(($(wc -l <"$(dirname "$0")/../../proto/rules/requirements.csv") - 1))" \
+    "$(grep -cE '^(MPA|EMPA|DDP|RDMAP|EXT|SEC|SCTP)-' "$scratch/rules")"
+
+exit "$failed"
