@@ -137,10 +137,10 @@ static void the_consumer_can_terminate(void **state)
     long long client = connect_with(a, port, "");
     long long server = want_event(a, "{'event':'established'}");
     want_event(a, "{'event':'established','conn':%lld}", client);
-    done(ask(a, "{'do':'close','conn':%lld,'how':'terminate','code':7}", client));
-    want_among(a, server, "terminated", "code", "7");
     refuse(a, "field how: expected graceful, reset or terminate",
            "{'do':'close','conn':%lld,'how':'kill'}", server);
+    done(ask(a, "{'do':'close','conn':%lld,'how':'terminate','code':7}", client));
+    want_among(a, server, "terminated", "code", "7");
 }
 
 static void half_close_lets_work_go_on(void **state)
