@@ -151,8 +151,14 @@ local function place_text(buffer, at)
   return ("octet %d of the buffer"):format(at)
 end
 
+-- `except` = {offset, length}: octets of the buffer that may hold anything.
 local function compare(t, buffer, wanted, options)
   local got = read_all(t, buffer)
+  local except = options and options.except
+  if except then
+    local from = buffer.guard + except[1]
+    wanted = wanted:sub(1, from) .. got:sub(from + 1, from + except[2]) .. wanted:sub(from + except[2] + 1)
+  end
   local at = octets.difference(wanted, got)
   if not at then return end
   t:fail(place_text(buffer, at) .. " is not what it should be", {
@@ -162,9 +168,10 @@ local function compare(t, buffer, wanted, options)
   })
 end
 
--- The buffer and its guard areas still hold what they held when it was made or filled.
+-- The buffer and its guard areas still hold what they held when it was made or filled; options:
+-- rule, except = {offset, length} (octets of the buffer that may hold anything).
 function Agent:expect_unchanged(buffer, options)
-  strict.check("t:expect_unchanged", options or {}, strict.set("rule"))
+  strict.check("t:expect_unchanged", options or {}, strict.set("rule except"))
   compare(self, buffer, buffer.content, options)
 end
 
@@ -181,7 +188,7 @@ end
 -- ---- work ----
 
 local RECEIVE = strict.set("conn memory offset length")
-local POST = strict.set("conn op memory offset length payload remote offset_remote stag to invalidate fence")
+local POST = strict.set("conn op memory offset length payload sge stag to invalidate fence")
 
 local function work(t)
   t.works = (t.works or 0) + 1
@@ -210,20 +217,25 @@ end
 
 -- Posts a work request: op ("send", "send-se", "send-invalidate", "send-se-invalidate", "write",
 -- "read"), payload (octets, put into a buffer of their own) or memory with offset and length,
--- stag and to (remote), invalidate (an STag), fence. Returns a handle for t:completion.
+-- stag and to (remote), invalidate (an STag), fence; instead of memory, sge: a list of
+-- {memory, offset, length} that are gathered. Returns a handle for t:completion.
 function Agent:post(fields)
   strict.check("t:post", fields, POST)
   local conn = of_conn(self, fields)
-  local memory, length = fields.memory, fields.length
-  if not memory then
+  local memory, length, pieces = fields.memory, fields.length, nil
+  if fields.sge then
+    pieces = {}
+    for i, piece in ipairs(fields.sge) do pieces[i] = { piece[1].mem, piece[2], piece[3] } end
+  elseif not memory then
     length = length or #(fields.payload or "")
     memory = self:memory { length = math.max(length, 1) }
     if fields.payload then self:fill(memory, fields.payload) end
   end
   local handle = { work = work(self), conn = conn, memory = memory, op = fields.op }
   self:agent("post", {
-    conn = conn.agent, work = handle.work, op = fields.op, mem = memory.mem,
-    offset = fields.offset or 0, length = length or memory.length, remote_stag = fields.stag,
+    conn = conn.agent, work = handle.work, op = fields.op, sge = pieces, mem = memory and memory.mem,
+    offset = memory and (fields.offset or 0), length = memory and (length or memory.length),
+    remote_stag = fields.stag,
     remote_to = fields.to and ("0x%x"):format(fields.to), invalidate_stag = fields.invalidate,
     fence = fields.fence,
   })

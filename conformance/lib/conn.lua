@@ -153,8 +153,8 @@ function Conn:send(m, bend)
   if broken == nil then broken = m.fields.broken end
   if broken == nil then broken = #some(m.fields, BREAKING) > 0 end
   local records = self:encode(m, bend.segment, bend.segments)
+  for _, record in ipairs(records) do record.text = iw.print_segment(record.ulpdu) end
   local first = records[1]
-  first.text = iw.print_segment(first.ulpdu)
   local comment = marked(self, m, bend, first.text)
   for i, record in ipairs(records) do
     self.raw:ulpdu(record.ulpdu, bend, broken, writes_of(bend))
@@ -280,6 +280,11 @@ end
 local function check_terminated(conn, item, sent, rule)
   if item.d and not same_header(item.segment, sent) then
     conn.t:fail("the Terminate holds the header of another segment", {
+      rule = rule, expected = "the header of " .. sent.text, actual = item.text, item = item,
+    })
+  end
+  if item.r and item.request and item.payload:sub(-28) ~= sent.ulpdu:sub(19, 46) then
+    conn.t:fail("the Terminate holds the header of another Read Request", {
       rule = rule, expected = "the header of " .. sent.text, actual = item.text, item = item,
     })
   end

@@ -116,15 +116,15 @@ local function startup_fields(options)
 end
 
 -- One listener of the agent for each configuration.
-local function listener(t, config, accept)
+local function listener(t, config, accept, half_close)
   local key = {}
   for name, value in pairs(config or {}) do
     key[#key + 1] = name .. "=" .. (type(value) == "table" and table.concat(value, ",") or tostring(value))
   end
   table.sort(key)
-  key = table.concat(key, ";") .. (accept or "")
+  key = table.concat(key, ";") .. (accept or "") .. tostring(half_close)
   if not t.listeners[key] then
-    t.listeners[key] = t:agent("listen", { port = 0, config = config, accept = accept })
+    t.listeners[key] = t:agent("listen", { port = 0, config = config, accept = accept, half_close = half_close })
   end
   return t.listeners[key]
 end
@@ -133,11 +133,17 @@ end
 local function reach(t, options)
   local port, listen = t.peer.port, nil
   if t.peer.agent then
-    local config, accept = {}, nil
+    local config, accept, half_close = {}, nil, nil
     for name, value in pairs(options.target or {}) do
-      if name == "accept" then accept = value else config[name] = value end
+      if name == "accept" then
+        accept = value
+      elseif name == "half_close" then
+        half_close = value
+      else
+        config[name] = value
+      end
     end
-    local reply = listener(t, next(config) and config or nil, accept)
+    local reply = listener(t, next(config) and config or nil, accept, half_close)
     port, listen = reply.port, reply.listen
   elseif port == 0 then
     t:inconclusive("the target has no listener")
@@ -221,15 +227,16 @@ local function called(t, options)
     if not config then
       config = { peer_to_peer = options.first == nil, enhanced = true, revision = 2 }
     end
-    local private = config.private
-    if private then
+    local private, half_close = config.private, config.half_close
+    if private or half_close ~= nil then
       local rest = {}
-      for name, value in pairs(config) do if name ~= "private" then rest[name] = value end end
+      for name, value in pairs(config) do rest[name] = value end
+      rest.private, rest.half_close = nil, nil
       config = rest
     end
     agent = t:agent("connect", {
       host = t.peer.station_host, port = port, config = next(config) and config or nil,
-      private = private and Conn.show(private),
+      private = private and Conn.show(private), half_close = half_close,
     }).conn
   else
     local done, why = iw.initiate(t.peer.station_host, port)
