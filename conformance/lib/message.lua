@@ -302,11 +302,13 @@ local function value_text(name, value)
   return tostring(value)
 end
 
+local LAYERS = { [0] = "RDMAP", "DDP", "LLP" }
+
 local function terminate_text(f)
   if not f.layer then return "terminate" end
   if not f.code then return ("terminate %x/%s/*"):format(f.layer, f.etype or "*") end
-  return ("terminate %x/%x/%02x \"%s\""):format(f.layer, f.etype, f.code,
-    iw.term_name(f.layer, f.etype, f.code))
+  return ("terminate %x/%x/%02x \"%s: %s\""):format(f.layer, f.etype, f.code,
+    LAYERS[f.layer] or "unknown", iw.term_name(f.layer, f.etype, f.code))
 end
 
 -- One line, in the syntax of traces and reports.

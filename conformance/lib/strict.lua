@@ -20,7 +20,7 @@ end
 
 -- " (did you mean 'x'?)", or "" if no known name is near. `known` has the names as keys.
 function strict.suggest(name, known)
-  local best, least = nil, 3
+  local best, least = nil, math.min(3, (#name + 1) // 2 + 1)
   for candidate in pairs(known) do
     if type(candidate) == "string" then
       local d = distance(name, candidate)

@@ -291,6 +291,7 @@ static int open_protected(lua_State *L)
     iw_script_add_wire(L);
     iw_script_add_station(L);
     iw_script_add_control(L);
+    iw_script_add_capture(L);
     lua_setglobal(L, "iw");
     lua_pushcfunction(L, l_load);
     lua_pushstring(L, "init");
@@ -324,7 +325,8 @@ int iw_script_open(struct iw_script *s, char *error, size_t room)
         return -1;
     }
     *(struct iw_script **)lua_getextraspace(s->L) = s;
-    lua_sethook(s->L, hook, LUA_MASKCOUNT, INSTRUCTIONS);
+    /* Lines are followed too, because a tail call ("return case{...}") leaves no frame behind. */
+    lua_sethook(s->L, hook, LUA_MASKCOUNT | LUA_MASKLINE, INSTRUCTIONS);
     lua_pushcfunction(s->L, open_protected);
     if (iw_script_call(s, 0, 1))
         return 0;
@@ -377,15 +379,9 @@ static int load_protected(lua_State *L)
 
 int iw_script_load(struct iw_script *s, char *error, size_t room)
 {
-    bool done;
-
-    /* Descriptions are tail calls ("return case{...}"), so their lines are followed. */
-    lua_sethook(s->L, hook, LUA_MASKCOUNT | LUA_MASKLINE, INSTRUCTIONS);
     lua_pushcfunction(s->L, load_protected);
     lua_pushvalue(s->L, -2);
-    done = iw_script_call(s, 1, 1);
-    lua_sethook(s->L, hook, LUA_MASKCOUNT, INSTRUCTIONS);
-    if (done)
+    if (iw_script_call(s, 1, 1))
         return 0;
     say(s->L, error, room);
     return -1;
