@@ -44,7 +44,7 @@ static void enqueue(struct iw_conn *c, struct iw_item *item)
     c->n_items++;
 }
 
-static struct iw_item *item_new(enum iw_item_kind kind, uint64_t position, uint64_t end)
+struct iw_item *iw_item_new(enum iw_item_kind kind, uint64_t position, uint64_t end)
 {
     struct iw_item *item = calloc(1, sizeof(*item));
 
@@ -59,7 +59,7 @@ static struct iw_item *item_new(enum iw_item_kind kind, uint64_t position, uint6
 
 static void enqueue_end(struct iw_conn *c, enum iw_item_kind kind, uint64_t position)
 {
-    struct iw_item *item = item_new(kind, position, position);
+    struct iw_item *item = iw_item_new(kind, position, position);
 
     if (c->partial) {
         enqueue(c, c->partial);
@@ -71,7 +71,7 @@ static void enqueue_end(struct iw_conn *c, enum iw_item_kind kind, uint64_t posi
 
 static void seen_startup(struct iw_conn *c, const struct iw_observation *o)
 {
-    struct iw_item *item = item_new(IW_ITEM_STARTUP, o->pos, o->end);
+    struct iw_item *item = iw_item_new(IW_ITEM_STARTUP, o->pos, o->end);
     uint64_t now = iw_transport_now();
 
     iw_exchange_cut(c->station->exchange, c->state.number, true, o->end);
@@ -89,7 +89,7 @@ static void seen_startup(struct iw_conn *c, const struct iw_observation *o)
     enqueue(c, item);
 }
 
-static bool append(struct iw_item *item, const struct iw_observation *o)
+bool iw_item_append(struct iw_item *item, const struct iw_observation *o)
 {
     struct iw_item_segment *segments =
         realloc(item->segments, (item->n_segments + 1) * sizeof(*segments));
@@ -118,8 +118,8 @@ static void seen_segment(struct iw_conn *c, const struct iw_observation *o)
 {
     iw_exchange_cut(c->station->exchange, c->state.number, true, o->end);
     if (!c->partial)
-        c->partial = item_new(IW_ITEM_MESSAGE, o->pos, o->end);
-    if (!c->partial || !append(c->partial, o))
+        c->partial = iw_item_new(IW_ITEM_MESSAGE, o->pos, o->end);
+    if (!c->partial || !iw_item_append(c->partial, o))
         return;
     if (iw_ddp_last(&o->ddp)) {
         enqueue(c, c->partial);

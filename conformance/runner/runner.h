@@ -106,6 +106,7 @@ struct iw_target {
 /* Zeros mean the defaults. */
 struct iw_run_options {
     const char *library;  /* folder of the vocabulary (conformance/lib); required */
+    const char *pcaps;    /* folder of the recordings (pcaps/) that iw.capture reads; NULL: none */
     const char *pcap_dir; /* where <case id>.pcapng goes; NULL: no captures */
     double patience;      /* seconds that an expectation waits for the peer, default 3 */
     double deadline;      /* seconds that a case may take, default 20 */

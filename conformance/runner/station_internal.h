@@ -47,6 +47,9 @@ void iw_conn_read(struct iw_conn *c);
 int iw_conn_poll(struct iw_conn *c, short events, uint64_t deadline);
 /* The observer's call-back; context is the connection. */
 void iw_conn_seen(void *context, const struct iw_observation *o);
+/* NULL, or false, without memory. A message grows by the segment that was observed. */
+struct iw_item *iw_item_new(enum iw_item_kind kind, uint64_t position, uint64_t end);
+bool iw_item_append(struct iw_item *item, const struct iw_observation *o);
 void iw_item_free(struct iw_item *item);
 /* Milliseconds until a deadline, rounded up, for poll(). */
 int iw_station_ms(uint64_t deadline);

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The part of `iw` that reads recordings: captures of the run's folder, rebuilt by the observer. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "iwarp/capture.h"
+#include "iwarp/crc32c.h"
+#include "iwarp/transport.h"
+#include "script.h"
+#include "station_internal.h"
+
+/* Bounds of what a file can make us hold. */
+enum { CONNECTIONS = 16, THINGS = 16384, OCTETS = 8 * 1024 * 1024 };
+
+struct thing {
+    struct thing *next;
+    enum iw_side side;
+    uint64_t frame; /* with which it was whole */
+    struct iw_item *item;
+};
+
+struct recorded {
+    struct recording *recording;
+    struct iw_observer *observer;
+    unsigned initiator; /* direction of the first octets: the responder never speaks first */
+    bool spoken;
+    struct iw_item *partial[2];
+    struct thing *things, **last;
+};
+
+struct recording {
+    const char *name;
+    const struct iw_script *script;
+    struct iw_connections *table;
+    struct recorded connection[CONNECTIONS];
+    uint64_t frame;
+    size_t things, octets;
+    char error[IW_CAPTURE_ERROR + 64];
+};
+
+static void close_recording(struct recording *r)
+{
+    for (size_t i = 0; i < CONNECTIONS; i++) {
+        struct recorded *c = &r->connection[i];
+
+        while (c->things) {
+            struct thing *thing = c->things;
+
+            c->things = thing->next;
+            iw_item_free(thing->item);
+            free(thing);
+        }
+        iw_item_free(c->partial[0]);
+        iw_item_free(c->partial[1]);
+        free(c->observer);
+        memset(c, 0, sizeof(*c));
+    }
+    iw_connections_free(r->table);
+    r->table = NULL;
+}
+
+static int l_collect(lua_State *L)
+{
+    close_recording(lua_touserdata(L, 1));
+    return 0;
+}
+
+/* ---- from observations to items ---- */
+
+static void stop(struct recording *r, const char *why)
+{
+    if (!*r->error)
+        snprintf(r->error, sizeof(r->error), "%s: frame %llu: %s", r->name,
+                 (unsigned long long)r->frame, why);
+}
+
+/* Takes over the item, which may be NULL for want of memory. */
+static void add(struct recorded *c, enum iw_side side, struct iw_item *item)
+{
+    struct recording *r = c->recording;
+    struct thing *thing = item ? calloc(1, sizeof(*thing)) : NULL;
+
+    if (!thing || ++r->things > THINGS || (r->octets += item->length) > OCTETS) {
+        stop(r, thing ? "the recording is too large to be replayed" : "no memory");
+        iw_item_free(item);
+        free(thing);
+        return;
+    }
+    *thing = (struct thing){.side = side, .frame = r->frame, .item = item};
+    *c->last = thing;
+    c->last = &thing->next;
+}
+
+static void flush(struct recorded *c, enum iw_side side)
+{
+    if (c->partial[side])
+        add(c, side, c->partial[side]);
+    c->partial[side] = NULL;
+}
+
+static void seen_startup(struct recorded *c, const struct iw_observation *o)
+{
+    struct iw_item *item = iw_item_new(IW_ITEM_STARTUP, o->pos, o->end);
+
+    if (item && (item->octets = malloc(o->frame_length))) {
+        memcpy(item->octets, o->frame, o->frame_length);
+        item->length = o->frame_length;
+    } else {
+        iw_item_free(item);
+        item = NULL;
+    }
+    add(c, o->side, item);
+}
+
+static void seen_segment(struct recorded *c, const struct iw_observation *o)
+{
+    struct iw_item **item = &c->partial[o->side];
+
+    if (!*item)
+        *item = iw_item_new(IW_ITEM_MESSAGE, o->pos, o->end);
+    if (!*item || !iw_item_append(*item, o)) {
+        stop(c->recording, "no memory");
+        return;
+    }
+    if ((*item)->length > OCTETS)
+        stop(c->recording, "the recording is too large to be replayed");
+    if (iw_ddp_last(&o->ddp))
+        flush(c, o->side);
+}
+
+static void seen_end(struct recorded *c, const struct iw_observation *o, enum iw_item_kind kind)
+{
+    flush(c, o->side);
+    add(c, o->side, iw_item_new(kind, o->pos, o->pos));
+}
+
+static void seen(void *context, const struct iw_observation *o)
+{
+    struct recorded *c = context;
+
+    if (*c->recording->error)
+        return;
+    switch (o->kind) {
+    case IW_OBSERVED_STARTUP:
+        seen_startup(c, o);
+        break;
+    case IW_OBSERVED_SEGMENT:
+        seen_segment(c, o);
+        break;
+    case IW_OBSERVED_FIN:
+        seen_end(c, o, IW_ITEM_FIN);
+        break;
+    case IW_OBSERVED_RESET:
+        seen_end(c, o, IW_ITEM_RESET);
+        break;
+    case IW_OBSERVED_LOST:
+        seen_end(c, o, IW_ITEM_LOST);
+        break;
+    case IW_OBSERVED_MESSAGE:
+    case IW_OBSERVED_FINDING:
+        break;
+    }
+}
+
+/* ---- from frames to observations ---- */
+
+static void open_connection(struct recording *r, struct recorded *c)
+{
+    struct iw_observer_config config = {
+        .crc32c = iw_crc32c_portable, .context = c, .seen = seen, .extensions = true};
+    void *memory = malloc(iw_observer_size());
+
+    c->recording = r;
+    c->last = &c->things;
+    c->observer = memory ? iw_observer_init(memory, iw_observer_size(), &config) : NULL;
+    if (!c->observer)
+        stop(r, "no memory");
+}
+
+static enum iw_side side_of(const struct recorded *c, const struct iw_segment *s)
+{
+    return s->direction == c->initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER;
+}
+
+static void take_data(struct recorded *c, const struct iw_segment *s)
+{
+    if (s->missing)
+        stop(c->recording, "the end of its payload was not captured");
+    if (!s->length)
+        return;
+    if (!c->spoken)
+        c->initiator = s->direction;
+    c->spoken = true;
+    if (iw_observer_input(c->observer, side_of(c, s), s->pos, s->data, s->length) == -2)
+        stop(c->recording, "its octets are too far ahead of those before them");
+}
+
+static int on_segment(void *context, const struct iw_segment *s)
+{
+    struct recording *r = context;
+    struct recorded *c = &r->connection[s->connection->number];
+
+    r->frame = s->frame->number;
+    if (!c->observer)
+        open_connection(r, c);
+    if (!c->observer)
+        return 1;
+    if (s->kind == IW_SEGMENT_DATA)
+        take_data(c, s);
+    else if (s->kind != IW_SEGMENT_SYN)
+        iw_observer_end(c->observer, side_of(c, s), s->pos, s->kind == IW_SEGMENT_RST);
+    return *r->error || (r->script->deadline && iw_transport_now() >= r->script->deadline);
+}
+
+static void walk(struct recording *r, const char *path)
+{
+    struct iw_capture_counts counts = {0};
+    char error[IW_CAPTURE_ERROR];
+
+    r->table = iw_connections_new(CONNECTIONS, on_segment, r);
+    if (!r->table) {
+        snprintf(r->error, sizeof(r->error), "%s: no memory", r->name);
+        return;
+    }
+    if (iw_capture_walk(path, r->table, &counts, error) < 0)
+        snprintf(r->error, sizeof(r->error), "%s", error);
+    else if (!*r->error && counts.ignored)
+        snprintf(r->error, sizeof(r->error), "%s: more than %d TCP connections", r->name,
+                 CONNECTIONS);
+    for (size_t i = 0; i < iw_connections_count(r->table) && !*r->error; i++) {
+        flush(&r->connection[i], IW_SIDE_INITIATOR);
+        flush(&r->connection[i], IW_SIDE_RESPONDER);
+    }
+}
+
+/* ---- to tables ---- */
+
+static void push_thing(lua_State *L, const struct thing *thing)
+{
+    iw_script_push_item(L, thing->item);
+    lua_pushstring(L, thing->side == IW_SIDE_INITIATOR ? "initiator" : "responder");
+    lua_setfield(L, -2, "side");
+    lua_pushinteger(L, (lua_Integer)thing->frame);
+    lua_setfield(L, -2, "frame");
+}
+
+static void push_connection(lua_State *L, const struct recording *r, size_t number)
+{
+    const struct iw_connection *tcp = iw_connections_get(r->table, number);
+    const struct recorded *c = &r->connection[number];
+    char text[IW_ENDPOINT_TEXT];
+    lua_Integer n = 0;
+
+    lua_createtable(L, 0, 3);
+    lua_pushstring(L, iw_address_print(text, &tcp->address[c->initiator], tcp->port[c->initiator]));
+    lua_setfield(L, -2, "initiator");
+    lua_pushstring(L,
+                   iw_address_print(text, &tcp->address[!c->initiator], tcp->port[!c->initiator]));
+    lua_setfield(L, -2, "responder");
+    lua_newtable(L);
+    for (const struct thing *thing = c->things; thing; thing = thing->next) {
+        push_thing(L, thing);
+        lua_rawseti(L, -2, ++n);
+    }
+    lua_setfield(L, -2, "things");
+}
+
+/* ---- names of captures ---- */
+
+/* The file `name` of the run's folder into `path`. Nothing outside of that folder is opened, be it
+ * named by ".." or by a symbolic link. */
+static void resolve(lua_State *L, const char *name, char path[PATH_MAX])
+{
+    const char *folder = iw_script_of(L)->options->pcaps;
+    char root[PATH_MAX];
+    struct stat status;
+    size_t n;
+
+    if (!folder)
+        luaL_error(L, "%s: this run has no folder of captures", name);
+    lua_pushfstring(L, "/%s/", name);
+    if (*name == '/' || strstr(lua_tostring(L, -1), "/../"))
+        luaL_error(L, "%s: expected a path below the folder of captures", name);
+    lua_pop(L, 1);
+    lua_pushfstring(L, "%s/%s", folder, name);
+    if (!realpath(folder, root))
+        luaL_error(L, "%s: %s", folder, strerror(errno));
+    if (!realpath(lua_tostring(L, -1), path) || stat(path, &status))
+        luaL_error(L, "%s: %s", lua_tostring(L, -1), strerror(errno));
+    n = strlen(root);
+    if (strncmp(path, root, n) || (path[n] != '/' && root[n - 1] != '/') ||
+        !S_ISREG(status.st_mode))
+        luaL_error(L, "%s: no file of the folder of captures", name);
+    lua_pop(L, 1);
+}
+
+/* iw.capture(name): the TCP connections of a capture, in the order of their first frames, each
+ * {initiator =, responder = (address:port), things = {...}}; a thing is an item as conn:next gives
+ * it, of either side, with `side` ("initiator", "responder") and `frame`. */
+static int l_capture(lua_State *L)
+{
+    const char *name = luaL_checkstring(L, 1);
+    char path[PATH_MAX];
+    struct recording *r;
+
+    resolve(L, name, path);
+    r = lua_newuserdatauv(L, sizeof(*r), 0);
+    memset(r, 0, sizeof(*r));
+    if (luaL_newmetatable(L, "iw.recording")) {
+        lua_pushcfunction(L, l_collect);
+        lua_setfield(L, -2, "__gc");
+    }
+    lua_setmetatable(L, -2);
+    r->name = name;
+    r->script = iw_script_of(L);
+    walk(r, path);
+    iw_script_check_time(L);
+    if (*r->error)
+        return luaL_error(L, "%s", r->error);
+    lua_newtable(L);
+    for (size_t i = 0; i < iw_connections_count(r->table); i++) {
+        push_connection(L, r, i);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    close_recording(r);
+    return 1;
+}
+
+void iw_script_add_capture(lua_State *L)
+{
+    lua_pushcfunction(L, l_capture);
+    lua_setfield(L, -2, "capture");
+}
