@@ -205,11 +205,11 @@ void *iw_domain_borrow(struct iw_domain *d)
     return buffer;
 }
 
-void iw_domain_return(struct iw_domain *d, void *memory)
+void iw_domain_return(struct iw_domain *d, void *buffer)
 {
-    struct iw_pool_buffer *buffer = memory;
+    struct iw_pool_buffer *lent = buffer;
     iw_domain_lock(d);
-    buffer->next = d->pool;
-    d->pool = buffer;
+    lent->next = d->pool;
+    d->pool = lent;
     iw_domain_unlock(d);
 }

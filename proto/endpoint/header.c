@@ -10,6 +10,7 @@ size_t iw_ep_put_header(const struct iw_endpoint *ep, uint8_t *out, struct iw_dd
         bool tagged = iw_ddp_tagged(&h);
         unsigned opcode = iw_rdmap_op(&h);
         bool write = opcode == IW_OP_WRITE;
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): `change` is a statement. */
 #define IW_BEND(check, condition, change)                                                          \
     do {                                                                                           \
         if ((condition) && iw_switch_violated(s, (check)))                                         \

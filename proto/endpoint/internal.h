@@ -163,7 +163,7 @@ size_t iw_ep_put_read_request(const struct iw_endpoint *ep, uint8_t *out,
                               struct iw_rdmap_read_request request);
 
 /* queues.c */
-struct iw_send_entry *iw_ep_send_at(struct iw_endpoint *ep, uint32_t position);
+struct iw_send_entry *iw_ep_send_at(struct iw_endpoint *ep, uint32_t place);
 void iw_ep_complete_sends(struct iw_endpoint *ep);
 void iw_ep_complete_recv(struct iw_endpoint *ep, const struct iw_completion *completion);
 void iw_ep_flush(struct iw_endpoint *ep, enum iw_status first_read, enum iw_status first_recv,
