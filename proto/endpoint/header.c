@@ -10,12 +10,13 @@ size_t iw_ep_put_header(const struct iw_endpoint *ep, uint8_t *out, struct iw_dd
         bool tagged = iw_ddp_tagged(&h);
         unsigned opcode = iw_rdmap_op(&h);
         bool write = opcode == IW_OP_WRITE;
-/* NOLINTNEXTLINE(bugprone-macro-parentheses): `change` is a statement. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): `change` is a statement. */
 #define IW_BEND(check, condition, change)                                                          \
     do {                                                                                           \
         if ((condition) && iw_switch_violated(s, (check)))                                         \
             change;                                                                                \
     } while (0)
+/* NOLINTEND(bugprone-macro-parentheses) */
         IW_BEND(IW_CHECK_DDP_VERSION_TAGGED, tagged, h.ddp_control ^= 0x03);
         IW_BEND(IW_CHECK_DDP_VERSION_UNTAGGED, !tagged, h.ddp_control ^= 0x03);
         IW_BEND(IW_CHECK_DDP_RSVD, true, h.ddp_control |= 0x04);
