@@ -276,9 +276,10 @@ local function take_first(t, conn, options)
   local state = conn:state()
   if options.first == false then return end
   if not (state.own.a and state.peer.a) then
-    if not t.peer.agent then return end
-    agent_side(t, conn)
-    t:post { conn = conn, op = "send" }
+    if t.peer.agent then
+      agent_side(t, conn)
+      t:post { conn = conn, op = "send" }
+    end
   end
   local item = conn:next()
   if not item or item.kind ~= "message" then not_established(t, item, "a first FPDU") end
