@@ -202,6 +202,8 @@ void iw_endpoint_input_end(struct iw_endpoint *ep, bool graceful, uint64_t now)
         /* A read still open can never be answered, held-back work never be released. */
         else if (ep->reads_out_head != ep->reads_out_tail || ep->paused)
             iw_ep_finish(ep, now);
+    } else if (!ep->fin_due) {
+        iw_ep_finish(ep, now); /* a fault was botched into silence: the connection still ends */
     }
     iw_ep_event(ep, IW_EVENT_PEER_CLOSED);
     iw_ep_settle(ep);

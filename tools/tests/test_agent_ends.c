@@ -143,6 +143,19 @@ static void the_consumer_can_terminate(void **state)
     want_among(a, server, "terminated", "code", "7");
 }
 
+static void a_fault_botched_into_silence_still_ends(void **state)
+{
+    struct agent *a = *state;
+    long long port = listen_with(a, ",'config':{'botch':['ddp-no-buffer=silent']}");
+    long long client = connect_with(a, port, "");
+    long long server = want_event(a, "{'event':'established'}");
+    want_event(a, "{'event':'established','conn':%lld}", client);
+    done(ask(a, "{'do':'post','conn':%lld,'work':1,'op':'send'}", client));
+    want_among(a, server, "fault", "check", "\"ddp-no-buffer\"");
+    done(ask(a, "{'do':'close','conn':%lld}", client));
+    want_among(a, server, "closed", "graceful", "false");
+}
+
 static void half_close_lets_work_go_on(void **state)
 {
     struct agent *a = *state;
@@ -273,6 +286,7 @@ int main(void)
         TEST(private_data_that_does_not_fit_ends),
         TEST(faults_and_terminates_are_told),
         TEST(the_consumer_can_terminate),
+        TEST(a_fault_botched_into_silence_still_ends),
         TEST(half_close_lets_work_go_on),
         TEST(released_memory_stays_until_it_is_idle),
         TEST(numbers_are_bounded),
