@@ -147,7 +147,8 @@ function ending.close(outcome)
 end
 
 function ending.alive(outcome)
-  if current and current.negative and (not outcome or outcome.verdict == "NOTE") then current:check_alive() end
+  local open = not outcome or outcome.verdict == "PASS" or outcome.verdict == "NOTE"
+  if current and current.negative and open then current:check_alive() end
 end
 
 -- The verdict of the case, `outcome` being what ended it early.

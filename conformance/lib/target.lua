@@ -124,7 +124,9 @@ local function listener(t, config, accept, half_close)
   table.sort(key)
   key = table.concat(key, ";") .. (accept or "") .. tostring(half_close)
   if not t.listeners[key] then
-    t.listeners[key] = t:agent("listen", { port = 0, config = config, accept = accept, half_close = half_close })
+    t.listeners[key] = t:agent("listen", {
+      host = t.peer.host, port = 0, config = config, accept = accept, half_close = half_close,
+    })
   end
   return t.listeners[key]
 end
