@@ -81,7 +81,8 @@ static int feed_long_line(struct iw_control_channel *ch, int other, size_t lengt
     memset(block, ' ', sizeof(block));
     for (size_t done = 0; done < length && result == 0; done += sizeof(block)) {
         if (newline && done + sizeof(block) >= length)
-            memcpy(block + sizeof(block) - 3, "{}\n", 3);
+            block[sizeof(block) - 3] = '{', block[sizeof(block) - 2] = '}',
+                                  block[sizeof(block) - 1] = '\n';
         assert_int_equal(write(other, block, sizeof(block)), sizeof(block));
         assert_int_equal(iw_control_channel_read(ch), 1);
         result = iw_control_channel_next(ch, &message, error, sizeof(error));

@@ -234,7 +234,7 @@ static void addresses_are_parsed(void **state)
     char text[400], error[100];
     struct iw_host_port at;
     memset(text, 'h', 256);
-    strcpy(text + 256, ":1");
+    memcpy(text + 256, ":1", 3);
     assert_int_equal(iw_transport_parse(text, &at, error, sizeof(error)), -1);
     assert_int_equal(strlen(error), sizeof(error) - 1);
     assert_int_equal(iw_transport_parse(text + 1, &at, error, sizeof(error)), 0);

@@ -181,11 +181,15 @@ void iw_listener_address(const struct iw_listener *l, char *text)
 
 uint16_t iw_listener_port(const struct iw_listener *l)
 {
-    struct sockaddr_storage address = {0};
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } address = {.any = {0}};
     socklen_t length = sizeof(address);
-    getsockname(l->fd, (struct sockaddr *)&address, &length);
-    return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
-                                               : ((struct sockaddr_in *)&address)->sin_port);
+    if (getsockname(l->fd, &address.any, &length))
+        return 0;
+    return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
 }
 
 void iw_listener_destroy(struct iw_listener *l)

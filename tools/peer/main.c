@@ -49,6 +49,7 @@ static int set_limit(void *context, const char *value, char *error, size_t room)
     return iw_option_number(value, 1, 65536, &((struct peer *)context)->limit, error, room);
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): as the table wants it */
 static int set_verify(void *context, const char *value, char *error, size_t room)
 {
     (void)value, (void)error, (void)room;
@@ -56,6 +57,7 @@ static int set_verify(void *context, const char *value, char *error, size_t room
     return 0;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): as the table wants it */
 static int set_once(void *context, const char *value, char *error, size_t room)
 {
     (void)value, (void)error, (void)room;
@@ -73,6 +75,7 @@ static int set_trace(void *context, const char *value, char *error, size_t room)
     return 0;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): as the table wants it */
 static int set_trace_file(void *context, const char *value, char *error, size_t room)
 {
     (void)error, (void)room;
@@ -151,30 +154,33 @@ static int read_command_line(struct peer *p, int argc, char **argv)
 
 /* ---- connections ---- */
 
-static void report(struct peer_connection *pc, const char *format, va_list arguments)
+static void report(struct peer_connection *pc, const char *text)
 {
-    char remote[IW_TRANSPORT_TEXT] = "-", text[300];
+    char remote[IW_TRANSPORT_TEXT] = "-";
     if (pc->c)
         iw_connection_remote(pc->c, remote);
-    vsnprintf(text, sizeof(text), format, arguments);
     fprintf(stderr, "iwarp-peer: connection %u with %s: %s\n", pc->tracer.connection, remote, text);
     pc->failed = true;
 }
 
 void peer_fail(struct peer_connection *pc, const char *format, ...)
 {
+    char text[300];
     va_list arguments;
     va_start(arguments, format);
-    report(pc, format, arguments);
+    vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
+    report(pc, text);
 }
 
 void peer_abort(struct peer_connection *pc, const char *format, ...)
 {
+    char text[300];
     va_list arguments;
     va_start(arguments, format);
-    report(pc, format, arguments);
+    vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
+    report(pc, text);
     iw_endpoint_abort(pc->ep, false, 0, iw_transport_now());
 }
 
@@ -410,8 +416,10 @@ static int run(struct peer *p)
                 p->status = IW_EXIT_FAILURE;
     }
     iw_reactor_destroy(p->reactor);
-    while (p->connections)
-        free_connection(p->connections);
+    for (struct peer_connection *pc = p->connections, *next; pc; pc = next) {
+        next = pc->next;
+        free_connection(pc);
+    }
     iw_domain_destroy(p->domain);
     if (fd >= 0)
         close(fd);

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -97,10 +98,9 @@ static void requests_can_be_accepted_at_once(void **state)
 static void private_data_that_does_not_fit_ends(void **state)
 {
     struct agent *a = *state;
-    char fields[1100] = ",'private':'";
-    for (int i = 0; i < 510; i++)
-        strcat(fields, "00");
-    strcat(fields, "'");
+    char zeros[2 * 510 + 1] = "", fields[1100];
+    memset(zeros, '0', sizeof(zeros) - 1);
+    snprintf(fields, sizeof(fields), ",'private':'%s'", zeros);
     long long port = listen_with(a, fields);
     long long client = connect_with(a, port, "");
     want_among(a, client, "closed", "graceful", "false");
