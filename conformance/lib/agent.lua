@@ -288,6 +288,31 @@ function Agent:expect_no_completion(handle, options)
   end
 end
 
+-- Waits for the Request of a connection whose listener was made with accept = "ask". Returns the
+-- private data that the ULP is shown. t:accept or t:reject must follow.
+function Agent:requested(conn, options)
+  options = strict.check("t:requested", options or {}, strict.set("rule within"))
+  local event = self:wait_event(function(e)
+    return e.event == "request" and e.listen == conn.listen
+  end, options.within)
+  if not event then
+    self:fail("the Request was not shown to the target's ULP", {
+      rule = options.rule, expected = "event request", actual = "none",
+    })
+  end
+  conn.agent = event.conn
+  return octets.hex(event.private)
+end
+
+-- Has the target's ULP answer the Request, with private data if there is any.
+function Agent:accept(conn, private)
+  self:agent("accept", { conn = conn.agent, private = private and octets.show(private) })
+end
+
+function Agent:reject(conn, private)
+  self:agent("reject", { conn = conn.agent, private = private and octets.show(private) })
+end
+
 -- Has the agent end a connection: how is "graceful", "reset" or "terminate".
 function Agent:target_close(conn, how)
   self:agent("close", { conn = conn.agent, how = how or "graceful" })

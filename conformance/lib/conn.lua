@@ -180,6 +180,18 @@ function Conn:together(action, options)
   self.raw:uncork(writes_of(options))
 end
 
+-- What `action` sends is held back: conn:release(n) writes the first n octets of it, and
+-- conn:release() all that is left.
+function Conn:hold(action)
+  self.raw:cork()
+  action()
+end
+
+function Conn:release(count)
+  if count then return self.raw:release(count) end
+  self.raw:uncork()
+end
+
 function Conn:shutdown() self.raw:shutdown() end
 function Conn:reset() self.raw:reset() end
 

@@ -201,6 +201,13 @@ local function agent_side(t, conn)
   conn.agent, conn.agreed = event.conn, event.agreed
 end
 
+-- What the agent says was agreed on a connection whose start-up was played by hand (raw = true). From
+-- then on the agent can be asked to post work on it.
+function Target:established(conn)
+  if not conn.agreed then agent_side(self, conn) end
+  return conn.agreed
+end
+
 -- Connects to a target that is the MPA responder and exchanges the start-up frames; the fields of
 -- request{...} are those of the Request. target: configuration of the agent's listener; rtr_send:
 -- the RTR form to send ("send", "write", "read", false for none); raw: TCP only. If this fails the

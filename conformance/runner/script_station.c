@@ -88,13 +88,15 @@ static int l_accept(lua_State *L)
     return 1;
 }
 
-/* A table {each = n} or {n, n, ...} at `index`, or nothing. */
+/* A table {each = n} or {n, n, ...} at `index`, or nothing. The sizes are left on the stack, behind
+ * an argument (the seconds) that follows `index`. */
 static const struct iw_writes *writes_of(lua_State *L, int index, struct iw_writes *writes)
 {
     size_t *sizes;
     size_t count;
 
     *writes = (struct iw_writes){0};
+    lua_settop(L, index + 1);
     if (lua_isnoneornil(L, index))
         return NULL;
     luaL_checktype(L, index, LUA_TTABLE);
@@ -228,6 +230,16 @@ static int c_uncork(lua_State *L)
     const struct iw_writes *w = writes_of(L, 2, &writes);
 
     iw_conn_uncork(c, w, iw_script_until(L, 3, patience(L)));
+    iw_script_check_time(L);
+    return 0;
+}
+
+/* conn:release(octets): writes the first of what is held. */
+static int c_release(lua_State *L)
+{
+    size_t length = (size_t)luaL_checkinteger(L, 2);
+
+    iw_conn_release(conn_of(L), length, iw_script_until(L, 3, patience(L)));
     iw_script_check_time(L);
     return 0;
 }
@@ -390,6 +402,7 @@ void iw_script_add_station(lua_State *L)
         {"ulpdu", c_ulpdu},
         {"cork", c_cork},
         {"uncork", c_uncork},
+        {"release", c_release},
         {"shutdown", c_shutdown},
         {"reset", c_reset},
         {"next", c_next},

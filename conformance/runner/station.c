@@ -403,6 +403,16 @@ void iw_conn_uncork(struct iw_conn *c, const struct iw_writes *writes, uint64_t 
     write_pieces(c, c->held, length, writes, deadline);
 }
 
+void iw_conn_release(struct iw_conn *c, size_t length, uint64_t deadline)
+{
+    if (length > c->n_held)
+        length = c->n_held;
+    write_out(c, c->held, length, deadline);
+    c->n_held -= length;
+    if (c->n_held)
+        memmove(c->held, c->held + length, c->n_held);
+}
+
 void iw_conn_comment_sent(struct iw_conn *c, const char *text)
 {
     iw_exchange_comment(c->station->exchange, c->state.number, false, c->last_sent, text);

@@ -108,6 +108,8 @@ bool iw_conn_send_ulpdu(struct iw_conn *c, const void *ulpdu, size_t length,
 /* Corked, a connection collects what is sent; uncorking writes it as one. */
 void iw_conn_cork(struct iw_conn *c);
 void iw_conn_uncork(struct iw_conn *c, const struct iw_writes *writes, uint64_t deadline);
+/* Writes the first `length` octets of what is collected, as one; the rest stays. */
+void iw_conn_release(struct iw_conn *c, size_t length, uint64_t deadline);
 /* A comment on the last thing sent. */
 void iw_conn_comment_sent(struct iw_conn *c, const char *text);
 /* FIN. */

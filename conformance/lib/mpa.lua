@@ -1,0 +1,144 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- What the cases of MPA share: use "mpa".
+
+local message = iw.load("message")
+
+local mpa = {}
+
+-- ---- a connection that serves ----
+
+-- A good exchange before the stimulus; without it the case is INCONCLUSIVE. A target of which no
+-- Read is expected gets a zero-length Write, which touches nothing.
+function mpa.good(conn)
+  if conn.t:can("read") then return conn:sanity() end
+  conn:send(message.write {})
+end
+
+-- The connection is in full operation: what was sent was taken in and called for nothing.
+function mpa.serves(conn, options)
+  if conn.t:can("read") then return conn:fence(options) end
+  conn:send(message.write {})
+  conn:expect_silence(options)
+end
+
+-- The same for a connection whose start-up may have ended it: true if it serves, false if the target
+-- has ended it. Anything else is a failure.
+function mpa.still_serves(conn, options)
+  local answer = message.read_response { payload = "" }
+  conn:send(message.read_request { size = 0 })
+  local item = conn:expect(message.closed(), message.terminate {}, answer, options or {})
+  return answer:matches(item)
+end
+
+-- Has the target connect and takes its Request; returns the connection and the Request.
+function mpa.called(t, target)
+  local conn = t:target_connects { raw = true, target = target }
+  local item = conn:next()
+  if not (item and message.request {}:matches(item)) then
+    t:inconclusive("the target sent no Request", {
+      expected = "mpa request", actual = item and item.text, item = item,
+    })
+  end
+  return conn, item
+end
+
+-- What the initiator does first in peer-to-peer mode: one RTR form (RFC 6581 §9.2).
+mpa.rtr = {
+  send = message.send { payload = "", qn = 0, msn = 1 },
+  write = message.write { payload = "" },
+  read = message.read_request { size = 0, qn = 1, msn = 1 },
+}
+
+-- Answers an RTR that is a Read Request.
+function mpa.answer_rtr(conn, item)
+  if item.op == "read-request" then
+    conn:send(message.read_response { stag = item.sink_stag, to = item.sink_to })
+  end
+end
+
+-- The target ends the stream without having sent a single octet more than `octets`.
+function mpa.ends_after(conn, octets, options)
+  conn:expect_close(options)
+  conn.t:check(conn:state().received == octets, "the target sent more octets before it closed", {
+    rule = options and options.rule, expected = ("%d octets"):format(octets),
+    actual = ("%d octets"):format(conn:state().received),
+  })
+end
+
+-- ---- FPDUs made by hand (RFC 5044 §4) ----
+
+-- An FPDU as it should be at this place of the station's stream, and where its parts lie, as octets
+-- from its first one: `length` (ULPDU_Length), `ulpdu`, `pad`, `crc`, `markers` (a list, each with
+-- `at` and `pointer`), and at(k): the place of octet k behind the start of ULPDU_Length, Markers
+-- not counted.
+function mpa.fpdu(conn, ulpdu)
+  local state = conn:state()
+  local position = state.sent - 20 - state.own.pd_length
+  local content = string.pack(">I2", #ulpdu) .. ulpdu
+  local pad = -#content % 4
+  content = content .. ("\0"):rep(pad)
+  local parts, size, runs, header = {}, 0, {}, nil
+  local frame = { markers = {} }
+  local function add(octets)
+    parts[#parts + 1] = octets
+    size = size + #octets
+  end
+  local function marker()
+    if not state.markers or (position + size) % 512 ~= 0 then return end
+    local pointer = header and size - header or 0
+    frame.markers[#frame.markers + 1] = { at = size, pointer = pointer }
+    add(string.pack(">I2I2", 0, pointer))
+  end
+  local at = 0
+  while at < #content do
+    marker()
+    header = header or size
+    local run = #content - at
+    if state.markers then run = math.min(run, 512 - (position + size) % 512) end
+    runs[#runs + 1] = { from = at, place = size }
+    add(content:sub(at + 1, at + run))
+    at = at + run
+  end
+  marker()
+  frame.crc = size
+  add(string.pack("<I4", iw.crc(table.concat(parts))))
+  frame.octets, frame.pad_length = table.concat(parts), pad
+  frame.at = function(k)
+    local place
+    for _, run in ipairs(runs) do
+      if k >= run.from then place = run.place + k - run.from end
+    end
+    return place
+  end
+  frame.length, frame.ulpdu, frame.pad = frame.at(0), frame.at(2), frame.at(2 + #ulpdu)
+  return frame
+end
+
+-- The octets of an FPDU without Markers.
+function mpa.fpdu_octets(ulpdu)
+  local covered = string.pack(">I2", #ulpdu) .. ulpdu
+  covered = covered .. ("\0"):rep(-#covered % 4)
+  return covered .. string.pack("<I4", iw.crc(covered))
+end
+
+-- The octets with one bit inverted.
+function mpa.flip(octets, at, mask)
+  return octets:sub(1, at) .. string.char(octets:byte(at + 1) ~ (mask or 1)) .. octets:sub(at + 2)
+end
+
+-- A payload for a Send whose FPDU, sent next, has its CRC field at `place` mod 512 of the stream (0:
+-- a Marker lies between the pad and the CRC). At least `least` octets.
+function mpa.payload_with_crc_at(conn, place, least)
+  for size = least, least + 600 do
+    local frame = mpa.fpdu(conn, ("\0"):rep(18 + size))
+    local state = conn:state()
+    if (state.sent - 20 - state.own.pd_length + frame.crc) % 512 == place then return size end
+  end
+end
+
+-- What answers a wrong CRC: a Terminate, or a close without any effect (OP-11).
+function mpa.expect_crc_fault(conn, options)
+  return conn:expect(message.terminate("2/0/02"), message.closed(), options or {})
+end
+
+return mpa
