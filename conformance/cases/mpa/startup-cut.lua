@@ -1,0 +1,80 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+
+-- A start-up frame that ends early. OP-06: what PD_Length promises and does not come is known to be
+-- missing when the stream ends, or by a time-out.
+local mpa = use "mpa"
+local list = {}
+
+local at = {
+  { 0, "empty" }, { 1, "one-octet" }, { 15, "key-short" }, { 16, "key-only" }, { 17, "no-revision" },
+  { 18, "no-length" }, { 19, "half-length" }, { 20, "no-private" }, { 22, "half-block" }, { 24, "block-only" },
+  { 31, "last-missing" },
+}
+for _, one in ipairs(at) do
+  local octet, name = one[1], one[2]
+  list[#list + 1] = case {
+    id = "mpa-startup-cut-" .. name,
+    purpose = ("A Request of 32 octets that ends after %d is met by a close and no Reply"):format(octet),
+    rules = { "MPA-7.1.1-21", "MPA-7.1.2-03", "MPA-7.1.2-26", "MPA-7.1.2-23", "MPA-8-01" },
+    role = "responder",
+    needs = { revision = 2 },
+    run = function(t)
+      local conn = t:connect { raw = true }
+      if octet > 0 then
+        conn:write(octets(request { private = bytes(8) }):sub(1, octet), { comment = "the Request, cut" })
+      end
+      conn:shutdown()
+      conn:expect_close {}
+    end,
+  }
+  list[#list + 1] = case {
+    id = "mpa-reply-cut-" .. name,
+    purpose = ("A Reply of 32 octets that ends after %d is met by a close and no FPDU"):format(octet),
+    rules = { "MPA-7.1.1-21", "MPA-7.1.2-11", "MPA-7.1.2-26", "MPA-8-01" },
+    role = "initiator",
+    needs = { enhanced = true },
+    run = function(t)
+      local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
+      local frame = octets(reply { private = bytes(8), a = asked.a, b = asked.b, c = asked.c, d = asked.d })
+      if octet > 0 then conn:write(frame:sub(1, octet), { comment = "the Reply, cut" }) end
+      conn:shutdown()
+      mpa.ends_after(conn, 20 + asked.pd_length)
+    end,
+  }
+end
+
+list[#list + 1] = case {
+  id = "mpa-startup-cut-reported",
+  purpose = "A Request that ends inside its private data never reaches the ULP",
+  rules = { "MPA-7.1.1-21", "MPA-8-07", "MPA-8-01" },
+  role = "responder",
+  needs = { agent = true },
+  run = function(t)
+    local conn = t:connect { raw = true, target = { accept = "ask" } }
+    conn:write(octets(request { revision = 1, private = bytes(100) }):sub(1, 70), { comment = "50 of 100 octets" })
+    conn:shutdown()
+    conn:expect_close {}
+    local event = t:wait_event(function(e) return e.event == "request" or e.event == "closed" end)
+    t:check(event and event.event == "closed", "the ULP was shown a Request that was cut",
+      { expected = "closed", actual = event and event.event })
+    t:observe("graceful", event.graceful)
+  end,
+}
+
+list[#list + 1] = case {
+  id = "mpa-startup-reset",
+  purpose = "A connection that is reset inside the Request does no harm",
+  rules = { "MPA-8-01" },
+  role = "responder",
+  run = function(t)
+    for _, octet in ipairs { 0, 7, 20, 23 } do
+      local conn = t:connect { raw = true }
+      if octet > 0 then conn:write(octets(request {}):sub(1, octet), { comment = "the Request, cut" }) end
+      conn:reset()
+    end
+    local conn = t:connect { raw = true }
+    conn:send(request {})
+    conn:expect(reply { rejected = false })
+  end,
+}
+return list

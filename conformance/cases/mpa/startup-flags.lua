@@ -1,0 +1,125 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+
+-- Flags and reserved bits of a Request that must not matter. Field bug: start-up refused because of a
+-- reserved bit.
+local mpa = use "mpa"
+local list = {}
+
+local function proceeds(t, fields)
+  local conn = t:connect { raw = true }
+  conn:send(request(fields))
+  conn:expect(reply { rejected = false })
+  mpa.serves(conn)
+end
+
+for _, bit in ipairs { 0x01, 0x02, 0x04, 0x08, 0x0f } do
+  for revision = 1, 2 do
+    list[#list + 1] = case {
+      id = ("mpa-startup-reserved-%02x-rev%d"):format(bit, revision),
+      purpose = ("The reserved bits %02x of a Request of revision %d are not looked at"):format(bit, revision),
+      rules = { revision == 1 and "MPA-7.1.1-15" or "EMPA-6-04", "MPA-7.1.1-14" },
+      role = "responder",
+      needs = { revision = revision },
+      tags = { "field" },
+      run = function(t) proceeds(t, { revision = revision, reserved = bit }) end,
+    }
+  end
+end
+
+list[#list + 1] = case {
+  id = "mpa-startup-request-r",
+  purpose = "The R bit of a Request is not looked at",
+  rules = { "MPA-7.1.1-12", "MPA-7.1.1-11" },
+  role = "responder",
+  run = function(t) proceeds(t, { rejected = true }) end,
+}
+
+-- OP-03: in revision 1 the bit is a reserved one.
+list[#list + 1] = case {
+  id = "mpa-startup-rev1-s",
+  purpose = "S in a Request of revision 1 is a reserved bit: the start-up is an unenhanced one",
+  rules = { "EMPA-6-11", "MPA-7.1.1-15", "EMPA-6-05" },
+  role = "responder",
+  run = function(t)
+    local conn = t:connect { raw = true }
+    conn:send(request { revision = 1, enhanced = false, flags = 0x50, private = hex "c010 c010" })
+    local _, which = conn:expect(reply { revision = 1, rejected = false, enhanced = false }, closed())
+    if which == 1 then mpa.serves(conn) end
+  end,
+}
+
+list[#list + 1] = case {
+  id = "mpa-startup-no-c",
+  purpose = "A Request without C is answered, and CRCs follow the Reply's C",
+  rules = { "MPA-7.1.1-08", "MPA-7.1.1-10" },
+  role = "responder",
+  run = function(t)
+    local conn = t:connect { raw = true }
+    conn:send(request { crc = false })
+    local answer = conn:expect(reply { rejected = false })
+    t:observe("reply-crc", answer.crc)
+    mpa.serves(conn)
+  end,
+}
+
+list[#list + 1] = case {
+  id = "mpa-startup-m",
+  purpose = "A Request with M is accepted, and the target's FPDUs carry Markers",
+  rules = { "MPA-4.3-01", "MPA-7.1.1-06", "MPA-7.1.2-20" },
+  role = "responder",
+  needs = { read = true },
+  run = function(t) proceeds(t, { markers = true }) end,
+}
+
+-- ---- the same for a Reply ----
+
+local function goes_on(t, bend)
+  local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
+  local fields = { revision = asked.revision, enhanced = asked.enhanced, a = asked.a, b = asked.b, c = asked.c,
+    d = asked.d, ird = asked.ord, ord = asked.ird }
+  for name, value in pairs(bend) do fields[name] = value end
+  conn:send(reply(fields))
+  local first = conn:expect(mpa.rtr.write, mpa.rtr.read, mpa.rtr.send)
+  mpa.answer_rtr(conn, first)
+  mpa.serves(conn)
+end
+
+for _, bit in ipairs { 0x01, 0x02, 0x04, 0x08, 0x0f } do
+  list[#list + 1] = case {
+    id = ("mpa-reply-reserved-%02x"):format(bit),
+    purpose = ("The reserved bits %02x of a Reply are not looked at"):format(bit),
+    rules = { "EMPA-6-04", "MPA-7.1.1-15" },
+    role = "initiator",
+    needs = { peer_to_peer = true },
+    tags = { "field" },
+    run = function(t) goes_on(t, { reserved = bit }) end,
+  }
+end
+
+list[#list + 1] = case {
+  id = "mpa-reply-m",
+  purpose = "A Reply with M is taken, and the target's FPDUs carry Markers from the first one on",
+  rules = { "MPA-4.3-01", "MPA-7.1.1-06", "MPA-7.1.2-20", "MPA-4.3-08" },
+  role = "initiator",
+  needs = { peer_to_peer = true },
+  run = function(t) goes_on(t, { markers = true }) end,
+}
+
+list[#list + 1] = case {
+  id = "mpa-request-good",
+  purpose = "The Request of an initiator is well-formed: key, R, reserved bits, revision, length",
+  rules = { "MPA-7.1.2-01", "MPA-7.1.1-01", "MPA-7.1.1-11", "MPA-7.1.1-14", "MPA-7.1.1-16", "MPA-7.1.1-20",
+    "MPA-7.1.1-24", "EMPA-6-02", "EMPA-6-05", "EMPA-9-02" },
+  role = "initiator",
+  tags = { "sanity" },
+  run = function(t)
+    local conn, asked = mpa.called(t)
+    t:check(asked.revision == 1 or asked.revision == 2, "the Request has another revision than 1 or 2", {
+      rule = "MPA-7.1.1-16", expected = "revision 1 or 2", actual = asked.text, item = asked })
+    t:check(not asked.rejected and asked.reserved == 0, "a bit of the Request is set that must be zero", {
+      rule = "MPA-7.1.1-14", actual = asked.text, item = asked })
+    t:observe("request", ("rev %d%s"):format(asked.revision, asked.enhanced and " enhanced" or ""))
+    conn:expect_silence { rule = "MPA-7.1.2-11" }
+  end,
+}
+return list

@@ -1,0 +1,61 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+
+-- One bit of the key is wrong, in each of its 16 octets. Both roles: as responder the target judges
+-- the key of a Request, as initiator that of a Reply.
+local mpa = use "mpa"
+
+local REQUEST, REPLY = "MPA ID Req Frame", "MPA ID Rep Frame"
+local list = {}
+for octet = 0, 15 do
+  list[#list + 1] = case {
+    id = ("mpa-startup-key-octet-%d"):format(octet),
+    purpose = ("A Request whose key is wrong in octet %d is met by a close and no Reply"):format(octet),
+    rules = { "MPA-7.1.1-02", "MPA-7.1.2-17", "MPA-7.1.2-04", "MPA-8-07", "MPA-8-08" },
+    role = "responder",
+    run = function(t)
+      local conn = t:connect { raw = true }
+      conn:send(request { key = mpa.flip(REQUEST, octet) })
+      conn:expect_close {}
+    end,
+  }
+  list[#list + 1] = case {
+    id = ("mpa-reply-key-octet-%d"):format(octet),
+    purpose = ("A Reply whose key is wrong in octet %d is met by a close and no FPDU"):format(octet),
+    rules = { "MPA-7.1.1-04", "MPA-7.1.2-17", "MPA-7.1.2-12", "MPA-8-07", "MPA-8-08" },
+    role = "initiator",
+    run = function(t)
+      local conn, asked = mpa.called(t)
+      conn:send(reply { key = mpa.flip(REPLY, octet), revision = asked.revision, enhanced = asked.enhanced })
+      mpa.ends_after(conn, 20 + asked.pd_length)
+    end,
+  }
+end
+
+list[#list + 1] = case {
+  id = "mpa-reply-key-request",
+  purpose = "A Request that answers a Request (two initiators) is met by a close and no FPDU",
+  rules = { "MPA-7.1.2-21", "MPA-7.1.1-04", "MPA-7.1.2-17" },
+  role = "initiator",
+  run = function(t)
+    local conn, asked = mpa.called(t)
+    conn:send(request {})
+    mpa.ends_after(conn, 20 + asked.pd_length)
+  end,
+}
+
+-- Field bug: the key was judged only after the private data had been read.
+list[#list + 1] = case {
+  id = "mpa-startup-key-and-length",
+  purpose = "A wrong key with PD_Length 65535 is met by a close, whether or not the private data comes",
+  rules = { "MPA-7.1.1-02", "MPA-7.1.1-22", "MPA-8-08" },
+  role = "responder",
+  tags = { "field" },
+  run = function(t)
+    for _, present in ipairs { 0, 2000 } do
+      local conn = t:connect { raw = true }
+      conn:send(request { key = mpa.flip(REQUEST, 15), pd_length = 65535, enhanced = false, private = bytes(present) })
+      conn:expect_close {}
+    end
+  end,
+}
+return list
