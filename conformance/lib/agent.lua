@@ -187,7 +187,7 @@ end
 
 -- ---- work ----
 
-local RECEIVE = strict.set("conn memory offset length")
+local RECEIVE = strict.set("conn memory offset length sge")
 local POST = strict.set("conn op memory offset length payload sge stag to invalidate fence")
 
 local function work(t)
@@ -201,13 +201,23 @@ local function of_conn(t, fields)
   return conn
 end
 
+local function pieces(sge)
+  local list = {}
+  for i, piece in ipairs(sge) do list[i] = { piece[1].mem, piece[2], piece[3] } end
+  return list
+end
+
 -- Posts a receive of `length` octets (in a buffer of its own unless `memory` is given) on a
--- connection (the latest unless `conn` is given). Returns a handle {memory, length} for
--- t:completion.
+-- connection (the latest unless `conn` is given); or sge, a list of {memory, offset, length}.
+-- Returns a handle {memory, length} for t:completion.
 function Agent:receive(fields)
   strict.check("t:receive", fields, RECEIVE)
   local conn = of_conn(self, fields)
   local handle = { work = work(self), conn = conn, op = "recv" }
+  if fields.sge then
+    self:agent("recv", { conn = conn.agent, work = handle.work, sge = pieces(fields.sge) })
+    return handle
+  end
   handle.memory = fields.memory or self:memory { length = math.max(fields.length, 1) }
   handle.length = fields.length or handle.memory.length
   self:agent("recv", { conn = conn.agent, work = handle.work, mem = handle.memory.mem,
@@ -222,20 +232,17 @@ end
 function Agent:post(fields)
   strict.check("t:post", fields, POST)
   local conn = of_conn(self, fields)
-  local memory, length, pieces = fields.memory, fields.length, nil
-  if fields.sge then
-    pieces = {}
-    for i, piece in ipairs(fields.sge) do pieces[i] = { piece[1].mem, piece[2], piece[3] } end
-  elseif not memory then
+  local memory, length = fields.memory, fields.length
+  if not memory and not fields.sge then
     length = length or #(fields.payload or "")
     memory = self:memory { length = math.max(length, 1) }
     if fields.payload then self:fill(memory, fields.payload) end
   end
   local handle = { work = work(self), conn = conn, memory = memory, op = fields.op }
   self:agent("post", {
-    conn = conn.agent, work = handle.work, op = fields.op, sge = pieces, mem = memory and memory.mem,
+    conn = conn.agent, work = handle.work, op = fields.op, mem = memory and memory.mem,
     offset = memory and (fields.offset or 0), length = memory and (length or memory.length),
-    remote_stag = fields.stag,
+    sge = fields.sge and pieces(fields.sge), remote_stag = fields.stag,
     remote_to = fields.to and ("0x%x"):format(fields.to), invalidate_stag = fields.invalidate,
     fence = fields.fence,
   })
