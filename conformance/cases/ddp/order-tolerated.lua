@@ -1,0 +1,87 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+
+-- RFC 5041 §5.3: ascending order is only a SHOULD for who sends, and a sink need not verify that a
+-- message is complete. OP-43: a receiver should cope.
+
+-- {offset, payload, L}
+local orders = {
+  descending = { { 32, bytes(16, 3) }, { 16, bytes(16, 2) }, { 0, bytes(16, 1) }, { 48, bytes(16, 4), true } },
+  swapped = { { 16, bytes(16, 2) }, { 0, bytes(16, 1) }, { 32, bytes(32, 3), true } },
+}
+
+local list = {}
+for _, name in ipairs { "descending", "swapped" } do
+  local segments = orders[name]
+  local all = {}
+  for _, one in ipairs(segments) do all[#all + 1] = one end
+  table.sort(all, function(a, b) return a[1] < b[1] end)
+  local whole = ""
+  for _, one in ipairs(all) do whole = whole .. one[2] end
+
+  list[#list + 1] = both_roles {
+    id = "ddp-tagged-order-" .. name,
+    purpose = ("The segments of a Write may come in %s order of TO"):format(name),
+    rules = { "DDP-5.3-09", "DDP-5.3-05", "DDP-5.3-04" },
+    needs = { memory = "write" },
+    run = function(t)
+      local buf = t:memory { length = 64, remote = "write" }
+      local conn = t:session {}
+      for _, one in ipairs(segments) do
+        conn:send(write { to = buf, offset = one[1], payload = one[2], l = one[3] or false })
+      end
+      conn:fence()
+      t:expect_contents(buf, whole)
+    end,
+  }
+  list[#list + 1] = both_roles {
+    id = "ddp-untagged-order-" .. name,
+    purpose = ("The segments of a Send may come in %s order of MO"):format(name),
+    rules = { "DDP-5.3-09", "DDP-5.3-05", "DDP-5.3-03" },
+    needs = { agent = true },
+    run = function(t)
+      local conn = t:session {}
+      local posted = t:receive { length = 64 }
+      for _, one in ipairs(segments) do
+        conn:send(send { mo = one[1], payload = one[2], l = one[3] or false, broken = false,
+                         comment = "not in ascending order of MO" })
+      end
+      conn:fence()
+      t:completion(posted, { length = 64 })
+      t:expect_contents(posted.memory, whole)
+    end,
+  }
+end
+
+list[#list + 1] = case {
+  id = "ddp-tagged-segment-twice",
+  purpose = "A segment of a Write that comes twice may be placed twice",
+  rules = { "DDP-5.3-06", "DDP-5.3-09" },
+  level = "may",
+  role = "responder",
+  needs = { memory = "write" },
+  run = function(t)
+    local buf = t:memory { length = 48, remote = "write" }
+    local conn = t:connect {}
+    for _ = 1, 2 do conn:send(write { to = buf, payload = bytes(24), l = false }) end
+    conn:send(write { to = buf, offset = 24, payload = bytes(24, 7) })
+    conn:fence()
+    t:expect_contents(buf, bytes(24) .. bytes(24, 7))
+  end,
+}
+
+list[#list + 1] = case {
+  id = "ddp-tagged-gap",
+  purpose = "A Write that leaves out some octets in its middle may be taken as it is",
+  rules = { "DDP-5.2-12" },
+  role = "responder",
+  needs = { memory = "write" },
+  run = function(t)
+    local buf = t:memory { length = 48, remote = "write", fill = 0x5a }
+    local conn = t:connect {}
+    conn:send(write { to = buf, payload = bytes(16), l = false })
+    conn:send(write { to = buf, offset = 32, payload = bytes(16, 7) })
+    conn:fence()
+    t:expect_contents(buf, bytes(16) .. bytes(16, 0x5a) .. bytes(16, 7), { rule = "DDP-5.2-05" })
+  end,
+}
+return list

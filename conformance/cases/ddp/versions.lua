@@ -1,0 +1,56 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+
+-- DDP versions other than one, in the first FPDU and in a later one. Field bug: a stack that
+-- dereferenced a null pointer when the very first FPDU had a wrong version or opcode (siw,
+-- CVE-2026-23242). The FPDU itself is good, so that also a responder may send from there on.
+
+local function terminates(tagged)
+  -- OP-46: nothing else is wrong, so there is one code only.
+  return tagged and "1/1/04" or "1/2/06", tagged and "DDP-7.1-15" or "DDP-7.1-16"
+end
+
+-- What is sent with the wrong version, and what shows afterwards that it had no effect.
+local stimuli = {
+  ["empty-write"] = { tagged = true, make = function() return write end },
+  ["read-request"] = { make = function() return read_request, { size = 0, sink_stag = 1 } end },
+  ["write"] = { tagged = true, needs = { memory = "write" }, make = function(t)
+    local buf = t:memory { length = 16, remote = "write" }
+    return write, { to = buf, payload = bytes(16, 0xee) }, function() t:expect_unchanged(buf) end
+  end },
+  ["send"] = { needs = { agent = true }, make = function(t)
+    local posted = t:receive { length = 16 }
+    return send, { payload = bytes(16, 0xee) }, function()
+      t:expect_no_completion(posted)
+      t:expect_unchanged(posted.memory)
+    end
+  end },
+}
+
+local list = {}
+for _, name in ipairs { "empty-write", "read-request", "write", "send" } do
+  local stimulus = stimuli[name]
+  local code, rule = terminates(stimulus.tagged)
+  for _, version in ipairs { 0, 2, 3 } do
+    for _, place in ipairs { "first", "later" } do
+      list[#list + 1] = both_roles {
+        id = ("ddp-version-%d-%s-%s"):format(version, name, place),
+        purpose = ("A %s with DDP version %d in the %s FPDU ends the stream and has no effect"):format(
+          name:gsub("-", " "), version, place == "first" and "first" or "second"),
+        rules = { rule, "DDP-4.1-13", "DDP-7.1-17", "DDP-7.2-01" },
+        needs = stimulus.needs,
+        tags = place == "first" and { "field" } or nil,
+        run = function(t)
+          local conn = t:session {}
+          if place == "later" then conn:sanity() end
+          local message, fields, check = stimulus.make(t)
+          fields = fields or {}
+          fields.dv = version
+          local sent = conn:send(message(fields))
+          conn:expect_terminate { code, of = sent }
+          if check then check() end
+        end,
+      }
+    end
+  end
+end
+return list
