@@ -77,7 +77,7 @@ int iw_address_resolve(const struct iw_host_port *at, bool passive, struct addri
     return 0;
 }
 
-void iw_address_print(const struct sockaddr *address, socklen_t length, char *text)
+void iw_sockaddr_print(const struct sockaddr *address, socklen_t length, char *text)
 {
     char host[IW_TRANSPORT_TEXT - 10], port[8];
     if (getnameinfo(address, length, host, sizeof(host), port, sizeof(port),

@@ -91,10 +91,10 @@ static void established(struct iw_connection *c)
     struct sockaddr_storage address;
     socklen_t length = sizeof(address);
     if (getsockname(c->fd, (struct sockaddr *)&address, &length) == 0)
-        iw_address_print((struct sockaddr *)&address, length, c->local);
+        iw_sockaddr_print((struct sockaddr *)&address, length, c->local);
     length = sizeof(address);
     if (getpeername(c->fd, (struct sockaddr *)&address, &length) == 0)
-        iw_address_print((struct sockaddr *)&address, length, c->remote);
+        iw_sockaddr_print((struct sockaddr *)&address, length, c->remote);
     c->connecting = false;
     refresh_emss(c);
 }

@@ -116,7 +116,7 @@ static void print_socket(int fd, char *text)
     socklen_t length = sizeof(address);
     snprintf(text, IW_TRANSPORT_TEXT, "-");
     if (getsockname(fd, (struct sockaddr *)&address, &length) == 0)
-        iw_address_print((struct sockaddr *)&address, length, text);
+        iw_sockaddr_print((struct sockaddr *)&address, length, text);
 }
 
 static void cannot_listen(const struct iw_host_port *at, int number, char *error, size_t room)
