@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The command line. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "text.h"
+
+enum { RUN = 1, LIST = 2, SHOW = 4, REQUIREMENTS = 8, SELF_CHECK = 16, JOBS = 256 };
+
+static const struct command {
+    const char *name;
+    int bit;
+    int (*run)(const struct iw_command *c);
+    const char *words; /* "", "ID", "[ID]..." */
+    const char *help;
+} commands[] = {
+    {"run", RUN, iw_command_run, "[ID...]", "run cases against a target (the default)"},
+    {"list", LIST, iw_command_list, "[ID...]", "list cases"},
+    {"show", SHOW, iw_command_show, "ID", "all about one case, with its rules and its script"},
+    {"requirements", REQUIREMENTS, iw_command_requirements, "",
+     "the rules of the RFCs, and the cases that name them"},
+    {"self-check", SELF_CHECK, iw_command_self_check, "",
+     "bend the reference peer in every way and see whether a case notices"},
+};
+
+enum option_id {
+    O_SELECT = 1,
+    O_TARGET,
+    O_JOBS,
+    O_TAP,
+    O_JUNIT,
+    O_JSON,
+    O_RESULTS,
+    O_PCAP_DIR,
+    O_CAPTURE,
+    O_CASES,
+    O_AGENT,
+    O_TIME_SCALE,
+    O_TRACE,
+    O_VERBOSE,
+    O_SUMMARY,
+    O_FULL,
+    O_HELP,
+    O_VERSION
+};
+
+static const struct choice {
+    const char *name;
+    const char *argument; /* NULL: none */
+    enum option_id id;
+    char letter;
+    int commands; /* that take it */
+    const char *help;
+} choices[] = {
+    {"select", "PATTERN", O_SELECT, 's', RUN | LIST,
+     "an id or glob, rule:ID, tag:WORD, level:must|should|may, role:responder|initiator;\n"
+     "may be repeated: cases that fit any"},
+    {"target", "SPEC", O_TARGET, 't', RUN,
+     "embedded (default), the name or path of a target file, or\n"
+     "tcp:HOST:PORT[,class=bare|rping|agent,crc=on|off,markers=on|off,rev=1|2,can=WORD]"},
+    {"jobs", "N", O_JOBS, 'j', RUN | SELF_CHECK,
+     "cases at a time (embedded: as many as there are CPUs; else 1)"},
+    {"tap", NULL, O_TAP, 0, RUN, "TAP version 14 on standard output"},
+    {"junit", "FILE", O_JUNIT, 0, RUN, "write a JUnit report"},
+    {"json", "FILE", O_JSON, 0, RUN | SELF_CHECK, "write a JSON report"},
+    {"results", "DIR", O_RESULTS, 0, RUN | SELF_CHECK,
+     "folder of the results (iwarp-conform-results/TIME-TARGET)"},
+    {"pcap-dir", "DIR", O_PCAP_DIR, 0, RUN, "folder of the captures (that of the results)"},
+    {"capture", "IFACE", O_CAPTURE, 0, RUN,
+     "also keep the real packets of this network interface (packets.pcap)"},
+    {"trace", NULL, O_TRACE, 0, RUN, "tell every message as it happens; one case at a time"},
+    {"verbose", NULL, O_VERBOSE, 'v', RUN, "name the cases that passed, too"},
+    {"summary", NULL, O_SUMMARY, 0, REQUIREMENTS, "numbers only"},
+    {"full", NULL, O_FULL, 0, SELF_CHECK,
+     "every wrong reaction, and every case even after one has noticed"},
+    {"cases", "DIR", O_CASES, 0, RUN | LIST | SHOW | REQUIREMENTS | SELF_CHECK,
+     "folder with the cases"},
+    {"agent", "PATH", O_AGENT, 0, RUN | SELF_CHECK,
+     "the embedded target (iwarp-agent beside this program, or $IWARP_AGENT)"},
+    {"time-scale", "X", O_TIME_SCALE, 0, RUN | SELF_CHECK,
+     "multiply every patience and deadline (slow targets, sanitizers)"},
+    {"help", NULL, O_HELP, 'h', ~0, "this text"},
+    {"version", NULL, O_VERSION, 'V', ~0, "the version"},
+};
+
+enum {
+    N_COMMANDS = sizeof(commands) / sizeof(*commands),
+    N_CHOICES = sizeof(choices) / sizeof(*choices)
+};
+
+/* ---- help ---- */
+
+static void help_option(const struct choice *o)
+{
+    char left[40];
+    const char *line = o->help;
+
+    snprintf(left, sizeof(left), "%c%c%s --%s%s%s", o->letter ? '-' : ' ',
+             o->letter ? o->letter : ' ', o->letter ? "," : " ", o->name, o->argument ? " " : "",
+             o->argument ? o->argument : "");
+    printf("  %-24s ", left);
+    for (; *line; line += strcspn(line, "\n")) {
+        if (*line == '\n')
+            printf("\n%*s", 27, (line++, ""));
+        printf("%.*s", (int)strcspn(line, "\n"), line);
+    }
+    putchar('\n');
+}
+
+static void help(const struct command *only)
+{
+    if (only)
+        printf("usage: iwarp-conform %s [OPTION...] %s\n\n%s\n", only->name, only->words,
+               only->help);
+    else {
+        printf("usage: iwarp-conform [COMMAND] [OPTION...] [ID...]\n\n"
+               "Tells whether an iWARP peer obeys RFC 5040, 5041, 5044, 6581 and 7306.\n\n"
+               "commands:\n");
+        for (size_t i = 0; i < N_COMMANDS; i++)
+            printf("  %-24s %s\n", commands[i].name, commands[i].help);
+    }
+    printf("\noptions:\n");
+    for (size_t i = 0; i < N_CHOICES; i++)
+        if (!only || choices[i].commands & only->bit)
+            help_option(&choices[i]);
+    printf("\nexit status: 0 good, 1 a case failed, 3 inconclusive or never reached,\n"
+           "64 usage, 70 error of the tester or of a case's script\n");
+}
+
+/* ---- reading ---- */
+
+static void add_pattern(struct iw_command *c, const char *pattern)
+{
+    c->select = iw_got(realloc(c->select, (c->n_select + 1) * sizeof(*c->select)));
+    c->select[c->n_select++] = iw_text_copy(pattern);
+}
+
+static bool take_jobs(struct iw_command *c, const char *value)
+{
+    char *end;
+    unsigned long n = strtoul(value, &end, 10);
+
+    c->jobs = (unsigned)n;
+    if (*value >= '0' && *value <= '9' && !*end && n >= 1 && n <= JOBS)
+        return true;
+    iw_complain("--jobs %s: expected a number from 1 to %d", value, JOBS);
+    return false;
+}
+
+static bool take_scale(struct iw_command *c, const char *value)
+{
+    char *end;
+
+    c->time_scale = strtod(value, &end);
+    if (*value && !*end && c->time_scale >= 0.01 && c->time_scale <= 1000)
+        return true;
+    iw_complain("--time-scale %s: expected a number from 0.01 to 1000", value);
+    return false;
+}
+
+static bool take(struct iw_command *c, enum option_id id, const char *value)
+{
+    switch (id) {
+    case O_SELECT:
+        add_pattern(c, value);
+        break;
+    case O_TARGET:
+        c->target = value;
+        break;
+    case O_JOBS:
+        return take_jobs(c, value);
+    case O_TAP:
+        c->tap = true;
+        break;
+    case O_JUNIT:
+        c->junit = value;
+        break;
+    case O_JSON:
+        c->json = value;
+        break;
+    case O_RESULTS:
+        c->results = value;
+        break;
+    case O_PCAP_DIR:
+        c->pcap_dir = value;
+        break;
+    case O_CAPTURE:
+        c->capture = value;
+        break;
+    case O_CASES:
+        c->cases = value;
+        break;
+    case O_AGENT:
+        c->agent = value;
+        break;
+    case O_TIME_SCALE:
+        return take_scale(c, value);
+    case O_TRACE:
+        c->trace = true;
+        break;
+    case O_VERBOSE:
+        c->verbose = true;
+        break;
+    case O_SUMMARY:
+        c->summary = true;
+        break;
+    case O_FULL:
+        c->full = true;
+        break;
+    case O_HELP:
+    case O_VERSION:
+        break;
+    }
+    return true;
+}
+
+static const struct choice *choice_of(int id)
+{
+    for (size_t i = 0; i < N_CHOICES; i++)
+        if ((int)choices[i].id == id || (choices[i].letter && choices[i].letter == id))
+            return &choices[i];
+    return NULL;
+}
+
+static const struct command *command_of(const char *name)
+{
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        if (!strcmp(commands[i].name, name))
+            return &commands[i];
+    return NULL;
+}
+
+/* The options of `command`. -1: go on. */
+static int parse_options(struct iw_command *c, const struct command *command, bool named, int argc,
+                         char **argv)
+{
+    struct option longs[N_CHOICES + 1] = {{0}};
+    char letters[2 * N_CHOICES + 1] = "", *letter = letters;
+    int id;
+
+    for (size_t i = 0; i < N_CHOICES; i++) {
+        const struct choice *o = &choices[i];
+
+        longs[i] = (struct option){o->name, o->argument ? required_argument : no_argument, NULL,
+                                   (int)o->id};
+        if (o->letter)
+            *letter++ = o->letter;
+        if (o->letter && o->argument)
+            *letter++ = ':';
+    }
+    optind = 0; /* start afresh */
+    while ((id = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+        const struct choice *o = choice_of(id);
+
+        if (!o) /* getopt has said why */
+            return IW_EXIT_USAGE;
+        if (o->id == O_HELP) {
+            help(named ? command : NULL);
+            return IW_EXIT_GOOD;
+        }
+        if (o->id == O_VERSION) {
+            printf("iwarp-conform %s\n", IW_VERSION);
+            return IW_EXIT_GOOD;
+        }
+        if (!(o->commands & command->bit)) {
+            iw_complain("--%s: of no use with '%s'", o->name, command->name);
+            return IW_EXIT_USAGE;
+        }
+        if (!take(c, o->id, optarg))
+            return IW_EXIT_USAGE;
+    }
+    return -1;
+}
+
+int iw_command_parse(struct iw_command *c, int argc, char **argv)
+{
+    bool named = argc > 1 && *argv[1] != '-';
+    const struct command *command = command_of(named ? argv[1] : "run");
+    char *program = argc ? argv[0] : (char[]){"iwarp-conform"};
+    int status;
+
+    *c = (struct iw_command){.program = program};
+    if (!command) {
+        iw_complain("unknown command '%s'; see --help", argv[1]);
+        return IW_EXIT_USAGE;
+    }
+    c->name = command->name;
+    if (named) {
+        argv[1] = program; /* getopt's messages begin with it */
+        argv++;
+        argc--;
+    }
+    status = parse_options(c, command, named, argc, argv);
+    if (status >= 0)
+        return status;
+    c->words = argv + optind;
+    c->n_words = argc > optind ? (size_t)(argc - optind) : 0;
+    if (command->bit & (RUN | LIST)) {
+        for (size_t i = 0; i < c->n_words; i++)
+            add_pattern(c, c->words[i]);
+    } else if (c->n_words != (size_t)(command->bit == SHOW)) {
+        if (c->n_words > (size_t)(command->bit == SHOW))
+            iw_complain("%s: did not expect '%s'", c->name, c->words[command->bit == SHOW ? 1 : 0]);
+        else
+            iw_complain("show: expected the id of a case");
+        return IW_EXIT_USAGE;
+    }
+    return -1;
+}
+
+void iw_command_free(struct iw_command *c)
+{
+    for (size_t i = 0; i < c->n_select; i++)
+        free(c->select[i]);
+    free(c->select);
+}
+
+int iw_conform(int argc, char **argv)
+{
+    struct iw_command c;
+    int status = iw_command_parse(&c, argc, argv);
+
+    if (status < 0)
+        status = command_of(c.name)->run(&c);
+    iw_command_free(&c);
+    if (fflush(stdout) || ferror(stdout)) {
+        iw_complain("cannot write to standard output: %s", strerror(errno));
+        return IW_EXIT_TESTER;
+    }
+    return status;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "iwarp/transport.h"
+
+enum { LINE_ROOM = 1024 };
+
+/* ---- starting ---- */
+
+/* In the child. Only errno comes back, through `report`. */
+static void become(char *const argv[], int inherit, int output, int report)
+{
+    int null = open("/dev/null", O_RDONLY);
+    sigset_t none;
+
+    setpgid(0, 0);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
+    if (null < 0 || dup2(null, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0)
+        return;
+    /* Everything else closes itself at the call of exec. */
+    if (syscall(SYS_close_range, 3u, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */) && errno != ENOSYS &&
+        errno != EINVAL)
+        return;
+    fcntl(report, F_SETFD, FD_CLOEXEC);
+    if (inherit >= 0)
+        fcntl(inherit, F_SETFD, 0);
+    execvp(argv[0], argv);
+}
+
+static int open_log(const char *log)
+{
+    if (!log)
+        return open("/dev/null", O_WRONLY | O_CLOEXEC);
+    return open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+}
+
+static int failed(char *error, size_t room, const char *what, int number)
+{
+    snprintf(error, room, "cannot start %s: %s", what, strerror(number));
+    return -1;
+}
+
+int iw_process_start(struct iw_process *p, char *const argv[], int inherit, const char *log,
+                     char *error, size_t room)
+{
+    const char *slash = strrchr(argv[0], '/');
+    int output, report[2], number = 0;
+    struct stat at = {0};
+
+    *p = (struct iw_process){.pidfd = -1};
+    snprintf(p->name, sizeof(p->name), "%s", slash ? slash + 1 : argv[0]);
+    output = open_log(log);
+    if (output < 0)
+        return failed(error, room, log ? log : "/dev/null", errno);
+    if (pipe2(report, O_CLOEXEC)) {
+        number = errno;
+        close(output);
+        return failed(error, room, argv[0], number);
+    }
+    p->pid = fork();
+    if (p->pid == 0) {
+        become(argv, inherit, output, report[1]);
+        number = errno;
+        (void)!write(report[1], &number, sizeof(number));
+        _exit(127);
+    }
+    number = p->pid < 0 ? errno : 0;
+    if (!fstat(output, &at))
+        p->scanned = (long)at.st_size;
+    close(output);
+    close(report[1]);
+    if (p->pid > 0) {
+        ssize_t got;
+
+        setpgid(p->pid, p->pid); /* whoever comes first */
+        do
+            got = read(report[0], &number, sizeof(number));
+        while (got < 0 && errno == EINTR);
+        if (got == (ssize_t)sizeof(number))
+            waitpid(p->pid, NULL, 0);
+    }
+    close(report[0]);
+    if (number) {
+        p->pid = 0;
+        return failed(error, room, argv[0], number);
+    }
+    p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+    p->log = log ? strdup(log) : NULL;
+    return 0;
+}
+
+/* ---- ending ---- */
+
+static void take_status(struct iw_process *p, int status)
+{
+    if (WIFSIGNALED(status))
+        snprintf(p->ended, sizeof(p->ended), "%s was killed by signal %d (%s)", p->name,
+                 WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else
+        snprintf(p->ended, sizeof(p->ended), "%s ended with status %d", p->name,
+                 WEXITSTATUS(status));
+    if (p->pidfd >= 0)
+        close(p->pidfd);
+    p->pidfd = -1;
+    p->pid = 0;
+}
+
+static bool reap(struct iw_process *p, int flags)
+{
+    int status = 0;
+    pid_t got;
+
+    do
+        got = waitpid(p->pid, &status, flags);
+    while (got < 0 && errno == EINTR);
+    if (got == 0)
+        return false;
+    take_status(p, status);
+    return true;
+}
+
+bool iw_process_ended(struct iw_process *p, uint64_t deadline)
+{
+    while (p->pid > 0 && !reap(p, WNOHANG)) {
+        uint64_t now = iw_transport_now();
+        struct pollfd end = {.fd = p->pidfd, .events = POLLIN};
+
+        if (now >= deadline)
+            return false;
+        /* Without pidfd_open (Linux before 5.3) the end is looked for every 10 ms. */
+        poll(&end, 1, p->pidfd < 0 ? 10 : (int)((deadline - now) / 1000000 + 1));
+    }
+    return true;
+}
+
+static uint64_t after(double seconds)
+{
+    return iw_transport_now() + (uint64_t)(seconds * 1e9);
+}
+
+void iw_process_stop(struct iw_process *p, double patience)
+{
+    pid_t group = p->pid;
+
+    if (group <= 0)
+        return;
+    if (!iw_process_ended(p, after(patience))) {
+        kill(-group, SIGTERM);
+        if (!iw_process_ended(p, after(2))) {
+            kill(-group, SIGKILL);
+            reap(p, 0);
+        }
+    }
+    kill(-group, SIGKILL); /* what it left behind */
+}
+
+void iw_process_free(struct iw_process *p)
+{
+    struct stat at;
+
+    if (p->log && !stat(p->log, &at) && at.st_size == 0)
+        unlink(p->log);
+    free(p->log);
+    *p = (struct iw_process){.pidfd = -1};
+}
+
+/* ---- the log ---- */
+
+static bool is_report(const char *line)
+{
+    static const char *const marks[] = {
+        "ERROR: AddressSanitizer", "ERROR: LeakSanitizer",     "WARNING: MemorySanitizer",
+        "runtime error: ",         "WARNING: ThreadSanitizer",
+    };
+
+    for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
+        if (strstr(line, marks[i]))
+            return true;
+    return false;
+}
+
+bool iw_process_trouble(struct iw_process *p, char *line, size_t room)
+{
+    char text[LINE_ROOM];
+    bool found = false;
+    FILE *f = p->log ? fopen(p->log, "re") : NULL;
+
+    if (!f)
+        return false;
+    if (!fseek(f, p->scanned, SEEK_SET)) {
+        while (fgets(text, sizeof(text), f)) {
+            if (found || !is_report(text))
+                continue;
+            text[strcspn(text, "\n")] = 0;
+            snprintf(line, room, "%s", text);
+            found = true;
+        }
+        p->scanned = ftell(f);
+    }
+    fclose(f);
+    return found;
+}
+
+bool iw_process_said(const struct iw_process *p, const char *text)
+{
+    char line[LINE_ROOM];
+    bool found = false;
+    FILE *f = p->log ? fopen(p->log, "re") : NULL;
+
+    if (f && !fseek(f, p->scanned, SEEK_SET))
+        while (!found && fgets(line, sizeof(line), f))
+            found = strstr(line, text);
+    if (f)
+        fclose(f);
+    return found;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_RUNNER_PROCESS_H
+#define IW_RUNNER_PROCESS_H
+
+/*
+ * Programs that the runner starts: the embedded agent, and the commands of target files. Each is
+ * the head of a process group of its own and is ended by its id. What it prints goes to a log.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Initialise with zeros. */
+struct iw_process {
+    pid_t pid; /* and process group; 0: not running */
+    int pidfd; /* readable once it has ended; valid while pid > 0 */
+    char name[64];
+    char ended[128]; /* one line on how it ended; empty: it did not yet, or never started */
+    char *log;       /* path; NULL: none was wanted */
+    long scanned;    /* octets of the log that iw_process_trouble has seen */
+};
+
+/* Starts argv[0] (a path, or looked up in PATH) with `inherit` (or -1) as the only descriptor
+ * beside the standard ones; stdin is empty, stdout and stderr are appended to `log` (NULL:
+ * nowhere). 0, or -1 with one line in `error`; a program that cannot be executed is such an error.
+ */
+int iw_process_start(struct iw_process *p, char *const argv[], int inherit, const char *log,
+                     char *error, size_t room);
+
+/* Waits for its end until `deadline` (iw_transport_now()). True if it is not running (any more). */
+bool iw_process_ended(struct iw_process *p, uint64_t deadline);
+
+/* Ends it: with `patience` seconds for an end of its own accord (0: none), then by SIGTERM, then,
+ * 2 s later, by SIGKILL for all of its group. */
+void iw_process_stop(struct iw_process *p, double patience);
+
+/* The first line of a sanitizer's report that the log has got since the last call, in `line`;
+ * false if there is none. */
+bool iw_process_trouble(struct iw_process *p, char *line, size_t room);
+
+/* Whether some line that the log has got since the start, or since the last call of
+ * iw_process_trouble, contains `text`. */
+bool iw_process_said(const struct iw_process *p, const char *text);
+
+/* Frees what is left after iw_process_stop; an empty log is removed. */
+void iw_process_free(struct iw_process *p);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+#include "text.h"
+
+const struct iw_rule *iw_entry_rule(const struct iw_entry *entry)
+{
+    if (entry->result.rule)
+        return entry->result.rule;
+    return entry->c && entry->c->n_rules ? entry->c->rules[0] : NULL;
+}
+
+static void field(FILE *out, const char *name, const char *text)
+{
+    char *clean = iw_text_clean(text);
+    char *rest = clean, *line;
+
+    while (clean && (line = strsep(&rest, "\n"))) {
+        fprintf(out, "  %-9s %s\n", name, line);
+        name = "";
+    }
+    free(clean);
+}
+
+static void rule(FILE *out, const struct iw_entry *entry)
+{
+    const struct iw_rule *r = iw_entry_rule(entry);
+
+    if (r)
+        fprintf(out, "  %-9s %s (%s): %s\n", "rule", r->id, iw_level_name(r->level), r->text);
+}
+
+static void where(FILE *out, const struct iw_entry *entry)
+{
+    const struct iw_case *c = entry->c;
+    char *text = c ? iw_text_format("%s:%d", c->file, c->line) : iw_text_copy(entry->file);
+
+    fprintf(out, "  %-9s %s\n", "case", text);
+    if (entry->result.where && strcmp(entry->result.where, text))
+        field(out, "at", entry->result.where);
+    free(text);
+}
+
+static void whole(FILE *out, const struct iw_record *record, const struct iw_entry *entry)
+{
+    const struct iw_result *r = &entry->result;
+
+    fprintf(out, "%s %s\n", iw_verdict_name(r->verdict), r->id);
+    where(out, entry);
+    if (r->verdict != IW_VERDICT_ERROR)
+        rule(out, entry);
+    field(out, "reason", r->reason);
+    field(out, "expected", r->expected);
+    field(out, "actual", r->actual);
+    field(out, "notes", r->notes);
+    field(out, "capture", r->pcap);
+    if (entry->c && record->again)
+        fprintf(out, "  %-9s %s%s\n", "again", record->again, r->id);
+}
+
+void iw_console_entry(FILE *out, const struct iw_record *record, const struct iw_entry *entry,
+                      bool verbose)
+{
+    const struct iw_result *r = &entry->result;
+
+    if (entry->unreached)
+        return; /* said once, in the summary */
+    if (r->verdict == IW_VERDICT_PASS) {
+        if (verbose)
+            fprintf(out, "PASS %s%s%s\n", r->id, r->observed ? ": " : "",
+                    r->observed ? r->observed : "");
+    } else if (r->verdict == IW_VERDICT_SKIP) {
+        fprintf(out, "SKIP %s: %s\n", r->id, r->reason ? r->reason : "");
+    } else {
+        whole(out, record, entry);
+    }
+}
+
+void iw_console_progress(FILE *out, const struct iw_record *record, const char *id)
+{
+    size_t done = 0;
+
+    for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
+        done += record->verdicts[i];
+    fprintf(out, "\r\033[K");
+    if (id)
+        fprintf(out, "[%zu/%zu] %zu FAIL  %.60s", done, record->count,
+                record->verdicts[IW_VERDICT_FAIL] + record->verdicts[IW_VERDICT_ERROR], id);
+    fflush(out);
+}
+
+void iw_console_summary(FILE *out, const struct iw_record *record)
+{
+    for (size_t i = 0; i < record->count; i++) {
+        if (record->entries[i].unreached) {
+            fprintf(out, "%s: %s\n", record->target,
+                    record->entries[i].result.reason ? record->entries[i].result.reason : "");
+            break;
+        }
+    }
+    for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
+        fprintf(out, "%s%zu %s", i ? ", " : "", record->verdicts[i],
+                iw_verdict_name((enum iw_verdict)i));
+    fprintf(out, "; %.1f s, target %s\n", record->seconds, record->target);
+    if (record->dir)
+        fprintf(out, "results: %s\n", record->dir);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* JUnit's XML as CI servers read it: one testsuite, a testcase for each entry. FAIL is a failure,
+ * ERROR an error, SKIP and INCONCLUSIVE are skipped. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+#include "text.h"
+
+static void put(FILE *out, const char *text)
+{
+    char *clean = iw_text_clean(text ? text : "");
+
+    for (const char *s = clean; *s; s++) {
+        switch (*s) {
+        case '&':
+            fputs("&amp;", out);
+            break;
+        case '<':
+            fputs("&lt;", out);
+            break;
+        case '>':
+            fputs("&gt;", out);
+            break;
+        case '"':
+            fputs("&quot;", out);
+            break;
+        case '\n':
+            fputs("&#10;", out);
+            break;
+        default:
+            putc(*s, out);
+        }
+    }
+    free(clean);
+}
+
+static void attribute(FILE *out, const char *name, const char *text)
+{
+    fprintf(out, " %s=\"", name);
+    put(out, text);
+    putc('"', out);
+}
+
+static void line(FILE *out, const char *name, const char *text)
+{
+    if (!text)
+        return;
+    put(out, name);
+    fputs(": ", out);
+    put(out, text);
+    putc('\n', out);
+}
+
+/* <failure> or <error> with all that is known. */
+static void details(FILE *out, const char *element, const struct iw_record *record,
+                    const struct iw_entry *entry)
+{
+    const struct iw_result *r = &entry->result;
+    const struct iw_rule *rule = r->verdict == IW_VERDICT_ERROR ? NULL : iw_entry_rule(entry);
+
+    fprintf(out, "      <%s", element);
+    attribute(out, "message", r->reason);
+    attribute(out, "type", rule ? rule->id : iw_verdict_name(r->verdict));
+    putc('>', out);
+    line(out, "rule", rule ? rule->text : NULL);
+    line(out, "expected", r->expected);
+    line(out, "actual", r->actual);
+    line(out, "at", r->where);
+    line(out, "capture", r->pcap);
+    if (entry->c && record->again) {
+        put(out, "again: ");
+        put(out, record->again);
+        put(out, r->id);
+        putc('\n', out);
+    }
+    fprintf(out, "</%s>\n", element);
+}
+
+static void skipped(FILE *out, const struct iw_result *r)
+{
+    char *message = iw_text_format(
+        "%s%s", r->verdict == IW_VERDICT_SKIP ? "" : "inconclusive: ", r->reason ? r->reason : "");
+
+    fputs("      <skipped", out);
+    attribute(out, "message", message);
+    fputs("/>\n", out);
+    free(message);
+}
+
+static void note(FILE *out, const struct iw_entry *entry)
+{
+    const struct iw_rule *rule = iw_entry_rule(entry);
+
+    fputs("      <system-out>", out);
+    line(out, rule ? rule->id : "note", entry->result.reason ? entry->result.reason : "");
+    fputs("</system-out>\n", out);
+}
+
+static void testcase(FILE *out, const struct iw_record *record, const struct iw_entry *entry)
+{
+    const struct iw_result *r = &entry->result;
+    char *class = iw_text_copy(entry->file);
+    char *dot = strrchr(class, '.');
+
+    if (dot)
+        *dot = 0;
+    fputs("    <testcase", out);
+    attribute(out, "classname", class);
+    attribute(out, "name", r->id);
+    attribute(out, "file", entry->file);
+    if (entry->c)
+        fprintf(out, " line=\"%d\"", entry->c->line);
+    fprintf(out, " time=\"%.6f\"", r->seconds);
+    free(class);
+    if (r->verdict == IW_VERDICT_PASS) {
+        fputs("/>\n", out);
+        return;
+    }
+    fputs(">\n", out);
+    if (r->verdict == IW_VERDICT_FAIL)
+        details(out, "failure", record, entry);
+    else if (r->verdict == IW_VERDICT_ERROR)
+        details(out, "error", record, entry);
+    else if (r->verdict == IW_VERDICT_NOTE)
+        note(out, entry);
+    else
+        skipped(out, r);
+    fputs("    </testcase>\n", out);
+}
+
+void iw_junit_write(FILE *out, const struct iw_record *record)
+{
+    const size_t *n = record->verdicts;
+    size_t done = 0;
+    char started[32] = "";
+    struct tm utc;
+
+    for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
+        done += n[i];
+    if (gmtime_r(&record->started, &utc))
+        strftime(started, sizeof(started), "%Y-%m-%dT%H:%M:%S", &utc);
+    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite", out);
+    attribute(out, "name", "iwarp-conform");
+    fprintf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\" time=\"%.6f\"",
+            done, n[IW_VERDICT_FAIL], n[IW_VERDICT_ERROR],
+            n[IW_VERDICT_SKIP] + n[IW_VERDICT_INCONCLUSIVE], record->seconds);
+    attribute(out, "timestamp", started);
+    fputs(">\n    <properties>\n", out);
+    const char *const properties[][2] = {{"version", record->version},
+                                         {"suite", record->suite},
+                                         {"target", record->target},
+                                         {"target-version", record->target_version}};
+    for (size_t i = 0; i < sizeof(properties) / sizeof(*properties); i++) {
+        if (!properties[i][1])
+            continue;
+        fputs("      <property", out);
+        attribute(out, "name", properties[i][0]);
+        attribute(out, "value", properties[i][1]);
+        fputs("/>\n", out);
+    }
+    fputs("    </properties>\n", out);
+    for (size_t i = 0; i < record->count; i++)
+        if (record->entries[i].done)
+            testcase(out, record, &record->entries[i]);
+    fputs("  </testsuite>\n</testsuites>\n", out);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_RUNNER_SELFCHECK_H
+#define IW_RUNNER_SELFCHECK_H
+
+/*
+ * The suite on trial: the reference peer is bent by one switch at a time, and the cases run until
+ * one notices. Noticed means that a verdict or a recorded observation differs from the clean run.
+ */
+
+#include "command.h"
+
+/* That one case noticed one switch. */
+struct iw_notice {
+    const struct iw_case *c;
+    enum iw_verdict before, after;
+    char *reason; /* owned; NULL: none */
+};
+
+/* One switch of one check. */
+struct iw_probe {
+    enum iw_check check;
+    enum iw_switch kind;
+    enum iw_botch botch; /* IW_BOTCH_NONE unless kind is IW_SWITCH_BOTCH */
+    char option[128];    /* for the agent: "--ignore=mpa-crc" */
+    size_t tried;        /* cases that were run with it */
+    struct iw_notice *notices;
+    size_t n_notices;
+};
+
+/* One case, over all switches. */
+struct iw_suspect {
+    const struct iw_case *c;
+    bool usable;             /* passed the clean run, with or without a note */
+    enum iw_verdict verdict; /* of the clean run */
+    char *reason;            /* of the clean run */
+    char *observed;
+    size_t tried, noticed; /* switches */
+};
+
+struct iw_self_check {
+    const char *suite; /* digest */
+    bool full;
+    struct iw_probe *probes;
+    size_t n_probes;
+    struct iw_suspect *suspects;
+    size_t n_suspects;
+    size_t n_errors;  /* sanitizer reports, scripts that failed ... */
+    size_t n_unclean; /* cases that did not pass the clean run */
+    double seconds;
+};
+
+/* The switches to be tried, in the order of the table of checks: every kind that applies; of the
+ * wrong reactions one, or all if `full`. */
+struct iw_probe *iw_probes_make(bool full, size_t *count);
+
+/* Whether some switch of this check was noticed. */
+bool iw_check_noticed(const struct iw_self_check *s, enum iw_check check);
+/* Checks that have a switch at all, and those of them that were noticed. */
+void iw_self_check_count(const struct iw_self_check *s, size_t *checks, size_t *noticed,
+                         size_t *switches);
+const char *iw_switch_name(enum iw_switch kind);
+
+void iw_self_check_print(FILE *out, const struct iw_self_check *s);
+void iw_self_check_json(FILE *out, const struct iw_self_check *s);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "text.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void *iw_got(void *block)
+{
+    static const char message[] = "iwarp-conform: no memory\n";
+
+    if (!block) {
+        (void)!write(2, message, sizeof(message) - 1);
+        _exit(70);
+    }
+    return block;
+}
+
+char *iw_text_copy(const char *text)
+{
+    return text ? iw_got(strdup(text)) : NULL;
+}
+
+char *iw_text_format(const char *format, ...)
+{
+    va_list arguments;
+    char *text = NULL;
+    int length;
+
+    va_start(arguments, format);
+    length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    return iw_got(length < 0 ? NULL : text);
+}
+
+/* The length of the UTF-8 character at `s`, 0 if it is not valid (RFC 3629) or not fit for XML. */
+static size_t character(const unsigned char *s)
+{
+    uint32_t code;
+    size_t length = *s < 0x80   ? 1
+                    : *s < 0xc2 ? 0
+                    : *s < 0xe0 ? 2
+                    : *s < 0xf0 ? 3
+                    : *s < 0xf5 ? 4
+                                : 0;
+
+    if (length < 2)
+        return length && (*s >= 0x20 || *s == '\n') && *s != 0x7f ? 1 : 0;
+    code = *s & (0xffu >> (length + 1));
+    for (size_t i = 1; i < length; i++) {
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (s[i] & 0x3fu);
+    }
+    if ((length == 3 && code < 0x800) || (length == 4 && code < 0x10000) || code > 0x10ffff)
+        return 0;
+    return (code >= 0xd800 && code < 0xe000) || (code & 0xfffe) == 0xfffe ? 0 : length;
+}
+
+char *iw_text_clean(const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    char *out, *to;
+
+    if (!text)
+        return NULL;
+    out = to = iw_got(malloc(3 * strlen(text) + 1));
+    while (*s) {
+        size_t n = character(s);
+
+        if (n) {
+            memcpy(to, s, n);
+            to += n;
+            s += n;
+        } else {
+            memcpy(to, "\xef\xbf\xbd", 3);
+            to += 3;
+            s++;
+        }
+    }
+    *to = 0;
+    return out;
+}
+
+static bool plain(const char *text)
+{
+    for (const char *s = text; *s; s++)
+        if (!isalnum((unsigned char)*s) && !strchr("_-./:=,@%+", *s))
+            return false;
+    return *text;
+}
+
+char *iw_text_shell(const char *text)
+{
+    char *out, *to;
+
+    if (plain(text))
+        return iw_text_copy(text);
+    out = to = iw_got(malloc(4 * strlen(text) + 3));
+    *to++ = '\'';
+    for (const char *s = text; *s; s++) {
+        if (*s == '\'') {
+            memcpy(to, "'\\''", 4);
+            to += 4;
+        } else {
+            *to++ = *s;
+        }
+    }
+    *to++ = '\'';
+    *to = 0;
+    return out;
+}
+
+char *iw_text_file_name(const char *text)
+{
+    char *out = iw_text_copy(text);
+
+    for (char *s = out; *s; s++)
+        if (!isalnum((unsigned char)*s) && !strchr("._-", *s))
+            *s = '-';
+    if (*out == '.')
+        *out = '-';
+    return out;
+}
+
+/* The replacement for what starts at `text` ("{host}..."), and how long the name with its braces
+ * is; NULL if none of the pairs fits. */
+static const char *replacement(const char *text, const char *const *pairs, size_t *length)
+{
+    for (; *pairs; pairs += 2) {
+        *length = strlen(*pairs);
+        if (!strncmp(text + 1, *pairs, *length) && text[1 + *length] == '}') {
+            *length += 2;
+            return pairs[1];
+        }
+    }
+    return NULL;
+}
+
+char *iw_text_fill(const char *text, const char *const *pairs)
+{
+    char *out = NULL;
+    size_t size = 0;
+    FILE *f = iw_got(open_memstream(&out, &size));
+
+    while (*text) {
+        size_t length = 0;
+        const char *with = *text == '{' ? replacement(text, pairs, &length) : NULL;
+
+        if (with) {
+            fputs(with, f);
+            text += length;
+        } else {
+            fputc(*text++, f);
+        }
+    }
+    fclose(f);
+    return iw_got(out);
+}
