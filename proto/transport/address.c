@@ -61,8 +61,8 @@ int iw_transport_parse(const char *text, struct iw_host_port *out, char *error, 
     return 0;
 }
 
-int iw_address_resolve(const struct iw_host_port *at, bool passive, struct addrinfo **out,
-                       char *error, size_t room)
+int iw_transport_resolve(const struct iw_host_port *at, bool passive, struct addrinfo **out,
+                         char *error, size_t room)
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC,
                              .ai_socktype = SOCK_STREAM,
@@ -89,7 +89,7 @@ void iw_sockaddr_print(const struct sockaddr *address, socklen_t length, char *t
              port);
 }
 
-void iw_address_print_host_port(const struct iw_host_port *at, char *text, size_t room)
+void iw_transport_print_host_port(const struct iw_host_port *at, char *text, size_t room)
 {
     snprintf(text, room, strchr(at->host, ':') ? "[%s]:%u" : "%s:%u", at->host, (unsigned)at->port);
 }

@@ -175,7 +175,7 @@ struct iw_connection *iw_transport_connect(struct iw_reactor *r, struct iw_domai
                                            char *error, size_t room)
 {
     struct addrinfo *addresses;
-    if (iw_address_resolve(to, false, &addresses, error, room))
+    if (iw_transport_resolve(to, false, &addresses, error, room))
         return NULL;
     struct iw_connection *c = iw_connection_create(r, domain, endpoint, ops, context);
     if (!c) {
@@ -188,7 +188,7 @@ struct iw_connection *iw_transport_connect(struct iw_reactor *r, struct iw_domai
     }
     c->addresses = addresses;
     c->address = addresses;
-    iw_address_print_host_port(to, c->remote, sizeof(c->remote));
+    iw_transport_print_host_port(to, c->remote, sizeof(c->remote));
     try_addresses(c);
     iw_pending_add(r, c);
     return c;

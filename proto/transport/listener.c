@@ -122,7 +122,7 @@ static void print_socket(int fd, char *text)
 static void cannot_listen(const struct iw_host_port *at, int number, char *error, size_t room)
 {
     char name[sizeof(at->host) + 10];
-    iw_address_print_host_port(at, name, sizeof(name));
+    iw_transport_print_host_port(at, name, sizeof(name));
     snprintf(error, room, "cannot listen on %s: %s", name, strerror(number));
 }
 
@@ -130,7 +130,7 @@ int iw_transport_bind(const struct iw_host_port *at, char *address, char *error,
 {
     struct addrinfo *addresses;
     int fd = -1;
-    if (iw_address_resolve(at, true, &addresses, error, room))
+    if (iw_transport_resolve(at, true, &addresses, error, room))
         return -1;
     for (const struct addrinfo *a = addresses; a && fd < 0; a = a->ai_next)
         fd = open_listener(a);
