@@ -49,6 +49,13 @@ mpa.rtr = {
   read = message.read_request { size = 0, qn = 1, msn = 1 },
 }
 
+-- Sends an RTR indication; the answer to a Read Request is left to be expected.
+function mpa.send_rtr(conn, form)
+  if form == "send" then return conn:send(message.send {}) end
+  if form == "write" then return conn:send(message.write {}) end
+  return conn:send(message.read_request { size = 0, sink_stag = 5, sink_to = 6 })
+end
+
 -- Answers an RTR that is a Read Request.
 function mpa.answer_rtr(conn, item)
   if item.op == "read-request" then

@@ -1,0 +1,286 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+
+-- IRD and ORD of the enhanced start-up (RFC 6581 §9.1; OP-20, OP-21, OP-30).
+local mpa = use "mpa"
+local list = {}
+
+local function add(fields) list[#list + 1] = case(fields) end
+
+local UNSPECIFIED = 0x3fff
+
+-- ---- what a responder answers ----
+
+for _, ird in ipairs { 0, 1, 2, 16, 0x3ffe } do
+  add {
+    id = ("empa-reply-ord-for-ird-%d"):format(ird),
+    purpose = ("The Reply's ORD is at most the Request's IRD of %d"):format(ird),
+    rules = { "EMPA-9.1-04", "EMPA-9.1-02", "EMPA-12-01", "EMPA-9-01" },
+    role = "responder",
+    needs = { enhanced = true },
+    run = function(t)
+      local conn = t:connect { raw = true }
+      conn:send(request { ird = ird })
+      local answer = conn:expect(reply { rejected = false, enhanced = true, ord = function(ord)
+        return ord <= ird or ord == UNSPECIFIED
+      end }, reply { rejected = true })
+      t:observe("ord", answer.ord)
+      if not answer.rejected then mpa.serves(conn) end
+    end,
+  }
+end
+
+for _, ord in ipairs { 0, 1, 2, 8, 64, 0x3ffe } do
+  add {
+    id = ("empa-reply-ird-for-ord-%d"):format(ord),
+    purpose = ("A Request with ORD %d is answered; the Reply's IRD says how many of them the target takes"):format(ord),
+    rules = { "EMPA-9.1-16", "EMPA-12-01" },
+    role = "responder",
+    needs = { enhanced = true },
+    run = function(t)
+      local conn = t:connect { raw = true }
+      conn:send(request { ord = ord })
+      local answer = conn:expect(reply { enhanced = true })
+      t:observe("answer", answer.rejected and "rejected" or answer.ird)
+    end,
+  }
+end
+
+for _, one in ipairs {
+  { "ord", "ORD", "IRD", "ird", { ord = UNSPECIFIED, ird = 4 }, "EMPA-9.1-12" },
+  { "ird", "IRD", "ORD", "ord", { ird = UNSPECIFIED, ord = 4 }, "EMPA-9.1-14" },
+} do
+  add {
+    id = "empa-reply-3fff-" .. one[1],
+    purpose = ("%s 0x3FFF in the Request is answered with %s 0x3FFF, the other value being negotiated"):format(one[2],
+      one[3]),
+    rules = { one[6] },
+    role = "responder",
+    needs = { enhanced = true },
+    run = function(t)
+      local conn = t:connect { raw = true }
+      conn:send(request(one[5]))
+      local other = one[4] == "ird" and "ord" or "ird"
+      local answer = conn:expect(reply { rejected = false, [one[4]] = UNSPECIFIED })
+      t:observe(other, answer[other])
+      mpa.serves(conn)
+    end,
+  }
+end
+
+add {
+  id = "empa-reply-3fff-both",
+  purpose = "IRD and ORD 0x3FFF in the Request are both answered with 0x3FFF",
+  rules = { "EMPA-9.1-12", "EMPA-9.1-14" },
+  role = "responder",
+  needs = { enhanced = true },
+  run = function(t)
+    local conn = t:connect { raw = true }
+    conn:send(request { ird = UNSPECIFIED, ord = UNSPECIFIED })
+    conn:expect(reply { rejected = false, ird = UNSPECIFIED, ord = UNSPECIFIED })
+    mpa.serves(conn)
+  end,
+}
+
+-- OP-29: a Read as RTR needs a place to be received in.
+add {
+  id = "empa-reply-ird-for-read-rtr",
+  purpose = "A responder whose own IRD is 0 offers a place for the Read when it chooses that RTR form",
+  rules = { "EMPA-9.1-03", "EMPA-9.2-18" },
+  role = "responder",
+  needs = { agent = true, rtr = "read" },
+  run = function(t)
+    local conn = t:connect { raw = true, target = { ird = 0 } }
+    conn:send(request { peer_to_peer = true, rtr = { "read" }, ord = 1 })
+    local answer = conn:expect(reply { rejected = false, a = true })
+    if answer.d then
+      t:check(answer.ird >= 1, "the Reply chooses the Read form, but its IRD is 0",
+        { expected = "ird 1 or more", actual = answer.text, item = answer })
+      conn:send(read_request { size = 0, sink_stag = 7, sink_to = 8 })
+      conn:expect(read_response { stag = 7, to = 8, payload = "" })
+    end
+  end,
+}
+
+add {
+  id = "empa-reply-reject-depths",
+  purpose = "A refusal of an enhanced Request is enhanced as well, and its IRD and ORD are well-formed",
+  rules = { "EMPA-10-05", "EMPA-9.1-05", "EMPA-6-09" },
+  role = "responder",
+  needs = { agent = true, reject = true },
+  run = function(t)
+    local conn = t:connect { raw = true, target = { accept = "ask", ird = 3, ord = 5 } }
+    conn:send(request { ird = 1, ord = 1 })
+    t:requested(conn)
+    t:reject(conn)
+    local answer = conn:expect(reply { rejected = true, enhanced = true, revision = 2 })
+    t:observe("depths", ("%d/%d"):format(answer.ird, answer.ord))
+  end,
+}
+
+add {
+  id = "empa-depths-seen-responder",
+  purpose = "The ULP of a responder is shown the initiator's IRD and ORD",
+  rules = { "EMPA-9.1-01", "EMPA-9-01" },
+  role = "responder",
+  needs = { agent = true },
+  run = function(t)
+    local conn = t:connect { ird = 0x1234, ord = 0x0567 }
+    t:check(conn.agreed.peer_ird == 0x1234 and conn.agreed.peer_ord == 0x0567, "the ULP is shown other depths", {
+      expected = "ird 4660 ord 1383", actual = ("ird %d ord %d"):format(conn.agreed.peer_ird, conn.agreed.peer_ord) })
+  end,
+}
+
+-- ---- what the target keeps to ----
+
+-- The target has `count` Reads to make and may have `limit` of them open.
+local function reads(t, conn, count, limit, rule)
+  local sink = t:memory { length = 4 * count }
+  local posted = {}
+  for i = 1, count do
+    posted[i] = t:post { conn = conn, op = "read", memory = sink, offset = 4 * (i - 1), length = 4, stag = 0x11223344,
+      to = 0x1000 * i }
+  end
+  local open = {}
+  for i = 1, limit do
+    open[i] = conn:expect(read_request { size = 4, source_to = 0x1000 * i }, { rule = rule })
+  end
+  -- What is beyond the limit would have left before the answer to this.
+  conn:fence { rule = rule }
+  for i = 1, count do
+    conn:send(read_response { stag = open[i].sink_stag, to = open[i].sink_to, payload = bytes(4, i) })
+    local following = i + limit
+    if following <= count then
+      open[following] = conn:expect(read_request { size = 4, source_to = 0x1000 * following }, { rule = rule })
+    end
+  end
+  for i = 1, count do t:completion(posted[i], { length = 4 }) end
+  local wanted = {}
+  for i = 1, count do wanted[i] = bytes(4, i) end
+  t:expect_contents(sink, table.concat(wanted))
+end
+
+for _, limit in ipairs { 1, 2, 5 } do
+  add {
+    id = ("empa-responder-obeys-ird-%d"):format(limit),
+    purpose = ("A responder has no more than %d Reads open when the initiator's IRD is %d"):format(limit, limit),
+    rules = { "EMPA-9.1-04", "RDMAP-6.1-05" },
+    role = "responder",
+    needs = { agent = true },
+    run = function(t)
+      local conn = t:connect { ird = limit }
+      mpa.good(conn)
+      reads(t, conn, limit + 3, limit)
+    end,
+  }
+  add {
+    id = ("empa-initiator-obeys-ird-%d"):format(limit),
+    purpose = ("An initiator has no more than %d Reads open when the responder's IRD is %d"):format(limit, limit),
+    rules = { "EMPA-9.1-08", "RDMAP-6.1-05" },
+    role = "initiator",
+    needs = { agent = true },
+    run = function(t)
+      local conn = t:target_connects { ird = limit, ord = 4, target = { peer_to_peer = true, enhanced = true,
+        revision = 2, rtr = { "write" }, ord = 16 } }
+      reads(t, conn, limit + 3, limit)
+    end,
+  }
+end
+
+add {
+  id = "empa-initiator-obeys-ird-0",
+  purpose = "An initiator makes no Read at all when the responder's IRD is 0",
+  rules = { "EMPA-9.1-08" },
+  role = "initiator",
+  needs = { agent = true },
+  run = function(t)
+    local conn = t:target_connects { ird = 0, ord = 4, target = { peer_to_peer = true, enhanced = true, revision = 2,
+      rtr = { "write" }, ord = 16 } }
+    local sink = t:memory { length = 4 }
+    local posted, why = t:agent("post", { conn = conn.agent, work = 1000, op = "read", mem = sink.mem, length = 4,
+      remote_stag = 1, remote_to = "0x1000" }, true)
+    t:observe("read", posted and "held back" or "refused")
+    if why then t:note("the target's ULP was told: " .. why) end
+    conn:fence()
+  end,
+}
+
+for _, one in ipairs {
+  { "ird", "ORD", { ird = UNSPECIFIED }, "EMPA-9.1-13", "ord" }, { "ord", "IRD", { ord = UNSPECIFIED }, "EMPA-9.1-15", "ird" },
+} do
+  add {
+    id = "empa-initiator-3fff-" .. one[1],
+    purpose = ("%s 0x3FFF in the Reply leaves the initiator's %s as it is"):format(one[1]:upper(), one[2]),
+    rules = { one[4], "EMPA-9.1-11" },
+    role = "initiator",
+    needs = { agent = true },
+    run = function(t)
+      local fields = { target = { peer_to_peer = true, enhanced = true, revision = 2, rtr = { "write" }, ird = 5, ord = 6 } }
+      for name, value in pairs(one[3]) do fields[name] = value end
+      local conn = t:target_connects(fields)
+      local own = one[5] == "ord" and 6 or 5
+      t:check(conn.agreed[one[5]] == own, "the initiator changed a depth that was left to its ULP", {
+        expected = ("%s %d"):format(one[5], own), actual = ("%s %d"):format(one[5], conn.agreed[one[5]]) })
+      mpa.serves(conn)
+    end,
+  }
+end
+
+add {
+  id = "empa-depths-seen-initiator",
+  purpose = "The ULP of an initiator is shown the responder's IRD and ORD",
+  rules = { "EMPA-9.1-11", "EMPA-9.1-01" },
+  role = "initiator",
+  needs = { agent = true },
+  run = function(t)
+    local conn = t:target_connects { ird = 0x0123, ord = 3, target = { peer_to_peer = true, enhanced = true,
+      revision = 2, ird = 9, ord = 7 } }
+    t:check(conn.request.ird == 9 and conn.request.ord == 7, "the Request states other depths than the ULP's",
+      { rule = "EMPA-9-01", expected = "ird 9 ord 7", actual = conn.request.text, item = conn.request })
+    t:check(conn.agreed.peer_ird == 0x0123 and conn.agreed.peer_ord == 3, "the ULP is shown other depths", {
+      expected = "ird 291 ord 3", actual = ("ird %d ord %d"):format(conn.agreed.peer_ird, conn.agreed.peer_ord) })
+  end,
+}
+
+-- ---- an IRD that does not suffice ----
+
+for _, one in ipairs { { "one-more", function(ird) return ird + 1 end }, { "3ffe", function() return 0x3ffe end } } do
+  add {
+    id = "empa-ird-short-" .. one[1],
+    purpose = "An initiator that cannot give the IRD for the Reply's ORD ends the connection with 2/0/06",
+    rules = { "EMPA-9.1-09", "EMPA-9.1-10", "EMPA-9.1-07", "EMPA-8-01" },
+    role = "initiator",
+    needs = { enhanced = true },
+    run = function(t)
+      local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2, rtr = { "write" }, ird = 2 })
+      t:check(asked.ird < 0x3ffe, "the Request's IRD leaves no larger ORD", { actual = asked.text, item = asked })
+      local ord = one[2](asked.ird)
+      conn:send(reply { ord = ord, ird = 16, a = asked.a, b = asked.b, c = asked.c, d = asked.d })
+      local item = conn:expect(terminate "2/0/06", mpa.rtr.write, mpa.rtr.read, mpa.rtr.send)
+      if item.op == "terminate" then return conn:expect_close {} end
+      -- It goes on: then it must have the resources.
+      t:observe("initiator", "raises its IRD")
+      mpa.answer_rtr(conn, item)
+      conn:together(function()
+        for i = 1, ord do conn:send(read_request { size = 0, sink_stag = 1, sink_to = i }) end
+      end)
+      for i = 1, ord do conn:expect(read_response { to = i, payload = "" }) end
+    end,
+  }
+end
+
+add {
+  id = "empa-ird-just-enough",
+  purpose = "An initiator whose IRD equals the Reply's ORD answers that many Reads at once",
+  rules = { "EMPA-9.1-07" },
+  role = "initiator",
+  needs = { agent = true },
+  run = function(t)
+    local conn = t:target_connects { ord = 3, target = { peer_to_peer = true, enhanced = true, revision = 2,
+      rtr = { "write" }, ird = 3 } }
+    conn:together(function()
+      for i = 1, 3 do conn:send(read_request { size = 0, sink_stag = 1, sink_to = i }) end
+    end)
+    for i = 1, 3 do conn:expect(read_response { to = i, payload = "" }) end
+  end,
+}
+return list

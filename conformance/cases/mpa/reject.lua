@@ -1,0 +1,115 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+
+-- Refusals. OP-01: after a rejecting Reply TCP may be closed or left to the ULP; no FPDU may follow.
+local mpa = use "mpa"
+local list = {}
+
+local function add(fields) list[#list + 1] = case(fields) end
+
+-- Nothing but the end of the stream may come.
+local function nothing_more(t, conn, received, rule)
+  conn:shutdown()
+  local ended = conn:drain(1)
+  if not ended then t:note("the target left TCP open") end
+  t:check(conn:state().received == received, "octets follow a refusal", {
+    rule = rule, expected = ("%d octets in all"):format(received), actual = conn:state().received .. " octets" })
+end
+
+for _, one in ipairs { { "plain-rev1", 1, 0 }, { "private-rev1", 1, 512 }, { "plain", 2, 0 }, { "private", 2, 508 } } do
+  local name, revision, length = one[1], one[2], one[3]
+  add {
+    id = "mpa-reject-" .. name,
+    purpose = ("A Request that the ULP refuses is answered with R=1 and %s"):format(
+      length > 0 and ("the ULP's %d octets"):format(length) or "no private data"),
+    rules = { "MPA-7.1.2-07", "MPA-7.1.2-05", "MPA-7.1.2-19", "MPA-7.1.1-13", "MPA-7.1.2-06", "EMPA-10-05",
+      "EMPA-10-06" },
+    role = "responder",
+    needs = { agent = true, reject = true, revision = revision },
+    run = function(t)
+      local conn = t:connect { raw = true, target = { accept = "ask" } }
+      conn:send(request { revision = revision, private = "no, thanks" })
+      t:check(t:requested(conn) == "no, thanks", "the ULP is shown other private data", { rule = "MPA-7.1.1-23" })
+      t:reject(conn, bytes(length))
+      local answer = conn:expect(reply { rejected = true, private = bytes(length), enhanced = revision == 2 })
+      nothing_more(t, conn, 20 + answer.pd_length)
+    end,
+  }
+  add {
+    id = "mpa-rejected-" .. name,
+    purpose = ("An initiator that is refused with %d octets of private data sends no FPDU and tells its ULP"):format(length),
+    rules = { "MPA-7.1.2-13", "MPA-7.1.1-13", "MPA-7.1.2-24" },
+    role = "initiator",
+    needs = { agent = true, revision = revision },
+    run = function(t)
+      local enhanced = revision == 2
+      local conn, asked = mpa.called(t, { revision = revision, enhanced = enhanced, peer_to_peer = enhanced })
+      conn:send(reply { rejected = true, revision = revision, a = asked.a, b = asked.b, c = asked.c, d = asked.d,
+        private = bytes(length) })
+      local event = t:event("rejected", conn)
+      t:check(event.private == show(bytes(length)), "the ULP is shown other private data", {
+        expected = show(bytes(length), 32), actual = event.private:sub(1, 64) })
+      nothing_more(t, conn, 20 + asked.pd_length)
+    end,
+  }
+end
+
+add {
+  id = "mpa-rejected-bare",
+  purpose = "An initiator that is refused sends no FPDU",
+  rules = { "MPA-7.1.2-13" },
+  role = "initiator",
+  run = function(t)
+    local conn, asked = mpa.called(t)
+    conn:send(reply { rejected = true, revision = asked.revision, enhanced = asked.enhanced, a = asked.a })
+    nothing_more(t, conn, 20 + asked.pd_length)
+  end,
+}
+
+add {
+  id = "mpa-reject-then-accept",
+  purpose = "A refusal leaves no trace on the connections that come before and after it",
+  rules = { "MPA-7.1.2-07", "MPA-7.1.2-08" },
+  role = "responder",
+  needs = { agent = true, reject = true },
+  run = function(t)
+    local before = t:connect { raw = true, target = { accept = "ask" } }
+    before:send(request {})
+    t:requested(before)
+    t:accept(before)
+    before:expect(reply { rejected = false })
+    local conn = t:connect { raw = true, target = { accept = "ask" } }
+    conn:send(request {})
+    t:requested(conn)
+    t:reject(conn)
+    conn:expect(reply { rejected = true })
+    mpa.serves(before)
+    local after = t:connect { raw = true, target = { accept = "ask" } }
+    after:send(request {})
+    t:requested(after)
+    t:accept(after)
+    after:expect(reply { rejected = false })
+    mpa.serves(after)
+  end,
+}
+
+-- FPDUs sent in spite of a refusal must not be acted upon.
+add {
+  id = "mpa-reject-fpdu",
+  purpose = "An FPDU that comes after the target's refusal has no effect",
+  rules = { "MPA-7.1.2-07" },
+  role = "responder",
+  needs = { memory = "write", reject = true },
+  run = function(t)
+    local buf = t:memory { length = 64, remote = "write" }
+    local conn = t:connect { raw = true, target = { accept = "ask" } }
+    conn:send(request {})
+    t:requested(conn)
+    t:reject(conn)
+    local answer = conn:expect(reply { rejected = true })
+    conn:write(mpa.fpdu_octets(conn:encode(write { to = buf, payload = bytes(64) })[1].ulpdu),
+      { comment = "a Write after the refusal" })
+    nothing_more(t, conn, 20 + answer.pd_length)
+    t:expect_unchanged(buf)
+  end,
+}
+return list
