@@ -16,7 +16,7 @@
  * the octets that the endpoint writes itself share one pool buffer. */
 enum { IW_TX_PIECES = 1024, IW_TX_BATCH = 256 * 1024, IW_TX_RETRY = 1000000 };
 
-enum { IW_NO_ENTRY = UINT32_MAX };
+#define IW_NO_ENTRY UINT64_MAX
 
 enum iw_phase {
     IW_PHASE_STARTUP,
@@ -50,7 +50,7 @@ struct iw_recv_entry {
 
 /* A read that this end asked for. */
 struct iw_read_out {
-    uint32_t entry; /* ring position in the send queue, IW_NO_ENTRY for an RTR */
+    uint64_t entry; /* position in the send queue, IW_NO_ENTRY for an RTR */
     uint32_t sink_stag;
     uint64_t sink_to;
     uint32_t size;
@@ -80,7 +80,6 @@ struct iw_endpoint {
     bool rtr_expected;
     uint32_t mulpdu;
     struct iw_mpa_startup startup;
-    uint64_t startup_out; /* octets of start-up frames that have been sent */
     uint64_t deadline;
     uint8_t early[4]; /* octets that --violate sends where nothing is due */
     uint32_t early_left;
@@ -92,7 +91,6 @@ struct iw_endpoint {
     uint64_t rx_now;
     void *rx_buffer;
     uint32_t rx_msn[4]; /* expected */
-    uint64_t rx_filled; /* untagged message in progress on queue 0: octets placed */
     uint64_t rx_mo;     /* where its next segment should go on */
     bool rx_open;       /* such a message is in progress */
     bool write_open;    /* a tagged Write message is in progress */
@@ -112,18 +110,24 @@ struct iw_endpoint {
     uint32_t send_offset; /* octets of the current message that have been framed */
     bool response_next;   /* whose turn it is: Read Responses and own work alternate */
 
-    /* queues: rings indexed by ever-growing counters modulo their depth */
+    /* queues: rings indexed by ever-growing counters modulo their depth; a counter that wraps
+     * would jump to another place unless the depth were a power of two */
     struct iw_send_entry *sends;
-    uint32_t send_head, send_next, send_tail, send_unpolled;
+    uint64_t send_head, send_next, send_tail;
+    uint32_t send_unpolled;
     struct iw_recv_entry *recvs;
-    uint32_t recv_head, recv_tail, recv_unpolled;
+    uint64_t recv_head, recv_tail;
+    uint32_t recv_unpolled;
     struct iw_completion *completions;
-    uint32_t completion_room, completion_head, completion_tail;
+    uint32_t completion_room;
+    uint64_t completion_head, completion_tail;
     struct iw_iov *sges;
     struct iw_read_out *reads_out;
-    uint32_t reads_out_room, reads_out_head, reads_out_tail;
+    uint32_t reads_out_room;
+    uint64_t reads_out_head, reads_out_tail;
     struct iw_read_in *reads_in;
-    uint32_t reads_in_room, reads_in_head, reads_in_next, reads_in_tail;
+    uint32_t reads_in_room;
+    uint64_t reads_in_head, reads_in_next, reads_in_tail;
 
     /* ending */
     uint32_t events; /* bit per enum iw_event_kind: happened */
@@ -163,7 +167,7 @@ size_t iw_ep_put_read_request(const struct iw_endpoint *ep, uint8_t *out,
                               struct iw_rdmap_read_request request);
 
 /* queues.c */
-struct iw_send_entry *iw_ep_send_at(struct iw_endpoint *ep, uint32_t place);
+struct iw_send_entry *iw_ep_send_at(struct iw_endpoint *ep, uint64_t position);
 void iw_ep_complete_sends(struct iw_endpoint *ep);
 void iw_ep_complete_recv(struct iw_endpoint *ep, const struct iw_completion *completion);
 void iw_ep_flush(struct iw_endpoint *ep, enum iw_status first_read, enum iw_status first_recv,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "internal.h"
 
-struct iw_send_entry *iw_ep_send_at(struct iw_endpoint *ep, uint32_t place)
+struct iw_send_entry *iw_ep_send_at(struct iw_endpoint *ep, uint64_t position)
 {
-    return &ep->sends[place % ep->config.send_depth];
+    return &ep->sends[position % ep->config.send_depth];
 }
 
 struct iw_read_out *iw_ep_read_out_head(struct iw_endpoint *ep)
@@ -54,7 +54,7 @@ void iw_ep_flush(struct iw_endpoint *ep, enum iw_status first_read, enum iw_stat
                  enum iw_check check)
 {
     iw_ep_complete_sends(ep);
-    uint32_t answered = IW_NO_ENTRY;
+    uint64_t answered = IW_NO_ENTRY;
     if (ep->reads_out_head != ep->reads_out_tail)
         answered = ep->reads_out[ep->reads_out_head % ep->reads_out_room].entry;
     while (ep->send_head != ep->send_tail) {

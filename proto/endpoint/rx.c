@@ -188,7 +188,7 @@ static void receive_read_request(struct iw_endpoint *ep, struct segment *s)
     uint32_t limit = ep->startup.agreed.ird;
     if (limit == IW_MPA_DEPTH_UNSPECIFIED)
         limit = ep->config.max_reads;
-    uint32_t open = ep->reads_in_tail - ep->reads_in_head;
+    uint64_t open = ep->reads_in_tail - ep->reads_in_head;
     if (open >= limit && fails(ep, s, IW_CHECK_RDMAP_IRD, 10, open + 1, limit))
         return;
     const struct iw_rdmap_read_request *r = &s->request;

@@ -270,7 +270,6 @@ void iw_ep_startup_sent(struct iw_endpoint *ep, size_t octets, uint64_t now)
         return;
     }
     iw_mpa_startup_sent(&ep->startup, octets);
-    ep->startup_out += octets;
     const uint8_t *data;
     if (iw_mpa_startup_output(&ep->startup, &data) > 0)
         return;

@@ -96,7 +96,7 @@ static void emit_read_request(struct batch *b, const struct iw_rdmap_read_reques
     emit(b, &slice, 1, slice.length);
 }
 
-static void expect_response(struct iw_endpoint *ep, uint32_t entry, uint32_t stag, uint64_t to,
+static void expect_response(struct iw_endpoint *ep, uint64_t entry, uint32_t stag, uint64_t to,
                             uint32_t size)
 {
     ep->reads_out[ep->reads_out_tail++ % ep->reads_out_room] =
@@ -293,7 +293,7 @@ static bool work_ready(struct iw_endpoint *ep)
     if (ep->send_next == ep->send_tail)
         return false;
     const struct iw_send_entry *entry = iw_ep_send_at(ep, ep->send_next);
-    uint32_t open = ep->reads_out_tail - ep->reads_out_head;
+    uint64_t open = ep->reads_out_tail - ep->reads_out_head;
     if ((entry->flags & IW_WORK_FENCE) != 0 && open > 0)
         return false;
     /* RFC 5040 §6.1 and RFC 6581 §9.1: never more reads than the peer's IRD. */
@@ -302,7 +302,7 @@ static bool work_ready(struct iw_endpoint *ep)
 
 static bool response_ready(const struct iw_endpoint *ep)
 {
-    uint32_t waiting = ep->reads_in_tail - ep->reads_in_next;
+    uint64_t waiting = ep->reads_in_tail - ep->reads_in_next;
     /* Out of order: only when there are two to swap. */
     if (iw_switch_violated(ep->config.switches, IW_CHECK_RDMAP_RESPONSE_ORDER))
         return waiting >= 2 || (waiting == 1 && ep->reads_in_next % 2 == 1);
@@ -312,7 +312,7 @@ static bool response_ready(const struct iw_endpoint *ep)
 static void begin_response(struct iw_endpoint *ep)
 {
     ep->sending = IW_SENDING_RESPONSE;
-    uint32_t next = ep->reads_in_next;
+    uint64_t next = ep->reads_in_next;
     if (iw_switch_violated(ep->config.switches, IW_CHECK_RDMAP_RESPONSE_ORDER) && next % 2 == 0) {
         struct iw_read_in *one = &ep->reads_in[next % ep->reads_in_room];
         struct iw_read_in *two = &ep->reads_in[(next + 1) % ep->reads_in_room];
