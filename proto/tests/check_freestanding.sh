@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: check_freestanding.sh CC PROTO_DIR GENERATED_DIR
 # The core's rule: its sources compile with nothing but the compiler's own headers and a <string.h> of six
-# functions, use no others of the compiler's headers than five, and need no symbol beyond the six.
+# functions, use no others of the compiler's headers than five, without floating point or vectors, in stack
+# frames of at most 1024 octets, and need no symbol beyond those of freestanding/symbols.txt.
 set -euo pipefail
 
 cc=$1
 proto=$2
 generated=$3
 rooms=(rules crc32c wire stream mpa ddp rdmap endpoint observer)
-functions='memcpy|memmove|memset|memcmp|strlen|strcmp'
 headers='stdint|stddef|stdbool|stdarg|limits|string'
 
 case $("$cc" --version | head -n 1) in
@@ -18,10 +18,17 @@ case $("$cc" --version | head -n 1) in
 esac
 # GCC's <limits.h> asks for the C library's as well unless told that it was read already.
 flags=(-std=c11 -O2 -ffreestanding -nostdinc -isystem "$own" -D_LIBC_LIMITS_H_
-    -isystem "$proto/tests/freestanding" -I"$proto/include" -I"$generated/include" -I"$proto")
+    -isystem "$proto/tests/freestanding" -I"$proto/include" -I"$generated/include" -I"$proto"
+    -Werror -Wframe-larger-than=1024)
 
 objects=$(mktemp -d)
 trap 'rm -rf "$objects"' EXIT
+
+# Not every machine's compiler has the option.
+if "$cc" -mgeneral-regs-only -x c -c /dev/null -o "$objects/none" 2>/dev/null; then
+    flags+=(-mgeneral-regs-only)
+fi
+rm -f "$objects/none"
 
 sources=()
 for room in "${rooms[@]}"; do
@@ -45,11 +52,11 @@ for source in "${sources[@]}"; do
     "$cc" "${flags[@]}" -c "$source" -o "$objects/${name//\//_}.o"
 done
 
-ld -r "$objects"/*.o -o "$objects/core"
-needed=$(nm -u "$objects/core" | awk '{print $2}' | grep -vxE "$functions|_GLOBAL_OFFSET_TABLE_" || true)
-if [ -n "$needed" ]; then
+"$cc" -r -nostdlib "$objects"/*.o -o "$objects/core"
+"$("$cc" -print-prog-name=nm)" -u "$objects/core" | awk '{print $NF}' >"$objects/needed"
+if grep -vxF -f <(grep -v '^#' "$proto/tests/freestanding/symbols.txt") "$objects/needed" >"$objects/foreign"; then
     echo "symbols that the core may not need:" >&2
-    echo "$needed" >&2
+    cat "$objects/foreign" >&2
     exit 1
 fi
 echo "${#sources[@]} sources of the core are freestanding with $cc"
