@@ -6,6 +6,8 @@
 #include "selfcheck.h"
 #include "text.h"
 
+enum { LINE = 120 }; /* columns */
+
 /* ---- counting ---- */
 
 bool iw_check_noticed(const struct iw_self_check *s, enum iw_check check)
@@ -87,8 +89,10 @@ static void print_unnoticed(FILE *out, const struct iw_self_check *s)
     }
 }
 
+/* In columns: there may be many. */
 static void print_idle(FILE *out, const struct iw_self_check *s)
 {
+    size_t column = LINE;
     bool any = false;
 
     for (size_t i = 0; i < s->n_suspects; i++) {
@@ -97,11 +101,18 @@ static void print_idle(FILE *out, const struct iw_self_check *s)
         if (!one->usable || !one->tried || one->noticed)
             continue;
         if (!any)
-            fprintf(out, "\ncases that were run with switches and never changed their verdict%s:\n",
+            fprintf(out, "\ncases that were run with switches and never changed their verdict%s:",
                     s->full ? "" : " (the quick form stops at the first notice; see --full)");
         any = true;
-        fprintf(out, "  %s (%zu switches)\n", one->c->id, one->tried);
+        column += 2 + strlen(one->c->id);
+        if (column > LINE) {
+            column = 2 + strlen(one->c->id);
+            fputs("\n", out);
+        }
+        fprintf(out, "  %s", one->c->id);
     }
+    if (any)
+        fputs("\n", out);
 }
 
 static double percent(size_t part, size_t whole)

@@ -216,9 +216,11 @@ int iw_setup(struct iw_setup *s, const struct iw_command *c, bool target)
     *s = (struct iw_setup){0};
     s->library = iw_text_format("%s/lib", root);
     s->targets = iw_text_format("%s/targets", root);
+    s->pcaps = iw_text_format("%s/../pcaps", root);
     s->cases = c->cases ? iw_text_copy(c->cases) : iw_text_format("%s/cases", root);
     free(root);
     s->options.library = s->library;
+    s->options.pcaps = s->pcaps;
     s->options.time_scale = c->time_scale;
     status = target ? read_target(s, c) : 0;
     if (status)
@@ -247,6 +249,7 @@ void iw_setup_free(struct iw_setup *s)
     iw_suite_free(&s->suite);
     free(s->library);
     free(s->targets);
+    free(s->pcaps);
     free(s->cases);
     *s = (struct iw_setup){0};
 }
