@@ -12,12 +12,13 @@ local message = iw.load("message")
 
 -- What is wrong where a field differs from what it should be.
 local RULES = {
-  op = "RDMAP-5.5-10", l = "DDP-4.1-03", qn = "RDMAP-5.3-08", msn = "DDP-4.3-08", mo = "DDP-4.3-12",
-  stag = "DDP-5.2-08", to = "DDP-5.2-08", size = "RDMAP-4.4-01", source_stag = "RDMAP-4.4-01",
-  source_to = "RDMAP-4.4-01", which = "MPA-7.1.1-03", rejected = "MPA-7.1.1-13", revision = "MPA-7.1.1-16",
-  enhanced = "EMPA-10-05", a = "EMPA-9.2-04", length = "DDP-5.2-04", payload = "DDP-5.2-05",
+  which = "MPA-7.1.1-03", rejected = "MPA-7.1.1-13", revision = "MPA-7.1.1-16", enhanced = "EMPA-10-05",
+  a = "EMPA-9.2-04", op = "RDMAP-5.5-10", dv = "DDP-4.1-11", rv = "RDMAP-4.1-08", l = "DDP-4.1-03",
+  qn = "RDMAP-3.1-02", msn = "DDP-4.3-08", mo = "DDP-4.3-12", stag = "DDP-5.2-08", to = "DDP-5.2-08",
+  size = "RDMAP-4.4-01", source_stag = "RDMAP-4.4-01", source_to = "RDMAP-4.4-01", length = "DDP-5.2-04",
+  payload = "DDP-5.2-05",
 }
-local FIELDS = { "l", "qn", "msn", "mo", "stag", "to", "size", "source_stag", "source_to" }
+local FIELDS = { "dv", "rv", "l", "qn", "msn", "mo", "stag", "to", "size", "source_stag", "source_to" }
 -- Where the station says that its buffers are; each has a place of its own.
 local STAG, TO, APART = 0x52e90000, 0x7e91000000000000, 0x100000000
 
@@ -115,10 +116,19 @@ local function take(r, thing, expected)
 end
 
 local function differs(r, thing, item, name, expected, actual)
-  r.t:fail(("the target's %s differs from the recorded one%s"):format(
-    item.op or item.kind, name == "op" and "" or " in " .. name:gsub("_", " ")), {
+  r.t:fail(("the target's %s differs from the recorded one in %s"):format(item.op, name:gsub("_", " ")), {
     rule = RULES[name], item = item,
     expected = ("%s (%s)"):format(expected, place(r, thing)), actual = actual,
+  })
+end
+
+-- The target does something else altogether. Where its stream cannot be followed any more, what the
+-- observer found first says more than the missing message.
+local function strays(r, thing, item, expected, rule)
+  local found = item.kind == "lost" and iw.findings()[1] or nil
+  r.t:fail(found and found.text or "the target does not do what the recorded responder did", {
+    rule = found and found.rule or rule or RULES.op, item = item,
+    expected = ("%s (%s)"):format(expected, place(r, thing)), actual = line(item),
   })
 end
 
@@ -138,7 +148,7 @@ local function compare(r, thing)
   local want = mapped(r, thing)
   local item = take(r, thing, line(want))
   if item.kind ~= "message" or item.op ~= want.op then
-    differs(r, thing, item, "op", line(want), line(item))
+    strays(r, thing, item, line(want))
   end
   for _, name in ipairs(FIELDS) do
     if item[name] ~= want[name] then differs(r, thing, item, name, line(want), line(item)) end
@@ -153,7 +163,7 @@ end
 
 local START = "revision crc markers enhanced a b c d ird ord private"
 -- In a Reply these are the responder's own choice.
-local FREE = { "markers", "b", "c", "d", "ird", "ord", "private" }
+local FREE = { "crc", "markers", "b", "c", "d", "ird", "ord", "private" }
 local RTR = { b = "send", c = "write", d = "read" }
 
 local function startup_fields(thing)
@@ -186,6 +196,7 @@ end
 
 local function compare_reply(r, thing)
   local item = take(r, thing, thing.text)
+  if item.kind ~= "startup" then strays(r, thing, item, thing.text, "EMPA-10-01") end
   for _, name in ipairs { "which", "rejected", "revision", "enhanced", "a" } do
     if item[name] ~= thing[name] then
       r.t:fail("the target's answer to the Request differs from the recorded one", {
@@ -235,13 +246,13 @@ function Part:received(payload)
   self.done = self.done + 1
   local handle = self.receives[self.done]
   self.t:completion(handle, { length = #payload })
-  self.t:expect_contents(handle.memory, payload)
+  self.t:expect_contents(handle.memory, payload, { rule = RULES.payload })
 end
 
 -- What was read must have been put into the sink.
 function Part:answered(payload)
   self.t:completion(self.reading, { length = #payload })
-  self.t:expect_contents(self.reading.memory, payload)
+  self.t:expect_contents(self.reading.memory, payload, { rule = RULES.payload })
 end
 
 -- Posts what the recorded responder sent: the Write from the sink of the latest Read.
@@ -303,7 +314,7 @@ local function ends(r, thing)
   if r.part then r.t:agent("close", { conn = r.conn.agent, how = "graceful" }, true) end
   local item = take(r, thing, thing.text)
   if item.kind ~= "fin" and item.kind ~= "reset" then
-    differs(r, thing, item, "op", thing.text, line(item))
+    strays(r, thing, item, thing.text)
   elseif item.kind ~= thing.kind then
     r.t:observe("end", item.kind)
   end

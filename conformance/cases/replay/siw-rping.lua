@@ -13,13 +13,13 @@ local list = {}
 for i, recording in ipairs(recordings) do
   local name, what, needs = table.unpack(recording)
   needs.class = "rping agent"
-  needs.markers = "off"
   needs.enhanced = true
   list[i] = case {
     id = "replay-siw-rping-" .. name:lower(),
     purpose = "The target serves the recorded client of " .. what .. " as siw's rping server did",
-    rules = { "RDMAP-5.5-10", "RDMAP-4.4-01", "DDP-4.3-08", "DDP-4.3-12", "DDP-4.1-03", "DDP-5.2-04",
-              "DDP-5.2-05", "DDP-5.2-08", "EMPA-10-05", "EMPA-9.2-04" },
+    rules = { "RDMAP-5.5-10", "RDMAP-4.4-01", "RDMAP-4.1-08", "RDMAP-3.1-02", "DDP-4.1-03", "DDP-4.1-11",
+              "DDP-4.3-08", "DDP-4.3-12", "DDP-5.2-04", "DDP-5.2-05", "DDP-5.2-08", "MPA-7.1.1-03",
+              "MPA-7.1.1-16", "EMPA-10-01", "EMPA-10-05", "EMPA-9.2-04" },
     role = "responder",
     needs = needs,
     tags = { "replay" },
