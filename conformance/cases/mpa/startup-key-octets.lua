@@ -38,7 +38,7 @@ list[#list + 1] = case {
   role = "initiator",
   run = function(t)
     local conn, asked = mpa.called(t)
-    conn:send(request {})
+    conn:send(request {}, { comment = "a Request as the answer to a Request" })
     mpa.ends_after(conn, 20 + asked.pd_length)
   end,
 }

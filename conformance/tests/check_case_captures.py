@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs the suite against the embedded peer and reads every case's capture with two decoders that
+share nothing with the station: tshark and the second decoder.
+
+usage: check_case_captures.py IWARP-CONFORM LUA SECOND-DECODER DECODE-DIR
+
+- every capture: Ethernet, IP and TCP without a finding of tshark (checksums, sequence analysis) and
+  nothing malformed below MPA;
+- every capture: the second decoder follows each direction that sends nothing odd on purpose;
+- captures without a stimulus and without Markers: tshark's own iWARP dissector lists the FPDUs that
+  the second decoder lists, frame by frame and in order.
+"""
+import concurrent.futures
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+FIELDS = ["frame.number", "frame.comment", "tcp.stream", "tcp.srcport", "tcp.analysis.flags",
+          "_ws.malformed", "tcp.checksum.status", "ip.checksum.status", "iwarp_mpa.ulpdulength",
+          "iwarp_rdma.opcode", "tcp.dstport"]
+OPCODES = {"Write": 0, "Read Request": 1, "Read Response": 2, "Send": 3, "Send with Invalidate": 4,
+           "Send with SE": 5, "Send with SE and Invalidate": 6, "Terminate": 7}
+# What tshark's built-in dissectors get wrong by themselves, with the reason: they take an FPDU for
+# granted at the start of each TCP segment, so that FPDUs cut by the station's writes are lost to
+# them. The second decoder still judges those captures.
+CUT = re.compile(r"split|octet|coalesced|together|dribble|segment|and-fpdu")
+
+
+def tshark(path):
+    command = ["tshark", "-n", "-r", path, "-o", "tcp.check_checksum:TRUE", "-o",
+               "ip.check_checksum:TRUE", "--disable-protocol", "rpcordma", "--disable-protocol",
+               "smb_direct", "-T", "fields", "-E", "separator=|"]
+    for field in FIELDS:
+        command += ["-e", field]
+    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return [dict(zip(FIELDS, line.split("|"))) for line in out.splitlines()]
+
+
+def second_decoder(lua, script, path):
+    """The FPDUs of each TCP connection and direction: (ULPDU_Length, opcode)."""
+    out = subprocess.run([lua, script, "--expect-problems", path], capture_output=True, text=True)
+    if out.returncode != 0:
+        raise RuntimeError("%s: second decoder: %s" % (path, out.stderr.strip()))
+    lists, ports, markers = {}, None, False
+    for line in out.stdout.splitlines():
+        head = re.match(r"CONNECTION \d+ I=\S*:(\d+) R=\S*:(\d+)", line)
+        if head:
+            ports = {"I>R": head.group(1), "R>I": head.group(2)}
+        markers = markers or " M=1 " in line
+        fpdu = re.match(r"\d+ (I>R|R>I) FPDU \d+ at=\d+ len=(\d+) crc=\S+ (.*?) (?:L=|short)", line)
+        if fpdu:
+            peer = "R>I" if fpdu.group(1) == "I>R" else "I>R"
+            key = (ports[fpdu.group(1)], ports[peer])
+            lists.setdefault(key, []).append((int(fpdu.group(2)), OPCODES.get(fpdu.group(3))))
+    return lists, markers
+
+
+def check(path, lua, script):
+    problems, listed, stimulus = [], {}, False
+    for row in tshark(path):
+        number = row["frame.number"]
+        stimulus = stimulus or "stimulus" in row["frame.comment"]
+        if row["tcp.stream"] == "":
+            problems.append("frame %s is not TCP" % number)
+        if row["tcp.analysis.flags"]:
+            problems.append("frame %s: TCP analysis has a finding" % number)
+        if row["tcp.checksum.status"] != "1" or row["ip.checksum.status"] not in ("1", ""):
+            problems.append("frame %s: bad checksum" % number)
+        lengths = [int(n) for n in row["iwarp_mpa.ulpdulength"].split(",") if n]
+        opcodes = [int(n, 0) for n in row["iwarp_rdma.opcode"].split(",") if n]
+        key = (row["tcp.srcport"], row["tcp.dstport"])
+        if len(lengths) == len(opcodes):
+            listed.setdefault(key, []).extend(zip(lengths, opcodes))
+        else:
+            listed.setdefault(key, []).append((lengths, opcodes))
+    expected, markers = second_decoder(lua, script, path)
+    name = os.path.basename(path)
+    compared = not stimulus and not markers and not CUT.search(name)
+    if compared:
+        for key in set(listed) | set(expected):
+            if listed.get(key, []) != expected.get(key, []):
+                problems.append("port %s: tshark lists %s, the second decoder %s" %
+                                (key[0], listed.get(key, []), expected.get(key, [])))
+    return name, compared, problems
+
+
+def main(conform, lua, script, decode_dir):
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        pcaps = os.path.join(folder, "pcaps")
+        report = os.path.join(folder, "run.json")
+        run = subprocess.run([conform, "run", "--results", folder, "--pcap-dir", pcaps, "--json",
+                              report], capture_output=True, text=True)
+        if run.returncode != 0:
+            sys.exit("iwarp-conform: exit %d\n%s%s" % (run.returncode, run.stdout, run.stderr))
+        with open(report, encoding="utf-8") as f:
+            cases = json.load(f)["cases"]
+        paths = [c["pcap"] for c in cases if c.get("pcap")]
+        played = [c for c in cases if c["verdict"] not in ("SKIP", "ERROR")]
+        if len(paths) < len(played) or len(paths) < 80:
+            sys.exit("%d captures of %d cases" % (len(paths), len(played)))
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            results = list(pool.map(lambda p: check(p, lua, script), paths))
+        for name, _, problems in results:
+            for problem in problems:
+                print("%s: %s" % (name, problem))
+                failed += 1
+        compared = sum(1 for _, c, _ in results if c)
+        print("tshark: %d captures read, FPDU lists compared in %d, %d problems" %
+              (len(results), compared, failed))
+        if compared < 20:
+            sys.exit("too few captures were compared")
+        decode = subprocess.run([lua, decode_dir, pcaps])
+    sys.exit(1 if failed or decode.returncode else 0)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 5:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
