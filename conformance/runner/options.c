@@ -72,7 +72,7 @@ static const struct choice {
     {"capture", "IFACE", O_CAPTURE, 0, RUN,
      "also keep the real packets of this network interface (packets.pcap)"},
     {"trace", NULL, O_TRACE, 0, RUN, "tell every message as it happens; one case at a time"},
-    {"verbose", NULL, O_VERBOSE, 'v', RUN, "name the cases that passed, too"},
+    {"verbose", NULL, O_VERBOSE, 'v', RUN, "name the cases that passed or were skipped, too"},
     {"summary", NULL, O_SUMMARY, 0, REQUIREMENTS, "numbers only"},
     {"full", NULL, O_FULL, 0, SELF_CHECK,
      "every wrong reaction, and every case even after one has noticed"},

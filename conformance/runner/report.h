@@ -39,12 +39,14 @@ const struct iw_rule *iw_entry_rule(const struct iw_entry *entry);
 
 /* ---- console: cases that did not pass, and the sum ---- */
 
-/* A verdict, unless it is PASS. With `verbose` also that. */
+/* A verdict, unless it is PASS or SKIP. With `verbose` also those. */
 void iw_console_entry(FILE *out, const struct iw_record *record, const struct iw_entry *entry,
                       bool verbose);
 /* A progress line on a terminal, overwritten by the next one; NULL wipes it. */
 void iw_console_progress(FILE *out, const struct iw_record *record, const char *id);
-void iw_console_summary(FILE *out, const struct iw_record *record);
+/* The skipped cases by their reasons (unless they were told already: `verbose`), and a count for
+ * each verdict. */
+void iw_console_summary(FILE *out, const struct iw_record *record, bool verbose);
 
 /* ---- TAP version 14 ---- */
 

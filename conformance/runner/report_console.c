@@ -72,7 +72,8 @@ void iw_console_entry(FILE *out, const struct iw_record *record, const struct iw
             fprintf(out, "PASS %s%s%s\n", r->id, r->observed ? ": " : "",
                     r->observed ? r->observed : "");
     } else if (r->verdict == IW_VERDICT_SKIP) {
-        fprintf(out, "SKIP %s: %s\n", r->id, r->reason ? r->reason : "");
+        if (verbose)
+            fprintf(out, "SKIP %s: %s\n", r->id, r->reason ? r->reason : "");
     } else {
         whole(out, record, entry);
     }
@@ -91,8 +92,43 @@ void iw_console_progress(FILE *out, const struct iw_record *record, const char *
     fflush(out);
 }
 
-void iw_console_summary(FILE *out, const struct iw_record *record)
+static bool skipped_for(const struct iw_entry *entry, const char *reason)
 {
+    const struct iw_result *r = &entry->result;
+
+    return entry->done && r->verdict == IW_VERDICT_SKIP && r->reason &&
+           (!reason || !strcmp(r->reason, reason));
+}
+
+/* Skipped cases, one line for each reason: there may be many of either. */
+static void skips(FILE *out, const struct iw_record *record)
+{
+    for (size_t i = 0; i < record->count; i++) {
+        const struct iw_entry *entry = &record->entries[i];
+        size_t before = 0, n = 0;
+
+        if (!skipped_for(entry, NULL))
+            continue;
+        for (size_t k = 0; k < record->count; k++) {
+            bool fits = skipped_for(&record->entries[k], entry->result.reason);
+
+            n += fits;
+            before += fits && k < i;
+        }
+        if (before)
+            continue;
+        if (n == 1)
+            fprintf(out, "SKIP %s: %s\n", entry->result.id, entry->result.reason);
+        else
+            fprintf(out, "SKIP %zu cases (%s ...): %s\n", n, entry->result.id,
+                    entry->result.reason);
+    }
+}
+
+void iw_console_summary(FILE *out, const struct iw_record *record, bool verbose)
+{
+    if (!verbose)
+        skips(out, record);
     for (size_t i = 0; i < record->count; i++) {
         if (record->entries[i].unreached) {
             fprintf(out, "%s: %s\n", record->target,

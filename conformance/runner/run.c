@@ -294,7 +294,7 @@ static int play_all(struct run *run, struct iw_run_options *options, struct outp
     good = write_all(run, o);
     if (pool.interrupted)
         iw_complain("interrupted");
-    iw_console_summary(run->console, r);
+    iw_console_summary(run->console, r, c->verbose);
     free(pool.version);
     return good || pool.interrupted ? r->status : IW_EXIT_TESTER;
 }
