@@ -3,7 +3,20 @@
 
 void iw_ep_event(struct iw_endpoint *ep, enum iw_event_kind kind)
 {
+    if (iw_ep_happened(ep, kind))
+        return;
     ep->events |= 1u << kind;
+    ep->event_order[ep->event_count++] = (uint8_t)kind;
+}
+
+bool iw_ep_happened(const struct iw_endpoint *ep, enum iw_event_kind kind)
+{
+    return (ep->events & 1u << kind) != 0;
+}
+
+uint64_t iw_ep_after(uint64_t now, uint64_t timeout)
+{
+    return timeout > UINT64_MAX - 1 - now ? UINT64_MAX - 1 : now + timeout;
 }
 
 void iw_ep_trace(const struct iw_endpoint *ep, enum iw_trace_kind kind, const uint8_t *octets,
@@ -31,28 +44,24 @@ void iw_ep_trace_state(const struct iw_endpoint *ep, const char *text, uint64_t 
 bool iw_endpoint_event(struct iw_endpoint *ep, struct iw_event *out)
 {
     memset(out, 0, sizeof *out);
-    for (unsigned kind = IW_EVENT_REQUEST; kind <= IW_EVENT_CLOSED; kind++) {
-        if ((ep->events & ~ep->events_taken & 1u << kind) == 0)
-            continue;
-        ep->events_taken |= 1u << kind;
-        out->kind = (enum iw_event_kind)kind;
-        out->fault = ep->fault;
-        out->terminate_valid = kind == IW_EVENT_FAULT && ep->terminate_made;
-        out->terminate = kind == IW_EVENT_TERMINATED ? ep->terminate_in : ep->terminate_out;
-        out->graceful = !ep->lost && !ep->reset &&
-                        (ep->events & (1u << IW_EVENT_FAULT | 1u << IW_EVENT_TERMINATED)) == 0;
-        return true;
-    }
-    return false;
+    if (ep->events_taken == ep->event_count)
+        return false;
+    enum iw_event_kind kind = (enum iw_event_kind)ep->event_order[ep->events_taken++];
+    out->kind = kind;
+    out->fault = ep->fault;
+    out->terminate_valid = kind == IW_EVENT_FAULT && ep->terminate_made;
+    out->terminate = kind == IW_EVENT_TERMINATED ? ep->terminate_in : ep->terminate_out;
+    out->graceful = !ep->lost && !ep->reset && !ep->aborted &&
+                    !iw_ep_happened(ep, IW_EVENT_FAULT) && !iw_ep_happened(ep, IW_EVENT_TERMINATED);
+    return true;
 }
 
 /* Nothing new leaves; what is framed goes out, then a FIN. */
 void iw_ep_finish(struct iw_endpoint *ep, uint64_t now)
 {
-    uint64_t linger = ep->config.linger_timeout;
     ep->phase = IW_PHASE_DONE;
     ep->fin_due = true;
-    ep->deadline = linger > UINT64_MAX - 1 - now ? UINT64_MAX - 1 : now + linger;
+    ep->deadline = iw_ep_after(now, ep->config.linger_timeout);
 }
 
 void iw_ep_fault(struct iw_endpoint *ep, struct iw_fault fault, const struct iw_ddp_header *header,
@@ -104,7 +113,7 @@ static void flush(struct iw_endpoint *ep)
 {
     enum iw_check check = ep->fault.check;
     enum iw_status first_read = IW_STATUS_FLUSHED, first_recv = IW_STATUS_FLUSHED;
-    if ((ep->events & 1u << IW_EVENT_TERMINATED) != 0)
+    if (iw_ep_happened(ep, IW_EVENT_TERMINATED))
         first_read = IW_STATUS_REMOTE_FAULT;
     switch (check) {
     case IW_CHECK_RDMAP_RESPONSE_STAG:
@@ -151,7 +160,7 @@ void iw_ep_settle(struct iw_endpoint *ep)
     /* Pieces already handed out name the consumer's memory: its work is flushed behind them. */
     if (ep->phase == IW_PHASE_DONE && iw_ep_tx_idle(ep))
         flush(ep);
-    if (over && (ep->events & 1u << IW_EVENT_CLOSED) == 0) {
+    if (over && !iw_ep_happened(ep, IW_EVENT_CLOSED)) {
         ep->deadline = UINT64_MAX;
         iw_ep_event(ep, IW_EVENT_CLOSED);
     }
@@ -171,21 +180,22 @@ enum iw_want iw_endpoint_want(const struct iw_endpoint *ep)
 
 void iw_endpoint_fin_sent(struct iw_endpoint *ep, uint64_t now)
 {
-    (void)now;
     ep->fin_out = true;
+    if (ep->deadline == UINT64_MAX)
+        ep->deadline = iw_ep_after(now, ep->config.linger_timeout);
     iw_ep_settle(ep);
 }
 
 void iw_endpoint_input_end(struct iw_endpoint *ep, bool graceful, uint64_t now)
 {
     ep->rx_now = now;
+    if (iw_ep_happened(ep, IW_EVENT_CLOSED) || (graceful && ep->fin_in))
+        return;
     if (!graceful) {
         ep->lost = true;
         iw_ep_settle(ep);
         return;
     }
-    if (ep->fin_in)
-        return;
     ep->fin_in = true;
     if (ep->phase == IW_PHASE_STARTUP) {
         struct iw_fault cut = {IW_CHECK_MPA_STARTUP_CUT, ep->startup.in_length, 0, 0};
@@ -225,7 +235,7 @@ void iw_endpoint_tick(struct iw_endpoint *ep, uint64_t now)
         struct iw_fault late = {IW_CHECK_MPA_STARTUP_TIMEOUT, ep->startup.in_length, 0, 0};
         if (!iw_switch_ignored(ep->config.switches, late.check))
             iw_ep_fault(ep, late, NULL, NULL, 0, now);
-    } else if (ep->phase == IW_PHASE_DONE) {
+    } else {
         ep->reset = true;
     }
     iw_ep_settle(ep);
@@ -234,14 +244,17 @@ void iw_endpoint_tick(struct iw_endpoint *ep, uint64_t now)
 void iw_endpoint_shutdown(struct iw_endpoint *ep, uint64_t now)
 {
     ep->shutdown = true;
-    if (ep->phase == IW_PHASE_STARTUP)
+    if (ep->phase != IW_PHASE_FULL && !ep->fin_due && !iw_ep_happened(ep, IW_EVENT_CLOSED))
         iw_ep_finish(ep, now);
     iw_ep_settle(ep);
 }
 
 void iw_endpoint_abort(struct iw_endpoint *ep, bool terminate, uint8_t code, uint64_t now)
 {
+    if (iw_ep_happened(ep, IW_EVENT_CLOSED))
+        return;
     if (ep->phase == IW_PHASE_FULL && terminate && !ep->fin_out) {
+        ep->aborted = true;
         ep->terminate_out =
             (struct iw_rdmap_terminate){.layer = IW_LAYER_RDMAP, .etype = 0, .code = code};
         ep->terminates_due = 1;

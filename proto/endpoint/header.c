@@ -16,7 +16,7 @@ size_t iw_ep_put_header(const struct iw_endpoint *ep, uint8_t *out, struct iw_dd
         if ((condition) && iw_switch_violated(s, (check)))                                         \
             change;                                                                                \
     } while (0)
-/* NOLINTEND(bugprone-macro-parentheses) */
+        /* NOLINTEND(bugprone-macro-parentheses) */
         IW_BEND(IW_CHECK_DDP_VERSION_TAGGED, tagged, h.ddp_control ^= 0x03);
         IW_BEND(IW_CHECK_DDP_VERSION_UNTAGGED, !tagged, h.ddp_control ^= 0x03);
         IW_BEND(IW_CHECK_DDP_RSVD, true, h.ddp_control |= 0x04);

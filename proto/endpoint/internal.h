@@ -130,14 +130,16 @@ struct iw_endpoint {
     uint64_t reads_in_head, reads_in_next, reads_in_tail;
 
     /* ending */
-    uint32_t events; /* bit per enum iw_event_kind: happened */
-    uint32_t events_taken;
+    uint32_t events;        /* bit per enum iw_event_kind: happened */
+    uint8_t event_order[8]; /* of those that happened */
+    uint8_t event_count, events_taken;
     struct iw_fault fault;
     bool terminate_made;     /* one was made for our fault */
     uint32_t terminates_due; /* how often it is still to be sent */
     struct iw_rdmap_terminate terminate_out;
     struct iw_rdmap_terminate terminate_in;
     bool shutdown, fin_due, fin_out, fin_in, reset, lost;
+    bool aborted; /* by a Terminate of the ULP's */
 };
 
 /* setup.c */
@@ -184,6 +186,9 @@ void iw_ep_trace_state(const struct iw_endpoint *ep, const char *text, uint64_t 
 void iw_ep_fault(struct iw_endpoint *ep, struct iw_fault fault, const struct iw_ddp_header *header,
                  const struct iw_rdmap_read_request *request, uint32_t length, uint64_t now);
 void iw_ep_finish(struct iw_endpoint *ep, uint64_t now);
+/* `timeout` after `now`; never the UINT64_MAX that means no deadline. */
+uint64_t iw_ep_after(uint64_t now, uint64_t timeout);
+bool iw_ep_happened(const struct iw_endpoint *ep, enum iw_event_kind kind);
 void iw_ep_peer_terminated(struct iw_endpoint *ep, const struct iw_rdmap_terminate *terminate,
                            uint64_t now);
 /* Reconsiders whether it is all over; gives buffers back. */

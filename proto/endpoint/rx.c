@@ -199,7 +199,8 @@ static void receive_read_request(struct iw_endpoint *ep, struct segment *s)
     if (check != IW_CHECK_NONE && fails(ep, s, check, 34, r->source_stag, 0))
         return;
     ep->rx_msn[IW_QN_READ_REQUEST]++;
-    if (open >= ep->reads_in_room ||
+    /* Behind our FIN no answer can follow, as its sender is about to see. */
+    if (open >= ep->reads_in_room || ep->fin_out ||
         iw_switch_violated(ep->config.switches, IW_CHECK_RDMAP_RESPONSE_MISSING))
         return;
     ep->reads_in[ep->reads_in_tail++ % ep->reads_in_room] =
@@ -327,6 +328,8 @@ void iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t
 {
     const uint8_t *reply;
     ep->rx_now = now;
+    if (ep->phase == IW_PHASE_FULL && ep->fin_out)
+        ep->deadline = iw_ep_after(now, ep->config.linger_timeout);
     if (ep->phase == IW_PHASE_STARTUP)
         iw_ep_startup_input(ep, data, pieces, now);
     else if (ep->phase == IW_PHASE_FULL && ep->config.role == IW_MPA_RESPONDER && pieces > 0 &&

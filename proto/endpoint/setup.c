@@ -33,11 +33,6 @@ static uint32_t read_room(const struct iw_endpoint_config *c, uint16_t offered)
     return room + c->max_reads;
 }
 
-static uint64_t after(uint64_t now, uint64_t timeout)
-{
-    return timeout > UINT64_MAX - 1 - now ? UINT64_MAX - 1 : now + timeout;
-}
-
 static bool allocate(struct iw_endpoint *ep)
 {
     const struct iw_endpoint_config *c = &ep->config;
@@ -93,7 +88,7 @@ int iw_endpoint_create(struct iw_domain *domain, const struct iw_endpoint_config
     ep->sink = (struct iw_deframer_sink){ep, iw_ep_rx_fpdu, iw_ep_rx_check};
     for (unsigned qn = 0; qn < 4; qn++)
         ep->rx_msn[qn] = ep->tx_msn[qn] = 1;
-    ep->deadline = after(now, config->startup_timeout);
+    ep->deadline = iw_ep_after(now, config->startup_timeout);
     ep->tx_retry = UINT64_MAX;
     *out = ep;
     return IW_OK;
@@ -131,7 +126,7 @@ uint64_t iw_endpoint_stream(const struct iw_endpoint *ep)
 
 const struct iw_mpa_agreed *iw_endpoint_agreed(const struct iw_endpoint *ep)
 {
-    return (ep->events & 1u << IW_EVENT_ESTABLISHED) != 0 ? &ep->startup.agreed : NULL;
+    return iw_ep_happened(ep, IW_EVENT_ESTABLISHED) ? &ep->startup.agreed : NULL;
 }
 
 size_t iw_endpoint_private(const struct iw_endpoint *ep, const uint8_t **data)

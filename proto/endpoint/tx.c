@@ -114,6 +114,10 @@ static void emit_rtr(struct batch *b)
         break;
     case IW_OP_READ_REQUEST: {
         struct iw_rdmap_read_request zero = {0};
+        if (ep->fin_in) { /* nobody is left to answer */
+            iw_ep_finish(ep, b->now);
+            break;
+        }
         expect_response(ep, IW_NO_ENTRY, 0, 0, 0);
         emit_read_request(b, &zero);
         break;
@@ -353,6 +357,26 @@ static bool begin_message(struct batch *b)
     return true;
 }
 
+/* Reads that can never be answered: the peer has closed, which ends the connection, or the start-up
+ * left no ORD to those that were posted before it. */
+static void refuse_reads(struct iw_endpoint *ep, uint64_t now)
+{
+    while (ep->send_next != ep->send_tail) {
+        struct iw_send_entry *entry = iw_ep_send_at(ep, ep->send_next);
+        if (entry->opcode != IW_WORK_READ || (!ep->fin_in && read_limit(ep) > 0))
+            break;
+        if (ep->fin_in) {
+            iw_ep_finish(ep, now);
+            return;
+        }
+        entry->status = IW_STATUS_LOCAL_FAULT;
+        entry->check = IW_CHECK_RDMAP_IRD;
+        entry->done = true;
+        ep->send_next++;
+    }
+    iw_ep_complete_sends(ep);
+}
+
 static bool emit_next(struct batch *b)
 {
     struct iw_endpoint *ep = b->ep;
@@ -375,7 +399,8 @@ static bool emit_next(struct batch *b)
     case IW_SENDING_RESPONSE:
         return emit_response(b, &ep->reads_in[ep->reads_in_next % ep->reads_in_room]);
     default:
-        return begin_message(b);
+        refuse_reads(ep, b->now);
+        return ep->phase == IW_PHASE_FULL && begin_message(b);
     }
 }
 
@@ -388,6 +413,10 @@ static bool anything(struct iw_endpoint *ep)
 
 void iw_ep_tx_fill(struct iw_endpoint *ep, uint64_t now)
 {
+    if (ep->fin_out)
+        return;
+    if (ep->phase == IW_PHASE_FULL && ep->sending == IW_SENDING_NOTHING)
+        refuse_reads(ep, now);
     if (!anything(ep))
         return;
     if (ep->tx_buffer == NULL)

@@ -107,10 +107,41 @@ static void test_ring_counters_and_msns_wrap(void **state)
     pair_close(&p);
 }
 
+/* The start-up leaves no ORD: Reads posted before it fail alone, and nothing waits behind them. */
+static void test_reads_that_the_start_up_leaves_no_ord_to(void **state)
+{
+    (void)state;
+    struct iw_endpoint_config config[2];
+    pair_defaults(config);
+    config[1].mpa.ird = 0;
+    struct pair p;
+    pair_open(&p, config);
+    post_recv(&p, 1, 1, 0, 64);
+    post(&p, 0, read_work(&p, 0, 2, 0, 0, 64), 0, 0);
+    post(&p, 0, (struct iw_work){.id = 3, .opcode = IW_WORK_SEND}, 0, 64);
+    post(&p, 0, read_work(&p, 0, 4, 0, 0, 64), 0, 0);
+    pair_run(&p);
+    assert_int_equal(iw_endpoint_agreed(p.side[0].ep)->ord, 0);
+    assert_status(&p, 1, 1, IW_STATUS_OK);
+    assert_status(&p, 0, 2, IW_STATUS_LOCAL_FAULT);
+    assert_status(&p, 0, 3, IW_STATUS_OK);
+    assert_status(&p, 0, 4, IW_STATUS_LOCAL_FAULT);
+    assert_int_equal(pair_completion(&p, 0, 4)->check, IW_CHECK_RDMAP_IRD);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(p.side[0].completions[i].id, 2 + i);
+    struct iw_work late = read_work(&p, 0, 5, 0, 0, 64);
+    assert_int_equal(iw_endpoint_post(p.side[0].ep, &late, p.now), IW_ERR_ARGUMENT);
+    iw_endpoint_shutdown(p.side[0].ep, p.now);
+    pair_run(&p);
+    assert_true(pair_event(&p, 0, IW_EVENT_CLOSED)->graceful);
+    pair_close(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ring_counters_and_msns_wrap),
+        cmocka_unit_test(test_reads_that_the_start_up_leaves_no_ord_to),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,7 +53,8 @@ struct iw_endpoint_config {
     uint32_t emss;            /* octets; see iw_endpoint_set_emss */
     uint32_t mulpdu;          /* octets, 0: from emss (RFC 5044 §4.5) */
     uint64_t startup_timeout; /* ns, RFC 5044 §7.1.2; 0 is refused */
-    uint64_t linger_timeout;  /* ns to wait for the peer's close after ours, then reset */
+    uint64_t linger_timeout;  /* ns without octets to wait for the peer's close after ours, then
+                                 reset; after a fault no octets count */
     const struct iw_switches *switches; /* borrowed; may be NULL; may change between calls */
     void (*trace)(void *context, const struct iw_trace *trace); /* may be NULL */
     void *trace_context;
@@ -111,7 +112,8 @@ enum iw_event_kind {
     IW_EVENT_REJECTED,    /* a Reply with R=1 came: private data is readable */
     IW_EVENT_FAULT,       /* this end found the peer at fault; fault and terminate are set */
     IW_EVENT_TERMINATED,  /* the peer sent a Terminate: terminate is set */
-    IW_EVENT_PEER_CLOSED, /* the peer's FIN; outbound work goes on (RFC 5041 §6.2.1) */
+    IW_EVENT_PEER_CLOSED, /* the peer's FIN; outbound work goes on (RFC 5041 §6.2.1), but a Read
+                             ends the connection when its turn comes */
     IW_EVENT_CLOSED       /* last event: want is CLOSE or RESET, all work is flushed */
 };
 
@@ -120,7 +122,7 @@ struct iw_event {
     struct iw_fault fault;
     struct iw_rdmap_terminate terminate;
     bool terminate_valid; /* FAULT: a Terminate is sent for it */
-    bool graceful;        /* CLOSED: no fault and no Terminate either way */
+    bool graceful;        /* CLOSED: no fault, no reset and no Terminate either way */
 };
 
 /* Takes the oldest event; false if there is none. Each kind happens at most once. */
@@ -173,8 +175,9 @@ int iw_endpoint_post_recv(struct iw_endpoint *ep, uint64_t id, const struct iw_i
 
 enum iw_status {
     IW_STATUS_OK,
-    IW_STATUS_FLUSHED,       /* not carried out: the connection ended first */
-    IW_STATUS_LOCAL_FAULT,   /* this end found a fault in the answer to it or in its message */
+    IW_STATUS_FLUSHED,       /* not known to be carried out: the connection ended first */
+    IW_STATUS_LOCAL_FAULT,   /* this end found a fault in the answer to it or in its message; a
+                                Read with rdmap-ird: the start-up left no ORD to it */
     IW_STATUS_REMOTE_FAULT   /* the peer's Terminate ended it */
 };
 
