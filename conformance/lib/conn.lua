@@ -14,7 +14,8 @@ function Conn.new(t, raw)
   return conn
 end
 
--- Negotiated and measured facts: crc, markers (to the peer), own, peer (start-up frames), rtt, ...
+-- Negotiated and measured facts: crc, markers (to the peer), own, peer (start-up frames), rtt,
+-- unacked (segments), ...
 function Conn:state() return self.raw:state() end
 
 -- ---- sending ----
@@ -121,6 +122,7 @@ end
 local function marked(conn, m, bend, text)
   local comment = bend.comment or m.fields.comment
   local odd = some(m.fields, ODD)
+  if m.name == "raw" then odd[1] = "raw octets" end
   for _, name in ipairs(some(bend, BENDS)) do odd[#odd + 1] = name end
   if #odd > 0 then conn.t.negative = true end
   if comment then return "stimulus: " .. comment end
@@ -197,7 +199,7 @@ function Conn:reset() self.raw:reset() end
 
 -- ---- receiving ----
 
-local OPTIONS = strict.set("rule within ignoring")
+local OPTIONS = strict.set("rule within ignoring dropped")
 
 local function options_of(what, list)
   local last = list[#list]
@@ -254,7 +256,8 @@ end
 
 -- The next thing that the peer does must match one of the messages, of which the first is the
 -- preferred one. Options come last: rule (that is broken if it does not), within (seconds),
--- ignoring (a message that may come before). Returns the item.
+-- ignoring (a message that may come before), dropped (nothing at all will do, too, if the target's
+-- TCP has not acknowledged what was sent: RFC 5044 §8). Returns the item.
 function Conn:expect(...)
   local patterns = { ... }
   local options = options_of("conn:expect", patterns)
@@ -269,6 +272,9 @@ function Conn:expect(...)
       self.t:decided(item)
       return item, i
     end
+  end
+  if not item and options.dropped and self:state().unacked > 0 then
+    return self.t:observe("answer", "the segment was dropped")
   end
   self.t:fail(reason_for(item), {
     rule = options.rule,

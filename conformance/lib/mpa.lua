@@ -143,9 +143,12 @@ function mpa.payload_with_crc_at(conn, place, least)
   end
 end
 
--- What answers a wrong CRC: a Terminate, or a close without any effect (OP-11).
+-- What answers a wrong CRC: a Terminate, a close without any effect, or the segment is dropped and
+-- not acknowledged (OP-11).
 function mpa.expect_crc_fault(conn, options)
-  return conn:expect(message.terminate("2/0/02"), message.closed(), options or {})
+  local how = { dropped = true }
+  for name, value in pairs(options or {}) do how[name] = value end
+  return conn:expect(message.terminate("2/0/02"), message.closed(), how)
 end
 
 return mpa

@@ -319,6 +319,7 @@ static int c_state(lua_State *L)
     set_integer(L, "sent", s.sent);
     set_integer(L, "received", s.received);
     set_integer(L, "mss", s.mss);
+    set_integer(L, "unacked", s.unacked);
     set_boolean(L, "ended", s.ended);
     set_boolean(L, "reset", s.reset);
     set_boolean(L, "shut", s.shut);

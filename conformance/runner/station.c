@@ -453,6 +453,7 @@ void iw_conn_get_state(struct iw_conn *c, struct iw_conn_state *out)
 
     if (c->fd >= 0 && !getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &length)) {
         c->state.mss = info.tcpi_snd_mss;
+        c->state.unacked = info.tcpi_unacked;
         if (!c->state.rtt)
             c->state.rtt = (uint64_t)info.tcpi_rtt * 1000;
     }
