@@ -100,6 +100,7 @@ static const struct iw_writes *writes_of(lua_State *L, int index, struct iw_writ
     if (lua_isnoneornil(L, index))
         return NULL;
     luaL_checktype(L, index, LUA_TTABLE);
+    lua_settop(L, index + 1); /* what is pushed below is not the caller's next argument */
     writes->each = (size_t)iw_script_number(L, index, "each", 0, SIZE_MAX);
     count = (size_t)luaL_len(L, index);
     if (count > PIECES)
