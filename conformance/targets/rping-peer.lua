@@ -1,0 +1,11 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- This project's own reference peer as rping's server, started from PATH: what the replay cases talk to.
+
+return {
+  class = "rping",
+  address = "127.0.0.1",
+  start = "exec iwarp-peer listen {host}:{port} --personality rping --crc off",
+  ready = "listening on",
+  crc = "off",
+  markers = "off",
+}
