@@ -1,0 +1,115 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+
+-- The end of a connection without an error, and without a Terminate.
+
+local list = {}
+
+list[1] = both_roles {
+  id = "rdmap-close-by-target",
+  purpose = "A graceful close by the target's user sends all its data first, then a FIN, and no Terminate",
+  rules = { "DDP-6.2.1-01", "MPA-7.2-02" },
+  needs = { agent = true },
+  run = function(t)
+    local conn = t:session {}
+    conn:sanity()
+    local works = { t:post { op = "write", payload = bytes(50000), stag = 1, to = 1 }, t:post { op = "send", payload = "last" } }
+    t:target_close(conn)
+    conn:expect(write { stag = 1, to = 1, payload = bytes(50000) })
+    conn:expect(send { payload = "last" })
+    conn:expect_close { by = "fin" }
+    for _, work in ipairs(works) do t:completion(work) end
+  end,
+}
+
+list[#list + 1] = both_roles {
+  id = "rdmap-close-by-peer",
+  purpose = "When its peer closes, the target's user is told, posted receives are given back, and no Terminate comes",
+  rules = { "DDP-6.2.1-05", "DDP-6.2.1-04", "DDP-6.2.1-06" },
+  needs = { agent = true },
+  run = function(t)
+    local conn = t:session {}
+    conn:sanity()
+    local posted = t:receive { length = 16 }
+    conn:shutdown()
+    t:event("peer-closed", conn)
+    conn:expect_close { by = "fin" } -- the agent closes, too, unless it was asked for half-close
+    t:expect_no_completion(posted)
+    t:expect_unchanged(posted.memory)
+  end,
+}
+
+list[#list + 1] = both_roles {
+  id = "rdmap-close-half-by-peer",
+  purpose = "When its peer has closed one direction, the target may send on in the other",
+  rules = { "DDP-6.2.1-04", "DDP-6.2.1-05" },
+  needs = { agent = true },
+  run = function(t)
+    local conn = t:session { target = { half_close = true } }
+    conn:sanity()
+    conn:shutdown()
+    t:event("peer-closed", conn)
+    local work = t:post { op = "send", payload = "after your FIN" }
+    conn:expect(send { payload = "after your FIN" })
+    t:completion(work)
+    t:target_close(conn)
+    conn:expect_close { by = "fin", rule = "DDP-6.2.1-06" }
+  end,
+}
+
+list[#list + 1] = both_roles {
+  id = "rdmap-close-half-by-target",
+  purpose = "When the target has closed its direction, it receives on in the other",
+  rules = { "DDP-6.2.1-07" },
+  needs = { memory = "write" },
+  run = function(t)
+    local conn = t:session {}
+    conn:sanity()
+    local buf = t:memory { length = 16, remote = "write" }
+    local posted = t:receive { length = 16 }
+    t:target_close(conn)
+    conn:expect_close { by = "fin" }
+    conn:send(write { to = buf, payload = bytes(16, 7) })
+    conn:send(send { payload = bytes(16) })
+    t:completion(posted, { length = 16 })
+    t:expect_contents(posted.memory, bytes(16))
+    t:expect_contents(buf, bytes(16, 7))
+  end,
+}
+
+list[#list + 1] = both_roles {
+  id = "rdmap-close-within-message",
+  purpose = "A Send of which the last segment never comes is not delivered when the peer closes",
+  rules = { "DDP-5.4-01", "DDP-4.1-07" },
+  needs = { agent = true },
+  run = function(t)
+    local conn = t:session {}
+    conn:sanity()
+    local posted = t:receive { length = 16 }
+    conn:send(send { payload = bytes(8), l = false })
+    conn:shutdown()
+    conn:expect_close {}
+    t:expect_no_completion(posted)
+    t:expect_unchanged(posted.memory, { except = { 0, 8 } })
+  end,
+}
+
+list[#list + 1] = both_roles {
+  id = "rdmap-reset-by-peer",
+  purpose = "When its peer resets the connection, open work does not succeed and the target's user is told",
+  rules = { "DDP-6.2.2-01", "DDP-6.2.2-02" },
+  needs = { agent = true },
+  run = function(t)
+    local conn = t:session {}
+    conn:sanity()
+    local posted = t:receive { length = 16 }
+    local memory = t:memory { length = 16 }
+    local reading = t:post { op = "read", memory = memory, length = 16, stag = 1, to = 1 }
+    conn:expect(read_request { size = 16 })
+    conn:reset()
+    t:event("closed", conn, { graceful = false })
+    t:expect_no_completion(posted)
+    t:expect_no_completion(reading)
+    t:expect_unchanged(memory)
+  end,
+}
+return list

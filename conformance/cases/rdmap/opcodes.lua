@@ -1,0 +1,138 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+
+-- Opcodes that are not assigned, that belong to RFC 7306, or that go with another T bit or queue.
+-- Field bugs: a null pointer behind an opcode above 7 in the first FPDU (siw, CVE-2026-23242), an
+-- assertion on opcodes that do not match T (SoftUiWARP).
+
+local seen = use "seen"
+local list = {}
+
+-- ---- not assigned ----
+
+-- Forms of a message with the opcode; the Terminate is about the opcode, OP-86 leaves some choice
+-- to targets that do not know RFC 7306.
+local function codes(opcode)
+  if opcode < 0xc then return { terminate "0/2/06", terminate { rdmap = "operation" } } end
+  return { terminate "0/2/06" }
+end
+
+-- Whether RFC 7306 puts this opcode there.
+local function extension(opcode, form)
+  return (opcode == 0x8 or opcode == 0x9) and form == "queue-0" or opcode == 0xa and form == "queue-1"
+end
+
+local forms = {
+  ["tagged-empty"] = { first = true, text = "in a zero-length tagged message", make = function()
+    return write, {}
+  end },
+  ["queue-1"] = { first = true, text = "on the queue of Read Requests", rule = "RDMAP-7.2-07", make = function()
+    return read_request, { size = 0, sink_stag = 1 }
+  end },
+  ["tagged"] = { needs = { memory = "write" }, text = "in a tagged message", make = function(t)
+    local buf = t:memory { length = 16, remote = "write" }
+    return write, { to = buf, payload = bytes(16, 0xee) }, function() seen.placed(t, buf) end
+  end },
+  ["queue-0"] = { needs = { agent = true }, text = "on the queue of Sends", make = function(t)
+    local posted = t:receive { length = 8 }
+    return send, { payload = bytes(8, 0xee) }, function()
+      t:expect_no_completion(posted)
+      seen.placed(t, posted.memory)
+    end
+  end },
+}
+
+for opcode = 0x8, 0xf do
+  for _, name in ipairs { "tagged-empty", "queue-1", "tagged", "queue-0" } do
+    local form = forms[name]
+    local what = opcode < 0xc and "which belongs to RFC 7306," or "which is not assigned,"
+    list[#list + 1] = (form.first and both_roles or case) {
+      id = ("rdmap-opcode-%x-%s"):format(opcode, name),
+      purpose = ("Opcode 0x%x, %s %s ends the stream"):format(opcode, what, form.text),
+      rules = { form.rule or "RDMAP-7.2-02", "RDMAP-4.1-06" },
+      role = not form.first and "responder" or nil,
+      needs = form.needs,
+      tags = form.first and { "field" } or nil,
+      run = function(t)
+        if extension(opcode, name) and t:can("extensions") then t:skip("the target supports RFC 7306") end
+        local conn = t:session {}
+        if not form.first then conn:sanity() end
+        local message, fields, check = form.make(t)
+        fields.opcode = opcode
+        local sent = conn:send(message(fields))
+        local set = codes(opcode)
+        set.of = sent
+        conn:expect_terminate(set)
+        if check then check() end
+      end,
+    }
+  end
+end
+
+-- ---- against the T bit, against the queue (OP-68: DDP's or RDMAP's code) ----
+
+local messages = {
+  { 0x0, "write" }, { 0x1, "read-request" }, { 0x2, "read-response" }, { 0x3, "send" }, { 0x4, "send-invalidate" },
+  { 0x5, "send-se" }, { 0x6, "send-se-invalidate" }, { 0x7, "terminate" },
+}
+local queue_of = { [0x1] = 1, [0x3] = 0, [0x4] = 0, [0x5] = 0, [0x6] = 0, [0x7] = 2 }
+
+-- OP-69: what looks like a Terminate need not be answered by one.
+local function refused(conn, sent, layer, quiet)
+  local set = { terminate "0/2/06", terminate { ddp = layer } }
+  if quiet then set[#set + 1] = closed() end
+  conn:expect(table.unpack(set))
+end
+
+for _, one in ipairs(messages) do
+  local opcode, name = table.unpack(one)
+  local queue = queue_of[opcode]
+  local words = name:gsub("-", " ")
+  if queue then
+    list[#list + 1] = both_roles {
+      id = ("rdmap-opcode-%s-tagged"):format(name),
+      purpose = ("A zero-length tagged message with the opcode of a %s ends the stream"):format(words),
+      rules = { "RDMAP-4.1-05", "RDMAP-4.1-04", "RDMAP-7.2-02" },
+      run = function(t)
+        local conn = t:session {}
+        conn:sanity()
+        refused(conn, conn:send(write { opcode = opcode }), "tagged", opcode == 0x7)
+      end,
+    }
+    list[#list + 1] = case {
+      id = ("rdmap-opcode-%s-tagged-payload"):format(name),
+      purpose = ("A tagged message to a good buffer with the opcode of a %s ends the stream"):format(words),
+      rules = { "RDMAP-4.1-05", "RDMAP-4.1-04", "RDMAP-7.2-02" },
+      role = "responder",
+      needs = { memory = "write" },
+      run = function(t)
+        local buf = t:memory { length = 46, remote = "write" }
+        local conn = t:connect {}
+        conn:sanity()
+        refused(conn, conn:send(write { opcode = opcode, to = buf, payload = bytes(46, 0xee) }), "tagged", opcode == 0x7)
+        seen.placed(t, buf)
+      end,
+    }
+  end
+  for qn = 0, 2 do
+    if qn ~= queue then
+      list[#list + 1] = (qn > 0 and both_roles or case) {
+        id = ("rdmap-opcode-%s-on-queue-%d"):format(name, qn),
+        purpose = ("An untagged message with the opcode of a %s on queue %d ends the stream"):format(words, qn),
+        rules = { queue and "RDMAP-3.1-02" or "RDMAP-4.1-05", "RDMAP-4.1-07", "RDMAP-7.2-02" },
+        level = "must",
+        role = qn == 0 and "responder" or nil,
+        needs = qn == 0 and { agent = true } or nil,
+        run = function(t)
+          local conn = t:session {}
+          conn:sanity()
+          local posted = qn == 0 and t:receive { length = 28 }
+          -- 28 octets, as a Read Request of size 0 has them.
+          local sent = conn:send(send { opcode = opcode, qn = qn, payload = bytes(28, 0) })
+          refused(conn, sent, "untagged", opcode == 0x7 or qn == 2)
+          if posted then t:expect_no_completion(posted) end
+        end,
+      }
+    end
+  end
+end
+return list

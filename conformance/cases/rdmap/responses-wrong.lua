@@ -1,0 +1,214 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+
+-- The target reads, and the station answers what was not asked for. Field bug: more octets than the
+-- request asked for are written behind the buffer (siw, CVE-2026-64268). OP-66: to compare a response
+-- with its request is only a MAY; what counts is that nothing is written where nothing may be, and
+-- that no Read completes with what never came.
+
+local list = {}
+
+-- Has the target read `size` octets into this buffer; returns the handle and the Read Request.
+local function read_into(t, conn, memory, offset, size)
+  local handle = t:post { op = "read", memory = memory, offset = offset, length = size, stag = 0x11223344, to = 0x5000 }
+  local asked = conn:expect(read_request { size = size, source_stag = 0x11223344, source_to = 0x5000 })
+  return handle, asked
+end
+
+local function answer(conn, asked, fields, bend)
+  return conn:send(read_response {
+    stag = fields.stag or asked.sink_stag, to = asked.sink_to + (fields.shift or 0), payload = fields.payload,
+    l = fields.l, broken = true, comment = fields.comment,
+  }, bend)
+end
+
+-- ---- beyond the buffer: DDP has to refuse it, whatever RDMAP looks at ----
+
+-- The buffer is just the 64 octets that are read into.
+local beyond = {
+  { "one-octet-more", "one octet more than was asked for", function(conn, asked)
+    answer(conn, asked, { payload = bytes(65, 0xee), comment = "65 octets for 64" })
+  end },
+  { "twice-the-size", "twice the octets that were asked for", function(conn, asked)
+    answer(conn, asked, { payload = bytes(128, 0xee), comment = "128 octets for 64" })
+  end },
+  { "one-segment-more", "a segment more than was asked for", function(conn, asked)
+    answer(conn, asked, { payload = bytes(72, 0xee), comment = "72 octets for 64" }, { segments = { 32, 32, 8 } })
+  end },
+  { "segment-after-last", "another segment behind the one with L=1", function(conn, asked)
+    answer(conn, asked, { payload = bytes(64, 0xee) })
+    answer(conn, asked, { shift = 64, payload = bytes(8, 0xee), comment = "the response was complete" })
+  end, true },
+  { "shifted", "octets from 8 behind the Sink TO on", function(conn, asked)
+    answer(conn, asked, { shift = 8, payload = bytes(64, 0xee), comment = "8 octets off" })
+  end },
+  { "in-front", "octets from 8 in front of the Sink TO on", function(conn, asked)
+    answer(conn, asked, { shift = -8, payload = bytes(64, 0xee), comment = "8 octets off" })
+  end },
+  { "4-gib-above", "octets 4 GiB above the Sink TO", function(conn, asked)
+    answer(conn, asked, { shift = 0x100000000, payload = bytes(64, 0xee), comment = "4 GiB off" })
+  end },
+  { "unknown-stag", "an STag that is not valid", function(conn, asked)
+    answer(conn, asked, { stag = 0x5bad57a6, payload = bytes(64, 0xee), comment = "another STag" })
+  end },
+}
+for _, one in ipairs(beyond) do
+  local name, how, stimulus, completes = table.unpack(one, 1, 4)
+  list[#list + 1] = both_roles {
+    id = "rdmap-response-beyond-" .. name,
+    purpose = ("A Read Response with %s ends the stream and changes nothing beside the buffer"):format(how),
+    rules = { "DDP-8.3.1-04", "RDMAP-8.1.1-03", "DDP-7.1-13", "DDP-7.1-10", "RDMAP-5.2.2-07", "RDMAP-5.2.1-12",
+              "RDMAP-4.4-02", "RDMAP-4.4-03" },
+    needs = { agent = true },
+    tags = { "field" },
+    run = function(t)
+      local conn = t:session {}
+      conn:sanity()
+      local memory = t:memory { length = 64 }
+      local handle, asked = read_into(t, conn, memory, 0, 64)
+      stimulus(conn, asked)
+      conn:expect(terminate { rdmap = "protection" }, terminate { ddp = "tagged" }, terminate {}, closed())
+      if not completes then t:expect_no_completion(handle) end
+      t:expect_unchanged(memory, { except = { 0, 64 } })
+    end,
+  }
+end
+
+-- ---- within a larger buffer: to look is a MAY ----
+
+local within = {
+  { "one-octet-more", "one octet more than was asked for", { payload = bytes(65, 0xee) } },
+  { "twice-the-size", "twice the octets that were asked for", { payload = bytes(128, 0xee) } },
+  { "short", "one octet less than was asked for", { payload = bytes(63, 0xee) } },
+  { "empty", "no octet at all", { payload = "" } },
+  { "shifted", "octets from 8 behind the Sink TO on", { shift = 8, payload = bytes(64, 0xee) } },
+}
+for _, one in ipairs(within) do
+  local name, how, fields = table.unpack(one)
+  list[#list + 1] = case {
+    id = "rdmap-response-within-" .. name,
+    purpose = ("A Read Response with %s, inside of a larger buffer, may be refused"):format(how),
+    rules = { "RDMAP-5.2.2-07", "RDMAP-5.2.1-12", "RDMAP-4.4-03", "RDMAP-5.2.2-04" },
+    role = "responder",
+    needs = { agent = true },
+    run = function(t)
+      local conn = t:connect {}
+      conn:sanity()
+      local memory = t:memory { length = 512 }
+      local _, asked = read_into(t, conn, memory, 128, 64)
+      fields.comment = how
+      answer(conn, asked, fields)
+      conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7 })
+      local item = conn:expect(terminate { rdmap = "protection" }, terminate {}, closed(),
+        read_response { stag = 7, to = 7, payload = "" })
+      if item.op == "read-response" then t:observe("answer", "taken") end
+      t:expect_unchanged(memory, { except = { 128, 128 }, rule = "DDP-5.2-05" })
+    end,
+  }
+end
+
+list[#list + 1] = case {
+  id = "rdmap-response-for-another-buffer",
+  purpose = "A Read Response that names another buffer, which is not open to the peer, is refused and changes no octet",
+  rules = { "DDP-7.1-11", "RDMAP-4.4-02", "RDMAP-5.2.2-07", "RDMAP-5.2.2-08" },
+  level = "may",
+  role = "responder",
+  needs = { agent = true },
+  run = function(t)
+    local conn = t:connect {}
+    conn:sanity()
+    local memory, other = t:memory { length = 64 }, t:memory { length = 64 }
+    local handle, asked = read_into(t, conn, memory, 0, 64)
+    answer(conn, { sink_stag = other.stag, sink_to = other.to }, { payload = bytes(64, 0xee), comment = "another buffer" })
+    conn:expect(terminate { rdmap = "protection" }, terminate { ddp = "tagged" }, terminate {}, closed())
+    t:expect_no_completion(handle)
+    t:expect_unchanged(other)
+  end,
+}
+
+list[#list + 1] = case {
+  id = "rdmap-responses-swapped",
+  purpose = "Of two Reads the second one's response may not complete the first",
+  rules = { "RDMAP-5.2.2-07", "RDMAP-4.4-02", "RDMAP-4.4-03" },
+  role = "responder",
+  needs = { agent = true },
+  run = function(t)
+    local conn = t:connect {}
+    conn:sanity()
+    local one, two = t:memory { length = 64 }, t:memory { length = 64 }
+    local first = read_into(t, conn, one, 0, 64)
+    local _, second = read_into(t, conn, two, 0, 64)
+    answer(conn, second, { payload = bytes(64, 0xee), comment = "the first Read is not answered yet" })
+    conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7 })
+    local item = conn:expect(terminate { rdmap = "protection" }, terminate {}, closed(),
+      read_response { stag = 7, to = 7, payload = "" })
+    if item.op == "read-response" then t:observe("answer", "taken") end
+    t:expect_no_completion(first, { rule = "RDMAP-5.2.2-04" })
+    t:expect_unchanged(one, { rule = "DDP-5.2-05" })
+  end,
+}
+
+-- ---- unsolicited ----
+
+list[#list + 1] = both_roles {
+  id = "rdmap-response-unsolicited-empty",
+  purpose = "A zero-length Read Response that nobody asked for ends the stream",
+  rules = { "RDMAP-5.2.2-04", "RDMAP-5.2-01", "RDMAP-5.2.2-07" },
+  run = function(t)
+    local conn = t:session {}
+    conn:sanity()
+    local sent = conn:send(read_response { stag = 0, to = 0, broken = true, comment = "no Read was asked for" })
+    conn:expect_terminate { "0/2/06", terminate { rdmap = "protection" }, terminate { rdmap = "operation" }, of = sent }
+  end,
+}
+
+list[#list + 1] = both_roles {
+  id = "rdmap-response-unsolicited-unknown-stag",
+  purpose = "A Read Response that nobody asked for, with an STag that is not valid, ends the stream",
+  rules = { "DDP-7.1-10", "RDMAP-5.2.2-04" },
+  run = function(t)
+    local conn = t:session {}
+    local sent = conn:send(read_response { stag = 0x5bad57a6, to = 0x1000, payload = bytes(8, 0xee), broken = true,
+                                           comment = "no Read was asked for" })
+    conn:expect_terminate { "0/2/06", "1/1/00", "1/1/02", terminate { rdmap = "protection" }, of = sent }
+  end,
+}
+
+for _, remote in ipairs { "none", "read", "write" } do
+  list[#list + 1] = case {
+    id = "rdmap-response-unsolicited-buffer-" .. remote,
+    purpose = ("A Read Response that nobody asked for, to a buffer with remote access %s, ends the stream"):format(remote),
+    -- Into a buffer that the peer may write to it does no harm.
+    rules = remote == "write" and { "RDMAP-5.2.2-04", "RDMAP-5.2-01" } or { "DDP-7.1-11", "RDMAP-5.2.2-04" },
+    role = "responder",
+    needs = { agent = true },
+    run = function(t)
+      local buf = t:memory { length = 16, remote = remote ~= "none" and remote or nil }
+      local conn = t:connect {}
+      conn:sanity()
+      local sent = conn:send(read_response { to = buf, payload = bytes(16, 0xee), broken = true, comment = "no Read was asked for" })
+      conn:expect_terminate { "0/2/06", terminate { ddp = "tagged" }, terminate { rdmap = "protection" }, of = sent }
+      if remote ~= "write" then t:expect_unchanged(buf) end
+    end,
+  }
+end
+
+list[#list + 1] = both_roles {
+  id = "rdmap-response-twice",
+  purpose = "A Read Response that comes a second time ends the stream or changes nothing",
+  rules = { "RDMAP-5.2.2-04", "RDMAP-5.2-01", "DDP-5.3-07" },
+  needs = { agent = true },
+  tags = { "field" },
+  run = function(t)
+    local conn = t:session {}
+    conn:sanity()
+    local memory = t:memory { length = 64 }
+    local handle, asked = read_into(t, conn, memory, 0, 64)
+    answer(conn, asked, { payload = bytes(64) })
+    t:completion(handle, { length = 64 })
+    t:expect_contents(memory, bytes(64))
+    answer(conn, asked, { payload = bytes(64, 0xee), comment = "the Read is complete" })
+    conn:expect_terminate { "0/2/06", terminate { rdmap = "protection" }, terminate { ddp = "tagged" } }
+    t:expect_unchanged(memory, { rule = "RDMAP-5.2.2-04" })
+  end,
+}
+return list

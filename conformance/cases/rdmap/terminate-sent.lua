@@ -1,0 +1,180 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+
+-- What a Terminate of the target looks like, by class of error (RFC 5040 §4.8 and its figure 10),
+-- and that it is the last thing.
+
+local seen = use "seen"
+
+local HEADERS = { "RDMAP-4.8-05", "RDMAP-4.8-04", "RDMAP-4.8-06", "RDMAP-4.8-09", "RDMAP-4.8-10", "RDMAP-4.8-11" }
+
+-- The form of every Terminate: on queue 2 with MSN 1, one segment, nothing reserved set, no octet
+-- behind its fields.
+local function form(t, item)
+  local first = item.segments[1]
+  local good = #item.segments == 1 and first.qn == 2 and first.msn == 1 and first.mo == 0 and first.l and not first.t
+  t:check(good, "the Terminate does not stand on queue 2 with MSN 1, MO 0 and L=1",
+    { rule = "RDMAP-5.4-02", expected = "qn 2 msn 1 mo 0", actual = item.text, item = item })
+  t:check(item.reserved == 0, "reserved bits of the Terminate are not zero", { rule = "RDMAP-4.8-07", item = item })
+  t:check((item.trailing or 0) == 0, "octets follow the Terminate header", { rule = "RDMAP-4.8-01", item = item })
+  t:check(first.invalidate == 0, "the Invalidate STag field of a Terminate is not zero", { rule = "RDMAP-4.1-11", item = item })
+end
+
+-- It says which segment was at fault.
+local function about(t, item, sent, returns_request)
+  t:check(item.m and item.d, "length and DDP header of the segment at fault are left out",
+    { rule = "RDMAP-4.8-05", expected = "M and D set", actual = item.text, item = item })
+  t:check(item.segment_length == #sent.ulpdu, "the segment length is not the ULPDU_Length of the segment at fault (OP-48)",
+    { rule = "RDMAP-4.8-04", expected = tostring(#sent.ulpdu), actual = tostring(item.segment_length), item = item })
+  local length = 6 + (sent.t and 14 or 18)
+  t:check(item.payload:sub(7, length) == sent.ulpdu:sub(1, length - 6), "the DDP header in the Terminate is not that of the segment at fault",
+    { rule = "RDMAP-4.8-11", expected = show(sent.ulpdu:sub(1, length - 6)), actual = show(item.payload:sub(7, length)), item = item })
+  if returns_request == true then
+    t:check(item.r, "the header of the Read Request at fault is left out", { rule = "RDMAP-4.8-06", expected = "R set", actual = item.text, item = item })
+  elseif returns_request == false then
+    t:check(not item.r, "an RDMAP header is returned for a message that has none", { rule = "RDMAP-4.8-14", item = item })
+  end
+  if item.r then
+    t:check(item.payload:sub(length + 1) == sent.ulpdu:sub(19, 46), "the Read Request in the Terminate is not the one at fault",
+      { rule = "RDMAP-4.8-13", expected = show(sent.ulpdu:sub(19, 46)), actual = show(item.payload:sub(length + 1)), item = item })
+  else
+    t:check(#item.payload == length, "the Terminate is longer or shorter than its flags say", { rule = "RDMAP-4.8-01", item = item })
+  end
+end
+
+local function nothing(t, item, rule)
+  t:check(not (item.m or item.d or item.r), "headers are returned for an error that no segment caused",
+    { rule = rule, expected = "no M, D, R", actual = item.text, item = item })
+  t:check(item.payload:sub(5):gsub("%z", "") == "", "fields that are not valid are not zero", { rule = "RDMAP-4.8-01", item = item })
+end
+
+-- name, text, needs, codes, whether a Read Request comes back (nil: either way), stimulus(t, conn)
+local classes = {
+  { "ddp-tagged", "a DDP error on a tagged segment", nil, { "1/1/00", "1/1/02" }, false, function(_, conn)
+    return conn:send(write { stag = 0x5bad57a6, to = 0x123456789abcdef0, payload = bytes(13, 0xee), l = false })
+  end },
+  { "ddp-untagged", "a DDP error on an untagged segment", nil, { "1/2/01", "0/2/06" }, false, function(_, conn)
+    return conn:send(send { qn = 77, payload = bytes(9, 0xee) })
+  end },
+  { "ddp-later-segment", "a DDP error on a later segment", { agent = true }, { "1/2/05" }, false, function(t, conn)
+    t:receive { length = 16 }
+    return conn:send(send { payload = bytes(17, 0xee) }, { segments = { 8, 9 } }).segments[2]
+  end },
+  { "read-protection", "a protection error on a Read Request", nil, { "0/1/00", "0/1/03" }, true, function(_, conn)
+    return conn:send(read_request { size = 77, source_stag = 0x5bad57a6, source_to = 0x1122, sink_stag = 0x99aabbcc, sink_to = 0x3344 })
+  end },
+  { "read-msn", "a DDP error on a Read Request", nil, { "1/2/03", "1/2/02" }, nil, function(_, conn)
+    return conn:send(read_request { size = 0, msn = 500, sink_stag = 0x99aabbcc })
+  end },
+  { "read-version", "an operation error on a Read Request", nil, { "0/2/05" }, nil, function(_, conn)
+    return conn:send(read_request { size = 0, rv = 2, sink_stag = 0x99aabbcc })
+  end },
+  { "operation-tagged", "an operation error on a Write", nil, { "0/2/05" }, false, function(_, conn)
+    return conn:send(write { rv = 2, stag = 0x11223344, to = 0x55667788 })
+  end },
+  { "operation-untagged", "an operation error on a Send", { agent = true }, { "0/2/05" }, false, function(t, conn)
+    t:receive { length = 16 }
+    return conn:send(send { rv = 2, payload = bytes(16, 0xee) })
+  end },
+  { "invalidate", "a protection error on a Send with Invalidate", { agent = true }, { "0/1/09", "0/2/09", "0/1/00" }, nil, function(t, conn)
+    t:receive { length = 16 }
+    return conn:send(send_invalidate { invalidate = 0x5bad57a6, payload = bytes(16, 0xee) })
+  end },
+}
+
+local list = {}
+for _, class in ipairs(classes) do
+  local name, text, needs, codes, returns_request, stimulus = table.unpack(class, 1, 6)
+  list[#list + 1] = both_roles {
+    id = "rdmap-terminate-" .. name,
+    purpose = ("The Terminate about %s has the headers that it should, and is the last thing sent"):format(text),
+    rules = { returns_request and "RDMAP-7.1-04" or "RDMAP-7.1-03", "RDMAP-5.4-08", "RDMAP-5.4-01", "DDP-7.1-18", table.unpack(HEADERS) },
+    needs = needs,
+    run = function(t)
+      local conn = t:session {}
+      conn:sanity()
+      local sent = stimulus(t, conn)
+      local item = conn:expect_terminate { codes[1], codes[2], codes[3], of = sent }
+      form(t, item)
+      about(t, item, sent, returns_request)
+      -- Nothing of what is sent now is answered, and no second Terminate comes.
+      local last = seen.over(conn)
+      t:check(last.kind ~= "message", "something follows the Terminate", { rule = "RDMAP-5.4-08", item = last })
+    end,
+  }
+end
+
+list[#list + 1] = both_roles {
+  id = "rdmap-terminate-llp",
+  purpose = "The Terminate about a bad CRC has no headers, and is the last thing sent",
+  rules = { "RDMAP-5.4-08", "RDMAP-4.8-01", "RDMAP-4.8-05" },
+  needs = { crc = "on" },
+  run = function(t)
+    local conn = t:session {}
+    conn:sanity()
+    conn:send(send { payload = bytes(8) }, { crc = "bad" })
+    local item = conn:expect_terminate { "2/0/02" }
+    form(t, item)
+    nothing(t, item, "RDMAP-4.8-05")
+    seen.over(conn)
+  end,
+}
+
+list[#list + 1] = both_roles {
+  id = "rdmap-terminate-by-user",
+  purpose = "A Terminate that the target's user asks for has no headers, and is the last thing sent",
+  rules = { "RDMAP-7.1-02", "RDMAP-4.8-12", "RDMAP-5.4-08" },
+  needs = { agent = true },
+  run = function(t)
+    local conn = t:session {}
+    conn:sanity()
+    local posted = t:receive { length = 16 }
+    t:target_close(conn, "terminate")
+    local item = conn:expect_terminate { terminate { rdmap = "catastrophic" }, terminate { rdmap = "operation" } }
+    form(t, item)
+    nothing(t, item, "RDMAP-7.1-02")
+    seen.over(conn)
+    t:completion(posted, { status = "flushed" }, { rule = "RDMAP-5.4-10" })
+  end,
+}
+
+list[#list + 1] = both_roles {
+  id = "rdmap-terminate-first-error",
+  purpose = "Of two errors that come together the first one is reported, and only that",
+  rules = { "RDMAP-7.1-05", "RDMAP-5.4-08", "DDP-7.1-19" },
+  run = function(t)
+    local conn = t:session {}
+    conn:sanity()
+    local sent
+    conn:together(function()
+      sent = conn:send(send { qn = 77, payload = bytes(8) })
+      conn:send(write { rv = 2 })
+      conn:send(read_request { size = 8, source_stag = 0x5bad57a6 })
+    end)
+    conn:expect_terminate { "1/2/01", "0/2/06", of = sent }
+    seen.over(conn)
+  end,
+}
+
+list[#list + 1] = both_roles {
+  id = "rdmap-terminate-behind-responses",
+  purpose = "Read Responses that are under way are whole, or cut off for good, when a Terminate comes",
+  rules = { "RDMAP-5.4-08", "DDP-5.3-01" },
+  needs = { memory = "read" },
+  run = function(t)
+    local buf = t:memory { length = 1000, remote = "read", fill = "count" }
+    local conn = t:session { target = { mulpdu = 128 } }
+    conn:sanity()
+    conn:together(function()
+      for i = 1, 4 do conn:send(read_request { source = buf, size = 1000, sink_stag = 5, sink_to = i }) end
+      conn:send(send { qn = 77, payload = bytes(8) })
+    end)
+    local item
+    for i = 1, 5 do
+      item = conn:expect(terminate "1/2/01", terminate "0/2/06", read_response { stag = 5, to = i, payload = bytes(1000) })
+      if item.op == "terminate" then break end
+    end
+    t:check(item.op == "terminate", "no Terminate follows the responses", { rule = "RDMAP-7.1-03" })
+    seen.over(conn)
+  end,
+}
+return list

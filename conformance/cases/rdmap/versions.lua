@@ -1,0 +1,52 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+
+-- RDMAP versions other than one, in the first FPDU and in a later one. Field bug: a stack that
+-- dereferenced a null pointer when the very first FPDU had a wrong version or opcode (siw,
+-- CVE-2026-23242).
+
+local seen = use "seen"
+
+-- What is sent with the wrong version, and what shows afterwards that it had no effect.
+local stimuli = {
+  ["empty-write"] = { make = function() return write end },
+  ["read-request"] = { rule = "RDMAP-7.2-08", make = function() return read_request, { size = 0, sink_stag = 1 } end },
+  ["write"] = { needs = { memory = "write" }, make = function(t)
+    local buf = t:memory { length = 16, remote = "write" }
+    return write, { to = buf, payload = bytes(16, 0xee) }, function() seen.placed(t, buf) end
+  end },
+  ["send"] = { needs = { agent = true }, make = function(t)
+    local posted = t:receive { length = 16 }
+    return send, { payload = bytes(16, 0xee) }, function()
+      t:expect_no_completion(posted)
+      seen.placed(t, posted.memory)
+    end
+  end },
+}
+
+local list = {}
+for _, name in ipairs { "empty-write", "read-request", "write", "send" } do
+  local stimulus = stimuli[name]
+  for _, version in ipairs { 0, 2, 3 } do
+    for _, place in ipairs { "first", "later" } do
+      list[#list + 1] = both_roles {
+        id = ("rdmap-version-%d-%s-%s"):format(version, name, place),
+        purpose = ("A %s with RDMAP version %d in the %s FPDU ends the stream"):format(
+          name:gsub("-", " "), version, place == "first" and "first" or "second"),
+        rules = { stimulus.rule or "RDMAP-7.2-03", "RDMAP-4.1-08" },
+        needs = stimulus.needs,
+        tags = place == "first" and { "field" } or nil,
+        run = function(t)
+          local conn = t:session {}
+          if place == "later" then conn:sanity() end
+          local message, fields, check = stimulus.make(t)
+          fields = fields or {}
+          fields.rv = version
+          local sent = conn:send(message(fields))
+          conn:expect_terminate { "0/2/05", of = sent }
+          if check then check() end
+        end,
+      }
+    end
+  end
+end
+return list
