@@ -15,7 +15,7 @@
 
 #include "iwarp/transport.h"
 
-enum { LINE_ROOM = 1024 };
+enum { LINE_ROOM = 1024, LOOK_SECONDS = 60 };
 
 /* ---- starting ---- */
 
@@ -139,11 +139,14 @@ bool iw_process_ended(struct iw_process *p, uint64_t deadline)
     while (p->pid > 0 && !reap(p, WNOHANG)) {
         uint64_t now = iw_transport_now();
         struct pollfd end = {.fd = p->pidfd, .events = POLLIN};
+        uint64_t left = deadline > now ? deadline - now : 0;
 
-        if (now >= deadline)
+        if (!left)
             return false;
+        if (left > LOOK_SECONDS * (uint64_t)1000000000)
+            left = LOOK_SECONDS * (uint64_t)1000000000;
         /* Without pidfd_open (Linux before 5.3) the end is looked for every 10 ms. */
-        poll(&end, 1, p->pidfd < 0 ? 10 : (int)((deadline - now) / 1000000 + 1));
+        poll(&end, 1, p->pidfd < 0 ? 10 : (int)(left / 1000000 + 1));
     }
     return true;
 }

@@ -60,9 +60,8 @@ static bool among(const char *const *list, const char *question)
 /* What a peer of each class is taken to be able to do if nothing else is said. */
 static bool class_can(enum iw_target_class class, const char *question)
 {
-    static const char *const bare[] = {"crc.on",    "crc",          "revision", "enhanced",
-                                       "rtr",       "peer_to_peer", "private",  "markers.off",
-                                       "reconnect", "ird.1",        NULL};
+    static const char *const bare[] = {"crc.on",  "revision",    "enhanced",  "peer_to_peer", "rtr",
+                                       "private", "markers.off", "reconnect", "ird.1",        NULL};
     static const char *const rping[] = {"read", "send", NULL};
     static const char *const agent[] = {"agent", "memory", "reject", NULL};
 

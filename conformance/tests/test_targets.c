@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Target specs and files, capabilities, and peers that are started, reached and ended. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <arpa/inet.h>
+#include <cmocka.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "folder.h"
+#include "target.h"
+#include "text.h"
+
+static struct folder folder;
+static char error[1024];
+
+static int set_up(void **state)
+{
+    (void)state;
+    return folder_make(&folder);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    folder_remove(&folder);
+    return 0;
+}
+
+static struct iw_target_spec *parse(const char *text)
+{
+    *error = 0;
+    return iw_target_parse(text, IW_BINARY_DIR "/bin/iwarp-agent", folder.path, error,
+                           sizeof(error));
+}
+
+/* ---- specs ---- */
+
+static void test_tcp(void **state)
+{
+    struct iw_target_spec *spec = parse("tcp:192.0.2.1:7471");
+
+    (void)state;
+    assert_non_null(spec);
+    assert_int_equal(spec->class, IW_TARGET_BARE);
+    assert_string_equal(spec->host, "192.0.2.1");
+    assert_int_equal(spec->port, 7471);
+    assert_false(spec->embedded);
+    assert_string_equal(spec->text, "tcp:192.0.2.1:7471");
+    iw_target_free(spec);
+
+    spec = parse("tcp:[::1]:1,class=rping,crc=off,markers=on,rev=1");
+    assert_non_null(spec);
+    assert_int_equal(spec->class, IW_TARGET_RPING);
+    assert_string_equal(spec->host, "::1");
+    assert_int_equal(spec->port, 1);
+    iw_target_free(spec);
+
+    spec = parse("tcp:peer.example:9,class=agent");
+    assert_non_null(spec);
+    assert_int_equal(spec->class, IW_TARGET_AGENT);
+    assert_string_equal(spec->agent_host, "peer.example");
+    assert_int_equal(spec->agent_port, 9);
+    iw_target_free(spec);
+}
+
+static void test_bad_specs(void **state)
+{
+    const char *const bad[][2] = {
+        {"tcp:", "--target tcp:: "},
+        {"tcp:nowhere", "--target tcp:nowhere: "},
+        {"tcp:h:0", "a port from 1 to 65535"},
+        {"tcp:h:70000", "--target tcp:h:70000: "},
+        {"tcp:h:7,", "''"},
+        {"tcp:h:7,crc", "'crc': expected key=value"},
+        {"tcp:h:7,crc=maybe", "'crc=maybe': expected on or off"},
+        {"tcp:h:7,class=router", "'class=router': expected bare, rping or agent"},
+        {"tcp:h:7,rev=3", "'rev=3': expected 1 or 2"},
+        {"tcp:h:7,colour=red", "'colour=red': expected one of"},
+        {"nobody", "there is no target file"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        assert_null(parse(bad[i][0]));
+        if (!strstr(error, bad[i][1]))
+            fail_msg("%s gives: %s", bad[i][0], error);
+        assert_null(strchr(error, '\n'));
+    }
+}
+
+static void test_file(void **state)
+{
+    char *path =
+        folder_file(&folder, "card.lua",
+                    "local base = 7000\n"
+                    "return { class = 'rping', address = '192.0.2.7', port = base + 1,\n"
+                    "  start = 'run {host} {port}', ready = 'up', connect = 'go',\n"
+                    "  crc = 'off', markers = 'off', revision = 1, station = '192.0.2.8',\n"
+                    "  can = { 'extensions' }, cannot = { 'reconnect' } }");
+    struct iw_target_spec *spec = parse("card");
+
+    (void)state;
+    assert_non_null(spec);
+    assert_string_equal(spec->name, "card");
+    assert_string_equal(spec->text, "card");
+    assert_int_equal(spec->class, IW_TARGET_RPING);
+    assert_string_equal(spec->host, "192.0.2.7");
+    assert_int_equal(spec->port, 7001);
+    assert_string_equal(spec->start, "run {host} {port}");
+    assert_string_equal(spec->ready, "up");
+    assert_string_equal(spec->connect, "go");
+    assert_string_equal(spec->station_host, "192.0.2.8");
+    iw_target_free(spec);
+    spec = parse(path);
+    assert_non_null(spec);
+    iw_target_free(spec);
+    free(path);
+}
+
+static void test_example_files(void **state)
+{
+    static const char *const names[] = {"iwarp-peer", "rping-server", "remote-agent"};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        char *path = iw_text_format(IW_SOURCE_DIR "/conformance/targets/%s.lua", names[i]);
+        struct iw_target_spec *spec = parse(path);
+
+        assert_non_null(spec);
+        iw_target_free(spec);
+        free(path);
+    }
+}
+
+static void test_bad_files(void **state)
+{
+    const char *const bad[][2] = {
+        {"return {", "bad.lua:1: "},
+        {"return 3", "expected a table"},
+        {"return { 'x' }", "named fields only"},
+        {"return { adress = '::1' }", "unknown field 'adress'"},
+        {"return { address = '::1' }", "port: missing"},
+        {"return { address = 7, port = 7 }", "address: expected a text"},
+        {"return { address = '::1', port = 0 }", "port: expected a number from 1 to 65535"},
+        {"return { address = '::1', port = 7, crc = true }", "crc: expected a text"},
+        {"return { address = '::1', port = 7, revision = 3 }", "revision: expected 1 or 2"},
+        {"return { address = '::1', port = 7, can = 'read' }", "can: expected a list"},
+        {"return { address = '::1', port = 7, ready = 'x' }", "ready: of use only with start"},
+        {"return { address = '::1', port = 7, agent = '::1:7' }", "agent: "},
+        {"return { class = 'agent' }", "needs agent = "},
+        {"return {}", "expected address and port, or connect"},
+        {"while true do end", "takes too long"},
+        {"return { address = os.getenv('HOME') }", "os"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        free(folder_file(&folder, "bad.lua", bad[i][0]));
+        assert_null(parse("bad"));
+        if (!strstr(error, bad[i][1]) || !strstr(error, "bad.lua"))
+            fail_msg("%s gives: %s", bad[i][0], error);
+    }
+}
+
+/* ---- capabilities ---- */
+
+/* A listener on loopback: something that can be reached. */
+static int listen_somewhere(uint16_t *port)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof(at);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+    assert_int_equal(listen(fd, 16), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &length), 0);
+    *port = ntohs(at.sin_port);
+    return fd;
+}
+
+static struct iw_target_instance *open_spec(const struct iw_target_spec *spec)
+{
+    struct iw_target_instance *instance = NULL;
+    enum iw_target_opened opened =
+        iw_target_open(spec, NULL, NULL, 1, &instance, error, sizeof(error));
+
+    if (opened != IW_TARGET_OPENED)
+        fail_msg("not opened (%d): %s", opened, error);
+    return instance;
+}
+
+/* What a target of this spec (behind "tcp:HOST:PORT") answers: the first list holds what it can,
+ * the second what it cannot; blanks between the words. */
+static void assert_can(const char *more, const char *yes, const char *no)
+{
+    uint16_t port;
+    int fd = listen_somewhere(&port);
+    char *text = iw_text_format("tcp:127.0.0.1:%u%s", port, more);
+    struct iw_target_spec *spec = parse(text);
+    struct iw_target_instance *instance = open_spec(spec);
+    struct iw_target *target = iw_target_of(instance);
+    const char *const lists[] = {no, yes};
+
+    for (int expected = 0; expected < 2; expected++) {
+        char *copy = iw_text_copy(lists[expected]), *rest = copy, *word;
+
+        while ((word = strsep(&rest, " ")))
+            if (*word && target->can(target, word) != expected)
+                fail_msg("%s: %s is not %d", text, word, expected);
+        free(copy);
+    }
+    iw_target_close(instance, error, sizeof(error));
+    iw_target_free(spec);
+    free(text);
+    close(fd);
+}
+
+static void test_capabilities(void **state)
+{
+    (void)state;
+    assert_can("",
+               "class.bare crc.on revision.1 revision.2 enhanced rtr.send reconnect "
+               "markers.off private.512",
+               "crc.off markers.on agent memory.read read send reject extensions class.rping");
+    assert_can(",crc=off", "crc.on crc.off", "");
+    assert_can(",crc=on", "crc.on", "crc.off");
+    assert_can(",markers=on", "markers.on", "markers.off");
+    assert_can(",rev=1", "revision.1", "revision.2 enhanced peer_to_peer rtr.read ird.1");
+    assert_can(",class=rping", "class.rping read send", "class.bare agent memory.write");
+    assert_can(",can=read,can=ird.8,cannot=rtr.send,cannot=reconnect", "read ird.1 ird.8 rtr.read",
+               "ird.9 rtr.send reconnect send");
+}
+
+/* ---- needs ---- */
+
+static void assert_lacks(const char *more, const char *name, const char *value,
+                         enum iw_mpa_role role, const char *expected)
+{
+    uint16_t port;
+    int fd = listen_somewhere(&port);
+    char *text = iw_text_format("tcp:127.0.0.1:%u%s", port, more);
+    struct iw_target_spec *spec = parse(text);
+    struct iw_target_instance *instance = open_spec(spec);
+    struct iw_need need = {.name = iw_text_copy(name), .value = iw_text_copy(value)};
+    struct iw_case c = {.role = role, .needs = &need, .n_needs = name ? 1 : 0};
+    char *lacks = iw_target_lacks(iw_target_of(instance), &c);
+
+    if (expected)
+        assert_string_equal(lacks, expected);
+    else
+        assert_null(lacks);
+    free(lacks);
+    free(need.name);
+    free(need.value);
+    iw_target_close(instance, error, sizeof(error));
+    iw_target_free(spec);
+    free(text);
+    close(fd);
+}
+
+static void test_needs(void **state)
+{
+    (void)state;
+    assert_lacks("", NULL, NULL, IW_MPA_RESPONDER, NULL);
+    assert_lacks(
+        "", NULL, NULL, IW_MPA_INITIATOR,
+        "needs a target that connects, and nothing here makes this one (class bare) do so");
+    assert_lacks("", "memory", "read write", IW_MPA_RESPONDER,
+                 "needs memory.read, which this target (class bare) does not offer");
+    assert_lacks("", "agent", "true", IW_MPA_RESPONDER,
+                 "needs agent, which this target (class bare) does not offer");
+    assert_lacks("", "revision", "2", IW_MPA_RESPONDER, NULL);
+    assert_lacks("", "class", "rping agent", IW_MPA_RESPONDER,
+                 "needs a target of class rping agent, this one is bare");
+    assert_lacks(",class=rping", "class", "rping agent", IW_MPA_RESPONDER, NULL);
+}
+
+/* ---- peers ---- */
+
+static enum iw_target_opened try_file(const char *content, struct iw_target_spec **spec,
+                                      struct iw_target_instance **instance)
+{
+    char *log = iw_text_format("%s/log", folder.path);
+    enum iw_target_opened opened;
+
+    free(folder_file(&folder, "peer.lua", content));
+    *spec = parse("peer");
+    if (!*spec)
+        fail_msg("%s", error);
+    opened = iw_target_open(*spec, NULL, log, 1, instance, error, sizeof(error));
+    free(log);
+    return opened;
+}
+
+static void test_unreachable(void **state)
+{
+    uint16_t port;
+    int fd = listen_somewhere(&port);
+    char *text = iw_text_format("tcp:127.0.0.1:%u", port);
+    struct iw_target_spec *spec = parse(text);
+    struct iw_target_instance *instance = NULL;
+
+    (void)state;
+    close(fd);
+    assert_int_equal(iw_target_open(spec, NULL, NULL, 1, &instance, error, sizeof(error)),
+                     IW_TARGET_UNREACHED);
+    assert_non_null(strstr(error, "127.0.0.1"));
+    assert_non_null(strstr(error, "refused"));
+    iw_target_free(spec);
+    free(text);
+}
+
+static void test_command_that_ends(void **state)
+{
+    struct iw_target_spec *spec;
+    struct iw_target_instance *instance;
+
+    (void)state;
+    assert_int_equal(
+        try_file("return { address = '127.0.0.1', start = 'exit 7' }", &spec, &instance),
+        IW_TARGET_UNREACHED);
+    assert_non_null(strstr(error, "sh ended with status 7 before it accepted"));
+    iw_target_free(spec);
+    assert_int_equal(try_file("return { address = '127.0.0.1', start = 'echo no', ready = 'yes' }",
+                              &spec, &instance),
+                     IW_TARGET_UNREACHED);
+    assert_non_null(strstr(error, "before it printed 'yes'"));
+    iw_target_free(spec);
+}
+
+/* It is ready once it says so, and ended by us. */
+static void test_command_that_stays(void **state)
+{
+    struct iw_target_spec *spec;
+    struct iw_target_instance *instance;
+    pid_t group;
+
+    (void)state;
+    assert_int_equal(try_file("return { address = '127.0.0.1', ready = 'ready to go',\n"
+                              "  start = 'echo ready to go at {port}; tail -f /dev/null; :' }",
+                              &spec, &instance),
+                     IW_TARGET_OPENED);
+    assert_true(iw_target_of(instance)->port > 0);
+    group = iw_target_group(instance);
+    assert_true(group > 0);
+    assert_null(iw_target_of(instance)->death(iw_target_of(instance)));
+    assert_null(iw_target_check(instance, error, sizeof(error)));
+    assert_string_equal(error, "");
+    assert_int_equal(kill(-group, 0), 0);
+    iw_target_close(instance, error, sizeof(error));
+    assert_int_equal(kill(group, 0), -1);
+    iw_target_free(spec);
+}
+
+static void test_embedded(void **state)
+{
+    struct iw_target_spec *spec = parse("embedded");
+    struct iw_target_instance *instance = open_spec(spec);
+    struct iw_target *target = iw_target_of(instance);
+
+    (void)state;
+    assert_int_equal(target->class, IW_TARGET_AGENT);
+    assert_non_null(target->control);
+    assert_non_null(iw_target_version(instance));
+    assert_true(target->can(target, "memory.write"));
+    assert_true(target->can(target, "crc.off"));
+    assert_true(target->can(target, "markers.on"));
+    assert_true(target->can(target, "rtr.read"));
+    assert_true(target->can(target, "revision.2"));
+    assert_true(target->can(target, "private.512"));
+    assert_false(target->can(target, "private.513"));
+    assert_false(target->can(target, "revision.3"));
+    assert_false(target->can(target, "extensions"));
+    kill(iw_target_group(instance), SIGKILL);
+    /* The end of the control connection is what tells. */
+    for (const char *how = NULL; !how;)
+        how = iw_target_check(instance, error, sizeof(error));
+    assert_string_equal(iw_target_check(instance, error, sizeof(error)),
+                        "iwarp-agent was killed by signal 9 (Killed)");
+    iw_target_close(instance, error, sizeof(error));
+    iw_target_free(spec);
+}
+
+static void test_missing_agent(void **state)
+{
+    struct iw_target_spec *spec =
+        iw_target_parse("embedded", "/nonexistent/agent", folder.path, error, sizeof(error));
+    struct iw_target_instance *instance = NULL;
+
+    (void)state;
+    assert_int_equal(iw_target_open(spec, NULL, NULL, 1, &instance, error, sizeof(error)),
+                     IW_TARGET_BROKEN);
+    assert_string_equal(error, "cannot start /nonexistent/agent: No such file or directory");
+    iw_target_free(spec);
+}
+
+/* A sanitizer's report in what a program prints is found once, and only what is new counts. */
+static void test_trouble(void **state)
+{
+    struct iw_process p = {0};
+    char *log = folder_file(&folder, "log", "==1==ERROR: AddressSanitizer: an old one\n");
+    char *const argv[] = {(char[]){"/bin/sh"}, (char[]){"-c"},
+                          (char[]){"echo fine; echo '==2==ERROR: AddressSanitizer: heap' >&2"},
+                          NULL};
+    char line[256];
+
+    (void)state;
+    assert_int_equal(iw_process_start(&p, argv, -1, log, error, sizeof(error)), 0);
+    assert_true(iw_process_ended(&p, UINT64_MAX));
+    assert_string_equal(p.ended, "sh ended with status 0");
+    assert_true(iw_process_trouble(&p, line, sizeof(line)));
+    assert_string_equal(line, "==2==ERROR: AddressSanitizer: heap");
+    assert_false(iw_process_trouble(&p, line, sizeof(line)));
+    iw_process_free(&p);
+    free(log);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_tcp, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bad_specs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_example_files, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bad_files, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_capabilities, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_needs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_unreachable, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_command_that_ends, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_command_that_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_embedded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_missing_agent, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_trouble, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
