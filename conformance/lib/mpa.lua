@@ -133,14 +133,22 @@ function mpa.flip(octets, at, mask)
   return octets:sub(1, at) .. string.char(octets:byte(at + 1) ~ (mask or 1)) .. octets:sub(at + 2)
 end
 
--- A payload for a Send whose FPDU, sent next, has its CRC field at `place` mod 512 of the stream (0:
--- a Marker lies between the pad and the CRC). At least `least` octets.
-function mpa.payload_with_crc_at(conn, place, least)
-  for size = least, least + 600 do
-    local frame = mpa.fpdu(conn, ("\0"):rep(18 + size))
-    local state = conn:state()
-    if (state.sent - 20 - state.own.pd_length + frame.crc) % 512 == place then return size end
-  end
+-- Where the next octet of the station lies among its octets of full operation.
+function mpa.position(conn)
+  local state = conn:state()
+  return state.sent - 20 - state.own.pd_length
+end
+
+-- Sends zero-length Writes until the next FPDU starts at this place mod 512 (0: with a Marker in
+-- front of it). Markers must be on in this direction.
+function mpa.align(conn, place)
+  conn:together(function()
+    for _ = 1, 2000 do
+      if mpa.position(conn) % 512 == place then return end
+      conn:send(message.write {})
+    end
+    error(("no row of zero-length Writes ends at %d mod 512"):format(place), 0)
+  end)
 end
 
 -- What answers a wrong CRC: a Terminate, a close without any effect, or the segment is dropped and
