@@ -88,27 +88,6 @@ static int start_worker(struct parent *p, unsigned number)
     return 0;
 }
 
-/* Takes a worker's end, and ends what it has left behind. The text says how it ended. */
-static void bury(struct worker *w, bool kill_it, char *how, size_t room)
-{
-    int status = 0;
-
-    if (kill_it)
-        kill(w->pid, SIGKILL);
-    while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (w->group > 0)
-        kill(-w->group, SIGKILL);
-    close(w->fd);
-    if (WIFSIGNALED(status))
-        snprintf(how, room, "the worker was killed by signal %d (%s)", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
-    else
-        snprintf(how, room, "the worker ended with status %d", WEXITSTATUS(status));
-    w->pid = 0;
-    w->group = 0;
-}
-
 /* ---- jobs ---- */
 
 static void finish(struct parent *p, unsigned number, struct iw_result *result)
@@ -242,13 +221,37 @@ static bool hear(struct parent *p, unsigned number)
     return true;
 }
 
+/* Takes a worker's end, and ends what it has left behind. The text says how it ended. */
+static void bury(struct parent *p, unsigned number, bool kill_it, char *how, size_t room)
+{
+    struct worker *w = &p->workers[number];
+    int status = 0;
+
+    if (kill_it)
+        kill(w->pid, SIGKILL);
+    while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    while (hear(p, number)) /* its last words, up to the end of the stream */
+        ;
+    if (w->group > 0)
+        kill(-w->group, SIGKILL);
+    close(w->fd);
+    if (WIFSIGNALED(status))
+        snprintf(how, room, "the worker was killed by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else
+        snprintf(how, room, "the worker ended with status %d", WEXITSTATUS(status));
+    w->pid = 0;
+    w->group = 0;
+}
+
 static void lose(struct parent *p, unsigned number, bool late)
 {
     struct worker *w = &p->workers[number];
     char how[128];
     double seconds = (double)(iw_transport_now() - w->began) / 1e9;
 
-    bury(w, late, how, sizeof(how));
+    bury(p, number, late, how, sizeof(how));
     if (!w->busy)
         return;
     if (late)
@@ -353,7 +356,7 @@ int iw_pool_run(struct iw_pool *pool, char *error, size_t room)
         snprintf(error, room, "cannot start a worker: %s", strerror(errno));
     for (unsigned i = 0; i < pool->workers; i++) {
         if (p.workers[i].pid > 0)
-            bury(&p.workers[i], true, how, sizeof(how));
+            bury(&p, i, true, how, sizeof(how));
         free(p.workers[i].answer);
     }
     free(p.workers);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -26,6 +27,7 @@ static void become(char *const argv[], int inherit, int output, int report)
     sigset_t none;
 
     setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* should we be killed before we can end it */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
@@ -67,6 +69,8 @@ int iw_process_start(struct iw_process *p, char *const argv[], int inherit, cons
     output = open_log(log);
     if (output < 0)
         return failed(error, room, log ? log : "/dev/null", errno);
+    if (!fstat(output, &at))
+        p->scanned = (long)at.st_size; /* what it will print comes behind */
     if (pipe2(report, O_CLOEXEC)) {
         number = errno;
         close(output);
@@ -80,8 +84,6 @@ int iw_process_start(struct iw_process *p, char *const argv[], int inherit, cons
         _exit(127);
     }
     number = p->pid < 0 ? errno : 0;
-    if (!fstat(output, &at))
-        p->scanned = (long)at.st_size;
     close(output);
     close(report[1]);
     if (p->pid > 0) {

@@ -359,7 +359,9 @@ static enum iw_target_opened open_agent(struct iw_target_instance *t, const char
     }
     if (!say_hello(t, error, room))
         return IW_TARGET_OPENED;
-    if (iw_process_ended(&t->process, 0) && *t->process.ended)
+    if (iw_process_ended(&t->process,
+                         iw_control_lost(t->target.control) ? after(t, LEAVE_SECONDS) : 0) &&
+        *t->process.ended)
         snprintf(error, room, "%s%s%s", t->process.ended, t->log ? "; its output: " : "",
                  t->log ? t->log : "");
     return spec->embedded ? IW_TARGET_BROKEN : IW_TARGET_UNREACHED;
