@@ -1,0 +1,142 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+
+-- How streams end: inside an FPDU, at its end, behind a Terminate.
+local mpa = use "mpa"
+local list = {}
+
+local function add(fields)
+  list[#list + 1] = fields.role and case(fields) or both_roles(fields)
+end
+
+-- A Send of 20 octets: 2 + 18 + 20 octets, then the CRC.
+for _, one in ipairs {
+  { "half-length", 1 }, { "no-ulpdu", 2 }, { "in-header", 11 }, { "no-payload", 20 }, { "in-payload", 33 },
+  { "no-crc", 40 }, { "in-crc", 43 },
+} do
+  add {
+    id = "mpa-fin-" .. one[1],
+    purpose = ("A stream that ends after %d of 44 octets of a Send ends at the target, and nothing is delivered"):format(one[2]),
+    rules = { "MPA-6-05", "MPA-8-01", "MPA-7.2-02" },
+    needs = { agent = true },
+    run = function(t)
+      local conn = t:session {}
+      local posted = t:receive { length = 64 }
+      mpa.good(conn)
+      conn:hold(function() conn:send(send { payload = bytes(20) }, { broken = true, comment = "cut short" }) end)
+      conn:release(one[2])
+      conn:shutdown()
+      conn:expect_close {}
+      t:expect_no_completion(posted)
+      local event = t:event("closed", conn, {})
+      t:observe("graceful", event.graceful)
+    end,
+  }
+end
+
+add {
+  id = "mpa-reset-inside",
+  purpose = "A connection that is reset inside an FPDU delivers nothing and is reported",
+  rules = { "MPA-8-01", "MPA-6-05" },
+  needs = { agent = true },
+  run = function(t)
+    local conn = t:session {}
+    local posted = t:receive { length = 64 }
+    mpa.good(conn)
+    conn:hold(function() conn:send(send { payload = bytes(20) }, { broken = true, comment = "cut short" }) end)
+    conn:release(30)
+    conn:reset()
+    local event = t:event("closed", conn, {})
+    t:check(event.graceful == false, "a connection that was reset is reported as a graceful close")
+    t:expect_no_completion(posted)
+    t.negative = true
+  end,
+}
+
+add {
+  id = "mpa-fin-between",
+  purpose = "A stream that ends between two FPDUs is closed gracefully, and what came before is delivered",
+  rules = { "MPA-7.2-01", "MPA-3-12", "MPA-7.2-02" },
+  needs = { agent = true },
+  run = function(t)
+    local conn = t:session {}
+    local posted = { t:receive { length = 64 }, t:receive { length = 64 } }
+    mpa.good(conn)
+    conn:together(function()
+      conn:send(send { payload = bytes(30) })
+      conn:send(send { payload = bytes(31) })
+    end)
+    conn:shutdown()
+    conn:expect_close { by = "fin" }
+    t:completion(posted[1], { length = 30 })
+    t:completion(posted[2], { length = 31 })
+    t:expect_contents(posted[2].memory, bytes(31))
+    local event = t:event("closed", conn, {})
+    t:check(event.graceful, "a graceful close is reported as something else", { rule = "MPA-7.2-01" })
+  end,
+}
+
+add {
+  id = "mpa-close-by-target",
+  purpose = "A target that closes gracefully sends all that was posted, whole FPDUs, and then FIN",
+  rules = { "MPA-7.2-02", "MPA-4.1-01" },
+  needs = { agent = true },
+  run = function(t)
+    local conn = t:session {}
+    conn:sanity()
+    for i = 1, 8 do t:post { op = "send", payload = bytes(1000, i) } end
+    t:target_close(conn, "graceful")
+    for i = 1, 8 do conn:expect(send { payload = bytes(1000, i) }) end
+    conn:expect(fin())
+  end,
+}
+
+add {
+  id = "mpa-close-by-target-idle",
+  purpose = "A target that closes an idle connection ends it with FIN and without a Terminate",
+  rules = { "MPA-7.2-02" },
+  needs = { agent = true },
+  run = function(t)
+    local conn = t:session {}
+    conn:sanity()
+    t:target_close(conn, "graceful")
+    conn:expect(fin())
+  end,
+}
+
+add {
+  id = "mpa-after-terminate",
+  purpose = "What comes behind the station's own Terminate is neither placed nor delivered",
+  rules = { "MPA-8-11", "RDMAP-5.4-08" },
+  needs = { memory = "write" },
+  run = function(t)
+    local conn = t:session {}
+    local buf = t:memory { length = 64, remote = "write" }
+    local posted = t:receive { length = 64 }
+    conn:sanity()
+    conn:together(function()
+      conn:send(terminate "2/0/02")
+      conn:send(write { to = buf, payload = bytes(64) }, { broken = true, comment = "behind a Terminate" })
+      conn:send(send { payload = bytes(16) }, { broken = true, comment = "behind a Terminate" })
+    end)
+    conn:expect_close {}
+    t:expect_unchanged(buf)
+    t:expect_no_completion(posted)
+    t:event("terminated", conn, { layer = 2, type = 0, code = 2 })
+  end,
+}
+
+-- A Terminate must not be lost because octets that the target never read lie in its socket.
+add {
+  id = "mpa-terminate-arrives",
+  purpose = "The Terminate arrives although the station goes on sending behind its error",
+  rules = { "MPA-8-12", "RDMAP-7.1-01", "MPA-8-02" },
+  needs = { read = true },
+  run = function(t)
+    local conn = t:session {}
+    mpa.good(conn)
+    conn:send(write {}, { crc = "bad" })
+    for _ = 1, 50 do conn:send(write {}, { broken = true }) end
+    conn:expect(terminate "2/0/02", { dropped = true })
+  end,
+}
+return list
