@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The self-check on a suite of two cases: one notices a switch of one check, the other nothing.
+
+usage: check_self_check.py IWARP-CONFORM
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+CRC = """return case {
+  id = "crc-bad", purpose = "A bad CRC ends the stream with a Terminate", rules = { "MPA-8-02" },
+  role = "responder",
+  run = function(t)
+    local conn = t:connect {}
+    local sent = conn:send(send { payload = bytes(8) }, { crc = "bad" })
+    conn:expect_terminate { "2/0/02", of = sent }
+  end,
+}
+"""
+IDLE = """return case {
+  id = "idle", purpose = "Nothing is asked", rules = { "MPA-4.1-02" }, role = "responder",
+  run = function(t) end,
+}
+"""
+
+
+def self_check(conform, folder, status, *options):
+    report = os.path.join(folder, "matrix.json")
+    done = subprocess.run([conform, "self-check", "--cases", os.path.join(folder, "cases"),
+                           "--results", os.path.join(folder, "results"), "--json", report, *options],
+                          capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if done.returncode != status:
+        sys.exit("exit %d, expected %d\n%s%s" % (done.returncode, status, done.stdout, done.stderr))
+    with open(report, encoding="utf-8") as f:
+        return done.stdout, json.load(f)
+
+
+def check(condition, what, output):
+    if not condition:
+        sys.exit("not so: %s\n%s" % (what, output))
+    print("ok - %s" % what)
+
+
+def main(conform):
+    with tempfile.TemporaryDirectory() as folder:
+        os.makedirs(os.path.join(folder, "cases"))
+        for name, text in (("crc", CRC), ("idle", IDLE)):
+            with open(os.path.join(folder, "cases", name + ".lua"), "w", encoding="utf-8") as f:
+                f.write(text)
+        # Most checks go unnoticed by two cases: exit 1.
+        out, matrix = self_check(conform, folder, 1)
+        noticed = {(s["check"], s["kind"]): s for s in matrix["switches"] if s["noticed"]}
+        for kind in ("ignore", "botch"):
+            one = noticed.get(("mpa-crc", kind))
+            check(one and one["by"][0]["case"] == "crc-bad" and one["tried"] == 1,
+                  "--%s of the CRC is noticed by the case that names its rule, first" % kind, out)
+        check(matrix["summary"]["unclean"] == 0 and matrix["summary"]["errors"] == 0,
+              "the clean run is clean", out)
+        check(any("self-check:" in line and "switches noticed" in line for line in out.splitlines()),
+              "there is a summary line", out)
+        check("idle" in out.split("never changed their verdict")[1], "the idle case is named", out)
+        # A case that fails without any switch: the run is not clean, and says so.
+        with open(os.path.join(folder, "cases", "wrong.lua"), "w", encoding="utf-8") as f:
+            f.write(IDLE.replace("idle", "wrong").replace("run = function(t) end",
+                                                          'run = function(t) t:fail("no") end'))
+        out, matrix = self_check(conform, folder, 1)
+        check(matrix["summary"]["unclean"] == 1 and "FAIL wrong: no" in out,
+              "a case that fails the clean run is named", out)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
