@@ -15,7 +15,7 @@ function Agent:agent(verb, fields, optional)
   local reply, why, lost = iw.control(request)
   if reply then return reply end
   if lost then
-    self:fail("the target's agent is gone: " .. (iw.death() or why), { expected = "an agent that lives on" })
+    self:gone("the target's agent is gone: " .. (iw.death() or why), "an agent that lives on")
   end
   if optional then return nil, why end
   local text = ("agent: %s: %s"):format(verb, why)

@@ -46,6 +46,18 @@ function Target:fail(reason, why)
   }
 end
 
+-- The target is no longer there for its peers: a FAIL, whatever the case is about.
+function Target:gone(reason, expected, item)
+  iw.raise { verdict = "FAIL", rule = self.case.rules[1], reason = reason, expected = expected,
+             actual = item and item.text or "nothing", item = item }
+end
+
+-- Ends the case if the target's process has died.
+function Target:check_death()
+  local how = iw.death()
+  if how then self:gone("the target died: " .. how, "a target that lives on") end
+end
+
 -- As t:fail unless `condition` is true.
 function Target:check(condition, reason, why)
   if not condition then self:fail(reason, why) end
@@ -152,7 +164,7 @@ local function reach(t, options)
   end
   local raw, why = iw.connect(t.peer.host, port)
   if not raw then
-    if iw.death() then t:fail("the target died: " .. iw.death(), { expected = "a target that lives on" }) end
+    t:check_death()
     t:inconclusive("the target was not reached: " .. why)
   end
   local conn = Conn.new(t, raw)
@@ -253,7 +265,7 @@ local function called(t, options)
   end
   local raw = raw_listener:accept()
   if not raw then
-    if iw.death() then t:fail("the target died: " .. iw.death(), { expected = "a target that lives on" }) end
+    t:check_death()
     t:inconclusive("the target did not connect")
   end
   local conn = Conn.new(t, raw)
@@ -339,7 +351,7 @@ end
 
 -- After a negative case the target must still accept a connection.
 local function alive(t)
-  if iw.death() then t:fail("the target died: " .. iw.death(), { expected = "a target that lives on" }) end
+  t:check_death()
   if t.case.role == "initiator" and not t.peer.agent then return end
   if not t.peer.agent and not iw.can("reconnect") then return end
   local conn
@@ -350,15 +362,13 @@ local function alive(t)
       conn:send(message.reply(answer(item, {})))
       return conn
     end
-    t:fail("the target no longer connects", { expected = "mpa request", actual = item and item.text })
+    t:gone("the target no longer connects", "mpa request", item)
   end
   conn = reach(t, {})
   conn:send(message.request {})
   local item = conn:next()
   if not (item and item.kind == "startup") then
-    t:fail("the target no longer accepts connections", {
-      expected = "mpa reply", actual = item and item.text or "nothing", item = item,
-    })
+    t:gone("the target no longer accepts connections", "mpa reply", item)
   end
   return conn
 end
