@@ -22,6 +22,7 @@ for _, name in ipairs { "write", "read-response", "send", "send-invalidate", "re
       id = ("ddp-header-short-%s-%d"):format(name, short),
       purpose = ("A ULPDU of %d octets that begins like a %s ends the stream"):format(short, name:gsub("-", " ")),
       rules = { "DDP-4.4-02", "DDP-4.4-01" },
+      level = "must",
       tags = { "field" },
       run = function(t)
         local conn = t:session {}
@@ -38,6 +39,7 @@ list[#list + 1] = both_roles {
   id = "ddp-header-absent",
   purpose = "An FPDU with no ULPDU at all ends the stream",
   rules = { "DDP-4.4-02", "DDP-4.4-01" },
+  level = "must",
   tags = { "field" },
   run = function(t)
     local conn = t:session {}
@@ -55,6 +57,7 @@ for _, one in ipairs { { "tagged", "write" }, { "untagged", "send" } } do
     purpose = ("A first FPDU with %s header of any length that is too short ends the stream"):format(
       kind == "tagged" and "a tagged" or "an untagged"),
     rules = { "DDP-4.4-02", "DDP-4.4-01" },
+    level = "must",
     role = "responder",
     needs = { reconnect = true },
     tags = { "field" },

@@ -9,6 +9,7 @@ for _, length in ipairs { 0, 1, 4, 24, 27, 29, 32, 56 } do
     id = ("rdmap-read-request-%d-octets"):format(length),
     purpose = ("A Read Request that carries %d octets in place of 28 ends the stream and is not answered"):format(length),
     rules = { "RDMAP-7.2-15", "RDMAP-4.4-01", "RDMAP-4.2-01" },
+    level = "must",
     tags = { "field" },
     run = function(t)
       local conn = t:session {}
@@ -24,6 +25,7 @@ list[#list + 1] = case {
   id = "rdmap-read-request-cut-anywhere",
   purpose = "A Read Request that ends anywhere in its 28 octets ends the stream and is not answered",
   rules = { "RDMAP-7.2-15", "RDMAP-4.4-01" },
+  level = "must",
   role = "responder",
   needs = { reconnect = true },
   tags = { "field" },
