@@ -6,7 +6,7 @@
 #include "selfcheck.h"
 #include "text.h"
 
-enum { LINE = 120 }; /* columns */
+enum { LINE = 120 /* columns */, IDLE = 40 /* names */ };
 
 /* ---- counting ---- */
 
@@ -89,29 +89,35 @@ static void print_unnoticed(FILE *out, const struct iw_self_check *s)
     }
 }
 
-/* In columns: there may be many. */
+static bool idle(const struct iw_suspect *one)
+{
+    return one->usable && one->tried && !one->noticed;
+}
+
+/* In columns. The quick form, which stops at the first notice, leaves most cases idle: too many to
+ * be of use are only counted. */
 static void print_idle(FILE *out, const struct iw_self_check *s)
 {
-    size_t column = LINE;
-    bool any = false;
+    size_t column = LINE, n = 0;
 
-    for (size_t i = 0; i < s->n_suspects; i++) {
-        const struct iw_suspect *one = &s->suspects[i];
-
-        if (!one->usable || !one->tried || one->noticed)
+    for (size_t i = 0; i < s->n_suspects; i++)
+        n += idle(&s->suspects[i]);
+    if (!n)
+        return;
+    fprintf(out, "\n%zu cases were run with switches and never changed their verdict%s%s", n,
+            s->full ? "" : " (the quick form stops at the first notice; see --full)",
+            s->full || n <= IDLE ? ":" : "\n");
+    for (size_t i = 0; (s->full || n <= IDLE) && i < s->n_suspects; i++) {
+        if (!idle(&s->suspects[i]))
             continue;
-        if (!any)
-            fprintf(out, "\ncases that were run with switches and never changed their verdict%s:",
-                    s->full ? "" : " (the quick form stops at the first notice; see --full)");
-        any = true;
-        column += 2 + strlen(one->c->id);
+        column += 2 + strlen(s->suspects[i].c->id);
         if (column > LINE) {
-            column = 2 + strlen(one->c->id);
+            column = 2 + strlen(s->suspects[i].c->id);
             fputs("\n", out);
         }
-        fprintf(out, "  %s", one->c->id);
+        fprintf(out, "  %s", s->suspects[i].c->id);
     }
-    if (any)
+    if (s->full || n <= IDLE)
         fputs("\n", out);
 }
 

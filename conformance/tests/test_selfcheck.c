@@ -148,7 +148,7 @@ static void test_print(void **state)
         "checks that no case notices:\n"
         "  mpa-pad                    MPA-4.1-02  pad octets are not zero\n"
         "\n"
-        "cases that were run with switches and never changed their verdict (the quick form stops "
+        "1 cases were run with switches and never changed their verdict (the quick form stops "
         "at "
         "the first notice; see --full):\n"
         "  idle\n"
