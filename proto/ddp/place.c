@@ -17,7 +17,8 @@ size_t iw_ddp_scatter(const struct iw_iov *to, size_t to_count, size_t offset,
             step = to[i].length - offset;
         if (step > from[k].length - skip)
             step = from[k].length - skip;
-        memcpy((uint8_t *)to[i].base + offset, (const uint8_t *)from[k].base + skip, step);
+        /* The two lists may name the same memory. */
+        memmove((uint8_t *)to[i].base + offset, (const uint8_t *)from[k].base + skip, step);
         done += step;
         offset += step;
         skip += step;
@@ -150,10 +151,9 @@ enum iw_check iw_ddp_place_tagged(const struct iw_ddp_stream *s, enum iw_ddp_use
 }
 
 enum iw_check iw_ddp_read_source(const struct iw_ddp_stream *s, uint32_t stag, uint64_t to,
-                                 uint32_t size, const uint8_t **memory, uint32_t *reachable)
+                                 uint32_t size, uint8_t *out, uint32_t room, uint32_t *copied)
 {
-    *memory = NULL;
-    *reachable = 0;
+    *copied = 0;
     if (size == 0 && !iw_switch_overstrict(s->switches, IW_CHECK_RDMAP_READ_ZERO))
         return IW_CHECK_NONE;
     struct iw_domain *d = s->domain;
@@ -161,14 +161,17 @@ enum iw_check iw_ddp_read_source(const struct iw_ddp_stream *s, uint32_t stag, u
     iw_domain_lock(d);
     const struct iw_region *r = iw_domain_find(d, stag);
     bool act = validate(s, &source_checks, r, to, size, &failed);
-    if (size == 0)
+    if (size == 0) {
         failed = failed == IW_CHECK_NONE ? failed : IW_CHECK_RDMAP_READ_ZERO;
-    else if (act) {
-        uint64_t room = size;
-        *memory = r != NULL ? reach(r, to, &room) : d->scratch;
-        if (r == NULL && room > sizeof d->scratch)
-            room = sizeof d->scratch;
-        *reachable = (uint32_t)room;
+    } else if (act && room > 0) {
+        uint64_t reachable = size < room ? size : room;
+        const uint8_t *from = d->scratch;
+        if (r != NULL)
+            from = reach(r, to, &reachable);
+        else if (reachable > sizeof d->scratch)
+            reachable = sizeof d->scratch;
+        memcpy(out, from, (size_t)reachable);
+        *copied = (uint32_t)reachable;
     }
     iw_domain_unlock(d);
     return failed;

@@ -73,6 +73,8 @@ void iw_ep_fault(struct iw_endpoint *ep, struct iw_fault fault, const struct iw_
     const struct iw_check_info *info = iw_check_info(fault.check);
     enum iw_botch botch = iw_switch_botched(ep->config.switches, fault.check);
     ep->fault = fault;
+    ep->fault_in_response =
+        header != NULL && iw_ddp_tagged(header) && iw_rdmap_op(header) == IW_OP_READ_RESPONSE;
     iw_ep_event(ep, IW_EVENT_FAULT);
     if (ep->config.trace != NULL) {
         struct iw_trace trace = {
@@ -115,12 +117,9 @@ static void flush(struct iw_endpoint *ep)
     enum iw_status first_read = IW_STATUS_FLUSHED, first_recv = IW_STATUS_FLUSHED;
     if (iw_ep_happened(ep, IW_EVENT_TERMINATED))
         first_read = IW_STATUS_REMOTE_FAULT;
-    switch (check) {
-    case IW_CHECK_RDMAP_RESPONSE_STAG:
-    case IW_CHECK_RDMAP_RESPONSE_TO:
-    case IW_CHECK_RDMAP_RESPONSE_SIZE:
+    if (ep->fault_in_response)
         first_read = IW_STATUS_LOCAL_FAULT;
-        break;
+    switch (check) {
     case IW_CHECK_DDP_MO:
     case IW_CHECK_DDP_TOO_LONG:
     case IW_CHECK_RDMAP_INVALIDATE_STAG:

@@ -61,9 +61,9 @@ struct iw_read_out {
 struct iw_read_in {
     struct iw_ddp_header header; /* of the request, for a Terminate about it */
     struct iw_rdmap_read_request request;
-    uint32_t sent;
-    bool framed;
-    uint64_t end; /* position behind its last FPDU, once framed */
+    struct iw_fault late; /* what a botched reaction reports only behind the response */
+    uint32_t sent, total; /* octets of the response; total is known once it has begun */
+    uint64_t end;         /* position behind its last FPDU, once framed */
 };
 
 /* The message being segmented. */
@@ -134,6 +134,7 @@ struct iw_endpoint {
     uint8_t event_order[8]; /* of those that happened */
     uint8_t event_count, events_taken;
     struct iw_fault fault;
+    bool fault_in_response;  /* it was found in a Read Response */
     bool terminate_made;     /* one was made for our fault */
     uint32_t terminates_due; /* how often it is still to be sent */
     struct iw_rdmap_terminate terminate_out;

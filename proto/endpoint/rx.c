@@ -54,16 +54,28 @@ static bool overstrict(struct iw_endpoint *ep, const struct segment *s, enum iw_
            fails(ep, s, check, offset, got, want);
 }
 
+/* A tagged segment's payload goes to its place. True if it goes no further. */
+static bool placed_badly(struct iw_endpoint *ep, const struct segment *s, enum iw_ddp_use use)
+{
+    enum { STAG_OFFSET = 2, TO_OFFSET = 6 };
+    const struct iw_ddp_header *h = &s->header;
+    enum iw_check check = iw_ddp_place_tagged(&ep->stream, use, h->stag, h->to, s->fpdu->ulpdu,
+                                              s->fpdu->pieces, s->header_length, s->length);
+    if (check == IW_CHECK_NONE)
+        return false;
+    bool to = check == IW_CHECK_DDP_TO_BASE || check == IW_CHECK_DDP_TO_BOUNDS ||
+              check == IW_CHECK_DDP_TO_WRAP;
+    return to ? fails(ep, s, check, TO_OFFSET, h->to, 0)
+              : fails(ep, s, check, STAG_OFFSET, h->stag, 0);
+}
+
 static void receive_write(struct iw_endpoint *ep, struct segment *s)
 {
     const struct iw_ddp_header *h = &s->header;
     if (ep->write_open && h->to != ep->write_to &&
         overstrict(ep, s, IW_CHECK_DDP_TO_ORDER, 6, h->to, ep->write_to))
         return;
-    enum iw_check check =
-        iw_ddp_place_tagged(&ep->stream, IW_USE_WRITE, h->stag, h->to, s->fpdu->ulpdu,
-                            s->fpdu->pieces, s->header_length, s->length);
-    if (check != IW_CHECK_NONE && fails(ep, s, check, 2, h->stag, 0))
+    if (placed_badly(ep, s, IW_USE_WRITE))
         return;
     ep->write_open = !iw_ddp_last(h);
     ep->write_to = h->to + s->length;
@@ -74,7 +86,8 @@ static void receive_response(struct iw_endpoint *ep, struct segment *s)
     const struct iw_ddp_header *h = &s->header;
     struct iw_read_out *read = iw_ep_read_out_head(ep);
     if (read == NULL) {
-        (void)fails(ep, s, IW_CHECK_RDMAP_RESPONSE_UNSOLICITED, 1, h->rdmap_control, 0);
+        if (!fails(ep, s, IW_CHECK_RDMAP_RESPONSE_UNSOLICITED, 1, h->rdmap_control, 0))
+            (void)placed_badly(ep, s, IW_USE_READ_RESPONSE);
         return;
     }
     /* RFC 5041 §5.2: nothing of a zero-length tagged message is compared. */
@@ -91,10 +104,7 @@ static void receive_response(struct iw_endpoint *ep, struct segment *s)
         fails(ep, s, IW_CHECK_RDMAP_RESPONSE_SIZE, (uint32_t)s->header_length, received,
               read->size))
         return;
-    enum iw_check check =
-        iw_ddp_place_tagged(&ep->stream, IW_USE_READ_RESPONSE, h->stag, h->to, s->fpdu->ulpdu,
-                            s->fpdu->pieces, s->header_length, s->length);
-    if (check != IW_CHECK_NONE && fails(ep, s, check, 2, h->stag, 0))
+    if (placed_badly(ep, s, IW_USE_READ_RESPONSE))
         return;
     read->received = received > UINT32_MAX ? UINT32_MAX : (uint32_t)received;
     if (!iw_ddp_last(h))
@@ -169,6 +179,22 @@ static void receive_send(struct iw_endpoint *ep, struct segment *s)
     deliver(ep, s, end < entry->capacity ? end : entry->capacity);
 }
 
+/* The source of a Read Request is at fault. */
+static bool read_fails(struct iw_endpoint *ep, const struct segment *s, enum iw_check check)
+{
+    enum { SIZE_OFFSET = 30, STAG_OFFSET = 34, TO_OFFSET = 38 };
+    const struct iw_rdmap_read_request *r = &s->request;
+    switch (check) {
+    case IW_CHECK_RDMAP_READ_BASE:
+        return fails(ep, s, check, TO_OFFSET, r->source_to, 0);
+    case IW_CHECK_RDMAP_READ_BOUNDS:
+    case IW_CHECK_RDMAP_READ_WRAP:
+        return fails(ep, s, check, SIZE_OFFSET, r->size, 0);
+    default:
+        return fails(ep, s, check, STAG_OFFSET, r->source_stag, 0);
+    }
+}
+
 static void receive_read_request(struct iw_endpoint *ep, struct segment *s)
 {
     const struct iw_ddp_header *h = &s->header;
@@ -183,8 +209,11 @@ static void receive_read_request(struct iw_endpoint *ep, struct segment *s)
         fails(ep, s, IW_CHECK_RDMAP_READ_LENGTH, (uint32_t)s->header_length, s->length,
               IW_RDMAP_READ_REQUEST))
         return;
-    if (!s->request_known)
+    if (!s->request_known) {
+        if (iw_ddp_last(h))
+            ep->rx_msn[IW_QN_READ_REQUEST]++;
         return;
+    }
     uint32_t limit = ep->startup.agreed.ird;
     if (limit == IW_MPA_DEPTH_UNSPECIFIED)
         limit = ep->config.max_reads;
@@ -192,19 +221,20 @@ static void receive_read_request(struct iw_endpoint *ep, struct segment *s)
     if (open >= limit && fails(ep, s, IW_CHECK_RDMAP_IRD, 10, open + 1, limit))
         return;
     const struct iw_rdmap_read_request *r = &s->request;
-    const uint8_t *memory;
-    uint32_t reachable;
+    uint32_t none;
     enum iw_check check =
-        iw_ddp_read_source(&ep->stream, r->source_stag, r->source_to, r->size, &memory, &reachable);
-    if (check != IW_CHECK_NONE && fails(ep, s, check, 34, r->source_stag, 0))
+        iw_ddp_read_source(&ep->stream, r->source_stag, r->source_to, r->size, NULL, 0, &none);
+    if (check != IW_CHECK_NONE && read_fails(ep, s, check))
         return;
-    ep->rx_msn[IW_QN_READ_REQUEST]++;
+    if (iw_ddp_last(h))
+        ep->rx_msn[IW_QN_READ_REQUEST]++;
     /* Behind our FIN no answer can follow, as its sender is about to see. */
     if (open >= ep->reads_in_room || ep->fin_out ||
         iw_switch_violated(ep->config.switches, IW_CHECK_RDMAP_RESPONSE_MISSING))
         return;
     ep->reads_in[ep->reads_in_tail++ % ep->reads_in_room] =
-        (struct iw_read_in){.header = *h, .request = *r};
+        (struct iw_read_in){.header = *h, .request = *r, .late = ep->deferred};
+    ep->deferred.check = IW_CHECK_NONE;
 }
 
 static void receive_terminate(struct iw_endpoint *ep, struct segment *s)
@@ -229,7 +259,9 @@ static bool receive_rtr(struct iw_endpoint *ep, struct segment *s)
     uint8_t form = 0;
     unsigned opcode = iw_rdmap_op(&s->header);
     ep->rtr_expected = false;
-    if (opcode == IW_OP_SEND && s->length == 0 && s->header.msn == 1)
+    if (!iw_ddp_last(&s->header))
+        form = 0;
+    else if (opcode == IW_OP_SEND && s->length == 0 && s->header.msn == 1)
         form = IW_MPA_RTR_SEND;
     else if (opcode == IW_OP_WRITE && s->length == 0)
         form = IW_MPA_RTR_WRITE;
@@ -240,6 +272,23 @@ static bool receive_rtr(struct iw_endpoint *ep, struct segment *s)
     if (form == IW_MPA_RTR_SEND)
         ep->rx_msn[IW_QN_SEND]++;
     return form == IW_MPA_RTR_SEND;
+}
+
+static bool header_fails(struct iw_endpoint *ep, const struct segment *s, enum iw_check check)
+{
+    enum { RDMAP_OFFSET = 1, QN_OFFSET = 6 };
+    const struct iw_ddp_header *h = &s->header;
+    switch (check) {
+    case IW_CHECK_DDP_VERSION_TAGGED:
+    case IW_CHECK_DDP_VERSION_UNTAGGED:
+        return fails(ep, s, check, 0, iw_ddp_version(h), 1);
+    case IW_CHECK_DDP_QN:
+        return fails(ep, s, check, QN_OFFSET, h->qn, 0);
+    case IW_CHECK_RDMAP_VERSION:
+        return fails(ep, s, check, RDMAP_OFFSET, iw_rdmap_version(h), 1);
+    default:
+        return fails(ep, s, check, RDMAP_OFFSET, iw_rdmap_op(h), 0);
+    }
 }
 
 static void receive(struct iw_endpoint *ep, struct segment *s)
@@ -259,7 +308,7 @@ static void receive(struct iw_endpoint *ep, struct segment *s)
         overstrict(ep, s, IW_CHECK_MPA_RESPONDER_EARLY, 0, 0, 0))
         return;
     enum iw_check check = iw_rdmap_check_header(h, false, switches);
-    if (check != IW_CHECK_NONE && fails(ep, s, check, 0, h->ddp_control, h->rdmap_control))
+    if (check != IW_CHECK_NONE && header_fails(ep, s, check))
         return;
     unsigned seen = 0;
     while ((check = iw_rdmap_check_reserved(h, &seen)) != IW_CHECK_NONE)
@@ -323,31 +372,44 @@ int iw_ep_rx_check(void *context, const struct iw_fault *fault)
     return -1;
 }
 
+/* The first octet of a list that may begin with empty pieces; NULL if there is none. */
+static const uint8_t *first_octet(const struct iw_iov *data, size_t pieces)
+{
+    for (size_t i = 0; i < pieces; i++)
+        if (data[i].length > 0)
+            return data[i].base;
+    return NULL;
+}
+
+static void deframe(struct iw_endpoint *ep, const struct iw_iov *data, size_t pieces)
+{
+    struct iw_fault none = {IW_CHECK_MPA_LOCAL, ep->rx_pos, 0, 0};
+    uint64_t pos = ep->rx_pos;
+    for (size_t i = 0; i < pieces; i++)
+        ep->rx_pos += data[i].length;
+    if (ep->rx_buffer == NULL && (ep->rx_buffer = iw_domain_borrow(ep->domain)) != NULL)
+        iw_deframer_lend(&ep->deframer, ep->rx_buffer, IW_DOMAIN_BUFFER);
+    if (ep->rx_buffer != NULL)
+        (void)iw_deframer_input(&ep->deframer, pos, data, pieces);
+    else if (!iw_switch_ignored(ep->config.switches, none.check))
+        iw_ep_fault(ep, none, NULL, NULL, 0, ep->rx_now);
+}
+
 void iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t pieces,
                        uint64_t now)
 {
-    const uint8_t *reply;
+    const uint8_t *reply, *first = first_octet(data, pieces);
     ep->rx_now = now;
+    if (first == NULL)
+        return;
     if (ep->phase == IW_PHASE_FULL && ep->fin_out)
         ep->deadline = iw_ep_after(now, ep->config.linger_timeout);
     if (ep->phase == IW_PHASE_STARTUP)
         iw_ep_startup_input(ep, data, pieces, now);
-    else if (ep->phase == IW_PHASE_FULL && ep->config.role == IW_MPA_RESPONDER && pieces > 0 &&
-             data[0].length > 0 && iw_mpa_startup_output(&ep->startup, &reply) > 0 &&
-             iw_ep_surplus(ep, *(const uint8_t *)data[0].base, now))
+    else if (ep->phase == IW_PHASE_FULL && ep->config.role == IW_MPA_RESPONDER &&
+             iw_mpa_startup_output(&ep->startup, &reply) > 0 && iw_ep_surplus(ep, *first, now))
         ; /* refused: our Reply has not even left */
-    else if (iw_ep_receiving(ep) && !ep->fin_in) {
-        if (ep->rx_buffer == NULL && (ep->rx_buffer = iw_domain_borrow(ep->domain)) != NULL)
-            iw_deframer_lend(&ep->deframer, ep->rx_buffer, IW_DOMAIN_BUFFER);
-        if (ep->rx_buffer == NULL) {
-            struct iw_fault none = {IW_CHECK_MPA_LOCAL, ep->rx_pos, 0, 0};
-            iw_ep_fault(ep, none, NULL, NULL, 0, now);
-        } else {
-            uint64_t pos = ep->rx_pos;
-            for (size_t i = 0; i < pieces; i++)
-                ep->rx_pos += data[i].length;
-            (void)iw_deframer_input(&ep->deframer, pos, data, pieces);
-        }
-    }
+    else if (iw_ep_receiving(ep) && !ep->fin_in)
+        deframe(ep, data, pieces);
     iw_ep_settle(ep);
 }

@@ -140,8 +140,6 @@ void iw_endpoint_set_emss(struct iw_endpoint *ep, uint32_t emss)
     ep->mulpdu = ep->config.mulpdu != 0
                      ? ep->config.mulpdu
                      : iw_wire_mulpdu(emss, ep->phase != IW_PHASE_STARTUP && ep->framer.markers);
-    if (iw_switch_violated(ep->config.switches, IW_CHECK_MPA_ULPDU_MAX))
-        ep->mulpdu = UINT16_MAX;
 }
 
 /* Both frames are exchanged: FPDUs from here on. */

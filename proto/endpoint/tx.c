@@ -29,34 +29,49 @@ void iw_ep_tx_release(struct iw_endpoint *ep)
 
 static size_t frame_octets(const struct iw_endpoint *ep)
 {
-    return ep->framer.markers ? IW_FRAMER_SCRATCH : 16;
+    const struct iw_switches *switches = ep->config.switches;
+    bool plain = !ep->framer.markers && (switches == NULL || !switches->any);
+    return plain ? 16 : IW_FRAMER_SCRATCH;
 }
 
-static bool room_for(const struct batch *b, size_t slices, size_t ulpdu)
+/* The most payload that a segment may carry now. */
+static uint32_t payload_limit(const struct iw_endpoint *ep, bool tagged)
+{
+    const struct iw_switches *switches = ep->config.switches;
+    uint32_t ulpdu = iw_switch_violated(switches, IW_CHECK_MPA_ULPDU_MAX) ? UINT16_MAX : ep->mulpdu;
+    /* --violate rdmap-opcode-tagged gives tagged segments the longer header. */
+    bool shorter = tagged && !iw_switch_violated(switches, IW_CHECK_RDMAP_OPCODE_TAGGED);
+    return ulpdu - (shorter ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER);
+}
+
+/* `copied`: payload that goes into the batch's own octets. */
+static bool room_for(const struct batch *b, size_t slices, size_t ulpdu, size_t copied)
 {
     return b->size < IW_TX_BATCH && IW_TX_PIECES - b->count >= IW_FRAMER_PIECES(slices, ulpdu) &&
-           (size_t)(b->end - b->octets) >= IW_TX_HEADER + IW_FRAMER_SCRATCH;
+           (size_t)(b->end - b->octets) >= IW_TX_HEADER + copied + IW_FRAMER_SCRATCH;
 }
 
-/* Frames one segment whose header (already at b->octets, `header` octets long) is slice 0. */
-static void emit(struct batch *b, struct iw_iov *slices, size_t count, size_t header)
+/* Frames one segment. Slice 0 is its beginning: headers, and payload if that was copied, which lie
+ * at b->octets already. */
+static void emit(struct batch *b, struct iw_iov *slices, size_t count)
 {
     struct iw_endpoint *ep = b->ep;
-    size_t length = 0;
+    size_t length = 0, own = slices[0].length;
     if (iw_switch_violated(ep->config.switches, IW_CHECK_DDP_HEADER_SHORT)) {
         count = 1;
         slices[0].length = IW_DDP_TAGGED_HEADER - 4;
     }
     for (size_t i = 0; i < count; i++)
         length += slices[i].length;
-    iw_ep_trace(ep, IW_TRACE_FPDU_OUT, b->octets, header, (uint32_t)length, ep->framer.pos, b->now);
+    size_t shown = slices[0].length < IW_TX_HEADER ? slices[0].length : IW_TX_HEADER;
+    iw_ep_trace(ep, IW_TRACE_FPDU_OUT, b->octets, shown, (uint32_t)length, ep->framer.pos, b->now);
     uint64_t before = ep->framer.pos;
     int made = iw_framer_frame(&ep->framer, slices, count, b->pieces + b->count,
-                               IW_TX_PIECES - b->count, b->octets + header);
+                               IW_TX_PIECES - b->count, b->octets + own);
     if (made < 0)
         return; /* cannot be: room_for() was asked and no ULPDU exceeds MULPDU */
     b->count += (size_t)made;
-    b->octets += header + frame_octets(ep);
+    b->octets += own + frame_octets(ep);
     b->size += (size_t)(ep->framer.pos - before);
 }
 
@@ -83,7 +98,7 @@ static struct iw_ddp_header tagged(unsigned opcode, uint32_t stag, uint64_t to, 
 static void emit_bare(struct batch *b, struct iw_ddp_header h)
 {
     struct iw_iov slice = {b->octets, iw_ep_put_header(b->ep, b->octets, h, true)};
-    emit(b, &slice, 1, slice.length);
+    emit(b, &slice, 1);
 }
 
 static void emit_read_request(struct batch *b, const struct iw_rdmap_read_request *request)
@@ -93,7 +108,7 @@ static void emit_read_request(struct batch *b, const struct iw_rdmap_read_reques
     ep->tx_msn[IW_QN_READ_REQUEST]++;
     struct iw_iov slice = {b->octets, iw_ep_put_header(ep, b->octets, h, true)};
     slice.length += iw_ep_put_read_request(ep, b->octets + slice.length, *request);
-    emit(b, &slice, 1, slice.length);
+    emit(b, &slice, 1);
 }
 
 static void expect_response(struct iw_endpoint *ep, uint64_t entry, uint32_t stag, uint64_t to,
@@ -144,8 +159,8 @@ static void emit_terminate(struct batch *b)
     slice.length = iw_ep_put_header(ep, b->octets, untagged(ep, IW_OP_TERMINATE, 0, true), true);
     slice.length += (size_t)iw_wire_put_terminate(b->octets + slice.length, IW_TERM_MAX, &t);
     ep->tx_msn[IW_QN_TERMINATE]++;
-    emit(b, &slice, 1, slice.length);
-    if (iw_switch_violated(switches, IW_CHECK_RDMAP_TERMINATE_LAST) && room_for(b, 1, 64))
+    emit(b, &slice, 1);
+    if (iw_switch_violated(switches, IW_CHECK_RDMAP_TERMINATE_LAST) && room_for(b, 1, 64, 0))
         emit_bare(b, untagged(ep, IW_OP_SEND, 0, true));
 }
 
@@ -184,10 +199,10 @@ static bool emit_work(struct batch *b, struct iw_send_entry *entry)
     struct iw_endpoint *ep = b->ep;
     unsigned opcode = work_opcode(entry->opcode);
     bool write = opcode == IW_OP_WRITE;
-    uint32_t most = ep->mulpdu - (write ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER);
+    uint32_t most = payload_limit(ep, write);
     uint32_t left = entry->length - ep->send_offset;
     uint32_t take = left < most ? left : most;
-    if (!room_for(b, entry->sge_count + 1u, take + IW_DDP_UNTAGGED_HEADER))
+    if (!room_for(b, entry->sge_count + 1u, take + IW_DDP_UNTAGGED_HEADER, 0))
         return false;
     bool last = take == left;
     struct iw_ddp_header h =
@@ -199,7 +214,7 @@ static bool emit_work(struct batch *b, struct iw_send_entry *entry)
     slices[0] =
         (struct iw_iov){b->octets, iw_ep_put_header(ep, b->octets, h, ep->send_offset == 0)};
     size_t count = 1 + slice(slices + 1, entry->sge, entry->sge_count, ep->send_offset, take);
-    emit(b, slices, count, slices[0].length);
+    emit(b, slices, count);
     ep->send_offset += take;
     if (last) {
         if (!write)
@@ -212,40 +227,28 @@ static bool emit_work(struct batch *b, struct iw_send_entry *entry)
     return true;
 }
 
-/* Octets of a response that --violate replaces by others. */
-static const uint8_t wrong_octets[256];
-
-/* Finds the source octets of the next response segment; a source that has gone bad in the
- * meantime ends the connection with the request advanced (RFC 5040 §4.8). */
-static bool response_source(struct batch *b, struct iw_read_in *read, uint32_t *take,
-                            const uint8_t **memory)
+/* Puts the payload of the next response segment at `out`. A source that has gone bad in the
+ * meantime ends the connection with the request advanced (RFC 5040 §4.8): false then. */
+static bool copy_source(struct batch *b, const struct iw_read_in *read, uint8_t *out, uint32_t take)
 {
     struct iw_endpoint *ep = b->ep;
     const struct iw_rdmap_read_request *r = &read->request;
-    uint32_t left = r->size - read->sent;
-    uint32_t reachable = 0;
-    *memory = NULL;
-    if (left == 0) {
-        *take = 0;
-        return true;
-    }
-    enum iw_check check = iw_ddp_read_source(&ep->stream, r->source_stag, r->source_to + read->sent,
-                                             left, memory, &reachable);
-    if (check != IW_CHECK_NONE && !iw_switch_ignored(ep->config.switches, check)) {
+    uint32_t left = r->size - read->sent, copied;
+    uint64_t to = r->source_to + read->sent;
+    enum iw_check check =
+        iw_ddp_read_source(&ep->stream, r->source_stag, to, left, out, take, &copied);
+    if (check != IW_CHECK_NONE && read->late.check == IW_CHECK_NONE) {
         struct iw_rdmap_read_request rest = {r->sink_stag, r->sink_to + read->sent, left,
-                                             r->source_stag, r->source_to + read->sent};
+                                             r->source_stag, to};
         struct iw_fault fault = {check, ep->rx_pos, r->source_stag, 0};
         iw_ep_fault(ep, fault, &read->header, &rest, IW_DDP_UNTAGGED_HEADER + IW_RDMAP_READ_REQUEST,
                     b->now);
         return false;
     }
-    if (*memory == NULL || reachable == 0 ||
-        iw_switch_violated(ep->config.switches, IW_CHECK_RDMAP_RESPONSE_DATA)) {
-        *memory = wrong_octets;
-        reachable = sizeof wrong_octets;
-    }
-    if (*take > reachable)
-        *take = reachable;
+    memset(out + copied, 0, take - copied);
+    if (iw_switch_violated(ep->config.switches, IW_CHECK_RDMAP_RESPONSE_DATA))
+        for (uint32_t i = 0; i < take; i++)
+            out[i] ^= 0xff;
     return true;
 }
 
@@ -254,32 +257,29 @@ static bool emit_response(struct batch *b, struct iw_read_in *read)
     struct iw_endpoint *ep = b->ep;
     const struct iw_rdmap_read_request *r = &read->request;
     const struct iw_switches *switches = ep->config.switches;
-    uint32_t size = r->size;
-    if (iw_switch_violated(switches, IW_CHECK_RDMAP_RESPONSE_SIZE))
-        size /= 2;
-    uint32_t most = ep->mulpdu - IW_DDP_TAGGED_HEADER;
-    uint32_t take = size - read->sent < most ? size - read->sent : most;
-    if (!room_for(b, 2, take + IW_DDP_TAGGED_HEADER))
+    uint32_t most = payload_limit(ep, true), left = read->total - read->sent;
+    uint32_t take = left < most ? left : most;
+    if (!room_for(b, 1, take + IW_DDP_UNTAGGED_HEADER, take))
         return false;
-    struct iw_iov slices[2] = {{b->octets, 0}, {NULL, 0}};
-    const uint8_t *memory;
-    if (!response_source(b, read, &take, &memory))
-        return true; /* the Terminate is next */
-    slices[1] = (struct iw_iov){(void *)(uintptr_t)memory, take};
-    bool last = read->sent + take == size;
+    bool last = take == left;
     struct iw_ddp_header h =
         tagged(IW_OP_READ_RESPONSE, r->sink_stag, r->sink_to + read->sent, last);
-    slices[0].length = iw_ep_put_header(ep, b->octets, h, read->sent == 0);
-    emit(b, slices, take > 0 ? 2 : 1, slices[0].length);
+    struct iw_iov slice = {b->octets, iw_ep_put_header(ep, b->octets, h, read->sent == 0)};
+    if (take > 0 && !copy_source(b, read, b->octets + slice.length, take))
+        return true; /* the Terminate is next */
+    slice.length += take;
+    emit(b, &slice, 1);
     read->sent += take;
-    if (last) {
-        if (iw_switch_violated(switches, IW_CHECK_RDMAP_RESPONSE_UNSOLICITED) && room_for(b, 1, 64))
-            emit_bare(b, tagged(IW_OP_READ_RESPONSE, r->sink_stag, r->sink_to, true));
-        read->framed = true;
-        read->end = ep->framer.pos;
-        ep->reads_in_next++;
-        ep->sending = IW_SENDING_NOTHING;
-    }
+    if (!last)
+        return true;
+    if (iw_switch_violated(switches, IW_CHECK_RDMAP_RESPONSE_UNSOLICITED) && room_for(b, 1, 64, 0))
+        emit_bare(b, tagged(IW_OP_READ_RESPONSE, r->sink_stag, r->sink_to, true));
+    read->end = ep->framer.pos;
+    ep->reads_in_next++;
+    ep->sending = IW_SENDING_NOTHING;
+    if (read->late.check != IW_CHECK_NONE)
+        iw_ep_fault(ep, read->late, &read->header, r,
+                    IW_DDP_UNTAGGED_HEADER + IW_RDMAP_READ_REQUEST, b->now);
     return true;
 }
 
@@ -307,23 +307,28 @@ static bool work_ready(struct iw_endpoint *ep)
 static bool response_ready(const struct iw_endpoint *ep)
 {
     uint64_t waiting = ep->reads_in_tail - ep->reads_in_next;
-    /* Out of order: only when there are two to swap. */
+    /* Out of order: only when there are two to swap, or no second can come. */
     if (iw_switch_violated(ep->config.switches, IW_CHECK_RDMAP_RESPONSE_ORDER))
-        return waiting >= 2 || (waiting == 1 && ep->reads_in_next % 2 == 1);
+        return waiting >= 2 || (waiting == 1 && (ep->reads_in_next % 2 == 1 || ep->fin_in));
     return waiting > 0;
 }
 
 static void begin_response(struct iw_endpoint *ep)
 {
-    ep->sending = IW_SENDING_RESPONSE;
+    const struct iw_switches *switches = ep->config.switches;
     uint64_t next = ep->reads_in_next;
-    if (iw_switch_violated(ep->config.switches, IW_CHECK_RDMAP_RESPONSE_ORDER) && next % 2 == 0) {
-        struct iw_read_in *one = &ep->reads_in[next % ep->reads_in_room];
+    struct iw_read_in *one = &ep->reads_in[next % ep->reads_in_room];
+    if (iw_switch_violated(switches, IW_CHECK_RDMAP_RESPONSE_ORDER) && next % 2 == 0 &&
+        ep->reads_in_tail - next >= 2) {
         struct iw_read_in *two = &ep->reads_in[(next + 1) % ep->reads_in_room];
         struct iw_read_in kept = *one;
         *one = *two;
         *two = kept;
     }
+    one->total = one->request.size;
+    if (iw_switch_violated(switches, IW_CHECK_RDMAP_RESPONSE_SIZE))
+        one->total /= 2;
+    ep->sending = IW_SENDING_RESPONSE;
 }
 
 /* Whole messages one after another (RFC 5041 §5.3); own work and Read Responses alternate. */
@@ -340,7 +345,7 @@ static bool begin_message(struct batch *b)
     }
     struct iw_send_entry *entry = iw_ep_send_at(ep, ep->send_next);
     if (entry->opcode == IW_WORK_READ) {
-        if (!room_for(b, 1, IW_DDP_UNTAGGED_HEADER + IW_RDMAP_READ_REQUEST))
+        if (!room_for(b, 1, IW_DDP_UNTAGGED_HEADER + IW_RDMAP_READ_REQUEST, 0))
             return false;
         struct iw_rdmap_read_request request = {entry->sink_stag, entry->sink_to, entry->length,
                                                 entry->remote_stag, entry->remote_to};
@@ -381,7 +386,7 @@ static bool emit_next(struct batch *b)
 {
     struct iw_endpoint *ep = b->ep;
     if (ep->terminates_due > 0) {
-        if (!room_for(b, 1, IW_DDP_UNTAGGED_HEADER + IW_TERM_MAX))
+        if (!room_for(b, 1, IW_DDP_UNTAGGED_HEADER + IW_TERM_MAX, 0))
             return false;
         ep->terminates_due--;
         emit_terminate(b);

@@ -305,10 +305,13 @@ static void test_botched(void **state)
             const struct iw_event *ended = pair_event(&p, 1 - judge, IW_EVENT_TERMINATED);
             if (fault == NULL || fault->fault.check != check)
                 fail_msg("%s=%s: no fault", info->name, iw_botch_name(botch));
-            if (botch == IW_BOTCH_CLOSE || botch == IW_BOTCH_SILENT)
+            /* Answered after all, the peer gets more than it has room for, and says so first. */
+            bool flooded = check == IW_CHECK_RDMAP_READ_BOUNDS && botch == IW_BOTCH_PLACE;
+            if (botch == IW_BOTCH_CLOSE || botch == IW_BOTCH_SILENT || flooded)
                 assert_null(ended);
             else if (info->reaction == IW_REACTION_TERMINATE) {
-                assert_non_null(ended);
+                if (ended == NULL)
+                    fail_msg("%s=%s: no Terminate", info->name, iw_botch_name(botch));
                 bool same_layer = ended->terminate.layer == info->layer;
                 bool same_type = ended->terminate.etype == info->etype;
                 bool same_code = ended->terminate.code == info->code;

@@ -137,11 +137,132 @@ static void test_reads_that_the_start_up_leaves_no_ord_to(void **state)
     pair_close(&p);
 }
 
+/* The source of a response on its way is written to, and then given up: the octets were copied. */
+static void test_a_read_source_may_change_and_go(void **state)
+{
+    (void)state;
+    struct iw_endpoint_config config[2];
+    pair_defaults(config);
+    struct pair p;
+    pair_open(&p, config);
+    pair_run(&p);
+    uint8_t *page = malloc(60000);
+    assert_non_null(page);
+    memset(page, 0x31, 60000);
+    struct iw_region r = p.side[1].region;
+    r.base = page;
+    r.length = 60000;
+    r.guard = 0;
+    assert_int_equal(iw_domain_register(p.side[1].domain, &r), 0);
+    struct iw_work w = read_work(&p, 0, 1, 0, 0, 50000);
+    w.remote_stag = r.stag;
+    post(&p, 0, w, 0, 0);
+    while (pair_carry(&p, 0))
+        ;
+    p.segment = 1000;
+    assert_true(pair_carry(&p, 1));
+    memset(page, 0x32, 60000);
+    assert_int_equal(iw_domain_deregister(p.side[1].domain, r.stag), 0);
+    free(page);
+    pair_run(&p);
+    assert_status(&p, 0, 1, IW_STATUS_OK);
+    for (size_t i = 0; i < 50000; i++)
+        assert_int_equal(p.side[0].memory[i], 0x31);
+    assert_null(pair_event(&p, 0, IW_EVENT_FAULT));
+    pair_close(&p);
+}
+
+/* The longest segments, copied ones too, fit the batch. */
+static void test_the_longest_segments(void **state)
+{
+    (void)state;
+    static const uint32_t mulpdus[] = {IW_MPA_MULPDU_MIN, 1440, IW_MPA_ULPDU_MAX};
+    for (unsigned k = 0; k < 6; k++) {
+        struct iw_endpoint_config config[2];
+        pair_defaults(config);
+        for (int i = 0; i < 2; i++) {
+            config[i].mulpdu = mulpdus[k / 2];
+            config[i].mpa.markers = k % 2 == 1;
+        }
+        struct pair p;
+        pair_open(&p, config);
+        pair_run(&p);
+        for (int i = 0; i < 2; i++) {
+            for (uint32_t n = 0; n < 300000; n++)
+                p.side[i].memory[n] = (uint8_t)(n * 31 + n / 253 + (uint32_t)i);
+            post_recv(&p, i, 1, 300000, 300000);
+            post(&p, i, (struct iw_work){.id = 2, .opcode = IW_WORK_SEND}, 0, 300000);
+            post(&p, i, read_work(&p, i, 3, 0, 600000, 300000), 0, 0);
+        }
+        pair_run(&p);
+        for (int i = 0; i < 2; i++) {
+            assert_status(&p, i, 1, IW_STATUS_OK);
+            assert_status(&p, i, 3, IW_STATUS_OK);
+            assert_memory_equal(p.side[i].memory + 300000, p.side[1 - i].memory, 300000);
+            assert_memory_equal(p.side[i].memory + 600000, p.side[1 - i].memory, 300000);
+        }
+        pair_close(&p);
+    }
+}
+
+/* Switches may change at any time, also in the middle of a message. */
+static void test_switches_change_in_the_middle(void **state)
+{
+    (void)state;
+    static const struct {
+        enum iw_check check;
+        bool before; /* set at the beginning and cleared then, or the other way round */
+    } cases[] = {{IW_CHECK_RDMAP_RESPONSE_SIZE, false},   {IW_CHECK_RDMAP_RESPONSE_SIZE, true},
+                 {IW_CHECK_MPA_ULPDU_MAX, true},          {IW_CHECK_MPA_ULPDU_MAX, false},
+                 {IW_CHECK_MPA_MARKER_UNASKED, false},    {IW_CHECK_MPA_MARKER_UNASKED, true},
+                 {IW_CHECK_RDMAP_RESPONSE_ORDER, false},  {IW_CHECK_RDMAP_RESPONSE_ORDER, true},
+                 {IW_CHECK_DDP_HEADER_SHORT, true},       {IW_CHECK_DDP_HEADER_SHORT, false},
+                 {IW_CHECK_RDMAP_RESPONSE_MISSING, true}, {IW_CHECK_MPA_CRC_DEMAND, false},
+                 {IW_CHECK_RDMAP_OPCODE_TAGGED, false}};
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        struct iw_endpoint_config config[2];
+        pair_defaults(config);
+        config[1].mulpdu = k % 2 == 0 ? IW_MPA_ULPDU_MAX : 0;
+        struct pair p;
+        pair_open(&p, config);
+        pair_run(&p);
+        p.side[1].ep->paused = false;
+        struct iw_switches *switches = &p.side[1].switches;
+        for (unsigned step = 0; step < 2; step++) {
+            bool on = cases[k].before == (step == 0);
+            switches->any = true;
+            switches->set[cases[k].check] = on ? 1u << IW_SWITCH_VIOLATE : 0;
+            if (step == 0) {
+                post(&p, 0, read_work(&p, 0, 1, 0, 0, 700000), 0, 0);
+                post(&p, 0, read_work(&p, 0, 2, 0, 0, 700), 0, 0);
+                post_recv(&p, 0, 3, 0, 200000);
+                post(&p, 1, (struct iw_work){.id = 4, .opcode = IW_WORK_SEND}, 0, 200000);
+                while (pair_carry(&p, 0))
+                    ;
+            }
+            for (unsigned n = 0; n < 30 && pair_carry(&p, 1); n++)
+                ;
+        }
+        pair_run(&p); /* it ends */
+        iw_endpoint_abort(p.side[0].ep, false, 0, p.now);
+        iw_endpoint_input_end(p.side[1].ep, false, p.now);
+        pair_run(&p);
+        for (uint64_t id = 1; id < 4; id++)
+            assert_non_null(pair_completion(&p, 0, id));
+        assert_non_null(pair_completion(&p, 1, 4));
+        assert_int_equal(p.side[0].completion_count + p.side[1].completion_count, 4);
+        pair_close(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ring_counters_and_msns_wrap),
         cmocka_unit_test(test_reads_that_the_start_up_leaves_no_ord_to),
+        cmocka_unit_test(test_a_read_source_may_change_and_go),
+        cmocka_unit_test(test_the_longest_segments),
+        cmocka_unit_test(test_switches_change_in_the_middle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,7 +55,7 @@ struct iw_domain;
 
 /* Makes a domain with all of its memory: regions * about 100 octets, buffers *
  * IW_DOMAIN_BUFFER octets. `env` is copied. NULL if the allocator refuses. */
-#define IW_DOMAIN_BUFFER (IW_DEFRAMER_BUFFER)
+#define IW_DOMAIN_BUFFER (IW_DEFRAMER_BUFFER + 16384u)
 struct iw_domain *iw_domain_create(const struct iw_env *env, const struct iw_domain_limits *limits);
 /* Every endpoint must be gone. NULL is ignored. */
 void iw_domain_destroy(struct iw_domain *d);
@@ -71,8 +71,8 @@ int iw_domain_register(struct iw_domain *d, struct iw_region *region);
 /* The STag is dead at once: no octet is placed or read through it after the return
  * (RFC 5040 §8.1.1). Returns 0, or -1 if it is not valid. */
 int iw_domain_invalidate(struct iw_domain *d, uint32_t stag);
-/* Forgets the STag altogether. Returns 0, or -1 if there is none. The memory must outlive the
- * octets of Read Responses that an endpoint has handed to its transport. */
+/* Forgets the STag altogether: its memory is the caller's again. Returns 0, or -1 if there is
+ * none. */
 int iw_domain_deregister(struct iw_domain *d, uint32_t stag);
 /* Copies what is known of an STag, dead ones included; false if there is none. */
 bool iw_domain_lookup(struct iw_domain *d, uint32_t stag, struct iw_region *out);
@@ -100,11 +100,12 @@ enum iw_check iw_ddp_place_tagged(const struct iw_ddp_stream *s, enum iw_ddp_use
                                   uint64_t to, const struct iw_iov *payload, size_t pieces,
                                   size_t skip, uint32_t length);
 
-/* Validates a read source the same way with the RDMAP checks (RFC 5040 §7.2); on success
- * *memory is the first source octet and *reachable the octets that may be read from it:
- * `size`, or fewer if a check was ignored. `size` 0 examines nothing (*memory is then NULL). */
+/* Validates a read source the same way with the RDMAP checks (RFC 5040 §7.2): all of `size`
+ * octets; `size` 0 examines nothing. On success the first `room` octets of them or fewer (if a
+ * check was ignored) are copied to `out`, and *copied tells how many; `out` may be NULL if `room`
+ * is 0. A copy, as the source may change or be deregistered while it is on its way. */
 enum iw_check iw_ddp_read_source(const struct iw_ddp_stream *s, uint32_t stag, uint64_t to,
-                                 uint32_t size, const uint8_t **memory, uint32_t *reachable);
+                                 uint32_t size, uint8_t *out, uint32_t room, uint32_t *copied);
 
 /* Copies `length` octets that follow `skip` octets of a piece list. Returns the octets copied
  * (less than length only if the list ends). */

@@ -9,7 +9,7 @@
  * monotonic clock.
  *
  * Memory of one endpoint: about 1.5 KiB plus (send_depth + recv_depth) * (about 100 + 16 *
- * max_sge) octets plus 64 octets per read of IRD and ORD, all taken at creation; while
+ * max_sge) octets plus about 150 octets per read of IRD and ORD, all taken at creation; while
  * mid-FPDU or sending it borrows one or two buffers of its domain's pool.
  */
 
@@ -150,8 +150,9 @@ enum iw_work_opcode {
 
 #define IW_WORK_FENCE 0x1u /* start only after all reads posted before have completed */
 
-/* One work request of the send queue. Memory named by `sge` stays untouched by the caller
- * until the request completes. */
+/* One work request of the send queue. Memory named by `sge` stays untouched until the request
+ * completes, by the caller and by Writes of peers: it is sent from where it lies, behind its
+ * CRC. (What a peer reads is copied and may change at any time.) */
 struct iw_work {
     uint64_t id;
     enum iw_work_opcode opcode;
