@@ -117,8 +117,8 @@ static uint32_t fresh_stag(struct iw_domain *d)
     uint32_t stag = 0;
     do {
         d->env.random(d->env.context, &stag, sizeof stag);
-        /* A random source that repeats itself must not hang us. */
-        stag += d->stag_step++ & 0xffu;
+        /* A random source that repeats itself must not hang us: in time this tries every value. */
+        stag += d->stag_step++;
     } while (stag == 0 || iw_domain_find(d, stag) != NULL);
     return stag;
 }
