@@ -36,7 +36,7 @@ for _, name in ipairs { "descending", "swapped" } do
   list[#list + 1] = both_roles {
     id = "ddp-untagged-order-" .. name,
     purpose = ("The segments of a Send may come in %s order of MO"):format(name),
-    rules = { "DDP-5.3-09", "DDP-5.3-05", "DDP-5.3-03" },
+    rules = { "DDP-5.3-09", "DDP-5.3-05", "DDP-5.3-03", "DDP-4.3-12", "DDP-5.2-06" },
     needs = { agent = true },
     run = function(t)
       local conn = t:session {}

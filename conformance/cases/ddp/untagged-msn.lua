@@ -4,7 +4,7 @@
 
 -- OP-42: what lies beyond the posted buffers may be told as either.
 local CODES = { "1/2/03", "1/2/02" }
-local RULES = { "DDP-7.1-09", "DDP-4.3-08", "DDP-7.1-17", "DDP-7.2-01" }
+local RULES = { "DDP-7.1-09", "DDP-4.3-08", "DDP-7.1-17", "DDP-7.2-01", "RDMAP-7.2-06" }
 
 local list = {}
 

@@ -55,7 +55,7 @@ reads("rdmap-read-large", "An RDMA Read of more than a segment can hold returns 
 for _, size in ipairs { 113, 114, 115, 228, 229, 1000 } do
   reads(("rdmap-read-segments-%d"):format(size),
     ("The response to an RDMA Read of %d octets comes in as few segments as a MULPDU of 128 allows"):format(size),
-    { "DDP-5.2-02", "RDMAP-4.4-03", "DDP-5.2-08", "DDP-4.1-03" }, function(t)
+    { "DDP-5.2-02", "RDMAP-4.4-03", "DDP-5.2-08", "DDP-4.1-03", "RDMAP-5.2.2-01" }, function(t)
       local buf = t:memory { length = size, remote = "read", fill = "count" }
       local conn = t:session { target = { mulpdu = 128 } }
       conn:send(read_request { source = buf, size = size, sink_stag = 0x01020304, sink_to = 0x1000 })

@@ -87,7 +87,7 @@ list[#list + 1] = both_roles {
 list[#list + 1] = both_roles {
   id = "rdmap-send-between-reads",
   purpose = "Sends between RDMA Reads are delivered in order and the Reads answered in order",
-  rules = { "RDMAP-5.2.2-06", "RDMAP-5.3-05", "RDMAP-5.5-10" },
+  rules = { "RDMAP-5.2.2-06", "RDMAP-5.3-05", "RDMAP-5.5-05", "RDMAP-5.5-09", "RDMAP-5.5-15" },
   needs = { memory = "read" },
   run = function(t)
     local buf = t:memory { length = 64, remote = "read", fill = "count" }

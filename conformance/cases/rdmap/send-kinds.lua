@@ -17,7 +17,7 @@ for _, kind in ipairs(kinds) do
       id = "rdmap-kind-" .. name .. suffix,
       purpose = ("A %s%s is delivered whole, and the next Send with its own buffer"):format(text, how),
       rules = kind.invalidates and { "RDMAP-5.3-15", "RDMAP-5.3-02", "RDMAP-5.3-05" }
-        or { "RDMAP-5.3-02", "RDMAP-5.3-05", "RDMAP-5.3-11" },
+        or { "RDMAP-5.3-02", "RDMAP-5.3-05", "RDMAP-5.3-11", "RDMAP-5.3-10" },
       needs = { agent = true },
       run = function(t)
         local conn = t:session {}

@@ -3,7 +3,7 @@
 return both_roles {
   id = "rdmap-send-no-buffer",
   purpose = "A Send for which no buffer is posted ends the stream",
-  rules = { "DDP-7.1-02", "RDMAP-5.3-02" },
+  rules = { "DDP-7.1-02", "RDMAP-5.3-02", "DDP-7.1-06" },
   needs = { agent = true },
   tags = { "field" },
   run = function(t)

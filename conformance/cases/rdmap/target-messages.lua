@@ -46,7 +46,10 @@ for _, kind in ipairs(kinds) do
   list[#list + 1] = both_roles {
     id = "rdmap-target-" .. op,
     purpose = ("The target's own %s messages come whole, numbered, and cut as the MULPDU asks"):format(op),
-    rules = { "DDP-5.2-06", "DDP-5.2-02", "DDP-4.3-08", "DDP-4.3-12", "DDP-4.1-03", "RDMAP-4.1-06", "RDMAP-4.1-03", "RDMAP-4.1-11" },
+    rules = { "DDP-5.2-06", "DDP-5.2-02", "DDP-5.2-09", "DDP-4.3-01", "DDP-4.3-02", "DDP-4.3-04", "DDP-4.3-06", "DDP-4.3-08",
+              "DDP-4.3-12", "DDP-4.1-03", "DDP-4.1-04", "DDP-4.1-06", "DDP-4.1-09", "DDP-4.1-12", "RDMAP-4.1-01", "RDMAP-4.1-02",
+              "RDMAP-4.1-06", "RDMAP-4.1-03", "RDMAP-4.1-09", "RDMAP-4.1-11", "RDMAP-5.3-01", "RDMAP-5.3-08",
+              invalidate and "RDMAP-5.3-12" },
     needs = { agent = true },
     run = function(t)
       local conn = opened(t, { target = { mulpdu = MULPDU } })
@@ -65,7 +68,8 @@ end
 list[#list + 1] = both_roles {
   id = "rdmap-target-write",
   purpose = "The target's own Writes come whole, to the STag and TO that it was told, and cut as the MULPDU asks",
-  rules = { "DDP-5.2-08", "DDP-5.2-02", "DDP-4.2-06", "DDP-4.2-08", "DDP-4.1-03", "RDMAP-4.1-06" },
+  rules = { "DDP-5.2-08", "DDP-5.2-02", "DDP-5.2-09", "DDP-5.2-10", "DDP-4.2-01", "DDP-4.2-02", "DDP-4.2-04", "DDP-4.2-05",
+            "DDP-4.2-06", "DDP-4.2-08", "DDP-4.2-09", "DDP-7.1-14", "DDP-4.1-03", "DDP-4.1-04", "RDMAP-4.1-06", "RDMAP-5.1-01" },
   needs = { agent = true },
   run = function(t)
     local conn = opened(t, { target = { mulpdu = MULPDU } })
@@ -132,7 +136,7 @@ end
 list[#list + 1] = both_roles {
   id = "rdmap-target-read-request",
   purpose = "The target's own Read Request has the 28 octets of RFC 5040, octet for octet",
-  rules = { "RDMAP-4.4-01", "RDMAP-4.2-01", "RDMAP-5.2.1-06", "DDP-4.3-09" },
+  rules = { "RDMAP-4.4-01", "RDMAP-4.2-01", "RDMAP-5.2.1-01", "RDMAP-5.2.1-06", "RDMAP-7.2-09", "RDMAP-7.2-12", "RDMAP-7.2-13", "DDP-4.3-09" },
   needs = { agent = true },
   tags = { "field" },
   run = function(t)
@@ -153,7 +157,7 @@ list[#list + 1] = both_roles {
 list[#list + 1] = both_roles {
   id = "rdmap-target-reads",
   purpose = "The target's own Reads of several sizes are answered in several segmentations and complete with the right octets",
-  rules = { "RDMAP-5.2-01", "RDMAP-5.2.1-10", "RDMAP-5.2.2-03", "DDP-5.2-05" },
+  rules = { "RDMAP-5.2-01", "RDMAP-5.2.1-10", "RDMAP-5.2.2-03", "RDMAP-5.2.2-05", "DDP-5.2-05" },
   needs = { agent = true },
   run = function(t)
     local conn = opened(t)
@@ -247,7 +251,7 @@ list[#list + 1] = both_roles {
 list[#list + 1] = both_roles {
   id = "rdmap-target-queues",
   purpose = "The target's own messages leave in their order, and each queue has its own MSNs",
-  rules = { "DDP-4.3-08", "DDP-4.3-09", "DDP-5.3-02", "RDMAP-5.5-10", "RDMAP-5.3-09", "RDMAP-5.1-05" },
+  rules = { "DDP-4.3-08", "DDP-4.3-09", "DDP-5.3-02", "RDMAP-5.5-10", "RDMAP-5.3-09", "RDMAP-5.1-05", "RDMAP-6.1-01" },
   needs = { agent = true },
   tags = { "field" },
   run = function(t)

@@ -5,7 +5,9 @@
 
 local seen = use "seen"
 
-local HEADERS = { "RDMAP-4.8-05", "RDMAP-4.8-04", "RDMAP-4.8-06", "RDMAP-4.8-09", "RDMAP-4.8-10", "RDMAP-4.8-11" }
+local HEADERS = { "RDMAP-4.8-05", "RDMAP-4.8-04", "RDMAP-4.8-06", "RDMAP-4.8-09", "RDMAP-4.8-10", "RDMAP-4.8-11", "RDMAP-4.8-13",
+  "RDMAP-4.8-14", "RDMAP-4.8-03", "RDMAP-4.8-07", "RDMAP-5.4-02", "RDMAP-6.2.1-01", "RDMAP-6.2.1-04", "RDMAP-7-03", "DDP-6.2.2-03",
+  "DDP-7.1-20" }
 
 -- The form of every Terminate: on queue 2 with MSN 1, one segment, nothing reserved set, no octet
 -- behind its fields.

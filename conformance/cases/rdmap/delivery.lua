@@ -1,0 +1,137 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+
+-- What reaches the target's user, and when.
+
+local list = {}
+
+list[1] = both_roles {
+  id = "rdmap-write-not-delivered",
+  purpose = "Valid Writes and Read Requests are not delivered: the posted buffer is left for the Send behind them",
+  rules = { "RDMAP-5.1-02", "RDMAP-5.2.1-04" },
+  needs = { memory = "read write" },
+  run = function(t)
+    local buf = t:memory { length = 64, remote = "read write" }
+    local conn = t:session {}
+    local posted = t:receive { length = 64 }
+    conn:send(write { to = buf, payload = bytes(64, 0xee) })
+    conn:read(buf)
+    conn:fence()
+    t:expect_no_completion(posted)
+    t:expect_unchanged(posted.memory)
+    conn:send(send { payload = bytes(10) })
+    t:completion(posted, { length = 10 })
+    t:expect_contents(posted.memory, bytes(10))
+  end,
+}
+
+list[#list + 1] = both_roles {
+  id = "rdmap-write-then-send",
+  purpose = "When a Send is delivered, all Writes in front of it have been placed",
+  rules = { "DDP-4.1-07", "DDP-4.1-08", "DDP-5.4-01", "RDMAP-5.1-06", "RDMAP-5.5-05" },
+  needs = { memory = "write" },
+  run = function(t)
+    local buf = t:memory { length = 30000, remote = "write" }
+    local conn = t:session {}
+    for i = 1, 2 do
+      local posted = t:receive { length = 8 }
+      conn:together(function()
+        for at = 0, 20000, 10000 do conn:send(write { to = buf, offset = at, payload = bytes(10000, i) }, { segment = 999 }) end
+        conn:send(send { payload = "written" })
+      end)
+      t:completion(posted, { length = 7 })
+      t:expect_contents(buf, bytes(30000, i))
+    end
+  end,
+}
+
+-- What is wrong is not only answered, but told to the target's user.
+local faults = {
+  { "write", "RDMAP-5.1-09", "Write", "1/1/00", function(conn) return conn:send(write { stag = 0x5bad57a6, to = 0, payload = "\xee" }) end },
+  { "send", "RDMAP-5.3-07", "Send", "1/2/02", function(conn) return conn:send(send { payload = "\xee" }) end },
+  { "read-request", "RDMAP-5.2.1-05", "Read Request", "0/1/00", function(conn)
+    return conn:send(read_request { size = 1, source_stag = 0x5bad57a6 })
+  end },
+  { "read-response", "RDMAP-5.2.2-04", "Read Response", "0/2/06", function(conn) return conn:send(read_response { broken = true }) end },
+}
+for _, one in ipairs(faults) do
+  local name, rule, text, code, stimulus = table.unpack(one)
+  list[#list + 1] = both_roles {
+    id = "rdmap-surfaced-" .. name,
+    purpose = ("An invalid %s is reported to the target's user, too"):format(text),
+    rules = { rule, "DDP-6.2.2-01", "RDMAP-7.1-01" },
+    needs = { agent = true },
+    run = function(t)
+      local conn = t:session {}
+      conn:sanity()
+      stimulus(conn)
+      conn:expect_terminate { code, terminate {} }
+      t:event("fault", conn)
+    end,
+  }
+end
+
+-- RFC 5041 §4.3: a sink may take RsvdULP from any segment.
+list[#list + 1] = case {
+  id = "rdmap-send-opcode-differs",
+  purpose = "A Send of which the second segment says Send with SE may be delivered",
+  rules = { "DDP-4.3-05" },
+  role = "responder",
+  needs = { agent = true },
+  run = function(t)
+    local conn = t:connect {}
+    local posted = t:receive { length = 16 }
+    conn:send(send { payload = bytes(8), l = false, broken = true })
+    conn:send(send_se { payload = bytes(8), broken = true, comment = "the first segment was of a Send" })
+    conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7 })
+    local item = conn:expect(read_response { stag = 7, to = 7, payload = "" }, terminate {})
+    if item.op == "read-response" then
+      local event = t:completion(posted, { length = 16 })
+      t:observe("delivered", event.solicited and "as Send with SE" or "as Send")
+    end
+  end,
+}
+
+-- RFC 5040 §4.8: the Read Request comes back with what is left of it. The response is far more than
+-- TCP takes while nobody reads, so that it is under way when its source is revoked.
+list[#list + 1] = case {
+  id = "rdmap-read-revoked-under-way",
+  purpose = "A Read whose source is revoked while it is answered ends the stream, the Terminate saying what was left",
+  rules = { "RDMAP-4.8-15", "RDMAP-8.1.1-06" },
+  role = "responder",
+  needs = { memory = "read" },
+  run = function(t)
+    local size = 16 << 20
+    local source = t:agent("register", { length = size, access = { "remote-read" }, fill = 0x5a })
+    local conn = t:connect {}
+    conn:together(function()
+      conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7 })
+      conn:send(read_request { size = size, source_stag = source.stag, source_to = math.tointeger(tonumber(source.to)),
+                               sink_stag = 0x01020304, sink_to = 0x1000, comment = "its source is revoked under way" })
+    end)
+    conn:expect(read_response { stag = 7, to = 7, payload = "" })
+    t:agent("invalidate", { mem = source.mem })
+    local item = conn:next()
+    t:check(item and item.kind == "message", "the response does not go on, nor does a Terminate come",
+      { expected = "terminate 0/1/00", actual = item and item.text or "nothing", item = item })
+    local sent, last = 0, item.segments[#item.segments]
+    for _, segment in ipairs(item.segments) do
+      if segment.opcode == 2 then sent = sent + #segment.payload end
+    end
+    if last.opcode == 2 and sent == size then
+      t:note("the whole response was under way before its source was revoked")
+      return
+    end
+    t:check(last.opcode == 7, "the response ends early, but not with a Terminate",
+      { expected = "terminate 0/1/00", actual = item.text, item = item })
+    local control, _, _, sink_stag, sink_to, left, source_stag, source_to = unpack(">I4I2c18I4I8I4I4I8", last.payload)
+    t:check(control == 0x0100e000, "the Terminate is another one than expected",
+      { expected = "0/1/00 with M, D and R", actual = show(last.payload, 4), item = item })
+    local from = math.tointeger(tonumber(source.to))
+    t:check(left == size - sent and sink_to == 0x1000 + sent and source_to == from + sent and sink_stag == 0x01020304
+      and source_stag == source.stag, "the Read Request in the Terminate does not say what was left", {
+        expected = ("sink to %x, %d octets"):format(0x1000 + sent, size - sent),
+        actual = ("sink to %x, %d octets"):format(sink_to, left), item = item })
+    conn.terminated = true
+  end,
+}
+return list
