@@ -58,7 +58,7 @@ list[#list + 1] = both_roles {
   run = function(t)
     for _, size in ipairs { 1, 2, 3, 15, 16, 17, 19 } do
       local conn = t:session {}
-      conn:write(mpa.fpdu_octets(conn:encode(write {})[1].ulpdu):sub(1, size), { comment = "a first FPDU, cut short" })
+      conn:write(mpa.fpdu(conn, conn:encode(write {})[1].ulpdu).octets:sub(1, size), { comment = "a first FPDU, cut short" })
       conn:shutdown()
       conn:expect_close {}
     end

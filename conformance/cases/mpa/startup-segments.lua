@@ -135,7 +135,9 @@ add {
     if event and event.event == "request" then
       t:check(event.private == show(PD), "the ULP is shown more private data than PD_Length says",
         { expected = show(PD), actual = event.private:sub(1, 64) })
+      t:agent("accept", { conn = event.conn }, true) -- is refused where the connection is over
     end
+    conn:expect(closed(), reply { revision = 1, rejected = false })
   end,
 }
 
