@@ -391,6 +391,40 @@ static void test_embedded(void **state)
     iw_target_free(spec);
 }
 
+/* An agent on TCP serves one client at a time. */
+static void test_busy_agent(void **state)
+{
+    struct iw_process agent = {0};
+    char *log = folder_file(&folder, "agent.log", "");
+    char *const argv[] = {(char[]){IW_BINARY_DIR "/bin/iwarp-agent"}, NULL};
+    char trouble[128], *said, *address, *text;
+    struct iw_target_spec *spec;
+    struct iw_target_instance *first, *second = NULL;
+
+    (void)state;
+    assert_int_equal(iw_process_start(&agent, argv, -1, log, error, sizeof(error)), 0);
+    while (!iw_process_said(&agent, "control on "))
+        assert_false(iw_process_ended(&agent, 0));
+    said = folder_read(log);
+    address = strstr(said, "127.0.0.1");
+    assert_non_null(address);
+    text = iw_text_format("tcp:%.*s,class=agent", (int)strcspn(address, "\n"), address);
+    spec = parse(text);
+    assert_non_null(spec);
+    first = open_spec(spec);
+    assert_int_equal(iw_target_open(spec, NULL, NULL, 1, &second, error, sizeof(error)),
+                     IW_TARGET_UNREACHED);
+    if (!strstr(error, "another client is being served"))
+        fail_msg("%s", error);
+    iw_target_close(first, trouble, sizeof(trouble));
+    iw_target_free(spec);
+    iw_process_stop(&agent, 0);
+    iw_process_free(&agent);
+    free(text);
+    free(said);
+    free(log);
+}
+
 static void test_missing_agent(void **state)
 {
     struct iw_target_spec *spec =
@@ -439,6 +473,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_command_that_ends, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_command_that_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_embedded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_busy_agent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_missing_agent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_trouble, set_up, tear_down),
     };

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""iwarp-conform as a user runs it: verdicts, exit statuses, reports, files, selection.
+
+usage: check_run.py IWARP-CONFORM
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree
+
+# What each case does, and the verdict that comes of it.
+CASES = {
+    "good": ("", "PASS"),
+    "noted": ('t:fail("not so nice")', "NOTE"),
+    "failing": ('t:fail("not good", { expected = "this", actual = "that" })', "FAIL"),
+    "undecided": ('t:inconclusive("no way to tell")', "INCONCLUSIVE"),
+    "skipped": ('t:skip("not here")', "SKIP"),
+    "broken": ("nothing()", "ERROR"),
+}
+
+
+def write_cases(folder):
+    for name, (body, _) in CASES.items():
+        level = ' level = "should",' if name == "noted" else ""
+        with open(os.path.join(folder, name + ".lua"), "w", encoding="utf-8") as f:
+            f.write('return case { id = "%s", purpose = "p", rules = { "MPA-4.1-02" },%s\n'
+                    '  role = "responder", run = function(t)\n    %s\n  end }\n' % (name, level, body))
+
+
+class Runner:
+    def __init__(self, conform, folder):
+        self.conform, self.folder = conform, folder
+        self.cases = os.path.join(folder, "cases")
+        os.makedirs(self.cases)
+        write_cases(self.cases)
+
+    def __call__(self, status, *words):
+        done = subprocess.run([self.conform, *words, "--cases", self.cases], cwd=self.folder,
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        if done.returncode != status:
+            sys.exit("%s: exit %d, expected %d\n%s%s" %
+                     (" ".join(words), done.returncode, status, done.stdout, done.stderr))
+        return done
+
+
+def check(condition, what, *context):
+    if not condition:
+        sys.exit("not so: %s\n%s" % (what, "\n".join(str(c) for c in context)))
+    print("ok - %s" % what)
+
+
+def statuses(run):
+    """The gravest verdict decides."""
+    for status, names in ((0, ["good"]), (0, ["good", "noted", "skipped"]), (3, ["undecided", "noted"]),
+                          (1, ["failing", "undecided", "good"]), (70, ["broken", "failing"]),
+                          (70, list(CASES))):
+        run(status, "run", *names)
+        print("ok - exit %d for %s" % (status, ", ".join(names)))
+    run(64, "run", "good", "--select", "rule:RDMAP-*")
+    run(64, "run", "good", "--jobs", "0")
+    run(64, "list", "--junit", "x")
+    run(64, "show", "good", "good")
+    run(64, "self-check", "--target", "embedded")
+    print("ok - exit 64 for wrong command lines")
+    run(70, "run", "good", "--agent", "/nonexistent/agent")
+    run(70, "run", "good", "--junit", "/nonexistent/report")
+    run(70, "run", "good", "--capture", "no-such-interface")
+    print("ok - exit 70 for what the tester cannot do")
+
+
+def console(run):
+    done = run(70, "run")
+    check("results: iwarp-conform-results/" in done.stdout, "the results have a folder", done.stdout)
+    check("1 PASS, 1 NOTE, 1 FAIL, 1 INCONCLUSIVE, 1 SKIP, 1 ERROR; " in done.stdout,
+          "there is a count for each verdict", done.stdout)
+    check("PASS good" not in done.stdout and "SKIP skipped: not here" in done.stdout,
+          "cases that passed are not named, those that were skipped are", done.stdout)
+    block = re.search(r"^FAIL failing\n((?:  .*\n)*)", done.stdout, re.M).group(1)
+    for text in ("cases/failing.lua:1", "cases/failing.lua:3", "MPA-4.1-02 (MUST): ",
+                 "reason    not good", "expected  this", "actual    that", "failing.pcapng"):
+        check(text in block, "a failure tells: %s" % text, block)
+    again = re.search(r"again +(.*)", block).group(1)
+    done = subprocess.run(again, shell=True, cwd=run.folder, capture_output=True, text=True)
+    check(done.returncode == 1 and "1 FAIL," in done.stdout, "the command given repeats the case",
+          again, done.stdout)
+    check("PASS good" in run(0, "run", "-v", "good").stdout, "--verbose names what passed")
+
+
+def files(run):
+    out = os.path.join(run.folder, "out")
+    pcaps = os.path.join(run.folder, "some", "pcaps")
+    report = os.path.join(run.folder, "report.json")
+    junit = os.path.join(run.folder, "report.xml")
+    run(70, "run", "--results", out, "--pcap-dir", pcaps, "--json", report, "--junit", junit, "-j", "3")
+    with open(report, encoding="utf-8") as f:
+        result = json.load(f)
+    with open(os.path.join(out, "run.json"), encoding="utf-8") as f:
+        check(json.load(f) == result, "the journal is the report")
+    check({c["id"]: c["verdict"] for c in result["cases"]} ==
+          {name: verdict for name, (_, verdict) in CASES.items()}, "every verdict is in it", result)
+    check([c["id"] for c in result["cases"]] == sorted(CASES), "in the order of the suite")
+    check(result["schema"] == 1 and result["exit"] == 70 and result["target"]["version"] and
+          result["suite"]["version"] and result["tool"]["version"], "with all versions", result)
+    one = next(c for c in result["cases"] if c["id"] == "failing")
+    check(one["rules"] == ["MPA-4.1-02"] and one["role"] == "responder" and one["expected"] == "this" and
+          one["actual"] == "that" and one["reason"] == "not good" and one["seconds"] >= 0,
+          "a case has all its members", one)
+    check(sorted(os.listdir(pcaps)) == sorted(name + ".pcapng" for name in CASES),
+          "each case has its capture", os.listdir(pcaps))
+    suite = xml.etree.ElementTree.parse(junit).getroot().find("testsuite")
+    check([suite.get(k) for k in ("tests", "failures", "errors", "skipped")] == ["6", "1", "1", "2"],
+          "JUnit counts", suite.attrib)
+    latest = os.path.join(run.folder, "iwarp-conform-results", "latest")
+    run(0, "run", "good")
+    check(sorted(os.listdir(latest)) == ["good.pcapng", "run.json"], "latest leads to the last run",
+          os.listdir(latest))
+
+
+def tap(run):
+    lines = run(70, "run", "--tap").stdout.splitlines()
+    check(lines[:2] == ["TAP version 14", "1..6"], "TAP begins with version and plan", lines)
+    tests = [line for line in lines if re.match(r"(not )?ok ", line)]
+    check(tests == ["not ok 1 - broken", "not ok 2 - failing", "ok 3 - good", "ok 4 - noted",
+                    "ok 5 - skipped # SKIP not here",
+                    "ok 6 - undecided # SKIP inconclusive: no way to tell"], "TAP tells each", tests)
+
+
+def listing(run):
+    out = run(0, "list").stdout
+    check([line.split()[0] for line in out.splitlines()] == sorted(CASES), "list names all", out)
+    check(run(0, "list", "level:should").stdout.split()[0] == "noted", "list selects")
+    out = run(0, "show", "failing").stdout
+    check("MPA-4.1-02" in out and "t:fail(" in out and "RFC 5044 section 4.1" in out,
+          "show has rule and script", out)
+    out = run(0, "requirements").stdout
+    check(re.search(r"^MPA-4\.1-02 .*\n    .*\n    broken\n    failing\n", out, re.M),
+          "requirements name the cases of a rule")
+    check(re.search(r"^all +\d+ +\d+ +1 ", run(0, "requirements", "--summary").stdout, re.M),
+          "one rule of all is named")
+    with open(os.path.join(run.cases, "bad.lua"), "w", encoding="utf-8") as f:
+        f.write("return {\n")
+    done = run(70, "list")
+    check("bad.lua:" in done.stderr and len(done.stdout.splitlines()) == len(CASES),
+          "list tells of a broken file and lists the others", done.stderr)
+    done = run(70, "run", "good", "--json", "bad.json")
+    check("1 PASS" in done.stdout and "bad.lua:" in done.stdout, "run tells of it and runs the others",
+          done.stdout)
+
+
+def main(conform):
+    with tempfile.TemporaryDirectory() as folder:
+        run = Runner(os.path.abspath(conform), folder)
+        statuses(run)
+        console(run)
+        files(run)
+        tap(run)
+        listing(run)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
