@@ -228,7 +228,7 @@ static int l_load(lua_State *L)
         return 1;
     lua_pop(L, 1);
     path = lua_pushfstring(L, "%s/%s.lua", iw_script_of(L)->options->library, name);
-    if (luaL_loadfilex(L, path, "t"))
+    if (iw_script_load_file(L, path))
         return lua_error(L);
     lua_call(L, 0, 1);
     lua_pushvalue(L, -1);
@@ -368,7 +368,7 @@ static int load_protected(lua_State *L)
     struct iw_script *s = iw_script_of(L);
 
     lua_getfield(L, 1, "collect");
-    if (luaL_loadfilex(L, s->file, "t"))
+    if (iw_script_load_file(L, s->file))
         return syntax_error(L, s->file);
     lua_getfield(L, 1, "env");
     lua_setupvalue(L, -2, 1);

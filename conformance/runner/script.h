@@ -67,6 +67,10 @@ uint64_t iw_script_number(lua_State *L, int table, const char *field, uint64_t s
 /* 0 is false here. */
 bool iw_script_boolean(lua_State *L, int table, const char *field, bool standard);
 
+/* As luaL_loadfilex for text, but a file that this process has compiled before is not read again
+ * unless it has changed. */
+int iw_script_load_file(lua_State *L, const char *path);
+
 /* Each adds its functions to the table on top of the stack. */
 void iw_script_add_wire(lua_State *L);
 void iw_script_add_station(lua_State *L);

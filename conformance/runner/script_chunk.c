@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Compiled scripts, kept for the life of the process: every case has a Lua state of its own, and a
+ * worker runs many cases of the same files. A file that has changed is read again.
+ */
+#include "script.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <sys/stat.h>
+
+#include <lauxlib.h>
+
+enum { CHUNKS_MAX = 1024 };
+
+struct chunk {
+    char *path;
+    struct stat stat; /* of the file that was read */
+    char *code;
+    size_t length;
+};
+
+static struct chunk chunks[CHUNKS_MAX];
+static size_t chunk_count;
+
+static int append(lua_State *L, const void *data, size_t length, void *context)
+{
+    struct chunk *chunk = context;
+    char *code = realloc(chunk->code, chunk->length + length);
+    (void)L;
+    if (code == NULL)
+        return 1;
+    memcpy(code + chunk->length, data, length);
+    chunk->code = code;
+    chunk->length += length;
+    return 0;
+}
+
+static bool same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* The function on top of the stack comes from `path`. Nothing is lost if it cannot be kept. */
+static void keep(lua_State *L, const char *path, const struct stat *now, struct chunk *old)
+{
+    struct chunk chunk = {strdup(path), *now, NULL, 0};
+    struct chunk *place = old;
+    if (place == NULL && chunk_count < CHUNKS_MAX)
+        place = &chunks[chunk_count];
+    if (place == NULL || chunk.path == NULL || lua_dump(L, append, &chunk, 0) != 0) {
+        free(chunk.path);
+        free(chunk.code);
+        return;
+    }
+    if (old != NULL) {
+        free(old->path);
+        free(old->code);
+    } else {
+        chunk_count++;
+    }
+    *place = chunk;
+}
+
+int iw_script_load_file(lua_State *L, const char *path)
+{
+    struct chunk *known = NULL;
+    struct stat now;
+    if (stat(path, &now) != 0)
+        return luaL_loadfilex(L, path, "t"); /* for its message */
+    for (size_t i = 0; i < chunk_count && known == NULL; i++)
+        if (strcmp(chunks[i].path, path) == 0)
+            known = &chunks[i];
+    if (known != NULL && same(&known->stat, &now))
+        return luaL_loadbufferx(L, known->code, known->length, path, "b");
+    int status = luaL_loadfilex(L, path, "t");
+    if (status == LUA_OK)
+        keep(L, path, &now, known);
+    return status;
+}
