@@ -75,6 +75,48 @@ add {
   end,
 }
 
+-- With its own direction kept open: what is an error inside an FPDU is none between two.
+add {
+  id = "mpa-half-close",
+  purpose = "A target whose peer has closed its direction between FPDUs goes on sending what its ULP posts",
+  rules = { "MPA-7.2-01", "MPA-7.2-02" },
+  needs = { agent = true },
+  run = function(t)
+    local config = { half_close = true }
+    if t.case.role == "initiator" then
+      config.peer_to_peer, config.enhanced, config.revision = true, true, 2
+    end
+    local conn = t:session { target = config }
+    mpa.good(conn)
+    conn:shutdown()
+    t:event("peer-closed", conn)
+    t:post { op = "send", payload = "afterwards" }
+    conn:expect(send { payload = "afterwards" })
+    t:target_close(conn, "graceful")
+    conn:expect(fin())
+    t:check(t:event("closed", conn).graceful, "a graceful close is reported as something else")
+  end,
+}
+
+add {
+  id = "mpa-fin-inside-half-close",
+  purpose = "A stream that ends inside an FPDU is given up even if the ULP keeps half-closed connections",
+  rules = { "MPA-8-01", "MPA-6-05" },
+  needs = { agent = true },
+  run = function(t)
+    local config = { half_close = true }
+    if t.case.role == "initiator" then
+      config.peer_to_peer, config.enhanced, config.revision = true, true, 2
+    end
+    local conn = t:session { target = config }
+    mpa.good(conn)
+    conn:hold(function() conn:send(send { payload = bytes(20) }, { broken = true, comment = "cut short" }) end)
+    conn:release(30)
+    conn:shutdown()
+    conn:expect_close {}
+  end,
+}
+
 add {
   id = "mpa-close-by-target",
   purpose = "A target that closes gracefully sends all that was posted, whole FPDUs, and then FIN",

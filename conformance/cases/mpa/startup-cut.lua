@@ -61,6 +61,34 @@ list[#list + 1] = case {
   end,
 }
 
+-- A target whose ULP would keep its own direction open behind a FIN: the close is MPA's then.
+list[#list + 1] = case {
+  id = "mpa-startup-cut-half-close",
+  purpose = "A Request that is cut is met by a close even if the ULP keeps half-closed connections",
+  rules = { "MPA-7.1.1-21", "MPA-7.1.2-26", "MPA-8-08" },
+  role = "responder",
+  needs = { agent = true },
+  run = function(t)
+    local conn = t:connect { raw = true, target = { half_close = true } }
+    conn:write(octets(request { private = bytes(8) }):sub(1, 25), { comment = "the Request, cut" })
+    conn:shutdown()
+    conn:expect_close {}
+  end,
+}
+list[#list + 1] = case {
+  id = "mpa-reply-cut-half-close",
+  purpose = "A Reply that is cut is met by a close even if the ULP keeps half-closed connections",
+  rules = { "MPA-7.1.1-21", "MPA-7.1.2-26", "MPA-8-08" },
+  role = "initiator",
+  needs = { agent = true },
+  run = function(t)
+    local conn, asked = mpa.called(t, { half_close = true })
+    conn:write(octets(reply { private = bytes(8) }):sub(1, 25), { comment = "the Reply, cut" })
+    conn:shutdown()
+    mpa.ends_after(conn, 20 + asked.pd_length)
+  end,
+}
+
 list[#list + 1] = case {
   id = "mpa-startup-reset",
   purpose = "A connection that is reset inside the Request does no harm",

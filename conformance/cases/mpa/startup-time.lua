@@ -38,7 +38,7 @@ add {
   needs = { agent = true },
   run = function(t)
     local conn = t:connect { raw = true, target = { startup_timeout_ms = SHORT } }
-    local frame = octets(request { revision = 1, private = bytes(512) })
+    local frame = octets(request { revision = 1, private = bytes(128) })
     local item
     for at = 1, #frame - 1 do
       conn:write(frame:sub(at, at), { comment = "one octet" })
