@@ -253,7 +253,7 @@ local function fits(wanted, got)
     end
     return false
   end
-  if type(wanted) == "function" then return wanted(got) end
+  if type(wanted) == "function" then return got ~= nil and wanted(got) end
   if math.type(wanted) == "integer" and type(got) == "boolean" then return (wanted ~= 0) == got end
   return wanted == got
 end

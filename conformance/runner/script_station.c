@@ -61,7 +61,7 @@ static int l_connect(lua_State *L)
 static int l_listen(lua_State *L)
 {
     char error[256];
-    struct iw_listener *l =
+    struct iw_station_listener *l =
         iw_station_listen(station_of(L), luaL_checkstring(L, 1), error, sizeof(error));
 
     if (!l) {
@@ -70,15 +70,15 @@ static int l_listen(lua_State *L)
         return 2;
     }
     push(L, l, LISTENER);
-    lua_pushinteger(L, iw_listener_port(l));
+    lua_pushinteger(L, iw_station_listener_port(l));
     return 2;
 }
 
 /* listener:accept([seconds]): a connection, or nil. */
 static int l_accept(lua_State *L)
 {
-    struct iw_listener *l = *(struct iw_listener **)luaL_checkudata(L, 1, LISTENER);
-    struct iw_conn *c = iw_listener_accept(l, iw_script_until(L, 2, patience(L)));
+    struct iw_station_listener *l = *(struct iw_station_listener **)luaL_checkudata(L, 1, LISTENER);
+    struct iw_conn *c = iw_station_listener_accept(l, iw_script_until(L, 2, patience(L)));
 
     if (!c) {
         iw_script_check_time(L);

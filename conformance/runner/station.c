@@ -55,7 +55,7 @@ void iw_station_destroy(struct iw_station *s)
         conn_free(c);
     }
     while (s->listeners) {
-        struct iw_listener *l = s->listeners;
+        struct iw_station_listener *l = s->listeners;
 
         s->listeners = l->next;
         close(l->fd);
@@ -201,12 +201,12 @@ static int bind_any_port(int fd, const char *host, uint16_t *port)
     return 0;
 }
 
-struct iw_listener *iw_station_listen(struct iw_station *s, const char *host, char *error,
-                                      size_t room)
+struct iw_station_listener *iw_station_listen(struct iw_station *s, const char *host, char *error,
+                                              size_t room)
 {
     int family = strchr(host, ':') ? AF_INET6 : AF_INET;
     int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    struct iw_listener *l = calloc(1, sizeof(*l));
+    struct iw_station_listener *l = calloc(1, sizeof(*l));
 
     if (fd < 0 || !l || bind_any_port(fd, host, &l->port)) {
         snprintf(error, room, "listen on %s: %s", host, strerror(errno));
@@ -222,12 +222,12 @@ struct iw_listener *iw_station_listen(struct iw_station *s, const char *host, ch
     return l;
 }
 
-uint16_t iw_listener_port(const struct iw_listener *l)
+uint16_t iw_station_listener_port(const struct iw_station_listener *l)
 {
     return l->port;
 }
 
-struct iw_conn *iw_listener_accept(struct iw_listener *l, uint64_t deadline)
+struct iw_conn *iw_station_listener_accept(struct iw_station_listener *l, uint64_t deadline)
 {
     for (;;) {
         int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);

@@ -59,7 +59,7 @@ struct iw_finding {
 
 struct iw_station;
 struct iw_conn;
-struct iw_listener;
+struct iw_station_listener;
 
 /* `trace` may be NULL. The exchange is borrowed. NULL if there is no memory. */
 struct iw_station *iw_station_create(struct iw_exchange *exchange, FILE *trace);
@@ -74,11 +74,11 @@ bool iw_station_flooded(const struct iw_station *s);
 struct iw_conn *iw_station_connect(struct iw_station *s, const char *host, uint16_t port,
                                    uint64_t deadline, char *error, size_t room);
 /* Listens on a numeric address, any free port. NULL with one line in `error`. */
-struct iw_listener *iw_station_listen(struct iw_station *s, const char *host, char *error,
-                                      size_t room);
-uint16_t iw_listener_port(const struct iw_listener *l);
+struct iw_station_listener *iw_station_listen(struct iw_station *s, const char *host, char *error,
+                                              size_t room);
+uint16_t iw_station_listener_port(const struct iw_station_listener *l);
 /* The next connection; the station is its MPA responder. NULL if none came in time. */
-struct iw_conn *iw_listener_accept(struct iw_listener *l, uint64_t deadline);
+struct iw_conn *iw_station_listener_accept(struct iw_station_listener *l, uint64_t deadline);
 
 /* Reads from every connection until `fd` is readable or the deadline has passed. True if it is. */
 bool iw_station_wait(struct iw_station *s, int fd, uint64_t deadline);

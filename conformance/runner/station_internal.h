@@ -8,13 +8,13 @@ struct iw_station {
     struct iw_exchange *exchange;
     FILE *trace;
     struct iw_conn *conns;
-    struct iw_listener *listeners;
+    struct iw_station_listener *listeners;
     struct iw_finding *findings, **last_finding;
     bool flooded;
 };
 
-struct iw_listener {
-    struct iw_listener *next;
+struct iw_station_listener {
+    struct iw_station_listener *next;
     struct iw_station *station;
     int fd;
     uint16_t port;

@@ -113,7 +113,7 @@ add {
     t:requested(conn)
     t:reject(conn)
     local answer = conn:expect(reply { rejected = true, enhanced = true, revision = 2 })
-    t:observe("depths", ("%d/%d"):format(answer.ird, answer.ord))
+    t:observe("depths", ("%s/%s"):format(answer.ird, answer.ord))
   end,
 }
 
