@@ -50,7 +50,7 @@ void iw_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 struct iw_setup {
     char *library, *cases, *targets, *pcaps; /* folders */
-    struct iw_run_options options;   /* its folders are borrowed from above */
+    struct iw_run_options options;           /* its folders are borrowed from above */
     struct iw_suite suite;
     const struct iw_case **selected;
     size_t n_selected;

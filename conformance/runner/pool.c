@@ -100,11 +100,13 @@ static void finish(struct parent *p, unsigned number, struct iw_result *result)
     p->pool->done(p->pool->context, number, &w->job, result);
 }
 
+/* With a verdict of our own; takes over `reason`. */
 static void finish_with(struct parent *p, unsigned number, enum iw_verdict verdict, char *reason)
 {
     const struct worker *w = &p->workers[number];
-    struct iw_result result = {.verdict = verdict, .reason = reason};
+    struct iw_result result = {.verdict = verdict};
 
+    result.reason = reason;
     if (verdict == IW_VERDICT_ERROR)
         result.where = iw_text_format("%s:%d", w->job.c->file, w->job.c->line);
     result.seconds = (double)(iw_transport_now() - w->began) / 1e9;

@@ -79,7 +79,8 @@ bool iw_result_from_json(const json_t *object, struct iw_result *out)
     const char *rule = json_string_value(json_object_get(object, "rule"));
     int v = 0;
 
-    while (verdict && v < IW_VERDICT_COUNT && strcmp(verdict, iw_verdict_name((enum iw_verdict)v)))
+    while (verdict && v < IW_VERDICT_COUNT &&
+           strcmp(verdict, iw_verdict_name((enum iw_verdict)v)) != 0)
         v++;
     if (!verdict || v == IW_VERDICT_COUNT)
         return false;

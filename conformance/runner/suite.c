@@ -134,8 +134,8 @@ static void load_file(struct iw_suite *suite, char *path, const struct iw_run_op
             return;
         }
     }
-    suite->cases =
-        iw_got(realloc(suite->cases, (suite->n_cases + file->n_cases + 1) * sizeof(*suite->cases)));
+    suite->cases = iw_got(realloc(suite->cases, (suite->n_cases + file->n_cases + 1) *
+                                                    sizeof(const struct iw_case *)));
     for (size_t i = 0; i < file->n_cases; i++)
         suite->cases[suite->n_cases++] = &file->cases[i];
 }
@@ -159,7 +159,7 @@ int iw_suite_load(struct iw_suite *suite, const char *folder, const struct iw_ru
     digest = digest_all(digest_all(digest, &library), &found);
     snprintf(suite->digest, sizeof(suite->digest), "%016" PRIx64, digest);
     suite->files = iw_got(calloc(found.count + 1, sizeof(*suite->files)));
-    suite->cases = iw_got(calloc(1, sizeof(*suite->cases)));
+    suite->cases = iw_got(calloc(1, sizeof(const struct iw_case *)));
     for (size_t i = 0; i < found.count; i++)
         load_file(suite, found.list[i], options);
     free(found.list); /* the paths live on in the files */
@@ -287,7 +287,7 @@ int iw_suite_select(const struct iw_suite *suite, char *const *patterns, size_t 
             return -1;
         }
     }
-    list = iw_got(calloc(suite->n_cases + 1, sizeof(*list)));
+    list = iw_got(calloc(suite->n_cases + 1, sizeof(const struct iw_case *)));
     for (size_t i = 0; i < suite->n_cases; i++)
         if (!n_patterns || chosen[i])
             list[n++] = suite->cases[i];

@@ -47,7 +47,7 @@ bool iw_target_add_crc(struct iw_target_spec *spec, const char *value)
 {
     bool off = !strcmp(value, "off");
 
-    if (!off && strcmp(value, "on"))
+    if (!off && strcmp(value, "on") != 0)
         return false;
     iw_target_add(spec, true, "crc.on");
     iw_target_add(spec, off, "crc.off");
@@ -59,7 +59,7 @@ bool iw_target_add_markers(struct iw_target_spec *spec, const char *value)
 {
     bool on = !strcmp(value, "on");
 
-    if (!on && strcmp(value, "off"))
+    if (!on && strcmp(value, "off") != 0)
         return false;
     iw_target_add(spec, on, "markers.on");
     iw_target_add(spec, !on, "markers.off");
@@ -70,7 +70,7 @@ bool iw_target_add_revision(struct iw_target_spec *spec, const char *value)
 {
     bool two = !strcmp(value, "2");
 
-    if (!two && strcmp(value, "1"))
+    if (!two && strcmp(value, "1") != 0)
         return false;
     iw_target_add(spec, true, "revision.1");
     iw_target_add(spec, two, "revision.2");
@@ -115,7 +115,7 @@ static const char *take_pair(struct iw_target_spec *spec, const char *key, const
         return iw_target_add_markers(spec, value) ? NULL : "on or off";
     if (!strcmp(key, "rev") || !strcmp(key, "revision"))
         return iw_target_add_revision(spec, value) ? NULL : "1 or 2";
-    if (strcmp(key, "can") && strcmp(key, "cannot"))
+    if (strcmp(key, "can") != 0 && strcmp(key, "cannot") != 0)
         return "one of class, crc, markers, rev, can, cannot";
     if (!*value)
         return "the name of a capability";
@@ -210,7 +210,7 @@ struct iw_target_spec *iw_target_parse(const char *text, const char *program, co
     bool embedded = !strcmp(text, "embedded");
     struct iw_target_spec *spec;
 
-    if (!embedded && strncmp(text, "tcp:", 4))
+    if (!embedded && strncmp(text, "tcp:", 4) != 0)
         return parse_file(text, folder, error, room);
     spec = iw_got(calloc(1, sizeof(*spec)));
     spec->text = iw_text_copy(text);

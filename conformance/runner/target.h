@@ -73,9 +73,9 @@ pid_t iw_target_group(const struct iw_target_instance *instance);
 /* Between cases: ends what a case had the peer start, and looks after the peer. NULL if it is fit
  * for another case, else how it ended; a line of a sanitizer's report goes to `trouble` (else "").
  */
-const char *iw_target_check(struct iw_target_instance *instance, char *trouble, size_t room);
+const char *iw_target_check(struct iw_target_instance *t, char *trouble, size_t room);
 /* Ends it. A line of a sanitizer's report that came with the end goes to `trouble` (else ""). */
-void iw_target_close(struct iw_target_instance *instance, char *trouble, size_t room);
+void iw_target_close(struct iw_target_instance *t, char *trouble, size_t room);
 
 /* Why this case cannot be run against this target, in one line, or NULL if it can. The caller
  * frees it. */

@@ -37,7 +37,7 @@ static void take_text(lua_State *L, struct iw_target_spec *spec, const char *fie
                  {"ready", &spec->ready}, {"connect", &spec->connect}};
     size_t i = 0;
 
-    while (i < sizeof(texts) / sizeof(*texts) && strcmp(field, texts[i].name))
+    while (i < sizeof(texts) / sizeof(*texts) && strcmp(field, texts[i].name) != 0)
         i++;
     if (i == sizeof(texts) / sizeof(*texts))
         luaL_error(L, "unknown field '%s'", field);

@@ -35,18 +35,33 @@ static uint64_t after(const struct iw_target_instance *t, double seconds)
 
 /* ---- capabilities ---- */
 
+/* What stands behind `name` and its point in `word` ("ird.16"); NULL if that is another name. "" if
+ * nothing does. */
+static const char *behind(const char *word, const char *name)
+{
+    while (*name && *name == *word) {
+        name++;
+        word++;
+    }
+    if (*name || (*word && *word != '.'))
+        return NULL;
+    return *word ? word + 1 : word;
+}
+
 /* Whether `entry` ("rtr", "rtr.send", "ird.16") covers the question ("rtr.send", "ird.4"). */
 static bool covers(const char *entry, const char *question)
 {
-    size_t n = strlen(entry);
-    const char *point = strchr(entry, '.');
+    static const char *const counted[] = {"ird", "private"};
 
-    if (!strncmp(entry, question, n) && (!question[n] || question[n] == '.'))
+    if (behind(question, entry))
         return true;
-    if (!point || (strncmp(entry, "ird.", 4) && strncmp(entry, "private.", 8)))
-        return false;
-    n = (size_t)(point - entry) + 1;
-    return !strncmp(entry, question, n) && atol(question + n) <= atol(entry + n);
+    for (size_t i = 0; i < sizeof(counted) / sizeof(*counted); i++) {
+        const char *most = behind(entry, counted[i]), *asked = behind(question, counted[i]);
+
+        if (most && asked)
+            return atol(asked) <= atol(most);
+    }
+    return false;
 }
 
 static bool among(const char *const *list, const char *question)

@@ -89,7 +89,7 @@ static bool open_target(struct worker *w, const char *option, struct iw_result *
     enum iw_target_opened opened;
     char error[LINE];
 
-    if (w->target && strcmp(w->option, option))
+    if (w->target && strcmp(w->option, option) != 0)
         close_target(w);
     if (w->target)
         return true;
