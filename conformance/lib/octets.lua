@@ -12,21 +12,26 @@ function octets.bytes(n, fill)
   return period:rep(n // 256) .. period:sub(1, n % 256)
 end
 
+-- What stands for an octet, and for a pair of digits.
+local DIGITS, OCTETS = {}, {}
+for value = 0, 255 do
+  DIGITS[string.char(value)] = ("%02x"):format(value)
+  OCTETS[("%02x"):format(value)] = string.char(value)
+end
+
 -- Octets from hexadecimal digits; blanks are ignored.
 function octets.hex(text)
   local digits = text:gsub("%s+", "")
   if #digits % 2 ~= 0 or digits:find("%X") then
     error(("'%s' is not a row of hexadecimal octets"):format(text), 0)
   end
-  return (digits:gsub("%x%x", function(pair) return string.char(tonumber(pair, 16)) end))
+  return (digits:lower():gsub("%x%x", OCTETS))
 end
 
 -- Hexadecimal digits of octets, cut behind `most` octets.
 function octets.show(text, most)
   local cut = most and #text > most
-  local digits = (cut and text:sub(1, most) or text):gsub(".", function(c)
-    return ("%02x"):format(c:byte())
-  end)
+  local digits = (cut and text:sub(1, most) or text):gsub(".", DIGITS)
   return cut and digits .. "..." or digits
 end
 

@@ -37,7 +37,7 @@ for _, markers in ipairs { false, true } do
     needs = { memory = "read", read = true },
     run = function(t)
       local conn = t:session { markers = markers }
-      local length = 140000
+      local length = 70000
       local buf = t:memory { length = length, remote = "read", fill = "count" }
       conn:send(read_request { source = buf, size = length, sink_stag = 1, sink_to = 0 })
       local item = conn:expect(read_response { stag = 1, to = 0 })
