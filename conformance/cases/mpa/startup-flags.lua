@@ -109,7 +109,7 @@ list[#list + 1] = case {
   id = "mpa-request-good",
   purpose = "The Request of an initiator is well-formed: key, R, reserved bits, revision, length",
   rules = { "MPA-7.1.2-01", "MPA-7.1.1-01", "MPA-7.1.1-11", "MPA-7.1.1-14", "MPA-7.1.1-16", "MPA-7.1.1-20",
-    "MPA-7.1.1-24", "EMPA-6-02", "EMPA-6-05", "EMPA-9-02" },
+    "MPA-7.1.1-24", "EMPA-6-01", "EMPA-6-02", "EMPA-6-03", "EMPA-6-05", "EMPA-9-02", "MPA-4.3-12" },
   role = "initiator",
   tags = { "sanity" },
   run = function(t)
@@ -118,7 +118,8 @@ list[#list + 1] = case {
       rule = "MPA-7.1.1-16", expected = "revision 1 or 2", actual = asked.text, item = asked })
     t:check(not asked.rejected and asked.reserved == 0, "a bit of the Request is set that must be zero", {
       rule = "MPA-7.1.1-14", actual = asked.text, item = asked })
-    t:observe("request", ("rev %d%s"):format(asked.revision, asked.enhanced and " enhanced" or ""))
+    t:observe("request", ("rev %d%s%s"):format(asked.revision, asked.enhanced and " enhanced" or "",
+      asked.markers and " M" or ""))
     conn:expect_silence { rule = "MPA-7.1.2-11" }
   end,
 }
