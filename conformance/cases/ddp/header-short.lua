@@ -18,14 +18,15 @@ local list = {}
 for _, name in ipairs { "write", "read-response", "send", "send-invalidate", "read-request", "terminate" } do
   local header, length = table.unpack(headers[name])
   for _, short in ipairs { 1, length - 1 } do
-    list[#list + 1] = both_roles {
+    list[#list + 1] = case {
       id = ("ddp-header-short-%s-%d"):format(name, short),
-      purpose = ("A ULPDU of %d octets that begins like a %s ends the stream"):format(short, name:gsub("-", " ")),
+      purpose = ("A ULPDU of %d of the octets of a %s header ends the stream"):format(short, name:gsub("-", " ")),
+      role = "responder",
       rules = { "DDP-4.4-02", "DDP-4.4-01" },
       level = "must",
       tags = { "field" },
       run = function(t)
-        local conn = t:session {}
+        local conn = t:connect {}
         conn:sanity()
         conn:send(raw { ulpdu = header:sub(1, short), broken = true,
                         comment = ("%d of %d octets of a DDP header"):format(short, length) })

@@ -10,10 +10,12 @@ local list = {}
 
 -- On a queue that nothing came on so far, with no buffer posted.
 for _, msn in ipairs { 0, 2, 0x80000001, 0xffffffff } do
-  list[#list + 1] = both_roles {
+  local both = msn == 2
+  list[#list + 1] = (both and both_roles or case) {
     id = ("ddp-msn-first-%x"):format(msn),
     purpose = ("A first Send with MSN 0x%x ends the stream"):format(msn),
     rules = { "DDP-7.1-09", "DDP-4.3-13", "DDP-4.3-09" },
+    role = not both and "responder" or nil,
     needs = { agent = true },
     run = function(t)
       local conn = t:session {}
@@ -31,10 +33,12 @@ local requests = {
 }
 for _, one in ipairs(requests) do
   local name, msn, how = table.unpack(one)
-  list[#list + 1] = both_roles {
+  local both = name == "repeated"
+  list[#list + 1] = (both and both_roles or case) {
     id = "ddp-msn-read-request-" .. name,
     purpose = ("A Read Request whose MSN is %s ends the stream and is not answered"):format(how),
     rules = RULES,
+    role = not both and "responder" or nil,
     run = function(t)
       local conn = t:session {}
       conn:sanity()
@@ -66,10 +70,12 @@ list[#list + 1] = both_roles {
 -- It must not be delivered; to let it lie is worth a warning.
 for _, one in ipairs { { "ahead-by-one", 2 }, { "ahead-by-two", 3 }, { "behind-by-one", 0 } } do
   local name, msn = table.unpack(one)
-  list[#list + 1] = both_roles {
+  local both = name == "ahead-by-one"
+  list[#list + 1] = (both and both_roles or case) {
     id = "ddp-msn-" .. name,
     purpose = ("Of three posted buffers none is used for a first Send with MSN %d, which ends the stream"):format(msn),
     rules = { "DDP-7.1-09", "DDP-4.3-13", "DDP-5.4-01" },
+    role = not both and "responder" or nil,
     needs = { agent = true },
     run = function(t)
       local conn = t:session {}

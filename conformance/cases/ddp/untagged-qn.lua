@@ -17,10 +17,12 @@ list[1] = both_roles {
 }
 
 for _, qn in ipairs { 3, 4, 255, 256, 65536, 0x80000000, 0xffffffff } do
-  list[#list + 1] = both_roles {
+  local both = qn == 3 or qn == 0xffffffff
+  list[#list + 1] = (both and both_roles or case) {
     id = ("ddp-untagged-qn-%x"):format(qn),
     purpose = ("A Send on queue 0x%x ends the stream and is not delivered"):format(qn),
     rules = rules,
+    role = not both and "responder" or nil,
     needs = { agent = true },
     run = function(t)
       local conn = t:session {}

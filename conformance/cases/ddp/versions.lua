@@ -32,12 +32,14 @@ for _, name in ipairs { "empty-write", "read-request", "write", "send" } do
   local code, rule = terminates(stimulus.tagged)
   for _, version in ipairs { 0, 2, 3 } do
     for _, place in ipairs { "first", "later" } do
-      list[#list + 1] = both_roles {
+      local both = place == "first" and version == 2
+      list[#list + 1] = (both and both_roles or case) {
         id = ("ddp-version-%d-%s-%s"):format(version, name, place),
         purpose = ("A %s with DDP version %d in the %s FPDU ends the stream and has no effect"):format(
           name:gsub("-", " "), version, place == "first" and "first" or "second"),
         rules = { rule, "DDP-4.1-13", "DDP-7.1-17", "DDP-7.2-01" },
         level = "must", -- OP-45: the check is missing from the RFC's list, but it has codes
+        role = not both and "responder" or nil,
         needs = stimulus.needs,
         tags = place == "first" and { "field" } or nil,
         run = function(t)

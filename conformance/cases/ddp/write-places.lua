@@ -27,10 +27,12 @@ local function written(t, length, options, places)
 end
 
 local function family(id, purpose, rules, length, places, options)
-  return both_roles {
+  local both = id == "alignments" or id == "mulpdu-edges"
+  return (both and both_roles or case) {
     id = "ddp-write-" .. id,
     purpose = purpose,
     rules = rules,
+    role = not both and "responder" or nil,
     needs = { memory = "write" },
     run = function(t) written(t, length, options or {}, places) end,
   }

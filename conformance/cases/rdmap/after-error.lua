@@ -15,11 +15,12 @@ local list = {}
 for _, one in ipairs(errors) do
   local name, code, provoke = table.unpack(one, 1, 3)
   for _, together in ipairs { true, false } do
-    list[#list + 1] = both_roles {
+    list[#list + 1] = (together and both_roles or case) {
       id = ("rdmap-after-error-%s-%s"):format(name, together and "together" or "later"),
       purpose = ("Write, Send and Read Request %s an error have no effect"):format(
         together and "in one TCP segment with" or "behind the Terminate about"),
       rules = { "DDP-7.1-19", "RDMAP-7-02", "DDP-3-10", "RDMAP-5.4-08" },
+      role = not together and "responder" or nil,
       needs = { memory = "read write" },
       run = function(t)
         local conn = t:session {}

@@ -45,11 +45,12 @@ for opcode = 0x8, 0xf do
   for _, name in ipairs { "tagged-empty", "queue-1", "tagged", "queue-0" } do
     local form = forms[name]
     local what = opcode < 0xc and "which belongs to RFC 7306," or "which is not assigned,"
-    list[#list + 1] = (form.first and both_roles or case) {
+    local both = form.first and (opcode == 0x8 or opcode == 0xc)
+    list[#list + 1] = (both and both_roles or case) {
       id = ("rdmap-opcode-%x-%s"):format(opcode, name),
       purpose = ("Opcode 0x%x, %s %s ends the stream"):format(opcode, what, form.text),
       rules = { form.rule or "RDMAP-7.2-02", "RDMAP-4.1-06" },
-      role = not form.first and "responder" or nil,
+      role = not both and "responder" or nil,
       needs = form.needs,
       tags = form.first and { "field" } or nil,
       run = function(t)
@@ -88,10 +89,12 @@ for _, one in ipairs(messages) do
   local queue = queue_of[opcode]
   local words = name:gsub("-", " ")
   if queue then
-    list[#list + 1] = both_roles {
+    local both = name == "send"
+    list[#list + 1] = (both and both_roles or case) {
       id = ("rdmap-opcode-%s-tagged"):format(name),
       purpose = ("A zero-length tagged message with the opcode of a %s ends the stream"):format(words),
       rules = { "RDMAP-4.1-05", "RDMAP-4.1-04", "RDMAP-7.2-02" },
+      role = not both and "responder" or nil,
       run = function(t)
         local conn = t:session {}
         conn:sanity()
@@ -115,12 +118,13 @@ for _, one in ipairs(messages) do
   end
   for qn = 0, 2 do
     if qn ~= queue then
-      list[#list + 1] = (qn > 0 and both_roles or case) {
+      local both = qn == 1 and (name == "send" or name == "write")
+      list[#list + 1] = (both and both_roles or case) {
         id = ("rdmap-opcode-%s-on-queue-%d"):format(name, qn),
         purpose = ("An untagged message with the opcode of a %s on queue %d ends the stream"):format(words, qn),
         rules = { queue and "RDMAP-3.1-02" or "RDMAP-4.1-05", "RDMAP-4.1-07", "RDMAP-7.2-02" },
         level = "must",
-        role = qn == 0 and "responder" or nil,
+        role = not both and "responder" or nil,
         needs = qn == 0 and { agent = true } or nil,
         run = function(t)
           local conn = t:session {}

@@ -5,11 +5,13 @@
 
 local list = {}
 for _, length in ipairs { 0, 1, 4, 24, 27, 29, 32, 56 } do
-  list[#list + 1] = both_roles {
+  local both = length == 27 or length == 29
+  list[#list + 1] = (both and both_roles or case) {
     id = ("rdmap-read-request-%d-octets"):format(length),
     purpose = ("A Read Request that carries %d octets in place of 28 ends the stream and is not answered"):format(length),
     rules = { "RDMAP-7.2-15", "RDMAP-4.4-01", "RDMAP-4.2-01" },
     level = "must",
+    role = not both and "responder" or nil,
     tags = { "field" },
     run = function(t)
       local conn = t:session {}

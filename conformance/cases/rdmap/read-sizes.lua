@@ -5,9 +5,11 @@
 local list = {}
 
 local function reads(id, purpose, rules, run, options)
+  local both = id == "rdmap-read-every-alignment" or id == "rdmap-read-large" or id == "rdmap-read-segments-115"
   local fields = { id = id, purpose = purpose, rules = rules, needs = { memory = "read" }, run = run }
+  fields.role = not both and "responder" or nil
   for name, value in pairs(options or {}) do fields[name] = value end
-  list[#list + 1] = both_roles(fields)
+  list[#list + 1] = (both and both_roles or case)(fields)
 end
 
 local function check(t, got, wanted, what)

@@ -31,10 +31,12 @@ local places = {
 }
 for _, one in ipairs(places) do
   local name, base, offset, size, codes, rule, how = table.unpack(one, 1, 7)
-  list[#list + 1] = both_roles {
+  local both = name == "before-base" or name == "past-end-by-one" or name == "wrap"
+  list[#list + 1] = (both and both_roles or case) {
     id = "rdmap-read-" .. name,
     purpose = ("An RDMA Read that %s ends the stream and is not answered"):format(how),
     rules = { rule, "RDMAP-5.2.1-14", "RDMAP-8.1.1-03", "RDMAP-7.1-04" },
+    role = not both and "responder" or nil,
     needs = { memory = "read" },
     run = function(t)
       local buf = t:memory { length = 64, remote = "read", to = base }

@@ -53,11 +53,13 @@ local beyond = {
 }
 for _, one in ipairs(beyond) do
   local name, how, stimulus, completes = table.unpack(one, 1, 4)
-  list[#list + 1] = both_roles {
+  local both = name == "one-octet-more" or name == "one-segment-more"
+  list[#list + 1] = (both and both_roles or case) {
     id = "rdmap-response-beyond-" .. name,
     purpose = ("A Read Response with %s ends the stream and changes nothing beside the buffer"):format(how),
     rules = { "DDP-8.3.1-04", "RDMAP-8.1.1-03", "DDP-7.1-13", "DDP-7.1-10", "RDMAP-5.2.2-07", "RDMAP-5.2.1-12",
               "RDMAP-4.4-02", "RDMAP-4.4-03" },
+    role = not both and "responder" or nil,
     needs = { agent = true },
     tags = { "field" },
     run = function(t)

@@ -126,10 +126,12 @@ for _, one in ipairs { { "send-invalidate", send_invalidate }, { "send-se-invali
   local words = name == "send-invalidate" and "Send with Invalidate" or "Send with SE and Invalidate"
 
   for _, wrong in ipairs { { "unknown", 0x5bad57a6 }, { "zero", 0 } } do
-    list[#list + 1] = both_roles {
+    local both = wrong[1] == "unknown"
+    list[#list + 1] = (both and both_roles or case) {
       id = ("rdmap-%s-%s"):format(name, wrong[1]),
       purpose = ("%s of STag 0x%x, which is not valid, ends the stream"):format(words, wrong[2]),
       rules = { "RDMAP-7.2-04", "RDMAP-5.3-16" },
+      role = not both and "responder" or nil,
       needs = { agent = true },
       run = function(t)
         local conn = t:session {}

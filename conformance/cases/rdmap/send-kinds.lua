@@ -13,11 +13,13 @@ for _, kind in ipairs(kinds) do
   local name, text, message = table.unpack(kind)
   for _, one in ipairs { { "", 100, nil, "" }, { "-empty", 0, nil, " without payload" }, { "-segmented", 100, 33, " in four segments" } } do
     local suffix, length, segment, how = table.unpack(one, 1, 4)
-    list[#list + 1] = both_roles {
+    local both = suffix == ""
+    list[#list + 1] = (both and both_roles or case) {
       id = "rdmap-kind-" .. name .. suffix,
       purpose = ("A %s%s is delivered whole, and the next Send with its own buffer"):format(text, how),
       rules = kind.invalidates and { "RDMAP-5.3-15", "RDMAP-5.3-02", "RDMAP-5.3-05" }
         or { "RDMAP-5.3-02", "RDMAP-5.3-05", "RDMAP-5.3-11", "RDMAP-5.3-10" },
+      role = not both and "responder" or nil,
       needs = { agent = true },
       run = function(t)
         local conn = t:session {}

@@ -30,10 +30,12 @@ for _, one in ipairs(valid) do
   local name, text, fields, rest, rule = table.unpack(one, 1, 5)
   local payload = header(fields) .. (rest and rest() or "")
   if #payload < 4 then payload = payload .. bytes(4 - #payload, 0) end
-  list[#list + 1] = both_roles {
+  local both = name == "llp" or name == "read" or name == "trailing"
+  list[#list + 1] = (both and both_roles or case) {
     id = "rdmap-terminate-received-" .. name,
     purpose = ("A Terminate with %s ends the stream and is not answered"):format(text),
     rules = { rule or "RDMAP-5.4-05", "RDMAP-5.4-03", "RDMAP-5.4-07", "RDMAP-7-02" },
+    role = not both and "responder" or nil,
     run = function(t)
       local conn = t:session {}
       conn:sanity()
@@ -114,10 +116,12 @@ local invalid = {
 }
 for _, one in ipairs(invalid) do
   local name, text, payload = table.unpack(one)
-  list[#list + 1] = both_roles {
+  local both = name == "header-cut"
+  list[#list + 1] = (both and both_roles or case) {
     id = "rdmap-terminate-invalid-" .. name,
     purpose = ("A Terminate with %s ends the stream"):format(text),
     rules = { "RDMAP-5.4-07", "RDMAP-4.8-01", "RDMAP-4.8-02" },
+    role = not both and "responder" or nil,
     tags = { "field" },
     run = function(t)
       local conn = t:session {}

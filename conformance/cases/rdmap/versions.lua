@@ -28,11 +28,13 @@ for _, name in ipairs { "empty-write", "read-request", "write", "send" } do
   local stimulus = stimuli[name]
   for _, version in ipairs { 0, 2, 3 } do
     for _, place in ipairs { "first", "later" } do
-      list[#list + 1] = both_roles {
+      local both = place == "first" and version == 2
+      list[#list + 1] = (both and both_roles or case) {
         id = ("rdmap-version-%d-%s-%s"):format(version, name, place),
         purpose = ("A %s with RDMAP version %d in the %s FPDU ends the stream"):format(
           name:gsub("-", " "), version, place == "first" and "first" or "second"),
         rules = { stimulus.rule or "RDMAP-7.2-03", "RDMAP-4.1-08" },
+        role = not both and "responder" or nil,
         needs = stimulus.needs,
         tags = place == "first" and { "field" } or nil,
         run = function(t)
