@@ -258,8 +258,10 @@ static void test_enforced(void **state)
                      fault == NULL ? "no fault" : iw_check_info(fault->fault.check)->name);
         const struct iw_event *ended = pair_event(&p, 1 - judge, IW_EVENT_TERMINATED);
         if (info->reaction == IW_REACTION_TERMINATE) {
-            if (ended == NULL)
+            if (ended == NULL) {
                 fail_msg("%s: no Terminate", info->name);
+                return;
+            }
             assert_int_equal(ended->terminate.layer, info->layer);
             assert_int_equal(ended->terminate.etype, info->etype);
             assert_int_equal(ended->terminate.code, info->code);
@@ -310,8 +312,10 @@ static void test_botched(void **state)
             if (botch == IW_BOTCH_CLOSE || botch == IW_BOTCH_SILENT || flooded)
                 assert_null(ended);
             else if (info->reaction == IW_REACTION_TERMINATE) {
-                if (ended == NULL)
+                if (ended == NULL) {
                     fail_msg("%s=%s: no Terminate", info->name, iw_botch_name(botch));
+                    return;
+                }
                 bool same_layer = ended->terminate.layer == info->layer;
                 bool same_type = ended->terminate.etype == info->etype;
                 bool same_code = ended->terminate.code == info->code;

@@ -290,7 +290,8 @@ static void write_after_error(struct lone *l)
     for (unsigned i = 0; i < 4; i++)
         fpdu[4 + i] = (uint8_t)(l->stag >> (24 - 8 * i));
     fpdu[14] = 0x10; /* TO 0x1000 */
-    memcpy(fpdu + 16, "late", 4);
+    static const uint8_t payload[] = {'l', 'a', 't', 'e'};
+    memcpy(fpdu + 16, payload, sizeof payload);
     struct iw_iov in = {fpdu, 24};
     iw_endpoint_input(l->ep, &in, 1, 0);
     drain(l);

@@ -26,24 +26,24 @@ struct iw_env {
     iw_crc32c_fn crc32c;
 };
 
-#define IW_ACCESS_LOCAL_WRITE 0x1u  /* may receive Sends and Read Responses */
+#define IW_ACCESS_LOCAL_WRITE 0x1u /* may receive Sends and Read Responses */
 #define IW_ACCESS_REMOTE_READ 0x2u
 #define IW_ACCESS_REMOTE_WRITE 0x4u
-#define IW_ACCESS_REMOTE_INVALIDATE 0x8u /* belongs to one stream's use: the peer may invalidate it */
+#define IW_ACCESS_REMOTE_INVALIDATE 0x8u /* of one stream, whose peer may invalidate it */
 #define IW_ACCESS_REMOTE_ATOMIC 0x10u
 
 /* A memory region. `guard` octets in front of and behind [base, base+length) belong to
  * the caller too and are touched only by switched-on misbehaviour (DESIGN decision 3). */
 struct iw_region {
     uint8_t *base;
-    uint64_t length;  /* octets; base+length must not wrap */
-    uint64_t to;      /* TO of the first octet; to+length must not wrap */
+    uint64_t length; /* octets; base+length must not wrap */
+    uint64_t to;     /* TO of the first octet; to+length must not wrap */
     uint64_t guard;
     uint32_t pd;
-    uint32_t access;  /* IW_ACCESS_* */
-    uint64_t stream;  /* 0: any stream of the protection domain, else that stream only */
-    uint32_t stag;    /* filled by iw_domain_register */
-    bool valid;       /* false once invalidated: the STag is known but dead */
+    uint32_t access; /* IW_ACCESS_* */
+    uint64_t stream; /* 0: any stream of the protection domain, else that stream only */
+    uint32_t stag;   /* filled by iw_domain_register */
+    bool valid;      /* false once invalidated: the STag is known but dead */
 };
 
 struct iw_domain_limits {

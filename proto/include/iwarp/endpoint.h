@@ -21,12 +21,12 @@ struct iw_endpoint;
 
 /* A piece of the trace: see iw_endpoint_config.trace. */
 enum iw_trace_kind {
-    IW_TRACE_STARTUP_IN,  /* octets: the whole start-up frame */
+    IW_TRACE_STARTUP_IN, /* octets: the whole start-up frame */
     IW_TRACE_STARTUP_OUT,
-    IW_TRACE_FPDU_IN,     /* octets: the first 70 or fewer of the ULPDU */
+    IW_TRACE_FPDU_IN, /* octets: the first 70 or fewer of the ULPDU */
     IW_TRACE_FPDU_OUT,
-    IW_TRACE_FAULT,       /* fault is set */
-    IW_TRACE_STATE        /* text names the new state */
+    IW_TRACE_FAULT, /* fault is set */
+    IW_TRACE_STATE  /* text names the new state */
 };
 
 struct iw_trace {
@@ -46,7 +46,7 @@ struct iw_endpoint_config {
     const void *private_data; /* initiator: the Request's; copied */
     size_t private_length;
     uint32_t pd;
-    uint32_t send_depth;      /* work requests of each queue, 1..65535 */
+    uint32_t send_depth; /* work requests of each queue, 1..65535 */
     uint32_t recv_depth;
     uint32_t max_sge;         /* pieces of one work request, 1..32 */
     uint32_t max_reads;       /* bound on IRD and ORD when one is left to the ULP (0x3fff) */
@@ -60,7 +60,8 @@ struct iw_endpoint_config {
     void *trace_context;
 };
 
-/* Safe values: CRC on, depths 64, 16 pieces, 32 reads, EMSS 1460, 60 s start-up (OP-15), 5 s linger. */
+/* Safe values: CRC on, depths 64, 16 pieces, 32 reads, EMSS 1460, 60 s start-up (OP-15), 5 s
+ * linger. */
 void iw_endpoint_config_default(struct iw_endpoint_config *config);
 
 enum { IW_OK = 0, IW_ERR_MEMORY = -1, IW_ERR_ARGUMENT = -2, IW_ERR_STATE = -3, IW_ERR_FULL = -4 };
@@ -107,7 +108,7 @@ void iw_endpoint_set_emss(struct iw_endpoint *ep, uint32_t emss);
 
 enum iw_event_kind {
     IW_EVENT_NONE,
-    IW_EVENT_REQUEST,     /* responder: answer with accept or reject */
+    IW_EVENT_REQUEST, /* responder: answer with accept or reject */
     IW_EVENT_ESTABLISHED,
     IW_EVENT_REJECTED,    /* a Reply with R=1 came: private data is readable */
     IW_EVENT_FAULT,       /* this end found the peer at fault; fault and terminate are set */
@@ -160,11 +161,11 @@ struct iw_work {
     const struct iw_iov *sge; /* payload of Sends and Writes; copied list */
     size_t sge_count;
     uint32_t invalidate_stag;
-    uint32_t remote_stag;     /* Write: sink; Read: source */
+    uint32_t remote_stag; /* Write: sink; Read: source */
     uint64_t remote_to;
-    uint32_t sink_stag;       /* Read: a local region with IW_ACCESS_LOCAL_WRITE */
+    uint32_t sink_stag; /* Read: a local region with IW_ACCESS_LOCAL_WRITE */
     uint64_t sink_to;
-    uint32_t length;          /* Read: octets */
+    uint32_t length; /* Read: octets */
 };
 
 /* IW_OK; IW_ERR_FULL (depth reached, completions not polled included); IW_ERR_ARGUMENT (too many
@@ -176,21 +177,21 @@ int iw_endpoint_post_recv(struct iw_endpoint *ep, uint64_t id, const struct iw_i
 
 enum iw_status {
     IW_STATUS_OK,
-    IW_STATUS_FLUSHED,       /* not known to be carried out: the connection ended first */
-    IW_STATUS_LOCAL_FAULT,   /* this end found a fault in the answer to it or in its message; a
-                                Read with rdmap-ird: the start-up left no ORD to it */
-    IW_STATUS_REMOTE_FAULT   /* the peer's Terminate ended it */
+    IW_STATUS_FLUSHED,     /* not known to be carried out: the connection ended first */
+    IW_STATUS_LOCAL_FAULT, /* this end found a fault in the answer to it or in its message; a
+                              Read with rdmap-ird: the start-up left no ORD to it */
+    IW_STATUS_REMOTE_FAULT /* the peer's Terminate ended it */
 };
 
 struct iw_completion {
     uint64_t id;
     enum iw_work_opcode opcode;
     enum iw_status status;
-    uint32_t length;          /* octets received (RECV, READ) or sent */
-    bool solicited;           /* RECV: a Solicited Event message */
-    bool invalidated;         /* RECV: invalidate_stag was invalidated */
+    uint32_t length;  /* octets received (RECV, READ) or sent */
+    bool solicited;   /* RECV: a Solicited Event message */
+    bool invalidated; /* RECV: invalidate_stag was invalidated */
     uint32_t invalidate_stag;
-    enum iw_check check;      /* LOCAL_FAULT: what failed */
+    enum iw_check check; /* LOCAL_FAULT: what failed */
 };
 
 /* Takes up to `room` completions, oldest first, each queue's in posting order. */

@@ -47,27 +47,27 @@ enum iw_observed {
 struct iw_observation {
     enum iw_observed kind;
     enum iw_side side;
-    uint64_t pos;                    /* first octet of the thing; fault.pos is more precise */
-    uint64_t end;                    /* behind its last octet */
+    uint64_t pos; /* first octet of the thing; fault.pos is more precise */
+    uint64_t end; /* behind its last octet */
     /* STARTUP */
-    const uint8_t *frame;            /* the whole frame */
+    const uint8_t *frame; /* the whole frame */
     size_t frame_length;
     struct iw_mpa_startup_header startup;
     struct iw_mpa_enhanced enhanced; /* if startup.flags has S and the data has 4 octets */
     /* SEGMENT, MESSAGE (the one with L=1; but pos is the message's first octet) */
-    const struct iw_fpdu *fpdu;      /* NULL if told */
+    const struct iw_fpdu *fpdu; /* NULL if told */
     struct iw_ddp_header ddp;
-    const uint8_t *ulpdu;            /* contiguous ULPDU */
+    const uint8_t *ulpdu; /* contiguous ULPDU */
     size_t ulpdu_length;
-    const uint8_t *payload;          /* behind the DDP header; NULL if that is cut short */
+    const uint8_t *payload; /* behind the DDP header; NULL if that is cut short */
     size_t payload_length;
     struct iw_rdmap_read_request read_request; /* opcode Read Request with 28 octets */
     struct iw_rdmap_terminate terminate;       /* opcode Terminate that decodes */
     bool terminate_valid;
-    uint64_t message_length;         /* MESSAGE: octets of ULP payload (MO or TO span) */
-    uint32_t segments;               /* MESSAGE: segments it took */
+    uint64_t message_length; /* MESSAGE: octets of ULP payload (MO or TO span) */
+    uint32_t segments;       /* MESSAGE: segments it took */
     /* FINDING, LOST */
-    struct iw_fault fault;           /* pos: the octet at fault (the first of the field) */
+    struct iw_fault fault; /* pos: the octet at fault (the first of the field) */
 };
 
 struct iw_observer_config {
