@@ -135,7 +135,18 @@ local function writes_of(bend)
   return bend.writes
 end
 
+local REVISION_2 = { "revision", "enhanced", "a", "b", "c", "d", "ird", "ord" }
+
+-- A target that knows revision 1 only is asked in that, unless the case says otherwise.
+local function fitting(m)
+  if m.name ~= "request" or iw.can("revision.2") or #some(m.fields, REVISION_2) > 0 then return m end
+  local fields = { revision = 1 }
+  for name, value in pairs(m.fields) do fields[name] = value end
+  return message.request(fields)
+end
+
 local function send_startup(conn, m, bend)
+  m = fitting(m)
   local frame = m:frame()
   local comment = marked(conn, m, bend, iw.print_startup(frame))
   conn.raw:startup(frame, writes_of(bend))
