@@ -242,8 +242,11 @@ void iw_endpoint_tick(struct iw_endpoint *ep, uint64_t now)
 
 void iw_endpoint_shutdown(struct iw_endpoint *ep, uint64_t now)
 {
+    bool work = ep->send_head != ep->send_tail;
     ep->shutdown = true;
-    if (ep->phase != IW_PHASE_FULL && !ep->fin_due && !iw_ep_happened(ep, IW_EVENT_CLOSED))
+    /* Work that was posted early waits for the start-up, and the FIN for the work. */
+    if ((ep->phase == IW_PHASE_STARTUP && !work) ||
+        (ep->phase == IW_PHASE_DONE && !ep->fin_due && !iw_ep_happened(ep, IW_EVENT_CLOSED)))
         iw_ep_finish(ep, now);
     iw_ep_settle(ep);
 }

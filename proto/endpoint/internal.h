@@ -161,6 +161,8 @@ bool iw_ep_receiving(const struct iw_endpoint *ep);
 void iw_ep_tx_fill(struct iw_endpoint *ep, uint64_t now);
 void iw_ep_tx_release(struct iw_endpoint *ep);
 bool iw_ep_tx_idle(const struct iw_endpoint *ep);
+/* Reads that may be outstanding, once the start-up is over. */
+uint32_t iw_ep_read_limit(const struct iw_endpoint *ep);
 
 /* header.c: writes the DDP header (and a Read Request's) that opens a segment, bent as the
  * switches ask. `first`/`last`: of its message. Returns its octets. */

@@ -115,7 +115,7 @@ int iw_endpoint_post_recv(struct iw_endpoint *ep, uint64_t id, const struct iw_i
 
 static uint32_t outbound_reads(const struct iw_endpoint *ep)
 {
-    return ep->phase == IW_PHASE_STARTUP ? ep->config.mpa.ord : ep->startup.agreed.ord;
+    return ep->phase == IW_PHASE_STARTUP ? ep->config.mpa.ord : iw_ep_read_limit(ep);
 }
 
 int iw_endpoint_post(struct iw_endpoint *ep, const struct iw_work *work, uint64_t now)

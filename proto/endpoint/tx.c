@@ -283,11 +283,16 @@ static bool emit_response(struct batch *b, struct iw_read_in *read)
     return true;
 }
 
-static uint32_t read_limit(const struct iw_endpoint *ep)
+uint32_t iw_ep_read_limit(const struct iw_endpoint *ep)
 {
-    uint32_t limit = ep->startup.agreed.ord;
-    if (limit == IW_MPA_DEPTH_UNSPECIFIED)
+    const struct iw_mpa_agreed *agreed = &ep->startup.agreed;
+    uint32_t limit = agreed->ord;
+    if (limit == IW_MPA_DEPTH_UNSPECIFIED) {
         limit = ep->config.max_reads;
+        /* Left to the ULP, but the peer may have named a number all the same. */
+        if (agreed->enhanced && agreed->peer_ird < limit)
+            limit = agreed->peer_ird;
+    }
     return iw_switch_violated(ep->config.switches, IW_CHECK_RDMAP_IRD) ? ep->reads_out_room : limit;
 }
 
@@ -301,7 +306,7 @@ static bool work_ready(struct iw_endpoint *ep)
     if ((entry->flags & IW_WORK_FENCE) != 0 && open > 0)
         return false;
     /* RFC 5040 §6.1 and RFC 6581 §9.1: never more reads than the peer's IRD. */
-    return entry->opcode != IW_WORK_READ || open < read_limit(ep);
+    return entry->opcode != IW_WORK_READ || open < iw_ep_read_limit(ep);
 }
 
 static bool response_ready(const struct iw_endpoint *ep)
@@ -368,7 +373,7 @@ static void refuse_reads(struct iw_endpoint *ep, uint64_t now)
 {
     while (ep->send_next != ep->send_tail) {
         struct iw_send_entry *entry = iw_ep_send_at(ep, ep->send_next);
-        if (entry->opcode != IW_WORK_READ || (!ep->fin_in && read_limit(ep) > 0))
+        if (entry->opcode != IW_WORK_READ || (!ep->fin_in && iw_ep_read_limit(ep) > 0))
             break;
         if (ep->fin_in) {
             iw_ep_finish(ep, now);

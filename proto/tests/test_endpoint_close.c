@@ -335,6 +335,35 @@ static void test_a_terminate_waits_for_the_batch(void **state)
     pair_close(&p);
 }
 
+/* Work that was posted before the start-up ended is done before the FIN; without any, nothing is
+ * waited for. */
+static void test_shutdown_during_the_start_up(void **state)
+{
+    (void)state;
+    for (int work = 0; work < 2; work++) {
+        struct iw_endpoint_config config[2];
+        pair_defaults(config);
+        struct pair p;
+        pair_open(&p, config);
+        if (work) {
+            post_recv(&p, 1, 2, 0, 64);
+            post_send(&p, 0, 3, 64);
+        }
+        iw_endpoint_shutdown(p.side[0].ep, p.now);
+        const struct iw_work late = {.opcode = IW_WORK_SEND};
+        assert_int_equal(iw_endpoint_post(p.side[0].ep, &late, p.now), IW_ERR_STATE);
+        pair_run(&p);
+        if (work) {
+            assert_status(&p, 1, 2, IW_STATUS_OK);
+            assert_status(&p, 0, 3, IW_STATUS_OK);
+        }
+        assert_int_equal(pair_event(&p, 0, IW_EVENT_ESTABLISHED) != NULL, work);
+        assert_closed(&p, 0, true);
+        assert_closed(&p, 1, true);
+        pair_close(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,6 +371,7 @@ int main(void)
         cmocka_unit_test(test_a_read_request_behind_our_fin_is_not_answered),
         cmocka_unit_test(test_a_read_after_the_peers_fin_ends_the_connection),
         cmocka_unit_test(test_fin_before_the_rtr),
+        cmocka_unit_test(test_shutdown_during_the_start_up),
         cmocka_unit_test(test_linger_after_a_graceful_close),
         cmocka_unit_test(test_events_come_in_order),
         cmocka_unit_test(test_an_abort_is_not_graceful),

@@ -137,6 +137,32 @@ static void test_reads_that_the_start_up_leaves_no_ord_to(void **state)
     pair_close(&p);
 }
 
+/* A responder that leaves its ORD to the ULP keeps to the IRD that the initiator stated. */
+static void test_an_ord_left_to_the_ulp_obeys_the_peers_ird(void **state)
+{
+    (void)state;
+    for (uint16_t ird = 0; ird < 3; ird++) {
+        struct iw_endpoint_config config[2];
+        pair_defaults(config);
+        config[0].mpa.ird = ird;
+        config[1].mpa.ord = 0x3fff;
+        struct pair p;
+        pair_open(&p, config);
+        pair_run(&p);
+        post(&p, 0, (struct iw_work){.id = 1, .opcode = IW_WORK_WRITE}, 0, 0);
+        pair_run(&p);
+        struct iw_work w = read_work(&p, 1, 2, 0, 0, 64);
+        for (w.id = 2; w.id < 12; w.id++)
+            assert_int_equal(iw_endpoint_post(p.side[1].ep, &w, p.now),
+                             ird == 0 ? IW_ERR_ARGUMENT : IW_OK);
+        pair_run(&p);
+        assert_null(pair_event(&p, 0, IW_EVENT_FAULT));
+        for (uint64_t id = 2; id < 12 && ird > 0; id++)
+            assert_status(&p, 1, id, IW_STATUS_OK);
+        pair_close(&p);
+    }
+}
+
 /* The source of a response on its way is written to, and then given up: the octets were copied. */
 static void test_a_read_source_may_change_and_go(void **state)
 {
@@ -260,6 +286,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ring_counters_and_msns_wrap),
         cmocka_unit_test(test_reads_that_the_start_up_leaves_no_ord_to),
+        cmocka_unit_test(test_an_ord_left_to_the_ulp_obeys_the_peers_ird),
         cmocka_unit_test(test_a_read_source_may_change_and_go),
         cmocka_unit_test(test_the_longest_segments),
         cmocka_unit_test(test_switches_change_in_the_middle),
