@@ -109,8 +109,8 @@ def read_checks(path, rules, rule_index):
         if name in seen:
             raise Bad(f"{place}: check {name} stands already at {seen[name]}")
         seen[name] = place
-        kinds = row["kinds"]
-        if not kinds or len(set(kinds)) != len(kinds) or set(kinds) - set(KINDS):
+        kinds = "" if row["kinds"] == "-" else row["kinds"]
+        if not row["kinds"] or len(set(kinds)) != len(kinds) or set(kinds) - set(KINDS):
             raise Bad(f"{place}: kinds '{kinds}' are not distinct letters of {''.join(KINDS)}")
         if not row["text"] or "*/" in row["text"]:
             raise Bad(f"{place}: check {name} has no usable text")
@@ -181,7 +181,7 @@ def table(rules, checks):
     for number, check in enumerate(checks):
         count = len(check["rules"]) - 1
         others = f"others_of_{number}, {count}" if count else "NULL, 0"
-        kinds = " | ".join(KINDS[letter] for letter in check["kinds"])
+        kinds = " | ".join(KINDS[letter] for letter in check["kinds"] if letter != "-") or "0"
         lines.append("    {" + ", ".join([
             c_string(check["check"]), kinds, *check["reaction_fields"], str(check["rules"][0]),
             others, c_string(check["text"])]) + "},")
