@@ -20,7 +20,7 @@ for _, name in ipairs { "write", "read-response", "send", "send-invalidate", "re
   for _, short in ipairs { 1, length - 1 } do
     list[#list + 1] = case {
       id = ("ddp-header-short-%s-%d"):format(name, short),
-      purpose = ("A ULPDU of %d of the octets of a %s header ends the stream"):format(short, name:gsub("-", " ")),
+      purpose = ("A ULPDU that is cut off behind %d octets of a %s header ends the stream"):format(short, name:gsub("-", " ")),
       role = "responder",
       rules = { "DDP-4.4-02", "DDP-4.4-01" },
       level = "must",

@@ -46,7 +46,9 @@ list[#list + 1] = both_roles {
 
 -- What is wrong is not only answered, but told to the target's user.
 local faults = {
-  { "write", "RDMAP-5.1-09", "Write", "1/1/00", function(conn) return conn:send(write { stag = 0x5bad57a6, to = 0, payload = "\xee" }) end },
+  { "write", "RDMAP-5.1-09", "Write", "1/1/00", function(conn)
+    return conn:send(write { stag = 0x5bad57a6, to = 0, payload = "\xee" })
+  end },
   { "send", "RDMAP-5.3-07", "Send", "1/2/02", function(conn) return conn:send(send { payload = "\xee" }) end },
   { "read-request", "RDMAP-5.2.1-05", "Read Request", "0/1/00", function(conn)
     return conn:send(read_request { size = 1, source_stag = 0x5bad57a6 })

@@ -136,7 +136,8 @@ end
 list[#list + 1] = both_roles {
   id = "rdmap-target-read-request",
   purpose = "The target's own Read Request has the 28 octets of RFC 5040, octet for octet",
-  rules = { "RDMAP-4.4-01", "RDMAP-4.2-01", "RDMAP-5.2.1-01", "RDMAP-5.2.1-06", "RDMAP-7.2-09", "RDMAP-7.2-12", "RDMAP-7.2-13", "DDP-4.3-09" },
+  rules = { "RDMAP-4.4-01", "RDMAP-4.2-01", "RDMAP-5.2.1-01", "RDMAP-5.2.1-06", "RDMAP-7.2-09", "RDMAP-7.2-12",
+            "RDMAP-7.2-13", "DDP-4.3-09" },
   needs = { agent = true },
   tags = { "field" },
   run = function(t)

@@ -28,10 +28,12 @@ local function about(t, item, sent, returns_request)
   t:check(item.segment_length == #sent.ulpdu, "the segment length is not the ULPDU_Length of the segment at fault (OP-48)",
     { rule = "RDMAP-4.8-04", expected = tostring(#sent.ulpdu), actual = tostring(item.segment_length), item = item })
   local length = 6 + (sent.t and 14 or 18)
-  t:check(item.payload:sub(7, length) == sent.ulpdu:sub(1, length - 6), "the DDP header in the Terminate is not that of the segment at fault",
+  t:check(item.payload:sub(7, length) == sent.ulpdu:sub(1, length - 6),
+    "the DDP header in the Terminate is not that of the segment at fault",
     { rule = "RDMAP-4.8-11", expected = show(sent.ulpdu:sub(1, length - 6)), actual = show(item.payload:sub(7, length)), item = item })
   if returns_request == true then
-    t:check(item.r, "the header of the Read Request at fault is left out", { rule = "RDMAP-4.8-06", expected = "R set", actual = item.text, item = item })
+    t:check(item.r, "the header of the Read Request at fault is left out",
+      { rule = "RDMAP-4.8-06", expected = "R set", actual = item.text, item = item })
   elseif returns_request == false then
     t:check(not item.r, "an RDMAP header is returned for a message that has none", { rule = "RDMAP-4.8-14", item = item })
   end
