@@ -147,8 +147,13 @@ function ending.close(outcome)
 end
 
 function ending.alive(outcome)
-  local open = not outcome or outcome.verdict == "PASS" or outcome.verdict == "NOTE"
-  if current and current.negative and open then current:check_alive() end
+  if not current then return end
+  local verdict = outcome and outcome.verdict or #current.deviations > 0 and "NOTE" or "PASS"
+  if current.negative and (verdict == "PASS" or verdict == "NOTE") then
+    current:check_alive()
+  elseif verdict == "NOTE" or verdict == "INCONCLUSIVE" then
+    current:check_listens()
+  end
 end
 
 -- The verdict of the case, `outcome` being what ended it early.

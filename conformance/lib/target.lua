@@ -165,6 +165,8 @@ local function reach(t, options)
   local raw, why = iw.connect(t.peer.host, port)
   if not raw then
     t:check_death()
+    -- It was there for a connection of this case: what the case did has ended it.
+    if #t.conns > 0 then t:gone("the target no longer accepts connections: " .. why, "a connection") end
     t:inconclusive("the target was not reached: " .. why)
   end
   local conn = Conn.new(t, raw)
@@ -395,6 +397,14 @@ end
 function Target:check_alive()
   local conn = alive(self)
   if conn then end_connection(self, conn, math.min(iw.patience(), 1)) end
+end
+
+-- After a case that went wrong for whatever reason: a target that is gone counts above that. A look at TCP must do,
+-- since a target that never answered may well not answer now.
+function Target:check_listens()
+  self:check_death()
+  if self.peer.agent or self.case.role == "initiator" or #self.conns == 0 or not iw.can("reconnect") then return end
+  end_connection(self, reach(self, {}), math.min(iw.patience(), 1))
 end
 
 Target.severity = SEVERITY

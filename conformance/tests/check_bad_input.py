@@ -107,6 +107,8 @@ class Hostile:
                 s, _ = self.listener.accept()
             except TimeoutError:
                 continue
+            except OSError:
+                return  # closed by `behave`
             thread = threading.Thread(target=self.serve, args=(s,))
             self.threads.append(thread)
             thread.start()
@@ -165,12 +167,23 @@ def garbage(self, s):
     self.wait(s, 1000)
 
 
+def crash(self, s):
+    """Once a Request has come, nobody listens any more."""
+    if s.recv(1):
+        self.listener.close()
+        self.over = True
+
+
 def hostile(conform, folder):
     for behave in (silent, flood, drip, garbage):
         with Hostile(behave) as port:
             done = run(conform, "run", "--target", "tcp:127.0.0.1:%d" % port, "--results", folder,
                        "--select", "mpa-startup-reply", "-j", "1")
         expect("a peer that is %s" % behave.__name__, done, (1, 3), "mpa-startup-reply")
+    with Hostile(crash) as port:
+        done = run(conform, "run", "--target", "tcp:127.0.0.1:%d" % port, "--results", folder,
+                   "--select", "mpa-startup-re*", "-j", "1")
+    expect("a peer that ends at the first Request", done, 1, "no longer accepts connections")
 
 
 def main(conform, peer, agent):
