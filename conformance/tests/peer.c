@@ -95,6 +95,13 @@ static void *serve(void *context)
     return NULL;
 }
 
+/* Nothing beyond the enhanced start-up. */
+static bool can(const struct iw_target *target, const char *capability)
+{
+    (void)target;
+    return strcmp(capability, "revision.2") == 0;
+}
+
 void peer_start(struct peer *p, const struct peer_step *steps, size_t n_steps)
 {
     struct sockaddr_in at = {.sin_family = AF_INET};
@@ -108,13 +115,12 @@ void peer_start(struct peer *p, const struct peer_step *steps, size_t n_steps)
     assert_int_equal(bind(p->listener, (struct sockaddr *)&at, sizeof(at)), 0);
     assert_int_equal(listen(p->listener, 4), 0);
     assert_int_equal(getsockname(p->listener, (struct sockaddr *)&at, &length), 0);
-    p->target = (struct iw_target){
-        .name = "peer of literal octets",
-        .class = IW_TARGET_BARE,
-        .host = "127.0.0.1",
-        .station_host = "127.0.0.1",
-        .port = ntohs(at.sin_port),
-    };
+    p->target = (struct iw_target){.name = "peer of literal octets",
+                                   .class = IW_TARGET_BARE,
+                                   .host = "127.0.0.1",
+                                   .station_host = "127.0.0.1",
+                                   .port = ntohs(at.sin_port),
+                                   .can = can};
     assert_int_equal(pthread_create(&p->thread, NULL, serve, p), 0);
 }
 
