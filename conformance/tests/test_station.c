@@ -213,6 +213,49 @@ static void sends_bent_startup_frames(void **state)
         IW_VERDICT_PASS, NULL);
 }
 
+/* What is held is written in the portions that the case releases; the peer answers the first one
+ * before the second one comes. */
+static void holds_octets_back(void **state)
+{
+    (void)state;
+    expect_verdict(
+        AGAINST("local conn = t:connect { revision = 1 }\n"
+                "conn:hold(function()\n"
+                "  conn:send(write {})\n"
+                "  conn:send(send { payload = 'hello' })\n"
+                "end)\n"
+                "conn:release(23)\n"
+                "conn:expect_terminate { '2/0/02' }\n"
+                "conn:release()\n"
+                "conn:expect(closed())\n",
+                {PEER_READ, REQUEST_1, 0}, {PEER_WRITE, REPLY_1, 0},
+                {PEER_READ, "000ec140 00000000 00000000 00000000 a30572ab 001741", 0},
+                {PEER_WRITE, TERMINATE_CRC, 0},
+                {PEER_READ, "43 00000000 00000000 00000001 00000000 68656c6c 6f000000 b990b10c", 0},
+                {PEER_FIN, NULL, 0}),
+        IW_VERDICT_PASS, NULL);
+}
+
+/* A list of write sizes; the octets stay the same. */
+static void cuts_writes(void **state)
+{
+    (void)state;
+    expect_verdict(AGAINST("local conn = t:connect { raw = true }\n"
+                           "conn:send(request { revision = 1 }, { writes = { 1, 15, 3 } })\n"
+                           "conn:expect(reply {})\n"
+                           "conn:together(function()\n"
+                           "  conn:send(write {})\n"
+                           "  conn:send(send {})\n"
+                           "end, { writes = { 21, 2 } })\n",
+                           {PEER_READ, REQUEST_1, 0}, {PEER_WRITE, REPLY_1, 0},
+                           {PEER_READ,
+                            "000ec140 00000000 00000000 00000000 a30572ab"
+                            "00124143 00000000 00000000 00000001 00000000 587be8c4",
+                            0},
+                           {PEER_DRAIN, NULL, 0}),
+                   IW_VERDICT_PASS, NULL);
+}
+
 static void judges_the_answer(void **state)
 {
     struct iw_result r;
@@ -398,6 +441,8 @@ int main(void)
         cmocka_unit_test(sends_markers_that_were_asked_for),
         cmocka_unit_test(cuts_and_continues_messages),
         cmocka_unit_test(sends_bent_startup_frames),
+        cmocka_unit_test(holds_octets_back),
+        cmocka_unit_test(cuts_writes),
         cmocka_unit_test(judges_the_answer),
         cmocka_unit_test(a_close_is_no_terminate),
         cmocka_unit_test(a_reset_behind_a_terminate_is_a_close),
