@@ -96,7 +96,7 @@ static void to_iov(int side, const struct list *l, struct iw_iov *out)
 static size_t random_size(int side)
 {
     size_t most = w.end[side].most < 32 ? 5000 : SIZE_MAX_OP;
-    switch (below(8)) {
+    switch (below(16)) {
     case 0:
         return 0;
     case 1:
