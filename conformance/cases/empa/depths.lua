@@ -252,7 +252,8 @@ for _, one in ipairs { { "one-more", function(ird) return ird + 1 end }, { "3ffe
     needs = { enhanced = true },
     run = function(t)
       local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2, rtr = { "write" }, ird = 2 })
-      t:check(asked.ird < 0x3ffe, "the Request's IRD leaves no larger ORD", { actual = asked.text, item = asked })
+      t:check(asked.ird and asked.ird < 0x3ffe, "the Request has no IRD that leaves a larger ORD",
+        { actual = asked.text, item = asked })
       local ord = one[2](asked.ird)
       conn:send(reply { ord = ord, ird = 16, a = asked.a, b = asked.b, c = asked.c, d = asked.d })
       local item = conn:expect(terminate "2/0/06", mpa.rtr.write, mpa.rtr.read, mpa.rtr.send)
