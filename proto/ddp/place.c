@@ -67,26 +67,17 @@ static const struct use_checks *checks_of(enum iw_ddp_use use)
                                          : &source_checks;
 }
 
-/* True if a failed check is to be acted on as if it had passed: it is switched off, or its
- * botched reaction is to come too late. */
-static bool pass_over(const struct iw_switches *switches, enum iw_check check)
-{
-    return iw_switch_ignored(switches, check) ||
-           iw_switch_botched(switches, check) == IW_BOTCH_PLACE;
-}
-
 /* The checks in order; *failed is the first that fails. Returns false if the access must not
- * happen at all. */
+ * happen at all. An access that is to come before a botched check comes before those behind it. */
 static bool validate(const struct iw_ddp_stream *s, const struct use_checks *use,
                      const struct iw_region *r, uint64_t to, uint64_t length, enum iw_check *failed)
 {
     *failed = IW_CHECK_NONE;
 #define IW_TEST(condition, check)                                                                  \
     do {                                                                                           \
-        if (condition) {                                                                           \
-            if (*failed == IW_CHECK_NONE && !iw_switch_ignored(s->switches, (check)))              \
-                *failed = (check);                                                                 \
-            if (!pass_over(s->switches, (check)))                                                  \
+        if ((condition) && *failed == IW_CHECK_NONE && !iw_switch_ignored(s->switches, (check))) { \
+            *failed = (check);                                                                     \
+            if (iw_switch_botched(s->switches, (check)) != IW_BOTCH_PLACE)                         \
                 return false;                                                                      \
         }                                                                                          \
     } while (0)

@@ -167,9 +167,11 @@ static void receive_send(struct iw_endpoint *ep, struct segment *s)
         fails(ep, s, IW_CHECK_DDP_TOO_LONG, 14, end, entry->capacity))
         return;
     /* Misplaced or too long, the octets stay inside the list of buffers. */
-    uint32_t shift = iw_switch_violated(ep->config.switches, IW_CHECK_DDP_PLACE_EXACT) ? 1 : 0;
-    iw_ddp_scatter(entry->sge, entry->sge_count, (size_t)h->mo + shift, s->fpdu->ulpdu,
-                   s->fpdu->pieces, s->header_length, s->length);
+    uint64_t at = h->mo > entry->capacity ? h->mo % (entry->capacity + 1) : h->mo;
+    if (iw_switch_violated(ep->config.switches, IW_CHECK_DDP_PLACE_EXACT))
+        at++;
+    iw_ddp_scatter(entry->sge, entry->sge_count, (size_t)at, s->fpdu->ulpdu, s->fpdu->pieces,
+                   s->header_length, s->length);
     ep->rx_open = true;
     ep->rx_mo = end;
     if (!iw_ddp_last(h) || ep->deferred.check != IW_CHECK_NONE)

@@ -261,6 +261,40 @@ static void test_mock_effects(void **state)
     }
 }
 
+/* Botched, the check still fails, but behind the placement. */
+static void test_placed_before_the_check(void **state)
+{
+    (void)state;
+    static const struct {
+        enum iw_check check;
+        uint64_t to;
+        size_t from, end; /* written */
+    } cases[] = {{IW_CHECK_DDP_TO_BASE, 0x1000 - 4, 12, 20},
+                 {IW_CHECK_DDP_TO_BOUNDS, 0x1000 + 60, 76, 84},
+                 {IW_CHECK_DDP_TO_WRAP, UINT64_MAX - 3, 80, 88},
+                 {IW_CHECK_DDP_STAG_ACCESS, 0x1000, 16, 24},
+                 {IW_CHECK_DDP_STAG_PD, 0x1000 + 60, 76, 84}}; /* out of bounds, too */
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        enum iw_check check = cases[i].check;
+        struct rig r;
+        open_region(&r, 0x1000);
+        if (check == IW_CHECK_DDP_STAG_PD)
+            r.stream.pd++;
+        if (check == IW_CHECK_DDP_STAG_ACCESS) {
+            assert_int_equal(iw_domain_deregister(r.domain, r.region.stag), 0);
+            r.region.access = IW_ACCESS_REMOTE_READ;
+            assert_int_equal(iw_domain_register(r.domain, &r.region), 0);
+        }
+        r.switches.any = true;
+        assert_int_equal(place(&r, cases[i].to, 8), check);
+        assert_written(&r, 0, 0);
+        r.switches.botch[check] = IW_BOTCH_PLACE;
+        assert_int_equal(place(&r, cases[i].to, 8), check);
+        assert_written(&r, cases[i].from, cases[i].end);
+        close_rig(&r);
+    }
+}
+
 static void test_an_unknown_stag_leads_to_scratch(void **state)
 {
     (void)state;
@@ -325,6 +359,7 @@ int main(void)
         cmocka_unit_test(test_stags_against_a_list),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_mock_effects),
+        cmocka_unit_test(test_placed_before_the_check),
         cmocka_unit_test(test_an_unknown_stag_leads_to_scratch),
         cmocka_unit_test(test_a_dead_stag),
         cmocka_unit_test(test_scatter_and_gather),

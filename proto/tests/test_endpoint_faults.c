@@ -421,6 +421,27 @@ static void test_an_ignored_bound_shows_in_the_guard(void **state)
     pair_close(&p);
 }
 
+/* Placed before the check, octets with an MO outside of the buffer land inside of it. */
+static void test_an_mo_outside_stays_in_the_buffer(void **state)
+{
+    (void)state;
+    struct iw_endpoint_config config[2];
+    struct pair p;
+    pair_defaults(config);
+    pair_open(&p, config);
+    set(&p.side[0].switches, IW_SWITCH_VIOLATE, IW_CHECK_DDP_MO, IW_BOTCH_NONE);
+    set(&p.side[1].switches, IW_SWITCH_BOTCH, IW_CHECK_DDP_MO, IW_BOTCH_PLACE);
+    memset(p.side[0].memory, 0x11, 16);
+    recvs(&p, 1, 1, 99); /* 0x10000000 is 56 above a multiple of 100 */
+    work(&p, 0, IW_WORK_SEND, 0, 0, 16);
+    pair_run(&p);
+    assert_int_equal(pair_event(&p, 1, IW_EVENT_FAULT)->fault.check, IW_CHECK_DDP_MO);
+    assert_int_equal(pair_completion(&p, 1, 200)->status, IW_STATUS_LOCAL_FAULT);
+    for (size_t k = 0; k < 200; k++)
+        assert_int_equal(p.side[1].memory[32768 + k], k >= 56 && k < 72 ? 0x11 : 0xa5);
+    pair_close(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -431,6 +452,7 @@ int main(void)
         cmocka_unit_test(test_any_switch_is_safe),
         cmocka_unit_test(test_nothing_is_placed_by_a_refused_write),
         cmocka_unit_test(test_an_ignored_bound_shows_in_the_guard),
+        cmocka_unit_test(test_an_mo_outside_stays_in_the_buffer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
