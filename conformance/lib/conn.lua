@@ -124,6 +124,7 @@ local function marked(conn, m, bend, text)
   local odd = some(m.fields, ODD)
   if m.name == "raw" then odd[1] = "raw octets" end
   for _, name in ipairs(some(bend, BENDS)) do odd[#odd + 1] = name end
+  if bend.broken or m.fields.broken then odd[#odd + 1] = "broken" end
   if #odd > 0 then conn.t.negative = true end
   if comment then return "stimulus: " .. comment end
   if #odd == 0 then return nil end
