@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -222,33 +223,41 @@ static void find_station_host(struct iw_target_instance *t)
     t->target.station_host = t->station_host;
 }
 
-/* A port that is free now. 0, or -1. */
-static int free_port(const char *host, uint16_t *port)
+static int bind_once(const char *host, uint16_t port)
 {
     char error[160];
-    struct addrinfo *list = resolve(host, 0, error, sizeof(error));
-    struct sockaddr_storage own;
-    socklen_t length = sizeof(own);
-    char service[8] = "0";
-    int fd, status = -1;
+    struct addrinfo *list = resolve(host, port, error, sizeof(error));
+    int on = 1, status = -1;
 
     if (!list)
         return -1;
-    fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && !bind(fd, list->ai_addr, list->ai_addrlen) &&
-        !getsockname(fd, (struct sockaddr *)&own, &length) &&
-        !getnameinfo((struct sockaddr *)&own, length, NULL, 0, service, sizeof(service),
-                     NI_NUMERICSERV)) {
-        *port = (uint16_t)strtoul(service, NULL, 10);
-        status = 0;
-    }
+    int fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && !setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)))
+        status = bind(fd, list->ai_addr, list->ai_addrlen);
     if (fd >= 0)
         close(fd);
     freeaddrinfo(list);
     return status;
 }
 
-/* ---- commands ---- */
+/* A port that is free now and that the system gives to no outgoing connection before the command
+ * has bound it: one below Linux's range of ephemeral ports (32768 and up). 0, or -1. */
+static int free_port(const char *host, uint16_t *port)
+{
+    enum { LOWEST = 10240, COUNT = 32768 - LOWEST, TRIES = 100 };
+
+    for (int i = 0; i < TRIES; i++) {
+        uint16_t number;
+        if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+            return -1;
+        number = (uint16_t)(LOWEST + number % COUNT);
+        if (!bind_once(host, number)) {
+            *port = number;
+            return 0;
+        }
+    }
+    return -1;
+}
 
 static int start_shell(struct iw_process *p, const char *command, const char *host, uint16_t port,
                        const char *log, char *error, size_t room)
