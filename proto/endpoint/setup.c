@@ -259,7 +259,7 @@ bool iw_ep_startup_output(struct iw_endpoint *ep)
 void iw_ep_startup_sent(struct iw_endpoint *ep, size_t octets, uint64_t now)
 {
     if (ep->tx_one.base == ep->early) {
-        ep->early_left -= (uint32_t)octets;
+        ep->early_left -= octets < ep->early_left ? (uint32_t)octets : ep->early_left;
         return;
     }
     iw_mpa_startup_sent(&ep->startup, octets);

@@ -470,13 +470,13 @@ void iw_endpoint_sent(struct iw_endpoint *ep, size_t octets, uint64_t now)
         return;
     }
     struct iw_iov *pieces = ep->tx_buffer;
-    ep->tx_sent += octets;
     while (octets > 0 && ep->tx_first < ep->tx_pieces) {
         struct iw_iov *piece = &pieces[ep->tx_first];
         size_t step = octets < piece->length ? octets : piece->length;
         piece->base = (uint8_t *)piece->base + step;
         piece->length -= step;
         octets -= step;
+        ep->tx_sent += step;
         if (piece->length == 0)
             ep->tx_first++;
     }

@@ -231,6 +231,57 @@ static void test_the_longest_segments(void **state)
     }
 }
 
+/* The pool is lent out when there is something to send: the deadline asks for another try. */
+static void test_sending_waits_for_the_pool(void **state)
+{
+    (void)state;
+    struct iw_endpoint_config config[2];
+    const struct iw_iov *pieces;
+    pair_defaults(config);
+    struct pair p;
+    pair_open(&p, config);
+    pair_run(&p);
+    struct iw_domain *d = p.side[0].domain;
+    struct iw_endpoint *ep = p.side[0].ep;
+    void *lent[] = {iw_domain_borrow(d), iw_domain_borrow(d)};
+    assert_null(iw_domain_borrow(d));
+    post(&p, 0, (struct iw_work){.id = 1, .opcode = IW_WORK_WRITE}, 0, 0);
+    assert_int_equal(iw_endpoint_output(ep, &pieces, p.now), 0);
+    uint64_t deadline = iw_endpoint_deadline(ep);
+    assert_int_equal(deadline, p.now + 1000000);
+    iw_domain_return(d, lent[0]);
+    iw_domain_return(d, lent[1]);
+    p.now = deadline;
+    iw_endpoint_tick(ep, p.now);
+    assert_int_equal(iw_endpoint_deadline(ep), UINT64_MAX);
+    pair_run(&p);
+    assert_status(&p, 0, 1, IW_STATUS_OK);
+    pair_close(&p);
+}
+
+/* A transport that reports more than it was given completes nothing that was not out. */
+static void test_more_sent_than_there_was(void **state)
+{
+    (void)state;
+    struct iw_endpoint_config config[2];
+    const struct iw_iov *pieces;
+    pair_defaults(config);
+    struct pair p;
+    pair_open(&p, config);
+    pair_run(&p);
+    struct iw_endpoint *ep = p.side[0].ep;
+    post(&p, 0, (struct iw_work){.id = 1, .opcode = IW_WORK_WRITE}, 0, 0);
+    assert_true(iw_endpoint_output(ep, &pieces, p.now) > 0);
+    post(&p, 0, (struct iw_work){.id = 2, .opcode = IW_WORK_WRITE}, 0, 0);
+    iw_endpoint_sent(ep, 1000000, p.now);
+    iw_endpoint_sent(ep, 1000000, p.now);
+    assert_true(iw_endpoint_output(ep, &pieces, p.now) > 0);
+    pair_collect(&p, 0);
+    assert_status(&p, 0, 1, IW_STATUS_OK);
+    assert_null(pair_completion(&p, 0, 2));
+    pair_close(&p);
+}
+
 /* Switches may change at any time, also in the middle of a message. */
 static void test_switches_change_in_the_middle(void **state)
 {
@@ -289,6 +340,8 @@ int main(void)
         cmocka_unit_test(test_an_ord_left_to_the_ulp_obeys_the_peers_ird),
         cmocka_unit_test(test_a_read_source_may_change_and_go),
         cmocka_unit_test(test_the_longest_segments),
+        cmocka_unit_test(test_sending_waits_for_the_pool),
+        cmocka_unit_test(test_more_sent_than_there_was),
         cmocka_unit_test(test_switches_change_in_the_middle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
