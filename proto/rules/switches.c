@@ -25,6 +25,24 @@ enum iw_botch iw_botch_find(const char *name)
     return IW_BOTCH_NONE;
 }
 
+/* Whether a wrong reaction can show: a check that only closes TCP can be silent, one that sends a
+ * Terminate can be anything. */
+static bool reaction_applies(const struct iw_check_info *info, enum iw_botch botch)
+{
+    return (info->kinds & IW_KIND_ENDPOINT) &&
+           (info->reaction == IW_REACTION_TERMINATE ||
+            (info->reaction == IW_REACTION_CLOSE && botch == IW_BOTCH_SILENT));
+}
+
+/* Checks in front of which there is nothing that could take effect: no segment, no place that it
+ * could name, or no buffer. */
+static bool nothing_to_place(enum iw_check check)
+{
+    return check == IW_CHECK_MPA_RTR_MATCH || check == IW_CHECK_MPA_IRD_SHORT ||
+           check == IW_CHECK_DDP_HEADER_SHORT || check == IW_CHECK_DDP_QN ||
+           check == IW_CHECK_DDP_NO_BUFFER;
+}
+
 bool iw_switch_applies(enum iw_switch kind, enum iw_check check, enum iw_botch botch)
 {
     const struct iw_check_info *info = iw_check_info(check);
@@ -39,10 +57,8 @@ bool iw_switch_applies(enum iw_switch kind, enum iw_check check, enum iw_botch b
     case IW_SWITCH_VIOLATE:
         return info->kinds & IW_KIND_VIOLATE;
     case IW_SWITCH_BOTCH:
-        if (!(info->kinds & IW_KIND_ENDPOINT))
-            return false;
-        return info->reaction == IW_REACTION_TERMINATE ||
-               (info->reaction == IW_REACTION_CLOSE && botch == IW_BOTCH_SILENT);
+        return reaction_applies(info, botch) &&
+               !(botch == IW_BOTCH_PLACE && nothing_to_place(check));
     }
     return false;
 }
@@ -115,6 +131,8 @@ int iw_switches_set(struct iw_switches *switches, enum iw_switch kind, const cha
     }
 
     *error = inapplicable[kind];
+    if (botch == IW_BOTCH_PLACE && nothing_to_place(checks[0]))
+        *error = "nothing can be placed before this check";
     for (size_t i = 0; i < n_checks; i++) {
         if (iw_switch_applies(kind, checks[i], botch)) {
             turn_on(switches, kind, checks[i], botch);

@@ -255,6 +255,8 @@ static void switches_refused(void **state)
          "this has no reaction that could go wrong in that way"},
         {IW_SWITCH_BOTCH, "mpa-fin-inside=silent",
          "this has no reaction that could go wrong in that way"},
+        {IW_SWITCH_BOTCH, "ddp-header-short=place", "nothing can be placed before this check"},
+        {IW_SWITCH_BOTCH, "ddp-no-buffer=place", "nothing can be placed before this check"},
     };
 
     (void)state;
@@ -277,6 +279,10 @@ static void where_switches_apply(void **state)
     assert_false(iw_switch_applies(IW_SWITCH_BOTCH, IW_CHECK_MPA_REQ_KEY, IW_BOTCH_AGAIN));
     assert_false(iw_switch_applies(IW_SWITCH_BOTCH, IW_CHECK_MPA_REQ_KEY, IW_BOTCH_NONE));
     assert_true(iw_switch_applies(IW_SWITCH_BOTCH, IW_CHECK_DDP_MSN, IW_BOTCH_AGAIN));
+    assert_true(iw_switch_applies(IW_SWITCH_BOTCH, IW_CHECK_DDP_MSN, IW_BOTCH_PLACE));
+    assert_false(iw_switch_applies(IW_SWITCH_BOTCH, IW_CHECK_DDP_QN, IW_BOTCH_PLACE));
+    assert_false(iw_switch_applies(IW_SWITCH_BOTCH, IW_CHECK_MPA_RTR_MATCH, IW_BOTCH_PLACE));
+    assert_true(iw_switch_applies(IW_SWITCH_BOTCH, IW_CHECK_MPA_RTR_MATCH, IW_BOTCH_CODE));
     assert_false(iw_switch_applies(IW_SWITCH_IGNORE, IW_CHECK_DDP_MSN, IW_BOTCH_AGAIN));
     assert_false(iw_switch_applies(IW_SWITCH_IGNORE, IW_CHECK_NONE, IW_BOTCH_NONE));
 }

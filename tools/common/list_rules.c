@@ -15,16 +15,24 @@ static void print_reaction(FILE *out, const struct iw_check_info *info)
     fprintf(out, "%-7s", text);
 }
 
+/* "botch", with the one reaction that applies, or without the one that does not. */
+static const char *botch_text(enum iw_check check)
+{
+    if (!iw_switch_applies(IW_SWITCH_BOTCH, check, IW_BOTCH_CODE))
+        return "botch=silent";
+    return iw_switch_applies(IW_SWITCH_BOTCH, check, IW_BOTCH_PLACE) ? "botch" : "botch!=place";
+}
+
 static void print_check(FILE *out, enum iw_check check)
 {
-    static const struct {
+    const struct {
         enum iw_switch kind;
         enum iw_botch botch;
         const char *name;
     } switches[] = {{IW_SWITCH_IGNORE, IW_BOTCH_NONE, "ignore"},
                     {IW_SWITCH_OVERSTRICT, IW_BOTCH_NONE, "overstrict"},
                     {IW_SWITCH_VIOLATE, IW_BOTCH_NONE, "violate"},
-                    {IW_SWITCH_BOTCH, IW_BOTCH_SILENT, "botch"}};
+                    {IW_SWITCH_BOTCH, IW_BOTCH_SILENT, botch_text(check)}};
     const struct iw_check_info *info = iw_check_info(check);
     char kinds[64] = "-";
     size_t used = 0;

@@ -174,7 +174,8 @@ int iw_switches_set(struct iw_switches *switches, enum iw_switch kind, const cha
 /*
  * Whether a switch of this kind makes sense for a check; for IW_SWITCH_BOTCH also with this wrong
  * reaction (otherwise botch is IW_BOTCH_NONE). A check that only closes TCP can be botched to
- * silence alone; one whose reaction is local cannot be botched.
+ * silence alone; one whose reaction is local cannot be botched; one that is made where no octet
+ * could take effect yet has nothing to place.
  */
 bool iw_switch_applies(enum iw_switch kind, enum iw_check check, enum iw_botch botch);
 
