@@ -23,7 +23,8 @@ struct iw_live {
 static void explain(const struct iw_live *l, int status, char error[IW_CAPTURE_ERROR])
 {
     const char *reason = pcap_statustostr(status);
-    const char *detail = pcap_geterr(l->pcap);
+    const char *detail = pcap_geterr(l->pcap); /* may be empty, or the reason once more */
+    bool more = detail[0] != '\0' && strcmp(detail, reason) != 0;
     if (status == PCAP_ERROR_PERM_DENIED)
         snprintf(error, IW_CAPTURE_ERROR,
                  "interface %s: capturing is not permitted: expected root or the capability "
@@ -31,7 +32,7 @@ static void explain(const struct iw_live *l, int status, char error[IW_CAPTURE_E
                  l->interface);
     else
         snprintf(error, IW_CAPTURE_ERROR, "interface %s: cannot capture: %s%s%s", l->interface,
-                 reason, detail[0] != '\0' ? ": " : "", detail);
+                 reason, more ? ": " : "", more ? detail : "");
 }
 
 static void destroy(struct iw_live *l)
