@@ -1,197 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Endpoints on loopback sockets: client and server in one reactor, and raw sockets as bad peers. */
-#include "iwarp/transport.h"
-
-#include <arpa/inet.h>
-#include <errno.h>
-#include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-enum { MESSAGE = 64, LONG = 60000 /* ms: only a failing test waits that long */ };
-
-/* One end of a connection as the tests see it. */
-struct end {
-    struct world *world;
-    struct iw_connection *c;
-    unsigned seen;           /* bit per enum iw_event_kind */
-    unsigned completions[8]; /* per opcode, status ok */
-    unsigned flushed;
-    unsigned sends_wanted; /* client: Sends to post once established */
-    bool graceful, server, ended;
-    int error;
-    enum iw_check check;
-    uint8_t in[MESSAGE], out[MESSAGE];
-};
-
-struct world {
-    struct iw_host_env host;
-    struct iw_domain *domain;
-    struct iw_reactor *reactor;
-    struct iw_endpoint_config config;
-    struct iw_listener *listener;
-    unsigned accepted, ended;
-    struct end *servers;
-    unsigned room;
-};
-
-static void post_recv(struct end *e)
-{
-    struct iw_iov sge = {e->in, sizeof(e->in)};
-    assert_int_equal(iw_endpoint_post_recv(iw_connection_endpoint(e->c), 1, &sge, 1), IW_OK);
-}
-
-static void post_send(struct end *e, const void *data, size_t length)
-{
-    memcpy(e->out, data, length);
-    struct iw_iov sge = {e->out, length};
-    struct iw_work work = {.id = 2, .opcode = IW_WORK_SEND, .sge = &sge, .sge_count = 1};
-    assert_int_equal(iw_endpoint_post(iw_connection_endpoint(e->c), &work, iw_transport_now()),
-                     IW_OK);
-}
-
-static void ready(void *context, struct iw_connection *c)
-{
-    struct end *e = context;
-    struct iw_endpoint *ep = iw_connection_endpoint(c);
-    struct iw_completion done;
-    struct iw_event event;
-    while (iw_endpoint_event(ep, &event)) {
-        e->seen |= 1u << event.kind;
-        e->check = event.fault.check;
-        if (event.kind == IW_EVENT_REQUEST)
-            assert_int_equal(iw_endpoint_accept(ep, NULL, 0, iw_transport_now()), IW_OK);
-        if (event.kind == IW_EVENT_ESTABLISHED && e->sends_wanted > 0) {
-            e->sends_wanted--;
-            post_send(e, "ping", 4);
-        }
-        if (event.kind == IW_EVENT_PEER_CLOSED)
-            iw_endpoint_shutdown(ep, iw_transport_now());
-        if (event.kind == IW_EVENT_CLOSED)
-            e->graceful = event.graceful;
-    }
-    while (iw_endpoint_poll(ep, &done, 1) == 1) {
-        if (done.status != IW_STATUS_OK) {
-            e->flushed++;
-            continue;
-        }
-        e->completions[done.opcode]++;
-        if (done.opcode != IW_WORK_RECV)
-            continue;
-        if (e->server) {
-            post_recv(e);
-            post_send(e, e->in, done.length);
-        } else if (e->sends_wanted > 0) {
-            e->sends_wanted--;
-            post_recv(e);
-            post_send(e, "ping", 4);
-        } else {
-            iw_endpoint_shutdown(ep, iw_transport_now());
-        }
-    }
-}
-
-static void ended(void *context, struct iw_connection *c)
-{
-    struct end *e = context;
-    e->ended = true;
-    e->error = iw_connection_error(c);
-    e->c = NULL;
-    e->world->ended++;
-}
-
-static const struct iw_connection_ops ops = {ready, ended};
-
-static bool accepted(void *context, struct iw_connection *c)
-{
-    struct world *w = context;
-    if (w->accepted >= w->room)
-        return false;
-    struct end *e = &w->servers[w->accepted++];
-    *e = (struct end){.world = w, .c = c, .server = true};
-    iw_connection_set_context(c, e);
-    post_recv(e);
-    return true;
-}
-
-static int set_up(void **state)
-{
-    struct world *w = calloc(1, sizeof(*w));
-    struct iw_domain_limits limits = {.regions = 16, .buffers = 300};
-    assert_non_null(w);
-    iw_host_env_init(&w->host, true);
-    w->domain = iw_domain_create(&w->host.env, &limits);
-    w->reactor = iw_reactor_create();
-    w->room = 128;
-    w->servers = calloc(w->room, sizeof(*w->servers));
-    assert_non_null(w->domain);
-    assert_non_null(w->reactor);
-    assert_non_null(w->servers);
-    iw_endpoint_config_default(&w->config);
-    w->config.pd = iw_domain_pd(w->domain);
-    *state = w;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct world *w = *state;
-    iw_reactor_destroy(w->reactor);
-    iw_domain_destroy(w->domain);
-    iw_host_env_destroy(&w->host);
-    free(w->servers);
-    free(w);
-    return 0;
-}
-
-static struct iw_host_port listen_at(struct world *w, const char *text, unsigned limit)
-{
-    char error[300] = "", address[IW_TRANSPORT_TEXT];
-    struct iw_host_port at;
-    struct iw_listener_config config = {.domain = w->domain,
-                                        .endpoint = w->config,
-                                        .ops = ops,
-                                        .accepted = accepted,
-                                        .context = w,
-                                        .limit = limit};
-    config.endpoint.role = IW_MPA_RESPONDER;
-    assert_int_equal(iw_transport_parse(text, &at, error, sizeof(error)), 0);
-    w->listener = iw_transport_listen(w->reactor, &at, &config, error, sizeof(error));
-    assert_string_equal(error, "");
-    assert_non_null(w->listener);
-    iw_listener_address(w->listener, address);
-    assert_int_equal(iw_transport_parse(address, &at, error, sizeof(error)), 0);
-    assert_int_equal(at.port, iw_listener_port(w->listener));
-    assert_int_not_equal(at.port, 0);
-    return at;
-}
-
-static void connect_to(struct world *w, struct end *e, const struct iw_host_port *at)
-{
-    char error[300] = "";
-    struct iw_endpoint_config config = w->config;
-    config.role = IW_MPA_INITIATOR;
-    e->world = w;
-    e->c = iw_transport_connect(w->reactor, w->domain, at, &config, &ops, e, error, sizeof(error));
-    assert_string_equal(error, "");
-    assert_non_null(e->c);
-}
-
-static void run_until_ended(struct world *w, unsigned count)
-{
-    uint64_t limit = iw_transport_now() + LONG * UINT64_C(1000000);
-    while (w->ended < count) {
-        assert_int_equal(iw_reactor_step(w->reactor, LONG), 0);
-        assert_true(iw_transport_now() < limit);
-    }
-}
+/* Addresses, the loop, and connections that go well. */
+#include "transport_world.h"
 
 /* ---- addresses ---- */
 
@@ -246,7 +55,7 @@ static void unknown_hosts_are_told(void **state)
     struct iw_host_port at = {.host = "fe80::1%nosuch", .port = 1};
     struct end e = {.world = w};
     char error[300] = "";
-    assert_null(iw_transport_connect(w->reactor, w->domain, &at, &w->config, &ops, &e, error,
+    assert_null(iw_transport_connect(w->reactor, w->domain, &at, &w->config, &world_ops, &e, error,
                                      sizeof(error)));
     assert_memory_equal(error, "cannot resolve host \"fe80::1%nosuch\": ", 38);
 }
@@ -368,134 +177,6 @@ static void long_writes_arrive_whole(void **state)
     free(sink);
 }
 
-/* ---- bad ends ---- */
-
-static int raw_connect(const struct iw_host_port *at)
-{
-    struct sockaddr_in to = {.sin_family = AF_INET,
-                             .sin_port = htons(at->port),
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
-    return fd;
-}
-
-static void a_refused_connect_ends(void **state)
-{
-    struct world *w = *state;
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof(at);
-    int bound = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(bound, (struct sockaddr *)&at, sizeof(at)), 0);
-    assert_int_equal(getsockname(bound, (struct sockaddr *)&at, &length), 0);
-    struct iw_host_port to = {.host = "127.0.0.1", .port = ntohs(at.sin_port)};
-    struct end client = {.sends_wanted = 0};
-    connect_to(w, &client, &to);
-    post_recv(&client);
-    run_until_ended(w, 1);
-    assert_int_equal(client.error, ECONNREFUSED);
-    assert_int_equal(client.seen, 1u << IW_EVENT_CLOSED);
-    assert_false(client.graceful);
-    assert_int_equal(client.flushed, 1);
-    close(bound);
-}
-
-static void a_silent_peer_ends_in_time(void **state)
-{
-    struct world *w = *state;
-    char byte;
-    w->config.startup_timeout = 20000000;
-    w->config.linger_timeout = 20000000;
-    struct iw_host_port at = listen_at(w, "127.0.0.1:0", 0);
-    int silent = raw_connect(&at);
-    int slow = raw_connect(&at);
-    assert_int_equal(write(slow, "MPA ID", 6), 6);
-    run_until_ended(w, 2);
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(w->servers[i].check, IW_CHECK_MPA_STARTUP_TIMEOUT);
-        assert_false(w->servers[i].graceful);
-    }
-    assert_int_equal(read(silent, &byte, 1), 0);
-    close(silent);
-    close(slow);
-}
-
-static void a_reset_is_no_graceful_end(void **state)
-{
-    struct world *w = *state;
-    struct iw_host_port at = listen_at(w, "127.0.0.1:0", 0);
-    struct linger l = {.l_onoff = 1, .l_linger = 0};
-    int fd = raw_connect(&at);
-    while (w->accepted == 0)
-        assert_int_equal(iw_reactor_step(w->reactor, LONG), 0);
-    setsockopt(fd, SOL_SOCKET, SO_LINGER, &l, sizeof(l));
-    close(fd);
-    run_until_ended(w, 1);
-    assert_int_equal(w->servers[0].error, ECONNRESET);
-    assert_false(w->servers[0].graceful);
-}
-
-static void an_abort_resets(void **state)
-{
-    struct world *w = *state;
-    char byte;
-    struct iw_host_port at = listen_at(w, "127.0.0.1:0", 0);
-    int fd = raw_connect(&at);
-    while (w->accepted == 0)
-        assert_int_equal(iw_reactor_step(w->reactor, LONG), 0);
-    iw_endpoint_abort(iw_connection_endpoint(w->servers[0].c), false, 0, iw_transport_now());
-    iw_connection_kick(w->servers[0].c);
-    run_until_ended(w, 1);
-    assert_int_equal(read(fd, &byte, 1), -1);
-    assert_int_equal(errno, ECONNRESET);
-    close(fd);
-}
-
-static void a_refused_connection_is_reset(void **state)
-{
-    struct world *w = *state;
-    struct iw_host_port at = listen_at(w, "127.0.0.1:0", 0);
-    w->room = 0;
-    struct end client = {.sends_wanted = 0};
-    connect_to(w, &client, &at);
-    run_until_ended(w, 1);
-    assert_int_equal(client.error, ECONNRESET);
-}
-
-/* A call-back that drops its own connection, another one and the listener. */
-struct dropper {
-    struct world *world;
-    struct end other;
-    unsigned calls;
-};
-
-static void drop_all(void *context, struct iw_connection *c)
-{
-    struct dropper *d = context;
-    d->calls++;
-    iw_connection_destroy(d->other.c);
-    iw_connection_destroy(c);
-    iw_listener_destroy(d->world->listener);
-}
-
-static void call_backs_may_destroy(void **state)
-{
-    static const struct iw_connection_ops drop_ops = {drop_all, ended};
-    struct world *w = *state;
-    char error[300];
-    struct iw_host_port at = listen_at(w, "127.0.0.1:0", 0);
-    struct dropper d = {.world = w};
-    connect_to(w, &d.other, &at);
-    while (w->accepted == 0)
-        assert_int_equal(iw_reactor_step(w->reactor, LONG), 0);
-    assert_non_null(iw_transport_connect(w->reactor, w->domain, &at, &w->config, &drop_ops, &d,
-                                         error, sizeof(error)));
-    run_until_ended(w, 1); /* the server's end of `other` */
-    assert_int_equal(d.calls, 1);
-    assert_false(d.other.ended);
-    assert_int_equal(w->servers[0].error, ECONNRESET);
-}
-
 struct pipe_watch {
     struct iw_watch *watch;
     int fds[2];
@@ -557,7 +238,8 @@ static void sockets_can_be_adopted(void **state)
     for (int i = 0; i < 2; i++) {
         w->config.role = i == 0 ? IW_MPA_INITIATOR : IW_MPA_RESPONDER;
         ends[i].world = w;
-        ends[i].c = iw_transport_adopt(w->reactor, w->domain, fds[i], &w->config, &ops, &ends[i]);
+        ends[i].c =
+            iw_transport_adopt(w->reactor, w->domain, fds[i], &w->config, &world_ops, &ends[i]);
         assert_non_null(ends[i].c);
         post_recv(&ends[i]);
     }
@@ -565,7 +247,7 @@ static void sockets_can_be_adopted(void **state)
     assert_memory_equal(ends[0].in, "ping", 4);
     assert_true(ends[0].graceful);
     w->config.startup_timeout = 0;
-    assert_null(iw_transport_adopt(w->reactor, w->domain, 0, &w->config, &ops, NULL));
+    assert_null(iw_transport_adopt(w->reactor, w->domain, 0, &w->config, &world_ops, NULL));
     assert_int_equal(errno, EINVAL);
 }
 
@@ -585,8 +267,6 @@ static void an_environment_is_complete(void **state)
     iw_host_env_destroy(&plain);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -598,12 +278,6 @@ int main(void)
         TEST(many_connections_share_a_reactor),
         TEST(a_limit_lets_connections_wait),
         TEST(long_writes_arrive_whole),
-        TEST(a_refused_connect_ends),
-        TEST(a_silent_peer_ends_in_time),
-        TEST(a_reset_is_no_graceful_end),
-        TEST(an_abort_resets),
-        TEST(a_refused_connection_is_reset),
-        TEST(call_backs_may_destroy),
         TEST(watches_share_the_loop),
         TEST(sockets_can_be_adopted),
         TEST(an_environment_is_complete),
