@@ -16,6 +16,10 @@
  * the octets that the endpoint writes itself share one pool buffer. */
 enum { IW_TX_PIECES = 1024, IW_TX_BATCH = 256 * 1024, IW_TX_RETRY = 1000000 };
 
+/* The smallest EMSS that can hold an FPDU of the smallest MULPDU: 128 octets, length, pad, CRC and
+ * a Marker. */
+enum { IW_SEGMENT_MIN = IW_MPA_MULPDU_MIN + 12 };
+
 #define IW_NO_ENTRY UINT64_MAX
 
 enum iw_phase {
@@ -79,6 +83,7 @@ struct iw_endpoint {
     bool rtr_due; /* initiator, peer-to-peer: the RTR must leave first (RFC 6581 §9.2) */
     bool rtr_expected;
     uint32_t mulpdu;
+    uint32_t segment; /* EMSS that FPDUs are aligned to; 0: they do not fit one */
     struct iw_mpa_startup startup;
     uint64_t deadline;
     uint8_t early[4]; /* octets that --violate sends where nothing is due */

@@ -136,10 +136,10 @@ size_t iw_endpoint_private(const struct iw_endpoint *ep, const uint8_t **data)
 
 void iw_endpoint_set_emss(struct iw_endpoint *ep, uint32_t emss)
 {
+    uint32_t most = iw_wire_mulpdu(emss, ep->phase != IW_PHASE_STARTUP && ep->framer.markers);
     ep->config.emss = emss;
-    ep->mulpdu = ep->config.mulpdu != 0
-                     ? ep->config.mulpdu
-                     : iw_wire_mulpdu(emss, ep->phase != IW_PHASE_STARTUP && ep->framer.markers);
+    ep->mulpdu = ep->config.mulpdu != 0 ? ep->config.mulpdu : most;
+    ep->segment = emss >= IW_SEGMENT_MIN && ep->mulpdu <= most ? emss : 0;
 }
 
 /* Both frames are exchanged: FPDUs from here on. */

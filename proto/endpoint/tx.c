@@ -11,6 +11,7 @@ struct batch {
     size_t count;
     uint8_t *octets, *end;
     size_t size; /* octets on the stream */
+    size_t fill; /* of these in a TCP segment that has room left */
     uint64_t now;
 };
 
@@ -44,11 +45,21 @@ static uint32_t payload_limit(const struct iw_endpoint *ep, bool tagged)
     return ulpdu - (shorter ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER);
 }
 
+/* RFC 5044 §5.1: FPDUs share a TCP segment only if they lie entirely in it. One that would not ends
+ * the batch, behind which the transport begins a new segment. */
+static bool aligned(const struct batch *b, size_t ulpdu)
+{
+    const struct iw_endpoint *ep = b->ep;
+    return ep->segment == 0 || b->fill == 0 ||
+           iw_framer_size(&ep->framer, (uint32_t)ulpdu) <= ep->segment - b->fill;
+}
+
 /* `copied`: payload that goes into the batch's own octets. */
 static bool room_for(const struct batch *b, size_t slices, size_t ulpdu, size_t copied)
 {
     return b->size < IW_TX_BATCH && IW_TX_PIECES - b->count >= IW_FRAMER_PIECES(slices, ulpdu) &&
-           (size_t)(b->end - b->octets) >= IW_TX_HEADER + copied + IW_FRAMER_SCRATCH;
+           (size_t)(b->end - b->octets) >= IW_TX_HEADER + copied + IW_FRAMER_SCRATCH &&
+           aligned(b, ulpdu);
 }
 
 /* Frames one segment. Slice 0 is its beginning: headers, and payload if that was copied, which lie
@@ -73,6 +84,8 @@ static void emit(struct batch *b, struct iw_iov *slices, size_t count)
     b->count += (size_t)made;
     b->octets += own + frame_octets(ep);
     b->size += (size_t)(ep->framer.pos - before);
+    if (ep->segment != 0)
+        b->fill = (b->fill + (size_t)(ep->framer.pos - before)) % ep->segment;
 }
 
 static struct iw_ddp_header untagged(const struct iw_endpoint *ep, unsigned opcode, uint32_t mo,

@@ -108,6 +108,18 @@ static uint32_t marker_period(const struct iw_framer *f)
     return IW_MPA_MARKER_PERIOD;
 }
 
+uint32_t iw_framer_size(const struct iw_framer *f, uint32_t ulpdu)
+{
+    uint32_t period = marker_period(f), size = iw_wire_fpdu_size(ulpdu);
+    if (period == 0)
+        return size;
+    uint32_t place = (uint32_t)(f->pos % period);
+    uint32_t lead = place == 0 ? IW_MPA_MARKER : 0, between = period - IW_MPA_MARKER;
+    uint32_t first = period - place - lead; /* octets before the next Marker */
+    uint32_t inside = size > first ? (size - first + between - 1) / between : 0;
+    return lead + size + inside * IW_MPA_MARKER;
+}
+
 int iw_framer_frame(struct iw_framer *f, const struct iw_iov *ulpdu, size_t pieces,
                     struct iw_iov *out, size_t room, uint8_t *scratch)
 {

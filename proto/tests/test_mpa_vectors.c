@@ -329,13 +329,43 @@ static void bad_octet(void **state)
     mpa_rig_free(rig);
 }
 
+/* What the framer foretells of an FPDU's size, at every place between two Markers. */
+static void sizes_are_foretold(void **state)
+{
+    static const uint32_t lengths[] = {1,   14,   18,   490,  497,  498,  499, 500,
+                                       501, 1005, 1006, 1007, 1008, 1009, 5000};
+    static uint8_t ulpdu[5000], scratch[IW_FRAMER_SCRATCH];
+    (void)state;
+    for (uint64_t pos = 0; pos < 1024; pos += 4) {
+        for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+            for (unsigned markers = 0; markers < 2; markers++) {
+                struct iw_framer f;
+                struct iw_iov piece = {ulpdu, lengths[i]}, out[64];
+                iw_framer_init(&f, markers, false, NULL, NULL);
+                f.pos = pos;
+                uint32_t size = iw_framer_size(&f, lengths[i]);
+                assert_true(iw_framer_frame(&f, &piece, 1, out, 64, scratch) > 0);
+                assert_int_equal(f.pos, pos + size);
+            }
+        }
+    }
+    struct iw_framer f;
+    iw_framer_init(&f, true, false, NULL, NULL);
+    assert_int_equal(iw_framer_size(&f, 42), 0x34); /* RFC 5044 figure 5 */
+    assert_int_equal(iw_framer_size(&f, 502), 512); /* up to the next Marker */
+    assert_int_equal(iw_framer_size(&f, 503), 520); /* one word more, and that Marker */
+    f.pos = 4;
+    assert_int_equal(iw_framer_size(&f, 501), 508);
+    assert_int_equal(iw_framer_size(&f, 503), 516);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rfc5044_figure4), cmocka_unit_test(rfc5044_figure5),
         cmocka_unit_test(rfc5044_figure6), cmocka_unit_test(marker_stream),
         cmocka_unit_test(whole_fpdus),     cmocka_unit_test(whole_fpdus_in_a_row),
-        cmocka_unit_test(bad_octet),
+        cmocka_unit_test(bad_octet),       cmocka_unit_test(sizes_are_foretold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,10 +77,12 @@ static void close_socket(struct iw_connection *c, bool reset)
 }
 
 /* TCP_MAXSEG is the largest payload of a segment now, options and path MTU taken into account
- * (RFC 5044 §4.5, OP-18). */
-static void refresh_emss(struct iw_connection *c)
+ * (RFC 5044 §4.5, OP-18). TCP tells nobody when it changes, so it is asked before sending, but not
+ * more often than the path can sensibly change. */
+static void refresh_emss(struct iw_connection *c, uint64_t now)
 {
     int mss = 0;
+    c->emss_due = now + IW_TRANSPORT_EMSS;
     socklen_t length = sizeof(mss);
     if (getsockopt(c->fd, IPPROTO_TCP, TCP_MAXSEG, &mss, &length) == 0 && mss > 0)
         iw_endpoint_set_emss(c->ep, (uint32_t)mss);
@@ -96,7 +98,7 @@ static void established(struct iw_connection *c)
     if (getpeername(c->fd, (struct sockaddr *)&address, &length) == 0)
         iw_sockaddr_print((struct sockaddr *)&address, length, c->remote);
     c->connecting = false;
-    refresh_emss(c);
+    refresh_emss(c, iw_transport_now());
 }
 
 static void prepare_socket(int fd)
@@ -235,12 +237,17 @@ static bool transmit(struct iw_connection *c)
     size_t total = 0;
     while (!c->stalled && !c->write_broken && !c->connecting) {
         const struct iw_iov *pieces;
-        size_t count = iw_endpoint_output(c->ep, &pieces, iw_transport_now());
+        uint64_t now = iw_transport_now();
+        if (now >= c->emss_due)
+            refresh_emss(c, now);
+        size_t count = iw_endpoint_output(c->ep, &pieces, now);
         if (count == 0)
             break;
         struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)pieces,
                                  .msg_iovlen = count < IOV_MAX ? count : IOV_MAX};
-        ssize_t n = sendmsg(c->fd, &message, MSG_NOSIGNAL);
+        /* MSG_EOR: TCP puts nothing behind these octets into their last segment, so that what is
+         * written next begins a segment (RFC 5044 §5.1). */
+        ssize_t n = sendmsg(c->fd, &message, MSG_NOSIGNAL | MSG_EOR);
         if (n > 0) {
             iw_endpoint_sent(c->ep, (size_t)n, iw_transport_now());
             total += (size_t)n;
@@ -316,10 +323,8 @@ static void handle(struct iw_source *s, uint32_t events)
             getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &length);
             lose(c, error);
         }
-        if (events & EPOLLOUT) {
+        if (events & EPOLLOUT)
             c->stalled = false;
-            refresh_emss(c);
-        }
     }
     iw_connection_serve(c, false);
 }

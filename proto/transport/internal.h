@@ -51,6 +51,7 @@ struct iw_connection {
     bool stalled;      /* the socket takes no more octets, or the step's share is used up */
     bool pending;      /* on the reactor's list of connections to serve */
     bool ending;       /* in `ended` */
+    uint64_t emss_due; /* when to ask TCP for its EMSS again */
     uint64_t deadline; /* as the heap knows it */
     size_t heap_index; /* 1..; 0 if not in the heap */
     struct iw_connection *next_pending, *previous_pending;

@@ -82,7 +82,10 @@ void iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t
 void iw_endpoint_input_end(struct iw_endpoint *ep, bool graceful, uint64_t now);
 
 /* What is to be sent now: *out is a list of pieces, valid until the next call on this
- * endpoint. Report progress, in octets, with iw_endpoint_sent; ask again until 0. */
+ * endpoint. Report progress, in octets, with iw_endpoint_sent; ask again until 0.
+ * FPDU alignment (RFC 5044 §5.1): what one list holds, cut every EMSS octets from its beginning,
+ * has an FPDU at the beginning of each cut, as long as MULPDU comes from the EMSS and that is 140
+ * octets or more. A transport that begins a TCP segment with each list keeps that on the wire. */
 size_t iw_endpoint_output(struct iw_endpoint *ep, const struct iw_iov **out, uint64_t now);
 void iw_endpoint_sent(struct iw_endpoint *ep, size_t octets, uint64_t now);
 
@@ -101,7 +104,9 @@ void iw_endpoint_fin_sent(struct iw_endpoint *ep, uint64_t now);
 uint64_t iw_endpoint_deadline(const struct iw_endpoint *ep);
 void iw_endpoint_tick(struct iw_endpoint *ep, uint64_t now);
 
-/* The effective maximum segment size now in force; new segments obey it (RFC 5044 §4.5). */
+/* The effective maximum segment size now in force: the most TCP payload of one segment, options
+ * taken into account (OP-18). FPDUs not yet framed obey it (RFC 5044 §4.5); MULPDU stays within
+ * 128 and 64768. */
 void iw_endpoint_set_emss(struct iw_endpoint *ep, uint32_t emss);
 
 /* ---- the consumer's side ---- */

@@ -143,6 +143,10 @@ void iw_framer_init(struct iw_framer *f, bool markers, bool crc, iw_crc32c_fn cr
 /* Pieces that an FPDU of `n` ULPDU pieces can become: every Marker splits a piece. */
 #define IW_FRAMER_PIECES(n, ulpdu) (2u * (n) + 4u + 2u * ((ulpdu) / 508u + 2u))
 
+/* Octets on the stream of the FPDU that a ULPDU of `ulpdu` octets would become next, Markers
+ * included. */
+uint32_t iw_framer_size(const struct iw_framer *f, uint32_t ulpdu);
+
 /* Frames one ULPDU given as pieces (1..64768 octets in all; longer ones up to 65535 only
  * under --violate mpa-ulpdu-max): RFC 5044 §4. The output is a list of pieces: parts of the ULPDU
  * by reference and the framer's own octets in `scratch` (IW_FRAMER_SCRATCH octets, must live as

@@ -10,6 +10,21 @@
  * a process may have several reactors. No connection starves others: in one step each ready
  * connection reads at most IW_TRANSPORT_READ octets and sends at most IW_TRANSPORT_WRITE.
  *
+ * FPDU alignment (RFC 5044 §5.1). MULPDU follows the EMSS that TCP reports (TCP_MAXSEG: path MTU
+ * and TCP options such as timestamps are taken into account, OP-18), asked at establishment and
+ * before sending, at most once in IW_TRANSPORT_EMSS. Nagle's algorithm is off, and each write is
+ * one batch of the endpoint that begins with an FPDU, holds FPDUs of exactly EMSS octets or ones
+ * that share a segment entirely, and ends a segment (MSG_EOR). So every TCP segment begins with an
+ * FPDU and ends with one, as long as
+ *   - the socket takes the whole batch (a full send buffer cuts it anywhere),
+ *   - the peer's window or congestion control does not cut a segment short,
+ *   - the EMSS does not change between reading it and sending (a smaller path MTU, SACK blocks),
+ * and a retransmission is cut as the first transmission was,
+ *   - MULPDU is not configured, and the EMSS is 140 octets or more (RFC 5044 §4.5: MULPDU is never
+ *     below 128).
+ * Sockets cannot promise more: TCP decides about segments. After a loss of alignment the next batch
+ * is aligned again. Receivers work without any alignment.
+ *
  * Memory: a reactor takes IW_TRANSPORT_READ octets, a connection about 200 octets beside its
  * endpoint, and one file descriptor each.
  */
@@ -23,6 +38,7 @@ extern "C" {
 #endif
 
 enum {
+    IW_TRANSPORT_EMSS = 1000000,     /* ns between two looks at the EMSS */
     IW_TRANSPORT_READ = 256 * 1024,  /* octets read from one connection in one step */
     IW_TRANSPORT_WRITE = 256 * 1024, /* octets after which a connection's sending yields */
     IW_TRANSPORT_TEXT = 80           /* room for any address as text */
