@@ -41,6 +41,41 @@ static void print_all(const struct iw_suite *suite)
     }
 }
 
+static void csv_text(const char *text)
+{
+    putchar('"');
+    for (; *text; text++) {
+        if (*text == '"')
+            putchar('"');
+        putchar(*text);
+    }
+    putchar('"');
+}
+
+static void print_csv(const struct iw_suite *suite)
+{
+    puts("rule,rfc,section,level,implied,testable,checks,cases,text");
+    for (size_t i = 0; i < IW_RULE_COUNT; i++) {
+        const struct iw_rule *r = iw_rule_at(i);
+        const char *blank = "";
+
+        printf("%s,%u,%s,%s,%s,%s,", r->id, r->rfc, r->section, iw_level_name(r->level),
+               r->implied ? "yes" : "no", testable_names[r->testable]);
+        for (size_t k = 0; k < r->n_checks; k++)
+            printf("%s%s", k ? " " : "", iw_check_info(r->checks[k])->name);
+        putchar(',');
+        for (size_t k = 0; k < suite->n_cases; k++) {
+            if (!iw_case_names_rule(suite->cases[k], r))
+                continue;
+            printf("%s%s", blank, suite->cases[k]->id);
+            blank = " ";
+        }
+        putchar(',');
+        csv_text(r->text);
+        putchar('\n');
+    }
+}
+
 struct sum {
     unsigned rfc; /* 0: all */
     size_t rules, wire, named, must, must_named;
@@ -101,6 +136,8 @@ int iw_command_requirements(const struct iw_command *c)
     if (!status) {
         if (c->summary)
             print_summary(&s.suite);
+        else if (c->csv)
+            print_csv(&s.suite);
         else
             print_all(&s.suite);
         status = iw_setup_broken(&s);

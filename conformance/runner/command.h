@@ -13,6 +13,7 @@ enum {
     IW_EXIT_TESTER = 70,
     IW_EXIT_UNREACHED = 3, /* also: inconclusive only */
     IW_EXIT_FAILURE = 1,
+    IW_EXIT_STALE = 2, /* the baseline: an unexpected pass, an entry that is out of date */
     IW_EXIT_GOOD = 0
 };
 
@@ -23,10 +24,13 @@ struct iw_command {
     size_t n_words;
     char **select; /* patterns; the words of `run` and `list` are some, too */
     size_t n_select;
-    unsigned jobs; /* 0: not said */
-    bool tap, verbose, trace, full, summary;
+    unsigned jobs;   /* 0: not said */
+    unsigned repeat; /* 0: not said */
+    bool tap, verbose, trace, full, summary, csv;
     const char *junit, *json, *pcap_dir, *results, *cases, *target, *capture, *agent;
-    double time_scale;
+    const char *baseline, *write_baseline, *resume;
+    struct iw_journal *journal; /* that of `resume`, once it is open */
+    double time_scale;          /* 0: not said */
 };
 
 /* All of the program but main. Returns the exit status. */
@@ -35,6 +39,8 @@ int iw_conform(int argc, char **argv);
 /* Reads the command line. -1: go on; else the exit status (--help, --version, a mistake). */
 int iw_command_parse(struct iw_command *c, int argc, char **argv);
 void iw_command_free(struct iw_command *c);
+/* Adds a pattern (copied) to those that select cases. */
+void iw_command_select(struct iw_command *c, const char *pattern);
 
 /* The commands. Each returns the exit status. */
 int iw_command_run(const struct iw_command *c);

@@ -6,9 +6,18 @@
 #include <string.h>
 
 #include "command.h"
+#include "journal.h"
 #include "text.h"
 
-enum { RUN = 1, LIST = 2, SHOW = 4, REQUIREMENTS = 8, SELF_CHECK = 16, JOBS = 256 };
+enum {
+    RUN = 1,
+    LIST = 2,
+    SHOW = 4,
+    REQUIREMENTS = 8,
+    SELF_CHECK = 16,
+    JOBS = 256,
+    ROUNDS = 100000
+};
 
 static const struct command {
     const char *name;
@@ -41,7 +50,12 @@ enum option_id {
     O_TIME_SCALE,
     O_TRACE,
     O_VERBOSE,
+    O_BASELINE,
+    O_WRITE_BASELINE,
+    O_REPEAT,
+    O_RESUME,
     O_SUMMARY,
+    O_CSV,
     O_FULL,
     O_HELP,
     O_VERSION
@@ -73,6 +87,13 @@ static const struct choice {
      "also keep the real packets of this network interface (packets.pcap)"},
     {"trace", NULL, O_TRACE, 0, RUN, "tell every message as it happens; one case at a time"},
     {"verbose", NULL, O_VERBOSE, 'v', RUN, "name the cases that passed or were skipped, too"},
+    {"baseline", "FILE", O_BASELINE, 0, RUN,
+     "verdicts that are known: only what differs from them counts"},
+    {"write-baseline", "FILE", O_WRITE_BASELINE, 0, RUN, "pin the verdicts of this run"},
+    {"repeat", "N", O_REPEAT, 0, RUN, "run every case N times; the gravest verdict counts"},
+    {"resume", "DIR", O_RESUME, 0, RUN,
+     "go on with a run that was ended: the folder of its results"},
+    {"csv", NULL, O_CSV, 0, REQUIREMENTS, "a table: one line a rule"},
     {"summary", NULL, O_SUMMARY, 0, REQUIREMENTS, "numbers only"},
     {"full", NULL, O_FULL, 0, SELF_CHECK,
      "every wrong reaction, and every case even after one has noticed"},
@@ -126,27 +147,27 @@ static void help(const struct command *only)
     for (size_t i = 0; i < N_CHOICES; i++)
         if (!only || choices[i].commands & only->bit)
             help_option(&choices[i]);
-    printf("\nexit status: 0 good, 1 a case failed, 3 inconclusive or never reached,\n"
-           "64 usage, 70 error of the tester or of a case's script\n");
+    printf("\nexit status: 0 good, 1 a case failed, 2 better than the baseline says,\n"
+           "3 inconclusive or never reached, 64 usage, 70 error of the tester or of a script\n");
 }
 
 /* ---- reading ---- */
 
-static void add_pattern(struct iw_command *c, const char *pattern)
+void iw_command_select(struct iw_command *c, const char *pattern)
 {
     c->select = iw_got(realloc(c->select, (c->n_select + 1) * sizeof(*c->select)));
     c->select[c->n_select++] = iw_text_copy(pattern);
 }
 
-static bool take_jobs(struct iw_command *c, const char *value)
+static bool take_number(const char *option, const char *value, unsigned most, unsigned *out)
 {
     char *end;
     unsigned long n = strtoul(value, &end, 10);
 
-    c->jobs = (unsigned)n;
-    if (*value >= '0' && *value <= '9' && !*end && n >= 1 && n <= JOBS)
+    *out = (unsigned)n;
+    if (*value >= '0' && *value <= '9' && !*end && n >= 1 && n <= most)
         return true;
-    iw_complain("--jobs %s: expected a number from 1 to %d", value, JOBS);
+    iw_complain("--%s %s: expected a number from 1 to %u", option, value, most);
     return false;
 }
 
@@ -165,13 +186,13 @@ static bool take(struct iw_command *c, enum option_id id, const char *value)
 {
     switch (id) {
     case O_SELECT:
-        add_pattern(c, value);
+        iw_command_select(c, value);
         break;
     case O_TARGET:
         c->target = value;
         break;
     case O_JOBS:
-        return take_jobs(c, value);
+        return take_number("jobs", value, JOBS, &c->jobs);
     case O_TAP:
         c->tap = true;
         break;
@@ -204,8 +225,22 @@ static bool take(struct iw_command *c, enum option_id id, const char *value)
     case O_VERBOSE:
         c->verbose = true;
         break;
+    case O_BASELINE:
+        c->baseline = value;
+        break;
+    case O_WRITE_BASELINE:
+        c->write_baseline = value;
+        break;
+    case O_REPEAT:
+        return take_number("repeat", value, ROUNDS, &c->repeat);
+    case O_RESUME:
+        c->resume = value;
+        break;
     case O_SUMMARY:
         c->summary = true;
+        break;
+    case O_CSV:
+        c->csv = true;
         break;
     case O_FULL:
         c->full = true;
@@ -275,6 +310,25 @@ static int parse_options(struct iw_command *c, const struct command *command, bo
     return -1;
 }
 
+/* A run goes on as it was begun. */
+static bool check_resume(const struct iw_command *c)
+{
+    const char *other = c->n_select         ? "a selection"
+                        : c->target         ? "--target"
+                        : c->cases          ? "--cases"
+                        : c->agent          ? "--agent"
+                        : c->results        ? "--results"
+                        : c->pcap_dir       ? "--pcap-dir"
+                        : c->time_scale > 0 ? "--time-scale"
+                        : c->repeat         ? "--repeat"
+                                            : NULL;
+
+    if (!c->resume || !other)
+        return true;
+    iw_complain("--resume goes on as the run was begun: did not expect %s", other);
+    return false;
+}
+
 int iw_command_parse(struct iw_command *c, int argc, char **argv)
 {
     bool named = argc > 1 && *argv[1] != '-';
@@ -300,7 +354,7 @@ int iw_command_parse(struct iw_command *c, int argc, char **argv)
     c->n_words = argc > optind ? (size_t)(argc - optind) : 0;
     if (command->bit & (RUN | LIST)) {
         for (size_t i = 0; i < c->n_words; i++)
-            add_pattern(c, c->words[i]);
+            iw_command_select(c, c->words[i]);
     } else if (c->n_words != (size_t)(command->bit == SHOW)) {
         if (c->n_words > (size_t)(command->bit == SHOW))
             iw_complain("%s: did not expect '%s'", c->name, c->words[command->bit == SHOW ? 1 : 0]);
@@ -308,7 +362,7 @@ int iw_command_parse(struct iw_command *c, int argc, char **argv)
             iw_complain("show: expected the id of a case");
         return IW_EXIT_USAGE;
     }
-    return -1;
+    return check_resume(c) ? -1 : IW_EXIT_USAGE;
 }
 
 void iw_command_free(struct iw_command *c)
@@ -323,8 +377,9 @@ int iw_conform(int argc, char **argv)
     struct iw_command c;
     int status = iw_command_parse(&c, argc, argv);
 
-    if (status < 0)
+    if (status < 0 && (!c.resume || (c.journal = iw_journal_resume(&c, &status))))
         status = command_of(c.name)->run(&c);
+    iw_journal_close(c.journal);
     iw_command_free(&c);
     if (fflush(stdout) || ferror(stdout)) {
         iw_complain("cannot write to standard output: %s", strerror(errno));

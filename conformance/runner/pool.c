@@ -121,7 +121,7 @@ static void send_job(struct parent *p, unsigned number)
                                                     : CASE_SECONDS;
     double patience = p->pool->options->patience > 0 ? p->pool->options->patience : 3;
     double grace = p->pool->grace > 0 ? p->pool->grace : GRACE_SECONDS + 4 * patience;
-    struct iw_order order = {.c = w->job.c};
+    struct iw_order order = {.c = w->job.c, .round = w->job.round};
 
     snprintf(order.option, sizeof(order.option), "%s", w->job.option ? w->job.option : "");
     w->deadline = w->began + (uint64_t)(scaled(p->pool, limit + grace) * 1e9);

@@ -8,13 +8,30 @@
 
 #include "runner.h"
 
+struct iw_baseline;
+
+/* A verdict beside what is known of the peer. */
+enum iw_pinned {
+    IW_PINNED_NOT,      /* nothing was pinned, and nothing had to be */
+    IW_PINNED_EXPECTED, /* as pinned */
+    IW_PINNED_NEW,      /* worse than pinned, or not pinned at all */
+    IW_PINNED_STALE     /* better than pinned */
+};
+
+enum { IW_PINNED_COUNT = IW_PINNED_STALE + 1 };
+
 /* One case, or one file that could not be read. */
 struct iw_entry {
     const struct iw_case *c; /* NULL: a file that could not be read */
     const char *file;
-    struct iw_result result; /* its id is never NULL */
+    struct iw_result
+        result;      /* of its gravest round so far; its id is never NULL once there is one */
+    unsigned handed; /* rounds that were begun */
+    unsigned rounds[IW_VERDICT_COUNT]; /* rounds that ended, by verdict */
     bool done;
     bool unreached; /* the target was not reached in this case */
+    enum iw_pinned pinned;
+    const char *known; /* the baseline's reason; NULL: none */
 };
 
 struct iw_record {
@@ -25,17 +42,28 @@ struct iw_record {
     const char *target_version; /* NULL: not known */
     const char *again;          /* what a command to repeat a case starts with, up to the id */
     const char *dir;            /* of results; NULL: none */
+    const char *baseline;       /* its path; NULL: none */
+    char **unknown;             /* ids in it that no case has */
+    size_t n_unknown;
+    unsigned repeat; /* rounds of each case, at least 1 */
     time_t started;
     double seconds;
     struct iw_entry *entries;
     size_t count;
+    unsigned round;                    /* of the entry handed out last */
+    size_t next;                       /* its index */
     size_t verdicts[IW_VERDICT_COUNT]; /* of the entries that are done */
+    size_t pinned[IW_PINNED_COUNT];    /* likewise */
     int status;                        /* exit status */
 };
 
 /* The rule that a verdict is about: the one that was broken, else the case's primary one; NULL if
  * there is neither. */
 const struct iw_rule *iw_entry_rule(const struct iw_entry *entry);
+/* Whether its rounds ended differently. */
+bool iw_entry_unstable(const struct iw_entry *entry);
+/* "expected", "new" or "stale"; NULL for IW_PINNED_NOT. */
+const char *iw_pinned_name(enum iw_pinned pinned);
 
 /* ---- console: cases that did not pass, and the sum ---- */
 

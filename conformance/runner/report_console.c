@@ -29,7 +29,8 @@ static void rule(FILE *out, const struct iw_entry *entry)
     const struct iw_rule *r = iw_entry_rule(entry);
 
     if (r)
-        fprintf(out, "  %-9s %s (%s): %s\n", "rule", r->id, iw_level_name(r->level), r->text);
+        fprintf(out, "  %-9s %s (%s%s): %s\n", "rule", r->id, iw_level_name(r->level),
+                r->implied ? ", implied" : "", r->text);
 }
 
 static void where(FILE *out, const struct iw_entry *entry)
@@ -47,7 +48,8 @@ static void whole(FILE *out, const struct iw_record *record, const struct iw_ent
 {
     const struct iw_result *r = &entry->result;
 
-    fprintf(out, "%s %s\n", iw_verdict_name(r->verdict), r->id);
+    fprintf(out, "%s %s%s\n", iw_verdict_name(r->verdict), r->id,
+            entry->pinned == IW_PINNED_NEW ? " (not in the baseline)" : "");
     where(out, entry);
     if (r->verdict != IW_VERDICT_ERROR)
         rule(out, entry);
@@ -67,7 +69,14 @@ void iw_console_entry(FILE *out, const struct iw_record *record, const struct iw
 
     if (entry->unreached)
         return; /* said once, in the summary */
-    if (r->verdict == IW_VERDICT_PASS) {
+    if (entry->pinned == IW_PINNED_STALE)
+        fprintf(out, "STALE %s: %s, but the baseline says: %s\n", r->id,
+                iw_verdict_name(r->verdict), entry->known);
+    if (entry->pinned == IW_PINNED_EXPECTED) {
+        if (verbose)
+            fprintf(out, "%s %s: as expected: %s\n", iw_verdict_name(r->verdict), r->id,
+                    entry->known);
+    } else if (r->verdict == IW_VERDICT_PASS) {
         if (verbose)
             fprintf(out, "PASS %s%s%s\n", r->id, r->observed ? ": " : "",
                     r->observed ? r->observed : "");
@@ -125,6 +134,41 @@ static void skips(FILE *out, const struct iw_record *record)
     }
 }
 
+/* What the rounds of a case disagreed about. */
+static void unstable(FILE *out, const struct iw_record *record)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < record->count; i++) {
+        const struct iw_entry *entry = &record->entries[i];
+        const char *comma = "";
+
+        if (!iw_entry_unstable(entry))
+            continue;
+        n++;
+        fprintf(out, "UNSTABLE %s: ", entry->result.id);
+        for (size_t v = 0; v < IW_VERDICT_COUNT; v++) {
+            if (entry->rounds[v])
+                fprintf(out, "%s%u %s", comma, entry->rounds[v],
+                        iw_verdict_name((enum iw_verdict)v));
+            comma = entry->rounds[v] ? ", " : comma;
+        }
+        putc('\n', out);
+    }
+    fprintf(out, "%u rounds: %zu of %zu cases gave more than one verdict\n", record->repeat, n,
+            record->count);
+}
+
+static void baseline(FILE *out, const struct iw_record *record)
+{
+    for (size_t i = 0; i < record->n_unknown; i++)
+        fprintf(out, "STALE %s: the baseline has it, but there is no such case\n",
+                record->unknown[i]);
+    fprintf(out, "baseline %s: %zu as expected, %zu new, %zu stale\n", record->baseline,
+            record->pinned[IW_PINNED_EXPECTED], record->pinned[IW_PINNED_NEW],
+            record->pinned[IW_PINNED_STALE] + record->n_unknown);
+}
+
 void iw_console_summary(FILE *out, const struct iw_record *record, bool verbose)
 {
     if (!verbose)
@@ -136,6 +180,10 @@ void iw_console_summary(FILE *out, const struct iw_record *record, bool verbose)
             break;
         }
     }
+    if (record->repeat > 1)
+        unstable(out, record);
+    if (record->baseline)
+        baseline(out, record);
     for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
         fprintf(out, "%s%zu %s", i ? ", " : "", record->verdicts[i],
                 iw_verdict_name((enum iw_verdict)i));

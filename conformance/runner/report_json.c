@@ -13,8 +13,19 @@ static json_t *rules(const struct iw_case *c)
     return list;
 }
 
+static json_t *rounds(const struct iw_entry *entry)
+{
+    json_t *object = iw_got(json_object());
+
+    for (size_t v = 0; v < IW_VERDICT_COUNT; v++)
+        if (entry->rounds[v])
+            json_object_set_new(object, iw_verdict_name((enum iw_verdict)v),
+                                json_integer((json_int_t)entry->rounds[v]));
+    return object;
+}
+
 /* Members that every consumer may count on come first and are null where there is nothing. */
-static json_t *entry_json(const struct iw_entry *entry)
+static json_t *entry_json(const struct iw_entry *entry, bool repeated)
 {
     json_t *all = iw_result_to_json(&entry->result);
     static const char *const always[] = {"reason", "expected", "actual", "pcap"};
@@ -34,6 +45,12 @@ static json_t *entry_json(const struct iw_entry *entry)
         json_object_set_new(object, "line", json_integer(entry->c->line));
         json_object_set_new(object, "level", json_string(iw_case_level(entry->c)));
     }
+    if (entry->pinned != IW_PINNED_NOT)
+        json_object_set_new(object, "baseline", json_string(iw_pinned_name(entry->pinned)));
+    if (entry->known)
+        json_object_set_new(object, "known", iw_json_text(entry->known));
+    if (repeated)
+        json_object_set_new(object, "rounds", rounds(entry));
     json_object_update_missing(object, all);
     json_decref(all);
     return object;
@@ -52,7 +69,7 @@ void iw_json_write(FILE *out, const struct iw_record *record)
                             json_integer((json_int_t)record->verdicts[i]));
     for (size_t i = 0; i < record->count; i++)
         if (record->entries[i].done)
-            json_array_append_new(cases, entry_json(&record->entries[i]));
+            json_array_append_new(cases, entry_json(&record->entries[i], record->repeat > 1));
     all = iw_got(json_pack(
         "{s:i, s:{s:s, s:s}, s:{s:s, s:I}, s:{s:o, s:s, s:o}, s:s, s:f, s:i, s:o, s:o}", "schema",
         (int)IW_REPORT_SCHEMA, "tool", "name", "iwarp-conform", "version", record->version, "suite",

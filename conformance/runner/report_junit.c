@@ -77,10 +77,14 @@ static void details(FILE *out, const char *element, const struct iw_record *reco
     fprintf(out, "</%s>\n", element);
 }
 
-static void skipped(FILE *out, const struct iw_result *r)
+static void skipped(FILE *out, const struct iw_entry *entry)
 {
-    char *message = iw_text_format(
-        "%s%s", r->verdict == IW_VERDICT_SKIP ? "" : "inconclusive: ", r->reason ? r->reason : "");
+    const struct iw_result *r = &entry->result;
+    char *message =
+        entry->pinned == IW_PINNED_EXPECTED
+            ? iw_text_format("%s as expected: %s", iw_verdict_name(r->verdict), entry->known)
+            : iw_text_format("%s%s", r->verdict == IW_VERDICT_SKIP ? "" : "inconclusive: ",
+                             r->reason ? r->reason : "");
 
     fputs("      <skipped", out);
     attribute(out, "message", message);
@@ -95,6 +99,17 @@ static void note(FILE *out, const struct iw_entry *entry)
     fputs("      <system-out>", out);
     line(out, rule ? rule->id : "note", entry->result.reason ? entry->result.reason : "");
     fputs("</system-out>\n", out);
+}
+
+/* Better than the baseline says. */
+static void stale(FILE *out, const struct iw_entry *entry)
+{
+    fputs("      <failure", out);
+    attribute(out, "message", "the baseline is out of date");
+    attribute(out, "type", iw_verdict_name(entry->result.verdict));
+    putc('>', out);
+    line(out, "baseline", entry->known);
+    fputs("</failure>\n", out);
 }
 
 static void testcase(FILE *out, const struct iw_record *record, const struct iw_entry *entry)
@@ -113,38 +128,45 @@ static void testcase(FILE *out, const struct iw_record *record, const struct iw_
         fprintf(out, " line=\"%d\"", entry->c->line);
     fprintf(out, " time=\"%.6f\"", r->seconds);
     free(class);
-    if (r->verdict == IW_VERDICT_PASS) {
+    if (r->verdict == IW_VERDICT_PASS && entry->pinned != IW_PINNED_STALE) {
         fputs("/>\n", out);
         return;
     }
     fputs(">\n", out);
-    if (r->verdict == IW_VERDICT_FAIL)
+    if (entry->pinned == IW_PINNED_STALE)
+        stale(out, entry);
+    else if (r->verdict == IW_VERDICT_FAIL && entry->pinned == IW_PINNED_EXPECTED)
+        skipped(out, entry);
+    else if (r->verdict == IW_VERDICT_FAIL)
         details(out, "failure", record, entry);
     else if (r->verdict == IW_VERDICT_ERROR)
         details(out, "error", record, entry);
     else if (r->verdict == IW_VERDICT_NOTE)
         note(out, entry);
     else
-        skipped(out, r);
+        skipped(out, entry);
     fputs("    </testcase>\n", out);
 }
 
 void iw_junit_write(FILE *out, const struct iw_record *record)
 {
     const size_t *n = record->verdicts;
-    size_t done = 0;
+    size_t done = 0, known = 0;
     char started[32] = "";
     struct tm utc;
 
     for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
         done += n[i];
+    for (size_t i = 0; i < record->count; i++)
+        known += record->entries[i].done && record->entries[i].pinned == IW_PINNED_EXPECTED &&
+                 record->entries[i].result.verdict == IW_VERDICT_FAIL;
     if (gmtime_r(&record->started, &utc))
         strftime(started, sizeof(started), "%Y-%m-%dT%H:%M:%S", &utc);
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite", out);
     attribute(out, "name", "iwarp-conform");
     fprintf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\" time=\"%.6f\"",
-            done, n[IW_VERDICT_FAIL], n[IW_VERDICT_ERROR],
-            n[IW_VERDICT_SKIP] + n[IW_VERDICT_INCONCLUSIVE], record->seconds);
+            done, n[IW_VERDICT_FAIL] - known + record->pinned[IW_PINNED_STALE], n[IW_VERDICT_ERROR],
+            n[IW_VERDICT_SKIP] + n[IW_VERDICT_INCONCLUSIVE] + known, record->seconds);
     attribute(out, "timestamp", started);
     fputs(">\n    <properties>\n", out);
     const char *const properties[][2] = {{"version", record->version},

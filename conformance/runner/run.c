@@ -7,16 +7,17 @@
 #include "command.h"
 #include "iwarp/capture.h"
 #include "iwarp/transport.h"
+#include "journal.h"
 #include "pool.h"
-#include "report.h"
+#include "record.h"
 #include "text.h"
 
 struct run {
     const struct iw_command *command;
     const struct iw_setup *setup;
     struct iw_record record;
-    size_t first;   /* entry of the first case: files that could not be read stand before it */
-    size_t next;    /* entry to be played next */
+    struct iw_baseline baseline; /* empty if there is none */
+    struct iw_journal *journal;
     size_t told;    /* entries that were reported */
     size_t trouble; /* lines about what went wrong outside of any case */
     FILE *console;
@@ -42,38 +43,26 @@ static void tell(struct run *run)
     fflush(run->console);
 }
 
-static void count(struct run *run, struct iw_entry *entry)
-{
-    entry->done = true;
-    run->record.verdicts[entry->result.verdict]++;
-}
-
 /* ---- the pool's side ---- */
 
 static bool next(void *context, unsigned worker, struct iw_job *job)
 {
     struct run *run = context;
+    struct iw_entry *entry = iw_record_next(&run->record);
 
     (void)worker;
-    if (run->next == run->record.count)
-        return false;
-    *job = (struct iw_job){.c = run->record.entries[run->next++].c};
-    return true;
+    if (entry)
+        *job = (struct iw_job){.c = entry->c, .round = entry->handed - 1};
+    return entry != NULL;
 }
 
 static void done(void *context, unsigned worker, const struct iw_job *job, struct iw_result *result)
 {
     struct run *run = context;
-    size_t i = run->first;
 
     (void)worker;
-    while (run->record.entries[i].c != job->c)
-        i++;
-    run->record.entries[i].result = *result;
-    run->record.entries[i].unreached =
-        result->verdict == IW_VERDICT_INCONCLUSIVE && result->reason &&
-        !strncmp(result->reason, IW_UNREACHED, sizeof(IW_UNREACHED) - 1);
-    count(run, &run->record.entries[i]);
+    iw_journal_add(run->journal, result);
+    iw_record_take(&run->record, &run->baseline, iw_record_entry(&run->record, job->c), result);
     tell(run);
     if (run->progress)
         iw_console_progress(stderr, &run->record, job->c->id);
@@ -102,32 +91,6 @@ static unsigned jobs(const struct iw_command *c, const struct iw_target_spec *ta
     return n > cases ? (cases ? (unsigned)cases : 1) : n;
 }
 
-static void add_entries(struct run *run)
-{
-    const struct iw_suite *suite = &run->setup->suite;
-    struct iw_record *r = &run->record;
-
-    r->entries = iw_got(calloc(suite->n_broken + run->setup->n_selected + 1, sizeof(*r->entries)));
-    for (size_t i = 0; i < suite->n_files; i++) {
-        const struct iw_suite_file *file = &suite->files[i];
-        struct iw_entry *entry = &r->entries[r->count];
-
-        if (!file->error)
-            continue;
-        entry->file = file->path;
-        entry->result.id = iw_text_copy(file->path);
-        entry->result.verdict = IW_VERDICT_ERROR;
-        entry->result.reason = iw_text_copy(file->error);
-        r->count++;
-        count(run, entry);
-    }
-    run->first = run->next = r->count;
-    for (size_t i = 0; i < run->setup->n_selected; i++) {
-        r->entries[r->count].c = run->setup->selected[i];
-        r->entries[r->count++].file = run->setup->selected[i]->file;
-    }
-}
-
 /* What repeats a case, up to its id. */
 static char *again(const struct iw_command *c)
 {
@@ -135,9 +98,14 @@ static char *again(const struct iw_command *c)
     char *cases = c->cases ? iw_text_shell(c->cases) : NULL;
     char *target = c->target ? iw_text_shell(c->target) : NULL;
     char *agent = c->agent ? iw_text_shell(c->agent) : NULL;
-    char *text = iw_text_format("%s run%s%s%s%s%s%s --select ", program, cases ? " --cases " : "",
-                                cases ? cases : "", agent ? " --agent " : "", agent ? agent : "",
-                                target ? " --target " : "", target ? target : "");
+    char scale[40] = "";
+    char *text;
+
+    if (c->time_scale > 0)
+        snprintf(scale, sizeof(scale), " --time-scale %g", c->time_scale);
+    text = iw_text_format("%s run%s%s%s%s%s%s%s --select ", program, cases ? " --cases " : "",
+                          cases ? cases : "", agent ? " --agent " : "", agent ? agent : "",
+                          target ? " --target " : "", target ? target : "", scale);
 
     free(program);
     free(cases);
@@ -164,22 +132,6 @@ static struct iw_live *open_live(const struct run *run, const char *dir)
 }
 
 /* ---- ending ---- */
-
-static int status_of(const struct run *run, bool reached)
-{
-    const size_t *n = run->record.verdicts;
-    bool unreached = false;
-
-    for (size_t i = 0; i < run->record.count; i++)
-        unreached = unreached || run->record.entries[i].unreached;
-    if (n[IW_VERDICT_ERROR] || run->trouble)
-        return IW_EXIT_TESTER;
-    if (unreached && !reached)
-        return IW_EXIT_UNREACHED;
-    if (n[IW_VERDICT_FAIL])
-        return IW_EXIT_FAILURE;
-    return n[IW_VERDICT_INCONCLUSIVE] ? IW_EXIT_UNREACHED : IW_EXIT_GOOD;
-}
 
 typedef void write_fn(FILE *out, const struct iw_record *record);
 
@@ -214,45 +166,55 @@ static bool close_live(struct run *run, struct iw_pool *pool)
 
 struct outputs {
     char *dir;     /* of results */
-    char *journal; /* run.json in it */
-    FILE *journal_file, *junit, *json;
+    char *summary; /* run.json in it */
+    FILE *junit, *json, *baseline;
 };
+
+static bool open_output(FILE **f, const char *path)
+{
+    if (path)
+        *f = iw_open_output(path);
+    return !path || *f;
+}
 
 static bool open_outputs(const struct iw_command *c, const struct iw_setup *s, struct outputs *o)
 {
     o->dir = iw_results_create(c, s->target->name);
     if (!o->dir)
         return false;
-    o->journal = iw_text_format("%s/run.json", o->dir);
+    o->summary = iw_text_format("%s/run.json", o->dir);
     if (c->pcap_dir && iw_folder_create(c->pcap_dir)) {
         iw_complain("cannot make the folder %s", c->pcap_dir);
         return false;
     }
-    o->journal_file = iw_open_output(o->journal);
-    o->junit = o->journal_file && c->junit ? iw_open_output(c->junit) : NULL;
-    o->json = o->journal_file && c->json ? iw_open_output(c->json) : NULL;
-    return o->journal_file && !c->junit == !o->junit && !c->json == !o->json;
+    return open_output(&o->junit, c->junit) && open_output(&o->json, c->json) &&
+           open_output(&o->baseline, c->write_baseline);
 }
 
 static void free_outputs(struct outputs *o)
 {
-    FILE *files[] = {o->journal_file, o->junit, o->json};
+    FILE *files[] = {o->junit, o->json, o->baseline};
 
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
         if (files[i])
             fclose(files[i]);
     free(o->dir);
-    free(o->journal);
+    free(o->summary);
 }
 
 static bool write_all(struct run *run, struct outputs *o)
 {
     const struct iw_command *c = run->command;
-    bool good = write_report(iw_json_write, o->journal_file, o->journal, &run->record);
+    FILE *summary = iw_open_output(o->summary);
+    bool good = summary && write_report(iw_json_write, summary, o->summary, &run->record);
 
     good = write_report(iw_junit_write, o->junit, c->junit, &run->record) && good;
     good = write_report(iw_json_write, o->json, c->json, &run->record) && good;
-    o->journal_file = o->junit = o->json = NULL;
+    if (o->baseline) {
+        iw_baseline_write(o->baseline, &run->record, &run->baseline);
+        good = iw_close_output(o->baseline, c->write_baseline) && good;
+    }
+    o->junit = o->json = o->baseline = NULL;
     return good;
 }
 
@@ -288,15 +250,45 @@ static int play_all(struct run *run, struct iw_run_options *options, struct outp
     good = close_live(run, &pool) && good;
     r->seconds = (double)(iw_transport_now() - began) / 1e9;
     r->target_version = pool.version;
-    r->status = good ? status_of(run, pool.reached) : IW_EXIT_TESTER;
+    r->status = good && !run->trouble ? iw_record_status(r, pool.reached) : IW_EXIT_TESTER;
     if (pool.interrupted)
         r->status = 128 + pool.interrupted;
     good = write_all(run, o);
     if (pool.interrupted)
-        iw_complain("interrupted");
+        iw_complain("interrupted; to go on: %s run --resume %s", c->program, o->dir);
     iw_console_summary(run->console, r, c->verbose);
     free(pool.version);
     return good || pool.interrupted ? r->status : IW_EXIT_TESTER;
+}
+
+static void restore(void *context, struct iw_entry *entry, struct iw_result *result)
+{
+    struct run *run = context;
+
+    entry->handed++;
+    iw_record_take(&run->record, &run->baseline, entry, result);
+}
+
+/* The journal of this run: a new one, or that of the run that goes on. */
+static int begin_journal(struct run *run, const char *dir)
+{
+    if (run->command->journal) {
+        run->journal = run->command->journal;
+        return iw_journal_replay(run->journal, &run->record, restore, run);
+    }
+    run->journal = iw_journal_create(dir, run->command, &run->record);
+    return run->journal ? 0 : IW_EXIT_TESTER;
+}
+
+static int read_baseline(struct run *run)
+{
+    char error[1024];
+
+    if (!run->command->baseline ||
+        !iw_baseline_read(&run->baseline, run->command->baseline, error, sizeof(error)))
+        return 0;
+    iw_complain("%s", error);
+    return IW_EXIT_USAGE;
 }
 
 int iw_command_run(const struct iw_command *c)
@@ -311,6 +303,8 @@ int iw_command_run(const struct iw_command *c)
         .progress = isatty(2) && !c->tap && !c->trace,
     };
 
+    if (!status)
+        status = read_baseline(&run);
     if (!status && !open_outputs(c, &s, &o))
         status = IW_EXIT_TESTER;
     if (!status) {
@@ -325,15 +319,21 @@ int iw_command_run(const struct iw_command *c)
             .target_class = iw_target_class_name(s.target->class),
             .again = command,
             .dir = o.dir,
+            .baseline = c->baseline,
             .started = time(NULL),
+            .repeat = c->repeat ? c->repeat : 1,
         };
-        add_entries(&run);
-        status = play_all(&run, &s.options, &o);
-        for (size_t i = 0; i < run.record.count; i++)
-            iw_result_free(&run.record.entries[i].result);
-        free(run.record.entries);
+        iw_record_fill(&run.record, &s.suite, s.selected, s.n_selected);
+        iw_record_pin(&run.record, &run.baseline, &s.suite);
+        status = begin_journal(&run, o.dir);
+        if (!status)
+            status = play_all(&run, &s.options, &o);
+        if (!c->journal)
+            iw_journal_close(run.journal);
+        iw_record_free(&run.record);
         free(command);
     }
+    iw_baseline_free(&run.baseline);
     free_outputs(&o);
     iw_setup_free(&s);
     return status;

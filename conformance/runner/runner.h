@@ -108,6 +108,7 @@ struct iw_run_options {
     const char *library;  /* folder of the vocabulary (conformance/lib); required */
     const char *pcaps;    /* folder of the recordings (pcaps/) that iw.capture reads; NULL: none */
     const char *pcap_dir; /* where <case id>.pcapng goes; NULL: no captures */
+    unsigned round;       /* of a case that is repeated, from 0; later ones have it in that name */
     double patience;      /* seconds that an expectation waits for the peer, default 3 */
     double deadline;      /* seconds that a case may take, default 20 */
     double time_scale;    /* multiplies both and every window, default 1 */

@@ -96,15 +96,19 @@ static void play(struct iw_script *s, struct iw_result *out)
     take_result(L, out);
 }
 
-static void save(const struct iw_exchange *x, const struct iw_case *c, const char *dir,
-                 struct iw_result *out)
+static void save(const struct iw_exchange *x, const struct iw_case *c,
+                 const struct iw_run_options *options, struct iw_result *out)
 {
+    const char *dir = options->pcap_dir;
+    char round[16] = "";
     char title[2048], path[4096], error[512], reason[1024];
 
     snprintf(title, sizeof(title), "case %s: %s\n%s%s%s", c->id, c->purpose,
              iw_verdict_name(out->verdict), out->reason ? ": " : "",
              out->reason ? out->reason : "");
-    if ((size_t)snprintf(path, sizeof(path), "%s/%s.pcapng", dir, c->id) >= sizeof(path))
+    if (options->round > 0)
+        snprintf(round, sizeof(round), ".%u", options->round + 1);
+    if ((size_t)snprintf(path, sizeof(path), "%s/%s%s.pcapng", dir, c->id, round) >= sizeof(path))
         snprintf(error, sizeof(error), "the path of the capture is too long");
     else if (!iw_exchange_save(x, path, title, error, sizeof(error))) {
         out->pcap = strdup(path);
@@ -150,7 +154,7 @@ int iw_script_run_case(const struct iw_case *c, struct iw_target *target,
         out->where = strdup(where);
     }
     if (options->pcap_dir)
-        save(exchange, c, options->pcap_dir, out);
+        save(exchange, c, options, out);
     iw_station_destroy(s.station);
     iw_exchange_destroy(exchange);
     out->seconds = (double)(iw_transport_now() - began) / 1e9;

@@ -137,6 +137,7 @@ static void look_after(struct worker *w, struct iw_result *r)
 static void play(struct worker *w, const struct iw_order *order, struct iw_result *r)
 {
     const struct iw_pool *pool = w->pool;
+    struct iw_run_options options = *pool->options;
     char *lacking;
 
     *r = (struct iw_result){0};
@@ -147,7 +148,8 @@ static void play(struct worker *w, const struct iw_order *order, struct iw_resul
         set_reason(r, IW_VERDICT_SKIP, lacking);
         return;
     }
-    if (pool->play(order->c, iw_target_of(w->target), pool->options, r))
+    options.round = order->round;
+    if (pool->play(order->c, iw_target_of(w->target), &options, r))
         set_reason(r, IW_VERDICT_ERROR, iw_text_copy("no memory"));
     look_after(w, r);
     if (pool->options->trace)

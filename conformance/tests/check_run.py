@@ -39,7 +39,10 @@ class Runner:
         write_cases(self.cases)
 
     def __call__(self, status, *words):
-        done = subprocess.run([self.conform, *words, "--cases", self.cases], cwd=self.folder,
+        return self.plain(status, *words, *([] if "--resume" in words else ["--cases", self.cases]))
+
+    def plain(self, status, *words):
+        done = subprocess.run([self.conform, *words], cwd=self.folder,
                               capture_output=True, text=True, stdin=subprocess.DEVNULL)
         if done.returncode != status:
             sys.exit("%s: exit %d, expected %d\n%s%s" %
@@ -99,7 +102,7 @@ def files(run):
     with open(report, encoding="utf-8") as f:
         result = json.load(f)
     with open(os.path.join(out, "run.json"), encoding="utf-8") as f:
-        check(json.load(f) == result, "the journal is the report")
+        check(json.load(f) == result, "run.json is the report")
     check({c["id"]: c["verdict"] for c in result["cases"]} ==
           {name: verdict for name, (_, verdict) in CASES.items()}, "every verdict is in it", result)
     check([c["id"] for c in result["cases"]] == sorted(CASES), "in the order of the suite")
@@ -116,7 +119,7 @@ def files(run):
           "JUnit counts", suite.attrib)
     latest = os.path.join(run.folder, "iwarp-conform-results", "latest")
     run(0, "run", "good")
-    check(sorted(os.listdir(latest)) == ["good.pcapng", "run.json"], "latest leads to the last run",
+    check(sorted(os.listdir(latest)) == ["good.pcapng", "journal.jsonl", "run.json"], "latest leads to the last run",
           os.listdir(latest))
 
 
@@ -151,6 +154,95 @@ def listing(run):
           done.stdout)
 
 
+def write(run, name, text):
+    path = os.path.join(run.folder, name)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    return path
+
+
+def baselines(run):
+    names = ["good", "noted", "failing", "undecided"]
+    known = os.path.join(run.folder, "known")
+    run(1, "run", *names, "--write-baseline", known)
+    with open(known, encoding="utf-8") as f:
+        lines = f.read().splitlines()
+    check(lines[1:] == ['failing FAIL "not good"', 'noted NOTE "not so nice"',
+                        'undecided INCONCLUSIVE "no way to tell"'], "a baseline is written", lines)
+    out = run(0, "run", *names, "--baseline", known).stdout
+    check("baseline %s: 3 as expected, 0 new, 0 stale" % known in out and "FAIL failing" not in out,
+          "what is known does not count", out)
+    check("FAIL failing: as expected: not good" in run(0, "run", "-v", *names, "--baseline", known).stdout,
+          "--verbose tells it")
+    new = write(run, "new", 'noted NOTE "n"\n')
+    out = run(1, "run", *names, "--baseline", new).stdout
+    check("FAIL failing (not in the baseline)" in out, "what is new counts", out)
+    stale = write(run, "stale", 'good FAIL "was bad"\nnever FAIL "x"\nfailing FAIL "f"\n')
+    report = os.path.join(run.folder, "stale.json")
+    junit = os.path.join(run.folder, "stale.xml")
+    out = run(2, "run", "good", "failing", "--baseline", stale, "--json", report, "--junit", junit).stdout
+    check("STALE good: PASS, but the baseline says: was bad" in out and
+          "STALE never: the baseline has it, but there is no such case" in out and
+          "1 as expected, 0 new, 2 stale" in out, "what is out of date counts", out)
+    with open(report, encoding="utf-8") as f:
+        result = {c["id"]: c for c in json.load(f)["cases"]}
+    check(result["good"]["baseline"] == "stale" and result["good"]["known"] == "was bad" and
+          result["failing"]["baseline"] == "expected", "JSON has it", result)
+    suite = xml.etree.ElementTree.parse(junit).getroot().find("testsuite")
+    check([suite.get(k) for k in ("tests", "failures", "errors", "skipped")] == ["2", "1", "0", "1"],
+          "JUnit counts it", suite.attrib)
+    lines = run(2, "run", "--tap", "good", "failing", "--baseline", stale).stdout.splitlines()
+    check("not ok 1 - failing # TODO f" in lines and "ok 2 - good # TODO was bad" in lines, "TAP has it", lines)
+    bad = write(run, "bad", "good FAIL\n")
+    done = run(64, "run", "good", "--baseline", bad)
+    check("%s:1: expected a reason" % bad in done.stderr, "a broken baseline is refused", done.stderr)
+
+
+def rounds(run):
+    report = os.path.join(run.folder, "rounds.json")
+    out = os.path.join(run.folder, "rounds")
+    done = run(1, "run", "good", "failing", "--repeat", "3", "--json", report, "--results", out)
+    check("3 rounds: 0 of 2 cases gave more than one verdict" in done.stdout, "rounds are summed up", done.stdout)
+    with open(report, encoding="utf-8") as f:
+        result = {c["id"]: c for c in json.load(f)["cases"]}
+    check(result["good"]["rounds"] == {"PASS": 3} and result["failing"]["rounds"] == {"FAIL": 3},
+          "JSON has the rounds", result)
+    check(sorted(n for n in os.listdir(out) if n.endswith(".pcapng")) == ["failing.pcapng", "good.pcapng"],
+          "one capture a case stays", os.listdir(out))
+    run(64, "run", "good", "--repeat", "0")
+
+
+def resumed(run):
+    """What was done before a kill is not done again."""
+    out = os.path.join(run.folder, "killed")
+    run(70, "run", "--results", out)
+    journal = os.path.join(out, "journal.jsonl")
+    with open(journal, encoding="utf-8") as f:
+        lines = f.read().splitlines(keepends=True)
+    check(len(lines) == 1 + len(CASES), "the journal has every case", lines)
+    first = json.loads(lines[1])
+    first["reason"] = "from the journal"
+    with open(journal, "w", encoding="utf-8") as f:  # two whole results, and one that was cut off
+        f.write(lines[0] + json.dumps(first) + "\n" + lines[2] + lines[3][:20])
+    os.unlink(os.path.join(out, "run.json"))
+    run(70, "run", "--resume", out)
+    with open(os.path.join(out, "run.json"), encoding="utf-8") as f:
+        result = {c["id"]: c for c in json.load(f)["cases"]}
+    check({n: c["verdict"] for n, c in result.items()} == {n: v for n, (_, v) in CASES.items()},
+          "the run is whole", result)
+    check(result[first["id"]]["reason"] == "from the journal", "what had been done is taken over", result)
+    with open(journal, encoding="utf-8") as f:
+        check(len([json.loads(line) for line in f]) == 1 + len(CASES), "and the journal is whole")
+    done = run.plain(64, "run", "--resume", out, "--target", "embedded")
+    check("did not expect --target" in done.stderr, "the rest is as it was", done.stderr)
+    done = run.plain(64, "run", "--resume", run.cases)
+    check("journal.jsonl: No such file" in done.stderr, "only a run goes on", done.stderr)
+    write(run, "cases/later.lua", "return {}\n")
+    done = run.plain(64, "run", "--resume", out)
+    check("the cases have changed" in done.stderr, "with the same cases", done.stderr)
+    os.unlink(os.path.join(run.cases, "later.lua"))
+
+
 def main(conform):
     with tempfile.TemporaryDirectory() as folder:
         run = Runner(os.path.abspath(conform), folder)
@@ -158,6 +250,9 @@ def main(conform):
         console(run)
         files(run)
         tap(run)
+        baselines(run)
+        rounds(run)
+        resumed(run)
         listing(run)
 
 

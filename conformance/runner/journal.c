@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "journal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "result_json.h"
+#include "text.h"
+
+struct iw_journal {
+    char *path;
+    FILE *file;
+    json_t *head;    /* of a run that goes on, else NULL */
+    json_t *results; /* likewise */
+    bool failed;
+};
+
+static bool add_line(struct iw_journal *j, json_t *object)
+{
+    bool good = !json_dumpf(object, j->file, JSON_COMPACT | JSON_REAL_PRECISION(9)) &&
+                putc('\n', j->file) != EOF && !fflush(j->file);
+
+    json_decref(object);
+    if (!good && !j->failed) {
+        iw_complain("cannot write %s: %s", j->path, strerror(errno));
+        j->failed = true;
+    }
+    return good;
+}
+
+static json_t *patterns(const struct iw_command *c)
+{
+    json_t *list = iw_got(json_array());
+
+    for (size_t i = 0; i < c->n_select; i++)
+        json_array_append_new(list, iw_json_text(c->select[i]));
+    return list;
+}
+
+static json_t *text(const char *value)
+{
+    return value ? iw_json_text(value) : json_null();
+}
+
+struct iw_journal *iw_journal_create(const char *dir, const struct iw_command *c,
+                                     const struct iw_record *record)
+{
+    struct iw_journal *j = iw_got(calloc(1, sizeof(*j)));
+
+    j->path = iw_text_format("%s/journal.jsonl", dir);
+    j->file = iw_open_output(j->path);
+    if (j->file &&
+        add_line(j,
+                 iw_got(json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:f, s:i}", "schema",
+                                  (int)IW_REPORT_SCHEMA, "suite", record->suite, "target",
+                                  text(c->target), "cases", text(c->cases), "agent", text(c->agent),
+                                  "pcap-dir", text(c->pcap_dir), "select", patterns(c),
+                                  "time-scale", c->time_scale, "repeat", (int)c->repeat))))
+        return j;
+    iw_journal_close(j);
+    return NULL;
+}
+
+static const char *member(const struct iw_journal *j, const char *name)
+{
+    return json_string_value(json_object_get(j->head, name));
+}
+
+static void take_head(struct iw_journal *j, struct iw_command *c)
+{
+    const json_t *list = json_object_get(j->head, "select");
+
+    c->target = member(j, "target");
+    c->cases = member(j, "cases");
+    c->agent = member(j, "agent");
+    c->pcap_dir = member(j, "pcap-dir");
+    c->time_scale = json_number_value(json_object_get(j->head, "time-scale"));
+    c->repeat = (unsigned)json_integer_value(json_object_get(j->head, "repeat"));
+    for (size_t i = 0; i < json_array_size(list); i++)
+        iw_command_select(c, json_string_value(json_array_get(list, i)));
+    c->results = c->resume;
+}
+
+/* Reads what is there, and cuts off a last line that is not whole. */
+static bool read_lines(struct iw_journal *j)
+{
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t got;
+    off_t whole = 0;
+
+    j->results = iw_got(json_array());
+    while ((got = getline(&line, &size, j->file)) > 0 && line[got - 1] == '\n') {
+        json_t *object = json_loadb(line, (size_t)got, 0, NULL);
+
+        if (!object)
+            break;
+        if (!j->head)
+            j->head = object;
+        else
+            json_array_append_new(j->results, object);
+        whole += got;
+    }
+    free(line);
+    return j->head && json_integer_value(json_object_get(j->head, "schema")) == IW_REPORT_SCHEMA &&
+           !ftruncate(fileno(j->file), whole) && !fseeko(j->file, whole, SEEK_SET);
+}
+
+struct iw_journal *iw_journal_resume(struct iw_command *c, int *status)
+{
+    struct iw_journal *j = iw_got(calloc(1, sizeof(*j)));
+
+    j->path = iw_text_format("%s/journal.jsonl", c->resume);
+    j->file = fopen(j->path, "r+e");
+    *status = IW_EXIT_USAGE;
+    if (!j->file)
+        iw_complain("cannot read %s: %s", j->path, strerror(errno));
+    else if (!read_lines(j))
+        iw_complain("%s: expected the journal of a run", j->path);
+    else {
+        take_head(j, c);
+        return j;
+    }
+    iw_journal_close(j);
+    return NULL;
+}
+
+static struct iw_entry *entry_of(struct iw_record *record, const char *id)
+{
+    for (size_t i = 0; id && i < record->count; i++)
+        if (record->entries[i].c && !strcmp(record->entries[i].c->id, id))
+            return &record->entries[i];
+    return NULL;
+}
+
+int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
+                      void (*take)(void *context, struct iw_entry *entry, struct iw_result *result),
+                      void *context)
+{
+    const char *suite = member(j, "suite");
+    json_t *object;
+    size_t i;
+
+    if (!suite || strcmp(suite, record->suite) != 0) {
+        iw_complain("%s: the cases have changed since that run; begin a new one", j->path);
+        return IW_EXIT_USAGE;
+    }
+    json_array_foreach(j->results, i, object)
+    {
+        const char *id = json_string_value(json_object_get(object, "id"));
+        struct iw_entry *entry = entry_of(record, id);
+        struct iw_result result;
+
+        if (!entry || !iw_result_from_json(object, &result)) {
+            iw_complain("%s:%zu: expected the result of a case", j->path, i + 2);
+            return IW_EXIT_USAGE;
+        }
+        result.id = iw_text_copy(id);
+        result.role = entry->c->role;
+        take(context, entry, &result);
+    }
+    return 0;
+}
+
+bool iw_journal_add(struct iw_journal *j, const struct iw_result *result)
+{
+    json_t *object = iw_result_to_json(result);
+
+    json_object_set_new(object, "id", iw_json_text(result->id));
+    return add_line(j, object);
+}
+
+void iw_journal_close(struct iw_journal *j)
+{
+    if (!j)
+        return;
+    if (j->file)
+        fclose(j->file);
+    json_decref(j->head);
+    json_decref(j->results);
+    free(j->path);
+    free(j);
+}

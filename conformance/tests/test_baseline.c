@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Baselines: what is read, how a verdict is judged, what is written. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "baseline.h"
+#include "folder.h"
+#include "record.h"
+
+static struct folder folder;
+static char *path;
+
+static int make(void **state)
+{
+    (void)state;
+    if (folder_make(&folder))
+        return -1;
+    path = folder_file(&folder, "known", "");
+    return 0;
+}
+
+static int clear(void **state)
+{
+    (void)state;
+    free(path);
+    folder_remove(&folder);
+    return 0;
+}
+
+static int read_text(struct iw_baseline *b, const char *text, char *error, size_t room)
+{
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+    return iw_baseline_read(b, path, error, room);
+}
+
+static void test_read(void **state)
+{
+    struct iw_baseline b;
+    char error[256] = "";
+
+    (void)state;
+    assert_int_equal(read_text(&b,
+                               "# known\n\n  a-1 FAIL \"says \\\"no\\\" \\\\\" \n"
+                               "b\tNOTE  \"x\"\r\nc INCONCLUSIVE \"slow\"",
+                               error, sizeof(error)),
+                     0);
+    assert_int_equal(b.count, 3);
+    assert_string_equal(b.pins[0].id, "a-1");
+    assert_int_equal(b.pins[0].verdict, IW_VERDICT_FAIL);
+    assert_string_equal(b.pins[0].reason, "says \"no\" \\");
+    assert_int_equal(b.pins[0].line, 3);
+    assert_int_equal(iw_baseline_find(&b, "b")->verdict, IW_VERDICT_NOTE);
+    assert_string_equal(iw_baseline_find(&b, "c")->reason, "slow");
+    assert_null(iw_baseline_find(&b, "a"));
+    iw_baseline_free(&b);
+    iw_baseline_free(&b);
+}
+
+static void test_read_errors(void **state)
+{
+    static const struct {
+        const char *text, *said;
+    } wrong[] = {
+        {"a\n", ":1: expected an id and then NOTE, FAIL or INCONCLUSIVE"},
+        {"\na PASS \"x\"\n", ":2: expected an id and then NOTE, FAIL or INCONCLUSIVE"},
+        {"a fail \"x\"\n", ":1: expected an id and then NOTE, FAIL or INCONCLUSIVE"},
+        {"a FAIL\n", ":1: expected a reason in quotes at the end"},
+        {"a FAIL \"\"\n", ":1: expected a reason in quotes at the end"},
+        {"a FAIL because\n", ":1: expected a reason in quotes at the end"},
+        {"a FAIL \"open\n", ":1: expected a reason in quotes at the end"},
+        {"a FAIL \"x\" y\n", ":1: expected a reason in quotes at the end"},
+        {"a FAIL \"x\"\na NOTE \"y\"\n", ":2: this id stands in an earlier line"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        struct iw_baseline b;
+        char error[256] = "", said[256];
+
+        assert_int_equal(read_text(&b, wrong[i].text, error, sizeof(error)), -1);
+        snprintf(said, sizeof(said), "%s%s", path, wrong[i].said);
+        assert_string_equal(error, said);
+        iw_baseline_free(&b);
+    }
+}
+
+static void test_read_nothing(void **state)
+{
+    struct iw_baseline b;
+    char error[256] = "";
+
+    (void)state;
+    assert_int_equal(iw_baseline_read(&b, "/nonexistent/known", error, sizeof(error)), -1);
+    assert_string_equal(error, "cannot read /nonexistent/known: No such file or directory");
+    iw_baseline_free(&b);
+}
+
+static void test_judge(void **state)
+{
+    static const enum iw_verdict pins[] = {IW_VERDICT_NOTE, IW_VERDICT_INCONCLUSIVE,
+                                           IW_VERDICT_FAIL};
+    /* One row for no pin and each of them; columns PASS NOTE FAIL INCONCLUSIVE SKIP ERROR. */
+    static const char expected[4][IW_VERDICT_COUNT + 1] = {"-nnn--", "s=nn--", "ssn=--", "ss=s--"};
+    static const char letters[] = "-=ns";
+
+    (void)state;
+    for (size_t row = 0; row < 4; row++)
+        for (int v = 0; v < IW_VERDICT_COUNT; v++) {
+            struct iw_pin pin = {.verdict = row ? pins[row - 1] : IW_VERDICT_PASS};
+            enum iw_pinned got = iw_baseline_judge(row ? &pin : NULL, (enum iw_verdict)v);
+
+            assert_int_equal(letters[got], expected[row][v]);
+        }
+}
+
+/* ---- a record ---- */
+
+static struct iw_case cases[4];
+static struct iw_entry entries[4];
+
+static struct iw_record a_record(void)
+{
+    static char ids[4][8] = {"one", "two", "three", "four"};
+
+    for (size_t i = 0; i < 4; i++) {
+        cases[i] = (struct iw_case){.id = ids[i]};
+        entries[i] = (struct iw_entry){.c = &cases[i]};
+    }
+    return (struct iw_record){
+        .target = "tcp:[::1]:7", .baseline = "known", .entries = entries, .count = 4, .repeat = 1};
+}
+
+static void take(struct iw_record *r, const struct iw_baseline *b, size_t i, enum iw_verdict v,
+                 const char *reason)
+{
+    struct iw_result result = {.verdict = v, .reason = reason ? strdup(reason) : NULL};
+
+    iw_record_take(r, b, &entries[i], &result);
+}
+
+static void clear_results(void)
+{
+    for (size_t i = 0; i < 4; i++)
+        iw_result_free(&entries[i].result);
+}
+
+static void test_write(void **state)
+{
+    struct iw_baseline old;
+    struct iw_record r = a_record();
+    char error[256], *text = NULL;
+    size_t length = 0;
+    FILE *f;
+
+    (void)state;
+    assert_int_equal(read_text(&old,
+                               "one FAIL \"known bug 7\"\ntwo FAIL \"gone\"\nthree NOTE \"n\"\n"
+                               "four FAIL \"not played\"\nfive NOTE \"elsewhere\"\n",
+                               error, sizeof(error)),
+                     0);
+    take(&r, &old, 0, IW_VERDICT_FAIL, "no Terminate");
+    take(&r, &old, 1, IW_VERDICT_PASS, NULL);
+    take(&r, &old, 2, IW_VERDICT_FAIL, "said \"x\\y\"\nand more");
+    take(&r, &old, 3, IW_VERDICT_SKIP, "needs agent");
+    f = open_memstream(&text, &length);
+    iw_baseline_write(f, &r, &old);
+    fclose(f);
+    assert_string_equal(text, "# tcp:[::1]:7: the cases that do not pass, with the reason why\n"
+                              "one FAIL \"known bug 7\"\n"
+                              "three FAIL \"said \\\"x\\\\y\\\" and more\"\n"
+                              "four FAIL \"not played\"\n"
+                              "five NOTE \"elsewhere\"\n");
+    free(text);
+    iw_baseline_free(&old);
+    clear_results();
+}
+
+/* The gravest verdict decides, and what is known decides nothing. */
+static void test_status(void **state)
+{
+    static const struct {
+        const char *known;
+        enum iw_verdict verdict;
+        int status;
+    } runs[] = {
+        {"one FAIL \"x\"\n", IW_VERDICT_FAIL, 0},
+        {"one NOTE \"x\"\n", IW_VERDICT_FAIL, 1},
+        {"", IW_VERDICT_FAIL, 1},
+        {"one FAIL \"x\"\n", IW_VERDICT_PASS, 2},
+        {"one FAIL \"x\"\n", IW_VERDICT_NOTE, 2},
+        {"", IW_VERDICT_NOTE, 0},
+        {"one NOTE \"x\"\n", IW_VERDICT_NOTE, 0},
+        {"one NOTE \"x\"\n", IW_VERDICT_PASS, 2},
+        {"one INCONCLUSIVE \"x\"\n", IW_VERDICT_INCONCLUSIVE, 0},
+        {"one NOTE \"x\"\n", IW_VERDICT_INCONCLUSIVE, 3},
+        {"", IW_VERDICT_INCONCLUSIVE, 3},
+        {"one FAIL \"x\"\n", IW_VERDICT_SKIP, 0},
+        {"one FAIL \"x\"\n", IW_VERDICT_ERROR, 70},
+        {"one FAIL \"x\"\nsix FAIL \"y\"\n", IW_VERDICT_FAIL, 2},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(runs) / sizeof(*runs); i++) {
+        struct iw_record r = a_record();
+        const struct iw_case *list[] = {&cases[0]};
+        struct iw_suite suite = {.cases = list, .n_cases = 1};
+        struct iw_baseline b;
+        char error[256];
+
+        r.count = 1;
+        assert_int_equal(read_text(&b, runs[i].known, error, sizeof(error)), 0);
+        iw_record_pin(&r, &b, &suite);
+        take(&r, &b, 0, runs[i].verdict, NULL);
+        assert_int_equal(iw_record_status(&r, true), runs[i].status);
+        assert_int_equal(r.n_unknown, i == 13);
+        for (size_t k = 0; k < r.n_unknown; k++) {
+            assert_string_equal(r.unknown[k], "six");
+            free(r.unknown[k]);
+        }
+        free(r.unknown);
+        iw_baseline_free(&b);
+        clear_results();
+    }
+}
+
+/* Every case once, then every case again; the gravest round counts. */
+static void test_rounds(void **state)
+{
+    static const size_t order[] = {0, 1, 2, 3, 0, 1, 2, 3};
+    static const enum iw_verdict verdicts[] = {
+        IW_VERDICT_PASS, IW_VERDICT_FAIL, IW_VERDICT_SKIP, IW_VERDICT_NOTE,
+        IW_VERDICT_NOTE, IW_VERDICT_PASS, IW_VERDICT_SKIP, IW_VERDICT_INCONCLUSIVE};
+    static const enum iw_verdict last[] = {IW_VERDICT_NOTE, IW_VERDICT_FAIL, IW_VERDICT_SKIP,
+                                           IW_VERDICT_INCONCLUSIVE};
+    const struct iw_baseline none = {0};
+    struct iw_record r = a_record();
+
+    (void)state;
+    r.repeat = 2;
+    for (size_t i = 0; i < 8; i++) {
+        struct iw_entry *e = iw_record_next(&r);
+
+        assert_ptr_equal(e, &entries[order[i]]);
+        assert_int_equal(e->handed, 1 + i / 4);
+        assert_false(e->done);
+        take(&r, &none, order[i], verdicts[i], NULL);
+        assert_int_equal(e->done, i >= 4);
+    }
+    assert_null(iw_record_next(&r));
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(entries[i].result.verdict, last[i]);
+        assert_int_equal(iw_entry_unstable(&entries[i]), i != 2);
+    }
+    assert_int_equal(entries[2].rounds[IW_VERDICT_SKIP], 2);
+    assert_int_equal(r.verdicts[IW_VERDICT_FAIL], 1);
+    clear_results();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_read),         cmocka_unit_test(test_read_errors),
+        cmocka_unit_test(test_read_nothing), cmocka_unit_test(test_judge),
+        cmocka_unit_test(test_write),        cmocka_unit_test(test_status),
+        cmocka_unit_test(test_rounds),
+    };
+
+    return cmocka_run_group_tests(tests, make, clear);
+}
