@@ -25,6 +25,7 @@ size_t iw_ep_put_header(const struct iw_endpoint *ep, uint8_t *out, struct iw_dd
         IW_BEND(IW_CHECK_RDMAP_RSV, true, h.rdmap_control |= 0x10);
         IW_BEND(IW_CHECK_RDMAP_OPCODE, true, h.rdmap_control |= 0x0f);
         IW_BEND(IW_CHECK_DDP_CONSTANT_TAGGED, tagged && !first, h.rdmap_control ^= 0x20);
+        IW_BEND(IW_CHECK_DDP_CONSTANT_STAG, tagged && !first, h.stag ^= 0x01);
         IW_BEND(IW_CHECK_DDP_CONSTANT_UNTAGGED, !tagged && !first, h.invalidate_stag ^= 0x01);
         IW_BEND(IW_CHECK_DDP_STAG, tagged && write, h.stag ^= 0x5a5a5a5a);
         IW_BEND(IW_CHECK_DDP_TO_WRAP, tagged && write, h.to = UINT64_MAX);

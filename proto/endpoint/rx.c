@@ -100,7 +100,10 @@ static void receive_response(struct iw_endpoint *ep, struct segment *s)
             return;
     }
     uint64_t received = (uint64_t)read->received + s->length;
-    if ((received > read->size || (iw_ddp_last(h) && received != read->size)) &&
+    if (received > read->size && fails(ep, s, IW_CHECK_RDMAP_RESPONSE_PAST,
+                                       (uint32_t)s->header_length, received, read->size))
+        return;
+    if (iw_ddp_last(h) && received < read->size &&
         fails(ep, s, IW_CHECK_RDMAP_RESPONSE_SIZE, (uint32_t)s->header_length, received,
               read->size))
         return;

@@ -175,6 +175,9 @@ static void emit_terminate(struct batch *b)
     emit(b, &slice, 1);
     if (iw_switch_violated(switches, IW_CHECK_RDMAP_TERMINATE_LAST) && room_for(b, 1, 64, 0))
         emit_bare(b, untagged(ep, IW_OP_SEND, 0, true));
+    if (iw_switch_violated(switches, IW_CHECK_RDMAP_TERMINATE_ONCE) && ep->terminates_due == 0 &&
+        ep->tx_msn[IW_QN_TERMINATE] == 2)
+        ep->terminates_due = 1;
 }
 
 /* The slices of a gather list from `offset` on, `length` octets in all. */
@@ -246,7 +249,8 @@ static bool copy_source(struct batch *b, const struct iw_read_in *read, uint8_t 
 {
     struct iw_endpoint *ep = b->ep;
     const struct iw_rdmap_read_request *r = &read->request;
-    uint32_t left = r->size - read->sent, copied;
+    /* --violate rdmap-response-past goes on behind the last octet asked for. */
+    uint32_t left = r->size > read->sent ? r->size - read->sent : 0, copied;
     uint64_t to = r->source_to + read->sent;
     enum iw_check check =
         iw_ddp_read_source(&ep->stream, r->source_stag, to, left, out, take, &copied);
@@ -346,6 +350,8 @@ static void begin_response(struct iw_endpoint *ep)
     one->total = one->request.size;
     if (iw_switch_violated(switches, IW_CHECK_RDMAP_RESPONSE_SIZE))
         one->total /= 2;
+    if (iw_switch_violated(switches, IW_CHECK_RDMAP_RESPONSE_PAST) && one->total <= UINT32_MAX - 8)
+        one->total += 8;
     ep->sending = IW_SENDING_RESPONSE;
 }
 

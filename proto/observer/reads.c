@@ -112,5 +112,7 @@ void iw_observer_continue_response(struct iw_observer *o, struct iw_observed_tag
         (t->length < t->read.size && !iw_ddp_last(&o->now.ddp)))
         return;
     t->over = true;
-    iw_observer_find_at(o, IW_CHECK_RDMAP_RESPONSE_SIZE, TAGGED_PAYLOAD, t->length, t->read.size);
+    iw_observer_find_at(
+        o, t->length > t->read.size ? IW_CHECK_RDMAP_RESPONSE_PAST : IW_CHECK_RDMAP_RESPONSE_SIZE,
+        TAGGED_PAYLOAD, t->length, t->read.size);
 }

@@ -346,7 +346,9 @@ void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t
         return;
     }
     if (s->terminated && !s->quiet) {
-        iw_observer_find(o, IW_CHECK_RDMAP_TERMINATE_LAST, o->now.pos, 0, 0);
+        bool again = header && !iw_ddp_tagged(&o->now.ddp) && o->now.ddp.qn == IW_QN_TERMINATE;
+        iw_observer_find(o, again ? IW_CHECK_RDMAP_TERMINATE_ONCE : IW_CHECK_RDMAP_TERMINATE_LAST,
+                         o->now.pos, 0, 0);
         s->quiet = true;
     }
     check_first(o, s, header);

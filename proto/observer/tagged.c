@@ -19,7 +19,7 @@ static void check_continued(struct iw_observer *o, struct iw_observed_tagged *t)
 
     if (h->stag != t->stag) {
         if (h->to == t->to) {
-            iw_observer_find_at(o, IW_CHECK_DDP_CONSTANT_TAGGED, STAG, h->stag, t->stag);
+            iw_observer_find_at(o, IW_CHECK_DDP_CONSTANT_STAG, STAG, h->stag, t->stag);
             return;
         }
         iw_observer_find(o, IW_CHECK_DDP_LAST, o->now.pos, h->stag, t->stag);

@@ -83,6 +83,7 @@ static int judge_of(enum iw_check check)
     case IW_CHECK_RDMAP_RESPONSE_STAG:
     case IW_CHECK_RDMAP_RESPONSE_TO:
     case IW_CHECK_RDMAP_RESPONSE_SIZE:
+    case IW_CHECK_RDMAP_RESPONSE_PAST:
     case IW_CHECK_MPA_REP_KEY:
     case IW_CHECK_MPA_REP_S:
     case IW_CHECK_MPA_RTR_MATCH:
@@ -150,6 +151,7 @@ static void provoke(struct pair *p, enum iw_check check)
     case IW_CHECK_RDMAP_RESPONSE_STAG:
     case IW_CHECK_RDMAP_RESPONSE_TO:
     case IW_CHECK_RDMAP_RESPONSE_SIZE:
+    case IW_CHECK_RDMAP_RESPONSE_PAST:
         work(p, 0, IW_WORK_READ, r->stag, r->to, 64);
         break;
     case IW_CHECK_MPA_REP_KEY:
