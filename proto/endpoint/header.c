@@ -6,7 +6,7 @@ size_t iw_ep_put_header(const struct iw_endpoint *ep, uint8_t *out, struct iw_dd
                         bool first)
 {
     const struct iw_switches *s = ep->config.switches;
-    if (s != NULL && s->any) {
+    if (iw_switch_any(s)) {
         bool tagged = iw_ddp_tagged(&h);
         unsigned opcode = iw_rdmap_op(&h);
         bool write = opcode == IW_OP_WRITE;

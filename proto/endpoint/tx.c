@@ -30,8 +30,7 @@ void iw_ep_tx_release(struct iw_endpoint *ep)
 
 static size_t frame_octets(const struct iw_endpoint *ep)
 {
-    const struct iw_switches *switches = ep->config.switches;
-    bool plain = !ep->framer.markers && (switches == NULL || !switches->any);
+    bool plain = !ep->framer.markers && !iw_switch_any(ep->config.switches);
     return plain ? 16 : IW_FRAMER_SCRATCH;
 }
 

@@ -56,6 +56,10 @@ void iw_observer_find(struct iw_observer *o, enum iw_check check, uint64_t pos, 
 
     if (o->side[o->now.side].quiet)
         return;
+#ifdef IW_PROVE
+    if (iw_prove_blind(check))
+        return;
+#endif
     o->now.kind = IW_OBSERVED_FINDING;
     o->now.fault = (struct iw_fault){.check = check, .pos = pos, .got = got, .want = want};
     iw_observer_show(o);

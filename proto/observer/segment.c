@@ -275,6 +275,19 @@ static void forget_message(struct iw_observer *o)
     iw_observer_doubt_reads(o);
 }
 
+/* A mutant of the endpoint is none of the observer. */
+static enum iw_check judge(const struct iw_observer *o, const struct iw_switches *passed)
+{
+#ifdef IW_PROVE
+    iw_prove_pause(true);
+#endif
+    enum iw_check check = iw_rdmap_check_header(&o->now.ddp, o->config.extensions, passed);
+#ifdef IW_PROVE
+    iw_prove_pause(false);
+#endif
+    return check;
+}
+
 /* True if the segment's place in a message can be judged. */
 static bool check_header(struct iw_observer *o)
 {
@@ -282,7 +295,7 @@ static bool check_header(struct iw_observer *o)
     bool consortium = o->side[IW_SIDE_RESPONDER].startup.revision == 0;
     bool placeable = true;
     struct iw_switches passed;
-    enum iw_check check = iw_rdmap_check_header(h, o->config.extensions, NULL);
+    enum iw_check check = judge(o, NULL);
 
     if (check == IW_CHECK_NONE)
         return true;
@@ -292,7 +305,7 @@ static bool check_header(struct iw_observer *o)
         pass_over(&passed, IW_CHECK_DDP_VERSION_UNTAGGED);
         pass_over(&passed, IW_CHECK_RDMAP_VERSION);
     }
-    while ((check = iw_rdmap_check_header(h, o->config.extensions, &passed)) != IW_CHECK_NONE) {
+    while ((check = judge(o, &passed)) != IW_CHECK_NONE) {
         pass_over(&passed, check);
         switch (check) {
         case IW_CHECK_DDP_VERSION_TAGGED:

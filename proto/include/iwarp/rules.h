@@ -185,26 +185,59 @@ const char *iw_botch_name(enum iw_botch botch);
 /* The wrong reaction of this name; IW_BOTCH_NONE if there is none. */
 enum iw_botch iw_botch_find(const char *name);
 
+#ifdef IW_PROVE
+/* Builds that prove the tests (tools/dev prove): what a mutant makes of a query's answer. */
+bool iw_prove_any(void);
+bool iw_prove_set(enum iw_switch kind, enum iw_check check, bool set);
+enum iw_botch iw_prove_botch(enum iw_check check, enum iw_botch botch);
+bool iw_prove_blind(enum iw_check check);
+void iw_prove_pause(bool pause); /* until it is called with false, nothing is bent */
+#endif
+
 /* Queries for the fast path; switches may be NULL. */
+static inline bool iw_switch_any(const struct iw_switches *switches)
+{
+#ifdef IW_PROVE
+    if (iw_prove_any())
+        return true;
+#endif
+    return switches && switches->any;
+}
+
+static inline bool iw_switch_is_set(const struct iw_switches *switches, enum iw_switch kind,
+                                    enum iw_check check)
+{
+    bool set = switches && switches->any && (switches->set[check] & 1u << kind);
+#ifdef IW_PROVE
+    set = iw_prove_set(kind, check, set);
+#endif
+    return set;
+}
+
 static inline bool iw_switch_ignored(const struct iw_switches *switches, enum iw_check check)
 {
-    return switches && switches->any && (switches->set[check] & 1u << IW_SWITCH_IGNORE);
+    return iw_switch_is_set(switches, IW_SWITCH_IGNORE, check);
 }
 
 static inline bool iw_switch_overstrict(const struct iw_switches *switches, enum iw_check check)
 {
-    return switches && switches->any && (switches->set[check] & 1u << IW_SWITCH_OVERSTRICT);
+    return iw_switch_is_set(switches, IW_SWITCH_OVERSTRICT, check);
 }
 
 static inline bool iw_switch_violated(const struct iw_switches *switches, enum iw_check check)
 {
-    return switches && switches->any && (switches->set[check] & 1u << IW_SWITCH_VIOLATE);
+    return iw_switch_is_set(switches, IW_SWITCH_VIOLATE, check);
 }
 
 static inline enum iw_botch iw_switch_botched(const struct iw_switches *switches,
                                               enum iw_check check)
 {
-    return switches && switches->any ? (enum iw_botch)switches->botch[check] : IW_BOTCH_NONE;
+    enum iw_botch botch =
+        switches && switches->any ? (enum iw_botch)switches->botch[check] : IW_BOTCH_NONE;
+#ifdef IW_PROVE
+    botch = iw_prove_botch(check, botch);
+#endif
+    return botch;
 }
 
 #ifdef __cplusplus
