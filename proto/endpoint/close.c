@@ -51,9 +51,22 @@ bool iw_endpoint_event(struct iw_endpoint *ep, struct iw_event *out)
     out->fault = ep->fault;
     out->terminate_valid = kind == IW_EVENT_FAULT && ep->terminate_made;
     out->terminate = kind == IW_EVENT_TERMINATED ? ep->terminate_in : ep->terminate_out;
-    out->graceful = !ep->lost && !ep->reset && !ep->aborted &&
-                    !iw_ep_happened(ep, IW_EVENT_FAULT) && !iw_ep_happened(ep, IW_EVENT_TERMINATED);
+    out->cause = kind == IW_EVENT_CLOSED ? ep->cause : IW_CAUSE_NONE;
+    out->graceful = out->cause == IW_CAUSE_GRACEFUL;
     return true;
+}
+
+const char *iw_cause_name(enum iw_cause cause)
+{
+    static const char *const names[] = {"none", "graceful", "fault",  "terminated",
+                                        "lost", "timeout",  "aborted"};
+    return names[(size_t)cause < sizeof names / sizeof names[0] ? cause : IW_CAUSE_NONE];
+}
+
+void iw_ep_ends_by(struct iw_endpoint *ep, enum iw_cause cause)
+{
+    if (ep->cause == IW_CAUSE_NONE)
+        ep->cause = cause;
 }
 
 /* Nothing new leaves; what is framed goes out, then a FIN. */
@@ -68,11 +81,12 @@ void iw_ep_fault(struct iw_endpoint *ep, struct iw_fault fault, const struct iw_
                  const struct iw_rdmap_read_request *request, uint32_t length, uint64_t now)
 {
     /* RFC 5040 §7.1: the first error is the one reported. */
-    if (ep->phase == IW_PHASE_DONE)
+    if (ep->cause != IW_CAUSE_NONE)
         return;
     const struct iw_check_info *info = iw_check_info(fault.check);
     enum iw_botch botch = iw_switch_botched(ep->config.switches, fault.check);
     ep->fault = fault;
+    iw_ep_ends_by(ep, IW_CAUSE_FAULT);
     ep->fault_in_response =
         header != NULL && iw_ddp_tagged(header) && iw_rdmap_op(header) == IW_OP_READ_RESPONSE;
     iw_ep_event(ep, IW_EVENT_FAULT);
@@ -106,6 +120,7 @@ void iw_ep_peer_terminated(struct iw_endpoint *ep, const struct iw_rdmap_termina
                            uint64_t now)
 {
     ep->terminate_in = *terminate;
+    iw_ep_ends_by(ep, IW_CAUSE_TERMINATED);
     iw_ep_event(ep, IW_EVENT_TERMINATED);
     /* RFC 5040 §5.4: its receiver may stop sending; answering it would loop (OP-69). */
     iw_ep_finish(ep, now);
@@ -161,6 +176,7 @@ void iw_ep_settle(struct iw_endpoint *ep)
         flush(ep);
     if (over && !iw_ep_happened(ep, IW_EVENT_CLOSED)) {
         ep->deadline = UINT64_MAX;
+        iw_ep_ends_by(ep, IW_CAUSE_GRACEFUL);
         iw_ep_event(ep, IW_EVENT_CLOSED);
     }
 }
@@ -192,6 +208,9 @@ void iw_endpoint_input_end(struct iw_endpoint *ep, bool graceful, uint64_t now)
         return;
     if (!graceful) {
         ep->lost = true;
+        if (ep->cause == IW_CAUSE_NONE)
+            ep->fault = (struct iw_fault){IW_CHECK_MPA_LOST, ep->rx_pos, 0, 0};
+        iw_ep_ends_by(ep, IW_CAUSE_LOST);
         iw_ep_settle(ep);
         return;
     }
@@ -235,6 +254,7 @@ void iw_endpoint_tick(struct iw_endpoint *ep, uint64_t now)
         if (!iw_switch_ignored(ep->config.switches, late.check))
             iw_ep_fault(ep, late, NULL, NULL, 0, now);
     } else {
+        iw_ep_ends_by(ep, IW_CAUSE_TIMEOUT);
         ep->reset = true;
     }
     iw_ep_settle(ep);
@@ -255,8 +275,8 @@ void iw_endpoint_abort(struct iw_endpoint *ep, bool terminate, uint8_t code, uin
 {
     if (iw_ep_happened(ep, IW_EVENT_CLOSED))
         return;
+    iw_ep_ends_by(ep, IW_CAUSE_ABORTED);
     if (ep->phase == IW_PHASE_FULL && terminate && !ep->fin_out) {
-        ep->aborted = true;
         ep->terminate_out =
             (struct iw_rdmap_terminate){.layer = IW_LAYER_RDMAP, .etype = 0, .code = code};
         ep->terminates_due = 1;

@@ -145,7 +145,7 @@ struct iw_endpoint {
     struct iw_rdmap_terminate terminate_out;
     struct iw_rdmap_terminate terminate_in;
     bool shutdown, fin_due, fin_out, fin_in, reset, lost;
-    bool aborted; /* by a Terminate of the ULP's */
+    enum iw_cause cause;
 };
 
 /* setup.c */
@@ -193,6 +193,8 @@ void iw_ep_trace_state(const struct iw_endpoint *ep, const char *text, uint64_t 
  * `request` describe the segment at fault and may be NULL. */
 void iw_ep_fault(struct iw_endpoint *ep, struct iw_fault fault, const struct iw_ddp_header *header,
                  const struct iw_rdmap_read_request *request, uint32_t length, uint64_t now);
+/* The first cause of the end counts. */
+void iw_ep_ends_by(struct iw_endpoint *ep, enum iw_cause cause);
 void iw_ep_finish(struct iw_endpoint *ep, uint64_t now);
 /* `timeout` after `now`; never the UINT64_MAX that means no deadline. */
 uint64_t iw_ep_after(uint64_t now, uint64_t timeout);

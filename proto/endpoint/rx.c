@@ -400,6 +400,16 @@ static void deframe(struct iw_endpoint *ep, const struct iw_iov *data, size_t pi
         iw_ep_fault(ep, none, NULL, NULL, 0, ep->rx_now);
 }
 
+/* RFC 5041 §6.2.1: the stream is torn down abortively. */
+static void after_close(struct iw_endpoint *ep, uint8_t first, uint64_t now)
+{
+    if (iw_ep_happened(ep, IW_EVENT_CLOSED))
+        return;
+    struct iw_fault fault = {IW_CHECK_DDP_AFTER_CLOSE, ep->rx_pos, first, 0};
+    iw_ep_fault(ep, fault, NULL, NULL, 0, now);
+    ep->reset = true;
+}
+
 void iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t pieces,
                        uint64_t now)
 {
@@ -409,12 +419,14 @@ void iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t
         return;
     if (ep->phase == IW_PHASE_FULL && ep->fin_out)
         ep->deadline = iw_ep_after(now, ep->config.linger_timeout);
-    if (ep->phase == IW_PHASE_STARTUP)
+    if (ep->fin_in)
+        after_close(ep, *first, now);
+    else if (ep->phase == IW_PHASE_STARTUP)
         iw_ep_startup_input(ep, data, pieces, now);
     else if (ep->phase == IW_PHASE_FULL && ep->config.role == IW_MPA_RESPONDER &&
              iw_mpa_startup_output(&ep->startup, &reply) > 0 && iw_ep_surplus(ep, *first, now))
         ; /* refused: our Reply has not even left */
-    else if (iw_ep_receiving(ep) && !ep->fin_in)
+    else if (iw_ep_receiving(ep))
         deframe(ep, data, pieces);
     iw_ep_settle(ep);
 }

@@ -43,6 +43,15 @@ static void assert_status(const struct pair *p, int side, uint64_t id, enum iw_s
     assert_int_equal(c->status, status);
 }
 
+static void assert_cause(const struct pair *p, int side, enum iw_cause cause, enum iw_check check)
+{
+    const struct iw_event *e = pair_event(p, side, IW_EVENT_CLOSED);
+    assert_non_null(e);
+    assert_string_equal(iw_cause_name(e->cause), iw_cause_name(cause));
+    assert_int_equal(e->graceful, cause == IW_CAUSE_GRACEFUL);
+    assert_int_equal(e->fault.check, check);
+}
+
 static void assert_closed(const struct pair *p, int side, bool graceful)
 {
     const struct iw_event *e = pair_event(p, side, IW_EVENT_CLOSED);
@@ -364,6 +373,123 @@ static void test_shutdown_during_the_start_up(void **state)
     }
 }
 
+/* RFC 5041 §6.2.1: octets behind the peer's FIN abort the stream, whatever they are. */
+static void test_octets_behind_a_graceful_close(void **state)
+{
+    (void)state;
+    for (unsigned shut = 0; shut < 3; shut++) {
+        struct pair p;
+        open_full(&p);
+        post_recv(&p, 1, 2, 0, 64);
+        half_close(&p);
+        if (shut == 1)
+            iw_endpoint_shutdown(p.side[1].ep, p.now);
+        if (shut == 2) { /* a Read that nobody will answer: the end has begun here, too */
+            post_read(&p, 1, 3, 64);
+            assert_false(pair_carry(&p, 1));
+        }
+        /* An empty Send: nothing of it is delivered. */
+        uint8_t late[] = {0x00, 0x12, 0x41, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0,    0,
+                          0,    1,    0,    0,    0, 0, 0, 0, 0, 0, 0, 0, 0xc4, 0xe8};
+        struct iw_iov in = {late, sizeof late};
+        iw_endpoint_input(p.side[1].ep, &in, 1, p.now);
+        assert_int_equal(iw_endpoint_want(p.side[1].ep), IW_WANT_RESET);
+        const struct iw_iov *pieces;
+        assert_int_equal(iw_endpoint_output(p.side[1].ep, &pieces, p.now), 0);
+        pair_collect(&p, 1);
+        assert_status(&p, 1, 2, IW_STATUS_FLUSHED);
+        assert_cause(&p, 1, IW_CAUSE_FAULT, IW_CHECK_DDP_AFTER_CLOSE);
+        const struct iw_event *fault = pair_event(&p, 1, IW_EVENT_FAULT);
+        assert_non_null(fault);
+        assert_false(fault->terminate_valid);
+        assert_int_equal(fault->fault.pos, 20); /* behind the empty Write */
+        assert_string_equal(iw_check_rule(fault->fault.check)->id, "DDP-6.2.1-03");
+        /* More of them change nothing. */
+        iw_endpoint_input(p.side[1].ep, &in, 1, p.now);
+        pair_collect(&p, 1);
+        assert_int_equal(p.side[1].completion_count, shut == 2 ? 2 : 1);
+        pair_close(&p);
+    }
+}
+
+/* RFC 5041 §6.2.1: what the ULP asks for once its graceful close has begun is an error. */
+static void test_nothing_is_posted_after_shutdown(void **state)
+{
+    (void)state;
+    struct pair p;
+    open_full(&p);
+    post_recv(&p, 1, 2, 0, 20000);
+    post_send(&p, 0, 3, 20000);
+    assert_true(pair_carry(&p, 0)); /* its FIN has to wait */
+    iw_endpoint_shutdown(p.side[0].ep, p.now);
+    for (int opcode = IW_WORK_SEND; opcode < IW_WORK_RECV; opcode++) {
+        const struct iw_work late = {.opcode = (enum iw_work_opcode)opcode};
+        assert_int_equal(iw_endpoint_post(p.side[0].ep, &late, p.now), IW_ERR_STATE);
+    }
+    pair_run(&p);
+    assert_status(&p, 1, 2, IW_STATUS_OK); /* all data goes before the FIN */
+    assert_status(&p, 0, 3, IW_STATUS_OK);
+    assert_cause(&p, 0, IW_CAUSE_GRACEFUL, IW_CHECK_NONE);
+    assert_cause(&p, 1, IW_CAUSE_GRACEFUL, IW_CHECK_NONE);
+    pair_close(&p);
+}
+
+/* Local, remote and LLP errors are told apart, each with its rule. */
+static void test_causes_of_the_end(void **state)
+{
+    (void)state;
+    struct pair p;
+    open_full(&p);
+    post_send(&p, 0, 2, 64); /* no buffer for it */
+    pair_run(&p);
+    assert_cause(&p, 0, IW_CAUSE_TERMINATED, IW_CHECK_NONE);
+    assert_cause(&p, 1, IW_CAUSE_FAULT, IW_CHECK_DDP_NO_BUFFER);
+    const struct iw_event *e = pair_event(&p, 0, IW_EVENT_TERMINATED);
+    assert_int_equal(e->cause, IW_CAUSE_NONE);
+    assert_string_equal(
+        iw_wire_term_name(e->terminate.layer, e->terminate.etype, e->terminate.code),
+        "invalid MSN: no buffer available");
+    pair_close(&p);
+
+    open_full(&p);
+    post_send(&p, 0, 2, 64);
+    post_recv(&p, 0, 3, 0, 64);
+    iw_endpoint_input_end(p.side[0].ep, false, p.now);
+    pair_collect(&p, 0);
+    assert_cause(&p, 0, IW_CAUSE_LOST, IW_CHECK_MPA_LOST);
+    assert_int_equal(p.side[0].event_count, 2); /* ESTABLISHED, CLOSED: no fault of the peer's */
+    assert_string_equal(iw_check_rule(IW_CHECK_MPA_LOST)->id, "MPA-8-01");
+    assert_status(&p, 0, 2, IW_STATUS_FLUSHED);
+    assert_status(&p, 0, 3, IW_STATUS_FLUSHED);
+    pair_close(&p);
+
+    open_full(&p);
+    half_close(&p);
+    p.now += 5000000000u;
+    iw_endpoint_tick(p.side[0].ep, p.now);
+    pair_collect(&p, 0);
+    assert_cause(&p, 0, IW_CAUSE_TIMEOUT, IW_CHECK_NONE);
+    iw_endpoint_abort(p.side[1].ep, false, 0, p.now);
+    iw_endpoint_input_end(p.side[1].ep, false, p.now);
+    pair_collect(&p, 1);
+    assert_cause(&p, 1, IW_CAUSE_ABORTED, IW_CHECK_NONE);
+    pair_close(&p);
+
+    /* A Terminate of the consumer's; then the loss does not hide who began. */
+    open_full(&p);
+    iw_endpoint_abort(p.side[0].ep, true, 7, p.now);
+    while (pair_carry(&p, 0))
+        ;
+    for (int i = 0; i < 2; i++) {
+        iw_endpoint_input_end(p.side[i].ep, false, p.now);
+        pair_collect(&p, i);
+    }
+    assert_cause(&p, 0, IW_CAUSE_ABORTED, IW_CHECK_NONE);
+    assert_cause(&p, 1, IW_CAUSE_TERMINATED, IW_CHECK_NONE);
+    pair_close(&p);
+    assert_string_equal(iw_cause_name((enum iw_cause)99), "none");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +504,9 @@ int main(void)
         cmocka_unit_test(test_nothing_follows_closed),
         cmocka_unit_test(test_a_silent_end_can_still_be_closed),
         cmocka_unit_test(test_a_terminate_waits_for_the_batch),
+        cmocka_unit_test(test_octets_behind_a_graceful_close),
+        cmocka_unit_test(test_nothing_is_posted_after_shutdown),
+        cmocka_unit_test(test_causes_of_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,8 +85,8 @@ static void established(struct agent_connection *c, struct iw_endpoint *ep)
 
 static json_t *terminate(const struct iw_rdmap_terminate *t)
 {
-    return json_pack("{s:i,s:i,s:i,s:i}", "layer", t->layer, "type", t->etype, "code", t->code,
-                     "flags", t->flags);
+    return json_pack("{s:i,s:i,s:i,s:i,s:s}", "layer", t->layer, "type", t->etype, "code", t->code,
+                     "flags", t->flags, "meaning", iw_wire_term_name(t->layer, t->etype, t->code));
 }
 
 static void fault(struct agent_connection *c, const struct iw_event *e)
@@ -100,10 +100,16 @@ static void fault(struct agent_connection *c, const struct iw_event *e)
     tell(c, event);
 }
 
-static void closed(struct agent_connection *c, bool graceful)
+static void closed(struct agent_connection *c, const struct iw_event *e)
 {
     int number = c->connection == NULL ? 0 : iw_connection_error(c->connection);
-    json_t *event = json_pack("{s:s,s:b}", "event", "closed", "graceful", graceful);
+    const struct iw_rule *rule = iw_check_rule(e->fault.check);
+    json_t *event = json_pack("{s:s,s:b,s:s}", "event", "closed", "graceful", e->graceful, "cause",
+                              iw_cause_name(e->cause));
+    if (event != NULL && rule != NULL) {
+        json_object_set_new(event, "check", json_string(iw_check_info(e->fault.check)->name));
+        json_object_set_new(event, "rule", json_string(rule->id));
+    }
     if (event != NULL && number != 0)
         json_object_set_new(event, "error", json_string(strerror(number)));
     tell(c, event);
@@ -148,7 +154,7 @@ static void happened(struct agent_connection *c, struct iw_endpoint *ep, const s
             iw_endpoint_shutdown(ep, now);
         break;
     case IW_EVENT_CLOSED:
-        closed(c, e->graceful);
+        closed(c, e);
         break;
     default:
         break;

@@ -243,7 +243,7 @@ static void handle_event(struct peer_connection *pc, const struct iw_event *even
         iw_endpoint_shutdown(pc->ep, iw_transport_now());
         break;
     case IW_EVENT_CLOSED:
-        pc->graceful = event->graceful;
+        pc->cause = event->cause;
         break;
     case IW_EVENT_NONE:
         break;
@@ -272,18 +272,28 @@ static void free_connection(struct peer_connection *pc)
     free(pc);
 }
 
+static const char *why_it_ended(const struct peer_connection *pc)
+{
+    if (!pc->was_established)
+        return pc->peer->listens ? "no start-up took place" : "cannot connect";
+    switch (pc->cause) {
+    case IW_CAUSE_GRACEFUL:
+        return "the peer closed the connection before everything was done";
+    case IW_CAUSE_TIMEOUT:
+        return "the peer did not close the connection in time";
+    default:
+        return "the connection was lost";
+    }
+}
+
 static void connection_ended(void *context, struct iw_connection *c)
 {
     struct peer_connection *pc = context;
     struct peer *p = pc->peer;
     int error = iw_connection_error(c);
-    bool good = pc->graceful && pc->was_established && (p->listens || pc->done);
+    bool good = pc->cause == IW_CAUSE_GRACEFUL && pc->was_established && (p->listens || pc->done);
     if (!good && !pc->failed)
-        peer_fail(pc, "%s%s%s",
-                  pc->was_established ? "the connection was lost"
-                  : p->listens        ? "no start-up took place"
-                                      : "cannot connect",
-                  error ? ": " : "", error ? strerror(error) : "");
+        peer_fail(pc, "%s%s%s", why_it_ended(pc), error ? ": " : "", error ? strerror(error) : "");
     if (!p->listens || p->once) {
         p->stopping = true;
         if (!good)

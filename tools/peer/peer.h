@@ -52,10 +52,10 @@ struct peer_connection {
     struct iw_tracer tracer;
     struct peer_connection *next, **link;
     bool was_established;
-    bool done;   /* connecting: all exchanges are through */
-    bool failed; /* a message about it was printed */
-    bool graceful;
-    void *state; /* the personality's */
+    bool done;           /* connecting: all exchanges are through */
+    bool failed;         /* a message about it was printed */
+    enum iw_cause cause; /* of its end, once that was told */
+    void *state;         /* the personality's */
 };
 
 /* Prints one line about a connection to stderr and remembers that it failed. */

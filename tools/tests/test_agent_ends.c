@@ -91,7 +91,9 @@ static void requests_can_be_accepted_at_once(void **state)
     want_among(a, client, "closed", "error", "\"Connection reset by peer\"");
     done(ask(a, "{'do':'unlisten','listen':1}"));
     client = connect_with(a, port, "");
-    want_event(a, "{'event':'closed','conn':%lld,'graceful':false,'error':'Connection refused'}",
+    want_event(a,
+               "{'event':'closed','conn':%lld,'graceful':false,'cause':'lost','check':'mpa-lost',"
+               "'rule':'MPA-8-01','error':'Connection refused'}",
                client);
 }
 
@@ -124,9 +126,11 @@ static void faults_and_terminates_are_told(void **state)
     done(ask(a, "{'do':'post','conn':%lld,'work':2,'op':'send','mem':%lld,'length':8}", client,
              mem));
     want_among(a, server, "fault", "terminate",
-               "{\"layer\":1,\"type\":2,\"code\":3,\"flags\":192}");
-    want_among(a, client, "terminated", "code", "3");
-    want_among(a, client, "closed", "graceful", "false");
+               "{\"layer\":1,\"type\":2,\"code\":3,\"flags\":192,"
+               "\"meaning\":\"invalid MSN: range not valid\"}");
+    want_among(a, client, "terminated", "meaning", "\"invalid MSN: range not valid\"");
+    want_among(a, client, "closed", "cause", "\"terminated\"");
+    want_among(a, server, "closed", "cause", "\"fault\"");
     refuse(a, "field conn: no connection 99", "{'do':'recv','conn':99,'work':1}");
 }
 

@@ -75,7 +75,8 @@ void iw_endpoint_destroy(struct iw_endpoint *ep);
 /* ---- the wire side ---- */
 
 /* Octets from the peer in order of arrival. Everything is consumed. After a fault or the
- * end they are dropped. Pieces are borrowed for the call. */
+ * end they are dropped; behind a FIN they abort the connection (RFC 5041 §6.2.1). Pieces are
+ * borrowed for the call. */
 void iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t pieces,
                        uint64_t now);
 /* The peer's FIN (graceful) or the loss of the connection (RST, time-out). */
@@ -123,12 +124,26 @@ enum iw_event_kind {
     IW_EVENT_CLOSED       /* last event: want is CLOSE or RESET, all work is flushed */
 };
 
+/* Why a connection ended: the first of these that happened. */
+enum iw_cause {
+    IW_CAUSE_NONE,       /* it has not ended */
+    IW_CAUSE_GRACEFUL,   /* both halves were closed in order, or the start-up was rejected */
+    IW_CAUSE_FAULT,      /* local: this end found a fault */
+    IW_CAUSE_TERMINATED, /* remote: the peer sent a Terminate */
+    IW_CAUSE_LOST,       /* LLP: TCP was reset or timed out (check mpa-lost) */
+    IW_CAUSE_TIMEOUT,    /* the peer did not close in linger_timeout */
+    IW_CAUSE_ABORTED     /* iw_endpoint_abort */
+};
+/* "none", "graceful", "fault", "terminated", "lost", "timeout", "aborted". */
+const char *iw_cause_name(enum iw_cause cause);
+
 struct iw_event {
     enum iw_event_kind kind;
-    struct iw_fault fault;
+    struct iw_fault fault; /* check IW_CHECK_NONE if there was none; iw_check_rule names the rule */
     struct iw_rdmap_terminate terminate;
     bool terminate_valid; /* FAULT: a Terminate is sent for it */
-    bool graceful;        /* CLOSED: no fault, no reset and no Terminate either way */
+    enum iw_cause cause;  /* CLOSED */
+    bool graceful;        /* CLOSED: cause is IW_CAUSE_GRACEFUL */
 };
 
 /* Takes the oldest event; false if there is none. Each kind happens at most once. */

@@ -70,8 +70,8 @@ struct iw_rule {
     size_t n_checks;
 };
 
-/* What a check is good for: bits of iw_check_info.kinds. None at all: nothing of the peer's is
- * judged and nothing can be switched, the check only names a fault of this end's own. */
+/* What a check is good for: bits of iw_check_info.kinds. None at all: nothing can be switched; the
+ * check names a fault of this end's own, or one that no peer can bring about through a socket. */
 enum {
     IW_KIND_ENDPOINT = 1, /* the endpoint enforces it on receipt: can be ignored and botched */
     IW_KIND_OBSERVER = 2, /* the observer can find it */
