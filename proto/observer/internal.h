@@ -9,7 +9,7 @@ enum {
     HOLD = 16384, /* octets of a side that are kept until both start-up frames are known */
     ISLANDS = 64, /* ranges behind a gap, as in stream/ */
     QUEUES = 4,   /* QN 0..3 */
-    HEAD = 64,    /* octets kept of an untagged message: Read Request and Terminate fit */
+    HEAD = 64,    /* octets kept of an untagged message: all headers of RDMAP fit */
     PENDING = 8,  /* faults of framing kept until their FPDU is whole: one of each kind */
     SUSPECTS = 3  /* FPDUs in a row that make no sense: framing is lost */
 };
@@ -42,8 +42,10 @@ struct iw_observed_queue {
     uint8_t head[HEAD];
 };
 
+/* A Read Request, or an Atomic Request: the two share queue, IRD and order (RFC 7306 §5.2). */
 struct iw_observed_read {
-    uint32_t sink_stag;
+    bool atomic;
+    uint32_t sink_stag; /* or Request Identifier */
     uint32_t size;
     uint64_t sink_to;
 };
@@ -61,9 +63,9 @@ struct iw_observed_tagged {
     struct iw_observed_read read;
 };
 
-/* Read Requests of one direction that have no Read Response yet. */
+/* Read and Atomic Requests of one direction that have no response yet. */
 struct iw_observed_reads {
-    bool uncertain; /* something was missed: nothing can be said of Read Responses any more */
+    bool uncertain; /* something was missed: nothing can be said of responses any more */
     bool over;      /* more than the peer's IRD, already reported */
     uint32_t first, count;
     struct iw_observed_read ring[IW_OBSERVER_READS];
@@ -165,13 +167,27 @@ void iw_observer_find_at(struct iw_observer *o, enum iw_check check, size_t offs
                          uint64_t want);
 /* Shows the message that the segment in o->now completes. */
 void iw_observer_message(struct iw_observer *o, uint64_t pos, uint64_t length, uint32_t segments);
-/* Nothing is certain any more about the Read Requests of either side. */
+/* Decodes the header that stands behind the DDP header of a message with this opcode. */
+void iw_observed_header(struct iw_observation *now, unsigned opcode, const uint8_t *octets,
+                        size_t length);
+/* Nothing is certain any more about the Read and Atomic Requests of either side. */
 void iw_observer_doubt_reads(struct iw_observer *o);
 
-/* untagged.c, tagged.c, reads.c, terminate.c: the segment in o->now */
+/* untagged.c, tagged.c, reads.c, atomics.c, terminate.c: the segment in o->now */
 void iw_observer_untagged(struct iw_observer *o);
 void iw_observer_tagged(struct iw_observer *o);
 void iw_observer_read_request(struct iw_observer *o);
+/* reads.c, for atomics.c: one more request of this side; the check of IRD. */
+void iw_observer_ask(struct iw_observer *o, const struct iw_observed_read *request);
+/* reads.c: the other side's requests, of which the response in o->now answers one; `due`: it is the
+ * oldest one's. NULL if nothing can be said. */
+struct iw_observed_reads *iw_observer_asked(struct iw_observer *o, bool due);
+struct iw_observed_read *iw_observer_request_at(struct iw_observed_reads *r, uint32_t k);
+/* Takes request k out of the list. */
+struct iw_observed_read iw_observer_answered(struct iw_observed_reads *r, uint32_t k);
+void iw_observer_immediate(struct iw_observer *o);
+void iw_observer_atomic_request(struct iw_observer *o);
+void iw_observer_atomic_response(struct iw_observer *o);
 void iw_observer_begin_response(struct iw_observer *o, struct iw_observed_tagged *t);
 void iw_observer_continue_response(struct iw_observer *o, struct iw_observed_tagged *t);
 void iw_observer_terminate(struct iw_observer *o);

@@ -21,33 +21,25 @@ static bool inside_fpdu(const struct iw_observed_side *s)
     return !s->told && s->cover.end > s->deframer.next;
 }
 
-static struct iw_observed_read *read_at(struct iw_observed_reads *r, uint32_t k)
+struct iw_observed_read *iw_observer_request_at(struct iw_observed_reads *r, uint32_t k)
 {
     return &r->ring[(r->first + k) % IW_OBSERVER_READS];
 }
 
-void iw_observer_read_request(struct iw_observer *o)
+/* RFC 5040 §6.1; atomics count as reads do (RFC 7306 §5.2). */
+void iw_observer_ask(struct iw_observer *o, const struct iw_observed_read *request)
 {
     enum iw_side side = o->now.side;
-    struct iw_observed_side *s = &o->side[side];
     const struct iw_observed_side *peer = &o->side[iw_observed_other(side)];
     const struct iw_observed_tagged *answer = &peer->tagged[1];
-    struct iw_observed_reads *r = &s->reads;
+    struct iw_observed_reads *r = &o->side[side].reads;
     uint32_t limit, outstanding;
 
-    if (o->now.message_length != IW_RDMAP_READ_REQUEST) {
-        iw_observer_find_at(o, IW_CHECK_RDMAP_READ_LENGTH, UNTAGGED_PAYLOAD, o->now.message_length,
-                            IW_RDMAP_READ_REQUEST);
-        iw_observer_doubt_reads(o);
-        return;
-    }
     if (iw_observed_gap(peer) || r->count == IW_OBSERVER_READS)
         r->uncertain = true;
     if (r->uncertain)
         return;
-    *read_at(r, r->count++) = (struct iw_observed_read){.sink_stag = o->now.read_request.sink_stag,
-                                                        .size = o->now.read_request.size,
-                                                        .sink_to = o->now.read_request.sink_to};
+    *iw_observer_request_at(r, r->count++) = *request;
     outstanding = r->count + (answer->open && answer->matched ? 1u : 0u);
     if (!read_limit(o, side, &limit) || outstanding <= limit) {
         r->over = false;
@@ -57,52 +49,78 @@ void iw_observer_read_request(struct iw_observer *o)
     }
 }
 
-static bool answers(const struct iw_ddp_header *h, const struct iw_observed_read *read)
+void iw_observer_read_request(struct iw_observer *o)
 {
-    return h->stag == read->sink_stag && h->to == read->sink_to;
+    const struct iw_rdmap_read_request *request = &o->now.read_request;
+
+    if (o->now.message_length != IW_RDMAP_READ_REQUEST) {
+        iw_observer_find_at(o, IW_CHECK_RDMAP_READ_LENGTH, UNTAGGED_PAYLOAD, o->now.message_length,
+                            IW_RDMAP_READ_REQUEST);
+        iw_observer_doubt_reads(o);
+        return;
+    }
+    iw_observer_ask(o, &(struct iw_observed_read){.sink_stag = request->sink_stag,
+                                                  .size = request->size,
+                                                  .sink_to = request->sink_to});
 }
 
-/* Takes request k out of the list. */
-static struct iw_observed_read take(struct iw_observed_reads *r, uint32_t k)
+static bool answers(const struct iw_ddp_header *h, const struct iw_observed_read *read)
 {
-    struct iw_observed_read taken = *read_at(r, k);
+    return !read->atomic && h->stag == read->sink_stag && h->to == read->sink_to;
+}
+
+struct iw_observed_read iw_observer_answered(struct iw_observed_reads *r, uint32_t k)
+{
+    struct iw_observed_read taken = *iw_observer_request_at(r, k);
 
     for (; k > 0; k--)
-        *read_at(r, k) = *read_at(r, k - 1);
+        *iw_observer_request_at(r, k) = *iw_observer_request_at(r, k - 1);
     r->first = (r->first + 1) % IW_OBSERVER_READS;
     r->count--;
     return taken;
 }
 
+struct iw_observed_reads *iw_observer_asked(struct iw_observer *o, bool due)
+{
+    struct iw_observed_side *asking = &o->side[iw_observed_other(o->now.side)];
+    struct iw_observed_reads *r = &asking->reads;
+
+    if (!due && (iw_observed_gap(asking) || inside_fpdu(asking)))
+        r->uncertain = true; /* its request may be among what is missing */
+    return r->uncertain ? NULL : r;
+}
+
 void iw_observer_begin_response(struct iw_observer *o, struct iw_observed_tagged *t)
 {
     const struct iw_ddp_header *h = &o->now.ddp;
-    struct iw_observed_side *asking = &o->side[iw_observed_other(o->now.side)];
-    struct iw_observed_reads *r = &asking->reads;
-    bool in_order = r->count > 0 && answers(h, read_at(r, 0));
+    struct iw_observed_reads *r = &o->side[iw_observed_other(o->now.side)].reads;
+    bool in_order = r->count > 0 && answers(h, iw_observer_request_at(r, 0));
     uint32_t k = 0;
 
-    if (!in_order && (iw_observed_gap(asking) || inside_fpdu(asking)))
-        r->uncertain = true; /* its request may be among what is missing */
-    if (r->uncertain)
+    r = iw_observer_asked(o, in_order);
+    if (!r)
         return;
-    if (r->count == 0) {
-        iw_observer_find(o, IW_CHECK_RDMAP_RESPONSE_UNSOLICITED, o->now.pos, 0, 0);
-        return;
-    }
     if (!in_order) {
-        const struct iw_observed_read *due = read_at(r, 0);
-        if (h->stag != due->sink_stag)
+        const struct iw_observed_read *due = iw_observer_request_at(r, 0);
+        bool atomic = r->count > 0 && due->atomic;
+        /* Out of order: the others still get their own. */
+        while (k < r->count && !answers(h, iw_observer_request_at(r, k)))
+            k++;
+        if (k == r->count)
+            for (k = 0; k < r->count && iw_observer_request_at(r, k)->atomic;)
+                k++;
+        if (k == r->count) {
+            iw_observer_find(o, IW_CHECK_RDMAP_RESPONSE_UNSOLICITED, o->now.pos, 0, 0);
+            return;
+        }
+        if (atomic)
+            iw_observer_find(o, IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER, o->now.pos, k, 0);
+        else if (h->stag != due->sink_stag)
             iw_observer_find_at(o, IW_CHECK_RDMAP_RESPONSE_STAG, STAG, h->stag, due->sink_stag);
         else
             iw_observer_find_at(o, IW_CHECK_RDMAP_RESPONSE_TO, TO, h->to, due->sink_to);
-        /* Out of order: the others still get their own. */
-        while (k < r->count && !answers(h, read_at(r, k)))
-            k++;
-        if (k == r->count)
-            k = 0;
     }
-    t->read = take(r, k);
+    t->read = iw_observer_answered(r, k);
     t->matched = true;
 }
 

@@ -159,6 +159,19 @@ int iw_observer_fpdu(void *side, const struct iw_fpdu *fpdu)
 
 /* ---- one segment ---- */
 
+void iw_observed_header(struct iw_observation *now, unsigned opcode, const uint8_t *octets,
+                        size_t length)
+{
+    if (opcode == IW_OP_READ_REQUEST && length == IW_RDMAP_READ_REQUEST)
+        (void)iw_wire_get_read_request(octets, length, &now->read_request);
+    if (opcode == IW_OP_TERMINATE)
+        now->terminate_valid = iw_wire_get_terminate(octets, length, &now->terminate) > 0;
+    if (opcode == IW_OP_ATOMIC_REQUEST && length == IW_RDMAP_ATOMIC_REQUEST)
+        (void)iw_wire_get_atomic_request(octets, length, &now->atomic_request);
+    if (opcode == IW_OP_ATOMIC_RESPONSE && length == IW_RDMAP_ATOMIC_RESPONSE)
+        (void)iw_wire_get_atomic_response(octets, length, &now->atomic_response);
+}
+
 static bool decode(struct iw_observation *now, const uint8_t *ulpdu, size_t length)
 {
     int header = iw_wire_get_ddp(ulpdu, length, &now->ddp);
@@ -171,12 +184,7 @@ static bool decode(struct iw_observation *now, const uint8_t *ulpdu, size_t leng
     now->payload_length = length - (size_t)header;
     if (iw_ddp_tagged(&now->ddp))
         return true;
-    if (iw_rdmap_op(&now->ddp) == IW_OP_READ_REQUEST &&
-        now->payload_length == IW_RDMAP_READ_REQUEST)
-        (void)iw_wire_get_read_request(now->payload, now->payload_length, &now->read_request);
-    if (iw_rdmap_op(&now->ddp) == IW_OP_TERMINATE)
-        now->terminate_valid =
-            iw_wire_get_terminate(now->payload, now->payload_length, &now->terminate) > 0;
+    iw_observed_header(now, iw_rdmap_op(&now->ddp), now->payload, now->payload_length);
     return true;
 }
 

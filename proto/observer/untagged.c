@@ -72,25 +72,46 @@ static void collect(const struct iw_observation *now, struct iw_observed_queue *
         memcpy(q->head + q->mo, now->payload, length);
 }
 
+/* The message in o->now is whole. */
+static void judge(struct iw_observer *o, unsigned opcode)
+{
+    if (!iw_rdmap_assigned(opcode, o->config.extensions))
+        return;
+    switch (opcode) {
+    case IW_OP_READ_REQUEST:
+        iw_observer_read_request(o);
+        break;
+    case IW_OP_TERMINATE:
+        iw_observer_terminate(o);
+        break;
+    case IW_OP_IMMEDIATE:
+    case IW_OP_IMMEDIATE_SE:
+        iw_observer_immediate(o);
+        break;
+    case IW_OP_ATOMIC_REQUEST:
+        iw_observer_atomic_request(o);
+        break;
+    case IW_OP_ATOMIC_RESPONSE:
+        iw_observer_atomic_response(o);
+        break;
+    default:
+        break;
+    }
+}
+
 static void complete(struct iw_observer *o, struct iw_observed_queue *q)
 {
     struct iw_observation *now = &o->now;
     size_t kept = q->mo < HEAD ? (size_t)q->mo : HEAD;
-    uint8_t opcode = q->opcode;
 
     q->open = false;
     q->msn++;
-    if (opcode == IW_OP_READ_REQUEST && q->mo == IW_RDMAP_READ_REQUEST)
-        (void)iw_wire_get_read_request(q->head, kept, &now->read_request);
-    if (opcode == IW_OP_TERMINATE)
-        now->terminate_valid = iw_wire_get_terminate(q->head, kept, &now->terminate) > 0;
     now->message_length = q->mo;
+    iw_observed_header(now, q->opcode, q->head, kept);
     if (!q->whole)
         iw_observer_doubt_reads(o);
-    else if (opcode == IW_OP_READ_REQUEST)
-        iw_observer_read_request(o);
-    else if (opcode == IW_OP_TERMINATE)
-        iw_observer_terminate(o);
+    else
+        judge(o, q->opcode);
     iw_observer_message(o, q->pos, q->mo, q->segments);
 }
 

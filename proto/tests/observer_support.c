@@ -74,18 +74,20 @@ static void see(void *context, const struct iw_observation *o)
     }
     if (o->kind == IW_OBSERVED_MESSAGE) {
         rig->read_request = o->read_request;
+        rig->atomic_request = o->atomic_request;
+        rig->atomic_response = o->atomic_response;
         rig->terminate = o->terminate;
     }
 }
 
-struct rig *rig_new(bool initiator_told, bool responder_told)
+static struct rig *make(bool initiator_told, bool responder_told, bool extensions)
 {
     struct rig *rig = calloc(1, sizeof *rig);
     struct iw_observer_config config = {.crc32c = iw_crc32c_portable,
                                         .context = rig,
                                         .seen = see,
                                         .told = {initiator_told, responder_told},
-                                        .extensions = true};
+                                        .extensions = extensions};
 
     assert_non_null(rig);
     rig->told[0] = initiator_told;
@@ -94,6 +96,16 @@ struct rig *rig_new(bool initiator_told, bool responder_told)
     rig->observer = iw_observer_init(malloc(iw_observer_size()), iw_observer_size(), &config);
     assert_non_null(rig->observer);
     return rig;
+}
+
+struct rig *rig_new(bool initiator_told, bool responder_told)
+{
+    return make(initiator_told, responder_told, true);
+}
+
+struct rig *rig_new_plain(void)
+{
+    return make(false, false, false);
 }
 
 void rig_free(struct rig *rig)

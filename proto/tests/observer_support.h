@@ -39,12 +39,16 @@ struct rig {
     uint64_t start[2]; /* where the last step of a side began */
     struct seen seen[SEEN_MAX];
     size_t n;
-    /* The last Read Request and Terminate of a MESSAGE. */
+    /* Of the last MESSAGE. */
     struct iw_rdmap_read_request read_request;
+    struct iw_rdmap_atomic_request atomic_request;
+    struct iw_rdmap_atomic_response atomic_response;
     struct iw_rdmap_terminate terminate;
 };
 
 struct rig *rig_new(bool initiator_told, bool responder_told);
+/* One that does not know RFC 7306. */
+struct rig *rig_new_plain(void);
 void rig_free(struct rig *rig);
 
 /* Octets from hexadecimal digits; blanks are passed over. Returns how many. */

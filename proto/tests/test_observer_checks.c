@@ -183,7 +183,10 @@ static const struct conversation ddp[] = {
     {{BEGIN, "I 41" SEND(ONE, NONE)}, CLEAN(IW_CHECK_DDP_RSVD)},
     {{BEGIN, "I 4143 00000000 00000004 00000001 00000000", "I " SEND_1},
      FINDS(IW_CHECK_DDP_QN, 2, 8)},
-    {{BEGIN, "I 414b 00000000 00000003 00000001 00000000 5a5a0001 0000000000000001"},
+    {{BEGIN,
+      "I 414a 00000000 00000001 00000001 00000000 00000002 5a5a0001 11223344 0000000000001000 "
+      "0000000000000002 ffffffffffffffff 0000000000000001 ffffffffffffffff",
+      "R 414b 00000000 00000003 00000001 00000000 5a5a0001 0000000000000001"},
      CLEAN(IW_CHECK_DDP_QN)},
 
     {{BEGIN, "I " SEND_2, "I " SEND_3}, FINDS(IW_CHECK_DDP_MSN, 2, 12)},
@@ -308,6 +311,124 @@ static const struct conversation rdmap[] = {
     {{BEGIN, "I " READ_1, "R " RESPONSE_1}, CLEAN(IW_CHECK_RDMAP_RESPONSE_PAST)},
 };
 
+/* ---- RFC 7306 ---- */
+
+#define IMMEDIATE(msn) "4148 00000000 00000000 " msn " 00000000 0102030405060708"
+#define ATOMIC_HEADER(msn) "414a 00000000 00000001 " msn " 00000000 "
+#define FETCH_ADD(msn, id)                                                                         \
+    ATOMIC_HEADER(msn)                                                                             \
+    "00000000 " id " 11223344 0000000000001000 0000000000000001 0000000000000000 "                 \
+    "0000000000000000 ffffffffffffffff"
+#define CMP_SWAP(msn, id)                                                                          \
+    ATOMIC_HEADER(msn)                                                                             \
+    "00000002 " id " 11223344 0000000000001000 0000000000000002 ffffffffffffffff "                 \
+    "0000000000000001 ff00ffffffffffff"
+#define ATOMIC_RESPONSE(msn, id) "414b 00000000 00000003 " msn " 00000000 " id " 00000000000000ff"
+#define A_1 "5a5a0001"
+#define A_2 "5a5a0002"
+#define THREE "00000003"
+
+static const struct conversation extensions[] = {
+    {{BEGIN, "I 4148 00000000 00000000 00000001 00000000 01020304050607", "I " SEND_2},
+     FINDS(IW_CHECK_RDMAP_IMMEDIATE_LENGTH, 2, 20)},
+    {{BEGIN, "I 4149 00000000 00000000 00000001 00000000"},
+     FINDS(IW_CHECK_RDMAP_IMMEDIATE_LENGTH, 2, 20)},
+    {{BEGIN, "I " IMMEDIATE(ONE) "09"}, FINDS(IW_CHECK_RDMAP_IMMEDIATE_LENGTH, 2, 20)},
+    /* Sends and Immediates share the MSNs of queue 0. */
+    {{BEGIN, "I " IMMEDIATE(ONE), "I " SEND_2,
+      "I 4149 00000000 00000000 00000003 00000000 0000000000000000", "R " IMMEDIATE(ONE)},
+     CLEAN(IW_CHECK_RDMAP_IMMEDIATE_LENGTH)},
+    {{BEGIN, "I " SEND_1, "I " IMMEDIATE(ONE)}, FINDS(IW_CHECK_DDP_MSN, 3, 12)},
+    {{BEGIN, "I 4148 11223344 00000000 00000001 00000000 0102030405060708"},
+     FINDS(IW_CHECK_RDMAP_INVALIDATE_FIELD, 2, 4)},
+    {{BEGIN, "I 4148 00000000 00000001 00000001 00000000 0102030405060708"},
+     FINDS(IW_CHECK_RDMAP_OPCODE_QUEUE, 2, 8)},
+    {{BEGIN, "I c149 00000000 0000000000000000"}, FINDS(IW_CHECK_RDMAP_OPCODE_TAGGED, 2, 3)},
+
+    {{BEGIN, "I " FETCH_ADD(ONE, A_1) "00", "R " ATOMIC_RESPONSE(ONE, A_1)},
+     FINDS(IW_CHECK_RDMAP_ATOMIC_LENGTH, 2, 20)},
+    {{BEGIN, "I " ATOMIC_HEADER(ONE) "00000000 5a5a0001", "I " FETCH_ADD(TWO, A_2)},
+     FINDS(IW_CHECK_RDMAP_ATOMIC_LENGTH, 2, 20)},
+    {{BEGIN,
+      "I 014a 00000000 00000001 00000001 00000000 00000002 5a5a0001 11223344 0000000000001000",
+      "I 414a 00000000 00000001 00000001 00000014 0000000000000002 ffffffffffffffff "
+      "0000000000000001 ff00ffffffffffff",
+      "R " ATOMIC_RESPONSE(ONE, A_1)},
+     CLEAN(IW_CHECK_RDMAP_ATOMIC_LENGTH)},
+    {{BEGIN, "I " ATOMIC_HEADER(
+                 ONE) "00000001 5a5a0001 11223344 0000000000001000 "
+                      "0000000000000001 ffffffffffffffff 0000000000000000 ffffffffffffffff"},
+     FINDS(IW_CHECK_RDMAP_ATOMIC_OPCODE, 2, 20)},
+    {{BEGIN, "I " FETCH_ADD(ONE, A_1), "I " CMP_SWAP(TWO, A_2)},
+     CLEAN(IW_CHECK_RDMAP_ATOMIC_OPCODE)},
+    {{BEGIN, "I " ATOMIC_HEADER(
+                 ONE) "00000012 5a5a0001 11223344 0000000000001000 "
+                      "0000000000000001 ffffffffffffffff 0000000000000001 ffffffffffffffff"},
+     FINDS(IW_CHECK_RDMAP_ATOMIC_RSVD, 2, 20)},
+    {{BEGIN, "I " CMP_SWAP(ONE, A_1)}, CLEAN(IW_CHECK_RDMAP_ATOMIC_RSVD)},
+    {{BEGIN, "I " ATOMIC_HEADER(
+                 ONE) "00000000 5a5a0001 11223344 0000000000001000 "
+                      "0000000000000001 0000000000000000 0000000000000001 ffffffffffffffff"},
+     FINDS(IW_CHECK_RDMAP_ATOMIC_UNUSED, 2, 56)},
+    {{BEGIN, "I " ATOMIC_HEADER(
+                 ONE) "00000000 5a5a0001 11223344 0000000000001000 "
+                      "0000000000000001 0000000000000000 0000000000000000 0000000000000000"},
+     FINDS(IW_CHECK_RDMAP_ATOMIC_UNUSED, 2, 64)},
+    {{BEGIN, "I " FETCH_ADD(ONE, A_1)}, CLEAN(IW_CHECK_RDMAP_ATOMIC_UNUSED)},
+
+    /* Queue 1 and the IRD are shared with Read Requests. */
+    {{BEGIN, "I " READ_1, "I " FETCH_ADD(TWO, A_1), "I " CMP_SWAP(THREE, A_2)},
+     FINDS(IW_CHECK_RDMAP_IRD, 4, 0)},
+    {{BEGIN, "I " FETCH_ADD(ONE, A_1), "I " READ_2, "I " READ_3}, FINDS(IW_CHECK_RDMAP_IRD, 4, 0)},
+    {{BEGIN, "I " FETCH_ADD(ONE, A_1), "I " READ_2, "R " ATOMIC_RESPONSE(ONE, A_1),
+      "I " CMP_SWAP(THREE, A_2)},
+     CLEAN(IW_CHECK_RDMAP_IRD)},
+    {{BEGIN, "I " READ_1, "I " FETCH_ADD(ONE, A_1)}, FINDS(IW_CHECK_DDP_MSN, 3, 12)},
+
+    {{BEGIN, "I " FETCH_ADD(ONE, A_1), "R 414b 00000000 00000003 00000001 00000000 5a5a0001",
+      "R " ATOMIC_RESPONSE(TWO, A_1)},
+     FINDS(IW_CHECK_RDMAP_ATOMIC_RESPONSE_LENGTH, 3, 20)},
+    {{BEGIN, "I " FETCH_ADD(ONE, A_1), "R " ATOMIC_RESPONSE(ONE, A_1)},
+     CLEAN(IW_CHECK_RDMAP_ATOMIC_RESPONSE_LENGTH)},
+    {{BEGIN, "I " SEND_1, "R " ATOMIC_RESPONSE(ONE, A_1)},
+     FINDS(IW_CHECK_RDMAP_ATOMIC_RESPONSE_UNSOLICITED, 3, 0)},
+    {{BEGIN, "I " READ_1, "R " ATOMIC_RESPONSE(ONE, A_1), "R " RESPONSE_1},
+     FINDS(IW_CHECK_RDMAP_ATOMIC_RESPONSE_UNSOLICITED, 3, 0)},
+    {{BEGIN, "I " FETCH_ADD(ONE, A_1), "R " ATOMIC_RESPONSE(ONE, A_1),
+      "R " ATOMIC_RESPONSE(TWO, A_1)},
+     FINDS(IW_CHECK_RDMAP_ATOMIC_RESPONSE_UNSOLICITED, 4, 0)},
+    {{BEGIN, "I " FETCH_ADD(ONE, A_1), "R " ATOMIC_RESPONSE(ONE, A_1), "I " FETCH_ADD(TWO, A_1),
+      "R " ATOMIC_RESPONSE(TWO, A_1)},
+     CLEAN(IW_CHECK_RDMAP_ATOMIC_RESPONSE_UNSOLICITED)},
+    {{BEGIN, "I " FETCH_ADD(ONE, A_1), "R " RESPONSE_1, "R " ATOMIC_RESPONSE(ONE, A_1)},
+     FINDS(IW_CHECK_RDMAP_RESPONSE_UNSOLICITED, 3, 0)},
+    {{BEGIN, "I " FETCH_ADD(ONE, A_1), "R " ATOMIC_RESPONSE(TWO, A_1)},
+     FINDS(IW_CHECK_DDP_MSN, 3, 12)},
+    {{BEGIN, "I " FETCH_ADD(ONE, A_1), "R " ATOMIC_RESPONSE(ONE, A_2), "I " FETCH_ADD(TWO, A_2),
+      "R " ATOMIC_RESPONSE(TWO, A_2)},
+     FINDS(IW_CHECK_RDMAP_ATOMIC_RESPONSE_ID, 3, 20)},
+    {{BEGIN, "I " FETCH_ADD(ONE, A_1), "I " FETCH_ADD(TWO, A_1), "R " ATOMIC_RESPONSE(ONE, A_1),
+      "R " ATOMIC_RESPONSE(TWO, A_1)},
+     CLEAN(IW_CHECK_RDMAP_ATOMIC_RESPONSE_ID)},
+    /* In the order of the requests, those to reads included. */
+    {{BEGIN, "I " FETCH_ADD(ONE, A_1), "I " CMP_SWAP(TWO, A_2), "R " ATOMIC_RESPONSE(ONE, A_2),
+      "R " ATOMIC_RESPONSE(TWO, A_1)},
+     FINDS(IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER, 4, 0)},
+    {{BEGIN, "I " READ_1, "I " FETCH_ADD(TWO, A_1), "R " ATOMIC_RESPONSE(ONE, A_1),
+      "R " RESPONSE_1},
+     FINDS(IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER, 4, 0)},
+    {{BEGIN, "I " FETCH_ADD(ONE, A_1), "I " READ_2, "R " RESPONSE_2,
+      "R " ATOMIC_RESPONSE(ONE, A_1)},
+     FINDS(IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER, 4, 0)},
+    {{BEGIN, "I " READ_1, "I " FETCH_ADD(TWO, A_1), "R 8142 aabbccdd 0000000000002000 " OCTETS_16,
+      "R " ATOMIC_RESPONSE(ONE, A_1),
+      "R c142 aabbccdd 0000000000002010 " OCTETS_16 OCTETS_16 OCTETS_16},
+     FINDS(IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER, 5, 0)},
+    {{BEGIN, "I " READ_1, "I " FETCH_ADD(TWO, A_1), "R " RESPONSE_1, "R " ATOMIC_RESPONSE(ONE, A_1),
+      "I " READ_3, "R " RESPONSE_3},
+     CLEAN(IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER)},
+};
+
 #define DDP_HEADER "0012 c140 11223344 0000000000001000"
 #define READ_COPY                                                                                  \
     "002e 4141 00000000 00000001 00000001 00000000 aabbccdd 0000000000002000 00000040 11223344 "   \
@@ -356,7 +477,8 @@ static const struct {
               {framing, sizeof framing / sizeof framing[0]},
               {ddp, sizeof ddp / sizeof ddp[0]},
               {rdmap, sizeof rdmap / sizeof rdmap[0]},
-              {terminate, sizeof terminate / sizeof terminate[0]}};
+              {terminate, sizeof terminate / sizeof terminate[0]},
+              {extensions, sizeof extensions / sizeof extensions[0]}};
 
 static bool of_responder(const char *step)
 {
@@ -454,6 +576,12 @@ static void test_terminate(void **state)
     play_group(4);
 }
 
+static void test_extensions(void **state)
+{
+    (void)state;
+    play_group(5);
+}
+
 /* What a side is told to have sent is never held against it. */
 static void test_told(void **state)
 {
@@ -499,10 +627,10 @@ static void test_all_checks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_startup),    cmocka_unit_test(test_framing),
-        cmocka_unit_test(test_ddp),        cmocka_unit_test(test_rdmap),
-        cmocka_unit_test(test_terminate),  cmocka_unit_test(test_told),
-        cmocka_unit_test(test_all_checks),
+        cmocka_unit_test(test_startup),   cmocka_unit_test(test_framing),
+        cmocka_unit_test(test_ddp),       cmocka_unit_test(test_rdmap),
+        cmocka_unit_test(test_terminate), cmocka_unit_test(test_extensions),
+        cmocka_unit_test(test_told),      cmocka_unit_test(test_all_checks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,6 +86,68 @@ static void test_extensions(void **state)
     rig_free(rig);
 }
 
+/* To an observer that knows RFC 5040 only they are opcodes that are not assigned, and queue 3 does
+ * not exist; DDP numbers them all the same. */
+static void test_no_extensions(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new_plain();
+
+    PLAY(rig, REQUEST, REPLY, "I 4148 00000000 00000000 00000001 00000000 01020304050607",
+         "I " SEND_2, "I 414a 00000000 00000001 00000001 00000000 00", "I " READ_2,
+         "R 414b 00000000 00000003 00000001 00000000 5a5a0001 0000000000000001");
+    assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 4);
+    assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, 0)->fault.check, IW_CHECK_RDMAP_OPCODE);
+    assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, 1)->fault.check, IW_CHECK_RDMAP_OPCODE);
+    assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, 2)->fault.check, IW_CHECK_DDP_QN);
+    assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, 3)->fault.check, IW_CHECK_RDMAP_OPCODE);
+    rig_free(rig);
+}
+
+/* The headers of a MESSAGE, also when it came in two segments. */
+static void test_extension_headers(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(false, false);
+
+    PLAY(rig, REQUEST, REPLY,
+         "I 014a 00000000 00000001 00000001 00000000 00000002 5a5a0001 11223344 0000000000001000",
+         "I 414a 00000000 00000001 00000001 00000014 8000000000000002 f000000000000001 "
+         "0000000000000003 ff00ffffffffff04");
+    assert_int_equal(rig->atomic_request.opcode, IW_ATOMIC_CMP_SWAP);
+    assert_int_equal(rig->atomic_request.request_id, 0x5a5a0001);
+    assert_int_equal(rig->atomic_request.remote_stag, 0x11223344);
+    assert_int_equal(rig->atomic_request.remote_to, 0x1000);
+    assert_int_equal(rig->atomic_request.add_swap_data, 0x8000000000000002);
+    assert_int_equal(rig->atomic_request.add_swap_mask, 0xf000000000000001);
+    assert_int_equal(rig->atomic_request.compare_data, 3);
+    assert_int_equal(rig->atomic_request.compare_mask, 0xff00ffffffffff04);
+    rig_step(rig, "R 414b 00000000 00000003 00000001 00000000 5a5a0001 8000000000000001");
+    assert_int_equal(rig->atomic_response.request_id, 0x5a5a0001);
+    assert_int_equal(rig->atomic_response.original_value, 0x8000000000000001);
+    assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 0);
+    rig_free(rig);
+}
+
+/* A side that is told: what it asked for is what the other side is held to. */
+static void test_told_atomics(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(true, false);
+
+    PLAY(rig, REQUEST, REPLY,
+         "I 414a 00000000 00000001 00000001 00000000 00000000 5a5a0001 11223344 0000000000001000 "
+         "0000000000000001 0000000000000000 0000000000000000 ffffffffffffffff",
+         "X 414a 00000000 00000001 00000002 00000000 00000000 5a5a0002 11223344 0000000000001000 "
+         "0000000000000001 0000000000000000 0000000000000000 ffffffffffffffff",
+         "R 414b 00000000 00000003 00000001 00000000 5a5a0001 8000000000000001");
+    assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 0);
+    rig_step(rig, "R 414b 00000000 00000003 00000002 00000000 5a5a0002 8000000000000001");
+    assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, 0)->fault.check,
+                     IW_CHECK_RDMAP_ATOMIC_RESPONSE_UNSOLICITED);
+    rig_free(rig);
+}
+
 static void test_segmented_messages(void **state)
 {
     (void)state;
@@ -457,6 +519,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_vectors),
         cmocka_unit_test(test_extensions),
+        cmocka_unit_test(test_no_extensions),
+        cmocka_unit_test(test_extension_headers),
+        cmocka_unit_test(test_told_atomics),
         cmocka_unit_test(test_segmented_messages),
         cmocka_unit_test(test_markers),
         cmocka_unit_test(test_position_behind_marker),

@@ -12,8 +12,8 @@
  *
  * The order of the calls is taken as the order of events: what was given for one side before
  * something was given for the other did happen before it. Feed a capture in capture order.
- * The checks that compare the sides (early octets, outstanding reads, Read Responses against
- * requests) depend on it; octets of one side among themselves may come in any order. While
+ * The checks that compare the sides (early octets, outstanding reads and atomics, responses
+ * against requests) depend on it; octets of one side among themselves may come in any order. While
  * octets of a side are known to be missing nothing is found that they could explain.
  *
  * One fault gives one finding as far as possible: behind a wrong MSN counting goes on from
@@ -61,8 +61,10 @@ struct iw_observation {
     size_t ulpdu_length;
     const uint8_t *payload; /* behind the DDP header; NULL if that is cut short */
     size_t payload_length;
-    struct iw_rdmap_read_request read_request; /* opcode Read Request with 28 octets */
-    struct iw_rdmap_terminate terminate;       /* opcode Terminate that decodes */
+    struct iw_rdmap_read_request read_request;       /* opcode Read Request with 28 octets */
+    struct iw_rdmap_atomic_request atomic_request;   /* opcode Atomic Request with 52 octets */
+    struct iw_rdmap_atomic_response atomic_response; /* opcode Atomic Response with 12 octets */
+    struct iw_rdmap_terminate terminate;             /* opcode Terminate that decodes */
     bool terminate_valid;
     uint64_t message_length; /* MESSAGE: octets of ULP payload (MO or TO span) */
     uint32_t segments;       /* MESSAGE: segments it took */
@@ -81,7 +83,8 @@ struct iw_observer_config {
 
 /* What one observer remembers at most; all of it lies in the memory handed in. */
 #define IW_OBSERVER_BUFFER IW_DEFRAMER_BUFFER /* per side: the FPDU that is not whole yet */
-#define IW_OBSERVER_READS 1024 /* per side: outstanding reads; beyond that reads are not judged */
+#define IW_OBSERVER_READS                                                                          \
+    1024 /* per side: outstanding reads and atomics; beyond that none are judged */
 
 struct iw_observer;
 /* Octets to hand to iw_observer_init (about 300 KiB). */
