@@ -43,22 +43,22 @@ size_t iw_ddp_gather(void *out, const struct iw_iov *pieces, size_t count, size_
 
 /* The checks that one use of a region runs, in the order of RFC 5041 §7.1 / RFC 5040 §7.2. */
 struct use_checks {
-    enum iw_check stag, pd, stream, access, wrap, base, bounds;
+    enum iw_check stag, pd, stream, access, wrap, base, bounds, fit;
     uint32_t rights; /* any of these suffices */
 };
 
 static const struct use_checks write_checks = {
-    IW_CHECK_DDP_STAG,    IW_CHECK_DDP_STAG_PD, IW_CHECK_DDP_STAG_STREAM, IW_CHECK_DDP_STAG_ACCESS,
-    IW_CHECK_DDP_TO_WRAP, IW_CHECK_DDP_TO_BASE, IW_CHECK_DDP_TO_BOUNDS,   IW_ACCESS_REMOTE_WRITE};
+    IW_CHECK_DDP_STAG,        IW_CHECK_DDP_STAG_PD, IW_CHECK_DDP_STAG_STREAM,
+    IW_CHECK_DDP_STAG_ACCESS, IW_CHECK_DDP_TO_WRAP, IW_CHECK_DDP_TO_BASE,
+    IW_CHECK_DDP_TO_BOUNDS,   IW_CHECK_DDP_TO_FIT,  IW_ACCESS_REMOTE_WRITE};
 static const struct use_checks response_checks = {
-    IW_CHECK_DDP_STAG,        IW_CHECK_DDP_STAG_PD,
-    IW_CHECK_DDP_STAG_STREAM, IW_CHECK_DDP_STAG_ACCESS,
-    IW_CHECK_DDP_TO_WRAP,     IW_CHECK_DDP_TO_BASE,
-    IW_CHECK_DDP_TO_BOUNDS,   IW_ACCESS_LOCAL_WRITE | IW_ACCESS_REMOTE_WRITE};
+    IW_CHECK_DDP_STAG,        IW_CHECK_DDP_STAG_PD, IW_CHECK_DDP_STAG_STREAM,
+    IW_CHECK_DDP_STAG_ACCESS, IW_CHECK_DDP_TO_WRAP, IW_CHECK_DDP_TO_BASE,
+    IW_CHECK_DDP_TO_BOUNDS,   IW_CHECK_DDP_TO_FIT,  IW_ACCESS_LOCAL_WRITE | IW_ACCESS_REMOTE_WRITE};
 static const struct use_checks source_checks = {
     IW_CHECK_RDMAP_READ_STAG,   IW_CHECK_RDMAP_READ_ASSOC, IW_CHECK_RDMAP_READ_ASSOC,
     IW_CHECK_RDMAP_READ_ACCESS, IW_CHECK_RDMAP_READ_WRAP,  IW_CHECK_RDMAP_READ_BASE,
-    IW_CHECK_RDMAP_READ_BOUNDS, IW_ACCESS_REMOTE_READ};
+    IW_CHECK_RDMAP_READ_BOUNDS, IW_CHECK_RDMAP_READ_FIT,   IW_ACCESS_REMOTE_READ};
 
 static const struct use_checks *checks_of(enum iw_ddp_use use)
 {
@@ -93,6 +93,12 @@ static bool validate(const struct iw_ddp_stream *s, const struct use_checks *use
     IW_TEST(to >= r->to && to - r->to < r->length && length > r->length - (to - r->to),
             use->bounds);
 #undef IW_TEST
+    /* Legal, so that only --overstrict refuses it. */
+    if (*failed == IW_CHECK_NONE && iw_switch_overstrict(s->switches, use->fit) && to >= r->to &&
+        to - r->to < r->length && length == r->length - (to - r->to)) {
+        *failed = use->fit;
+        return false;
+    }
     return true;
 }
 

@@ -154,6 +154,18 @@ static bool drained(struct iw_endpoint *ep)
            iw_ep_tx_idle(ep) && !ep->rtr_due && ep->sending == IW_SENDING_NOTHING;
 }
 
+/* What --overstrict refuses of a legal FIN. */
+static enum iw_check refused_end(struct iw_endpoint *ep)
+{
+    const struct iw_switches *switches = ep->config.switches;
+    if (iw_switch_overstrict(switches, IW_CHECK_MPA_MARKER_LONE) &&
+        ep->rx_pos != ep->deframer.next && iw_deframer_end(&ep->deframer, ep->rx_pos))
+        return IW_CHECK_MPA_MARKER_LONE;
+    if (iw_switch_overstrict(switches, IW_CHECK_DDP_HALF_CLOSE) && !drained(ep))
+        return IW_CHECK_DDP_HALF_CLOSE;
+    return IW_CHECK_NONE;
+}
+
 void iw_ep_settle(struct iw_endpoint *ep)
 {
     bool over = ep->lost || ep->reset || (ep->fin_out && ep->fin_in);
@@ -224,9 +236,12 @@ void iw_endpoint_input_end(struct iw_endpoint *ep, bool graceful, uint64_t now)
             iw_ep_finish(ep, now);
     } else if (ep->phase == IW_PHASE_FULL) {
         struct iw_fault inside = {IW_CHECK_MPA_FIN_INSIDE, ep->rx_pos, 0, 0};
+        struct iw_fault refused = {refused_end(ep), ep->rx_pos, 0, 0};
         if (!iw_deframer_end(&ep->deframer, ep->rx_pos) &&
             !iw_switch_ignored(ep->config.switches, inside.check))
             iw_ep_fault(ep, inside, NULL, NULL, 0, now);
+        else if (refused.check != IW_CHECK_NONE)
+            iw_ep_fault(ep, refused, NULL, NULL, 0, now);
         /* A read still open can never be answered, held-back work never be released. */
         else if (ep->reads_out_head != ep->reads_out_tail || ep->paused)
             iw_ep_finish(ep, now);

@@ -10,6 +10,7 @@
  * setup.c   create, start-up frames, first FPDUs        queues.c  post, poll, completions, flush
  * rx.c      segments in: headers, tagged, untagged      tx.c      which message next, segments out
  * header.c  headers out, and how --violate bends them   close.c   faults, Terminate, FIN, time
+ * legal.c   what --overstrict refuses of a legal segment
  */
 
 /* Pieces and octets that one call of iw_endpoint_output hands out at most. The piece list and
@@ -100,6 +101,12 @@ struct iw_endpoint {
     bool rx_open;       /* such a message is in progress */
     bool write_open;    /* a tagged Write message is in progress */
     uint64_t write_to;
+    uint32_t rx_together; /* FPDUs of the octets being taken in */
+    struct iw_rx_last {   /* overstrict only: the last segment of each kind */
+        bool open;        /* its message goes on */
+        uint8_t rdmap_control;
+        uint32_t stag;        /* untagged: the Invalidate STag field */
+    } rx_last[2];             /* untagged, tagged */
     struct iw_fault deferred; /* a fault whose botched reaction comes after the placement */
 
     /* sending */
@@ -161,6 +168,11 @@ unsigned iw_ep_rtr_opcode(const struct iw_endpoint *ep);
 int iw_ep_rx_fpdu(void *context, const struct iw_fpdu *fpdu);
 int iw_ep_rx_check(void *context, const struct iw_fault *fault);
 bool iw_ep_receiving(const struct iw_endpoint *ep);
+
+/* legal.c: the check by which --overstrict refuses a segment that is right; `octets` is the
+ * length of what follows the DDP header, `payload` its beginning. */
+enum iw_check iw_ep_refused(struct iw_endpoint *ep, const struct iw_fpdu *fpdu,
+                            const struct iw_ddp_header *h, uint32_t octets, const uint8_t *payload);
 
 /* tx.c */
 void iw_ep_tx_fill(struct iw_endpoint *ep, uint64_t now);

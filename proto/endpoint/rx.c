@@ -64,7 +64,7 @@ static bool placed_badly(struct iw_endpoint *ep, const struct segment *s, enum i
     if (check == IW_CHECK_NONE)
         return false;
     bool to = check == IW_CHECK_DDP_TO_BASE || check == IW_CHECK_DDP_TO_BOUNDS ||
-              check == IW_CHECK_DDP_TO_WRAP;
+              check == IW_CHECK_DDP_TO_WRAP || check == IW_CHECK_DDP_TO_FIT;
     return to ? fails(ep, s, check, TO_OFFSET, h->to, 0)
               : fails(ep, s, check, STAG_OFFSET, h->stag, 0);
 }
@@ -193,6 +193,7 @@ static bool read_fails(struct iw_endpoint *ep, const struct segment *s, enum iw_
     case IW_CHECK_RDMAP_READ_BASE:
         return fails(ep, s, check, TO_OFFSET, r->source_to, 0);
     case IW_CHECK_RDMAP_READ_BOUNDS:
+    case IW_CHECK_RDMAP_READ_FIT:
     case IW_CHECK_RDMAP_READ_WRAP:
         return fails(ep, s, check, SIZE_OFFSET, r->size, 0);
     default:
@@ -225,6 +226,8 @@ static void receive_read_request(struct iw_endpoint *ep, struct segment *s)
     uint64_t open = ep->reads_in_tail - ep->reads_in_head;
     if (open >= limit && fails(ep, s, IW_CHECK_RDMAP_IRD, 10, open + 1, limit))
         return;
+    if (open + 1 == limit && overstrict(ep, s, IW_CHECK_RDMAP_IRD_FULL, 10, open + 1, limit))
+        return;
     const struct iw_rdmap_read_request *r = &s->request;
     uint32_t none;
     enum iw_check check =
@@ -249,6 +252,10 @@ static void receive_terminate(struct iw_endpoint *ep, struct segment *s)
                                     s->head_length - IW_DDP_UNTAGGED_HEADER, &terminate);
     if ((got < 0 || s->header.mo != 0 || !iw_ddp_last(&s->header)) &&
         fails(ep, s, IW_CHECK_RDMAP_TERMINATE_VALID, (uint32_t)s->header_length, s->length, 0))
+        return;
+    if (got >= 0 && terminate.reserved != 0 &&
+        overstrict(ep, s, IW_CHECK_RDMAP_TERMINATE_RSVD, (uint32_t)s->header_length + 2,
+                   terminate.reserved, 0))
         return;
     if (s->header.msn != ep->rx_msn[IW_QN_TERMINATE] &&
         fails(ep, s, IW_CHECK_DDP_MSN, 10, s->header.msn, ep->rx_msn[IW_QN_TERMINATE]))
@@ -319,6 +326,10 @@ static void receive(struct iw_endpoint *ep, struct segment *s)
     while ((check = iw_rdmap_check_reserved(h, &seen)) != IW_CHECK_NONE)
         if (overstrict(ep, s, check, 0, h->ddp_control, h->rdmap_control))
             return;
+    if (switches != NULL && switches->any &&
+        (check = iw_ep_refused(ep, s->fpdu, h, s->length, s->head + got)) != IW_CHECK_NONE &&
+        fails(ep, s, check, 0, h->ddp_control, h->rdmap_control))
+        return;
     /* Instead of an RTR only a Terminate may come: none matched (RFC 6581 §9.2). */
     bool terminate = !iw_ddp_tagged(h) && h->qn == IW_QN_TERMINATE;
     if (ep->rtr_expected && !terminate && receive_rtr(ep, s))
@@ -352,6 +363,7 @@ int iw_ep_rx_fpdu(void *context, const struct iw_fpdu *fpdu)
                                   fpdu->length < sizeof s.head ? fpdu->length : sizeof s.head);
     iw_ep_trace(ep, IW_TRACE_FPDU_IN, s.head, s.head_length, fpdu->length, fpdu->pos, ep->rx_now);
     ep->paused = false;
+    ep->rx_together++;
     receive(ep, &s);
     if (ep->deferred.check != IW_CHECK_NONE)
         iw_ep_fault(ep, ep->deferred, s.header_known ? &s.header : NULL,
@@ -392,12 +404,16 @@ static void deframe(struct iw_endpoint *ep, const struct iw_iov *data, size_t pi
     uint64_t pos = ep->rx_pos;
     for (size_t i = 0; i < pieces; i++)
         ep->rx_pos += data[i].length;
+    struct iw_fault split = {IW_CHECK_MPA_FPDU_SPLIT, ep->rx_pos, 0, 0};
     if (ep->rx_buffer == NULL && (ep->rx_buffer = iw_domain_borrow(ep->domain)) != NULL)
         iw_deframer_lend(&ep->deframer, ep->rx_buffer, IW_DOMAIN_BUFFER);
+    ep->rx_together = 0;
     if (ep->rx_buffer != NULL)
         (void)iw_deframer_input(&ep->deframer, pos, data, pieces);
     else if (!iw_switch_ignored(ep->config.switches, none.check))
         iw_ep_fault(ep, none, NULL, NULL, 0, ep->rx_now);
+    if (iw_switch_overstrict(ep->config.switches, split.check) && !iw_deframer_idle(&ep->deframer))
+        iw_ep_fault(ep, split, NULL, NULL, 0, ep->rx_now);
 }
 
 /* RFC 5041 §6.2.1: the stream is torn down abortively. */

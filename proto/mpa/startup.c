@@ -4,7 +4,7 @@
 #include "mpa/startup.h"
 
 /* Octets of the fixed header's fields, for fault positions. */
-enum { AT_FLAGS = 16, AT_REVISION = 17, AT_PD_LENGTH = 18 };
+enum { AT_FLAGS = 16, AT_REVISION = 17, AT_PD_LENGTH = 18, AT_IRD = 20, AT_ORD = 22 };
 
 int iw_mpa_startup_init(struct iw_mpa_startup *s, enum iw_mpa_role role,
                         const struct iw_mpa_config *config, const void *private_data,
@@ -72,6 +72,41 @@ static size_t take_header(struct iw_mpa_startup *s, const uint8_t *data, size_t 
     return taken;
 }
 
+/* Legal in any frame. */
+static bool refuse_frame(struct iw_mpa_startup *s, bool enhanced)
+{
+    const struct iw_mpa_startup_header *h = &s->peer;
+    unsigned block = enhanced ? IW_MPA_ENHANCED_LENGTH : 0u;
+    bool plain = s->role == IW_MPA_RESPONDER && h->revision >= 2 && !enhanced;
+
+    return (h->revision < s->config.revision &&
+            refuse(s, IW_CHECK_MPA_REV_OLDER, AT_REVISION, h->revision, s->config.revision)) ||
+           (plain && refuse(s, IW_CHECK_MPA_REV2_PLAIN, AT_FLAGS, 0, 1)) ||
+           (h->pd_length == IW_MPA_PRIVATE_MAX &&
+            refuse(s, IW_CHECK_MPA_PD_FULL, AT_PD_LENGTH, h->pd_length, 0)) ||
+           (h->pd_length == block &&
+            refuse(s, IW_CHECK_MPA_PD_NONE, AT_PD_LENGTH, h->pd_length, block + 1));
+}
+
+/* Legal in an enhanced Reply (RFC 6581 §9; OP-21, OP-30). */
+static bool refuse_reply(struct iw_mpa_startup *s)
+{
+    const struct iw_mpa_enhanced *e = &s->peer_enhanced;
+    const struct iw_mpa_config *c = &s->config;
+    bool reads = c->ord != IW_MPA_DEPTH_UNSPECIFIED;
+    bool told = e->ird != IW_MPA_DEPTH_UNSPECIFIED;
+
+    return (e->peer_to_peer && (e->rtr & ~c->rtr) &&
+            refuse(s, IW_CHECK_MPA_RTR_EXTRA, AT_IRD, e->rtr, c->rtr)) ||
+           (reads && told && e->ird > c->ord &&
+            refuse(s, IW_CHECK_MPA_IRD_ABOVE, AT_IRD, e->ird, c->ord)) ||
+           (reads && e->ird < c->ord &&
+            refuse(s, IW_CHECK_MPA_IRD_BELOW, AT_IRD, e->ird, c->ord)) ||
+           (reads && !told && refuse(s, IW_CHECK_MPA_IRD_UNASKED, AT_IRD, e->ird, c->ord)) ||
+           (c->ird != IW_MPA_DEPTH_UNSPECIFIED && e->ord == IW_MPA_DEPTH_UNSPECIFIED &&
+            refuse(s, IW_CHECK_MPA_ORD_UNASKED, AT_ORD, e->ord, c->ird));
+}
+
 static void check_header(struct iw_mpa_startup *s)
 {
     bool initiator = s->role == IW_MPA_INITIATOR;
@@ -95,8 +130,10 @@ static void check_header(struct iw_mpa_startup *s)
     if (h->pd_length > IW_MPA_PRIVATE_MAX &&
         fail(s, IW_CHECK_MPA_PD_LENGTH, AT_PD_LENGTH, h->pd_length, IW_MPA_PRIVATE_MAX))
         return;
-    if (enhanced && h->pd_length < IW_MPA_ENHANCED_LENGTH)
-        (void)fail(s, IW_CHECK_MPA_ENH_LENGTH, AT_PD_LENGTH, h->pd_length, IW_MPA_ENHANCED_LENGTH);
+    if (enhanced && h->pd_length < IW_MPA_ENHANCED_LENGTH &&
+        fail(s, IW_CHECK_MPA_ENH_LENGTH, AT_PD_LENGTH, h->pd_length, IW_MPA_ENHANCED_LENGTH))
+        return;
+    (void)refuse_frame(s, enhanced);
 }
 
 /* The whole frame is here. */
@@ -114,6 +151,9 @@ static void finish(struct iw_mpa_startup *s)
         iw_mpa_agree_responder(s);
         return;
     }
+    if (!(s->peer.flags & IW_MPA_FLAG_R) && s->sent_enhanced && iw_mpa_frame_enhanced(&s->peer) &&
+        refuse_reply(s))
+        return;
     s->state = (s->peer.flags & IW_MPA_FLAG_R) ? IW_MPA_REJECTED : IW_MPA_FULL;
     iw_mpa_agree_initiator(s);
 }

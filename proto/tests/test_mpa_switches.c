@@ -174,16 +174,30 @@ static void overstrict(void **state)
         const char *frame;
         enum iw_check check;
         enum iw_mpa_role role;
-        uint64_t pos, got;
+        uint64_t pos, got, want;
     } row[] = {
-        {"mpa-res-bits", REQ "41010000", IW_CHECK_MPA_RES_BITS, IW_MPA_RESPONDER, 16, 1},
-        {"mpa-res-bits", REP "58020004 00100010", IW_CHECK_MPA_RES_BITS, IW_MPA_INITIATOR, 16, 8},
-        {"mpa-req-r", REQ "60010000", IW_CHECK_MPA_REQ_R, IW_MPA_RESPONDER, 16, 1},
-        {"mpa-rev1-s", REQ "50010000", IW_CHECK_MPA_REV1_S, IW_MPA_RESPONDER, 16, 1},
+        {"mpa-pd-full", REQ "40010200", IW_CHECK_MPA_PD_FULL, IW_MPA_RESPONDER, 18, 512, 0},
+        {"mpa-pd-none", REQ "40010000", IW_CHECK_MPA_PD_NONE, IW_MPA_RESPONDER, 18, 0, 1},
+        {"mpa-pd-none", REP "50020004 00100010", IW_CHECK_MPA_PD_NONE, IW_MPA_INITIATOR, 18, 4, 5},
+        {"mpa-rev-older", REQ "40010000", IW_CHECK_MPA_REV_OLDER, IW_MPA_RESPONDER, 17, 1, 2},
+        {"mpa-rev2-plain", REQ "40020000", IW_CHECK_MPA_REV2_PLAIN, IW_MPA_RESPONDER, 16, 0, 1},
+        {"mpa-ird-above", REP "50020004 00110010", IW_CHECK_MPA_IRD_ABOVE, IW_MPA_INITIATOR, 20, 17,
+         16},
+        {"mpa-ird-below", REP "50020004 000f0010", IW_CHECK_MPA_IRD_BELOW, IW_MPA_INITIATOR, 20, 15,
+         16},
+        {"mpa-ird-unasked", REP "50020004 3fff0010", IW_CHECK_MPA_IRD_UNASKED, IW_MPA_INITIATOR, 20,
+         0x3fff, 16},
+        {"mpa-ord-unasked", REP "50020004 00103fff", IW_CHECK_MPA_ORD_UNASKED, IW_MPA_INITIATOR, 22,
+         0x3fff, 16},
+        {"mpa-res-bits", REQ "41010000", IW_CHECK_MPA_RES_BITS, IW_MPA_RESPONDER, 16, 1, 0},
+        {"mpa-res-bits", REP "58020004 00100010", IW_CHECK_MPA_RES_BITS, IW_MPA_INITIATOR, 16, 8,
+         0},
+        {"mpa-req-r", REQ "60010000", IW_CHECK_MPA_REQ_R, IW_MPA_RESPONDER, 16, 1, 0},
+        {"mpa-rev1-s", REQ "50010000", IW_CHECK_MPA_REV1_S, IW_MPA_RESPONDER, 16, 1, 0},
         {"mpa-rtr-unasked", REQ "50020004 40100010", IW_CHECK_MPA_RTR_UNASKED, IW_MPA_RESPONDER, 20,
-         IW_MPA_RTR_SEND},
+         IW_MPA_RTR_SEND, 0},
         {"mpa-rtr-unasked", REP "50020004 0010c010", IW_CHECK_MPA_RTR_UNASKED, IW_MPA_INITIATOR, 20,
-         IW_MPA_RTR_WRITE | IW_MPA_RTR_READ},
+         IW_MPA_RTR_WRITE | IW_MPA_RTR_READ, 0},
     };
 
     (void)state;
@@ -198,12 +212,38 @@ static void overstrict(void **state)
         assert_int_equal(s.fault.check, row[i].check);
         assert_int_equal(s.fault.pos, row[i].pos);
         assert_int_equal(s.fault.got, row[i].got);
-        assert_int_equal(s.fault.want, 0);
+        assert_int_equal(s.fault.want, row[i].want);
 
         s = bent(&switches, IW_SWITCH_OVERSTRICT, "mpa-pad", row[i].role, &c);
         feed_hex(&s, row[i].frame);
         assert_int_not_equal(s.state, IW_MPA_FAILED);
     }
+}
+
+/* The peer names all forms; this end has one. In a refusal nothing of it matters. */
+static void overstrict_rtr(void **state)
+{
+    struct iw_mpa_config c = defaults();
+    struct iw_switches switches;
+    struct iw_mpa_startup s;
+
+    (void)state;
+    c.peer_to_peer = true;
+    c.rtr = IW_MPA_RTR_WRITE;
+    s = bent(&switches, IW_SWITCH_OVERSTRICT, "mpa-rtr-extra", IW_MPA_INITIATOR, &c);
+    feed_hex(&s, REP "50020004 c010c010");
+    assert_int_equal(s.state, IW_MPA_FAILED);
+    assert_int_equal(s.fault.check, IW_CHECK_MPA_RTR_EXTRA);
+    assert_int_equal(s.fault.pos, 20);
+    assert_int_equal(s.fault.want, IW_MPA_RTR_WRITE);
+
+    s = bent(&switches, IW_SWITCH_OVERSTRICT, "mpa-rtr-extra", IW_MPA_INITIATOR, &c);
+    feed_hex(&s, REP "50020004 80108010");
+    assert_int_equal(s.state, IW_MPA_FULL);
+
+    s = bent(&switches, IW_SWITCH_OVERSTRICT, "mpa-rtr-extra", IW_MPA_INITIATOR, &c);
+    feed_hex(&s, REP "70020004 c010c010");
+    assert_int_equal(s.state, IW_MPA_REJECTED);
 }
 
 static void ignored(void **state)
@@ -459,6 +499,7 @@ int main(void)
         cmocka_unit_test(violated_revision_one_goes_on),
         cmocka_unit_test(violated_ord),
         cmocka_unit_test(overstrict),
+        cmocka_unit_test(overstrict_rtr),
         cmocka_unit_test(ignored),
         cmocka_unit_test(ignored_revisions),
         cmocka_unit_test(ignored_short_block),

@@ -75,6 +75,26 @@ add {
   end,
 }
 
+-- OP-08: a Marker that is due belongs to the next FPDU, but may have gone out before the end.
+add {
+  id = "mpa-fin-behind-marker",
+  purpose = "A stream that ends with a Marker behind its last FPDU is closed gracefully, and the FPDU is delivered",
+  rules = { "MPA-7.2-01", "MPA-4.3-06" },
+  needs = { agent = true, markers = "on" },
+  run = function(t)
+    local conn = t:session { target = { markers = true } }
+    local posted = t:receive { length = 484 }
+    -- A Marker, 2 + 18 + 484 octets and the CRC are 512.
+    conn:send(send { payload = bytes(484) })
+    conn:write(bytes(4, 0), { comment = "a Marker that no FPDU follows" })
+    conn:shutdown()
+    conn:expect_close { by = "fin" }
+    t:completion(posted, { length = 484 })
+    local event = t:event("closed", conn, {})
+    t:check(event.graceful, "a graceful close is reported as something else")
+  end,
+}
+
 -- With its own direction kept open: what is an error inside an FPDU is none between two.
 add {
   id = "mpa-half-close",

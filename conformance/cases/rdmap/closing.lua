@@ -56,6 +56,31 @@ list[#list + 1] = both_roles {
   end,
 }
 
+-- The response is far more than TCP takes while nobody reads, so that it is under way when the FIN comes.
+list[#list + 1] = case {
+  id = "rdmap-close-half-under-way",
+  purpose = "When its peer closes one direction, the target sends the rest of a Read Response in the other",
+  rules = { "DDP-6.2.1-04", "RDMAP-5.2.1-12" },
+  role = "responder",
+  needs = { memory = "read" },
+  run = function(t)
+    local size = 16 << 20
+    local source = t:agent("register", { length = size, access = { "remote-read" }, fill = 0x5a })
+    local conn = t:connect {}
+    conn:together(function()
+      conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7 })
+      conn:send(read_request { size = size, source_stag = source.stag, source_to = math.tointeger(tonumber(source.to)),
+                               sink_stag = 8, sink_to = 0x1000 })
+    end)
+    conn:expect(read_response { stag = 7, to = 7, payload = "" })
+    conn:shutdown()
+    t:event("peer-closed", conn)
+    local item = conn:expect(read_response { stag = 8, to = 0x1000 })
+    t:check(#item.payload == size, "the Read Response is not whole", { expected = size .. " octets", actual = #item.payload .. " octets" })
+    conn:expect_close { by = "fin" }
+  end,
+}
+
 list[#list + 1] = both_roles {
   id = "rdmap-close-half-by-target",
   purpose = "When the target has closed its direction, it receives on in the other",

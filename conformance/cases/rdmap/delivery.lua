@@ -93,6 +93,51 @@ list[#list + 1] = case {
   end,
 }
 
+-- Reserved bits are not looked at, not even whether they stay the same.
+list[#list + 1] = case {
+  id = "rdmap-write-rsv-differs",
+  purpose = "A Write of which the second segment has reserved bits set, and the first has not, is placed",
+  rules = { "RDMAP-4.1-10", "DDP-4.2-04" },
+  role = "responder",
+  needs = { memory = "write" },
+  run = function(t)
+    local buf = t:memory { length = 16, remote = "write" }
+    local conn = t:connect {}
+    for _, rsv in ipairs { 1, 2, 3 } do
+      conn:send(write { to = buf, payload = bytes(8, rsv), l = false })
+      conn:send(write { to = buf, offset = 8, payload = bytes(8, 16 + rsv), rsv = rsv, broken = false,
+                        comment = "the first segment had no reserved bit set" })
+      conn:fence()
+      t:expect_contents(buf, bytes(8, rsv) .. bytes(8, 16 + rsv))
+    end
+  end,
+}
+
+-- RFC 5041 §4.2 binds the sender; each segment names a valid place, and a sink need not compare.
+list[#list + 1] = case {
+  id = "rdmap-write-stag-differs",
+  purpose = "A Write of which the second segment names another buffer may be placed segment by segment",
+  rules = { "DDP-4.2-08", "DDP-4.2-05" },
+  level = "may",
+  role = "responder",
+  needs = { memory = "write" },
+  run = function(t)
+    local one, two = t:memory { length = 8, remote = "write" }, t:memory { length = 8, remote = "write" }
+    local conn = t:connect {}
+    conn:send(write { to = one, payload = bytes(8), l = false, broken = true })
+    conn:send(write { to = two, payload = bytes(8, 8), broken = true, comment = "the first segment named another buffer" })
+    conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7 })
+    local item = conn:expect(read_response { stag = 7, to = 7, payload = "" }, terminate {})
+    t:observe("answer", item.op)
+    if item.op == "terminate" then
+      t:expect_unchanged(two)
+    else
+      t:expect_contents(one, bytes(8))
+      t:expect_contents(two, bytes(8, 8))
+    end
+  end,
+}
+
 -- RFC 5040 §4.8: the Read Request comes back with what is left of it. The response is far more than
 -- TCP takes while nobody reads, so that it is under way when its source is revoked.
 list[#list + 1] = case {

@@ -57,6 +57,21 @@ list[#list + 1] = both_roles {
   end,
 }
 
+list[#list + 1] = case {
+  id = "rdmap-terminate-received-reserved-reported",
+  purpose = "A Terminate with reserved bits set is reported like any other",
+  rules = { "RDMAP-4.8-08", "RDMAP-5.4-06" },
+  role = "responder",
+  needs = { agent = true },
+  run = function(t)
+    local conn = t:session {}
+    conn:sanity()
+    conn:send(terminate { payload = hex "20 05 1fff", comment = "reserved bits set" })
+    seen.over(conn)
+    t:event("terminated", conn, { layer = 2, type = 0, code = 5 })
+  end,
+}
+
 -- To its user the target reports what the Terminate says, and all open work as failed.
 list[#list + 1] = both_roles {
   id = "rdmap-terminate-received-work",
