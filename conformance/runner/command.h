@@ -28,7 +28,7 @@ struct iw_command {
     unsigned repeat; /* 0: not said */
     bool tap, verbose, trace, full, summary, csv;
     const char *junit, *json, *pcap_dir, *results, *cases, *target, *capture, *agent;
-    const char *baseline, *write_baseline, *resume;
+    const char *baseline, *write_baseline, *resume, *html;
     struct iw_journal *journal; /* that of `resume`, once it is open */
     double time_scale;          /* 0: not said */
 };
@@ -55,8 +55,8 @@ void iw_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* ---- what they work on ---- */
 
 struct iw_setup {
-    char *library, *cases, *targets, *pcaps; /* folders */
-    struct iw_run_options options;           /* its folders are borrowed from above */
+    char *library, *cases, *targets, *pcaps, *report; /* folders */
+    struct iw_run_options options;                    /* its folders are borrowed from above */
     struct iw_suite suite;
     const struct iw_case **selected;
     size_t n_selected;

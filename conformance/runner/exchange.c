@@ -23,8 +23,8 @@ struct event {
     uint8_t octets[];
 };
 
-struct remark {
-    struct remark *next;
+struct iw_exchange_remark {
+    struct iw_exchange_remark *next;
     int connection;
     bool from_peer;
     uint64_t position;
@@ -53,10 +53,13 @@ struct replayed {
 
 struct iw_exchange {
     struct event *events, **last_event;
-    struct remark *remarks, **last_remark;
+    struct iw_exchange_remark *remarks, **last_remark;
+    struct iw_exchange_line *lines, **last_line;
+    size_t n_lines;
     struct connection *connections;
     int n_connections;
     size_t octets;
+    uint64_t created;
     uint64_t epoch; /* CLOCK_REALTIME minus CLOCK_MONOTONIC */
 };
 
@@ -69,8 +72,10 @@ struct iw_exchange *iw_exchange_create(void)
         return NULL;
     x->last_event = &x->events;
     x->last_remark = &x->remarks;
+    x->last_line = &x->lines;
     clock_gettime(CLOCK_REALTIME, &now);
-    x->epoch = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec - iw_transport_now();
+    x->created = iw_transport_now();
+    x->epoch = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec - x->created;
     return x;
 }
 
@@ -85,11 +90,17 @@ void iw_exchange_destroy(struct iw_exchange *x)
         free(e);
     }
     while (x->remarks) {
-        struct remark *r = x->remarks;
+        struct iw_exchange_remark *r = x->remarks;
 
         x->remarks = r->next;
         free(r->text);
         free(r);
+    }
+    while (x->lines) {
+        struct iw_exchange_line *line = x->lines;
+
+        x->lines = line->next;
+        free(line);
     }
     for (int i = 0; i < x->n_connections; i++) {
         free(x->connections[i].cuts[0].at);
@@ -195,7 +206,7 @@ void iw_exchange_cut(struct iw_exchange *x, int connection, bool from_peer, uint
 void iw_exchange_comment(struct iw_exchange *x, int connection, bool from_peer, uint64_t position,
                          const char *text)
 {
-    struct remark *r = calloc(1, sizeof(*r));
+    struct iw_exchange_remark *r = calloc(1, sizeof(*r));
 
     if (!r || !(r->text = strdup(text))) {
         free(r);
@@ -208,11 +219,73 @@ void iw_exchange_comment(struct iw_exchange *x, int connection, bool from_peer, 
     x->last_remark = &r->next;
 }
 
+void iw_exchange_tell(struct iw_exchange *x, const struct iw_exchange_line *line, const char *text,
+                      uint64_t now)
+{
+    size_t length = strlen(text) + 1;
+    struct iw_exchange_line *l =
+        x->n_lines < IW_EXCHANGE_LINES ? malloc(sizeof(*l) + length) : NULL;
+
+    if (!l)
+        return;
+    *l = *line;
+    l->next = NULL;
+    l->time = now - x->created;
+    memcpy(l->text, text, length);
+    *x->last_line = l;
+    x->last_line = &l->next;
+    x->n_lines++;
+}
+
+const struct iw_exchange_line *iw_exchange_lines(const struct iw_exchange *x)
+{
+    return x->lines;
+}
+
+size_t iw_exchange_read(const struct iw_exchange *x, int connection, bool from_peer,
+                        uint64_t position, uint8_t *out, size_t room)
+{
+    size_t got = 0;
+
+    for (const struct event *e = x->events; e && got < room; e = e->next) {
+        uint64_t at = position + got;
+        size_t step;
+
+        if (e->kind != EVENT_DATA || e->connection != connection || e->from_peer != from_peer ||
+            at < e->position || at >= e->position + e->length)
+            continue;
+        step = e->length - (size_t)(at - e->position);
+        if (step > room - got)
+            step = room - got;
+        memcpy(out + got, e->octets + (at - e->position), step);
+        got += step;
+    }
+    return got;
+}
+
+const struct iw_exchange_remark *iw_exchange_remark(const struct iw_exchange *x,
+                                                    const struct iw_exchange_line *line,
+                                                    const struct iw_exchange_remark *after,
+                                                    uint64_t *at, const char **text)
+{
+    const struct iw_exchange_remark *r = after ? after->next : x->remarks;
+
+    while (r && (r->connection != line->connection || r->from_peer != line->from_peer ||
+                 r->position < line->position ||
+                 (r->position >= line->end && r->position != line->position)))
+        r = r->next;
+    if (r) {
+        *at = r->position;
+        *text = r->text;
+    }
+    return r;
+}
+
 /* Puts the remarks on [at, end), or on the end of the direction if that is empty. */
 static void comment(const struct iw_exchange *x, struct iw_synth *s, const struct event *e,
                     uint64_t at, uint64_t end, struct iw_synth_span span)
 {
-    for (const struct remark *r = x->remarks; r; r = r->next) {
+    for (const struct iw_exchange_remark *r = x->remarks; r; r = r->next) {
         if (r->connection != e->connection || r->from_peer != e->from_peer || r->position < at ||
             (r->position >= end && at != end) || (at == end && r->position != at))
             continue;

@@ -40,6 +40,41 @@ void iw_exchange_cut(struct iw_exchange *x, int connection, bool from_peer, uint
 void iw_exchange_comment(struct iw_exchange *x, int connection, bool from_peer, uint64_t position,
                          const char *text);
 
+/* One thing that was said, as a reader of the exchange sees it. */
+enum iw_line_kind { IW_LINE_STARTUP, IW_LINE_FPDU, IW_LINE_OCTETS, IW_LINE_END };
+
+struct iw_exchange_line {
+    struct iw_exchange_line *next;
+    enum iw_line_kind kind;
+    int connection;
+    bool from_peer;
+    bool markers;           /* FPDU: Markers are in force in this direction */
+    uint64_t start;         /* FPDU: position of the first octet of full operation */
+    uint64_t position, end; /* octets of the direction */
+    uint64_t time;          /* ns since the exchange was created */
+    char text[];            /* one-line syntax */
+};
+
+/* Lines that one log keeps. */
+enum { IW_EXCHANGE_LINES = 500 };
+
+/* Adds a line: `line` is copied but for next, time and text. Behind IW_EXCHANGE_LINES, and without
+ * memory, it is left out. */
+void iw_exchange_tell(struct iw_exchange *x, const struct iw_exchange_line *line, const char *text,
+                      uint64_t now);
+/* In order of happening. */
+const struct iw_exchange_line *iw_exchange_lines(const struct iw_exchange *x);
+/* Up to `room` octets of one direction from `position` on, as far as they were exchanged. Returns
+ * their number. */
+size_t iw_exchange_read(const struct iw_exchange *x, int connection, bool from_peer,
+                        uint64_t position, uint8_t *out, size_t room);
+/* The next comment behind `after` (NULL: the first) on this line. *at is its position. */
+struct iw_exchange_remark;
+const struct iw_exchange_remark *iw_exchange_remark(const struct iw_exchange *x,
+                                                    const struct iw_exchange_line *line,
+                                                    const struct iw_exchange_remark *after,
+                                                    uint64_t *at, const char **text);
+
 /* Writes a pcapng with `title` as the comment of its section. 0, or -1 with one line in `error`. */
 int iw_exchange_save(const struct iw_exchange *x, const char *path, const char *title, char *error,
                      size_t room);

@@ -42,6 +42,7 @@ enum option_id {
     O_TAP,
     O_JUNIT,
     O_JSON,
+    O_HTML,
     O_RESULTS,
     O_PCAP_DIR,
     O_CAPTURE,
@@ -80,6 +81,7 @@ static const struct choice {
     {"tap", NULL, O_TAP, 0, RUN, "TAP version 14 on standard output"},
     {"junit", "FILE", O_JUNIT, 0, RUN, "write a JUnit report"},
     {"json", "FILE", O_JSON, 0, RUN | SELF_CHECK, "write a JSON report"},
+    {"html", "FILE", O_HTML, 0, RUN, "write a report for people: one page, no network needed"},
     {"results", "DIR", O_RESULTS, 0, RUN | SELF_CHECK,
      "folder of the results (iwarp-conform-results/TIME-TARGET)"},
     {"pcap-dir", "DIR", O_PCAP_DIR, 0, RUN, "folder of the captures (that of the results)"},
@@ -201,6 +203,9 @@ static bool take(struct iw_command *c, enum option_id id, const char *value)
         break;
     case O_JSON:
         c->json = value;
+        break;
+    case O_HTML:
+        c->html = value;
         break;
     case O_RESULTS:
         c->results = value;

@@ -29,11 +29,23 @@ void iw_item_free(struct iw_item *item)
 static void enqueue(struct iw_conn *c, struct iw_item *item)
 {
     char text[512];
+    struct iw_exchange_line line = {
+        .kind = item->kind == IW_ITEM_STARTUP   ? IW_LINE_STARTUP
+                : item->kind == IW_ITEM_MESSAGE ? IW_LINE_FPDU
+                : item->kind == IW_ITEM_LOST    ? IW_LINE_OCTETS
+                                                : IW_LINE_END,
+        .connection = c->state.number,
+        .from_peer = true,
+        .markers = c->state.sent_startup && (c->state.own.flags & IW_MPA_FLAG_M),
+        .start = c->peer_start,
+        .position = item->position,
+        .end = item->end,
+    };
 
-    if (c->station->trace) {
-        iw_item_print(item, text, sizeof(text));
+    iw_item_print(item, text, sizeof(text));
+    iw_exchange_tell(c->station->exchange, &line, text, item->time);
+    if (c->station->trace)
         fprintf(c->station->trace, "%d < %s\n", c->state.number, text);
-    }
     if (c->n_items >= IW_STATION_ITEMS) {
         c->station->flooded = true;
         iw_item_free(item);
@@ -76,6 +88,7 @@ static void seen_startup(struct iw_conn *c, const struct iw_observation *o)
 
     iw_exchange_cut(c->station->exchange, c->state.number, true, o->end);
     c->state.got_startup = true;
+    c->peer_start = o->end;
     c->state.peer = o->startup;
     c->state.peer_enhanced = o->enhanced;
     if (c->state.sent_startup && c->asked)

@@ -43,6 +43,7 @@ struct iw_record {
     const char *again;          /* what a command to repeat a case starts with, up to the id */
     const char *dir;            /* of results; NULL: none */
     const char *baseline;       /* its path; NULL: none */
+    const char *html;           /* path of the page, from which it links; NULL: none */
     char **unknown;             /* ids in it that no case has */
     size_t n_unknown;
     unsigned repeat; /* rounds of each case, at least 1 */
@@ -86,6 +87,10 @@ void iw_tap_entry(FILE *out, size_t number, const struct iw_entry *entry);
 /* Each writes the whole report. Whether that worked is to be asked of the FILE. */
 void iw_junit_write(FILE *out, const struct iw_record *record);
 void iw_json_write(FILE *out, const struct iw_record *record);
+/* One page that needs nothing beside it. `folder` has the page's frame, report.html. False with one
+ * line in `error`: that cannot be read. */
+bool iw_html_write(FILE *out, const struct iw_record *record, const char *folder, char *error,
+                   size_t room);
 
 /* The version of the JSON report's layout. */
 enum { IW_REPORT_SCHEMA = 1 };

@@ -56,9 +56,9 @@ static json_t *entry_json(const struct iw_entry *entry, bool repeated)
     return object;
 }
 
-void iw_json_write(FILE *out, const struct iw_record *record)
+json_t *iw_record_to_json(const struct iw_record *record)
 {
-    json_t *summary = iw_got(json_object()), *cases = iw_got(json_array()), *all;
+    json_t *summary = iw_got(json_object()), *cases = iw_got(json_array());
     char started[32] = "";
     struct tm utc;
 
@@ -70,13 +70,19 @@ void iw_json_write(FILE *out, const struct iw_record *record)
     for (size_t i = 0; i < record->count; i++)
         if (record->entries[i].done)
             json_array_append_new(cases, entry_json(&record->entries[i], record->repeat > 1));
-    all = iw_got(json_pack(
+    return iw_got(json_pack(
         "{s:i, s:{s:s, s:s}, s:{s:s, s:I}, s:{s:o, s:s, s:o}, s:s, s:f, s:i, s:o, s:o}", "schema",
         (int)IW_REPORT_SCHEMA, "tool", "name", "iwarp-conform", "version", record->version, "suite",
         "version", record->suite, "cases", (json_int_t)record->count, "target", "name",
         iw_json_text(record->target), "class", record->target_class, "version",
         iw_json_text(record->target_version), "started", started, "seconds", record->seconds,
         "exit", record->status, "summary", summary, "cases", cases));
+}
+
+void iw_json_write(FILE *out, const struct iw_record *record)
+{
+    json_t *all = iw_record_to_json(record);
+
     json_dumpf(all, out, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
     putc('\n', out);
     json_decref(all);

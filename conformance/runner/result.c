@@ -31,6 +31,7 @@ void iw_result_free(struct iw_result *r)
     free(r->where);
     free(r->observed);
     free(r->notes);
+    free(r->ladder);
     *r = (struct iw_result){0};
 }
 

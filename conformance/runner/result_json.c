@@ -48,6 +48,8 @@ json_t *iw_result_to_json(const struct iw_result *r)
         json_object_set_new(object, "notes", lines(r->notes));
     add(object, "where", r->where);
     add(object, "pcap", r->pcap);
+    if (r->ladder)
+        json_object_set_new(object, "exchange", iw_got(json_loads(r->ladder, 0, NULL)));
     return object;
 }
 
@@ -73,6 +75,11 @@ static char *joined(const json_t *list)
     return text;
 }
 
+static char *dumped(const json_t *value)
+{
+    return value ? iw_got(json_dumps(value, JSON_COMPACT)) : NULL;
+}
+
 bool iw_result_from_json(const json_t *object, struct iw_result *out)
 {
     const char *verdict = json_string_value(json_object_get(object, "verdict"));
@@ -95,6 +102,7 @@ bool iw_result_from_json(const json_t *object, struct iw_result *out)
         .notes = joined(json_object_get(object, "notes")),
         .where = text_of(object, "where"),
         .pcap = text_of(object, "pcap"),
+        .ladder = dumped(json_object_get(object, "exchange")),
     };
     return true;
 }

@@ -167,7 +167,7 @@ static bool close_live(struct run *run, struct iw_pool *pool)
 struct outputs {
     char *dir;     /* of results */
     char *summary; /* run.json in it */
-    FILE *junit, *json, *baseline;
+    FILE *junit, *json, *html, *baseline;
 };
 
 static bool open_output(FILE **f, const char *path)
@@ -188,18 +188,31 @@ static bool open_outputs(const struct iw_command *c, const struct iw_setup *s, s
         return false;
     }
     return open_output(&o->junit, c->junit) && open_output(&o->json, c->json) &&
-           open_output(&o->baseline, c->write_baseline);
+           open_output(&o->html, c->html) && open_output(&o->baseline, c->write_baseline);
 }
 
 static void free_outputs(struct outputs *o)
 {
-    FILE *files[] = {o->junit, o->json, o->baseline};
+    FILE *files[] = {o->junit, o->json, o->html, o->baseline};
 
     for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
         if (files[i])
             fclose(files[i]);
     free(o->dir);
     free(o->summary);
+}
+
+static bool write_html(struct run *run, FILE *f)
+{
+    char error[1024];
+    bool good;
+
+    if (!f)
+        return true;
+    good = iw_html_write(f, &run->record, run->setup->report, error, sizeof(error));
+    if (!good)
+        iw_complain("%s", error);
+    return iw_close_output(f, run->command->html) && good;
 }
 
 static bool write_all(struct run *run, struct outputs *o)
@@ -210,11 +223,12 @@ static bool write_all(struct run *run, struct outputs *o)
 
     good = write_report(iw_junit_write, o->junit, c->junit, &run->record) && good;
     good = write_report(iw_json_write, o->json, c->json, &run->record) && good;
+    good = write_html(run, o->html) && good;
     if (o->baseline) {
         iw_baseline_write(o->baseline, &run->record, &run->baseline);
         good = iw_close_output(o->baseline, c->write_baseline) && good;
     }
-    o->junit = o->json = o->baseline = NULL;
+    o->junit = o->json = o->html = o->baseline = NULL;
     return good;
 }
 
@@ -311,6 +325,7 @@ int iw_command_run(const struct iw_command *c)
         char *command = again(c);
 
         s.options.pcap_dir = c->pcap_dir ? c->pcap_dir : o.dir;
+        s.options.ladder = true;
         s.options.trace = c->trace ? stderr : NULL;
         run.record = (struct iw_record){
             .version = IW_VERSION,
@@ -320,6 +335,7 @@ int iw_command_run(const struct iw_command *c)
             .again = command,
             .dir = o.dir,
             .baseline = c->baseline,
+            .html = c->html,
             .started = time(NULL),
             .repeat = c->repeat ? c->repeat : 1,
         };

@@ -113,6 +113,7 @@ struct iw_run_options {
     double deadline;      /* seconds that a case may take, default 20 */
     double time_scale;    /* multiplies both and every window, default 1 */
     size_t memory;        /* octets that a case's Lua state may take, default 64 MiB */
+    bool ladder;          /* the result tells what was exchanged */
     FILE *trace;          /* every message in the one-line syntax, as it happens; NULL: none */
 };
 
@@ -130,6 +131,7 @@ struct iw_result {
     char *where;    /* "file:line" of the case that decided */
     char *observed; /* recorded observations, "name=value; name=value"; equal for equal peers */
     char *notes;    /* remarks, one a line; not compared */
+    char *ladder;   /* JSON: what was exchanged, see ladder.h; not compared */
 };
 
 /* Runs one case against an open target, in the calling process and within the case's deadline

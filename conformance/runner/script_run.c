@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "iwarp/transport.h"
+#include "ladder.h"
 #include "script.h"
 
 enum { ERROR_ROOM = 1024 };
@@ -153,6 +154,8 @@ int iw_script_run_case(const struct iw_case *c, struct iw_target *target,
         snprintf(where, sizeof(where), "%s:%d", c->file, c->line);
         out->where = strdup(where);
     }
+    if (options->ladder)
+        out->ladder = iw_ladder_json(exchange);
     if (options->pcap_dir)
         save(exchange, c, options, out);
     iw_station_destroy(s.station);

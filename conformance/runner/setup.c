@@ -217,6 +217,7 @@ int iw_setup(struct iw_setup *s, const struct iw_command *c, bool target)
     s->library = iw_text_format("%s/lib", root);
     s->targets = iw_text_format("%s/targets", root);
     s->pcaps = iw_text_format("%s/../pcaps", root);
+    s->report = iw_text_format("%s/report", root);
     s->cases = c->cases ? iw_text_copy(c->cases) : iw_text_format("%s/cases", root);
     free(root);
     s->options.library = s->library;
@@ -250,6 +251,7 @@ void iw_setup_free(struct iw_setup *s)
     free(s->library);
     free(s->targets);
     free(s->pcaps);
+    free(s->report);
     free(s->cases);
     *s = (struct iw_setup){0};
 }

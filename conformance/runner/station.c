@@ -241,8 +241,20 @@ struct iw_conn *iw_station_listener_accept(struct iw_station_listener *l, uint64
 
 /* ---- sending ---- */
 
-static void trace_sent(const struct iw_conn *c, const char *text)
+/* Tells what the next `length` octets of this direction are. */
+static void tell_sent(const struct iw_conn *c, enum iw_line_kind kind, size_t length, bool markers,
+                      const char *text)
 {
+    struct iw_exchange_line line = {
+        .kind = kind,
+        .connection = c->state.number,
+        .markers = markers,
+        .start = c->start,
+        .position = c->state.sent,
+        .end = c->state.sent + length,
+    };
+
+    iw_exchange_tell(c->station->exchange, &line, text, iw_transport_now());
     if (c->station->trace)
         fprintf(c->station->trace, "%d > %s\n", c->state.number, text);
 }
@@ -326,7 +338,7 @@ void iw_conn_write(struct iw_conn *c, const void *octets, size_t length,
     char text[64];
 
     snprintf(text, sizeof(text), "%zu octets as they are", length);
-    trace_sent(c, text);
+    tell_sent(c, IW_LINE_OCTETS, length, false, text);
     output(c, octets, length, writes, deadline);
 }
 
@@ -347,10 +359,8 @@ void iw_conn_send_startup(struct iw_conn *c, const void *frame, size_t length,
 {
     char text[512];
 
-    if (c->station->trace) {
-        iw_wire_print_startup(text, sizeof(text), frame, length);
-        trace_sent(c, text);
-    }
+    iw_wire_print_startup(text, sizeof(text), frame, length);
+    tell_sent(c, IW_LINE_STARTUP, length, false, text);
     learn_own_startup(c, frame, length);
     iw_observer_told_startup(
         c->observer, c->state.initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER, frame, length);
@@ -376,11 +386,9 @@ bool iw_conn_send_ulpdu(struct iw_conn *c, const void *ulpdu, size_t length,
                  bend->markers != IW_FRAME_MARKERS_AGREED || bend->marker_shift ||
                  bend->marker_pointer >= 0 || bend->marker_add))
         broken = true;
-    if (c->station->trace) {
-        iw_wire_print_segment(text, sizeof(text), ulpdu, length);
-        trace_sent(c, text);
-    }
     size = iw_frame_build(c->state.sent - c->start, markers, ulpdu, length, bend, fpdu, room);
+    iw_wire_print_segment(text, sizeof(text), ulpdu, length);
+    tell_sent(c, IW_LINE_FPDU, size, markers, text);
     iw_observer_told_segment(c->observer,
                              c->state.initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER, ulpdu,
                              length, broken);
@@ -422,7 +430,7 @@ void iw_conn_shutdown(struct iw_conn *c)
 {
     if (c->fd < 0 || c->state.shut)
         return;
-    trace_sent(c, "fin");
+    tell_sent(c, IW_LINE_END, 0, false, "fin");
     c->state.shut = true;
     iw_observer_told_end(c->observer, c->state.initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER,
                          false);
@@ -436,7 +444,7 @@ void iw_conn_reset(struct iw_conn *c)
 
     if (c->fd < 0)
         return;
-    trace_sent(c, "reset");
+    tell_sent(c, IW_LINE_END, 0, false, "reset");
     iw_observer_told_end(c->observer, c->state.initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER,
                          true);
     setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));

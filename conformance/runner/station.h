@@ -143,7 +143,7 @@ struct iw_conn_state {
     uint64_t sent, received;                            /* octets of the two directions */
     uint64_t rtt; /* ns from the end of the station's start-up frame to the end of the peer's, or
                      what TCP measured if there was no such exchange */
-    uint32_t mss;     /* octets, of TCP now */
+    uint32_t mss; /* octets, of TCP now */
     uint32_t unacked; /* TCP segments that the peer has not acknowledged */
     bool ended;       /* the peer ended its direction */
     bool reset;       /* ... by RST */

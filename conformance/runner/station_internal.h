@@ -26,11 +26,12 @@ struct iw_conn {
     struct iw_observer *observer;
     int fd; /* -1 once closed */
     struct iw_conn_state state;
-    uint64_t start;     /* position of the first octet of full operation that we send */
-    uint64_t last_sent; /* position of the last thing sent */
-    uint64_t asked;     /* when our start-up frame was sent */
-    bool write_failed;  /* the socket takes nothing any more */
-    bool write_reset;   /* ... because of a RST */
+    uint64_t start;      /* position of the first octet of full operation that we send */
+    uint64_t peer_start; /* ... that the peer sends */
+    uint64_t last_sent;  /* position of the last thing sent */
+    uint64_t asked;      /* when our start-up frame was sent */
+    bool write_failed;   /* the socket takes nothing any more */
+    bool write_reset;    /* ... because of a RST */
     struct iw_item *items, **last_item;
     size_t n_items;
     struct iw_item *partial; /* message without its L=1 segment so far */
