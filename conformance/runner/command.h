@@ -48,6 +48,7 @@ int iw_command_list(const struct iw_command *c);
 int iw_command_show(const struct iw_command *c);
 int iw_command_requirements(const struct iw_command *c);
 int iw_command_self_check(const struct iw_command *c);
+int iw_command_diff(const struct iw_command *c);
 
 /* One line "iwarp-conform: ..." on stderr. */
 void iw_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));

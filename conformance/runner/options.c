@@ -15,6 +15,7 @@ enum {
     SHOW = 4,
     REQUIREMENTS = 8,
     SELF_CHECK = 16,
+    DIFF = 32,
     JOBS = 256,
     ROUNDS = 100000
 };
@@ -33,6 +34,7 @@ static const struct command {
      "the rules of the RFCs, and the cases that name them"},
     {"self-check", SELF_CHECK, iw_command_self_check, "",
      "bend the reference peer in every way and see whether a case notices"},
+    {"diff", DIFF, iw_command_diff, "RUN-A RUN-B", "what two runs differ in"},
 };
 
 enum option_id {
@@ -334,6 +336,20 @@ static bool check_resume(const struct iw_command *c)
     return false;
 }
 
+/* Commands that take so many words, no more and no less. */
+static bool check_words(const struct iw_command *c, const struct command *command)
+{
+    size_t wanted = command->bit == SHOW ? 1 : command->bit == DIFF ? 2 : 0;
+
+    if (c->n_words > wanted)
+        iw_complain("%s: did not expect '%s'", c->name, c->words[wanted]);
+    else if (c->n_words < wanted)
+        iw_complain("%s: expected %s", c->name,
+                    command->bit == SHOW ? "the id of a case"
+                                         : "two runs: folders of results, or JSON reports");
+    return c->n_words == wanted;
+}
+
 int iw_command_parse(struct iw_command *c, int argc, char **argv)
 {
     bool named = argc > 1 && *argv[1] != '-';
@@ -360,11 +376,7 @@ int iw_command_parse(struct iw_command *c, int argc, char **argv)
     if (command->bit & (RUN | LIST)) {
         for (size_t i = 0; i < c->n_words; i++)
             iw_command_select(c, c->words[i]);
-    } else if (c->n_words != (size_t)(command->bit == SHOW)) {
-        if (c->n_words > (size_t)(command->bit == SHOW))
-            iw_complain("%s: did not expect '%s'", c->name, c->words[command->bit == SHOW ? 1 : 0]);
-        else
-            iw_complain("show: expected the id of a case");
+    } else if (!check_words(c, command)) {
         return IW_EXIT_USAGE;
     }
     return check_resume(c) ? -1 : IW_EXIT_USAGE;

@@ -243,6 +243,30 @@ def resumed(run):
     os.unlink(os.path.join(run.cases, "later.lua"))
 
 
+def differences(run):
+    for name, body in (("one", 't:fail("bad", { expected = "x", actual = "y" })'), ("two", "")):
+        cases = os.path.join(run.folder, name)
+        os.makedirs(cases)
+        with open(os.path.join(cases, "c.lua"), "w", encoding="utf-8") as f:
+            f.write('return { case { id = "changed", purpose = "p", rules = { "MPA-4.1-02" }, role = "responder",\n'
+                    'run = function(t) t:connect {}:sanity() %s end },\n'
+                    'case { id = "%s", purpose = "p", rules = { "MPA-4.1-02" }, role = "responder",\n'
+                    'run = function(t) end },\n'
+                    'case { id = "same", purpose = "p", rules = { "MPA-4.1-02" }, role = "responder",\n'
+                    'run = function(t) t:connect {}:sanity() end } }\n' % (body, name))
+        run.plain(1 if name == "one" else 0, "run", "--cases", cases, "--results", name + "-out")
+    out = run.plain(1, "diff", "one-out", "two-out/run.json").stdout
+    check("changed\n  A  FAIL MPA-4.1-02: bad\n     expected x\n     actual   y\n  B  PASS\n" in out, "diff shows both sides", out)
+    check("one\n  A  PASS\n  B  (not played)\n" in out and "two\n  A  (not played)\n  B  PASS\n" in out,
+          "and what one of them has not", out)
+    check("\nsame\n" not in out and "3 cases differ" in out, "and nothing else", out)
+    check("0 cases differ" in run.plain(0, "diff", "one-out", "one-out").stdout, "a run is like itself")
+    check("expected two runs" in run.plain(64, "diff", "one-out").stderr, "diff wants two")
+    check("cases.lua" in run.plain(64, "diff", "one-out", "cases.lua").stderr, "which can be read")
+    check("expected the JSON report of a run" in run.plain(64, "diff", "one-out", write(run, "not.json", "{}\n")).stderr,
+          "and are runs")
+
+
 def main(conform):
     with tempfile.TemporaryDirectory() as folder:
         run = Runner(os.path.abspath(conform), folder)
@@ -253,6 +277,7 @@ def main(conform):
         baselines(run)
         rounds(run)
         resumed(run)
+        differences(run)
         listing(run)
 
 
