@@ -123,6 +123,31 @@ static uint32_t fresh_stag(struct iw_domain *d)
     return stag;
 }
 
+/* Puts a region with its STag into slot index - 1. */
+static void settle(struct iw_domain *d, uint32_t index, struct iw_region *region, uint32_t parent)
+{
+    struct iw_region_slot *slot = &d->regions[index - 1];
+    region->valid = true;
+    slot->region = *region;
+    slot->parent = parent;
+    slot->windows = 0;
+    if (parent != 0)
+        d->regions[parent - 1].windows++;
+    d->table[find_slot(d, region->stag)] = index;
+}
+
+/* Finds a free slot and a fresh STag for a region. False if the table is full. */
+static bool insert(struct iw_domain *d, struct iw_region *region, uint32_t parent)
+{
+    uint32_t index = d->free_region;
+    if (index == 0)
+        return false;
+    d->free_region = d->regions[index - 1].next_free;
+    region->stag = fresh_stag(d);
+    settle(d, index, region, parent);
+    return true;
+}
+
 int iw_domain_register(struct iw_domain *d, struct iw_region *region)
 {
     uintptr_t first = (uintptr_t)region->base;
@@ -131,19 +156,9 @@ int iw_domain_register(struct iw_domain *d, struct iw_region *region)
         region->length > UINT64_MAX - region->to)
         return -2;
     iw_domain_lock(d);
-    uint32_t index = d->free_region;
-    if (index == 0) {
-        iw_domain_unlock(d);
-        return -1;
-    }
-    struct iw_region_slot *slot = &d->regions[index - 1];
-    d->free_region = slot->next_free;
-    region->stag = fresh_stag(d);
-    region->valid = true;
-    slot->region = *region;
-    d->table[find_slot(d, region->stag)] = index;
+    bool inserted = insert(d, region, 0);
     iw_domain_unlock(d);
-    return 0;
+    return inserted ? 0 : -1;
 }
 
 int iw_domain_invalidate(struct iw_domain *d, uint32_t stag)
@@ -171,18 +186,73 @@ static void remove_slot(struct iw_domain *d, uint32_t slot)
     d->table[hole] = 0;
 }
 
+/* Forgets what table slot `at` leads to. */
+static void forget(struct iw_domain *d, uint32_t at)
+{
+    uint32_t index = d->table[at];
+    struct iw_region_slot *slot = &d->regions[index - 1];
+    remove_slot(d, at);
+    if (slot->parent != 0)
+        d->regions[slot->parent - 1].windows--;
+    slot->next_free = d->free_region;
+    d->free_region = index;
+}
+
 int iw_domain_deregister(struct iw_domain *d, uint32_t stag)
 {
     iw_domain_lock(d);
-    uint32_t slot = find_slot(d, stag);
-    uint32_t index = d->table[slot];
-    if (index != 0) {
-        remove_slot(d, slot);
-        d->regions[index - 1].next_free = d->free_region;
-        d->free_region = index;
+    uint32_t at = find_slot(d, stag);
+    int result = d->table[at] == 0 ? -1 : d->regions[d->table[at] - 1].windows > 0 ? -2 : 0;
+    if (result == 0)
+        forget(d, at);
+    iw_domain_unlock(d);
+    return result;
+}
+
+/* Whether `window` may be bound to `parent`, as iw_domain_bind says. */
+static int bindable(const struct iw_region_slot *parent, const struct iw_region *window)
+{
+    enum { WRITES = IW_ACCESS_REMOTE_WRITE | IW_ACCESS_REMOTE_ATOMIC };
+    const struct iw_region *r = &parent->region;
+    if (!r->valid || parent->parent != 0 || (r->access & IW_ACCESS_BIND) == 0 ||
+        ((window->access & WRITES) != 0 && (r->access & IW_ACCESS_LOCAL_WRITE) == 0) ||
+        (window->access & (IW_ACCESS_LOCAL_WRITE | IW_ACCESS_BIND)) != 0)
+        return -3;
+    if (window->to < r->to || window->to - r->to > r->length ||
+        window->length > r->length - (window->to - r->to))
+        return -2;
+    return 0;
+}
+
+/* A window moves to another place: a fresh STag, drawn while the old one still counts as used. */
+static void rebind(struct iw_domain *d, uint32_t at, struct iw_region *window, uint32_t parent)
+{
+    uint32_t index = d->table[at];
+    window->stag = fresh_stag(d);
+    remove_slot(d, at);
+    d->regions[d->regions[index - 1].parent - 1].windows--;
+    settle(d, index, window, parent);
+}
+
+int iw_domain_bind(struct iw_domain *d, uint32_t parent, struct iw_region *window)
+{
+    iw_domain_lock(d);
+    uint32_t index = d->table[find_slot(d, parent)], at = find_slot(d, window->stag);
+    bool again = window->stag != 0;
+    bool known = d->table[at] != 0 && d->regions[d->table[at] - 1].parent != 0;
+    int result = index == 0 || (again && !known) ? -3 : bindable(&d->regions[index - 1], window);
+    if (result == 0) {
+        const struct iw_region *r = &d->regions[index - 1].region;
+        window->base = r->base + (size_t)(window->to - r->to);
+        window->guard = r->guard;
+        window->pd = r->pd;
+        if (again)
+            rebind(d, at, window, index);
+        else if (!insert(d, window, index))
+            result = -1;
     }
     iw_domain_unlock(d);
-    return index != 0 ? 0 : -1;
+    return result;
 }
 
 bool iw_domain_lookup(struct iw_domain *d, uint32_t stag, struct iw_region *out)

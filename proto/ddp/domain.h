@@ -13,6 +13,8 @@ struct iw_pool_buffer {
 struct iw_region_slot {
     struct iw_region region;
     uint32_t next_free; /* index + 1 of the next free slot */
+    uint32_t parent;    /* a window: index + 1 of the region that it is bound to; else 0 */
+    uint32_t windows;   /* bound to this region */
 };
 
 struct iw_domain {

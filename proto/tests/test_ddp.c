@@ -331,6 +331,189 @@ static void test_a_dead_stag(void **state)
     close_rig(&r);
 }
 
+/* A rig whose region may have windows; it stands at TO 0x1000. */
+static void open_bindable(struct rig *r, uint32_t regions)
+{
+    open_domain(r, regions, pair_random);
+    memset(r->arena, 0xa5, sizeof r->arena);
+    r->region = (struct iw_region){.base = r->arena + 16,
+                                   .length = 64,
+                                   .to = 0x1000,
+                                   .guard = 16,
+                                   .pd = r->stream.pd,
+                                   .access = IW_ACCESS_LOCAL_WRITE | IW_ACCESS_BIND};
+    assert_int_equal(iw_domain_register(r->domain, &r->region), 0);
+}
+
+static enum iw_check place_at(struct rig *r, uint32_t stag, uint64_t to, uint32_t length)
+{
+    struct iw_region kept = r->region;
+    r->region.stag = stag;
+    enum iw_check check = place(r, to, length);
+    r->region = kept;
+    return check;
+}
+
+static void test_windows(void **state)
+{
+    (void)state;
+    struct rig r;
+    open_bindable(&r, 3);
+    struct iw_region w = {.to = 0x1010, .length = 8, .access = IW_ACCESS_REMOTE_WRITE};
+    assert_int_equal(iw_domain_bind(r.domain, r.region.stag, &w), 0);
+    assert_int_not_equal(w.stag, 0);
+    assert_int_not_equal(w.stag, r.region.stag);
+    assert_true(w.valid);
+    assert_int_equal(w.pd, r.stream.pd);
+    /* Its own bounds and rights; the parent has no remote ones. */
+    assert_int_equal(place_at(&r, w.stag, 0x100f, 1), IW_CHECK_DDP_TO_BASE);
+    assert_int_equal(place_at(&r, w.stag, 0x1017, 2), IW_CHECK_DDP_TO_BOUNDS);
+    assert_int_equal(place(&r, 0x1010, 8), IW_CHECK_DDP_STAG_ACCESS);
+    assert_written(&r, 0, 0);
+    assert_int_equal(place_at(&r, w.stag, 0x1010, 8), IW_CHECK_NONE);
+    assert_written(&r, 32, 40);
+    /* The parent cannot go as long as there is a window. */
+    assert_int_equal(iw_domain_deregister(r.domain, r.region.stag), -2);
+    /* Bound anew, to other octets and another stream: the old STag is gone, whatever it said. */
+    uint32_t before = w.stag;
+    w.to = 0x1000;
+    w.length = 64;
+    w.stream = r.stream.stream + 1;
+    w.access = IW_ACCESS_REMOTE_READ;
+    assert_int_equal(iw_domain_bind(r.domain, r.region.stag, &w), 0);
+    assert_int_not_equal(w.stag, before);
+    struct iw_region found;
+    assert_false(iw_domain_lookup(r.domain, before, &found));
+    assert_true(iw_domain_lookup(r.domain, w.stag, &found));
+    assert_int_equal(found.length, 64);
+    assert_int_equal(place_at(&r, before, 0x1010, 8), IW_CHECK_DDP_STAG);
+    assert_int_equal(place_at(&r, w.stag, 0x1010, 8), IW_CHECK_DDP_STAG_STREAM);
+    r.stream.stream++;
+    assert_int_equal(place_at(&r, w.stag, 0x1010, 8), IW_CHECK_DDP_STAG_ACCESS);
+    /* A second one; each is invalidated without the other and the parent. */
+    struct iw_region v = {.to = 0x1000, .length = 4, .access = IW_ACCESS_REMOTE_WRITE};
+    assert_int_equal(iw_domain_bind(r.domain, r.region.stag, &v), 0);
+    assert_int_equal(iw_domain_invalidate(r.domain, w.stag), 0);
+    assert_int_equal(place_at(&r, v.stag, 0x1000, 4), IW_CHECK_NONE);
+    assert_true(iw_domain_lookup(r.domain, r.region.stag, &found));
+    assert_true(found.valid);
+    assert_int_equal(iw_domain_invalidate(r.domain, v.stag), 0);
+    assert_int_equal(place_at(&r, v.stag, 0x1000, 4), IW_CHECK_DDP_STAG);
+    /* Invalidated, a window can still be bound anew, even if the table is full. */
+    assert_int_equal(iw_domain_bind(r.domain, r.region.stag, &v), 0);
+    assert_int_equal(place_at(&r, v.stag, 0x1000, 4), IW_CHECK_NONE);
+    assert_int_equal(iw_domain_deregister(r.domain, w.stag), 0);
+    assert_int_equal(iw_domain_deregister(r.domain, r.region.stag), -2);
+    /* A dead parent takes no more windows; those that it has live on. */
+    assert_int_equal(iw_domain_invalidate(r.domain, r.region.stag), 0);
+    w.stag = 0;
+    assert_int_equal(iw_domain_bind(r.domain, r.region.stag, &w), -3);
+    assert_int_equal(place_at(&r, v.stag, 0x1000, 4), IW_CHECK_NONE);
+    assert_int_equal(iw_domain_deregister(r.domain, v.stag), 0);
+    assert_int_equal(iw_domain_deregister(r.domain, r.region.stag), 0);
+    close_rig(&r);
+}
+
+static void test_windows_that_are_refused(void **state)
+{
+    (void)state;
+    struct rig r;
+    open_bindable(&r, 4);
+    struct iw_region plain = r.region;
+    plain.access = IW_ACCESS_BIND; /* not writable here, so not from there either */
+    assert_int_equal(iw_domain_register(r.domain, &plain), 0);
+    struct iw_region closed = r.region;
+    closed.access = IW_ACCESS_LOCAL_WRITE | IW_ACCESS_REMOTE_WRITE;
+    assert_int_equal(iw_domain_register(r.domain, &closed), 0);
+    struct iw_region w = {.to = 0x1000, .length = 64, .access = IW_ACCESS_REMOTE_READ};
+    assert_int_equal(iw_domain_bind(r.domain, plain.stag, &w), 0);
+    const uint32_t stag = w.stag, main = r.region.stag, no = main ^ 1;
+    const struct {
+        uint32_t parent, stag;
+        uint64_t to, length;
+        uint32_t access;
+        int result;
+    } cases[] = {
+        {main, 0, 0x0fff, 1, 0, -2},
+        {main, 0, 0x1000, 65, 0, -2},
+        {main, 0, 0x1041, 0, 0, -2},
+        {main, 0, 0x103f, 2, 0, -2},
+        {main, 0, 0x103f, UINT64_MAX, 0, -2},
+        {no, 0, 0x1000, 4, 0, -3},
+        {closed.stag, 0, 0x1000, 4, 0, -3},
+        {stag, 0, 0x1000, 4, 0, -3}, /* a window of a window */
+        {plain.stag, 0, 0x1000, 4, IW_ACCESS_REMOTE_WRITE, -3},
+        {plain.stag, 0, 0x1000, 4, IW_ACCESS_REMOTE_ATOMIC, -3},
+        {main, 0, 0x1000, 4, IW_ACCESS_LOCAL_WRITE, -3},
+        {main, 0, 0x1000, 4, IW_ACCESS_BIND, -3},
+        {main, no, 0x1000, 4, 0, -3},
+        {main, closed.stag, 0x1000, 4, 0, -3}, /* a region is no window */
+        {main, stag, 0x1000, 65, 0, -2},
+        {main, 0, 0x1000, 64, 0, -1}, /* the table is full */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct iw_region bad = {.to = cases[i].to,
+                                .length = cases[i].length,
+                                .stag = cases[i].stag,
+                                .access = cases[i].access};
+        assert_int_equal(iw_domain_bind(r.domain, cases[i].parent, &bad), cases[i].result);
+        assert_int_equal(bad.stag, cases[i].stag);
+    }
+    /* What failed to be bound anew is as it was; its parent still cannot go, the other one can. */
+    struct iw_region found;
+    assert_true(iw_domain_lookup(r.domain, stag, &found));
+    assert_true(found.valid);
+    assert_int_equal(iw_domain_deregister(r.domain, plain.stag), -2);
+    w.access = 0;
+    assert_int_equal(iw_domain_bind(r.domain, main, &w), 0); /* it changes its parent */
+    assert_int_equal(iw_domain_deregister(r.domain, plain.stag), 0);
+    assert_int_equal(iw_domain_deregister(r.domain, main), -2);
+    close_rig(&r);
+}
+
+/* STag values are what the random source says, but never 0, and never one that is in use. */
+static uint32_t drawn[8];
+static unsigned draws;
+
+static void listed_random(void *context, void *out, size_t length)
+{
+    (void)context;
+    assert_int_equal(length, 4);
+    memcpy(out, &drawn[draws++], 4);
+}
+
+static void test_stags_come_from_the_random_source(void **state)
+{
+    (void)state;
+    struct rig r;
+    /* A counter is added, so that a source that repeats itself comes to an end. */
+    static const uint32_t values[] = {0x8badf00d,     0x8badf00d - 1, 0 - 2u,
+                                      0x11111111 - 3, 0x11111111 - 4, 0x22222222 - 5};
+    memcpy(drawn, values, sizeof values);
+    draws = 0;
+    open_domain(&r, 3, listed_random);
+    struct iw_region a = {.base = r.arena, .length = 4, .access = IW_ACCESS_BIND}, b = a;
+    assert_int_equal(iw_domain_register(r.domain, &a), 0);
+    assert_int_equal(a.stag, 0x8badf00d);
+    assert_int_equal(draws, 1);
+    assert_int_equal(iw_domain_invalidate(r.domain, a.stag), 0); /* dead, but still known */
+    assert_int_equal(iw_domain_register(r.domain, &b), 0);
+    assert_int_equal(b.stag, 0x11111111); /* neither the one in use nor 0 */
+    assert_int_equal(draws, 4);
+    assert_int_equal(iw_domain_deregister(r.domain, b.stag), 0);
+    b.access = IW_ACCESS_BIND;
+    assert_int_equal(iw_domain_register(r.domain, &b), 0);
+    assert_int_equal(b.stag, 0x11111111); /* free again, as the source has it */
+    struct iw_region w = {.length = 4, .access = IW_ACCESS_REMOTE_READ};
+    assert_int_equal(iw_domain_bind(r.domain, b.stag, &w), 0);
+    assert_int_equal(w.stag, 0x22222222);
+    drawn[6] = 0x22222222 - 6; /* bound anew, the STag before it does not come again */
+    drawn[7] = 0x33333333 - 7;
+    assert_int_equal(iw_domain_bind(r.domain, b.stag, &w), 0);
+    assert_int_equal(w.stag, 0x33333333);
+    close_rig(&r);
+}
+
 static void test_scatter_and_gather(void **state)
 {
     (void)state;
@@ -362,6 +545,9 @@ int main(void)
         cmocka_unit_test(test_placed_before_the_check),
         cmocka_unit_test(test_an_unknown_stag_leads_to_scratch),
         cmocka_unit_test(test_a_dead_stag),
+        cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_windows_that_are_refused),
+        cmocka_unit_test(test_stags_come_from_the_random_source),
         cmocka_unit_test(test_scatter_and_gather),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

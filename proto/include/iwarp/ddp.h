@@ -31,6 +31,7 @@ struct iw_env {
 #define IW_ACCESS_REMOTE_WRITE 0x4u
 #define IW_ACCESS_REMOTE_INVALIDATE 0x8u /* of one stream, whose peer may invalidate it */
 #define IW_ACCESS_REMOTE_ATOMIC 0x10u
+#define IW_ACCESS_BIND 0x20u /* windows may be bound to it */
 
 /* A memory region. `guard` octets in front of and behind [base, base+length) belong to
  * the caller too and are touched only by switched-on misbehaviour (DESIGN decision 3). */
@@ -47,7 +48,7 @@ struct iw_region {
 };
 
 struct iw_domain_limits {
-    uint32_t regions; /* live regions, dead STags included */
+    uint32_t regions; /* live regions and windows, dead STags included */
     uint32_t buffers; /* pool: each connection that is mid-FPDU or sending holds up to two */
 };
 
@@ -68,11 +69,21 @@ uint64_t iw_domain_stream(struct iw_domain *d);
 /* Registers *region (copied; base memory borrowed until deregistered) and stores its STag,
  * never 0, in region->stag. Returns 0, -1 if the table is full, -2 if a sum wraps. */
 int iw_domain_register(struct iw_domain *d, struct iw_region *region);
+/* Binds a memory window: a part of a registered region under an STag of its own, with rights and
+ * a stream of its own. In: to and length, within the parent's; access (remote rights only;
+ * writing and atomics need IW_ACCESS_LOCAL_WRITE of the parent, which needs IW_ACCESS_BIND in any
+ * case); stream; stag, 0 for a new window, else the window that is bound anew: that STag is
+ * forgotten at once. Out: a fresh stag, never the one before; base, guard and pd are the parent's.
+ * A window is invalidated like a region, which leaves the parent as it is, as an invalidated parent
+ * leaves its windows; iw_domain_deregister unbinds it. Returns 0, -1 if the table is full, -2 if
+ * the range is not the parent's, -3 if the parent's or the window's STag or rights do not permit
+ * it; a window that fails to be bound anew stays as it was. */
+int iw_domain_bind(struct iw_domain *d, uint32_t parent, struct iw_region *window);
 /* The STag is dead at once: no octet is placed or read through it after the return
  * (RFC 5040 §8.1.1). Returns 0, or -1 if it is not valid. */
 int iw_domain_invalidate(struct iw_domain *d, uint32_t stag);
-/* Forgets the STag altogether: its memory is the caller's again. Returns 0, or -1 if there is
- * none. */
+/* Forgets the STag altogether: its memory is the caller's again. Returns 0, -1 if there is none, or
+ * -2 if windows are bound to it: then it stays. */
 int iw_domain_deregister(struct iw_domain *d, uint32_t stag);
 /* Copies what is known of an STag, dead ones included; false if there is none. */
 bool iw_domain_lookup(struct iw_domain *d, uint32_t stag, struct iw_region *out);
