@@ -112,6 +112,7 @@ void iw_ep_fault(struct iw_endpoint *ep, struct iw_fault fault, const struct iw_
             t->code ^= 0x10;
         ep->terminate_made = true;
         ep->terminates_due = botch == IW_BOTCH_AGAIN ? 2 : 1;
+        iw_ep_tx_cut(ep);
     }
     iw_ep_finish(ep, now);
 }
@@ -295,6 +296,7 @@ void iw_endpoint_abort(struct iw_endpoint *ep, bool terminate, uint8_t code, uin
         ep->terminate_out =
             (struct iw_rdmap_terminate){.layer = IW_LAYER_RDMAP, .etype = 0, .code = code};
         ep->terminates_due = 1;
+        iw_ep_tx_cut(ep);
         iw_ep_finish(ep, now);
     } else {
         ep->reset = true;

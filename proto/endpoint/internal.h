@@ -114,9 +114,10 @@ struct iw_endpoint {
     void *tx_buffer; /* struct iw_iov[IW_TX_PIECES], then octets */
     struct iw_iov tx_one;
     size_t tx_pieces, tx_first;
-    size_t tx_octets;  /* of the pieces not yet sent */
-    uint64_t tx_retry; /* the pool was empty: when to try again */
-    uint64_t tx_sent;  /* position: octets of full operation that have been sent */
+    uint8_t tx_ends[IW_TX_PIECES / 8]; /* bit per piece: it is the last of its FPDU */
+    bool tx_inside;                    /* what was sent ends inside an FPDU */
+    uint64_t tx_retry;                 /* the pool was empty: when to try again */
+    uint64_t tx_sent;                  /* position: octets of full operation that have been sent */
     uint32_t tx_msn[4];
     enum iw_sending sending;
     uint32_t send_offset; /* octets of the current message that have been framed */
@@ -177,6 +178,8 @@ enum iw_check iw_ep_refused(struct iw_endpoint *ep, const struct iw_fpdu *fpdu,
 /* tx.c */
 void iw_ep_tx_fill(struct iw_endpoint *ep, uint64_t now);
 void iw_ep_tx_release(struct iw_endpoint *ep);
+/* Takes back what is framed but not begun to be sent: something more urgent is due. */
+void iw_ep_tx_cut(struct iw_endpoint *ep);
 bool iw_ep_tx_idle(const struct iw_endpoint *ep);
 /* Reads that may be outstanding, once the start-up is over. */
 uint32_t iw_ep_read_limit(const struct iw_endpoint *ep);

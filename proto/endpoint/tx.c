@@ -28,6 +28,26 @@ void iw_ep_tx_release(struct iw_endpoint *ep)
     ep->tx_buffer = NULL;
 }
 
+static bool ends_fpdu(const struct iw_endpoint *ep, size_t piece)
+{
+    return (ep->tx_ends[piece / 8] >> piece % 8 & 1) != 0;
+}
+
+void iw_ep_tx_cut(struct iw_endpoint *ep)
+{
+    const struct iw_iov *pieces = ep->tx_buffer;
+    size_t end = ep->tx_first;
+    if (iw_ep_tx_idle(ep))
+        return;
+    if (ep->tx_inside)
+        while (!ends_fpdu(ep, end++))
+            ;
+    ep->tx_pieces = end;
+    ep->framer.pos = ep->tx_sent;
+    for (size_t i = ep->tx_first; i < end; i++)
+        ep->framer.pos += pieces[i].length;
+}
+
 static size_t frame_octets(const struct iw_endpoint *ep)
 {
     bool plain = !ep->framer.markers && !iw_switch_any(ep->config.switches);
@@ -81,6 +101,7 @@ static void emit(struct batch *b, struct iw_iov *slices, size_t count)
     if (made < 0)
         return; /* cannot be: room_for() was asked and no ULPDU exceeds MULPDU */
     b->count += (size_t)made;
+    ep->tx_ends[(b->count - 1) / 8] |= (uint8_t)(1u << (b->count - 1) % 8);
     b->octets += own + frame_octets(ep);
     b->size += (size_t)(ep->framer.pos - before);
     if (ep->segment != 0)
@@ -455,6 +476,7 @@ void iw_ep_tx_fill(struct iw_endpoint *ep, uint64_t now)
     struct batch b = {.ep = ep, .pieces = ep->tx_buffer, .now = now};
     b.octets = (uint8_t *)(b.pieces + IW_TX_PIECES);
     b.end = (uint8_t *)ep->tx_buffer + IW_DOMAIN_BUFFER;
+    memset(ep->tx_ends, 0, sizeof ep->tx_ends);
     while (emit_next(&b))
         ;
     ep->tx_first = 0;
@@ -495,6 +517,7 @@ void iw_endpoint_sent(struct iw_endpoint *ep, size_t octets, uint64_t now)
         piece->length -= step;
         octets -= step;
         ep->tx_sent += step;
+        ep->tx_inside = piece->length > 0 || !ends_fpdu(ep, ep->tx_first);
         if (piece->length == 0)
             ep->tx_first++;
     }

@@ -317,33 +317,6 @@ static void test_a_silent_end_can_still_be_closed(void **state)
     }
 }
 
-/* One batch is out and partly sent when the fault is found: the rest of it goes, then the
- * Terminate, and the memory that it names stays in use until then. */
-static void test_a_terminate_waits_for_the_batch(void **state)
-{
-    (void)state;
-    struct pair p;
-    open_full(&p);
-    post_recv(&p, 1, 2, 0, 20000);
-    memset(p.side[0].memory, 0x66, 20000);
-    post_send(&p, 0, 3, 20000);
-    p.segment = 700;
-    assert_true(pair_carry(&p, 0));
-    post_send(&p, 1, 4, 64); /* no buffer for it */
-    while (pair_carry(&p, 1))
-        ;
-    pair_collect(&p, 0);
-    assert_non_null(pair_event(&p, 0, IW_EVENT_FAULT));
-    assert_null(pair_completion(&p, 0, 3));
-    pair_run(&p);
-    assert_status(&p, 0, 3, IW_STATUS_OK);
-    assert_status(&p, 1, 2, IW_STATUS_OK);
-    assert_memory_equal(p.side[1].memory, p.side[0].memory, 20000);
-    assert_non_null(pair_event(&p, 1, IW_EVENT_TERMINATED));
-    assert_int_equal(pair_event(&p, 1, IW_EVENT_TERMINATED)->terminate.code, 2);
-    pair_close(&p);
-}
-
 /* Work that was posted before the start-up ended is done before the FIN; without any, nothing is
  * waited for. */
 static void test_shutdown_during_the_start_up(void **state)
@@ -503,7 +476,6 @@ int main(void)
         cmocka_unit_test(test_an_abort_is_not_graceful),
         cmocka_unit_test(test_nothing_follows_closed),
         cmocka_unit_test(test_a_silent_end_can_still_be_closed),
-        cmocka_unit_test(test_a_terminate_waits_for_the_batch),
         cmocka_unit_test(test_octets_behind_a_graceful_close),
         cmocka_unit_test(test_nothing_is_posted_after_shutdown),
         cmocka_unit_test(test_causes_of_the_end),
