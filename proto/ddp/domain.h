@@ -29,11 +29,15 @@ struct iw_domain {
     uint64_t last_stream;
     uint32_t stag_step;
     /* Where an unknown STag leads when the check for it is switched off. */
-    uint8_t scratch[IW_DOMAIN_SCRATCH];
+    _Alignas(uint64_t) uint8_t scratch[IW_DOMAIN_SCRATCH];
 };
 
 void iw_domain_lock(const struct iw_domain *d);
 void iw_domain_unlock(const struct iw_domain *d);
+/* place.c, under the lock: the 8 octets that an atomic acts on, checked as a read source with
+ * another right. NULL if it must not happen; *failed is the first check that fails. */
+uint8_t *iw_domain_atomic_target(const struct iw_ddp_stream *s, uint32_t stag, uint64_t to,
+                                 enum iw_check *failed);
 /* Under the lock. NULL if there is none. */
 struct iw_region *iw_domain_find(const struct iw_domain *d, uint32_t stag);
 

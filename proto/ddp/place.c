@@ -173,3 +173,17 @@ enum iw_check iw_ddp_read_source(const struct iw_ddp_stream *s, uint32_t stag, u
     iw_domain_unlock(d);
     return failed;
 }
+
+uint8_t *iw_domain_atomic_target(const struct iw_ddp_stream *s, uint32_t stag, uint64_t to,
+                                 enum iw_check *failed)
+{
+    struct use_checks checks = source_checks;
+    checks.rights = IW_ACCESS_REMOTE_ATOMIC;
+    struct iw_domain *d = s->domain;
+    const struct iw_region *r = iw_domain_find(d, stag);
+    if (!validate(s, &checks, r, to, sizeof(uint64_t), failed))
+        return NULL;
+    uint64_t room = sizeof(uint64_t);
+    uint8_t *at = r == NULL ? d->scratch : reach(r, to, &room);
+    return room == sizeof(uint64_t) ? at : d->scratch;
+}

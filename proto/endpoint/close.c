@@ -87,8 +87,11 @@ void iw_ep_fault(struct iw_endpoint *ep, struct iw_fault fault, const struct iw_
     enum iw_botch botch = iw_switch_botched(ep->config.switches, fault.check);
     ep->fault = fault;
     iw_ep_ends_by(ep, IW_CAUSE_FAULT);
+    bool tagged = header != NULL && iw_ddp_tagged(header);
     ep->fault_in_response =
-        header != NULL && iw_ddp_tagged(header) && iw_rdmap_op(header) == IW_OP_READ_RESPONSE;
+        header != NULL && (tagged ? iw_rdmap_op(header) == IW_OP_READ_RESPONSE
+                                  : header->qn == IW_QN_ATOMIC_RESPONSE && ep->config.extensions);
+    ep->fault_in_message = header != NULL && !tagged && header->qn == IW_QN_SEND;
     iw_ep_event(ep, IW_EVENT_FAULT);
     if (ep->config.trace != NULL) {
         struct iw_trace trace = {
@@ -141,7 +144,9 @@ static void flush(struct iw_endpoint *ep)
     case IW_CHECK_RDMAP_INVALIDATE_STAG:
     case IW_CHECK_RDMAP_INVALIDATE_ASSOC:
     case IW_CHECK_RDMAP_INVALIDATE_SHARED:
-        first_recv = IW_STATUS_LOCAL_FAULT;
+    case IW_CHECK_RDMAP_IMMEDIATE_LENGTH:
+        if (ep->fault_in_message)
+            first_recv = IW_STATUS_LOCAL_FAULT;
         break;
     default:
         break;

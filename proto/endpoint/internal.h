@@ -11,6 +11,7 @@
  * rx.c      segments in: headers, tagged, untagged      tx.c      which message next, segments out
  * header.c  headers out, and how --violate bends them   close.c   faults, Terminate, FIN, time
  * legal.c   what --overstrict refuses of a legal segment
+ * extensions.c  RFC 7306: Immediate Data and atomics
  */
 
 /* Pieces and octets that one call of iw_endpoint_output hands out at most. The piece list and
@@ -39,9 +40,12 @@ struct iw_send_entry {
     uint32_t length;
     uint32_t invalidate_stag, remote_stag, sink_stag;
     uint64_t remote_to, sink_to;
-    uint64_t end; /* position behind its last FPDU, once `framed` */
-    bool framed;  /* all of it has been framed */
-    bool done;    /* ready to complete when its turn comes */
+    uint8_t immediate[IW_RDMAP_IMMEDIATE];
+    uint64_t add_swap, add_swap_mask, compare, compare_mask;
+    uint64_t original; /* an atomic that is done */
+    uint64_t end;      /* position behind its last FPDU, once `framed` */
+    bool framed;       /* all of it has been framed */
+    bool done;         /* ready to complete when its turn comes */
     enum iw_status status;
     enum iw_check check;
 };
@@ -53,19 +57,26 @@ struct iw_recv_entry {
     uint64_t capacity;
 };
 
-/* A read that this end asked for. */
+/* A read or an atomic that this end asked for. */
 struct iw_read_out {
     uint64_t entry; /* position in the send queue, IW_NO_ENTRY for an RTR */
+    bool atomic;
+    uint32_t request_id; /* atomics */
     uint32_t sink_stag;
     uint64_t sink_to;
     uint32_t size;
     uint32_t received;
 };
 
-/* A read that the peer asked for. */
+/* A read or an atomic that the peer asked for. An atomic is carried out when its response leaves:
+ * RFC 7306 §7 lets none begin before the response to the one before it. */
 struct iw_read_in {
     struct iw_ddp_header header; /* of the request, for a Terminate about it */
-    struct iw_rdmap_read_request request;
+    bool is_atomic;
+    union {
+        struct iw_rdmap_read_request request;
+        struct iw_rdmap_atomic_request atomic;
+    };
     struct iw_fault late; /* what a botched reaction reports only behind the response */
     uint32_t sent, total; /* octets of the response; total is known once it has begun */
     uint64_t end;         /* position behind its last FPDU, once framed */
@@ -147,7 +158,8 @@ struct iw_endpoint {
     uint8_t event_order[8]; /* of those that happened */
     uint8_t event_count, events_taken;
     struct iw_fault fault;
-    bool fault_in_response;  /* it was found in a Read Response */
+    bool fault_in_response;  /* it was found in a Read or Atomic Response */
+    bool fault_in_message;   /* it was found in a message of queue 0 */
     bool terminate_made;     /* one was made for our fault */
     uint32_t terminates_due; /* how often it is still to be sent */
     struct iw_rdmap_terminate terminate_out;
@@ -191,13 +203,27 @@ size_t iw_ep_put_header(const struct iw_endpoint *ep, uint8_t *out, struct iw_dd
 size_t iw_ep_put_read_request(const struct iw_endpoint *ep, uint8_t *out,
                               struct iw_rdmap_read_request request);
 
+/* extensions.c: writes the RDMAP header of a message, bent as the switches ask. Returns its
+ * octets. */
+size_t iw_ep_put_immediate(const struct iw_endpoint *ep, uint8_t *out,
+                           const struct iw_send_entry *entry);
+size_t iw_ep_put_atomic_request(const struct iw_endpoint *ep, uint8_t *out,
+                                const struct iw_send_entry *entry, uint32_t request_id);
+size_t iw_ep_put_atomic_response(const struct iw_endpoint *ep, uint8_t *out, uint32_t request_id,
+                                 uint64_t original);
+
 /* queues.c */
 struct iw_send_entry *iw_ep_send_at(struct iw_endpoint *ep, uint64_t position);
 void iw_ep_complete_sends(struct iw_endpoint *ep);
 void iw_ep_complete_recv(struct iw_endpoint *ep, const struct iw_completion *completion);
 void iw_ep_flush(struct iw_endpoint *ep, enum iw_status first_read, enum iw_status first_recv,
                  enum iw_check check);
-struct iw_read_out *iw_ep_read_out_head(struct iw_endpoint *ep);
+/* The oldest read, or the oldest atomic, that has no answer yet; NULL if there is none. */
+struct iw_read_out *iw_ep_read_out(struct iw_endpoint *ep, bool atomic);
+/* It has its answer: its work request is done. */
+void iw_ep_answered(struct iw_endpoint *ep, struct iw_read_out *read);
+/* Reads and atomics complete when they are answered, other work when it has been sent. */
+bool iw_ep_is_read(enum iw_work_opcode opcode);
 
 /* close.c */
 void iw_ep_event(struct iw_endpoint *ep, enum iw_event_kind kind);

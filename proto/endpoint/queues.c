@@ -6,11 +6,36 @@ struct iw_send_entry *iw_ep_send_at(struct iw_endpoint *ep, uint64_t position)
     return &ep->sends[position % ep->config.send_depth];
 }
 
-struct iw_read_out *iw_ep_read_out_head(struct iw_endpoint *ep)
+bool iw_ep_is_read(enum iw_work_opcode opcode)
 {
-    return ep->reads_out_head == ep->reads_out_tail
-               ? NULL
-               : &ep->reads_out[ep->reads_out_head % ep->reads_out_room];
+    return opcode == IW_WORK_READ || opcode == IW_WORK_FETCH_ADD || opcode == IW_WORK_CMP_SWAP;
+}
+
+static struct iw_read_out *read_out_at(struct iw_endpoint *ep, uint64_t position)
+{
+    return &ep->reads_out[position % ep->reads_out_room];
+}
+
+struct iw_read_out *iw_ep_read_out(struct iw_endpoint *ep, bool atomic)
+{
+    for (uint64_t at = ep->reads_out_head; at != ep->reads_out_tail; at++)
+        if (read_out_at(ep, at)->atomic == atomic)
+            return read_out_at(ep, at);
+    return NULL;
+}
+
+void iw_ep_answered(struct iw_endpoint *ep, struct iw_read_out *read)
+{
+    if (read->entry != IW_NO_ENTRY)
+        iw_ep_send_at(ep, read->entry)->done = true;
+    /* Answered before its turn, it leaves its place to those before it. */
+    uint64_t at = ep->reads_out_head;
+    while (read_out_at(ep, at) != read)
+        at++;
+    for (; at != ep->reads_out_head; at--)
+        *read_out_at(ep, at) = *read_out_at(ep, at - 1);
+    ep->reads_out_head++;
+    iw_ep_complete_sends(ep);
 }
 
 static void push(struct iw_endpoint *ep, const struct iw_completion *completion)
@@ -31,7 +56,9 @@ static void complete_send(struct iw_endpoint *ep, const struct iw_send_entry *en
                                        .opcode = entry->opcode,
                                        .status = entry->status,
                                        .length = entry->status == IW_STATUS_OK ? entry->length : 0,
-                                       .check = entry->check};
+                                       .check = entry->check,
+                                       .original =
+                                           entry->status == IW_STATUS_OK ? entry->original : 0};
     ep->send_head++;
     ep->send_unpolled++;
     push(ep, &completion);
@@ -42,7 +69,7 @@ void iw_ep_complete_sends(struct iw_endpoint *ep)
 {
     while (ep->send_head != ep->send_next) {
         struct iw_send_entry *entry = iw_ep_send_at(ep, ep->send_head);
-        if (entry->framed && entry->opcode != IW_WORK_READ && entry->end <= ep->tx_sent)
+        if (entry->framed && !iw_ep_is_read(entry->opcode) && entry->end <= ep->tx_sent)
             entry->done = true;
         if (!entry->done)
             return;
@@ -118,6 +145,19 @@ static uint32_t outbound_reads(const struct iw_endpoint *ep)
     return ep->phase == IW_PHASE_STARTUP ? ep->config.mpa.ord : iw_ep_read_limit(ep);
 }
 
+/* RFC 7306. */
+static bool is_extension(enum iw_work_opcode opcode)
+{
+    return opcode >= IW_WORK_IMMEDIATE && opcode < IW_WORK_RECV;
+}
+
+static uint32_t work_length(const struct iw_work *work, uint64_t listed)
+{
+    if (is_extension(work->opcode))
+        return IW_RDMAP_IMMEDIATE; /* an atomic acts on as many octets */
+    return work->opcode == IW_WORK_READ ? work->length : (uint32_t)listed;
+}
+
 int iw_endpoint_post(struct iw_endpoint *ep, const struct iw_work *work, uint64_t now)
 {
     (void)now;
@@ -125,7 +165,8 @@ int iw_endpoint_post(struct iw_endpoint *ep, const struct iw_work *work, uint64_
         return IW_ERR_STATE;
     if (ep->send_tail - ep->send_head + ep->send_unpolled >= ep->config.send_depth)
         return IW_ERR_FULL;
-    if (work->opcode >= IW_WORK_RECV || (work->opcode == IW_WORK_READ && outbound_reads(ep) == 0))
+    if (work->opcode >= IW_WORK_RECV || (is_extension(work->opcode) && !ep->config.extensions) ||
+        (iw_ep_is_read(work->opcode) && outbound_reads(ep) == 0))
         return IW_ERR_ARGUMENT;
     struct iw_send_entry *entry = iw_ep_send_at(ep, ep->send_tail);
     struct iw_iov *sge = entry->sge;
@@ -137,14 +178,18 @@ int iw_endpoint_post(struct iw_endpoint *ep, const struct iw_work *work, uint64_
                                     .flags = work->flags,
                                     .sge = sge,
                                     .sge_count = (uint32_t)work->sge_count,
-                                    .length = work->opcode == IW_WORK_READ ? work->length
-                                                                           : (uint32_t)total,
+                                    .length = work_length(work, total),
                                     .invalidate_stag = work->invalidate_stag,
                                     .remote_stag = work->remote_stag,
                                     .sink_stag = work->sink_stag,
                                     .remote_to = work->remote_to,
                                     .sink_to = work->sink_to,
+                                    .add_swap = work->add_swap,
+                                    .add_swap_mask = work->add_swap_mask,
+                                    .compare = work->compare,
+                                    .compare_mask = work->compare_mask,
                                     .status = IW_STATUS_OK};
+    memcpy(entry->immediate, work->immediate, sizeof entry->immediate);
     ep->send_tail++;
     return IW_OK;
 }

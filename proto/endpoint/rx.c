@@ -1,20 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "internal.h"
+#include "rx.h"
 
 #include "iwarp/octets.h"
-
-/* One segment on its way through the checks. */
-struct segment {
-    const struct iw_fpdu *fpdu;
-    uint8_t head[IW_DDP_UNTAGGED_HEADER + IW_TERM_MAX];
-    size_t head_length;
-    struct iw_ddp_header header;
-    bool header_known;
-    struct iw_rdmap_read_request request;
-    bool request_known;
-    size_t header_length;
-    uint32_t length; /* octets behind the DDP header */
-};
 
 /* The stream position of a ULPDU octet: Markers lie between (RFC 5044 §4.3). */
 static uint64_t position(const struct iw_endpoint *ep, const struct iw_fpdu *fpdu, uint32_t offset)
@@ -47,11 +34,23 @@ static bool fails(struct iw_endpoint *ep, const struct segment *s, enum iw_check
     return true;
 }
 
+bool iw_ep_rx_fails(struct iw_endpoint *ep, const struct segment *s, enum iw_check check,
+                    uint32_t offset, uint64_t got, uint64_t want)
+{
+    return fails(ep, s, check, offset, got, want);
+}
+
 static bool overstrict(struct iw_endpoint *ep, const struct segment *s, enum iw_check check,
                        uint32_t offset, uint64_t got, uint64_t want)
 {
     return iw_switch_overstrict(ep->config.switches, check) &&
            fails(ep, s, check, offset, got, want);
+}
+
+bool iw_ep_rx_refuses(struct iw_endpoint *ep, const struct segment *s, enum iw_check check,
+                      uint32_t offset, uint64_t got, uint64_t want)
+{
+    return overstrict(ep, s, check, offset, got, want);
 }
 
 /* A tagged segment's payload goes to its place. True if it goes no further. */
@@ -81,15 +80,26 @@ static void receive_write(struct iw_endpoint *ep, struct segment *s)
     ep->write_to = h->to + s->length;
 }
 
+/* RFC 7306 §7: responses come in the order of the requests. */
+bool iw_ep_rx_out_of_turn(struct iw_endpoint *ep, const struct segment *s,
+                          const struct iw_read_out *answered)
+{
+    const struct iw_read_out *due = &ep->reads_out[ep->reads_out_head % ep->reads_out_room];
+    return answered != due &&
+           fails(ep, s, IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER, 1, s->header.rdmap_control, 0);
+}
+
 static void receive_response(struct iw_endpoint *ep, struct segment *s)
 {
     const struct iw_ddp_header *h = &s->header;
-    struct iw_read_out *read = iw_ep_read_out_head(ep);
+    struct iw_read_out *read = iw_ep_read_out(ep, false);
     if (read == NULL) {
         if (!fails(ep, s, IW_CHECK_RDMAP_RESPONSE_UNSOLICITED, 1, h->rdmap_control, 0))
             (void)placed_badly(ep, s, IW_USE_READ_RESPONSE);
         return;
     }
+    if (iw_ep_rx_out_of_turn(ep, s, read))
+        return;
     /* RFC 5041 §5.2: nothing of a zero-length tagged message is compared. */
     if (read->size != 0 || s->length != 0) {
         if (h->stag != read->sink_stag &&
@@ -110,12 +120,24 @@ static void receive_response(struct iw_endpoint *ep, struct segment *s)
     if (placed_badly(ep, s, IW_USE_READ_RESPONSE))
         return;
     read->received = received > UINT32_MAX ? UINT32_MAX : (uint32_t)received;
-    if (!iw_ddp_last(h))
+    if (iw_ddp_last(h))
+        iw_ep_answered(ep, read);
+}
+
+void iw_ep_rx_deliver(struct iw_endpoint *ep, struct iw_completion *completion)
+{
+    const struct iw_recv_entry *entry = &ep->recvs[ep->recv_head % ep->config.recv_depth];
+    completion->id = entry->id;
+    iw_ep_complete_recv(ep, completion);
+    if (!iw_switch_violated(ep->config.switches, IW_CHECK_DDP_DELIVER_ONCE) ||
+        ep->recv_head == ep->recv_tail)
         return;
-    if (read->entry != IW_NO_ENTRY)
-        iw_ep_send_at(ep, read->entry)->done = true;
-    ep->reads_out_head++;
-    iw_ep_complete_sends(ep);
+    const struct iw_recv_entry *next = &ep->recvs[ep->recv_head % ep->config.recv_depth];
+    completion->id = next->id;
+    if (!completion->immediate)
+        completion->length = (uint32_t)iw_ddp_scatter(next->sge, next->sge_count, 0, entry->sge,
+                                                      entry->sge_count, 0, completion->length);
+    iw_ep_complete_recv(ep, completion);
 }
 
 static void deliver(struct iw_endpoint *ep, struct segment *s, uint64_t length)
@@ -133,30 +155,27 @@ static void deliver(struct iw_endpoint *ep, struct segment *s, uint64_t length)
         completion.invalidated = true;
         completion.invalidate_stag = h->invalidate_stag;
     }
-    const struct iw_recv_entry *entry = &ep->recvs[ep->recv_head % ep->config.recv_depth];
-    completion.id = entry->id;
-    iw_ep_complete_recv(ep, &completion);
-    if (iw_switch_violated(ep->config.switches, IW_CHECK_DDP_DELIVER_ONCE) &&
-        ep->recv_head != ep->recv_tail) {
-        const struct iw_recv_entry *next = &ep->recvs[ep->recv_head % ep->config.recv_depth];
-        completion.length = (uint32_t)iw_ddp_scatter(next->sge, next->sge_count, 0, entry->sge,
-                                                     entry->sge_count, 0, (size_t)length);
-        completion.id = next->id;
-        iw_ep_complete_recv(ep, &completion);
-    }
+    iw_ep_rx_deliver(ep, &completion);
+}
+
+bool iw_ep_rx_no_buffer(struct iw_endpoint *ep, const struct segment *s)
+{
+    const struct iw_ddp_header *h = &s->header;
+    if (h->msn != ep->rx_msn[IW_QN_SEND] &&
+        fails(ep, s, IW_CHECK_DDP_MSN, 10, h->msn, ep->rx_msn[IW_QN_SEND]))
+        return true;
+    if (ep->recv_head != ep->recv_tail)
+        return false;
+    if (!fails(ep, s, IW_CHECK_DDP_NO_BUFFER, 10, h->msn, 0) && iw_ddp_last(h))
+        ep->rx_msn[IW_QN_SEND]++;
+    return true;
 }
 
 static void receive_send(struct iw_endpoint *ep, struct segment *s)
 {
     const struct iw_ddp_header *h = &s->header;
-    if (h->msn != ep->rx_msn[IW_QN_SEND] &&
-        fails(ep, s, IW_CHECK_DDP_MSN, 10, h->msn, ep->rx_msn[IW_QN_SEND]))
+    if (iw_ep_rx_no_buffer(ep, s))
         return;
-    if (ep->recv_head == ep->recv_tail) {
-        if (!fails(ep, s, IW_CHECK_DDP_NO_BUFFER, 10, h->msn, 0) && iw_ddp_last(h))
-            ep->rx_msn[IW_QN_SEND]++;
-        return;
-    }
     const struct iw_recv_entry *entry = &ep->recvs[ep->recv_head % ep->config.recv_depth];
     if (!ep->rx_open && h->mo != 0 && overstrict(ep, s, IW_CHECK_DDP_MO_ZERO, 14, h->mo, 0))
         return;
@@ -201,6 +220,32 @@ static bool read_fails(struct iw_endpoint *ep, const struct segment *s, enum iw_
     }
 }
 
+bool iw_ep_rx_over_ird(struct iw_endpoint *ep, const struct segment *s)
+{
+    uint32_t limit = ep->startup.agreed.ird;
+    if (limit == IW_MPA_DEPTH_UNSPECIFIED)
+        limit = ep->config.max_reads;
+    uint64_t open = ep->reads_in_tail - ep->reads_in_head;
+    if (open >= limit)
+        return fails(ep, s, IW_CHECK_RDMAP_IRD, 10, open + 1, limit);
+    return open + 1 == limit && overstrict(ep, s, IW_CHECK_RDMAP_IRD_FULL, 10, open + 1, limit);
+}
+
+void iw_ep_rx_request(struct iw_endpoint *ep, const struct segment *s, struct iw_read_in read,
+                      enum iw_check missing)
+{
+    if (iw_ddp_last(&s->header))
+        ep->rx_msn[IW_QN_READ_REQUEST]++;
+    /* Behind our FIN no answer can follow, as its sender is about to see. */
+    if (ep->reads_in_tail - ep->reads_in_head >= ep->reads_in_room || ep->fin_out ||
+        iw_switch_violated(ep->config.switches, missing))
+        return;
+    read.header = s->header;
+    read.late = ep->deferred;
+    ep->reads_in[ep->reads_in_tail++ % ep->reads_in_room] = read;
+    ep->deferred.check = IW_CHECK_NONE;
+}
+
 static void receive_read_request(struct iw_endpoint *ep, struct segment *s)
 {
     const struct iw_ddp_header *h = &s->header;
@@ -220,13 +265,7 @@ static void receive_read_request(struct iw_endpoint *ep, struct segment *s)
             ep->rx_msn[IW_QN_READ_REQUEST]++;
         return;
     }
-    uint32_t limit = ep->startup.agreed.ird;
-    if (limit == IW_MPA_DEPTH_UNSPECIFIED)
-        limit = ep->config.max_reads;
-    uint64_t open = ep->reads_in_tail - ep->reads_in_head;
-    if (open >= limit && fails(ep, s, IW_CHECK_RDMAP_IRD, 10, open + 1, limit))
-        return;
-    if (open + 1 == limit && overstrict(ep, s, IW_CHECK_RDMAP_IRD_FULL, 10, open + 1, limit))
+    if (iw_ep_rx_over_ird(ep, s))
         return;
     const struct iw_rdmap_read_request *r = &s->request;
     uint32_t none;
@@ -234,15 +273,7 @@ static void receive_read_request(struct iw_endpoint *ep, struct segment *s)
         iw_ddp_read_source(&ep->stream, r->source_stag, r->source_to, r->size, NULL, 0, &none);
     if (check != IW_CHECK_NONE && read_fails(ep, s, check))
         return;
-    if (iw_ddp_last(h))
-        ep->rx_msn[IW_QN_READ_REQUEST]++;
-    /* Behind our FIN no answer can follow, as its sender is about to see. */
-    if (open >= ep->reads_in_room || ep->fin_out ||
-        iw_switch_violated(ep->config.switches, IW_CHECK_RDMAP_RESPONSE_MISSING))
-        return;
-    ep->reads_in[ep->reads_in_tail++ % ep->reads_in_room] =
-        (struct iw_read_in){.header = *h, .request = *r, .late = ep->deferred};
-    ep->deferred.check = IW_CHECK_NONE;
+    iw_ep_rx_request(ep, s, (struct iw_read_in){.request = *r}, IW_CHECK_RDMAP_RESPONSE_MISSING);
 }
 
 static void receive_terminate(struct iw_endpoint *ep, struct segment *s)
@@ -319,7 +350,7 @@ static void receive(struct iw_endpoint *ep, struct segment *s)
     if (ep->config.role == IW_MPA_INITIATOR && ep->framer.pos == 0 &&
         overstrict(ep, s, IW_CHECK_MPA_RESPONDER_EARLY, 0, 0, 0))
         return;
-    enum iw_check check = iw_rdmap_check_header(h, false, switches);
+    enum iw_check check = iw_rdmap_check_header(h, ep->config.extensions, switches);
     if (check != IW_CHECK_NONE && header_fails(ep, s, check))
         return;
     unsigned seen = 0;
@@ -334,17 +365,25 @@ static void receive(struct iw_endpoint *ep, struct segment *s)
     bool terminate = !iw_ddp_tagged(h) && h->qn == IW_QN_TERMINATE;
     if (ep->rtr_expected && !terminate && receive_rtr(ep, s))
         return;
+    unsigned opcode = iw_rdmap_op(h);
+    bool extension = ep->config.extensions && opcode >= IW_OP_IMMEDIATE;
     /* Queue and T bit decide, not the opcode: they say where octets go. */
-    if (iw_ddp_tagged(h) && iw_rdmap_op(h) == IW_OP_READ_RESPONSE)
+    if (iw_ddp_tagged(h) && opcode == IW_OP_READ_RESPONSE)
         receive_response(ep, s);
     else if (iw_ddp_tagged(h))
         receive_write(ep, s);
+    else if (h->qn == IW_QN_SEND && extension && opcode <= IW_OP_IMMEDIATE_SE)
+        iw_ep_rx_immediate(ep, s);
     else if (h->qn == IW_QN_SEND)
         receive_send(ep, s);
+    else if (h->qn == IW_QN_READ_REQUEST && extension && opcode == IW_OP_ATOMIC_REQUEST)
+        iw_ep_rx_atomic_request(ep, s);
     else if (h->qn == IW_QN_READ_REQUEST)
         receive_read_request(ep, s);
     else if (h->qn == IW_QN_TERMINATE)
         receive_terminate(ep, s);
+    else if (h->qn == IW_QN_ATOMIC_RESPONSE && ep->config.extensions)
+        iw_ep_rx_atomic_response(ep, s);
 }
 
 bool iw_ep_receiving(const struct iw_endpoint *ep)

@@ -11,6 +11,7 @@ void iw_endpoint_config_default(struct iw_endpoint_config *config)
     config->recv_depth = 64;
     config->max_sge = 16;
     config->max_reads = 32;
+    config->extensions = true;
     config->emss = 1460;
     config->startup_timeout = 60000000000u;
     config->linger_timeout = 5000000000u;

@@ -144,11 +144,9 @@ static void emit_read_request(struct batch *b, const struct iw_rdmap_read_reques
     emit(b, &slice, 1);
 }
 
-static void expect_response(struct iw_endpoint *ep, uint64_t entry, uint32_t stag, uint64_t to,
-                            uint32_t size)
+static void expect_response(struct iw_endpoint *ep, struct iw_read_out read)
 {
-    ep->reads_out[ep->reads_out_tail++ % ep->reads_out_room] =
-        (struct iw_read_out){.entry = entry, .sink_stag = stag, .sink_to = to, .size = size};
+    ep->reads_out[ep->reads_out_tail++ % ep->reads_out_room] = read;
 }
 
 /* RFC 6581 §9.2. */
@@ -166,7 +164,7 @@ static void emit_rtr(struct batch *b)
             iw_ep_finish(ep, b->now);
             break;
         }
-        expect_response(ep, IW_NO_ENTRY, 0, 0, 0);
+        expect_response(ep, (struct iw_read_out){.entry = IW_NO_ENTRY});
         emit_read_request(b, &zero);
         break;
     }
@@ -225,7 +223,11 @@ static unsigned work_opcode(enum iw_work_opcode work)
                                       [IW_WORK_SEND_INVALIDATE] = IW_OP_SEND_INVALIDATE,
                                       [IW_WORK_SEND_SE_INVALIDATE] = IW_OP_SEND_SE_INVALIDATE,
                                       [IW_WORK_WRITE] = IW_OP_WRITE,
-                                      [IW_WORK_READ] = IW_OP_READ_REQUEST};
+                                      [IW_WORK_READ] = IW_OP_READ_REQUEST,
+                                      [IW_WORK_IMMEDIATE] = IW_OP_IMMEDIATE,
+                                      [IW_WORK_IMMEDIATE_SE] = IW_OP_IMMEDIATE_SE,
+                                      [IW_WORK_FETCH_ADD] = IW_OP_ATOMIC_REQUEST,
+                                      [IW_WORK_CMP_SWAP] = IW_OP_ATOMIC_REQUEST};
     return opcodes[work];
 }
 
@@ -263,6 +265,13 @@ static bool emit_work(struct batch *b, struct iw_send_entry *entry)
     return true;
 }
 
+/* The ULPDU_Length of a request. */
+static uint32_t request_length(const struct iw_read_in *read)
+{
+    return IW_DDP_UNTAGGED_HEADER +
+           (read->is_atomic ? IW_RDMAP_ATOMIC_REQUEST : IW_RDMAP_READ_REQUEST);
+}
+
 /* Puts the payload of the next response segment at `out`. A source that has gone bad in the
  * meantime ends the connection with the request advanced (RFC 5040 §4.8): false then. */
 static bool copy_source(struct batch *b, const struct iw_read_in *read, uint8_t *out, uint32_t take)
@@ -278,8 +287,7 @@ static bool copy_source(struct batch *b, const struct iw_read_in *read, uint8_t 
         struct iw_rdmap_read_request rest = {r->sink_stag, r->sink_to + read->sent, left,
                                              r->source_stag, to};
         struct iw_fault fault = {check, ep->rx_pos, r->source_stag, 0};
-        iw_ep_fault(ep, fault, &read->header, &rest, IW_DDP_UNTAGGED_HEADER + IW_RDMAP_READ_REQUEST,
-                    b->now);
+        iw_ep_fault(ep, fault, &read->header, &rest, request_length(read), b->now);
         return false;
     }
     memset(out + copied, 0, take - copied);
@@ -289,8 +297,53 @@ static bool copy_source(struct batch *b, const struct iw_read_in *read, uint8_t 
     return true;
 }
 
+static void finish_response(struct batch *b, struct iw_read_in *read)
+{
+    struct iw_endpoint *ep = b->ep;
+    read->end = ep->framer.pos;
+    ep->reads_in_next++;
+    ep->sending = IW_SENDING_NOTHING;
+    if (read->late.check != IW_CHECK_NONE)
+        iw_ep_fault(ep, read->late, &read->header, read->is_atomic ? NULL : &read->request,
+                    request_length(read), b->now);
+}
+
+static void emit_atomic_response(struct batch *b, uint32_t request_id, uint64_t original)
+{
+    struct iw_endpoint *ep = b->ep;
+    struct iw_ddp_header h = untagged(ep, IW_OP_ATOMIC_RESPONSE, 0, true);
+    struct iw_iov slice = {b->octets, iw_ep_put_header(ep, b->octets, h, true)};
+    slice.length += iw_ep_put_atomic_response(ep, b->octets + slice.length, request_id, original);
+    ep->tx_msn[IW_QN_ATOMIC_RESPONSE]++;
+    emit(b, &slice, 1);
+}
+
+/* Carries out an atomic and answers it. False if there is no room for the answer. */
+static bool answer_atomic(struct batch *b, struct iw_read_in *read)
+{
+    struct iw_endpoint *ep = b->ep;
+    const struct iw_rdmap_atomic_request *r = &read->atomic;
+    if (!room_for(b, 1, IW_DDP_UNTAGGED_HEADER + IW_RDMAP_ATOMIC_RESPONSE, 0))
+        return false;
+    uint64_t original = 0;
+    enum iw_check check = iw_ddp_atomic(&ep->stream, r, &original);
+    if (check != IW_CHECK_NONE && read->late.check == IW_CHECK_NONE) {
+        struct iw_fault fault = {check, ep->rx_pos, r->remote_stag, 0};
+        iw_ep_fault(ep, fault, &read->header, NULL, request_length(read), b->now);
+        return true; /* the Terminate is next */
+    }
+    emit_atomic_response(b, r->request_id, original);
+    if (iw_switch_violated(ep->config.switches, IW_CHECK_RDMAP_ATOMIC_RESPONSE_UNSOLICITED) &&
+        room_for(b, 1, IW_DDP_UNTAGGED_HEADER + IW_RDMAP_ATOMIC_RESPONSE, 0))
+        emit_atomic_response(b, r->request_id, original);
+    finish_response(b, read);
+    return true;
+}
+
 static bool emit_response(struct batch *b, struct iw_read_in *read)
 {
+    if (read->is_atomic)
+        return answer_atomic(b, read);
     struct iw_endpoint *ep = b->ep;
     const struct iw_rdmap_read_request *r = &read->request;
     const struct iw_switches *switches = ep->config.switches;
@@ -311,12 +364,7 @@ static bool emit_response(struct batch *b, struct iw_read_in *read)
         return true;
     if (iw_switch_violated(switches, IW_CHECK_RDMAP_RESPONSE_UNSOLICITED) && room_for(b, 1, 64, 0))
         emit_bare(b, tagged(IW_OP_READ_RESPONSE, r->sink_stag, r->sink_to, true));
-    read->end = ep->framer.pos;
-    ep->reads_in_next++;
-    ep->sending = IW_SENDING_NOTHING;
-    if (read->late.check != IW_CHECK_NONE)
-        iw_ep_fault(ep, read->late, &read->header, r,
-                    IW_DDP_UNTAGGED_HEADER + IW_RDMAP_READ_REQUEST, b->now);
+    finish_response(b, read);
     return true;
 }
 
@@ -342,15 +390,22 @@ static bool work_ready(struct iw_endpoint *ep)
     uint64_t open = ep->reads_out_tail - ep->reads_out_head;
     if ((entry->flags & IW_WORK_FENCE) != 0 && open > 0)
         return false;
-    /* RFC 5040 §6.1 and RFC 6581 §9.1: never more reads than the peer's IRD. */
-    return entry->opcode != IW_WORK_READ || open < iw_ep_read_limit(ep);
+    /* RFC 5040 §6.1 and RFC 6581 §9.1: never more reads than the peer's IRD. Atomics count, too
+     * (OP-83). */
+    return !iw_ep_is_read(entry->opcode) || open < iw_ep_read_limit(ep);
+}
+
+static bool responses_swapped(const struct iw_endpoint *ep)
+{
+    return iw_switch_violated(ep->config.switches, IW_CHECK_RDMAP_RESPONSE_ORDER) ||
+           iw_switch_violated(ep->config.switches, IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER);
 }
 
 static bool response_ready(const struct iw_endpoint *ep)
 {
     uint64_t waiting = ep->reads_in_tail - ep->reads_in_next;
     /* Out of order: only when there are two to swap, or no second can come. */
-    if (iw_switch_violated(ep->config.switches, IW_CHECK_RDMAP_RESPONSE_ORDER))
+    if (responses_swapped(ep))
         return waiting >= 2 || (waiting == 1 && (ep->reads_in_next % 2 == 1 || ep->fin_in));
     return waiting > 0;
 }
@@ -360,19 +415,49 @@ static void begin_response(struct iw_endpoint *ep)
     const struct iw_switches *switches = ep->config.switches;
     uint64_t next = ep->reads_in_next;
     struct iw_read_in *one = &ep->reads_in[next % ep->reads_in_room];
-    if (iw_switch_violated(switches, IW_CHECK_RDMAP_RESPONSE_ORDER) && next % 2 == 0 &&
-        ep->reads_in_tail - next >= 2) {
+    if (responses_swapped(ep) && next % 2 == 0 && ep->reads_in_tail - next >= 2) {
         struct iw_read_in *two = &ep->reads_in[(next + 1) % ep->reads_in_room];
         struct iw_read_in kept = *one;
         *one = *two;
         *two = kept;
     }
+    ep->sending = IW_SENDING_RESPONSE;
+    if (one->is_atomic)
+        return;
     one->total = one->request.size;
     if (iw_switch_violated(switches, IW_CHECK_RDMAP_RESPONSE_SIZE))
         one->total /= 2;
     if (iw_switch_violated(switches, IW_CHECK_RDMAP_RESPONSE_PAST) && one->total <= UINT32_MAX - 8)
         one->total += 8;
-    ep->sending = IW_SENDING_RESPONSE;
+}
+
+/* Work that goes out as one RDMAP header: reads, atomics, Immediate Data. */
+static void emit_header_only(struct batch *b, const struct iw_send_entry *entry)
+{
+    struct iw_endpoint *ep = b->ep;
+    if (entry->opcode == IW_WORK_READ) {
+        struct iw_rdmap_read_request request = {entry->sink_stag, entry->sink_to, entry->length,
+                                                entry->remote_stag, entry->remote_to};
+        expect_response(ep, (struct iw_read_out){.entry = ep->send_next,
+                                                 .sink_stag = entry->sink_stag,
+                                                 .sink_to = entry->sink_to,
+                                                 .size = entry->length});
+        emit_read_request(b, &request);
+        return;
+    }
+    struct iw_ddp_header h = untagged(ep, work_opcode(entry->opcode), 0, true);
+    struct iw_iov slice = {b->octets, iw_ep_put_header(ep, b->octets, h, true)};
+    uint8_t *rdmap = b->octets + slice.length;
+    ep->tx_msn[h.qn]++;
+    if (iw_ep_is_read(entry->opcode)) {
+        /* RFC 7306 §5.2.1: any number of our choice identifies the request. */
+        expect_response(
+            ep, (struct iw_read_out){.entry = ep->send_next, .atomic = true, .request_id = h.msn});
+        slice.length += iw_ep_put_atomic_request(ep, rdmap, entry, h.msn);
+    } else {
+        slice.length += iw_ep_put_immediate(ep, rdmap, entry);
+    }
+    emit(b, &slice, 1);
 }
 
 /* Whole messages one after another (RFC 5041 §5.3); own work and Read Responses alternate. */
@@ -388,13 +473,13 @@ static bool begin_message(struct batch *b)
         return true;
     }
     struct iw_send_entry *entry = iw_ep_send_at(ep, ep->send_next);
-    if (entry->opcode == IW_WORK_READ) {
-        if (!room_for(b, 1, IW_DDP_UNTAGGED_HEADER + IW_RDMAP_READ_REQUEST, 0))
+    if (entry->opcode >= IW_WORK_READ) {
+        size_t header = entry->opcode == IW_WORK_READ  ? IW_RDMAP_READ_REQUEST
+                        : iw_ep_is_read(entry->opcode) ? IW_RDMAP_ATOMIC_REQUEST
+                                                       : IW_RDMAP_IMMEDIATE;
+        if (!room_for(b, 1, IW_DDP_UNTAGGED_HEADER + header, 0))
             return false;
-        struct iw_rdmap_read_request request = {entry->sink_stag, entry->sink_to, entry->length,
-                                                entry->remote_stag, entry->remote_to};
-        expect_response(ep, ep->send_next, entry->sink_stag, entry->sink_to, entry->length);
-        emit_read_request(b, &request);
+        emit_header_only(b, entry);
         entry->framed = true;
         entry->end = ep->framer.pos;
         ep->send_next++;
@@ -412,7 +497,7 @@ static void refuse_reads(struct iw_endpoint *ep, uint64_t now)
 {
     while (ep->send_next != ep->send_tail) {
         struct iw_send_entry *entry = iw_ep_send_at(ep, ep->send_next);
-        if (entry->opcode != IW_WORK_READ || (!ep->fin_in && iw_ep_read_limit(ep) > 0))
+        if (!iw_ep_is_read(entry->opcode) || (!ep->fin_in && iw_ep_read_limit(ep) > 0))
             break;
         if (ep->fin_in) {
             iw_ep_finish(ep, now);

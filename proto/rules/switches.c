@@ -40,7 +40,8 @@ static bool nothing_to_place(enum iw_check check)
 {
     return check == IW_CHECK_MPA_RTR_MATCH || check == IW_CHECK_MPA_IRD_SHORT ||
            check == IW_CHECK_DDP_HEADER_SHORT || check == IW_CHECK_DDP_QN ||
-           check == IW_CHECK_DDP_NO_BUFFER;
+           check == IW_CHECK_DDP_NO_BUFFER || check == IW_CHECK_RDMAP_IMMEDIATE_LENGTH ||
+           check == IW_CHECK_RDMAP_ATOMIC_RESPONSE_UNSOLICITED;
 }
 
 bool iw_switch_applies(enum iw_switch kind, enum iw_check check, enum iw_botch botch)

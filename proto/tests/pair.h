@@ -111,14 +111,14 @@ static inline void pair_open_bent(struct pair *p, const struct iw_endpoint_confi
         assert_non_null(s->arena);
         memset(s->arena, 0xa5, PAIR_MEMORY + 2 * PAIR_GUARD);
         s->memory = s->arena + PAIR_GUARD;
-        s->region =
-            (struct iw_region){.base = s->memory,
-                               .length = PAIR_MEMORY,
-                               .to = 0x1000,
-                               .guard = PAIR_GUARD,
-                               .pd = c.pd,
-                               .access = IW_ACCESS_LOCAL_WRITE | IW_ACCESS_REMOTE_READ |
-                                         IW_ACCESS_REMOTE_WRITE | IW_ACCESS_REMOTE_INVALIDATE};
+        s->region = (struct iw_region){
+            .base = s->memory,
+            .length = PAIR_MEMORY,
+            .to = 0x1000,
+            .guard = PAIR_GUARD,
+            .pd = c.pd,
+            .access = IW_ACCESS_LOCAL_WRITE | IW_ACCESS_REMOTE_READ | IW_ACCESS_REMOTE_WRITE |
+                      IW_ACCESS_REMOTE_INVALIDATE | IW_ACCESS_REMOTE_ATOMIC};
         assert_int_equal(iw_domain_register(s->domain, &s->region), 0);
         assert_int_equal(iw_endpoint_create(s->domain, &c, p->now, &s->ep), IW_OK);
     }

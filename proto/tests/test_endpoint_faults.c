@@ -72,6 +72,9 @@ static void battery(struct pair *p)
         work(p, side, IW_WORK_READ, r->stag, r->to + 64, 64);
         work(p, side, IW_WORK_SEND_SE, 0, 0, 0);
         work(p, side, IW_WORK_WRITE, 0, 0, 0);
+        work(p, side, IW_WORK_FETCH_ADD, r->stag, r->to + 4096, 0);
+        work(p, side, IW_WORK_CMP_SWAP, r->stag, r->to + 4096, 0);
+        work(p, side, IW_WORK_IMMEDIATE_SE, 0, 0, 0);
     }
 }
 
@@ -84,6 +87,10 @@ static int judge_of(enum iw_check check)
     case IW_CHECK_RDMAP_RESPONSE_TO:
     case IW_CHECK_RDMAP_RESPONSE_SIZE:
     case IW_CHECK_RDMAP_RESPONSE_PAST:
+    case IW_CHECK_RDMAP_ATOMIC_RESPONSE_LENGTH:
+    case IW_CHECK_RDMAP_ATOMIC_RESPONSE_UNSOLICITED:
+    case IW_CHECK_RDMAP_ATOMIC_RESPONSE_ID:
+    case IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER:
     case IW_CHECK_MPA_REP_KEY:
     case IW_CHECK_MPA_REP_S:
     case IW_CHECK_MPA_RTR_MATCH:
@@ -152,6 +159,24 @@ static void provoke(struct pair *p, enum iw_check check)
     case IW_CHECK_RDMAP_RESPONSE_TO:
     case IW_CHECK_RDMAP_RESPONSE_SIZE:
     case IW_CHECK_RDMAP_RESPONSE_PAST:
+        work(p, 0, IW_WORK_READ, r->stag, r->to, 64);
+        break;
+    case IW_CHECK_RDMAP_IMMEDIATE_LENGTH:
+        recvs(p, 1, 2, 0);
+        work(p, 0, IW_WORK_IMMEDIATE, 0, 0, 0);
+        break;
+    case IW_CHECK_RDMAP_ATOMIC_LENGTH:
+    case IW_CHECK_RDMAP_ATOMIC_OPCODE:
+    case IW_CHECK_RDMAP_ATOMIC_RSVD:
+    case IW_CHECK_RDMAP_ATOMIC_UNUSED:
+    case IW_CHECK_RDMAP_ATOMIC_ALIGN:
+    case IW_CHECK_RDMAP_ATOMIC_RESPONSE_LENGTH:
+    case IW_CHECK_RDMAP_ATOMIC_RESPONSE_UNSOLICITED:
+    case IW_CHECK_RDMAP_ATOMIC_RESPONSE_ID:
+        work(p, 0, IW_WORK_FETCH_ADD, r->stag, r->to + 8, 0);
+        break;
+    case IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER:
+        work(p, 0, IW_WORK_CMP_SWAP, r->stag, r->to + 8, 0);
         work(p, 0, IW_WORK_READ, r->stag, r->to, 64);
         break;
     case IW_CHECK_MPA_REP_KEY:

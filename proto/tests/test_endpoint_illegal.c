@@ -158,7 +158,7 @@ static void post_work(int side)
     for (unsigned i = 0; i < count; i++) {
         struct iw_iov sge = {e->arena + AT_WORK, below(chance(90) ? 300 : 1800)};
         struct iw_work work = {.id = i,
-                               .opcode = (enum iw_work_opcode)below(IW_WORK_RECV),
+                               .opcode = (enum iw_work_opcode)below(IW_WORK_IMMEDIATE),
                                .flags = chance(20) ? IW_WORK_FENCE : 0,
                                .sge = &sge,
                                .sge_count = 1,

@@ -149,7 +149,7 @@ static void post(int side)
         op++;
     if (op == w.ops + OPS || e->shut || e->closed || f->closed)
         return;
-    *op = (struct op){.side = side, .opcode = (enum iw_work_opcode)below(IW_WORK_RECV)};
+    *op = (struct op){.side = side, .opcode = (enum iw_work_opcode)below(IW_WORK_IMMEDIATE)};
     op->number = ++w.number;
     op->fence = chance(15);
     op->length = (uint32_t)random_size(side);

@@ -62,6 +62,17 @@ static void talk(struct pair *p)
                  0, 0);
         post(p, i, (struct iw_work){.opcode = IW_WORK_SEND}, 0, 3001);
         post(p, i, (struct iw_work){.opcode = IW_WORK_SEND_SE}, 0, 1);
+        struct iw_work atomic = {.opcode = IW_WORK_FETCH_ADD,
+                                 .remote_stag = r->stag,
+                                 .remote_to = r->to + 2048,
+                                 .add_swap = 0xffffffffffffffff,
+                                 .add_swap_mask = 0x8080808080808080,
+                                 .compare_mask = 0xff};
+        post(p, i, atomic, 0, 0);
+        atomic.opcode = IW_WORK_CMP_SWAP; /* of what is not there */
+        atomic.remote_to += 8;
+        post(p, i, atomic, 0, 0);
+        post(p, i, (struct iw_work){.opcode = IW_WORK_IMMEDIATE}, 0, 0);
     }
 }
 
@@ -109,7 +120,8 @@ static bool converse(unsigned number, const struct iw_switches switches[2], stru
         r->memory[i] = mix(0, s->arena, PAIR_MEMORY + 2 * PAIR_GUARD);
         for (size_t k = 0; k < s->completion_count; k++) {
             const struct iw_completion *c = &s->completions[k];
-            uint64_t values[] = {c->id, c->opcode, c->status, c->length, c->invalidate_stag};
+            uint64_t values[] = {c->id,     c->opcode,          c->status,
+                                 c->length, c->invalidate_stag, c->original};
             r->told[i] = mix(r->told[i], values, sizeof values);
         }
         for (size_t k = 0; k < s->event_count; k++)

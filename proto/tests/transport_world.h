@@ -30,7 +30,7 @@ struct end {
     struct world *world;
     struct iw_connection *c;
     unsigned seen;           /* bit per enum iw_event_kind */
-    unsigned completions[8]; /* per opcode, status ok */
+    unsigned completions[IW_WORK_RECV + 1]; /* per opcode, status ok */
     unsigned flushed;
     unsigned sends_wanted; /* client: Sends to post once established */
     bool graceful, server, ended;

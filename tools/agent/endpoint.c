@@ -164,7 +164,14 @@ static void happened(struct agent_connection *c, struct iw_endpoint *ep, const s
 static void completed(struct agent_connection *c, const struct iw_completion *done)
 {
     static const char *const ops[] = {
-        "send", "send-se", "send-invalidate", "send-se-invalidate", "write", "read", "recv"};
+        [IW_WORK_SEND] = "send",
+        [IW_WORK_SEND_SE] = "send-se",
+        [IW_WORK_SEND_INVALIDATE] = "send-invalidate",
+        [IW_WORK_SEND_SE_INVALIDATE] = "send-se-invalidate",
+        [IW_WORK_WRITE] = "write",
+        [IW_WORK_READ] = "read",
+        [IW_WORK_RECV] = "recv",
+    };
     static const char *const statuses[] = {"ok", "flushed", "local-fault", "remote-fault"};
     json_t *event =
         json_pack("{s:s,s:I,s:s,s:s,s:I,s:b}", "event", "completion", "work", (json_int_t)done->id,

@@ -118,6 +118,16 @@ enum iw_check iw_ddp_place_tagged(const struct iw_ddp_stream *s, enum iw_ddp_use
 enum iw_check iw_ddp_read_source(const struct iw_ddp_stream *s, uint32_t stag, uint64_t to,
                                  uint32_t size, uint8_t *out, uint32_t room, uint32_t *copied);
 
+/* An atomic of RFC 7306 §5.1 on the 8 octets at request->remote_stag/remote_to: a number in this
+ * machine's own order of octets ("the endian format of the target memory"). Validated in this
+ * order: AOpCode, then as a read source with the right IW_ACCESS_REMOTE_ATOMIC, then that the
+ * address of the first octet (base + TO - to, OP-85) is 64-bit aligned. If `original` is NULL that
+ * is all. Else the operation is carried out and *original is the value before it. All of it happens
+ * under the domain's lock: no other connection's placement, read or atomic comes between. Returns
+ * IW_CHECK_NONE, or the check that failed with memory unchanged. */
+enum iw_check iw_ddp_atomic(const struct iw_ddp_stream *s,
+                            const struct iw_rdmap_atomic_request *request, uint64_t *original);
+
 /* Copies `length` octets that follow `skip` octets of a piece list. Returns the octets copied
  * (less than length only if the list ends). */
 size_t iw_ddp_gather(void *out, const struct iw_iov *pieces, size_t count, size_t skip,

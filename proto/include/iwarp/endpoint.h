@@ -8,9 +8,9 @@
  * All calls on one endpoint come from one thread at a time. `now` is in nanoseconds of any
  * monotonic clock.
  *
- * Memory of one endpoint: about 1.5 KiB plus (send_depth + recv_depth) * (about 100 + 16 *
- * max_sge) octets plus about 150 octets per read of IRD and ORD, all taken at creation; while
- * mid-FPDU or sending it borrows one or two buffers of its domain's pool.
+ * Memory of one endpoint: about 1.5 KiB plus (send_depth + recv_depth) * (about 150 + 16 *
+ * max_sge) octets plus about 150 octets per read or atomic of IRD and ORD, all taken at creation;
+ * while mid-FPDU or sending it borrows one or two buffers of its domain's pool.
  */
 
 #include "iwarp/ddp.h"
@@ -50,6 +50,8 @@ struct iw_endpoint_config {
     uint32_t recv_depth;
     uint32_t max_sge;         /* pieces of one work request, 1..32 */
     uint32_t max_reads;       /* bound on IRD and ORD when one is left to the ULP (0x3fff) */
+    bool extensions;          /* RFC 7306: atomics and Immediate Data. Off: opcodes 0x8 to 0xb and
+                                 queue 3 are refused as not assigned */
     uint32_t emss;            /* octets; see iw_endpoint_set_emss */
     uint32_t mulpdu;          /* octets, 0: from emss (RFC 5044 §4.5) */
     uint64_t startup_timeout; /* ns, RFC 5044 §7.1.2; 0 is refused */
@@ -60,8 +62,8 @@ struct iw_endpoint_config {
     void *trace_context;
 };
 
-/* Safe values: CRC on, depths 64, 16 pieces, 32 reads, EMSS 1460, 60 s start-up (OP-15), 5 s
- * linger. */
+/* Safe values: CRC on, depths 64, 16 pieces, 32 reads, RFC 7306 on, EMSS 1460, 60 s start-up
+ * (OP-15), 5 s linger. */
 void iw_endpoint_config_default(struct iw_endpoint_config *config);
 
 enum { IW_OK = 0, IW_ERR_MEMORY = -1, IW_ERR_ARGUMENT = -2, IW_ERR_STATE = -3, IW_ERR_FULL = -4 };
@@ -119,8 +121,8 @@ enum iw_event_kind {
     IW_EVENT_REJECTED,    /* a Reply with R=1 came: private data is readable */
     IW_EVENT_FAULT,       /* this end found the peer at fault; fault and terminate are set */
     IW_EVENT_TERMINATED,  /* the peer sent a Terminate: terminate is set */
-    IW_EVENT_PEER_CLOSED, /* the peer's FIN; outbound work goes on (RFC 5041 §6.2.1), but a Read
-                             ends the connection when its turn comes */
+    IW_EVENT_PEER_CLOSED, /* the peer's FIN; outbound work goes on (RFC 5041 §6.2.1), but a Read or
+                             an atomic ends the connection when its turn comes */
     IW_EVENT_CLOSED       /* last event: want is CLOSE or RESET, all work is flushed */
 };
 
@@ -166,10 +168,15 @@ enum iw_work_opcode {
     IW_WORK_SEND_SE_INVALIDATE,
     IW_WORK_WRITE,
     IW_WORK_READ,
-    IW_WORK_RECV /* in completions */
+    IW_WORK_IMMEDIATE, /* RFC 7306 §6, as the next */
+    IW_WORK_IMMEDIATE_SE,
+    IW_WORK_FETCH_ADD, /* RFC 7306 §5.1.1 */
+    IW_WORK_CMP_SWAP,  /* RFC 7306 §5.1.2 */
+    IW_WORK_RECV       /* in completions */
 };
 
-#define IW_WORK_FENCE 0x1u /* start only after all reads posted before have completed */
+/* Start only after all reads and atomics posted before have completed. */
+#define IW_WORK_FENCE 0x1u
 
 /* One work request of the send queue. Memory named by `sge` stays untouched until the request
  * completes, by the caller and by Writes of peers: it is sent from where it lies, behind its
@@ -181,16 +188,23 @@ struct iw_work {
     const struct iw_iov *sge; /* payload of Sends and Writes; copied list */
     size_t sge_count;
     uint32_t invalidate_stag;
-    uint32_t remote_stag; /* Write: sink; Read: source */
+    uint32_t remote_stag; /* Write: sink; Read: source; atomics: target, 64-bit aligned */
     uint64_t remote_to;
     uint32_t sink_stag; /* Read: a local region with IW_ACCESS_LOCAL_WRITE */
     uint64_t sink_to;
-    uint32_t length; /* Read: octets */
+    uint32_t length;      /* Read: octets */
+    uint8_t immediate[8]; /* Immediate Data; it has no other payload */
+    /* Atomics, as in struct iw_rdmap_atomic_request. FetchAdd: what to add, and the top bit of each
+     * field (0: one field of 64 bits); CmpSwap: what to swap in, and which bits. */
+    uint64_t add_swap, add_swap_mask;
+    uint64_t compare, compare_mask; /* CmpSwap */
 };
 
 /* IW_OK; IW_ERR_FULL (depth reached, completions not polled included); IW_ERR_ARGUMENT (too many
- * pieces, more than 2^32-1 octets, a Read although ORD is 0); IW_ERR_STATE (connection over:
- * the request is not taken). Posting before the connection is established is allowed. */
+ * pieces, more than 2^32-1 octets, a Read or an atomic although ORD is 0, an operation of RFC 7306
+ * without `extensions`); IW_ERR_STATE (connection over: the request is not taken). Posting before
+ * the connection is established is allowed. Reads and atomics share ORD, IRD and one order
+ * (RFC 7306 §5.2, §7; OP-83). */
 int iw_endpoint_post(struct iw_endpoint *ep, const struct iw_work *work, uint64_t now);
 int iw_endpoint_post_recv(struct iw_endpoint *ep, uint64_t id, const struct iw_iov *sge,
                           size_t sge_count);
@@ -199,7 +213,7 @@ enum iw_status {
     IW_STATUS_OK,
     IW_STATUS_FLUSHED,     /* not known to be carried out: the connection ended first */
     IW_STATUS_LOCAL_FAULT, /* this end found a fault in the answer to it or in its message; a
-                              Read with rdmap-ird: the start-up left no ORD to it */
+                              Read or atomic with rdmap-ird: the start-up left no ORD to it */
     IW_STATUS_REMOTE_FAULT /* the peer's Terminate ended it */
 };
 
@@ -207,11 +221,16 @@ struct iw_completion {
     uint64_t id;
     enum iw_work_opcode opcode;
     enum iw_status status;
-    uint32_t length;  /* octets received (RECV, READ) or sent */
+    uint32_t length;  /* octets received (RECV, READ) or sent; Immediate Data and atomics: 8 */
     bool solicited;   /* RECV: a Solicited Event message */
     bool invalidated; /* RECV: invalidate_stag was invalidated */
     uint32_t invalidate_stag;
     enum iw_check check; /* LOCAL_FAULT: what failed */
+    /* RECV: it was Immediate Data, of which nothing is placed: the buffer is used up (RFC 7306
+     * §6.3) and unchanged, and may have been empty. */
+    bool immediate;
+    uint8_t immediate_data[8];
+    uint64_t original; /* atomics that are OK: what the memory held before (a number) */
 };
 
 /* Takes up to `room` completions, oldest first, each queue's in posting order. */

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rx.h"
+
+/* Where things stand in the ULPDU of an untagged message. */
+enum {
+    MSN_OFFSET = 10,
+    MO_OFFSET = 14,
+    HEADER_OFFSET = IW_DDP_UNTAGGED_HEADER,
+    STAG_OFFSET = HEADER_OFFSET + 8,
+    TO_OFFSET = HEADER_OFFSET + 12,
+    COMPARE_OFFSET = HEADER_OFFSET + 36
+};
+
+#define AOPCODE 0xfu
+
+/* The messages of RFC 7306 have one segment each and one size. */
+static bool size_fails(struct iw_endpoint *ep, const struct segment *s, enum iw_check check,
+                       uint32_t size)
+{
+    if (s->header.mo != 0 && iw_ep_rx_fails(ep, s, IW_CHECK_DDP_MO, MO_OFFSET, s->header.mo, 0))
+        return true;
+    return (s->length != size || !iw_ddp_last(&s->header)) &&
+           iw_ep_rx_fails(ep, s, check, HEADER_OFFSET, s->length, size);
+}
+
+static bool msn_fails(struct iw_endpoint *ep, const struct segment *s)
+{
+    uint32_t expected = ep->rx_msn[s->header.qn];
+    return s->header.msn != expected &&
+           iw_ep_rx_fails(ep, s, IW_CHECK_DDP_MSN, MSN_OFFSET, s->header.msn, expected);
+}
+
+/* RFC 7306 §6: takes a buffer as a Send does, but leaves it as it is. */
+void iw_ep_rx_immediate(struct iw_endpoint *ep, struct segment *s)
+{
+    if (iw_ep_rx_no_buffer(ep, s) ||
+        size_fails(ep, s, IW_CHECK_RDMAP_IMMEDIATE_LENGTH, IW_RDMAP_IMMEDIATE))
+        return;
+    /* A Send that is not finished has the same MSN. */
+    if (ep->rx_open && iw_ep_rx_fails(ep, s, IW_CHECK_RDMAP_IMMEDIATE_LENGTH, HEADER_OFFSET,
+                                      ep->rx_mo + s->length, IW_RDMAP_IMMEDIATE))
+        return;
+    if (ep->deferred.check != IW_CHECK_NONE)
+        return;
+    struct iw_completion completion = {.opcode = IW_WORK_RECV,
+                                       .status = IW_STATUS_OK,
+                                       .length = IW_RDMAP_IMMEDIATE,
+                                       .solicited = iw_rdmap_solicits(iw_rdmap_op(&s->header)),
+                                       .immediate = true};
+    memcpy(completion.immediate_data, s->head + HEADER_OFFSET, IW_RDMAP_IMMEDIATE);
+    ep->rx_open = false;
+    ep->rx_msn[IW_QN_SEND]++;
+    iw_ep_rx_deliver(ep, &completion);
+}
+
+/* What is legal to receive in an Atomic Request, but not to send (RFC 7306 §5.2.1). */
+static bool refuses_fields(struct iw_endpoint *ep, const struct segment *s,
+                           const struct iw_rdmap_atomic_request *r)
+{
+    if ((r->opcode & ~AOPCODE) != 0 &&
+        iw_ep_rx_refuses(ep, s, IW_CHECK_RDMAP_ATOMIC_RSVD, HEADER_OFFSET, r->opcode >> 4, 0))
+        return true;
+    bool unused = (r->opcode & AOPCODE) == IW_ATOMIC_FETCH_ADD;
+    return unused && (r->compare_data != 0 || r->compare_mask != UINT64_MAX) &&
+           iw_ep_rx_refuses(ep, s, IW_CHECK_RDMAP_ATOMIC_UNUSED, COMPARE_OFFSET, r->compare_data,
+                            0);
+}
+
+static bool target_fails(struct iw_endpoint *ep, const struct segment *s,
+                         const struct iw_rdmap_atomic_request *r)
+{
+    enum iw_check check = iw_ddp_atomic(&ep->stream, r, NULL);
+    switch (check) {
+    case IW_CHECK_NONE:
+        return false;
+    case IW_CHECK_RDMAP_ATOMIC_OPCODE:
+        return iw_ep_rx_fails(ep, s, check, HEADER_OFFSET, r->opcode & AOPCODE, 0);
+    case IW_CHECK_RDMAP_ATOMIC_ALIGN:
+    case IW_CHECK_RDMAP_READ_BASE:
+    case IW_CHECK_RDMAP_READ_BOUNDS:
+    case IW_CHECK_RDMAP_READ_FIT:
+    case IW_CHECK_RDMAP_READ_WRAP:
+        return iw_ep_rx_fails(ep, s, check, TO_OFFSET, r->remote_to, 0);
+    default:
+        return iw_ep_rx_fails(ep, s, check, STAG_OFFSET, r->remote_stag, 0);
+    }
+}
+
+void iw_ep_rx_atomic_request(struct iw_endpoint *ep, struct segment *s)
+{
+    struct iw_read_in read = {.is_atomic = true};
+    if (msn_fails(ep, s) ||
+        size_fails(ep, s, IW_CHECK_RDMAP_ATOMIC_LENGTH, IW_RDMAP_ATOMIC_REQUEST) ||
+        iw_ep_rx_over_ird(ep, s))
+        return;
+    (void)iw_wire_get_atomic_request(s->head + HEADER_OFFSET, IW_RDMAP_ATOMIC_REQUEST,
+                                     &read.atomic);
+    if (refuses_fields(ep, s, &read.atomic) || target_fails(ep, s, &read.atomic))
+        return;
+    iw_ep_rx_request(ep, s, read, IW_CHECK_RDMAP_ATOMIC_RESPONSE_MISSING);
+}
+
+/* RFC 7306 §5: the MSN of queue 3 counts as the atomics did, so it names the oldest one. */
+void iw_ep_rx_atomic_response(struct iw_endpoint *ep, struct segment *s)
+{
+    struct iw_rdmap_atomic_response response;
+    if (msn_fails(ep, s))
+        return;
+    struct iw_read_out *read = iw_ep_read_out(ep, true);
+    if (read == NULL) {
+        if (!iw_ep_rx_fails(ep, s, IW_CHECK_RDMAP_ATOMIC_RESPONSE_UNSOLICITED, MSN_OFFSET,
+                            s->header.msn, 0))
+            ep->rx_msn[IW_QN_ATOMIC_RESPONSE]++;
+        return;
+    }
+    if (size_fails(ep, s, IW_CHECK_RDMAP_ATOMIC_RESPONSE_LENGTH, IW_RDMAP_ATOMIC_RESPONSE) ||
+        iw_ep_rx_out_of_turn(ep, s, read))
+        return;
+    (void)iw_wire_get_atomic_response(s->head + HEADER_OFFSET, IW_RDMAP_ATOMIC_RESPONSE, &response);
+    if (response.request_id != read->request_id &&
+        iw_ep_rx_fails(ep, s, IW_CHECK_RDMAP_ATOMIC_RESPONSE_ID, HEADER_OFFSET, response.request_id,
+                       read->request_id))
+        return;
+    ep->rx_msn[IW_QN_ATOMIC_RESPONSE]++;
+    iw_ep_send_at(ep, read->entry)->original = response.original_value;
+    iw_ep_answered(ep, read);
+}
+
+size_t iw_ep_put_immediate(const struct iw_endpoint *ep, uint8_t *out,
+                           const struct iw_send_entry *entry)
+{
+    bool cut = iw_switch_violated(ep->config.switches, IW_CHECK_RDMAP_IMMEDIATE_LENGTH);
+    memcpy(out, entry->immediate, IW_RDMAP_IMMEDIATE);
+    return IW_RDMAP_IMMEDIATE - (cut ? 4 : 0);
+}
+
+size_t iw_ep_put_atomic_request(const struct iw_endpoint *ep, uint8_t *out,
+                                const struct iw_send_entry *entry, uint32_t request_id)
+{
+    const struct iw_switches *s = ep->config.switches;
+    bool add = entry->opcode == IW_WORK_FETCH_ADD;
+    struct iw_rdmap_atomic_request r = {
+        .opcode = add ? IW_ATOMIC_FETCH_ADD : IW_ATOMIC_CMP_SWAP,
+        .request_id = request_id,
+        .remote_stag = entry->remote_stag,
+        .remote_to = entry->remote_to,
+        .add_swap_data = entry->add_swap,
+        .add_swap_mask = entry->add_swap_mask,
+        .compare_data = add ? 0 : entry->compare,
+        .compare_mask = add ? UINT64_MAX : entry->compare_mask,
+    };
+    if (iw_switch_violated(s, IW_CHECK_RDMAP_ATOMIC_OPCODE))
+        r.opcode = 1; /* Swap, reserved (OP-81) */
+    if (iw_switch_violated(s, IW_CHECK_RDMAP_ATOMIC_RSVD))
+        r.opcode |= 0x10;
+    if (add && iw_switch_violated(s, IW_CHECK_RDMAP_ATOMIC_UNUSED))
+        r.compare_data = 1;
+    if (iw_switch_violated(s, IW_CHECK_RDMAP_ATOMIC_ALIGN))
+        r.remote_to += 4;
+    if (iw_switch_violated(s, IW_CHECK_RDMAP_READ_STAG))
+        r.remote_stag ^= 0x5a5a5a5a;
+    if (iw_switch_violated(s, IW_CHECK_RDMAP_READ_WRAP))
+        r.remote_to = UINT64_MAX;
+    int length = iw_wire_put_atomic_request(out, IW_RDMAP_ATOMIC_REQUEST, &r);
+    return (size_t)length - (iw_switch_violated(s, IW_CHECK_RDMAP_ATOMIC_LENGTH) ? 4 : 0);
+}
+
+size_t iw_ep_put_atomic_response(const struct iw_endpoint *ep, uint8_t *out, uint32_t request_id,
+                                 uint64_t original)
+{
+    const struct iw_switches *s = ep->config.switches;
+    struct iw_rdmap_atomic_response r = {request_id, original};
+    if (iw_switch_violated(s, IW_CHECK_RDMAP_ATOMIC_RESPONSE_ID))
+        r.request_id ^= 1;
+    if (iw_switch_violated(s, IW_CHECK_RDMAP_ATOMIC_RESPONSE_VALUE))
+        r.original_value = ~original;
+    int length = iw_wire_put_atomic_response(out, IW_RDMAP_ATOMIC_RESPONSE, &r);
+    return (size_t)length - (iw_switch_violated(s, IW_CHECK_RDMAP_ATOMIC_RESPONSE_LENGTH) ? 4 : 0);
+}
