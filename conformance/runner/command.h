@@ -26,7 +26,7 @@ struct iw_command {
     size_t n_select;
     unsigned jobs;   /* 0: not said */
     unsigned repeat; /* 0: not said */
-    bool tap, verbose, trace, full, summary, csv;
+    bool tap, verbose, trace, full, summary, csv, hazards;
     const char *junit, *json, *pcap_dir, *results, *cases, *target, *capture, *agent;
     const char *baseline, *write_baseline, *resume, *html;
     struct iw_journal *journal; /* that of `resume`, once it is open */

@@ -237,6 +237,14 @@ void iw_exchange_tell(struct iw_exchange *x, const struct iw_exchange_line *line
     x->n_lines++;
 }
 
+bool iw_exchange_heard(const struct iw_exchange *x)
+{
+    for (const struct event *e = x->events; e; e = e->next)
+        if (e->from_peer)
+            return true;
+    return false;
+}
+
 const struct iw_exchange_line *iw_exchange_lines(const struct iw_exchange *x)
 {
     return x->lines;

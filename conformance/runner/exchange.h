@@ -62,6 +62,8 @@ enum { IW_EXCHANGE_LINES = 500 };
  * memory, it is left out. */
 void iw_exchange_tell(struct iw_exchange *x, const struct iw_exchange_line *line, const char *text,
                       uint64_t now);
+/* Whether the peer sent an octet, a FIN or a RST. */
+bool iw_exchange_heard(const struct iw_exchange *x);
 /* In order of happening. */
 const struct iw_exchange_line *iw_exchange_lines(const struct iw_exchange *x);
 /* Up to `room` octets of one direction from `position` on, as far as they were exchanged. Returns

@@ -56,6 +56,7 @@ enum option_id {
     O_BASELINE,
     O_WRITE_BASELINE,
     O_REPEAT,
+    O_HAZARD,
     O_RESUME,
     O_SUMMARY,
     O_CSV,
@@ -95,6 +96,8 @@ static const struct choice {
      "verdicts that are known: only what differs from them counts"},
     {"write-baseline", "FILE", O_WRITE_BASELINE, 0, RUN, "pin the verdicts of this run"},
     {"repeat", "N", O_REPEAT, 0, RUN, "run every case N times; the gravest verdict counts"},
+    {"allow-hazard", NULL, O_HAZARD, 0, RUN,
+     "also the cases with the tag hazard, which could wedge the target"},
     {"resume", "DIR", O_RESUME, 0, RUN,
      "go on with a run that was ended: the folder of its results"},
     {"csv", NULL, O_CSV, 0, REQUIREMENTS, "a table: one line a rule"},
@@ -240,6 +243,9 @@ static bool take(struct iw_command *c, enum option_id id, const char *value)
         break;
     case O_REPEAT:
         return take_number("repeat", value, ROUNDS, &c->repeat);
+    case O_HAZARD:
+        c->hazards = true;
+        break;
     case O_RESUME:
         c->resume = value;
         break;

@@ -95,6 +95,8 @@ static void finish(struct parent *p, unsigned number, struct iw_result *result)
     struct worker *w = &p->workers[number];
 
     w->busy = false;
+    if (result->verdict != IW_VERDICT_SKIP)
+        p->pool->silent = result->heard ? 0 : p->pool->silent + 1;
     result->id = iw_text_copy(w->job.c->id);
     result->role = w->job.c->role;
     p->pool->done(p->pool->context, number, &w->job, result);
@@ -149,6 +151,12 @@ static int feed(struct parent *p, unsigned number)
         if (p->pool->unreached >= IW_POOL_ATTEMPTS) {
             finish_with(p, number, IW_VERDICT_INCONCLUSIVE,
                         iw_text_format(IW_UNREACHED "%s", p->pool->why_not));
+            continue;
+        }
+        if (p->pool->patience && p->pool->silent >= p->pool->patience) {
+            finish_with(p, number, IW_VERDICT_INCONCLUSIVE,
+                        iw_text_format(IW_SILENT "%u cases in a row had no answer of any kind",
+                                       p->pool->patience));
             continue;
         }
         if (w->pid == 0 && start_worker(p, number))

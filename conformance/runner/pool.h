@@ -42,10 +42,14 @@ struct iw_pool {
     /* A line about what happened outside of any case: a leak at a target's end ... */
     void (*trouble)(void *context, const char *line);
 
+    unsigned patience; /* cases in a row in which the peer says nothing at all before the rest is
+                          INCONCLUSIVE; 0: no end of it */
+
     /* What came out. */
     bool reached;         /* some worker has reached the target */
     char why_not[512];    /* why one did not, the last time */
     unsigned unreached;   /* times in a row that the target could not be reached */
+    unsigned silent;      /* cases in a row, up to the last, in which the peer said nothing */
     char *version;        /* of the target; NULL: not known. The caller frees it */
     int interrupted;      /* the signal that ended the run early; 0: none */
     char live_error[512]; /* what stopped the live capture; empty: nothing */
@@ -56,6 +60,8 @@ enum { IW_POOL_ATTEMPTS = 3 };
 
 /* What the reason of a case begins with that did not reach the target. */
 #define IW_UNREACHED "the target was not reached: "
+/* ... or was silent for too long. */
+#define IW_SILENT "the target is silent: "
 
 /* Plays until every worker is out of jobs. Blocks SIGINT, SIGTERM and SIGHUP meanwhile; one of them
  * ends all workers and targets. 0, or -1 with one line in `error`: no process could be made. */

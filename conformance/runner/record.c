@@ -102,6 +102,12 @@ static void keep(struct iw_entry *entry, bool first, struct iw_result *result)
     iw_result_free(&lesser);
 }
 
+static bool starts(const struct iw_result *r, const char *with)
+{
+    return r->verdict == IW_VERDICT_INCONCLUSIVE && r->reason &&
+           !strncmp(r->reason, with, strlen(with));
+}
+
 void iw_record_take(struct iw_record *r, const struct iw_baseline *b, struct iw_entry *entry,
                     struct iw_result *result)
 {
@@ -114,8 +120,7 @@ void iw_record_take(struct iw_record *r, const struct iw_baseline *b, struct iw_
     keep(entry, rounds == 0, result);
     if (rounds + 1 < r->repeat)
         return;
-    entry->unreached = entry->result.verdict == IW_VERDICT_INCONCLUSIVE && entry->result.reason &&
-                       !strncmp(entry->result.reason, IW_UNREACHED, sizeof(IW_UNREACHED) - 1);
+    entry->unreached = starts(&entry->result, IW_UNREACHED) || starts(&entry->result, IW_SILENT);
     pin = iw_baseline_find(b, entry->c->id);
     entry->known = pin ? pin->reason : NULL;
     entry->pinned =

@@ -40,6 +40,8 @@ json_t *iw_result_to_json(const struct iw_result *r)
     add(object, "rule", r->rule ? r->rule->id : NULL);
     json_object_set_new(object, "seconds",
                         json_real((double)(long long)(r->seconds * 1e6 + 0.5) / 1e6));
+    if (r->heard)
+        json_object_set_new(object, "heard", json_true());
     add(object, "reason", r->reason);
     add(object, "expected", r->expected);
     add(object, "actual", r->actual);
@@ -95,6 +97,7 @@ bool iw_result_from_json(const json_t *object, struct iw_result *out)
         .verdict = (enum iw_verdict)v,
         .rule = rule ? iw_rule_find(rule) : NULL,
         .seconds = json_number_value(json_object_get(object, "seconds")),
+        .heard = json_is_true(json_object_get(object, "heard")),
         .reason = text_of(object, "reason"),
         .expected = text_of(object, "expected"),
         .actual = text_of(object, "actual"),

@@ -12,6 +12,10 @@
 #include "record.h"
 #include "text.h"
 
+/* Cases in which a peer may say nothing before it is given up. More than a family of cases that
+ * ask for silence. */
+enum { PATIENCE = 12 };
+
 struct run {
     const struct iw_command *command;
     const struct iw_setup *setup;
@@ -242,6 +246,7 @@ static int play_all(struct run *run, struct iw_run_options *options, struct outp
         .options = options,
         .workers = jobs(c, run->setup->target, run->setup->n_selected),
         .log_dir = o->dir,
+        .patience = PATIENCE,
         .play = iw_script_run_case,
         .context = run,
         .next = next,
@@ -326,6 +331,7 @@ int iw_command_run(const struct iw_command *c)
 
         s.options.pcap_dir = c->pcap_dir ? c->pcap_dir : o.dir;
         s.options.ladder = true;
+        s.options.hazards = c->hazards;
         s.options.trace = c->trace ? stderr : NULL;
         run.record = (struct iw_record){
             .version = IW_VERSION,

@@ -114,6 +114,7 @@ struct iw_run_options {
     double time_scale;    /* multiplies both and every window, default 1 */
     size_t memory;        /* octets that a case's Lua state may take, default 64 MiB */
     bool ladder;          /* the result tells what was exchanged */
+    bool hazards;         /* also cases with the tag "hazard", which may wedge a peer for good */
     FILE *trace;          /* every message in the one-line syntax, as it happens; NULL: none */
 };
 
@@ -124,6 +125,7 @@ struct iw_result {
     enum iw_mpa_role role;
     const struct iw_rule *rule; /* the rule that was broken; NULL under PASS, SKIP ... */
     double seconds;
+    bool heard;     /* the peer sent an octet or ended a connection */
     char *reason;   /* one line: why this verdict */
     char *expected; /* one-line syntax; members of a set separated by " or " */
     char *actual;

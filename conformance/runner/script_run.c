@@ -154,6 +154,7 @@ int iw_script_run_case(const struct iw_case *c, struct iw_target *target,
         snprintf(where, sizeof(where), "%s:%d", c->file, c->line);
         out->where = strdup(where);
     }
+    out->heard = iw_exchange_heard(exchange);
     if (options->ladder)
         out->ladder = iw_ladder_json(exchange);
     if (options->pcap_dir)

@@ -217,6 +217,11 @@ static bool tag_fits(const struct iw_case *c, const char *glob)
     return false;
 }
 
+bool iw_case_hazardous(const struct iw_case *c)
+{
+    return tag_fits(c, "hazard");
+}
+
 static bool level_fits(const struct iw_case *c, const char *level)
 {
     return !strcmp(level, iw_case_level(c));

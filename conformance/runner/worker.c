@@ -7,6 +7,7 @@
 
 #include "pool.h"
 #include "result_json.h"
+#include "suite.h"
 #include "text.h"
 
 enum { LINE = 1024 };
@@ -143,7 +144,9 @@ static void play(struct worker *w, const struct iw_order *order, struct iw_resul
     *r = (struct iw_result){0};
     if (!open_target(w, order->option, r))
         return;
-    lacking = iw_target_lacks(iw_target_of(w->target), order->c);
+    lacking = iw_case_hazardous(order->c) && !pool->options->hazards
+                  ? iw_text_copy("a hazard: it could wedge the target; see --allow-hazard")
+                  : iw_target_lacks(iw_target_of(w->target), order->c);
     if (lacking) {
         set_reason(r, IW_VERDICT_SKIP, lacking);
         return;

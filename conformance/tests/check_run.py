@@ -7,6 +7,7 @@ usage: check_run.py IWARP-CONFORM
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -267,6 +268,31 @@ def differences(run):
           "and are runs")
 
 
+def hazards(run):
+    cases = os.path.join(run.folder, "hazards")
+    os.makedirs(cases)
+    with open(os.path.join(cases, "h.lua"), "w", encoding="utf-8") as f:
+        f.write('return case { id = "wedge", purpose = "p", rules = { "MPA-4.1-02" }, role = "responder",\n'
+                'tags = { "hazard" }, run = function(t) t:fail("played") end }\n')
+    out = run.plain(0, "run", "--cases", cases).stdout
+    check("SKIP wedge: a hazard: it could wedge the target; see --allow-hazard" in out, "a hazard is not run", out)
+    check("FAIL wedge" in run.plain(1, "run", "--cases", cases, "--allow-hazard").stdout, "unless it is allowed")
+
+
+def silence(run):
+    """A peer that accepts connections and says nothing is given up."""
+    cases = os.path.join(run.folder, "silence")
+    os.makedirs(cases)
+    with open(os.path.join(cases, "s.lua"), "w", encoding="utf-8") as f:
+        f.write("local all = {}\nfor i = 1, 20 do\n  all[i] = case { id = 's-' .. i, purpose = 'p', rules = { 'MPA-4.1-02' },\n"
+                "    role = 'responder', run = function(t) t:connect {}:sanity() end }\nend\nreturn all\n")
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as deaf:
+        out = run.plain(3, "run", "--cases", cases, "--target", "tcp:127.0.0.1:%d" % deaf.getsockname()[1],
+                        "--time-scale", "0.02").stdout
+    check("the target is silent: 12 cases in a row had no answer of any kind" in out and
+          " 20 INCONCLUSIVE," in out, "a silent peer is given up", out)
+
+
 def main(conform):
     with tempfile.TemporaryDirectory() as folder:
         run = Runner(os.path.abspath(conform), folder)
@@ -278,6 +304,8 @@ def main(conform):
         rounds(run)
         resumed(run)
         differences(run)
+        hazards(run)
+        silence(run)
         listing(run)
 
 
