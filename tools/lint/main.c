@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lint.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { USAGE = 64, PORTS = 64, CONNECTIONS = 1000, MOST_CONNECTIONS = 100000 };
+
+static const char usage[] =
+    "usage: iwarp-lint [options] FILE\n"
+    "\n"
+    "Judges the iWARP connections in a capture (pcap or pcapng; - is the standard input): one "
+    "line\n"
+    "for each rule of the RFCs that a side broke, FILE:FRAME: RULE (LEVEL): TEXT.\n"
+    "\n"
+    "  --summary           tell of every connection: start-up, messages, octets, findings\n"
+    "  --messages          list every RDMAP message\n"
+    "  --json              JSON, one object a line\n"
+    "  --level must|all    only findings about MUST and MUST NOT (all)\n"
+    "  --decode-as PORT    connections of this port are iWARP, however they begin; may be "
+    "repeated\n"
+    "  --connections N     follow so many at a time (1000); each takes about 320 KiB\n"
+    "  --help\n"
+    "  --version\n"
+    "\n"
+    "exit status: 0 clean, 1 findings, 2 unreadable or cut short, 64 usage, 70 error of the tool\n";
+
+static int usage_error(const char *option, const char *value, const char *expected)
+{
+    fprintf(stderr, "iwarp-lint: %s %s: expected %s\n", option, value, expected);
+    return USAGE;
+}
+
+static bool number(const char *text, unsigned long low, unsigned long high, unsigned long *out)
+{
+    char *end;
+
+    errno = 0;
+    *out = strtoul(text, &end, 10);
+    return *text >= '0' && *text <= '9' && !*end && !errno && *out >= low && *out <= high;
+}
+
+/* -1 to go on, else the exit status. */
+static int parse(int argc, char **argv, struct iw_lint_options *o, uint16_t *ports)
+{
+    enum { SUMMARY = 1, MESSAGES, JSON, LEVEL, DECODE_AS, MOST, HELP, VERSION };
+    static const struct option options[] = {{"summary", no_argument, NULL, SUMMARY},
+                                            {"messages", no_argument, NULL, MESSAGES},
+                                            {"json", no_argument, NULL, JSON},
+                                            {"level", required_argument, NULL, LEVEL},
+                                            {"decode-as", required_argument, NULL, DECODE_AS},
+                                            {"connections", required_argument, NULL, MOST},
+                                            {"help", no_argument, NULL, HELP},
+                                            {"version", no_argument, NULL, VERSION},
+                                            {NULL, 0, NULL, 0}};
+    unsigned long value;
+    int option;
+
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        switch (option) {
+        case SUMMARY:
+            o->summary = true;
+            break;
+        case MESSAGES:
+            o->messages = true;
+            break;
+        case JSON:
+            o->format = IW_LINT_JSON;
+            break;
+        case LEVEL:
+            o->must = strcmp(optarg, "must") == 0;
+            if (!o->must && strcmp(optarg, "all") != 0)
+                return usage_error("--level", optarg, "must or all");
+            break;
+        case DECODE_AS:
+            if (o->n_ports == PORTS || !number(optarg, 1, 65535, &value))
+                return usage_error("--decode-as", optarg, "a port, at most 64 of them");
+            ports[o->n_ports++] = (uint16_t)value;
+            break;
+        case MOST:
+            if (!number(optarg, 1, MOST_CONNECTIONS, &value))
+                return usage_error("--connections", optarg, "a number from 1 to 100000");
+            o->connections = value;
+            break;
+        case HELP:
+            fputs(usage, stdout);
+            return 0;
+        case VERSION:
+            printf("iwarp-lint %s\n", IW_VERSION);
+            return 0;
+        default:
+            return USAGE;
+        }
+    }
+    if (argc - optind != 1) {
+        fprintf(stderr, "iwarp-lint: expected one capture; see --help\n");
+        return USAGE;
+    }
+    o->path = argv[optind];
+    return -1;
+}
+
+int main(int argc, char **argv)
+{
+    uint16_t ports[PORTS];
+    struct iw_lint_options options = {.connections = CONNECTIONS, .ports = ports};
+    int status = parse(argc, argv, &options, ports);
+
+    return status >= 0 ? status : iw_lint_run(&options, stdout);
+}

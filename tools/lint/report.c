@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lint.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const side_names[] = {"initiator", "responder"};
+
+static char *address(const struct iw_lint_connection *c, enum iw_side side, char *text)
+{
+    unsigned direction = side == IW_SIDE_INITIATOR ? c->initiator : !c->initiator;
+
+    return iw_address_print(text, &c->tcp->address[direction], c->tcp->port[direction]);
+}
+
+static void put_json(FILE *out, json_t *object)
+{
+    if (!object)
+        return;
+    json_dumpf(object, out, JSON_COMPACT);
+    putc('\n', out);
+    json_decref(object);
+}
+
+/* What every line about one side has. */
+static json_t *line(const struct iw_lint_connection *c, const char *type, enum iw_side side,
+                    uint64_t pos)
+{
+    char from[IW_ENDPOINT_TEXT];
+
+    return json_pack("{s:s, s:I, s:I, s:s, s:s, s:I}", "type", type, "frame",
+                     (json_int_t)iw_lint_frame(c, side, pos), "connection",
+                     (json_int_t)c->tcp->number, "side", side_names[side], "from",
+                     address(c, side, from), "octet", (json_int_t)pos);
+}
+
+/* "0x2a" : 64 bits do not fit into every reader's numbers. */
+static void set_value(json_t *object, const char *name, uint64_t value)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "0x%" PRIx64, value);
+    json_object_set_new(object, name, json_string(text));
+}
+
+static bool counts(const struct iw_lint *lint, const struct iw_rule *rule)
+{
+    bool must = rule->level == IW_LEVEL_MUST || rule->level == IW_LEVEL_MUST_NOT;
+
+    return !lint->options->must || (must && !rule->implied);
+}
+
+void iw_lint_finding(struct iw_lint_connection *c, const struct iw_observation *o)
+{
+    struct iw_lint *lint = c->lint;
+    const struct iw_check_info *info = iw_check_info(o->fault.check);
+    const struct iw_rule *rule = iw_rule_at(info->rule);
+    char from[IW_ENDPOINT_TEXT];
+
+    if (!counts(lint, rule))
+        return;
+    lint->findings++;
+    if (lint->options->format == IW_LINT_JSON) {
+        json_t *object = line(c, "finding", o->side, o->fault.pos);
+
+        json_object_set_new(object, "check", json_string(info->name));
+        json_object_set_new(object, "rule", json_string(rule->id));
+        json_object_set_new(object, "level", json_string(iw_level_name(rule->level)));
+        json_object_set_new(object, "implied", json_boolean(rule->implied));
+        json_object_set_new(object, "text", json_string(info->text));
+        set_value(object, "got", o->fault.got);
+        set_value(object, "want", o->fault.want);
+        put_json(lint->out, object);
+        return;
+    }
+    fprintf(lint->out,
+            "%s:%" PRIu64 ": %s (%s%s): %s [%s; %s %s, octet %" PRIu64 ": 0x%" PRIx64
+            ", expected 0x%" PRIx64 "]\n",
+            lint->options->path, iw_lint_frame(c, o->side, o->fault.pos), rule->id,
+            iw_level_name(rule->level), rule->implied ? ", implied" : "", info->text, info->name,
+            side_names[o->side], address(c, o->side, from), o->fault.pos, o->fault.got,
+            o->fault.want);
+}
+
+void iw_lint_message(const struct iw_lint_connection *c, const struct iw_observation *o)
+{
+    const struct iw_lint *lint = c->lint;
+    char text[512] = "", segments[64] = "", from[IW_ENDPOINT_TEXT];
+
+    if (o->kind == IW_OBSERVED_STARTUP)
+        iw_wire_print_startup(text, sizeof(text), o->frame, o->frame_length);
+    else if (o->kind == IW_OBSERVED_MESSAGE)
+        iw_wire_print_segment(text, sizeof(text), o->ulpdu, o->ulpdu_length);
+    else if (o->kind == IW_OBSERVED_FIN || o->kind == IW_OBSERVED_RESET)
+        snprintf(text, sizeof(text), "%s", o->kind == IW_OBSERVED_FIN ? "fin" : "reset");
+    else
+        return;
+    if (o->kind == IW_OBSERVED_MESSAGE && o->segments > 1)
+        snprintf(segments, sizeof(segments), " (last of %" PRIu32 " segments, %" PRIu64 " octets)",
+                 o->segments, o->message_length);
+    if (lint->options->format == IW_LINT_JSON) {
+        json_t *object = line(c, "message", o->side, o->pos);
+
+        json_object_set_new(object, "text", json_string(text));
+        if (o->kind == IW_OBSERVED_MESSAGE) {
+            json_object_set_new(object, "segments", json_integer((json_int_t)o->segments));
+            json_object_set_new(object, "octets", json_integer((json_int_t)o->message_length));
+        }
+        put_json(lint->out, object);
+        return;
+    }
+    fprintf(lint->out, "%s:%" PRIu64 ": %s %s: %s%s\n", lint->options->path,
+            iw_lint_frame(c, o->side, o->pos), side_names[o->side], address(c, o->side, from), text,
+            segments);
+}
+
+void iw_lint_end(const struct iw_lint_connection *c, enum iw_side side, const char *why)
+{
+    const struct iw_lint *lint = c->lint;
+    char from[IW_ENDPOINT_TEXT];
+
+    if (lint->options->format == IW_LINT_JSON) {
+        json_t *object = line(c, "unknown", side, 0);
+
+        json_object_set_new(object, "frame", json_integer((json_int_t)lint->frame));
+        json_object_del(object, "octet");
+        json_object_set_new(object, "text", json_string(why));
+        put_json(lint->out, object);
+        return;
+    }
+    fprintf(lint->out, "%s:%" PRIu64 ": unknown from here: %s [%s %s]\n", lint->options->path,
+            lint->frame, why, side_names[side], address(c, side, from));
+}
+
+/* ---- summaries ---- */
+
+static const char *const opcode_names[16] = {
+    "write",     "read-request", "read-response",  "send",
+    "send-inv",  "send-se",      "send-se-inv",    "terminate",
+    "immediate", "immediate-se", "atomic-request", "atomic-response",
+    "opcode-c",  "opcode-d",     "opcode-e",       "opcode-f"};
+
+static void print_side(const struct iw_lint_connection *c, enum iw_side side)
+{
+    const struct iw_lint_side *s = &c->side[side];
+    FILE *out = c->lint->out;
+    char from[IW_ENDPOINT_TEXT];
+
+    fprintf(out, "  %s %s:", side_names[side], address(c, side, from));
+    if (s->started) {
+        fprintf(out, " rev %u%s%s%s%s", s->startup.revision,
+                s->startup.flags & IW_MPA_FLAG_C ? " C" : "",
+                s->startup.flags & IW_MPA_FLAG_M ? " M" : "",
+                s->startup.flags & IW_MPA_FLAG_R ? " R" : "",
+                s->startup.flags & IW_MPA_FLAG_S ? " S" : "");
+        if (s->startup.flags & IW_MPA_FLAG_S)
+            fprintf(out, " ird %u ord %u", s->enhanced.ird, s->enhanced.ord);
+    } else {
+        fprintf(out, " no start-up frame");
+    }
+    for (size_t i = 0; i < 16; i++)
+        if (s->messages[i])
+            fprintf(out, ", %" PRIu64 " %s (%" PRIu64 " octets)", s->messages[i], opcode_names[i],
+                    s->octets[i]);
+    fprintf(out, ", %" PRIu64 " findings%s\n", s->findings, s->lost ? ", not seen to its end" : "");
+}
+
+static json_t *side_json(const struct iw_lint_side *s)
+{
+    json_t *messages = json_object();
+    json_t *object = json_pack("{s:b, s:b, s:I}", "startup", (int)s->started, "whole",
+                               (int)!s->lost, "findings", (json_int_t)s->findings);
+
+    if (s->started) {
+        json_object_set_new(object, "revision", json_integer(s->startup.revision));
+        json_object_set_new(object, "crc", json_boolean(s->startup.flags & IW_MPA_FLAG_C));
+        json_object_set_new(object, "markers", json_boolean(s->startup.flags & IW_MPA_FLAG_M));
+        json_object_set_new(object, "rejected", json_boolean(s->startup.flags & IW_MPA_FLAG_R));
+        if (s->startup.flags & IW_MPA_FLAG_S) {
+            json_object_set_new(object, "ird", json_integer(s->enhanced.ird));
+            json_object_set_new(object, "ord", json_integer(s->enhanced.ord));
+        }
+    }
+    for (size_t i = 0; i < 16; i++)
+        if (s->messages[i])
+            json_object_set_new(messages, opcode_names[i],
+                                json_pack("{s:I, s:I}", "messages", (json_int_t)s->messages[i],
+                                          "octets", (json_int_t)s->octets[i]));
+    json_object_set_new(object, "messages", messages);
+    return object;
+}
+
+void iw_lint_summary(const struct iw_lint_connection *c)
+{
+    FILE *out = c->lint->out;
+    char from[IW_ENDPOINT_TEXT], to[IW_ENDPOINT_TEXT];
+
+    if (c->lint->options->format == IW_LINT_JSON) {
+        put_json(out, json_pack("{s:s, s:I, s:s, s:s, s:o, s:o}", "type", "connection",
+                                "connection", (json_int_t)c->tcp->number, "initiator_address",
+                                address(c, IW_SIDE_INITIATOR, from), "responder_address",
+                                address(c, IW_SIDE_RESPONDER, to), "initiator",
+                                side_json(&c->side[IW_SIDE_INITIATOR]), "responder",
+                                side_json(&c->side[IW_SIDE_RESPONDER])));
+        return;
+    }
+    fprintf(out, "connection %" PRIu64 ", frames %" PRIu64 " to %" PRIu64 "\n", c->tcp->number,
+            c->tcp->first_frame, c->tcp->last_frame);
+    print_side(c, IW_SIDE_INITIATOR);
+    print_side(c, IW_SIDE_RESPONDER);
+}
+
+void iw_lint_total(const struct iw_lint *lint, const struct iw_capture_counts *n)
+{
+    if (lint->options->format == IW_LINT_JSON) {
+        put_json(lint->out,
+                 json_pack("{s:s, s:I, s:I, s:I, s:I}", "type", "total", "frames",
+                           (json_int_t)n->frames, "connections", (json_int_t)lint->followed,
+                           "not_followed", (json_int_t)lint->unfollowed, "findings",
+                           (json_int_t)lint->findings));
+        return;
+    }
+    if (lint->options->summary)
+        fprintf(lint->out,
+                "%" PRIu64 " frames (%" PRIu64 " fragments, %" PRIu64 " cut, %" PRIu64
+                " bad), %" PRIu64 " iWARP connections, %" PRIu64 " findings\n",
+                n->frames, n->decoded[IW_DECODE_FRAGMENT], n->decoded[IW_DECODE_CUT],
+                n->decoded[IW_DECODE_BAD], lint->followed, lint->findings);
+    if (lint->unfollowed)
+        fprintf(stderr,
+                "iwarp-lint: %" PRIu64 " more connections were open at the same time and not "
+                "followed (--connections)\n",
+                lint->unfollowed);
+}
