@@ -39,15 +39,20 @@ class Browser:
     """One session of WebDriver's protocol."""
 
     def __init__(self, driver):
-        self.started = False
-        self.process = subprocess.Popen([driver, "--port=0"], stdout=subprocess.PIPE, text=True)
+        self.driver, self.process, self.started = driver, None, False
+
+    def port(self):
+        """Starts the driver. The port that it picks for IPv4 may be taken for IPv6: then it ends."""
+        for _ in range(10):
+            self.process = subprocess.Popen([self.driver, "--port=0"], stdout=subprocess.PIPE, text=True)
+            for line in self.process.stdout:
+                if "successfully on port" in line:
+                    return line.split("on port")[1].split()[0].rstrip(".")
+            self.process.wait()
+        sys.exit("%s does not start" % self.driver)
 
     def start(self):
-        port = None
-        for line in self.process.stdout:
-            if "successfully on port" in line:
-                port = line.split("on port")[1].split()[0].rstrip(".")
-                break
+        port = self.port()
         self.base = "http://127.0.0.1:%s/session" % port
         options = {"args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]}
         made = self.call("POST", "", {"capabilities": {"alwaysMatch": {
@@ -83,8 +88,9 @@ class Browser:
             if self.started:
                 self.call("DELETE", "")
         finally:
-            self.process.terminate()
-            self.process.wait()
+            if self.process:
+                self.process.terminate()
+                self.process.wait()
 
 
 def report(conform, folder):
