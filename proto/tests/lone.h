@@ -14,7 +14,7 @@ struct lone {
     struct iw_domain *domain;
     struct iw_endpoint *ep;
     struct iw_switches switches;
-    uint8_t memory[4096];
+    _Alignas(8) uint8_t memory[4096];
     uint32_t stag;
     uint8_t out[8192];
     size_t out_length;
@@ -48,7 +48,7 @@ static inline void lone_open_as(struct lone *l, struct iw_endpoint_config config
                                .to = 0x1000,
                                .pd = config.pd,
                                .access = IW_ACCESS_REMOTE_WRITE | IW_ACCESS_REMOTE_READ |
-                                         IW_ACCESS_REMOTE_INVALIDATE};
+                                         IW_ACCESS_REMOTE_INVALIDATE | IW_ACCESS_REMOTE_ATOMIC};
     assert_int_equal(iw_domain_register(l->domain, &region), 0);
     l->stag = region.stag;
     assert_int_equal(iw_endpoint_create(l->domain, &config, 0, &l->ep), IW_OK);
