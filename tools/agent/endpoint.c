@@ -163,22 +163,18 @@ static void happened(struct agent_connection *c, struct iw_endpoint *ep, const s
 
 static void completed(struct agent_connection *c, const struct iw_completion *done)
 {
-    static const char *const ops[] = {
-        [IW_WORK_SEND] = "send",
-        [IW_WORK_SEND_SE] = "send-se",
-        [IW_WORK_SEND_INVALIDATE] = "send-invalidate",
-        [IW_WORK_SEND_SE_INVALIDATE] = "send-se-invalidate",
-        [IW_WORK_WRITE] = "write",
-        [IW_WORK_READ] = "read",
-        [IW_WORK_RECV] = "recv",
-    };
     static const char *const statuses[] = {"ok", "flushed", "local-fault", "remote-fault"};
     json_t *event =
         json_pack("{s:s,s:I,s:s,s:s,s:I,s:b}", "event", "completion", "work", (json_int_t)done->id,
-                  "op", ops[done->opcode], "status", statuses[done->status], "length",
+                  "op", agent_op_names[done->opcode], "status", statuses[done->status], "length",
                   (json_int_t)done->length, "solicited", done->solicited);
     if (event != NULL && done->invalidated)
         json_object_set_new(event, "invalidated", json_integer(done->invalidate_stag));
+    if (event != NULL && done->immediate)
+        json_object_set_new(event, "immediate",
+                            agent_hex(done->immediate_data, sizeof done->immediate_data));
+    if (event != NULL && agent_is_atomic(done->opcode) && done->status == IW_STATUS_OK)
+        json_object_set_new(event, "original", agent_u64(done->original));
     if (event != NULL && done->check != IW_CHECK_NONE)
         json_object_set_new(event, "check", json_string(iw_check_info(done->check)->name));
     tell(c, event);

@@ -2,7 +2,8 @@
 #ifndef IW_AGENT_ENDPOINT_H
 #define IW_AGENT_ENDPOINT_H
 
-/* The backend on libiwarp's endpoint: endpoint.c (connections, events) and verbs.c (requests). */
+/* The backend on libiwarp's endpoint: endpoint.c (connections, events), verbs.c (requests) and
+ * work.c (those that post work). */
 
 #include "agent.h"
 
@@ -55,5 +56,11 @@ void agent_retire_memory(struct agent_endpoint *a, struct agent_memory *memory);
 typedef json_t *(*agent_verb_fn)(struct agent_endpoint *a, const json_t *request, char *error);
 /* verbs.c: NULL if there is no such verb. */
 agent_verb_fn agent_find_verb(const char *verb);
+
+/* work.c: the verbs recv and post; names by enum iw_work_opcode. */
+json_t *agent_do_recv(struct agent_endpoint *a, const json_t *request, char *error);
+json_t *agent_do_post(struct agent_endpoint *a, const json_t *request, char *error);
+extern const char *const agent_op_names[];
+bool agent_is_atomic(enum iw_work_opcode op);
 
 #endif

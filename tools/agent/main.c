@@ -149,7 +149,6 @@ int main(int argc, char **argv)
     int status = iw_options_parse(&description, &options, argc, argv);
     if (status >= 0)
         return status;
-    options.endpoint.extensions = false; /* the control protocol has no verbs for them */
     p.defaults = &options.endpoint;
     return run(&p);
 }

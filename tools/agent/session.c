@@ -13,6 +13,7 @@ struct agent_session {
     const struct agent_backend *backend;
     struct agent_endpoint *endpoint;
     bool over;
+    bool extensions; /* what connections are made with by default */
 };
 
 static void say(struct agent_session *s, json_t *object)
@@ -29,20 +30,21 @@ static void emit(void *context, json_t *event)
     say(context, event);
 }
 
-static json_t *hello(void)
+static json_t *hello(const struct agent_session *s)
 {
-    return json_pack("{s:s,s:s,s:i,s:s,s:{s:b,s:b,s:[i,i],s:[s,s,s],s:i,s:b,s:[s,s,s,s]}}", "agent",
-                     "iwarp-agent", "version", IW_VERSION, "schema", IW_CONTROL_SCHEMA, "backend",
-                     "endpoint", "features", "crc", 1, "markers", 1, "revisions", 1, 2, "rtr",
-                     "send", "write", "read", "max_private", (int)IW_MPA_PRIVATE_MAX, "switches", 1,
-                     "access", "local-write", "remote-read", "remote-write", "remote-invalidate");
+    return json_pack("{s:s,s:s,s:i,s:s,s:{s:b,s:b,s:[i,i],s:[s,s,s],s:i,s:b,s:b,s:[s,s,s,s,s]}}",
+                     "agent", "iwarp-agent", "version", IW_VERSION, "schema", IW_CONTROL_SCHEMA,
+                     "backend", "endpoint", "features", "crc", 1, "markers", 1, "revisions", 1, 2,
+                     "rtr", "send", "write", "read", "max_private", (int)IW_MPA_PRIVATE_MAX,
+                     "switches", 1, "extensions", s->extensions, "access", "local-write",
+                     "remote-read", "remote-write", "remote-invalidate", "remote-atomic");
 }
 
 static json_t *dispatch(struct agent_session *s, const char *verb, const json_t *request,
                         char *error)
 {
     if (strcmp(verb, "hello") == 0)
-        return agent_take(request, NULL, 0, error) ? hello() : NULL;
+        return agent_take(request, NULL, 0, error) ? hello(s) : NULL;
     if (strcmp(verb, "reset") == 0) {
         if (!agent_take(request, NULL, 0, error))
             return NULL;
@@ -113,6 +115,7 @@ struct agent_session *agent_session_create(struct iw_reactor *reactor, int fd,
     }
     s->backend = &agent_endpoint_backend;
     s->channel = channel;
+    s->extensions = defaults->extensions;
     s->endpoint = agent_endpoint_create(reactor, defaults, emit, s);
     s->watch = iw_watch_create(reactor, fd, EPOLLIN, ready, s);
     if (s->endpoint == NULL || s->watch == NULL) {

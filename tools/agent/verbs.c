@@ -248,7 +248,8 @@ static bool take_access(const json_t *array, uint32_t *out, char *error)
     } rights[] = {{"local-write", IW_ACCESS_LOCAL_WRITE},
                   {"remote-read", IW_ACCESS_REMOTE_READ},
                   {"remote-write", IW_ACCESS_REMOTE_WRITE},
-                  {"remote-invalidate", IW_ACCESS_REMOTE_INVALIDATE}};
+                  {"remote-invalidate", IW_ACCESS_REMOTE_INVALIDATE},
+                  {"remote-atomic", IW_ACCESS_REMOTE_ATOMIC}};
     *out = 0;
     for (size_t i = 0; i < json_array_size(array); i++) {
         const char *name = json_string_value(json_array_get(array, i));
@@ -257,8 +258,8 @@ static bool take_access(const json_t *array, uint32_t *out, char *error)
             k++;
         if (k == COUNT(rights)) {
             snprintf(error, AGENT_ERROR,
-                     "field access: expected local-write, remote-read, remote-write or "
-                     "remote-invalidate");
+                     "field access: expected local-write, remote-read, remote-write, "
+                     "remote-invalidate or remote-atomic");
             return false;
         }
         *out |= rights[k].right;
@@ -419,145 +420,6 @@ static json_t *do_read(struct agent_endpoint *a, const json_t *request, char *er
     return reply;
 }
 
-/* ---- work ---- */
-
-static bool add_piece(struct agent_endpoint *a, struct iw_iov *sge, size_t *count, uint64_t mem,
-                      uint64_t offset, uint64_t length, char *error)
-{
-    struct agent_memory *m = agent_memory_find(&a->memories, mem, error);
-    uint8_t *at = m == NULL || offset > INT64_MAX
-                      ? NULL
-                      : agent_memory_at(m, (int64_t)offset, length, false, error);
-    if (at == NULL)
-        return false;
-    if (*count == AGENT_SGE_MAX) {
-        snprintf(error, AGENT_ERROR, "field sge: more than %d pieces", AGENT_SGE_MAX);
-        return false;
-    }
-    sge[(*count)++] = (struct iw_iov){at, (size_t)length};
-    return true;
-}
-
-static bool take_pieces(struct agent_endpoint *a, const json_t *array, struct iw_iov *sge,
-                        size_t *count, char *error)
-{
-    for (size_t i = 0; i < json_array_size(array); i++) {
-        json_t *piece = json_array_get(array, i);
-        json_int_t n[3];
-        for (size_t k = 0; k < 3; k++) {
-            const json_t *value = json_array_get(piece, k);
-            n[k] = json_integer_value(value);
-            if (json_array_size(piece) != 3 || !json_is_integer(value) || n[k] < 0) {
-                snprintf(error, AGENT_ERROR, "field sge: expected [[mem, offset, length], ...]");
-                return false;
-            }
-        }
-        if (!add_piece(a, sge, count, (uint64_t)n[0], (uint64_t)n[1], (uint64_t)n[2], error))
-            return false;
-    }
-    return true;
-}
-
-static json_t *posted(int r, char *error)
-{
-    static const char *const reasons[] = {
-        [-IW_ERR_MEMORY] = "no memory",
-        [-IW_ERR_ARGUMENT] = "not a legal request (too long, or a Read although ORD is 0)",
-        [-IW_ERR_STATE] = "the connection is over",
-        [-IW_ERR_FULL] = "the queue is full"};
-    if (r == IW_OK)
-        return json_object();
-    snprintf(error, AGENT_ERROR, "%s", reasons[-r]);
-    return NULL;
-}
-
-static json_t *do_recv(struct agent_endpoint *a, const json_t *request, char *error)
-{
-    uint64_t conn = 0, work = 0, mem = 0, offset = 0, length = 0;
-    const json_t *pieces = NULL;
-    bool mem_given = false;
-    const struct agent_field fields[] = {
-        {"conn", AGENT_NUMBER, true, UINT64_MAX - 1, &conn, NULL},
-        {"work", AGENT_NUMBER, true, INT64_MAX, &work, NULL},
-        {"mem", AGENT_NUMBER, false, UINT64_MAX - 1, &mem, &mem_given},
-        {"offset", AGENT_NUMBER, false, AGENT_MEMORY_OCTETS, &offset, NULL},
-        {"length", AGENT_NUMBER, false, AGENT_MEMORY_OCTETS, &length, NULL},
-        {"sge", AGENT_ARRAY, false, 0, &pieces, NULL},
-    };
-    struct iw_iov sge[AGENT_SGE_MAX];
-    size_t count = 0;
-    struct agent_connection *c;
-    if (!agent_take(request, fields, COUNT(fields), error) ||
-        (c = agent_find_connection(a, conn, error)) == NULL ||
-        (mem_given && !add_piece(a, sge, &count, mem, offset, length, error)) ||
-        !take_pieces(a, pieces, sge, &count, error))
-        return NULL;
-    return posted(iw_endpoint_post_recv(iw_connection_endpoint(c->connection), work, sge, count),
-                  error);
-}
-
-static bool take_op(const char *name, enum iw_work_opcode *out, char *error)
-{
-    static const char *const ops[] = {"send",  "send-se", "send-invalidate", "send-se-invalidate",
-                                      "write", "read"};
-    for (size_t i = 0; i < COUNT(ops); i++)
-        if (strcmp(name, ops[i]) == 0) {
-            *out = (enum iw_work_opcode)i;
-            return true;
-        }
-    snprintf(
-        error, AGENT_ERROR,
-        "field op: expected send, send-se, send-invalidate, send-se-invalidate, write or read");
-    return false;
-}
-
-static json_t *do_post(struct agent_endpoint *a, const json_t *request, char *error)
-{
-    uint64_t conn = 0, work = 0, mem = 0, offset = 0, length = 0;
-    uint64_t remote_stag = 0, remote_to = 0, invalidate_stag = 0;
-    const json_t *pieces = NULL;
-    const char *op = "";
-    bool mem_given = false, fence = false;
-    const struct agent_field fields[] = {
-        {"conn", AGENT_NUMBER, true, UINT64_MAX - 1, &conn, NULL},
-        {"work", AGENT_NUMBER, true, INT64_MAX, &work, NULL},
-        {"op", AGENT_STRING, true, 0, &op, NULL},
-        {"mem", AGENT_NUMBER, false, UINT64_MAX - 1, &mem, &mem_given},
-        {"offset", AGENT_NUMBER, false, AGENT_MEMORY_OCTETS, &offset, NULL},
-        {"length", AGENT_NUMBER, false, UINT32_MAX, &length, NULL},
-        {"sge", AGENT_ARRAY, false, 0, &pieces, NULL},
-        {"remote_stag", AGENT_NUMBER, false, UINT32_MAX, &remote_stag, NULL},
-        {"remote_to", AGENT_NUMBER, false, UINT64_MAX, &remote_to, NULL},
-        {"invalidate_stag", AGENT_NUMBER, false, UINT32_MAX, &invalidate_stag, NULL},
-        {"fence", AGENT_BOOL, false, 0, &fence, NULL},
-    };
-    struct iw_iov sge[AGENT_SGE_MAX];
-    struct iw_work w = {.sge = sge};
-    struct agent_connection *c;
-    if (!agent_take(request, fields, COUNT(fields), error) || !take_op(op, &w.opcode, error) ||
-        (c = agent_find_connection(a, conn, error)) == NULL)
-        return NULL;
-    if (w.opcode == IW_WORK_READ) {
-        struct agent_memory *m = agent_memory_find(&a->memories, mem, error);
-        if (m == NULL || agent_memory_at(m, (int64_t)offset, length, false, error) == NULL)
-            return NULL;
-        w.sink_stag = m->region.stag;
-        w.sink_to = m->region.to + offset;
-        w.length = (uint32_t)length;
-    } else if ((mem_given && !add_piece(a, sge, &w.sge_count, mem, offset, length, error)) ||
-               !take_pieces(a, pieces, sge, &w.sge_count, error)) {
-        return NULL;
-    }
-    w.id = work;
-    w.flags = fence ? IW_WORK_FENCE : 0;
-    w.remote_stag = (uint32_t)remote_stag;
-    w.remote_to = remote_to;
-    w.invalidate_stag = (uint32_t)invalidate_stag;
-    int r = iw_endpoint_post(iw_connection_endpoint(c->connection), &w, iw_transport_now());
-    iw_connection_kick(c->connection);
-    return posted(r, error);
-}
-
 agent_verb_fn agent_find_verb(const char *verb)
 {
     static const struct {
@@ -567,7 +429,7 @@ agent_verb_fn agent_find_verb(const char *verb)
                  {"accept", do_accept},   {"reject", do_reject},     {"close", do_close},
                  {"pd", do_pd},           {"register", do_register}, {"invalidate", do_invalidate},
                  {"release", do_release}, {"fill", do_fill},         {"read", do_read},
-                 {"recv", do_recv},       {"post", do_post}};
+                 {"recv", agent_do_recv}, {"post", agent_do_post}};
     for (size_t i = 0; i < COUNT(verbs); i++)
         if (strcmp(verbs[i].name, verb) == 0)
             return verbs[i].run;

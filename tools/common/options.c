@@ -158,6 +158,11 @@ static int set_mulpdu(void *context, const char *value, char *error, size_t room
     return 0;
 }
 
+static int set_extensions(void *context, const char *value, char *error, size_t room)
+{
+    return iw_option_bool(value, &CONFIG.extensions, error, room);
+}
+
 static int set_startup_timeout(void *context, const char *value, char *error, size_t room)
 {
     uint64_t n;
@@ -238,6 +243,7 @@ static const struct iw_option shared[] = {
     {"ird", "N", "inbound reads, 0 to 16382 or 0x3fff (default 16)", set_ird},
     {"ord", "N", "outbound reads, 0 to 16382 or 0x3fff (default 16)", set_ord},
     {"mulpdu", "OCTETS", "128 to 64768 (default: from TCP's segment size)", set_mulpdu},
+    {"extensions", "on|off", "atomics and Immediate Data of RFC 7306 (default on)", set_extensions},
     {"startup-timeout", "MS", "milliseconds for connect and MPA start-up (default 60000)",
      set_startup_timeout},
     {"private", "HEX|@FILE", "private data, at most 512 octets (508 if enhanced)", set_private},

@@ -83,6 +83,7 @@ static void requests_are_checked(void **state)
     assert_string_equal(json_string_value(json_object_get(reply, "backend")), "endpoint");
     json_t *features = json_object_get(reply, "features");
     assert_true(json_is_true(json_object_get(features, "crc")));
+    assert_true(json_is_true(json_object_get(features, "extensions")));
     assert_int_equal(json_integer_value(json_object_get(features, "max_private")), 512);
     done(reply);
 
@@ -110,7 +111,9 @@ static void requests_are_checked(void **state)
            "{'do':'listen','config':{'send_depth':0}}");
     refuse(a, "field ignore: no-such-check: unknown check or rule",
            "{'do':'listen','config':{'ignore':['no-such-check']}}");
-    refuse(a, "field access: expected local-write, remote-read, remote-write or remote-invalidate",
+    refuse(a,
+           "field access: expected local-write, remote-read, remote-write, remote-invalidate or "
+           "remote-atomic",
            "{'do':'register','length':8,'access':['write']}");
     refuse(a, "field to: TO plus length wraps",
            "{'do':'register','length':32,'to':'0xfffffffffffffff0'}");
@@ -214,12 +217,121 @@ static void all_operations_work(void **state)
     }
 }
 
+/* RFC 7306: what is posted and what completes, with values above 2^63. */
+static void extensions_work(void **state)
+{
+    struct agent *a = *state;
+    struct pair p = connect_pair(a, "{}", "{}");
+    long long client = p.client, server = p.server;
+    json_t *reply = ask(a, "{'do':'register','length':16,'access':['remote-atomic'],'fill':255}");
+    long long target = json_integer_value(json_object_get(reply, "mem"));
+    long long stag = json_integer_value(json_object_get(reply, "stag"));
+    char to[32];
+    snprintf(to, sizeof(to), "%s", json_string_value(json_object_get(reply, "to")));
+    done(reply);
+
+    done(ask(a,
+             "{'do':'post','conn':%lld,'work':1,'op':'fetch-add','remote_stag':%lld,"
+             "'remote_to':'%s','add_swap':'0xffffffffffffffff'}",
+             client, stag, to));
+    want_event(a,
+               "{'event':'completion','conn':%lld,'work':1,'op':'fetch-add','status':'ok',"
+               "'original':'0xffffffffffffffff'}",
+               client);
+    /* Each octet its own field: no carry leaves it. */
+    done(ask(a,
+             "{'do':'post','conn':%lld,'work':2,'op':'fetch-add','remote_stag':%lld,"
+             "'remote_to':'%s','add_swap':'0x202020202020203',"
+             "'add_swap_mask':'0x8080808080808080'}",
+             client, stag, to));
+    want_event(a,
+               "{'event':'completion','conn':%lld,'work':2,'op':'fetch-add','status':'ok',"
+               "'original':'0xfffffffffffffffe'}",
+               client);
+    want_memory(a, target, 0, 16, "0101010101010101ffffffffffffffff");
+    /* Masks that are not given are all ones. */
+    done(ask(a,
+             "{'do':'post','conn':%lld,'work':3,'op':'cmp-swap','remote_stag':%lld,"
+             "'remote_to':'%s','add_swap':7,'compare':'0x101010101010100'}",
+             client, stag, to));
+    want_event(a,
+               "{'event':'completion','conn':%lld,'work':3,'op':'cmp-swap','status':'ok',"
+               "'original':'0x101010101010101'}",
+               client);
+    want_memory(a, target, 0, 16, "0101010101010101ffffffffffffffff");
+    done(
+        ask(a,
+            "{'do':'post','conn':%lld,'work':4,'op':'cmp-swap','remote_stag':%lld,"
+            "'remote_to':'%s','add_swap':'0xf0f0f0f0f0f0f0f0','add_swap_mask':'0xff000000000000ff',"
+            "'compare':'0x201','compare_mask':'0xff'}",
+            client, stag, to));
+    want_event(a,
+               "{'event':'completion','conn':%lld,'work':4,'op':'cmp-swap','status':'ok',"
+               "'original':'0x101010101010101'}",
+               client);
+    want_memory(a, target, 0, 16, "f0010101010101f0ffffffffffffffff");
+
+    refuse(a, "field immediate: expected 8 octets",
+           "{'do':'post','conn':%lld,'work':5,'op':'immediate','immediate':'01020304050607'}",
+           client);
+    refuse(a, "field immediate: expected 8 octets",
+           "{'do':'post','conn':%lld,'work':5,'op':'immediate-se'}", client);
+    refuse(a, "field compare: expected a number, 0..18446744073709551615",
+           "{'do':'post','conn':%lld,'work':5,'op':'cmp-swap','compare':-1}", client);
+    refuse(a,
+           "field op: expected send, send-se, send-invalidate, send-se-invalidate, write, read, "
+           "immediate, immediate-se, fetch-add or cmp-swap",
+           "{'do':'post','conn':%lld,'work':5,'op':'recv'}", client);
+
+    static const char *const kinds[] = {"immediate", "immediate-se"};
+    for (int k = 0; k < 2; k++) {
+        done(ask(a, "{'do':'recv','conn':%lld,'work':%d}", server, 6 + k));
+        done(ask(a, "{'do':'post','conn':%lld,'work':%d,'op':'%s','immediate':'80ff00010203047f'}",
+                 client, 8 + k, kinds[k]));
+        for (int n = 0; n < 2; n++) {
+            json_t *event = iw_control_event(a->control, soon());
+            assert_non_null(event);
+            assert_string_equal(json_string_value(json_object_get(event, "status")), "ok");
+            const char *data = json_string_value(json_object_get(event, "immediate"));
+            if (json_integer_value(json_object_get(event, "conn")) == server) {
+                assert_string_equal(data, "80ff00010203047f");
+                assert_int_equal(json_is_true(json_object_get(event, "solicited")), k);
+            } else {
+                assert_null(data);
+                assert_string_equal(json_string_value(json_object_get(event, "op")), kinds[k]);
+            }
+            done(event);
+        }
+    }
+}
+
+static void extensions_can_be_off(void **state)
+{
+    struct agent *a = *state;
+    struct pair p = connect_pair(a, "{'extensions':false}", "{'extensions':false}");
+    json_t *reply = ask(a, "{'do':'hello'}");
+    assert_true(json_is_true(json_object_get(json_object_get(reply, "features"), "extensions")));
+    done(reply);
+    refuse(a,
+           "not a legal request (too long, a Read or atomic although ORD is 0, or an operation of "
+           "RFC 7306 without extensions)",
+           "{'do':'post','conn':%lld,'work':1,'op':'fetch-add','remote_stag':1}",
+           (long long)p.client);
+    refuse(a,
+           "not a legal request (too long, a Read or atomic although ORD is 0, or an operation of "
+           "RFC 7306 without extensions)",
+           "{'do':'post','conn':%lld,'work':1,'op':'immediate','immediate':'0000000000000000'}",
+           (long long)p.client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(requests_are_checked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(memory_has_guards, set_up, tear_down),
         cmocka_unit_test_setup_teardown(all_operations_work, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(extensions_work, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(extensions_can_be_off, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
