@@ -62,6 +62,11 @@ static void server_completed(struct peer_connection *pc, const struct iw_complet
     if (done->opcode == IW_WORK_RECV) {
         struct iw_iov sge = {buffer(pc, done->id), done->length};
         struct iw_work work = {.id = done->id, .opcode = IW_WORK_SEND, .sge = &sge, .sge_count = 1};
+        if (done->immediate) { /* nothing is in the buffer */
+            work.opcode = IW_WORK_IMMEDIATE;
+            work.sge_count = 0;
+            memcpy(work.immediate, done->immediate_data, sizeof(work.immediate));
+        }
         peer_post(pc, &work);
     } else {
         peer_post_recv(pc, done->id, buffer(pc, done->id), e->size);
@@ -73,7 +78,7 @@ static void client_completed(struct peer_connection *pc, const struct iw_complet
     struct echo *e = pc->state;
     if (done->opcode != IW_WORK_RECV)
         return;
-    if (done->length != e->size || memcmp(buffer(pc, 0), e->out, e->size) != 0) {
+    if (done->immediate || done->length != e->size || memcmp(buffer(pc, 0), e->out, e->size) != 0) {
         peer_abort(pc, "message %llu came back changed", (unsigned long long)e->sent);
         return;
     }
