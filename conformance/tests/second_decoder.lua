@@ -185,6 +185,9 @@ local function segment(x, dir, pos, u)
   elseif DETAIL[op] then
     text = text .. DETAIL[op](payload)
     if op == 1 then table.insert(d.requests, ("%x:%x:%x"):format(unpack(">I4I8I4", payload))) end
+    local id = op > 9 and ("atomic %x"):format(unpack(">I4", payload, op == 10 and 5 or 1))
+    if op == 10 then table.insert(d.requests, id) end
+    if op == 11 then table.insert(d.responses, { pos = pos, id }) end
   end
   return text
 end
@@ -250,12 +253,12 @@ local function deframe(x, dir, start, markers, crc_on)
 end
 
 ------------------------------------------------------------------------------------ the connection
--- A Read Response answers the oldest Read Request of the other direction (RFC 5040 5.2).
+-- A response answers the other direction's oldest Read or Atomic Request (RFC 5040 5.2, 7306 7).
 local function match_reads(x, dir, from)
   for i, response in ipairs(x.dirs[dir].responses) do
     local is, asked = response[1], x.dirs[from].requests[i] or "nothing"
     if is ~= asked and not (is:match(":0$") and asked:match(":0$")) then
-      problem(x, "header", dir, response.pos, "Read Response %d is %s, asked %s", i, is, asked)
+      problem(x, "header", dir, response.pos, "response %d is %s, asked %s", i, is, asked)
     end
   end
 end

@@ -100,7 +100,8 @@ local VECTORS = {
       .. "data=2 mask=ffffffffffffffff compare=1 comparemask=ffffffffffffffff",
     "header I>R" }, -- MSN 2 is the first here
   { "V16", "001e414b 00000000 00000003 00000001 00000000 5a5a0001 00000000 00000001 37209549",
-    "Atomic Response L=1 qn=3 msn=1 mo=0 payload=12 message=12 id=5a5a0001 value=1" },
+    "Atomic Response L=1 qn=3 msn=1 mo=0 payload=12 message=12 id=5a5a0001 value=1",
+    "header I>R" }, -- nobody asked
 }
 for _, v in ipairs(VECTORS) do
   local x = initiator(octets(v[2]))
@@ -292,6 +293,22 @@ do -- a Read Response is what the oldest Read Request asked for
     "Read Response of two segments")
   is(answer("c142 aabbccdd 0000000000002000" .. half), "header R>I", "Read Response too short")
   is(answer("c142 aabbccde 0000000000002000" .. half .. half), "header R>I", "with another STag")
+end
+
+do -- Atomic Responses and Read Responses come in the order of the requests (RFC 7306 7)
+  local atomic = "414a 00000000 00000001 00000001 00000000 00000000 5a5a0001 11223344"
+    .. "0000000000001000 0000000000000001 0000000000000000 0000000000000000 ffffffffffffffff"
+  local read = "4141 00000000 00000001 00000002 00000000 aabbccdd 0000000000002000 00000001"
+    .. "11223344 0000000000001000"
+  local function answer(first, second)
+    return problems(decoder.decode(req "00010000" .. fpdu(atomic) .. fpdu(read),
+      rep "00010000" .. fpdu(first) .. fpdu(second)))
+  end
+  local value = "414b 00000000 00000003 00000001 00000000 5a5a0001 00000000000000ff"
+  local octet = "c142 aabbccdd 0000000000002000 00"
+  is(answer(value, octet), "", "an Atomic Response, then a Read Response")
+  is(answer(octet, value), "header R>I, header R>I", "a Read Response, then an Atomic Response")
+  is(answer(value:gsub("5a5a0001", "5a5a0002"), octet), "header R>I", "with another identifier")
 end
 
 ------------------------------------------------------------------------------------------ captures
