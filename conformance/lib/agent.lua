@@ -72,15 +72,20 @@ end
 local MEMORY = strict.set("length remote fill guard to pd conn invalidate")
 local FILL = 0x5a
 
+-- 64 bits, as the protocol writes them; a number above 2^63-1 is a negative one here.
+local function long(value) return value and ("0x%x"):format(value) end
+
 local function number(text)
   return math.tointeger(tonumber(text)) or error(("agent: '%s' is no number"):format(tostring(text)), 0)
 end
 
+local REMOTE = strict.set("read write atomic")
+
 local function access(fields)
   local list = { "local-write" }
   for word in (fields.remote or ""):gmatch("%S+") do
-    if word ~= "read" and word ~= "write" then
-      error(("t:memory: remote is \"read\", \"write\" or \"read write\", not '%s'"):format(word), 0)
+    if not REMOTE[word] then
+      error(("t:memory: remote is \"read\", \"write\", \"atomic\" or several of them, not '%s'"):format(word), 0)
     end
     list[#list + 1] = "remote-" .. word
   end
@@ -92,8 +97,8 @@ local function read_all(t, buffer)
   return t:read(buffer, -buffer.guard, buffer.length + 2 * buffer.guard)
 end
 
--- A buffer of the target: length, remote ("read", "write", "read write"; nothing: not remotely
--- accessible), fill (an octet, octets, or "count" for 00 01 02 ...), guard (octets in front and
+-- A buffer of the target: length, remote ("read", "write", "atomic" or several of them; nothing: not
+-- remotely accessible), fill (an octet, octets, or "count" for 00 01 02 ...), guard (octets in front and
 -- behind that are watched), to (its first TO), pd, conn (bound to that stream), invalidate (by the
 -- peer). Returns {stag, to, length, ...}, which stands for STag and TO in messages.
 function Agent:memory(fields)
@@ -102,7 +107,7 @@ function Agent:memory(fields)
   local fill = fields.fill == nil and FILL or fields.fill
   local reply = self:agent("register", {
     length = fields.length, access = access(fields), guard = guard, pd = fields.pd,
-    to = fields.to and ("0x%x"):format(fields.to), conn = fields.conn and fields.conn.agent,
+    to = long(fields.to), conn = fields.conn and fields.conn.agent,
     fill = math.type(fill) == "integer" and fill or nil,
   })
   local buffer = {
@@ -188,7 +193,10 @@ end
 -- ---- work ----
 
 local RECEIVE = strict.set("conn memory offset length sge")
-local POST = strict.set("conn op memory offset length payload sge stag to invalidate fence")
+local POST = strict.set("conn op memory offset length payload sge stag to invalidate fence immediate"
+  .. " add_swap add_swap_mask compare compare_mask")
+-- Operations without a buffer of the target (RFC 7306).
+local BARE = strict.set("immediate immediate-se fetch-add cmp-swap")
 
 local function work(t)
   t.works = (t.works or 0) + 1
@@ -228,12 +236,14 @@ end
 -- Posts a work request: op ("send", "send-se", "send-invalidate", "send-se-invalidate", "write",
 -- "read"), payload (octets, put into a buffer of their own) or memory with offset and length,
 -- stag and to (remote), invalidate (an STag), fence; instead of memory, sge: a list of
--- {memory, offset, length} that are gathered. Returns a handle for t:completion.
+-- {memory, offset, length} that are gathered. Also "immediate" and "immediate-se" with immediate (8
+-- octets), "fetch-add" and "cmp-swap" with stag, to, add_swap, add_swap_mask, compare, compare_mask.
+-- Returns a handle for t:completion.
 function Agent:post(fields)
   strict.check("t:post", fields, POST)
   local conn = of_conn(self, fields)
   local memory, length = fields.memory, fields.length
-  if not memory and not fields.sge then
+  if not memory and not fields.sge and not BARE[fields.op] then
     length = length or #(fields.payload or "")
     memory = self:memory { length = math.max(length, 1) }
     if fields.payload then self:fill(memory, fields.payload) end
@@ -243,18 +253,22 @@ function Agent:post(fields)
     conn = conn.agent, work = handle.work, op = fields.op, mem = memory and memory.mem,
     offset = memory and (fields.offset or 0), length = memory and (length or memory.length),
     sge = fields.sge and pieces(fields.sge), remote_stag = fields.stag,
-    remote_to = fields.to and ("0x%x"):format(fields.to), invalidate_stag = fields.invalidate,
-    fence = fields.fence,
+    remote_to = long(fields.to), invalidate_stag = fields.invalidate, fence = fields.fence,
+    immediate = fields.immediate and octets.show(fields.immediate), add_swap = long(fields.add_swap),
+    add_swap_mask = long(fields.add_swap_mask), compare = long(fields.compare),
+    compare_mask = long(fields.compare_mask),
   })
   return handle
 end
 
 -- Waits for the completion of a handle; fields (status "ok" unless given, length, solicited,
--- invalidated) must fit. Returns the event.
+-- invalidated, immediate as octets, original as a number) must fit. Returns the event.
 function Agent:completion(handle, fields, options)
   options = strict.check("t:completion", options or {}, strict.set("rule within"))
   local wanted = { event = "completion", work = handle.work, status = "ok" }
   for name, value in pairs(fields or {}) do wanted[name] = value end
+  wanted.original = long(wanted.original)
+  wanted.immediate = wanted.immediate and octets.show(wanted.immediate)
   local event = self:wait_event(function(e)
     return e.event == "completion" and e.work == handle.work
   end, options.within)

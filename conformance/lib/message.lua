@@ -283,9 +283,11 @@ end
 -- ---- text ----
 
 local ORDER = { "t", "l", "qn", "msn", "mo", "stag", "to", "invalidate", "size", "sink_stag", "sink_to",
-  "source_stag", "source_to", "revision", "crc", "markers", "rejected", "enhanced", "a", "b", "c",
+  "source_stag", "source_to", "request_id", "remote_stag", "remote_to", "atomic", "add_swap", "add_swap_mask", "compare",
+  "compare_mask", "value", "revision", "crc", "markers", "rejected", "enhanced", "a", "b", "c",
   "d", "ird", "ord", "private", "payload" }
-local HEX = strict.set("stag to invalidate sink_stag sink_to source_stag source_to")
+local HEX = strict.set("stag to invalidate sink_stag sink_to source_stag source_to request_id remote_stag remote_to"
+  .. " add_swap add_swap_mask compare compare_mask value")
 
 local function value_text(name, value)
   if getmetatable(value) == OneOf then

@@ -54,6 +54,9 @@ static bool covers(const char *entry, const char *question)
 {
     static const char *const counted[] = {"ird", "private"};
 
+    /* That a peer has RFC 7306 does not say that it can be had without, or the other way round. */
+    if (!strcmp(question, "extensions.off"))
+        return !strcmp(entry, question);
     if (behind(question, entry))
         return true;
     for (size_t i = 0; i < sizeof(counted) / sizeof(*counted); i++) {
@@ -89,7 +92,8 @@ static bool class_can(enum iw_target_class class, const char *question)
 }
 
 /* An agent's features: {"crc":true,"revisions":[1,2],"rtr":["send"],"max_private":512,...}.
- * True or false is both answers to "on" and "off". */
+ * True or false is both answers to "on" and "off"; of "extensions", which can be switched off
+ * wherever the agent names them, it is the answer to "on". */
 static bool features_can(const json_t *features, const char *question)
 {
     char name[WORD];
@@ -104,6 +108,8 @@ static bool features_can(const json_t *features, const char *question)
     if (!strcmp(name, "enhanced") || !strcmp(name, "peer_to_peer") || !strcmp(name, "ird"))
         return features_can(features, "revision.2");
     value = json_object_get(features, strcmp(name, "revision") ? name : "revisions");
+    if (!strcmp(question, "extensions.off"))
+        return json_is_boolean(value);
     json_array_foreach(value, i, one)
     {
         if (json_is_integer(one) ? json_integer_value(one) == atol(word)

@@ -8,4 +8,5 @@ return {
   ready = "listening on",
   crc = "off",
   markers = "off",
+  can = { "extensions" },
 }

@@ -65,7 +65,7 @@ def main(conform, peer):
                 for markers in ("on", "off"):
                     name = "%s crc %s markers %s" % (host, crc, markers)
                     with Peer(peer, host, "--crc", crc, "--markers", markers) as p:
-                        spec = "tcp:%s,crc=%s,markers=%s" % (p.address, crc, markers)
+                        spec = "tcp:%s,crc=%s,markers=%s,can=extensions" % (p.address, crc, markers)
                         result = run(conform, os.path.join(folder, name), spec)
                     verdicts = [c["verdict"] for c in result["cases"]]
                     bad = [v for v in verdicts if v in ("FAIL", "ERROR", "INCONCLUSIVE")]

@@ -237,6 +237,8 @@ static void test_capabilities(void **state)
     assert_can(",markers=on", "markers.on", "markers.off");
     assert_can(",rev=1", "revision.1", "revision.2 enhanced peer_to_peer rtr.read ird.1");
     assert_can(",class=rping", "class.rping read send", "class.bare agent memory.write");
+    assert_can(",can=extensions", "extensions", "extensions.off");
+    assert_can(",cannot=extensions,can=extensions.off", "extensions.off", "extensions");
     assert_can(",can=read,can=ird.8,cannot=rtr.send,cannot=reconnect", "read ird.1 ird.8 rtr.read",
                "ird.9 rtr.send reconnect send");
 }
@@ -380,7 +382,8 @@ static void test_embedded(void **state)
     assert_true(target->can(target, "private.512"));
     assert_false(target->can(target, "private.513"));
     assert_false(target->can(target, "revision.3"));
-    assert_false(target->can(target, "extensions"));
+    assert_true(target->can(target, "extensions"));
+    assert_true(target->can(target, "extensions.off"));
     kill(iw_target_group(instance), SIGKILL);
     /* The end of the control connection is what tells. */
     for (const char *how = NULL; !how;)

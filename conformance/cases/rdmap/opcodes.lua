@@ -54,8 +54,13 @@ for opcode = 0x8, 0xf do
       needs = form.needs,
       tags = form.first and { "field" } or nil,
       run = function(t)
-        if extension(opcode, name) and t:can("extensions") then t:skip("the target supports RFC 7306") end
-        local conn = t:session {}
+        local options = {}
+        if extension(opcode, name) and t:can("extensions.off") then
+          options.target = { extensions = false }
+        elseif extension(opcode, name) and t:can("extensions") then
+          t:skip("the target has RFC 7306 and cannot be had without")
+        end
+        local conn = t:session(options)
         if not form.first then conn:sanity() end
         local message, fields, check = form.make(t)
         fields.opcode = opcode

@@ -1,0 +1,255 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+
+-- FetchAdd and CmpSwap (RFC 7306 §5.1): what they answer and what they leave behind. All values are
+-- those of the wire; in memory they stand in the target's own order.
+
+local atomics = use "atomics"
+local list = {}
+
+local ONES = 0xffffffffffffffff
+local TOP = 0x8000000000000000
+
+-- ---- results: name, value in memory, Add or Swap Data, its mask, (Compare Data, its mask,) result ----
+
+local additions = {
+  { "one", 0x0102030405060708, 1, 0, 0x0102030405060709 },
+  { "zero", 0xfedcba9876543210, 0, 0, 0xfedcba9876543210 },
+  { "top-bit", TOP, TOP, 0, 0 },
+  { "wrap", ONES, 1, 0, 0 },
+  { "minus-one", 5, ONES, 0, 4 },
+  { "carry-into-high-half", 0x00000000ffffffff, 1, 0, 0x0000000100000000 },
+  { "halves", 0xffffffffffffffff, 0x0000000200000003, 0x8000000080000000, 0x0000000100000002 },
+  { "octets", 0xff7f80010203fe00, 0x0101010101010101, 0x8080808080808080, 0x008081020304ff01 },
+  { "bits", 0x5555555555555555, 0xffffffffffffffff, ONES, 0xaaaaaaaaaaaaaaaa },
+  { "lowest-field-of-one-bit", 1, 1, 1, 0 },
+  { "top-mask", 0x7fffffffffffffff, 1, TOP, TOP },
+  { "unequal-fields", 0x0fff0fff0fff0fff, 0x0001000100010001, 0x0000080000000800, 0x1000000010000000 },
+}
+for _, one in ipairs(additions) do
+  local name, before, add, mask, after = table.unpack(one)
+  local masked = mask ~= 0
+  local both = name == "wrap" or name == "halves"
+  list[#list + 1] = (both and both_roles or case) {
+    id = "ext-fetch-add-" .. name,
+    purpose = ("FetchAdd of 0x%x with mask 0x%x to 0x%x answers the old value and leaves 0x%x"):format(add, mask, before, after),
+    rules = { masked and "EXT-5.1.1-07" or "EXT-5.1.1-06", "EXT-5.1.1-08", "EXT-5.2.1-12", "EXT-5.2.1-19", "EXT-5.2.1-03" },
+    level = "must",
+    role = not both and "responder" or nil,
+    needs = { memory = "atomic", extensions = true },
+    run = function(t)
+      local conn = t:session {}
+      local cells = atomics.cells(t, conn, { ONES, before, 0 })
+      atomics.ask(conn, { target = cells, offset = 8, add_swap = add, add_swap_mask = mask, request_id = 7 }, before)
+      atomics.expect(t, cells, after, 8)
+    end,
+  }
+end
+
+local swaps = {
+  { "match", 0x0102030405060708, 0xfedcba9876543210, ONES, 0x0102030405060708, ONES, 0xfedcba9876543210 },
+  { "mismatch", 0x0102030405060708, 0xfedcba9876543210, ONES, 0x0102030405060709, ONES, 0x0102030405060708 },
+  { "mismatch-top-bit", TOP, 1, ONES, 0, ONES, TOP },
+  { "swap-mask", 0x1111111111111111, 0x2222222222222222, 0xffff0000ff0000ff, 0x1111111111111111, ONES, 0x2222111122111122 },
+  { "swap-mask-zero", 0x1111111111111111, 0x2222222222222222, 0, 0x1111111111111111, ONES, 0x1111111111111111 },
+  { "compare-mask-zero", 0x1111111111111111, 0x2222222222222222, ONES, 0xffffffffffffffff, 0, 0x2222222222222222 },
+  { "compare-mask-match", 0x1122334455667788, 7, ONES, 0xff22ff44ff66ff88, 0x00ff00ff00ff00ff, 7 },
+  { "compare-mask-mismatch", 0x1122334455667788, 7, ONES, 0xff22ff44ff66ff89, 0x00ff00ff00ff00ff, 0x1122334455667788 },
+  { "both-masks", 0x00000000deadbeef, 0xa5a5a5a55a5a5a5a, 0xff000000000000ff, 0x12345678deadbeef, 0x00000000ffffffff,
+    0xa5000000deadbe5a },
+}
+for _, one in ipairs(swaps) do
+  local name, before, swap, swap_mask, compare, compare_mask, after = table.unpack(one)
+  local both = name == "match" or name == "both-masks"
+  list[#list + 1] = (both and both_roles or case) {
+    id = "ext-cmp-swap-" .. name,
+    purpose = ("CmpSwap of 0x%x/0x%x if 0x%x/0x%x on 0x%x answers the old value and leaves 0x%x"):format(swap, swap_mask,
+      compare, compare_mask, before, after),
+    rules = { "EXT-5.1.2-01", "EXT-5.1.1-08", "EXT-5.2.1-12", "EXT-5.2.1-19", "EXT-5.2.1-03" },
+    role = not both and "responder" or nil,
+    needs = { memory = "atomic", extensions = true },
+    run = function(t)
+      local conn = t:session {}
+      local cells = atomics.cells(t, conn, { ONES, before, 0 })
+      atomics.ask(conn, { target = cells, offset = 8, atomic = atomics.CMP_SWAP, add_swap = swap, add_swap_mask = swap_mask,
+                          compare = compare, compare_mask = compare_mask, request_id = 7 }, before)
+      atomics.expect(t, cells, after, 8)
+    end,
+  }
+end
+
+-- ---- the messages ----
+
+-- RFC 7306 §5.2.2: OP-80, 12 octets.
+list[#list + 1] = both_roles {
+  id = "ext-atomic-response-octets",
+  purpose = "An Atomic Response has the 12 octets of RFC 7306 and comes untagged on queue 3, MSN 1 and up",
+  rules = { "EXT-5.2-02", "EXT-5-05", "EXT-5.2.2-02", "EXT-5.2.2-03", "EXT-5.2.2-04", "EXT-5.2.1-19", "EXT-5.1.1-08", "EXT-5.2.1-04",
+            "EXT-4.1-01", "EXT-4.1-02", "EXT-4.1-03", "EXT-4.1-05" },
+  needs = { memory = "atomic", extensions = true },
+  run = function(t)
+    local conn = t:session {}
+    -- The same in either order of octets.
+    local cell = t:memory { length = 8, remote = "atomic", fill = hex "f1 e2 d3 c4 c4 d3 e2 f1" }
+    for i, id in ipairs { 0xfedcba98, 0, 0xffffffff } do
+      conn:send(atomic_request { target = cell, request_id = id })
+      local item = conn:expect(atomic_response { t = false })
+      local wanted = hex "414b 00000000 00000003" .. pack(">I4", i) .. hex "00000000" .. pack(">I4", id) .. hex "f1e2d3c4c4d3e2f1"
+      t:check(item.ulpdu == wanted, "the Atomic Response has other octets than it should",
+        { expected = show(wanted), actual = show(item.ulpdu), item = item })
+    end
+    t:expect_unchanged(cell)
+  end,
+}
+
+-- RFC 7306 §1.1: how a peer finds out.
+list[#list + 1] = both_roles {
+  id = "ext-probe",
+  purpose = "A FetchAdd of 0 is answered with the old value and changes nothing",
+  rules = { "EXT-1.1-04", "EXT-5.2.1-12" },
+  level = "must",
+  needs = { memory = "read atomic", extensions = true },
+  run = function(t)
+    local conn = t:session {}
+    local cell = atomics.cells(t, conn, { 0x0123456789abcdef }, { remote = "read atomic" })
+    atomics.ask(conn, { target = cell, request_id = 1 }, 0x0123456789abcdef)
+    t:check(conn:read(cell) == atomics.octets(t, 0x0123456789abcdef), "the probe changed the memory")
+    t:expect_unchanged(cell)
+  end,
+}
+
+list[#list + 1] = both_roles {
+  id = "ext-both-atomics",
+  purpose = "A target that answers a FetchAdd answers a CmpSwap, too, and the other way round",
+  rules = { "EXT-5-03", "EXT-5.2.1-03" },
+  needs = { memory = "atomic", extensions = true },
+  run = function(t)
+    local conn = t:session {}
+    local cells = atomics.cells(t, conn, { 3, 4 })
+    atomics.ask(conn, { target = cells, add_swap = 1, request_id = 1 }, 3)
+    atomics.ask(conn, { target = cells, offset = 8, atomic = atomics.CMP_SWAP, add_swap = 9, add_swap_mask = ONES, compare = 4,
+                        request_id = 2 }, 4)
+    t:expect_contents(cells, atomics.octets(t, 4) .. atomics.octets(t, 9))
+  end,
+}
+
+local ignored = {
+  { "reserved-ones", "the reserved bits are ones", { atomic = 0xfffffff0 }, "EXT-5.2.1-02" },
+  { "reserved-some", "some reserved bits are set", { atomic = 0x05a0b1c0 }, "EXT-5.2.1-02" },
+  { "compare-fields", "Compare Data and Compare Mask hold something", { compare = 0x1122334455667788, compare_mask = 0x0f }, "EXT-5.2.1-08" },
+  { "compare-mask-zero", "Compare Mask is zero", { compare_mask = 0 }, "EXT-5.2.1-08" },
+  { "invalidate-field", "the field of the Invalidate STag names a valid STag", {}, "EXT-4.1-04" },
+}
+for _, one in ipairs(ignored) do
+  local name, how, fields, rule = table.unpack(one)
+  list[#list + 1] = both_roles {
+    id = "ext-atomic-ignores-" .. name,
+    purpose = ("A FetchAdd in which %s is carried out as any other"):format(how),
+    rules = { rule, "EXT-5.2.1-12" },
+    level = "must",
+    needs = { memory = "atomic", extensions = true },
+    run = function(t)
+      local conn = t:session {}
+      local cells = atomics.cells(t, conn, { 40 })
+      local request = { target = cells, add_swap = 2, request_id = 3, comment = how }
+      for field, value in pairs(fields) do request[field] = value end
+      if rule == "EXT-4.1-04" then request.invalidate = cells.stag end
+      conn:send(atomic_request(request))
+      conn:expect(atomic_response { request_id = 3, value = 40 })
+      atomics.expect(t, cells, 42)
+      -- The STag is as good as before.
+      atomics.ask(conn, { target = cells, add_swap = 1, request_id = 4 }, 42)
+    end,
+  }
+end
+
+list[#list + 1] = both_roles {
+  id = "ext-atomic-places",
+  purpose = "Atomics on the first, a middle and the last 8 octets of a buffer change these alone",
+  rules = { "EXT-5.2.1-05", "EXT-5.2.1-12" },
+  level = "must",
+  needs = { memory = "atomic", extensions = true },
+  run = function(t)
+    local conn = t:session {}
+    local cells = atomics.cells(t, conn, { 1, 2, 3, 4, 5, 6, 7, 8 })
+    for _, i in ipairs { 8, 1, 4 } do
+      atomics.ask(conn, { target = cells, offset = 8 * (i - 1), add_swap = 0x100, request_id = i }, i)
+      atomics.expect(t, cells, 0x100 + i, 8 * (i - 1))
+    end
+  end,
+}
+
+-- No completion for the target's own user, no buffer of queue 0.
+list[#list + 1] = both_roles {
+  id = "ext-atomic-not-delivered",
+  purpose = "A valid Atomic Request is not delivered: the posted buffer is left for the Send behind it",
+  rules = { "EXT-5.2.1-13", "EXT-5.2.1-12" },
+  needs = { memory = "atomic", extensions = true },
+  run = function(t)
+    local conn = t:session {}
+    local posted = t:receive { length = 64 }
+    local cells = atomics.cells(t, conn, { 1 })
+    atomics.ask(conn, { target = cells, add_swap = 1 }, 1)
+    conn:fence()
+    t:expect_no_completion(posted)
+    t:expect_unchanged(posted.memory)
+    conn:send(send { payload = bytes(10) })
+    t:completion(posted, { length = 10 })
+  end,
+}
+
+-- ---- several at a time, several streams ----
+
+list[#list + 1] = both_roles {
+  id = "ext-atomics-dependent",
+  purpose = "Atomics that come together on one place are carried out and answered in their order",
+  rules = { "EXT-5.2.1-18", "EXT-5.4-09", "EXT-5.2.2-09", "EXT-5.4-10", "EXT-5.2.2-05" },
+  needs = { memory = "atomic", extensions = true },
+  run = function(t)
+    local conn = t:session {}
+    local cells = atomics.cells(t, conn, { 0 })
+    local peer = conn:state().peer
+    local count = math.min(peer and peer.ird or 1, 16)
+    conn:together(function()
+      for i = 1, count do
+        if i % 3 == 0 then -- only if all before were carried out
+          conn:send(atomic_request { target = cells, atomic = atomics.CMP_SWAP, add_swap = 10 * (i - 1) + 10, add_swap_mask = ONES,
+                                     compare = 10 * (i - 1), request_id = 100 - i })
+        else
+          conn:send(atomic_request { target = cells, add_swap = 10, request_id = 100 - i })
+        end
+      end
+    end)
+    for i = 1, count do conn:expect(atomic_response { msn = i + 1, request_id = 100 - i, value = 10 * (i - 1) }) end
+    atomics.expect(t, cells, 10 * count)
+    t:observe("atomics", count)
+  end,
+}
+
+list[#list + 1] = both_roles {
+  id = "ext-atomics-streams",
+  purpose = "Atomics of three streams on one place, sent at the same time, all count, and no old value comes twice",
+  rules = { "EXT-5-01", "EXT-5.3-01", "EXT-5.4-02" },
+  needs = { memory = "atomic", extensions = true },
+  run = function(t)
+    local conns, seen, total = {}, {}, 0
+    for i = 1, 3 do conns[i] = t:session {} end
+    local cells = atomics.cells(t, conns[1], { 0x00000000fffffff0 })
+    for round = 1, 20 do
+      for _ = 1, 4 do
+        for i = 1, 3 do conns[i]:send(atomic_request { target = cells, add_swap = 1, request_id = round }) end
+      end
+      for _ = 1, 4 do
+        for i = 1, 3 do
+          local item = conns[i]:expect(atomic_response { request_id = round })
+          t:check(not seen[item.value], ("the old value 0x%x came twice"):format(item.value), { item = item })
+          seen[item.value], total = true, total + 1
+        end
+      end
+    end
+    for value = 0x00000000fffffff0, 0x00000000fffffff0 + total - 1 do
+      t:check(seen[value], ("the old value 0x%x did not come"):format(value))
+    end
+    atomics.expect(t, cells, 0x00000000fffffff0 + total)
+  end,
+}
+return list
