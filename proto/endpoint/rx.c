@@ -357,7 +357,7 @@ static void receive(struct iw_endpoint *ep, struct segment *s)
     while ((check = iw_rdmap_check_reserved(h, &seen)) != IW_CHECK_NONE)
         if (overstrict(ep, s, check, 0, h->ddp_control, h->rdmap_control))
             return;
-    if (switches != NULL && switches->any &&
+    if (iw_switch_any(switches) &&
         (check = iw_ep_refused(ep, s->fpdu, h, s->length, s->head + got)) != IW_CHECK_NONE &&
         fails(ep, s, check, 0, h->ddp_control, h->rdmap_control))
         return;

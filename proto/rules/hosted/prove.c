@@ -2,7 +2,7 @@
 /*
  * Only in builds with IW_PROVE: the environment variable IW_MUTANT, "KIND:CHECK" or
  * "botch:CHECK=REACTION", bends the library behind its tests' back; at least one of them has to
- * notice (tools/dev prove).
+ * notice (tools/dev prove). "list" lists all mutants instead.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +35,49 @@ static enum iw_check mutant_check;
 static enum iw_botch mutant_botch;
 static _Thread_local bool paused;
 
+static bool applies(const struct kind *k, enum iw_check check, enum iw_botch botch)
+{
+    const struct iw_check_info *info = iw_check_info(check);
+
+    if (k->kind == NO_SWITCH)
+        return info->kinds & IW_KIND_OBSERVER;
+    /* A fault of our own: it has no switches, but it can be left out and told wrongly. */
+    if (info->kinds == 0 && info->reaction == IW_REACTION_TERMINATE)
+        return k->set && (k->kind == IW_SWITCH_IGNORE ||
+                          (k->kind == IW_SWITCH_BOTCH && botch != IW_BOTCH_PLACE));
+    return iw_switch_applies(k->kind, check, botch);
+}
+
+static void list_kind(const struct kind *k, enum iw_check check)
+{
+    bool botched = false;
+
+    if (k->kind != IW_SWITCH_BOTCH) {
+        if (applies(k, check, IW_BOTCH_NONE))
+            printf("%s:%s\n", k->name, iw_check_info(check)->name);
+        return;
+    }
+    for (int b = IW_BOTCH_NONE + 1; b < IW_BOTCH_COUNT; b++) {
+        if (!applies(k, check, (enum iw_botch)b))
+            continue;
+        botched = true;
+        if (k->set)
+            printf("%s:%s=%s\n", k->name, iw_check_info(check)->name,
+                   iw_botch_name((enum iw_botch)b));
+    }
+    if (botched && !k->set)
+        printf("%s:%s\n", k->name, iw_check_info(check)->name);
+}
+
+static void list(void)
+{
+    for (int c = IW_CHECK_NONE + 1; c < IW_CHECK_COUNT; c++)
+        for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+            list_kind(&kinds[i], (enum iw_check)c);
+    fflush(stdout);
+    _Exit(0);
+}
+
 static void refuse(const char *text)
 {
     fprintf(stderr, "IW_MUTANT=%s: there is no such mutant\n", text);
@@ -48,6 +91,8 @@ __attribute__((constructor)) static void choose(void)
 
     if (text == NULL || text[0] == '\0')
         return;
+    if (strcmp(text, "list") == 0)
+        list();
     if (strlen(text) >= sizeof name)
         refuse(text);
     memcpy(name, text, strlen(text) + 1);
