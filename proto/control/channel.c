@@ -117,9 +117,10 @@ static int reserve(struct iw_control_channel *ch, size_t length)
 int iw_control_channel_write(struct iw_control_channel *ch, const json_t *object)
 {
     size_t length = json_dumpb(object, NULL, 0, JSON_COMPACT);
-    if (length == 0 || length >= IW_CONTROL_LINE || reserve(ch, length + 1))
-        return -1;
-    ch->out_end += json_dumpb(object, ch->out + ch->out_end, length, JSON_COMPACT);
+    if (length == 0 || length >= IW_CONTROL_LINE || reserve(ch, length + 1) ||
+        json_dumpb(object, ch->out + ch->out_end, length, JSON_COMPACT) != length)
+        return -1; /* dumping takes memory, too */
+    ch->out_end += length;
     ch->out[ch->out_end++] = '\n';
     return iw_control_channel_flush(ch) < 0 ? -2 : 0;
 }

@@ -221,10 +221,14 @@ json_t *iw_control_call(struct iw_control *c, json_t *request, uint64_t deadline
     const char *verb = json_string_value(json_object_get(request, "do"));
     char name[40];
     snprintf(name, sizeof(name), "%s", verb ? verb : "?");
-    json_object_set_new(request, "id", json_integer(id));
+    bool numbered = json_object_set_new(request, "id", json_integer(id)) == 0;
     /* On a broken socket the agent's last words may still be readable. */
-    int sent = c->lost ? 0 : iw_control_channel_write(c->channel, request);
+    int sent = c->lost || !numbered ? 0 : iw_control_channel_write(c->channel, request);
     json_decref(request);
+    if (!numbered) {
+        snprintf(error, room, "cannot send \"%s\" to the agent: out of memory", name);
+        return NULL;
+    }
     if (sent == -1) {
         snprintf(error, room, "cannot send \"%s\" to the agent: the request is too long", name);
         return NULL;

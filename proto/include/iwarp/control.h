@@ -44,7 +44,8 @@ int iw_control_channel_read(struct iw_control_channel *ch);
  * (the channel is of no more use), each with one line of text in `error`. */
 int iw_control_channel_next(struct iw_control_channel *ch, json_t **out, char *error, size_t room);
 /* Queues one object and sends what the socket takes. Returns 0; -1 if the object is longer than
- * IW_CONTROL_LINE or the queue is full, -2 if the socket is broken. Keeps no reference. */
+ * IW_CONTROL_LINE, the queue is full or memory has run out (nothing is queued then), -2 if the
+ * socket is broken. Keeps no reference. */
 int iw_control_channel_write(struct iw_control_channel *ch, const json_t *object);
 /* Sends what is queued. Returns 0 if nothing is left, 1 if something is (wait for EPOLLOUT), -1
  * if the socket is broken. */
