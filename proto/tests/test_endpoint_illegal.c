@@ -39,6 +39,8 @@ struct end {
     uint8_t may_change[ARENA + 1]; /* ends with a 1 */
     struct iw_region open, source, other, sink;
     uint64_t posted, completed; /* bit per work request, sends from 0, receives from 32 */
+    uint64_t next[2];           /* the lowest that may complete next, of each queue */
+    bool flushed[2];            /* nothing of that queue succeeds any more */
     bool closed;
 };
 
@@ -51,6 +53,7 @@ static struct {
     uint8_t kept[1 << 17]; /* an FPDU of before, whole */
     size_t kept_length;
     unsigned percent; /* of FPDUs bent */
+    bool disturbed;   /* ends are ended at random points */
 } w;
 
 static void add_region(struct end *e, struct iw_region *r, uint32_t pd, size_t at, uint32_t access)
@@ -203,6 +206,12 @@ static void take(int side)
     while (iw_endpoint_poll(e->ep, &c, 1) > 0) {
         assert_true(c.id < WORK && (e->posted >> c.id & 1) != 0);
         assert_int_equal(e->completed >> c.id & 1, 0);
+        bool recv = c.opcode == IW_WORK_RECV;
+        assert_int_equal(recv, c.id >= 32);
+        assert_true(c.id >= e->next[recv]); /* in posting order */
+        e->next[recv] = c.id + 1;
+        assert_false(e->flushed[recv] && c.status == IW_STATUS_OK);
+        e->flushed[recv] = e->flushed[recv] || c.status == IW_STATUS_FLUSHED;
         e->completed |= 1ull << c.id;
     }
     while (iw_endpoint_event(e->ep, &event)) {
@@ -399,13 +408,38 @@ static void pass(const uint8_t *octets, size_t length, size_t *request)
 
 /* ---- one run ---- */
 
+/* Either end may be ended in any way, at any point. */
+static void disturb(void)
+{
+    int side = (int)below(2);
+    struct iw_endpoint *ep = w.end[side].ep;
+    switch (below(4)) {
+    case 0:
+        iw_endpoint_abort(ep, chance(50), (uint8_t)any(), w.now);
+        break;
+    case 1:
+        iw_endpoint_input_end(ep, false, w.now);
+        break;
+    case 2:
+        iw_endpoint_input_end(ep, true, w.now);
+        break;
+    default:
+        iw_endpoint_shutdown(ep, w.now);
+        break;
+    }
+}
+
 static bool carry(int from, size_t *request)
 {
     const struct iw_iov *pieces;
+    if (w.disturbed && below(60) == 0)
+        disturb();
     size_t count = iw_endpoint_output(w.end[from].ep, &pieces, w.now);
     if (count == 0)
         return false;
     size_t length = pieces[0].length;
+    if (w.disturbed && length > 1 && chance(10)) /* a disturbance can come inside of an FPDU */
+        length = 1 + below(length);
     assert_true(length > 0);
     uint8_t *copy = malloc(length);
     assert_non_null(copy);
@@ -487,6 +521,7 @@ static void run(uint64_t seed)
     w.pair.allocations_left = -1;
     w.pair.side[0].seed = (uint32_t)any();
     w.percent = (unsigned)below(40);
+    w.disturbed = chance(40);
     open_end(0);
     open_end(1);
     for (int i = 0; i < 2; i++) {
