@@ -141,7 +141,8 @@ static void open_end(int side)
     c.mulpdu = chance(50) ? 128 : 0;
     c.switches = &e->switches;
     add_region(e, &e->open, c.pd, AT_OPEN,
-               IW_ACCESS_REMOTE_READ | IW_ACCESS_REMOTE_WRITE | IW_ACCESS_REMOTE_INVALIDATE);
+               IW_ACCESS_REMOTE_READ | IW_ACCESS_REMOTE_WRITE | IW_ACCESS_REMOTE_INVALIDATE |
+                   IW_ACCESS_REMOTE_ATOMIC);
     add_region(e, &e->source, c.pd, AT_SOURCE, IW_ACCESS_REMOTE_READ);
     add_region(e, &e->other, iw_domain_pd(e->domain), AT_OTHER, IW_ACCESS_REMOTE_WRITE);
     add_region(e, &e->sink, c.pd, AT_SINK, IW_ACCESS_LOCAL_WRITE);
@@ -181,18 +182,21 @@ static void post_work(int side)
     for (unsigned i = 0; i < count; i++) {
         struct iw_iov sge = {e->arena + AT_WORK, below(chance(90) ? 300 : 1800)};
         struct iw_work work = {.id = i,
-                               .opcode = (enum iw_work_opcode)below(IW_WORK_IMMEDIATE),
+                               .opcode = (enum iw_work_opcode)below(IW_WORK_RECV),
                                .flags = chance(20) ? IW_WORK_FENCE : 0,
                                .sge = &sge,
                                .sge_count = 1,
                                .invalidate_stag = f->open.stag,
                                .sink_stag = e->sink.stag,
                                .sink_to = e->sink.to + below(1000),
-                               .length = (uint32_t)below(2000)};
+                               .length = (uint32_t)below(2000),
+                               .add_swap = any(),
+                               .add_swap_mask = any()};
         const struct iw_region *r =
             work.opcode == IW_WORK_READ && chance(50) ? &f->source : &f->open;
+        bool atomic = work.opcode == IW_WORK_FETCH_ADD || work.opcode == IW_WORK_CMP_SWAP;
         work.remote_stag = r->stag;
-        work.remote_to = r->to + below(1000);
+        work.remote_to = r->to + (atomic && chance(90) ? 8 * below(125) : below(1000));
         if (iw_endpoint_post(e->ep, &work, w.now) == IW_OK)
             e->posted |= 1ull << i;
     }
@@ -288,7 +292,7 @@ static uint32_t any_small(void)
 static void bend_field(uint8_t *u)
 {
     bool tagged = (u[0] & 0x80) != 0;
-    switch (below(tagged ? 4 : 8)) {
+    switch (below(tagged ? 4 : 9)) {
     case 0:
         u[0] = (uint8_t)any();
         break;
@@ -314,6 +318,11 @@ static void bend_field(uint8_t *u)
         iw_put32(u + 34, any_stag());
         iw_put64(u + 38, any_to());
         break;
+    case 7: /* an Atomic Request's target */
+        iw_put32(u + 18, any_small());
+        iw_put32(u + 26, any_stag());
+        iw_put64(u + 30, any_to());
+        break;
     default:
         iw_put32(u + 30, chance(50) ? (uint32_t)below(6000) : (uint32_t)any());
         break;
@@ -327,7 +336,7 @@ static size_t invent(uint8_t *u)
     for (size_t i = 0; i < length + 46; i++)
         u[i] = (uint8_t)any();
     u[0] = chance(50) ? 0xc1 : 0x41;
-    u[1] = (uint8_t)(0x40 | below(8));
+    u[1] = (uint8_t)(0x40 | below(12));
     for (unsigned n = 0; n < 6; n++)
         bend_field(u);
     return length;

@@ -2,6 +2,8 @@
 #include "pair.h"
 #include "random_memory.h"
 
+#include "random_atomics.h"
+
 #include <stdio.h>
 
 /*
@@ -22,6 +24,7 @@ struct op {
     uint32_t length;
     struct list from, to; /* a Read: one range at the peer, one here */
     struct iw_region invalidated;
+    struct iw_work work;      /* atomics and Immediate Data */
     bool completed, received; /* by the poster; Sends: by the receiver, too */
     enum iw_status status;
 };
@@ -36,6 +39,7 @@ struct end {
     struct iw_endpoint *ep;
     struct iw_endpoint_config config;
     struct memory memory;
+    struct cell cell; /* of this memory, the peer's */
     struct iw_region region;
     struct queue sends, recvs;
     uint8_t private_data[512];
@@ -141,6 +145,16 @@ static bool post_recv(struct op *op)
     return true;
 }
 
+static bool is_atomic(const struct op *op)
+{
+    return op->opcode == IW_WORK_FETCH_ADD || op->opcode == IW_WORK_CMP_SWAP;
+}
+
+static bool is_immediate(const struct op *op)
+{
+    return op->opcode == IW_WORK_IMMEDIATE || op->opcode == IW_WORK_IMMEDIATE_SE;
+}
+
 static void post(int side)
 {
     struct end *e = &w.end[side], *f = &w.end[1 - side];
@@ -149,10 +163,10 @@ static void post(int side)
         op++;
     if (op == w.ops + OPS || e->shut || e->closed || f->closed)
         return;
-    *op = (struct op){.side = side, .opcode = (enum iw_work_opcode)below(IW_WORK_IMMEDIATE)};
+    *op = (struct op){.side = side, .opcode = (enum iw_work_opcode)below(IW_WORK_RECV)};
     op->number = ++w.number;
     op->fence = chance(15);
-    op->length = (uint32_t)random_size(side);
+    op->length = op->opcode >= IW_WORK_IMMEDIATE ? 0 : (uint32_t)random_size(side);
     struct iw_iov sge[PIECES];
     struct iw_work work = {.id = op->number,
                            .opcode = op->opcode,
@@ -160,7 +174,7 @@ static void post(int side)
                            .flags = op->fence ? IW_WORK_FENCE : 0,
                            .length = op->length};
     bool read = op->opcode == IW_WORK_READ, write = op->opcode == IW_WORK_WRITE;
-    bool send = !read && !write;
+    bool atomic = is_atomic(op), send = !read && !write && !atomic;
     int from = read ? 1 - side : side;
     if (!reserve_list(&w.end[from].memory, op->length, read ? 1 : e->config.max_sge, &op->from))
         return;
@@ -187,14 +201,18 @@ static void post(int side)
         to_iov(side, &op->from, sge);
         work.sge_count = op->from.count;
     }
-    size_t peer = read ? op->from.at[0].offset : write ? op->to.at[0].offset : 0;
+    size_t peer = atomic ? CELL : read ? op->from.at[0].offset : write ? op->to.at[0].offset : 0;
+    cell_ask(&work);
+    for (size_t i = 0; i < sizeof work.immediate; i++)
+        work.immediate[i] = (uint8_t)any();
+    op->work = work;
     work.remote_stag = f->region.stag;
     work.remote_to = f->region.to + peer;
     work.sink_stag = e->region.stag;
     work.sink_to = e->region.to + (read ? op->to.at[0].offset : 0);
     int result = iw_endpoint_post(e->ep, &work, w.now);
     if (result == IW_ERR_ARGUMENT) { /* no ORD */
-        assert_true(read && no_reads(e));
+        assert_true((read || atomic) && no_reads(e));
         retire(op);
         return;
     }
@@ -222,14 +240,14 @@ static void write_is_placed(struct op *op, bool certain)
     retire(op);
 }
 
-/* A Send has been delivered: Writes posted before it are placed (RFC 5040 §5.5), and Reads if it
- * was fenced. */
+/* A Send or Immediate Data has been delivered: Writes posted before it are placed (RFC 5040 §5.5),
+ * and Reads and atomics are done if it was fenced. */
 static void delivered(const struct op *send)
 {
     for (struct op *op = w.ops; op < w.ops + OPS; op++) {
         if (!op->used || op->side != send->side || op->number >= send->number)
             continue;
-        if (op->opcode == IW_WORK_READ)
+        if (op->opcode == IW_WORK_READ || is_atomic(op))
             assert_true(!send->fence || op->completed);
         else if (op->opcode == IW_WORK_WRITE && op->completed)
             write_is_placed(op, true);
@@ -243,7 +261,7 @@ static void complete_send(int side, const struct iw_completion *c)
     struct op *op = &w.ops[e->sends.ops[e->sends.head++ % 1024]];
     assert_int_equal(c->id, op->number); /* in posting order */
     assert_int_equal(c->opcode, op->opcode);
-    bool read = op->opcode == IW_WORK_READ;
+    bool atomic = is_atomic(op), read = op->opcode == IW_WORK_READ || atomic;
     op->completed = true;
     op->status = c->status;
     if (read && c->status == IW_STATUS_LOCAL_FAULT) {
@@ -254,11 +272,13 @@ static void complete_send(int side, const struct iw_completion *c)
     }
     if (c->status == IW_STATUS_OK) {
         assert_false(e->flushed);
-        assert_int_equal(c->length, op->length);
-        if (read) {
+        assert_int_equal(c->length, atomic || is_immediate(op) ? 8 : op->length);
+        if (atomic)
+            cell_done(&w.end[1 - side].cell, &op->work, c->original);
+        else if (read)
             assert_arrived(op);
+        if (read)
             retire(op);
-        }
     } else {
         /* Only a reset, a close before the start-up is over, or a Read that the peer's close leaves
          * unanswered, costs work. */
@@ -266,6 +286,8 @@ static void complete_send(int side, const struct iw_completion *c)
         if (!w.reset && e->established && !e->flushed && !(read && w.end[1 - side].shut))
             fail_msg("side %d lost operation %d, %u octets", side, op->opcode, op->length);
         e->flushed = true;
+        if (atomic)
+            cell_unsure(&w.end[1 - side].cell, &op->work);
         if (read) {
             accept_target(&w.end[side].memory, &op->to);
             retire(op);
@@ -285,9 +307,13 @@ static void complete_recv(int side, const struct iw_completion *c)
     if (c->status == IW_STATUS_OK) {
         bool invalidates = op->invalidated.stag != 0;
         struct iw_region r;
-        assert_int_equal(c->length, op->length);
-        assert_int_equal(c->solicited,
-                         op->opcode == IW_WORK_SEND_SE || op->opcode == IW_WORK_SEND_SE_INVALIDATE);
+        assert_int_equal(c->length, is_immediate(op) ? 8 : op->length);
+        assert_int_equal(c->immediate, is_immediate(op));
+        if (c->immediate)
+            assert_memory_equal(c->immediate_data, op->work.immediate, 8);
+        assert_int_equal(c->solicited, op->opcode == IW_WORK_SEND_SE ||
+                                           op->opcode == IW_WORK_SEND_SE_INVALIDATE ||
+                                           op->opcode == IW_WORK_IMMEDIATE_SE);
         assert_int_equal(c->invalidated, invalidates);
         assert_int_equal(c->invalidate_stag, op->invalidated.stag);
         if (invalidates) {
@@ -527,6 +553,7 @@ static void open_world(uint64_t seed)
         assert_non_null(e->domain);
         e->config.pd = iw_domain_pd(e->domain);
         memory_open(&e->memory, 0x40 + i);
+        cell_open(&e->cell, &e->memory);
         e->channel = malloc(CHANNEL);
         assert_non_null(e->channel);
         e->region = (struct iw_region){.base = e->memory.octets,
@@ -535,7 +562,7 @@ static void open_world(uint64_t seed)
                                        .guard = BLOCK,
                                        .pd = e->config.pd,
                                        .access = IW_ACCESS_LOCAL_WRITE | IW_ACCESS_REMOTE_READ |
-                                                 IW_ACCESS_REMOTE_WRITE};
+                                                 IW_ACCESS_REMOTE_WRITE | IW_ACCESS_REMOTE_ATOMIC};
         assert_int_equal(iw_domain_register(e->domain, &e->region), 0);
         assert_int_equal(iw_endpoint_create(e->domain, &e->config, w.now, &e->ep), IW_OK);
     }
@@ -554,6 +581,7 @@ static void close_world(void)
     for (int i = 0; i < 2; i++) {
         struct end *e = &w.end[i];
         assert_true(e->sends.head == e->sends.tail && e->recvs.head == e->recvs.tail);
+        cell_close(&e->cell, &e->memory);
         memory_close(&e->memory);
         iw_endpoint_destroy(e->ep);
         /* All pool buffers are back. */
