@@ -71,6 +71,42 @@ static void test_earlier_messages_come_first(void **state)
     lone_close(&l);
 }
 
+/* What comes behind a request may be placed and completed before the response is generated. */
+static void test_later_messages_may_overtake(void **state)
+{
+    (void)state;
+    struct lone l;
+    open_lone(&l, IW_MPA_RESPONDER);
+    post_recv(&l, 1, 64, 4);
+    post_recv(&l, 2, 0, 0);
+    TAKE_IN(&l, READ_4(M(1), TO("000")), ADD(M(2), M(2), TO("008"), M(0) M(1)),
+            WRITE_TO(TO("080")) "776f7264", SEND(M(1)) "61626364", IMMEDIATE(M(2)) NIL);
+    (void)completion(&l, 1, IW_STATUS_OK);
+    assert_true(completion(&l, 2, IW_STATUS_OK).immediate);
+    assert_memory_equal(l.memory + 64, "abcd", 4);
+    assert_memory_equal(l.memory + 128, "word", 4);
+    EXPECT_OUT(&l, READ_DATA("00000000"), ANSWER(M(1), M(2), NIL));
+    lone_close(&l);
+}
+
+/* RFC 7306 §5.4: nothing of an atomic happens before all of its request has been delivered. */
+static void test_half_a_request(void **state)
+{
+    (void)state;
+    struct lone l;
+    uint8_t octets[128];
+    open_lone(&l, IW_MPA_RESPONDER);
+    size_t length = frame(&l, ADD(M(1), M(1), TO("008"), M(0) M(1)), octets, sizeof octets);
+    struct iw_iov in[2] = {{octets, length - 1}, {octets + length - 1, 1}};
+    iw_endpoint_input(l.ep, &in[0], 1, 0);
+    expect_nothing(&l);
+    assert_int_equal(value_at(&l, 8), 0);
+    iw_endpoint_input(l.ep, &in[1], 1, 0);
+    EXPECT_OUT(&l, ANSWER(M(1), M(1), NIL));
+    assert_int_equal(value_at(&l, 8), 1);
+    lone_close(&l);
+}
+
 static void test_immediate_data(void **state)
 {
     (void)state;
@@ -347,6 +383,8 @@ int main(void)
         cmocka_unit_test(test_fetch_add_and_cmp_swap),
         cmocka_unit_test(test_responses_leave_in_order),
         cmocka_unit_test(test_earlier_messages_come_first),
+        cmocka_unit_test(test_later_messages_may_overtake),
+        cmocka_unit_test(test_half_a_request),
         cmocka_unit_test(test_immediate_data),
         cmocka_unit_test(test_write_with_immediate),
         cmocka_unit_test(test_faults_of_the_requester),
