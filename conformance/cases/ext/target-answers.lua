@@ -140,6 +140,7 @@ list[#list + 1] = both_roles {
     t:expect_no_completion(reading)
     t:expect_no_completion(adding)
     t:expect_unchanged(memory, { except = { 0, 16 } })
+    t:observe("placed", t:read(memory, 0, 16) == bytes(16, 0xee))
   end,
 }
 return list
