@@ -1,12 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "internal.h"
 
+static void trace_state(const struct iw_endpoint *ep, enum iw_event_kind kind)
+{
+    static const char *const names[] = {
+        [IW_EVENT_REQUEST] = "request",         [IW_EVENT_ESTABLISHED] = "established",
+        [IW_EVENT_REJECTED] = "rejected",       [IW_EVENT_TERMINATED] = "terminated",
+        [IW_EVENT_PEER_CLOSED] = "peer-closed", [IW_EVENT_CLOSED] = "closed",
+    };
+    struct iw_trace trace = {.kind = IW_TRACE_STATE, .now = ep->rx_now, .text = names[kind]};
+    ep->config.trace(ep->config.trace_context, &trace);
+}
+
 void iw_ep_event(struct iw_endpoint *ep, enum iw_event_kind kind)
 {
     if (iw_ep_happened(ep, kind))
         return;
     ep->events |= 1u << kind;
     ep->event_order[ep->event_count++] = (uint8_t)kind;
+    if (ep->config.trace != NULL && kind != IW_EVENT_FAULT) /* a fault has a line of its own */
+        trace_state(ep, kind);
 }
 
 bool iw_ep_happened(const struct iw_endpoint *ep, enum iw_event_kind kind)
@@ -30,14 +43,6 @@ void iw_ep_trace(const struct iw_endpoint *ep, enum iw_trace_kind kind, const ui
                              .length = length,
                              .ulpdu_length = ulpdu_length,
                              .pos = pos};
-    ep->config.trace(ep->config.trace_context, &trace);
-}
-
-void iw_ep_trace_state(const struct iw_endpoint *ep, const char *text, uint64_t now)
-{
-    if (ep->config.trace == NULL)
-        return;
-    struct iw_trace trace = {.kind = IW_TRACE_STATE, .now = now, .text = text};
     ep->config.trace(ep->config.trace_context, &trace);
 }
 
@@ -213,6 +218,7 @@ enum iw_want iw_endpoint_want(const struct iw_endpoint *ep)
 
 void iw_endpoint_fin_sent(struct iw_endpoint *ep, uint64_t now)
 {
+    ep->rx_now = now;
     ep->fin_out = true;
     if (ep->deadline == UINT64_MAX)
         ep->deadline = iw_ep_after(now, ep->config.linger_timeout);
@@ -265,6 +271,7 @@ uint64_t iw_endpoint_deadline(const struct iw_endpoint *ep)
 
 void iw_endpoint_tick(struct iw_endpoint *ep, uint64_t now)
 {
+    ep->rx_now = now;
     if (now >= ep->tx_retry)
         ep->tx_retry = UINT64_MAX;
     if (now < ep->deadline)
@@ -284,6 +291,7 @@ void iw_endpoint_tick(struct iw_endpoint *ep, uint64_t now)
 void iw_endpoint_shutdown(struct iw_endpoint *ep, uint64_t now)
 {
     bool work = ep->send_head != ep->send_tail;
+    ep->rx_now = now;
     ep->shutdown = true;
     /* Work that was posted early waits for the start-up, and the FIN for the work. */
     if ((ep->phase == IW_PHASE_STARTUP && !work) ||
@@ -294,6 +302,7 @@ void iw_endpoint_shutdown(struct iw_endpoint *ep, uint64_t now)
 
 void iw_endpoint_abort(struct iw_endpoint *ep, bool terminate, uint8_t code, uint64_t now)
 {
+    ep->rx_now = now;
     if (iw_ep_happened(ep, IW_EVENT_CLOSED))
         return;
     iw_ep_ends_by(ep, IW_CAUSE_ABORTED);

@@ -105,7 +105,7 @@ struct iw_endpoint {
     struct iw_deframer deframer;
     struct iw_deframer_sink sink;
     uint64_t rx_pos;
-    uint64_t rx_now;
+    uint64_t rx_now; /* of the call under way */
     void *rx_buffer;
     uint32_t rx_msn[4]; /* expected */
     uint64_t rx_mo;     /* where its next segment should go on */
@@ -229,7 +229,6 @@ bool iw_ep_is_read(enum iw_work_opcode opcode);
 void iw_ep_event(struct iw_endpoint *ep, enum iw_event_kind kind);
 void iw_ep_trace(const struct iw_endpoint *ep, enum iw_trace_kind kind, const uint8_t *octets,
                  size_t length, uint32_t ulpdu_length, uint64_t pos, uint64_t now);
-void iw_ep_trace_state(const struct iw_endpoint *ep, const char *text, uint64_t now);
 /* A check failed: the reaction that its table row asks for, or its botched form. `header` and
  * `request` describe the segment at fault and may be NULL. */
 void iw_ep_fault(struct iw_endpoint *ep, struct iw_fault fault, const struct iw_ddp_header *header,

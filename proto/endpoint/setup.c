@@ -165,7 +165,6 @@ static void establish(struct iw_endpoint *ep, uint64_t now)
     ep->rtr_due = initiator && agreed->peer_to_peer;
     ep->rtr_expected = !initiator && agreed->peer_to_peer;
     iw_ep_event(ep, IW_EVENT_ESTABLISHED);
-    iw_ep_trace_state(ep, "established", now);
     if (ep->startup.fault.check != IW_CHECK_NONE)
         iw_ep_fault(ep, ep->startup.fault, NULL, NULL, 0, now);
 }

@@ -572,6 +572,7 @@ void iw_ep_tx_fill(struct iw_endpoint *ep, uint64_t now)
 
 size_t iw_endpoint_output(struct iw_endpoint *ep, const struct iw_iov **out, uint64_t now)
 {
+    ep->rx_now = now;
     *out = NULL;
     if (ep->lost || ep->reset)
         return 0;
@@ -589,6 +590,7 @@ size_t iw_endpoint_output(struct iw_endpoint *ep, const struct iw_iov **out, uin
 
 void iw_endpoint_sent(struct iw_endpoint *ep, size_t octets, uint64_t now)
 {
+    ep->rx_now = now;
     if (iw_ep_tx_idle(ep)) {
         iw_ep_startup_sent(ep, octets, now);
         iw_ep_settle(ep);

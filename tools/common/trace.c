@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "trace.h"
 
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +20,61 @@ static void add_octets(json_t *line, const struct iw_trace *t)
     json_object_set_new(line, "octets", json_stringn(hex, 2 * length));
 }
 
+/* A number of 64 bits: more than JSON's readers promise to keep. */
+static void add_wide(json_t *object, const char *name, uint64_t value)
+{
+    char text[20];
+    snprintf(text, sizeof(text), "0x%" PRIx64, value);
+    json_object_set_new(object, name, json_string(text));
+}
+
+static void add_mpa(json_t *line, const struct iw_trace *t)
+{
+    struct iw_mpa_startup_header h;
+    struct iw_mpa_enhanced e;
+    static const char *const keys[] = {"other", "request", "reply"};
+    int used = iw_wire_get_startup(t->octets, t->length, &h);
+    if (used < 0)
+        return;
+    json_t *mpa = json_pack(
+        "{s:s, s:i, s:b, s:b, s:b, s:b, s:i}", "key", keys[iw_wire_mpa_key(h.key)], "revision",
+        h.revision, "markers", h.flags & IW_MPA_FLAG_M, "crc", h.flags & IW_MPA_FLAG_C, "rejected",
+        h.flags & IW_MPA_FLAG_R, "enhanced", h.flags & IW_MPA_FLAG_S, "private", h.pd_length);
+    if ((h.flags & IW_MPA_FLAG_S) &&
+        iw_wire_get_enhanced(t->octets + used, t->length - (size_t)used, &e) > 0) {
+        json_object_set_new(mpa, "peer_to_peer", json_boolean(e.peer_to_peer));
+        json_object_set_new(mpa, "rtr", json_integer(e.rtr));
+        json_object_set_new(mpa, "ird", json_integer(e.ird));
+        json_object_set_new(mpa, "ord", json_integer(e.ord));
+    }
+    json_object_set_new(line, "mpa", mpa);
+}
+
+static void add_ddp(json_t *line, const struct iw_trace *t)
+{
+    struct iw_ddp_header h;
+    if (iw_wire_get_ddp(t->octets, t->length, &h) < 0)
+        return;
+    json_t *ddp = json_pack("{s:i, s:b, s:b}", "opcode", iw_rdmap_op(&h), "tagged",
+                            iw_ddp_tagged(&h), "last", iw_ddp_last(&h));
+    if (iw_ddp_tagged(&h)) {
+        json_object_set_new(ddp, "stag", json_integer(h.stag));
+        add_wide(ddp, "to", h.to);
+    } else {
+        json_object_set_new(ddp, "qn", json_integer(h.qn));
+        json_object_set_new(ddp, "msn", json_integer(h.msn));
+        json_object_set_new(ddp, "mo", json_integer(h.mo));
+        json_object_set_new(ddp, "invalidate_stag", json_integer(h.invalidate_stag));
+    }
+    json_object_set_new(line, "ddp", ddp);
+}
+
 static void add_startup(json_t *line, const struct iw_trace *t)
 {
     char text[TEXT_ROOM];
     iw_wire_print_startup(text, sizeof(text), t->octets, t->length);
     json_object_set_new(line, "text", json_string(text));
+    add_mpa(line, t);
     add_octets(line, t);
 }
 
@@ -41,6 +92,7 @@ static void add_fpdu(json_t *line, const struct iw_trace *t)
     json_object_set_new(line, "pos", json_integer((json_int_t)t->pos));
     json_object_set_new(line, "length", json_integer(t->ulpdu_length));
     json_object_set_new(line, "text", json_string(text));
+    add_ddp(line, t);
     add_octets(line, t);
 }
 
@@ -50,8 +102,8 @@ static void add_fault(json_t *line, const struct iw_fault *f)
     json_object_set_new(line, "check", json_string(iw_check_info(f->check)->name));
     json_object_set_new(line, "rule", json_string(rule ? rule->id : ""));
     json_object_set_new(line, "pos", json_integer((json_int_t)f->pos));
-    json_object_set_new(line, "got", json_integer((json_int_t)f->got));
-    json_object_set_new(line, "want", json_integer((json_int_t)f->want));
+    add_wide(line, "got", f->got);
+    add_wide(line, "want", f->want);
     json_object_set_new(line, "text", json_string(iw_check_info(f->check)->text));
 }
 
@@ -61,6 +113,7 @@ void iw_trace_json(void *context, const struct iw_trace *t)
                                         "fpdu-out",   "fault",       "state"};
     const struct iw_tracer *tracer = context;
     json_t *line = json_object();
+    json_object_set_new(line, "schema", json_integer(IW_TRACE_SCHEMA));
     json_object_set_new(line, "time", json_real((double)t->now / 1e9));
     json_object_set_new(line, "connection", json_integer(tracer->connection));
     json_object_set_new(line, "kind", json_string(kinds[t->kind]));

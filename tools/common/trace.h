@@ -6,6 +6,10 @@
 
 #include "iwarp/endpoint.h"
 
+/* Of the lines (tools/man/iwarp-peer.1, TRACE). A new field or kind leaves it as it is; a field
+ * that goes or means something else makes it one more. */
+enum { IW_TRACE_SCHEMA = 1 };
+
 /* The trace context of one endpoint. */
 struct iw_tracer {
     FILE *out;

@@ -15,7 +15,7 @@ summary() {
 import json, sys
 for line in open(sys.argv[1]):
     o = json.loads(line)
-    assert o["connection"] == 1 and o["time"] > 0, o
+    assert o["schema"] == 1 and o["connection"] == 1 and o["time"] > 0, o
     print(o["kind"], o.get("pos", "-"), o.get("length", "-"), o["text"])
 PYTHON
 }
@@ -24,7 +24,9 @@ same "the client's trace" "startup-out - - mpa request rev 2 C S pd 4 ird 16 ord
 startup-in - - mpa reply rev 2 C S pd 4 ird 16 ord 16
 state - - established
 fpdu-out 0 22 send L msn 1 mo 0 len 4
-fpdu-in 0 22 send L msn 1 mo 0 len 4" "$(summary "$scratch/client")"
+fpdu-in 0 22 send L msn 1 mo 0 len 4
+state - - peer-closed
+state - - closed" "$(summary "$scratch/client")"
 same "the server's trace" "startup-in - - mpa request rev 2 C S pd 4 ird 16 ord 16
 startup-out - - mpa reply rev 2 C S pd 4 ird 16 ord 16" \
     "$(summary "$scratch/server" | grep startup)"

@@ -26,7 +26,8 @@ enum iw_trace_kind {
     IW_TRACE_FPDU_IN, /* octets: the first 70 or fewer of the ULPDU */
     IW_TRACE_FPDU_OUT,
     IW_TRACE_FAULT, /* fault is set */
-    IW_TRACE_STATE  /* text names the new state */
+    IW_TRACE_STATE  /* text names what became of the connection: request, established, rejected,
+                       terminated, peer-closed or closed */
 };
 
 struct iw_trace {
