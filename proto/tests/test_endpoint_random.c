@@ -4,6 +4,7 @@
 
 #include "random_atomics.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 /*
@@ -11,7 +12,8 @@
  * at once over channels that delay and cut as they like; every completion is compared with what
  * must have happened by then, every octet of both memories with a shadow at the end.
  *
- * IW_SEED replays one run (its number is printed when it fails), IW_RUNS sets how many there are.
+ * IW_SEED is the first run's number, IW_RUNS how many there are (with IW_SEED alone: one). The
+ * numbers are printed, and that of a run that fails.
  */
 
 enum { CHANNEL = 1 << 18, SIZE_MAX_OP = 1 << 20, OPS = 96, RUNS = 30, IDLE_MAX = 4000 };
@@ -655,6 +657,7 @@ static void test_random_traffic(void **state)
     (void)state;
     uint64_t first = number_from("IW_SEED", 1);
     uint64_t runs = number_from("IW_RUNS", getenv("IW_SEED") != NULL ? 1 : RUNS);
+    print_message("runs %" PRIu64 " to %" PRIu64 "\n", first, first + runs - 1);
     failed = true;
     for (running = first; running < first + runs; running++)
         run(running);
@@ -666,6 +669,6 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_traffic)};
     int result = cmocka_run_group_tests(tests, NULL, NULL);
     if (failed)
-        fprintf(stderr, "replay: IW_SEED=%llu\n", (unsigned long long)running);
+        fprintf(stderr, "replay: IW_SEED=%" PRIu64 "\n", running);
     return result;
 }
