@@ -199,6 +199,7 @@ static void free_outputs(struct outputs *o)
 {
     FILE *files[] = {o->junit, o->json, o->html, o->baseline};
 
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): the list is one of pointers */
     for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
         if (files[i])
             fclose(files[i]);

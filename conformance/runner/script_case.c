@@ -22,6 +22,7 @@ static void take_rules(lua_State *L, struct iw_case *c)
 
     lua_getfield(L, -1, "rules");
     n = (size_t)luaL_len(L, -1);
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): the list is one of pointers */
     c->rules = calloc(n + 1, sizeof(*c->rules));
     for (size_t i = 0; c->rules && i < n; i++) {
         lua_rawgeti(L, -1, (lua_Integer)i + 1);

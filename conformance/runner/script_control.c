@@ -141,6 +141,7 @@ static int keep_gc(lua_State *L)
 
 static json_t **keep(lua_State *L)
 {
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): what is kept is a pointer */
     json_t **kept = lua_newuserdatauv(L, sizeof(*kept), 0);
 
     *kept = NULL;
