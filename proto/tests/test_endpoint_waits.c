@@ -144,6 +144,31 @@ static void test_the_first_of_two_errors_is_told(void **state)
     pair_close(&p);
 }
 
+/* RFC 5040 §5.2.1, RFC 7306 §5.2.1: Reads and atomics are not delivered; the receive that is posted
+ * is the next Send's. */
+static void test_a_receive_waits_for_a_send(void **state)
+{
+    (void)state;
+    struct pair p;
+    open_full(&p);
+    post_recv(&p, 1, 2, 64);
+    post_read(&p, 0, 3, 64);
+    post(&p, 0,
+         (struct iw_work){.id = 4,
+                          .opcode = IW_WORK_FETCH_ADD,
+                          .remote_stag = p.side[1].region.stag,
+                          .remote_to = p.side[1].region.to},
+         0);
+    pair_run(&p);
+    assert_int_equal(pair_completion(&p, 0, 3)->status, IW_STATUS_OK);
+    assert_int_equal(pair_completion(&p, 0, 4)->status, IW_STATUS_OK);
+    assert_null(pair_completion(&p, 1, 2));
+    post(&p, 0, (struct iw_work){.id = 5, .opcode = IW_WORK_SEND}, 64);
+    pair_run(&p);
+    assert_int_equal(pair_completion(&p, 1, 2)->length, 64);
+    pair_close(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -151,6 +176,7 @@ int main(void)
         cmocka_unit_test(test_a_fin_waits_for_the_terminate),
         cmocka_unit_test(test_a_terminate_ends_a_message_half_way),
         cmocka_unit_test(test_the_first_of_two_errors_is_told),
+        cmocka_unit_test(test_a_receive_waits_for_a_send),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
