@@ -27,6 +27,11 @@ STATES = {  # in the order in which they are printed
 }
 
 
+def bendable(check):
+    """A check without switches that says nothing to the peer has no mutant either."""
+    return check["kinds"] != "-" or check["reaction_fields"][0] == "IW_REACTION_TERMINATE"
+
+
 def judge(rule, mutants, waiting, reason, results):
     """Fills in state, tests and words of a rule."""
     rule["tests"] = sorted({results[mutant] for mutant in mutants if results.get(mutant)} |
@@ -38,7 +43,7 @@ def judge(rule, mutants, waiting, reason, results):
     rule["words"] = "; ".join(words)
     if mutants or waiting:
         rule["state"] = "alive" if alive else "not run" if waiting else "proven"
-    elif reason:
+    elif reason or rule["checks"]:
         rule["state"] = "shown" if rule["tests"] else "reason"
     else:
         rule["state"] = "nothing"
@@ -83,7 +88,8 @@ def main(arguments):
             edited[rule].append(mutant)
     for rule in rules:
         own = [mutant for name in rule["checks"] for mutant in mutants[name]] + edited[rule["id"]]
-        waiting = any(mutant not in results for mutant in own) or any(not mutants[name] for name in rule["checks"])
+        waiting = any(mutant not in results for mutant in own) or \
+            any(not mutants[name] and bendable(checks[name]) for name in rule["checks"])
         judge(rule, own, waiting, reasons.get(rule["id"]), results)
     pathlib.Path(out).write_text(table(rules), encoding="ascii")
 
