@@ -23,7 +23,8 @@ FIELDS = ["frame.number", "frame.comment", "tcp.stream", "tcp.srcport", "tcp.ana
           "_ws.malformed", "tcp.checksum.status", "ip.checksum.status", "iwarp_mpa.ulpdulength",
           "iwarp_rdma.opcode", "tcp.dstport"]
 OPCODES = {"Write": 0, "Read Request": 1, "Read Response": 2, "Send": 3, "Send with Invalidate": 4,
-           "Send with SE": 5, "Send with SE and Invalidate": 6, "Terminate": 7}
+           "Send with SE": 5, "Send with SE and Invalidate": 6, "Terminate": 7, "Immediate Data": 8,
+           "Immediate Data with SE": 9, "Atomic Request": 10, "Atomic Response": 11}
 # What tshark's built-in dissectors get wrong by themselves, with the reason: they take an FPDU for
 # granted at the start of each TCP segment, so that FPDUs cut by the station's writes are lost to
 # them. The second decoder still judges those captures.
