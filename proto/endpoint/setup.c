@@ -86,7 +86,7 @@ int iw_endpoint_create(struct iw_domain *domain, const struct iw_endpoint_config
         return IW_ERR_ARGUMENT;
     }
     ep->config.private_data = NULL;
-    ep->sink = (struct iw_deframer_sink){ep, iw_ep_rx_fpdu, iw_ep_rx_check};
+    ep->sink = (struct iw_deframer_sink){ep, iw_ep_rx_fpdu, iw_ep_rx_check, NULL};
     for (unsigned qn = 0; qn < 4; qn++)
         ep->rx_msn[qn] = ep->tx_msn[qn] = 1;
     ep->deadline = iw_ep_after(now, config->startup_timeout);

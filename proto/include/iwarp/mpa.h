@@ -169,6 +169,7 @@ struct iw_fpdu {
     bool crc_good;       /* the CRC field matches; false if nobody asked (CRCs not in force
                             and not always_crc) */
     bool crc_checked;    /* CRCs are in force */
+    bool placed_early;   /* in order: `early` was given it before, and answered true */
     uint32_t crc;        /* the CRC field as a 32-bit value (least significant octet first) */
     const struct iw_iov *ulpdu; /* the ULPDU without Markers; read-only for the callee */
     size_t pieces;
@@ -190,6 +191,9 @@ struct iw_deframer_sink {
      * 0 to go on as if it had not failed, else the deframer stops for good and the FPDU is not
      * delivered. */
     int (*check)(void *context, const struct iw_fault *fault);
+    /* One FPDU behind a gap, which is going to come to `fpdu` in its turn; see below. Returns true
+     * if it was placed. NULL: octets behind a gap are not searched. */
+    bool (*early)(void *context, const struct iw_fpdu *fpdu);
 };
 
 enum { IW_DEFRAMER_PIECES = 160 };
@@ -204,6 +208,9 @@ struct iw_deframer {
     bool always_crc;    /* compute the CRC also if CRCs are off (overstrict, observers); the
                            caller may set it at any time after _init, which clears it */
     bool length_judged; /* mpa-ulpdu-max was applied to the FPDU at `next` */
+    bool aligned;       /* each input call is one TCP segment, and the peer begins and ends
+                           segments with FPDUs; set as always_crc is. See "Behind a gap" */
+    bool misled;        /* a search was wrong: there will be no other */
     uint64_t start;     /* position of the first octet of full operation */
     uint64_t next;      /* first octet not yet part of an FPDU handed out */
     uint64_t fpdus;     /* handed out so far */
@@ -217,7 +224,7 @@ struct iw_deframer {
  * as nothing is fed. It is all the memory that a peer can fill. `sink` is borrowed, its call-backs
  * are required. `crc32c` may be NULL if `crc` is false and always_crc stays so. `start` is the
  * position of the first octet of full operation (usually 0): Markers are counted from it. */
-#define IW_DEFRAMER_BUFFER (IW_MPA_FPDU_MAX + 4096u)
+#define IW_DEFRAMER_BUFFER (IW_MPA_FPDU_MAX + 5120u)
 void iw_deframer_init(struct iw_deframer *d, const struct iw_deframer_sink *sink, bool markers,
                       bool crc, iw_crc32c_fn crc32c, uint64_t start, void *buffer, size_t size);
 
@@ -238,6 +245,38 @@ void iw_deframer_lend(struct iw_deframer *d, void *buffer, size_t size);
  * same octets again once the gap is closed. In-order octets are never refused. */
 int iw_deframer_input(struct iw_deframer *d, uint64_t pos, const struct iw_iov *data,
                       size_t pieces);
+
+/* Behind a gap (RFC 5044 §4.3, §5.2). With CRCs in force and the sink's `early` set, the octets
+ * that an input call brings behind a gap are searched for whole FPDUs, each of which is given to
+ * `early` at most once, before and independently of its turn in `fpdu`: only if its ULPDU_Length is
+ * 1..64768 and its CRC and all its Markers are right. A search never reports a fault and never
+ * changes what comes in order, nor which faults do: the in-order pass judges everything anew.
+ *
+ * With Markers the start is certain. Their places follow from the position alone, so that no
+ * payload can pass for one; the FPDU that a Marker points to must contain that Marker, which its
+ * CRC therefore covers; from there on each good FPDU tells where the next begins. The first thing
+ * that disagrees ends all searching on this connection (`misled`). A peer whose Markers lie can
+ * have no more placed than by sending the same FPDU in the open, and its lie is mpa-marker-pointer
+ * as soon as the gap closes.
+ *
+ * Without Markers nothing in the octets makes a start certain: payload may hold the image of an
+ * FPDU, good CRC included, and a TCP segment may begin at any octet (RFC 5044 §5.1 binds the
+ * sender, yet not boxes on the way, and not what TCP repeats). Unless `aligned` is set there is no
+ * search then. It is the caller's word that the peer aligns, that nothing cuts its segments anew,
+ * and that each input call is one segment: one that is a list of whole, good FPDUs from its first
+ * octet to its last is believed. Should the caller be wrong, and payload carry such a list just
+ * where a segment begins and ends, octets are placed that the peer's MPA never sent as an FPDU,
+ * though still only where the peer might have placed any. When the in-order pass finds FPDUs to
+ * begin elsewhere, `misled` is set.
+ *
+ * Bounds: 64 runs of FPDUs handed out early are remembered, and beyond them none is handed out.
+ * A search computes the CRC of no octet twice: what is good is remembered, what is bad ends the
+ * search, or with `aligned` is octets of this very call. Beside that a call costs at most one
+ * step per Marker held and per run, and a few per FPDU handed out or, with `aligned`, in the call.
+ */
+
+/* The position behind the octets that have come without a gap. */
+uint64_t iw_deframer_edge(struct iw_deframer *d);
 
 /* The stream ended (FIN) at position `pos`. True if that is an FPDU boundary (RFC 5044 §7.2), or
  * behind a lone Marker that was sent before the FPDU it belongs to (OP-08). */

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "deframe.h"
+
+/* RFC 5044 §4.3: a Marker behind the last octet of the CRC belongs to the next FPDU. */
+static void take_shape(const struct iw_deframer *d, uint64_t pos, uint32_t length,
+                       struct iw_shape *s)
+{
+    uint32_t content = iw_wire_fpdu_size(length);
+
+    s->lead = iw_shape_lead(d, pos);
+    s->length = length;
+    s->pad = iw_wire_pad(length);
+    s->inside = 0;
+    if (d->markers) {
+        const uint32_t between = IW_MPA_MARKER_PERIOD - IW_MPA_MARKER;
+        uint32_t first = iw_to_marker(d, pos + s->lead);
+        if (content > first)
+            s->inside = (content - first + between - 1) / between;
+    }
+    s->size = s->lead + content + s->inside * IW_MPA_MARKER;
+}
+
+bool iw_shape_read(const struct iw_deframer *d, const struct iw_cursor *c, struct iw_shape *s)
+{
+    struct iw_cursor at = *c;
+    uint32_t lead = iw_shape_lead(d, c->pos);
+    uint8_t field[IW_MPA_LENGTH_FIELD];
+
+    if (c->left < lead + sizeof field)
+        return false;
+    iw_cursor_step(&at, lead);
+    iw_cursor_read(&at, field, sizeof field);
+    take_shape(d, c->pos, (uint32_t)field[0] << 8 | field[1], s);
+    return true;
+}
+
+/* One more than the list can take: there are too many pieces. */
+static size_t list_ulpdu(const struct iw_deframer *d, struct iw_cursor c, const struct iw_shape *s,
+                         struct iw_iov *out)
+{
+    size_t left = s->length;
+    size_t n = 0;
+
+    iw_cursor_step(&c, s->lead + IW_MPA_LENGTH_FIELD);
+    while (left > 0) {
+        size_t run = iw_cursor_run(&c);
+        if (d->markers) {
+            uint32_t free_run = iw_to_marker(d, c.pos);
+            if (free_run == 0) {
+                iw_cursor_step(&c, IW_MPA_MARKER);
+                continue;
+            }
+            if (run > free_run)
+                run = free_run;
+        }
+        if (run > left)
+            run = left;
+        if (n == IW_DEFRAMER_PIECES)
+            return n + 1;
+        out[n++] = (struct iw_iov){.base = iw_cursor_octets(&c), .length = run};
+        iw_cursor_step(&c, run);
+        left -= run;
+    }
+    return n;
+}
+
+struct iw_fpdu iw_shape_fpdu(const struct iw_deframer *d, struct iw_cursor c,
+                             const struct iw_shape *s)
+{
+    struct iw_deframer_room *r = d->room;
+
+    return (struct iw_fpdu){.pos = c.pos,
+                            .header_pos = c.pos + s->lead,
+                            .size = s->size,
+                            .length = (uint16_t)s->length,
+                            .markers = (uint16_t)(s->inside + (s->lead ? 1u : 0u)),
+                            .crc_checked = d->crc,
+                            .ulpdu = r->ulpdu,
+                            .pieces = list_ulpdu(d, c, s, r->ulpdu)};
+}
+
+uint32_t iw_shape_crc(const struct iw_deframer *d, struct iw_cursor c, const struct iw_shape *s,
+                      uint32_t *field)
+{
+    uint32_t state = IW_CRC32C_INIT;
+    size_t left = s->size - IW_MPA_CRC_FIELD;
+    bool wanted = d->crc || d->always_crc;
+    uint8_t octets[IW_MPA_CRC_FIELD];
+
+    while (wanted && left > 0) {
+        size_t run = iw_cursor_run(&c) < left ? iw_cursor_run(&c) : left;
+        state = d->crc32c(state, iw_cursor_octets(&c), run);
+        iw_cursor_step(&c, run);
+        left -= run;
+    }
+    iw_cursor_step(&c, left);
+    iw_cursor_read(&c, octets, sizeof octets);
+    *field = iw_crc32c_get(octets);
+    return iw_crc32c_finish(state);
+}
+
+struct iw_mpa_marker iw_shape_marker(struct iw_cursor *c)
+{
+    uint8_t octets[IW_MPA_MARKER];
+    struct iw_mpa_marker m;
+
+    iw_cursor_read(c, octets, sizeof octets);
+    (void)iw_wire_get_marker(octets, sizeof octets, &m);
+    return m;
+}
