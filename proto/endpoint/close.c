@@ -238,6 +238,10 @@ void iw_endpoint_input_end(struct iw_endpoint *ep, bool graceful, uint64_t now)
         iw_ep_settle(ep);
         return;
     }
+    if (!ep->fin_known && ep->phase != IW_PHASE_DONE) {
+        ep->fin_known = true;
+        ep->fin_at = iw_ep_rx_edge(ep);
+    }
     ep->fin_in = true;
     if (ep->phase == IW_PHASE_STARTUP) {
         struct iw_fault cut = {IW_CHECK_MPA_STARTUP_CUT, ep->startup.in_length, 0, 0};

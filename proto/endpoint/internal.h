@@ -9,6 +9,7 @@
 /*
  * setup.c   create, start-up frames, first FPDUs        queues.c  post, poll, completions, flush
  * rx.c      segments in: headers, tagged, untagged      tx.c      which message next, segments out
+ * early.c   octets and segments in out of order
  * header.c  headers out, and how --violate bends them   close.c   faults, Terminate, FIN, time
  * legal.c   what --overstrict refuses of a legal segment
  * extensions.c  RFC 7306: Immediate Data and atomics
@@ -104,6 +105,7 @@ struct iw_endpoint {
     /* receiving */
     struct iw_deframer deframer;
     struct iw_deframer_sink sink;
+    uint64_t rx_startup; /* octets before the first of full operation */
     uint64_t rx_pos;
     uint64_t rx_now; /* of the call under way */
     void *rx_buffer;
@@ -164,6 +166,8 @@ struct iw_endpoint {
     uint32_t terminates_due; /* how often it is still to be sent */
     struct iw_rdmap_terminate terminate_out;
     struct iw_rdmap_terminate terminate_in;
+    bool fin_known; /* the peer's FIN has come, perhaps before what stands in front of it */
+    uint64_t fin_at;
     bool shutdown, fin_due, fin_out, fin_in, reset, lost;
     enum iw_cause cause;
 };
@@ -181,6 +185,16 @@ unsigned iw_ep_rtr_opcode(const struct iw_endpoint *ep);
 int iw_ep_rx_fpdu(void *context, const struct iw_fpdu *fpdu);
 int iw_ep_rx_check(void *context, const struct iw_fault *fault);
 bool iw_ep_receiving(const struct iw_endpoint *ep);
+/* False if the pool is empty. */
+bool iw_ep_rx_buffer(struct iw_endpoint *ep);
+void iw_ep_after_close(struct iw_endpoint *ep, uint8_t first, uint64_t now);
+
+/* early.c */
+bool iw_ep_rx_early(void *context, const struct iw_fpdu *fpdu);
+/* Where the octets in order end, counted from the peer's first. */
+uint64_t iw_ep_rx_edge(const struct iw_endpoint *ep);
+/* With fin_known: the end has come if everything before it has. */
+void iw_ep_fin_reached(struct iw_endpoint *ep, uint64_t now);
 
 /* legal.c: the check by which --overstrict refuses a segment that is right; `octets` is the
  * length of what follows the DDP header, `payload` its beginning. */

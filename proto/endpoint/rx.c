@@ -437,6 +437,13 @@ static const uint8_t *first_octet(const struct iw_iov *data, size_t pieces)
     return NULL;
 }
 
+bool iw_ep_rx_buffer(struct iw_endpoint *ep)
+{
+    if (ep->rx_buffer == NULL && (ep->rx_buffer = iw_domain_borrow(ep->domain)) != NULL)
+        iw_deframer_lend(&ep->deframer, ep->rx_buffer, IW_DOMAIN_BUFFER);
+    return ep->rx_buffer != NULL;
+}
+
 static void deframe(struct iw_endpoint *ep, const struct iw_iov *data, size_t pieces)
 {
     struct iw_fault none = {IW_CHECK_MPA_LOCAL, ep->rx_pos, 0, 0};
@@ -444,19 +451,22 @@ static void deframe(struct iw_endpoint *ep, const struct iw_iov *data, size_t pi
     for (size_t i = 0; i < pieces; i++)
         ep->rx_pos += data[i].length;
     struct iw_fault split = {IW_CHECK_MPA_FPDU_SPLIT, ep->rx_pos, 0, 0};
-    if (ep->rx_buffer == NULL && (ep->rx_buffer = iw_domain_borrow(ep->domain)) != NULL)
-        iw_deframer_lend(&ep->deframer, ep->rx_buffer, IW_DOMAIN_BUFFER);
     ep->rx_together = 0;
-    if (ep->rx_buffer != NULL)
+    if (iw_ep_rx_buffer(ep)) {
         (void)iw_deframer_input(&ep->deframer, pos, data, pieces);
-    else if (!iw_switch_ignored(ep->config.switches, none.check))
+        /* They may have closed a gap. */
+        uint64_t edge = iw_deframer_edge(&ep->deframer);
+        if (edge > ep->rx_pos)
+            ep->rx_pos = edge;
+    } else if (!iw_switch_ignored(ep->config.switches, none.check)) {
         iw_ep_fault(ep, none, NULL, NULL, 0, ep->rx_now);
+    }
     if (iw_switch_overstrict(ep->config.switches, split.check) && !iw_deframer_idle(&ep->deframer))
         iw_ep_fault(ep, split, NULL, NULL, 0, ep->rx_now);
 }
 
 /* RFC 5041 §6.2.1: the stream is torn down abortively. */
-static void after_close(struct iw_endpoint *ep, uint8_t first, uint64_t now)
+void iw_ep_after_close(struct iw_endpoint *ep, uint8_t first, uint64_t now)
 {
     if (iw_ep_happened(ep, IW_EVENT_CLOSED))
         return;
@@ -475,7 +485,7 @@ void iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t
     if (ep->phase == IW_PHASE_FULL && ep->fin_out)
         ep->deadline = iw_ep_after(now, ep->config.linger_timeout);
     if (ep->fin_in)
-        after_close(ep, *first, now);
+        iw_ep_after_close(ep, *first, now);
     else if (ep->phase == IW_PHASE_STARTUP)
         iw_ep_startup_input(ep, data, pieces, now);
     else if (ep->phase == IW_PHASE_FULL && ep->config.role == IW_MPA_RESPONDER &&
@@ -483,5 +493,7 @@ void iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t
         ; /* refused: our Reply has not even left */
     else if (iw_ep_receiving(ep))
         deframe(ep, data, pieces);
+    if (ep->fin_known)
+        iw_ep_fin_reached(ep, now);
     iw_ep_settle(ep);
 }

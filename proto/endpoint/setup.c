@@ -15,6 +15,7 @@ void iw_endpoint_config_default(struct iw_endpoint_config *config)
     config->emss = 1460;
     config->startup_timeout = 60000000000u;
     config->linger_timeout = 5000000000u;
+    config->early_placement = true;
 }
 
 static bool valid(const struct iw_endpoint_config *c)
@@ -86,7 +87,8 @@ int iw_endpoint_create(struct iw_domain *domain, const struct iw_endpoint_config
         return IW_ERR_ARGUMENT;
     }
     ep->config.private_data = NULL;
-    ep->sink = (struct iw_deframer_sink){ep, iw_ep_rx_fpdu, iw_ep_rx_check, NULL};
+    ep->sink = (struct iw_deframer_sink){ep, iw_ep_rx_fpdu, iw_ep_rx_check,
+                                         config->early_placement ? iw_ep_rx_early : NULL};
     for (unsigned qn = 0; qn < 4; qn++)
         ep->rx_msn[qn] = ep->tx_msn[qn] = 1;
     ep->deadline = iw_ep_after(now, config->startup_timeout);
@@ -159,6 +161,7 @@ static void establish(struct iw_endpoint *ep, uint64_t now)
     iw_framer_init(&ep->framer, tx_markers, agreed->crc, ep->env->crc32c, switches);
     iw_deframer_init(&ep->deframer, &ep->sink, agreed->rx_markers, agreed->crc, ep->env->crc32c, 0,
                      NULL, 0);
+    ep->deframer.aligned = ep->config.aligned_peer;
     ep->deframer.always_crc = iw_switch_overstrict(switches, IW_CHECK_MPA_CRC_OFF);
     iw_endpoint_set_emss(ep, ep->config.emss);
     ep->paused = !initiator && !iw_switch_violated(switches, IW_CHECK_MPA_RESPONDER_EARLY);
@@ -218,6 +221,7 @@ void iw_ep_startup_input(struct iw_endpoint *ep, const struct iw_iov *data, size
             taken = iw_mpa_startup_input(&ep->startup, octets, data[i].length);
         if (ep->startup.state != before)
             advance(ep, now);
+        ep->rx_startup += ep->phase == IW_PHASE_STARTUP ? data[i].length : taken;
         if (ep->phase != IW_PHASE_STARTUP) {
             struct iw_iov rest = {(uint8_t *)data[i].base + taken, data[i].length - taken};
             if (rest.length > 0)

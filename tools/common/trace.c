@@ -109,8 +109,8 @@ static void add_fault(json_t *line, const struct iw_fault *f)
 
 void iw_trace_json(void *context, const struct iw_trace *t)
 {
-    static const char *const kinds[] = {"startup-in", "startup-out", "fpdu-in",
-                                        "fpdu-out",   "fault",       "state"};
+    static const char *const kinds[] = {"startup-in", "startup-out", "fpdu-in",   "fpdu-out",
+                                        "fault",      "state",       "fpdu-early"};
     const struct iw_tracer *tracer = context;
     json_t *line = json_object();
     json_object_set_new(line, "schema", json_integer(IW_TRACE_SCHEMA));
@@ -124,6 +124,7 @@ void iw_trace_json(void *context, const struct iw_trace *t)
         break;
     case IW_TRACE_FPDU_IN:
     case IW_TRACE_FPDU_OUT:
+    case IW_TRACE_FPDU_EARLY:
         add_fpdu(line, t);
         break;
     case IW_TRACE_FAULT:

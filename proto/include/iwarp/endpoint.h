@@ -25,9 +25,10 @@ enum iw_trace_kind {
     IW_TRACE_STARTUP_OUT,
     IW_TRACE_FPDU_IN, /* octets: the first 70 or fewer of the ULPDU */
     IW_TRACE_FPDU_OUT,
-    IW_TRACE_FAULT, /* fault is set */
-    IW_TRACE_STATE  /* text names what became of the connection: request, established, rejected,
-                       terminated, peer-closed or closed */
+    IW_TRACE_FAULT,     /* fault is set */
+    IW_TRACE_STATE,     /* text names what became of the connection: request, established, rejected,
+                           terminated, peer-closed or closed */
+    IW_TRACE_FPDU_EARLY /* as FPDU_IN: placed before its turn, in which it comes again */
 };
 
 struct iw_trace {
@@ -58,13 +59,18 @@ struct iw_endpoint_config {
     uint64_t startup_timeout; /* ns, RFC 5044 §7.1.2; 0 is refused */
     uint64_t linger_timeout;  /* ns without octets to wait for the peer's close after ours, then
                                  reset; after a fault no octets count */
+    bool early_placement;     /* place what comes behind a gap at once where that is certain (with
+                                 CRC and Markers in force); see iw_endpoint_input_at */
+    bool aligned_peer; /* without Markers, too: each input call is one TCP segment as the peer
+                          cut it, and it aligns FPDUs with them (RFC 5044 §5.1); what that
+                          trust can cost: iwarp/mpa.h, "Behind a gap" */
     const struct iw_switches *switches; /* borrowed; may be NULL; may change between calls */
     void (*trace)(void *context, const struct iw_trace *trace); /* may be NULL */
     void *trace_context;
 };
 
 /* Safe values: CRC on, depths 64, 16 pieces, 32 reads, RFC 7306 on, EMSS 1460, 60 s start-up
- * (OP-15), 5 s linger. */
+ * (OP-15), 5 s linger, early placement, no trust in a peer's alignment. */
 void iw_endpoint_config_default(struct iw_endpoint_config *config);
 
 enum { IW_OK = 0, IW_ERR_MEMORY = -1, IW_ERR_ARGUMENT = -2, IW_ERR_STATE = -3, IW_ERR_FULL = -4 };
@@ -84,6 +90,28 @@ void iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t
                        uint64_t now);
 /* The peer's FIN (graceful) or the loss of the connection (RST, time-out). */
 void iw_endpoint_input_end(struct iw_endpoint *ep, bool graceful, uint64_t now);
+
+/* TCP payload in any order, repeated or overlapping, for a caller that has TCP to itself. `pos` is
+ * the position of its first octet, counted from the first octet that the peer sends to this
+ * endpoint (its start-up frame included); of octets that come twice the first copy counts.
+ * iw_endpoint_input may be mixed with it: its octets follow the last without a gap.
+ * What lies behind a gap is held in the endpoint's receive buffer, and no message is delivered
+ * and no fault found before the gap is closed. With early_placement the payload of whole FPDUs
+ * behind the gap is placed at once: tagged Writes, Read Responses within the sink of an outstanding
+ * read, Sends for which a receive is posted, and nothing that any check would refuse; not before
+ * the first FPDU (and RTR) has come in order, and not while any switch is set. Every order of
+ * arrival leaves the same memory and the same completions as arrival in order (RFC 5041 §5.3,
+ * §5.4), as long as nobody else writes to that memory. Returns IW_OK; IW_ERR_ARGUMENT (pos and
+ * length wrap); or IW_ERR_FULL: octets behind a gap cannot be held now, not even in part perhaps,
+ * as they are more than about 80 KiB ahead, make more than IW_STREAM_RANGES islands, come before
+ * the start-up is over, or no buffer is left in the pool. Offer the same octets again later, as TCP
+ * does what is not acknowledged. Octets without a gap before them are always taken. */
+int iw_endpoint_input_at(struct iw_endpoint *ep, uint64_t pos, const struct iw_iov *data,
+                         size_t pieces, uint64_t now);
+/* The peer's FIN stands at `pos`, counted in the same way. It takes effect as iw_endpoint_input_end
+ * once all octets before it have come (at once if the connection is over and drops them); octets at
+ * or behind it abort the connection. A repeat does nothing. */
+void iw_endpoint_input_end_at(struct iw_endpoint *ep, uint64_t pos, uint64_t now);
 
 /* What is to be sent now: *out is a list of pieces, valid until the next call on this
  * endpoint. Report progress, in octets, with iw_endpoint_sent; ask again until 0.
