@@ -29,7 +29,7 @@ enum { MESSAGE = 64, LONG = 60000 /* ms: only a failing test waits that long */ 
 struct end {
     struct world *world;
     struct iw_connection *c;
-    unsigned seen;           /* bit per enum iw_event_kind */
+    unsigned seen;                          /* bit per enum iw_event_kind */
     unsigned completions[IW_WORK_RECV + 1]; /* per opcode, status ok */
     unsigned flushed;
     unsigned sends_wanted; /* client: Sends to post once established */

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The echo of iwarp-peer sends Immediate Data back as Immediate Data; its buffers, of one octet here,
 # hold nothing of it.
-# shellcheck source=lib.sh
+# shellcheck source=tools/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 listen 127.0.0.1:0 --size 1 --buffers 1
