@@ -63,7 +63,9 @@ static bool place(struct iw_endpoint *ep, const struct iw_fpdu *fpdu, const uint
 {
     struct iw_ddp_header h;
     int got = iw_wire_get_ddp(head, head_length, &h);
-    if (got < 0 || got == fpdu->length || iw_rdmap_check_header(&h, false, NULL) != IW_CHECK_NONE)
+    unsigned version = ep->startup.agreed.version;
+    if (got < 0 || got == fpdu->length ||
+        iw_rdmap_check_header(&h, version, false, NULL) != IW_CHECK_NONE)
         return false;
     size_t skip = (size_t)got;
     uint32_t length = (uint32_t)(fpdu->length - skip);

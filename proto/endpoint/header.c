@@ -6,6 +6,10 @@ size_t iw_ep_put_header(const struct iw_endpoint *ep, uint8_t *out, struct iw_dd
                         bool first)
 {
     const struct iw_switches *s = ep->config.switches;
+    if (ep->startup.agreed.version == 0) { /* RFC 5044 Appendix C.1: DV and RV go together */
+        h.ddp_control &= (uint8_t)~IW_DDP_DV;
+        h.rdmap_control &= (uint8_t)~IW_RDMAP_RV;
+    }
     if (iw_switch_any(s)) {
         bool tagged = iw_ddp_tagged(&h);
         unsigned opcode = iw_rdmap_op(&h);

@@ -324,11 +324,11 @@ static bool header_fails(struct iw_endpoint *ep, const struct segment *s, enum i
     switch (check) {
     case IW_CHECK_DDP_VERSION_TAGGED:
     case IW_CHECK_DDP_VERSION_UNTAGGED:
-        return fails(ep, s, check, 0, iw_ddp_version(h), 1);
+        return fails(ep, s, check, 0, iw_ddp_version(h), ep->startup.agreed.version);
     case IW_CHECK_DDP_QN:
         return fails(ep, s, check, QN_OFFSET, h->qn, 0);
     case IW_CHECK_RDMAP_VERSION:
-        return fails(ep, s, check, RDMAP_OFFSET, iw_rdmap_version(h), 1);
+        return fails(ep, s, check, RDMAP_OFFSET, iw_rdmap_version(h), ep->startup.agreed.version);
     default:
         return fails(ep, s, check, RDMAP_OFFSET, iw_rdmap_op(h), 0);
     }
@@ -350,7 +350,8 @@ static void receive(struct iw_endpoint *ep, struct segment *s)
     if (ep->config.role == IW_MPA_INITIATOR && ep->framer.pos == 0 &&
         overstrict(ep, s, IW_CHECK_MPA_RESPONDER_EARLY, 0, 0, 0))
         return;
-    enum iw_check check = iw_rdmap_check_header(h, ep->config.extensions, switches);
+    enum iw_check check =
+        iw_rdmap_check_header(h, ep->startup.agreed.version, ep->config.extensions, switches);
     if (check != IW_CHECK_NONE && header_fails(ep, s, check))
         return;
     unsigned seen = 0;

@@ -64,15 +64,19 @@ static void write_frame(struct iw_mpa_startup *s, struct draft *d, const void *d
     s->out_length = (uint16_t)total;
 }
 
-static uint8_t own_flags(const struct iw_mpa_config *config)
+/* Revision 0 is Markers and CRCs always (RFC 5044 figure 14). */
+static uint8_t own_flags(const struct iw_mpa_config *config, uint8_t revision)
 {
-    return (uint8_t)((config->markers ? IW_MPA_FLAG_M : 0u) | (config->crc ? IW_MPA_FLAG_C : 0u));
+    bool always = revision == 0;
+
+    return (uint8_t)((config->markers || always ? IW_MPA_FLAG_M : 0u) |
+                     (config->crc || always ? IW_MPA_FLAG_C : 0u));
 }
 
 void iw_mpa_make_request(struct iw_mpa_startup *s, const void *data, size_t length)
 {
     const struct iw_mpa_config *c = &s->config;
-    struct draft d = {.header = {.flags = own_flags(c), .revision = c->revision},
+    struct draft d = {.header = {.flags = own_flags(c, c->revision), .revision = c->revision},
                       .block = c->enhanced,
                       .enhanced = {.peer_to_peer = c->peer_to_peer,
                                    .rtr = c->peer_to_peer ? c->rtr : 0,
@@ -124,7 +128,8 @@ static void violate_reply_block(const struct iw_mpa_startup *s, struct iw_mpa_en
 
 void iw_mpa_make_reply(struct iw_mpa_startup *s, bool reject, const void *data, size_t length)
 {
-    struct draft d = {.header = {.flags = own_flags(&s->config), .revision = s->agreed.revision},
+    struct draft d = {.header = {.flags = own_flags(&s->config, s->agreed.revision),
+                                 .revision = s->agreed.revision},
                       .block = s->agreed.enhanced,
                       .enhanced = reply_block(s, reject)};
 
@@ -145,11 +150,14 @@ void iw_mpa_make_reply(struct iw_mpa_startup *s, bool reject, const void *data, 
 /* What both roles derive alike. */
 static void agree_framing(struct iw_mpa_startup *s, uint8_t revision, bool enhanced)
 {
+    bool consortium = revision == 0;
+
     s->agreed = (struct iw_mpa_agreed){
         .revision = revision,
-        .crc = s->config.crc || (s->peer.flags & IW_MPA_FLAG_C),
-        .tx_markers = (s->peer.flags & IW_MPA_FLAG_M) != 0,
-        .rx_markers = s->config.markers,
+        .version = consortium ? 0 : 1,
+        .crc = consortium || s->config.crc || (s->peer.flags & IW_MPA_FLAG_C),
+        .tx_markers = consortium || (s->peer.flags & IW_MPA_FLAG_M),
+        .rx_markers = consortium || s->config.markers,
         .enhanced = enhanced,
         .ird = s->config.ird,
         .ord = s->config.ord,
@@ -162,7 +170,7 @@ static void agree_framing(struct iw_mpa_startup *s, uint8_t revision, bool enhan
 static uint8_t known_revision(const struct iw_mpa_startup *s)
 {
     if (s->peer.revision == 0)
-        return 1;
+        return s->config.permissive ? 0 : 1;
     return s->peer.revision < s->config.revision ? s->peer.revision : s->config.revision;
 }
 

@@ -17,7 +17,7 @@ int iw_mpa_startup_init(struct iw_mpa_startup *s, enum iw_mpa_role role,
     memset(s, 0, sizeof *s);
     s->role = role;
     s->config = *config;
-    if (s->config.revision == 0)
+    if (s->config.revision == 0 && !s->config.permissive)
         s->config.revision = 1;
     s->switches = switches;
     s->fault.check = IW_CHECK_NONE;
@@ -107,6 +107,16 @@ static bool refuse_reply(struct iw_mpa_startup *s)
             refuse(s, IW_CHECK_MPA_ORD_UNASKED, AT_ORD, e->ord, c->ird));
 }
 
+/* RFC 5044 Appendix C: an end of the RDMA Consortium's answers revision 1 with its own. */
+static bool revision_fits(const struct iw_mpa_startup *s)
+{
+    uint8_t own = s->config.revision, peer = s->peer.revision;
+
+    if (peer == 0)
+        return s->config.permissive;
+    return peer <= own || (own == 0 && peer == 1 && s->role == IW_MPA_RESPONDER);
+}
+
 static void check_header(struct iw_mpa_startup *s)
 {
     bool initiator = s->role == IW_MPA_INITIATOR;
@@ -114,7 +124,7 @@ static void check_header(struct iw_mpa_startup *s)
     unsigned res = h->flags & IW_MPA_FLAG_RES;
     bool enhanced = iw_mpa_frame_enhanced(h);
 
-    if ((h->revision == 0 || h->revision > s->config.revision) &&
+    if (!revision_fits(s) &&
         fail(s, IW_CHECK_MPA_REV, AT_REVISION, h->revision, s->config.revision))
         return;
     if (res && refuse(s, IW_CHECK_MPA_RES_BITS, AT_FLAGS, res, 0))

@@ -132,6 +132,12 @@ static inline enum iw_side iw_observed_other(enum iw_side side)
     return side == IW_SIDE_INITIATOR ? IW_SIDE_RESPONDER : IW_SIDE_INITIATOR;
 }
 
+/* DV and RV in force: 0 behind a Reply of revision 0, else 1 (OP-72). */
+static inline unsigned iw_observed_version(const struct iw_observer *o)
+{
+    return o->side[IW_SIDE_RESPONDER].startup.revision == 0 ? 0 : 1;
+}
+
 /* True if octets of this side are known to be missing: what the other side did may have a
  * reason that was not seen. */
 static inline bool iw_observed_gap(const struct iw_observed_side *s)

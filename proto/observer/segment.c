@@ -119,8 +119,6 @@ static bool framing_lost(struct iw_observed_side *s, const struct iw_fpdu *fpdu,
                          const struct iw_ddp_header *h, bool header, bool crc_failed,
                          struct iw_fault *why)
 {
-    bool consortium = s->observer->side[IW_SIDE_RESPONDER].startup.revision == 0;
-
     why->pos = fpdu->pos;
     if (fpdu->crc_checked) {
         bool again = crc_failed && s->crc_failed;
@@ -132,7 +130,7 @@ static bool framing_lost(struct iw_observed_side *s, const struct iw_fpdu *fpdu,
         why->check = IW_CHECK_MPA_MARKER_POINTER;
     else if (!header)
         why->check = IW_CHECK_DDP_HEADER_SHORT;
-    else if (iw_ddp_version(h) != 1 && !consortium)
+    else if (iw_ddp_version(h) != iw_observed_version(s->observer))
         why->check = iw_ddp_tagged(h) ? IW_CHECK_DDP_VERSION_TAGGED : IW_CHECK_DDP_VERSION_UNTAGGED;
     s->suspects = why->check == IW_CHECK_NONE ? 0 : s->suspects + 1;
     return s->suspects == SUSPECTS;
@@ -289,7 +287,8 @@ static enum iw_check judge(const struct iw_observer *o, const struct iw_switches
 #ifdef IW_PROVE
     iw_prove_pause(true);
 #endif
-    enum iw_check check = iw_rdmap_check_header(&o->now.ddp, o->config.extensions, passed);
+    enum iw_check check =
+        iw_rdmap_check_header(&o->now.ddp, iw_observed_version(o), o->config.extensions, passed);
 #ifdef IW_PROVE
     iw_prove_pause(false);
 #endif
@@ -300,7 +299,6 @@ static enum iw_check judge(const struct iw_observer *o, const struct iw_switches
 static bool check_header(struct iw_observer *o)
 {
     const struct iw_ddp_header *h = &o->now.ddp;
-    bool consortium = o->side[IW_SIDE_RESPONDER].startup.revision == 0;
     bool placeable = true;
     struct iw_switches passed;
     enum iw_check check = judge(o, NULL);
@@ -308,20 +306,16 @@ static bool check_header(struct iw_observer *o)
     if (check == IW_CHECK_NONE)
         return true;
     memset(&passed, 0, sizeof passed);
-    if (consortium) { /* versions 0 go with revision 0 (RFC 5044 appendix C.1) */
-        pass_over(&passed, IW_CHECK_DDP_VERSION_TAGGED);
-        pass_over(&passed, IW_CHECK_DDP_VERSION_UNTAGGED);
-        pass_over(&passed, IW_CHECK_RDMAP_VERSION);
-    }
     while ((check = judge(o, &passed)) != IW_CHECK_NONE) {
         pass_over(&passed, check);
         switch (check) {
         case IW_CHECK_DDP_VERSION_TAGGED:
         case IW_CHECK_DDP_VERSION_UNTAGGED:
-            iw_observer_find_at(o, check, DDP_CONTROL, iw_ddp_version(h), 1);
+            iw_observer_find_at(o, check, DDP_CONTROL, iw_ddp_version(h), iw_observed_version(o));
             break;
         case IW_CHECK_RDMAP_VERSION:
-            iw_observer_find_at(o, check, RDMAP_CONTROL, iw_rdmap_version(h), 1);
+            iw_observer_find_at(o, check, RDMAP_CONTROL, iw_rdmap_version(h),
+                                iw_observed_version(o));
             break;
         case IW_CHECK_DDP_QN:
             pass_over(&passed, IW_CHECK_RDMAP_OPCODE_QUEUE);

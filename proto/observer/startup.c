@@ -17,9 +17,10 @@ static bool says_enhanced(const struct iw_observed_side *s)
     return s->startup.revision >= 2 && has_flag(s, IW_MPA_FLAG_S);
 }
 
+/* 0 is the RDMA Consortium's (RFC 5044 Appendix C). */
 static bool known_revision(unsigned revision)
 {
-    return revision == 1 || revision == 2;
+    return revision <= 2;
 }
 
 /* ---- one frame ---- */
@@ -126,7 +127,9 @@ static void check_reply(struct iw_observer *o)
     const struct iw_observed_side *reply = &o->side[IW_SIDE_RESPONDER];
     unsigned revision = reply->startup.revision;
 
-    if (!known_revision(revision) && revision != request->startup.revision) /* OP-05 */
+    bool other = !known_revision(revision) || revision == 0;
+
+    if (other && revision != request->startup.revision) /* OP-05 */
         find_in_frame(o, reply, IW_CHECK_MPA_REV, REVISION, revision, request->startup.revision);
     if (!request->sound)
         return; /* there is no right answer to it */
@@ -140,11 +143,12 @@ static void check_reply(struct iw_observer *o)
 static void start_side(struct iw_observer *o, struct iw_observed_side *s, bool crc)
 {
     const struct iw_observed_side *other = &o->side[iw_observed_other(s->self)];
+    bool markers = has_flag(other, IW_MPA_FLAG_M) || iw_observed_version(o) == 0;
 
     s->phase = PHASE_FULL;
     if (!s->told)
-        iw_deframer_init(&s->deframer, &s->sink, has_flag(other, IW_MPA_FLAG_M), crc,
-                         o->config.crc32c, s->frame_length, s->buffer, sizeof s->buffer);
+        iw_deframer_init(&s->deframer, &s->sink, markers, crc, o->config.crc32c, s->frame_length,
+                         s->buffer, sizeof s->buffer);
 }
 
 /* Hands over what came before framing was known. */
@@ -169,7 +173,8 @@ static void negotiate(struct iw_observer *o)
     if (has_flag(responder, IW_MPA_FLAG_R)) {
         initiator->phase = responder->phase = PHASE_LEFT;
     } else {
-        bool crc = has_flag(initiator, IW_MPA_FLAG_C) || has_flag(responder, IW_MPA_FLAG_C);
+        bool crc = has_flag(initiator, IW_MPA_FLAG_C) || has_flag(responder, IW_MPA_FLAG_C) ||
+                   iw_observed_version(o) == 0;
         start_side(o, initiator, crc);
         start_side(o, responder, crc);
         replay(initiator);

@@ -63,19 +63,20 @@ static bool fails(bool wrong, enum iw_check check, const struct iw_switches *swi
     return wrong && !iw_switch_ignored(switches, check);
 }
 
-enum iw_check iw_rdmap_check_header(const struct iw_ddp_header *h, bool extensions,
-                                    const struct iw_switches *switches)
+enum iw_check iw_rdmap_check_header(const struct iw_ddp_header *h, unsigned version,
+                                    bool extensions, const struct iw_switches *switches)
 {
     bool tagged = iw_ddp_tagged(h);
     unsigned opcode = iw_rdmap_op(h);
-    enum iw_check version = tagged ? IW_CHECK_DDP_VERSION_TAGGED : IW_CHECK_DDP_VERSION_UNTAGGED;
+    enum iw_check ddp_version =
+        tagged ? IW_CHECK_DDP_VERSION_TAGGED : IW_CHECK_DDP_VERSION_UNTAGGED;
     uint32_t queues = extensions ? IW_QN_ATOMIC_RESPONSE + 1 : IW_QN_TERMINATE + 1;
 
-    if (fails(iw_ddp_version(h) != 1, version, switches))
-        return version;
+    if (fails(iw_ddp_version(h) != version, ddp_version, switches))
+        return ddp_version;
     if (fails(!tagged && h->qn >= queues, IW_CHECK_DDP_QN, switches))
         return IW_CHECK_DDP_QN;
-    if (fails(iw_rdmap_version(h) != 1, IW_CHECK_RDMAP_VERSION, switches))
+    if (fails(iw_rdmap_version(h) != version, IW_CHECK_RDMAP_VERSION, switches))
         return IW_CHECK_RDMAP_VERSION;
     if (!iw_rdmap_assigned(opcode, extensions))
         return fails(true, IW_CHECK_RDMAP_OPCODE, switches) ? IW_CHECK_RDMAP_OPCODE : IW_CHECK_NONE;

@@ -36,20 +36,29 @@ static uint32_t slow_crc(const uint8_t *octets, size_t length)
     return ~crc;
 }
 
-size_t make_fpdu(uint8_t *out, const uint8_t *ulpdu, size_t length)
+/* `marker`: one stands in front. */
+static size_t frame(uint8_t *out, bool marker, const uint8_t *ulpdu, size_t length)
 {
-    size_t n = 2 + length;
+    size_t n = 0;
 
-    out[0] = (uint8_t)(length >> 8);
-    out[1] = (uint8_t)length;
+    for (; marker && n < 4; n++)
+        out[n] = 0;
+    out[n++] = (uint8_t)(length >> 8);
+    out[n++] = (uint8_t)length;
     if (length > 0)
-        memcpy(out + 2, ulpdu, length);
+        memcpy(out + n, ulpdu, length);
+    n += length;
     while (n % 4)
         out[n++] = 0;
     uint32_t crc = slow_crc(out, n);
     for (int i = 0; i < 4; i++)
         out[n++] = (uint8_t)(crc >> 8 * i);
     return n;
+}
+
+size_t make_fpdu(uint8_t *out, const uint8_t *ulpdu, size_t length)
+{
+    return frame(out, false, ulpdu, length);
 }
 
 static void see(void *context, const struct iw_observation *o)
@@ -177,17 +186,17 @@ void rig_feed(struct rig *rig, enum iw_side side, const uint8_t *octets, size_t 
 
 void rig_step(struct rig *rig, const char *step)
 {
-    static const char letters[] = "iIXFKrRYGL";
+    static const char letters[] = "iIXFKMrRYGLN";
     const char *letter = strchr(letters, step[0]);
     assert_non_null(letter);
-    enum iw_side side = letter - letters < 5 ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER;
+    enum iw_side side = letter - letters < 6 ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER;
     uint8_t *octets = malloc(STEP_MAX);
     uint8_t *fpdu = malloc(STEP_MAX);
     assert_non_null(octets);
     assert_non_null(fpdu);
     size_t length = hex_octets(octets, step + 1);
 
-    switch ((letter - letters) % 5) {
+    switch ((letter - letters) % 6) {
     case 0:
         if (rig->told[side])
             iw_observer_told_startup(rig->observer, side, octets, length);
@@ -196,22 +205,23 @@ void rig_step(struct rig *rig, const char *step)
         break;
     case 1:
     case 2:
+    case 5:
         if (rig->told[side]) {
             iw_observer_told_segment(rig->observer, side, octets, length,
-                                     (letter - letters) % 5 == 2);
+                                     (letter - letters) % 6 == 2);
             break;
         }
-        length = make_fpdu(fpdu, octets, length);
-        if ((letter - letters) % 5 == 2)
+        length = frame(fpdu, (letter - letters) % 6 == 5, octets, length);
+        if ((letter - letters) % 6 == 2)
             fpdu[length - 1] ^= 1;
         rig_feed(rig, side, fpdu, length);
         break;
     default:
         rig->start[side] = rig->next[side];
         if (rig->told[side])
-            iw_observer_told_end(rig->observer, side, (letter - letters) % 5 == 4);
+            iw_observer_told_end(rig->observer, side, (letter - letters) % 6 == 4);
         else
-            iw_observer_end(rig->observer, side, rig->next[side], (letter - letters) % 5 == 4);
+            iw_observer_end(rig->observer, side, rig->next[side], (letter - letters) % 6 == 4);
         break;
     }
     free(octets);

@@ -61,6 +61,7 @@ size_t make_fpdu(uint8_t *out, const uint8_t *ulpdu, size_t length);
  *   i r  octets of the initiator, the responder
  *   I R  a ULPDU, sent as an FPDU (or told)
  *   X Y  the same with a wrong CRC (told as broken)
+ *   M N  the same behind a Marker: the first of its direction
  *   F G  FIN of the initiator, the responder;  K L  RST */
 void rig_step(struct rig *rig, const char *step);
 void rig_feed(struct rig *rig, enum iw_side side, const uint8_t *octets, size_t length);
@@ -79,7 +80,9 @@ const struct seen *rig_get(const struct rig *rig, enum iw_observed kind, size_t 
 /* Revision 1, no CRC. */
 #define REQUEST_PLAIN "i " REQUEST_KEY "00010000"
 #define REPLY_PLAIN "r " REPLY_KEY "00010000"
-/* The same, each side wants Markers. */
+/* Revision 0 (RFC 5044 Appendix C). */
+#define CONSORTIUM "i " REQUEST_KEY "c0000000", "r " REPLY_KEY "c0000000"
+/* The same as PLAIN, each side wants Markers. */
 #define REQUEST_MARKERS "i " REQUEST_KEY "80010000"
 #define REPLY_MARKERS "r " REPLY_KEY "80010000"
 

@@ -90,6 +90,99 @@ static void revisions(void **state)
     }
 }
 
+/* RFC 5044 Appendix C as the responder: its Reply says M=1 and C=1 in revision 0, and both hold in
+ * both directions whatever the Request and the own configuration say. */
+static void consortium_requests(void **state)
+{
+    const struct {
+        uint8_t own;
+        bool markers;
+        const char *request;
+        const char *reply; /* NULL: it closes */
+        uint8_t version;
+        bool tx_markers, rx_markers;
+        const char *private_hex;
+    } row[] = {
+        {1, false, REQ "c0000000", REP "c0000000", 0, true, true, ""},
+        {2, true, REQ "c0000002 abcd", REP "c0000000", 0, true, true, "abcd"},
+        {2, false, REQ "00000000", REP "c0000000", 0, true, true, ""},
+        {2, false, REQ "df000004 00100010", REP "c0000000", 0, true, true, "00100010"},
+        {2, false, REQ "80010000", REP "40010000", 1, true, false, ""},
+        {2, true, REQ "50020004 00100010", REP "d0020004 00100010", 1, false, true, ""},
+        {2, false, REQ "c0030000", NULL, 0, false, false, ""},
+        /* an end of the Consortium's knows revision 0 only, and says so (C.2.2) */
+        {0, false, REQ "40010000", REP "c0000000", 0, true, true, ""},
+        {0, false, REQ "c0000000", REP "c0000000", 0, true, true, ""},
+        {0, false, REQ "50020004 00100010", NULL, 0, false, false, ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        struct iw_mpa_config c = mpa_config_of(row[i].own, false);
+        c.permissive = true;
+        c.markers = row[i].markers;
+        struct iw_mpa_startup s = mpa_responder(&c);
+        if (!row[i].reply) {
+            uint8_t octets[64];
+            (void)iw_mpa_startup_input(&s, octets, mpa_hex(octets, row[i].request));
+            assert_int_equal(s.state, IW_MPA_FAILED);
+            assert_int_equal(s.fault.check, IW_CHECK_MPA_REV);
+            continue;
+        }
+        mpa_feed_frame(&s, row[i].request);
+        assert_int_equal(s.state, IW_MPA_REQUESTED);
+        mpa_assert_private(&s, row[i].private_hex);
+        assert_int_equal(iw_mpa_startup_accept(&s, NULL, 0), 0);
+        mpa_assert_output(&s, row[i].reply);
+        assert_int_equal(s.agreed.version, row[i].version);
+        assert_int_equal(s.agreed.tx_markers, row[i].tx_markers);
+        assert_int_equal(s.agreed.rx_markers, row[i].rx_markers);
+        assert_true(s.agreed.crc);
+    }
+}
+
+/* The same as the initiator, whose Request is of revision 1 (C.2.5) or itself of revision 0. */
+static void consortium_replies(void **state)
+{
+    const struct {
+        uint8_t own;
+        bool permissive, enhanced;
+        const char *request, *reply;
+        enum iw_check check;
+        uint8_t version;
+    } row[] = {
+        {1, true, false, REQ "40010000", REP "c0000000", IW_CHECK_NONE, 0},
+        {1, true, false, REQ "40010000", REP "00000000", IW_CHECK_NONE, 0},
+        {2, true, false, REQ "40020000", REP "c0000000", IW_CHECK_NONE, 0},
+        {1, true, false, REQ "40010000", REP "40010000", IW_CHECK_NONE, 1},
+        {0, true, false, REQ "c0000000", REP "c0000000", IW_CHECK_NONE, 0},
+        {0, true, false, REQ "c0000000", REP "40010000", IW_CHECK_MPA_REV, 0},
+        {1, false, false, REQ "40010000", REP "c0000000", IW_CHECK_MPA_REV, 0},
+        {2, true, true, REQ "50020004 00100010", REP "c0000000", IW_CHECK_MPA_REP_S, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        struct iw_mpa_config c = mpa_config_of(row[i].own, row[i].enhanced);
+        c.permissive = row[i].permissive;
+        struct iw_mpa_startup s = mpa_initiator(&c, "");
+        mpa_assert_output(&s, row[i].request);
+        if (row[i].check != IW_CHECK_NONE) {
+            uint8_t octets[64];
+            (void)iw_mpa_startup_input(&s, octets, mpa_hex(octets, row[i].reply));
+            assert_int_equal(s.state, IW_MPA_FAILED);
+            assert_int_equal(s.fault.check, row[i].check);
+            continue;
+        }
+        mpa_feed_frame(&s, row[i].reply);
+        assert_int_equal(s.state, IW_MPA_FULL);
+        assert_int_equal(s.agreed.version, row[i].version);
+        assert_int_equal(s.agreed.rx_markers, row[i].version == 0);
+        assert_int_equal(s.agreed.tx_markers, row[i].version == 0);
+        assert_true(s.agreed.crc);
+    }
+}
+
 /* The Reply's revision and S as the initiator sees them. */
 static void reply_revisions(void **state)
 {
@@ -270,7 +363,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(markers_and_crc),      cmocka_unit_test(revisions),
-        cmocka_unit_test(reply_revisions),      cmocka_unit_test(responder_negotiates),
+        cmocka_unit_test(reply_revisions),      cmocka_unit_test(consortium_requests),
+        cmocka_unit_test(consortium_replies),   cmocka_unit_test(responder_negotiates),
         cmocka_unit_test(initiator_negotiates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,13 +75,13 @@ static void test_good_headers(void **state)
 
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         struct iw_ddp_header h = untagged(good[i].ddp, good[i].rdmap, good[i].qn);
-        assert_int_equal(iw_rdmap_check_header(&h, false, NULL), IW_CHECK_NONE);
-        assert_int_equal(iw_rdmap_check_header(&h, true, NULL), IW_CHECK_NONE);
+        assert_int_equal(iw_rdmap_check_header(&h, 1, false, NULL), IW_CHECK_NONE);
+        assert_int_equal(iw_rdmap_check_header(&h, 1, true, NULL), IW_CHECK_NONE);
     }
     for (size_t i = 0; i < sizeof extended / sizeof extended[0]; i++) {
         struct iw_ddp_header h = untagged(0x41, extended[i].rdmap, extended[i].qn);
-        assert_int_equal(iw_rdmap_check_header(&h, true, NULL), IW_CHECK_NONE);
-        assert_int_equal(iw_rdmap_check_header(&h, false, NULL),
+        assert_int_equal(iw_rdmap_check_header(&h, 1, true, NULL), IW_CHECK_NONE);
+        assert_int_equal(iw_rdmap_check_header(&h, 1, false, NULL),
                          extended[i].qn == 3 ? IW_CHECK_DDP_QN : IW_CHECK_RDMAP_OPCODE);
     }
 }
@@ -117,8 +117,31 @@ static void test_bad_headers(void **state)
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct iw_ddp_header h = untagged(bad[i].ddp, bad[i].rdmap, bad[i].qn);
-        assert_int_equal(iw_rdmap_check_header(&h, true, NULL), bad[i].check);
+        assert_int_equal(iw_rdmap_check_header(&h, 1, true, NULL), bad[i].check);
     }
+}
+
+/* Which version is right depends on the start-up (RFC 5044 Appendix C.1). */
+static void test_versions(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t ddp, rdmap;
+        enum iw_check check[2]; /* by the version in force */
+    } rows[] = {
+        {0x41, 0x43, {IW_CHECK_DDP_VERSION_UNTAGGED, IW_CHECK_NONE}},
+        {0x40, 0x03, {IW_CHECK_NONE, IW_CHECK_DDP_VERSION_UNTAGGED}},
+        {0x40, 0x43, {IW_CHECK_RDMAP_VERSION, IW_CHECK_DDP_VERSION_UNTAGGED}},
+        {0x41, 0x03, {IW_CHECK_DDP_VERSION_UNTAGGED, IW_CHECK_RDMAP_VERSION}},
+        {0xc0, 0x00, {IW_CHECK_NONE, IW_CHECK_DDP_VERSION_TAGGED}},
+        {0xc1, 0x40, {IW_CHECK_DDP_VERSION_TAGGED, IW_CHECK_NONE}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (unsigned version = 0; version < 2; version++) {
+            struct iw_ddp_header h = untagged(rows[i].ddp, rows[i].rdmap, 0);
+            assert_int_equal(iw_rdmap_check_header(&h, version, true, NULL),
+                             rows[i].check[version]);
+        }
 }
 
 static void test_ignored_checks(void **state)
@@ -135,20 +158,20 @@ static void test_ignored_checks(void **state)
                  {"ddp-qn", IW_CHECK_RDMAP_VERSION},
                  {"rdmap-version", IW_CHECK_RDMAP_OPCODE_QUEUE},
                  {"rdmap-opcode-queue", IW_CHECK_NONE}};
-    assert_int_equal(iw_rdmap_check_header(&h, true, &switches), IW_CHECK_DDP_VERSION_UNTAGGED);
+    assert_int_equal(iw_rdmap_check_header(&h, 1, true, &switches), IW_CHECK_DDP_VERSION_UNTAGGED);
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
         assert_true(iw_switches_set(&switches, IW_SWITCH_IGNORE, steps[i].name, &error) > 0);
-        assert_int_equal(iw_rdmap_check_header(&h, true, &switches), steps[i].next);
+        assert_int_equal(iw_rdmap_check_header(&h, 1, true, &switches), steps[i].next);
     }
 
     h = tagged(0xc1, 0x43);
-    assert_int_equal(iw_rdmap_check_header(&h, true, &switches), IW_CHECK_RDMAP_OPCODE_TAGGED);
+    assert_int_equal(iw_rdmap_check_header(&h, 1, true, &switches), IW_CHECK_RDMAP_OPCODE_TAGGED);
     assert_true(iw_switches_set(&switches, IW_SWITCH_IGNORE, "rdmap-opcode-tagged", &error) > 0);
-    assert_int_equal(iw_rdmap_check_header(&h, true, &switches), IW_CHECK_NONE);
+    assert_int_equal(iw_rdmap_check_header(&h, 1, true, &switches), IW_CHECK_NONE);
     h = tagged(0xc1, 0x4d);
-    assert_int_equal(iw_rdmap_check_header(&h, true, &switches), IW_CHECK_RDMAP_OPCODE);
+    assert_int_equal(iw_rdmap_check_header(&h, 1, true, &switches), IW_CHECK_RDMAP_OPCODE);
     assert_true(iw_switches_set(&switches, IW_SWITCH_IGNORE, "rdmap-opcode", &error) > 0);
-    assert_int_equal(iw_rdmap_check_header(&h, true, &switches), IW_CHECK_NONE);
+    assert_int_equal(iw_rdmap_check_header(&h, 1, true, &switches), IW_CHECK_NONE);
 }
 
 static void test_reserved(void **state)
@@ -279,15 +302,11 @@ static void test_terminate_flags(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_message_table),
-        cmocka_unit_test(test_good_headers),
-        cmocka_unit_test(test_bad_headers),
-        cmocka_unit_test(test_ignored_checks),
-        cmocka_unit_test(test_reserved),
-        cmocka_unit_test(test_terminate_crc),
-        cmocka_unit_test(test_terminate_stag),
-        cmocka_unit_test(test_terminate_read),
-        cmocka_unit_test(test_terminate_without_header),
+        cmocka_unit_test(test_message_table),   cmocka_unit_test(test_good_headers),
+        cmocka_unit_test(test_bad_headers),     cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_ignored_checks),  cmocka_unit_test(test_reserved),
+        cmocka_unit_test(test_terminate_crc),   cmocka_unit_test(test_terminate_stag),
+        cmocka_unit_test(test_terminate_read),  cmocka_unit_test(test_terminate_without_header),
         cmocka_unit_test(test_terminate_flags),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,8 +44,6 @@ static bool take_switches(const json_t *array, enum iw_switch kind, const char *
 static const char *contradiction(const struct iw_endpoint_config *config)
 {
     const struct iw_mpa_config *mpa = &config->mpa;
-    if (mpa->revision == 0)
-        return "field revision: expected 1 or 2";
     if (mpa->enhanced && mpa->revision < 2)
         return "field enhanced: needs revision 2";
     if (mpa->peer_to_peer && !mpa->enhanced)
@@ -75,6 +73,7 @@ bool agent_config(const json_t *object, struct iw_endpoint_config *config,
     bool enhanced_given = false;
     const struct agent_field fields[] = {
         {"revision", AGENT_NUMBER, false, 2, &revision, NULL},
+        {"permissive", AGENT_BOOL, false, 0, &config->mpa.permissive, NULL},
         {"crc", AGENT_BOOL, false, 0, &config->mpa.crc, NULL},
         {"markers", AGENT_BOOL, false, 0, &config->mpa.markers, NULL},
         {"enhanced", AGENT_BOOL, false, 0, &config->mpa.enhanced, &enhanced_given},
@@ -109,6 +108,8 @@ bool agent_config(const json_t *object, struct iw_endpoint_config *config,
     config->mpa.revision = (uint8_t)revision;
     if (revision < 2 && !enhanced_given)
         config->mpa.enhanced = false;
+    if (revision == 0)
+        config->mpa.permissive = true;
     config->mpa.ird = (uint16_t)ird;
     config->mpa.ord = (uint16_t)ord;
     config->mulpdu = (uint32_t)mulpdu;

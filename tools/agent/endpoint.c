@@ -72,12 +72,12 @@ static json_t *rtr_names(uint8_t rtr)
 static void established(struct agent_connection *c, struct iw_endpoint *ep)
 {
     const struct iw_mpa_agreed *g = iw_endpoint_agreed(ep);
-    json_t *event = json_pack("{s:s,s:o,s:{s:i,s:b,s:b,s:b,s:b,s:b,s:o,s:i,s:i,s:i,s:i}}", "event",
-                              "established", "private", private_data(ep), "agreed", "revision",
-                              g->revision, "crc", g->crc, "tx_markers", g->tx_markers, "rx_markers",
-                              g->rx_markers, "enhanced", g->enhanced, "peer_to_peer",
-                              g->peer_to_peer, "rtr", rtr_names(g->rtr), "ird", g->ird, "ord",
-                              g->ord, "peer_ird", g->peer_ird, "peer_ord", g->peer_ord);
+    json_t *event = json_pack(
+        "{s:s,s:o,s:{s:i,s:i,s:b,s:b,s:b,s:b,s:b,s:o,s:i,s:i,s:i,s:i}}", "event", "established",
+        "private", private_data(ep), "agreed", "revision", g->revision, "version", g->version,
+        "crc", g->crc, "tx_markers", g->tx_markers, "rx_markers", g->rx_markers, "enhanced",
+        g->enhanced, "peer_to_peer", g->peer_to_peer, "rtr", rtr_names(g->rtr), "ird", g->ird,
+        "ord", g->ord, "peer_ird", g->peer_ird, "peer_ord", g->peer_ord);
     if (event != NULL && c->listen != 0)
         json_object_set_new(event, "listen", json_integer((json_int_t)c->listen));
     tell(c, event);

@@ -32,10 +32,10 @@ static void emit(void *context, json_t *event)
 
 static json_t *hello(const struct agent_session *s)
 {
-    return json_pack("{s:s,s:s,s:i,s:s,s:{s:b,s:b,s:[i,i],s:[s,s,s],s:i,s:b,s:b,s:[s,s,s,s,s]}}",
+    return json_pack("{s:s,s:s,s:i,s:s,s:{s:b,s:b,s:[i,i,i],s:[s,s,s],s:i,s:b,s:b,s:[s,s,s,s,s]}}",
                      "agent", "iwarp-agent", "version", IW_VERSION, "schema", IW_CONTROL_SCHEMA,
-                     "backend", "endpoint", "features", "crc", 1, "markers", 1, "revisions", 1, 2,
-                     "rtr", "send", "write", "read", "max_private", (int)IW_MPA_PRIVATE_MAX,
+                     "backend", "endpoint", "features", "crc", 1, "markers", 1, "revisions", 0, 1,
+                     2, "rtr", "send", "write", "read", "max_private", (int)IW_MPA_PRIVATE_MAX,
                      "switches", 1, "extensions", s->extensions, "access", "local-write",
                      "remote-read", "remote-write", "remote-invalidate", "remote-atomic");
 }

@@ -94,11 +94,18 @@ static int set_markers(void *context, const char *value, char *error, size_t roo
 static int set_revision(void *context, const char *value, char *error, size_t room)
 {
     uint64_t n;
-    if (iw_option_number(value, 1, 2, &n, error, room))
+    if (iw_option_number(value, 0, 2, &n, error, room))
         return -1;
     CONFIG.mpa.revision = (uint8_t)n;
     CONFIG.mpa.enhanced = n == 2;
+    if (n == 0)
+        CONFIG.mpa.permissive = true;
     return 0;
+}
+
+static int set_permissive(void *context, const char *value, char *error, size_t room)
+{
+    return iw_option_bool(value, &CONFIG.mpa.permissive, error, room);
 }
 
 static int set_enhanced(void *context, const char *value, char *error, size_t room)
@@ -235,7 +242,10 @@ static int set_botch(void *context, const char *value, char *error, size_t room)
 static const struct iw_option shared[] = {
     {"crc", "on|off", "demand CRCs (default on)", set_crc},
     {"markers", "on|off", "ask for Markers in what is received (default off)", set_markers},
-    {"revision", "1|2", "highest MPA revision (default 2); 1 turns --enhanced off", set_revision},
+    {"revision", "0|1|2", "highest MPA revision (default 2); below 2 turns --enhanced off",
+     set_revision},
+    {"permissive", "on|off", "take a peer of revision 0, too (default off; on with --revision 0)",
+     set_permissive},
     {"enhanced", "on|off", "send the RFC 6581 block as initiator (default on)", set_enhanced},
     {"peer-to-peer", "on|off", "as initiator, send an RTR indication (default off)",
      set_peer_to_peer},
@@ -308,6 +318,8 @@ static int check(const struct iw_program *program, const struct iw_options *o)
     const char *error = NULL;
     if (mpa->enhanced && mpa->revision < 2)
         error = "--enhanced on needs --revision 2";
+    else if (mpa->revision == 0 && !mpa->permissive)
+        error = "--revision 0 needs --permissive on";
     else if (mpa->peer_to_peer && !mpa->enhanced)
         error = "--peer-to-peer on needs --enhanced on";
     else if (mpa->enhanced && o->private_length > IW_MPA_PRIVATE_MAX - IW_MPA_ENHANCED_LENGTH)

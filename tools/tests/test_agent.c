@@ -98,7 +98,7 @@ static void requests_are_checked(void **state)
     refuse(a, "field config: expected an object", "{'do':'listen','config':[]}");
     refuse(a, "field crc: expected true or false", "{'do':'listen','config':{'crc':1}}");
     refuse(a, "field rtr: expected send, write or read", "{'do':'listen','config':{'rtr':['x']}}");
-    refuse(a, "field revision: expected 1 or 2", "{'do':'listen','config':{'revision':0}}");
+    refuse(a, "field revision: expected a number, 0..2", "{'do':'listen','config':{'revision':3}}");
     refuse(a, "field enhanced: needs revision 2",
            "{'do':'listen','config':{'revision':1,'enhanced':true}}");
     refuse(a, "field peer_to_peer: needs enhanced",
@@ -156,10 +156,11 @@ static void all_operations_work(void **state)
                                           "{'markers':true}",
                                           "{'crc':false,'markers':true}",
                                           "{'revision':1}",
+                                          "{'revision':0}",
                                           "{'peer_to_peer':true,'rtr':['read']}"};
     struct agent *a = *state;
     for (size_t i = 0; i < sizeof(configs) / sizeof(configs[0]); i++) {
-        struct pair p = connect_pair(a, configs[i], i == 5 ? "{}" : configs[i]);
+        struct pair p = connect_pair(a, configs[i], i == 6 ? "{}" : configs[i]);
         long long client = p.client, server = p.server;
         long long in = ask_for(a, "mem", "{'do':'register','length':8,'access':['local-write']}");
         long long out = ask_for(a, "mem", "{'do':'register','length':8,'pattern':'count'}");

@@ -21,7 +21,7 @@ peer 64 "--crc: expected on|off after it" listen 127.0.0.1:0 --crc
 peer 64 '--crc: expected on or off, not "yes"' listen 127.0.0.1:0 --crc yes
 peer 64 '--crc: expected on or off, not ""' listen 127.0.0.1:0 --crc=
 peer 64 "--once: takes no value" listen 127.0.0.1:0 --once=1
-peer 64 '--revision: expected a number from 1 to 2, not "3"' listen 127.0.0.1:0 --revision 3
+peer 64 '--revision: expected a number from 0 to 2, not "3"' listen 127.0.0.1:0 --revision 3
 peer 64 '--ird: expected a number from 0 to 16383, not "0x4000"' listen 127.0.0.1:0 --ird 0x4000
 peer 64 '--ord: expected a number from 0 to 16383, not "-1"' listen 127.0.0.1:0 --ord -1
 peer 64 '--mulpdu: expected a number from 128 to 64768, not "127"' listen 127.0.0.1:0 --mulpdu 127
@@ -46,6 +46,7 @@ peer 64 '--overstrict: "mpa-crc": this is not a legal thing that could be refuse
 peer 64 '--botch: "mpa-crc": expected NAME=layer|type|code|place|close|silent|again' \
     listen 127.0.0.1:0 --botch mpa-crc
 peer 64 "--enhanced on needs --revision 2" listen 127.0.0.1:0 --revision 1 --enhanced on
+peer 64 "--revision 0 needs --permissive on" listen 127.0.0.1:0 --revision 0 --permissive off
 peer 64 "--peer-to-peer on needs --enhanced on" connect 127.0.0.1:1 --revision 1 --peer-to-peer on
 peer 64 '--personality: expected echo or rping, not "ping"' listen 127.0.0.1:0 --personality ping
 peer 64 "--size: rping needs at least 32 octets" \

@@ -37,6 +37,18 @@ for options in "--revision 1" "--enhanced off" "--peer-to-peer on" \
     same "its server" "0 " "$status $(cat "$scratch/server")"
 done
 
+# Revision 0, asked for or answered with (RFC 5044 Appendix C).
+for pair in "--revision 0,--permissive on" "--permissive on --revision 1,--revision 0" \
+    "--revision 0,--revision 0"; do
+    # shellcheck disable=SC2086
+    listen 127.0.0.1:0 --once --personality rping --verify ${pair#*,}
+    # shellcheck disable=SC2086
+    out=$("$bin/iwarp-peer" connect "$at" --personality rping --count 3 --size 3000 --verify ${pair%,*} 2>&1)
+    same "rping, $pair" "0 rping: 3 exchanges of 3000 octets, verified" "$? $out"
+    end_of "$pid"
+    same "its server" "0 " "$status $(cat "$scratch/server")"
+done
+
 # Many connections at once.
 listen 127.0.0.1:0 --personality rping --verify --limit 6
 clients=()

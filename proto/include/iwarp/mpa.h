@@ -25,7 +25,9 @@ enum iw_mpa_role { IW_MPA_INITIATOR, IW_MPA_RESPONDER };
 /* What one side wants. Zero-initialised is revision 1, no CRC, no Markers;
  * iw_mpa_config_default() gives the safe default. */
 struct iw_mpa_config {
-    uint8_t revision;  /* highest revision offered or accepted: 1 or 2 */
+    uint8_t revision;  /* highest revision offered or accepted: 1 or 2; 0 stands for 1, or, if
+                          permissive, for an end that speaks the RDMA Consortium's protocols only */
+    bool permissive;   /* take a peer of revision 0, too (RFC 5044 Appendix C) */
     bool crc;          /* C: demand CRCs (RFC 5044 §4.4: the default) */
     bool markers;      /* M: ask for Markers in what this end receives */
     bool enhanced;     /* initiator, revision 2: send the RFC 6581 block (S=1) */
@@ -44,9 +46,10 @@ void iw_mpa_config_default(struct iw_mpa_config *config);
 /* What the two frames agreed on, from this end's point of view. */
 struct iw_mpa_agreed {
     uint8_t revision;  /* of the Reply */
+    uint8_t version;   /* DV and RV in both directions: 0 after revision 0, else 1 (OP-72) */
     bool crc;          /* generated and checked in both directions: Request.C or Reply.C */
     bool tx_markers;   /* this end sends Markers: the peer's M */
-    bool rx_markers;   /* this end receives Markers: its own M */
+    bool rx_markers;   /* this end receives Markers: its own M. All three hold in revision 0 */
     bool enhanced;     /* both frames had S=1 */
     bool peer_to_peer; /* both frames had A=1 */
     uint8_t rtr;       /* forms that may be used: the Reply's set, for the initiator cut with

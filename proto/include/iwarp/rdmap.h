@@ -28,9 +28,10 @@ bool iw_rdmap_is_send(unsigned opcode);
 /* The first header check that a segment fails, regardless of any stream state: DDP version,
  * QN, RDMAP version, opcode, opcode against T, opcode against QN (RFC 5041 §7.1,
  * RFC 5040 §7.2), or IW_CHECK_NONE. Checks that `switches` (may be NULL) ignores are passed
- * over. `extensions` admits the RFC 7306 opcodes and queue 3. */
-enum iw_check iw_rdmap_check_header(const struct iw_ddp_header *h, bool extensions,
-                                    const struct iw_switches *switches);
+ * over. `version` is the DV and RV in force (struct iw_mpa_agreed). `extensions` admits the RFC
+ * 7306 opcodes and queue 3. */
+enum iw_check iw_rdmap_check_header(const struct iw_ddp_header *h, unsigned version,
+                                    bool extensions, const struct iw_switches *switches);
 /* The same for what is legal to receive but may be refused (reserved bits, Invalidate STag
  * field; RFC 5041 §4.1, RFC 5040 §4.1): the first irregularity not yet in *seen, which it
  * joins (a bit set that the caller zeroes), or IW_CHECK_NONE. */
