@@ -18,6 +18,13 @@ end
 -- unacked (segments), ...
 function Conn:state() return self.raw:state() end
 
+-- DV and RV of this connection: 0 behind a Reply of revision 0 (RFC 5044 Appendix C).
+function Conn:version()
+  local state = self:state()
+  local reply = state.initiator and state.peer or state.own
+  return reply and reply.revision == 0 and 0 or 1
+end
+
 -- ---- sending ----
 
 local function queue(conn, qn)
@@ -32,7 +39,8 @@ end
 -- The header that a right stack would send now, and what of it was overridden.
 local function header_of(conn, m, body)
   local f, spec = m.fields, m.spec
-  local h = { opcode = f.opcode or spec.opcode, l = f.l, dv = f.dv, rv = f.rv, rsvd = f.rsvd, rsv = f.rsv }
+  local v = conn:version()
+  local h = { opcode = f.opcode or spec.opcode, l = f.l, dv = f.dv or v, rv = f.rv or v, rsvd = f.rsvd, rsv = f.rsv }
   h.t = f.t
   if h.t == nil then h.t = spec.t or false end
   if h.t == 0 then h.t = false end
@@ -138,16 +146,27 @@ end
 
 local REVISION_2 = { "revision", "enhanced", "a", "b", "c", "d", "ird", "ord" }
 
--- A target that knows revision 1 only is asked in that, unless the case says otherwise.
-local function fitting(m)
-  if m.name ~= "request" or iw.can("revision.2") or #some(m.fields, REVISION_2) > 0 then return m end
-  local fields = { revision = 1 }
+-- What a case leaves open is said as the run was told to. A target that knows revision 1 only is asked
+-- in that.
+local function fitting(conn, m)
+  local say, fields = conn.t.peer.startup, {}
+  if #some(m.fields, REVISION_2) == 0 then
+    if say then
+      fields.revision, fields.enhanced = say.revision, say.enhanced
+    elseif m.name == "request" and not iw.can("revision.2") then
+      fields.revision = 1
+    end
+  end
+  if say and m.fields.flags == nil then
+    -- Markers and CRCs go with revision 0, and are the case's business in another.
+    if say.revision > 0 or fields.revision == 0 then fields.crc, fields.markers = say.crc, say.markers end
+  end
   for name, value in pairs(m.fields) do fields[name] = value end
-  return message.request(fields)
+  return message[m.name](fields)
 end
 
 local function send_startup(conn, m, bend)
-  m = fitting(m)
+  m = fitting(conn, m)
   local frame = m:frame()
   local comment = marked(conn, m, bend, iw.print_startup(frame))
   conn.raw:startup(frame, writes_of(bend))

@@ -247,9 +247,10 @@ local function called(t, options)
   local agent
   if t.peer.agent then
     local config = options.target
-    if not config then
+    if not config and (not t.peer.startup or t.peer.startup.enhanced) then
       config = { peer_to_peer = options.first == nil, enhanced = true, revision = 2 }
     end
+    config = config or {}
     local private, half_close = config.private, config.half_close
     if private or half_close ~= nil then
       local rest = {}
@@ -278,7 +279,14 @@ end
 -- What a good responder answers to this Request.
 local function answer(request, options)
   local fields = startup_fields(options)
-  if fields.revision == nil then fields.revision = request.revision == 2 and 2 or 1 end
+  local say = iw.target().startup
+  if fields.revision == nil then
+    -- An end of the RDMA Consortium's answers with its own (RFC 5044 Appendix C.2.5).
+    local consortium = say and say.revision == 0 and not (options.target and options.target.revision)
+    fields.revision = consortium and request.revision <= 1 and 0
+      or request.revision == 2 and 2 or 1
+    if fields.revision == 0 and fields.flags == nil then fields.crc, fields.markers = true, true end
+  end
   if fields.enhanced == nil then fields.enhanced = request.enhanced and request.revision == 2 end
   fields.rejected = options.rejected
   if not (fields.enhanced and request.enhanced) then return fields end
@@ -296,16 +304,17 @@ Target.answer = function(_, request, options) return message.reply(answer(reques
 
 -- Takes what opens the responder's way to send: the RTR, or a first FPDU.
 local function take_first(t, conn, options)
-  local state = conn:state()
+  local state, posted = conn:state(), nil
   if options.first == false then return end
   if not (state.own.a and state.peer.a) then
     if t.peer.agent then
       agent_side(t, conn)
-      t:post { conn = conn, op = "send" }
+      posted = t:post { conn = conn, op = "send" }
     end
   end
   local item = conn:next()
   if not item or item.kind ~= "message" then not_established(t, item, "a first FPDU") end
+  if posted then t:completion(posted) end
   if item.op == "read-request" then
     conn:send(message.read_response { stag = item.sink_stag, to = item.sink_to })
   end

@@ -77,7 +77,8 @@ static const struct choice {
      "an id or glob, rule:ID, tag:WORD, level:must|should|may, role:responder|initiator;\n"
      "may be repeated: cases that fit any"},
     {"target", "SPEC", O_TARGET, 't', RUN,
-     "embedded (default), the name or path of a target file, or\n"
+     "embedded[,crc=on|off,markers=both|target|station|none,revision=0|1|2|2-plain] (default),\n"
+     "the name or path of a target file, or\n"
      "tcp:HOST:PORT[,class=bare|rping|agent,crc=on|off,markers=on|off,rev=1|2,can=WORD]"},
     {"jobs", "N", O_JOBS, 'j', RUN | SELF_CHECK,
      "cases at a time (embedded: as many as there are CPUs; else 1)"},

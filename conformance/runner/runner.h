@@ -79,6 +79,13 @@ void iw_case_free_all(struct iw_case *cases, size_t count);
 
 enum iw_target_class { IW_TARGET_BARE, IW_TARGET_RPING, IW_TARGET_AGENT };
 
+/* What the station says in its start-up frames where a case leaves it open. */
+struct iw_target_startup {
+    bool crc, markers;
+    uint8_t revision;
+    bool enhanced;
+};
+
 /* A peer as a case sees it. The target side embeds it in a struct of its own and keeps the fields
  * true (a restarted agent has another `control`). */
 struct iw_target {
@@ -86,8 +93,9 @@ struct iw_target {
     enum iw_target_class class;
     const char *host; /* where the peer's listeners are reached */
     uint16_t port;    /* bare, rping: the peer's listener; 0 if it has none. agent: unused */
-    const char *station_host;   /* numeric address on which the station listens for the peer */
-    struct iw_control *control; /* agent: the open control connection; else NULL */
+    const char *station_host; /* numeric address on which the station listens for the peer */
+    const struct iw_target_startup *startup; /* NULL: nothing is said */
+    struct iw_control *control;              /* agent: the open control connection; else NULL */
     /* Whether the peer can do something: "memory.write", "crc.off", "reconnect" ... (a case's
      * `needs` joined by a point, one question a word). */
     bool (*can)(const struct iw_target *target, const char *capability);

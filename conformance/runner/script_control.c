@@ -215,7 +215,8 @@ static int l_event(lua_State *L)
 
 /* ---- the target ---- */
 
-/* iw.target(): {class, name, host, port, station_host, agent}. */
+/* iw.target(): {class, name, host, port, station_host, agent}, and startup, if something was said
+ * of it: {crc, markers, revision, enhanced}. */
 static int l_target(lua_State *L)
 {
     static const char *const classes[] = {"bare", "rping", "agent"};
@@ -234,6 +235,18 @@ static int l_target(lua_State *L)
     lua_setfield(L, -2, "station_host");
     lua_pushboolean(L, t->control != NULL);
     lua_setfield(L, -2, "agent");
+    if (t->startup) {
+        lua_createtable(L, 0, 4);
+        lua_pushboolean(L, t->startup->crc);
+        lua_setfield(L, -2, "crc");
+        lua_pushboolean(L, t->startup->markers);
+        lua_setfield(L, -2, "markers");
+        lua_pushinteger(L, t->startup->revision);
+        lua_setfield(L, -2, "revision");
+        lua_pushboolean(L, t->startup->enhanced);
+        lua_setfield(L, -2, "enhanced");
+        lua_setfield(L, -2, "startup");
+    }
     return 1;
 }
 

@@ -313,8 +313,10 @@ static int c_state(lua_State *L)
     lua_createtable(L, 0, 14);
     set_integer(L, "number", (uint64_t)s.number);
     set_boolean(L, "initiator", s.initiator);
-    set_boolean(L, "markers", s.got_startup && s.peer.flags & IW_MPA_FLAG_M);
-    set_boolean(L, "peer_markers", s.sent_startup && s.own.flags & IW_MPA_FLAG_M);
+    set_boolean(L, "markers",
+                iw_conn_consortium(&s) || (s.got_startup && s.peer.flags & IW_MPA_FLAG_M));
+    set_boolean(L, "peer_markers",
+                iw_conn_consortium(&s) || (s.sent_startup && s.own.flags & IW_MPA_FLAG_M));
     set_boolean(L, "crc",
                 s.got_startup && s.sent_startup && (s.own.flags | s.peer.flags) & IW_MPA_FLAG_C);
     set_integer(L, "sent", s.sent);

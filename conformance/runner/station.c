@@ -369,13 +369,21 @@ void iw_conn_send_startup(struct iw_conn *c, const void *frame, size_t length,
     c->start = c->state.sent;
 }
 
+bool iw_conn_consortium(const struct iw_conn_state *s)
+{
+    bool got = s->got_startup && s->initiator && s->peer.revision == 0;
+
+    return got || (s->sent_startup && !s->initiator && s->own.revision == 0);
+}
+
 bool iw_conn_send_ulpdu(struct iw_conn *c, const void *ulpdu, size_t length,
                         const struct iw_frame_bend *bend, bool broken,
                         const struct iw_writes *writes, uint64_t deadline)
 {
     size_t room = iw_frame_room(length, bend ? bend->pad_length : 0);
     uint8_t *fpdu = malloc(room);
-    bool markers = c->state.got_startup && (c->state.peer.flags & IW_MPA_FLAG_M);
+    bool markers = iw_conn_consortium(&c->state) ||
+                   (c->state.got_startup && (c->state.peer.flags & IW_MPA_FLAG_M));
     char text[512];
     size_t size;
     bool done;

@@ -150,6 +150,10 @@ struct iw_conn_state {
     bool shut;        /* the station ended its own */
 };
 
+/* True behind a Reply of revision 0, with which Markers and CRCs go both ways whatever the Request
+ * says (RFC 5044 Appendix C). */
+bool iw_conn_consortium(const struct iw_conn_state *s);
+
 void iw_conn_get_state(struct iw_conn *c, struct iw_conn_state *out);
 
 #endif

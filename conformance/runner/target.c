@@ -134,7 +134,8 @@ static bool parse_pairs(struct iw_target_spec *spec, char *list, char *error, si
 
         if (value) {
             *value++ = 0;
-            expected = take_pair(spec, pair, value);
+            expected = spec->embedded ? iw_target_take_embedded(spec, pair, value)
+                                      : take_pair(spec, pair, value);
         }
         if (expected) {
             snprintf(error, room, "--target %s: '%s%s%s': expected %s", spec->text, pair,
@@ -207,7 +208,9 @@ static struct iw_target_spec *parse_file(const char *text, const char *folder, c
 struct iw_target_spec *iw_target_parse(const char *text, const char *program, const char *folder,
                                        char *error, size_t room)
 {
-    bool embedded = !strcmp(text, "embedded");
+    bool embedded = !strncmp(text, "embedded", 8) && (!text[8] || text[8] == ',');
+    char *pairs;
+    bool good = true;
     struct iw_target_spec *spec;
 
     if (!embedded && strncmp(text, "tcp:", 4) != 0)
@@ -221,7 +224,14 @@ struct iw_target_spec *iw_target_parse(const char *text, const char *program, co
         spec->host = iw_text_copy("127.0.0.1");
         spec->station_host = iw_text_copy("127.0.0.1");
         spec->program = iw_text_copy(program);
-    } else if (!parse_tcp(spec, text + 4, error, room)) {
+        spec->startup = (struct iw_target_startup){.crc = true, .revision = 2, .enhanced = true};
+        pairs = text[8] ? iw_text_copy(text + 9) : NULL;
+        good = !pairs || parse_pairs(spec, pairs, error, room);
+        free(pairs);
+        if (spec->startup.revision == 0) /* Markers and CRCs always (RFC 5044 figure 14) */
+            spec->startup.crc = spec->startup.markers = true;
+    }
+    if (!good || (!embedded && !parse_tcp(spec, text + 4, error, room))) {
         iw_target_free(spec);
         return NULL;
     }

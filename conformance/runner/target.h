@@ -10,6 +10,9 @@
 #include "process.h"
 #include "runner.h"
 
+/* The most options of the embedded agent that a spec brings along. */
+enum { IW_TARGET_ARGUMENTS = 6 };
+
 /* What is known about a target before it is reached. Every pointer is owned. */
 struct iw_target_spec {
     char *text; /* as the user gave it */
@@ -25,12 +28,15 @@ struct iw_target_spec {
     char *ready;        /* text in a line of the command's output that says that it listens */
     char *connect;      /* shell command that has the peer connect to {host} and {port} */
     char *program;      /* embedded: the agent's path */
-    char **can;         /* capabilities, refused ones with a '!' in front; ends with NULL */
+    const char *arguments[IW_TARGET_ARGUMENTS]; /* embedded: of the agent; NULLs behind them */
+    struct iw_target_startup startup;           /* embedded: the station's part of the start-up */
+    unsigned taken;                             /* embedded: bits of the keys given */
+    char **can; /* capabilities, refused ones with a '!' in front; ends with NULL */
 };
 
-/* Reads "embedded", "tcp:HOST:PORT[,key=value...]", or the name or path of a target file. `program`
- * is the embedded agent, `folder` holds the target files that are given by name. NULL with one line
- * in `error`. */
+/* Reads "embedded[,key=value...]", "tcp:HOST:PORT[,key=value...]", or the name or path of a target
+ * file. `program` is the embedded agent, `folder` holds the target files that are given by name.
+ * NULL with one line in `error`. */
 struct iw_target_spec *iw_target_parse(const char *text, const char *program, const char *folder,
                                        char *error, size_t room);
 void iw_target_free(struct iw_target_spec *spec);
@@ -45,6 +51,11 @@ bool iw_target_add_revision(struct iw_target_spec *spec, const char *value);
 /* "bare", "rping", "agent". */
 bool iw_target_class_find(const char *name, enum iw_target_class *out);
 const char *iw_target_class_name(enum iw_target_class class);
+
+/* target_embedded.c: one "key=value" of an embedded spec. Returns what was expected, or NULL if it
+ * is good. */
+const char *iw_target_take_embedded(struct iw_target_spec *spec, const char *key,
+                                    const char *value);
 
 /* target_file.c: the same from a Lua table. */
 struct iw_target_spec *iw_target_read(const char *path, char *error, size_t room);

@@ -326,18 +326,22 @@ static enum iw_target_opened start_peer(struct iw_target_instance *t, char *erro
 static int start_agent(struct iw_target_instance *t, const char *option, char *error, size_t room)
 {
     char number[16];
-    char *const argv[] = {t->spec->program, (char[]){"--control-fd"}, number,
-                          option ? iw_text_copy(option) : NULL, NULL};
+    char *argv[3 + IW_TARGET_ARGUMENTS + 2] = {t->spec->program, (char[]){"--control-fd"}, number};
+    char **next = argv + 3;
     int pair[2], status;
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
         snprintf(error, room, "no socket pair: %s", strerror(errno));
-        free(argv[3]);
         return -1;
     }
+    for (size_t i = 0; i < IW_TARGET_ARGUMENTS && t->spec->arguments[i]; i++)
+        *next++ = iw_text_copy(t->spec->arguments[i]);
+    if (option)
+        *next++ = iw_text_copy(option);
     snprintf(number, sizeof(number), "%d", pair[1]);
     status = iw_process_start(&t->process, argv, pair[1], t->log, error, room);
-    free(argv[3]);
+    while (next > argv + 3)
+        free(*--next);
     close(pair[1]);
     if (status)
         close(pair[0]);
@@ -450,6 +454,7 @@ enum iw_target_opened iw_target_open(const struct iw_target_spec *spec, const ch
         .host = spec->host ? spec->host : spec->agent_host,
         .port = spec->class == IW_TARGET_AGENT ? 0 : spec->port,
         .station_host = spec->station_host,
+        .startup = spec->taken ? &spec->startup : NULL,
         .can = can,
         .initiate = spec->connect ? initiate : NULL,
         .death = spec->embedded || spec->start ? death : NULL,

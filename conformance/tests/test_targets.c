@@ -394,6 +394,53 @@ static void test_embedded(void **state)
     iw_target_free(spec);
 }
 
+/* How both ends start up. */
+static void test_embedded_settings(void **state)
+{
+    static const struct {
+        const char *text, *expected;
+    } bad[] = {
+        {"embedded,crc=yes", "'crc=yes': expected on or off"},
+        {"embedded,markers=on", "'markers=on': expected both, target, station or none"},
+        {"embedded,revision=3", "'revision=3': expected 0, 1, 2 or 2-plain"},
+        {"embedded,crc=on,crc=on", "'crc=on': expected each key once"},
+        {"embedded,class=bare", "'class=bare': expected one of crc, markers, revision"},
+        {"embedded,", "'': expected key=value"},
+    };
+    struct iw_target_spec *spec = parse("embedded,markers=station,crc=off,revision=2-plain");
+
+    (void)state;
+    assert_string_equal(spec->arguments[0], "--markers=off");
+    assert_string_equal(spec->arguments[1], "--crc=off");
+    assert_string_equal(spec->arguments[2], "--revision=2");
+    assert_string_equal(spec->arguments[3], "--enhanced=off");
+    assert_null(spec->arguments[4]);
+    assert_true(spec->startup.markers && !spec->startup.crc && !spec->startup.enhanced);
+    assert_int_equal(spec->startup.revision, 2);
+    iw_target_free(spec);
+
+    spec = parse("embedded,revision=0,crc=off,markers=none");
+    assert_string_equal(spec->arguments[0], "--revision=1");
+    assert_string_equal(spec->arguments[1], "--permissive=on");
+    assert_string_equal(spec->arguments[2], "--extensions=off");
+    assert_true(spec->startup.crc && spec->startup.markers);
+    assert_int_equal(spec->startup.revision, 0);
+    struct iw_target_instance *instance = open_spec(spec);
+    struct iw_target *target = iw_target_of(instance);
+    assert_ptr_equal(target->startup, &spec->startup);
+    assert_false(target->can(target, "revision.2"));
+    assert_false(target->can(target, "crc.off"));
+    assert_false(target->can(target, "extensions"));
+    assert_true(target->can(target, "revision.0"));
+    iw_target_close(instance, error, sizeof(error));
+    iw_target_free(spec);
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_null(parse(bad[i].text));
+        assert_non_null(strstr(error, bad[i].expected));
+    }
+}
+
 /* An agent on TCP serves one client at a time. */
 static void test_busy_agent(void **state)
 {
@@ -476,6 +523,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_command_that_ends, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_command_that_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_embedded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_embedded_settings, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_busy_agent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_missing_agent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_trouble, set_up, tear_down),

@@ -106,7 +106,7 @@ add {
   purpose = "A refusal of an enhanced Request is enhanced as well, and its IRD and ORD are well-formed",
   rules = { "EMPA-10-05", "EMPA-9.1-05", "EMPA-6-09" },
   role = "responder",
-  needs = { agent = true, reject = true },
+  needs = { agent = true, reject = true, enhanced = true },
   run = function(t)
     local conn = t:connect { raw = true, target = { accept = "ask", ird = 3, ord = 5 } }
     conn:send(request { ird = 1, ord = 1 })
@@ -122,7 +122,7 @@ add {
   purpose = "The ULP of a responder is shown the initiator's IRD and ORD",
   rules = { "EMPA-9.1-01", "EMPA-9-01" },
   role = "responder",
-  needs = { agent = true },
+  needs = { agent = true, ird = true },
   run = function(t)
     local conn = t:connect { ird = 0x1234, ord = 0x0567 }
     t:check(conn.agreed.peer_ird == 0x1234 and conn.agreed.peer_ord == 0x0567, "the ULP is shown other depths", {
@@ -165,7 +165,7 @@ for _, limit in ipairs { 1, 2, 5 } do
     purpose = ("A responder has no more than %d Reads open when the initiator's IRD is %d"):format(limit, limit),
     rules = { "EMPA-9.1-04", "RDMAP-6.1-05" },
     role = "responder",
-    needs = { agent = true },
+    needs = { agent = true, ird = true },
     run = function(t)
       local conn = t:connect { ird = limit }
       mpa.good(conn)

@@ -139,7 +139,7 @@ add {
   purpose = "A responder that has none of the forms offered names one that it has",
   rules = { "EMPA-9.2-09", "EMPA-9.2-08", "EMPA-9.2-04" },
   role = "responder",
-  needs = { agent = true },
+  needs = { agent = true, rtr = true },
   run = function(t)
     for _, pair in ipairs { { "send", "write" }, { "write", "read" }, { "read", "send" } } do
       local offered, own = pair[1], pair[2]

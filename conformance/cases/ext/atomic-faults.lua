@@ -235,7 +235,7 @@ for _, one in ipairs { { "atomics", "" }, { "atomics-and-reads", ", Reads counte
     run = function(t)
       local buf = t:memory { length = 100000, remote = "read" }
       local other = t:session {}
-      local conn = t:session { target = { ird = 2 }, ord = 2 }
+      local conn = t:session { target = { ird = 2, enhanced = t.case.role == "initiator" or nil }, ord = 2 }
       local cells = atomics.cells(t, conn, { 1 })
       local ird = conn:state().peer.ird
       if ird ~= 2 then t:inconclusive(("the target states IRD %s although it was given 2"):format(tostring(ird))) end

@@ -143,7 +143,7 @@ list[#list + 1] = both_roles {
 }
 
 -- Both the station's IRD and the target's own ORD bind it.
-for _, one in ipairs { { "peer-ird", { ird = 1 }, "the IRD of its peer" }, { "own-ord", { target = { ord = 1 } }, "its own ORD" } } do
+for _, one in ipairs { { "peer-ird", { ird = 1, target = { enhanced = true, revision = 2 } }, "the IRD of its peer" }, { "own-ord", { target = { ord = 1 } }, "its own ORD" } } do
   local name, options, whose = table.unpack(one)
   list[#list + 1] = both_roles {
     id = "ext-target-atomics-" .. name,

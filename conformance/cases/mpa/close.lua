@@ -194,7 +194,7 @@ add {
   rules = { "MPA-8-12", "RDMAP-7.1-01", "MPA-8-02" },
   needs = { read = true },
   run = function(t)
-    local conn = t:session {}
+    local conn = t:session { crc = true }
     mpa.good(conn)
     conn:send(write {}, { crc = "bad" })
     for _ = 1, 50 do conn:send(write {}, { broken = true }) end

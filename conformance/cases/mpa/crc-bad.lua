@@ -6,7 +6,7 @@ return both_roles {
   rules = { "MPA-8-02", "MPA-4.4-17", "MPA-4.4-16" },
   needs = { agent = true },
   run = function(t)
-    local conn = t:session {}
+    local conn = t:session { crc = true }
     local posted = t:receive { length = 16 }
     conn:send(send { payload = bytes(16) }, { crc = "bad" })
     conn:expect_terminate { "2/0/02" }

@@ -79,7 +79,7 @@ add {
   purpose = "CRCs demanded by the station alone are checked to the end of the connection",
   rules = { "MPA-4.4-07", "MPA-7.1.1-09", "MPA-8-02" },
   run = function(t)
-    local conn = t:session {}
+    local conn = t:session { crc = true }
     for _ = 1, 20 do mpa.good(conn) end
     conn:send(write {}, { crc = "bad" })
     mpa.expect_crc_fault(conn)
@@ -93,7 +93,7 @@ add {
   purpose = "When a wrong CRC ends the stream, a Terminate 2/0/02 without headers comes before the close",
   rules = { "MPA-8-12", "MPA-8-02", "RDMAP-7.1-01" },
   run = function(t)
-    local conn = t:session {}
+    local conn = t:session { crc = true }
     mpa.good(conn)
     conn:send(write {}, { crc = "bad" })
     local item = conn:expect(terminate { layer = 2, etype = 0, code = 2, m = false, d = false, r = false },
@@ -108,7 +108,7 @@ add {
   rules = { "MPA-8-11", "MPA-6-01", "MPA-4.4-17", "DDP-7.1-19" },
   needs = { memory = "write" },
   run = function(t)
-    local conn = t:session {}
+    local conn = t:session { crc = true }
     local buf = t:memory { length = 64, remote = "write" }
     local posted = t:receive { length = 16 }
     conn:sanity()
@@ -150,7 +150,7 @@ for _, one in ipairs {
     rules = { "MPA-4.4-17", "MPA-4.4-16", "MPA-8-02", "MPA-6-03" },
     tags = { "field" },
     run = function(t)
-      local conn = t:session {}
+      local conn = t:session { crc = true }
       mpa.good(conn)
       local probe = conn:encode(write { payload = "" })[1].ulpdu .. "\1\2\3"
       -- 17 octets, one pad octet.
@@ -206,7 +206,7 @@ for _, one in ipairs(parts) do
     rules = { name == "pad" and "MPA-4.1-04" or "MPA-4.4-17", "MPA-4.4-16", "MPA-6-01", "MPA-8-02", "MPA-4.4-01" },
     needs = { agent = true },
     run = function(t)
-      local conn = t:session {}
+      local conn = t:session { crc = true }
       local posted = t:receive { length = 64 }
       mpa.good(conn)
       local ulpdu = conn:encode(send { payload = bytes(PAYLOAD) })[1].ulpdu
@@ -229,7 +229,7 @@ add {
   rules = { "MPA-4.4-16", "MPA-3-08", "MPA-3-06", "MPA-4.1-05" },
   needs = { agent = true },
   run = function(t)
-    local conn = t:session {}
+    local conn = t:session { crc = true }
     for size = PAYLOAD, PAYLOAD + 7 do
       local posted = t:receive { length = 64 }
       conn:send(send { payload = bytes(size) })
@@ -248,7 +248,7 @@ for _, pad in ipairs { 1, 2, 3 } do
     rules = { "MPA-4.1-03", "MPA-3-08", "MPA-4.3-14" },
     needs = { agent = true },
     run = function(t)
-      local conn = t:session {}
+      local conn = t:session { crc = true }
       local size = 16 - pad -- 2 + 18 + size + pad is a multiple of four
       local posted = t:receive { length = 64 }
       conn:send(send { payload = bytes(size) }, { pad = bytes(pad, 0xff) })
@@ -265,7 +265,7 @@ add {
   rules = { "MPA-4.1-02", "MPA-4.1-05", "MPA-4.1-01", "MPA-3-01" },
   needs = { agent = true },
   run = function(t)
-    local conn = t:session {}
+    local conn = t:session { crc = true }
     conn:sanity()
     for size = 0, 9 do
       t:post { op = "send", payload = bytes(size, 0xff) }

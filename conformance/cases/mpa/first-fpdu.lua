@@ -7,7 +7,7 @@ local list = {}
 
 local faults = {
   { "crc", "a wrong CRC", { "2/0/02" }, write {}, { crc = "bad" }, "MPA-8-02" },
-  { "ddp-version-tagged", "DDP version 0 in a tagged segment", { "1/1/04" }, write { dv = 0 }, nil, "DDP-7.1-15" },
+  { "ddp-version-tagged", "DDP version 3 in a tagged segment", { "1/1/04" }, write { dv = 3 }, nil, "DDP-7.1-15" },
   { "ddp-version-untagged", "DDP version 2 in an untagged segment", { "1/2/06" }, send { dv = 2 }, nil, "DDP-7.1-16" },
   { "rdmap-version", "RDMAP version 3", { "0/2/05" }, send { rv = 3 }, nil, "RDMAP-7.2-03" },
   { "opcode", "opcode 12, which is not assigned", { "0/2/06" }, send { opcode = 12 }, nil, "RDMAP-7.2-02" },
@@ -27,7 +27,7 @@ for _, one in ipairs(faults) do
     rules = { one[6], "MPA-7.1.2-16" },
     tags = { "field" },
     run = function(t)
-      local conn = t:session {}
+      local conn = t:session { crc = true }
       conn:send(one[4], one[5])
       local set = {}
       for i, code in ipairs(one[3]) do set[i] = terminate(code) end

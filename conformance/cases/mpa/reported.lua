@@ -21,7 +21,7 @@ for revision = 1, 2 do
     rules = { "MPA-3-13", "MPA-C.1-01", "DDP-4.1-11", "RDMAP-4.1-08" },
     needs = { agent = true, revision = revision },
     run = function(t)
-      local conn = t:session { revision = revision, target = config(t, revision) }
+      local conn = t:session { revision = revision, crc = true, target = config(t, revision) }
       conn:sanity()
       t:post { op = "send", payload = "data" }
       conn:expect(send { payload = "data", dv = 1, rv = 1 })
@@ -39,7 +39,7 @@ for revision = 1, 2 do
     rules = { "MPA-7.1.1-19" },
     needs = { agent = true, revision = revision },
     run = function(t)
-      local conn = t:session { revision = revision, target = config(t, revision) }
+      local conn = t:session { revision = revision, crc = true, target = config(t, revision) }
       t:check(conn.agreed.revision == revision and conn.agreed.enhanced == (revision == 2),
         "the ULP is told of another revision", { expected = "revision " .. revision,
           actual = ("revision %d%s"):format(conn.agreed.revision, conn.agreed.enhanced and ", enhanced" or "") })
@@ -53,7 +53,7 @@ add {
   rules = { "MPA-8-09", "MPA-8-02" },
   needs = { agent = true },
   run = function(t)
-    local conn = t:session {}
+    local conn = t:session { crc = true }
     conn:send(write {}, { crc = "bad" })
     local item = mpa.expect_crc_fault(conn)
     if not (item and item.op) then return end
@@ -115,7 +115,7 @@ add {
   needs = { agent = true },
   run = function(t)
     local conn, asked = mpa.called(t, { peer_to_peer = false, enhanced = true, revision = 2 })
-    conn:send(reply { private = "not what you want" })
+    conn:send(t:answer(asked, { private = "not what you want" }))
     t:established(conn)
     t:target_close(conn, "graceful")
     mpa.ends_after(conn, 20 + asked.pd_length)

@@ -52,7 +52,7 @@ for _, one in ipairs(right) do
     role = "initiator",
     needs = { agent = true, revision = revision },
     run = function(t)
-      local conn, asked = mpa.called(t, { revision = revision, private = bytes(length, 0x5c) })
+      local conn, asked = mpa.called(t, { revision = revision, enhanced = revision == 2, private = bytes(length, 0x5c) })
       t:check(asked.private == bytes(length, 0x5c) and asked.pd_length == pd, "the private data of the Request is not the ULP's",
         { rule = "MPA-7.1.1-20", actual = asked.text, item = asked })
       conn:send(reply { revision = revision, private = bytes(length), a = asked.a })

@@ -9,7 +9,7 @@ return case {
   tags = { "sanity" },
   run = function(t)
     local conn = t:connect { raw = true }
-    conn:send(request {})
+    conn:send(request { revision = 2, enhanced = true })
     local answer = conn:expect(reply { revision = 2, enhanced = true, rejected = false, reserved = 0 })
     t:observe("reply", answer.text)
   end,

@@ -106,9 +106,9 @@ for _, one in ipairs { { "client-server", false }, { "peer-to-peer", true } } do
     purpose = "A responder with work to send holds it back until the first FPDU of the initiator has come",
     rules = one[2] and { "EMPA-9.2-17", "MPA-7.1.2-15" } or { "MPA-7.1.2-15", "MPA-7.1.2-16" },
     role = "responder",
-    needs = { agent = true },
+    needs = { agent = true, peer_to_peer = one[2] or nil },
     run = function(t)
-      local conn = t:connect { peer_to_peer = one[2], rtr = one[2] and { "write" } or nil, rtr_send = false }
+      local conn = t:connect { peer_to_peer = one[2] or nil, rtr = one[2] and { "write" } or nil, rtr_send = false }
       t:post { op = "send", payload = "first" }
       t:post { op = "write", payload = "second", stag = 0x11223344, to = 0 }
       conn:expect_silence {}
@@ -128,7 +128,7 @@ add {
   role = "responder",
   needs = { agent = true },
   run = function(t)
-    local conn = t:connect {}
+    local conn = t:connect { crc = true }
     local posted = t:post { op = "send", payload = "first" }
     conn:send(write {}, { crc = "bad" })
     mpa.expect_crc_fault(conn)
@@ -166,7 +166,7 @@ add {
   run = function(t)
     local conn, asked = mpa.called(t, { peer_to_peer = false, enhanced = true, revision = 2 })
     t:check(not asked.a, "the Request asks for peer-to-peer", { actual = asked.text, item = asked })
-    conn:send(reply {})
+    conn:send(t:answer(asked))
     t:established(conn)
     conn:expect_silence {}
     t:post { op = "send", payload = "data" }

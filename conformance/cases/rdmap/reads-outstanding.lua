@@ -119,7 +119,7 @@ list[#list + 1] = both_roles {
   run = function(t)
     local buf = t:memory { length = 100000, remote = "read" }
     local other = t:session {}
-    local conn = t:session { target = { ird = 1 }, ord = 1 }
+    local conn = t:session { target = { ird = 1, enhanced = t.case.role == "initiator" or nil }, ord = 1 }
     local ird = conn:state().peer.ird
     if ird ~= 1 then t:inconclusive(("the target states IRD %s although it was given 1"):format(tostring(ird))) end
     conn:together(function()

@@ -145,7 +145,7 @@ list[#list + 1] = both_roles {
     local memory = t:memory { length = 64 }
     local handle = t:post { op = "read", memory = memory, offset = 8, length = 16, stag = 0x11223344, to = 0x5566778899aabbcc }
     local item = conn:expect(read_request {})
-    local wanted = hex "4141 00000000 00000001" .. pack(">I4", next_msn(conn, "read-request")) .. hex "00000000"
+    local wanted = (conn:version() == 0 and hex "4001" or hex "4141") .. hex "00000000 00000001" .. pack(">I4", next_msn(conn, "read-request")) .. hex "00000000"
       .. item.ulpdu:sub(19, 30) .. hex "00000010 11223344 5566778899aabbcc"
     t:check(item.ulpdu == wanted, "the Read Request has other octets than it should",
       { expected = show(wanted), actual = show(item.ulpdu), item = item })
@@ -200,7 +200,7 @@ list[#list + 1] = both_roles {
 }
 
 -- Both the station's IRD and the target's own ORD bind it.
-for _, one in ipairs { { "peer-ird", { ird = 1 }, "the IRD of its peer" }, { "own-ord", { target = { ord = 1 } }, "its own ORD" } } do
+for _, one in ipairs { { "peer-ird", { ird = 1, target = { enhanced = true, revision = 2 } }, "the IRD of its peer" }, { "own-ord", { target = { ord = 1 } }, "its own ORD" } } do
   local name, options, whose = table.unpack(one)
   list[#list + 1] = both_roles {
     id = "rdmap-target-reads-" .. name,

@@ -113,7 +113,7 @@ list[#list + 1] = both_roles {
   rules = { "RDMAP-5.4-08", "RDMAP-4.8-01", "RDMAP-4.8-05" },
   needs = { crc = "on" },
   run = function(t)
-    local conn = t:session {}
+    local conn = t:session { crc = true }
     conn:sanity()
     conn:send(send { payload = bytes(8) }, { crc = "bad" })
     local item = conn:expect_terminate { "2/0/02" }

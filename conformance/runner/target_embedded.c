@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How the embedded target and the station against it start up: "embedded,crc=off,markers=both". */
+#include <string.h>
+
+#include "target.h"
+
+/* One option of the agent. */
+static void argument(struct iw_target_spec *spec, const char *text)
+{
+    for (size_t i = 0; i < IW_TARGET_ARGUMENTS; i++) {
+        if (!spec->arguments[i]) {
+            spec->arguments[i] = text;
+            return;
+        }
+    }
+}
+
+static const char *take_crc(struct iw_target_spec *spec, const char *value)
+{
+    bool off = !strcmp(value, "off");
+
+    if (!off && strcmp(value, "on") != 0)
+        return "on or off";
+    spec->startup.crc = !off;
+    argument(spec, off ? "--crc=off" : "--crc=on");
+    return NULL;
+}
+
+/* Who asks for Markers in what it receives. */
+static const char *take_markers(struct iw_target_spec *spec, const char *value)
+{
+    bool both = !strcmp(value, "both"), target = !strcmp(value, "target");
+    bool station = !strcmp(value, "station");
+
+    if (!both && !target && !station && strcmp(value, "none") != 0)
+        return "both, target, station or none";
+    spec->startup.markers = both || station;
+    argument(spec, both || target ? "--markers=on" : "--markers=off");
+    return NULL;
+}
+
+/* 0: the station is an end of the RDMA Consortium's, and the target permissive (RFC 5044 Appendix
+ * C); 2-plain: revision 2 without RFC 6581's block. */
+static const char *take_revision(struct iw_target_spec *spec, const char *value)
+{
+    bool plain = !strcmp(value, "2-plain");
+
+    if (!plain && (strspn(value, "012") != 1 || value[1]))
+        return "0, 1, 2 or 2-plain";
+    spec->startup.revision = (uint8_t)(value[0] - '0');
+    spec->startup.enhanced = value[0] == '2' && !plain;
+    argument(spec, value[0] == '2' ? "--revision=2" : "--revision=1");
+    if (plain)
+        argument(spec, "--enhanced=off");
+    if (value[0] == '0') { /* there Markers and CRCs are no choice, and RFC 7306 is unknown */
+        argument(spec, "--permissive=on");
+        argument(spec, "--extensions=off");
+        iw_target_add(spec, false, "crc.off");
+        iw_target_add(spec, false, "markers.off");
+    }
+    if (value[0] != '2')
+        iw_target_add_revision(spec, "1");
+    return NULL;
+}
+
+const char *iw_target_take_embedded(struct iw_target_spec *spec, const char *key, const char *value)
+{
+    static const struct {
+        const char *key;
+        const char *(*take)(struct iw_target_spec *spec, const char *value);
+    } keys[] = {{"crc", take_crc}, {"markers", take_markers}, {"revision", take_revision}};
+
+    for (unsigned i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+        if (strcmp(key, keys[i].key) != 0)
+            continue;
+        if (spec->taken & 1u << i)
+            return "each key once";
+        spec->taken |= 1u << i;
+        return keys[i].take(spec, value);
+    }
+    return "one of crc, markers, revision";
+}
