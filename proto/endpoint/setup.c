@@ -97,6 +97,12 @@ int iw_endpoint_create(struct iw_domain *domain, const struct iw_endpoint_config
     return IW_OK;
 }
 
+void iw_endpoint_begin(struct iw_endpoint *ep, uint64_t now)
+{
+    if (ep->phase == IW_PHASE_STARTUP && ep->startup.in_length == 0 && ep->startup.out_taken == 0)
+        ep->deadline = iw_ep_after(now, ep->config.startup_timeout);
+}
+
 void iw_endpoint_destroy(struct iw_endpoint *ep)
 {
     if (ep == NULL)

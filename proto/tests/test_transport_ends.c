@@ -102,7 +102,7 @@ static void drop_all(void *context, struct iw_connection *c)
 
 static void call_backs_may_destroy(void **state)
 {
-    static const struct iw_connection_ops drop_ops = {drop_all, ended};
+    static const struct iw_connection_ops drop_ops = {.ready = drop_all, .ended = ended};
     struct world *w = *state;
     char error[300];
     struct iw_host_port at = listen_at(w, "127.0.0.1:0", 0);

@@ -373,7 +373,7 @@ static void idle(void *context, struct iw_connection *c)
 
 static void a_reset_after_the_peers_fin_is_noticed(void **state)
 {
-    static const struct iw_connection_ops idle_ops = {idle, ended};
+    static const struct iw_connection_ops idle_ops = {.ready = idle, .ended = ended};
     struct world *w = *state;
     struct iw_host_port at = listen_at(w, "127.0.0.1:0", 0);
     struct iw_endpoint_config config = w->config;

@@ -171,7 +171,7 @@ static void ended(void *context, struct iw_connection *c)
     e->ended = true;
 }
 
-static const struct iw_connection_ops ops = {ready, ended};
+static const struct iw_connection_ops ops = {.ready = ready, .ended = ended};
 
 static bool accepted(void *context, struct iw_connection *c)
 {

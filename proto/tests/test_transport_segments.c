@@ -54,7 +54,7 @@ static void sender_ended(void *context, struct iw_connection *c)
     s->ended = true;
 }
 
-static const struct iw_connection_ops sender_ops = {sender_ready, sender_ended};
+static const struct iw_connection_ops sender_ops = {.ready = sender_ready, .ended = sender_ended};
 
 static bool set_loopback(int mtu)
 {

@@ -66,7 +66,7 @@ static void ended(void *context, struct iw_connection *c)
     s->ended = true;
 }
 
-static const struct iw_connection_ops ops = {ready, ended};
+static const struct iw_connection_ops ops = {.ready = ready, .ended = ended};
 
 /* A region of this thread's own is registered, read from and invalidated by the Send behind it; the
  * shared one is written to. */

@@ -115,7 +115,7 @@ static inline void ended(void *context, struct iw_connection *c)
     e->world->ended++;
 }
 
-static const struct iw_connection_ops world_ops = {ready, ended};
+static const struct iw_connection_ops world_ops = {.ready = ready, .ended = ended};
 
 static inline bool accepted(void *context, struct iw_connection *c)
 {

@@ -44,6 +44,7 @@ struct iw_connection *iw_connection_create(struct iw_reactor *r, struct iw_domai
     iw_source_add(r, &c->source, -1, 0);
     c->fd = -1;
     c->ops = *ops;
+    c->streaming = ops->stream != NULL;
     c->context = context;
     snprintf(c->local, sizeof(c->local), "-");
     snprintf(c->remote, sizeof(c->remote), "-");
@@ -219,8 +220,10 @@ static void receive(struct iw_connection *c)
     struct iw_reactor *r = c->source.reactor;
     ssize_t n = recv(c->fd, r->buffer, IW_TRANSPORT_READ, 0);
     if (n > 0) {
-        struct iw_iov piece = {.base = r->buffer, .length = (size_t)n};
-        iw_endpoint_input(c->ep, &piece, 1, iw_transport_now());
+        size_t streamed = c->streaming ? iw_connection_streamed(c, r->buffer, (size_t)n) : 0;
+        struct iw_iov piece = {.base = r->buffer + streamed, .length = (size_t)n - streamed};
+        if (piece.length > 0 && !c->source.dead)
+            iw_endpoint_input(c->ep, &piece, 1, iw_transport_now());
     } else if (n == 0 && c->write_broken) {
         lose(c, c->error);
     } else if (n == 0) {
@@ -231,10 +234,33 @@ static void receive(struct iw_connection *c)
     }
 }
 
+/* Sending failed. What the peer sent before, a Terminate perhaps, can still be read. */
+static void break_write(struct iw_connection *c, int error)
+{
+    c->write_broken = true;
+    c->error = error;
+    if (c->read_done)
+        lose(c, error);
+}
+
+/* Whether the endpoint may send: what was streamed has left, and MPA was started. */
+static bool past_streaming(struct iw_connection *c)
+{
+    if (c->stream_length > 0 && !c->stalled && !c->write_broken && !c->connecting) {
+        int sent = iw_connection_send_stream(c);
+        if (sent < 0)
+            break_write(c, errno);
+        c->stalled = sent == 0;
+    }
+    return !c->streaming && c->stream_length == 0;
+}
+
 /* Sends what there is, up to this step's share. Returns true if any octets went. */
 static bool transmit(struct iw_connection *c)
 {
     size_t total = 0;
+    if (!past_streaming(c))
+        return false;
     while (!c->stalled && !c->write_broken && !c->connecting) {
         const struct iw_iov *pieces;
         uint64_t now = iw_transport_now();
@@ -255,11 +281,7 @@ static bool transmit(struct iw_connection *c)
         } else if (n < 0 && errno == EAGAIN) {
             c->stalled = true;
         } else if (n < 0 && errno != EINTR) {
-            /* What the peer sent before, a Terminate perhaps, can still be read. */
-            c->write_broken = true;
-            c->error = errno;
-            if (c->read_done)
-                lose(c, errno);
+            break_write(c, errno);
         }
     }
     return total > 0;
@@ -284,7 +306,8 @@ void iw_connection_serve(struct iw_connection *c, bool tick)
     transmit(c);
     bool drained = iw_endpoint_output(c->ep, &pieces, iw_transport_now()) == 0;
     enum iw_want want = iw_endpoint_want(c->ep);
-    if (want == IW_WANT_FIN && drained && !c->fin_sent && !c->write_broken && !c->connecting) {
+    if (want == IW_WANT_FIN && drained && c->stream_length == 0 && !c->fin_sent &&
+        !c->write_broken && !c->connecting) {
         shutdown(c->fd, SHUT_WR);
         c->fin_sent = true;
         iw_endpoint_fin_sent(c->ep, iw_transport_now());
@@ -301,7 +324,8 @@ void iw_connection_serve(struct iw_connection *c, bool tick)
     /* What `ready` and this sending brought about is reported in the next step. */
     if (transmit(c) || iw_endpoint_want(c->ep) != want || c->lost)
         iw_pending_add(c->source.reactor, c);
-    iw_heap_set(c->source.reactor, c, iw_endpoint_deadline(c->ep));
+    bool untimed = c->streaming && !c->connecting && want == IW_WANT_NOTHING;
+    iw_heap_set(c->source.reactor, c, untimed ? UINT64_MAX : iw_endpoint_deadline(c->ep));
     if (c->fd >= 0 && arm(c, EPOLL_CTL_MOD)) {
         lose(c, errno);
         iw_pending_add(c->source.reactor, c);
@@ -326,7 +350,8 @@ static void handle(struct iw_source *s, uint32_t events)
         if (events & EPOLLOUT)
             c->stalled = false;
     }
-    iw_connection_serve(c, false);
+    if (!c->source.dead) /* `stream` may have destroyed it */
+        iw_connection_serve(c, false);
 }
 
 /* ---- the caller's side ---- */
@@ -375,6 +400,7 @@ void iw_connection_destroy(struct iw_connection *c)
     iw_heap_remove(r, c);
     iw_pending_remove(r, c);
     iw_endpoint_destroy(c->ep);
+    free(c->stream);
     if (c->addresses)
         freeaddrinfo(c->addresses);
     iw_listener_forget(c);

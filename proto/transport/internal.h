@@ -51,6 +51,9 @@ struct iw_connection {
     bool stalled;      /* the socket takes no more octets, or the step's share is used up */
     bool pending;      /* on the reactor's list of connections to serve */
     bool ending;       /* in `ended` */
+    bool streaming;    /* MPA has not been started */
+    uint8_t *stream;   /* octets of streaming mode that are still to be sent */
+    size_t stream_length;
     uint64_t emss_due; /* when to ask TCP for its EMSS again */
     uint64_t deadline; /* as the heap knows it */
     size_t heap_index; /* 1..; 0 if not in the heap */
@@ -93,6 +96,13 @@ struct iw_connection *iw_connection_create(struct iw_reactor *r, struct iw_domai
 int iw_connection_attach(struct iw_connection *c, int fd);
 /* Sends, reports, ends or re-arms; with `tick`, a deadline has passed. */
 void iw_connection_serve(struct iw_connection *c, bool tick);
+
+/* streaming.c */
+/* Gives octets of the peer to the application. Returns how many it took. */
+size_t iw_connection_streamed(struct iw_connection *c, const uint8_t *octets, size_t length);
+/* Sends what is left of streaming mode. Returns 1 if nothing is, 0 if the socket takes no more, -1
+ * with errno set. */
+int iw_connection_send_stream(struct iw_connection *c);
 
 /* listener.c */
 void iw_listener_resume(struct iw_listener *l);

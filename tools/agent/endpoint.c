@@ -211,7 +211,7 @@ static void ended(void *context, struct iw_connection *connection)
     agent_drop_connection(c);
 }
 
-const struct iw_connection_ops agent_connection_ops = {ready, ended};
+const struct iw_connection_ops agent_connection_ops = {.ready = ready, .ended = ended};
 
 void agent_drop_connection(struct agent_connection *c)
 {

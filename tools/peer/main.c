@@ -302,7 +302,8 @@ static void connection_ended(void *context, struct iw_connection *c)
     free_connection(pc);
 }
 
-static const struct iw_connection_ops connection_ops = {connection_ready, connection_ended};
+static const struct iw_connection_ops connection_ops = {.ready = connection_ready,
+                                                        .ended = connection_ended};
 
 static struct peer_connection *new_connection(struct peer *p, struct iw_endpoint_config *config)
 {

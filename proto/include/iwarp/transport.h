@@ -113,6 +113,11 @@ struct iw_connection_ops {
     /* The socket is gone and `ready` was called for the last time. The connection and its
      * endpoint are destroyed after this returns. */
     void (*ended)(void *context, struct iw_connection *c);
+    /* May be NULL. If set, every connection begins in streaming mode (RFC 5044 §7.1.2): TCP is the
+     * application's own until it calls iw_connection_start. These octets have come from the peer;
+     * returns how many were taken. Those behind them belong to MPA if iw_connection_start was
+     * called meanwhile, else all must be taken. */
+    size_t (*stream)(void *context, struct iw_connection *c, const uint8_t *octets, size_t length);
 };
 
 /* Opens a connection as the MPA initiator or responder that endpoint->role says. The name is
@@ -126,11 +131,20 @@ struct iw_connection *iw_transport_connect(struct iw_reactor *r, struct iw_domai
                                            const struct iw_connection_ops *ops, void *context,
                                            char *error, size_t room);
 
-/* Takes over a connected stream socket. NULL with errno set; the socket is then still the
- * caller's. */
+/* Takes over a connected stream socket, also one on which the application has been talking
+ * (streaming mode). What it has read beyond the switch it gives to the endpoint first of all, with
+ * iw_endpoint_input. NULL with errno set; the socket is then still the caller's. */
 struct iw_connection *iw_transport_adopt(struct iw_reactor *r, struct iw_domain *domain, int fd,
                                          const struct iw_endpoint_config *endpoint,
                                          const struct iw_connection_ops *ops, void *context);
+
+/* Streaming mode: sends octets as they are; they are copied and leave before anything of MPA. 0, or
+ * -1 with errno set: ENOMEM, or EINVAL if the connection is not in streaming mode. */
+int iw_connection_stream(struct iw_connection *c, const void *octets, size_t length);
+/* The switch (RFC 5044 §7.1.3): in each direction MPA begins behind the last octet streamed. The
+ * start-up's time-out runs from here; streaming mode has none. Allowed from inside any call-back;
+ * does nothing if the connection is not in streaming mode. */
+void iw_connection_start(struct iw_connection *c);
 
 struct iw_endpoint *iw_connection_endpoint(const struct iw_connection *c);
 void *iw_connection_context(const struct iw_connection *c);
