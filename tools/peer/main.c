@@ -11,7 +11,7 @@
 
 #include "peer.h"
 
-enum { LARGEST_MESSAGE = 1024 * 1024, SMALLEST_RPING = 32 };
+enum { LARGEST_MESSAGE = 1024 * 1024, SMALLEST_RPING = 32, LONGEST_LINE = 200 };
 
 /* ---- the command line ---- */
 
@@ -83,6 +83,18 @@ static int set_trace_file(void *context, const char *value, char *error, size_t 
     return 0;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): as the table wants it */
+static int set_stream(void *context, const char *value, char *error, size_t room)
+{
+    size_t length = strlen(value);
+    if (length > LONGEST_LINE || strchr(value, '\n')) {
+        snprintf(error, room, "expected one line of at most %d octets", LONGEST_LINE);
+        return -1;
+    }
+    ((struct peer *)context)->stream = value;
+    return 0;
+}
+
 static const struct iw_option own_options[] = {
     {"personality", "NAME", "echo (default) or rping", set_personality},
     {"count", "N", "exchanges of a connecting peer (default 5)", set_count},
@@ -94,6 +106,8 @@ static const struct iw_option own_options[] = {
     {"once", NULL, "listening: end after the first connection", set_once},
     {"buffers", "N", "receives that a listening echo posts (default 64)", set_buffers},
     {"limit", "N", "connections at once, more wait (default 128)", set_limit},
+    {"stream", "TEXT", "streaming mode first: a line from the connecting peer, one in return",
+     set_stream},
     {"trace", "json", "one JSON line per frame, fault and state to stderr", set_trace},
     {"trace-file", "FILE", "write the trace there", set_trace_file},
     {NULL, NULL, NULL, NULL}};
@@ -305,6 +319,35 @@ static void connection_ended(void *context, struct iw_connection *c)
 static const struct iw_connection_ops connection_ops = {.ready = connection_ready,
                                                         .ended = connection_ended};
 
+/* RFC 5044 §7.1.3: the connecting peer asks, the other's answer is the last that is streamed. */
+static void say(struct peer_connection *pc)
+{
+    const char *text = pc->peer->stream;
+    if (iw_connection_stream(pc->c, text, strlen(text)) || iw_connection_stream(pc->c, "\n", 1))
+        peer_abort(pc, "no memory for a line");
+}
+
+static size_t connection_stream(void *context, struct iw_connection *c, const uint8_t *octets,
+                                size_t length)
+{
+    struct peer_connection *pc = context;
+    const uint8_t *end = memchr(octets, '\n', length);
+    pc->line_length += end ? (size_t)(end - octets) : length;
+    if (pc->line_length > LONGEST_LINE) {
+        peer_abort(pc, "the line before MPA is longer than %d octets", LONGEST_LINE);
+        return length;
+    }
+    if (!end)
+        return length;
+    if (pc->peer->listens)
+        say(pc);
+    iw_connection_start(c);
+    return (size_t)(end - octets) + 1;
+}
+
+static const struct iw_connection_ops stream_ops = {
+    .ready = connection_ready, .ended = connection_ended, .stream = connection_stream};
+
 static struct peer_connection *new_connection(struct peer *p, struct iw_endpoint_config *config)
 {
     struct peer_connection *pc = calloc(1, sizeof(*pc));
@@ -365,7 +408,7 @@ static int start_listening(struct peer *p)
     char error[400], text[IW_TRANSPORT_TEXT];
     struct iw_listener_config config = {.domain = p->domain,
                                         .endpoint = p->options.endpoint,
-                                        .ops = connection_ops,
+                                        .ops = p->stream ? stream_ops : connection_ops,
                                         .configure = configure,
                                         .accepted = accepted,
                                         .context = p,
@@ -387,13 +430,18 @@ static int start_connecting(struct peer *p)
     struct peer_connection *pc = new_connection(p, &config);
     struct iw_connection *c = NULL;
     if (pc)
-        c = iw_transport_connect(p->reactor, p->domain, &p->address, &config, &connection_ops, pc,
-                                 error, sizeof(error));
+        c = iw_transport_connect(p->reactor, p->domain, &p->address, &config,
+                                 p->stream ? &stream_ops : &connection_ops, pc, error,
+                                 sizeof(error));
     if (!c) {
         fprintf(stderr, "iwarp-peer: %s\n", pc ? error : "no memory");
         return IW_EXIT_UNAVAILABLE;
     }
-    return open_connection(pc, c) ? IW_EXIT_OK : IW_EXIT_FAILURE;
+    if (!open_connection(pc, c))
+        return IW_EXIT_FAILURE;
+    if (p->stream)
+        say(pc);
+    return IW_EXIT_OK;
 }
 
 static void on_signal(void *context, uint32_t events)

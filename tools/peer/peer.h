@@ -31,6 +31,7 @@ struct peer {
     uint64_t size;    /* octets of a message (connecting) or a receive (listening echo) */
     uint64_t buffers; /* receives that echo keeps posted */
     uint64_t limit;   /* connections at once */
+    const char *stream; /* the line that is said before MPA; NULL: none */
     const char *trace_path;
     FILE *trace;
 
@@ -51,6 +52,7 @@ struct peer_connection {
     struct iw_endpoint *ep;
     struct iw_tracer tracer;
     struct peer_connection *next, **link;
+    size_t line_length; /* octets of the other's line so far */
     bool was_established;
     bool done;           /* connecting: all exchanges are through */
     bool failed;         /* a message about it was printed */

@@ -46,6 +46,8 @@ peer 64 '--overstrict: "mpa-crc": this is not a legal thing that could be refuse
 peer 64 '--botch: "mpa-crc": expected NAME=layer|type|code|place|close|silent|again' \
     listen 127.0.0.1:0 --botch mpa-crc
 peer 64 "--enhanced on needs --revision 2" listen 127.0.0.1:0 --revision 1 --enhanced on
+peer 64 "--stream: expected one line of at most 200 octets" \
+    listen 127.0.0.1:0 --stream "$(printf 'x%.0s' $(seq 201))"
 peer 64 "--revision 0 needs --permissive on" listen 127.0.0.1:0 --revision 0 --permissive off
 peer 64 "--peer-to-peer on needs --enhanced on" connect 127.0.0.1:1 --revision 1 --peer-to-peer on
 peer 64 '--personality: expected echo or rping, not "ping"' listen 127.0.0.1:0 --personality ping
