@@ -134,8 +134,8 @@ static void events_are_bounded(void **state)
     static const char event[] = "{\"event\":\"e\"}\n";
     unsigned per_block = 0, sent = 0;
     (void)state;
-    while (strlen(block) + sizeof(event) < sizeof(block)) {
-        strcat(block, event);
+    for (size_t at = 0; at + sizeof(event) <= sizeof(block); at += sizeof(event) - 1) {
+        memcpy(block + at, event, sizeof(event));
         per_block++;
     }
     struct iw_control *c = open_client(&agent);

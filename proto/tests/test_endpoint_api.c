@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pair.h"
 
+#include <stdio.h>
+
 /* What the consumer's calls refuse, and what the trace tells. */
 
 static void test_configurations_that_are_refused(void **state)
@@ -218,7 +220,8 @@ static void tell(void *context, const struct iw_trace *t)
     if (t->length > 0)
         memcpy(told->octets[n], t->octets, t->length < 80 ? t->length : 80);
     if (t->kind == IW_TRACE_STATE)
-        strcat(strcat(told->states, t->text), ",");
+        snprintf(told->states + strlen(told->states), sizeof told->states - strlen(told->states),
+                 "%s,", t->text);
     if (t->kind == IW_TRACE_FAULT)
         told->fault = t->fault->check;
     assert_int_equal(t->now, 1000);

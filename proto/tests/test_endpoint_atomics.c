@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lone_ulpdu.h"
 
+#include <stdio.h>
+
 /* RFC 7306: an endpoint that asks, against the literal octets of a peer. */
 
 static void test_requests(void **state)
@@ -161,8 +163,7 @@ static void test_faults_of_the_responder(void **state)
             (void)completion(&l, 1, IW_STATUS_OK);
         }
         TAKE_IN(&l, rows[i].bad);
-        strcpy(out, TERMINATE);
-        strcat(out, rows[i].out);
+        snprintf(out, sizeof out, "%s%s", TERMINATE, rows[i].out);
         /* the DDP header of the segment at fault: 18 octets, or 14 if tagged */
         const char *digit = rows[i].bad;
         for (unsigned digits = digit[0] == 'c' ? 2 * 14 : 2 * 18; digits > 0; digit++)

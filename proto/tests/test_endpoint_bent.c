@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pair.h"
 
+#include <stdio.h>
+
 /* The faults that no other endpoint can be switched to provoke: strict, ignored and botched. */
 
 enum mood { STRICT, IGNORED, SILENT, MOODS };
@@ -11,10 +13,10 @@ static void open_mood(struct pair *p, const struct iw_endpoint_config config[2],
     struct iw_switches switches[2] = {{0}};
     const char *error;
     char spec[64] = {0};
-    memcpy(spec, check, strlen(check));
+    snprintf(spec, sizeof spec, "%s", check);
     if (mood == IGNORED)
         assert_int_equal(iw_switches_set(&switches[1], IW_SWITCH_IGNORE, spec, &error), 1);
-    memcpy(spec + strlen(check), "=silent", 7);
+    snprintf(spec, sizeof spec, "%s=silent", check);
     if (mood == SILENT)
         assert_int_equal(iw_switches_set(&switches[1], IW_SWITCH_BOTCH, spec, &error), 1);
     pair_open_bent(p, config, switches);

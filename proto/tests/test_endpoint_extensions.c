@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lone_ulpdu.h"
 
+#include <stdio.h>
+
 /* RFC 7306: an endpoint that is asked, against the literal octets of a peer. */
 
 static void test_fetch_add_and_cmp_swap(void **state)
@@ -277,8 +279,7 @@ static void test_faults_of_the_requester(void **state)
         post_recv(&l, 1, 0, 8);
         post_recv(&l, 2, 8, 8);
         TAKE_IN(&l, rows[i].in);
-        strcpy(out, TERMINATE);
-        strcat(out, rows[i].out);
+        snprintf(out, sizeof out, "%s%s", TERMINATE, rows[i].out);
         EXPECT_OUT(&l, out);
         struct iw_event event;
         assert_true(iw_endpoint_event(l.ep, &event));
@@ -364,8 +365,7 @@ static void test_without_extensions(void **state)
         open_with(&l, IW_MPA_RESPONDER, config);
         post_recv(&l, 1, 0, 64);
         TAKE_IN(&l, rows[i].in);
-        strcpy(out, TERMINATE);
-        strcat(out, rows[i].out);
+        snprintf(out, sizeof out, "%s%s", TERMINATE, rows[i].out);
         EXPECT_OUT(&l, out);
         assert_int_equal(value_at(&l, 8), 0);
         lone_close(&l);

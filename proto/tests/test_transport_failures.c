@@ -429,6 +429,23 @@ static void connections_and_listeners_go_in_any_order(void **state)
     close(fd[1]);
 }
 
+static void a_local_socket_has_no_address(void **state)
+{
+    struct world *w = *state;
+    struct end e = {.world = w};
+    char text[IW_TRANSPORT_TEXT];
+    int fds[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    e.c = iw_transport_adopt(w->reactor, w->domain, fds[0], &w->config, &world_ops, &e);
+    assert_non_null(e.c);
+    iw_connection_local(e.c, text);
+    assert_string_equal(text, "-");
+    iw_connection_remote(e.c, text);
+    assert_string_equal(text, "-");
+    iw_connection_destroy(e.c);
+    close(fds[1]);
+}
+
 static void randomness_that_is_interrupted_is_asked_for_again(void **state)
 {
     struct world *w = *state;
@@ -460,6 +477,7 @@ int main(void)
         TEST(epoll_can_refuse_a_change),
         TEST(a_reset_after_the_peers_fin_is_noticed),
         TEST(connections_and_listeners_go_in_any_order),
+        TEST(a_local_socket_has_no_address),
         TEST(randomness_that_is_interrupted_is_asked_for_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

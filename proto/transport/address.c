@@ -80,8 +80,10 @@ int iw_transport_resolve(const struct iw_host_port *at, bool passive, struct add
 void iw_sockaddr_print(const struct sockaddr *address, socklen_t length, char *text)
 {
     char host[IW_TRANSPORT_TEXT - 10], port[8];
-    if (getnameinfo(address, length, host, sizeof(host), port, sizeof(port),
-                    NI_NUMERICHOST | NI_NUMERICSERV)) {
+    /* An adopted socket may be of another family. */
+    bool internet = address->sa_family == AF_INET || address->sa_family == AF_INET6;
+    if (!internet || getnameinfo(address, length, host, sizeof(host), port, sizeof(port),
+                                 NI_NUMERICHOST | NI_NUMERICSERV)) {
         snprintf(text, IW_TRANSPORT_TEXT, "-");
         return;
     }

@@ -73,6 +73,13 @@ static void fpdus(void **state)
                "len 0\",\"ddp\":{\"opcode\":6,\"tagged\":false,\"last\":true,\"qn\":0,\"msn\":7,"
                "\"mo\":0,\"invalidate_stag\":9},"
                "\"octets\":\"414600000009000000000000000700000000\"}\n");
+    t.kind = IW_TRACE_FPDU_EARLY;
+    expect(&t, "{\"schema\":1,\"time\":1.5,\"connection\":3,\"kind\":\"fpdu-early\",\"pos\":0,"
+               "\"length\":18,\"text\":\"send-se-invalidate L msn 7 mo 0 invalidate 00000009 "
+               "len 0\",\"ddp\":{\"opcode\":6,\"tagged\":false,\"last\":true,\"qn\":0,\"msn\":7,"
+               "\"mo\":0,\"invalidate_stag\":9},"
+               "\"octets\":\"414600000009000000000000000700000000\"}\n");
+    t.kind = IW_TRACE_FPDU_OUT;
     t.length = t.ulpdu_length = 1;
     expect(&t, "{\"schema\":1,\"time\":1.5,\"connection\":3,\"kind\":\"fpdu-out\",\"pos\":0,"
                "\"length\":1,\"text\":\"short segment of 1 octet\",\"octets\":\"41\"}\n");
