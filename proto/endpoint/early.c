@@ -149,18 +149,19 @@ int iw_endpoint_input_at(struct iw_endpoint *ep, uint64_t pos, const struct iw_i
         return IW_OK; /* repeats */
     if (pos > known)
         return input_ahead(ep, pos, data, pieces, now);
-    uint64_t skip = known - pos;
-    while (skip >= data->length) {
-        skip -= data++->length;
-        pieces--;
+    if (pos == known) {
+        iw_endpoint_input(ep, data, pieces, now);
+        return IW_OK;
     }
-    if (skip > 0) {
-        struct iw_iov rest = {(uint8_t *)data->base + skip, data->length - (size_t)skip};
+    /* Behind repeats. Each piece may close a gap and make octets of the next known. */
+    for (size_t i = 0; i < pieces; pos += data[i++].length) {
+        known = iw_ep_rx_edge(ep);
+        uint64_t skip = known > pos ? known - pos : 0;
+        if (skip >= data[i].length)
+            continue;
+        struct iw_iov rest = {(uint8_t *)data[i].base + skip, data[i].length - (size_t)skip};
         iw_endpoint_input(ep, &rest, 1, now);
-        data++;
-        pieces--;
     }
-    iw_endpoint_input(ep, data, pieces, now);
     return IW_OK;
 }
 

@@ -108,6 +108,29 @@ static void test_refused(void **state)
     close_far(f);
 }
 
+/* A piece that closes a gap makes octets known that the call goes on to repeat. */
+static void test_overlap_closes_a_gap(void **state)
+{
+    (void)state;
+    for (size_t cut = 1; cut < 60; cut++) {
+        size_t gap, behind;
+        struct far *f = open_gap(&gap, &behind);
+        put(f, TO, 30, 1);
+        put(f, TO + 100, 30, 2);
+        size_t end = f->peer.length;
+        assert_int_equal(give(f, behind, behind + 20), IW_OK);
+        uint8_t *octets = f->peer.octets + gap - 10;
+        struct iw_iov in[3] = {{octets, cut}, {octets + cut, 7}, {octets + cut + 7, 60 - cut}};
+        assert_int_equal(iw_endpoint_input_at(f->ep, FRAME + gap - 10, in, 3, 0), IW_OK);
+        assert_int_equal(give(f, gap, end), IW_OK);
+        assert_int_equal(f->in, 4);
+        assert_true(holds(f->memory, 30, 1));
+        assert_true(holds(f->memory + 100, 30, 2));
+        no_event(f);
+        close_far(f);
+    }
+}
+
 /* ---- the end ---- */
 
 static void test_fin_early(void **state)
@@ -263,15 +286,11 @@ static void test_linger(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_start_up),
-        cmocka_unit_test(test_initiator),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_fin_early),
-        cmocka_unit_test(test_fin_in_an_fpdu),
-        cmocka_unit_test(test_octets_behind_fin),
-        cmocka_unit_test(test_fin_in_the_start_up),
-        cmocka_unit_test(test_after_a_fault),
-        cmocka_unit_test(test_linger),
+        cmocka_unit_test(test_start_up),          cmocka_unit_test(test_initiator),
+        cmocka_unit_test(test_refused),           cmocka_unit_test(test_overlap_closes_a_gap),
+        cmocka_unit_test(test_fin_early),         cmocka_unit_test(test_fin_in_an_fpdu),
+        cmocka_unit_test(test_octets_behind_fin), cmocka_unit_test(test_fin_in_the_start_up),
+        cmocka_unit_test(test_after_a_fault),     cmocka_unit_test(test_linger),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
