@@ -69,7 +69,6 @@ bool iw_resync_pass(struct iw_deframer *d, uint64_t pos, uint32_t size)
 {
     struct iw_deframer_room *r = d->room;
     struct iw_run *run = &r->run[0];
-    bool placed = run->placed;
 
     if (r->runs == 0 || run->begin >= pos + size)
         return false;
@@ -79,6 +78,7 @@ bool iw_resync_pass(struct iw_deframer *d, uint64_t pos, uint32_t size)
         r->runs = 0;
         return false;
     }
+    bool placed = run->placed;
     run->begin += size;
     run->length -= size;
     if (run->length == 0)
