@@ -48,7 +48,8 @@ struct end {
     size_t private_length;
     uint8_t *channel; /* what is on its way from here */
     size_t channel_first, channel_end;
-    size_t most; /* octets per delivery */
+    uint64_t delivered; /* octets in order */
+    size_t most;        /* octets per delivery */
     unsigned send_weight, deliver_weight;
     bool fin_sent, fin_delivered, established, closed, shut, flushed;
 };
@@ -63,6 +64,7 @@ struct world {
     int first_shut; /* who closes first; -1: nobody yet */
     bool reset;
     bool started;
+    bool unordered; /* octets come out of order, and again */
 };
 
 static struct world w;
@@ -424,6 +426,24 @@ static bool send_octets(int side)
     return sent > 0;
 }
 
+/* Octets from somewhere behind the next ones; they come again in their turn. */
+static void deliver_early(int from)
+{
+    struct end *e = &w.end[from];
+    size_t there = e->channel_end - e->channel_first;
+    if (there == 0)
+        return;
+    size_t gap = below(there), most = there - gap < e->most ? there - gap : e->most;
+    size_t length = 1 + below(most);
+    uint8_t *copy = malloc(length);
+    assert_non_null(copy);
+    memcpy(copy, e->channel + e->channel_first + gap, length);
+    struct iw_iov in = {copy, length};
+    int result = iw_endpoint_input_at(w.end[1 - from].ep, e->delivered + gap, &in, 1, w.now);
+    assert_true(result == IW_OK || result == IW_ERR_FULL);
+    free(copy);
+}
+
 static bool deliver_octets(int from)
 {
     struct end *e = &w.end[from];
@@ -441,12 +461,17 @@ static bool deliver_octets(int from)
     uint8_t *copy = malloc(length);
     assert_non_null(copy);
     memcpy(copy, e->channel + e->channel_first, length);
+    uint64_t at = e->delivered;
     e->channel_first += length;
+    e->delivered += length;
     if (e->channel_first == e->channel_end)
         e->channel_first = e->channel_end = 0;
     size_t cut = below(length + 1), cut2 = cut + below(length - cut + 1);
     struct iw_iov in[3] = {{copy, cut}, {copy + cut, cut2 - cut}, {copy + cut2, length - cut2}};
-    iw_endpoint_input(to, in, 3, w.now);
+    if (w.unordered) /* what came early comes again */
+        assert_int_equal(iw_endpoint_input_at(to, at, in, 3, w.now), IW_OK);
+    else
+        iw_endpoint_input(to, in, 3, w.now);
     memset(copy, 0xdd, length);
     free(copy);
     return true;
@@ -542,6 +567,7 @@ static void open_world(uint64_t seed)
     w.first_shut = -1;
     w.pair.allocations_left = -1;
     w.pair.side[0].seed = (uint32_t)any();
+    w.unordered = chance(50);
     w.left = 1 + (unsigned)below(chance(20) ? 200 : 40);
     configure(0);
     configure(1);
@@ -607,6 +633,8 @@ static bool step(void)
     size_t what = below(e->send_weight + e->deliver_weight + 6);
     if (what < e->send_weight)
         return send_octets(side);
+    if (w.unordered && what < e->send_weight + e->deliver_weight && chance(30))
+        deliver_early(side);
     if (what < e->send_weight + e->deliver_weight)
         return deliver_octets(side);
     if (w.left == 0 && !e->shut && (w.first_shut != 1 - side || e->fin_delivered || chance(20))) {
