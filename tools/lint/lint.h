@@ -82,6 +82,6 @@ void iw_lint_message(const struct iw_lint_connection *c, const struct iw_observa
 /* Judging this side ends here: `why`. */
 void iw_lint_end(const struct iw_lint_connection *c, enum iw_side side, const char *why);
 void iw_lint_summary(const struct iw_lint_connection *c);
-void iw_lint_total(const struct iw_lint *lint, const struct iw_capture_counts *counts);
+void iw_lint_total(const struct iw_lint *lint, const struct iw_capture_counts *n);
 
 #endif
