@@ -70,8 +70,8 @@ static json_t *posted(int r, char *error)
         [-IW_ERR_MEMORY] = "no memory",
         [-IW_ERR_ARGUMENT] =
             /* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): one text on two lines */
-            "not a legal request (too long, a Read or atomic although ORD is 0, or an "
-            "operation of RFC 7306 without extensions)",
+        "not a legal request (too long, a Read or atomic although ORD is 0, or an "
+        "operation of RFC 7306 without extensions)",
         [-IW_ERR_STATE] = "the connection is over",
         [-IW_ERR_FULL] = "the queue is full"};
     if (r == IW_OK)
