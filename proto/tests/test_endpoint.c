@@ -301,6 +301,25 @@ static void test_startup_timeout(void **state)
     pair_close(&p);
 }
 
+/* RFC 5044 §7.1.2: streaming mode may last; only with MPA does the time-out begin. */
+static void test_startup_begins_later(void **state)
+{
+    (void)state;
+    struct iw_endpoint_config config[2];
+    pair_defaults(config);
+    config[1].startup_timeout = 5000;
+    struct pair p;
+    pair_open(&p, config);
+    iw_endpoint_begin(p.side[1].ep, 7000);
+    assert_int_equal(iw_endpoint_deadline(p.side[1].ep), 12000);
+    pair_run(&p);
+    assert_non_null(pair_event(&p, 1, IW_EVENT_ESTABLISHED));
+    uint64_t deadline = iw_endpoint_deadline(p.side[1].ep);
+    iw_endpoint_begin(p.side[1].ep, 8000);
+    assert_int_equal(iw_endpoint_deadline(p.side[1].ep), deadline);
+    pair_close(&p);
+}
+
 static void test_queue_limits(void **state)
 {
     (void)state;
@@ -376,6 +395,7 @@ int main(void)
         cmocka_unit_test(test_send_with_invalidate),
         cmocka_unit_test(test_allocation_failures),
         cmocka_unit_test(test_startup_timeout),
+        cmocka_unit_test(test_startup_begins_later),
         cmocka_unit_test(test_queue_limits),
         cmocka_unit_test(test_fence_waits_for_reads),
     };

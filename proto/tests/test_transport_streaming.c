@@ -182,6 +182,26 @@ static void streaming_mode_may_end_otherwise(void **state)
     assert_false(closed.end.seen & 1u << IW_EVENT_REQUEST);
 }
 
+/* With a start-up time-out of 1 ns, which is over at every step. */
+static void streaming_mode_takes_its_time(void **state)
+{
+    struct world *w = *state;
+    struct talk t = {.end.server = true};
+    int fds[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    w->config.startup_timeout = 1;
+    adopt(w, &t, IW_MPA_RESPONDER, fds[1]);
+    assert_int_equal(send(fds[0], "go", 2, 0), 2);
+    step(w);
+    assert_string_equal(t.heard, "go");
+    assert_int_equal(t.end.seen, 0);
+    assert_int_equal(send(fds[0], "\n", 1, 0), 1);
+    step(w);
+    assert_true(t.end.seen & 1u << IW_EVENT_FAULT);
+    iw_connection_destroy(t.end.c);
+    close(fds[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +210,7 @@ int main(void)
         TEST(a_request_waits_for_the_switch),
         TEST(octets_read_too_far_are_handed_in),
         TEST(streaming_mode_may_end_otherwise),
+        TEST(streaming_mode_takes_its_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
