@@ -9,6 +9,8 @@
 #define HELLO_0 "00000000 00174003 00000000 00000000 00000001 00000000 68656c6c 6f000000 ae2e22f0"
 #define SEND_DV_1 "00000000 00124103 00000000 00000000 00000001 00000000 8ff9a342"
 #define SEND_RV_1 "00000000 00124043 00000000 00000000 00000001 00000000 a3c3bff3"
+#define SEND_BAD_CRC_0 "00000000 00124003 00000000 00000000 00000001 00000000 a4fbca4c"
+#define TERM_CRC_0 "00000000 00164007 00000000 00000002 00000001 00000000 20020000 1fc1a9e6"
 #define TERM_DV                                                                                    \
     "00000000 002a4007 00000000 00000002 00000001 00000000 1206c000 00124103 00000000 00000000 "   \
     "00000001 00000000 ef997011"
@@ -112,6 +114,18 @@ static void test_mixed_versions(void **state)
     }
 }
 
+/* C.1: CRCs are checked, although this end asked for none. */
+static void test_bad_crc(void **state)
+{
+    (void)state;
+    struct lone l;
+    request_0(&l);
+    feed(&l, SEND_BAD_CRC_0);
+    expect(&l, TERM_CRC_0);
+    expect_fault(&l, IW_CHECK_MPA_CRC, 24);
+    lone_close(&l);
+}
+
 /* An end that is not permissive closes in either role, without a word (OP-05). */
 static void test_not_permissive(void **state)
 {
@@ -136,9 +150,8 @@ static void test_not_permissive(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_responder),
-        cmocka_unit_test(test_initiator),
-        cmocka_unit_test(test_mixed_versions),
+        cmocka_unit_test(test_responder),      cmocka_unit_test(test_initiator),
+        cmocka_unit_test(test_mixed_versions), cmocka_unit_test(test_bad_crc),
         cmocka_unit_test(test_not_permissive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

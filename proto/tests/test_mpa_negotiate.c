@@ -183,6 +183,27 @@ static void consortium_replies(void **state)
     }
 }
 
+/* C.1: CRCs are in force, also where neither end asks for them. */
+static void consortium_crc(void **state)
+{
+    struct iw_mpa_config c = mpa_config_of(1, false);
+    struct iw_mpa_startup s;
+
+    (void)state;
+    c.permissive = true;
+    c.crc = false;
+    s = mpa_responder(&c);
+    mpa_feed_frame(&s, REQ "00000000");
+    assert_int_equal(iw_mpa_startup_accept(&s, NULL, 0), 0);
+    mpa_assert_output(&s, REP "c0000000");
+    assert_true(s.agreed.crc);
+    s = mpa_initiator(&c, "");
+    mpa_assert_output(&s, REQ "00010000");
+    mpa_feed_frame(&s, REP "00000000");
+    assert_int_equal(s.state, IW_MPA_FULL);
+    assert_true(s.agreed.crc);
+}
+
 /* The Reply's revision and S as the initiator sees them. */
 static void reply_revisions(void **state)
 {
@@ -365,7 +386,7 @@ int main(void)
         cmocka_unit_test(markers_and_crc),      cmocka_unit_test(revisions),
         cmocka_unit_test(reply_revisions),      cmocka_unit_test(consortium_requests),
         cmocka_unit_test(consortium_replies),   cmocka_unit_test(responder_negotiates),
-        cmocka_unit_test(initiator_negotiates),
+        cmocka_unit_test(initiator_negotiates), cmocka_unit_test(consortium_crc),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
