@@ -317,6 +317,27 @@ static void marker_outside(void **state)
     mpa_rig_free(rig);
 }
 
+/* Found by its first Marker, but the second one lies, and the CRC covers the lie. */
+static void second_marker(void **state)
+{
+    struct mpa_rig *rig = mpa_rig_new(true, true);
+    struct mpa_reference r = {.markers = true, .crc = true};
+
+    (void)state;
+    add(&r, 482);
+    size_t from = r.length;
+    add(&r, 900); /* around 512 and 1024 */
+    r.octets[1027] ^= 0x04;
+    uint32_t crc = iw_crc32c_portable(IW_CRC32C_INIT, r.octets + from, r.length - 4 - from);
+    iw_crc32c_put(r.octets + r.length - 4, iw_crc32c_finish(crc));
+    begin(rig, true, true);
+    assert_int_equal(feed(rig, &r, from, r.length), 0);
+    assert_int_equal(early.count, 0);
+    assert_true(rig->deframer.misled);
+    mpa_reference_free(&r);
+    mpa_rig_free(rig);
+}
+
 /* A perfect FPDU in the payload, where a segment begins. */
 #define IMAGE "00124143 00000000 00000000 00000001 00000000 587be8c4"
 enum { IMAGE_SIZE = 24 };
@@ -657,6 +678,7 @@ int main(void)
         cmocka_unit_test(walk),
         cmocka_unit_test(wrong),
         cmocka_unit_test(marker_outside),
+        cmocka_unit_test(second_marker),
         cmocka_unit_test(image_in_the_payload),
         cmocka_unit_test(aligned),
         cmocka_unit_test(misled),
