@@ -229,6 +229,27 @@ static void test_what_only_counts_in_order(void **state)
     close_far(f);
 }
 
+/* RFC 5040 §5.5: a Read Request for no octets, too, is answered in its turn and not before. */
+static void test_empty_read_waits(void **state)
+{
+    (void)state;
+    size_t gap, behind;
+    struct far *f = open_gap(&gap, &behind);
+    size_t at = segment(f,
+                        "4141 00000000 00000001 00000001 00000000"
+                        "00000000 0000000000000000 00000000 00000000 0000000000000000",
+                        0, 0);
+    drain(f);
+    size_t sent = f->sent;
+    assert_int_equal(give(f, at, f->peer.length), IW_OK);
+    drain(f);
+    assert_int_equal(f->sent, sent);
+    assert_int_equal(give(f, gap, behind), IW_OK);
+    drain(f);
+    assert_int_equal(f->sent, sent + 20);
+    close_far(f);
+}
+
 /* A CRC error or a lying Marker behind a gap: nothing of it is placed, and it is reported in order.
  */
 static void test_damage(void **state)
@@ -411,6 +432,7 @@ int main(void)
         cmocka_unit_test(test_read_responses),
         cmocka_unit_test(test_what_waits),
         cmocka_unit_test(test_what_only_counts_in_order),
+        cmocka_unit_test(test_empty_read_waits),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_invalidated_in_between),
         cmocka_unit_test(test_not_now),

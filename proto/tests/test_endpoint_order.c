@@ -201,6 +201,39 @@ static void test_segments_between_segments(void **state)
     lone_close(&l);
 }
 
+/* RFC 5040 §5.1, §5.2.1: a message names one remote buffer, so two buffers take two messages. */
+static void test_each_buffer_has_its_message(void **state)
+{
+    (void)state;
+    struct lone l;
+    lone_open(&l, IW_MPA_INITIATOR, false, 2);
+    memcpy(l.memory, "abcdefgh", 8);
+    drain(&l);
+    l.out_length = 0;
+    feed(&l, REPLY_NO_CRC);
+    for (uint32_t i = 0; i < 4; i++) {
+        struct iw_iov sge = {l.memory + 4 * i, 4};
+        struct iw_work work = {.id = i,
+                               .opcode = i < 2 ? IW_WORK_WRITE : IW_WORK_READ,
+                               .sge = &sge,
+                               .sge_count = i < 2 ? 1 : 0,
+                               .remote_stag = 0x11111111 * (i + 1),
+                               .remote_to = 0x10 * (i + 1),
+                               .sink_stag = l.stag,
+                               .sink_to = 0x1000 + 4 * i,
+                               .length = 4};
+        assert_int_equal(iw_endpoint_post(l.ep, &work, 0), IW_OK);
+    }
+    drain(&l);
+    expect(&l, "0012c140 11111111 00000000 00000010 61626364 00000000"
+               "0012c140 22222222 00000000 00000020 65666768 00000000"
+               "002e4141 00000000 00000001 00000001 00000000 SSSS 00000000 00001008 00000004 "
+               "33333333 00000000 00000030 00000000"
+               "002e4141 00000000 00000001 00000002 00000000 SSSS 00000000 0000100c 00000004 "
+               "44444444 00000000 00000040 00000000");
+    lone_close(&l);
+}
+
 /* RFC 5041 §4.3: MSNs count modulo 2^32. */
 static void test_msns_wrap(void **state)
 {
@@ -302,6 +335,7 @@ int main(void)
         cmocka_unit_test(test_order_on_the_wire),
         cmocka_unit_test(test_sends_complete_in_order),
         cmocka_unit_test(test_segments_between_segments),
+        cmocka_unit_test(test_each_buffer_has_its_message),
         cmocka_unit_test(test_msns_wrap),
         cmocka_unit_test(test_to_reaches_the_end),
     };
