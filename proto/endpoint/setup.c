@@ -317,8 +317,11 @@ unsigned iw_ep_rtr_opcode(const struct iw_endpoint *ep)
                  {IW_MPA_RTR_READ, IW_OP_READ_REQUEST},
                  {IW_MPA_RTR_SEND, IW_OP_SEND}};
     bool wrong = iw_switch_violated(ep->config.switches, IW_CHECK_MPA_RTR_FIRST);
+    uint8_t fit = wrong ? (uint8_t)~ep->startup.agreed.rtr : ep->startup.agreed.rtr;
+    if ((fit & ep->config.mpa.rtr_first) != 0)
+        fit = ep->config.mpa.rtr_first;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
-        if (((ep->startup.agreed.rtr & forms[i].form) != 0) != wrong)
+        if ((fit & forms[i].form) != 0)
             return forms[i].opcode;
     return IW_OP_TERMINATE; /* every form is agreed, so only something else can be wrong */
 }

@@ -210,6 +210,8 @@ void iw_mpa_agree_initiator(struct iw_mpa_startup *s)
     if (c->peer_to_peer && peer->peer_to_peer) {
         a->peer_to_peer = true;
         a->rtr = peer->rtr & c->rtr;
+        if (peer->ird == 0) /* no Read may be outstanding, an RTR neither (OP-29) */
+            a->rtr &= (uint8_t)~IW_MPA_RTR_READ;
         if (a->rtr == 0 && !iw_switch_ignored(s->switches, IW_CHECK_MPA_RTR_MATCH)) {
             s->fault = (struct iw_fault){.check = IW_CHECK_MPA_RTR_MATCH,
                                          .pos = IW_MPA_STARTUP_HEADER,

@@ -341,6 +341,11 @@ static void initiator_negotiates(void **state)
         {16, 16, B | C | D, "80100010", IW_CHECK_MPA_RTR_MATCH, true, 0, 16, 16},
         {16, 16, B, "80108011", IW_CHECK_MPA_RTR_MATCH, true, 0, 16, 16},
         {16, 16, B, "c0108011", IW_CHECK_MPA_IRD_SHORT, true, B, 16, 16},
+        /* an IRD of 0 has no room for a Read, not even as RTR (OP-29); one left to the ULP has */
+        {16, 16, B | D, "c0004010", IW_CHECK_NONE, true, B, 16, 0},
+        {16, 16, D, "80004010", IW_CHECK_MPA_RTR_MATCH, true, 0, 16, 0},
+        {16, 0, D, "80014010", IW_CHECK_NONE, true, D, 16, 0},
+        {16, 16, D, "bfff4010", IW_CHECK_NONE, true, D, 16, 16},
         /* A differs: client-server (OP-26) */
         {16, 16, B, "00100010", IW_CHECK_NONE, false, 0, 16, 16},
         {16, 16, B, "4010c010", IW_CHECK_NONE, false, 0, 16, 16},

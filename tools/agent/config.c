@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool take_rtr(const json_t *array, uint8_t *out, char *error)
+static bool take_rtr(const json_t *array, struct iw_mpa_config *mpa, char *error)
 {
     static const struct {
         const char *name;
         uint8_t form;
     } forms[] = {{"send", IW_MPA_RTR_SEND}, {"write", IW_MPA_RTR_WRITE}, {"read", IW_MPA_RTR_READ}};
-    *out = 0;
+    mpa->rtr = mpa->rtr_first = 0;
     for (size_t i = 0; i < json_array_size(array); i++) {
         const char *name = json_string_value(json_array_get(array, i));
         size_t k = 0;
@@ -20,7 +20,9 @@ static bool take_rtr(const json_t *array, uint8_t *out, char *error)
             snprintf(error, AGENT_ERROR, "field rtr: expected send, write or read");
             return false;
         }
-        *out |= forms[k].form;
+        if (i == 0)
+            mpa->rtr_first = forms[k].form;
+        mpa->rtr |= forms[k].form;
     }
     return true;
 }
@@ -99,7 +101,7 @@ bool agent_config(const json_t *object, struct iw_endpoint_config *config,
         return true;
     if (!agent_take(object, fields, sizeof fields / sizeof fields[0], error))
         return false;
-    if (rtr != NULL && !take_rtr(rtr, &config->mpa.rtr, error))
+    if (rtr != NULL && !take_rtr(rtr, &config->mpa, error))
         return false;
     for (int k = 0; k < 4; k++)
         if (kinds[k] != NULL &&

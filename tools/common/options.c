@@ -128,6 +128,8 @@ static int set_rtr(void *context, const char *value, char *error, size_t room)
             snprintf(error, room, "expected a list of send, write and read, not \"%.100s\"", value);
             return -1;
         }
+        if (forms == 0)
+            CONFIG.mpa.rtr_first = form;
         forms |= form;
         at += length;
         if (*at == '\0')
@@ -249,7 +251,8 @@ static const struct iw_option shared[] = {
     {"enhanced", "on|off", "send the RFC 6581 block as initiator (default on)", set_enhanced},
     {"peer-to-peer", "on|off", "as initiator, send an RTR indication (default off)",
      set_peer_to_peer},
-    {"rtr", "FORMS", "RTR forms supported: send,write,read (default all)", set_rtr},
+    {"rtr", "FORMS", "RTR forms supported, the preferred one first (default write,read,send)",
+     set_rtr},
     {"ird", "N", "inbound reads, 0 to 16382 or 0x3fff (default 16)", set_ird},
     {"ord", "N", "outbound reads, 0 to 16382 or 0x3fff (default 16)", set_ord},
     {"mulpdu", "OCTETS", "128 to 64768 (default: from TCP's segment size)", set_mulpdu},

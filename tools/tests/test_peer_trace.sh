@@ -40,4 +40,15 @@ end_of "$pid"
 same "the fault is traced" \
     '"kind":"fault","check":"ddp-msn","rule":"DDP-7.1-09"' \
     "$(grep -o '"kind":"fault","check":"ddp-msn","rule":"DDP-7.1-09"' "$scratch/server")"
+
+# The RTR form named first is preferred.
+for rtr in "write,read,send:write" "send,read,write:send" "read,write:read"; do
+    listen 127.0.0.1:0 --once
+    "$bin/iwarp-peer" connect "$at" --peer-to-peer on --rtr "${rtr%:*}" --count 1 --size 4 \
+        --trace json --trace-file "$scratch/rtr" 2>/dev/null
+    same "rtr $rtr" 0 $?
+    end_of "$pid"
+    same "the first FPDU with $rtr" "${rtr#*:}" \
+        "$(summary "$scratch/rtr" | awk '$1 == "fpdu-out" { print $4; exit }' | cut -d- -f1)"
+done
 exit "$failed"

@@ -33,6 +33,8 @@ struct iw_mpa_config {
     bool enhanced;     /* initiator, revision 2: send the RFC 6581 block (S=1) */
     bool peer_to_peer; /* initiator: A=1, an RTR indication will be sent */
     uint8_t rtr;       /* IW_MPA_RTR_* that this end supports */
+    uint8_t rtr_first; /* initiator: the form (one IW_MPA_RTR_*) to send if the Reply allows it;
+                          else, and with 0, the first it allows of Write, Read and Send */
     uint16_t ird;      /* inbound reads that this end can take, 0..0x3ffe, or 0x3fff */
     uint16_t ord;      /* outbound reads that this end wants */
 };
@@ -53,7 +55,8 @@ struct iw_mpa_agreed {
     bool enhanced;     /* both frames had S=1 */
     bool peer_to_peer; /* both frames had A=1 */
     uint8_t rtr;       /* forms that may be used: the Reply's set, for the initiator cut with
-                          its own (0 then: mpa-rtr-match, or that check is ignored) */
+                          its own, and without Read if the Reply's IRD is 0 (OP-29); none left:
+                          mpa-rtr-match, or that check is ignored */
     uint16_t ird;      /* in force at this end after negotiation (RFC 6581 §9.1); 0x3fff: */
     uint16_t ord;      /* left to the ULP. As configured if not enhanced or rejected */
     uint16_t peer_ird; /* as the peer stated them; 0 if not enhanced */
