@@ -178,6 +178,20 @@ struct iw_conn *iw_station_connect(struct iw_station *s, const char *host, uint1
     return NULL;
 }
 
+static uint16_t port_of(const struct sockaddr_storage *address)
+{
+    if (address->ss_family == AF_INET6) {
+        struct sockaddr_in6 in6;
+
+        memcpy(&in6, address, sizeof(in6));
+        return ntohs(in6.sin6_port);
+    }
+    struct sockaddr_in in;
+
+    memcpy(&in, address, sizeof(in));
+    return ntohs(in.sin_port);
+}
+
 static int bind_any_port(int fd, const char *host, uint16_t *port)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
@@ -196,8 +210,7 @@ static int bind_any_port(int fd, const char *host, uint16_t *port)
     freeaddrinfo(a);
     if (failed)
         return -1;
-    *port = ntohs(own.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&own)->sin6_port
-                                            : ((struct sockaddr_in *)&own)->sin_port);
+    *port = port_of(&own);
     return 0;
 }
 

@@ -450,8 +450,7 @@ static bool carry(int from, size_t *request)
     if (w.disturbed && length > 1 && chance(10)) /* a disturbance can come inside of an FPDU */
         length = 1 + below(length);
     assert_true(length > 0);
-    /* NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI): it does not see that the above ends
-     */
+    /* NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI): the assertion does not return */
     uint8_t *copy = malloc(length);
     assert_non_null(copy);
     memcpy(copy, pieces[0].base, length);

@@ -207,9 +207,8 @@ static void drain(struct pair *p)
 {
     struct iw_endpoint *ep = p->side[plan.receiver].ep;
     const struct iw_iov *out;
-    size_t count;
     pair_collect(p, plan.receiver);
-    while ((count = iw_endpoint_output(ep, &out, p->now)) > 0)
+    while (iw_endpoint_output(ep, &out, p->now) > 0)
         iw_endpoint_sent(ep, out[0].length, p->now);
     if (iw_endpoint_want(ep) == IW_WANT_FIN)
         iw_endpoint_fin_sent(ep, p->now);

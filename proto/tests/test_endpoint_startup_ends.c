@@ -204,7 +204,7 @@ static void refuse_with(bool enhanced, size_t length)
     /* IRD 16, ORD 20 */
     static const uint8_t rest[2][8] = {{0x60, 1, 0, 0}, {0x70, 2, 0, 0, 0, 16, 0, 20}};
     uint8_t want[20 + LIMIT];
-    memcpy(want, reply_key, 16);
+    memcpy(want, reply_key, 16); /* NOLINT(bugprone-not-null-terminated-result): octets */
     memcpy(want + 16, rest[enhanced], 4 + block);
     want[18] = (uint8_t)((length + block) >> 8);
     want[19] = (uint8_t)(length + block);

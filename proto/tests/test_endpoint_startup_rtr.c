@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* RFC 6581 §9.2 and §9.1 as octets: which RTR leaves, which one is taken, and the Terminates of an
  * initiator that cannot go on. */
+#include <stdio.h>
+
 #include "lone.h"
 
 enum { B = IW_MPA_RTR_SEND, C = IW_MPA_RTR_WRITE, D = IW_MPA_RTR_READ };
@@ -97,11 +99,12 @@ static void test_the_initiator_chooses(void **state)
         struct lone l;
         struct iw_mpa_config mpa = {
             .rtr = rows[i].rtr, .rtr_first = rows[i].first, .ird = 1, .ord = 1};
-        char reply[80] = REPLY_2 "0004";
+        char reply[80];
         open_as(&l, IW_MPA_INITIATOR, mpa);
         post_send(&l, 1);
         expect(&l, "");
-        feed(&l, strcat(reply, rows[i].block));
+        snprintf(reply, sizeof reply, "%s%s", REPLY_2 "0004", rows[i].block);
+        feed(&l, reply);
         expect(&l, rows[i].sent);
         bool ends = strncmp(rows[i].sent, "0016", 4) == 0;
         assert_int_equal(iw_endpoint_want(l.ep), ends ? IW_WANT_FIN : IW_WANT_NOTHING);

@@ -48,11 +48,11 @@ struct iw_connection {
     bool write_broken; /* sending failed; what is left is read, then the connection is lost */
     bool lost;         /* reset, timed out or never connected */
     bool fin_sent;
-    bool stalled;      /* the socket takes no more octets, or the step's share is used up */
-    bool pending;      /* on the reactor's list of connections to serve */
-    bool ending;       /* in `ended` */
-    bool streaming;    /* MPA has not been started */
-    uint8_t *stream;   /* octets of streaming mode that are still to be sent */
+    bool stalled;    /* the socket takes no more octets, or the step's share is used up */
+    bool pending;    /* on the reactor's list of connections to serve */
+    bool ending;     /* in `ended` */
+    bool streaming;  /* MPA has not been started */
+    uint8_t *stream; /* octets of streaming mode that are still to be sent */
     size_t stream_length;
     uint64_t emss_due; /* when to ask TCP for its EMSS again */
     uint64_t deadline; /* as the heap knows it */

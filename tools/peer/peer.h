@@ -27,10 +27,10 @@ struct peer {
     struct iw_host_port address;
     const struct personality *personality;
     bool listens, once, verify;
-    uint64_t count;   /* exchanges of a connecting peer */
-    uint64_t size;    /* octets of a message (connecting) or a receive (listening echo) */
-    uint64_t buffers; /* receives that echo keeps posted */
-    uint64_t limit;   /* connections at once */
+    uint64_t count;     /* exchanges of a connecting peer */
+    uint64_t size;      /* octets of a message (connecting) or a receive (listening echo) */
+    uint64_t buffers;   /* receives that echo keeps posted */
+    uint64_t limit;     /* connections at once */
     const char *stream; /* the line that is said before MPA; NULL: none */
     const char *trace_path;
     FILE *trace;

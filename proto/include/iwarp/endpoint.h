@@ -81,9 +81,10 @@ int iw_endpoint_create(struct iw_domain *domain, const struct iw_endpoint_config
                        uint64_t now, struct iw_endpoint **out);
 void iw_endpoint_destroy(struct iw_endpoint *ep);
 
-/* The start-up begins only now: its time-out runs from here, not from creation. For a transport whose
- * application used TCP itself until now (RFC 5044 §7.1.2: streaming mode). Octets given to the
- * endpoint are those behind the last streamed one. Without effect once octets of MPA have passed. */
+/* The start-up begins only now: its time-out runs from here, not from creation. For a transport
+ * whose application used TCP itself until now (RFC 5044 §7.1.2: streaming mode). Octets given to
+ * the endpoint are those behind the last streamed one. Without effect once octets of MPA have
+ * passed. */
 void iw_endpoint_begin(struct iw_endpoint *ep, uint64_t now);
 
 /* ---- the wire side ---- */
