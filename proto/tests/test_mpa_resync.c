@@ -534,7 +534,7 @@ static void runs_are_bounded(void **state)
 
     /* With the same answer runs grow together, whatever the order. */
     for (unsigned round = 0; round < 20; round++) {
-        size_t order[60];
+        size_t order[60] = {0};
         begin(rig, false, true);
         rig->deframer.aligned = true;
         early.answers = mpa_random(&seed) | (round % 2 ? ~0u : 0);
