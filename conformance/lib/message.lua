@@ -25,21 +25,24 @@ local ATOMIC = "target offset atomic request_id remote_stag remote_to add_swap a
   .. " compare compare_mask"
 local TERMINATE = "rdmap ddp llp code layer etype m d r reserved of segment_length headers trailing"
 
+-- `tell`: a field that an observed message has only if its header is whole.
 local specs = {
   write = { opcode = 0x0, t = true, fields = TAGGED },
-  read_request = { opcode = 0x1, qn = 1, fields = UNTAGGED .. " " .. READ, header = "read_request" },
+  read_request = { opcode = 0x1, qn = 1, fields = UNTAGGED .. " " .. READ, header = "read_request",
+                   tell = "size" },
   read_response = { opcode = 0x2, t = true, fields = TAGGED },
   send = { opcode = 0x3, qn = 0, fields = UNTAGGED },
   send_invalidate = { opcode = 0x4, qn = 0, fields = UNTAGGED },
   send_se = { opcode = 0x5, qn = 0, fields = UNTAGGED },
   send_se_invalidate = { opcode = 0x6, qn = 0, fields = UNTAGGED },
-  terminate = { opcode = 0x7, qn = 2, fields = UNTAGGED .. " " .. TERMINATE, header = "terminate" },
+  terminate = { opcode = 0x7, qn = 2, fields = UNTAGGED .. " " .. TERMINATE, header = "terminate",
+                tell = "layer" },
   immediate = { opcode = 0x8, qn = 0, fields = UNTAGGED },
   immediate_se = { opcode = 0x9, qn = 0, fields = UNTAGGED },
   atomic_request = { opcode = 0xa, qn = 1, fields = UNTAGGED .. " " .. ATOMIC,
-                     header = "atomic_request" },
+                     header = "atomic_request", tell = "request_id" },
   atomic_response = { opcode = 0xb, qn = 3, fields = UNTAGGED .. " request_id value",
-                      header = "atomic_response" },
+                      header = "atomic_response", tell = "request_id" },
 }
 for name, spec in pairs(specs) do
   spec.known = strict.set(spec.fields .. BOTH)
@@ -273,6 +276,8 @@ function Message:matches(item)
     local opcode, t = self.fields.opcode, self.fields.t
     if item.opcode ~= (opcode or self.spec.opcode) then return false end
     if t == nil and item.t ~= (self.spec.t or false) then return false end
+    -- One that is too short for its own header is another thing: what cases read from it is not there.
+    if t == nil and self.spec.tell and item[self.spec.tell] == nil then return false end
   end
   for name, wanted in pairs(self.fields) do
     if not NOT_COMPARED[name] and not fits(wanted, item[name]) then return false end

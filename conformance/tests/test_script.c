@@ -189,6 +189,27 @@ static void script_errors_say_where(void **state)
                  "the key must have 16 octets, not 5");
 }
 
+/* What a case expects it may read: a message that is too short for its own header is no such
+ * message (an Atomic Request without a request_id made cases fail as scripts). */
+static void a_message_has_its_whole_header(void **state)
+{
+    struct iw_result r = play_body(
+        "local short = { kind = 'message', opcode = 0xa, t = false, msn = 1, payload = 'x' }\n"
+        "assert(not atomic_request {}:matches(short))\n"
+        "short.request_id = 7\n"
+        "assert(atomic_request {}:matches(short))\n"
+        "assert(not read_request {}:matches { kind = 'message', opcode = 1, t = false })\n"
+        "assert(not terminate {}:matches { kind = 'message', opcode = 7, t = false })\n"
+        "assert(not atomic_response {}:matches { kind = 'message', opcode = 0xb, t = false })\n"
+        "assert(send {}:matches { kind = 'message', opcode = 3, t = false })",
+        &nobody, &play_options);
+
+    (void)state;
+    assert_null(r.reason);
+    assert_int_equal(r.verdict, IW_VERDICT_PASS);
+    iw_result_free(&r);
+}
+
 static void an_endless_script_ends_at_its_deadline(void **state)
 {
     struct iw_run_options quick = play_options;
@@ -280,6 +301,7 @@ int main(void)
         cmocka_unit_test(a_missing_file_is_named),
         cmocka_unit_test(a_description_that_never_ends_is_stopped),
         cmocka_unit_test(script_errors_say_where),
+        cmocka_unit_test(a_message_has_its_whole_header),
         cmocka_unit_test(an_endless_script_ends_at_its_deadline),
         cmocka_unit_test(a_hungry_script_is_stopped),
         cmocka_unit_test(no_finaliser_outlives_the_bounds),
