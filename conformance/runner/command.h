@@ -29,8 +29,9 @@ struct iw_command {
     bool tap, verbose, trace, full, summary, csv, hazards;
     const char *junit, *json, *pcap_dir, *results, *cases, *target, *capture, *agent;
     const char *baseline, *write_baseline, *resume, *html;
-    struct iw_journal *journal; /* that of `resume`, once it is open */
-    double time_scale;          /* 0: not said */
+    const char *switches, *matrix; /* self-check: a glob over switches; where to record */
+    struct iw_journal *journal;    /* that of `resume`, once it is open */
+    double time_scale;             /* 0: not said */
 };
 
 /* All of the program but main. Returns the exit status. */
@@ -56,8 +57,8 @@ void iw_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* ---- what they work on ---- */
 
 struct iw_setup {
-    char *library, *cases, *targets, *pcaps, *report; /* folders */
-    struct iw_run_options options;                    /* its folders are borrowed from above */
+    char *library, *cases, *targets, *pcaps, *report, *proof; /* folders */
+    struct iw_run_options options; /* its folders are borrowed from above */
     struct iw_suite suite;
     const struct iw_case **selected;
     size_t n_selected;

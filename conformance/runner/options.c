@@ -61,6 +61,8 @@ enum option_id {
     O_SUMMARY,
     O_CSV,
     O_FULL,
+    O_SWITCH,
+    O_MATRIX,
     O_HELP,
     O_VERSION
 };
@@ -73,7 +75,7 @@ static const struct choice {
     int commands; /* that take it */
     const char *help;
 } choices[] = {
-    {"select", "PATTERN", O_SELECT, 's', RUN | LIST,
+    {"select", "PATTERN", O_SELECT, 's', RUN | LIST | SELF_CHECK,
      "an id or glob, rule:ID, tag:WORD, level:must|should|may, role:responder|initiator;\n"
      "may be repeated: cases that fit any"},
     {"target", "SPEC", O_TARGET, 't', RUN,
@@ -104,7 +106,12 @@ static const struct choice {
     {"csv", NULL, O_CSV, 0, REQUIREMENTS, "a table: one line a rule"},
     {"summary", NULL, O_SUMMARY, 0, REQUIREMENTS, "numbers only"},
     {"full", NULL, O_FULL, 0, SELF_CHECK,
-     "every wrong reaction, and every case even after one has noticed"},
+     "every wrong reaction, every case that names a rule of the check, and each case until it has\n"
+     "noticed something"},
+    {"switch", "GLOB", O_SWITCH, 0, SELF_CHECK,
+     "only these switches: a glob over KIND=CHECK and botch=CHECK=REACTION"},
+    {"matrix", "FILE", O_MATRIX, 0, SELF_CHECK,
+     "record who noticed what there (with --full; conformance/proof/matrix.csv)"},
     {"cases", "DIR", O_CASES, 0, RUN | LIST | SHOW | REQUIREMENTS | SELF_CHECK,
      "folder with the cases"},
     {"agent", "PATH", O_AGENT, 0, RUN | SELF_CHECK,
@@ -258,6 +265,12 @@ static bool take(struct iw_command *c, enum option_id id, const char *value)
         break;
     case O_FULL:
         c->full = true;
+        break;
+    case O_SWITCH:
+        c->switches = value;
+        break;
+    case O_MATRIX:
+        c->matrix = value;
         break;
     case O_HELP:
     case O_VERSION:

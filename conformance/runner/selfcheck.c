@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "selfcheck.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "iwarp/transport.h"
 #include "pool.h"
+#include "proof.h"
 #include "text.h"
 
 /* Silence is what many a switch leads to; a peer on the same host needs no 3 s to answer. */
@@ -14,16 +16,24 @@
 
 enum { WORKERS = 256 };
 
+enum stage {
+    CLEAN, /* no switch: what the cases give then */
+    BEND,  /* one switch after the other, each with its cases */
+    IDLE   /* cases that have noticed nothing, each with the other switches until it does */
+};
+
 struct check_run {
     struct iw_self_check *s;
-    bool clean;  /* the clean run, before any switch */
-    size_t next; /* suspect (clean), or probe */
+    enum stage stage;
+    size_t next; /* probe (BEND), or suspect */
     struct {
-        struct iw_probe *probe; /* NULL: none */
-        size_t next;            /* in `order` */
-        size_t *order;          /* suspects */
-        size_t count;
-    } at[WORKERS]; /* what each worker is about */
+        struct iw_probe *probe;     /* NULL: none */
+        struct iw_suspect *suspect; /* IDLE: the case */
+        size_t next;                /* in `order` */
+        size_t *order;              /* BEND: suspects */
+        size_t count, near;         /* so many of them name a rule of the check */
+    } at[WORKERS];                  /* what each worker is about */
+    size_t *popular;                /* IDLE: probes, those that many cases notice first */
     size_t finished;
     bool progress;
 };
@@ -65,7 +75,17 @@ static enum iw_botch one_botch(enum iw_check check)
     return IW_BOTCH_NONE;
 }
 
-struct iw_probe *iw_probes_make(bool full, size_t *count)
+static void drop_others(struct iw_probe *list, size_t *count, const char *glob)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < *count; i++)
+        if (!fnmatch(glob, list[i].option + 2, 0))
+            list[kept++] = list[i];
+    *count = kept;
+}
+
+struct iw_probe *iw_probes_make(bool full, const char *glob, size_t *count)
 {
     static const enum iw_switch kinds[] = {IW_SWITCH_IGNORE, IW_SWITCH_OVERSTRICT,
                                            IW_SWITCH_VIOLATE};
@@ -83,6 +103,8 @@ struct iw_probe *iw_probes_make(bool full, size_t *count)
                      : (enum iw_botch)b == one_botch(check))
                 add_probe(&list, count, check, IW_SWITCH_BOTCH, (enum iw_botch)b);
     }
+    if (glob)
+        drop_others(list, count, glob);
     return list;
 }
 
@@ -134,16 +156,24 @@ static int distance(const struct iw_case *c, enum iw_check check)
     return 2;
 }
 
+bool iw_case_near_check(const struct iw_case *c, enum iw_check check)
+{
+    return distance(c, check) < 2;
+}
+
 static void begin_probe(struct check_run *run, unsigned worker, struct iw_probe *probe)
 {
     const struct iw_self_check *s = run->s;
     size_t *order = iw_got(calloc(s->n_suspects + 1, sizeof(*order)));
     size_t n = 0;
 
-    for (int d = 0; d <= 2; d++)
+    for (int d = 0; d <= 2; d++) {
+        if (d == 2)
+            run->at[worker].near = n;
         for (size_t i = 0; i < s->n_suspects; i++)
             if (s->suspects[i].usable && distance(s->suspects[i].c, probe->check) == d)
                 order[n++] = i;
+    }
     free(run->at[worker].order);
     run->at[worker].probe = probe;
     run->at[worker].order = order;
@@ -151,26 +181,31 @@ static void begin_probe(struct check_run *run, unsigned worker, struct iw_probe 
     run->at[worker].next = 0;
 }
 
+/* Enough once it is noticed; in the full form all cases that name a rule of the check are asked,
+ * and of some cases only these. */
 static bool over(const struct check_run *run, unsigned worker)
 {
+    const struct iw_self_check *s = run->s;
     const struct iw_probe *probe = run->at[worker].probe;
+    size_t next = run->at[worker].next;
 
-    return !probe || run->at[worker].next == run->at[worker].count ||
-           (probe->n_notices && !run->s->full);
+    return !probe || next == run->at[worker].count ||
+           (s->full ? next >= run->at[worker].near && (probe->n_notices || s->partial)
+                    : probe->n_notices > 0);
 }
 
-static void show_progress(const struct check_run *run)
+static void show_progress(const struct check_run *run, size_t count, const char *what)
 {
     if (run->progress)
-        fprintf(stderr, "\r\033[K[%zu/%zu] switches", run->finished, run->s->n_probes);
+        fprintf(stderr, "\r\033[K[%zu/%zu] %s", run->finished, count, what);
 }
 
-static bool probe_next(struct check_run *run, unsigned worker, struct iw_job *job)
+static bool bend_next(struct check_run *run, unsigned worker, struct iw_job *job)
 {
     while (over(run, worker)) {
         if (run->at[worker].probe) {
             run->finished++;
-            show_progress(run);
+            show_progress(run, run->s->n_probes, "switches");
             run->at[worker].probe = NULL;
         }
         if (run->next == run->s->n_probes)
@@ -181,6 +216,62 @@ static bool probe_next(struct check_run *run, unsigned worker, struct iw_job *jo
         .c = run->s->suspects[run->at[worker].order[run->at[worker].next++]].c,
         .option = run->at[worker].probe->option,
     };
+    return true;
+}
+
+/* ---- cases that have noticed nothing ---- */
+
+static void rank(struct check_run *run)
+{
+    const struct iw_self_check *s = run->s;
+    size_t *popular = iw_got(calloc(s->n_probes + 1, sizeof(*popular)));
+
+    for (size_t i = 0; i < s->n_probes; i++) {
+        size_t at = i;
+
+        while (at && s->probes[popular[at - 1]].n_notices < s->probes[i].n_notices) {
+            popular[at] = popular[at - 1];
+            at--;
+        }
+        popular[at] = i;
+    }
+    run->popular = popular;
+}
+
+/* The worker's next switch for its case; those of the case's own rules were tried. */
+static bool other_probe(struct check_run *run, unsigned worker)
+{
+    const struct iw_suspect *suspect = run->at[worker].suspect;
+
+    while (!suspect->noticed && run->at[worker].next < run->s->n_probes) {
+        struct iw_probe *probe = &run->s->probes[run->popular[run->at[worker].next++]];
+
+        run->at[worker].probe = probe;
+        if (!iw_case_near_check(suspect->c, probe->check))
+            return true;
+    }
+    return false;
+}
+
+static bool idle_next(struct check_run *run, unsigned worker, struct iw_job *job)
+{
+    const struct iw_self_check *s = run->s;
+
+    while (!run->at[worker].suspect || !other_probe(run, worker)) {
+        struct iw_suspect *suspect = &s->suspects[run->next];
+
+        if (run->next == s->n_suspects)
+            return false;
+        run->next++;
+        show_progress(run, s->n_suspects, "cases");
+        run->finished = run->next;
+        if (!suspect->usable || suspect->noticed)
+            continue;
+        run->at[worker].suspect = suspect;
+        run->at[worker].next = 0;
+    }
+    *job =
+        (struct iw_job){.c = run->at[worker].suspect->c, .option = run->at[worker].probe->option};
     return true;
 }
 
@@ -230,14 +321,16 @@ static bool next(void *context, unsigned worker, struct iw_job *job)
 {
     struct check_run *run = context;
 
-    return run->clean ? clean_next(run, job) : probe_next(run, worker, job);
+    return run->stage == CLEAN  ? clean_next(run, job)
+           : run->stage == BEND ? bend_next(run, worker, job)
+                                : idle_next(run, worker, job);
 }
 
 static void done(void *context, unsigned worker, const struct iw_job *job, struct iw_result *result)
 {
     struct check_run *run = context;
 
-    if (run->clean)
+    if (run->stage == CLEAN)
         clean_done(run, job, result);
     else
         probe_done(run, worker, job, result);
@@ -253,8 +346,9 @@ static void trouble(void *context, const char *line)
     run->s->n_errors++;
 }
 
-/* Plays all of one phase. 0, or the exit status that ends everything. */
-static int phase(struct check_run *run, const struct iw_setup *setup, struct iw_pool *pool)
+/* Plays all of one stage. 0, or the exit status that ends everything. */
+static int play_stage(struct check_run *run, enum stage stage, const struct iw_setup *setup,
+                      struct iw_pool *pool)
 {
     char error[256];
 
@@ -266,7 +360,8 @@ static int phase(struct check_run *run, const struct iw_setup *setup, struct iw_
     pool->done = done;
     pool->trouble = trouble;
     pool->unreached = 0;
-    run->next = 0;
+    run->stage = stage;
+    run->next = run->finished = 0;
     if (iw_pool_run(pool, error, sizeof(error))) {
         iw_complain("%s", error);
         return IW_EXIT_TESTER;
@@ -288,35 +383,53 @@ static int verdict(const struct iw_self_check *s)
     iw_self_check_count(s, &checks, &noticed, &switches);
     if (s->n_errors)
         return IW_EXIT_TESTER;
-    return s->n_unclean || noticed < checks ? IW_EXIT_FAILURE : IW_EXIT_GOOD;
+    return s->n_unclean || s->n_idle || (!s->partial && noticed < checks) ? IW_EXIT_FAILURE
+                                                                          : IW_EXIT_GOOD;
 }
 
 static int play(const struct iw_command *c, const struct iw_setup *setup, struct iw_self_check *s,
                 const char *dir)
 {
-    struct check_run run = {.s = s, .clean = true, .progress = isatty(2)};
+    struct check_run run = {.s = s, .progress = isatty(2)};
     struct iw_pool pool = {.workers = c->jobs ? c->jobs : iw_cpus(), .log_dir = dir};
-    int status = phase(&run, setup, &pool);
+    int status = play_stage(&run, CLEAN, setup, &pool);
 
-    if (!status) {
-        run.clean = false;
-        status = phase(&run, setup, &pool);
+    if (!status)
+        status = play_stage(&run, BEND, setup, &pool);
+    if (!status && s->full && !c->switches) {
+        rank(&run);
+        status = play_stage(&run, IDLE, setup, &pool);
     }
     for (size_t i = 0; i < WORKERS; i++)
         free(run.at[i].order);
+    free(run.popular);
     free(pool.version);
     return status;
 }
 
-static void prepare(struct iw_self_check *s, const struct iw_setup *setup, bool full)
+static void prepare(struct iw_self_check *s, const struct iw_setup *setup,
+                    const struct iw_command *c, const struct iw_proof *proof)
 {
-    *s = (struct iw_self_check){.suite = setup->suite.digest, .full = full};
-    s->probes = iw_probes_make(full, &s->n_probes);
+    *s = (struct iw_self_check){
+        .suite = setup->suite.digest, .full = c->full, .partial = c->n_select > 0};
+    s->probes = iw_probes_make(c->full, c->switches, &s->n_probes);
     s->suspects = iw_got(calloc(setup->n_selected + 1, sizeof(*s->suspects)));
     s->n_suspects = setup->n_selected;
     for (size_t i = 0; i < s->n_suspects; i++)
-        s->suspects[i].c = setup->selected[i];
+        s->suspects[i] =
+            (struct iw_suspect){.c = setup->selected[i],
+                                .justified = iw_proof_find(&proof->idle, setup->selected[i]->id)};
     s->n_errors = setup->suite.n_broken;
+}
+
+/* Idle without a word why: only the full form can tell, with every switch. */
+static void count_idle(struct iw_self_check *s, const struct iw_command *c)
+{
+    for (size_t i = 0; s->full && !c->switches && i < s->n_suspects; i++) {
+        const struct iw_suspect *one = &s->suspects[i];
+
+        s->n_idle += one->usable && !one->noticed && !one->justified;
+    }
 }
 
 static void release(struct iw_self_check *s)
@@ -343,35 +456,70 @@ static bool write_matrix(const struct iw_self_check *s, const char *path)
     return !path || (f && iw_close_output(f, path));
 }
 
+/* The run itself, and what it leaves behind. */
+static int carry_out(const struct iw_command *c, const struct iw_setup *setup,
+                     const struct iw_proof *proof, const char *dir)
+{
+    char *report = iw_text_format("%s/run.json", dir);
+    struct iw_self_check s = {0};
+    uint64_t began = iw_transport_now();
+    int status;
+
+    prepare(&s, setup, c, proof);
+    status = play(c, setup, &s, dir);
+    s.seconds = (double)(iw_transport_now() - began) / 1e9;
+    if (!status) {
+        count_idle(&s, c);
+        iw_self_check_print(stdout, &s);
+        printf("results: %s\n", dir);
+        status = verdict(&s);
+        if (!write_matrix(&s, report) || !write_matrix(&s, c->json) ||
+            (c->matrix && iw_self_check_record(&s, &setup->suite, c->matrix)))
+            status = IW_EXIT_TESTER;
+    }
+    release(&s);
+    free(report);
+    return status;
+}
+
+static bool fits_some(const char *glob)
+{
+    size_t count = 1;
+
+    if (glob)
+        free(iw_probes_make(true, glob, &count));
+    if (!count)
+        iw_complain("--switch %s: fits no switch", glob);
+    return count > 0;
+}
+
 int iw_command_self_check(const struct iw_command *c)
 {
     struct iw_setup setup;
-    int status = iw_setup(&setup, c, true);
-    char *dir = status ? NULL : iw_results_create(c, "self-check");
-    struct iw_self_check s = {0};
-    uint64_t began = iw_transport_now();
+    struct iw_proof proof = {0};
+    char error[512], *dir = NULL;
+    int status = fits_some(c->switches) ? 0 : IW_EXIT_USAGE;
 
-    if (!status && !dir)
+    if (!status && c->matrix && (!c->full || c->switches)) {
+        iw_complain("--matrix: needs --full, and every switch");
+        status = IW_EXIT_USAGE;
+    }
+    if (status)
+        return status;
+    status = iw_setup(&setup, c, true);
+    if (!status && iw_proof_read(&proof, setup.proof, error, sizeof(error))) {
+        iw_complain("%s", error);
+        status = IW_EXIT_TESTER;
+    }
+    if (!status && !(dir = iw_results_create(c, "self-check")))
         status = IW_EXIT_TESTER;
     if (!status) {
-        char *journal = iw_text_format("%s/run.json", dir);
-
         iw_setup_broken(&setup);
         setup.options.patience = PATIENCE;
-        prepare(&s, &setup, c->full);
-        status = play(c, &setup, &s, dir);
-        s.seconds = (double)(iw_transport_now() - began) / 1e9;
-        if (!status) {
-            iw_self_check_print(stdout, &s);
-            printf("results: %s\n", dir);
-            status = verdict(&s);
-            if (!write_matrix(&s, journal) || !write_matrix(&s, c->json))
-                status = IW_EXIT_TESTER;
-        }
-        free(journal);
+        status = carry_out(c, &setup, &proof, dir);
     }
-    release(&s);
     free(dir);
+    iw_proof_free(&proof);
     iw_setup_free(&setup);
     return status;
 }

@@ -35,23 +35,29 @@ struct iw_suspect {
     char *reason;            /* of the clean run */
     char *observed;
     size_t tried, noticed; /* switches */
+    const char *justified; /* why it need not notice any; NULL: nobody says. Borrowed */
 };
 
 struct iw_self_check {
     const char *suite; /* digest */
     bool full;
+    bool partial; /* not all cases: that a check goes unnoticed says nothing */
     struct iw_probe *probes;
     size_t n_probes;
     struct iw_suspect *suspects;
     size_t n_suspects;
     size_t n_errors;  /* sanitizer reports, scripts that failed ... */
     size_t n_unclean; /* cases that did not pass the clean run */
+    size_t n_idle;    /* cases that notice nothing, without a justification (the full form) */
     double seconds;
 };
 
 /* The switches to be tried, in the order of the table of checks: every kind that applies; of the
- * wrong reactions one, or all if `full`. */
-struct iw_probe *iw_probes_make(bool full, size_t *count);
+ * wrong reactions one, or all if `full`. Only those that fit the glob over "KIND=CHECK" or
+ * "botch=CHECK=REACTION", unless it is NULL. */
+struct iw_probe *iw_probes_make(bool full, const char *glob, size_t *count);
+/* Whether the check serves one of the case's rules. */
+bool iw_case_near_check(const struct iw_case *c, enum iw_check check);
 
 /* Whether some switch of this check was noticed. */
 bool iw_check_noticed(const struct iw_self_check *s, enum iw_check check);
@@ -62,5 +68,11 @@ const char *iw_switch_name(enum iw_switch kind);
 
 void iw_self_check_print(FILE *out, const struct iw_self_check *s);
 void iw_self_check_json(FILE *out, const struct iw_self_check *s);
+
+/* selfcheck_matrix.c: puts what these cases noticed into conformance/proof/matrix.csv or the like
+ * (proof.h), one line a case; lines of other cases stay if the suite still has the case. 0, or -1
+ * after having complained. */
+int iw_self_check_record(const struct iw_self_check *s, const struct iw_suite *suite,
+                         const char *path);
 
 #endif

@@ -91,7 +91,7 @@ static void print_unnoticed(FILE *out, const struct iw_self_check *s)
 
 static bool idle(const struct iw_suspect *one)
 {
-    return one->usable && one->tried && !one->noticed;
+    return one->usable && one->tried && !one->noticed && !one->justified;
 }
 
 /* In columns. The quick form, which stops at the first notice, leaves most cases idle: too many to
@@ -135,7 +135,8 @@ void iw_self_check_print(FILE *out, const struct iw_self_check *s)
     for (size_t i = 0; i < s->n_probes; i++)
         print_probe(out, &s->probes[i]);
     print_unclean(out, s);
-    print_unnoticed(out, s);
+    if (!s->partial)
+        print_unnoticed(out, s);
     print_idle(out, s);
     fprintf(out, "\nself-check: %zu of %zu switches noticed (%.1f %%), %zu of %zu checks noticed",
             switches, s->n_probes, percent(switches, s->n_probes), noticed, checks);

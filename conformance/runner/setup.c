@@ -218,6 +218,9 @@ int iw_setup(struct iw_setup *s, const struct iw_command *c, bool target)
     s->targets = iw_text_format("%s/targets", root);
     s->pcaps = iw_text_format("%s/../pcaps", root);
     s->report = iw_text_format("%s/report", root);
+    /* What is known of other people's cases lies beside them. */
+    s->proof =
+        c->cases ? iw_text_format("%s/../proof", c->cases) : iw_text_format("%s/proof", root);
     s->cases = c->cases ? iw_text_copy(c->cases) : iw_text_format("%s/cases", root);
     free(root);
     s->options.library = s->library;
@@ -252,6 +255,7 @@ void iw_setup_free(struct iw_setup *s)
     free(s->targets);
     free(s->pcaps);
     free(s->report);
+    free(s->proof);
     free(s->cases);
     *s = (struct iw_setup){0};
 }

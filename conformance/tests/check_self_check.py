@@ -27,15 +27,19 @@ IDLE = """return case {
 """
 
 
-def self_check(conform, folder, status, *options):
-    report = os.path.join(folder, "matrix.json")
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def self_check(conform, folder, status, *options, report=True):
+    wanted, report = report, os.path.join(folder, "matrix.json")
     done = subprocess.run([conform, "self-check", "--cases", os.path.join(folder, "cases"),
                            "--results", os.path.join(folder, "results"), "--json", report, *options],
                           capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode != status:
         sys.exit("exit %d, expected %d\n%s%s" % (done.returncode, status, done.stdout, done.stderr))
-    with open(report, encoding="utf-8") as f:
-        return done.stdout, json.load(f)
+    return done.stdout, json.loads(read(report)) if wanted else None
 
 
 def check(condition, what, output):
@@ -62,6 +66,29 @@ def main(conform):
         check(any("self-check:" in line and "switches noticed" in line for line in out.splitlines()),
               "there is a summary line", out)
         check("idle" in out.split("never changed their verdict")[1], "the idle case is named", out)
+        # Some cases, some switches: what else goes unnoticed does not count.
+        out, matrix = self_check(conform, folder, 0, "--select", "crc-bad", "--switch", "*=mpa-crc")
+        check([s["kind"] for s in matrix["switches"]] == ["ignore", "violate"] and len(matrix["cases"]) == 1,
+              "only the switches that were asked for are tried, on the case that was asked for", out)
+        # The full form wants every case to notice something, and records it.
+        record = os.path.join(folder, "matrix.csv")
+        with open(record, "w", encoding="utf-8") as f:
+            f.write("case,noticed\ngone,F:ignore=mpa-crc\nidle,F:ignore=mpa-pad\n")
+        out, matrix = self_check(conform, folder, 0, "--full", "--select", "crc-bad", "--matrix", record)
+        lines = read(record).splitlines()
+        check(len(lines) == 3 and lines[1].startswith("crc-bad,F:ignore=mpa-crc ") and
+              "F:botch=mpa-crc=code" in lines[1].split(",")[1].split() and lines[2] == "idle,F:ignore=mpa-pad",
+              "a case's line is recorded, the others' stay, that of a case that is gone goes", "\n".join(lines))
+        out, matrix = self_check(conform, folder, 1, "--full", "--select", "idle", "--matrix", record)
+        check(read(record).splitlines()[2] == "idle,", "a case that notices nothing is recorded and fails", out)
+        os.makedirs(os.path.join(folder, "proof"))
+        with open(os.path.join(folder, "proof", "idle.csv"), "w", encoding="utf-8") as f:
+            f.write("case,reason\nidle,\"asks nothing, for a test\"\n")
+        self_check(conform, folder, 0, "--full", "--select", "idle")
+        print("ok - unless it is justified")
+        self_check(conform, folder, 64, "--switch", "ignore=nothing", report=False)
+        self_check(conform, folder, 64, "--matrix", record, report=False)
+        print("ok - a glob that fits no switch, and a record of the quick form, are usage errors")
         # A case that fails without any switch: the run is not clean, and says so.
         with open(os.path.join(folder, "cases", "wrong.lua"), "w", encoding="utf-8") as f:
             f.write(IDLE.replace("idle", "wrong").replace("run = function(t) end",

@@ -27,7 +27,7 @@ static size_t count(const struct iw_probe *list, size_t n, enum iw_check check, 
 static void test_full_tries_everything_that_applies(void **state)
 {
     size_t n, expected = 0;
-    struct iw_probe *list = iw_probes_make(true, &n);
+    struct iw_probe *list = iw_probes_make(true, NULL, &n);
 
     (void)state;
     for (int c = IW_CHECK_NONE + 1; c < IW_CHECK_COUNT; c++)
@@ -45,7 +45,7 @@ static void test_full_tries_everything_that_applies(void **state)
 static void test_quick_tries_one_wrong_reaction(void **state)
 {
     size_t n;
-    struct iw_probe *list = iw_probes_make(false, &n);
+    struct iw_probe *list = iw_probes_make(false, NULL, &n);
 
     (void)state;
     for (int i = IW_CHECK_NONE + 1; i < IW_CHECK_COUNT; i++) {
@@ -67,7 +67,7 @@ static void test_quick_tries_one_wrong_reaction(void **state)
 static void test_options_are_switches(void **state)
 {
     size_t n;
-    struct iw_probe *list = iw_probes_make(true, &n);
+    struct iw_probe *list = iw_probes_make(true, NULL, &n);
 
     (void)state;
     for (size_t i = 0; i < n; i++) {
@@ -82,6 +82,22 @@ static void test_options_are_switches(void **state)
         assert_int_equal(iw_switches_set(&switches, list[i].kind, value + 1, &why), 1);
     }
     free(list);
+}
+
+static void test_some_switches(void **state)
+{
+    size_t n;
+    struct iw_probe *list = iw_probes_make(true, "botch=mpa-crc=*", &n);
+
+    (void)state;
+    assert_true(n > 1);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(list[i].check, IW_CHECK_MPA_CRC);
+        assert_int_equal(list[i].kind, IW_SWITCH_BOTCH);
+    }
+    free(list);
+    free(iw_probes_make(true, "ignore=no-such-check", &n));
+    assert_int_equal(n, 0);
 }
 
 /* ---- what came out ---- */
@@ -207,6 +223,7 @@ int main(void)
         cmocka_unit_test(test_full_tries_everything_that_applies),
         cmocka_unit_test(test_quick_tries_one_wrong_reaction),
         cmocka_unit_test(test_options_are_switches),
+        cmocka_unit_test(test_some_switches),
         cmocka_unit_test(test_counting),
         cmocka_unit_test(test_print),
         cmocka_unit_test(test_json),
