@@ -134,9 +134,8 @@ local function marked(conn, m, bend, text)
   for _, name in ipairs(some(bend, BENDS)) do odd[#odd + 1] = name end
   if bend.broken or m.fields.broken then odd[#odd + 1] = "broken" end
   if #odd > 0 then conn.t.negative = true end
-  if comment then return "stimulus: " .. comment end
-  if #odd == 0 then return nil end
-  return ("stimulus: %s (set on purpose: %s)"):format(text, table.concat(odd, ", "))
+  if #odd == 0 then return comment and "stimulus: " .. comment end
+  return ("stimulus: %s (set on purpose: %s)"):format(comment or text, table.concat(odd, ", "))
 end
 
 local function writes_of(bend)
@@ -266,12 +265,24 @@ local function nothing_text(conn, seconds)
   return ("nothing within %g s"):format(seconds or iw.patience())
 end
 
-local function reason_for(item)
+-- The fields that tell an item from the message of the set that is nearest to it; "" if none is near.
+local function differs(patterns, item)
+  local nearest
+  for _, pattern in ipairs(patterns) do
+    local list = pattern:differences(item)
+    if list and not (nearest and #nearest <= #list) then nearest = list end
+  end
+  return nearest and (" (differs: %s)"):format(table.concat(nearest, ", ")) or ""
+end
+
+local function reason_for(patterns, item)
   if not item then return "the target did not answer" end
   if item.kind == "fin" then return "the target closed the connection instead" end
   if item.kind == "reset" then return "the target reset the connection instead" end
-  if item.op == "terminate" then return "the target sent another Terminate than expected" end
-  return "the target's answer is not the expected one"
+  if item.op == "terminate" then
+    return "the target sent another Terminate than expected" .. differs(patterns, item)
+  end
+  return "the target's answer is not the expected one" .. differs(patterns, item)
 end
 
 -- Remembers under PASS what the target chose.
@@ -307,7 +318,7 @@ function Conn:expect(...)
   if not item and options.dropped and self:state().unacked > 0 then
     return self.t:observe("answer", "the segment was dropped")
   end
-  self.t:fail(reason_for(item), {
+  self.t:fail(reason_for(patterns, item), {
     rule = options.rule,
     expected = set_text(patterns),
     actual = item and item.text or nothing_text(self, options.within),

@@ -263,26 +263,35 @@ end
 
 local NOT_COMPARED = strict.set("broken comment of")
 
--- Whether an item of the peer is this message.
-function Message:matches(item)
+-- What of an item of the peer is not as this message has it: a list of names of fields, empty if the item
+-- is this message; nil if it is another kind of message altogether.
+function Message:differences(item)
   if self.kind == "end" then
-    return item.kind == self.name or self.name == "closed" and
-      (item.kind == "fin" or item.kind == "reset")
+    local closed = self.name == "closed" and (item.kind == "fin" or item.kind == "reset")
+    return (closed or item.kind == self.name) and {} or nil
   end
-  if item.kind ~= self.kind then return false end
-  if self.kind == "startup" and item.which ~= self.name then return false end
-  if self.name == "raw" then return item.ulpdu == self.fields.ulpdu end
+  if item.kind ~= self.kind then return nil end
+  if self.kind == "startup" and item.which ~= self.name then return nil end
+  if self.name == "raw" then return item.ulpdu == self.fields.ulpdu and {} or nil end
+  local list = {}
   if self.spec then
     local opcode, t = self.fields.opcode, self.fields.t
-    if item.opcode ~= (opcode or self.spec.opcode) then return false end
-    if t == nil and item.t ~= (self.spec.t or false) then return false end
+    if item.opcode ~= (opcode or self.spec.opcode) then return nil end
+    if t == nil and item.t ~= (self.spec.t or false) then list[1] = "t" end
     -- One that is too short for its own header is another thing: what cases read from it is not there.
-    if t == nil and self.spec.tell and item[self.spec.tell] == nil then return false end
+    if t == nil and self.spec.tell and item[self.spec.tell] == nil then return nil end
   end
   for name, wanted in pairs(self.fields) do
-    if not NOT_COMPARED[name] and not fits(wanted, item[name]) then return false end
+    if not NOT_COMPARED[name] and not fits(wanted, item[name]) then list[#list + 1] = name end
   end
-  return true
+  table.sort(list)
+  return list
+end
+
+-- Whether an item of the peer is this message.
+function Message:matches(item)
+  local list = self:differences(item)
+  return list ~= nil and #list == 0
 end
 
 -- ---- text ----

@@ -278,7 +278,13 @@ static void judges_the_answer(void **state)
     assert_string_equal(r.actual, "terminate 2/0/02 \"LLP: MPA CRC mismatch\"");
     assert_string_equal(r.rule->id, "MPA-8-02");
     assert_non_null(strstr(r.where, ".lua:5"));
-    expect_verdict(r, IW_VERDICT_FAIL, "the target sent another Terminate than expected");
+    expect_verdict(r, IW_VERDICT_FAIL,
+                   "the target sent another Terminate than expected (differs: code, etype, layer)");
+    r = AGAINST(
+        "local conn = t:connect { revision = 1 }\nconn:fence()\n", {PEER_READ, REQUEST_1, 0},
+        {PEER_WRITE, REPLY_1, 0}, {PEER_READ, FENCE, 0}, {PEER_SKIP, NULL, 4},
+        {PEER_WRITE, "000ec142 46454e01 00000000 00000002 e8a76865", 0}, {PEER_DRAIN, NULL, 0});
+    expect_verdict(r, IW_VERDICT_FAIL, "the target's answer is not the expected one (differs: to)");
 }
 
 static void a_close_is_no_terminate(void **state)
@@ -425,7 +431,7 @@ static void every_case_leaves_a_capture(void **state)
     unlink(path);
     rmdir(dir);
     assert_non_null(memmem(octets, n, "case test: a test\nPASS", 22));
-    assert_non_null(memmem(octets, n, "stimulus: a bad CRC", 19));
+    assert_non_null(memmem(octets, n, "stimulus: a bad CRC (set on purpose: crc)", 41));
     assert_non_null(memmem(octets, n, "deciding: PASS", 14));
     assert_non_null(memmem(octets, n, "MPA ID Req Frame\x40\x01\0\0", 20));
     assert_non_null(memmem(octets, n, "\x20\x02\0\0\x7f\xe4\x25\x85", 8));
