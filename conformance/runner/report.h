@@ -87,8 +87,8 @@ void iw_tap_entry(FILE *out, size_t number, const struct iw_entry *entry);
 /* Each writes the whole report. Whether that worked is to be asked of the FILE. */
 void iw_junit_write(FILE *out, const struct iw_record *record);
 void iw_json_write(FILE *out, const struct iw_record *record);
-/* One page that needs nothing beside it. `folder` has the page's frame, report.html. False with one
- * line in `error`: that cannot be read. */
+/* One page that needs nothing beside it. `folder` has the page's frame and script, report.html and
+ * report.js. False with one line in `error`: they cannot be read. */
 bool iw_html_write(FILE *out, const struct iw_record *record, const char *folder, char *error,
                    size_t room);
 

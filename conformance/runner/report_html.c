@@ -10,8 +10,6 @@
 #include "suite.h"
 #include "text.h"
 
-static const char place[] = "@DATA@";
-
 enum { FILE_MOST = 1 << 20 };
 
 static char *read_text(const char *path)
@@ -97,31 +95,97 @@ static int put(const char *text, size_t length, void *out)
     return 0;
 }
 
+/* What the fields of a message are called takes more room than its octets, and most messages are
+ * laid out like others: each layout is in the page once. */
+static json_t *layouts(json_t *report)
+{
+    json_t *list = iw_got(json_array()), *known = iw_got(json_object());
+    json_t *c, *line;
+    size_t i, k;
+
+    json_array_foreach(json_object_get(report, "cases"), i, c)
+    {
+        json_array_foreach(json_object_get(c, "exchange"), k, line)
+        {
+            json_t *fields = json_object_get(line, "fields");
+            const char *text = json_string_value(fields);
+
+            if (!text)
+                continue;
+            if (!json_object_get(known, text)) {
+                json_object_set_new(known, text, json_integer((json_int_t)json_array_size(list)));
+                json_array_append(list, fields);
+            }
+            json_object_set(line, "layout", json_object_get(known, text));
+            json_object_del(line, "fields");
+        }
+    }
+    json_decref(known);
+    return list;
+}
+
+static void put_data(FILE *out, const struct iw_record *record)
+{
+    json_t *files = iw_got(json_object()), *report = iw_record_to_json(record);
+    json_t *known = cases(record, files), *fields = layouts(report);
+    json_t *all =
+        iw_got(json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "report", report, "layouts", fields,
+                         "rules", rules(), "cases", known, "files", files, "again",
+                         record->again ? record->again : "", "page", iw_json_text(record->html)));
+
+    json_dump_callback(all, put, out, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    json_decref(all);
+}
+
+/* Writes `text` up to `place` and returns what is behind that; NULL if it is not there. */
+static const char *put_up_to(FILE *out, const char *text, const char *place)
+{
+    const char *at = strstr(text, place);
+
+    if (!at)
+        return NULL;
+    fwrite(text, 1, (size_t)(at - text), out);
+    return at + strlen(place);
+}
+
+static bool put_page(FILE *out, const char *frame, const char *script,
+                     const struct iw_record *record)
+{
+    const char *rest = put_up_to(out, frame, "@DATA@");
+
+    if (!rest)
+        return false;
+    put_data(out, record);
+    rest = put_up_to(out, rest, "@SCRIPT@");
+    if (!rest)
+        return false;
+    fputs(script, out);
+    fputs(rest, out);
+    return true;
+}
+
 bool iw_html_write(FILE *out, const struct iw_record *record, const char *folder, char *error,
                    size_t room)
 {
-    char *path = iw_text_format("%s/report.html", folder);
-    char *frame = read_text(path);
-    char *at = frame ? strstr(frame, place) : NULL;
-    json_t *files, *known, *all;
+    char *paths[] = {iw_text_format("%s/report.html", folder),
+                     iw_text_format("%s/report.js", folder)};
+    char *texts[2] = {0};
+    bool good = true;
 
-    if (!at) {
-        snprintf(error, room, "%s: %s", path,
-                 frame ? "has no place for the data" : strerror(errno));
-        free(path);
-        free(frame);
-        return false;
+    for (size_t i = 0; i < 2 && good; i++) {
+        texts[i] = read_text(paths[i]);
+        if (!texts[i]) {
+            snprintf(error, room, "%s: %s", paths[i], strerror(errno));
+            good = false;
+        }
     }
-    files = iw_got(json_object());
-    known = cases(record, files);
-    all = iw_got(json_pack("{s:o, s:o, s:o, s:o, s:s, s:o}", "report", iw_record_to_json(record),
-                           "rules", rules(), "cases", known, "files", files, "again",
-                           record->again ? record->again : "", "page", iw_json_text(record->html)));
-    fwrite(frame, 1, (size_t)(at - frame), out);
-    json_dump_callback(all, put, out, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    fputs(at + sizeof(place) - 1, out);
-    json_decref(all);
-    free(path);
-    free(frame);
-    return true;
+    if (good && !put_page(out, texts[0], texts[1], record)) {
+        snprintf(error, room, "%s: has no place for the data or the script", paths[0]);
+        good = false;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        free(paths[i]);
+        free(texts[i]);
+    }
+    return good;
 }
