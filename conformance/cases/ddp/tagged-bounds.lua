@@ -24,7 +24,7 @@ for i, one in ipairs(wrong) do
   list[i] = (both and both_roles or case) {
     id = "ddp-write-" .. name,
     purpose = ("A Write that %s ends the stream and changes no octet"):format(how),
-    rules = { rule, "DDP-7.1-17", "DDP-8.3.1-04", "RDMAP-8.1.1-03", "DDP-7.2-01" },
+    rules = { rule, "DDP-7.1-17", "DDP-8.3.1-04", "RDMAP-8.1.1-03", "DDP-7.2-01", "SEC-6.2.1-01", "RDMAP-7.2-01" },
     role = not both and "responder" or nil,
     needs = { memory = "write" },
     run = function(t)

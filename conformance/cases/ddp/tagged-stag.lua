@@ -9,9 +9,9 @@ local access = { "1/1/00", "1/1/02", "0/1/02" }
 
 -- name, rules, codes, text, prepare(t, conn): the buffer, and one that is to be named in its place
 local wrong = {
-  { "other-pd", { "DDP-8.2-01", "DDP-8.3.1-02", "RDMAP-8.1.1-01" }, association, "belongs to another protection domain",
+  { "other-pd", { "DDP-8.2-01", "DDP-8.3.1-02", "RDMAP-8.1.1-01", "SEC-6.1.1-02" }, association, "belongs to another protection domain",
     function(t) return t:memory { length = 64, remote = "write", pd = t:protection_domain() } end },
-  { "other-stream", { "DDP-8.2-02", "DDP-8.3.1-03", "RDMAP-8.1.1-02" }, association, "is bound to another stream",
+  { "other-stream", { "DDP-8.2-02", "DDP-8.3.1-03", "RDMAP-8.1.1-02", "SEC-6.1.1-03" }, association, "is bound to another stream",
     function(t) return t:memory { length = 64, remote = "write", conn = t:session {} } end },
   { "read-only", { "DDP-7.1-11", "DDP-7.1-17" }, access, "permits reading only",
     function(t) return t:memory { length = 64, remote = "read" } end },
@@ -41,7 +41,7 @@ end
 list[#list + 1] = both_roles {
   id = "ddp-stag-unknown",
   purpose = "A Write with an STag that the target never gave out ends the stream",
-  rules = { "DDP-7.1-10", "DDP-4.2-05", "DDP-7.1-17", "DDP-7.2-01" },
+  rules = { "DDP-7.1-10", "DDP-4.2-05", "DDP-7.1-17", "DDP-7.2-01", "RDMAP-7.2-01" },
   run = function(t)
     local conn = t:session {}
     conn:sanity()
@@ -119,7 +119,7 @@ list[#list + 1] = case {
 list[#list + 1] = case {
   id = "ddp-stag-revoked-within-message",
   purpose = "An STag that is invalidated between two segments of a Write refuses the second one",
-  rules = { "DDP-8.3.1-07", "RDMAP-8.1.1-06" },
+  rules = { "DDP-8.3.1-07", "RDMAP-8.1.1-06", "SEC-6.2.2-02" },
   role = "responder",
   needs = { memory = "write" },
   run = function(t)

@@ -6,8 +6,8 @@ local list = {}
 
 -- ---- what does not fit ----
 
-local LONG = { "DDP-7.1-08", "RDMAP-5.3-04", "DDP-7.1-17" }
-local AWAY = { "DDP-7.1-07", "DDP-7.1-17" }
+local LONG = { "DDP-7.1-08", "RDMAP-5.3-04", "DDP-7.1-17", "RDMAP-7.2-01" }
+local AWAY = { "DDP-7.1-07", "DDP-7.1-17", "RDMAP-7.2-01" }
 local long, away = { "1/2/05" }, { "1/2/04", "1/2/05" }
 
 -- name, MO of the only segment (nil: of a right message), payload, segments, which segment is at

@@ -14,7 +14,7 @@ for _, msn in ipairs { 0, 2, 0x80000001, 0xffffffff } do
   list[#list + 1] = (both and both_roles or case) {
     id = ("ddp-msn-first-%x"):format(msn),
     purpose = ("A first Send with MSN 0x%x ends the stream"):format(msn),
-    rules = { "DDP-7.1-09", "DDP-4.3-13", "DDP-4.3-09" },
+    rules = { "DDP-7.1-09", "DDP-4.3-13", "DDP-4.3-09", "RDMAP-7.2-01" },
     role = not both and "responder" or nil,
     needs = { agent = true },
     run = function(t)

@@ -2,7 +2,7 @@
 
 -- Queues that RDMAP does not have; 256 and 65536 are queue 0 to who looks at the low octets only.
 local list = {}
-local rules = { "DDP-7.1-01", "DDP-7.1-17", "DDP-4.3-07", "DDP-7.2-01" }
+local rules = { "DDP-7.1-01", "DDP-7.1-17", "DDP-4.3-07", "DDP-7.2-01", "RDMAP-7.2-01" }
 
 list[1] = both_roles {
   id = "ddp-untagged-qn",
@@ -40,7 +40,7 @@ for _, qn in ipairs { 257, 0x80000001, 0xffffffff } do
   list[#list + 1] = case {
     id = ("ddp-untagged-qn-%x-read-request"):format(qn),
     purpose = ("A Read Request on queue 0x%x ends the stream and is not answered"):format(qn),
-    rules = rules,
+    rules = { "DDP-7.1-01", "DDP-7.1-17", "DDP-4.3-07", "DDP-7.2-01" },
     role = "responder",
     run = function(t)
       local conn = t:connect {}

@@ -63,7 +63,7 @@ for i = 1, 99 do octet_by_octet[i] = 1 end
 return {
   family("alignments", "Writes of 1 to 8 octets at every alignment are placed exactly", EXACT, 4096, alignments),
   family("both-ends", "Writes of the first octet, of the last one and of the whole buffer are placed exactly",
-    { "DDP-5.2-05", "DDP-7.1-12", "DDP-7.1-13" }, 64,
+    { "DDP-5.2-05", "DDP-7.1-12", "DDP-7.1-13", "RDMAP-5.1-04" }, 64,
     { { 0, bytes(64, 1) }, { 0, "\2" }, { 63, "\3" }, { 1, bytes(62) } }),
   family("page-edges", "Writes of 1, 2 and 4 pages, an octet less and an octet more, are placed exactly", EXACT, at, edges),
   family("mulpdu-edges", "Writes that just fill a segment, and that leave one octet for the next, are placed exactly",

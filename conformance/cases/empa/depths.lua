@@ -104,7 +104,7 @@ add {
 add {
   id = "empa-reply-reject-depths",
   purpose = "A refusal of an enhanced Request is enhanced as well, and its IRD and ORD are well-formed",
-  rules = { "EMPA-10-05", "EMPA-9.1-05", "EMPA-6-09" },
+  rules = { "EMPA-10-05", "EMPA-9.1-05", "EMPA-6-09", "EMPA-9.1-06" },
   role = "responder",
   needs = { agent = true, reject = true, enhanced = true },
   run = function(t)

@@ -30,7 +30,7 @@ for _, one in ipairs(offers) do
   add {
     id = "empa-rtr-offer-" .. one[1],
     purpose = ("A Request that offers %s is answered with A=1 and at least one RTR form"):format(one[1]:upper()),
-    rules = { "EMPA-9.2-07", "EMPA-9.2-04", "EMPA-9.2-03", "EMPA-9.2-09", "EMPA-9.2-06" },
+    rules = { "EMPA-9.2-07", "EMPA-9.2-04", "EMPA-9.2-03", "EMPA-9.2-09", "EMPA-9.2-06", "EMPA-9.2-05" },
     role = "responder",
     needs = { peer_to_peer = true },
     tags = { "field" },

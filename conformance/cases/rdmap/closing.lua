@@ -41,7 +41,7 @@ list[#list + 1] = both_roles {
 list[#list + 1] = both_roles {
   id = "rdmap-close-half-by-peer",
   purpose = "When its peer has closed one direction, the target may send on in the other",
-  rules = { "DDP-6.2.1-04", "DDP-6.2.1-05" },
+  rules = { "DDP-6.2.1-04", "DDP-6.2.1-05", "DDP-6.2-01" },
   needs = { agent = true },
   run = function(t)
     local conn = t:session { target = { half_close = true } }

@@ -135,7 +135,7 @@ for _, one in ipairs { { "write-only", "permits no reading", "write" }, { "local
   list[#list + 1] = case {
     id = "rdmap-read-zero-" .. name,
     purpose = ("An RDMA Read of size zero is answered although the STag of its source %s"):format(how),
-    rules = { "RDMAP-5.2.1-15", "RDMAP-5.2.1-16" },
+    rules = { "RDMAP-5.2.1-15", "RDMAP-5.2.1-16", name == "write-only" and "SEC-6.3.5-02" or nil },
     role = "responder",
     needs = { memory = remote or "write" },
     run = function(t)

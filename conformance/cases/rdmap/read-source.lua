@@ -35,7 +35,7 @@ for _, one in ipairs(places) do
   list[#list + 1] = (both and both_roles or case) {
     id = "rdmap-read-" .. name,
     purpose = ("An RDMA Read that %s ends the stream and is not answered"):format(how),
-    rules = { rule, "RDMAP-5.2.1-14", "RDMAP-8.1.1-03", "RDMAP-7.1-04" },
+    rules = { rule, "RDMAP-5.2.1-14", "RDMAP-8.1.1-03", "RDMAP-7.1-04", "SEC-6.2.1-01" },
     role = not both and "responder" or nil,
     needs = { memory = "read" },
     run = function(t)
@@ -52,9 +52,9 @@ end
 -- OP-50: a design that cannot tell such an STag from an unknown one may say so.
 local association = { "0/1/03", "0/1/00" }
 local stags = {
-  { "other-pd", { "RDMAP-7.2-10", "RDMAP-8.1.1-01" }, association, "belongs to another protection domain",
+  { "other-pd", { "RDMAP-7.2-10", "RDMAP-8.1.1-01", "SEC-6.1.1-02" }, association, "belongs to another protection domain",
     function(t) return t:memory { length = 64, remote = "read", pd = t:protection_domain() } end },
-  { "other-stream", { "RDMAP-7.2-10", "RDMAP-8.1.1-02" }, association, "is bound to another stream",
+  { "other-stream", { "RDMAP-7.2-10", "RDMAP-8.1.1-02", "SEC-6.1.1-03" }, association, "is bound to another stream",
     function(t) return t:memory { length = 64, remote = "read", conn = t:session {} } end },
   { "write-only", { "RDMAP-7.2-14" }, { "0/1/02", "0/1/00" }, "permits writing only",
     function(t) return t:memory { length = 64, remote = "write" } end },
@@ -66,7 +66,7 @@ for _, one in ipairs(stags) do
   list[#list + 1] = both_roles {
     id = "rdmap-read-stag-" .. name,
     purpose = ("An RDMA Read of a buffer whose STag %s ends the stream and is not answered"):format(how),
-    rules = { rules[1], rules[2] or "RDMAP-5.2.1-14", "RDMAP-7.1-04" },
+    rules = { rules[1], rules[2] or "RDMAP-5.2.1-14", "RDMAP-7.1-04", rules[3] },
     -- RFC 5040 names the right to read only in its table of codes, but to give out octets is no trifle.
     level = "must",
     needs = { memory = "read write" },

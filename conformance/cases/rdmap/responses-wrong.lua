@@ -58,7 +58,7 @@ for _, one in ipairs(beyond) do
     id = "rdmap-response-beyond-" .. name,
     purpose = ("A Read Response with %s ends the stream and changes nothing beside the buffer"):format(how),
     rules = { "DDP-8.3.1-04", "RDMAP-8.1.1-03", "DDP-7.1-13", "DDP-7.1-10", "RDMAP-5.2.2-07", "RDMAP-5.2.1-12",
-              "RDMAP-4.4-02", "RDMAP-4.4-03" },
+              "RDMAP-4.4-02", "RDMAP-4.4-03", "RDMAP-7.2-01" },
     role = not both and "responder" or nil,
     needs = { agent = true },
     tags = { "field" },

@@ -7,7 +7,7 @@ local seen = use "seen"
 
 local HEADERS = { "RDMAP-4.8-05", "RDMAP-4.8-04", "RDMAP-4.8-06", "RDMAP-4.8-09", "RDMAP-4.8-10", "RDMAP-4.8-11", "RDMAP-4.8-13",
   "RDMAP-4.8-14", "RDMAP-4.8-03", "RDMAP-4.8-07", "RDMAP-5.4-02", "RDMAP-6.2.1-01", "RDMAP-6.2.1-04", "RDMAP-7-03", "DDP-6.2.2-03",
-  "DDP-7.1-20" }
+  "DDP-7.1-20", "DDP-3-13", "DDP-6.2.2-04" }
 
 -- The form of every Terminate: on queue 2 with MSN 1, one segment, nothing reserved set, no octet
 -- behind its fields.
@@ -162,7 +162,7 @@ list[#list + 1] = both_roles {
 list[#list + 1] = both_roles {
   id = "rdmap-terminate-behind-responses",
   purpose = "Read Responses that are under way are whole, or cut off for good, when a Terminate comes",
-  rules = { "RDMAP-5.4-08", "DDP-5.3-01" },
+  rules = { "RDMAP-5.4-08", "DDP-5.3-01", "RDMAP-7.1-06" },
   needs = { memory = "read" },
   run = function(t)
     local buf = t:memory { length = 1000, remote = "read", fill = "count" }

@@ -1,0 +1,22 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+
+-- RFC 5041 §6.2: DDP ends a stream when the ULP or the lower layer asks for it, and not by itself.
+
+return both_roles {
+  id = "ddp-idle-stays",
+  purpose = "A stream on which nothing happens is still there after another one was used and ended, in order and by an error",
+  rules = { "DDP-6.2-01" },
+  needs = { reconnect = true },
+  run = function(t)
+    local idle = t:session {}
+    idle:sanity()
+    local busy = t:session {}
+    for _ = 1, 200 do busy:fence() end
+    busy:shutdown()
+    busy:expect_close {}
+    local wrong = t:session {}
+    wrong:send(send { qn = 77, payload = bytes(8) })
+    wrong:expect_terminate {}
+    idle:fence()
+  end,
+}

@@ -1,0 +1,48 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+
+-- What the receiver of a Terminate is free to do (RFC 5040 §5.4, §6.2.1): what it does is recorded.
+
+local list = {}
+
+list[1] = both_roles {
+  id = "rdmap-terminate-received-teardown",
+  purpose = "Having received a Terminate, the target ends the TCP connection at once, by FIN or RST",
+  rules = { "RDMAP-6.2.1-03", "RDMAP-6.2.1-04" },
+  run = function(t)
+    local conn = t:session {}
+    conn:sanity()
+    conn:send(terminate "0/0/00")
+    -- The station leaves its own direction open: the target does not wait for it.
+    local item = conn:expect(fin(), reset())
+    t:observe("teardown", item.kind)
+  end,
+}
+
+-- The response is far more than TCP takes while nobody reads, so that it is under way when the
+-- Terminate comes: behind it on the same stream is nothing that the target has to answer.
+list[#list + 1] = both_roles {
+  id = "rdmap-terminate-received-under-way",
+  purpose = "A Terminate that comes during a long Read Response ends the stream; the target may stop sending at once",
+  rules = { "RDMAP-5.4-09", "RDMAP-5.4-05" },
+  needs = { memory = "read" },
+  run = function(t)
+    local size = 8 << 20
+    local source = t:agent("register", { length = size, access = { "remote-read" }, fill = 0x5a })
+    local conn = t:session {}
+    conn:sanity()
+    conn:together(function()
+      conn:send(read_request { size = size, source_stag = source.stag, source_to = math.tointeger(tonumber(source.to)),
+                               sink_stag = 8, sink_to = 0x1000 })
+      conn:send(terminate "0/0/00")
+    end)
+    local item = conn:expect(closed(), read_response { stag = 8, to = 0x1000 })
+    local whole = item.kind == "message"
+    if whole then
+      t:check(#item.payload == size, "a Read Response with L=1 is shorter than asked for", { rule = "RDMAP-5.2.1-12", item = item })
+      conn:expect_close {}
+    end
+    t:observe("response", whole and "finished" or "stopped")
+    t:event("terminated", conn, { layer = 0, type = 0, code = 0 })
+  end,
+}
+return list
