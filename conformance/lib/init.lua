@@ -168,7 +168,7 @@ function ending.result(outcome)
   if found and worse(outcome, found) then outcome = found end
   outcome = outcome or { verdict = "PASS" }
   comment(t, outcome)
-  outcome.observed = #t.observed > 0 and table.concat(t.observed, "; ") or nil
+  outcome.observed = t:observations()
   outcome.notes = #t.notes > 0 and table.concat(t.notes, "\n") or nil
   return outcome
 end

@@ -88,6 +88,18 @@ function Target:observe(name, value)
   self.observed[#self.observed + 1] = ("%s=%s"):format(name, tostring(value):gsub("[;\n]", ","))
 end
 
+-- All of it in one line; what repeats is told once, with how often.
+function Target:observations()
+  local list, at = {}, 1
+  while self.observed[at] do
+    local behind = at + 1
+    while self.observed[behind] == self.observed[at] do behind = behind + 1 end
+    list[#list + 1] = self.observed[at] .. (behind - at > 1 and (" (%dx)"):format(behind - at) or "")
+    at = behind
+  end
+  return #list > 0 and table.concat(list, "; ") or nil
+end
+
 -- A remark for the reader; not compared.
 function Target:note(text) self.notes[#self.notes + 1] = text end
 
