@@ -1,0 +1,120 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+
+-- Wrong counts of octets at the edges of pages and segments, and where a message is gathered from
+-- several pieces: the target's own Sends and Writes, and its Read Responses.
+
+local list = {}
+
+local PAGE = 4096
+
+-- 0 to 4 pages, an octet less and an octet more.
+local function page_edges()
+  local sizes = {}
+  for pages = 0, 4 do
+    for step = -1, 1 do
+      if pages * PAGE + step >= 0 then sizes[#sizes + 1] = pages * PAGE + step end
+    end
+  end
+  return sizes
+end
+
+-- One and two full segments, an octet less and an octet more; and the MULPDU itself as a length.
+local function segment_edges(conn, header)
+  local state, sizes = conn:state(), {}
+  local most = mulpdu(state.mss > 0 and state.mss or 1460, state.own.markers)
+  for _, edge in ipairs { most - header, 2 * (most - header), most } do
+    for step = -1, 1 do sizes[#sizes + 1] = edge + step end
+  end
+  return sizes
+end
+
+local content = bytes(140000)
+
+local function some(from, size) return content:sub(from + 1, from + size) end
+
+-- op, header, how the target is made to send `size` octets from `from` on, and what is expected
+local kinds = {
+  { "send", 18, function(t, conn, memory, from, size)
+    local work = t:post { op = "send", memory = memory, offset = from, length = size }
+    conn:expect(send { payload = some(from, size) })
+    t:completion(work)
+  end },
+  { "write", 14, function(t, conn, memory, from, size)
+    local work = t:post { op = "write", memory = memory, offset = from, length = size, stag = 1, to = 0x1000 }
+    conn:expect(write { stag = 1, to = 0x1000, payload = some(from, size) })
+    t:completion(work)
+  end },
+  { "read-response", 14, function(_, conn, memory, from, size)
+    conn:send(read_request { source = memory, offset = from, size = size, sink_stag = 1, sink_to = 0x1000 })
+    conn:expect(read_response { stag = 1, to = 0x1000, payload = some(from, size) })
+  end },
+}
+
+for _, kind in ipairs(kinds) do
+  local name, header, exchange = table.unpack(kind)
+  for _, edges in ipairs { "page", "segment" } do
+    list[#list + 1] = both_roles {
+      id = ("bug-wrong-count-at-%s-edge-%s"):format(edges, name),
+      purpose = ("The target's own %ss of lengths around %s arrive whole"):format(name:gsub("-", " "),
+        edges == "page" and "0 to 4 pages, from places around the edge of a page" or "the edges of segments"),
+      rules = { name == "read-response" and "RDMAP-5.2.1-12" or "DDP-5.2-04", "DDP-5.2-01", "DDP-5.2-02" },
+      needs = { memory = "read" },
+      tags = { "known-bug", "field" },
+      run = function(t)
+        local conn = t:session {}
+        conn:sanity()
+        local memory = t:memory { length = #content, remote = "read", fill = "count", guard = 0 }
+        if edges == "segment" then
+          for _, size in ipairs(segment_edges(conn, header)) do exchange(t, conn, memory, 1, size) end
+          return
+        end
+        for i, size in ipairs(page_edges()) do
+          for _, from in ipairs { 0, PAGE - 1, PAGE + i } do exchange(t, conn, memory, from, size) end
+        end
+      end,
+    }
+  end
+end
+
+-- Pieces {offset, length} whose sums and edges lie around a page.
+local gathers = {
+  { { 0, 1 }, { PAGE, PAGE - 1 } },
+  { { 0, PAGE - 1 }, { PAGE, 1 } },
+  { { 1, PAGE - 1 }, { PAGE, PAGE }, { 2 * PAGE, 1 } },
+  { { PAGE - 1, 2 }, { 2 * PAGE - 1, 2 }, { 3 * PAGE - 1, 2 } },
+  { { 0, PAGE }, { PAGE, PAGE }, { 2 * PAGE, PAGE }, { 3 * PAGE, PAGE } },
+  { { 0, 0 }, { 5, 1 }, { 0, 0 }, { 6, PAGE }, { 7, 0 } },
+  { { 0, 3 }, { 0, 0 }, { 100, 16000 }, { 0, 1 } },
+}
+
+for _, op in ipairs { "send", "write" } do
+  list[#list + 1] = both_roles {
+    id = "bug-wrong-count-of-pieces-" .. op,
+    purpose = ("The target's own %ss that are gathered from 1 to 16 pieces around page edges arrive whole"):format(op),
+    rules = { "DDP-5.2-04", "DDP-5.2-01" },
+    needs = { agent = true },
+    tags = { "known-bug", "field" },
+    run = function(t)
+      local conn = t:session {}
+      conn:sanity()
+      local memory = t:memory { length = 5 * PAGE, fill = "count", guard = 0 }
+      local lists = { table.unpack(gathers) }
+      for count = 1, 16 do
+        local pieces = {}
+        for i = 1, count do pieces[i] = { i * 1000 + i, (i * count) % 7 + PAGE // count } end
+        lists[#lists + 1] = pieces
+      end
+      for _, pieces in ipairs(lists) do
+        local payload, sge = "", {}
+        for i, piece in ipairs(pieces) do
+          payload = payload .. some(piece[1], piece[2])
+          sge[i] = { memory, piece[1], piece[2] }
+        end
+        local work = t:post { op = op, sge = sge, stag = 1, to = 0x1000 }
+        conn:expect(op == "send" and send { payload = payload } or write { stag = 1, to = 0x1000, payload = payload })
+        t:completion(work)
+      end
+    end,
+  }
+end
+return list

@@ -1,0 +1,252 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+
+-- What a peer must not be able to do to others (RFC 5042): guess an STag, reach into another
+-- protection domain, use up what others need.
+
+local mpa = use "mpa"
+local atomics = use "atomics"
+local list = {}
+
+local function add(fields)
+  fields.tags = fields.tags or { "known-bug" }
+  list[#list + 1] = fields.role and case(fields) or both_roles(fields)
+end
+
+-- ---- STags ----
+
+local COUNT = 64
+
+add {
+  id = "bug-stags-guessable",
+  purpose = ("Of %d STags made one after another it is recorded how many bits vary and whether a step repeats"):format(COUNT),
+  rules = { "RDMAP-8.1.1-08", "RDMAP-8.1.1-09" },
+  role = "responder",
+  needs = { memory = "write" },
+  run = function(t)
+    local stags, ones, zeros, steps, lowest = {}, 0, 0, {}, math.maxinteger
+    for i = 1, COUNT do
+      stags[i] = t:memory { length = 16, guard = 0, remote = "write" }.stag
+      ones, zeros, lowest = ones | stags[i], zeros | ~stags[i], math.min(lowest, stags[i])
+    end
+    local vary, repeated = 0, 0
+    for bit = 0, 31 do
+      if (ones & zeros) >> bit & 1 == 1 then vary = vary + 1 end
+    end
+    for i = 2, COUNT do
+      local step = (stags[i] - stags[i - 1]) & 0xffffffff
+      steps[step] = (steps[step] or 0) + 1
+      repeated = math.max(repeated, steps[step])
+    end
+    t:observe("bits-that-vary", vary)
+    -- Of 63 random steps two are alike once in two million runs.
+    t:observe("step-repeats", repeated > COUNT // 4 and "most" or repeated > 2 and "some" or "no")
+    t:check(repeated <= COUNT // 4, "most STags follow from the one before by the same step",
+      { expected = "steps that differ", actual = ("%d of %d alike"):format(repeated, COUNT - 1) })
+    t:check(lowest > 1024, "an STag is a small number", { rule = "RDMAP-8.1.1-09", expected = "above 1024", actual = tostring(lowest) })
+    t:check(vary > 8, "most bits of an STag are always the same",
+      { rule = "RDMAP-8.1.1-09", expected = "more than 8 of 32 that vary", actual = tostring(vary) })
+  end,
+}
+
+-- ---- protection domains ----
+
+local crossings = {
+  { "write", "Write", "write", { "DDP-8.2-01", "SEC-6.1.1-02" }, { "1/1/02", "1/1/00" }, function(conn, buf)
+    return conn:send(write { to = buf, payload = bytes(16, 0xee) })
+  end },
+  { "read", "Read", "read", { "RDMAP-8.1.1-01", "SEC-6.1.1-02" }, { "0/1/03", "0/1/00" }, function(conn, buf)
+    return conn:send(read_request { source = buf, size = 16, sink_stag = 1 })
+  end },
+  { "atomic", "atomic", "atomic", { "RDMAP-8.1.1-01", "EXT-8.2-08" }, { "0/1/03", "0/1/00" }, function(conn, buf)
+    return conn:send(atomic_request { target = buf, add_swap = 1 })
+  end },
+  { "invalidate", "Send with Invalidate", "write", { "RDMAP-5.3-16", "RDMAP-7.2-05" }, { "0/1/09", "0/2/09", "0/1/03", "0/1/00" },
+    function(conn, buf) return conn:send(send_invalidate { invalidate = buf }) end },
+}
+for _, one in ipairs(crossings) do
+  local name, text, remote, rules, codes, stimulus = table.unpack(one, 1, 6)
+  add {
+    id = "bug-protection-domain-crossed-" .. name,
+    purpose = ("A %s that names memory of another protection domain ends the stream; who owns it can still use it"):format(text),
+    rules = rules,
+    needs = { memory = remote, extensions = name == "atomic" or nil },
+    run = function(t)
+      local conn = t:session {}
+      conn:sanity()
+      local pd = t:protection_domain()
+      local buf = t:memory { length = 16, remote = remote, pd = pd, invalidate = name == "invalidate" or nil }
+      if name == "invalidate" then t:receive { length = 16 } end
+      local sent = stimulus(conn, buf)
+      conn:expect_terminate { codes[1], codes[2], codes[3], codes[4], of = sent }
+      t:expect_unchanged(buf)
+    end,
+  }
+end
+
+-- ---- what a peer can make the target spend ----
+
+local MANY = 40
+
+add {
+  id = "bug-half-open-startups-exhaust",
+  purpose = ("While %d peers have connected and sent nothing, or a part of a Request, another one is served"):format(MANY),
+  rules = { "MPA-7.1.2-22", "MPA-7.1.2-10" },
+  level = "should",
+  role = "responder",
+  needs = { reconnect = true },
+  tags = { "known-bug", "hostile" },
+  run = function(t)
+    local frame = octets(request { revision = 1, private = bytes(64) })
+    local waiting = {}
+    for i = 1, MANY do
+      local conn = t:connect { raw = true }
+      local part = (i - 1) * (#frame - 1) // MANY
+      if part > 0 then conn:write(frame:sub(1, part), { comment = ("%d octets of a Request"):format(part) }) end
+      waiting[i] = conn
+    end
+    mpa.serves(t:connect {})
+    -- Those who waited are still served, too, as far as they are not timed out.
+    waiting[1]:send(request {})
+    local item = waiting[1]:expect(reply { rejected = false }, closed())
+    t:observe("waiting", item.kind)
+    for _, conn in ipairs(waiting) do conn:reset() end
+    mpa.serves(t:connect {})
+  end,
+}
+
+add {
+  id = "bug-one-peer-blocks-others",
+  purpose = "While one peer is silent in the middle of an FPDU, others are served, and its FPDU is taken in when it ends",
+  rules = { "MPA-A.4-01", "RDMAP-5.2.1-12" },
+  needs = { memory = "read write", reconnect = true },
+  run = function(t)
+    local buf = t:memory { length = 32, remote = "read write" }
+    local slow = t:session {}
+    slow:sanity()
+    slow:hold(function()
+      slow:send(write { to = buf, payload = bytes(16) })
+      slow:send(read_request { source = buf, size = 16, sink_stag = 1, sink_to = 2 })
+    end)
+    for _, part in ipairs { 1, 1, 15, 4 } do -- in ULPDU_Length, the header, the payload
+      slow:release(part)
+      local other = t:session {}
+      other:send(write { to = buf, offset = 16, payload = bytes(16, part) })
+      t:check(other:read(buf, 16, 16) == bytes(16, part), "the RDMA Read returned other octets than were written")
+      t:expect_contents(buf, bytes(16, part), { offset = 16 })
+      other:shutdown()
+      other:expect_close {}
+    end
+    slow:release()
+    slow:expect(read_response { stag = 1, to = 2, payload = bytes(16) })
+  end,
+}
+
+-- Nobody reads the responses, so that they pile up at the target; what is above its IRD is a fault of
+-- the peer (OP-70). RFC 5042 §6.4.3.3: other streams are not touched.
+add {
+  id = "bug-unread-reads-exhaust",
+  purpose = "Reads of 1 MiB each above the IRD, whose responses nobody reads, end their stream or wait; other streams are served",
+  rules = { "SEC-6.4.3.3-02", "RDMAP-6.1-05" },
+  needs = { memory = "read", reconnect = true },
+  tags = { "known-bug", "hostile" },
+  run = function(t)
+    local size = 1 << 20
+    local source = t:agent("register", { length = size, access = { "remote-read" }, fill = 0x5a })
+    local other = t:session {}
+    local conn = t:session {}
+    conn:sanity()
+    local count = math.min(conn:state().peer and conn:state().peer.ird or 32, 64) + 8
+    conn:together(function()
+      for i = 1, count do
+        conn:send(read_request { size = size, source_stag = source.stag, source_to = math.tointeger(tonumber(source.to)), sink_stag = i,
+                                 sink_to = 0, broken = i > count - 8, comment = i > count - 8 and "above the IRD" or nil })
+      end
+    end)
+    for _ = 1, 5 do other:fence() end
+    local served = 0
+    local item
+    repeat
+      item = conn:expect(terminate "1/2/02", terminate {}, read_response {}, closed())
+      if item.op == "read-response" then
+        served = served + 1
+        t:check(item.stag == served and #item.payload == size, "a Read Response is not the next one", { rule = "RDMAP-5.2.2-06", item = item })
+      end
+    until item.op ~= "read-response" or served == count
+    t:check(served <= count, "more responses than Reads")
+    other:fence()
+  end,
+}
+
+-- A message that never ends: each segment has L=0 and lies within its buffer.
+local function endless(t, rounds)
+  local buf = t:memory { length = 4096, remote = "write" }
+  local other = t:session {}
+  local conn = t:session {}
+  for i = 1, rounds do
+    conn:together(function()
+      for at = 0, 3072, 1024 do conn:send(write { to = buf, offset = at, payload = bytes(1024, i & 0xff), l = false, broken = false }) end
+    end)
+    if i % 16 == 1 then other:fence() end
+  end
+  conn:shutdown()
+  conn:expect(closed(), terminate {})
+  other:fence()
+  t:expect_unchanged(buf, { except = { 0, 4096 } })
+end
+
+add {
+  id = "bug-write-that-never-ends",
+  purpose = "A Write of 64 segments none of which is the last does no harm; other streams are served",
+  rules = { "DDP-4.1-07", "DDP-5.2-05" },
+  needs = { memory = "write", reconnect = true },
+  run = function(t) endless(t, 16) end,
+}
+
+add {
+  id = "bug-write-that-never-ends-for-long",
+  purpose = "A Write of 40,000 segments none of which is the last does no harm; other streams are served",
+  rules = { "DDP-4.1-07", "DDP-5.2-05" },
+  role = "responder",
+  needs = { memory = "write", reconnect = true },
+  tags = { "known-bug", "hostile", "hazard" },
+  run = function(t) endless(t, 10000) end,
+}
+
+add {
+  id = "bug-send-that-never-ends",
+  purpose = "A Send none of whose segments is the last ends the stream where its buffer is full, and is not delivered",
+  rules = { "DDP-7.1-08", "DDP-4.1-07", "RDMAP-5.3-04" },
+  needs = { agent = true, reconnect = true },
+  run = function(t)
+    local conn = t:session {}
+    conn:sanity()
+    local posted = t:receive { length = 4096 }
+    local sent
+    conn:together(function()
+      for i = 0, 3 do conn:send(send { payload = bytes(1024, i), l = false }) end
+      sent = conn:send(send { payload = bytes(1024, 0xee), l = false, broken = true, comment = "behind the end of the buffer" })
+    end)
+    conn:expect_terminate { "1/2/05", "1/2/04", of = sent }
+    t:expect_no_completion(posted)
+    t:expect_unchanged(posted.memory, { except = { 0, 4096 } })
+  end,
+}
+
+-- The Terminate's own buffer is taken by a Terminate that never ends; nothing is left for anyone.
+add {
+  id = "bug-terminate-that-never-ends",
+  purpose = "A Terminate without a last segment ends the stream at the latest when the peer closes; the target lives on",
+  rules = { "RDMAP-5.4-07", "DDP-7.1-08" },
+  role = "responder",
+  needs = { reconnect = true },
+  run = function(t)
+    local conn = t:connect {}
+    conn:sanity()
+    conn:together(function()
+      for _ = 1, 8 do conn:send(terminate { payload = hex "20050000", l = false, broken = true, comment = "no last segment" }) end
+    end)
+    conn:shutdown()
+    conn:expect(closed(), terminate {})
+  end,
+}
+return list
