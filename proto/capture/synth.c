@@ -155,11 +155,19 @@ static uint8_t *put_ip(uint8_t *p, const struct connection *c, unsigned from, ui
     return p + 32;
 }
 
+static uint8_t *put_ethernet(uint8_t *p, unsigned from, bool v4)
+{
+    static const uint8_t mac[2][6] = {{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}};
+
+    memcpy(p, mac[1 - from], 6);
+    memcpy(p + 6, mac[from], 6);
+    return put16(p + 12, v4 ? 0x0800 : 0x86dd);
+}
+
 /* Writes one frame of side `from`; false if it is not recorded. */
 static bool put_segment(struct iw_synth *s, struct connection *c, unsigned from, uint64_t now,
                         uint8_t flags, const uint8_t *data, size_t length)
 {
-    static const uint8_t mac[2][6] = {{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}};
     struct side *own = &c->side[from];
     const struct side *other = &c->side[1 - from];
     bool v4 = c->tcp.address[from].family == 4;
@@ -170,9 +178,7 @@ static bool put_segment(struct iw_synth *s, struct connection *c, unsigned from,
     if (p == NULL)
         return false;
 
-    memcpy(p, mac[1 - from], 6);
-    memcpy(p + 6, mac[from], 6);
-    p = put16(p + 12, v4 ? 0x0800 : 0x86dd);
+    p = put_ethernet(p, from, v4);
     p = put_ip(p, c, from, tcp_length);
     own->id++;
 
@@ -313,6 +319,21 @@ struct iw_synth_span iw_synth_fin(struct iw_synth *s, int connection, unsigned s
 struct iw_synth_span iw_synth_reset(struct iw_synth *s, int connection, unsigned side, uint64_t now)
 {
     return end(s, connection, side, now, IW_TCP_RST | IW_TCP_ACK);
+}
+
+struct iw_synth_span iw_synth_packet(struct iw_synth *s, unsigned side, uint64_t now,
+                                     const void *packet, size_t length)
+{
+    struct iw_synth_span span = {0, 0};
+    if (side > 1 || length == 0)
+        return span;
+    const uint8_t *from = packet;
+    uint8_t *p = add_frame(s, now, ETHERNET + length);
+    if (p == NULL)
+        return span;
+    memcpy(put_ethernet(p, side, from[0] >> 4 == 4), from, length);
+    span.first = span.last = s->count;
+    return span;
 }
 
 bool iw_synth_comment(struct iw_synth *s, uint64_t frame, const char *comment)

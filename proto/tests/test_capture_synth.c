@@ -386,14 +386,37 @@ static void tshark_is_silent(void **state)
     }
 }
 
+/* A packet is framed and nothing else is done to it, whatever it is. */
+static void packets_as_they_are(void **state)
+{
+    (void)state;
+    static const uint8_t four[] = {2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0, 0x45, 0xff, 0xff, 0};
+    static const uint8_t six[] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x86, 0xdd, 0x60, 1};
+    struct iw_synth *s = start(10000);
+    expect_span(iw_synth_packet(s, 0, noon, four + 14, 4), 1, 1);
+    expect_span(iw_synth_packet(s, 1, noon, six + 14, 2), 2, 2);
+    expect_span(iw_synth_packet(s, 1, noon, six + 14, 0), 0, 0);
+    expect_span(iw_synth_packet(s, 2, noon, six + 14, 2), 0, 0);
+    assert_true(iw_synth_comment(s, 2, "second"));
+    size_t length;
+    char *file = scratch_read(write_out(s, NULL), &length);
+    const char *first = file + 40 + 32 + 28, *last = first + 32 + 20;
+    assert_memory_equal(first, four, sizeof four);
+    assert_memory_equal(last, six, sizeof six);
+    free(file);
+    iw_synth_free(s);
+    s = start(60);
+    expect_span(iw_synth_packet(s, 0, noon, four, sizeof four), 0, 0);
+    assert_true(iw_synth_full(s));
+    iw_synth_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(literal_frames),
-        cmocka_unit_test(conversation),
-        cmocka_unit_test(several_connections),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(bounded),
+        cmocka_unit_test(literal_frames),   cmocka_unit_test(packets_as_they_are),
+        cmocka_unit_test(conversation),     cmocka_unit_test(several_connections),
+        cmocka_unit_test(refused),          cmocka_unit_test(bounded),
         cmocka_unit_test(tshark_is_silent),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

@@ -233,6 +233,10 @@ struct iw_synth_span iw_synth_fin(struct iw_synth *s, int connection, unsigned s
 struct iw_synth_span iw_synth_reset(struct iw_synth *s, int connection, unsigned side,
                                     uint64_t now);
 
+/* An IP packet that `side` sent, as it is, between the same Ethernet addresses. */
+struct iw_synth_span iw_synth_packet(struct iw_synth *s, unsigned side, uint64_t now,
+                                     const void *packet, size_t length);
+
 /* Adds a comment to a frame (copied). A frame may have any number, IW_SYNTH_COMMENTS octets in all
  * frames together. False if there is no such frame (0 is none) or no room. */
 enum { IW_SYNTH_COMMENTS = 4 * 1024 * 1024 };
