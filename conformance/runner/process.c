@@ -15,18 +15,22 @@
 #include <unistd.h>
 
 #include "iwarp/transport.h"
+#include "tun.h"
 
 enum { LINE_ROOM = 1024, LOOK_SECONDS = 60 };
 
 /* ---- starting ---- */
 
 /* In the child. Only errno comes back, through `report`. */
-static void become(char *const argv[], int inherit, int output, int report)
+static void become(const struct iw_tun *tun, char *const argv[], int inherit, int output,
+                   int report)
 {
     int null = open("/dev/null", O_RDONLY);
     sigset_t none;
 
     setpgid(0, 0);
+    if (tun && iw_tun_enter(tun)) /* which may undo the next */
+        return;
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* should we be killed before we can end it */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -60,6 +64,12 @@ static int failed(char *error, size_t room, const char *what, int number)
 int iw_process_start(struct iw_process *p, char *const argv[], int inherit, const char *log,
                      char *error, size_t room)
 {
+    return iw_process_start_in(p, NULL, argv, inherit, log, error, room);
+}
+
+int iw_process_start_in(struct iw_process *p, const struct iw_tun *tun, char *const argv[],
+                        int inherit, const char *log, char *error, size_t room)
+{
     const char *slash = strrchr(argv[0], '/');
     int output, report[2], number = 0;
     struct stat at = {0};
@@ -78,7 +88,7 @@ int iw_process_start(struct iw_process *p, char *const argv[], int inherit, cons
     }
     p->pid = fork();
     if (p->pid == 0) {
-        become(argv, inherit, output, report[1]);
+        become(tun, argv, inherit, output, report[1]);
         number = errno;
         (void)!write(report[1], &number, sizeof(number));
         _exit(127);

@@ -22,12 +22,18 @@ struct iw_process {
     long scanned;    /* octets of the log that iw_process_trouble has seen */
 };
 
+struct iw_tun;
+
 /* Starts argv[0] (a path, or looked up in PATH) with `inherit` (or -1) as the only descriptor
  * beside the standard ones; stdin is empty, stdout and stderr are appended to `log` (NULL:
  * nowhere). 0, or -1 with one line in `error`; a program that cannot be executed is such an error.
  */
 int iw_process_start(struct iw_process *p, char *const argv[], int inherit, const char *log,
                      char *error, size_t room);
+
+/* The same in the network namespace of `tun` (NULL: in this one). */
+int iw_process_start_in(struct iw_process *p, const struct iw_tun *tun, char *const argv[],
+                        int inherit, const char *log, char *error, size_t room);
 
 /* Waits for its end until `deadline` (iw_transport_now()). True if it is not running (any more). */
 bool iw_process_ended(struct iw_process *p, uint64_t deadline);
