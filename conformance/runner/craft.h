@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_RUNNER_CRAFT_H
+#define IW_RUNNER_CRAFT_H
+
+/*
+ * The station's own TCP (RFC 9293) for the cases that need what no socket does: a chosen initial
+ * sequence number, MSS and window, and segments that are withheld, sent in any order, repeated or
+ * overlapping. IPv4 without options; of TCP's options only the MSS.
+ *
+ * It never sends octets of its own accord: a segment that is lost is lost until it is sent again.
+ * Only a SYN or FIN that is not acknowledged is repeated, IW_CRAFT_TRIES times. What arrives is put
+ * in order and acknowledged at once, unless acknowledgements are withheld. There is no congestion
+ * control; ordinary sending keeps to the peer's window.
+ *
+ * Memory: a connection takes IW_CRAFT_ROOM octets, a host has at most IW_CRAFT_CONNECTIONS of them
+ * and of listeners.
+ *
+ * Positions count the octets of a direction from 0, the first octet behind the SYN.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "iwarp/capture.h"
+#include "tun.h"
+
+enum {
+    IW_CRAFT_MTU = 1500,
+    IW_CRAFT_MSS = IW_CRAFT_MTU - 40,
+    IW_CRAFT_WINDOW = 65535,
+    IW_CRAFT_ROOM = 65536, /* octets received and not yet taken */
+    IW_CRAFT_TRIES = 5,    /* of a SYN or FIN */
+    IW_CRAFT_CONNECTIONS = 256
+};
+
+/* What a connection starts with. Zeros of `mss` and `window` are refused. */
+struct iw_craft_options {
+    uint32_t isn;
+    uint16_t mss;    /* that the peer is told */
+    uint16_t window; /* likewise */
+};
+
+#define IW_CRAFT_DEFAULTS                                                                          \
+    (struct iw_craft_options)                                                                      \
+    {                                                                                              \
+        .isn = 1000, .mss = IW_CRAFT_MSS, .window = IW_CRAFT_WINDOW                                \
+    }
+
+struct iw_craft_host;
+struct iw_craft_listener;
+struct iw_craft;
+
+/* A packet that came or went: `length` octets of IPv4, with `octets` of payload at `position`; its
+ * flags are IW_TCP_*. */
+struct iw_craft_packet {
+    bool from_peer;
+    const uint8_t *data;
+    size_t length;
+    uint64_t position;
+    size_t octets;
+    uint8_t flags;
+};
+typedef void iw_craft_seen_fn(void *context, struct iw_craft *c, const struct iw_craft_packet *p);
+
+/* All connections over one device, which is borrowed, as `context` is. NULL without memory. */
+struct iw_craft_host *iw_craft_host_new(struct iw_tun *tun, iw_craft_seen_fn *seen, void *context);
+/* Closes all that is open; what has not come to its end on both sides is reset. */
+void iw_craft_host_free(struct iw_craft_host *h);
+/* Takes in every packet that waits, and repeats the SYNs and FINs that are due (`now` in ns). A
+ * segment for no connection is answered with RST. */
+void iw_craft_pump(struct iw_craft_host *h, uint64_t now);
+/* When iw_craft_pump has to be called though nothing came. UINT64_MAX: never. */
+uint64_t iw_craft_due(const struct iw_craft_host *h);
+int iw_craft_fd(const struct iw_craft_host *h);
+
+/* Sends a SYN to a numeric address. NULL: it is no IPv4 address, or there is no room. */
+struct iw_craft *iw_craft_connect(struct iw_craft_host *h, const char *host, uint16_t port,
+                                  const struct iw_craft_options *options, uint64_t now);
+/* A port of the station's that takes connections. NULL without room. */
+struct iw_craft_listener *iw_craft_listen(struct iw_craft_host *h,
+                                          const struct iw_craft_options *options);
+uint16_t iw_craft_listener_port(const struct iw_craft_listener *l);
+/* The next connection that is established; NULL if there is none now. */
+struct iw_craft *iw_craft_accept(struct iw_craft_listener *l);
+
+struct iw_craft_state {
+    bool established; /* at some time */
+    bool reset;       /* by the peer, or nobody answered a SYN or FIN */
+    bool refused;     /* the SYN was answered with a RST */
+    bool ended;       /* the peer's FIN has come, and every octet before it */
+    bool acked_all;   /* the peer has acknowledged all that was sent, the FIN too */
+    uint64_t acked;   /* octets that the peer has acknowledged */
+    uint64_t sent;    /* position behind the last octet sent */
+    uint64_t heard;   /* segments that came from the peer */
+    uint16_t mss;     /* octets of the largest segment that the peer takes */
+    uint64_t rtt;     /* ns from the SYN to its answer */
+    size_t waiting;   /* octets to be received */
+};
+
+void iw_craft_get_state(const struct iw_craft *c, struct iw_craft_state *out);
+struct iw_craft_host *iw_craft_host_of(const struct iw_craft *c);
+/* A number of the caller's, -1 at first. */
+int *iw_craft_label(struct iw_craft *c);
+void iw_craft_addresses(const struct iw_craft *c, struct iw_address *own, uint16_t *own_port,
+                        struct iw_address *peer, uint16_t *peer_port);
+
+/* Octets in segments of the peer's MSS, as far as its window goes. Returns their number. */
+size_t iw_craft_send(struct iw_craft *c, uint64_t position, const void *octets, size_t length);
+/* One segment, whatever the window says, of at most IW_CRAFT_MSS octets. */
+void iw_craft_segment(struct iw_craft *c, uint64_t position, const void *octets, size_t length);
+/* The FIN behind all octets before `position`. */
+void iw_craft_fin(struct iw_craft *c, uint64_t position, uint64_t now);
+void iw_craft_reset(struct iw_craft *c);
+/* Takes octets in order. Returns their number. */
+size_t iw_craft_receive(struct iw_craft *c, void *octets, size_t room);
+/* Whether what arrives is acknowledged; when that is switched on, all that came is. */
+void iw_craft_acknowledge(struct iw_craft *c, bool on);
+/* Another window; the peer is told. */
+void iw_craft_window(struct iw_craft *c, uint16_t window);
+
+#endif

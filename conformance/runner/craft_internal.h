@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_RUNNER_CRAFT_INTERNAL_H
+#define IW_RUNNER_CRAFT_INTERNAL_H
+
+#include "craft.h"
+#include "craft_packet.h"
+#include "iwarp/stream.h"
+
+struct iw_craft_host {
+    struct iw_tun *tun;
+    uint8_t address[4]; /* the station's */
+    iw_craft_seen_fn *seen;
+    void *context;
+    struct iw_craft *crafts;
+    struct iw_craft_listener *listeners;
+    unsigned count; /* of both */
+    uint16_t id;    /* of the last IP packet */
+};
+
+struct iw_craft_listener {
+    struct iw_craft_listener *next;
+    struct iw_craft_host *host;
+    struct iw_craft_options options;
+    uint16_t port;
+};
+
+struct iw_craft {
+    struct iw_craft *next;
+    struct iw_craft_host *host;
+    const struct iw_craft_listener *listener; /* that has not given it away yet; NULL: none */
+    struct iw_craft_options options;
+    uint8_t peer[4];
+    uint16_t own_port, peer_port;
+    int label;
+    struct iw_craft_state state;
+    bool active;       /* the station sent the first SYN */
+    bool synchronised; /* the peer's SYN has come */
+    bool withhold;     /* acknowledgements */
+    bool fin_sent, fin_acked;
+    uint64_t fin;         /* position of our FIN */
+    uint16_t peer_window; /* as offered last */
+    uint32_t peer_isn;
+    bool fin_seen; /* the peer's FIN, which may lie behind a gap */
+    uint64_t peer_fin;
+    uint64_t began; /* when the SYN was sent */
+    uint64_t due;   /* when SYN or FIN is sent again; UINT64_MAX: never */
+    unsigned tries;
+    struct iw_stream came; /* octets in their order */
+    uint8_t room[IW_CRAFT_ROOM];
+};
+
+/* craft.c */
+struct iw_craft *iw_craft_new(struct iw_craft_host *h, const struct iw_craft_options *options);
+/* Sends the SYN, or the answer to the peer's. */
+void iw_craft_send_syn(struct iw_craft *c, uint64_t now);
+void iw_craft_input(struct iw_craft *c, const struct iw_packet *p, uint64_t now);
+/* Repeats a SYN or FIN that is due, or gives it up. */
+void iw_craft_repeat(struct iw_craft *c, uint64_t now);
+/* craft_host.c: writes a packet and shows it; `c` may be NULL. */
+void iw_craft_emit(struct iw_craft_host *h, struct iw_craft *c, struct iw_craft_header *header,
+                   uint64_t position, const void *payload, size_t length);
+uint16_t iw_craft_free_port(struct iw_craft_host *h);
+
+#endif
