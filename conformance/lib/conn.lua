@@ -224,6 +224,70 @@ function Conn:release(count)
   self.raw:uncork()
 end
 
+-- ---- segments of the station's own (needs = { tcp = "crafted" }) ----
+
+local Segments = {}
+Segments.__index = Segments
+
+-- What `action` sends is cut into TCP segments, none of which leaves by itself: each (octets of
+-- every one), sizes (of one after the other, the rest in the last) or ranges ({offset, octets} of
+-- each, which may overlap); otherwise as large as they go. Returns their list, see Segments:send.
+function Conn:segments(action, options)
+  options = strict.check("conn:segments", options or {}, strict.set("each sizes ranges"))
+  self.raw:cork()
+  action()
+  local position, text = self.raw:take()
+  local list = setmetatable({ conn = self }, Segments)
+  local function add(offset, size)
+    local part = text:sub(offset + 1, offset + size)
+    if #part ~= size or size == 0 then
+      error(("no segment of %d octets at %d of %d"):format(size, offset, #text), 0)
+    end
+    list[#list + 1] = { position = position + offset, octets = part }
+  end
+  for _, range in ipairs(options.ranges or {}) do add(range[1], range[2]) end
+  local at, i = 0, 0
+  while not options.ranges and at < #text do
+    i = i + 1
+    local size = options.sizes and (options.sizes[i] or #text) or options.each or self:state().mss
+    size = math.min(size, #text - at)
+    add(at, size)
+    at = at + size
+  end
+  return list
+end
+
+-- Sends these segments by their numbers, in this order and each as often as it is named; without
+-- numbers all of them in their order. Can be called again. Returns the list.
+function Segments:send(...)
+  local order = { ... }
+  for i = 1, #order == 0 and #self or 0 do order[i] = i end
+  for _, number in ipairs(order) do
+    local one = self[number] or error(("there are %d segments, no %s"):format(#self, tostring(number)), 0)
+    self.conn.raw:segment(one.position, one.octets)
+  end
+  return self
+end
+
+-- The target's TCP has answered the segment that was sent last, as it does at once for one behind a
+-- gap (RFC 5681 §4.2), and its MPA has said nothing so far. options: rule.
+function Conn:expect_nothing(options)
+  options = strict.check("conn:expect_nothing", options or {}, strict.set("rule"))
+  if not self.raw:answered() then self.t:note("the target's TCP did not answer a segment behind a gap") end
+  if self.agent then self.t:agent("hello") end -- its program had its turn, too
+  local item = self:next(0)
+  if item then
+    self.t:fail("the target answered what it cannot have delivered yet", {
+      rule = options.rule, expected = "nothing before the gap is closed", actual = item.text, item = item,
+    })
+  end
+end
+
+-- Withholds acknowledgements (false), or sends one and goes on (true).
+function Conn:acknowledge(on) self.raw:acknowledge(on) end
+-- Offers the target another window.
+function Conn:window(octets) self.raw:window(octets) end
+
 function Conn:shutdown() self.raw:shutdown() end
 function Conn:reset() self.raw:reset() end
 

@@ -13,7 +13,7 @@ local ROLES = strict.set("responder initiator")
 local LEVELS = { must = "FAIL", should = "NOTE", may = "PASS" }
 -- What a case may need: see README.md.
 local NEEDS = strict.set("agent memory crc markers revision enhanced peer_to_peer rtr read send"
-  .. " reject private reconnect extensions ird class")
+  .. " reject private reconnect extensions ird class tcp")
 local Case = {}
 
 local function want(ok, text, ...)

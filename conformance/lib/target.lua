@@ -129,14 +129,21 @@ function Target:decided(item) self.deciding = item end
 
 local START = "revision crc markers enhanced a b c d peer_to_peer rtr ird ord private key flags"
   .. " reserved pd_length"
-local CONNECT = strict.set(START .. " target writes each raw rtr_send")
-local ACCEPT = strict.set(START .. " rejected target raw first")
+local TCP = "isn mss window"
+local CONNECT = strict.set(START .. " target writes each raw rtr_send " .. TCP)
+local ACCEPT = strict.set(START .. " rejected target raw first " .. TCP)
 local FORMS = { { "c", "write" }, { "b", "send" }, { "d", "read" } }
 
 local function startup_fields(options)
   local fields = {}
   for name in START:gmatch("%S+") do fields[name] = options[name] end
   return fields
+end
+
+-- What the station's own TCP starts with; nil: nothing is said.
+local function tcp_options(options)
+  local list = { isn = options.isn, mss = options.mss, window = options.window }
+  return next(list) and list
 end
 
 -- One listener of the agent for each configuration.
@@ -174,7 +181,7 @@ local function reach(t, options)
   elseif port == 0 then
     t:inconclusive("the target has no listener")
   end
-  local raw, why = iw.connect(t.peer.host, port)
+  local raw, why = iw.connect(t.peer.host, port, tcp_options(options))
   if not raw then
     t:check_death()
     -- It was there for a connection of this case: what the case did has ended it.
@@ -254,7 +261,7 @@ end
 
 -- Has the target connect.
 local function called(t, options)
-  local raw_listener, port = iw.listen(t.peer.station_host)
+  local raw_listener, port = iw.listen(t.peer.station_host, tcp_options(options))
   if not raw_listener then error(port, 0) end
   local agent
   if t.peer.agent then

@@ -10,7 +10,7 @@
 #include "iwarp/capture.h"
 #include "iwarp/transport.h"
 
-enum event_kind { EVENT_OPEN, EVENT_DATA, EVENT_FIN, EVENT_RESET };
+enum event_kind { EVENT_OPEN, EVENT_DATA, EVENT_FIN, EVENT_RESET, EVENT_PACKET };
 
 struct event {
     struct event *next;
@@ -20,6 +20,7 @@ struct event {
     uint64_t time;
     uint64_t position;
     size_t length;
+    uint64_t end; /* PACKET: behind its payload and FIN or RST */
     uint8_t octets[];
 };
 
@@ -41,6 +42,7 @@ struct cuts {
 struct connection {
     struct iw_synth_tcp tcp; /* side 0 is the one that connects */
     bool station_connects;
+    bool crafted; /* its packets are known */
     uint64_t position[2];
     struct cuts cuts[2];
 };
@@ -181,6 +183,22 @@ bool iw_exchange_data(struct iw_exchange *x, int connection, bool from_peer, con
     return true;
 }
 
+bool iw_exchange_packet(struct iw_exchange *x, int connection, const struct iw_craft_packet *p,
+                        uint64_t now)
+{
+    struct event *e = x->octets + p->length > IW_EXCHANGE_MAX
+                          ? NULL
+                          : add(x, EVENT_PACKET, connection, p->from_peer, now, p->data, p->length);
+
+    if (!e)
+        return false;
+    e->position = p->position;
+    e->end = p->position + p->octets + !!(p->flags & (IW_TCP_FIN | IW_TCP_RST));
+    x->octets += p->length;
+    x->connections[connection].crafted = true;
+    return true;
+}
+
 void iw_exchange_end(struct iw_exchange *x, int connection, bool from_peer, bool reset,
                      uint64_t now)
 {
@@ -240,7 +258,7 @@ void iw_exchange_tell(struct iw_exchange *x, const struct iw_exchange_line *line
 bool iw_exchange_heard(const struct iw_exchange *x)
 {
     for (const struct event *e = x->events; e; e = e->next)
-        if (e->from_peer)
+        if (e->from_peer && e->kind != EVENT_PACKET)
             return true;
     return false;
 }
@@ -323,6 +341,16 @@ static void replay_data(const struct iw_exchange *x, struct iw_synth *s, const s
     }
 }
 
+/* A packet without octets says nothing that could be remarked upon. */
+static void replay_packet(const struct iw_exchange *x, struct iw_synth *s, const struct event *e,
+                          unsigned side)
+{
+    struct iw_synth_span span = iw_synth_packet(s, side, e->time + x->epoch, e->octets, e->length);
+
+    if (e->end > e->position)
+        comment(x, s, e, e->position, e->end, span);
+}
+
 static void replay(const struct iw_exchange *x, struct iw_synth *s, struct replayed *to)
 {
     for (const struct event *e = x->events; e; e = e->next) {
@@ -331,7 +359,12 @@ static void replay(const struct iw_exchange *x, struct iw_synth *s, struct repla
         uint64_t time = e->time + x->epoch;
         struct iw_synth_span span;
 
+        if (c->crafted && e->kind != EVENT_PACKET)
+            continue;
         switch (e->kind) {
+        case EVENT_PACKET:
+            replay_packet(x, s, e, side);
+            break;
         case EVENT_OPEN:
             to[e->connection].handle = iw_synth_connect(s, &c->tcp, time, &span);
             break;

@@ -4,13 +4,16 @@
 
 /*
  * The log of what one case exchanged with the peer, over all its connections, and its way into a
- * capture: Ethernet, IP and TCP headers are made up around the station's own octets.
+ * capture: Ethernet, IP and TCP headers are made up around the station's own octets, unless the
+ * packets of a crafted connection are known.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
+
+#include "craft.h"
 
 /* Octets that one log takes before it says that it is full. */
 #define IW_EXCHANGE_MAX (64u * 1024u * 1024u)
@@ -30,6 +33,10 @@ int iw_exchange_open(struct iw_exchange *x, bool station_connects, const struct 
  * is no memory: nothing was added then. */
 bool iw_exchange_data(struct iw_exchange *x, int connection, bool from_peer, const void *octets,
                       size_t length, uint64_t now);
+/* An IP packet as it came or went. The capture of a connection that has one shows its packets only.
+ * False as above. */
+bool iw_exchange_packet(struct iw_exchange *x, int connection, const struct iw_craft_packet *p,
+                        uint64_t now);
 /* The end of one direction: FIN, or RST. */
 void iw_exchange_end(struct iw_exchange *x, int connection, bool from_peer, bool reset,
                      uint64_t now);

@@ -198,7 +198,7 @@ static void seen_end(struct iw_conn *c, bool reset)
 void iw_conn_read(struct iw_conn *c)
 {
     uint8_t octets[65536];
-    ssize_t n = recv(c->fd, octets, sizeof(octets), 0);
+    ssize_t n = iw_tcp_receive(&c->tcp, octets, sizeof(octets));
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
@@ -216,27 +216,10 @@ void iw_conn_read(struct iw_conn *c)
     c->state.received += (uint64_t)n;
 }
 
-int iw_conn_poll(struct iw_conn *c, short events, uint64_t deadline)
-{
-    struct pollfd p = {.fd = c->fd, .events = events};
-
-    for (;;) {
-        int ready = poll(&p, 1, iw_station_ms(deadline));
-
-        if (ready > 0) {
-            if (p.revents & (POLLERR | POLLHUP))
-                p.revents |= events;
-            return p.revents & events;
-        }
-        if (iw_transport_now() >= deadline)
-            return 0;
-    }
-}
-
 const struct iw_item *iw_conn_next(struct iw_conn *c, uint64_t deadline)
 {
-    while (!c->items && !c->state.ended && c->fd >= 0) {
-        if (!iw_conn_poll(c, POLLIN, deadline))
+    while (!c->items && !c->state.ended && iw_tcp_open(&c->tcp)) {
+        if (!iw_tcp_wait(&c->tcp, POLLIN, deadline))
             break;
         iw_conn_read(c);
     }
@@ -258,10 +241,19 @@ void iw_conn_drop(struct iw_conn *c)
 
 bool iw_conn_drain(struct iw_conn *c, uint64_t deadline)
 {
-    while (!c->state.ended && c->fd >= 0 && iw_transport_now() < deadline &&
-           iw_conn_poll(c, POLLIN, deadline))
+    while (!c->state.ended && iw_tcp_open(&c->tcp) && iw_transport_now() < deadline &&
+           iw_tcp_wait(&c->tcp, POLLIN, deadline))
         iw_conn_read(c);
     return c->state.ended;
+}
+
+void iw_station_take(struct iw_station *s)
+{
+    if (s->host)
+        iw_craft_pump(s->host, iw_transport_now());
+    for (struct iw_conn *c = s->conns; c; c = c->next)
+        while (!c->state.ended && iw_tcp_waiting(&c->tcp))
+            iw_conn_read(c);
 }
 
 bool iw_station_wait(struct iw_station *s, int fd, uint64_t deadline)
@@ -269,16 +261,18 @@ bool iw_station_wait(struct iw_station *s, int fd, uint64_t deadline)
     for (;;) {
         struct pollfd p[64] = {{.fd = fd, .events = POLLIN}};
         struct iw_conn *conns[64];
+        uint64_t due = s->host ? iw_craft_due(s->host) : UINT64_MAX;
         nfds_t n = 1;
         int ready;
 
+        iw_station_take(s);
         for (struct iw_conn *c = s->conns; c && n < 64; c = c->next) {
-            if (c->fd < 0 || c->state.ended)
+            if (!iw_tcp_open(&c->tcp) || c->state.ended)
                 continue;
             conns[n] = c;
-            p[n++] = (struct pollfd){.fd = c->fd, .events = POLLIN};
+            p[n++] = (struct pollfd){.fd = iw_tcp_fd(&c->tcp), .events = POLLIN};
         }
-        ready = poll(p, n, iw_station_ms(deadline));
+        ready = poll(p, n, iw_station_ms(due < deadline ? due : deadline));
         for (nfds_t i = 1; ready > 0 && i < n; i++)
             if (p[i].revents)
                 iw_conn_read(conns[i]);

@@ -17,6 +17,7 @@
 #include "iwarp/rules.h"
 
 struct iw_control;
+struct iw_tun;
 
 /* ---- verdicts ---- */
 
@@ -94,6 +95,7 @@ struct iw_target {
     const char *host; /* where the peer's listeners are reached */
     uint16_t port;    /* bare, rping: the peer's listener; 0 if it has none. agent: unused */
     const char *station_host; /* numeric address on which the station listens for the peer */
+    struct iw_tun *tun;       /* the station's way to the peer: crafted segments; NULL: sockets */
     const struct iw_target_startup *startup; /* NULL: nothing is said */
     struct iw_control *control;              /* agent: the open control connection; else NULL */
     /* Whether the peer can do something: "memory.write", "crc.off", "reconnect" ... (a case's

@@ -131,7 +131,7 @@ int iw_script_run_case(const struct iw_case *c, struct iw_target *target,
     char error[ERROR_ROOM];
 
     *out = (struct iw_result){.id = strdup(c->id), .role = c->role};
-    s.station = exchange ? iw_station_create(exchange, options->trace) : NULL;
+    s.station = exchange ? iw_station_create(exchange, target->tun, options->trace) : NULL;
     if (!out->id || !s.station) {
         iw_exchange_destroy(exchange);
         iw_result_free(out);

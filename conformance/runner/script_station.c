@@ -38,14 +38,33 @@ static double patience(lua_State *L)
     return seconds > 0 ? seconds : 3;
 }
 
-/* iw.connect(host, port): a connection, or nil and the error. */
+/* {isn, mss, window} at `index`, or nothing. */
+static struct iw_craft_options options_of(lua_State *L, int index)
+{
+    struct iw_craft_options options = IW_CRAFT_DEFAULTS;
+
+    if (lua_isnoneornil(L, index))
+        return options;
+    if (!iw_script_of(L)->target->tun)
+        luaL_error(L, "isn, mss and window are for cases with needs = { tcp = \"crafted\" }");
+    options.isn = (uint32_t)iw_script_number(L, index, "isn", options.isn, UINT32_MAX);
+    options.mss = (uint16_t)iw_script_number(L, index, "mss", options.mss, UINT16_MAX);
+    options.window = (uint16_t)iw_script_number(L, index, "window", options.window, UINT16_MAX);
+    if (!options.mss || !options.window)
+        luaL_error(L, "mss and window are at least 1 at first");
+    return options;
+}
+
+/* iw.connect(host, port [, options]): a connection, or nil and the error. */
 static int l_connect(lua_State *L)
 {
     const char *host = luaL_checkstring(L, 1);
     uint16_t port = (uint16_t)luaL_checkinteger(L, 2);
+    struct iw_craft_options options = options_of(L, 3);
     char error[256];
-    struct iw_conn *c = iw_station_connect(
-        station_of(L), host, port, iw_script_until(L, 3, patience(L)), error, sizeof(error));
+    struct iw_conn *c =
+        iw_station_connect(station_of(L), host, port, &options, iw_script_until(L, 4, patience(L)),
+                           error, sizeof(error));
 
     if (!c) {
         iw_script_check_time(L);
@@ -57,12 +76,13 @@ static int l_connect(lua_State *L)
     return 1;
 }
 
-/* iw.listen(host): a listener and its port, or nil and the error. */
+/* iw.listen(host [, options]): a listener and its port, or nil and the error. */
 static int l_listen(lua_State *L)
 {
+    struct iw_craft_options options = options_of(L, 2);
     char error[256];
     struct iw_station_listener *l =
-        iw_station_listen(station_of(L), luaL_checkstring(L, 1), error, sizeof(error));
+        iw_station_listen(station_of(L), luaL_checkstring(L, 1), &options, error, sizeof(error));
 
     if (!l) {
         lua_pushnil(L);
@@ -245,6 +265,56 @@ static int c_release(lua_State *L)
     return 0;
 }
 
+/* conn:take(): position and octets of what is held, which leave by conn:segment from now on. */
+static int c_take(lua_State *L)
+{
+    uint64_t position;
+    size_t length;
+    const uint8_t *octets = iw_conn_take(conn_of(L), &position, &length);
+
+    lua_pushinteger(L, (lua_Integer)position);
+    lua_pushlstring(L, (const char *)octets, length);
+    return 2;
+}
+
+static int crafted_only(lua_State *L, bool done)
+{
+    return done ? 0 : luaL_error(L, "only a crafted connection can do that");
+}
+
+/* conn:segment(position, octets): one TCP segment. */
+static int c_segment(lua_State *L)
+{
+    uint64_t position = (uint64_t)luaL_checkinteger(L, 2);
+    size_t length;
+    const char *octets = luaL_checklstring(L, 3, &length);
+
+    if (length > IW_CRAFT_MSS)
+        return luaL_error(L, "a segment of %I octets: %d fit", (lua_Integer)length, IW_CRAFT_MSS);
+    return crafted_only(L, iw_conn_segment(conn_of(L), position, octets, length));
+}
+
+/* conn:answered([seconds]): whether the peer's TCP has sent a segment since the last one of ours.
+ */
+static int c_answered(lua_State *L)
+{
+    lua_pushboolean(L, iw_conn_answered(conn_of(L), iw_script_until(L, 2, patience(L))));
+    return 1;
+}
+
+static int c_acknowledge(lua_State *L)
+{
+    return crafted_only(L, iw_conn_acknowledge(conn_of(L), lua_toboolean(L, 2)));
+}
+
+static int c_window(lua_State *L)
+{
+    lua_Integer window = luaL_checkinteger(L, 2);
+
+    luaL_argcheck(L, window >= 0 && window <= UINT16_MAX, 2, "expected 0 to 65535");
+    return crafted_only(L, iw_conn_window(conn_of(L), (uint16_t)window));
+}
+
 static int c_shutdown(lua_State *L)
 {
     iw_conn_shutdown(conn_of(L));
@@ -323,6 +393,7 @@ static int c_state(lua_State *L)
     set_integer(L, "received", s.received);
     set_integer(L, "mss", s.mss);
     set_integer(L, "unacked", s.unacked);
+    set_integer(L, "acked", s.acked);
     set_boolean(L, "ended", s.ended);
     set_boolean(L, "reset", s.reset);
     set_boolean(L, "shut", s.shut);
@@ -407,6 +478,11 @@ void iw_script_add_station(lua_State *L)
         {"cork", c_cork},
         {"uncork", c_uncork},
         {"release", c_release},
+        {"take", c_take},
+        {"segment", c_segment},
+        {"answered", c_answered},
+        {"acknowledge", c_acknowledge},
+        {"window", c_window},
         {"shutdown", c_shutdown},
         {"reset", c_reset},
         {"next", c_next},

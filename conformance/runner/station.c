@@ -2,8 +2,6 @@
 #include "station.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <netdb.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -25,20 +23,20 @@ static void conn_free(struct iw_conn *c)
         iw_item_free(item);
     }
     iw_item_free(c->partial);
-    if (c->fd >= 0)
-        close(c->fd);
+    iw_tcp_close(&c->tcp);
     free(c->observer);
     free(c->held);
     free(c);
 }
 
-struct iw_station *iw_station_create(struct iw_exchange *exchange, FILE *trace)
+struct iw_station *iw_station_create(struct iw_exchange *exchange, struct iw_tun *tun, FILE *trace)
 {
     struct iw_station *s = calloc(1, sizeof(*s));
 
     if (!s)
         return NULL;
     s->exchange = exchange;
+    s->tun = tun;
     s->trace = trace;
     s->last_finding = &s->findings;
     return s;
@@ -58,9 +56,11 @@ void iw_station_destroy(struct iw_station *s)
         struct iw_station_listener *l = s->listeners;
 
         s->listeners = l->next;
-        close(l->fd);
+        if (l->fd >= 0)
+            close(l->fd);
         free(l);
     }
+    iw_craft_host_free(s->host);
     while (s->findings) {
         struct iw_finding *f = s->findings;
 
@@ -85,38 +85,39 @@ enum iw_side iw_conn_peer_side(const struct iw_conn *c)
     return c->state.initiator ? IW_SIDE_RESPONDER : IW_SIDE_INITIATOR;
 }
 
-/* Takes over a connected socket; closes it if there is no memory. */
-static struct iw_conn *adopt(struct iw_station *s, int fd, bool initiator)
+/* Takes over a connection; closes it if there is no memory. */
+static struct iw_conn *adopt(struct iw_station *s, struct iw_tcp tcp, bool initiator)
 {
     struct iw_observer_config config = {.crc32c = iw_crc32c_best(), .seen = iw_conn_seen};
-    struct sockaddr_storage own = {0}, peer = {0};
-    socklen_t length = sizeof(own);
+    struct sockaddr_storage own, peer;
+    socklen_t length = sizeof(int);
     struct iw_conn *c = calloc(1, sizeof(*c));
     int on = 1, mss = 0;
 
     if (!c || !(c->observer = malloc(iw_observer_size()))) {
-        close(fd);
+        iw_tcp_close(&tcp);
         free(c);
         return NULL;
     }
     c->station = s;
-    c->fd = fd;
+    c->tcp = tcp;
     c->last_item = &c->items;
     c->state.initiator = initiator;
     config.context = c;
     config.extensions = true;
     config.told[iw_conn_peer_side(c) == IW_SIDE_INITIATOR] = true;
     iw_observer_init(c->observer, iw_observer_size(), &config);
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    getsockname(fd, (struct sockaddr *)&own, &length);
-    length = sizeof(peer);
-    getpeername(fd, (struct sockaddr *)&peer, &length);
-    length = sizeof(mss);
-    if (getsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &mss, &length) || mss < 0 || mss > MOST_MSS)
-        mss = MOST_MSS;
-    c->state.number =
-        iw_exchange_open(s->exchange, initiator, (const struct sockaddr *)&own,
-                         (const struct sockaddr *)&peer, (uint16_t)mss, iw_transport_now());
+    if (tcp.craft) {
+        c->state.number = *iw_craft_label(tcp.craft);
+    } else {
+        setsockopt(tcp.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+        if (getsockopt(tcp.fd, IPPROTO_TCP, TCP_MAXSEG, &mss, &length) || mss < 0 || mss > MOST_MSS)
+            mss = MOST_MSS;
+        iw_tcp_addresses(&tcp, &own, &peer);
+        c->state.number =
+            iw_exchange_open(s->exchange, initiator, (const struct sockaddr *)&own,
+                             (const struct sockaddr *)&peer, (uint16_t)mss, iw_transport_now());
+    }
     if (c->state.number < 0) {
         conn_free(c);
         return NULL;
@@ -126,110 +127,76 @@ static struct iw_conn *adopt(struct iw_station *s, int fd, bool initiator)
     return c;
 }
 
-static int finish_connect(int fd, uint64_t deadline)
+/* A packet of a crafted connection, which is opened in the log with the first of them. */
+static void seen_packet(void *context, struct iw_craft *craft, const struct iw_craft_packet *p)
 {
-    struct pollfd p = {.fd = fd, .events = POLLOUT};
-    socklen_t length = sizeof(int);
-    int problem = 0;
+    struct iw_station *s = context;
+    int *number = iw_craft_label(craft);
 
-    while (poll(&p, 1, iw_station_ms(deadline)) <= 0)
-        if (iw_transport_now() >= deadline)
-            return ETIMEDOUT;
-    getsockopt(fd, SOL_SOCKET, SO_ERROR, &problem, &length);
-    return problem;
+    if (*number < 0) {
+        struct sockaddr_storage own, peer;
+
+        iw_tcp_addresses(&(struct iw_tcp){.fd = -1, .craft = craft}, &own, &peer);
+        *number =
+            iw_exchange_open(s->exchange, !p->from_peer, (const struct sockaddr *)&own,
+                             (const struct sockaddr *)&peer, IW_CRAFT_MSS, iw_transport_now());
+    }
+    if (*number >= 0 && !iw_exchange_packet(s->exchange, *number, p, iw_transport_now()))
+        s->flooded = true;
+}
+
+/* The station's own TCP, made when it is first needed. */
+static struct iw_craft_host *craft_host(struct iw_station *s)
+{
+    if (!s->host)
+        s->host = iw_craft_host_new(s->tun, seen_packet, s);
+    return s->host;
 }
 
 struct iw_conn *iw_station_connect(struct iw_station *s, const char *host, uint16_t port,
-                                   uint64_t deadline, char *error, size_t room)
+                                   const struct iw_craft_options *options, uint64_t deadline,
+                                   char *error, size_t room)
 {
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
-    struct addrinfo *list = NULL;
-    char service[8];
-    int problem = 0, found;
+    struct iw_tcp tcp;
+    struct iw_conn *c = NULL;
 
-    snprintf(service, sizeof(service), "%u", port);
-    found = getaddrinfo(host, service, &hints, &list);
-    if (found) {
-        snprintf(error, room, "%s: %s", host, gai_strerror(found));
-        return NULL;
+    if (s->tun && !craft_host(s))
+        snprintf(error, room, "out of memory");
+    else if (s->tun
+                 ? iw_tcp_connect_crafted(&tcp, s->host, host, port, options, deadline, error, room)
+                 : iw_tcp_connect(&tcp, host, port, deadline, error, room)) {
+        c = adopt(s, tcp, true);
+        if (!c)
+            snprintf(error, room, "out of memory");
     }
-    for (struct addrinfo *a = list; a; a = a->ai_next) {
-        int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-        if (fd < 0) {
-            problem = errno;
-            continue;
-        }
-        problem = connect(fd, a->ai_addr, a->ai_addrlen) ? errno : 0;
-        if (problem == EINPROGRESS || problem == EINTR)
-            problem = finish_connect(fd, deadline);
-        if (!problem) {
-            struct iw_conn *c = adopt(s, fd, true);
-
-            freeaddrinfo(list);
-            if (!c)
-                snprintf(error, room, "out of memory");
-            return c;
-        }
-        close(fd);
-    }
-    freeaddrinfo(list);
-    snprintf(error, room, "connect to %s port %u: %s", host, port, strerror(problem));
-    return NULL;
+    return c;
 }
 
-static uint16_t port_of(const struct sockaddr_storage *address)
-{
-    if (address->ss_family == AF_INET6) {
-        struct sockaddr_in6 in6;
-
-        memcpy(&in6, address, sizeof(in6));
-        return ntohs(in6.sin6_port);
-    }
-    struct sockaddr_in in;
-
-    memcpy(&in, address, sizeof(in));
-    return ntohs(in.sin_port);
-}
-
-static int bind_any_port(int fd, const char *host, uint16_t *port)
-{
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
-                             .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE};
-    struct sockaddr_storage own = {0};
-    socklen_t length = sizeof(own);
-    struct addrinfo *a = NULL;
-    int failed;
-
-    if (getaddrinfo(host, "0", &hints, &a)) {
-        errno = EADDRNOTAVAIL;
-        return -1;
-    }
-    failed = bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, 16) ||
-             getsockname(fd, (struct sockaddr *)&own, &length);
-    freeaddrinfo(a);
-    if (failed)
-        return -1;
-    *port = port_of(&own);
-    return 0;
-}
-
-struct iw_station_listener *iw_station_listen(struct iw_station *s, const char *host, char *error,
+struct iw_station_listener *iw_station_listen(struct iw_station *s, const char *host,
+                                              const struct iw_craft_options *options, char *error,
                                               size_t room)
 {
-    int family = strchr(host, ':') ? AF_INET6 : AF_INET;
-    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     struct iw_station_listener *l = calloc(1, sizeof(*l));
 
-    if (fd < 0 || !l || bind_any_port(fd, host, &l->port)) {
-        snprintf(error, room, "listen on %s: %s", host, strerror(errno));
-        if (fd >= 0)
-            close(fd);
+    if (!l || (s->tun && !craft_host(s))) {
+        snprintf(error, room, "listen on %s: out of memory", host);
         free(l);
         return NULL;
     }
+    l->fd = -1;
+    if (s->tun)
+        l->crafted = iw_craft_listen(s->host, options);
+    else
+        l->fd = iw_tcp_listen(host, &l->port, error, room);
+    if (l->fd < 0 && !l->crafted) {
+        if (s->tun)
+            snprintf(error, room, "listen on %s: too many connections", host);
+        free(l);
+        return NULL;
+    }
+    if (l->crafted)
+        l->port = iw_craft_listener_port(l->crafted);
     l->station = s;
-    l->fd = fd;
     l->next = s->listeners;
     s->listeners = l;
     return l;
@@ -240,13 +207,31 @@ uint16_t iw_station_listener_port(const struct iw_station_listener *l)
     return l->port;
 }
 
+static struct iw_conn *accept_crafted(struct iw_station_listener *l, uint64_t deadline)
+{
+    struct iw_tcp tcp = IW_TCP_CLOSED;
+
+    for (;;) {
+        /* What comes for other connections is taken meanwhile. */
+        iw_station_take(l->station);
+        tcp.craft = iw_craft_accept(l->crafted);
+        if (tcp.craft)
+            return adopt(l->station, tcp, false);
+        if (!iw_tcp_wait_host(l->station->host, deadline))
+            return NULL;
+    }
+}
+
 struct iw_conn *iw_station_listener_accept(struct iw_station_listener *l, uint64_t deadline)
 {
-    for (;;) {
-        int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct iw_tcp tcp = IW_TCP_CLOSED;
 
-        if (fd >= 0)
-            return adopt(l->station, fd, false);
+    if (l->crafted)
+        return accept_crafted(l, deadline);
+    for (;;) {
+        tcp.fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (tcp.fd >= 0)
+            return adopt(l->station, tcp, false);
         if (!iw_station_wait(l->station, l->fd, deadline))
             return NULL;
     }
@@ -277,15 +262,15 @@ static void write_out(struct iw_conn *c, const uint8_t *octets, size_t length, u
 {
     size_t done = 0;
 
-    while (done < length && !c->write_failed && c->fd >= 0) {
-        ssize_t n = send(c->fd, octets + done, length - done, MSG_NOSIGNAL);
+    while (done < length && !c->write_failed && iw_tcp_open(&c->tcp)) {
+        ssize_t n = iw_tcp_send(&c->tcp, c->written + done, octets + done, length - done);
 
         if (n > 0) {
             done += (size_t)n;
             continue;
         }
         if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
-            int ready = iw_conn_poll(c, c->state.ended ? POLLOUT : POLLOUT | POLLIN, deadline);
+            int ready = iw_tcp_wait(&c->tcp, c->state.ended ? POLLOUT : POLLOUT | POLLIN, deadline);
 
             if (ready & POLLIN)
                 iw_conn_read(c);
@@ -295,6 +280,7 @@ static void write_out(struct iw_conn *c, const uint8_t *octets, size_t length, u
         c->write_failed = true;
         c->write_reset = errno == ECONNRESET;
     }
+    c->written += length;
     if (done)
         iw_exchange_data(c->station->exchange, c->state.number, false, octets, done,
                          iw_transport_now());
@@ -449,42 +435,38 @@ void iw_conn_comment_sent(struct iw_conn *c, const char *text)
 
 void iw_conn_shutdown(struct iw_conn *c)
 {
-    if (c->fd < 0 || c->state.shut)
+    if (!iw_tcp_open(&c->tcp) || c->state.shut)
         return;
     tell_sent(c, IW_LINE_END, 0, false, "fin");
     c->state.shut = true;
     iw_observer_told_end(c->observer, c->state.initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER,
                          false);
-    if (!shutdown(c->fd, SHUT_WR) && !c->write_failed)
+    if (iw_tcp_shut(&c->tcp, c->written) && !c->write_failed)
         iw_exchange_end(c->station->exchange, c->state.number, false, false, iw_transport_now());
 }
 
 void iw_conn_reset(struct iw_conn *c)
 {
-    struct linger now = {.l_onoff = 1, .l_linger = 0};
-
-    if (c->fd < 0)
+    if (!iw_tcp_open(&c->tcp))
         return;
     tell_sent(c, IW_LINE_END, 0, false, "reset");
     iw_observer_told_end(c->observer, c->state.initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER,
                          true);
-    setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
-    close(c->fd);
-    c->fd = -1;
+    iw_tcp_reset(&c->tcp);
     c->state.shut = c->state.ended = true;
     iw_exchange_end(c->station->exchange, c->state.number, false, true, iw_transport_now());
 }
 
 void iw_conn_get_state(struct iw_conn *c, struct iw_conn_state *out)
 {
-    struct tcp_info info = {0};
-    socklen_t length = sizeof(info);
+    struct iw_tcp_info info;
 
-    if (c->fd >= 0 && !getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &length)) {
-        c->state.mss = info.tcpi_snd_mss;
-        c->state.unacked = info.tcpi_unacked;
+    if (iw_tcp_get_info(&c->tcp, &info)) {
+        c->state.mss = info.mss;
+        c->state.unacked = info.unacked;
+        c->state.acked = info.acked;
         if (!c->state.rtt)
-            c->state.rtt = (uint64_t)info.tcpi_rtt * 1000;
+            c->state.rtt = info.rtt;
     }
     *out = c->state;
 }

@@ -3,7 +3,8 @@
 #define IW_RUNNER_STATION_H
 
 /*
- * The station: the tester's end of TCP connections to the peer. It writes whatever octets it is
+ * The station: the tester's end of TCP connections to the peer, over sockets or, with a TUN device,
+ * with segments of its own (craft.h). It writes whatever octets it is
  * given, in whatever pieces; what the peer sends goes through the observer and comes out as a queue
  * of items. No call sleeps: each waits for its socket until a deadline (iw_transport_now()).
  *
@@ -13,6 +14,7 @@
 
 #include <stdio.h>
 
+#include "craft.h"
 #include "exchange.h"
 #include "frame.h"
 #include "iwarp/observer.h"
@@ -61,8 +63,9 @@ struct iw_station;
 struct iw_conn;
 struct iw_station_listener;
 
-/* `trace` may be NULL. The exchange is borrowed. NULL if there is no memory. */
-struct iw_station *iw_station_create(struct iw_exchange *exchange, FILE *trace);
+/* `trace` may be NULL. The exchange is borrowed, and so is the device over which all connections
+ * go (NULL: sockets). NULL if there is no memory. */
+struct iw_station *iw_station_create(struct iw_exchange *exchange, struct iw_tun *tun, FILE *trace);
 /* Closes what is open. */
 void iw_station_destroy(struct iw_station *s);
 /* In order of happening, over all connections. Owned by the station. */
@@ -70,11 +73,14 @@ const struct iw_finding *iw_station_findings(const struct iw_station *s);
 /* True once the peer has sent more than the log can take. */
 bool iw_station_flooded(const struct iw_station *s);
 
-/* Connects. NULL with one line in `error`. The station is then the MPA initiator. */
+/* Connects. NULL with one line in `error`. The station is then the MPA initiator. `options` are
+ * used with a device only, here and below. */
 struct iw_conn *iw_station_connect(struct iw_station *s, const char *host, uint16_t port,
-                                   uint64_t deadline, char *error, size_t room);
+                                   const struct iw_craft_options *options, uint64_t deadline,
+                                   char *error, size_t room);
 /* Listens on a numeric address, any free port. NULL with one line in `error`. */
-struct iw_station_listener *iw_station_listen(struct iw_station *s, const char *host, char *error,
+struct iw_station_listener *iw_station_listen(struct iw_station *s, const char *host,
+                                              const struct iw_craft_options *options, char *error,
                                               size_t room);
 uint16_t iw_station_listener_port(const struct iw_station_listener *l);
 /* The next connection; the station is its MPA responder. NULL if none came in time. */
@@ -117,6 +123,22 @@ void iw_conn_shutdown(struct iw_conn *c);
 /* RST, on purpose. The connection is closed. */
 void iw_conn_reset(struct iw_conn *c);
 
+/* ---- crafted connections ---- */
+
+/* Takes what was collected since iw_conn_cork out of the ordinary way: its octets (borrowed until
+ * the next call that sends) are at *position on, and leave by iw_conn_segment only. */
+const uint8_t *iw_conn_take(struct iw_conn *c, uint64_t *position, size_t *length);
+/* One segment now, whether its octets were sent before or not. False: there is no device, or they
+ * are more than fit. */
+bool iw_conn_segment(struct iw_conn *c, uint64_t position, const void *octets, size_t length);
+/* Waits until the peer has sent a segment since the last call of iw_conn_segment. False if it did
+ * not in time. */
+bool iw_conn_answered(struct iw_conn *c, uint64_t deadline);
+/* Whether what arrives is acknowledged, and the window that the peer is offered. False: there is
+ * no device. */
+bool iw_conn_acknowledge(struct iw_conn *c, bool on);
+bool iw_conn_window(struct iw_conn *c, uint16_t window);
+
 /* ---- receiving ---- */
 
 /* The oldest item, waiting for one until the deadline; NULL if there is none. It stays in the
@@ -144,7 +166,8 @@ struct iw_conn_state {
     uint64_t rtt; /* ns from the end of the station's start-up frame to the end of the peer's, or
                      what TCP measured if there was no such exchange */
     uint32_t mss; /* octets, of TCP now */
-    uint32_t unacked; /* TCP segments that the peer has not acknowledged */
+    uint32_t unacked; /* TCP segments that the peer has not acknowledged; crafted: 1 or 0 */
+    uint64_t acked;   /* crafted: octets that the peer has acknowledged */
     bool ended;       /* the peer ended its direction */
     bool reset;       /* ... by RST */
     bool shut;        /* the station ended its own */

@@ -3,9 +3,12 @@
 #define IW_RUNNER_STATION_INTERNAL_H
 
 #include "station.h"
+#include "tcp.h"
 
 struct iw_station {
     struct iw_exchange *exchange;
+    struct iw_tun *tun;         /* NULL: sockets */
+    struct iw_craft_host *host; /* of all crafted connections; NULL: none so far */
     FILE *trace;
     struct iw_conn *conns;
     struct iw_station_listener *listeners;
@@ -16,7 +19,8 @@ struct iw_station {
 struct iw_station_listener {
     struct iw_station_listener *next;
     struct iw_station *station;
-    int fd;
+    int fd; /* -1: crafted */
+    struct iw_craft_listener *crafted;
     uint16_t port;
 };
 
@@ -24,12 +28,14 @@ struct iw_conn {
     struct iw_conn *next;
     struct iw_station *station;
     struct iw_observer *observer;
-    int fd; /* -1 once closed */
+    struct iw_tcp tcp;
     struct iw_conn_state state;
+    uint64_t written;    /* position behind the last octet given to TCP */
     uint64_t start;      /* position of the first octet of full operation that we send */
     uint64_t peer_start; /* ... that the peer sends */
     uint64_t last_sent;  /* position of the last thing sent */
     uint64_t asked;      /* when our start-up frame was sent */
+    uint64_t heard;      /* segments that had come when a crafted one was sent */
     bool write_failed;   /* the socket takes nothing any more */
     bool write_reset;    /* ... because of a RST */
     struct iw_item *items, **last_item;
@@ -42,10 +48,10 @@ struct iw_conn {
 
 enum iw_side iw_conn_peer_side(const struct iw_conn *c);
 
-/* receive.c: reads once from the socket, which is readable. */
+/* receive.c: reads once. */
 void iw_conn_read(struct iw_conn *c);
-/* Waits until one of the connection's socket conditions (POLLIN, POLLOUT) holds. */
-int iw_conn_poll(struct iw_conn *c, short events, uint64_t deadline);
+/* Reads from every crafted connection that has something. */
+void iw_station_take(struct iw_station *s);
 /* The observer's call-back; context is the connection. */
 void iw_conn_seen(void *context, const struct iw_observation *o);
 /* NULL, or false, without memory. A message grows by the segment that was observed. */

@@ -9,6 +9,7 @@
 
 #include "process.h"
 #include "runner.h"
+#include "tun.h"
 
 /* The most options of the embedded agent that a spec brings along. */
 enum { IW_TARGET_ARGUMENTS = 6 };
@@ -76,6 +77,15 @@ enum iw_target_opened {
 enum iw_target_opened iw_target_open(const struct iw_target_spec *spec, const char *option,
                                      const char *log, double time_scale,
                                      struct iw_target_instance **out, char *error, size_t room);
+/* The same in the namespace of a TUN device (borrowed), over which the station's own segments go.
+ */
+enum iw_target_opened iw_target_open_crafted(const struct iw_target_spec *spec, const char *option,
+                                             const char *log, double time_scale, struct iw_tun *tun,
+                                             struct iw_target_instance **out, char *error,
+                                             size_t room);
+/* Why such a target cannot be reached in that way, whatever this machine permits; NULL if it can.
+ */
+const char *iw_target_uncraftable(const struct iw_target_spec *spec);
 struct iw_target *iw_target_of(struct iw_target_instance *instance);
 /* The peer's version as its agent says; NULL if there is none. */
 const char *iw_target_version(const struct iw_target_instance *instance);

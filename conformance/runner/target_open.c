@@ -15,6 +15,7 @@
 #include "target.h"
 #include "text.h"
 
+enum { CRAFTED_PORT = 7471 }; /* of a peer in a namespace of its own */
 enum { START_SECONDS = 10, CONNECT_SECONDS = 5, LEAVE_SECONDS = 5, AGAIN_MS = 20, WORD = 96 };
 
 struct iw_target_instance {
@@ -125,6 +126,8 @@ static bool can(const struct iw_target *target, const char *question)
 {
     const struct iw_target_instance *t = (const struct iw_target_instance *)target;
 
+    if (!strcmp(question, "tcp.crafted"))
+        return target->tun;
     for (char **said = t->spec->can; said && *said; said++) {
         bool no = **said == '!';
 
@@ -265,8 +268,9 @@ static int free_port(const char *host, uint16_t *port)
     return -1;
 }
 
-static int start_shell(struct iw_process *p, const char *command, const char *host, uint16_t port,
-                       const char *log, char *error, size_t room)
+static int start_shell(const struct iw_target_instance *t, struct iw_process *p,
+                       const char *command, const char *host, uint16_t port, char *error,
+                       size_t room)
 {
     char number[8];
     const char *const pairs[] = {"host", host, "port", number, NULL};
@@ -276,7 +280,7 @@ static int start_shell(struct iw_process *p, const char *command, const char *ho
     snprintf(number, sizeof(number), "%u", port);
     filled = iw_text_fill(command, pairs);
     char *const argv[] = {(char[]){"/bin/sh"}, (char[]){"-c"}, filled, NULL};
-    status = iw_process_start(p, argv, -1, log, error, room);
+    status = iw_process_start_in(p, t->target.tun, argv, -1, t->log, error, room);
     free(filled);
     return status;
 }
@@ -288,7 +292,7 @@ static int initiate(struct iw_target *target, const char *host, uint16_t port, c
 
     iw_process_stop(&t->client, 0);
     iw_process_free(&t->client);
-    return start_shell(&t->client, t->spec->connect, host, port, t->log, error, room);
+    return start_shell(t, &t->client, t->spec->connect, host, port, error, room);
 }
 
 /* The `start` command, until the peer listens. */
@@ -298,11 +302,13 @@ static enum iw_target_opened start_peer(struct iw_target_instance *t, char *erro
     const char *host = t->target.host ? t->target.host : "127.0.0.1";
     uint64_t deadline;
 
+    if (t->target.tun && !t->target.port)
+        t->target.port = CRAFTED_PORT;
     if (spec->host && !t->target.port && free_port(host, &t->target.port)) {
         snprintf(error, room, "no free port on %s", host);
         return IW_TARGET_BROKEN;
     }
-    if (start_shell(&t->process, spec->start, host, t->target.port, t->log, error, room))
+    if (start_shell(t, &t->process, spec->start, host, t->target.port, error, room))
         return IW_TARGET_BROKEN;
     if (!spec->ready)
         return IW_TARGET_OPENED;
@@ -339,7 +345,7 @@ static int start_agent(struct iw_target_instance *t, const char *option, char *e
     if (option)
         *next++ = iw_text_copy(option);
     snprintf(number, sizeof(number), "%d", pair[1]);
-    status = iw_process_start(&t->process, argv, pair[1], t->log, error, room);
+    status = iw_process_start_in(&t->process, t->target.tun, argv, pair[1], t->log, error, room);
     while (next > argv + 3)
         free(*--next);
     close(pair[1]);
@@ -440,6 +446,27 @@ enum iw_target_opened iw_target_open(const struct iw_target_spec *spec, const ch
                                      const char *log, double time_scale,
                                      struct iw_target_instance **out, char *error, size_t room)
 {
+    return iw_target_open_crafted(spec, option, log, time_scale, NULL, out, error, room);
+}
+
+const char *iw_target_uncraftable(const struct iw_target_spec *spec)
+{
+    bool said = false;
+
+    if (spec->embedded)
+        return NULL;
+    for (char **can = spec->can; can && *can; can++)
+        said = said || !strcmp(*can, "tcp.crafted");
+    if (!spec->start || !spec->ready || spec->agent_host)
+        return "this target is not started by the runner in a namespace of its own";
+    return said ? NULL : "its file does not say can = { \"tcp.crafted\" }";
+}
+
+enum iw_target_opened iw_target_open_crafted(const struct iw_target_spec *spec, const char *option,
+                                             const char *log, double time_scale, struct iw_tun *tun,
+                                             struct iw_target_instance **out, char *error,
+                                             size_t room)
+{
     struct iw_target_instance *t = iw_got(calloc(1, sizeof(*t)));
     enum iw_target_opened opened;
     char trouble[256];
@@ -458,7 +485,12 @@ enum iw_target_opened iw_target_open(const struct iw_target_spec *spec, const ch
         .can = can,
         .initiate = spec->connect ? initiate : NULL,
         .death = spec->embedded || spec->start ? death : NULL,
+        .tun = tun,
     };
+    if (tun) {
+        t->target.host = IW_TUN_TARGET;
+        t->target.station_host = IW_TUN_STATION;
+    }
     if (!t->target.host)
         t->target.host = "127.0.0.1";
     opened = reach(t, option, error, room);

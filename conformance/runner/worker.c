@@ -18,6 +18,8 @@ struct worker {
     char *log;
     struct iw_target_instance *target; /* NULL: not open */
     char option[sizeof(((struct iw_order *)0)->option)];
+    struct iw_tun tun; /* of this worker's crafted targets; fd -1: not open */
+    char *no_tun;      /* why it cannot be had; NULL: it can, or was not asked for */
 };
 
 /* ---- talking to the parent ---- */
@@ -83,20 +85,44 @@ static void close_target(struct worker *w)
     say_group(w);
 }
 
-/* False with the verdict in *out if the target is not to be had. */
-static bool open_target(struct worker *w, const char *option, struct iw_result *out)
+static bool is_crafted(const struct iw_case *c)
+{
+    for (size_t i = 0; i < c->n_needs; i++)
+        if (!strcmp(c->needs[i].name, "tcp") && !strcmp(c->needs[i].value, "crafted"))
+            return true;
+    return false;
+}
+
+/* Why crafted segments cannot be had here; NULL if they can. The first call makes the device. */
+static const char *why_not_crafted(struct worker *w)
+{
+    char error[LINE];
+
+    if (w->tun.fd < 0 && !w->no_tun) {
+        const char *why = iw_target_uncraftable(w->pool->target);
+
+        if (!why && iw_tun_open(&w->tun, error, sizeof(error)))
+            why = error;
+        w->no_tun = iw_text_copy(why);
+    }
+    return w->no_tun;
+}
+
+/* False with the verdict in *out if the target is not to be had. A crafted one is another one. */
+static bool open_target(struct worker *w, const char *option, bool crafted, struct iw_result *out)
 {
     const struct iw_pool *pool = w->pool;
     enum iw_target_opened opened;
     char error[LINE];
 
-    if (w->target && strcmp(w->option, option) != 0)
+    if (w->target && (strcmp(w->option, option) != 0 || !iw_target_of(w->target)->tun == crafted))
         close_target(w);
     if (w->target)
         return true;
     snprintf(w->option, sizeof(w->option), "%s", option);
-    opened = iw_target_open(pool->target, *option ? option : NULL, w->log,
-                            pool->options->time_scale, &w->target, error, sizeof(error));
+    opened = iw_target_open_crafted(pool->target, *option ? option : NULL, w->log,
+                                    pool->options->time_scale, crafted ? &w->tun : NULL, &w->target,
+                                    error, sizeof(error));
     if (opened == IW_TARGET_OPENED) {
         say_group(w);
         say(w, iw_got(json_pack("{s:b, s:o}", "reached", 1, "version",
@@ -139,10 +165,15 @@ static void play(struct worker *w, const struct iw_order *order, struct iw_resul
 {
     const struct iw_pool *pool = w->pool;
     struct iw_run_options options = *pool->options;
+    bool crafted = is_crafted(order->c);
     char *lacking;
 
     *r = (struct iw_result){0};
-    if (!open_target(w, order->option, r))
+    if (crafted && why_not_crafted(w)) {
+        set_reason(r, IW_VERDICT_SKIP, iw_text_format("needs crafted TCP segments: %s", w->no_tun));
+        return;
+    }
+    if (!open_target(w, order->option, crafted, r))
         return;
     lacking = iw_case_hazardous(order->c) && !pool->options->hazards
                   ? iw_text_copy("a hazard: it could wedge the target; see --allow-hazard")
@@ -161,7 +192,7 @@ static void play(struct worker *w, const struct iw_order *order, struct iw_resul
 
 void iw_worker_serve(const struct iw_pool *pool, unsigned number, int fd)
 {
-    struct worker w = {.pool = pool, .fd = fd};
+    struct worker w = {.pool = pool, .fd = fd, .tun = {.fd = -1, .net_ns = -1, .user_ns = -1}};
     struct iw_order order;
 
     if (pool->log_dir)
@@ -174,5 +205,7 @@ void iw_worker_serve(const struct iw_pool *pool, unsigned number, int fd)
         iw_result_free(&result);
     }
     close_target(&w);
+    iw_tun_close(&w.tun);
+    free(w.no_tun);
     free(w.log);
 }

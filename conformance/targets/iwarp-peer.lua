@@ -8,5 +8,5 @@ return {
   ready = "listening on",
   crc = "on",
   markers = "off",
-  can = { "extensions" },
+  can = { "extensions", "tcp.crafted" },
 }

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tcp.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "iwarp/transport.h"
+#include "station_internal.h"
+
+bool iw_tcp_open(const struct iw_tcp *t)
+{
+    return t->fd >= 0 || t->craft;
+}
+
+int iw_tcp_fd(const struct iw_tcp *t)
+{
+    return t->craft ? iw_craft_fd(iw_craft_host_of(t->craft)) : t->fd;
+}
+
+/* ---- connecting ---- */
+
+static int finish_connect(int fd, uint64_t deadline)
+{
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    socklen_t length = sizeof(int);
+    int problem = 0;
+
+    while (poll(&p, 1, iw_station_ms(deadline)) <= 0)
+        if (iw_transport_now() >= deadline)
+            return ETIMEDOUT;
+    getsockopt(fd, SOL_SOCKET, SO_ERROR, &problem, &length);
+    return problem;
+}
+
+bool iw_tcp_connect(struct iw_tcp *t, const char *host, uint16_t port, uint64_t deadline,
+                    char *error, size_t room)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+    struct addrinfo *list = NULL;
+    char service[8];
+    int problem = 0, found;
+
+    *t = IW_TCP_CLOSED;
+    snprintf(service, sizeof(service), "%u", port);
+    found = getaddrinfo(host, service, &hints, &list);
+    if (found) {
+        snprintf(error, room, "%s: %s", host, gai_strerror(found));
+        return false;
+    }
+    for (struct addrinfo *a = list; a && t->fd < 0; a = a->ai_next) {
+        int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+        if (fd < 0) {
+            problem = errno;
+            continue;
+        }
+        problem = connect(fd, a->ai_addr, a->ai_addrlen) ? errno : 0;
+        if (problem == EINPROGRESS || problem == EINTR)
+            problem = finish_connect(fd, deadline);
+        if (problem)
+            close(fd);
+        else
+            t->fd = fd;
+    }
+    freeaddrinfo(list);
+    if (t->fd < 0)
+        snprintf(error, room, "connect to %s port %u: %s", host, port, strerror(problem));
+    return t->fd >= 0;
+}
+
+bool iw_tcp_wait_host(struct iw_craft_host *h, uint64_t deadline)
+{
+    struct pollfd p = {.fd = iw_craft_fd(h), .events = POLLIN};
+    uint64_t due = iw_craft_due(h);
+
+    if (iw_transport_now() >= deadline)
+        return false;
+    poll(&p, 1, iw_station_ms(due < deadline ? due : deadline));
+    return true;
+}
+
+bool iw_tcp_connect_crafted(struct iw_tcp *t, struct iw_craft_host *h, const char *host,
+                            uint16_t port, const struct iw_craft_options *options,
+                            uint64_t deadline, char *error, size_t room)
+{
+    struct iw_craft *c = iw_craft_connect(h, host, port, options, iw_transport_now());
+    struct iw_craft_state state = {0};
+
+    *t = IW_TCP_CLOSED;
+    if (!c) {
+        snprintf(error, room, "connect to %s port %u: no IPv4 address, or too many connections",
+                 host, port);
+        return false;
+    }
+    do {
+        iw_craft_pump(h, iw_transport_now());
+        iw_craft_get_state(c, &state);
+    } while (!state.established && !state.reset && iw_tcp_wait_host(h, deadline));
+    if (state.established)
+        t->craft = c;
+    else
+        snprintf(error, room, "connect to %s port %u: %s", host, port,
+                 strerror(state.refused ? ECONNREFUSED : ETIMEDOUT));
+    return state.established;
+}
+
+static uint16_t port_of(const struct sockaddr_storage *address)
+{
+    if (address->ss_family == AF_INET6) {
+        struct sockaddr_in6 in6;
+
+        memcpy(&in6, address, sizeof(in6));
+        return ntohs(in6.sin6_port);
+    }
+    struct sockaddr_in in;
+
+    memcpy(&in, address, sizeof(in));
+    return ntohs(in.sin_port);
+}
+
+static int bind_any_port(int fd, const char *host, uint16_t *port)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                             .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE};
+    struct sockaddr_storage own = {0};
+    socklen_t length = sizeof(own);
+    struct addrinfo *a = NULL;
+    int failed;
+
+    if (getaddrinfo(host, "0", &hints, &a)) {
+        errno = EADDRNOTAVAIL;
+        return -1;
+    }
+    failed = bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, 16) ||
+             getsockname(fd, (struct sockaddr *)&own, &length);
+    freeaddrinfo(a);
+    if (failed)
+        return -1;
+    *port = port_of(&own);
+    return 0;
+}
+
+int iw_tcp_listen(const char *host, uint16_t *port, char *error, size_t room)
+{
+    int family = strchr(host, ':') ? AF_INET6 : AF_INET;
+    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd >= 0 && !bind_any_port(fd, host, port))
+        return fd;
+    snprintf(error, room, "listen on %s: %s", host, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* ---- octets ---- */
+
+ssize_t iw_tcp_send(struct iw_tcp *t, uint64_t position, const void *octets, size_t length)
+{
+    struct iw_craft_state state;
+    size_t n;
+
+    if (!t->craft)
+        return send(t->fd, octets, length, MSG_NOSIGNAL);
+    iw_craft_pump(iw_craft_host_of(t->craft), iw_transport_now());
+    n = iw_craft_send(t->craft, position, octets, length);
+    if (n)
+        return (ssize_t)n;
+    iw_craft_get_state(t->craft, &state);
+    errno = state.reset ? ECONNRESET : EAGAIN;
+    return -1;
+}
+
+ssize_t iw_tcp_receive(struct iw_tcp *t, void *octets, size_t room)
+{
+    struct iw_craft_state state;
+    size_t n;
+
+    if (!t->craft)
+        return recv(t->fd, octets, room, 0);
+    iw_craft_pump(iw_craft_host_of(t->craft), iw_transport_now());
+    n = iw_craft_receive(t->craft, octets, room);
+    if (n)
+        return (ssize_t)n;
+    iw_craft_get_state(t->craft, &state);
+    if (state.ended)
+        return 0;
+    errno = state.reset ? ECONNRESET : EAGAIN;
+    return -1;
+}
+
+bool iw_tcp_waiting(const struct iw_tcp *t)
+{
+    struct iw_craft_state state;
+
+    if (!t->craft)
+        return false;
+    iw_craft_get_state(t->craft, &state);
+    return state.waiting || state.ended || state.reset;
+}
+
+/* Room for new octets is taken to be there: if the window is closed the next send says so, and
+ * what opens it is a packet. */
+static int wait_crafted(struct iw_tcp *t, short events, uint64_t deadline)
+{
+    struct iw_craft_host *h = iw_craft_host_of(t->craft);
+    struct iw_craft_state before, now;
+
+    iw_craft_get_state(t->craft, &before);
+    do {
+        iw_craft_pump(h, iw_transport_now());
+        if (events & POLLIN && iw_tcp_waiting(t))
+            return POLLIN;
+        iw_craft_get_state(t->craft, &now);
+        if (events & POLLOUT && now.heard != before.heard)
+            return POLLOUT;
+    } while (iw_tcp_wait_host(h, deadline));
+    return 0;
+}
+
+int iw_tcp_wait(struct iw_tcp *t, short events, uint64_t deadline)
+{
+    struct pollfd p = {.fd = t->fd, .events = events};
+
+    if (t->craft)
+        return wait_crafted(t, events, deadline);
+    for (;;) {
+        int ready = poll(&p, 1, iw_station_ms(deadline));
+
+        if (ready > 0) {
+            if (p.revents & (POLLERR | POLLHUP))
+                p.revents |= events;
+            return p.revents & events;
+        }
+        if (iw_transport_now() >= deadline)
+            return 0;
+    }
+}
+
+/* ---- ends ---- */
+
+bool iw_tcp_shut(struct iw_tcp *t, uint64_t position)
+{
+    if (!t->craft)
+        return !shutdown(t->fd, SHUT_WR);
+    iw_craft_fin(t->craft, position, iw_transport_now());
+    return true;
+}
+
+void iw_tcp_reset(struct iw_tcp *t)
+{
+    struct linger now = {.l_onoff = 1, .l_linger = 0};
+
+    if (t->craft)
+        iw_craft_reset(t->craft);
+    else
+        setsockopt(t->fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+    iw_tcp_close(t);
+}
+
+/* What is crafted stays with its host, which answers what the peer may still send. */
+void iw_tcp_close(struct iw_tcp *t)
+{
+    if (t->fd >= 0)
+        close(t->fd);
+    *t = IW_TCP_CLOSED;
+}
+
+/* ---- what is known ---- */
+
+static void put_address(struct sockaddr_storage *out, const struct iw_address *address,
+                        uint16_t port)
+{
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(port)};
+
+    memcpy(&in.sin_addr, address->octets, 4);
+    memcpy(out, &in, sizeof(in));
+}
+
+void iw_tcp_addresses(const struct iw_tcp *t, struct sockaddr_storage *own,
+                      struct sockaddr_storage *peer)
+{
+    socklen_t length = sizeof(*own);
+
+    *own = *peer = (struct sockaddr_storage){0};
+    if (t->craft) {
+        struct iw_address ours, theirs;
+        uint16_t our_port, their_port;
+
+        iw_craft_addresses(t->craft, &ours, &our_port, &theirs, &their_port);
+        put_address(own, &ours, our_port);
+        put_address(peer, &theirs, their_port);
+        return;
+    }
+    getsockname(t->fd, (struct sockaddr *)own, &length);
+    length = sizeof(*peer);
+    getpeername(t->fd, (struct sockaddr *)peer, &length);
+}
+
+bool iw_tcp_get_info(const struct iw_tcp *t, struct iw_tcp_info *out)
+{
+    struct iw_craft_state state;
+    struct tcp_info info = {0};
+    socklen_t length = sizeof(info);
+
+    if (t->craft) {
+        iw_craft_get_state(t->craft, &state);
+        *out = (struct iw_tcp_info){
+            .mss = state.mss, .unacked = !state.acked_all, .acked = state.acked, .rtt = state.rtt};
+        return true;
+    }
+    if (t->fd < 0 || getsockopt(t->fd, IPPROTO_TCP, TCP_INFO, &info, &length))
+        return false;
+    *out = (struct iw_tcp_info){.mss = info.tcpi_snd_mss,
+                                .unacked = info.tcpi_unacked,
+                                .rtt = (uint64_t)info.tcpi_rtt * 1000};
+    return true;
+}

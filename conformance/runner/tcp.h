@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_RUNNER_TCP_H
+#define IW_RUNNER_TCP_H
+
+/*
+ * The wire of the station: one TCP connection, either a socket of the kernel's or segments of the
+ * station's own (craft.h). Only iw_tcp_connect and iw_tcp_wait wait.
+ */
+
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#include "craft.h"
+
+struct iw_tcp {
+    int fd;                 /* the socket; -1: none */
+    struct iw_craft *craft; /* NULL: none */
+};
+
+#define IW_TCP_CLOSED                                                                              \
+    (struct iw_tcp)                                                                                \
+    {                                                                                              \
+        .fd = -1                                                                                   \
+    }
+
+bool iw_tcp_open(const struct iw_tcp *t);
+
+/* As getaddrinfo and connect. False with one line in `error`. */
+bool iw_tcp_connect(struct iw_tcp *t, const char *host, uint16_t port, uint64_t deadline,
+                    char *error, size_t room);
+/* The same with segments of the station's own, to a numeric address. */
+bool iw_tcp_connect_crafted(struct iw_tcp *t, struct iw_craft_host *h, const char *host,
+                            uint16_t port, const struct iw_craft_options *options,
+                            uint64_t deadline, char *error, size_t room);
+/* A socket that listens on a numeric address, any free port. -1 with one line in `error`. */
+int iw_tcp_listen(const char *host, uint16_t *port, char *error, size_t room);
+
+/* Octets at `position` of this direction. As send() of a socket that does not block. */
+ssize_t iw_tcp_send(struct iw_tcp *t, uint64_t position, const void *octets, size_t length);
+/* As recv() of one. */
+ssize_t iw_tcp_receive(struct iw_tcp *t, void *octets, size_t room);
+/* Octets, or the end, can be received though no descriptor says so. */
+bool iw_tcp_waiting(const struct iw_tcp *t);
+int iw_tcp_fd(const struct iw_tcp *t);
+/* Waits until one of POLLIN and POLLOUT holds; 0 at the deadline. */
+int iw_tcp_wait(struct iw_tcp *t, short events, uint64_t deadline);
+
+/* Waits for what comes next over a device, or until something is due. False at the deadline. */
+bool iw_tcp_wait_host(struct iw_craft_host *h, uint64_t deadline);
+
+/* FIN behind `position`. False if it could not be sent. */
+bool iw_tcp_shut(struct iw_tcp *t, uint64_t position);
+/* RST, and it is closed. */
+void iw_tcp_reset(struct iw_tcp *t);
+void iw_tcp_close(struct iw_tcp *t);
+
+void iw_tcp_addresses(const struct iw_tcp *t, struct sockaddr_storage *own,
+                      struct sockaddr_storage *peer);
+
+struct iw_tcp_info {
+    uint32_t mss;     /* octets, of the segments that are sent now */
+    uint32_t unacked; /* segments that the peer has not acknowledged */
+    uint64_t acked;   /* crafted: octets that it has */
+    uint64_t rtt;     /* ns */
+};
+/* False if nothing is known. */
+bool iw_tcp_get_info(const struct iw_tcp *t, struct iw_tcp_info *out);
+
+#endif
