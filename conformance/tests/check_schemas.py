@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What iwarp-conform writes in JSON is as its schemas say, and they let nothing else pass.
+
+usage: check_schemas.py IWARP-CONFORM
+"""
+import copy
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import jsonschema
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SCHEMAS = os.path.join(HERE, "..", "report")
+
+# Every verdict, an exchange with stimulus and decision, octets that are no text, observations and notes.
+CASES = r"""
+local function one(id, run, level)
+  return case { id = id, purpose = "p", rules = { "MPA-8-02", "MPA-4.1-02" }, role = "responder", level = level, run = run }
+end
+return {
+  one("a-good", function(t) t:connect { private = "\0\xff<>&" }:sanity() t:observe("close", "fin") t:note("a remark") end),
+  one("b-failing", function(t)
+      local conn = t:connect {}
+      conn:send(send { payload = bytes(4) }, { crc = "bad" })
+      conn:expect_terminate { "1/1/01" }
+    end),
+  one("c-noted", function(t) t:fail("not nice", { expected = "\x01\xff", actual = "]]>" }) end, "should"),
+  one("d-undecided", function(t) t:inconclusive("no way to tell") end),
+  one("e-skipped", function(t) t:skip("not here") end),
+  one("f-broken", function(t) nothing() end),
+}
+"""
+
+
+def check(condition, what, *context):
+    if not condition:
+        sys.exit("not so: %s\n%s" % (what, "\n".join(str(c) for c in context)))
+    print("ok - %s" % what)
+
+
+def schema(name):
+    with open(os.path.join(SCHEMAS, name + ".schema.json"), encoding="utf-8") as f:
+        return json.load(f)
+
+
+def problems(name, value):
+    validator = jsonschema.Draft202012Validator(schema(name))
+    return ["%s: %s" % ("/".join(map(str, e.absolute_path)), e.message[:200]) for e in validator.iter_errors(value)]
+
+
+def read(*path):
+    with open(os.path.join(*path), encoding="utf-8") as f:
+        return json.load(f)
+
+
+def journal(folder):
+    with open(os.path.join(folder, "journal.jsonl"), encoding="utf-8") as f:
+        return [json.loads(line) for line in f]
+
+
+def fits(name, what, value):
+    found = problems(name, value)
+    check(not found, "%s fits %s.schema.json" % (what, name), *found[:5])
+
+
+class Runner:
+    def __init__(self, conform, folder):
+        self.conform, self.folder = conform, folder
+
+    def __call__(self, status, *words):
+        done = subprocess.run([self.conform, *words], cwd=self.folder, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        if done.returncode != status:
+            sys.exit("%s: exit %d, expected %d\n%s%s" % (" ".join(words), done.returncode, status, done.stdout, done.stderr))
+
+    def run(self, what, status, *words):
+        self(status, "run", "--results", what, *words)
+        report = read(self.folder, what, "run.json")
+        fits("run", what, report)
+        for line in journal(os.path.join(self.folder, what)):
+            if problems("journal", line):
+                sys.exit("the journal of %s does not fit: %s" % (what, problems("journal", line)))
+        print("ok - so does its journal")
+        return report
+
+
+def outputs(run, cases):
+    mine = ("--cases", cases)
+    report = run.run("every-verdict", 70, *mine)
+    check(all(report["summary"][v] == 1 for v in report["summary"]), "it has every verdict", report["summary"])
+    failing = next(c for c in report["cases"] if c["id"] == "b-failing")
+    check(any("remarks" in line and "fields" in line for line in failing["exchange"]), "and an exchange", failing)
+    run.run("repeated", 1, *mine, "--repeat", "3", "--time-scale", "2", "a-good", "b-failing")
+    with open(os.path.join(run.folder, "known"), "w", encoding="utf-8") as f:
+        f.write('b-failing FAIL "known"\na-good FAIL "was bad"\n')
+    report = run.run("baselined", 2, *mine, "--baseline", "known", "--select", "[a-d]-*")
+    check([c.get("baseline") for c in report["cases"]] == ["stale", "expected", "new", "new"], "it has a baseline", report["cases"])
+    run.run("unreached", 3, *mine, "--target", "tcp:127.0.0.1:1,class=rping", "a-good", "--pcap-dir", "pcaps")
+    run(70, "run", "--resume", "every-verdict")
+    fits("run", "a run that went on", read(run.folder, "every-verdict", "run.json"))
+    run.run("the-suite", 0, "--select", "mpa-crc-*", "--select", "mpa-startup-*", "--select", "ext-*")
+    with open(os.path.join(cases, "bad.lua"), "w", encoding="utf-8") as f:
+        f.write("return {\n")
+    report = run.run("unreadable", 70, *mine, "a-good")
+    check(report["cases"][0]["role"] is None, "it has a file that cannot be read", report)
+    os.unlink(os.path.join(cases, "bad.lua"))
+    run(0, "self-check", *mine, "--results", "matrix", "--select", "a-good", "--switch", "*=mpa-crc")
+    matrix = read(run.folder, "matrix", "run.json")
+    fits("self-check", "a self-check", matrix)
+    return report, journal(os.path.join(run.folder, "every-verdict")), matrix
+
+
+def objects(value):
+    """Every object in a JSON value."""
+    if isinstance(value, dict):
+        yield value
+        value = list(value.values())
+    for one in value if isinstance(value, list) else []:
+        yield from objects(one)
+
+
+def nothing_else(name, value):
+    """A member that the schema does not know is refused, wherever it is put."""
+    refused = 0
+    for i in range(len(list(objects(value)))):
+        changed = copy.deepcopy(value)
+        list(objects(changed))[i]["unheard-of"] = 1
+        if not problems(name, changed):
+            sys.exit("%s.schema.json lets a member pass that it does not know, in %s" % (name, str(list(objects(value))[i])[:300]))
+        refused += 1
+    check(refused, "%s.schema.json refuses an unknown member in each of %d objects" % (name, refused))
+
+
+def main(conform):
+    for name in ("run", "journal", "self-check"):
+        jsonschema.Draft202012Validator.check_schema(schema(name))
+    check(schema("run")["$defs"]["line"] == schema("journal")["$defs"]["line"], "run and journal agree about an exchange")
+    with tempfile.TemporaryDirectory() as folder:
+        cases = os.path.join(folder, "cases")
+        os.makedirs(cases)
+        with open(os.path.join(cases, "c.lua"), "w", encoding="utf-8") as f:
+            f.write(CASES)
+        _, lines, matrix = outputs(Runner(os.path.abspath(conform), folder), cases)
+        report = read(folder, "repeated", "run.json")
+    nothing_else("run", report)
+    for line in (lines[0], max(lines, key=lambda line: len(str(line)))):
+        nothing_else("journal", line)
+    matrix["switches"], matrix["cases"] = matrix["switches"][:3], matrix["cases"][:3]
+    nothing_else("self-check", matrix)
+    for wrong in ({"schema": 2}, {"summary": {}}, {"cases": [{}]}, {"exit": "0"}):
+        check(problems("run", dict(report, **wrong)), "run.schema.json refuses %s" % json.dumps(wrong))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    main(sys.argv[1])
