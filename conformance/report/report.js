@@ -415,7 +415,7 @@ late.rules = () => {
   ruleRows = Object.entries(data.rules).map(([id, r]) => {
     const s = statusOf(id), of = status[id], proof = of.broken.length ? of.broken : of.held.length ? of.held : of.open;
     const cls = s === BROKEN ? (isMust(r) ? "FAIL" : "NOTE") : s === HOLDS ? "PASS" : s === OPEN ? "INCONCLUSIVE" : "SKIP";
-    const why = proof.length || r.how === "-" ? null : make("div", { class: "facts" }, r.how);
+    const why = proof.length ? null : make("div", { class: "facts" }, r.reason || (r.how === "-" ? "" : r.how));
     const links = proof.slice(0, 4).flatMap(c => [make("a", { href: "#case-" + c }, c), " "]);
     if (proof.length > 4) links.push(make("button", { type: "button", class: "link", onclick: () => casesOf(id) }, "and " + (proof.length - 4) + " more"));
     const tr = make("tr", { id: "rule-" + id }, make("td", { class: "mono" }, id), make("td", {}, "RFC " + r.rfc + " §" + r.section),

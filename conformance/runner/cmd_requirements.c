@@ -8,13 +8,6 @@
 
 enum { RFCS = 16 };
 
-static const char *const testable_names[] = {
-    [IW_TESTABLE_NO] = "no",
-    [IW_TESTABLE_API] = "api",
-    [IW_TESTABLE_WIRE_PASSIVE] = "wire-passive",
-    [IW_TESTABLE_WIRE_ACTIVE] = "wire-active",
-};
-
 static bool named(const struct iw_suite *suite, const struct iw_rule *rule)
 {
     for (size_t i = 0; i < suite->n_cases; i++)
@@ -43,7 +36,7 @@ static void print_all(const struct iw_suite *suite, const struct iw_proof *proof
 
         printf("%s  RFC %u section %s, %s%s, testable: %s, %s%s%s\n    %s\n", r->id, r->rfc,
                r->section, iw_level_name(r->level), r->implied ? " (implied)" : "",
-               testable_names[r->testable], iw_standing_name(standing), reason ? ": " : "",
+               iw_testable_name(r->testable), iw_standing_name(standing), reason ? ": " : "",
                reason ? reason : "", r->text);
         print_cases(suite, proof, r);
     }
@@ -84,7 +77,8 @@ static void print_csv(const struct iw_suite *suite, const struct iw_proof *proof
         enum iw_standing standing = iw_proof_standing(proof, suite, r, &reason);
 
         printf("%s,%u,%s,%s,%s,%s,%s,", r->id, r->rfc, r->section, iw_level_name(r->level),
-               r->implied ? "yes" : "no", testable_names[r->testable], iw_standing_name(standing));
+               r->implied ? "yes" : "no", iw_testable_name(r->testable),
+               iw_standing_name(standing));
         csv_text(reason ? reason : "");
         putchar(',');
         for (size_t k = 0; k < r->n_checks; k++)
@@ -166,7 +160,7 @@ static void print_standings(const struct iw_suite *suite, const struct iw_proof 
             counts[iw_proof_standing(proof, suite, r, &reason)]++;
             all++;
         }
-        printf("%s: proven %zu, claimed %zu, dispositioned %zu, of %zu", testable_names[class],
+        printf("%s: proven %zu, claimed %zu, dispositioned %zu, of %zu", iw_testable_name(class),
                counts[IW_PROVEN], counts[IW_CLAIMED], counts[IW_DISPOSITIONED], all);
         if (counts[IW_UNACCOUNTED])
             printf(" (%zu unaccounted)", counts[IW_UNACCOUNTED]);

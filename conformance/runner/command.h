@@ -28,7 +28,7 @@ struct iw_command {
     unsigned repeat; /* 0: not said */
     bool tap, verbose, trace, full, summary, csv, hazards;
     const char *junit, *json, *pcap_dir, *results, *cases, *target, *capture, *agent;
-    const char *baseline, *write_baseline, *resume, *html;
+    const char *baseline, *write_baseline, *resume, *html, *csv_file;
     const char *switches, *matrix; /* self-check: a glob over switches; where to record */
     struct iw_journal *journal;    /* that of `resume`, once it is open */
     double time_scale;             /* 0: not said */

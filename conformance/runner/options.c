@@ -60,6 +60,7 @@ enum option_id {
     O_RESUME,
     O_SUMMARY,
     O_CSV,
+    O_CSV_FILE,
     O_FULL,
     O_SWITCH,
     O_MATRIX,
@@ -88,6 +89,8 @@ static const struct choice {
     {"junit", "FILE", O_JUNIT, 0, RUN, "write a JUnit report"},
     {"json", "FILE", O_JSON, 0, RUN | SELF_CHECK, "write a JSON report"},
     {"html", "FILE", O_HTML, 0, RUN, "write a report for people: one page, no network needed"},
+    {"csv", "FILE", O_CSV_FILE, 0, RUN,
+     "write a table: each rule, what became of it, and by which cases"},
     {"results", "DIR", O_RESULTS, 0, RUN | SELF_CHECK,
      "folder of the results (iwarp-conform-results/TIME-TARGET)"},
     {"pcap-dir", "DIR", O_PCAP_DIR, 0, RUN, "folder of the captures (that of the results)"},
@@ -263,6 +266,9 @@ static bool take(struct iw_command *c, enum option_id id, const char *value)
     case O_CSV:
         c->csv = true;
         break;
+    case O_CSV_FILE:
+        c->csv_file = value;
+        break;
     case O_FULL:
         c->full = true;
         break;
@@ -295,19 +301,35 @@ static const struct command *command_of(const char *name)
     return NULL;
 }
 
+/* Whether this is the option that its name stands for here: some mean one thing to one command and
+ * another to the next. */
+static bool meant(const struct choice *o, const struct command *command)
+{
+    if (o->commands & command->bit)
+        return true;
+    for (size_t i = 0; i < N_CHOICES; i++)
+        if (&choices[i] != o && !strcmp(choices[i].name, o->name) &&
+            choices[i].commands & command->bit)
+            return false;
+    return true;
+}
+
 /* The options of `command`. -1: go on. */
 static int parse_options(struct iw_command *c, const struct command *command, bool named, int argc,
                          char **argv)
 {
     struct option longs[N_CHOICES + 1] = {{0}};
     char letters[2 * N_CHOICES + 1] = "", *letter = letters;
+    size_t n = 0;
     int id;
 
     for (size_t i = 0; i < N_CHOICES; i++) {
         const struct choice *o = &choices[i];
 
-        longs[i] = (struct option){o->name, o->argument ? required_argument : no_argument, NULL,
-                                   (int)o->id};
+        if (!meant(o, command))
+            continue;
+        longs[n++] = (struct option){o->name, o->argument ? required_argument : no_argument, NULL,
+                                     (int)o->id};
         if (o->letter)
             *letter++ = o->letter;
         if (o->letter && o->argument)

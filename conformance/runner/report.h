@@ -9,6 +9,8 @@
 #include "runner.h"
 
 struct iw_baseline;
+struct iw_proof;
+struct iw_suite;
 
 /* A verdict beside what is known of the peer. */
 enum iw_pinned {
@@ -44,7 +46,10 @@ struct iw_record {
     const char *dir;            /* of results; NULL: none */
     const char *baseline;       /* its path; NULL: none */
     const char *html;           /* path of the page, from which it links; NULL: none */
-    char **unknown;             /* ids in it that no case has */
+    const struct iw_suite
+        *whole; /* all cases, also those that were not selected; NULL: not known */
+    const struct iw_proof *proof; /* how they stand to the rules; NULL: not known */
+    char **unknown;               /* ids in it that no case has */
     size_t n_unknown;
     unsigned repeat; /* rounds of each case, at least 1 */
     time_t started;
@@ -81,11 +86,18 @@ void iw_console_summary(FILE *out, const struct iw_record *record, bool verbose)
 
 void iw_tap_begin(FILE *out, size_t count);
 void iw_tap_entry(FILE *out, size_t number, const struct iw_entry *entry);
+/* The run ends before its plan is fulfilled. */
+void iw_tap_bail_out(FILE *out, const char *reason);
 
 /* ---- files ---- */
 
 /* Each writes the whole report. Whether that worked is to be asked of the FILE. */
 void iw_junit_write(FILE *out, const struct iw_record *record);
+/* A line for each rule of the catalogue: what became of it, which cases say so, and where none
+ * does, why (RFC 4180, with line feeds). */
+void iw_csv_write(FILE *out, const struct iw_record *record);
+/* One field of such a table, in quotes where it has to be. */
+void iw_csv_field(FILE *out, const char *text);
 void iw_json_write(FILE *out, const struct iw_record *record);
 /* One page that needs nothing beside it. `folder` has the page's frame and script, report.html and
  * report.js. False with one line in `error`: they cannot be read. */

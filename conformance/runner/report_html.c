@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proof.h"
 #include "report.h"
 #include "result_json.h"
 #include "suite.h"
@@ -27,25 +28,24 @@ static char *read_text(const char *path)
     return text;
 }
 
-static json_t *rules(void)
+static json_t *rules(const struct iw_record *record)
 {
-    static const char *const testable[] = {
-        [IW_TESTABLE_NO] = "no",
-        [IW_TESTABLE_API] = "api",
-        [IW_TESTABLE_WIRE_PASSIVE] = "wire-passive",
-        [IW_TESTABLE_WIRE_ACTIVE] = "wire-active",
-    };
     json_t *all = iw_got(json_object());
 
     for (size_t i = 0; i < IW_RULE_COUNT; i++) {
         const struct iw_rule *r = iw_rule_at(i);
+        const char *reason = NULL, *standing = NULL;
 
+        if (record->whole && record->proof)
+            standing =
+                iw_standing_name(iw_proof_standing(record->proof, record->whole, r, &reason));
         json_object_set_new(
             all, r->id,
-            iw_got(json_pack("{s:i, s:s, s:s, s:b, s:s, s:s, s:s, s:s}", "rfc", (int)r->rfc,
-                             "section", r->section, "level", iw_level_name(r->level), "implied",
-                             (int)r->implied, "testable", testable[r->testable], "text", r->text,
-                             "how", r->how, "expected", r->expected)));
+            iw_got(json_pack("{s:i, s:s, s:s, s:b, s:s, s:s, s:s, s:s, s:s?, s:s?}", "rfc",
+                             (int)r->rfc, "section", r->section, "level", iw_level_name(r->level),
+                             "implied", (int)r->implied, "testable", iw_testable_name(r->testable),
+                             "text", r->text, "how", r->how, "expected", r->expected, "standing",
+                             standing, "reason", reason)));
     }
     return all;
 }
@@ -130,7 +130,7 @@ static void put_data(FILE *out, const struct iw_record *record)
     json_t *known = cases(record, files), *fields = layouts(report);
     json_t *all =
         iw_got(json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "report", report, "layouts", fields,
-                         "rules", rules(), "cases", known, "files", files, "again",
+                         "rules", rules(record), "cases", known, "files", files, "again",
                          record->again ? record->again : "", "page", iw_json_text(record->html)));
 
     json_dump_callback(all, put, out, JSON_COMPACT | JSON_REAL_PRECISION(9));

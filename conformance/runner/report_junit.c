@@ -146,6 +146,17 @@ static void testcase(FILE *out, const struct iw_record *record, const struct iw_
     fputs("    </testcase>\n", out);
 }
 
+/* What <testsuites> and <testsuite> have in common. */
+static void counts(FILE *out, const struct iw_record *record, size_t done, size_t known)
+{
+    const size_t *n = record->verdicts;
+
+    attribute(out, "name", "iwarp-conform");
+    fprintf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" time=\"%.6f\"", done,
+            n[IW_VERDICT_FAIL] - known + record->pinned[IW_PINNED_STALE], n[IW_VERDICT_ERROR],
+            record->seconds);
+}
+
 void iw_junit_write(FILE *out, const struct iw_record *record)
 {
     const size_t *n = record->verdicts;
@@ -160,11 +171,11 @@ void iw_junit_write(FILE *out, const struct iw_record *record)
                  record->entries[i].result.verdict == IW_VERDICT_FAIL;
     if (gmtime_r(&record->started, &utc))
         strftime(started, sizeof(started), "%Y-%m-%dT%H:%M:%S", &utc);
-    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite", out);
-    attribute(out, "name", "iwarp-conform");
-    fprintf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\" time=\"%.6f\"",
-            done, n[IW_VERDICT_FAIL] - known + record->pinned[IW_PINNED_STALE], n[IW_VERDICT_ERROR],
-            n[IW_VERDICT_SKIP] + n[IW_VERDICT_INCONCLUSIVE] + known, record->seconds);
+    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites", out);
+    counts(out, record, done, known);
+    fputs(">\n  <testsuite", out);
+    counts(out, record, done, known);
+    fprintf(out, " skipped=\"%zu\"", n[IW_VERDICT_SKIP] + n[IW_VERDICT_INCONCLUSIVE] + known);
     attribute(out, "timestamp", started);
     fputs(">\n    <properties>\n", out);
     const char *const properties[][2] = {{"version", record->version},

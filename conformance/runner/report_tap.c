@@ -63,6 +63,14 @@ static void diagnostics(FILE *out, const struct iw_entry *entry)
     fputs("  ...\n", out);
 }
 
+void iw_tap_bail_out(FILE *out, const char *reason)
+{
+    fputs("Bail out! ", out);
+    put_line(out, reason);
+    putc('\n', out);
+    fflush(out);
+}
+
 void iw_tap_entry(FILE *out, size_t number, const struct iw_entry *entry)
 {
     const struct iw_result *r = &entry->result;

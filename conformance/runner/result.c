@@ -12,6 +12,18 @@ const char *iw_verdict_name(enum iw_verdict verdict)
     return (unsigned)verdict < IW_VERDICT_COUNT ? names[verdict] : "?";
 }
 
+const char *iw_testable_name(enum iw_testable testable)
+{
+    static const char *const names[] = {
+        [IW_TESTABLE_NO] = "no",
+        [IW_TESTABLE_API] = "api",
+        [IW_TESTABLE_WIRE_PASSIVE] = "wire-passive",
+        [IW_TESTABLE_WIRE_ACTIVE] = "wire-active",
+    };
+
+    return names[testable];
+}
+
 enum iw_verdict iw_rule_verdict(const struct iw_rule *rule)
 {
     if (rule->level == IW_LEVEL_MAY)

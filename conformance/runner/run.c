@@ -9,6 +9,7 @@
 #include "iwarp/transport.h"
 #include "journal.h"
 #include "pool.h"
+#include "proof.h"
 #include "record.h"
 #include "text.h"
 
@@ -171,7 +172,7 @@ static bool close_live(struct run *run, struct iw_pool *pool)
 struct outputs {
     char *dir;     /* of results */
     char *summary; /* run.json in it */
-    FILE *junit, *json, *html, *baseline;
+    FILE *junit, *json, *html, *csv, *baseline;
 };
 
 static bool open_output(FILE **f, const char *path)
@@ -192,12 +193,13 @@ static bool open_outputs(const struct iw_command *c, const struct iw_setup *s, s
         return false;
     }
     return open_output(&o->junit, c->junit) && open_output(&o->json, c->json) &&
-           open_output(&o->html, c->html) && open_output(&o->baseline, c->write_baseline);
+           open_output(&o->html, c->html) && open_output(&o->csv, c->csv_file) &&
+           open_output(&o->baseline, c->write_baseline);
 }
 
 static void free_outputs(struct outputs *o)
 {
-    FILE *files[] = {o->junit, o->json, o->html, o->baseline};
+    FILE *files[] = {o->junit, o->json, o->html, o->csv, o->baseline};
 
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): the list is one of pointers */
     for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
@@ -229,11 +231,12 @@ static bool write_all(struct run *run, struct outputs *o)
     good = write_report(iw_junit_write, o->junit, c->junit, &run->record) && good;
     good = write_report(iw_json_write, o->json, c->json, &run->record) && good;
     good = write_html(run, o->html) && good;
+    good = write_report(iw_csv_write, o->csv, c->csv_file, &run->record) && good;
     if (o->baseline) {
         iw_baseline_write(o->baseline, &run->record, &run->baseline);
         good = iw_close_output(o->baseline, c->write_baseline) && good;
     }
-    o->junit = o->json = o->html = o->baseline = NULL;
+    o->junit = o->json = o->html = o->csv = o->baseline = NULL;
     return good;
 }
 
@@ -254,7 +257,7 @@ static int play_all(struct run *run, struct iw_run_options *options, struct outp
         .done = done,
         .trouble = trouble,
     };
-    char error[256];
+    char error[256] = "";
     bool good;
 
     if (c->capture && !(pool.live = open_live(run, o->dir)))
@@ -274,6 +277,8 @@ static int play_all(struct run *run, struct iw_run_options *options, struct outp
     if (pool.interrupted)
         r->status = 128 + pool.interrupted;
     good = write_all(run, o);
+    if (c->tap && (pool.interrupted || run->told < r->count))
+        iw_tap_bail_out(stdout, pool.interrupted ? "interrupted" : error);
     if (pool.interrupted)
         iw_complain("interrupted; to go on: %s run --resume %s", c->program, o->dir);
     iw_console_summary(run->console, r, c->verbose);
@@ -300,6 +305,18 @@ static int begin_journal(struct run *run, const char *dir)
     return run->journal ? 0 : IW_EXIT_TESTER;
 }
 
+/* What the reports for people say of rules that no case judged. */
+static int read_proof(struct run *run, struct iw_proof *proof)
+{
+    char error[1024];
+
+    if ((!run->command->html && !run->command->csv_file) ||
+        !iw_proof_read(proof, run->setup->proof, error, sizeof(error)))
+        return 0;
+    iw_complain("%s", error);
+    return IW_EXIT_TESTER;
+}
+
 static int read_baseline(struct run *run)
 {
     char error[1024];
@@ -315,6 +332,7 @@ int iw_command_run(const struct iw_command *c)
 {
     struct iw_setup s;
     struct outputs o = {0};
+    struct iw_proof proof = {0};
     int status = iw_setup(&s, c, true);
     struct run run = {
         .command = c,
@@ -325,6 +343,8 @@ int iw_command_run(const struct iw_command *c)
 
     if (!status)
         status = read_baseline(&run);
+    if (!status)
+        status = read_proof(&run, &proof);
     if (!status && !open_outputs(c, &s, &o))
         status = IW_EXIT_TESTER;
     if (!status) {
@@ -343,6 +363,8 @@ int iw_command_run(const struct iw_command *c)
             .dir = o.dir,
             .baseline = c->baseline,
             .html = c->html,
+            .whole = &s.suite,
+            .proof = &proof,
             .started = time(NULL),
             .repeat = c->repeat ? c->repeat : 1,
         };
@@ -357,6 +379,7 @@ int iw_command_run(const struct iw_command *c)
         free(command);
     }
     iw_baseline_free(&run.baseline);
+    iw_proof_free(&proof);
     free_outputs(&o);
     iw_setup_free(&s);
     return status;

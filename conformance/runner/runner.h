@@ -35,6 +35,9 @@ enum { IW_VERDICT_COUNT = IW_VERDICT_ERROR + 1 };
 /* "PASS", "NOTE", ... */
 const char *iw_verdict_name(enum iw_verdict verdict);
 
+/* "no", "api", "wire-passive", "wire-active": where breaking a rule shows. */
+const char *iw_testable_name(enum iw_testable testable);
+
 /* What breaking this rule amounts to: FAIL for MUST and MUST NOT, NOTE for SHOULD and SHOULD NOT
  * and for [implied] rows, PASS (an observation) for MAY. */
 enum iw_verdict iw_rule_verdict(const struct iw_rule *rule);

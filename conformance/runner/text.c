@@ -38,7 +38,8 @@ char *iw_text_format(const char *format, ...)
     return iw_got(length < 0 ? NULL : text);
 }
 
-/* The length of the UTF-8 character at `s`, 0 if it is not valid (RFC 3629) or not fit for XML. */
+/* The length of the UTF-8 character at `s`, 0 if it is not valid (RFC 3629), not fit for XML, or a
+ * control character: to a terminal those of C1 are commands as well. */
 static size_t character(const unsigned char *s)
 {
     uint32_t code;
@@ -57,6 +58,8 @@ static size_t character(const unsigned char *s)
             return 0;
         code = code << 6 | (s[i] & 0x3fu);
     }
+    if (length == 2 && code < 0xa0)
+        return 0;
     if ((length == 3 && code < 0x800) || (length == 4 && code < 0x10000) || code > 0x10ffff)
         return 0;
     return (code >= 0xd800 && code < 0xe000) || (code & 0xfffe) == 0xfffe ? 0 : length;

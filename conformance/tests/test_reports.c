@@ -180,6 +180,60 @@ static void test_tap_directive_is_one_escaped_line(void **state)
     assert_text(write_hash, "ok 1 - agent-only # SKIP needs \\#1 \\\\ two lines\n");
 }
 
+static void write_bail_out(FILE *out)
+{
+    iw_tap_bail_out(out, "interrupted # 1");
+}
+
+static void test_tap_bails_out(void **state)
+{
+    (void)state;
+    assert_text(write_bail_out, "Bail out! interrupted \\# 1\n");
+}
+
+/* ---- CSV ---- */
+
+static void write_csv(FILE *out)
+{
+    for (size_t i = 0; i < 3; i++) { /* of the catalogue, so that they stand in its table */
+        cases[i].rules[0] = iw_rule_find(cases[i].rules[0]->id);
+        entries[i].result.rule = entries[i].result.rule ? cases[i].rules[0] : NULL;
+    }
+    iw_csv_write(out, &record);
+}
+
+static void test_csv(void **state)
+{
+    char *text = text_of(write_csv);
+
+    (void)state;
+    assert_ptr_equal(strstr(text,
+                            "rule,rfc,section,level,implied,testable,verdict,broken_by,held_by,"
+                            "undecided_by,standing,reason,text\n"),
+                     text);
+    assert_non_null(strstr(text, "\nMPA-8-02,5044,8,MUST,no,wire-active,FAIL,crc-bad,crc-good,"
+                                 "late agent-only,,,"));
+    assert_non_null(strstr(text, "\nMPA-4.1-02,5044,4.1,MUST,no,wire-passive,NOTE,pad-odd,,,,,"));
+    assert_non_null(strstr(text, "\nMPA-8-03,5044,8,MUST,no,wire-active,,,,,,,"));
+    free(text);
+}
+
+static void write_fields(FILE *out)
+{
+    static const char *const fields[] = {"plain text", "a,b", "say \"no\"", "two\nlines", "", NULL};
+
+    for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+        iw_csv_field(out, fields[i]);
+        putc(';', out);
+    }
+}
+
+static void test_csv_fields(void **state)
+{
+    (void)state;
+    assert_text(write_fields, "plain text;\"a,b\";\"say \"\"no\"\"\";\"two\nlines\";;;");
+}
+
 /* ---- JUnit ---- */
 
 static void write_junit(FILE *out)
@@ -193,9 +247,10 @@ static void test_junit(void **state)
     assert_text(
         write_junit,
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-        "<testsuites>\n"
-        "  <testsuite name=\"iwarp-conform\" tests=\"6\" failures=\"1\" errors=\"1\" skipped=\"2\""
-        " time=\"5.250000\" timestamp=\"2023-11-14T22:13:20\">\n"
+        "<testsuites name=\"iwarp-conform\" tests=\"6\" failures=\"1\" errors=\"1\""
+        " time=\"5.250000\">\n"
+        "  <testsuite name=\"iwarp-conform\" tests=\"6\" failures=\"1\" errors=\"1\""
+        " time=\"5.250000\" skipped=\"2\" timestamp=\"2023-11-14T22:13:20\">\n"
         "    <properties>\n"
         "      <property name=\"version\" value=\"1.2.3\"/>\n"
         "      <property name=\"suite\" value=\"0123456789abcdef\"/>\n"
@@ -441,6 +496,7 @@ static void test_clean(void **state)
     assert_clean("plain \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\n",
                  "plain \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\n");
     assert_clean("\x01\t\x7f", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+    assert_clean("\xc2\x9b\xc2\xa0", "\xef\xbf\xbd\xef\xbf\xbd\xc2\xa0"); /* CSI is one of C1 */
     assert_clean("\xc3", "\xef\xbf\xbd");                                 /* cut short */
     assert_clean("\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd");                 /* longer than need be */
     assert_clean("\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"); /* a surrogate */
@@ -479,6 +535,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tap),
         cmocka_unit_test(test_tap_directive_is_one_escaped_line),
+        cmocka_unit_test(test_tap_bails_out),
+        cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_csv_fields),
         cmocka_unit_test(test_junit),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_result_survives_json),
