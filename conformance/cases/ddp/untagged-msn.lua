@@ -26,6 +26,36 @@ for _, msn in ipairs { 0, 2, 0x80000001, 0xffffffff } do
   }
 end
 
+-- MSNs wrap from 2^32-1 to 0 (RFC 5041 §4.3): either side of that wrap is far from a queue's first MSN,
+-- whatever width a receiver compares them in. To get there in order takes 2^32 messages.
+local queues = {
+  { "send", "Send", nil, function(msn) return send { msn = msn, payload = bytes(8) } end },
+  { "read-request", "Read Request", nil, function(msn) return read_request { msn = msn, size = 0, sink_stag = 1 } end },
+  { "immediate", "Immediate Data message", { agent = true, extensions = true }, function(msn) return immediate { msn = msn, payload = bytes(8) } end },
+  { "atomic-request", "Atomic Request", { agent = true, extensions = true }, function(msn)
+    return atomic_request { msn = msn, remote_stag = 1, remote_to = 8 } end },
+}
+for _, one in ipairs(queues) do
+  local name, text, needs, make = table.unpack(one, 1, 4)
+  for _, msn in ipairs { 0xfffffffe, 0xffffffff, 0, 0x7fffffff, 0x80000000 } do
+    local both = msn == 0xffffffff or msn == 0
+    list[#list + 1] = (both and both_roles or case) {
+      id = ("ddp-msn-wrap-%s-%x"):format(name, msn),
+      purpose = ("A first %s with MSN 0x%x ends the stream"):format(text, msn),
+      rules = { "DDP-7.1-09", "DDP-4.3-09", "DDP-4.3-13" },
+      role = not both and "responder" or nil,
+      needs = needs,
+      tags = { "boundary" },
+      run = function(t)
+        local conn = t:session {}
+        if needs then t:receive { length = 8 } end
+        local sent = conn:send(make(msn))
+        conn:expect_terminate { CODES[1], CODES[2], of = sent }
+      end,
+    }
+  end
+end
+
 -- Read Requests: two went before, so that 3 is the next.
 local requests = {
   { "zero", 0, "0" }, { "repeated", 2, "that of the one before" }, { "skipped", 4, "one more than the next" },

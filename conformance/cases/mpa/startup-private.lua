@@ -8,7 +8,7 @@ local function add(fields) list[#list + 1] = case(fields) end
 
 -- ---- lengths that are right ----
 
-local right = { { 1, 0 }, { 1, 1 }, { 1, 511 }, { 1, 512 }, { 2, 0 }, { 2, 1 }, { 2, 507 }, { 2, 508 } }
+local right = { { 1, 0 }, { 1, 1 }, { 1, 508 }, { 1, 509 }, { 1, 511 }, { 1, 512 }, { 2, 0 }, { 2, 1 }, { 2, 507 }, { 2, 508 } }
 for _, one in ipairs(right) do
   local revision, length = one[1], one[2]
   local pd = length + (revision == 2 and 4 or 0)
@@ -68,7 +68,7 @@ end
 -- PD_Length, octets present, S. Field bug: 2000 octets written into 512.
 local wrong = {
   { 513, 513 }, { 513, 0 }, { 1024, 1024 }, { 2000, 2000 }, { 65535, 0 }, { 65535, 4096 },
-  { 513, 509, true }, { 513, 0, true }, { 65535, 0, true },
+  { 513, 509, true }, { 516, 512, true }, { 517, 513, true }, { 513, 0, true }, { 65535, 0, true },
 }
 for _, one in ipairs(wrong) do
   local pd, present, enhanced = one[1], one[2], one[3] or false
