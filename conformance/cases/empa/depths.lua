@@ -214,12 +214,15 @@ for _, one in ipairs {
     role = "initiator",
     needs = { agent = true },
     run = function(t)
-      local fields = { target = { peer_to_peer = true, enhanced = true, revision = 2, rtr = { "write" }, ird = 5, ord = 6 } }
-      for name, value in pairs(one[3]) do fields[name] = value end
-      local conn = t:target_connects(fields)
+      local conn = t:target_connects { raw = true, target = { peer_to_peer = true, enhanced = true, revision = 2,
+        rtr = { "write" }, ird = 5, ord = 6 } }
+      local asked = conn:expect(request { a = true })
+      conn:send(t:answer(asked, one[3]))
+      conn:expect(write { payload = "" })
+      local agreed = t:established(conn)
       local own = one[5] == "ord" and 6 or 5
-      t:check(conn.agreed[one[5]] == own, "the initiator changed a depth that was left to its ULP", {
-        expected = ("%s %d"):format(one[5], own), actual = ("%s %d"):format(one[5], conn.agreed[one[5]]) })
+      t:check(agreed[one[5]] == own, "the initiator changed a depth that was left to its ULP", {
+        expected = ("%s %d"):format(one[5], own), actual = ("%s %d"):format(one[5], agreed[one[5]]) })
       mpa.serves(conn)
     end,
   }

@@ -23,13 +23,13 @@ for _, one in ipairs(mixes) do
     needs = { memory = "read atomic", extensions = true, ird = 12 },
     run = function(t)
       local conn = t:session {}
-      local cells = atomics.cells(t, conn, { 0 })
+      local cell = t:memory { length = 8, remote = "atomic", fill = 0 } -- 0, in whatever order of octets
       local buf = t:memory { length = 30000, remote = "read", fill = "count" }
       local content, old = bytes(30000), 0
       conn:together(function()
         for i, what in ipairs(sequence) do
           if what == "A" then
-            conn:send(atomic_request { target = cells, add_swap = 1, request_id = i })
+            conn:send(atomic_request { target = cell, add_swap = 1, request_id = i })
           else
             conn:send(read_request { source = buf, size = what, sink_stag = 5, sink_to = i << 32 })
           end
@@ -44,7 +44,8 @@ for _, one in ipairs(mixes) do
           t:check(item.payload == content:sub(1, what), "a Read among atomics was answered with other octets", { item = item })
         end
       end
-      atomics.expect(t, cells, old)
+      atomics.ask(conn, { target = cell, request_id = 100 }, old)
+      t:expect_unchanged(cell, { except = { 0, 8 } })
       conn:fence()
     end,
   }

@@ -110,9 +110,10 @@ list[#list + 1] = both_roles {
   needs = { memory = "read atomic", extensions = true },
   run = function(t)
     local conn = t:session {}
-    local cell = atomics.cells(t, conn, { 0x0123456789abcdef }, { remote = "read atomic" })
-    atomics.ask(conn, { target = cell, request_id = 1 }, 0x0123456789abcdef)
-    t:check(conn:read(cell) == atomics.octets(t, 0x0123456789abcdef), "the probe changed the memory")
+    local value = 0x4142434444434241 -- the same in either order of octets
+    local cell = t:memory { length = 8, remote = "read atomic", fill = pack(">i8", value) }
+    atomics.ask(conn, { target = cell, request_id = 1 }, value)
+    t:check(conn:read(cell) == pack(">i8", value), "the probe changed the memory")
     t:expect_unchanged(cell)
   end,
 }
