@@ -26,7 +26,7 @@ local places = {
 -- name, text, remote access, codes of a refusal, rules when it is right, empty, refused
 local kinds = {
   { "ddp-edge-write", "Write", "write", { "1/1/01", "1/1/03" }, { "DDP-5.2-05", "DDP-7.1-13", "RDMAP-5.1-04" }, "DDP-5.2-11", "DDP-7.1-13" },
-  { "rdmap-edge-read", "Read", "read", { "0/1/01", "0/1/04" }, { "RDMAP-5.2.1-12", "RDMAP-7.2-12" }, "RDMAP-5.2.1-15", "RDMAP-7.2-12" },
+  { "rdmap-edge-read", "Read", "read", { "0/1/01", "0/1/04" }, { "RDMAP-5.2.1-12", "RDMAP-7.2-12", "RDMAP-5.2.1-11" }, "RDMAP-5.2.1-15", "RDMAP-7.2-12" },
 }
 
 local bases = { { "", nil }, { "-base-0", 0 }, { "-base-top", -LENGTH - 1 } }

@@ -69,6 +69,30 @@ list[#list + 1] = case {
   end,
 }
 
+list[#list + 1] = both_roles {
+  id = "ddp-untagged-gap",
+  purpose = "A Send that leaves out some octets in its middle may be delivered as it is, or ends the stream",
+  rules = { "DDP-5.2-12" },
+  level = "must",
+  needs = { agent = true },
+  run = function(t)
+    local conn = t:session {}
+    conn:sanity()
+    local posted = t:receive { length = 48 }
+    conn:send(send { payload = bytes(16), l = false })
+    conn:send(send { mo = 32, msn = 1, payload = bytes(16, 7), broken = false, comment = "MO 16 to 31 are left out" })
+    conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7 })
+    local item = conn:expect(read_response { stag = 7, to = 7, payload = "" }, terminate "1/2/04", terminate { ddp = "untagged" })
+    t:observe("gap", item.op == "terminate" and "refused" or "delivered")
+    if item.op == "terminate" then
+      t:expect_no_completion(posted)
+      return t:expect_unchanged(posted.memory, { except = { 0, 48 } })
+    end
+    t:completion(posted, {})
+    t:expect_contents(posted.memory, bytes(16) .. bytes(16, 0x5a) .. bytes(16, 7), { rule = "DDP-5.2-05" })
+  end,
+}
+
 list[#list + 1] = case {
   id = "ddp-tagged-gap",
   purpose = "A Write that leaves out some octets in its middle may be taken as it is",

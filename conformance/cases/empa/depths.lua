@@ -229,6 +229,23 @@ for _, one in ipairs {
 end
 
 add {
+  id = "empa-reply-ird-above",
+  purpose = "A Reply whose IRD exceeds the initiator's ORD is taken",
+  rules = { "EMPA-9.1-03", "EMPA-9.1-11" },
+  level = "must",
+  role = "initiator",
+  needs = { agent = true },
+  run = function(t)
+    for _, ird in ipairs { 7, 64, 0x3ffe } do
+      local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2, rtr = { "write" }, ird = 5, ord = 6 })
+      conn:send(t:answer(asked, { ird = ird }))
+      conn:expect(mpa.rtr.write)
+      mpa.serves(conn)
+    end
+  end,
+}
+
+add {
   id = "empa-depths-seen-initiator",
   purpose = "The ULP of an initiator is shown the responder's IRD and ORD",
   rules = { "EMPA-9.1-11", "EMPA-9.1-01" },

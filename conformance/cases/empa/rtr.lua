@@ -135,6 +135,24 @@ add {
 }
 
 add {
+  id = "empa-reply-rtr-extra",
+  purpose = "A Reply that names RTR forms beside the one that was offered is taken: the initiator sends that one",
+  rules = { "EMPA-9.2-08", "EMPA-9.2-10" },
+  level = "must",
+  role = "initiator",
+  needs = { agent = true, rtr = true },
+  run = function(t)
+    for _, form in ipairs { "send", "write", "read" } do
+      local conn = mpa.called(t, with(P2P, { rtr = { form } }))
+      conn:send(reply { revision = 2, a = true, b = true, c = true, d = true, ird = 16, ord = 1 })
+      local item = conn:expect(mpa.rtr[form])
+      mpa.answer_rtr(conn, item)
+      mpa.serves(conn)
+    end
+  end,
+}
+
+add {
   id = "empa-rtr-no-common-form",
   purpose = "A responder that has none of the forms offered names one that it has",
   rules = { "EMPA-9.2-09", "EMPA-9.2-08", "EMPA-9.2-04" },

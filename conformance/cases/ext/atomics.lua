@@ -125,11 +125,12 @@ list[#list + 1] = both_roles {
   needs = { memory = "atomic", extensions = true },
   run = function(t)
     local conn = t:session {}
-    local cells = atomics.cells(t, conn, { 3, 4 })
-    atomics.ask(conn, { target = cells, add_swap = 1, request_id = 1 }, 3)
-    atomics.ask(conn, { target = cells, offset = 8, atomic = atomics.CMP_SWAP, add_swap = 9, add_swap_mask = ONES, compare = 4,
-                        request_id = 2 }, 4)
-    t:expect_contents(cells, atomics.octets(t, 4) .. atomics.octets(t, 9))
+    -- Octets that are all alike: the same number in either order of octets.
+    local cells = t:memory { length = 16, remote = "atomic", fill = bytes(8, 3) .. bytes(8, 4) }
+    atomics.ask(conn, { target = cells, add_swap = 0x0101010101010101, request_id = 1 }, 0x0303030303030303)
+    atomics.ask(conn, { target = cells, offset = 8, atomic = atomics.CMP_SWAP, add_swap = 0x0909090909090909, add_swap_mask = ONES,
+                        compare = 0x0404040404040404, request_id = 2 }, 0x0404040404040404)
+    t:expect_contents(cells, bytes(8, 4) .. bytes(8, 9))
   end,
 }
 

@@ -49,7 +49,8 @@ for _, one in ipairs(fields) do
     list[#list + 1] = (both and both_roles or case) {
       id = ("ext-%s-%s"):format(name, field),
       purpose = ("%s with %s ends the stream and has no effect"):format(name, how),
-      rules = { rule, "EXT-8.2-01" },
+      -- What is delivered ahead of its turn is out of order.
+      rules = { rule, "EXT-8.2-01", field == "msn-ahead" and opcode < 0xa and "EXT-6.3-04" or nil },
       role = not both and "responder" or nil,
       needs = { memory = "atomic", extensions = true },
       run = function(t)

@@ -30,7 +30,7 @@ reads("rdmap-read-every-alignment", "RDMA Reads of 1 to 8 octets at every alignm
   end)
 
 reads("rdmap-read-both-ends", "RDMA Reads of the first octet, of the last one and of the whole buffer return them",
-  { "RDMAP-5.2.1-12", "RDMAP-7.2-11", "RDMAP-7.2-12" }, function(t)
+  { "RDMAP-5.2.1-12", "RDMAP-7.2-11", "RDMAP-7.2-12", "RDMAP-5.2.1-11" }, function(t)
     local buf = t:memory { length = 1000, remote = "read", fill = "count" }
     local conn = t:session {}
     check(t, conn:read(buf, 0, 1), "\0", "the first octet")

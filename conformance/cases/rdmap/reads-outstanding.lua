@@ -114,7 +114,7 @@ list[#list + 1] = both_roles {
 list[#list + 1] = both_roles {
   id = "rdmap-ird-exceeded",
   purpose = "An RDMA Read above the IRD ends the stream or waits its turn; other streams go on",
-  rules = { "RDMAP-6.1-05", "RDMAP-5.2.2-02", "RDMAP-6.1-04", "SEC-6.4.3.3-02" },
+  rules = { "RDMAP-6.1-05", "RDMAP-5.2.2-02", "RDMAP-6.1-04", "SEC-6.4.3.3-02", "RDMAP-5.2.1-02" },
   needs = { memory = "read", ird = 1 },
   run = function(t)
     local buf = t:memory { length = 100000, remote = "read" }

@@ -45,4 +45,33 @@ list[#list + 1] = both_roles {
     t:event("terminated", conn, { layer = 0, type = 0, code = 0 })
   end,
 }
+-- RFC 5040 §5.4: room for one Terminate is there whatever else is used up.
+list[#list + 1] = both_roles {
+  id = "rdmap-terminate-received-busy",
+  purpose = "A Terminate that comes while every receive is used up, a Send is unfinished and Reads are outstanding is reported",
+  rules = { "RDMAP-5.4-04", "RDMAP-5.4-03", "RDMAP-5.4-06" },
+  needs = { memory = "read" },
+  run = function(t)
+    local source = t:memory { length = 60000, remote = "read" }
+    local conn = t:session {}
+    conn:sanity()
+    local first, second = t:receive { length = 16 }, t:receive { length = 16 }
+    local memory = t:memory { length = 16 }
+    local reading = t:post { op = "read", memory = memory, length = 16, stag = 1, to = 1 }
+    conn:expect(read_request { size = 16 })
+    local ird = math.min(conn:state().peer and conn:state().peer.ird or 1, 8)
+    conn:together(function()
+      conn:send(send { payload = bytes(16) })
+      conn:send(send { payload = bytes(8), l = false })
+      for i = 1, ird do conn:send(read_request { source = source, size = 60000, sink_stag = 5, sink_to = i << 32 }) end
+      conn:send(terminate "0/0/00")
+    end)
+    t:event("terminated", conn, { layer = 0, type = 0, code = 0 })
+    t:completion(first, { length = 16 })
+    t:expect_no_completion(second)
+    t:expect_no_completion(reading)
+    local item
+    repeat item = conn:expect(closed(), read_response { stag = 5 }) until item.kind ~= "message"
+  end,
+}
 return list
