@@ -6,20 +6,70 @@ local octets = iw.load("octets")
 
 local Agent = {}
 
+-- What a case uses of a reply, with the types that it must have.
+local REPLIES = {
+  listen = { listen = "integer", port = "integer" }, connect = { conn = "integer" },
+  pd = { pd = "integer" }, register = { mem = "integer", stag = "integer", to = "quantity" },
+  read = { hex = "octets" },
+}
+-- The same for events.
+local EVENTS = {
+  established = { conn = "integer", agreed = "agreed" }, request = { conn = "integer", private = "octets" },
+  completion = { conn = "integer", work = "integer", op = "string", status = "string" },
+}
+local AGREED = {
+  revision = "integer", version = "integer", crc = "boolean", tx_markers = "boolean", rx_markers = "boolean",
+  enhanced = "boolean", peer_to_peer = "boolean", ird = "integer", ord = "integer",
+}
+
+local TYPES = {}
+
+-- The name of a field that is missing or of another type, or nil.
+local function wrong(object, fields)
+  for name, kind in pairs(fields) do
+    if not TYPES[kind](object[name]) then return name end
+  end
+  return nil
+end
+
+function TYPES.integer(v) return math.type(v) == "integer" and v >= 0 and v <= 0xffffffff end
+function TYPES.quantity(v) return type(v) == "string" and math.tointeger(tonumber(v)) ~= nil end
+function TYPES.octets(v) return type(v) == "string" and #v % 2 == 0 and not v:find("%X") end
+function TYPES.string(v) return type(v) == "string" end
+function TYPES.boolean(v) return type(v) == "boolean" end
+function TYPES.agreed(v) return type(v) == "table" and not wrong(v, AGREED) end
+
+local function check_reply(t, verb, reply)
+  local name = REPLIES[verb] and wrong(reply, REPLIES[verb])
+  if name then t:inconclusive(("the target's agent: %s: a reply without a good '%s'"):format(verb, name)) end
+end
+
+-- The next event, or nil.
+local function next_event(t, seconds)
+  local event = iw.event(seconds)
+  local name = event and EVENTS[event.event] and wrong(event, EVENTS[event.event])
+  if name then t:inconclusive(("the target's agent: event %s without a good '%s'"):format(event.event, name)) end
+  return event
+end
+
 -- Asks the agent for something of its protocol (PROTOCOL.md). Returns the reply. A refusal makes the
--- case INCONCLUSIVE, or an ERROR if the request was not understood; with `optional` it returns nil
+-- case INCONCLUSIVE, or an ERROR if our own agent did not understand the request; with `optional` it returns nil
 -- and the reason.
 function Agent:agent(verb, fields, optional)
   local request = { ["do"] = verb }
   for name, value in pairs(fields or {}) do request[name] = value end
   local reply, why, lost = iw.control(request)
-  if reply then return reply end
+  if reply then
+    check_reply(self, verb, reply)
+    return reply
+  end
   if lost then
     self:gone("the target's agent is gone: " .. (iw.death() or why), "an agent that lives on")
   end
   if optional then return nil, why end
   local text = ("agent: %s: %s"):format(verb, why)
-  if why:find("^field ") or why:find("^verb ") then error(text, 0) end
+  -- Our own agent knows everything that a case may ask for.
+  if self.peer.name:find("^embedded") and (why:find("^field ") or why:find("^verb ")) then error(text, 0) end
   self:inconclusive("the target's " .. text)
 end
 
@@ -28,11 +78,11 @@ function Agent:wait_event(wanted, seconds)
   for i, event in ipairs(self.events) do
     if wanted(event) then return table.remove(self.events, i) end
   end
-  local event = iw.event(seconds)
+  local event = next_event(self, seconds)
   while event do
     if wanted(event) then return event end
     self.events[#self.events + 1] = event
-    event = iw.event(seconds)
+    event = next_event(self, seconds)
   end
   return nil
 end
@@ -287,10 +337,10 @@ end
 -- Takes in every event that the agent has sent so far.
 local function gather(t)
   t:agent("hello")
-  local event = iw.event(0)
+  local event = next_event(t, 0)
   while event do
     t.events[#t.events + 1] = event
-    event = iw.event(0)
+    event = next_event(t, 0)
   end
 end
 

@@ -174,11 +174,11 @@ int iw_exchange_open(struct iw_exchange *x, bool station_connects, const struct 
 bool iw_exchange_data(struct iw_exchange *x, int connection, bool from_peer, const void *octets,
                       size_t length, uint64_t now)
 {
-    if (x->octets + length > IW_EXCHANGE_MAX)
+    if (x->octets + length + IW_EXCHANGE_COST > IW_EXCHANGE_MAX)
         return false;
     if (!add(x, EVENT_DATA, connection, from_peer, now, octets, length))
         return false;
-    x->octets += length;
+    x->octets += length + IW_EXCHANGE_COST;
     x->connections[connection].position[from_peer] += length;
     return true;
 }
@@ -219,6 +219,7 @@ void iw_exchange_cut(struct iw_exchange *x, int connection, bool from_peer, uint
         cuts->room = room;
     }
     cuts->at[cuts->count++] = position;
+    x->octets += IW_EXCHANGE_COST;
 }
 
 void iw_exchange_comment(struct iw_exchange *x, int connection, bool from_peer, uint64_t position,

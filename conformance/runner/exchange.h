@@ -15,8 +15,10 @@
 
 #include "craft.h"
 
-/* Octets that one log takes before it says that it is full. */
-#define IW_EXCHANGE_MAX (64u * 1024u * 1024u)
+/* Octets that one log takes before it says that it is full; each write or read, and each frame,
+ * counts for IW_EXCHANGE_COST more, which its packet takes. */
+#define IW_EXCHANGE_MAX (16u * 1024u * 1024u)
+#define IW_EXCHANGE_COST 128u
 
 struct iw_exchange;
 

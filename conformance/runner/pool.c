@@ -122,11 +122,14 @@ static void send_job(struct parent *p, unsigned number)
                    : p->pool->options->deadline > 0 ? p->pool->options->deadline
                                                     : CASE_SECONDS;
     double patience = p->pool->options->patience > 0 ? p->pool->options->patience : 3;
+    double scale = p->pool->options->time_scale;
+    /* What we do ourselves is not the faster for less patience with the peer. */
+    double own = p->pool->grace > 0 || scale <= 0 || scale >= 1 ? 0 : GRACE_SECONDS * (1 - scale);
     double grace = p->pool->grace > 0 ? p->pool->grace : GRACE_SECONDS + 4 * patience;
     struct iw_order order = {.c = w->job.c, .round = w->job.round};
 
     snprintf(order.option, sizeof(order.option), "%s", w->job.option ? w->job.option : "");
-    w->deadline = w->began + (uint64_t)(scaled(p->pool, limit + grace) * 1e9);
+    w->deadline = w->began + (uint64_t)((scaled(p->pool, limit + grace) + own) * 1e9);
     /* One order at a time always fits into the socket's buffer; a dead worker is seen when its
      * answer is read. */
     (void)!send(w->fd, &order, sizeof(order), MSG_NOSIGNAL);

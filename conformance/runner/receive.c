@@ -9,6 +9,8 @@
 #include "iwarp/transport.h"
 #include "station_internal.h"
 
+enum { LATE_READS = 16 };
+
 int iw_station_ms(uint64_t deadline)
 {
     uint64_t now = iw_transport_now();
@@ -135,6 +137,13 @@ static void seen_segment(struct iw_conn *c, const struct iw_observation *o)
         c->partial = iw_item_new(IW_ITEM_MESSAGE, o->pos, o->end);
     if (!c->partial || !iw_item_append(c->partial, o))
         return;
+    if (c->partial->length > IW_STATION_MESSAGE || c->partial->n_segments > IW_STATION_SEGMENTS) {
+        iw_item_free(c->partial);
+        c->partial = NULL;
+        c->station->flooded = true;
+        c->state.ended = true;
+        return;
+    }
     if (iw_ddp_last(&o->ddp)) {
         enqueue(c, c->partial);
         c->partial = NULL;
@@ -144,10 +153,12 @@ static void seen_segment(struct iw_conn *c, const struct iw_observation *o)
 static void seen_finding(struct iw_conn *c, const struct iw_observation *o)
 {
     struct iw_station *s = c->station;
-    struct iw_finding *f = calloc(1, sizeof(*f));
+    struct iw_finding *f =
+        s->found[o->fault.check] < IW_STATION_FINDINGS ? calloc(1, sizeof(*f)) : NULL;
 
     if (!f)
         return;
+    s->found[o->fault.check]++;
     f->check = o->fault.check;
     f->connection = c->state.number;
     f->position = o->fault.pos;
@@ -218,10 +229,14 @@ void iw_conn_read(struct iw_conn *c)
 
 const struct iw_item *iw_conn_next(struct iw_conn *c, uint64_t deadline)
 {
-    while (!c->items && !c->state.ended && iw_tcp_open(&c->tcp)) {
+    /* Behind the deadline what has come already is taken; a peer that goes on and on is not waited
+     * for. */
+    for (unsigned late = 0;
+         !c->items && !c->state.ended && iw_tcp_open(&c->tcp) && late < LATE_READS;) {
         if (!iw_tcp_wait(&c->tcp, POLLIN, deadline))
             break;
         iw_conn_read(c);
+        late += iw_transport_now() >= deadline;
     }
     return c->items;
 }

@@ -58,18 +58,81 @@ static void *allocate(void *context, void *block, size_t old, size_t size)
     return more;
 }
 
-void iw_script_check_time(lua_State *L)
+static void end_waiting(struct iw_script *s)
+{
+    if (s->waiting)
+        s->waited += iw_transport_now() - s->waiting;
+    s->waiting = 0;
+}
+
+void iw_script_waits(lua_State *L)
 {
     struct iw_script *s = iw_script_of(L);
 
-    if (s->deadline && iw_transport_now() >= s->deadline)
+    end_waiting(s);
+    s->waiting = iw_transport_now();
+}
+
+static void set(lua_State *L, const char *field, const char *text)
+{
+    lua_pushstring(L, text);
+    lua_setfield(L, -2, field);
+}
+
+/* Ends the case without a fault of the script: an error table, as iw.raise() makes one. */
+static int give_up(lua_State *L, const char *reason)
+{
+    char where[IW_SCRIPT_WHERE];
+
+    lua_createtable(L, 0, 3);
+    set(L, "verdict", "INCONCLUSIVE");
+    set(L, "reason", reason);
+    if (iw_script_where(L, iw_script_of(L), where, sizeof(where)))
+        set(L, "where", where);
+    return lua_error(L);
+}
+
+void iw_script_check_time(lua_State *L)
+{
+    struct iw_script *s = iw_script_of(L);
+    uint64_t now = iw_transport_now();
+    char reason[100];
+
+    if (!s->deadline || now < s->deadline)
+        return;
+    end_waiting(s);
+    if (s->waited < (now - s->began) / 4)
         luaL_error(L, "the case took longer than its deadline of %f s", s->allowed);
+    snprintf(reason, sizeof(reason),
+             "the case's %g s were over before the target had done its part", s->allowed);
+    give_up(L, reason);
+}
+
+void iw_script_taking(lua_State *L)
+{
+    struct iw_script *s = iw_script_of(L);
+
+    s->before = s->used;
+    s->taking = true;
+}
+
+static void end_taking(struct iw_script *s)
+{
+    if (s->taking && s->used > s->before)
+        s->taken += s->used - s->before;
+    s->taking = false;
+}
+
+void iw_script_taken(lua_State *L)
+{
+    end_taking(iw_script_of(L));
 }
 
 static void hook(lua_State *L, lua_Debug *ar)
 {
     struct iw_script *s = iw_script_of(L);
 
+    end_waiting(s);
     if (ar->event == LUA_HOOKCOUNT) {
         iw_script_check_time(L);
         return;
@@ -92,6 +155,7 @@ uint64_t iw_script_until(lua_State *L, int argument, double standard)
     if (seconds > 1e6)
         seconds = 1e6;
     until = now + (uint64_t)(seconds * 1e9);
+    iw_script_waits(L);
     return s->deadline && until > s->deadline ? s->deadline : until;
 }
 
@@ -112,12 +176,6 @@ static const char *bare(const char *message)
         at++;
     }
     return message;
-}
-
-static void set(lua_State *L, const char *field, const char *text)
-{
-    lua_pushstring(L, text);
-    lua_setfield(L, -2, field);
 }
 
 static void push_error(lua_State *L, const char *reason, const char *where)
@@ -162,12 +220,18 @@ bool iw_script_call(struct iw_script *s, int arguments, int results)
     if (!lua_istable(L, -1)) { /* out of memory: the handler was not called */
         size_t limit = s->limit;
 
+        end_taking(s);
         s->limit += 1024 * 1024;
         lua_pop(L, 1);
         lua_gc(L, LUA_GCCOLLECT);
         snprintf(reason, sizeof(reason), "the script takes more than %zu MiB of memory",
                  limit >> 20);
+        if (s->taken >= limit / 4)
+            snprintf(reason, sizeof(reason), "the target says more than %zu MiB of memory can take",
+                     limit >> 20);
         push_error(L, reason, s->where);
+        if (s->taken >= limit / 4)
+            set(L, "verdict", "INCONCLUSIVE");
     }
     return false;
 }

@@ -27,6 +27,12 @@ struct iw_script {
     size_t used, limit;
     uint64_t deadline;           /* iw_transport_now(); 0: none */
     double allowed;              /* seconds, for the error's text */
+    uint64_t began;              /* when the deadline was set */
+    uint64_t waiting;            /* since when the script waits for the target; 0: it does not */
+    uint64_t waited;             /* ns that it did so before */
+    size_t taken;                /* octets of memory that went into what the target said */
+    bool taking;                 /* something of it is being made */
+    size_t before;               /* memory in use before that */
     char where[IW_SCRIPT_WHERE]; /* where memory ran out */
     /* While a case is played; else NULL. */
     const struct iw_case *playing;
@@ -55,10 +61,19 @@ bool iw_script_where(lua_State *L, const struct iw_script *s, char *text, size_t
 /* Seconds from `argument` (scaled by the run's time scale; `standard` if absent) as an absolute
  * deadline, not beyond the script's own. */
 uint64_t iw_script_until(lua_State *L, int argument, double standard);
-/* The same without a Lua state: now plus scaled seconds. */
-uint64_t iw_script_after(const struct iw_script *s, double seconds);
-/* Raises the error that the case's time is over, if it is. */
+/* What the C function does until the script's next line is up to the target, as it is behind
+ * iw_script_until. */
+void iw_script_waits(lua_State *L);
+/* Gives the script its time from now, to be read in: the run's deadline, or more if everything is
+ * slow. Less patience with a peer makes nothing faster here. */
+void iw_script_allow_reading(struct iw_script *s);
+/* Ends the case if its time is over: by an error, or INCONCLUSIVE if the target has taken a good part
+ * of that time. */
 void iw_script_check_time(lua_State *L);
+/* Around what makes values of what the target said: if the script runs out of memory by that, the
+ * script is not to blame. */
+void iw_script_taking(lua_State *L);
+void iw_script_taken(lua_State *L);
 
 /* Fields of a table argument. Raise an error that names the field if it is of a wrong type or out
  * of range. Absent fields give `standard`. */

@@ -106,8 +106,7 @@ int iw_case_load(const char *file, const struct iw_run_options *options, struct 
     size_t n = 0, taken = 0;
     int failed;
 
-    s.allowed = options->deadline > 0 ? options->deadline : 20;
-    s.deadline = iw_script_after(&s, s.allowed);
+    iw_script_allow_reading(&s);
     failed = iw_script_open(&s, error, room) || iw_script_load(&s, error, room);
     if (!failed) {
         n = (size_t)luaL_len(s.L, -1);

@@ -155,7 +155,9 @@ static json_t **keep(lua_State *L)
 
 static int push_kept(lua_State *L, json_t **kept)
 {
+    iw_script_taking(L);
     push_json(L, *kept, DEPTH);
+    iw_script_taken(L);
     json_decref(*kept);
     *kept = NULL;
     return 1;
@@ -267,6 +269,7 @@ static int l_initiate(lua_State *L)
     uint16_t port = (uint16_t)luaL_checkinteger(L, 2);
     char error[256] = "this target cannot be made to connect";
 
+    iw_script_waits(L);
     if (!t->initiate || t->initiate(t, host, port, error, sizeof(error))) {
         lua_pushnil(L);
         lua_pushstring(L, error);

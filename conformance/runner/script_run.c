@@ -7,13 +7,26 @@
 #include "ladder.h"
 #include "script.h"
 
-enum { ERROR_ROOM = 1024 };
+enum { ERROR_ROOM = 1024, CASE_SECONDS = 20 };
 
-uint64_t iw_script_after(const struct iw_script *s, double seconds)
+static void allow(struct iw_script *s, double seconds, double scale)
 {
-    double scale = s->options->time_scale > 0 ? s->options->time_scale : 1;
+    s->allowed = seconds;
+    s->began = iw_transport_now();
+    s->deadline = s->began + (uint64_t)(seconds * scale * 1e9);
+    s->waiting = s->waited = 0;
+}
 
-    return iw_transport_now() + (uint64_t)(seconds * scale * 1e9);
+void iw_script_allow_reading(struct iw_script *s)
+{
+    double scale = s->options->time_scale, deadline = s->options->deadline;
+
+    allow(s, deadline > 0 ? deadline : CASE_SECONDS, scale > 1 ? scale : 1);
+}
+
+static void allow_playing(struct iw_script *s, double seconds)
+{
+    allow(s, seconds, s->options->time_scale > 0 ? s->options->time_scale : 1);
 }
 
 static char *text_field(lua_State *L, const char *field)
@@ -86,8 +99,7 @@ static void play(struct iw_script *s, struct iw_result *out)
     lua_rawgeti(L, -2, (lua_Integer)s->playing->index + 1);
     if (iw_script_call(s, 1, 0))
         lua_pushnil(L);
-    s->allowed = 4 * patience + 2;
-    s->deadline = iw_script_after(s, s->allowed);
+    allow_playing(s, 4 * patience + 2);
     end_step(s, vocabulary, "close");
     end_step(s, vocabulary, "alive");
     lua_getfield(L, vocabulary, "ending");
@@ -137,14 +149,16 @@ int iw_script_run_case(const struct iw_case *c, struct iw_target *target,
         iw_result_free(out);
         return -1;
     }
-    s.allowed = c->deadline > 0 ? c->deadline : options->deadline > 0 ? options->deadline : 20;
-    s.deadline = iw_script_after(&s, s.allowed);
+    iw_script_allow_reading(&s);
     if (iw_script_open(&s, error, sizeof(error)) || iw_script_load(&s, error, sizeof(error))) {
         set_error(out, error);
     } else if ((lua_Integer)c->index >= luaL_len(s.L, -1)) {
         set_error(out, "the case file has changed since it was read");
     } else {
         s.line = c->line;
+        allow_playing(&s, c->deadline > 0         ? c->deadline
+                          : options->deadline > 0 ? options->deadline
+                                                  : CASE_SECONDS);
         play(&s, out);
     }
     iw_script_close(&s);

@@ -337,7 +337,9 @@ static int c_next(lua_State *L)
         iw_script_check_time(L);
         return 0;
     }
+    iw_script_taking(L);
     iw_script_push_item(L, item);
+    iw_script_taken(L);
     iw_conn_drop(c);
     return 1;
 }

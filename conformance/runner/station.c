@@ -274,7 +274,7 @@ static void write_out(struct iw_conn *c, const uint8_t *octets, size_t length, u
 
             if (ready & POLLIN)
                 iw_conn_read(c);
-            c->write_failed = !ready;
+            c->write_failed = !ready || iw_transport_now() >= deadline;
             continue;
         }
         c->write_failed = true;

@@ -13,6 +13,7 @@ struct iw_station {
     struct iw_conn *conns;
     struct iw_station_listener *listeners;
     struct iw_finding *findings, **last_finding;
+    unsigned found[IW_CHECK_COUNT]; /* findings of each check */
     bool flooded;
 };
 

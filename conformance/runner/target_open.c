@@ -114,7 +114,7 @@ static bool features_can(const json_t *features, const char *question)
     json_array_foreach(value, i, one)
     {
         if (json_is_integer(one) ? json_integer_value(one) == atol(word)
-                                 : !strcmp(json_string_value(one), word))
+                                 : json_is_string(one) && !strcmp(json_string_value(one), word))
             return true;
     }
     if (json_is_array(value))

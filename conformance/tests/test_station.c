@@ -361,7 +361,8 @@ static void a_silent_peer_is_inconclusive_within_patience(void **state)
     quick.patience = 10;
     quick.deadline = 0.05;
     expect_verdict(against(STEPS({PEER_DRAIN, NULL, 0}), 1, "\nt:connect {}", &quick),
-                   IW_VERDICT_ERROR, "the case took longer than its deadline of 0.05 s");
+                   IW_VERDICT_INCONCLUSIVE,
+                   "the case's 0.05 s were over before the target had done its part");
 }
 
 static void a_flood_is_bounded(void **state)
@@ -378,6 +379,34 @@ static void a_flood_is_bounded(void **state)
 
     (void)state;
     assert_int_equal(r.verdict, IW_VERDICT_FAIL);
+    iw_result_free(&r);
+}
+
+static void an_endless_answer_is_not_waited_for(void **state)
+{
+    /* Octets that make up nothing, of which there are more at every look. */
+    struct iw_result r = AGAINST("local conn = t:connect { revision = 1 }\n"
+                                 "while conn:next(0.002) do end\n"
+                                 "conn:expect(fin(), { within = 0.002 })\n",
+                                 {PEER_READ, REQUEST_1, 0}, {PEER_WRITE, REPLY_1, 0},
+                                 {PEER_REPEAT, "0001020304050607", 1000000000});
+
+    (void)state;
+    assert_int_equal(r.verdict, IW_VERDICT_FAIL);
+    assert_string_equal(r.actual, "nothing within 0.002 s");
+    iw_result_free(&r);
+}
+
+static void a_message_without_end_is_bounded(void **state)
+{
+    struct iw_result r = AGAINST(
+        "local conn = t:connect { revision = 1, crc = false }\nconn:expect(send {})\n",
+        {PEER_READ, REQUEST_KEY "00010000", 0}, {PEER_WRITE, REPLY_KEY "00010000", 0},
+        {PEER_REPEAT, "0012 0143 00000000 00000000 00000001 00000000 00000000", 1000000000});
+
+    (void)state;
+    assert_int_equal(r.verdict, IW_VERDICT_FAIL);
+    assert_non_null(strstr(r.actual, "more octets than the station can hold"));
     iw_result_free(&r);
 }
 
@@ -456,6 +485,8 @@ int main(void)
         cmocka_unit_test(an_unasked_finding_is_a_failure),
         cmocka_unit_test(a_silent_peer_is_inconclusive_within_patience),
         cmocka_unit_test(a_flood_is_bounded),
+        cmocka_unit_test(an_endless_answer_is_not_waited_for),
+        cmocka_unit_test(a_message_without_end_is_bounded),
         cmocka_unit_test(a_fence_proves_silence),
         cmocka_unit_test(every_case_leaves_a_capture),
     };

@@ -18,6 +18,7 @@ struct iw_control_channel {
     int fd;
     size_t in_start, in_end,
         in_scanned; /* octets [start, end) of `in`; no newline before scanned */
+    size_t line;    /* octets of the last one taken */
     char *out;
     size_t out_start, out_end, out_room;
     char in[IW_CONTROL_LINE];
@@ -77,6 +78,7 @@ int iw_control_channel_next(struct iw_control_channel *ch, json_t **out, char *e
     const char *line = ch->in + ch->in_start;
     size_t length = (size_t)(newline - line);
     ch->in_start = ch->in_scanned = (size_t)(newline - ch->in) + 1;
+    ch->line = length + 1;
 
     json_error_t detail;
     json_t *value = json_loadb(line, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &detail);
@@ -91,6 +93,11 @@ int iw_control_channel_next(struct iw_control_channel *ch, json_t **out, char *e
     }
     *out = value;
     return 1;
+}
+
+size_t iw_control_channel_line(const struct iw_control_channel *ch)
+{
+    return ch->line;
 }
 
 static int reserve(struct iw_control_channel *ch, size_t length)

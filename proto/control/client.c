@@ -13,8 +13,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+enum { LATE_READS = 64 }; /* of what came in time: more than a socket holds */
+
 struct held_event {
     json_t *event;
+    size_t octets; /* of its line */
     struct held_event *next;
 };
 
@@ -22,7 +25,7 @@ struct iw_control {
     struct iw_control_channel *channel;
     json_int_t id; /* of the last request */
     struct held_event *first, *last;
-    size_t held;
+    size_t held, held_octets;
     bool lost;
     char reason[200]; /* why it was lost */
 };
@@ -117,6 +120,7 @@ static json_t *pop_event(struct iw_control *c)
     json_t *event = held->event;
     c->first = held->next;
     c->held--;
+    c->held_octets -= held->octets;
     free(held);
     return event;
 }
@@ -150,21 +154,23 @@ static void lose(struct iw_control *c, const char *reason)
         snprintf(c->reason, sizeof(c->reason), "%s", reason);
 }
 
-static void hold(struct iw_control *c, json_t *event)
+static void hold(struct iw_control *c, json_t *event, size_t octets)
 {
-    struct held_event *held = c->held < IW_CONTROL_EVENTS ? malloc(sizeof(*held)) : NULL;
+    bool room = c->held < IW_CONTROL_EVENTS && c->held_octets + octets <= IW_CONTROL_HELD;
+    struct held_event *held = room ? malloc(sizeof(*held)) : NULL;
     if (!held) {
         json_decref(event);
         lose(c, "too many events were not taken");
         return;
     }
-    *held = (struct held_event){.event = event};
+    *held = (struct held_event){.event = event, .octets = octets};
     if (c->first)
         c->last->next = held;
     else
         c->first = held;
     c->last = held;
     c->held++;
+    c->held_octets += octets;
 }
 
 /* Takes one line that is here already. Returns the reply to request `id`, if it is that; sets
@@ -187,7 +193,7 @@ static json_t *take(struct iw_control *c, json_int_t id, bool *more)
             const char *text = json_string_value(json_object_get(message, "error"));
             snprintf(c->reason, sizeof(c->reason), "%.190s", text ? text : "refused");
         }
-        hold(c, message);
+        hold(c, message, iw_control_channel_line(c->channel));
         return NULL;
     }
     if (json_is_integer(json_object_get(message, "id")) &&
@@ -198,10 +204,14 @@ static json_t *take(struct iw_control *c, json_int_t id, bool *more)
     return NULL;
 }
 
-/* Waits for more octets. False once the deadline has passed or the agent is gone. */
-static bool more_input(struct iw_control *c, uint64_t deadline)
+/* Waits for more octets. False once the deadline has passed or the agent is gone. Behind the
+ * deadline what has come already is taken, at most LATE_READS times (counted in *late): an agent
+ * that goes on and on is not waited for. */
+static bool more_input(struct iw_control *c, uint64_t deadline, unsigned *late)
 {
     if (c->lost)
+        return false;
+    if (iw_transport_now() >= deadline && (*late)++ >= LATE_READS)
         return false;
     int pending = iw_control_channel_flush(c->channel);
     short events = (short)(pending > 0 ? POLLIN | POLLOUT : POLLIN);
@@ -233,6 +243,7 @@ json_t *iw_control_call(struct iw_control *c, json_t *request, uint64_t deadline
         snprintf(error, room, "cannot send \"%s\" to the agent: the request is too long", name);
         return NULL;
     }
+    unsigned late = 0;
     do {
         bool more = true;
         while (more && !c->lost) {
@@ -240,7 +251,7 @@ json_t *iw_control_call(struct iw_control *c, json_t *request, uint64_t deadline
             if (reply)
                 return reply;
         }
-    } while (more_input(c, deadline));
+    } while (more_input(c, deadline, &late));
     if (c->lost)
         snprintf(error, room, "no reply to \"%s\": %s", name, c->reason);
     else
@@ -250,12 +261,13 @@ json_t *iw_control_call(struct iw_control *c, json_t *request, uint64_t deadline
 
 json_t *iw_control_event(struct iw_control *c, uint64_t deadline)
 {
+    unsigned late = 0;
     do {
         bool more = true;
         while (more && !c->lost)
             take(c, 0, &more);
         if (c->first)
             return pop_event(c);
-    } while (more_input(c, deadline));
+    } while (more_input(c, deadline, &late));
     return NULL;
 }

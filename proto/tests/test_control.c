@@ -5,8 +5,10 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -158,6 +160,50 @@ static struct iw_control *open_client(int *agent)
     return c;
 }
 
+/* An agent that says the same for ever. */
+struct speaker {
+    const char *text;
+    int fd;
+};
+
+static void *speak(void *context)
+{
+    const struct speaker *s = context;
+    while (send(s->fd, s->text, strlen(s->text), MSG_NOSIGNAL) > 0)
+        ;
+    return NULL;
+}
+
+static void what_an_agent_says_is_bounded(void **state)
+{
+    char event[1000];
+    /* Replies to nothing are no reason to wait on; events that nobody takes are not held for ever,
+     * long before there are IW_CONTROL_EVENTS of them. */
+    const struct {
+        const char *says;
+        uint64_t until;
+        const char *error;
+    } cases[] = {
+        {"{\"id\":77,\"ok\":true}\n", 0, "no reply to \"hello\" from the agent in time"},
+        {event, soon(), "no reply to \"hello\": too many events were not taken"},
+    };
+    (void)state;
+    snprintf(event, sizeof(event), "{\"event\":\"x\",\"pad\":\"%0900d\"}\n", 0);
+    for (size_t i = 0; i < 2; i++) {
+        struct speaker speaker = {.text = cases[i].says};
+        char error[200] = "";
+        pthread_t thread;
+        struct iw_control *c = open_client(&speaker.fd);
+        assert_int_equal(pthread_create(&thread, NULL, speak, &speaker), 0);
+        assert_null(iw_control_call(c, json_pack("{s:s}", "do", "hello"), cases[i].until, error,
+                                    sizeof(error)));
+        assert_string_equal(error, cases[i].error);
+        iw_control_close(c);
+        pthread_join(thread, NULL);
+        close(speaker.fd);
+    }
+}
+
 static void calls_find_their_reply(void **state)
 {
     int agent;
@@ -276,9 +322,13 @@ static void connecting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_are_objects),    cmocka_unit_test(lines_are_bounded),
-        cmocka_unit_test(writing_is_bounded),   cmocka_unit_test(calls_find_their_reply),
-        cmocka_unit_test(a_lost_agent_is_told), cmocka_unit_test(connecting),
+        cmocka_unit_test(lines_are_objects),
+        cmocka_unit_test(lines_are_bounded),
+        cmocka_unit_test(writing_is_bounded),
+        cmocka_unit_test(what_an_agent_says_is_bounded),
+        cmocka_unit_test(calls_find_their_reply),
+        cmocka_unit_test(a_lost_agent_is_told),
+        cmocka_unit_test(connecting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,8 @@ enum {
     IW_CONTROL_SCHEMA = 1,
     IW_CONTROL_LINE = 256 * 1024,       /* octets of the longest line, newline included */
     IW_CONTROL_QUEUE = 4 * 1024 * 1024, /* octets that may wait to be sent by a channel */
-    IW_CONTROL_EVENTS = 65536           /* events that a client holds for its caller */
+    IW_CONTROL_EVENTS = 65536,          /* events that a client holds for its caller */
+    IW_CONTROL_HELD = 4 * 1024 * 1024   /* ... and the octets of their lines */
 };
 
 /* ---- the channel: framing, used by both ends ---- */
@@ -43,6 +44,8 @@ int iw_control_channel_read(struct iw_control_channel *ch);
  * the line is not a JSON object (the channel goes on) and -2 if it is longer than IW_CONTROL_LINE
  * (the channel is of no more use), each with one line of text in `error`. */
 int iw_control_channel_next(struct iw_control_channel *ch, json_t **out, char *error, size_t room);
+/* Octets of the line that was taken last, its newline included. */
+size_t iw_control_channel_line(const struct iw_control_channel *ch);
 /* Queues one object and sends what the socket takes. Returns 0; -1 if the object is longer than
  * IW_CONTROL_LINE, the queue is full or memory has run out (nothing is queued then), -2 if the
  * socket is broken. Keeps no reference. */
