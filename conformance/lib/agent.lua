@@ -97,10 +97,18 @@ local function event_text(event)
   return table.concat(parts, " ")
 end
 
+-- The fields of each kind of event (proto/control/PROTOCOL.md).
+local EVENTS = {
+  request = "listen private", established = "private agreed listen", rejected = "private", ["peer-closed"] = "",
+  completion = "work op status length solicited invalidated immediate original check", fault = "check rule pos terminate",
+  terminated = "layer type code flags meaning", closed = "graceful cause check rule error",
+}
+
 -- The next event of this kind about a connection: t:event("terminated", conn, {code = 2}). The
 -- fields must fit. Returns the event.
 function Agent:event(kind, conn, fields, options)
   options = strict.check("t:event", options or {}, strict.set("rule within"))
+  strict.check(("t:event(%q)"):format(kind), fields or {}, strict.set(EVENTS[strict.word("t:event", kind, EVENTS)] .. " conn"))
   local event = self:wait_event(function(e)
     return e.event == kind and (not conn or e.conn == conn.agent)
   end, options.within)
@@ -134,9 +142,7 @@ local REMOTE = strict.set("read write atomic")
 local function access(fields)
   local list = { "local-write" }
   for word in (fields.remote or ""):gmatch("%S+") do
-    if not REMOTE[word] then
-      error(("t:memory: remote is \"read\", \"write\", \"atomic\" or several of them, not '%s'"):format(word), 0)
-    end
+    strict.word("t:memory: remote", word, REMOTE)
     list[#list + 1] = "remote-" .. word
   end
   if fields.invalidate then list[#list + 1] = "remote-invalidate" end
@@ -146,6 +152,8 @@ end
 local function read_all(t, buffer)
   return t:read(buffer, -buffer.guard, buffer.length + 2 * buffer.guard)
 end
+
+local BUFFER = { __index = strict.only("t:memory's buffer", {}, strict.set("mem stag to length guard content")) }
 
 -- A buffer of the target: length, remote ("read", "write", "atomic" or several of them; nothing: not
 -- remotely accessible), fill (an octet, octets, or "count" for 00 01 02 ...), guard (octets in front and
@@ -160,9 +168,9 @@ function Agent:memory(fields)
     to = long(fields.to), conn = fields.conn and fields.conn.agent,
     fill = math.type(fill) == "integer" and fill or nil,
   })
-  local buffer = {
+  local buffer = setmetatable({
     mem = reply.mem, stag = reply.stag, to = number(reply.to), length = fields.length, guard = guard,
-  }
+  }, BUFFER)
   if type(fill) == "string" then
     self:fill(buffer, fill == "count" and octets.bytes(fields.length) or fill)
   end
@@ -315,6 +323,7 @@ end
 -- invalidated, immediate as octets, original as a number) must fit. Returns the event.
 function Agent:completion(handle, fields, options)
   options = strict.check("t:completion", options or {}, strict.set("rule within"))
+  strict.check("t:completion", fields or {}, strict.set(EVENTS.completion))
   local wanted = { event = "completion", work = handle.work, status = "ok" }
   for name, value in pairs(fields or {}) do wanted[name] = value end
   wanted.original = long(wanted.original)

@@ -6,17 +6,19 @@ local message = iw.load("message")
 local octets = iw.load("octets")
 
 local Conn = {}
-Conn.__index = Conn
+local methods = { __index = strict.only("conn:", Conn, strict.set("agent agreed listen fences terminated request first")) }
 
 function Conn.new(t, raw)
-  local conn = setmetatable({ t = t, raw = raw, queues = {}, number = raw:state().number }, Conn)
+  local conn = setmetatable({ t = t, raw = raw, queues = {}, number = raw:state().number }, methods)
   t.conns[#t.conns + 1] = conn
   return conn
 end
 
+local STATE = { __index = strict.only("conn:state()", {}, strict.set("own peer rtt reset shut")) }
+
 -- Negotiated and measured facts: crc, markers (to the peer), own, peer (start-up frames), rtt,
 -- unacked (segments), ...
-function Conn:state() return self.raw:state() end
+function Conn:state() return setmetatable(self.raw:state(), STATE) end
 
 -- DV and RV of this connection: 0 behind a Reply of revision 0 (RFC 5044 Appendix C).
 function Conn:version()
@@ -186,7 +188,7 @@ function Conn:send(m, bend)
   if broken == nil then broken = #some(m.fields, BREAKING) > 0 end
   local records = self:encode(m, bend.segment, bend.segments)
   for _, record in ipairs(records) do record.text = iw.print_segment(record.ulpdu) end
-  local first = records[1]
+  local first = message.seal(records[1])
   local comment = marked(self, m, bend, first.text)
   for i, record in ipairs(records) do
     self.raw:ulpdu(record.ulpdu, bend, broken, writes_of(bend))
@@ -317,6 +319,7 @@ end
 function Conn:next(seconds)
   local item = self.raw:next(seconds)
   if item then
+    message.seal(item)
     item.conn = self
     self.t.last_item = item
   end

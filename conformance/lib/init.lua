@@ -12,8 +12,9 @@ local CASE = strict.set("id purpose rules level role needs tags deadline run")
 local ROLES = strict.set("responder initiator")
 local LEVELS = { must = "FAIL", should = "NOTE", may = "PASS" }
 -- What a case may need: see README.md.
-local NEEDS = strict.set("agent memory crc markers revision enhanced peer_to_peer rtr read send"
-  .. " reject private reconnect extensions ird class tcp")
+local NEEDS = {}
+while iw.capability(#NEEDS + 1) do NEEDS[#NEEDS + 1] = iw.capability(#NEEDS + 1) end
+NEEDS = strict.set(NEEDS)
 local Case = {}
 
 local function want(ok, text, ...)
@@ -23,7 +24,9 @@ end
 local function check_rules(rules)
   want(type(rules) == "table" and #rules > 0, "a case needs rules = { \"RULE-ID\", ... }")
   for _, id in ipairs(rules) do
-    want(type(id) == "string" and iw.rule(id), "unknown rule '%s'", tostring(id))
+    if type(id) ~= "string" or not iw.rule(id) then
+      error(("unknown rule '%s'%s"):format(tostring(id), strict.suggest(id, "rule")), 0)
+    end
   end
 end
 
@@ -31,6 +34,10 @@ local function normal_needs(needs)
   strict.check("needs", needs, NEEDS)
   local list = {}
   for name, value in pairs(needs) do
+    for word in (value and value ~= true and tostring(value) or ""):gmatch("%S+") do
+      local wrong = iw.capability(name .. "." .. word)
+      want(not wrong, "needs %s = \"%s\": expected %s", name, tostring(value), wrong)
+    end
     if value ~= false then list[#list + 1] = { name = name, value = tostring(value) } end
   end
   table.sort(list, function(a, b) return a.name < b.name end)
@@ -43,9 +50,10 @@ local function case(fields)
   want(type(fields.id) == "string" and fields.id:match("^[a-z0-9][a-z0-9%-]*$"),
     "a case needs an id of small letters, digits and hyphens")
   want(type(fields.purpose) == "string" and not fields.purpose:find("\n"), "a case needs a purpose of one line")
-  want(ROLES[fields.role], "a case needs role = \"responder\" or \"initiator\" (of the target)")
+  if fields.role then strict.word("role", fields.role, ROLES) end
+  want(fields.role, "a case needs role = \"responder\" or \"initiator\" (of the target)")
   want(type(fields.run) == "function", "a case needs run = function(t) ... end")
-  want(fields.level == nil or LEVELS[fields.level], "level is \"must\", \"should\" or \"may\"")
+  if fields.level then strict.word("level", fields.level, LEVELS) end
   want(fields.deadline == nil or type(fields.deadline) == "number" and fields.deadline > 0,
     "deadline is a number of seconds")
   check_rules(fields.rules)

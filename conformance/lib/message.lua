@@ -359,5 +359,16 @@ function message.octets(m)
   error("octets() takes a start-up frame; conn:encode() makes the ULPDUs of other messages", 0)
 end
 
+-- What an item, or a record of what was sent, may have; reading anything else from one is an error.
+local ITEM = {}
+for name in pairs(STARTUP) do ITEM[name] = true end
+for name in pairs(strict.set("kind which op text conn position finish ulpdu crc_good segments segment request dv rv"
+  .. " check side frame")) do ITEM[name] = true end
+for _, spec in pairs(specs) do
+  for name in pairs(spec.known) do ITEM[name] = true end
+end
+local sealed = { __index = strict.only("a message", {}, ITEM) }
+function message.seal(item) return setmetatable(item, sealed) end
+
 message.specs = specs
 return message

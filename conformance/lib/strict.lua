@@ -3,31 +3,29 @@
 
 local strict = {}
 
-local function distance(a, b)
-  local row = {}
-  for j = 0, #b do row[j] = j end
-  for i = 1, #a do
-    local corner = row[0]
-    row[0] = i
-    for j = 1, #b do
-      local change = corner + (a:byte(i) == b:byte(j) and 0 or 1)
-      corner = row[j]
-      row[j] = math.min(change, row[j] + 1, row[j - 1] + 1)
+-- " (did you mean 'x'?)", or "" if no known name is near. `known` has the names as keys; or it is "rule" or
+-- "check", whose names the runner has.
+function strict.suggest(name, known)
+  local list = known
+  if type(known) == "table" then
+    list = {}
+    for candidate in pairs(known) do
+      if type(candidate) == "string" then list[#list + 1] = candidate end
     end
+    table.sort(list)
   end
-  return row[#b]
+  local best = iw.near(tostring(name), list)
+  return best and (" (did you mean '%s'?)"):format(best) or ""
 end
 
--- " (did you mean 'x'?)", or "" if no known name is near. `known` has the names as keys.
-function strict.suggest(name, known)
-  local best, least = nil, math.min(3, (#name + 1) // 2 + 1)
-  for candidate in pairs(known) do
-    if type(candidate) == "string" then
-      local d = distance(name, candidate)
-      if d < least or d == least and best and candidate < best then best, least = candidate, d end
-    end
-  end
-  return best and (" (did you mean '%s'?)"):format(best) or ""
+-- What is wrong with a value that has to be one of a few words.
+function strict.word(what, value, known)
+  if known[value] then return value end
+  local list = {}
+  for word in pairs(known) do list[#list + 1] = tostring(word) end
+  table.sort(list)
+  error(("%s: '%s' is none of %s%s"):format(what, tostring(value), table.concat(list, ", "),
+    strict.suggest(value, known)), 0)
 end
 
 -- A set from a list of names, or from one string of names.
@@ -64,6 +62,21 @@ function strict.seal(what, values)
       error(("unknown %s '%s'%s"):format(what, tostring(name), strict.suggest(tostring(name), values)), 0)
     end,
   })
+end
+
+-- For __index of a metatable: the methods, and nil for names that may be absent; any other name is an
+-- error.
+function strict.only(what, methods, absent)
+  return function(_, name)
+    local value = methods[name]
+    if value == nil and not absent[name] then
+      local known = {}
+      for one in pairs(methods) do known[one] = true end
+      for one in pairs(absent) do known[one] = true end
+      error(("%s has no '%s'%s"):format(what, tostring(name), strict.suggest(name, known)), 0)
+    end
+    return value
+  end
 end
 
 return strict

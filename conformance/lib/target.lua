@@ -7,14 +7,14 @@ local Conn = iw.load("conn")
 local Agent = iw.load("agent")
 
 local Target = {}
-Target.__index = Target
+local methods = { __index = strict.only("t:", Target, strict.set("native works last_item negative deciding")) }
 for name, method in pairs(Agent) do Target[name] = method end
 
 function Target.new(case)
   local t = setmetatable({
     case = case, conns = {}, events = {}, observed = {}, notes = {}, allowed = {}, deviations = {},
     listeners = {}, peer = iw.target(),
-  }, Target)
+  }, methods)
   if t.peer.agent then
     t:agent("reset")
     while iw.event(0) do end
@@ -30,7 +30,7 @@ local WHY = strict.set("rule expected actual item")
 local function verdict_of(t, rule)
   if not rule then return t.case.worst, t.case.rules[1] end
   local verdict = iw.rule(rule)
-  if not verdict then error(("unknown rule '%s'"):format(rule), 0) end
+  if not verdict then error(("unknown rule '%s'%s"):format(rule, strict.suggest(rule, "rule")), 0) end
   return verdict, rule
 end
 
@@ -106,7 +106,7 @@ function Target:note(text) self.notes[#self.notes + 1] = text end
 -- Findings of the observer about these checks do not count in this case.
 function Target:allow(...)
   for _, name in ipairs { ... } do
-    if not iw.check(name) then error(("unknown check '%s'"):format(name), 0) end
+    if not iw.check(name) then error(("unknown check '%s'%s"):format(name, strict.suggest(name, "check")), 0) end
     self.allowed[name] = true
   end
 end
@@ -120,7 +120,11 @@ function Target:found(name)
   return nil
 end
 
-function Target:can(capability) return iw.can(capability) end
+function Target:can(capability)
+  local wrong = iw.capability(capability)
+  if wrong then error(("t:can: expected %s"):format(wrong), 0) end
+  return iw.can(capability)
+end
 
 -- The item that decides for now (a comment in the capture).
 function Target:decided(item) self.deciding = item end

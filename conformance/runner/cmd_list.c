@@ -77,6 +77,14 @@ static const struct iw_case *find(const struct iw_suite *suite, const char *id)
     return NULL;
 }
 
+static void no_case(const struct iw_suite *suite, const char *id)
+{
+    const char *near = iw_suite_nearest(suite, id);
+
+    iw_complain("there is no case '%s'%s%s%s", id, near ? " (did you mean '" : "",
+                near ? near : "; see `iwarp-conform list`", near ? "'?)" : "");
+}
+
 int iw_command_show(const struct iw_command *c)
 {
     struct iw_setup s;
@@ -91,7 +99,7 @@ int iw_command_show(const struct iw_command *c)
             status = print_script(found->file);
         } else {
             iw_setup_broken(&s); /* one of them may have it */
-            iw_complain("there is no case '%s'; see `iwarp-conform list`", c->words[0]);
+            no_case(&s.suite, c->words[0]);
             status = IW_EXIT_USAGE;
         }
     }

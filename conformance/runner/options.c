@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "iwarp/nearest.h"
 #include "journal.h"
 #include "text.h"
 
@@ -301,6 +302,38 @@ static const struct command *command_of(const char *name)
     return NULL;
 }
 
+/* getopt's own words would not say what was meant. */
+static void unknown_option(const struct command *command, const char *word)
+{
+    struct iw_nearest n;
+    char name[IW_NEAREST_WORD] = "";
+    size_t length = strcspn(word, "=");
+
+    if (length > 2 && length - 2 < sizeof(name))
+        memcpy(name, word + 2, length - 2);
+    iw_nearest_begin(&n, name);
+    for (size_t i = 0; i < N_CHOICES; i++)
+        if (choices[i].commands & command->bit)
+            iw_nearest_offer(&n, choices[i].name);
+    iw_complain("%.*s: unknown option%s%s%s", (int)length, word,
+                n.best ? " (did you mean --" : "; see --help", n.best ? n.best : "",
+                n.best ? "?)" : "");
+}
+
+static void unknown_command(const char *word)
+{
+    struct iw_nearest n;
+
+    iw_nearest_begin(&n, word);
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        iw_nearest_offer(&n, commands[i].name);
+    if (n.best)
+        iw_complain("unknown command '%s' (did you mean '%s'?)", word, n.best);
+    else
+        iw_complain("unknown command '%s'; see --help. A case is run by `iwarp-conform run %s`",
+                    word, word);
+}
+
 /* Whether this is the option that its name stands for here: some mean one thing to one command and
  * another to the next. */
 static bool meant(const struct choice *o, const struct command *command)
@@ -319,7 +352,7 @@ static int parse_options(struct iw_command *c, const struct command *command, bo
                          char **argv)
 {
     struct option longs[N_CHOICES + 1] = {{0}};
-    char letters[2 * N_CHOICES + 1] = "", *letter = letters;
+    char letters[2 * N_CHOICES + 2] = ":", *letter = letters + 1;
     size_t n = 0;
     int id;
 
@@ -335,12 +368,21 @@ static int parse_options(struct iw_command *c, const struct command *command, bo
         if (o->letter && o->argument)
             *letter++ = ':';
     }
+    opterr = 0;
     optind = 0; /* start afresh */
     while ((id = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
         const struct choice *o = choice_of(id);
 
-        if (!o) /* getopt has said why */
+        if (!o) {
+            if (id == ':')
+                iw_complain("%s: expected a value; see --help", argv[optind - 1]);
+            else if (!optopt) /* no letter, and no option that takes no value */
+                unknown_option(command, argv[optind - 1]);
+            else
+                iw_complain("%s: unknown option, or one that takes no value; see --help",
+                            argv[optind - 1]);
             return IW_EXIT_USAGE;
+        }
         if (o->id == O_HELP) {
             help(named ? command : NULL);
             return IW_EXIT_GOOD;
@@ -401,7 +443,7 @@ int iw_command_parse(struct iw_command *c, int argc, char **argv)
 
     *c = (struct iw_command){.program = program};
     if (!command) {
-        iw_complain("unknown command '%s'; see --help", argv[1]);
+        unknown_command(argv[1]);
         return IW_EXIT_USAGE;
     }
     c->name = command->name;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capability.h"
+#include "iwarp/nearest.h"
 #include "iwarp/transport.h"
 
 enum { INSTRUCTIONS = 10000 }; /* between two looks at the clock */
@@ -279,6 +281,44 @@ static int l_check(lua_State *L)
     return 1;
 }
 
+/* iw.capability(word): nothing if there is such a capability, else what was expected.
+ * iw.capability(number): the name of that one, from 1; nil behind the last. */
+static int l_capability(lua_State *L)
+{
+    char error[256];
+
+    if (lua_type(L, 1) == LUA_TNUMBER) {
+        lua_pushstring(L, iw_capability_at((size_t)luaL_checkinteger(L, 1) - 1));
+        return 1;
+    }
+    if (iw_capability_known(luaL_checkstring(L, 1), error, sizeof(error)))
+        return 0;
+    lua_pushstring(L, error);
+    return 1;
+}
+
+/* iw.near(word, list): the name in the list that was probably meant; nil if none is near. Of "rule"
+ * and "check" instead of a list: the id or name of one. */
+static int l_near(lua_State *L)
+{
+    const char *word = luaL_checkstring(L, 1);
+    struct iw_nearest n;
+
+    if (lua_type(L, 2) == LUA_TSTRING) {
+        lua_pushstring(L, !strcmp(lua_tostring(L, 2), "rule") ? iw_nearest_rule(word)
+                                                              : iw_nearest_check(word));
+        return 1;
+    }
+    luaL_checktype(L, 2, LUA_TTABLE);
+    iw_nearest_begin(&n, word);
+    for (lua_Integer i = 1; lua_rawgeti(L, 2, i) == LUA_TSTRING; i++) {
+        iw_nearest_offer(&n, lua_tostring(L, -1)); /* the list keeps it alive */
+        lua_pop(L, 1);
+    }
+    lua_pushstring(L, n.best);
+    return 1;
+}
+
 /* iw.load(name): the value of lib/<name>.lua, run once. */
 static int l_load(lua_State *L)
 {
@@ -344,8 +384,9 @@ static void open_safe(lua_State *L)
 static int open_protected(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"raise", l_raise}, {"where", l_where}, {"rule", l_rule},
-        {"check", l_check}, {"load", l_load},   {NULL, NULL},
+        {"raise", l_raise},           {"where", l_where}, {"rule", l_rule},
+        {"check", l_check},           {"load", l_load},   {"near", l_near},
+        {"capability", l_capability}, {NULL, NULL},
     };
 
     open_safe(L);

@@ -7,8 +7,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
+#include "iwarp/nearest.h"
 #include "text.h"
 
 enum { DEPTH = 16 }; /* of folders: a loop of links ends there */
@@ -269,6 +271,32 @@ static fits_fn *question(const char *pattern, const char **argument, char *error
     return NULL;
 }
 
+const char *iw_suite_nearest(const struct iw_suite *suite, const char *id)
+{
+    struct iw_nearest n;
+
+    iw_nearest_begin(&n, id);
+    for (size_t i = 0; i < suite->n_cases; i++)
+        iw_nearest_offer(&n, suite->cases[i]->id);
+    return n.best;
+}
+
+/* Globs are not misspelt, at least not so that one could tell. */
+static void nothing_fits(const struct iw_suite *suite, const char *pattern, char *error,
+                         size_t room)
+{
+    bool rule = !strncmp(pattern, "rule:", 5);
+    const char *near = NULL;
+
+    if (!strpbrk(pattern, "*?["))
+        near = rule ? iw_nearest_rule(pattern + 5) : iw_suite_nearest(suite, pattern);
+    if (rule && near && !strcasecmp(near, pattern + 5))
+        snprintf(error, room, "--select %s: no case names this rule", pattern);
+    else
+        snprintf(error, room, "--select %s: no case fits%s%s%s", pattern,
+                 near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+}
+
 int iw_suite_select(const struct iw_suite *suite, char *const *patterns, size_t n_patterns,
                     const struct iw_case ***out, size_t *count, char *error, size_t room)
 {
@@ -286,7 +314,7 @@ int iw_suite_select(const struct iw_suite *suite, char *const *patterns, size_t 
                 any = chosen[i] = true;
         }
         if (fits && !any)
-            snprintf(error, room, "--select %s: no case fits", patterns[p]);
+            nothing_fits(suite, patterns[p], error, room);
         if (!any) {
             free(chosen);
             return -1;

@@ -37,6 +37,8 @@ int iw_suite_select(const struct iw_suite *suite, char *const *patterns, size_t 
                     const struct iw_case ***out, size_t *count, char *error, size_t room);
 
 bool iw_case_names_rule(const struct iw_case *c, const struct iw_rule *rule);
+/* The id that was probably meant; NULL if none is near. */
+const char *iw_suite_nearest(const struct iw_suite *suite, const char *id);
 /* Whether it has the tag "hazard". */
 bool iw_case_hazardous(const struct iw_case *c);
 /* "must", "should" or "may". */

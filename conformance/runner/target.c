@@ -2,10 +2,13 @@
 /* Target specs and what they say of a peer's capabilities. */
 #include "target.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "capability.h"
+#include "iwarp/nearest.h"
 #include "iwarp/transport.h"
 #include "text.h"
 
@@ -104,8 +107,10 @@ void iw_target_free(struct iw_target_spec *spec)
     free(spec);
 }
 
-/* One "key=value" of a tcp spec. Returns what was expected, or NULL if it is good. */
-static const char *take_pair(struct iw_target_spec *spec, const char *key, const char *value)
+/* One "key=value" of a tcp spec. Returns what was expected (it may stand in
+ * `words`), or NULL if it is good. */
+static const char *take_pair(struct iw_target_spec *spec, const char *key, const char *value,
+                             char *words, size_t room)
 {
     if (!strcmp(key, "class"))
         return iw_target_class_find(value, &spec->class) ? NULL : "bare, rping or agent";
@@ -117,8 +122,8 @@ static const char *take_pair(struct iw_target_spec *spec, const char *key, const
         return iw_target_add_revision(spec, value) ? NULL : "1 or 2";
     if (strcmp(key, "can") != 0 && strcmp(key, "cannot") != 0)
         return "one of class, crc, markers, rev, can, cannot";
-    if (!*value)
-        return "the name of a capability";
+    if (!iw_capability_known(value, words, room))
+        return words;
     iw_target_add(spec, !strcmp(key, "can"), value);
     return NULL;
 }
@@ -131,11 +136,12 @@ static bool parse_pairs(struct iw_target_spec *spec, char *list, char *error, si
     while ((pair = strsep(&rest, ","))) {
         char *value = strchr(pair, '=');
         const char *expected = "key=value";
+        char words[256];
 
         if (value) {
             *value++ = 0;
             expected = spec->embedded ? iw_target_take_embedded(spec, pair, value)
-                                      : take_pair(spec, pair, value);
+                                      : take_pair(spec, pair, value, words, sizeof(words));
         }
         if (expected) {
             snprintf(error, room, "--target %s: '%s%s%s': expected %s", spec->text, pair,
@@ -189,6 +195,43 @@ static char *file_path(const char *text, const char *folder)
     return iw_text_format("%s/%s.lua", folder, text);
 }
 
+/* "embedded" and the files in the folder of targets are what a name may stand for. */
+static void no_file(const char *text, const char *path, const char *folder, char *error,
+                    size_t room)
+{
+    struct iw_nearest n;
+    char best[IW_NEAREST_WORD] = "embedded";
+    DIR *dir = opendir(folder);
+    const struct dirent *entry;
+
+    iw_nearest_begin(&n, text);
+    iw_nearest_offer(&n, best);
+    while (dir && (entry = readdir(dir))) {
+        char name[IW_NEAREST_WORD];
+        size_t length = strcspn(entry->d_name, ".");
+        unsigned least = n.least;
+
+        if (!length || length >= sizeof(name) || strcmp(entry->d_name + length, ".lua") != 0)
+            continue;
+        memcpy(name, entry->d_name, length);
+        name[length] = 0;
+        iw_nearest_offer(&n, name);
+        if (n.least < least)
+            memcpy(best, name, length + 1);
+    }
+    if (dir)
+        closedir(dir);
+    if (n.best)
+        snprintf(error, room, "--target %s: there is no target file %s (did you mean '%s'?)", text,
+                 path, best);
+    else
+        snprintf(
+            error, room,
+            "--target %s: there is no target file %s; expected embedded, tcp:HOST:PORT, or the "
+            "name or path of a target file",
+            text, path);
+}
+
 static struct iw_target_spec *parse_file(const char *text, const char *folder, char *error,
                                          size_t room)
 {
@@ -196,7 +239,7 @@ static struct iw_target_spec *parse_file(const char *text, const char *folder, c
     struct iw_target_spec *spec = NULL;
 
     if (access(path, F_OK))
-        snprintf(error, room, "--target %s: there is no target file %s", text, path);
+        no_file(text, path, folder, error, room);
     else
         spec = iw_target_read(path, error, room);
     free(path);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capability.h"
+#include "iwarp/nearest.h"
 #include "iwarp/transport.h"
 #include "target.h"
 #include "text.h"
@@ -27,6 +29,20 @@ static void expect(lua_State *L, bool good, const char *field, const char *expec
         luaL_error(L, "%s: expected %s", field, expected);
 }
 
+static void unknown(lua_State *L, const char *field)
+{
+    static const char *const fields[] = {"name",    "address", "start", "station", "ready",
+                                         "connect", "class",   "crc",   "markers", "revision",
+                                         "port",    "agent",   "can",   "cannot"};
+    struct iw_nearest n;
+
+    iw_nearest_begin(&n, field);
+    for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+        iw_nearest_offer(&n, fields[i]);
+    luaL_error(L, "unknown field '%s'%s%s%s", field, n.best ? " (did you mean '" : "",
+               n.best ? n.best : "", n.best ? "'?)" : "");
+}
+
 static void take_text(lua_State *L, struct iw_target_spec *spec, const char *field)
 {
     const struct {
@@ -40,7 +56,7 @@ static void take_text(lua_State *L, struct iw_target_spec *spec, const char *fie
     while (i < sizeof(texts) / sizeof(*texts) && strcmp(field, texts[i].name) != 0)
         i++;
     if (i == sizeof(texts) / sizeof(*texts))
-        luaL_error(L, "unknown field '%s'", field);
+        unknown(L, field);
     free(*texts[i].to);
     *texts[i].to = iw_text_copy(string_of(L, field));
 }
@@ -68,9 +84,13 @@ static void take_agent(lua_State *L, struct iw_target_spec *spec)
 
 static void take_words(lua_State *L, struct iw_target_spec *spec, bool can, const char *field)
 {
+    char error[256];
+
     expect(L, lua_istable(L, -1), field, "a list of capabilities");
     for (lua_Integer i = 1, n = luaL_len(L, -1); i <= n; i++) {
         lua_rawgeti(L, -1, i);
+        if (!iw_capability_known(string_of(L, field), error, sizeof(error)))
+            luaL_error(L, "%s: expected %s", field, error);
         iw_target_add(spec, can, string_of(L, field));
         lua_pop(L, 1);
     }

@@ -170,8 +170,7 @@ static void script_errors_say_where(void **state)
 {
     (void)state;
     expect_error("local x\nx.y = 1", &play_options, 2, "attempt to index a nil value (local 'x')");
-    expect_error("t:no_such_thing()", &play_options, 1,
-                 "attempt to call a nil value (method 'no_such_thing')");
+    expect_error("t:no_such_thing()", &play_options, 1, "t: has no 'no_such_thing'");
     expect_error("local m = write { paylod = 'x' }", &play_options, 1,
                  "write has no field 'paylod' (did you mean 'payload'?)");
     expect_error("\n\nreturn terminate '1/1'", &play_options, 3,

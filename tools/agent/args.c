@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "iwarp/nearest.h"
+
 static bool number(const json_t *value, uint64_t most, uint64_t *out)
 {
     if (json_is_integer(value)) {
@@ -115,7 +117,12 @@ bool agent_take(const json_t *object, const struct agent_field *fields, size_t c
         while (i < count && strcmp(fields[i].name, key) != 0)
             i++;
         if (i == count) {
-            snprintf(error, AGENT_ERROR, "field %.40s: not known here", key);
+            struct iw_nearest n;
+            iw_nearest_begin(&n, key);
+            for (size_t k = 0; k < count; k++)
+                iw_nearest_offer(&n, fields[k].name);
+            snprintf(error, AGENT_ERROR, "field %.40s: not known here%s%s%s", key,
+                     n.best ? " (did you mean " : "", n.best ? n.best : "", n.best ? "?)" : "");
             return false;
         }
         if (!take(value, &fields[i], error))

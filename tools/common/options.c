@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "iwarp/nearest.h"
 #include "list_rules.h"
 
 enum { ERROR_ROOM = 400 };
@@ -211,6 +212,26 @@ static int set_private(void *context, const char *value, char *error, size_t roo
                          room);
 }
 
+/* " (did you mean X?)" behind the error, if X is near. */
+static void suggest(const char *name, char *error, size_t room)
+{
+    size_t length = strlen(error);
+    if (name)
+        snprintf(error + length, room - length, " (did you mean %s?)", name);
+}
+
+static void suggest_check(const char *value, char *error, size_t room)
+{
+    char name[IW_NEAREST_WORD] = "";
+    size_t length = strcspn(value, "=");
+    if (length >= sizeof(name))
+        return;
+    memcpy(name, value, length);
+    if (iw_check_find(name) == IW_CHECK_NONE && !iw_rule_find(name))
+        suggest(iw_nearest_check(name) ? iw_nearest_check(name) : iw_nearest_rule(name), error,
+                room);
+}
+
 static int set_switch(void *context, enum iw_switch kind, const char *value, char *error,
                       size_t room)
 {
@@ -218,6 +239,7 @@ static int set_switch(void *context, enum iw_switch kind, const char *value, cha
     if (iw_switches_set(&((struct iw_options *)context)->switches, kind, value, &why) > 0)
         return 0;
     snprintf(error, room, "\"%.100s\": %s", value, why);
+    suggest_check(value, error, room);
     return -1;
 }
 
@@ -298,6 +320,24 @@ static int fail(const struct iw_program *program, const char *what, size_t lengt
     return IW_EXIT_USAGE;
 }
 
+static int unknown(const struct iw_program *program, const char *word, size_t length)
+{
+    struct iw_nearest n;
+    char name[IW_NEAREST_WORD] = "", error[ERROR_ROOM];
+    const struct iw_option *const tables[] = {shared, program->options};
+    if (length > 2 && length - 2 < sizeof(name))
+        memcpy(name, word + 2, length - 2);
+    iw_nearest_begin(&n, name);
+    for (size_t t = 0; t < 2; t++)
+        for (const struct iw_option *o = tables[t]; o->name; o++)
+            iw_nearest_offer(&n, o->name);
+    if (n.best)
+        snprintf(error, sizeof(error), "unknown option (did you mean --%s?)", n.best);
+    else
+        snprintf(error, sizeof(error), "unknown option (see --help)");
+    return fail(program, word, length, error);
+}
+
 /* --help, --version and --list-rules. */
 static int print_and_exit(const struct iw_program *program, const char *name)
 {
@@ -359,7 +399,7 @@ int iw_options_parse(const struct iw_program *program, struct iw_options *option
             context = program->context;
         }
         if (!o)
-            return fail(program, word, length, "unknown option (see --help)");
+            return unknown(program, word, length);
         const char *value = word[length] == '=' ? word + length + 1 : NULL;
         if (!o->argument && value)
             return fail(program, word, length, "takes no value");

@@ -40,7 +40,7 @@ head -c 600 /dev/zero >"$scratch/long"
 peer 64 "--private: \"$scratch/long\" holds more than 512 octets" \
     listen 127.0.0.1:0 --private "@$scratch/long"
 peer 64 "--private: cannot read \"$scratch/none\"" listen 127.0.0.1:0 --private "@$scratch/none"
-peer 64 '--ignore: "mpa-crd": unknown check or rule' listen 127.0.0.1:0 --ignore mpa-crd
+peer 64 '--ignore: "mpa-crd": unknown check or rule (did you mean mpa-crc?)' listen 127.0.0.1:0 --ignore mpa-crd
 peer 64 '--overstrict: "mpa-crc": this is not a legal thing that could be refused' \
     listen 127.0.0.1:0 --overstrict mpa-crc
 peer 64 '--botch: "mpa-crc": expected NAME=layer|type|code|place|close|silent|again' \

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "capability.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "iwarp/nearest.h"
+
+enum { WORDS = 3 };
+
+static const struct capability {
+    const char *name;
+    const char *words[WORDS];
+    bool counted; /* a number may stand behind it */
+} capabilities[] = {
+    {.name = "agent"},
+    {.name = "memory", .words = {"read", "write", "atomic"}},
+    {.name = "crc", .words = {"on", "off"}},
+    {.name = "markers", .words = {"on", "off"}},
+    {.name = "revision", .words = {"1", "2"}},
+    {.name = "enhanced"},
+    {.name = "peer_to_peer"},
+    {.name = "rtr", .words = {"send", "write", "read"}},
+    {.name = "read"},
+    {.name = "send"},
+    {.name = "reject"},
+    {.name = "private", .counted = true},
+    {.name = "reconnect"},
+    {.name = "extensions", .words = {"off"}},
+    {.name = "ird", .counted = true},
+    {.name = "tcp", .words = {"crafted"}},
+    {.name = "class", .words = {"bare", "rping", "agent"}},
+};
+
+enum { COUNT = sizeof(capabilities) / sizeof(*capabilities) };
+
+const char *iw_capability_at(size_t index)
+{
+    return index < COUNT ? capabilities[index].name : NULL;
+}
+
+static bool fits(const struct capability *c, const char *word)
+{
+    if (c->counted && *word && strspn(word, "0123456789") == strlen(word))
+        return true;
+    for (size_t i = 0; i < WORDS && c->words[i]; i++)
+        if (!strcmp(word, c->words[i]))
+            return true;
+    return false;
+}
+
+/* The name, or name and word, that is nearest to `capability`; "" if none is near. */
+static void suggest(const char *capability, char *suggestion, size_t room)
+{
+    char whole[IW_NEAREST_WORD];
+    struct iw_nearest n;
+
+    iw_nearest_begin(&n, capability);
+    for (size_t i = 0; i < COUNT * (WORDS + 1); i++) {
+        const struct capability *c = &capabilities[i / (WORDS + 1)];
+        size_t k = i % (WORDS + 1);
+        unsigned least = n.least;
+
+        if (k && !c->words[k - 1])
+            continue;
+        snprintf(whole, sizeof(whole), "%s%s%s", c->name, k ? "." : "", k ? c->words[k - 1] : "");
+        iw_nearest_offer(&n, whole);
+        if (n.least < least)
+            snprintf(suggestion, room, "%s", whole);
+    }
+}
+
+bool iw_capability_known(const char *capability, char *error, size_t room)
+{
+    char suggestion[IW_NEAREST_WORD] = "";
+    size_t n = strcspn(capability, ".");
+
+    for (size_t i = 0; i < COUNT; i++)
+        if (strlen(capabilities[i].name) == n && !strncmp(capabilities[i].name, capability, n) &&
+            (!capability[n] || fits(&capabilities[i], capability + n + 1)))
+            return true;
+    suggest(capability, suggestion, sizeof(suggestion));
+    if (*suggestion)
+        snprintf(error, room, "a capability; '%.64s' is none (did you mean '%s'?)", capability,
+                 suggestion);
+    else
+        snprintf(error, room, "a capability; '%.64s' is none", capability);
+    return false;
+}

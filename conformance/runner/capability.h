@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_RUNNER_CAPABILITY_H
+#define IW_RUNNER_CAPABILITY_H
+
+/* What a peer may be able to do, in the words of the cases' `needs` and the targets' `can`. */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The name at this place ("memory"), NULL behind the last one. */
+const char *iw_capability_at(size_t index);
+/* Whether there is such a capability: a name ("read"), or one with a word of it ("memory.write",
+ * "ird.4"). False with what was expected
+ * in `error`, and what was probably meant. */
+bool iw_capability_known(const char *capability, char *error, size_t room);
+
+#endif
