@@ -79,7 +79,8 @@ static void take_head(struct iw_journal *j, struct iw_command *c)
     c->time_scale = json_number_value(json_object_get(j->head, "time-scale"));
     c->repeat = (unsigned)json_integer_value(json_object_get(j->head, "repeat"));
     for (size_t i = 0; i < json_array_size(list); i++)
-        iw_command_select(c, json_string_value(json_array_get(list, i)));
+        if (json_is_string(json_array_get(list, i)))
+            iw_command_select(c, json_string_value(json_array_get(list, i)));
     c->results = c->resume;
 }
 
@@ -95,8 +96,11 @@ static bool read_lines(struct iw_journal *j)
     while ((got = getline(&line, &size, j->file)) > 0 && line[got - 1] == '\n') {
         json_t *object = json_loadb(line, (size_t)got, 0, NULL);
 
-        if (!object)
-            break;
+        if (!json_is_object(object)) { /* what was cut off has no end */
+            json_decref(object);
+            free(line);
+            return false;
+        }
         if (!j->head)
             j->head = object;
         else
@@ -153,7 +157,7 @@ int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
         struct iw_entry *entry = entry_of(record, id);
         struct iw_result result;
 
-        if (!entry || !iw_result_from_json(object, &result)) {
+        if (!entry || entry->handed >= record->repeat || !iw_result_from_json(object, &result)) {
             iw_complain("%s:%zu: expected the result of a case", j->path, i + 2);
             return IW_EXIT_USAGE;
         }

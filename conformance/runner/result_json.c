@@ -68,8 +68,9 @@ static char *joined(const json_t *list)
 
     json_array_foreach(list, i, line)
     {
+        const char *value = json_string_value(line);
         char *more =
-            iw_text_format("%s%s%s", text ? text : "", text ? "\n" : "", json_string_value(line));
+            iw_text_format("%s%s%s", text ? text : "", text ? "\n" : "", value ? value : "");
 
         free(text);
         text = more;

@@ -11,7 +11,7 @@
 #include "target.h"
 #include "text.h"
 
-enum { INSTRUCTIONS = 1000000 };
+enum { INSTRUCTIONS = 1000000, MEMORY = 16 << 20 };
 
 /* ---- fields; each of these raises an error that names the field ---- */
 
@@ -170,6 +170,24 @@ static int read_protected(lua_State *L)
     return 0;
 }
 
+/* *context: octets that are left. */
+static void *allocate(void *context, void *block, size_t old, size_t size)
+{
+    size_t *left = context;
+    void *more;
+
+    if (!block)
+        old = 0;
+    if (size > old && size - old > *left)
+        return NULL;
+    more = size ? realloc(block, size) : NULL;
+    if (!size)
+        free(block);
+    if (more || !size)
+        *left = *left + old - size;
+    return more;
+}
+
 static char *name_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -184,7 +202,8 @@ static char *name_of(const char *path)
 struct iw_target_spec *iw_target_read(const char *path, char *error, size_t room)
 {
     struct iw_target_spec *spec = iw_got(calloc(1, sizeof(*spec)));
-    lua_State *L = iw_got(luaL_newstate());
+    size_t left = MEMORY;
+    lua_State *L = iw_got(lua_newstate(allocate, &left));
 
     lua_sethook(L, too_long, LUA_MASKCOUNT, INSTRUCTIONS);
     lua_pushcfunction(L, read_protected);
