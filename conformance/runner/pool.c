@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -56,6 +57,7 @@ static double scaled(const struct iw_pool *pool, double seconds)
 static int start_worker(struct parent *p, unsigned number)
 {
     struct worker *w = &p->workers[number];
+    pid_t parent = getpid();
     int pair[2];
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
@@ -63,6 +65,10 @@ static int start_worker(struct parent *p, unsigned number)
     fflush(NULL);
     w->pid = fork();
     if (w->pid == 0) {
+        /* Nothing goes on when we are killed: a run that is resumed has the target to itself. */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(0);
         signal(SIGINT, SIG_IGN); /* the parent sees to it */
         signal(SIGPIPE, SIG_IGN);
         sigprocmask(SIG_SETMASK, &p->before, NULL);

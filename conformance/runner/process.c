@@ -116,6 +116,55 @@ int iw_process_start_in(struct iw_process *p, const struct iw_tun *tun, char *co
     return 0;
 }
 
+/* In the guard. Holds nothing but the read end, which shows our end. */
+static void guard(pid_t group, int end)
+{
+    sigset_t all;
+    ssize_t got;
+    char octet;
+
+    setpgid(0, 0);
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    dup2(end, 0);
+    if (syscall(SYS_close_range, 1u, ~0u, 0u))
+        for (int fd = 1; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
+            close(fd);
+    do
+        got = read(0, &octet, 1);
+    while (got < 0 && errno == EINTR);
+    kill(-group, SIGKILL);
+    _exit(0);
+}
+
+void iw_process_guard(struct iw_process *p)
+{
+    int ends[2];
+
+    if (p->pid <= 0 || pipe2(ends, O_CLOEXEC))
+        return;
+    p->guard = fork();
+    if (p->guard == 0)
+        guard(p->pid, ends[0]);
+    close(ends[0]);
+    if (p->guard > 0) {
+        p->guard_end = ends[1];
+        return;
+    }
+    p->guard = 0;
+    close(ends[1]);
+}
+
+static void end_guard(struct iw_process *p)
+{
+    if (!p->guard)
+        return;
+    close(p->guard_end);
+    while (waitpid(p->guard, NULL, 0) < 0 && errno == EINTR)
+        ;
+    p->guard = 0;
+}
+
 /* ---- ending ---- */
 
 static void take_status(struct iw_process *p, int status)
@@ -188,6 +237,7 @@ void iw_process_free(struct iw_process *p)
 {
     struct stat at;
 
+    end_guard(p);
     if (p->log && !stat(p->log, &at) && at.st_size == 0)
         unlink(p->log);
     free(p->log);

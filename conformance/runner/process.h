@@ -20,6 +20,8 @@ struct iw_process {
     char ended[128]; /* one line on how it ended; empty: it did not yet, or never started */
     char *log;       /* path; NULL: none was wanted */
     long scanned;    /* octets of the log that iw_process_trouble has seen */
+    pid_t guard;     /* see iw_process_guard; 0: none */
+    int guard_end;   /* closed, it makes the guard end the group */
 };
 
 struct iw_tun;
@@ -34,6 +36,11 @@ int iw_process_start(struct iw_process *p, char *const argv[], int inherit, cons
 /* The same in the network namespace of `tun` (NULL: in this one). */
 int iw_process_start_in(struct iw_process *p, const struct iw_tun *tun, char *const argv[],
                         int inherit, const char *log, char *error, size_t room);
+
+/* Has a process of its own see to it that nothing of the group is left once we are gone, in whatever
+ * way (kill -9), or once iw_process_free was called. For commands, which may start others; a program
+ * that does not ends with us anyway. */
+void iw_process_guard(struct iw_process *p);
 
 /* Waits for its end until `deadline` (iw_transport_now()). True if it is not running (any more). */
 bool iw_process_ended(struct iw_process *p, uint64_t deadline);

@@ -21,7 +21,7 @@
 
 /* Bounds of what a peer can make a case hold. */
 #define IW_STATION_ITEMS 65536u        /* items waiting on one connection; later ones are dropped */
-#define IW_STATION_MESSAGE (4u << 20) /* octets of a message; a larger one ends the reading */
+#define IW_STATION_MESSAGE (12u << 20)/* octets of a message; a larger one ends the reading */
 #define IW_STATION_SEGMENTS 8192u     /* ... and its segments */
 #define IW_STATION_FINDINGS 8u        /* of one check; later ones are dropped */
 

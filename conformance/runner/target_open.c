@@ -282,6 +282,8 @@ static int start_shell(const struct iw_target_instance *t, struct iw_process *p,
     char *const argv[] = {(char[]){"/bin/sh"}, (char[]){"-c"}, filled, NULL};
     status = iw_process_start_in(p, t->target.tun, argv, -1, t->log, error, room);
     free(filled);
+    if (!status)
+        iw_process_guard(p);
     return status;
 }
 

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A run that is killed loses no case that had ended, leaves no process behind, and goes on with --resume.
+
+usage: check_resume.py IWARP-CONFORM IWARP-PEER
+"""
+import json
+import os
+import random
+import select
+import subprocess
+import sys
+import tempfile
+
+SELECT = ["mpa-startup-*", "mpa-reply-*", "ddp-write-*"]
+TORN = b'{"verdict":"PASS","seconds":0.00'
+END = 60000  # ms that a killed run's processes may take to be gone, on a machine that is busy
+
+
+def ids_of(report, member="verdict"):
+    with open(report, encoding="utf-8") as f:
+        cases = json.load(f)["cases"]
+    ids = {case["id"]: case.get(member) for case in cases}
+    if len(ids) != len(cases):
+        sys.exit("%s: a case is there twice" % report)
+    return ids
+
+
+def journaled(out):
+    """The ids of the cases in a journal, in order; a last line that was torn does not count."""
+    try:
+        with open(os.path.join(out, "journal.jsonl"), "rb") as f:
+            return [json.loads(line)["id"] for line in f.read().split(b"\n")[1:-1]]
+    except FileNotFoundError:
+        return []
+
+
+def left_behind(folder):
+    """Processes whose working folder is this one: all that a run has started."""
+    pids = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.readlink("/proc/%s/cwd" % name) == folder:
+                pids.append(int(name))
+        except OSError:
+            pass
+    return pids
+
+
+def wait_gone(folder):
+    for pid in left_behind(folder):
+        try:
+            fd = os.pidfd_open(pid)
+        except ProcessLookupError:
+            continue
+        poll = select.poll()
+        poll.register(fd, select.POLLIN)
+        if not poll.poll(END):
+            with open("/proc/%d/cmdline" % pid, "rb") as f:
+                sys.exit("still there: %s" % f.read())
+        os.close(fd)
+
+
+class Run:
+    def __init__(self, conform, folder):
+        self.conform, self.folder = conform, os.path.realpath(folder)
+
+    def begin(self, *words):
+        return subprocess.Popen([self.conform, "run", *words], cwd=self.folder, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+    def whole(self, *words):
+        with self.begin(*words) as run:
+            text = run.stdout.read().decode(errors="replace")
+        if run.returncode not in (0, 1, 3):
+            sys.exit("run %s: exit %d\n%s" % (" ".join(words), run.returncode, text[-3000:]))
+
+    def killed(self, out, count, *words):
+        """Kills the run as soon as its journal has `count` cases. Those that it has then."""
+        with self.begin(*words) as run:
+            while run.poll() is None and len(journaled(out)) < count:
+                os.sched_yield()
+            run.kill()
+        wait_gone(self.folder)
+        return journaled(out)
+
+
+def check(condition, what, context=""):
+    if not condition:
+        sys.exit("not so: %s\n%s" % (what, context))
+    print("ok - %s" % what)
+
+
+def goes_on(run, rng, name, *words):
+    """Killed again and again, and gone on with, it ends as a run that nobody has killed."""
+    wanted = os.path.join(run.folder, name + "-whole")
+    out = os.path.join(run.folder, name)
+    run.whole("--results", wanted, *words)
+    all_ids = ids_of(os.path.join(wanted, "run.json"))
+    rounds = len(journaled(wanted)) // len(all_ids)
+    done, kills = [], 0
+    begin = ["--results", out, *words]
+    while len(done) < len(all_ids) * rounds * 3 // 4:
+        ids = run.killed(out, len(done) + rng.choice((1, 2, 10, 40)), *begin)
+        check(ids[:len(done)] == done and len(ids) >= len(done), "%s, killed behind %d of %d" %
+              (name, len(ids), len(all_ids) * rounds))
+        done, kills = ids, kills + 1
+        if rng.random() < 0.5:
+            with open(os.path.join(out, "journal.jsonl"), "ab") as f:
+                f.write(TORN[:rng.randrange(1, len(TORN))])
+        begin = ["--resume", out]
+    run.whole("--resume", out)
+    ids = journaled(out)
+    check(ids[:len(done)] == done, "%s: nothing that had ended was lost in %d kills" % (name, kills))
+    check(sorted(ids) == sorted(list(all_ids) * rounds), "%s: each case was played as often as it should" % name)
+    got = ids_of(os.path.join(out, "run.json"))
+    check(got == all_ids, "%s: the verdicts are those of a run that was not killed" % name,
+          [(i, got.get(i), v) for i, v in all_ids.items() if got.get(i) != v])
+    captures = ids_of(os.path.join(out, "run.json"), "pcap")
+    missing = [i for i, pcap in captures.items() if got[i] != "SKIP" and not (pcap and os.path.getsize(pcap))]
+    check(not missing, "%s: every case has its capture" % name, missing)
+    check(not left_behind(run.folder), "%s: no process is left" % name)
+
+
+def main(conform, peer):
+    rng = random.Random(0)
+    with tempfile.TemporaryDirectory() as folder:
+        run = Run(os.path.abspath(conform), folder)
+        goes_on(run, rng, "embedded", "-j2", *SELECT)
+        goes_on(run, rng, "repeated", "-j2", "--repeat", "3", "mpa-startup-re*")
+        # A command that stays as the parent of what it has started.
+        target = os.path.join(run.folder, "started.lua")
+        with open(target, "w", encoding="utf-8") as f:
+            f.write("return { class = \"bare\", address = \"127.0.0.1\", ready = \"listening on\",\n"
+                    "  start = \"(%s listen {host}:{port} & wait)\" }\n" % os.path.abspath(peer))
+        goes_on(run, rng, "started", "--target", target, "mpa-startup-r*")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
