@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-02.html; written little-endian. */
-enum { BLOCK_INTERFACE = 1, BLOCK_ENHANCED_PACKET = 6, LINKTYPE_ETHERNET = 1 };
+enum { BLOCK_INTERFACE = 1, BLOCK_ENHANCED_PACKET = 6 };
 #define BLOCK_SECTION UINT32_C(0x0a0d0d0a)
 #define BYTE_ORDER_MAGIC UINT32_C(0x1a2b3c4d)
 enum { OPTION_END = 0, OPTION_COMMENT = 1, OPTION_SHB_USERAPPL = 4, OPTION_IF_TSRESOL = 9 };
@@ -95,13 +95,18 @@ static void put_section(struct iw_pcapng *w, const char *application, const char
     put32(w, size);
 }
 
-static void put_interface(struct iw_pcapng *w)
+static void put_interface(struct iw_pcapng *w, enum iw_link link)
 {
+    /* https://www.tcpdump.org/linktypes.html */
+    static const uint16_t linktypes[] = {
+        [IW_LINK_ETHERNET] = 1, [IW_LINK_SLL] = 113,  [IW_LINK_SLL2] = 276,
+        [IW_LINK_NULL] = 0,     [IW_LINK_LOOP] = 108, [IW_LINK_RAW] = 101,
+    };
     static const uint8_t nanoseconds[1] = {9};
     uint32_t size = BLOCK_FRAME + 8 + 8 + 4;
     put32(w, BLOCK_INTERFACE);
     put32(w, size);
-    put16(w, LINKTYPE_ETHERNET);
+    put16(w, linktypes[link]);
     put16(w, 0);
     put32(w, 0); /* no snap length */
     put16(w, OPTION_IF_TSRESOL);
@@ -111,8 +116,8 @@ static void put_interface(struct iw_pcapng *w)
     put32(w, size);
 }
 
-struct iw_pcapng *iw_pcapng_create(const char *path, const char *application, const char *comment,
-                                   char error[IW_CAPTURE_ERROR])
+struct iw_pcapng *iw_pcapng_create(const char *path, enum iw_link link, const char *application,
+                                   const char *comment, char error[IW_CAPTURE_ERROR])
 {
     FILE *file = fopen(path, "wb");
     if (file == NULL) {
@@ -131,13 +136,14 @@ struct iw_pcapng *iw_pcapng_create(const char *path, const char *application, co
     w->file = file;
     w->path = copy;
     put_section(w, application, comment);
-    put_interface(w);
+    put_interface(w, link);
     return w;
 }
 
-bool iw_pcapng_frame(struct iw_pcapng *w, uint64_t time, const void *data, size_t length,
-                     const char *const *comments, size_t count)
+bool iw_pcapng_frame(struct iw_pcapng *w, const struct iw_frame *frame, const char *const *comments,
+                     size_t count)
 {
+    size_t length = frame->length;
     size_t size = BLOCK_FRAME + 20;
     bool fits = length <= IW_PCAPNG_BLOCK;
     if (fits)
@@ -153,11 +159,11 @@ bool iw_pcapng_frame(struct iw_pcapng *w, uint64_t time, const void *data, size_
     put32(w, BLOCK_ENHANCED_PACKET);
     put32(w, (uint32_t)size);
     put32(w, 0);
-    put32(w, (uint32_t)(time >> 32));
-    put32(w, (uint32_t)time);
-    put32(w, (uint32_t)length);
-    put32(w, (uint32_t)length);
-    put_padded(w, data, length);
+    put32(w, (uint32_t)(frame->time >> 32));
+    put32(w, (uint32_t)frame->time);
+    put32(w, frame->length);
+    put32(w, frame->original);
+    put_padded(w, frame->data, length);
     for (size_t i = 0; i < count; i++)
         put_text(w, OPTION_COMMENT, comments[i]);
     if (count != 0)

@@ -372,7 +372,11 @@ static bool write_frame(struct iw_pcapng *w, const struct frame *f)
     size_t at = count;
     for (const struct comment *c = f->comments; c != NULL; c = c->next)
         comments[--at] = c->text;
-    bool good = iw_pcapng_frame(w, f->time, f->data, f->length, comments, count);
+    struct iw_frame frame = {.time = f->time,
+                             .data = f->data,
+                             .length = (uint32_t)f->length,
+                             .original = (uint32_t)f->length};
+    bool good = iw_pcapng_frame(w, &frame, comments, count);
     free(comments);
     return good;
 }
@@ -387,7 +391,8 @@ bool iw_synth_write(const struct iw_synth *s, const char *path, const char *appl
                      comment != NULL ? comment : "", comment != NULL ? "\n" : "", s->limit) < 0)
             text = NULL;
     }
-    struct iw_pcapng *w = iw_pcapng_create(path, application, text != NULL ? text : comment, error);
+    struct iw_pcapng *w =
+        iw_pcapng_create(path, IW_LINK_ETHERNET, application, text != NULL ? text : comment, error);
     free(text);
     if (w == NULL)
         return false;

@@ -121,11 +121,12 @@ static void writing_can_fail(void **state)
     static const char *const texts[] = {"No space left on device", "Input/output error"};
     (void)state;
     for (int i = 0; i < 2; i++) {
-        struct iw_pcapng *w = iw_pcapng_create(path, "test", NULL, error);
+        struct iw_pcapng *w = iw_pcapng_create(path, IW_LINK_ETHERNET, "test", NULL, error);
         assert_non_null(w);
         let_fail("fwrite", errors[i]);
-        assert_false(iw_pcapng_frame(w, 1, "abc", 3, NULL, 0));
-        assert_false(iw_pcapng_frame(w, 2, "abc", 3, NULL, 0));
+        struct iw_frame frame = {.data = (const uint8_t *)"abc", .length = 3, .original = 3};
+        assert_false(iw_pcapng_frame(w, &frame, NULL, 0));
+        assert_false(iw_pcapng_frame(w, &frame, NULL, 0));
         assert_false(iw_pcapng_close(w, error));
         snprintf(expected, sizeof(expected), "%s: cannot be written: %s", path, texts[i]);
         assert_string_equal(error, expected);

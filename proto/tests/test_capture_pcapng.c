@@ -10,6 +10,14 @@
 
 #include <cmocka.h>
 
+static bool write_frame(struct iw_pcapng *w, uint64_t time, const char *data, uint32_t length,
+                        const char *const *comments, size_t count)
+{
+    struct iw_frame frame = {
+        .time = time, .data = (const uint8_t *)data, .length = length, .original = length};
+    return iw_pcapng_frame(w, &frame, comments, count);
+}
+
 static void expect_file(const char *path, const uint8_t *octets, size_t length)
 {
     size_t got;
@@ -42,13 +50,41 @@ static void literal_blocks(void **state)
     char error[IW_CAPTURE_ERROR] = "";
     const char *path = scratch_path("out.pcapng");
     const char *const comments[] = {"one", "more"};
-    struct iw_pcapng *w = iw_pcapng_create(path, "tool", "a case", error);
+    struct iw_pcapng *w = iw_pcapng_create(path, IW_LINK_ETHERNET, "tool", "a case", error);
     assert_non_null(w);
-    assert_true(iw_pcapng_frame(w, UINT64_C(0x0102030405060708), "hello", 5, comments, 2));
-    assert_true(iw_pcapng_frame(w, UINT64_C(0x0102030405060709), "four", 4, NULL, 0));
+    assert_true(write_frame(w, UINT64_C(0x0102030405060708), "hello", 5, comments, 2));
+    assert_true(write_frame(w, UINT64_C(0x0102030405060709), "four", 4, NULL, 0));
     assert_true(iw_pcapng_close(w, error));
     assert_string_equal(error, "");
     expect_file(path, expected, sizeof expected);
+}
+
+/* A frame that was cut, on another link. */
+static void other_links(void **state)
+{
+    static const uint16_t linktypes[] = {
+        [IW_LINK_ETHERNET] = 1, [IW_LINK_SLL] = 113,  [IW_LINK_SLL2] = 276,
+        [IW_LINK_NULL] = 0,     [IW_LINK_LOOP] = 108, [IW_LINK_RAW] = 101};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof linktypes / sizeof *linktypes; i++) {
+        char error[IW_CAPTURE_ERROR];
+        const char *path = scratch_path("out.pcapng");
+        struct iw_frame frame = {
+            .time = 5, .data = (const uint8_t *)"abcd", .length = 4, .original = 0x01020304};
+        struct iw_pcapng *w = iw_pcapng_create(path, (enum iw_link)i, NULL, NULL, error);
+        assert_non_null(w);
+        assert_true(iw_pcapng_frame(w, &frame, NULL, 0));
+        assert_true(iw_pcapng_close(w, error));
+        size_t length;
+        uint8_t *data = (uint8_t *)scratch_read(path, &length);
+        assert_int_equal(length, 28 + 32 + 36);
+        const uint8_t link[2] = {(uint8_t)linktypes[i], (uint8_t)(linktypes[i] >> 8)};
+        assert_memory_equal(data + 28 + 8, link, 2);
+        static const uint8_t lengths[12] = {4, 0, 0, 0, 4, 3, 2, 1, 'a', 'b', 'c', 'd'};
+        assert_memory_equal(data + 28 + 32 + 20, lengths, sizeof lengths);
+        free(data);
+    }
 }
 
 static void without_texts(void **state)
@@ -61,7 +97,7 @@ static void without_texts(void **state)
         9,    0,    1,    0,    9,    0,    0,    0,    0,    0,    0,    0,    32, 0, 0, 0};
     char error[IW_CAPTURE_ERROR];
     const char *path = scratch_path("out.pcapng");
-    struct iw_pcapng *w = iw_pcapng_create(path, NULL, NULL, error);
+    struct iw_pcapng *w = iw_pcapng_create(path, IW_LINK_ETHERNET, NULL, NULL, error);
     assert_non_null(w);
     assert_true(iw_pcapng_close(w, error));
     expect_file(path, expected, sizeof expected);
@@ -79,9 +115,9 @@ static void long_comment_is_cut_at_a_character(void **state)
     char error[IW_CAPTURE_ERROR];
     const char *path = scratch_path("out.pcapng");
     const char *const comments[] = {text};
-    struct iw_pcapng *w = iw_pcapng_create(path, NULL, NULL, error);
+    struct iw_pcapng *w = iw_pcapng_create(path, IW_LINK_ETHERNET, NULL, NULL, error);
     assert_non_null(w);
-    assert_true(iw_pcapng_frame(w, 0, "", 0, comments, 1));
+    assert_true(write_frame(w, 0, "", 0, comments, 1));
     assert_true(iw_pcapng_close(w, error));
     size_t length;
     uint8_t *data = (uint8_t *)scratch_read(path, &length);
@@ -100,9 +136,9 @@ static void failures(void **state)
 {
     (void)state;
     char error[IW_CAPTURE_ERROR] = "";
-    assert_null(iw_pcapng_create("/nowhere/at/all", NULL, NULL, error));
+    assert_null(iw_pcapng_create("/nowhere/at/all", IW_LINK_ETHERNET, NULL, NULL, error));
     assert_string_equal(error, "/nowhere/at/all: cannot be created: No such file or directory");
-    struct iw_pcapng *w = iw_pcapng_create("/dev/full", NULL, NULL, error);
+    struct iw_pcapng *w = iw_pcapng_create("/dev/full", IW_LINK_ETHERNET, NULL, NULL, error);
     assert_non_null(w);
     assert_false(iw_pcapng_close(w, error));
     assert_string_equal(error, "/dev/full: cannot be written: No space left on device");
@@ -114,10 +150,10 @@ static void failures(void **state)
     memset(comment, 'c', sizeof comment - 1);
     for (size_t i = 0; i < 256; i++)
         comments[i] = comment;
-    w = iw_pcapng_create(path, NULL, NULL, error);
+    w = iw_pcapng_create(path, IW_LINK_ETHERNET, NULL, NULL, error);
     assert_non_null(w);
-    assert_false(iw_pcapng_frame(w, 0, "x", 1, comments, 256));
-    assert_false(iw_pcapng_frame(w, 0, "x", SIZE_MAX, NULL, 0));
+    assert_false(write_frame(w, 0, "x", 1, comments, 256));
+    assert_false(write_frame(w, 0, "x", UINT32_MAX, NULL, 0));
     assert_false(iw_pcapng_close(w, error));
     assert_non_null(strstr(error, ": a frame with its comments is longer than a block may be"));
     size_t length;
@@ -128,9 +164,8 @@ static void failures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(literal_blocks),
-        cmocka_unit_test(without_texts),
-        cmocka_unit_test(long_comment_is_cut_at_a_character),
+        cmocka_unit_test(literal_blocks), cmocka_unit_test(other_links),
+        cmocka_unit_test(without_texts),  cmocka_unit_test(long_comment_is_cut_at_a_character),
         cmocka_unit_test(failures),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

@@ -189,12 +189,33 @@ static int on_segment(void *context, const struct iw_segment *s)
     return 0;
 }
 
+/* The whole capture, and what is told at its end. -1 with an error line if it is not whole. */
+static int walk(struct iw_lint *lint, char error[IW_CAPTURE_ERROR])
+{
+    struct iw_capture_counts counts = {0};
+    int walked;
+
+    if (lint->options->format == IW_LINT_SARIF)
+        iw_lint_sarif_begin(lint);
+    walked = iw_capture_walk(lint->options->path, lint->table, &counts, error);
+    for (size_t i = 0; i < iw_connections_count(lint->table); i++) {
+        struct iw_connection *tcp = iw_connections_get(lint->table, i);
+
+        if (tcp->user)
+            close_connection(tcp->user);
+    }
+    if (lint->options->format == IW_LINT_SARIF)
+        iw_lint_sarif_end(lint);
+    else
+        iw_lint_total(lint, &counts);
+    return walked;
+}
+
 int iw_lint_run(const struct iw_lint_options *options, FILE *out)
 {
     struct iw_lint lint = {.options = options, .out = out};
-    struct iw_capture_counts counts = {0};
     char error[IW_CAPTURE_ERROR];
-    int walked;
+    int walked, status;
 
     lint.last_reset = &lint.reset;
     lint.table = iw_connections_new(TABLE, on_segment, &lint);
@@ -202,23 +223,19 @@ int iw_lint_run(const struct iw_lint_options *options, FILE *out)
         fprintf(stderr, "iwarp-lint: no memory\n");
         return IW_LINT_BROKEN;
     }
-    walked = iw_capture_walk(options->path, lint.table, &counts, error);
-    for (size_t i = 0; i < iw_connections_count(lint.table); i++) {
-        struct iw_connection *tcp = iw_connections_get(lint.table, i);
-
-        if (tcp->user)
-            close_connection(tcp->user);
-    }
+    walked = walk(&lint, error);
     iw_connections_free(lint.table);
-    iw_lint_total(&lint, &counts);
-    if (walked < 0) {
-        fflush(out);
-        fprintf(stderr, "iwarp-lint: %s\n", error);
-        return IW_LINT_UNREADABLE;
-    }
+    status = lint.findings ? IW_LINT_FINDINGS : IW_LINT_CLEAN;
     if (fflush(out) || ferror(out)) {
         fprintf(stderr, "iwarp-lint: cannot write the findings\n");
-        return IW_LINT_BROKEN;
+        status = IW_LINT_BROKEN;
     }
-    return lint.findings ? IW_LINT_FINDINGS : IW_LINT_CLEAN;
+    if (walked < 0) {
+        fprintf(stderr, "iwarp-lint: %s\n", error);
+        status = status == IW_LINT_BROKEN ? status : IW_LINT_UNREADABLE;
+    }
+    if (options->annotate && !iw_lint_annotate(&lint))
+        status = IW_LINT_BROKEN;
+    iw_lint_free_notes(&lint);
+    return status;
 }

@@ -14,10 +14,11 @@
 
 enum { IW_LINT_CLEAN = 0, IW_LINT_FINDINGS = 1, IW_LINT_UNREADABLE = 2, IW_LINT_BROKEN = 70 };
 
-enum iw_lint_format { IW_LINT_TEXT, IW_LINT_JSON };
+enum iw_lint_format { IW_LINT_TEXT, IW_LINT_JSON, IW_LINT_SARIF };
 
 struct iw_lint_options {
     const char *path;
+    const char *annotate; /* copy the capture there, findings as comments; NULL: do not */
     enum iw_lint_format format;
     bool messages;         /* tell every RDMAP message, too */
     bool summary;          /* tell of every connection at the end */
@@ -45,6 +46,15 @@ struct iw_lint_side {
     bool started, lost, ended;
 };
 
+/* A line to be written beside a frame of the copy. */
+struct iw_lint_note {
+    uint64_t frame, number; /* number: in the order in which they came */
+    char *text;
+};
+
+/* So many notes are kept; a comment in the copy says how many more there were. */
+enum { IW_LINT_NOTES = 100000 };
+
 struct iw_lint;
 
 struct iw_lint_connection {
@@ -69,6 +79,10 @@ struct iw_lint {
     /* Connections that were reset, the oldest first: octets may still have been on their way, so
      * they are followed until their room is wanted. */
     struct iw_lint_connection *reset, **last_reset;
+    struct iw_lint_note *notes;
+    size_t n_notes;
+    uint64_t more_notes; /* that were not kept */
+    bool sarif_begun;    /* a result has been written */
 };
 
 /* follow.c: the whole file. An exit status. */
@@ -76,11 +90,29 @@ int iw_lint_run(const struct iw_lint_options *options, FILE *out);
 /* The frame that has an octet of this side; the one being read if that is not remembered. */
 uint64_t iw_lint_frame(const struct iw_lint_connection *c, enum iw_side side, uint64_t pos);
 
+/* The side's address and port into `text` (IW_ENDPOINT_TEXT octets); returns it. */
+char *iw_lint_address(const struct iw_lint_connection *c, enum iw_side side, char *text);
+const char *iw_lint_side_name(enum iw_side side);
+
+/* sarif.c: SARIF 2.1.0. The results are written as they come, the rules at the end. */
+void iw_lint_sarif_begin(struct iw_lint *lint);
+void iw_lint_sarif_finding(struct iw_lint_connection *c, const struct iw_observation *o);
+void iw_lint_sarif_unknown(struct iw_lint_connection *c, enum iw_side side, const char *why);
+void iw_lint_sarif_end(struct iw_lint *lint);
+
+/* annotate.c */
+/* Keeps a note; without memory it counts as one that was not kept. */
+void iw_lint_note(struct iw_lint *lint, uint64_t frame, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Reads the capture again and writes the copy. False after having complained. */
+bool iw_lint_annotate(struct iw_lint *lint);
+void iw_lint_free_notes(struct iw_lint *lint);
+
 /* report.c */
 void iw_lint_finding(struct iw_lint_connection *c, const struct iw_observation *o);
 void iw_lint_message(const struct iw_lint_connection *c, const struct iw_observation *o);
 /* Judging this side ends here: `why`. */
-void iw_lint_end(const struct iw_lint_connection *c, enum iw_side side, const char *why);
+void iw_lint_end(struct iw_lint_connection *c, enum iw_side side, const char *why);
 void iw_lint_summary(const struct iw_lint_connection *c);
 void iw_lint_total(const struct iw_lint *lint, const struct iw_capture_counts *n);
 

@@ -5,6 +5,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { USAGE = 64, PORTS = 64, CONNECTIONS = 1000, MOST_CONNECTIONS = 100000 };
 
@@ -18,6 +19,9 @@ static const char usage[] =
     "  --summary           tell of every connection: start-up, messages, octets, findings\n"
     "  --messages          list every RDMAP message\n"
     "  --json              JSON, one object a line\n"
+    "  --sarif             SARIF 2.1.0, for programs that collect findings\n"
+    "  --annotate FILE     copy the capture (pcapng), with the findings as comments on its "
+    "packets\n"
     "  --level must|all    only findings about MUST and MUST NOT (all)\n"
     "  --decode-as PORT    connections of this port are iWARP, however they begin; may be "
     "repeated\n"
@@ -33,6 +37,13 @@ static int usage_error(const char *option, const char *value, const char *expect
     return USAGE;
 }
 
+static bool same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 static bool number(const char *text, unsigned long low, unsigned long high, unsigned long *out)
 {
     char *end;
@@ -42,13 +53,31 @@ static bool number(const char *text, unsigned long low, unsigned long high, unsi
     return *text >= '0' && *text <= '9' && !*end && !errno && *out >= low && *out <= high;
 }
 
+/* Options that contradict each other, or the capture. */
+static bool fits(const struct iw_lint_options *o)
+{
+    const char *wrong = NULL;
+
+    if (o->format == IW_LINT_SARIF && (o->summary || o->messages))
+        wrong = "--sarif tells findings only: did not expect --summary or --messages";
+    if (o->annotate && !strcmp(o->path, "-"))
+        wrong = "--annotate reads the capture twice: expected a file, not the standard input";
+    if (o->annotate && same_file(o->annotate, o->path))
+        wrong = "--annotate: expected another file than the capture";
+    if (wrong)
+        fprintf(stderr, "iwarp-lint: %s\n", wrong);
+    return !wrong;
+}
+
 /* -1 to go on, else the exit status. */
 static int parse(int argc, char **argv, struct iw_lint_options *o, uint16_t *ports)
 {
-    enum { SUMMARY = 1, MESSAGES, JSON, LEVEL, DECODE_AS, MOST, HELP, VERSION };
+    enum { SUMMARY = 1, MESSAGES, JSON, SARIF, ANNOTATE, LEVEL, DECODE_AS, MOST, HELP, VERSION };
     static const struct option options[] = {{"summary", no_argument, NULL, SUMMARY},
                                             {"messages", no_argument, NULL, MESSAGES},
                                             {"json", no_argument, NULL, JSON},
+                                            {"sarif", no_argument, NULL, SARIF},
+                                            {"annotate", required_argument, NULL, ANNOTATE},
                                             {"level", required_argument, NULL, LEVEL},
                                             {"decode-as", required_argument, NULL, DECODE_AS},
                                             {"connections", required_argument, NULL, MOST},
@@ -68,6 +97,12 @@ static int parse(int argc, char **argv, struct iw_lint_options *o, uint16_t *por
             break;
         case JSON:
             o->format = IW_LINT_JSON;
+            break;
+        case SARIF:
+            o->format = IW_LINT_SARIF;
+            break;
+        case ANNOTATE:
+            o->annotate = optarg;
             break;
         case LEVEL:
             o->must = strcmp(optarg, "must") == 0;
@@ -99,7 +134,7 @@ static int parse(int argc, char **argv, struct iw_lint_options *o, uint16_t *por
         return USAGE;
     }
     o->path = argv[optind];
-    return -1;
+    return fits(o) ? -1 : USAGE;
 }
 
 int main(int argc, char **argv)

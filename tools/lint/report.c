@@ -8,7 +8,12 @@
 
 static const char *const side_names[] = {"initiator", "responder"};
 
-static char *address(const struct iw_lint_connection *c, enum iw_side side, char *text)
+const char *iw_lint_side_name(enum iw_side side)
+{
+    return side_names[side];
+}
+
+char *iw_lint_address(const struct iw_lint_connection *c, enum iw_side side, char *text)
 {
     unsigned direction = side == IW_SIDE_INITIATOR ? c->initiator : !c->initiator;
 
@@ -33,7 +38,7 @@ static json_t *line(const struct iw_lint_connection *c, const char *type, enum i
     return json_pack("{s:s, s:I, s:I, s:s, s:s, s:I}", "type", type, "frame",
                      (json_int_t)iw_lint_frame(c, side, pos), "connection",
                      (json_int_t)c->tcp->number, "side", side_names[side], "from",
-                     address(c, side, from), "octet", (json_int_t)pos);
+                     iw_lint_address(c, side, from), "octet", (json_int_t)pos);
 }
 
 /* "0x2a" : 64 bits do not fit into every reader's numbers. */
@@ -62,6 +67,16 @@ void iw_lint_finding(struct iw_lint_connection *c, const struct iw_observation *
     if (!counts(lint, rule))
         return;
     lint->findings++;
+    if (lint->options->annotate)
+        iw_lint_note(
+            lint, iw_lint_frame(c, o->side, o->fault.pos),
+            "%s (%s%s): %s [%s; %s, octet %" PRIu64 ": 0x%" PRIx64 ", expected 0x%" PRIx64 "]",
+            rule->id, iw_level_name(rule->level), rule->implied ? ", implied" : "", info->text,
+            info->name, side_names[o->side], o->fault.pos, o->fault.got, o->fault.want);
+    if (lint->options->format == IW_LINT_SARIF) {
+        iw_lint_sarif_finding(c, o);
+        return;
+    }
     if (lint->options->format == IW_LINT_JSON) {
         json_t *object = line(c, "finding", o->side, o->fault.pos);
 
@@ -80,7 +95,7 @@ void iw_lint_finding(struct iw_lint_connection *c, const struct iw_observation *
             ", expected 0x%" PRIx64 "]\n",
             lint->options->path, iw_lint_frame(c, o->side, o->fault.pos), rule->id,
             iw_level_name(rule->level), rule->implied ? ", implied" : "", info->text, info->name,
-            side_names[o->side], address(c, o->side, from), o->fault.pos, o->fault.got,
+            side_names[o->side], iw_lint_address(c, o->side, from), o->fault.pos, o->fault.got,
             o->fault.want);
 }
 
@@ -112,15 +127,21 @@ void iw_lint_message(const struct iw_lint_connection *c, const struct iw_observa
         return;
     }
     fprintf(lint->out, "%s:%" PRIu64 ": %s %s: %s%s\n", lint->options->path,
-            iw_lint_frame(c, o->side, o->pos), side_names[o->side], address(c, o->side, from), text,
-            segments);
+            iw_lint_frame(c, o->side, o->pos), side_names[o->side],
+            iw_lint_address(c, o->side, from), text, segments);
 }
 
-void iw_lint_end(const struct iw_lint_connection *c, enum iw_side side, const char *why)
+void iw_lint_end(struct iw_lint_connection *c, enum iw_side side, const char *why)
 {
-    const struct iw_lint *lint = c->lint;
+    struct iw_lint *lint = c->lint;
     char from[IW_ENDPOINT_TEXT];
 
+    if (lint->options->annotate)
+        iw_lint_note(lint, lint->frame, "unknown from here: %s [%s]", why, side_names[side]);
+    if (lint->options->format == IW_LINT_SARIF) {
+        iw_lint_sarif_unknown(c, side, why);
+        return;
+    }
     if (lint->options->format == IW_LINT_JSON) {
         json_t *object = line(c, "unknown", side, 0);
 
@@ -131,7 +152,7 @@ void iw_lint_end(const struct iw_lint_connection *c, enum iw_side side, const ch
         return;
     }
     fprintf(lint->out, "%s:%" PRIu64 ": unknown from here: %s [%s %s]\n", lint->options->path,
-            lint->frame, why, side_names[side], address(c, side, from));
+            lint->frame, why, side_names[side], iw_lint_address(c, side, from));
 }
 
 /* ---- summaries ---- */
@@ -148,7 +169,7 @@ static void print_side(const struct iw_lint_connection *c, enum iw_side side)
     FILE *out = c->lint->out;
     char from[IW_ENDPOINT_TEXT];
 
-    fprintf(out, "  %s %s:", side_names[side], address(c, side, from));
+    fprintf(out, "  %s %s:", side_names[side], iw_lint_address(c, side, from));
     if (s->started) {
         fprintf(out, " rev %u%s%s%s%s", s->startup.revision,
                 s->startup.flags & IW_MPA_FLAG_C ? " C" : "",
@@ -200,8 +221,8 @@ void iw_lint_summary(const struct iw_lint_connection *c)
     if (c->lint->options->format == IW_LINT_JSON) {
         put_json(out, json_pack("{s:s, s:I, s:s, s:s, s:o, s:o}", "type", "connection",
                                 "connection", (json_int_t)c->tcp->number, "initiator_address",
-                                address(c, IW_SIDE_INITIATOR, from), "responder_address",
-                                address(c, IW_SIDE_RESPONDER, to), "initiator",
+                                iw_lint_address(c, IW_SIDE_INITIATOR, from), "responder_address",
+                                iw_lint_address(c, IW_SIDE_RESPONDER, to), "initiator",
                                 side_json(&c->side[IW_SIDE_INITIATOR]), "responder",
                                 side_json(&c->side[IW_SIDE_RESPONDER])));
         return;

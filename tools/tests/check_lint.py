@@ -6,6 +6,7 @@ usage: check_lint.py IWARP-LINT PCAPS
 """
 import json
 import os
+import struct
 import subprocess
 import sys
 import tempfile
@@ -66,6 +67,72 @@ def messages(program, pcaps):
           "in the one-line syntax", lines)
 
 
+def blocks(path):
+    """The packets of a little-endian pcapng file: (captured octets, length on the link, comments)."""
+    with open(path, "rb") as f:
+        data = f.read()
+    packets = []
+    while data:
+        kind, size = struct.unpack("<II", data[:8])
+        if kind == 6:
+            captured, original = struct.unpack("<II", data[20:28])
+            at, comments = 28 + (captured + 3) // 4 * 4, []
+            while at + 4 < size - 4:
+                option, length = struct.unpack("<HH", data[at:at + 4])
+                if option == 1:
+                    comments.append(data[at + 4:at + 4 + length].decode())
+                at += 4 + (length + 3) // 4 * 4
+            packets.append((data[28:28 + captured], original, comments))
+        data = data[size:]
+    return packets
+
+
+def annotated(program, pcaps):
+    path = os.path.join(pcaps, "siw", "siw-ib_send_lat-64B-crcon.pcap")
+    with open(path, "rb") as f:
+        octets = f.read()
+    frames = []
+    rest = octets[24:]
+    while rest:
+        captured, original = struct.unpack("<II", rest[8:16])
+        frames.append((rest[16:16 + captured], original))
+        rest = rest[16 + captured:]
+    with tempfile.TemporaryDirectory() as folder:
+        copy = os.path.join(folder, "copy.pcapng")
+        lint(program, 1, "--annotate", copy, path)
+        packets = blocks(copy)
+        check([p[:2] for p in packets] == frames, "the copy has the same packets")
+        check({i + 1: [c.split(": ")[0] for c in p[2]] for i, p in enumerate(packets) if p[2]} ==
+              {14: ["MPA-4.1-02 (MUST)"], 15: ["MPA-4.1-02 (MUST)"]}, "the findings are comments on their packets", packets)
+        check(len(objects(lint(program, 1, "--json", copy))) == 3, "the copy is a capture with the same findings")
+        cut = os.path.join(folder, "cut.pcap")
+        with open(cut, "wb") as f:
+            f.write(octets[:9000])
+        lint(program, 2, "--annotate", copy, cut)
+        check(0 < len(blocks(copy)) < len(frames), "a capture that is cut short is copied up to the cut")
+        check(b"another file" in lint(program, 64, "--annotate", cut, cut).stderr, "the capture is not written over")
+    check(b"expected a file" in lint(program, 64, "--annotate", "x", "-").stderr, "the standard input cannot be read twice")
+    check(b"cannot be created" in lint(program, 70, "--annotate", "/nonexistent/x", path).stderr, "a copy that cannot be written")
+
+
+def sarif(program, pcaps):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "a b%\u00e9.pcap")
+        with open(os.path.join(pcaps, "siw", "siw-ib_send_lat-64B-crcon.pcap"), "rb") as f, open(path, "wb") as g:
+            g.write(f.read())
+        run, = json.loads(lint(program, 1, "--sarif", path).stdout)["runs"]
+    first = run["results"][0]
+    place = first["locations"][0]
+    check(len(run["results"]) == 2 and first["ruleId"] == "MPA-4.1-02" and first["level"] == "error", "SARIF results", run["results"])
+    check(place["physicalLocation"]["artifactLocation"]["uri"].endswith("/a%20b%25%C3%A9.pcap") and
+          place["logicalLocations"][0]["name"] == "frame 14" and first["properties"]["check"] == "mpa-pad", "say where", first)
+    rules = {r["id"] for r in run["tool"]["driver"]["rules"]}
+    check(len(rules) == 775 and {r["ruleId"] for r in run["results"]} <= rules, "with all rules")
+    clean = json.loads(lint(program, 0, "--sarif", os.path.join(pcaps, "siw", "siw-rping-64B-crcoff.pcap")).stdout)
+    check(clean["version"] == "2.1.0" and clean["runs"][0]["results"] == [], "a clean capture has none", clean["version"])
+    check(b"did not expect" in lint(program, 64, "--sarif", "--summary", "x").stderr, "64: --sarif --summary")
+
+
 def faults(program, pcaps):
     path = os.path.join(pcaps, "siw", "siw-ib_send_lat-64B-crcon.pcap")
     with open(path, "rb") as f:
@@ -112,6 +179,8 @@ def faults(program, pcaps):
 def main(program, pcaps):
     recordings(program, pcaps)
     messages(program, pcaps)
+    annotated(program, pcaps)
+    sarif(program, pcaps)
     faults(program, pcaps)
 
 

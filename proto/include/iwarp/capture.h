@@ -174,18 +174,19 @@ int iw_capture_walk(const char *path, struct iw_connections *t, struct iw_captur
 
 struct iw_pcapng;
 
-/* Creates (or empties) a pcapng file with one Ethernet interface and ns timestamps. `application`
- * and the section's `comment` may be NULL. NULL on failure. */
-struct iw_pcapng *iw_pcapng_create(const char *path, const char *application, const char *comment,
-                                   char error[IW_CAPTURE_ERROR]);
+/* Creates (or empties) a pcapng file with one interface of this link layer and ns timestamps.
+ * `application` and the section's `comment` may be NULL. NULL on failure. */
+struct iw_pcapng *iw_pcapng_create(const char *path, enum iw_link link, const char *application,
+                                   const char *comment, char error[IW_CAPTURE_ERROR]);
 
-/* Writes one frame, wholly captured, with `count` comments (UTF-8; a comment longer than 65535
- * octets, which the format cannot hold, is cut at a character). False if the block would be larger
- * than IW_PCAPNG_BLOCK octets, which readers refuse, or if writing failed; iw_pcapng_close tells.
+/* Writes one frame (its number and link are not looked at) with `count` comments (UTF-8; a comment
+ * longer than 65535 octets, which the format cannot hold, is cut at a character). False if the
+ * block would be larger than IW_PCAPNG_BLOCK octets, which readers refuse, or if writing failed;
+ * iw_pcapng_close tells.
  */
 enum { IW_PCAPNG_BLOCK = 16 * 1024 * 1024 };
-bool iw_pcapng_frame(struct iw_pcapng *w, uint64_t time, const void *data, size_t length,
-                     const char *const *comments, size_t count);
+bool iw_pcapng_frame(struct iw_pcapng *w, const struct iw_frame *frame, const char *const *comments,
+                     size_t count);
 
 /* Closes the file. False, with an error line, if anything failed since it was created. */
 bool iw_pcapng_close(struct iw_pcapng *w, char error[IW_CAPTURE_ERROR]);

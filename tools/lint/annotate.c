@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The capture once more, with what was found beside the packets. */
+#include "lint.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COMMENTS = 64 /* of one frame */ };
+
+void iw_lint_note(struct iw_lint *lint, uint64_t frame, const char *format, ...)
+{
+    struct iw_lint_note note = {.frame = frame, .number = lint->n_notes};
+    va_list arguments;
+
+    va_start(arguments, format);
+    if (lint->n_notes == IW_LINT_NOTES || vasprintf(&note.text, format, arguments) < 0)
+        note.text = NULL;
+    va_end(arguments);
+    if (note.text && !lint->notes)
+        lint->notes = malloc(IW_LINT_NOTES * sizeof(*lint->notes));
+    if (note.text && lint->notes) {
+        lint->notes[lint->n_notes++] = note;
+    } else {
+        free(note.text);
+        lint->more_notes++;
+    }
+}
+
+void iw_lint_free_notes(struct iw_lint *lint)
+{
+    for (size_t i = 0; i < lint->n_notes; i++)
+        free(lint->notes[i].text);
+    free(lint->notes);
+    lint->notes = NULL;
+    lint->n_notes = 0;
+}
+
+static int by_frame(const void *a, const void *b)
+{
+    const struct iw_lint_note *x = a, *y = b;
+
+    if (x->frame != y->frame)
+        return x->frame < y->frame ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* The notes of this frame, which begin at *next. */
+static size_t gather(const struct iw_lint *lint, uint64_t frame, size_t *next,
+                     const char *comments[COMMENTS])
+{
+    size_t count = 0;
+
+    for (; *next < lint->n_notes && lint->notes[*next].frame == frame; (*next)++)
+        if (count < COMMENTS)
+            comments[count++] = lint->notes[*next].text;
+    if (count == COMMENTS)
+        comments[COMMENTS - 1] = "... and more findings at this frame";
+    return count;
+}
+
+static void summarise(const struct iw_lint *lint, char *text, size_t room)
+{
+    int n = snprintf(text, room, "iwarp-lint: %" PRIu64 " findings", lint->findings);
+
+    if (lint->more_notes && n > 0 && (size_t)n < room)
+        snprintf(text + n, room - (size_t)n, "; %" PRIu64 " of them are not in this file",
+                 lint->more_notes);
+}
+
+bool iw_lint_annotate(struct iw_lint *lint)
+{
+    const char *comments[COMMENTS];
+    char error[IW_CAPTURE_ERROR], text[128];
+    struct iw_capture *from = iw_capture_open(lint->options->path, error);
+    struct iw_pcapng *to = NULL;
+    struct iw_frame frame;
+    size_t next = 0;
+    int more = from ? iw_capture_next(from, &frame, error) : -1;
+    bool good;
+
+    if (lint->n_notes)
+        qsort(lint->notes, lint->n_notes, sizeof(*lint->notes), by_frame);
+    summarise(lint, text, sizeof(text));
+    /* A capture that is cut short was complained of already: what it has is copied. */
+    to = from ? iw_pcapng_create(lint->options->annotate, more > 0 ? frame.link : IW_LINK_ETHERNET,
+                                 "iwarp-lint " IW_VERSION, text, error)
+              : NULL;
+    for (good = to; good && more > 0; more = iw_capture_next(from, &frame, error)) {
+        size_t count = gather(lint, frame.number, &next, comments);
+
+        good = iw_pcapng_frame(to, &frame, comments, count);
+    }
+    if (to)
+        good = iw_pcapng_close(to, error);
+    if (from)
+        iw_capture_close(from);
+    if (!good)
+        fprintf(stderr, "iwarp-lint: %s\n", error);
+    return good;
+}

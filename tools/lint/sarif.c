@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* SARIF 2.1.0 (OASIS): a run with results as they come, and behind them the tool with all rules. */
+#include "lint.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *level(const struct iw_rule *rule)
+{
+    if (rule->level == IW_LEVEL_MUST || rule->level == IW_LEVEL_MUST_NOT)
+        return rule->implied ? "warning" : "error";
+    return rule->level == IW_LEVEL_MAY ? "note" : "warning";
+}
+
+static void put(struct iw_lint *lint, json_t *result)
+{
+    if (!result)
+        return;
+    fputs(lint->sarif_begun ? ",\n" : "\n", lint->out);
+    lint->sarif_begun = true;
+    json_dumpf(result, lint->out, JSON_COMPACT);
+    json_decref(result);
+}
+
+void iw_lint_sarif_begin(struct iw_lint *lint)
+{
+    fputs("{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\","
+          "\"runs\":[{\"columnKind\":\"utf16CodeUnits\",\"results\":[",
+          lint->out);
+}
+
+/* A path as a URI reference (RFC 3986 §2.1). The caller frees it. */
+static char *uri_of(const char *path)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
+    char *uri = malloc(3 * strlen(path) + 1), *to = uri;
+
+    if (!uri)
+        return NULL;
+    for (; *path; path++)
+        if (strchr(plain, *path))
+            *to++ = *path;
+        else
+            to += sprintf(to, "%%%02X", (unsigned)(unsigned char)*path);
+    *to = 0;
+    return uri;
+}
+
+/* A capture has no lines: the frame is a logical location, as `tshark -r` counts it. */
+static json_t *locations(const struct iw_lint_connection *c, uint64_t frame)
+{
+    char name[32], *uri = uri_of(c->lint->options->path);
+    json_t *list;
+
+    snprintf(name, sizeof(name), "frame %" PRIu64, frame);
+    list = json_pack("[{s:{s:{s:s?}}, s:[{s:s, s:s}]}]", "physicalLocation", "artifactLocation",
+                     "uri", uri, "logicalLocations", "name", name, "kind", "packet");
+    free(uri);
+    return list;
+}
+
+void iw_lint_sarif_finding(struct iw_lint_connection *c, const struct iw_observation *o)
+{
+    const struct iw_check_info *info = iw_check_info(o->fault.check);
+    const struct iw_rule *rule = iw_rule_at(info->rule);
+    uint64_t frame = iw_lint_frame(c, o->side, o->fault.pos);
+    char from[IW_ENDPOINT_TEXT], text[512];
+
+    iw_lint_address(c, o->side, from);
+    snprintf(text, sizeof(text),
+             "%s [%s %s, octet %" PRIu64 ": 0x%" PRIx64 ", expected 0x%" PRIx64 "]", info->text,
+             iw_lint_side_name(o->side), from, o->fault.pos, o->fault.got, o->fault.want);
+    put(c->lint,
+        json_pack("{s:s, s:s, s:s, s:{s:s}, s:o, s:{s:s, s:I, s:I, s:s, s:s, s:I}}", "ruleId",
+                  rule->id, "kind", "fail", "level", level(rule), "message", "text", text,
+                  "locations", locations(c, frame), "properties", "check", info->name, "frame",
+                  (json_int_t)frame, "connection", (json_int_t)c->tcp->number, "side",
+                  iw_lint_side_name(o->side), "from", from, "octet", (json_int_t)o->fault.pos));
+}
+
+void iw_lint_sarif_unknown(struct iw_lint_connection *c, enum iw_side side, const char *why)
+{
+    char text[512];
+
+    snprintf(text, sizeof(text), "unknown from here: %s", why);
+    put(c->lint,
+        json_pack("{s:s, s:s, s:{s:s}, s:o, s:{s:I, s:I, s:s}}", "kind", "open", "level", "none",
+                  "message", "text", text, "locations", locations(c, c->lint->frame), "properties",
+                  "frame", (json_int_t)c->lint->frame, "connection", (json_int_t)c->tcp->number,
+                  "side", iw_lint_side_name(side)));
+}
+
+static void put_rule(FILE *out, size_t i)
+{
+    const struct iw_rule *r = iw_rule_at(i);
+    char full[64];
+    json_t *rule;
+
+    snprintf(full, sizeof(full), "RFC %u section %s, %s%s", r->rfc, r->section,
+             iw_level_name(r->level), r->implied ? " (implied)" : "");
+    rule = json_pack("{s:s, s:{s:s}, s:{s:s}, s:{s:s}}", "id", r->id, "shortDescription", "text",
+                     r->text, "fullDescription", "text", full, "defaultConfiguration", "level",
+                     level(r));
+    if (!rule)
+        return;
+    fputs(i ? ",\n" : "\n", out);
+    json_dumpf(rule, out, JSON_COMPACT);
+    json_decref(rule);
+}
+
+void iw_lint_sarif_end(struct iw_lint *lint)
+{
+    fputs("],\n\"tool\":{\"driver\":{\"name\":\"iwarp-lint\",\"version\":\"" IW_VERSION
+          "\",\"rules\":[",
+          lint->out);
+    for (size_t i = 0; i < IW_RULE_COUNT; i++)
+        put_rule(lint->out, i);
+    fputs("]}}}]}\n", lint->out);
+}
