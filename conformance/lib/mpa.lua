@@ -63,6 +63,16 @@ function mpa.answer_rtr(conn, item)
   end
 end
 
+-- The first FPDU of a target that has connected: the RTR that its Request announced, which is answered, or else what
+-- its ULP has to say first.
+function mpa.opens(conn, asked)
+  if asked.a then return mpa.answer_rtr(conn, conn:expect(mpa.rtr.write, mpa.rtr.read, mpa.rtr.send)) end
+  local item = conn:next()
+  if not (item and item.kind == "message") then
+    conn.t:inconclusive("the target's ULP opens the way with no message of its own", { actual = item and item.text, item = item })
+  end
+end
+
 -- The target ends the stream without having sent a single octet more than `octets`.
 function mpa.ends_after(conn, octets, options)
   conn:expect_close(options)

@@ -9,6 +9,7 @@ local Agent = iw.load("agent")
 local Target = {}
 local methods = { __index = strict.only("t:", Target, strict.set("native works last_item negative deciding")) }
 for name, method in pairs(Agent) do Target[name] = method end
+Target.rping = iw.load("rping").begin
 
 function Target.new(case)
   local t = setmetatable({

@@ -26,6 +26,7 @@ static const struct capability {
     {.name = "reject"},
     {.name = "private", .counted = true},
     {.name = "reconnect"},
+    {.name = "rping", .counted = true},
     {.name = "extensions", .words = {"off"}},
     {.name = "ird", .counted = true},
     {.name = "tcp", .words = {"crafted"}},

@@ -53,7 +53,7 @@ static const char *behind(const char *word, const char *name)
 /* Whether `entry` ("rtr", "rtr.send", "ird.16") covers the question ("rtr.send", "ird.4"). */
 static bool covers(const char *entry, const char *question)
 {
-    static const char *const counted[] = {"ird", "private"};
+    static const char *const counted[] = {"ird", "private", "rping"};
 
     /* That a peer has RFC 7306 does not say that it can be had without, or the other way round. */
     if (!strcmp(question, "extensions.off"))
@@ -82,8 +82,8 @@ static bool class_can(enum iw_target_class class, const char *question)
 {
     static const char *const bare[] = {"crc.on",  "revision",    "enhanced",  "peer_to_peer", "rtr",
                                        "private", "markers.off", "reconnect", "ird.1",        NULL};
-    static const char *const rping[] = {"read", "send", NULL};
-    static const char *const agent[] = {"agent", "memory", "reject", NULL};
+    static const char *const rping[] = {"read", "send", "rping.64", NULL};
+    static const char *const agent[] = {"agent", "memory", "reject", "rping", NULL};
 
     if (!strncmp(question, "class.", 6))
         return !strcmp(question + 6, iw_target_class_name(class));

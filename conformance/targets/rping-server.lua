@@ -9,4 +9,5 @@ return {
   start = "exec rping -s -P -V -S 16384 -a {host} -p {port}",
   crc = "off",
   markers = "off",
+  can = { "rping.16384" }, -- the size of -S
 }

@@ -79,8 +79,7 @@ local function goes_on(t, bend)
     d = asked.d, ird = asked.ord, ord = asked.ird }
   for name, value in pairs(bend) do fields[name] = value end
   conn:send(reply(fields))
-  local first = conn:expect(mpa.rtr.write, mpa.rtr.read, mpa.rtr.send)
-  mpa.answer_rtr(conn, first)
+  mpa.opens(conn, asked)
   mpa.serves(conn)
 end
 
@@ -90,7 +89,7 @@ for _, bit in ipairs { 0x01, 0x02, 0x04, 0x08, 0x0f } do
     purpose = ("The reserved bits %02x of a Reply are not looked at"):format(bit),
     rules = { "EMPA-6-04", "MPA-7.1.1-15" },
     role = "initiator",
-    needs = { peer_to_peer = true },
+    needs = { enhanced = true },
     tags = { "field" },
     run = function(t) goes_on(t, { reserved = bit }) end,
   }
@@ -101,7 +100,7 @@ list[#list + 1] = case {
   purpose = "A Reply with M is taken, and the target's FPDUs carry Markers from the first one on",
   rules = { "MPA-4.3-01", "MPA-7.1.1-06", "MPA-7.1.2-20", "MPA-4.3-08" },
   role = "initiator",
-  needs = { peer_to_peer = true },
+  needs = { enhanced = true },
   run = function(t) goes_on(t, { markers = true }) end,
 }
 

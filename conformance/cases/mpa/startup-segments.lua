@@ -33,13 +33,12 @@ for _, one in ipairs(places) do
     purpose = ("A Reply in two TCP segments, the second one from octet %d on, is taken as usual"):format(one[1]),
     rules = { "MPA-A.4-01", "MPA-7.1.2-11", "MPA-7.1.5-03" },
     role = "initiator",
-    needs = { peer_to_peer = true },
+    needs = { enhanced = true },
     run = function(t)
       local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
       conn:send(reply { private = bytes(16), a = asked.a, b = asked.b, c = asked.c, d = asked.d },
         { writes = { one[1] } })
-      local first = conn:expect(mpa.rtr.write, mpa.rtr.read, mpa.rtr.send)
-      mpa.answer_rtr(conn, first)
+      mpa.opens(conn, asked)
       mpa.serves(conn)
     end,
   }
@@ -63,11 +62,11 @@ add {
   purpose = "A Reply that comes one octet at a time is taken as usual",
   rules = { "MPA-A.4-01", "MPA-7.1.2-11" },
   role = "initiator",
-  needs = { peer_to_peer = true },
+  needs = { enhanced = true },
   run = function(t)
     local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
     conn:send(reply { private = bytes(16), a = asked.a, b = asked.b, c = asked.c, d = asked.d }, { each = 1 })
-    mpa.answer_rtr(conn, conn:expect(mpa.rtr.write, mpa.rtr.read, mpa.rtr.send))
+    mpa.opens(conn, asked)
     mpa.serves(conn)
   end,
 }
@@ -78,7 +77,7 @@ add {
   purpose = "An initiator sends nothing before the last octet of the Reply",
   rules = { "MPA-7.1.2-11", "EMPA-5-01" },
   role = "initiator",
-  needs = { peer_to_peer = true },
+  needs = { enhanced = true },
   tags = {},
   run = function(t)
     local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
@@ -86,7 +85,7 @@ add {
     conn:release(23)
     conn:expect_silence {}
     conn:release()
-    mpa.answer_rtr(conn, conn:expect(mpa.rtr.write, mpa.rtr.read, mpa.rtr.send))
+    mpa.opens(conn, asked)
     mpa.serves(conn)
   end,
 }

@@ -1,0 +1,193 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+
+-- A target that is rping's server: its RDMA Reads and Writes, and that it takes every right Read Response.
+local list = {}
+
+local function add(fields)
+  fields.role = "responder"
+  fields.needs = fields.needs or {}
+  fields.needs.class = "rping agent"
+  list[#list + 1] = case(fields)
+end
+
+local READS = { "RDMAP-4.4-01", "RDMAP-5.2.1-01", "RDMAP-5.2.1-06", "RDMAP-5.2.1-10", "DDP-4.3-08", "DDP-4.3-12" }
+local TAKES = { "DDP-5.2-05", "RDMAP-5.2.2-03" }
+local WRITES = { "DDP-5.2-08", "DDP-5.2-04", "RDMAP-5.1-01", "RDMAP-5.1-05" }
+
+-- ---- sizes ----
+
+for _, size in ipairs { 1, 2, 3, 4, 5, 7, 8, 16, 31, 32, 33, 63, 64, 1000, 1460, 4095, 4096, 4097, 16384 } do
+  add {
+    id = ("rping-server-size-%d"):format(size),
+    purpose = ("rping's server Reads a buffer of %d octets and Writes the same octets back"):format(size),
+    rules = { "DDP-5.2-04", "RDMAP-4.4-01", "DDP-5.2-08", "DDP-5.2-01", "RDMAP-5.3-01", "RDMAP-5.3-08" },
+    needs = { rping = size },
+    run = function(t)
+      t:rping { size = size, stage = "done", judge = true }
+    end,
+  }
+end
+
+add {
+  id = "rping-server-exchanges",
+  purpose = "Over five exchanges the MSNs of rping's server count on, on each queue for itself",
+  rules = { "DDP-4.3-08", "RDMAP-5.2.1-07", "RDMAP-5.3-09", "RDMAP-3.1-02" },
+  run = function(t)
+    local r = t:rping { stage = "done", judge = true }
+    for n = 2, 5 do
+      r:advance "done"
+      t:check(r.asked.msn == n and r.asked.qn == 1, "the Read Request has another queue or MSN",
+        { expected = ("qn 1 msn %d"):format(n), actual = r.asked.text, item = r.asked })
+    end
+  end,
+}
+
+-- ---- places ----
+
+-- What the server must say back is what it was told; none of these is out of the ordinary for a client.
+local places = {
+  { "to-0", 0x11223344, 0, "TO 0" },
+  { "to-odd", 0x11223344, 0x1001, "an odd TO" },
+  { "to-page-edge", 0x11223344, 0x1fff, "a TO in front of the edge of a page" },
+  { "to-32-bits", 0x11223344, 0xffffffe0, "a range across 2^32" },
+  { "to-63-bits", 0x11223344, 0x7fffffffffffffe0, "a range across 2^63" },
+  { "to-last", 0x11223344, -64, "the last 64 octets in front of 2^64" },
+  { "stag-1", 1, 0x1000, "STag 1" },
+  { "stag-top", 0x80000000, 0x1000, "an STag with the top bit only" },
+  { "stag-ones", 0xffffffff, 0x1000, "the STag of all ones" },
+}
+for _, one in ipairs(places) do
+  local name, stag, to, text = table.unpack(one)
+  add {
+    id = "rping-server-reads-" .. name,
+    purpose = ("rping's server Reads from %s as it was told"):format(text),
+    rules = READS,
+    run = function(t)
+      t:rping { stage = "read", source = { stag = stag, to = to }, judge = true }
+    end,
+  }
+  add {
+    id = "rping-server-writes-" .. name,
+    purpose = ("rping's server Writes to %s as it was told"):format(text),
+    rules = WRITES,
+    run = function(t)
+      t:rping { stage = "done", sink = { stag = stag, to = to }, judge = true }
+    end,
+  }
+end
+
+-- ---- right responses in many forms ----
+
+for _, one in ipairs {
+  { "halves", { 32, 32 } }, { "one-first", { 1, 63 } }, { "one-last", { 63, 1 } }, { "eights", { 8, 8, 8, 8, 8, 8, 8, 8 } },
+  { "uneven", { 3, 5, 7, 11, 13, 25 } }, { "empty-first", { 0, 64 } }, { "empty-last", { 64, 0 } },
+} do
+  local name, segments = one[1], one[2]
+  add {
+    id = "rping-server-takes-" .. name,
+    purpose = ("A Read Response in %d segments (%s) completes the server's Read"):format(#segments, table.concat(segments, ", ")),
+    rules = TAKES,
+    run = function(t)
+      local r = t:rping { stage = "reading" }
+      if name == "empty-last" then
+        r.conn:send(read_response { stag = r.asked.sink_stag, to = r.asked.sink_to, payload = r.data, l = false })
+        r.conn:send(read_response { stag = r.asked.sink_stag, to = r.asked.sink_to + 64, payload = "" })
+      elseif name == "empty-first" then
+        r.conn:send(read_response { stag = r.asked.sink_stag, to = r.asked.sink_to, payload = "", l = false })
+        r:answer()
+      else
+        r:answer({}, { segments = segments })
+      end
+      r.judge = true
+      r:go_ahead()
+    end,
+  }
+end
+
+for _, each in ipairs { 1, 2, 3, 7, 13, 50 } do
+  add {
+    id = ("rping-server-takes-writes-of-%d"):format(each),
+    purpose = ("A Read Response that comes in TCP writes of %d octets completes the server's Read"):format(each),
+    rules = { "MPA-A.4-01", "DDP-5.2-05", "RDMAP-5.2.2-03" },
+    run = function(t)
+      local r = t:rping { stage = "reading" }
+      r:answer({}, { each = each })
+      r.judge = true
+      r:go_ahead()
+    end,
+  }
+end
+
+add {
+  id = "rping-server-markers",
+  purpose = "To a client that asks for Markers, rping's server sends its Reads, Writes and Sends with them",
+  rules = { "MPA-4.3-01", "MPA-7.1.1-06", "DDP-5.2-08" },
+  run = function(t)
+    local r = t:rping { start = { markers = true }, stage = "done", judge = true }
+    for _ = 1, 4 do r:advance "done" end
+  end,
+}
+
+-- ---- around the exchange ----
+
+add {
+  id = "rping-server-read-amid",
+  purpose = "While the server's Read is open it answers one of its peer, which does not count as the response",
+  rules = { "RDMAP-5.2.1-03", "RDMAP-5.5-10", "RDMAP-5.2.1-13" },
+  run = function(t)
+    local r = t:rping { stage = "reading" }
+    r.conn:fence()
+    r:answer()
+    r.judge = true
+    r:go_ahead()
+  end,
+}
+
+add {
+  id = "rping-server-write-amid",
+  purpose = "Zero-length Writes before and behind the Read Response call for nothing",
+  rules = { "RDMAP-5.1-02", "RDMAP-5.1-08" },
+  run = function(t)
+    local r = t:rping { stage = "reading" }
+    r.conn:send(write {})
+    r:answer()
+    r.conn:send(write {})
+    r.judge = true
+    r:go_ahead()
+    r:advance "done"
+  end,
+}
+
+add {
+  id = "rping-server-waits",
+  purpose = "Before the Read Response has come whole, rping's server has nothing to say",
+  rules = { "DDP-5.2-05", "RDMAP-5.2.2-03" },
+  run = function(t)
+    local r = t:rping { stage = "reading" }
+    r.conn:send(read_response { stag = r.asked.sink_stag, to = r.asked.sink_to, payload = r.data:sub(1, 32), l = false })
+    r.conn:fence()
+    r.conn:send(read_response { stag = r.asked.sink_stag, to = r.asked.sink_to + 32, payload = r.data:sub(33) })
+    r.judge = true
+    r:go_ahead()
+  end,
+}
+
+add {
+  id = "rping-server-two-connections",
+  purpose = "Two clients of rping's server at once get each its own octets",
+  rules = { "DDP-5.2-08", "RDMAP-4.4-01", "SEC-6.1.1-03" },
+  run = function(t)
+    local one = t:rping { stage = "reading", sink = { stag = 0x101, to = 0x1000 } }
+    local two = t:rping { stage = "reading", sink = { stag = 0x202, to = 0x2000 } }
+    two.data = bytes(two.size, 0x32)
+    two:answer()
+    one:answer()
+    for _, r in ipairs { one, two } do
+      r.judge = true
+      r:go_ahead()
+    end
+    one:advance "done"
+    two:advance "done"
+  end,
+}
+return list
