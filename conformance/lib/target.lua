@@ -14,7 +14,7 @@ Target.rping = iw.load("rping").begin
 function Target.new(case)
   local t = setmetatable({
     case = case, conns = {}, events = {}, observed = {}, notes = {}, allowed = {}, deviations = {},
-    listeners = {}, peer = iw.target(),
+    listeners = {}, callers = {}, peer = iw.target(),
   }, methods)
   if t.peer.agent then
     t:agent("reset")
@@ -198,7 +198,24 @@ local function reach(t, options)
   return conn
 end
 
+-- A target without an agent makes one connection each time that it is made to connect: of two, nobody knows which one
+-- would have been the one to judge. Behind something odd it may have come back on purpose.
+local function connected_again(t)
+  for _, listener in ipairs(t.peer.agent and {} or t.callers) do
+    local raw = listener:accept(0)
+    if raw then
+      Conn.new(t, raw):reset()
+      if t.negative then
+        t:note("the target connected again")
+      else
+        t:inconclusive("the target connected more than once, and was made to once")
+      end
+    end
+  end
+end
+
 local function not_established(t, item, what)
+  connected_again(t)
   t:inconclusive("the MPA start-up did not succeed", {
     expected = what, actual = item and item.text or ("nothing within %g s"):format(iw.patience()), item = item,
   })
@@ -290,11 +307,17 @@ local function called(t, options)
     local done, why = iw.initiate(t.peer.station_host, port)
     if not done then t:inconclusive("the target was not made to connect: " .. why) end
   end
-  local raw = raw_listener:accept()
+  local raw, why
+  if t.peer.agent then
+    raw = raw_listener:accept()
+  else
+    raw, why = raw_listener:await()
+  end
   if not raw then
     t:check_death()
-    t:inconclusive("the target did not connect")
+    t:inconclusive("the target did not connect" .. (why and ": " .. why or ""))
   end
+  t.callers[#t.callers + 1] = raw_listener
   local conn = Conn.new(t, raw)
   conn.agent = agent
   return conn
@@ -423,6 +446,7 @@ end
 
 -- Ends every connection; `judge`: the case has no verdict yet.
 function Target:close_all(judge)
+  connected_again(self)
   for _, conn in ipairs(self.conns) do end_connection(self, conn, math.min(iw.patience(), 1)) end
   for _, conn in ipairs(judge and self.conns or {}) do left_over(self, conn) end
 end

@@ -20,6 +20,7 @@
 #include "text.h"
 
 enum {
+    CALLS = 8,          /* times that a case waits in vain for a peer that is to connect */
     CASE_SECONDS = 20,  /* a case's deadline unless it or the run says otherwise */
     GRACE_SECONDS = 10, /* for the end of a case, and for starting a target */
     CLOSE_SECONDS = 20, /* for a worker to end its target */
@@ -133,6 +134,10 @@ static void send_job(struct parent *p, unsigned number)
     double own = p->pool->grace > 0 || scale <= 0 || scale >= 1 ? 0 : GRACE_SECONDS * (1 - scale);
     double grace = p->pool->grace > 0 ? p->pool->grace : GRACE_SECONDS + 4 * patience;
     struct iw_order order = {.c = w->job.c, .round = w->job.round};
+
+    /* The time that the peer takes to connect is not the case's. */
+    if (p->pool->target->connect || p->pool->target->ask)
+        limit += CALLS * iw_target_connect_within(p->pool->target);
 
     snprintf(order.option, sizeof(order.option), "%s", w->job.option ? w->job.option : "");
     w->deadline = w->began + (uint64_t)((scaled(p->pool, limit + grace) + own) * 1e9);

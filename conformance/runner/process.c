@@ -28,7 +28,7 @@ static void become(const struct iw_tun *tun, char *const argv[], int inherit, in
     int null = open("/dev/null", O_RDONLY);
     sigset_t none;
 
-    setpgid(0, 0);
+    setsid();                     /* a group of its own, and no terminal to ask for a password on */
     if (tun && iw_tun_enter(tun)) /* which may undo the next */
         return;
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* should we be killed before we can end it */
@@ -99,7 +99,6 @@ int iw_process_start_in(struct iw_process *p, const struct iw_tun *tun, char *co
     if (p->pid > 0) {
         ssize_t got;
 
-        setpgid(p->pid, p->pid); /* whoever comes first */
         do
             got = read(report[0], &number, sizeof(number));
         while (got < 0 && errno == EINTR);
@@ -167,37 +166,36 @@ static void end_guard(struct iw_process *p)
 
 /* ---- ending ---- */
 
-static void take_status(struct iw_process *p, int status)
+/* How it ended. It is not reaped before iw_process_stop, so that its number, which is that of its
+ * group as well, is nobody else's until then. */
+static void take_end(struct iw_process *p, const siginfo_t *end)
 {
-    if (WIFSIGNALED(status))
-        snprintf(p->ended, sizeof(p->ended), "%s was killed by signal %d (%s)", p->name,
-                 WTERMSIG(status), strsignal(WTERMSIG(status)));
+    p->failed = end->si_code != CLD_EXITED || end->si_status != 0;
+    if (end->si_code == CLD_EXITED)
+        snprintf(p->ended, sizeof(p->ended), "%s ended with status %d", p->name, end->si_status);
     else
-        snprintf(p->ended, sizeof(p->ended), "%s ended with status %d", p->name,
-                 WEXITSTATUS(status));
-    if (p->pidfd >= 0)
-        close(p->pidfd);
-    p->pidfd = -1;
-    p->pid = 0;
+        snprintf(p->ended, sizeof(p->ended), "%s was killed by signal %d (%s)", p->name,
+                 end->si_status, strsignal(end->si_status));
 }
 
-static bool reap(struct iw_process *p, int flags)
+static bool look(struct iw_process *p)
 {
-    int status = 0;
-    pid_t got;
+    siginfo_t end = {0};
+    int status;
 
     do
-        got = waitpid(p->pid, &status, flags);
-    while (got < 0 && errno == EINTR);
-    if (got == 0)
-        return false;
-    take_status(p, status);
-    return true;
+        status = waitid(P_PID, (id_t)p->pid, &end, WEXITED | WNOHANG | WNOWAIT);
+    while (status && errno == EINTR);
+    if (status) /* nobody's child any more */
+        snprintf(p->ended, sizeof(p->ended), "%s ended", p->name);
+    else if (end.si_pid)
+        take_end(p, &end);
+    return *p->ended;
 }
 
 bool iw_process_ended(struct iw_process *p, uint64_t deadline)
 {
-    while (p->pid > 0 && !reap(p, WNOHANG)) {
+    while (p->pid > 0 && !*p->ended && !look(p)) {
         uint64_t now = iw_transport_now();
         struct pollfd end = {.fd = p->pidfd, .events = POLLIN};
         uint64_t left = deadline > now ? deadline - now : 0;
@@ -225,19 +223,24 @@ void iw_process_stop(struct iw_process *p, double patience)
         return;
     if (!iw_process_ended(p, after(patience))) {
         kill(-group, SIGTERM);
-        if (!iw_process_ended(p, after(2))) {
-            kill(-group, SIGKILL);
-            reap(p, 0);
-        }
+        iw_process_ended(p, after(2));
     }
-    kill(-group, SIGKILL); /* what it left behind */
+    kill(-group, SIGKILL); /* also what it left behind */
+    iw_process_ended(p, UINT64_MAX);
+    end_guard(p);
+    while (waitpid(group, NULL, 0) < 0 && errno == EINTR)
+        ;
+    if (p->pidfd >= 0)
+        close(p->pidfd);
+    p->pidfd = -1;
+    p->pid = 0;
 }
 
 void iw_process_free(struct iw_process *p)
 {
     struct stat at;
 
-    end_guard(p);
+    iw_process_stop(p, 0);
     if (p->log && !stat(p->log, &at) && at.st_size == 0)
         unlink(p->log);
     free(p->log);

@@ -4,7 +4,8 @@
 
 /*
  * Programs that the runner starts: the embedded agent, and the commands of target files. Each is
- * the head of a process group of its own and is ended by its id. What it prints goes to a log.
+ * the head of a session of its own, without a terminal, and is ended by its id. What it prints goes
+ * to a log.
  */
 
 #include <stdbool.h>
@@ -14,10 +15,11 @@
 
 /* Initialise with zeros. */
 struct iw_process {
-    pid_t pid; /* and process group; 0: not running */
+    pid_t pid; /* and process group; 0: never started, or stopped */
     int pidfd; /* readable once it has ended; valid while pid > 0 */
     char name[64];
     char ended[128]; /* one line on how it ended; empty: it did not yet, or never started */
+    bool failed;     /* it ended otherwise than with status 0 */
     char *log;       /* path; NULL: none was wanted */
     long scanned;    /* octets of the log that iw_process_trouble has seen */
     pid_t guard;     /* see iw_process_guard; 0: none */
@@ -42,7 +44,8 @@ int iw_process_start_in(struct iw_process *p, const struct iw_tun *tun, char *co
  * that does not ends with us anyway. */
 void iw_process_guard(struct iw_process *p);
 
-/* Waits for its end until `deadline` (iw_transport_now()). True if it is not running (any more). */
+/* Waits for its end until `deadline` (iw_transport_now()). True if it is not running (any more);
+ * what it has left in its group may be. */
 bool iw_process_ended(struct iw_process *p, uint64_t deadline);
 
 /* Ends it: with `patience` seconds for an end of its own accord (0: none), then by SIGTERM, then,
@@ -57,7 +60,7 @@ bool iw_process_trouble(struct iw_process *p, char *line, size_t room);
  * iw_process_trouble, contains `text`. */
 bool iw_process_said(const struct iw_process *p, const char *text);
 
-/* Frees what is left after iw_process_stop; an empty log is removed. */
+/* Stops it, and frees what is left; an empty log is removed. */
 void iw_process_free(struct iw_process *p);
 
 #endif

@@ -338,9 +338,13 @@ int iw_command_run(const struct iw_command *c)
         .command = c,
         .setup = &s,
         .console = c->tap ? stderr : stdout,
-        .progress = isatty(2) && !c->tap && !c->trace,
+        .progress = isatty(2) && !c->tap && !c->trace && !(s.target && s.target->ask),
     };
 
+    if (!status && iw_target_unattended(s.target)) {
+        iw_complain("--target %s: %s", s.target->text, iw_target_unattended(s.target));
+        status = IW_EXIT_USAGE;
+    }
     if (!status)
         status = read_baseline(&run);
     if (!status)

@@ -109,6 +109,10 @@ struct iw_target {
      * `control` by the case's side. */
     int (*initiate)(struct iw_target *target, const char *host, uint16_t port, char *error,
                     size_t room);
+    /* Behind `initiate`: why no connection will come, in one line, or NULL if one still may;
+     * `late`: none came within the seconds below. */
+    const char *(*not_called)(struct iw_target *target, bool late);
+    double connect_within;
     /* NULL while the peer's own process (if the runner started one) is alive, else one line on
      * how it ended ("iwarp-agent was killed by signal 11"). NULL function: not known. */
     const char *(*death)(struct iw_target *target);

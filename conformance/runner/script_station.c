@@ -108,6 +108,44 @@ static int l_accept(lua_State *L)
     return 1;
 }
 
+/* listener:await(): the connection of a target that was made to connect (iw.initiate), or nil and
+ * why none comes. The time for it is the target's and not the case's: a person may be slow. */
+static int l_await(lua_State *L)
+{
+    enum { LOOK_MS = 50 }; /* how soon it is seen that a command has ended */
+    struct iw_station_listener *l = *(struct iw_station_listener **)luaL_checkudata(L, 1, LISTENER);
+    struct iw_script *s = iw_script_of(L);
+    struct iw_target *t = s->target;
+    uint64_t began = iw_transport_now(), until;
+    const char *why = NULL;
+    struct iw_conn *c;
+
+    if (!t || !t->not_called)
+        return luaL_error(L, "nothing makes this target connect");
+    until = began + (uint64_t)(t->connect_within *
+                               (s->options->time_scale > 0 ? s->options->time_scale : 1) * 1e9);
+    for (;;) {
+        uint64_t look = iw_transport_now() + LOOK_MS * 1000000u;
+
+        c = iw_station_listener_accept(l, why || look > until ? until : look);
+        if (c || why || iw_transport_now() >= until)
+            break;
+        why = t->not_called(t, false);
+        if (why) /* what it did before its end has come */
+            until = iw_transport_now();
+    }
+    s->began += iw_transport_now() - began;
+    if (s->deadline)
+        s->deadline += iw_transport_now() - began;
+    if (c) {
+        push(L, c, CONN);
+        return 1;
+    }
+    lua_pushnil(L);
+    lua_pushstring(L, why ? why : t->not_called(t, true));
+    return 2;
+}
+
 /* A table {each = n} or {n, n, ...} at `index`, or nothing. The sizes are left on the stack, behind
  * an argument (the seconds) that follows `index`. */
 static const struct iw_writes *writes_of(lua_State *L, int index, struct iw_writes *writes)
@@ -494,7 +532,7 @@ void iw_script_add_station(lua_State *L)
         {"state", c_state},
         {NULL, NULL},
     };
-    static const luaL_Reg listener[] = {{"accept", l_accept}, {NULL, NULL}};
+    static const luaL_Reg listener[] = {{"accept", l_accept}, {"await", l_await}, {NULL, NULL}};
 
     metatable(L, CONN, conn);
     metatable(L, LISTENER, listener);

@@ -86,6 +86,23 @@ bool iw_target_add_revision(struct iw_target_spec *spec, const char *value)
     return true;
 }
 
+/* ---- connecting ---- */
+
+double iw_target_connect_within(const struct iw_target_spec *spec)
+{
+    enum { COMMAND = 10, PERSON = 120 };
+
+    return spec->connect_within > 0 ? spec->connect_within : spec->ask ? PERSON : COMMAND;
+}
+
+const char *iw_target_unattended(const struct iw_target_spec *spec)
+{
+    return spec->ask && !isatty(0)
+               ? "its file asks a person to make it connect ('ask'), and standard "
+                 "input is no terminal"
+               : NULL;
+}
+
 /* ---- specs ---- */
 
 void iw_target_free(struct iw_target_spec *spec)
@@ -103,6 +120,7 @@ void iw_target_free(struct iw_target_spec *spec)
     free(spec->start);
     free(spec->ready);
     free(spec->connect);
+    free(spec->ask);
     free(spec->program);
     free(spec);
 }

@@ -24,11 +24,13 @@ struct iw_target_spec {
     uint16_t port;    /* 0 with `start`: the runner picks one */
     char *agent_host; /* of the control connection; NULL: none (or embedded) */
     uint16_t agent_port;
-    char *station_host; /* where the station listens; NULL: the address that faces the peer */
-    char *start;        /* shell command with {host} and {port}; NULL: somebody else starts it */
-    char *ready;        /* text in a line of the command's output that says that it listens */
-    char *connect;      /* shell command that has the peer connect to {host} and {port} */
-    char *program;      /* embedded: the agent's path */
+    char *station_host;    /* where the station listens; NULL: the address that faces the peer */
+    char *start;           /* shell command with {host} and {port}; NULL: somebody else starts it */
+    char *ready;           /* text in a line of the command's output that says that it listens */
+    char *connect;         /* shell command that has the peer connect to {host} and {port} */
+    char *ask;             /* what a person is asked to do for that, in its place */
+    double connect_within; /* seconds that this may take; 0: not said */
+    char *program;         /* embedded: the agent's path */
     const char *arguments[IW_TARGET_ARGUMENTS]; /* embedded: of the agent; NULLs behind them */
     struct iw_target_startup startup;           /* embedded: the station's part of the start-up */
     unsigned taken;                             /* embedded: bits of the keys given */
@@ -52,6 +54,11 @@ bool iw_target_add_revision(struct iw_target_spec *spec, const char *value);
 /* "bare", "rping", "agent". */
 bool iw_target_class_find(const char *name, enum iw_target_class *out);
 const char *iw_target_class_name(enum iw_target_class class);
+
+/* Seconds until a peer that was made to connect is given up: said, or 10, or 120 for a person. */
+double iw_target_connect_within(const struct iw_target_spec *spec);
+/* Why nobody is there to do what a target asks a person for, in one line, or NULL. */
+const char *iw_target_unattended(const struct iw_target_spec *spec);
 
 /* target_embedded.c: one "key=value" of an embedded spec. Returns what was expected, or NULL if it
  * is good. */

@@ -31,9 +31,9 @@ static void expect(lua_State *L, bool good, const char *field, const char *expec
 
 static void unknown(lua_State *L, const char *field)
 {
-    static const char *const fields[] = {"name",    "address", "start", "station", "ready",
-                                         "connect", "class",   "crc",   "markers", "revision",
-                                         "port",    "agent",   "can",   "cannot"};
+    static const char *const fields[] = {
+        "name",    "address",  "start", "station", "ready", "connect", "class", "crc",
+        "markers", "revision", "port",  "agent",   "can",   "cannot",  "ask",   "connect_within"};
     struct iw_nearest n;
 
     iw_nearest_begin(&n, field);
@@ -50,7 +50,8 @@ static void take_text(lua_State *L, struct iw_target_spec *spec, const char *fie
         char **to;
     } texts[] = {{"name", &spec->name},   {"address", &spec->host},
                  {"start", &spec->start}, {"station", &spec->station_host},
-                 {"ready", &spec->ready}, {"connect", &spec->connect}};
+                 {"ready", &spec->ready}, {"connect", &spec->connect},
+                 {"ask", &spec->ask}};
     size_t i = 0;
 
     while (i < sizeof(texts) / sizeof(*texts) && strcmp(field, texts[i].name) != 0)
@@ -68,6 +69,15 @@ static void take_port(lua_State *L, struct iw_target_spec *spec)
 
     expect(L, whole && port >= 1 && port <= 65535, "port", "a number from 1 to 65535");
     spec->port = (uint16_t)port;
+}
+
+static void take_connect_within(lua_State *L, struct iw_target_spec *spec)
+{
+    double seconds = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
+
+    expect(L, seconds > 0 && seconds <= 3600, "connect_within",
+           "seconds: a number above 0, at most 3600");
+    spec->connect_within = seconds;
 }
 
 static void take_agent(lua_State *L, struct iw_target_spec *spec)
@@ -114,6 +124,8 @@ static void take_field(lua_State *L, struct iw_target_spec *spec, const char *fi
                field, "1 or 2");
     else if (!strcmp(field, "port"))
         take_port(L, spec);
+    else if (!strcmp(field, "connect_within"))
+        take_connect_within(L, spec);
     else if (!strcmp(field, "agent"))
         take_agent(L, spec);
     else if (!strcmp(field, "can") || !strcmp(field, "cannot"))
@@ -131,8 +143,12 @@ static void check_whole(lua_State *L, const struct iw_target_spec *spec)
     }
     if (spec->agent_host)
         luaL_error(L, "agent: only a target of class agent has one");
-    if (!spec->connect && !spec->host)
-        luaL_error(L, "expected address and port, or connect");
+    if (spec->connect && spec->ask)
+        luaL_error(L, "ask: a target that has a command to connect needs no person");
+    if (spec->connect_within > 0 && !spec->connect && !spec->ask)
+        luaL_error(L, "connect_within: of use only with connect or ask");
+    if (!spec->connect && !spec->ask && !spec->host)
+        luaL_error(L, "expected address and port, connect, or ask");
     if (spec->host && !spec->port && !spec->start)
         luaL_error(L, "port: missing; only a peer that is started can be given one");
     if (spec->ready && !spec->start)

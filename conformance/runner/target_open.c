@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "caller.h"
 #include "iwarp/control.h"
 #include "iwarp/transport.h"
 #include "target.h"
@@ -24,8 +25,9 @@ struct iw_target_instance {
     char *log;
     double scale;
     struct iw_process process; /* the agent, or the `start` command */
-    struct iw_process client;  /* the `connect` command */
+    struct iw_callers callers; /* how the peer is made to connect */
     char station_host[INET6_ADDRSTRLEN];
+    char why[256 + 128]; /* nothing connected */
     char *version;
     json_t *features; /* as the agent's hello says; NULL: no agent */
 };
@@ -201,7 +203,7 @@ static bool accepts(struct iw_target_instance *t, const char *host, uint16_t por
     freeaddrinfo(list);
     if (!number)
         return true;
-    if (started && !t->process.pid)
+    if (started && *t->process.ended)
         snprintf(error, room, "%s before it accepted a connection%s%s", t->process.ended,
                  t->log ? "; its output: " : "", t->log ? t->log : "");
     else
@@ -268,33 +270,34 @@ static int free_port(const char *host, uint16_t *port)
     return -1;
 }
 
-static int start_shell(const struct iw_target_instance *t, struct iw_process *p,
-                       const char *command, const char *host, uint16_t port, char *error,
-                       size_t room)
-{
-    char number[8];
-    const char *const pairs[] = {"host", host, "port", number, NULL};
-    char *filled;
-    int status;
-
-    snprintf(number, sizeof(number), "%u", port);
-    filled = iw_text_fill(command, pairs);
-    char *const argv[] = {(char[]){"/bin/sh"}, (char[]){"-c"}, filled, NULL};
-    status = iw_process_start_in(p, t->target.tun, argv, -1, t->log, error, room);
-    free(filled);
-    if (!status)
-        iw_process_guard(p);
-    return status;
-}
-
 static int initiate(struct iw_target *target, const char *host, uint16_t port, char *error,
                     size_t room)
 {
     struct iw_target_instance *t = (struct iw_target_instance *)target;
 
-    iw_process_stop(&t->client, 0);
-    iw_process_free(&t->client);
-    return start_shell(t, &t->client, t->spec->connect, host, port, error, room);
+    return iw_callers_call(&t->callers, t->target.tun, host, port, t->log, error, room);
+}
+
+/* Why no connection will come any more, or why none has come within the time for it. */
+static const char *not_called(struct iw_target *target, bool late)
+{
+    struct iw_target_instance *t = (struct iw_target_instance *)target;
+    bool failed;
+    const char *how = iw_callers_ended(&t->callers, &failed);
+
+    if (!late && !failed)
+        return NULL;
+    if (!late)
+        snprintf(t->why, sizeof(t->why), "its command (%s) made no connection%s%s", how,
+                 t->log ? "; its output: " : "", t->log ? t->log : "");
+    else
+        snprintf(t->why, sizeof(t->why), "nothing connected within %g s%s%s%s",
+                 t->target.connect_within * t->scale, t->callers.command ? "; its command " : "",
+                 !t->callers.command ? ""
+                 : how               ? "ended: "
+                                     : "is still running",
+                 how ? how : "");
+    return t->why;
 }
 
 /* The `start` command, until the peer listens. */
@@ -310,7 +313,8 @@ static enum iw_target_opened start_peer(struct iw_target_instance *t, char *erro
         snprintf(error, room, "no free port on %s", host);
         return IW_TARGET_BROKEN;
     }
-    if (start_shell(t, &t->process, spec->start, host, t->target.port, error, room))
+    if (iw_caller_shell(&t->process, t->target.tun, spec->start, host, t->target.port, t->log,
+                        error, room))
         return IW_TARGET_BROKEN;
     if (!spec->ready)
         return IW_TARGET_OPENED;
@@ -476,7 +480,10 @@ enum iw_target_opened iw_target_open_crafted(const struct iw_target_spec *spec, 
     t->spec = spec;
     t->scale = time_scale > 0 ? time_scale : 1;
     t->log = iw_text_copy(log);
-    t->process.pidfd = t->client.pidfd = -1;
+    t->process.pidfd = -1;
+    t->callers = (struct iw_callers){.command = spec->connect,
+                                     .ask = spec->ask,
+                                     .within = iw_target_connect_within(spec) * t->scale};
     t->target = (struct iw_target){
         .name = spec->name,
         .class = spec->class,
@@ -485,7 +492,9 @@ enum iw_target_opened iw_target_open_crafted(const struct iw_target_spec *spec, 
         .station_host = spec->station_host,
         .startup = spec->taken ? &spec->startup : NULL,
         .can = can,
-        .initiate = spec->connect ? initiate : NULL,
+        .initiate = spec->connect || spec->ask ? initiate : NULL,
+        .not_called = spec->connect || spec->ask ? not_called : NULL,
+        .connect_within = iw_target_connect_within(spec),
         .death = spec->embedded || spec->start ? death : NULL,
         .tun = tun,
     };
@@ -526,9 +535,9 @@ const char *iw_target_check(struct iw_target_instance *t, char *trouble, size_t 
     const char *how = t->target.death ? t->target.death(&t->target) : NULL;
 
     *trouble = 0;
-    iw_process_stop(&t->client, 0);
-    iw_process_free(&t->client);
-    iw_process_trouble(&t->process, trouble, room);
+    iw_callers_stop(&t->callers, trouble, room);
+    if (!*trouble)
+        iw_process_trouble(&t->process, trouble, room);
     if (!how && t->target.control && iw_control_lost(t->target.control))
         return "the connection with the agent is broken";
     return how;
@@ -537,12 +546,12 @@ const char *iw_target_check(struct iw_target_instance *t, char *trouble, size_t 
 void iw_target_close(struct iw_target_instance *t, char *trouble, size_t room)
 {
     *trouble = 0;
-    iw_process_stop(&t->client, 0);
-    iw_process_free(&t->client);
+    iw_callers_stop(&t->callers, trouble, room);
     iw_control_close(t->target.control);
     /* Our own agent ends when its connection does, and may have leaks to report. */
     iw_process_stop(&t->process, t->spec->embedded ? LEAVE_SECONDS * t->scale : 0);
-    iw_process_trouble(&t->process, trouble, room);
+    if (!*trouble)
+        iw_process_trouble(&t->process, trouble, room);
     iw_process_free(&t->process);
     json_decref(t->features);
     free(t->version);

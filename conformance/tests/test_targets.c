@@ -157,7 +157,7 @@ static void test_bad_files(void **state)
         {"return { address = '::1', port = 7, ready = 'x' }", "ready: of use only with start"},
         {"return { address = '::1', port = 7, agent = '::1:7' }", "agent: "},
         {"return { class = 'agent' }", "needs agent = "},
-        {"return {}", "expected address and port, or connect"},
+        {"return {}", "expected address and port, connect, or ask"},
         {"while true do end", "takes too long"},
         {"return { address = os.getenv('HOME') }", "os"},
     };
