@@ -296,26 +296,51 @@ end
 
 -- ---- text ----
 
-local ORDER = { "t", "l", "qn", "msn", "mo", "stag", "to", "invalidate", "size", "sink_stag", "sink_to",
-  "source_stag", "source_to", "request_id", "remote_stag", "remote_to", "atomic", "add_swap", "add_swap_mask", "compare",
-  "compare_mask", "value", "revision", "crc", "markers", "rejected", "enhanced", "a", "b", "c",
-  "d", "ird", "ord", "private", "payload" }
-local HEX = strict.set("stag to invalidate sink_stag sink_to source_stag source_to request_id remote_stag remote_to"
-  .. " add_swap add_swap_mask compare compare_mask value")
+-- In the order of the one-line syntax: a field, its word there and its format; a flag, its words if it is
+-- set and if it is not; two fields that stand on either side of a stroke.
+local SYNTAX = {
+  { "revision", "rev", "%d" }, { "markers", flag = { "M", "no-M" } }, { "crc", flag = { "C", "no-C" } },
+  { "rejected", flag = { "R", "no-R" } }, { "enhanced", flag = { "S", "no-S" } }, { "pd_length", "pd", "%d" },
+  { "m", flag = { "M", "no-M" } }, { "a", flag = { "A", "no-A" } }, { "b", flag = { "B", "no-B" } }, { "c", flag = { "C", "no-C" } },
+  { "d", flag = { "D", "no-D" } }, { "r", flag = { "R", "no-R" } }, { "ird", "ird", "%d" }, { "ord", "ord", "%d" }, { "private", "data" },
+  { "l", flag = { "L", "not-last" } }, { "t", flag = { "tagged", "untagged" } }, { "stag", "stag", "%08x" },
+  { "to", "to", "%x" }, { "qn", "qn", "%d" }, { "msn", "msn", "%d" }, { "mo", "mo", "%d" },
+  { "invalidate", "invalidate", "%08x" }, { "dv", "dv", "%d" }, { "rv", "rv", "%d" }, { "rsvd", "rsvd", "%x" },
+  { "rsv", "rsv", "%x" }, { "sink_stag", "sink", "%08x", with = { "sink_to", "%x" } }, { "size", "size", "%d" },
+  { "source_stag", "source", "%08x", with = { "source_to", "%x" } }, { "request_id", "id", "%08x" },
+  { "remote_stag", "at", "%08x", with = { "remote_to", "%x" } },
+  { "add_swap", "add-swap", "%x", with = { "add_swap_mask", "%x" } },
+  { "compare", "compare", "%x", with = { "compare_mask", "%x" } }, { "value", "value", "%x" },
+}
 
-local function value_text(name, value)
+local function value_text(value, format)
   if getmetatable(value) == OneOf then
     local parts = {}
-    for _, one in ipairs(value) do parts[#parts + 1] = value_text(name, one) end
+    for i, one in ipairs(value) do parts[i] = value_text(one, format) end
     return table.concat(parts, "|")
+  elseif value == nil then
+    return "*"
   elseif type(value) == "function" then
     return "(some)"
   elseif type(value) == "string" then
-    return #value > 0 and octets.show(value, 32) or "(none)"
-  elseif math.type(value) == "integer" and HEX[name] then
-    return ("%x"):format(value)
+    return octets.show(value, 32)
+  elseif math.type(value) == "integer" and format then
+    return format:format(value)
   end
   return tostring(value)
+end
+
+local function entry_text(entry, f)
+  local value = f[entry[1]]
+  if entry.flag and type(value) == "boolean" then return entry.flag[value and 1 or 2] end
+  local text = (entry[2] or entry[1]) .. " " .. value_text(value, entry[3])
+  if entry.with then text = text .. "/" .. value_text(f[entry.with[1]], entry.with[2]) end
+  return text
+end
+
+local function payload_text(payload)
+  if type(payload) ~= "string" then return "payload " .. value_text(payload) end
+  return ("len %d"):format(#payload) .. (#payload > 0 and " payload " .. octets.show(payload, 32) or "")
 end
 
 local LAYERS = { [0] = "RDMAP", "DDP", "LLP" }
@@ -331,23 +356,25 @@ end
 function Message:text()
   if self.kind == "end" then return self.name == "closed" and "the end of the stream" or self.name end
   if self.name == "raw" then return "ulpdu " .. octets.show(self.fields.ulpdu, 32) end
-  local f, done = self.fields, {}
+  local f, done = self.fields, strict.set("payload broken comment of")
   local parts = { self.kind == "startup" and "mpa " .. self.name or self.name:gsub("_", "-") }
   if self.name == "terminate" then
     parts[1] = terminate_text(f)
-    done = strict.set("layer etype code")
+    for _, name in ipairs { "layer", "etype", "code" } do done[name] = true end
   end
-  local function add(name)
-    if f[name] ~= nil and not done[name] and not NOT_COMPARED[name] then
-      parts[#parts + 1] = name:gsub("_", "-") .. " " .. value_text(name, f[name])
-      done[name] = true
-    end
+  for _, entry in ipairs(SYNTAX) do
+    local second = entry.with and entry.with[1]
+    if f[entry[1]] ~= nil or second and f[second] ~= nil then parts[#parts + 1] = entry_text(entry, f) end
+    done[entry[1]] = true
+    if second then done[second] = true end
   end
-  for _, name in ipairs(ORDER) do add(name) end
   local rest = {}
-  for name in pairs(f) do rest[#rest + 1] = name end
+  for name in pairs(f) do
+    if not done[name] then rest[#rest + 1] = name end
+  end
   table.sort(rest)
-  for _, name in ipairs(rest) do add(name) end
+  for _, name in ipairs(rest) do parts[#parts + 1] = name:gsub("_", "-") .. " " .. value_text(f[name], "%d") end
+  if f.payload ~= nil then parts[#parts + 1] = payload_text(f.payload) end
   return table.concat(parts, " ")
 end
 

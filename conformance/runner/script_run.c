@@ -149,6 +149,8 @@ int iw_script_run_case(const struct iw_case *c, struct iw_target *target,
         iw_result_free(out);
         return -1;
     }
+    if (options->trace)
+        fprintf(options->trace, "case %s\n", c->id);
     iw_script_allow_reading(&s);
     if (iw_script_open(&s, error, sizeof(error)) || iw_script_load(&s, error, sizeof(error))) {
         set_error(out, error);

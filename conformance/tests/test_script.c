@@ -181,7 +181,8 @@ static void script_errors_say_where(void **state)
                  "terminate: unknown code of 1/1 'bouns' (did you mean 'bounds'?)");
     expect_error("hex '0g'", &play_options, 1, "'0g' is not a row of hexadecimal octets");
     expect_error("t:fail('x', { rule = 'MPA-99' })", &play_options, 1, "unknown rule 'MPA-99'");
-    expect_error("t:allow('mpa-crk')", &play_options, 1, "unknown check 'mpa-crk'");
+    expect_error("t:allow('mpa-crk')", &play_options, 1,
+                 "unknown check 'mpa-crk' (did you mean 'mpa-crc'?)");
     expect_error("t:memory { length = 4 }", &play_options, 1,
                  "this target has no agent; the case's needs must say that it wants one");
     expect_error("octets(request { key = 'short' })", &play_options, 1,

@@ -426,7 +426,7 @@ static void a_fence_proves_silence(void **state)
                 {PEER_SKIP, NULL, 4},
                 {PEER_WRITE, "00124143 00000000 00000000 00000001 00000000 587be8c4", 0},
                 {PEER_DRAIN, NULL, 0});
-    assert_string_equal(r.expected, "read-response stag 46454e01 to 1 payload (none)");
+    assert_string_equal(r.expected, "read-response stag 46454e01 to 1 len 0");
     assert_string_equal(r.actual, "send L msn 1 mo 0 len 0");
     expect_verdict(r, IW_VERDICT_FAIL, "the target's answer is not the expected one");
 }
