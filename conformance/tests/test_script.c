@@ -254,6 +254,8 @@ static void verdicts_follow_the_rule(void **state)
          "so so", "otherwise=that"},
         {"t:check(true, 'no good')\nt:observe('a', 1)\nt:observe('b', 'x;y')", IW_VERDICT_PASS,
          NULL, NULL, "a=1; b=x,y"},
+        {"for i = 1, 3 do t:observe('a', 1) end\nt:observe('a', 2)\nt:observe('a', 1)",
+         IW_VERDICT_PASS, NULL, NULL, "a=1 (3x); a=2; a=1"},
         {"t:skip 'not here'", IW_VERDICT_SKIP, NULL, "not here", NULL},
         {"t:inconclusive 'who knows'", IW_VERDICT_INCONCLUSIVE, NULL, "who knows", NULL},
         {"t:deviates('one', { rule = 'MPA-5.1-01' })\nt:deviates 'two'\nt:observe('c', 3)",

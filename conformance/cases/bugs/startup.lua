@@ -88,7 +88,7 @@ add {
 add {
   id = "bug-revision-of-reply-differs",
   purpose = "The Reply is of the revision that was asked for, and says so to a peer that knows no other",
-  rules = { "EMPA-6-07", "MPA-7.1.1-17", "EMPA-10-06" },
+  rules = { "EMPA-6-07", "MPA-7.1.1-17", "EMPA-10-06", "EMPA-10-04" },
   role = "responder",
   needs = { revision = 2, reconnect = true },
   run = function(t)
