@@ -65,7 +65,7 @@ add {
 add {
   id = "bug-crc-not-computed",
   purpose = "FPDUs of the target that differ have right CRCs that differ",
-  rules = { "MPA-7.1.1-08", "MPA-4.4-11", "MPA-4.4-12" },
+  rules = { "MPA-7.1.1-08", "MPA-4.4-11", "MPA-4.4-12", "DDP-3-07" },
   needs = { memory = "read", crc = "on" },
   run = function(t)
     local buf = t:memory { length = 64, remote = "read", fill = "count" }

@@ -19,7 +19,7 @@ local COUNT = 64
 add {
   id = "bug-stags-guessable",
   purpose = ("Of %d STags made one after another it is recorded how many bits vary and whether a step repeats"):format(COUNT),
-  rules = { "RDMAP-8.1.1-08", "RDMAP-8.1.1-09" },
+  rules = { "RDMAP-8.1.1-08", "RDMAP-8.1.1-09", "SEC-6.1.1-04" },
   role = "responder",
   needs = { memory = "write" },
   run = function(t)
