@@ -145,6 +145,11 @@ local function writes_of(bend)
   return bend.writes
 end
 
+-- Inside conn:segments: something ends here.
+local function ended(conn)
+  if conn.ends then conn.ends[#conn.ends + 1] = conn:state().sent end
+end
+
 local REVISION_2 = { "revision", "enhanced", "a", "b", "c", "d", "ird", "ord" }
 
 -- What a case leaves open is said as the run was told to. A target that knows revision 1 only is asked
@@ -171,6 +176,7 @@ local function send_startup(conn, m, bend)
   local frame = m:frame()
   local comment = marked(conn, m, bend, iw.print_startup(frame))
   conn.raw:startup(frame, writes_of(bend))
+  ended(conn)
   if comment then conn.raw:comment_sent(comment) end
   return { kind = "startup", frame = frame, text = iw.print_startup(frame) }
 end
@@ -192,6 +198,7 @@ function Conn:send(m, bend)
   local comment = marked(self, m, bend, first.text)
   for i, record in ipairs(records) do
     self.raw:ulpdu(record.ulpdu, bend, broken, writes_of(bend))
+    ended(self)
     if i == 1 and comment then self.raw:comment_sent(comment) end
   end
   first.segments = records
@@ -202,6 +209,7 @@ end
 function Conn:write(text, options)
   options = strict.check("conn:write", options or {}, strict.set("writes each comment"))
   self.raw:write(text, writes_of(options))
+  ended(self)
   self.t.negative = true
   self.raw:comment_sent("stimulus: " .. (options.comment or #text .. " octets as they are"))
 end
@@ -233,32 +241,36 @@ end
 local Segments = {}
 Segments.__index = Segments
 
--- What `action` sends is cut into TCP segments, none of which leaves by itself: each (octets of
--- every one), sizes (of one after the other, the rest in the last) or ranges ({offset, octets} of
--- each, which may overlap); otherwise as large as they go. Returns their list, see Segments:send.
+-- What `action` sends is cut into TCP segments, none of which leaves by itself: one for each FPDU or
+-- frame; or each (octets of every one) or sizes (of one after the other, the rest in the last).
+-- overlap: octets of the one before with which each begins. Returns their list, see Segments:send.
 function Conn:segments(action, options)
-  options = strict.check("conn:segments", options or {}, strict.set("each sizes ranges"))
+  options = strict.check("conn:segments", options or {}, strict.set("each sizes overlap"))
   self.raw:cork()
+  self.ends = {}
   action()
   local position, text = self.raw:take()
+  local ends = self.ends
+  self.ends = nil
   local list = setmetatable({ conn = self }, Segments)
-  local function add(offset, size)
-    local part = text:sub(offset + 1, offset + size)
-    if #part ~= size or size == 0 then
-      error(("no segment of %d octets at %d of %d"):format(size, offset, #text), 0)
-    end
-    list[#list + 1] = { position = position + offset, octets = part }
-  end
-  for _, range in ipairs(options.ranges or {}) do add(range[1], range[2]) end
-  local at, i = 0, 0
-  while not options.ranges and at < #text do
-    i = i + 1
-    local size = options.sizes and (options.sizes[i] or #text) or options.each or self:state().mss
-    size = math.min(size, #text - at)
-    add(at, size)
+  local at = 0
+  while at < #text do
+    local i = #list + 1
+    local size = options.sizes and (options.sizes[i] or #text) or options.each or ends[i] - position - at
+    if size <= 0 then error("a segment of no octets", 0) end
+    local from = math.max(0, at - (options.overlap or 0))
+    list[i] = { position = position + from, octets = text:sub(from + 1, at + size) }
     at = at + size
   end
   return list
+end
+
+-- Cuts segment `number` in two, the first of them of `size` octets. Returns the list.
+function Segments:split(number, size)
+  local one = self[number]
+  table.insert(self, number + 1, { position = one.position + size, octets = one.octets:sub(size + 1) })
+  one.octets = one.octets:sub(1, size)
+  return self
 end
 
 -- Sends these segments by their numbers, in this order and each as often as it is named; without
@@ -289,6 +301,15 @@ end
 
 -- Withholds acknowledgements (false), or sends one and goes on (true).
 function Conn:acknowledge(on) self.raw:acknowledge(on) end
+-- With acknowledgements withheld: the target's TCP sends again what is not acknowledged. options: rule.
+function Conn:expect_repeat(options)
+  options = strict.check("conn:expect_repeat", options or {}, strict.set("rule"))
+  if self.raw:repeated() then return end
+  self.t:fail("the target's TCP did not send again what was not acknowledged", {
+    rule = options.rule, expected = "a retransmission", actual = ("none within %g s"):format(iw.patience()),
+  })
+end
+
 -- Offers the target another window.
 function Conn:window(octets) self.raw:window(octets) end
 

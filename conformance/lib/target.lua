@@ -134,7 +134,7 @@ function Target:decided(item) self.deciding = item end
 
 local START = "revision crc markers enhanced a b c d peer_to_peer rtr ird ord private key flags"
   .. " reserved pd_length"
-local TCP = "isn mss window"
+local TCP = "isn mss window acknowledge"
 local CONNECT = strict.set(START .. " target writes each raw rtr_send " .. TCP)
 local ACCEPT = strict.set(START .. " rejected target raw first " .. TCP)
 local FORMS = { { "c", "write" }, { "b", "send" }, { "d", "read" } }
@@ -147,7 +147,7 @@ end
 
 -- What the station's own TCP starts with; nil: nothing is said.
 local function tcp_options(options)
-  local list = { isn = options.isn, mss = options.mss, window = options.window }
+  local list = { isn = options.isn, mss = options.mss, window = options.window, acknowledge = options.acknowledge }
   return next(list) and list
 end
 

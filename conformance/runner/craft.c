@@ -16,6 +16,7 @@ struct iw_craft *iw_craft_new(struct iw_craft_host *h, const struct iw_craft_opt
         return NULL;
     c->host = h;
     c->options = *options;
+    c->withhold = options->withhold;
     c->label = -1;
     c->due = UINT64_MAX;
     c->state.mss = IW_CRAFT_MSS;
@@ -50,8 +51,10 @@ static void emit(struct iw_craft *c, uint8_t flags, uint64_t position, const voi
         .mss = flags & IW_TCP_SYN ? c->options.mss : 0,
     };
 
+    if (!c->withhold)
+        c->told = c->peer_isn + 1 + (uint32_t)next + c->state.ended;
     if (flags & IW_TCP_ACK)
-        h.ack = c->peer_isn + 1 + (uint32_t)next + c->state.ended;
+        h.ack = c->told;
     memcpy(h.destination, c->peer, sizeof(h.destination));
     iw_craft_emit(c->host, c, &h, position, payload, length);
 }
@@ -125,7 +128,7 @@ void iw_craft_reset(struct iw_craft *c)
 {
     if (!c->state.reset)
         emit(c, IW_TCP_RST | IW_TCP_ACK, c->fin_sent ? c->fin + 1 : c->state.sent, NULL, 0);
-    c->state.reset = true;
+    c->state.reset = c->over = true;
     c->due = UINT64_MAX;
 }
 
@@ -171,6 +174,7 @@ static void take_syn(struct iw_craft *c, const struct iw_packet *p, uint64_t now
     uint16_t mss = p->mss ? p->mss : 536;
 
     c->peer_isn = p->seq;
+    c->told = p->seq + 1;
     c->synchronised = true;
     c->state.mss = mss < IW_CRAFT_MSS ? mss : IW_CRAFT_MSS;
     if (c->active)
@@ -206,6 +210,8 @@ static bool take_octets(struct iw_craft *c, const struct iw_packet *p)
     uint64_t position = iw_stream_unwrap(in_order(c), p->seq - c->peer_isn - 1);
     bool fin = p->flags & IW_TCP_FIN;
 
+    if (p->length && position + p->length - 1 < in_order(c))
+        c->state.repeats++;
     if (p->length)
         iw_stream_put(&c->came, position, p->payload, p->length);
     if (fin && !c->fin_seen) {

@@ -39,6 +39,7 @@ struct iw_craft_options {
     uint32_t isn;
     uint16_t mss;    /* that the peer is told */
     uint16_t window; /* likewise */
+    bool withhold;   /* acknowledgements of anything but the SYN */
 };
 
 #define IW_CRAFT_DEFAULTS                                                                          \
@@ -93,6 +94,7 @@ struct iw_craft_state {
     uint64_t acked;   /* octets that the peer has acknowledged */
     uint64_t sent;    /* position behind the last octet sent */
     uint64_t heard;   /* segments that came from the peer */
+    uint64_t repeats; /* of these, those whose octets had all come before */
     uint16_t mss;     /* octets of the largest segment that the peer takes */
     uint64_t rtt;     /* ns from the SYN to its answer */
     size_t waiting;   /* octets to be received */

@@ -93,8 +93,8 @@ void iw_craft_emit(struct iw_craft_host *h, struct iw_craft *c, struct iw_craft_
     show(h, c, &p);
 }
 
-/* RFC 9293 §3.10.7.1: what belongs to no connection. */
-static void refuse(struct iw_craft_host *h, const struct iw_packet *p)
+/* RFC 9293 §3.10.7.1: what belongs to no connection, or to one that is over (`c`). */
+static void refuse(struct iw_craft_host *h, struct iw_craft *c, const struct iw_packet *p)
 {
     struct iw_craft_header header = {
         .source_port = p->destination_port,
@@ -111,7 +111,7 @@ static void refuse(struct iw_craft_host *h, const struct iw_packet *p)
         header.flags |= IW_TCP_ACK;
     }
     memcpy(header.destination, p->source.octets, sizeof(header.destination));
-    iw_craft_emit(h, NULL, &header, 0, NULL, 0);
+    iw_craft_emit(h, c, &header, 0, NULL, 0);
 }
 
 static struct iw_craft *find(const struct iw_craft_host *h, const struct iw_packet *p)
@@ -161,7 +161,7 @@ static void input(struct iw_craft_host *h, const uint8_t *octets, size_t length,
     if (!c)
         c = begin(h, &p);
     if (!c) {
-        refuse(h, &p);
+        refuse(h, NULL, &p);
         return;
     }
     if (c->synchronised)
@@ -169,7 +169,10 @@ static void input(struct iw_craft_host *h, const uint8_t *octets, size_t length,
     shown.octets = p.length;
     shown.flags = p.flags;
     show(h, c, &shown);
-    iw_craft_input(c, &p, now);
+    if (c->over)
+        refuse(h, c, &p);
+    else
+        iw_craft_input(c, &p, now);
 }
 
 void iw_craft_pump(struct iw_craft_host *h, uint64_t now)

@@ -36,6 +36,8 @@ struct iw_craft {
     bool active;       /* the station sent the first SYN */
     bool synchronised; /* the peer's SYN has come */
     bool withhold;     /* acknowledgements */
+    bool over;         /* we have reset it */
+    uint32_t told;     /* the last acknowledgement */
     bool fin_sent, fin_acked;
     uint64_t fin;         /* position of our FIN */
     uint16_t peer_window; /* as offered last */

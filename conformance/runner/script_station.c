@@ -38,7 +38,7 @@ static double patience(lua_State *L)
     return seconds > 0 ? seconds : 3;
 }
 
-/* {isn, mss, window} at `index`, or nothing. */
+/* {isn, mss, window, acknowledge} at `index`, or nothing. */
 static struct iw_craft_options options_of(lua_State *L, int index)
 {
     struct iw_craft_options options = IW_CRAFT_DEFAULTS;
@@ -46,10 +46,14 @@ static struct iw_craft_options options_of(lua_State *L, int index)
     if (lua_isnoneornil(L, index))
         return options;
     if (!iw_script_of(L)->target->tun)
-        luaL_error(L, "isn, mss and window are for cases with needs = { tcp = \"crafted\" }");
+        luaL_error(
+            L, "isn, mss, window and acknowledge are for cases with needs = { tcp = \"crafted\" }");
     options.isn = (uint32_t)iw_script_number(L, index, "isn", options.isn, UINT32_MAX);
     options.mss = (uint16_t)iw_script_number(L, index, "mss", options.mss, UINT16_MAX);
     options.window = (uint16_t)iw_script_number(L, index, "window", options.window, UINT16_MAX);
+    lua_getfield(L, index, "acknowledge");
+    options.withhold = lua_isboolean(L, -1) && !lua_toboolean(L, -1);
+    lua_pop(L, 1);
     if (!options.mss || !options.window)
         luaL_error(L, "mss and window are at least 1 at first");
     return options;
@@ -340,6 +344,13 @@ static int c_answered(lua_State *L)
     return 1;
 }
 
+/* conn:repeated([seconds]): whether it has sent octets again since conn:acknowledge. */
+static int c_repeated(lua_State *L)
+{
+    lua_pushboolean(L, iw_conn_repeated(conn_of(L), iw_script_until(L, 2, patience(L))));
+    return 1;
+}
+
 static int c_acknowledge(lua_State *L)
 {
     return crafted_only(L, iw_conn_acknowledge(conn_of(L), lua_toboolean(L, 2)));
@@ -521,6 +532,7 @@ void iw_script_add_station(lua_State *L)
         {"take", c_take},
         {"segment", c_segment},
         {"answered", c_answered},
+        {"repeated", c_repeated},
         {"acknowledge", c_acknowledge},
         {"window", c_window},
         {"shutdown", c_shutdown},

@@ -137,6 +137,8 @@ bool iw_conn_segment(struct iw_conn *c, uint64_t position, const void *octets, s
 /* Waits until the peer has sent a segment since the last call of iw_conn_segment. False if it did
  * not in time. */
 bool iw_conn_answered(struct iw_conn *c, uint64_t deadline);
+/* Waits until the peer has sent octets again since the last call of iw_conn_acknowledge. */
+bool iw_conn_repeated(struct iw_conn *c, uint64_t deadline);
 /* Whether what arrives is acknowledged, and the window that the peer is offered. False: there is
  * no device. */
 bool iw_conn_acknowledge(struct iw_conn *c, bool on);

@@ -15,12 +15,12 @@ const uint8_t *iw_conn_take(struct iw_conn *c, uint64_t *position, size_t *lengt
     return c->held;
 }
 
-static uint64_t heard(const struct iw_conn *c)
+static struct iw_craft_state state_of(const struct iw_conn *c)
 {
     struct iw_craft_state state;
 
     iw_craft_get_state(c->tcp.craft, &state);
-    return state.heard;
+    return state;
 }
 
 bool iw_conn_segment(struct iw_conn *c, uint64_t position, const void *octets, size_t length)
@@ -28,25 +28,42 @@ bool iw_conn_segment(struct iw_conn *c, uint64_t position, const void *octets, s
     if (!c->tcp.craft || length > IW_CRAFT_MSS)
         return false;
     iw_craft_pump(c->station->host, iw_transport_now());
-    c->heard = heard(c);
+    c->heard = state_of(c).heard;
     iw_craft_segment(c->tcp.craft, position, octets, length);
     return true;
 }
 
-bool iw_conn_answered(struct iw_conn *c, uint64_t deadline)
+/* Waits until the peer has sent more segments, or repeated more of them, than c remembers. */
+static bool wait_for_more(struct iw_conn *c, bool repeats, uint64_t deadline)
 {
+    struct iw_craft_state now = {0};
+
     if (!c->tcp.craft)
         return false;
-    do
+    do {
         iw_craft_pump(c->station->host, iw_transport_now());
-    while (heard(c) == c->heard && iw_tcp_wait_host(c->station->host, deadline));
-    return heard(c) != c->heard;
+        now = state_of(c);
+    } while ((repeats ? now.repeats == c->repeats : now.heard == c->heard) && !now.reset &&
+             iw_tcp_wait_host(c->station->host, deadline));
+    return repeats ? now.repeats != c->repeats : now.heard != c->heard;
+}
+
+bool iw_conn_answered(struct iw_conn *c, uint64_t deadline)
+{
+    return wait_for_more(c, false, deadline);
+}
+
+bool iw_conn_repeated(struct iw_conn *c, uint64_t deadline)
+{
+    return wait_for_more(c, true, deadline);
 }
 
 bool iw_conn_acknowledge(struct iw_conn *c, bool on)
 {
-    if (c->tcp.craft)
+    if (c->tcp.craft) {
+        c->repeats = state_of(c).repeats;
         iw_craft_acknowledge(c->tcp.craft, on);
+    }
     return c->tcp.craft;
 }
 

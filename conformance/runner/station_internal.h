@@ -37,6 +37,7 @@ struct iw_conn {
     uint64_t last_sent;  /* position of the last thing sent */
     uint64_t asked;      /* when our start-up frame was sent */
     uint64_t heard;      /* segments that had come when a crafted one was sent */
+    uint64_t repeats;    /* segments that had come again when acknowledging was changed */
     bool write_failed;   /* the socket takes nothing any more */
     bool write_reset;    /* ... because of a RST */
     struct iw_item *items, **last_item;
