@@ -134,6 +134,19 @@ static void save(const struct iw_exchange *x, const struct iw_case *c,
     }
 }
 
+/* Whether the list of cases on the stack has this one in its place. A loop over pairs() has another
+ * order in each state. */
+static bool is_case(lua_State *L, const struct iw_case *c)
+{
+    bool same;
+
+    lua_rawgeti(L, -1, (lua_Integer)c->index + 1);
+    lua_getfield(L, -1, "id");
+    same = !strcmp(lua_tostring(L, -1), c->id);
+    lua_pop(L, 2);
+    return same;
+}
+
 int iw_script_run_case(const struct iw_case *c, struct iw_target *target,
                        const struct iw_run_options *options, struct iw_result *out)
 {
@@ -156,6 +169,9 @@ int iw_script_run_case(const struct iw_case *c, struct iw_target *target,
         set_error(out, error);
     } else if ((lua_Integer)c->index >= luaL_len(s.L, -1)) {
         set_error(out, "the case file has changed since it was read");
+    } else if (!is_case(s.L, c)) {
+        set_error(out,
+                  "the file gives other cases, or in another order, each time that it is read");
     } else {
         s.line = c->line;
         allow_playing(&s, c->deadline > 0         ? c->deadline

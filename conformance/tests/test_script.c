@@ -277,6 +277,28 @@ static void verdicts_follow_the_rule(void **state)
     }
 }
 
+static void a_case_must_be_where_it_was(void **state)
+{
+    struct iw_result r;
+    struct iw_case *cases;
+    char error[1024] = "";
+    size_t n;
+
+    (void)state;
+    play_write(
+        "return case { id = 'one', purpose = 'p', rules = { 'MPA-8-02' }, role = 'responder',\n"
+        "run = function(t) end }\n");
+    iw_case_load(play_file, &play_options, &cases, &n, error, sizeof(error));
+    assert_string_equal(error, "");
+    memcpy(cases[0].id, "two", 3); /* as if a loop over pairs() had made it */
+    assert_int_equal(iw_script_run_case(&cases[0], &nobody, &play_options, &r), 0);
+    assert_int_equal(r.verdict, IW_VERDICT_ERROR);
+    assert_string_equal(
+        r.reason, "the file gives other cases, or in another order, each time that it is read");
+    iw_result_free(&r);
+    iw_case_free_all(cases, n);
+}
+
 static void an_unreachable_target_is_inconclusive(void **state)
 {
     struct iw_target closed = {.name = "closed", .host = "127.0.0.1", .port = 1};
@@ -308,6 +330,7 @@ int main(void)
         cmocka_unit_test(a_hungry_script_is_stopped),
         cmocka_unit_test(no_finaliser_outlives_the_bounds),
         cmocka_unit_test(verdicts_follow_the_rule),
+        cmocka_unit_test(a_case_must_be_where_it_was),
         cmocka_unit_test(an_unreachable_target_is_inconclusive),
     };
 
