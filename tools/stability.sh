@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# usage: stability.sh IWARP-CONFORM [RUNS]
-# Runs the suite RUNS times (20) with four cases at a time beside two busy loops: every case must get the same
-# verdict each time.
+# usage: stability.sh IWARP-CONFORM [ROUNDS [RUN-OPTION...]]
+# Plays every case ROUNDS times (50), two at a time beside two busy loops: each must get the same verdict each time, and
+# none may be an ERROR or INCONCLUSIVE.
 set -euo pipefail
 
 conform=$1
-runs=${2:-20}
+rounds=${2:-50}
+shift $(($# < 2 ? $# : 2))
 
 work=$(mktemp -d)
 loops=()
@@ -24,38 +25,26 @@ busy() {
     while kill -0 $$ 2>/dev/null; do :; done
 }
 
-verdicts() {
-    python3 -c '
-import json, sys
-for case in json.load(open(sys.argv[1], encoding="utf-8"))["cases"]:
-    print(case["id"], case["verdict"])' "$1"
-}
-
 for _ in 1 2; do
     busy &
     loops+=($!)
 done
 
-differing=0
-for ((run = 1; run <= runs; run++)); do
-    began=$SECONDS status=0
-    "$conform" run -j4 --results "$work/results" --json "$work/report.json" \
-        </dev/null >"$work/log" 2>&1 || status=$?
-    if ! verdicts "$work/report.json" >"$work/$run"; then
-        cat "$work/log" >&2
-        exit 1
-    fi
-    echo "run $run: exit $status, $(wc -l <"$work/$run") cases, $((SECONDS - began)) s"
-    echo "exit $status" >>"$work/$run"
-    if ! diff "$work/1" "$work/$run"; then
-        differing=$((differing + 1))
-        cat "$work/log"
-    fi
-    rm -rf "$work/results" "$work/report.json"
-done
-
-[ "$differing" -eq 0 ] || {
-    echo "$differing of $runs runs differ from the first" >&2
+status=0
+"$conform" run -j2 --repeat "$rounds" --results "$work/results" --json "$work/report.json" "$@" \
+    </dev/null >"$work/log" 2>&1 || status=$?
+python3 - "$work/report.json" "$rounds" "$status" <<'EOF' || {
+import json, sys
+report, rounds, status = json.load(open(sys.argv[1], encoding="utf-8")), int(sys.argv[2]), int(sys.argv[3])
+flaky = [case for case in report["cases"] if len(case.get("rounds", {})) > 1]
+bad = [case for case in report["cases"] if case["verdict"] in ("ERROR", "INCONCLUSIVE")]
+for case in flaky + bad:
+    print(case["id"], case["verdict"], case.get("rounds", ""), case.get("reason", ""))
+print("%d cases, %d times each in %.0f s, exit %d: %d with more than one verdict; %s" %
+      (len(report["cases"]), rounds, report["seconds"], status, len(flaky),
+       ", ".join("%d %s" % (n, v) for v, n in report["summary"].items())))
+sys.exit(bool(flaky or bad or status))
+EOF
+    tail -n 100 "$work/log" >&2
     exit 1
 }
-echo "$runs runs gave identical verdicts: $(sed '$d' "$work/1" | awk '{n[$2]++} END {for (v in n) print n[v], v}' | sort -rn | paste -sd,)"

@@ -26,10 +26,11 @@ local TYPES = {}
 
 -- The name of a field that is missing or of another type, or nil.
 local function wrong(object, fields)
+  local first
   for name, kind in pairs(fields) do
-    if not TYPES[kind](object[name]) then return name end
+    if not TYPES[kind](object[name]) and (not first or name < first) then first = name end
   end
-  return nil
+  return first
 end
 
 function TYPES.integer(v) return math.type(v) == "integer" and v >= 0 and v <= 0xffffffff end

@@ -2,6 +2,7 @@
 #include "peer.h"
 
 #include <netinet/in.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -70,6 +71,9 @@ static bool step(struct peer *p, int fd, size_t i)
         return true;
     case PEER_DRAIN:
         drain(fd);
+        return true;
+    case PEER_STARE:
+        poll(&(struct pollfd){.fd = p->listener}, 1, -1); /* its end is peer_stop's */
         return true;
     case PEER_FIN:
         return false;

@@ -382,6 +382,19 @@ static void a_flood_is_bounded(void **state)
     iw_result_free(&r);
 }
 
+static void a_blocked_send_ends_with_the_case(void **state)
+{
+    struct iw_run_options quick = play_options;
+
+    (void)state;
+    quick.patience = 100;
+    quick.deadline = 0.1;
+    expect_verdict(
+        against(STEPS({PEER_STARE, NULL, 0}), 1,
+                "local conn = t:connect { raw = true }\nconn:write(bytes(15 << 20))", &quick),
+        IW_VERDICT_INCONCLUSIVE, "the case's 0.1 s were over before the target had done its part");
+}
+
 static void an_endless_answer_is_not_waited_for(void **state)
 {
     /* Octets that make up nothing, of which there are more at every look. */
@@ -485,6 +498,7 @@ int main(void)
         cmocka_unit_test(an_unasked_finding_is_a_failure),
         cmocka_unit_test(a_silent_peer_is_inconclusive_within_patience),
         cmocka_unit_test(a_flood_is_bounded),
+        cmocka_unit_test(a_blocked_send_ends_with_the_case),
         cmocka_unit_test(an_endless_answer_is_not_waited_for),
         cmocka_unit_test(a_message_without_end_is_bounded),
         cmocka_unit_test(a_fence_proves_silence),
