@@ -116,6 +116,7 @@ void iw_target_free(struct iw_target_spec *spec)
     free(spec->name);
     free(spec->host);
     free(spec->agent_host);
+    free(spec->token_file);
     free(spec->station_host);
     free(spec->start);
     free(spec->ready);
@@ -138,8 +139,14 @@ static const char *take_pair(struct iw_target_spec *spec, const char *key, const
         return iw_target_add_markers(spec, value) ? NULL : "on or off";
     if (!strcmp(key, "rev") || !strcmp(key, "revision"))
         return iw_target_add_revision(spec, value) ? NULL : "1 or 2";
+    if (!strcmp(key, "token_file")) {
+        if (!*value || spec->token_file)
+            return "the path of one file";
+        spec->token_file = iw_text_copy(value);
+        return NULL;
+    }
     if (strcmp(key, "can") != 0 && strcmp(key, "cannot") != 0)
-        return "one of class, crc, markers, rev, can, cannot";
+        return "one of class, crc, markers, rev, can, cannot, token_file";
     if (!iw_capability_known(value, words, room))
         return words;
     iw_target_add(spec, !strcmp(key, "can"), value);
@@ -190,6 +197,11 @@ static bool parse_tcp(struct iw_target_spec *spec, const char *text, char *error
     }
     if (good && pairs)
         good = parse_pairs(spec, pairs, error, room);
+    if (good && spec->token_file && spec->class != IW_TARGET_AGENT) {
+        snprintf(error, room, "--target %s: token_file: only a target of class agent has one",
+                 spec->text);
+        good = false;
+    }
     if (good) {
         bool agent = spec->class == IW_TARGET_AGENT;
 

@@ -24,6 +24,7 @@ struct iw_target_spec {
     uint16_t port;    /* 0 with `start`: the runner picks one */
     char *agent_host; /* of the control connection; NULL: none (or embedded) */
     uint16_t agent_port;
+    char *token_file;      /* holds what the agent wants to hear first; NULL: see control.h */
     char *station_host;    /* where the station listens; NULL: the address that faces the peer */
     char *start;           /* shell command with {host} and {port}; NULL: somebody else starts it */
     char *ready;           /* text in a line of the command's output that says that it listens */

@@ -51,7 +51,7 @@ static void take_text(lua_State *L, struct iw_target_spec *spec, const char *fie
     } texts[] = {{"name", &spec->name},   {"address", &spec->host},
                  {"start", &spec->start}, {"station", &spec->station_host},
                  {"ready", &spec->ready}, {"connect", &spec->connect},
-                 {"ask", &spec->ask}};
+                 {"ask", &spec->ask},     {"token_file", &spec->token_file}};
     size_t i = 0;
 
     while (i < sizeof(texts) / sizeof(*texts) && strcmp(field, texts[i].name) != 0)
@@ -141,8 +141,9 @@ static void check_whole(lua_State *L, const struct iw_target_spec *spec)
             luaL_error(L, "a target of class agent needs agent = \"HOST:PORT\"");
         return;
     }
-    if (spec->agent_host)
-        luaL_error(L, "agent: only a target of class agent has one");
+    if (spec->agent_host || spec->token_file)
+        luaL_error(L, "%s: only a target of class agent has one",
+                   spec->agent_host ? "agent" : "token_file");
     if (spec->connect && spec->ask)
         luaL_error(L, "ask: a target that has a command to connect needs no person");
     if (spec->connect_within > 0 && !spec->connect && !spec->ask)

@@ -391,11 +391,14 @@ static enum iw_target_opened open_agent(struct iw_target_instance *t, const char
             return IW_TARGET_BROKEN;
     } else {
         char why[256];
+        struct iw_control_token token;
 
+        if (iw_control_token_find(&token, spec->token_file, error, room))
+            return IW_TARGET_BROKEN;
         if (spec->start &&
             !accepts(t, spec->agent_host, spec->agent_port, START_SECONDS, error, room))
             return IW_TARGET_UNREACHED;
-        t->target.control = iw_control_connect(spec->agent_host, spec->agent_port,
+        t->target.control = iw_control_connect(spec->agent_host, spec->agent_port, &token,
                                                after(t, CONNECT_SECONDS), why, sizeof(why));
         if (!t->target.control) {
             snprintf(error, room, "no agent at %s port %u: %s", spec->agent_host, spec->agent_port,

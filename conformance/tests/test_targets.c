@@ -69,6 +69,12 @@ static void test_tcp(void **state)
     assert_int_equal(spec->class, IW_TARGET_AGENT);
     assert_string_equal(spec->agent_host, "peer.example");
     assert_int_equal(spec->agent_port, 9);
+    assert_null(spec->token_file);
+    iw_target_free(spec);
+
+    spec = parse("tcp:peer.example:9,token_file=/run/token,class=agent");
+    assert_non_null(spec);
+    assert_string_equal(spec->token_file, "/run/token");
     iw_target_free(spec);
 }
 
@@ -85,6 +91,8 @@ static void test_bad_specs(void **state)
         {"tcp:h:7,class=router", "'class=router': expected bare, rping or agent"},
         {"tcp:h:7,rev=3", "'rev=3': expected 1 or 2"},
         {"tcp:h:7,colour=red", "'colour=red': expected one of"},
+        {"tcp:h:7,token_file=x", "token_file: only a target of class agent has one"},
+        {"tcp:h:7,class=agent,token_file=", "'token_file=': expected the path of one file"},
         {"nobody", "there is no target file"},
     };
 
@@ -157,6 +165,8 @@ static void test_bad_files(void **state)
         {"return { address = '::1', port = 7, ready = 'x' }", "ready: of use only with start"},
         {"return { address = '::1', port = 7, agent = '::1:7' }", "agent: "},
         {"return { class = 'agent' }", "needs agent = "},
+        {"return { class = 'agent', agent = '[::1]:7', token_file = 7 }", "token_file: expected a"},
+        {"return { address = '::1', port = 7, token_file = 'x' }", "token_file: only a target"},
         {"return {}", "expected address and port, connect, or ask"},
         {"while true do end", "takes too long"},
         {"return { address = os.getenv('HOME') }", "os"},
@@ -441,24 +451,35 @@ static void test_embedded_settings(void **state)
     }
 }
 
-/* An agent on TCP serves one client at a time. */
-static void test_busy_agent(void **state)
+/* Starts an agent on TCP. Returns a target spec for it, "tcp:127.0.0.1:PORT,class=agent". */
+static char *start_agent(struct iw_process *agent, char *const *argv)
 {
-    struct iw_process agent = {0};
     char *log = folder_file(&folder, "agent.log", "");
-    char *const argv[] = {(char[]){IW_BINARY_DIR "/bin/iwarp-agent"}, NULL};
-    char trouble[128], *said, *address, *text;
-    struct iw_target_spec *spec;
-    struct iw_target_instance *first, *second = NULL;
+    char *said, *address, *text;
 
-    (void)state;
-    assert_int_equal(iw_process_start(&agent, argv, -1, log, error, sizeof(error)), 0);
-    while (!iw_process_said(&agent, "control on "))
-        assert_false(iw_process_ended(&agent, 0));
+    assert_int_equal(iw_process_start(agent, argv, -1, log, error, sizeof(error)), 0);
+    while (!iw_process_said(agent, "control on "))
+        assert_false(iw_process_ended(agent, 0));
     said = folder_read(log);
     address = strstr(said, "127.0.0.1");
     assert_non_null(address);
     text = iw_text_format("tcp:%.*s,class=agent", (int)strcspn(address, "\n"), address);
+    free(said);
+    free(log);
+    return text;
+}
+
+/* An agent on TCP serves one client at a time. */
+static void test_busy_agent(void **state)
+{
+    struct iw_process agent = {0};
+    char *const argv[] = {(char[]){IW_BINARY_DIR "/bin/iwarp-agent"}, NULL};
+    char trouble[128], *text;
+    struct iw_target_spec *spec;
+    struct iw_target_instance *first, *second = NULL;
+
+    (void)state;
+    text = start_agent(&agent, argv);
     spec = parse(text);
     assert_non_null(spec);
     first = open_spec(spec);
@@ -471,8 +492,47 @@ static void test_busy_agent(void **state)
     iw_process_stop(&agent, 0);
     iw_process_free(&agent);
     free(text);
-    free(said);
-    free(log);
+}
+
+/* An agent that asks for a token is reached with it and not without. */
+static void test_token_agent(void **state)
+{
+    struct iw_process agent = {0};
+    char *right = folder_file(&folder, "right", "a-token-that-opens\n");
+    char *wrong = folder_file(&folder, "wrong", "a-token-that-does-not\n");
+    char *const argv[] = {(char[]){IW_BINARY_DIR "/bin/iwarp-agent"}, (char[]){"--token-file"},
+                          right, NULL};
+    char trouble[128], *text = start_agent(&agent, argv);
+    const struct {
+        const char *file, *error;
+    } cases[] = {{wrong, "no reply to \"hello\": wrong token"},
+                 {"/no/such/file", "token file /no/such/file: No such file or directory"},
+                 {right, NULL}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        char *with = iw_text_format("%s,token_file=%s", text, cases[i].file);
+        struct iw_target_spec *spec = parse(with);
+        struct iw_target_instance *t = NULL;
+
+        assert_non_null(spec);
+        if (cases[i].error) {
+            assert_int_not_equal(iw_target_open(spec, NULL, NULL, 1, &t, error, sizeof(error)),
+                                 IW_TARGET_OPENED);
+            assert_string_equal(error, cases[i].error);
+        } else {
+            t = open_spec(spec);
+            assert_non_null(iw_target_version(t));
+            iw_target_close(t, trouble, sizeof(trouble));
+        }
+        iw_target_free(spec);
+        free(with);
+    }
+    iw_process_stop(&agent, 0);
+    iw_process_free(&agent);
+    free(text);
+    free(right);
+    free(wrong);
 }
 
 static void test_missing_agent(void **state)
@@ -525,6 +585,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_embedded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_embedded_settings, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_busy_agent, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_token_agent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_missing_agent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_trouble, set_up, tear_down),
     };

@@ -65,6 +65,35 @@ int iw_control_channel_read(struct iw_control_channel *ch)
     return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
 }
 
+/* Whether objects and arrays lie deeper within one another than a parser shall follow. What is no
+ * JSON may be counted wrongly: it is refused either way. */
+static bool too_deep(const char *line, size_t length)
+{
+    int depth = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < length; i++) {
+        if (line[i] == '"')
+            quoted = !quoted;
+        else if (quoted && line[i] == '\\')
+            i++;
+        else if (!quoted && (line[i] == '{' || line[i] == '['))
+            depth++;
+        else if (!quoted && (line[i] == '}' || line[i] == ']'))
+            depth--;
+        if (depth > IW_CONTROL_DEPTH)
+            return true;
+    }
+    return false;
+}
+
+/* The parser's words may quote the line. */
+static void make_printable(char *text)
+{
+    for (; *text; text++)
+        if (*text < ' ' || *text > '~')
+            *text = '?';
+}
+
 int iw_control_channel_next(struct iw_control_channel *ch, json_t **out, char *error, size_t room)
 {
     const char *newline = memchr(ch->in + ch->in_scanned, '\n', ch->in_end - ch->in_scanned);
@@ -80,10 +109,15 @@ int iw_control_channel_next(struct iw_control_channel *ch, json_t **out, char *e
     ch->in_start = ch->in_scanned = (size_t)(newline - ch->in) + 1;
     ch->line = length + 1;
 
+    if (too_deep(line, length)) {
+        snprintf(error, room, "a line nests deeper than %d", IW_CONTROL_DEPTH);
+        return -1;
+    }
     json_error_t detail;
     json_t *value = json_loadb(line, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &detail);
     if (!value) {
         snprintf(error, room, "a line is not JSON: %s at octet %d", detail.text, detail.position);
+        make_printable(error);
         return -1;
     }
     if (!json_is_object(value)) {

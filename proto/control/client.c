@@ -70,7 +70,19 @@ static int connect_one(const struct addrinfo *a, uint64_t deadline)
     return fd;
 }
 
-struct iw_control *iw_control_connect(const char *host, uint16_t port, uint64_t deadline,
+/* The socket is new: its buffer takes the whole line. */
+static void send_token(int fd, const struct iw_control_token *token)
+{
+    char line[IW_CONTROL_TOKEN_MAX + 1];
+    if (!token || token->length == 0)
+        return;
+    memcpy(line, token->text, token->length);
+    line[token->length] = '\n';
+    (void)send(fd, line, token->length + 1, MSG_NOSIGNAL); /* the first call will tell */
+}
+
+struct iw_control *iw_control_connect(const char *host, uint16_t port,
+                                      const struct iw_control_token *token, uint64_t deadline,
                                       char *error, size_t room)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
@@ -87,6 +99,8 @@ struct iw_control *iw_control_connect(const char *host, uint16_t port, uint64_t 
         fd = connect_one(a, deadline);
     int saved = errno;
     freeaddrinfo(addresses);
+    if (fd >= 0)
+        send_token(fd, token);
     struct iw_control *c = fd < 0 ? NULL : iw_control_adopt(fd);
     if (!c) {
         if (fd >= 0) {

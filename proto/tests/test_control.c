@@ -74,6 +74,68 @@ static void lines_are_objects(void **state)
     iw_control_channel_destroy(ch);
 }
 
+/* Lines of a client that means no good: each is answered by one line of printable ASCII. */
+static void hostile_lines_are_refused(void **state)
+{
+    static const char not_json[] = "a line is not JSON: ";
+    static const struct {
+        const char *line;
+        size_t length; /* 0: it ends at its zero */
+        const char *error;
+    } cases[] = {
+        {"[[[[[[[[[", 0, "a line nests deeper than 8"},
+        {"{\"a\":{\"a\":{\"a\":{\"a\":[[[[[]]]]]}}}}", 0, "a line nests deeper than 8"},
+        {"{\"a\":[[[[[[[]]]]]]]", 0, not_json},
+        {"{\"a\":99999999999999999999}", 0, not_json},
+        {"{\"a\":-9223372036854775809}", 0, not_json},
+        {"{\"a\":1e999}", 0, not_json},
+        {"{\"a\":0x10}", 0, not_json},
+        {"{\"a\":NaN}", 0, not_json},
+        {"{\"a\0b\":1}", 9, not_json},
+        {"{\"a\":\"\\u0000\"}", 0, not_json},
+        {"\0", 1, not_json},
+        {"{\"\xff\":1}", 0, not_json},
+        {"{\"\xc0\xaf\":1}", 0, not_json},
+        {"{\"\xed\xa0\x80\":1}", 0, not_json},
+        {"{\"a\":1,\"a\":2}", 0, not_json},
+        {"{\"a\":1}{\"a\":2}", 0, not_json},
+        {"{\"do\":\"hel", 0, not_json},
+        {"{\xc3\xa9\xc3\xa9", 0, not_json},
+        {"", 0, not_json},
+        {"7", 0, "a line is not a JSON object"},
+        {"null", 0, "a line is not a JSON object"},
+    };
+    char error[160];
+    json_t *message = NULL;
+    int other;
+    struct iw_control_channel *ch = open_pair(&other);
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        size_t length = cases[i].length ? cases[i].length : strlen(cases[i].line);
+        assert_int_equal(write(other, cases[i].line, length), length);
+        put(other, "\n{\"id\":1}\n");
+        assert_int_equal(iw_control_channel_read(ch), 1);
+        assert_int_equal(iw_control_channel_next(ch, &message, error, sizeof(error)), -1);
+        if (cases[i].error == not_json) /* and the parser's words */
+            assert_memory_equal(error, not_json, sizeof(not_json) - 1);
+        else
+            assert_string_equal(error, cases[i].error);
+        for (const char *at = error; *at; at++)
+            assert_in_range(*at, ' ', '~');
+        /* The channel goes on. */
+        assert_int_equal(iw_control_channel_next(ch, &message, error, sizeof(error)), 1);
+        json_decref(message);
+        assert_int_equal(iw_control_channel_next(ch, &message, error, sizeof(error)), 0);
+    }
+    /* Brackets in strings do not nest, and eight levels are enough for every verb. */
+    put(other, "{\"a\":\"[[[[[[[[[[\\\"[[\",\"b\":[[[[[[[1]]]]]]]}\n");
+    assert_int_equal(iw_control_channel_read(ch), 1);
+    assert_int_equal(iw_control_channel_next(ch, &message, error, sizeof(error)), 1);
+    json_decref(message);
+    iw_control_channel_destroy(ch);
+    close(other);
+}
+
 /* Fills the channel's buffer with `length` octets of a line without end. */
 static int feed_long_line(struct iw_control_channel *ch, int other, size_t length, bool newline)
 {
@@ -296,7 +358,8 @@ static void connecting(void **state)
     assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &length), 0);
     uint16_t port = ntohs(at.sin_port);
 
-    struct iw_control *c = iw_control_connect("127.0.0.1", port, soon(), error, sizeof(error));
+    struct iw_control *c =
+        iw_control_connect("127.0.0.1", port, NULL, soon(), error, sizeof(error));
     assert_non_null(c);
     int agent = accept(listener, NULL, NULL);
     put(agent, "{\"event\":\"peer-closed\",\"conn\":7}\n");
@@ -313,7 +376,8 @@ static void connecting(void **state)
     at.sin_port = 0;
     assert_int_equal(bind(bound, (struct sockaddr *)&at, sizeof(at)), 0);
     assert_int_equal(getsockname(bound, (struct sockaddr *)&at, &length), 0);
-    assert_null(iw_control_connect("127.0.0.1", ntohs(at.sin_port), soon(), error, sizeof(error)));
+    assert_null(
+        iw_control_connect("127.0.0.1", ntohs(at.sin_port), NULL, soon(), error, sizeof(error)));
     assert_memory_equal(error, "cannot reach the agent at 127.0.0.1 port ", 41);
     assert_non_null(strstr(error, ": Connection refused"));
     close(bound);
@@ -326,6 +390,7 @@ int main(void)
         cmocka_unit_test(lines_are_bounded),
         cmocka_unit_test(writing_is_bounded),
         cmocka_unit_test(what_an_agent_says_is_bounded),
+        cmocka_unit_test(hostile_lines_are_refused),
         cmocka_unit_test(calls_find_their_reply),
         cmocka_unit_test(a_lost_agent_is_told),
         cmocka_unit_test(connecting),

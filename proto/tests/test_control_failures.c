@@ -74,7 +74,7 @@ static void connecting_can_fail(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char error[300] = "";
         let_fail(cases[i].call, cases[i].error);
-        assert_null(iw_control_connect("127.0.0.1", port, soon(), error, sizeof(error)));
+        assert_null(iw_control_connect("127.0.0.1", port, NULL, soon(), error, sizeof(error)));
         assert_true(has_failed());
         const char *tail = error + strlen(error) - strlen(cases[i].text);
         assert_true(tail >= error);
@@ -82,7 +82,8 @@ static void connecting_can_fail(void **state)
     }
     char error[300] = "";
     let_fail("poll", EINTR); /* is waited out */
-    struct iw_control *c = iw_control_connect("127.0.0.1", port, soon(), error, sizeof(error));
+    struct iw_control *c =
+        iw_control_connect("127.0.0.1", port, NULL, soon(), error, sizeof(error));
     assert_true(has_failed());
     assert_string_equal(error, "");
     iw_control_close(c);

@@ -22,8 +22,33 @@ enum {
     IW_CONTROL_LINE = 256 * 1024,       /* octets of the longest line, newline included */
     IW_CONTROL_QUEUE = 4 * 1024 * 1024, /* octets that may wait to be sent by a channel */
     IW_CONTROL_EVENTS = 65536,          /* events that a client holds for its caller */
-    IW_CONTROL_HELD = 4 * 1024 * 1024   /* ... and the octets of their lines */
+    IW_CONTROL_HELD = 4 * 1024 * 1024,  /* ... and the octets of their lines */
+    IW_CONTROL_DEPTH = 8,               /* objects and arrays within one another in a line */
+    IW_CONTROL_TOKEN_MIN = 16,          /* octets of a token */
+    IW_CONTROL_TOKEN_MAX = 128
 };
+
+/* ---- the shared token ---- */
+
+/* The environment variable that holds a token if no file is named. */
+#define IW_CONTROL_TOKEN_ENV "IWARP_AGENT_TOKEN"
+
+/* What a client sends first of all, as a line of its own, to an agent that asks for it: 16 to 128
+ * octets of printable ASCII, without spaces. */
+struct iw_control_token {
+    char text[IW_CONTROL_TOKEN_MAX]; /* zeros behind `length` */
+    size_t length;                   /* 0: no token */
+};
+
+/* Each returns 0, or -1 with one line of text in `error`, which never holds the token. */
+int iw_control_token_set(struct iw_control_token *t, const char *text, size_t length, char *error,
+                         size_t room);
+/* The whole content of a file, but for a newline at its end. */
+int iw_control_token_read(struct iw_control_token *t, const char *path, char *error, size_t room);
+/* From the file if `path` is not NULL, else from the environment; neither: no token. */
+int iw_control_token_find(struct iw_control_token *t, const char *path, char *error, size_t room);
+/* Whether `text` is the token. Takes the same time whatever `text` holds. */
+bool iw_control_token_same(const struct iw_control_token *t, const char *text, size_t length);
 
 /* ---- the channel: framing, used by both ends ---- */
 
@@ -41,8 +66,9 @@ int iw_control_channel_fd(const struct iw_control_channel *ch);
  * returned 0. */
 int iw_control_channel_read(struct iw_control_channel *ch);
 /* The next whole line as an object (a new reference). Returns 1; 0 if there is none yet; -1 if
- * the line is not a JSON object (the channel goes on) and -2 if it is longer than IW_CONTROL_LINE
- * (the channel is of no more use), each with one line of text in `error`. */
+ * the line is not a JSON object or nests deeper than IW_CONTROL_DEPTH (the channel goes on) and -2
+ * if it is longer than IW_CONTROL_LINE (the channel is of no more use), each with one line of
+ * printable ASCII in `error`. */
 int iw_control_channel_next(struct iw_control_channel *ch, json_t **out, char *error, size_t room);
 /* Octets of the line that was taken last, its newline included. */
 size_t iw_control_channel_line(const struct iw_control_channel *ch);
@@ -58,8 +84,10 @@ int iw_control_channel_flush(struct iw_control_channel *ch);
 
 struct iw_control;
 
-/* Connects to an agent. NULL with one line of text in `error`. */
-struct iw_control *iw_control_connect(const char *host, uint16_t port, uint64_t deadline,
+/* Connects to an agent and sends the token if it has a length (NULL: none). An agent that wants
+ * another one says so to the first call. NULL with one line of text in `error`. */
+struct iw_control *iw_control_connect(const char *host, uint16_t port,
+                                      const struct iw_control_token *token, uint64_t deadline,
                                       char *error, size_t room);
 /* Takes over a connected stream socket (one end of a socketpair of which the agent got the other
  * with --control-fd). NULL if there is no memory. */
