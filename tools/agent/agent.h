@@ -5,11 +5,17 @@
 /*
  * iwarp-agent: carries out the verbs of proto/control/PROTOCOL.md.
  *
- * main.c      the program: options, control socket, signals
- * session.c   one client: requests in, replies and events out; knows no backend
- * args.c      fields of a request, checked one by one
- * memory.c    the arenas that regions lie in, with their guard areas
- * endpoint.c  the backend on libiwarp's own endpoint; another one can take its place
+ * main.c       the program: options, signals
+ * door.c       the control port: tokens, one client at a time
+ * session.c    one client: requests in, replies and events out
+ * verbs.c      the verbs about connections, verbs_memory.c about memory, verbs_work.c about work:
+ *              what requests say, checked, for any backend
+ * args.c       fields of a request, checked one by one
+ * memory.c     the arenas that regions lie in, with their guard areas
+ * endpoint*.c  the backend on libiwarp's own endpoint (endpoint.h), config.c its `config`
+ *
+ * Only main.c names a backend. Another one (libibverbs and librdmacm, say) implements struct
+ * agent_backend and is handed to agent_door_open or agent_session_create instead.
  */
 
 #include <jansson.h>
@@ -17,14 +23,21 @@
 #include "iwarp/control.h"
 #include "iwarp/transport.h"
 
-/* Bounds on what one client can make the agent hold; documented in iwarp-agent(1). */
+/* Bounds on what one client can make the agent hold; documented in PROTOCOL.md. */
 enum {
     AGENT_LISTENERS = 64,
     AGENT_CONNECTIONS = 256,
     AGENT_MEMORIES = 1024,
+    AGENT_WINDOWS = 1024,
+    AGENT_DOMAINS = 256,
     AGENT_MEMORY_OCTETS = 256 * 1024 * 1024, /* of all arenas together */
     AGENT_GUARD_MAX = 65536,
     AGENT_SGE_MAX = 16,
+    AGENT_WORDS_MAX = 1024,      /* entries of a list of words */
+    AGENT_READ_MAX = 100000,     /* octets of one reply, so that its line stays within bounds */
+    AGENT_STREAM_MAX = 65536,    /* streamed octets that wait to be taken, or to be sent */
+    AGENT_VISITORS = 16,         /* connections to the control port that are not being served */
+    AGENT_PATIENCE_SECONDS = 10, /* for a token to come */
     AGENT_ERROR = 200
 };
 
@@ -32,10 +45,11 @@ enum {
 
 enum agent_type {
     AGENT_NUMBER, /* uint64_t: a JSON integer or a "0x..." string, at most `most` */
+    AGENT_OFFSET, /* int64_t: a JSON integer */
     AGENT_BOOL,
     AGENT_STRING, /* const char *, borrowed from the request */
-    AGENT_OCTETS, /* struct agent_octets: hex; agent_octets_free */
-    AGENT_ARRAY,  /* json_t *, borrowed */
+    AGENT_OCTETS, /* struct agent_octets: hex, at most `most` octets; agent_octets_free */
+    AGENT_ARRAY,  /* json_t *, borrowed; at most `most` entries */
     AGENT_OBJECT  /* json_t *, borrowed */
 };
 
@@ -48,7 +62,7 @@ struct agent_field {
     const char *name;
     enum agent_type type;
     bool required;
-    uint64_t most; /* AGENT_NUMBER */
+    uint64_t most;
     void *out;
     bool *given; /* may be NULL */
 };
@@ -69,8 +83,9 @@ struct agent_memory {
     uint64_t id; /* 0: free slot */
     uint8_t *arena;
     uint64_t length, guard;
-    struct iw_region region;
-    bool registered;
+    uint32_t stag; /* of the backend, as the TO of the first octet */
+    uint64_t to;
+    unsigned windows; /* that are bound to it */
 };
 
 struct agent_memories {
@@ -84,6 +99,11 @@ struct agent_memory *agent_memory_new(struct agent_memories *m, uint64_t length,
                                       char *error);
 struct agent_memory *agent_memory_find(struct agent_memories *m, uint64_t id, char *error);
 void agent_memory_free(struct agent_memories *m, struct agent_memory *memory);
+/* Memory that is released, but may still be read from by a connection: it has no number any more.
+ */
+void agent_memory_retire(struct agent_memory *memory);
+/* Frees all retired memory. */
+void agent_memory_sweep(struct agent_memories *m);
 /* The octets [offset, offset+length) of the memory; with `guards` the guard areas count too
  * (offset may be negative). NULL with a text if they are not all inside. */
 uint8_t *agent_memory_at(struct agent_memory *memory, int64_t offset, uint64_t length, bool guards,
@@ -94,41 +114,165 @@ uint8_t *agent_memory_at(struct agent_memory *memory, int64_t offset, uint64_t l
 /* How a backend tells its session what happened. `event` is taken over. */
 typedef void (*agent_emit_fn)(void *context, json_t *event);
 
-struct agent_backend {
-    /* Each takes a request and returns the fields of its reply (a new object), or NULL with a
-     * text in `error` (AGENT_ERROR octets). */
-    json_t *(*call)(void *backend, const char *verb, const json_t *request, char *error);
-    /* True if `verb` is one of the backend's. */
-    bool (*knows)(const char *verb);
-    /* Back to the start: connections are reset, listeners closed, memory freed. */
-    void (*reset)(void *backend);
+/* listen and connect. Everything is borrowed for the call. */
+struct agent_place {
+    struct iw_host_port at;
+    const json_t *config; /* NULL or an object, whose fields are the backend's own */
+    struct agent_octets private_data;
+    uint64_t domain; /* number of a protection domain, 0: the first */
+    bool ask;        /* listen: Requests wait for an answer */
+    bool half_close; /* the peer's close is not answered by one */
+    bool stream;     /* connections begin in streaming mode */
 };
 
-extern const struct agent_backend agent_endpoint_backend;
+enum agent_how { AGENT_GRACEFUL, AGENT_RESET, AGENT_TERMINATE };
 
-struct agent_endpoint;
-/* `defaults` is what a request's config starts from; it names switches that outlive the agent.
- * NULL if there is no memory. */
-struct agent_endpoint *agent_endpoint_create(struct iw_reactor *reactor,
-                                             const struct iw_endpoint_config *defaults,
-                                             agent_emit_fn emit, void *context);
-void agent_endpoint_destroy(struct agent_endpoint *a);
+/* register: rights are IW_ACCESS_*. */
+struct agent_region {
+    uint32_t rights;
+    uint64_t domain;
+    uint64_t conn; /* bound to its stream; 0: to none */
+    bool to_given;
+    uint64_t to;
+};
 
-/* ---- config.c ---- */
+struct agent_window {
+    uint64_t id; /* 0: free slot */
+    uint32_t stag;
+    struct agent_memory *memory; /* NULL: not bound */
+};
 
-/* The `config` object of listen and connect over a copy of the defaults. `switches` receives the
- * defaults' switches and those of the object. False with a text. */
-bool agent_config(const json_t *object, struct iw_endpoint_config *config,
-                  struct iw_switches *switches, char *error);
+/* bind */
+struct agent_binding {
+    struct agent_memory *memory;
+    uint64_t offset, length; /* within the memory */
+    uint32_t rights;         /* remote ones */
+    uint64_t conn;           /* 0: none */
+};
+
+struct agent_piece {
+    struct agent_memory *memory;
+    uint64_t offset, length; /* within the memory */
+};
+
+/* recv and post. Of `work` all is set but what says where the octets lie: a Read's sink is the
+ * only piece. */
+struct agent_work {
+    uint64_t conn;
+    struct iw_work work;
+    struct agent_piece pieces[AGENT_SGE_MAX];
+    size_t count;
+};
+
+/*
+ * What a backend does. Calls that return bool say why in `error` (AGENT_ERROR octets) if they
+ * return false, and have changed nothing then; a text that begins with AGENT_UNSUPPORTED says that
+ * this backend cannot do it at all. Verbs whose pointer is NULL are not offered. `b` is what
+ * `create` returned.
+ */
+#define AGENT_UNSUPPORTED "unsupported: "
+
+struct agent_backend {
+    const char *name; /* as `hello` tells it */
+    /* `settings` is what main.c has for this backend. NULL if there is no memory. */
+    void *(*create)(struct iw_reactor *reactor, const void *settings, agent_emit_fn emit,
+                    void *context);
+    void (*destroy)(void *b);
+    /* Connections are reset and listeners closed, without events. */
+    void (*hang_up)(void *b);
+    /* Behind it, and when all STags are forgotten: domains too, and numbers begin anew. */
+    void (*reset)(void *b);
+    /* A new object: the features of PROTOCOL.md but for `verbs`. */
+    json_t *(*features)(void *b);
+    /* Whether no connection is left that may touch released memory. */
+    bool (*idle)(void *b);
+
+    bool (*listen)(void *b, const struct agent_place *place, uint64_t *listen, uint16_t *port,
+                   char *error);
+    bool (*unlisten)(void *b, uint64_t listen, char *error);
+    bool (*connect)(void *b, const struct agent_place *place, uint64_t *conn, char *error);
+    bool (*answer)(void *b, uint64_t conn, bool accept, const struct agent_octets *private_data,
+                   char *error);
+    bool (*close)(void *b, uint64_t conn, enum agent_how how, uint8_t code, char *error);
+
+    /* Streaming mode (RFC 5044 §7.1.2): all three or none. `take` moves at most `room` octets. */
+    bool (*stream_send)(void *b, uint64_t conn, const struct agent_octets *octets, char *error);
+    bool (*stream_take)(void *b, uint64_t conn, uint8_t *out, size_t room, size_t *length,
+                        char *error);
+    bool (*start)(void *b, uint64_t conn, char *error);
+
+    bool (*domain)(void *b, uint64_t *domain, char *error);
+    /* Fills stag and to. */
+    bool (*enrol)(void *b, struct agent_memory *memory, const struct agent_region *region,
+                  char *error);
+    /* Also windows'. */
+    bool (*invalidate)(void *b, uint32_t stag, char *error);
+    void (*forget)(void *b, uint32_t stag);
+    /* A new window (stag 0), or one that is bound anew: its STag is forgotten. Fills stag and to.
+     */
+    bool (*bind)(void *b, const struct agent_binding *binding, uint32_t *stag, uint64_t *to,
+                 char *error);
+
+    bool (*receive)(void *b, const struct agent_work *work, char *error);
+    bool (*post)(void *b, const struct agent_work *work, char *error);
+};
+
+/* ---- verbs*.c: what one client has, whatever the backend ---- */
+
+struct agent_client {
+    const struct agent_backend *backend;
+    void *own; /* the backend's */
+    struct agent_memories memories;
+    struct agent_window windows[AGENT_WINDOWS];
+    uint64_t last_window;
+};
+
+typedef json_t *(*agent_verb_fn)(struct agent_client *c, const json_t *request, char *error);
+
+/* Carries a verb out: the fields of the reply (a new object), or NULL with a text. */
+json_t *agent_do(struct agent_client *c, const char *verb, const json_t *request, char *error);
+/* A new array: the verbs that there are with this backend. */
+json_t *agent_verb_names(const struct agent_client *c);
+/* Everything back to the start. */
+void agent_client_reset(struct agent_client *c);
+
+json_t *agent_do_register(struct agent_client *c, const json_t *request, char *error);
+json_t *agent_do_bind(struct agent_client *c, const json_t *request, char *error);
+json_t *agent_do_unbind(struct agent_client *c, const json_t *request, char *error);
+json_t *agent_do_invalidate(struct agent_client *c, const json_t *request, char *error);
+json_t *agent_do_release(struct agent_client *c, const json_t *request, char *error);
+json_t *agent_do_fill(struct agent_client *c, const json_t *request, char *error);
+json_t *agent_do_read(struct agent_client *c, const json_t *request, char *error);
+void agent_reset_memory(struct agent_client *c);
+
+json_t *agent_do_recv(struct agent_client *c, const json_t *request, char *error);
+json_t *agent_do_post(struct agent_client *c, const json_t *request, char *error);
+/* By enum iw_work_opcode, as `op` in requests and completions. */
+extern const char *const agent_op_names[IW_WORK_RECV + 1];
 
 /* ---- session.c ---- */
 
 struct agent_session;
 /* Serves one client on `fd` (taken over). NULL if there is no memory. */
 struct agent_session *agent_session_create(struct iw_reactor *reactor, int fd,
-                                           const struct iw_endpoint_config *defaults);
+                                           const struct agent_backend *backend,
+                                           const void *settings);
 void agent_session_destroy(struct agent_session *s);
 /* True once the client is gone or has broken the protocol beyond repair. */
 bool agent_session_over(const struct agent_session *s);
+/* Looks whether the client has gone, even if nobody has noticed yet. */
+bool agent_session_left(const struct agent_session *s);
+
+/* ---- door.c ---- */
+
+struct agent_door;
+/* Takes clients on the listening socket `fd` (borrowed): those who know the token (length 0: none
+ * is asked for), one at a time. NULL if there is no memory or descriptor. */
+struct agent_door *agent_door_open(struct iw_reactor *reactor, int fd,
+                                   const struct iw_control_token *token,
+                                   const struct agent_backend *backend, const void *settings);
+/* To be called after each step of the reactor: lets go of who is gone. */
+void agent_door_tidy(struct agent_door *d);
+void agent_door_close(struct agent_door *d);
 
 #endif

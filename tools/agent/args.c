@@ -20,7 +20,8 @@ static bool number(const json_t *value, uint64_t most, uint64_t *out)
         return *out <= most;
     }
     const char *text = json_string_value(value);
-    if (text == NULL || strncmp(text, "0x", 2) != 0 || !isxdigit((unsigned char)text[2]))
+    if (text == NULL || strncmp(text, "0x", 2) != 0 || !isxdigit((unsigned char)text[2]) ||
+        strlen(text) > sizeof "0x0123456789abcdef" - 1)
         return false;
     char *end;
     errno = 0;
@@ -36,11 +37,11 @@ static int nibble(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static bool octets(const json_t *value, struct agent_octets *out)
+static bool octets(const json_t *value, uint64_t most, struct agent_octets *out)
 {
     const char *text = json_string_value(value);
     size_t digits = json_string_length(value);
-    if (text == NULL || digits % 2 != 0)
+    if (text == NULL || digits % 2 != 0 || digits / 2 > most)
         return false;
     out->length = digits / 2;
     out->data = malloc(out->length + 1);
@@ -73,6 +74,11 @@ static bool take(const json_t *value, const struct agent_field *f, char *error)
         snprintf(range, sizeof range, "a number, 0..%" PRIu64, f->most);
         expected = range;
         break;
+    case AGENT_OFFSET:
+        good = json_is_integer(value);
+        *(int64_t *)f->out = json_integer_value(value);
+        expected = "a whole number";
+        break;
     case AGENT_BOOL:
         good = json_is_boolean(value);
         *(bool *)f->out = json_is_true(value);
@@ -84,13 +90,15 @@ static bool take(const json_t *value, const struct agent_field *f, char *error)
         expected = "a string";
         break;
     case AGENT_OCTETS:
-        good = octets(value, f->out);
-        expected = "a string of hex digits";
+        good = octets(value, f->most, f->out);
+        snprintf(range, sizeof range, "hex digits of at most %" PRIu64 " octets", f->most);
+        expected = range;
         break;
     case AGENT_ARRAY:
-        good = json_is_array(value);
+        good = json_is_array(value) && json_array_size(value) <= f->most;
         *(const json_t **)f->out = value;
-        expected = "an array";
+        snprintf(range, sizeof range, "an array of at most %" PRIu64, f->most);
+        expected = range;
         break;
     case AGENT_OBJECT:
         good = json_is_object(value);

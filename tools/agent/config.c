@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "agent.h"
+#include "endpoint.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -63,6 +63,19 @@ static const char *contradiction(const struct iw_endpoint_config *config)
     return NULL;
 }
 
+json_t *agent_config_names(void)
+{
+    static const char *const names[] = {
+        "revision",     "permissive", "crc",        "markers", "enhanced",
+        "peer_to_peer", "rtr",        "extensions", "ird",     "ord",
+        "mulpdu",       "send_depth", "recv_depth", "ignore",  "startup_timeout_ms",
+        "violate",      "overstrict", "botch"};
+    json_t *array = json_array();
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        json_array_append_new(array, json_string(names[i]));
+    return array;
+}
+
 bool agent_config(const json_t *object, struct iw_endpoint_config *config,
                   struct iw_switches *switches, char *error)
 {
@@ -80,7 +93,7 @@ bool agent_config(const json_t *object, struct iw_endpoint_config *config,
         {"markers", AGENT_BOOL, false, 0, &config->mpa.markers, NULL},
         {"enhanced", AGENT_BOOL, false, 0, &config->mpa.enhanced, &enhanced_given},
         {"peer_to_peer", AGENT_BOOL, false, 0, &config->mpa.peer_to_peer, NULL},
-        {"rtr", AGENT_ARRAY, false, 0, &rtr, NULL},
+        {"rtr", AGENT_ARRAY, false, 3, &rtr, NULL},
         {"extensions", AGENT_BOOL, false, 0, &config->extensions, NULL},
         {"ird", AGENT_NUMBER, false, IW_MPA_DEPTH_UNSPECIFIED, &ird, NULL},
         {"ord", AGENT_NUMBER, false, IW_MPA_DEPTH_UNSPECIFIED, &ord, NULL},
@@ -88,10 +101,10 @@ bool agent_config(const json_t *object, struct iw_endpoint_config *config,
         {"send_depth", AGENT_NUMBER, false, 4096, &send_depth, NULL},
         {"recv_depth", AGENT_NUMBER, false, 4096, &recv_depth, NULL},
         {"startup_timeout_ms", AGENT_NUMBER, false, 3600000, &timeout_ms, NULL},
-        {"ignore", AGENT_ARRAY, false, 0, &kinds[0], NULL},
-        {"overstrict", AGENT_ARRAY, false, 0, &kinds[1], NULL},
-        {"violate", AGENT_ARRAY, false, 0, &kinds[2], NULL},
-        {"botch", AGENT_ARRAY, false, 0, &kinds[3], NULL},
+        {"ignore", AGENT_ARRAY, false, AGENT_WORDS_MAX, &kinds[0], NULL},
+        {"overstrict", AGENT_ARRAY, false, AGENT_WORDS_MAX, &kinds[1], NULL},
+        {"violate", AGENT_ARRAY, false, AGENT_WORDS_MAX, &kinds[2], NULL},
+        {"botch", AGENT_ARRAY, false, AGENT_WORDS_MAX, &kinds[3], NULL},
     };
     memset(switches, 0, sizeof *switches);
     if (config->switches != NULL)

@@ -6,234 +6,443 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct agent_connection *agent_find_connection(struct agent_endpoint *a, uint64_t id, char *error)
+/* ---- what it can do ---- */
+
+static json_t *features(void *b)
 {
-    for (size_t i = 0; id != 0 && i < AGENT_CONNECTIONS; i++)
-        if (a->connections[i].id == id)
-            return &a->connections[i];
-    snprintf(error, AGENT_ERROR, "field conn: no connection %" PRIu64, id);
-    return NULL;
+    const struct agent_endpoint *a = b;
+    json_t *object = json_pack(
+        "{s:b,s:b,s:[s,s,s],s:i,s:b,s:b,s:b,s:b,s:[s,s,s,s,s,s]}", "crc", 1, "markers", 1, "rtr",
+        "send", "write", "read", "max_private", (int)IW_MPA_PRIVATE_MAX, "switches", 1,
+        "extensions", a->defaults.extensions, "windows", 1, "streaming", 1, "access", "local-write",
+        "remote-read", "remote-write", "remote-invalidate", "remote-atomic", "bind");
+    json_t *revisions = json_array(), *ops = json_array();
+    /* What a connection can be had with unless `config` names a higher one. */
+    for (int i = 0; i <= a->defaults.mpa.revision; i++)
+        json_array_append_new(revisions, json_integer(i));
+    for (size_t i = 0; i < IW_WORK_RECV; i++)
+        json_array_append_new(ops, json_string(agent_op_names[i]));
+    json_object_set_new(object, "revisions", revisions);
+    json_object_set_new(object, "ops", ops);
+    json_object_set_new(object, "config", agent_config_names());
+    return object;
 }
 
-struct agent_connection *agent_new_connection(struct agent_endpoint *a)
+/* ---- listen, connect ---- */
+
+static bool accepted(void *context, struct iw_connection *connection)
 {
-    for (size_t i = 0; i < AGENT_CONNECTIONS; i++)
-        if (a->connections[i].id == 0) {
-            a->connections[i] = (struct agent_connection){.id = ++a->last_id, .agent = a};
-            a->live++;
-            return &a->connections[i];
+    struct agent_listener *l = context;
+    struct agent_connection *c = agent_new_connection(l->agent);
+    if (c == NULL)
+        return false;
+    c->connection = connection;
+    c->listen = l->id;
+    c->ask = l->ask;
+    c->half_close = l->half_close;
+    c->streaming = l->stream;
+    if (l->reply.length > 0) {
+        c->reply.data = malloc(l->reply.length);
+        if (c->reply.data == NULL) {
+            agent_drop_connection(c);
+            return false;
         }
-    return NULL;
-}
-
-/* Memory whose region is gone is kept while any connection may still be reading from it. */
-static void sweep(struct agent_endpoint *a)
-{
-    for (size_t i = 0; a->live == 0 && i < AGENT_MEMORIES; i++)
-        if (a->memories.slots[i].id == AGENT_RETIRED)
-            agent_memory_free(&a->memories, &a->memories.slots[i]);
-}
-
-void agent_retire_memory(struct agent_endpoint *a, struct agent_memory *memory)
-{
-    if (memory->registered)
-        (void)iw_domain_deregister(a->domain, memory->region.stag);
-    memory->registered = false;
-    memory->id = AGENT_RETIRED;
-    sweep(a);
-}
-
-static void tell(struct agent_connection *c, json_t *event)
-{
-    if (event != NULL)
-        json_object_set_new(event, "conn", json_integer((json_int_t)c->id));
-    c->agent->emit(c->agent->context, event);
-}
-
-static json_t *private_data(struct iw_endpoint *ep)
-{
-    const uint8_t *data = NULL;
-    size_t length = iw_endpoint_private(ep, &data);
-    return agent_hex(data, length);
-}
-
-static json_t *rtr_names(uint8_t rtr)
-{
-    json_t *names = json_array();
-    if ((rtr & IW_MPA_RTR_SEND) != 0)
-        json_array_append_new(names, json_string("send"));
-    if ((rtr & IW_MPA_RTR_WRITE) != 0)
-        json_array_append_new(names, json_string("write"));
-    if ((rtr & IW_MPA_RTR_READ) != 0)
-        json_array_append_new(names, json_string("read"));
-    return names;
-}
-
-static void established(struct agent_connection *c, struct iw_endpoint *ep)
-{
-    const struct iw_mpa_agreed *g = iw_endpoint_agreed(ep);
-    json_t *event = json_pack(
-        "{s:s,s:o,s:{s:i,s:i,s:b,s:b,s:b,s:b,s:b,s:o,s:i,s:i,s:i,s:i}}", "event", "established",
-        "private", private_data(ep), "agreed", "revision", g->revision, "version", g->version,
-        "crc", g->crc, "tx_markers", g->tx_markers, "rx_markers", g->rx_markers, "enhanced",
-        g->enhanced, "peer_to_peer", g->peer_to_peer, "rtr", rtr_names(g->rtr), "ird", g->ird,
-        "ord", g->ord, "peer_ird", g->peer_ird, "peer_ord", g->peer_ord);
-    if (event != NULL && c->listen != 0)
-        json_object_set_new(event, "listen", json_integer((json_int_t)c->listen));
-    tell(c, event);
-}
-
-static json_t *terminate(const struct iw_rdmap_terminate *t)
-{
-    return json_pack("{s:i,s:i,s:i,s:i,s:s}", "layer", t->layer, "type", t->etype, "code", t->code,
-                     "flags", t->flags, "meaning", iw_wire_term_name(t->layer, t->etype, t->code));
-}
-
-static void fault(struct agent_connection *c, const struct iw_event *e)
-{
-    const struct iw_rule *rule = iw_check_rule(e->fault.check);
-    json_t *event = json_pack("{s:s,s:s,s:s,s:I}", "event", "fault", "check",
-                              iw_check_info(e->fault.check)->name, "rule",
-                              rule == NULL ? "" : rule->id, "pos", (json_int_t)e->fault.pos);
-    if (event != NULL && e->terminate_valid)
-        json_object_set_new(event, "terminate", terminate(&e->terminate));
-    tell(c, event);
-}
-
-static void closed(struct agent_connection *c, const struct iw_event *e)
-{
-    int number = c->connection == NULL ? 0 : iw_connection_error(c->connection);
-    const struct iw_rule *rule = iw_check_rule(e->fault.check);
-    json_t *event = json_pack("{s:s,s:b,s:s}", "event", "closed", "graceful", e->graceful, "cause",
-                              iw_cause_name(e->cause));
-    if (event != NULL && rule != NULL) {
-        json_object_set_new(event, "check", json_string(iw_check_info(e->fault.check)->name));
-        json_object_set_new(event, "rule", json_string(rule->id));
+        memcpy(c->reply.data, l->reply.data, l->reply.length);
+        c->reply.length = l->reply.length;
     }
-    if (event != NULL && number != 0)
-        json_object_set_new(event, "error", json_string(strerror(number)));
-    tell(c, event);
+    iw_connection_set_context(connection, c);
+    if (c->streaming)
+        agent_tell_stream(c);
+    return true;
 }
 
-/* Private data that does not fit shows only now: an enhanced Request leaves less room for it. */
-static void accept_request(struct agent_connection *c, struct iw_endpoint *ep, uint64_t now)
+static bool find_domain(const struct agent_endpoint *a, uint64_t number, uint32_t *out, char *error)
 {
-    if (iw_endpoint_accept(ep, c->reply.data, c->reply.length, now) != IW_OK)
-        iw_endpoint_abort(ep, false, 0, now);
+    if (number > a->domain_count) {
+        snprintf(error, AGENT_ERROR, "field pd: no protection domain %" PRIu64, number);
+        return false;
+    }
+    *out = a->domains[number == 0 ? 0 : number - 1];
+    return true;
 }
 
-static void happened(struct agent_connection *c, struct iw_endpoint *ep, const struct iw_event *e)
+/* What every connection of a place is made with. *switches is the caller's. */
+static bool configure(struct agent_endpoint *a, const struct agent_place *p, enum iw_mpa_role role,
+                      struct iw_endpoint_config *endpoint, struct iw_switches **switches,
+                      char *error)
 {
+    *endpoint = a->defaults;
+    endpoint->role = role;
+    *switches = malloc(sizeof **switches);
+    if (*switches == NULL) {
+        snprintf(error, AGENT_ERROR, "no memory");
+        return false;
+    }
+    if (find_domain(a, p->domain, &endpoint->pd, error) &&
+        agent_config(p->config, endpoint, *switches, error))
+        return true;
+    free(*switches);
+    return false;
+}
+
+static bool copy_octets(struct agent_octets *to, const struct agent_octets *from, char *error)
+{
+    *to = (struct agent_octets){NULL, 0};
+    if (from->length == 0)
+        return true;
+    to->data = malloc(from->length);
+    if (to->data == NULL) {
+        snprintf(error, AGENT_ERROR, "no memory");
+        return false;
+    }
+    memcpy(to->data, from->data, from->length);
+    to->length = from->length;
+    return true;
+}
+
+static bool do_listen(void *b, const struct agent_place *p, uint64_t *listen, uint16_t *port,
+                      char *error)
+{
+    struct agent_endpoint *a = b;
+    struct agent_listener *l = NULL;
+    struct iw_endpoint_config endpoint;
+    struct iw_switches *switches;
+    struct agent_octets reply;
+    for (size_t i = 0; i < AGENT_LISTENERS && l == NULL; i++)
+        if (a->listeners[i].id == 0 && a->listeners[i].switches == NULL)
+            l = &a->listeners[i];
+    if (l == NULL) {
+        snprintf(error, AGENT_ERROR, "at most %d listeners", AGENT_LISTENERS);
+        return false;
+    }
+    if (!copy_octets(&reply, &p->private_data, error))
+        return false;
+    if (!configure(a, p, IW_MPA_RESPONDER, &endpoint, &switches, error)) {
+        agent_octets_free(&reply);
+        return false;
+    }
+    struct iw_listener_config config = {.domain = a->domain,
+                                        .endpoint = endpoint,
+                                        .ops = p->stream ? agent_stream_ops : agent_connection_ops,
+                                        .accepted = accepted,
+                                        .context = l,
+                                        .limit = AGENT_CONNECTIONS};
+    struct iw_listener *listener =
+        iw_transport_listen(a->reactor, &p->at, &config, error, AGENT_ERROR);
+    if (listener == NULL) {
+        agent_octets_free(&reply);
+        free(switches);
+        return false;
+    }
+    *l = (struct agent_listener){.id = ++a->last_id,
+                                 .agent = a,
+                                 .listener = listener,
+                                 .ask = p->ask,
+                                 .half_close = p->half_close,
+                                 .stream = p->stream,
+                                 .reply = reply,
+                                 .switches = switches};
+    *listen = l->id;
+    *port = iw_listener_port(listener);
+    return true;
+}
+
+/* Its switches stay: connections that came through it use them. */
+static void close_listener(struct agent_listener *l)
+{
+    iw_listener_destroy(l->listener);
+    agent_octets_free(&l->reply);
+    l->listener = NULL;
+    l->id = 0;
+}
+
+static bool do_unlisten(void *b, uint64_t listen, char *error)
+{
+    struct agent_endpoint *a = b;
+    for (size_t i = 0; listen != 0 && i < AGENT_LISTENERS; i++)
+        if (a->listeners[i].id == listen) {
+            close_listener(&a->listeners[i]);
+            return true;
+        }
+    snprintf(error, AGENT_ERROR, "field listen: no listener %" PRIu64, listen);
+    return false;
+}
+
+static bool do_connect(void *b, const struct agent_place *p, uint64_t *conn, char *error)
+{
+    struct agent_endpoint *a = b;
+    struct iw_endpoint_config endpoint;
+    struct iw_switches *switches;
+    if (!configure(a, p, IW_MPA_INITIATOR, &endpoint, &switches, error))
+        return false;
+    endpoint.private_data = p->private_data.data;
+    endpoint.private_length = p->private_data.length;
+    struct agent_connection *c = agent_new_connection(a);
+    if (c == NULL) {
+        free(switches);
+        snprintf(error, AGENT_ERROR, "at most %d connections", AGENT_CONNECTIONS);
+        return false;
+    }
+    c->half_close = p->half_close;
+    c->streaming = p->stream;
+    c->switches = switches;
+    c->connection = iw_transport_connect(a->reactor, a->domain, &p->at, &endpoint,
+                                         p->stream ? &agent_stream_ops : &agent_connection_ops, c,
+                                         error, AGENT_ERROR);
+    if (c->connection == NULL) {
+        agent_drop_connection(c);
+        return false;
+    }
+    *conn = c->id;
+    return true;
+}
+
+/* ---- connections ---- */
+
+static bool do_answer(void *b, uint64_t conn, bool accept, const struct agent_octets *data,
+                      char *error)
+{
+    struct agent_connection *c = agent_find_connection(b, conn, error);
+    if (c == NULL)
+        return false;
+    struct iw_endpoint *ep = iw_connection_endpoint(c->connection);
     uint64_t now = iw_transport_now();
-    json_t *event;
-    switch (e->kind) {
-    case IW_EVENT_REQUEST:
-        if (c->ask)
-            tell(c, json_pack("{s:s,s:I,s:o}", "event", "request", "listen", (json_int_t)c->listen,
-                              "private", private_data(ep)));
-        else
-            accept_request(c, ep, now);
-        break;
-    case IW_EVENT_ESTABLISHED:
-        established(c, ep);
-        break;
-    case IW_EVENT_REJECTED:
-        tell(c, json_pack("{s:s,s:o}", "event", "rejected", "private", private_data(ep)));
-        break;
-    case IW_EVENT_FAULT:
-        fault(c, e);
-        break;
-    case IW_EVENT_TERMINATED:
-        event = terminate(&e->terminate);
-        json_object_set_new(event, "event", json_string("terminated"));
-        tell(c, event);
-        break;
-    case IW_EVENT_PEER_CLOSED:
-        tell(c, json_pack("{s:s}", "event", "peer-closed"));
-        if (!c->half_close)
-            iw_endpoint_shutdown(ep, now);
-        break;
-    case IW_EVENT_CLOSED:
-        closed(c, e);
-        break;
-    default:
-        break;
+    int r = accept ? iw_endpoint_accept(ep, data->data, data->length, now)
+                   : iw_endpoint_reject(ep, data->data, data->length, now);
+    iw_connection_kick(c->connection);
+    if (r != IW_OK)
+        snprintf(error, AGENT_ERROR, "%s",
+                 r == IW_ERR_STATE ? "no Request waits for an answer" : "private: too long");
+    return r == IW_OK;
+}
+
+static bool do_close(void *b, uint64_t conn, enum agent_how how, uint8_t code, char *error)
+{
+    struct agent_connection *c = agent_find_connection(b, conn, error);
+    if (c == NULL)
+        return false;
+    struct iw_endpoint *ep = iw_connection_endpoint(c->connection);
+    uint64_t now = iw_transport_now();
+    if (how == AGENT_GRACEFUL)
+        iw_endpoint_shutdown(ep, now);
+    else
+        iw_endpoint_abort(ep, how == AGENT_TERMINATE, code, now);
+    iw_connection_kick(c->connection);
+    return true;
+}
+
+/* ---- streaming mode (RFC 5044 §7.1.2, §7.1.3) ---- */
+
+static struct agent_connection *find_streaming(struct agent_endpoint *a, uint64_t id, char *error)
+{
+    struct agent_connection *c = agent_find_connection(a, id, error);
+    if (c == NULL || c->streaming)
+        return c;
+    snprintf(error, AGENT_ERROR, "field conn: not in streaming mode");
+    return NULL;
+}
+
+static bool do_stream_send(void *b, uint64_t conn, const struct agent_octets *octets, char *error)
+{
+    struct agent_connection *c = find_streaming(b, conn, error);
+    if (c == NULL)
+        return false;
+    if (iw_connection_stream(c->connection, octets->data, octets->length) == 0)
+        return true;
+    snprintf(error, AGENT_ERROR, "no memory");
+    return false;
+}
+
+static bool do_stream_take(void *b, uint64_t conn, uint8_t *out, size_t room, size_t *length,
+                           char *error)
+{
+    struct agent_connection *c = find_streaming(b, conn, error);
+    if (c == NULL)
+        return false;
+    struct agent_octets *s = &c->streamed;
+    *length = s->length < room ? s->length : room;
+    if (*length == 0)
+        return true;
+    memcpy(out, s->data, *length);
+    s->length -= *length;
+    memmove(s->data, s->data + *length, s->length);
+    return true;
+}
+
+/* What came and was not taken is MPA's. */
+static bool do_start(void *b, uint64_t conn, char *error)
+{
+    struct agent_connection *c = find_streaming(b, conn, error);
+    if (c == NULL)
+        return false;
+    c->streaming = false;
+    iw_connection_start(c->connection);
+    struct iw_iov rest = {c->streamed.data, c->streamed.length};
+    if (rest.length > 0)
+        iw_endpoint_input(iw_connection_endpoint(c->connection), &rest, 1, iw_transport_now());
+    agent_octets_free(&c->streamed);
+    iw_connection_kick(c->connection);
+    return true;
+}
+
+/* ---- memory ---- */
+
+static bool do_domain(void *b, uint64_t *domain, char *error)
+{
+    struct agent_endpoint *a = b;
+    if (a->domain_count == AGENT_DOMAINS) {
+        snprintf(error, AGENT_ERROR, "at most %d protection domains", AGENT_DOMAINS);
+        return false;
+    }
+    a->domains[a->domain_count] = iw_domain_pd(a->domain);
+    *domain = ++a->domain_count;
+    return true;
+}
+
+/* The stream of a connection; 0, any stream, if there is no number. */
+static bool find_stream(struct agent_endpoint *a, uint64_t conn, uint64_t *stream, char *error)
+{
+    *stream = 0;
+    if (conn == 0)
+        return true;
+    struct agent_connection *c = agent_find_connection(a, conn, error);
+    if (c != NULL)
+        *stream = iw_endpoint_stream(iw_connection_endpoint(c->connection));
+    return c != NULL;
+}
+
+static bool do_enrol(void *b, struct agent_memory *m, const struct agent_region *region,
+                     char *error)
+{
+    struct agent_endpoint *a = b;
+    uint8_t *base = m->arena + m->guard;
+    /* Like a verbs provider: TOs are addresses unless asked otherwise. */
+    struct iw_region r = {.base = base,
+                          .length = m->length,
+                          .to = region->to_given ? region->to : (uint64_t)(uintptr_t)base,
+                          .guard = m->guard,
+                          .access = region->rights};
+    if (!find_domain(a, region->domain, &r.pd, error) ||
+        !find_stream(a, region->conn, &r.stream, error))
+        return false;
+    int result = iw_domain_register(a->domain, &r);
+    if (result != 0)
+        snprintf(error, AGENT_ERROR, "%s",
+                 result == -2 ? "field to: TO plus length wraps" : "no STag is left");
+    m->stag = r.stag;
+    m->to = r.to;
+    return result == 0;
+}
+
+static bool do_bind(void *b, const struct agent_binding *binding, uint32_t *stag, uint64_t *to,
+                    char *error)
+{
+    static const char *const reasons[] = {
+        [1] = "no STag is left",
+        [2] = "field length: expected a part of the memory",
+        [3] = "the memory's STag is dead, or its rights do not permit such a window"};
+    struct agent_endpoint *a = b;
+    struct iw_region w = {.to = binding->memory->to + binding->offset,
+                          .length = binding->length,
+                          .access = binding->rights,
+                          .stag = *stag};
+    if (!find_stream(a, binding->conn, &w.stream, error))
+        return false;
+    int result = iw_domain_bind(a->domain, binding->memory->stag, &w);
+    if (result != 0) {
+        snprintf(error, AGENT_ERROR, "%s", reasons[-result]);
+        return false;
+    }
+    *stag = w.stag;
+    *to = w.to;
+    return true;
+}
+
+static bool do_invalidate(void *b, uint32_t stag, char *error)
+{
+    struct agent_endpoint *a = b;
+    if (iw_domain_invalidate(a->domain, stag) == 0)
+        return true;
+    snprintf(error, AGENT_ERROR, "the STag is not valid any more");
+    return false;
+}
+
+static void do_forget(void *b, uint32_t stag)
+{
+    (void)iw_domain_deregister(((struct agent_endpoint *)b)->domain, stag);
+}
+
+/* ---- work ---- */
+
+static bool posted(int r, char *error)
+{
+    static const char *const reasons[] = {
+        [-IW_ERR_MEMORY] = "no memory",
+        [-IW_ERR_ARGUMENT] =
+            /* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): one text on two lines */
+        "not a legal request (too long, a Read or atomic although ORD is 0, or an "
+        "operation of RFC 7306 without extensions)",
+        [-IW_ERR_STATE] = "the connection is over",
+        [-IW_ERR_FULL] = "the queue is full"};
+    if (r != IW_OK)
+        snprintf(error, AGENT_ERROR, "%s", reasons[-r]);
+    return r == IW_OK;
+}
+
+static void place_pieces(const struct agent_work *w, struct iw_iov *sge)
+{
+    for (size_t i = 0; i < w->count; i++) {
+        const struct agent_piece *p = &w->pieces[i];
+        sge[i] =
+            (struct iw_iov){p->memory->arena + p->memory->guard + p->offset, (size_t)p->length};
     }
 }
 
-static void completed(struct agent_connection *c, const struct iw_completion *done)
+static bool do_receive(void *b, const struct agent_work *w, char *error)
 {
-    static const char *const statuses[] = {"ok", "flushed", "local-fault", "remote-fault"};
-    json_t *event =
-        json_pack("{s:s,s:I,s:s,s:s,s:I,s:b}", "event", "completion", "work", (json_int_t)done->id,
-                  "op", agent_op_names[done->opcode], "status", statuses[done->status], "length",
-                  (json_int_t)done->length, "solicited", done->solicited);
-    if (event != NULL && done->invalidated)
-        json_object_set_new(event, "invalidated", json_integer(done->invalidate_stag));
-    if (event != NULL && done->immediate)
-        json_object_set_new(event, "immediate",
-                            agent_hex(done->immediate_data, sizeof done->immediate_data));
-    if (event != NULL && agent_is_atomic(done->opcode) && done->status == IW_STATUS_OK)
-        json_object_set_new(event, "original", agent_u64(done->original));
-    if (event != NULL && done->check != IW_CHECK_NONE)
-        json_object_set_new(event, "check", json_string(iw_check_info(done->check)->name));
-    tell(c, event);
+    struct iw_iov sge[AGENT_SGE_MAX];
+    struct agent_connection *c = agent_find_connection(b, w->conn, error);
+    if (c == NULL)
+        return false;
+    place_pieces(w, sge);
+    return posted(
+        iw_endpoint_post_recv(iw_connection_endpoint(c->connection), w->work.id, sge, w->count),
+        error);
 }
 
-static void report_completions(struct agent_connection *c, struct iw_endpoint *ep)
+static bool do_post(void *b, const struct agent_work *w, char *error)
 {
-    struct iw_completion done[16];
-    size_t n;
-    while ((n = iw_endpoint_poll(ep, done, 16)) > 0)
-        for (size_t i = 0; i < n; i++)
-            completed(c, &done[i]);
-}
-
-static void ready(void *context, struct iw_connection *connection)
-{
-    struct agent_connection *c = context;
-    struct iw_endpoint *ep = iw_connection_endpoint(connection);
-    struct iw_event event;
-    /* Events come in the order of their kinds. What has completed happened after the start-up and
-     * before the connection's end. */
-    while (iw_endpoint_event(ep, &event)) {
-        if (event.kind > IW_EVENT_REJECTED)
-            report_completions(c, ep);
-        happened(c, ep, &event);
+    struct iw_iov sge[AGENT_SGE_MAX];
+    struct iw_work work = w->work;
+    struct agent_connection *c = agent_find_connection(b, w->conn, error);
+    if (c == NULL)
+        return false;
+    place_pieces(w, sge);
+    if (work.opcode == IW_WORK_READ) {
+        work.sink_stag = w->pieces[0].memory->stag;
+        work.sink_to = w->pieces[0].memory->to + w->pieces[0].offset;
+    } else {
+        work.sge = sge;
+        work.sge_count = w->count;
     }
-    report_completions(c, ep);
+    int r = iw_endpoint_post(iw_connection_endpoint(c->connection), &work, iw_transport_now());
+    iw_connection_kick(c->connection);
+    return posted(r, error);
 }
 
-static void ended(void *context, struct iw_connection *connection)
+/* ---- the whole ---- */
+
+static bool idle(void *b)
 {
-    struct agent_connection *c = context;
-    (void)connection;
-    agent_drop_connection(c);
+    return ((struct agent_endpoint *)b)->live == 0;
 }
 
-const struct iw_connection_ops agent_connection_ops = {.ready = ready, .ended = ended};
-
-void agent_drop_connection(struct agent_connection *c)
+static void hang_up(void *b)
 {
-    struct agent_endpoint *a = c->agent;
-    agent_octets_free(&c->reply);
-    free(c->switches);
-    *c = (struct agent_connection){0};
-    a->live--;
-    sweep(a);
-}
-
-static void reset(void *backend)
-{
-    struct agent_endpoint *a = backend;
-    for (size_t i = 0; i < AGENT_LISTENERS; i++) {
-        struct agent_listener *l = &a->listeners[i];
-        if (l->id != 0) {
-            iw_listener_destroy(l->listener);
-            agent_octets_free(&l->reply);
-        }
-        l->id = 0;
-    }
+    struct agent_endpoint *a = b;
+    for (size_t i = 0; i < AGENT_LISTENERS; i++)
+        if (a->listeners[i].id != 0)
+            close_listener(&a->listeners[i]);
     for (size_t i = 0; i < AGENT_CONNECTIONS; i++)
         if (a->connections[i].id != 0) {
             iw_connection_destroy(a->connections[i].connection);
@@ -243,51 +452,67 @@ static void reset(void *backend)
         free(a->listeners[i].switches);
         a->listeners[i] = (struct agent_listener){0};
     }
-    for (size_t i = 0; i < AGENT_MEMORIES; i++)
-        if (a->memories.slots[i].id != 0)
-            agent_retire_memory(a, &a->memories.slots[i]);
 }
 
-static bool knows(const char *verb)
+static void reset(void *b)
 {
-    return agent_find_verb(verb) != NULL;
+    struct agent_endpoint *a = b;
+    a->domain_count = 1;
+    a->last_id = 0;
 }
 
-static json_t *call(void *backend, const char *verb, const json_t *request, char *error)
+static void destroy(void *b)
 {
-    return agent_find_verb(verb)(backend, request, error);
+    struct agent_endpoint *a = b;
+    if (a == NULL)
+        return;
+    hang_up(a);
+    iw_domain_destroy(a->domain);
+    iw_host_env_destroy(&a->host);
+    free(a);
 }
 
-const struct agent_backend agent_endpoint_backend = {call, knows, reset};
-
-struct agent_endpoint *agent_endpoint_create(struct iw_reactor *reactor,
-                                             const struct iw_endpoint_config *defaults,
-                                             agent_emit_fn emit, void *context)
+static void *create(struct iw_reactor *reactor, const void *settings, agent_emit_fn emit,
+                    void *context)
 {
     struct agent_endpoint *a = calloc(1, sizeof *a);
     if (a == NULL)
         return NULL;
-    struct iw_domain_limits limits = {AGENT_MEMORIES, AGENT_BUFFERS};
+    struct iw_domain_limits limits = {AGENT_MEMORIES + AGENT_WINDOWS, AGENT_BUFFERS};
     a->reactor = reactor;
-    a->defaults = *defaults;
+    a->defaults = *(const struct iw_endpoint_config *)settings;
     a->emit = emit;
     a->context = context;
     iw_host_env_init(&a->host, false);
     a->domain = iw_domain_create(&a->host.env, &limits);
     if (a->domain == NULL) {
-        agent_endpoint_destroy(a);
+        destroy(a);
         return NULL;
     }
-    a->pd = iw_domain_pd(a->domain);
+    a->domains[0] = iw_domain_pd(a->domain);
+    a->domain_count = 1;
     return a;
 }
 
-void agent_endpoint_destroy(struct agent_endpoint *a)
-{
-    if (a == NULL)
-        return;
-    reset(a);
-    iw_domain_destroy(a->domain);
-    iw_host_env_destroy(&a->host);
-    free(a);
-}
+const struct agent_backend agent_endpoint_backend = {.name = "endpoint",
+                                                     .create = create,
+                                                     .destroy = destroy,
+                                                     .hang_up = hang_up,
+                                                     .reset = reset,
+                                                     .features = features,
+                                                     .idle = idle,
+                                                     .listen = do_listen,
+                                                     .unlisten = do_unlisten,
+                                                     .connect = do_connect,
+                                                     .answer = do_answer,
+                                                     .close = do_close,
+                                                     .stream_send = do_stream_send,
+                                                     .stream_take = do_stream_take,
+                                                     .start = do_start,
+                                                     .domain = do_domain,
+                                                     .enrol = do_enrol,
+                                                     .invalidate = do_invalidate,
+                                                     .forget = do_forget,
+                                                     .bind = do_bind,
+                                                     .receive = do_receive,
+                                                     .post = do_post};

@@ -2,13 +2,15 @@
 #ifndef IW_AGENT_ENDPOINT_H
 #define IW_AGENT_ENDPOINT_H
 
-/* The backend on libiwarp's endpoint: endpoint.c (connections, events), verbs.c (requests) and
- * work.c (those that post work). */
+/* The backend on libiwarp's endpoint: endpoint.c (what it is asked to do), endpoint_events.c (what
+ * happens to its connections) and config.c (the object `config`). Its settings are a struct
+ * iw_endpoint_config, which names switches that outlive the agent. */
 
 #include "agent.h"
 
 enum { AGENT_BUFFERS = 128 };
-#define AGENT_RETIRED UINT64_MAX /* id of memory that is released but may still be read from */
+
+extern const struct agent_backend agent_endpoint_backend;
 
 struct agent_endpoint;
 
@@ -18,6 +20,8 @@ struct agent_connection {
     struct iw_connection *connection;
     uint64_t listen; /* the listener that it came through, 0 if none */
     bool ask, half_close;
+    bool streaming;               /* MPA is not started */
+    struct agent_octets streamed; /* what came meanwhile and is not taken */
     struct agent_octets reply;    /* private data of the Reply if not asked */
     struct iw_switches *switches; /* of a connection that was made here */
 };
@@ -26,7 +30,7 @@ struct agent_listener {
     uint64_t id;
     struct agent_endpoint *agent;
     struct iw_listener *listener;
-    bool ask, half_close;
+    bool ask, half_close, stream;
     struct agent_octets reply;
     struct iw_switches *switches; /* outlive the connections that came through it */
 };
@@ -36,31 +40,34 @@ struct agent_endpoint {
     struct iw_host_env host;
     struct iw_domain *domain;
     struct iw_endpoint_config defaults;
-    uint32_t pd;
+    uint32_t domains[AGENT_DOMAINS]; /* by the client's number - 1 */
+    size_t domain_count;
     agent_emit_fn emit;
     void *context;
     uint64_t last_id;
     size_t live; /* connections */
-    struct agent_memories memories;
     struct agent_listener listeners[AGENT_LISTENERS];
     struct agent_connection connections[AGENT_CONNECTIONS];
 };
 
+/* ---- endpoint_events.c ---- */
+
 extern const struct iw_connection_ops agent_connection_ops;
+extern const struct iw_connection_ops agent_stream_ops; /* of those that begin in streaming mode */
 
 struct agent_connection *agent_find_connection(struct agent_endpoint *a, uint64_t id, char *error);
 struct agent_connection *agent_new_connection(struct agent_endpoint *a);
 void agent_drop_connection(struct agent_connection *c);
-void agent_retire_memory(struct agent_endpoint *a, struct agent_memory *memory);
+/* A connection that is in streaming mode has come, or octets have. */
+void agent_tell_stream(struct agent_connection *c);
 
-typedef json_t *(*agent_verb_fn)(struct agent_endpoint *a, const json_t *request, char *error);
-/* verbs.c: NULL if there is no such verb. */
-agent_verb_fn agent_find_verb(const char *verb);
+/* ---- config.c ---- */
 
-/* work.c: the verbs recv and post; names by enum iw_work_opcode. */
-json_t *agent_do_recv(struct agent_endpoint *a, const json_t *request, char *error);
-json_t *agent_do_post(struct agent_endpoint *a, const json_t *request, char *error);
-extern const char *const agent_op_names[];
-bool agent_is_atomic(enum iw_work_opcode op);
+/* The `config` object of listen and connect over a copy of the defaults. `switches` receives the
+ * defaults' switches and those of the object. False with a text. */
+bool agent_config(const json_t *object, struct iw_endpoint_config *config,
+                  struct iw_switches *switches, char *error);
+/* A new array: the names of its fields. */
+json_t *agent_config_names(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "agent.h"
+#include "endpoint.h"
 
 #include "options.h"
 
@@ -14,12 +14,15 @@
 #include <unistd.h>
 
 struct program {
-    const char *listen;
+    const char *listen, *token_file;
+    bool no_token;
     uint64_t control_fd;
     bool control_fd_given;
     const struct iw_endpoint_config *defaults;
     struct iw_reactor *reactor;
-    struct agent_session *session;
+    struct iw_control_token token;
+    struct agent_door *door;
+    struct agent_session *session; /* of --control-fd */
     int listener;
     bool ended;
 };
@@ -39,62 +42,82 @@ static int set_control_fd(void *context, const char *value, char *error, size_t 
     return iw_option_number(value, 0, 1 << 20, &p->control_fd, error, room);
 }
 
+static int set_token_file(void *context, const char *value, char *error, size_t room)
+{
+    (void)error;
+    (void)room;
+    ((struct program *)context)->token_file = value;
+    return 0;
+}
+
+static int set_no_token(void *context, const char *value, char *error, size_t room)
+{
+    (void)value;
+    (void)error;
+    (void)room;
+    ((struct program *)context)->no_token = true;
+    return 0;
+}
+
 static void on_signal(void *context, uint32_t events)
 {
     (void)events;
     ((struct program *)context)->ended = true;
 }
 
-/* A second client is told so: one at a time. */
-static void on_client(void *context, uint32_t events)
+static bool is_loopback(const char *address)
 {
-    static const char busy[] =
-        "{\"event\":\"refused\",\"error\":\"another client is being served\"}\n";
-    struct program *p = context;
-    (void)events;
-    int fd = accept4(p->listener, NULL, NULL, SOCK_CLOEXEC);
-    if (fd < 0)
-        return;
-    if (p->session == NULL) {
-        p->session = agent_session_create(p->reactor, fd, p->defaults);
-        return;
-    }
-    (void)send(fd, busy, sizeof busy - 1, MSG_NOSIGNAL);
-    close(fd);
+    return strncmp(address, "127.", 4) == 0 || strncmp(address, "[::1]:", 6) == 0 ||
+           strncmp(address, "[::ffff:127.", 12) == 0;
 }
 
-/* The control port; prints where it is. */
+static int complain(const char *error, int status)
+{
+    fprintf(stderr, "iwarp-agent: %s\n", error);
+    return status;
+}
+
+/* The control port; prints where it is. Returns an exit status. */
 static int open_listener(struct program *p)
 {
     struct iw_host_port at;
-    char error[AGENT_ERROR], address[IW_TRANSPORT_TEXT];
-    if (iw_transport_parse(p->listen, &at, error, sizeof error) != 0) {
-        fprintf(stderr, "iwarp-agent: %s\n", error);
-        return -1;
-    }
+    char error[AGENT_ERROR + 4096], address[IW_TRANSPORT_TEXT];
+    if (p->no_token && p->token_file != NULL)
+        return complain("--no-token contradicts --token-file", IW_EXIT_USAGE);
+    if (!p->no_token && iw_control_token_find(&p->token, p->token_file, error, sizeof error) != 0)
+        return complain(error, IW_EXIT_USAGE);
+    if (iw_transport_parse(p->listen, &at, error, sizeof error) != 0)
+        return complain(error, IW_EXIT_UNAVAILABLE);
     p->listener = iw_transport_bind(&at, address, error, sizeof error);
-    if (p->listener < 0) {
-        fprintf(stderr, "iwarp-agent: %s\n", error);
-        return -1;
+    if (p->listener < 0)
+        return complain(error, IW_EXIT_UNAVAILABLE);
+    if (p->token.length == 0 && !p->no_token && !is_loopback(address)) {
+        snprintf(error, sizeof error,
+                 "--listen %.100s: other hosts can reach it: expected --token-file, a token in the "
+                 "environment variable " IW_CONTROL_TOKEN_ENV ", or --no-token",
+                 p->listen);
+        return complain(error, IW_EXIT_USAGE);
     }
+    p->door =
+        agent_door_open(p->reactor, p->listener, &p->token, &agent_endpoint_backend, p->defaults);
+    if (p->door == NULL)
+        return complain("cannot start: no memory", IW_EXIT_FAILURE);
     printf("control on %s\n", address);
     fflush(stdout);
-    return 0;
+    return IW_EXIT_OK;
 }
 
 static int serve(struct program *p)
 {
-    int status = IW_EXIT_OK;
-    while (!p->ended && status == IW_EXIT_OK) {
+    while (!p->ended) {
         if (iw_reactor_step(p->reactor, -1) != 0)
-            status = IW_EXIT_FAILURE;
-        if (p->session != NULL && agent_session_over(p->session)) {
-            agent_session_destroy(p->session);
-            p->session = NULL;
-            p->ended = p->ended || p->control_fd_given;
-        }
+            return IW_EXIT_FAILURE;
+        if (p->door != NULL)
+            agent_door_tidy(p->door);
+        else if (agent_session_over(p->session))
+            p->ended = true;
     }
-    return status;
+    return IW_EXIT_OK;
 }
 
 static int run(struct program *p)
@@ -112,17 +135,19 @@ static int run(struct program *p)
         iw_watch_create(p->reactor, signal_fd, EPOLLIN, on_signal, p) == NULL) {
         fprintf(stderr, "iwarp-agent: cannot start: %s\n", strerror(errno));
     } else if (p->control_fd_given) {
-        p->session = agent_session_create(p->reactor, (int)p->control_fd, p->defaults);
+        p->session = agent_session_create(p->reactor, (int)p->control_fd, &agent_endpoint_backend,
+                                          p->defaults);
         if (p->session != NULL)
             status = serve(p);
         else
             fprintf(stderr, "iwarp-agent: --control-fd %d: not a usable socket: %s\n",
                     (int)p->control_fd, strerror(errno));
-    } else if (open_listener(p) != 0) {
-        status = IW_EXIT_UNAVAILABLE;
-    } else if (iw_watch_create(p->reactor, p->listener, EPOLLIN, on_client, p) != NULL) {
-        status = serve(p);
+    } else {
+        status = open_listener(p);
+        if (status == IW_EXIT_OK)
+            status = serve(p);
     }
+    agent_door_close(p->door);
     agent_session_destroy(p->session);
     iw_reactor_destroy(p->reactor);
     if (p->listener >= 0)
@@ -136,6 +161,11 @@ int main(int argc, char **argv)
 {
     static const struct iw_option own[] = {
         {"listen", "HOST:PORT", "where the control port listens (127.0.0.1:0)", set_listen},
+        {"token-file", "FILE",
+         "what clients must say first (or the environment: " IW_CONTROL_TOKEN_ENV ")",
+         set_token_file},
+        {"no-token", NULL, "serve anyone, also where other hosts can reach the control port",
+         set_no_token},
         {"control-fd", "N", "serve one client on this inherited socket, then end", set_control_fd},
         {NULL, NULL, NULL, NULL}};
     static struct iw_options options;

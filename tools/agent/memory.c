@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RETIRED UINT64_MAX /* no number of a request, which are at most UINT64_MAX - 1 */
+
 struct agent_memory *agent_memory_new(struct agent_memories *m, uint64_t length, uint64_t guard,
                                       char *error)
 {
@@ -34,11 +36,24 @@ struct agent_memory *agent_memory_new(struct agent_memories *m, uint64_t length,
 
 struct agent_memory *agent_memory_find(struct agent_memories *m, uint64_t id, char *error)
 {
-    for (size_t i = 0; id != 0 && i < AGENT_MEMORIES; i++)
+    for (size_t i = 0; id != 0 && id != RETIRED && i < AGENT_MEMORIES; i++)
         if (m->slots[i].id == id)
             return &m->slots[i];
     snprintf(error, AGENT_ERROR, "field mem: no memory %" PRIu64, id);
     return NULL;
+}
+
+void agent_memory_retire(struct agent_memory *memory)
+{
+    memory->id = RETIRED;
+    memory->stag = 0;
+}
+
+void agent_memory_sweep(struct agent_memories *m)
+{
+    for (size_t i = 0; i < AGENT_MEMORIES; i++)
+        if (m->slots[i].id == RETIRED)
+            agent_memory_free(m, &m->slots[i]);
 }
 
 void agent_memory_free(struct agent_memories *m, struct agent_memory *memory)

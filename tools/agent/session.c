@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "agent.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 struct agent_session {
     struct iw_control_channel *channel;
     struct iw_watch *watch;
-    const struct agent_backend *backend;
-    struct agent_endpoint *endpoint;
+    struct agent_client client;
     bool over;
-    bool extensions; /* what connections are made with by default */
 };
 
 static void say(struct agent_session *s, json_t *object)
@@ -32,29 +32,34 @@ static void emit(void *context, json_t *event)
 
 static json_t *hello(const struct agent_session *s)
 {
-    return json_pack("{s:s,s:s,s:i,s:s,s:{s:b,s:b,s:[i,i,i],s:[s,s,s],s:i,s:b,s:b,s:[s,s,s,s,s]}}",
-                     "agent", "iwarp-agent", "version", IW_VERSION, "schema", IW_CONTROL_SCHEMA,
-                     "backend", "endpoint", "features", "crc", 1, "markers", 1, "revisions", 0, 1,
-                     2, "rtr", "send", "write", "read", "max_private", (int)IW_MPA_PRIVATE_MAX,
-                     "switches", 1, "extensions", s->extensions, "access", "local-write",
-                     "remote-read", "remote-write", "remote-invalidate", "remote-atomic");
+    json_t *features = s->client.backend->features(s->client.own);
+    if (features != NULL)
+        json_object_set_new(features, "verbs", agent_verb_names(&s->client));
+    return json_pack("{s:s,s:s,s:i,s:s,s:o}", "agent", "iwarp-agent", "version", IW_VERSION,
+                     "schema", IW_CONTROL_SCHEMA, "backend", s->client.backend->name, "features",
+                     features);
 }
 
 static json_t *dispatch(struct agent_session *s, const char *verb, const json_t *request,
                         char *error)
 {
-    if (strcmp(verb, "hello") == 0)
-        return agent_take(request, NULL, 0, error) ? hello(s) : NULL;
-    if (strcmp(verb, "reset") == 0) {
-        if (!agent_take(request, NULL, 0, error))
-            return NULL;
-        s->backend->reset(s->endpoint);
-        return json_object();
-    }
-    if (s->backend->knows(verb))
-        return s->backend->call(s->endpoint, verb, request, error);
-    snprintf(error, AGENT_ERROR, "verb %.40s: not known", verb);
-    return NULL;
+    bool greeting = strcmp(verb, "hello") == 0;
+    if (!greeting && strcmp(verb, "reset") != 0)
+        return agent_do(&s->client, verb, request, error);
+    if (!agent_take(request, NULL, 0, error))
+        return NULL;
+    if (greeting)
+        return hello(s);
+    agent_client_reset(&s->client);
+    return json_object();
+}
+
+/* Texts quote requests: a piece of one, cut anywhere, need not be UTF-8. */
+static void make_printable(char *text)
+{
+    for (; *text != '\0'; text++)
+        if (*text < ' ' || *text > '~')
+            *text = '?';
 }
 
 static void serve(struct agent_session *s, const json_t *request)
@@ -70,11 +75,12 @@ static void serve(struct agent_session *s, const json_t *request)
     else
         reply = dispatch(s, verb, request, error);
     bool ok = reply != NULL;
+    make_printable(error);
     if (!ok)
         reply = json_pack("{s:s}", "error", error[0] != '\0' ? error : "no memory");
     if (reply != NULL) {
         json_object_set_new(reply, "ok", json_boolean(ok));
-        if (id != NULL)
+        if (json_is_integer(id))
             json_object_set(reply, "id", (json_t *)(uintptr_t)id);
     }
     say(s, reply);
@@ -104,7 +110,8 @@ static void ready(void *context, uint32_t events)
 }
 
 struct agent_session *agent_session_create(struct iw_reactor *reactor, int fd,
-                                           const struct iw_endpoint_config *defaults)
+                                           const struct agent_backend *backend,
+                                           const void *settings)
 {
     struct agent_session *s = calloc(1, sizeof *s);
     struct iw_control_channel *channel = s == NULL ? NULL : iw_control_channel_create(fd);
@@ -113,12 +120,11 @@ struct agent_session *agent_session_create(struct iw_reactor *reactor, int fd,
         close(fd);
         return NULL;
     }
-    s->backend = &agent_endpoint_backend;
     s->channel = channel;
-    s->extensions = defaults->extensions;
-    s->endpoint = agent_endpoint_create(reactor, defaults, emit, s);
+    s->client.backend = backend;
+    s->client.own = backend->create(reactor, settings, emit, s);
     s->watch = iw_watch_create(reactor, fd, EPOLLIN, ready, s);
-    if (s->endpoint == NULL || s->watch == NULL) {
+    if (s->client.own == NULL || s->watch == NULL) {
         agent_session_destroy(s);
         return NULL;
     }
@@ -130,7 +136,10 @@ void agent_session_destroy(struct agent_session *s)
     if (s == NULL)
         return;
     iw_watch_destroy(s->watch);
-    agent_endpoint_destroy(s->endpoint);
+    if (s->client.own != NULL) {
+        agent_client_reset(&s->client);
+        s->client.backend->destroy(s->client.own);
+    }
     iw_control_channel_destroy(s->channel);
     free(s);
 }
@@ -138,4 +147,11 @@ void agent_session_destroy(struct agent_session *s)
 bool agent_session_over(const struct agent_session *s)
 {
     return s->over;
+}
+
+bool agent_session_left(const struct agent_session *s)
+{
+    char octet;
+    ssize_t n = recv(iw_control_channel_fd(s->channel), &octet, 1, MSG_PEEK | MSG_DONTWAIT);
+    return s->over || n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }

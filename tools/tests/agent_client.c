@@ -30,7 +30,7 @@ void agent_start(struct agent *a)
     char number[16];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
     snprintf(number, sizeof(number), "%d", fds[1]);
-    a->out = -1;
+    a->out = a->log = -1;
     a->pid = fork();
     assert_true(a->pid >= 0);
     if (a->pid == 0)
@@ -40,25 +40,45 @@ void agent_start(struct agent *a)
     assert_non_null(a->control);
 }
 
-uint16_t agent_start_listening(struct agent *a)
+static void read_line(int fd, char *line, size_t room)
 {
-    int out[2];
+    size_t n = 0;
+    do {
+        assert_true(n < room - 1);
+        assert_int_equal(read(fd, line + n, 1), 1);
+    } while (line[n++] != '\n');
+    line[n - 1] = '\0';
+}
+
+uint16_t agent_start_listening(struct agent *a, const char *option, const char *value)
+{
+    int out[2], log[2];
     unsigned port = 0;
-    char line[100] = "";
+    char line[100];
     assert_int_equal(pipe(out), 0);
+    assert_int_equal(pipe(log), 0);
     a->control = NULL;
     a->out = out[0];
+    a->log = log[0];
     a->pid = fork();
     assert_true(a->pid >= 0);
     if (a->pid == 0) {
         dup2(out[1], 1);
-        run((char *const[]){"iwarp-agent", "--listen", "127.0.0.1:0", NULL}, -1);
+        dup2(log[1], 2);
+        run((char *const[]){(char[]){"iwarp-agent"}, (char[]){"--listen"}, (char[]){"127.0.0.1:0"},
+                            (char *)(uintptr_t)option, (char *)(uintptr_t)value, NULL},
+            -1);
     }
     close(out[1]);
-    for (size_t n = 0; n < sizeof(line) - 1 && !strchr(line, '\n'); n++)
-        assert_int_equal(read(a->out, line + n, 1), 1);
-    assert_int_equal(sscanf(line, "control on 127.0.0.1:%u\n", &port), 1);
+    close(log[1]);
+    read_line(a->out, line, sizeof(line));
+    assert_int_equal(sscanf(line, "control on 127.0.0.1:%u", &port), 1);
     return (uint16_t)port;
+}
+
+void agent_log(struct agent *a, char *line, size_t room)
+{
+    read_line(a->log, line, room);
 }
 
 void agent_end(struct agent *a, int signal)
@@ -71,6 +91,8 @@ void agent_end(struct agent *a, int signal)
     assert_int_equal(waitpid(a->pid, &status, 0), a->pid);
     if (a->out >= 0)
         close(a->out);
+    if (a->log >= 0)
+        close(a->log);
     assert_int_equal(status, 0);
 }
 

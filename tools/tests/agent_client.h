@@ -17,13 +17,17 @@
 struct agent {
     pid_t pid;
     int out; /* its standard output, or -1 */
+    int log; /* its standard error, or -1 */
     struct iw_control *control;
 };
 
 /* Starts an agent over a socketpair. */
 void agent_start(struct agent *a);
-/* Starts one that listens on port 0 of loopback; returns its port. It has no client yet. */
-uint16_t agent_start_listening(struct agent *a);
+/* Starts one that listens on port 0 of loopback, with one more option and its value (NULL: none);
+ * returns its port. It has no client yet. */
+uint16_t agent_start_listening(struct agent *a, const char *option, const char *value);
+/* The next line of its standard error, without the newline. */
+void agent_log(struct agent *a, char *line, size_t room);
 /* Closes the control connection. With a socketpair the agent must end by itself, else it gets
  * `signal`; its exit status must be 0 either way. */
 void agent_end(struct agent *a, int signal);

@@ -93,7 +93,8 @@ static void requests_are_checked(void **state)
     refuse(a, "field port: missing", "{'do':'connect','host':'127.0.0.1'}");
     refuse(a, "field port: expected a number, 0..65535",
            "{'do':'connect','host':'127.0.0.1','port':65536}");
-    refuse(a, "field private: expected a string of hex digits", "{'do':'listen','private':'abc'}");
+    refuse(a, "field private: expected hex digits of at most 512 octets",
+           "{'do':'listen','private':'abc'}");
     refuse(a, "field accept: expected auto or ask", "{'do':'listen','accept':'never'}");
     refuse(a, "field config: expected an object", "{'do':'listen','config':[]}");
     refuse(a, "field crc: expected true or false", "{'do':'listen','config':{'crc':1}}");
@@ -112,8 +113,8 @@ static void requests_are_checked(void **state)
     refuse(a, "field ignore: no-such-check: unknown check or rule",
            "{'do':'listen','config':{'ignore':['no-such-check']}}");
     refuse(a,
-           "field access: expected local-write, remote-read, remote-write, remote-invalidate or "
-           "remote-atomic",
+           "field access: expected local-write, remote-read, remote-write, remote-invalidate, "
+           "remote-atomic or bind",
            "{'do':'register','length':8,'access':['write']}");
     refuse(a, "field to: TO plus length wraps",
            "{'do':'register','length':32,'to':'0xfffffffffffffff0'}");

@@ -204,7 +204,7 @@ static void bad_lines_are_answered(void **state)
     struct agent a;
     char line[300] = "";
     static char space[4096];
-    uint16_t port = agent_start_listening(&a);
+    uint16_t port = agent_start_listening(&a, NULL, NULL);
     struct sockaddr_in to = {
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     (void)state;
@@ -231,19 +231,20 @@ static void clients_come_one_at_a_time(void **state)
 {
     struct agent a;
     char error[300] = "";
-    uint16_t port = agent_start_listening(&a);
+    uint16_t port = agent_start_listening(&a, NULL, NULL);
     (void)state;
-    a.control = iw_control_connect("127.0.0.1", port, soon(), error, sizeof(error));
+    a.control = iw_control_connect("127.0.0.1", port, NULL, soon(), error, sizeof(error));
     assert_non_null(a.control);
     done(ask(&a, "{'do':'hello'}"));
     long long mem = ask_for(&a, "mem", "{'do':'register','length':8}");
     long long listening = listen_with(&a, "");
 
-    struct iw_control *second = iw_control_connect("127.0.0.1", port, soon(), error, sizeof(error));
+    struct iw_control *second =
+        iw_control_connect("127.0.0.1", port, NULL, soon(), error, sizeof(error));
     assert_non_null(second);
     assert_null(
         iw_control_call(second, json_pack("{s:s}", "do", "hello"), soon(), error, sizeof(error)));
-    assert_string_equal(error, "no reply to \"hello\": another client is being served");
+    assert_string_equal(error, "no reply to \"hello\": busy: another client is being served");
     iw_control_close(second);
 
     /* The next client finds everything at the start again. The agent may not have seen yet that
@@ -251,7 +252,7 @@ static void clients_come_one_at_a_time(void **state)
     iw_control_close(a.control);
     json_t *hello = NULL;
     while (!hello) {
-        a.control = iw_control_connect("127.0.0.1", port, soon(), error, sizeof(error));
+        a.control = iw_control_connect("127.0.0.1", port, NULL, soon(), error, sizeof(error));
         assert_non_null(a.control);
         hello = iw_control_call(a.control, json_pack("{s:s}", "do", "hello"), soon(), error,
                                 sizeof(error));

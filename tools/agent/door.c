@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The control port. A visitor says the token, octets of no other meaning, and becomes the client if
+ * there is none; whoever is refused is told why and is let go when he has gone or time is up. */
+#include "agent.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+struct visitor {
+    struct agent_door *door;
+    int fd, timer; /* -1: free slot */
+    struct iw_watch *watch, *timer_watch;
+    uint64_t order;                      /* of coming */
+    bool refused;                        /* told so; only its end is waited for */
+    bool over;                           /* to be let go */
+    size_t length;                       /* of what it has said */
+    char said[IW_CONTROL_TOKEN_MAX + 2]; /* a token, "\r" perhaps, and the newline */
+    char from[NI_MAXHOST + NI_MAXSERV + 4];
+};
+
+struct agent_door {
+    struct iw_reactor *reactor;
+    struct iw_watch *watch;
+    int fd;
+    struct iw_control_token token;
+    const struct agent_backend *backend;
+    const void *settings;
+    struct agent_session *session;
+    uint64_t visits;
+    struct visitor visitors[AGENT_VISITORS];
+};
+
+static void let_go(struct visitor *v)
+{
+    iw_watch_destroy(v->watch);
+    iw_watch_destroy(v->timer_watch);
+    if (v->fd >= 0)
+        close(v->fd);
+    if (v->timer >= 0)
+        close(v->timer);
+    *v = (struct visitor){.door = v->door, .fd = -1, .timer = -1};
+}
+
+/* One line, then the end of our direction. The visitor's octets are read on, so that no reset
+ * overtakes the line. */
+static void refuse(struct visitor *v, const char *why)
+{
+    char line[160];
+    int length = snprintf(line, sizeof line, "{\"event\":\"refused\",\"error\":\"%s\"}\n", why);
+    fprintf(stderr, "iwarp-agent: %s: refused: %s\n", v->from, why);
+    (void)send(v->fd, line, (size_t)length, MSG_NOSIGNAL);
+    shutdown(v->fd, SHUT_WR);
+    v->refused = true;
+}
+
+/* A client whose host has died is gone, too: after half a minute of silence to TCP's questions. */
+static void keep_alive(int fd)
+{
+    static const struct {
+        int option, value;
+    } options[] = {{TCP_KEEPIDLE, 15}, {TCP_KEEPINTVL, 5}, {TCP_KEEPCNT, 3}};
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &(int){1}, sizeof(int));
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+        setsockopt(fd, IPPROTO_TCP, options[i].option, &options[i].value, sizeof(int));
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &(unsigned){30000}, sizeof(unsigned));
+}
+
+static void admit(struct visitor *v)
+{
+    struct agent_door *d = v->door;
+    if (d->session != NULL && agent_session_left(d->session)) {
+        agent_session_destroy(d->session);
+        d->session = NULL;
+    }
+    if (d->session != NULL) {
+        refuse(v, "busy: another client is being served");
+        return;
+    }
+    keep_alive(v->fd);
+    iw_watch_destroy(v->watch); /* the session watches it from now on */
+    v->watch = NULL;
+    d->session = agent_session_create(d->reactor, v->fd, d->backend, d->settings);
+    v->fd = -1;
+    v->over = true;
+}
+
+/* Takes octets up to the end of the first line and no further: the rest is the session's. */
+static ssize_t take_line(struct visitor *v)
+{
+    size_t room = sizeof v->said - v->length;
+    ssize_t n = recv(v->fd, v->said + v->length, room, MSG_PEEK | MSG_DONTWAIT);
+    const char *newline = n > 0 ? memchr(v->said + v->length, '\n', (size_t)n) : NULL;
+    if (newline != NULL)
+        n = newline + 1 - (v->said + v->length);
+    return n > 0 ? recv(v->fd, v->said + v->length, (size_t)n, MSG_DONTWAIT) : n;
+}
+
+static void greet(struct visitor *v)
+{
+    ssize_t n = take_line(v);
+    if (n <= 0) {
+        v->over = n == 0 || (errno != EAGAIN && errno != EINTR);
+        if (v->over)
+            fprintf(stderr, "iwarp-agent: %s: left without a token\n", v->from);
+        return;
+    }
+    v->length += (size_t)n;
+    bool whole = v->said[v->length - 1] == '\n';
+    if (!whole && v->length < sizeof v->said)
+        return;
+    size_t length = whole ? v->length - 1 : v->length;
+    if (whole && length > 0 && v->said[length - 1] == '\r')
+        length--;
+    bool right = iw_control_token_same(&v->door->token, v->said, length);
+    memset(v->said, 0, sizeof v->said);
+    if (right)
+        admit(v);
+    else
+        refuse(v, "wrong token");
+}
+
+static void on_visitor(void *context, uint32_t events)
+{
+    struct visitor *v = context;
+    char waste[4096];
+    (void)events;
+    if (!v->refused) {
+        greet(v);
+        return;
+    }
+    ssize_t n = recv(v->fd, waste, sizeof waste, MSG_DONTWAIT);
+    v->over = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+static void on_time(void *context, uint32_t events)
+{
+    struct visitor *v = context;
+    (void)events;
+    if (!v->refused)
+        refuse(v, "no token came in time");
+    v->over = true;
+}
+
+/* A free place, or that of whoever came first: who is slow does not keep others out. */
+static struct visitor *place(struct agent_door *d)
+{
+    struct visitor *oldest = &d->visitors[0];
+    for (size_t i = 0; i < AGENT_VISITORS; i++) {
+        struct visitor *v = &d->visitors[i];
+        if (v->fd < 0) {
+            let_go(v);
+            return v;
+        }
+        if (v->order < oldest->order)
+            oldest = v;
+    }
+    if (!oldest->refused)
+        refuse(oldest, "too many others wait");
+    let_go(oldest);
+    return oldest;
+}
+
+static bool set_timer(struct visitor *v)
+{
+    struct itimerspec time = {.it_value = {.tv_sec = AGENT_PATIENCE_SECONDS}};
+    v->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (v->timer < 0 || timerfd_settime(v->timer, 0, &time, NULL) != 0)
+        return false;
+    v->timer_watch = iw_watch_create(v->door->reactor, v->timer, EPOLLIN, on_time, v);
+    return v->timer_watch != NULL;
+}
+
+static void on_knock(void *context, uint32_t events)
+{
+    struct agent_door *d = context;
+    struct sockaddr_storage from;
+    socklen_t length = sizeof from;
+    char host[NI_MAXHOST] = "?", port[NI_MAXSERV] = "?";
+    (void)events;
+    int fd = accept4(d->fd, (struct sockaddr *)&from, &length, SOCK_CLOEXEC);
+    if (fd < 0)
+        return;
+    struct visitor *v = place(d);
+    v->fd = fd;
+    v->order = ++d->visits;
+    (void)getnameinfo((struct sockaddr *)&from, length, host, sizeof host, port, sizeof port,
+                      NI_NUMERICHOST | NI_NUMERICSERV);
+    snprintf(v->from, sizeof v->from, strchr(host, ':') != NULL ? "[%s]:%s" : "%s:%s", host, port);
+    v->watch = iw_watch_create(d->reactor, fd, EPOLLIN, on_visitor, v);
+    if (v->watch == NULL || !set_timer(v))
+        let_go(v);
+    else if (d->token.length == 0)
+        admit(v);
+}
+
+struct agent_door *agent_door_open(struct iw_reactor *reactor, int fd,
+                                   const struct iw_control_token *token,
+                                   const struct agent_backend *backend, const void *settings)
+{
+    struct agent_door *d = calloc(1, sizeof *d);
+    if (d == NULL)
+        return NULL;
+    d->reactor = reactor;
+    d->fd = fd;
+    d->token = *token;
+    d->backend = backend;
+    d->settings = settings;
+    for (size_t i = 0; i < AGENT_VISITORS; i++)
+        d->visitors[i] = (struct visitor){.door = d, .fd = -1, .timer = -1};
+    d->watch = iw_watch_create(reactor, fd, EPOLLIN, on_knock, d);
+    if (d->watch == NULL) {
+        agent_door_close(d);
+        return NULL;
+    }
+    return d;
+}
+
+void agent_door_tidy(struct agent_door *d)
+{
+    for (size_t i = 0; i < AGENT_VISITORS; i++)
+        if (d->visitors[i].over)
+            let_go(&d->visitors[i]);
+    if (d->session != NULL && agent_session_over(d->session)) {
+        agent_session_destroy(d->session);
+        d->session = NULL;
+    }
+}
+
+void agent_door_close(struct agent_door *d)
+{
+    if (d == NULL)
+        return;
+    iw_watch_destroy(d->watch);
+    for (size_t i = 0; i < AGENT_VISITORS; i++)
+        let_go(&d->visitors[i]);
+    agent_session_destroy(d->session);
+    free(d);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "endpoint.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct agent_connection *agent_find_connection(struct agent_endpoint *a, uint64_t id, char *error)
+{
+    for (size_t i = 0; id != 0 && i < AGENT_CONNECTIONS; i++)
+        if (a->connections[i].id == id)
+            return &a->connections[i];
+    snprintf(error, AGENT_ERROR, "field conn: no connection %" PRIu64, id);
+    return NULL;
+}
+
+struct agent_connection *agent_new_connection(struct agent_endpoint *a)
+{
+    for (size_t i = 0; i < AGENT_CONNECTIONS; i++)
+        if (a->connections[i].id == 0) {
+            a->connections[i] = (struct agent_connection){.id = ++a->last_id, .agent = a};
+            a->live++;
+            return &a->connections[i];
+        }
+    return NULL;
+}
+
+static void tell(struct agent_connection *c, json_t *event)
+{
+    if (event != NULL)
+        json_object_set_new(event, "conn", json_integer((json_int_t)c->id));
+    c->agent->emit(c->agent->context, event);
+}
+
+static json_t *private_data(struct iw_endpoint *ep)
+{
+    const uint8_t *data = NULL;
+    size_t length = iw_endpoint_private(ep, &data);
+    return agent_hex(data, length);
+}
+
+static json_t *rtr_names(uint8_t rtr)
+{
+    json_t *names = json_array();
+    if ((rtr & IW_MPA_RTR_SEND) != 0)
+        json_array_append_new(names, json_string("send"));
+    if ((rtr & IW_MPA_RTR_WRITE) != 0)
+        json_array_append_new(names, json_string("write"));
+    if ((rtr & IW_MPA_RTR_READ) != 0)
+        json_array_append_new(names, json_string("read"));
+    return names;
+}
+
+static void established(struct agent_connection *c, struct iw_endpoint *ep)
+{
+    const struct iw_mpa_agreed *g = iw_endpoint_agreed(ep);
+    json_t *event = json_pack(
+        "{s:s,s:o,s:{s:i,s:i,s:b,s:b,s:b,s:b,s:b,s:o,s:i,s:i,s:i,s:i}}", "event", "established",
+        "private", private_data(ep), "agreed", "revision", g->revision, "version", g->version,
+        "crc", g->crc, "tx_markers", g->tx_markers, "rx_markers", g->rx_markers, "enhanced",
+        g->enhanced, "peer_to_peer", g->peer_to_peer, "rtr", rtr_names(g->rtr), "ird", g->ird,
+        "ord", g->ord, "peer_ird", g->peer_ird, "peer_ord", g->peer_ord);
+    if (event != NULL && c->listen != 0)
+        json_object_set_new(event, "listen", json_integer((json_int_t)c->listen));
+    tell(c, event);
+}
+
+static json_t *terminate(const struct iw_rdmap_terminate *t)
+{
+    return json_pack("{s:i,s:i,s:i,s:i,s:s}", "layer", t->layer, "type", t->etype, "code", t->code,
+                     "flags", t->flags, "meaning", iw_wire_term_name(t->layer, t->etype, t->code));
+}
+
+static void fault(struct agent_connection *c, const struct iw_event *e)
+{
+    const struct iw_rule *rule = iw_check_rule(e->fault.check);
+    json_t *event = json_pack("{s:s,s:s,s:s,s:I}", "event", "fault", "check",
+                              iw_check_info(e->fault.check)->name, "rule",
+                              rule == NULL ? "" : rule->id, "pos", (json_int_t)e->fault.pos);
+    if (event != NULL && e->terminate_valid)
+        json_object_set_new(event, "terminate", terminate(&e->terminate));
+    tell(c, event);
+}
+
+static void closed(struct agent_connection *c, const struct iw_event *e)
+{
+    int number = c->connection == NULL ? 0 : iw_connection_error(c->connection);
+    const struct iw_rule *rule = iw_check_rule(e->fault.check);
+    json_t *event = json_pack("{s:s,s:b,s:s}", "event", "closed", "graceful", e->graceful, "cause",
+                              iw_cause_name(e->cause));
+    if (event != NULL && rule != NULL) {
+        json_object_set_new(event, "check", json_string(iw_check_info(e->fault.check)->name));
+        json_object_set_new(event, "rule", json_string(rule->id));
+    }
+    if (event != NULL && number != 0)
+        json_object_set_new(event, "error", json_string(strerror(number)));
+    tell(c, event);
+}
+
+/* Private data that does not fit shows only now: an enhanced Request leaves less room for it. */
+static void accept_request(struct agent_connection *c, struct iw_endpoint *ep, uint64_t now)
+{
+    if (iw_endpoint_accept(ep, c->reply.data, c->reply.length, now) != IW_OK)
+        iw_endpoint_abort(ep, false, 0, now);
+}
+
+static void happened(struct agent_connection *c, struct iw_endpoint *ep, const struct iw_event *e)
+{
+    uint64_t now = iw_transport_now();
+    json_t *event;
+    switch (e->kind) {
+    case IW_EVENT_REQUEST:
+        if (c->ask)
+            tell(c, json_pack("{s:s,s:I,s:o}", "event", "request", "listen", (json_int_t)c->listen,
+                              "private", private_data(ep)));
+        else
+            accept_request(c, ep, now);
+        break;
+    case IW_EVENT_ESTABLISHED:
+        established(c, ep);
+        break;
+    case IW_EVENT_REJECTED:
+        tell(c, json_pack("{s:s,s:o}", "event", "rejected", "private", private_data(ep)));
+        break;
+    case IW_EVENT_FAULT:
+        fault(c, e);
+        break;
+    case IW_EVENT_TERMINATED:
+        event = terminate(&e->terminate);
+        json_object_set_new(event, "event", json_string("terminated"));
+        tell(c, event);
+        break;
+    case IW_EVENT_PEER_CLOSED:
+        tell(c, json_pack("{s:s}", "event", "peer-closed"));
+        if (!c->half_close)
+            iw_endpoint_shutdown(ep, now);
+        break;
+    case IW_EVENT_CLOSED:
+        closed(c, e);
+        break;
+    default:
+        break;
+    }
+}
+
+static bool is_atomic(enum iw_work_opcode op)
+{
+    return op == IW_WORK_FETCH_ADD || op == IW_WORK_CMP_SWAP;
+}
+
+static void completed(struct agent_connection *c, const struct iw_completion *done)
+{
+    static const char *const statuses[] = {"ok", "flushed", "local-fault", "remote-fault"};
+    json_t *event =
+        json_pack("{s:s,s:I,s:s,s:s,s:I,s:b}", "event", "completion", "work", (json_int_t)done->id,
+                  "op", agent_op_names[done->opcode], "status", statuses[done->status], "length",
+                  (json_int_t)done->length, "solicited", done->solicited);
+    if (event != NULL && done->invalidated)
+        json_object_set_new(event, "invalidated", json_integer(done->invalidate_stag));
+    if (event != NULL && done->immediate)
+        json_object_set_new(event, "immediate",
+                            agent_hex(done->immediate_data, sizeof done->immediate_data));
+    if (event != NULL && is_atomic(done->opcode) && done->status == IW_STATUS_OK)
+        json_object_set_new(event, "original", agent_u64(done->original));
+    if (event != NULL && done->check != IW_CHECK_NONE)
+        json_object_set_new(event, "check", json_string(iw_check_info(done->check)->name));
+    tell(c, event);
+}
+
+static void report_completions(struct agent_connection *c, struct iw_endpoint *ep)
+{
+    struct iw_completion done[16];
+    size_t n;
+    while ((n = iw_endpoint_poll(ep, done, 16)) > 0)
+        for (size_t i = 0; i < n; i++)
+            completed(c, &done[i]);
+}
+
+static void ready(void *context, struct iw_connection *connection)
+{
+    struct agent_connection *c = context;
+    struct iw_endpoint *ep = iw_connection_endpoint(connection);
+    struct iw_event event;
+    /* Events come in the order of their kinds. What has completed happened after the start-up and
+     * before the connection's end. */
+    while (iw_endpoint_event(ep, &event)) {
+        if (event.kind > IW_EVENT_REJECTED)
+            report_completions(c, ep);
+        happened(c, ep, &event);
+    }
+    report_completions(c, ep);
+}
+
+static void ended(void *context, struct iw_connection *connection)
+{
+    struct agent_connection *c = context;
+    (void)connection;
+    agent_drop_connection(c);
+}
+
+void agent_tell_stream(struct agent_connection *c)
+{
+    json_t *event =
+        json_pack("{s:s,s:I}", "event", "stream", "length", (json_int_t)c->streamed.length);
+    if (event != NULL && c->listen != 0)
+        json_object_set_new(event, "listen", json_integer((json_int_t)c->listen));
+    tell(c, event);
+}
+
+/* All octets are the application's until it says `start`, which gives back what it did not take.
+ * More than it may leave lying about ends the connection. */
+static size_t streamed(void *context, struct iw_connection *connection, const uint8_t *octets,
+                       size_t length)
+{
+    struct agent_connection *c = context;
+    struct agent_octets *s = &c->streamed;
+    uint8_t *grown =
+        length > AGENT_STREAM_MAX - s->length ? NULL : realloc(s->data, s->length + length);
+    if (grown == NULL) {
+        iw_endpoint_abort(iw_connection_endpoint(connection), false, 0, iw_transport_now());
+        return length;
+    }
+    memcpy(grown + s->length, octets, length);
+    s->data = grown;
+    s->length += length;
+    agent_tell_stream(c);
+    return length;
+}
+
+const struct iw_connection_ops agent_connection_ops = {.ready = ready, .ended = ended};
+const struct iw_connection_ops agent_stream_ops = {
+    .ready = ready, .ended = ended, .stream = streamed};
+
+void agent_drop_connection(struct agent_connection *c)
+{
+    struct agent_endpoint *a = c->agent;
+    agent_octets_free(&c->reply);
+    agent_octets_free(&c->streamed);
+    free(c->switches);
+    *c = (struct agent_connection){0};
+    a->live--;
+}
