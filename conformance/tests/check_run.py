@@ -293,6 +293,17 @@ def silence(run):
           " 20 INCONCLUSIVE," in out, "a silent peer is given up", out)
 
 
+def templates(run):
+    """The cases to begin with hold, and each fails where it should."""
+    cases = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib", "templates")
+    check("2 PASS" in run.plain(0, "run", "--cases", cases).stdout, "the templates hold")
+    for switch, failing, others in (("--ignore ddp-to-bounds", "my-write-past-end", "1 PASS"), ("--violate ddp-msn", "my-sends-in-order", "")):
+        bent = write(run, "bent", '#!/bin/sh\nexec "%s" "$@" %s\n' % (os.path.join(os.path.dirname(run.conform), "iwarp-agent"), switch))
+        os.chmod(bent, 0o755)
+        out = run.plain(1, "run", "--cases", cases, "--agent", bent, "--time-scale", "0.3").stdout
+        check("FAIL " + failing in out and others in out, "%s fails with %s" % (failing, switch), out)
+
+
 def main(conform):
     with tempfile.TemporaryDirectory() as folder:
         run = Runner(os.path.abspath(conform), folder)
@@ -306,6 +317,7 @@ def main(conform):
         differences(run)
         hazards(run)
         silence(run)
+        templates(run)
         listing(run)
 
 

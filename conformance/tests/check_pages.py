@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The commands in the pages for people do what the pages say.
+
+usage: check_pages.py BIN-FOLDER PAGE
+
+In an indented block "$ " begins a command ("> " goes on with it); what follows is what it prints, "..." standing for anything. Commands
+whose program is missing are left out, and so are blocks without "$ ".
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def commands(page):
+    """(command, lines that it prints), in the order of the page."""
+    found = []
+    with open(page, encoding="utf-8") as f:
+        for line in f.read().splitlines():
+            if not line.startswith("    "):
+                if line:
+                    found.append(None)  # text: what was printed ends
+                continue
+            text = line[4:]
+            if text.startswith("$ "):
+                found.append((text[2:], []))
+            elif found and found[-1] is not None and text.startswith("> ") and not found[-1][1]:
+                found[-1] = (found[-1][0] + "\n" + text[2:], [])
+            elif found and found[-1] is not None:
+                found[-1][1].append(text)
+    return [one for one in found if one]
+
+
+def pattern(lines):
+    """A line "..." is any number of lines, "..." in a line any text."""
+    out = ""
+    for line in lines:
+        out += "(?:.*\n)*?" if line.strip() == "..." else ".*".join(re.escape(part) for part in line.split("...")) + "\n"
+    return out
+
+
+def main(bin_folder, page):
+    environment = dict(os.environ, PATH=os.path.abspath(bin_folder) + os.pathsep + os.environ["PATH"])
+    with tempfile.TemporaryDirectory() as folder:
+        os.symlink(os.path.join(SOURCE, "conformance"), os.path.join(folder, "conformance"))
+        n = 0
+        for command, lines in commands(page):
+            if not shutil.which(command.split()[0], path=environment["PATH"]):
+                print("ok - left out: %s" % command)
+                continue
+            done = subprocess.run(command, shell=True, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, encoding="utf-8")
+            if not re.fullmatch(pattern(lines), done.stdout):
+                sys.exit("not so: %s\n---- printed\n%s---- the page says\n%s" % (command, done.stdout, "\n".join(lines)))
+            print("ok - %s" % command.splitlines()[0])
+            n += 1
+        if n < 8:
+            sys.exit("%s: only %d commands were found" % (page, n))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
