@@ -29,6 +29,8 @@ struct iw_command {
     bool tap, verbose, trace, full, summary, csv, hazards;
     const char *junit, *json, *pcap_dir, *results, *cases, *target, *capture, *agent;
     const char *baseline, *write_baseline, *resume, *html, *csv_file;
+    const char *output;            /* probe: the target file; NULL: standard output */
+    bool force;                    /* ... even if there is one */
     const char *switches, *matrix; /* self-check: a glob over switches; where to record */
     struct iw_journal *journal;    /* that of `resume`, once it is open */
     double time_scale;             /* 0: not said */
@@ -50,6 +52,7 @@ int iw_command_show(const struct iw_command *c);
 int iw_command_requirements(const struct iw_command *c);
 int iw_command_self_check(const struct iw_command *c);
 int iw_command_diff(const struct iw_command *c);
+int iw_command_probe(const struct iw_command *c);
 
 /* One line "iwarp-conform: ..." on stderr. */
 void iw_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -17,6 +17,7 @@ enum {
     REQUIREMENTS = 8,
     SELF_CHECK = 16,
     DIFF = 32,
+    PROBE = 64,
     JOBS = 256,
     ROUNDS = 100000
 };
@@ -36,6 +37,8 @@ static const struct command {
     {"self-check", SELF_CHECK, iw_command_self_check, "",
      "bend the reference peer in every way and see whether a case notices"},
     {"diff", DIFF, iw_command_diff, "RUN-A RUN-B", "what two runs differ in"},
+    {"probe", PROBE, iw_command_probe, "SPEC",
+     "find out what a peer supports and write its target file"},
 };
 
 enum option_id {
@@ -65,6 +68,8 @@ enum option_id {
     O_FULL,
     O_SWITCH,
     O_MATRIX,
+    O_OUTPUT,
+    O_FORCE,
     O_HELP,
     O_VERSION
 };
@@ -94,10 +99,11 @@ static const struct choice {
      "write a table: each rule, what became of it, and by which cases"},
     {"results", "DIR", O_RESULTS, 0, RUN | SELF_CHECK,
      "folder of the results (iwarp-conform-results/TIME-TARGET)"},
-    {"pcap-dir", "DIR", O_PCAP_DIR, 0, RUN, "folder of the captures (that of the results)"},
+    {"pcap-dir", "DIR", O_PCAP_DIR, 0, PROBE | RUN, "folder of the captures (that of the results)"},
     {"capture", "IFACE", O_CAPTURE, 0, RUN,
      "also keep the real packets of this network interface (packets.pcap)"},
-    {"trace", NULL, O_TRACE, 0, RUN, "tell every message as it happens; one case at a time"},
+    {"trace", NULL, O_TRACE, 0, PROBE | RUN,
+     "tell every message as it happens; one case at a time"},
     {"verbose", NULL, O_VERBOSE, 'v', RUN, "name the cases that passed or were skipped, too"},
     {"baseline", "FILE", O_BASELINE, 0, RUN,
      "verdicts that are known: only what differs from them counts"},
@@ -114,13 +120,15 @@ static const struct choice {
      "noticed something"},
     {"switch", "GLOB", O_SWITCH, 0, SELF_CHECK,
      "only these switches: a glob over KIND=CHECK and botch=CHECK=REACTION"},
+    {"output", "FILE", O_OUTPUT, 'o', PROBE, "write the target file there (standard output)"},
+    {"force", NULL, O_FORCE, 0, PROBE, "write over a file that is there"},
     {"matrix", "FILE", O_MATRIX, 0, SELF_CHECK,
      "record who noticed what there (with --full; conformance/proof/matrix.csv)"},
     {"cases", "DIR", O_CASES, 0, RUN | LIST | SHOW | REQUIREMENTS | SELF_CHECK,
      "folder with the cases"},
     {"agent", "PATH", O_AGENT, 0, RUN | SELF_CHECK,
      "the embedded target (iwarp-agent beside this program, or $IWARP_AGENT)"},
-    {"time-scale", "X", O_TIME_SCALE, 0, RUN | SELF_CHECK,
+    {"time-scale", "X", O_TIME_SCALE, 0, PROBE | RUN | SELF_CHECK,
      "multiply every patience and deadline (slow targets, sanitizers)"},
     {"help", NULL, O_HELP, 'h', ~0, "this text"},
     {"version", NULL, O_VERSION, 'V', ~0, "the version"},
@@ -276,6 +284,12 @@ static bool take(struct iw_command *c, enum option_id id, const char *value)
     case O_SWITCH:
         c->switches = value;
         break;
+    case O_OUTPUT:
+        c->output = value;
+        break;
+    case O_FORCE:
+        c->force = true;
+        break;
     case O_MATRIX:
         c->matrix = value;
         break;
@@ -423,14 +437,15 @@ static bool check_resume(const struct iw_command *c)
 /* Commands that take so many words, no more and no less. */
 static bool check_words(const struct iw_command *c, const struct command *command)
 {
-    size_t wanted = command->bit == SHOW ? 1 : command->bit == DIFF ? 2 : 0;
+    size_t wanted = command->bit & (SHOW | PROBE) ? 1 : command->bit == DIFF ? 2 : 0;
 
     if (c->n_words > wanted)
         iw_complain("%s: did not expect '%s'", c->name, c->words[wanted]);
     else if (c->n_words < wanted)
         iw_complain("%s: expected %s", c->name,
-                    command->bit == SHOW ? "the id of a case"
-                                         : "two runs: folders of results, or JSON reports");
+                    command->bit == SHOW    ? "the id of a case"
+                    : command->bit == PROBE ? "a peer: tcp:HOST:PORT or a target file"
+                                            : "two runs: folders of results, or JSON reports");
     return c->n_words == wanted;
 }
 

@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `iwarp-conform probe` says of peers, and whether what it writes is of use.
+
+usage: check_probe.py IWARP-CONFORM IWARP-PEER
+
+iwarp-peer in many settings is probed, and a selection of cases is run with the target file that came out: no FAIL, nothing
+INCONCLUSIVE. Then peers that are none, target files, files that are there already, and peers that connect.
+"""
+import json
+import os
+import re
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+
+CASES = ["mpa-startup-*", "mpa-crc-bad", "rdmap-read-zero", "ddp-stag-unknown", "empa-rtr-first-*", "ext-fetch-add*",
+         "rdmap-opcode-8-*", "rping-server-size-*", "replay-*"]
+
+# Options of the peer, and what must be in its file (a regular expression each).
+SETTINGS = [
+    ([], ['revision = 2,', 'crc = "on",', 'markers = "off",', 'class = "bare",', '"read"', '"extensions"', '"ird.16"', '"send"']),
+    (["--crc", "off"], ['crc = "off",']),
+    (["--markers", "on"], ['markers = "on",']),
+    (["--crc", "off", "--markers", "on", "--personality", "rping"], ['crc = "off"', 'markers = "on"', 'class = "rping"']),
+    (["--personality", "rping"], ['class = "rping"', '"rping.1048576"', "STags of three connections"]),
+    (["--revision", "1"], ['revision = 1,', 'cannot = .*"enhanced"']),
+    (["--revision", "1", "--crc", "off", "--markers", "on", "--personality", "rping"], ['revision = 1,', 'class = "rping"']),
+    (["--enhanced", "off"], []),
+    (["--extensions", "off"], ['cannot = .*"extensions"']),
+    (["--rtr", "send"], ['cannot = .*"rtr.write", "rtr.read"', "takes the RTR forms send\n"]),
+    (["--ird", "3", "--ord", "2"], ['"ird.3"']),
+    (["--ird", "0"], ['cannot = .*"read"']),
+]
+
+
+def fail(*parts):
+    sys.exit("\n".join(str(part) for part in parts))
+
+
+class Peer:
+    """iwarp-peer on a port of the system's choice; ended on leaving."""
+
+    def __init__(self, program, options):
+        self.process = subprocess.Popen([program, "listen", "127.0.0.1:0", *options], stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True)
+        line = self.process.stdout.readline()
+        if not line.startswith("listening on "):
+            self.process.kill()
+            fail("iwarp-peer said: " + line)
+        self.address = line.split()[2]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.stdout.close()
+        self.process.wait()
+
+
+class Stranger:
+    """A listener that does one thing with each connection, and no MPA."""
+
+    def __init__(self, act):
+        self.act = act
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.address = "127.0.0.1:%d" % self.socket.getsockname()[1]
+        self.held = []
+        self.thread = threading.Thread(target=self.serve)
+        self.thread.start()
+
+    def serve(self):
+        while True:
+            try:
+                connection, _ = self.socket.accept()
+            except OSError:
+                return
+            self.held.append(connection)
+            self.act(connection)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
+        self.socket.close()
+        for connection in self.held:
+            connection.close()
+
+
+def silent(_):
+    pass
+
+
+def closes(connection):
+    connection.shutdown(socket.SHUT_RDWR)
+    connection.close()
+
+
+def resets(connection):
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+
+def garbage(connection):
+    connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n" * 20)
+
+
+def flood(connection):
+    try:
+        connection.sendall(bytes(range(256)) * 40960)
+    except OSError:
+        pass
+
+
+class Bench:
+    def __init__(self, conform, peer, folder):
+        self.conform, self.peer, self.folder = conform, peer, folder
+        self.file = os.path.join(folder, "probed.lua")
+
+    def probe(self, status, *arguments):
+        done = subprocess.run([self.conform, "probe", *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        if done.returncode != status or (status and (done.stdout or done.stderr.count("\n") != 1)):
+            fail("probe %s: exit %d" % (arguments, done.returncode), done.stdout, done.stderr)
+        return done.stdout + done.stderr
+
+    def run(self, *cases):
+        results = os.path.join(self.folder, "results")
+        done = subprocess.run([self.conform, "run", "--target", self.file, "--results", results, *cases],
+                              capture_output=True, text=True)
+        if done.returncode:
+            with open(self.file, encoding="utf-8") as f:
+                fail(f.read(), done.stdout, done.stderr)
+        with open(os.path.join(results, "run.json"), encoding="utf-8") as f:
+            return json.load(f)["summary"]
+
+    def text(self):
+        with open(self.file, encoding="utf-8") as f:
+            return f.read()
+
+
+def check_settings(bench):
+    for options, patterns in SETTINGS:
+        with Peer(bench.peer, options) as peer:
+            bench.probe(0, "tcp:" + peer.address, "--output", bench.file, "--force")
+            text = bench.text()
+            for pattern in patterns:
+                if not re.search(pattern, text):
+                    fail("%s: expected %s" % (options, pattern), text)
+            # Of a peer without an IRD no Read can be asked for.
+            summary = bench.run(*(case for case in CASES if options != ["--ird", "0"] or case != "rdmap-read-zero"))
+        if summary["PASS"] < 15:
+            fail("%s: too few cases" % options, summary, text)
+        print("%s: %s" % (" ".join(options) or "as it is", summary))
+
+
+def check_strangers(bench):
+    for act, pattern in ((silent, "said nothing for 3 s"), (closes, "(closed|reset) the connection"), (resets, "reset the connection|closed"),
+                         (garbage, "no MPA Reply"), (flood, "no MPA Reply|reset the connection")):
+        with Stranger(act) as stranger:
+            out = bench.probe(3, "tcp:" + stranger.address, "--output", os.path.join(bench.folder, "none"), "--time-scale", "0.1")
+        # A reset may come so early that there was no connection.
+        if not re.search("accepts TCP connections, but no MPA: .*(%s)|no connection with .* reset by peer" % pattern, out):
+            fail("%s: %s" % (act.__name__, out))
+        print(out.strip())
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        port = nobody.getsockname()[1]
+    print(bench.probe(3, "tcp:127.0.0.1:%d" % port).strip())
+    for bad in ("tcp:127.0.0.1:0", "tcp:127.0.0.1:1,class=x", "no-such-file", "embedded", "tcp:127.0.0.1:1,class=agent"):
+        bench.probe(64, bad)
+    bench.probe(64)
+    if os.path.exists(os.path.join(bench.folder, "none")):
+        fail("a file was written")
+
+
+def check_files(bench):
+    """A target file is filled in, and what it says stands."""
+    given = os.path.join(bench.folder, "given.lua")
+    with open(given, "w", encoding="utf-8") as f:
+        f.write('return { address = "127.0.0.1", start = [[exec %s listen {host}:{port} --personality rping --crc off]],\n'
+                '  ready = "listening on", crc = "on", cannot = { "extensions" }, can = { "ird.2" } }\n' % bench.peer)
+    out = bench.probe(0, given)
+    for part in ('start = "exec ', 'ready = "listening on"', '-- seen: crc = "off"', 'class = "rping"', '"ird.2"', '"crc.on"',
+                 'cannot = .*"crc.off"', 'cannot = .*"extensions"'):
+        if not re.search(part, out):
+            fail("a file: expected " + part, out)
+    if "ird.16" in out:
+        fail("a file: what it said does not stand", out)
+    with open(bench.file, "w", encoding="utf-8") as f:
+        f.write("precious\n")
+    with Peer(bench.peer, []) as peer:
+        if "--force" not in bench.probe(64, "tcp:" + peer.address, "--output", bench.file):
+            fail("no word of --force")
+    if bench.text() != "precious\n":
+        fail("the file was written over")
+    bench.probe(0, given, "--output", bench.file, "--force")
+    print("from a file: %s" % bench.run(*CASES))
+
+
+def check_connecting(bench):
+    given = os.path.join(bench.folder, "given.lua")
+    for options, patterns in ((["--personality", "rping", "--count", "3"], ['class = "rping"', '"read"', '"ird.16"']),
+                              (["--peer-to-peer", "on", "--crc", "off"], ['class = "bare"', 'crc = "off"'])):
+        with open(given, "w", encoding="utf-8") as f:
+            f.write("return { connect = [[exec %s connect {host}:{port} %s]] }\n" % (bench.peer, " ".join(options)))
+        bench.probe(0, given, "--output", bench.file, "--force")
+        for pattern in patterns:
+            if not re.search(pattern, bench.text()):
+                fail("%s: expected %s" % (options, pattern), bench.text())
+        summary = bench.run("mpa-reply-*", "rping-client-exchange*", "ddp-stag-unknown-initiator", "empa-rtr-chosen*", "ext-*-initiator")
+        if summary["PASS"] < 15:
+            fail("%s: too few cases" % options, summary, bench.text())
+        print("%s: %s" % (" ".join(options), summary))
+    with open(given, "w", encoding="utf-8") as f:
+        f.write("return { connect = [[exit 7]] }\n")
+    print(bench.probe(3, given).strip())
+
+
+def main(conform, peer):
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(conform, peer, folder)
+        check_settings(bench)
+        check_strangers(bench)
+        check_files(bench)
+        check_connecting(bench)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
