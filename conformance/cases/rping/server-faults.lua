@@ -89,7 +89,7 @@ for _, one in ipairs {
       stimulus(r)
       r.conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7 })
       local item = r.conn:expect(terminate {}, closed(), read_response { stag = 7, to = 7, payload = "" },
-        { ignoring = send { payload = bytes(16, 0) } })
+        { ignoring = send { payload = function(payload) return #payload == 16 end } })
       t:observe("answer", item.op == "read-response" and "taken" or item.op or item.kind)
     end,
   }
