@@ -29,7 +29,8 @@ OPCODES = {"Write": 0, "Read Request": 1, "Read Response": 2, "Send": 3, "Send w
 # granted at the start of each TCP segment, so that FPDUs cut by the station's writes are lost to
 # them. The second decoder still judges those captures.
 CRAFTED = re.compile(r"^tcp-")
-CUT = re.compile(r"^tcp-|split|octet|coalesced|together|dribble|segment|and-fpdu")
+CUT = re.compile(r"^tcp-|split|octet|coalesced|together|dribble|segment|and-fpdu"
+                 r"|short-read|read-beyond|peer-blocks")
 
 
 def tshark(path):
