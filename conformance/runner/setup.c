@@ -30,8 +30,7 @@ void iw_complain(const char *format, ...)
 
 /* ---- folders ---- */
 
-/* The folder of this program's file. */
-static char *own_folder(void)
+char *iw_own_folder(void)
 {
     char path[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
@@ -63,7 +62,7 @@ static char *shortened(char *path)
 /* Where lib/, cases/ and targets/ are: beside an installed program, else in the source tree. */
 static char *find_root(void)
 {
-    char *own = own_folder();
+    char *own = iw_own_folder();
     char *installed = iw_text_format("%s/../share/iwarp/conformance", own);
     char *real = realpath(installed, NULL);
 
@@ -79,7 +78,7 @@ static char *find_agent(const struct iw_command *c)
 
     if (said && *said)
         return iw_text_copy(said);
-    own = own_folder();
+    own = iw_own_folder();
     path = iw_text_format("%s/iwarp-agent", own);
     free(own);
     return path;
@@ -202,6 +201,8 @@ static int read_target(struct iw_setup *s, const struct iw_command *c)
     } else if (s->target->embedded && access(agent, X_OK)) {
         iw_complain("cannot start the embedded target %s: %s", agent, strerror(errno));
         status = IW_EXIT_TESTER;
+    } else {
+        status = iw_inside(s->target, c);
     }
     free(agent);
     return status;

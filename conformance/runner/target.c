@@ -122,6 +122,7 @@ void iw_target_free(struct iw_target_spec *spec)
     free(spec->ready);
     free(spec->connect);
     free(spec->ask);
+    free(spec->inside);
     free(spec->program);
     free(spec);
 }

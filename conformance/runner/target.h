@@ -31,6 +31,7 @@ struct iw_target_spec {
     char *connect;         /* shell command that has the peer connect to {host} and {port} */
     char *ask;             /* what a person is asked to do for that, in its place */
     double connect_within; /* seconds that this may take; 0: not said */
+    char *inside;          /* shell command that runs {command}, this program, where the peer is */
     char *program;         /* embedded: the agent's path */
     const char *arguments[IW_TARGET_ARGUMENTS]; /* embedded: of the agent; NULLs behind them */
     struct iw_target_startup startup;           /* embedded: the station's part of the start-up */

@@ -76,6 +76,19 @@ def statuses(run):
     print("ok - exit 70 for what the tester cannot do")
 
 
+def elsewhere(run):
+    """A target that can be reached from elsewhere only: the runner goes there; the programs beside it are found."""
+    path = os.path.join(run.folder, "elsewhere.lua")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write('return { address = "127.0.0.1", start = "exec iwarp-peer listen {host}:{port}",\n'
+                '  ready = "listening on", inside = "echo inside {writable} >&2; exec {command}" }\n')
+    junit = os.path.join(run.folder, "jun it.xml")
+    done = run(0, "run", "good", "--target", path, "--results", "out of here", "--junit", junit)
+    folder = os.path.realpath(run.folder)
+    check(done.stderr == "inside %s/out of here:%s\n" % (folder, folder), "the runner goes inside once", done.stderr)
+    check(os.path.exists(os.path.join(run.folder, "out of here", "run.json")), "results are written from there")
+
+
 def console(run):
     done = run(70, "run")
     check("results: iwarp-conform-results/" in done.stdout, "the results have a folder", done.stdout)
@@ -308,6 +321,7 @@ def main(conform):
     with tempfile.TemporaryDirectory() as folder:
         run = Runner(os.path.abspath(conform), folder)
         statuses(run)
+        elsewhere(run)
         console(run)
         files(run)
         tap(run)

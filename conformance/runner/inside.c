@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Targets that only a runner elsewhere can reach: inside another kernel, in another namespace. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "text.h"
+
+/* Says whose command this runner was started by: there it stays. */
+static const char variable[] = "IWARP_CONFORM_INSIDE";
+
+/* The words that this program was started with, as a shell takes them; NULL if they are unknown. */
+static char *own_command(void)
+{
+    FILE *f = fopen("/proc/self/cmdline", "re");
+    char *text = NULL, *word = NULL;
+    size_t room = 0;
+
+    while (f && getdelim(&word, &room, 0, f) > 0) {
+        char *quoted = iw_text_shell(word);
+        char *longer = text ? iw_text_format("%s %s", text, quoted) : iw_text_copy(quoted);
+
+        free(quoted);
+        free(text);
+        text = longer;
+    }
+    free(word);
+    if (f)
+        fclose(f);
+    return text;
+}
+
+/* Adds a folder to a list, separated by colons. */
+static void add_folder(char **list, const char *folder)
+{
+    char path[PATH_MAX];
+    char *longer;
+
+    if (!realpath(folder, path)) /* that it cannot be written will be said when it is written */
+        return;
+    longer = *list ? iw_text_format("%s:%s", *list, path) : iw_text_copy(path);
+    free(*list);
+    *list = longer;
+}
+
+static void add_folder_of(char **list, const char *file)
+{
+    char *folder = iw_text_copy(file ? file : "");
+    char *slash = strrchr(folder, '/');
+
+    if (slash)
+        slash[slash == folder] = 0;
+    if (file)
+        add_folder(list, slash ? folder : ".");
+    free(folder);
+}
+
+/* The folders that this run writes to; those of its own are made. */
+static char *writable(const struct iw_command *c)
+{
+    const char *results = c->results ? c->results : "iwarp-conform-results";
+    char *list = NULL;
+
+    if (iw_folder_create(results))
+        iw_complain("cannot make the folder %s: %s", results, strerror(errno));
+    add_folder(&list, results);
+    if (c->pcap_dir && !iw_folder_create(c->pcap_dir))
+        add_folder(&list, c->pcap_dir);
+    add_folder_of(&list, c->junit);
+    add_folder_of(&list, c->json);
+    add_folder_of(&list, c->html);
+    add_folder_of(&list, c->write_baseline);
+    return list;
+}
+
+/* What belongs to this program is found by its name. */
+static void extend_path(void)
+{
+    char *own = iw_own_folder();
+    const char *path = getenv("PATH");
+    char *longer = iw_text_format("%s:%s", path ? path : "/usr/bin:/bin", own);
+
+    if (setenv("PATH", longer, 1))
+        iw_complain("PATH: %s", strerror(errno));
+    free(longer);
+    free(own);
+}
+
+int iw_inside(const struct iw_target_spec *spec, const struct iw_command *c)
+{
+    const char *here = getenv(variable);
+    char *command, *folders, *quoted, *filled;
+
+    if (!spec->inside || (here && !strcmp(here, spec->name)))
+        return 0;
+    command = own_command();
+    folders = writable(c);
+    quoted = iw_text_shell(folders ? folders : "");
+    filled = iw_text_fill(spec->inside, (const char *const[]){"command", command ? command : "",
+                                                              "writable", quoted, NULL});
+    free(folders);
+    free(quoted);
+    free(command);
+    extend_path();
+    fflush(stdout);
+    if (!setenv(variable, spec->name, 1))
+        execl("/bin/sh", "sh", "-c", filled, (char *)NULL);
+    iw_complain("cannot execute %s: %s", filled, strerror(errno));
+    free(filled);
+    return IW_EXIT_TESTER;
+}
