@@ -1,0 +1,269 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command channel between the host and the user-mode kernel of tools/siw.
+
+usage: channel.py serve N                              inside: serves the serial lines ttyS0 .. ttyS(N-1)
+       channel.py exec STATE [-w DIR]... COMMAND...    outside: runs a command inside, with its output and exit status
+
+A serial line of the kernel is a pair of FIFOs in STATE, N.in and N.out; it carries one command at a time.
+Frames: a letter, the length of the rest (32 bits), the rest. To the kernel: H a nonce, by which both ends
+begin afresh; R a part of the request (JSON); G its end; S a signal's number. From it: h the nonce; o and e
+standard output and error; x the exit status. Frames are small enough for writes to FIFOs to be atomic.
+"""
+import ctypes
+import fcntl
+import glob
+import json
+import os
+import secrets
+import select
+import signal
+import struct
+import sys
+
+PART = 2048  # octets of a frame; a line holds several
+HEAD = 5
+FAILED = 125  # exit status: the command could not be run inside
+GONE = 3  # exit status: there is no kernel, or no longer one (iwarp-conform: the target was never reached)
+
+
+def frame(kind, rest=b""):
+    return kind + struct.pack(">I", len(rest)) + rest
+
+
+def frames(kind, data):
+    return b"".join(frame(kind, data[i:i + PART]) for i in range(0, len(data), PART))
+
+
+def write_all(fd, data):
+    while data:
+        data = data[os.write(fd, data[:PART]):]
+
+
+class Frames:
+    """Takes octets as they come and gives whole frames."""
+
+    def __init__(self):
+        self.data = b""
+
+    def take(self, data):
+        self.data += data
+        while len(self.data) >= HEAD:
+            end = HEAD + struct.unpack_from(">I", self.data, 1)[0]
+            if len(self.data) < end:
+                return
+            kind, rest = self.data[:1], self.data[HEAD:end]
+            self.data = self.data[end:]
+            yield kind, rest
+
+
+# ---- inside ----
+
+def mount_writable(folder):
+    """A second, writable hostfs over the read-only root; seen by this process and its children only."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    name = os.fsencode(folder)
+    if libc.mount(b"none", name, b"hostfs", 0, name):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), folder)
+
+
+def own_mounts():
+    clone_newns, ms_rec, ms_private = 0x20000, 0x4000, 1 << 18
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(clone_newns) or libc.mount(b"none", b"/", None, ms_rec | ms_private, None):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def run_child(request, pipes):
+    try:
+        os.setsid()
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(pipes[0], 1)
+        os.dup2(pipes[1], 2)
+        own_mounts()
+        for folder in request["writable"]:
+            mount_writable(folder)
+        os.chdir(request["cwd"])
+        environment = dict(request["env"], TMPDIR="/dev/shm")
+        os.execvpe(request["argv"][0], request["argv"], environment)
+    except OSError as why:
+        text = "siw exec: %s%s\n" % (why.filename + ": " if why.filename else "", why.strerror)
+        os.write(2, text.encode())
+    finally:
+        os._exit(FAILED)
+
+
+class Job:
+    """A running command: its process group and the read ends of its output."""
+
+    def __init__(self, request):
+        out, err = os.pipe(), os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            run_child(request, (out[1], err[1]))
+        os.close(out[1])
+        os.close(err[1])
+        self.streams = {out[0]: b"o", err[0]: b"e"}
+        self.pidfd = os.pidfd_open(self.pid)
+
+    def signal(self, number):
+        try:
+            os.killpg(self.pid, number)
+        except ProcessLookupError:
+            pass
+
+    def end(self):
+        """What is left of its group goes as well. The exit status as a shell gives it."""
+        status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        self.signal(signal.SIGKILL)
+        os.close(self.pidfd)
+        for fd in self.streams:
+            os.close(fd)
+        return status if status >= 0 else 128 - status
+
+
+def pass_output(line, job, fds):
+    for fd in fds:
+        data = os.read(fd, PART)
+        if data:
+            write_all(line, frame(job.streams[fd], data))
+        else:
+            del job.streams[fd]
+            os.close(fd)
+
+
+def finish(line, job):
+    """The command has ended: what it had written is still to be passed on, and no more than that."""
+    while True:
+        ready = select.select(list(job.streams), [], [], 0)[0]
+        if not ready:
+            break
+        pass_output(line, job, ready)
+    write_all(line, frame(b"x", b"%d" % job.end()))
+
+
+def serve_line(path):
+    line = os.open(path, os.O_RDWR | os.O_NOCTTY)
+    incoming, request, job = Frames(), b"", None
+    while True:
+        watched = [line] + (list(job.streams) + [job.pidfd] if job else [])
+        ready = select.select(watched, [], [])[0]
+        if line in ready:
+            for kind, rest in incoming.take(os.read(line, PART)):
+                if kind == b"H":
+                    if job:
+                        job.signal(signal.SIGKILL)
+                        job.end()
+                    request, job = b"", None
+                    write_all(line, frame(b"h", rest))
+                elif kind == b"R":
+                    request += rest
+                elif kind == b"G":
+                    job = Job(json.loads(request))
+                elif kind == b"S" and job:
+                    job.signal(int(rest))
+        elif job and job.pidfd in ready:
+            finish(line, job)
+            job, request = None, b""
+        elif job:
+            pass_output(line, job, ready)
+
+
+def serve(count):
+    import termios
+    import tty
+    for n in range(count):
+        path = "/dev/ttyS%d" % n
+        fd = os.open(path, os.O_RDWR | os.O_NOCTTY)
+        tty.setraw(fd, termios.TCSANOW)
+        if os.fork() == 0:  # inherits the open line, so that its settings stay
+            serve_line(path)
+    print("siw: serving", flush=True)
+    os.wait()  # none of them ever ends
+    sys.exit("siw: a command channel has ended")
+
+
+# ---- outside ----
+
+def die(text):
+    print("siw exec: " + text, file=sys.stderr)
+    sys.exit(GONE)
+
+
+def free_line(state):
+    """The first serial line that nobody uses: its two descriptors and the lock that goes with them."""
+    names = sorted(glob.glob(os.path.join(glob.escape(state), "*.in")))
+    for name in names:
+        lock = os.open(name + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            continue
+        return os.open(name, os.O_RDWR), os.open(name[:-2] + "out", os.O_RDWR), lock
+    die("all %d command channels are in use" % len(names) if names else "siw is not up")
+    return None
+
+
+def begin(to, source, kernel):
+    """Both ends start afresh: what a client before us left unread is passed over."""
+    nonce = secrets.token_bytes(16)
+    hello, seen = frame(b"h", nonce), b""
+    write_all(to, frame(b"H", nonce))
+    while True:
+        ready = select.select([source, kernel], [], [], 30)[0]
+        if source in ready:
+            seen += os.read(source, 65536)
+            if hello in seen:
+                return seen[seen.index(hello) + len(hello):]
+            seen = seen[-len(hello):]
+        elif kernel in ready:
+            die("the kernel has ended; its last words: tools/siw console")
+        else:
+            die("the kernel does not answer; its console: tools/siw console")
+
+
+def execute(state, pid, writable, argv):
+    try:
+        kernel = os.pidfd_open(pid)
+    except OSError:
+        die("siw is not up (tools/siw up)")
+    to, source, lock = free_line(state)
+    rest = begin(to, source, kernel)
+    request = {"argv": argv, "cwd": os.getcwd(), "env": dict(os.environ), "writable": writable}
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda n, _: write_all(to, frame(b"S", b"%d" % n)))
+    write_all(to, frames(b"R", json.dumps(request).encode()) + frame(b"G"))
+    incoming, status = Frames(), None
+    while status is None:
+        for kind, data in incoming.take(rest):
+            if kind == b"o":
+                write_all(1, data)
+            elif kind == b"e":
+                write_all(2, data)
+            elif kind == b"x":
+                status = int(data)
+        if status is None:
+            ready = select.select([source, kernel], [], [])[0]
+            if source not in ready:
+                die("the kernel has ended under the command; its last words: tools/siw console")
+            rest = os.read(source, 65536)
+    os.close(lock)
+    return status
+
+
+def main(arguments):
+    if arguments[0] == "serve":
+        serve(int(arguments[1]))
+    state, pid, arguments, writable = arguments[1], int(arguments[2]), arguments[3:], []
+    while arguments[:1] == ["-w"]:
+        writable += [os.path.realpath(folder) for folder in arguments[1].split(":") if folder]
+        arguments = arguments[2:]
+    for folder in writable:
+        if not os.path.isdir(folder):
+            sys.exit("siw exec: -w %s: there is no such folder" % folder)
+    sys.exit(execute(state, pid, writable, arguments))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
