@@ -1,0 +1,12 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- The Linux kernel's software iWARP driver (siw) under rdma-core's `rping -s`, inside the user-mode kernel that `tools/siw up`
+-- starts. The station runs inside, too: iwarp-conform is executed again there, and writes its results through {writable}.
+
+return {
+  class = "rping",
+  inside = "exec iwarp-siw exec -w {writable} {command}",
+  address = "10.7.0.1",
+  start = "exec rping -s -P -V -S 16384 -a {host} -p {port}",
+  crc = "off",
+  markers = "off",
+}
