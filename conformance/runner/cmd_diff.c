@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `iwarp-conform diff`: two runs, of two peers or of two versions of one. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "report.h"
@@ -32,7 +34,9 @@ static bool read_run(struct side *s)
 
     s->run = json_load_file(path, 0, &error);
     s->cases = json_object_get(s->run, "cases");
-    if (!s->run)
+    if (!s->run && access(path, R_OK))
+        iw_complain("cannot read %s: %s", path, strerror(errno));
+    else if (!s->run)
         iw_complain("%s:%d: %s", path, error.line > 0 ? error.line : 0, error.text);
     else if (!json_is_array(s->cases) ||
              json_integer_value(json_object_get(s->run, "schema")) != IW_REPORT_SCHEMA)

@@ -174,6 +174,8 @@ static void help(const struct command *only)
     for (size_t i = 0; i < N_CHOICES; i++)
         if (!only || choices[i].commands & only->bit)
             help_option(&choices[i]);
+    if (!only)
+        printf("\n`iwarp-conform COMMAND --help` has the options of one command.\n");
     printf("\nexit status: 0 good, 1 a case failed, 2 better than the baseline says,\n"
            "3 inconclusive or never reached, 64 usage, 70 error of the tester or of a script\n");
 }

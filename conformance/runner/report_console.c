@@ -5,6 +5,8 @@
 #include "report.h"
 #include "text.h"
 
+enum { MANY = 10 }; /* failures from which on they are summed up */
+
 const struct iw_rule *iw_entry_rule(const struct iw_entry *entry)
 {
     if (entry->result.rule)
@@ -134,6 +136,39 @@ static void skips(FILE *out, const struct iw_record *record)
     }
 }
 
+static bool broke(const struct iw_entry *entry, const struct iw_rule *rule)
+{
+    enum iw_verdict v = entry->result.verdict;
+
+    return entry->done && (v == IW_VERDICT_FAIL || v == IW_VERDICT_NOTE) &&
+           entry->pinned != IW_PINNED_EXPECTED && (!rule || iw_entry_rule(entry) == rule);
+}
+
+/* Of many failures: the rules that were broken, one a line, in the order of the catalogue. */
+static void broken(FILE *out, const struct iw_record *record)
+{
+    size_t all = 0;
+
+    for (size_t i = 0; i < record->count; i++)
+        all += broke(&record->entries[i], NULL);
+    for (size_t r = 0; all >= MANY && r < IW_RULE_COUNT; r++) {
+        const struct iw_rule *rule = iw_rule_at(r);
+        const char *first = NULL;
+        size_t n = 0;
+
+        for (size_t i = 0; i < record->count; i++) {
+            if (!broke(&record->entries[i], rule))
+                continue;
+            first = first ? first : record->entries[i].result.id;
+            n++;
+        }
+        if (n)
+            fprintf(out, "broken %s (%s%s) in %zu case%s (%s%s): %s\n", rule->id,
+                    iw_level_name(rule->level), rule->implied ? ", implied" : "", n,
+                    n > 1 ? "s" : "", first, n > 1 ? " ..." : "", rule->text);
+    }
+}
+
 /* What the rounds of a case disagreed about. */
 static void unstable(FILE *out, const struct iw_record *record)
 {
@@ -173,6 +208,7 @@ void iw_console_summary(FILE *out, const struct iw_record *record, bool verbose)
 {
     if (!verbose)
         skips(out, record);
+    broken(out, record);
     for (size_t i = 0; i < record->count; i++) {
         if (record->entries[i].unreached) {
             fprintf(out, "%s: %s\n", record->target,

@@ -459,6 +459,36 @@ static void test_console(void **state)
         "results: out\n");
 }
 
+static void write_many(FILE *out)
+{
+    static struct iw_entry many[12];
+
+    cases[0].rules[0] = iw_rule_find("MPA-8-02");
+    cases[1].rules[0] = iw_rule_find("MPA-4.1-02");
+    for (size_t i = 0; i < 12; i++) {
+        many[i] = entries[i < 7];
+        many[i].result.verdict = i < 11 ? IW_VERDICT_FAIL : IW_VERDICT_PASS;
+        many[i].result.rule = NULL;
+    }
+    many[0].pinned = IW_PINNED_EXPECTED; /* is known, and does not count */
+    record.entries = many;
+    record.count = 12;
+    record.verdicts[IW_VERDICT_SKIP] = 0;
+    iw_console_summary(out, &record, false);
+}
+
+static void test_console_sums_up_failures(void **state)
+{
+    char *text = text_of(write_many);
+
+    (void)state;
+    assert_non_null(strstr(text,
+                           "broken MPA-4.1-02 (MUST) in 6 cases (pad-odd ...): Pad octets are "
+                           "zero on transmit\nbroken MPA-8-02 (MUST) in 4 cases (crc-good "
+                           "...): CRC mismatch is detected (code 2)\n1 PASS,"));
+    free(text);
+}
+
 static void write_unreached(FILE *out)
 {
     entries[3].unreached = true;
@@ -543,6 +573,7 @@ int main(void)
         cmocka_unit_test(test_result_survives_json),
         cmocka_unit_test(test_console),
         cmocka_unit_test(test_console_sums_up),
+        cmocka_unit_test(test_console_sums_up_failures),
         cmocka_unit_test(test_clean),
         cmocka_unit_test(test_shell),
         cmocka_unit_test(test_fill),
