@@ -79,18 +79,18 @@ class Check:
         with hostile.Crowd() as crowd:
             port, door = crowd.listen(lambda wire: None), crowd.listen(lambda wire: wire.line())
             path = write(os.path.join(self.folder, "both.lua"), CONNECTS % (LISTENS % port, door))
-            played = self.play("closing at once", path, 0.02, [id for id, _ in cases])
+            played = self.play("closing at once", path, 0.02, [id for id, _ in cases], 8)
         skipped = {case["id"] for case in played if case["verdict"] == "SKIP"}
         return {"agent": {role: [id for id, r in cases if r == role] for role in ROLES},
                 "rping": {role: [id for id, r in cases if r == role and id not in skipped] for role in ROLES}}
 
-    def play(self, name, target, scale, ids):
+    def play(self, name, target, scale, ids, jobs=1):
         """Runs cases against a target and returns their results, or ends everything."""
         results = os.path.join(self.folder, "results")
         report = os.path.join(self.folder, "report.json")
         bound = (REACH + len(ids) * (CASE + ENDING)) * scale + LOAD
         command = [self.conform, "run", "--target", target, "--results", results, "--time-scale", str(scale),
-                   "--json", report, "-j1", *ids]
+                   "--json", report, "-j%d" % jobs, *ids]
         if not self.sanitized:
             command[:0] = ["bash", "-c", "ulimit -v %d; exec \"$@\"" % ADDRESSES, "-"]
         began = time.monotonic()

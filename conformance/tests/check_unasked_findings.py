@@ -213,8 +213,9 @@ def main(conform, agent, least):
                 if decided and re.search(r" at octet \d+ of connection \d+$", case["actual"] or ""):
                     told_everywhere(suite, check, decided[1], case["rule"])
                     deciding.add(decided[1])
-                    if not os.path.getsize(suite.at(case["pcap"])):
-                        sys.exit("%s: no capture" % case["id"])
+                    with open(suite.at(case["pcap"]), "rb") as f:
+                        if ("deciding: %s: %s" % (case["verdict"], case["reason"])).encode() not in f.read():
+                            sys.exit("--violate %s: %s: no frame of the capture says so" % (check, case["id"]))
         itself = [check for check in found if check in found[check]]
         print("# not found: %s" % " ".join(check for check in found if not found[check]))
         print("# found, but never what decided: %s" % " ".join(set().union(*found.values()) - deciding))
