@@ -30,6 +30,7 @@ struct iw_script {
     uint64_t began;              /* when the deadline was set */
     uint64_t waiting;            /* since when the script waits for the target; 0: it does not */
     uint64_t waited;             /* ns that it did so before */
+    uint64_t left;               /* ns that it has once it is resumed; 0: it is not paused */
     size_t taken;                /* octets of memory that went into what the target said */
     bool taking;                 /* something of it is being made */
     size_t before;               /* memory in use before that */
@@ -67,6 +68,10 @@ void iw_script_waits(lua_State *L);
 /* Gives the script its time from now, to be read in: the run's deadline, or more if everything is
  * slow. Less patience with a peer makes nothing faster here. */
 void iw_script_allow_reading(struct iw_script *s);
+/* Between the two the script's time is as long as if everything ran at full speed, and does not
+ * count: reading a recording is not the faster for less patience with the peer. */
+void iw_script_pause(struct iw_script *s);
+void iw_script_resume(struct iw_script *s);
 /* Ends the case if its time is over: by an error, or INCONCLUSIVE if the target has taken a good part
  * of that time. */
 void iw_script_check_time(lua_State *L);

@@ -316,8 +316,10 @@ static int l_capture(lua_State *L)
     lua_setmetatable(L, -2);
     r->name = name;
     r->script = iw_script_of(L);
+    iw_script_pause(iw_script_of(L));
     walk(r, path);
     iw_script_check_time(L);
+    iw_script_resume(iw_script_of(L));
     if (*r->error)
         return luaL_error(L, "%s", r->error);
     lua_newtable(L);

@@ -14,7 +14,7 @@ static void allow(struct iw_script *s, double seconds, double scale)
     s->allowed = seconds;
     s->began = iw_transport_now();
     s->deadline = s->began + (uint64_t)(seconds * scale * 1e9);
-    s->waiting = s->waited = 0;
+    s->waiting = s->waited = s->left = 0;
 }
 
 void iw_script_allow_reading(struct iw_script *s)
@@ -27,6 +27,24 @@ void iw_script_allow_reading(struct iw_script *s)
 static void allow_playing(struct iw_script *s, double seconds)
 {
     allow(s, seconds, s->options->time_scale > 0 ? s->options->time_scale : 1);
+}
+
+void iw_script_pause(struct iw_script *s)
+{
+    uint64_t now = iw_transport_now();
+    double scale = s->options->time_scale;
+
+    if (!(scale > 0 && scale < 1) || s->deadline <= now)
+        return;
+    s->left = s->deadline - now;
+    s->deadline = now + (uint64_t)((double)s->left / scale);
+}
+
+void iw_script_resume(struct iw_script *s)
+{
+    if (s->left)
+        s->deadline = iw_transport_now() + s->left;
+    s->left = 0;
 }
 
 static char *text_field(lua_State *L, const char *field)

@@ -15,6 +15,7 @@
 
 #include "iwarp/capture.h"
 #include "iwarp/octets.h"
+#include "iwarp/transport.h"
 #include "recording.h"
 #include "script.h"
 
@@ -314,6 +315,26 @@ static void ends_with_the_deadline(void **state)
     iw_script_close(&script);
 }
 
+static void does_not_count_where_time_is_short(void **state)
+{
+    uint64_t deadline = iw_transport_now() + 1000 * UINT64_C(1000000000);
+
+    (void)state;
+    open_script(PCAPS);
+    options.time_scale = 0.5;
+    script.deadline = deadline;
+    assert_true(run("return iw.capture(...)", RPING));
+    assert_true(script.deadline > deadline); /* by what the reading took */
+    iw_script_close(&script);
+    options.time_scale = 1;
+    open_script(PCAPS);
+    script.deadline = deadline;
+    assert_true(run("return iw.capture(...)", RPING));
+    assert_int_equal(script.deadline, deadline);
+    iw_script_close(&script);
+    options.time_scale = 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -332,6 +353,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(refuses_more_than_it_would_hold, recording_setup,
                                         recording_teardown),
         cmocka_unit_test(ends_with_the_deadline),
+        cmocka_unit_test(does_not_count_where_time_is_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
