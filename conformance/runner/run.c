@@ -86,12 +86,13 @@ static void trouble(void *context, const char *line)
 /* ---- preparing ---- */
 
 /* Cases at a time. Only our own agent is there once for each worker; another peer is the user's,
- * and one agent serves one client. */
+ * one agent serves one client, and one person does one thing at a time. */
 static unsigned jobs(const struct iw_command *c, const struct iw_target_spec *target, size_t cases)
 {
     unsigned n = c->jobs ? c->jobs : target->embedded ? iw_cpus() : 1;
 
-    if (c->trace || (!target->embedded && (target->class == IW_TARGET_AGENT || target->start)))
+    if (c->trace ||
+        (!target->embedded && (target->class == IW_TARGET_AGENT || target->start || target->ask)))
         n = 1;
     return n > cases ? (cases ? (unsigned)cases : 1) : n;
 }

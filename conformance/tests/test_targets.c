@@ -8,11 +8,13 @@
 #include <arpa/inet.h>
 #include <cmocka.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "folder.h"
@@ -249,7 +251,9 @@ static void test_capabilities(void **state)
     assert_can(",crc=on", "crc.on", "crc.off");
     assert_can(",markers=on", "markers.on", "markers.off");
     assert_can(",rev=1", "revision.1", "revision.2 enhanced peer_to_peer rtr.read ird.1");
-    assert_can(",class=rping", "class.rping read send", "class.bare agent memory.write");
+    assert_can(",class=rping", "class.rping read send rping.1 rping.64",
+               "class.bare agent memory.write rping.65");
+    assert_can(",class=rping,can=rping.4096", "rping.64 rping.4096", "rping.4097");
     assert_can(",can=extensions", "extensions", "extensions.off");
     assert_can(",cannot=extensions,can=extensions.off", "extensions.off", "extensions");
     assert_can(",can=read,can=ird.8,cannot=rtr.send,cannot=reconnect", "read ird.1 ird.8 rtr.read",
@@ -317,6 +321,18 @@ static enum iw_target_opened try_file(const char *content, struct iw_target_spec
     return opened;
 }
 
+/* Whether a process that was killed just now, and is nobody's child here, does not come to its end.
+ */
+static bool still_runs(pid_t pid)
+{
+    struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+    bool ended = end.fd < 0 || poll(&end, 1, 10000) > 0;
+
+    if (end.fd >= 0)
+        close(end.fd);
+    return !ended;
+}
+
 static void test_unreachable(void **state)
 {
     uint16_t port;
@@ -351,6 +367,60 @@ static void test_command_that_ends(void **state)
                      IW_TARGET_UNREACHED);
     assert_non_null(strstr(error, "before it printed 'yes'"));
     iw_target_free(spec);
+}
+
+/* What is said about connecting, and what is taken if nothing is. */
+static void test_connecting(void **state)
+{
+    static const struct {
+        const char *content;
+        double within;
+    } files[] = {{"return { connect = 'true' }", 10},
+                 {"return { connect = 'true', connect_within = 0.5 }", 0.5},
+                 {"return { ask = 'do it' }", 120},
+                 {"return { ask = 'do it', connect_within = 3600 }", 3600}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        free(folder_file(&folder, "peer.lua", files[i].content));
+        struct iw_target_spec *spec = parse("peer");
+        assert_non_null(spec);
+        assert_true(iw_target_connect_within(spec) == files[i].within);
+        iw_target_free(spec);
+    }
+}
+
+/* The command's end is told once it has failed; what it leaves in its group is ended with it. */
+static void test_caller(void **state)
+{
+    struct iw_target_spec *spec;
+    struct iw_target_instance *instance;
+    const char *why = NULL;
+    char *path = iw_text_format("%s/pid", folder.path);
+    char *content = iw_text_format(
+        "return { connect = 'tail -f /dev/null & echo $! {host} {port} > %s; exit 3' }", path);
+    char *said, *end;
+    pid_t left;
+
+    (void)state;
+    assert_int_equal(try_file(content, &spec, &instance), IW_TARGET_OPENED);
+    struct iw_target *target = iw_target_of(instance);
+    assert_int_equal(target->initiate(target, "192.0.2.9", 4711, error, sizeof(error)), 0);
+    while (!why)
+        why = target->not_called(target, false);
+    assert_non_null(strstr(why, "its command (sh ended with status 3) made no connection"));
+    said = folder_read(path);
+    left = (pid_t)strtol(said, &end, 10);
+    assert_string_equal(end, " 192.0.2.9 4711\n");
+    assert_int_equal(kill(left, 0), 0);
+    assert_null(iw_target_check(instance, error, sizeof(error)));
+    assert_false(still_runs(left));
+    assert_int_equal(target->initiate(target, "192.0.2.9", 4711, error, sizeof(error)), 0);
+    iw_target_close(instance, error, sizeof(error));
+    iw_target_free(spec);
+    free(said);
+    free(content);
+    free(path);
 }
 
 /* It is ready once it says so, and ended by us. */
@@ -585,6 +655,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_unreachable, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_command_that_ends, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_command_that_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_connecting, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_caller, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_embedded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_embedded_settings, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_busy_agent, set_up, tear_down),
