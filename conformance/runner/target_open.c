@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "caller.h"
@@ -35,6 +36,14 @@ struct iw_target_instance {
 static uint64_t after(const struct iw_target_instance *t, double seconds)
 {
     return iw_transport_now() + (uint64_t)(seconds * t->scale * 1e9);
+}
+
+/* Whether its commands have printed anything, which is then in the log. */
+static bool printed(const struct iw_target_instance *t)
+{
+    struct stat at;
+
+    return t->log && !stat(t->log, &at) && at.st_size > 0;
 }
 
 /* ---- capabilities ---- */
@@ -205,7 +214,7 @@ static bool accepts(struct iw_target_instance *t, const char *host, uint16_t por
         return true;
     if (started && *t->process.ended)
         snprintf(error, room, "%s before it accepted a connection%s%s", t->process.ended,
-                 t->log ? "; its output: " : "", t->log ? t->log : "");
+                 printed(t) ? "; its output: " : "", printed(t) ? t->log : "");
     else
         snprintf(error, room, "no connection with %s port %u: %s", host, port, strerror(number));
     return false;
@@ -289,7 +298,7 @@ static const char *not_called(struct iw_target *target, bool late)
         return NULL;
     if (!late)
         snprintf(t->why, sizeof(t->why), "its command (%s) made no connection%s%s", how,
-                 t->log ? "; its output: " : "", t->log ? t->log : "");
+                 printed(t) ? "; its output: " : "", printed(t) ? t->log : "");
     else
         snprintf(t->why, sizeof(t->why), "nothing connected within %g s%s%s%s",
                  t->target.connect_within * t->scale, t->callers.command ? "; its command " : "",
@@ -411,8 +420,8 @@ static enum iw_target_opened open_agent(struct iw_target_instance *t, const char
     if (iw_process_ended(&t->process,
                          iw_control_lost(t->target.control) ? after(t, LEAVE_SECONDS) : 0) &&
         *t->process.ended)
-        snprintf(error, room, "%s%s%s", t->process.ended, t->log ? "; its output: " : "",
-                 t->log ? t->log : "");
+        snprintf(error, room, "%s%s%s", t->process.ended, printed(t) ? "; its output: " : "",
+                 printed(t) ? t->log : "");
     return spec->embedded ? IW_TARGET_BROKEN : IW_TARGET_UNREACHED;
 }
 
