@@ -469,13 +469,14 @@ enum iw_target_opened iw_target_open(const struct iw_target_spec *spec, const ch
 
 const char *iw_target_uncraftable(const struct iw_target_spec *spec)
 {
-    bool said = false;
+    bool said = false, ours;
 
     if (spec->embedded)
         return NULL;
     for (char **can = spec->can; can && *can; can++)
         said = said || !strcmp(*can, "tcp.crafted");
-    if (!spec->start || !spec->ready || spec->agent_host)
+    ours = spec->start ? spec->ready != NULL : spec->connect && !spec->host;
+    if (!ours || spec->agent_host)
         return "this target is not started by the runner in a namespace of its own";
     return said ? NULL : "its file does not say can = { \"tcp.crafted\" }";
 }

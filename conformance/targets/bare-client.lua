@@ -7,5 +7,5 @@ return {
   connect = "exec iwarp-peer connect {host}:{port} --peer-to-peer on --startup-timeout 5000",
   crc = "on",
   markers = "off",
-  can = { "extensions", "ird.16" },
+  can = { "extensions", "ird.16", "tcp.crafted" },
 }

@@ -8,5 +8,5 @@ return {
   ready = "listening on",
   crc = "off",
   markers = "off",
-  can = { "extensions", "rping.1048576" },
+  can = { "extensions", "rping.1048576", "tcp.crafted" },
 }
