@@ -9,7 +9,7 @@ local Agent = {}
 -- What a case uses of a reply, with the types that it must have.
 local REPLIES = {
   listen = { listen = "integer", port = "integer" }, connect = { conn = "integer" },
-  pd = { pd = "integer" }, register = { mem = "integer", stag = "integer", to = "quantity" },
+  pd = { pd = "integer" }, bind = { window = "integer", stag = "integer", to = "quantity" }, stream_take = { hex = "octets" }, register = { mem = "integer", stag = "integer", to = "quantity" },
   read = { hex = "octets" },
 }
 -- The same for events.
@@ -128,7 +128,8 @@ end
 
 -- ---- memory ----
 
-local MEMORY = strict.set("length remote fill guard to pd conn invalidate")
+local MEMORY = strict.set("length remote fill guard to pd conn invalidate bind")
+local WINDOW = strict.set("memory offset length remote invalidate conn window")
 local FILL = 0x5a
 
 -- 64 bits, as the protocol writes them; a number above 2^63-1 is a negative one here.
@@ -140,10 +141,10 @@ end
 
 local REMOTE = strict.set("read write atomic")
 
-local function access(fields)
-  local list = { "local-write" }
+-- Appends what the peer may do to a list of rights.
+local function access(what, fields, list)
   for word in (fields.remote or ""):gmatch("%S+") do
-    strict.word("t:memory: remote", word, REMOTE)
+    strict.word(what .. ": remote", word, REMOTE)
     list[#list + 1] = "remote-" .. word
   end
   if fields.invalidate then list[#list + 1] = "remote-invalidate" end
@@ -159,13 +160,16 @@ local BUFFER = { __index = strict.only("t:memory's buffer", {}, strict.set("mem 
 -- A buffer of the target: length, remote ("read", "write", "atomic" or several of them; nothing: not
 -- remotely accessible), fill (an octet, octets, or "count" for 00 01 02 ...), guard (octets in front and
 -- behind that are watched), to (its first TO), pd, conn (bound to that stream), invalidate (by the
--- peer). Returns {stag, to, length, ...}, which stands for STag and TO in messages.
+-- peer), bind (windows may be bound to it). Returns {stag, to, length, ...}, which stands for STag and TO
+-- in messages.
 function Agent:memory(fields)
   strict.check("t:memory", fields, MEMORY)
   local guard = fields.guard or 64
   local fill = fields.fill == nil and FILL or fields.fill
+  local rights = access("t:memory", fields, { "local-write" })
+  if fields.bind then rights[#rights + 1] = "bind" end
   local reply = self:agent("register", {
-    length = fields.length, access = access(fields), guard = guard, pd = fields.pd,
+    length = fields.length, access = rights, guard = guard, pd = fields.pd,
     to = long(fields.to), conn = fields.conn and fields.conn.agent,
     fill = math.type(fill) == "integer" and fill or nil,
   })
@@ -202,8 +206,34 @@ function Agent:fill(buffer, text, offset)
   if buffer.content then buffer.content = read_all(self, buffer) end
 end
 
--- Invalidates the STag at the target; the memory can still be read by the agent.
-function Agent:invalidate(buffer) self:agent("invalidate", { mem = buffer.mem }) end
+local BOUND = { __index = strict.only("t:bind's window", {}, strict.set("window stag to length memory offset")) }
+
+-- A window: `length` octets from `offset` on of a buffer made with bind = true, under an STag of its own;
+-- remote and invalidate as in t:memory, conn: for that stream only. window: one that is bound anew, and
+-- whose old STag is forgotten. Returns {stag, to, length, ...}, which goes where a buffer goes in messages.
+function Agent:bind(fields)
+  strict.check("t:bind", fields, WINDOW)
+  local memory, offset = fields.memory, fields.offset or 0
+  local length = fields.length or memory.length - offset
+  local rights = access("t:bind", fields, {})
+  rights.n = #rights -- a list, even an empty one
+  local reply = self:agent("bind", {
+    mem = memory.mem, offset = offset, length = length, access = rights,
+    conn = fields.conn and fields.conn.agent, window = fields.window and fields.window.window,
+  })
+  return setmetatable({
+    window = reply.window, stag = reply.stag, to = number(reply.to), length = length, memory = memory, offset = offset,
+  }, BOUND)
+end
+
+-- Forgets a window.
+function Agent:unbind(window) self:agent("unbind", { window = window.window }) end
+
+-- Invalidates the STag of a buffer or window at the target; the memory can still be read by the agent.
+function Agent:invalidate(buffer)
+  local window = getmetatable(buffer) == BOUND
+  self:agent("invalidate", { mem = not window and buffer.mem or nil, window = window and buffer.window or nil })
+end
 function Agent:release(buffer) self:agent("release", { mem = buffer.mem }) end
 -- A protection domain other than the standard one.
 function Agent:protection_domain() return self:agent("pd").pd end

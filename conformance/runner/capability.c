@@ -29,6 +29,8 @@ static const struct capability {
     {.name = "rping", .counted = true},
     {.name = "extensions", .words = {"off"}},
     {.name = "ird", .counted = true},
+    {.name = "windows"},
+    {.name = "streaming"},
     {.name = "tcp", .words = {"crafted"}},
     {.name = "class", .words = {"bare", "rping", "agent"}},
 };
