@@ -14,6 +14,7 @@ local REPLIES = {
 }
 -- The same for events.
 local EVENTS = {
+  stream = { conn = "integer", length = "integer" },
   established = { conn = "integer", agreed = "agreed" }, request = { conn = "integer", private = "octets" },
   completion = { conn = "integer", work = "integer", op = "string", status = "string" },
 }
@@ -102,7 +103,7 @@ end
 local EVENTS = {
   request = "listen private", established = "private agreed listen", rejected = "private", ["peer-closed"] = "",
   completion = "work op status length solicited invalidated immediate original check", fault = "check rule pos terminate",
-  terminated = "layer type code flags meaning", closed = "graceful cause check rule error",
+  terminated = "layer type code flags meaning", stream = "length listen", closed = "graceful cause check rule error",
 }
 
 -- The next event of this kind about a connection: t:event("terminated", conn, {code = 2}). The
@@ -422,6 +423,37 @@ end
 
 function Agent:reject(conn, private)
   self:agent("reject", { conn = conn.agent, private = private and octets.show(private) })
+end
+
+-- ---- streaming mode ----
+
+-- Waits until the target's application knows the connection and `length` octets have come to it.
+local function streamed(t, conn, length)
+  if conn.agent and length == 0 then return end
+  local event = t:wait_event(function(e)
+    return e.event == "stream" and (conn.agent and e.conn == conn.agent or not conn.agent and e.listen == conn.listen)
+      and e.length >= length
+  end)
+  if not event then t:inconclusive(("%d streamed octets did not come to the target's application"):format(length)) end
+  conn.agent = event.conn
+end
+
+-- Has the target's application stream octets on a connection made with target = { stream = true }.
+function Agent:stream(conn, text)
+  streamed(self, conn, 0)
+  self:agent("stream_send", { conn = conn.agent, hex = octets.show(text) })
+end
+
+-- The next `length` octets that the target's application got.
+function Agent:streamed(conn, length)
+  streamed(self, conn, length)
+  return octets.hex(self:agent("stream_take", { conn = conn.agent, length = length }).hex)
+end
+
+-- Has the target start MPA.
+function Agent:start(conn)
+  streamed(self, conn, 0)
+  self:agent("start", { conn = conn.agent })
 end
 
 -- Has the agent end a connection: how is "graceful", "reset" or "terminate".

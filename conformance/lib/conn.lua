@@ -313,6 +313,29 @@ end
 -- Offers the target another window.
 function Conn:window(octets) self.raw:window(octets) end
 
+-- ---- streaming mode (RFC 5044 7.1.2): octets before MPA ----
+
+-- Sends octets as the application's own, which MPA has nothing to do with.
+function Conn:stream(text)
+  if text ~= "" then self.raw:write(text) end
+  self.raw:comment_sent(("streaming mode: %d octets"):format(#text))
+end
+
+-- The next `length` octets that the target streams; INCONCLUSIVE if they do not come.
+function Conn:take(length)
+  if length == 0 then return "" end
+  local text = self.raw:streamed(length)
+  if not text then
+    self.t:inconclusive("the target did not stream what it was asked to", {
+      expected = length .. " octets of streaming mode", actual = "fewer",
+    })
+  end
+  return text
+end
+
+-- MPA begins here, in the target's direction behind what was taken.
+function Conn:begin() self.raw:begin() end
+
 function Conn:shutdown() self.raw:shutdown() end
 function Conn:reset() self.raw:reset() end
 

@@ -152,16 +152,16 @@ local function tcp_options(options)
 end
 
 -- One listener of the agent for each configuration.
-local function listener(t, config, accept, half_close)
+local function listener(t, config, accept, half_close, stream)
   local key = {}
   for name, value in pairs(config or {}) do
     key[#key + 1] = name .. "=" .. (type(value) == "table" and table.concat(value, ",") or tostring(value))
   end
   table.sort(key)
-  key = table.concat(key, ";") .. (accept or "") .. tostring(half_close)
+  key = table.concat(key, ";") .. (accept or "") .. tostring(half_close) .. tostring(stream)
   if not t.listeners[key] then
     t.listeners[key] = t:agent("listen", {
-      host = t.peer.host, port = 0, config = config, accept = accept, half_close = half_close,
+      host = t.peer.host, port = 0, config = config, accept = accept, half_close = half_close, stream = stream,
     })
   end
   return t.listeners[key]
@@ -171,17 +171,19 @@ end
 local function reach(t, options)
   local port, listen = t.peer.port, nil
   if t.peer.agent then
-    local config, accept, half_close = {}, nil, nil
+    local config, accept, half_close, stream = {}, nil, nil, nil
     for name, value in pairs(options.target or {}) do
       if name == "accept" then
         accept = value
       elseif name == "half_close" then
         half_close = value
+      elseif name == "stream" then
+        stream = value
       else
         config[name] = value
       end
     end
-    local reply = listener(t, next(config) and config or nil, accept, half_close)
+    local reply = listener(t, next(config) and config or nil, accept, half_close, stream)
     port, listen = reply.port, reply.listen
   elseif port == 0 then
     t:inconclusive("the target has no listener")
@@ -195,6 +197,7 @@ local function reach(t, options)
   end
   local conn = Conn.new(t, raw)
   conn.listen = listen
+  if options.target and options.target.stream then raw:streaming() end
   return conn
 end
 
@@ -292,16 +295,16 @@ local function called(t, options)
       config = { peer_to_peer = options.first == nil, enhanced = true, revision = 2 }
     end
     config = config or {}
-    local private, half_close = config.private, config.half_close
-    if private or half_close ~= nil then
+    local private, half_close, stream = config.private, config.half_close, config.stream
+    if private or half_close ~= nil or stream ~= nil then
       local rest = {}
       for name, value in pairs(config) do rest[name] = value end
-      rest.private, rest.half_close = nil, nil
+      rest.private, rest.half_close, rest.stream = nil, nil, nil
       config = rest
     end
     agent = t:agent("connect", {
       host = t.peer.station_host, port = port, config = next(config) and config or nil,
-      private = private and Conn.show(private), half_close = half_close,
+      private = private and Conn.show(private), half_close = half_close, stream = stream,
     }).conn
   else
     local done, why = iw.initiate(t.peer.station_host, port)
@@ -320,6 +323,7 @@ local function called(t, options)
   t.callers[#t.callers + 1] = raw_listener
   local conn = Conn.new(t, raw)
   conn.agent = agent
+  if options.target and options.target.stream then raw:streaming() end
   return conn
 end
 

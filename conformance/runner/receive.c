@@ -9,6 +9,8 @@
 #include "iwarp/transport.h"
 #include "station_internal.h"
 
+enum { STREAMED_MAX = 1 << 20 }; /* octets that a case leaves lying */
+
 enum { LATE_READS = 16 };
 
 int iw_station_ms(uint64_t deadline)
@@ -171,12 +173,18 @@ static void seen_finding(struct iw_conn *c, const struct iw_observation *o)
     s->last_finding = &f->next;
 }
 
-void iw_conn_seen(void *context, const struct iw_observation *o)
+/* The observer counts from where MPA begins. */
+void iw_conn_seen(void *context, const struct iw_observation *seen)
 {
     struct iw_conn *c = context;
+    struct iw_observation shifted = *seen;
+    const struct iw_observation *o = &shifted;
 
     if (o->side != iw_conn_peer_side(c))
         return;
+    shifted.pos += c->peer_base;
+    shifted.end += c->peer_base;
+    shifted.fault.pos += c->peer_base;
     switch (o->kind) {
     case IW_OBSERVED_STARTUP:
         seen_startup(c, o);
@@ -202,8 +210,24 @@ static void seen_end(struct iw_conn *c, bool reset)
     c->state.ended = true;
     c->state.reset = reset;
     iw_exchange_end(c->station->exchange, c->state.number, true, reset, iw_transport_now());
-    iw_observer_end(c->observer, iw_conn_peer_side(c), c->state.received, reset);
+    iw_observer_end(c->observer, iw_conn_peer_side(c), c->state.received - c->peer_base, reset);
     enqueue_end(c, reset ? IW_ITEM_RESET : IW_ITEM_FIN, c->state.received);
+}
+
+static void stream(struct iw_conn *c, const uint8_t *octets, size_t length)
+{
+    uint8_t *grown =
+        length > STREAMED_MAX - c->n_streamed ? NULL : realloc(c->streamed, c->n_streamed + length);
+
+    c->peer_base += length;
+    if (!grown) {
+        c->station->flooded = true;
+        c->state.ended = true;
+        return;
+    }
+    memcpy(grown + c->n_streamed, octets, length);
+    c->streamed = grown;
+    c->n_streamed += length;
 }
 
 void iw_conn_read(struct iw_conn *c)
@@ -223,8 +247,44 @@ void iw_conn_read(struct iw_conn *c)
         c->state.ended = true;
         return;
     }
-    iw_observer_input(c->observer, iw_conn_peer_side(c), c->state.received, octets, (size_t)n);
     c->state.received += (uint64_t)n;
+    if (c->streaming)
+        stream(c, octets, (size_t)n);
+    else
+        iw_observer_input(c->observer, iw_conn_peer_side(c),
+                          c->state.received - (uint64_t)n - c->peer_base, octets, (size_t)n);
+}
+
+/* ---- streaming mode ---- */
+
+void iw_conn_streaming(struct iw_conn *c)
+{
+    c->streaming = true;
+}
+
+const uint8_t *iw_conn_streamed(struct iw_conn *c, size_t length, uint64_t deadline)
+{
+    while (c->streaming && c->n_streamed < length && !c->state.ended && iw_tcp_open(&c->tcp) &&
+           iw_tcp_wait(&c->tcp, POLLIN, deadline))
+        iw_conn_read(c);
+    return c->n_streamed < length ? NULL : c->streamed;
+}
+
+void iw_conn_streamed_drop(struct iw_conn *c, size_t length)
+{
+    c->n_streamed -= length;
+    memmove(c->streamed, c->streamed + length, c->n_streamed);
+}
+
+void iw_conn_begin(struct iw_conn *c)
+{
+    if (!c->streaming)
+        return;
+    c->streaming = false;
+    c->peer_base -= c->n_streamed;
+    if (c->n_streamed)
+        iw_observer_input(c->observer, iw_conn_peer_side(c), 0, c->streamed, c->n_streamed);
+    c->n_streamed = 0;
 }
 
 const struct iw_item *iw_conn_next(struct iw_conn *c, uint64_t deadline)

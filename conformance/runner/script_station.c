@@ -370,6 +370,36 @@ static int c_shutdown(lua_State *L)
     return 0;
 }
 
+static int c_streaming(lua_State *L)
+{
+    iw_conn_streaming(conn_of(L));
+    return 0;
+}
+
+/* conn:streamed(length [, seconds]): octets that the peer streamed, or nil. */
+static int c_streamed(lua_State *L)
+{
+    struct iw_conn *c = conn_of(L);
+    lua_Integer length = luaL_checkinteger(L, 2);
+    const uint8_t *octets;
+
+    luaL_argcheck(L, length > 0, 2, "expected a number of octets above 0");
+    octets = iw_conn_streamed(c, (size_t)length, iw_script_until(L, 3, patience(L)));
+    if (!octets) {
+        iw_script_check_time(L);
+        return 0;
+    }
+    lua_pushlstring(L, (const char *)octets, (size_t)length);
+    iw_conn_streamed_drop(c, (size_t)length);
+    return 1;
+}
+
+static int c_begin(lua_State *L)
+{
+    iw_conn_begin(conn_of(L));
+    return 0;
+}
+
 static int c_reset(lua_State *L)
 {
     iw_conn_reset(conn_of(L));
@@ -537,6 +567,9 @@ void iw_script_add_station(lua_State *L)
         {"window", c_window},
         {"shutdown", c_shutdown},
         {"reset", c_reset},
+        {"streaming", c_streaming},
+        {"streamed", c_streamed},
+        {"begin", c_begin},
         {"next", c_next},
         {"drain", c_drain},
         {"comment_sent", c_comment_sent},

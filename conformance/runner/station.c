@@ -26,6 +26,7 @@ static void conn_free(struct iw_conn *c)
     iw_tcp_close(&c->tcp);
     free(c->observer);
     free(c->held);
+    free(c->streamed);
     free(c);
 }
 

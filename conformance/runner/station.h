@@ -21,9 +21,9 @@
 
 /* Bounds of what a peer can make a case hold. */
 #define IW_STATION_ITEMS 65536u        /* items waiting on one connection; later ones are dropped */
-#define IW_STATION_MESSAGE (12u << 20)/* octets of a message; a larger one ends the reading */
-#define IW_STATION_SEGMENTS 8192u     /* ... and its segments */
-#define IW_STATION_FINDINGS 8u        /* of one check; later ones are dropped */
+#define IW_STATION_MESSAGE (12u << 20) /* octets of a message; a larger one ends the reading */
+#define IW_STATION_SEGMENTS 8192u      /* ... and its segments */
+#define IW_STATION_FINDINGS 8u         /* of one check; later ones are dropped */
 
 enum iw_item_kind {
     IW_ITEM_STARTUP,
@@ -152,6 +152,18 @@ const struct iw_item *iw_conn_next(struct iw_conn *c, uint64_t deadline);
 void iw_conn_drop(struct iw_conn *c);
 /* Reads until the peer has ended its direction; items stay in the queue. True if it has. */
 bool iw_conn_drain(struct iw_conn *c, uint64_t deadline);
+
+/* ---- streaming mode (RFC 5044 §7.1.2) ---- */
+
+/* From now on the peer's octets are no MPA. To be called before anything is read. */
+void iw_conn_streaming(struct iw_conn *c);
+/* The oldest octets that the peer streamed, once there are `length` of them; NULL if they do not
+ * come in time. They stay until iw_conn_streamed_drop. */
+const uint8_t *iw_conn_streamed(struct iw_conn *c, size_t length, uint64_t deadline);
+void iw_conn_streamed_drop(struct iw_conn *c, size_t length);
+/* MPA begins behind what was dropped. */
+void iw_conn_begin(struct iw_conn *c);
+
 /* A comment on the packet with this octet of the peer's. */
 void iw_conn_comment_received(struct iw_conn *c, uint64_t position, const char *text);
 /* The one-line syntax of an item. Returns the characters that the whole text needs. */

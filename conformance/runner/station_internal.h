@@ -34,12 +34,16 @@ struct iw_conn {
     uint64_t written;    /* position behind the last octet given to TCP */
     uint64_t start;      /* position of the first octet of full operation that we send */
     uint64_t peer_start; /* ... that the peer sends */
-    uint64_t last_sent;  /* position of the last thing sent */
-    uint64_t asked;      /* when our start-up frame was sent */
-    uint64_t heard;      /* segments that had come when a crafted one was sent */
-    uint64_t repeats;    /* segments that had come again when acknowledging was changed */
-    bool write_failed;   /* the socket takes nothing any more */
-    bool write_reset;    /* ... because of a RST */
+    uint64_t peer_base;  /* position at which the peer's MPA begins: behind what it streamed */
+    bool streaming;      /* MPA has not begun (RFC 5044 §7.1.2) */
+    uint8_t *streamed;   /* what the peer streamed and nobody took */
+    size_t n_streamed;
+    uint64_t last_sent; /* position of the last thing sent */
+    uint64_t asked;     /* when our start-up frame was sent */
+    uint64_t heard;     /* segments that had come when a crafted one was sent */
+    uint64_t repeats;   /* segments that had come again when acknowledging was changed */
+    bool write_failed;  /* the socket takes nothing any more */
+    bool write_reset;   /* ... because of a RST */
     struct iw_item *items, **last_item;
     size_t n_items;
     struct iw_item *partial; /* message without its L=1 segment so far */

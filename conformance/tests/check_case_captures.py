@@ -27,10 +27,11 @@ OPCODES = {"Write": 0, "Read Request": 1, "Read Response": 2, "Send": 3, "Send w
            "Immediate Data with SE": 9, "Atomic Request": 10, "Atomic Response": 11}
 # What tshark's built-in dissectors get wrong by themselves, with the reason: they take an FPDU for
 # granted at the start of each TCP segment, so that FPDUs cut by the station's writes are lost to
-# them. The second decoder still judges those captures.
+# them, and look for MPA at the start of a connection, not behind what was streamed. The second
+# decoder still judges those captures.
 CRAFTED = re.compile(r"^tcp-")
 CUT = re.compile(r"^tcp-|split|octet|coalesced|together|dribble|segment|and-fpdu"
-                 r"|short-read|read-beyond|peer-blocks")
+                 r"|short-read|read-beyond|peer-blocks|^mpa-streaming")
 
 
 def tshark(path):
