@@ -188,8 +188,14 @@ void iw_mpa_agree_responder(struct iw_mpa_startup *s)
         a->rtr = s->peer_enhanced.rtr & c->rtr;
         if (a->rtr == 0) /* RFC 6581 §9.2: then name a form that this end has */
             a->rtr = c->rtr;
-        if ((a->rtr & IW_MPA_RTR_READ) && a->ird == 0)
+        /* A Read as RTR needs an IRD of one (OP-29), but ORD 0x3FFF leaves this end's IRD as it is
+         * (RFC 6581 §9.1): then a Read is offered only if nothing else can be. */
+        if (s->peer_enhanced.ord == IW_MPA_DEPTH_UNSPECIFIED) {
+            if (a->ird == 0 && a->rtr != IW_MPA_RTR_READ)
+                a->rtr &= (uint8_t)~IW_MPA_RTR_READ;
+        } else if ((a->rtr & IW_MPA_RTR_READ) && a->ird == 0) {
             a->ird = 1;
+        }
     }
     if (a->ord != IW_MPA_DEPTH_UNSPECIFIED)
         a->ord = lesser(a->ord, s->peer_enhanced.ird);

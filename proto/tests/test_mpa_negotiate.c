@@ -288,6 +288,10 @@ static void responder_negotiates(void **state)
         /* a Read as RTR needs an IRD of one (OP-29) */
         {0, 16, D, "80004000", "80014000", true, D, 1, 0, 0, 0},
         {0, 16, B | D, "c0000000", "c0000000", true, B, 0, 0, 0, 0},
+        /* ... which 0x3fff leaves as it is: no Read is offered unless there is nothing else */
+        {0, 16, B | D, "c0007fff", "ffff0000", true, B, 0, 0, 0, 0x3fff},
+        {0, 16, D, "80007fff", "bfff4000", true, D, 0, 0, 0, 0x3fff},
+        {1, 16, B | D, "c0007fff", "ffff4000", true, B | D, 1, 0, 0, 0x3fff},
     };
 
     (void)state;

@@ -56,7 +56,9 @@ struct iw_mpa_agreed {
     bool peer_to_peer; /* both frames had A=1 */
     uint8_t rtr;       /* forms that may be used: the Reply's set, for the initiator cut with
                           its own, and without Read if the Reply's IRD is 0 (OP-29); none left:
-                          mpa-rtr-match, or that check is ignored */
+                          mpa-rtr-match, or that check is ignored. A responder with IRD 0 that
+                          offers Read has an IRD of 1, or, where the Request's ORD 0x3fff leaves
+                          IRD as it is (RFC 6581 §9.1), offers Read only if it has nothing else */
     uint16_t ird;      /* in force at this end after negotiation (RFC 6581 §9.1); 0x3fff: */
     uint16_t ord;      /* left to the ULP. As configured if not enhanced or rejected */
     uint16_t peer_ird; /* as the peer stated them; 0 if not enhanced */
