@@ -144,6 +144,22 @@ json_int_t ask_for(struct agent *a, const char *name, const char *format, ...)
     return value;
 }
 
+static json_t *parse_text(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    json_t *object = parse(format, arguments);
+    va_end(arguments);
+    return object;
+}
+
+json_t *ask_in_vain(struct agent *a, const char *request)
+{
+    json_t *reply = call(a, parse_text("%s", request));
+    assert_true(json_is_false(json_object_get(reply, "ok")));
+    return reply;
+}
+
 void refuse(struct agent *a, const char *error, const char *format, ...)
 {
     va_list arguments;

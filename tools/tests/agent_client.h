@@ -37,6 +37,8 @@ __attribute__((format(printf, 2, 3))) json_t *ask(struct agent *a, const char *f
 /* The same for a request that must fail with this error text. */
 __attribute__((format(printf, 3, 4))) void refuse(struct agent *a, const char *error,
                                                   const char *format, ...);
+/* The reply to a request that must fail. */
+json_t *ask_in_vain(struct agent *a, const char *request);
 /* ask, then the integer `name` of the reply. */
 __attribute__((format(printf, 3, 4))) json_int_t ask_for(struct agent *a, const char *name,
                                                          const char *format, ...);

@@ -126,6 +126,45 @@ static void requests_are_checked(void **state)
     assert_null(iw_control_event(a->control, 0));
 }
 
+/* What `hello` says can be chosen is known, and nothing is promised that the command line rules
+ * out.
+ */
+static void features_are_true(void **state)
+{
+    struct agent *a = *state, old;
+    size_t i;
+    json_t *name;
+    json_t *reply = ask(a, "{'do':'hello'}");
+    const json_t *features = json_object_get(reply, "features");
+    json_t *names = json_object_get(features, "config");
+    assert_int_equal(json_array_size(names), 18);
+    json_array_foreach(names, i, name)
+    {
+        char request[100], error[300];
+        const char *text = json_string_value(name);
+        snprintf(request, sizeof(request), "{'do':'listen','config':{'%s':{}}}", text);
+        json_t *no = ask_in_vain(a, request);
+        const char *said = json_string_value(json_object_get(no, "error"));
+        snprintf(error, sizeof(error), "field %s: expected ", text);
+        assert_memory_equal(said, error, strlen(error));
+        done(no);
+    }
+    assert_true(json_is_true(json_object_get(features, "windows")));
+    assert_true(json_is_true(json_object_get(features, "streaming")));
+    done(reply);
+
+    char error[300];
+    uint16_t port = agent_start_listening(&old, "--revision=1", NULL);
+    old.control = iw_control_connect("127.0.0.1", port, NULL, soon(), error, sizeof(error));
+    reply = ask(&old, "{'do':'hello'}");
+    json_t *revisions = json_pack("[i,i]", 0, 1);
+    assert_true(
+        json_equal(json_object_get(json_object_get(reply, "features"), "revisions"), revisions));
+    done(revisions);
+    done(reply);
+    agent_end(&old, SIGTERM);
+}
+
 static void memory_has_guards(void **state)
 {
     struct agent *a = *state;
@@ -330,6 +369,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(requests_are_checked, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(features_are_true, set_up, tear_down),
         cmocka_unit_test_setup_teardown(memory_has_guards, set_up, tear_down),
         cmocka_unit_test_setup_teardown(all_operations_work, set_up, tear_down),
         cmocka_unit_test_setup_teardown(extensions_work, set_up, tear_down),
