@@ -116,6 +116,7 @@ struct iw_target {
     /* NULL while the peer's own process (if the runner started one) is alive, else one line on
      * how it ended ("iwarp-agent was killed by signal 11"). NULL function: not known. */
     const char *(*death)(struct iw_target *target);
+    bool refused; /* set when a connection to the peer's listener fails */
 };
 
 /* ---- running one case ---- */

@@ -72,6 +72,7 @@ static int l_connect(lua_State *L)
 
     if (!c) {
         iw_script_check_time(L);
+        iw_script_of(L)->target->refused = true;
         lua_pushnil(L);
         lua_pushstring(L, error);
         return 2;

@@ -32,9 +32,9 @@ static void expect(lua_State *L, bool good, const char *field, const char *expec
 static void unknown(lua_State *L, const char *field)
 {
     static const char *const fields[] = {
-        "name",  "address", "start",   "station",        "ready", "connect",
-        "class", "crc",     "markers", "revision",       "port",  "agent",
-        "can",   "cannot",  "ask",     "connect_within", "inside"};
+        "name",  "address", "start",   "station",        "ready",  "connect",
+        "class", "crc",     "markers", "revision",       "port",   "agent",
+        "can",   "cannot",  "ask",     "connect_within", "inside", "token_file"};
     struct iw_nearest n;
 
     iw_nearest_begin(&n, field);

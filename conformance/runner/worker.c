@@ -161,7 +161,7 @@ static void look_after(struct worker *w, struct iw_result *r)
         close_target(w);
 }
 
-static void play(struct worker *w, const struct iw_order *order, struct iw_result *r)
+static void play_once(struct worker *w, const struct iw_order *order, struct iw_result *r)
 {
     const struct iw_pool *pool = w->pool;
     struct iw_run_options options = *pool->options;
@@ -183,11 +183,38 @@ static void play(struct worker *w, const struct iw_order *order, struct iw_resul
         return;
     }
     options.round = order->round;
+    iw_target_of(w->target)->refused = false;
     if (pool->play(order->c, iw_target_of(w->target), &options, r))
         set_reason(r, IW_VERDICT_ERROR, iw_text_copy("no memory"));
     look_after(w, r);
     if (pool->options->trace)
         fflush(pool->options->trace);
+}
+
+static void add_note(struct iw_result *r, const char *note)
+{
+    char *notes = r->notes ? iw_text_format("%s\n%s", r->notes, note) : iw_text_copy(note);
+
+    free(r->notes);
+    r->notes = notes;
+}
+
+/* A peer that lives but has lost its listener is started again, where that is the runner's
+ * business. A case that has seen no more of it than that is played once more. */
+static void play(struct worker *w, const struct iw_order *order, struct iw_result *r)
+{
+    const struct iw_target_spec *spec = w->pool->target;
+
+    play_once(w, order, r);
+    if (!w->target || !iw_target_of(w->target)->refused || !spec->start ||
+        spec->class == IW_TARGET_AGENT)
+        return;
+    close_target(w);
+    if (r->verdict != IW_VERDICT_INCONCLUSIVE)
+        return;
+    iw_result_free(r);
+    play_once(w, order, r);
+    add_note(r, "the target no longer accepted connections and was started again");
 }
 
 void iw_worker_serve(const struct iw_pool *pool, unsigned number, int fd)
