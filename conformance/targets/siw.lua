@@ -6,7 +6,8 @@ return {
   class = "rping",
   inside = "exec iwarp-siw exec -w {writable} {command}",
   address = "10.7.0.1",
-  start = "exec rping -s -P -V -S 16384 -a {host} -p {port}",
+  start = "exec siw-rping-server {host} {port}",
+  ready = "listening",
   crc = "off",
   markers = "off",
 }

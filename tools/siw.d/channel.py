@@ -84,7 +84,8 @@ def run_child(request, pipes):
         for folder in request["writable"]:
             mount_writable(folder)
         os.chdir(request["cwd"])
-        environment = dict(request["env"], TMPDIR="/dev/shm")
+        path = request["env"].get("PATH", os.defpath) + ":" + os.path.dirname(os.path.realpath(__file__))
+        environment = dict(request["env"], PATH=path, TMPDIR="/dev/shm")
         os.execvpe(request["argv"][0], request["argv"], environment)
     except OSError as why:
         text = "siw exec: %s%s\n" % (why.filename + ": " if why.filename else "", why.strerror)
