@@ -88,8 +88,8 @@ def run_child(request, pipes):
         environment = dict(request["env"], PATH=path, TMPDIR="/dev/shm")
         os.execvpe(request["argv"][0], request["argv"], environment)
     except OSError as why:
-        text = "siw exec: %s%s\n" % (why.filename + ": " if why.filename else "", why.strerror)
-        os.write(2, text.encode())
+        name = os.fsdecode(why.filename) if why.filename else request["argv"][0]
+        os.write(2, ("siw exec: %s: %s\n" % (name, why.strerror)).encode())
     finally:
         os._exit(FAILED)
 
