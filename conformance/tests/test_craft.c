@@ -302,6 +302,34 @@ static void withheld_acknowledgements(void **state)
     end(&l);
 }
 
+/* What comes again is counted and acknowledged again; what comes behind our RST is answered with
+ * one that fits (RFC 5961 §3.2: a RST elsewhere in the window is asked about). */
+static void repeats_and_a_reset(void **state)
+{
+    static const char again[] =
+        "4500002b000840004006b6c1c0000202c00002011d2f4e2080000000fffffffd5018faf0e1540000313233";
+    struct iw_craft_state s;
+    struct iw_craft *c;
+    struct link l;
+
+    (void)state;
+    begin(&l);
+    c = connected(&l);
+    comes(&l, again, 4);
+    came(&l, "45000028000340004006b6c9c0000201c00002024e201d2ffffffffd800000035010100030800000");
+    comes(&l, again, 5);
+    came(&l, "45000028000440004006b6c8c0000201c00002024e201d2ffffffffd800000035010100030800000");
+    iw_craft_get_state(c, &s);
+    assert_int_equal(s.repeats, 1);
+    assert_int_equal(s.waiting, 3);
+    iw_craft_reset(c);
+    came(&l, "45000028000540004006b6c7c0000201c00002024e201d2ffffffffd8000000350141000307c0000");
+    comes(&l, "45000028000940004006b6c3c0000202c00002011d2f4e2080000003fffffff75010faf045950000",
+          6);
+    came(&l, "45000028000640004006b6c6c0000201c00002024e201d2ffffffff70000000050040000c0950000");
+    end(&l);
+}
+
 static void the_peers_window_is_kept(void **state)
 {
     static const uint8_t octets[70000];
@@ -367,6 +395,7 @@ int main(void)
         cmocka_unit_test(a_listener_takes_a_connection),
         cmocka_unit_test(strangers_are_refused),
         cmocka_unit_test(withheld_acknowledgements),
+        cmocka_unit_test(repeats_and_a_reset),
         cmocka_unit_test(the_peers_window_is_kept),
         cmocka_unit_test(what_does_not_fit_is_not_written),
         cmocka_unit_test(no_more_than_the_host_holds),
