@@ -319,7 +319,6 @@ static int l_capture(lua_State *L)
     iw_script_pause(iw_script_of(L));
     walk(r, path);
     iw_script_check_time(L);
-    iw_script_resume(iw_script_of(L));
     if (*r->error)
         return luaL_error(L, "%s", r->error);
     lua_newtable(L);
@@ -328,6 +327,7 @@ static int l_capture(lua_State *L)
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     close_recording(r);
+    iw_script_resume(iw_script_of(L));
     return 1;
 }
 

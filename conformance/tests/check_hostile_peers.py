@@ -22,7 +22,7 @@ import time
 import hostile
 
 MEMORY = 320 * 1024  # KiB that a process may ever have had; the log of a case, its capture and 64 MiB of Lua are in it
-SANITIZED = 4 * MEMORY
+SANITIZED, SLOWER = 4 * MEMORY, 5  # what a sanitizer costs
 ADDRESSES = 1024 * 1024  # KiB of addresses, where no sanitizer needs them all
 # Seconds, from iwarp-conform.1: of a case, of its end (4 patiences and 2), of reaching the target.
 CASE, ENDING, REACH = 20, 4 * 3 + 2, 5 + 10
@@ -86,6 +86,7 @@ class Check:
 
     def play(self, name, target, scale, ids, jobs=1):
         """Runs cases against a target and returns their results, or ends everything."""
+        scale *= SLOWER if self.sanitized else 1
         results = os.path.join(self.folder, "results")
         report = os.path.join(self.folder, "report.json")
         bound = (REACH + len(ids) * (CASE + ENDING)) * scale + LOAD
@@ -123,7 +124,7 @@ class Check:
                 control = crowd.listen(lambda wire: agent(wire, random.Random(seed), port))
                 target = "tcp:127.0.0.1:%d,class=agent" % control
             name = "%s with %s" % (agent.__name__ if agent else "no agent", peer.__name__)
-            self.play(name, target, 0.5 if self.sanitized else 0.1, ids)
+            self.play(name, target, 0.1, ids)
 
     def target(self, rng, crowd):
         """Name, class and text of one that is drawn, and the roles in which it can be played."""
@@ -154,7 +155,7 @@ class Check:
     def run(self, number):
         rng = random.Random(number)
         # Mostly in a hurry; now and then there is time for a flood.
-        scale = rng.choice((0.02, 0.02, 0.02, 0.02, 0.1, 0.5)) * (5 if self.sanitized else 1)
+        scale = rng.choice((0.02, 0.02, 0.02, 0.02, 0.1, 0.5))
         with hostile.Crowd() as crowd:
             name, fits, target, roles = self.target(rng, crowd)
             ids = [ANCHORS[role] for role in roles]
