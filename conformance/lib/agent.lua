@@ -100,8 +100,9 @@ local function event_text(event)
 end
 
 -- The fields of each kind of event (proto/control/PROTOCOL.md).
-local EVENTS = {
-  request = "listen private", established = "private agreed listen", rejected = "private", ["peer-closed"] = "",
+local EVENT_FIELDS = {
+  request = "listen private", stream = "length listen",
+  established = "private agreed listen", rejected = "private", ["peer-closed"] = "",
   completion = "work op status length solicited invalidated immediate original check", fault = "check rule pos terminate",
   terminated = "layer type code flags meaning", stream = "length listen", closed = "graceful cause check rule error",
 }
@@ -110,7 +111,7 @@ local EVENTS = {
 -- fields must fit. Returns the event.
 function Agent:event(kind, conn, fields, options)
   options = strict.check("t:event", options or {}, strict.set("rule within"))
-  strict.check(("t:event(%q)"):format(kind), fields or {}, strict.set(EVENTS[strict.word("t:event", kind, EVENTS)] .. " conn"))
+  strict.check(("t:event(%q)"):format(kind), fields or {}, strict.set(EVENT_FIELDS[strict.word("t:event", kind, EVENT_FIELDS)] .. " conn"))
   local event = self:wait_event(function(e)
     return e.event == kind and (not conn or e.conn == conn.agent)
   end, options.within)
@@ -355,7 +356,7 @@ end
 -- invalidated, immediate as octets, original as a number) must fit. Returns the event.
 function Agent:completion(handle, fields, options)
   options = strict.check("t:completion", options or {}, strict.set("rule within"))
-  strict.check("t:completion", fields or {}, strict.set(EVENTS.completion))
+  strict.check("t:completion", fields or {}, strict.set(EVENT_FIELDS.completion))
   local wanted = { event = "completion", work = handle.work, status = "ok" }
   for name, value in pairs(fields or {}) do wanted[name] = value end
   wanted.original = long(wanted.original)
