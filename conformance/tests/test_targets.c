@@ -140,7 +140,7 @@ static void test_file(void **state)
 
 static void test_example_files(void **state)
 {
-    static const char *const names[] = {"iwarp-peer", "rping-server", "remote-agent", "siw"};
+    static const char *const names[] = {"iwarp-peer", "rping-server", "remote-agent", "siw", "siw-client"};
 
     (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
