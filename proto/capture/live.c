@@ -93,30 +93,6 @@ static bool set_filter(struct iw_live *l, const char *filter, char error[IW_CAPT
     return status == 0;
 }
 
-struct iw_live *iw_live_open(const char *interface, const char *filter, const char *path,
-                             char error[IW_CAPTURE_ERROR])
-{
-    struct iw_live *l = calloc(1, sizeof *l);
-    if (l == NULL || (l->interface = strdup(interface)) == NULL ||
-        (l->path = strdup(path)) == NULL) {
-        snprintf(error, IW_CAPTURE_ERROR, "interface %s: out of memory", interface);
-        if (l != NULL)
-            destroy(l);
-        return NULL;
-    }
-    if (!activate(l, error) || (filter != NULL && !set_filter(l, filter, error))) {
-        destroy(l);
-        return NULL;
-    }
-    l->dumper = pcap_dump_open(l->pcap, path);
-    if (l->dumper == NULL) {
-        snprintf(error, IW_CAPTURE_ERROR, "%s", pcap_geterr(l->pcap));
-        destroy(l);
-        return NULL;
-    }
-    return l;
-}
-
 int iw_live_fd(const struct iw_live *l)
 {
     return l->fd;
@@ -141,6 +117,35 @@ int iw_live_pump(struct iw_live *l, char error[IW_CAPTURE_ERROR])
         return -1;
     }
     return count;
+}
+
+struct iw_live *iw_live_open(const char *interface, const char *filter, const char *path,
+                             char error[IW_CAPTURE_ERROR])
+{
+    struct iw_live *l = calloc(1, sizeof *l);
+    if (l == NULL || (l->interface = strdup(interface)) == NULL ||
+        (l->path = strdup(path)) == NULL) {
+        snprintf(error, IW_CAPTURE_ERROR, "interface %s: out of memory", interface);
+        if (l != NULL)
+            destroy(l);
+        return NULL;
+    }
+    if (!activate(l, error) || (filter != NULL && !set_filter(l, filter, error))) {
+        destroy(l);
+        return NULL;
+    }
+    l->dumper = pcap_dump_open(l->pcap, path);
+    if (l->dumper == NULL) {
+        snprintf(error, IW_CAPTURE_ERROR, "%s", pcap_geterr(l->pcap));
+        destroy(l);
+        return NULL;
+    }
+    /* What came before the filter was set fills the ring, and is only now left out. */
+    if (filter != NULL && iw_live_pump(l, error) < 0) {
+        destroy(l);
+        return NULL;
+    }
+    return l;
 }
 
 bool iw_live_close(struct iw_live *l, struct iw_live_counts *counts, char error[IW_CAPTURE_ERROR])
