@@ -39,9 +39,9 @@ int iw_process_start(struct iw_process *p, char *const argv[], int inherit, cons
 int iw_process_start_in(struct iw_process *p, const struct iw_tun *tun, char *const argv[],
                         int inherit, const char *log, char *error, size_t room);
 
-/* Has a process of its own see to it that nothing of the group is left once we are gone, in whatever
- * way (kill -9), or once iw_process_free was called. For commands, which may start others; a program
- * that does not ends with us anyway. */
+/* Has a process of its own see to it that nothing of the group is left once we are gone, in
+ * whatever way (kill -9), or once iw_process_free was called. For commands, which may start others;
+ * a program that does not ends with us anyway. */
 void iw_process_guard(struct iw_process *p);
 
 /* Waits for its end until `deadline` (iw_transport_now()). True if it is not running (any more);
