@@ -72,8 +72,8 @@ void iw_script_allow_reading(struct iw_script *s);
  * count: reading a recording is not the faster for less patience with the peer. */
 void iw_script_pause(struct iw_script *s);
 void iw_script_resume(struct iw_script *s);
-/* Ends the case if its time is over: by an error, or INCONCLUSIVE if the target has taken a good part
- * of that time. */
+/* Ends the case if its time is over: by an error, or INCONCLUSIVE if the target has taken a good
+ * part of that time. */
 void iw_script_check_time(lua_State *L);
 /* Around what makes values of what the target said: if the script runs out of memory by that, the
  * script is not to blame. */
