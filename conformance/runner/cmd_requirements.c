@@ -160,8 +160,9 @@ static void print_standings(const struct iw_suite *suite, const struct iw_proof 
             counts[iw_proof_standing(proof, suite, r, &reason)]++;
             all++;
         }
-        printf("%s: proven %zu, claimed %zu, dispositioned %zu, of %zu", iw_testable_name(class),
-               counts[IW_PROVEN], counts[IW_CLAIMED], counts[IW_DISPOSITIONED], all);
+        printf("%s: proven %zu, claimed %zu, dispositioned %zu, of %zu",
+               iw_testable_name((enum iw_testable) class), counts[IW_PROVEN], counts[IW_CLAIMED],
+               counts[IW_DISPOSITIONED], all);
         if (counts[IW_UNACCOUNTED])
             printf(" (%zu unaccounted)", counts[IW_UNACCOUNTED]);
         putchar('\n');
