@@ -508,12 +508,15 @@ end
 
 local FENCE = 0x46454e00
 
+-- SKIP if the peer has said that it takes no RDMA Reads.
+function Conn:need_reads()
+  local state = self:state()
+  if state.peer and state.peer.ird == 0 then self.t:skip("the target takes no RDMA Reads (IRD 0)") end
+end
+
 -- Sends a zero-length Read Request; returns the pattern of its answer.
 local function ask(conn)
-  local state = conn:state()
-  if state.peer and state.peer.ird == 0 then
-    conn.t:skip("no fence is possible: the target takes no RDMA Reads (IRD 0)")
-  end
+  conn:need_reads()
   conn.fences = (conn.fences or 0) + 1
   local stag = FENCE + (conn.fences & 0xff)
   conn:send(message.read_request { size = 0, sink_stag = stag, sink_to = conn.fences })

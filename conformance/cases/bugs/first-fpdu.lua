@@ -37,6 +37,7 @@ local faults = {
     return conn:send(send { payload = bytes(8) })
   end },
   { "read-stag", "a Read of an STag that is not valid", nil, { "0/1/00", "0/1/03" }, function(_, conn)
+    conn:need_reads()
     return conn:send(read_request { size = 8, source_stag = 0x5bad57a6 })
   end },
   { "response", "a Read Response that nobody asked for", nil, { "0/2/06", "1/1/00", "0/1/00", "1/1/02" }, function(_, conn)

@@ -75,6 +75,7 @@ add {
   rules = { "DDP-5.2-11", "RDMAP-5.1-08", "RDMAP-5.2.1-15", "EMPA-9.2-19" },
   run = function(t)
     local conn = t:session {}
+    conn:need_reads()
     for i, stag in ipairs { 0, 1, 0x100, 0x80000000, 0xdeadbeef, 0xffffffff } do
       for j, to in ipairs { 0, 1, 0x100000000, 0xffffffffffffffff } do
         conn:send(write { stag = stag, to = to })

@@ -20,6 +20,7 @@ return {
     rules = { "DDP-4.1-10" },
     run = function(t)
       local conn = t:session {}
+      conn:need_reads()
       for _, bits in ipairs(values) do
         conn:send(read_request { rsvd = bits, size = 0, sink_stag = 1, sink_to = bits })
         conn:expect(read_response { stag = 1, to = bits, payload = "" })

@@ -276,11 +276,16 @@ for _, one in ipairs { { "one-more", function(ird) return ird + 1 end }, { "3ffe
         { actual = asked.text, item = asked })
       local ord = one[2](asked.ird)
       conn:send(reply { ord = ord, ird = 16, a = asked.a, b = asked.b, c = asked.c, d = asked.d })
-      local item = conn:expect(terminate "2/0/06", mpa.rtr.write, mpa.rtr.read, mpa.rtr.send)
+      local item
+      if asked.a then
+        item = conn:expect(terminate "2/0/06", mpa.rtr.write, mpa.rtr.read, mpa.rtr.send)
+      else -- client-server: what goes on begins with the ULP's own
+        item = conn:expect(terminate "2/0/06", send {}, write {}, read_request {})
+      end
       if item.op == "terminate" then return conn:expect_close {} end
       -- It goes on: then it must have the resources.
       t:observe("initiator", "raises its IRD")
-      mpa.answer_rtr(conn, item)
+      if asked.a then mpa.answer_rtr(conn, item) end
       conn:together(function()
         for i = 1, ord do conn:send(read_request { size = 0, sink_stag = 1, sink_to = i }) end
       end)

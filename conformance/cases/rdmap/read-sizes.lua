@@ -122,6 +122,7 @@ list[#list + 1] = both_roles {
   tags = { "field" },
   run = function(t)
     local conn = t:session {}
+    conn:need_reads()
     for i, source in ipairs { { 0, 0 }, { 0x5bad57a6, 0x1000 }, { 0xffffffff, -1 } } do
       conn:send(read_request { size = 0, source_stag = source[1], source_to = source[2], sink_stag = 9, sink_to = i })
       local item = conn:expect(read_response { stag = 9, to = i, payload = "" })

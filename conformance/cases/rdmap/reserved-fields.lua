@@ -22,6 +22,7 @@ return {
     rules = RSV,
     run = function(t)
       local conn = t:session {}
+      conn:need_reads()
       for bits = 1, 3 do
         conn:send(read_request { rsv = bits, size = 0, sink_stag = 1, sink_to = bits })
         conn:expect(read_response { stag = 1, to = bits, payload = "" })
@@ -68,6 +69,7 @@ return {
     rules = FIELD,
     run = function(t)
       local conn = t:session {}
+      conn:need_reads()
       for i, stag in ipairs { 1, 0x11223344, 0xffffffff } do
         conn:send(read_request { invalidate = stag, size = 0, sink_stag = 1, sink_to = i })
         conn:expect(read_response { stag = 1, to = i, payload = "" })
