@@ -63,7 +63,7 @@ end
 -- A connection with a Request; the connection and the answer, or nil and why there is none.
 local function ask(f, fields)
   local raw, why = iw.connect(f.t.peer.host, f.t.peer.port)
-  if not raw then return nil, nil, why end
+  if not raw then return nil, nil, "gave no connection: " .. why end
   local conn = Conn.new(f.t, raw)
   conn:send(message.request(fields))
   local item = conn:next()
