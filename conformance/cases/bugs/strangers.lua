@@ -249,4 +249,31 @@ add {
     conn:expect(closed(), terminate {})
   end,
 }
+
+-- ---- listeners ----
+
+-- Whether a connection ends before the target has accepted it is a race: hence so many, each after a pause for both.
+for _, how in ipairs { "shutdown", "reset" } do
+  add {
+    id = "bug-closed-before-accepted-" .. how,
+    purpose = ("%d connections that end as soon as they begin (%s) do no harm to the listener"):format(COUNT, how == "reset" and "RST" or "FIN"),
+    rules = { "MPA-8-01" },
+    role = "responder",
+    needs = { reconnect = true },
+    tags = { "known-bug", "hostile", "hazard" },
+    run = function(t)
+      local idle = t:connect { raw = true }
+      for _ = 1, COUNT do
+        idle:next(0.02)
+        local conn = t:connect { raw = true }
+        conn:write(octets(request {}):sub(1, 15), { comment = "the Request, cut" })
+        conn[how](conn)
+        if how == "shutdown" and not conn:drain(1) then break end -- what that means is seen below
+      end
+      local conn = t:connect { raw = true }
+      conn:send(request {})
+      conn:expect(reply { rejected = false })
+    end,
+  }
+end
 return list

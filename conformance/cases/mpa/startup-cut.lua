@@ -23,6 +23,7 @@ for _, one in ipairs(at) do
       if octet > 0 then
         conn:write(octets(request { private = bytes(8) }):sub(1, octet), { comment = "the Request, cut" })
       end
+      conn:expect_silence {} -- the end of what is not accepted yet is bug-closed-before-accepted-*'s matter
       conn:shutdown()
       conn:expect_close {}
     end,
@@ -98,6 +99,7 @@ list[#list + 1] = case {
     for _, octet in ipairs { 0, 7, 20, 23 } do
       local conn = t:connect { raw = true }
       if octet > 0 then conn:write(octets(request {}):sub(1, octet), { comment = "the Request, cut" }) end
+      conn:next(0.05) -- it is accepted by then
       conn:reset()
     end
     local conn = t:connect { raw = true }
