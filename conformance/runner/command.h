@@ -83,9 +83,12 @@ int iw_setup_broken(const struct iw_setup *s);
 char *iw_results_create(const struct iw_command *c, const char *name);
 /* The folder that this program's file is in. The caller frees it. */
 char *iw_own_folder(void);
-/* For a target with `inside`: executes this program again through that command, and does not
- * return. 0 if there is nothing to do, also there; else the exit status after having complained. */
+/* For a target with `inside`: executes this program again through that command (with `restart`, as
+ * often as it takes), and does not return. 0 if there is nothing to do, also there; else the exit
+ * status after having complained. */
 int iw_inside(const struct iw_target_spec *spec, const struct iw_command *c);
+/* Whether this run is one that goes on there: what had been told is not told again. */
+bool iw_inside_goes_on(void);
 /* Makes a folder and those above it. 0, or -1 with errno. */
 int iw_folder_create(const char *path);
 /* Opens a file to be written, or complains and returns NULL. */

@@ -7,25 +7,48 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "supervise.h"
 #include "text.h"
 
 /* Says whose command this runner was started by: there it stays. */
 static const char variable[] = "IWARP_CONFORM_INSIDE";
+/* Set for a run that goes on because what it was in has ended. */
+#define GOES_ON "IWARP_CONFORM_GOES_ON"
 
-/* The words that this program was started with, as a shell takes them; NULL if they are unknown. */
-static char *own_command(void)
+bool iw_inside_goes_on(void)
+{
+    return getenv(GOES_ON) != NULL;
+}
+
+static void add_word(char **text, const char *word)
+{
+    char *quoted = iw_text_shell(word);
+    char *longer = *text ? iw_text_format("%s %s", *text, quoted) : iw_text_copy(quoted);
+
+    free(quoted);
+    free(*text);
+    *text = longer;
+}
+
+/* The words that this program was started with, as a shell takes them, and one more option (NULL:
+ * none) in front of the others; NULL if they are unknown. */
+static char *own_command(const char *option, const char *value)
 {
     FILE *f = fopen("/proc/self/cmdline", "re");
     char *text = NULL, *word = NULL;
     size_t room = 0;
 
-    while (f && getdelim(&word, &room, 0, f) > 0) {
-        char *quoted = iw_text_shell(word);
-        char *longer = text ? iw_text_format("%s %s", text, quoted) : iw_text_copy(quoted);
-
-        free(quoted);
-        free(text);
-        text = longer;
+    for (int i = 0; f && getdelim(&word, &room, 0, f) > 0; i++) {
+        if (option && i > 0 && (i > 1 || *word == '-')) {
+            add_word(&text, option);
+            add_word(&text, value);
+            option = NULL;
+        }
+        add_word(&text, word);
+    }
+    if (text && option) {
+        add_word(&text, option);
+        add_word(&text, value);
     }
     free(word);
     if (f)
@@ -59,9 +82,8 @@ static void add_folder_of(char **list, const char *file)
 }
 
 /* The folders that this run writes to; those of its own are made. */
-static char *writable(const struct iw_command *c)
+static char *writable(const struct iw_command *c, const char *results)
 {
-    const char *results = c->results ? c->results : "iwarp-conform-results";
     char *list = NULL;
 
     if (iw_folder_create(results))
@@ -89,25 +111,64 @@ static void extend_path(void)
     free(own);
 }
 
-int iw_inside(const struct iw_target_spec *spec, const struct iw_command *c)
+/* The command that takes `command` (freed) inside. */
+static char *enter(const struct iw_target_spec *spec, const struct iw_command *c, char *command,
+                   const char *results)
 {
-    const char *here = getenv(variable);
-    char *command, *folders, *quoted, *filled;
+    char *folders = writable(c, results);
+    char *quoted = iw_text_shell(folders ? folders : "");
+    char *filled =
+        iw_text_fill(spec->inside, (const char *const[]){"command", command ? command : "",
+                                                         "writable", quoted, NULL});
 
-    if (!spec->inside || (here && !strcmp(here, spec->name)))
-        return 0;
-    command = own_command();
-    folders = writable(c);
-    quoted = iw_text_shell(folders ? folders : "");
-    filled = iw_text_fill(spec->inside, (const char *const[]){"command", command ? command : "",
-                                                              "writable", quoted, NULL});
     free(folders);
     free(quoted);
     free(command);
+    return filled;
+}
+
+/* A run that may have to go on has its folder from the beginning. */
+static int supervised(const struct iw_target_spec *spec, const struct iw_command *c)
+{
+    struct iw_supervised s = {.resumes = c->resume != NULL, .scale = c->time_scale};
+    char *dir = iw_results_create(c, spec->name);
+    char *first, *filled, *again;
+    int status;
+
+    if (!dir)
+        return IW_EXIT_TESTER;
+    first = enter(spec, c, own_command(s.resumes || c->results ? NULL : "--results", dir), dir);
+    filled = enter(spec, c, own_command(s.resumes ? NULL : "--resume", dir), dir);
+    again = iw_text_format("export " GOES_ON "=1; %s", filled);
+    s.first = first;
+    s.again = again;
+    s.dir = dir;
+    status = iw_supervise(spec, &s);
+    free(first);
+    free(filled);
+    free(again);
+    free(dir);
+    return status;
+}
+
+int iw_inside(const struct iw_target_spec *spec, const struct iw_command *c)
+{
+    const char *here = getenv(variable);
+    char *filled;
+
+    if (!spec->inside || (here && !strcmp(here, spec->name)))
+        return 0;
     extend_path();
     fflush(stdout);
-    if (!setenv(variable, spec->name, 1))
-        execl("/bin/sh", "sh", "-c", filled, (char *)NULL);
+    if (setenv(variable, spec->name, 1)) {
+        iw_complain("%s: %s", variable, strerror(errno));
+        return IW_EXIT_TESTER;
+    }
+    if (spec->restart && !strcmp(c->name, "run"))
+        exit(supervised(spec, c));
+    filled =
+        enter(spec, c, own_command(NULL, NULL), c->results ? c->results : "iwarp-conform-results");
+    execl("/bin/sh", "sh", "-c", filled, (char *)NULL);
     iw_complain("cannot execute %s: %s", filled, strerror(errno));
     free(filled);
     return IW_EXIT_TESTER;

@@ -71,6 +71,7 @@ static const char *member(const struct iw_journal *j, const char *name)
 static void take_head(struct iw_journal *j, struct iw_command *c)
 {
     const json_t *list = json_object_get(j->head, "select");
+    bool selected = c->n_select > 0;
 
     c->target = member(j, "target");
     c->cases = member(j, "cases");
@@ -78,7 +79,7 @@ static void take_head(struct iw_journal *j, struct iw_command *c)
     c->pcap_dir = member(j, "pcap-dir");
     c->time_scale = json_number_value(json_object_get(j->head, "time-scale"));
     c->repeat = (unsigned)json_integer_value(json_object_get(j->head, "repeat"));
-    for (size_t i = 0; i < json_array_size(list); i++)
+    for (size_t i = 0; !selected && i < json_array_size(list); i++)
         if (json_is_string(json_array_get(list, i)))
             iw_command_select(c, json_string_value(json_array_get(list, i)));
     c->results = c->resume;
@@ -103,6 +104,8 @@ static bool read_lines(struct iw_journal *j)
         }
         if (!j->head)
             j->head = object;
+        else if (json_object_get(object, "begun"))
+            json_decref(object);
         else
             json_array_append_new(j->results, object);
         whole += got;
@@ -168,6 +171,11 @@ int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
     return 0;
 }
 
+bool iw_journal_begin(struct iw_journal *j, const struct iw_case *c)
+{
+    return add_line(j, iw_got(json_pack("{s:s, s:f}", "begun", c->id, "deadline", c->deadline)));
+}
+
 bool iw_journal_add(struct iw_journal *j, const struct iw_result *result)
 {
     json_t *object = iw_result_to_json(result);
@@ -186,4 +194,57 @@ void iw_journal_close(struct iw_journal *j)
     json_decref(j->results);
     free(j->path);
     free(j);
+}
+
+char *iw_journal_begun(const char *path, double *seconds)
+{
+    FILE *f = fopen(path, "re");
+    char *line = NULL, *id = NULL;
+    size_t size = 0;
+    ssize_t got;
+
+    while (f && (got = getline(&line, &size, f)) > 0 && line[got - 1] == '\n') {
+        json_t *object = json_loadb(line, (size_t)got, 0, NULL);
+
+        free(id);
+        id = iw_text_copy(json_string_value(json_object_get(object, "begun")));
+        *seconds = json_number_value(json_object_get(object, "deadline"));
+        json_decref(object);
+    }
+    free(line);
+    if (f)
+        fclose(f);
+    return id;
+}
+
+/* What a line that was cut off has left is cut off, too. */
+static bool cut_off(FILE *f)
+{
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t got;
+    off_t whole = 0;
+    bool good;
+
+    while ((got = getline(&line, &size, f)) > 0 && line[got - 1] == '\n')
+        whole += got;
+    free(line);
+    good = !ferror(f) && !ftruncate(fileno(f), whole) && !fseeko(f, whole, SEEK_SET);
+    return good;
+}
+
+bool iw_journal_append(const char *path, const char *id, const char *reason)
+{
+    struct iw_journal j = {.path = iw_text_copy(path), .file = fopen(path, "r+e")};
+    bool good =
+        j.file && cut_off(j.file) &&
+        add_line(&j, iw_got(json_pack("{s:s, s:f, s:s, s:b, s:s}", "verdict", "FAIL", "seconds",
+                                      0.0, "reason", reason, "heard", 1, "id", id)));
+
+    if (!good && !j.failed)
+        iw_complain("cannot write %s: %s", path, strerror(errno));
+    if (j.file && fclose(j.file))
+        good = false;
+    free(j.path);
+    return good;
 }

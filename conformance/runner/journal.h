@@ -24,8 +24,16 @@ struct iw_journal *iw_journal_resume(struct iw_command *c, int *status);
 int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
                       void (*take)(void *context, struct iw_entry *entry, struct iw_result *result),
                       void *context);
+/* Adds that a case begins, for who looks on from outside. False after having complained (once). */
+bool iw_journal_begin(struct iw_journal *j, const struct iw_case *c);
 /* Adds a case that ended. False after having complained (once). */
 bool iw_journal_add(struct iw_journal *j, const struct iw_result *result);
 void iw_journal_close(struct iw_journal *j);
+
+/* From outside: the case under way as the last whole line has it, and its own deadline in seconds
+ * (0: none). NULL: there is none. The caller frees it. */
+char *iw_journal_begun(const char *path, double *seconds);
+/* From outside: that case has failed. False after having complained. */
+bool iw_journal_append(const char *path, const char *id, const char *reason);
 
 #endif

@@ -58,6 +58,8 @@ static bool next(void *context, unsigned worker, struct iw_job *job)
     (void)worker;
     if (entry)
         *job = (struct iw_job){.c = entry->c, .round = entry->handed - 1};
+    if (entry && run->setup->target->restart)
+        iw_journal_begin(run->journal, entry->c);
     return entry != NULL;
 }
 
@@ -91,8 +93,8 @@ static unsigned jobs(const struct iw_command *c, const struct iw_target_spec *ta
 {
     unsigned n = c->jobs ? c->jobs : target->embedded ? iw_cpus() : 1;
 
-    if (c->trace ||
-        (!target->embedded && (target->class == IW_TARGET_AGENT || target->start || target->ask)))
+    if (c->trace || (!target->embedded && (target->class == IW_TARGET_AGENT || target->start ||
+                                           target->ask || target->restart)))
         n = 1;
     return n > cases ? (cases ? (unsigned)cases : 1) : n;
 }
@@ -263,7 +265,7 @@ static int play_all(struct run *run, struct iw_run_options *options, struct outp
 
     if (c->capture && !(pool.live = open_live(run, o->dir)))
         return IW_EXIT_TESTER;
-    if (c->tap)
+    if (c->tap && !iw_inside_goes_on())
         iw_tap_begin(stdout, r->count);
     tell(run);
     good = !iw_pool_run(&pool, error, sizeof(error));
@@ -291,6 +293,10 @@ static void restore(void *context, struct iw_entry *entry, struct iw_result *res
 {
     struct run *run = context;
 
+    /* The last one is the case that what we are in has ended under: nobody has told that. */
+    while (iw_inside_goes_on() && run->told < run->record.count &&
+           run->record.entries[run->told].done)
+        run->told++;
     entry->handed++;
     iw_record_take(&run->record, &run->baseline, entry, result);
 }

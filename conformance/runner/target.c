@@ -123,6 +123,7 @@ void iw_target_free(struct iw_target_spec *spec)
     free(spec->connect);
     free(spec->ask);
     free(spec->inside);
+    free(spec->restart);
     free(spec->program);
     free(spec);
 }

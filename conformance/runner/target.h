@@ -32,6 +32,7 @@ struct iw_target_spec {
     char *ask;             /* what a person is asked to do for that, in its place */
     double connect_within; /* seconds that this may take; 0: not said */
     char *inside;          /* shell command that runs {command}, this program, where the peer is */
+    char *restart;         /* with `inside`: shell command that brings back what has ended there */
     char *program;         /* embedded: the agent's path */
     const char *arguments[IW_TARGET_ARGUMENTS]; /* embedded: of the agent; NULLs behind them */
     struct iw_target_startup startup;           /* embedded: the station's part of the start-up */

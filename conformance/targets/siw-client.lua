@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- siw under rdma-core's `rping -c`, started for each connection inside the kernel of `tools/siw up`: the peer connects, the station is
--- rping's server. The case empa-reply-s-pd-length-0 ends the kernel, and the run with it (conformance/baselines/siw.md, 17).
+-- rping's server. Some cases end that kernel, which is started again (conformance/baselines/siw.md, 17).
 
 return {
   class = "rping",
   inside = "exec iwarp-siw exec -w {writable} {command}",
+  restart = "iwarp-siw down; exec iwarp-siw up",
   station = "10.7.0.1",
   connect = "exec rping -c -V -C 3 -a {host} -p {port}",
   crc = "off",

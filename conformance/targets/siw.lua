@@ -5,6 +5,7 @@
 return {
   class = "rping",
   inside = "exec iwarp-siw exec -w {writable} {command}",
+  restart = "iwarp-siw down; exec iwarp-siw up",
   address = "10.7.0.1",
   start = "exec siw-rping-server {host} {port}",
   ready = "listening",

@@ -114,7 +114,7 @@ static void test_file(void **state)
                     "local base = 7000\n"
                     "return { class = 'rping', address = '192.0.2.7', port = base + 1,\n"
                     "  start = 'run {host} {port}', ready = 'up', connect = 'go',\n"
-                    "  inside = 'enter {writable} {command}',\n"
+                    "  inside = 'enter {writable} {command}', restart = 'bring back',\n"
                     "  crc = 'off', markers = 'off', revision = 1, station = '192.0.2.8',\n"
                     "  can = { 'extensions' }, cannot = { 'reconnect' } }");
     struct iw_target_spec *spec = parse("card");
@@ -130,6 +130,7 @@ static void test_file(void **state)
     assert_string_equal(spec->ready, "up");
     assert_string_equal(spec->connect, "go");
     assert_string_equal(spec->inside, "enter {writable} {command}");
+    assert_string_equal(spec->restart, "bring back");
     assert_string_equal(spec->station_host, "192.0.2.8");
     iw_target_free(spec);
     spec = parse(path);
@@ -140,7 +141,8 @@ static void test_file(void **state)
 
 static void test_example_files(void **state)
 {
-    static const char *const names[] = {"iwarp-peer", "rping-server", "remote-agent", "siw", "siw-client"};
+    static const char *const names[] = {"iwarp-peer", "rping-server", "remote-agent", "siw",
+                                        "siw-client"};
 
     (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -168,6 +170,7 @@ static void test_bad_files(void **state)
         {"return { address = '::1', port = 7, can = 'read' }", "can: expected a list"},
         {"return { address = '::1', port = 7, ready = 'x' }", "ready: of use only with start"},
         {"return { address = '::1', port = 7, inside = 'x' }", "inside: expected {command}"},
+        {"return { address = '::1', port = 7, restart = 'x' }", "restart: of use only with inside"},
         {"return { address = '::1', port = 7, agent = '::1:7' }", "agent: "},
         {"return { class = 'agent' }", "needs agent = "},
         {"return { class = 'agent', agent = '[::1]:7', token_file = 7 }", "token_file: expected a"},
