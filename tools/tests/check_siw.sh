@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: check_siw.sh FOLDER-OF-PROGRAMS
-# tools/siw: commands inside the kernel, what they may write, a run of the suite, and that nothing stays. Skipped
+# tools/siw: commands inside the kernel, what they may write, a run of the suite, the stock rping against
+# iwarp-peer, and that nothing stays. Skipped
 # (77) where no kernel has been built yet. Has a TMPDIR, and so a kernel, of its own.
 set -euo pipefail
 
 bin=$1
+tests=$(dirname "$(readlink -f "$0")")
 if ! why=$("$bin/iwarp-siw" cached 2>&1); then
     echo "skipped: $why"
     exit 77
@@ -60,6 +62,9 @@ wait $sleeper && fail "a signal reaches the command"
 "$bin/iwarp-conform" run --target siw --results results mpa-startup-no-c >report 2>&1 || fail "$(cat report)"
 grep -q '^1 PASS, 0 NOTE, 0 FAIL, 0 INCONCLUSIVE, 0 SKIP, 0 ERROR' report || fail "$(cat report)"
 [ -s results/mpa-startup-no-c.pcapng ] || fail "the capture has come out"
+
+"$bin/iwarp-siw" exec bash "$tests/siw_rping_inside.sh" "$bin" >report 2>&1 || fail "$(cat report)"
+[ "$(grep -c '^ok - ' report)" -eq 20 ] || fail "20 exchanges with the stock rping: $(cat report)"
 
 "$bin/iwarp-siw" down
 [ ! -e "$TMPDIR/iwarp-siw-$(id -u)" ] || fail "no files stay"

@@ -3,6 +3,7 @@
 -- A fault in the very first FPDU: what serves a stream is not set up yet in some stacks, and they
 -- crash. It ends the stream like any other fault, and the target lives on for the next connection.
 
+local mpa = use "mpa"
 local seen = use "seen"
 
 -- name, text, needs, codes, stimulus(t, conn)
@@ -75,6 +76,58 @@ list[#list + 1] = both_roles {
       local conn = t:session {}
       conn:send(terminate { payload = payload, broken = #payload ~= 4, comment = ("a Terminate of %d octets"):format(#payload) })
       seen.over(conn, closed(), terminate {})
+    end
+  end,
+}
+
+-- A responder that waits for the RTR has told its ULP nothing yet, and may not know what has ended then.
+list[#list + 1] = case {
+  id = "bug-terminate-in-place-of-rtr",
+  purpose = "An initiator that sends a Terminate in place of its RTR ends its own connection, and the target lives on",
+  rules = { "EMPA-9.2-11", "RDMAP-5.4-08" },
+  role = "responder",
+  needs = { peer_to_peer = true, reconnect = true },
+  tags = { "known-bug", "field", "hostile" },
+  run = function(t)
+    local conn = t:connect { peer_to_peer = true, rtr = { "write", "read", "send" }, rtr_send = false }
+    conn:send(terminate { layer = 2, etype = 0, code = 7, comment = "no matching RTR" })
+    conn:shutdown()
+    conn:expect_close {}
+    mpa.serves(t:connect {})
+  end,
+}
+
+-- No initiator may send that early (RFC 5044 §7.1.2), hence no MUST; but what is neither refused nor processed hangs.
+-- Where the Reply is faster there is nothing to see.
+list[#list + 1] = case {
+  id = "bug-first-fpdu-not-taken-up",
+  purpose = "A first FPDU between Request and Reply is processed, or ends the stream, without another one behind it",
+  rules = { "MPA-7.1.2-10", "MPA-7.1-01" },
+  level = "should",
+  role = "responder",
+  needs = { reconnect = true, enhanced = true, read = true, markers = "off" },
+  tags = { "known-bug", "field" },
+  run = function(t)
+    t:allow("mpa-responder-early", "rdmap-response-unsolicited")
+    local function ask(conn, msn)
+      local ulpdu = hex "4141 00000000 00000001" .. string.pack(">I4", msn) .. hex "00000000 00000001 0000000000000002 00000000 00000000 0000000000000000"
+      conn:write(mpa.fpdu_octets(ulpdu), { comment = "a Read Request of no octets" })
+    end
+    for _ = 1, 50 do
+      local conn = t:connect { raw = true }
+      conn:send(request { ird = 2, ord = 2 })
+      if not conn:next(0.001) then
+        ask(conn, 1)
+        local _, which = conn:expect(reply {}, closed())
+        if which == 2 then return end
+        if not conn:next(0.5) then
+          ask(conn, 2)
+          t:observe("taken-up", conn:next() and "with-the-next" or "never")
+          t:fail("an FPDU that came before the Reply lies there until another one comes",
+            { expected = "a Read Response, or the end of the stream", actual = "nothing within 0.5 s" })
+        end
+      end
+      conn:reset()
     end
   end,
 }

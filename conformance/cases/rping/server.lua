@@ -179,7 +179,7 @@ add {
   run = function(t)
     local one = t:rping { stage = "reading", sink = { stag = 0x101, to = 0x1000 } }
     local two = t:rping { stage = "reading", sink = { stag = 0x202, to = 0x2000 } }
-    two.data = bytes(two.size, 0x32)
+    two.data = bytes(two.size - 1, 0x32) .. "\0" -- rping Writes a string: up to the first zero
     two:answer()
     one:answer()
     for _, r in ipairs { one, two } do
