@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: check_siw.sh FOLDER-OF-PROGRAMS
 # tools/siw: commands inside the kernel, what they may write, a run of the suite, the stock rping against
-# iwarp-peer, and that nothing stays. Skipped
-# (77) where no kernel has been built yet. Has a TMPDIR, and so a kernel, of its own.
+# iwarp-peer, and that nothing stays. Skipped (77) where no kernel has been built yet. Has a TMPDIR, and so a kernel, of its own.
 set -euo pipefail
 
 bin=$1
