@@ -256,7 +256,10 @@ local function agent_side(t, conn)
       actual = event and event.event,
     })
   end
-  conn.agent, conn.agreed = event.conn, event.agreed
+  conn.agent = event.conn
+  conn.agreed = event.agreed or setmetatable({}, { __index = function()
+    t:skip("the target's agent does not tell what was agreed")
+  end })
 end
 
 -- What the agent says was agreed on a connection whose start-up was played by hand (raw = true). From
@@ -291,7 +294,7 @@ local function called(t, options)
   local agent
   if t.peer.agent then
     local config = options.target
-    if not config and (not t.peer.startup or t.peer.startup.enhanced) then
+    if not config and (not t.peer.startup or t.peer.startup.enhanced) and t:takes("enhanced") then
       config = { peer_to_peer = options.first == nil, enhanced = true, revision = 2 }
     end
     config = config or {}

@@ -11,11 +11,12 @@
 static json_t *features(void *b)
 {
     const struct agent_endpoint *a = b;
-    json_t *object = json_pack(
-        "{s:b,s:b,s:[s,s,s],s:i,s:b,s:b,s:b,s:b,s:[s,s,s,s,s,s]}", "crc", 1, "markers", 1, "rtr",
-        "send", "write", "read", "max_private", (int)IW_MPA_PRIVATE_MAX, "switches", 1,
-        "extensions", a->defaults.extensions, "windows", 1, "streaming", 1, "access", "local-write",
-        "remote-read", "remote-write", "remote-invalidate", "remote-atomic", "bind");
+    json_t *object = json_pack("{s:b,s:b,s:[s,s,s],s:i,s:b,s:b,s:b,s:b,s:[s,s],s:[s,s,s,s,s,s]}",
+                               "crc", 1, "markers", 1, "rtr", "send", "write", "read",
+                               "max_private", (int)IW_MPA_PRIVATE_MAX, "switches", 1, "extensions",
+                               a->defaults.extensions, "windows", 1, "streaming", 1, "reports",
+                               "fault", "terminated", "access", "local-write", "remote-read",
+                               "remote-write", "remote-invalidate", "remote-atomic", "bind");
     json_t *revisions = json_array(), *ops = json_array();
     /* What a connection can be had with unless `config` names a higher one. */
     for (int i = 0; i <= a->defaults.mpa.revision; i++)

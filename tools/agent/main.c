@@ -2,6 +2,9 @@
 #include "endpoint.h"
 
 #include "options.h"
+#ifdef IW_AGENT_VERBS
+#include "rdma.h"
+#endif
 
 #include <errno.h>
 #include <signal.h>
@@ -18,7 +21,9 @@ struct program {
     bool no_token;
     uint64_t control_fd;
     bool control_fd_given;
-    const struct iw_endpoint_config *defaults;
+    const char *backend_name, *device;
+    const struct agent_backend *backend;
+    const void *settings; /* the backend's */
     struct iw_reactor *reactor;
     struct iw_control_token token;
     struct agent_door *door;
@@ -56,6 +61,23 @@ static int set_no_token(void *context, const char *value, char *error, size_t ro
     (void)error;
     (void)room;
     ((struct program *)context)->no_token = true;
+    return 0;
+}
+
+static int set_backend(void *context, const char *value, char *error, size_t room)
+{
+    ((struct program *)context)->backend_name = value;
+    if (strcmp(value, "endpoint") == 0 || strcmp(value, "verbs") == 0)
+        return 0;
+    snprintf(error, room, "expected endpoint or verbs");
+    return -1;
+}
+
+static int set_device(void *context, const char *value, char *error, size_t room)
+{
+    (void)error;
+    (void)room;
+    ((struct program *)context)->device = value;
     return 0;
 }
 
@@ -98,8 +120,7 @@ static int open_listener(struct program *p)
                  p->listen);
         return complain(error, IW_EXIT_USAGE);
     }
-    p->door =
-        agent_door_open(p->reactor, p->listener, &p->token, &agent_endpoint_backend, p->defaults);
+    p->door = agent_door_open(p->reactor, p->listener, &p->token, p->backend, p->settings);
     if (p->door == NULL)
         return complain("cannot start: no memory", IW_EXIT_FAILURE);
     printf("control on %s\n", address);
@@ -135,8 +156,7 @@ static int run(struct program *p)
         iw_watch_create(p->reactor, signal_fd, EPOLLIN, on_signal, p) == NULL) {
         fprintf(stderr, "iwarp-agent: cannot start: %s\n", strerror(errno));
     } else if (p->control_fd_given) {
-        p->session = agent_session_create(p->reactor, (int)p->control_fd, &agent_endpoint_backend,
-                                          p->defaults);
+        p->session = agent_session_create(p->reactor, (int)p->control_fd, p->backend, p->settings);
         if (p->session != NULL)
             status = serve(p);
         else
@@ -157,6 +177,28 @@ static int run(struct program *p)
     return status;
 }
 
+/* Returns an exit status. */
+static int choose_backend(struct program *p, const struct iw_endpoint_config *endpoint)
+{
+    p->backend = &agent_endpoint_backend;
+    p->settings = endpoint;
+    if (strcmp(p->backend_name, "verbs") != 0)
+        return p->device == NULL ? IW_EXIT_OK
+                                 : complain("--device: needs --backend verbs", IW_EXIT_USAGE);
+#ifdef IW_AGENT_VERBS
+    static struct agent_rdma_device device;
+    char error[AGENT_ERROR];
+    if (agent_rdma_find(p->device, &device, error) != 0)
+        return complain(error, IW_EXIT_UNAVAILABLE);
+    p->backend = &agent_rdma_backend;
+    p->settings = &device;
+    return IW_EXIT_OK;
+#else
+    return complain("--backend verbs: not built in: librdmacm-dev or libibverbs-dev was missing",
+                    IW_EXIT_UNAVAILABLE);
+#endif
+}
+
 int main(int argc, char **argv)
 {
     static const struct iw_option own[] = {
@@ -167,9 +209,12 @@ int main(int argc, char **argv)
         {"no-token", NULL, "serve anyone, also where other hosts can reach the control port",
          set_no_token},
         {"control-fd", "N", "serve one client on this inherited socket, then end", set_control_fd},
+        {"backend", "NAME", "whose connections: endpoint (libiwarp's), or verbs (an RDMA device's)",
+         set_backend},
+        {"device", "DEV", "the RDMA device for verbs (the only one)", set_device},
         {NULL, NULL, NULL, NULL}};
     static struct iw_options options;
-    struct program p = {.listen = "127.0.0.1:0", .listener = -1};
+    struct program p = {.listen = "127.0.0.1:0", .listener = -1, .backend_name = "endpoint"};
     struct iw_program description = {
         .name = "iwarp-agent",
         .usage = "[options]",
@@ -179,6 +224,6 @@ int main(int argc, char **argv)
     int status = iw_options_parse(&description, &options, argc, argv);
     if (status >= 0)
         return status;
-    p.defaults = &options.endpoint;
-    return run(&p);
+    status = choose_backend(&p, &options.endpoint);
+    return status == IW_EXIT_OK ? run(&p) : status;
 }

@@ -19,6 +19,16 @@ refuses 64 "iwarp-agent: --no-token contradicts --token-file" \
 export IWARP_AGENT_TOKEN=short
 refuses 64 "iwarp-agent: environment variable IWARP_AGENT_TOKEN: $expected" iwarp-agent
 
+unset IWARP_AGENT_TOKEN
+refuses 64 "iwarp-agent: --backend: expected endpoint or verbs" iwarp-agent --backend ibverbs
+refuses 64 "iwarp-agent: --device: needs --backend verbs" iwarp-agent --device siw0
+# No device of this name, none at all, or not built in: one line.
+status=0
+"$bin/iwarp-agent" --backend verbs --device no-such-device >"$scratch/out" 2>&1 || status=$?
+same "verbs without a device" 69 $status
+same "verbs without a device: lines" 1 "$(wc -l <"$scratch/out")"
+same "verbs without a device: text" "iwarp-agent: --" "$(head -c 15 "$scratch/out")"
+
 # listens OPTION...: the agent starts to listen and ends cleanly.
 listens() {
     local out line

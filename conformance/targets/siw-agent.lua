@@ -1,0 +1,14 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- siw under `iwarp-agent --backend verbs`, inside the kernel of `tools/siw up`; the station runs inside, too.
+
+return {
+  class = "agent",
+  inside = "exec iwarp-siw exec -w {writable} {command}",
+  address = "10.7.0.1",
+  station = "10.7.0.1",
+  agent = "127.0.0.1:7473",
+  start = "exec siw-agent 7473",
+  ready = "listening",
+  can = { "crc.off", "crc.on", "markers.off", "revision", "enhanced", "ird.16" },
+  cannot = { "peer_to_peer", "rtr", "extensions" },
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rdma.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- devices ---- */
+
+int agent_rdma_find(const char *name, struct agent_rdma_device *device, char *error)
+{
+    int count = 0, found = 0;
+    struct ibv_device **there = ibv_get_device_list(&count);
+    if (there != NULL)
+        ibv_free_device_list(there);
+    if (there == NULL || count == 0) {
+        snprintf(error, AGENT_ERROR, "--backend verbs: this host has no RDMA device");
+        return -1;
+    }
+    struct ibv_context **list = rdma_get_devices(&count);
+    if (list == NULL) {
+        snprintf(error, AGENT_ERROR, "--backend verbs: librdmacm: %s (is rdma_ucm loaded?)",
+                 strerror(errno));
+        return -1;
+    }
+    for (int i = 0; i < count; i++)
+        if (name == NULL || strcmp(ibv_get_device_name(list[i]->device), name) == 0) {
+            device->verbs = list[i];
+            found++;
+        }
+    rdma_free_devices(list);
+    if (found == 1) {
+        device->events = rdma_create_event_channel();
+        device->parked = calloc(RDMA_PARKED, sizeof *device->parked);
+        if (device->events != NULL && device->parked != NULL &&
+            ibv_query_device(device->verbs, &device->attributes) == 0)
+            return 0;
+        snprintf(error, AGENT_ERROR, "--backend verbs: cannot use %.60s: %s",
+                 ibv_get_device_name(device->verbs->device), strerror(errno));
+    } else if (name == NULL)
+        snprintf(error, AGENT_ERROR, "--backend verbs: %d devices: expected --device, one of them",
+                 count);
+    else
+        snprintf(error, AGENT_ERROR, "--device %.60s: no such RDMA device", name);
+    return -1;
+}
+
+static json_t *features(void *b)
+{
+    struct rdma_agent *a = b;
+    bool invalidate = rdma_can_invalidate(a);
+    json_t *access = json_pack("[s,s,s]", "local-write", "remote-read", "remote-write");
+    json_t *ops = json_pack("[s,s,s,s]", "send", "send-se", "write", "read");
+    if (invalidate) {
+        json_array_append_new(access, json_string("remote-invalidate"));
+        json_array_append_new(ops, json_string("send-invalidate"));
+        json_array_append_new(ops, json_string("send-se-invalidate"));
+    }
+    return json_pack("{s:s,s:i,s:o,s:o,s:[],s:[s,s,s,s]}", "device",
+                     ibv_get_device_name(a->device->verbs->device), "max_private",
+                     (int)RDMA_PRIVATE_MAX, "access", access, "ops", ops, "reports", "config",
+                     "ird", "ord", "send_depth", "recv_depth");
+}
+
+/* ---- connections ---- */
+
+struct rdma_connection *rdma_find_connection(struct rdma_agent *a, uint64_t id, char *error)
+{
+    for (size_t i = 0; id != 0 && i < AGENT_CONNECTIONS; i++)
+        if (a->connections[i].id == id)
+            return &a->connections[i];
+    snprintf(error, AGENT_ERROR, "field conn: no connection %" PRIu64, id);
+    return NULL;
+}
+
+void rdma_drop_connection(struct rdma_connection *c)
+{
+    c->cm->context = NULL;
+    if (c->cm->qp != NULL)
+        rdma_destroy_qp(c->cm);
+    if (c->cq != NULL)
+        (void)ibv_destroy_cq(c->cq);
+    (void)rdma_destroy_id(c->cm);
+    free(c->records);
+    agent_octets_free(&c->peer_private);
+    c->agent->live--;
+    *c = (struct rdma_connection){0};
+}
+
+struct rdma_connection *rdma_new_connection(struct rdma_agent *a, struct rdma_cm_id *cm,
+                                            const struct rdma_plan *p, char *error)
+{
+    struct rdma_connection *c = NULL;
+    for (size_t i = 0; i < AGENT_CONNECTIONS && c == NULL; i++)
+        if (a->connections[i].id == 0)
+            c = &a->connections[i];
+    if (c == NULL) {
+        snprintf(error, AGENT_ERROR, "at most %d connections", AGENT_CONNECTIONS);
+        (void)rdma_destroy_id(cm);
+        return NULL;
+    }
+    uint32_t depth = p->send_depth + p->recv_depth;
+    uint32_t pieces =
+        (uint32_t)(a->device->attributes.max_sge < AGENT_SGE_MAX ? a->device->attributes.max_sge
+                                                                 : AGENT_SGE_MAX);
+    *c = (struct rdma_connection){.id = ++a->last_id, .agent = a, .cm = cm, .plan = *p};
+    a->live++;
+    c->records = calloc(depth, sizeof *c->records);
+    if (c->records != NULL)
+        c->cq = ibv_create_cq(a->device->verbs, (int)depth, c, a->completions, 0);
+    struct ibv_qp_init_attr attributes = {.qp_context = c,
+                                          .send_cq = c->cq,
+                                          .recv_cq = c->cq,
+                                          .qp_type = IBV_QPT_RC,
+                                          .cap = {.max_send_wr = p->send_depth,
+                                                  .max_recv_wr = p->recv_depth,
+                                                  .max_send_sge = pieces,
+                                                  .max_recv_sge = pieces}};
+    if (c->cq == NULL || ibv_req_notify_cq(c->cq, 0) != 0 ||
+        rdma_create_qp(cm, p->pd, &attributes) != 0) {
+        snprintf(error, AGENT_ERROR, "no queue pair: %s", strerror(errno));
+        rdma_drop_connection(c);
+        return NULL;
+    }
+    cm->context = c;
+    return c;
+}
+
+static struct rdma_conn_param parameters(const struct rdma_connection *c,
+                                         const struct agent_octets *data)
+{
+    return (struct rdma_conn_param){.private_data = data->data,
+                                    .private_data_len = (uint8_t)data->length,
+                                    .responder_resources = c->plan.ird,
+                                    .initiator_depth = c->plan.ord};
+}
+
+int rdma_accept_with(struct rdma_connection *c, const struct agent_octets *data)
+{
+    struct rdma_conn_param p = parameters(c, data);
+    c->stage = RDMA_STARTING;
+    return rdma_accept(c->cm, &p);
+}
+
+/* An id whose way to the address is known, on the agent's own event channel. */
+static struct rdma_cm_id *find_way(struct rdma_agent *a, const struct iw_host_port *at, char *error)
+{
+    struct addrinfo *to = rdma_resolve(at, error);
+    struct rdma_cm_id *cm = NULL;
+    if (to == NULL)
+        return NULL;
+    /* Without a channel librdmacm waits itself. */
+    int status = rdma_create_id(NULL, &cm, NULL, RDMA_PS_TCP);
+    if (status == 0)
+        status = rdma_resolve_addr(cm, NULL, to->ai_addr, RDMA_RESOLVE_MS);
+    if (status == 0 && cm->verbs != a->device->verbs) {
+        status = -1;
+        errno = ENODEV;
+    }
+    if (status == 0)
+        status = rdma_resolve_route(cm, RDMA_RESOLVE_MS);
+    if (status == 0)
+        status = rdma_migrate_id(cm, a->device->events);
+    freeaddrinfo(to);
+    if (status == 0)
+        return cm;
+    snprintf(error, AGENT_ERROR, "cannot connect to %.100s port %u: %s", at->host, at->port,
+             strerror(errno));
+    if (cm != NULL)
+        (void)rdma_destroy_id(cm);
+    return NULL;
+}
+
+static bool do_connect(void *b, const struct agent_place *p, uint64_t *conn, char *error)
+{
+    struct rdma_agent *a = b;
+    struct rdma_plan made;
+    if (!rdma_plan(a, p, &made, error))
+        return false;
+    struct rdma_cm_id *cm = find_way(a, &p->at, error);
+    struct rdma_connection *c = cm == NULL ? NULL : rdma_new_connection(a, cm, &made, error);
+    if (c == NULL)
+        return false;
+    struct rdma_conn_param param = parameters(c, &p->private_data);
+    c->stage = RDMA_STARTING;
+    if (rdma_connect(cm, &param) != 0) {
+        snprintf(error, AGENT_ERROR, "cannot connect: %s", strerror(errno));
+        rdma_drop_connection(c);
+        return false;
+    }
+    *conn = c->id;
+    return true;
+}
+
+static bool do_answer(void *b, uint64_t conn, bool accept, const struct agent_octets *data,
+                      char *error)
+{
+    struct rdma_connection *c = rdma_find_connection(b, conn, error);
+    if (c == NULL)
+        return false;
+    if (c->stage != RDMA_ASKED || c->listen == 0) {
+        snprintf(error, AGENT_ERROR, "no Request waits for an answer");
+        return false;
+    }
+    if (data->length > RDMA_PRIVATE_MAX) {
+        snprintf(error, AGENT_ERROR, AGENT_UNSUPPORTED "field private: more than %d octets",
+                 RDMA_PRIVATE_MAX);
+        return false;
+    }
+    if (accept) {
+        if (rdma_accept_with(c, data) == 0)
+            return true;
+        snprintf(error, AGENT_ERROR, "the connection is over: %s", strerror(errno));
+        rdma_finish(c, "lost", NULL);
+        return false;
+    }
+    (void)rdma_reject(c->cm, data->data, (uint8_t)data->length);
+    c->closed = true;
+    rdma_finish(c, "graceful", NULL);
+    return true;
+}
+
+static bool do_close(void *b, uint64_t conn, enum agent_how how, uint8_t code, char *error)
+{
+    struct rdma_connection *c = rdma_find_connection(b, conn, error);
+    (void)code;
+    if (c == NULL)
+        return false;
+    if (how == AGENT_TERMINATE) {
+        snprintf(error, AGENT_ERROR, AGENT_UNSUPPORTED "field how: terminate");
+        return false;
+    }
+    if (how == AGENT_GRACEFUL)
+        rdma_close_when_done(c);
+    else
+        rdma_finish(c, "aborted", NULL);
+    return true;
+}
+
+/* ---- the whole ---- */
+
+static bool idle(void *b)
+{
+    return ((struct rdma_agent *)b)->live == 0;
+}
+
+static void hang_up(void *b)
+{
+    struct rdma_agent *a = b;
+    for (size_t i = 0; i < AGENT_CONNECTIONS; i++)
+        if (a->connections[i].id != 0)
+            rdma_drop_connection(&a->connections[i]);
+    for (size_t i = 0; i < AGENT_LISTENERS; i++)
+        if (a->listeners[i].id != 0)
+            rdma_close_listener(&a->listeners[i]);
+}
+
+static void reset(void *b)
+{
+    struct rdma_agent *a = b;
+    while (a->domain_count > 1)
+        (void)ibv_dealloc_pd(a->domains[--a->domain_count]);
+    a->last_id = 0;
+}
+
+static void destroy(void *b)
+{
+    struct rdma_agent *a = b;
+    if (a == NULL)
+        return;
+    hang_up(a);
+    for (size_t i = 0; i < 3; i++)
+        iw_watch_destroy(a->watches[i]);
+    while (a->domain_count > 0)
+        (void)ibv_dealloc_pd(a->domains[--a->domain_count]);
+    if (a->completions != NULL)
+        (void)ibv_destroy_comp_channel(a->completions);
+    free(a);
+}
+
+static void *create(struct iw_reactor *reactor, const void *settings, agent_emit_fn emit,
+                    void *context)
+{
+    struct rdma_agent *a = calloc(1, sizeof *a);
+    if (a == NULL)
+        return NULL;
+    a->device = settings;
+    a->reactor = reactor;
+    a->emit = emit;
+    a->context = context;
+    a->completions = ibv_create_comp_channel(a->device->verbs);
+    a->domains[0] = ibv_alloc_pd(a->device->verbs);
+    a->domain_count = a->domains[0] != NULL;
+    if (a->completions == NULL || a->domain_count == 0 || !rdma_watch(a)) {
+        destroy(a);
+        return NULL;
+    }
+    return a;
+}
+
+const struct agent_backend agent_rdma_backend = {.name = "verbs",
+                                                 .create = create,
+                                                 .destroy = destroy,
+                                                 .hang_up = hang_up,
+                                                 .reset = reset,
+                                                 .features = features,
+                                                 .idle = idle,
+                                                 .listen = rdma_listen_at,
+                                                 .unlisten = rdma_unlisten,
+                                                 .connect = do_connect,
+                                                 .answer = do_answer,
+                                                 .close = do_close,
+                                                 .domain = rdma_domain,
+                                                 .enrol = rdma_enrol,
+                                                 .invalidate = rdma_invalidate,
+                                                 .forget = rdma_forget,
+                                                 .receive = rdma_receive,
+                                                 .post = rdma_post};

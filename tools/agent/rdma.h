@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_AGENT_RDMA_H
+#define IW_AGENT_RDMA_H
+
+/* The backend on rdma-core's libibverbs and librdmacm: rdma.c (devices, connections), rdma_listen.c
+ * (places, listeners),
+ * rdma_events.c (what happens to them) and rdma_memory.c (protection domains, regions, work). Its
+ * settings are a struct agent_rdma_device. All waiting is done by the reactor, but for the
+ * resolution of an address (RDMA_RESOLVE_MS at most) and the end of a connection whose device is
+ * slow to flush (RDMA_FLUSH_MS). */
+
+#include "agent.h"
+
+#include <rdma/rdma_cma.h>
+
+enum {
+    RDMA_RESOLVE_MS = 2000,
+    RDMA_FLUSH_MS = 50,
+    RDMA_PRIVATE_MAX = 255, /* of struct rdma_conn_param */
+    RDMA_DEPTH = 16,        /* IRD and ORD unless `config` says otherwise */
+    RDMA_QUEUE = 64,        /* entries of a work queue, as well */
+    RDMA_PARKED = 1024
+};
+
+extern const struct agent_backend agent_rdma_backend;
+
+/*
+ * Listeners that have a socket among those of the system's TCP are a software device's. It may lose
+ * one to a peer that leaves early, and to destroy what is left ends Linux's kernel
+ * (conformance/baselines/siw.md, 2). They are parked instead, and used again: until the program
+ * ends.
+ */
+struct rdma_parked {
+    struct rdma_cm_id *cm; /* NULL: free slot */
+    bool lost;
+};
+
+/* What outlives clients. */
+struct agent_rdma_device {
+    struct ibv_context *verbs; /* librdmacm's own */
+    struct ibv_device_attr attributes;
+    struct rdma_event_channel *events;
+    struct rdma_parked *parked; /* RDMA_PARKED of them */
+};
+
+/* The device of this name, or the only one that librdmacm can use. 0, or -1 with a text. */
+int agent_rdma_find(const char *name, struct agent_rdma_device *device, char *error);
+
+struct rdma_agent;
+
+/* How connections are made: `config`, and the protection domain. */
+struct rdma_plan {
+    struct ibv_pd *pd;
+    uint32_t send_depth, recv_depth;
+    uint8_t ird, ord;
+};
+
+struct rdma_listener {
+    uint64_t id; /* 0: free slot */
+    struct rdma_agent *agent;
+    struct rdma_cm_id *cm;
+    struct rdma_plan plan;
+    struct agent_octets reply;
+    bool ask;
+    bool on_tcp; /* it has a socket among those of the system's TCP */
+};
+
+/* A work request that has been posted and has not completed. */
+struct rdma_record {
+    bool used;
+    uint64_t work, length;
+    enum iw_work_opcode op;
+};
+
+enum rdma_stage { RDMA_ASKED, RDMA_STARTING, RDMA_OPEN };
+
+struct rdma_connection {
+    uint64_t id; /* 0: free slot */
+    struct rdma_agent *agent;
+    struct rdma_cm_id *cm;
+    struct ibv_cq *cq;
+    struct rdma_plan plan;
+    struct rdma_record *records; /* the send queue's, and behind them the receive queue's */
+    uint32_t sends, receives;    /* outstanding */
+    uint64_t listen;             /* the listener that it came through, 0 if none */
+    enum rdma_stage stage;
+    bool closing, closed; /* asked to be closed; rdma_disconnect was called */
+    bool faulted;         /* the device has reported a fault */
+    struct agent_octets peer_private;
+};
+
+struct rdma_region {
+    uint32_t stag;         /* 0: free slot */
+    struct ibv_mr *remote; /* with the rights that were asked for; NULL: invalidated */
+    struct ibv_mr *local;  /* where sends and receives find their octets; NULL: of no octets */
+    const struct agent_memory *memory;
+};
+
+struct rdma_agent {
+    const struct agent_rdma_device *device;
+    struct iw_reactor *reactor;
+    struct ibv_comp_channel *completions;
+    struct iw_watch *watches[3];
+    agent_emit_fn emit;
+    void *context;
+    struct ibv_pd *domains[AGENT_DOMAINS]; /* by the client's number - 1 */
+    size_t domain_count;
+    uint64_t last_id;
+    size_t live; /* connections */
+    struct rdma_listener listeners[AGENT_LISTENERS];
+    struct rdma_connection connections[AGENT_CONNECTIONS];
+    struct rdma_region regions[AGENT_MEMORIES];
+};
+
+/* ---- rdma.c ---- */
+
+struct rdma_connection *rdma_find_connection(struct rdma_agent *a, uint64_t id, char *error);
+/* Takes `cm` over, makes its queues and posts nothing. NULL with a text; `cm` is then destroyed. */
+struct rdma_connection *rdma_new_connection(struct rdma_agent *a, struct rdma_cm_id *cm,
+                                            const struct rdma_plan *plan, char *error);
+void rdma_drop_connection(struct rdma_connection *c);
+/* ---- rdma_listen.c ---- */
+
+bool rdma_listen_at(void *b, const struct agent_place *place, uint64_t *listen, uint16_t *port,
+                    char *error);
+bool rdma_unlisten(void *b, uint64_t listen, char *error);
+void rdma_close_listener(struct rdma_listener *l);
+/* What `config` and the like of a place say. False with a text. */
+bool rdma_plan(const struct rdma_agent *a, const struct agent_place *place, struct rdma_plan *out,
+               char *error);
+/* The addresses of a place: freeaddrinfo. NULL with a text. */
+struct addrinfo *rdma_resolve(const struct iw_host_port *at, char *error);
+
+/* ---- rdma.c ---- */
+
+/* 0, or -1 with errno. */
+int rdma_accept_with(struct rdma_connection *c, const struct agent_octets *data);
+
+/* ---- rdma_events.c ---- */
+
+/* Watches what the device and librdmacm tell. False if that cannot be done. */
+bool rdma_watch(struct rdma_agent *a);
+/* The end: what was posted is flushed, `closed` is told (with a cause, if it is known, and an error
+ * if there is one), and the connection is gone. */
+void rdma_finish(struct rdma_connection *c, const char *cause, const char *reason);
+/* Disconnects as soon as the posted work is done. */
+void rdma_close_when_done(struct rdma_connection *c);
+
+/* ---- rdma_memory.c ---- */
+
+bool rdma_domain_of(const struct rdma_agent *a, uint64_t number, struct ibv_pd **pd, char *error);
+bool rdma_domain(void *b, uint64_t *domain, char *error);
+bool rdma_enrol(void *b, struct agent_memory *memory, const struct agent_region *region,
+                char *error);
+bool rdma_invalidate(void *b, uint32_t stag, char *error);
+void rdma_forget(void *b, uint32_t stag);
+bool rdma_receive(void *b, const struct agent_work *work, char *error);
+bool rdma_post(void *b, const struct agent_work *work, char *error);
+/* Whether the device can invalidate STags, at the word of work and of the peer. */
+bool rdma_can_invalidate(const struct rdma_agent *a);
+
+#endif

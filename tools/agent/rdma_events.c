@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What librdmacm and the device tell the backend on verbs, and how connections end. */
+#include "rdma.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+static void tell(struct rdma_connection *c, json_t *event)
+{
+    if (event != NULL)
+        json_object_set_new(event, "conn", json_integer((json_int_t)c->id));
+    c->agent->emit(c->agent->context, event);
+}
+
+/* ---- completions ---- */
+
+static const char *status_name(enum ibv_wc_status status)
+{
+    switch (status) {
+    case IBV_WC_SUCCESS:
+        return "ok";
+    case IBV_WC_WR_FLUSH_ERR:
+        return "flushed";
+    case IBV_WC_REM_INV_REQ_ERR:
+    case IBV_WC_REM_ACCESS_ERR:
+    case IBV_WC_REM_OP_ERR:
+    case IBV_WC_REM_INV_RD_REQ_ERR:
+    case IBV_WC_REM_ABORT_ERR:
+        return "remote-fault";
+    default:
+        return "local-fault";
+    }
+}
+
+static void completed(struct rdma_connection *c, uint32_t slot, enum ibv_wc_status status,
+                      const struct ibv_wc *wc)
+{
+    struct rdma_record *r = &c->records[slot];
+    bool received = r->op == IW_WORK_RECV, ok = status == IBV_WC_SUCCESS;
+    uint64_t length = !ok ? 0 : received ? wc->byte_len : r->length;
+    json_t *event = json_pack("{s:s,s:I,s:s,s:s,s:I}", "event", "completion", "work",
+                              (json_int_t)r->work, "op", agent_op_names[r->op], "status",
+                              status_name(status), "length", (json_int_t)length);
+    if (event != NULL && ok && received && (wc->wc_flags & IBV_WC_WITH_INV) != 0)
+        json_object_set_new(event, "invalidated", json_integer(wc->invalidated_rkey));
+    r->used = false;
+    if (received)
+        c->receives--;
+    else
+        c->sends--;
+    tell(c, event);
+}
+
+static void poll_completions(struct rdma_connection *c)
+{
+    struct ibv_wc wc[16];
+    int n;
+    while ((n = ibv_poll_cq(c->cq, 16, wc)) > 0)
+        for (int i = 0; i < n; i++) {
+            uint32_t slot = (uint32_t)wc[i].wr_id;
+            if (wc[i].wr_id < c->plan.send_depth + c->plan.recv_depth && c->records[slot].used)
+                completed(c, slot, wc[i].status, &wc[i]);
+        }
+}
+
+static void close_if_done(struct rdma_connection *c)
+{
+    if (!c->closing || c->closed || c->sends > 0 || c->stage != RDMA_OPEN)
+        return;
+    c->closed = true;
+    (void)rdma_disconnect(c->cm);
+}
+
+void rdma_close_when_done(struct rdma_connection *c)
+{
+    c->closing = true;
+    close_if_done(c);
+}
+
+static void on_completions(void *context, uint32_t events)
+{
+    struct rdma_agent *a = context;
+    struct ibv_cq *cq;
+    void *own;
+    (void)events;
+    while (ibv_get_cq_event(a->completions, &cq, &own) == 0) {
+        struct rdma_connection *c = own;
+        ibv_ack_cq_events(cq, 1);
+        (void)ibv_req_notify_cq(cq, 0);
+        poll_completions(c);
+        close_if_done(c);
+    }
+}
+
+/* ---- the end ---- */
+
+/* A device flushes what was posted, some a little later; what is left when the time is over was
+ * not carried out either. */
+static void flush(struct rdma_connection *c)
+{
+    if (!c->closed)
+        (void)rdma_disconnect(c->cm);
+    poll_completions(c);
+    for (int i = 0; i < RDMA_FLUSH_MS && c->sends + c->receives > 0; i++) {
+        (void)poll(NULL, 0, 1);
+        poll_completions(c);
+    }
+    for (uint32_t i = 0; i < c->plan.send_depth + c->plan.recv_depth; i++)
+        if (c->records[i].used)
+            completed(c, i, IBV_WC_WR_FLUSH_ERR, NULL);
+}
+
+void rdma_finish(struct rdma_connection *c, const char *cause, const char *reason)
+{
+    flush(c);
+    json_t *event = json_pack("{s:s}", "event", "closed");
+    if (event != NULL && cause != NULL) {
+        json_object_set_new(event, "graceful", json_boolean(strcmp(cause, "graceful") == 0));
+        json_object_set_new(event, "cause", json_string(cause));
+    }
+    if (event != NULL && reason != NULL)
+        json_object_set_new(event, "error", json_string(reason));
+    tell(c, event);
+    rdma_drop_connection(c);
+}
+
+/* ---- librdmacm ---- */
+
+static struct agent_octets private_of(const struct rdma_cm_event *event)
+{
+    struct agent_octets none = {NULL, 0};
+    const struct rdma_conn_param *p = &event->param.conn;
+    if (p->private_data == NULL || p->private_data_len == 0)
+        return none;
+    struct agent_octets o = {malloc(p->private_data_len), p->private_data_len};
+    if (o.data == NULL)
+        return none;
+    memcpy(o.data, p->private_data, o.length);
+    return o;
+}
+
+static void asked(struct rdma_listener *l, struct rdma_cm_id *cm, struct agent_octets *data)
+{
+    char error[AGENT_ERROR];
+    struct rdma_connection *c = rdma_new_connection(l->agent, cm, &l->plan, error);
+    if (c == NULL) {
+        agent_octets_free(data);
+        return;
+    }
+    c->listen = l->id;
+    c->peer_private = *data;
+    if (l->ask)
+        tell(c, json_pack("{s:s,s:I,s:o}", "event", "request", "listen", (json_int_t)l->id,
+                          "private", agent_hex(data->data, data->length)));
+    else if (rdma_accept_with(c, &l->reply) != 0)
+        rdma_finish(c, "lost", strerror(errno));
+}
+
+static void established(struct rdma_connection *c)
+{
+    json_t *event = json_pack("{s:s,s:o}", "event", "established", "private",
+                              agent_hex(c->peer_private.data, c->peer_private.length));
+    if (event != NULL && c->listen != 0)
+        json_object_set_new(event, "listen", json_integer((json_int_t)c->listen));
+    c->stage = RDMA_OPEN;
+    tell(c, event);
+    close_if_done(c);
+}
+
+static void disconnected(struct rdma_connection *c, int status)
+{
+    poll_completions(c);
+    if (c->faulted) {
+        rdma_finish(c, "fault", NULL);
+        return;
+    }
+    if (!c->closing)
+        tell(c, json_pack("{s:s}", "event", "peer-closed"));
+    /* Of a FIN, a reset and a Terminate librdmacm tells the same. */
+    const char *cause = status != 0 ? "lost" : c->closing ? "graceful" : NULL;
+    rdma_finish(c, cause, status == 0 ? NULL : strerror(abs(status)));
+}
+
+static void happened(struct rdma_connection *c, enum rdma_cm_event_type kind, int status,
+                     struct agent_octets *data)
+{
+    switch (kind) {
+    case RDMA_CM_EVENT_ESTABLISHED:
+        if (c->listen == 0) {
+            agent_octets_free(&c->peer_private);
+            c->peer_private = *data;
+            *data = (struct agent_octets){NULL, 0};
+        }
+        established(c);
+        break;
+    case RDMA_CM_EVENT_REJECTED:
+        tell(c, json_pack("{s:s,s:o}", "event", "rejected", "private",
+                          agent_hex(data->data, data->length)));
+        rdma_finish(c, "graceful", NULL);
+        break;
+    case RDMA_CM_EVENT_CONNECT_ERROR:
+    case RDMA_CM_EVENT_UNREACHABLE:
+        rdma_finish(c, "lost", status == 0 ? NULL : strerror(abs(status)));
+        break;
+    case RDMA_CM_EVENT_DISCONNECTED:
+        disconnected(c, status);
+        break;
+    case RDMA_CM_EVENT_DEVICE_REMOVAL:
+        rdma_finish(c, "lost", "the device was removed");
+        break;
+    default:
+        break;
+    }
+}
+
+static void on_events(void *context, uint32_t events)
+{
+    struct rdma_agent *a = context;
+    struct rdma_cm_event *event;
+    (void)events;
+    while (rdma_get_cm_event(a->device->events, &event) == 0) {
+        enum rdma_cm_event_type kind = event->event;
+        int status = event->status;
+        struct rdma_cm_id *cm = event->id;
+        struct agent_octets data = private_of(event);
+        bool request = kind == RDMA_CM_EVENT_CONNECT_REQUEST;
+        void *own = request ? event->listen_id->context : cm->context;
+        (void)rdma_ack_cm_event(event);
+        if (request && own != NULL) {
+            asked(own, cm, &data);
+            continue;
+        }
+        if (request) { /* of a listener that is parked */
+            (void)rdma_reject(cm, NULL, 0);
+            (void)rdma_destroy_id(cm);
+        } else if (own != NULL && ((struct rdma_connection *)own)->cm == cm)
+            happened(own, kind, status, &data);
+        agent_octets_free(&data);
+    }
+}
+
+/* ---- asynchronous events ---- */
+
+static struct rdma_connection *connection_of(struct rdma_agent *a, const struct ibv_qp *qp)
+{
+    for (size_t i = 0; i < AGENT_CONNECTIONS; i++)
+        if (a->connections[i].id != 0 && a->connections[i].cm->qp == qp)
+            return &a->connections[i];
+    return NULL;
+}
+
+static void on_async(void *context, uint32_t events)
+{
+    struct rdma_agent *a = context;
+    struct ibv_async_event event;
+    (void)events;
+    while (ibv_get_async_event(a->device->verbs, &event) == 0) {
+        struct rdma_connection *c = NULL;
+        bool fatal = event.event_type == IBV_EVENT_QP_FATAL ||
+                     event.event_type == IBV_EVENT_QP_REQ_ERR ||
+                     event.event_type == IBV_EVENT_QP_ACCESS_ERR;
+        if (fatal)
+            c = connection_of(a, event.element.qp);
+        ibv_ack_async_event(&event);
+        if (c == NULL)
+            continue;
+        poll_completions(c);
+        c->faulted = true;
+        tell(c, json_pack("{s:s,s:s}", "event", "fault", "error",
+                          ibv_event_type_str(event.event_type)));
+    }
+}
+
+bool rdma_watch(struct rdma_agent *a)
+{
+    const struct {
+        int fd;
+        iw_watch_fn ready;
+    } sources[] = {{a->device->events->fd, on_events},
+                   {a->completions->fd, on_completions},
+                   {a->device->verbs->async_fd, on_async}};
+    for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
+        int flags = fcntl(sources[i].fd, F_GETFL);
+        if (flags < 0 || fcntl(sources[i].fd, F_SETFL, flags | O_NONBLOCK) != 0)
+            return false;
+        a->watches[i] = iw_watch_create(a->reactor, sources[i].fd, EPOLLIN, sources[i].ready, a);
+        if (a->watches[i] == NULL)
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Places and listeners of the backend on verbs. */
+#include "rdma.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- places ---- */
+
+static uint64_t at_most(uint64_t value, int most)
+{
+    return most > 0 && value > (uint64_t)most ? (uint64_t)most : value;
+}
+
+bool rdma_plan(const struct rdma_agent *a, const struct agent_place *p, struct rdma_plan *out,
+               char *error)
+{
+    static const char *const known[] = {"ird", "ord", "send_depth", "recv_depth"};
+    const struct ibv_device_attr *most = &a->device->attributes;
+    uint64_t ird = at_most(RDMA_DEPTH, most->max_qp_rd_atom);
+    uint64_t ord = at_most(RDMA_DEPTH, most->max_qp_init_rd_atom);
+    uint64_t send_depth = RDMA_QUEUE, recv_depth = RDMA_QUEUE;
+    const struct agent_field fields[] = {
+        {"ird", AGENT_NUMBER, false, at_most(255, most->max_qp_rd_atom), &ird, NULL},
+        {"ord", AGENT_NUMBER, false, at_most(255, most->max_qp_init_rd_atom), &ord, NULL},
+        {"send_depth", AGENT_NUMBER, false, at_most(4096, most->max_qp_wr), &send_depth, NULL},
+        {"recv_depth", AGENT_NUMBER, false, at_most(4096, most->max_qp_wr), &recv_depth, NULL}};
+    const char *key, *beyond = NULL;
+    json_t *value;
+    if (p->half_close)
+        beyond = "half_close";
+    json_object_foreach((json_t *)(uintptr_t)p->config, key, value)
+    {
+        size_t i = 0;
+        while (i < 4 && strcmp(known[i], key) != 0)
+            i++;
+        if (i == 4)
+            beyond = key;
+    }
+    if (beyond != NULL) {
+        snprintf(error, AGENT_ERROR, AGENT_UNSUPPORTED "field %.40s: the driver decides", beyond);
+        return false;
+    }
+    if (p->private_data.length > RDMA_PRIVATE_MAX) {
+        snprintf(error, AGENT_ERROR, AGENT_UNSUPPORTED "field private: more than %d octets",
+                 RDMA_PRIVATE_MAX);
+        return false;
+    }
+    if (p->config != NULL && !agent_take(p->config, fields, 4, error))
+        return false;
+    if (send_depth == 0 || recv_depth == 0) {
+        snprintf(error, AGENT_ERROR, "field %s: expected a number from 1",
+                 send_depth == 0 ? "send_depth" : "recv_depth");
+        return false;
+    }
+    *out = (struct rdma_plan){.send_depth = (uint32_t)send_depth,
+                              .recv_depth = (uint32_t)recv_depth,
+                              .ird = (uint8_t)ird,
+                              .ord = (uint8_t)ord};
+    return rdma_domain_of(a, p->domain, &out->pd, error);
+}
+
+struct addrinfo *rdma_resolve(const struct iw_host_port *at, char *error)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+    struct addrinfo *list = NULL;
+    char service[8];
+    snprintf(service, sizeof service, "%u", at->port);
+    int status = getaddrinfo(at->host, service, &hints, &list);
+    if (status != 0)
+        snprintf(error, AGENT_ERROR, "%.100s: %s", at->host, gai_strerror(status));
+    return status == 0 ? list : NULL;
+}
+
+/* ---- listeners ---- */
+
+/* librdmacm's ports are its own: one that it finds free may be taken on TCP. */
+static struct rdma_cm_id *listen_at(struct rdma_agent *a, const struct iw_host_port *at,
+                                    char *error)
+{
+    enum { TRIES = 16 };
+    struct addrinfo *to = rdma_resolve(at, error);
+    struct rdma_cm_id *cm = NULL;
+    bool again = to != NULL;
+    for (int i = 0; i < TRIES && again; i++) {
+        int status = rdma_create_id(a->device->events, &cm, NULL, RDMA_PS_TCP);
+        if (status == 0)
+            status = rdma_bind_addr(cm, to->ai_addr);
+        if (status == 0 && cm->verbs != a->device->verbs) {
+            status = -1;
+            errno = ENODEV;
+        }
+        if (status == 0)
+            status = rdma_listen(cm, AGENT_CONNECTIONS);
+        if (status == 0)
+            break;
+        again = errno == EADDRINUSE && at->port == 0;
+        snprintf(error, AGENT_ERROR, "cannot listen on %.100s port %u: %s", at->host, at->port,
+                 strerror(errno));
+        if (cm != NULL)
+            (void)rdma_destroy_id(cm);
+        cm = NULL;
+    }
+    if (to != NULL)
+        freeaddrinfo(to);
+    return cm;
+}
+
+/* Whether TCP of this host has a listening socket on the port, as a software device's. */
+static bool on_tcp(uint16_t port)
+{
+    static const char *const tables[] = {"/proc/net/tcp", "/proc/net/tcp6"};
+    bool found = false;
+    for (size_t i = 0; i < 2 && !found; i++) {
+        FILE *table = fopen(tables[i], "r");
+        char line[512];
+        while (table != NULL && !found && fgets(line, sizeof line, table) != NULL) {
+            unsigned local, state;
+            found =
+                sscanf(line, " %*u: %*32[0-9A-F]:%x %*32[0-9A-F]:%*x %x", &local, &state) == 2 &&
+                local == port && state == 0x0a;
+        }
+        if (table != NULL)
+            fclose(table);
+    }
+    return found;
+}
+
+static void park(struct rdma_listener *l)
+{
+    struct rdma_parked *parked = l->agent->device->parked;
+    l->cm->context = NULL;
+    for (size_t i = 0; i < RDMA_PARKED; i++)
+        if (parked[i].cm == NULL) {
+            parked[i].cm = l->cm;
+            return;
+        }
+    fprintf(stderr, "iwarp-agent: %d listeners are parked: one more is lost sight of\n",
+            RDMA_PARKED);
+}
+
+static bool same_address(const struct sockaddr *a, const struct sockaddr *b)
+{
+    if (a->sa_family != b->sa_family)
+        return false;
+    if (a->sa_family == AF_INET)
+        return memcmp(&((const struct sockaddr_in *)(const void *)a)->sin_addr,
+                      &((const struct sockaddr_in *)(const void *)b)->sin_addr,
+                      sizeof(struct in_addr)) == 0;
+    return memcmp(&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr,
+                  &((const struct sockaddr_in6 *)(const void *)b)->sin6_addr,
+                  sizeof(struct in6_addr)) == 0;
+}
+
+/* A parked listener for this place that still listens; NULL if there is none. */
+static struct rdma_cm_id *unpark(struct rdma_agent *a, const struct iw_host_port *at)
+{
+    char error[AGENT_ERROR];
+    struct rdma_parked *parked = a->device->parked;
+    struct rdma_cm_id *cm = NULL;
+    struct addrinfo *to = rdma_resolve(at, error);
+    for (size_t i = 0; to != NULL && cm == NULL && i < RDMA_PARKED; i++) {
+        if (parked[i].cm == NULL || parked[i].lost)
+            continue;
+        uint16_t port = ntohs(rdma_get_src_port(parked[i].cm));
+        if (!same_address(rdma_get_local_addr(parked[i].cm), to->ai_addr) ||
+            (at->port != 0 && at->port != port))
+            continue;
+        parked[i].lost = !on_tcp(port);
+        if (parked[i].lost)
+            continue;
+        cm = parked[i].cm;
+        parked[i].cm = NULL;
+    }
+    if (to != NULL)
+        freeaddrinfo(to);
+    return cm;
+}
+
+void rdma_close_listener(struct rdma_listener *l)
+{
+    if (l->on_tcp)
+        park(l);
+    else
+        (void)rdma_destroy_id(l->cm);
+    agent_octets_free(&l->reply);
+    *l = (struct rdma_listener){0};
+}
+
+bool rdma_listen_at(void *b, const struct agent_place *p, uint64_t *listen, uint16_t *port,
+                    char *error)
+{
+    struct rdma_agent *a = b;
+    struct rdma_listener *l = NULL, made = {.agent = a, .ask = p->ask};
+    for (size_t i = 0; i < AGENT_LISTENERS && l == NULL; i++)
+        if (a->listeners[i].id == 0)
+            l = &a->listeners[i];
+    if (l == NULL) {
+        snprintf(error, AGENT_ERROR, "at most %d listeners", AGENT_LISTENERS);
+        return false;
+    }
+    if (!rdma_plan(a, p, &made.plan, error))
+        return false;
+    made.reply = (struct agent_octets){malloc(p->private_data.length + 1), p->private_data.length};
+    if (made.reply.data == NULL) {
+        snprintf(error, AGENT_ERROR, "no memory");
+        return false;
+    }
+    if (made.reply.length > 0)
+        memcpy(made.reply.data, p->private_data.data, made.reply.length);
+    made.cm = unpark(a, &p->at);
+    if (made.cm == NULL)
+        made.cm = listen_at(a, &p->at, error);
+    if (made.cm == NULL) {
+        agent_octets_free(&made.reply);
+        return false;
+    }
+    *port = ntohs(rdma_get_src_port(made.cm));
+    made.on_tcp = on_tcp(*port);
+    made.id = *listen = ++a->last_id;
+    *l = made;
+    l->cm->context = l;
+    return true;
+}
+
+bool rdma_unlisten(void *b, uint64_t listen, char *error)
+{
+    struct rdma_agent *a = b;
+    for (size_t i = 0; listen != 0 && i < AGENT_LISTENERS; i++)
+        if (a->listeners[i].id == listen) {
+            rdma_close_listener(&a->listeners[i]);
+            return true;
+        }
+    snprintf(error, AGENT_ERROR, "field listen: no listener %" PRIu64, listen);
+    return false;
+}
