@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- protection domains ---- */
@@ -158,16 +159,18 @@ void rdma_forget(void *b, uint32_t stag)
 
 /* ---- work ---- */
 
-/* A length of 0 means 2^31 to some devices: pieces of no octets are left out. */
+/* A length of 0 means 2^31 to some devices: pieces of no octets are left out, but for the only one
+ * of a read or receive, which iWARP's devices want. */
 static bool place_pieces(struct rdma_agent *a, const struct agent_work *w, struct ibv_sge *sge,
                          int *count, char *error)
 {
     bool read = w->work.opcode == IW_WORK_READ;
+    bool only = w->count == 1 && (read || w->work.opcode == IW_WORK_RECV);
     *count = 0;
     for (size_t i = 0; i < w->count; i++) {
         const struct agent_piece *p = &w->pieces[i];
         const struct rdma_region *r = region_of(a, p->memory);
-        if (p->length == 0 && !read)
+        if (p->length == 0 && !only)
             continue;
         const struct ibv_mr *mr = r == NULL ? NULL : read ? r->remote : r->local;
         if (mr == NULL) {
@@ -202,8 +205,10 @@ static void record(struct rdma_record *r, const struct agent_work *w)
         r->length += w->pieces[i].length;
 }
 
-static bool refused(int status, char *error)
+/* Some providers return their kernel's numbers, which are negative. */
+static bool refused(int number, char *error)
 {
+    int status = abs(number);
     if (status == ENOMEM)
         snprintf(error, AGENT_ERROR, "the queue is full");
     else
