@@ -90,9 +90,10 @@ end
 -- What the agent can do, as sets of words.
 function features(t)
   local sets = { config = {}, reports = {} }
-  local said = t:agent("hello").features or {}
+  local said = t:agent("hello").features
   for name, set in pairs(sets) do
-    for _, word in ipairs(said[name] or {}) do set[word] = true end
+    local words = type(said) == "table" and said[name]
+    for _, word in ipairs(type(words) == "table" and words or {}) do set[word] = true end
   end
   return sets
 end

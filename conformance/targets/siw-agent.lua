@@ -4,6 +4,7 @@
 return {
   class = "agent",
   inside = "exec iwarp-siw exec -w {writable} {command}",
+  restart = "iwarp-siw down; exec iwarp-siw up",
   address = "10.7.0.1",
   station = "10.7.0.1",
   agent = "127.0.0.1:7473",

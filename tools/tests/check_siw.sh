@@ -64,6 +64,11 @@ grep -q '^1 PASS, 0 NOTE, 0 FAIL, 0 INCONCLUSIVE, 0 SKIP, 0 ERROR' report || fai
 
 "$bin/iwarp-siw" exec bash "$tests/siw_rping_inside.sh" "$bin" >report 2>&1 || fail "$(cat report)"
 [ "$(grep -c '^ok - ' report)" -eq 20 ] || fail "20 exchanges with the stock rping: $(cat report)"
+if ! "$bin/iwarp-agent" --backend verbs --device none 2>&1 | grep -q 'not built in'; then
+    "$bin/iwarp-conform" run --target siw-agent --results agent mpa-startup-no-c mpa-close-by-target >report 2>&1 ||
+        fail "$(cat report)"
+    grep -q '^2 PASS, 0 NOTE, 0 FAIL, 0 INCONCLUSIVE, 0 SKIP, 0 ERROR' report || fail "$(cat report)"
+fi
 
 "$bin/iwarp-siw" down
 [ ! -e "$TMPDIR/iwarp-siw-$(id -u)" ] || fail "no files stay"
