@@ -174,25 +174,36 @@ static struct rdma_cm_id *find_way(struct rdma_agent *a, const struct iw_host_po
     return NULL;
 }
 
+/* One attempt. 0, or an errno with a text; -1 for a text alone. */
+static int try_connect(struct rdma_agent *a, const struct agent_place *p,
+                       const struct rdma_plan *made, uint64_t *conn, char *error)
+{
+    struct rdma_cm_id *cm = find_way(a, &p->at, error);
+    struct rdma_connection *c = cm == NULL ? NULL : rdma_new_connection(a, cm, made, error);
+    if (c == NULL)
+        return -1;
+    struct rdma_conn_param param = parameters(c, &p->private_data);
+    c->stage = RDMA_STARTING;
+    *conn = c->id;
+    if (rdma_connect(cm, &param) == 0)
+        return 0;
+    int number = errno;
+    snprintf(error, AGENT_ERROR, "cannot connect: %s", strerror(number));
+    rdma_drop_connection(c);
+    return number;
+}
+
+/* Its own port, too, is one that TCP may have given to somebody else. */
 static bool do_connect(void *b, const struct agent_place *p, uint64_t *conn, char *error)
 {
     struct rdma_agent *a = b;
     struct rdma_plan made;
     if (!rdma_plan(a, p, &made, error))
         return false;
-    struct rdma_cm_id *cm = find_way(a, &p->at, error);
-    struct rdma_connection *c = cm == NULL ? NULL : rdma_new_connection(a, cm, &made, error);
-    if (c == NULL)
-        return false;
-    struct rdma_conn_param param = parameters(c, &p->private_data);
-    c->stage = RDMA_STARTING;
-    if (rdma_connect(cm, &param) != 0) {
-        snprintf(error, AGENT_ERROR, "cannot connect: %s", strerror(errno));
-        rdma_drop_connection(c);
-        return false;
-    }
-    *conn = c->id;
-    return true;
+    int number = EADDRINUSE;
+    for (int i = 0; i < RDMA_TRIES && number == EADDRINUSE; i++)
+        number = try_connect(a, p, &made, conn, error);
+    return number == 0;
 }
 
 static bool do_answer(void *b, uint64_t conn, bool accept, const struct agent_octets *data,

@@ -19,7 +19,8 @@ enum {
     RDMA_PRIVATE_MAX = 255, /* of struct rdma_conn_param */
     RDMA_DEPTH = 16,        /* IRD and ORD unless `config` says otherwise */
     RDMA_QUEUE = 64,        /* entries of a work queue, as well */
-    RDMA_PARKED = 1024
+    RDMA_PARKED = 1024,
+    RDMA_TRIES = 16 /* to find a port that TCP has free, too */
 };
 
 extern const struct agent_backend agent_rdma_backend;

@@ -36,15 +36,14 @@ static const char *status_name(enum ibv_wc_status status)
     }
 }
 
-static void completed(struct rdma_connection *c, uint32_t slot, enum ibv_wc_status status,
-                      const struct ibv_wc *wc)
+static void completed(struct rdma_connection *c, uint32_t slot, const struct ibv_wc *wc)
 {
     struct rdma_record *r = &c->records[slot];
-    bool received = r->op == IW_WORK_RECV, ok = status == IBV_WC_SUCCESS;
+    bool received = r->op == IW_WORK_RECV, ok = wc->status == IBV_WC_SUCCESS;
     uint64_t length = !ok ? 0 : received ? wc->byte_len : r->length;
     json_t *event = json_pack("{s:s,s:I,s:s,s:s,s:I}", "event", "completion", "work",
                               (json_int_t)r->work, "op", agent_op_names[r->op], "status",
-                              status_name(status), "length", (json_int_t)length);
+                              status_name(wc->status), "length", (json_int_t)length);
     if (event != NULL && ok && received && (wc->wc_flags & IBV_WC_WITH_INV) != 0)
         json_object_set_new(event, "invalidated", json_integer(wc->invalidated_rkey));
     r->used = false;
@@ -63,7 +62,7 @@ static void poll_completions(struct rdma_connection *c)
         for (int i = 0; i < n; i++) {
             uint32_t slot = (uint32_t)wc[i].wr_id;
             if (wc[i].wr_id < c->plan.send_depth + c->plan.recv_depth && c->records[slot].used)
-                completed(c, slot, wc[i].status, &wc[i]);
+                completed(c, slot, &wc[i]);
         }
 }
 
@@ -102,6 +101,7 @@ static void on_completions(void *context, uint32_t events)
  * not carried out either. */
 static void flush(struct rdma_connection *c)
 {
+    const struct ibv_wc flushed = {.status = IBV_WC_WR_FLUSH_ERR};
     if (!c->closed)
         (void)rdma_disconnect(c->cm);
     poll_completions(c);
@@ -111,7 +111,7 @@ static void flush(struct rdma_connection *c)
     }
     for (uint32_t i = 0; i < c->plan.send_depth + c->plan.recv_depth; i++)
         if (c->records[i].used)
-            completed(c, i, IBV_WC_WR_FLUSH_ERR, NULL);
+            completed(c, i, &flushed);
 }
 
 void rdma_finish(struct rdma_connection *c, const char *cause, const char *reason)

@@ -82,11 +82,10 @@ struct addrinfo *rdma_resolve(const struct iw_host_port *at, char *error)
 static struct rdma_cm_id *listen_at(struct rdma_agent *a, const struct iw_host_port *at,
                                     char *error)
 {
-    enum { TRIES = 16 };
     struct addrinfo *to = rdma_resolve(at, error);
     struct rdma_cm_id *cm = NULL;
     bool again = to != NULL;
-    for (int i = 0; i < TRIES && again; i++) {
+    for (int i = 0; i < RDMA_TRIES && again; i++) {
         int status = rdma_create_id(a->device->events, &cm, NULL, RDMA_PS_TCP);
         if (status == 0)
             status = rdma_bind_addr(cm, to->ai_addr);
