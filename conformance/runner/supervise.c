@@ -56,8 +56,8 @@ static void look(struct watch *w)
     w->limit = (STUCK_SECONDS + 2 * seconds) * w->scale;
 }
 
-/* Runs a shell command. Its exit status as a shell gives it; 0 with *signal if one of ours ended
- * it. A run that is stuck is killed: *stuck. */
+/* Runs a shell command; its exit status as a shell gives it. A signal that comes for us is passed
+ * on and left in *ours. With `w`, a run that is stuck is killed: *stuck. */
 static int execute(const char *command, struct watch *w, const sigset_t *caught, int *ours,
                    bool *stuck)
 {
