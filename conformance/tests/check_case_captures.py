@@ -31,7 +31,7 @@ OPCODES = {"Write": 0, "Read Request": 1, "Read Response": 2, "Send": 3, "Send w
 # decoder still judges those captures.
 CRAFTED = re.compile(r"^tcp-")
 CUT = re.compile(r"^tcp-|split|octet|coalesced|together|dribble|segment|and-fpdu"
-                 r"|short-read|read-beyond|peer-blocks|^mpa-streaming")
+                 r"|short-read|read-beyond|peer-blocks|^mpa-streaming|writes-of-|write-each-")
 
 
 def tshark(path):
