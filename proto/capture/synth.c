@@ -42,12 +42,18 @@ struct iw_synth {
     size_t room;
     struct connection *connections;
     size_t connection_count;
+    size_t connection_room;
     size_t limit;
     size_t used;
     size_t comments;
     uint64_t time;
     bool full;
+    /* Frames go straight into this file, if there is one, from `frame`. */
+    struct iw_pcapng *stream;
+    uint8_t *frame;
 };
+
+enum { FRAME_MAX = ETHERNET + IPV6 + 65535 };
 
 struct iw_synth *iw_synth_new(size_t limit)
 {
@@ -57,11 +63,40 @@ struct iw_synth *iw_synth_new(size_t limit)
     return s;
 }
 
+struct iw_synth *iw_synth_stream(const char *path, const char *application, const char *comment,
+                                 char error[IW_CAPTURE_ERROR])
+{
+    struct iw_synth *s = iw_synth_new(SIZE_MAX);
+    if (s == NULL || (s->frame = malloc(FRAME_MAX)) == NULL) {
+        snprintf(error, IW_CAPTURE_ERROR, "%s: out of memory", path);
+        free(s);
+        return NULL;
+    }
+    s->stream = iw_pcapng_create(path, IW_LINK_ETHERNET, application, comment, error);
+    if (s->stream == NULL) {
+        iw_synth_free(s);
+        return NULL;
+    }
+    return s;
+}
+
+bool iw_synth_finish(struct iw_synth *s, char error[IW_CAPTURE_ERROR])
+{
+    bool good = iw_pcapng_close(s->stream, error);
+    s->stream = NULL;
+    s->full = true;
+    return good;
+}
+
 void iw_synth_free(struct iw_synth *s)
 {
+    char error[IW_CAPTURE_ERROR];
     if (s == NULL)
         return;
-    for (size_t i = 0; i < s->count; i++) {
+    if (s->stream != NULL)
+        (void)iw_pcapng_close(s->stream, error);
+    free(s->frame);
+    for (size_t i = 0; i < s->count && s->frames != NULL; i++) {
         free(s->frames[i].data);
         while (s->frames[i].comments != NULL) {
             struct comment *next = s->frames[i].comments->next;
@@ -74,12 +109,18 @@ void iw_synth_free(struct iw_synth *s)
     free(s);
 }
 
-/* A new frame of `length` octets, NULL (and nothing more is recorded) if there is no room. */
+/* A new frame of `length` octets, NULL (and nothing more is recorded) if there is no room. Filled
+ * in, it is handed to put_frame. */
 static uint8_t *add_frame(struct iw_synth *s, uint64_t now, size_t length)
 {
     size_t cost = length + sizeof(struct frame);
     if (s->full)
         return NULL;
+    if (s->frame != NULL) {
+        s->time = now > s->time ? now : s->time + 1;
+        s->count++;
+        return length <= FRAME_MAX ? s->frame : NULL;
+    }
     if (cost > s->limit - s->used) {
         s->full = true;
         return NULL;
@@ -103,6 +144,16 @@ static uint8_t *add_frame(struct iw_synth *s, uint64_t now, size_t length)
     s->time = now > s->time ? now : s->time + 1;
     s->frames[s->count++] = (struct frame){.time = s->time, .length = length, .data = data};
     return data;
+}
+
+static void put_frame(struct iw_synth *s, size_t length)
+{
+    struct iw_frame frame = {.time = s->time,
+                             .data = s->frame,
+                             .length = (uint32_t)length,
+                             .original = (uint32_t)length};
+    if (s->frame != NULL && !iw_pcapng_frame(s->stream, &frame, NULL, 0))
+        s->full = true;
 }
 
 static uint8_t *put16(uint8_t *p, uint32_t value)
@@ -202,6 +253,7 @@ static bool put_segment(struct iw_synth *s, struct connection *c, unsigned from,
     uint32_t total = sum(tcp_length + 6, c->tcp.address[0].octets, address);
     total = sum(total, c->tcp.address[1].octets, address);
     put16(tcp + 16, ~sum(total, tcp, tcp_length) & 0xffff);
+    put_frame(s, ETHERNET + ip + tcp_length);
 
     own->next += (uint32_t)length + ((flags & (IW_TCP_SYN | IW_TCP_FIN)) != 0 ? 1u : 0u);
     if (length != 0)
@@ -227,11 +279,15 @@ int iw_synth_connect(struct iw_synth *s, const struct iw_synth_tcp *tcp, uint64_
         return -1;
     }
     size_t count = s->connection_count + 1;
-    struct connection *connections = realloc(s->connections, count * sizeof *connections);
-    if (connections == NULL)
-        return -1;
-    s->connections = connections;
-    struct connection *c = &connections[s->connection_count];
+    if (s->connection_count == s->connection_room) {
+        size_t room = s->connection_room != 0 ? 2 * s->connection_room : 4;
+        struct connection *connections = realloc(s->connections, room * sizeof *connections);
+        if (connections == NULL)
+            return -1;
+        s->connections = connections;
+        s->connection_room = room;
+    }
+    struct connection *c = &s->connections[s->connection_count];
     memset(c, 0, sizeof *c);
     c->tcp = *tcp;
     if (c->tcp.mss == 0)
@@ -332,6 +388,7 @@ struct iw_synth_span iw_synth_packet(struct iw_synth *s, unsigned side, uint64_t
     if (p == NULL)
         return span;
     memcpy(put_ethernet(p, side, from[0] >> 4 == 4), from, length);
+    put_frame(s, ETHERNET + length);
     span.first = span.last = s->count;
     return span;
 }
@@ -339,7 +396,8 @@ struct iw_synth_span iw_synth_packet(struct iw_synth *s, unsigned side, uint64_t
 bool iw_synth_comment(struct iw_synth *s, uint64_t frame, const char *comment)
 {
     size_t size = strlen(comment) + 1;
-    if (frame == 0 || frame > s->count || size > IW_SYNTH_COMMENTS - s->comments)
+    if (frame == 0 || frame > s->count || s->frames == NULL ||
+        size > IW_SYNTH_COMMENTS - s->comments)
         return false;
     struct comment *c = malloc(sizeof *c + size);
     if (c == NULL)

@@ -113,6 +113,37 @@ static void a_remark_can_fail(void **state)
     iw_synth_free(s);
 }
 
+static void every_allocation_of_a_streamed_file_can_fail(void **state)
+{
+    const char *path = scratch_path("failing.pcapng");
+    char error[IW_CAPTURE_ERROR], expected[IW_CAPTURE_ERROR];
+    (void)state;
+    snprintf(expected, sizeof(expected), "%s: out of memory", path);
+    for (unsigned n = 0; n < 4; n++) { /* the recording, its frame, the writer, its path */
+        let_fail_after(n, "memory", ENOMEM);
+        assert_null(iw_synth_stream(path, NULL, NULL, error));
+        assert_true(has_failed());
+        assert_string_equal(error, expected);
+    }
+}
+
+static void a_streamed_file_can_be_cut_short(void **state)
+{
+    char error[IW_CAPTURE_ERROR] = "";
+    struct iw_synth_tcp tcp = {.address = {{.family = 4}, {.family = 4}}};
+    struct iw_synth_span span;
+    (void)state;
+    struct iw_synth *s = iw_synth_stream(scratch_path("full.pcapng"), NULL, NULL, error);
+    assert_non_null(s);
+    int c = iw_synth_connect(s, &tcp, 1, &span);
+    let_fail("fwrite", ENOSPC);
+    (void)iw_synth_data(s, c, 0, 2, "abc", 3);
+    assert_true(iw_synth_full(s));
+    assert_false(iw_synth_finish(s, error));
+    assert_non_null(strstr(error, "No space left on device"));
+    iw_synth_free(s);
+}
+
 static void writing_can_fail(void **state)
 {
     const char *path = scratch_path("full.pcapng");
@@ -245,6 +276,8 @@ int main(void)
         cmocka_unit_test(every_allocation_of_a_recording_can_fail),
         cmocka_unit_test(every_allocation_of_a_written_file_can_fail),
         cmocka_unit_test(a_remark_can_fail),
+        cmocka_unit_test(every_allocation_of_a_streamed_file_can_fail),
+        cmocka_unit_test(a_streamed_file_can_be_cut_short),
         cmocka_unit_test(writing_can_fail),
         cmocka_unit_test(every_allocation_of_a_reader_can_fail),
         cmocka_unit_test(every_allocation_of_connections_can_fail),

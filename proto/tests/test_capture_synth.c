@@ -411,13 +411,58 @@ static void packets_as_they_are(void **state)
     iw_synth_free(s);
 }
 
+static void small_exchange(struct iw_synth *s)
+{
+    static const uint8_t packet[24] = {0x45};
+    for (uint8_t family = 4; family <= 6; family += 2) {
+        int c = connect_at(s, endpoints(family, 100), noon);
+        (void)iw_synth_data(s, c, 1, noon + 5000, packet, 24);
+        uint8_t many[1000] = {1, 2, 3};
+        (void)iw_synth_data(s, c, 0, noon + 6000, many, sizeof many);
+        (void)iw_synth_packet(s, 0, noon + 7000, packet, sizeof packet);
+        (void)iw_synth_fin(s, c, 0, noon + 8000);
+        (void)iw_synth_reset(s, c, 1, noon + 9000);
+    }
+}
+
+static void streamed(void **state)
+{
+    (void)state;
+    char error[IW_CAPTURE_ERROR] = "";
+    size_t kept_length, length;
+    struct iw_synth *s = start(100000);
+    small_exchange(s);
+    char *kept = scratch_read(write_out(s, "why"), &kept_length);
+    uint64_t frames = iw_synth_frames(s);
+    iw_synth_free(s);
+
+    const char *path = scratch_path("streamed.pcapng");
+    s = iw_synth_stream(path, "test", "why", error);
+    assert_non_null(s);
+    small_exchange(s);
+    assert_int_equal(iw_synth_frames(s), frames);
+    assert_false(iw_synth_comment(s, 1, "there is no way back"));
+    assert_true(iw_synth_finish(s, error));
+    expect_span(iw_synth_data(s, 0, 0, noon, "late", 4), 0, 0);
+    iw_synth_free(s);
+    char *file = scratch_read(path, &length);
+    assert_int_equal(length, kept_length);
+    assert_memory_equal(file, kept, length);
+    free(file);
+    free(kept);
+
+    assert_null(iw_synth_stream("/nonexistent/x", NULL, NULL, error));
+    assert_non_null(strstr(error, "/nonexistent/x: cannot be created"));
+    iw_synth_free(iw_synth_stream(path, NULL, NULL, error)); /* closes the file */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(literal_frames),   cmocka_unit_test(packets_as_they_are),
         cmocka_unit_test(conversation),     cmocka_unit_test(several_connections),
         cmocka_unit_test(refused),          cmocka_unit_test(bounded),
-        cmocka_unit_test(tshark_is_silent),
+        cmocka_unit_test(tshark_is_silent), cmocka_unit_test(streamed),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "loop.h"
+#include "record.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -24,6 +25,15 @@ static const char usage[] =
     "  --mulpdu N        octets (64768), 128..64768\n"
     "  --portable-crc    the portable CRC32c in both, not the best one\n"
     "  --max-ratio X     exit with 1 if the median ratio is above X\n"
+    "\n"
+    "With --pcap nothing is measured: a capture (pcapng) of RDMA Writes and Reads in turn is "
+    "written,\n"
+    "for programs that read captures. The TCP segments are made up, each is one FPDU.\n"
+    "\n"
+    "  --pcap FILE       where to; --size, --total, --crc and --markers hold here, too\n"
+    "  --mss N           octets of a TCP segment (1460), 140..65495\n"
+    "  --connections N   connections, which take turns (1), 1..1000000\n"
+    "  --burst N         segments of each turn (1)\n"
     "  --help\n";
 
 static int usage_error(const char *option, const char *value, const char *expected)
@@ -50,9 +60,25 @@ static bool parse_switch(const char *text, bool *out)
     return *out || strcmp(text, "off") == 0;
 }
 
-static int parse(int argc, char **argv, struct iw_loop_options *o)
+/* Options of one of the two uses; the words of the other are refused. */
+static int parse(int argc, char **argv, struct iw_loop_options *o, struct iw_record_options *r)
 {
-    enum { SIZE, TOTAL, ROUNDS, CRC, MARKERS, MULPDU, PORTABLE, MAX_RATIO, HELP };
+    enum {
+        SIZE,
+        TOTAL,
+        CRC,
+        MARKERS,
+        HELP,
+        ROUNDS,
+        MULPDU,
+        PORTABLE,
+        MAX_RATIO,
+        PCAP,
+        MSS,
+        CONNECTIONS,
+        BURST
+    };
+    const char *measuring = NULL, *recording = NULL;
     static const struct option options[] = {{"size", required_argument, NULL, SIZE},
                                             {"total", required_argument, NULL, TOTAL},
                                             {"rounds", required_argument, NULL, ROUNDS},
@@ -61,10 +87,18 @@ static int parse(int argc, char **argv, struct iw_loop_options *o)
                                             {"mulpdu", required_argument, NULL, MULPDU},
                                             {"portable-crc", no_argument, NULL, PORTABLE},
                                             {"max-ratio", required_argument, NULL, MAX_RATIO},
+                                            {"pcap", required_argument, NULL, PCAP},
+                                            {"mss", required_argument, NULL, MSS},
+                                            {"connections", required_argument, NULL, CONNECTIONS},
+                                            {"burst", required_argument, NULL, BURST},
                                             {"help", no_argument, NULL, HELP},
                                             {NULL, 0, NULL, 0}};
-    for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+    for (int c, which; (c = getopt_long(argc, argv, "", options, &which)) != -1;) {
         char *end;
+        if (c >= PCAP && c <= BURST)
+            recording = options[which].name;
+        else if (c >= ROUNDS && c <= MAX_RATIO)
+            measuring = options[which].name;
         switch (c) {
         case SIZE:
             if (!parse_number(optarg, 1, 67108864, &o->size))
@@ -98,6 +132,21 @@ static int parse(int argc, char **argv, struct iw_loop_options *o)
             if (end == optarg || *end != '\0' || !(o->max_ratio > 0))
                 return usage_error("--max-ratio", optarg, "a number above 0");
             break;
+        case PCAP:
+            r->path = optarg;
+            break;
+        case MSS:
+            if (!parse_number(optarg, 140, 65495, &r->mss))
+                return usage_error("--mss", optarg, "140..65495");
+            break;
+        case CONNECTIONS:
+            if (!parse_number(optarg, 1, 1000000, &r->connections))
+                return usage_error("--connections", optarg, "1..1000000");
+            break;
+        case BURST:
+            if (!parse_number(optarg, 1, UINT64_C(1) << 32, &r->burst))
+                return usage_error("--burst", optarg, "1..4294967296");
+            break;
         case HELP:
             fputs(usage, stdout);
             return -1;
@@ -109,6 +158,18 @@ static int parse(int argc, char **argv, struct iw_loop_options *o)
         fprintf(stderr, "iwarp-perf: %s: unexpected argument\n", argv[optind]);
         return EX_USAGE;
     }
+    if (r->path != NULL && measuring != NULL) {
+        fprintf(stderr, "iwarp-perf: --%s: did not expect it with --pcap\n", measuring);
+        return EX_USAGE;
+    }
+    if (r->path == NULL && recording != NULL) {
+        fprintf(stderr, "iwarp-perf: --%s: expected --pcap FILE, too\n", recording);
+        return EX_USAGE;
+    }
+    r->size = o->size;
+    r->total = o->total;
+    r->crc = o->crc;
+    r->markers = o->markers;
     return 0;
 }
 
@@ -128,8 +189,9 @@ int main(int argc, char **argv)
                                       .rounds = 16,
                                       .crc = true,
                                       .mulpdu = IW_MPA_ULPDU_MAX};
-    int r = parse(argc - 1, argv + 1, &options);
+    struct iw_record_options record = {.mss = 1460, .connections = 1, .burst = 1};
+    int r = parse(argc - 1, argv + 1, &options, &record);
     if (r != 0)
         return r < 0 ? 0 : r;
-    return iw_loop_run(&options);
+    return record.path != NULL ? iw_record_run(&record) : iw_loop_run(&options);
 }

@@ -216,6 +216,14 @@ struct iw_synth_span {
 struct iw_synth *iw_synth_new(size_t limit);
 void iw_synth_free(struct iw_synth *s);
 
+/* Frames are not kept but written to a pcapng file (as iw_pcapng_create makes it) one by one: for
+ * captures larger than memory. There are no comments and no iw_synth_write then; iw_synth_finish
+ * ends the file, after which nothing more is recorded. It returns false, with an error line, if the
+ * file is not whole. NULL on failure. */
+struct iw_synth *iw_synth_stream(const char *path, const char *application, const char *comment,
+                                 char error[IW_CAPTURE_ERROR]);
+bool iw_synth_finish(struct iw_synth *s, char error[IW_CAPTURE_ERROR]);
+
 /* Opens a connection: SYN, SYN/ACK (the span) and ACK. Returns its handle for the calls below, or
  * -1 if the families differ, the MSS is beyond 65495 (IPv4) or 65515 (IPv6), or memory or
  * the limit is exhausted.

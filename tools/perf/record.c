@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A capture of RDMA Writes and Reads over many connections, written as it is made. */
+#include "record.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "iwarp/capture.h"
+#include "iwarp/mpa.h"
+#include "iwarp/rdmap.h"
+
+enum { EX_SOFTWARE = 70, PIECES = IW_FRAMER_PIECES(2, IW_MPA_ULPDU_MAX), PATTERN = 1 << 16 };
+enum { BUFFER_STAG = 0x1000, SINK_STAG = 0x2000 };
+
+#define START UINT64_C(1700000000000000000) /* of the capture, ns */
+#define NS_PER_OCTET UINT64_C(1)            /* about 8 Gbit/s */
+
+enum phase { WRITE, READ_REQUEST, READ_RESPONSE };
+
+struct flow {
+    int tcp;
+    enum phase phase;
+    uint64_t at;   /* octets of the message in progress that were sent */
+    uint64_t left; /* messages */
+    uint32_t reads;
+    struct iw_framer framer[2];
+};
+
+struct record {
+    const struct iw_record_options *options;
+    struct iw_synth *synth;
+    struct flow *flows;
+    uint64_t now;
+    uint32_t mulpdu;
+    struct iw_iov pieces[PIECES];
+    uint8_t scratch[IW_FRAMER_SCRATCH];
+    uint8_t segment[65535];
+    uint8_t pattern[PATTERN + 65535];
+};
+
+static void send_octets(struct record *r, const struct flow *f, unsigned side, size_t length)
+{
+    r->now += length * NS_PER_OCTET;
+    (void)iw_synth_data(r->synth, f->tcp, side, START + r->now, r->segment, length);
+}
+
+static void send_startup(struct record *r, const struct flow *f, unsigned side)
+{
+    const struct iw_record_options *o = r->options;
+    struct iw_mpa_startup_header header = {
+        .flags = (uint8_t)((o->crc ? IW_MPA_FLAG_C : 0) | (o->markers ? IW_MPA_FLAG_M : 0)),
+        .revision = 1};
+
+    memcpy(header.key, side == 0 ? iw_mpa_request_key : iw_mpa_reply_key, sizeof header.key);
+    send_octets(r, f, side, (size_t)iw_wire_put_startup(r->segment, sizeof r->segment, &header));
+}
+
+/* One FPDU as a segment of its own. */
+static void send_fpdu(struct record *r, struct flow *f, unsigned side,
+                      const struct iw_ddp_header *header, const uint8_t *payload, size_t length)
+{
+    uint8_t ddp[IW_DDP_UNTAGGED_HEADER];
+    size_t at = 0;
+    int n = iw_wire_put_ddp(ddp, sizeof ddp, header);
+    const struct iw_iov ulpdu[2] = {{ddp, (size_t)n}, {(void *)(uintptr_t)payload, length}};
+
+    n = iw_framer_frame(&f->framer[side], ulpdu, length > 0 ? 2 : 1, r->pieces, PIECES, r->scratch);
+    for (int i = 0; i < n; i++) {
+        memcpy(r->segment + at, r->pieces[i].base, r->pieces[i].length);
+        at += r->pieces[i].length;
+    }
+    send_octets(r, f, side, at);
+}
+
+/* The next segment of a Write or Read Response; true if it is the message's last. */
+static bool send_tagged(struct record *r, struct flow *f, unsigned side, unsigned opcode,
+                        uint32_t stag)
+{
+    uint64_t room = r->mulpdu - IW_DDP_TAGGED_HEADER, left = r->options->size - f->at;
+    size_t length = (size_t)(left < room ? left : room);
+    bool last = length == left;
+    const struct iw_ddp_header header = {.ddp_control =
+                                             (uint8_t)(IW_DDP_T | (last ? IW_DDP_L : 0) | 1),
+                                         .rdmap_control = (uint8_t)(1u << 6 | opcode),
+                                         .stag = stag,
+                                         .to = f->at};
+
+    send_fpdu(r, f, side, &header, r->pattern + f->at % PATTERN, length);
+    f->at = last ? 0 : f->at + length;
+    return last;
+}
+
+static void send_request(struct record *r, struct flow *f)
+{
+    uint8_t octets[IW_RDMAP_READ_REQUEST];
+    const struct iw_rdmap_read_request request = {
+        .sink_stag = SINK_STAG, .size = (uint32_t)r->options->size, .source_stag = BUFFER_STAG};
+    const struct iw_ddp_header header = {.ddp_control = IW_DDP_L | 1,
+                                         .rdmap_control = 1u << 6 | IW_OP_READ_REQUEST,
+                                         .qn = 1,
+                                         .msn = ++f->reads};
+
+    (void)iw_wire_put_read_request(octets, sizeof octets, &request);
+    send_fpdu(r, f, 0, &header, octets, sizeof octets);
+}
+
+/* One segment of this connection: of a Write, the Read Request behind it, or the response. */
+static void step(struct record *r, struct flow *f)
+{
+    switch (f->phase) {
+    case WRITE:
+        if (send_tagged(r, f, 0, IW_OP_WRITE, BUFFER_STAG)) {
+            f->left--;
+            f->phase = READ_REQUEST;
+        }
+        break;
+    case READ_REQUEST:
+        send_request(r, f);
+        f->phase = READ_RESPONSE;
+        break;
+    case READ_RESPONSE:
+        if (send_tagged(r, f, 1, IW_OP_READ_RESPONSE, SINK_STAG)) {
+            f->left = f->left > 0 ? f->left - 1 : 0;
+            f->phase = WRITE;
+        }
+        break;
+    }
+}
+
+static bool done(const struct flow *f)
+{
+    return f->left == 0 && f->phase == WRITE;
+}
+
+static bool open_flow(struct record *r, uint64_t number, uint64_t messages)
+{
+    const struct iw_record_options *o = r->options;
+    struct flow *f = &r->flows[number];
+    struct iw_synth_span span;
+    struct iw_synth_tcp tcp = {
+        .address = {{.family = 4, .octets = {10, 0, 0, 1}}, {.family = 4, .octets = {10, 1, 0, 1}}},
+        .port = {(uint16_t)(10000 + number % 50000), 4420},
+        .isn = {(uint32_t)(number * 2654435761u), (uint32_t)(number * 40503u)},
+        .mss = (uint16_t)o->mss};
+
+    tcp.address[0].octets[3] = (uint8_t)(1 + number / 50000);
+    f->tcp = iw_synth_connect(r->synth, &tcp, START + r->now, &span);
+    if (f->tcp < 0)
+        return false;
+    f->left = messages;
+    for (unsigned side = 0; side < 2; side++) {
+        iw_framer_init(&f->framer[side], o->markers, o->crc, iw_crc32c_best(), NULL);
+        send_startup(r, f, side);
+    }
+    return true;
+}
+
+static bool write_all(struct record *r)
+{
+    const struct iw_record_options *o = r->options;
+    uint64_t messages = (o->total / o->size + o->connections - 1) / o->connections, open;
+
+    for (uint64_t i = 0; i < o->connections; i++)
+        if (!open_flow(r, i, messages > 0 ? messages : 1))
+            return false;
+    do {
+        open = 0;
+        for (uint64_t i = 0; i < o->connections; i++) {
+            struct flow *f = &r->flows[i];
+            for (uint64_t n = 0; n < o->burst && !done(f); n++)
+                step(r, f);
+            open += !done(f);
+        }
+    } while (open > 0 && !iw_synth_full(r->synth));
+    for (uint64_t i = 0; i < o->connections; i++)
+        for (unsigned side = 0; side < 2; side++)
+            (void)iw_synth_fin(r->synth, r->flows[i].tcp, side, START + r->now);
+    return true;
+}
+
+int iw_record_run(const struct iw_record_options *options)
+{
+    char error[IW_CAPTURE_ERROR];
+    struct record *r = calloc(1, sizeof *r);
+    bool good = false;
+
+    if (r != NULL && (r->flows = calloc(options->connections, sizeof *r->flows)) != NULL) {
+        r->options = options;
+        /* RFC 5044 §4.5: room for the length, the CRC, Markers and the pad. */
+        r->mulpdu = (uint32_t)(options->mss - 6 - options->mss % 4 -
+                               (options->markers ? 4 * ((options->mss + 511) / 512) : 0));
+        if (r->mulpdu > IW_MPA_ULPDU_MAX)
+            r->mulpdu = IW_MPA_ULPDU_MAX;
+        for (size_t i = 0; i < sizeof r->pattern; i++)
+            r->pattern[i] = (uint8_t)(i % PATTERN * 31 + i % PATTERN / 257);
+        r->synth = iw_synth_stream(options->path, "iwarp-perf " IW_VERSION, NULL, error);
+        if (r->synth != NULL) {
+            good = write_all(r);
+            snprintf(error, sizeof error, "%s: out of memory", options->path);
+            good = iw_synth_finish(r->synth, error) && good;
+        }
+        if (!good)
+            fprintf(stderr, "iwarp-perf: %s\n", error);
+        else
+            printf("%s: %" PRIu64 " frames, %" PRIu64 " connections\n", options->path,
+                   iw_synth_frames(r->synth), options->connections);
+        iw_synth_free(r->synth);
+        free(r->flows);
+    } else {
+        fprintf(stderr, "iwarp-perf: out of memory\n");
+    }
+    free(r);
+    return good ? 0 : EX_SOFTWARE;
+}
