@@ -215,9 +215,9 @@ static uint8_t *put_ethernet(uint8_t *p, unsigned from, bool v4)
     return put16(p + 12, v4 ? 0x0800 : 0x86dd);
 }
 
-/* Writes one frame of side `from`; false if it is not recorded. */
-static bool put_segment(struct iw_synth *s, struct connection *c, unsigned from, uint64_t now,
-                        uint8_t flags, const uint8_t *data, size_t length)
+/* Writes one frame of side `from` that begins at `seq`; false if it is not recorded. */
+static bool put_at(struct iw_synth *s, struct connection *c, unsigned from, uint64_t now,
+                   uint8_t flags, uint32_t seq, const uint8_t *data, size_t length)
 {
     struct side *own = &c->side[from];
     const struct side *other = &c->side[1 - from];
@@ -237,14 +237,14 @@ static bool put_segment(struct iw_synth *s, struct connection *c, unsigned from,
     bool ack = (flags & IW_TCP_ACK) != 0;
     p = put16(p, c->tcp.port[from]);
     p = put16(p, c->tcp.port[1 - from]);
-    p = put32(p, own->next);
+    p = put32(p, seq);
     p = put32(p, ack ? other->next : 0);
     p = put16(p, header / 4 << 12 | flags);
     p = put16(p, (flags & IW_TCP_RST) != 0 ? 0 : WINDOW);
     p = put32(p, 0); /* checksum, urgent pointer */
     if ((flags & IW_TCP_SYN) != 0) {
         p = put16(p, 2 << 8 | 4); /* maximum segment size */
-        p = put16(p, c->tcp.mss);
+        p = put16(p, c->tcp.told != 0 ? c->tcp.told : c->tcp.mss);
         p = put32(p, UINT32_C(0x01030300) | WINDOW_SHIFT); /* no-op, window scale */
     }
     if (length != 0)
@@ -255,7 +255,9 @@ static bool put_segment(struct iw_synth *s, struct connection *c, unsigned from,
     put16(tcp + 16, ~sum(total, tcp, tcp_length) & 0xffff);
     put_frame(s, ETHERNET + ip + tcp_length);
 
-    own->next += (uint32_t)length + ((flags & (IW_TCP_SYN | IW_TCP_FIN)) != 0 ? 1u : 0u);
+    seq += (uint32_t)length + ((flags & (IW_TCP_SYN | IW_TCP_FIN)) != 0 ? 1u : 0u);
+    if (seq - own->next < UINT32_C(0x80000000))
+        own->next = seq;
     if (length != 0)
         own->segments++;
     if (ack) {
@@ -263,6 +265,12 @@ static bool put_segment(struct iw_synth *s, struct connection *c, unsigned from,
         c->side[1 - from].segments = 0;
     }
     return true;
+}
+
+static bool put_segment(struct iw_synth *s, struct connection *c, unsigned from, uint64_t now,
+                        uint8_t flags, const uint8_t *data, size_t length)
+{
+    return put_at(s, c, from, now, flags, c->side[from].next, data, length);
 }
 
 int iw_synth_connect(struct iw_synth *s, const struct iw_synth_tcp *tcp, uint64_t now,
@@ -346,6 +354,21 @@ struct iw_synth_span iw_synth_data(struct iw_synth *s, int connection, unsigned 
     return span;
 }
 
+struct iw_synth_span iw_synth_segment(struct iw_synth *s, int connection, unsigned side,
+                                      uint64_t now, uint64_t position, const void *data,
+                                      size_t length)
+{
+    struct iw_synth_span span = {0, 0};
+    struct connection *c = find(s, connection);
+
+    if (c == NULL || side > 1 || c->side[side].ended || length == 0 || length > c->tcp.mss)
+        return span;
+    if (put_at(s, c, side, now, IW_TCP_ACK | IW_TCP_PSH, c->tcp.isn[side] + 1 + (uint32_t)position,
+               data, length))
+        span.first = span.last = s->count;
+    return span;
+}
+
 static struct iw_synth_span end(struct iw_synth *s, int connection, unsigned side, uint64_t now,
                                 uint8_t flags)
 {
@@ -419,7 +442,7 @@ bool iw_synth_full(const struct iw_synth *s)
     return s->full;
 }
 
-static bool write_frame(struct iw_pcapng *w, const struct frame *f)
+static bool write_frame(struct iw_pcapng *w, const struct frame *f, size_t snap)
 {
     size_t count = 0;
     for (const struct comment *c = f->comments; c != NULL; c = c->next)
@@ -432,7 +455,7 @@ static bool write_frame(struct iw_pcapng *w, const struct frame *f)
         comments[--at] = c->text;
     struct iw_frame frame = {.time = f->time,
                              .data = f->data,
-                             .length = (uint32_t)f->length,
+                             .length = (uint32_t)(f->length < snap ? f->length : snap),
                              .original = (uint32_t)f->length};
     bool good = iw_pcapng_frame(w, &frame, comments, count);
     free(comments);
@@ -441,6 +464,13 @@ static bool write_frame(struct iw_pcapng *w, const struct frame *f)
 
 bool iw_synth_write(const struct iw_synth *s, const char *path, const char *application,
                     const char *comment, char error[IW_CAPTURE_ERROR])
+{
+    return iw_synth_write_part(s, path, application, comment, 1, SIZE_MAX, error);
+}
+
+bool iw_synth_write_part(const struct iw_synth *s, const char *path, const char *application,
+                         const char *comment, uint64_t first, size_t snap,
+                         char error[IW_CAPTURE_ERROR])
 {
     char *text = NULL;
     if (s->full) {
@@ -455,8 +485,8 @@ bool iw_synth_write(const struct iw_synth *s, const char *path, const char *appl
     if (w == NULL)
         return false;
     bool whole = true;
-    for (size_t i = 0; i < s->count && whole; i++)
-        whole = write_frame(w, &s->frames[i]);
+    for (size_t i = first > 1 ? (size_t)first - 1 : 0; i < s->count && whole; i++)
+        whole = write_frame(w, &s->frames[i], snap);
     bool closed = iw_pcapng_close(w, error);
     if (closed && !whole)
         snprintf(error, IW_CAPTURE_ERROR, "%s: out of memory", path);

@@ -277,6 +277,56 @@ static void refused(void **state)
     iw_synth_free(NULL);
 }
 
+/* Segments at chosen places: the packets of the file from the given frame on, decoded,
+ * "side:place+octets". */
+static void placed_segments(void **state)
+{
+    (void)state;
+    struct iw_synth *s = start(100000);
+    struct iw_synth_tcp tcp = endpoints(4, 1000);
+    char error[IW_CAPTURE_ERROR] = "", told[200] = "";
+    const char *path = scratch_path("part.pcapng");
+
+    tcp.told = 500;
+    int c = connect_at(s, tcp, noon);
+    expect_span(iw_synth_segment(s, c, 0, noon, 30, "behind a gap", 12), 4, 4);
+    expect_span(iw_synth_segment(s, c, 0, noon, 0, "first", 5), 5, 5);
+    expect_span(iw_synth_segment(s, c, 0, noon, 0, "first", 5), 6, 6);
+    expect_span(iw_synth_segment(s, c, 0, noon, 0, "", 0), 0, 0);
+    expect_span(iw_synth_segment(s, c, 2, noon, 0, "x", 1), 0, 0);
+    expect_span(iw_synth_segment(s, c + 1, 0, noon, 0, "x", 1), 0, 0);
+    expect_span(iw_synth_segment(s, c, 0, noon, 0, told, 1001), 0, 0);
+    expect_span(iw_synth_data(s, c, 0, noon, "next", 4), 7, 7); /* and its acknowledgement */
+    expect_span(iw_synth_fin(s, c, 0, noon), 9, 9);
+    expect_span(iw_synth_segment(s, c, 0, noon, 99, "x", 1), 0, 0);
+    if (!iw_synth_write_part(s, path, "test", NULL, 2, 60, error))
+        fail_msg("%s", error);
+    struct iw_capture *in = iw_capture_open(path, error);
+    assert_non_null(in);
+    struct iw_frame frame;
+    struct iw_packet packet;
+    while (iw_capture_next(in, &frame, error) > 0) {
+        size_t at = strlen(told);
+        assert_true(frame.length <= 60);
+        if (iw_packet_decode(&frame, &packet) == IW_DECODE_CUT) /* the SYN's options */
+            snprintf(told + at, sizeof told - at, "cut ");
+        else
+            snprintf(told + at, sizeof told - at, "%u:%d+%u/%u ", packet.source_port,
+                     (int)(packet.seq - tcp.isn[packet.source_port == 4420] - 1), packet.length,
+                     packet.missing);
+    }
+    assert_string_equal(error, "");
+    assert_string_equal(told, "cut 40000:0+0/0 40000:30+6/6 40000:0+5/0 40000:0+5/0 40000:42+4/0 "
+                              "4420:0+0/0 40000:46+0/0 4420:0+0/0 ");
+    iw_capture_close(in);
+    size_t length;
+    char *file = scratch_read(write_out(s, NULL), &length);
+    const uint8_t *syn = (const uint8_t *)file + 40 + 32 + 28; /* the MSS option */
+    assert_memory_equal(syn + 54, "\2\4\x01\xf4", 4);
+    free(file);
+    iw_synth_free(s);
+}
+
 /* At its limit the recording stops, whole so far, and the file says so. */
 static void bounded(void **state)
 {
@@ -459,10 +509,15 @@ static void streamed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(literal_frames),   cmocka_unit_test(packets_as_they_are),
-        cmocka_unit_test(conversation),     cmocka_unit_test(several_connections),
-        cmocka_unit_test(refused),          cmocka_unit_test(bounded),
-        cmocka_unit_test(tshark_is_silent), cmocka_unit_test(streamed),
+        cmocka_unit_test(literal_frames),
+        cmocka_unit_test(packets_as_they_are),
+        cmocka_unit_test(conversation),
+        cmocka_unit_test(placed_segments),
+        cmocka_unit_test(several_connections),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(bounded),
+        cmocka_unit_test(tshark_is_silent),
+        cmocka_unit_test(streamed),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

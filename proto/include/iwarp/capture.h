@@ -203,6 +203,7 @@ struct iw_synth_tcp {
     uint16_t port[2];
     uint32_t isn[2]; /* initial sequence numbers */
     uint16_t mss;    /* octets of a segment, 0: 1460 (IPv4) or 1440 (IPv6) */
+    uint16_t told;   /* that the SYNs tell, 0: mss; less where a sender leaves cutting to its NIC */
 };
 
 /* Frames that a call made, pure ACKs of the other side not counted; 0 and 0 if none. */
@@ -236,6 +237,13 @@ int iw_synth_connect(struct iw_synth *s, const struct iw_synth_tcp *tcp, uint64_
 struct iw_synth_span iw_synth_data(struct iw_synth *s, int connection, unsigned side, uint64_t now,
                                    const void *data, size_t length);
 
+/* One segment of `side` with these octets, at most the MSS, at `position` (0: the first octet behind
+ * its SYN): behind a gap, again, or over others. Nothing acknowledges it, and what is sent next goes
+ * behind the highest octet so far. */
+struct iw_synth_span iw_synth_segment(struct iw_synth *s, int connection, unsigned side,
+                                      uint64_t now, uint64_t position, const void *data,
+                                      size_t length);
+
 /* `side` closes its direction (FIN, acknowledged at once) or resets the connection. Octets after
  * a side's FIN or after a RST are not recorded. */
 struct iw_synth_span iw_synth_fin(struct iw_synth *s, int connection, unsigned side, uint64_t now);
@@ -258,6 +266,12 @@ bool iw_synth_full(const struct iw_synth *s);
 /* Writes all frames so far to a pcapng file; what iw_pcapng_create takes. */
 bool iw_synth_write(const struct iw_synth *s, const char *path, const char *application,
                     const char *comment, char error[IW_CAPTURE_ERROR]);
+
+/* The same from frame `first` on, and of each frame no more than `snap` octets, as a capture that
+ * began late or with a snap length. */
+bool iw_synth_write_part(const struct iw_synth *s, const char *path, const char *application,
+                         const char *comment, uint64_t first, size_t snap,
+                         char error[IW_CAPTURE_ERROR]);
 
 /* -------------------------------------------------------------- live capture */
 
