@@ -233,7 +233,7 @@ static enum iw_frame_crc crc_of(lua_State *L, int table, uint32_t *value)
 }
 
 /* {length, pad, crc, markers, marker = {shift, which, pointer, add, reserved}} at `index`. */
-static struct iw_frame_bend bend_of(lua_State *L, int index)
+struct iw_frame_bend iw_script_bend(lua_State *L, int index)
 {
     struct iw_frame_bend bend = IW_FRAME_STRAIGHT;
 
@@ -269,7 +269,7 @@ static int c_ulpdu(lua_State *L)
     struct iw_writes writes;
     size_t length;
     const char *octets = luaL_checklstring(L, 2, &length);
-    struct iw_frame_bend bend = bend_of(L, 3);
+    struct iw_frame_bend bend = iw_script_bend(L, 3);
     bool broken = lua_toboolean(L, 4);
     const struct iw_writes *w = writes_of(L, 5, &writes);
 

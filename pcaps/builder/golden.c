@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* iwarp-golden LIBRARY SCRIPTS FOLDER: runs SCRIPTS/lib.lua and every other script of that folder,
+ * which write captures below FOLDER, and writes their manifest there. LIBRARY is conformance/lib.
+ */
+#include "golden.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MEMORY = 512 * 1024 * 1024, ERROR_ROOM = 1024 };
+
+const char *golden_folder;
+
+static int is_script(const struct dirent *entry)
+{
+    size_t n = strlen(entry->d_name);
+
+    return n > 4 && !strcmp(entry->d_name + n - 4, ".lua") && strcmp(entry->d_name, "lib.lua") != 0;
+}
+
+/* Runs the script with the environment at `env`, 0 for the common one; its value is on the stack.
+ */
+static void run(lua_State *L, const char *path, int env)
+{
+    if (luaL_loadfilex(L, path, "t"))
+        lua_error(L);
+    if (env) {
+        lua_pushvalue(L, env);
+        lua_setupvalue(L, -2, 1);
+    }
+    lua_call(L, 0, 1);
+}
+
+static void write_manifest(lua_State *L, const char *text)
+{
+    const char *path = lua_pushfstring(L, "%s/manifest.json", golden_folder);
+    FILE *file = fopen(path, "w");
+
+    if (!file || fputs(text, file) < 0 || fclose(file))
+        luaL_error(L, "%s: cannot be written", path);
+}
+
+/* build(vocabulary) */
+static int build(lua_State *L)
+{
+    const char *folder = iw_script_of(L)->file;
+    struct dirent **names;
+    int n = scandir(folder, &names, is_script, alphasort);
+
+    if (n < 0)
+        return luaL_error(L, "%s: cannot be read", folder);
+    lua_getglobal(L, "iw");
+    golden_add_capture(L);
+    golden_add_pair(L);
+    lua_settop(L, 1);
+    run(L, lua_pushfstring(L, "%s/lib.lua", folder), 0);
+    lua_insert(L, 2); /* {extend =, manifest =} */
+    lua_getfield(L, 2, "extend");
+    lua_getfield(L, 1, "env");
+    lua_call(L, 1, 1);
+    lua_replace(L, 1);
+    for (int i = 0; i < n; i++) {
+        lua_settop(L, 2);
+        run(L, lua_pushfstring(L, "%s/%s", folder, names[i]->d_name), 1);
+        free(names[i]);
+    }
+    free(names);
+    lua_getfield(L, 2, "manifest");
+    lua_call(L, 0, 1);
+    write_manifest(L, luaL_checkstring(L, -1));
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct iw_run_options options = {.memory = MEMORY};
+    struct iw_script script = {.options = &options};
+    char error[ERROR_ROOM];
+    int status = 1;
+
+    if (argc != 4) {
+        fprintf(stderr, "usage: iwarp-golden LIBRARY SCRIPTS FOLDER\n");
+        return 64;
+    }
+    options.library = argv[1];
+    script.file = argv[2];
+    golden_folder = argv[3];
+    if (iw_script_open(&script, error, sizeof(error)) < 0) {
+        fprintf(stderr, "iwarp-golden: %s\n", error);
+    } else {
+        lua_State *L = script.L;
+
+        lua_pushcfunction(L, build);
+        lua_insert(L, -2);
+        if (lua_pcall(L, 1, 0, 0) == LUA_OK)
+            status = 0;
+        else
+            fprintf(stderr, "iwarp-golden: %s\n", luaL_tolstring(L, -1, NULL));
+    }
+    iw_script_close(&script);
+    return status;
+}

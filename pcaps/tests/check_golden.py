@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""check_golden.py BUILDER LINT [FOLDER]: the golden captures are those that the scripts make, octet by octet, and
+iwarp-lint finds in each exactly what the manifest says. With FOLDER: only the second, for the captures there."""
+import os
+import sys
+import tempfile
+
+import golden
+
+FAILURES = []
+
+
+def fail(text):
+    print(text)
+    FAILURES.append(text)
+
+
+def compare(builder):
+    with tempfile.TemporaryDirectory() as folder:
+        golden.rebuild(builder, folder)
+        made, kept = golden.files(folder), golden.files(golden.GOLDEN)
+        for name in sorted(made - kept):
+            fail(f"{name}: made by the scripts, but not in {golden.GOLDEN} (tools/dev captures)")
+        for name in sorted(kept - made):
+            fail(f"{name}: no script makes it")
+        for name in sorted(made & kept):
+            if golden.read(folder, name) != golden.read(golden.GOLDEN, name):
+                fail(f"{name}: the scripts make other octets (tools/dev captures)")
+
+
+def judge(lint, folder):
+    captures = golden.manifest(folder)["captures"]
+    listed = {c["file"] for c in captures} | {"manifest.json"}
+    for name in sorted(golden.files(folder) - listed):
+        fail(f"{name}: not in the manifest")
+    for c in captures:
+        lines = golden.lint(lint, os.path.join(folder, c["file"]), *c.get("lint", []))
+        want, got = golden.expected(c), golden.findings(lines)
+        for what, a, b in ("findings", want[0], got[0]), ("unknown", want[1], got[1]):
+            if a != b:
+                fail(f'{c["file"]}: {what}:\n  expected {"; ".join(a) or "none"}\n  found    {"; ".join(b) or "none"}')
+    return len(captures)
+
+
+def main(builder, lint, folder=None):
+    if not folder:
+        compare(builder)
+    n = judge(lint, folder or golden.GOLDEN)
+    print(f"{n} captures, {len(FAILURES)} failures")
+    return 1 if FAILURES or not n else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
