@@ -74,9 +74,10 @@ def own_mounts():
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
-def run_child(request, pipes):
+def run_child(request, pipes, leads):
     try:
         os.setsid()
+        os.close(leads)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(pipes[0], 1)
         os.dup2(pipes[1], 2)
@@ -98,12 +99,15 @@ class Job:
     """A running command: its process group and the read ends of its output."""
 
     def __init__(self, request):
-        out, err = os.pipe(), os.pipe()
+        out, err, leads = os.pipe(), os.pipe(), os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
-            run_child(request, (out[1], err[1]))
+            run_child(request, (out[1], err[1]), leads[1])
         os.close(out[1])
         os.close(err[1])
+        os.close(leads[1])
+        os.read(leads[0], 1)  # until it leads its group, a signal to that would be lost
+        os.close(leads[0])
         self.streams = {out[0]: b"o", err[0]: b"e"}
         self.pidfd = os.pidfd_open(self.pid)
 
@@ -232,9 +236,13 @@ def execute(state, pid, writable, argv):
     to, source, lock = free_line(state)
     rest = begin(to, source, kernel)
     request = {"argv": argv, "cwd": os.getcwd(), "env": dict(os.environ), "writable": writable}
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    # A signal in front of the request would find no command to end.
+    passed_on = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    signal.pthread_sigmask(signal.SIG_BLOCK, passed_on)
+    for number in passed_on:
         signal.signal(number, lambda n, _: write_all(to, frame(b"S", b"%d" % n)))
     write_all(to, frames(b"R", json.dumps(request).encode()) + frame(b"G"))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, passed_on)
     incoming, status = Frames(), None
     while status is None:
         for kind, data in incoming.take(rest):
