@@ -151,6 +151,18 @@ static bool inside_startup(const struct iw_observed_side *s)
            memcmp(octets, key, length < IW_MPA_KEY_LENGTH ? length : IW_MPA_KEY_LENGTH) == 0;
 }
 
+/* RFC 5041 §6.2.1: a graceful close comes behind all data. A Terminate, or an end of the other side
+ * before, may be why the rest is missing. */
+static bool inside_message(const struct iw_observer *o, const struct iw_observed_side *s)
+{
+    const struct iw_observed_side *other = &o->side[iw_observed_other(s->self)];
+    bool open = s->tagged[0].open || s->tagged[1].open;
+
+    for (int qn = 0; qn < QUEUES; qn++)
+        open = open || (s->queue[qn].open && !s->queue[qn].lost);
+    return open && !s->terminated && !other->terminated && !other->fin_known && !other->reset;
+}
+
 void iw_observer_judge_end(struct iw_observer *o, enum iw_side side)
 {
     struct iw_observed_side *s = &o->side[side];
@@ -173,6 +185,8 @@ void iw_observer_judge_end(struct iw_observer *o, enum iw_side side)
             iw_observer_find(o, IW_CHECK_MPA_STARTUP_CUT, s->fin_pos, s->fin_pos, 0);
     } else if (!s->crc_failed && !iw_deframer_end(&s->deframer, s->fin_pos)) {
         iw_observer_find(o, IW_CHECK_MPA_FIN_INSIDE, s->fin_pos, s->fin_pos, s->deframer.next);
+    } else if (inside_message(o, s)) {
+        iw_observer_find(o, IW_CHECK_DDP_FIN_OPEN, s->fin_pos, 0, 0);
     }
 }
 

@@ -57,5 +57,7 @@ void iw_observer_tagged(struct iw_observer *o)
     if (!iw_ddp_last(h))
         return;
     t->open = false;
+    if (t->length == 0 && t->segments > 1)
+        iw_observer_find(o, IW_CHECK_DDP_ZERO_SEGMENTS, o->now.pos, t->segments, 1);
     iw_observer_message(o, t->pos, t->length, t->segments);
 }

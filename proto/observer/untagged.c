@@ -107,6 +107,8 @@ static void complete(struct iw_observer *o, struct iw_observed_queue *q)
     q->open = false;
     q->msn++;
     now->message_length = q->mo;
+    if (q->whole && q->mo == 0 && q->segments > 1)
+        iw_observer_find(o, IW_CHECK_DDP_ZERO_SEGMENTS, now->pos, q->segments, 1);
     iw_observed_header(now, q->opcode, q->head, kept);
     if (!q->whole)
         iw_observer_doubt_reads(o);
