@@ -130,6 +130,33 @@ breaks("ddp-qn-changes", "ddp-qn", "the QN changes within a message", function(i
   i:send(send { qn = bad and 5 or 0, msn = 1, mo = 5, payload = "second" })
 end, { "DDP-4.3-06" })
 
+breaks("ddp-zero-segments", "ddp-zero-segments", "a Send without an octet takes two segments", function(i, _, bad)
+  if bad then i:send(send { l = false }) end
+  i:send(send {})
+end)
+breaks("ddp-zero-segments-tagged", "ddp-zero-segments", "a Write without an octet takes two segments", function(i, _, bad)
+  if bad then i:send(write { stag = 1, l = false }) end
+  i:send(write { stag = 1 })
+end)
+
+-- The side that closes first does so behind `segment`.
+local function closes(name, what, first, segment)
+  violation {
+    name = name, check = "ddp-fin-open", what = what,
+    run = function(c, bad)
+      c:start {}
+      c.initiator:send(send { payload = "one" })
+      c[first]:send(segment)
+      if not bad then c[first]:send(segment.name == "send" and send { payload = "rest" } or write { stag = 1, to = 5, payload = "rest" }) end
+      c:fin(c[first])
+      c:finds()
+      c:fin(first == "initiator" and c.responder or c.initiator)
+    end,
+  }
+end
+closes("ddp-fin-open", "the initiator closes behind half a Send", "initiator", send { l = false, payload = "first" })
+closes("ddp-fin-open-tagged", "the responder closes behind half a Write", "responder", write { stag = 1, l = false, payload = "first" })
+
 -- ---- RDMAP ----
 
 wrong("rdmap-version", "rdmap-version", "RV is 0 in a Send", send {}, send { rv = 0 }, { "RDMAP-4.1-08", "RDMAP-4.1-01" })
