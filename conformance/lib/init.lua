@@ -170,7 +170,7 @@ function ending.result(outcome)
   if not t then return outcome end
   if outcome and outcome.verdict == "PASS" then outcome.expected, outcome.actual = nil, nil end
   for _, one in ipairs(t.deviations) do
-    if worse(outcome, one) then outcome = one end
+    if worse(outcome, one) or one.first and not worse(one, outcome) and not outcome.first then outcome = one end
   end
   local found = finding_outcome(t)
   if found and worse(outcome, found) then outcome = found end

@@ -1,339 +1,508 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Replays the initiator's side of a recorded rping conversation (iw.capture) against the target and
--- compares what comes back with what the recorded responder did. Values that depend on the live
--- peer (STags, offsets) are mapped: the recorded one to the live one. Messages are compared, not
--- segments: how they are cut is each stack's own affair, and the observer checks the cuts.
---
--- A target with an agent is made to play the responder's part with its verbs; one of class rping
--- plays it by itself.
+-- Replays one side of a recorded conversation against the target and compares what comes back with what the recorded peer
+-- did. What the played side sent once it had received so many messages waits for as many; how messages are cut into segments
+-- is each stack's own affair. STags and TOs of the target's are put in live; of the played side's own, which the target only
+-- repeats, the recorded ones are as good as any.
 
+local strict = iw.load("strict")
 local octets = iw.load("octets")
 local message = iw.load("message")
+local Conn = iw.load("conn")
+local recording = iw.load("replay_recording")
+local compare = iw.load("replay_compare")
+local part = iw.load("replay_part")
 
--- What is wrong where a field differs from what it should be.
-local RULES = {
-  which = "MPA-7.1.1-03", rejected = "MPA-7.1.1-13", revision = "MPA-7.1.1-16", enhanced = "EMPA-10-05",
-  a = "EMPA-9.2-04", op = "RDMAP-5.5-10", dv = "DDP-4.1-11", rv = "RDMAP-4.1-08", l = "DDP-4.1-03",
-  qn = "RDMAP-3.1-02", msn = "DDP-4.3-08", mo = "DDP-4.3-12", stag = "DDP-5.2-08", to = "DDP-5.2-08",
-  size = "RDMAP-4.4-01", source_stag = "RDMAP-4.4-01", source_to = "RDMAP-4.4-01", length = "DDP-5.2-04",
-  payload = "DDP-5.2-05",
-}
-local FIELDS = { "dv", "rv", "l", "qn", "msn", "mo", "stag", "to", "size", "source_stag", "source_to" }
--- Where the station says that its buffers are; each has a place of its own.
-local STAG, TO, APART = 0x52e90000, 0x7e91000000000000, 0x100000000
+local Replay = {}
+Replay.__index = Replay
 
--- ---- the recording ----
+-- ---- recorded places and live ones ----
 
-local function place(r, thing) return ("%s, frame %d"):format(r.file, thing.frame) end
-
-local function unfit(r, thing, why)
-  error(("%s: %s: %s"):format(place(r, thing), why, thing.text), 0)
+-- The target's buffer that is recorded under this STag is live under that one.
+function Replay:bind(stag, to, live_stag, live_to)
+  self.places[stag] = { stag = live_stag, shift = live_to - to }
 end
 
--- Whether CRCs were in force.
-local function check_recording(r)
-  local request, reply = r.things[1], r.things[2]
-  if not (request and request.which == "request" and reply and reply.which == "reply") then
-    error(("%s: connection %d does not begin with an MPA Request and Reply"):format(r.file, r.number), 0)
+-- The live STag and TO of the target's; as recorded where nobody has said another.
+function Replay:live(stag, to)
+  local found = self.places[stag]
+  if found then return found.stag, to + found.shift end
+  if not self.unknown[stag] then
+    self.unknown[stag] = true
+    self.t:note(("STag %08x of the target is used as recorded: nothing said where that buffer is now"):format(stag))
   end
-  r.crc = request.crc or reply.crc
-  for _, thing in ipairs(r.things) do
-    if thing.kind == "lost" then unfit(r, thing, "the recording cannot be followed") end
-    for _, segment in ipairs(thing.segments or {}) do
-      if r.crc and not segment.crc_good then unfit(r, thing, "the recording has a wrong CRC") end
+  return stag, to
+end
+
+-- A field of an advertisement in a payload; nil if it is too short for it.
+function Replay:reads(field, payload)
+  if #payload < field.at + field.size then return nil end
+  return (field.format:unpack(payload, field.at + 1))
+end
+
+function Replay:writes(field, payload, value)
+  if field.size < 8 then value = value & 0xffffffff end
+  return payload:sub(1, field.at) .. field.format:pack(value) .. payload:sub(field.at + field.size + 1)
+end
+
+-- What the target has told of its buffers.
+function Replay:learn(thing, item)
+  for _, entry in ipairs(self.map.advertisements) do
+    if recording.fits(entry, thing) and #item.payload == #thing.payload and self:reads(entry.stag, thing.payload) then
+      local function to(payload) return entry.to and self:reads(entry.to, payload) or 0 end
+      self:bind(self:reads(entry.stag, thing.payload), to(thing.payload), self:reads(entry.stag, item.payload), to(item.payload))
     end
   end
 end
 
--- ---- recorded values and live ones ----
+-- ---- receiving ----
 
--- The live place of a recorded one: bound before, else nil.
-local function live(places, stag, to)
-  local found = places[stag]
-  if not found then return nil end
-  return found.stag, to + found.shift
-end
+local IN_VAIN = 0.5 -- seconds for what is listed as missing
 
-local function bind(places, stag, to, live_stag, live_to)
-  places[stag] = { stag = live_stag, shift = live_to - to }
-end
+local RESPONSES = recording.responses
 
--- A buffer of the recorded initiator: the station gives it an STag and a place of its own.
-local function own(r, stag, to)
-  if not r.own[stag] then
-    r.buffers = r.buffers + 1
-    bind(r.own, stag, to, STAG + r.buffers * 0x100, TO + r.buffers * APART + (to & 0xfff))
+-- Responses and what a peer sends of its own accord are ordered among themselves only (RFC 5040 §5.5).
+local function lane(thing) return RESPONSES[thing.op] and "answer" or "own" end
+
+-- Whether the recorded peer goes on to send something of this lane.
+local function still_due(r, thing, which)
+  for i = thing.number + 1, #r.things do
+    local other = r.things[i]
+    if other.of == thing.of and other.side == r.target and other.kind == "message" and lane(other) == which then return true end
   end
-  return live(r.own, stag, to)
+  return false
 end
 
--- What rping tells about a buffer: address, key and size, 16 octets.
-local function live_info(r, thing)
-  if #thing.payload ~= 16 then unfit(r, thing, "no message of rping") end
-  local to, stag, size = string.unpack(">I8I4I4", thing.payload)
-  stag, to = own(r, stag, to)
-  return string.pack(">I8I4I4", to, stag, size)
+local function nothing_text(conn, seconds)
+  return conn:state().ended and "nothing more: the stream had ended" or ("nothing within %g s"):format(seconds or iw.patience())
 end
 
--- The recorded responder's message as it should come now.
-local function mapped(r, thing)
-  local want = { op = thing.op, opcode = thing.opcode, t = thing.t, payload = thing.payload }
-  for _, name in ipairs(FIELDS) do want[name] = thing[name] end
-  if thing.op == "write" then
-    want.stag, want.to = live(r.own, thing.stag, thing.to)
-    if not want.stag then unfit(r, thing, "a buffer that the initiator did not tell of") end
-  elseif thing.op == "read-request" then
-    want.source_stag, want.source_to = live(r.own, thing.source_stag, thing.source_to)
-    if not want.source_stag then unfit(r, thing, "a buffer that the initiator did not tell of") end
-    want.sink_stag, want.sink_to = thing.sink_stag, thing.sink_to
-    want.payload = iw.read_request(want)
-  elseif thing.op ~= "send" then
-    unfit(r, thing, "no message of rping's server")
-  end
-  return want
-end
-
--- ---- comparing ----
-
--- One line for a message, however many segments it came in.
-local function line(m)
-  if m.kind and m.kind ~= "message" or not m.payload then return m.text end
-  return iw.print_segment(iw.ddp(m) .. m.payload)
-end
-
--- The next thing that the target does, which is to be compared with a recorded one.
+-- The next thing that the target does, which is to be compared with a recorded one; nil, and the replay is over.
 local function take(r, thing, expected)
-  local item = r.conn:next()
+  local stream = thing.of
+  for i, item in ipairs(stream.kept) do
+    if lane(item) == lane(thing) then return table.remove(stream.kept, i) end
+  end
+  local seconds = r.listed[("%d missing"):format(thing.number)] == false and IN_VAIN or nil
+  local item = stream.conn:next(seconds)
+  while item and item.kind == "message" and thing.kind == "message" and lane(item) ~= lane(thing)
+    and still_due(r, thing, lane(item)) do
+    stream.kept[#stream.kept + 1] = item
+    item = stream.conn:next()
+  end
   if item then
     r.t:decided(item)
     return item
   end
-  r.t:fail("the target does not do what the recorded responder did", {
-    expected = ("%s (%s)"):format(expected, place(r, thing)),
-    actual = r.conn:state().ended and "nothing more: the stream had ended"
-      or ("nothing within %g s"):format(iw.patience()),
-  })
-end
-
-local function differs(r, thing, item, name, expected, actual)
-  r.t:fail(("the target's %s differs from the recorded one in %s"):format(item.op, name:gsub("_", " ")), {
-    rule = RULES[name], item = item,
-    expected = ("%s (%s)"):format(expected, place(r, thing)), actual = actual,
-  })
-end
-
--- The target does something else altogether. Where its stream cannot be followed any more, what the
--- observer found first says more than the missing message.
-local function strays(r, thing, item, expected, rule)
-  local found = item.kind == "lost" and iw.findings()[1] or nil
-  r.t:fail(found and found.text or "the target does not do what the recorded responder did", {
-    rule = found and found.rule or rule or RULES.op, item = item,
-    expected = ("%s (%s)"):format(expected, place(r, thing)), actual = line(item),
-  })
-end
-
-local function compare_payload(r, thing, item, want)
-  local at = octets.difference(want.payload, item.payload)
-  if #want.payload ~= #item.payload then
-    differs(r, thing, item, "length", line(want), line(item))
-  elseif at and thing.op == "send" and not r.t.peer.agent then
-    r.remarks["go-ahead"] = "the target's go-ahead holds other octets than the recorded one; nobody reads them"
-  elseif at and thing.op ~= "read-request" then
-    differs(r, thing, item, "payload", ("%s: %s at octet %d"):format(line(want),
-      octets.show(want.payload:sub(at + 1), 16), at), octets.show(item.payload:sub(at + 1), 16))
-  end
-end
-
-local function compare(r, thing)
-  local want = mapped(r, thing)
-  local item = take(r, thing, line(want))
-  if item.kind ~= "message" or item.op ~= want.op then
-    strays(r, thing, item, line(want))
-  end
-  for _, name in ipairs(FIELDS) do
-    if item[name] ~= want[name] then differs(r, thing, item, name, line(want), line(item)) end
-  end
-  compare_payload(r, thing, item, want)
-  if item.op == "read-request" then
-    bind(r.peers, thing.sink_stag, thing.sink_to, item.sink_stag, item.sink_to)
-  end
+  local kept = stream.kept[1]
+  compare.missing(r, thing, expected, kept and compare.line(kept) or nothing_text(stream.conn, seconds))
+  return nil
 end
 
 -- ---- start-up ----
 
-local START = "revision crc markers enhanced a b c d ird ord private"
--- In a Reply these are the responder's own choice.
-local FREE = { "crc", "markers", "b", "c", "d", "ird", "ord", "private" }
-local RTR = { b = "send", c = "write", d = "read" }
+local START = "revision crc markers enhanced a b c d ird ord private rejected"
+-- What an end is free to choose.
+local FREE = { "crc", "markers", "b", "c", "d", "ird", "ord" }
+local FORMS = { { "c", "write" }, { "b", "send" }, { "d", "read" } }
 
-local function startup_fields(thing)
-  local fields = {}
+-- The fields of a recorded frame, but for what the run was told to say, and what this target cannot.
+local function startup_fields(r, thing)
+  local fields, say = {}, r.t.peer.startup
   for name in START:gmatch("%S+") do fields[name] = thing[name] end
+  fields.rejected = fields.rejected or nil
+  if say then fields.crc, fields.markers = nil, nil end
+  if say and not say.enhanced or not say and thing.revision == 2 and not iw.can("revision.2") then
+    for name in ("revision enhanced a b c d ird ord"):gmatch("%S+") do fields[name] = nil end
+  end
+  if r.private then fields.private = r.private end
   return fields
 end
 
--- The configuration with which the agent answers as the recorded responder did.
-local function agent_config(reply)
-  local rtr = { n = true }
-  for flag, form in pairs(RTR) do
-    if reply[flag] then rtr[#rtr + 1] = form end
+local function compare_private(r, thing, item)
+  if item.private ~= thing.private then
+    compare.field(r, thing, item, "private", #thing.private > 0 and octets.show(thing.private, 32) or "none",
+      #item.private > 0 and octets.show(item.private, 32) or "none", { thing.text, item.text })
   end
-  return {
-    revision = reply.revision, crc = reply.crc, markers = reply.markers, enhanced = reply.enhanced,
-    ird = reply.ird, ord = reply.ord, rtr = reply.a and rtr or nil,
-  }
 end
 
--- The form of the recorded RTR (RFC 6581 §9.2) must be one that the live Reply names too.
-local function check_rtr(r, item)
-  if not item.a then return end
-  for flag, form in pairs(RTR) do
-    if r.things[2][flag] and not item[flag] then
-      r.t:skip(("the target does not choose the RTR form of the recording (%s)"):format(form))
+local function remark(r, thing, item, names)
+  for _, name in ipairs(names) do
+    if item[name] ~= thing[name] then
+      r.t:observe(thing.which .. "-" .. name, item[name])
+      r.remarks[thing.which] = ("the %s makes other choices: %s, recorded: %s"):format(
+        thing.which == "reply" and "Reply" or "Request", item.text, thing.text)
     end
   end
+end
+
+-- The Reply that should come: as recorded, unless our Request was another one.
+local function expected_reply(thing, own, asked)
+  local want = { which = thing.which, rejected = thing.rejected, revision = thing.revision, enhanced = thing.enhanced, a = thing.a }
+  if own.revision ~= asked.revision or own.enhanced ~= asked.enhanced then
+    want.revision, want.enhanced, want.a = own.revision, own.enhanced, own.enhanced and own.a or nil
+  end
+  return want
 end
 
 local function compare_reply(r, thing)
+  if r.t.peer.agent and thing.rejected then
+    r.t:requested(thing.of.conn)
+    r.t:reject(thing.of.conn, #thing.private > 0 and thing.private or nil)
+  end
   local item = take(r, thing, thing.text)
-  if item.kind ~= "startup" then strays(r, thing, item, thing.text, "EMPA-10-01") end
+  if not item then return end
+  if item.kind ~= "startup" then return compare.strays(r, thing, item, thing.text, "EMPA-10-01") end
+  local stream = thing.of
+  local want = expected_reply(thing, stream.conn:state().own, stream.request)
   for _, name in ipairs { "which", "rejected", "revision", "enhanced", "a" } do
-    if item[name] ~= thing[name] then
-      r.t:fail("the target's answer to the Request differs from the recorded one", {
-        rule = RULES[name], item = item,
-        expected = ("%s (%s)"):format(thing.text, place(r, thing)), actual = item.text,
+    if item[name] ~= want[name] then
+      compare.differs(r, thing, name, {
+        rule = compare.rules[name], item = item, reason = "the target's answer to the Request differs from the recorded one",
+        expected = thing.text, actual = item.text, recorded = tostring(want[name]), got = tostring(item[name]),
       })
     end
   end
-  if r.conn:state().crc ~= r.crc then
-    r.t:skip("the recording has no CRCs, and the target asks for them")
+  compare_private(r, thing, item)
+  remark(r, thing, item, FREE)
+end
+
+local function compare_request(r, thing)
+  local item = take(r, thing, thing.text)
+  if not item then return end
+  if item.kind ~= "startup" or item.which ~= "request" then return compare.strays(r, thing, item, thing.text, compare.rules.which) end
+  thing.of.asked = item
+  compare_private(r, thing, item)
+  remark(r, thing, item, { "revision", "enhanced", "a" })
+  remark(r, thing, item, FREE)
+end
+
+-- The recorded Reply, or, to another Request, what a good responder says.
+local function send_reply(r, thing)
+  local asked, recorded = thing.of.asked, thing.of.request
+  local fields = startup_fields(r, thing)
+  if fields.crc == false and asked.crc then fields.crc = true end
+  if asked.revision ~= recorded.revision or asked.enhanced ~= recorded.enhanced or asked.a ~= recorded.a then
+    return thing.of.conn:send(r.t:answer(asked, { crc = fields.crc, markers = fields.markers, private = fields.private }))
   end
-  for _, name in ipairs(FREE) do
-    if item[name] ~= thing[name] then
-      r.t:observe("reply-" .. name, name == "private" and octets.show(item[name]) or item[name])
-      r.remarks["reply"] = ("the Reply makes other choices: %s, recorded: %s"):format(item.text, thing.text)
+  for _, flag in ipairs { "b", "c", "d" } do
+    if fields[flag] then fields[flag] = asked[flag] end
+  end
+  thing.of.conn:send(message.reply(fields))
+end
+
+-- ---- the RTR indication ----
+
+local function peer_to_peer(stream)
+  local state = stream.conn:state()
+  return state.own and state.peer and state.own.a and state.peer.a, state
+end
+
+-- Sends it in the recorded form if both ends know that now, else in one that they know.
+local function send_rtr(r, thing)
+  local stream = thing.of
+  local agreed, state = peer_to_peer(stream)
+  if not agreed then
+    r.remarks.rtr = "there is no RTR now: the connection is not peer-to-peer"
+    if thing.answer then thing.answer.skip = true end
+    return
+  end
+  local recorded = thing.op == "read-request" and "read" or thing.op
+  local form
+  for _, entry in ipairs(FORMS) do
+    if state.own[entry[1]] and state.peer[entry[1]] and (not form or entry[2] == recorded) then form = entry[2] end
+  end
+  if form and form ~= recorded then r.remarks.rtr = ("the RTR is a %s now, recorded: %s"):format(form, recorded) end
+  if (form or recorded) == "write" then
+    stream.conn:send(message.write { stag = thing.stag, to = thing.to })
+  elseif (form or recorded) == "send" then
+    stream.conn:send(message.send {})
+  else
+    stream.conn:send(message.read_request { size = 0, sink_stag = thing.sink_stag, sink_to = thing.sink_to })
+    if recorded ~= "read" then stream.conn:next() end
+  end
+  if thing.answer and form and form ~= "read" then thing.answer.skip = true end
+end
+
+local CONSUMES = { send = 0, ["read-request"] = 1 } -- queues
+
+-- The peer's. In another form than the recorded one it moves MSNs.
+local function take_rtr(r, thing)
+  local stream = thing.of
+  if not peer_to_peer(stream) then
+    r.remarks.rtr = "there is no RTR now: the connection is not peer-to-peer"
+    if thing.answer then thing.answer.skip = true end
+    return
+  end
+  local item = take(r, thing, thing.text)
+  if not item then return end
+  local empty = item.op == "read-request" and item.size == 0 or (item.op == "write" or item.op == "send") and item.payload == ""
+  if not empty then return compare.strays(r, thing, item, thing.text) end
+  if item.op == thing.op then -- whose places say nothing
+    thing.live = item
+    return
+  end
+  r.remarks.rtr = ("the RTR is a %s now, recorded: %s"):format(item.op, thing.op)
+  local before, now = CONSUMES[thing.op], CONSUMES[item.op]
+  if before then stream.shift[before] = (stream.shift[before] or 0) - 1 end
+  if now then stream.shift[now] = (stream.shift[now] or 0) + 1 end
+  if thing.answer then thing.answer.skip = true end
+  if item.op == "read-request" then
+    stream.conn:send(message.read_response { stag = item.sink_stag, to = item.sink_to })
+  end
+end
+
+-- ---- the played side ----
+
+local NAMES = {}
+for name, spec in pairs(message.specs) do NAMES[spec.opcode] = name end
+
+-- What of the recorded header no right stack would have sent: it is sent again.
+local function oddities(thing, spec, fields)
+  local stream = thing.of
+  for _, name in ipairs { "rsvd", "rsv" } do
+    if thing[name] ~= 0 then fields[name] = thing[name] end
+  end
+  for _, name in ipairs { "dv", "rv" } do
+    if thing[name] ~= stream.version then fields[name] = thing[name] end
+  end
+  if thing.t ~= (spec.t or false) then fields.t = thing.t end
+  if not thing.l then fields.l = false end
+  if thing.t then return end
+  if thing.qn ~= spec.qn then fields.qn = thing.qn end
+  local due = stream.due[thing.qn] or 1
+  local queue = stream.conn.queues[thing.qn]
+  if thing.msn ~= due then
+    fields.msn = (thing.msn - due + (queue and queue.msn or 1)) & 0xffffffff
+  elseif thing.l then
+    stream.due[thing.qn] = due + 1
+  end
+  if thing.mo ~= 0 then fields.mo = thing.mo end
+end
+
+local FILL = {} -- by operation: fields that are the live ones
+
+FILL["write"] = function(r, thing) return { payload = thing.payload, place = { r:live(thing.stag, thing.to) } } end
+FILL["read-request"] = function(r, thing)
+  local stag, to = r:live(thing.source_stag, thing.source_to)
+  return { size = thing.size, sink_stag = thing.sink_stag, sink_to = thing.sink_to, source_stag = stag, source_to = to }
+end
+FILL["read-response"] = function(r, thing)
+  local asked = thing.asked
+  local place = { thing.stag, thing.to }
+  if asked and asked.live then
+    place = { asked.live.sink_stag, asked.live.sink_to }
+    if r.terminated[r.target] then -- a wrong answer, perhaps, which is what it is about
+      place[1] = place[1] + (thing.stag - asked.sink_stag) & 0xffffffff
+      place[2] = place[2] + (thing.to - asked.sink_to)
     end
   end
-  check_rtr(r, item)
+  return { payload = thing.payload, place = place }
+end
+FILL["atomic-request"] = function(r, thing)
+  local stag, to = r:live(thing.remote_stag, thing.remote_to)
+  return { remote_stag = stag, remote_to = to, atomic = thing.atomic, request_id = thing.request_id, add_swap = thing.add_swap,
+           add_swap_mask = thing.add_swap_mask, compare = thing.compare, compare_mask = thing.compare_mask }
+end
+FILL["atomic-response"] = function(_, thing)
+  local asked = thing.asked
+  return { value = thing.value, request_id = asked and asked.live and asked.live.request_id or thing.request_id }
 end
 
--- ---- the part that the agent plays ----
-
-local Part = {}
-Part.__index = Part
-
--- A receive for each of the initiator's Sends.
-local function begin_part(r)
-  local t, conn = r.t, r.conn
-  local event = t:wait_event(function(e)
-    return e.listen == conn.listen and (e.event == "established" or e.event == "closed")
-  end)
-  if not event or event.event ~= "established" then
-    t:inconclusive("the target's agent reports no established connection", { actual = event and event.event })
+-- The recorded message as it goes out now.
+local function live_message(r, thing)
+  local name = NAMES[thing.opcode]
+  if not name or not thing.payload or thing.t == nil then return nil end
+  local fields = FILL[thing.op] and FILL[thing.op](r, thing) or { payload = thing.payload }
+  if fields.place then fields.stag, fields.to, fields.place = fields.place[1], fields.place[2], nil end
+  if thing.op == "send-invalidate" or thing.op == "send-se-invalidate" then
+    fields.invalidate = r:live(thing.invalidate, 0)
   end
-  conn.agent = event.conn
-  local part = setmetatable({ t = t, receives = {}, sinks = {}, done = 0 }, Part)
-  for _, thing in ipairs(r.things) do
-    if thing.side == "initiator" and thing.op == "send" then
-      part.receives[#part.receives + 1] = t:receive { length = #thing.payload }
-    end
+  oddities(thing, message.specs[name], fields)
+  return message[name](fields)
+end
+
+local TARGET_OF = { write = "stag", ["read-request"] = "source_stag", ["atomic-request"] = "remote_stag" }
+
+local function play_message(r, thing)
+  local stream = thing.of
+  if thing.skip then return end
+  if thing == stream.rtr then return send_rtr(r, thing) end
+  if r.t.peer.agent then
+    if not stream.begun then part.begin(r, stream) end
+    if TARGET_OF[thing.op] then part.needs(r, thing[TARGET_OF[thing.op]]) end
+    if recording.requests[thing.op] then part.prepare(r, thing) end
   end
-  return part
-end
-
--- What was Sent must have come whole.
-function Part:received(payload)
-  self.done = self.done + 1
-  local handle = self.receives[self.done]
-  self.t:completion(handle, { length = #payload })
-  self.t:expect_contents(handle.memory, payload, { rule = RULES.payload })
-end
-
--- What was read must have been put into the sink.
-function Part:answered(payload)
-  self.t:completion(self.reading, { length = #payload })
-  self.t:expect_contents(self.reading.memory, payload, { rule = RULES.payload })
-end
-
--- Posts what the recorded responder sent: the Write from the sink of the latest Read.
-function Part:post(thing, want)
-  local t = self.t
-  if thing.op == "read-request" then
-    local sink = self.sinks[thing.sink_stag] or t:memory { length = thing.size }
-    self.sinks[thing.sink_stag] = sink
-    self.reading = t:post { op = "read", memory = sink, length = thing.size, stag = want.source_stag,
-                            to = want.source_to }
-  elseif thing.op == "write" then
-    return t:post { op = "write", memory = self.reading.memory, length = #thing.payload,
-                    stag = want.stag, to = want.to }
+  local live = live_message(r, thing)
+  if live then
+    stream.conn:send(live)
   else
-    return t:post { op = "send", payload = thing.payload }
+    for _, segment in ipairs(thing.segments) do stream.conn:send(message.raw { ulpdu = segment.ulpdu }) end
   end
+  if r.t.peer.agent then part.sent(r, thing) end
 end
 
--- ---- playing ----
+local played = {} -- by kind of thing
 
-local initiator, responder = {}, {} -- by kind of thing
-
-function initiator.startup(r, thing)
-  r.conn:send(message.request(startup_fields(thing)))
-end
-
-function initiator.message(r, thing)
-  local rtr = thing.op == "write" and thing.payload == ""
-  if r.t.peer.agent and not r.part and not rtr then r.part = begin_part(r) end
-  if rtr then
-    r.conn:send(message.write { stag = thing.stag, to = thing.to })
-  elseif thing.op == "send" then
-    local payload = live_info(r, thing)
-    r.conn:send(message.send { payload = payload })
-    if r.part then r.part:received(payload) end
-  elseif thing.op == "read-response" then
-    local stag, to = live(r.peers, thing.stag, thing.to)
-    if not stag then unfit(r, thing, "a sink that the responder did not tell of") end
-    r.conn:send(message.read_response { stag = stag, to = to, payload = thing.payload })
-    if r.part then r.part:answered(thing.payload) end
+function played.startup(r, thing)
+  if thing.which == "request" then
+    thing.of.conn:send(message.request(startup_fields(r, thing)))
   else
-    unfit(r, thing, "no message of rping's client")
+    send_reply(r, thing)
   end
 end
 
-function initiator.fin(r) r.conn:shutdown() end
-function initiator.reset(r) r.conn:reset() end
+played.message = play_message
 
-responder.startup = compare_reply
+function played.fin(r, thing)
+  thing.of.conn:shutdown()
+  if r.t.peer.agent then part.ended(r, thing.of) end
+end
 
-function responder.message(r, thing)
-  local posted = r.part and r.part:post(thing, mapped(r, thing))
-  compare(r, thing)
+function played.reset(r, thing)
+  thing.of.conn:reset()
+  thing.of.gone = "the station"
+end
+
+-- ---- the target's side ----
+
+local awaited = {} -- by kind of thing
+
+function awaited.startup(r, thing)
+  if thing.which == "request" then compare_request(r, thing) else compare_reply(r, thing) end
+end
+
+function awaited.message(r, thing)
+  local stream = thing.of
+  if thing.skip then return end
+  if thing == stream.rtr then return take_rtr(r, thing) end
+  if r.t.peer.agent and not stream.begun then part.begin(r, stream) end
+  local posted = r.t.peer.agent and part.post(r, thing)
+  local item = take(r, thing, compare.line(thing))
+  if not item then return end
+  compare.message(r, thing, item)
+  if r.over then return end
+  if recording.requests[thing.op] then thing.live = item end
+  if item.payload and thing.op ~= "terminate" then r:learn(thing, item) end
+  if thing.op == "terminate" then stream.conn.terminated = true end
   if posted then r.t:completion(posted) end
 end
 
 -- The end of the target's direction; that it is abrupt is a remark.
 local function ends(r, thing)
-  if r.part then r.t:agent("close", { conn = r.conn.agent, how = "graceful" }, true) end
+  if r.t.peer.agent then part.close(r, thing) end
   local item = take(r, thing, thing.text)
+  if not item then return end
   if item.kind ~= "fin" and item.kind ~= "reset" then
-    strays(r, thing, item, thing.text)
+    compare.strays(r, thing, item, thing.text)
   elseif item.kind ~= thing.kind then
     r.t:observe("end", item.kind)
   end
+  if item.kind == "reset" then thing.of.gone = "the target" end
 end
-responder.fin, responder.reset = ends, ends
+awaited.fin, awaited.reset = ends, ends
 
--- Plays the initiator of connection `number` (from 1) of the capture `file` (a path below pcaps/).
-local function play(t, file, number)
-  local connection = iw.capture(file)[number]
-  if not connection then error(("%s has no connection %d"):format(file, number), 0) end
-  local r = { t = t, file = file, number = number, things = connection.things, own = {}, peers = {},
-              buffers = 0, remarks = {} }
-  check_recording(r)
-  r.conn = t:connect { raw = true, target = t.peer.agent and agent_config(r.things[2]) or nil }
-  for _, thing in ipairs(r.things) do
-    local part = thing.side == "initiator" and initiator or responder
-    part[thing.kind](r, thing)
+-- ---- connecting ----
+
+-- The TCP connection of a stream. A target without an agent is made to connect once, and makes all connections of its run.
+local function arrive(r, stream)
+  local t = r.t
+  local config = t.peer.agent and part.config(r, stream) or nil
+  local frame = r.target == "initiator" and stream.request or stream.reply
+  if config and #frame.private > 0 and not frame.rejected then config.private = frame.private end
+  if r.target == "responder" then
+    if config and frame.rejected then config.accept = "ask" end
+    stream.conn = t:connect { raw = true, target = config }
+  elseif t.peer.agent or #t.callers == 0 then
+    stream.conn = t:target_connects { raw = true, target = config }
+  else
+    local raw = t.callers[1]:accept()
+    if not raw then t:inconclusive(("the target did not make connection %d of the recording"):format(stream.number)) end
+    stream.conn = Conn.new(t, raw)
   end
-  for _, remark in pairs(r.remarks) do t:note(remark) end
 end
 
-return { initiator = play }
+-- ---- all of it ----
+
+local function rest(r, thing, before)
+  if r.scale and before and thing.side == r.played then
+    local gap = (thing.time - before.time) / 1e9 * r.scale
+    if gap > 0 then iw.rest(gap) end
+  end
+end
+
+local function step(r, thing, before)
+  local stream = thing.of
+  rest(r, thing, before)
+  if not stream.conn then arrive(r, stream) end
+  if stream.gone then
+    r.remarks.gone = ("what was recorded behind the reset (%s) is left out: %s has reset the connection"):format(
+      recording.place(r, thing), stream.gone)
+  elseif thing.side == r.played then
+    played[thing.kind](r, thing)
+  else
+    awaited[thing.kind](r, thing)
+  end
+end
+
+-- Behind the last recorded thing nothing more should come.
+local function nothing_more(r)
+  for _, stream in ipairs(r.streams) do
+    local last = r.things[#r.things]
+    local item = not stream.gone and stream.conn and (stream.kept[1] or stream.conn:next(0))
+    if item and item.kind == "message" then
+      compare.differs(r, last, "more", {
+        item = item, rule = compare.rules.op, reason = "the target sends more than the recorded " .. r.target .. " did",
+        expected = "nothing more", actual = compare.line(item), recorded = "nothing more", got = compare.line(item),
+      })
+    end
+  end
+end
+
+local function check_listed(r)
+  for _, key in ipairs(r.order) do
+    if not r.listed[key] then
+      r.t:deviates("a listed difference did not come", { expected = "difference " .. key, actual = "as recorded" })
+    end
+  end
+end
+
+local OPTIONS = strict.set("capture stream map time private differences")
+local SIDES = { initiator = "responder", responder = "initiator" }
+
+local function scale_of(time)
+  if time == nil or time == "drop" then return nil end
+  if time == "keep" then return 1 end
+  if type(time) == "number" and time >= 0 then return time end
+  error(("time: expected \"keep\", \"drop\" or a number, not %s"):format(tostring(time)), 0)
+end
+
+-- Plays the side that the target does not (the case's role is the target's) of a conversation in the capture, a path below
+-- pcaps/. stream: the number of its connection, from 1, or several that belong together; map: where the application says where
+-- its buffers are; time: "drop", "keep", or a factor; private: other private data for the start-up; differences: those that
+-- have to come, "MESSAGE FIELD" each.
+local function play(t, options)
+  options = strict.check("t:replay", options or {}, OPTIONS)
+  if type(options.capture) ~= "string" then error("t:replay needs capture = \"a path below pcaps/\"", 0) end
+  local r = setmetatable(recording.read(options), Replay)
+  r.t, r.target, r.played = t, t.case.role, SIDES[t.case.role]
+  r.scale, r.private = scale_of(options.time), options.private
+  r.places, r.unknown, r.areas, r.remarks, r.terminated = {}, {}, {}, {}, {}
+  r.count, r.listed, r.order = 0, {}, options.differences or {}
+  for _, key in ipairs(r.order) do r.listed[key] = false end
+  for _, stream in ipairs(r.streams) do stream.kept, stream.shift, stream.due = {}, {}, {} end
+  for _, thing in ipairs(r.things) do
+    if thing.op == "terminate" then r.terminated[thing.side] = true end
+  end
+  if t.peer.agent then part.survey(r) end
+  for i, thing in ipairs(r.things) do
+    if r.over then break end
+    step(r, thing, r.things[i - 1])
+  end
+  if not r.over then nothing_more(r) end
+  check_listed(r)
+  for _, name in ipairs { "request", "reply", "rtr", "free", "gone" } do
+    if r.remarks[name] then t:note(r.remarks[name]) end
+  end
+end
+
+return { play = play, list = recording.list }

@@ -10,6 +10,7 @@ local Target = {}
 local methods = { __index = strict.only("t:", Target, strict.set("native works last_item negative deciding")) }
 for name, method in pairs(Agent) do Target[name] = method end
 Target.rping = iw.load("rping").begin
+Target.replay = iw.load("replay").play
 
 function Target.new(case)
   local t = setmetatable({
@@ -26,7 +27,7 @@ end
 -- ---- verdicts ----
 
 local SEVERITY = { PASS = 0, SKIP = 1, INCONCLUSIVE = 2, NOTE = 3, FAIL = 4, ERROR = 5 }
-local WHY = strict.set("rule expected actual item")
+local WHY = strict.set("rule expected actual item first")
 
 local function verdict_of(t, rule)
   if not rule then return t.case.worst, t.case.rules[1] end
@@ -65,13 +66,13 @@ function Target:check(condition, reason, why)
   return condition
 end
 
--- As t:fail, but the case goes on; the gravest deviation decides.
+-- As t:fail, but the case goes on; the gravest deviation decides. first = true: also above what is no graver and ends the case.
 function Target:deviates(reason, why)
   why = strict.check("t:deviates", why or {}, WHY)
   local verdict, rule = verdict_of(self, why.rule)
   self.deviations[#self.deviations + 1] = {
     verdict = verdict, rule = verdict ~= "PASS" and rule or nil, reason = reason, where = iw.where(),
-    expected = why.expected, actual = why.actual, item = why.item,
+    expected = why.expected, actual = why.actual, item = why.item, first = why.first,
   }
 end
 
@@ -152,16 +153,17 @@ local function tcp_options(options)
 end
 
 -- One listener of the agent for each configuration.
-local function listener(t, config, accept, half_close, stream)
+local function listener(t, config, accept, half_close, stream, private)
   local key = {}
   for name, value in pairs(config or {}) do
     key[#key + 1] = name .. "=" .. (type(value) == "table" and table.concat(value, ",") or tostring(value))
   end
   table.sort(key)
-  key = table.concat(key, ";") .. (accept or "") .. tostring(half_close) .. tostring(stream)
+  key = table.concat(key, ";") .. (accept or "") .. tostring(half_close) .. tostring(stream) .. (private or "")
   if not t.listeners[key] then
     t.listeners[key] = t:agent("listen", {
       host = t.peer.host, port = 0, config = config, accept = accept, half_close = half_close, stream = stream,
+      private = private and Conn.show(private),
     })
   end
   return t.listeners[key]
@@ -171,7 +173,7 @@ end
 local function reach(t, options)
   local port, listen = t.peer.port, nil
   if t.peer.agent then
-    local config, accept, half_close, stream = {}, nil, nil, nil
+    local config, accept, half_close, stream, private = {}, nil, nil, nil, nil
     for name, value in pairs(options.target or {}) do
       if name == "accept" then
         accept = value
@@ -179,11 +181,13 @@ local function reach(t, options)
         half_close = value
       elseif name == "stream" then
         stream = value
+      elseif name == "private" then
+        private = value
       else
         config[name] = value
       end
     end
-    local reply = listener(t, next(config) and config or nil, accept, half_close, stream)
+    local reply = listener(t, next(config) and config or nil, accept, half_close, stream, private)
     port, listen = reply.port, reply.listen
   elseif port == 0 then
     t:inconclusive("the target has no listener")

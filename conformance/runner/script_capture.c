@@ -12,13 +12,15 @@
 #include "script.h"
 #include "station_internal.h"
 
-/* Bounds of what a file can make us hold. */
-enum { CONNECTIONS = 16, THINGS = 16384, OCTETS = 8 * 1024 * 1024 };
+/* Bounds of what a file can make us hold: connections that are read at a time, and those that are
+ * told apart. */
+enum { CONNECTIONS = 16, THINGS = 16384, OCTETS = 8 * 1024 * 1024, TABLE = 65536 };
 
 struct thing {
     struct thing *next;
     enum iw_side side;
     uint64_t frame; /* with which it was whole */
+    uint64_t time;
     struct iw_item *item;
 };
 
@@ -28,6 +30,8 @@ struct recorded {
     unsigned initiator; /* direction of the first octets: the responder never speaks first */
     bool spoken;
     struct iw_item *partial[2];
+    struct iw_ddp_header before[2]; /* of the segment that `partial` ends with */
+    size_t payload[2];              /* octets in it */
     struct thing *things, **last;
 };
 
@@ -35,8 +39,9 @@ struct recording {
     const char *name;
     const struct iw_script *script;
     struct iw_connections *table;
+    size_t first, count; /* the connections that are wanted */
     struct recorded connection[CONNECTIONS];
-    uint64_t frame;
+    uint64_t frame, time;
     size_t things, octets;
     char error[IW_CAPTURE_ERROR + 64];
 };
@@ -89,7 +94,7 @@ static void add(struct recorded *c, enum iw_side side, struct iw_item *item)
         free(thing);
         return;
     }
-    *thing = (struct thing){.side = side, .frame = r->frame, .item = item};
+    *thing = (struct thing){.side = side, .frame = r->frame, .time = r->time, .item = item};
     *c->last = thing;
     c->last = &thing->next;
 }
@@ -115,10 +120,26 @@ static void seen_startup(struct recorded *c, const struct iw_observation *o)
     add(c, o->side, item);
 }
 
+/* Whether a segment goes on where the message that is not whole yet has ended so far. */
+static bool continues(const struct iw_ddp_header *before, size_t payload,
+                      const struct iw_ddp_header *now)
+{
+    if (iw_ddp_tagged(before) != iw_ddp_tagged(now) || iw_rdmap_op(before) != iw_rdmap_op(now))
+        return false;
+    if (iw_ddp_tagged(now))
+        return now->stag == before->stag && now->to == before->to + payload;
+    return now->qn == before->qn && now->msn == before->msn && now->mo == before->mo + payload;
+}
+
+/* A message whose last segment does not say so (L=0) ends where another begins. */
 static void seen_segment(struct recorded *c, const struct iw_observation *o)
 {
     struct iw_item **item = &c->partial[o->side];
 
+    if (*item && !continues(&c->before[o->side], c->payload[o->side], &o->ddp))
+        flush(c, o->side);
+    c->before[o->side] = o->ddp;
+    c->payload[o->side] = o->payload_length;
     if (!*item)
         *item = iw_item_new(IW_ITEM_MESSAGE, o->pos, o->end);
     if (!*item || !iw_item_append(*item, o)) {
@@ -201,9 +222,12 @@ static void take_data(struct recorded *c, const struct iw_segment *s)
 static int on_segment(void *context, const struct iw_segment *s)
 {
     struct recording *r = context;
-    struct recorded *c = &r->connection[s->connection->number];
+    struct recorded *c = &r->connection[s->connection->number - r->first];
 
+    if (s->connection->number < r->first || s->connection->number - r->first >= r->count)
+        return r->script->deadline && iw_transport_now() >= r->script->deadline;
     r->frame = s->frame->number;
+    r->time = s->frame->time;
     if (!c->observer)
         open_connection(r, c);
     if (!c->observer)
@@ -220,7 +244,7 @@ static void walk(struct recording *r, const char *path)
     struct iw_capture_counts counts = {0};
     char error[IW_CAPTURE_ERROR];
 
-    r->table = iw_connections_new(CONNECTIONS, on_segment, r);
+    r->table = iw_connections_new(TABLE, on_segment, r);
     if (!r->table) {
         snprintf(r->error, sizeof(r->error), "%s: no memory", r->name);
         return;
@@ -228,9 +252,10 @@ static void walk(struct recording *r, const char *path)
     if (iw_capture_walk(path, r->table, &counts, error) < 0)
         snprintf(r->error, sizeof(r->error), "%s", error);
     else if (!*r->error && counts.ignored)
-        snprintf(r->error, sizeof(r->error), "%s: more than %d TCP connections", r->name,
-                 CONNECTIONS);
-    for (size_t i = 0; i < iw_connections_count(r->table) && !*r->error; i++) {
+        snprintf(r->error, sizeof(r->error), "%s: more than %d TCP connections", r->name, TABLE);
+    for (size_t i = 0; i < r->count && !*r->error; i++) {
+        if (!r->connection[i].observer)
+            continue;
         flush(&r->connection[i], IW_SIDE_INITIATOR);
         flush(&r->connection[i], IW_SIDE_RESPONDER);
     }
@@ -245,11 +270,13 @@ static void push_thing(lua_State *L, const struct thing *thing)
     lua_setfield(L, -2, "side");
     lua_pushinteger(L, (lua_Integer)thing->frame);
     lua_setfield(L, -2, "frame");
+    lua_pushinteger(L, (lua_Integer)thing->time);
+    lua_setfield(L, -2, "time");
 }
 
 static void push_connection(lua_State *L, const struct recording *r, size_t number)
 {
-    const struct iw_connection *tcp = iw_connections_get(r->table, number);
+    const struct iw_connection *tcp = iw_connections_get(r->table, r->first + number);
     const struct recorded *c = &r->connection[number];
     char text[IW_ENDPOINT_TEXT];
     lua_Integer n = 0;
@@ -297,15 +324,23 @@ static void resolve(lua_State *L, const char *name, char path[PATH_MAX])
     lua_pop(L, 1);
 }
 
-/* iw.capture(name): the TCP connections of a capture, in the order of their first frames, each
- * {initiator =, responder = (address:port), things = {...}}; a thing is an item as conn:next gives
- * it, of either side, with `side` ("initiator", "responder") and `frame`. */
+/* iw.capture(name [, first [, last]]): TCP connections of a capture (from 1, all of them unless
+ * said, CONNECTIONS at most), in the order of their first frames, each {initiator =, responder =
+ * (address:port), things = {...}}; a thing is an item as conn:next gives it, of either side, with
+ * `side` ("initiator", "responder"), `frame` and `time` (ns since 1970), in capture order. Also
+ * returns how many there are in the file. */
 static int l_capture(lua_State *L)
 {
     const char *name = luaL_checkstring(L, 1);
+    lua_Integer first = luaL_optinteger(L, 2, 1);
+    lua_Integer last = luaL_optinteger(L, 3, first + CONNECTIONS - 1);
+    bool all = lua_isnoneornil(L, 2);
+    size_t total, count;
     char path[PATH_MAX];
     struct recording *r;
 
+    luaL_argcheck(L, first >= 1 && first <= TABLE, 2, "no number of a connection");
+    luaL_argcheck(L, last >= first && last - first < CONNECTIONS, 3, "too many connections");
     resolve(L, name, path);
     r = lua_newuserdatauv(L, sizeof(*r), 0);
     memset(r, 0, sizeof(*r));
@@ -315,20 +350,27 @@ static int l_capture(lua_State *L)
     }
     lua_setmetatable(L, -2);
     r->name = name;
+    r->first = (size_t)first - 1;
+    r->count = (size_t)(last - first) + 1;
     r->script = iw_script_of(L);
     iw_script_pause(iw_script_of(L));
     walk(r, path);
     iw_script_check_time(L);
     if (*r->error)
         return luaL_error(L, "%s", r->error);
+    total = iw_connections_count(r->table);
+    if (all && total > r->count)
+        return luaL_error(L, "%s: more than %d TCP connections", name, CONNECTIONS);
+    count = total > r->first ? total - r->first : 0;
     lua_newtable(L);
-    for (size_t i = 0; i < iw_connections_count(r->table); i++) {
+    for (size_t i = 0; i < r->count && i < count; i++) {
         push_connection(L, r, i);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
+    lua_pushinteger(L, (lua_Integer)total);
     close_recording(r);
     iw_script_resume(iw_script_of(L));
-    return 1;
+    return 2;
 }
 
 void iw_script_add_capture(lua_State *L)

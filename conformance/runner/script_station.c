@@ -522,6 +522,14 @@ static int l_findings(lua_State *L)
     return 1;
 }
 
+/* iw.rest(seconds): lets time pass in which the station does nothing but read. */
+static int l_rest(lua_State *L)
+{
+    iw_station_wait(station_of(L), -1, iw_script_until(L, 1, 0));
+    iw_script_check_time(L);
+    return 0;
+}
+
 /* iw.flooded(): whether the peer sent more than the log takes. */
 static int l_flooded(lua_State *L)
 {
@@ -551,7 +559,8 @@ void iw_script_add_station(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         {"connect", l_connect}, {"listen", l_listen},     {"findings", l_findings},
-        {"flooded", l_flooded}, {"patience", l_patience}, {NULL, NULL},
+        {"flooded", l_flooded}, {"patience", l_patience}, {"rest", l_rest},
+        {NULL, NULL},
     };
     static const luaL_Reg conn[] = {
         {"write", c_write},

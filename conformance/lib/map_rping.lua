@@ -1,0 +1,31 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- rping (librdmacm): the client Sends where a buffer is, 16 octets: address, STag, length.
+
+-- The initiator's first Send says where the responder's first Read Request goes.
+local function recognises(things)
+  for _, thing in ipairs(things) do
+    if thing.side == "initiator" and thing.op == "send" then
+      if #thing.payload ~= 16 then return false end
+      local to, stag = (">I8I4"):unpack(thing.payload)
+      for _, other in ipairs(things) do
+        if other.side == "responder" and other.op == "read-request" then
+          return other.source_stag == stag and other.source_to == to
+        end
+      end
+      return false
+    end
+  end
+  return false
+end
+
+return {
+  name = "rping",
+  recognises = recognises,
+  advertisements = {
+    { op = "send", side = "initiator", length = 16, to = { at = 0 }, stag = { at = 8 } },
+  },
+  -- The server's go-ahead, which nobody reads.
+  free = { { op = "send", side = "responder", length = 16 } },
+  -- The server Writes back what it has read.
+  echo = true,
+}

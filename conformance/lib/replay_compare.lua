@@ -1,0 +1,200 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Replaying: the live peer's messages against the recorded ones, field by field. Where recorded values stand for live ones
+-- (STags and TOs of the peer), what is compared is how they are used.
+
+local octets = iw.load("octets")
+local strict = iw.load("strict")
+local recording = iw.load("replay_recording")
+
+local compare = {}
+
+-- What is wrong where a field differs from what it should be.
+local RULES = {
+  which = "MPA-7.1.1-03", rejected = "MPA-7.1.1-13", revision = "MPA-7.1.1-16", enhanced = "EMPA-10-05", a = "EMPA-9.2-04",
+  op = "RDMAP-5.5-10", t = "RDMAP-4.1-04", rsvd = "DDP-4.1-09", dv = "DDP-4.1-11", rv = "RDMAP-4.1-08", rsv = "RDMAP-4.1-09",
+  invalidate = "RDMAP-4.1-03", l = "DDP-4.1-03", qn = "RDMAP-3.1-02", msn = "DDP-4.3-08", mo = "DDP-4.3-12", stag = "DDP-5.2-08",
+  to = "DDP-5.2-08", size = "RDMAP-4.4-01", sink_stag = "RDMAP-4.4-01", sink_to = "RDMAP-4.4-01", source_stag = "RDMAP-4.4-01",
+  source_to = "RDMAP-4.4-01", length = "DDP-5.2-04", payload = "DDP-5.2-05",
+}
+compare.rules = RULES
+local FIELDS = { "t", "rsvd", "dv", "rv", "rsv", "l", "qn", "msn", "mo", "stag", "to", "invalidate", "size", "source_stag", "source_to",
+  "atomic", "remote_stag", "remote_to", "add_swap", "add_swap_mask", "compare", "compare_mask", "value", "layer", "etype", "code",
+  "m", "d", "r" }
+-- Read Requests and their like are compared by their fields, since they hold live values.
+local BY_FIELDS = strict.set("read-request atomic-request atomic-response terminate")
+-- Operations of one family: where only the opcode is another one, the rest can still be compared.
+local SENDS = strict.set("send send-se send-invalidate send-se-invalidate immediate immediate-se")
+local HEX = strict.set("stag to invalidate source_stag source_to remote_stag remote_to sink_stag sink_to")
+
+-- One line for a message, however many segments it came in.
+local function line(m)
+  if m.kind and m.kind ~= "message" or not m.payload or m.t == nil then return m.text end
+  return iw.print_segment(iw.ddp(m) .. m.payload)
+end
+compare.line = line
+
+local function value_text(name, value)
+  if value == nil then return "nothing" end
+  if HEX[name] then return ("%x"):format(value) end
+  return tostring(value)
+end
+
+-- ---- differences ----
+
+-- One more difference. why: rule, item (live), reason, expected and actual (the two messages), recorded and got (the values).
+local function differs(r, thing, name, why)
+  local key = ("%d %s"):format(thing.number, name)
+  r.count = r.count + 1
+  r.t:note(("difference %d: message %d of %d (%s), %s of the %s: %s: recorded %s, got %s"):format(r.count, thing.number,
+    #r.things, recording.place(r, thing), thing.op or thing.which or thing.kind, thing.side, (name:gsub("_", " ")), why.recorded, why.got))
+  if r.listed[key] == false then
+    r.listed[key] = true
+    r.t:observe("difference", key)
+    return
+  end
+  -- A difference counts even where the rule is no MUST of its own.
+  r.t:deviates(why.reason, {
+    rule = why.rule and iw.rule(why.rule) == "FAIL" and why.rule or nil, item = why.item, actual = why.actual, first = true,
+    expected = ("%s (%s)"):format(why.expected, recording.place(r, thing)),
+  })
+end
+compare.differs = differs
+
+local function field_differs(r, thing, item, name, recorded, got, texts)
+  differs(r, thing, name, {
+    rule = RULES[name] or RULES.op, item = item, recorded = recorded, got = got,
+    reason = ("the target's %s differs from the recorded one in %s"):format(item.op or "start-up frame", (name:gsub("_", " "))),
+    expected = texts and texts[1] or recorded, actual = texts and texts[2] or got,
+  })
+end
+compare.field = field_differs
+
+-- The target does something else altogether, after which nothing can be compared any more. Where its stream cannot be
+-- followed, what the observer found first says more than the missing message.
+function compare.strays(r, thing, item, expected, rule)
+  local found = item.kind == "lost" and iw.findings()[1] or nil
+  differs(r, thing, "op", {
+    rule = found and found.rule or rule or RULES.op, item = item,
+    reason = found and found.text or "the target does not do what the recorded " .. thing.side .. " did",
+    expected = expected, actual = line(item), recorded = expected, got = line(item),
+  })
+  r.over = true
+end
+
+-- What was awaited has not come.
+function compare.missing(r, thing, expected, actual)
+  differs(r, thing, "missing", {
+    reason = "the target does not do what the recorded " .. thing.side .. " did", expected = expected, actual = actual,
+    recorded = expected, got = actual,
+  })
+  r.over = true
+end
+
+-- ---- payloads ----
+
+-- Which octets of a message's payload are not compared: those of an advertisement, and what the map leaves free, which an
+-- agent, told by the recording, sends as recorded all the same. Returns a list of {at, size}.
+local function excused(r, thing)
+  local list = {}
+  for _, entry in ipairs(r.map.advertisements) do
+    if recording.fits(entry, thing) then
+      list[#list + 1] = entry.stag
+      if entry.to then list[#list + 1] = entry.to end
+    end
+  end
+  for _, entry in ipairs(r.t.peer.agent and {} or r.map.free) do
+    if recording.fits(entry, thing) then
+      list[#list + 1] = { at = entry.at or 0, size = entry.size or #thing.payload, free = true }
+    end
+  end
+  return list
+end
+
+local function masked(payload, list)
+  for _, field in ipairs(list) do
+    local size = math.min(field.size, #payload - field.at)
+    if size > 0 then payload = payload:sub(1, field.at) .. ("\0"):rep(size) .. payload:sub(field.at + size + 1) end
+  end
+  return payload
+end
+
+local function count_octets(a, b, at)
+  local n = 0
+  for i = at + 1, math.min(#a, at + 4096) do
+    if a:byte(i) ~= b:byte(i) then n = n + 1 end
+  end
+  return n
+end
+
+local function compare_payload(r, thing, item, want)
+  if #want.payload ~= #item.payload then
+    return field_differs(r, thing, item, "length", #want.payload, #item.payload, { line(want), line(item) })
+  end
+  if BY_FIELDS[thing.op] or want.payload == item.payload then return end
+  local list = excused(r, thing)
+  local recorded, got = masked(want.payload, list), masked(item.payload, list)
+  local at = octets.difference(recorded, got)
+  if not at then
+    for _, field in ipairs(list) do
+      if field.free then r.remarks.free = "some messages hold other octets where the map leaves them free" end
+    end
+    return
+  end
+  local before = octets.show(want.payload:sub(at + 1), 16)
+  local now = octets.show(item.payload:sub(at + 1), 16)
+  differs(r, thing, "payload", {
+    rule = RULES.payload, item = item, reason = ("the target's %s differs from the recorded one in payload"):format(item.op),
+    expected = ("%s: %s at octet %d"):format(line(want), before, at), actual = now,
+    recorded = ("%s at octet %d"):format(before, at),
+    got = ("%s (%d octet(s) differ)"):format(now, count_octets(recorded, got, at)),
+  })
+end
+
+-- ---- messages ----
+
+-- The recorded message as it should come now.
+local function mapped(thing)
+  local want = { op = thing.op, opcode = thing.opcode, t = thing.t, payload = thing.payload, kind = thing.kind, text = thing.text }
+  for _, name in ipairs(FIELDS) do want[name] = thing[name] end
+  local stream = thing.of
+  local version = stream.conn:version()
+  if version ~= stream.version then
+    if want.dv == stream.version then want.dv = version end
+    if want.rv == stream.version then want.rv = version end
+  end
+  if want.msn then want.msn = want.msn + (stream.shift[want.qn] or 0) end
+  return want
+end
+
+-- The recorded sink of a Read Request is not where the recorded answer went, which the recorded peer took: the request was
+-- another one.
+local function check_sink(r, thing, item)
+  local answer = thing.answer
+  if not answer or r.terminated[thing.side] then return end
+  for _, name in ipairs { "stag", "to" } do
+    local recorded = thing["sink_" .. name]
+    if recorded ~= answer[name] then
+      field_differs(r, thing, item, "sink_" .. name, value_text("stag", recorded),
+        ("%x, which has its answer in frame %d"):format(answer[name], answer.frame), { line(thing), line(item) })
+    end
+  end
+end
+
+-- Compares a live message with the recorded one.
+function compare.message(r, thing, item)
+  local want = mapped(thing)
+  if item.kind ~= "message" or item.op ~= want.op and not (SENDS[item.op] and SENDS[want.op] and not item.t and not want.t) then
+    return compare.strays(r, thing, item, line(want))
+  end
+  local texts = { line(want), line(item) }
+  if item.op ~= want.op then field_differs(r, thing, item, "op", want.op, item.op, texts) end
+  for _, name in ipairs(FIELDS) do
+    if item[name] ~= want[name] then
+      field_differs(r, thing, item, name, value_text(name, want[name]), value_text(name, item[name]), texts)
+    end
+  end
+  if thing.op == "read-request" then check_sink(r, thing, item) end
+  compare_payload(r, thing, item, want)
+end
+
+return compare

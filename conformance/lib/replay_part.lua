@@ -1,0 +1,250 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Replaying against an agent: it is told by the same recording to play the target's side with its verbs. It registers memory
+-- where the recorded peer had some, posts receives for what the station Sends and the work that the recorded peer did, and
+-- what was placed in its memory is looked at.
+
+local strict = iw.load("strict")
+local recording = iw.load("replay_recording")
+local compare = iw.load("replay_compare")
+
+local part = {}
+
+local INVALIDATES = strict.set("send-invalidate send-se-invalidate")
+local BARE = strict.set("immediate immediate-se")
+local RECEIVED = strict.set("send send-se send-invalidate send-se-invalidate immediate immediate-se")
+local ATOMICS = { [0] = "fetch-add", [2] = "cmp-swap" }
+local RTR = { b = "send", c = "write", d = "read" }
+local MEMORY = 16 << 20 -- octets of a buffer
+local DEPTH = 64 -- of the agent's queues unless it is told otherwise
+
+-- ---- where the recorded peer had memory ----
+
+local function area(r, stag)
+  local one = r.areas[stag]
+  if not one then
+    one = { rights = {} }
+    r.areas[stag] = one
+  end
+  return one
+end
+
+local function widen(one, to, length)
+  local last = to + length
+  if not one.first or math.ult(to, one.first) then one.first = to end
+  if not one.last or math.ult(one.last, last) then one.last = last end
+end
+
+-- What the played side does to the target's buffers, and what the target reads into its own.
+function part.survey(r)
+  for _, thing in ipairs(r.things) do
+    if thing.side == r.played then
+      if thing.op == "write" and thing ~= thing.of.rtr then
+        widen(area(r, thing.stag), thing.to, #thing.payload)
+        area(r, thing.stag).rights.write = true
+      elseif thing.op == "read-request" and thing ~= thing.of.rtr then
+        widen(area(r, thing.source_stag), thing.source_to, thing.size)
+        area(r, thing.source_stag).rights.read = true
+      elseif thing.op == "atomic-request" then
+        widen(area(r, thing.remote_stag), thing.remote_to, 8)
+        area(r, thing.remote_stag).rights.atomic = true
+      elseif INVALIDATES[thing.op] then
+        area(r, thing.invalidate).invalidate = true
+      end
+    elseif thing.op == "read-request" then
+      widen(area(r, thing.sink_stag), thing.sink_to, thing.size)
+    end
+  end
+end
+
+-- The agent's memory that stands for what is recorded under this STag.
+local function memory(r, stag)
+  local one = r.areas[stag]
+  if not one or not one.first then return nil end
+  if not one.memory then
+    if one.last - one.first > MEMORY then
+      error(("%s: the buffer with STag %08x has more than %d octets"):format(r.file, stag, MEMORY), 0)
+    end
+    local rights = {}
+    for _, right in ipairs { "read", "write", "atomic" } do
+      if one.rights[right] then rights[#rights + 1] = right end
+    end
+    one.memory = r.t:memory {
+      length = math.max(one.last - one.first, 1), remote = #rights > 0 and table.concat(rights, " ") or nil, invalidate = one.invalidate,
+    }
+    r:bind(stag, one.first, one.memory.stag, one.memory.to)
+  end
+  return one.memory, one.first
+end
+
+-- A message of the target with the live places in the stead of the recorded ones.
+local function told(r, thing)
+  local payload = thing.payload
+  for _, entry in ipairs(r.map.advertisements) do
+    if recording.fits(entry, thing) and r:reads(entry.stag, payload) then
+      local stag = r:reads(entry.stag, payload)
+      local to = entry.to and r:reads(entry.to, payload) or 0
+      if memory(r, stag) then
+        local live_stag, live_to = r:live(stag, to)
+        payload = r:writes(entry.stag, payload, live_stag)
+        if entry.to then payload = r:writes(entry.to, payload, live_to) end
+      end
+    end
+  end
+  return payload
+end
+
+-- ---- start-up ----
+
+-- The configuration with which the agent says what the recorded target said in its start-up frame.
+function part.config(r, stream)
+  local frame = r.target == "initiator" and stream.request or stream.reply
+  local say = r.t.peer.startup
+  local rtr, recorded = { n = true }, stream.rtr and (stream.rtr.op == "read-request" and "read" or stream.rtr.op)
+  for _, form in ipairs { "b", "c", "d" } do
+    if frame[form] then table.insert(rtr, RTR[form] == recorded and 1 or #rtr + 1, RTR[form]) end
+  end
+  local config = { ird = frame.ird, ord = frame.ord }
+  if frame.a then config.rtr = rtr end
+  if r.target == "initiator" then config.peer_to_peer = frame.a or nil end
+  if not say then
+    config.revision, config.crc, config.markers, config.enhanced = frame.revision, frame.crc, frame.markers, frame.enhanced
+  elseif not say.enhanced then
+    config = {}
+  end
+  local works = { initiator = 0, responder = 0 }
+  for _, thing in ipairs(stream.things) do works[thing.side] = works[thing.side] + 1 end
+  if works[r.played] > DEPTH then config.recv_depth = math.min(works[r.played], 4096) end
+  if works[r.target] > DEPTH then config.send_depth = math.min(works[r.target], 4096) end
+  for name in pairs(config) do
+    if not r.t:takes(name) then config[name] = nil end
+  end
+  return config
+end
+
+-- The connection is up: a receive for each of the station's Sends.
+function part.begin(r, stream)
+  stream.begun = true
+  r.t:established(stream.conn)
+  stream.receives, stream.placed, stream.done = {}, {}, 0
+  for _, thing in ipairs(stream.things) do
+    if thing.side == r.played and RECEIVED[thing.op] and thing ~= stream.rtr then
+      stream.receives[#stream.receives + 1] = r.t:receive { conn = stream.conn, length = #thing.payload }
+    end
+  end
+end
+
+-- ---- what the station sends ----
+
+-- Before a Read Request of the station's: its source holds what the recorded one held.
+function part.prepare(r, thing)
+  local answer = thing.answer
+  local buffer, first = memory(r, thing.op == "read-request" and thing.source_stag or thing.remote_stag)
+  if not buffer or not answer then return end
+  local offset = (thing.source_to or thing.remote_to) - first
+  local content = answer.payload
+  if thing.op == "atomic-request" then content = string.pack("=I8", answer.value) end
+  if buffer.content:sub(buffer.guard + offset + 1, buffer.guard + offset + #content) ~= content then
+    r.t:fill(buffer, content, offset)
+  end
+end
+
+function part.needs(r, stag) memory(r, stag) end
+
+-- What was Written so far must be where it belongs.
+local function check_placed(r, stream)
+  for _, one in ipairs(stream.placed) do
+    local at = one.buffer.guard + one.offset
+    local content = one.buffer.content
+    one.buffer.content = content:sub(1, at) .. one.payload .. content:sub(at + #one.payload + 1)
+  end
+  local seen = {}
+  for _, one in ipairs(stream.placed) do
+    if not seen[one.buffer] then r.t:expect_unchanged(one.buffer, { rule = compare.rules.payload }) end
+    seen[one.buffer] = true
+  end
+  stream.placed = {}
+end
+
+-- Behind what the station has sent.
+function part.sent(r, thing)
+  local stream = thing.of
+  if RECEIVED[thing.op] then
+    stream.done = stream.done + 1
+    local handle = stream.receives[stream.done]
+    r.t:completion(handle, { length = #thing.payload })
+    r.t:expect_contents(handle.memory, thing.payload, { rule = compare.rules.payload })
+    check_placed(r, stream)
+  elseif thing.op == "write" and #thing.payload > 0 then
+    local buffer, first = memory(r, thing.stag)
+    if buffer then stream.placed[#stream.placed + 1] = { buffer = buffer, offset = thing.to - first, payload = thing.payload } end
+  elseif recording.responses[thing.op] and thing.asked and thing.asked.work then
+    local asked = thing.asked
+    if thing.op == "atomic-response" then
+      r.t:completion(asked.work, { original = thing.value })
+      return
+    end
+    r.t:completion(asked.work, { length = #thing.payload })
+    local buffer, first = memory(r, asked.sink_stag)
+    if #thing.payload > 0 then
+      r.t:expect_contents(buffer, thing.payload, { offset = asked.sink_to - first, rule = compare.rules.payload })
+    end
+    stream.latest = asked
+  end
+end
+
+-- The station's direction has ended.
+function part.ended(r, stream)
+  if not stream.placed or #stream.placed == 0 then return end
+  local conn = stream.conn
+  local event = r.t:wait_event(function(e) return e.conn == conn.agent and (e.event == "peer-closed" or e.event == "closed") end)
+  if not event then return end
+  r.t.events[#r.t.events + 1] = event
+  check_placed(r, stream)
+end
+
+-- ---- what the target sends ----
+
+local function post_write(r, thing)
+  local latest = thing.of.latest
+  local fields = { conn = thing.of.conn, op = "write", stag = thing.stag, to = thing.to }
+  if r.map.echo and latest and latest.size == #thing.payload then
+    local buffer, first = memory(r, latest.sink_stag)
+    fields.memory, fields.offset, fields.length = buffer, latest.sink_to - first, latest.size
+  else
+    fields.payload = thing.payload
+  end
+  return r.t:post(fields)
+end
+
+-- Posts what the recorded target did. Returns a handle, if it completes by itself.
+function part.post(r, thing)
+  local stream, t = thing.of, r.t
+  if thing == stream.rtr or recording.responses[thing.op] or thing.op == "terminate" then return nil end
+  if thing.op == "write" then return post_write(r, thing) end
+  if thing.op == "read-request" then
+    local buffer, first = memory(r, thing.sink_stag)
+    thing.work = t:post { conn = stream.conn, op = "read", memory = buffer, offset = thing.sink_to - first, length = thing.size,
+                          stag = thing.source_stag, to = thing.source_to }
+    return nil
+  elseif thing.op == "atomic-request" then
+    thing.work = t:post { conn = stream.conn, op = ATOMICS[thing.atomic], stag = thing.remote_stag, to = thing.remote_to,
+                          add_swap = thing.add_swap, add_swap_mask = thing.add_swap_mask, compare = thing.compare,
+                          compare_mask = thing.compare_mask }
+    return nil
+  elseif BARE[thing.op] then
+    return t:post { conn = stream.conn, op = thing.op, immediate = thing.payload }
+  elseif RECEIVED[thing.op] then
+    return t:post { conn = stream.conn, op = thing.op, payload = told(r, thing),
+                    invalidate = INVALIDATES[thing.op] and thing.invalidate or nil }
+  end
+  recording.unfit(r, thing, "nothing that an agent can be told to do")
+end
+
+-- The target's end of a direction.
+function part.close(r, thing)
+  if thing.of.conn.agent then
+    r.t:agent("close", { conn = thing.of.conn.agent, how = thing.kind == "reset" and "reset" or "graceful" }, true)
+  end
+end
+
+return part
