@@ -166,8 +166,20 @@ local function compare_reply(r, thing)
   remark(r, thing, item, FREE)
 end
 
-local function compare_request(r, thing)
+-- The first thing on a connection that the target made. One on which it says nothing was a look whether somebody listens.
+local function take_request(r, thing)
   local item = take(r, thing, thing.text)
+  local listener = not r.t.peer.agent and r.t.callers[1]
+  if not (item and item.kind == "fin" and listener and item.position == 0) then return item end
+  thing.of.conn:shutdown()
+  local raw = listener:accept()
+  if not raw then return item end
+  thing.of.conn = Conn.new(r.t, raw)
+  return take(r, thing, thing.text)
+end
+
+local function compare_request(r, thing)
+  local item = take_request(r, thing)
   if not item then return end
   if item.kind ~= "startup" or item.which ~= "request" then return compare.strays(r, thing, item, thing.text, compare.rules.which) end
   thing.of.asked = item
@@ -505,4 +517,45 @@ local function play(t, options)
   end
 end
 
-return { play = play, list = recording.list }
+-- ---- iwarp-conform replay ----
+
+local RULES_OF_COMMAND = { "RDMAP-5.5-10" }
+local SECONDS = 20
+
+-- What the command line says, as options of t:replay.
+local function said()
+  local words = iw.replay()
+  local options = { capture = words.capture, map = words.map, time = words.time }
+  if words.time and words.time:match("^scale=") then options.time = tonumber(words.time:sub(7)) end
+  if words.private then options.private = octets.hex(words.private) end
+  if words.stream then
+    options.stream = {}
+    for number in words.stream:gmatch("%d+") do table.insert(options.stream, math.tointeger(tonumber(number))) end
+  end
+  return options, SIDES[words.as]
+end
+
+-- The case that it stands for.
+local function as_case(case)
+  local options, role = said()
+  local r = recording.read(options)
+  local deadline = SECONDS + #r.things / 20
+  local scale = scale_of(options.time)
+  if scale then deadline = deadline + (r.things[#r.things].time - r.things[1].time) / 1e9 * scale end
+  return case {
+    id = "replay", purpose = "The target does what the recorded " .. role .. " did", rules = RULES_OF_COMMAND, role = role,
+    deadline = deadline, run = function(t) play(t, options) end,
+  }
+end
+
+-- What is going to be played, in one line.
+local function describe()
+  local options, role = said()
+  local r = recording.read(options)
+  local numbers = {}
+  for i, stream in ipairs(r.streams) do numbers[i] = stream.number end
+  return ("connection%s %s of %s, map: %s, %d messages; the %s's side is played, the %s's compared"):format(
+    #numbers > 1 and "s" or "", table.concat(numbers, ", "), r.file, r.map.name, #r.things, SIDES[role], role)
+end
+
+return { play = play, list = function() return recording.list(iw.replay().capture) end, as_case = as_case, describe = describe }

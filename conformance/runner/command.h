@@ -32,6 +32,9 @@ struct iw_command {
     const char *output;            /* probe: the target file; NULL: standard output */
     bool force;                    /* ... even if there is one */
     const char *switches, *matrix; /* self-check: a glob over switches; where to record */
+    struct iw_replay replay;       /* of the command; its capture is NULL in others */
+    const char *replay_folder;     /* where that capture is */
+    bool list;                     /* replay: tell what there is */
     struct iw_journal *journal;    /* that of `resume`, once it is open */
     double time_scale;             /* 0: not said */
 };
@@ -53,6 +56,7 @@ int iw_command_requirements(const struct iw_command *c);
 int iw_command_self_check(const struct iw_command *c);
 int iw_command_diff(const struct iw_command *c);
 int iw_command_probe(const struct iw_command *c);
+int iw_command_replay(const struct iw_command *c);
 
 /* One line "iwarp-conform: ..." on stderr. */
 void iw_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -81,6 +85,8 @@ int iw_setup_broken(const struct iw_setup *s);
  * "iwarp-conform-results/<UTC time>-<name>" with a link "latest" to it. NULL after having
  * complained. The caller frees it. */
 char *iw_results_create(const struct iw_command *c, const char *name);
+/* The folder of the vocabulary. The caller frees it. */
+char *iw_library(void);
 /* The folder that this program's file is in. The caller frees it. */
 char *iw_own_folder(void);
 /* For a target with `inside`: executes this program again through that command (with `restart`, as

@@ -18,6 +18,7 @@ enum {
     SELF_CHECK = 16,
     DIFF = 32,
     PROBE = 64,
+    REPLAY = 128,
     JOBS = 256,
     ROUNDS = 100000
 };
@@ -39,6 +40,8 @@ static const struct command {
     {"diff", DIFF, iw_command_diff, "RUN-A RUN-B", "what two runs differ in"},
     {"probe", PROBE, iw_command_probe, "SPEC",
      "find out what a peer supports and write its target file"},
+    {"replay", REPLAY, iw_command_replay, "CAPTURE",
+     "play one side of a recorded conversation and compare the other one"},
 };
 
 enum option_id {
@@ -70,9 +73,17 @@ enum option_id {
     O_MATRIX,
     O_OUTPUT,
     O_FORCE,
+    O_AS,
+    O_STREAM,
+    O_MAP,
+    O_TIME,
+    O_PRIVATE,
+    O_LIST,
     O_HELP,
     O_VERSION
 };
+
+enum { PLAY = RUN | REPLAY };
 
 static const struct choice {
     const char *name;
@@ -85,26 +96,37 @@ static const struct choice {
     {"select", "PATTERN", O_SELECT, 's', RUN | LIST | SELF_CHECK,
      "an id or glob, rule:ID, tag:WORD, level:must|should|may, role:responder|initiator;\n"
      "may be repeated: cases that fit any"},
-    {"target", "SPEC", O_TARGET, 't', RUN,
+    {"target", "SPEC", O_TARGET, 't', PLAY,
      "embedded[,crc=on|off,markers=both|target|station|none,revision=0|1|2|2-plain] (default),\n"
      "the name or path of a target file, or\n"
      "tcp:HOST:PORT[,class=bare|rping|agent,crc=on|off,markers=on|off,rev=1|2,can=WORD]"},
     {"jobs", "N", O_JOBS, 'j', RUN | SELF_CHECK,
      "cases at a time (embedded: as many as there are CPUs; else 1)"},
     {"tap", NULL, O_TAP, 0, RUN, "TAP version 14 on standard output"},
-    {"junit", "FILE", O_JUNIT, 0, RUN, "write a JUnit report"},
-    {"json", "FILE", O_JSON, 0, RUN | SELF_CHECK, "write a JSON report"},
-    {"html", "FILE", O_HTML, 0, RUN, "write a report for people: one page, no network needed"},
+    {"junit", "FILE", O_JUNIT, 0, PLAY, "write a JUnit report"},
+    {"json", "FILE", O_JSON, 0, PLAY | SELF_CHECK, "write a JSON report"},
+    {"html", "FILE", O_HTML, 0, PLAY, "write a report for people: one page, no network needed"},
     {"csv", "FILE", O_CSV_FILE, 0, RUN,
      "write a table: each rule, what became of it, and by which cases"},
-    {"results", "DIR", O_RESULTS, 0, RUN | SELF_CHECK,
+    {"results", "DIR", O_RESULTS, 0, PLAY | SELF_CHECK,
      "folder of the results (iwarp-conform-results/TIME-TARGET)"},
-    {"pcap-dir", "DIR", O_PCAP_DIR, 0, PROBE | RUN, "folder of the captures (that of the results)"},
-    {"capture", "IFACE", O_CAPTURE, 0, RUN,
+    {"pcap-dir", "DIR", O_PCAP_DIR, 0, PROBE | PLAY,
+     "folder of the captures (that of the results)"},
+    {"capture", "IFACE", O_CAPTURE, 0, PLAY,
      "also keep the real packets of this network interface (packets.pcap)"},
-    {"trace", NULL, O_TRACE, 0, PROBE | RUN,
+    {"trace", NULL, O_TRACE, 0, PROBE | PLAY,
      "tell every message as it happens; one case at a time"},
     {"verbose", NULL, O_VERBOSE, 'v', RUN, "name the cases that passed or were skipped, too"},
+    {"as", "SIDE", O_AS, 0, REPLAY, "the side that is played: initiator or responder"},
+    {"stream", "N", O_STREAM, 0, REPLAY,
+     "the connection of the capture, from 1; N,N: several that belong together"},
+    {"map", "MAP", O_MAP, 0, REPLAY,
+     "where the application tells of its buffers: rping, perftest, or a Lua file (a guess)"},
+    {"time", "HOW", O_TIME, 0, REPLAY,
+     "the time between the messages: drop (default), keep or scale=X"},
+    {"private", "HEX", O_PRIVATE, 0, REPLAY, "other private data than the recorded"},
+    {"list", NULL, O_LIST, 0, REPLAY, "tell which conversations the capture has"},
+    {"verbose", NULL, O_VERBOSE, 'v', REPLAY, "every message as it happens, and the verdict"},
     {"baseline", "FILE", O_BASELINE, 0, RUN,
      "verdicts that are known: only what differs from them counts"},
     {"write-baseline", "FILE", O_WRITE_BASELINE, 0, RUN, "pin the verdicts of this run"},
@@ -126,9 +148,9 @@ static const struct choice {
      "record who noticed what there (with --full; conformance/proof/matrix.csv)"},
     {"cases", "DIR", O_CASES, 0, RUN | LIST | SHOW | REQUIREMENTS | SELF_CHECK,
      "folder with the cases"},
-    {"agent", "PATH", O_AGENT, 0, RUN | SELF_CHECK,
+    {"agent", "PATH", O_AGENT, 0, PLAY | SELF_CHECK,
      "the embedded target (iwarp-agent beside this program, or $IWARP_AGENT)"},
-    {"time-scale", "X", O_TIME_SCALE, 0, PROBE | RUN | SELF_CHECK,
+    {"time-scale", "X", O_TIME_SCALE, 0, PROBE | PLAY | SELF_CHECK,
      "multiply every patience and deadline (slow targets, sanitizers)"},
     {"help", NULL, O_HELP, 'h', ~0, "this text"},
     {"version", NULL, O_VERSION, 'V', ~0, "the version"},
@@ -292,6 +314,24 @@ static bool take(struct iw_command *c, enum option_id id, const char *value)
     case O_FORCE:
         c->force = true;
         break;
+    case O_AS:
+        c->replay.as = value;
+        break;
+    case O_STREAM:
+        c->replay.stream = value;
+        break;
+    case O_MAP:
+        c->replay.map = value;
+        break;
+    case O_TIME:
+        c->replay.time = value;
+        break;
+    case O_PRIVATE:
+        c->replay.private = value;
+        break;
+    case O_LIST:
+        c->list = true;
+        break;
     case O_MATRIX:
         c->matrix = value;
         break;
@@ -439,15 +479,16 @@ static bool check_resume(const struct iw_command *c)
 /* Commands that take so many words, no more and no less. */
 static bool check_words(const struct iw_command *c, const struct command *command)
 {
-    size_t wanted = command->bit & (SHOW | PROBE) ? 1 : command->bit == DIFF ? 2 : 0;
+    size_t wanted = command->bit & (SHOW | PROBE | REPLAY) ? 1 : command->bit == DIFF ? 2 : 0;
 
     if (c->n_words > wanted)
         iw_complain("%s: did not expect '%s'", c->name, c->words[wanted]);
     else if (c->n_words < wanted)
         iw_complain("%s: expected %s", c->name,
-                    command->bit == SHOW    ? "the id of a case"
-                    : command->bit == PROBE ? "a peer: tcp:HOST:PORT or a target file"
-                                            : "two runs: folders of results, or JSON reports");
+                    command->bit == SHOW     ? "the id of a case"
+                    : command->bit == PROBE  ? "a peer: tcp:HOST:PORT or a target file"
+                    : command->bit == REPLAY ? "a capture"
+                                             : "two runs: folders of results, or JSON reports");
     return c->n_words == wanted;
 }
 

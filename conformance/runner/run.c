@@ -282,7 +282,7 @@ static int play_all(struct run *run, struct iw_run_options *options, struct outp
     good = write_all(run, o);
     if (c->tap && (pool.interrupted || run->told < r->count))
         iw_tap_bail_out(stdout, pool.interrupted ? "interrupted" : error);
-    if (pool.interrupted)
+    if (pool.interrupted && !c->replay.capture)
         iw_complain("interrupted; to go on: %s run --resume %s", c->program, o->dir);
     iw_console_summary(run->console, r, c->verbose);
     free(pool.version);
@@ -359,7 +359,7 @@ int iw_command_run(const struct iw_command *c)
     if (!status && !open_outputs(c, &s, &o))
         status = IW_EXIT_TESTER;
     if (!status) {
-        char *command = again(c);
+        char *command = c->replay.capture ? NULL : again(c);
 
         s.options.pcap_dir = c->pcap_dir ? c->pcap_dir : o.dir;
         s.options.ladder = true;

@@ -121,20 +121,36 @@ struct iw_target {
 
 /* ---- running one case ---- */
 
+/* What lib/replay_case.lua is to play: words of the command line, NULL where nothing was said. */
+struct iw_replay {
+    const char *capture; /* below the folder of recordings */
+    const char *as;      /* "initiator", "responder": the side that is played */
+    const char *stream;  /* numbers, separated by commas */
+    const char *map;     /* of one that is known, or a file's path */
+    const char *time;    /* "keep", "drop", "scale=X" */
+    const char *private; /* hexadecimal */
+};
+
 /* Zeros mean the defaults. */
 struct iw_run_options {
-    const char *library;  /* folder of the vocabulary (conformance/lib); required */
-    const char *pcaps;    /* folder of the recordings (pcaps/) that iw.capture reads; NULL: none */
-    const char *pcap_dir; /* where <case id>.pcapng goes; NULL: no captures */
-    unsigned round;       /* of a case that is repeated, from 0; later ones have it in that name */
-    double patience;      /* seconds that an expectation waits for the peer, default 3 */
-    double deadline;      /* seconds that a case may take, default 20 */
-    double time_scale;    /* multiplies both and every window, default 1 */
-    size_t memory;        /* octets that a case's Lua state may take, default 64 MiB */
-    bool ladder;          /* the result tells what was exchanged */
-    bool hazards;         /* also cases with the tag "hazard", which may wedge a peer for good */
-    FILE *trace;          /* every message in the one-line syntax, as it happens; NULL: none */
+    const char *library; /* folder of the vocabulary (conformance/lib); required */
+    const char *pcaps;   /* folder of the recordings (pcaps/) that iw.capture reads; NULL: none */
+    const struct iw_replay *replay; /* of the command of that name; else NULL */
+    const char *pcap_dir;           /* where <case id>.pcapng goes; NULL: no captures */
+    unsigned round;    /* of a case that is repeated, from 0; later ones have it in that name */
+    double patience;   /* seconds that an expectation waits for the peer, default 3 */
+    double deadline;   /* seconds that a case may take, default 20 */
+    double time_scale; /* multiplies both and every window, default 1 */
+    size_t memory;     /* octets that a case's Lua state may take, default 64 MiB */
+    bool ladder;       /* the result tells what was exchanged */
+    bool hazards;      /* also cases with the tag "hazard", which may wedge a peer for good */
+    FILE *trace;       /* every message in the one-line syntax, as it happens; NULL: none */
 };
+
+/* Has lib/replay.lua say something about options->replay: its function `what` ("list",
+ * "describe"). 0 with the caller's text in *text, or -1 with one line in `error`. */
+int iw_script_ask_replay(const struct iw_run_options *options, const char *what, char **text,
+                         char *error, size_t room);
 
 /* Strings may be NULL where there is nothing to say; all are owned by the result. */
 struct iw_result {

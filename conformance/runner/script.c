@@ -397,6 +397,7 @@ static int open_protected(lua_State *L)
     iw_script_add_station(L);
     iw_script_add_control(L);
     iw_script_add_capture(L);
+    iw_script_add_replay(L);
     lua_setglobal(L, "iw");
     lua_pushcfunction(L, l_load);
     lua_pushstring(L, "init");

@@ -100,6 +100,7 @@ void iw_script_add_wire(lua_State *L);
 void iw_script_add_station(lua_State *L);
 void iw_script_add_control(lua_State *L);
 void iw_script_add_capture(lua_State *L);
+void iw_script_add_replay(lua_State *L);
 
 /* Pushes an item as a table. */
 void iw_script_push_item(lua_State *L, const struct iw_item *item);

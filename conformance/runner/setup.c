@@ -71,6 +71,15 @@ static char *find_root(void)
     return real ? real : shortened(iw_text_copy(IW_CONFORMANCE_DIR));
 }
 
+char *iw_library(void)
+{
+    char *root = find_root();
+    char *library = iw_text_format("%s/lib", root);
+
+    free(root);
+    return library;
+}
+
 static char *find_agent(const struct iw_command *c)
 {
     const char *said = c->agent ? c->agent : getenv("IWARP_AGENT");
@@ -222,10 +231,13 @@ int iw_setup(struct iw_setup *s, const struct iw_command *c, bool target)
     /* What is known of other people's cases lies beside them. */
     s->proof =
         c->cases ? iw_text_format("%s/../proof", c->cases) : iw_text_format("%s/proof", root);
-    s->cases = c->cases ? iw_text_copy(c->cases) : iw_text_format("%s/cases", root);
+    s->cases = c->replay.capture ? iw_text_format("%s/replay_case.lua", s->library)
+               : c->cases        ? iw_text_copy(c->cases)
+                                 : iw_text_format("%s/cases", root);
     free(root);
     s->options.library = s->library;
-    s->options.pcaps = s->pcaps;
+    s->options.pcaps = c->replay.capture ? c->replay_folder : s->pcaps;
+    s->options.replay = c->replay.capture ? &c->replay : NULL;
     s->options.time_scale = c->time_scale;
     status = target ? read_target(s, c) : 0;
     if (status)

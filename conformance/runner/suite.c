@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "iwarp/nearest.h"
 #include "text.h"
@@ -149,7 +150,9 @@ int iw_suite_load(struct iw_suite *suite, const char *folder, const struct iw_ru
     uint64_t digest = 0xcbf29ce484222325u;
 
     *suite = (struct iw_suite){0};
-    if (find(&found, folder, 0)) {
+    if (is_lua(folder) && !access(folder, R_OK) && find(&found, folder, 0)) {
+        add_path(&found, iw_text_copy(folder));
+    } else if (!found.count && find(&found, folder, 0)) {
         snprintf(error, room, "no cases in %s: %s", folder, strerror(errno));
         return -1;
     }

@@ -22,7 +22,8 @@ struct iw_suite {
     char digest[17]; /* of the files' contents, and those of the vocabulary */
 };
 
-/* Reads all *.lua under `folder` (recursively; names that begin with a point are left out). A file
+/* Reads all *.lua under `folder` (recursively; names that begin with a point are left out), which
+ * may also be one such file. A file
  * that cannot be read, or has an id that another file has too, is kept with its error and gives no
  * cases. 0, or -1 with one line in `error`: no such folder. Call iw_suite_free in either case. */
 int iw_suite_load(struct iw_suite *suite, const char *folder, const struct iw_run_options *options,

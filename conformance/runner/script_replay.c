@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The part of `iw` that `iwarp-conform replay` stands on. */
+#include <string.h>
+
+#include "script.h"
+
+static void set(lua_State *L, const char *field, const char *text)
+{
+    lua_pushstring(L, text);
+    lua_setfield(L, -2, field);
+}
+
+/* The table that the file of a map returns. It sees nothing but strings, tables and numbers. */
+static void push_map(lua_State *L, const char *path)
+{
+    static const char *const seen[] = {"string", "table", "math", "ipairs", "pairs", NULL};
+
+    if (iw_script_load_file(L, path))
+        lua_error(L);
+    lua_newtable(L);
+    for (const char *const *name = seen; *name; name++) {
+        lua_getglobal(L, *name);
+        lua_setfield(L, -2, *name);
+    }
+    lua_setupvalue(L, -2, 1);
+    lua_call(L, 0, 1);
+    if (!lua_istable(L, -1))
+        luaL_error(L, "%s: expected a file that returns a table", path);
+}
+
+/* iw.replay(): {capture, as, stream, map, time, private} as the command line says; a map of a file
+ * is a table. */
+static int l_replay(lua_State *L)
+{
+    const struct iw_replay *replay = iw_script_of(L)->options->replay;
+
+    if (!replay)
+        return luaL_error(L, "this is no run of `iwarp-conform replay`");
+    lua_createtable(L, 0, 6);
+    set(L, "capture", replay->capture);
+    set(L, "as", replay->as);
+    set(L, "stream", replay->stream);
+    set(L, "time", replay->time);
+    set(L, "private", replay->private);
+    if (replay->map && strpbrk(replay->map, "./"))
+        push_map(L, replay->map);
+    else
+        lua_pushstring(L, replay->map);
+    lua_setfield(L, -2, "map");
+    return 1;
+}
+
+void iw_script_add_replay(lua_State *L)
+{
+    lua_pushcfunction(L, l_replay);
+    lua_setfield(L, -2, "replay");
+}
+
+/* On the stack: the name of the function. */
+static int ask(lua_State *L)
+{
+    lua_getglobal(L, "iw");
+    lua_getfield(L, -1, "load");
+    lua_pushstring(L, "replay");
+    lua_call(L, 1, 1);
+    lua_pushvalue(L, 1);
+    lua_gettable(L, -2);
+    lua_call(L, 0, 1);
+    return 1;
+}
+
+int iw_script_ask_replay(const struct iw_run_options *options, const char *what, char **text,
+                         char *error, size_t room)
+{
+    struct iw_script s = {.options = options, .file = "replay"};
+    const char *answer;
+    int failed;
+
+    iw_script_allow_reading(&s);
+    failed = iw_script_open(&s, error, room);
+    if (!failed) {
+        lua_pushcfunction(s.L, ask);
+        lua_pushstring(s.L, what);
+        failed = !iw_script_call(&s, 1, 1);
+        if (failed)
+            lua_getfield(s.L, -1, "reason");
+        answer = lua_tostring(s.L, -1);
+        if (failed)
+            snprintf(error, room, "%s", answer ? answer : "unknown error");
+        else
+            failed = !answer || !(*text = strdup(answer));
+    }
+    iw_script_close(&s);
+    return failed ? -1 : 0;
+}
