@@ -3,7 +3,7 @@
 -- numbers in network order: lid, out_reads, qpn, psn, rkey (4 octets each, 4 of padding), address (8), gid (16), srqn, gid_index.
 -- The other connection has the buffers' data.
 
-local DESCRIPTION = { op = "send", length = 56 }
+local DESCRIPTION = { op = "send", octets = 56 }
 
 local function entry(fields)
   for name, value in pairs(DESCRIPTION) do fields[name] = value end
@@ -27,7 +27,7 @@ return {
   free = {
     entry { at = 8, size = 8 }, -- qpn, psn
     entry { at = 32, size = 16 }, -- gid
-    { op = "send", length = 8 }, -- a figure of the report
+    { op = "send", octets = 8 }, -- a figure of the report
     { op = "read-response" }, -- the buffers' random contents
     { op = "write" },
   },

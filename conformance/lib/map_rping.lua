@@ -4,12 +4,12 @@
 -- The initiator's first Send says where the responder's first Read Request goes.
 local function recognises(things)
   for _, thing in ipairs(things) do
-    if thing.side == "initiator" and thing.op == "send" then
+    if thing.side == "initiator" and thing.op and thing.op:find("^send") then
       if #thing.payload ~= 16 then return false end
       local to, stag = (">I8I4"):unpack(thing.payload)
       for _, other in ipairs(things) do
         if other.side == "responder" and other.op == "read-request" then
-          return other.source_stag == stag and other.source_to == to
+          return other.source_stag == stag or other.source_to == to
         end
       end
       return false
@@ -22,10 +22,8 @@ return {
   name = "rping",
   recognises = recognises,
   advertisements = {
-    { op = "send", side = "initiator", length = 16, to = { at = 0 }, stag = { at = 8 } },
+    { op = "send", side = "initiator", octets = 16, to = { at = 0 }, stag = { at = 8 }, length = { at = 12 } },
   },
-  -- The server's go-ahead, which nobody reads.
-  free = { { op = "send", side = "responder", length = 16 } },
   -- The server Writes back what it has read.
   echo = true,
 }

@@ -11,6 +11,7 @@ local Conn = iw.load("conn")
 local recording = iw.load("replay_recording")
 local compare = iw.load("replay_compare")
 local part = iw.load("replay_part")
+local start = iw.load("replay_start")
 
 local Replay = {}
 Replay.__index = Replay
@@ -44,12 +45,59 @@ function Replay:writes(field, payload, value)
   return payload:sub(1, field.at) .. field.format:pack(value) .. payload:sub(field.at + field.size + 1)
 end
 
--- What the target has told of its buffers.
+-- STag, TO and length that a payload tells of; a length that it does not tell is any.
+function Replay:told(entry, payload)
+  local stag = self:reads(entry.stag, payload)
+  if not stag then return nil end
+  return stag, entry.to and self:reads(entry.to, payload) or 0, entry.length and self:reads(entry.length, payload) or nil
+end
+
+-- What the target has told of its buffers, if the recording goes on to use it.
 function Replay:learn(thing, item)
-  for _, entry in ipairs(self.map.advertisements) do
-    if recording.fits(entry, thing) and #item.payload == #thing.payload and self:reads(entry.stag, thing.payload) then
-      local function to(payload) return entry.to and self:reads(entry.to, payload) or 0 end
-      self:bind(self:reads(entry.stag, thing.payload), to(thing.payload), self:reads(entry.stag, item.payload), to(item.payload))
+  for _, one in ipairs(#item.payload == #thing.payload and thing.tells or {}) do
+    local stag, to = one.stag, one.to
+    if one.meant then
+      stag, to = one.meant.stag, one.meant.to
+      compare.field(self, thing, item, "payload", ("STag %08x, TO %x"):format(one.stag, one.to),
+        ("%08x, %x, which are used in frame %d"):format(stag, to, one.meant.frame), { thing.text, item.text })
+    end
+    if one.meant or one.used then
+      local live_stag, live_to = self:told(one.entry, item.payload)
+      self:bind(stag, to, live_stag, live_to)
+    end
+  end
+end
+
+local PLACES = {
+  write = { "stag", "to" }, ["read-request"] = { "source_stag", "source_to" }, ["atomic-request"] = { "remote_stag", "remote_to" },
+}
+
+local function covers(told, stag, to)
+  return told.stag == stag and not math.ult(to, told.to) and (not told.length or math.ult(to - told.to, told.length))
+end
+
+-- Where the target tells of its buffers, and which of it is used. Where a place is used of which nobody told, and what was
+-- told last is used by nobody, the recording says itself that another place was meant.
+function Replay:find_told()
+  local told = {}
+  for _, thing in ipairs(self.things) do
+    local names = thing.side == self.played and thing ~= thing.of.rtr and PLACES[thing.op]
+    if thing.side == self.target and thing.kind == "message" and thing.payload then
+      thing.tells = {}
+      for _, entry in ipairs(self.map.advertisements) do
+        local stag, to, length = self:told(entry, thing.payload)
+        if stag and recording.fits(entry, thing) then
+          local one = { entry = entry, stag = stag, to = to, length = length }
+          thing.tells[#thing.tells + 1], told[#told + 1] = one, one
+        end
+      end
+    elseif names then
+      local stag, to, known = thing[names[1]], thing[names[2]], false
+      for _, one in ipairs(told) do
+        if covers(one, stag, to) then one.used, known = true, true end
+      end
+      local last = told[#told]
+      if not known and last and not last.used and not last.meant then last.meant = { stag = stag, to = to, frame = thing.frame } end
     end
   end
 end
@@ -77,7 +125,7 @@ local function nothing_text(conn, seconds)
 end
 
 -- The next thing that the target does, which is to be compared with a recorded one; nil, and the replay is over.
-local function take(r, thing, expected)
+function Replay.take(r, thing, expected)
   local stream = thing.of
   for i, item in ipairs(stream.kept) do
     if lane(item) == lane(thing) then return table.remove(stream.kept, i) end
@@ -94,173 +142,12 @@ local function take(r, thing, expected)
     return item
   end
   local kept = stream.kept[1]
-  compare.missing(r, thing, expected, kept and compare.line(kept) or nothing_text(stream.conn, seconds))
-  return nil
-end
-
--- ---- start-up ----
-
-local START = "revision crc markers enhanced a b c d ird ord private rejected"
--- What an end is free to choose.
-local FREE = { "crc", "markers", "b", "c", "d", "ird", "ord" }
-local FORMS = { { "c", "write" }, { "b", "send" }, { "d", "read" } }
-
--- The fields of a recorded frame, but for what the run was told to say, and what this target cannot.
-local function startup_fields(r, thing)
-  local fields, say = {}, r.t.peer.startup
-  for name in START:gmatch("%S+") do fields[name] = thing[name] end
-  fields.rejected = fields.rejected or nil
-  if say then fields.crc, fields.markers = nil, nil end
-  if say and not say.enhanced or not say and thing.revision == 2 and not iw.can("revision.2") then
-    for name in ("revision enhanced a b c d ird ord"):gmatch("%S+") do fields[name] = nil end
-  end
-  if r.private then fields.private = r.private end
-  return fields
-end
-
-local function compare_private(r, thing, item)
-  if item.private ~= thing.private then
-    compare.field(r, thing, item, "private", #thing.private > 0 and octets.show(thing.private, 32) or "none",
-      #item.private > 0 and octets.show(item.private, 32) or "none", { thing.text, item.text })
-  end
-end
-
-local function remark(r, thing, item, names)
-  for _, name in ipairs(names) do
-    if item[name] ~= thing[name] then
-      r.t:observe(thing.which .. "-" .. name, item[name])
-      r.remarks[thing.which] = ("the %s makes other choices: %s, recorded: %s"):format(
-        thing.which == "reply" and "Reply" or "Request", item.text, thing.text)
-    end
-  end
-end
-
--- The Reply that should come: as recorded, unless our Request was another one.
-local function expected_reply(thing, own, asked)
-  local want = { which = thing.which, rejected = thing.rejected, revision = thing.revision, enhanced = thing.enhanced, a = thing.a }
-  if own.revision ~= asked.revision or own.enhanced ~= asked.enhanced then
-    want.revision, want.enhanced, want.a = own.revision, own.enhanced, own.enhanced and own.a or nil
-  end
-  return want
-end
-
-local function compare_reply(r, thing)
-  if r.t.peer.agent and thing.rejected then
-    r.t:requested(thing.of.conn)
-    r.t:reject(thing.of.conn, #thing.private > 0 and thing.private or nil)
-  end
-  local item = take(r, thing, thing.text)
-  if not item then return end
-  if item.kind ~= "startup" then return compare.strays(r, thing, item, thing.text, "EMPA-10-01") end
-  local stream = thing.of
-  local want = expected_reply(thing, stream.conn:state().own, stream.request)
-  for _, name in ipairs { "which", "rejected", "revision", "enhanced", "a" } do
-    if item[name] ~= want[name] then
-      compare.differs(r, thing, name, {
-        rule = compare.rules[name], item = item, reason = "the target's answer to the Request differs from the recorded one",
-        expected = thing.text, actual = item.text, recorded = tostring(want[name]), got = tostring(item[name]),
-      })
-    end
-  end
-  compare_private(r, thing, item)
-  remark(r, thing, item, FREE)
-end
-
--- The first thing on a connection that the target made. One on which it says nothing was a look whether somebody listens.
-local function take_request(r, thing)
-  local item = take(r, thing, thing.text)
-  local listener = not r.t.peer.agent and r.t.callers[1]
-  if not (item and item.kind == "fin" and listener and item.position == 0) then return item end
-  thing.of.conn:shutdown()
-  local raw = listener:accept()
-  if not raw then return item end
-  thing.of.conn = Conn.new(r.t, raw)
-  return take(r, thing, thing.text)
-end
-
-local function compare_request(r, thing)
-  local item = take_request(r, thing)
-  if not item then return end
-  if item.kind ~= "startup" or item.which ~= "request" then return compare.strays(r, thing, item, thing.text, compare.rules.which) end
-  thing.of.asked = item
-  compare_private(r, thing, item)
-  remark(r, thing, item, { "revision", "enhanced", "a" })
-  remark(r, thing, item, FREE)
-end
-
--- The recorded Reply, or, to another Request, what a good responder says.
-local function send_reply(r, thing)
-  local asked, recorded = thing.of.asked, thing.of.request
-  local fields = startup_fields(r, thing)
-  if fields.crc == false and asked.crc then fields.crc = true end
-  if asked.revision ~= recorded.revision or asked.enhanced ~= recorded.enhanced or asked.a ~= recorded.a then
-    return thing.of.conn:send(r.t:answer(asked, { crc = fields.crc, markers = fields.markers, private = fields.private }))
-  end
-  for _, flag in ipairs { "b", "c", "d" } do
-    if fields[flag] then fields[flag] = asked[flag] end
-  end
-  thing.of.conn:send(message.reply(fields))
-end
-
--- ---- the RTR indication ----
-
-local function peer_to_peer(stream)
-  local state = stream.conn:state()
-  return state.own and state.peer and state.own.a and state.peer.a, state
-end
-
--- Sends it in the recorded form if both ends know that now, else in one that they know.
-local function send_rtr(r, thing)
-  local stream = thing.of
-  local agreed, state = peer_to_peer(stream)
-  if not agreed then
-    r.remarks.rtr = "there is no RTR now: the connection is not peer-to-peer"
-    if thing.answer then thing.answer.skip = true end
-    return
-  end
-  local recorded = thing.op == "read-request" and "read" or thing.op
-  local form
-  for _, entry in ipairs(FORMS) do
-    if state.own[entry[1]] and state.peer[entry[1]] and (not form or entry[2] == recorded) then form = entry[2] end
-  end
-  if form and form ~= recorded then r.remarks.rtr = ("the RTR is a %s now, recorded: %s"):format(form, recorded) end
-  if (form or recorded) == "write" then
-    stream.conn:send(message.write { stag = thing.stag, to = thing.to })
-  elseif (form or recorded) == "send" then
-    stream.conn:send(message.send {})
+  if kept then
+    compare.strays(r, thing, kept, expected)
   else
-    stream.conn:send(message.read_request { size = 0, sink_stag = thing.sink_stag, sink_to = thing.sink_to })
-    if recorded ~= "read" then stream.conn:next() end
+    compare.missing(r, thing, expected, nothing_text(stream.conn, seconds))
   end
-  if thing.answer and form and form ~= "read" then thing.answer.skip = true end
-end
-
-local CONSUMES = { send = 0, ["read-request"] = 1 } -- queues
-
--- The peer's. In another form than the recorded one it moves MSNs.
-local function take_rtr(r, thing)
-  local stream = thing.of
-  if not peer_to_peer(stream) then
-    r.remarks.rtr = "there is no RTR now: the connection is not peer-to-peer"
-    if thing.answer then thing.answer.skip = true end
-    return
-  end
-  local item = take(r, thing, thing.text)
-  if not item then return end
-  local empty = item.op == "read-request" and item.size == 0 or (item.op == "write" or item.op == "send") and item.payload == ""
-  if not empty then return compare.strays(r, thing, item, thing.text) end
-  if item.op == thing.op then -- whose places say nothing
-    thing.live = item
-    return
-  end
-  r.remarks.rtr = ("the RTR is a %s now, recorded: %s"):format(item.op, thing.op)
-  local before, now = CONSUMES[thing.op], CONSUMES[item.op]
-  if before then stream.shift[before] = (stream.shift[before] or 0) - 1 end
-  if now then stream.shift[now] = (stream.shift[now] or 0) + 1 end
-  if thing.answer then thing.answer.skip = true end
-  if item.op == "read-request" then
-    stream.conn:send(message.read_response { stag = item.sink_stag, to = item.sink_to })
-  end
+  return nil
 end
 
 -- ---- the played side ----
@@ -338,7 +225,7 @@ local TARGET_OF = { write = "stag", ["read-request"] = "source_stag", ["atomic-r
 local function play_message(r, thing)
   local stream = thing.of
   if thing.skip then return end
-  if thing == stream.rtr then return send_rtr(r, thing) end
+  if thing == stream.rtr then return start.send_rtr(r, thing) end
   if r.t.peer.agent then
     if not stream.begun then part.begin(r, stream) end
     if TARGET_OF[thing.op] then part.needs(r, thing[TARGET_OF[thing.op]]) end
@@ -357,9 +244,9 @@ local played = {} -- by kind of thing
 
 function played.startup(r, thing)
   if thing.which == "request" then
-    thing.of.conn:send(message.request(startup_fields(r, thing)))
+    thing.of.conn:send(message.request(start.fields(r, thing)))
   else
-    send_reply(r, thing)
+    start.send_reply(r, thing)
   end
 end
 
@@ -380,16 +267,16 @@ end
 local awaited = {} -- by kind of thing
 
 function awaited.startup(r, thing)
-  if thing.which == "request" then compare_request(r, thing) else compare_reply(r, thing) end
+  if thing.which == "request" then start.compare_request(r, thing) else start.compare_reply(r, thing) end
 end
 
 function awaited.message(r, thing)
   local stream = thing.of
   if thing.skip then return end
-  if thing == stream.rtr then return take_rtr(r, thing) end
+  if thing == stream.rtr then return start.take_rtr(r, thing) end
   if r.t.peer.agent and not stream.begun then part.begin(r, stream) end
   local posted = r.t.peer.agent and part.post(r, thing)
-  local item = take(r, thing, compare.line(thing))
+  local item = r:take(thing, compare.line(thing))
   if not item then return end
   compare.message(r, thing, item)
   if r.over then return end
@@ -402,7 +289,7 @@ end
 -- The end of the target's direction; that it is abrupt is a remark.
 local function ends(r, thing)
   if r.t.peer.agent then part.close(r, thing) end
-  local item = take(r, thing, thing.text)
+  local item = r:take(thing, thing.text)
   if not item then return end
   if item.kind ~= "fin" and item.kind ~= "reset" then
     compare.strays(r, thing, item, thing.text)
@@ -505,6 +392,7 @@ local function play(t, options)
   for _, thing in ipairs(r.things) do
     if thing.op == "terminate" then r.terminated[thing.side] = true end
   end
+  r:find_told()
   if t.peer.agent then part.survey(r) end
   for i, thing in ipairs(r.things) do
     if r.over then break end

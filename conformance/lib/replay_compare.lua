@@ -94,16 +94,16 @@ end
 
 -- Which octets of a message's payload are not compared: those of an advertisement, and what the map leaves free, which an
 -- agent, told by the recording, sends as recorded all the same. Returns a list of {at, size}.
-local function excused(r, thing)
+local function excused(r, thing, op)
   local list = {}
   for _, entry in ipairs(r.map.advertisements) do
-    if recording.fits(entry, thing) then
+    if recording.fits(entry, thing, op) then
       list[#list + 1] = entry.stag
       if entry.to then list[#list + 1] = entry.to end
     end
   end
   for _, entry in ipairs(r.t.peer.agent and {} or r.map.free) do
-    if recording.fits(entry, thing) then
+    if recording.fits(entry, thing, op) then
       list[#list + 1] = { at = entry.at or 0, size = entry.size or #thing.payload, free = true }
     end
   end
@@ -131,7 +131,7 @@ local function compare_payload(r, thing, item, want)
     return field_differs(r, thing, item, "length", #want.payload, #item.payload, { line(want), line(item) })
   end
   if BY_FIELDS[thing.op] or want.payload == item.payload then return end
-  local list = excused(r, thing)
+  local list = excused(r, thing, item.op)
   local recorded, got = masked(want.payload, list), masked(item.payload, list)
   local at = octets.difference(recorded, got)
   if not at then

@@ -79,15 +79,11 @@ end
 -- A message of the target with the live places in the stead of the recorded ones.
 local function told(r, thing)
   local payload = thing.payload
-  for _, entry in ipairs(r.map.advertisements) do
-    if recording.fits(entry, thing) and r:reads(entry.stag, payload) then
-      local stag = r:reads(entry.stag, payload)
-      local to = entry.to and r:reads(entry.to, payload) or 0
-      if memory(r, stag) then
-        local live_stag, live_to = r:live(stag, to)
-        payload = r:writes(entry.stag, payload, live_stag)
-        if entry.to then payload = r:writes(entry.to, payload, live_to) end
-      end
+  for _, one in ipairs(thing.tells) do
+    if memory(r, one.stag) then
+      local live_stag, live_to = r:live(one.stag, one.to)
+      payload = r:writes(one.entry.stag, payload, live_stag)
+      if one.entry.to then payload = r:writes(one.entry.to, payload, live_to) end
     end
   end
   return payload

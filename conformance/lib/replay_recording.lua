@@ -16,8 +16,8 @@ recording.requests, recording.responses = REQUESTS, RESPONSES
 -- ---- maps ----
 
 local MAP = strict.set("name recognises together advertisements free echo")
-local ADVERTISEMENT = strict.set("op side stream length messages stag to")
-local FREE = strict.set("op side stream length messages at size")
+local ADVERTISEMENT = strict.set("op side stream octets messages stag to length")
+local FREE = strict.set("op side stream octets messages at size")
 local FIELD = strict.set("at size endian")
 local ENDS = { big = ">", little = "<" }
 
@@ -42,18 +42,19 @@ local function check_map(map)
     strict.check("advertisements", one, ADVERTISEMENT)
     want(one.stag, "advertisements[%d]: expected stag = { at = ... }", i)
     checked.advertisements[i] = {
-      op = one.op, side = one.side, stream = one.stream, length = one.length, messages = one.messages,
+      op = one.op, side = one.side, stream = one.stream, octets = one.octets, messages = one.messages,
       stag = check_field("stag", one.stag, 4), to = one.to and check_field("to", one.to, 8),
+      length = one.length and check_field("length", one.length, 4),
     }
   end
   for _, one in ipairs(checked.free) do strict.check("free", one, FREE) end
   return checked
 end
 
--- Whether an entry of a map is about this message.
-function recording.fits(entry, thing)
-  if entry.op and entry.op ~= thing.op or entry.side and entry.side ~= thing.side then return false end
-  if entry.stream and entry.stream ~= thing.stream or entry.length and entry.length ~= #thing.payload then return false end
+-- Whether an entry of a map is about this message, which may have come with another opcode.
+function recording.fits(entry, thing, op)
+  if entry.op and entry.op ~= (op or thing.op) or entry.side and entry.side ~= thing.side then return false end
+  if entry.stream and entry.stream ~= thing.stream or entry.octets and entry.octets ~= #thing.payload then return false end
   for _, number in ipairs(entry.messages or {}) do
     if number == thing.number then return true end
   end

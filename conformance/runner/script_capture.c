@@ -32,6 +32,7 @@ struct recorded {
     struct iw_item *partial[2];
     struct iw_ddp_header before[2]; /* of the segment that `partial` ends with */
     size_t payload[2];              /* octets in it */
+    uint64_t frame[2], time[2];     /* with which it came */
     struct thing *things, **last;
 };
 
@@ -82,11 +83,14 @@ static void stop(struct recording *r, const char *why)
                  (unsigned long long)r->frame, why);
 }
 
-/* Takes over the item, which may be NULL for want of memory. */
-static void add(struct recorded *c, enum iw_side side, struct iw_item *item)
+/* Takes over the item, which may be NULL for want of memory. One that was whole earlier than it was
+ * known to be goes where it belongs. */
+static void add(struct recorded *c, enum iw_side side, struct iw_item *item, uint64_t frame,
+                uint64_t time)
 {
     struct recording *r = c->recording;
     struct thing *thing = item ? calloc(1, sizeof(*thing)) : NULL;
+    struct thing **at = c->last;
 
     if (!thing || ++r->things > THINGS || (r->octets += item->length) > OCTETS) {
         stop(r, thing ? "the recording is too large to be replayed" : "no memory");
@@ -94,15 +98,24 @@ static void add(struct recorded *c, enum iw_side side, struct iw_item *item)
         free(thing);
         return;
     }
-    *thing = (struct thing){.side = side, .frame = r->frame, .time = r->time, .item = item};
-    *c->last = thing;
-    c->last = &thing->next;
+    if (frame != r->frame)
+        for (at = &c->things; *at && (*at)->frame <= frame;)
+            at = &(*at)->next;
+    *thing = (struct thing){.next = *at, .side = side, .frame = frame, .time = time, .item = item};
+    *at = thing;
+    if (!thing->next)
+        c->last = &thing->next;
+}
+
+static void add_now(struct recorded *c, enum iw_side side, struct iw_item *item)
+{
+    add(c, side, item, c->recording->frame, c->recording->time);
 }
 
 static void flush(struct recorded *c, enum iw_side side)
 {
     if (c->partial[side])
-        add(c, side, c->partial[side]);
+        add(c, side, c->partial[side], c->frame[side], c->time[side]);
     c->partial[side] = NULL;
 }
 
@@ -117,7 +130,7 @@ static void seen_startup(struct recorded *c, const struct iw_observation *o)
         iw_item_free(item);
         item = NULL;
     }
-    add(c, o->side, item);
+    add_now(c, o->side, item);
 }
 
 /* Whether a segment goes on where the message that is not whole yet has ended so far. */
@@ -140,6 +153,8 @@ static void seen_segment(struct recorded *c, const struct iw_observation *o)
         flush(c, o->side);
     c->before[o->side] = o->ddp;
     c->payload[o->side] = o->payload_length;
+    c->frame[o->side] = c->recording->frame;
+    c->time[o->side] = c->recording->time;
     if (!*item)
         *item = iw_item_new(IW_ITEM_MESSAGE, o->pos, o->end);
     if (!*item || !iw_item_append(*item, o)) {
@@ -155,7 +170,7 @@ static void seen_segment(struct recorded *c, const struct iw_observation *o)
 static void seen_end(struct recorded *c, const struct iw_observation *o, enum iw_item_kind kind)
 {
     flush(c, o->side);
-    add(c, o->side, iw_item_new(kind, o->pos, o->pos));
+    add_now(c, o->side, iw_item_new(kind, o->pos, o->pos));
 }
 
 static void seen(void *context, const struct iw_observation *o)
