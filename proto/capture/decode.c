@@ -93,6 +93,20 @@ static enum iw_decode decode_tcp(struct cursor *c)
     return IW_DECODE_TCP;
 }
 
+enum { HOP_BY_HOP = 0, TCP = 6, ROUTING = 43, FRAGMENT = 44, AUTHENTICATION = 51, OPTIONS = 60 };
+enum { MOBILITY = 135 };
+
+/* A fragment behind a header of `size` octets. */
+static enum iw_decode stop_at_fragment(struct cursor *c, uint32_t size, struct iw_fragment fragment,
+                                       const char *reason)
+{
+    c->packet->fragment = fragment;
+    c->packet->payload = c->data + c->at + size;
+    c->packet->length = c->end - c->at - size;
+    c->packet->missing = c->whole - c->end;
+    return stop(c, IW_DECODE_FRAGMENT, reason);
+}
+
 /* RFC 791 §3.1 */
 static enum iw_decode decode_ipv4(struct cursor *c)
 {
@@ -116,16 +130,57 @@ static enum iw_decode decode_ipv4(struct cursor *c)
     memcpy(c->packet->source.octets, p + 12, 4);
     memcpy(c->packet->destination.octets, p + 16, 4);
     if ((get16(p + 6) & 0x3fff) != 0)
-        return stop(c, IW_DECODE_FRAGMENT, "a fragment of an IPv4 datagram");
-    if (p[9] != 6)
+        return stop_at_fragment(c, header,
+                                (struct iw_fragment){.id = get16(p + 4),
+                                                     .offset = (get16(p + 6) & 0x1fffu) * 8,
+                                                     .more = (p[6] & 0x20) != 0,
+                                                     .next = p[9]},
+                                "a fragment of an IPv4 datagram");
+    if (p[9] != TCP)
         return stop(c, IW_DECODE_NOT_TCP, "the IPv4 protocol is not TCP");
     c->at += header;
     return decode_tcp(c);
 }
 
-enum { HOP_BY_HOP = 0, TCP = 6, ROUTING = 43, FRAGMENT = 44, AUTHENTICATION = 51, OPTIONS = 60 };
+/* The chain of extension headers that begins with one of type `next` (RFC 8200 §4). */
+static enum iw_decode decode_extensions(struct cursor *c, uint8_t next)
+{
+    for (unsigned extensions = 0; next != TCP; extensions++) {
+        if (next != HOP_BY_HOP && next != ROUTING && next != FRAGMENT && next != AUTHENTICATION &&
+            next != OPTIONS && next != MOBILITY)
+            return stop(c, IW_DECODE_NOT_TCP, "the IPv6 next header is not TCP");
+        if (extensions == IW_DECODE_EXTENSIONS)
+            return stop(c, IW_DECODE_BAD, "too many IPv6 extension headers");
+        if (c->whole - c->at < 8)
+            return stop(c, IW_DECODE_BAD, "the IPv6 payload ends inside an extension header");
+        const uint8_t *p = look(c, 8);
+        if (p == NULL)
+            return stop(c, IW_DECODE_CUT,
+                        "the captured octets end inside an IPv6 extension header");
+        uint32_t size = 8 + (uint32_t)p[1] * 8;
+        if (next == AUTHENTICATION)
+            size = 8 + (uint32_t)p[1] * 4;
+        if (next == FRAGMENT)
+            size = 8;
+        if (size > c->whole - c->at)
+            return stop(c, IW_DECODE_BAD, "the IPv6 payload ends inside an extension header");
+        if (look(c, size) == NULL)
+            return stop(c, IW_DECODE_CUT,
+                        "the captured octets end inside an IPv6 extension header");
+        if (next == FRAGMENT && (get16(p + 2) & 0xfff9) != 0)
+            return stop_at_fragment(c, size,
+                                    (struct iw_fragment){.id = get32(p + 4),
+                                                         .offset = get16(p + 2) & 0xfff8u,
+                                                         .more = (p[3] & 1) != 0,
+                                                         .next = p[0]},
+                                    "a fragment of an IPv6 datagram");
+        c->at += size;
+        next = p[0];
+    }
+    return decode_tcp(c);
+}
 
-/* RFC 8200 §3, §4 */
+/* RFC 8200 §3 */
 static enum iw_decode decode_ipv6(struct cursor *c)
 {
     const uint8_t *p = look(c, 40);
@@ -142,35 +197,7 @@ static enum iw_decode decode_ipv6(struct cursor *c)
     if (length != 0 && !limit(c, 40 + length))
         return stop(c, IW_DECODE_BAD, "the IPv6 payload length runs past the frame");
     c->at += 40;
-    for (unsigned extensions = 0; next != TCP; extensions++) {
-        if (next != HOP_BY_HOP && next != ROUTING && next != FRAGMENT && next != AUTHENTICATION &&
-            next != OPTIONS)
-            return stop(c, IW_DECODE_NOT_TCP, "the IPv6 next header is not TCP");
-        if (extensions == IW_DECODE_EXTENSIONS)
-            return stop(c, IW_DECODE_BAD, "too many IPv6 extension headers");
-        if (c->whole - c->at < 8)
-            return stop(c, IW_DECODE_BAD, "the IPv6 payload ends inside an extension header");
-        p = look(c, 8);
-        if (p == NULL)
-            return stop(c, IW_DECODE_CUT,
-                        "the captured octets end inside an IPv6 extension header");
-        uint32_t size = 8 + (uint32_t)p[1] * 8;
-        if (next == AUTHENTICATION)
-            size = 8 + (uint32_t)p[1] * 4;
-        if (next == FRAGMENT) {
-            if ((get16(p + 2) & 0xfff9) != 0)
-                return stop(c, IW_DECODE_FRAGMENT, "a fragment of an IPv6 datagram");
-            size = 8;
-        }
-        if (size > c->whole - c->at)
-            return stop(c, IW_DECODE_BAD, "the IPv6 payload ends inside an extension header");
-        if (look(c, size) == NULL)
-            return stop(c, IW_DECODE_CUT,
-                        "the captured octets end inside an IPv6 extension header");
-        next = p[0];
-        c->at += size;
-    }
-    return decode_tcp(c);
+    return decode_extensions(c, next);
 }
 
 static enum iw_decode decode_raw(struct cursor *c)
@@ -248,8 +275,25 @@ enum iw_decode iw_packet_decode(const struct iw_frame *frame, struct iw_packet *
         return decode_family(&c, true);
     case IW_LINK_RAW:
         return decode_raw(&c);
+    case IW_LINK_OTHER:
+        break;
     }
     return stop(&c, IW_DECODE_NOT_IP, "the link type is unknown");
+}
+
+enum iw_decode iw_packet_decode_whole(struct iw_packet *packet, uint8_t next, const uint8_t *data,
+                                      uint32_t length)
+{
+    struct cursor c = {data, 0, length, length, packet};
+
+    packet->payload = NULL;
+    packet->length = 0;
+    packet->reason = NULL;
+    if (packet->source.family == 6)
+        return decode_extensions(&c, next);
+    if (next != TCP)
+        return stop(&c, IW_DECODE_NOT_TCP, "the IPv4 protocol is not TCP");
+    return decode_tcp(&c);
 }
 
 char *iw_address_print(char *text, const struct iw_address *address, uint16_t port)

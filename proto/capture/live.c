@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "iwarp/capture.h"
+#include "reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <pcap/pcap.h>
 
 enum { SNAP_LENGTH = 262144, BUFFER = 16 * 1024 * 1024 };
 /* Packets that one pump may write, so that a flood cannot hold the caller. */
@@ -20,19 +18,19 @@ struct iw_live {
     uint64_t written;
 };
 
-static void explain(const struct iw_live *l, int status, char error[IW_CAPTURE_ERROR])
+void iw_live_explain(pcap_t *pcap, const char *interface, int status, char error[IW_CAPTURE_ERROR])
 {
     const char *reason = pcap_statustostr(status);
-    const char *detail = pcap_geterr(l->pcap); /* may be empty, or the reason once more */
+    const char *detail = pcap_geterr(pcap); /* may be empty, or the reason once more */
     bool more = detail[0] != '\0' && strcmp(detail, reason) != 0;
     if (status == PCAP_ERROR_PERM_DENIED)
         snprintf(error, IW_CAPTURE_ERROR,
                  "interface %s: capturing is not permitted: expected root or the capability "
                  "CAP_NET_RAW",
-                 l->interface);
+                 interface);
     else
-        snprintf(error, IW_CAPTURE_ERROR, "interface %s: cannot capture: %s%s%s", l->interface,
-                 reason, more ? ": " : "", more ? detail : "");
+        snprintf(error, IW_CAPTURE_ERROR, "interface %s: cannot capture: %s%s%s", interface, reason,
+                 more ? ": " : "", more ? detail : "");
 }
 
 static void destroy(struct iw_live *l)
@@ -46,50 +44,59 @@ static void destroy(struct iw_live *l)
     free(l);
 }
 
-static bool activate(struct iw_live *l, char error[IW_CAPTURE_ERROR])
+static bool activate(pcap_t *pcap, const char *interface, int *fd, char error[IW_CAPTURE_ERROR])
 {
     char reason[PCAP_ERRBUF_SIZE] = "";
-    l->pcap = pcap_create(l->interface, reason);
-    if (l->pcap == NULL) {
-        snprintf(error, IW_CAPTURE_ERROR, "interface %s: cannot capture: %s", l->interface, reason);
-        return false;
-    }
-    pcap_set_snaplen(l->pcap, SNAP_LENGTH);
-    pcap_set_buffer_size(l->pcap, BUFFER);
-    pcap_set_immediate_mode(l->pcap, 1);
-    pcap_set_tstamp_precision(l->pcap, PCAP_TSTAMP_PRECISION_NANO);
-    int status = pcap_activate(l->pcap);
+    pcap_set_snaplen(pcap, SNAP_LENGTH);
+    pcap_set_buffer_size(pcap, BUFFER);
+    pcap_set_immediate_mode(pcap, 1);
+    pcap_set_tstamp_precision(pcap, PCAP_TSTAMP_PRECISION_NANO);
+    int status = pcap_activate(pcap);
     if (status < 0) {
-        explain(l, status, error);
+        iw_live_explain(pcap, interface, status, error);
         return false;
     }
-    if (pcap_setnonblock(l->pcap, 1, reason) != 0) {
-        snprintf(error, IW_CAPTURE_ERROR, "interface %s: cannot capture: %s", l->interface, reason);
+    if (pcap_setnonblock(pcap, 1, reason) != 0) {
+        snprintf(error, IW_CAPTURE_ERROR, "interface %s: cannot capture: %s", interface, reason);
         return false;
     }
-    l->fd = pcap_get_selectable_fd(l->pcap);
-    if (l->fd < 0) {
+    *fd = pcap_get_selectable_fd(pcap);
+    if (*fd < 0)
         snprintf(error, IW_CAPTURE_ERROR,
                  "interface %s: cannot be captured from: its packets cannot be waited for",
-                 l->interface);
-        return false;
-    }
-    return true;
+                 interface);
+    return *fd >= 0;
 }
 
-static bool set_filter(struct iw_live *l, const char *filter, char error[IW_CAPTURE_ERROR])
+pcap_t *iw_live_activate(const char *interface, int *fd, char error[IW_CAPTURE_ERROR])
+{
+    char reason[PCAP_ERRBUF_SIZE] = "";
+    pcap_t *pcap = pcap_create(interface, reason);
+    if (pcap == NULL) {
+        snprintf(error, IW_CAPTURE_ERROR, "interface %s: cannot capture: %s", interface, reason);
+        return NULL;
+    }
+    if (!activate(pcap, interface, fd, error)) {
+        pcap_close(pcap);
+        return NULL;
+    }
+    return pcap;
+}
+
+bool iw_live_set_filter(pcap_t *pcap, const char *interface, const char *filter,
+                        char error[IW_CAPTURE_ERROR])
 {
     struct bpf_program program;
-    if (pcap_compile(l->pcap, &program, filter, 1, PCAP_NETMASK_UNKNOWN) != 0) {
-        snprintf(error, IW_CAPTURE_ERROR, "interface %s: filter \"%s\": %s", l->interface, filter,
-                 pcap_geterr(l->pcap));
+    if (pcap_compile(pcap, &program, filter, 1, PCAP_NETMASK_UNKNOWN) != 0) {
+        snprintf(error, IW_CAPTURE_ERROR, "interface %s: filter \"%s\": %s", interface, filter,
+                 pcap_geterr(pcap));
         return false;
     }
-    int status = pcap_setfilter(l->pcap, &program);
+    int status = pcap_setfilter(pcap, &program);
     pcap_freecode(&program);
     if (status != 0)
-        snprintf(error, IW_CAPTURE_ERROR, "interface %s: filter \"%s\": %s", l->interface, filter,
-                 pcap_geterr(l->pcap));
+        snprintf(error, IW_CAPTURE_ERROR, "interface %s: filter \"%s\": %s", interface, filter,
+                 pcap_geterr(pcap));
     return status == 0;
 }
 
@@ -109,7 +116,7 @@ int iw_live_pump(struct iw_live *l, char error[IW_CAPTURE_ERROR])
 {
     int count = pcap_dispatch(l->pcap, PUMP, dump, (u_char *)l);
     if (count < 0) {
-        explain(l, count, error);
+        iw_live_explain(l->pcap, l->interface, count, error);
         return -1;
     }
     if (ferror(pcap_dump_file(l->dumper))) {
@@ -130,7 +137,9 @@ struct iw_live *iw_live_open(const char *interface, const char *filter, const ch
             destroy(l);
         return NULL;
     }
-    if (!activate(l, error) || (filter != NULL && !set_filter(l, filter, error))) {
+    l->pcap = iw_live_activate(interface, &l->fd, error);
+    if (l->pcap == NULL ||
+        (filter != NULL && !iw_live_set_filter(l->pcap, interface, filter, error))) {
         destroy(l);
         return NULL;
     }

@@ -1,129 +1,198 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "iwarp/capture.h"
+#include "reader.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
-#include <pcap/pcap.h>
+enum { INTERFACES = 65536 };
 
-struct iw_capture {
-    pcap_t *pcap;
-    char *path;
-    enum iw_link link;
-    uint64_t frames;
-};
-
-static bool find_link(int dlt, enum iw_link *link)
+enum iw_link iw_link_of(uint32_t linktype)
 {
-    static const struct {
-        int dlt;
-        enum iw_link link;
-    } links[] = {
-        {DLT_EN10MB, IW_LINK_ETHERNET}, {DLT_LINUX_SLL, IW_LINK_SLL},
-        {DLT_LINUX_SLL2, IW_LINK_SLL2}, {DLT_NULL, IW_LINK_NULL},
-        {DLT_LOOP, IW_LINK_LOOP},       {DLT_RAW, IW_LINK_RAW},
-        {DLT_IPV4, IW_LINK_RAW},        {DLT_IPV6, IW_LINK_RAW},
-    };
-    for (size_t i = 0; i < sizeof links / sizeof links[0]; i++) {
-        if (links[i].dlt == dlt) {
-            *link = links[i].link;
-            return true;
-        }
+    switch (linktype) {
+    case 1:
+        return IW_LINK_ETHERNET;
+    case 113:
+        return IW_LINK_SLL;
+    case 276:
+        return IW_LINK_SLL2;
+    case 0:
+        return IW_LINK_NULL;
+    case 108:
+        return IW_LINK_LOOP;
+    case 12: /* raw IP in libpcap and, from some systems, in files */
+    case 14:
+    case 101:
+    case 228:
+    case 229:
+        return IW_LINK_RAW;
+    default:
+        return IW_LINK_OTHER;
     }
+}
+
+int iw_capture_corrupt(const struct iw_capture *c, char error[IW_CAPTURE_ERROR], const char *format,
+                       ...)
+{
+    char where[40] = "", what[IW_CAPTURE_ERROR / 2];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    if (c->pcap == NULL)
+        snprintf(where, sizeof where, " at offset %" PRIu64, c->offset);
+    snprintf(error, IW_CAPTURE_ERROR, "%s: frame %" PRIu64 "%s: expected a whole record: %s",
+             c->name, c->frames + 1, where, what);
+    return -1;
+}
+
+struct iw_interface *iw_capture_add_interface(struct iw_capture *c, uint32_t linktype,
+                                              char error[IW_CAPTURE_ERROR])
+{
+    if (c->n_interfaces == INTERFACES) {
+        (void)iw_capture_corrupt(c, error, "more than %d interfaces", INTERFACES);
+        return NULL;
+    }
+    if (c->n_interfaces == c->room_interfaces) {
+        size_t room = c->room_interfaces != 0 ? 2 * c->room_interfaces : 1;
+        struct iw_interface *larger = realloc(c->interfaces, room * sizeof *larger);
+        if (larger == NULL) {
+            c->failed = ENOMEM;
+            snprintf(error, IW_CAPTURE_ERROR, "%s: out of memory", c->name);
+            return NULL;
+        }
+        c->interfaces = larger;
+        c->room_interfaces = room;
+    }
+    struct iw_interface *i = &c->interfaces[c->n_interfaces];
+    *i = (struct iw_interface){.link = iw_link_of(linktype), .linktype = linktype};
+    if (c->filter != NULL && i->link != IW_LINK_OTHER && !iw_library_compile(c, i, error))
+        return NULL;
+    c->n_interfaces++;
+    return i;
+}
+
+bool iw_capture_links_fit(const struct iw_capture *c, char error[IW_CAPTURE_ERROR])
+{
+    for (size_t i = 0; i < c->n_interfaces; i++)
+        if (c->interfaces[i].link != IW_LINK_OTHER)
+            return true;
+    if (c->n_interfaces == 0)
+        return true;
+    const char *name = pcap_datalink_val_to_name((int)c->interfaces[0].linktype);
+    snprintf(error, IW_CAPTURE_ERROR,
+             "%s: link type %" PRIu32 " (%s) is not supported: expected Ethernet, Linux cooked, "
+             "loopback or raw IP",
+             c->name, c->interfaces[0].linktype, name != NULL ? name : "unknown");
     return false;
 }
 
-static const char *path_name(const char *path)
+static struct iw_capture *new_capture(const char *name, char error[IW_CAPTURE_ERROR])
 {
-    return strcmp(path, "-") == 0 ? "standard input" : path;
-}
-
-struct iw_capture *iw_capture_open(const char *path, char error[IW_CAPTURE_ERROR])
-{
-    const char *name = path_name(path);
-    bool is_stdin = strcmp(path, "-") == 0;
-    FILE *file = is_stdin ? stdin : fopen(path, "rb");
-    struct stat status;
-    if (file != NULL && fstat(fileno(file), &status) == 0 && S_ISDIR(status.st_mode)) {
-        fclose(file);
-        file = NULL;
-        errno = EISDIR;
-    }
-    if (file == NULL) {
-        snprintf(error, IW_CAPTURE_ERROR, "%s: cannot be opened: %s", name, strerror(errno));
-        return NULL;
-    }
-    char reason[PCAP_ERRBUF_SIZE];
-    pcap_t *pcap =
-        pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO, reason);
-    if (pcap == NULL) {
-        snprintf(error, IW_CAPTURE_ERROR,
-                 "%s: offset 0: expected the header of a pcap or pcapng capture: %s", name, reason);
-        if (!is_stdin)
-            fclose(file);
-        return NULL;
-    }
-    enum iw_link link;
-    int dlt = pcap_datalink(pcap);
-    if (!find_link(dlt, &link)) {
-        const char *dlt_name = pcap_datalink_val_to_name(dlt);
-        snprintf(error, IW_CAPTURE_ERROR,
-                 "%s: link type %d (%s) is not supported: expected Ethernet, Linux cooked, "
-                 "loopback or raw IP",
-                 name, dlt, dlt_name != NULL ? dlt_name : "unknown");
-        pcap_close(pcap);
-        return NULL;
-    }
     struct iw_capture *c = calloc(1, sizeof *c);
     char *copy = strdup(name);
+
     if (c == NULL || copy == NULL) {
         snprintf(error, IW_CAPTURE_ERROR, "%s: out of memory", name);
         free(c);
         free(copy);
-        pcap_close(pcap);
         return NULL;
     }
-    c->pcap = pcap;
-    c->path = copy;
-    c->link = link;
+    c->name = copy;
+    c->fd = c->wait = -1;
     return c;
+}
+
+struct iw_capture *iw_capture_open(const char *path, char error[IW_CAPTURE_ERROR])
+{
+    struct iw_capture *c = new_capture(strcmp(path, "-") == 0 ? "standard input" : path, error);
+
+    if (c == NULL)
+        return NULL;
+    error[0] = '\0';
+    bool good = iw_octets_open(c, path, error);
+    if (good) {
+        c->next = iw_formats_begin(c, error);
+        good = c->next != NULL || (error[0] == '\0' && iw_library_open(c, error));
+    }
+    if (good && iw_capture_links_fit(c, error))
+        return c;
+    iw_capture_close(c);
+    return NULL;
+}
+
+struct iw_capture *iw_capture_live(const char *interface, const char *filter,
+                                   char error[IW_CAPTURE_ERROR])
+{
+    struct iw_capture *c = new_capture(interface, error);
+
+    if (c == NULL)
+        return NULL;
+    if (iw_library_open_live(c, interface, filter, error) && iw_capture_links_fit(c, error))
+        return c;
+    iw_capture_close(c);
+    return NULL;
+}
+
+bool iw_capture_filter(struct iw_capture *c, const char *filter, char error[IW_CAPTURE_ERROR])
+{
+    c->filter = strdup(filter);
+    if (c->filter == NULL) {
+        snprintf(error, IW_CAPTURE_ERROR, "%s: out of memory", c->name);
+        return false;
+    }
+    for (size_t i = 0; i < c->n_interfaces; i++)
+        if (c->interfaces[i].link != IW_LINK_OTHER &&
+            !iw_library_compile(c, &c->interfaces[i], error))
+            return false;
+    return true;
+}
+
+static bool selected(const struct iw_capture *c, const struct iw_frame *frame)
+{
+    const struct iw_interface *i = &c->interfaces[frame->interface];
+    const struct pcap_pkthdr header = {.caplen = frame->length, .len = frame->original};
+
+    return c->filter == NULL ||
+           (i->compiled && pcap_offline_filter(&i->program, &header, frame->data) != 0);
 }
 
 int iw_capture_next(struct iw_capture *c, struct iw_frame *frame, char error[IW_CAPTURE_ERROR])
 {
-    struct pcap_pkthdr *header;
-    const u_char *data;
-    off_t offset = ftello(pcap_file(c->pcap));
-    int got = pcap_next_ex(c->pcap, &header, &data);
-    if (got == PCAP_ERROR_BREAK)
-        return 0;
-    if (got != 1) {
-        char where[40] = "";
-        if (offset >= 0)
-            snprintf(where, sizeof where, " at offset %jd", (intmax_t)offset);
-        snprintf(error, IW_CAPTURE_ERROR, "%s: frame %" PRIu64 "%s: expected a whole record: %s",
-                 c->path, c->frames + 1, where, pcap_geterr(c->pcap));
-        return -1;
-    }
-    frame->number = ++c->frames;
-    frame->time = (uint64_t)header->ts.tv_sec * UINT64_C(1000000000) + (uint64_t)header->ts.tv_usec;
-    frame->link = c->link;
-    frame->data = data;
-    frame->length = header->caplen;
-    frame->original = header->len > header->caplen ? header->len : header->caplen;
-    return 1;
+    int result;
+
+    do {
+        *frame = (struct iw_frame){0};
+        result = c->next(c, frame, error);
+        if (result == 1)
+            frame->number = ++c->frames;
+    } while (result == 1 && !selected(c, frame));
+    return result;
+}
+
+bool iw_capture_progress(const struct iw_capture *c, uint64_t *at, uint64_t *size)
+{
+    *at = c->offset;
+    *size = c->size;
+    return c->size != 0 && c->pcap == NULL;
 }
 
 void iw_capture_close(struct iw_capture *c)
 {
     if (c == NULL)
         return;
-    pcap_close(c->pcap);
-    free(c->path);
+    iw_library_close(c);
+    if (c->fd > STDIN_FILENO)
+        close(c->fd);
+    free(c->buffer);
+    free(c->interfaces);
+    free(c->filter);
+    free(c->name);
     free(c);
 }
 
@@ -132,7 +201,6 @@ int iw_capture_walk(const char *path, struct iw_connections *t, struct iw_captur
 {
     struct iw_capture_counts unused;
     struct iw_frame frame;
-    struct iw_packet packet;
     int result;
 
     if (counts == NULL)
@@ -141,18 +209,20 @@ int iw_capture_walk(const char *path, struct iw_connections *t, struct iw_captur
     struct iw_capture *c = iw_capture_open(path, error);
     if (c == NULL)
         return -1;
-    while ((result = iw_capture_next(c, &frame, error)) > 0) {
-        counts->frames++;
-        enum iw_decode decode = iw_packet_decode(&frame, &packet);
-        counts->decoded[decode]++;
-        if (decode != IW_DECODE_TCP)
-            continue;
-        result = iw_connections_add(t, &frame, &packet);
-        if (result == -1)
-            counts->ignored++;
-        else if (result != 0)
-            break;
+    struct iw_fragments *f = iw_fragments_new();
+    if (f == NULL) {
+        snprintf(error, IW_CAPTURE_ERROR, "%s: out of memory", c->name);
+        iw_capture_close(c);
+        return -1;
     }
+    while ((result = iw_capture_next(c, &frame, error)) > 0) {
+        int stop = result == 1 ? iw_connections_take(t, f, &frame, counts) : 0;
+        if (stop != 0) {
+            result = stop;
+            break;
+        }
+    }
+    iw_fragments_free(f);
     iw_capture_close(c);
     return result;
 }

@@ -18,7 +18,7 @@ static uint64_t frames;
 static int tell(void *context, const struct iw_segment *s)
 {
     (void)context;
-    static const char kinds[] = {'S', 'D', 'F', 'R'};
+    static const char kinds[] = {'S', 'D', 'F', 'R', 'A'};
     size_t at = strlen(told);
     snprintf(told + at, sizeof told - at, "%" PRIu64 "%c%c%" PRIu64 ":%.*s", s->connection->number,
              s->direction == 0 ? '>' : '<', kinds[s->kind], s->pos, (int)s->length,
@@ -200,13 +200,158 @@ static void endpoints(void **state)
     iw_connections_free(t);
 }
 
+static void drop(void *context, struct iw_connection *c)
+{
+    (void)context;
+    size_t at = strlen(told);
+    snprintf(told + at, sizeof told - at, "-%" PRIu64 " ", c->number);
+}
+
+static void recycled(void **state)
+{
+    (void)state;
+    struct iw_connections *t = start(3);
+    iw_connections_recycle(t, drop);
+    for (uint8_t i = 1; i <= 3; i++)
+        add(t, i, 9, SYN, 1, 0, "", 0);
+    add(t, 1, 9, ACK, 2, 0, "a", 0);
+    add(t, 4, 9, SYN, 1, 0, "", 0); /* in the place of 2 (number 1), then of 3 */
+    add(t, 1, 9, ACK, 3, 0, "b", 0);
+    add(t, 5, 9, SYN, 1, 0, "", 0);
+    assert_string_equal(told, "0>S0: 1>S0: 2>S0: 0>D0:a -1 3>S0: 0>D1:b -2 4>S0: ");
+    assert_int_equal(iw_connections_count(t), 3);
+    /* One of the dropped comes again, as another one; the least used has a user. */
+    assert_null(iw_connections_oldest_used(t));
+    iw_connections_get(t, 0)->user = told;
+    assert_ptr_equal(iw_connections_oldest_used(t), iw_connections_get(t, 0));
+    told[0] = '\0';
+    add(t, 2, 9, ACK, 7, 0, "c", 0);
+    assert_string_equal(told, "-3 5>D0:c ");
+    assert_ptr_equal(iw_connections_oldest_used(t), iw_connections_get(t, 0));
+    iw_connections_free(t);
+}
+
+/* The one dropped may be the earlier one between the same endpoints. */
+static void recycled_by_its_successor(void **state)
+{
+    (void)state;
+    struct iw_connections *t = start(1);
+    iw_connections_recycle(t, drop);
+    for (uint32_t i = 0; i < 3; i++)
+        add(t, 1, 2, SYN, i, 0, "", 0);
+    add(t, 2, 1, SYN | ACK, 7, 3, "", 0);
+    assert_string_equal(told, "0>S0: -0 1>S0: -1 2>S0: 2<S0: ");
+    iw_connections_free(t);
+}
+
+/* Many, whatever their hashes are: each is found again, the oldest are dropped in order. */
+static void thousands(void **state)
+{
+    (void)state;
+    enum { MANY = 5000, HELD = 2000 };
+    struct iw_connections *t = start(HELD);
+    iw_connections_recycle(t, drop);
+    for (unsigned i = 0; i < MANY; i++) {
+        told[0] = '\0';
+        char expected[40];
+        const struct iw_frame frame = {.number = ++frames};
+        struct iw_packet packet = {.source = host(6, 1),
+                                   .destination = host(6, 2),
+                                   .source_port = (uint16_t)i,
+                                   .flags = ACK,
+                                   .payload = (const uint8_t *)"x",
+                                   .length = 1};
+        assert_int_equal(iw_connections_add(t, &frame, &packet), 0);
+        if (i >= HELD)
+            snprintf(expected, sizeof expected, "-%u %u>D0:x ", i - HELD, i);
+        else
+            snprintf(expected, sizeof expected, "%u>D0:x ", i);
+        assert_string_equal(told, expected);
+    }
+    iw_connections_free(t);
+}
+
+static void acknowledgements(void **state)
+{
+    (void)state;
+    struct iw_connections *t = start(1);
+    iw_connections_tell_acks(t);
+    add(t, 1, 2, SYN, 0xfffffffe, 0, "", 0);
+    add(t, 2, 1, SYN | ACK, 500, 0xffffffff, "", 0);
+    add(t, 1, 2, ACK, 0xffffffff, 501, "abcd", 0);
+    add(t, 2, 1, ACK, 501, 3, "xy", 0);      /* the acknowledgement comes first */
+    add(t, 1, 2, ACK, 3, 510, "", 0);        /* of octets that are not here */
+    add(t, 1, 2, ACK, 3, 501 - 7, "", 0);    /* of nothing */
+    add(t, 1, 2, ACK, 3, 0x70000000, "", 0); /* beyond any window */
+    add(t, 2, 1, ACK | FIN, 503, 3, "", 0);
+    add(t, 1, 2, ACK, 3, 504, "", 0); /* a FIN is no octet */
+    add(t, 1, 2, ACK | RST, 3, 504, "", 0);
+    assert_string_equal(told, "0>S0: 0<S0: 0>D0:abcd 0<A4: 0<D0:xy 0>A9: 0<A4: 0<F2: 0>A2: 0>R4: ");
+    iw_connections_free(t);
+}
+
+/* Both sides send a SYN at the same time (RFC 9293 §3.5). */
+static void simultaneous_open(void **state)
+{
+    (void)state;
+    struct iw_connections *t = start(2);
+    add(t, 1, 2, SYN, 10, 0, "", 0);
+    add(t, 2, 1, SYN, 50, 0, "", 0);
+    add(t, 1, 2, SYN | ACK, 10, 51, "", 0);
+    add(t, 2, 1, SYN | ACK, 50, 11, "", 0);
+    add(t, 1, 2, ACK, 11, 51, "a", 0);
+    add(t, 2, 1, ACK, 51, 12, "b", 0);
+    assert_string_equal(told, "0>S0: 0<S0: 0>S0: 0<S0: 0>D0:a 0<D0:b ");
+    assert_int_equal(iw_connections_count(t), 1);
+    iw_connections_free(t);
+}
+
+/* The SYN of a new connection between the same endpoints was not captured, its answer was. */
+static void reuse_without_syn(void **state)
+{
+    (void)state;
+    struct iw_connections *t = start(2);
+    add(t, 1, 2, SYN, 10, 0, "", 0);
+    add(t, 2, 1, SYN | ACK, 50, 11, "", 0);
+    add(t, 2, 1, SYN | ACK, 90, 31, "", 0);
+    add(t, 1, 2, ACK, 31, 91, "a", 0);
+    assert_string_equal(told, "0>S0: 0<S0: 1<S0: 1>D0:a ");
+    iw_connections_free(t);
+}
+
+/* Keep-alives repeat an octet, or make one up; a probe of a closed window has the next one. */
+static void probes(void **state)
+{
+    (void)state;
+    struct iw_connections *t = start(1);
+    add(t, 1, 2, SYN, 10, 0, "", 0);
+    add(t, 1, 2, ACK, 10, 0, "?", 0);
+    add(t, 1, 2, ACK, 11, 0, "ab", 0);
+    add(t, 1, 2, ACK, 12, 0, "?", 0);
+    add(t, 1, 2, ACK, 12, 0, "", 0);
+    add(t, 1, 2, ACK, 13, 0, "c", 0);
+    add(t, 1, 2, ACK | 0x20, 13, 0, "cd", 0); /* URG: octets like any others */
+    assert_string_equal(told, "0>S0: 0>D0:ab 0>D1:? 0>D2:c 0>D2:cd ");
+    iw_connections_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_connection),  cmocka_unit_test(any_order_and_missing_octets),
-        cmocka_unit_test(before_position_0), cmocka_unit_test(without_syn),
-        cmocka_unit_test(port_reuse),        cmocka_unit_test(bounded_and_stopped),
+        cmocka_unit_test(whole_connection),
+        cmocka_unit_test(any_order_and_missing_octets),
+        cmocka_unit_test(before_position_0),
+        cmocka_unit_test(without_syn),
+        cmocka_unit_test(port_reuse),
+        cmocka_unit_test(bounded_and_stopped),
         cmocka_unit_test(endpoints),
+        cmocka_unit_test(recycled),
+        cmocka_unit_test(recycled_by_its_successor),
+        cmocka_unit_test(thousands),
+        cmocka_unit_test(acknowledgements),
+        cmocka_unit_test(simultaneous_open),
+        cmocka_unit_test(reuse_without_syn),
+        cmocka_unit_test(probes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,13 +6,9 @@
 #include "failing.h"
 
 #include <pcap/pcap.h>
-#include <search.h>
 #include <unistd.h>
 
 /* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
-FAILING(void *, tsearch, "memory", NULL,
-        (const void *key, void **root, int (*compare)(const void *, const void *)),
-        (key, root, compare))
 FAILING(pcap_t *, pcap_create, "pcap_create", NULL, (const char *source, char *reason),
         (source, reason))
 FAILING(int, pcap_activate, "pcap_activate", failing.error, (pcap_t * p), (p))
@@ -164,6 +160,13 @@ static void writing_can_fail(void **state)
     }
 }
 
+static int no_segments(void *context, const struct iw_segment *s)
+{
+    (void)context;
+    (void)s;
+    return 0;
+}
+
 static void every_allocation_of_a_reader_can_fail(void **state)
 {
     const char *path = scratch_path("read.pcapng");
@@ -174,22 +177,57 @@ static void every_allocation_of_a_reader_can_fail(void **state)
     assert_true(iw_synth_write(s, path, "test", NULL, error));
     iw_synth_free(s);
     snprintf(expected, sizeof(expected), "%s: out of memory", path);
-    for (unsigned n = 0; n < 2; n++) {
+    for (unsigned n = 0; n < 4; n++) { /* the capture, its name, its buffer, its interface */
         let_fail_after(n, "memory", ENOMEM);
         assert_null(iw_capture_open(path, error));
         assert_true(has_failed());
         assert_string_equal(error, expected);
     }
+    struct iw_connections *t = iw_connections_new(1, no_segments, NULL);
+    let_fail_after(4, "memory", ENOMEM); /* the fragments */
+    assert_int_equal(iw_capture_walk(path, t, NULL, error), -1);
+    assert_string_equal(error, expected);
+    iw_connections_free(t);
     struct iw_capture *c = iw_capture_open(path, error);
     assert_non_null(c);
+    let_fail("memory", ENOMEM);
+    assert_false(iw_capture_filter(c, "tcp", error));
+    assert_string_equal(error, expected);
     iw_capture_close(c);
 }
 
-static int no_segments(void *context, const struct iw_segment *s)
+/* A pcap file's only interface, and libpcap for an older one. */
+static void every_allocation_of_another_reader_can_fail(void **state)
 {
-    (void)context;
-    (void)s;
-    return 0;
+    static uint8_t octets[24] = {0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0};
+    char error[IW_CAPTURE_ERROR] = "";
+    (void)state;
+    octets[20] = 1;
+    for (octets[6] = 4; octets[6] >= 2; octets[6] -= 2) {
+        let_fail_after(3, "memory", ENOMEM);
+        assert_null(iw_capture_open(scratch_file("read.pcap", octets, sizeof octets), error));
+        assert_non_null(strstr(error, "out of memory"));
+    }
+}
+
+/* Without memory a wider table stays narrow, and what cannot be remembered is not dropped. */
+static void connections_go_on_without_memory(void **state)
+{
+    (void)state;
+    for (unsigned n = 0; n < 4; n++) {
+        struct iw_connections *t = iw_connections_new(40, no_segments, NULL);
+        unsigned lost = 0;
+        assert_non_null(t);
+        let_fail_after(16 + n, "memory", ENOMEM);
+        for (uint16_t i = 0; i < 40; i++) {
+            const struct iw_frame frame = {.number = i + 1u};
+            const struct iw_packet packet = {.source_port = i, .flags = IW_TCP_SYN};
+            lost += iw_connections_add(t, &frame, &packet) < 0;
+        }
+        assert_true(has_failed());
+        assert_int_equal(iw_connections_count(t), 40 - lost);
+        iw_connections_free(t);
+    }
 }
 
 static void every_allocation_of_connections_can_fail(void **state)
@@ -212,7 +250,7 @@ static void every_allocation_of_connections_can_fail(void **state)
         if (!failed)
             break;
     }
-    assert_int_equal(n, 4); /* the table, its list, the connection, the tree's node */
+    assert_int_equal(n, 4); /* the table, its buckets, the connection, the list */
 }
 
 static void opening_an_interface_can_fail(void **state)
@@ -280,6 +318,8 @@ int main(void)
         cmocka_unit_test(a_streamed_file_can_be_cut_short),
         cmocka_unit_test(writing_can_fail),
         cmocka_unit_test(every_allocation_of_a_reader_can_fail),
+        cmocka_unit_test(every_allocation_of_another_reader_can_fail),
+        cmocka_unit_test(connections_go_on_without_memory),
         cmocka_unit_test(every_allocation_of_connections_can_fail),
         cmocka_unit_test(opening_an_interface_can_fail),
         cmocka_unit_test(reading_an_interface_can_fail),

@@ -27,13 +27,16 @@ enum iw_link {
     IW_LINK_SLL2,
     IW_LINK_NULL, /* BSD loopback: address family in the octet order of the capturing host */
     IW_LINK_LOOP, /* OpenBSD loopback: address family in network order */
-    IW_LINK_RAW   /* IPv4 or IPv6 without a link header */
+    IW_LINK_RAW,  /* IPv4 or IPv6 without a link header */
+    IW_LINK_OTHER /* of another interface of the file; not decoded */
 };
 
 struct iw_frame {
     uint64_t number;
     uint64_t time;
     enum iw_link link;
+    uint32_t linktype;   /* its number in files */
+    uint32_t interface;  /* that captured it, counted from 0 through all sections of the file */
     const uint8_t *data; /* borrowed from the reader until its next call */
     uint32_t length;     /* octets captured */
     uint32_t original;   /* octets the frame had on the link */
@@ -42,13 +45,31 @@ struct iw_frame {
 struct iw_capture;
 
 /* Opens a pcap or pcapng file, "-" is the standard input. NULL on failure: the file cannot be
- * read, is no capture, or its link layer is none of enum iw_link. Close with iw_capture_close. */
+ * read, is no capture, or no link layer of its interfaces (as far as they are described in front of
+ * the first packet) can be decoded. Close with iw_capture_close. */
 struct iw_capture *iw_capture_open(const char *path, char error[IW_CAPTURE_ERROR]);
 
-/* The next frame. 1, 0 at the end of the file, -1 if the file is cut short or corrupt: `error`
- * names the file, the frame and, where the input can tell, the offset at which its record starts.
- * Memory: one frame, at most as large as libpcap takes. */
+/* Captures from a network interface, with a BPF filter (may be NULL). NULL on failure: no such
+ * interface, not permitted, bad filter, a link layer that cannot be decoded. */
+struct iw_capture *iw_capture_live(const char *interface, const char *filter,
+                                   char error[IW_CAPTURE_ERROR]);
+
+/* Of a file, give only frames that this BPF filter selects; they keep their numbers. False if it is
+ * none for the link layer of some interface. To be called once, before the first frame is read. */
+bool iw_capture_filter(struct iw_capture *c, const char *filter, char error[IW_CAPTURE_ERROR]);
+
+/* The next frame. 1; 0 at the end of the file; -1 if the file is cut short or corrupt: `error`
+ * names the file, the frame and, where the input can tell, the offset at which its record starts;
+ * or IW_CAPTURE_SIGNAL if a signal was caught while waiting for octets: call again to go on.
+ * Memory: 256 KiB, or one frame, at most IW_PCAPNG_BLOCK octets. */
+enum { IW_CAPTURE_SIGNAL = 2 };
 int iw_capture_next(struct iw_capture *c, struct iw_frame *frame, char error[IW_CAPTURE_ERROR]);
+
+/* How many octets of the file were read, of how many. False if that is not known. */
+bool iw_capture_progress(const struct iw_capture *c, uint64_t *at, uint64_t *size);
+
+/* Live: packets lost for want of buffer space, as the kernel tells. */
+uint64_t iw_capture_dropped(const struct iw_capture *c);
 
 void iw_capture_close(struct iw_capture *c);
 
@@ -72,9 +93,17 @@ enum iw_decode {
     IW_DECODE_TCP,      /* a whole TCP header: every member of struct iw_packet is valid */
     IW_DECODE_NOT_IP,   /* another protocol on the link (ARP, ...) */
     IW_DECODE_NOT_TCP,  /* another protocol over IP */
-    IW_DECODE_FRAGMENT, /* a fragment of an IP datagram: not put together */
+    IW_DECODE_FRAGMENT, /* a fragment of an IP datagram: see iw_fragments_add */
     IW_DECODE_CUT,      /* the captured octets end inside the headers */
     IW_DECODE_BAD       /* a header contradicts itself or the frame's length */
+};
+
+/* Where a fragment belongs. */
+struct iw_fragment {
+    uint32_t id;
+    uint32_t offset; /* octets in front of it */
+    bool more;       /* it is not the last */
+    uint8_t next;    /* protocol, or header, of what the datagram holds */
 };
 
 struct iw_packet {
@@ -83,12 +112,13 @@ struct iw_packet {
     uint32_t seq, ack;
     uint8_t flags; /* IW_TCP_* */
     uint16_t window;
-    uint16_t mss;           /* the MSS option, 0 if there is none */
-    const uint8_t *payload; /* TCP payload, points into the frame's data */
-    uint32_t length;        /* payload octets captured; padding of the link is no payload */
-    uint32_t missing;       /* payload octets behind these that were not captured */
-    const char *reason;     /* if not IW_DECODE_TCP: why, static text */
-    uint32_t offset;        /* if not IW_DECODE_TCP: octet of the frame where decoding stopped */
+    uint16_t mss;                /* the MSS option, 0 if there is none */
+    const uint8_t *payload;      /* TCP payload, points into the frame's data */
+    uint32_t length;             /* payload octets captured; padding of the link is no payload */
+    uint32_t missing;            /* payload octets behind these that were not captured */
+    struct iw_fragment fragment; /* IW_DECODE_FRAGMENT, whose octets are the payload */
+    const char *reason;          /* if not IW_DECODE_TCP: why, static text */
+    uint32_t offset; /* if not IW_DECODE_TCP: octet of the frame where decoding stopped */
 };
 
 /* Decodes the headers of one frame. Never reads behind frame->length; looks at no more than
@@ -96,6 +126,27 @@ struct iw_packet {
  * looked at (offloading leaves them open in captures of the sending host). */
 enum { IW_DECODE_TAGS = 4, IW_DECODE_EXTENSIONS = 8 };
 enum iw_decode iw_packet_decode(const struct iw_frame *frame, struct iw_packet *packet);
+
+/* Decodes what an IP datagram between packet->source and packet->destination holds, of protocol
+ * `next`. */
+enum iw_decode iw_packet_decode_whole(struct iw_packet *packet, uint8_t next, const uint8_t *data,
+                                      uint32_t length);
+
+/* Datagrams put together from fragments in any order. IW_FRAGMENTS of them can be unfinished at a
+ * time (66 KiB each, taken when first needed); the oldest has to go for one more, and each a minute
+ * after its first fragment, by the frames' times. Octets that come twice must be the same, and in
+ * IPv6 the fragment an exact repeat (RFC 8200 §4.5); else the datagram is bad. A fragment that was
+ * not captured whole is none. */
+enum { IW_FRAGMENTS = 64 };
+struct iw_fragments;
+struct iw_fragments *iw_fragments_new(void); /* NULL without memory */
+void iw_fragments_free(struct iw_fragments *f);
+/* Takes a fragment (iw_packet_decode gave IW_DECODE_FRAGMENT). IW_DECODE_FRAGMENT if the datagram
+ * has no end yet, else what decoding it gives; its payload is valid until the next call. */
+enum iw_decode iw_fragments_add(struct iw_fragments *f, const struct iw_frame *frame,
+                                struct iw_packet *packet);
+/* Datagrams that were given up or are unfinished. */
+uint64_t iw_fragments_incomplete(const struct iw_fragments *f);
 
 /* "192.0.2.1:80" or "[2001:db8::1]:80" into `text` (IW_ENDPOINT_TEXT octets); returns text. */
 enum { IW_ENDPOINT_TEXT = 56 };
@@ -116,19 +167,28 @@ struct iw_connection {
     uint64_t last_frame;
     void *user; /* the caller's, NULL at first */
     /* Private to capture/. */
+    struct iw_connection *chain;
     bool known[2];
     uint32_t base[2];  /* sequence number of position 0 */
     uint64_t ahead[2]; /* highest position seen */
+    uint64_t end[2];   /* of its FIN */
 };
 
-enum iw_segment_kind { IW_SEGMENT_SYN, IW_SEGMENT_DATA, IW_SEGMENT_FIN, IW_SEGMENT_RST };
+enum iw_segment_kind {
+    IW_SEGMENT_SYN,
+    IW_SEGMENT_DATA,
+    IW_SEGMENT_FIN,
+    IW_SEGMENT_RST,
+    IW_SEGMENT_ACK /* only with iw_connections_tell_acks; comes before DATA */
+};
 
 /* What one frame means for one direction; a frame can give several (SYN, DATA, FIN or RST). */
 struct iw_segment {
     enum iw_segment_kind kind;
     struct iw_connection *connection;
     unsigned direction;
-    uint64_t pos;        /* DATA: of its first octet; FIN, RST: behind the last octet sent before */
+    uint64_t pos;        /* DATA: of its first octet; FIN, RST: behind the last octet sent before;
+                            ACK: behind the last octet of the other direction that it acknowledges */
     const uint8_t *data; /* DATA only; borrowed from the frame */
     size_t length;       /* captured octets, may be 0 if some are missing */
     uint32_t missing;    /* octets of the segment behind these that were not captured */
@@ -141,11 +201,20 @@ typedef int iw_segment_fn(void *context, const struct iw_segment *segment);
 
 struct iw_connections;
 
-/* A table of at most `limit` connections (about 200 octets each, taken as they appear) that calls
+/* A table of at most `limit` connections (about 200 octets each, taken as they appear), that calls
  * `seen` for each segment. Segments come as in the capture: repeated, overlapping, out of order;
  * putting them together is iw_stream's work. Octets before position 0 (keep-alives; what was sent
  * before the capture began) are left out. NULL without memory. */
 struct iw_connections *iw_connections_new(size_t limit, iw_segment_fn *seen, void *context);
+
+/* From now on a full table drops the connection that was used least recently to make room:
+ * `dropped` is called with `context` before. */
+typedef void iw_dropped_fn(void *context, struct iw_connection *c);
+void iw_connections_recycle(struct iw_connections *t, iw_dropped_fn *dropped);
+/* Of those that have a `user`, the one used least recently; NULL if there is none. */
+struct iw_connection *iw_connections_oldest_used(struct iw_connections *t);
+/* From now on `seen` is told of acknowledgements. */
+void iw_connections_tell_acks(struct iw_connections *t);
 
 /* Adds a decoded frame (iw_packet_decode gave IW_DECODE_TCP). A SYN on a connection that is closed
  * or had another initial sequence number starts a new one. 0, -1 if the table is full or out of
@@ -154,16 +223,22 @@ int iw_connections_add(struct iw_connections *t, const struct iw_frame *frame,
                        const struct iw_packet *packet);
 
 size_t iw_connections_count(const struct iw_connections *t);
-/* Connection `number`, below the count; lives as long as the table. */
+/* Connection `number`, below the count; lives as long as the table. In a table that drops some, the
+ * places are taken anew, and NULL is one that is empty. */
 struct iw_connection *iw_connections_get(const struct iw_connections *t, size_t number);
 void iw_connections_free(struct iw_connections *t);
 
 /* How many frames a capture had, by what decoding gave. */
 struct iw_capture_counts {
     uint64_t frames;
-    uint64_t decoded[IW_DECODE_BAD + 1];
-    uint64_t ignored; /* TCP frames that the full table ignored */
+    uint64_t decoded[IW_DECODE_BAD + 1]; /* the last fragment of a datagram: what that gave */
+    uint64_t ignored;                    /* TCP frames that the full table ignored */
+    uint64_t incomplete;                 /* datagrams that lack fragments */
 };
+
+/* Decodes a frame, puts fragments together and adds what is TCP. 0 or what `seen` returned. */
+int iw_connections_take(struct iw_connections *t, struct iw_fragments *f,
+                        const struct iw_frame *frame, struct iw_capture_counts *counts);
 
 /* Reads a whole capture into a table. 0 at the end of the file, -1 with an error line, else what
  * `seen` returned. `counts` may be NULL. */
