@@ -45,7 +45,7 @@ wrong("ddp-version-tagged", "ddp-version-tagged", "DV is 2 in a Write", write { 
 wrong("ddp-version-tagged-empty", "ddp-version-tagged", "DV is 0 in a Write of no octets", write {}, write { dv = 0 }, { "DDP-5.2-10" })
 wrong("ddp-version-untagged", "ddp-version-untagged", "DV is 0 in a Send", send {}, send { dv = 0 }, { "MPA-C.1-01" })
 wrong("ddp-version-untagged-rev0", "ddp-version-untagged", "DV is 1 behind start-up frames of revision 0", send {}, send { dv = 1 },
-  { "MPA-3-13" }, { revision = 0 })
+  { "MPA-3-13" }, { revision = 0, markers = true })
 breaks("ddp-version-changes", "ddp-version-untagged", "DV changes from one Send to the next", function(i, _, bad)
   i:send(send {})
   i:send(send { dv = bad and 3 or nil })
@@ -166,7 +166,7 @@ breaks("rdmap-version-bits", "rdmap-version", "the bits of the RDMAP control oct
   i:send(write { stag = 0x51, to = 0x1000, payload = bytes(16), rv = bad and 0 or nil, opcode = bad and 2 or nil })
 end, { "RDMAP-4.1-02" })
 wrong("rdmap-version-immediate", "rdmap-version", "RV is 0 in Immediate Data", immediate {}, immediate { rv = 0 }, { "EXT-4.1-01" })
-wrong("rdmap-version-rev0", "rdmap-version", "RV is 1 behind start-up frames of revision 0", send {}, send { rv = 1 }, { "MPA-C.1-01" }, { revision = 0 })
+wrong("rdmap-version-rev0", "rdmap-version", "RV is 1 behind start-up frames of revision 0", send {}, send { rv = 1 }, { "MPA-C.1-01" }, { revision = 0, markers = true })
 wrong("rdmap-rsv", "rdmap-rsv", "a reserved bit of the RDMAP control octet is set", send {}, send { rsv = 1 }, { "RDMAP-4.1-09" })
 wrong("rdmap-rsv-tagged", "rdmap-rsv", "a reserved bit of the RDMAP control octet of a Write is set", write {}, write { rsv = 2 })
 wrong("rdmap-opcode", "rdmap-opcode", "an opcode that is not assigned (0xC)", send {}, send { opcode = 0xc }, { "RDMAP-4.1-06", "EXT-4.1-02" })
