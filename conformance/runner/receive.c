@@ -116,18 +116,18 @@ bool iw_item_append(struct iw_item *item, const struct iw_observation *o)
     if (!segments)
         return false;
     item->segments = segments;
-    octets = realloc(item->octets, item->length + o->ulpdu_length + 1);
+    octets = realloc(item->octets, item->length + o->ulpdu_captured + 1);
     if (!octets)
         return false;
     item->octets = octets;
-    memcpy(octets + item->length, o->ulpdu, o->ulpdu_length);
+    memcpy(octets + item->length, o->ulpdu, o->ulpdu_captured);
     segments[item->n_segments++] = (struct iw_item_segment){
         .offset = item->length,
-        .length = o->ulpdu_length,
+        .length = o->ulpdu_captured,
         .position = o->pos,
         .crc_good = o->fpdu && o->fpdu->crc_good,
     };
-    item->length += o->ulpdu_length;
+    item->length += o->ulpdu_captured;
     item->end = o->end;
     return true;
 }
@@ -201,6 +201,8 @@ void iw_conn_seen(void *context, const struct iw_observation *seen)
     case IW_OBSERVED_MESSAGE:
     case IW_OBSERVED_FIN:
     case IW_OBSERVED_RESET:
+    case IW_OBSERVED_GAP: /* there are none in what a socket delivers */
+    case IW_OBSERVED_RESYNC:
         break;
     }
 }

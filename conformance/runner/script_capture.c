@@ -61,7 +61,7 @@ static void close_recording(struct recording *r)
         }
         iw_item_free(c->partial[0]);
         iw_item_free(c->partial[1]);
-        free(c->observer);
+        iw_observer_free(c->observer);
         memset(c, 0, sizeof(*c));
     }
     iw_connections_free(r->table);
@@ -195,8 +195,12 @@ static void seen(void *context, const struct iw_observation *o)
     case IW_OBSERVED_LOST:
         seen_end(c, o, IW_ITEM_LOST);
         break;
+    case IW_OBSERVED_GAP:
+        stop(c->recording, "its octets are too far ahead of those before them");
+        break;
     case IW_OBSERVED_MESSAGE:
     case IW_OBSERVED_FINDING:
+    case IW_OBSERVED_RESYNC:
         break;
     }
 }
@@ -207,11 +211,10 @@ static void open_connection(struct recording *r, struct recorded *c)
 {
     struct iw_observer_config config = {
         .crc32c = iw_crc32c_portable, .context = c, .seen = seen, .extensions = true};
-    void *memory = malloc(iw_observer_size());
 
     c->recording = r;
     c->last = &c->things;
-    c->observer = memory ? iw_observer_init(memory, iw_observer_size(), &config) : NULL;
+    c->observer = iw_observer_new(&config);
     if (!c->observer)
         stop(r, "no memory");
 }
@@ -230,8 +233,7 @@ static void take_data(struct recorded *c, const struct iw_segment *s)
     if (!c->spoken)
         c->initiator = s->direction;
     c->spoken = true;
-    if (iw_observer_input(c->observer, side_of(c, s), s->pos, s->data, s->length) == -2)
-        stop(c->recording, "its octets are too far ahead of those before them");
+    (void)iw_observer_input(c->observer, side_of(c, s), s->pos, s->data, s->length);
 }
 
 static int on_segment(void *context, const struct iw_segment *s)

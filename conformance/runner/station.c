@@ -24,7 +24,7 @@ static void conn_free(struct iw_conn *c)
     }
     iw_item_free(c->partial);
     iw_tcp_close(&c->tcp);
-    free(c->observer);
+    iw_observer_free(c->observer);
     free(c->held);
     free(c->streamed);
     free(c);
@@ -95,9 +95,8 @@ static struct iw_conn *adopt(struct iw_station *s, struct iw_tcp tcp, bool initi
     struct iw_conn *c = calloc(1, sizeof(*c));
     int on = 1, mss = 0;
 
-    if (!c || !(c->observer = malloc(iw_observer_size()))) {
+    if (!c) {
         iw_tcp_close(&tcp);
-        free(c);
         return NULL;
     }
     c->station = s;
@@ -107,7 +106,7 @@ static struct iw_conn *adopt(struct iw_station *s, struct iw_tcp tcp, bool initi
     config.context = c;
     config.extensions = true;
     config.told[iw_conn_peer_side(c) == IW_SIDE_INITIATOR] = true;
-    iw_observer_init(c->observer, iw_observer_size(), &config);
+    c->observer = iw_observer_new(&config);
     if (tcp.craft) {
         c->state.number = *iw_craft_label(tcp.craft);
     } else {
@@ -119,7 +118,7 @@ static struct iw_conn *adopt(struct iw_station *s, struct iw_tcp tcp, bool initi
             iw_exchange_open(s->exchange, initiator, (const struct sockaddr *)&own,
                              (const struct sockaddr *)&peer, (uint16_t)mss, iw_transport_now());
     }
-    if (c->state.number < 0) {
+    if (!c->observer || c->state.number < 0) {
         conn_free(c);
         return NULL;
     }

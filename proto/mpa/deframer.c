@@ -158,6 +158,19 @@ static enum outcome deliver(struct iw_deframer *d, struct iw_cursor *c, const st
     return d->stopped ? STOPPED : DELIVERED;
 }
 
+/* The FPDU at d->next, where c stands; false if its ULPDU_Length is not here. */
+static bool measure(struct iw_deframer *d, const struct iw_cursor *c, struct iw_shape *s)
+{
+    if (!iw_shape_read(d, c, s))
+        return false;
+    if (!d->length_judged) {
+        d->length_judged = true;
+        if (s->length > IW_MPA_ULPDU_MAX)
+            report(d, IW_CHECK_MPA_ULPDU_MAX, d->next + s->lead, s->length, IW_MPA_ULPDU_MAX);
+    }
+    return true;
+}
+
 /* Hands out the FPDUs that are whole at c, which stands at d->next. */
 static enum outcome parse(struct iw_deframer *d, struct iw_cursor *c)
 {
@@ -165,14 +178,10 @@ static enum outcome parse(struct iw_deframer *d, struct iw_cursor *c)
 
     while (outcome == DELIVERED) {
         struct iw_shape s;
-        if (!iw_shape_read(d, c, &s))
+        if (!measure(d, c, &s))
             return INCOMPLETE;
-        if (!d->length_judged) {
-            d->length_judged = true;
-            if (s.length > IW_MPA_ULPDU_MAX &&
-                report(d, IW_CHECK_MPA_ULPDU_MAX, d->next + s.lead, s.length, IW_MPA_ULPDU_MAX))
-                return STOPPED;
-        }
+        if (d->stopped)
+            return STOPPED;
         if (c->left < s.size)
             return INCOMPLETE;
         outcome = deliver(d, c, &s);
@@ -284,6 +293,20 @@ int iw_deframer_input(struct iw_deframer *d, uint64_t pos, const struct iw_iov *
     else if (d->sink->early && holds(d))
         iw_resync_search(d, pos, c.pos, result == 0);
     return result;
+}
+
+uint32_t iw_deframer_measure(struct iw_deframer *d, const struct iw_iov *data, size_t pieces)
+{
+    struct iw_cursor c = iw_cursor_at(data, pieces, d->next);
+    struct iw_shape s;
+
+    return measure(d, &c, &s) ? s.size : 0;
+}
+
+void iw_deframer_move(struct iw_deframer *d, uint64_t pos)
+{
+    d->next = pos;
+    d->length_judged = false;
 }
 
 uint64_t iw_deframer_edge(struct iw_deframer *d)

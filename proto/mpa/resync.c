@@ -105,21 +105,20 @@ static bool markers_agree(const struct iw_deframer *d, struct iw_cursor c, const
     return true;
 }
 
-enum verdict { GOOD, CUT, BAD };
-
-/* CUT: not all of it is here. */
-static enum verdict judge(const struct iw_deframer *d, const struct iw_cursor *c,
-                          struct iw_shape *s)
+static enum iw_fpdu_probe judge(const struct iw_deframer *d, const struct iw_cursor *c,
+                                struct iw_shape *s)
 {
     uint32_t field;
 
     if (!iw_shape_read(d, c, s))
-        return CUT;
+        return IW_PROBE_CUT;
     if (s->length == 0 || s->length > IW_MPA_ULPDU_MAX)
-        return BAD;
+        return IW_PROBE_BAD;
     if (s->size > c->left)
-        return CUT;
-    return markers_agree(d, *c, s) && iw_shape_crc(d, *c, s, &field) == field ? GOOD : BAD;
+        return IW_PROBE_CUT;
+    if (!markers_agree(d, *c, s))
+        return IW_PROBE_BAD;
+    return !d->crc || iw_shape_crc(d, *c, s, &field) == field ? IW_PROBE_GOOD : IW_PROBE_BAD;
 }
 
 /* As remember(). */
@@ -138,9 +137,11 @@ static uint64_t hand_out(struct iw_deframer *d, struct iw_cursor c, const struct
 
 /* ---- Markers ---- */
 
+enum marked { MARKED, UNMARKED, MARKER_LIES };
+
 /* The first start in the island that a Marker in it tells, and that Marker. */
-static bool marked_start(struct iw_deframer *d, const struct island *land, uint64_t *start,
-                         uint64_t *marker)
+static enum marked marked_start(const struct iw_deframer *d, const struct island *land,
+                                uint64_t *start, uint64_t *marker)
 {
     uint64_t at = land->begin + iw_to_marker(d, land->begin);
 
@@ -153,19 +154,17 @@ static bool marked_start(struct iw_deframer *d, const struct island *land, uint6
         *marker = at;
         *start = at - back;
         if (back == 0) /* it belongs to the FPDU that follows */
-            return true;
-        if (iw_to_marker(d, *start) == 0) { /* where a Marker stands no FPDU begins */
-            d->misled = true;
-            return false;
-        }
+            return MARKED;
+        if (iw_to_marker(d, *start) == 0) /* where a Marker stands no FPDU begins */
+            return MARKER_LIES;
         if (iw_to_marker(d, *start - IW_MPA_MARKER) != 0)
-            return true;
+            return MARKED;
         if (*start - land->begin >= IW_MPA_MARKER) {
             *start -= IW_MPA_MARKER;
-            return true;
+            return MARKED;
         }
     }
-    return false;
+    return UNMARKED;
 }
 
 /* RFC 5044 §5.2: a Marker tells where an FPDU starts, and good FPDUs where the next does. */
@@ -173,8 +172,10 @@ static void follow_markers(struct iw_deframer *d, const struct island *land)
 {
     const struct iw_deframer_room *r = d->room;
     uint64_t pos, marker;
+    enum marked marked = marked_start(d, land, &pos, &marker);
 
-    if (!marked_start(d, land, &pos, &marker))
+    d->misled = marked == MARKER_LIES;
+    if (marked != MARKED)
         return;
     while (r->runs < IW_DEFRAMER_RUNS) {
         size_t k = run_behind(r, pos);
@@ -185,15 +186,15 @@ static void follow_markers(struct iw_deframer *d, const struct island *land)
         struct iw_iov piece;
         struct iw_cursor c = look(land, pos, land->end, &piece);
         struct iw_shape s;
-        enum verdict verdict = judge(d, &c, &s);
+        enum iw_fpdu_probe verdict = judge(d, &c, &s);
         /* Nothing but its own CRC vouches for a Marker: the FPDU must hold it. And no FPDU may
          * reach into another. */
-        if (verdict == GOOD &&
+        if (verdict == IW_PROBE_GOOD &&
             (pos + s.size <= marker || (k < r->runs && r->run[k].begin < pos + s.size)))
-            verdict = BAD;
-        if (verdict == BAD) /* the in-order pass is going to say what is wrong */
+            verdict = IW_PROBE_BAD;
+        if (verdict == IW_PROBE_BAD) /* the in-order pass is going to say what is wrong */
             d->misled = true;
-        if (verdict != GOOD)
+        if (verdict != IW_PROBE_GOOD)
             return;
         pos = marker = hand_out(d, c, &s);
     }
@@ -222,7 +223,7 @@ static void take_segment(struct iw_deframer *d, const struct island *land, uint6
             if (r->runs == IW_DEFRAMER_RUNS || !iw_shape_read(d, &c, &s) || s.size > c.left ||
                 (k < r->runs && r->run[k].begin < at + s.size))
                 return;
-            if (pass == JUDGE && judge(d, &c, &s) != GOOD)
+            if (pass == JUDGE && judge(d, &c, &s) != IW_PROBE_GOOD)
                 return;
             at = pass == HAND_OUT ? hand_out(d, c, &s) : at + s.size;
         }
@@ -247,4 +248,57 @@ void iw_resync_search(struct iw_deframer *d, uint64_t pos, uint64_t end, bool wh
         follow_markers(d, &land);
     else if (d->aligned && whole && pos >= land.begin)
         take_segment(d, &land, pos, end);
+}
+
+/* ---- for a caller that holds the octets itself ---- */
+
+enum iw_fpdu_probe iw_deframer_probe(const struct iw_deframer *d, uint64_t pos, const uint8_t *data,
+                                     size_t length)
+{
+    const struct island land = {.octets = data, .begin = pos, .end = pos + length};
+    struct iw_iov piece;
+    struct iw_cursor c = look(&land, pos, land.end, &piece);
+    struct iw_shape s;
+
+    return judge(d, &c, &s);
+}
+
+bool iw_deframer_marked(const struct iw_deframer *d, uint64_t pos, const uint8_t *data,
+                        size_t length, uint64_t *start, uint64_t *marker)
+{
+    const struct island land = {.octets = data, .begin = pos, .end = pos + length};
+
+    return marked_start(d, &land, start, marker) == MARKED;
+}
+
+size_t iw_deframer_peek(const struct iw_deframer *d, uint64_t pos, const uint8_t *data,
+                        size_t length, struct iw_fpdu *fpdu, uint8_t *ulpdu, size_t room)
+{
+    const struct island land = {.octets = data, .begin = pos, .end = pos + length};
+    struct iw_iov piece;
+    struct iw_cursor c = look(&land, pos, land.end, &piece);
+    struct iw_shape s;
+    size_t n = 0;
+
+    *fpdu = (struct iw_fpdu){.pos = pos};
+    if (!iw_shape_read(d, &c, &s))
+        return 0;
+    fpdu->header_pos = pos + s.lead;
+    fpdu->size = s.size;
+    fpdu->length = (uint16_t)s.length;
+    fpdu->markers = (uint16_t)(s.inside + (s.lead ? 1u : 0u));
+    room = room < s.length ? room : s.length;
+    iw_cursor_step(&c, s.lead + IW_MPA_LENGTH_FIELD);
+    while (n < room && c.left > 0) {
+        size_t run = room - n < c.left ? room - n : c.left;
+        if (d->markers && iw_to_marker(d, c.pos) == 0) {
+            iw_cursor_step(&c, IW_MPA_MARKER < c.left ? IW_MPA_MARKER : c.left);
+            continue;
+        }
+        if (d->markers && run > iw_to_marker(d, c.pos))
+            run = iw_to_marker(d, c.pos);
+        iw_cursor_read(&c, ulpdu + n, run);
+        n += run;
+    }
+    return n;
 }

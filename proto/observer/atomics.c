@@ -11,8 +11,8 @@ enum { PAYLOAD = 18, RESPONSE_ID = 18, COMPARE_DATA = 54, COMPARE_MASK = 62 };
 
 void iw_observer_immediate(struct iw_observer *o)
 {
-    if (o->now.message_length != IW_RDMAP_IMMEDIATE) /* RFC 7306 §6.3 */
-        iw_observer_find_at(o, IW_CHECK_RDMAP_IMMEDIATE_LENGTH, PAYLOAD, o->now.message_length,
+    if (o->now->message_length != IW_RDMAP_IMMEDIATE) /* RFC 7306 §6.3 */
+        iw_observer_find_at(o, IW_CHECK_RDMAP_IMMEDIATE_LENGTH, PAYLOAD, o->now->message_length,
                             IW_RDMAP_IMMEDIATE);
 }
 
@@ -37,15 +37,15 @@ static void check_request(struct iw_observer *o, const struct iw_rdmap_atomic_re
 
 void iw_observer_atomic_request(struct iw_observer *o)
 {
-    if (o->now.message_length != IW_RDMAP_ATOMIC_REQUEST) {
-        iw_observer_find_at(o, IW_CHECK_RDMAP_ATOMIC_LENGTH, PAYLOAD, o->now.message_length,
+    if (o->now->message_length != IW_RDMAP_ATOMIC_REQUEST) {
+        iw_observer_find_at(o, IW_CHECK_RDMAP_ATOMIC_LENGTH, PAYLOAD, o->now->message_length,
                             IW_RDMAP_ATOMIC_REQUEST);
         iw_observer_doubt_reads(o);
         return;
     }
-    check_request(o, &o->now.atomic_request);
+    check_request(o, &o->now->atomic_request);
     iw_observer_ask(o, &(struct iw_observed_read){.atomic = true,
-                                                  .sink_stag = o->now.atomic_request.request_id});
+                                                  .sink_stag = o->now->atomic_request.request_id});
 }
 
 static bool answers(const struct iw_observation *now, const struct iw_observed_read *request)
@@ -70,30 +70,30 @@ static uint32_t find_request(const struct iw_observation *now, struct iw_observe
 /* Responses go out in the order of the requests, those to reads included (RFC 7306 §5.2.2, §7). */
 void iw_observer_atomic_response(struct iw_observer *o)
 {
-    const struct iw_observed_side *s = &o->side[o->now.side];
-    struct iw_observed_reads *r = &o->side[iw_observed_other(o->now.side)].reads;
-    bool due = r->count > 0 && answers(&o->now, iw_observer_request_at(r, 0));
+    const struct iw_observed_side *s = &o->side[o->now->side];
+    struct iw_observed_reads *r = &o->side[iw_observed_other(o->now->side)].reads;
+    bool due = r->count > 0 && answers(o->now, iw_observer_request_at(r, 0));
     bool split = s->tagged[1].open && s->tagged[1].matched;
-    uint32_t id = o->now.atomic_response.request_id, k;
+    uint32_t id = o->now->atomic_response.request_id, k;
 
-    if (o->now.message_length != IW_RDMAP_ATOMIC_RESPONSE) {
+    if (o->now->message_length != IW_RDMAP_ATOMIC_RESPONSE) {
         iw_observer_find_at(o, IW_CHECK_RDMAP_ATOMIC_RESPONSE_LENGTH, PAYLOAD,
-                            o->now.message_length, IW_RDMAP_ATOMIC_RESPONSE);
+                            o->now->message_length, IW_RDMAP_ATOMIC_RESPONSE);
         iw_observer_doubt_reads(o);
         return;
     }
     r = iw_observer_asked(o, due);
     if (!r)
         return;
-    k = find_request(&o->now, r);
+    k = find_request(o->now, r);
     if (k == r->count) {
-        iw_observer_find(o, IW_CHECK_RDMAP_ATOMIC_RESPONSE_UNSOLICITED, o->now.pos, id, 0);
+        iw_observer_find(o, IW_CHECK_RDMAP_ATOMIC_RESPONSE_UNSOLICITED, o->now->pos, id, 0);
         return;
     }
-    if (!answers(&o->now, iw_observer_request_at(r, k)))
+    if (!answers(o->now, iw_observer_request_at(r, k)))
         iw_observer_find_at(o, IW_CHECK_RDMAP_ATOMIC_RESPONSE_ID, RESPONSE_ID, id,
                             iw_observer_request_at(r, k)->sink_stag);
     else if (k > 0 || split)
-        iw_observer_find(o, IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER, o->now.pos, k, 0);
-    (void)iw_observer_answered(r, k);
+        iw_observer_find(o, IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER, o->now->pos, k, 0);
+    (void)iw_observer_answered(o, r, k);
 }

@@ -6,33 +6,39 @@
 #include "iwarp/stream.h"
 
 enum {
-    HOLD = 16384, /* octets of a side that are kept until both start-up frames are known */
-    ISLANDS = 64, /* ranges behind a gap, as in stream/ */
     QUEUES = 4,   /* QN 0..3 */
     HEAD = 64,    /* octets kept of an untagged message: all headers of RDMAP fit */
     PENDING = 8,  /* faults of framing kept until their FPDU is whole: one of each kind */
-    SUSPECTS = 3  /* FPDUs in a row that make no sense: framing is lost */
+    SUSPECTS = 3, /* FPDUs in a row that make no sense: framing is lost */
+    GAPS = 4,     /* ranges known never to come, behind others that may come */
+    ALIGNED = 2   /* segments that are lists of whole FPDUs: framing found again is proven */
 };
 
-/* Which octets of a side have come. */
-struct iw_cover {
-    uint64_t end; /* all octets before it have come */
-    uint64_t top; /* no octet from here on has come */
-    size_t count;
-    struct iw_cover_island {
-        uint64_t from, to;
-    } island[ISLANDS]; /* ascending, behind `end` */
-    bool lossy;        /* an island was forgotten: `end` may stay too low for good */
+/* What all observers of a caller may share, as nothing of it outlives a call. */
+struct iw_observer_scratch {
+    struct iw_observation now; /* what is being told to the caller */
+    struct iw_fault pending[PENDING];
+    size_t n_pending;
+    uint8_t gather[65535];
+    _Alignas(16) uint8_t room[IW_DEFRAMER_BUFFER];
 };
 
-void iw_cover_add(struct iw_cover *c, uint64_t pos, uint64_t length);
-bool iw_cover_gap(const struct iw_cover *c);
+/* Octets of a side that cannot be judged yet. Nothing is lent while `octets` is NULL. */
+struct iw_hold {
+    struct iw_stream *octets; /* at the head of the block that was lent; its buffer follows */
+    uint32_t size;            /* of the block */
+};
+
+struct iw_observed_range {
+    uint64_t from, to;
+};
 
 /* An untagged queue of one direction. */
 struct iw_observed_queue {
     bool lost;    /* the place in the sequence is not known: the next segment tells */
     bool open;    /* a message has begun and had no L=1 segment yet */
     bool whole;   /* open: its beginning was seen */
+    bool known;   /* open: `head` is as it should be */
     uint32_t msn; /* open: of that message, else the one expected next */
     uint64_t mo;  /* open: expected next */
     uint8_t opcode;
@@ -41,6 +47,8 @@ struct iw_observed_queue {
     uint64_t pos;
     uint8_t head[HEAD];
 };
+
+_Static_assert(HEAD >= IW_RDMAP_ATOMIC_REQUEST, "a header does not fit");
 
 /* A Read Request, or an Atomic Request: the two share queue, IRD and order (RFC 7306 §5.2). */
 struct iw_observed_read {
@@ -55,6 +63,8 @@ struct iw_observed_tagged {
     bool open;
     bool matched; /* Read Response: `read` is what it answers; counts as outstanding while open */
     bool over;    /* Read Response: too long, already reported */
+    bool lost;    /* not open: what comes next may lie inside a message */
+    bool partial; /* open: its beginning was not seen */
     uint32_t stag;
     uint64_t to; /* expected next */
     uint64_t length;
@@ -68,7 +78,8 @@ struct iw_observed_reads {
     bool uncertain; /* something was missed: nothing can be said of responses any more */
     bool over;      /* more than the peer's IRD, already reported */
     uint32_t first, count;
-    struct iw_observed_read ring[IW_OBSERVER_READS];
+    uint32_t size;                 /* entries in the ring, a power of two, or 0 */
+    struct iw_observed_read *ring; /* lent; NULL if size is 0 */
 };
 
 enum iw_phase {
@@ -98,33 +109,50 @@ struct iw_observed_side {
     unsigned suspects;
     struct iw_fault lost; /* PHASE_LOST: why */
 
-    uint8_t frame[IW_MPA_STARTUP_MAX];
-    size_t frame_length;
+    size_t frame_length; /* 0 until there is one; the frame is the first of what is held */
     struct iw_mpa_startup_header startup;
     struct iw_mpa_enhanced enhanced;
     bool has_enhanced;
     bool sound; /* nothing in the frame keeps a receiver from answering it */
 
-    struct iw_cover cover;
+    uint64_t next;  /* all octets before it have been judged or given up */
+    uint64_t top;   /* no octet from here on has come */
+    uint64_t acked; /* the other side has all octets before it */
+    struct iw_hold hold;
+    struct iw_observed_range gap[GAPS]; /* ascending, behind octets that may still come */
+    uint8_t gaps;
     struct iw_deframer deframer;
     struct iw_deframer_sink sink;
-    struct iw_fault pending[PENDING];
-    size_t n_pending;
+
+    bool seeking;            /* for the start of an FPDU */
+    bool cut;                /* the FPDU before was not here whole: only its length led here */
+    bool unproven;           /* it was found by searching: nothing is found here yet */
+    bool redo;               /* the FPDU just judged does not fit: seek from its position on */
+    enum iw_resync found_by; /* unproven: how */
+    uint8_t aligned;         /* unproven: segments in a row that were lists of FPDUs */
+    uint64_t framed_until;   /* seeking: framing was in order until here */
+    uint64_t found_at;       /* unproven: where it was found */
+    uint64_t searched;       /* where the search has been */
+    uint32_t credit;         /* octets of CRC that the search may still compute */
+    uint8_t step;            /* FPDUs begin at multiples of this from deframer.start on */
+    bool markers_known;      /* whether there are any, and where */
+    bool markers_wanted;     /* not known where, but that there are */
+    bool crc_known;          /* whether CRCs are in force */
+    bool crc_seen;           /* not known, but they were right */
 
     struct iw_observed_queue queue[QUEUES];
     struct iw_observed_tagged tagged[2]; /* Write, Read Response */
     struct iw_observed_reads reads;      /* requested by this side */
-
-    struct iw_stream hold;
-    uint8_t hold_buffer[HOLD];
-    _Alignas(16) uint8_t buffer[IW_OBSERVER_BUFFER];
 };
 
 struct iw_observer {
     struct iw_observer_config config;
-    struct iw_observation now; /* what is being told to the caller */
+    struct iw_observation *now; /* in the scratch memory */
+    struct iw_observer_scratch *scratch;
+    uint8_t version; /* DV and RV in force: 0 behind a Reply of revision 0, else 1 (OP-72) */
+    bool version_known;
+    bool joined; /* no start-up frame was seen */
     struct iw_observed_side side[2];
-    uint8_t gather[65535];
 };
 
 static inline enum iw_side iw_observed_other(enum iw_side side)
@@ -132,29 +160,54 @@ static inline enum iw_side iw_observed_other(enum iw_side side)
     return side == IW_SIDE_INITIATOR ? IW_SIDE_RESPONDER : IW_SIDE_INITIATOR;
 }
 
-/* DV and RV in force: 0 behind a Reply of revision 0, else 1 (OP-72). */
-static inline unsigned iw_observed_version(const struct iw_observer *o)
-{
-    return o->side[IW_SIDE_RESPONDER].startup.revision == 0 ? 0 : 1;
-}
+/* hold.c */
+/* The octets from s->next on that are held without a gap; their number. */
+size_t iw_hold_peek(const struct iw_observed_side *s, const uint8_t **octets);
+/* Behind the octets that have come without a gap. */
+uint64_t iw_hold_edge(const struct iw_observed_side *s);
+/* The first octet held behind a gap; UINT64_MAX if there is none. */
+uint64_t iw_hold_island(const struct iw_observed_side *s);
+/* Keeps octets; how many of them, the last ones, could not be kept. */
+size_t iw_hold_put(struct iw_observed_side *s, uint64_t pos, const uint8_t *octets, size_t length);
+/* s->next has moved: octets before it are let go, and the block if none are left. */
+void iw_hold_skip(struct iw_observed_side *s);
+void iw_hold_drop(struct iw_observed_side *s);
 
 /* True if octets of this side are known to be missing: what the other side did may have a
  * reason that was not seen. */
 static inline bool iw_observed_gap(const struct iw_observed_side *s)
 {
-    return !s->told && iw_cover_gap(&s->cover);
+    return !s->told && (s->seeking || iw_hold_island(s) != UINT64_MAX || s->top > iw_hold_edge(s) ||
+                        s->acked > iw_hold_edge(s));
 }
 
-/* observer.c: begins a new o->now and shows it. */
+/* input.c: judges what is held of a side whose framing is known, and gives up gaps that are
+ * known never to close. */
+void iw_observer_judge_held(struct iw_observer *o, enum iw_side side);
+
+/* seek.c: looks for an FPDU's start among `length` octets from s->next on. `last`: nothing
+ * more will join them. Returns how many octets can be let go; s->seeking is false if the start was
+ * found behind them. */
+size_t iw_observer_seek(struct iw_observer *o, struct iw_observed_side *s, const uint8_t *octets,
+                        size_t length, bool last);
+/* True if the header has nothing wrong or strange. */
+bool iw_observer_plausible(const struct iw_observer *o, const struct iw_ddp_header *h);
+/* Framing is not known any more at s->next. */
+void iw_observer_unframe(struct iw_observer *o, struct iw_observed_side *s);
+
+/* observer.c: begins a new *o->now and shows it. */
 void iw_observer_begin(struct iw_observer *o, enum iw_observed kind, enum iw_side side,
                        uint64_t pos, uint64_t end);
 void iw_observer_show(struct iw_observer *o);
-/* A finding about what o->now describes, at stream position `pos`. */
+/* A finding about what *o->now describes, at stream position `pos`. */
 void iw_observer_find(struct iw_observer *o, enum iw_check check, uint64_t pos, uint64_t got,
                       uint64_t want);
 void iw_observer_lose(struct iw_observer *o, enum iw_side side, const struct iw_fault *fault);
 /* Judges a FIN once everything before it is here. */
 void iw_observer_judge_end(struct iw_observer *o, enum iw_side side);
+
+/* segment.c: a segment whose content cannot be trusted may have been anything. */
+void iw_observer_lose_place(struct iw_observer *o, struct iw_observed_side *s);
 
 /* startup.c: looks for the start-up frame among the octets held. */
 void iw_observer_seek_startup(struct iw_observer *o, enum iw_side side);
@@ -166,12 +219,16 @@ void iw_observer_check_early(struct iw_observer *o, enum iw_side side);
 /* segment.c */
 int iw_observer_fpdu(void *side, const struct iw_fpdu *fpdu);
 int iw_observer_framing_fault(void *side, const struct iw_fault *fault);
+/* The FPDU at s->next, of which only the first `length` octets are here. */
+void iw_observer_cut_fpdu(struct iw_observer *o, struct iw_observed_side *s, const uint8_t *octets,
+                          size_t length);
+/* `captured` octets of the ULPDU's `length` are here. */
 void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t *ulpdu,
-                         size_t length, const struct iw_fpdu *fpdu, bool content);
-/* A finding at octet `offset` of the ULPDU in o->now. */
+                         size_t length, size_t captured, const struct iw_fpdu *fpdu, bool content);
+/* A finding at octet `offset` of the ULPDU in *o->now. */
 void iw_observer_find_at(struct iw_observer *o, enum iw_check check, size_t offset, uint64_t got,
                          uint64_t want);
-/* Shows the message that the segment in o->now completes. */
+/* Shows the message that the segment in *o->now completes. */
 void iw_observer_message(struct iw_observer *o, uint64_t pos, uint64_t length, uint32_t segments);
 /* Decodes the header that stands behind the DDP header of a message with this opcode. */
 void iw_observed_header(struct iw_observation *now, unsigned opcode, const uint8_t *octets,
@@ -179,18 +236,21 @@ void iw_observed_header(struct iw_observation *now, unsigned opcode, const uint8
 /* Nothing is certain any more about the Read and Atomic Requests of either side. */
 void iw_observer_doubt_reads(struct iw_observer *o);
 
-/* untagged.c, tagged.c, reads.c, atomics.c, terminate.c: the segment in o->now */
+/* untagged.c, tagged.c, reads.c, atomics.c, terminate.c: the segment in *o->now */
 void iw_observer_untagged(struct iw_observer *o);
 void iw_observer_tagged(struct iw_observer *o);
 void iw_observer_read_request(struct iw_observer *o);
 /* reads.c, for atomics.c: one more request of this side; the check of IRD. */
 void iw_observer_ask(struct iw_observer *o, const struct iw_observed_read *request);
-/* reads.c: the other side's requests, of which the response in o->now answers one; `due`: it is the
- * oldest one's. NULL if nothing can be said. */
+/* reads.c: the other side's requests, of which the response in *o->now answers one; `due`: it is
+ * the oldest one's. NULL if nothing can be said. */
 struct iw_observed_reads *iw_observer_asked(struct iw_observer *o, bool due);
 struct iw_observed_read *iw_observer_request_at(struct iw_observed_reads *r, uint32_t k);
 /* Takes request k out of the list. */
-struct iw_observed_read iw_observer_answered(struct iw_observed_reads *r, uint32_t k);
+struct iw_observed_read iw_observer_answered(struct iw_observer *o, struct iw_observed_reads *r,
+                                             uint32_t k);
+/* Gives back the list of what this side asked for. */
+void iw_observer_forget_reads(struct iw_observed_side *s);
 void iw_observer_immediate(struct iw_observer *o);
 void iw_observer_atomic_request(struct iw_observer *o);
 void iw_observer_atomic_response(struct iw_observer *o);

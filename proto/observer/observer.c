@@ -8,6 +8,11 @@ size_t iw_observer_size(void)
     return sizeof(struct iw_observer);
 }
 
+size_t iw_observer_scratch_size(void)
+{
+    return sizeof(struct iw_observer_scratch);
+}
+
 struct iw_observer *iw_observer_init(void *memory, size_t size,
                                      const struct iw_observer_config *config)
 {
@@ -17,6 +22,9 @@ struct iw_observer *iw_observer_init(void *memory, size_t size,
         return NULL;
     memset(o, 0, sizeof *o);
     o->config = *config;
+    o->scratch = config->scratch;
+    o->now = &o->scratch->now;
+    o->version = 1;
     for (int i = 0; i < 2; i++) {
         struct iw_observed_side *s = &o->side[i];
         s->self = (enum iw_side)i;
@@ -27,9 +35,16 @@ struct iw_observer *iw_observer_init(void *memory, size_t size,
         s->sink.check = iw_observer_framing_fault;
         for (int qn = 0; qn < QUEUES; qn++)
             s->queue[qn].msn = 1; /* RFC 5041 §4.3 */
-        iw_stream_init(&s->hold, s->hold_buffer, sizeof s->hold_buffer, 0);
     }
     return o;
+}
+
+void iw_observer_drop(struct iw_observer *o)
+{
+    for (int i = 0; i < 2; i++) {
+        iw_hold_drop(&o->side[i]);
+        iw_observer_forget_reads(&o->side[i]);
+    }
 }
 
 /* ---- telling the caller ---- */
@@ -37,33 +52,33 @@ struct iw_observer *iw_observer_init(void *memory, size_t size,
 void iw_observer_begin(struct iw_observer *o, enum iw_observed kind, enum iw_side side,
                        uint64_t pos, uint64_t end)
 {
-    memset(&o->now, 0, sizeof o->now);
-    o->now.kind = kind;
-    o->now.side = side;
-    o->now.pos = pos;
-    o->now.end = end;
+    memset(o->now, 0, sizeof *o->now);
+    o->now->kind = kind;
+    o->now->side = side;
+    o->now->pos = pos;
+    o->now->end = end;
 }
 
 void iw_observer_show(struct iw_observer *o)
 {
-    o->config.seen(o->config.context, &o->now);
+    o->config.seen(o->config.context, o->now);
 }
 
 void iw_observer_find(struct iw_observer *o, enum iw_check check, uint64_t pos, uint64_t got,
                       uint64_t want)
 {
-    enum iw_observed kind = o->now.kind;
+    enum iw_observed kind = o->now->kind;
 
-    if (o->side[o->now.side].quiet)
+    if (o->side[o->now->side].quiet || o->side[o->now->side].unproven)
         return;
 #ifdef IW_PROVE
     if (iw_prove_blind(check))
         return;
 #endif
-    o->now.kind = IW_OBSERVED_FINDING;
-    o->now.fault = (struct iw_fault){.check = check, .pos = pos, .got = got, .want = want};
+    o->now->kind = IW_OBSERVED_FINDING;
+    o->now->fault = (struct iw_fault){.check = check, .pos = pos, .got = got, .want = want};
     iw_observer_show(o);
-    o->now.kind = kind;
+    o->now->kind = kind;
 }
 
 void iw_observer_lose(struct iw_observer *o, enum iw_side side, const struct iw_fault *fault)
@@ -74,67 +89,14 @@ void iw_observer_lose(struct iw_observer *o, enum iw_side side, const struct iw_
 
     s->phase = PHASE_LOST;
     s->lost = *fault;
+    iw_hold_drop(s);
     iw_observer_doubt_reads(o);
     iw_observer_begin(o, IW_OBSERVED_LOST, side, fault->pos, fault->pos);
-    o->now.fault = *fault;
+    o->now->fault = *fault;
     iw_observer_show(o);
     /* How the other side frames was said in the frame that cannot be read. */
     if (negotiating && other->phase == PHASE_FRAMED && !other->told)
         iw_observer_lose(o, iw_observed_other(side), fault);
-}
-
-/* ---- octets ---- */
-
-static int feed_deframer(struct iw_observer *o, enum iw_side side, uint64_t pos, const void *data,
-                         size_t length)
-{
-    struct iw_observed_side *s = &o->side[side];
-    struct iw_iov piece = {.base = (void *)(uintptr_t)data, .length = length};
-    int result = iw_deframer_input(&s->deframer, pos, &piece, 1);
-
-    if (result == 0)
-        iw_cover_add(&s->cover, pos, length);
-    return result;
-}
-
-static int feed_startup(struct iw_observer *o, enum iw_side side, uint64_t pos, const void *data,
-                        size_t length)
-{
-    struct iw_observed_side *s = &o->side[side];
-    size_t refused = iw_stream_put(&s->hold, pos, data, length);
-
-    iw_cover_add(&s->cover, pos, length - refused);
-    if (s->phase == PHASE_STARTUP)
-        iw_observer_seek_startup(o, side);
-    if (s->phase == PHASE_LOST)
-        return -1;
-    if (s->phase == PHASE_FULL && refused)
-        return feed_deframer(o, side, pos, data, length);
-    if (s->phase == PHASE_STARTUP || s->phase == PHASE_FRAMED)
-        iw_observer_check_early(o, side);
-    return refused && s->phase != PHASE_LEFT ? -2 : 0;
-}
-
-int iw_observer_input(struct iw_observer *o, enum iw_side side, uint64_t pos, const void *data,
-                      size_t length)
-{
-    struct iw_observed_side *s = &o->side[side];
-    int result = 0;
-
-    if (s->told || s->phase == PHASE_LOST)
-        return -1;
-    if (s->reset || s->phase == PHASE_LEFT || (s->fin_known && pos >= s->fin_pos))
-        return 0;
-    if (s->fin_known && length > s->fin_pos - pos)
-        length = (size_t)(s->fin_pos - pos);
-    if (length == 0)
-        return 0;
-    if (s->phase == PHASE_FULL)
-        result = feed_deframer(o, side, pos, data, length);
-    else
-        result = feed_startup(o, side, pos, data, length);
-    iw_observer_judge_end(o, side);
-    return result;
 }
 
 /* ---- the end of a side ---- */
@@ -145,7 +107,7 @@ static bool inside_startup(const struct iw_observed_side *s)
 {
     const uint8_t *octets = NULL;
     const uint8_t *key = s->self == IW_SIDE_INITIATOR ? iw_mpa_request_key : iw_mpa_reply_key;
-    size_t length = iw_stream_peek(&s->hold, &octets);
+    size_t length = iw_hold_peek(s, &octets);
 
     return length > 0 &&
            memcmp(octets, key, length < IW_MPA_KEY_LENGTH ? length : IW_MPA_KEY_LENGTH) == 0;
@@ -168,7 +130,7 @@ void iw_observer_judge_end(struct iw_observer *o, enum iw_side side)
     struct iw_observed_side *s = &o->side[side];
     bool framing = s->phase != PHASE_LOST && s->phase != PHASE_LEFT;
 
-    if (!s->fin_known || s->fin_judged || (framing && !s->told && s->cover.end < s->fin_pos))
+    if (!s->fin_known || s->fin_judged || (framing && !s->told && iw_hold_edge(s) < s->fin_pos))
         return;
     iw_observer_begin(o, IW_OBSERVED_FIN, side, s->fin_pos, s->fin_pos);
     if (!s->fin_seen) {
@@ -183,7 +145,7 @@ void iw_observer_judge_end(struct iw_observer *o, enum iw_side side)
     if (s->phase == PHASE_STARTUP) {
         if (inside_startup(s))
             iw_observer_find(o, IW_CHECK_MPA_STARTUP_CUT, s->fin_pos, s->fin_pos, 0);
-    } else if (!s->crc_failed && !iw_deframer_end(&s->deframer, s->fin_pos)) {
+    } else if (!s->crc_failed && !s->seeking && !iw_deframer_end(&s->deframer, s->fin_pos)) {
         iw_observer_find(o, IW_CHECK_MPA_FIN_INSIDE, s->fin_pos, s->fin_pos, s->deframer.next);
     } else if (inside_message(o, s)) {
         iw_observer_find(o, IW_CHECK_DDP_FIN_OPEN, s->fin_pos, 0, 0);
@@ -222,7 +184,7 @@ void iw_observer_told_segment(struct iw_observer *o, enum iw_side side, const vo
                               size_t length, bool broken)
 {
     if (o->side[side].told)
-        iw_observer_segment(o, side, ulpdu, length, NULL, !broken);
+        iw_observer_segment(o, side, ulpdu, length, length, NULL, !broken);
 }
 
 void iw_observer_told_end(struct iw_observer *o, enum iw_side side, bool reset)
@@ -238,15 +200,20 @@ bool iw_observer_follows(const struct iw_observer *o, enum iw_side side)
     return o->side[side].phase == PHASE_FULL;
 }
 
+bool iw_observer_joined(const struct iw_observer *o)
+{
+    return o->joined;
+}
+
 bool iw_observer_boundary(const struct iw_observer *o, enum iw_side side)
 {
     const struct iw_observed_side *s = &o->side[side];
 
     if (s->told || s->phase == PHASE_LEFT)
         return true;
-    if (s->phase == PHASE_LOST || iw_cover_gap(&s->cover))
+    if (s->phase == PHASE_LOST || iw_observed_gap(s))
         return false;
     if (s->phase == PHASE_FULL)
-        return iw_deframer_end(&s->deframer, s->cover.end);
-    return s->cover.end == s->frame_length; /* 0 until there is a frame */
+        return iw_deframer_end(&s->deframer, iw_hold_edge(s));
+    return iw_hold_edge(s) == s->frame_length; /* 0 until there is a frame */
 }

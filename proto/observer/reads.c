@@ -4,6 +4,8 @@
 /* Offsets in a ULPDU. */
 enum { STAG = 2, TO = 6, TAGGED_PAYLOAD = 14, UNTAGGED_PAYLOAD = 18 };
 
+enum { READS = 16 }; /* entries in the smallest ring */
+
 /* The reads that `asking` may have outstanding (RFC 6581 §9.1); false if nobody said. */
 static bool read_limit(const struct iw_observer *o, enum iw_side asking, uint32_t *limit)
 {
@@ -18,24 +20,58 @@ static bool read_limit(const struct iw_observer *o, enum iw_side asking, uint32_
  * side did may answer to octets that lie in it. */
 static bool inside_fpdu(const struct iw_observed_side *s)
 {
-    return !s->told && s->cover.end > s->deframer.next;
+    return !s->told && iw_hold_edge(s) > s->next;
 }
 
 struct iw_observed_read *iw_observer_request_at(struct iw_observed_reads *r, uint32_t k)
 {
-    return &r->ring[(r->first + k) % IW_OBSERVER_READS];
+    return &r->ring[(r->first + k) % r->size];
+}
+
+static void release(struct iw_observer *o, struct iw_observed_reads *r)
+{
+    if (r->ring)
+        o->config.give_back(o->config.context, r->ring, r->size * sizeof *r->ring);
+    r->ring = NULL;
+    r->first = r->count = r->size = 0;
+}
+
+void iw_observer_forget_reads(struct iw_observed_side *s)
+{
+    release(s->observer, &s->reads);
+}
+
+/* Another ring of twice the size, if the caller lends one. */
+static bool enlarge(struct iw_observer *o, struct iw_observed_reads *r)
+{
+    uint32_t size = r->size > 0 ? 2 * r->size : READS;
+    struct iw_observed_read *ring;
+
+    if (size > IW_OBSERVER_READS || !o->config.lend)
+        return false;
+    ring = o->config.lend(o->config.context, size * sizeof *ring);
+    if (!ring)
+        return false;
+    for (uint32_t k = 0; k < r->count; k++)
+        ring[k] = *iw_observer_request_at(r, k);
+    uint32_t count = r->count;
+    release(o, r);
+    r->ring = ring;
+    r->size = size;
+    r->count = count;
+    return true;
 }
 
 /* RFC 5040 §6.1; atomics count as reads do (RFC 7306 §5.2). */
 void iw_observer_ask(struct iw_observer *o, const struct iw_observed_read *request)
 {
-    enum iw_side side = o->now.side;
+    enum iw_side side = o->now->side;
     const struct iw_observed_side *peer = &o->side[iw_observed_other(side)];
     const struct iw_observed_tagged *answer = &peer->tagged[1];
     struct iw_observed_reads *r = &o->side[side].reads;
     uint32_t limit, outstanding;
 
-    if (iw_observed_gap(peer) || r->count == IW_OBSERVER_READS)
+    if (iw_observed_gap(peer) || (r->count == r->size && !enlarge(o, r)))
         r->uncertain = true;
     if (r->uncertain)
         return;
@@ -45,16 +81,16 @@ void iw_observer_ask(struct iw_observer *o, const struct iw_observed_read *reque
         r->over = false;
     } else if (!r->over && !inside_fpdu(peer)) {
         r->over = true;
-        iw_observer_find(o, IW_CHECK_RDMAP_IRD, o->now.pos, outstanding, limit);
+        iw_observer_find(o, IW_CHECK_RDMAP_IRD, o->now->pos, outstanding, limit);
     }
 }
 
 void iw_observer_read_request(struct iw_observer *o)
 {
-    const struct iw_rdmap_read_request *request = &o->now.read_request;
+    const struct iw_rdmap_read_request *request = &o->now->read_request;
 
-    if (o->now.message_length != IW_RDMAP_READ_REQUEST) {
-        iw_observer_find_at(o, IW_CHECK_RDMAP_READ_LENGTH, UNTAGGED_PAYLOAD, o->now.message_length,
+    if (o->now->message_length != IW_RDMAP_READ_REQUEST) {
+        iw_observer_find_at(o, IW_CHECK_RDMAP_READ_LENGTH, UNTAGGED_PAYLOAD, o->now->message_length,
                             IW_RDMAP_READ_REQUEST);
         iw_observer_doubt_reads(o);
         return;
@@ -69,20 +105,23 @@ static bool answers(const struct iw_ddp_header *h, const struct iw_observed_read
     return !read->atomic && h->stag == read->sink_stag && h->to == read->sink_to;
 }
 
-struct iw_observed_read iw_observer_answered(struct iw_observed_reads *r, uint32_t k)
+struct iw_observed_read iw_observer_answered(struct iw_observer *o, struct iw_observed_reads *r,
+                                             uint32_t k)
 {
     struct iw_observed_read taken = *iw_observer_request_at(r, k);
 
     for (; k > 0; k--)
         *iw_observer_request_at(r, k) = *iw_observer_request_at(r, k - 1);
-    r->first = (r->first + 1) % IW_OBSERVER_READS;
+    r->first = (r->first + 1) % r->size;
     r->count--;
+    if (r->count == 0)
+        release(o, r);
     return taken;
 }
 
 struct iw_observed_reads *iw_observer_asked(struct iw_observer *o, bool due)
 {
-    struct iw_observed_side *asking = &o->side[iw_observed_other(o->now.side)];
+    struct iw_observed_side *asking = &o->side[iw_observed_other(o->now->side)];
     struct iw_observed_reads *r = &asking->reads;
 
     if (!due && (iw_observed_gap(asking) || inside_fpdu(asking)))
@@ -92,8 +131,8 @@ struct iw_observed_reads *iw_observer_asked(struct iw_observer *o, bool due)
 
 void iw_observer_begin_response(struct iw_observer *o, struct iw_observed_tagged *t)
 {
-    const struct iw_ddp_header *h = &o->now.ddp;
-    struct iw_observed_reads *r = &o->side[iw_observed_other(o->now.side)].reads;
+    const struct iw_ddp_header *h = &o->now->ddp;
+    struct iw_observed_reads *r = &o->side[iw_observed_other(o->now->side)].reads;
     bool in_order = r->count > 0 && answers(h, iw_observer_request_at(r, 0));
     uint32_t k = 0;
 
@@ -101,8 +140,6 @@ void iw_observer_begin_response(struct iw_observer *o, struct iw_observed_tagged
     if (!r)
         return;
     if (!in_order) {
-        const struct iw_observed_read *due = iw_observer_request_at(r, 0);
-        bool atomic = r->count > 0 && due->atomic;
         /* Out of order: the others still get their own. */
         while (k < r->count && !answers(h, iw_observer_request_at(r, k)))
             k++;
@@ -110,24 +147,25 @@ void iw_observer_begin_response(struct iw_observer *o, struct iw_observed_tagged
             for (k = 0; k < r->count && iw_observer_request_at(r, k)->atomic;)
                 k++;
         if (k == r->count) {
-            iw_observer_find(o, IW_CHECK_RDMAP_RESPONSE_UNSOLICITED, o->now.pos, 0, 0);
+            iw_observer_find(o, IW_CHECK_RDMAP_RESPONSE_UNSOLICITED, o->now->pos, 0, 0);
             return;
         }
-        if (atomic)
-            iw_observer_find(o, IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER, o->now.pos, k, 0);
+        const struct iw_observed_read *due = iw_observer_request_at(r, 0);
+        if (due->atomic)
+            iw_observer_find(o, IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER, o->now->pos, k, 0);
         else if (h->stag != due->sink_stag)
             iw_observer_find_at(o, IW_CHECK_RDMAP_RESPONSE_STAG, STAG, h->stag, due->sink_stag);
         else
             iw_observer_find_at(o, IW_CHECK_RDMAP_RESPONSE_TO, TO, h->to, due->sink_to);
     }
-    t->read = iw_observer_answered(r, k);
+    t->read = iw_observer_answered(o, r, k);
     t->matched = true;
 }
 
 void iw_observer_continue_response(struct iw_observer *o, struct iw_observed_tagged *t)
 {
     if (t->over || t->length == t->read.size ||
-        (t->length < t->read.size && !iw_ddp_last(&o->now.ddp)))
+        (t->length < t->read.size && !iw_ddp_last(&o->now->ddp)))
         return;
     t->over = true;
     iw_observer_find_at(

@@ -8,18 +8,21 @@ enum { DDP_CONTROL = 0, RDMAP_CONTROL = 1, INVALIDATE_STAG = 2, QN = 6 };
 
 void iw_observer_doubt_reads(struct iw_observer *o)
 {
-    o->side[0].reads.uncertain = true;
-    o->side[1].reads.uncertain = true;
+    for (int i = 0; i < 2; i++) {
+        o->side[i].reads.uncertain = true;
+        iw_observer_forget_reads(&o->side[i]);
+    }
 }
 
-/* A segment whose content cannot be trusted may have been anything. */
-static void lose_place(struct iw_observer *o, struct iw_observed_side *s)
+void iw_observer_lose_place(struct iw_observer *o, struct iw_observed_side *s)
 {
     for (int qn = 0; qn < QUEUES; qn++) {
         s->queue[qn].lost = true;
         s->queue[qn].open = false;
     }
     s->tagged[0].open = s->tagged[1].open = false;
+    s->tagged[0].lost = s->tagged[1].lost = true;
+    s->first_done = true;
     iw_observer_doubt_reads(o);
 }
 
@@ -42,26 +45,34 @@ static uint64_t position(const struct iw_observed_side *s, const struct iw_fpdu 
 void iw_observer_find_at(struct iw_observer *o, enum iw_check check, size_t offset, uint64_t got,
                          uint64_t want)
 {
-    const struct iw_observed_side *s = &o->side[o->now.side];
-    uint64_t pos = o->now.fpdu ? position(s, o->now.fpdu, offset) : 0;
+    const struct iw_observed_side *s = &o->side[o->now->side];
+    uint64_t pos = o->now->fpdu ? position(s, o->now->fpdu, offset) : 0;
 
     iw_observer_find(o, check, pos, got, want);
 }
 
 void iw_observer_message(struct iw_observer *o, uint64_t pos, uint64_t length, uint32_t segments)
 {
-    uint64_t segment_pos = o->now.pos;
+    uint64_t segment_pos = o->now->pos;
 
-    o->now.kind = IW_OBSERVED_MESSAGE;
-    o->now.pos = pos;
-    o->now.message_length = length;
-    o->now.segments = segments;
+    o->now->kind = IW_OBSERVED_MESSAGE;
+    o->now->pos = pos;
+    o->now->message_length = length;
+    o->now->segments = segments;
     iw_observer_show(o);
-    o->now.kind = IW_OBSERVED_SEGMENT;
-    o->now.pos = segment_pos;
+    o->now->kind = IW_OBSERVED_SEGMENT;
+    o->now->pos = segment_pos;
 }
 
 /* ---- framing ---- */
+
+static bool pending(const struct iw_observer *o, enum iw_check check)
+{
+    for (size_t i = 0; i < o->scratch->n_pending; i++)
+        if (o->scratch->pending[i].check == check)
+            return true;
+    return false;
+}
 
 int iw_observer_framing_fault(void *side, const struct iw_fault *fault)
 {
@@ -74,27 +85,16 @@ int iw_observer_framing_fault(void *side, const struct iw_fault *fault)
         return 0;
     }
     /* They are told behind the segment they belong to: one of each kind. */
-    for (size_t i = 0; i < s->n_pending; i++)
-        if (s->pending[i].check == fault->check)
-            return 0;
-    if (s->n_pending < PENDING)
-        s->pending[s->n_pending++] = *fault;
+    if (!pending(o, fault->check) && o->scratch->n_pending < PENDING)
+        o->scratch->pending[o->scratch->n_pending++] = *fault;
     return 0;
 }
 
-static bool pending(const struct iw_observed_side *s, enum iw_check check)
-{
-    for (size_t i = 0; i < s->n_pending; i++)
-        if (s->pending[i].check == check)
-            return true;
-    return false;
-}
-
 /* If the CRC is wrong, so may be everything else that framing found. */
-static void find_pending(struct iw_observer *o, struct iw_observed_side *s, bool crc_failed)
+static void find_pending(struct iw_observer *o, bool crc_failed)
 {
-    for (size_t i = 0; i < s->n_pending; i++) {
-        const struct iw_fault *f = &s->pending[i];
+    for (size_t i = 0; i < o->scratch->n_pending; i++) {
+        const struct iw_fault *f = &o->scratch->pending[i];
         if (!crc_failed || f->check == IW_CHECK_MPA_CRC)
             iw_observer_find(o, f->check, f->pos, f->got, f->want);
     }
@@ -107,10 +107,10 @@ static const uint8_t *contiguous(struct iw_observer *o, const struct iw_fpdu *fp
     if (fpdu->pieces == 1)
         return fpdu->ulpdu[0].base;
     for (size_t i = 0; i < fpdu->pieces; i++) {
-        memcpy(o->gather + at, fpdu->ulpdu[i].base, fpdu->ulpdu[i].length);
+        memcpy(o->scratch->gather + at, fpdu->ulpdu[i].base, fpdu->ulpdu[i].length);
         at += fpdu->ulpdu[i].length;
     }
-    return o->gather;
+    return o->scratch->gather;
 }
 
 /* True if this FPDU is the one too many that makes no sense. CRCs that are in force and match
@@ -126,14 +126,42 @@ static bool framing_lost(struct iw_observed_side *s, const struct iw_fpdu *fpdu,
         why->check = IW_CHECK_MPA_CRC;
         return again;
     }
-    if (pending(s, IW_CHECK_MPA_MARKER_POINTER))
+    if (pending(s->observer, IW_CHECK_MPA_MARKER_POINTER))
         why->check = IW_CHECK_MPA_MARKER_POINTER;
     else if (!header)
         why->check = IW_CHECK_DDP_HEADER_SHORT;
-    else if (iw_ddp_version(h) != iw_observed_version(s->observer))
+    else if (iw_ddp_version(h) != s->observer->version)
         why->check = iw_ddp_tagged(h) ? IW_CHECK_DDP_VERSION_TAGGED : IW_CHECK_DDP_VERSION_UNTAGGED;
     s->suspects = why->check == IW_CHECK_NONE ? 0 : s->suspects + 1;
     return s->suspects == SUSPECTS;
+}
+
+/* What framing that is not certain is held to. */
+static bool fits(const struct iw_observer *o, const struct iw_observed_side *s,
+                 const struct iw_ddp_header *h, bool header, bool crc_failed)
+{
+    if (crc_failed)
+        return !s->unproven && !s->cut && s->crc_known;
+    if (s->unproven)
+        return header && iw_observer_plausible(o, h) && !pending(o, IW_CHECK_MPA_MARKER_POINTER);
+    return !s->cut || (header && iw_ddp_version(h) == o->version);
+}
+
+/* Everything about this FPDU was in order. */
+static void trust(struct iw_observer *o, struct iw_observed_side *s, const struct iw_fpdu *fpdu,
+                  const struct iw_ddp_header *h)
+{
+    uint64_t length = fpdu->pos + fpdu->size - s->found_at;
+
+    s->cut = false;
+    if (!o->version_known)
+        o->version = (uint8_t)iw_ddp_version(h);
+    if (!s->unproven)
+        return;
+    if (length > IW_MPA_MARKER_PERIOD + IW_MPA_MARKER)
+        s->markers_known = true;
+    if (length > IW_MPA_FPDU_MAX)
+        s->unproven = false;
 }
 
 int iw_observer_fpdu(void *side, const struct iw_fpdu *fpdu)
@@ -146,13 +174,32 @@ int iw_observer_fpdu(void *side, const struct iw_fpdu *fpdu)
     bool header = iw_wire_get_ddp(ulpdu, fpdu->length, &h) > 0;
     struct iw_fault why = {0};
 
+    if (!fits(o, s, &h, header, crc_failed)) {
+        s->redo = true;
+        return 0;
+    }
     if (framing_lost(s, fpdu, &h, header, crc_failed, &why)) {
         iw_observer_lose(o, s->self, &why);
         return -1;
     }
-    iw_observer_segment(o, s->self, ulpdu, fpdu->length, fpdu, !crc_failed);
-    s->n_pending = 0;
+    if (!crc_failed && header)
+        trust(o, s, fpdu, &h);
+    iw_observer_segment(o, s->self, ulpdu, fpdu->length, fpdu->length, fpdu, !crc_failed);
     return 0;
+}
+
+void iw_observer_cut_fpdu(struct iw_observer *o, struct iw_observed_side *s, const uint8_t *octets,
+                          size_t length)
+{
+    struct iw_fpdu fpdu;
+    size_t captured = iw_deframer_peek(&s->deframer, s->next, octets, length, &fpdu,
+                                       o->scratch->gather, sizeof o->scratch->gather);
+
+    fpdu.crc_checked = s->deframer.crc;
+    o->scratch->n_pending = 0;
+    s->cut = true;
+    s->crc_failed = false;
+    iw_observer_segment(o, s->self, o->scratch->gather, fpdu.length, captured, &fpdu, true);
 }
 
 /* ---- one segment ---- */
@@ -170,19 +217,20 @@ void iw_observed_header(struct iw_observation *now, unsigned opcode, const uint8
         (void)iw_wire_get_atomic_response(octets, length, &now->atomic_response);
 }
 
-static bool decode(struct iw_observation *now, const uint8_t *ulpdu, size_t length)
+static bool decode(struct iw_observation *now, const uint8_t *ulpdu, size_t length, size_t captured)
 {
-    int header = iw_wire_get_ddp(ulpdu, length, &now->ddp);
+    int header = iw_wire_get_ddp(ulpdu, captured, &now->ddp);
 
     now->ulpdu = ulpdu;
     now->ulpdu_length = length;
+    now->ulpdu_captured = captured;
     if (header < 0)
         return false;
     now->payload = ulpdu + header;
     now->payload_length = length - (size_t)header;
-    if (iw_ddp_tagged(&now->ddp))
-        return true;
-    iw_observed_header(now, iw_rdmap_op(&now->ddp), now->payload, now->payload_length);
+    now->payload_captured = captured - (size_t)header;
+    if (!iw_ddp_tagged(&now->ddp) && captured == length)
+        iw_observed_header(now, iw_rdmap_op(&now->ddp), now->payload, now->payload_length);
     return true;
 }
 
@@ -198,7 +246,7 @@ static unsigned rtr_form(const struct iw_observation *now)
         return tagged && now->payload_length == 0 ? IW_MPA_RTR_WRITE : 0;
     case IW_OP_READ_REQUEST:
         return !tagged && now->payload_length == IW_RDMAP_READ_REQUEST &&
-                       now->read_request.size == 0
+                       now->read_request.size == 0 /* or not captured */
                    ? IW_MPA_RTR_READ
                    : 0;
     default:
@@ -212,24 +260,24 @@ static void check_first(struct iw_observer *o, struct iw_observed_side *s, bool 
 {
     struct iw_observed_side *initiator = &o->side[IW_SIDE_INITIATOR];
     struct iw_observed_side *responder = &o->side[IW_SIDE_RESPONDER];
-    bool terminate = header && iw_rdmap_op(&o->now.ddp) == IW_OP_TERMINATE;
+    bool terminate = header && iw_rdmap_op(&o->now->ddp) == IW_OP_TERMINATE;
 
     if (s == initiator && !s->first_done) {
         unsigned forms = initiator->enhanced.rtr & responder->enhanced.rtr;
         s->first_done = true;
         if (initiator->enhanced.peer_to_peer && responder->enhanced.peer_to_peer && header &&
-            !terminate && !(rtr_form(&o->now) & forms))
-            iw_observer_find_at(o, IW_CHECK_MPA_RTR_FIRST, RDMAP_CONTROL, rtr_form(&o->now), forms);
+            !terminate && !(rtr_form(o->now) & forms))
+            iw_observer_find_at(o, IW_CHECK_MPA_RTR_FIRST, RDMAP_CONTROL, rtr_form(o->now), forms);
     }
     if (s == responder && !initiator->first_done && !s->early_fpdu && !terminate &&
         !iw_observed_gap(initiator)) {
         s->early_fpdu = true;
         /* The beginning of an FPDU is here: is it one, or is its length wrong? */
-        s->early_fpdu_waits = !initiator->told && initiator->cover.top > initiator->frame_length;
-        s->early_fpdu_pos = o->now.pos;
-        s->early_fpdu_end = o->now.end;
+        s->early_fpdu_waits = !initiator->told && initiator->top > initiator->frame_length;
+        s->early_fpdu_pos = o->now->pos;
+        s->early_fpdu_end = o->now->end;
         if (!s->early_fpdu_waits)
-            iw_observer_find(o, IW_CHECK_MPA_RESPONDER_EARLY, o->now.pos, 0, 0);
+            iw_observer_find(o, IW_CHECK_MPA_RESPONDER_EARLY, o->now->pos, 0, 0);
     }
 }
 
@@ -246,7 +294,7 @@ static void find_waiting(struct iw_observer *o)
 
 static void check_reserved(struct iw_observer *o)
 {
-    const struct iw_ddp_header *h = &o->now.ddp;
+    const struct iw_ddp_header *h = &o->now->ddp;
     unsigned seen = 0;
     enum iw_check check;
 
@@ -269,8 +317,8 @@ static void pass_over(struct iw_switches *passed, enum iw_check check)
 /* The segment names a queue or a message type that it cannot be of. */
 static void forget_message(struct iw_observer *o)
 {
-    const struct iw_ddp_header *h = &o->now.ddp;
-    struct iw_observed_side *s = &o->side[o->now.side];
+    const struct iw_ddp_header *h = &o->now->ddp;
+    struct iw_observed_side *s = &o->side[o->now->side];
     unsigned opcode = iw_rdmap_op(h);
 
     s->queue[iw_rdmap_queue(opcode)].lost = true;
@@ -288,7 +336,7 @@ static enum iw_check judge(const struct iw_observer *o, const struct iw_switches
     iw_prove_pause(true);
 #endif
     enum iw_check check =
-        iw_rdmap_check_header(&o->now.ddp, iw_observed_version(o), o->config.extensions, passed);
+        iw_rdmap_check_header(&o->now->ddp, o->version, o->config.extensions, passed);
 #ifdef IW_PROVE
     iw_prove_pause(false);
 #endif
@@ -298,7 +346,7 @@ static enum iw_check judge(const struct iw_observer *o, const struct iw_switches
 /* True if the segment's place in a message can be judged. */
 static bool check_header(struct iw_observer *o)
 {
-    const struct iw_ddp_header *h = &o->now.ddp;
+    const struct iw_ddp_header *h = &o->now->ddp;
     bool placeable = true;
     struct iw_switches passed;
     enum iw_check check = judge(o, NULL);
@@ -311,11 +359,10 @@ static bool check_header(struct iw_observer *o)
         switch (check) {
         case IW_CHECK_DDP_VERSION_TAGGED:
         case IW_CHECK_DDP_VERSION_UNTAGGED:
-            iw_observer_find_at(o, check, DDP_CONTROL, iw_ddp_version(h), iw_observed_version(o));
+            iw_observer_find_at(o, check, DDP_CONTROL, iw_ddp_version(h), o->version);
             break;
         case IW_CHECK_RDMAP_VERSION:
-            iw_observer_find_at(o, check, RDMAP_CONTROL, iw_rdmap_version(h),
-                                iw_observed_version(o));
+            iw_observer_find_at(o, check, RDMAP_CONTROL, iw_rdmap_version(h), o->version);
             break;
         case IW_CHECK_DDP_QN:
             pass_over(&passed, IW_CHECK_RDMAP_OPCODE_QUEUE);
@@ -339,7 +386,7 @@ static bool check_header(struct iw_observer *o)
 }
 
 void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t *ulpdu,
-                         size_t length, const struct iw_fpdu *fpdu, bool content)
+                         size_t length, size_t captured, const struct iw_fpdu *fpdu, bool content)
 {
     struct iw_observed_side *s = &o->side[side];
     bool header;
@@ -349,21 +396,19 @@ void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t
         find_waiting(o);
     iw_observer_begin(o, IW_OBSERVED_SEGMENT, side, fpdu ? fpdu->pos : 0,
                       fpdu ? fpdu->pos + fpdu->size : 0);
-    o->now.fpdu = fpdu;
-    header = decode(&o->now, ulpdu, length);
+    o->now->fpdu = fpdu;
+    header = decode(o->now, ulpdu, length, captured);
     iw_observer_show(o);
-    find_pending(o, s, !content);
-    if (!content) {
-        if (!s->told) {
-            s->first_done = true;
-            lose_place(o, s);
-        }
+    find_pending(o, !content);
+    if (!content || (!header && captured < length)) {
+        if (!s->told)
+            iw_observer_lose_place(o, s);
         return;
     }
     if (s->terminated && !s->quiet) {
-        bool again = header && !iw_ddp_tagged(&o->now.ddp) && o->now.ddp.qn == IW_QN_TERMINATE;
+        bool again = header && !iw_ddp_tagged(&o->now->ddp) && o->now->ddp.qn == IW_QN_TERMINATE;
         iw_observer_find(o, again ? IW_CHECK_RDMAP_TERMINATE_ONCE : IW_CHECK_RDMAP_TERMINATE_LAST,
-                         o->now.pos, 0, 0);
+                         o->now->pos, 0, 0);
         s->quiet = true;
     }
     check_first(o, s, header);
@@ -371,13 +416,13 @@ void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t
         iw_observer_find_at(o, IW_CHECK_DDP_HEADER_SHORT, DDP_CONTROL, length,
                             length > 0 && (ulpdu[0] & IW_DDP_T) ? IW_DDP_TAGGED_HEADER
                                                                 : IW_DDP_UNTAGGED_HEADER);
-        lose_place(o, s);
+        iw_observer_lose_place(o, s);
         return;
     }
     check_reserved(o);
     if (!check_header(o))
         return;
-    if (iw_ddp_tagged(&o->now.ddp))
+    if (iw_ddp_tagged(&o->now->ddp))
         iw_observer_tagged(o);
     else
         iw_observer_untagged(o);

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <string.h>
-
 #include "observer/internal.h"
 
 /* Offsets of fields in a start-up frame. */
@@ -29,13 +27,12 @@ static void decode(struct iw_observed_side *s, const uint8_t *frame, size_t leng
 {
     enum iw_mpa_key own = s->self == IW_SIDE_INITIATOR ? IW_MPA_KEY_REQUEST : IW_MPA_KEY_REPLY;
 
-    s->frame_length = length < sizeof s->frame ? length : sizeof s->frame;
-    memcpy(s->frame, frame, s->frame_length);
-    (void)iw_wire_get_startup(s->frame, s->frame_length, &s->startup);
+    s->frame_length = length < IW_MPA_STARTUP_MAX ? length : IW_MPA_STARTUP_MAX;
+    (void)iw_wire_get_startup(frame, s->frame_length, &s->startup);
     s->has_enhanced =
         says_enhanced(s) && s->startup.pd_length >= IW_MPA_ENHANCED_LENGTH &&
-        iw_wire_get_enhanced(s->frame + IW_MPA_STARTUP_HEADER,
-                             s->frame_length - IW_MPA_STARTUP_HEADER, &s->enhanced) > 0;
+        iw_wire_get_enhanced(frame + IW_MPA_STARTUP_HEADER, s->frame_length - IW_MPA_STARTUP_HEADER,
+                             &s->enhanced) > 0;
     s->sound = iw_wire_mpa_key(s->startup.key) == own && known_revision(s->startup.revision) &&
                s->startup.pd_length <= IW_MPA_PRIVATE_MAX &&
                length >= IW_MPA_STARTUP_HEADER + s->startup.pd_length &&
@@ -46,10 +43,10 @@ static void find_in_frame(struct iw_observer *o, const struct iw_observed_side *
                           enum iw_check check, uint64_t pos, uint64_t got, uint64_t want)
 {
     iw_observer_begin(o, IW_OBSERVED_STARTUP, s->self, 0, s->frame_length);
-    o->now.frame = s->frame;
-    o->now.frame_length = s->frame_length;
-    o->now.startup = s->startup;
-    o->now.enhanced = s->enhanced;
+    (void)iw_hold_peek(s, &o->now->frame);
+    o->now->frame_length = s->frame_length;
+    o->now->startup = s->startup;
+    o->now->enhanced = s->enhanced;
     iw_observer_find(o, check, pos, got, want);
 }
 
@@ -140,48 +137,109 @@ static void check_reply(struct iw_observer *o)
         check_answers(o, request, reply);
 }
 
-static void start_side(struct iw_observer *o, struct iw_observed_side *s, bool crc)
+static void start_side(struct iw_observer *o, struct iw_observed_side *s, bool markers, bool crc)
 {
-    const struct iw_observed_side *other = &o->side[iw_observed_other(s->self)];
-    bool markers = has_flag(other, IW_MPA_FLAG_M) || iw_observed_version(o) == 0;
-
     s->phase = PHASE_FULL;
-    if (!s->told)
-        iw_deframer_init(&s->deframer, &s->sink, markers, crc, o->config.crc32c, s->frame_length,
-                         s->buffer, sizeof s->buffer);
+    s->next = s->frame_length;
+    s->step = IW_MPA_MARKER; /* the size of every part of an FPDU is a multiple of it */
+    s->markers_known = s->crc_known = true;
+    iw_deframer_init(&s->deframer, &s->sink, markers, crc, o->config.crc32c, s->frame_length, NULL,
+                     0);
+    iw_hold_skip(s);
 }
 
 /* Hands over what came before framing was known. */
-static void replay(struct iw_observed_side *s)
+static void replay(struct iw_observer *o)
 {
-    for (size_t k = 0; !s->told && k < iw_stream_islands(&s->hold); k++) {
-        uint64_t pos;
-        const uint8_t *octets;
-        struct iw_iov piece = {.length = iw_stream_island(&s->hold, k, &pos, &octets)};
-        piece.base = (void *)(uintptr_t)octets;
-        (void)iw_deframer_input(&s->deframer, pos, &piece, 1);
-    }
+    for (int i = 0; i < 2; i++)
+        if (!o->side[i].told)
+            iw_observer_judge_held(o, (enum iw_side)i);
+    iw_observer_judge_end(o, IW_SIDE_INITIATOR);
+    iw_observer_judge_end(o, IW_SIDE_RESPONDER);
 }
 
 static void negotiate(struct iw_observer *o)
 {
     struct iw_observed_side *initiator = &o->side[IW_SIDE_INITIATOR];
     struct iw_observed_side *responder = &o->side[IW_SIDE_RESPONDER];
+    bool consortium = responder->startup.revision == 0;
+    bool crc = has_flag(initiator, IW_MPA_FLAG_C) || has_flag(responder, IW_MPA_FLAG_C);
 
+    o->version = consortium ? 0 : 1;
+    o->version_known = true;
     if (!responder->told)
         check_reply(o);
     if (has_flag(responder, IW_MPA_FLAG_R)) {
         initiator->phase = responder->phase = PHASE_LEFT;
+        iw_hold_drop(initiator);
+        iw_hold_drop(responder);
     } else {
-        bool crc = has_flag(initiator, IW_MPA_FLAG_C) || has_flag(responder, IW_MPA_FLAG_C) ||
-                   iw_observed_version(o) == 0;
-        start_side(o, initiator, crc);
-        start_side(o, responder, crc);
-        replay(initiator);
-        replay(responder);
+        start_side(o, initiator, has_flag(responder, IW_MPA_FLAG_M) || consortium,
+                   crc || consortium);
+        start_side(o, responder, has_flag(initiator, IW_MPA_FLAG_M) || consortium,
+                   crc || consortium);
     }
-    iw_observer_judge_end(o, IW_SIDE_INITIATOR);
-    iw_observer_judge_end(o, IW_SIDE_RESPONDER);
+    replay(o);
+}
+
+/* ---- a start-up that was not seen ---- */
+
+static bool framed(const struct iw_observed_side *s)
+{
+    return s->phase == PHASE_FRAMED;
+}
+
+static void join_side(struct iw_observer *o, struct iw_observed_side *s,
+                      const struct iw_observer_assumption *a)
+{
+    const struct iw_observed_side *other = &o->side[iw_observed_other(s->self)];
+    bool start = framed(s) || s->told;
+    enum iw_assumed markers = a->markers[s->self];
+    enum iw_assumed crc = a->crc;
+
+    if (framed(other))
+        markers = has_flag(other, IW_MPA_FLAG_M) ? IW_ASSUMED_YES : IW_ASSUMED_NO;
+    if ((framed(s) && has_flag(s, IW_MPA_FLAG_C)) ||
+        (framed(other) && has_flag(other, IW_MPA_FLAG_C)))
+        crc = IW_ASSUMED_YES;
+    if (o->version_known && o->version == 0)
+        markers = crc = IW_ASSUMED_YES;
+    start_side(o, s, start && markers == IW_ASSUMED_YES, crc == IW_ASSUMED_YES);
+    s->crc_known = crc != IW_ASSUMED_UNKNOWN;
+    s->markers_wanted = markers == IW_ASSUMED_YES;
+    s->markers_known = markers == IW_ASSUMED_NO || (start && markers == IW_ASSUMED_YES);
+    s->first_done = true;
+    if (!start)
+        s->step = 1;
+    if (!s->told && !(start && s->markers_known && s->crc_known))
+        iw_observer_unframe(o, s);
+}
+
+void iw_observer_assume(struct iw_observer *o, const struct iw_observer_assumption *assumption)
+{
+    static const struct iw_observer_assumption nothing = {0};
+    const struct iw_observer_assumption *a = assumption ? assumption : &nothing;
+    struct iw_observed_side *initiator = &o->side[IW_SIDE_INITIATOR];
+    struct iw_observed_side *responder = &o->side[IW_SIDE_RESPONDER];
+    bool framed_initiator = framed(initiator);
+
+    if ((initiator->phase != PHASE_STARTUP && initiator->phase != PHASE_FRAMED) ||
+        (responder->phase != PHASE_STARTUP && responder->phase != PHASE_FRAMED))
+        return;
+    o->version = a->consortium == IW_ASSUMED_YES ? 0 : 1;
+    o->version_known = a->consortium != IW_ASSUMED_UNKNOWN;
+    if (framed(initiator) || framed(responder)) {
+        const struct iw_observed_side *s = framed(responder) ? responder : initiator;
+        o->version = s->startup.revision == 0 ? 0 : 1;
+        o->version_known = true;
+    }
+    o->joined = !framed(initiator) && !framed(responder);
+    join_side(o, initiator, a);
+    initiator->phase = framed_initiator ? PHASE_FRAMED : PHASE_FULL;
+    join_side(o, responder, a);
+    initiator->phase = PHASE_FULL;
+    iw_observer_doubt_reads(o);
+    replay(o);
 }
 
 void iw_observer_take_startup(struct iw_observer *o, enum iw_side side, const uint8_t *frame,
@@ -193,10 +251,10 @@ void iw_observer_take_startup(struct iw_observer *o, enum iw_side side, const ui
     decode(s, frame, length);
     s->phase = PHASE_FRAMED;
     iw_observer_begin(o, IW_OBSERVED_STARTUP, side, 0, length);
-    o->now.frame = frame;
-    o->now.frame_length = length;
-    o->now.startup = s->startup;
-    o->now.enhanced = s->enhanced;
+    o->now->frame = frame;
+    o->now->frame_length = length;
+    o->now->startup = s->startup;
+    o->now->enhanced = s->enhanced;
     iw_observer_show(o);
     if (!s->told)
         check_frame(o, s);
@@ -211,18 +269,18 @@ void iw_observer_seek_startup(struct iw_observer *o, enum iw_side side)
 {
     struct iw_observed_side *s = &o->side[side];
     const uint8_t *octets = NULL;
-    size_t length = iw_stream_peek(&s->hold, &octets);
+    size_t length = iw_hold_peek(s, &octets);
     struct iw_fault fault = {0};
 
     if (iw_wire_get_startup(octets, length, &s->startup) < 0)
         return;
     if (iw_wire_mpa_key(s->startup.key) == IW_MPA_KEY_OTHER) {
         check_key(o, s);
-        fault = o->now.fault;
+        fault = o->now->fault;
     } else if (s->startup.pd_length > IW_MPA_PRIVATE_MAX) {
         find_in_frame(o, s, IW_CHECK_MPA_PD_LENGTH, PD_LENGTH, s->startup.pd_length,
                       IW_MPA_PRIVATE_MAX);
-        fault = o->now.fault;
+        fault = o->now->fault;
     } else if (length >= IW_MPA_STARTUP_HEADER + s->startup.pd_length) {
         iw_observer_take_startup(o, side, octets, IW_MPA_STARTUP_HEADER + s->startup.pd_length);
     }
@@ -251,6 +309,6 @@ void iw_observer_check_early(struct iw_observer *o, enum iw_side side)
         (initiator->told || responder->phase == PHASE_FRAMED) && !iw_observed_gap(initiator))
         find_early(o, responder, IW_CHECK_MPA_REPLY_EARLY, 0);
     if (initiator->phase == PHASE_FRAMED && !initiator->told && responder->phase == PHASE_STARTUP &&
-        initiator->cover.top > initiator->frame_length && !iw_observed_gap(responder))
+        initiator->top > initiator->frame_length && !iw_observed_gap(responder))
         find_early(o, initiator, IW_CHECK_MPA_INITIATOR_EARLY, initiator->frame_length);
 }

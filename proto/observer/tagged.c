@@ -6,23 +6,24 @@ enum { RDMAP_CONTROL = 1, STAG = 2, TO = 6 };
 
 static void open_message(struct iw_observer *o, struct iw_observed_tagged *t)
 {
-    const struct iw_ddp_header *h = &o->now.ddp;
+    const struct iw_ddp_header *h = &o->now->ddp;
 
-    *t = (struct iw_observed_tagged){.open = true, .stag = h->stag, .to = h->to, .pos = o->now.pos};
+    *t =
+        (struct iw_observed_tagged){.open = true, .stag = h->stag, .to = h->to, .pos = o->now->pos};
     if (iw_rdmap_op(h) == IW_OP_READ_RESPONSE)
         iw_observer_begin_response(o, t);
 }
 
 static void check_continued(struct iw_observer *o, struct iw_observed_tagged *t)
 {
-    const struct iw_ddp_header *h = &o->now.ddp;
+    const struct iw_ddp_header *h = &o->now->ddp;
 
     if (h->stag != t->stag) {
         if (h->to == t->to) {
             iw_observer_find_at(o, IW_CHECK_DDP_CONSTANT_STAG, STAG, h->stag, t->stag);
             return;
         }
-        iw_observer_find(o, IW_CHECK_DDP_LAST, o->now.pos, h->stag, t->stag);
+        iw_observer_find(o, IW_CHECK_DDP_LAST, o->now->pos, h->stag, t->stag);
         open_message(o, t);
     } else if (h->to != t->to) {
         iw_observer_find_at(o, t->matched ? IW_CHECK_RDMAP_RESPONSE_TO : IW_CHECK_DDP_TO_ORDER, TO,
@@ -33,14 +34,14 @@ static void check_continued(struct iw_observer *o, struct iw_observed_tagged *t)
 
 void iw_observer_tagged(struct iw_observer *o)
 {
-    const struct iw_ddp_header *h = &o->now.ddp;
-    struct iw_observed_side *s = &o->side[o->now.side];
+    const struct iw_ddp_header *h = &o->now->ddp;
+    struct iw_observed_side *s = &o->side[o->now->side];
     bool response = iw_rdmap_op(h) == IW_OP_READ_RESPONSE;
     struct iw_observed_tagged *t = &s->tagged[response];
     struct iw_observed_tagged *other = &s->tagged[!response];
 
     if (!t->open && other->open && h->stag == other->stag && h->to == other->to &&
-        o->now.payload_length > 0) {
+        o->now->payload_length > 0) {
         iw_observer_find_at(o, IW_CHECK_DDP_CONSTANT_TAGGED, RDMAP_CONTROL, iw_rdmap_op(h),
                             response ? IW_OP_WRITE : IW_OP_READ_RESPONSE);
         t = other;
@@ -49,15 +50,17 @@ void iw_observer_tagged(struct iw_observer *o)
     } else {
         open_message(o, t);
     }
-    t->to += o->now.payload_length;
-    t->length += o->now.payload_length;
+    t->to += o->now->payload_length;
+    t->length += o->now->payload_length;
     t->segments++;
     if (t->matched)
         iw_observer_continue_response(o, t);
     if (!iw_ddp_last(h))
         return;
     t->open = false;
-    if (t->length == 0 && t->segments > 1)
-        iw_observer_find(o, IW_CHECK_DDP_ZERO_SEGMENTS, o->now.pos, t->segments, 1);
+    if (!t->partial && t->length == 0 && t->segments > 1)
+        iw_observer_find(o, IW_CHECK_DDP_ZERO_SEGMENTS, o->now->pos, t->segments, 1);
+    t->lost = false;
+    o->now->partial = t->partial;
     iw_observer_message(o, t->pos, t->length, t->segments);
 }

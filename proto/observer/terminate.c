@@ -56,11 +56,11 @@ static bool flags_fit(const struct iw_rdmap_terminate *t)
 
 void iw_observer_terminate(struct iw_observer *o)
 {
-    const struct iw_rdmap_terminate *t = &o->now.terminate;
+    const struct iw_rdmap_terminate *t = &o->now->terminate;
     uint8_t want;
 
-    if (!o->now.terminate_valid) {
-        iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_VALID, LAYER, o->now.message_length, 0);
+    if (!o->now->terminate_valid) {
+        iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_VALID, LAYER, o->now->message_length, 0);
     } else if (!known_code(t->layer, t->etype, t->code)) {
         iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_VALID, CODE,
                             (uint64_t)t->layer << 12 | (uint64_t)t->etype << 8 | t->code, 0);
@@ -69,7 +69,7 @@ void iw_observer_terminate(struct iw_observer *o)
                                         t->flags & IW_TERM_D ? iw_rdmap_op(&t->ddp) : 0);
         iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_HEADERS, FLAGS, t->flags, want);
     }
-    if (o->now.terminate_valid && t->reserved)
+    if (o->now->terminate_valid && t->reserved)
         iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_RSVD, FLAGS, t->reserved, 0);
-    o->side[o->now.side].terminated = true;
+    o->side[o->now->side].terminated = true;
 }

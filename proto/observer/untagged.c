@@ -11,7 +11,7 @@ static void open_message(const struct iw_observation *now, struct iw_observed_qu
     const struct iw_ddp_header *h = &now->ddp;
 
     q->open = true;
-    q->whole = h->mo == 0;
+    q->whole = q->known = h->mo == 0;
     q->msn = h->msn;
     q->mo = h->mo;
     q->opcode = (uint8_t)iw_rdmap_op(h);
@@ -22,24 +22,24 @@ static void open_message(const struct iw_observation *now, struct iw_observed_qu
 
 static void check_next(struct iw_observer *o, struct iw_observed_queue *q)
 {
-    const struct iw_ddp_header *h = &o->now.ddp;
+    const struct iw_ddp_header *h = &o->now->ddp;
 
     if (h->msn != q->msn)
         iw_observer_find_at(o, IW_CHECK_DDP_MSN, MSN, h->msn, q->msn);
     if (h->mo != 0)
         iw_observer_find_at(o, IW_CHECK_DDP_MO_ZERO, MO, h->mo, 0);
-    open_message(&o->now, q);
+    open_message(o->now, q);
 }
 
 /* A segment while a message of its queue is not complete. */
 static void check_continued(struct iw_observer *o, struct iw_observed_queue *q)
 {
-    const struct iw_ddp_header *h = &o->now.ddp;
+    const struct iw_ddp_header *h = &o->now->ddp;
     unsigned opcode = iw_rdmap_op(h);
 
     if (h->msn != q->msn && h->mo == 0) {
         q->msn++;
-        iw_observer_find(o, IW_CHECK_DDP_LAST, o->now.pos, h->msn, q->msn);
+        iw_observer_find(o, IW_CHECK_DDP_LAST, o->now->pos, h->msn, q->msn);
         check_next(o, q);
         return;
     }
@@ -68,6 +68,10 @@ static void collect(const struct iw_observation *now, struct iw_observed_queue *
         return;
     if (length > HEAD - q->mo)
         length = (size_t)(HEAD - q->mo);
+    if (length > now->payload_captured) {
+        q->known = false;
+        length = now->payload_captured;
+    }
     if (length > 0)
         memcpy(q->head + q->mo, now->payload, length);
 }
@@ -99,9 +103,17 @@ static void judge(struct iw_observer *o, unsigned opcode)
     }
 }
 
+/* What is missing of the message could have been anything. */
+static void pass_over(struct iw_observer *o, unsigned opcode)
+{
+    iw_observer_doubt_reads(o);
+    if (opcode == IW_OP_TERMINATE)
+        o->side[o->now->side].terminated = true;
+}
+
 static void complete(struct iw_observer *o, struct iw_observed_queue *q)
 {
-    struct iw_observation *now = &o->now;
+    struct iw_observation *now = o->now;
     size_t kept = q->mo < HEAD ? (size_t)q->mo : HEAD;
 
     q->open = false;
@@ -109,9 +121,11 @@ static void complete(struct iw_observer *o, struct iw_observed_queue *q)
     now->message_length = q->mo;
     if (q->whole && q->mo == 0 && q->segments > 1)
         iw_observer_find(o, IW_CHECK_DDP_ZERO_SEGMENTS, now->pos, q->segments, 1);
-    iw_observed_header(now, q->opcode, q->head, kept);
-    if (!q->whole)
-        iw_observer_doubt_reads(o);
+    now->partial = !q->whole;
+    if (q->known)
+        iw_observed_header(now, q->opcode, q->head, kept);
+    if (!q->whole || (!q->known && iw_rdmap_queue(q->opcode) != IW_QN_SEND))
+        pass_over(o, q->opcode);
     else
         judge(o, q->opcode);
     iw_observer_message(o, q->pos, q->mo, q->segments);
@@ -119,19 +133,19 @@ static void complete(struct iw_observer *o, struct iw_observed_queue *q)
 
 void iw_observer_untagged(struct iw_observer *o)
 {
-    const struct iw_ddp_header *h = &o->now.ddp;
-    struct iw_observed_queue *q = &o->side[o->now.side].queue[h->qn];
+    const struct iw_ddp_header *h = &o->now->ddp;
+    struct iw_observed_queue *q = &o->side[o->now->side].queue[h->qn];
 
     if (q->lost) {
         q->lost = false;
-        open_message(&o->now, q);
+        open_message(o->now, q);
     } else if (q->open) {
         check_continued(o, q);
     } else {
         check_next(o, q);
     }
-    collect(&o->now, q);
-    q->mo += o->now.payload_length;
+    collect(o->now, q);
+    q->mo += o->now->payload_length;
     q->segments++;
     if (iw_ddp_last(h))
         complete(o, q);

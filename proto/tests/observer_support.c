@@ -89,12 +89,35 @@ static void see(void *context, const struct iw_observation *o)
     }
 }
 
+/* Blocks are exactly as large as asked for, so that AddressSanitizer sees a stray access. */
+static void *lend(void *context, size_t size)
+{
+    struct rig *rig = context;
+
+    assert_true(size <= IW_OBSERVER_BLOCK);
+    if (rig->lent + size > rig->limit)
+        return NULL;
+    rig->lent += size;
+    return malloc(size);
+}
+
+static void give_back(void *context, void *block, size_t size)
+{
+    struct rig *rig = context;
+
+    rig->lent -= size;
+    free(block);
+}
+
 static struct rig *make(bool initiator_told, bool responder_told, bool extensions)
 {
     struct rig *rig = calloc(1, sizeof *rig);
     struct iw_observer_config config = {.crc32c = iw_crc32c_portable,
                                         .context = rig,
                                         .seen = see,
+                                        .lend = lend,
+                                        .give_back = give_back,
+                                        .scratch = malloc(iw_observer_scratch_size()),
                                         .told = {initiator_told, responder_told},
                                         .extensions = extensions};
 
@@ -102,6 +125,8 @@ static struct rig *make(bool initiator_told, bool responder_told, bool extension
     rig->told[0] = initiator_told;
     rig->told[1] = responder_told;
     rig->random = 1;
+    rig->limit = SIZE_MAX;
+    rig->scratch = config.scratch;
     rig->observer = iw_observer_init(malloc(iw_observer_size()), iw_observer_size(), &config);
     assert_non_null(rig->observer);
     return rig;
@@ -119,7 +144,10 @@ struct rig *rig_new_plain(void)
 
 void rig_free(struct rig *rig)
 {
+    iw_observer_drop(rig->observer);
+    assert_int_equal(rig->lent, 0);
     free(rig->observer);
+    free(rig->scratch);
     free(rig);
 }
 
@@ -165,7 +193,7 @@ static void feed_shuffled(struct rig *rig, enum iw_side side, uint64_t pos, cons
         /* Parts overlap by one octet. */
         size_t begin = from[order[i]];
         size_t end = from[order[i] + 1] + (order[i] + 1 < parts);
-        assert_int_not_equal(give(rig, side, pos + begin, octets + begin, end - begin), -2);
+        (void)give(rig, side, pos + begin, octets + begin, end - begin);
     }
 }
 
@@ -181,7 +209,7 @@ void rig_feed(struct rig *rig, enum iw_side side, const uint8_t *octets, size_t 
     }
     size_t part = rig->feeding == FEED_OCTETS ? 1 : length;
     for (size_t at = 0; at < length; at += part)
-        assert_int_not_equal(give(rig, side, pos + at, octets + at, part), -2);
+        (void)give(rig, side, pos + at, octets + at, part);
 }
 
 void rig_step(struct rig *rig, const char *step)

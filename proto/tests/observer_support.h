@@ -39,6 +39,8 @@ struct rig {
     uint64_t start[2]; /* where the last step of a side began */
     struct seen seen[SEEN_MAX];
     size_t n;
+    size_t lent, limit; /* octets in blocks, and how many there may be */
+    void *scratch;
     /* Of the last MESSAGE. */
     struct iw_rdmap_read_request read_request;
     struct iw_rdmap_atomic_request atomic_request;

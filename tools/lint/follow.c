@@ -56,6 +56,8 @@ static void seen(void *context, const struct iw_observation *o)
     case IW_OBSERVED_SEGMENT:
     case IW_OBSERVED_FIN:
     case IW_OBSERVED_RESET:
+    case IW_OBSERVED_GAP:
+    case IW_OBSERVED_RESYNC:
         break;
     }
     if (c->lint->options->messages)
@@ -84,12 +86,32 @@ static bool is_reply(const struct iw_segment *s)
     return s->length >= sizeof(key) - 1 && !memcmp(s->data, key, sizeof(key) - 1);
 }
 
+static void *lend(void *context, size_t size)
+{
+    struct iw_lint_connection *c = context;
+    void *block = c->lint->lent + size <= IW_LINT_LENT ? malloc(size) : NULL;
+
+    if (block)
+        c->lint->lent += size;
+    return block;
+}
+
+static void give_back(void *context, void *block, size_t size)
+{
+    struct iw_lint_connection *c = context;
+
+    c->lint->lent -= size;
+    free(block);
+}
+
 static void close_connection(struct iw_lint_connection *c)
 {
+    iw_observer_flush(c->observer);
     if (c->lint->options->summary)
         iw_lint_summary(c);
     c->lint->open--;
     c->tcp->user = NULL;
+    iw_observer_drop(c->observer);
     free(c->observer);
     free(c);
 }
@@ -114,8 +136,12 @@ static void close_reset(struct iw_lint *lint)
 
 static struct iw_lint_connection *follow(struct iw_lint *lint, const struct iw_segment *s)
 {
-    struct iw_observer_config config = {
-        .crc32c = iw_crc32c_best(), .seen = seen, .extensions = true};
+    struct iw_observer_config config = {.crc32c = iw_crc32c_best(),
+                                        .seen = seen,
+                                        .lend = lend,
+                                        .give_back = give_back,
+                                        .scratch = lint->scratch,
+                                        .extensions = true};
     struct iw_lint_connection *c;
 
     if (lint->open >= lint->options->connections && lint->reset)
@@ -155,15 +181,10 @@ static void take_data(struct iw_lint *lint, const struct iw_segment *s)
         return;
     if (s->length) {
         remember(c, side, s->pos, s->pos + s->length);
-        if (iw_observer_input(c->observer, side, s->pos, s->data, s->length) == -2) {
-            c->side[side].lost = true;
-            iw_lint_end(c, side, "octets before this frame are not in the capture");
-        }
+        (void)iw_observer_input(c->observer, side, s->pos, s->data, s->length);
     }
-    if (s->missing && !c->side[side].lost) {
-        c->side[side].lost = true;
-        iw_lint_end(c, side, "the end of this frame was not captured");
-    }
+    if (s->missing)
+        iw_observer_gap(c->observer, side, s->pos + s->length, s->pos + s->length + s->missing);
 }
 
 static int on_segment(void *context, const struct iw_segment *s)
@@ -218,13 +239,17 @@ int iw_lint_run(const struct iw_lint_options *options, FILE *out)
     int walked, status;
 
     lint.last_reset = &lint.reset;
+    lint.scratch = malloc(iw_observer_scratch_size());
     lint.table = iw_connections_new(TABLE, on_segment, &lint);
-    if (!lint.table) {
+    if (!lint.table || !lint.scratch) {
+        iw_connections_free(lint.table);
+        free(lint.scratch);
         fprintf(stderr, "iwarp-lint: no memory\n");
         return IW_LINT_BROKEN;
     }
     walked = walk(&lint, error);
     iw_connections_free(lint.table);
+    free(lint.scratch);
     status = lint.findings ? IW_LINT_FINDINGS : IW_LINT_CLEAN;
     if (fflush(out) || ferror(out)) {
         fprintf(stderr, "iwarp-lint: cannot write the findings\n");

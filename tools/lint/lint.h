@@ -28,6 +28,9 @@ struct iw_lint_options {
     size_t n_ports;
 };
 
+/* Octets that all observers together may borrow. */
+enum { IW_LINT_LENT = 24 * 1024 * 1024 };
+
 /* Frames whose octets are still remembered, to tell where an octet was. */
 enum { IW_LINT_RANGES = 256 };
 
@@ -76,6 +79,8 @@ struct iw_lint {
     size_t open;         /* connections with an observer */
     uint64_t unfollowed; /* iWARP connections for which there was no room */
     struct iw_connections *table;
+    void *scratch; /* of all observers */
+    size_t lent;   /* octets in their blocks */
     /* Connections that were reset, the oldest first: octets may still have been on their way, so
      * they are followed until their room is wanted. */
     struct iw_lint_connection *reset, **last_reset;

@@ -107,7 +107,7 @@ void iw_lint_message(const struct iw_lint_connection *c, const struct iw_observa
     if (o->kind == IW_OBSERVED_STARTUP)
         iw_wire_print_startup(text, sizeof(text), o->frame, o->frame_length);
     else if (o->kind == IW_OBSERVED_MESSAGE)
-        iw_wire_print_segment(text, sizeof(text), o->ulpdu, o->ulpdu_length);
+        iw_wire_print_segment(text, sizeof(text), o->ulpdu, o->ulpdu_captured);
     else if (o->kind == IW_OBSERVED_FIN || o->kind == IW_OBSERVED_RESET)
         snprintf(text, sizeof(text), "%s", o->kind == IW_OBSERVED_FIN ? "fin" : "reset");
     else

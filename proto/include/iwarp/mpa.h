@@ -283,6 +283,30 @@ int iw_deframer_input(struct iw_deframer *d, uint64_t pos, const struct iw_iov *
  * step per Marker held and per run, and a few per FPDU handed out or, with `aligned`, in the call.
  */
 
+/* For a caller that keeps the octets itself and feeds whole FPDUs: nothing is ever held then. */
+
+/* The octets on the stream of the FPDU at `next`, of which `data` is the beginning; 0 if its
+ * ULPDU_Length is not there. Reports mpa-ulpdu-max as iw_deframer_input would. */
+uint32_t iw_deframer_measure(struct iw_deframer *d, const struct iw_iov *data, size_t pieces);
+/* The next FPDU begins at `pos`, before or behind `next`. Nothing is held. */
+void iw_deframer_move(struct iw_deframer *d, uint64_t pos);
+
+/* An FPDU's start that has to be sought, or an FPDU that is not here whole: `data` are the `length`
+ * octets from `pos` on. Nothing is reported, and nothing changes. */
+enum iw_fpdu_probe { IW_PROBE_GOOD, IW_PROBE_CUT, IW_PROBE_BAD };
+/* Whether there is one at `pos`, by its length, its Markers and, if in force, its CRC. CUT: not all
+ * of it is here. */
+enum iw_fpdu_probe iw_deframer_probe(const struct iw_deframer *d, uint64_t pos, const uint8_t *data,
+                                     size_t length);
+/* With Markers: the first start that one of those here tells, and where that Marker stands. */
+bool iw_deframer_marked(const struct iw_deframer *d, uint64_t pos, const uint8_t *data,
+                        size_t length, uint64_t *start, uint64_t *marker);
+/* Describes the FPDU at `pos` (without a list of pieces) and copies those of its ULPDU's first
+ * `room` octets that are here, Markers left out. Their number; *fpdu has size 0 if the ULPDU_Length
+ * is not here. */
+size_t iw_deframer_peek(const struct iw_deframer *d, uint64_t pos, const uint8_t *data,
+                        size_t length, struct iw_fpdu *fpdu, uint8_t *ulpdu, size_t room);
+
 /* The position behind the octets that have come without a gap. */
 uint64_t iw_deframer_edge(struct iw_deframer *d);
 

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From octets in any order to whole FPDUs in order, and what is given up on the way. */
+#include <string.h>
+
+#include "observer/internal.h"
+
+#define POSITIONS (UINT64_MAX / 2) /* octets beyond are passed over */
+
+/* Judges `length` octets from s->next on as far as they are whole FPDUs. Returns how many octets
+ * are done with. */
+static size_t judge(struct iw_observer *o, struct iw_observed_side *s, const uint8_t *octets,
+                    size_t length, bool last)
+{
+    size_t at = 0;
+
+    iw_deframer_lend(&s->deframer, o->scratch->room, sizeof o->scratch->room);
+    while (s->phase == PHASE_FULL) {
+        struct iw_iov piece;
+        size_t size;
+
+        if (s->seeking) {
+            size = iw_observer_seek(o, s, octets + at, length - at, last);
+            at += size;
+            s->next += size;
+            if (s->seeking)
+                break;
+            iw_deframer_move(&s->deframer, s->next);
+        }
+        piece = (struct iw_iov){.base = (void *)(uintptr_t)(octets + at), .length = length - at};
+        size = iw_deframer_measure(&s->deframer, &piece, 1);
+        if (size == 0 || size > length - at)
+            break;
+        piece.length = size;
+        o->scratch->n_pending = 0;
+        s->redo = false;
+        (void)iw_deframer_input(&s->deframer, s->next, &piece, 1);
+        if (s->redo) {
+            iw_observer_unframe(o, s);
+            size = s->markers_known ? s->step : 0; /* it may hold the first Marker */
+        }
+        at += size;
+        s->next += size;
+    }
+    (void)iw_deframer_return(&s->deframer);
+    return at;
+}
+
+/* Behind `length` octets that are here from s->next on others are missing until `to`. If they are
+ * of the FPDU at s->next framing goes on behind it. */
+static void give_up(struct iw_observer *o, struct iw_observed_side *s, const uint8_t *octets,
+                    size_t length, uint64_t to)
+{
+    struct iw_iov piece = {.base = (void *)(uintptr_t)octets, .length = length};
+    uint64_t from = s->next + length;
+    uint32_t size = 0;
+
+    if (!s->seeking && !s->unproven && length > 0)
+        size = iw_deframer_measure(&s->deframer, &piece, 1);
+    if (size > length && s->next + size >= to) {
+        iw_observer_cut_fpdu(o, s, octets, length);
+        to = s->next + size;
+    } else {
+        iw_observer_unframe(o, s);
+    }
+    iw_observer_begin(o, IW_OBSERVED_GAP, s->self, from, to);
+    iw_observer_show(o);
+    s->next = to;
+    iw_deframer_move(&s->deframer, to);
+    iw_hold_skip(s);
+}
+
+static void remove_gap(struct iw_observed_side *s)
+{
+    s->gaps--;
+    memmove(&s->gap[0], &s->gap[1], s->gaps * sizeof s->gap[0]);
+}
+
+/* Gives up the first octets missing, as many as `to` says or until there are some. */
+static void give_up_first(struct iw_observer *o, struct iw_observed_side *s, uint64_t to)
+{
+    const uint8_t *octets;
+    size_t length = iw_hold_peek(s, &octets);
+    uint64_t island = iw_hold_island(s);
+
+    give_up(o, s, octets, length, to < island ? to : island);
+}
+
+void iw_observer_judge_held(struct iw_observer *o, enum iw_side side)
+{
+    struct iw_observed_side *s = &o->side[side];
+
+    while (s->phase == PHASE_FULL) {
+        const uint8_t *octets;
+        size_t length = iw_hold_peek(s, &octets);
+
+        if (length > 0) {
+            (void)judge(o, s, octets, length, false);
+            iw_hold_skip(s);
+        }
+        while (s->gaps > 0 && s->gap[0].to <= iw_hold_edge(s))
+            remove_gap(s);
+        if (s->gaps == 0 || s->gap[0].from > iw_hold_edge(s))
+            return;
+        give_up_first(o, s, s->gap[0].to);
+    }
+    iw_hold_drop(s);
+}
+
+/* How many of `length` octets at `pos` shall be held before looking again: if they continue those
+ * held and nothing lies beyond, only what completes the FPDU. */
+static size_t wanted(struct iw_observed_side *s, uint64_t pos, size_t length)
+{
+    const uint8_t *octets;
+    size_t held = iw_hold_peek(s, &octets);
+    struct iw_iov piece = {.base = (void *)(uintptr_t)octets, .length = held};
+    size_t size;
+
+    if (held == 0 || s->seeking || pos != s->next + held || iw_hold_island(s) != UINT64_MAX)
+        return length;
+    size = iw_deframer_measure(&s->deframer, &piece, 1);
+    if (size == 0)
+        size = held + 1; /* the ULPDU_Length is not whole */
+    return size - held < length ? size - held : length;
+}
+
+/* There is no place for the `length` octets at `pos`, which are not before the edge. */
+static void make_room(struct iw_observer *o, struct iw_observed_side *s, uint64_t pos,
+                      const uint8_t *octets, size_t length)
+{
+    const uint8_t *held;
+    size_t n = iw_hold_peek(s, &held);
+
+    if (iw_hold_island(s) != UINT64_MAX)
+        give_up_first(o, s, UINT64_MAX);
+    else if (pos > s->next + n)
+        give_up(o, s, held, n, pos);
+    else if (s->seeking && n > 0)
+        (void)judge(o, s, held, n, true);
+    else if (n > 0)
+        give_up(o, s, held, n, pos + length);
+    else if (s->seeking)
+        (void)judge(o, s, octets, length, true);
+    else
+        give_up(o, s, octets, length, pos + length);
+    iw_hold_skip(s);
+}
+
+/* A segment that is a list of FPDUs, and nothing else, speaks for the framing that was found. */
+static void count_aligned(struct iw_observed_side *s, bool aligned)
+{
+    s->aligned = aligned ? s->aligned + 1 : 0;
+    if (s->aligned == ALIGNED)
+        s->unproven = false;
+}
+
+static void feed_fpdus(struct iw_observer *o, struct iw_observed_side *s, uint64_t pos,
+                       const uint8_t *octets, size_t length)
+{
+    const size_t all = length;
+    const uint64_t first = pos;
+
+    while (length > 0 && s->phase == PHASE_FULL) {
+        uint64_t edge = iw_hold_edge(s);
+        size_t done, want;
+
+        if (pos < edge) { /* known */
+            done = edge - pos < length ? (size_t)(edge - pos) : length;
+        } else if (pos == s->next && (done = judge(o, s, octets, length, false)) > 0) {
+            if (s->unproven)
+                count_aligned(s, done == all && s->found_at <= first);
+        } else {
+            want = wanted(s, pos, length);
+            done = want - iw_hold_put(s, pos, octets, want);
+            if (done > 0)
+                iw_observer_judge_held(o, s->self);
+            else
+                make_room(o, s, pos, octets, length);
+        }
+        pos += done;
+        octets += done;
+        length -= done;
+    }
+    iw_observer_judge_held(o, s->self);
+}
+
+/* Until both start-up frames are known. */
+static void feed_startup(struct iw_observer *o, struct iw_observed_side *s, uint64_t pos,
+                         const uint8_t *octets, size_t length)
+{
+    size_t refused = iw_hold_put(s, pos, octets, length);
+
+    if (s->phase == PHASE_STARTUP)
+        iw_observer_seek_startup(o, s->self);
+    if (refused > 0 && (s->phase == PHASE_STARTUP || s->phase == PHASE_FRAMED))
+        iw_observer_assume(o, NULL);
+    if (s->phase == PHASE_FULL)
+        feed_fpdus(o, s, pos, octets, length);
+    else if (s->phase == PHASE_STARTUP || s->phase == PHASE_FRAMED)
+        iw_observer_check_early(o, s->self);
+}
+
+int iw_observer_input(struct iw_observer *o, enum iw_side side, uint64_t pos, const void *data,
+                      size_t length)
+{
+    struct iw_observed_side *s = &o->side[side];
+
+    if (s->told || s->phase == PHASE_LOST)
+        return -1;
+    if (s->reset || s->phase == PHASE_LEFT || (s->fin_known && pos >= s->fin_pos) ||
+        pos > POSITIONS || length > POSITIONS)
+        return 0;
+    if (s->fin_known && length > s->fin_pos - pos)
+        length = (size_t)(s->fin_pos - pos);
+    if (length == 0)
+        return 0;
+    if (pos + length > s->top)
+        s->top = pos + length;
+    if (s->phase == PHASE_FULL)
+        feed_fpdus(o, s, pos, data, length);
+    else
+        feed_startup(o, s, pos, data, length);
+    iw_observer_judge_end(o, side);
+    return s->phase == PHASE_LOST ? -1 : 0;
+}
+
+/* ---- octets that do not come ---- */
+
+static bool follows(const struct iw_observed_side *s)
+{
+    return !s->told && !s->reset && s->phase != PHASE_LOST && s->phase != PHASE_LEFT;
+}
+
+/* Too many gaps to remember: the first one is given up, whatever comes before it. */
+static void crowd_out(struct iw_observer *o, struct iw_observed_side *s)
+{
+    while (s->gaps == GAPS && s->phase == PHASE_FULL) {
+        give_up_first(o, s, s->gap[0].to);
+        iw_observer_judge_held(o, s->self);
+    }
+}
+
+void iw_observer_gap(struct iw_observer *o, enum iw_side side, uint64_t from, uint64_t to)
+{
+    struct iw_observed_side *s = &o->side[side];
+    size_t at = 0;
+
+    if (!follows(s) || to > POSITIONS || to <= s->next || from >= to)
+        return;
+    if (to > s->top)
+        s->top = to;
+    if (s->phase != PHASE_FULL &&
+        (from <= iw_hold_edge(s) ? s->phase == PHASE_STARTUP : s->gaps == GAPS))
+        iw_observer_assume(o, NULL);
+    if (s->gaps == GAPS)
+        crowd_out(o, s);
+    if (s->gaps == GAPS)
+        return; /* lost, or left */
+    while (at < s->gaps && s->gap[at].from < from)
+        at++;
+    memmove(&s->gap[at + 1], &s->gap[at], (s->gaps - at) * sizeof s->gap[0]);
+    s->gap[at] = (struct iw_observed_range){.from = from, .to = to};
+    s->gaps++;
+    iw_observer_judge_held(o, side);
+    iw_observer_judge_end(o, side);
+}
+
+void iw_observer_acked(struct iw_observer *o, enum iw_side side, uint64_t pos)
+{
+    struct iw_observed_side *s = &o->side[side];
+
+    if (pos > s->acked && pos <= POSITIONS)
+        s->acked = pos;
+}
+
+void iw_observer_flush(struct iw_observer *o)
+{
+    bool waits = false;
+
+    for (int i = 0; i < 2; i++)
+        waits |= follows(&o->side[i]) && o->side[i].phase != PHASE_FULL && o->side[i].top > 0;
+    if (waits)
+        iw_observer_assume(o, NULL);
+    for (int i = 0; i < 2; i++) {
+        struct iw_observed_side *s = &o->side[i];
+
+        while (follows(s) && iw_hold_island(s) != UINT64_MAX) {
+            give_up_first(o, s, UINT64_MAX);
+            iw_observer_judge_held(o, s->self);
+        }
+        if (follows(s) && s->seeking && s->hold.octets) {
+            const uint8_t *octets;
+            size_t length = iw_hold_peek(s, &octets);
+
+            (void)judge(o, s, octets, length, true);
+            iw_hold_skip(s);
+        }
+        iw_observer_judge_end(o, s->self);
+    }
+}
