@@ -399,7 +399,8 @@ void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t
     o->now->fpdu = fpdu;
     header = decode(o->now, ulpdu, length, captured);
     iw_observer_show(o);
-    find_pending(o, !content);
+    if (fpdu)
+        find_pending(o, !content);
     if (!content || (!header && captured < length)) {
         if (!s->told)
             iw_observer_lose_place(o, s);
