@@ -64,6 +64,7 @@ static void give_up(struct iw_observer *o, struct iw_observed_side *s, const uin
     }
     iw_observer_begin(o, IW_OBSERVED_GAP, s->self, from, to);
     iw_observer_show(o);
+    s->missed = true;
     s->next = to;
     iw_deframer_move(&s->deframer, to);
     iw_hold_skip(s);

@@ -124,6 +124,7 @@ struct iw_observed_side {
     struct iw_deframer deframer;
     struct iw_deframer_sink sink;
 
+    bool missed;             /* octets were given up: anything may have been in them */
     bool seeking;            /* for the start of an FPDU */
     bool cut;                /* the FPDU before was not here whole: only its length led here */
     bool unproven;           /* it was found by searching: nothing is found here yet */

@@ -122,7 +122,8 @@ static bool inside_message(const struct iw_observer *o, const struct iw_observed
 
     for (int qn = 0; qn < QUEUES; qn++)
         open = open || (s->queue[qn].open && !s->queue[qn].lost);
-    return open && !s->terminated && !other->terminated && !other->fin_known && !other->reset;
+    return open && !s->terminated && !other->terminated && !other->fin_known && !other->reset &&
+           !other->missed && !iw_observed_gap(other);
 }
 
 void iw_observer_judge_end(struct iw_observer *o, enum iw_side side)

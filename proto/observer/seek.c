@@ -14,7 +14,7 @@ void iw_observer_unframe(struct iw_observer *o, struct iw_observed_side *s)
 {
     if (!s->seeking)
         s->framed_until = s->unproven ? s->framed_until : s->next;
-    s->seeking = true;
+    s->seeking = s->missed = true;
     s->unproven = s->cut = false;
     iw_observer_lose_place(o, s);
 }
