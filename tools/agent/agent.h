@@ -32,6 +32,7 @@ enum {
     AGENT_DOMAINS = 256,
     AGENT_MEMORY_OCTETS = 256 * 1024 * 1024, /* of all arenas together */
     AGENT_GUARD_MAX = 65536,
+    AGENT_PAGE = 4096,
     AGENT_SGE_MAX = 16,
     AGENT_WORDS_MAX = 1024,      /* entries of a list of words */
     AGENT_READ_MAX = 100000,     /* octets of one reply, so that its line stays within bounds */
@@ -80,7 +81,8 @@ json_t *agent_u64(uint64_t value);
 /* ---- memory.c ---- */
 
 struct agent_memory {
-    uint64_t id; /* 0: free slot */
+    uint64_t id;    /* 0: free slot */
+    uint8_t *block; /* what is allocated: the arena lies in it */
     uint8_t *arena;
     uint64_t length, guard;
     uint32_t stag; /* of the backend, as the TO of the first octet */
@@ -94,9 +96,11 @@ struct agent_memories {
     uint64_t last_id;
 };
 
-/* A fresh arena: guard, length, guard octets; the guards hold 0xa5. NULL with a text. */
+/* A fresh arena: guard, length, guard octets; the guards hold 0xa5. The first octet between them
+ * lies in its page where the TO `to` (may be NULL) lies in its own: a device can translate nothing
+ * else. NULL with a text. */
 struct agent_memory *agent_memory_new(struct agent_memories *m, uint64_t length, uint64_t guard,
-                                      char *error);
+                                      const uint64_t *to, char *error);
 struct agent_memory *agent_memory_find(struct agent_memories *m, uint64_t id, char *error);
 void agent_memory_free(struct agent_memories *m, struct agent_memory *memory);
 /* Memory that is released, but may still be read from by a connection: it has no number any more.

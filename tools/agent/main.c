@@ -190,7 +190,7 @@ static int choose_backend(struct program *p, const struct iw_endpoint_config *en
     char error[AGENT_ERROR];
     if (agent_rdma_find(p->device, &device, error) != 0)
         return complain(error, IW_EXIT_UNAVAILABLE);
-    p->backend = &agent_rdma_backend;
+    p->backend = agent_rdma_backend(&device);
     p->settings = &device;
     return IW_EXIT_OK;
 #else

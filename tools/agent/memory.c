@@ -9,7 +9,7 @@
 #define RETIRED UINT64_MAX /* no number of a request, which are at most UINT64_MAX - 1 */
 
 struct agent_memory *agent_memory_new(struct agent_memories *m, uint64_t length, uint64_t guard,
-                                      char *error)
+                                      const uint64_t *to, char *error)
 {
     struct agent_memory *slot = NULL;
     for (size_t i = 0; i < AGENT_MEMORIES && slot == NULL; i++)
@@ -21,16 +21,19 @@ struct agent_memory *agent_memory_new(struct agent_memories *m, uint64_t length,
                  AGENT_MEMORIES, AGENT_MEMORY_OCTETS);
         return NULL;
     }
-    uint8_t *arena = calloc(1, (size_t)size + 1);
-    if (arena == NULL) {
+    uint8_t *block = calloc(1, (size_t)size + AGENT_PAGE);
+    if (block == NULL) {
         snprintf(error, AGENT_ERROR, "no memory");
         return NULL;
     }
+    uint8_t *arena = block;
+    if (to != NULL)
+        arena += (*to - guard - (uint64_t)(uintptr_t)block) % AGENT_PAGE;
     memset(arena, 0xa5, (size_t)guard);
     memset(arena + guard + length, 0xa5, (size_t)guard);
     m->octets += size;
-    *slot =
-        (struct agent_memory){.id = ++m->last_id, .arena = arena, .length = length, .guard = guard};
+    *slot = (struct agent_memory){
+        .id = ++m->last_id, .block = block, .arena = arena, .length = length, .guard = guard};
     return slot;
 }
 
@@ -59,7 +62,7 @@ void agent_memory_sweep(struct agent_memories *m)
 void agent_memory_free(struct agent_memories *m, struct agent_memory *memory)
 {
     m->octets -= memory->length + 2 * memory->guard;
-    free(memory->arena);
+    free(memory->block);
     *memory = (struct agent_memory){0};
 }
 

@@ -8,63 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- devices ---- */
-
-int agent_rdma_find(const char *name, struct agent_rdma_device *device, char *error)
-{
-    int count = 0, found = 0;
-    struct ibv_device **there = ibv_get_device_list(&count);
-    if (there != NULL)
-        ibv_free_device_list(there);
-    if (there == NULL || count == 0) {
-        snprintf(error, AGENT_ERROR, "--backend verbs: this host has no RDMA device");
-        return -1;
-    }
-    struct ibv_context **list = rdma_get_devices(&count);
-    if (list == NULL) {
-        snprintf(error, AGENT_ERROR, "--backend verbs: librdmacm: %s (is rdma_ucm loaded?)",
-                 strerror(errno));
-        return -1;
-    }
-    for (int i = 0; i < count; i++)
-        if (name == NULL || strcmp(ibv_get_device_name(list[i]->device), name) == 0) {
-            device->verbs = list[i];
-            found++;
-        }
-    rdma_free_devices(list);
-    if (found == 1) {
-        device->events = rdma_create_event_channel();
-        device->parked = calloc(RDMA_PARKED, sizeof *device->parked);
-        if (device->events != NULL && device->parked != NULL &&
-            ibv_query_device(device->verbs, &device->attributes) == 0)
-            return 0;
-        snprintf(error, AGENT_ERROR, "--backend verbs: cannot use %.60s: %s",
-                 ibv_get_device_name(device->verbs->device), strerror(errno));
-    } else if (name == NULL)
-        snprintf(error, AGENT_ERROR, "--backend verbs: %d devices: expected --device, one of them",
-                 count);
-    else
-        snprintf(error, AGENT_ERROR, "--device %.60s: no such RDMA device", name);
-    return -1;
-}
-
-static json_t *features(void *b)
-{
-    struct rdma_agent *a = b;
-    bool invalidate = rdma_can_invalidate(a);
-    json_t *access = json_pack("[s,s,s]", "local-write", "remote-read", "remote-write");
-    json_t *ops = json_pack("[s,s,s,s]", "send", "send-se", "write", "read");
-    if (invalidate) {
-        json_array_append_new(access, json_string("remote-invalidate"));
-        json_array_append_new(ops, json_string("send-invalidate"));
-        json_array_append_new(ops, json_string("send-se-invalidate"));
-    }
-    return json_pack("{s:s,s:i,s:o,s:o,s:[],s:[s,s,s,s]}", "device",
-                     ibv_get_device_name(a->device->verbs->device), "max_private",
-                     (int)RDMA_PRIVATE_MAX, "access", access, "ops", ops, "reports", "config",
-                     "ird", "ord", "send_depth", "recv_depth");
-}
-
 /* ---- connections ---- */
 
 struct rdma_connection *rdma_find_connection(struct rdma_agent *a, uint64_t id, char *error)
@@ -79,15 +22,29 @@ struct rdma_connection *rdma_find_connection(struct rdma_agent *a, uint64_t id, 
 void rdma_drop_connection(struct rdma_connection *c)
 {
     c->cm->context = NULL;
+    rdma_end_windows(c->agent, c->id);
     if (c->cm->qp != NULL)
         rdma_destroy_qp(c->cm);
     if (c->cq != NULL)
         (void)ibv_destroy_cq(c->cq);
     (void)rdma_destroy_id(c->cm);
+    if (c->originals_mr != NULL)
+        (void)ibv_dereg_mr(c->originals_mr);
+    free(c->originals);
     free(c->records);
     agent_octets_free(&c->peer_private);
     c->agent->live--;
     *c = (struct rdma_connection){0};
+}
+
+/* Where the device puts what atomics found. */
+static bool make_originals(struct rdma_connection *c)
+{
+    size_t octets = c->plan.send_depth * sizeof *c->originals;
+    c->originals = calloc(1, octets);
+    if (c->originals != NULL)
+        c->originals_mr = ibv_reg_mr(c->plan.pd, c->originals, octets, IBV_ACCESS_LOCAL_WRITE);
+    return c->originals_mr != NULL;
 }
 
 struct rdma_connection *rdma_new_connection(struct rdma_agent *a, struct rdma_cm_id *cm,
@@ -109,7 +66,8 @@ struct rdma_connection *rdma_new_connection(struct rdma_agent *a, struct rdma_cm
     *c = (struct rdma_connection){.id = ++a->last_id, .agent = a, .cm = cm, .plan = *p};
     a->live++;
     c->records = calloc(depth, sizeof *c->records);
-    if (c->records != NULL)
+    bool found = !rdma_can_atomics(a->device) || make_originals(c);
+    if (c->records != NULL && found)
         c->cq = ibv_create_cq(a->device->verbs, (int)depth, c, a->completions, 0);
     struct ibv_qp_init_attr attributes = {.qp_context = c,
                                           .send_cq = c->cq,
@@ -121,7 +79,7 @@ struct rdma_connection *rdma_new_connection(struct rdma_agent *a, struct rdma_cm
                                                   .max_recv_sge = pieces}};
     if (c->cq == NULL || ibv_req_notify_cq(c->cq, 0) != 0 ||
         rdma_create_qp(cm, p->pd, &attributes) != 0) {
-        snprintf(error, AGENT_ERROR, "no queue pair: %s", strerror(errno));
+        rdma_no_resource(a, "no queue pair", errno, error);
         rdma_drop_connection(c);
         return NULL;
     }
@@ -167,8 +125,7 @@ static struct rdma_cm_id *find_way(struct rdma_agent *a, const struct iw_host_po
     freeaddrinfo(to);
     if (status == 0)
         return cm;
-    snprintf(error, AGENT_ERROR, "cannot connect to %.100s port %u: %s", at->host, at->port,
-             strerror(errno));
+    rdma_no_way(a, "connect to", at, errno, error);
     if (cm != NULL)
         (void)rdma_destroy_id(cm);
     return NULL;
@@ -244,10 +201,15 @@ static bool do_close(void *b, uint64_t conn, enum agent_how how, uint8_t code, c
         snprintf(error, AGENT_ERROR, AGENT_UNSUPPORTED "field how: terminate");
         return false;
     }
-    if (how == AGENT_GRACEFUL)
+    if (how == AGENT_GRACEFUL) {
         rdma_close_when_done(c);
-    else
-        rdma_finish(c, "aborted", NULL);
+        return true;
+    }
+    /* A queue pair in error ends its stream at once, rdma_disconnect(3) would wait for what is
+     * under way. */
+    struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
+    (void)ibv_modify_qp(c->cm->qp, &attributes, IBV_QP_STATE);
+    rdma_finish(c, "aborted", NULL);
     return true;
 }
 
@@ -312,21 +274,27 @@ static void *create(struct iw_reactor *reactor, const void *settings, agent_emit
     return a;
 }
 
-const struct agent_backend agent_rdma_backend = {.name = "verbs",
-                                                 .create = create,
-                                                 .destroy = destroy,
-                                                 .hang_up = hang_up,
-                                                 .reset = reset,
-                                                 .features = features,
-                                                 .idle = idle,
-                                                 .listen = rdma_listen_at,
-                                                 .unlisten = rdma_unlisten,
-                                                 .connect = do_connect,
-                                                 .answer = do_answer,
-                                                 .close = do_close,
-                                                 .domain = rdma_domain,
-                                                 .enrol = rdma_enrol,
-                                                 .invalidate = rdma_invalidate,
-                                                 .forget = rdma_forget,
-                                                 .receive = rdma_receive,
-                                                 .post = rdma_post};
+const struct agent_backend *agent_rdma_backend(const struct agent_rdma_device *device)
+{
+    static struct agent_backend backend = {.name = "verbs",
+                                           .create = create,
+                                           .destroy = destroy,
+                                           .hang_up = hang_up,
+                                           .reset = reset,
+                                           .features = rdma_features,
+                                           .idle = idle,
+                                           .listen = rdma_listen_at,
+                                           .unlisten = rdma_unlisten,
+                                           .connect = do_connect,
+                                           .answer = do_answer,
+                                           .close = do_close,
+                                           .domain = rdma_domain,
+                                           .enrol = rdma_enrol,
+                                           .invalidate = rdma_invalidate,
+                                           .forget = rdma_forget,
+                                           .receive = rdma_receive,
+                                           .post = rdma_post};
+    if (rdma_can_bind(device, IBV_MW_TYPE_1) || rdma_can_bind(device, IBV_MW_TYPE_2))
+        backend.bind = rdma_bind;
+    return &backend;
+}

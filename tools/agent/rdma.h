@@ -2,12 +2,12 @@
 #ifndef IW_AGENT_RDMA_H
 #define IW_AGENT_RDMA_H
 
-/* The backend on rdma-core's libibverbs and librdmacm: rdma.c (devices, connections), rdma_listen.c
- * (places, listeners),
- * rdma_events.c (what happens to them) and rdma_memory.c (protection domains, regions, work). Its
- * settings are a struct agent_rdma_device. All waiting is done by the reactor, but for the
- * resolution of an address (RDMA_RESOLVE_MS at most) and the end of a connection whose device is
- * slow to flush (RDMA_FLUSH_MS). */
+/* The backend on rdma-core's libibverbs and librdmacm: rdma_device.c (devices and their faults),
+ * rdma.c (connections), rdma_listen.c (places, listeners), rdma_events.c (what happens to them),
+ * rdma_memory.c (protection domains, regions), rdma_window.c and rdma_work.c. Its settings are a
+ * struct agent_rdma_device. All waiting is done by the reactor, but for the resolution of an
+ * address (RDMA_RESOLVE_MS at most), the binding of a window (RDMA_BIND_MS) and the end of a
+ * connection whose device is slow to flush (RDMA_FLUSH_MS). */
 
 #include "agent.h"
 
@@ -15,6 +15,7 @@
 
 enum {
     RDMA_RESOLVE_MS = 2000,
+    RDMA_BIND_MS = 1000,
     RDMA_FLUSH_MS = 50,
     RDMA_PRIVATE_MAX = 255, /* of struct rdma_conn_param */
     RDMA_DEPTH = 16,        /* IRD and ORD unless `config` says otherwise */
@@ -22,8 +23,6 @@ enum {
     RDMA_PARKED = 1024,
     RDMA_TRIES = 16 /* to find a port that TCP has free, too */
 };
-
-extern const struct agent_backend agent_rdma_backend;
 
 /*
  * Listeners that have a socket among those of the system's TCP are a software device's. It may lose
@@ -44,8 +43,10 @@ struct agent_rdma_device {
     struct rdma_parked *parked; /* RDMA_PARKED of them */
 };
 
-/* The device of this name, or the only one that librdmacm can use. 0, or -1 with a text. */
+/* The device of this name, or the only one that speaks iWARP. 0, or -1 with a text. */
 int agent_rdma_find(const char *name, struct agent_rdma_device *device, char *error);
+/* With the verbs about windows if the device has any. */
+const struct agent_backend *agent_rdma_backend(const struct agent_rdma_device *device);
 
 struct rdma_agent;
 
@@ -71,6 +72,7 @@ struct rdma_record {
     bool used;
     uint64_t work, length;
     enum iw_work_opcode op;
+    enum ibv_wc_status *outcome; /* not NULL: it is told there, and not to the client */
 };
 
 enum rdma_stage { RDMA_ASKED, RDMA_STARTING, RDMA_OPEN };
@@ -82,8 +84,10 @@ struct rdma_connection {
     struct ibv_cq *cq;
     struct rdma_plan plan;
     struct rdma_record *records; /* the send queue's, and behind them the receive queue's */
-    uint32_t sends, receives;    /* outstanding */
-    uint64_t listen;             /* the listener that it came through, 0 if none */
+    uint64_t *originals;         /* what atomics found, by the send queue's records; may be NULL */
+    struct ibv_mr *originals_mr;
+    uint32_t sends, receives; /* outstanding */
+    uint64_t listen;          /* the listener that it came through, 0 if none */
     enum rdma_stage stage;
     bool closing, closed; /* asked to be closed; rdma_disconnect was called */
     bool faulted;         /* the device has reported a fault */
@@ -94,6 +98,13 @@ struct rdma_region {
     uint32_t stag;         /* 0: free slot */
     struct ibv_mr *remote; /* with the rights that were asked for; NULL: invalidated */
     struct ibv_mr *local;  /* where sends and receives find their octets; NULL: of no octets */
+    const struct agent_memory *memory;
+};
+
+struct rdma_window {
+    uint32_t stag;     /* 0: free slot */
+    struct ibv_mw *mw; /* NULL: invalidated */
+    uint64_t conn;     /* of type 2: whose stream it belongs to */
     const struct agent_memory *memory;
 };
 
@@ -108,10 +119,28 @@ struct rdma_agent {
     size_t domain_count;
     uint64_t last_id;
     size_t live; /* connections */
+    bool device_gone;
     struct rdma_listener listeners[AGENT_LISTENERS];
     struct rdma_connection connections[AGENT_CONNECTIONS];
     struct rdma_region regions[AGENT_MEMORIES];
+    struct rdma_window windows[AGENT_WINDOWS + 1]; /* one more while it is bound anew */
 };
+
+/* ---- rdma_device.c ---- */
+
+json_t *rdma_features(void *b);
+/* Whether the device can invalidate STags, at the word of work and of the peer. */
+bool rdma_can_invalidate(const struct agent_rdma_device *device);
+bool rdma_can_atomics(const struct agent_rdma_device *device);
+/* Type 2: either kind. */
+bool rdma_can_bind(const struct agent_rdma_device *device, enum ibv_mw_type type);
+/* Whether regions can have other TOs than their addresses. */
+bool rdma_can_choose_to(const struct agent_rdma_device *device);
+bool rdma_port_active(const struct agent_rdma_device *device);
+/* Texts: why there is none of `what`; why one cannot `what` at a place. */
+void rdma_no_resource(const struct rdma_agent *a, const char *what, int number, char *error);
+void rdma_no_way(const struct rdma_agent *a, const char *what, const struct iw_host_port *at,
+                 int number, char *error);
 
 /* ---- rdma.c ---- */
 
@@ -120,6 +149,9 @@ struct rdma_connection *rdma_find_connection(struct rdma_agent *a, uint64_t id, 
 struct rdma_connection *rdma_new_connection(struct rdma_agent *a, struct rdma_cm_id *cm,
                                             const struct rdma_plan *plan, char *error);
 void rdma_drop_connection(struct rdma_connection *c);
+/* 0, or -1 with errno. */
+int rdma_accept_with(struct rdma_connection *c, const struct agent_octets *data);
+
 /* ---- rdma_listen.c ---- */
 
 bool rdma_listen_at(void *b, const struct agent_place *place, uint64_t *listen, uint16_t *port,
@@ -132,11 +164,6 @@ bool rdma_plan(const struct rdma_agent *a, const struct agent_place *place, stru
 /* The addresses of a place: freeaddrinfo. NULL with a text. */
 struct addrinfo *rdma_resolve(const struct iw_host_port *at, char *error);
 
-/* ---- rdma.c ---- */
-
-/* 0, or -1 with errno. */
-int rdma_accept_with(struct rdma_connection *c, const struct agent_octets *data);
-
 /* ---- rdma_events.c ---- */
 
 /* Watches what the device and librdmacm tell. False if that cannot be done. */
@@ -146,6 +173,8 @@ bool rdma_watch(struct rdma_agent *a);
 void rdma_finish(struct rdma_connection *c, const char *cause, const char *reason);
 /* Disconnects as soon as the posted work is done. */
 void rdma_close_when_done(struct rdma_connection *c);
+/* Waits until the work request has completed. False if it does not within RDMA_BIND_MS. */
+bool rdma_await(struct rdma_connection *c, const struct rdma_record *r);
 
 /* ---- rdma_memory.c ---- */
 
@@ -155,9 +184,28 @@ bool rdma_enrol(void *b, struct agent_memory *memory, const struct agent_region 
                 char *error);
 bool rdma_invalidate(void *b, uint32_t stag, char *error);
 void rdma_forget(void *b, uint32_t stag);
+/* The region of a memory, NULL if it has none. */
+struct rdma_region *rdma_region_of(struct rdma_agent *a, const struct agent_memory *memory);
+/* The peer has invalidated an STag. */
+void rdma_invalidated(struct rdma_agent *a, uint32_t stag);
+unsigned rdma_rights(uint32_t rights);
+
+/* ---- rdma_window.c ---- */
+
+bool rdma_bind(void *b, const struct agent_binding *binding, uint32_t *stag, uint64_t *to,
+               char *error);
+/* Whether there is such a window: its STag is then dead, or forgotten. */
+bool rdma_invalidate_window(struct rdma_agent *a, uint32_t stag, bool *alive);
+bool rdma_forget_window(struct rdma_agent *a, uint32_t stag);
+bool rdma_windows_on(const struct rdma_agent *a, const struct agent_memory *memory);
+/* Those that belong to the stream of a connection die with it. */
+void rdma_end_windows(struct rdma_agent *a, uint64_t conn);
+
+/* ---- rdma_work.c ---- */
+
 bool rdma_receive(void *b, const struct agent_work *work, char *error);
 bool rdma_post(void *b, const struct agent_work *work, char *error);
-/* Whether the device can invalidate STags, at the word of work and of the peer. */
-bool rdma_can_invalidate(const struct rdma_agent *a);
+/* A free record of the send or receive queue; NULL with a text. */
+struct rdma_record *rdma_free_record(struct rdma_connection *c, bool receive, char *error);
 
 #endif

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -41,16 +43,26 @@ static void completed(struct rdma_connection *c, uint32_t slot, const struct ibv
     struct rdma_record *r = &c->records[slot];
     bool received = r->op == IW_WORK_RECV, ok = wc->status == IBV_WC_SUCCESS;
     uint64_t length = !ok ? 0 : received ? wc->byte_len : r->length;
-    json_t *event = json_pack("{s:s,s:I,s:s,s:s,s:I}", "event", "completion", "work",
-                              (json_int_t)r->work, "op", agent_op_names[r->op], "status",
-                              status_name(wc->status), "length", (json_int_t)length);
-    if (event != NULL && ok && received && (wc->wc_flags & IBV_WC_WITH_INV) != 0)
-        json_object_set_new(event, "invalidated", json_integer(wc->invalidated_rkey));
     r->used = false;
     if (received)
         c->receives--;
     else
         c->sends--;
+    if (r->outcome != NULL) {
+        *r->outcome = wc->status;
+        return;
+    }
+    json_t *event = json_pack("{s:s,s:I,s:s,s:s,s:I}", "event", "completion", "work",
+                              (json_int_t)r->work, "op", agent_op_names[r->op], "status",
+                              status_name(wc->status), "length", (json_int_t)length);
+    if (event != NULL && ok && received && (wc->wc_flags & IBV_WC_WITH_INV) != 0) {
+        json_object_set_new(event, "invalidated", json_integer(wc->invalidated_rkey));
+        rdma_invalidated(c->agent, wc->invalidated_rkey);
+    }
+    if (event != NULL && ok && (r->op == IW_WORK_FETCH_ADD || r->op == IW_WORK_CMP_SWAP))
+        json_object_set_new(event, "original", agent_u64(c->originals[slot]));
+    if (event != NULL && !ok && wc->status != IBV_WC_WR_FLUSH_ERR)
+        json_object_set_new(event, "error", json_string(ibv_wc_status_str(wc->status)));
     tell(c, event);
 }
 
@@ -64,6 +76,16 @@ static void poll_completions(struct rdma_connection *c)
             if (wc[i].wr_id < c->plan.send_depth + c->plan.recv_depth && c->records[slot].used)
                 completed(c, slot, &wc[i]);
         }
+}
+
+bool rdma_await(struct rdma_connection *c, const struct rdma_record *r)
+{
+    poll_completions(c);
+    for (int i = 0; i < RDMA_BIND_MS && r->used; i++) {
+        (void)poll(NULL, 0, 1);
+        poll_completions(c);
+    }
+    return !r->used;
 }
 
 static void close_if_done(struct rdma_connection *c)
@@ -114,8 +136,24 @@ static void flush(struct rdma_connection *c)
             completed(c, i, &flushed);
 }
 
+/* As the device has it, NULL if it does not tell. */
+static const char *queue_pair_state(const struct rdma_connection *c)
+{
+    static const char *const names[] = {
+        [IBV_QPS_RESET] = "reset", [IBV_QPS_INIT] = "init", [IBV_QPS_RTR] = "rtr",
+        [IBV_QPS_RTS] = "rts",     [IBV_QPS_SQD] = "sqd",   [IBV_QPS_SQE] = "sqe",
+        [IBV_QPS_ERR] = "error"};
+    struct ibv_qp_attr attributes;
+    struct ibv_qp_init_attr initial;
+    if (c->cm->qp == NULL || ibv_query_qp(c->cm->qp, &attributes, IBV_QP_STATE, &initial) != 0 ||
+        (unsigned)attributes.qp_state > IBV_QPS_ERR)
+        return NULL;
+    return names[attributes.qp_state];
+}
+
 void rdma_finish(struct rdma_connection *c, const char *cause, const char *reason)
 {
+    const char *state = queue_pair_state(c);
     flush(c);
     json_t *event = json_pack("{s:s}", "event", "closed");
     if (event != NULL && cause != NULL) {
@@ -124,6 +162,8 @@ void rdma_finish(struct rdma_connection *c, const char *cause, const char *reaso
     }
     if (event != NULL && reason != NULL)
         json_object_set_new(event, "error", json_string(reason));
+    if (event != NULL && state != NULL)
+        json_object_set_new(event, "qp", json_string(state));
     tell(c, event);
     rdma_drop_connection(c);
 }
@@ -209,12 +249,31 @@ static void happened(struct rdma_connection *c, enum rdma_cm_event_type kind, in
     case RDMA_CM_EVENT_DISCONNECTED:
         disconnected(c, status);
         break;
-    case RDMA_CM_EVENT_DEVICE_REMOVAL:
-        rdma_finish(c, "lost", "the device was removed");
-        break;
     default:
         break;
     }
+}
+
+/* Drivers wait until a device that is taken away is not used any more: the program ends. */
+static void device_gone(struct rdma_agent *a)
+{
+    if (a->device_gone)
+        return;
+    a->device_gone = true;
+    fprintf(stderr, "iwarp-agent: %s was removed\n", a->device->verbs->device->name);
+    for (size_t i = 0; i < AGENT_CONNECTIONS; i++)
+        if (a->connections[i].id != 0)
+            rdma_finish(&a->connections[i], "lost", "the device was removed");
+    (void)raise(SIGTERM);
+}
+
+/* The connection that an event is about, NULL if it is a listener's or nobody's any more. */
+static struct rdma_connection *connection_of(struct rdma_agent *a, const void *own)
+{
+    const struct rdma_connection *c = own;
+    return c >= a->connections && c < a->connections + AGENT_CONNECTIONS
+               ? (struct rdma_connection *)(uintptr_t)own
+               : NULL;
 }
 
 static void on_events(void *context, uint32_t events)
@@ -237,7 +296,9 @@ static void on_events(void *context, uint32_t events)
         if (request) { /* of a listener that is parked */
             (void)rdma_reject(cm, NULL, 0);
             (void)rdma_destroy_id(cm);
-        } else if (own != NULL && ((struct rdma_connection *)own)->cm == cm)
+        } else if (kind == RDMA_CM_EVENT_DEVICE_REMOVAL)
+            device_gone(a);
+        else if (connection_of(a, own) != NULL)
             happened(own, kind, status, &data);
         agent_octets_free(&data);
     }
@@ -245,12 +306,21 @@ static void on_events(void *context, uint32_t events)
 
 /* ---- asynchronous events ---- */
 
-static struct rdma_connection *connection_of(struct rdma_agent *a, const struct ibv_qp *qp)
+/* Whether an event is a fault of this connection's. */
+static bool concerns(const struct ibv_async_event *event, const struct rdma_connection *c)
 {
-    for (size_t i = 0; i < AGENT_CONNECTIONS; i++)
-        if (a->connections[i].id != 0 && a->connections[i].cm->qp == qp)
-            return &a->connections[i];
-    return NULL;
+    switch (event->event_type) {
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_QP_ACCESS_ERR:
+        return c->cm->qp == event->element.qp;
+    case IBV_EVENT_CQ_ERR:
+        return c->cq == event->element.cq;
+    case IBV_EVENT_DEVICE_FATAL:
+        return true;
+    default:
+        return false;
+    }
 }
 
 static void on_async(void *context, uint32_t events)
@@ -259,19 +329,21 @@ static void on_async(void *context, uint32_t events)
     struct ibv_async_event event;
     (void)events;
     while (ibv_get_async_event(a->device->verbs, &event) == 0) {
-        struct rdma_connection *c = NULL;
-        bool fatal = event.event_type == IBV_EVENT_QP_FATAL ||
-                     event.event_type == IBV_EVENT_QP_REQ_ERR ||
-                     event.event_type == IBV_EVENT_QP_ACCESS_ERR;
-        if (fatal)
-            c = connection_of(a, event.element.qp);
+        const char *name = ibv_event_type_str(event.event_type);
         ibv_ack_async_event(&event);
-        if (c == NULL)
-            continue;
-        poll_completions(c);
-        c->faulted = true;
-        tell(c, json_pack("{s:s,s:s}", "event", "fault", "error",
-                          ibv_event_type_str(event.event_type)));
+        for (size_t i = 0; i < AGENT_CONNECTIONS; i++) {
+            struct rdma_connection *c = &a->connections[i];
+            if (c->id == 0 || !concerns(&event, c))
+                continue;
+            poll_completions(c);
+            c->faulted = true;
+            tell(c, json_pack("{s:s,s:s}", "event", "fault", "error", name));
+        }
+        if (event.event_type == IBV_EVENT_PORT_ERR || event.event_type == IBV_EVENT_PORT_ACTIVE ||
+            event.event_type == IBV_EVENT_DEVICE_FATAL)
+            fprintf(stderr, "iwarp-agent: %s: %s\n", a->device->verbs->device->name, name);
+        if (event.event_type == IBV_EVENT_DEVICE_FATAL)
+            device_gone(a);
     }
 }
 

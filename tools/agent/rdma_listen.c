@@ -98,8 +98,7 @@ static struct rdma_cm_id *listen_at(struct rdma_agent *a, const struct iw_host_p
         if (status == 0)
             break;
         again = errno == EADDRINUSE && at->port == 0;
-        snprintf(error, AGENT_ERROR, "cannot listen on %.100s port %u: %s", at->host, at->port,
-                 strerror(errno));
+        rdma_no_way(a, "listen on", at, errno, error);
         if (cm != NULL)
             (void)rdma_destroy_id(cm);
         cm = NULL;

@@ -68,7 +68,8 @@ json_t *agent_do_register(struct agent_client *c, const json_t *request, char *e
         return NULL;
     }
     sweep(c);
-    struct agent_memory *m = agent_memory_new(&c->memories, length, guard, error);
+    struct agent_memory *m =
+        agent_memory_new(&c->memories, length, guard, region.to_given ? &region.to : NULL, error);
     if (m == NULL)
         return NULL;
     uint8_t *base = m->arena + guard;

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The devices of the backend on verbs: which one, what it can do, and what is wrong with it. */
+#include "rdma.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum { VENDOR_SIW = 0x626d74, NAMES = 100 };
+
+/* ---- which one ---- */
+
+static bool speaks_iwarp(const struct ibv_device *device)
+{
+    return device->transport_type == IBV_TRANSPORT_IWARP;
+}
+
+/* Appends " NAME", as long as there is room. */
+static void add_name(char *names, const char *name)
+{
+    size_t used = strlen(names);
+    if (used + strlen(name) + 2 <= NAMES)
+        snprintf(names + used, NAMES - used, " %s", name);
+}
+
+/* What --device and the devices there are lead to: a device of `list`, or NULL with a text. */
+static struct ibv_context *choose(struct ibv_context **list, int count, const char *name,
+                                  char *error)
+{
+    char iwarp[NAMES] = "", others[NAMES] = "";
+    struct ibv_context *found = NULL;
+    int usable = 0;
+    for (int i = 0; i < count; i++) {
+        const struct ibv_device *device = list[i]->device;
+        bool right = speaks_iwarp(device);
+        add_name(right ? iwarp : others, device->name);
+        usable += right;
+        if (name == NULL ? right : strcmp(device->name, name) == 0)
+            found = list[i];
+    }
+    if (name != NULL && found == NULL)
+        snprintf(error, AGENT_ERROR, "--device %.60s: no such RDMA device; there are:%s%s", name,
+                 iwarp, others);
+    else if (name != NULL && !speaks_iwarp(found->device))
+        snprintf(error, AGENT_ERROR,
+                 "--device %.60s: it speaks InfiniBand or RoCE; those with iWARP:%s", name,
+                 iwarp[0] != '\0' ? iwarp : " none");
+    else if (name == NULL && usable == 0)
+        snprintf(error, AGENT_ERROR,
+                 "--backend verbs: no device here speaks iWARP (InfiniBand or RoCE:%s)", others);
+    else if (name == NULL && usable > 1)
+        snprintf(error, AGENT_ERROR, "--backend verbs: expected --device with one of:%s", iwarp);
+    else
+        return found;
+    return NULL;
+}
+
+int agent_rdma_find(const char *name, struct agent_rdma_device *device, char *error)
+{
+    int count = 0;
+    struct ibv_device **there = ibv_get_device_list(&count);
+    if (there != NULL)
+        ibv_free_device_list(there);
+    if (there == NULL || count == 0) {
+        snprintf(error, AGENT_ERROR,
+                 "--backend verbs: this host has no RDMA device (rdma link show), or libibverbs no "
+                 "driver for it (package ibverbs-providers)");
+        return -1;
+    }
+    struct ibv_context **list = rdma_get_devices(&count);
+    if (list == NULL) {
+        snprintf(error, AGENT_ERROR, "--backend verbs: librdmacm: %s (is rdma_ucm loaded?)",
+                 strerror(errno));
+        return -1;
+    }
+    device->verbs = choose(list, count, name, error);
+    rdma_free_devices(list);
+    if (device->verbs == NULL)
+        return -1;
+    device->events = rdma_create_event_channel();
+    device->parked = calloc(RDMA_PARKED, sizeof *device->parked);
+    if (device->events == NULL || device->parked == NULL ||
+        ibv_query_device(device->verbs, &device->attributes) != 0) {
+        snprintf(error, AGENT_ERROR, "--backend verbs: cannot use %.60s: %s",
+                 device->verbs->device->name, strerror(errno));
+        return -1;
+    }
+    if (!rdma_port_active(device))
+        fprintf(stderr, "iwarp-agent: %s: no port of it is active\n", device->verbs->device->name);
+    return 0;
+}
+
+/* ---- what it can do ---- */
+
+static bool has(const struct agent_rdma_device *device, unsigned capability)
+{
+    return (device->attributes.device_cap_flags & capability) != 0;
+}
+
+bool rdma_can_invalidate(const struct agent_rdma_device *device)
+{
+    return has(device, IBV_DEVICE_MEM_MGT_EXTENSIONS);
+}
+
+bool rdma_can_atomics(const struct agent_rdma_device *device)
+{
+    return device->attributes.atomic_cap != IBV_ATOMIC_NONE;
+}
+
+bool rdma_can_bind(const struct agent_rdma_device *device, enum ibv_mw_type type)
+{
+    return type == IBV_MW_TYPE_1
+               ? has(device, IBV_DEVICE_MEM_WINDOW)
+               : has(device, IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B);
+}
+
+/* siw of Linux 6.1 does not look at the address that ibv_reg_mr_iova(3) gives. */
+bool rdma_can_choose_to(const struct agent_rdma_device *device)
+{
+    return device->attributes.vendor_id != VENDOR_SIW;
+}
+
+bool rdma_port_active(const struct agent_rdma_device *device)
+{
+    struct ibv_port_attr port;
+    for (int i = 1; i <= device->attributes.phys_port_cnt; i++)
+        if (ibv_query_port(device->verbs, (uint8_t)i, &port) == 0 && port.state == IBV_PORT_ACTIVE)
+            return true;
+    return false;
+}
+
+static void add(json_t *array, bool wanted, const char *word)
+{
+    if (wanted)
+        json_array_append_new(array, json_string(word));
+}
+
+json_t *rdma_features(void *b)
+{
+    const struct agent_rdma_device *device = ((struct rdma_agent *)b)->device;
+    const struct ibv_device_attr *most = &device->attributes;
+    bool invalidate = rdma_can_invalidate(device), atomics = rdma_can_atomics(device);
+    bool windows = rdma_can_bind(device, IBV_MW_TYPE_1) || rdma_can_bind(device, IBV_MW_TYPE_2);
+    json_t *access = json_pack("[s,s,s]", "local-write", "remote-read", "remote-write");
+    json_t *ops = json_pack("[s,s,s,s]", "send", "send-se", "write", "read");
+    json_t *limits = json_pack("{s:i,s:i,s:i,s:i,s:i,s:i}", "pieces", most->max_sge, "memories",
+                               most->max_mr, "queue", most->max_qp_wr, "connections", most->max_qp,
+                               "ird", most->max_qp_rd_atom, "ord", most->max_qp_init_rd_atom);
+    add(access, invalidate, "remote-invalidate");
+    add(access, atomics, "remote-atomic");
+    add(access, windows, "bind");
+    add(ops, invalidate, "send-invalidate");
+    add(ops, invalidate, "send-se-invalidate");
+    add(ops, atomics, "fetch-add");
+    add(ops, atomics, "cmp-swap");
+    return json_pack("{s:s,s:i,s:b,s:o,s:o,s:[],s:[s,s,s,s],s:o}", "device",
+                     device->verbs->device->name, "max_private", (int)RDMA_PRIVATE_MAX, "windows",
+                     windows, "access", access, "ops", ops, "reports", "config", "ird", "ord",
+                     "send_depth", "recv_depth", "limits", limits);
+}
+
+/* ---- what is wrong ---- */
+
+void rdma_no_resource(const struct rdma_agent *a, const char *what, int number, char *error)
+{
+    struct rlimit locked;
+    if (number == ENOMEM && getrlimit(RLIMIT_MEMLOCK, &locked) == 0 &&
+        locked.rlim_cur != RLIM_INFINITY)
+        snprintf(error, AGENT_ERROR,
+                 "%s: %s; this process may lock %" PRIu64
+                 " KiB (RLIMIT_MEMLOCK): try ulimit -l unlimited",
+                 what, strerror(number), (uint64_t)locked.rlim_cur / 1024);
+    else if (number == ENOMEM)
+        snprintf(error, AGENT_ERROR, "%s: %s, or %.60s has no more of them", what, strerror(number),
+                 a->device->verbs->device->name);
+    else
+        snprintf(error, AGENT_ERROR, "%s: %s", what, strerror(number));
+}
+
+void rdma_no_way(const struct rdma_agent *a, const char *what, const struct iw_host_port *at,
+                 int number, char *error)
+{
+    const char *name = a->device->verbs->device->name;
+    if (number == ENODEV || number == EADDRNOTAVAIL)
+        snprintf(error, AGENT_ERROR, "cannot %s %.60s port %u: not by way of %.60s%s", what,
+                 at->host, at->port, name,
+                 rdma_port_active(a->device) ? "" : ", no port of which is active");
+    else
+        snprintf(error, AGENT_ERROR, "cannot %s %.60s port %u: %.60s%s", what, at->host, at->port,
+                 strerror(number),
+                 rdma_port_active(a->device) ? "" : " (no port of the device is active)");
+}

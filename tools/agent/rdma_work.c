@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Work requests of the backend on verbs. */
+#include "rdma.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A length of 0 means 2^31 to some devices: pieces of no octets are left out, but for the only one
+ * of a read or receive, which iWARP's devices want. */
+static bool place_pieces(struct rdma_agent *a, const struct agent_work *w, struct ibv_sge *sge,
+                         int *count, char *error)
+{
+    bool read = w->work.opcode == IW_WORK_READ;
+    bool only = w->count == 1 && (read || w->work.opcode == IW_WORK_RECV);
+    *count = 0;
+    for (size_t i = 0; i < w->count; i++) {
+        const struct agent_piece *p = &w->pieces[i];
+        const struct rdma_region *r = rdma_region_of(a, p->memory);
+        if (p->length == 0 && !only)
+            continue;
+        const struct ibv_mr *mr = r == NULL ? NULL : read ? r->remote : r->local;
+        if (mr == NULL) {
+            snprintf(error, AGENT_ERROR, "not a legal request: the memory's STag is dead");
+            return false;
+        }
+        if (*count == a->device->attributes.max_sge) {
+            snprintf(error, AGENT_ERROR, AGENT_UNSUPPORTED "more than %d pieces", *count);
+            return false;
+        }
+        uint8_t *at = p->memory->arena + p->memory->guard + p->offset;
+        sge[(*count)++] = (struct ibv_sge){(uint64_t)(uintptr_t)at, (uint32_t)p->length, mr->lkey};
+    }
+    return true;
+}
+
+struct rdma_record *rdma_free_record(struct rdma_connection *c, bool receive, char *error)
+{
+    uint32_t first = receive ? c->plan.send_depth : 0;
+    uint32_t count = receive ? c->plan.recv_depth : c->plan.send_depth;
+    for (uint32_t i = first; i < first + count; i++)
+        if (!c->records[i].used)
+            return &c->records[i];
+    snprintf(error, AGENT_ERROR, "the queue is full");
+    return NULL;
+}
+
+static void record(struct rdma_record *r, const struct agent_work *w)
+{
+    *r = (struct rdma_record){.used = true, .work = w->work.id, .op = w->work.opcode};
+    if (w->work.opcode == IW_WORK_FETCH_ADD || w->work.opcode == IW_WORK_CMP_SWAP)
+        r->length = sizeof(uint64_t);
+    for (size_t i = 0; i < w->count; i++)
+        r->length += w->pieces[i].length;
+}
+
+/* Some providers return their kernel's numbers, which are negative. */
+static bool refused(int number, char *error)
+{
+    int status = abs(number);
+    if (status == ENOMEM)
+        snprintf(error, AGENT_ERROR, "the queue is full");
+    else
+        snprintf(error, AGENT_ERROR, "not a legal request: %s", strerror(status));
+    return false;
+}
+
+bool rdma_receive(void *b, const struct agent_work *w, char *error)
+{
+    struct ibv_sge sge[AGENT_SGE_MAX];
+    struct ibv_recv_wr wr = {.sg_list = sge}, *bad;
+    struct rdma_connection *c = rdma_find_connection(b, w->conn, error);
+    struct rdma_record *r = c == NULL ? NULL : rdma_free_record(c, true, error);
+    if (r == NULL || !place_pieces(c->agent, w, sge, &wr.num_sge, error))
+        return false;
+    wr.wr_id = (uint64_t)(r - c->records);
+    int status = ibv_post_recv(c->cm->qp, &wr, &bad);
+    if (status != 0)
+        return refused(status, error);
+    record(r, w);
+    c->receives++;
+    return true;
+}
+
+/* RFC 7306's masks go beyond those of verbs. */
+static bool take_atomic(const struct iw_work *w, struct ibv_send_wr *wr)
+{
+    bool add = w->opcode == IW_WORK_FETCH_ADD;
+    wr->opcode = add ? IBV_WR_ATOMIC_FETCH_AND_ADD : IBV_WR_ATOMIC_CMP_AND_SWP;
+    wr->wr.atomic.remote_addr = w->remote_to;
+    wr->wr.atomic.rkey = w->remote_stag;
+    wr->wr.atomic.compare_add = add ? w->add_swap : w->compare;
+    wr->wr.atomic.swap = add ? 0 : w->add_swap;
+    return add ? w->add_swap_mask == 0
+               : w->add_swap_mask == UINT64_MAX && w->compare_mask == UINT64_MAX;
+}
+
+static bool take_op(const struct rdma_agent *a, const struct iw_work *w, struct ibv_send_wr *wr,
+                    char *error)
+{
+    const struct agent_rdma_device *d = a->device;
+    bool can = true;
+    switch (w->opcode) {
+    case IW_WORK_SEND:
+    case IW_WORK_SEND_SE:
+        wr->opcode = IBV_WR_SEND;
+        break;
+    case IW_WORK_SEND_INVALIDATE:
+    case IW_WORK_SEND_SE_INVALIDATE:
+        wr->opcode = IBV_WR_SEND_WITH_INV;
+        wr->invalidate_rkey = w->invalidate_stag;
+        /* rdma-core's provider for siw takes the STag from here. */
+        wr->wr.rdma.rkey = w->invalidate_stag;
+        can = rdma_can_invalidate(d);
+        break;
+    case IW_WORK_WRITE:
+    case IW_WORK_READ:
+        wr->opcode = w->opcode == IW_WORK_READ ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE;
+        wr->wr.rdma.remote_addr = w->remote_to;
+        wr->wr.rdma.rkey = w->remote_stag;
+        break;
+    case IW_WORK_FETCH_ADD:
+    case IW_WORK_CMP_SWAP:
+        if (!take_atomic(w, wr)) {
+            snprintf(error, AGENT_ERROR, AGENT_UNSUPPORTED "masks of op %s",
+                     agent_op_names[w->opcode]);
+            return false;
+        }
+        can = rdma_can_atomics(d);
+        break;
+    default:
+        can = false;
+        break;
+    }
+    if (!can) {
+        snprintf(error, AGENT_ERROR, AGENT_UNSUPPORTED "op %s", agent_op_names[w->opcode]);
+        return false;
+    }
+    if (w->opcode == IW_WORK_SEND_SE || w->opcode == IW_WORK_SEND_SE_INVALIDATE)
+        wr->send_flags |= IBV_SEND_SOLICITED;
+    if ((w->flags & IW_WORK_FENCE) != 0)
+        wr->send_flags |= IBV_SEND_FENCE;
+    return true;
+}
+
+bool rdma_post(void *b, const struct agent_work *w, char *error)
+{
+    struct ibv_sge sge[AGENT_SGE_MAX];
+    struct ibv_send_wr wr = {.sg_list = sge, .send_flags = IBV_SEND_SIGNALED}, *bad;
+    struct rdma_connection *c = rdma_find_connection(b, w->conn, error);
+    if (c == NULL || !take_op(c->agent, &w->work, &wr, error))
+        return false;
+    if (c->stage != RDMA_OPEN) {
+        snprintf(error, AGENT_ERROR, AGENT_UNSUPPORTED "work before the connection is established");
+        return false;
+    }
+    if (c->closing) {
+        snprintf(error, AGENT_ERROR, "the connection is over");
+        return false;
+    }
+    struct rdma_record *r = rdma_free_record(c, false, error);
+    if (r == NULL || !place_pieces(c->agent, w, sge, &wr.num_sge, error))
+        return false;
+    wr.wr_id = (uint64_t)(r - c->records);
+    if (wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
+        uint64_t *original = &c->originals[wr.wr_id];
+        sge[0] = (struct ibv_sge){(uint64_t)(uintptr_t)original, sizeof *original,
+                                  c->originals_mr->lkey};
+        wr.num_sge = 1;
+    }
+    int status = ibv_post_send(c->cm->qp, &wr, &bad);
+    if (status != 0)
+        return refused(status, error);
+    record(r, w);
+    c->sends++;
+    return true;
+}
