@@ -294,7 +294,7 @@ const struct agent_backend *agent_rdma_backend(const struct agent_rdma_device *d
                                            .forget = rdma_forget,
                                            .receive = rdma_receive,
                                            .post = rdma_post};
-    if (rdma_can_bind(device, IBV_MW_TYPE_1) || rdma_can_bind(device, IBV_MW_TYPE_2))
-        backend.bind = rdma_bind;
+    bool windows = rdma_can_bind(device, IBV_MW_TYPE_1) || rdma_can_bind(device, IBV_MW_TYPE_2);
+    backend.bind = windows ? rdma_bind : NULL;
     return &backend;
 }
