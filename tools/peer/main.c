@@ -11,7 +11,7 @@
 
 #include "peer.h"
 
-enum { LARGEST_MESSAGE = 1024 * 1024, SMALLEST_RPING = 32, LONGEST_LINE = 200 };
+enum { LARGEST_MESSAGE = 1024 * 1024, SMALLEST_RPING = 23, LONGEST_LINE = 200 };
 
 /* ---- the command line ---- */
 
@@ -148,7 +148,7 @@ static int read_command_line(struct peer *p, int argc, char **argv)
     if (p->size == 0)
         p->size = p->listens ? 16384 : 64;
     if (p->personality == &peer_rping && p->size < SMALLEST_RPING)
-        return usage_error("--size: rping needs at least 32 octets");
+        return usage_error("--size: rping needs at least 23 octets");
     if (p->trace_path) {
         p->trace = fopen(p->trace_path, "w");
         if (!p->trace) {

@@ -82,7 +82,8 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
     if (fails(FAULT_POST))
         return doubles.number;
     doubles.sent = *wr;
-    memcpy(doubles.pieces, wr->sg_list, (size_t)wr->num_sge * sizeof *wr->sg_list);
+    if (wr->num_sge > 0)
+        memcpy(doubles.pieces, wr->sg_list, (size_t)wr->num_sge * sizeof *wr->sg_list);
     if (wr->opcode == IBV_WR_BIND_MW && !doubles.bind_silent)
         doubles_complete(
             &(struct ibv_wc){.wr_id = wr->wr_id,
@@ -97,7 +98,8 @@ static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_
     if (fails(FAULT_POST))
         return doubles.number;
     doubles.received = *wr;
-    memcpy(doubles.pieces, wr->sg_list, (size_t)wr->num_sge * sizeof *wr->sg_list);
+    if (wr->num_sge > 0)
+        memcpy(doubles.pieces, wr->sg_list, (size_t)wr->num_sge * sizeof *wr->sg_list);
     return 0;
 }
 
