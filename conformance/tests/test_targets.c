@@ -7,6 +7,7 @@
 
 #include <arpa/inet.h>
 #include <cmocka.h>
+#include <glob.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -139,20 +140,30 @@ static void test_file(void **state)
     free(path);
 }
 
-static void test_example_files(void **state)
+/* Every file that comes with the suite; none but those for RNICs is a template. */
+static void test_own_files(void **state)
 {
-    static const char *const names[] = {"iwarp-peer", "rping-server", "remote-agent", "siw",
-                                        "siw-client"};
+    glob_t found;
+    size_t templates = 0;
 
     (void)state;
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        char *path = iw_text_format(IW_SOURCE_DIR "/conformance/targets/%s.lua", names[i]);
-        struct iw_target_spec *spec = parse(path);
+    assert_int_equal(glob(IW_SOURCE_DIR "/conformance/targets/*.lua", 0, NULL, &found), 0);
+    assert_true(found.gl_pathc > 10);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        struct iw_target_spec *spec = parse(found.gl_pathv[i]);
 
-        assert_non_null(spec);
+        if (!spec)
+            fail_msg("%s: %s", found.gl_pathv[i], error);
+        if (strstr(found.gl_pathv[i], "/rnic-")) {
+            templates++;
+            assert_int_equal(spec->class, IW_TARGET_AGENT);
+            assert_string_equal(spec->agent_host, "192.0.2.1");
+            assert_non_null(spec->can[0]);
+        }
         iw_target_free(spec);
-        free(path);
     }
+    assert_int_equal(templates, 4);
+    globfree(&found);
 }
 
 static void test_bad_files(void **state)
@@ -651,7 +662,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_tcp, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_specs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_example_files, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_own_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_capabilities, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_needs, set_up, tear_down),

@@ -1,0 +1,27 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- UNVERIFIED template: Intel X722 (drivers i40e and irdma; before Linux 5.14 i40iw) under `iwarp-agent --backend verbs` on the RNIC's host.
+-- Nobody has run it yet; what is set below was read in Linux 6.1's driver, drivers/infiniband/hw/irdma. It has no module parameters.
+-- X722 speaks iWARP only (release notes of Intel's irdman 1.4.4.0).
+
+return {
+  class = "agent",
+  agent = "192.0.2.1:7471", -- iwarp-agent --listen
+  -- token_file = "token", -- what was given to iwarp-agent --token-file
+  address = "192.0.2.1", -- the RNIC's own
+  station = "192.0.2.2", -- where the RNIC reaches this host
+  revision = 2, -- cm.h: IRDMA_CM_DEFAULT_MPA_VER = 2
+  crc = "on", -- cm.c, irdma_build_mpa_v1: C is set in each start-up frame
+  markers = "off", -- cm.c, irdma_build_mpa_v2: M only with iw_ooo, which nothing sets; a peer that asks for Markers gets them (snd_mark_en)
+  can = {
+    -- cm.c, irdma_negotiate_mpa_v2_ird_ord: an enhanced Request without A, or with neither B, C nor D, is refused (EOPNOTSUPP), so that cases
+    -- with an enhanced start-up that is not peer-to-peer are expected to fail.
+    "enhanced",
+    "peer_to_peer", -- the same: A is set in each enhanced frame
+    "rtr.read", "rtr.write", -- the same: the Read is preferred
+    "ird.63", -- i40iw_hw.h: I40IW_MAX_IRD_SIZE = 63, I40IW_MAX_ORD_SIZE = 127
+  },
+  cannot = {
+    "rtr.send", -- cm.c: IETF_FLPDU_ZERO_LEN is not looked at
+    "extensions", -- verbs.c sets no atomic_cap
+  },
+}
