@@ -302,6 +302,19 @@ awaited.fin, awaited.reset = ends, ends
 
 -- ---- connecting ----
 
+local AGAIN = 0.05 -- seconds between two tries
+
+-- One more connection to a target without an agent, whose program may not listen again at once.
+local function reach_again(t)
+  local raw, why
+  for _ = 1, math.ceil(iw.patience() / AGAIN) do
+    raw, why = iw.connect(t.peer.host, t.peer.port)
+    if raw then return Conn.new(t, raw) end
+    iw.rest(AGAIN)
+  end
+  t:inconclusive("the target did not take one more connection: " .. why)
+end
+
 -- The TCP connection of a stream. A target without an agent is made to connect once, and makes all connections of its run.
 local function arrive(r, stream)
   local t = r.t
@@ -310,7 +323,7 @@ local function arrive(r, stream)
   if config and #frame.private > 0 and not frame.rejected then config.private = frame.private end
   if r.target == "responder" then
     if config and frame.rejected then config.accept = "ask" end
-    stream.conn = t:connect { raw = true, target = config }
+    stream.conn = not config and #t.conns > 0 and reach_again(t) or t:connect { raw = true, target = config }
   elseif t.peer.agent or #t.callers == 0 then
     stream.conn = t:target_connects { raw = true, target = config }
   else
@@ -399,6 +412,7 @@ local function play(t, options)
     step(r, thing, r.things[i - 1])
   end
   if not r.over then nothing_more(r) end
+  compare.rest(r)
   check_listed(r)
   for _, name in ipairs { "request", "reply", "rtr", "free", "gone" } do
     if r.remarks[name] then t:note(r.remarks[name]) end

@@ -41,12 +41,16 @@ end
 
 -- ---- differences ----
 
+local TOLD = 20 -- one by one
+
 -- One more difference. why: rule, item (live), reason, expected and actual (the two messages), recorded and got (the values).
 local function differs(r, thing, name, why)
   local key = ("%d %s"):format(thing.number, name)
   r.count = r.count + 1
-  r.t:note(("difference %d: message %d of %d (%s), %s of the %s: %s: recorded %s, got %s"):format(r.count, thing.number,
-    #r.things, recording.place(r, thing), thing.op or thing.which or thing.kind, thing.side, (name:gsub("_", " ")), why.recorded, why.got))
+  if r.count <= TOLD then
+    r.t:note(("difference %d: message %d of %d (%s), %s of the %s: %s: recorded %s, got %s"):format(r.count, thing.number,
+      #r.things, recording.place(r, thing), thing.op or thing.which or thing.kind, thing.side, (name:gsub("_", " ")), why.recorded, why.got))
+  end
   if r.listed[key] == false then
     r.listed[key] = true
     r.t:observe("difference", key)
@@ -59,6 +63,11 @@ local function differs(r, thing, name, why)
   })
 end
 compare.differs = differs
+
+-- Those that were not told one by one.
+function compare.rest(r)
+  if r.count > TOLD then r.t:note(("and %d differences more"):format(r.count - TOLD)) end
+end
 
 local function field_differs(r, thing, item, name, recorded, got, texts)
   differs(r, thing, name, {

@@ -200,7 +200,7 @@ local function merge(r)
     if best then
       at[best] = (at[best] or 0) + 1
       local thing = streams[best].things[at[best]]
-      thing.stream, thing.of = streams[best].number, streams[best]
+      thing.stream, thing.of = best, streams[best]
       thing.number = #r.things + 1
       r.things[thing.number] = thing
     end
