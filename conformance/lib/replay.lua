@@ -296,7 +296,7 @@ local function ends(r, thing)
   elseif item.kind ~= thing.kind then
     r.t:observe("end", item.kind)
   end
-  if item.kind == "reset" then thing.of.gone = "the target" end
+  if item.kind == "reset" or thing.kind == "reset" then thing.of.gone = "the target" end
 end
 awaited.fin, awaited.reset = ends, ends
 

@@ -7,7 +7,7 @@ local strict = iw.load("strict")
 local recording = {}
 
 -- Applications that are known by what they say.
-local KNOWN = { "rping", "perftest" }
+local KNOWN = { "rping", "perftest", "ucmatose" }
 local BATCH = 16 -- connections that iw.capture holds at a time
 local REQUESTS = { ["read-request"] = "read-response", ["atomic-request"] = "atomic-response" }
 local RESPONSES = { ["read-response"] = "read-request", ["atomic-response"] = "atomic-request" }

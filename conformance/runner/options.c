@@ -122,7 +122,8 @@ static const struct choice {
     {"stream", "N", O_STREAM, 0, REPLAY,
      "the connection of the capture, from 1; N,N: several that belong together"},
     {"map", "MAP", O_MAP, 0, REPLAY,
-     "where the application tells of its buffers: rping, perftest, or a Lua file (a guess)"},
+     "where the application tells of its buffers: rping, perftest, ucmatose, or a Lua "
+     "file\n(unless said, a guess)"},
     {"time", "HOW", O_TIME, 0, REPLAY,
      "the time between the messages: drop (default), keep or scale=X"},
     {"private", "HEX", O_PRIVATE, 0, REPLAY, "other private data than the recorded"},
