@@ -28,25 +28,43 @@ local function area(r, stag)
   return one
 end
 
+-- What lies too far away belongs to no buffer.
 local function widen(one, to, length)
-  local last = to + length
-  if not one.first or math.ult(to, one.first) then one.first = to end
-  if not one.last or math.ult(one.last, last) then one.last = last end
+  local first, last = one.first or to, one.last or to + length
+  if math.ult(to, first) then first = to end
+  if math.ult(last, to + length) then last = to + length end
+  if math.ult(last - first, MEMORY + 1) then one.first, one.last = first, last end
+end
+
+-- The target's buffers are as large as it told, or as large as what is done to them.
+local function survey_told(r)
+  for _, thing in ipairs(r.things) do
+    for _, told in ipairs(thing.tells or {}) do
+      if told.used and told.length then
+        widen(area(r, told.stag), told.to, told.length)
+        area(r, told.stag).told = true
+      end
+    end
+  end
+end
+
+local function used(r, stag, to, length, right)
+  local one = area(r, stag)
+  one.rights[right] = true
+  if not one.told then widen(one, to, length) end
 end
 
 -- What the played side does to the target's buffers, and what the target reads into its own.
 function part.survey(r)
+  survey_told(r)
   for _, thing in ipairs(r.things) do
     if thing.side == r.played then
       if thing.op == "write" and thing ~= thing.of.rtr then
-        widen(area(r, thing.stag), thing.to, #thing.payload)
-        area(r, thing.stag).rights.write = true
+        used(r, thing.stag, thing.to, #thing.payload, "write")
       elseif thing.op == "read-request" and thing ~= thing.of.rtr then
-        widen(area(r, thing.source_stag), thing.source_to, thing.size)
-        area(r, thing.source_stag).rights.read = true
+        used(r, thing.source_stag, thing.source_to, thing.size, "read")
       elseif thing.op == "atomic-request" then
-        widen(area(r, thing.remote_stag), thing.remote_to, 8)
-        area(r, thing.remote_stag).rights.atomic = true
+        used(r, thing.remote_stag, thing.remote_to, 8, "atomic")
       elseif INVALIDATES[thing.op] then
         area(r, thing.invalidate).invalidate = true
       end
@@ -61,9 +79,6 @@ local function memory(r, stag)
   local one = r.areas[stag]
   if not one or not one.first then return nil end
   if not one.memory then
-    if one.last - one.first > MEMORY then
-      error(("%s: the buffer with STag %08x has more than %d octets"):format(r.file, stag, MEMORY), 0)
-    end
     local rights = {}
     for _, right in ipairs { "read", "write", "atomic" } do
       if one.rights[right] then rights[#rights + 1] = right end
@@ -74,6 +89,10 @@ local function memory(r, stag)
     r:bind(stag, one.first, one.memory.stag, one.memory.to)
   end
   return one.memory, one.first
+end
+
+local function inside(buffer, offset, length)
+  return offset >= 0 and offset + length <= buffer.length
 end
 
 -- A message of the target with the live places in the stead of the recorded ones.
@@ -139,6 +158,7 @@ function part.prepare(r, thing)
   local offset = (thing.source_to or thing.remote_to) - first
   local content = answer.payload
   if thing.op == "atomic-request" then content = string.pack("=I8", answer.value) end
+  if not inside(buffer, offset, #content) then return end
   if buffer.content:sub(buffer.guard + offset + 1, buffer.guard + offset + #content) ~= content then
     r.t:fill(buffer, content, offset)
   end
@@ -172,7 +192,9 @@ function part.sent(r, thing)
     check_placed(r, stream)
   elseif thing.op == "write" and #thing.payload > 0 then
     local buffer, first = memory(r, thing.stag)
-    if buffer then stream.placed[#stream.placed + 1] = { buffer = buffer, offset = thing.to - first, payload = thing.payload } end
+    if buffer and inside(buffer, thing.to - first, #thing.payload) then
+      stream.placed[#stream.placed + 1] = { buffer = buffer, offset = thing.to - first, payload = thing.payload }
+    end
   elseif recording.responses[thing.op] and thing.asked and thing.asked.work then
     local asked = thing.asked
     if thing.op == "atomic-response" then
@@ -219,6 +241,9 @@ function part.post(r, thing)
   if thing.op == "write" then return post_write(r, thing) end
   if thing.op == "read-request" then
     local buffer, first = memory(r, thing.sink_stag)
+    if not buffer or not inside(buffer, thing.sink_to - first, thing.size) then
+      recording.unfit(r, thing, ("a sink of more than %d octets"):format(MEMORY))
+    end
     thing.work = t:post { conn = stream.conn, op = "read", memory = buffer, offset = thing.sink_to - first, length = thing.size,
                           stag = thing.source_stag, to = thing.source_to }
     return nil

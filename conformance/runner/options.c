@@ -131,7 +131,7 @@ static const struct choice {
     {"baseline", "FILE", O_BASELINE, 0, RUN,
      "verdicts that are known: only what differs from them counts"},
     {"write-baseline", "FILE", O_WRITE_BASELINE, 0, RUN, "pin the verdicts of this run"},
-    {"repeat", "N", O_REPEAT, 0, RUN, "run every case N times; the gravest verdict counts"},
+    {"repeat", "N", O_REPEAT, 0, PLAY, "run every case N times; the gravest verdict counts"},
     {"allow-hazard", NULL, O_HAZARD, 0, RUN,
      "also the cases with the tag hazard, which could wedge the target"},
     {"resume", "DIR", O_RESUME, 0, RUN,

@@ -99,27 +99,45 @@ static unsigned jobs(const struct iw_command *c, const struct iw_target_spec *ta
     return n > cases ? (cases ? (unsigned)cases : 1) : n;
 }
 
-/* What repeats a case, up to its id. */
+/* Adds an option to a command, if it was said. */
+static void add_option(char **command, const char *name, const char *value)
+{
+    char *word = value ? iw_text_shell(value) : NULL;
+    char *longer = value ? iw_text_format("%s --%s %s", *command, name, word) : NULL;
+
+    if (longer) {
+        free(*command);
+        *command = longer;
+    }
+    free(word);
+}
+
+/* What repeats a case, up to its id: that of a replay is the name of the folder for its results. */
 static char *again(const struct iw_command *c)
 {
+    const struct iw_replay *replay = &c->replay;
     char *program = iw_text_shell(c->program);
-    char *cases = c->cases ? iw_text_shell(c->cases) : NULL;
-    char *target = c->target ? iw_text_shell(c->target) : NULL;
-    char *agent = c->agent ? iw_text_shell(c->agent) : NULL;
-    char scale[40] = "";
-    char *text;
+    char *capture = replay->capture ? iw_text_shell(c->words[0]) : NULL;
+    char *text = capture ? iw_text_format("%s replay %s", program, capture)
+                         : iw_text_format("%s run", program);
+    char scale[40] = "", *command;
 
     if (c->time_scale > 0)
-        snprintf(scale, sizeof(scale), " --time-scale %g", c->time_scale);
-    text = iw_text_format("%s run%s%s%s%s%s%s%s --select ", program, cases ? " --cases " : "",
-                          cases ? cases : "", agent ? " --agent " : "", agent ? agent : "",
-                          target ? " --target " : "", target ? target : "", scale);
-
+        snprintf(scale, sizeof(scale), "%g", c->time_scale);
+    add_option(&text, "as", replay->as);
+    add_option(&text, "stream", replay->stream);
+    add_option(&text, "map", replay->map);
+    add_option(&text, "time", replay->time);
+    add_option(&text, "private", replay->private);
+    add_option(&text, "cases", c->cases);
+    add_option(&text, "agent", c->agent);
+    add_option(&text, "target", c->target);
+    add_option(&text, "time-scale", *scale ? scale : NULL);
+    command = iw_text_format("%s --%s ", text, capture ? "results" : "select");
+    free(text);
+    free(capture);
     free(program);
-    free(cases);
-    free(target);
-    free(agent);
-    return text;
+    return command;
 }
 
 static struct iw_live *open_live(const struct run *run, const char *dir)
@@ -359,7 +377,7 @@ int iw_command_run(const struct iw_command *c)
     if (!status && !open_outputs(c, &s, &o))
         status = IW_EXIT_TESTER;
     if (!status) {
-        char *command = c->replay.capture ? NULL : again(c);
+        char *command = again(c);
 
         s.options.pcap_dir = c->pcap_dir ? c->pcap_dir : o.dir;
         s.options.ladder = true;

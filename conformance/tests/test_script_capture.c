@@ -199,6 +199,59 @@ static void gives_fields_and_octets(void **state)
     iw_script_close(&script);
 }
 
+/* Some connections of a file, how many it has, and the time of a thing. */
+static void gives_what_is_asked_for(void **state)
+{
+    static const char body[] = "local lines = {}\n"
+                               "for _, first in ipairs { 1, 2, 3 } do\n"
+                               "  local list, total = iw.capture(..., first, first)\n"
+                               "  local things = list[1] and list[1].things or {}\n"
+                               "  lines[#lines + 1] = #list .. ' of ' .. total .. ': ' .. #things\n"
+                               "  if #list > 0 then lines[#lines + 1] = "
+                               "('%d'):format(things[3].time - things[2].time) end\n"
+                               "end\n"
+                               "return table.concat(lines, '\\n')\n";
+
+    (void)state;
+    open_script(PCAPS);
+    assert_true(run(body, "siw/siw-ib_read_bw-32K-crcon.pcap"));
+    assert_string_equal(lua_tostring(script.L, -1), "1 of 2: 36\n37459000\n1 of 2: 44\n"
+                                                    "42486000\n0 of 2: 0");
+    assert_false(run("return iw.capture(..., 1, 17)", RPING));
+    assert_false(run("return iw.capture(..., 0)", RPING));
+    iw_script_close(&script);
+}
+
+/* The Read Request in frame 9 does not say that it is whole: the Send in frame 11 begins another
+ * message, and what it was is not behind the Read Response of frame 10. */
+static void ends_a_message_where_another_begins(void **state)
+{
+    static const char body[] = "local lines = {}\n"
+                               "for i, thing in ipairs(iw.capture(...)[1].things) do\n"
+                               "  if i >= 4 and i <= 6 then\n"
+                               "    lines[#lines + 1] = thing.frame .. ' ' .. thing.text\n"
+                               "  end\n"
+                               "end\n"
+                               "return table.concat(lines, '\\n')\n";
+    enum { ULPDU = 14 + 20 + 32 + 2 };
+    const struct folder *folder = *state;
+    struct recording r;
+    size_t length;
+
+    recording_read(&r, "siw/siw-rping-64B-crcoff.pcap");
+    assert_int_equal(r.octets[recording_frame(&r, 9, &length) + ULPDU], 0x41);
+    r.octets[recording_frame(&r, 9, &length) + ULPDU] = 0x01;
+    recording_write(&r, folder, "siw/siw-rping-64B-crcoff.pcap");
+    open_script(folder->path);
+    assert_true(run(body, "siw/siw-rping-64B-crcoff.pcap"));
+    assert_string_equal(lua_tostring(script.L, -1),
+                        "9 read-request not-last msn 1 sink 924e1c00/55ecb7f11550 size 64 source"
+                        " e0ae2700/555d4e971370\n"
+                        "10 read-response L stag 924e1c00 to 55ecb7f11550 len 64\n"
+                        "11 send L msn 1 mo 0 len 16");
+    iw_script_close(&script);
+}
+
 /* ---- files that are no recordings ---- */
 
 static void refuses_what_lies_elsewhere(void **state)
@@ -340,6 +393,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_what_the_manifest_says),
         cmocka_unit_test(gives_fields_and_octets),
+        cmocka_unit_test(gives_what_is_asked_for),
+        cmocka_unit_test_setup_teardown(ends_a_message_where_another_begins, recording_setup,
+                                        recording_teardown),
         cmocka_unit_test_setup_teardown(refuses_what_lies_elsewhere, recording_setup,
                                         recording_teardown),
         cmocka_unit_test_setup_teardown(refuses_what_is_no_capture, recording_setup,
