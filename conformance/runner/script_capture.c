@@ -239,10 +239,12 @@ static void take_data(struct recorded *c, const struct iw_segment *s)
 static int on_segment(void *context, const struct iw_segment *s)
 {
     struct recording *r = context;
-    struct recorded *c = &r->connection[s->connection->number - r->first];
+    uint64_t number = s->connection->number;
+    struct recorded *c;
 
-    if (s->connection->number < r->first || s->connection->number - r->first >= r->count)
+    if (number < r->first || number - r->first >= r->count)
         return r->script->deadline && iw_transport_now() >= r->script->deadline;
+    c = &r->connection[number - r->first];
     r->frame = s->frame->number;
     r->time = s->frame->time;
     if (!c->observer)
