@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Every pass: MPA, and what was found. */
+#include "iwarp_dissector.h"
+
+#include <inttypes.h>
+
+enum { LINE = 400 };
+
+/* What comes behind the first thing of a frame in the information column. */
+static void add_info(packet_info *pinfo, const char *text)
+{
+    col_append_sep_str(pinfo->cinfo, COL_INFO, "; ", text);
+}
+
+static proto_item *generated(proto_item *item)
+{
+    proto_item_set_generated(item);
+    return item;
+}
+
+proto_item *iwd_link(proto_tree *tree, enum iwd_field field, tvbuff_t *tvb, uint32_t frame)
+{
+    return frame ? generated(proto_tree_add_uint(tree, iwd_hf[field], tvb, 0, 0, frame)) : NULL;
+}
+
+/* ---- findings ---- */
+
+static void draw_finding(const struct iwd_finding *f, tvbuff_t *tvb, packet_info *pinfo,
+                         proto_tree *tree)
+{
+    const struct iw_check_info *info = iw_check_info(f->check);
+    const struct iw_rule *rule = iw_check_rule(f->check);
+    const char *level = iw_level_name(rule->level), *implied = rule->implied ? ", implied" : "";
+    proto_item *item = proto_tree_add_item(tree, iwd_hf[F_FINDING], tvb, 0, 0, ENC_NA);
+    proto_tree *sub = proto_item_add_subtree(item, iwd_ett[T_FINDING]);
+
+    generated(item);
+    proto_item_set_text(item, "%s (%s%s, RFC %u section %s): %s", rule->id, level, implied,
+                        rule->rfc, rule->section, info->text);
+    expert_add_info_format(pinfo, item, &iwd_ei[f->check], "%s (%s%s, RFC %u section %s): %s",
+                           rule->id, level, implied, rule->rfc, rule->section, info->text);
+    generated(proto_tree_add_string(sub, iwd_hf[F_RULE], tvb, 0, 0, rule->id));
+    generated(proto_tree_add_string(sub, iwd_hf[F_LEVEL], tvb, 0, 0, level));
+    generated(proto_tree_add_uint(sub, iwd_hf[F_RULE_RFC], tvb, 0, 0, rule->rfc));
+    generated(proto_tree_add_string(sub, iwd_hf[F_RULE_SECTION], tvb, 0, 0, rule->section));
+    generated(proto_tree_add_string(sub, iwd_hf[F_RULE_TEXT], tvb, 0, 0, rule->text));
+    generated(proto_tree_add_string(sub, iwd_hf[F_CHECK], tvb, 0, 0, info->name));
+    generated(proto_tree_add_uint(sub, iwd_hf[F_FINDING_SIDE], tvb, 0, 0, f->side));
+    generated(proto_tree_add_uint64(sub, iwd_hf[F_FINDING_OCTET], tvb, 0, 0, f->pos));
+    generated(proto_tree_add_uint(sub, iwd_hf[F_FINDING_FRAME], tvb, 0, 0, f->frame));
+    generated(proto_tree_add_uint64(sub, iwd_hf[F_FINDING_GOT], tvb, 0, 0, f->got));
+    generated(proto_tree_add_uint64(sub, iwd_hf[F_FINDING_WANT], tvb, 0, 0, f->want));
+}
+
+static void draw_findings(const struct iwd_finding *findings, tvbuff_t *tvb, packet_info *pinfo,
+                          proto_tree *tree)
+{
+    for (const struct iwd_finding *f = findings; f; f = f->next) {
+        draw_finding(f, tvb, pinfo, tree);
+        col_append_fstr(pinfo->cinfo, COL_INFO, " [%s]", iw_check_rule(f->check)->id);
+    }
+}
+
+/* ---- start-up frames ---- */
+
+static void draw_flags(tvbuff_t *tvb, proto_tree *tree)
+{
+    proto_tree *sub = proto_item_add_subtree(
+        proto_tree_add_item(tree, iwd_hf[F_STARTUP_FLAGS], tvb, 16, 1, ENC_BIG_ENDIAN),
+        iwd_ett[T_FLAGS]);
+    static const enum iwd_field flags[] = {F_FLAG_M, F_FLAG_C, F_FLAG_R, F_FLAG_S, F_FLAG_RES};
+
+    for (size_t k = 0; k < G_N_ELEMENTS(flags); k++)
+        proto_tree_add_item(sub, iwd_hf[flags[k]], tvb, 16, 1, ENC_BIG_ENDIAN);
+}
+
+static void draw_enhanced(tvbuff_t *tvb, proto_tree *tree)
+{
+    static const struct {
+        enum iwd_field field;
+        int at;
+    } rows[] = {{F_PEER_TO_PEER, 20}, {F_RTR_SEND, 20}, {F_IRD, 20},
+                {F_RTR_WRITE, 22},    {F_RTR_READ, 22}, {F_ORD, 22}};
+    proto_tree *sub = proto_item_add_subtree(
+        proto_tree_add_item(tree, iwd_hf[F_ENHANCED], tvb, 20, 4, ENC_NA), iwd_ett[T_HEADER]);
+
+    for (size_t k = 0; k < G_N_ELEMENTS(rows); k++)
+        proto_tree_add_item(sub, iwd_hf[rows[k].field], tvb, rows[k].at, 2, ENC_BIG_ENDIAN);
+}
+
+/* What both frames agreed on; known once the Reply is here, and shown with it. */
+static void draw_agreed(const struct iwd_connection *c, tvbuff_t *tvb, proto_tree *tree)
+{
+    const struct iwd_side *i = &c->side[IW_SIDE_INITIATOR], *r = &c->side[IW_SIDE_RESPONDER];
+    bool old = r->header.revision == 0;
+    bool crc = old || ((i->header.flags | r->header.flags) & IW_MPA_FLAG_C);
+
+    if (!i->startup || (r->header.flags & IW_MPA_FLAG_R))
+        return;
+    generated(proto_tree_add_boolean(tree, iwd_hf[F_AGREED_CRC], tvb, 0, 0, crc));
+    generated(proto_tree_add_boolean(tree, iwd_hf[F_AGREED_MARKERS_I], tvb, 0, 0,
+                                     old || (r->header.flags & IW_MPA_FLAG_M)));
+    generated(proto_tree_add_boolean(tree, iwd_hf[F_AGREED_MARKERS_R], tvb, 0, 0,
+                                     old || (i->header.flags & IW_MPA_FLAG_M)));
+}
+
+static void draw_startup_links(const struct iwd_connection *c, const struct iwd_thing *t,
+                               tvbuff_t *tvb, proto_tree *tree)
+{
+    const struct iwd_side *other = &c->side[iwd_other((enum iw_side)t->side)];
+    const struct iwd_side *self = &c->side[t->side];
+    bool reply = t->side == IW_SIDE_RESPONDER;
+
+    if (!reply && other->startup)
+        iwd_link(tree, F_REPLY_IN, tvb, other->startup->frame);
+    if (!reply || !self->second)
+        return;
+    iwd_link(tree, F_REQUEST_IN, tvb, other->startup->frame);
+    generated(proto_tree_add_time(tree, iwd_hf[F_SETUP_TIME], tvb, 0, 0, &self->since_request));
+    draw_agreed(c, tvb, tree);
+}
+
+static void draw_startup(const struct iwd_chunk *chunk, const struct iwd_thing *t, tvbuff_t *tvb,
+                         packet_info *pinfo, proto_item *item, proto_tree *root)
+{
+    proto_tree *tree = proto_item_add_subtree(item, iwd_ett[T_IWARP]);
+    int length = (int)tvb_captured_length(tvb), data = (int)IW_MPA_STARTUP_HEADER;
+    bool request = t->side == IW_SIDE_INITIATOR;
+    struct iw_mpa_startup_header h;
+
+    if (iw_wire_get_startup(tvb_get_ptr(tvb, 0, length), (size_t)length, &h) < 0)
+        return;
+    proto_tree_add_item(tree, iwd_hf[F_KEY], tvb, 0, 16, ENC_ASCII);
+    generated(proto_tree_add_boolean(tree, iwd_hf[request ? F_REQUEST : F_REPLY], tvb, 0, 0, 1));
+    draw_flags(tvb, tree);
+    proto_tree_add_item(tree, iwd_hf[F_REVISION], tvb, 17, 1, ENC_BIG_ENDIAN);
+    proto_tree_add_item(tree, iwd_hf[F_PD_LENGTH], tvb, 18, 2, ENC_BIG_ENDIAN);
+    if ((h.flags & IW_MPA_FLAG_S) && h.revision >= 2 &&
+        length >= data + (int)IW_MPA_ENHANCED_LENGTH) {
+        draw_enhanced(tvb, tree);
+        data += (int)IW_MPA_ENHANCED_LENGTH;
+    }
+    draw_startup_links(chunk->connection, t, tvb, tree);
+    draw_findings(t->findings, tvb, pinfo, tree);
+    if (data < length)
+        iwd_draw_private(tvb_new_subset_remaining(tvb, data), pinfo, tree, root);
+}
+
+/* ---- FPDUs ---- */
+
+/* The ULPDU as far as it is here; in one piece, so without its Markers. */
+static tvbuff_t *ulpdu_of(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinfo)
+{
+    uint32_t begin = iwd_place(t, IW_MPA_LENGTH_FIELD), here = tvb_captured_length(tvb), n = 0;
+    tvbuff_t *joined;
+    uint8_t *octets;
+
+    if (!t->length || begin >= here)
+        return NULL;
+    if (iwd_place(t, IW_MPA_LENGTH_FIELD + t->length - 1u) - begin == t->length - 1u)
+        return tvb_new_subset_length(tvb, (int)begin, t->length);
+    octets = wmem_alloc(pinfo->pool, t->length);
+    for (uint32_t at; n < t->length; n++) {
+        at = iwd_place(t, IW_MPA_LENGTH_FIELD + n);
+        if (at >= here)
+            break;
+        octets[n] = iwd_tvb_u8(tvb, (int)at);
+    }
+    joined = tvb_new_child_real_data(tvb, octets, n, t->length);
+    add_new_data_source(pinfo, joined, "DDP segment without Markers");
+    return joined;
+}
+
+static void draw_marker(tvbuff_t *tvb, uint32_t at, proto_tree *tree)
+{
+    struct iw_mpa_marker m;
+    proto_item *item;
+    proto_tree *sub;
+
+    if (at + IW_MPA_MARKER > tvb_captured_length(tvb))
+        return;
+    (void)iw_wire_get_marker(tvb_get_ptr(tvb, (int)at, 4), 4, &m);
+    item = proto_tree_add_none_format(tree, iwd_hf[F_MARKER], tvb, (int)at, 4, "Marker: FPDUPTR %u",
+                                      m.fpduptr);
+    sub = proto_item_add_subtree(item, iwd_ett[T_MARKER]);
+    proto_tree_add_uint(sub, iwd_hf[F_MARKER_RESERVED], tvb, (int)at, 2, m.reserved);
+    proto_tree_add_uint(sub, iwd_hf[F_FPDUPTR], tvb, (int)at + 2, 2, m.fpduptr);
+}
+
+static void draw_crc(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
+{
+    static const char *const words[] = {"unchecked", "good", "bad", "unknown"};
+    uint32_t pad = iw_wire_pad(t->length), at = iwd_place(t, IW_MPA_LENGTH_FIELD + t->length);
+    uint32_t crc_at = iwd_place(t, IW_MPA_LENGTH_FIELD + t->length + pad);
+    enum iwd_crc state = (enum iwd_crc)t->crc;
+    uint32_t crc;
+
+    if (crc_at + IW_MPA_CRC_FIELD > tvb_captured_length(tvb)) {
+        generated(proto_tree_add_uint(tree, iwd_hf[F_CRC_STATUS], tvb, 0, 0, IWD_CRC_UNKNOWN));
+        return;
+    }
+    if (pad)
+        proto_tree_add_item(tree, iwd_hf[F_PAD], tvb, (int)at, (int)pad, ENC_NA);
+    crc = iw_crc32c_get(tvb_get_ptr(tvb, (int)crc_at, 4));
+    proto_tree_add_uint_format_value(tree, iwd_hf[F_CRC], tvb, (int)crc_at, 4, crc, "0x%08x [%s]",
+                                     crc, words[state]);
+    generated(proto_tree_add_uint(tree, iwd_hf[F_CRC_STATUS], tvb, (int)crc_at, 4, state));
+    if (state == IWD_CRC_BAD)
+        generated(
+            proto_tree_add_uint(tree, iwd_hf[F_CRC_COMPUTED], tvb, (int)crc_at, 4, t->computed));
+}
+
+static void draw_mpa(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
+{
+    proto_item *item = proto_tree_add_none_format(tree, iwd_hf[F_MPA], tvb, 0, -1,
+                                                  "MPA, FPDU of %u octets", t->size);
+    proto_tree *sub = proto_item_add_subtree(item, iwd_ett[T_MPA]);
+
+    iwd_link(sub, F_BEGUN, tvb, t->begun != t->frame ? t->begun : 0);
+    generated(proto_tree_add_uint64(sub, iwd_hf[F_OCTET], tvb, 0, 0, t->pos));
+    generated(proto_tree_add_uint(sub, iwd_hf[F_FPDU_SIZE], tvb, 0, 0, t->size));
+    proto_tree_add_uint(sub, iwd_hf[F_ULPDU_LENGTH], tvb, (int)iwd_place(t, 0), 2, t->length);
+    for (uint32_t at = t->marker; at < t->size; at += IW_MPA_MARKER_PERIOD)
+        draw_marker(tvb, at, sub);
+    draw_crc(t, tvb, sub);
+}
+
+static void draw_fpdu(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinfo,
+                      proto_item *item, proto_tree *root)
+{
+    proto_tree *tree = proto_item_add_subtree(item, iwd_ett[T_IWARP]);
+    tvbuff_t *ulpdu = ulpdu_of(t, tvb, pinfo);
+    char line[LINE] = "empty FPDU";
+
+    if (ulpdu && (tree || col_get_writable(pinfo->cinfo, COL_INFO))) {
+        int length = (int)tvb_captured_length(ulpdu);
+        iw_wire_print_segment(line, sizeof line, tvb_get_ptr(ulpdu, 0, length), (size_t)length);
+    }
+    add_info(pinfo, line);
+    proto_item_append_text(item, ", %s%s", line, t->cut ? ", cut short" : "");
+    if (t->cut)
+        col_append_fstr(pinfo->cinfo, COL_INFO, " (cut short)");
+    if (tree) {
+        generated(proto_tree_add_uint(tree, iwd_hf[F_SIDE], tvb, 0, 0, t->side));
+        draw_mpa(t, tvb, tree);
+    }
+    if (t->crc == IWD_CRC_BAD)
+        add_info(pinfo, "bad CRC");
+    draw_findings(t->findings, tvb, pinfo, tree);
+    if (ulpdu)
+        iwd_draw_segment(t, ulpdu, pinfo, tree, root);
+}
+
+/* ---- a chunk ---- */
+
+static void draw_thing(const struct iwd_chunk *chunk, const struct iwd_thing *t, tvbuff_t *tvb,
+                       packet_info *pinfo, proto_tree *root)
+{
+    char line[LINE];
+    proto_item *item;
+    tvbuff_t *octets;
+
+    if (t->raw) {
+        octets = tvb_new_child_real_data(tvb, t->raw, t->here, (int)t->size);
+        add_new_data_source(pinfo, octets, "Reassembled FPDU");
+    } else {
+        octets = tvb_new_subset_length_caplen(tvb, (int)(t->pos - chunk->pos), (int)t->here,
+                                              (int)t->size);
+    }
+    item = proto_tree_add_item(root, iwd_proto, octets, 0, -1, ENC_NA);
+    if (t->kind == IWD_FPDU) {
+        draw_fpdu(t, octets, pinfo, item, root);
+        return;
+    }
+    iw_wire_print_startup(line, sizeof line, tvb_get_ptr(octets, 0, (int)t->here), t->here);
+    add_info(pinfo, line);
+    proto_item_append_text(item, ", %s", line);
+    draw_startup(chunk, t, octets, pinfo, item, root);
+}
+
+/* Octets that are part of something that is not complete, or of nothing known. */
+static void draw_rest(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *pinfo,
+                      proto_tree *root)
+{
+    int at = (int)chunk->rest, length = (int)(chunk->length - chunk->rest);
+    const char *what = chunk->streaming ? "streaming mode"
+                       : chunk->why     ? "not followed"
+                       : chunk->gap     ? "behind a gap"
+                                        : "part of an FPDU";
+    enum iwd_field field = chunk->streaming ? F_STREAMING : chunk->why ? F_UNFOLLOWED : F_PART;
+    proto_item *item;
+    proto_tree *tree;
+
+    item = proto_tree_add_item(root, iwd_proto, tvb, at, length, ENC_NA);
+    tree = proto_item_add_subtree(item, iwd_ett[T_IWARP]);
+    proto_item_append_text(item, ", %s, %d octet%s", what, length, length == 1 ? "" : "s");
+    if (chunk->things)
+        col_append_fstr(pinfo->cinfo, COL_INFO, "; ...");
+    else
+        col_append_fstr(pinfo->cinfo, COL_INFO, "%s, %d octet%s", what, length,
+                        length == 1 ? "" : "s");
+    generated(proto_tree_add_uint(tree, iwd_hf[F_SIDE], tvb, 0, 0, chunk->side));
+    generated(proto_tree_add_uint64(tree, iwd_hf[F_OCTET], tvb, 0, 0, chunk->pos + chunk->rest));
+    if (chunk->begun != pinfo->num)
+        iwd_link(tree, F_BEGUN, tvb, chunk->begun);
+    iwd_link(tree, F_CONTINUES, tvb, chunk->shown);
+    proto_tree_add_item(tree, iwd_hf[field], tvb, at, length, ENC_NA);
+}
+
+static void draw_notes(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *pinfo,
+                       proto_tree *tree)
+{
+    static const char *const means[] = {"by a Marker", "by a CRC", "by a chain of headers"};
+    static const char *const sides[] = {"initiator", "responder"};
+    proto_item *item;
+
+    for (const struct iwd_note *n = chunk->notes; n; n = n->next) {
+        if (n->resync) {
+            item = proto_tree_add_uint64(tree, iwd_hf[F_RESYNC], tvb, 0, 0, n->to);
+            expert_add_info_format(pinfo, item, &iwd_ei_resync,
+                                   "framing of the %s found again %s at octet %" PRIu64,
+                                   sides[n->side], means[n->found_by], n->to);
+        } else {
+            item = proto_tree_add_uint64(tree, iwd_hf[F_GAP], tvb, 0, 0, n->to - n->from);
+            expert_add_info_format(pinfo, item, &iwd_ei_gap,
+                                   "the capture lacks octets %" PRIu64 " to %" PRIu64 " of the %s",
+                                   n->from, n->to - 1, sides[n->side]);
+        }
+        generated(item);
+    }
+    if (chunk->lost_here) {
+        item = proto_tree_add_string(tree, iwd_hf[F_LOST], tvb, 0, 0, chunk->why ? chunk->why : "");
+        generated(item);
+        expert_add_info_format(pinfo, item, &iwd_ei_lost, "unknown from here: %s",
+                               chunk->why ? chunk->why : "the other side's framing is lost");
+    }
+}
+
+void iwd_draw_chunk(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *pinfo,
+                    proto_tree *root)
+{
+    proto_item *item;
+
+    bool remarks = chunk->findings || chunk->notes || chunk->lost_here;
+
+    if (!chunk->things && !remarks && chunk->rest == chunk->length)
+        return;
+    col_set_str(pinfo->cinfo, COL_PROTOCOL, "iWARP");
+    if (!chunk->late)
+        col_clear(pinfo->cinfo, COL_INFO);
+    for (const struct iwd_thing *t = chunk->things; t; t = t->next)
+        draw_thing(chunk, t, tvb, pinfo, root);
+    if (chunk->rest < chunk->length)
+        draw_rest(chunk, tvb, pinfo, root);
+    if (remarks) {
+        proto_tree *tree;
+
+        item = proto_tree_add_item(root, iwd_proto, tvb, 0, 0, ENC_NA);
+        tree = proto_item_add_subtree(item, iwd_ett[T_IWARP]);
+        proto_item_append_text(item, ", about the connection");
+        draw_notes(chunk, tvb, pinfo, tree);
+        draw_findings(chunk->findings, tvb, pinfo, tree);
+    }
+}

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The first pass: octets to the observer, and what it sees into memory. */
+#include "iwarp_dissector.h"
+
+#include "iwarp/crc32c.h"
+
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t greater(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- octets that wait ---- */
+
+static void keep(struct iwd_connection *c, struct iwd_side *s, uint64_t pos, const uint8_t *octets,
+                 uint32_t length)
+{
+    struct iwd_kept *k = wmem_new(wmem_file_scope(), struct iwd_kept);
+
+    *k = (struct iwd_kept){
+        s->kept, pos, length, c->pinfo->num, wmem_memdup(wmem_file_scope(), octets, length),
+        c->chunk};
+    s->kept = k;
+}
+
+/* Frees what ends before `pos`; it was understood in this frame, or never (0). */
+static void forget(struct iwd_side *s, uint64_t pos, uint32_t frame)
+{
+    for (struct iwd_kept **at = &s->kept; *at;) {
+        struct iwd_kept *k = *at;
+
+        if (k->pos + k->length > pos) {
+            at = &k->older;
+            continue;
+        }
+        *at = k->older;
+        k->chunk->shown = frame;
+        wmem_free(wmem_file_scope(), k->octets);
+        wmem_free(wmem_file_scope(), k);
+    }
+}
+
+/* Copies what [from, from + length) has of [pos, pos + size). */
+static void overlay(uint8_t *out, uint64_t pos, uint32_t size, uint64_t from, const uint8_t *octets,
+                    uint32_t length)
+{
+    uint64_t begin = greater(pos, from), end = lesser(pos + size, from + length);
+
+    if (begin < end)
+        memcpy(out + (begin - pos), octets + (begin - from), (size_t)(end - begin));
+}
+
+/* The first copy of an octet counts, hence the newest comes first here. */
+static uint8_t *assemble(const struct iwd_connection *c, const struct iwd_side *s, uint64_t pos,
+                         uint32_t size)
+{
+    uint8_t *out = wmem_alloc0(wmem_file_scope(), size);
+
+    if (&c->side[c->chunk->side] == s && c->octets)
+        overlay(out, pos, size, c->chunk->pos, c->octets, c->chunk->length);
+    for (const struct iwd_kept *k = s->kept; k; k = k->older)
+        overlay(out, pos, size, k->pos, k->octets, k->length);
+    return out;
+}
+
+/* The frame that brought an octet first. */
+static uint32_t frame_of(const struct iwd_connection *c, enum iw_side side, uint64_t pos)
+{
+    const struct iwd_side *s = &c->side[side];
+    uint32_t frame = c->pinfo->num;
+    uint32_t recent = s->n_recent < s->room ? s->n_recent : s->room;
+
+    for (const struct iwd_kept *k = s->kept; k; k = k->older)
+        if (pos >= k->pos && pos - k->pos < k->length)
+            frame = k->frame;
+    if (frame != c->pinfo->num || pos >= s->done)
+        return frame;
+    if (s->startup && pos < s->startup->size)
+        return s->startup->frame;
+    for (uint32_t i = 0; i < recent; i++) {
+        const struct iwd_thing *t = s->recent[i].thing;
+
+        if (pos >= t->pos && pos - t->pos < t->size)
+            return t->frame;
+    }
+    return frame;
+}
+
+/* ---- what the observer sees ---- */
+
+/* A thing of which `here` octets are there. */
+static struct iwd_thing *add_thing(struct iwd_connection *c, enum iwd_kind kind,
+                                   const struct iw_observation *seen)
+{
+    struct iwd_chunk *chunk = c->chunk;
+    struct iwd_thing *t = wmem_new0(wmem_file_scope(), struct iwd_thing);
+
+    t->pos = seen->pos;
+    t->size = t->here = t->marker = (uint32_t)(seen->end - seen->pos);
+    t->kind = (uint8_t)kind;
+    t->side = (uint8_t)seen->side;
+    t->begun = frame_of(c, seen->side, seen->pos);
+    t->frame = c->pinfo->num;
+    if (chunk->last)
+        chunk->last->next = t;
+    else
+        chunk->things = t;
+    chunk->last = t;
+    c->thing = t;
+    return t;
+}
+
+/* Its octets, if this chunk alone has not all that are there. */
+static void keep_thing(struct iwd_connection *c, struct iwd_thing *t)
+{
+    const struct iwd_chunk *chunk = c->chunk;
+    struct iwd_side *s = &c->side[t->side];
+
+    if ((enum iw_side)t->side != chunk->side || t->pos < chunk->pos ||
+        t->pos + t->here > chunk->pos + chunk->length || t->begun != t->frame)
+        t->raw = assemble(c, s, t->pos, t->here);
+    s->done = greater(s->done, t->pos + t->size);
+}
+
+static void see_startup(struct iwd_connection *c, const struct iw_observation *seen)
+{
+    struct iwd_side *s = &c->side[seen->side];
+
+    s->startup = add_thing(c, IWD_STARTUP, seen);
+    keep_thing(c, s->startup);
+    s->header = seen->startup;
+    s->enhanced = seen->enhanced;
+    s->has_enhanced = (seen->startup.flags & IW_MPA_FLAG_S) && seen->startup.revision >= 2 &&
+                      seen->startup.pd_length >= IW_MPA_ENHANCED_LENGTH;
+    if (seen->side == IW_SIDE_INITIATOR)
+        c->requested = c->pinfo->abs_ts;
+    else
+        c->left = (seen->startup.flags & IW_MPA_FLAG_R) != 0;
+    s->second = c->side[iwd_other(seen->side)].startup != NULL;
+    nstime_delta(&s->since_request, &c->pinfo->abs_ts, &c->requested);
+}
+
+/* Where the FPDU's first Marker stands follows from where its ULPDU is interrupted. */
+static void find_markers(struct iwd_side *s, struct iwd_thing *t, const struct iw_fpdu *fpdu)
+{
+    uint64_t data = fpdu->header_pos + IW_MPA_LENGTH_FIELD;
+
+    if (fpdu->markers && fpdu->header_pos > fpdu->pos)
+        data = fpdu->pos;
+    else if (fpdu->markers && fpdu->pieces > 1)
+        data += fpdu->ulpdu[0].length;
+    else if (fpdu->markers)
+        data += fpdu->length + iw_wire_pad(fpdu->length);
+    if (fpdu->markers && fpdu->pieces) {
+        s->marked = true;
+        s->marker_phase = (uint32_t)(data % IW_MPA_MARKER_PERIOD);
+    }
+    if (fpdu->markers && s->marked)
+        t->marker = (uint32_t)((s->marker_phase - t->pos) % IW_MPA_MARKER_PERIOD);
+}
+
+static void see_segment(struct iwd_connection *c, const struct iw_observation *seen)
+{
+    const struct iw_fpdu *fpdu = seen->fpdu;
+    struct iwd_thing *t = add_thing(c, IWD_FPDU, seen);
+
+    t->length = fpdu->length;
+    find_markers(&c->side[seen->side], t, fpdu);
+    t->crc = fpdu->crc_checked ? (fpdu->crc_good ? IWD_CRC_GOOD : IWD_CRC_BAD) : IWD_CRC_UNCHECKED;
+    if (fpdu->pieces == 0 && fpdu->length) {
+        t->cut = true;
+        t->crc = IWD_CRC_UNKNOWN;
+        t->here = iwd_place(t, IW_MPA_LENGTH_FIELD + (uint32_t)seen->ulpdu_captured);
+    }
+    keep_thing(c, t);
+    if (t->crc != IWD_CRC_BAD && seen->payload)
+        iwd_segment(c, t, seen);
+}
+
+static void see_finding(struct iwd_connection *c, const struct iw_observation *seen)
+{
+    struct iwd_finding *f = wmem_new0(wmem_file_scope(), struct iwd_finding);
+    struct iwd_thing *t = c->thing;
+    struct iwd_finding **at = &c->chunk->findings;
+
+    *f = (struct iwd_finding){NULL,
+                              seen->fault.check,
+                              seen->side,
+                              frame_of(c, seen->side, seen->fault.pos),
+                              seen->fault.pos,
+                              seen->fault.got,
+                              seen->fault.want};
+    if (t && t->side == seen->side && t->pos == seen->pos && seen->end > seen->pos) {
+        at = &t->findings;
+        if (f->check == IW_CHECK_MPA_CRC)
+            t->computed = (uint32_t)f->want;
+        if (f->check == IW_CHECK_DDP_MSN) {
+            t->wrong_msn = true;
+            t->msn = (uint32_t)f->want;
+        }
+        if (f->check == IW_CHECK_DDP_MO_ORDER || f->check == IW_CHECK_DDP_MO_ZERO) {
+            t->wrong_mo = true;
+            t->mo = (uint32_t)f->want;
+        }
+    }
+    while (*at)
+        at = &(*at)->next;
+    *at = f;
+}
+
+static void lose(struct iwd_connection *c, enum iw_side side, const char *why)
+{
+    struct iwd_side *s = &c->side[side];
+
+    if (s->lost)
+        return;
+    s->lost = c->chunk->lost_here = true;
+    s->why = why;
+    forget(s, UINT64_MAX, 0);
+}
+
+static void see_note(struct iwd_connection *c, const struct iw_observation *seen)
+{
+    struct iwd_note *n = wmem_new(wmem_file_scope(), struct iwd_note);
+    struct iwd_note **at = &c->chunk->notes;
+
+    *n = (struct iwd_note){
+        NULL,     seen->kind == IW_OBSERVED_RESYNC, (uint8_t)seen->found_by, seen->side, seen->pos,
+        seen->end};
+    while (*at)
+        at = &(*at)->next;
+    *at = n;
+    c->side[seen->side].done = greater(c->side[seen->side].done, seen->end);
+}
+
+static void seen(void *context, const struct iw_observation *o)
+{
+    struct iwd_connection *c = context;
+
+    switch (o->kind) {
+    case IW_OBSERVED_STARTUP:
+        see_startup(c, o);
+        break;
+    case IW_OBSERVED_SEGMENT:
+        see_segment(c, o);
+        break;
+    case IW_OBSERVED_FINDING:
+        see_finding(c, o);
+        break;
+    case IW_OBSERVED_GAP:
+    case IW_OBSERVED_RESYNC:
+        see_note(c, o);
+        break;
+    case IW_OBSERVED_LOST:
+        lose(c, o->side, iw_check_info(o->fault.check)->text);
+        break;
+    case IW_OBSERVED_MESSAGE:
+    case IW_OBSERVED_FIN:
+    case IW_OBSERVED_RESET:
+        break;
+    }
+}
+
+/* ---- connections ---- */
+
+struct iwd_connection *iwd_connection_of(packet_info *pinfo)
+{
+    conversation_t *conversation = find_conversation_pinfo(pinfo, 0);
+
+    return conversation ? conversation_get_proto_data(conversation, iwd_proto) : NULL;
+}
+
+enum iw_side iwd_side_of(const struct iwd_connection *c, const packet_info *pinfo)
+{
+    return pinfo->srcport == c->initiator_port && addresses_equal(&pinfo->src, &c->initiator)
+               ? IW_SIDE_INITIATOR
+               : IW_SIDE_RESPONDER;
+}
+
+/* What the observers of all connections may borrow together. */
+enum { LENT = 256 * 1024 * 1024 };
+
+static size_t lent;
+
+static void *lend(void *context _U_, size_t size)
+{
+    if (lent + size > LENT)
+        return NULL;
+    lent += size;
+    return wmem_alloc(wmem_file_scope(), size);
+}
+
+static void give_back(void *context _U_, void *block, size_t size)
+{
+    lent -= size;
+    wmem_free(wmem_file_scope(), block);
+}
+
+void iwd_forget_all(void)
+{
+    lent = 0;
+}
+
+struct iwd_connection *iwd_connect(packet_info *pinfo, enum iw_side side, bool joined)
+{
+    static void *scratch;
+    struct iw_observer_config config = {.crc32c = iw_crc32c_best(),
+                                        .seen = seen,
+                                        .lend = lend,
+                                        .give_back = give_back,
+                                        .extensions = true};
+    struct iwd_connection *c = wmem_new0(wmem_file_scope(), struct iwd_connection);
+    bool from = side == IW_SIDE_INITIATOR;
+
+    if (!scratch)
+        scratch = g_malloc(iw_observer_scratch_size());
+    config.scratch = scratch;
+    config.context = c;
+    c->initiator_port = (uint16_t)(from ? pinfo->srcport : pinfo->destport);
+    copy_address_wmem(wmem_file_scope(), &c->initiator, from ? &pinfo->src : &pinfo->dst);
+    c->observer = iw_observer_init(wmem_alloc(wmem_file_scope(), iw_observer_size()),
+                                   iw_observer_size(), &config);
+    if (joined)
+        iw_observer_assume(c->observer, NULL);
+    for (int k = 0; k < 2; k++)
+        c->side[k].requests = wmem_list_new(wmem_file_scope());
+    conversation_add_proto_data(find_or_create_conversation(pinfo), iwd_proto, c);
+    return c;
+}
+
+/* ---- one call ---- */
+
+static struct iwd_chunk *begin(struct iwd_connection *c, packet_info *pinfo, enum iw_side side,
+                               uint64_t pos, uint32_t length)
+{
+    struct iwd_chunk *chunk = wmem_new0(wmem_file_scope(), struct iwd_chunk);
+
+    chunk->connection = c;
+    chunk->side = side;
+    chunk->pos = pos;
+    chunk->length = length;
+    c->pinfo = pinfo;
+    c->chunk = chunk;
+    c->thing = NULL;
+    return chunk;
+}
+
+static void end(struct iwd_connection *c)
+{
+    c->pinfo = NULL;
+    c->chunk = NULL;
+    c->octets = NULL;
+    c->thing = NULL;
+}
+
+/* What of the chunk was not understood yet. */
+static void settle(struct iwd_connection *c, struct iwd_side *s)
+{
+    struct iwd_chunk *chunk = c->chunk;
+    uint64_t stop = chunk->pos + chunk->length;
+    uint64_t rest = greater(chunk->pos, lesser(s->done, stop));
+    uint64_t held = s->edge > IW_OBSERVER_WINDOW ? s->edge - IW_OBSERVER_WINDOW : 0;
+
+    if (chunk->pos <= s->edge)
+        s->edge = greater(s->edge, stop);
+    s->edge = greater(s->edge, s->done);
+    forget(s, s->done, c->pinfo->num);
+    forget(s, held, 0);
+    chunk->rest = (uint32_t)(rest - chunk->pos);
+    chunk->streaming = c->left || (s->ended && chunk->pos >= s->fin);
+    chunk->why = s->why;
+    if (rest == stop || s->lost || chunk->streaming)
+        return;
+    chunk->gap = rest >= s->edge;
+    if (!chunk->gap)
+        chunk->begun = frame_of(c, chunk->side, s->done);
+    keep(c, s, rest, c->octets + chunk->rest, (uint32_t)(stop - rest));
+}
+
+struct iwd_chunk *iwd_follow(struct iwd_connection *c, packet_info *pinfo, enum iw_side side,
+                             uint64_t pos, tvbuff_t *tvb)
+{
+    struct iwd_side *s = &c->side[side];
+    struct iwd_chunk *chunk = begin(c, pinfo, side, pos, tvb_captured_length(tvb));
+    uint64_t stop = pos + tvb_reported_length(tvb);
+
+    if (!s->lost && chunk->length) {
+        c->octets = tvb_get_ptr(tvb, 0, (int)chunk->length);
+        (void)iw_observer_input(c->observer, side, pos, c->octets, chunk->length);
+    }
+    if (!s->lost && stop > pos + chunk->length)
+        iw_observer_gap(c->observer, side, pos + chunk->length, stop);
+    settle(c, s);
+    end(c);
+    return chunk;
+}
+
+struct iwd_chunk *iwd_follow_end(struct iwd_connection *c, packet_info *pinfo, enum iw_side side,
+                                 uint64_t pos, bool reset)
+{
+    struct iwd_chunk *chunk = begin(c, pinfo, side, pos, 0);
+
+    iw_observer_end(c->observer, side, pos, reset);
+    if (reset || !c->side[side].ended)
+        c->side[side].fin = reset ? 0 : pos;
+    c->side[side].ended = true;
+    end(c);
+    return chunk->findings || chunk->things || chunk->notes ? chunk : NULL;
+}

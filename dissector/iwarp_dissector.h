@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef IWARP_DISSECTOR_H
+#define IWARP_DISSECTOR_H
+
+/*
+ * The Wireshark plugin. On the first pass over a capture follow.c feeds the observer of each
+ * connection and keeps what it sees, by frame and position, for as long as the file is open. On
+ * every pass, the first included, draw*.c shows what was kept; nothing is found out while
+ * drawing, so that each pass shows the same. Only links to later frames have to wait for the
+ * second.
+ */
+
+#include "compat.h"
+#include "fields.h"
+#include "iwarp/observer.h"
+#include "iwarp/stream.h"
+
+enum iwd_crc { IWD_CRC_UNCHECKED, IWD_CRC_GOOD, IWD_CRC_BAD, IWD_CRC_UNKNOWN };
+
+/* All that follows lies in wmem_file_scope(). */
+
+struct iwd_finding {
+    struct iwd_finding *next;
+    enum iw_check check;
+    enum iw_side side;
+    uint32_t frame; /* with the octet at fault */
+    uint64_t pos, got, want;
+};
+
+/* A region of one end's memory, by what the other end did with it. */
+struct iwd_stag {
+    uint32_t stag, first, last, uses;
+    uint64_t low, high; /* [low, high) */
+};
+
+/* An RDMAP message of several segments, or one that is linked to others. */
+struct iwd_message {
+    uint8_t opcode;
+    bool whole;
+    uint32_t first, last; /* frames of its segments so far */
+    uint32_t segments;
+    uint64_t length; /* payload so far */
+    nstime_t begun, ended;
+    uint32_t stag, msn;
+    uint64_t to;                  /* tagged: of its first segment */
+    struct iwd_message *request;  /* which this answers */
+    struct iwd_message *response; /* which answers this */
+    uint32_t outstanding, limit;  /* requests; limit UINT32_MAX: none stated */
+    uint8_t *data;                /* Sends of several segments: the payload so far */
+    size_t room;
+};
+
+enum iwd_kind { IWD_STARTUP, IWD_FPDU };
+
+/* A start-up frame or an FPDU, shown in the frame that completes it. */
+struct iwd_thing {
+    struct iwd_thing *next; /* in the same chunk */
+    uint64_t pos;
+    uint32_t size;  /* octets on the stream */
+    uint32_t begun; /* frame with its first octet */
+    uint32_t frame; /* frame with its last octet */
+    uint8_t kind;   /* enum iwd_kind */
+    uint8_t side;   /* enum iw_side; seldom not the chunk's: held until start-up was understood */
+    uint8_t crc;    /* enum iwd_crc */
+    bool cut;       /* the capture lacks its end: `here` octets are there */
+    bool wrong_msn, wrong_mo;
+    uint16_t length;   /* ULPDU */
+    uint32_t msn, mo;  /* wrong_*: expected */
+    uint32_t computed; /* IWD_CRC_BAD: the right one */
+    uint32_t here;
+    uint32_t marker;              /* offset of its first Marker; its size if it has none */
+    uint8_t *raw;                 /* its octets, if they are not all in the chunk */
+    struct iwd_message *message;  /* NULL: a message of this segment alone */
+    uint64_t message_pos;         /* payload octets of the message before this segment */
+    struct iwd_stag *stag;        /* tagged */
+    struct iwd_stag *invalidated; /* Send with Invalidate: as it was then */
+    uint32_t cause;               /* Terminate: frame, 0 unknown */
+    struct iwd_finding *findings;
+};
+
+/* Octets that the capture does not have, or where framing was found again. */
+struct iwd_note {
+    struct iwd_note *next;
+    bool resync;
+    uint8_t found_by; /* enum iw_resync */
+    enum iw_side side;
+    uint64_t from, to;
+};
+
+/* TCP payload as it was handed over: one for each call with new octets. */
+struct iwd_chunk {
+    struct iwd_connection *connection;
+    uint64_t pos;
+    uint32_t length;
+    bool late;       /* TCP did not hand it over: shown behind all else that the frame holds */
+    uint32_t offset; /* late: of its octets in the frame */
+    const char *why; /* this side's framing is lost: why */
+    bool lost_here;  /* ... since these octets */
+    enum iw_side side;
+    struct iwd_thing *things, *last;
+    struct iwd_finding *findings; /* of no thing in this chunk */
+    uint32_t rest;                /* offset of its octets that were part of nothing complete then */
+    bool gap;                     /* ... since octets before them are missing */
+    uint32_t begun;               /* else: frame where the thing begins that they are part of */
+    uint32_t shown;               /* frame in which they were understood, 0: never */
+    struct iwd_note *notes;
+    bool streaming; /* they are not MPA's */
+};
+
+/* Octets that belong to nothing complete yet. */
+struct iwd_kept {
+    struct iwd_kept *older;
+    uint64_t pos;
+    uint32_t length, frame;
+    uint8_t *octets;
+    struct iwd_chunk *chunk;
+};
+
+enum { IWD_RECENT = 256, IWD_QUEUES = 4 };
+
+struct iwd_recent {
+    struct iwd_thing *thing;
+    uint8_t header[IW_DDP_UNTAGGED_HEADER + 1]; /* of the DDP segment, with its length in front */
+};
+
+/* One direction, by its sender. */
+struct iwd_side {
+    bool based, lost, ended;
+    uint32_t base;         /* sequence number of position 0 */
+    uint64_t fin;          /* ended: octets from here on are passed over */
+    uint64_t ahead;        /* highest position seen */
+    uint64_t done;         /* behind the last complete thing */
+    uint64_t edge;         /* behind the octets that came without a gap */
+    uint32_t marker_phase; /* of the Markers' positions, if known */
+    bool marked;
+    const char *why;       /* lost */
+    struct iwd_kept *kept; /* the newest first */
+    struct iwd_thing *startup;
+    struct iw_mpa_startup_header header;
+    struct iw_mpa_enhanced enhanced;
+    bool has_enhanced;
+    bool second;            /* ... came behind the other's */
+    nstime_t since_request; /* the start-up frame's */
+    struct iwd_message *untagged[IWD_QUEUES];
+    struct iwd_message *tagged[2]; /* Write, Read Response: not whole yet */
+    uint64_t tagged_to[2];         /* their next TO */
+    wmem_list_t *requests;         /* messages of this side that have no response yet */
+    wmem_map_t *stags;             /* of this side's memory */
+    struct iwd_recent *recent;     /* ring of `room`, which grows up to IWD_RECENT */
+    uint32_t n_recent, room;
+};
+
+struct iwd_connection {
+    struct iw_observer *observer;
+    uint16_t initiator_port;
+    address initiator;
+    bool left; /* the Reply was a refusal: what follows is not MPA's */
+    nstime_t requested;
+    struct iwd_side side[2];
+    /* While the observer is fed: */
+    packet_info *pinfo;
+    struct iwd_chunk *chunk;
+    const uint8_t *octets;   /* of the chunk */
+    struct iwd_thing *thing; /* the latest */
+};
+
+extern int iwd_proto;
+
+/* plugin.c calls these. */
+void iwd_register(void);
+void iwd_handoff(void);
+
+/* follow.c */
+
+/* The conversation's connection; NULL if it is none of iWARP's. */
+struct iwd_connection *iwd_connection_of(packet_info *pinfo);
+/* Makes one; `side` is the end that sends this frame; joined: its start-up was not captured. */
+struct iwd_connection *iwd_connect(packet_info *pinfo, enum iw_side side, bool joined);
+/* The file is closed. */
+void iwd_forget_all(void);
+enum iw_side iwd_side_of(const struct iwd_connection *c, const packet_info *pinfo);
+/* Feeds the observer. */
+struct iwd_chunk *iwd_follow(struct iwd_connection *c, packet_info *pinfo, enum iw_side side,
+                             uint64_t pos, tvbuff_t *tvb);
+/* FIN or RST. NULL if nothing was found. */
+struct iwd_chunk *iwd_follow_end(struct iwd_connection *c, packet_info *pinfo, enum iw_side side,
+                                 uint64_t pos, bool reset);
+
+/* Offset in an FPDU of its n-th octet that belongs to no Marker. */
+static inline uint32_t iwd_place(const struct iwd_thing *t, uint32_t n)
+{
+    const uint32_t between = IW_MPA_MARKER_PERIOD - IW_MPA_MARKER;
+
+    return t->marker >= t->size || n < t->marker
+               ? n
+               : n + IW_MPA_MARKER * (1 + (n - t->marker) / between);
+}
+
+/* The other end. */
+static inline enum iw_side iwd_other(enum iw_side side)
+{
+    return side == IW_SIDE_INITIATOR ? IW_SIDE_RESPONDER : IW_SIDE_INITIATOR;
+}
+
+/* messages.c: the good segment that the observer shows, which became `thing`. */
+void iwd_segment(struct iwd_connection *c, struct iwd_thing *thing,
+                 const struct iw_observation *seen);
+
+/* draw.c */
+void iwd_draw_chunk(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *pinfo,
+                    proto_tree *tree);
+/* A field that links to a frame; nothing if that is 0. */
+proto_item *iwd_link(proto_tree *tree, enum iwd_field field, tvbuff_t *tvb, uint32_t frame);
+
+/* segment.c: the ULPDU in `tvb`, of which the end may be missing. */
+void iwd_draw_segment(const struct iwd_thing *thing, tvbuff_t *tvb, packet_info *pinfo,
+                      proto_tree *tree, proto_tree *root);
+
+/* ulp.c */
+void iwd_register_ulp(int proto);
+void iwd_handoff_ulp(void);
+/* Private data of a start-up frame. */
+void iwd_draw_private(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_tree *root);
+/* The payload of a segment, and of the message that it completes. */
+void iwd_draw_payload(const struct iwd_thing *thing, const struct iw_ddp_header *h, tvbuff_t *tvb,
+                      packet_info *pinfo, proto_tree *tree, proto_tree *root);
+/* A Read Request: dissectors of ULPs want to know what is going to be read. */
+void iwd_tell_read(const struct iw_ddp_header *h, const struct iw_rdmap_read_request *r,
+                   tvbuff_t *tvb, packet_info *pinfo, proto_tree *root);
+
+#endif

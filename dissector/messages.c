@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The first pass: which segments make a message, which messages belong together. */
+#include "iwarp_dissector.h"
+
+#define NO_LIMIT UINT32_MAX
+
+/* ---- memory by STag ---- */
+
+/* [to, to + length) of the memory of `owner` was used. */
+static struct iwd_stag *use_stag(struct iwd_connection *c, enum iw_side owner, uint32_t stag,
+                                 uint64_t to, uint64_t length)
+{
+    struct iwd_side *s = &c->side[owner];
+    uint64_t end = to + length < to ? UINT64_MAX : to + length;
+    struct iwd_stag *known;
+
+    if (!s->stags)
+        s->stags = wmem_map_new(wmem_file_scope(), g_direct_hash, g_direct_equal);
+    known = wmem_map_lookup(s->stags, GUINT_TO_POINTER(stag));
+    if (!known) {
+        known = wmem_new(wmem_file_scope(), struct iwd_stag);
+        *known = (struct iwd_stag){stag, c->pinfo->num, 0, 0, to, end};
+        wmem_map_insert(s->stags, GUINT_TO_POINTER(stag), known);
+    }
+    known->last = c->pinfo->num;
+    known->uses++;
+    known->low = to < known->low ? to : known->low;
+    known->high = end > known->high ? end : known->high;
+    return known;
+}
+
+/* What was known of it when it was invalidated; from then on it is a new one. */
+static struct iwd_stag *invalidate(struct iwd_connection *c, enum iw_side owner, uint32_t stag)
+{
+    struct iwd_side *s = &c->side[owner];
+
+    return s->stags ? wmem_map_remove(s->stags, GUINT_TO_POINTER(stag)) : NULL;
+}
+
+/* ---- requests and responses ---- */
+
+/* Requests that never find a response are forgotten at some time, as the observer does. */
+static void ask(struct iwd_connection *c, enum iw_side side, struct iwd_message *m)
+{
+    const struct iwd_side *other = &c->side[iwd_other(side)];
+    const struct iwd_message *answer = other->tagged[1];
+    wmem_list_t *requests = c->side[side].requests;
+
+    if (wmem_list_count(requests) == IW_OBSERVER_READS)
+        wmem_list_remove_frame(requests, wmem_list_head(requests));
+    wmem_list_append(requests, m);
+    m->outstanding = wmem_list_count(requests) + (answer && answer->request ? 1 : 0);
+    m->limit = c->side[side].has_enhanced && other->has_enhanced &&
+                       other->enhanced.ird != IW_MPA_DEPTH_UNSPECIFIED
+                   ? other->enhanced.ird
+                   : NO_LIMIT;
+}
+
+/* The oldest request of `side` that fits; takes it from the list. */
+static struct iwd_message *take_request(struct iwd_connection *c, enum iw_side side, uint8_t opcode,
+                                        uint32_t stag, uint64_t to)
+{
+    wmem_list_t *requests = c->side[side].requests;
+
+    for (wmem_list_frame_t *at = wmem_list_head(requests); at; at = wmem_list_frame_next(at)) {
+        struct iwd_message *m = wmem_list_frame_data(at);
+
+        if (m->opcode != opcode || m->stag != stag || m->to != to)
+            continue;
+        wmem_list_remove_frame(requests, at);
+        return m;
+    }
+    return NULL;
+}
+
+/* ---- Terminate ---- */
+
+static void remember(struct iwd_side *s, struct iwd_thing *thing, const uint8_t *ulpdu,
+                     size_t length)
+{
+    struct iwd_recent *r;
+
+    if (s->n_recent == s->room && s->room < IWD_RECENT) {
+        s->room = s->room ? 2 * s->room : 4;
+        s->recent = wmem_realloc(wmem_file_scope(), s->recent, s->room * sizeof *s->recent);
+    }
+    r = &s->recent[s->n_recent++ % s->room];
+    memset(r, 0, sizeof *r);
+    r->thing = thing;
+    memcpy(r->header, ulpdu, MIN(length, sizeof r->header));
+}
+
+/* The segment that a Terminate speaks of: the latest with that length and header; without one, the
+ * latest that had a fault. */
+static uint32_t find_cause(const struct iwd_side *other, const struct iw_rdmap_terminate *t)
+{
+    uint8_t header[IW_DDP_UNTAGGED_HEADER];
+    int size = t->flags & IW_TERM_D ? iw_wire_put_ddp(header, sizeof header, &t->ddp) : 0;
+    uint32_t kept = other->n_recent < other->room ? other->n_recent : other->room;
+
+    for (uint32_t k = 1; k <= kept; k++) {
+        const struct iwd_recent *r = &other->recent[(other->n_recent - k) % other->room];
+
+        if (size ? r->thing->length == t->segment_length && !memcmp(r->header, header, (size_t)size)
+                 : r->thing->findings != NULL)
+            return r->thing->frame;
+    }
+    return 0;
+}
+
+/* ---- messages ---- */
+
+static struct iwd_message *new_message(const struct iwd_connection *c,
+                                       const struct iw_ddp_header *h)
+{
+    struct iwd_message *m = wmem_new0(wmem_file_scope(), struct iwd_message);
+
+    m->opcode = (uint8_t)iw_rdmap_op(h);
+    m->first = c->pinfo->num;
+    m->begun = c->pinfo->abs_ts;
+    m->stag = h->stag;
+    m->to = h->to;
+    m->msn = h->msn;
+    m->limit = NO_LIMIT;
+    return m;
+}
+
+static void add_segment(const struct iwd_connection *c, struct iwd_thing *thing,
+                        struct iwd_message *m, const struct iw_observation *seen)
+{
+    thing->message = m;
+    thing->message_pos = m->length;
+    m->segments++;
+    m->length += seen->payload_length;
+    m->last = c->pinfo->num;
+    m->ended = c->pinfo->abs_ts;
+    m->whole = iw_ddp_last(&seen->ddp);
+}
+
+/* Payload at its place; what leaves a gap or comes twice is not put together. */
+static void collect(struct iwd_message *m, const struct iw_observation *seen)
+{
+    size_t need = (size_t)m->length;
+
+    if (!seen->payload_length || seen->payload_captured < seen->payload_length ||
+        seen->ddp.mo != m->length - seen->payload_length)
+        return;
+    if (need > m->room) {
+        m->room = MAX(need, 2 * m->room);
+        m->data = wmem_realloc(wmem_file_scope(), m->data, m->room);
+    }
+    memcpy(m->data + seen->ddp.mo, seen->payload, seen->payload_length);
+}
+
+static void see_tagged(struct iwd_connection *c, struct iwd_thing *thing,
+                       const struct iw_observation *seen)
+{
+    const struct iw_ddp_header *h = &seen->ddp;
+    struct iwd_side *s = &c->side[seen->side];
+    enum iw_side owner = iwd_other(seen->side);
+    unsigned opcode = iw_rdmap_op(h), k = opcode == IW_OP_READ_RESPONSE;
+    struct iwd_message *m, *request = NULL;
+
+    thing->stag = use_stag(c, owner, h->stag, h->to, seen->payload_length);
+    if (opcode != IW_OP_WRITE && !k)
+        return;
+    m = s->tagged[k];
+    if (m && (m->stag != h->stag || s->tagged_to[k] != h->to))
+        m = NULL;
+    if (!m) {
+        if (k)
+            request = take_request(c, owner, IW_OP_READ_REQUEST, h->stag, h->to);
+        if (iw_ddp_last(h) && !request) {
+            s->tagged[k] = NULL;
+            return;
+        }
+        m = new_message(c, h);
+        m->request = request;
+    }
+    add_segment(c, thing, m, seen);
+    s->tagged[k] = m->whole ? NULL : m;
+    s->tagged_to[k] = h->to + seen->payload_length;
+    if (m->whole && m->request)
+        m->request->response = m;
+}
+
+/* A Read or Atomic Request, or an Atomic Response, in one segment. */
+static void link_message(struct iwd_connection *c, struct iwd_message *m,
+                         const struct iw_observation *seen)
+{
+    const struct iw_rdmap_read_request *r = &seen->read_request;
+    const struct iw_rdmap_atomic_request *a = &seen->atomic_request;
+    enum iw_side other = iwd_other(seen->side);
+
+    if (seen->payload_captured < seen->payload_length)
+        return;
+    if (m->opcode == IW_OP_READ_REQUEST && seen->payload_length == IW_RDMAP_READ_REQUEST) {
+        m->stag = r->sink_stag;
+        m->to = r->sink_to;
+        (void)use_stag(c, other, r->source_stag, r->source_to, r->size);
+        ask(c, seen->side, m);
+    } else if (m->opcode == IW_OP_ATOMIC_REQUEST &&
+               seen->payload_length == IW_RDMAP_ATOMIC_REQUEST) {
+        m->stag = a->request_id;
+        (void)use_stag(c, other, a->remote_stag, a->remote_to, 8);
+        ask(c, seen->side, m);
+    } else if (m->opcode == IW_OP_ATOMIC_RESPONSE &&
+               seen->payload_length == IW_RDMAP_ATOMIC_RESPONSE) {
+        m->request =
+            take_request(c, other, IW_OP_ATOMIC_REQUEST, seen->atomic_response.request_id, 0);
+        if (m->request)
+            m->request->response = m;
+    }
+}
+
+static bool linked(unsigned opcode)
+{
+    return opcode == IW_OP_READ_REQUEST || opcode == IW_OP_ATOMIC_REQUEST ||
+           opcode == IW_OP_ATOMIC_RESPONSE;
+}
+
+static void see_untagged(struct iwd_connection *c, struct iwd_thing *thing,
+                         const struct iw_observation *seen)
+{
+    const struct iw_ddp_header *h = &seen->ddp;
+    struct iwd_side *s = &c->side[seen->side];
+    unsigned opcode = iw_rdmap_op(h);
+    struct iwd_message *m;
+
+    if (h->qn >= IWD_QUEUES)
+        return;
+    if (iw_ddp_last(h) && iw_rdmap_invalidates(opcode))
+        thing->invalidated = invalidate(c, iwd_other(seen->side), h->invalidate_stag);
+    if (opcode == IW_OP_TERMINATE && seen->terminate_valid)
+        thing->cause = find_cause(&c->side[iwd_other(seen->side)], &seen->terminate);
+    m = s->untagged[h->qn];
+    if (m && m->msn != h->msn)
+        m = NULL;
+    if (!m && iw_ddp_last(h) && h->mo == 0 && !linked(opcode)) {
+        s->untagged[h->qn] = NULL;
+        return;
+    }
+    if (!m)
+        m = new_message(c, h);
+    add_segment(c, thing, m, seen);
+    s->untagged[h->qn] = m->whole ? NULL : m;
+    if (iw_rdmap_is_send(m->opcode))
+        collect(m, seen);
+    if (m->whole && m->segments == 1)
+        link_message(c, m, seen);
+}
+
+void iwd_segment(struct iwd_connection *c, struct iwd_thing *thing,
+                 const struct iw_observation *seen)
+{
+    remember(&c->side[seen->side], thing, seen->ulpdu, seen->ulpdu_captured);
+    if (iw_ddp_tagged(&seen->ddp))
+        see_tagged(c, thing, seen);
+    else
+        see_untagged(c, thing, seen);
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How connections are found, and how frames reach follow.c and draw.c. */
+#include "iwarp_dissector.h"
+
+#include "iwarp/capture.h"
+
+int iwd_proto = -1;
+
+static dissector_handle_t handle;
+static iwd_bool built_in;
+static pref_t *relative_pref, *analyze_pref;
+
+/* What a frame has beside the octets that TCP hands over, under an identity of its own. */
+enum { EXTRA_LATE, EXTRA_END };
+
+static int extra_key(void)
+{
+    return iwd_hf[F_FINDING];
+}
+
+/* ---- positions ---- */
+
+/* Position 0 is the octet behind the SYN; without one in the capture, the first that was seen. TCP
+ * hands over sequence numbers relative to that, or as they are. */
+static uint64_t position(struct iwd_side *s, const tcp_flow_t *flow, uint32_t seq, bool relative)
+{
+    uint64_t pos;
+
+    if (!s->based) {
+        s->based = true;
+        s->base = flow->base_seq + 1;
+    }
+    pos = iw_stream_unwrap(s->ahead, seq + (relative ? flow->base_seq : 0) - s->base);
+    if (pos < UINT64_MAX / 2 && pos > s->ahead)
+        s->ahead = pos;
+    return pos;
+}
+
+static bool is_relative(void)
+{
+    return relative_pref && analyze_pref && prefs_get_bool_value(relative_pref, pref_current) &&
+           prefs_get_bool_value(analyze_pref, pref_current);
+}
+
+/* ---- who is it? ---- */
+
+/* The side whose start-up frame begins here; 2 if none does. Of a frame that is the first of its
+ * direction the beginning suffices: what follows is the observer's to judge. */
+static unsigned opens(tvbuff_t *tvb, bool first)
+{
+    uint8_t octets[IW_MPA_KEY_LENGTH];
+    size_t length = MIN(tvb_captured_length(tvb), sizeof octets);
+    size_t common = MIN(length, 9); /* "MPA ID Re" */
+
+    if (length < 4)
+        return 2;
+    tvb_memcpy(tvb, octets, 0, length);
+    if (length == sizeof octets && iw_wire_mpa_key(octets) == IW_MPA_KEY_REQUEST)
+        return IW_SIDE_INITIATOR;
+    if (length == sizeof octets && iw_wire_mpa_key(octets) == IW_MPA_KEY_REPLY)
+        return IW_SIDE_RESPONDER;
+    if (!first || memcmp(octets, iw_mpa_request_key, common) != 0)
+        return 2;
+    return length > 9 && octets[9] == iw_mpa_reply_key[9] ? IW_SIDE_RESPONDER : IW_SIDE_INITIATOR;
+}
+
+/* ---- octets ---- */
+
+/* One call for each position in a frame: what was made of it on the first pass. */
+static struct iwd_chunk *chunk_of(struct iwd_connection *c, packet_info *pinfo, uint64_t pos,
+                                  tvbuff_t *tvb)
+{
+    struct iwd_chunk *chunk = p_get_proto_data(wmem_file_scope(), pinfo, iwd_proto, (uint32_t)pos);
+
+    if (chunk || PINFO_FD_VISITED(pinfo))
+        return chunk;
+    chunk = iwd_follow(c, pinfo, iwd_side_of(c, pinfo), pos, tvb);
+    p_add_proto_data(wmem_file_scope(), pinfo, iwd_proto, (uint32_t)pos, chunk);
+    return chunk;
+}
+
+static iwd_bool try_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
+
+static int dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    struct tcpinfo *tcp = data;
+    conversation_t *conversation = find_conversation_pinfo(pinfo, 0);
+    struct iwd_connection *c =
+        conversation ? conversation_get_proto_data(conversation, iwd_proto) : NULL;
+    struct tcp_analysis *analysis;
+    struct iwd_chunk *chunk;
+    uint64_t pos;
+
+    if (!tcp || !conversation)
+        return 0;
+    if (!c) { /* "Decode As": wherever the capture begins */
+        if (PINFO_FD_VISITED(pinfo))
+            return 0;
+        if (try_connection(tvb, pinfo, tree, data))
+            return (int)tvb_reported_length(tvb);
+        c = iwd_connect(
+            pinfo, pinfo->srcport >= pinfo->destport ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER, true);
+    }
+    analysis = get_tcp_conversation_data(conversation, pinfo);
+    pos = position(&c->side[iwd_side_of(c, pinfo)], analysis->fwd, tcp->seq, is_relative());
+    chunk = chunk_of(c, pinfo, pos, tvb);
+    if (chunk)
+        iwd_draw_chunk(chunk, tvb, pinfo, tree);
+    return (int)tvb_reported_length(tvb);
+}
+
+/* Position 0 is the first octet of the start-up frame. */
+static void rebase(struct iwd_connection *c, enum iw_side side, const struct tcp_analysis *analysis,
+                   const struct tcpinfo *tcp, bool relative)
+{
+    struct iwd_side *self = &c->side[side], *other = &c->side[iwd_other(side)];
+
+    self->based = other->based = true;
+    self->base = tcp->seq + (relative ? analysis->fwd->base_seq : 0);
+    other->base = tcp->lastackseq + (relative ? analysis->rev->base_seq : 0);
+}
+
+static iwd_bool try_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    struct tcpinfo *tcp = data;
+    conversation_t *conversation = find_or_create_conversation(pinfo);
+    struct tcp_analysis *analysis = get_tcp_conversation_data(conversation, pinfo);
+    bool relative = is_relative(), first;
+    struct iwd_connection *c;
+    unsigned side;
+
+    if (!tcp || !analysis || built_in)
+        return false;
+    first = tcp->seq - (relative ? 0 : analysis->fwd->base_seq) == 1;
+    side = opens(tvb, first);
+    if (side > 1)
+        return false;
+    if (!conversation_get_proto_data(conversation, iwd_proto)) {
+        if (PINFO_FD_VISITED(pinfo))
+            return false;
+        c = iwd_connect(pinfo, (enum iw_side)side, false);
+        if (!first) /* streaming mode came before it */
+            rebase(c, (enum iw_side)side, analysis, tcp, relative);
+        conversation_set_dissector_from_frame_number(conversation, pinfo->num, handle);
+    }
+    (void)dissect(tvb, pinfo, tree, data);
+    return true;
+}
+
+/* ---- what TCP does not hand over ---- */
+
+static bool link_of(const packet_info *pinfo, enum iw_link *link)
+{
+    switch (pinfo->rec->rec_header.packet_header.pkt_encap) {
+    case WTAP_ENCAP_ETHERNET:
+        *link = IW_LINK_ETHERNET;
+        return true;
+    case WTAP_ENCAP_SLL:
+        *link = IW_LINK_SLL;
+        return true;
+    case WTAP_ENCAP_SLL2:
+        *link = IW_LINK_SLL2;
+        return true;
+    case WTAP_ENCAP_NULL:
+        *link = IW_LINK_NULL;
+        return true;
+    case WTAP_ENCAP_LOOP:
+        *link = IW_LINK_LOOP;
+        return true;
+    case WTAP_ENCAP_RAW_IP:
+    case WTAP_ENCAP_RAW_IP4:
+    case WTAP_ENCAP_RAW_IP6:
+        *link = IW_LINK_RAW;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The frame's own TCP header. */
+static bool get_packet(tvbuff_t *tvb, const packet_info *pinfo, struct iw_packet *packet)
+{
+    uint32_t length = tvb_captured_length(tvb);
+    struct iw_frame frame = {.number = pinfo->num,
+                             .data = tvb_get_ptr(tvb, 0, (int)length),
+                             .length = length,
+                             .original = tvb_reported_length(tvb)};
+
+    return link_of(pinfo, &frame.link) && iw_packet_decode(&frame, packet) == IW_DECODE_TCP &&
+           packet->source_port == pinfo->srcport && packet->destination_port == pinfo->destport;
+}
+
+static tvbuff_t *payload_of(tvbuff_t *tvb, int offset, const struct iw_packet *packet)
+{
+    return tvb_new_subset_length_caplen(tvb, offset, (int)packet->length,
+                                        (int)(packet->length + packet->missing));
+}
+
+/* Retransmitted octets that fill a gap are withheld by TCP (its preference "Do not call
+ * subdissectors for error packets"); FIN and RST never come to a dissector at all. Both matter to
+ * the observer. */
+static void follow_packet(tvbuff_t *tvb, packet_info *pinfo, struct iwd_connection *c,
+                          const tcp_flow_t *flow, const struct iw_packet *packet)
+{
+    enum iw_side side = iwd_side_of(c, pinfo);
+    uint64_t pos = position(&c->side[side], flow, packet->seq, false);
+    uint64_t stop = pos + packet->length + packet->missing;
+    struct iwd_chunk *chunk;
+
+    if (packet->length && pos < UINT64_MAX / 2 &&
+        !p_get_proto_data(wmem_file_scope(), pinfo, iwd_proto, (uint32_t)pos)) {
+        int offset = (int)(packet->payload - tvb_get_ptr(tvb, 0, -1));
+
+        chunk = iwd_follow(c, pinfo, side, pos, payload_of(tvb, offset, packet));
+        chunk->late = true;
+        chunk->offset = (uint32_t)offset;
+        p_add_proto_data(wmem_file_scope(), pinfo, extra_key(), EXTRA_LATE, chunk);
+    }
+    if (packet->flags & (IW_TCP_FIN | IW_TCP_RST)) {
+        chunk = iwd_follow_end(c, pinfo, side, stop, (packet->flags & IW_TCP_RST) != 0);
+        if (chunk)
+            p_add_proto_data(wmem_file_scope(), pinfo, extra_key(), EXTRA_END, chunk);
+    }
+}
+
+static void follow_frame(tvbuff_t *tvb, packet_info *pinfo)
+{
+    conversation_t *conversation;
+    struct iwd_connection *c;
+    struct tcp_analysis *analysis;
+    struct iw_packet packet;
+
+    if (pinfo->ptype != PT_TCP || !(conversation = find_conversation_pinfo(pinfo, 0)))
+        return;
+    c = conversation_get_proto_data(conversation, iwd_proto);
+    analysis = c ? get_tcp_conversation_data(conversation, pinfo) : NULL;
+    if (analysis && get_packet(tvb, pinfo, &packet))
+        follow_packet(tvb, pinfo, c, analysis->fwd, &packet);
+}
+
+static int dissect_extra(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_)
+{
+    struct iwd_chunk *chunk;
+
+    if (!PINFO_FD_VISITED(pinfo))
+        follow_frame(tvb, pinfo);
+    chunk = p_get_proto_data(wmem_file_scope(), pinfo, extra_key(), EXTRA_LATE);
+    if (chunk)
+        iwd_draw_chunk(chunk, tvb_new_subset_length(tvb, (int)chunk->offset, (int)chunk->length),
+                       pinfo, tree);
+    chunk = p_get_proto_data(wmem_file_scope(), pinfo, extra_key(), EXTRA_END);
+    if (chunk)
+        iwd_draw_chunk(chunk, tvb, pinfo, tree);
+    return (int)tvb_captured_length(tvb);
+}
+
+/* ---- ports that others own ---- */
+
+/* Before these ports' own dissectors see a segment, it is looked at for a start-up frame: the
+ * default has those of SMB Direct, NVMe, SMB and perftest. */
+#define PORTS "445,4420,5445,9009"
+
+struct owned {
+    uint32_t port;
+    dissector_handle_t owner;
+};
+
+static range_t *ports;
+static GArray *owned; /* struct owned */
+static dissector_handle_t port_handle;
+
+static int try_port(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    if (try_connection(tvb, pinfo, tree, data))
+        return (int)tvb_reported_length(tvb);
+    for (unsigned k = 0; k < owned->len; k++) {
+        const struct owned *o = &g_array_index(owned, struct owned, k);
+
+        if (o->port != pinfo->match_uint)
+            continue;
+        /* As if TCP had called it. */
+        pinfo->can_desegment = pinfo->saved_can_desegment;
+        return call_dissector_only(o->owner, tvb, pinfo, tree, data);
+    }
+    return 0;
+}
+
+static void own(uint32_t port, void *table)
+{
+    struct owned o = {port, dissector_get_uint_handle(table, port)};
+
+    if (port == 0 || !o.owner || o.owner == port_handle)
+        return;
+    g_array_append_val(owned, o);
+    dissector_add_uint("tcp.port", port, port_handle);
+}
+
+static void apply_preferences(void)
+{
+    dissector_table_t table = find_dissector_table("tcp.port");
+
+    for (unsigned k = 0; k < owned->len; k++) {
+        const struct owned *o = &g_array_index(owned, struct owned, k);
+        dissector_add_uint("tcp.port", o->port, o->owner);
+    }
+    g_array_set_size(owned, 0);
+    range_foreach(ports, own, table);
+}
+
+/* ---- registration ---- */
+
+void iwd_register(void)
+{
+    module_t *module;
+    int port_proto;
+
+    iwd_proto = proto_register_protocol("iWARP (MPA, DDP, RDMAP)", "iWARP", "iwarp");
+    port_proto = proto_register_protocol_in_name_only("iWARP on others' ports", "iWARP ports",
+                                                      "iwarp_ports", iwd_proto, FT_PROTOCOL);
+    iwd_register_fields(iwd_proto);
+    iwd_register_ulp(iwd_proto);
+    handle = register_dissector("iwarp", dissect, iwd_proto);
+    port_handle = create_dissector_handle(try_port, port_proto);
+    owned = g_array_new(FALSE, FALSE, sizeof(struct owned));
+
+    register_cleanup_routine(iwd_forget_all);
+
+    module = prefs_register_protocol(iwd_proto, apply_preferences);
+    range_convert_str(wmem_epan_scope(), &ports, PORTS, 65535);
+    prefs_register_range_preference(module, "ports", "Look first on TCP ports",
+                                    "On these ports a connection that begins with an MPA start-up "
+                                    "frame is iWARP, whichever other protocol owns the port.",
+                                    &ports, 65535);
+    prefs_register_bool_preference(module, "built_in", "Leave iWARP to the built-in dissectors",
+                                   "New connections are not looked at: Wireshark's own iWARP "
+                                   "dissectors take them.",
+                                   &built_in);
+}
+
+void iwd_handoff(void)
+{
+    module_t *tcp = prefs_find_module("tcp");
+
+    relative_pref = tcp ? prefs_find_preference(tcp, "relative_sequence_numbers") : NULL;
+    analyze_pref = tcp ? prefs_find_preference(tcp, "analyze_sequence_numbers") : NULL;
+    heur_dissector_add("tcp", try_connection, "iWARP over TCP", "iwarp_tcp", iwd_proto,
+                       HEURISTIC_ENABLE);
+    register_postdissector(create_dissector_handle(dissect_extra, iwd_proto));
+    dissector_add_for_decode_as("tcp.port", handle);
+    iwd_handoff_ulp();
+    apply_preferences();
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Every pass: DDP and RDMAP. */
+#include "iwarp_dissector.h"
+
+struct row {
+    enum iwd_field field;
+    int at, length;
+};
+
+static void draw_rows(const struct row *rows, size_t n, tvbuff_t *tvb, int offset, proto_tree *tree)
+{
+    for (size_t k = 0; k < n; k++)
+        proto_tree_add_item(tree, iwd_hf[rows[k].field], tvb, offset + rows[k].at, rows[k].length,
+                            ENC_BIG_ENDIAN);
+}
+
+#define DRAW_ROWS(rows, tvb, offset, tree) draw_rows(rows, G_N_ELEMENTS(rows), tvb, offset, tree)
+
+static const struct row tagged_rows[] = {{F_STAG, 2, 4}, {F_TO, 6, 8}};
+static const struct row untagged_rows[] = {{F_QN, 6, 4}, {F_MSN, 10, 4}, {F_MO, 14, 4}};
+static const struct row ddp_rows[] = {
+    {F_TAGGED, 0, 1}, {F_LAST, 0, 1}, {F_DDP_RSVD, 0, 1}, {F_DV, 0, 1}};
+static const struct row rdmap_rows[] = {{F_RV, 1, 1}, {F_RDMAP_RSV, 1, 1}, {F_OPCODE, 1, 1}};
+static const struct row read_rows[] = {{F_SINK_STAG, 0, 4},
+                                       {F_SINK_TO, 4, 8},
+                                       {F_READ_SIZE, 12, 4},
+                                       {F_SOURCE_STAG, 16, 4},
+                                       {F_SOURCE_TO, 20, 8}};
+static const struct row atomic_rows[] = {
+    {F_ATOMIC_ID, 4, 4},    {F_ATOMIC_STAG, 8, 4},   {F_ATOMIC_TO, 12, 8},   {F_ATOMIC_DATA, 20, 8},
+    {F_ATOMIC_MASK, 28, 8}, {F_COMPARE_DATA, 36, 8}, {F_COMPARE_MASK, 44, 8}};
+static const struct row atomic_response_rows[] = {{F_ATOMIC_ID, 0, 4}, {F_ATOMIC_VALUE, 4, 8}};
+static const struct row terminate_rows[] = {
+    {F_TERM_LAYER, 0, 1}, {F_TERM_ETYPE, 0, 1}, {F_TERM_CODE, 1, 1}};
+static const struct row terminate_flag_rows[] = {
+    {F_TERM_M, 2, 1}, {F_TERM_D, 2, 1}, {F_TERM_R, 2, 1}, {F_TERM_RESERVED, 2, 2}};
+
+static void generated(proto_item *item)
+{
+    proto_item_set_generated(item);
+}
+
+/* ---- headers ---- */
+
+/* The DDP header at `offset`; returns its subtree. */
+static proto_tree *draw_ddp(const struct iw_ddp_header *h, tvbuff_t *tvb, int offset,
+                            proto_tree *tree)
+{
+    bool tagged = iw_ddp_tagged(h);
+    int length = (int)(tagged ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER);
+    proto_item *item = proto_tree_add_none_format(tree, iwd_hf[F_DDP], tvb, offset, length,
+                                                  "DDP, %s%s", tagged ? "tagged" : "untagged",
+                                                  iw_ddp_last(h) ? ", last segment" : "");
+    proto_tree *sub = proto_item_add_subtree(item, iwd_ett[T_DDP]);
+
+    DRAW_ROWS(ddp_rows, tvb, offset, sub);
+    if (tagged)
+        DRAW_ROWS(tagged_rows, tvb, offset, sub);
+    else
+        DRAW_ROWS(untagged_rows, tvb, offset, sub);
+    return sub;
+}
+
+static void draw_rdmap(const struct iw_ddp_header *h, tvbuff_t *tvb, int offset, proto_tree *sub)
+{
+    enum iwd_field field = iw_rdmap_invalidates(iw_rdmap_op(h)) ? F_INVALIDATE : F_RSVDULP;
+
+    DRAW_ROWS(rdmap_rows, tvb, offset, sub);
+    if (!iw_ddp_tagged(h))
+        proto_tree_add_item(sub, iwd_hf[field], tvb, offset + 2, 4, ENC_BIG_ENDIAN);
+}
+
+static proto_tree *header_tree(enum iwd_field field, tvbuff_t *tvb, int offset, unsigned length,
+                               proto_tree *tree)
+{
+    proto_item *item = proto_tree_add_item(tree, iwd_hf[field], tvb, offset, (int)length, ENC_NA);
+
+    return proto_item_add_subtree(item, iwd_ett[T_HEADER]);
+}
+
+static void draw_read_request(tvbuff_t *tvb, int offset, proto_tree *tree)
+{
+    DRAW_ROWS(read_rows, tvb, offset,
+              header_tree(F_READ_REQUEST, tvb, offset, IW_RDMAP_READ_REQUEST, tree));
+}
+
+static void draw_atomic_request(tvbuff_t *tvb, int offset, proto_tree *tree)
+{
+    proto_tree *sub = header_tree(F_ATOMIC, tvb, offset, IW_RDMAP_ATOMIC_REQUEST, tree);
+    struct iw_rdmap_atomic_request a;
+
+    (void)iw_wire_get_atomic_request(tvb_get_ptr(tvb, offset, (int)IW_RDMAP_ATOMIC_REQUEST),
+                                     IW_RDMAP_ATOMIC_REQUEST, &a);
+    proto_tree_add_uint(sub, iwd_hf[F_ATOMIC_RESERVED], tvb, offset, 4, a.opcode >> 4);
+    proto_tree_add_uint(sub, iwd_hf[F_AOPCODE], tvb, offset, 4, a.opcode & 0xf);
+    DRAW_ROWS(atomic_rows, tvb, offset, sub);
+}
+
+static void draw_terminate(const struct iwd_thing *t, tvbuff_t *tvb, int offset, proto_tree *tree)
+{
+    int length = tvb_captured_length_remaining(tvb, offset), at = offset + 4;
+    struct iw_rdmap_terminate m;
+    proto_tree *sub, *headers;
+    int used = iw_wire_get_terminate(tvb_get_ptr(tvb, offset, length), (size_t)length, &m);
+
+    if (used < 0) {
+        proto_tree_add_item(tree, iwd_hf[F_HEADER_ODD], tvb, offset, length, ENC_NA);
+        return;
+    }
+    sub = header_tree(F_TERMINATE, tvb, offset, (unsigned)length, tree);
+    proto_item_append_text(proto_tree_get_parent(sub), ": %s: %s", iw_wire_term_layer_name(m.layer),
+                           iw_wire_term_name(m.layer, m.etype, m.code));
+    DRAW_ROWS(terminate_rows, tvb, offset, sub);
+    generated(proto_tree_add_string(sub, iwd_hf[F_TERM_TEXT], tvb, offset, 2,
+                                    iw_wire_term_name(m.layer, m.etype, m.code)));
+    DRAW_ROWS(terminate_flag_rows, tvb, offset, sub);
+    iwd_link(sub, F_TERM_CAUSE, tvb, t->cause);
+    if (m.flags & (IW_TERM_D | IW_TERM_R)) {
+        headers = header_tree(F_TERM_HEADERS, tvb, at, (unsigned)(used - 4), sub);
+        if (m.flags & IW_TERM_D) {
+            proto_tree_add_item(headers, iwd_hf[F_TERM_LENGTH], tvb, at, 2, ENC_BIG_ENDIAN);
+            draw_rdmap(&m.ddp, tvb, at + 2, draw_ddp(&m.ddp, tvb, at + 2, headers));
+            at += 2 + (int)(iw_ddp_tagged(&m.ddp) ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER);
+        }
+        if (m.flags & IW_TERM_R)
+            draw_read_request(tvb, at, headers);
+    }
+    if (m.trailing)
+        proto_tree_add_item(sub, iwd_hf[F_TERM_TRAILING], tvb, offset + used, (int)m.trailing,
+                            ENC_NA);
+}
+
+/* ---- what was worked out ---- */
+
+static void draw_message(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
+{
+    const struct iwd_message *m = t->message;
+    proto_item *item;
+    proto_tree *sub;
+    nstime_t time;
+    bool last = m->last == t->frame && m->whole;
+
+    if (m->first == m->last && m->segments == 1 && m->whole)
+        return;
+    item = proto_tree_add_item(tree, iwd_hf[F_MESSAGE], tvb, 0, 0, ENC_NA);
+    sub = proto_item_add_subtree(item, iwd_ett[T_MESSAGE]);
+    generated(item);
+    iwd_link(sub, F_MESSAGE_FIRST, tvb, m->first);
+    if (m->whole && !last)
+        iwd_link(sub, F_MESSAGE_IN, tvb, m->last);
+    if (!last)
+        return;
+    nstime_delta(&time, &m->ended, &m->begun);
+    generated(proto_tree_add_uint64(sub, iwd_hf[F_MESSAGE_LENGTH], tvb, 0, 0, m->length));
+    generated(proto_tree_add_uint(sub, iwd_hf[F_MESSAGE_SEGMENTS], tvb, 0, 0, m->segments));
+    generated(proto_tree_add_time(sub, iwd_hf[F_MESSAGE_TIME], tvb, 0, 0, &time));
+}
+
+static void draw_request_links(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
+{
+    const struct iwd_message *m = t->message;
+    nstime_t time;
+
+    if (m->outstanding) {
+        generated(proto_tree_add_uint(tree, iwd_hf[F_OUTSTANDING], tvb, 0, 0, m->outstanding));
+        if (m->limit != UINT32_MAX)
+            generated(proto_tree_add_uint(tree, iwd_hf[F_OUTSTANDING_LIMIT], tvb, 0, 0, m->limit));
+    }
+    if (m->response)
+        iwd_link(tree, F_RESPONSE_IN, tvb, m->response->last);
+    if (!m->request)
+        return;
+    iwd_link(tree, F_RESPONSE_TO, tvb, m->request->first);
+    if (m->whole && m->last == t->frame) {
+        nstime_delta(&time, &m->ended, &m->request->begun);
+        generated(proto_tree_add_time(tree, iwd_hf[F_RESPONSE_TIME], tvb, 0, 0, &time));
+    }
+}
+
+static void draw_stag(const struct iwd_stag *s, tvbuff_t *tvb, proto_tree *tree)
+{
+    iwd_link(tree, F_STAG_FIRST, tvb, s->first);
+    iwd_link(tree, F_STAG_LAST, tvb, s->last);
+    generated(proto_tree_add_uint(tree, iwd_hf[F_STAG_USES], tvb, 0, 0, s->uses));
+    generated(proto_tree_add_uint64(tree, iwd_hf[F_STAG_LOW], tvb, 0, 0, s->low));
+    generated(proto_tree_add_uint64(tree, iwd_hf[F_STAG_HIGH], tvb, 0, 0, s->high));
+}
+
+static void draw_ddp_worked_out(const struct iwd_thing *t, const struct iw_ddp_header *h,
+                                tvbuff_t *tvb, proto_tree *sub)
+{
+    if (t->message && iw_ddp_tagged(h))
+        generated(proto_tree_add_uint64(sub, iwd_hf[F_TO_RELATIVE], tvb, 6, 8, t->message_pos));
+    if (t->stag)
+        iwd_link(sub, F_STAG_FIRST, tvb, t->stag->first == t->frame ? 0 : t->stag->first);
+    if (t->wrong_msn)
+        generated(proto_tree_add_uint(sub, iwd_hf[F_MSN_EXPECTED], tvb, 10, 4, t->msn));
+    if (t->wrong_mo)
+        generated(proto_tree_add_uint(sub, iwd_hf[F_MO_EXPECTED], tvb, 14, 4, t->mo));
+}
+
+/* ---- a segment ---- */
+
+/* What stands behind an untagged header. True if that is the ULP's. */
+static bool draw_header(const struct iwd_thing *t, const struct iw_ddp_header *h, tvbuff_t *tvb,
+                        int offset, proto_tree *tree)
+{
+    int length = tvb_captured_length_remaining(tvb, offset);
+    unsigned want;
+
+    switch (iw_rdmap_op(h)) {
+    case IW_OP_READ_REQUEST:
+        want = IW_RDMAP_READ_REQUEST;
+        break;
+    case IW_OP_ATOMIC_REQUEST:
+        want = IW_RDMAP_ATOMIC_REQUEST;
+        break;
+    case IW_OP_ATOMIC_RESPONSE:
+        want = IW_RDMAP_ATOMIC_RESPONSE;
+        break;
+    case IW_OP_IMMEDIATE:
+    case IW_OP_IMMEDIATE_SE:
+        want = IW_RDMAP_IMMEDIATE;
+        break;
+    case IW_OP_TERMINATE:
+        draw_terminate(t, tvb, offset, tree);
+        return false;
+    default:
+        return true;
+    }
+    if (length != (int)want)
+        proto_tree_add_item(tree, iwd_hf[F_HEADER_ODD], tvb, offset, length, ENC_NA);
+    else if (iw_rdmap_op(h) == IW_OP_READ_REQUEST)
+        draw_read_request(tvb, offset, tree);
+    else if (iw_rdmap_op(h) == IW_OP_ATOMIC_REQUEST)
+        draw_atomic_request(tvb, offset, tree);
+    else if (iw_rdmap_op(h) == IW_OP_ATOMIC_RESPONSE)
+        DRAW_ROWS(atomic_response_rows, tvb, offset, tree);
+    else
+        proto_tree_add_item(tree, iwd_hf[F_IMMEDIATE], tvb, offset, length, ENC_NA);
+    return false;
+}
+
+static void tell_read(const struct iw_ddp_header *h, tvbuff_t *tvb, int offset, packet_info *pinfo,
+                      proto_tree *root)
+{
+    int length = tvb_captured_length_remaining(tvb, offset);
+    struct iw_rdmap_read_request r;
+
+    if (length == (int)IW_RDMAP_READ_REQUEST &&
+        iw_wire_get_read_request(tvb_get_ptr(tvb, offset, length), (size_t)length, &r) > 0)
+        iwd_tell_read(h, &r, tvb_new_subset_remaining(tvb, offset), pinfo, root);
+}
+
+static bool draw_headers(const struct iwd_thing *t, const struct iw_ddp_header *h, tvbuff_t *tvb,
+                         int offset, proto_tree *tree)
+{
+    proto_tree *sub = draw_ddp(h, tvb, 0, tree);
+    bool payload;
+
+    draw_ddp_worked_out(t, h, tvb, sub);
+    sub = proto_item_add_subtree(proto_tree_add_none_format(tree, iwd_hf[F_RDMAP], tvb, 1, -1,
+                                                            "RDMAP, %s",
+                                                            iw_wire_opcode_name(iw_rdmap_op(h))),
+                                 iwd_ett[T_RDMAP]);
+    draw_rdmap(h, tvb, 0, sub);
+    if (t->invalidated)
+        draw_stag(t->invalidated, tvb, sub);
+    payload = iw_ddp_tagged(h) || draw_header(t, h, tvb, offset, sub);
+    if (t->message) {
+        draw_request_links(t, tvb, sub);
+        draw_message(t, tvb, sub);
+    }
+    return payload;
+}
+
+static bool is_payload(const struct iw_ddp_header *h)
+{
+    unsigned opcode = iw_rdmap_op(h);
+
+    return iw_ddp_tagged(h) || iw_rdmap_is_send(opcode) || !iw_rdmap_assigned(opcode, true) ||
+           iw_rdmap_is_tagged(opcode);
+}
+
+void iwd_draw_segment(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinfo,
+                      proto_tree *tree, proto_tree *root)
+{
+    int length = (int)tvb_captured_length(tvb);
+    struct iw_ddp_header h;
+    int used = iw_wire_get_ddp(tvb_get_ptr(tvb, 0, length), (size_t)length, &h);
+
+    if (used < 0) {
+        proto_tree_add_item(tree, iwd_hf[F_HEADER_ODD], tvb, 0, length, ENC_NA);
+        return;
+    }
+    if (tree)
+        draw_headers(t, &h, tvb, used, tree);
+    if (t->crc == IWD_CRC_BAD)
+        return;
+    if (!iw_ddp_tagged(&h) && iw_rdmap_op(&h) == IW_OP_READ_REQUEST)
+        tell_read(&h, tvb, used, pinfo, root);
+    if (is_payload(&h))
+        iwd_draw_payload(t, &h, tvb_new_subset_remaining(tvb, used), pinfo, tree, root);
+}

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The plugin in tshark, over every capture of pcaps/.
+
+usage: check_captures.py PLUGINS VERSION LINT [--update]
+
+PLUGINS is the build's folder of plugins (VERSION/epan/iwarp.so lies in it), LINT is iwarp-lint. For each capture:
+the plugin's part of `tshark -2 -V` is the committed text in expected/; the findings are those of iwarp-lint, at the
+same octets; one pass gives the same but for the links to later frames, and the findings are the same when TCP puts
+segments in order first. --update writes the texts instead.
+"""
+
+import concurrent.futures
+import difflib
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+PCAPS = HERE.parent.parent / "pcaps"
+EXPECTED = HERE / "expected"
+NOBODY = 65534  # Wireshark looks for no plugins but the system's when it is run by root
+WHOLE = 16_000  # characters of a text that are committed; of what is behind them, a digest
+
+GROUP = 100  # captures that are read as one
+
+# Fields that name a frame.
+FRAME = re.compile(r"^( *\[[^\]:]*frame: )(\d+)\]$")
+# Links to later frames: the second pass knows them.
+LATER = re.compile(r"^ *\[(Completed in frame|Reassembled in frame|Response in frame|Reply in frame): ")
+# What differs between versions of Wireshark.
+VOLATILE = re.compile(r"^ *\[(Severity level|Group|Message): ")
+
+
+def run(command, home):
+    drop = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+    env = {"PATH": os.environ["PATH"], "HOME": str(home), "WIRESHARK_PLUGIN_DIR": str(home / "plugins"),
+           "LC_ALL": "C.UTF-8"}
+    done = subprocess.run(command, env=env, cwd=home, stdin=subprocess.DEVNULL, capture_output=True,
+                          encoding="utf-8", timeout=300, check=False, **drop)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(map(str, command))}: exit status {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
+def tree(text):
+    """The plugin's part of what -V printed: each frame's number, and what is below "iWARP" lines."""
+    out, ours, number = [], False, None
+    for line in text.splitlines():
+        if not line.startswith((" ", "\t")):
+            ours = line.startswith("iWARP (")
+            frame = re.match(r"Frame (\d+):", line)
+            number = int(frame[1]) if frame else number
+            if ours and (not out or out[-1] != ""):
+                out.append("")
+                out.append(f"Frame {number}")
+        if ours and line and not VOLATILE.match(line):
+            out.append(line.rstrip())
+    return out
+
+
+def by_frame(lines):
+    """One heading for each frame, one empty line between frames."""
+    out, last = [], None
+    for line in lines:
+        if line == "":
+            continue
+        if re.match(r"Frame \d+$", line):
+            if line == last:
+                continue
+            last = line
+            if out:
+                out.append("")
+        out.append(line)
+    return out
+
+
+def shorten(lines):
+    """What is committed of a long text: its beginning and a digest of all."""
+    text = "\n".join(lines) + "\n"
+    if len(text) <= WHOLE:
+        return lines
+    cut = text[:WHOLE].count("\n")
+    return lines[:cut] + ["", f"and {len(lines) - cut} lines more, {len(text)} characters in all, SHA-256 "
+                          + hashlib.sha256(text.encode()).hexdigest()]
+
+
+def findings_of_tree(lines):
+    names = {"Check": "check", "At stream octet": "octet", "That octet is in frame": "frame", "Sender at fault": "side",
+             "Found": "got", "Expected": "want", "Rule": "rule"}
+    found, current = [], None
+    for line in lines:
+        field = re.match(r" *\[([^:\]]+): (.*)\]$", line)
+        if field and field[1] == "Rule":
+            current = {}
+            found.append(current)
+        if field and current is not None and field[1] in names:
+            current[names[field[1]]] = field[2]
+    return sorted((int(f["frame"]), f["side"].split()[0], int(f["octet"]), f["rule"], f["check"], int(f["got"], 16),
+                   int(f["want"], 16)) for f in found)
+
+
+def findings_of_lint(lint, capture):
+    done = subprocess.run([lint, "--json", capture], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
+                          timeout=300, check=False)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    return sorted((r["frame"], r["side"], r["octet"], r["rule"], r["check"], int(r["got"], 16), int(r["want"], 16))
+                  for r in rows if r["type"] == "finding")
+
+
+def differences(name, want, got, labels):
+    return [f"{name}: " + line for line in difflib.unified_diff(want, got, *labels, lineterm="", n=2)][:40]
+
+
+def frames(capture):
+    """How many packets a pcapng file has."""
+    data, at, count, order = capture.read_bytes(), 0, 0, "<"
+    while at < len(data):
+        kind = data[at:at + 4]
+        if kind == b"\x0a\x0d\x0d\x0a":
+            order = "<" if data[at + 8:at + 12] == b"\x4d\x3c\x2b\x1a" else ">"
+        count += struct.unpack(order + "I", kind)[0] in (2, 3, 6)
+        at += struct.unpack(order + "I", data[at + 4:at + 8])[0]
+    return count
+
+
+def split(lines, captures, counts):
+    """The text of each capture of a file that has them one behind the other."""
+    texts, first, k = {c: [] for c in captures}, 0, 0
+    for line in lines:
+        heading = re.match(r"Frame (\d+)$", line)
+        while heading and int(heading[1]) > first + counts[k]:
+            first += counts[k]
+            k += 1
+        if heading:
+            line = f"Frame {int(heading[1]) - first}"
+        else:
+            line = FRAME.sub(lambda m, first=first: f"{m[1]}{int(m[2]) - first}]", line)
+        texts[captures[k]].append(line)
+    for text in texts.values():
+        while text and text[-1] == "":
+            text.pop()
+    return texts
+
+
+def show(file, captures, counts, home, *options):
+    command = ["tshark", "-n", "-r", file, "-V", "-O", "iwarp", *options]
+    return split(by_frame(tree(run(command, home))), captures, counts)
+
+
+def check_group(number, captures, home, lint, update):
+    """Captures of one kind of file: pcapng files can be put one behind the other and be read as one, which is
+    much faster than starting tshark for each."""
+    file = home / "captures" / f"{number}{captures[0].suffix}"
+    file.write_bytes(b"".join(c.read_bytes() for c in captures))
+    counts = [frames(c) for c in captures] if len(captures) > 1 else [1 << 32]
+    twice = show(file, captures, counts, home, "-2")
+    once = show(file, captures, counts, home)
+    ordered = show(file, captures, counts, home, "-2", "-o", "tcp.reassemble_out_of_order:TRUE")
+    return [line for c in captures for line in check(c, twice[c], once[c], ordered[c], lint, update)]
+
+
+def check(capture, twice, once, ordered, lint, update):
+    name = str(capture.relative_to(PCAPS))
+    linted = [str(f) for f in findings_of_lint(lint, capture)]
+    wrong = differences(name, linted, [str(f) for f in findings_of_tree(twice)], ("iwarp-lint", "plugin"))
+    wrong += differences(name, [line for line in twice if not LATER.match(line)],
+                         [line for line in once if not LATER.match(line)], ("two passes", "one pass"))
+    wrong += differences(name, linted, [str(f) for f in findings_of_tree(ordered)], ("iwarp-lint", "in order"))
+    file = EXPECTED / (name + ".txt")
+    text = shorten(twice)
+    if update:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("\n".join(text) + "\n", encoding="utf-8")
+    elif not file.exists():
+        wrong.append(f"{name}: no {file.relative_to(HERE)}: look at what the plugin shows, and run this with --update")
+    else:
+        wrong += differences(name, file.read_text(encoding="utf-8").splitlines(), text, ("expected", "shown"))
+    return wrong
+
+
+def main():
+    plugins, version, lint = pathlib.Path(sys.argv[1]), sys.argv[2], os.path.abspath(sys.argv[3])
+    update = "--update" in sys.argv[4:]
+    captures = sorted(p for p in PCAPS.rglob("*") if p.suffix in (".pcap", ".pcapng"))
+    chains = [c for c in captures if c.suffix == ".pcapng"]
+    groups = [[c] for c in captures if c.suffix == ".pcap"] + [chains[k:k + GROUP] for k in range(0, len(chains), GROUP)]
+    with tempfile.TemporaryDirectory() as folder:
+        home = pathlib.Path(folder)
+        home.chmod(0o755)
+        (home / "captures").mkdir()
+        shutil.copytree(plugins / version, home / "plugins" / version)
+        if "iwarp.so" not in run(["tshark", "-G", "plugins"], home):
+            raise SystemExit("tshark does not load the plugin")
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            jobs = [pool.submit(check_group, k, group, home, lint, update) for k, group in enumerate(groups)]
+            wrong = [line for job in jobs for line in job.result()]
+    if not captures:
+        wrong.append("no captures")
+    print("\n".join(wrong) if wrong else f"{len(captures)} captures: good")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
