@@ -69,7 +69,8 @@ function mpa.opens(conn, asked)
   if asked.a then return mpa.answer_rtr(conn, conn:expect(mpa.rtr.write, mpa.rtr.read, mpa.rtr.send)) end
   local item = conn:next()
   if not (item and item.kind == "message") then
-    conn.t:inconclusive("the target's ULP opens the way with no message of its own", { actual = item and item.text, item = item })
+    local reason = item and "the connection ended in place of the target's first FPDU" or "the target's ULP opens the way with no message of its own"
+    conn.t:inconclusive(reason, { actual = item and item.text, item = item })
   end
 end
 

@@ -47,7 +47,7 @@ end
 list[#list + 1] = case {
   id = "mpa-startup-cut-reported",
   purpose = "A Request that ends inside its private data never reaches the ULP",
-  rules = { "MPA-7.1.1-21", "MPA-8-07", "MPA-8-01" },
+  rules = { "MPA-7.1.1-21", "MPA-8-07", "MPA-8-01", "MPA-8-13" },
   role = "responder",
   needs = { agent = true },
   run = function(t)
@@ -56,8 +56,8 @@ list[#list + 1] = case {
     conn:shutdown()
     conn:expect_close {}
     local event = t:wait_event(function(e) return e.event == "request" or e.event == "closed" end)
-    t:check(event and event.event == "closed", "the ULP was shown a Request that was cut",
-      { expected = "closed", actual = event and event.event })
+    t:check(event, "the ULP is not told that the start-up failed", { rule = "MPA-8-13", expected = "closed" })
+    t:check(event.event == "closed", "the ULP was shown a Request that was cut", { expected = "closed", actual = event.event })
     t:observe("graceful", event.graceful)
   end,
 }
