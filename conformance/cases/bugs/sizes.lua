@@ -76,6 +76,27 @@ for _, kind in ipairs(kinds) do
   end
 end
 
+-- Short messages, which a sender may copy behind their header, out of two pages. An address as TO tells where these are.
+for _, kind in ipairs(kinds) do
+  local name, _, exchange = table.unpack(kind)
+  list[#list + 1] = both_roles {
+    id = "bug-short-message-from-two-pages-" .. name,
+    purpose = ("The target's own short %ss from both sides of the edge of a page arrive whole"):format(name:gsub("-", " ")),
+    rules = { name == "read-response" and "RDMAP-5.2.1-12" or "DDP-5.2-04", "DDP-5.2-01" },
+    needs = { memory = "read" },
+    tags = { "known-bug", "field" },
+    run = function(t)
+      local conn = t:session {}
+      conn:sanity()
+      local memory = t:memory { length = #content, remote = "read", fill = "count", guard = 0 }
+      local edge = 2 * PAGE - memory.to % PAGE
+      for _, size in ipairs { 2, 3, 8, 16, 31, 32, 33, 48 } do
+        for _, first in ipairs { 1, size // 2, size - 1 } do exchange(t, conn, memory, edge - first, size) end
+      end
+    end,
+  }
+end
+
 -- Pieces {offset, length} whose sums and edges lie around a page.
 local gathers = {
   { { 0, 1 }, { PAGE, PAGE - 1 } },
