@@ -147,7 +147,7 @@ list[#list + 1] = case {
   role = "responder",
   needs = { memory = "read" },
   run = function(t)
-    local size = 16 << 20
+    local size = 11 << 20 -- less than the most that the station takes for one message
     local source = t:agent("register", { length = size, access = { "remote-read" }, fill = 0x5a })
     local conn = t:connect {}
     conn:together(function()
