@@ -7,7 +7,7 @@ return {
   inside = "exec iwarp-siw exec -w {writable} {command}",
   restart = "iwarp-siw down; exec iwarp-siw up",
   station = "10.7.0.1",
-  connect = "exec rping -c -V -C 3 -a {host} -p {port}",
+  connect = "exec siw-rping-client {host} {port}",
   crc = "off",
   markers = "off",
   cannot = { "peer_to_peer", "rtr" },
