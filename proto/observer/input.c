@@ -149,8 +149,8 @@ static void make_room(struct iw_observer *o, struct iw_observed_side *s, uint64_
 /* A segment that is a list of FPDUs, and nothing else, speaks for the framing that was found. */
 static void count_aligned(struct iw_observed_side *s, bool aligned)
 {
-    s->aligned = aligned ? s->aligned + 1 : 0;
-    if (s->aligned == ALIGNED)
+    s->aligned = !aligned ? 0 : s->aligned < ALIGNED ? s->aligned + 1 : ALIGNED;
+    if (s->aligned >= ALIGNED && s->markers_known)
         s->unproven = false;
 }
 

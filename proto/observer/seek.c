@@ -172,16 +172,18 @@ static enum iw_fpdu_probe suppose_marker(struct iw_observer *o, struct iw_observ
         return verdict;
     for (uint32_t at = 0; at < IW_MPA_MARKER_PERIOD; at += IW_MPA_MARKER) {
         struct iw_mpa_marker m;
-        uint32_t pointer = at == 0 ? 0 : at;
 
         if (at + IW_MPA_MARKER > length)
             return verdict == IW_PROBE_BAD ? IW_PROBE_CUT : verdict;
         (void)iw_wire_get_marker(octets + at, IW_MPA_MARKER, &m);
-        if (m.reserved != 0 || m.fpduptr != pointer)
+        if (m.reserved != 0 || m.fpduptr != at)
             continue;
         s->deframer.markers = true;
         s->deframer.start = pos + at;
         verdict = probe(o, s, pos, octets, length);
+        /* Zeros are no proof of a Marker, unless a CRC covers them. */
+        if (verdict == IW_PROBE_GOOD && at == 0 && s->found_by == IW_RESYNC_CHAIN)
+            verdict = IW_PROBE_BAD;
         if (verdict == IW_PROBE_GOOD)
             return verdict;
         s->deframer.markers = false;

@@ -151,7 +151,8 @@ static bool fits(const struct iw_observer *o, const struct iw_observed_side *s,
 static void trust(struct iw_observer *o, struct iw_observed_side *s, const struct iw_fpdu *fpdu,
                   const struct iw_ddp_header *h)
 {
-    uint64_t length = fpdu->pos + fpdu->size - s->found_at;
+    /* Without a CRC it is the header that follows which shows that an FPDU ends where it should. */
+    uint64_t length = fpdu->pos + (fpdu->crc_checked ? fpdu->size : 0) - s->found_at;
 
     s->cut = false;
     if (!o->version_known)
