@@ -70,12 +70,13 @@ static uint32_t find_request(const struct iw_observation *now, struct iw_observe
 /* Responses go out in the order of the requests, those to reads included (RFC 7306 §5.2.2, §7). */
 void iw_observer_atomic_response(struct iw_observer *o)
 {
-    const struct iw_observed_side *s = &o->side[o->now->side];
+    struct iw_observed_side *s = &o->side[o->now->side];
     struct iw_observed_reads *r = &o->side[iw_observed_other(o->now->side)].reads;
     bool due = r->count > 0 && answers(o->now, iw_observer_request_at(r, 0));
     bool split = s->tagged[1].open && s->tagged[1].matched;
     uint32_t id = o->now->atomic_response.request_id, k;
 
+    s->answered++;
     if (o->now->message_length != IW_RDMAP_ATOMIC_RESPONSE) {
         iw_observer_find_at(o, IW_CHECK_RDMAP_ATOMIC_RESPONSE_LENGTH, PAYLOAD,
                             o->now->message_length, IW_RDMAP_ATOMIC_RESPONSE);

@@ -58,6 +58,14 @@ struct iw_observed_read {
     uint64_t sink_to;
 };
 
+/* The first thing found about a side to which the other may answer with a Terminate. */
+struct iw_observed_provocation {
+    struct iw_fault fault;
+    bool header; /* the two below are known */
+    struct iw_ddp_header ddp;
+    uint16_t length;
+};
+
 /* Write or Read Response messages of one direction. */
 struct iw_observed_tagged {
     bool open;
@@ -113,6 +121,8 @@ struct iw_observed_side {
     struct iw_mpa_startup_header startup;
     struct iw_mpa_enhanced enhanced;
     bool has_enhanced;
+    struct iw_observed_provocation provocation;
+
     bool sound; /* nothing in the frame keeps a receiver from answering it */
 
     uint64_t next;  /* all octets before it have been judged or given up */
@@ -144,6 +154,7 @@ struct iw_observed_side {
     struct iw_observed_queue queue[QUEUES];
     struct iw_observed_tagged tagged[2]; /* Write, Read Response */
     struct iw_observed_reads reads;      /* requested by this side */
+    uint32_t answered;                   /* responses of this side that are whole */
 };
 
 struct iw_observer {

@@ -64,6 +64,19 @@ void iw_observer_show(struct iw_observer *o)
     o->config.seen(o->config.context, o->now);
 }
 
+static void provoke(struct iw_observed_side *s, const struct iw_observation *now)
+{
+    struct iw_observed_provocation *p = &s->provocation;
+
+    if (now->kind != IW_OBSERVED_SEGMENT || p->fault.check != IW_CHECK_NONE ||
+        iw_check_info(now->fault.check)->reaction != IW_REACTION_TERMINATE)
+        return;
+    *p = (struct iw_observed_provocation){.fault = now->fault,
+                                          .header = now->payload != NULL,
+                                          .ddp = now->ddp,
+                                          .length = (uint16_t)now->ulpdu_length};
+}
+
 void iw_observer_find(struct iw_observer *o, enum iw_check check, uint64_t pos, uint64_t got,
                       uint64_t want)
 {
@@ -75,8 +88,9 @@ void iw_observer_find(struct iw_observer *o, enum iw_check check, uint64_t pos, 
     if (iw_prove_blind(check))
         return;
 #endif
-    o->now->kind = IW_OBSERVED_FINDING;
     o->now->fault = (struct iw_fault){.check = check, .pos = pos, .got = got, .want = want};
+    provoke(&o->side[o->now->side], o->now);
+    o->now->kind = IW_OBSERVED_FINDING;
     iw_observer_show(o);
     o->now->kind = kind;
 }

@@ -62,6 +62,15 @@ static bool enlarge(struct iw_observer *o, struct iw_observed_reads *r)
     return true;
 }
 
+/* Requests were missed, but no response: if all of them, which their MSNs tell the number of, have
+ * been answered, none is outstanding. */
+static bool settled(const struct iw_observed_side *s, const struct iw_observed_side *peer,
+                    uint32_t msn)
+{
+    return s->missed && !s->unproven && !s->told && !peer->told && !peer->missed &&
+           !iw_observed_gap(peer) && msn - 1 == peer->answered;
+}
+
 /* RFC 5040 §6.1; atomics count as reads do (RFC 7306 §5.2). */
 void iw_observer_ask(struct iw_observer *o, const struct iw_observed_read *request)
 {
@@ -71,6 +80,10 @@ void iw_observer_ask(struct iw_observer *o, const struct iw_observed_read *reque
     struct iw_observed_reads *r = &o->side[side].reads;
     uint32_t limit, outstanding;
 
+    if (r->uncertain && settled(&o->side[side], peer, o->now->ddp.msn)) {
+        release(o, r);
+        r->uncertain = false;
+    }
     if (iw_observed_gap(peer) || (r->count == r->size && !enlarge(o, r)))
         r->uncertain = true;
     if (r->uncertain)

@@ -61,6 +61,7 @@ void iw_observer_tagged(struct iw_observer *o)
     if (!t->partial && t->length == 0 && t->segments > 1)
         iw_observer_find(o, IW_CHECK_DDP_ZERO_SEGMENTS, o->now->pos, t->segments, 1);
     t->lost = false;
+    s->answered += response;
     o->now->partial = t->partial;
     iw_observer_message(o, t->pos, t->length, t->segments);
 }

@@ -2,7 +2,7 @@
 #include "observer/internal.h"
 
 /* Offsets in a ULPDU. */
-enum { LAYER = 18, CODE = 19, FLAGS = 20 };
+enum { LAYER = 18, CODE = 19, FLAGS = 20, HEADER = 22 };
 
 enum { LOCAL_CATASTROPHIC = 0, REMOTE_PROTECTION = 1, REMOTE_OPERATION = 2, TO_LLP = 3 };
 
@@ -54,11 +54,60 @@ static bool flags_fit(const struct iw_rdmap_terminate *t)
     return read || !returns; /* OP-62; §7.1 wants it back for every error on a Read Request */
 }
 
+/* True unless the segment that the Terminate returns cannot have what it is blamed for. What only
+ * the receiver knows (buffers, STags) is beyond a bystander. */
+static bool reason_fits(const struct iw_observer *o, const struct iw_rdmap_terminate *t)
+{
+    const struct iw_ddp_header *h = &t->ddp;
+    bool version = o->version_known && iw_ddp_version(h) == o->version;
+
+    if (!(t->flags & IW_TERM_D))
+        return true;
+    switch (t->layer << 8 | t->etype << 4 | t->code) {
+    case IW_LAYER_DDP << 8 | 1 << 4 | 4:
+    case IW_LAYER_DDP << 8 | 2 << 4 | 6:
+        if (version)
+            return false;
+        break;
+    case IW_LAYER_DDP << 8 | 2 << 4 | 1:
+        if (h->qn <= IW_QN_READ_REQUEST && h->qn == iw_rdmap_queue(iw_rdmap_op(h)))
+            return false;
+        break;
+    case IW_LAYER_RDMAP << 8 | 2 << 4 | 5:
+        return !o->version_known || iw_rdmap_version(h) != o->version;
+    default:
+        break;
+    }
+    return t->layer != IW_LAYER_DDP || t->etype == LOCAL_CATASTROPHIC || t->etype == TO_LLP ||
+           iw_ddp_tagged(h) == (t->etype == 1);
+}
+
+static bool same_header(const struct iw_ddp_header *a, const struct iw_ddp_header *b)
+{
+    return a->ddp_control == b->ddp_control && a->rdmap_control == b->rdmap_control &&
+           a->stag == b->stag && a->to == b->to && a->invalidate_stag == b->invalidate_stag &&
+           a->qn == b->qn && a->msn == b->msn && a->mo == b->mo;
+}
+
+/* A Terminate for the fault that was found returns the segment it was found in. */
+static bool segment_fits(const struct iw_observed_side *other, const struct iw_rdmap_terminate *t)
+{
+    const struct iw_observed_provocation *p = &other->provocation;
+    const struct iw_check_info *info = iw_check_info(p->fault.check);
+
+    return !p->header || other->missed || !(t->flags & IW_TERM_D) || t->layer != info->layer ||
+           t->etype != info->etype || t->code != info->code ||
+           (same_header(&t->ddp, &p->ddp) && t->segment_length == p->length);
+}
+
 void iw_observer_terminate(struct iw_observer *o)
 {
     const struct iw_rdmap_terminate *t = &o->now->terminate;
+    const struct iw_observed_side *other = &o->side[iw_observed_other(o->now->side)];
     uint8_t want;
 
+    if (other->provocation.fault.check != IW_CHECK_NONE)
+        o->now->provoked_by = &other->provocation.fault;
     if (!o->now->terminate_valid) {
         iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_VALID, LAYER, o->now->message_length, 0);
     } else if (!known_code(t->layer, t->etype, t->code)) {
@@ -68,6 +117,12 @@ void iw_observer_terminate(struct iw_observer *o)
         want = iw_rdmap_terminate_flags(t->layer, t->etype,
                                         t->flags & IW_TERM_D ? iw_rdmap_op(&t->ddp) : 0);
         iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_HEADERS, FLAGS, t->flags, want);
+    } else if (!reason_fits(o, t)) {
+        iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_REASON, CODE,
+                            (uint64_t)t->layer << 12 | (uint64_t)t->etype << 8 | t->code, 0);
+    } else if (!segment_fits(other, t)) {
+        iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_SEGMENT, HEADER, t->segment_length,
+                            other->provocation.length);
     }
     if (o->now->terminate_valid && t->reserved)
         iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_RSVD, FLAGS, t->reserved, 0);

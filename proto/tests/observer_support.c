@@ -76,7 +76,8 @@ static void see(void *context, const struct iw_observation *o)
                        .tagged = iw_ddp_tagged(&o->ddp),
                        .payload_length = o->payload_length,
                        .message_length = o->message_length,
-                       .segments = o->segments};
+                       .segments = o->segments,
+                       .found_by = o->found_by};
     if (o->kind == IW_OBSERVED_SEGMENT) {
         assert_true(!o->fpdu == rig->told[o->side]);
         assert_true(o->payload_length <= o->ulpdu_length);

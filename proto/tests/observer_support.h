@@ -25,6 +25,7 @@ struct seen {
     size_t payload_length;
     uint64_t message_length;
     uint32_t segments;
+    enum iw_resync found_by;
 };
 
 /* How octets are handed to the observer. */

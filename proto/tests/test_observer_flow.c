@@ -518,6 +518,37 @@ static void test_many_reads(void **state)
     rig_free(rig);
 }
 
+/* A Read Request is not in the capture; its response is. */
+static void test_reads_are_learnt_again(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(false, false);
+
+    PLAY(rig, REQUEST, REPLY);
+    iw_observer_gap(rig->observer, IW_SIDE_INITIATOR, 24, 24 + 52);
+    rig->next[IW_SIDE_INITIATOR] += 52;
+    PLAY(rig, "R " RESPONSE_1, "I " SEND_1, "I " SEND_2);
+    assert_int_equal(rig_get(rig, IW_OBSERVED_GAP, 0)->pos, 24);
+    assert_int_equal(rig_get(rig, IW_OBSERVED_GAP, 0)->end, 76);
+    assert_int_equal(rig_get(rig, IW_OBSERVED_RESYNC, 0)->pos, 24);
+    assert_int_equal(rig_get(rig, IW_OBSERVED_RESYNC, 0)->end, 76);
+    PLAY(rig, "I " READ_2, "R " RESPONSE_2, "I " READ_3);
+    assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 0);
+    PLAY(rig, "R c142 aabbccdf 0000000000004001");
+    assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 1);
+    assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, 0)->fault.check, IW_CHECK_RDMAP_RESPONSE_TO);
+    rig_free(rig);
+
+    /* It might have been for both. */
+    rig = rig_new(false, false);
+    PLAY(rig, REQUEST, REPLY);
+    iw_observer_gap(rig->observer, IW_SIDE_INITIATOR, 24, 24 + 52);
+    rig->next[IW_SIDE_INITIATOR] += 52;
+    PLAY(rig, "I " SEND_1, "I " SEND_2, "I " READ_2, "R " RESPONSE_1, "R " RESPONSE_3);
+    assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 0);
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -538,6 +569,7 @@ int main(void)
         cmocka_unit_test(test_told_initiator),
         cmocka_unit_test(test_told_responder),
         cmocka_unit_test(test_many_reads),
+        cmocka_unit_test(test_reads_are_learnt_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

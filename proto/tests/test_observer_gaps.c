@@ -386,6 +386,34 @@ static void test_memory(void **state)
     each(cut_anew);
 }
 
+/* The ULPDU_Length of an FPDU is missing: the next one is found by what there is to find it by. */
+static void test_found_again(void **state)
+{
+    (void)state;
+    static const enum iw_resync by[] = {IW_RESYNC_CRC, IW_RESYNC_CHAIN, IW_RESYNC_MARKER};
+
+    for (enum talk_kind kind = TALK_CRC; kind < TALK_KINDS; kind++) {
+        struct talk *t = clean(kind);
+        const struct part *lost = &t->part[6], *next = &t->part[8];
+        struct lack lack = WHOLE;
+
+        lack.from[0] = lost->pos;
+        lack.to[0] = lost->pos + 10;
+        lack.tell = true;
+        struct rig *rig = play(t, &lack);
+        assert_int_equal(rig_count(rig, IW_OBSERVED_GAP), 1);
+        assert_int_equal(rig_get(rig, IW_OBSERVED_GAP, 0)->pos, lost->pos);
+        assert_int_equal(rig_get(rig, IW_OBSERVED_GAP, 0)->end, lost->pos + 10);
+        assert_int_equal(rig_count(rig, IW_OBSERVED_RESYNC), 1);
+        const struct seen *s = rig_get(rig, IW_OBSERVED_RESYNC, 0);
+        assert_int_equal(s->pos, lost->pos);
+        assert_int_equal(s->end, t->part[7].side == IW_SIDE_INITIATOR ? t->part[7].pos : next->pos);
+        assert_int_equal(s->found_by, by[kind]);
+        rig_free(rig);
+        free(t);
+    }
+}
+
 /* Any octets, at any position. */
 static void test_noise(void **state)
 {
@@ -425,8 +453,10 @@ static void test_noise(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cut),  cmocka_unit_test(test_cut_both), cmocka_unit_test(test_start),
-        cmocka_unit_test(test_snap), cmocka_unit_test(test_memory),   cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_cut),    cmocka_unit_test(test_cut_both),
+        cmocka_unit_test(test_start),  cmocka_unit_test(test_snap),
+        cmocka_unit_test(test_memory), cmocka_unit_test(test_found_again),
+        cmocka_unit_test(test_noise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

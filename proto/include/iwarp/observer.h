@@ -33,9 +33,10 @@
  * FPDU whose ULPDU_Length is here keeps the framing, even if the rest of it is not; otherwise the
  * next start of an FPDU is sought, and RESYNC tells where it was found and how. Behind a gap
  * sequence numbers, messages and outstanding reads are unknown until the octets tell them anew, and
- * nothing is found that the missing octets could explain. Framing that was found again is on
- * probation: until it has been proven nothing at all is found on that side, and the first thing
- * that does not fit starts the search anew.
+ * nothing is found that the missing octets could explain. Reads and atomics are known again once
+ * the MSNs show that as many were requested as were answered, thus never if a response was missed.
+ * Framing that was found again is on probation: until it has been proven nothing at all is found on
+ * that side, and the first thing that does not fit starts the search anew.
  */
 
 #include "iwarp/mpa.h"
@@ -99,8 +100,10 @@ struct iw_observation {
     struct iw_rdmap_atomic_response atomic_response; /* opcode Atomic Response with 12 octets */
     struct iw_rdmap_terminate terminate;             /* opcode Terminate that decodes */
     bool terminate_valid;
-    uint64_t message_length; /* MESSAGE: octets of ULP payload (MO or TO span) */
-    uint32_t segments;       /* MESSAGE: segments it took */
+    const struct iw_fault *provoked_by; /* MESSAGE, a Terminate: the first thing found about the
+                                           other side that calls for one; NULL: nothing was */
+    uint64_t message_length;            /* MESSAGE: octets of ULP payload (MO or TO span) */
+    uint32_t segments;                  /* MESSAGE: segments it took */
     bool partial; /* MESSAGE: its beginning was not seen: pos, message_length and segments
                      count what was */
     enum iw_resync found_by; /* RESYNC */
