@@ -47,6 +47,7 @@ static int set_control_fd(void *context, const char *value, char *error, size_t 
     return iw_option_number(value, 0, 1 << 20, &p->control_fd, error, room);
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): as the table wants it */
 static int set_token_file(void *context, const char *value, char *error, size_t room)
 {
     (void)error;
@@ -55,6 +56,7 @@ static int set_token_file(void *context, const char *value, char *error, size_t 
     return 0;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): as the table wants it */
 static int set_no_token(void *context, const char *value, char *error, size_t room)
 {
     (void)value;
@@ -73,6 +75,7 @@ static int set_backend(void *context, const char *value, char *error, size_t roo
     return -1;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): as the table wants it */
 static int set_device(void *context, const char *value, char *error, size_t room)
 {
     (void)error;

@@ -155,19 +155,18 @@ bool rdma_invalidate(void *b, uint32_t stag, char *error)
     struct rdma_agent *a = b;
     struct rdma_region *r = find_region(a, stag);
     bool alive = r != NULL && r->remote != NULL;
-    bool window = r == NULL && rdma_invalidate_window(a, stag, &alive);
-    if (!alive) {
-        snprintf(error, AGENT_ERROR, "the STag is not valid any more");
-        return false;
-    }
-    if (!window && rdma_windows_on(a, r->memory)) {
+    if (alive && rdma_windows_on(a, r->memory)) {
         snprintf(error, AGENT_ERROR,
                  AGENT_UNSUPPORTED "field mem: windows are bound to it, which the device minds");
         return false;
     }
-    if (!window)
+    if (alive)
         deregister(&r->remote);
-    return true;
+    else if (r == NULL)
+        (void)rdma_invalidate_window(a, stag, &alive);
+    if (!alive)
+        snprintf(error, AGENT_ERROR, "the STag is not valid any more");
+    return alive;
 }
 
 void rdma_invalidated(struct rdma_agent *a, uint32_t stag)

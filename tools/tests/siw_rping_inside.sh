@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: siw_rping_inside.sh FOLDER-OF-PROGRAMS [brief]
 # The stock rping on siw at either end against iwarp-peer at the other; to be run inside the kernel of tools/siw.
-# Both ends look at the data, and both must end well. brief: one size of each kind.
+# Both ends look at the data, and both must end well. brief: one size of each kind. CRC in the environment: what
+# iwarp-peer's --crc is tried with, "on off" unless it says otherwise.
 set -u
 
 peer=$1/iwarp-peer port=7400 failed=0 sizes="23 32 64 1000 4096 65535 65536"
@@ -68,17 +69,17 @@ both() {
     serves $v4 "-C $1 -S $2" "$1 $2" "${@:3}"
 }
 
-for crc in on off; do
+for crc in ${CRC:-on off}; do
     for size in $sizes; do
-        both 10 "$size" --crc $crc
+        both 10 "$size" --crc "$crc"
     done
     for rtr in write read; do
-        serves $v4 "-C 10 -S 1000" "10 1000" --crc $crc --peer-to-peer on --rtr $rtr
+        serves $v4 "-C 10 -S 1000" "10 1000" --crc "$crc" --peer-to-peer on --rtr $rtr
     done
-done
-for size in 23 65536; do # and over IPv6
-    connects $v6 "-C 10 -S $size"
-    serves $v6 "-C 10 -S $size" "10 $size"
+    for size in 23 65536; do # and over IPv6
+        connects $v6 "-C 10 -S $size" --crc "$crc"
+        serves $v6 "-C 10 -S $size" "10 $size" --crc "$crc"
+    done
 done
 if [ "${2:-}" != brief ]; then
     both 1 64

@@ -208,6 +208,8 @@ void doubles_async(enum ibv_event_type type, struct ibv_qp *qp, struct ibv_cq *c
     raise_fd(own.async_fd);
 }
 
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): the headers' are longer */
+
 /* ---- libibverbs ---- */
 
 struct ibv_device **ibv_get_device_list(int *count)
@@ -402,6 +404,7 @@ struct ibv_context **rdma_get_devices(int *count)
 {
     if (fails(FAULT_GET_DEVICES))
         return NULL;
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): the list is one of pointers */
     struct ibv_context **list = calloc(DOUBLE_DEVICES + 1, sizeof *list);
     for (*count = 0; list != NULL && *count < doubles.devices; ++*count)
         list[*count] = &doubles.context[*count];
@@ -579,3 +582,5 @@ int rdma_ack_cm_event(struct rdma_cm_event *event)
     doubles.events_unacknowledged--;
     return 0;
 }
+
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
