@@ -369,6 +369,17 @@ struct iw_synth_span iw_synth_segment(struct iw_synth *s, int connection, unsign
     return span;
 }
 
+void iw_synth_unseen(struct iw_synth *s, int connection, unsigned side, uint64_t position)
+{
+    struct connection *c = find(s, connection);
+
+    if (c == NULL || side > 1 || c->side[side].ended)
+        return;
+    uint32_t seq = c->tcp.isn[side] + 1 + (uint32_t)position;
+    if (seq - c->side[side].next < UINT32_C(0x80000000))
+        c->side[side].next = seq;
+}
+
 static struct iw_synth_span end(struct iw_synth *s, int connection, unsigned side, uint64_t now,
                                 uint8_t flags)
 {

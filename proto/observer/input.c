@@ -216,6 +216,7 @@ int iw_observer_input(struct iw_observer *o, enum iw_side side, uint64_t pos, co
         return 0;
     if (pos + length > s->top)
         s->top = pos + length;
+    iw_observer_note_input(o, side, pos, length);
     if (s->phase == PHASE_FULL)
         feed_fpdus(o, s, pos, data, length);
     else

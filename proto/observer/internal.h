@@ -112,7 +112,9 @@ struct iw_observed_side {
     uint64_t early_fpdu_end;
     bool early_fpdu_waits;
     bool fin_known, fin_seen, fin_judged, reset;
-    bool crc_failed; /* the last FPDU's CRC was wrong */
+    bool crc_failed;               /* the last FPDU's CRC was wrong */
+    bool offload;                  /* an input was longer than the EMSS */
+    uint64_t input_pos, input_end; /* of the input that came last */
     uint64_t fin_pos;
     unsigned suspects;
     struct iw_fault lost; /* PHASE_LOST: why */
@@ -227,6 +229,12 @@ void iw_observer_take_startup(struct iw_observer *o, enum iw_side side, const ui
                               size_t length);
 /* After every input before full operation: who spoke too early? */
 void iw_observer_check_early(struct iw_observer *o, enum iw_side side);
+
+/* context.c: a start-up frame without C, of a side that is configured as it was made */
+bool iw_observer_wants_crc(const struct iw_observer *o, const struct iw_observed_side *s);
+void iw_observer_note_input(struct iw_observer *o, enum iw_side side, uint64_t pos, size_t length);
+/* The FPDU in o->now against the EMSS. */
+void iw_observer_check_size(struct iw_observer *o);
 
 /* segment.c */
 int iw_observer_fpdu(void *side, const struct iw_fpdu *fpdu);

@@ -413,6 +413,7 @@ void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t
                          o->now->pos, 0, 0);
         s->quiet = true;
     }
+    iw_observer_check_size(o);
     check_first(o, s, header);
     if (!header) {
         iw_observer_find_at(o, IW_CHECK_DDP_HEADER_SHORT, DDP_CONTROL, length,

@@ -84,6 +84,8 @@ static void check_frame(struct iw_observer *o, const struct iw_observed_side *s)
     check_key(o, s);
     if (h->flags & IW_MPA_FLAG_RES)
         find_in_frame(o, s, IW_CHECK_MPA_RES_BITS, FLAGS, h->flags & IW_MPA_FLAG_RES, 0);
+    if (iw_observer_wants_crc(o, s))
+        find_in_frame(o, s, IW_CHECK_MPA_CRC_DEFAULT, FLAGS, 0, 1);
     if (s->self == IW_SIDE_INITIATOR && (h->flags & IW_MPA_FLAG_R))
         find_in_frame(o, s, IW_CHECK_MPA_REQ_R, FLAGS, 1, 0);
     if (h->revision == 1 && (h->flags & IW_MPA_FLAG_S))

@@ -297,8 +297,13 @@ static void placed_segments(void **state)
     expect_span(iw_synth_segment(s, c + 1, 0, noon, 0, "x", 1), 0, 0);
     expect_span(iw_synth_segment(s, c, 0, noon, 0, told, 1001), 0, 0);
     expect_span(iw_synth_data(s, c, 0, noon, "next", 4), 7, 7); /* and its acknowledgement */
+    iw_synth_unseen(s, c, 0, 60);
+    iw_synth_unseen(s, c, 0, 50);      /* before that */
+    iw_synth_unseen(s, c, 2, 100);     /* no side */
+    iw_synth_unseen(s, c + 1, 0, 100); /* no connection */
     expect_span(iw_synth_fin(s, c, 0, noon), 9, 9);
     expect_span(iw_synth_segment(s, c, 0, noon, 99, "x", 1), 0, 0);
+    iw_synth_unseen(s, c, 0, 100); /* behind the end */
     if (!iw_synth_write_part(s, path, "test", NULL, 2, 60, error))
         fail_msg("%s", error);
     struct iw_capture *in = iw_capture_open(path, error);
@@ -317,7 +322,7 @@ static void placed_segments(void **state)
     }
     assert_string_equal(error, "");
     assert_string_equal(told, "cut 40000:0+0/0 40000:30+6/6 40000:0+5/0 40000:0+5/0 40000:42+4/0 "
-                              "4420:0+0/0 40000:46+0/0 4420:0+0/0 ");
+                              "4420:0+0/0 40000:60+0/0 4420:0+0/0 ");
     iw_capture_close(in);
     size_t length;
     char *file = scratch_read(write_out(s, NULL), &length);

@@ -654,6 +654,13 @@ static void test_told(void **state)
     }
 }
 
+/* These need context: test_observer_context.c. */
+static bool needs_context(enum iw_check check)
+{
+    return check == IW_CHECK_MPA_CRC_DEFAULT || check == IW_CHECK_MPA_MULPDU_OVER ||
+           check == IW_CHECK_MPA_MULPDU_UNDER || check == IW_CHECK_MPA_FPDU_CUT;
+}
+
 /* Each check that the observer can find has a row in which it fails and one in which it nearly
  * does. */
 static void test_all_checks(void **state)
@@ -669,7 +676,8 @@ static void test_all_checks(void **state)
         }
     }
     for (int check = IW_CHECK_NONE + 1; check < IW_CHECK_COUNT; check++) {
-        bool can = (iw_check_info((enum iw_check)check)->kinds & IW_KIND_OBSERVER) != 0;
+        bool can = (iw_check_info((enum iw_check)check)->kinds & IW_KIND_OBSERVER) != 0 &&
+                   !needs_context((enum iw_check)check);
         if (found[check] != can || near[check] != can)
             print_error("%s\n", iw_check_info((enum iw_check)check)->name);
         assert_int_equal(found[check], can);

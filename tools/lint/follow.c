@@ -141,6 +141,8 @@ static struct iw_lint_connection *follow(struct iw_lint *lint, const struct iw_s
                                         .lend = lend,
                                         .give_back = give_back,
                                         .scratch = lint->scratch,
+                                        .emss = lint->options->mss,
+                                        .default_config = lint->options->default_config,
                                         .extensions = true};
     struct iw_lint_connection *c;
 

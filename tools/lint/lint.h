@@ -24,6 +24,8 @@ struct iw_lint_options {
     bool summary;          /* tell of every connection at the end */
     bool must;             /* only findings about MUST and MUST NOT count */
     size_t connections;    /* followed at a time */
+    uint32_t mss;          /* EMSS of both sides; 0: not known */
+    bool default_config;   /* nobody has configured the sides */
     const uint16_t *ports; /* connections to these are iWARP from their first octet on */
     size_t n_ports;
 };

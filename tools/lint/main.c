@@ -7,7 +7,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { USAGE = 64, PORTS = 64, CONNECTIONS = 1000, MOST_CONNECTIONS = 100000 };
+enum {
+    USAGE = 64,
+    LEAST_MSS = 128,
+    MOST_MSS = 65535,
+    PORTS = 64,
+    CONNECTIONS = 1000,
+    MOST_CONNECTIONS = 100000
+};
 
 static const char usage[] =
     "usage: iwarp-lint [options] FILE\n"
@@ -25,6 +32,10 @@ static const char usage[] =
     "  --level must|all    only findings about MUST and MUST NOT (all)\n"
     "  --decode-as PORT    connections of this port are iWARP, however they begin; may be "
     "repeated\n"
+    "  --mss N             the EMSS of both sides: judge the sizes of FPDUs, and whether segments "
+    "cut "
+    "them\n"
+    "  --assume WORD       default-config: nobody has configured the sides, so they ask for CRCs\n"
     "  --connections N     follow so many at a time (1000); each takes about 320 KiB\n"
     "  --help\n"
     "  --version\n"
@@ -72,7 +83,20 @@ static bool fits(const struct iw_lint_options *o)
 /* -1 to go on, else the exit status. */
 static int parse(int argc, char **argv, struct iw_lint_options *o, uint16_t *ports)
 {
-    enum { SUMMARY = 1, MESSAGES, JSON, SARIF, ANNOTATE, LEVEL, DECODE_AS, MOST, HELP, VERSION };
+    enum {
+        SUMMARY = 1,
+        MESSAGES,
+        JSON,
+        SARIF,
+        ANNOTATE,
+        LEVEL,
+        DECODE_AS,
+        MSS,
+        ASSUME,
+        MOST,
+        HELP,
+        VERSION
+    };
     static const struct option options[] = {{"summary", no_argument, NULL, SUMMARY},
                                             {"messages", no_argument, NULL, MESSAGES},
                                             {"json", no_argument, NULL, JSON},
@@ -80,6 +104,8 @@ static int parse(int argc, char **argv, struct iw_lint_options *o, uint16_t *por
                                             {"annotate", required_argument, NULL, ANNOTATE},
                                             {"level", required_argument, NULL, LEVEL},
                                             {"decode-as", required_argument, NULL, DECODE_AS},
+                                            {"mss", required_argument, NULL, MSS},
+                                            {"assume", required_argument, NULL, ASSUME},
                                             {"connections", required_argument, NULL, MOST},
                                             {"help", no_argument, NULL, HELP},
                                             {"version", no_argument, NULL, VERSION},
@@ -113,6 +139,16 @@ static int parse(int argc, char **argv, struct iw_lint_options *o, uint16_t *por
             if (o->n_ports == PORTS || !number(optarg, 1, 65535, &value))
                 return usage_error("--decode-as", optarg, "a port, at most 64 of them");
             ports[o->n_ports++] = (uint16_t)value;
+            break;
+        case MSS:
+            if (!number(optarg, LEAST_MSS, MOST_MSS, &value))
+                return usage_error("--mss", optarg, "a number from 128 to 65535");
+            o->mss = (uint32_t)value;
+            break;
+        case ASSUME:
+            if (strcmp(optarg, "default-config") != 0)
+                return usage_error("--assume", optarg, "default-config");
+            o->default_config = true;
             break;
         case MOST:
             if (!number(optarg, 1, MOST_CONNECTIONS, &value))

@@ -169,6 +169,7 @@ def faults(program, pcaps):
         check([o["initiator_address"] for o in out if o["type"] == "connection"] == ["10.9.0.2:59182"],
               "only the connection that opens is followed", out)
     for words, said in ((["--level", "no", path], b"expected must or all"), (["--decode-as", "0", path], b"expected a port"),
+                        (["--mss", "127", path], b"expected a number from 128"), (["--assume", "x", path], b"expected default-config"),
                         (["--connections", "0", path], b"expected a number"), ([], b"expected one capture"),
                         ([path, path], b"expected one capture"), (["--nonsense", path], b"unrecognized option")):
         check(said in lint(program, 64, *words).stderr, "64: %s" % " ".join(words[:2]))

@@ -312,12 +312,16 @@ int iw_synth_connect(struct iw_synth *s, const struct iw_synth_tcp *tcp, uint64_
 struct iw_synth_span iw_synth_data(struct iw_synth *s, int connection, unsigned side, uint64_t now,
                                    const void *data, size_t length);
 
-/* One segment of `side` with these octets, at most the MSS, at `position` (0: the first octet behind
- * its SYN): behind a gap, again, or over others. Nothing acknowledges it, and what is sent next goes
- * behind the highest octet so far. */
+/* One segment of `side` with these octets, at most the MSS, at `position` (0: the first octet
+ * behind its SYN): behind a gap, again, or over others. Nothing acknowledges it, and what is sent
+ * next goes behind the highest octet so far. */
 struct iw_synth_span iw_synth_segment(struct iw_synth *s, int connection, unsigned side,
                                       uint64_t now, uint64_t position, const void *data,
                                       size_t length);
+
+/* The octets of `side` before `position` have been sent without having been captured: what is sent
+ * next goes behind them, and the other side acknowledges them. */
+void iw_synth_unseen(struct iw_synth *s, int connection, unsigned side, uint64_t position);
 
 /* `side` closes its direction (FIN, acknowledged at once) or resets the connection. Octets after
  * a side's FIN or after a RST are not recorded. */

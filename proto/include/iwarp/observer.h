@@ -124,8 +124,13 @@ struct iw_observer_config {
      * observer is dropped. They carry nothing from call to call: all observers that are not called
      * at the same time may share them. */
     void *scratch;
-    bool told[2];    /* by enum iw_side: this side is told, its octets are not fed */
-    bool extensions; /* RFC 7306 opcodes and queue 3 are known (sensible for bystanders) */
+    bool told[2]; /* by enum iw_side: this side is told, its octets are not fed */
+    /* Context, without which some rules are not judged. 0 and false: not known. */
+    uint32_t emss; /* octets of TCP payload that one segment takes at most; each input is taken
+                      to be one segment. An input that is longer shows that a NIC cuts: that
+                      side's sizes are not judged from there on */
+    bool default_config; /* nobody has configured the sides: CRCs are asked for */
+    bool extensions;     /* RFC 7306 opcodes and queue 3 are known (sensible for bystanders) */
 };
 
 /* What one observer borrows at most. */
