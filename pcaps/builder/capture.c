@@ -136,6 +136,14 @@ static int s_segment(lua_State *L)
                                  now(s), (uint64_t)luaL_checkinteger(L, 4), octets, length));
 }
 
+/* synth:unseen(connection, side, position) */
+static int s_unseen(lua_State *L)
+{
+    iw_synth_unseen(synth_of(L), (int)luaL_checkinteger(L, 2), (unsigned)luaL_checkinteger(L, 3),
+                    (uint64_t)luaL_checkinteger(L, 4));
+    return 0;
+}
+
 static int s_fin(lua_State *L)
 {
     struct iw_synth *s = synth_of(L);
@@ -206,8 +214,9 @@ static int l_of_check(lua_State *L)
 void golden_add_capture(lua_State *L)
 {
     static const luaL_Reg methods[] = {
-        {"connect", s_connect}, {"data", s_data},   {"segment", s_segment}, {"fin", s_fin},
-        {"reset", s_reset},     {"write", s_write}, {"frames", s_frames},   {NULL, NULL},
+        {"connect", s_connect}, {"data", s_data},     {"segment", s_segment},
+        {"fin", s_fin},         {"unseen", s_unseen}, {"reset", s_reset},
+        {"write", s_write},     {"frames", s_frames}, {NULL, NULL},
     };
     static const luaL_Reg functions[] = {
         {"fpdu", l_fpdu},

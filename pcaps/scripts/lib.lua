@@ -80,6 +80,9 @@ function Raw:segment(position, text)
   self.file:note(self, self.file.synth:segment(self.connection.number, self.side, position, text))
 end
 
+-- The octets before `position` have been sent, and are acknowledged, though the capture may not have them.
+function Raw:unseen(position) self.file.synth:unseen(self.connection.number, self.side, position) end
+
 -- ---- a capture ----
 
 local File = {}
@@ -218,11 +221,11 @@ end
 
 -- ---- what scripts call ----
 
-local CAPTURE = strict.set("file what made run first snap lint rules check twin clean")
+local CAPTURE = strict.set("file what made run first snap gaps lint rules check twin clean")
 local MADE = { station = "constructors of the station (conformance/lib, runner/frame.c)", pair = "two endpoints of libiwarp joined in-process" }
 
 -- Builds one capture: file (below pcaps/golden, without its ending), what, made ("station" or "pair"), run(file);
--- first, snap: only from this frame on, only so much of each; lint: options of iwarp-lint; rules: what else it shows.
+-- first, snap: only from this frame on, only so much of each; gaps: octets are missing; lint: options of iwarp-lint; rules: what else it shows.
 function lib.capture(fields)
   strict.check("capture", fields, CAPTURE)
   local f = setmetatable({
@@ -240,14 +243,15 @@ function lib.capture(fields)
   entries[#entries + 1] = {
     file = name, what = fields.what, made = MADE[fields.made or "station"], findings = f.findings, lost = f.lost,
     lint = fields.lint or {}, check = fields.check, rules = fields.rules or {}, twin = fields.twin and fields.twin .. ".pcapng",
+    gaps = fields.gaps or fields.first or fields.snap,
     frames = f.synth:frames() - (fields.first or 1) + 1,
   }
 end
 
-local VIOLATION = strict.set("name check what rules run lint made")
+local VIOLATION = strict.set("name check what rules run lint made open")
 
 -- A capture in which one check fails, and its twin in which nothing does: run(connection or file, bad) is called for
--- both. options.made = "pair": run gets the file.
+-- both. made = "pair": run gets the file. open: how its connection is opened.
 function lib.violation(fields)
   strict.check("violation", fields, VIOLATION)
   local name = "violations/" .. (fields.name or fields.check)
@@ -255,7 +259,7 @@ function lib.violation(fields)
     lib.capture {
       file = name .. (bad and "-broken" or "-clean"), twin = name .. (bad and "-clean" or "-broken"), what = (bad and "" or "clean twin: not ") .. fields.what, check = fields.check,
       clean = not bad, rules = fields.rules, lint = fields.lint, made = fields.made,
-      run = function(f) fields.run(fields.made == "pair" and f or f:open(), bad) end,
+      run = function(f) fields.run(fields.made == "pair" and f or f:open(fields.open), bad) end,
     }
   end
 end
@@ -284,6 +288,7 @@ local function entry(e)
   if e.check then add("check", quote(e.check)) end
   if e.twin then add("twin", quote(e.twin)) end
   if #e.rules > 0 then add("rules", list(e.rules, quote)) end
+  if e.gaps then add("gaps", "true") end
   if #e.lint > 0 then add("lint", list(e.lint, quote)) end
   add("findings", list(e.findings, finding))
   if #e.lost > 0 then add("unknown", list(e.lost, lost)) end

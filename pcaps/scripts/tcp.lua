@@ -12,6 +12,7 @@ local function segments(name, what, cut, play, options)
     local suffix, setting = table.unpack(pair)
     capture {
       file = ("tcp/%s-%s"):format(name, suffix), what = what, first = options and options.first, snap = options and options.snap,
+      gaps = options and options.gaps,
       run = function(f)
         local c = f:open(options and options.open)
         c:start(setting)
@@ -101,7 +102,23 @@ for _, pair in ipairs(SETTINGS) do
   }
 end
 
--- Octets that the capture does not have.
+-- Octets that the capture does not have: nothing may be found that they could explain.
+local function all_but(...)
+  local missing = {}
+  for _, number in ipairs { ... } do missing[number] = true end
+  return function(list, _, c)
+    for i, one in ipairs(list) do
+      if missing[i] then c.initiator.raw:unseen(one.position + #one.octets) else list:send(i) end
+    end
+  end
+end
+segments("lost", "one segment, a whole FPDU, is not in the capture", {}, all_but(4), { gaps = true })
+segments("lost-several", "segments here and there are not in the capture", {}, all_but(1, 5, 6, 11), { gaps = true })
+segments("lost-unaligned", "one of many unaligned segments is not in the capture", { each = 150 }, all_but(7), { gaps = true })
+segments("lost-header", "the segment with the length of an FPDU is not in the capture", { sizes = { 110, 40, 800, 800, 800 } }, all_but(2), { gaps = true })
+segments("late-start", "the capture begins behind the start-up frames", {}, function(list) list:send() end, { first = 9, gaps = true })
+segments("late-start-unaligned", "the capture begins inside an FPDU", { each = 100 }, function(list) list:send() end, { first = 13, gaps = true })
+
 for _, pair in ipairs(SETTINGS) do
   local suffix, setting = table.unpack(pair)
   capture {
@@ -112,7 +129,6 @@ for _, pair in ipairs(SETTINGS) do
       c.initiator:send(send { payload = "" })
       c.responder:send(send { payload = "" })
       c.initiator:send(send { payload = bytes(500) })
-      c:loses()
       c.initiator:send(send { payload = bytes(20) })
       c:close()
     end,

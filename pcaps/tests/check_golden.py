@@ -37,7 +37,7 @@ def judge(lint, folder):
         lines = golden.lint(lint, os.path.join(folder, c["file"]), *c.get("lint", []))
         want, got = golden.expected(c), golden.findings(lines)
         for what, a, b in ("findings", want[0], got[0]), ("unknown", want[1], got[1]):
-            if a != b:
+            if a != b and not (what == "unknown" and c.get("gaps")):
                 fail(f'{c["file"]}: {what}:\n  expected {"; ".join(a) or "none"}\n  found    {"; ".join(b) or "none"}')
     return len(captures)
 
