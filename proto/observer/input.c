@@ -167,6 +167,7 @@ static void feed_fpdus(struct iw_observer *o, struct iw_observed_side *s, uint64
         if (pos < edge) { /* known */
             done = edge - pos < length ? (size_t)(edge - pos) : length;
         } else if (pos == s->next && (done = judge(o, s, octets, length, false)) > 0) {
+            iw_hold_skip(s); /* what is held behind may go on from here */
             if (s->unproven)
                 count_aligned(s, done == all && s->found_at <= first);
         } else {

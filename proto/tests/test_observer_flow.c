@@ -360,6 +360,46 @@ static void test_gap_is_no_fault(void **state)
     rig_free(rig);
 }
 
+/* The second segment of four comes first; the third is of any size, compared with the room that was
+ * lent for the second. */
+static void change_places(size_t third)
+{
+    static const size_t order[] = {1, 0, 2, 3};
+    static uint8_t octets[4][STEP_MAX];
+    const size_t payload[] = {400, 30, third, 30}; /* of Writes */
+    size_t length[4], pos[4], next = 20;
+    struct rig *rig = rig_new(false, false);
+
+    PLAY(rig, REQUEST_PLAIN, REPLY_PLAIN);
+    for (size_t i = 0; i < 4; i++) {
+        uint8_t ulpdu[2100] = {0};
+
+        hex_octets(ulpdu, "c140 00000001 0000000000001000");
+        length[i] = make_fpdu(octets[i], ulpdu, 14 + payload[i]);
+        pos[i] = next;
+        next += length[i];
+    }
+    for (size_t i = 0; i < 4; i++) {
+        size_t k = order[i];
+
+        assert_int_equal(
+            iw_observer_input(rig->observer, IW_SIDE_INITIATOR, pos[k], octets[k], length[k]), 0);
+    }
+    assert_int_equal(rig_count(rig, IW_OBSERVED_GAP), 0);
+    assert_int_equal(rig_count(rig, IW_OBSERVED_MESSAGE), 4);
+    for (size_t i = 0; i < 4; i++)
+        expect_message(rig, i, IW_SIDE_INITIATOR, IW_OP_WRITE, pos[i], pos[i] + length[i],
+                       payload[i], 1);
+    rig_free(rig);
+}
+
+static void test_places_changed(void **state)
+{
+    (void)state;
+    for (size_t third = 0; third < 2000; third += 100)
+        change_places(third);
+}
+
 static void test_fin_waits_for_its_octets(void **state)
 {
     (void)state;
@@ -564,6 +604,7 @@ int main(void)
         cmocka_unit_test(test_held_until_both_frames),
         cmocka_unit_test(test_startup_and_fpdu_together),
         cmocka_unit_test(test_gap_is_no_fault),
+        cmocka_unit_test(test_places_changed),
         cmocka_unit_test(test_fin_waits_for_its_octets),
         cmocka_unit_test(test_lost_and_left),
         cmocka_unit_test(test_told_initiator),
