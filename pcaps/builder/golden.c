@@ -19,6 +19,23 @@ static int is_script(const struct dirent *entry)
     return n > 4 && !strcmp(entry->d_name + n - 4, ".lua") && strcmp(entry->d_name, "lib.lua") != 0;
 }
 
+/* A list of the names of the scripts, in their order. */
+static void push_scripts(lua_State *L, const char *folder)
+{
+    struct dirent **names;
+    int n = scandir(folder, &names, is_script, alphasort);
+
+    if (n < 0)
+        luaL_error(L, "%s: cannot be read", folder);
+    lua_createtable(L, n, 0);
+    for (int i = 0; i < n; i++) {
+        lua_pushstring(L, names[i]->d_name);
+        lua_rawseti(L, -2, i + 1);
+        free(names[i]);
+    }
+    free(names);
+}
+
 /* Runs the script with the environment at `env`, 0 for the common one; its value is on the stack.
  */
 static void run(lua_State *L, const char *path, int env)
@@ -45,11 +62,7 @@ static void write_manifest(lua_State *L, const char *text)
 static int build(lua_State *L)
 {
     const char *folder = iw_script_of(L)->file;
-    struct dirent **names;
-    int n = scandir(folder, &names, is_script, alphasort);
 
-    if (n < 0)
-        return luaL_error(L, "%s: cannot be read", folder);
     lua_getglobal(L, "iw");
     golden_add_capture(L);
     golden_add_pair(L);
@@ -60,12 +73,12 @@ static int build(lua_State *L)
     lua_getfield(L, 1, "env");
     lua_call(L, 1, 1);
     lua_replace(L, 1);
-    for (int i = 0; i < n; i++) {
-        lua_settop(L, 2);
-        run(L, lua_pushfstring(L, "%s/%s", folder, names[i]->d_name), 1);
-        free(names[i]);
+    lua_settop(L, 2);
+    push_scripts(L, folder);
+    for (lua_Integer i = 1; lua_rawgeti(L, 3, i) == LUA_TSTRING; i++) {
+        run(L, lua_pushfstring(L, "%s/%s", folder, lua_tostring(L, -1)), 1);
+        lua_settop(L, 3);
     }
-    free(names);
     lua_getfield(L, 2, "manifest");
     lua_call(L, 0, 1);
     write_manifest(L, luaL_checkstring(L, -1));
