@@ -24,7 +24,7 @@ end
 
 local function findings(list, out)
   for _, f in ipairs(list) do
-    out[#out + 1] = ("%s %s in frame %d"):format(f.kind, f.dir, f.frame)
+    if f.kind then out[#out + 1] = ("%s %s in frame %d"):format(f.kind, f.dir, f.frame) end
   end
   return out
 end

@@ -69,7 +69,7 @@ static void assert_says(const char *reason, const char *part)
 /* Counts as lines "2 I>R Send segments 12", sorted. */
 static const char counting[] =
     "local names = { send = 'Send', write = 'Write', ['read-request'] = 'Read Request',\n"
-    "  ['read-response'] = 'Read Response' }\n"
+    "  ['read-response'] = 'Read Response', terminate = 'Terminate' }\n"
     "local lines = {}\n"
     "for i, connection in ipairs(iw.capture(...)) do\n"
     "  local count, last = {}, 0\n"
