@@ -1,0 +1,179 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Does the suite notice faults in siw? Plants those of faults.csv in its source, one at a time.
+
+usage: faults.py [--all] [--source DIR] PROGRAMS RESULTS [NAME...]
+
+PROGRAMS: the folder of iwarp-conform and iwarp-siw; RESULTS: a folder for the runs' results; NAME: only these faults.
+--all: also the other targets once a fault is caught; --source: where the kernel was built before, or is to be.
+
+A line of faults.csv: the targets to try, in this order, and a text that occurs once in a file of drivers/infiniband/sw/siw
+with what replaces it. A fault is caught by the cases whose verdict, or what they record of the peer, differs from what it
+is against siw without the fault, in the run of the whole suite and again when only they are played. Of those whose verdict
+differs from the baseline, too, CI would have told.
+Exit status: 0 all caught, 1 not all, 3 no kernel, 70 a line no longer fits or a run failed.
+"""
+import argparse
+import csv
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+SIW = os.path.join(HERE, "..", "siw")
+BASELINES = os.path.join(HERE, "..", "..", "conformance", "baselines")
+BASELINE = {"siw": "siw-rping", "siw-client": "siw-rping-client", "siw-agent": "siw-agent"}
+GOOD = (0, 1, 2, 3)  # exit statuses of a run that went to its end
+RECORDED = ("verdict", "rule", "reason", "actual", "observed")  # what `iwarp-conform diff` compares
+LISTED = 12  # cases that are told of each fault
+
+
+def give_up(text, status=70):
+    print("faults: " + text, file=sys.stderr)
+    sys.exit(status)
+
+
+class Bench:
+    """The sources, once unpacked, and a place for the kernels and an instance of tools/siw of our own."""
+
+    def __init__(self, programs, results, source):
+        self.conform = os.path.join(os.path.abspath(programs), "iwarp-conform")
+        self.results = os.path.abspath(results)
+        os.makedirs(self.results, exist_ok=True)
+        self.folder = tempfile.mkdtemp(prefix="iwarp-siw-faults-")
+        self.source = os.path.abspath(source) if source else os.path.join(self.folder, "source")
+        self.clean = {}  # target -> cases of the run against siw as it is
+
+    def close(self):
+        self.siw("down")
+        shutil.rmtree(self.folder)
+
+    def siw(self, *words, kernel=None):
+        environment = dict(os.environ, TMPDIR=self.folder)
+        if kernel:
+            environment["IW_SIW_KERNEL"] = kernel
+        return subprocess.run([SIW, *words], env=environment, stdin=subprocess.DEVNULL, check=False).returncode
+
+    def unpack(self):
+        if os.path.exists(os.path.join(self.source, ".config")):
+            return
+        os.makedirs(self.source, exist_ok=True)
+        with open(os.path.join(self.results, "build.log"), "w", encoding="utf-8") as log:
+            status = subprocess.run([SIW, "source", self.source], stdout=log, check=False).returncode
+        if status:
+            give_up("no sources: tools/siw source ended with status %d" % status, 3)
+
+    def build(self, fault):
+        """The kernel with this fault: only siw's file is compiled again, once there is a first one."""
+        path = os.path.join(self.source, "drivers/infiniband/sw/siw", fault["file"])
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        if text.count(fault["old"]) != 1:
+            give_up("%s: '%s' occurs %d times in %s" % (fault["name"], fault["old"], text.count(fault["old"]), path))
+        kernel = os.path.join(self.folder, "linux-" + fault["name"])
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text.replace(fault["old"], fault["new"]))
+        with open(os.path.join(self.results, "build.log"), "a", encoding="utf-8") as log:
+            status = subprocess.run(["make", "-C", self.source, "ARCH=um", "-j%d" % os.cpu_count(), "linux"],
+                                    stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False).returncode
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        if status:
+            give_up("%s: the kernel does not build; all of it: %s/build.log" % (fault["name"], self.results))
+        shutil.copy(os.path.join(self.source, "linux"), kernel)
+        return kernel
+
+    def run(self, target, kernel, name, cases=()):
+        """A run of the suite; its cases by id. None: the kernel as it is."""
+        folder = os.path.join(self.results, name + ("-again" if cases else ""), target)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+        environment = dict(os.environ, TMPDIR=self.folder)
+        if kernel:
+            environment["IW_SIW_KERNEL"] = kernel
+        if self.siw("up", kernel=kernel):
+            give_up("%s: the kernel does not start" % name, 3)
+        words = [self.conform, "run", "--target", target, "--results", folder]
+        baseline = os.path.join(BASELINES, BASELINE[target])
+        if os.path.exists(baseline):
+            words += ["--baseline", baseline]
+        with open(os.path.join(folder, "output"), "w", encoding="utf-8") as log:
+            status = subprocess.run(words + list(cases), env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                    check=False).returncode
+        self.siw("down")
+        if status not in GOOD:
+            give_up("%s, %s: iwarp-conform ended with status %d; see %s/output" % (name, target, status, folder))
+        with open(os.path.join(folder, "run.json"), encoding="utf-8") as f:
+            return {case["id"]: case for case in json.load(f)["cases"]}
+
+    def clean_run(self, target):
+        if target not in self.clean:
+            self.clean[target] = self.run(target, None, "clean")
+        return self.clean[target]
+
+
+def differ(clean, bent):
+    """The cases that record something else."""
+    return [name for name, case in bent.items() if any(case.get(key) != clean[name].get(key) for key in RECORDED)]
+
+
+def told(case):
+    text = " ".join(str(case[key]) for key in ("reason", "actual") if case.get(key))
+    return case["verdict"] + (": " + text if text else "")
+
+
+def try_fault(bench, fault, everywhere):
+    """True if some case noticed."""
+    kernel, caught = bench.build(fault), False
+    for target in fault["targets"].split():
+        clean, bent = bench.clean_run(target), bench.run(target, kernel, fault["name"])
+        noticed = differ(clean, bent)
+        if noticed:
+            before = bench.run(target, None, fault["name"] + "-without", noticed)
+            after = bench.run(target, kernel, fault["name"], noticed)
+            noticed = [name for name in differ(before, after) if name in noticed]
+        in_ci = [name for name in noticed if bent[name].get("baseline") in ("new", "stale")]
+        print("%-9s %s: %s by %d cases of %s, the verdict of %d is not that of the baseline" % (
+            fault["name"], fault["what"], "caught" if noticed else "NOT caught", len(noticed), target, len(in_ci)), flush=True)
+        for name in (in_ci + [name for name in noticed if name not in in_ci])[:LISTED]:
+            print("          %s (%s)\n              %s\n              %s" % (
+                name, " ".join(bent[name]["rules"][:3]), told(clean[name]), told(bent[name])), flush=True)
+        caught = caught or bool(noticed)
+        if caught and not everywhere:
+            break
+    return caught
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__, add_help=False)
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--source")
+    parser.add_argument("programs")
+    parser.add_argument("results")
+    parser.add_argument("names", nargs="*")
+    wanted = parser.parse_args()
+    with open(os.path.join(HERE, "faults.csv"), encoding="utf-8", newline="") as f:
+        faults = list(csv.DictReader(f))
+    unknown = set(wanted.names) - {fault["name"] for fault in faults}
+    if unknown:
+        give_up("no such fault: " + " ".join(sorted(unknown)), 64)
+    faults = [fault for fault in faults if not wanted.names or fault["name"] in wanted.names]
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda n, _: sys.exit(128 + n))
+    bench = Bench(wanted.programs, wanted.results, wanted.source)
+    try:
+        bench.unpack()
+        missed = [fault["name"] for fault in faults if not try_fault(bench, fault, wanted.all)]
+    finally:
+        bench.close()
+    print("%d of %d faults caught%s" % (len(faults) - len(missed), len(faults),
+                                        "; not: " + " ".join(missed) if missed else ""))
+    sys.exit(1 if missed else 0)
+
+
+if __name__ == "__main__":
+    main()
