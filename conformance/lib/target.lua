@@ -468,11 +468,15 @@ function Target:check_alive()
 end
 
 -- After a case that went wrong for whatever reason: a target that is gone counts above that. A look at TCP must do,
--- since a target that never answered may well not answer now.
+-- since a target that never answered may well not answer now. It is asked, all the same: a connection that ends before it
+-- is accepted is more than some targets can take (siw loses its listener now and then).
 function Target:check_listens()
   self:check_death()
   if self.peer.agent or self.case.role == "initiator" or #self.conns == 0 or not iw.can("reconnect") then return end
-  end_connection(self, reach(self, {}), math.min(iw.patience(), 1))
+  local conn = reach(self, {})
+  conn:send(message.request {})
+  conn:next(math.min(iw.patience(), 1))
+  end_connection(self, conn, math.min(iw.patience(), 1))
 end
 
 Target.severity = SEVERITY
