@@ -142,6 +142,7 @@ static void draw_startup(const struct iwd_chunk *chunk, const struct iwd_thing *
     }
     draw_startup_links(chunk->connection, t, tvb, tree);
     draw_findings(t->findings, tvb, pinfo, tree);
+    iwd_tap_findings(t->findings, pinfo);
     if (data < length)
         iwd_draw_private(tvb_new_subset_remaining(tvb, data), pinfo, tree, root);
 }
@@ -225,6 +226,25 @@ static void draw_mpa(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
     draw_crc(t, tvb, sub);
 }
 
+/* Octets of payload that are missing still count. */
+static void print_segment(const struct iwd_thing *t, tvbuff_t *ulpdu, packet_info *pinfo,
+                          char line[LINE])
+{
+    size_t length = tvb_captured_length(ulpdu);
+    const uint8_t *octets = tvb_get_ptr(ulpdu, 0, (int)length);
+    struct iw_ddp_header h;
+
+    if (t->cut && iw_wire_get_ddp(octets, length, &h) > 0 &&
+        (iw_ddp_tagged(&h) || iw_rdmap_is_send(iw_rdmap_op(&h)))) {
+        uint8_t *whole = wmem_alloc0(pinfo->pool, t->length);
+
+        memcpy(whole, octets, MIN(length, t->length));
+        octets = whole;
+        length = t->length;
+    }
+    iw_wire_print_segment(line, LINE, octets, length);
+}
+
 static void draw_fpdu(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinfo,
                       proto_item *item, proto_tree *root)
 {
@@ -232,10 +252,8 @@ static void draw_fpdu(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pin
     tvbuff_t *ulpdu = ulpdu_of(t, tvb, pinfo);
     char line[LINE] = "empty FPDU";
 
-    if (ulpdu && (tree || col_get_writable(pinfo->cinfo, COL_INFO))) {
-        int length = (int)tvb_captured_length(ulpdu);
-        iw_wire_print_segment(line, sizeof line, tvb_get_ptr(ulpdu, 0, length), (size_t)length);
-    }
+    if (ulpdu && (tree || col_get_writable(pinfo->cinfo, COL_INFO)))
+        print_segment(t, ulpdu, pinfo, line);
     add_info(pinfo, line);
     proto_item_append_text(item, ", %s%s", line, t->cut ? ", cut short" : "");
     if (t->cut)
@@ -360,5 +378,6 @@ void iwd_draw_chunk(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *p
         proto_item_append_text(item, ", about the connection");
         draw_notes(chunk, tvb, pinfo, tree);
         draw_findings(chunk->findings, tvb, pinfo, tree);
+        iwd_tap_findings(chunk->findings, pinfo);
     }
 }

@@ -95,6 +95,7 @@
 
 #define IWD_FIELDS_DDP                                                                             \
     X(DDP, "DDP", "ddp", FT_NONE, BASE_NONE, NULL, 0, "RFC 5041 section 4")                        \
+    X(DDP_CONTROL, "Control", "ddp.control", FT_UINT8, BASE_HEX, NULL, 0, "T, L, reserved, DV")    \
     IWD_BIT("ddp.tagged", TAGGED, "T: tagged", 0x80, "RFC 5041 section 4.1")                       \
     IWD_BIT("ddp.last", LAST, "L: last segment of the message", 0x40, "RFC 5041 section 4.1")      \
     X(DDP_RSVD, "Reserved", "ddp.rsvd", FT_UINT8, BASE_HEX, NULL, 0x3c, "Must be zero")            \
@@ -124,6 +125,8 @@
 
 #define IWD_FIELDS_RDMAP                                                                           \
     X(RDMAP, "RDMAP", "rdmap", FT_NONE, BASE_NONE, NULL, 0, "RFC 5040 section 4, RFC 7306")        \
+    X(RDMAP_CONTROL, "Control", "rdmap.control", FT_UINT8, BASE_HEX, NULL, 0,                      \
+      "RV, reserved, opcode")                                                                      \
     X(RV, "RDMAP version", "rdmap.rv", FT_UINT8, BASE_DEC, NULL, 0xc0, NULL)                       \
     X(RDMAP_RSV, "Reserved", "rdmap.rsv", FT_UINT8, BASE_HEX, NULL, 0x30, "Must be zero")          \
     X(OPCODE, "Opcode", "rdmap.opcode", FT_UINT8, BASE_HEX, VALS(iwd_opcodes), 0x0f,               \

@@ -357,6 +357,48 @@ static void end(struct iwd_connection *c)
     c->thing = NULL;
 }
 
+/* So many segments behind it, and the other end has acknowledged more: an octet that has not come
+ * by then is taken for one that the capture does not have. */
+enum { PATIENCE = 8 };
+
+/* Moves the edge over what was kept; *next is where octets go on behind it. */
+static void find_edge(struct iwd_side *s, uint64_t *next)
+{
+    bool more = true;
+
+    while (more) {
+        more = false;
+        *next = UINT64_MAX;
+        for (const struct iwd_kept *k = s->kept; k; k = k->older) {
+            if (k->pos > s->edge) {
+                *next = lesser(*next, k->pos);
+            } else if (k->pos + k->length > s->edge) {
+                s->edge = k->pos + k->length;
+                more = true;
+            }
+        }
+    }
+}
+
+static void give_up(struct iwd_connection *c, enum iw_side side)
+{
+    struct iwd_side *s = &c->side[side];
+    uint64_t before = s->edge, next;
+
+    s->edge = greater(s->edge, s->done);
+    find_edge(s, &next);
+    if (next == UINT64_MAX || s->edge > before) {
+        s->behind = next != UINT64_MAX;
+        return;
+    }
+    if (++s->behind < PATIENCE || s->acked <= next)
+        return;
+    s->behind = 0;
+    iw_observer_gap(c->observer, side, s->edge, next);
+    s->edge = greater(next, s->done);
+    find_edge(s, &next);
+}
+
 /* What of the chunk was not understood yet. */
 static void settle(struct iwd_connection *c, struct iwd_side *s)
 {
@@ -394,6 +436,8 @@ struct iwd_chunk *iwd_follow(struct iwd_connection *c, packet_info *pinfo, enum 
     }
     if (!s->lost && stop > pos + chunk->length)
         iw_observer_gap(c->observer, side, pos + chunk->length, stop);
+    if (!s->lost)
+        give_up(c, side);
     settle(c, s);
     end(c);
     return chunk;

@@ -130,6 +130,8 @@ struct iwd_side {
     uint64_t fin;          /* ended: octets from here on are passed over */
     uint64_t ahead;        /* highest position seen */
     uint64_t done;         /* behind the last complete thing */
+    uint64_t acked;        /* octets before it have arrived at the other end */
+    uint32_t behind;       /* segments that came since the octet at `edge` was missed */
     uint64_t edge;         /* behind the octets that came without a gap */
     uint32_t marker_phase; /* of the Markers' positions, if known */
     bool marked;
@@ -215,6 +217,12 @@ proto_item *iwd_link(proto_tree *tree, enum iwd_field field, tvbuff_t *tvb, uint
 /* segment.c: the ULPDU in `tvb`, of which the end may be missing. */
 void iwd_draw_segment(const struct iwd_thing *thing, tvbuff_t *tvb, packet_info *pinfo,
                       proto_tree *tree, proto_tree *root);
+
+/* stats.c: tells the statistics of a segment, or of findings that belong to none. */
+void iwd_tap_segment(const struct iwd_thing *t, int opcode, uint32_t payload, packet_info *pinfo);
+void iwd_tap_findings(const struct iwd_finding *findings, packet_info *pinfo);
+void iwd_register_stats(int proto);
+void iwd_handoff_stats(void);
 
 /* ulp.c */
 void iwd_register_ulp(int proto);

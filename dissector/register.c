@@ -36,6 +36,19 @@ static uint64_t position(struct iwd_side *s, const tcp_flow_t *flow, uint32_t se
     return pos;
 }
 
+/* What the sender of a frame has received of the other side. */
+static void acknowledge(struct iwd_connection *c, enum iw_side side, const tcp_flow_t *flow,
+                        uint32_t ack, bool relative)
+{
+    struct iwd_side *s = &c->side[side];
+    uint64_t ahead = s->ahead, pos = position(s, flow, ack, relative);
+
+    s->ahead = ahead;
+    if (pos < UINT64_MAX / 2 && pos > s->acked)
+        s->acked = pos;
+    iw_observer_acked(c->observer, side, s->acked);
+}
+
 static bool is_relative(void)
 {
     return relative_pref && analyze_pref && prefs_get_bool_value(relative_pref, pref_current) &&
@@ -89,6 +102,8 @@ static int dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
         conversation ? conversation_get_proto_data(conversation, iwd_proto) : NULL;
     struct tcp_analysis *analysis;
     struct iwd_chunk *chunk;
+    enum iw_side side;
+    bool relative;
     uint64_t pos;
 
     if (!tcp || !conversation)
@@ -102,7 +117,11 @@ static int dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
             pinfo, pinfo->srcport >= pinfo->destport ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER, true);
     }
     analysis = get_tcp_conversation_data(conversation, pinfo);
-    pos = position(&c->side[iwd_side_of(c, pinfo)], analysis->fwd, tcp->seq, is_relative());
+    side = iwd_side_of(c, pinfo);
+    relative = is_relative();
+    if (!PINFO_FD_VISITED(pinfo) && (tcp->flags & TH_ACK))
+        acknowledge(c, iwd_other(side), analysis->rev, tcp->lastackseq, relative);
+    pos = position(&c->side[side], analysis->fwd, tcp->seq, relative);
     chunk = chunk_of(c, pinfo, pos, tvb);
     if (chunk)
         iwd_draw_chunk(chunk, tvb, pinfo, tree);
@@ -200,13 +219,15 @@ static tvbuff_t *payload_of(tvbuff_t *tvb, int offset, const struct iw_packet *p
  * subdissectors for error packets"); FIN and RST never come to a dissector at all. Both matter to
  * the observer. */
 static void follow_packet(tvbuff_t *tvb, packet_info *pinfo, struct iwd_connection *c,
-                          const tcp_flow_t *flow, const struct iw_packet *packet)
+                          const struct tcp_analysis *analysis, const struct iw_packet *packet)
 {
     enum iw_side side = iwd_side_of(c, pinfo);
-    uint64_t pos = position(&c->side[side], flow, packet->seq, false);
+    uint64_t pos = position(&c->side[side], analysis->fwd, packet->seq, false);
     uint64_t stop = pos + packet->length + packet->missing;
     struct iwd_chunk *chunk;
 
+    if (packet->flags & IW_TCP_ACK)
+        acknowledge(c, iwd_other(side), analysis->rev, packet->ack, false);
     if (packet->length && pos < UINT64_MAX / 2 &&
         !p_get_proto_data(wmem_file_scope(), pinfo, iwd_proto, (uint32_t)pos)) {
         int offset = (int)(packet->payload - tvb_get_ptr(tvb, 0, -1));
@@ -235,7 +256,7 @@ static void follow_frame(tvbuff_t *tvb, packet_info *pinfo)
     c = conversation_get_proto_data(conversation, iwd_proto);
     analysis = c ? get_tcp_conversation_data(conversation, pinfo) : NULL;
     if (analysis && get_packet(tvb, pinfo, &packet))
-        follow_packet(tvb, pinfo, c, analysis->fwd, &packet);
+        follow_packet(tvb, pinfo, c, analysis, &packet);
 }
 
 static int dissect_extra(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_)
@@ -319,6 +340,7 @@ void iwd_register(void)
                                                       "iwarp_ports", iwd_proto, FT_PROTOCOL);
     iwd_register_fields(iwd_proto);
     iwd_register_ulp(iwd_proto);
+    iwd_register_stats(iwd_proto);
     handle = register_dissector("iwarp", dissect, iwd_proto);
     port_handle = create_dissector_handle(try_port, port_proto);
     owned = g_array_new(FALSE, FALSE, sizeof(struct owned));
@@ -348,5 +370,6 @@ void iwd_handoff(void)
     register_postdissector(create_dissector_handle(dissect_extra, iwd_proto));
     dissector_add_for_decode_as("tcp.port", handle);
     iwd_handoff_ulp();
+    iwd_handoff_stats();
     apply_preferences();
 }

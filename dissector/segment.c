@@ -19,8 +19,9 @@ static void draw_rows(const struct row *rows, size_t n, tvbuff_t *tvb, int offse
 static const struct row tagged_rows[] = {{F_STAG, 2, 4}, {F_TO, 6, 8}};
 static const struct row untagged_rows[] = {{F_QN, 6, 4}, {F_MSN, 10, 4}, {F_MO, 14, 4}};
 static const struct row ddp_rows[] = {
-    {F_TAGGED, 0, 1}, {F_LAST, 0, 1}, {F_DDP_RSVD, 0, 1}, {F_DV, 0, 1}};
-static const struct row rdmap_rows[] = {{F_RV, 1, 1}, {F_RDMAP_RSV, 1, 1}, {F_OPCODE, 1, 1}};
+    {F_DDP_CONTROL, 0, 1}, {F_TAGGED, 0, 1}, {F_LAST, 0, 1}, {F_DDP_RSVD, 0, 1}, {F_DV, 0, 1}};
+static const struct row rdmap_rows[] = {
+    {F_RDMAP_CONTROL, 1, 1}, {F_RV, 1, 1}, {F_RDMAP_RSV, 1, 1}, {F_OPCODE, 1, 1}};
 static const struct row read_rows[] = {{F_SINK_STAG, 0, 4},
                                        {F_SINK_TO, 4, 8},
                                        {F_READ_SIZE, 12, 4},
@@ -290,9 +291,11 @@ void iwd_draw_segment(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pin
     int used = iw_wire_get_ddp(tvb_get_ptr(tvb, 0, length), (size_t)length, &h);
 
     if (used < 0) {
+        iwd_tap_findings(t->findings, pinfo);
         proto_tree_add_item(tree, iwd_hf[F_HEADER_ODD], tvb, 0, length, ENC_NA);
         return;
     }
+    iwd_tap_segment(t, (int)iw_rdmap_op(&h), t->length - (uint32_t)used, pinfo);
     if (tree)
         draw_headers(t, &h, tvb, used, tree);
     if (t->crc == IWD_CRC_BAD)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Ports that others own, Decode As, preferences, filters, statistics, and the commands of README.md.
+
+usage: check_settings.py PLUGINS VERSION
+"""
+
+import pathlib
+import re
+import shlex
+import shutil
+import struct
+import sys
+import tempfile
+
+from check_captures import PCAPS, run
+
+OPERATIONS = PCAPS / "golden/operations/rev2-crc-markers.pcapng"
+TERMINATE = PCAPS / "golden/terminates/0-1-01.pcapng"
+BAD = PCAPS / "golden/violations/ddp-msn-gap-broken.pcapng"
+SIW = PCAPS / "siw/siw-ib_read_bw-32K-crcon.pcap"
+wrong = []
+
+
+def expect(what, holds, seen=""):
+    if not holds:
+        wrong.append(f"{what}: {seen}")
+
+
+def packets(data):
+    """Where the packets of a little-endian pcapng file lie, with the blocks that hold them."""
+    at = 0
+    while at < len(data):
+        kind, length = struct.unpack("<II", data[at:at + 8])
+        if kind == 6:
+            yield at, length, at + 28
+        at += length
+
+
+def with_port(data, old, new):
+    """The same capture on another port; its TCP checksums are wrong now, which nobody looks at."""
+    out = bytearray(data)
+    for _, _, packet in packets(data):
+        tcp = packet + 14 + 20
+        for at in (tcp, tcp + 2):
+            if struct.unpack(">H", out[at:at + 2])[0] == old:
+                out[at:at + 2] = struct.pack(">H", new)
+    return bytes(out)
+
+
+def without(data, first):
+    """The same capture without its first packets."""
+    keep, last = bytearray(), 0
+    for k, (at, length, _) in enumerate(packets(data)):
+        keep += data[last:at] + (data[at:at + length] if k >= first else b"")
+        last = at + length
+    return bytes(keep + data[last:])
+
+
+def try_page(home):
+    """Every command of the page shows something."""
+    shutil.copytree(PCAPS, home / "pcaps", ignore=shutil.ignore_patterns("builder", "scripts", "tests"))
+    page = (pathlib.Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^\|.*\| `(tshark .*)` \|$", page, re.MULTILINE)
+    expect("README.md", len(commands) > 20, commands)
+    for command in commands:
+        expect(command, run(shlex.split(command) + ["-n"], home).strip(), "nothing is shown")
+
+
+def main():
+    plugins, version = pathlib.Path(sys.argv[1]), sys.argv[2]
+    with tempfile.TemporaryDirectory() as folder:
+        home = pathlib.Path(folder)
+        home.chmod(0o755)
+        shutil.copytree(plugins / version, home / "plugins" / version)
+        original = OPERATIONS.read_bytes()
+
+        def tshark(data, *options):
+            file = home / "capture"
+            file.write_bytes(data)
+            return run(["tshark", "-n", "-r", file, *options], home)
+
+        def lines(data, *options):
+            return tshark(data, "-Y", "iwarp", "-T", "fields", "-e", "iwarp.mpa.crc.status", *options).splitlines()
+
+        whole = lines(original)
+        expect("FPDUs", len(whole) > 40 and set(whole) <= {"", "1", "1,1"}, whole)
+        for port in (445, 4420, 5445, 9009):
+            moved = with_port(original, 4711, port)
+            expect(f"port {port}", lines(moved) == whole, lines(moved))
+            expect(f"port {port} is its owner's again", lines(moved, "-o", "iwarp.ports:") == [])
+
+        joined = lines(without(original, 20), "-d", "tcp.port==4711,iwarp")
+        expect("Decode As in mid-stream", joined == [s for s in whole if s][-len(joined):] and len(joined) > 30, joined)
+        expect("no Decode As", lines(without(original, 20)) == [])
+
+        built_in = tshark(original, "-o", "iwarp.built_in:TRUE", "-Y", "iwarp_mpa", "-T", "fields", "-e", "frame.number")
+        expect("the built-in dissector on demand", len(built_in.splitlines()) > 10, built_in)
+        expect("and not otherwise", tshark(original, "-Y", "iwarp_mpa") == "")
+        expect("without relative sequence numbers",
+               lines(original, "-o", "tcp.relative_sequence_numbers:FALSE") == whole)
+        expect("without TCP's analysis", lines(original, "-o", "tcp.analyze_sequence_numbers:FALSE") == whole)
+        expect("without TCP's reassembly", lines(original, "-o", "tcp.desegment_tcp_streams:FALSE") == whole)
+
+        found = tshark(BAD.read_bytes(), "-Y", 'iwarp.check.ddp_msn && iwarp.rule == "DDP-7.1-09"', "-T", "fields",
+                       "-e", "iwarp.ddp.msn", "-e", "iwarp.ddp.msn.expected")
+        expect("a finding by its rule", len(found.split()) == 2, found)
+        found = tshark(TERMINATE.read_bytes(), "-Y", "iwarp.rdmap.terminate", "-T", "fields",
+                       "-e", "iwarp.rdmap.terminate.cause", "-e", "iwarp.rdmap.terminate.text")
+        expect("a Terminate and its cause", found == "6\tbase or bounds violation\n", found)
+
+        tree = tshark(SIW.read_bytes(), "-q", "-z", "iwarp,tree")
+        expect("-z iwarp,tree", " RDMA Read Response                   460 " in tree and " good   " in tree, tree)
+        times = tshark(SIW.read_bytes(), "-q", "-z", "iwarp,srt")
+        expect("-z iwarp,srt", "RDMA Read                  20   0.009326   0.058876   0.026544" in times, times)
+        expert = tshark(SIW.read_bytes(), "-q", "-z", "expert")
+        expect("-z expert", "MPA-4.1-02" in expert, expert)
+        try_page(home)
+    print("\n".join(wrong) if wrong else "good")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
