@@ -120,8 +120,8 @@ static void draw_startup_links(const struct iwd_connection *c, const struct iwd_
     draw_agreed(c, tvb, tree);
 }
 
-static void draw_startup(const struct iwd_chunk *chunk, const struct iwd_thing *t, tvbuff_t *tvb,
-                         packet_info *pinfo, proto_item *item, proto_tree *root)
+static void draw_startup(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinfo,
+                         proto_item *item, proto_tree *root)
 {
     proto_tree *tree = proto_item_add_subtree(item, iwd_ett[T_IWARP]);
     int length = (int)tvb_captured_length(tvb), data = (int)IW_MPA_STARTUP_HEADER;
@@ -140,9 +140,9 @@ static void draw_startup(const struct iwd_chunk *chunk, const struct iwd_thing *
         draw_enhanced(tvb, tree);
         data += (int)IW_MPA_ENHANCED_LENGTH;
     }
-    draw_startup_links(chunk->connection, t, tvb, tree);
-    draw_findings(t->findings, tvb, pinfo, tree);
-    iwd_tap_findings(t->findings, pinfo);
+    draw_startup_links(iwd_connection_of(pinfo), t, tvb, tree);
+    draw_findings(iwd_rare_of(t)->findings, tvb, pinfo, tree);
+    iwd_tap_findings(iwd_rare_of(t)->findings, pinfo);
     if (data < length)
         iwd_draw_private(tvb_new_subset_remaining(tvb, data), pinfo, tree, root);
 }
@@ -207,8 +207,8 @@ static void draw_crc(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
                                      crc, words[state]);
     generated(proto_tree_add_uint(tree, iwd_hf[F_CRC_STATUS], tvb, (int)crc_at, 4, state));
     if (state == IWD_CRC_BAD)
-        generated(
-            proto_tree_add_uint(tree, iwd_hf[F_CRC_COMPUTED], tvb, (int)crc_at, 4, t->computed));
+        generated(proto_tree_add_uint(tree, iwd_hf[F_CRC_COMPUTED], tvb, (int)crc_at, 4,
+                                      iwd_rare_of(t)->computed));
 }
 
 static void draw_mpa(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
@@ -264,7 +264,7 @@ static void draw_fpdu(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pin
     }
     if (t->crc == IWD_CRC_BAD)
         add_info(pinfo, "bad CRC");
-    draw_findings(t->findings, tvb, pinfo, tree);
+    draw_findings(iwd_rare_of(t)->findings, tvb, pinfo, tree);
     if (ulpdu)
         iwd_draw_segment(t, ulpdu, pinfo, tree, root);
 }
@@ -278,11 +278,11 @@ static void draw_thing(const struct iwd_chunk *chunk, const struct iwd_thing *t,
     proto_item *item;
     tvbuff_t *octets;
 
-    if (t->raw) {
-        octets = tvb_new_child_real_data(tvb, t->raw, t->here, (int)t->size);
+    if (iwd_rare_of(t)->raw) {
+        octets = tvb_new_child_real_data(tvb, iwd_rare_of(t)->raw, iwd_here(t), (int)t->size);
         add_new_data_source(pinfo, octets, "Reassembled FPDU");
     } else {
-        octets = tvb_new_subset_length_caplen(tvb, (int)(t->pos - chunk->pos), (int)t->here,
+        octets = tvb_new_subset_length_caplen(tvb, (int)(t->pos - chunk->pos), (int)iwd_here(t),
                                               (int)t->size);
     }
     item = proto_tree_add_item(root, iwd_proto, octets, 0, -1, ENC_NA);
@@ -290,10 +290,10 @@ static void draw_thing(const struct iwd_chunk *chunk, const struct iwd_thing *t,
         draw_fpdu(t, octets, pinfo, item, root);
         return;
     }
-    iw_wire_print_startup(line, sizeof line, tvb_get_ptr(octets, 0, (int)t->here), t->here);
+    iw_wire_print_startup(line, sizeof line, tvb_get_ptr(octets, 0, (int)iwd_here(t)), iwd_here(t));
     add_info(pinfo, line);
     proto_item_append_text(item, ", %s", line);
-    draw_startup(chunk, t, octets, pinfo, item, root);
+    draw_startup(t, octets, pinfo, item, root);
 }
 
 /* Octets that are part of something that is not complete, or of nothing known. */
@@ -302,10 +302,10 @@ static void draw_rest(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info 
 {
     int at = (int)chunk->rest, length = (int)(chunk->length - chunk->rest);
     const char *what = chunk->streaming ? "streaming mode"
-                       : chunk->why     ? "not followed"
+                       : chunk->lost    ? "not followed"
                        : chunk->gap     ? "behind a gap"
                                         : "part of an FPDU";
-    enum iwd_field field = chunk->streaming ? F_STREAMING : chunk->why ? F_UNFOLLOWED : F_PART;
+    enum iwd_field field = chunk->streaming ? F_STREAMING : chunk->lost ? F_UNFOLLOWED : F_PART;
     proto_item *item;
     proto_tree *tree;
 
@@ -325,14 +325,14 @@ static void draw_rest(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info 
     proto_tree_add_item(tree, iwd_hf[field], tvb, at, length, ENC_NA);
 }
 
-static void draw_notes(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *pinfo,
+static void draw_notes(const struct iwd_remarks *remarks, tvbuff_t *tvb, packet_info *pinfo,
                        proto_tree *tree)
 {
     static const char *const means[] = {"by a Marker", "by a CRC", "by a chain of headers"};
     static const char *const sides[] = {"initiator", "responder"};
     proto_item *item;
 
-    for (const struct iwd_note *n = chunk->notes; n; n = n->next) {
+    for (const struct iwd_note *n = remarks->notes; n; n = n->next) {
         if (n->resync) {
             item = proto_tree_add_uint64(tree, iwd_hf[F_RESYNC], tvb, 0, 0, n->to);
             expert_add_info_format(pinfo, item, &iwd_ei_resync,
@@ -346,11 +346,10 @@ static void draw_notes(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info
         }
         generated(item);
     }
-    if (chunk->lost_here) {
-        item = proto_tree_add_string(tree, iwd_hf[F_LOST], tvb, 0, 0, chunk->why ? chunk->why : "");
+    if (remarks->why) {
+        item = proto_tree_add_string(tree, iwd_hf[F_LOST], tvb, 0, 0, remarks->why);
         generated(item);
-        expert_add_info_format(pinfo, item, &iwd_ei_lost, "unknown from here: %s",
-                               chunk->why ? chunk->why : "the other side's framing is lost");
+        expert_add_info_format(pinfo, item, &iwd_ei_lost, "unknown from here: %s", remarks->why);
     }
 }
 
@@ -359,7 +358,7 @@ void iwd_draw_chunk(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *p
 {
     proto_item *item;
 
-    bool remarks = chunk->findings || chunk->notes || chunk->lost_here;
+    const struct iwd_remarks *remarks = chunk->remarks;
 
     if (!chunk->things && !remarks && chunk->rest == chunk->length)
         return;
@@ -376,8 +375,8 @@ void iwd_draw_chunk(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *p
         item = proto_tree_add_item(root, iwd_proto, tvb, 0, 0, ENC_NA);
         tree = proto_item_add_subtree(item, iwd_ett[T_IWARP]);
         proto_item_append_text(item, ", about the connection");
-        draw_notes(chunk, tvb, pinfo, tree);
-        draw_findings(chunk->findings, tvb, pinfo, tree);
-        iwd_tap_findings(chunk->findings, pinfo);
+        draw_notes(remarks, tvb, pinfo, tree);
+        draw_findings(remarks->findings, tvb, pinfo, tree);
+        iwd_tap_findings(remarks->findings, pinfo);
     }
 }

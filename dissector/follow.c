@@ -14,6 +14,32 @@ static uint64_t greater(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+/* ---- memory ---- */
+
+/* There are as many of some structs as there are FPDUs, and none is ever freed before the file is
+ * closed: they need no overhead of their own. */
+enum { BLOCK = 64 * 1024 };
+
+static struct {
+    uint8_t *at;
+    size_t left;
+} arena;
+
+static void *take(size_t size)
+{
+    uint8_t *taken;
+
+    size = (size + 7) & ~(size_t)7;
+    if (arena.left < size) {
+        arena.at = wmem_alloc0(wmem_file_scope(), BLOCK);
+        arena.left = BLOCK;
+    }
+    taken = arena.at;
+    arena.at += size;
+    arena.left -= size;
+    return taken;
+}
+
 /* ---- octets that wait ---- */
 
 static void keep(struct iwd_connection *c, struct iwd_side *s, uint64_t pos, const uint8_t *octets,
@@ -92,24 +118,33 @@ static uint32_t frame_of(const struct iwd_connection *c, enum iw_side side, uint
 
 /* ---- what the observer sees ---- */
 
-/* A thing of which `here` octets are there. */
+struct iwd_rare *iwd_make_rare(struct iwd_thing *t)
+{
+    if (!t->rare)
+        t->rare = wmem_new0(wmem_file_scope(), struct iwd_rare);
+    return t->rare;
+}
+
+static struct iwd_remarks *remark(struct iwd_connection *c)
+{
+    if (!c->chunk->remarks)
+        c->chunk->remarks = wmem_new0(wmem_file_scope(), struct iwd_remarks);
+    return c->chunk->remarks;
+}
+
 static struct iwd_thing *add_thing(struct iwd_connection *c, enum iwd_kind kind,
                                    const struct iw_observation *seen)
 {
-    struct iwd_chunk *chunk = c->chunk;
-    struct iwd_thing *t = wmem_new0(wmem_file_scope(), struct iwd_thing);
+    struct iwd_thing *t = take(sizeof *t);
 
     t->pos = seen->pos;
-    t->size = t->here = t->marker = (uint32_t)(seen->end - seen->pos);
+    t->size = t->marker = (uint32_t)(seen->end - seen->pos);
     t->kind = (uint8_t)kind;
     t->side = (uint8_t)seen->side;
     t->begun = frame_of(c, seen->side, seen->pos);
     t->frame = c->pinfo->num;
-    if (chunk->last)
-        chunk->last->next = t;
-    else
-        chunk->things = t;
-    chunk->last = t;
+    *c->next = t;
+    c->next = &t->next;
     c->thing = t;
     return t;
 }
@@ -121,8 +156,8 @@ static void keep_thing(struct iwd_connection *c, struct iwd_thing *t)
     struct iwd_side *s = &c->side[t->side];
 
     if ((enum iw_side)t->side != chunk->side || t->pos < chunk->pos ||
-        t->pos + t->here > chunk->pos + chunk->length || t->begun != t->frame)
-        t->raw = assemble(c, s, t->pos, t->here);
+        t->pos + iwd_here(t) > chunk->pos + chunk->length || t->begun != t->frame)
+        iwd_make_rare(t)->raw = assemble(c, s, t->pos, iwd_here(t));
     s->done = greater(s->done, t->pos + t->size);
 }
 
@@ -174,7 +209,7 @@ static void see_segment(struct iwd_connection *c, const struct iw_observation *s
     if (fpdu->pieces == 0 && fpdu->length) {
         t->cut = true;
         t->crc = IWD_CRC_UNKNOWN;
-        t->here = iwd_place(t, IW_MPA_LENGTH_FIELD + (uint32_t)seen->ulpdu_captured);
+        iwd_make_rare(t)->here = iwd_place(t, IW_MPA_LENGTH_FIELD + (uint32_t)seen->ulpdu_captured);
     }
     keep_thing(c, t);
     if (t->crc != IWD_CRC_BAD && seen->payload)
@@ -185,7 +220,7 @@ static void see_finding(struct iwd_connection *c, const struct iw_observation *s
 {
     struct iwd_finding *f = wmem_new0(wmem_file_scope(), struct iwd_finding);
     struct iwd_thing *t = c->thing;
-    struct iwd_finding **at = &c->chunk->findings;
+    struct iwd_finding **at;
 
     *f = (struct iwd_finding){NULL,
                               seen->fault.check,
@@ -195,17 +230,21 @@ static void see_finding(struct iwd_connection *c, const struct iw_observation *s
                               seen->fault.got,
                               seen->fault.want};
     if (t && t->side == seen->side && t->pos == seen->pos && seen->end > seen->pos) {
-        at = &t->findings;
+        struct iwd_rare *rare = iwd_make_rare(t);
+
+        at = &rare->findings;
         if (f->check == IW_CHECK_MPA_CRC)
-            t->computed = (uint32_t)f->want;
+            rare->computed = (uint32_t)f->want;
         if (f->check == IW_CHECK_DDP_MSN) {
-            t->wrong_msn = true;
-            t->msn = (uint32_t)f->want;
+            rare->wrong_msn = true;
+            rare->msn = (uint32_t)f->want;
         }
         if (f->check == IW_CHECK_DDP_MO_ORDER || f->check == IW_CHECK_DDP_MO_ZERO) {
-            t->wrong_mo = true;
-            t->mo = (uint32_t)f->want;
+            rare->wrong_mo = true;
+            rare->mo = (uint32_t)f->want;
         }
+    } else {
+        at = &remark(c)->findings;
     }
     while (*at)
         at = &(*at)->next;
@@ -218,15 +257,15 @@ static void lose(struct iwd_connection *c, enum iw_side side, const char *why)
 
     if (s->lost)
         return;
-    s->lost = c->chunk->lost_here = true;
-    s->why = why;
+    s->lost = true;
+    remark(c)->why = why;
     forget(s, UINT64_MAX, 0);
 }
 
 static void see_note(struct iwd_connection *c, const struct iw_observation *seen)
 {
     struct iwd_note *n = wmem_new(wmem_file_scope(), struct iwd_note);
-    struct iwd_note **at = &c->chunk->notes;
+    struct iwd_note **at = &remark(c)->notes;
 
     *n = (struct iwd_note){
         NULL,     seen->kind == IW_OBSERVED_RESYNC, (uint8_t)seen->found_by, seen->side, seen->pos,
@@ -303,6 +342,8 @@ static void give_back(void *context _U_, void *block, size_t size)
 void iwd_forget_all(void)
 {
     lent = 0;
+    arena.at = NULL;
+    arena.left = 0;
 }
 
 struct iwd_connection *iwd_connect(packet_info *pinfo, enum iw_side side, bool joined)
@@ -337,16 +378,46 @@ struct iwd_connection *iwd_connect(packet_info *pinfo, enum iw_side side, bool j
 static struct iwd_chunk *begin(struct iwd_connection *c, packet_info *pinfo, enum iw_side side,
                                uint64_t pos, uint32_t length)
 {
-    struct iwd_chunk *chunk = wmem_new0(wmem_file_scope(), struct iwd_chunk);
+    struct iwd_chunk *chunk = take(sizeof *chunk);
 
-    chunk->connection = c;
-    chunk->side = side;
+    chunk->side = (uint8_t)side;
+    chunk->frame = pinfo->num;
     chunk->pos = pos;
     chunk->length = length;
     c->pinfo = pinfo;
     c->chunk = chunk;
     c->thing = NULL;
+    c->next = &chunk->things;
     return chunk;
+}
+
+static void remember(struct iwd_side *s, struct iwd_chunk *chunk)
+{
+    if (s->n_chunks == s->room_chunks) {
+        s->room_chunks = s->room_chunks ? 2 * s->room_chunks : 4;
+        s->chunks = wmem_realloc(wmem_file_scope(), s->chunks, s->room_chunks * sizeof *s->chunks);
+    }
+    s->chunks[s->n_chunks++] = chunk;
+}
+
+struct iwd_chunk *iwd_find_chunk(const struct iwd_connection *c, enum iw_side side, uint32_t frame,
+                                 uint64_t pos)
+{
+    const struct iwd_side *s = &c->side[side];
+    uint32_t low = 0, high = s->n_chunks;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (s->chunks[middle]->frame < frame)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < s->n_chunks && s->chunks[low]->frame == frame; low++)
+        if (s->chunks[low]->pos == pos)
+            return s->chunks[low];
+    return NULL;
 }
 
 static void end(struct iwd_connection *c)
@@ -414,12 +485,12 @@ static void settle(struct iwd_connection *c, struct iwd_side *s)
     forget(s, held, 0);
     chunk->rest = (uint32_t)(rest - chunk->pos);
     chunk->streaming = c->left || (s->ended && chunk->pos >= s->fin);
-    chunk->why = s->why;
+    chunk->lost = s->lost;
     if (rest == stop || s->lost || chunk->streaming)
         return;
     chunk->gap = rest >= s->edge;
     if (!chunk->gap)
-        chunk->begun = frame_of(c, chunk->side, s->done);
+        chunk->begun = frame_of(c, (enum iw_side)chunk->side, s->done);
     keep(c, s, rest, c->octets + chunk->rest, (uint32_t)(stop - rest));
 }
 
@@ -439,6 +510,7 @@ struct iwd_chunk *iwd_follow(struct iwd_connection *c, packet_info *pinfo, enum 
     if (!s->lost)
         give_up(c, side);
     settle(c, s);
+    remember(s, chunk);
     end(c);
     return chunk;
 }
@@ -453,5 +525,5 @@ struct iwd_chunk *iwd_follow_end(struct iwd_connection *c, packet_info *pinfo, e
         c->side[side].fin = reset ? 0 : pos;
     c->side[side].ended = true;
     end(c);
-    return chunk->findings || chunk->things || chunk->notes ? chunk : NULL;
+    return chunk->remarks || chunk->things ? chunk : NULL;
 }

@@ -52,30 +52,36 @@ struct iwd_message {
 
 enum iwd_kind { IWD_STARTUP, IWD_FPDU };
 
-/* A start-up frame or an FPDU, shown in the frame that completes it. */
+/* What few things have. */
+struct iwd_rare {
+    uint8_t *raw;                 /* its octets, if they are not all in the chunk */
+    struct iwd_stag *invalidated; /* Send with Invalidate: as it was then */
+    struct iwd_finding *findings;
+    uint32_t cause; /* Terminate: frame, 0 unknown */
+    uint32_t here;  /* cut: octets that are there */
+    bool wrong_msn, wrong_mo;
+    uint32_t msn, mo;  /* wrong_*: expected */
+    uint32_t computed; /* IWD_CRC_BAD: the right one */
+};
+
+/* A start-up frame or an FPDU, shown in the frame that completes it. There is one for each FPDU of
+ * a capture: members are in the order that wastes nothing. */
 struct iwd_thing {
     struct iwd_thing *next; /* in the same chunk */
     uint64_t pos;
-    uint32_t size;  /* octets on the stream */
-    uint32_t begun; /* frame with its first octet */
-    uint32_t frame; /* frame with its last octet */
-    uint8_t kind;   /* enum iwd_kind */
-    uint8_t side;   /* enum iw_side; seldom not the chunk's: held until start-up was understood */
-    uint8_t crc;    /* enum iwd_crc */
-    bool cut;       /* the capture lacks its end: `here` octets are there */
-    bool wrong_msn, wrong_mo;
-    uint16_t length;   /* ULPDU */
-    uint32_t msn, mo;  /* wrong_*: expected */
-    uint32_t computed; /* IWD_CRC_BAD: the right one */
-    uint32_t here;
-    uint32_t marker;              /* offset of its first Marker; its size if it has none */
-    uint8_t *raw;                 /* its octets, if they are not all in the chunk */
-    struct iwd_message *message;  /* NULL: a message of this segment alone */
-    uint64_t message_pos;         /* payload octets of the message before this segment */
-    struct iwd_stag *stag;        /* tagged */
-    struct iwd_stag *invalidated; /* Send with Invalidate: as it was then */
-    uint32_t cause;               /* Terminate: frame, 0 unknown */
-    struct iwd_finding *findings;
+    struct iwd_message *message; /* NULL: a message of this segment alone */
+    uint64_t message_pos;        /* payload octets of the message before this segment */
+    struct iwd_stag *stag;       /* tagged */
+    struct iwd_rare *rare;       /* see iwd_rare_of */
+    uint32_t size;               /* octets on the stream */
+    uint32_t begun;              /* frame with its first octet */
+    uint32_t frame;              /* frame with its last octet */
+    uint32_t marker;             /* offset of its first Marker; its size if it has none */
+    uint16_t length;             /* ULPDU */
+    uint8_t kind;                /* enum iwd_kind */
+    uint8_t side; /* enum iw_side; seldom not the chunk's: held until start-up was understood */
+    uint8_t crc;  /* enum iwd_crc */
+    bool cut;     /* the capture lacks its end */
 };
 
 /* Octets that the capture does not have, or where framing was found again. */
@@ -87,24 +93,29 @@ struct iwd_note {
     uint64_t from, to;
 };
 
+/* What few chunks have. */
+struct iwd_remarks {
+    const char *why;              /* this side's framing is lost from here on: why */
+    struct iwd_finding *findings; /* of no thing in this chunk */
+    struct iwd_note *notes;
+};
+
 /* TCP payload as it was handed over: one for each call with new octets. */
 struct iwd_chunk {
-    struct iwd_connection *connection;
     uint64_t pos;
+    struct iwd_thing *things;
+    struct iwd_remarks *remarks; /* NULL: none */
+    uint32_t frame;
     uint32_t length;
-    bool late;       /* TCP did not hand it over: shown behind all else that the frame holds */
     uint32_t offset; /* late: of its octets in the frame */
-    const char *why; /* this side's framing is lost: why */
-    bool lost_here;  /* ... since these octets */
-    enum iw_side side;
-    struct iwd_thing *things, *last;
-    struct iwd_finding *findings; /* of no thing in this chunk */
-    uint32_t rest;                /* offset of its octets that were part of nothing complete then */
-    bool gap;                     /* ... since octets before them are missing */
-    uint32_t begun;               /* else: frame where the thing begins that they are part of */
-    uint32_t shown;               /* frame in which they were understood, 0: never */
-    struct iwd_note *notes;
-    bool streaming; /* they are not MPA's */
+    uint32_t rest;   /* offset of its octets that were part of nothing complete then */
+    uint32_t begun;  /* frame where the thing begins that they are part of, 0: not known */
+    uint32_t shown;  /* frame in which they were understood, 0: never */
+    uint8_t side;    /* enum iw_side */
+    bool late;       /* TCP did not hand it over: shown behind all else that the frame holds */
+    bool lost;       /* this side's framing is lost */
+    bool gap;        /* octets before the rest are missing */
+    bool streaming;  /* the rest is not MPA's */
 };
 
 /* Octets that belong to nothing complete yet. */
@@ -135,7 +146,9 @@ struct iwd_side {
     uint64_t edge;         /* behind the octets that came without a gap */
     uint32_t marker_phase; /* of the Markers' positions, if known */
     bool marked;
-    const char *why;       /* lost */
+    const char *why;           /* lost */
+    struct iwd_chunk **chunks; /* in the order of frames */
+    uint32_t n_chunks, room_chunks;
     struct iwd_kept *kept; /* the newest first */
     struct iwd_thing *startup;
     struct iw_mpa_startup_header header;
@@ -164,6 +177,7 @@ struct iwd_connection {
     struct iwd_chunk *chunk;
     const uint8_t *octets;   /* of the chunk */
     struct iwd_thing *thing; /* the latest */
+    struct iwd_thing **next; /* where the chunk's next one goes */
 };
 
 extern int iwd_proto;
@@ -184,6 +198,10 @@ enum iw_side iwd_side_of(const struct iwd_connection *c, const packet_info *pinf
 /* Feeds the observer. */
 struct iwd_chunk *iwd_follow(struct iwd_connection *c, packet_info *pinfo, enum iw_side side,
                              uint64_t pos, tvbuff_t *tvb);
+/* What iwd_follow made of the octets of this side at `pos` in this frame; NULL if they never came.
+ */
+struct iwd_chunk *iwd_find_chunk(const struct iwd_connection *c, enum iw_side side, uint32_t frame,
+                                 uint64_t pos);
 /* FIN or RST. NULL if nothing was found. */
 struct iwd_chunk *iwd_follow_end(struct iwd_connection *c, packet_info *pinfo, enum iw_side side,
                                  uint64_t pos, bool reset);
@@ -197,6 +215,23 @@ static inline uint32_t iwd_place(const struct iwd_thing *t, uint32_t n)
                ? n
                : n + IW_MPA_MARKER * (1 + (n - t->marker) / between);
 }
+
+/* Of a thing that has nothing rare: all zero. */
+static inline const struct iwd_rare *iwd_rare_of(const struct iwd_thing *t)
+{
+    static const struct iwd_rare none;
+
+    return t->rare ? t->rare : &none;
+}
+
+/* Its octets that are there. */
+static inline uint32_t iwd_here(const struct iwd_thing *t)
+{
+    return t->cut ? iwd_rare_of(t)->here : t->size;
+}
+
+/* The first pass: to be filled. */
+struct iwd_rare *iwd_make_rare(struct iwd_thing *t);
 
 /* The other end. */
 static inline enum iw_side iwd_other(enum iw_side side)

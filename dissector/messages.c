@@ -102,7 +102,7 @@ static uint32_t find_cause(const struct iwd_side *other, const struct iw_rdmap_t
         const struct iwd_recent *r = &other->recent[(other->n_recent - k) % other->room];
 
         if (size ? r->thing->length == t->segment_length && !memcmp(r->header, header, (size_t)size)
-                 : r->thing->findings != NULL)
+                 : iwd_rare_of(r->thing)->findings != NULL)
             return r->thing->frame;
     }
     return 0;
@@ -230,9 +230,10 @@ static void see_untagged(struct iwd_connection *c, struct iwd_thing *thing,
     if (h->qn >= IWD_QUEUES)
         return;
     if (iw_ddp_last(h) && iw_rdmap_invalidates(opcode))
-        thing->invalidated = invalidate(c, iwd_other(seen->side), h->invalidate_stag);
+        iwd_make_rare(thing)->invalidated =
+            invalidate(c, iwd_other(seen->side), h->invalidate_stag);
     if (opcode == IW_OP_TERMINATE && seen->terminate_valid)
-        thing->cause = find_cause(&c->side[iwd_other(seen->side)], &seen->terminate);
+        iwd_make_rare(thing)->cause = find_cause(&c->side[iwd_other(seen->side)], &seen->terminate);
     m = s->untagged[h->qn];
     if (m && m->msn != h->msn)
         m = NULL;

@@ -79,19 +79,6 @@ static unsigned opens(tvbuff_t *tvb, bool first)
 
 /* ---- octets ---- */
 
-/* One call for each position in a frame: what was made of it on the first pass. */
-static struct iwd_chunk *chunk_of(struct iwd_connection *c, packet_info *pinfo, uint64_t pos,
-                                  tvbuff_t *tvb)
-{
-    struct iwd_chunk *chunk = p_get_proto_data(wmem_file_scope(), pinfo, iwd_proto, (uint32_t)pos);
-
-    if (chunk || PINFO_FD_VISITED(pinfo))
-        return chunk;
-    chunk = iwd_follow(c, pinfo, iwd_side_of(c, pinfo), pos, tvb);
-    p_add_proto_data(wmem_file_scope(), pinfo, iwd_proto, (uint32_t)pos, chunk);
-    return chunk;
-}
-
 static iwd_bool try_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
 
 static int dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
@@ -122,7 +109,9 @@ static int dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
     if (!PINFO_FD_VISITED(pinfo) && (tcp->flags & TH_ACK))
         acknowledge(c, iwd_other(side), analysis->rev, tcp->lastackseq, relative);
     pos = position(&c->side[side], analysis->fwd, tcp->seq, relative);
-    chunk = chunk_of(c, pinfo, pos, tvb);
+    chunk = iwd_find_chunk(c, side, pinfo->num, pos);
+    if (!chunk && !PINFO_FD_VISITED(pinfo))
+        chunk = iwd_follow(c, pinfo, side, pos, tvb);
     if (chunk)
         iwd_draw_chunk(chunk, tvb, pinfo, tree);
     return (int)tvb_reported_length(tvb);
@@ -228,8 +217,7 @@ static void follow_packet(tvbuff_t *tvb, packet_info *pinfo, struct iwd_connecti
 
     if (packet->flags & IW_TCP_ACK)
         acknowledge(c, iwd_other(side), analysis->rev, packet->ack, false);
-    if (packet->length && pos < UINT64_MAX / 2 &&
-        !p_get_proto_data(wmem_file_scope(), pinfo, iwd_proto, (uint32_t)pos)) {
+    if (packet->length && pos < UINT64_MAX / 2 && !iwd_find_chunk(c, side, pinfo->num, pos)) {
         int offset = (int)(packet->payload - tvb_get_ptr(tvb, 0, -1));
 
         chunk = iwd_follow(c, pinfo, side, pos, payload_of(tvb, offset, packet));

@@ -115,7 +115,7 @@ static void draw_terminate(const struct iwd_thing *t, tvbuff_t *tvb, int offset,
     generated(proto_tree_add_string(sub, iwd_hf[F_TERM_TEXT], tvb, offset, 2,
                                     iw_wire_term_name(m.layer, m.etype, m.code)));
     DRAW_ROWS(terminate_flag_rows, tvb, offset, sub);
-    iwd_link(sub, F_TERM_CAUSE, tvb, t->cause);
+    iwd_link(sub, F_TERM_CAUSE, tvb, iwd_rare_of(t)->cause);
     if (m.flags & (IW_TERM_D | IW_TERM_R)) {
         headers = header_tree(F_TERM_HEADERS, tvb, at, (unsigned)(used - 4), sub);
         if (m.flags & IW_TERM_D) {
@@ -190,14 +190,16 @@ static void draw_stag(const struct iwd_stag *s, tvbuff_t *tvb, proto_tree *tree)
 static void draw_ddp_worked_out(const struct iwd_thing *t, const struct iw_ddp_header *h,
                                 tvbuff_t *tvb, proto_tree *sub)
 {
+    const struct iwd_rare *rare = iwd_rare_of(t);
+
     if (t->message && iw_ddp_tagged(h))
         generated(proto_tree_add_uint64(sub, iwd_hf[F_TO_RELATIVE], tvb, 6, 8, t->message_pos));
     if (t->stag)
         iwd_link(sub, F_STAG_FIRST, tvb, t->stag->first == t->frame ? 0 : t->stag->first);
-    if (t->wrong_msn)
-        generated(proto_tree_add_uint(sub, iwd_hf[F_MSN_EXPECTED], tvb, 10, 4, t->msn));
-    if (t->wrong_mo)
-        generated(proto_tree_add_uint(sub, iwd_hf[F_MO_EXPECTED], tvb, 14, 4, t->mo));
+    if (rare->wrong_msn)
+        generated(proto_tree_add_uint(sub, iwd_hf[F_MSN_EXPECTED], tvb, 10, 4, rare->msn));
+    if (rare->wrong_mo)
+        generated(proto_tree_add_uint(sub, iwd_hf[F_MO_EXPECTED], tvb, 14, 4, rare->mo));
 }
 
 /* ---- a segment ---- */
@@ -265,8 +267,8 @@ static bool draw_headers(const struct iwd_thing *t, const struct iw_ddp_header *
                                                             iw_wire_opcode_name(iw_rdmap_op(h))),
                                  iwd_ett[T_RDMAP]);
     draw_rdmap(h, tvb, 0, sub);
-    if (t->invalidated)
-        draw_stag(t->invalidated, tvb, sub);
+    if (iwd_rare_of(t)->invalidated)
+        draw_stag(iwd_rare_of(t)->invalidated, tvb, sub);
     payload = iw_ddp_tagged(h) || draw_header(t, h, tvb, offset, sub);
     if (t->message) {
         draw_request_links(t, tvb, sub);
@@ -291,7 +293,7 @@ void iwd_draw_segment(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pin
     int used = iw_wire_get_ddp(tvb_get_ptr(tvb, 0, length), (size_t)length, &h);
 
     if (used < 0) {
-        iwd_tap_findings(t->findings, pinfo);
+        iwd_tap_findings(iwd_rare_of(t)->findings, pinfo);
         proto_tree_add_item(tree, iwd_hf[F_HEADER_ODD], tvb, 0, length, ENC_NA);
         return;
     }

@@ -23,7 +23,7 @@ void iwd_tap_segment(const struct iwd_thing *t, int opcode, uint32_t payload, pa
     if (!have_tap_listener(tap))
         return;
     s = wmem_new(pinfo->pool, struct seen);
-    *s = (struct seen){t, t->findings, opcode, payload};
+    *s = (struct seen){t, iwd_rare_of(t)->findings, opcode, payload};
     tap_queue_packet(tap, pinfo, s);
 }
 

@@ -17,6 +17,7 @@ from check_captures import PCAPS, run
 OPERATIONS = PCAPS / "golden/operations/rev2-crc-markers.pcapng"
 TERMINATE = PCAPS / "golden/terminates/0-1-01.pcapng"
 BAD = PCAPS / "golden/violations/ddp-msn-gap-broken.pcapng"
+PLAIN = PCAPS / "golden/tcp/aligned-nocrc.pcapng"
 SIW = PCAPS / "siw/siw-ib_read_bw-32K-crcon.pcap"
 wrong = []
 
@@ -54,6 +55,14 @@ def without(data, first):
         keep += data[last:at] + (data[at:at + length] if k >= first else b"")
         last = at + length
     return bytes(keep + data[last:])
+
+
+def with_payload(data, payload):
+    """The same capture with other octets in its second Send (of 91 octets; CRCs are not in force)."""
+    header = bytes.fromhex("4143 00000000 00000000 00000002 00000000")
+    at = data.index(header) + len(header)
+    payload = payload.ljust(91, b"\0")
+    return data[:at] + payload + data[at + 91:]
 
 
 def try_page(home):
@@ -107,6 +116,11 @@ def main():
         found = tshark(TERMINATE.read_bytes(), "-Y", "iwarp.rdmap.terminate", "-T", "fields",
                        "-e", "iwarp.rdmap.terminate.cause", "-e", "iwarp.rdmap.terminate.text")
         expect("a Terminate and its cause", found == "6\tbase or bounds violation\n", found)
+
+        message = struct.pack("<HHHHIIII", 1, 1, 0, 0, 0, 24, 67, 0)
+        found = tshark(with_payload(PLAIN.read_bytes(), message), "-Y", "smb_direct", "-T", "fields",
+                       "-e", "smb_direct.data_length", "-e", "iwarp.ddp.msn")
+        expect("a Send is handed to SMB Direct", found == "67\t2\n", found)
 
         tree = tshark(SIW.read_bytes(), "-q", "-z", "iwarp,tree")
         expect("-z iwarp,tree", " RDMA Read Response                   460 " in tree and " good   " in tree, tree)
