@@ -395,6 +395,7 @@ static void remember(struct iwd_side *s, struct iwd_chunk *chunk)
 {
     if (s->n_chunks == s->room_chunks) {
         s->room_chunks = s->room_chunks ? 2 * s->room_chunks : 4;
+        /* NOLINTNEXTLINE(bugprone-sizeof-expression): the list is one of pointers */
         s->chunks = wmem_realloc(wmem_file_scope(), s->chunks, s->room_chunks * sizeof *s->chunks);
     }
     s->chunks[s->n_chunks++] = chunk;

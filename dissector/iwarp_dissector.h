@@ -245,7 +245,7 @@ void iwd_segment(struct iwd_connection *c, struct iwd_thing *thing,
 
 /* draw.c */
 void iwd_draw_chunk(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *pinfo,
-                    proto_tree *tree);
+                    proto_tree *root);
 /* A field that links to a frame; nothing if that is 0. */
 proto_item *iwd_link(proto_tree *tree, enum iwd_field field, tvbuff_t *tvb, uint32_t frame);
 
