@@ -177,7 +177,7 @@ def check(capture, twice, once, ordered, lint, update):
     text = shorten(twice)
     if update:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("\n".join(text) + "\n", encoding="utf-8")
+        file.write_text("".join(line + "\n" for line in text), encoding="utf-8")
     elif not file.exists():
         print(f"{name}: no {file.relative_to(HERE)} yet: look at what the plugin shows, and run this with --update")
     else:
