@@ -64,7 +64,7 @@ function start.compare_reply(r, thing)
   local stream = thing.of
   local want = expected_reply(thing, stream.conn:state().own, stream.request)
   for _, name in ipairs { "which", "rejected", "revision", "enhanced", "a" } do
-    if item[name] ~= want[name] then
+    if (item[name] or false) ~= (want[name] or false) then
       compare.differs(r, thing, name, {
         rule = compare.rules[name], item = item, reason = "the target's answer to the Request differs from the recorded one",
         expected = thing.text, actual = item.text, recorded = tostring(want[name]), got = tostring(item[name]),
@@ -105,8 +105,13 @@ function start.send_reply(r, thing)
   if asked.revision ~= recorded.revision or asked.enhanced ~= recorded.enhanced or asked.a ~= recorded.a then
     return thing.of.conn:send(r.t:answer(asked, { crc = fields.crc, markers = fields.markers, private = fields.private }))
   end
+  local forms = {}
   for _, flag in ipairs { "b", "c", "d" } do
-    if fields[flag] then fields[flag] = asked[flag] end
+    if fields[flag] and asked[flag] then forms[flag] = true end
+  end
+  if not next(forms) then forms = asked end -- none of the recorded ones is known to the peer now
+  for _, flag in ipairs { "b", "c", "d" } do
+    if fields[flag] ~= nil then fields[flag] = forms[flag] or false end
   end
   thing.of.conn:send(message.reply(fields))
 end

@@ -10,6 +10,7 @@ first that is named. Wrong words on the command line are one line and exit statu
 """
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -126,6 +127,27 @@ def changed(b):
     print("changed: %d fields and %d octets" % (len(SERVER + OTHERS), len(SERVER_DATA + CLIENT_DATA)))
 
 
+def negotiated(b):
+    """The RTR in another form than the recorded Write, which moves MSNs; and what a Reply must not differ in."""
+    for form in ("write", "read", "send"):
+        connect = CLIENT % 3 + " --peer-to-peer on --rtr " + form
+        b.expect([], b.path("rping-p2p-crcon"), "responder", b.file('return { class = "rping", connect = "%s" }\n' % connect))
+    listen = 'return { class = "rping", address = "127.0.0.1", ready = "listening on",\n' \
+             'start = "exec iwarp-peer listen {host}:{port} --personality rping %s" }\n'
+    b.expect([], b.path("rping-p2p-crcon"), "initiator", b.file(listen % "--rtr read"))
+    b.expect([(6, "private")], b.path(RPING), "initiator", b.file(listen % "--private 0102"))
+    b.expect([(6, "revision"), (6, "enhanced")], b.path(RPING), "initiator", b.file(listen % "--violate mpa-rev --violate mpa-rep-s"))
+
+
+def patience(b):
+    """A peer that takes the connection and says nothing: what was awaited, and where it was recorded."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        target = "tcp:127.0.0.1:%d" % silent.getsockname()[1]
+        found, text = b.differences(b.path(RPING), "initiator", target, "--time-scale", "0.1")
+    if found != [(6, "missing")] or not re.search(r"expected  mpa reply .*, frame 6\)\n *actual    nothing within", text):
+        sys.exit("a silent peer: %s\n%s" % (found, text))
+
+
 def others(b):
     listed = b.replay("--list", b.path("ib_write_bw-32K-crcon")).stdout
     for part in ("1  10.9.0.2:38624 > 10.9.0.1:9106  perftest\n", "2  10.9.0.2:45726 > 10.9.0.1:9106  with perftest, connection 1\n",
@@ -150,6 +172,8 @@ def others(b):
     for part in ("0 > mpa request rev 2 C S pd 6 ird 1 ord 1 data 0102", "0 < write L stag 800bc000 to 55a8207f9550 len 64"):
         if part not in verbose.stderr:
             sys.exit("-v: no %r in\n%s" % (part, verbose.stderr))
+    negotiated(b)
+    patience(b)
     for arguments, text in MISUSE:
         done = b.replay(b.path(RPING), *arguments)
         if done.returncode != 64 or text not in done.stderr or done.stderr.count("\n") != 1:
