@@ -223,7 +223,7 @@ function recording.read(options)
     want(math.type(number) == "integer" and number >= 1, "stream is the number of a connection, from 1, or a list of them")
     local list, total = iw.capture(r.file, number, number)
     if not list[1] then error(("%s has no connection %d, it has %d"):format(r.file, number, total), 0) end
-    r.streams[i] = { number = number, things = list[1].things }
+    r.streams[i] = { number = number, things = list[1].things, findings = list[1].findings }
     check(r, r.streams[i])
     pair_up(r.streams[i].things)
     find_rtr(r.streams[i])

@@ -79,9 +79,11 @@ void iw_console_entry(FILE *out, const struct iw_record *record, const struct iw
             fprintf(out, "%s %s: as expected: %s\n", iw_verdict_name(r->verdict), r->id,
                     entry->known);
     } else if (r->verdict == IW_VERDICT_PASS) {
-        if (verbose)
+        if (verbose || record->remarks)
             fprintf(out, "PASS %s%s%s\n", r->id, r->observed ? ": " : "",
                     r->observed ? r->observed : "");
+        if (record->remarks)
+            field(out, "notes", r->notes);
     } else if (r->verdict == IW_VERDICT_SKIP) {
         if (verbose)
             fprintf(out, "SKIP %s: %s\n", r->id, r->reason ? r->reason : "");

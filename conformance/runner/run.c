@@ -389,6 +389,7 @@ int iw_command_run(const struct iw_command *c)
             .target = s.target->text,
             .target_class = iw_target_class_name(s.target->class),
             .again = command,
+            .remarks = c->replay.capture != NULL,
             .dir = o.dir,
             .baseline = c->baseline,
             .html = c->html,

@@ -34,6 +34,7 @@ struct recorded {
     size_t payload[2];              /* octets in it */
     uint64_t frame[2], time[2];     /* with which it came */
     struct thing *things, **last;
+    bool found[2][IW_CHECK_COUNT]; /* checks that failed, by side */
 };
 
 struct recording {
@@ -198,8 +199,10 @@ static void seen(void *context, const struct iw_observation *o)
     case IW_OBSERVED_GAP:
         stop(c->recording, "its octets are too far ahead of those before them");
         break;
-    case IW_OBSERVED_MESSAGE:
     case IW_OBSERVED_FINDING:
+        c->found[o->side][o->fault.check] = true;
+        break;
+    case IW_OBSERVED_MESSAGE:
     case IW_OBSERVED_RESYNC:
         break;
     }
@@ -293,6 +296,25 @@ static void push_thing(lua_State *L, const struct thing *thing)
     lua_setfield(L, -2, "time");
 }
 
+/* {initiator = {check = true, ...}, responder = {...}} */
+static void push_findings(lua_State *L, const struct recorded *c)
+{
+    static const char *const sides[] = {
+        [IW_SIDE_INITIATOR] = "initiator", [IW_SIDE_RESPONDER] = "responder"};
+
+    lua_createtable(L, 0, 2);
+    for (int side = 0; side < 2; side++) {
+        lua_newtable(L);
+        for (int check = 0; check < IW_CHECK_COUNT; check++) {
+            if (!c->found[side][check])
+                continue;
+            lua_pushboolean(L, 1);
+            lua_setfield(L, -2, iw_check_info((enum iw_check)check)->name);
+        }
+        lua_setfield(L, -2, sides[side]);
+    }
+}
+
 static void push_connection(lua_State *L, const struct recording *r, size_t number)
 {
     const struct iw_connection *tcp = iw_connections_get(r->table, r->first + number);
@@ -312,6 +334,8 @@ static void push_connection(lua_State *L, const struct recording *r, size_t numb
         lua_rawseti(L, -2, ++n);
     }
     lua_setfield(L, -2, "things");
+    push_findings(L, c);
+    lua_setfield(L, -2, "findings");
 }
 
 /* ---- names of captures ---- */
@@ -345,9 +369,10 @@ static void resolve(lua_State *L, const char *name, char path[PATH_MAX])
 
 /* iw.capture(name [, first [, last]]): TCP connections of a capture (from 1, all of them unless
  * said, CONNECTIONS at most), in the order of their first frames, each {initiator =, responder =
- * (address:port), things = {...}}; a thing is an item as conn:next gives it, of either side, with
- * `side` ("initiator", "responder"), `frame` and `time` (ns since 1970), in capture order. Also
- * returns how many there are in the file. */
+ * (address:port), things = {...}, findings = {initiator = {check = true ...}, responder = {...}}};
+ * a thing is an item as conn:next gives it, of either side, with `side` ("initiator", "responder"),
+ * `frame` and `time` (ns since 1970), in capture order. Also returns how many there are in the
+ * file. */
 static int l_capture(lua_State *L)
 {
     const char *name = luaL_checkstring(L, 1);

@@ -139,6 +139,17 @@ def negotiated(b):
     b.expect([(6, "revision"), (6, "enhanced")], b.path(RPING), "initiator", b.file(listen % "--violate mpa-rev --violate mpa-rep-s"))
 
 
+def as_recorded(b):
+    """siw does not set its pad to zero: that another peer does not either is no news, that it breaks something else is."""
+    for rule, wanted in (("mpa-pad", 0), ("rdmap-rsv", 1)):
+        agent = b.file('#!/bin/sh\nexec iwarp-agent "$@" --violate %s\n' % rule, "agent")
+        os.chmod(agent, 0o755)
+        done = b.replay(b.path("ib_send_lat-64B-crcon"), "--as", "initiator", "--agent", agent)
+        told = "finding mpa-pad (MPA-4.1-02), as in the recording: pad octets are not zero" in done.stdout
+        if done.returncode != wanted or told == bool(wanted):
+            sys.exit("a peer that breaks %s: exit %d\n%s%s" % (rule, done.returncode, done.stdout, done.stderr))
+
+
 def patience(b):
     """A peer that takes the connection and says nothing: what was awaited, and where it was recorded."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -173,6 +184,7 @@ def others(b):
         if part not in verbose.stderr:
             sys.exit("-v: no %r in\n%s" % (part, verbose.stderr))
     negotiated(b)
+    as_recorded(b)
     patience(b)
     for arguments, text in MISUSE:
         done = b.replay(b.path(RPING), *arguments)
