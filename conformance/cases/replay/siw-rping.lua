@@ -6,7 +6,7 @@
 local recordings = {
   { "64B-crcoff", "five exchanges of 64 octets, without CRCs", {} },
   { "64B-crcon", "five exchanges of 64 octets", {} },
-  { "16K-crcon", "three exchanges of 16384 octets", { rping = 16384 } },
+  { "16K-crcon", "three exchanges of 16384 octets", {} },
   { "p2p-crcon", "three exchanges of 64 octets in peer-to-peer mode", { peer_to_peer = true, rtr = "write" } },
 }
 local RULES = { "RDMAP-5.5-10", "RDMAP-4.4-01", "RDMAP-4.1-08", "RDMAP-3.1-02", "DDP-4.1-03", "DDP-4.1-11", "DDP-4.3-08", "DDP-4.3-12",
@@ -17,9 +17,7 @@ for _, recording in ipairs(recordings) do
   local name, what, needs = table.unpack(recording)
   local function run(t) t:replay { capture = "siw/siw-rping-" .. name .. ".pcap" } end
   local client = { agent = true }
-  for need, value in pairs(needs) do
-    if need ~= "rping" then client[need] = value end
-  end
+  for need, value in pairs(needs) do client[need] = value end
   needs.class = "rping agent"
   list[#list + 1] = case {
     id = "replay-siw-rping-" .. name:lower(),
