@@ -11,4 +11,5 @@ return {
   ready = "listening",
   crc = "off",
   markers = "off",
+  can = { "rping.16384" },
 }
