@@ -20,23 +20,43 @@ struct queue {
     size_t room, count, next;
 };
 
-/* The latest connection of each pair of endpoints is also in a hash table. Its key is random, so
- * that nobody can choose addresses that make the search slow. */
+enum { CHUNK = 256, LINE = 64 /* octets of a processor's cache line */ };
+/* So many connections stay in the caches by themselves. */
+enum { FEW = 32 };
+
+/* A place of the hash table. What is looked at first for each packet is small: with thousands of
+ * connections it is their number of cache lines that counts. */
+struct spot {
+    uint32_t hash;
+    uint32_t place; /* plus 1; 0: empty */
+};
+
+/* Connections that lie side by side. */
+struct chunk {
+    void *memory;
+    struct iw_connection *first; /* at the beginning of a cache line of it */
+};
+
+/* Connections lie in chunks that never move. The latest one of each pair of endpoints is also in a
+ * hash table (linear probing, half of it empty). Its key is random, so that nobody can choose
+ * addresses that make the search slow. */
 struct iw_connections {
-    struct iw_connection **list; /* has holes where connections were dropped */
-    size_t count;                /* of the list */
-    size_t room;
+    struct chunk *chunk;
+    size_t chunks;
+    size_t count; /* places in use, or left by connections that were dropped */
     size_t held;
-    size_t hole; /* there is none below */
+    size_t hole; /* the place that was left last */
     size_t limit;
     uint64_t added;
-    struct iw_connection **bucket;
-    size_t buckets; /* a power of two */
+    struct spot *spot;
+    size_t spots; /* a power of two */
+    size_t spots_used;
     uint64_t key[3];
     struct iw_connection *last;
     struct queue queue[2]; /* all, and those with a user */
     iw_segment_fn *seen;
     iw_dropped_fn *dropped;
+    iw_soon_fn *soon;
     bool acks;
     void *context;
 };
@@ -62,10 +82,10 @@ static uint64_t hash_endpoint(const struct iw_connections *t, const struct iw_ad
 }
 
 /* Of both endpoints, without regard to which is which. */
-static uint64_t hash(const struct iw_connections *t, const struct iw_address *a, uint16_t a_port,
+static uint32_t hash(const struct iw_connections *t, const struct iw_address *a, uint16_t a_port,
                      const struct iw_address *b, uint16_t b_port)
 {
-    return mix(hash_endpoint(t, a, a_port) + hash_endpoint(t, b, b_port));
+    return (uint32_t)mix(hash_endpoint(t, a, a_port) + hash_endpoint(t, b, b_port));
 }
 
 static bool is_endpoint(const struct iw_connection *c, unsigned i, const struct iw_address *address,
@@ -86,17 +106,16 @@ static bool is_between(const struct iw_connection *c, const struct iw_packet *p,
 
 struct iw_connections *iw_connections_new(size_t limit, iw_segment_fn *seen, void *context)
 {
-    enum { BUCKETS = 16 };
+    enum { SPOTS = 16 };
     struct iw_connections *t = calloc(1, sizeof *t);
     if (t == NULL)
         return NULL;
     t->limit = limit;
     t->seen = seen;
     t->context = context;
-    t->buckets = BUCKETS;
-    /* NOLINTNEXTLINE(bugprone-sizeof-expression): the buckets are pointers */
-    t->bucket = calloc(BUCKETS, sizeof *t->bucket);
-    if (t->bucket == NULL || getrandom(t->key, sizeof t->key, 0) != (ssize_t)sizeof t->key) {
+    t->spots = SPOTS;
+    t->spot = calloc(SPOTS, sizeof *t->spot);
+    if (t->spot == NULL || getrandom(t->key, sizeof t->key, 0) != (ssize_t)sizeof t->key) {
         iw_connections_free(t);
         return NULL;
     }
@@ -117,12 +136,12 @@ void iw_connections_free(struct iw_connections *t)
 {
     if (t == NULL)
         return;
-    for (size_t i = 0; i < t->count; i++)
-        free(t->list[i]);
+    for (size_t i = 0; i < t->chunks; i++)
+        free(t->chunk[i].memory);
+    free(t->chunk);
     free(t->queue[0].entries);
     free(t->queue[1].entries);
-    free(t->list);
-    free(t->bucket);
+    free(t->spot);
     free(t);
 }
 
@@ -131,9 +150,14 @@ size_t iw_connections_count(const struct iw_connections *t)
     return t->count;
 }
 
+static struct iw_connection *at(const struct iw_connections *t, size_t place)
+{
+    return &t->chunk[place / CHUNK].first[place % CHUNK];
+}
+
 struct iw_connection *iw_connections_get(const struct iw_connections *t, size_t number)
 {
-    return number < t->count ? t->list[number] : NULL;
+    return number < t->count && at(t, number)->used ? at(t, number) : NULL;
 }
 
 /* ---- the least recently used ---- */
@@ -156,8 +180,8 @@ static bool fill(struct iw_connections *t, struct queue *q)
     }
     q->count = q->next = 0;
     for (size_t i = 0; i < t->count; i++) {
-        const struct iw_connection *c = t->list[i];
-        if (c != NULL && (q == &t->queue[0] || c->user != NULL))
+        const struct iw_connection *c = at(t, i);
+        if (c->used && (q == &t->queue[0] || c->user != NULL))
             q->entries[q->count++] = (struct entry){i, c->number, c->last_frame};
     }
     if (q->count > 0)
@@ -172,8 +196,8 @@ static struct iw_connection *take_oldest(struct iw_connections *t, struct queue 
     for (unsigned filled = 0;;) {
         for (; q->next < q->count; q->next++) {
             const struct entry *e = &q->entries[q->next];
-            struct iw_connection *c = t->list[e->index];
-            if (c != NULL && c->number == e->number && c->last_frame == e->frame &&
+            struct iw_connection *c = at(t, e->index);
+            if (c->used && c->number == e->number && c->last_frame == e->frame &&
                 (q == &t->queue[0] || c->user != NULL))
                 return c;
         }
@@ -189,53 +213,57 @@ struct iw_connection *iw_connections_oldest_used(struct iw_connections *t)
 
 /* ---- adding and dropping ---- */
 
-static struct iw_connection **bucket_of(const struct iw_connections *t,
-                                        const struct iw_connection *c)
+static uint32_t hash_of(const struct iw_connections *t, const struct iw_connection *c)
 {
-    return &t->bucket[hash(t, &c->address[0], c->port[0], &c->address[1], c->port[1]) &
-                      (t->buckets - 1)];
+    return hash(t, &c->address[0], c->port[0], &c->address[1], c->port[1]);
 }
 
-/* Takes the connection out of the hash table, if it is there. */
-static void unlink_connection(struct iw_connections *t, struct iw_connection *c)
+static void put_spot(struct iw_connections *t, struct spot fresh)
 {
-    for (struct iw_connection **at = bucket_of(t, c); *at != NULL; at = &(*at)->chain)
-        if (*at == c) {
-            *at = c->chain;
-            break;
-        }
-    c->chain = NULL;
+    size_t i = fresh.hash & (t->spots - 1);
+
+    while (t->spot[i].place != 0)
+        i = (i + 1) & (t->spots - 1);
+    t->spot[i] = fresh;
+}
+
+/* Takes the connection out of the hash table, if it is there. Those that had to go further because
+ * of it come nearer. */
+static void unlink_connection(struct iw_connections *t, const struct iw_connection *c)
+{
+    size_t mask = t->spots - 1, i = hash_of(t, c) & mask;
+
+    while (t->spot[i].place != 0 && at(t, t->spot[i].place - 1) != c)
+        i = (i + 1) & mask;
     if (t->last == c)
         t->last = NULL;
-}
-
-static void link_connection(struct iw_connections *t, struct iw_connection *c)
-{
-    struct iw_connection **at = bucket_of(t, c);
-
-    c->chain = *at;
-    *at = c;
-}
-
-/* As many buckets as connections. Without memory it stays slower. */
-static void widen(struct iw_connections *t)
-{
-    size_t buckets = t->buckets, wider = 2 * buckets;
-    struct iw_connection **old = t->bucket;
-    /* NOLINTNEXTLINE(bugprone-sizeof-expression): the buckets are pointers */
-    struct iw_connection **bucket = calloc(wider, sizeof *bucket);
-
-    if (bucket == NULL)
+    if (t->spot[i].place == 0)
         return;
-    t->bucket = bucket;
-    t->buckets = wider;
-    for (size_t i = 0; i < buckets; i++)
-        while (old[i] != NULL) {
-            struct iw_connection *c = old[i];
-            old[i] = c->chain;
-            link_connection(t, c);
+    for (size_t k = (i + 1) & mask; t->spot[k].place != 0; k = (k + 1) & mask)
+        if (((k - t->spot[k].hash) & mask) >= ((k - i) & mask)) {
+            t->spot[i] = t->spot[k];
+            i = k;
         }
+    t->spot[i].place = 0;
+    t->spots_used--;
+}
+
+/* At least half of the spots stay empty. */
+static bool widen(struct iw_connections *t)
+{
+    size_t spots = t->spots;
+    struct spot *old = t->spot;
+    struct spot *wider = 2 * (t->spots_used + 1) > spots ? calloc(2 * spots, sizeof *wider) : old;
+
+    if (wider == NULL || wider == old)
+        return wider != NULL;
+    t->spot = wider;
+    t->spots = 2 * spots;
+    for (size_t i = 0; i < spots; i++)
+        if (old[i].place != 0)
+            put_spot(t, old[i]);
     free(old);
+    return true;
 }
 
 static bool drop_oldest(struct iw_connections *t)
@@ -246,10 +274,24 @@ static bool drop_oldest(struct iw_connections *t)
         return false;
     t->dropped(t->context, c);
     unlink_connection(t, c);
+    c->used = false;
     t->hole = t->queue[0].entries[t->queue[0].next].index;
-    t->list[t->hole] = NULL;
     t->held--;
-    free(c);
+    return true;
+}
+
+static bool add_chunk(struct iw_connections *t)
+{
+    struct chunk *chunk = realloc(t->chunk, (t->chunks + 1) * sizeof *chunk);
+    void *memory = malloc(CHUNK * sizeof(struct iw_connection) + LINE);
+
+    t->chunk = chunk != NULL ? chunk : t->chunk;
+    if (chunk == NULL || memory == NULL) {
+        free(memory);
+        return false;
+    }
+    uintptr_t first = ((uintptr_t)memory + LINE - 1) & ~(uintptr_t)(LINE - 1);
+    t->chunk[t->chunks++] = (struct chunk){memory, (struct iw_connection *)first};
     return true;
 }
 
@@ -258,48 +300,28 @@ static bool make_place(struct iw_connections *t, size_t *place)
 {
     if (t->held == t->limit && !drop_oldest(t))
         return false;
-    if (t->held < t->count) { /* the one just dropped left a hole */
-        *place = t->hole;
-        return true;
-    }
-    if (t->count == t->room) {
-        size_t room = t->room != 0 ? 2 * t->room : 16;
-        /* NOLINTNEXTLINE(bugprone-sizeof-expression): the list is one of pointers */
-        struct iw_connection **list = realloc(t->list, room * sizeof *list);
-        if (list == NULL)
-            return false;
-        t->list = list;
-        t->room = room;
-    }
-    *place = t->count;
-    return true;
+    *place = t->held < t->count ? t->hole : t->count;
+    return *place / CHUNK < t->chunks || add_chunk(t);
 }
 
 /* Adds a copy of `fresh`, which takes the place of `old` (may be NULL) in the hash table. */
 static struct iw_connection *add(struct iw_connections *t, const struct iw_connection *fresh,
-                                 struct iw_connection *old)
+                                 const struct iw_connection *old)
 {
-    struct iw_connection *c = malloc(sizeof *c);
     size_t place;
 
-    if (c == NULL)
+    if (!widen(t) || !make_place(t, &place))
         return NULL;
-    *c = *fresh;
-    if (old != NULL)
+    if (old != NULL && old->used)
         unlink_connection(t, old);
-    if (!make_place(t, &place)) {
-        if (old != NULL)
-            link_connection(t, old);
-        free(c);
-        return NULL;
-    }
-    if (t->held >= t->buckets)
-        widen(t);
+    struct iw_connection *c = at(t, place);
+    *c = *fresh;
+    c->used = true;
     c->number = t->added++;
-    t->list[place] = c;
     t->count += place == t->count;
     t->held++;
-    link_connection(t, c);
+    t->spots_used++;
+    put_spot(t, (struct spot){hash_of(t, c), (uint32_t)place + 1});
     return c;
 }
 
@@ -313,18 +335,30 @@ static bool is_new(const struct iw_connection *c, unsigned side, const struct iw
     return c->known[side] && c->base[side] != packet->seq + 1;
 }
 
+static struct iw_connection *look_up(const struct iw_connections *t, uint32_t h,
+                                     const struct iw_packet *packet, unsigned *side)
+{
+    size_t mask = t->spots - 1;
+
+    for (size_t i = h & mask; t->spot[i].place != 0; i = (i + 1) & mask)
+        if (t->spot[i].hash == h) {
+            struct iw_connection *c = at(t, t->spot[i].place - 1);
+            if (is_between(c, packet, side))
+                return c;
+        }
+    return NULL;
+}
+
 static struct iw_connection *find(struct iw_connections *t, const struct iw_packet *packet,
                                   unsigned *side)
 {
     struct iw_connection *c = t->last;
 
-    if (c == NULL || !is_between(c, packet, side)) {
-        uint64_t h = hash(t, &packet->source, packet->source_port, &packet->destination,
-                          packet->destination_port);
-        c = t->bucket[h & (t->buckets - 1)];
-        while (c != NULL && !is_between(c, packet, side))
-            c = c->chain;
-    }
+    if (c == NULL || !is_between(c, packet, side))
+        c = look_up(t,
+                    hash(t, &packet->source, packet->source_port, &packet->destination,
+                         packet->destination_port),
+                    packet, side);
     if (c == NULL || is_new(c, *side, packet)) {
         unsigned from = (packet->flags & IW_TCP_SYN) != 0 && (packet->flags & IW_TCP_ACK) != 0;
         struct iw_connection fresh = {0};
@@ -432,17 +466,67 @@ int iw_connections_add(struct iw_connections *t, const struct iw_frame *frame,
     return t->seen(t->context, &segment);
 }
 
-int iw_connections_take(struct iw_connections *t, struct iw_fragments *f,
-                        const struct iw_frame *frame, struct iw_capture_counts *counts)
-{
-    struct iw_packet packet;
-    enum iw_decode decode = iw_packet_decode(frame, &packet);
+/* ---- batches ---- */
 
-    if (decode == IW_DECODE_FRAGMENT)
-        decode = iw_fragments_add(f, frame, &packet);
-    counts->frames++;
-    counts->decoded[decode]++;
-    int result = decode == IW_DECODE_TCP ? iw_connections_add(t, frame, &packet) : 0;
-    counts->ignored += result == -1;
-    return result == -1 ? 0 : result;
+/* Step by step for all of them, so that the waits for memory overlap. */
+static void foresee(const struct iw_connections *t, const struct iw_packet *packets,
+                    const enum iw_decode *decoded, size_t count)
+{
+    uint32_t h[IW_CAPTURE_BATCH];
+    const struct iw_connection *c[IW_CAPTURE_BATCH];
+    size_t mask = t->spots - 1;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct iw_packet *p = &packets[i];
+        if (decoded[i] != IW_DECODE_TCP)
+            continue;
+        h[i] = hash(t, &p->source, p->source_port, &p->destination, p->destination_port);
+        __builtin_prefetch(&t->spot[h[i] & mask]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        c[i] = NULL;
+        if (decoded[i] != IW_DECODE_TCP)
+            continue;
+        for (size_t k = h[i] & mask; t->spot[k].place != 0 && c[i] == NULL; k = (k + 1) & mask)
+            if (t->spot[k].hash == h[i])
+                c[i] = at(t, t->spot[k].place - 1);
+        if (c[i] == NULL)
+            continue;
+        __builtin_prefetch(c[i], 1);
+        __builtin_prefetch((const char *)c[i] + LINE, 1);
+    }
+    for (size_t i = 0; i < count && t->soon != NULL; i++)
+        if (c[i] != NULL && c[i]->user != NULL)
+            t->soon(c[i], is_endpoint(c[i], 0, &packets[i].source, packets[i].source_port) ? 0 : 1,
+                    packets[i].length != 0);
+}
+
+void iw_connections_foresee(struct iw_connections *t, iw_soon_fn *soon)
+{
+    t->soon = soon;
+}
+
+int iw_connections_take(struct iw_connections *t, struct iw_fragments *f,
+                        const struct iw_frame *frames, size_t count,
+                        struct iw_capture_counts *counts)
+{
+    struct iw_packet packets[IW_CAPTURE_BATCH];
+    enum iw_decode decoded[IW_CAPTURE_BATCH];
+
+    for (size_t i = 0; i < count; i++)
+        decoded[i] = iw_packet_decode(&frames[i], &packets[i]);
+    if (t->held > FEW)
+        foresee(t, packets, decoded, count);
+    for (size_t i = 0; i < count; i++) {
+        if (decoded[i] == IW_DECODE_FRAGMENT)
+            decoded[i] = iw_fragments_add(f, &frames[i], &packets[i]);
+        counts->frames++;
+        counts->decoded[decoded[i]]++;
+        int result =
+            decoded[i] == IW_DECODE_TCP ? iw_connections_add(t, &frames[i], &packets[i]) : 0;
+        counts->ignored += result == -1;
+        if (result > 0)
+            return result;
+    }
+    return 0;
 }

@@ -62,7 +62,7 @@ const uint8_t *iw_octets_need(struct iw_capture *c, size_t n)
     c->interrupted = false;
     if (c->to - c->from >= n)
         return c->buffer + c->from;
-    if (c->failed != 0 || c->end || !make_room(c, n))
+    if (c->failed != 0 || c->end || c->ahead || !make_room(c, n))
         return NULL;
     while (c->to - c->from < n) {
         ssize_t got = read(c->fd, c->buffer + c->to, c->room - c->to);

@@ -18,6 +18,9 @@ struct iw_pcapng {
     char *path;
     int failed;           /* errno of the first failure */
     const char *too_long; /* what did not fit, if anything */
+    uint32_t *interface;  /* copies: which of ours each one of the other file is, plus 1 */
+    size_t n_interface;
+    uint32_t interfaces; /* ours */
 };
 
 static void put(struct iw_pcapng *w, const void *data, size_t length)
@@ -95,18 +98,19 @@ static void put_section(struct iw_pcapng *w, const char *application, const char
     put32(w, size);
 }
 
-static void put_interface(struct iw_pcapng *w, enum iw_link link)
+/* https://www.tcpdump.org/linktypes.html */
+static const uint16_t linktypes[] = {
+    [IW_LINK_ETHERNET] = 1, [IW_LINK_SLL] = 113,  [IW_LINK_SLL2] = 276,
+    [IW_LINK_NULL] = 0,     [IW_LINK_LOOP] = 108, [IW_LINK_RAW] = 101,
+};
+
+static void put_interface(struct iw_pcapng *w, uint32_t linktype)
 {
-    /* https://www.tcpdump.org/linktypes.html */
-    static const uint16_t linktypes[] = {
-        [IW_LINK_ETHERNET] = 1, [IW_LINK_SLL] = 113,  [IW_LINK_SLL2] = 276,
-        [IW_LINK_NULL] = 0,     [IW_LINK_LOOP] = 108, [IW_LINK_RAW] = 101,
-    };
     static const uint8_t nanoseconds[1] = {9};
     uint32_t size = BLOCK_FRAME + 8 + 8 + 4;
     put32(w, BLOCK_INTERFACE);
     put32(w, size);
-    put16(w, linktypes[link]);
+    put16(w, linktype);
     put16(w, 0);
     put32(w, 0); /* no snap length */
     put16(w, OPTION_IF_TSRESOL);
@@ -136,12 +140,15 @@ struct iw_pcapng *iw_pcapng_create(const char *path, enum iw_link link, const ch
     w->file = file;
     w->path = copy;
     put_section(w, application, comment);
-    put_interface(w, link);
+    if (link != IW_LINK_OTHER) {
+        put_interface(w, linktypes[link]);
+        w->interfaces = 1;
+    }
     return w;
 }
 
-bool iw_pcapng_frame(struct iw_pcapng *w, const struct iw_frame *frame, const char *const *comments,
-                     size_t count)
+static bool put_packet(struct iw_pcapng *w, const struct iw_frame *frame, uint32_t interface,
+                       const char *const *comments, size_t count)
 {
     size_t length = frame->length;
     size_t size = BLOCK_FRAME + 20;
@@ -158,7 +165,7 @@ bool iw_pcapng_frame(struct iw_pcapng *w, const struct iw_frame *frame, const ch
     }
     put32(w, BLOCK_ENHANCED_PACKET);
     put32(w, (uint32_t)size);
-    put32(w, 0);
+    put32(w, interface);
     put32(w, (uint32_t)(frame->time >> 32));
     put32(w, (uint32_t)frame->time);
     put32(w, frame->length);
@@ -172,6 +179,33 @@ bool iw_pcapng_frame(struct iw_pcapng *w, const struct iw_frame *frame, const ch
     return w->failed == 0;
 }
 
+bool iw_pcapng_frame(struct iw_pcapng *w, const struct iw_frame *frame, const char *const *comments,
+                     size_t count)
+{
+    return put_packet(w, frame, 0, comments, count);
+}
+
+bool iw_pcapng_copy(struct iw_pcapng *w, const struct iw_frame *frame, const char *const *comments,
+                    size_t count)
+{
+    if (frame->interface >= w->n_interface) {
+        size_t room = 2 * (size_t)frame->interface + 1;
+        uint32_t *larger = realloc(w->interface, room * sizeof *larger);
+        if (larger == NULL) {
+            w->failed = ENOMEM;
+            return false;
+        }
+        memset(larger + w->n_interface, 0, (room - w->n_interface) * sizeof *larger);
+        w->interface = larger;
+        w->n_interface = room;
+    }
+    if (w->interface[frame->interface] == 0) {
+        put_interface(w, frame->linktype);
+        w->interface[frame->interface] = ++w->interfaces;
+    }
+    return put_packet(w, frame, w->interface[frame->interface] - 1, comments, count);
+}
+
 bool iw_pcapng_close(struct iw_pcapng *w, char error[IW_CAPTURE_ERROR])
 {
     if (fclose(w->file) != 0 && w->failed == 0)
@@ -180,6 +214,7 @@ bool iw_pcapng_close(struct iw_pcapng *w, char error[IW_CAPTURE_ERROR])
     if (!good)
         snprintf(error, IW_CAPTURE_ERROR, "%s: cannot be written: %s", w->path,
                  w->failed != 0 ? strerror(w->failed) : w->too_long);
+    free(w->interface);
     free(w->path);
     free(w);
     return good;

@@ -175,6 +175,21 @@ int iw_capture_next(struct iw_capture *c, struct iw_frame *frame, char error[IW_
     return result;
 }
 
+int iw_capture_batch(struct iw_capture *c, struct iw_frame *frames, size_t room, size_t *count,
+                     char error[IW_CAPTURE_ERROR])
+{
+    char later[IW_CAPTURE_ERROR]; /* told when it is come to */
+    int result = iw_capture_next(c, &frames[0], error);
+
+    *count = result == 1;
+    c->ahead = true;
+    while (result == 1 && c->pcap == NULL && *count < room &&
+           iw_capture_next(c, &frames[*count], later) == 1)
+        ++*count;
+    c->ahead = false;
+    return result;
+}
+
 bool iw_capture_progress(const struct iw_capture *c, uint64_t *at, uint64_t *size)
 {
     *at = c->offset;
@@ -200,7 +215,8 @@ int iw_capture_walk(const char *path, struct iw_connections *t, struct iw_captur
                     char error[IW_CAPTURE_ERROR])
 {
     struct iw_capture_counts unused;
-    struct iw_frame frame;
+    struct iw_frame frames[IW_CAPTURE_BATCH];
+    size_t count;
     int result;
 
     if (counts == NULL)
@@ -215,8 +231,8 @@ int iw_capture_walk(const char *path, struct iw_connections *t, struct iw_captur
         iw_capture_close(c);
         return -1;
     }
-    while ((result = iw_capture_next(c, &frame, error)) > 0) {
-        int stop = result == 1 ? iw_connections_take(t, f, &frame, counts) : 0;
+    while ((result = iw_capture_batch(c, frames, IW_CAPTURE_BATCH, &count, error)) > 0) {
+        int stop = iw_connections_take(t, f, frames, count, counts);
         if (stop != 0) {
             result = stop;
             break;

@@ -65,6 +65,12 @@ bool iw_capture_filter(struct iw_capture *c, const char *filter, char error[IW_C
 enum { IW_CAPTURE_SIGNAL = 2 };
 int iw_capture_next(struct iw_capture *c, struct iw_frame *frame, char error[IW_CAPTURE_ERROR]);
 
+/* The same, and as many of the frames behind it as are in memory already, `room` in all: *count.
+ * All are valid until the next call. */
+enum { IW_CAPTURE_BATCH = 16 /* a sensible room */ };
+int iw_capture_batch(struct iw_capture *c, struct iw_frame *frames, size_t room, size_t *count,
+                     char error[IW_CAPTURE_ERROR]);
+
 /* How many octets of the file were read, of how many. False if that is not known. */
 bool iw_capture_progress(const struct iw_capture *c, uint64_t *at, uint64_t *size);
 
@@ -157,21 +163,21 @@ char *iw_address_print(char *text, const struct iw_address *address, uint16_t po
 /* Side 0 sent the SYN; without a SYN in the capture, it is the one that did not send the SYN/ACK,
  * else the first sender. A direction has the number of its sending side. */
 struct iw_connection {
-    uint64_t number; /* from 0, in order of appearance */
+    _Alignas(64) uint64_t number; /* from 0, in order of appearance */
     struct iw_address address[2];
     uint16_t port[2];
     bool syn[2]; /* this side's SYN was seen: position 0 is the octet after it */
     bool fin[2];
-    bool reset;           /* either side sent a RST */
+    bool reset; /* either side sent a RST */
+    /* Private to capture/; so is what is so called below. */
+    bool used;
+    bool known[2];
+    uint32_t base[2];     /* private: sequence number of position 0 */
     uint64_t first_frame; /* frame numbers */
     uint64_t last_frame;
-    void *user; /* the caller's, NULL at first */
-    /* Private to capture/. */
-    struct iw_connection *chain;
-    bool known[2];
-    uint32_t base[2];  /* sequence number of position 0 */
-    uint64_t ahead[2]; /* highest position seen */
-    uint64_t end[2];   /* of its FIN */
+    void *user;        /* the caller's, NULL at first */
+    uint64_t ahead[2]; /* private: highest position seen */
+    uint64_t end[2];   /* private: of its FIN */
 };
 
 enum iw_segment_kind {
@@ -201,7 +207,7 @@ typedef int iw_segment_fn(void *context, const struct iw_segment *segment);
 
 struct iw_connections;
 
-/* A table of at most `limit` connections (about 200 octets each, taken as they appear), that calls
+/* A table of at most `limit` connections (about 150 octets each, taken as they appear), that calls
  * `seen` for each segment. Segments come as in the capture: repeated, overlapping, out of order;
  * putting them together is iw_stream's work. Octets before position 0 (keep-alives; what was sent
  * before the capture began) are left out. NULL without memory. */
@@ -236,9 +242,16 @@ struct iw_capture_counts {
     uint64_t incomplete;                 /* datagrams that lack fragments */
 };
 
-/* Decodes a frame, puts fragments together and adds what is TCP. 0 or what `seen` returned. */
+/* Decodes frames (at most IW_CAPTURE_BATCH), puts fragments together and adds what is TCP. 0 or
+ * what `seen` returned, which ends it. With thousands of connections most time goes into waiting
+ * for memory: all that is needed for a batch is asked for in advance. */
 int iw_connections_take(struct iw_connections *t, struct iw_fragments *f,
-                        const struct iw_frame *frame, struct iw_capture_counts *counts);
+                        const struct iw_frame *frames, size_t count,
+                        struct iw_capture_counts *counts);
+/* `soon` is called when a packet of this direction, with or without octets, will be added
+ * presently: to prefetch what belongs to the connection's user. */
+typedef void iw_soon_fn(const struct iw_connection *c, unsigned direction, bool octets);
+void iw_connections_foresee(struct iw_connections *t, iw_soon_fn *soon);
 
 /* Reads a whole capture into a table. 0 at the end of the file, -1 with an error line, else what
  * `seen` returned. `counts` may be NULL. */
@@ -249,7 +262,8 @@ int iw_capture_walk(const char *path, struct iw_connections *t, struct iw_captur
 
 struct iw_pcapng;
 
-/* Creates (or empties) a pcapng file with one interface of this link layer and ns timestamps.
+/* Creates (or empties) a pcapng file with one interface of this link layer and ns timestamps
+ * (IW_LINK_OTHER: with none, for iw_pcapng_copy).
  * `application` and the section's `comment` may be NULL. NULL on failure. */
 struct iw_pcapng *iw_pcapng_create(const char *path, enum iw_link link, const char *application,
                                    const char *comment, char error[IW_CAPTURE_ERROR]);
@@ -262,6 +276,11 @@ struct iw_pcapng *iw_pcapng_create(const char *path, enum iw_link link, const ch
 enum { IW_PCAPNG_BLOCK = 16 * 1024 * 1024 };
 bool iw_pcapng_frame(struct iw_pcapng *w, const struct iw_frame *frame, const char *const *comments,
                      size_t count);
+
+/* The same for a frame that was read from a capture: interfaces that this file does not have yet
+ * are described in front of it. */
+bool iw_pcapng_copy(struct iw_pcapng *w, const struct iw_frame *frame, const char *const *comments,
+                    size_t count);
 
 /* Closes the file. False, with an error line, if anything failed since it was created. */
 bool iw_pcapng_close(struct iw_pcapng *w, char error[IW_CAPTURE_ERROR]);
