@@ -73,24 +73,27 @@ bool iw_lint_annotate(struct iw_lint *lint)
 {
     const char *comments[COMMENTS];
     char error[IW_CAPTURE_ERROR], text[128];
-    struct iw_capture *from = iw_capture_open(lint->options->path, error);
+    const struct iw_lint_options *o = lint->options;
+    struct iw_capture *from = iw_capture_open(o->path, error);
     struct iw_pcapng *to = NULL;
     struct iw_frame frame;
     size_t next = 0;
-    int more = from ? iw_capture_next(from, &frame, error) : -1;
+    int more = -1;
     bool good;
 
     if (lint->n_notes)
         qsort(lint->notes, lint->n_notes, sizeof(*lint->notes), by_frame);
     summarise(lint, text, sizeof(text));
     /* A capture that is cut short was complained of already: what it has is copied. */
-    to = from ? iw_pcapng_create(lint->options->annotate, more > 0 ? frame.link : IW_LINK_ETHERNET,
-                                 "iwarp-lint " IW_VERSION, text, error)
-              : NULL;
+    if (from && (!o->filter || iw_capture_filter(from, o->filter, error))) {
+        more = iw_capture_next(from, &frame, error);
+        to = iw_pcapng_create(o->annotate, more > 0 ? IW_LINK_OTHER : IW_LINK_ETHERNET,
+                              "iwarp-lint " IW_VERSION, text, error);
+    }
     for (good = to; good && more > 0; more = iw_capture_next(from, &frame, error)) {
-        size_t count = gather(lint, frame.number, &next, comments);
+        size_t count = more == 1 ? gather(lint, frame.number, &next, comments) : 0;
 
-        good = iw_pcapng_frame(to, &frame, comments, count);
+        good = more != 1 || iw_pcapng_copy(to, &frame, comments, count);
     }
     if (to)
         good = iw_pcapng_close(to, error);

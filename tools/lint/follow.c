@@ -1,33 +1,156 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lint.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "iwarp/crc32c.h"
 
-enum { TABLE = 1 << 20 }; /* TCP connections that one capture may have */
+enum { TABLE = 32768 /* TCP connections remembered at a time, iWARP or not */ };
+/* Progress is told of files as large as this, after so many frames. */
+enum { LARGE = 64 * 1024 * 1024, PROGRESS_FRAMES = 1 << 17 };
 
-uint64_t iw_lint_frame(const struct iw_lint_connection *c, enum iw_side side, uint64_t pos)
+static volatile sig_atomic_t stopped;
+
+static void stop(int number)
 {
-    const struct iw_lint_side *s = &c->side[side];
-    size_t kept = s->n_ranges < IW_LINT_RANGES ? s->n_ranges : IW_LINT_RANGES;
+    (void)number;
+    stopped = 1;
+}
 
-    /* The first copy of an octet is the one that counts, hence from the oldest on. */
-    for (size_t i = s->n_ranges - kept; i < s->n_ranges; i++) {
-        const struct iw_lint_range *r = &s->ranges[i % IW_LINT_RANGES];
+/* ---- where octets were ---- */
 
-        if (pos >= r->pos && pos < r->end)
-            return r->frame;
-    }
-    return c->lint->frame;
+static struct iw_lint_range *range_at(struct iw_lint_ranges *r, uint32_t k)
+{
+    return &(r->many ? r->many : r->few)[(r->first + k) % r->room];
+}
+
+/* True if there is room for one more; else the oldest has to go. */
+static bool grow(struct iw_lint_ranges *r)
+{
+    uint32_t room = 2 * r->room;
+    struct iw_lint_range *many = room <= IW_LINT_RANGES ? malloc(room * sizeof(*many)) : NULL;
+
+    if (!many)
+        return false;
+    for (uint32_t k = 0; k < r->count; k++)
+        many[k] = *range_at(r, k);
+    free(r->many);
+    r->many = many;
+    r->room = room;
+    r->first = 0;
+    return true;
 }
 
 static void remember(struct iw_lint_connection *c, enum iw_side side, uint64_t pos, uint64_t end)
 {
-    struct iw_lint_side *s = &c->side[side];
+    struct iw_lint_ranges *r = &c->side[side].ranges;
 
-    s->ranges[s->n_ranges++ % IW_LINT_RANGES] = (struct iw_lint_range){pos, end, c->lint->frame};
+    if (r->room == 0)
+        r->room = IW_LINT_FEW_RANGES;
+    if (r->count == r->room && !grow(r)) {
+        r->first = (r->first + 1) % r->room;
+        r->count--;
+    }
+    *range_at(r, r->count++) = (struct iw_lint_range){pos, end, c->lint->frame};
+}
+
+/* What lies before `pos` has been judged. */
+static void forget(struct iw_lint_ranges *r, uint64_t pos)
+{
+    while (r->count > 0 && range_at(r, 0)->end <= pos) {
+        r->first = (r->first + 1) % r->room;
+        r->count--;
+    }
+}
+
+static unsigned begun_kind(const struct iw_ddp_header *h)
+{
+    if (iw_ddp_tagged(h))
+        return iw_rdmap_op(h) == IW_OP_WRITE ? IW_LINT_BEGUN - 2 : IW_LINT_BEGUN - 1;
+    return h->qn < IW_LINT_BEGUN - 2 ? h->qn : 0;
+}
+
+/* Of a message the frame with its first octet is told, which may be long ago. */
+static void begin_message(struct iw_lint_connection *c, const struct iw_observation *o)
+{
+    struct iw_lint_begun *b = &c->side[o->side].begun[begun_kind(&o->ddp)];
+
+    if (!b->open)
+        *b = (struct iw_lint_begun){true, o->pos, iw_lint_frame(c, o->side, o->pos)};
+}
+
+uint64_t iw_lint_frame(const struct iw_lint_connection *c, enum iw_side side, uint64_t pos)
+{
+    struct iw_lint_ranges *r = (struct iw_lint_ranges *)(uintptr_t)&c->side[side].ranges;
+
+    /* The first copy of an octet is the one that counts, hence from the oldest on. */
+    for (uint32_t k = 0; k < r->count; k++) {
+        const struct iw_lint_range *range = range_at(r, k);
+
+        if (pos >= range->pos && pos < range->end)
+            return range->frame;
+    }
+    for (unsigned i = 0; i < IW_LINT_BEGUN; i++)
+        if (c->side[side].begun[i].open && c->side[side].begun[i].pos == pos)
+            return c->side[side].begun[i].frame;
+    return c->lint->frame;
+}
+
+/* ---- what is seen ---- */
+
+static void seen_segment(struct iw_lint_connection *c, const struct iw_observation *o)
+{
+    struct iw_lint *lint = c->lint;
+    bool good = o->payload && !(o->fpdu && o->fpdu->crc_checked && !o->fpdu->crc_good);
+
+    forget(&c->side[o->side].ranges, o->pos);
+    if (!good)
+        return;
+    if (lint->options->messages)
+        begin_message(c, o);
+    if (lint->extract && iw_ddp_tagged(&o->ddp))
+        iw_lint_extract_segment(lint->extract, c, o);
+}
+
+static void seen_message(struct iw_lint_connection *c, const struct iw_observation *o)
+{
+    struct iw_lint_side *s = &c->side[o->side], *other = &c->side[iw_lint_other(o->side)];
+    unsigned opcode = iw_rdmap_op(&o->ddp);
+    struct iw_lint_count *n = &s->count[opcode];
+    uint32_t length = o->message_length < UINT32_MAX ? (uint32_t)o->message_length : UINT32_MAX;
+
+    if (!n->messages || length < n->least)
+        n->least = length;
+    if (length > n->most)
+        n->most = length;
+    n->messages++;
+    n->octets += o->message_length;
+    if (!c->lint->options->summary)
+        return;
+    if (opcode == IW_OP_READ_REQUEST || opcode == IW_OP_ATOMIC_REQUEST)
+        iw_lint_asked(s, c->lint->time, o);
+    else if (opcode == IW_OP_READ_RESPONSE || opcode == IW_OP_ATOMIC_RESPONSE)
+        iw_lint_answered(other, c->lint->time, o);
+}
+
+static void seen_gap(struct iw_lint_connection *c, const struct iw_observation *o)
+{
+    struct iw_lint_side *s = &c->side[o->side];
+
+    for (unsigned i = 0; i < IW_LINT_BEGUN; i++)
+        s->begun[i].open = false;
+    iw_lint_forget_reads(&c->side[0]);
+    iw_lint_forget_reads(&c->side[1]);
+    if (o->kind == IW_OBSERVED_GAP && o->end == o->pos)
+        return;
+    if (o->kind == IW_OBSERVED_GAP) {
+        s->gaps++;
+        s->missing += o->end - o->pos;
+    }
+    iw_lint_gap(c, o);
 }
 
 static void seen(void *context, const struct iw_observation *o)
@@ -36,14 +159,16 @@ static void seen(void *context, const struct iw_observation *o)
     struct iw_lint_side *s = &c->side[o->side];
 
     switch (o->kind) {
+    case IW_OBSERVED_SEGMENT:
+        seen_segment(c, o);
+        return;
     case IW_OBSERVED_STARTUP:
         s->started = true;
         s->startup = o->startup;
         s->enhanced = o->enhanced;
         break;
     case IW_OBSERVED_MESSAGE:
-        s->messages[iw_rdmap_op(&o->ddp)]++;
-        s->octets[iw_rdmap_op(&o->ddp)] += o->message_length;
+        seen_message(c, o);
         break;
     case IW_OBSERVED_FINDING:
         s->findings++;
@@ -53,15 +178,29 @@ static void seen(void *context, const struct iw_observation *o)
         s->lost = true;
         iw_lint_end(c, o->side, iw_check_info(o->fault.check)->text);
         return;
-    case IW_OBSERVED_SEGMENT:
-    case IW_OBSERVED_FIN:
-    case IW_OBSERVED_RESET:
     case IW_OBSERVED_GAP:
     case IW_OBSERVED_RESYNC:
+        seen_gap(c, o);
+        return;
+    case IW_OBSERVED_FIN:
+    case IW_OBSERVED_RESET:
         break;
     }
-    if (c->lint->options->messages)
+    if (c->lint->options->messages) {
         iw_lint_message(c, o);
+        if (o->kind == IW_OBSERVED_MESSAGE)
+            s->begun[begun_kind(&o->ddp)].open = false;
+    }
+}
+
+/* ---- connections ---- */
+
+static bool decoded_as(const struct iw_lint *lint, const struct iw_connection *c)
+{
+    for (size_t i = 0; i < lint->options->n_ports; i++)
+        if (c->port[0] == lint->options->ports[i] || c->port[1] == lint->options->ports[i])
+            return true;
+    return false;
 }
 
 /* Whether these octets, the first of their direction, open an iWARP connection (RFC 5044 §7.1.1).
@@ -71,11 +210,8 @@ static bool opens(const struct iw_lint *lint, const struct iw_segment *s)
     static const char key[] = "MPA ID Re";
     size_t n = s->length < sizeof(key) - 1 ? s->length : sizeof(key) - 1;
 
-    for (size_t i = 0; i < lint->options->n_ports; i++)
-        if (s->connection->port[0] == lint->options->ports[i] ||
-            s->connection->port[1] == lint->options->ports[i])
-            return true;
-    return s->pos == 0 && n >= 4 && !memcmp(s->data, key, n);
+    return (s->pos == 0 && n >= 4 && !memcmp(s->data, key, n)) ||
+           (lint->options->n_ports > 0 && decoded_as(lint, s->connection));
 }
 
 /* A Reply seen first: the Request was not captured, or comes late. */
@@ -112,26 +248,37 @@ static void close_connection(struct iw_lint_connection *c)
     c->lint->open--;
     c->tcp->user = NULL;
     iw_observer_drop(c->observer);
-    free(c->observer);
+    for (int i = 0; i < 2; i++) {
+        free(c->side[i].ranges.many);
+        iw_lint_free_reads(&c->side[i]);
+    }
     free(c);
 }
 
-static void set_reset(struct iw_lint_connection *c)
+/* The table makes room. */
+static void dropped(void *context, struct iw_connection *tcp)
 {
-    c->was_reset = true;
-    *c->lint->last_reset = c;
-    c->lint->last_reset = &c->next_reset;
+    struct iw_lint *lint = context;
+
+    if (tcp->user) {
+        lint->early++;
+        close_connection(tcp->user);
+    }
 }
 
-/* Takes the oldest from the list. */
-static void close_reset(struct iw_lint *lint)
+static void make_room(struct iw_lint *lint)
 {
-    struct iw_lint_connection *c = lint->reset;
+    struct iw_connection *oldest;
 
-    lint->reset = c->next_reset;
-    if (!lint->reset)
-        lint->last_reset = &lint->reset;
-    close_connection(c);
+    if (lint->open < lint->options->connections ||
+        !(oldest = iw_connections_oldest_used(lint->table)))
+        return;
+    if (lint->early++ == 0)
+        fprintf(stderr,
+                "iwarp-lint: more than %zu connections at a time: from here on the one used least "
+                "recently is closed for each new one (--connections)\n",
+                lint->options->connections);
+    close_connection(oldest->user);
 }
 
 static struct iw_lint_connection *follow(struct iw_lint *lint, const struct iw_segment *s)
@@ -146,18 +293,13 @@ static struct iw_lint_connection *follow(struct iw_lint *lint, const struct iw_s
                                         .extensions = true};
     struct iw_lint_connection *c;
 
-    if (lint->open >= lint->options->connections && lint->reset)
-        close_reset(lint);
-    if (lint->open >= lint->options->connections) {
+    make_room(lint);
+    c = calloc(1, sizeof(*c) + iw_observer_size());
+    if (!c) {
         lint->unfollowed++;
         return NULL;
     }
-    c = calloc(1, sizeof(*c));
-    if (!c || !(c->observer = malloc(iw_observer_size()))) {
-        free(c);
-        lint->unfollowed++;
-        return NULL;
-    }
+    c->observer = (struct iw_observer *)(void *)(c + 1);
     c->lint = lint;
     c->tcp = s->connection;
     c->initiator = is_reply(s) ? !s->direction : s->direction;
@@ -189,80 +331,207 @@ static void take_data(struct iw_lint *lint, const struct iw_segment *s)
         iw_observer_gap(c->observer, side, s->pos + s->length, s->pos + s->length + s->missing);
 }
 
+static void take_end(struct iw_lint_connection *c, const struct iw_segment *s, enum iw_side side)
+{
+    iw_observer_end(c->observer, side, s->pos, s->kind == IW_SEGMENT_RST);
+    c->side[side].ended = true;
+    /* Behind a reset octets may still have been on their way. */
+    if (!c->tcp->reset && c->side[0].ended && c->side[1].ended &&
+        iw_observer_boundary(c->observer, IW_SIDE_INITIATOR) &&
+        iw_observer_boundary(c->observer, IW_SIDE_RESPONDER))
+        close_connection(c);
+}
+
+static void prefetch(const void *from, size_t length)
+{
+    enum { LINE = 64 };
+
+    for (size_t i = 0; i < length; i += LINE)
+        __builtin_prefetch((const char *)from + i, 1, 2);
+}
+
+/* What judging a packet looks at: of the observer the sending side's half if there are octets, and
+ * the beginning of the other's for what is acknowledged. */
+static void soon(const struct iw_connection *tcp, unsigned direction, bool octets)
+{
+    enum { ACKNOWLEDGED = 320 };
+    const struct iw_lint_connection *c = tcp->user;
+    enum iw_side side = direction == c->initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER;
+    size_t half = iw_observer_size() / 2;
+    const char *observer = (const char *)c->observer;
+
+    prefetch(observer + (side == IW_SIDE_INITIATOR ? half : 0), ACKNOWLEDGED);
+    if (!octets)
+        return;
+    prefetch(observer + (side == IW_SIDE_INITIATOR ? 0 : half), half);
+    prefetch(&c->side[side], sizeof(c->side[side]));
+}
+
 static int on_segment(void *context, const struct iw_segment *s)
 {
     struct iw_lint *lint = context;
     struct iw_lint_connection *c = s->connection->user;
+    enum iw_side side;
 
     lint->frame = s->frame->number;
+    lint->time = s->frame->time;
     if (s->kind == IW_SEGMENT_DATA) {
         take_data(lint, s);
-    } else if (c && s->kind != IW_SEGMENT_SYN) {
-        enum iw_side side = s->direction == c->initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER;
-
-        iw_observer_end(c->observer, side, s->pos, s->kind == IW_SEGMENT_RST);
-        c->side[side].ended = true;
-        if (s->kind == IW_SEGMENT_RST && !c->was_reset)
-            set_reset(c);
-        else if (!c->was_reset && c->side[0].ended && c->side[1].ended &&
-                 iw_observer_boundary(c->observer, IW_SIDE_INITIATOR) &&
-                 iw_observer_boundary(c->observer, IW_SIDE_RESPONDER))
-            close_connection(c);
+        return 0;
     }
+    if (!c || s->kind == IW_SEGMENT_SYN)
+        return 0;
+    side = s->direction == c->initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER;
+    if (s->kind == IW_SEGMENT_ACK)
+        iw_observer_acked(c->observer, iw_lint_other(side), s->pos);
+    else
+        take_end(c, s, side);
     return 0;
 }
 
+/* ---- the capture ---- */
+
+static struct iw_capture *open_capture(const struct iw_lint_options *o,
+                                       char error[IW_CAPTURE_ERROR])
+{
+    struct iw_capture *c =
+        o->live ? iw_capture_live(o->path, o->filter, error) : iw_capture_open(o->path, error);
+
+    if (c && !o->live && o->filter && !iw_capture_filter(c, o->filter, error)) {
+        iw_capture_close(c);
+        return NULL;
+    }
+    return c;
+}
+
+static void progress(const struct iw_capture *c, bool done)
+{
+    uint64_t at, size;
+
+    if (!iw_capture_progress(c, &at, &size) || size < LARGE || !isatty(STDERR_FILENO))
+        return;
+    if (done)
+        fprintf(stderr, "\r        \r");
+    else
+        fprintf(stderr, "\r%3u %% ", (unsigned)(at * 100 / size));
+}
+
+/* Frame by frame to the end, or to the signal that ends a live capture. */
+static int read_frames(struct iw_lint *lint, struct iw_capture *c, struct iw_fragments *f,
+                       struct iw_capture_counts *counts, char error[IW_CAPTURE_ERROR])
+{
+    struct iw_frame frames[IW_CAPTURE_BATCH];
+    uint64_t told = 0;
+    size_t count;
+    int got = 1;
+
+    while (got > 0 && !stopped) {
+        got = iw_capture_batch(c, frames, IW_CAPTURE_BATCH, &count, error);
+        (void)iw_connections_take(lint->table, f, frames, count, counts);
+        if (counts->frames - told >= PROGRESS_FRAMES) {
+            progress(c, false);
+            told = counts->frames;
+        }
+    }
+    progress(c, true);
+    if (iw_capture_dropped(c))
+        fprintf(stderr, "iwarp-lint: %s: %llu packets were lost\n", lint->options->path,
+                (unsigned long long)iw_capture_dropped(c));
+    return stopped && got > 0 ? 0 : got;
+}
+
 /* The whole capture, and what is told at its end. -1 with an error line if it is not whole. */
-static int walk(struct iw_lint *lint, char error[IW_CAPTURE_ERROR])
+static int walk(struct iw_lint *lint, struct iw_capture *c, struct iw_fragments *f,
+                char error[IW_CAPTURE_ERROR])
 {
     struct iw_capture_counts counts = {0};
-    int walked;
+    int got;
 
     if (lint->options->format == IW_LINT_SARIF)
         iw_lint_sarif_begin(lint);
-    walked = iw_capture_walk(lint->options->path, lint->table, &counts, error);
+    got = read_frames(lint, c, f, &counts, error);
+    counts.incomplete = iw_fragments_incomplete(f);
     for (size_t i = 0; i < iw_connections_count(lint->table); i++) {
         struct iw_connection *tcp = iw_connections_get(lint->table, i);
 
-        if (tcp->user)
+        if (tcp && tcp->user)
             close_connection(tcp->user);
     }
     if (lint->options->format == IW_LINT_SARIF)
         iw_lint_sarif_end(lint);
     else
         iw_lint_total(lint, &counts);
-    return walked;
+    return got;
+}
+
+static void catch_signals(const struct iw_lint_options *o)
+{
+    struct sigaction action = {.sa_handler = stop};
+
+    if (!o->live && strcmp(o->path, "-") != 0)
+        return;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
+static int complain(const char *why, int status)
+{
+    fprintf(stderr, "iwarp-lint: %s\n", why);
+    return status;
+}
+
+/* Everything that can be had before the first frame is read. */
+static bool begin(struct iw_lint *lint, struct iw_fragments **f)
+{
+    lint->scratch = malloc(iw_observer_scratch_size());
+    lint->table = iw_connections_new(TABLE, on_segment, lint);
+    *f = iw_fragments_new();
+    if (!lint->scratch || !lint->table || !*f) {
+        (void)complain("no memory", IW_LINT_BROKEN);
+        return false;
+    }
+    iw_connections_recycle(lint->table, dropped);
+    iw_connections_tell_acks(lint->table);
+    iw_connections_foresee(lint->table, soon);
+    return !lint->options->into || (lint->extract = iw_lint_extract_begin(lint->options));
+}
+
+static int lint_capture(struct iw_lint *lint, struct iw_capture *c, struct iw_fragments *f)
+{
+    char error[IW_CAPTURE_ERROR];
+    int walked = walk(lint, c, f, error);
+    int extracted = lint->extract ? iw_lint_extract_end(lint) : 0;
+    int status = lint->findings ? IW_LINT_FINDINGS : IW_LINT_CLEAN;
+
+    if (walked < 0)
+        status = complain(error, IW_LINT_UNREADABLE);
+    if (extracted)
+        status = extracted;
+    if (fflush(lint->out) || ferror(lint->out))
+        status = complain("cannot write the findings", IW_LINT_BROKEN);
+    if (lint->options->annotate && !iw_lint_annotate(lint))
+        status = IW_LINT_BROKEN;
+    return status;
 }
 
 int iw_lint_run(const struct iw_lint_options *options, FILE *out)
 {
     struct iw_lint lint = {.options = options, .out = out};
     char error[IW_CAPTURE_ERROR];
-    int walked, status;
+    struct iw_capture *c = open_capture(options, error);
+    struct iw_fragments *f = NULL;
+    int status = IW_LINT_BROKEN;
 
-    lint.last_reset = &lint.reset;
-    lint.scratch = malloc(iw_observer_scratch_size());
-    lint.table = iw_connections_new(TABLE, on_segment, &lint);
-    if (!lint.table || !lint.scratch) {
-        iw_connections_free(lint.table);
-        free(lint.scratch);
-        fprintf(stderr, "iwarp-lint: no memory\n");
-        return IW_LINT_BROKEN;
-    }
-    walked = walk(&lint, error);
+    if (!c)
+        return complain(error, IW_LINT_UNREADABLE);
+    catch_signals(options);
+    if (begin(&lint, &f))
+        status = lint_capture(&lint, c, f);
+    iw_capture_close(c);
+    iw_fragments_free(f);
     iw_connections_free(lint.table);
     free(lint.scratch);
-    status = lint.findings ? IW_LINT_FINDINGS : IW_LINT_CLEAN;
-    if (fflush(out) || ferror(out)) {
-        fprintf(stderr, "iwarp-lint: cannot write the findings\n");
-        status = IW_LINT_BROKEN;
-    }
-    if (walked < 0) {
-        fprintf(stderr, "iwarp-lint: %s\n", error);
-        status = status == IW_LINT_BROKEN ? status : IW_LINT_UNREADABLE;
-    }
-    if (options->annotate && !iw_lint_annotate(&lint))
-        status = IW_LINT_BROKEN;
     iw_lint_free_notes(&lint);
     return status;
 }

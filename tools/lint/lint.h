@@ -4,7 +4,8 @@
 
 /*
  * iwarp-lint: the observer over a capture. follow.c sorts frames into connections and octets into
- * observers, report.c tells what they see.
+ * observers, report.c tells what they see, summary.c what it came to in the end, reads.c times
+ * Reads, extract.c collects what was placed in a buffer.
  */
 
 #include <stdio.h>
@@ -12,14 +13,26 @@
 #include "iwarp/capture.h"
 #include "iwarp/observer.h"
 
-enum { IW_LINT_CLEAN = 0, IW_LINT_FINDINGS = 1, IW_LINT_UNREADABLE = 2, IW_LINT_BROKEN = 70 };
+enum {
+    IW_LINT_CLEAN = 0,
+    IW_LINT_FINDINGS = 1,
+    IW_LINT_UNREADABLE = 2,
+    IW_LINT_USAGE = 64,
+    IW_LINT_BROKEN = 70
+};
 
 enum iw_lint_format { IW_LINT_TEXT, IW_LINT_JSON, IW_LINT_SARIF };
 
 struct iw_lint_options {
-    const char *path;
+    const char *path;     /* of the capture, or the interface */
+    const char *filter;   /* BPF, may be NULL */
     const char *annotate; /* copy the capture there, findings as comments; NULL: do not */
+    const char *into;     /* NULL: nothing is extracted; else the file for what was placed */
+    uint32_t stag;        /* under this STag */
+    int64_t connection;   /* of this connection; -1: the only one */
+    int owner;            /* whose buffer it is, an enum iw_side; -1: the only one */
     enum iw_lint_format format;
+    bool live;
     bool messages;         /* tell every RDMAP message, too */
     bool summary;          /* tell of every connection at the end */
     bool must;             /* only findings about MUST and MUST NOT count */
@@ -31,23 +44,48 @@ struct iw_lint_options {
 };
 
 /* Octets that all observers together may borrow. */
-enum { IW_LINT_LENT = 24 * 1024 * 1024 };
+enum { IW_LINT_LENT = 16 * 1024 * 1024 };
 
 /* Frames whose octets are still remembered, to tell where an octet was. */
-enum { IW_LINT_RANGES = 256 };
+enum { IW_LINT_RANGES = 256, IW_LINT_FEW_RANGES = 4 };
 
 struct iw_lint_range {
     uint64_t pos, end, frame;
 };
 
+/* The frames whose octets have not been judged yet, the oldest first: most often one. */
+struct iw_lint_ranges {
+    struct iw_lint_range few[IW_LINT_FEW_RANGES];
+    struct iw_lint_range *many; /* instead of the few; NULL: they have room enough */
+    uint32_t room, first, count;
+};
+
+/* Messages of which a part has come: one of each untagged queue, a Write, a Read Response. */
+enum { IW_LINT_BEGUN = 6 };
+
+struct iw_lint_begun {
+    bool open;
+    uint64_t pos, frame; /* of its first octet */
+};
+
+/* Messages of one kind. */
+struct iw_lint_count {
+    uint64_t messages, octets;
+    uint32_t least, most; /* octets of one */
+};
+
+struct iw_lint_reads;
+
 /* One direction of a connection; arrays of two are indexed by enum iw_side. */
 struct iw_lint_side {
-    struct iw_lint_range ranges[IW_LINT_RANGES];
-    size_t n_ranges; /* ever; the newest IW_LINT_RANGES are kept */
+    struct iw_lint_ranges ranges;
+    struct iw_lint_begun begun[IW_LINT_BEGUN];
     struct iw_mpa_startup_header startup;
     struct iw_mpa_enhanced enhanced;
-    uint64_t messages[16], octets[16]; /* by opcode */
+    struct iw_lint_count count[16]; /* by opcode */
+    struct iw_lint_reads *reads;    /* asked for by this side; NULL: none */
     uint64_t findings;
+    uint64_t gaps, missing; /* octets that the capture does not have */
     bool started, lost, ended;
 };
 
@@ -65,27 +103,27 @@ struct iw_lint;
 struct iw_lint_connection {
     struct iw_lint *lint;
     struct iw_connection *tcp;
-    struct iw_lint_connection *next_reset;
     unsigned initiator; /* its direction in *tcp */
-    bool was_reset;
     struct iw_observer *observer;
     struct iw_lint_side side[2];
 };
+
+struct iw_lint_extract;
 
 struct iw_lint {
     const struct iw_lint_options *options;
     FILE *out;
     uint64_t frame;      /* being read */
+    uint64_t time;       /* its time, ns */
     uint64_t findings;   /* that count */
     uint64_t followed;   /* connections, ever */
     size_t open;         /* connections with an observer */
-    uint64_t unfollowed; /* iWARP connections for which there was no room */
+    uint64_t unfollowed; /* iWARP connections for which there was no memory */
+    uint64_t early;      /* closed to make room for others */
     struct iw_connections *table;
-    void *scratch; /* of all observers */
-    size_t lent;   /* octets in their blocks */
-    /* Connections that were reset, the oldest first: octets may still have been on their way, so
-     * they are followed until their room is wanted. */
-    struct iw_lint_connection *reset, **last_reset;
+    struct iw_lint_extract *extract; /* NULL: nothing is extracted */
+    void *scratch;                   /* of all observers */
+    size_t lent;                     /* octets in their blocks */
     struct iw_lint_note *notes;
     size_t n_notes;
     uint64_t more_notes; /* that were not kept */
@@ -100,6 +138,10 @@ uint64_t iw_lint_frame(const struct iw_lint_connection *c, enum iw_side side, ui
 /* The side's address and port into `text` (IW_ENDPOINT_TEXT octets); returns it. */
 char *iw_lint_address(const struct iw_lint_connection *c, enum iw_side side, char *text);
 const char *iw_lint_side_name(enum iw_side side);
+static inline enum iw_side iw_lint_other(enum iw_side side)
+{
+    return side == IW_SIDE_INITIATOR ? IW_SIDE_RESPONDER : IW_SIDE_INITIATOR;
+}
 
 /* sarif.c: SARIF 2.1.0. The results are written as they come, the rules at the end. */
 void iw_lint_sarif_begin(struct iw_lint *lint);
@@ -120,7 +162,35 @@ void iw_lint_finding(struct iw_lint_connection *c, const struct iw_observation *
 void iw_lint_message(const struct iw_lint_connection *c, const struct iw_observation *o);
 /* Judging this side ends here: `why`. */
 void iw_lint_end(struct iw_lint_connection *c, enum iw_side side, const char *why);
+/* IW_OBSERVED_GAP or _RESYNC. */
+void iw_lint_gap(struct iw_lint_connection *c, const struct iw_observation *o);
+
+/* summary.c */
 void iw_lint_summary(const struct iw_lint_connection *c);
 void iw_lint_total(const struct iw_lint *lint, const struct iw_capture_counts *n);
+/* "write", "read-request", ... by opcode. */
+extern const char *const iw_lint_opcodes[16];
+
+/* reads.c: Reads and atomics of one side. What cannot be kept for want of memory is not timed. */
+struct iw_lint_times {
+    uint64_t answered;
+    uint64_t p50, p90, p99, most; /* ns, within a sixteenth but the last; 0 if none was answered */
+    uint32_t outstanding;         /* most at a time */
+};
+void iw_lint_asked(struct iw_lint_side *s, uint64_t time, const struct iw_observation *o);
+void iw_lint_answered(struct iw_lint_side *s, uint64_t time, const struct iw_observation *o);
+/* Octets are missing: what is outstanding is not known any more. */
+void iw_lint_forget_reads(struct iw_lint_side *s);
+struct iw_lint_times iw_lint_times(const struct iw_lint_side *s);
+void iw_lint_free_reads(struct iw_lint_side *s);
+
+/* extract.c */
+/* NULL after having complained. */
+struct iw_lint_extract *iw_lint_extract_begin(const struct iw_lint_options *options);
+/* A tagged segment whose octets are good. */
+void iw_lint_extract_segment(struct iw_lint_extract *e, const struct iw_lint_connection *c,
+                             const struct iw_observation *o);
+/* Writes the file and tells. An exit status; 0 if all went well. */
+int iw_lint_extract_end(struct iw_lint *lint);
 
 #endif

@@ -155,103 +155,43 @@ void iw_lint_end(struct iw_lint_connection *c, enum iw_side side, const char *wh
             lint->frame, why, side_names[side], iw_lint_address(c, side, from));
 }
 
-/* ---- summaries ---- */
-
-static const char *const opcode_names[16] = {
-    "write",     "read-request", "read-response",  "send",
-    "send-inv",  "send-se",      "send-se-inv",    "terminate",
-    "immediate", "immediate-se", "atomic-request", "atomic-response",
-    "opcode-c",  "opcode-d",     "opcode-e",       "opcode-f"};
-
-static void print_side(const struct iw_lint_connection *c, enum iw_side side)
+static const char *found_by(enum iw_resync how)
 {
-    const struct iw_lint_side *s = &c->side[side];
-    FILE *out = c->lint->out;
-    char from[IW_ENDPOINT_TEXT];
+    static const char *const names[] = {[IW_RESYNC_MARKER] = "by a Marker",
+                                        [IW_RESYNC_CRC] = "by a CRC",
+                                        [IW_RESYNC_CHAIN] = "by a chain of headers"};
 
-    fprintf(out, "  %s %s:", side_names[side], iw_lint_address(c, side, from));
-    if (s->started) {
-        fprintf(out, " rev %u%s%s%s%s", s->startup.revision,
-                s->startup.flags & IW_MPA_FLAG_C ? " C" : "",
-                s->startup.flags & IW_MPA_FLAG_M ? " M" : "",
-                s->startup.flags & IW_MPA_FLAG_R ? " R" : "",
-                s->startup.flags & IW_MPA_FLAG_S ? " S" : "");
-        if (s->startup.flags & IW_MPA_FLAG_S)
-            fprintf(out, " ird %u ord %u", s->enhanced.ird, s->enhanced.ord);
-    } else {
-        fprintf(out, " no start-up frame");
-    }
-    for (size_t i = 0; i < 16; i++)
-        if (s->messages[i])
-            fprintf(out, ", %" PRIu64 " %s (%" PRIu64 " octets)", s->messages[i], opcode_names[i],
-                    s->octets[i]);
-    fprintf(out, ", %" PRIu64 " findings%s\n", s->findings, s->lost ? ", not seen to its end" : "");
+    return names[how];
 }
 
-static json_t *side_json(const struct iw_lint_side *s)
+void iw_lint_gap(struct iw_lint_connection *c, const struct iw_observation *o)
 {
-    json_t *messages = json_object();
-    json_t *object = json_pack("{s:b, s:b, s:I}", "startup", (int)s->started, "whole",
-                               (int)!s->lost, "findings", (json_int_t)s->findings);
+    struct iw_lint *lint = c->lint;
+    bool gap = o->kind == IW_OBSERVED_GAP;
+    char from[IW_ENDPOINT_TEXT], text[128];
 
-    if (s->started) {
-        json_object_set_new(object, "revision", json_integer(s->startup.revision));
-        json_object_set_new(object, "crc", json_boolean(s->startup.flags & IW_MPA_FLAG_C));
-        json_object_set_new(object, "markers", json_boolean(s->startup.flags & IW_MPA_FLAG_M));
-        json_object_set_new(object, "rejected", json_boolean(s->startup.flags & IW_MPA_FLAG_R));
-        if (s->startup.flags & IW_MPA_FLAG_S) {
-            json_object_set_new(object, "ird", json_integer(s->enhanced.ird));
-            json_object_set_new(object, "ord", json_integer(s->enhanced.ord));
-        }
-    }
-    for (size_t i = 0; i < 16; i++)
-        if (s->messages[i])
-            json_object_set_new(messages, opcode_names[i],
-                                json_pack("{s:I, s:I}", "messages", (json_int_t)s->messages[i],
-                                          "octets", (json_int_t)s->octets[i]));
-    json_object_set_new(object, "messages", messages);
-    return object;
-}
-
-void iw_lint_summary(const struct iw_lint_connection *c)
-{
-    FILE *out = c->lint->out;
-    char from[IW_ENDPOINT_TEXT], to[IW_ENDPOINT_TEXT];
-
-    if (c->lint->options->format == IW_LINT_JSON) {
-        put_json(out, json_pack("{s:s, s:I, s:s, s:s, s:o, s:o}", "type", "connection",
-                                "connection", (json_int_t)c->tcp->number, "initiator_address",
-                                iw_lint_address(c, IW_SIDE_INITIATOR, from), "responder_address",
-                                iw_lint_address(c, IW_SIDE_RESPONDER, to), "initiator",
-                                side_json(&c->side[IW_SIDE_INITIATOR]), "responder",
-                                side_json(&c->side[IW_SIDE_RESPONDER])));
+    if (gap)
+        snprintf(text, sizeof(text), "octets %" PRIu64 " to %" PRIu64 " are not in the capture",
+                 o->pos, o->end - 1);
+    else
+        snprintf(text, sizeof(text), "FPDUs found again at octet %" PRIu64 ", %s", o->end,
+                 found_by(o->found_by));
+    if (lint->options->annotate)
+        iw_lint_note(lint, lint->frame, "%s [%s]", text, side_names[o->side]);
+    if (lint->options->format == IW_LINT_SARIF) {
+        if (gap)
+            iw_lint_sarif_unknown(c, o->side, text);
         return;
     }
-    fprintf(out, "connection %" PRIu64 ", frames %" PRIu64 " to %" PRIu64 "\n", c->tcp->number,
-            c->tcp->first_frame, c->tcp->last_frame);
-    print_side(c, IW_SIDE_INITIATOR);
-    print_side(c, IW_SIDE_RESPONDER);
-}
-
-void iw_lint_total(const struct iw_lint *lint, const struct iw_capture_counts *n)
-{
     if (lint->options->format == IW_LINT_JSON) {
-        put_json(lint->out,
-                 json_pack("{s:s, s:I, s:I, s:I, s:I}", "type", "total", "frames",
-                           (json_int_t)n->frames, "connections", (json_int_t)lint->followed,
-                           "not_followed", (json_int_t)lint->unfollowed, "findings",
-                           (json_int_t)lint->findings));
+        json_t *object = line(c, gap ? "gap" : "resync", o->side, o->pos);
+
+        json_object_set_new(object, "frame", json_integer((json_int_t)lint->frame));
+        json_object_set_new(object, "end", json_integer((json_int_t)o->end));
+        json_object_set_new(object, "text", json_string(text));
+        put_json(lint->out, object);
         return;
     }
-    if (lint->options->summary)
-        fprintf(lint->out,
-                "%" PRIu64 " frames (%" PRIu64 " fragments, %" PRIu64 " cut, %" PRIu64
-                " bad), %" PRIu64 " iWARP connections, %" PRIu64 " findings\n",
-                n->frames, n->decoded[IW_DECODE_FRAGMENT], n->decoded[IW_DECODE_CUT],
-                n->decoded[IW_DECODE_BAD], lint->followed, lint->findings);
-    if (lint->unfollowed)
-        fprintf(stderr,
-                "iwarp-lint: %" PRIu64 " more connections were open at the same time and not "
-                "followed (--connections)\n",
-                lint->unfollowed);
+    fprintf(lint->out, "%s:%" PRIu64 ": %s [%s %s]\n", lint->options->path, lint->frame, text,
+            side_names[o->side], iw_lint_address(c, o->side, from));
 }

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The octets placed under an STag. They come at any TO and in any order: a sparse file without a
+ * name takes them until it is known where the buffer begins. */
+#include "lint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXTENTS = 65536, HOLES_TOLD = 16, CHUNK = 65536 };
+/* The first octet placed lies here in the sparse file; others at most as far from it. */
+#define MIDDLE (UINT64_C(1) << 40)
+
+struct extent {
+    uint64_t from, to;
+};
+
+struct iw_lint_extract {
+    const struct iw_lint_options *options;
+    FILE *spool;
+    bool found;
+    uint64_t connection; /* the one it was first placed on */
+    enum iw_side owner;
+    char address[IW_ENDPOINT_TEXT];
+    uint64_t others; /* segments of others */
+    uint64_t other_connection;
+    enum iw_side other_owner;
+    uint64_t base; /* the first TO */
+    const char *failed;
+    struct extent *extents; /* TOs, ascending, not touching */
+    size_t count, room;
+};
+
+struct iw_lint_extract *iw_lint_extract_begin(const struct iw_lint_options *options)
+{
+    struct iw_lint_extract *e = calloc(1, sizeof(*e));
+
+    if (e && !(e->spool = tmpfile())) {
+        fprintf(stderr, "iwarp-lint: a temporary file cannot be created: %s\n", strerror(errno));
+        free(e);
+        return NULL;
+    }
+    if (!e)
+        fprintf(stderr, "iwarp-lint: no memory\n");
+    else
+        e->options = options;
+    return e;
+}
+
+/* The first extent that ends at `to` or behind. */
+static size_t search(const struct iw_lint_extract *e, uint64_t to)
+{
+    size_t low = 0, high = e->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (e->extents[middle].to < to)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void cover(struct iw_lint_extract *e, uint64_t from, uint64_t to)
+{
+    size_t i = search(e, from), n = 0;
+
+    for (; i + n < e->count && e->extents[i + n].from <= to; n++) {
+        from = e->extents[i + n].from < from ? e->extents[i + n].from : from;
+        to = e->extents[i + n].to > to ? e->extents[i + n].to : to;
+    }
+    if (n == 0 && e->count == e->room) {
+        size_t room = e->room ? 2 * e->room : 16;
+        struct extent *larger =
+            room <= EXTENTS ? realloc(e->extents, room * sizeof(*larger)) : NULL;
+        if (!larger) {
+            e->failed = "it is scattered over more pieces than can be remembered";
+            return;
+        }
+        e->extents = larger;
+        e->room = room;
+    }
+    memmove(&e->extents[i + 1], &e->extents[i + n], (e->count - i - n) * sizeof(e->extents[0]));
+    e->extents[i] = (struct extent){from, to};
+    e->count = e->count + 1 - n;
+}
+
+static bool wanted(const struct iw_lint_extract *e, const struct iw_lint_connection *c,
+                   enum iw_side owner)
+{
+    const struct iw_lint_options *o = e->options;
+
+    return (o->connection < 0 || (uint64_t)o->connection == c->tcp->number) &&
+           (o->owner < 0 || o->owner == (int)owner);
+}
+
+void iw_lint_extract_segment(struct iw_lint_extract *e, const struct iw_lint_connection *c,
+                             const struct iw_observation *o)
+{
+    enum iw_side owner = iw_lint_other(o->side);
+    uint64_t to = o->ddp.to;
+
+    if (o->ddp.stag != e->options->stag || e->failed || !wanted(e, c, owner) ||
+        !o->payload_captured)
+        return;
+    if (!e->found) {
+        e->found = true;
+        e->connection = c->tcp->number;
+        e->owner = owner;
+        iw_lint_address(c, owner, e->address);
+        e->base = to;
+    } else if (e->connection != c->tcp->number || e->owner != owner) {
+        e->others++;
+        e->other_connection = c->tcp->number;
+        e->other_owner = owner;
+        return;
+    }
+    if (to + o->payload_captured < to || to - e->base + MIDDLE > 2 * MIDDLE)
+        e->failed = "its TOs lie more than 2^40 octets apart";
+    else if (pwrite(fileno(e->spool), o->payload, o->payload_captured,
+                    (off_t)(to - e->base + MIDDLE)) != (ssize_t)o->payload_captured)
+        e->failed = "the temporary file cannot be written";
+    else
+        cover(e, to, to + o->payload_captured);
+}
+
+/* Copies what was placed to where it belongs in the file. */
+static bool copy(const struct iw_lint_extract *e, int fd)
+{
+    static char chunk[CHUNK];
+    uint64_t first = e->extents[0].from;
+
+    for (size_t i = 0; i < e->count; i++)
+        for (uint64_t at = e->extents[i].from, n; at < e->extents[i].to; at += n) {
+            n = e->extents[i].to - at < CHUNK ? e->extents[i].to - at : CHUNK;
+            if (pread(fileno(e->spool), chunk, n, (off_t)(at - e->base + MIDDLE)) != (ssize_t)n ||
+                pwrite(fd, chunk, n, (off_t)(at - first)) != (ssize_t)n)
+                return false;
+        }
+    return true;
+}
+
+static int complain(const struct iw_lint_extract *e, int status, const char *why)
+{
+    fprintf(stderr, "iwarp-lint: --extract 0x%" PRIx32 ": %s\n", e->options->stag, why);
+    return status;
+}
+
+static int write_file(const struct iw_lint_extract *e)
+{
+    const char *path = e->options->into;
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    bool good = fd >= 0 && copy(e, fd);
+
+    if (fd >= 0)
+        good = close(fd) == 0 && good;
+    if (!good)
+        fprintf(stderr, "iwarp-lint: %s: cannot be written: %s\n", path, strerror(errno));
+    return good ? 0 : IW_LINT_BROKEN;
+}
+
+static void tell_text(const struct iw_lint *lint, const struct iw_lint_extract *e, uint64_t octets)
+{
+    fprintf(lint->out,
+            "%s: %" PRIu64 " octets of STag 0x%" PRIx32 ", %s %s, connection %" PRIu64
+            ", TO 0x%" PRIx64 " to 0x%" PRIx64 "\n",
+            e->options->into, octets, e->options->stag, iw_lint_side_name(e->owner), e->address,
+            e->connection, e->extents[0].from, e->extents[e->count - 1].to - 1);
+    for (size_t i = 1; i < e->count && i <= HOLES_TOLD; i++)
+        fprintf(lint->out, "%s: never written: TO 0x%" PRIx64 " to 0x%" PRIx64 "\n",
+                e->options->into, e->extents[i - 1].to, e->extents[i].from - 1);
+    if (e->count > HOLES_TOLD + 1)
+        fprintf(lint->out, "%s: never written: %zu more places\n", e->options->into,
+                e->count - HOLES_TOLD - 1);
+}
+
+static void tell_json(const struct iw_lint *lint, const struct iw_lint_extract *e, uint64_t octets)
+{
+    json_t *holes = json_array(), *object;
+    char from[24], to[24];
+
+    for (size_t i = 1; i < e->count; i++) {
+        snprintf(from, sizeof(from), "0x%" PRIx64, e->extents[i - 1].to);
+        snprintf(to, sizeof(to), "0x%" PRIx64, e->extents[i].from - 1);
+        json_array_append_new(holes, json_pack("{s:s, s:s}", "from", from, "to", to));
+    }
+    snprintf(from, sizeof(from), "0x%" PRIx64, e->extents[0].from);
+    snprintf(to, sizeof(to), "0x%" PRIx64, e->extents[e->count - 1].to - 1);
+    object = json_pack("{s:s, s:s, s:I, s:I, s:s, s:s, s:s, s:s, s:o}", "type", "extract", "file",
+                       e->options->into, "octets", (json_int_t)octets, "connection",
+                       (json_int_t)e->connection, "side", iw_lint_side_name(e->owner), "address",
+                       e->address, "from", from, "to", to, "holes", holes);
+    if (object)
+        json_dumpf(object, lint->out, JSON_COMPACT);
+    putc('\n', lint->out);
+    json_decref(object);
+}
+
+int iw_lint_extract_end(struct iw_lint *lint)
+{
+    struct iw_lint_extract *e = lint->extract;
+    uint64_t octets = 0;
+    int status;
+
+    if (!e->found) {
+        status = complain(e, IW_LINT_USAGE, "no Write or Read Response to this STag was seen");
+    } else if (e->others) {
+        char why[200];
+        snprintf(why, sizeof(why),
+                 "a buffer of the %s of connection %" PRIu64
+                 ", and of the %s of connection %" PRIu64 ": expected --connection or --owner",
+                 iw_lint_side_name(e->owner), e->connection, iw_lint_side_name(e->other_owner),
+                 e->other_connection);
+        status = complain(e, IW_LINT_USAGE, why);
+    } else if (e->failed) {
+        status = complain(e, IW_LINT_BROKEN, e->failed);
+    } else {
+        status = write_file(e);
+        for (size_t i = 0; i < e->count; i++)
+            octets += e->extents[i].to - e->extents[i].from;
+        if (!status && lint->options->format == IW_LINT_TEXT)
+            tell_text(lint, e, octets);
+        else if (!status && lint->options->format == IW_LINT_JSON)
+            tell_json(lint, e, octets);
+    }
+    fclose(e->spool);
+    free(e->extents);
+    free(e);
+    lint->extract = NULL;
+    return status;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lint.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+
+const char *const iw_lint_opcodes[16] = {
+    "write",     "read-request", "read-response",  "send",
+    "send-inv",  "send-se",      "send-se-inv",    "terminate",
+    "immediate", "immediate-se", "atomic-request", "atomic-response",
+    "opcode-c",  "opcode-d",     "opcode-e",       "opcode-f"};
+
+/* What the two start-up frames agreed on (RFC 5044 §7.1.1, RFC 6581 §9.1). */
+struct agreed {
+    unsigned revision;
+    bool rejected, crc, markers[2] /* this side sends them */, peer_to_peer;
+    bool depths; /* ord is known */
+    unsigned ord[2];
+};
+
+static unsigned least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+static bool agree(const struct iw_lint_connection *c, struct agreed *a)
+{
+    const struct iw_lint_side *i = &c->side[IW_SIDE_INITIATOR], *r = &c->side[IW_SIDE_RESPONDER];
+
+    if (!i->started || !r->started)
+        return false;
+    *a = (struct agreed){.revision = r->startup.revision,
+                         .rejected = (r->startup.flags & IW_MPA_FLAG_R) != 0,
+                         .crc = ((i->startup.flags | r->startup.flags) & IW_MPA_FLAG_C) != 0,
+                         .markers = {(r->startup.flags & IW_MPA_FLAG_M) != 0,
+                                     (i->startup.flags & IW_MPA_FLAG_M) != 0},
+                         .peer_to_peer = i->enhanced.peer_to_peer && r->enhanced.peer_to_peer};
+    if (a->revision == 0) /* RFC 5044 Appendix C */
+        a->crc = a->markers[0] = a->markers[1] = true;
+    if ((i->startup.flags & r->startup.flags & IW_MPA_FLAG_S) == 0)
+        return true;
+    a->depths = true;
+    a->ord[0] = least(i->enhanced.ord, r->enhanced.ird);
+    a->ord[1] = least(r->enhanced.ord, i->enhanced.ird);
+    return true;
+}
+
+static const char *markers_text(const struct agreed *a)
+{
+    if (a->markers[0])
+        return a->markers[1] ? "both ways" : "from the initiator";
+    return a->markers[1] ? "from the responder" : "none";
+}
+
+static void print_agreed(const struct iw_lint_connection *c)
+{
+    FILE *out = c->lint->out;
+    struct agreed a;
+
+    if (!agree(c, &a))
+        return;
+    fprintf(out, "  %s: revision %u, CRC %s, Markers %s%s", a.rejected ? "rejected" : "agreed",
+            a.revision, a.crc ? "on" : "off", markers_text(&a),
+            a.peer_to_peer ? ", peer-to-peer" : "");
+    for (int i = 0; i < 2; i++) {
+        if (a.depths && a.ord[i] == IW_MPA_DEPTH_UNSPECIFIED)
+            fprintf(out, ", ORD of the %s left to the ULP", iw_lint_side_name((enum iw_side)i));
+        else if (a.depths)
+            fprintf(out, ", ORD of the %s %u", iw_lint_side_name((enum iw_side)i), a.ord[i]);
+    }
+    putc('\n', out);
+}
+
+static void print_startup(const struct iw_lint_connection *c, enum iw_side side)
+{
+    const struct iw_lint_side *s = &c->side[side];
+    FILE *out = c->lint->out;
+    char from[IW_ENDPOINT_TEXT];
+
+    fprintf(out, "  %s %s:", iw_lint_side_name(side), iw_lint_address(c, side, from));
+    if (!s->started) {
+        fprintf(out, " no start-up frame");
+        return;
+    }
+    fprintf(
+        out, " rev %u%s%s%s%s", s->startup.revision, s->startup.flags & IW_MPA_FLAG_C ? " C" : "",
+        s->startup.flags & IW_MPA_FLAG_M ? " M" : "", s->startup.flags & IW_MPA_FLAG_R ? " R" : "",
+        s->startup.flags & IW_MPA_FLAG_S ? " S" : "");
+    if (s->startup.flags & IW_MPA_FLAG_S)
+        fprintf(out, " ird %u ord %u", s->enhanced.ird, s->enhanced.ord);
+}
+
+static void print_counts(const struct iw_lint_side *s, FILE *out)
+{
+    for (size_t i = 0; i < 16; i++) {
+        const struct iw_lint_count *n = &s->count[i];
+
+        if (n->messages && n->least == n->most)
+            fprintf(out, ", %" PRIu64 " %s (%" PRIu64 " octets, %" PRIu32 " each)", n->messages,
+                    iw_lint_opcodes[i], n->octets, n->least);
+        else if (n->messages)
+            fprintf(out, ", %" PRIu64 " %s (%" PRIu64 " octets, %" PRIu32 " to %" PRIu32 ")",
+                    n->messages, iw_lint_opcodes[i], n->octets, n->least, n->most);
+    }
+}
+
+/* "12.3 us" into `text`, 32 octets. */
+static const char *duration(char *text, uint64_t ns)
+{
+    static const char *const units[] = {"us", "ms", "s"};
+    uint64_t unit = 1000;
+    unsigned i = 0;
+
+    for (; i < 2 && ns >= 1000 * unit; i++)
+        unit *= 1000;
+    snprintf(text, 32, "%" PRIu64 ".%" PRIu64 " %s", ns / unit, ns % unit * 10 / unit, units[i]);
+    return text;
+}
+
+static void print_reads(const struct iw_lint_side *s, FILE *out)
+{
+    struct iw_lint_times t = iw_lint_times(s);
+    char p50[32], p90[32], p99[32], most[32];
+
+    if (t.outstanding)
+        fprintf(out, "    reads and atomics: at most %" PRIu32 " outstanding", t.outstanding);
+    if (t.answered)
+        fprintf(out, "; %" PRIu64 " answered in (p50, p90, p99, most) %s, %s, %s, %s", t.answered,
+                duration(p50, t.p50), duration(p90, t.p90), duration(p99, t.p99),
+                duration(most, t.most));
+    if (t.outstanding)
+        putc('\n', out);
+}
+
+static void print_side(const struct iw_lint_connection *c, enum iw_side side)
+{
+    const struct iw_lint_side *s = &c->side[side];
+    FILE *out = c->lint->out;
+
+    print_startup(c, side);
+    print_counts(s, out);
+    if (s->gaps)
+        fprintf(out, ", %" PRIu64 " octets missing in %" PRIu64 " gaps", s->missing, s->gaps);
+    fprintf(out, ", %" PRIu64 " findings%s\n", s->findings, s->lost ? ", not seen to its end" : "");
+    print_reads(s, out);
+}
+
+static json_t *counts_json(const struct iw_lint_side *s)
+{
+    json_t *messages = json_object();
+
+    for (size_t i = 0; i < 16; i++) {
+        const struct iw_lint_count *n = &s->count[i];
+
+        if (n->messages)
+            json_object_set_new(messages, iw_lint_opcodes[i],
+                                json_pack("{s:I, s:I, s:I, s:I}", "messages",
+                                          (json_int_t)n->messages, "octets", (json_int_t)n->octets,
+                                          "least", (json_int_t)n->least, "most",
+                                          (json_int_t)n->most));
+    }
+    return messages;
+}
+
+static json_t *reads_json(const struct iw_lint_side *s)
+{
+    struct iw_lint_times t = iw_lint_times(s);
+    json_t *object = json_pack("{s:I, s:I}", "outstanding", (json_int_t)t.outstanding, "answered",
+                               (json_int_t)t.answered);
+
+    if (t.answered)
+        json_object_set_new(object, "nanoseconds",
+                            json_pack("{s:I, s:I, s:I, s:I}", "p50", (json_int_t)t.p50, "p90",
+                                      (json_int_t)t.p90, "p99", (json_int_t)t.p99, "most",
+                                      (json_int_t)t.most));
+    return object;
+}
+
+static json_t *side_json(const struct iw_lint_side *s)
+{
+    json_t *object = json_pack("{s:b, s:b, s:I, s:I, s:I}", "startup", (int)s->started, "whole",
+                               (int)!s->lost, "findings", (json_int_t)s->findings, "gaps",
+                               (json_int_t)s->gaps, "missing", (json_int_t)s->missing);
+
+    if (s->started) {
+        json_object_set_new(object, "revision", json_integer(s->startup.revision));
+        json_object_set_new(object, "crc", json_boolean(s->startup.flags & IW_MPA_FLAG_C));
+        json_object_set_new(object, "markers", json_boolean(s->startup.flags & IW_MPA_FLAG_M));
+        json_object_set_new(object, "rejected", json_boolean(s->startup.flags & IW_MPA_FLAG_R));
+        if (s->startup.flags & IW_MPA_FLAG_S) {
+            json_object_set_new(object, "ird", json_integer(s->enhanced.ird));
+            json_object_set_new(object, "ord", json_integer(s->enhanced.ord));
+        }
+    }
+    json_object_set_new(object, "messages", counts_json(s));
+    json_object_set_new(object, "reads", reads_json(s));
+    return object;
+}
+
+static json_t *agreed_json(const struct iw_lint_connection *c)
+{
+    struct agreed a;
+    json_t *object;
+
+    if (!agree(c, &a))
+        return json_null();
+    object = json_pack("{s:i, s:b, s:b, s:b, s:b, s:b}", "revision", (int)a.revision, "rejected",
+                       (int)a.rejected, "crc", (int)a.crc, "initiator_markers", (int)a.markers[0],
+                       "responder_markers", (int)a.markers[1], "peer_to_peer", (int)a.peer_to_peer);
+    if (a.depths) {
+        json_object_set_new(object, "initiator_ord", json_integer((json_int_t)a.ord[0]));
+        json_object_set_new(object, "responder_ord", json_integer((json_int_t)a.ord[1]));
+    }
+    return object;
+}
+
+static void put_json(FILE *out, json_t *object)
+{
+    if (!object)
+        return;
+    json_dumpf(object, out, JSON_COMPACT);
+    putc('\n', out);
+    json_decref(object);
+}
+
+void iw_lint_summary(const struct iw_lint_connection *c)
+{
+    FILE *out = c->lint->out;
+    char from[IW_ENDPOINT_TEXT], to[IW_ENDPOINT_TEXT];
+
+    if (c->lint->options->format == IW_LINT_JSON) {
+        put_json(out, json_pack("{s:s, s:I, s:s, s:s, s:o, s:o, s:o}", "type", "connection",
+                                "connection", (json_int_t)c->tcp->number, "initiator_address",
+                                iw_lint_address(c, IW_SIDE_INITIATOR, from), "responder_address",
+                                iw_lint_address(c, IW_SIDE_RESPONDER, to), "agreed", agreed_json(c),
+                                "initiator", side_json(&c->side[IW_SIDE_INITIATOR]), "responder",
+                                side_json(&c->side[IW_SIDE_RESPONDER])));
+        return;
+    }
+    fprintf(out, "connection %" PRIu64 ", frames %" PRIu64 " to %" PRIu64 "\n", c->tcp->number,
+            c->tcp->first_frame, c->tcp->last_frame);
+    print_agreed(c);
+    print_side(c, IW_SIDE_INITIATOR);
+    print_side(c, IW_SIDE_RESPONDER);
+}
+
+void iw_lint_total(const struct iw_lint *lint, const struct iw_capture_counts *n)
+{
+    if (lint->options->format == IW_LINT_JSON) {
+        put_json(lint->out,
+                 json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "type", "total",
+                           "frames", (json_int_t)n->frames, "cut",
+                           (json_int_t)n->decoded[IW_DECODE_CUT], "bad",
+                           (json_int_t)n->decoded[IW_DECODE_BAD], "unfinished_datagrams",
+                           (json_int_t)n->incomplete, "connections", (json_int_t)lint->followed,
+                           "not_followed", (json_int_t)lint->unfollowed, "closed_early",
+                           (json_int_t)lint->early, "findings", (json_int_t)lint->findings));
+        return;
+    }
+    if (lint->options->summary)
+        fprintf(lint->out,
+                "%" PRIu64 " frames (%" PRIu64 " cut, %" PRIu64 " bad, %" PRIu64
+                " unfinished datagrams), %" PRIu64 " iWARP connections, %" PRIu64 " findings\n",
+                n->frames, n->decoded[IW_DECODE_CUT], n->decoded[IW_DECODE_BAD], n->incomplete,
+                lint->followed, lint->findings);
+    if (lint->unfollowed)
+        fprintf(stderr, "iwarp-lint: %" PRIu64 " more connections were not followed: no memory\n",
+                lint->unfollowed);
+}
