@@ -44,7 +44,7 @@ struct iw_lint_options {
 };
 
 /* Octets that all observers together may borrow. */
-enum { IW_LINT_LENT = 16 * 1024 * 1024 };
+enum { IW_LINT_LENT = 12 * 1024 * 1024 };
 
 /* Frames whose octets are still remembered, to tell where an octet was. */
 enum { IW_LINT_RANGES = 256, IW_LINT_FEW_RANGES = 4 };
