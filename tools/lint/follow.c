@@ -222,6 +222,15 @@ static bool is_reply(const struct iw_segment *s)
     return s->length >= sizeof(key) - 1 && !memcmp(s->data, key, sizeof(key) - 1);
 }
 
+/* The capture has the beginning of this connection neither as TCP's SYN nor as MPA's Request. */
+static bool is_joined(const struct iw_segment *s)
+{
+    static const char key[] = "MPA ID Req";
+    size_t n = s->length < sizeof(key) - 1 ? s->length : sizeof(key) - 1;
+
+    return !s->connection->syn[0] && !s->connection->syn[1] && memcmp(s->data, key, n) != 0;
+}
+
 static void *lend(void *context, size_t size)
 {
     struct iw_lint_connection *c = context;
@@ -305,6 +314,8 @@ static struct iw_lint_connection *follow(struct iw_lint *lint, const struct iw_s
     c->initiator = is_reply(s) ? !s->direction : s->direction;
     config.context = c;
     iw_observer_init(c->observer, iw_observer_size(), &config);
+    if (is_joined(s))
+        iw_observer_assume(c->observer, NULL);
     s->connection->user = c;
     lint->open++;
     lint->followed++;
