@@ -106,6 +106,7 @@ struct iw_observed_side {
     bool quiet; /* told, or behind a Terminate: nothing is found here */
     bool terminated;
     bool first_done;         /* an FPDU that opens the responder's way has been sent */
+    bool reply_first;        /* the Reply came, and nothing before it */
     bool early_found;        /* early octets of start-up were found */
     bool early_fpdu;         /* the responder sent one before it could have received one */
     uint64_t early_fpdu_pos; /* where, if the finding has to wait */

@@ -306,9 +306,12 @@ void iw_observer_check_early(struct iw_observer *o, enum iw_side side)
     struct iw_observed_side *initiator = &o->side[IW_SIDE_INITIATOR];
     struct iw_observed_side *responder = &o->side[IW_SIDE_RESPONDER];
 
-    /* A bystander cannot know that the first octets are meant as a Reply before it is whole. */
+    /* A bystander cannot know that the first octets are meant as a Reply before it is whole, nor
+     * that there was no Request before one has come. */
     if (side == IW_SIDE_RESPONDER && !responder->told && initiator->phase == PHASE_STARTUP &&
         (initiator->told || responder->phase == PHASE_FRAMED) && !iw_observed_gap(initiator))
+        responder->reply_first = true;
+    if (responder->reply_first && (initiator->told || initiator->phase == PHASE_FRAMED))
         find_early(o, responder, IW_CHECK_MPA_REPLY_EARLY, 0);
     if (initiator->phase == PHASE_FRAMED && !initiator->told && responder->phase == PHASE_STARTUP &&
         initiator->top > initiator->frame_length && !iw_observed_gap(responder))

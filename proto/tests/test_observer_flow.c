@@ -313,6 +313,21 @@ static void test_held_until_both_frames(void **state)
     free(octets);
 }
 
+/* The Request is not in the capture, and nobody acknowledges it. */
+static void test_request_missing(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(false, false);
+
+    rig->next[IW_SIDE_INITIATOR] = 24;
+    PLAY(rig, REPLY, "I " SEND_1, "R " SEND_1, "I " SEND_2, "R " SEND_2);
+    iw_observer_flush(rig->observer);
+    assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 0);
+    assert_int_equal(rig_count(rig, IW_OBSERVED_STARTUP), 1);
+    assert_int_equal(rig_count(rig, IW_OBSERVED_MESSAGE), 4);
+    rig_free(rig);
+}
+
 /* The start-up frame's last octets and a long FPDU in one piece. */
 static void test_startup_and_fpdu_together(void **state)
 {
@@ -602,6 +617,7 @@ int main(void)
         cmocka_unit_test(test_position_behind_marker),
         cmocka_unit_test(test_long_ulpdu),
         cmocka_unit_test(test_held_until_both_frames),
+        cmocka_unit_test(test_request_missing),
         cmocka_unit_test(test_startup_and_fpdu_together),
         cmocka_unit_test(test_gap_is_no_fault),
         cmocka_unit_test(test_places_changed),
