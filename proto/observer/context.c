@@ -40,11 +40,11 @@ void iw_observer_check_size(struct iw_observer *o)
         return;
     mulpdu = iw_wire_mulpdu(o->config.emss, s->deframer.markers);
     if (o->now->ulpdu_length > mulpdu)
-        iw_observer_find(o, IW_CHECK_MPA_MULPDU_OVER, o->now->fpdu->header_pos, o->now->ulpdu_length,
-                         mulpdu);
+        iw_observer_find(o, IW_CHECK_MPA_MULPDU_OVER, o->now->fpdu->header_pos,
+                         o->now->ulpdu_length, mulpdu);
     else if (o->now->payload && !iw_ddp_last(&o->now->ddp) && o->now->ulpdu_length < mulpdu)
-        iw_observer_find(o, IW_CHECK_MPA_MULPDU_UNDER, o->now->fpdu->header_pos, o->now->ulpdu_length,
-                         mulpdu);
+        iw_observer_find(o, IW_CHECK_MPA_MULPDU_UNDER, o->now->fpdu->header_pos,
+                         o->now->ulpdu_length, mulpdu);
     if (cut(o, s))
         iw_observer_find(o, IW_CHECK_MPA_FPDU_CUT, s->input_pos, s->input_pos - o->now->pos, 0);
 }
