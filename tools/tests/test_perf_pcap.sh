@@ -22,15 +22,15 @@ fail() {
     failed=1
 }
 
-record "10.0.0.1:10000: rev 1 C, 8 write (524288 octets), 8 read-request" --total 1048576
-record " 8 read-response (524288 octets)" --total 1048576
+record "10.0.0.1:10000: rev 1 C, 8 write (524288 octets, 65536 each), 8 read-request" --total 1048576
+record " 8 read-response (524288 octets, 65536 each)" --total 1048576
 cp "$scratch/made.pcapng" "$scratch/first.pcapng"
-record " 8 read-response (524288 octets)" --total 1048576
+record " 8 read-response (524288 octets, 65536 each)" --total 1048576
 cmp "$scratch/first.pcapng" "$scratch/made.pcapng" || fail "two captures differ"
-record "10.0.0.1:10002: rev 1 M, 50 write (50000 octets), 50 read-request" \
+record "10.0.0.1:10002: rev 1 M, 50 write (50000 octets, 1000 each), 50 read-request" \
     --connections 3 --size 1000 --total 300000 --crc off --markers on --mss 200
 record " 3 iWARP connections, 0 findings" --connections 3 --size 1000 --total 300000 --burst 7 --mss 9000
-record "10.0.0.1:10000: rev 1 C M, 1 write (1 octets), 1 read-request" --size 1 --total 1 --markers on --mss 140
+record "10.0.0.1:10000: rev 1 C M, 1 write (1 octets, 1 each), 1 read-request" --size 1 --total 1 --markers on --mss 140
 
 perf "--mss 139: expected 140..65495" --pcap x --mss 139
 perf "--connections 0: expected 1..1000000" --pcap x --connections 0
