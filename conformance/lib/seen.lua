@@ -22,4 +22,17 @@ function seen.over(conn, ...)
   return conn:expect(table.unpack(ends))
 end
 
+-- An error is to have no effect: all that comes from the target is its end, with a Terminate of whatever form in front of
+-- it or without one. How a Terminate should look is not asked. options: as of conn:expect.
+local FORM = { "rdmap-terminate-valid", "rdmap-terminate-rsvd", "rdmap-terminate-headers", "rdmap-terminate-reason",
+               "rdmap-terminate-segment" }
+function seen.only_the_end(t, conn, options)
+  local message = iw.load("message")
+  t:allow(table.unpack(FORM))
+  local item = conn:expect(message.terminate {}, message.closed(), options or {})
+  if not (item and item.op == "terminate") then return end
+  conn:shutdown()
+  conn:expect_close { rule = options and options.rule }
+end
+
 return seen
