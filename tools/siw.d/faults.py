@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Does the suite notice faults in siw? Plants those of faults.csv in its source, one at a time.
 
-usage: faults.py [--all] [--source DIR] PROGRAMS RESULTS [NAME...]
+usage: faults.py [--all] [--source DIR] [--select PATTERN] PROGRAMS RESULTS [NAME...]
 
 PROGRAMS: the folder of iwarp-conform and iwarp-siw; RESULTS: a folder for the runs' results; NAME: only these faults.
---all: also the other targets once a fault is caught; --source: where the kernel was built before, or is to be.
+--all: also the other targets once a fault is caught; --source: where the kernel was built before, or is to be;
+--select: play these cases only ('effect-*': those that ask what an error does, whatever the form of the Terminate).
 
 A line of faults.csv: the targets to try, in this order, and a text that occurs once in a file of drivers/infiniband/sw/siw
 with what replaces it. A fault is caught by the cases whose verdict, or what they record of the peer, differs from what it
@@ -40,7 +41,8 @@ def give_up(text, status=70):
 class Bench:
     """The sources, once unpacked, and a place for the kernels and an instance of tools/siw of our own."""
 
-    def __init__(self, programs, results, source):
+    def __init__(self, programs, results, source, select):
+        self.select = [select] if select else []
         self.conform = os.path.join(os.path.abspath(programs), "iwarp-conform")
         self.results = os.path.abspath(results)
         os.makedirs(self.results, exist_ok=True)
@@ -102,8 +104,8 @@ class Bench:
         if os.path.exists(baseline):
             words += ["--baseline", baseline]
         with open(os.path.join(folder, "output"), "w", encoding="utf-8") as log:
-            status = subprocess.run(words + list(cases), env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                    check=False).returncode
+            status = subprocess.run(words + list(cases or self.select), env=environment, stdin=subprocess.DEVNULL, stdout=log,
+                                    stderr=log, check=False).returncode
         self.siw("down")
         if status not in GOOD:
             give_up("%s, %s: iwarp-conform ended with status %d; see %s/output" % (name, target, status, folder))
@@ -152,6 +154,7 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__, add_help=False)
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--source")
+    parser.add_argument("--select")
     parser.add_argument("programs")
     parser.add_argument("results")
     parser.add_argument("names", nargs="*")
@@ -164,7 +167,7 @@ def main():
     faults = [fault for fault in faults if not wanted.names or fault["name"] in wanted.names]
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda n, _: sys.exit(128 + n))
-    bench = Bench(wanted.programs, wanted.results, wanted.source)
+    bench = Bench(wanted.programs, wanted.results, wanted.source, wanted.select)
     try:
         bench.unpack()
         missed = [fault["name"] for fault in faults if not try_fault(bench, fault, wanted.all)]
