@@ -57,24 +57,13 @@ static bool is_relative(void)
 
 /* ---- who is it? ---- */
 
-/* The side whose start-up frame begins here; 2 if none does. Of a frame that is the first of its
- * direction the beginning suffices: what follows is the observer's to judge. */
-static unsigned opens(tvbuff_t *tvb, bool first)
+static bool opens(tvbuff_t *tvb, bool first, enum iw_side *side)
 {
-    uint8_t octets[IW_MPA_KEY_LENGTH];
+    uint8_t octets[IW_MPA_STARTUP_HEADER];
     size_t length = MIN(tvb_captured_length(tvb), sizeof octets);
-    size_t common = MIN(length, 9); /* "MPA ID Re" */
 
-    if (length < 4)
-        return 2;
     tvb_memcpy(tvb, octets, 0, length);
-    if (length == sizeof octets && iw_wire_mpa_key(octets) == IW_MPA_KEY_REQUEST)
-        return IW_SIDE_INITIATOR;
-    if (length == sizeof octets && iw_wire_mpa_key(octets) == IW_MPA_KEY_REPLY)
-        return IW_SIDE_RESPONDER;
-    if (!first || memcmp(octets, iw_mpa_request_key, common) != 0)
-        return 2;
-    return length > 9 && octets[9] == iw_mpa_reply_key[9] ? IW_SIDE_RESPONDER : IW_SIDE_INITIATOR;
+    return iw_observer_opens(octets, length, first, side);
 }
 
 /* ---- octets ---- */
@@ -135,20 +124,19 @@ static iwd_bool try_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tr
     struct tcp_analysis *analysis = get_tcp_conversation_data(conversation, pinfo);
     bool relative = is_relative(), first;
     struct iwd_connection *c;
-    unsigned side;
+    enum iw_side side;
 
     if (!tcp || !analysis || built_in)
         return false;
     first = tcp->seq - (relative ? 0 : analysis->fwd->base_seq) == 1;
-    side = opens(tvb, first);
-    if (side > 1)
+    if (!opens(tvb, first, &side))
         return false;
     if (!conversation_get_proto_data(conversation, iwd_proto)) {
         if (PINFO_FD_VISITED(pinfo))
             return false;
-        c = iwd_connect(pinfo, (enum iw_side)side, false);
-        if (!first) /* streaming mode came before it */
-            rebase(c, (enum iw_side)side, analysis, tcp, relative);
+        c = iwd_connect(pinfo, side, false);
+        if (side == IW_SIDE_INITIATOR) /* streaming mode may have come before it */
+            rebase(c, side, analysis, tcp, relative);
         conversation_set_dissector_from_frame_number(conversation, pinfo->num, handle);
     }
     (void)dissect(tvb, pinfo, tree, data);

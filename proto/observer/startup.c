@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "observer/internal.h"
 
+#include <string.h>
+
 /* Offsets of fields in a start-up frame. */
 enum { FLAGS = 16, REVISION = 17, PD_LENGTH = 18, IRD = 20, ORD = 22 };
 
@@ -19,6 +21,26 @@ static bool says_enhanced(const struct iw_observed_side *s)
 static bool known_revision(unsigned revision)
 {
     return revision <= 2;
+}
+
+bool iw_observer_opens(const void *data, size_t length, bool first, enum iw_side *side)
+{
+    enum { COMMON = 9, LEAST = 4 }; /* octets: "MPA ID Re", "MPA " */
+    const uint8_t *octets = data;
+    struct iw_mpa_startup_header h;
+
+    if (first) {
+        if (length < LEAST ||
+            memcmp(octets, iw_mpa_request_key, length < COMMON ? length : COMMON) != 0)
+            return false;
+        *side = length > COMMON && octets[COMMON] == iw_mpa_reply_key[COMMON] ? IW_SIDE_RESPONDER
+                                                                              : IW_SIDE_INITIATOR;
+        return true;
+    }
+    *side = IW_SIDE_INITIATOR;
+    return length >= IW_MPA_STARTUP_HEADER && iw_wire_mpa_key(octets) == IW_MPA_KEY_REQUEST &&
+           iw_wire_get_startup(octets, length, &h) > 0 && known_revision(h.revision) &&
+           h.pd_length <= IW_MPA_PRIVATE_MAX;
 }
 
 /* ---- one frame ---- */

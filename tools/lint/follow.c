@@ -203,23 +203,12 @@ static bool decoded_as(const struct iw_lint *lint, const struct iw_connection *c
     return false;
 }
 
-/* Whether these octets, the first of their direction, open an iWARP connection (RFC 5044 §7.1.1).
- * A few suffice: what follows is the observer's to judge. */
-static bool opens(const struct iw_lint *lint, const struct iw_segment *s)
+/* Whether these octets begin what is to be followed, as octets of *side. */
+static bool opens(const struct iw_lint *lint, const struct iw_segment *s, enum iw_side *side)
 {
-    static const char key[] = "MPA ID Re";
-    size_t n = s->length < sizeof(key) - 1 ? s->length : sizeof(key) - 1;
-
-    return (s->pos == 0 && n >= 4 && !memcmp(s->data, key, n)) ||
+    *side = IW_SIDE_INITIATOR;
+    return iw_observer_opens(s->data, s->length, s->pos == 0, side) ||
            (lint->options->n_ports > 0 && decoded_as(lint, s->connection));
-}
-
-/* A Reply seen first: the Request was not captured, or comes late. */
-static bool is_reply(const struct iw_segment *s)
-{
-    static const char key[] = "MPA ID Rep";
-
-    return s->length >= sizeof(key) - 1 && !memcmp(s->data, key, sizeof(key) - 1);
 }
 
 /* The capture has the beginning of this connection neither as TCP's SYN nor as MPA's Request. */
@@ -290,7 +279,36 @@ static void make_room(struct iw_lint *lint)
     close_connection(oldest->user);
 }
 
-static struct iw_lint_connection *follow(struct iw_lint *lint, const struct iw_segment *s)
+/* Behind streaming mode (RFC 5044 §7.1.2) the initiator has read what the responder sent so before
+ * it sends its Request, and acknowledges it. */
+static void find_bases(struct iw_lint_connection *c, const struct iw_segment *s)
+{
+    const struct iw_lint *lint = c->lint;
+
+    if (s->length < IW_MPA_KEY_LENGTH || iw_wire_mpa_key(s->data) != IW_MPA_KEY_REQUEST)
+        return;
+    c->side[IW_SIDE_INITIATOR].base = s->pos;
+    if (lint->acked_frame == lint->frame)
+        c->side[IW_SIDE_RESPONDER].base = lint->acked;
+}
+
+/* Makes the first octet of the start-up frame position 0. False if all octets come before it. */
+static bool behind_streaming(const struct iw_lint_side *side, struct iw_segment *s)
+{
+    uint64_t early = s->pos < side->base ? side->base - s->pos : 0;
+    size_t cut = early < s->length ? (size_t)early : s->length;
+
+    if (early >= s->length + s->missing)
+        return false;
+    s->missing -= (uint32_t)(early - cut);
+    s->length -= cut;
+    s->data += cut;
+    s->pos += early - side->base;
+    return true;
+}
+
+static struct iw_lint_connection *follow(struct iw_lint *lint, const struct iw_segment *s,
+                                         enum iw_side side)
 {
     struct iw_observer_config config = {.crc32c = iw_crc32c_best(),
                                         .seen = seen,
@@ -311,7 +329,8 @@ static struct iw_lint_connection *follow(struct iw_lint *lint, const struct iw_s
     c->observer = (struct iw_observer *)(void *)(c + 1);
     c->lint = lint;
     c->tcp = s->connection;
-    c->initiator = is_reply(s) ? !s->direction : s->direction;
+    c->initiator = side == IW_SIDE_INITIATOR ? s->direction : !s->direction;
+    find_bases(c, s);
     config.context = c;
     iw_observer_init(c->observer, iw_observer_size(), &config);
     if (is_joined(s))
@@ -327,24 +346,35 @@ static struct iw_lint_connection *follow(struct iw_lint *lint, const struct iw_s
 static void take_data(struct iw_lint *lint, const struct iw_segment *s)
 {
     struct iw_lint_connection *c = s->connection->user;
+    struct iw_segment mpa = *s;
     enum iw_side side;
 
-    if (!c && (!s->length || !opens(lint, s) || !(c = follow(lint, s))))
+    if (!c && (!s->length || !opens(lint, s, &side) || !(c = follow(lint, s, side))))
         return;
     side = s->direction == c->initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER;
-    if (c->side[side].lost)
+    if (c->side[side].lost || !behind_streaming(&c->side[side], &mpa))
         return;
-    if (s->length) {
-        remember(c, side, s->pos, s->pos + s->length);
-        (void)iw_observer_input(c->observer, side, s->pos, s->data, s->length);
+    if (mpa.length) {
+        remember(c, side, mpa.pos, mpa.pos + mpa.length);
+        (void)iw_observer_input(c->observer, side, mpa.pos, mpa.data, mpa.length);
     }
-    if (s->missing)
-        iw_observer_gap(c->observer, side, s->pos + s->length, s->pos + s->length + s->missing);
+    if (mpa.missing)
+        iw_observer_gap(c->observer, side, mpa.pos + mpa.length,
+                        mpa.pos + mpa.length + mpa.missing);
+}
+
+static void take_ack(struct iw_lint_connection *c, const struct iw_segment *s, enum iw_side side)
+{
+    if (s->pos > c->side[side].base)
+        iw_observer_acked(c->observer, side, s->pos - c->side[side].base);
 }
 
 static void take_end(struct iw_lint_connection *c, const struct iw_segment *s, enum iw_side side)
 {
-    iw_observer_end(c->observer, side, s->pos, s->kind == IW_SEGMENT_RST);
+    uint64_t base = c->side[side].base;
+
+    iw_observer_end(c->observer, side, s->pos > base ? s->pos - base : 0,
+                    s->kind == IW_SEGMENT_RST);
     c->side[side].ended = true;
     /* Behind a reset octets may still have been on their way. */
     if (!c->tcp->reset && c->side[0].ended && c->side[1].ended &&
@@ -390,11 +420,15 @@ static int on_segment(void *context, const struct iw_segment *s)
         take_data(lint, s);
         return 0;
     }
+    if (s->kind == IW_SEGMENT_ACK) {
+        lint->acked = s->pos;
+        lint->acked_frame = lint->frame;
+    }
     if (!c || s->kind == IW_SEGMENT_SYN)
         return 0;
     side = s->direction == c->initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER;
     if (s->kind == IW_SEGMENT_ACK)
-        iw_observer_acked(c->observer, iw_lint_other(side), s->pos);
+        take_ack(c, s, iw_lint_other(side));
     else
         take_end(c, s, side);
     return 0;

@@ -86,6 +86,7 @@ struct iw_lint_side {
     struct iw_lint_reads *reads;    /* asked for by this side; NULL: none */
     uint64_t findings;
     uint64_t gaps, missing; /* octets that the capture does not have */
+    uint64_t base;          /* octets of streaming mode before the start-up frame */
     bool started, lost, ended;
 };
 
@@ -113,13 +114,15 @@ struct iw_lint_extract;
 struct iw_lint {
     const struct iw_lint_options *options;
     FILE *out;
-    uint64_t frame;      /* being read */
-    uint64_t time;       /* its time, ns */
-    uint64_t findings;   /* that count */
-    uint64_t followed;   /* connections, ever */
-    size_t open;         /* connections with an observer */
-    uint64_t unfollowed; /* iWARP connections for which there was no memory */
-    uint64_t early;      /* closed to make room for others */
+    uint64_t frame; /* being read */
+    uint64_t time;  /* its time, ns */
+    uint64_t acked; /* behind the last octet of the other direction that a frame acknowledged */
+    uint64_t acked_frame; /* that frame */
+    uint64_t findings;    /* that count */
+    uint64_t followed;    /* connections, ever */
+    size_t open;          /* connections with an observer */
+    uint64_t unfollowed;  /* iWARP connections for which there was no memory */
+    uint64_t early;       /* closed to make room for others */
     struct iw_connections *table;
     struct iw_lint_extract *extract; /* NULL: nothing is extracted */
     void *scratch;                   /* of all observers */

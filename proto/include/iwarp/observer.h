@@ -157,6 +157,13 @@ void iw_observer_drop(struct iw_observer *o);
 struct iw_observer *iw_observer_new(const struct iw_observer_config *config);
 void iw_observer_free(struct iw_observer *o);
 
+/* Whether a connection is to be followed from these octets on, with which a TCP segment begins:
+ * *side, if so, is their sender. Of the `first` segment of its direction the beginning of a key
+ * suffices (four octets): what follows is the observer's to judge. Behind streaming mode (RFC 5044
+ * §7.1.2), where any octets may stand, only the header of a Request whose revision is known and
+ * whose PD_Length is one counts; what the responder sends next is position 0 of its side. */
+bool iw_observer_opens(const void *data, size_t length, bool first, enum iw_side *side);
+
 /* `length` octets of one fed side at stream position `pos`, in any order, repeats and overlaps
  * allowed; the first copy of an octet counts. One call is one TCP segment as far as the caller can
  * tell.
