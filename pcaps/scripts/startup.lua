@@ -42,18 +42,37 @@ pair("depths-open", "IRD and ORD left to the ULP (0x3FFF)", { ird = 0x3fff, ord 
 pair("depths-bargain", "the responder gives fewer reads than were asked for", { ird = 8, ord = 8 }, { ird = 2, ord = 3 })
 pair("older", "the responder knows revision 1 only and closes without a Reply", { enhanced = false }, { revision = 1 }, true)
 
-capture {
-  file = "startup/streaming", what = "streaming mode: the applications talk over TCP first (RFC 5044 7.1.2)",
-  run = function(f)
-    local c = f:open()
-    c.initiator.raw:write("HELLO\r\n")
-    c.responder.raw:write("200 ready for iWARP\r\n")
-    c:start {}
-    c.initiator:send(send { payload = "ping" })
-    c.responder:send(send { payload = "pong" })
-    c:close()
-  end,
-}
+-- The applications talk over TCP first (RFC 5044 7.1.2): writes(connection) is what they say.
+local function streaming(name, what, writes, setting)
+  capture {
+    file = "startup/" .. name, what = "streaming mode: " .. what,
+    run = function(f)
+      local c = f:open()
+      writes(c)
+      c:start(setting)
+      c.initiator:send(send { payload = "ping" })
+      c.responder:send(send { payload = "pong" })
+      c:close()
+    end,
+  }
+end
+
+local function greet(c)
+  c.initiator.raw:write("HELLO\r\n")
+  c.responder.raw:write("200 ready for iWARP\r\n")
+end
+streaming("streaming", "the applications talk over TCP first (RFC 5044 7.1.2)", greet, {})
+streaming("streaming-markers", "Markers are counted from the start-up frames on", greet, { markers = true })
+streaming("streaming-rev1", "a start-up of revision 1 behind it", greet, { revision = 1, crc = false })
+streaming("streaming-responder", "only the responder says something before the Request", function(c)
+  c.responder.raw:write("220 ready for iWARP\r\n")
+end, {})
+streaming("streaming-long", "many segments of it, with the key of a Request in the midst of one", function(c)
+  for n = 1, 20 do
+    c.initiator.raw:write(("%03d MPA ID Req Frame\r\n"):format(n))
+    c.responder.raw:write(("%03d MPA ID Rep Frame\r\n"):format(n))
+  end
+end, { markers = true })
 
 capture {
   file = "startup/half-closed", what = "the initiator closes after its Request, the responder refuses",

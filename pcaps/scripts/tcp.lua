@@ -12,7 +12,7 @@ local function segments(name, what, cut, play, options)
     local suffix, setting = table.unpack(pair)
     capture {
       file = ("tcp/%s-%s"):format(name, suffix), what = what, first = options and options.first, snap = options and options.snap,
-      gaps = options and options.gaps,
+      gaps = options and options.gaps, lint = options and options.lint,
       run = function(f)
         local c = f:open(options and options.open)
         c:start(setting)
@@ -116,8 +116,12 @@ segments("lost", "one segment, a whole FPDU, is not in the capture", {}, all_but
 segments("lost-several", "segments here and there are not in the capture", {}, all_but(1, 5, 6, 11), { gaps = true })
 segments("lost-unaligned", "one of many unaligned segments is not in the capture", { each = 150 }, all_but(7), { gaps = true })
 segments("lost-header", "the segment with the length of an FPDU is not in the capture", { sizes = { 110, 40, 800, 800, 800 } }, all_but(2), { gaps = true })
-segments("late-start", "the capture begins behind the start-up frames", {}, function(list) list:send() end, { first = 9, gaps = true })
-segments("late-start-unaligned", "the capture begins inside an FPDU", { each = 100 }, function(list) list:send() end, { first = 13, gaps = true })
+segments("lost-end", "the last of the segments in a row is not in the capture", {}, all_but(16), { gaps = true })
+
+-- Without its start-up frames a connection is iWARP to those only who are told so.
+local LATE = { "--decode-as", "4711" }
+segments("late-start", "the capture begins behind the start-up frames", {}, function(list) list:send() end, { first = 9, gaps = true, lint = LATE })
+segments("late-start-unaligned", "the capture begins inside an FPDU", { each = 100 }, function(list) list:send() end, { first = 13, gaps = true, lint = LATE })
 
 for _, pair in ipairs(SETTINGS) do
   local suffix, setting = table.unpack(pair)
