@@ -53,6 +53,7 @@ _Static_assert(HEAD >= IW_RDMAP_ATOMIC_REQUEST, "a header does not fit");
 /* A Read Request, or an Atomic Request: the two share queue, IRD and order (RFC 7306 §5.2). */
 struct iw_observed_read {
     bool atomic;
+    bool late; /* behind an error for which the other side has to end the connection */
     uint32_t sink_stag; /* or Request Identifier */
     uint32_t size;
     uint64_t sink_to;
@@ -61,6 +62,7 @@ struct iw_observed_read {
 /* The first thing found about a side to which the other may answer with a Terminate. */
 struct iw_observed_provocation {
     struct iw_fault fault;
+    bool passed; /* the other side went on in spite of it, already reported */
     bool header; /* the two below are known */
     struct iw_ddp_header ddp;
     uint16_t length;

@@ -71,6 +71,13 @@ static bool settled(const struct iw_observed_side *s, const struct iw_observed_s
            !iw_observed_gap(peer) && msn - 1 == peer->answered;
 }
 
+/* How many requests are outstanding when one arrives only the receiver can tell. */
+static bool unmistakable(const struct iw_fault *fault)
+{
+    return fault->check != IW_CHECK_NONE && fault->check != IW_CHECK_RDMAP_IRD &&
+           iw_check_info(fault->check)->kinds & IW_KIND_ENDPOINT;
+}
+
 /* RFC 5040 §6.1; atomics count as reads do (RFC 7306 §5.2). */
 void iw_observer_ask(struct iw_observer *o, const struct iw_observed_read *request)
 {
@@ -88,7 +95,8 @@ void iw_observer_ask(struct iw_observer *o, const struct iw_observed_read *reque
         r->uncertain = true;
     if (r->uncertain)
         return;
-    *iw_observer_request_at(r, r->count++) = *request;
+    *iw_observer_request_at(r, r->count) = *request;
+    iw_observer_request_at(r, r->count++)->late = unmistakable(&o->side[side].provocation.fault);
     outstanding = r->count + (answer->open && answer->matched ? 1u : 0u);
     if (!read_limit(o, side, &limit) || outstanding <= limit) {
         r->over = false;
@@ -121,6 +129,7 @@ static bool answers(const struct iw_ddp_header *h, const struct iw_observed_read
 struct iw_observed_read iw_observer_answered(struct iw_observer *o, struct iw_observed_reads *r,
                                              uint32_t k)
 {
+    struct iw_observed_side *asking = &o->side[iw_observed_other(o->now->side)];
     struct iw_observed_read taken = *iw_observer_request_at(r, k);
 
     for (; k > 0; k--)
@@ -129,6 +138,11 @@ struct iw_observed_read iw_observer_answered(struct iw_observer *o, struct iw_ob
     r->count--;
     if (r->count == 0)
         release(o, r);
+    /* RFC 5041 §7.1: what comes behind an error is dropped. */
+    if (taken.late && !asking->provocation.passed) {
+        asking->provocation.passed = true;
+        iw_observer_find(o, IW_CHECK_RDMAP_TERMINATE_STOP, o->now->pos, 0, 0);
+    }
     return taken;
 }
 
