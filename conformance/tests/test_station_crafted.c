@@ -46,16 +46,17 @@ static void give(struct iw_craft *c, uint64_t *sent, const char *hex)
 
 /* What is due after `got` octets in order, of which `sent` octets of answers are gone. */
 static void answer(const struct peer *p, struct iw_craft *c, size_t got, uint64_t *sent,
-                   uint64_t heard)
+                   uint64_t *heard)
 {
     struct iw_craft_state s;
 
     iw_craft_get_state(c, &s);
     if (got >= REQUEST_SIZE && *sent == 0) {
         give(c, sent, REPLY);
+        *heard = s.heard + 1; /* the acknowledgement of the Reply is nothing to be answered */
         iw_craft_acknowledge(c, !p->silent);
     }
-    if (p->early && *sent == 20 && s.heard > heard) {
+    if (p->early && *sent == 20 && s.heard > *heard) {
         iw_craft_acknowledge(c, true);
         give(c, sent, RESPONSE_2);
     }
@@ -77,13 +78,12 @@ static void *serve(void *context)
     struct iw_craft *c = NULL;
     struct pollfd fds[] = {{.fd = p->far.fd, .events = POLLIN},
                            {.fd = p->stop[0], .events = POLLIN}};
-    uint64_t sent = 0, heard = UINT64_MAX;
+    uint64_t sent = 0, heard = 0;
     size_t got = 0;
 
     inet_pton(AF_INET, IW_TUN_TARGET, h->address);
     l = iw_craft_listen(h, &options);
     while (poll(fds, 2, -1) > 0 && !fds[1].revents) {
-        struct iw_craft_state s;
         uint8_t octets[256];
 
         iw_craft_pump(h, iw_transport_now());
@@ -92,11 +92,7 @@ static void *serve(void *context)
         if (!c)
             continue;
         got += iw_craft_receive(c, octets, sizeof(octets));
-        answer(p, c, got, &sent, heard);
-        iw_craft_get_state(c, &s);
-        /* The acknowledgement of the Reply is nothing to be answered. */
-        if (heard == UINT64_MAX && s.acked == 20)
-            heard = s.heard;
+        answer(p, c, got, &sent, &heard);
     }
     iw_craft_host_free(h);
     return NULL;
