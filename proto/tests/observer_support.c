@@ -274,3 +274,22 @@ const struct seen *rig_get(const struct rig *rig, enum iw_observed kind, size_t 
     fail_msg("no such observation");
     return NULL;
 }
+
+void rig_play(struct rig *rig, const char *const *steps, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        rig_step(rig, steps[i]);
+}
+
+void rig_expect_message(const struct rig *rig, size_t index, enum iw_side side, unsigned opcode,
+                        uint64_t pos, uint64_t end, uint64_t length, uint32_t segments)
+{
+    const struct seen *m = rig_get(rig, IW_OBSERVED_MESSAGE, index);
+
+    assert_int_equal(m->side, side);
+    assert_int_equal(m->opcode, opcode);
+    assert_int_equal(m->pos, pos);
+    assert_int_equal(m->end, end);
+    assert_int_equal(m->message_length, length);
+    assert_int_equal(m->segments, segments);
+}

@@ -67,11 +67,18 @@ size_t make_fpdu(uint8_t *out, const uint8_t *ulpdu, size_t length);
  *   M N  the same behind a Marker: the first of its direction
  *   F G  FIN of the initiator, the responder;  K L  RST */
 void rig_step(struct rig *rig, const char *step);
+/* All of these steps. */
+void rig_play(struct rig *rig, const char *const *steps, size_t count);
+#define PLAY(rig, ...)                                                                             \
+    rig_play(rig, (const char *const[]){__VA_ARGS__},                                              \
+             sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 void rig_feed(struct rig *rig, enum iw_side side, const uint8_t *octets, size_t length);
 
 /* How many observations of a kind there are; and the `index`-th of them. */
 size_t rig_count(const struct rig *rig, enum iw_observed kind);
 const struct seen *rig_get(const struct rig *rig, enum iw_observed kind, size_t index);
+void rig_expect_message(const struct rig *rig, size_t index, enum iw_side side, unsigned opcode,
+                        uint64_t pos, uint64_t end, uint64_t length, uint32_t segments);
 
 /* ---- literal pieces ---- */
 

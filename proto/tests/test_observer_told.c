@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sides that are told what they sent. */
+#include "observer_support.h"
+
+/* The station is the initiator: what it asked for is what the responder is judged by. */
+static void test_told_initiator(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(true, false);
+
+    PLAY(rig, REQUEST, REPLY, "I " READ_1, "I " READ_2, "R " RESPONSE_1,
+         "R c142 aabbccde 0000000000003001 01020304");
+    assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 1);
+    assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, 0)->fault.check, IW_CHECK_RDMAP_RESPONSE_TO);
+    assert_int_equal(iw_observer_input(rig->observer, IW_SIDE_INITIATOR, 0, "", 1), -1);
+    PLAY(rig, "F");
+    assert_int_equal(rig_count(rig, IW_OBSERVED_FIN), 1);
+    rig_free(rig);
+
+    /* A broken segment opens no way: the responder's answer comes too early. */
+    rig = rig_new(true, false);
+    PLAY(rig, REQUEST, REPLY, "X " SEND_1, "R " TERMINATE "20020000");
+    assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 0);
+    assert_int_equal(rig_count(rig, IW_OBSERVED_SEGMENT), 2);
+    assert_int_equal(rig_count(rig, IW_OBSERVED_MESSAGE), 1);
+    rig_free(rig);
+    rig = rig_new(true, false);
+    PLAY(rig, REQUEST, REPLY, "X " SEND_1, "R " SEND_1);
+    assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, 0)->fault.check,
+                     IW_CHECK_MPA_RESPONDER_EARLY);
+    rig_free(rig);
+
+    /* What breaks no framing keeps the place: the read was asked for, wrong MSN or not. */
+    rig = rig_new(true, false);
+    PLAY(rig, REQUEST, REPLY, "I " READ_3, "R " RESPONSE_3, "I " READ_1, "R " RESPONSE_1);
+    assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 0);
+    rig_free(rig);
+}
+
+static void test_told_responder(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(false, true);
+
+    /* The station's IRD of 2 binds the initiator; its answers make room again. */
+    PLAY(rig, REQUEST, REPLY, "I " READ_1, "I " READ_2, "R " RESPONSE_1, "I " READ_3);
+    assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 0);
+    PLAY(rig, "I " READ_HEADER("00000004") "00000001 0000000000000000 00000001 11223344 "
+                                           "0000000000001000");
+    assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, 0)->fault.check, IW_CHECK_RDMAP_IRD);
+    assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, 0)->fault.got, 3);
+    assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, 0)->fault.want, 2);
+    rig_free(rig);
+
+    /* A told frame that no initiator takes still says how its octets are framed. */
+    rig = rig_new(false, true);
+    PLAY(rig, REQUEST_PLAIN, "r 4d504120494420526570204672616d66 c0090000",
+         "i 00000000 00124143 00000000 00000000 00000001 00000000 88c1d6fc");
+    assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 0);
+    rig_expect_message(rig, 0, IW_SIDE_INITIATOR, IW_OP_SEND, 20, 48, 0, 1);
+    rig_free(rig);
+
+    /* An initiator that speaks before the told Reply. */
+    rig = rig_new(false, true);
+    PLAY(rig, REQUEST, "i 00");
+    assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, 0)->fault.check,
+                     IW_CHECK_MPA_INITIATOR_EARLY);
+    rig_free(rig);
+
+    /* A responder that speaks before the told Request, whatever it says. */
+    rig = rig_new(true, false);
+    PLAY(rig, "r 00");
+    assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, 0)->fault.check, IW_CHECK_MPA_REPLY_EARLY);
+    rig_free(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_told_initiator),
+        cmocka_unit_test(test_told_responder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
