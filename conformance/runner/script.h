@@ -87,8 +87,8 @@ uint64_t iw_script_number(lua_State *L, int table, const char *field, uint64_t s
 /* 0 is false here. */
 bool iw_script_boolean(lua_State *L, int table, const char *field, bool standard);
 
-/* How the table at `index` bends an FPDU: length, pad, crc, markers, marker. Its pad is borrowed from
- * the table. */
+/* How the table at `index` bends an FPDU: length, pad, crc, markers, marker. Its pad is borrowed
+ * from the table. */
 struct iw_frame_bend iw_script_bend(lua_State *L, int index);
 
 /* As luaL_loadfilex for text, but a file that this process has compiled before is not read again
