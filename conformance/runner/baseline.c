@@ -55,12 +55,24 @@ static bool pinnable(const char *name, enum iw_verdict *out)
     return false;
 }
 
+/* "FAIL?": the sign is cut off. */
+static bool doubted(char *verdict)
+{
+    size_t length = strlen(verdict);
+
+    if (verdict[length - 1] != '?')
+        return false;
+    verdict[length - 1] = 0;
+    return true;
+}
+
 /* One line that is neither empty nor a comment. NULL, or what is wrong with it. */
 static const char *take_line(struct iw_baseline *b, char *line, int number)
 {
     char *id = word(&line), *verdict = word(&line), *reason = quoted(line);
     struct iw_pin pin = {.line = number};
 
+    pin.sometimes = verdict && doubted(verdict);
     if (!verdict || !pinnable(verdict, &pin.verdict))
         return "expected an id and then NOTE, FAIL or INCONCLUSIVE";
     if (!reason || !*reason)
@@ -138,14 +150,17 @@ enum iw_pinned iw_baseline_judge(const struct iw_pin *pin, enum iw_verdict verdi
 
     if (verdict == IW_VERDICT_SKIP || verdict == IW_VERDICT_ERROR || (!now && !known))
         return IW_PINNED_NOT;
-    return now > known ? IW_PINNED_NEW : now < known ? IW_PINNED_STALE : IW_PINNED_EXPECTED;
+    if (now < known && !pin->sometimes)
+        return IW_PINNED_STALE;
+    return now > known ? IW_PINNED_NEW : IW_PINNED_EXPECTED;
 }
 
-static void write_pin(FILE *out, const char *id, enum iw_verdict verdict, const char *reason)
+static void write_pin(FILE *out, const char *id, enum iw_verdict verdict, bool sometimes,
+                      const char *reason)
 {
     char *clean = iw_text_clean(reason && *reason ? reason : "no reason was given");
 
-    fprintf(out, "%s %s \"", id, iw_verdict_name(verdict));
+    fprintf(out, "%s %s%s \"", id, iw_verdict_name(verdict), sometimes ? "?" : "");
     for (const char *s = clean; *s; s++) {
         if (*s == '"' || *s == '\\')
             putc('\\', out);
@@ -174,11 +189,16 @@ void iw_baseline_write(FILE *out, const struct iw_record *record, const struct i
         const struct iw_entry *e = &record->entries[i];
         const struct iw_pin *pin = e->c ? iw_baseline_find(old, e->c->id) : NULL;
 
-        if (e->c && judged(record, e->c->id) && gravity(e->result.verdict))
-            write_pin(out, e->c->id, e->result.verdict,
-                      pin && pin->verdict == e->result.verdict ? pin->reason : e->result.reason);
+        if (!e->c || !judged(record, e->c->id))
+            continue;
+        if (pin && (pin->verdict == e->result.verdict ||
+                    (pin->sometimes && gravity(e->result.verdict) < gravity(pin->verdict))))
+            write_pin(out, e->c->id, pin->verdict, pin->sometimes, pin->reason);
+        else if (gravity(e->result.verdict))
+            write_pin(out, e->c->id, e->result.verdict, false, e->result.reason);
     }
     for (size_t i = 0; i < old->count; i++)
         if (!judged(record, old->pins[i].id))
-            write_pin(out, old->pins[i].id, old->pins[i].verdict, old->pins[i].reason);
+            write_pin(out, old->pins[i].id, old->pins[i].verdict, old->pins[i].sometimes,
+                      old->pins[i].reason);
 }

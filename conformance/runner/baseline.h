@@ -14,6 +14,7 @@
 struct iw_pin {
     char *id;
     enum iw_verdict verdict; /* NOTE, FAIL or INCONCLUSIVE */
+    bool sometimes;          /* the target's own race decides: a better one is expected, too */
     char *reason;            /* never empty */
     int line;
 };

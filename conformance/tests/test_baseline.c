@@ -75,6 +75,7 @@ static void test_read_errors(void **state)
         {"a\n", ":1: expected an id and then NOTE, FAIL or INCONCLUSIVE"},
         {"\na PASS \"x\"\n", ":2: expected an id and then NOTE, FAIL or INCONCLUSIVE"},
         {"a fail \"x\"\n", ":1: expected an id and then NOTE, FAIL or INCONCLUSIVE"},
+        {"a ? \"x\"\n", ":1: expected an id and then NOTE, FAIL or INCONCLUSIVE"},
         {"a FAIL\n", ":1: expected a reason in quotes at the end"},
         {"a FAIL \"\"\n", ":1: expected a reason in quotes at the end"},
         {"a FAIL because\n", ":1: expected a reason in quotes at the end"},
@@ -122,6 +123,22 @@ static void test_judge(void **state)
 
             assert_int_equal(letters[got], expected[row][v]);
         }
+}
+
+/* The target's own race decides: nothing that is better is news. */
+static void test_sometimes(void **state)
+{
+    static const char expected[IW_VERDICT_COUNT + 1] = "==n=--", letters[] = "-=ns";
+    struct iw_baseline b;
+    char error[256] = "";
+
+    (void)state;
+    assert_int_equal(read_text(&b, "a INCONCLUSIVE? \"races\"\n", error, sizeof(error)), 0);
+    assert_int_equal(b.pins[0].verdict, IW_VERDICT_INCONCLUSIVE);
+    assert_true(b.pins[0].sometimes);
+    for (int v = 0; v < IW_VERDICT_COUNT; v++)
+        assert_int_equal(letters[iw_baseline_judge(&b.pins[0], (enum iw_verdict)v)], expected[v]);
+    iw_baseline_free(&b);
 }
 
 /* ---- a record ---- */
@@ -272,8 +289,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_read),         cmocka_unit_test(test_read_errors),
         cmocka_unit_test(test_read_nothing), cmocka_unit_test(test_judge),
-        cmocka_unit_test(test_write),        cmocka_unit_test(test_status),
-        cmocka_unit_test(test_rounds),
+        cmocka_unit_test(test_sometimes),    cmocka_unit_test(test_write),
+        cmocka_unit_test(test_status),       cmocka_unit_test(test_rounds),
     };
 
     return cmocka_run_group_tests(tests, make, clear);
