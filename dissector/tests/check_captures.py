@@ -179,7 +179,7 @@ def check(capture, twice, once, ordered, lint, update):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("".join(line + "\n" for line in text), encoding="utf-8")
     elif not file.exists():
-        print(f"{name}: no {file.relative_to(HERE)} yet: look at what the plugin shows, and run this with --update")
+        wrong.append(f"{name}: no {file.relative_to(HERE)} yet: look at what the plugin shows, and run this with --update")
     else:
         wrong += differences(name, file.read_text(encoding="utf-8").splitlines(), text, ("expected", "shown"))
     return wrong
@@ -205,8 +205,7 @@ def main():
         wrong.append("no captures")
     texts = {p.relative_to(EXPECTED).as_posix() for p in EXPECTED.rglob("*.txt")}
     gone = texts - {c.relative_to(PCAPS).as_posix() + ".txt" for c in captures}
-    for name in sorted(gone):
-        print(f"expected/{name}: there is no such capture any more")
+    wrong += [f"expected/{name}: there is no such capture any more" for name in sorted(gone)]
     print("\n".join(wrong) if wrong else f"{len(captures)} captures: good")
     sys.exit(1 if wrong else 0)
 
