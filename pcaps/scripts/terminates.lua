@@ -83,3 +83,33 @@ for _, t in ipairs(LIST) do
     end,
   }
 end
+
+-- What a bystander can hold against the sender of a Terminate once it has seen the error itself: both connections have two findings.
+capture {
+  file = "terminates/another-segment", what = "a Terminate for a wrong MO returns the segment before the one that has it",
+  run = function(f)
+    local c = f:open()
+    c:start {}
+    local before = c.initiator:send(send { payload = "before" })
+    c.initiator:send(send { mo = 4, payload = "x" })
+    c:finds("ddp-mo-zero")
+    c.responder:send(terminate { layer = 1, etype = 2, code = 4, of = before })
+    c:finds("rdmap-terminate-segment")
+    c:fin(c.responder)
+    c:fin(c.initiator)
+  end,
+}
+capture {
+  file = "terminates/answer-behind-error", what = "a Read Request behind an error is answered",
+  run = function(f)
+    local c = f:open()
+    c:start {}
+    c.initiator:send(send { msn = 7, payload = "x" })
+    c:finds("ddp-msn")
+    c.initiator:send(read())
+    c.responder:send(read_response { stag = 0x51, to = 0x1000, payload = bytes(16) })
+    c:finds("rdmap-terminate-stop")
+    c:fin(c.responder)
+    c:fin(c.initiator)
+  end,
+}

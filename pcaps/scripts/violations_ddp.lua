@@ -296,6 +296,7 @@ ended("rdmap-terminate-rsvd", "rdmap-terminate-rsvd", "reserved bits of a Termin
 ended("rdmap-terminate-headers", "rdmap-terminate-headers", "a Terminate for a tagged segment without its header", STAG, with(STAG, { of = "none" }))
 ended("rdmap-terminate-headers-llp", "rdmap-terminate-headers", "a Terminate of MPA with a DDP header", { layer = 2, etype = 0, code = 2, of = "none" },
   { layer = 2, etype = 0, code = 2 })
+ended("rdmap-terminate-reason", "rdmap-terminate-reason", "a Terminate blames a DDP version that is right", STAG, with(STAG, { code = 4 }))
 for _, m in ipairs {
   { "last", "rdmap-terminate-last", "a Send follows a Terminate", send {} }, { "once", "rdmap-terminate-once", "a second Terminate", terminate { llp = "mpa", code = "crc" } },
 } do
