@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Harnesses and the engines that run them.
+
+set(IW_FUZZ "" CACHE STRING "Build the fuzzers (target fuzzers) for: libfuzzer (clang) or afl (afl-clang-fast); empty: replay only")
+
+# OSS-Fuzz names its engine, and its compiler flags have the instrumentation.
+set(IW_FUZZ_ENGINE "$ENV{LIB_FUZZING_ENGINE}")
+if(IW_FUZZ STREQUAL "libfuzzer")
+  if(IW_FUZZ_ENGINE)
+    enable_language(CXX)
+  else()
+    add_compile_options(-fsanitize=fuzzer-no-link)
+  endif()
+elseif(IW_FUZZ AND NOT IW_FUZZ STREQUAL "afl")
+  message(FATAL_ERROR "IW_FUZZ is '${IW_FUZZ}', not libfuzzer or afl")
+endif()
+
+set(IW_FUZZ_DIR "${CMAKE_CURRENT_LIST_DIR}/..")
+add_custom_target(fuzzers)
+
+# iw_fuzz_program(TARGET HARNESS GLUE...): one of a harness's programs, in bin/fuzz.
+function(iw_fuzz_program target harness)
+  add_executable(${target} ${ARGN} $<TARGET_OBJECTS:fuzz-${harness}-objects>)
+  target_include_directories(${target} PRIVATE "${IW_FUZZ_DIR}")
+  target_compile_definitions(${target} PRIVATE ${IW_HOSTED_DEFINITIONS})
+  target_link_libraries(${target} PRIVATE fuzz-${harness}-objects iw_warnings)
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin/fuzz")
+endfunction()
+
+# iw_fuzz(HARNESS source... [LIBS library...] [DEFINES definition...]): the programs of a harness.
+#   fuzz-HARNESS            replays files and folders; always there
+#   fuzz-HARNESS-libfuzzer  IW_FUZZ=libfuzzer; also for another engine that LIB_FUZZING_ENGINE names
+#   fuzz-HARNESS-afl        IW_FUZZ=afl
+# The test fuzz_HARNESS replays fuzz/corpus/HARNESS and what has once failed, fuzz/regress/HARNESS.
+function(iw_fuzz harness)
+  cmake_parse_arguments(arg "" "" "LIBS;DEFINES" ${ARGN})
+  add_library(fuzz-${harness}-objects OBJECT ${arg_UNPARSED_ARGUMENTS} "${IW_FUZZ_DIR}/engine/fuzz.c")
+  target_include_directories(fuzz-${harness}-objects PRIVATE "${IW_FUZZ_DIR}")
+  target_compile_definitions(fuzz-${harness}-objects PRIVATE ${IW_HOSTED_DEFINITIONS} ${arg_DEFINES})
+  target_link_libraries(fuzz-${harness}-objects PUBLIC ${arg_LIBS} PRIVATE iw_warnings)
+
+  # Instrumented for libFuzzer it lacks libFuzzer's functions; the fuzzer itself replays just as well.
+  if(NOT IW_FUZZ STREQUAL "libfuzzer")
+    iw_fuzz_program(fuzz-${harness} ${harness} "${IW_FUZZ_DIR}/engine/replay.c")
+    set(folders)
+    foreach(folder corpus regress)
+      if(EXISTS "${IW_FUZZ_DIR}/${folder}/${harness}")
+        list(APPEND folders "${IW_FUZZ_DIR}/${folder}/${harness}")
+      endif()
+    endforeach()
+    if(folders)
+      add_test(NAME fuzz_${harness} COMMAND fuzz-${harness} ${folders})
+      set_tests_properties(fuzz_${harness} PROPERTIES LABELS fuzz TIMEOUT 300)
+    endif()
+  endif()
+
+  if(IW_FUZZ STREQUAL "libfuzzer")
+    file(GLOB mutator CONFIGURE_DEPENDS "${IW_FUZZ_DIR}/mutator/*.c")
+    iw_fuzz_program(fuzz-${harness}-libfuzzer ${harness} "${IW_FUZZ_DIR}/engine/libfuzzer.c" ${mutator})
+    if(IW_FUZZ_ENGINE)
+      target_link_libraries(fuzz-${harness}-libfuzzer PRIVATE ${IW_FUZZ_ENGINE})
+      set_target_properties(fuzz-${harness}-libfuzzer PROPERTIES LINKER_LANGUAGE CXX)
+    else()
+      target_link_options(fuzz-${harness}-libfuzzer PRIVATE -fsanitize=fuzzer)
+    endif()
+    add_dependencies(fuzzers fuzz-${harness}-libfuzzer)
+  elseif(IW_FUZZ STREQUAL "afl")
+    iw_fuzz_program(fuzz-${harness}-afl ${harness} "${IW_FUZZ_DIR}/engine/afl.c")
+    add_dependencies(fuzzers fuzz-${harness}-afl)
+  endif()
+endfunction()

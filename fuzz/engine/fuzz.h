@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_FUZZ_FUZZ_H
+#define IW_FUZZ_FUZZ_H
+
+/*
+ * What a harness is to the engines. Each harness defines one `iw_fuzz_harness`; replay.c,
+ * libfuzzer.c and afl.c are the programs that run it. A harness is deterministic: what `run` does
+ * depends on its octets alone, and nothing is left of it when it returns.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct iw_fuzz_harness {
+    const char *name;    /* "deframer" */
+    size_t most;         /* octets of an input that are used; the engines cut off what is longer */
+    bool steps;          /* inputs have the form of input/input.h, else they are plain octets */
+    void (*start)(void); /* once, before the first input; may be NULL */
+    void (*run)(const uint8_t *octets, size_t length);
+};
+
+extern const struct iw_fuzz_harness iw_fuzz_harness;
+
+/* An oracle was not content: one line on stderr, "fuzz: " and what is wrong, then abort(). */
+_Noreturn void iw_fuzz_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#define IW_FUZZ_CHECK(condition, ...)                                                              \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            iw_fuzz_fail(__VA_ARGS__);                                                             \
+    } while (0)
+
+/* The same octets where AddressSanitizer notices who reads behind their end; valid until the next
+ * call. Without AddressSanitizer they are not moved. At most IW_FUZZ_FENCED octets. */
+enum { IW_FUZZ_FENCED = 1 << 17 };
+const uint8_t *iw_fuzz_fenced(const uint8_t *octets, size_t length);
+
+/* A small generator of known sequence: *state is any number. */
+static inline uint32_t iw_fuzz_next(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 33);
+}
+
+#endif
