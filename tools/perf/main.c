@@ -28,12 +28,18 @@ static const char usage[] =
     "\n"
     "With --pcap nothing is measured: a capture (pcapng) of RDMA Writes and Reads in turn is "
     "written,\n"
-    "for programs that read captures. The TCP segments are made up, each is one FPDU.\n"
+    "for programs that read captures. The TCP segments are made up, each is one FPDU unless "
+    "--fpdu\n"
+    "says otherwise.\n"
     "\n"
     "  --pcap FILE       where to; --size, --total, --crc and --markers hold here, too\n"
     "  --mss N           octets of a TCP segment (1460), 140..65495\n"
     "  --connections N   connections, which take turns (1), 1..1000000\n"
-    "  --burst N         segments of each turn (1)\n"
+    "  --burst N         FPDUs of each turn (1)\n"
+    "  --fpdu N          FPDUs of up to N octets, one behind the other, 140..65495; segments are\n"
+    "                    cut from them wherever they fall\n"
+    "  --traffic KIND    mixed, writes or sends (mixed)\n"
+    "  --port N          of the responder (4420), 1..65535\n"
     "  --help\n";
 
 static int usage_error(const char *option, const char *value, const char *expected)
@@ -60,6 +66,17 @@ static bool parse_switch(const char *text, bool *out)
     return *out || strcmp(text, "off") == 0;
 }
 
+static bool parse_traffic(const char *text, enum iw_record_traffic *out)
+{
+    static const char *const names[] = {"mixed", "writes", "sends"};
+    for (unsigned k = 0; k < sizeof names / sizeof names[0]; k++)
+        if (strcmp(text, names[k]) == 0) {
+            *out = (enum iw_record_traffic)k;
+            return true;
+        }
+    return false;
+}
+
 /* Options of one of the two uses; the words of the other are refused. */
 static int parse(int argc, char **argv, struct iw_loop_options *o, struct iw_record_options *r)
 {
@@ -76,7 +93,10 @@ static int parse(int argc, char **argv, struct iw_loop_options *o, struct iw_rec
         PCAP,
         MSS,
         CONNECTIONS,
-        BURST
+        BURST,
+        FPDU,
+        TRAFFIC,
+        PORT
     };
     const char *measuring = NULL, *recording = NULL;
     static const struct option options[] = {{"size", required_argument, NULL, SIZE},
@@ -91,11 +111,14 @@ static int parse(int argc, char **argv, struct iw_loop_options *o, struct iw_rec
                                             {"mss", required_argument, NULL, MSS},
                                             {"connections", required_argument, NULL, CONNECTIONS},
                                             {"burst", required_argument, NULL, BURST},
+                                            {"fpdu", required_argument, NULL, FPDU},
+                                            {"traffic", required_argument, NULL, TRAFFIC},
+                                            {"port", required_argument, NULL, PORT},
                                             {"help", no_argument, NULL, HELP},
                                             {NULL, 0, NULL, 0}};
     for (int c, which; (c = getopt_long(argc, argv, "", options, &which)) != -1;) {
         char *end;
-        if (c >= PCAP && c <= BURST)
+        if (c >= PCAP && c <= PORT)
             recording = options[which].name;
         else if (c >= ROUNDS && c <= MAX_RATIO)
             measuring = options[which].name;
@@ -147,6 +170,18 @@ static int parse(int argc, char **argv, struct iw_loop_options *o, struct iw_rec
             if (!parse_number(optarg, 1, UINT64_C(1) << 32, &r->burst))
                 return usage_error("--burst", optarg, "1..4294967296");
             break;
+        case FPDU:
+            if (!parse_number(optarg, 140, 65495, &r->fpdu))
+                return usage_error("--fpdu", optarg, "140..65495");
+            break;
+        case TRAFFIC:
+            if (!parse_traffic(optarg, &r->traffic))
+                return usage_error("--traffic", optarg, "mixed, writes or sends");
+            break;
+        case PORT:
+            if (!parse_number(optarg, 1, 65535, &r->port))
+                return usage_error("--port", optarg, "1..65535");
+            break;
         case HELP:
             fputs(usage, stdout);
             return -1;
@@ -189,7 +224,7 @@ int main(int argc, char **argv)
                                       .rounds = 16,
                                       .crc = true,
                                       .mulpdu = IW_MPA_ULPDU_MAX};
-    struct iw_record_options record = {.mss = 1460, .connections = 1, .burst = 1};
+    struct iw_record_options record = {.mss = 1460, .connections = 1, .burst = 1, .port = 4420};
     int r = parse(argc - 1, argv + 1, &options, &record);
     if (r != 0)
         return r < 0 ? 0 : r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A capture of RDMA Writes and Reads over many connections, written as it is made. */
+/* A capture of RDMA Writes and Reads, or Sends, over many connections, written as it is made. */
 #include "record.h"
 
 #include <inttypes.h>
@@ -17,15 +17,17 @@ enum { BUFFER_STAG = 0x1000, SINK_STAG = 0x2000 };
 #define START UINT64_C(1700000000000000000) /* of the capture, ns */
 #define NS_PER_OCTET UINT64_C(1)            /* about 8 Gbit/s */
 
-enum phase { WRITE, READ_REQUEST, READ_RESPONSE };
+enum phase { WRITE, READ_REQUEST, READ_RESPONSE, SEND };
 
 struct flow {
     int tcp;
     enum phase phase;
     uint64_t at;   /* octets of the message in progress that were sent */
     uint64_t left; /* messages */
-    uint32_t reads;
+    uint32_t reads, sends;
     struct iw_framer framer[2];
+    uint8_t *rest[2]; /* octets that fill no segment yet */
+    size_t n_rest[2];
 };
 
 struct record {
@@ -36,7 +38,8 @@ struct record {
     uint32_t mulpdu;
     struct iw_iov pieces[PIECES];
     uint8_t scratch[IW_FRAMER_SCRATCH];
-    uint8_t segment[65535];
+    uint8_t segment[2 * 65535];
+    uint8_t *rests;
     uint8_t pattern[PATTERN + 65535];
 };
 
@@ -44,6 +47,26 @@ static void send_octets(struct record *r, const struct flow *f, unsigned side, s
 {
     r->now += length * NS_PER_OCTET;
     (void)iw_synth_data(r->synth, f->tcp, side, START + r->now, r->segment, length);
+}
+
+/* Whole segments; what remains waits for more. */
+static void send_segments(struct record *r, struct flow *f, unsigned side, size_t length)
+{
+    size_t mss = (size_t)r->options->mss, whole = length / mss * mss;
+
+    if (whole > 0)
+        send_octets(r, f, side, whole);
+    f->n_rest[side] = length - whole;
+    memcpy(f->rest[side], r->segment + whole, f->n_rest[side]);
+}
+
+static void flush(struct record *r, struct flow *f, unsigned side)
+{
+    if (f->n_rest[side] == 0)
+        return;
+    memcpy(r->segment, f->rest[side], f->n_rest[side]);
+    send_octets(r, f, side, f->n_rest[side]);
+    f->n_rest[side] = 0;
 }
 
 static void send_startup(struct record *r, const struct flow *f, unsigned side)
@@ -57,21 +80,26 @@ static void send_startup(struct record *r, const struct flow *f, unsigned side)
     send_octets(r, f, side, (size_t)iw_wire_put_startup(r->segment, sizeof r->segment, &header));
 }
 
-/* One FPDU as a segment of its own. */
+/* One FPDU, as a segment of its own if no size of FPDUs was asked for. */
 static void send_fpdu(struct record *r, struct flow *f, unsigned side,
                       const struct iw_ddp_header *header, const uint8_t *payload, size_t length)
 {
     uint8_t ddp[IW_DDP_UNTAGGED_HEADER];
-    size_t at = 0;
+    size_t at = f->n_rest[side];
     int n = iw_wire_put_ddp(ddp, sizeof ddp, header);
     const struct iw_iov ulpdu[2] = {{ddp, (size_t)n}, {(void *)(uintptr_t)payload, length}};
 
+    if (at > 0)
+        memcpy(r->segment, f->rest[side], at);
     n = iw_framer_frame(&f->framer[side], ulpdu, length > 0 ? 2 : 1, r->pieces, PIECES, r->scratch);
     for (int i = 0; i < n; i++) {
         memcpy(r->segment + at, r->pieces[i].base, r->pieces[i].length);
         at += r->pieces[i].length;
     }
-    send_octets(r, f, side, at);
+    if (r->options->fpdu > 0)
+        send_segments(r, f, side, at);
+    else
+        send_octets(r, f, side, at);
 }
 
 /* The next segment of a Write or Read Response; true if it is the message's last. */
@@ -106,6 +134,23 @@ static void send_request(struct record *r, struct flow *f)
     send_fpdu(r, f, 0, &header, octets, sizeof octets);
 }
 
+/* The next segment of a Send; true if it is the message's last. */
+static bool send_untagged(struct record *r, struct flow *f)
+{
+    uint64_t room = r->mulpdu - IW_DDP_UNTAGGED_HEADER, left = r->options->size - f->at;
+    size_t length = (size_t)(left < room ? left : room);
+    bool last = length == left;
+    const struct iw_ddp_header header = {.ddp_control = (uint8_t)((last ? IW_DDP_L : 0) | 1),
+                                         .rdmap_control = (uint8_t)(1u << 6 | IW_OP_SEND),
+                                         .msn = f->sends + 1,
+                                         .mo = (uint32_t)f->at};
+
+    send_fpdu(r, f, 0, &header, r->pattern + f->at % PATTERN, length);
+    f->sends += last;
+    f->at = last ? 0 : f->at + length;
+    return last;
+}
+
 /* One segment of this connection: of a Write, the Read Request behind it, or the response. */
 static void step(struct record *r, struct flow *f)
 {
@@ -113,8 +158,11 @@ static void step(struct record *r, struct flow *f)
     case WRITE:
         if (send_tagged(r, f, 0, IW_OP_WRITE, BUFFER_STAG)) {
             f->left--;
-            f->phase = READ_REQUEST;
+            f->phase = r->options->traffic == IW_RECORD_WRITES ? WRITE : READ_REQUEST;
         }
+        break;
+    case SEND:
+        f->left -= send_untagged(r, f);
         break;
     case READ_REQUEST:
         send_request(r, f);
@@ -131,7 +179,7 @@ static void step(struct record *r, struct flow *f)
 
 static bool done(const struct flow *f)
 {
-    return f->left == 0 && f->phase == WRITE;
+    return f->left == 0 && f->at == 0 && (f->phase == WRITE || f->phase == SEND);
 }
 
 static bool open_flow(struct record *r, uint64_t number, uint64_t messages)
@@ -141,7 +189,7 @@ static bool open_flow(struct record *r, uint64_t number, uint64_t messages)
     struct iw_synth_span span;
     struct iw_synth_tcp tcp = {
         .address = {{.family = 4, .octets = {10, 0, 0, 1}}, {.family = 4, .octets = {10, 1, 0, 1}}},
-        .port = {(uint16_t)(10000 + number % 50000), 4420},
+        .port = {(uint16_t)(10000 + number % 50000), (uint16_t)o->port},
         .isn = {(uint32_t)(number * 2654435761u), (uint32_t)(number * 40503u)},
         .mss = (uint16_t)o->mss};
 
@@ -150,7 +198,9 @@ static bool open_flow(struct record *r, uint64_t number, uint64_t messages)
     if (f->tcp < 0)
         return false;
     f->left = messages;
+    f->phase = o->traffic == IW_RECORD_SENDS ? SEND : WRITE;
     for (unsigned side = 0; side < 2; side++) {
+        f->rest[side] = r->rests + (2 * number + side) * o->mss;
         iw_framer_init(&f->framer[side], o->markers, o->crc, iw_crc32c_best(), NULL);
         send_startup(r, f, side);
     }
@@ -175,9 +225,20 @@ static bool write_all(struct record *r)
         }
     } while (open > 0 && !iw_synth_full(r->synth));
     for (uint64_t i = 0; i < o->connections; i++)
-        for (unsigned side = 0; side < 2; side++)
+        for (unsigned side = 0; side < 2; side++) {
+            flush(r, &r->flows[i], side);
             (void)iw_synth_fin(r->synth, r->flows[i].tcp, side, START + r->now);
+        }
     return true;
+}
+
+/* RFC 5044 §4.5: room for the length, the CRC, Markers and the pad. */
+static uint32_t mulpdu_of(const struct iw_record_options *o)
+{
+    uint64_t fpdu = o->fpdu > 0 ? o->fpdu : o->mss;
+    uint64_t mulpdu = fpdu - 6 - fpdu % 4 - (o->markers ? 4 * ((fpdu + 511) / 512) : 0);
+
+    return (uint32_t)(mulpdu > IW_MPA_ULPDU_MAX ? IW_MPA_ULPDU_MAX : mulpdu);
 }
 
 int iw_record_run(const struct iw_record_options *options)
@@ -186,13 +247,10 @@ int iw_record_run(const struct iw_record_options *options)
     struct record *r = calloc(1, sizeof *r);
     bool good = false;
 
-    if (r != NULL && (r->flows = calloc(options->connections, sizeof *r->flows)) != NULL) {
+    if (r != NULL && (r->flows = calloc(options->connections, sizeof *r->flows)) != NULL &&
+        (r->rests = calloc(options->connections, 2 * options->mss)) != NULL) {
         r->options = options;
-        /* RFC 5044 §4.5: room for the length, the CRC, Markers and the pad. */
-        r->mulpdu = (uint32_t)(options->mss - 6 - options->mss % 4 -
-                               (options->markers ? 4 * ((options->mss + 511) / 512) : 0));
-        if (r->mulpdu > IW_MPA_ULPDU_MAX)
-            r->mulpdu = IW_MPA_ULPDU_MAX;
+        r->mulpdu = mulpdu_of(options);
         for (size_t i = 0; i < sizeof r->pattern; i++)
             r->pattern[i] = (uint8_t)(i % PATTERN * 31 + i % PATTERN / 257);
         r->synth = iw_synth_stream(options->path, "iwarp-perf " IW_VERSION, NULL, error);
@@ -207,9 +265,12 @@ int iw_record_run(const struct iw_record_options *options)
             printf("%s: %" PRIu64 " frames, %" PRIu64 " connections\n", options->path,
                    iw_synth_frames(r->synth), options->connections);
         iw_synth_free(r->synth);
-        free(r->flows);
     } else {
         fprintf(stderr, "iwarp-perf: out of memory\n");
+    }
+    if (r != NULL) {
+        free(r->flows);
+        free(r->rests);
     }
     free(r);
     return good ? 0 : EX_SOFTWARE;
