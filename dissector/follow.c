@@ -14,42 +14,15 @@ static uint64_t greater(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* ---- memory ---- */
-
-/* There are as many of some structs as there are FPDUs, and none is ever freed before the file is
- * closed: they need no overhead of their own. */
-enum { BLOCK = 64 * 1024 };
-
-static struct {
-    uint8_t *at;
-    size_t left;
-} arena;
-
-static void *take(size_t size)
-{
-    uint8_t *taken;
-
-    size = (size + 7) & ~(size_t)7;
-    if (arena.left < size) {
-        arena.at = wmem_alloc0(wmem_file_scope(), BLOCK);
-        arena.left = BLOCK;
-    }
-    taken = arena.at;
-    arena.at += size;
-    arena.left -= size;
-    return taken;
-}
-
 /* ---- octets that wait ---- */
 
 static void keep(struct iwd_connection *c, struct iwd_side *s, uint64_t pos, const uint8_t *octets,
                  uint32_t length)
 {
-    struct iwd_kept *k = wmem_new(wmem_file_scope(), struct iwd_kept);
+    struct iwd_kept *k = iwd_borrow(sizeof *k + length);
 
-    *k = (struct iwd_kept){
-        s->kept, pos, length, c->pinfo->num, wmem_memdup(wmem_file_scope(), octets, length),
-        c->chunk};
+    *k = (struct iwd_kept){s->kept, pos, length, c->pinfo->num, c->chunk};
+    memcpy(k->octets, octets, length);
     s->kept = k;
 }
 
@@ -65,8 +38,7 @@ static void forget(struct iwd_side *s, uint64_t pos, uint32_t frame)
         }
         *at = k->older;
         k->chunk->shown = frame;
-        wmem_free(wmem_file_scope(), k->octets);
-        wmem_free(wmem_file_scope(), k);
+        iwd_return(k);
     }
 }
 
@@ -135,7 +107,7 @@ static struct iwd_remarks *remark(struct iwd_connection *c)
 static struct iwd_thing *add_thing(struct iwd_connection *c, enum iwd_kind kind,
                                    const struct iw_observation *seen)
 {
-    struct iwd_thing *t = take(sizeof *t);
+    struct iwd_thing *t = iwd_take(sizeof *t);
 
     t->pos = seen->pos;
     t->size = t->marker = (uint32_t)(seen->end - seen->pos);
@@ -320,39 +292,13 @@ enum iw_side iwd_side_of(const struct iwd_connection *c, const packet_info *pinf
                : IW_SIDE_RESPONDER;
 }
 
-/* What the observers of all connections may borrow together. */
-enum { LENT = 256 * 1024 * 1024 };
-
-static size_t lent;
-
-static void *lend(void *context _U_, size_t size)
-{
-    if (lent + size > LENT)
-        return NULL;
-    lent += size;
-    return wmem_alloc(wmem_file_scope(), size);
-}
-
-static void give_back(void *context _U_, void *block, size_t size)
-{
-    lent -= size;
-    wmem_free(wmem_file_scope(), block);
-}
-
-void iwd_forget_all(void)
-{
-    lent = 0;
-    arena.at = NULL;
-    arena.left = 0;
-}
-
 struct iwd_connection *iwd_connect(packet_info *pinfo, enum iw_side side, bool joined)
 {
     static void *scratch;
     struct iw_observer_config config = {.crc32c = iw_crc32c_best(),
                                         .seen = seen,
-                                        .lend = lend,
-                                        .give_back = give_back,
+                                        .lend = iwd_lend,
+                                        .give_back = iwd_give_back,
                                         .extensions = true};
     struct iwd_connection *c = wmem_new0(wmem_file_scope(), struct iwd_connection);
     bool from = side == IW_SIDE_INITIATOR;
@@ -378,7 +324,7 @@ struct iwd_connection *iwd_connect(packet_info *pinfo, enum iw_side side, bool j
 static struct iwd_chunk *begin(struct iwd_connection *c, packet_info *pinfo, enum iw_side side,
                                uint64_t pos, uint32_t length)
 {
-    struct iwd_chunk *chunk = take(sizeof *chunk);
+    struct iwd_chunk *chunk = iwd_take(sizeof *chunk);
 
     chunk->side = (uint8_t)side;
     chunk->frame = pinfo->num;
@@ -407,6 +353,8 @@ struct iwd_chunk *iwd_find_chunk(const struct iwd_connection *c, enum iw_side si
     const struct iwd_side *s = &c->side[side];
     uint32_t low = 0, high = s->n_chunks;
 
+    if (high && s->chunks[high - 1]->frame < frame) /* the first pass, for the most part */
+        return NULL;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
 

@@ -17,7 +17,7 @@
 
 enum iwd_crc { IWD_CRC_UNCHECKED, IWD_CRC_GOOD, IWD_CRC_BAD, IWD_CRC_UNKNOWN };
 
-/* All that follows lies in wmem_file_scope(). */
+/* All that follows lies in wmem_file_scope(), but for what is borrowed. */
 
 struct iwd_finding {
     struct iwd_finding *next;
@@ -118,13 +118,13 @@ struct iwd_chunk {
     bool streaming;  /* the rest is not MPA's */
 };
 
-/* Octets that belong to nothing complete yet. */
+/* Octets that belong to nothing complete yet: borrowed. */
 struct iwd_kept {
     struct iwd_kept *older;
     uint64_t pos;
     uint32_t length, frame;
-    uint8_t *octets;
     struct iwd_chunk *chunk;
+    uint8_t octets[];
 };
 
 enum { IWD_RECENT = 256, IWD_QUEUES = 4 };
@@ -186,14 +186,25 @@ extern int iwd_proto;
 void iwd_register(void);
 void iwd_handoff(void);
 
+/* memory.c */
+
+/* Zeroed memory that stays until the file is closed. */
+void *iwd_take(size_t size);
+/* Memory that may be returned before. */
+void *iwd_borrow(size_t size);
+void iwd_return(void *borrowed);
+/* The same for observers, which have a bound together. */
+void *iwd_lend(void *context, size_t size);
+void iwd_give_back(void *context, void *block, size_t size);
+/* The file is closed. */
+void iwd_forget_all(void);
+
 /* follow.c */
 
 /* The conversation's connection; NULL if it is none of iWARP's. */
 struct iwd_connection *iwd_connection_of(packet_info *pinfo);
 /* Makes one; `side` is the end that sends this frame; joined: its start-up was not captured. */
 struct iwd_connection *iwd_connect(packet_info *pinfo, enum iw_side side, bool joined);
-/* The file is closed. */
-void iwd_forget_all(void);
 enum iw_side iwd_side_of(const struct iwd_connection *c, const packet_info *pinfo);
 /* Feeds the observer. */
 struct iwd_chunk *iwd_follow(struct iwd_connection *c, packet_info *pinfo, enum iw_side side,

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Memory of the file that is open. */
+#include "iwarp_dissector.h"
+
+#include <stdalign.h>
+
+/* ---- what stays ---- */
+
+/* There are as many of some structs as there are FPDUs, and none is ever freed before the file is
+ * closed: they need no overhead of their own. */
+enum { BLOCK = 64 * 1024 };
+
+static struct {
+    uint8_t *at;
+    size_t left;
+} arena;
+
+void *iwd_take(size_t size)
+{
+    uint8_t *taken;
+
+    size = (size + 7) & ~(size_t)7;
+    if (arena.left < size) {
+        arena.at = wmem_alloc0(wmem_file_scope(), BLOCK);
+        arena.left = BLOCK;
+    }
+    taken = arena.at;
+    arena.at += size;
+    arena.left -= size;
+    return taken;
+}
+
+/* ---- what comes and goes ---- */
+
+/* Among blocks that stay, wmem finds no use for what was freed: these come from malloc. */
+struct loan {
+    alignas(max_align_t) struct loan *next;
+    struct loan *previous;
+};
+
+static struct loan loans = {&loans, &loans};
+
+void *iwd_borrow(size_t size)
+{
+    struct loan *loan = g_malloc(sizeof *loan + size);
+
+    loan->next = loans.next;
+    loan->previous = &loans;
+    loans.next->previous = loan;
+    loans.next = loan;
+    return loan + 1;
+}
+
+void iwd_return(void *borrowed)
+{
+    struct loan *loan = (struct loan *)borrowed - 1;
+
+    loan->previous->next = loan->next;
+    loan->next->previous = loan->previous;
+    g_free(loan);
+}
+
+/* What the observers of all connections may have together. */
+enum { LENT = 256 * 1024 * 1024 };
+
+static size_t lent;
+
+void *iwd_lend(void *context _U_, size_t size)
+{
+    if (lent + size > LENT)
+        return NULL;
+    lent += size;
+    return iwd_borrow(size);
+}
+
+void iwd_give_back(void *context _U_, void *block, size_t size)
+{
+    lent -= size;
+    iwd_return(block);
+}
+
+void iwd_forget_all(void)
+{
+    while (loans.next != &loans)
+        iwd_return(loans.next + 1);
+    lent = 0;
+    arena.at = NULL;
+    arena.left = 0;
+}
