@@ -32,8 +32,14 @@ record "10.0.0.1:10002: rev 1 M, 50 write (50000 octets, 1000 each), 50 read-req
 record " 3 iWARP connections, 0 findings" --connections 3 --size 1000 --total 300000 --burst 7 --mss 9000
 record "10.0.0.1:10000: rev 1 C M, 1 write (1 octets, 1 each), 1 read-request" --size 1 --total 1 --markers on --mss 140
 
+record "10.0.0.1:10000: rev 1 C M, 30 write (300000 octets, 10000 each), 0 findings" \
+    --traffic writes --size 10000 --total 300000 --fpdu 3000 --markers on --port 4711
+record "10.0.0.1:10001: rev 1 C, 15 send (150000 octets, 10000 each), 0 findings" \
+    --traffic sends --size 10000 --total 300000 --fpdu 8192 --connections 2 --port 4711
+
 perf "--mss 139: expected 140..65495" --pcap x --mss 139
 perf "--connections 0: expected 1..1000000" --pcap x --connections 0
+perf "--traffic reads: expected mixed, writes or sends" --pcap x --traffic reads
 perf "--rounds: did not expect it with --pcap" --pcap x --rounds 3
 perf "--mss: expected --pcap FILE, too" --mss 1460
 refuses 70 "iwarp-perf: /nonexistent/x: cannot be created: No such file or directory" \
