@@ -55,8 +55,9 @@ function(iw_fuzz harness)
   endif()
 
   if(IW_FUZZ STREQUAL "libfuzzer")
-    file(GLOB mutator CONFIGURE_DEPENDS "${IW_FUZZ_DIR}/mutator/*.c")
-    iw_fuzz_program(fuzz-${harness}-libfuzzer ${harness} "${IW_FUZZ_DIR}/engine/libfuzzer.c" ${mutator})
+    iw_fuzz_program(fuzz-${harness}-libfuzzer ${harness}
+      "${IW_FUZZ_DIR}/engine/libfuzzer.c" "${IW_FUZZ_DIR}/mutate/libfuzzer.c")
+    target_link_libraries(fuzz-${harness}-libfuzzer PRIVATE fuzz_mutate)
     if(IW_FUZZ_ENGINE)
       target_link_libraries(fuzz-${harness}-libfuzzer PRIVATE ${IW_FUZZ_ENGINE})
       set_target_properties(fuzz-${harness}-libfuzzer PROPERTIES LINKER_LANGUAGE CXX)

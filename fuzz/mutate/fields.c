@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Single fields: what values are worth a try, and where they lie. */
+#include "mutate/mutate.h"
+
+#include <string.h>
+
+#include "iwarp/octets.h"
+#include "iwarp/wire.h"
+
+struct field {
+    uint8_t at, size; /* octets */
+};
+
+static const struct field tagged_fields[] = {{0, 1}, {1, 1}, {2, 4}, {6, 8}};
+static const struct field untagged_fields[] = {{0, 1}, {1, 1}, {2, 4}, {6, 4}, {10, 4}, {14, 4}};
+static const struct field read_fields[] = {{18, 4}, {22, 8}, {30, 4}, {34, 4}, {38, 8}};
+static const struct field atomic_fields[] = {{18, 4}, {22, 4}, {26, 4}, {30, 8},
+                                             {38, 8}, {46, 8}, {54, 8}, {62, 8}};
+static const struct field response_fields[] = {{18, 4}, {22, 8}};
+static const struct field terminate_fields[] = {{18, 1}, {19, 1}, {20, 1}, {21, 1},
+                                                {22, 2}, {24, 1}, {25, 1}};
+
+#define COUNT(a) (sizeof(a) / sizeof(a)[0])
+
+/* Lengths at which something changes: of headers, of messages, of what MPA cuts. */
+static const uint16_t lengths[] = {
+    0,   1,   2,    3,    4,    7,    8,    12,   13,   14,    15,    17,   18,  19,
+    20,  21,  22,   26,   28,   29,   30,   45,   46,   47,    52,    63,   64,  69,
+    70,  71,  127,  128,  498,  502,  504,  506,  508,  510,   511,   512,  513, 516,
+    520, 532, 1016, 1024, 1438, 1442, 1460, 2048, 4096, 16384, 32767, 32768};
+
+static uint64_t get(const uint8_t *o, unsigned size)
+{
+    uint64_t v = 0;
+
+    for (unsigned i = 0; i < size; i++)
+        v = v << 8 | o[i];
+    return v;
+}
+
+static void put(uint8_t *o, unsigned size, uint64_t v)
+{
+    for (unsigned i = size; i-- > 0; v >>= 8)
+        o[i] = (uint8_t)v;
+}
+
+/* Any FPDU of the script with at least `least` octets; NULL if three tries find none. */
+static const uint8_t *any_ulpdu(struct iw_mutate_random *r, const struct iw_mutate_script *s,
+                                size_t least, size_t *length)
+{
+    for (int tries = 0; s && tries < 3; tries++) {
+        const struct iw_mutate_part *p = &s->part[iw_mutate_below(r, s->count)];
+        if (s->count == 0 || p->kind != IW_MUTATE_FPDU || p->length < least)
+            continue;
+        *length = p->length;
+        return s->octets + p->at;
+    }
+    return NULL;
+}
+
+/* The fields behind the DDP header of this ULPDU that lie within `size` octets. */
+static size_t rdmap_fields(const uint8_t *ulpdu, size_t size, const struct field **out)
+{
+    size_t count = 0;
+
+    if (size < 2 || ulpdu[0] & IW_DDP_T)
+        return 0;
+    switch (ulpdu[1] & IW_RDMAP_OPCODE) {
+    case IW_OP_READ_REQUEST:
+        *out = read_fields;
+        count = COUNT(read_fields);
+        break;
+    case IW_OP_ATOMIC_REQUEST:
+        *out = atomic_fields;
+        count = COUNT(atomic_fields);
+        break;
+    case IW_OP_ATOMIC_RESPONSE:
+        *out = response_fields;
+        count = COUNT(response_fields);
+        break;
+    case IW_OP_TERMINATE:
+        *out = terminate_fields;
+        count = COUNT(terminate_fields);
+        break;
+    default:
+        break;
+    }
+    while (count > 0 && (size_t)(*out)[count - 1].at + (*out)[count - 1].size > size)
+        count--;
+    return count;
+}
+
+static size_t ddp_fields(const uint8_t *ulpdu, size_t size, const struct field **out)
+{
+    bool tagged = size > 0 && (ulpdu[0] & IW_DDP_T) != 0;
+    size_t count = tagged ? COUNT(tagged_fields) : COUNT(untagged_fields);
+
+    *out = tagged ? tagged_fields : untagged_fields;
+    while (count > 0 && (size_t)(*out)[count - 1].at + (*out)[count - 1].size > size)
+        count--;
+    return count;
+}
+
+/* A number of the same size that stands elsewhere in the script, or `old`. */
+static uint64_t known(struct iw_mutate_random *r, const struct iw_mutate_script *s, unsigned size,
+                      uint64_t old)
+{
+    for (int tries = 0; tries < 4; tries++) {
+        const struct field *fields = NULL;
+        size_t length, count;
+        const uint8_t *o = any_ulpdu(r, s, IW_DDP_TAGGED_HEADER, &length);
+        if (!o)
+            return old;
+        count = iw_mutate_chance(r, 2) ? rdmap_fields(o, length, &fields) : 0;
+        if (count == 0)
+            count = ddp_fields(o, length, &fields);
+        fields += iw_mutate_below(r, count);
+        if (fields->size == size)
+            return get(o + fields->at, size);
+    }
+    return old;
+}
+
+static uint64_t value(struct iw_mutate_random *r, const struct iw_mutate_script *s, unsigned size,
+                      uint64_t old)
+{
+    uint64_t most = size == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * size) - 1;
+    uint64_t v = old;
+
+    switch (iw_mutate_below(r, 12)) {
+    case 0:
+        v = old + 1;
+        break;
+    case 1:
+        v = old - 1;
+        break;
+    case 2:
+        v = old ^ UINT64_C(1) << iw_mutate_below(r, 8 * size);
+        break;
+    case 3:
+        v = iw_mutate_below(r, 4);
+        break;
+    case 4:
+        v = most - iw_mutate_below(r, 4);
+        break;
+    case 5:
+        v = (most >> 1) + iw_mutate_below(r, 3);
+        break;
+    case 6:
+        v = most - lengths[iw_mutate_below(r, COUNT(lengths))] + iw_mutate_below(r, 3);
+        break;
+    case 7:
+        v = lengths[iw_mutate_below(r, COUNT(lengths))];
+        break;
+    case 8:
+        v = old + lengths[iw_mutate_below(r, COUNT(lengths))];
+        break;
+    case 9:
+        v = old - lengths[iw_mutate_below(r, COUNT(lengths))];
+        break;
+    case 10:
+        v = known(r, s, size, old);
+        break;
+    default:
+        v = iw_mutate_next(r);
+        break;
+    }
+    return v & most;
+}
+
+static void change_field(struct iw_mutate_random *r, const struct iw_mutate_script *s, uint8_t *o,
+                         const struct field *f)
+{
+    uint64_t old = get(o + f->at, f->size);
+
+    if (f->at == 1 && iw_mutate_chance(r, 2)) /* of its bits the opcode is what matters most */
+        put(o + f->at, 1, (old & 0xf0u) | iw_mutate_below(r, 16));
+    else if (f->at <= 1)
+        put(o + f->at, 1, old ^ UINT64_C(1) << iw_mutate_below(r, 8));
+    else if (f->size >= 4 && iw_mutate_chance(r, 2))
+        put(o + f->at, f->size, known(r, s, f->size, old));
+    else
+        put(o + f->at, f->size, value(r, s, f->size, old));
+}
+
+size_t iw_mutate_havoc(struct iw_mutate_random *r, uint8_t *data, size_t size, size_t most)
+{
+    for (uint32_t n = 1 + iw_mutate_below(r, 4); n > 0; n--) {
+        uint32_t at = iw_mutate_below(r, size), some = 1 + iw_mutate_below(r, 8);
+        unsigned width = 1u << iw_mutate_below(r, 4);
+        switch (size == 0 ? 4 : iw_mutate_below(r, 6)) {
+        case 0:
+            data[at] ^= (uint8_t)(1u << iw_mutate_below(r, 8));
+            break;
+        case 1:
+            data[at] = (uint8_t)iw_mutate_next(r);
+            break;
+        case 2:
+            if (size - at >= width)
+                put(data + at, width, value(r, NULL, width, get(data + at, width)));
+            break;
+        case 3:
+            if (some > size - at)
+                some = (uint32_t)size - at;
+            memmove(data + at, data + at + some, size - at - some);
+            size -= some;
+            break;
+        case 4:
+            if (some > most - size)
+                break;
+            memmove(data + at + some, data + at, size - at);
+            for (uint32_t i = 0; i < some; i++)
+                data[at + i] = (uint8_t)iw_mutate_next(r);
+            size += some;
+            break;
+        default: {
+            uint32_t from = iw_mutate_below(r, size);
+            if (some > size - at)
+                some = (uint32_t)size - at;
+            if (some > size - from)
+                some = (uint32_t)size - from;
+            memmove(data + at, data + from, some);
+            break;
+        }
+        }
+    }
+    return size;
+}
+
+/* Another length, near one at which something changes. */
+static size_t other_length(struct iw_mutate_random *r, size_t size, size_t most)
+{
+    size_t other = lengths[iw_mutate_below(r, COUNT(lengths))];
+
+    if (iw_mutate_chance(r, 3))
+        other = size + iw_mutate_below(r, 9);
+    else if (iw_mutate_chance(r, 3))
+        other = size > 8 ? size - iw_mutate_below(r, 9) : iw_mutate_below(r, size + 1);
+    else if (iw_mutate_chance(r, 4))
+        other = 512u * iw_mutate_below(r, 9) + iw_mutate_below(r, 24);
+    return other > most ? most : other;
+}
+
+void iw_mutate_ulpdu(struct iw_mutate_random *r, const struct iw_mutate_script *s, uint8_t *ulpdu,
+                     size_t *size, size_t most)
+{
+    const struct field *fields = NULL;
+    size_t count,
+        header = *size > 0 && ulpdu[0] & IW_DDP_T ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER;
+    size_t other;
+
+    switch (iw_mutate_below(r, 8)) {
+    case 0:
+    case 1:
+        count = rdmap_fields(ulpdu, *size, &fields);
+        if (count > 0) {
+            change_field(r, s, ulpdu, &fields[iw_mutate_below(r, count)]);
+            return;
+        }
+        break;
+    case 2:
+        other = other_length(r, *size, most);
+        if (iw_mutate_chance(r, 2)) /* so many octets of payload */
+            other = other + header > most ? most : other + header;
+        for (size_t i = *size; i < other; i++)
+            ulpdu[i] = (uint8_t)i;
+        *size = other;
+        return;
+    case 3:
+        if (*size > header) {
+            *size = header + iw_mutate_havoc(r, ulpdu + header, *size - header,
+                                             most > header ? most - header : 0);
+            return;
+        }
+        break;
+    case 4:
+        if (*size > 0 &&
+            iw_mutate_chance(r, 4)) { /* tagged becomes untagged, and the other way round */
+            ulpdu[0] ^= IW_DDP_T;
+            return;
+        }
+        if (*size > 0) {
+            ulpdu[0] ^= IW_DDP_L;
+            return;
+        }
+        break;
+    default:
+        break;
+    }
+    count = ddp_fields(ulpdu, *size, &fields);
+    if (count > 0)
+        change_field(r, s, ulpdu, &fields[iw_mutate_below(r, count)]);
+    else
+        *size = iw_mutate_havoc(r, ulpdu, *size, most);
+}
+
+void iw_mutate_startup(struct iw_mutate_random *r, uint8_t *frame, size_t *size, size_t most)
+{
+    static const uint16_t pd[] = {0, 1, 2, 3, 4, 5, 8, 492, 508, 509, 511, 512, 513, 2000, 65515};
+    size_t other;
+
+    if (*size < IW_MPA_STARTUP_HEADER) {
+        *size = iw_mutate_havoc(r, frame, *size, most);
+        return;
+    }
+    switch (iw_mutate_below(r, 9)) {
+    case 0:
+        frame[16] ^= IW_MPA_FLAG_M;
+        break;
+    case 1:
+        frame[16] ^= IW_MPA_FLAG_C;
+        break;
+    case 2:
+        frame[16] ^= (uint8_t)(1u << iw_mutate_below(r, 8));
+        break;
+    case 3:
+        frame[17] = (uint8_t)(iw_mutate_chance(r, 4) ? iw_mutate_next(r) : iw_mutate_below(r, 4));
+        break;
+    case 4: /* PD_Length alone */
+        (void)iw_put16(frame + 18, iw_mutate_chance(r, 2)
+                                       ? pd[iw_mutate_below(r, COUNT(pd))]
+                                       : (uint16_t)value(r, NULL, 2, iw_get16(frame + 18)));
+        break;
+    case 5: /* with its private data */
+        other = IW_MPA_STARTUP_HEADER + pd[iw_mutate_below(r, COUNT(pd))];
+        other = other > most ? most : other;
+        for (size_t i = *size; i < other; i++)
+            frame[i] = (uint8_t)i;
+        *size = other;
+        (void)iw_put16(frame + 18, (uint16_t)(*size - IW_MPA_STARTUP_HEADER));
+        break;
+    case 6:
+        if (*size >= IW_MPA_STARTUP_HEADER + IW_MPA_ENHANCED_LENGTH) {
+            frame[20 + 2 * iw_mutate_below(r, 2)] ^= (uint8_t)(1u << (6 + iw_mutate_below(r, 2)));
+            break;
+        }
+        frame[16] ^= IW_MPA_FLAG_S;
+        break;
+    case 7:
+        if (*size >= IW_MPA_STARTUP_HEADER + IW_MPA_ENHANCED_LENGTH) {
+            uint8_t *depth = frame + 20 + 2 * iw_mutate_below(r, 2);
+            static const uint16_t depths[] = {0, 1, 2, 16, 0x3ffd, 0x3ffe, 0x3fff};
+            uint16_t flags = iw_get16(depth) & 0xc000u;
+            (void)iw_put16(depth, (uint16_t)(flags | depths[iw_mutate_below(r, COUNT(depths))]));
+            break;
+        }
+        frame[17] = 2;
+        break;
+    default:
+        frame[iw_mutate_below(r, *size)] ^= (uint8_t)(1u << iw_mutate_below(r, 8));
+        break;
+    }
+}
+
+size_t iw_mutate_make(struct iw_mutate_random *r, const struct iw_mutate_script *s, uint8_t *ulpdu,
+                      size_t room)
+{
+    static const uint16_t payload[] = {0, 0, 1, 4, 5, 8, 16, 40, 64};
+    unsigned opcode = iw_mutate_below(r, 12);
+    bool tagged = opcode == IW_OP_WRITE || opcode == IW_OP_READ_RESPONSE;
+    uint32_t stag = (uint32_t)known(r, s, 4, 0x100);
+    size_t length = payload[iw_mutate_below(r, COUNT(payload))];
+    struct iw_ddp_header h = {
+        .ddp_control =
+            (uint8_t)((tagged ? IW_DDP_T : 0u) | (iw_mutate_chance(r, 4) ? 0u : IW_DDP_L) | 1u),
+        .rdmap_control = (uint8_t)(0x40u | opcode),
+        .stag = stag,
+        .to = known(r, s, 8, 0),
+        .msn = 1};
+    size_t at;
+
+    if (room < 128)
+        return 0;
+    if (opcode == IW_OP_SEND_INVALIDATE || opcode == IW_OP_SEND_SE_INVALIDATE)
+        h.invalidate_stag = stag;
+    else if (opcode == IW_OP_READ_REQUEST || opcode == IW_OP_ATOMIC_REQUEST)
+        h.qn = IW_QN_READ_REQUEST;
+    else if (opcode == IW_OP_TERMINATE)
+        h.qn = IW_QN_TERMINATE;
+    else if (opcode == IW_OP_ATOMIC_RESPONSE)
+        h.qn = IW_QN_ATOMIC_RESPONSE;
+    at = (size_t)iw_wire_put_ddp(ulpdu, room, &h);
+
+    if (opcode == IW_OP_READ_REQUEST) {
+        struct iw_rdmap_read_request q = {.sink_stag = (uint32_t)known(r, s, 4, 0x200),
+                                          .sink_to = known(r, s, 8, 0),
+                                          .size = (uint32_t)length,
+                                          .source_stag = stag,
+                                          .source_to = known(r, s, 8, 0)};
+        length = (size_t)iw_wire_put_read_request(ulpdu + at, room - at, &q);
+    } else if (opcode == IW_OP_ATOMIC_REQUEST) {
+        struct iw_rdmap_atomic_request q = {
+            .opcode = iw_mutate_chance(r, 2) ? IW_ATOMIC_FETCH_ADD : IW_ATOMIC_CMP_SWAP,
+            .request_id = iw_mutate_below(r, 4),
+            .remote_stag = stag,
+            .remote_to = known(r, s, 8, 0),
+            .add_swap_data = 1,
+            .add_swap_mask = iw_mutate_chance(r, 2) ? 0 : UINT64_MAX,
+            .compare_mask = UINT64_MAX};
+        length = (size_t)iw_wire_put_atomic_request(ulpdu + at, room - at, &q);
+    } else if (opcode == IW_OP_ATOMIC_RESPONSE) {
+        struct iw_rdmap_atomic_response q = {.request_id = iw_mutate_below(r, 4),
+                                             .original_value = 1};
+        length = (size_t)iw_wire_put_atomic_response(ulpdu + at, room - at, &q);
+    } else if (opcode == IW_OP_TERMINATE) {
+        struct iw_rdmap_terminate q = {.layer = (uint8_t)iw_mutate_below(r, 3),
+                                       .etype = (uint8_t)iw_mutate_below(r, 4),
+                                       .code = (uint8_t)iw_mutate_below(r, 10)};
+        length = (size_t)iw_wire_put_terminate(ulpdu + at, room - at, &q);
+    } else {
+        if (opcode == IW_OP_IMMEDIATE || opcode == IW_OP_IMMEDIATE_SE)
+            length = IW_RDMAP_IMMEDIATE;
+        for (size_t i = 0; i < length; i++)
+            ulpdu[at + i] = (uint8_t)(i + 1);
+    }
+    return at + length;
+}

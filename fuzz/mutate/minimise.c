@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fuzz-minimise: makes an input smaller as long as a replay program fails on it in the same way:
+ * the same exit status or signal, and, numbers aside, the same line of an oracle ("fuzz: ...") or a
+ * sanitizer ("SUMMARY: ...").
+ */
+#include "mutate/trim.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct failure {
+    int status;
+    char line[256];
+};
+
+static char scratch[] = "/tmp/fuzz-minimise-XXXXXX";
+static uint8_t input[IW_MUTATE_INPUT_MAX], attempt[IW_MUTATE_INPUT_MAX];
+static struct iw_mutate_trim trim;
+static size_t runs;
+
+static _Noreturn void die(const char *what)
+{
+    fprintf(stderr, "fuzz-minimise: %s: %s\n", what, strerror(errno));
+    exit(2);
+}
+
+static void save(const char *path, const uint8_t *octets, size_t size)
+{
+    FILE *f = fopen(path, "wb");
+
+    if (!f || fwrite(octets, 1, size, f) != size || fclose(f) != 0)
+        die(path);
+}
+
+/* The line that says what failed, without its numbers. */
+static void keep_line(struct failure *f, const char *line)
+{
+    const char *from = strstr(line, "SUMMARY: ");
+    size_t n = 0;
+
+    if (!from && strncmp(line, "fuzz: ", 6) == 0)
+        from = line;
+    if (!from || f->line[0] != '\0')
+        return;
+    for (; *from != '\0' && *from != '\n' && n + 1 < sizeof f->line; from++)
+        if (!isdigit((unsigned char)*from))
+            f->line[n++] = *from;
+    f->line[n] = '\0';
+}
+
+static struct failure replay(const char *program, const uint8_t *octets, size_t size)
+{
+    struct failure f = {0};
+    char line[4096];
+    int ends[2];
+    pid_t pid;
+    FILE *in;
+
+    save(scratch, octets, size);
+    runs++;
+    if (pipe(ends) != 0 || (pid = fork()) < 0)
+        die("cannot start a process");
+    if (pid == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
+        alarm(20);
+        execl(program, program, scratch, (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    in = fdopen(ends[0], "r");
+    if (!in)
+        die("cannot read from a pipe");
+    while (fgets(line, sizeof line, in))
+        keep_line(&f, line);
+    fclose(in);
+    if (waitpid(pid, &f.status, 0) != pid)
+        die(program);
+    return f;
+}
+
+static bool alike(const struct failure *a, const struct failure *b)
+{
+    return a->status == b->status && strcmp(a->line, b->line) == 0;
+}
+
+/* Plain octets: rows of them are left out, halves first. */
+static size_t minimise_octets(const char *program, const struct failure *want, size_t size)
+{
+    for (size_t width = size / 2; width > 0; width /= 2)
+        for (size_t at = 0; at + width <= size;) {
+            struct failure got;
+            memcpy(attempt, input, at);
+            memcpy(attempt + at, input + at + width, size - at - width);
+            got = replay(program, attempt, size - width);
+            if (alike(&got, want)) {
+                size -= width;
+                memcpy(input, attempt, size);
+            } else {
+                at += width;
+            }
+        }
+    return size;
+}
+
+static size_t minimise_steps(const char *program, const struct failure *want, size_t size)
+{
+    size_t length;
+
+    if (!iw_mutate_trim_begin(&trim, input, size))
+        return size;
+    while (iw_mutate_trim_try(&trim, attempt, sizeof attempt, &length)) {
+        struct failure got = replay(program, attempt, length);
+        bool good = alike(&got, want);
+        if (good) {
+            memcpy(input, attempt, length);
+            size = length;
+        }
+        iw_mutate_trim_verdict(&trim, good);
+    }
+    return size;
+}
+
+int main(int argc, char **argv)
+{
+    bool plain = argc > 1 && strcmp(argv[1], "--plain") == 0;
+    struct failure want;
+    size_t size, before;
+    FILE *f;
+    int fd;
+
+    if (argc != 4 + plain) {
+        fprintf(stderr, "usage: fuzz-minimise [--plain] REPLAY-PROGRAM INPUT OUTPUT\n"
+                        "Writes the smallest input found that fails as INPUT does. --plain: the "
+                        "harness does not take\n"
+                        "steps but plain octets.\n");
+        return 64;
+    }
+    argv += plain;
+    f = fopen(argv[2], "rb");
+    if (!f)
+        die(argv[2]);
+    before = size = fread(input, 1, sizeof input, f);
+    fclose(f);
+    fd = mkstemp(scratch);
+    if (fd < 0)
+        die(scratch);
+    close(fd);
+    want = replay(argv[1], input, size);
+    if (want.status == 0) {
+        unlink(scratch);
+        fprintf(stderr, "fuzz-minimise: %s does not fail on %s\n", argv[1], argv[2]);
+        return 1;
+    }
+    size = plain ? minimise_octets(argv[1], &want, size) : minimise_steps(argv[1], &want, size);
+    unlink(scratch);
+    save(argv[3], input, size);
+    printf("%zu -> %zu octets in %zu runs\n", before, size, runs);
+    return 0;
+}

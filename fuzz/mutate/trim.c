@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mutate/trim.h"
+
+#include <string.h>
+
+#include "iwarp/wire.h"
+
+bool iw_mutate_trim_begin(struct iw_mutate_trim *t, const uint8_t *data, size_t size)
+{
+    t->stage = IW_MUTATE_TRIM_DROP;
+    t->at = 0;
+    t->plain = false;
+    t->tries = 0;
+    t->most = size;
+    if (!iw_mutate_read(&t->best, data, size))
+        return false;
+    t->width = t->best.count / 2 > 0 ? t->best.count / 2 : 1;
+    return true;
+}
+
+/* Octets of a part that are no payload. */
+static size_t header(const struct iw_mutate_script *s, const struct iw_mutate_part *p)
+{
+    switch (p->kind) {
+    case IW_MUTATE_STARTUP:
+        return IW_MPA_STARTUP_HEADER;
+    case IW_MUTATE_FPDU:
+        return p->length > 0 && s->octets[p->at] & IW_DDP_T ? IW_DDP_TAGGED_HEADER
+                                                            : IW_DDP_UNTAGGED_HEADER;
+    default:
+        return 0;
+    }
+}
+
+static void next_stage(struct iw_mutate_trim *t)
+{
+    t->stage++;
+    t->at = t->stage == IW_MUTATE_TRIM_JOIN ? 1 : 0;
+    t->width = 2; /* SHORT: the payload is divided by it */
+    t->plain = false;
+}
+
+/* Makes the attempt that stage, at and width stand for; false if it would change nothing. */
+static bool attempt(struct iw_mutate_trim *t)
+{
+    struct iw_mutate_part *p = &t->tried.part[t->at];
+    size_t head, payload;
+
+    switch (t->stage) {
+    case IW_MUTATE_TRIM_DROP:
+        iw_mutate_drop(&t->tried, t->at, t->width);
+        if (!t->plain) {
+            iw_mutate_renumber(&t->tried);
+            iw_mutate_reoffset(&t->tried);
+        }
+        return true;
+    case IW_MUTATE_TRIM_CUTS:
+        if (p->cuts == 0)
+            return false;
+        p->cuts = 0;
+        return true;
+    case IW_MUTATE_TRIM_JOIN:
+        if (p->joined || p->kind == IW_MUTATE_OTHER || p[-1].step != p->step)
+            return false;
+        p->joined = true;
+        return true;
+    case IW_MUTATE_TRIM_SHORT:
+        head = header(&t->tried, p);
+        if (p->length <= head)
+            return false;
+        payload = p->length - head;
+        p->length = (uint32_t)(head + payload - (payload + t->width - 1) / t->width);
+        if (p->kind == IW_MUTATE_STARTUP)
+            iw_mutate_repair_startups(&t->tried);
+        return true;
+    case IW_MUTATE_TRIM_REPAIR:
+        if (t->at == 0)
+            iw_mutate_repair_fpdus(&t->tried);
+        else
+            iw_mutate_repair_startups(&t->tried);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* On to what is tried after a failure, or after something that changes nothing. */
+static void advance(struct iw_mutate_trim *t)
+{
+    switch (t->stage) {
+    case IW_MUTATE_TRIM_DROP:
+        t->plain = !t->plain;
+        if (t->plain)
+            return;
+        t->at += t->width;
+        if (t->at >= t->best.count) {
+            t->at = 0;
+            t->width /= 2;
+        }
+        if (t->width == 0)
+            next_stage(t);
+        return;
+    case IW_MUTATE_TRIM_SHORT:
+        if (t->width < 8) {
+            t->width *= 2;
+            return;
+        }
+        t->width = 2;
+        break;
+    case IW_MUTATE_TRIM_REPAIR:
+        if (++t->at == 2)
+            next_stage(t);
+        return;
+    default:
+        break;
+    }
+    if (++t->at >= t->best.count)
+        next_stage(t);
+}
+
+static bool ended(struct iw_mutate_trim *t)
+{
+    while (t->stage < IW_MUTATE_TRIM_REPAIR && t->at >= t->best.count)
+        next_stage(t);
+    return t->stage == IW_MUTATE_TRIM_DONE;
+}
+
+bool iw_mutate_trim_try(struct iw_mutate_trim *t, uint8_t *out, size_t room, size_t *length)
+{
+    while (!ended(t)) {
+        iw_mutate_duplicate(&t->tried, &t->best);
+        if (attempt(t)) {
+            *length = iw_mutate_write(&t->tried, out, room);
+            t->tries++;
+            if (*length <= t->most)
+                return true;
+        }
+        advance(t);
+    }
+    return false;
+}
+
+void iw_mutate_trim_verdict(struct iw_mutate_trim *t, bool good)
+{
+    if (!good) {
+        advance(t);
+        return;
+    }
+    iw_mutate_duplicate(&t->best, &t->tried);
+    switch (t->stage) {
+    case IW_MUTATE_TRIM_DROP: /* what follows has taken its place */
+        t->plain = false;
+        if (t->at >= t->best.count) {
+            t->at = 0;
+            t->width /= 2;
+            if (t->width == 0)
+                next_stage(t);
+        }
+        break;
+    case IW_MUTATE_TRIM_SHORT: /* again */
+        break;
+    default:
+        advance(t);
+        break;
+    }
+}
