@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "loop.h"
+#include "perf.h"
 #include "record.h"
 
 #include <errno.h>
@@ -208,25 +209,43 @@ static int parse(int argc, char **argv, struct iw_loop_options *o, struct iw_rec
     return 0;
 }
 
-int main(int argc, char **argv)
+static int loop(int argc, char **argv)
 {
-    if (argc >= 2 && strcmp(argv[1], "--help") == 0) {
-        fputs(usage, stdout);
-        return 0;
-    }
-    if (argc < 2 || strcmp(argv[1], "loop") != 0) {
-        fprintf(stderr, "iwarp-perf: %s: expected loop (see --help)\n",
-                argc < 2 ? "no command" : argv[1]);
-        return EX_USAGE;
-    }
     struct iw_loop_options options = {.size = 65536,
                                       .total = UINT64_C(1) << 30,
                                       .rounds = 16,
                                       .crc = true,
                                       .mulpdu = IW_MPA_ULPDU_MAX};
     struct iw_record_options record = {.mss = 1460, .connections = 1, .burst = 1, .port = 4420};
-    int r = parse(argc - 1, argv + 1, &options, &record);
+    int r = parse(argc, argv, &options, &record);
     if (r != 0)
         return r < 0 ? 0 : r;
     return record.path != NULL ? iw_record_run(&record) : iw_loop_run(&options);
+}
+
+int main(int argc, char **argv)
+{
+    static struct perf_plan plan;
+    const char *command = argc < 2 ? "no command" : argv[1];
+    int r;
+    if (strcmp(command, "--help") == 0) {
+        fputs(perf_usage, stdout);
+        return 0;
+    }
+    if (strcmp(command, "loop") == 0)
+        return loop(argc - 1, argv + 1);
+    if (strcmp(command, "server") == 0) {
+        r = perf_plan_server(&plan, argc - 1, argv + 1);
+        return r >= 0 ? r : perf_server(&plan);
+    }
+    bool local = strcmp(command, "local") == 0;
+    if (!local && strcmp(command, "client") != 0) {
+        fprintf(stderr, "iwarp-perf: %s: expected local, client, server or loop (see --help)\n",
+                command);
+        return EX_USAGE;
+    }
+    r = perf_plan_client(&plan, local, argc - 1, argv + 1);
+    if (r >= 0)
+        return r;
+    return local ? perf_local(&plan) : perf_client(&plan, plan.address);
 }

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "control.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "iwarp/transport.h"
+
+enum { FIRST_COUNT = 8, SAMPLES = 20 * 1000 * 1000 };
+
+/* What the rounds of one lane gave. */
+struct series {
+    double value[PERF_ROUNDS], rate[PERF_ROUNDS], ratio[PERF_ROUNDS], cpu_ratio[PERF_ROUNDS];
+    double cpu[2][PERF_ROUNDS];
+    double *samples; /* of all rounds */
+    size_t sample_count;
+};
+
+struct client {
+    const struct perf_plan *plan;
+    struct perf_control control;
+    struct addrinfo *addresses;
+    struct perf_lane *lanes[PERF_LANES];
+    struct series series[PERF_LANES];
+    struct perf_results results;
+    uint32_t seed;
+    char error[PERF_TEXT];
+};
+
+static int fail(struct client *c, const char *text)
+{
+    if (c->error[0] == '\0')
+        snprintf(c->error, sizeof c->error, "%s", text);
+    return -1;
+}
+
+/* ---- connections ---- */
+
+static int connect_one(struct client *c, const struct perf_setup *setup)
+{
+    int fd = -1, trouble = ECONNREFUSED;
+    for (const struct addrinfo *a = c->addresses; a != NULL && fd < 0; a = a->ai_next) {
+        fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fd < 0) {
+            trouble = errno;
+            continue;
+        }
+        if (setup != NULL)
+            perf_lane_socket(setup, fd);
+        if (connect(fd, a->ai_addr, a->ai_addrlen)) {
+            trouble = errno;
+            close(fd);
+            fd = -1;
+        }
+    }
+    if (fd < 0)
+        snprintf(c->error, sizeof c->error, "cannot connect: %s", strerror(trouble));
+    return fd;
+}
+
+static json_t *ask(struct client *c, json_t *message)
+{
+    json_t *answer =
+        perf_control_send(&c->control, message) ? NULL : perf_control_receive(&c->control);
+    if (answer == NULL)
+        (void)fail(c, c->control.error);
+    return answer;
+}
+
+static int expect_ready(struct client *c)
+{
+    json_t *answer = perf_control_receive(&c->control);
+    json_decref(answer);
+    return answer != NULL ? 0 : fail(c, c->control.error);
+}
+
+static int open_lane(struct client *c, size_t i)
+{
+    const struct perf_setup *setup = &c->plan->lanes[i];
+    json_int_t sink, source, counter;
+    struct perf_lane *lane = c->lanes[i] = perf_lane_create(setup, true, c->error);
+    if (lane == NULL)
+        return -1;
+    json_t *command = perf_setup_to_json(setup);
+    json_object_set_new(command, "command", json_string("open"));
+    json_object_set_new(command, "sink", json_integer(lane->local_sink));
+    json_object_set_new(command, "source", json_integer(lane->local_source));
+    json_object_set_new(command, "counter", json_integer(lane->local_counter));
+    json_t *answer = ask(c, command);
+    int known =
+        json_unpack(answer, "{sI sI sI}", "sink", &sink, "source", &source, "counter", &counter);
+    json_decref(answer);
+    if (known != 0)
+        return fail(c, "the server does not speak as iwarp-perf does");
+    lane->remote_sink = (uint32_t)sink;
+    lane->remote_source = (uint32_t)source;
+    lane->remote_counter = (uint32_t)counter;
+    for (uint32_t k = 0; k < setup->connections; k++) {
+        int fd = connect_one(c, setup);
+        if (fd < 0)
+            return -1;
+        if (lane->ops->attach(lane, k, fd))
+            return fail(c, lane->error);
+    }
+    if (lane->ops->establish(lane))
+        return fail(c, lane->error);
+    return expect_ready(c);
+}
+
+static int connect_all(struct client *c, const char *host_port)
+{
+    struct iw_host_port to;
+    char error[PERF_TEXT + 200], port[8];
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+    if (iw_transport_parse(host_port, &to, error, sizeof error)) {
+        fprintf(stderr, "iwarp-perf: %s\n", error);
+        return PERF_USAGE;
+    }
+    snprintf(port, sizeof port, "%u", (unsigned)to.port);
+    int trouble = getaddrinfo(to.host, port, &hints, &c->addresses);
+    int fd = trouble == 0 ? connect_one(c, NULL) : -1;
+    if (fd < 0) {
+        fprintf(stderr, "iwarp-perf: %.200s: %s\n", host_port,
+                trouble != 0 ? gai_strerror(trouble) : c->error);
+        return PERF_UNAVAILABLE;
+    }
+    perf_control_init(&c->control, fd);
+    json_t *answer = ask(c, json_pack("{si}", "iwarp-perf", PERF_PROTOCOL));
+    json_decref(answer);
+    if (answer == NULL)
+        return PERF_FAILED;
+    for (size_t i = 0; i < c->plan->lane_count; i++)
+        if (open_lane(c, i))
+            return PERF_FAILED;
+    return PERF_OK;
+}
+
+/* ---- slices ---- */
+
+struct slice {
+    double seconds, cpu[2];
+};
+
+static int run_slice(struct client *c, size_t i, const struct perf_run *run,
+                     struct perf_samples *samples, struct slice *out)
+{
+    struct perf_lane *lane = c->lanes[i];
+    if (perf_lane_prepare(lane, run))
+        return fail(c, lane->error);
+    json_t *command = perf_run_to_json(run);
+    json_object_set_new(command, "command", json_string("run"));
+    json_object_set_new(command, "lane", json_integer((json_int_t)i));
+    json_t *answer = ask(c, command);
+    json_decref(answer);
+    if (answer == NULL)
+        return -1;
+    double cpu = perf_cpu_seconds(), began = perf_seconds();
+    int result = lane->ops->execute(lane, run, samples);
+    out->seconds = perf_seconds() - began;
+    out->cpu[0] = perf_cpu_seconds() - cpu;
+    if (result || perf_lane_verify(lane, run))
+        return fail(c, lane->error);
+    answer = perf_control_receive(&c->control);
+    int known = json_unpack(answer, "{sf}", "cpu", &out->cpu[1]);
+    json_decref(answer);
+    return known == 0 ? 0 : fail(c, c->control.error);
+}
+
+static struct perf_run make_run(struct client *c, enum perf_test test, uint64_t size,
+                                uint64_t count)
+{
+    return (struct perf_run){.test = test,
+                             .size = size,
+                             .count = count,
+                             .both = c->plan->both && !perf_is_latency(test),
+                             .verify = c->plan->verify,
+                             .seed = ++c->seed};
+}
+
+/* Latencies are kept, so their number is bounded. */
+static uint64_t most_messages(const struct perf_plan *plan, enum perf_test test)
+{
+    uint64_t most = SAMPLES / plan->rounds / plan->lanes[0].connections;
+    return !perf_is_latency(test) ? PERF_COUNT : most > 0 ? most : 1;
+}
+
+/* Messages that fill a slice of the first lane; a warm-up at the same time. 0 on failure. */
+static uint64_t calibrate(struct client *c, enum perf_test test, uint64_t size)
+{
+    double wanted = (double)c->plan->slice_ms * 1e-3;
+    uint64_t count = c->plan->count > 0 ? c->plan->count : FIRST_COUNT;
+    uint64_t most = most_messages(c->plan, test);
+    struct slice s;
+    for (bool enough = c->plan->count > 0; !enough;) {
+        struct perf_run run = make_run(c, test, size, count);
+        if (run_slice(c, 0, &run, NULL, &s))
+            return 0;
+        double factor = s.seconds > 0 ? wanted / s.seconds : 8;
+        enough = factor < 1.5 || count >= most;
+        if (!enough)
+            count = (uint64_t)((double)count * (factor > 8 ? 8 : factor)) + 1;
+    }
+    if (count > most)
+        count = most;
+    for (size_t i = 0; i < c->plan->lane_count; i++) {
+        struct perf_run run = make_run(c, test, size, count);
+        if (run_slice(c, i, &run, NULL, &s))
+            return 0;
+    }
+    return count;
+}
+
+static int run_round(struct client *c, const struct perf_run *run, size_t lane, uint64_t round)
+{
+    struct series *s = &c->series[lane];
+    bool latency = perf_is_latency(run->test);
+    uint64_t ways = run->both ? 2 : 1;
+    double messages = (double)(run->count * ways * c->plan->lanes[lane].connections);
+    struct perf_samples samples = {.values = s->samples + s->sample_count,
+                                   .room = latency ? (size_t)messages : 0};
+    struct slice slice;
+    if (run_slice(c, lane, run, &samples, &slice))
+        return -1;
+    s->rate[round] = messages / slice.seconds;
+    s->value[round] = (double)run->size * s->rate[round] * 1e-9;
+    if (latency) {
+        s->value[round] = perf_spread(samples.values, samples.count).median * 1e-3;
+        s->sample_count += samples.count;
+    }
+    s->cpu[0][round] = slice.cpu[0] / messages;
+    s->cpu[1][round] = slice.cpu[1] / messages;
+    return 0;
+}
+
+static void compare(struct client *c, size_t lane)
+{
+    struct series *s = &c->series[lane];
+    const struct series *base = &c->series[0];
+    for (uint64_t r = 0; r < c->plan->rounds; r++) {
+        double cost = base->cpu[0][r] + base->cpu[1][r];
+        s->ratio[r] = base->value[r] > 0 ? s->value[r] / base->value[r] : 0;
+        s->cpu_ratio[r] = cost > 0 ? (s->cpu[0][r] + s->cpu[1][r]) / cost : 0;
+    }
+}
+
+static int conclude(struct client *c, const struct perf_run *run, size_t lane)
+{
+    struct series *s = &c->series[lane];
+    struct perf_results *all = &c->results;
+    size_t rounds = (size_t)c->plan->rounds;
+    if (all->count == all->room) {
+        size_t room = all->room > 0 ? 2 * all->room : 64;
+        struct perf_result *list = realloc(all->list, room * sizeof *list);
+        if (list == NULL)
+            return fail(c, "no memory");
+        all->list = list;
+        all->room = room;
+    }
+    struct perf_result *r = &all->list[all->count++];
+    *r = (struct perf_result){
+        .test = run->test,
+        .size = run->size,
+        .count = run->count * (run->both ? 2 : 1) * c->plan->lanes[lane].connections,
+        .lane = lane,
+        .ratio = perf_spread(s->ratio, c->plan->baseline ? rounds : 0),
+        .cpu_ratio = perf_spread(s->cpu_ratio, c->plan->baseline ? rounds : 0).median};
+    r->value = perf_spread(s->value, rounds);
+    r->rate = perf_spread(s->rate, rounds);
+    for (int end = 0; end < 2; end++) {
+        double each = perf_spread(s->cpu[end], rounds).median;
+        r->cpu_message[end] = each * 1e6;
+        r->cpu_gib[end] = each / (double)run->size * 1073741824.0;
+    }
+    if (perf_is_latency(run->test)) {
+        (void)perf_spread(s->samples, s->sample_count);
+        r->p99 = perf_quantile(s->samples, s->sample_count, 0.99) * 1e-3;
+        r->p999 = perf_quantile(s->samples, s->sample_count, 0.999) * 1e-3;
+    }
+    perf_table_row(c->plan, r);
+    return 0;
+}
+
+static int measure(struct client *c, enum perf_test test, uint64_t size)
+{
+    const struct perf_plan *plan = c->plan;
+    struct perf_run run = make_run(c, test, size, calibrate(c, test, size));
+    if (run.count == 0)
+        return -1;
+    for (size_t i = 0; i < plan->lane_count; i++) {
+        size_t room = (size_t)(run.count * plan->rounds * plan->lanes[i].connections);
+        struct series *s = &c->series[i];
+        free(s->samples);
+        s->samples = perf_is_latency(test) ? malloc(room * sizeof *s->samples) : NULL;
+        s->sample_count = 0;
+        if (perf_is_latency(test) && s->samples == NULL)
+            return fail(c, "no memory for the samples");
+    }
+    for (uint64_t round = 0; round < plan->rounds; round++)
+        for (size_t k = 0; k < plan->lane_count; k++) {
+            run.seed = ++c->seed;
+            if (run_round(c, &run, round % 2 == 0 ? k : plan->lane_count - 1 - k, round))
+                return -1;
+        }
+    for (size_t i = plan->lane_count; i-- > 0;)
+        if (plan->baseline)
+            compare(c, i);
+    for (size_t i = 0; i < plan->lane_count; i++)
+        if (conclude(c, &run, i))
+            return -1;
+    return 0;
+}
+
+static int measure_all(struct client *c)
+{
+    const struct perf_plan *plan = c->plan;
+    perf_table_head(plan);
+    for (int test = 0; test < PERF_TESTS; test++) {
+        bool atomic = perf_is_atomic((enum perf_test)test);
+        for (size_t i = 0; plan->tests[test] && i < (atomic ? 1 : plan->size_count); i++)
+            if (measure(c, (enum perf_test)test, atomic ? 8 : plan->sizes[i]))
+                return -1;
+    }
+    (void)perf_control_send(&c->control, json_pack("{ss}", "command", "end"));
+    return 0;
+}
+
+/* The limits of --min-ratio and --max-ratio hold for every lane beside the baseline. */
+static int judge(const struct client *c)
+{
+    const struct perf_plan *plan = c->plan;
+    int status = PERF_OK;
+    for (size_t i = 0; i < c->results.count; i++) {
+        const struct perf_result *r = &c->results.list[i];
+        double limit = perf_is_latency(r->test) ? plan->max_ratio : plan->min_ratio;
+        bool bad = perf_is_latency(r->test) ? r->ratio.median > limit : r->ratio.median < limit;
+        char name[64];
+        if (r->lane == 0 || limit <= 0 || !bad)
+            continue;
+        perf_lane_name(&plan->lanes[r->lane], name, sizeof name);
+        printf("%s %s of %llu octets: ratio %.3f, the limit is %.3f\n", name,
+               perf_test_names[r->test], (unsigned long long)r->size, r->ratio.median, limit);
+        status = PERF_FAILED;
+    }
+    return status;
+}
+
+static void pin(int cpu)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (cpu < 0)
+        return;
+    CPU_SET((unsigned)cpu, &set);
+    if (sched_setaffinity(0, sizeof set, &set))
+        fprintf(stderr, "iwarp-perf: cannot run on CPU %d: %s\n", cpu, strerror(errno));
+}
+
+int perf_client(const struct perf_plan *plan, const char *host_port)
+{
+    struct client *c = calloc(1, sizeof *c);
+    if (c == NULL) {
+        fprintf(stderr, "iwarp-perf: no memory\n");
+        return PERF_FAILED;
+    }
+    c->plan = plan;
+    c->control.fd = -1;
+    pin(plan->cpu[0]);
+    int status = connect_all(c, host_port);
+    if (status == PERF_OK && measure_all(c))
+        status = PERF_FAILED;
+    if (status == PERF_FAILED)
+        fprintf(stderr, "iwarp-perf: %s\n", c->error);
+    if (status == PERF_OK)
+        status = judge(c);
+    if (c->results.count > 0 && perf_report_json(plan, &c->results))
+        status = PERF_FAILED;
+    for (size_t i = 0; i < PERF_LANES; i++) {
+        perf_lane_destroy(c->lanes[i]);
+        free(c->series[i].samples);
+    }
+    if (c->addresses != NULL)
+        freeaddrinfo(c->addresses);
+    perf_control_close(&c->control);
+    free(c->results.list);
+    free(c);
+    return status;
+}
+
+/* Client and server on this machine. */
+int perf_local(const struct perf_plan *plan)
+{
+    struct iw_host_port at = {.host = "127.0.0.1", .port = 0};
+    char error[PERF_TEXT], address[IW_TRANSPORT_TEXT];
+    int listener = iw_transport_bind(&at, address, error, sizeof error);
+    if (listener < 0) {
+        fprintf(stderr, "iwarp-perf: %s\n", error);
+        return PERF_UNAVAILABLE;
+    }
+    fflush(NULL);
+    pid_t parent = getpid(), child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(PERF_FAILED);
+        pin(plan->cpu[1]);
+        _exit(perf_serve(listener, true));
+    }
+    close(listener);
+    if (child < 0) {
+        fprintf(stderr, "iwarp-perf: cannot start a server: %s\n", strerror(errno));
+        return PERF_UNAVAILABLE;
+    }
+    int status = perf_client(plan, address), ended = 0;
+    if (status != PERF_OK && status != PERF_FAILED)
+        kill(child, SIGTERM); /* it may have had no client */
+    while (waitpid(child, &ended, 0) < 0 && errno == EINTR)
+        ;
+    return status != PERF_OK ? status : !WIFEXITED(ended) || WEXITSTATUS(ended) != 0;
+}

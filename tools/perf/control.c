@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "control.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+void perf_control_init(struct perf_control *c, int fd)
+{
+    /* A slice may take its time, and what it stalls for. */
+    struct timeval stall = {.tv_sec = 10 * PERF_STALL};
+    int on = 1;
+    *c = (struct perf_control){.fd = fd};
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &stall, sizeof stall);
+}
+
+void perf_control_close(struct perf_control *c)
+{
+    if (c->fd >= 0)
+        close(c->fd);
+    c->fd = -1;
+}
+
+int perf_control_send(struct perf_control *c, json_t *message)
+{
+    char *text = json_dumps(message, JSON_COMPACT);
+    size_t length = text != NULL ? strlen(text) : 0, sent = 0;
+    json_decref(message);
+    if (text == NULL) {
+        snprintf(c->error, sizeof c->error, "no memory");
+        return -1;
+    }
+    text[length++] = '\n'; /* in place of its end */
+    while (sent < length) {
+        ssize_t n = send(c->fd, text + sent, length - sent, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            snprintf(c->error, sizeof c->error, "control connection: %s", strerror(errno));
+            break;
+        }
+        sent += (size_t)n;
+    }
+    free(text);
+    return sent == length ? 0 : -1;
+}
+
+/* The line that ends at `end`; what follows it stays for the next. */
+static json_t *take_line(struct perf_control *c, const char *end)
+{
+    size_t length = (size_t)(end - c->line);
+    json_error_t error;
+    json_t *message = json_loadb(c->line, length, JSON_REJECT_DUPLICATES, &error);
+    const char *trouble = json_string_value(json_object_get(message, "error"));
+    c->have -= length + 1;
+    memmove(c->line, end + 1, c->have);
+    if (json_is_object(message) && trouble == NULL)
+        return message;
+    if (trouble != NULL)
+        snprintf(c->error, sizeof c->error, "the peer says: %.200s", trouble);
+    else
+        snprintf(c->error, sizeof c->error, "the peer does not speak as iwarp-perf does");
+    json_decref(message);
+    return NULL;
+}
+
+json_t *perf_control_receive(struct perf_control *c)
+{
+    for (;;) {
+        const char *end = memchr(c->line, '\n', c->have);
+        if (end != NULL)
+            return take_line(c, end);
+        if (c->have == sizeof c->line) {
+            snprintf(c->error, sizeof c->error, "the peer does not speak as iwarp-perf does");
+            return NULL;
+        }
+        ssize_t n = recv(c->fd, c->line + c->have, sizeof c->line - c->have, 0);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            snprintf(c->error, sizeof c->error, "control connection: %s",
+                     n == 0 ? "closed by the peer" : strerror(errno));
+            return NULL;
+        }
+        c->have += (size_t)n;
+    }
+}
+
+/* ---- what the messages hold ---- */
+
+json_t *perf_setup_to_json(const struct perf_setup *s)
+{
+    return json_pack("{sb sb sb sb sI sI sI sI sI sI}", "tcp", s->tcp, "crc", s->crc, "markers",
+                     s->markers, "poll", s->poll, "connections", (json_int_t)s->connections, "mss",
+                     (json_int_t)s->mss, "mulpdu", (json_int_t)s->mulpdu, "window",
+                     (json_int_t)s->window, "socket_buffer", (json_int_t)s->socket_buffer,
+                     "size_max", (json_int_t)s->size_max);
+}
+
+json_t *perf_run_to_json(const struct perf_run *r)
+{
+    return json_pack("{si sI sI sb sb sI}", "test", (int)r->test, "size", (json_int_t)r->size,
+                     "count", (json_int_t)r->count, "both", r->both, "verify", r->verify, "seed",
+                     (json_int_t)r->seed);
+}
+
+static bool between(json_int_t value, json_int_t low, json_int_t high)
+{
+    return value >= low && value <= high;
+}
+
+int perf_setup_from_json(const json_t *from, struct perf_setup *s)
+{
+    int tcp, crc, markers, poll;
+    json_int_t connections, mss, mulpdu, window, buffer, size;
+    if (json_unpack((json_t *)(uintptr_t)from, "{sb sb sb sb sI sI sI sI sI sI}", "tcp", &tcp,
+                    "crc", &crc, "markers", &markers, "poll", &poll, "connections", &connections,
+                    "mss", &mss, "mulpdu", &mulpdu, "window", &window, "socket_buffer", &buffer,
+                    "size_max", &size))
+        return -1;
+    if (!between(connections, 1, PERF_CONNECTIONS) || !between(mss, 0, 65495) ||
+        !between(mulpdu, 0, 64768) || !between(window, 1, PERF_WINDOW) ||
+        !between(buffer, 0, 1 << 30) || !between(size, 1, PERF_SIZE_MAX) ||
+        connections * size > PERF_MEMORY)
+        return -1;
+    *s = (struct perf_setup){.tcp = tcp,
+                             .crc = crc,
+                             .markers = markers,
+                             .poll = poll,
+                             .connections = (uint32_t)connections,
+                             .mss = (uint32_t)mss,
+                             .mulpdu = (uint32_t)mulpdu,
+                             .window = (uint32_t)window,
+                             .socket_buffer = (uint64_t)buffer,
+                             .size_max = (uint64_t)size};
+    return 0;
+}
+
+int perf_run_from_json(const json_t *from, struct perf_run *r)
+{
+    int test, both, verify;
+    json_int_t size, count, seed;
+    if (json_unpack((json_t *)(uintptr_t)from, "{si sI sI sb sb sI}", "test", &test, "size", &size,
+                    "count", &count, "both", &both, "verify", &verify, "seed", &seed) ||
+        !between(test, 0, PERF_TESTS - 1) || !between(size, 1, PERF_SIZE_MAX) ||
+        !between(count, 1, PERF_COUNT) || !between(seed, 0, UINT32_MAX))
+        return -1;
+    *r = (struct perf_run){.test = (enum perf_test)test,
+                           .size = (uint64_t)size,
+                           .count = (uint64_t)count,
+                           .both = both,
+                           .verify = verify,
+                           .seed = (uint32_t)seed};
+    return 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The two ends talk over a TCP connection of its own: objects of JSON, one a line. */
+#ifndef IW_PERF_CONTROL_H
+#define IW_PERF_CONTROL_H
+
+#include <jansson.h>
+
+#include "perf.h"
+
+enum { PERF_PROTOCOL = 1, PERF_LINE = 4096 };
+
+struct perf_control {
+    int fd;
+    char line[PERF_LINE];
+    size_t have;
+    char error[PERF_TEXT];
+};
+
+/* Takes the socket over. */
+void perf_control_init(struct perf_control *c, int fd);
+void perf_control_close(struct perf_control *c);
+/* Takes the message over. 0, or -1 with text in c->error. */
+int perf_control_send(struct perf_control *c, json_t *message);
+/* NULL with text in c->error, also if the peer tells of an error of its own. */
+json_t *perf_control_receive(struct perf_control *c);
+
+json_t *perf_setup_to_json(const struct perf_setup *setup);
+json_t *perf_run_to_json(const struct perf_run *run);
+/* 0, or -1 if something is missing or out of range. */
+int perf_setup_from_json(const json_t *from, struct perf_setup *setup);
+int perf_run_from_json(const json_t *from, struct perf_run *run);
+
+#endif

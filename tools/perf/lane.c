@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What lanes of both kinds share: memory, its contents, and how sockets are set. */
+#include "perf.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+int perf_lane_fail(struct perf_lane *lane, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (lane->error[0] == '\0')
+        vsnprintf(lane->error, sizeof lane->error, format, arguments);
+    va_end(arguments);
+    return -1;
+}
+
+static uint8_t pattern(uint32_t seed, uint64_t i)
+{
+    return (uint8_t)((i + seed) * 167 + (i >> 8) * 59 + (seed >> 8));
+}
+
+static uint32_t seed_of(const struct perf_run *run, bool client, uint32_t connection)
+{
+    return run->seed * 2654435761u + (client ? 1u : 0u) + connection * 7919u;
+}
+
+static void fill(struct perf_lane *lane, const struct perf_run *run)
+{
+    for (uint32_t c = 0; c < lane->setup.connections; c++) {
+        uint8_t *at = lane->source + c * lane->stride;
+        uint32_t seed = seed_of(run, lane->client, c);
+        for (uint64_t i = 0; i < run->size; i++)
+            at[i] = pattern(seed, i);
+    }
+    memset(lane->sink, 0, lane->stride * lane->setup.connections);
+}
+
+struct perf_lane *perf_lane_create(const struct perf_setup *setup, bool client, char *error)
+{
+    struct perf_lane *lane = setup->tcp ? perf_tcp_new(setup) : perf_rdma_new(setup);
+    struct perf_run first = {.size = setup->size_max};
+    if (lane != NULL) {
+        lane->setup = *setup;
+        lane->client = client;
+        lane->stride = (size_t)(setup->size_max < 64 ? 64 : (setup->size_max + 63) / 64 * 64);
+        size_t all = lane->stride * setup->connections;
+        lane->source = aligned_alloc(64, all);
+        lane->sink = aligned_alloc(64, all);
+        lane->counter = calloc(setup->connections, sizeof *lane->counter);
+        if (lane->source != NULL && lane->sink != NULL && lane->counter != NULL) {
+            fill(lane, &first);
+            if (setup->tcp || perf_rdma_register(lane) == 0)
+                return lane;
+        }
+        perf_lane_destroy(lane);
+    }
+    snprintf(error, PERF_TEXT, "no memory for a lane");
+    return NULL;
+}
+
+int perf_lane_prepare(struct perf_lane *lane, const struct perf_run *run)
+{
+    if (run->size > lane->setup.size_max)
+        return perf_lane_fail(lane, "a size above the one that was announced");
+    if (run->verify)
+        fill(lane, run);
+    memset(lane->counter, 0, lane->setup.connections * sizeof *lane->counter);
+    return lane->ops->prepare(lane, run);
+}
+
+/* Whether octets of the peer's have come into this end's sink. */
+static bool receives(const struct perf_lane *lane, const struct perf_run *run)
+{
+    if (perf_is_atomic(run->test))
+        return false;
+    if (perf_is_read(run->test))
+        return perf_lane_active(lane, run);
+    return perf_is_latency(run->test) || run->both || !lane->client;
+}
+
+int perf_lane_verify(struct perf_lane *lane, const struct perf_run *run)
+{
+    /* A Write's arrival is seen by its last octet, which is therefore another one each time. */
+    uint64_t most = run->test == PERF_WRITE_LAT ? run->size - 1 : run->size;
+    if (!run->verify)
+        return 0;
+    for (uint32_t c = 0; c < lane->setup.connections; c++) {
+        uint32_t seed = seed_of(run, !lane->client, c);
+        const uint8_t *at = lane->sink + c * lane->stride;
+        for (uint64_t i = 0; i < most && receives(lane, run); i++)
+            if (at[i] != pattern(seed, i))
+                return perf_lane_fail(lane, "%s of %llu octets: octet %llu came as %u, not %u",
+                                      perf_test_names[run->test], (unsigned long long)run->size,
+                                      (unsigned long long)i, at[i], pattern(seed, i));
+        if (perf_is_atomic(run->test) && !lane->setup.tcp && (run->both || !lane->client) &&
+            lane->counter[c] != run->count)
+            return perf_lane_fail(lane, "%llu atomics of 1 make %llu",
+                                  (unsigned long long)run->count,
+                                  (unsigned long long)lane->counter[c]);
+    }
+    return 0;
+}
+
+void perf_lane_destroy(struct perf_lane *lane)
+{
+    if (lane == NULL)
+        return;
+    uint8_t *source = lane->source, *sink = lane->sink;
+    uint64_t *counter = lane->counter;
+    lane->ops->close(lane);
+    free(source);
+    free(sink);
+    free(counter);
+}
+
+void perf_lane_socket(const struct perf_setup *setup, int fd)
+{
+    int on = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (setup->mss > 0) {
+        int mss = (int)setup->mss;
+        setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &mss, sizeof mss);
+    }
+    if (setup->socket_buffer > 0) {
+        int octets = (int)setup->socket_buffer;
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &octets, sizeof octets);
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &octets, sizeof octets);
+    }
+}
+
+void perf_sample(struct perf_samples *samples, double nanoseconds)
+{
+    if (samples != NULL && samples->count < samples->room)
+        samples->values[samples->count++] = nanoseconds;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * iwarp-perf over sockets.
+ *
+ * plan.c     the command line          client.c  rounds of slices, interleaved over the lanes
+ * control.c  lines of JSON             server.c  the other side of them
+ * lane.c     a lane's connections      stats.c   medians
+ * rdma.c     a lane of iWARP           table.c   what is printed
+ * tcp.c      the baseline              report.c  JSON
+ *
+ * A lane is a set of connections of one kind (plain TCP; iWARP with or without CRC and Markers).
+ * All lanes are opened first. A slice is one test with one size on one lane; a round is one slice
+ * of each lane, so that what disturbs the machine meets all of them.
+ */
+#ifndef IW_PERF_PERF_H
+#define IW_PERF_PERF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum {
+    PERF_OK = 0,
+    PERF_FAILED = 1,
+    PERF_USAGE = 64,
+    PERF_UNAVAILABLE = 69,
+    PERF_TEXT = 256, /* room for any error text */
+    PERF_LANES = 5,
+    PERF_SIZES = 32,
+    PERF_ROUNDS = 1000,
+    PERF_SIZE_MAX = 8 * 1024 * 1024,
+    PERF_CONNECTIONS = 10000,
+    PERF_WINDOW = 4096,
+    PERF_COUNT = 1000000000,
+    PERF_MEMORY = 1 << 30, /* octets of all connections of a lane: sources, or sinks */
+    PERF_STALL = 60        /* seconds without progress after which a run has failed */
+};
+
+enum perf_test {
+    PERF_SEND_LAT,
+    PERF_WRITE_LAT,
+    PERF_READ_LAT,
+    PERF_ATOMIC_LAT,
+    PERF_SEND_BW,
+    PERF_WRITE_BW,
+    PERF_READ_BW,
+    PERF_ATOMIC_BW,
+    PERF_TESTS
+};
+
+extern const char *const perf_test_names[PERF_TESTS];
+
+static inline bool perf_is_latency(enum perf_test test)
+{
+    return test < PERF_SEND_BW;
+}
+
+/* Its answer comes from the peer's stack, not from a message of the peer's program. */
+static inline bool perf_is_read(enum perf_test test)
+{
+    return test == PERF_READ_LAT || test == PERF_READ_BW || test == PERF_ATOMIC_LAT ||
+           test == PERF_ATOMIC_BW;
+}
+
+static inline bool perf_is_atomic(enum perf_test test)
+{
+    return test == PERF_ATOMIC_LAT || test == PERF_ATOMIC_BW;
+}
+
+/* What both sides know of a lane. */
+struct perf_setup {
+    bool tcp, crc, markers, poll;
+    uint32_t connections, mss, mulpdu, window;
+    uint64_t socket_buffer; /* octets, 0: as the system likes */
+    uint64_t size_max;      /* of any message */
+};
+
+/* A slice. */
+struct perf_run {
+    enum perf_test test;
+    uint64_t size;  /* octets of a message */
+    uint64_t count; /* messages of each connection, in each direction */
+    bool both;      /* bandwidth in both directions */
+    bool verify;
+    uint32_t seed; /* of the octets to be verified */
+};
+
+/* ---- plan.c ---- */
+
+struct perf_plan {
+    bool tests[PERF_TESTS];
+    uint64_t sizes[PERF_SIZES];
+    size_t size_count;
+    struct perf_setup lanes[PERF_LANES];
+    size_t lane_count; /* the baseline, if there is one, is the first */
+    bool baseline, both, verify;
+    uint64_t rounds, count /* 0: as many as fill a slice */, slice_ms;
+    double min_ratio, max_ratio; /* limits of bandwidth and latency; 0: none */
+    int cpu[2];                  /* of the client and the server; -1: any */
+    const char *json, *address;
+    bool once;
+};
+
+/* Returns -1 to go on, else the exit status. */
+int perf_plan_client(struct perf_plan *plan, bool local, int argc, char **argv);
+int perf_plan_server(struct perf_plan *plan, int argc, char **argv);
+extern const char perf_usage[];
+
+/* ---- lane.c ---- */
+
+/* A lane at one end. */
+struct perf_lane {
+    struct perf_setup setup;
+    bool client;
+    const struct perf_lane_ops *ops;
+    /* Each connection has `stride` octets of both, from its number times stride on. */
+    uint8_t *source, *sink;
+    size_t stride;
+    uint64_t *counter; /* of the atomics: one for each connection */
+    uint32_t remote_sink, remote_source, remote_counter; /* STags */
+    uint32_t local_sink, local_source, local_counter;
+    char error[PERF_TEXT]; /* what went wrong */
+};
+
+/* Latencies in nanoseconds: of the active side, room for all of a slice. */
+struct perf_samples {
+    double *values;
+    size_t count, room;
+};
+
+/* All but close return 0, or -1 with text in lane->error. */
+struct perf_lane_ops {
+    /* Takes over connected sockets, one by one in order; it closes them in the end. */
+    int (*attach)(struct perf_lane *lane, uint32_t index, int fd);
+    /* Every socket is there: until all are ready for use. */
+    int (*establish)(struct perf_lane *lane);
+    /* What must be so before the peer begins. */
+    int (*prepare)(struct perf_lane *lane, const struct perf_run *run);
+    int (*execute)(struct perf_lane *lane, const struct perf_run *run,
+                   struct perf_samples *samples);
+    void (*close)(struct perf_lane *lane);
+};
+
+struct perf_lane *perf_lane_create(const struct perf_setup *setup, bool client, char *error);
+/* Fills the source and wipes the sink if the run is to be verified, then ops->prepare. */
+int perf_lane_prepare(struct perf_lane *lane, const struct perf_run *run);
+/* With run->verify: whether what came in is what the peer had. */
+int perf_lane_verify(struct perf_lane *lane, const struct perf_run *run);
+void perf_lane_destroy(struct perf_lane *lane);
+int perf_lane_fail(struct perf_lane *lane, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The options of a socket of this lane, before it connects or listens. */
+void perf_lane_socket(const struct perf_setup *setup, int fd);
+/* Whether this end sends messages of its own accord. */
+static inline bool perf_lane_active(const struct perf_lane *lane, const struct perf_run *run)
+{
+    return lane->client || (run->both && !perf_is_latency(run->test));
+}
+void perf_sample(struct perf_samples *samples, double nanoseconds);
+
+/* rdma.c, tcp.c: the lane with its kind's memory, or NULL. */
+struct perf_lane *perf_rdma_new(const struct perf_setup *setup);
+int perf_rdma_register(struct perf_lane *lane);
+struct perf_lane *perf_tcp_new(const struct perf_setup *setup);
+
+/* ---- client.c, server.c ---- */
+
+int perf_client(const struct perf_plan *plan, const char *host_port);
+/* Serves clients, one after another, on a listening socket. */
+int perf_serve(int listener, bool once);
+int perf_server(const struct perf_plan *plan);
+int perf_local(const struct perf_plan *plan);
+
+/* ---- stats.c ---- */
+
+struct perf_spread {
+    double median, min, max;
+};
+
+double perf_seconds(void);
+double perf_cpu_seconds(void);
+/* Sorts the values. */
+struct perf_spread perf_spread(double *values, size_t count);
+double perf_quantile(const double *sorted, size_t count, double q);
+
+/* One test with one size on one lane. */
+struct perf_result {
+    enum perf_test test;
+    uint64_t size, count; /* count: messages of a slice, all connections and directions */
+    size_t lane;
+    struct perf_spread value;          /* latency: us; bandwidth: GB/s (10^9 octets) */
+    struct perf_spread rate;           /* messages a second */
+    double p99, p999;                  /* latency only, us */
+    struct perf_spread ratio;          /* over the baseline's value of the same round */
+    double cpu_gib[2], cpu_message[2]; /* seconds a GiB, us a message: client and server */
+    double cpu_ratio;                  /* both ends together, over the baseline's */
+};
+
+struct perf_results {
+    struct perf_result *list;
+    size_t count, room;
+};
+
+/* ---- table.c, report.c ---- */
+
+/* "tcp", "iwarp crc", "iwarp crc markers", "iwarp". */
+void perf_lane_name(const struct perf_setup *setup, char *name, size_t room);
+void perf_table_head(const struct perf_plan *plan);
+void perf_table_row(const struct perf_plan *plan, const struct perf_result *result);
+/* 0, or -1 after one line on stderr. */
+int perf_report_json(const struct perf_plan *plan, const struct perf_results *results);
+
+#endif

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The command line of client, local and server. */
+#include "perf.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const perf_test_names[PERF_TESTS] = {"send-lat", "write-lat", "read-lat", "atomic-lat",
+                                                 "send-bw",  "write-bw",  "read-bw",  "atomic-bw"};
+
+const char perf_usage[] =
+    "usage: iwarp-perf local [option...]            client and server on this machine\n"
+    "       iwarp-perf client HOST:PORT [option...]\n"
+    "       iwarp-perf server HOST:PORT [--once]    port 0 lets the system choose\n"
+    "       iwarp-perf loop [option...]             no sockets; see iwarp-perf loop --help\n"
+    "\n"
+    "Measures latency and bandwidth of RDMA over TCP, and of plain TCP beside it.\n"
+    "\n"
+    "  --test LIST          of send-lat write-lat read-lat atomic-lat send-bw write-bw read-bw\n"
+    "                       atomic-bw, or lat, bw, all (write-bw)\n"
+    "  --size LIST          octets of a message, 1..8388608 (65536)\n"
+    "  -a, --all-sizes      1, 2, 4 ... 8388608\n"
+    "  --baseline tcp       the same over plain TCP, in turn; prints the ratios\n"
+    "  --crc on|off|both    (on)\n"
+    "  --markers on|off|both (off)\n"
+    "  --connections N      (1), 1..10000\n"
+    "  --window N           messages on their way, bandwidth (128), 1..4096\n"
+    "  --both-ways          bandwidth in both directions at once\n"
+    "  --poll               ask the sockets again and again instead of waiting for them\n"
+    "  --mss N              octets of a TCP segment (TCP_MAXSEG), 140..65495\n"
+    "  --mulpdu N           octets of a segment of DDP, 128..64768 (as TCP's segments ask)\n"
+    "  --socket-buffer N    octets, 4096..1073741824 (as the system likes)\n"
+    "  --rounds N           (9), 1..1000\n"
+    "  --count N            messages of a connection in a round (as many as fill --slice)\n"
+    "  --slice MS           milliseconds that one round lasts (50), 1..60000\n"
+    "  --verify             fill, and compare what came\n"
+    "  --cpu N[,M]          run on this CPU; with local, M is the server's\n"
+    "  --json FILE          all figures; - is the standard output\n"
+    "  --min-ratio X        exit with 1 if a bandwidth is below X of plain TCP's\n"
+    "  --max-ratio X        exit with 1 if a latency is above X of plain TCP's\n"
+    "  --help\n";
+
+static int usage_error(const char *option, const char *value, const char *expected)
+{
+    fprintf(stderr, "iwarp-perf: --%s %s: expected %s\n", option, value, expected);
+    return PERF_USAGE;
+}
+
+static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *out)
+{
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    *out = value;
+    return errno == 0 && end != text && *end == '\0' && text[0] >= '0' && text[0] <= '9' &&
+           value >= least && value <= most;
+}
+
+static bool parse_ratio(const char *text, double *out)
+{
+    char *end;
+    *out = strtod(text, &end);
+    return end != text && *end == '\0' && *out > 0;
+}
+
+/* The next word of a list; false at its end. */
+static bool next_word(const char **list, char *word, size_t room)
+{
+    size_t length = strcspn(*list, ",");
+    if (**list == '\0')
+        return false;
+    snprintf(word, room, "%.*s", (int)(length < room ? length : room - 1), *list);
+    *list += length;
+    if (**list == ',')
+        ++*list;
+    return true;
+}
+
+static bool parse_tests(const char *list, struct perf_plan *plan)
+{
+    char word[32];
+    memset(plan->tests, 0, sizeof plan->tests);
+    if (*list == '\0')
+        return false;
+    while (next_word(&list, word, sizeof word)) {
+        bool known = false;
+        for (int i = 0; i < PERF_TESTS; i++) {
+            bool group = strcmp(word, perf_is_latency((enum perf_test)i) ? "lat" : "bw") == 0;
+            if (!group && strcmp(word, "all") != 0 && strcmp(word, perf_test_names[i]) != 0)
+                continue;
+            known = plan->tests[i] = true;
+        }
+        if (!known)
+            return false;
+    }
+    return true;
+}
+
+static bool parse_sizes(const char *list, struct perf_plan *plan)
+{
+    char word[32];
+    plan->size_count = 0;
+    while (next_word(&list, word, sizeof word))
+        if (plan->size_count == PERF_SIZES ||
+            !parse_number(word, 1, PERF_SIZE_MAX, &plan->sizes[plan->size_count++]))
+            return false;
+    return plan->size_count > 0;
+}
+
+static void all_sizes(struct perf_plan *plan)
+{
+    plan->size_count = 0;
+    for (uint64_t size = 1; size <= PERF_SIZE_MAX; size *= 2)
+        plan->sizes[plan->size_count++] = size;
+}
+
+/* Bit 0: off, bit 1: on. */
+static bool parse_both(const char *text, unsigned *out)
+{
+    *out = strcmp(text, "on") == 0 ? 2 : strcmp(text, "off") == 0 ? 1 : 3;
+    return *out != 3 || strcmp(text, "both") == 0;
+}
+
+static bool parse_cpus(const char *list, struct perf_plan *plan)
+{
+    char word[32];
+    uint64_t value;
+    for (int i = 0; next_word(&list, word, sizeof word); i++) {
+        if (i == 2 || !parse_number(word, 0, 1023, &value))
+            return false;
+        plan->cpu[i] = (int)value;
+    }
+    return plan->cpu[0] >= 0;
+}
+
+enum {
+    TEST,
+    SIZE,
+    ALL,
+    BASELINE,
+    CRC,
+    MARKERS,
+    CONNECTIONS,
+    WINDOW,
+    BOTH,
+    POLLING,
+    MSS,
+    MULPDU,
+    BUFFER,
+    ROUNDS,
+    COUNT,
+    SLICE,
+    VERIFY,
+    CPU,
+    JSON,
+    MIN_RATIO,
+    MAX_RATIO,
+    HELP
+};
+
+static const struct option options[] = {{"test", required_argument, NULL, TEST},
+                                        {"size", required_argument, NULL, SIZE},
+                                        {"all-sizes", no_argument, NULL, ALL},
+                                        {"baseline", required_argument, NULL, BASELINE},
+                                        {"crc", required_argument, NULL, CRC},
+                                        {"markers", required_argument, NULL, MARKERS},
+                                        {"connections", required_argument, NULL, CONNECTIONS},
+                                        {"window", required_argument, NULL, WINDOW},
+                                        {"both-ways", no_argument, NULL, BOTH},
+                                        {"poll", no_argument, NULL, POLLING},
+                                        {"mss", required_argument, NULL, MSS},
+                                        {"mulpdu", required_argument, NULL, MULPDU},
+                                        {"socket-buffer", required_argument, NULL, BUFFER},
+                                        {"rounds", required_argument, NULL, ROUNDS},
+                                        {"count", required_argument, NULL, COUNT},
+                                        {"slice", required_argument, NULL, SLICE},
+                                        {"verify", no_argument, NULL, VERIFY},
+                                        {"cpu", required_argument, NULL, CPU},
+                                        {"json", required_argument, NULL, JSON},
+                                        {"min-ratio", required_argument, NULL, MIN_RATIO},
+                                        {"max-ratio", required_argument, NULL, MAX_RATIO},
+                                        {"help", no_argument, NULL, HELP},
+                                        {NULL, 0, NULL, 0}};
+
+/* Options that are a number. */
+static const struct range {
+    int option;
+    uint64_t least, most;
+    const char *text;
+} ranges[] = {{CONNECTIONS, 1, PERF_CONNECTIONS, "1..10000"},
+              {WINDOW, 1, PERF_WINDOW, "1..4096"},
+              {MSS, 140, 65495, "140..65495"},
+              {MULPDU, 128, 64768, "128..64768"},
+              {BUFFER, 4096, 1073741824, "4096..1073741824"},
+              {ROUNDS, 1, PERF_ROUNDS, "1..1000"},
+              {COUNT, 1, PERF_COUNT, "1..1000000000"},
+              {SLICE, 1, 60000, "1..60000"}};
+
+struct draft {
+    uint64_t numbers[sizeof ranges / sizeof ranges[0]];
+    unsigned crc, markers;
+    bool poll;
+};
+
+static int take_number(struct draft *d, int option, const char *name, const char *value)
+{
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
+        if (ranges[i].option == option)
+            return parse_number(value, ranges[i].least, ranges[i].most, &d->numbers[i])
+                       ? 0
+                       : usage_error(name, value, ranges[i].text);
+    return 0;
+}
+
+static uint64_t number(const struct draft *d, int option)
+{
+    size_t i = 0;
+    while (ranges[i].option != option)
+        i++;
+    return d->numbers[i];
+}
+
+static int take(struct perf_plan *plan, struct draft *d, int option, const char *value)
+{
+    const char *name = options[option].name;
+    switch (option) {
+    case TEST:
+        return parse_tests(value, plan) ? 0 : usage_error(name, value, "a list of tests");
+    case SIZE:
+        return parse_sizes(value, plan) ? 0 : usage_error(name, value, "1..8388608, or a list");
+    case ALL:
+        all_sizes(plan);
+        return 0;
+    case BASELINE:
+        plan->baseline = strcmp(value, "tcp") == 0;
+        return plan->baseline ? 0 : usage_error(name, value, "tcp");
+    case CRC:
+        return parse_both(value, &d->crc) ? 0 : usage_error(name, value, "on, off or both");
+    case MARKERS:
+        return parse_both(value, &d->markers) ? 0 : usage_error(name, value, "on, off or both");
+    case BOTH:
+        plan->both = true;
+        return 0;
+    case POLLING:
+        d->poll = true;
+        return 0;
+    case VERIFY:
+        plan->verify = true;
+        return 0;
+    case CPU:
+        return parse_cpus(value, plan) ? 0 : usage_error(name, value, "a CPU's number, or two");
+    case JSON:
+        plan->json = value;
+        return 0;
+    case MIN_RATIO:
+        return parse_ratio(value, &plan->min_ratio) ? 0
+                                                    : usage_error(name, value, "a number above 0");
+    case MAX_RATIO:
+        return parse_ratio(value, &plan->max_ratio) ? 0
+                                                    : usage_error(name, value, "a number above 0");
+    default:
+        return take_number(d, option, name, value);
+    }
+}
+
+/* The lanes: the baseline, then every combination of CRC and Markers. */
+static int make_lanes(struct perf_plan *plan, const struct draft *d)
+{
+    struct perf_setup setup = {.poll = d->poll,
+                               .connections = (uint32_t)number(d, CONNECTIONS),
+                               .window = (uint32_t)number(d, WINDOW),
+                               .mss = (uint32_t)number(d, MSS),
+                               .mulpdu = (uint32_t)number(d, MULPDU),
+                               .socket_buffer = number(d, BUFFER),
+                               .size_max = 8};
+    for (size_t i = 0; i < plan->size_count; i++)
+        if (plan->sizes[i] > setup.size_max)
+            setup.size_max = plan->sizes[i];
+    if (setup.connections * setup.size_max > PERF_MEMORY) {
+        fprintf(stderr,
+                "iwarp-perf: %u connections of %llu octets: expected at most 1 GiB in all\n",
+                (unsigned)setup.connections, (unsigned long long)setup.size_max);
+        return PERF_USAGE;
+    }
+    if (plan->baseline) {
+        plan->lanes[plan->lane_count] = setup;
+        plan->lanes[plan->lane_count++].tcp = true;
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        setup.crc = (i & 1) != 0;
+        setup.markers = (i & 2) != 0;
+        if ((d->crc >> (i & 1) & 1) != 0 && (d->markers >> (i >> 1) & 1) != 0)
+            plan->lanes[plan->lane_count++] = setup;
+    }
+    return -1;
+}
+
+/* The word behind the options, or in front of them. */
+static int take_address(struct perf_plan *plan, int argc, char **argv, bool wanted)
+{
+    if (optind < argc && wanted)
+        plan->address = argv[optind++];
+    if (optind < argc) {
+        fprintf(stderr, "iwarp-perf: %s: unexpected argument\n", argv[optind]);
+        return PERF_USAGE;
+    }
+    if (wanted && plan->address == NULL) {
+        fprintf(stderr, "iwarp-perf: expected HOST:PORT\n");
+        return PERF_USAGE;
+    }
+    return -1;
+}
+
+int perf_plan_client(struct perf_plan *plan, bool local, int argc, char **argv)
+{
+    struct draft d = {.numbers = {1, 128, 0, 0, 0, 9, 0, 50}, .crc = 2, .markers = 1};
+    *plan = (struct perf_plan){.sizes = {65536}, .size_count = 1, .cpu = {-1, -1}};
+    plan->tests[PERF_WRITE_BW] = true;
+    for (int c, which = 0; (c = getopt_long(argc, argv, "a", options, &which)) != -1;) {
+        int option = c == 'a' ? ALL : c;
+        if (option == '?')
+            return PERF_USAGE;
+        if (option == HELP) {
+            fputs(perf_usage, stdout);
+            return PERF_OK;
+        }
+        int result = take(plan, &d, option, optarg);
+        if (result != 0)
+            return result;
+    }
+    plan->rounds = number(&d, ROUNDS);
+    plan->count = number(&d, COUNT);
+    plan->slice_ms = number(&d, SLICE);
+    int result = take_address(plan, argc, argv, !local);
+    if (result >= 0)
+        return result;
+    if ((plan->min_ratio > 0 || plan->max_ratio > 0) && !plan->baseline) {
+        fprintf(stderr, "iwarp-perf: --min-ratio and --max-ratio: expected --baseline tcp, too\n");
+        return PERF_USAGE;
+    }
+    return make_lanes(plan, &d);
+}
+
+int perf_plan_server(struct perf_plan *plan, int argc, char **argv)
+{
+    static const struct option own[] = {
+        {"once", no_argument, NULL, 'o'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    *plan = (struct perf_plan){.cpu = {-1, -1}};
+    for (int c; (c = getopt_long(argc, argv, "", own, NULL)) != -1;) {
+        if (c == '?')
+            return PERF_USAGE;
+        if (c == 'h') {
+            fputs(perf_usage, stdout);
+            return PERF_OK;
+        }
+        plan->once = true;
+    }
+    return take_address(plan, argc, argv, true);
+}

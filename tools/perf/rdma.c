@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A lane of iWARP. All is driven by completions, in `ready`; only the arrival of a Write is seen by
+ * its last octet, as no completion tells of it.
+ *
+ * What the two ends have to say to each other during a slice is Immediate Data: how many Sends may
+ * follow (CREDIT), that all has been sent (END), and that it has come (ACK).
+ */
+#include "perf.h"
+
+#include "iwarp/octets.h"
+#include "iwarp/transport.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONTROLS = 16, POLL = 32, CREDIT = 1, END = 2, ACK = 3, READS = 128 };
+
+struct flow {
+    struct rdma_lane *lane;
+    uint32_t index;
+    struct iw_connection *c;
+    struct iw_endpoint *ep;
+    uint8_t *source, *sink;
+    bool established;
+
+    /* of the slice under way */
+    uint64_t posted, completed; /* messages of ours */
+    uint64_t received;          /* messages of the peer's program */
+    uint64_t credit;            /* Sends that the peer has room for */
+    uint64_t told;              /* the credit that was last given to it */
+    uint32_t controls;          /* Immediate Data on its way */
+    bool end_posted, end_seen, ack_due, ack_seen, complete;
+    uint64_t began;
+};
+
+struct rdma_lane {
+    struct perf_lane base;
+    struct iw_host_env env;
+    struct iw_domain *domain;
+    struct iw_reactor *reactor;
+    uint32_t pd;
+    struct flow *flows;
+    uint32_t established, complete;
+    uint64_t moved;             /* completions */
+    const struct perf_run *run; /* NULL between slices */
+    bool running;               /* this end may begin */
+    struct perf_samples *samples;
+};
+
+static struct rdma_lane *of(struct perf_lane *lane)
+{
+    return (struct rdma_lane *)lane;
+}
+
+/* Receives for the peer's Sends; there are CONTROLS more for its Immediate Data. */
+static uint32_t receives(const struct perf_setup *setup)
+{
+    return 4 * setup->window;
+}
+
+static bool post_receive(struct flow *f)
+{
+    struct iw_iov sge = {f->sink, f->lane->base.stride};
+    return iw_endpoint_post_recv(f->ep, 0, &sge, 1) == IW_OK;
+}
+
+static bool post_control(struct flow *f, uint32_t kind, uint64_t value)
+{
+    struct iw_work work = {.opcode = IW_WORK_IMMEDIATE};
+    iw_put32(work.immediate, kind);
+    iw_put32(work.immediate + 4, (uint32_t)value);
+    f->controls++;
+    return iw_endpoint_post(f->ep, &work, 0) == IW_OK;
+}
+
+/* Successive Writes end in different octets, none of them 0. */
+static uint8_t last_octet(uint64_t number)
+{
+    return (uint8_t)(number % 255 + 1);
+}
+
+static bool post_message(struct flow *f)
+{
+    const struct perf_lane *lane = &f->lane->base;
+    const struct perf_run *run = f->lane->run;
+    struct iw_iov sge = {f->source, (size_t)run->size};
+    uint64_t offset = f->index * (uint64_t)lane->stride;
+    struct iw_work work = {.sge = &sge, .sge_count = 1};
+    switch (run->test) {
+    case PERF_SEND_LAT:
+    case PERF_SEND_BW:
+        work.opcode = IW_WORK_SEND;
+        break;
+    case PERF_WRITE_LAT:
+        f->source[run->size - 1] = last_octet(f->posted);
+        /* fall through */
+    case PERF_WRITE_BW:
+        work.opcode = IW_WORK_WRITE;
+        work.remote_stag = lane->remote_sink;
+        work.remote_to = offset;
+        break;
+    case PERF_READ_LAT:
+    case PERF_READ_BW:
+        work.opcode = IW_WORK_READ;
+        work.sge_count = 0;
+        work.remote_stag = lane->remote_source;
+        work.remote_to = work.sink_to = offset;
+        work.sink_stag = lane->local_sink;
+        work.length = (uint32_t)run->size;
+        break;
+    default:
+        work.opcode = IW_WORK_FETCH_ADD;
+        work.sge_count = 0;
+        work.remote_stag = lane->remote_counter;
+        work.remote_to = f->index * sizeof(uint64_t);
+        work.add_swap = 1;
+        break;
+    }
+    f->posted++;
+    return iw_endpoint_post(f->ep, &work, 0) == IW_OK;
+}
+
+static void fail(struct flow *f, const char *text)
+{
+    perf_lane_fail(&f->lane->base, "connection %u: %s", (unsigned)f->index + 1, text);
+}
+
+static bool is_active(const struct flow *f)
+{
+    return perf_lane_active(&f->lane->base, f->lane->run);
+}
+
+/* ---- one turn: post what may be posted ---- */
+
+static void sample(struct flow *f, int halves)
+{
+    if (f->lane->base.client)
+        perf_sample(f->lane->samples, (double)(iw_transport_now() - f->began) / halves);
+}
+
+/* The next message of a ping-pong, or the next request. */
+static bool post_timed(struct flow *f)
+{
+    if (f->lane->base.client && f->lane->samples != NULL)
+        f->began = iw_transport_now();
+    return post_message(f);
+}
+
+static void advance_ping_pong(struct flow *f)
+{
+    const struct perf_run *run = f->lane->run;
+    bool client = f->lane->base.client;
+    if (run->test == PERF_WRITE_LAT && f->received < run->count &&
+        f->sink[run->size - 1] == last_octet(f->received)) {
+        f->received++;
+        if (client)
+            sample(f, 2);
+    }
+    bool turn = client ? f->posted == f->received : f->posted < f->received;
+    if (turn && f->posted < run->count && !post_timed(f))
+        fail(f, "a work request was refused");
+    f->complete = f->received == run->count && f->completed == run->count;
+}
+
+static uint32_t window(const struct flow *f)
+{
+    uint32_t most = f->lane->base.setup.window;
+    return perf_is_latency(f->lane->run->test)                ? 1
+           : perf_is_read(f->lane->run->test) && most > READS ? READS
+                                                              : most;
+}
+
+static void advance_stream(struct flow *f)
+{
+    const struct perf_run *run = f->lane->run;
+    bool good = true, sends = run->test == PERF_SEND_BW, timed = perf_is_latency(run->test);
+    if (is_active(f)) {
+        uint64_t most = f->completed + window(f);
+        if (sends && most > f->credit)
+            most = f->credit;
+        while (good && f->posted < run->count && f->posted < most)
+            good = timed ? post_timed(f) : post_message(f);
+        if (good && f->completed == run->count && !f->end_posted) {
+            f->end_posted = true;
+            good = post_control(f, END, 0);
+        }
+    }
+    if (good && sends && f->received + receives(&f->lane->base.setup) / 2 > f->told &&
+        f->received < run->count) {
+        f->told = f->received + receives(&f->lane->base.setup);
+        good = post_control(f, CREDIT, f->told);
+    }
+    if (good && f->ack_due) {
+        f->ack_due = false;
+        good = post_control(f, ACK, 0);
+    }
+    if (!good)
+        fail(f, "a work request was refused");
+    bool out = !is_active(f) || f->ack_seen;
+    bool in = (f->lane->base.client && !run->both) || f->end_seen;
+    f->complete = out && in && !f->ack_due && f->controls == 0;
+}
+
+static void advance(struct flow *f)
+{
+    struct rdma_lane *lane = f->lane;
+    if (!lane->running || f->complete)
+        return;
+    if (perf_is_latency(lane->run->test) && !perf_is_read(lane->run->test))
+        advance_ping_pong(f);
+    else
+        advance_stream(f);
+    lane->complete += f->complete;
+}
+
+/* ---- what the endpoint tells ---- */
+
+static void control(struct flow *f, const uint8_t *octets)
+{
+    switch (iw_get32(octets)) {
+    case CREDIT: /* 32 bits of a number that only grows */
+        f->credit += (uint32_t)(iw_get32(octets + 4) - (uint32_t)f->credit);
+        break;
+    case END:
+        f->end_seen = f->ack_due = true;
+        break;
+    default:
+        f->ack_seen = true;
+        break;
+    }
+}
+
+static void completed(struct flow *f, const struct iw_completion *done)
+{
+    f->lane->moved++;
+    if (done->status != IW_STATUS_OK)
+        return; /* an event tells why */
+    if (done->opcode == IW_WORK_RECV) {
+        if (done->immediate) {
+            control(f, done->immediate_data);
+        } else if (f->lane->run == NULL || done->length != f->lane->run->size) {
+            fail(f, "a Send of a length that was not agreed");
+        } else {
+            f->received++;
+            if (f->lane->run->test == PERF_SEND_LAT && f->lane->base.client)
+                sample(f, 2);
+        }
+        if (!post_receive(f))
+            fail(f, "a receive was refused");
+    } else if (done->opcode == IW_WORK_IMMEDIATE) {
+        f->controls--;
+    } else {
+        f->completed++;
+        if (f->lane->run != NULL && perf_is_latency(f->lane->run->test) &&
+            perf_is_read(f->lane->run->test))
+            sample(f, 1);
+        if (done->opcode == IW_WORK_FETCH_ADD && done->original != f->completed - 1)
+            fail(f, "an atomic did not find the sum of those before it");
+    }
+}
+
+static void event(struct flow *f, const struct iw_event *e)
+{
+    switch (e->kind) {
+    case IW_EVENT_REQUEST:
+        if (iw_endpoint_accept(f->ep, NULL, 0, iw_transport_now()) != IW_OK)
+            fail(f, "the start-up was refused");
+        break;
+    case IW_EVENT_ESTABLISHED:
+        f->established = true;
+        f->lane->established++;
+        break;
+    case IW_EVENT_FAULT:
+        fail(f, iw_check_info(e->fault.check)->name);
+        break;
+    case IW_EVENT_TERMINATED:
+        fail(f, "the peer sent a Terminate");
+        break;
+    default:
+        fail(f, "it was closed by the peer");
+        break;
+    }
+}
+
+static void ready(void *context, struct iw_connection *c)
+{
+    struct flow *f = context;
+    struct iw_event e;
+    struct iw_completion done[POLL];
+    size_t n;
+    (void)c;
+    while (iw_endpoint_event(f->ep, &e))
+        event(f, &e);
+    while ((n = iw_endpoint_poll(f->ep, done, POLL)) > 0)
+        for (size_t i = 0; i < n; i++)
+            completed(f, &done[i]);
+    advance(f);
+}
+
+static void ended(void *context, struct iw_connection *c)
+{
+    struct flow *f = context;
+    (void)c;
+    f->c = NULL;
+    fail(f, "it was lost");
+}
+
+/* ---- the lane ---- */
+
+static const struct iw_connection_ops connection_ops = {.ready = ready, .ended = ended};
+
+static struct iw_endpoint_config configure(const struct perf_lane *lane, uint32_t pd)
+{
+    const struct perf_setup *setup = &lane->setup;
+    struct iw_endpoint_config config;
+    iw_endpoint_config_default(&config);
+    config.role = lane->client ? IW_MPA_INITIATOR : IW_MPA_RESPONDER;
+    config.mpa.crc = setup->crc;
+    config.mpa.markers = setup->markers;
+    config.mpa.ird = config.mpa.ord = READS;
+    config.max_reads = READS;
+    config.pd = pd;
+    config.send_depth = setup->window + CONTROLS;
+    config.recv_depth = receives(setup) + CONTROLS;
+    config.max_sge = 1;
+    config.mulpdu = setup->mulpdu;
+    return config;
+}
+
+static int attach(struct perf_lane *lane, uint32_t index, int fd)
+{
+    struct rdma_lane *r = of(lane);
+    struct flow *f = &r->flows[index];
+    struct iw_endpoint_config config = configure(lane, r->pd);
+    *f = (struct flow){.lane = r,
+                       .index = index,
+                       .source = lane->source + index * lane->stride,
+                       .sink = lane->sink + index * lane->stride};
+    f->c = iw_transport_adopt(r->reactor, r->domain, fd, &config, &connection_ops, f);
+    if (f->c == NULL)
+        return perf_lane_fail(lane, "no memory for a connection");
+    f->ep = iw_connection_endpoint(f->c);
+    for (uint32_t i = 0; i < config.recv_depth; i++)
+        if (!post_receive(f))
+            return perf_lane_fail(lane, "a receive was refused");
+    return 0;
+}
+
+static bool stalled(const struct rdma_lane *r, double *since, uint64_t *moved)
+{
+    double now = perf_seconds();
+    if (*moved != r->moved)
+        *since = now;
+    *moved = r->moved;
+    return now - *since > PERF_STALL;
+}
+
+/* Steps until `*count` connections are all of them. */
+static int turn_until(struct rdma_lane *r, const uint32_t *count)
+{
+    const struct perf_setup *setup = &r->base.setup;
+    double since = perf_seconds();
+    uint64_t moved = r->moved;
+    uint32_t look = setup->poll ? 4096 : 16; /* steps between two looks at the clock */
+    for (uint32_t n = 1; *count < setup->connections && r->base.error[0] == '\0'; n++) {
+        if (iw_reactor_step(r->reactor, setup->poll ? 0 : 1000))
+            return perf_lane_fail(&r->base, "epoll failed");
+        if (n % look == 0 && stalled(r, &since, &moved))
+            return perf_lane_fail(&r->base, "no progress for %d seconds", PERF_STALL);
+    }
+    return r->base.error[0] != '\0' ? -1 : 0;
+}
+
+static int establish(struct perf_lane *lane)
+{
+    return turn_until(of(lane), &of(lane)->established);
+}
+
+static int prepare(struct perf_lane *lane, const struct perf_run *run)
+{
+    struct rdma_lane *r = of(lane);
+    for (uint32_t i = 0; i < lane->setup.connections; i++) {
+        struct flow *f = &r->flows[i];
+        f->posted = f->completed = f->received = 0;
+        f->credit = f->told = receives(&lane->setup);
+        f->end_posted = f->end_seen = f->ack_due = f->ack_seen = f->complete = false;
+        if (run->test == PERF_WRITE_LAT)
+            f->sink[run->size - 1] = 0;
+    }
+    r->run = run;
+    r->complete = 0;
+    r->running = true;
+    r->samples = NULL;
+    return 0;
+}
+
+static int execute(struct perf_lane *lane, const struct perf_run *run, struct perf_samples *samples)
+{
+    struct rdma_lane *r = of(lane);
+    (void)run;
+    r->samples = samples;
+    for (uint32_t i = 0; lane->client && i < lane->setup.connections; i++)
+        if (r->flows[i].c != NULL)
+            iw_connection_kick(r->flows[i].c);
+    int result = turn_until(r, &r->complete);
+    r->running = false;
+    return result;
+}
+
+static void close_lane(struct perf_lane *lane)
+{
+    struct rdma_lane *r = of(lane);
+    iw_reactor_destroy(r->reactor);
+    iw_domain_destroy(r->domain);
+    iw_host_env_destroy(&r->env);
+    free(r->flows);
+    free(r);
+}
+
+static bool register_one(struct rdma_lane *r, void *base, uint64_t length, uint32_t access,
+                         uint32_t *stag)
+{
+    struct iw_region region = {.base = base, .length = length, .pd = r->pd, .access = access};
+    bool good = iw_domain_register(r->domain, &region) == 0;
+    *stag = region.stag;
+    return good;
+}
+
+int perf_rdma_register(struct perf_lane *lane)
+{
+    struct rdma_lane *r = of(lane);
+    uint64_t all = (uint64_t)lane->stride * lane->setup.connections;
+    bool good = register_one(r, lane->sink, all, IW_ACCESS_LOCAL_WRITE | IW_ACCESS_REMOTE_WRITE,
+                             &lane->local_sink) &&
+                register_one(r, lane->source, all, IW_ACCESS_REMOTE_READ, &lane->local_source) &&
+                register_one(r, lane->counter, lane->setup.connections * sizeof(uint64_t),
+                             IW_ACCESS_REMOTE_ATOMIC, &lane->local_counter);
+    return good ? 0 : -1;
+}
+
+static const struct perf_lane_ops rdma_ops = {attach, establish, prepare, execute, close_lane};
+
+struct perf_lane *perf_rdma_new(const struct perf_setup *setup)
+{
+    struct rdma_lane *r = calloc(1, sizeof *r);
+    struct iw_domain_limits limits = {4, 2 * setup->connections + 2};
+    if (r == NULL)
+        return NULL;
+    r->base.ops = &rdma_ops;
+    iw_host_env_init(&r->env, false);
+    r->domain = iw_domain_create(&r->env.env, &limits);
+    r->reactor = iw_reactor_create();
+    r->flows = calloc(setup->connections, sizeof *r->flows);
+    if (r->domain == NULL || r->reactor == NULL || r->flows == NULL) {
+        close_lane(&r->base);
+        return NULL;
+    }
+    r->pd = iw_domain_pd(r->domain);
+    return &r->base;
+}

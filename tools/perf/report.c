@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "perf.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <string.h>
+
+static json_t *spread(struct perf_spread s)
+{
+    return json_pack("{sf sf sf}", "median", s.median, "min", s.min, "max", s.max);
+}
+
+static json_t *lane(const struct perf_setup *s)
+{
+    char name[64];
+    perf_lane_name(s, name, sizeof name);
+    return json_pack("{ss ss sb sb}", "name", name, "transport", s->tcp ? "tcp" : "iwarp", "crc",
+                     s->crc, "markers", s->markers);
+}
+
+static json_t *result(const struct perf_plan *plan, const struct perf_result *r)
+{
+    bool latency = perf_is_latency(r->test);
+    json_t *out =
+        json_pack("{ss sI sI so so so so}", "test", perf_test_names[r->test], "size",
+                  (json_int_t)r->size, "messages", (json_int_t)r->count, "lane",
+                  lane(&plan->lanes[r->lane]), latency ? "microseconds" : "gigabytes_per_second",
+                  spread(r->value), "messages_per_second", spread(r->rate), "cpu",
+                  json_pack("{sf sf sf sf}", "client_us_per_message", r->cpu_message[0],
+                            "server_us_per_message", r->cpu_message[1], "client_s_per_gib",
+                            r->cpu_gib[0], "server_s_per_gib", r->cpu_gib[1]));
+    if (latency) {
+        json_object_set_new(out, "p99", json_real(r->p99));
+        json_object_set_new(out, "p99_9", json_real(r->p999));
+    }
+    if (plan->baseline && r->lane > 0) {
+        json_object_set_new(out, "ratio_to_tcp", spread(r->ratio));
+        json_object_set_new(out, "cpu_ratio_to_tcp", json_real(r->cpu_ratio));
+    }
+    return out;
+}
+
+int perf_report_json(const struct perf_plan *plan, const struct perf_results *results)
+{
+    const struct perf_setup *s = &plan->lanes[0];
+    if (plan->json == NULL)
+        return 0;
+    json_t *list = json_array();
+    for (size_t i = 0; i < results->count; i++)
+        json_array_append_new(list, result(plan, &results->list[i]));
+    json_t *all =
+        json_pack("{ss si sI sI sI sI sI sb sb sb so}", "tool", "iwarp-perf", "schema", 1, "rounds",
+                  (json_int_t)plan->rounds, "connections", (json_int_t)s->connections, "window",
+                  (json_int_t)s->window, "mss", (json_int_t)s->mss, "socket_buffer",
+                  (json_int_t)s->socket_buffer, "polling", s->poll, "both_ways", plan->both,
+                  "verified", plan->verify, "results", list);
+    FILE *out = strcmp(plan->json, "-") == 0 ? stdout : fopen(plan->json, "w");
+    int status = out == NULL || json_dumpf(all, out, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
+    if (out != NULL)
+        status |= fputc('\n', out) == EOF;
+    if (out != NULL && out != stdout)
+        status |= fclose(out) != 0;
+    json_decref(all);
+    if (status)
+        fprintf(stderr, "iwarp-perf: %s: cannot be written: %s\n", plan->json, strerror(errno));
+    return status ? -1 : 0;
+}

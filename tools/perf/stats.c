@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "perf.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+static double clock_seconds(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+double perf_seconds(void)
+{
+    return clock_seconds(CLOCK_MONOTONIC);
+}
+
+double perf_cpu_seconds(void)
+{
+    return clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+struct perf_spread perf_spread(double *values, size_t count)
+{
+    if (count == 0)
+        return (struct perf_spread){0, 0, 0};
+    qsort(values, count, sizeof *values, ascending);
+    return (struct perf_spread){perf_quantile(values, count, 0.5), values[0], values[count - 1]};
+}
+
+double perf_quantile(const double *sorted, size_t count, double q)
+{
+    size_t at = (size_t)(q * (double)count);
+    return count == 0 ? 0 : sorted[at < count ? at : count - 1];
+}

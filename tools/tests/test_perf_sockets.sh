@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Every kind of test of iwarp-perf over sockets, with few messages, whose octets are compared.
+# shellcheck source=tools/tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# local_run NAME ROWS OPTION...: ends well, with so many rows below the heading.
+local_run() {
+    local name=$1 rows=$2 status
+    shift 2
+    "$bin/iwarp-perf" local --count 3 --rounds 2 --verify "$@" >"$scratch/said" 2>&1
+    status=$?
+    same "$name: exit" 0 "$status"
+    same "$name: rows" "$rows" "$(tail -n +3 "$scratch/said" | wc -l)"
+    [ "$status" -eq 0 ] || cat "$scratch/said" >&2
+}
+
+# latency and bandwidth of send, write, read in two sizes, of atomics in one; two lanes
+local_run "all tests" 28 --test all --baseline tcp --size 5,70000
+local_run "both ways, every lane" 35 --test bw --both-ways --baseline tcp --size 1,30000 --crc both --markers both
+local_run "segments, connections" 28 --test all --baseline tcp --size 3,5000 --mss 536 --connections 3 --markers on
+local_run "polling" 16 --test all --baseline tcp --poll --size 64 --json "$scratch/report.json"
+local_run "a small window" 4 --test bw --window 1 --mulpdu 128 --size 1000 --socket-buffer 8192
+local_run "every size" 24 --test send-lat -a
+
+cat >"$scratch/check.py" <<'EOP'
+import html.parser, json, sys
+report = json.load(open(sys.argv[1]))
+assert report["schema"] == 1 and report["verified"] and report["polling"], report
+assert len(report["results"]) == 16, len(report["results"])
+for row in report["results"]:
+    tcp = row["lane"]["transport"] == "tcp"
+    assert ("ratio_to_tcp" in row) != tcp, row
+    assert ("p99" in row) == row["test"].endswith("-lat"), row
+    assert ("microseconds" in row) == row["test"].endswith("-lat"), row
+EOP
+python3 -B "$scratch/check.py" "$scratch/report.json" || failed=1
+
+# Server and client apart; the server goes on to the next client.
+exec {out}< <(exec "$bin/iwarp-perf" server 127.0.0.1:0 2>"$scratch/server")
+pids+=("$!")
+read -r -t 60 line <&"$out" || line=""
+at=${line#listening on }
+for _ in 1 2; do
+    "$bin/iwarp-perf" client "$at" --count 2 --rounds 1 --verify --test write-lat,read-bw --baseline tcp >"$scratch/said" 2>&1
+    same "client: exit" 0 $?
+    same "client: rows" 4 "$(tail -n +3 "$scratch/said" | wc -l)"
+done
+# What does not speak the same language is sent away, and the server goes on.
+printf 'GET / HTTP/1.0\n' >"/dev/tcp/${at%:*}/${at##*:}"
+"$bin/iwarp-perf" client "$at" --count 2 --rounds 1 --json - >"$scratch/said"
+same "client behind a stranger" 0 $?
+same "server's words" "iwarp-perf: server: the peer does not speak as iwarp-perf does" "$(cat "$scratch/server")"
+exec {out}<&-
+
+perf() {
+    refuses "$1" "iwarp-perf: $2" iwarp-perf "${@:3}"
+}
+perf 64 "no command: expected local, client, server or loop (see --help)"
+perf 64 "--size 64,0: expected 1..8388608, or a list" local --size 64,0
+perf 64 "--test ping: expected a list of tests" local --test ping
+perf 64 "--crc maybe: expected on, off or both" local --crc maybe
+perf 64 "--mss 100: expected 140..65495" local --mss 100
+perf 64 "--baseline udp: expected tcp" local --baseline udp
+perf 64 "--rounds 0: expected 1..1000" local --rounds 0
+perf 64 "--min-ratio and --max-ratio: expected --baseline tcp, too" local --min-ratio 0.5
+perf 64 "200 connections of 8388608 octets: expected at most 1 GiB in all" local --connections 200 --size 8388608
+perf 64 "expected HOST:PORT" client
+perf 64 "x: unexpected argument" local x
+perf 64 'bad address "nowhere": expected HOST:PORT' client nowhere
+perf 69 "127.0.0.1:1: cannot connect: Connection refused" client 127.0.0.1:1
+# A limit that no stack can meet.
+"$bin/iwarp-perf" local --count 1 --rounds 1 --baseline tcp --min-ratio 1000000 >"$scratch/said"
+same "a missed limit: exit" 1 $?
+exit "$failed"
