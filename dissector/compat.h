@@ -33,4 +33,41 @@ typedef bool iwd_bool;
 #define iwd_tvb_u8 tvb_get_uint8
 #endif
 
+/* The sequence diagram. libwireshark exports it, but not all packages have its header; what is
+ * needed of it is the same in all versions but for the truth values. */
+#if __has_include(<epan/sequence_analysis.h>)
+#include <epan/sequence_analysis.h>
+#else
+#include <epan/tap.h>
+
+typedef struct {
+    uint32_t frame_number;
+    address src;
+    uint16_t port_src;
+    address dst;
+    uint16_t port_dst;
+    char *frame_label, *time, *comment; /* g_malloc'ed */
+    uint16_t conv_num;
+    unsigned foreground, background;
+    iwd_bool colored, display;
+    unsigned source, destination;
+    uint16_t line_style;
+    /* and more: only libwireshark makes them */
+} seq_analysis_item_t;
+
+typedef struct {
+    const char *name;
+    iwd_bool any_address;
+    int n_conversations;
+    GQueue *items;
+    /* and more */
+} seq_analysis_info_t;
+
+void register_seq_analysis(const char *name, const char *title, int proto, const char *tap,
+                           unsigned flags, tap_packet_cb packet);
+seq_analysis_item_t *sequence_analysis_create_sai_with_addresses(packet_info *pinfo,
+                                                                 seq_analysis_info_t *all);
+void sequence_analysis_use_color_filter(packet_info *pinfo, seq_analysis_item_t *item);
+#endif
+
 #endif

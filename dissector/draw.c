@@ -142,7 +142,6 @@ static void draw_startup(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *
     }
     draw_startup_links(iwd_connection_of(pinfo), t, tvb, tree);
     draw_findings(iwd_rare_of(t)->findings, tvb, pinfo, tree);
-    iwd_tap_findings(iwd_rare_of(t)->findings, pinfo);
     if (data < length)
         iwd_draw_private(tvb_new_subset_remaining(tvb, data), pinfo, tree, root);
 }
@@ -227,13 +226,21 @@ static void draw_mpa(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
 }
 
 /* Octets of payload that are missing still count. */
-static void print_segment(const struct iwd_thing *t, tvbuff_t *ulpdu, packet_info *pinfo,
-                          char line[LINE])
+void iwd_print_thing(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinfo, char *line,
+                     size_t room)
 {
-    size_t length = tvb_captured_length(ulpdu);
-    const uint8_t *octets = tvb_get_ptr(ulpdu, 0, (int)length);
+    size_t length = tvb ? tvb_captured_length(tvb) : 0;
+    const uint8_t *octets = tvb ? tvb_get_ptr(tvb, 0, (int)length) : NULL;
     struct iw_ddp_header h;
 
+    if (!octets) {
+        g_strlcpy(line, "empty FPDU", room);
+        return;
+    }
+    if (t->kind == IWD_STARTUP) {
+        iw_wire_print_startup(line, room, octets, length);
+        return;
+    }
     if (t->cut && iw_wire_get_ddp(octets, length, &h) > 0 &&
         (iw_ddp_tagged(&h) || iw_rdmap_is_send(iw_rdmap_op(&h)))) {
         uint8_t *whole = wmem_alloc0(pinfo->pool, t->length);
@@ -242,7 +249,7 @@ static void print_segment(const struct iwd_thing *t, tvbuff_t *ulpdu, packet_inf
         octets = whole;
         length = t->length;
     }
-    iw_wire_print_segment(line, LINE, octets, length);
+    iw_wire_print_segment(line, room, octets, length);
 }
 
 static void draw_fpdu(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinfo,
@@ -250,10 +257,11 @@ static void draw_fpdu(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pin
 {
     proto_tree *tree = proto_item_add_subtree(item, iwd_ett[T_IWARP]);
     tvbuff_t *ulpdu = ulpdu_of(t, tvb, pinfo);
-    char line[LINE] = "empty FPDU";
+    char line[LINE] = "";
 
-    if (ulpdu && (tree || col_get_writable(pinfo->cinfo, COL_INFO)))
-        print_segment(t, ulpdu, pinfo, line);
+    iwd_tap_thing(t, ulpdu, pinfo);
+    if (tree || col_get_writable(pinfo->cinfo, COL_INFO))
+        iwd_print_thing(t, ulpdu, pinfo, line, sizeof line);
     add_info(pinfo, line);
     proto_item_append_text(item, ", %s%s", line, t->cut ? ", cut short" : "");
     if (t->cut)
@@ -290,7 +298,8 @@ static void draw_thing(const struct iwd_chunk *chunk, const struct iwd_thing *t,
         draw_fpdu(t, octets, pinfo, item, root);
         return;
     }
-    iw_wire_print_startup(line, sizeof line, tvb_get_ptr(octets, 0, (int)iwd_here(t)), iwd_here(t));
+    iwd_tap_thing(t, octets, pinfo);
+    iwd_print_thing(t, octets, pinfo, line, sizeof line);
     add_info(pinfo, line);
     proto_item_append_text(item, ", %s", line);
     draw_startup(t, octets, pinfo, item, root);

@@ -49,7 +49,7 @@ static void register_hf(int proto)
     proto_register_field_array(proto, list, F_COUNT);
 }
 
-static int severity(const struct iw_rule *rule)
+int iwd_severity(const struct iw_rule *rule)
 {
     switch (rule->level) {
     case IW_LEVEL_MUST:
@@ -82,7 +82,7 @@ static void register_checks(expert_module_t *module)
         *ei = (ei_register_info){
             &iwd_ei[k],
             {g_strdelimit(g_strdup_printf("iwarp.check.%s", info->name), "-", '_'), PI_PROTOCOL,
-             severity(rule), g_strdup_printf("%s: %s", rule->id, info->text), EXPFILL}};
+             iwd_severity(rule), g_strdup_printf("%s: %s", rule->id, info->text), EXPFILL}};
     }
     list[count++] = (ei_register_info){
         &iwd_ei_lost,

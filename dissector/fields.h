@@ -235,6 +235,8 @@
     IWD_FIELDS_MESSAGE                                                                             \
     IWD_FIELDS_FINDING
 
+struct iw_rule;
+
 enum iwd_field {
 #define X(name, label, filter, type, display, strings, mask, description) F_##name,
     IWD_FIELDS
@@ -267,5 +269,7 @@ extern expert_field iwd_ei_gap;
 extern expert_field iwd_ei_resync;
 
 void iwd_register_fields(int proto);
+/* PI_ERROR, PI_WARN or PI_NOTE: of the expert infos about it. */
+int iwd_severity(const struct iw_rule *rule);
 
 #endif

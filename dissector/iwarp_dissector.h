@@ -257,6 +257,11 @@ void iwd_segment(struct iwd_connection *c, struct iwd_thing *thing,
 /* draw.c */
 void iwd_draw_chunk(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *pinfo,
                     proto_tree *root);
+/* The one-line form of a start-up frame or an FPDU, of which `octets` is what iwd_tap_thing is
+ * told.
+ */
+void iwd_print_thing(const struct iwd_thing *t, tvbuff_t *octets, packet_info *pinfo, char *line,
+                     size_t room);
 /* A field that links to a frame; nothing if that is 0. */
 proto_item *iwd_link(proto_tree *tree, enum iwd_field field, tvbuff_t *tvb, uint32_t frame);
 
@@ -264,8 +269,9 @@ proto_item *iwd_link(proto_tree *tree, enum iwd_field field, tvbuff_t *tvb, uint
 void iwd_draw_segment(const struct iwd_thing *thing, tvbuff_t *tvb, packet_info *pinfo,
                       proto_tree *tree, proto_tree *root);
 
-/* stats.c: tells the statistics of a segment, or of findings that belong to none. */
-void iwd_tap_segment(const struct iwd_thing *t, int opcode, uint32_t payload, packet_info *pinfo);
+/* stats.c: tells the statistics of a start-up frame or an FPDU (`octets`: its ULPDU; NULL: none is
+ * here), or of findings that belong to none. */
+void iwd_tap_thing(const struct iwd_thing *t, tvbuff_t *octets, packet_info *pinfo);
 void iwd_tap_findings(const struct iwd_finding *findings, packet_info *pinfo);
 void iwd_register_stats(int proto);
 void iwd_handoff_stats(void);

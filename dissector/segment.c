@@ -157,6 +157,15 @@ static void draw_message(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *t
     generated(proto_tree_add_time(sub, iwd_hf[F_MESSAGE_TIME], tvb, 0, 0, &time));
 }
 
+/* A message of one segment: for filters and graphs only, as its payload tells the same. */
+static void draw_short_message(uint32_t length, tvbuff_t *tvb, proto_tree *tree)
+{
+    proto_item *item = proto_tree_add_uint64(tree, iwd_hf[F_MESSAGE_LENGTH], tvb, 0, 0, length);
+
+    generated(item);
+    proto_item_set_hidden(item);
+}
+
 static void draw_request_links(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
 {
     const struct iwd_message *m = t->message;
@@ -274,6 +283,8 @@ static bool draw_headers(const struct iwd_thing *t, const struct iw_ddp_header *
         draw_request_links(t, tvb, sub);
         draw_message(t, tvb, sub);
     }
+    if (iw_ddp_last(h) && (!t->message || t->message->segments == 1))
+        draw_short_message(t->length - (uint32_t)offset, tvb, sub);
     return payload;
 }
 
@@ -293,11 +304,9 @@ void iwd_draw_segment(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pin
     int used = iw_wire_get_ddp(tvb_get_ptr(tvb, 0, length), (size_t)length, &h);
 
     if (used < 0) {
-        iwd_tap_findings(iwd_rare_of(t)->findings, pinfo);
         proto_tree_add_item(tree, iwd_hf[F_HEADER_ODD], tvb, 0, length, ENC_NA);
         return;
     }
-    iwd_tap_segment(t, (int)iw_rdmap_op(&h), t->length - (uint32_t)used, pinfo);
     if (tree)
         draw_headers(t, &h, tvb, used, tree);
     if (t->crc == IWD_CRC_BAD)

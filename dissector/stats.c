@@ -1,41 +1,68 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* -z iwarp,tree and -z iwarp,srt, and the same in Wireshark's menus. */
-#include "iwarp_dissector.h"
+/* The tap; -z iwarp,tree and -z iwarp,srt, and the same in Wireshark's menus. */
+#include "stats.h"
 
 #include <epan/srt_table.h>
 #include <epan/stats_tree.h>
-#include <epan/tap.h>
 
 static int tap;
 
-/* Lives until the frame has been dissected. */
-struct seen {
-    const struct iwd_thing *thing;
-    const struct iwd_finding *findings;
-    int opcode;       /* -1: no segment */
-    uint32_t payload; /* octets */
-};
+/* Under an identity of its own: the frame was told of. */
+enum { TOLD = 0x7461 };
 
-void iwd_tap_segment(const struct iwd_thing *t, int opcode, uint32_t payload, packet_info *pinfo)
+static uint32_t stream_of(packet_info *pinfo)
 {
-    struct seen *s;
+    conversation_t *conversation = find_conversation_pinfo(pinfo, 0);
+    const struct tcp_analysis *tcp =
+        conversation ? get_tcp_conversation_data(conversation, pinfo) : NULL;
+
+    return tcp ? tcp->stream : 0;
+}
+
+static struct iwd_seen *tell(packet_info *pinfo)
+{
+    struct iwd_seen *s = wmem_new0(pinfo->pool, struct iwd_seen);
+
+    s->connection = iwd_connection_of(pinfo);
+    s->side = iwd_side_of(s->connection, pinfo);
+    s->stream = stream_of(pinfo);
+    s->opcode = -1;
+    s->first = !p_get_proto_data(pinfo->pool, pinfo, iwd_proto, TOLD);
+    if (s->first)
+        p_add_proto_data(pinfo->pool, pinfo, iwd_proto, TOLD, s);
+    tap_queue_packet(tap, pinfo, s);
+    return s;
+}
+
+void iwd_tap_thing(const struct iwd_thing *t, tvbuff_t *octets, packet_info *pinfo)
+{
+    struct iw_ddp_header h;
+    struct iwd_seen *s;
+    uint32_t length;
+    int used;
 
     if (!have_tap_listener(tap))
         return;
-    s = wmem_new(pinfo->pool, struct seen);
-    *s = (struct seen){t, iwd_rare_of(t)->findings, opcode, payload};
-    tap_queue_packet(tap, pinfo, s);
+    s = tell(pinfo);
+    s->thing = t;
+    s->side = (enum iw_side)t->side;
+    s->findings = iwd_rare_of(t)->findings;
+    s->octets = octets;
+    if (t->kind != IWD_FPDU || !octets)
+        return;
+    length = tvb_captured_length(octets);
+    used = iw_wire_get_ddp(tvb_get_ptr(octets, 0, (int)length), length, &h);
+    if (used < 0)
+        return;
+    s->opcode = (int)iw_rdmap_op(&h);
+    s->payload = t->length - (uint32_t)used;
+    s->ends = iw_ddp_last(&h);
 }
 
 void iwd_tap_findings(const struct iwd_finding *findings, packet_info *pinfo)
 {
-    struct seen *s;
-
-    if (!findings || !have_tap_listener(tap))
-        return;
-    s = wmem_new(pinfo->pool, struct seen);
-    *s = (struct seen){NULL, findings, -1, 0};
-    tap_queue_packet(tap, pinfo, s);
+    if (findings && have_tap_listener(tap))
+        tell(pinfo)->findings = findings;
 }
 
 /* ---- segments by opcode, findings by rule ---- */
@@ -52,7 +79,7 @@ static void init_tree(stats_tree *st)
     findings_node = stats_tree_create_node(st, findings_name, 0, STAT_DT_INT, TRUE);
 }
 
-static void count_segment(stats_tree *st, const struct seen *s)
+static void count_segment(stats_tree *st, const struct iwd_seen *s)
 {
     static const char *const crcs[] = {"unchecked", "good", "bad", "unknown"};
     int octets = (int)s->payload;
@@ -67,7 +94,7 @@ static void count_segment(stats_tree *st, const struct seen *s)
 static tap_packet_status count(stats_tree *st, packet_info *pinfo _U_, epan_dissect_t *edt _U_,
                                const void *data, tap_flags_t flags _U_)
 {
-    const struct seen *s = data;
+    const struct iwd_seen *s = data;
 
     if (s->opcode >= 0)
         count_segment(st, s);
@@ -86,9 +113,9 @@ static tap_packet_status count(stats_tree *st, packet_info *pinfo _U_, epan_diss
 
 enum { READS, ATOMICS, KINDS };
 
-static void init_times(struct register_srt *srt _U_, GArray *tables)
+static void init_times(struct register_srt *srt _U_, GArray *srts)
 {
-    srt_stat_table *table = init_srt_table("iWARP responses", "iWARP", tables, KINDS, "Request",
+    srt_stat_table *table = init_srt_table("iWARP responses", "iWARP", srts, KINDS, "Request",
                                            "iwarp.response_to", NULL);
 
     init_srt_table_row(table, READS, "RDMA Read");
@@ -98,17 +125,14 @@ static void init_times(struct register_srt *srt _U_, GArray *tables)
 static tap_packet_status take_time(void *tables, packet_info *pinfo, epan_dissect_t *edt _U_,
                                    const void *data, tap_flags_t flags _U_)
 {
-    const struct seen *s = data;
-    const struct iwd_message *m = s->thing ? s->thing->message : NULL;
+    const struct iwd_seen *s = data;
+    const struct iwd_message *request = iwd_seen_request(s);
     srt_data_t *all = tables;
 
-    if (!m || !m->request || !m->whole || m->last != s->thing->frame)
+    if (!request)
         return TAP_PACKET_DONT_REDRAW;
-    if (s->thing->message_pos + s->payload != m->length)
-        return TAP_PACKET_DONT_REDRAW; /* another segment in the frame is the last
-                                        */
     add_srt_table_data(g_array_index(all->srt_array, srt_stat_table *, 0),
-                       m->opcode == IW_OP_ATOMIC_RESPONSE ? ATOMICS : READS, &m->request->begun,
+                       request->opcode == IW_OP_ATOMIC_REQUEST ? ATOMICS : READS, &request->begun,
                        pinfo);
     return TAP_PACKET_REDRAW;
 }
@@ -117,9 +141,16 @@ void iwd_register_stats(int proto)
 {
     tap = register_tap("iwarp");
     register_srt_table(proto, NULL, 1, take_time, init_times, NULL);
+    iwd_register_conversations(proto);
+    iwd_register_flow(proto);
+    iwd_register_table(&iwd_messages_table);
+    iwd_register_table(&iwd_times_table);
+    iwd_register_table(&iwd_connections_table);
+    iwd_register_table(&iwd_findings_table);
 }
 
 void iwd_handoff_stats(void)
 {
-    stats_tree_register_plugin("iwarp", "iwarp", "iWARP", 0, count, init_tree, NULL);
+    stats_tree_register_plugin("iwarp", "iwarp", "iWARP Segments, CRCs, Findings", 0, count,
+                               init_tree, NULL);
 }

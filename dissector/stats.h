@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef IWD_STATS_H
+#define IWD_STATS_H
+
+/*
+ * Statistics. All listen to the tap "iwarp", which tells of each start-up frame and FPDU as it is
+ * drawn, and of findings that belong to neither.
+ */
+
+#include "iwarp_dissector.h"
+
+#include <epan/stat_tap_ui.h>
+#include <epan/tap.h>
+
+/* Lives until the frame has been dissected. */
+struct iwd_seen {
+    const struct iwd_connection *connection;
+    const struct iwd_thing *thing; /* NULL: none */
+    const struct iwd_finding *findings;
+    tvbuff_t *octets;  /* start-up frame, or ULPDU as far as it is here; NULL: none */
+    int opcode;        /* -1: no DDP segment with a header */
+    uint32_t payload;  /* octets behind the DDP header */
+    uint32_t stream;   /* TCP's number of the connection */
+    enum iw_side side; /* the thing's sender */
+    bool ends;         /* the last segment of its message */
+    bool first;        /* of those that are told of this frame */
+};
+
+/* Octets of the message that this segment ends. */
+static inline uint64_t iwd_seen_length(const struct iwd_seen *s)
+{
+    return s->thing->message ? s->thing->message->length : s->payload;
+}
+
+/* The request that the message answers which this segment ends, else NULL. */
+static inline const struct iwd_message *iwd_seen_request(const struct iwd_seen *s)
+{
+    const struct iwd_message *m = s->ends ? s->thing->message : NULL;
+
+    return m && m->whole ? m->request : NULL;
+}
+
+/* ---- stats_table.c: tables whose rows come one by one ---- */
+
+/* Of Wireshark's kind of table, for the menu Statistics and tshark's -z. There is one of each; its
+ * strings are its own, copied. */
+struct iwd_table {
+    stat_tap_table_ui ui; /* all but what iwd_register_table sets */
+    void (*reset)(void);  /* forgets what was counted */
+    guint room;           /* rows that were made; the table shows as many as num_elements says */
+};
+
+#define IWD_COLUMN_TEXT(name, width)                                                               \
+    {                                                                                              \
+        TABLE_ITEM_STRING, TAP_ALIGN_LEFT, name, "%-" #width "s"                                   \
+    }
+#define IWD_COLUMN_COUNT(name, width)                                                              \
+    {                                                                                              \
+        TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, name, "%" #width "u"                                     \
+    }
+#define IWD_COLUMN_NUMBER(name, format)                                                            \
+    {                                                                                              \
+        TABLE_ITEM_FLOAT, TAP_ALIGN_RIGHT, name, format                                            \
+    }
+
+void iwd_register_table(struct iwd_table *t);
+/* A new row: zeros and empty strings. Returns its number. */
+guint iwd_table_add(struct iwd_table *t);
+stat_tap_table_item_type *iwd_table_at(const struct iwd_table *t, guint row, guint column);
+void iwd_table_text(const struct iwd_table *t, guint row, guint column, const char *text);
+
+/* ---- registration ---- */
+
+void iwd_register_conversations(int proto);
+void iwd_register_flow(int proto);
+extern struct iwd_table iwd_messages_table;
+extern struct iwd_table iwd_times_table;
+extern struct iwd_table iwd_connections_table;
+extern struct iwd_table iwd_findings_table;
+
+#endif

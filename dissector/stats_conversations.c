@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* -z conv,iwarp and -z endpoints,iwarp. Packets are those in which an FPDU or a start-up frame is
+ * complete; bytes are what DDP carried. */
+#include "stats.h"
+
+#include <epan/conversation_table.h>
+
+/* The names of fields that a filter for an end is made of. */
+static const char *filter_name(const address *a, conv_filter_type_e what)
+{
+    static const char *const names[][CONV_FT_ANY_PORT + 1] = {
+        {"ip.src", "ip.dst", "ip.addr", "tcp.srcport", "tcp.dstport", "tcp.port"},
+        {"ipv6.src", "ipv6.dst", "ipv6.addr", "tcp.srcport", "tcp.dstport", "tcp.port"}};
+
+    if ((a->type != AT_IPv4 && a->type != AT_IPv6) || (unsigned)what > CONV_FT_ANY_PORT)
+        return CONV_FILTER_INVALID;
+    return names[a->type == AT_IPv6][what];
+}
+
+static const char *conversation_filter(conv_item_t *item, conv_filter_type_e what)
+{
+    return filter_name(&item->src_address, what);
+}
+
+static const char *endpoint_filter(endpoint_item_t *item, conv_filter_type_e what)
+{
+    return filter_name(&item->myaddress, what);
+}
+
+static tap_packet_status add_conversation(void *table, packet_info *pinfo, epan_dissect_t *edt _U_,
+                                          const void *seen, tap_flags_t flags)
+{
+    static ct_dissector_info_t info = {conversation_filter};
+    const struct iwd_seen *s = seen;
+    conv_hash_t *hash = table;
+
+    hash->flags = flags;
+    add_conversation_table_data_with_conv_id(
+        hash, &pinfo->src, &pinfo->dst, pinfo->srcport, pinfo->destport, s->stream, s->first,
+        (int)s->payload, &pinfo->rel_ts, &pinfo->abs_ts, &info, CONVERSATION_TCP);
+    return TAP_PACKET_REDRAW;
+}
+
+static tap_packet_status add_endpoints(void *table, packet_info *pinfo, epan_dissect_t *edt _U_,
+                                       const void *seen, tap_flags_t flags)
+{
+    static et_dissector_info_t info = {endpoint_filter};
+    const struct iwd_seen *s = seen;
+    conv_hash_t *hash = table;
+
+    hash->flags = flags;
+    add_endpoint_table_data(hash, &pinfo->src, pinfo->srcport, TRUE, s->first, (int)s->payload,
+                            &info, ENDPOINT_TCP);
+    add_endpoint_table_data(hash, &pinfo->dst, pinfo->destport, FALSE, s->first, (int)s->payload,
+                            &info, ENDPOINT_TCP);
+    return TAP_PACKET_REDRAW;
+}
+
+void iwd_register_conversations(int proto)
+{
+    register_conversation_table(proto, FALSE, add_conversation, add_endpoints);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* -z iwarp,messages and -z iwarp,times. */
+#include "stats.h"
+
+/* ---- messages by opcode ---- */
+
+enum { OPCODES = 16, NO_ROW = -1 };
+enum { NAME, MESSAGES, SEGMENTS, OCTETS, SHORTEST, LONGEST, AVERAGE };
+
+static int rows[OPCODES];
+
+static void reset_messages(void)
+{
+    for (unsigned k = 0; k < OPCODES; k++)
+        rows[k] = NO_ROW;
+}
+
+static tap_packet_status count_message(void *data _U_, packet_info *pinfo _U_,
+                                       epan_dissect_t *edt _U_, const void *seen,
+                                       tap_flags_t flags _U_)
+{
+    const struct iwd_table *t = &iwd_messages_table;
+    const struct iwd_seen *s = seen;
+    stat_tap_table_item_type *row;
+    double length;
+
+    if (s->opcode < 0 || s->thing->crc == IWD_CRC_BAD)
+        return TAP_PACKET_DONT_REDRAW;
+    if (rows[s->opcode] == NO_ROW) {
+        rows[s->opcode] = (int)iwd_table_add(&iwd_messages_table);
+        iwd_table_text(t, (guint)rows[s->opcode], NAME, iw_wire_opcode_name((unsigned)s->opcode));
+    }
+    row = iwd_table_at(t, (guint)rows[s->opcode], 0);
+    row[SEGMENTS].value.uint_value++;
+    row[OCTETS].value.float_value += s->payload;
+    if (!s->ends)
+        return TAP_PACKET_REDRAW;
+    length = (double)iwd_seen_length(s);
+    if (row[MESSAGES].value.uint_value++ == 0 || length < row[SHORTEST].value.float_value)
+        row[SHORTEST].value.float_value = length;
+    if (length > row[LONGEST].value.float_value)
+        row[LONGEST].value.float_value = length;
+    row[AVERAGE].user_data.float_value += length;
+    row[AVERAGE].value.float_value =
+        row[AVERAGE].user_data.float_value / row[MESSAGES].value.uint_value;
+    return TAP_PACKET_REDRAW;
+}
+
+static stat_tap_table_item message_columns[] = {IWD_COLUMN_TEXT("Opcode                     ", 27),
+                                                IWD_COLUMN_COUNT(" Messages", 9),
+                                                IWD_COLUMN_COUNT(" Segments", 9),
+                                                IWD_COLUMN_NUMBER("        Octets", "%14.0f"),
+                                                IWD_COLUMN_NUMBER("  Shortest", "%10.0f"),
+                                                IWD_COLUMN_NUMBER("   Longest", "%10.0f"),
+                                                IWD_COLUMN_NUMBER("     Average", "%12.1f")};
+
+struct iwd_table iwd_messages_table = {.ui = {.group = REGISTER_PACKET_STAT_GROUP_UNSORTED,
+                                              .title = "iWARP Messages by Opcode",
+                                              .cli_string = "iwarp,messages",
+                                              .packet_func = count_message,
+                                              .nfields = G_N_ELEMENTS(message_columns),
+                                              .fields = message_columns},
+                                       .reset = reset_messages};
+
+/* ---- percentiles of times ---- */
+
+enum { READS, ATOMICS, STARTUPS, KINDS };
+enum { KIND, COUNT, LEAST, MEDIAN, P90, P99, P999, MOST, MEAN };
+
+static struct {
+    GSequence *times; /* nanoseconds, sorted */
+    double sum;
+    int row;
+} kinds[KINDS];
+
+static void reset_times(void)
+{
+    for (unsigned k = 0; k < KINDS; k++) {
+        if (kinds[k].times)
+            g_sequence_free(kinds[k].times);
+        kinds[k].times = NULL;
+        kinds[k].sum = 0;
+        kinds[k].row = NO_ROW;
+    }
+}
+
+static gint compare(gconstpointer a, gconstpointer b, gpointer data _U_)
+{
+    gsize x = GPOINTER_TO_SIZE(a), y = GPOINTER_TO_SIZE(b);
+
+    return (x > y) - (x < y);
+}
+
+/* The least time that `share` thousandths of all do not exceed; in microseconds. */
+static double percentile(GSequence *times, guint share)
+{
+    guint n = (guint)g_sequence_get_length(times);
+    guint64 rank = ((guint64)n * share + 999) / 1000;
+    GSequenceIter *at = g_sequence_get_iter_at_pos(times, (gint)(rank ? rank - 1 : 0));
+
+    return (double)GPOINTER_TO_SIZE(g_sequence_get(at)) / 1000;
+}
+
+static void take(unsigned kind, const nstime_t *time)
+{
+    static const char *const names[] = {"RDMA Read", "Atomic", "MPA start-up"};
+    static const guint shares[][2] = {{LEAST, 0}, {MEDIAN, 500}, {P90, 900},
+                                      {P99, 990}, {P999, 999},   {MOST, 1000}};
+    double nanoseconds = (double)time->secs * 1e9 + time->nsecs;
+    stat_tap_table_item_type *row;
+
+    if (nanoseconds < 0)
+        return; /* the capture's clock went back */
+    if (kinds[kind].row == NO_ROW) {
+        kinds[kind].row = (int)iwd_table_add(&iwd_times_table);
+        kinds[kind].times = g_sequence_new(NULL);
+        iwd_table_text(&iwd_times_table, (guint)kinds[kind].row, KIND, names[kind]);
+    }
+    g_sequence_insert_sorted(kinds[kind].times,
+                             GSIZE_TO_POINTER((gsize)MIN(nanoseconds, (double)(G_MAXSIZE / 2))),
+                             compare, NULL);
+    kinds[kind].sum += nanoseconds;
+    row = iwd_table_at(&iwd_times_table, (guint)kinds[kind].row, 0);
+    row[COUNT].value.uint_value++;
+    for (size_t k = 0; k < G_N_ELEMENTS(shares); k++)
+        row[shares[k][0]].value.float_value = percentile(kinds[kind].times, shares[k][1]);
+    row[MEAN].value.float_value = kinds[kind].sum / row[COUNT].value.uint_value / 1000;
+}
+
+static tap_packet_status take_time(void *data _U_, packet_info *pinfo _U_, epan_dissect_t *edt _U_,
+                                   const void *seen, tap_flags_t flags _U_)
+{
+    const struct iwd_seen *s = seen;
+    const struct iwd_message *request = iwd_seen_request(s);
+    nstime_t time;
+
+    if (request) {
+        nstime_delta(&time, &s->thing->message->ended, &request->begun);
+        take(request->opcode == IW_OP_ATOMIC_REQUEST ? ATOMICS : READS, &time);
+    } else if (s->thing && s->thing->kind == IWD_STARTUP && s->side == IW_SIDE_RESPONDER &&
+               s->connection->side[s->side].second) {
+        take(STARTUPS, &s->connection->side[s->side].since_request);
+    } else {
+        return TAP_PACKET_DONT_REDRAW;
+    }
+    return TAP_PACKET_REDRAW;
+}
+
+static stat_tap_table_item time_columns[] = {
+    IWD_COLUMN_TEXT("Request     ", 12),         IWD_COLUMN_COUNT("    Count", 9),
+    IWD_COLUMN_NUMBER("Minimum (us)", "%12.3f"), IWD_COLUMN_NUMBER("      Median", "%12.3f"),
+    IWD_COLUMN_NUMBER("        90 %", "%12.3f"), IWD_COLUMN_NUMBER("        99 %", "%12.3f"),
+    IWD_COLUMN_NUMBER("      99.9 %", "%12.3f"), IWD_COLUMN_NUMBER("     Maximum", "%12.3f"),
+    IWD_COLUMN_NUMBER("     Average", "%12.3f"),
+};
+
+struct iwd_table iwd_times_table = {.ui = {.group = REGISTER_PACKET_STAT_GROUP_UNSORTED,
+                                           .title = "iWARP Response Time Percentiles",
+                                           .cli_string = "iwarp,times",
+                                           .packet_func = take_time,
+                                           .nfields = G_N_ELEMENTS(time_columns),
+                                           .fields = time_columns},
+                                    .reset = reset_times};
