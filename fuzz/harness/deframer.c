@@ -304,4 +304,4 @@ static void run(const uint8_t *octets, size_t length)
 }
 
 const struct iw_fuzz_harness iw_fuzz_harness = {
-    .name = "deframer", .most = MOST, .steps = true, .run = run};
+    .name = "deframer", .most = MOST, .steps = true, .single = true, .run = run};

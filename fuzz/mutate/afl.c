@@ -34,8 +34,10 @@ void *afl_custom_init(void *afl, unsigned seed)
     struct mutator *m = calloc(1, sizeof *m);
 
     (void)afl;
-    if (m)
+    if (m) {
         m->random.state = seed;
+        m->script.single = m->other.single = m->trim.best.single = getenv("IW_FUZZ_SINGLE") != NULL;
+    }
     return m;
 }
 

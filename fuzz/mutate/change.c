@@ -169,22 +169,37 @@ static void cut(struct iw_mutate_script *s, struct iw_mutate_random *r)
             s->part[i].joined = true;
 }
 
+/* Whether part `at` is of the stream that `p` belongs to. */
+static bool same_stream(const struct iw_mutate_script *s, size_t at, const struct iw_mutate_part *p)
+{
+    return s->part[at].kind != IW_MUTATE_OTHER &&
+           iw_mutate_side(s, &s->part[at]) == iw_mutate_side(s, p);
+}
+
+/* Where part `at` begins on its stream; `scratch` has `room` octets. */
+static uint64_t position(const struct iw_mutate_script *s, size_t at, uint8_t *scratch, size_t room)
+{
+    uint64_t pos = 0;
+
+    for (size_t i = 0; i < at; i++)
+        if (same_stream(s, i, &s->part[at]))
+            pos = s->part[i].kind == IW_MUTATE_STARTUP
+                      ? 0
+                      : pos + iw_mutate_frame(s, &s->part[i], pos, scratch, room);
+    return pos;
+}
+
 /* Two halves with the next part between them: a step that comes while an FPDU is half read. */
 static void interleave(struct iw_mutate_script *s, struct iw_mutate_random *r)
 {
     struct iw_mutate_part *p = any_part(s, r, IW_MUTATE_FPDU);
     size_t at = p ? (size_t)(p - s->part) : 0, size, first, room = IW_MUTATE_ARENA - s->used;
     uint8_t *frame = s->octets + s->used;
-    uint64_t pos = 0;
+    uint64_t pos;
 
-    if (!p || at + 1 >= s->count || s->part[at + 1].step == p->step ||
-        s->count + 1 > IW_MUTATE_PARTS)
+    if (!p || at + 1 >= s->count || same_stream(s, at + 1, p) || s->count + 1 > IW_MUTATE_PARTS)
         return;
-    for (size_t i = 0; i < at; i++)
-        if (s->part[i].kind == IW_MUTATE_STARTUP && s->part[i].step == p->step)
-            pos = 0;
-        else if (s->part[i].kind != IW_MUTATE_OTHER && s->part[i].step == p->step)
-            pos += iw_mutate_frame(s, &s->part[i], pos, frame, room);
+    pos = position(s, at, frame, room);
     size = iw_mutate_frame(s, p, pos, frame, room);
     if (size < 2)
         return;
@@ -204,19 +219,15 @@ static void send_early(struct iw_mutate_script *s, struct iw_mutate_random *r)
     size_t from = iw_mutate_below(r, s->count), to = from, ahead = 0, size = 0;
     uint8_t *body = s->octets + s->used;
     size_t room = IW_MUTATE_ARENA - s->used;
-    uint64_t pos = 0;
+    uint64_t pos;
     unsigned side;
 
-    if (s->count == 0 || s->part[from].kind == IW_MUTATE_OTHER)
+    if (s->count == 0 || s->part[from].kind == IW_MUTATE_OTHER || room < 2)
         return;
-    side = s->part[from].step;
-    for (size_t i = 0; i < from; i++)
-        if (s->part[i].kind == IW_MUTATE_STARTUP && s->part[i].step == side)
-            pos = 0;
-        else if (s->part[i].kind != IW_MUTATE_OTHER && s->part[i].step == side)
-            pos += iw_mutate_frame(s, &s->part[i], pos, body, room);
+    side = iw_mutate_side(s, &s->part[from]);
+    pos = position(s, from, body, room);
     for (uint32_t some = 1 + iw_mutate_below(r, 3); some > 0 && to < s->count; to++) {
-        if (s->part[to].kind == IW_MUTATE_OTHER || s->part[to].step != side)
+        if (!same_stream(s, to, &s->part[from]))
             continue;
         size = iw_mutate_frame(s, &s->part[to], pos + ahead, body + 2, room - 2);
         if (size == 0 || ahead + size > 0x7fff)

@@ -27,6 +27,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 {
     struct iw_mutate_random r = {seed};
 
+    script.single = iw_fuzz_harness.single;
     if (iw_mutate_chance(&r, 8))
         return LLVMFuzzerMutate(data, size, most);
     if (iw_fuzz_harness.steps && iw_mutate_read(&script, data, size)) {
@@ -47,6 +48,7 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t 
     size_t head = iw_mutate_below(&r, a_size + 1), from = iw_mutate_below(&r, b_size + 1),
            tail = b_size - from;
 
+    script.single = other.single = iw_fuzz_harness.single;
     if (iw_fuzz_harness.steps && iw_mutate_read(&script, a, a_size) &&
         iw_mutate_read(&other, b, b_size)) {
         iw_mutate_cross(&script, &other, &r);

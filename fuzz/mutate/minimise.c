@@ -24,6 +24,7 @@ static char scratch[] = "/tmp/fuzz-minimise-XXXXXX";
 static uint8_t input[IW_MUTATE_INPUT_MAX], attempt[IW_MUTATE_INPUT_MAX];
 static struct iw_mutate_trim trim;
 static size_t runs;
+static bool single;
 
 static _Noreturn void die(const char *what)
 {
@@ -115,6 +116,7 @@ static size_t minimise_steps(const char *program, const struct failure *want, si
 {
     size_t length;
 
+    trim.best.single = single;
     if (!iw_mutate_trim_begin(&trim, input, size))
         return size;
     while (iw_mutate_trim_try(&trim, attempt, sizeof attempt, &length)) {
@@ -131,20 +133,22 @@ static size_t minimise_steps(const char *program, const struct failure *want, si
 
 int main(int argc, char **argv)
 {
-    bool plain = argc > 1 && strcmp(argv[1], "--plain") == 0;
+    bool plain = argc > 1 && strcmp(argv[1], "--plain") == 0, option;
     struct failure want;
     size_t size, before;
     FILE *f;
     int fd;
 
-    if (argc != 4 + plain) {
-        fprintf(stderr, "usage: fuzz-minimise [--plain] REPLAY-PROGRAM INPUT OUTPUT\n"
-                        "Writes the smallest input found that fails as INPUT does. --plain: the "
-                        "harness does not take\n"
-                        "steps but plain octets.\n");
+    if (argc != 4 + option) {
+        fputs(
+            "usage: fuzz-minimise [--single|--plain] REPLAY-PROGRAM INPUT OUTPUT\n"
+            "Writes the smallest input found that fails as INPUT does. --single: both kinds of "
+            "steps\n"
+            "with octets are of one stream (one peer). --plain: the harness does not take steps.\n",
+            stderr);
         return 64;
     }
-    argv += plain;
+    argv += option;
     f = fopen(argv[2], "rb");
     if (!f)
         die(argv[2]);

@@ -51,6 +51,8 @@ struct iw_mutate_part {
 };
 
 struct iw_mutate_script {
+    bool single; /* the caller's, before reading: steps of IW_FUZZ_A and IW_FUZZ_B are of one stream
+                  */
     uint8_t settings[IW_FUZZ_SETTINGS];
     bool markers[2]; /* the FPDUs of this side have Markers; this and the next as it reads best,
                         free to be changed */
@@ -60,6 +62,13 @@ struct iw_mutate_script {
     size_t used; /* octets in use; those of parts that were dropped are not reclaimed */
     uint8_t octets[IW_MUTATE_ARENA];
 };
+
+/* The stream that a part of octets belongs to. */
+static inline unsigned iw_mutate_side(const struct iw_mutate_script *s,
+                                      const struct iw_mutate_part *p)
+{
+    return s->single ? 0 : p->step & 1u;
+}
 
 /* Reads `size` octets; anything is an input (a step that is cut short has what is there). False if
  * it has more octets or parts than there is room for; *s is void then. */

@@ -13,6 +13,7 @@ void iw_mutate_duplicate(struct iw_mutate_script *to, const struct iw_mutate_scr
     memcpy(to->markers, from->markers, sizeof to->markers);
     memcpy(to->part, from->part, from->count * sizeof to->part[0]);
     memcpy(to->octets, from->octets, from->used);
+    to->single = from->single;
     to->crc = from->crc;
     to->count = from->count;
     to->used = from->used;
@@ -110,9 +111,9 @@ void iw_mutate_renumber(struct iw_mutate_script *s)
         uint8_t *o = untagged(s, p, &qn);
         if (!o)
             continue;
-        (void)iw_put32(o + 10, msn[p->step & 1][qn]);
+        (void)iw_put32(o + 10, msn[iw_mutate_side(s, p)][qn]);
         if (o[0] & IW_DDP_L)
-            msn[p->step & 1][qn]++;
+            msn[iw_mutate_side(s, p)][qn]++;
     }
 }
 
@@ -125,10 +126,10 @@ void iw_mutate_reoffset(struct iw_mutate_script *s)
         uint8_t *o = untagged(s, p, &qn);
         if (!o)
             continue;
-        (void)iw_put32(o + 14, mo[p->step & 1][qn]);
-        mo[p->step & 1][qn] += p->length - IW_DDP_UNTAGGED_HEADER;
+        (void)iw_put32(o + 14, mo[iw_mutate_side(s, p)][qn]);
+        mo[iw_mutate_side(s, p)][qn] += p->length - IW_DDP_UNTAGGED_HEADER;
         if (o[0] & IW_DDP_L)
-            mo[p->step & 1][qn] = 0;
+            mo[iw_mutate_side(s, p)][qn] = 0;
     }
 }
 

@@ -210,15 +210,15 @@ static size_t good_fpdus(struct iw_mutate_script *s, const struct stream *t, boo
 }
 
 /* Cuts of the part that lies at [start, start+size) of its stream. */
-static void read_cuts(struct iw_mutate_part *p, size_t start, size_t size, const uint8_t *data,
-                      size_t length)
+static void read_cuts(const struct iw_mutate_script *s, struct iw_mutate_part *p, size_t start,
+                      size_t size, const uint8_t *data, size_t length)
 {
     struct iw_fuzz_input in = iw_fuzz_open(data, length);
     struct iw_fuzz_step step;
     size_t pos = 0;
 
     while (iw_fuzz_step(&in, &step)) {
-        if (step.kind != p->step)
+        if (step.kind > IW_FUZZ_B || (!s->single && step.kind != p->step))
             continue;
         if (pos > start && pos < start + size && p->cuts < IW_MUTATE_CUTS &&
             pos - start <= UINT16_MAX)
@@ -250,7 +250,7 @@ bool iw_mutate_read(struct iw_mutate_script *s, const uint8_t *data, size_t size
         t->octets = s->octets + s->used;
         in = iw_fuzz_open(data, size);
         while (iw_fuzz_step(&in, &step)) {
-            if (step.kind != side)
+            if (step.kind > IW_FUZZ_B || (s->single ? 0 : step.kind) != side)
                 continue;
             memcpy(s->octets + s->used, step.body, step.length);
             s->used += step.length;
@@ -265,12 +265,12 @@ bool iw_mutate_read(struct iw_mutate_script *s, const uint8_t *data, size_t size
 
     in = iw_fuzz_open(data, size);
     while (iw_fuzz_step(&in, &step)) {
-        unsigned side = step.kind;
+        unsigned side = s->single ? 0 : step.kind;
         size_t begin;
-        if (side > IW_FUZZ_B || step.length == 0) {
-            if (!iw_mutate_insert(s, s->count,
-                                  side > IW_FUZZ_B ? IW_MUTATE_OTHER : IW_MUTATE_OCTETS,
-                                  side | (step.of_b ? IW_FUZZ_OF_B : 0u), step.body, step.length))
+        if (step.kind > IW_FUZZ_B || step.length == 0) {
+            if (!iw_mutate_insert(
+                    s, s->count, step.kind > IW_FUZZ_B ? IW_MUTATE_OTHER : IW_MUTATE_OCTETS,
+                    step.kind | (step.of_b ? IW_FUZZ_OF_B : 0u), step.body, step.length))
                 return false;
             continue;
         }
@@ -282,10 +282,11 @@ bool iw_mutate_read(struct iw_mutate_script *s, const uint8_t *data, size_t size
             if (s->count == IW_MUTATE_PARTS || s->used > IW_MUTATE_ARENA - 2u * UINT16_MAX)
                 return false;
             taken = read_part(s, &stream[side], done[side], side, p);
+            p->step = (uint8_t)step.kind;
             p->joined = done[side] > begin;
             s->used += p->length;
             if (done[side] + taken > given[side])
-                read_cuts(p, done[side], taken, data, size);
+                read_cuts(s, p, done[side], taken, data, size);
             done[side] += taken;
             s->count++;
         }
@@ -371,13 +372,13 @@ size_t iw_mutate_write(const struct iw_mutate_script *s, uint8_t *out, size_t ro
             p->joined && i > 0 && s->part[i - 1].step == p->step && p->kind != IW_MUTATE_OTHER;
 
         if (p->kind == IW_MUTATE_FPDU) {
-            length = iw_mutate_frame(s, p, pos[p->step & 1], frame, sizeof frame);
+            length = iw_mutate_frame(s, p, pos[iw_mutate_side(s, p)], frame, sizeof frame);
             octets = frame;
         }
         if (p->kind == IW_MUTATE_STARTUP)
-            pos[p->step & 1] = 0;
+            pos[iw_mutate_side(s, p)] = 0;
         else if (p->kind != IW_MUTATE_OTHER)
-            pos[p->step & 1] += length;
+            pos[iw_mutate_side(s, p)] += length;
         if (!append_part(&w, p, joins && header > 0, octets, length)) {
             w.length = before;
             if (joins && header > 0) {

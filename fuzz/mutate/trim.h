@@ -36,7 +36,7 @@ struct iw_mutate_trim {
     size_t tries; /* so far */
 };
 
-/* False if the input is not a script. */
+/* False if the input is not a script. t->best.single is the caller's, as for iw_mutate_read. */
 bool iw_mutate_trim_begin(struct iw_mutate_trim *t, const uint8_t *data, size_t size);
 /* The next attempt, written to `out`; false if there is none left. */
 bool iw_mutate_trim_try(struct iw_mutate_trim *t, uint8_t *out, size_t room, size_t *length);

@@ -90,6 +90,23 @@ static void test_sides_are_apart(void **state)
     assert_writes(&script, hex);
 }
 
+/* Of a harness with one peer: the second FPDU comes in a step of the other kind. */
+static void test_one_stream(void **state)
+{
+    static const char hex[] = "01000000 001c00" SEND_1 " 011c00" SEND_2 " 000400 00134143 011800"
+                              "000000000000000000000003000000006600 0000d1e0c5ba";
+
+    (void)state;
+    script.single = true;
+    read_hex(&script, hex);
+    assert_int_equal(script.count, 3);
+    assert_int_equal(script.part[1].step, IW_FUZZ_B);
+    iw_mutate_renumber(&script);
+    assert_writes(&script, "01000000 001c00" SEND_1 " 011c00" SEND_2 " 000400 00134143 001800"
+                           "000000000000000000000003000000006600 0000d1e0c5ba");
+    script.single = false;
+}
+
 static void test_wrong_stays_wrong(void **state)
 {
     /* The CRC's last octet and the second octet of padding. */
@@ -423,6 +440,7 @@ int main(void)
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_steps_are_kept),
         cmocka_unit_test(test_sides_are_apart),
+        cmocka_unit_test(test_one_stream),
         cmocka_unit_test(test_wrong_stays_wrong),
         cmocka_unit_test(test_crc_follows_content),
         cmocka_unit_test(test_no_crc),
