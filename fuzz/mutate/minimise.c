@@ -139,6 +139,8 @@ int main(int argc, char **argv)
     FILE *f;
     int fd;
 
+    single = argc > 1 && strcmp(argv[1], "--single") == 0;
+    option = plain || single;
     if (argc != 4 + option) {
         fputs(
             "usage: fuzz-minimise [--single|--plain] REPLAY-PROGRAM INPUT OUTPUT\n"

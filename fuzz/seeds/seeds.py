@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""seeds.py FOLDER CAPTURE|FOLDER...
+
+Makes seeds for the harnesses from captures: FOLDER/HARNESS/SHA1. For those of whole endpoints a capture is translated: what one side
+did becomes local operations, what the other sent stays as it was, but for STags and TOs, which become those of input/local.h.
+"""
+import hashlib
+import os
+import struct
+import sys
+
+import captures
+from captures import (ATOMIC_REQUEST, ATOMIC_RESPONSE, IMMEDIATE, READ_REQUEST, READ_RESPONSE, SEND, TERMINATE, WRITE)
+
+MOST = 6000   # octets after which a seed of steps ends
+LARGE = 20000  # octets of a seed that is left out
+
+# input/input.h
+CRC, MARKERS_A, MARKERS_B, ENHANCED, PEER_TO_PEER, STARTED = 1, 2, 4, 8, 16, 32
+A, B, LOCAL, TIME, AT, FIN, RST = range(7)
+# input/local.h
+POST, RECV, SHUTDOWN = 0, 1, 6
+STAG, REGION_TO, REGION_LENGTH = 0x11223344, 0x1000, 4096
+REVOCABLE = STAG + 5  # the region that the peer may invalidate
+# enum iw_work_opcode
+WORK = {3: 0, 5: 1, 4: 2, 6: 3, WRITE: 4, READ_REQUEST: 5, IMMEDIATE: 6, 9: 7}
+
+
+def step(kind, body=b""):
+    return b"".join(struct.pack("<BH", kind, len(body[i:i + 0xFFFF])) + body[i:i + 0xFFFF] for i in range(0, max(len(body), 1), 0xFFFF))
+
+
+def operation(op, a=0, b=0, c=0, d=0, e=0, of_b=False):
+    return struct.pack("<BBBBHH", op | (0x80 if of_b else 0), a, b, c, d & 0xFFFF, e & 0xFFFF)
+
+
+def settings(connection, own_markers, peer_markers):
+    first = (CRC if connection.side[0].crc else 0) | (MARKERS_A if peer_markers else 0) | (MARKERS_B if own_markers else 0)
+    second = third = 0
+    if connection.enhanced():
+        block = connection.side[0].startup[20:24]
+        first |= ENHANCED
+        if len(block) == 4:
+            word, other = struct.unpack(">HH", block)
+            first |= PEER_TO_PEER if word & 0x8000 else 0
+            second = (1 if word & 0x4000 else 0) | (2 if other & 0x8000 else 0) | (4 if other & 0x4000 else 0)
+            third = min(word & 0x3FFF, 15) | min(other & 0x3FFF, 15) << 4
+    else:
+        third = 0x44
+    if any(s.startup[17:18] == b"\0" for s in connection.side):
+        second |= 0x40
+    return bytes([first, second, third, 0x60])
+
+
+class Translation:
+    """STags and TOs of a capture as those of the harness's endpoint."""
+
+    def __init__(self):
+        self.base = {}
+        self.reads = []  # (sink TO in the capture, sink TO here) of what our side reads
+
+    def target(self, stag, to, length):
+        base = self.base.setdefault(stag, to)
+        offset = (to - base) % REGION_LENGTH
+        if offset + length > REGION_LENGTH:
+            offset = 0
+        return STAG, REGION_TO + offset
+
+    def ulpdu(self, f):
+        """What the peer sends, in terms of our endpoint."""
+        u = bytearray(f.ulpdu)
+        if len(u) < f.header:
+            return bytes(u)
+        if f.opcode == WRITE and f.tagged:
+            stag, to = struct.unpack(">IQ", u[2:14])
+            struct.pack_into(">IQ", u, 2, *self.target(stag, to, len(u) - 14))
+        elif f.opcode == READ_RESPONSE and f.tagged and self.reads:
+            there, here = self.reads[0]
+            struct.pack_into(">IQ", u, 2, STAG, here + (struct.unpack(">Q", u[6:14])[0] - there) % 0x10000)
+            if f.last:
+                self.reads.pop(0)
+        elif f.opcode in (4, 6) and not f.tagged:
+            struct.pack_into(">I", u, 2, REVOCABLE)
+        elif f.opcode == READ_REQUEST and len(u) == 46:
+            size, stag, to = struct.unpack(">IIQ", u[30:46])
+            struct.pack_into(">IQ", u, 34, *self.target(stag, to, min(size, REGION_LENGTH)))
+        elif f.opcode == ATOMIC_REQUEST and len(u) == 70:
+            stag, to = struct.unpack(">IQ", u[26:38])
+            stag, to = self.target(stag, to, 8)
+            struct.pack_into(">IQ", u, 26, stag, to & ~7)
+        return bytes(u)
+
+    def read(self, f, offset):
+        """Our side sends this Read Request."""
+        self.reads.append((struct.unpack(">Q", f.ulpdu[22:30])[0], REGION_TO + offset))
+
+
+def local(f, total, translation, of_b=False):
+    """The local operation that sends a message, of which `f` is the last segment and which has `total` octets."""
+    if f.opcode == ATOMIC_REQUEST and len(f.ulpdu) == 70:
+        return operation(POST, 8 if struct.unpack(">I", f.ulpdu[18:22])[0] & 15 == 0 else 9, 0, 0, 1, 8, of_b)
+    if f.opcode not in WORK:
+        return None
+    if f.opcode == READ_REQUEST:
+        if len(f.ulpdu) != 46:
+            return None
+        size = struct.unpack(">I", f.ulpdu[30:34])[0]
+        if translation:
+            translation.read(f, 0)
+        return operation(POST, 5, 0, 0, min(size, REGION_LENGTH), 0, of_b)
+    return operation(POST, WORK[f.opcode], 0, 5 if f.opcode in (4, 6) else 0, min(total, 0xFFFF), 0, of_b)
+
+
+def endpoint(connection, own):
+    """The seed for the endpoint that takes the place of side `own`."""
+    ours, peer = connection.side[own], connection.side[1 - own]
+    translation, out, pos, total = Translation(), bytearray(settings(connection, ours.markers, peer.markers)), 0, 0
+    if peer.startup:
+        out += step(A, peer.startup)
+    for _, side, f in connection.events():
+        if len(out) > MOST:
+            break
+        if side == own:
+            total = total + max(len(f.ulpdu) - f.header, 0)
+            if f.last:
+                op = local(f, total, translation)
+                total = 0
+                out += step(LOCAL, op) if op else b""
+            continue
+        if f.opcode in (3, 4, 5, 6, 8, 9) and not f.tagged and f.ulpdu[14:18] == bytes(4):
+            out += step(LOCAL, operation(RECV, 1, 8, 0, 1500))
+        octets = captures.frame(translation.ulpdu(f), pos, peer.markers, peer.crc, f.wrong)
+        pos += len(octets)
+        out += step(A, octets)
+    rest = peer.octets[peer.fpdus[-1].end if peer.fpdus else len(peer.startup):]
+    if rest and len(rest) < 2000:
+        out += step(A, rest)
+    if ours.ends and ours.ends[1] == "fin":
+        out += step(LOCAL, operation(SHUTDOWN))
+    if peer.ends:
+        out += step(FIN if peer.ends[1] == "fin" else RST)
+    return bytes(out)
+
+
+def pair(connection):
+    """Local operations of both sides. Those of the Responder wait for a channel that has carried what there is."""
+    out, total = bytearray(settings(connection, connection.side[1].markers, connection.side[0].markers)), [0, 0]
+    for _, side, f in connection.events():
+        if len(out) > MOST // 4:
+            break
+        if f.opcode in (3, 4, 5, 6, 8, 9) and not f.tagged and f.ulpdu[14:18] == bytes(4):
+            out += step(LOCAL, operation(RECV, 1, 8, 0, 1500, of_b=side == 0))
+        total[side] += max(len(f.ulpdu) - f.header, 0)
+        if f.last:
+            op = local(f, total[side], None, side == 1)
+            total[side] = 0
+            out += step(LOCAL, op) + step(A, b"\xff") + step(B, b"\xff") if op else b""
+    for n, side in enumerate(connection.side):
+        if side.ends:
+            out += step(LOCAL, operation(SHUTDOWN, of_b=n == 1))
+    return bytes(out)
+
+
+def observer(connection):
+    """The segments of both sides as captured."""
+    out, edge = bytearray(settings(connection, connection.side[1].markers, connection.side[0].markers)), [0, 0]
+    pieces = [(order, n, pos, octets) for n, s in enumerate(connection.side) for order, pos, octets in s.pieces]
+    pieces += [(s.ends[0] + 0.5, n, None, s.ends[1]) for n, s in enumerate(connection.side) if s.ends]
+    for _, n, pos, octets in sorted(pieces, key=lambda piece: piece[0]):
+        if len(out) > MOST:
+            break
+        if pos is None:
+            out += step(FIN if octets == "fin" else RST, bytes([n]))
+        elif pos == edge[n]:
+            out += step(n, octets)
+            edge[n] += len(octets)
+        elif abs(pos - edge[n]) < 0x8000:
+            ahead = pos - edge[n] if pos > edge[n] else 0x8000 | (edge[n] - pos)
+            out += step(AT | (0x80 if n else 0), struct.pack("<H", ahead) + octets)
+    return bytes(out)
+
+
+def deframer(side, aligned):
+    """What follows the start-up, as it was cut."""
+    out = bytearray([(CRC if side.crc else 0) | (MARKERS_A if side.markers else 0), 2 if aligned else 0, 0, 0])
+    for _, pos, octets in side.pieces:
+        if len(out) > MOST:
+            break
+        skip = max(len(side.startup) - pos, 0)
+        if octets[skip:]:
+            out += step(A, octets[skip:])
+    return bytes(out)
+
+
+class Seeds:
+    def __init__(self, folder):
+        self.folder, self.count = folder, {}
+
+    def put(self, harness, octets):
+        if len(octets) > LARGE:
+            return
+        where = os.path.join(self.folder, harness)
+        os.makedirs(where, exist_ok=True)
+        path = os.path.join(where, hashlib.sha1(octets).hexdigest())
+        if not os.path.exists(path):
+            self.count[harness] = self.count.get(harness, 0) + 1
+            with open(path, "wb") as f:
+                f.write(octets)
+
+    def of_connection(self, connection):
+        self.put("endpoint-initiator", endpoint(connection, 0))
+        self.put("endpoint-responder", endpoint(connection, 1))
+        self.put("pair", pair(connection))
+        self.put("observer", observer(connection))
+        for side in connection.side:
+            if side.startup:
+                self.put("startup", side.startup)
+            if side.fpdus:
+                self.put("deframer", deframer(side, len(side.pieces) % 2 == 0))
+            for f in side.fpdus:
+                if len(f.ulpdu) > 2000:
+                    continue
+                self.put("decode", f.ulpdu)
+                if f.opcode == TERMINATE and not f.tagged:
+                    self.put("terminate", f.ulpdu[18:])
+
+
+def files(paths):
+    for path in paths:
+        if os.path.isdir(path):
+            for where, folders, names in os.walk(path):
+                folders.sort()
+                yield from (os.path.join(where, name) for name in sorted(names) if name.endswith((".pcap", ".pcapng")))
+        else:
+            yield path
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    seeds = Seeds(sys.argv[1])
+    for path in files(sys.argv[2:]):
+        with open(path, "rb") as f:
+            octets = f.read()
+        for connection in captures.connections(octets):
+            seeds.of_connection(connection)
+        if len(octets) < 8192:
+            seeds.put("lint", octets)
+    for harness, count in sorted(seeds.count.items()):
+        print(f"{harness}: {count}")
+
+
+if __name__ == "__main__":
+    main()
