@@ -10,13 +10,16 @@
 #define IWD_WIRESHARK (WIRESHARK_VERSION_MAJOR * 100 + WIRESHARK_VERSION_MINOR)
 
 #include <epan/conversation.h>
+#include <epan/decode_as.h>
 #include <epan/dissectors/packet-iwarp-ddp-rdmap.h>
 #include <epan/dissectors/packet-tcp.h>
+#include <epan/exceptions.h>
 #include <epan/expert.h>
 #include <epan/packet.h>
 #include <epan/prefs-int.h>
 #include <epan/prefs.h>
 #include <epan/proto_data.h>
+#include <epan/show_exception.h>
 #include <epan/to_str.h>
 #include <epan/tvbuff.h>
 #include <stdbool.h>
@@ -27,10 +30,20 @@
 #if IWD_WIRESHARK < 403
 typedef gboolean iwd_bool;
 #define iwd_tvb_u8 tvb_get_guint8
+#define iwd_register_follow register_follow_stream
 #else
 #include <epan/tfs.h>
 typedef bool iwd_bool;
 #define iwd_tvb_u8 tvb_get_uint8
+#define iwd_register_follow(...) register_follow_stream(__VA_ARGS__, get_tcp_stream_count, NULL)
+#endif
+
+#if IWD_WIRESHARK < 406
+#define iwd_try_uint(table, value, tvb, pinfo, tree, data)                                         \
+    dissector_try_uint_new(table, value, tvb, pinfo, tree, TRUE, data)
+#else
+#define iwd_try_uint(table, value, tvb, pinfo, tree, data)                                         \
+    dissector_try_uint_with_data(table, value, tvb, pinfo, tree, TRUE, data)
 #endif
 
 /* The sequence diagram. libwireshark exports it, but not all packages have its header; what is

@@ -140,10 +140,10 @@ static void draw_startup(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *
         draw_enhanced(tvb, tree);
         data += (int)IW_MPA_ENHANCED_LENGTH;
     }
-    draw_startup_links(iwd_connection_of(pinfo), t, tvb, tree);
+    draw_startup_links(iwd_shown, t, tvb, tree);
     draw_findings(iwd_rare_of(t)->findings, tvb, pinfo, tree);
     if (data < length)
-        iwd_draw_private(tvb_new_subset_remaining(tvb, data), pinfo, tree, root);
+        iwd_draw_private(tvb_new_subset_remaining(tvb, data), pinfo, tree, root, &h);
 }
 
 /* ---- FPDUs ---- */

@@ -113,12 +113,16 @@
       "Worked out, where another one was seen")                                                    \
     X(RSVDULP, "RsvdULP", "ddp.rsvdulp", FT_UINT32, BASE_HEX, NULL, 0,                             \
       "Untagged, without invalidation: zero")                                                      \
+    X(STAG_USE, "Use of the STag", "stag", FT_NONE, BASE_NONE, NULL, 0,                            \
+      "Worked out: what the capture shows of this region of the receiver's memory")                \
     X(STAG_FIRST, "STag first used in frame", "stag.first", FT_FRAMENUM, BASE_NONE, NULL, 0,       \
       "Worked out")                                                                                \
     X(STAG_LAST, "STag last used in frame", "stag.last", FT_FRAMENUM, BASE_NONE, NULL, 0,          \
-      "Worked out: before its invalidation")                                                       \
+      "Worked out: before its invalidation, if there is one")                                      \
+    X(STAG_INVALIDATED, "STag invalidated in frame", "stag.invalidated_in", FT_FRAMENUM,           \
+      BASE_NONE, NULL, 0, "Worked out: the Send with Invalidate")                                  \
     X(STAG_USES, "Segments and requests with it", "stag.uses", FT_UINT32, BASE_DEC, NULL, 0,       \
-      "Worked out: before its invalidation")                                                       \
+      "Worked out: before its invalidation, if there is one")                                      \
     X(STAG_LOW, "Lowest TO used", "stag.low", FT_UINT64, BASE_HEX, NULL, 0, "Worked out")          \
     X(STAG_HIGH, "Highest TO used", "stag.high", FT_UINT64, BASE_HEX, NULL, 0, "Worked out")       \
     X(PAYLOAD, "Payload", "payload", FT_BYTES, BASE_NONE, NULL, 0, "The ULP's octets")
@@ -198,6 +202,10 @@
       0, "Worked out: the frame with the message's last segment")                                  \
     X(MESSAGE_TIME, "Duration", "message.time", FT_RELATIVE_TIME, BASE_NONE, NULL, 0,              \
       "Worked out: from the first segment to the last")                                            \
+    X(MESSAGE_DATA, "Payload of the message", "message.data", FT_BYTES, BASE_NONE, NULL, 0,        \
+      "The ULP's octets of all its segments")                                                      \
+    X(MESSAGE_NO_DATA, "Not put together", "message.not_reassembled", FT_STRING, BASE_NONE, NULL,  \
+      0, "Worked out: why its octets are not shown")                                               \
     X(RESPONSE_IN, "Response in frame", "response_in", FT_FRAMENUM, BASE_NONE,                     \
       FRAMENUM_TYPE(FT_FRAMENUM_RESPONSE), 0, "Worked out: the response's last segment")           \
     X(RESPONSE_TO, "Response to frame", "response_to", FT_FRAMENUM, BASE_NONE,                     \
@@ -206,8 +214,10 @@
       "Worked out: from the request to the last segment of its response")                          \
     X(OUTSTANDING, "Outstanding reads and atomics", "outstanding", FT_UINT32, BASE_DEC, NULL, 0,   \
       "Worked out: requests without a response, this one included")                                \
-    X(OUTSTANDING_LIMIT, "Limit", "outstanding.limit", FT_UINT32, BASE_DEC, NULL, 0,               \
-      "Worked out: the IRD that the other end stated")
+    X(OUTSTANDING_LIMIT, "Limit (IRD)", "outstanding.limit", FT_UINT32, BASE_DEC, NULL, 0,         \
+      "Worked out: the IRD that the other end stated")                                             \
+    X(OUTSTANDING_ORD, "Limit (ORD)", "outstanding.ord", FT_UINT32, BASE_DEC, NULL, 0,             \
+      "Worked out: the ORD that the sender stated")
 
 #define IWD_FIELDS_FINDING                                                                         \
     X(FINDING, "Finding", "finding", FT_NONE, BASE_NONE, NULL, 0, "Worked out: a broken rule")     \
@@ -256,6 +266,7 @@ enum iwd_tree {
     T_TERMINATED,
     T_MESSAGE,
     T_FINDING,
+    T_STAG,
     T_COUNT
 };
 

@@ -143,10 +143,15 @@ static void see_startup(struct iwd_connection *c, const struct iw_observation *s
     s->enhanced = seen->enhanced;
     s->has_enhanced = (seen->startup.flags & IW_MPA_FLAG_S) && seen->startup.revision >= 2 &&
                       seen->startup.pd_length >= IW_MPA_ENHANCED_LENGTH;
-    if (seen->side == IW_SIDE_INITIATOR)
+    if (seen->side == IW_SIDE_INITIATOR) {
+        size_t data = IW_MPA_STARTUP_HEADER + (s->has_enhanced ? IW_MPA_ENHANCED_LENGTH : 0);
+
+        memcpy(c->private_data, seen->frame + data,
+               MIN(sizeof c->private_data, seen->frame_length - data));
         c->requested = c->pinfo->abs_ts;
-    else
+    } else {
         c->left = (seen->startup.flags & IW_MPA_FLAG_R) != 0;
+    }
     s->second = c->side[iwd_other(seen->side)].startup != NULL;
     nstime_delta(&s->since_request, &c->pinfo->abs_ts, &c->requested);
 }
@@ -270,6 +275,8 @@ static void seen(void *context, const struct iw_observation *o)
         lose(c, o->side, iw_check_info(o->fault.check)->text);
         break;
     case IW_OBSERVED_MESSAGE:
+        iwd_whole(c, o);
+        break;
     case IW_OBSERVED_FIN:
     case IW_OBSERVED_RESET:
         break;
@@ -299,6 +306,8 @@ struct iwd_connection *iwd_connect(packet_info *pinfo, enum iw_side side, bool j
                                         .seen = seen,
                                         .lend = iwd_lend,
                                         .give_back = iwd_give_back,
+                                        .emss = iwd_mss,
+                                        .default_config = iwd_default_config,
                                         .extensions = true};
     struct iwd_connection *c = wmem_new0(wmem_file_scope(), struct iwd_connection);
     bool from = side == IW_SIDE_INITIATOR;
@@ -311,11 +320,13 @@ struct iwd_connection *iwd_connect(packet_info *pinfo, enum iw_side side, bool j
     copy_address_wmem(wmem_file_scope(), &c->initiator, from ? &pinfo->src : &pinfo->dst);
     c->observer = iw_observer_init(wmem_alloc(wmem_file_scope(), iw_observer_size()),
                                    iw_observer_size(), &config);
+    c->by_port = iwd_has_ulp(pinfo->srcport) || iwd_has_ulp(pinfo->destport);
     if (joined)
         iw_observer_assume(c->observer, NULL);
     for (int k = 0; k < 2; k++)
         c->side[k].requests = wmem_list_new(wmem_file_scope());
     conversation_add_proto_data(find_or_create_conversation(pinfo), iwd_proto, c);
+    iwd_add_connection(c);
     return c;
 }
 
@@ -330,6 +341,8 @@ static struct iwd_chunk *begin(struct iwd_connection *c, packet_info *pinfo, enu
     chunk->frame = pinfo->num;
     chunk->pos = pos;
     chunk->length = length;
+    c->last = pinfo->num;
+    c->ended = pinfo->abs_ts;
     c->pinfo = pinfo;
     c->chunk = chunk;
     c->thing = NULL;
@@ -473,6 +486,19 @@ struct iwd_chunk *iwd_follow_end(struct iwd_connection *c, packet_info *pinfo, e
     if (reset || !c->side[side].ended)
         c->side[side].fin = reset ? 0 : pos;
     c->side[side].ended = true;
+    end(c);
+    return chunk->remarks || chunk->things ? chunk : NULL;
+}
+
+struct iwd_chunk *iwd_follow_flush(struct iwd_connection *c)
+{
+    packet_info last = {.num = c->last, .abs_ts = c->ended};
+    struct iwd_chunk *chunk = begin(c, &last, IW_SIDE_INITIATOR, 0, 0);
+
+    chunk->late = true;
+    iw_observer_flush(c->observer);
+    for (int k = 0; k < 2; k++)
+        forget(&c->side[k], c->side[k].done, c->last);
     end(c);
     return chunk->remarks || chunk->things ? chunk : NULL;
 }

@@ -30,23 +30,35 @@ struct iwd_finding {
 /* A region of one end's memory, by what the other end did with it. */
 struct iwd_stag {
     uint32_t stag, first, last, uses;
-    uint64_t low, high; /* [low, high) */
+    uint32_t invalidated; /* frame, 0: never */
+    uint64_t low, high;   /* [low, high) */
 };
 
-/* An RDMAP message of several segments, or one that is linked to others. */
+/* What became of a message's payload. */
+enum iwd_octets {
+    IWD_OCTETS_HERE,
+    IWD_OCTETS_MISSING, /* the capture does not have them all */
+    IWD_OCTETS_UNKEPT   /* more than the preference lets us keep */
+};
+
+/* An RDMAP message of several segments, or one that is linked to others, or that lacks octets. */
 struct iwd_message {
     uint8_t opcode;
     bool whole;
+    bool bulk;            /* its payload counts for iwd_keep */
+    uint8_t octets;       /* enum iwd_octets */
     uint32_t first, last; /* frames of its segments so far */
     uint32_t segments;
     uint64_t length; /* payload so far */
     nstime_t begun, ended;
     uint32_t stag, msn;
+    uint32_t id;                  /* of its first octet's position on the stream, the low bits */
     uint64_t to;                  /* tagged: of its first segment */
     struct iwd_message *request;  /* which this answers */
     struct iwd_message *response; /* which answers this */
-    uint32_t outstanding, limit;  /* requests; limit UINT32_MAX: none stated */
-    uint8_t *data;                /* Sends of several segments: the payload so far */
+    uint32_t outstanding;         /* requests */
+    uint32_t ird, ord;            /* ... at most; UINT32_MAX: none stated */
+    uint8_t *data;                /* IWD_OCTETS_HERE, several segments: the payload so far */
     size_t room;
 };
 
@@ -71,7 +83,7 @@ struct iwd_thing {
     uint64_t pos;
     struct iwd_message *message; /* NULL: a message of this segment alone */
     uint64_t message_pos;        /* payload octets of the message before this segment */
-    struct iwd_stag *stag;       /* tagged */
+    struct iwd_stag *stag;       /* tagged, or a request's */
     struct iwd_rare *rare;       /* see iwd_rare_of */
     uint32_t size;               /* octets on the stream */
     uint32_t begun;              /* frame with its first octet */
@@ -169,8 +181,16 @@ struct iwd_connection {
     struct iw_observer *observer;
     uint16_t initiator_port;
     address initiator;
-    bool left; /* the Reply was a refusal: what follows is not MPA's */
+    bool left;                   /* the Reply was a refusal: what follows is not MPA's */
+    bool by_port;                /* a dissector was chosen for its messages */
+    uint32_t claimed;            /* frame from which on one of the built-in list wants its Sends */
+    uint32_t wants;              /* ... one of our list wants its messages; 0: none */
+    conversation_t *queue_pairs; /* as if it were InfiniBand's */
+    uint8_t private_data[4];     /* the Request's, its beginning */
     nstime_t requested;
+    struct iwd_connection *older; /* the list of all */
+    uint32_t last;                /* frame with something of it, so far */
+    nstime_t ended;               /* ... its time */
     struct iwd_side side[2];
     /* While the observer is fed: */
     packet_info *pinfo;
@@ -181,6 +201,8 @@ struct iwd_connection {
 };
 
 extern int iwd_proto;
+/* The connection of the chunk that is being drawn. */
+extern struct iwd_connection *iwd_shown;
 
 /* plugin.c calls these. */
 void iwd_register(void);
@@ -193,6 +215,8 @@ void *iwd_take(size_t size);
 /* Memory that may be returned before. */
 void *iwd_borrow(size_t size);
 void iwd_return(void *borrowed);
+/* More or less of it, as realloc. */
+void *iwd_reborrow(void *borrowed, size_t size);
 /* The same for observers, which have a bound together. */
 void *iwd_lend(void *context, size_t size);
 void iwd_give_back(void *context, void *block, size_t size);
@@ -216,6 +240,21 @@ struct iwd_chunk *iwd_find_chunk(const struct iwd_connection *c, enum iw_side si
 /* FIN or RST. NULL if nothing was found. */
 struct iwd_chunk *iwd_follow_end(struct iwd_connection *c, packet_info *pinfo, enum iw_side side,
                                  uint64_t pos, bool reset);
+/* The capture ends. NULL if nothing was found. */
+struct iwd_chunk *iwd_follow_flush(struct iwd_connection *c);
+
+/* end.c: what is found once nothing more comes is shown in the connection's last frame. */
+void iwd_add_connection(struct iwd_connection *c);
+void iwd_forget_end(void);
+void iwd_register_end(void);
+/* The first pass: the frame has been followed. */
+void iwd_frame_followed(const packet_info *pinfo);
+/* Every pass: what was found at the end that belongs to this frame. */
+void iwd_draw_end(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree);
+
+/* Preferences: what iwarp-lint has as options. */
+extern unsigned iwd_mss;
+extern iwd_bool iwd_default_config;
 
 /* Offset in an FPDU of its n-th octet that belongs to no Marker. */
 static inline uint32_t iwd_place(const struct iwd_thing *t, uint32_t n)
@@ -250,9 +289,16 @@ static inline enum iw_side iwd_other(enum iw_side side)
     return side == IW_SIDE_INITIATOR ? IW_SIDE_RESPONDER : IW_SIDE_INITIATOR;
 }
 
-/* messages.c: the good segment that the observer shows, which became `thing`. */
+/* messages.c */
+
+/* The good segment that the observer shows, which became `thing`. */
 void iwd_segment(struct iwd_connection *c, struct iwd_thing *thing,
                  const struct iw_observation *seen);
+/* The message that ended with the latest segment; only one that lacks octets is news. */
+void iwd_whole(struct iwd_connection *c, const struct iw_observation *seen);
+/* MiB of the octets of Writes and Read Responses that may be kept; a preference. */
+extern unsigned iwd_keep;
+void iwd_forget_messages(void);
 
 /* draw.c */
 void iwd_draw_chunk(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *pinfo,
@@ -277,15 +323,41 @@ void iwd_register_stats(int proto);
 void iwd_handoff_stats(void);
 
 /* ulp.c */
+
+/* What a ULP's dissector gets with a message, or, if it knows the built-in dissector's list, with a
+ * tagged segment. */
+struct iwd_offer {
+    rdmap_info_t info; /* what the built-in dissector would tell; the first member */
+    uint32_t id;       /* of the message, or of the request that it answers */
+};
+/* ... with private data. */
+struct iwd_private {
+    struct iw_mpa_startup_header startup;
+    enum iw_side side;
+};
+
 void iwd_register_ulp(int proto);
 void iwd_handoff_ulp(void);
+/* A dissector was chosen for the messages of this port. */
+bool iwd_has_ulp(uint32_t port);
 /* Private data of a start-up frame. */
-void iwd_draw_private(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_tree *root);
+void iwd_draw_private(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_tree *root,
+                      const struct iw_mpa_startup_header *h);
 /* The payload of a segment, and of the message that it completes. */
 void iwd_draw_payload(const struct iwd_thing *thing, const struct iw_ddp_header *h, tvbuff_t *tvb,
                       packet_info *pinfo, proto_tree *tree, proto_tree *root);
 /* A Read Request: dissectors of ULPs want to know what is going to be read. */
-void iwd_tell_read(const struct iw_ddp_header *h, const struct iw_rdmap_read_request *r,
-                   tvbuff_t *tvb, packet_info *pinfo, proto_tree *root);
+void iwd_tell_read(const struct iwd_thing *thing, const struct iw_ddp_header *h,
+                   const struct iw_rdmap_read_request *r, tvbuff_t *tvb, packet_info *pinfo,
+                   proto_tree *root);
+
+/* infiniband.c: ULPs whose dissectors know InfiniBand. */
+void iwd_register_infiniband(void);
+void iwd_handoff_infiniband(void);
+
+/* stream.c */
+void iwd_register_stream(int proto);
+/* Octets of the ULP, in the order of the stream. */
+void iwd_tap_payload(tvbuff_t *tvb, packet_info *pinfo);
 
 #endif

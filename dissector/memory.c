@@ -60,6 +60,15 @@ void iwd_return(void *borrowed)
     g_free(loan);
 }
 
+void *iwd_reborrow(void *borrowed, size_t size)
+{
+    struct loan *loan = g_realloc((struct loan *)borrowed - 1, sizeof *loan + size);
+
+    loan->previous->next = loan;
+    loan->next->previous = loan;
+    return loan + 1;
+}
+
 /* What the observers of all connections may have together. */
 enum { LENT = 256 * 1024 * 1024 };
 
@@ -86,4 +95,6 @@ void iwd_forget_all(void)
     lent = 0;
     arena.at = NULL;
     arena.left = 0;
+    iwd_forget_messages();
+    iwd_forget_end();
 }

@@ -19,7 +19,7 @@ static struct iwd_stag *use_stag(struct iwd_connection *c, enum iw_side owner, u
     known = wmem_map_lookup(s->stags, GUINT_TO_POINTER(stag));
     if (!known) {
         known = wmem_new(wmem_file_scope(), struct iwd_stag);
-        *known = (struct iwd_stag){stag, c->pinfo->num, 0, 0, to, end};
+        *known = (struct iwd_stag){stag, c->pinfo->num, 0, 0, 0, to, end};
         wmem_map_insert(s->stags, GUINT_TO_POINTER(stag), known);
     }
     known->last = c->pinfo->num;
@@ -33,11 +33,22 @@ static struct iwd_stag *use_stag(struct iwd_connection *c, enum iw_side owner, u
 static struct iwd_stag *invalidate(struct iwd_connection *c, enum iw_side owner, uint32_t stag)
 {
     struct iwd_side *s = &c->side[owner];
+    struct iwd_stag *known = s->stags ? wmem_map_remove(s->stags, GUINT_TO_POINTER(stag)) : NULL;
 
-    return s->stags ? wmem_map_remove(s->stags, GUINT_TO_POINTER(stag)) : NULL;
+    if (known)
+        known->invalidated = c->pinfo->num;
+    return known;
 }
 
 /* ---- requests and responses ---- */
+
+/* What a start-up frame states, if both of them did (RFC 6581 section 6). */
+static uint32_t depth(const struct iwd_connection *c, uint16_t stated)
+{
+    return c->side[0].has_enhanced && c->side[1].has_enhanced && stated != IW_MPA_DEPTH_UNSPECIFIED
+               ? stated
+               : NO_LIMIT;
+}
 
 /* Requests that never find a response are forgotten at some time, as the observer does. */
 static void ask(struct iwd_connection *c, enum iw_side side, struct iwd_message *m)
@@ -50,10 +61,8 @@ static void ask(struct iwd_connection *c, enum iw_side side, struct iwd_message 
         wmem_list_remove_frame(requests, wmem_list_head(requests));
     wmem_list_append(requests, m);
     m->outstanding = wmem_list_count(requests) + (answer && answer->request ? 1 : 0);
-    m->limit = c->side[side].has_enhanced && other->has_enhanced &&
-                       other->enhanced.ird != IW_MPA_DEPTH_UNSPECIFIED
-                   ? other->enhanced.ird
-                   : NO_LIMIT;
+    m->ird = depth(c, other->enhanced.ird);
+    m->ord = depth(c, c->side[side].enhanced.ord);
 }
 
 /* The oldest request of `side` that fits; takes it from the list. */
@@ -111,9 +120,10 @@ static uint32_t find_cause(const struct iwd_side *other, const struct iw_rdmap_t
 /* ---- messages ---- */
 
 static struct iwd_message *new_message(const struct iwd_connection *c,
-                                       const struct iw_ddp_header *h)
+                                       const struct iw_observation *seen)
 {
     struct iwd_message *m = wmem_new0(wmem_file_scope(), struct iwd_message);
+    const struct iw_ddp_header *h = &seen->ddp;
 
     m->opcode = (uint8_t)iw_rdmap_op(h);
     m->first = c->pinfo->num;
@@ -121,7 +131,7 @@ static struct iwd_message *new_message(const struct iwd_connection *c,
     m->stag = h->stag;
     m->to = h->to;
     m->msn = h->msn;
-    m->limit = NO_LIMIT;
+    m->id = (uint32_t)seen->pos;
     return m;
 }
 
@@ -137,19 +147,96 @@ static void add_segment(const struct iwd_connection *c, struct iwd_thing *thing,
     m->whole = iw_ddp_last(&seen->ddp);
 }
 
-/* Payload at its place; what leaves a gap or comes twice is not put together. */
-static void collect(struct iwd_message *m, const struct iw_observation *seen)
-{
-    size_t need = (size_t)m->length;
+/* ---- payload ---- */
 
-    if (!seen->payload_length || seen->payload_captured < seen->payload_length ||
-        seen->ddp.mo != m->length - seen->payload_length)
-        return;
-    if (need > m->room) {
-        m->room = MAX(need, 2 * m->room);
-        m->data = wmem_realloc(wmem_file_scope(), m->data, m->room);
+/* Sends are kept as long as the file is open, and so is what a ULP is going to be shown. Of all
+ * other Writes and Read Responses only the first are: there can be as many octets as the capture
+ * has. */
+unsigned iwd_keep = 2;
+
+static size_t kept;
+
+void iwd_forget_messages(void)
+{
+    kept = 0;
+}
+
+static bool is_bulk(const struct iwd_connection *c, const struct iwd_message *m)
+{
+    return !c->by_port && !c->wants &&
+           (m->opcode == IW_OP_WRITE || m->opcode == IW_OP_READ_RESPONSE);
+}
+
+static void drop(struct iwd_message *m, enum iwd_octets why)
+{
+    if (m->bulk)
+        kept -= m->room;
+    if (m->data)
+        iwd_return(m->data);
+    m->data = NULL;
+    m->room = 0;
+    if (m->octets != IWD_OCTETS_MISSING)
+        m->octets = (uint8_t)why;
+}
+
+static bool resize(struct iwd_message *m, size_t room)
+{
+    if (m->bulk && kept - m->room + room > (size_t)iwd_keep << 20)
+        return false;
+    if (m->bulk)
+        kept = kept - m->room + room;
+    m->data = m->data ? iwd_reborrow(m->data, room) : iwd_borrow(room);
+    m->room = room;
+    return true;
+}
+
+/* The payload of the segment that was added last, which is at `offset` of the message as it says
+ * itself. */
+static void collect(const struct iwd_connection *c, struct iwd_message *m,
+                    const struct iw_observation *seen, uint64_t offset)
+{
+    size_t need = (size_t)m->length, room = need > m->room ? MAX(need, 2 * m->room) : m->room;
+
+    if (m->segments == 1) {
+        m->bulk = is_bulk(c, m);
+        if (m->whole)
+            return;
     }
-    memcpy(m->data + seen->ddp.mo, seen->payload, seen->payload_length);
+    if (seen->payload_captured < seen->payload_length || offset != need - seen->payload_length)
+        drop(m, IWD_OCTETS_MISSING);
+    if (m->octets != IWD_OCTETS_HERE || !need)
+        return;
+    if (m->whole)
+        room = need;
+    if (room != m->room && !resize(m, room) && !resize(m, need)) {
+        drop(m, IWD_OCTETS_UNKEPT);
+        return;
+    }
+    memcpy(m->data + need - seen->payload_length, seen->payload, seen->payload_length);
+}
+
+/* The one that goes on with this segment, or NULL: then *current will never be whole. */
+static struct iwd_message *go_on(struct iwd_message **current, bool fits)
+{
+    struct iwd_message *m = *current;
+
+    if (!m || fits)
+        return m;
+    drop(m, IWD_OCTETS_MISSING);
+    *current = NULL;
+    return NULL;
+}
+
+void iwd_whole(struct iwd_connection *c, const struct iw_observation *seen)
+{
+    struct iwd_thing *t = c->thing;
+
+    if (!seen->partial || !t || t->kind != IWD_FPDU || t->side != seen->side ||
+        t->crc == IWD_CRC_BAD)
+        return;
+    if (!t->message)
+        add_segment(c, t, new_message(c, seen), seen);
+    drop(t->message, IWD_OCTETS_MISSING);
 }
 
 static void see_tagged(struct iwd_connection *c, struct iwd_thing *thing,
@@ -164,20 +251,18 @@ static void see_tagged(struct iwd_connection *c, struct iwd_thing *thing,
     thing->stag = use_stag(c, owner, h->stag, h->to, seen->payload_length);
     if (opcode != IW_OP_WRITE && !k)
         return;
-    m = s->tagged[k];
-    if (m && (m->stag != h->stag || s->tagged_to[k] != h->to))
-        m = NULL;
+    m = go_on(&s->tagged[k],
+              s->tagged[k] && s->tagged[k]->stag == h->stag && s->tagged_to[k] == h->to);
     if (!m) {
         if (k)
             request = take_request(c, owner, IW_OP_READ_REQUEST, h->stag, h->to);
-        if (iw_ddp_last(h) && !request) {
-            s->tagged[k] = NULL;
+        if (iw_ddp_last(h) && !request)
             return;
-        }
-        m = new_message(c, h);
+        m = new_message(c, seen);
         m->request = request;
     }
     add_segment(c, thing, m, seen);
+    collect(c, m, seen, thing->message_pos);
     s->tagged[k] = m->whole ? NULL : m;
     s->tagged_to[k] = h->to + seen->payload_length;
     if (m->whole && m->request)
@@ -185,9 +270,10 @@ static void see_tagged(struct iwd_connection *c, struct iwd_thing *thing,
 }
 
 /* A Read or Atomic Request, or an Atomic Response, in one segment. */
-static void link_message(struct iwd_connection *c, struct iwd_message *m,
+static void link_message(struct iwd_connection *c, struct iwd_thing *thing,
                          const struct iw_observation *seen)
 {
+    struct iwd_message *m = thing->message;
     const struct iw_rdmap_read_request *r = &seen->read_request;
     const struct iw_rdmap_atomic_request *a = &seen->atomic_request;
     enum iw_side other = iwd_other(seen->side);
@@ -197,12 +283,12 @@ static void link_message(struct iwd_connection *c, struct iwd_message *m,
     if (m->opcode == IW_OP_READ_REQUEST && seen->payload_length == IW_RDMAP_READ_REQUEST) {
         m->stag = r->sink_stag;
         m->to = r->sink_to;
-        (void)use_stag(c, other, r->source_stag, r->source_to, r->size);
+        thing->stag = use_stag(c, other, r->source_stag, r->source_to, r->size);
         ask(c, seen->side, m);
     } else if (m->opcode == IW_OP_ATOMIC_REQUEST &&
                seen->payload_length == IW_RDMAP_ATOMIC_REQUEST) {
         m->stag = a->request_id;
-        (void)use_stag(c, other, a->remote_stag, a->remote_to, 8);
+        thing->stag = use_stag(c, other, a->remote_stag, a->remote_to, 8);
         ask(c, seen->side, m);
     } else if (m->opcode == IW_OP_ATOMIC_RESPONSE &&
                seen->payload_length == IW_RDMAP_ATOMIC_RESPONSE) {
@@ -234,21 +320,16 @@ static void see_untagged(struct iwd_connection *c, struct iwd_thing *thing,
             invalidate(c, iwd_other(seen->side), h->invalidate_stag);
     if (opcode == IW_OP_TERMINATE && seen->terminate_valid)
         iwd_make_rare(thing)->cause = find_cause(&c->side[iwd_other(seen->side)], &seen->terminate);
-    m = s->untagged[h->qn];
-    if (m && m->msn != h->msn)
-        m = NULL;
-    if (!m && iw_ddp_last(h) && h->mo == 0 && !linked(opcode)) {
-        s->untagged[h->qn] = NULL;
+    m = go_on(&s->untagged[h->qn], s->untagged[h->qn] && s->untagged[h->qn]->msn == h->msn);
+    if (!m && iw_ddp_last(h) && h->mo == 0 && !linked(opcode))
         return;
-    }
     if (!m)
-        m = new_message(c, h);
+        m = new_message(c, seen);
     add_segment(c, thing, m, seen);
     s->untagged[h->qn] = m->whole ? NULL : m;
-    if (iw_rdmap_is_send(m->opcode))
-        collect(m, seen);
+    collect(c, m, seen, h->mo);
     if (m->whole && m->segments == 1)
-        link_message(c, m, seen);
+        link_message(c, thing, seen);
 }
 
 void iwd_segment(struct iwd_connection *c, struct iwd_thing *thing,

@@ -7,6 +7,10 @@
 int iwd_proto = -1;
 
 static dissector_handle_t handle;
+struct iwd_connection *iwd_shown;
+unsigned iwd_mss;
+iwd_bool iwd_default_config;
+
 static iwd_bool built_in;
 static pref_t *relative_pref, *analyze_pref;
 
@@ -101,6 +105,7 @@ static int dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
     chunk = iwd_find_chunk(c, side, pinfo->num, pos);
     if (!chunk && !PINFO_FD_VISITED(pinfo))
         chunk = iwd_follow(c, pinfo, side, pos, tvb);
+    iwd_shown = c;
     if (chunk)
         iwd_draw_chunk(chunk, tvb, pinfo, tree);
     return (int)tvb_reported_length(tvb);
@@ -239,23 +244,28 @@ static int dissect_extra(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, vo
 {
     struct iwd_chunk *chunk;
 
-    if (!PINFO_FD_VISITED(pinfo))
+    if (!PINFO_FD_VISITED(pinfo)) {
         follow_frame(tvb, pinfo);
+        iwd_frame_followed(pinfo);
+    }
     chunk = p_get_proto_data(wmem_file_scope(), pinfo, extra_key(), EXTRA_LATE);
+    if (chunk)
+        iwd_shown = iwd_connection_of(pinfo);
     if (chunk)
         iwd_draw_chunk(chunk, tvb_new_subset_length(tvb, (int)chunk->offset, (int)chunk->length),
                        pinfo, tree);
     chunk = p_get_proto_data(wmem_file_scope(), pinfo, extra_key(), EXTRA_END);
     if (chunk)
         iwd_draw_chunk(chunk, tvb, pinfo, tree);
+    iwd_draw_end(tvb, pinfo, tree);
     return (int)tvb_captured_length(tvb);
 }
 
 /* ---- ports that others own ---- */
 
 /* Before these ports' own dissectors see a segment, it is looked at for a start-up frame: the
- * default has those of SMB Direct, NVMe, SMB and perftest. */
-#define PORTS "445,4420,5445,9009"
+ * default has those of SMB, iSCSI, NVMe, SMB Direct and perftest. */
+#define PORTS "445,860,3260,4420,5445,9009"
 
 struct owned {
     uint32_t port;
@@ -317,11 +327,13 @@ void iwd_register(void)
     iwd_register_fields(iwd_proto);
     iwd_register_ulp(iwd_proto);
     iwd_register_stats(iwd_proto);
+    iwd_register_stream(iwd_proto);
     handle = register_dissector("iwarp", dissect, iwd_proto);
     port_handle = create_dissector_handle(try_port, port_proto);
     owned = g_array_new(FALSE, FALSE, sizeof(struct owned));
 
     register_cleanup_routine(iwd_forget_all);
+    iwd_register_end();
 
     module = prefs_register_protocol(iwd_proto, apply_preferences);
     range_convert_str(wmem_epan_scope(), &ports, PORTS, 65535);
@@ -333,6 +345,21 @@ void iwd_register(void)
                                    "New connections are not looked at: Wireshark's own iWARP "
                                    "dissectors take them.",
                                    &built_in);
+    prefs_register_uint_preference(module, "keep", "Keep MiB of Writes and Read Responses",
+                                   "The octets of messages of several segments are shown together "
+                                   "where the last one ends. Of Writes and Read Responses, unless "
+                                   "their connection has an upper layer that is known, so many are "
+                                   "kept in memory and no more.",
+                                   10, &iwd_keep);
+    prefs_register_uint_preference(module, "mss", "Effective maximum segment size",
+                                   "Octets of payload that one TCP segment of either side takes, "
+                                   "options counted off: then the sizes of ULPDUs are judged. 0: "
+                                   "not known. As iwarp-lint --mss.",
+                                   10, &iwd_mss);
+    prefs_register_bool_preference(module, "default_config", "Nobody has configured the sides",
+                                   "Then their start-up frames ask for CRCs. As iwarp-lint "
+                                   "--assume default-config.",
+                                   &iwd_default_config);
 }
 
 void iwd_handoff(void)

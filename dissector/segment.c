@@ -133,6 +133,12 @@ static void draw_terminate(const struct iwd_thing *t, tvbuff_t *tvb, int offset,
 
 /* ---- what was worked out ---- */
 
+/* One segment, and nothing to say of it. */
+static bool is_short(const struct iwd_message *m)
+{
+    return !m || (m->segments == 1 && m->whole && m->octets == IWD_OCTETS_HERE);
+}
+
 static void draw_message(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
 {
     const struct iwd_message *m = t->message;
@@ -141,7 +147,7 @@ static void draw_message(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *t
     nstime_t time;
     bool last = m->last == t->frame && m->whole;
 
-    if (m->first == m->last && m->segments == 1 && m->whole)
+    if (is_short(m))
         return;
     item = proto_tree_add_item(tree, iwd_hf[F_MESSAGE], tvb, 0, 0, ENC_NA);
     sub = proto_item_add_subtree(item, iwd_ett[T_MESSAGE]);
@@ -155,6 +161,11 @@ static void draw_message(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *t
     generated(proto_tree_add_uint64(sub, iwd_hf[F_MESSAGE_LENGTH], tvb, 0, 0, m->length));
     generated(proto_tree_add_uint(sub, iwd_hf[F_MESSAGE_SEGMENTS], tvb, 0, 0, m->segments));
     generated(proto_tree_add_time(sub, iwd_hf[F_MESSAGE_TIME], tvb, 0, 0, &time));
+    if (m->octets != IWD_OCTETS_HERE)
+        generated(proto_tree_add_string(sub, iwd_hf[F_MESSAGE_NO_DATA], tvb, 0, 0,
+                                        m->octets == IWD_OCTETS_MISSING
+                                            ? "the capture does not have all its octets"
+                                            : "the preference iwarp.keep is used up"));
 }
 
 /* A message of one segment: for filters and graphs only, as its payload tells the same. */
@@ -173,8 +184,10 @@ static void draw_request_links(const struct iwd_thing *t, tvbuff_t *tvb, proto_t
 
     if (m->outstanding) {
         generated(proto_tree_add_uint(tree, iwd_hf[F_OUTSTANDING], tvb, 0, 0, m->outstanding));
-        if (m->limit != UINT32_MAX)
-            generated(proto_tree_add_uint(tree, iwd_hf[F_OUTSTANDING_LIMIT], tvb, 0, 0, m->limit));
+        if (m->ird != UINT32_MAX)
+            generated(proto_tree_add_uint(tree, iwd_hf[F_OUTSTANDING_LIMIT], tvb, 0, 0, m->ird));
+        if (m->ord != UINT32_MAX)
+            generated(proto_tree_add_uint(tree, iwd_hf[F_OUTSTANDING_ORD], tvb, 0, 0, m->ord));
     }
     if (m->response)
         iwd_link(tree, F_RESPONSE_IN, tvb, m->response->last);
@@ -187,24 +200,33 @@ static void draw_request_links(const struct iwd_thing *t, tvbuff_t *tvb, proto_t
     }
 }
 
-static void draw_stag(const struct iwd_stag *s, tvbuff_t *tvb, proto_tree *tree)
+/* All is known of it, or (the first pass over a capture) how it began. */
+static void draw_stag(const struct iwd_stag *s, bool all, tvbuff_t *tvb, proto_tree *tree)
 {
-    iwd_link(tree, F_STAG_FIRST, tvb, s->first);
-    iwd_link(tree, F_STAG_LAST, tvb, s->last);
-    generated(proto_tree_add_uint(tree, iwd_hf[F_STAG_USES], tvb, 0, 0, s->uses));
-    generated(proto_tree_add_uint64(tree, iwd_hf[F_STAG_LOW], tvb, 0, 0, s->low));
-    generated(proto_tree_add_uint64(tree, iwd_hf[F_STAG_HIGH], tvb, 0, 0, s->high));
+    proto_item *item = proto_tree_add_item(tree, iwd_hf[F_STAG_USE], tvb, 0, 0, ENC_NA);
+    proto_tree *sub = proto_item_add_subtree(item, iwd_ett[T_STAG]);
+
+    generated(item);
+    proto_item_append_text(item, " 0x%08x", s->stag);
+    iwd_link(sub, F_STAG_FIRST, tvb, s->first);
+    if (!all)
+        return;
+    iwd_link(sub, F_STAG_LAST, tvb, s->last);
+    iwd_link(sub, F_STAG_INVALIDATED, tvb, s->invalidated);
+    generated(proto_tree_add_uint(sub, iwd_hf[F_STAG_USES], tvb, 0, 0, s->uses));
+    generated(proto_tree_add_uint64(sub, iwd_hf[F_STAG_LOW], tvb, 0, 0, s->low));
+    generated(proto_tree_add_uint64(sub, iwd_hf[F_STAG_HIGH], tvb, 0, 0, s->high));
 }
 
 static void draw_ddp_worked_out(const struct iwd_thing *t, const struct iw_ddp_header *h,
-                                tvbuff_t *tvb, proto_tree *sub)
+                                bool again, tvbuff_t *tvb, proto_tree *sub)
 {
     const struct iwd_rare *rare = iwd_rare_of(t);
 
     if (t->message && iw_ddp_tagged(h))
         generated(proto_tree_add_uint64(sub, iwd_hf[F_TO_RELATIVE], tvb, 6, 8, t->message_pos));
-    if (t->stag)
-        iwd_link(sub, F_STAG_FIRST, tvb, t->stag->first == t->frame ? 0 : t->stag->first);
+    if (t->stag && iw_ddp_tagged(h))
+        draw_stag(t->stag, again, tvb, sub);
     if (rare->wrong_msn)
         generated(proto_tree_add_uint(sub, iwd_hf[F_MSN_EXPECTED], tvb, 10, 4, rare->msn));
     if (rare->wrong_mo)
@@ -213,8 +235,8 @@ static void draw_ddp_worked_out(const struct iwd_thing *t, const struct iw_ddp_h
 
 /* ---- a segment ---- */
 
-/* What stands behind an untagged header. True if that is the ULP's. */
-static bool draw_header(const struct iwd_thing *t, const struct iw_ddp_header *h, tvbuff_t *tvb,
+/* What stands behind an untagged header, if that is not the ULP's. */
+static void draw_header(const struct iwd_thing *t, const struct iw_ddp_header *h, tvbuff_t *tvb,
                         int offset, proto_tree *tree)
 {
     int length = tvb_captured_length_remaining(tvb, offset);
@@ -236,9 +258,9 @@ static bool draw_header(const struct iwd_thing *t, const struct iw_ddp_header *h
         break;
     case IW_OP_TERMINATE:
         draw_terminate(t, tvb, offset, tree);
-        return false;
+        return;
     default:
-        return true;
+        return;
     }
     if (length != (int)want)
         proto_tree_add_item(tree, iwd_hf[F_HEADER_ODD], tvb, offset, length, ENC_NA);
@@ -250,42 +272,43 @@ static bool draw_header(const struct iwd_thing *t, const struct iw_ddp_header *h
         DRAW_ROWS(atomic_response_rows, tvb, offset, tree);
     else
         proto_tree_add_item(tree, iwd_hf[F_IMMEDIATE], tvb, offset, length, ENC_NA);
-    return false;
 }
 
-static void tell_read(const struct iw_ddp_header *h, tvbuff_t *tvb, int offset, packet_info *pinfo,
-                      proto_tree *root)
+static void tell_read(const struct iwd_thing *t, const struct iw_ddp_header *h, tvbuff_t *tvb,
+                      int offset, packet_info *pinfo, proto_tree *root)
 {
     int length = tvb_captured_length_remaining(tvb, offset);
     struct iw_rdmap_read_request r;
 
     if (length == (int)IW_RDMAP_READ_REQUEST &&
         iw_wire_get_read_request(tvb_get_ptr(tvb, offset, length), (size_t)length, &r) > 0)
-        iwd_tell_read(h, &r, tvb_new_subset_remaining(tvb, offset), pinfo, root);
+        iwd_tell_read(t, h, &r, tvb_new_subset_remaining(tvb, offset), pinfo, root);
 }
 
-static bool draw_headers(const struct iwd_thing *t, const struct iw_ddp_header *h, tvbuff_t *tvb,
-                         int offset, proto_tree *tree)
+/* again: not on the first pass. */
+static void draw_headers(const struct iwd_thing *t, const struct iw_ddp_header *h, bool again,
+                         tvbuff_t *tvb, int offset, proto_tree *tree)
 {
     proto_tree *sub = draw_ddp(h, tvb, 0, tree);
-    bool payload;
 
-    draw_ddp_worked_out(t, h, tvb, sub);
+    draw_ddp_worked_out(t, h, again, tvb, sub);
     sub = proto_item_add_subtree(proto_tree_add_none_format(tree, iwd_hf[F_RDMAP], tvb, 1, -1,
                                                             "RDMAP, %s",
                                                             iw_wire_opcode_name(iw_rdmap_op(h))),
                                  iwd_ett[T_RDMAP]);
     draw_rdmap(h, tvb, 0, sub);
     if (iwd_rare_of(t)->invalidated)
-        draw_stag(iwd_rare_of(t)->invalidated, tvb, sub);
-    payload = iw_ddp_tagged(h) || draw_header(t, h, tvb, offset, sub);
+        draw_stag(iwd_rare_of(t)->invalidated, true, tvb, sub);
+    if (!iw_ddp_tagged(h))
+        draw_header(t, h, tvb, offset, sub);
+    if (t->stag && !iw_ddp_tagged(h))
+        draw_stag(t->stag, again, tvb, sub);
     if (t->message) {
         draw_request_links(t, tvb, sub);
         draw_message(t, tvb, sub);
     }
-    if (iw_ddp_last(h) && (!t->message || t->message->segments == 1))
+    if (iw_ddp_last(h) && is_short(t->message))
         draw_short_message(t->length - (uint32_t)offset, tvb, sub);
-    return payload;
 }
 
 static bool is_payload(const struct iw_ddp_header *h)
@@ -308,11 +331,11 @@ void iwd_draw_segment(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pin
         return;
     }
     if (tree)
-        draw_headers(t, &h, tvb, used, tree);
+        draw_headers(t, &h, PINFO_FD_VISITED(pinfo), tvb, used, tree);
     if (t->crc == IWD_CRC_BAD)
         return;
     if (!iw_ddp_tagged(&h) && iw_rdmap_op(&h) == IW_OP_READ_REQUEST)
-        tell_read(&h, tvb, used, pinfo, root);
+        tell_read(t, &h, tvb, used, pinfo, root);
     if (is_payload(&h))
         iwd_draw_payload(t, &h, tvb_new_subset_remaining(tvb, used), pinfo, tree, root);
 }

@@ -2,81 +2,279 @@
 /* Every pass: what is the ULP's, for those who understand it. */
 #include "iwarp_dissector.h"
 
-static heur_dissector_list_t private_list;
+/* By port of either end, the responder's first: the defaults, and "Decode As". */
+static dissector_table_t message_table, private_table;
+static heur_dissector_list_t message_list, private_list;
 /* The built-in dissector's: RPC-over-RDMA and SMB Direct are on it. */
-static heur_dissector_list_t message_list;
+static heur_dissector_list_t built_in_list;
 
 enum { SHORTEST = 16 /* the one for RPC-over-RDMA throws on less */ };
 
+/* ---- tables ---- */
+
+static gpointer port_value(packet_info *pinfo, bool source)
+{
+    return GUINT_TO_POINTER(source ? pinfo->srcport : pinfo->destport);
+}
+
+static gpointer source_value(packet_info *pinfo)
+{
+    return port_value(pinfo, true);
+}
+
+static gpointer destination_value(packet_info *pinfo)
+{
+    return port_value(pinfo, false);
+}
+
+static void source_label(packet_info *pinfo, char *label)
+{
+    g_snprintf(label, MAX_DECODE_AS_PROMPT_LEN, "port %u as", pinfo->srcport);
+}
+
+static void destination_label(packet_info *pinfo, char *label)
+{
+    g_snprintf(label, MAX_DECODE_AS_PROMPT_LEN, "port %u as", pinfo->destport);
+}
+
+static dissector_table_t add_table(int proto, const char *name, const char *title)
+{
+    static build_valid_func source[] = {source_value}, destination[] = {destination_value};
+    static decode_as_value_t values[] = {{source_label, 1, source},
+                                         {destination_label, 1, destination}};
+    decode_as_t decode_as = {.name = "iwarp",
+                             .table_name = name,
+                             .num_items = G_N_ELEMENTS(values),
+                             .default_index_value = 1,
+                             .values = values,
+                             .populate_list = decode_as_default_populate_list,
+                             .reset_value = decode_as_default_reset,
+                             .change_value = decode_as_default_change};
+
+    register_decode_as(&decode_as);
+    return register_dissector_table(name, title, proto, FT_UINT16, BASE_DEC);
+}
+
 void iwd_register_ulp(int proto)
 {
+    message_table = add_table(proto, "iwarp.port", "iWARP messages, TCP port");
+    private_table = add_table(proto, "iwarp.private_data.port", "iWARP private data, TCP port");
+    message_list = register_heur_dissector_list("iwarp.message", proto);
     private_list = register_heur_dissector_list("iwarp.private_data", proto);
+    iwd_register_infiniband();
 }
 
 void iwd_handoff_ulp(void)
 {
-    message_list = find_heur_dissector_list("iwarp_ddp_rdmap");
+    built_in_list = find_heur_dissector_list("iwarp_ddp_rdmap");
+    iwd_handoff_infiniband();
 }
 
-void iwd_draw_private(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_tree *root)
+bool iwd_has_ulp(uint32_t port)
 {
-    heur_dtbl_entry_t *entry;
-
-    proto_tree_add_item(tree, iwd_hf[F_PRIVATE_DATA], tvb, 0, -1, ENC_NA);
-    (void)dissector_try_heuristic(private_list, tvb, pinfo, root, &entry, NULL);
+    return dissector_get_uint_handle(message_table, port) != NULL;
 }
 
-/* They look at what the built-in dissector would tell them. */
-static void offer(rdmap_info_t *info, tvbuff_t *tvb, packet_info *pinfo, proto_tree *root)
+/* ---- calls ---- */
+
+static uint32_t near_port(const packet_info *pinfo, bool responder)
+{
+    bool from_responder = iwd_side_of(iwd_shown, pinfo) == IW_SIDE_RESPONDER;
+
+    return from_responder == responder ? pinfo->srcport : pinfo->destport;
+}
+
+static bool try_ports(dissector_table_t table, tvbuff_t *tvb, packet_info *pinfo, proto_tree *root,
+                      void *data)
+{
+    return iwd_try_uint(table, near_port(pinfo, true), tvb, pinfo, root, data) > 0 ||
+           iwd_try_uint(table, near_port(pinfo, false), tvb, pinfo, root, data) > 0;
+}
+
+/* What the built-in dissectors look at. */
+static bool try_built_in(tvbuff_t *tvb, packet_info *pinfo, proto_tree *root, void *data)
 {
     port_type type = pinfo->ptype;
     heur_dtbl_entry_t *entry;
+    bool taken;
 
-    if (!message_list || tvb_captured_length(tvb) < MAX(SHORTEST, tvb_reported_length(tvb)))
-        return;
+    if (!built_in_list || tvb_captured_length(tvb) < MAX(SHORTEST, tvb_reported_length(tvb)))
+        return false;
     pinfo->ptype = PT_IWARP_MPA;
-    (void)dissector_try_heuristic(message_list, tvb, pinfo, root, &entry, info);
+    taken = dissector_try_heuristic(built_in_list, tvb, pinfo, root, &entry, data);
     pinfo->ptype = type;
+    return taken;
 }
 
-void iwd_tell_read(const struct iw_ddp_header *h, const struct iw_rdmap_read_request *r,
-                   tvbuff_t *tvb, packet_info *pinfo, proto_tree *root)
+enum call {
+    CALL_PORT,     /* who was chosen for the port */
+    CALL_BUILT_IN, /* who knows the built-in dissector's list */
+    CALL_LIST,     /* who knows ours */
+    CALL_PRIVATE_PORT,
+    CALL_PRIVATE_LIST
+};
+
+static bool call(enum call who, tvbuff_t *tvb, packet_info *pinfo, proto_tree *root, void *data)
+{
+    heur_dtbl_entry_t *entry;
+
+    switch (who) {
+    case CALL_PORT:
+        return try_ports(message_table, tvb, pinfo, root, data);
+    case CALL_BUILT_IN:
+        return try_built_in(tvb, pinfo, root, data);
+    case CALL_LIST:
+        return dissector_try_heuristic(message_list, tvb, pinfo, root, &entry, data);
+    case CALL_PRIVATE_PORT:
+        return try_ports(private_table, tvb, pinfo, root, data);
+    case CALL_PRIVATE_LIST:
+        return dissector_try_heuristic(private_list, tvb, pinfo, root, &entry, data);
+    }
+    return false;
+}
+
+/* What the ULP's dissector stumbles over is no reason to show less of iWARP. True: it was the
+ * ULP's. */
+static bool try_ulp(enum call who, tvbuff_t *tvb, packet_info *pinfo, proto_tree *root, void *data)
+{
+    struct iwd_connection *shown = iwd_shown;
+    const char *volatile proto = pinfo->current_proto;
+    volatile port_type type = pinfo->ptype;
+    volatile bool taken = true;
+
+    TRY
+    {
+        taken = call(who, tvb, pinfo, root, data);
+    }
+    CATCH_NONFATAL_ERRORS
+    {
+        show_exception(tvb, pinfo, root, EXCEPT_CODE, GET_MESSAGE);
+        pinfo->current_proto = proto;
+        pinfo->ptype = type;
+    }
+    ENDTRY;
+    iwd_shown = shown;
+    return taken;
+}
+
+/* ---- private data ---- */
+
+void iwd_draw_private(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_tree *root,
+                      const struct iw_mpa_startup_header *h)
+{
+    struct iwd_private private = {*h, iwd_side_of(iwd_shown, pinfo)};
+
+    proto_tree_add_item(tree, iwd_hf[F_PRIVATE_DATA], tvb, 0, -1, ENC_NA);
+    if (!try_ulp(CALL_PRIVATE_PORT, tvb, pinfo, root, &private))
+        (void)try_ulp(CALL_PRIVATE_LIST, tvb, pinfo, root, &private);
+}
+
+/* ---- messages ---- */
+
+static bool claimed(const packet_info *pinfo)
+{
+    return iwd_shown->claimed && pinfo->num >= iwd_shown->claimed;
+}
+
+/* From here on the ULP's dissector is known to want what is sent. */
+static bool claim(uint32_t *from, const packet_info *pinfo, bool taken)
+{
+    if (taken && !*from && !PINFO_FD_VISITED(pinfo))
+        *from = pinfo->num;
+    return taken;
+}
+
+void iwd_tell_read(const struct iwd_thing *t, const struct iw_ddp_header *h,
+                   const struct iw_rdmap_read_request *r, tvbuff_t *tvb, packet_info *pinfo,
+                   proto_tree *root)
 {
     rdmap_request_t request = {r->sink_stag, r->sink_to, r->source_stag, r->source_to, r->size};
-    rdmap_info_t info = {.opcode = RDMA_READ_REQUEST, .last_flag = TRUE};
+    struct iwd_offer offer = {.info = {.opcode = RDMA_READ_REQUEST, .last_flag = TRUE}};
 
-    info.queue_number = h->qn;
-    info.message_seq_num = h->msn;
-    info.read_request = &request;
-    offer(&info, tvb, pinfo, root);
+    offer.info.queue_number = h->qn;
+    offer.info.message_seq_num = h->msn;
+    offer.info.read_request = &request;
+    offer.id = (uint32_t)t->pos;
+    if (iwd_shown->by_port)
+        (void)try_ulp(CALL_PORT, tvb, pinfo, root, &offer);
+    else if (claimed(pinfo))
+        (void)try_ulp(CALL_BUILT_IN, tvb, pinfo, root, &offer);
+}
+
+/* All of the payload, if this segment completes the message; NULL if it does not, or if octets are
+ * missing. */
+static tvbuff_t *message_of(const struct iwd_thing *t, const struct iw_ddp_header *h, tvbuff_t *tvb,
+                            packet_info *pinfo, proto_tree *tree)
+{
+    const struct iwd_message *m = t->message;
+    tvbuff_t *whole;
+
+    if (!iw_ddp_last(h) || (m && m->octets != IWD_OCTETS_HERE))
+        return NULL;
+    if (!m || m->segments == 1)
+        return tvb_captured_length(tvb) < tvb_reported_length(tvb) ? NULL : tvb;
+    if (!m->whole || m->last != t->frame || !m->length)
+        return NULL;
+    whole = tvb_new_child_real_data(tvb, m->data, (guint)m->length, (gint)m->length);
+    add_new_data_source(pinfo, whole, "iWARP message");
+    proto_tree_add_bytes_format(tree, iwd_hf[F_MESSAGE_DATA], whole, 0, -1, NULL,
+                                "Payload of the message (%u octets)", (unsigned)m->length);
+    return whole;
+}
+
+static void offer_tagged(struct iwd_offer *offer, tvbuff_t *tvb, tvbuff_t *whole,
+                         const struct iwd_thing *t, packet_info *pinfo, proto_tree *root)
+{
+    struct iwd_connection *c = iwd_shown;
+
+    if (!c->by_port && claimed(pinfo))
+        (void)try_ulp(CALL_BUILT_IN, tvb, pinfo, root, offer);
+    if (!whole)
+        return;
+    if (t->message)
+        offer->info.tagged_offset = t->message->to;
+    if (!c->by_port || !try_ulp(CALL_PORT, whole, pinfo, root, offer))
+        (void)claim(&c->wants, pinfo, try_ulp(CALL_LIST, whole, pinfo, root, offer));
+}
+
+static void offer_untagged(struct iwd_offer *offer, tvbuff_t *whole, packet_info *pinfo,
+                           proto_tree *root)
+{
+    struct iwd_connection *c = iwd_shown;
+
+    if ((!c->by_port || !try_ulp(CALL_PORT, whole, pinfo, root, offer)) &&
+        !claim(&c->claimed, pinfo, try_ulp(CALL_BUILT_IN, whole, pinfo, root, offer)))
+        (void)claim(&c->wants, pinfo, try_ulp(CALL_LIST, whole, pinfo, root, offer));
 }
 
 void iwd_draw_payload(const struct iwd_thing *t, const struct iw_ddp_header *h, tvbuff_t *tvb,
                       packet_info *pinfo, proto_tree *tree, proto_tree *root)
 {
     const struct iwd_message *m = t->message;
-    rdmap_info_t info = {.opcode = (uint8_t)iw_rdmap_op(h), .last_flag = iw_ddp_last(h)};
+    struct iwd_offer offer = {
+        .info = {.opcode = (uint8_t)iw_rdmap_op(h), .last_flag = iw_ddp_last(h)},
+        .id = m && m->request ? m->request->id
+              : m             ? m->id
+                              : (uint32_t)t->pos};
     uint32_t length = tvb_captured_length(tvb);
+    tvbuff_t *whole;
 
-    if (!length)
+    if (length)
+        proto_tree_add_bytes_format(tree, iwd_hf[F_PAYLOAD], tvb, 0, -1, NULL,
+                                    "Payload (%u octets)", length);
+    if (length)
+        iwd_tap_payload(tvb, pinfo);
+    whole = message_of(t, h, tvb, pinfo, tree);
+    if (!tvb_reported_length(whole ? whole : tvb))
         return;
-    proto_tree_add_bytes_format(tree, iwd_hf[F_PAYLOAD], tvb, 0, -1, NULL, "Payload (%u octets)",
-                                length);
     if (iw_ddp_tagged(h)) {
-        info.is_tagged = TRUE;
-        info.steering_tag = h->stag;
-        info.tagged_offset = h->to;
-    } else {
-        info.queue_number = h->qn;
-        info.message_seq_num = h->msn;
-        if (!iw_ddp_last(h) || (m && m->segments > 1 && m->room < m->length))
-            return;
-        if (m && m->segments > 1) {
-            tvb = tvb_new_child_real_data(tvb, m->data, (guint)m->length, (int)m->length);
-            add_new_data_source(pinfo, tvb, "Reassembled Send");
-        } else if (h->mo) {
-            return;
-        }
+        offer.info.is_tagged = TRUE;
+        offer.info.steering_tag = h->stag;
+        offer.info.tagged_offset = h->to;
+        offer_tagged(&offer, tvb, whole, t, pinfo, root);
+    } else if (whole) {
+        offer.info.queue_number = h->qn;
+        offer.info.message_seq_num = h->msn;
+        offer_untagged(&offer, whole, pinfo, root);
     }
-    offer(&info, tvb, pinfo, root);
 }
