@@ -155,17 +155,17 @@ static void draw_message(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *t
     iwd_link(sub, F_MESSAGE_FIRST, tvb, m->first);
     if (m->whole && !last)
         iwd_link(sub, F_MESSAGE_IN, tvb, m->last);
+    if (m->octets != IWD_OCTETS_HERE)
+        generated(proto_tree_add_string(sub, iwd_hf[F_MESSAGE_NO_DATA], tvb, 0, 0,
+                                        m->octets == IWD_OCTETS_MISSING
+                                            ? "the capture does not have all its octets"
+                                            : "the preference iwarp.keep is used up"));
     if (!last)
         return;
     nstime_delta(&time, &m->ended, &m->begun);
     generated(proto_tree_add_uint64(sub, iwd_hf[F_MESSAGE_LENGTH], tvb, 0, 0, m->length));
     generated(proto_tree_add_uint(sub, iwd_hf[F_MESSAGE_SEGMENTS], tvb, 0, 0, m->segments));
     generated(proto_tree_add_time(sub, iwd_hf[F_MESSAGE_TIME], tvb, 0, 0, &time));
-    if (m->octets != IWD_OCTETS_HERE)
-        generated(proto_tree_add_string(sub, iwd_hf[F_MESSAGE_NO_DATA], tvb, 0, 0,
-                                        m->octets == IWD_OCTETS_MISSING
-                                            ? "the capture does not have all its octets"
-                                            : "the preference iwarp.keep is used up"));
 }
 
 /* A message of one segment: for filters and graphs only, as its payload tells the same. */

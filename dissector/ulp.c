@@ -50,9 +50,10 @@ static dissector_table_t add_table(int proto, const char *name, const char *titl
                              .populate_list = decode_as_default_populate_list,
                              .reset_value = decode_as_default_reset,
                              .change_value = decode_as_default_change};
+    dissector_table_t table = register_dissector_table(name, title, proto, FT_UINT16, BASE_DEC);
 
     register_decode_as(&decode_as);
-    return register_dissector_table(name, title, proto, FT_UINT16, BASE_DEC);
+    return table;
 }
 
 void iwd_register_ulp(int proto)

@@ -33,7 +33,7 @@ GROUP = 100  # captures that are read as one
 # Fields that name a frame.
 FRAME = re.compile(r"^( *\[[^\]:]*frame: )(\d+)\]$")
 # What later frames tell: the second pass knows it.
-LATER = re.compile(r"^ *\[(Completed in frame|Reassembled in frame|Response in frame|Reply in frame|STag last used in frame|"
+LATER = re.compile(r"^ *\[(Completed in frame|Reassembled in frame|Not put together|Response in frame|Reply in frame|STag last used in frame|"
                    r"STag invalidated in frame|Segments and requests with it|Lowest TO used|Highest TO used): ")
 # What differs between versions of Wireshark.
 VOLATILE = re.compile(r"^ *\[(Severity level|Group|Message): ")
@@ -120,8 +120,8 @@ def findings_of_tree(lines):
                    int(f["want"], 16)) for f in found)
 
 
-def findings_of_lint(lint, capture):
-    done = subprocess.run([lint, "--json", capture], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
+def findings_of_lint(lint, capture, *options):
+    done = subprocess.run([lint, "--json", *options, capture], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
                           timeout=300, check=False)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     return sorted((r["frame"], r["side"], r["octet"], r["rule"], r["check"], int(r["got"], 16), int(r["want"], 16))

@@ -132,10 +132,10 @@ end
 local Connection = {}
 Connection.__index = Connection
 
-local OPEN = strict.set("mss told ipv6 isn reuse")
+local OPEN = strict.set("mss told ipv6 isn reuse port")
 
 -- A TCP connection of this capture: SYN, SYN/ACK, ACK. options: mss (of the segments), told (MSS in the SYNs), ipv6,
--- isn = { initiator's, responder's }, reuse = a connection whose addresses and ports it takes over.
+-- isn = { initiator's, responder's }, reuse = a connection whose addresses and ports it takes over, port = the responder's.
 function File:open(options)
   options = strict.check("open", options or {}, OPEN)
   self.opened = self.opened + 1
@@ -145,7 +145,7 @@ function File:open(options)
     from, to = "\xfd\0\0\0\0\0\0\0\0\0\0\0" .. from, "\xfd\0\0\0\0\0\0\0\0\0\0\0" .. to
   end
   local isn = options.isn or { hash, hash * 69069 & 0xffffffff }
-  local c = setmetatable({ file = self, key = { from = from, to = to, from_port = 40000, to_port = 4711 } }, Connection)
+  local c = setmetatable({ file = self, key = { from = from, to = to, from_port = 40000, to_port = options.port or 4711 } }, Connection)
   if options.reuse then c.key = options.reuse.key end
   c.number = self.synth:connect {
     from = c.key.from, to = c.key.to, from_port = c.key.from_port, to_port = c.key.to_port, from_isn = isn[1], to_isn = isn[2],
