@@ -37,6 +37,10 @@ _Noreturn void iw_fuzz_fail(const char *format, ...) __attribute__((format(print
 enum { IW_FUZZ_FENCED = 1 << 17 };
 const uint8_t *iw_fuzz_fenced(const uint8_t *octets, size_t length);
 
+/* For memory of a harness's own making: whether AddressSanitizer lets it be touched. */
+void iw_fuzz_poison(void *at, size_t size);
+void iw_fuzz_unpoison(void *at, size_t size);
+
 /* A small generator of known sequence: *state is any number. */
 static inline uint32_t iw_fuzz_next(uint64_t *state)
 {

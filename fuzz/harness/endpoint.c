@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One endpoint, as Initiator or as Responder (ROLE), whose peer the input is, with the consumer's
+ * operations drawn from the input as well. Its memory, its completions and its end are compared
+ * with a model, its faults and what it sends with an observer.
+ */
+#include "oracle/watch.h"
+
+#include <string.h>
+
+#ifndef ROLE
+#error "ROLE is IW_MPA_INITIATOR or IW_MPA_RESPONDER"
+#endif
+
+enum { PEER = ROLE == IW_MPA_INITIATOR ? IW_SIDE_RESPONDER : IW_SIDE_INITIATOR };
+
+static struct iw_station station;
+static struct iw_watch watch;
+static struct iw_mpa_startup peer; /* of a peer that starts up by itself */
+static bool started;
+
+static void out(void *context, const uint8_t *octets, size_t length)
+{
+    (void)context;
+    if (started && station.role == IW_MPA_INITIATOR)
+        (void)iw_mpa_startup_input(&peer, octets, length);
+    iw_watch_input(&watch, (enum iw_side)(1 - PEER), octets, length);
+}
+
+static void out_end(void *context, bool reset)
+{
+    (void)context;
+    iw_watch_end(&watch, (enum iw_side)(1 - PEER), reset);
+}
+
+static void from_peer(const uint8_t *octets, size_t length)
+{
+    if (length == 0)
+        return;
+    iw_station_input(&station, octets, length);
+    iw_watch_input(&watch, (enum iw_side)PEER, octets, length);
+    iw_watch_agree(&watch, (enum iw_side)PEER);
+}
+
+static void from_peer_at(struct iw_fuzz_step *step)
+{
+    uint64_t edge = iw_station_edge(&station), pos = iw_fuzz_at(step, edge);
+
+    if (step->length == 0)
+        return;
+    if (pos > edge)
+        station.blind = true;
+    if (iw_station_input_at(&station, pos, step->body, step->length) == 0)
+        iw_watch_input_at(&watch, (enum iw_side)PEER, pos, step->body, step->length);
+    else
+        station.blind = watch.mixed[PEER] = true;
+    watch.pos[PEER] = iw_station_edge(&station);
+}
+
+/* A start-up that agrees with the settings. */
+static void start_up(const uint8_t settings[IW_FUZZ_SETTINGS])
+{
+    enum iw_mpa_role role = ROLE == IW_MPA_INITIATOR ? IW_MPA_RESPONDER : IW_MPA_INITIATOR;
+    struct iw_mpa_config config = iw_station_mpa(settings, role);
+    const uint8_t *octets;
+
+    config.markers = (settings[0] & IW_FUZZ_MARKERS_B) != 0;
+    IW_FUZZ_CHECK(iw_mpa_startup_init(&peer, role, &config, NULL, 0, NULL) == 0,
+                  "no start-up of the peer");
+    started = true;
+    iw_station_output(&station, SIZE_MAX);
+    if (role == IW_MPA_RESPONDER)
+        (void)iw_mpa_startup_accept(&peer, NULL, 0);
+    size_t length = iw_mpa_startup_output(&peer, &octets);
+    from_peer(octets, length);
+    if (role == IW_MPA_INITIATOR && (station.settings[1] & IW_STATION_MANUAL) != 0)
+        (void)iw_endpoint_accept(station.ep, NULL, 0, station.now);
+    started = false;
+    iw_station_output(&station, SIZE_MAX);
+    iw_station_settle(&station);
+}
+
+static void local(const struct iw_fuzz_step *step)
+{
+    struct iw_fuzz_operation op;
+
+    for (size_t i = 0; iw_fuzz_operation(step, i, &op); i++)
+        iw_station_operate(&station, &op);
+}
+
+static void take(struct iw_fuzz_step *step)
+{
+    switch (step->kind) {
+    case IW_FUZZ_A:
+        from_peer(step->body, step->length);
+        break;
+    case IW_FUZZ_B:
+        for (size_t i = 0; i < step->length; i++)
+            from_peer(step->body + i, 1);
+        break;
+    case IW_FUZZ_LOCAL:
+        local(step);
+        break;
+    case IW_FUZZ_TIME:
+        iw_station_time(&station, iw_fuzz_pair(step, 0));
+        break;
+    case IW_FUZZ_AT:
+        from_peer_at(step);
+        break;
+    case IW_FUZZ_FIN:
+    case IW_FUZZ_RST:
+        iw_station_input_end(&station, step->kind == IW_FUZZ_RST);
+        iw_watch_end(&watch, (enum iw_side)PEER, step->kind == IW_FUZZ_RST);
+        iw_watch_agree(&watch, (enum iw_side)PEER);
+        break;
+    default:
+        break;
+    }
+}
+
+static void start(void)
+{
+    station.out = out;
+    station.out_end = out_end;
+    iw_station_start(&station, "the endpoint", ROLE);
+}
+
+static void run(const uint8_t *octets, size_t length)
+{
+    struct iw_fuzz_input in = iw_fuzz_open(octets, length);
+    struct iw_fuzz_step step;
+
+    iw_station_open(&station, in.settings);
+    iw_watch_open(&watch, ROLE == IW_MPA_INITIATOR ? &station : NULL,
+                  ROLE == IW_MPA_RESPONDER ? &station : NULL, station.config.extensions);
+    started = false;
+    iw_station_create(&station);
+    if ((in.settings[0] & IW_FUZZ_STARTED) != 0)
+        start_up(in.settings);
+    while (iw_fuzz_step(&in, &step)) {
+        take(&step);
+        iw_station_settle(&station);
+    }
+    iw_station_close(&station);
+    iw_watch_close(&watch);
+}
+
+const struct iw_fuzz_harness iw_fuzz_harness = {
+    .name = ROLE == IW_MPA_INITIATOR ? "endpoint-initiator" : "endpoint-responder",
+    .most = 1 << 16,
+    .steps = true,
+    .start = start,
+    .run = run};

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "station.h"
+
+#include "endpoint/internal.h"
+
+#include <string.h>
+
+/*
+ * station.c  the endpoint and its consumer        operate.c  the consumer's operations
+ * model.c    what the peer's segments must do
+ */
+
+/* Where the regions of local.h lie in the memory; what is between and behind them is plain. */
+static const struct {
+    uint16_t at, length;
+    uint32_t access;
+    uint64_t to;
+} layout[IW_FUZZ_REGIONS] = {
+    {64, 4096,
+     IW_ACCESS_LOCAL_WRITE | IW_ACCESS_REMOTE_READ | IW_ACCESS_REMOTE_WRITE |
+         IW_ACCESS_REMOTE_ATOMIC,
+     0x1000},
+    {4224, 512, IW_ACCESS_REMOTE_READ, 0},
+    {4800, 512, IW_ACCESS_REMOTE_WRITE, UINT64_MAX - 512},
+    {5376, 1024, IW_ACCESS_LOCAL_WRITE, 0x2000},
+    {6464, 1024, IW_ACCESS_LOCAL_WRITE | IW_ACCESS_BIND, 0x2000},
+    {7552, 512,
+     IW_ACCESS_LOCAL_WRITE | IW_ACCESS_REMOTE_WRITE | IW_ACCESS_REMOTE_READ |
+         IW_ACCESS_REMOTE_INVALIDATE,
+     0},
+    {8128, 512, IW_ACCESS_REMOTE_READ | IW_ACCESS_REMOTE_WRITE, 0x1000},
+    {8704, 512, IW_ACCESS_REMOTE_READ | IW_ACCESS_REMOTE_WRITE, 0x1000},
+};
+
+/* Always the same, so that inputs can name STags. */
+static void same_random(void *context, void *out, size_t length)
+{
+    uint32_t stag = IW_FUZZ_STAG;
+
+    (void)context;
+    memset(out, 0, length);
+    memcpy(out, &stag, length < sizeof stag ? length : sizeof stag);
+}
+
+void iw_station_start(struct iw_station *s, const char *who, enum iw_mpa_role role)
+{
+    struct iw_env env = {
+        .context = &s->heap,
+        .alloc = iw_fuzz_heap_alloc,
+        .free = iw_fuzz_heap_free,
+        .random = same_random,
+        .crc32c = iw_crc32c_portable,
+    };
+    struct iw_domain_limits limits = {.regions = IW_STATION_REGIONS, .buffers = 3};
+
+    s->who = who;
+    s->role = role;
+    iw_fuzz_memory_start(&s->memory);
+    iw_fuzz_heap_start(&s->heap);
+    s->domain = iw_domain_create(&env, &limits);
+    IW_FUZZ_CHECK(s->domain != NULL, "%s: no domain", who);
+    s->pd = iw_domain_pd(s->domain);
+    s->other_pd = iw_domain_pd(s->domain);
+    for (size_t i = 0; i < IW_FUZZ_REGIONS; i++) {
+        struct iw_region *r = &s->start[i].region;
+        *r = (struct iw_region){.base = s->memory.octets + layout[i].at,
+                                .length = layout[i].length,
+                                .to = layout[i].to,
+                                .guard = 32,
+                                .pd = i == 7 ? s->other_pd : s->pd,
+                                .access = layout[i].access,
+                                .stream = i == 5   ? 1
+                                          : i == 6 ? 2
+                                                   : 0};
+        IW_FUZZ_CHECK(iw_domain_register(s->domain, r) == 0 && r->stag == IW_FUZZ_STAG + i,
+                      "%s: region %zu cannot be registered", who, i);
+        s->start[i].known = s->start[i].valid = true;
+    }
+    iw_fuzz_heap_keep(&s->heap, IW_DOMAIN_BUFFER - 1);
+}
+
+/* IRD or ORD from half an octet. */
+static uint16_t depth(unsigned half)
+{
+    return (uint16_t)(half == 15 ? IW_MPA_DEPTH_UNSPECIFIED : half);
+}
+
+struct iw_mpa_config iw_station_mpa(const uint8_t settings[IW_FUZZ_SETTINGS], enum iw_mpa_role role)
+{
+    struct iw_mpa_config c = {.revision = 1};
+    bool initiator = role == IW_MPA_INITIATOR;
+    uint8_t rtr = settings[1] & IW_STATION_RTR;
+
+    c.crc = (settings[0] & IW_FUZZ_CRC) != 0;
+    c.permissive = (settings[1] & IW_STATION_OLD) != 0;
+    c.rtr = rtr != 0 ? rtr : IW_STATION_RTR;
+    c.ird = depth(settings[2] & 15);
+    c.ord = depth(settings[2] >> 4);
+    if (!initiator) {
+        uint16_t ird = c.ird;
+        c.ird = c.ord;
+        c.ord = ird;
+    }
+    if ((settings[0] & IW_FUZZ_ENHANCED) != 0) {
+        c.revision = 2;
+        c.enhanced = initiator;
+        c.peer_to_peer = initiator && (settings[0] & IW_FUZZ_PEER_TO_PEER) != 0;
+    }
+    return c;
+}
+
+void iw_station_open(struct iw_station *s, const uint8_t settings[IW_FUZZ_SETTINGS])
+{
+    static const uint32_t emss[8] = {1460, 140, 152, 296, 536, 9000, 65535, 64};
+    static const uint32_t mulpdu[4] = {0, 128, 512, 64768};
+    static const uint32_t depths[4] = {16, 1, 2, 32};
+    struct iw_endpoint_config *c = &s->config;
+
+    iw_fuzz_memory_reset(&s->memory);
+    iw_fuzz_heap_reset(&s->heap);
+    memcpy(s->settings, settings, sizeof s->settings);
+    memset((uint8_t *)s + offsetof(struct iw_station, now), 0,
+           offsetof(struct iw_station, context) - offsetof(struct iw_station, now));
+    s->now = 1000000;
+    memcpy(s->regions, s->start, sizeof s->start);
+    s->region_count = IW_FUZZ_REGIONS;
+
+    iw_endpoint_config_default(c);
+    c->role = s->role;
+    c->mpa = iw_station_mpa(settings, s->role);
+    c->mpa.markers = (settings[0] & IW_FUZZ_MARKERS_A) != 0;
+    c->pd = s->pd;
+    c->extensions = (settings[1] & IW_STATION_NO_EXTENSIONS) == 0;
+    c->early_placement = (settings[1] & IW_STATION_EARLY) != 0;
+    c->aligned_peer = (settings[1] & IW_STATION_ALIGNED) != 0;
+    c->emss = emss[settings[3] & 7];
+    c->mulpdu = mulpdu[settings[3] >> 3 & 3];
+    c->send_depth = c->recv_depth = depths[settings[3] >> 5 & 3];
+    c->max_sge = IW_STATION_SGE;
+    c->max_reads = 16;
+}
+
+/* The endpoint, as s->config says. */
+void iw_station_create(struct iw_station *s)
+{
+    int result = iw_endpoint_create(s->domain, &s->config, s->now, &s->ep);
+
+    IW_FUZZ_CHECK(result == IW_OK, "%s: no endpoint (%d)", s->who, result);
+    IW_FUZZ_CHECK(iw_endpoint_stream(s->ep) == 1, "%s: not the first stream", s->who);
+}
+
+static void events(struct iw_station *s)
+{
+    struct iw_event event;
+
+    while (iw_endpoint_event(s->ep, &event)) {
+        IW_FUZZ_CHECK(event.kind != IW_EVENT_NONE && (s->events & 1u << event.kind) == 0,
+                      "%s: event %d comes twice", s->who, event.kind);
+        IW_FUZZ_CHECK((s->events & 1u << IW_EVENT_CLOSED) == 0, "%s: event %d behind the last",
+                      s->who, event.kind);
+        s->events |= 1u << event.kind;
+        if (event.kind == IW_EVENT_FAULT)
+            s->fault = event;
+        if (event.kind == IW_EVENT_TERMINATED)
+            s->terminated = event;
+        if (event.kind == IW_EVENT_REQUEST && (s->settings[1] & IW_STATION_MANUAL) == 0)
+            (void)iw_endpoint_accept(s->ep, s->memory.fresh, s->settings[3] & 31, s->now);
+    }
+}
+
+/* What comes now is dropped. */
+static void hear(struct iw_station *s)
+{
+    if (s->ep->phase == IW_PHASE_DONE || s->ep->fin_in || s->ep->fin_known)
+        s->deaf = true;
+}
+
+void iw_station_input(struct iw_station *s, const uint8_t *octets, size_t length)
+{
+    struct iw_iov in = {(void *)(uintptr_t)iw_fuzz_fenced(octets, length), length};
+
+    hear(s);
+    iw_endpoint_input(s->ep, &in, 1, s->now);
+    events(s);
+}
+
+int iw_station_input_at(struct iw_station *s, uint64_t pos, const uint8_t *octets, size_t length)
+{
+    struct iw_iov in = {(void *)(uintptr_t)iw_fuzz_fenced(octets, length), length};
+
+    hear(s);
+    int result = iw_endpoint_input_at(s->ep, pos, &in, 1, s->now);
+    events(s);
+    return result == IW_OK ? 0 : -1;
+}
+
+void iw_station_input_end(struct iw_station *s, bool reset)
+{
+    hear(s);
+    iw_endpoint_input_end(s->ep, !reset, s->now);
+    events(s);
+}
+
+uint64_t iw_station_edge(const struct iw_station *s)
+{
+    return iw_ep_rx_edge(s->ep);
+}
+
+static void completed_send(struct iw_station *s, const struct iw_completion *c)
+{
+    IW_FUZZ_CHECK(s->send_head != s->send_tail, "%s: more completions than work (id %llu)", s->who,
+                  (unsigned long long)c->id);
+    const struct iw_station_send *send = &s->sends[s->send_head++ % IW_STATION_WORK];
+    IW_FUZZ_CHECK(c->id == send->id && c->opcode == send->opcode,
+                  "%s: work %llu completes in the place of work %llu", s->who,
+                  (unsigned long long)c->id, (unsigned long long)send->id);
+    IW_FUZZ_CHECK(c->status != IW_STATUS_OK || c->length == send->length,
+                  "%s: work %llu completes with %u octets instead of %u", s->who,
+                  (unsigned long long)c->id, c->length, send->length);
+}
+
+static void completed_recv(struct iw_station *s, const struct iw_completion *c)
+{
+    IW_FUZZ_CHECK(s->recv_head != s->recv_tail, "%s: more is received than posted", s->who);
+    const struct iw_station_recv *r = &s->recvs[s->recv_head++ % IW_STATION_WORK];
+    IW_FUZZ_CHECK(c->id == r->id, "%s: receive %llu completes in the place of %llu", s->who,
+                  (unsigned long long)c->id, (unsigned long long)r->id);
+    if (s->blind)
+        return;
+    IW_FUZZ_CHECK(r->whole == (c->status == IW_STATUS_OK),
+                  "%s: receive %llu: the message is%s whole, and the status is %d", s->who,
+                  (unsigned long long)c->id, r->whole ? "" : " not", c->status);
+    if (!r->whole)
+        return;
+    IW_FUZZ_CHECK(c->length == r->length && c->solicited == r->solicited &&
+                      c->invalidated == r->invalidates &&
+                      c->invalidate_stag == r->invalidate_stag && c->immediate == r->immediate,
+                  "%s: receive %llu completes with %u octets as another message than came (%u)",
+                  s->who, (unsigned long long)c->id, c->length, r->length);
+    IW_FUZZ_CHECK(!c->immediate || memcmp(c->immediate_data, r->data, sizeof r->data) == 0,
+                  "%s: receive %llu has other Immediate Data", s->who, (unsigned long long)c->id);
+}
+
+static void completions(struct iw_station *s)
+{
+    struct iw_completion c[8];
+    size_t count;
+
+    while ((count = iw_endpoint_poll(s->ep, c, 8)) > 0)
+        for (size_t i = 0; i < count; i++)
+            (c[i].opcode == IW_WORK_RECV ? completed_recv : completed_send)(s, &c[i]);
+}
+
+void iw_station_output(struct iw_station *s, size_t most)
+{
+    const struct iw_iov *pieces;
+    size_t count;
+
+    while (most > 0 && (count = iw_endpoint_output(s->ep, &pieces, s->now)) > 0) {
+        size_t sent = 0;
+        IW_FUZZ_CHECK(!s->fin_sent, "%s: octets behind its FIN", s->who);
+        for (size_t i = 0; i < count && most > 0; i++) {
+            size_t take = pieces[i].length < most ? pieces[i].length : most;
+            IW_FUZZ_CHECK(take > 0, "%s: an empty piece to be sent", s->who);
+            s->out(s->context, pieces[i].base, take);
+            most -= take;
+            sent += take;
+        }
+        iw_endpoint_sent(s->ep, sent, s->now);
+    }
+    if (most == 0)
+        return;
+    enum iw_want want = iw_endpoint_want(s->ep);
+    if (want == IW_WANT_FIN && !s->fin_sent) {
+        s->fin_sent = true;
+        s->out_end(s->context, false);
+        iw_endpoint_fin_sent(s->ep, s->now);
+    } else if (want == IW_WANT_RESET && !s->reset) {
+        s->reset = true;
+        s->out_end(s->context, true);
+        iw_endpoint_input_end(s->ep, false, s->now);
+    }
+}
+
+void iw_station_settle(struct iw_station *s)
+{
+    events(s);
+    completions(s);
+    if ((s->settings[0] & IW_FUZZ_LAZY) == 0) {
+        iw_station_output(s, SIZE_MAX);
+        events(s);
+        completions(s);
+    }
+}
+
+void iw_station_time(struct iw_station *s, unsigned milliseconds)
+{
+    s->now += milliseconds * UINT64_C(1000000);
+    iw_endpoint_tick(s->ep, s->now);
+    IW_FUZZ_CHECK(iw_endpoint_deadline(s->ep) > s->now, "%s: a deadline that has passed", s->who);
+}
+
+void iw_station_close(struct iw_station *s)
+{
+    iw_station_settle(s);
+    if (!s->blind)
+        iw_fuzz_memory_check(&s->memory, s->who);
+    iw_endpoint_input_end(s->ep, false, s->now);
+    events(s);
+    completions(s);
+    IW_FUZZ_CHECK((s->events & 1u << IW_EVENT_CLOSED) != 0, "%s: the connection does not end",
+                  s->who);
+    IW_FUZZ_CHECK(s->send_head == s->send_tail && s->recv_head == s->recv_tail,
+                  "%s: %llu pieces of work and %llu receives never complete", s->who,
+                  (unsigned long long)(s->send_tail - s->send_head),
+                  (unsigned long long)(s->recv_tail - s->recv_head));
+    IW_FUZZ_CHECK(iw_endpoint_deadline(s->ep) == UINT64_MAX, "%s: a deadline behind the end",
+                  s->who);
+    iw_endpoint_destroy(s->ep);
+    iw_fuzz_heap_check(&s->heap, s->who);
+    for (unsigned i = 0; i < 3; i++)
+        IW_FUZZ_CHECK(iw_domain_borrow(s->domain) != NULL, "%s: a buffer is not given back",
+                      s->who);
+}
