@@ -50,6 +50,15 @@ static struct iw_station_recv *next_recv(struct iw_station *s)
     return &s->recvs[s->recv_seen % IW_STATION_WORK];
 }
 
+/* RFC 5040 §5.3: it has been placed when the STag that it names turns out to be wrong. */
+static bool placed(const struct iw_station *s)
+{
+    enum iw_check check = s->fault.fault.check;
+
+    return check == IW_CHECK_RDMAP_INVALIDATE_STAG || check == IW_CHECK_RDMAP_INVALIDATE_ASSOC ||
+           check == IW_CHECK_RDMAP_INVALIDATE_SHARED;
+}
+
 static void send(struct iw_station *s, const struct iw_observation *o)
 {
     struct iw_station_recv *r = next_recv(s);
@@ -71,7 +80,7 @@ static void send(struct iw_station *s, const struct iw_observation *o)
         from += take;
         at = 0;
     }
-    if (!iw_ddp_last(&o->ddp))
+    if (!iw_ddp_last(&o->ddp) || s->deaf)
         return;
     unsigned opcode = iw_rdmap_op(&o->ddp);
     r->whole = true;
@@ -136,10 +145,14 @@ static bool is_rtr(const struct iw_station *s, const struct iw_observation *o)
 
 void iw_station_saw(struct iw_station *s, const struct iw_observation *o)
 {
+    bool listening = !s->deaf && !s->blind;
+
     /* Behind a fault, or in it, nothing is taken. */
     if ((s->events & 1u << IW_EVENT_ESTABLISHED) == 0 ||
         ((s->events & 1u << IW_EVENT_FAULT) != 0 && s->fault.fault.pos + s->framed_from < o->end))
         s->deaf = true;
+    if (listening && s->deaf && placed(s))
+        send(s, o);
     if (s->deaf || s->blind)
         return;
     unsigned opcode = iw_rdmap_op(&o->ddp);

@@ -172,7 +172,7 @@ static void events(struct iw_station *s)
 static void hear(struct iw_station *s)
 {
     if (s->ep->phase == IW_PHASE_DONE || s->ep->fin_in || s->ep->fin_known)
-        s->deaf = true;
+        s->over = s->deaf = true;
 }
 
 void iw_station_input(struct iw_station *s, const uint8_t *octets, size_t length)

@@ -78,6 +78,7 @@ struct iw_station {
     uint32_t events; /* bit per enum iw_event_kind: taken */
     struct iw_event fault, terminated;
     bool fin_sent, reset;
+    bool over;            /* before the octets that came last */
     bool deaf;            /* the model: nothing is taken any more */
     bool blind;           /* what came out of order: the model does not know when it is placed */
     bool spoken;          /* the peer's first FPDU was seen */

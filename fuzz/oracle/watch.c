@@ -1,33 +1,62 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "watch.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { BLOCKS = 8 }; /* that one observer borrows at a time */
 
+enum when {
+    ALWAYS,
+    UNFINISHED, /* the segment has no L=1 */
+    UNSTATED,   /* no frame states the IRD */
+    INSIDE      /* what the endpoint sends ends inside an FPDU so far */
+};
+
 /* Where the two are right to disagree. `endpoint` NONE: the endpoint finds nothing; `observer`
  * NONE: the observer finds nothing. */
 static const struct {
     enum iw_check endpoint, observer;
-    bool unfinished; /* only of a segment without L=1 */
+    enum when when;
     const char *why;
 } exceptions[] = {
-    {IW_CHECK_MPA_REV, IW_CHECK_NONE, false, "no bystander knows which revisions an end supports"},
+    {IW_CHECK_MPA_REV, IW_CHECK_NONE, ALWAYS, "no bystander knows which revisions an end supports"},
     /* An endpoint wants them in one segment (OP-67), an observer judges them when they are whole.
      */
-    {IW_CHECK_RDMAP_READ_LENGTH, IW_CHECK_NONE, true, "a message in several segments"},
-    {IW_CHECK_RDMAP_TERMINATE_VALID, IW_CHECK_NONE, true, "the same"},
-    {IW_CHECK_RDMAP_IMMEDIATE_LENGTH, IW_CHECK_NONE, true, "the same"},
-    {IW_CHECK_RDMAP_ATOMIC_LENGTH, IW_CHECK_NONE, true, "the same"},
-    {IW_CHECK_RDMAP_ATOMIC_RESPONSE_LENGTH, IW_CHECK_NONE, true, "the same"},
+    {IW_CHECK_RDMAP_READ_LENGTH, IW_CHECK_NONE, UNFINISHED, "a message in several segments"},
+    {IW_CHECK_RDMAP_TERMINATE_VALID, IW_CHECK_NONE, UNFINISHED, "the same"},
+    {IW_CHECK_RDMAP_IMMEDIATE_LENGTH, IW_CHECK_NONE, UNFINISHED, "the same"},
+    {IW_CHECK_RDMAP_ATOMIC_LENGTH, IW_CHECK_NONE, UNFINISHED, "the same"},
+    {IW_CHECK_RDMAP_ATOMIC_RESPONSE_UNSOLICITED, IW_CHECK_NONE, UNFINISHED, "the same"},
+    {IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER, IW_CHECK_NONE, UNFINISHED, "the same"},
+    {IW_CHECK_RDMAP_ATOMIC_RESPONSE_ID, IW_CHECK_NONE, UNFINISHED, "the same"},
+    {IW_CHECK_RDMAP_RESPONSE_UNSOLICITED, IW_CHECK_NONE, INSIDE, "it may be what is asked for"},
+    {IW_CHECK_RDMAP_ATOMIC_RESPONSE_UNSOLICITED, IW_CHECK_NONE, INSIDE, "the same"},
+    {IW_CHECK_RDMAP_RESPONSE_STAG, IW_CHECK_NONE, INSIDE, "the same"},
+    {IW_CHECK_RDMAP_RESPONSE_TO, IW_CHECK_NONE, INSIDE, "the same"},
+    {IW_CHECK_RDMAP_IRD, IW_CHECK_NONE, INSIDE, "it may answer one"},
+    {IW_CHECK_RDMAP_IRD, IW_CHECK_NONE, UNSTATED, "the IRD is the endpoint's own"},
+    {IW_CHECK_RDMAP_ATOMIC_RESPONSE_LENGTH, IW_CHECK_NONE, UNFINISHED, "the same"},
 };
 
-static bool excepted(enum iw_check endpoint, enum iw_check observer, bool unfinished)
+static bool holds(const struct iw_watch *w, enum iw_side side, unsigned when)
+{
+    const struct iw_mpa_agreed *agreed = iw_endpoint_agreed(w->station[1 - side]->ep);
+
+    if (when == INSIDE)
+        return !iw_observer_boundary(w->observer, (enum iw_side)(1 - side));
+    return when == ALWAYS || (when == UNFINISHED && w->unfinished[side]) ||
+           (when == UNSTATED &&
+            (agreed == NULL || !agreed->enhanced || agreed->ird == IW_MPA_DEPTH_UNSPECIFIED));
+}
+
+static bool excepted(const struct iw_watch *w, enum iw_side side, enum iw_check endpoint,
+                     enum iw_check observer)
 {
     for (size_t i = 0; i < sizeof exceptions / sizeof exceptions[0]; i++)
         if (exceptions[i].endpoint == endpoint && exceptions[i].observer == observer &&
-            (unfinished || !exceptions[i].unfinished))
+            holds(w, side, exceptions[i].when))
             return true;
     return false;
 }
@@ -53,9 +82,18 @@ static uint64_t fault_pos(const struct iw_station *s)
     return s->fault.fault.pos + (framed ? s->framed_from : 0);
 }
 
+/* RFC 5040 §5.2.2 binds the sender of an empty Read Response, too; its receiver compares nothing
+ * (RFC 5041 §5.2). */
+static bool only_sender(const struct iw_observation *o)
+{
+    return (o->fault.check == IW_CHECK_RDMAP_RESPONSE_STAG ||
+            o->fault.check == IW_CHECK_RDMAP_RESPONSE_TO) &&
+           o->payload_length == 0;
+}
+
 static void note(struct iw_watch *w, const struct iw_observation *o)
 {
-    if (w->found[o->side] || !common(o->fault.check))
+    if (w->found[o->side] || !common(o->fault.check) || only_sender(o))
         return;
     w->found[o->side] = true;
     w->fault[o->side] = o->fault;
@@ -63,11 +101,35 @@ static void note(struct iw_watch *w, const struct iw_observation *o)
     w->found_end[o->side] = o->end;
 }
 
+/* With IW_FUZZ_TRACE in the environment a line on stderr for each thing seen. */
+static bool tracing;
+
+static void trace(const struct iw_observation *o)
+{
+    static const char *const kinds[] = {"start-up", "segment", "message", "fin",   "reset",
+                                        "finding",  "lost",    "gap",     "resync"};
+    char text[400] = "";
+
+    if (o->kind == IW_OBSERVED_MESSAGE)
+        return;
+    if (o->kind == IW_OBSERVED_STARTUP)
+        (void)iw_wire_print_startup(text, sizeof text, o->frame, o->frame_length);
+    if (o->kind == IW_OBSERVED_SEGMENT)
+        (void)iw_wire_print_segment(text, sizeof text, o->ulpdu, o->ulpdu_length);
+    fprintf(stderr, "%s %llu..%llu %s %s%s\n", o->side == IW_SIDE_INITIATOR ? ">" : "<",
+            (unsigned long long)o->pos, (unsigned long long)o->end, kinds[o->kind],
+            o->kind == IW_OBSERVED_FINDING || o->kind == IW_OBSERVED_LOST ? name(o->fault.check)
+                                                                          : "",
+            text);
+}
+
 static void seen(void *context, const struct iw_observation *o)
 {
     struct iw_watch *w = context;
     struct iw_station *receiver = w->station[1 - o->side];
 
+    if (tracing)
+        trace(o);
     switch (o->kind) {
     case IW_OBSERVED_STARTUP:
         if (receiver != NULL)
@@ -89,6 +151,8 @@ static void seen(void *context, const struct iw_observation *o)
         IW_FUZZ_CHECK(w->station[o->side] == NULL || w->mixed[o->side],
                       "%s sends what breaks %s, at octet %llu", w->station[o->side]->who,
                       name(o->fault.check), (unsigned long long)o->fault.pos);
+        if (receiver != NULL && o->pos <= fault_pos(receiver) && fault_pos(receiver) < o->end)
+            w->noticed[o->side] = true;
         note(w, o);
         break;
     default:
@@ -147,6 +211,7 @@ void iw_watch_open(struct iw_watch *w, struct iw_station *initiator, struct iw_s
     };
 
     if (memory == NULL) {
+        tracing = getenv("IW_FUZZ_TRACE") != NULL;
         memory = malloc(iw_observer_size());
         scratch = malloc(iw_observer_scratch_size());
         IW_FUZZ_CHECK(memory != NULL && scratch != NULL, "no memory");
@@ -196,8 +261,10 @@ void iw_watch_agree(const struct iw_watch *w, enum iw_side side)
     enum iw_check found = w->found[side] ? w->fault[side].check : IW_CHECK_NONE;
     uint64_t pos = fault_pos(s);
 
-    if (s->blind || w->mixed[side])
+    if (s->over || s->blind || w->mixed[side])
         return;
+    if (faulted && w->found_from[side] > pos)
+        found = IW_CHECK_NONE; /* it is behind the fault */
     /* The endpoint sees the first wrong octet of a key, the observer wants the whole frame. */
     if (faulted && s->framed_from == 0 && found == IW_CHECK_NONE)
         return;
@@ -211,15 +278,15 @@ void iw_watch_agree(const struct iw_watch *w, enum iw_side side)
     /* What only an endpoint can see, or what is no fault of the octets, and nothing before it. */
     if (faulted && !common(check) && (found == IW_CHECK_NONE || w->found_end[side] > pos))
         return;
-    if (faulted && common(check) && found == check)
+    if (faulted && common(check) && (found == check || w->noticed[side]))
         return;
     /* Of an FPDU with several faults each may name another. */
     if (faulted && w->found_from[side] <= pos && pos < w->found_end[side])
         return;
-    /* It had stopped listening for another reason. */
+    /* Neither finds anything, or it is the peer's Terminate that ends it. */
     if (!faulted && (found == IW_CHECK_NONE || s->deaf))
         return;
-    IW_FUZZ_CHECK(excepted(check, found, w->unfinished[side]),
+    IW_FUZZ_CHECK(excepted(w, side, check, found),
                   "%s finds %s at octet %llu, and the observer %s at octet %llu", s->who,
                   name(check), (unsigned long long)pos, name(found),
                   (unsigned long long)w->fault[side].pos);

@@ -19,6 +19,8 @@ struct iw_watch {
     bool found[2]; /* the first thing about a side that an endpoint ought to have found, too */
     struct iw_fault fault[2];
     uint64_t found_from[2], found_end[2]; /* the FPDU or frame that it is about */
+    bool noticed[2]; /* something, legal to receive perhaps, in what the endpoint finds at fault */
+    bool unfinished[2]; /* the segment that the endpoint finds at fault is not its message's last */
 };
 
 /* Before each input: the stations are those of this input. */

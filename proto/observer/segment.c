@@ -235,11 +235,13 @@ static bool decode(struct iw_observation *now, const uint8_t *ulpdu, size_t leng
     return true;
 }
 
-/* The RTR form that a segment is, 0 if none (RFC 6581 §9.2). */
+/* The RTR form that a segment is, 0 if none (RFC 6581 §9.2): a message of one segment. */
 static unsigned rtr_form(const struct iw_observation *now)
 {
     bool tagged = iw_ddp_tagged(&now->ddp);
 
+    if (!iw_ddp_last(&now->ddp))
+        return 0;
     switch (iw_rdmap_op(&now->ddp)) {
     case IW_OP_SEND:
         return !tagged && now->payload_length == 0 ? IW_MPA_RTR_SEND : 0;

@@ -89,14 +89,16 @@ static bool same_header(const struct iw_ddp_header *a, const struct iw_ddp_heade
            a->qn == b->qn && a->msn == b->msn && a->mo == b->mo;
 }
 
-/* A Terminate for the fault that was found returns the segment it was found in. */
+/* A Terminate for the fault that was found returns the segment it was found in. What is legal to
+ * receive need not be what it is for. */
 static bool segment_fits(const struct iw_observed_side *other, const struct iw_rdmap_terminate *t)
 {
     const struct iw_observed_provocation *p = &other->provocation;
     const struct iw_check_info *info = iw_check_info(p->fault.check);
 
-    return !p->header || other->missed || !(t->flags & IW_TERM_D) || t->layer != info->layer ||
-           t->etype != info->etype || t->code != info->code ||
+    return !p->header || (info->kinds & IW_KIND_ENDPOINT) == 0 || other->missed ||
+           !(t->flags & IW_TERM_D) || t->layer != info->layer || t->etype != info->etype ||
+           t->code != info->code ||
            (same_header(&t->ddp, &p->ddp) && t->segment_length == p->length);
 }
 

@@ -86,6 +86,8 @@ static const struct conversation startup[] = {
     {{P2P_REQUEST, RESPOND("80024002"),
       "I " READ_HEADER(ONE) "00000000 0000000000000000 00000000 00000000 0000000000000000"},
      FINDS(IW_CHECK_MPA_RTR_FIRST, 2, 3)}, /* offered but not asked for */
+    {{P2P_REQUEST, P2P_REPLY, "I 0143 00000000 00000000 00000001 00000000"},
+     FINDS(IW_CHECK_MPA_RTR_FIRST, 2, 3)}, /* nothing, but not whole */
     {{P2P_REQUEST, P2P_REPLY, "I " SEND_1, "I " WRITE}, CLEAN(IW_CHECK_MPA_RTR_FIRST)},
     {{P2P_REQUEST, P2P_REPLY, "I c140 00000000 0000000000000000"}, CLEAN(IW_CHECK_MPA_RTR_FIRST)},
     {{INITIATE("80024002"), RESPOND("80024002"),
@@ -511,6 +513,13 @@ static const struct conversation terminate[] = {
     {{BEGIN, "I " SEND_1, "I " SEND_3,
       "R " TERMINATE "1203c000 0012 4143 00000000 00000000 00000003 00000000"},
      FINDS(IW_CHECK_DDP_MSN, 3, 12),
+     .near = IW_CHECK_RDMAP_TERMINATE_SEGMENT},
+    /* What was legal to receive is not what it is for. */
+    {{BEGIN, "I 0143 00000000 00000000 00000001 00000000 aa",
+      "I 0143 00000000 00000000 00000001 00000005 bb",
+      "I 4143 00000000 00000000 00000001 7f000000 cc",
+      "R " TERMINATE "1204c000 0013 4143 00000000 00000000 00000001 7f000000"},
+     .expect = {{IW_CHECK_DDP_MO_ORDER, 3, 16}, {IW_CHECK_DDP_MO_ORDER, 4, 16}},
      .near = IW_CHECK_RDMAP_TERMINATE_SEGMENT},
     /* Whoever answers what was asked behind an error has not ended at the error. */
     {{BEGIN, "I " SEND_1, "I " SEND_3, "I " READ_1, "I " READ_2, "R " RESPONSE_1, "R " RESPONSE_2},
