@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""planted.py [--limit SECONDS] [--select NAME]... FOLDER
+
+Do the fuzzers find what is wrong? Plants each fault of planted.csv, one at a time, in a copy of the tree in FOLDER, and runs the
+harnesses named there (libFuzzer, AddressSanitizer, the committed corpora) until one fails, or for SECONDS (600) of processor time.
+Prints who noticed and after how much time. Exit status 1 if fewer than nine in ten were found, or if a harness fails without a fault.
+"""
+import argparse
+import csv
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+FAILED = re.compile(r"^(fuzz: .*|.*SUMMARY: .*|.*runtime error: .*|==\d+== ?ERROR: .*)$", re.M)
+FIRST = 20  # seconds of a harness's first turn; later ones are longer
+
+
+def copy_tree(folder):
+    """The files that git knows, as they are now; those that are the same keep their time, for the build's sake."""
+    names = subprocess.run(["git", "ls-files", "-z", "--", ".", ":!fuzz/corpus", ":!pcaps/golden", ":!pcaps/siw"], cwd=ROOT,
+                           check=True, capture_output=True).stdout
+    for name in filter(None, os.fsdecode(names).split("\0")):
+        there, here = os.path.join(ROOT, name), os.path.join(folder, name)
+        if not os.path.isfile(there):
+            continue
+        os.makedirs(os.path.dirname(here), exist_ok=True)
+        with open(there, "rb") as f:
+            wanted = f.read()
+        if not os.path.exists(here) or open(here, "rb").read() != wanted:
+            shutil.copy(there, here)
+
+
+def build(tree, harnesses):
+    if not os.path.exists(os.path.join(tree, "build-fuzz", "build.ninja")):
+        subprocess.run(["cmake", "--preset", "fuzz"], cwd=tree, check=True, stdout=subprocess.DEVNULL)
+    targets = [word for harness in harnesses for word in ("--target", f"fuzz-{harness}-libfuzzer")]
+    done = subprocess.run(["cmake", "--build", "build-fuzz", *targets], cwd=tree, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(done.stdout[-3000:] + done.stderr[-3000:])
+
+
+def used():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def turn(tree, harness, corpus, seconds, replay):
+    """Runs a harness for a while: (what it said when it failed or None, seconds of processor time)."""
+    began = used()
+    folders = [path for path in (os.path.join(ROOT, "fuzz", folder, harness) for folder in ("corpus", "regress")) if os.path.isdir(path)]
+    with tempfile.TemporaryDirectory() as artifacts:
+        done = subprocess.run([os.path.join(tree, "build-fuzz", "bin", "fuzz", f"fuzz-{harness}-libfuzzer"), f"-artifact_prefix={artifacts}/",
+                               "-max_len=4096", "-timeout=20", "-rss_limit_mb=2000", f"-dict={os.path.join(ROOT, 'fuzz', 'iwarp.dict')}",
+                               *(["-runs=0"] if replay else [f"-max_total_time={seconds}"]), corpus, *folders],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=artifacts, check=False)
+    took = used() - began
+    if done.returncode == 0:
+        return None, took
+    said = FAILED.search(done.stderr.decode(errors="replace"))
+    return said.group(1) if said else f"exit status {done.returncode}", took
+
+
+def hunt(tree, harnesses, limit):
+    """(harness, what it said, seconds), the first two None if nothing was found."""
+    with tempfile.TemporaryDirectory() as folder:
+        corpora = {harness: os.path.join(folder, harness) for harness in harnesses}
+        for corpus in corpora.values():
+            os.mkdir(corpus)
+        total, seconds = 0, FIRST
+        while total < limit:
+            for harness, corpus in corpora.items():
+                share = max(1, min(seconds, int(limit - total)))
+                said, took = turn(tree, harness, corpus, share, False)
+                total += took
+                if said:
+                    return harness, said, total
+                if total >= limit:
+                    break
+            seconds *= 2
+        return None, None, total
+
+
+def plant(tree, fault):
+    """Edits the tree; the text before."""
+    path = os.path.join(tree, "proto", fault["file"])
+    with open(path, encoding="utf-8") as f:
+        before = f.read()
+    if before.count(fault["old"]) != 1:
+        sys.exit(f"{fault['name']}: the text to replace is {before.count(fault['old'])} times in proto/{fault['file']}")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(before.replace(fault["old"], fault["new"]))
+    return path, before
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__.splitlines()[0])
+    parser.add_argument("--limit", type=int, default=600)
+    parser.add_argument("--select", action="append", default=[])
+    parser.add_argument("folder")
+    options = parser.parse_args()
+    with open(os.path.join(ROOT, "fuzz", "planted.csv"), newline="", encoding="utf-8") as f:
+        faults = [row for row in csv.DictReader(f) if not options.select or row["name"] in options.select]
+    tree = os.path.abspath(options.folder)
+    copy_tree(tree)
+    harnesses = sorted({harness for fault in faults for harness in fault["harnesses"].split()})
+    build(tree, harnesses)
+    with tempfile.TemporaryDirectory() as empty:
+        for harness in harnesses:
+            said, _ = turn(tree, harness, empty, 0, True)
+            if said:
+                sys.exit(f"{harness} fails without a fault: {said}")
+    found = 0
+    for fault in faults:
+        path, before = plant(tree, fault)
+        try:
+            build(tree, fault["harnesses"].split())
+            harness, said, seconds = hunt(tree, fault["harnesses"].split(), options.limit)
+        finally:
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(before)
+        found += harness is not None
+        print(f"{fault['name']:18} {seconds:6.1f} s  {harness + ': ' + said if harness else 'NOT FOUND'}", flush=True)
+    print(f"{found} of {len(faults)} planted faults found")
+    sys.exit(found < 0.9 * len(faults))
+
+
+if __name__ == "__main__":
+    main()
