@@ -78,7 +78,8 @@ static _Noreturn void usage(void)
 {
     fprintf(stderr,
             "usage: fuzz-%s [-v] FILE|FOLDER...\n"
-            "Runs the harness once for each file. -v names each file first.\n",
+            "Runs the harness once for each file. -v names each file first; -i says what the\n"
+            "inputs are and does nothing.\n",
             iw_fuzz_harness.name);
     exit(64);
 }
@@ -87,6 +88,11 @@ int main(int argc, char **argv)
 {
     int first = 1;
 
+    if (argc == 2 && strcmp(argv[1], "-i") == 0) {
+        printf("%s%s%s\n", iw_fuzz_harness.name, iw_fuzz_harness.steps ? " steps" : "",
+               iw_fuzz_harness.single ? " single" : "");
+        return 0;
+    }
     verbose = argc > 1 && strcmp(argv[1], "-v") == 0;
     first += verbose;
     if (first >= argc || argv[first][0] == '-')

@@ -149,5 +149,6 @@ const struct iw_fuzz_harness iw_fuzz_harness = {
     .name = ROLE == IW_MPA_INITIATOR ? "endpoint-initiator" : "endpoint-responder",
     .most = 1 << 16,
     .steps = true,
+    .single = true,
     .start = start,
     .run = run};

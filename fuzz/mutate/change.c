@@ -267,12 +267,60 @@ static void insert_fpdu(struct iw_mutate_script *s, struct iw_mutate_random *r)
     (void)iw_mutate_insert(s, at, IW_MUTATE_FPDU, side, ulpdu, size);
 }
 
+/* A plausible local operation; rarely one that ends the connection. */
+static void make_operation(struct iw_mutate_random *r, uint8_t op[IW_FUZZ_OP])
+{
+    static const uint8_t kinds[] = {
+        IW_FUZZ_POST,       IW_FUZZ_POST,       IW_FUZZ_POST,     IW_FUZZ_POST,  IW_FUZZ_RECV,
+        IW_FUZZ_RECV,       IW_FUZZ_RECV,       IW_FUZZ_REGISTER, IW_FUZZ_BIND,  IW_FUZZ_BIND,
+        IW_FUZZ_INVALIDATE, IW_FUZZ_DEREGISTER, IW_FUZZ_OUTPUT,   IW_FUZZ_ANSWER};
+    static const uint16_t sizes[] = {0, 1, 4, 8, 16, 64, 128, 500, 512, 1024, 1500, 4096, 0xffff};
+
+    op[0] = iw_mutate_chance(r, 12) ? (uint8_t)iw_mutate_below(r, IW_FUZZ_OPS)
+                                    : kinds[iw_mutate_below(r, sizeof kinds)];
+    if (iw_mutate_chance(r, 3))
+        op[0] |= IW_FUZZ_OP_B;
+    op[1] = (uint8_t)iw_mutate_below(r, iw_mutate_chance(r, 4) ? 256 : 11);
+    op[2] = (uint8_t)(iw_mutate_chance(r, 2) ? iw_mutate_next(r) : 8);
+    op[3] = (uint8_t)iw_mutate_below(r, iw_mutate_chance(r, 4) ? 24 : IW_FUZZ_REGIONS);
+    for (unsigned i = 4; i < IW_FUZZ_OP; i += 2) {
+        uint16_t size = sizes[iw_mutate_below(r, sizeof sizes / sizeof sizes[0])];
+        if (i > 4 && iw_mutate_chance(r, 2))
+            size = 0;
+        op[i] = (uint8_t)size;
+        op[i + 1] = (uint8_t)(size >> 8);
+    }
+}
+
+/* One octet of one operation, or all of it. */
+static void change_local(struct iw_mutate_script *s, struct iw_mutate_random *r)
+{
+    struct iw_mutate_part *p = any_part(s, r, IW_MUTATE_OTHER);
+    uint8_t *op;
+
+    if (!p || (p->step & IW_FUZZ_KIND) != IW_FUZZ_LOCAL || p->length < IW_FUZZ_OP)
+        return;
+    op = s->octets + p->at + IW_FUZZ_OP * iw_mutate_below(r, p->length / IW_FUZZ_OP);
+    if (iw_mutate_chance(r, 4))
+        make_operation(r, op);
+    else
+        op[iw_mutate_below(r, IW_FUZZ_OP)] =
+            (uint8_t)(iw_mutate_chance(r, 2) ? iw_mutate_below(r, 16) : iw_mutate_next(r));
+}
+
 static void insert_step(struct iw_mutate_script *s, struct iw_mutate_random *r)
 {
     static const uint8_t kinds[] = {IW_FUZZ_LOCAL, IW_FUZZ_LOCAL, IW_FUZZ_LOCAL, IW_FUZZ_LOCAL,
                                     IW_FUZZ_TIME,  IW_FUZZ_AT,    IW_FUZZ_FIN,   IW_FUZZ_RST};
     uint8_t body[16];
     unsigned kind = kinds[iw_mutate_below(r, sizeof kinds)];
+
+    if (kind == IW_FUZZ_LOCAL && !iw_mutate_chance(r, 8)) {
+        make_operation(r, body);
+        (void)iw_mutate_insert(s, iw_mutate_below(r, s->count + 1), IW_MUTATE_OTHER, kind, body,
+                               IW_FUZZ_OP);
+        return;
+    }
 
     for (size_t i = 0; i < sizeof body; i++)
         body[i] = (uint8_t)(iw_mutate_chance(r, 2) ? iw_mutate_below(r, 8) : iw_mutate_next(r));
@@ -359,7 +407,7 @@ static void repair(struct iw_mutate_script *s, struct iw_mutate_random *r,
 static void change_once(struct iw_mutate_script *s, struct iw_mutate_random *r,
                         iw_mutate_octets_fn octets, struct intent *wanted)
 {
-    switch (iw_mutate_below(r, 24)) {
+    switch (iw_mutate_below(r, 25)) {
     case 0:
     case 1:
     case 2:
@@ -410,6 +458,9 @@ static void change_once(struct iw_mutate_script *s, struct iw_mutate_random *r,
         break;
     case 22:
         interleave(s, r);
+        break;
+    case 23:
+        change_local(s, r);
         break;
     default:
         send_early(s, r);

@@ -101,10 +101,25 @@ static size_t ddp_fields(const uint8_t *ulpdu, size_t size, const struct field *
     return count;
 }
 
-/* A number of the same size that stands elsewhere in the script, or `old`. */
+/* An STag or TO of the harnesses' regions, or one behind the last octet of one. */
+static uint64_t regional(struct iw_mutate_random *r, unsigned size)
+{
+    static const uint64_t tos[] = {0,      0x1000,           0x1004,           0x1008,
+                                   0x1ffc, 0x2000,           0x23ff,           0x11fc,
+                                   512,    UINT64_MAX - 512, UINT64_MAX - 516, UINT64_MAX - 8};
+
+    if (size == 4)
+        return IW_FUZZ_STAG + iw_mutate_below(r, iw_mutate_chance(r, 4) ? 24 : IW_FUZZ_REGIONS);
+    return tos[iw_mutate_below(r, COUNT(tos))];
+}
+
+/* A number of the same size that stands elsewhere in the script, or one that the harnesses know, or
+ * `old`. */
 static uint64_t known(struct iw_mutate_random *r, const struct iw_mutate_script *s, unsigned size,
                       uint64_t old)
 {
+    if (size >= 4 && iw_mutate_chance(r, 3))
+        return regional(r, size);
     for (int tries = 0; tries < 4; tries++) {
         const struct field *fields = NULL;
         size_t length, count;

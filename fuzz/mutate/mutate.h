@@ -14,7 +14,7 @@
  * computes all of them anew, so that they are right wherever nobody wanted them wrong.
  */
 
-#include "input/input.h"
+#include "input/local.h"
 #include "mutate/random.h"
 
 /* Bounds of one script. What does not fit stays out: reading says so, a change that finds no room
