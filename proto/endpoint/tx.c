@@ -54,14 +54,18 @@ static size_t frame_octets(const struct iw_endpoint *ep)
     return plain ? 16 : IW_FRAMER_SCRATCH;
 }
 
+static uint32_t header_size(const struct iw_endpoint *ep, bool tagged)
+{
+    /* --violate rdmap-opcode-tagged gives tagged segments the longer header. */
+    bool shorter = tagged && !iw_switch_violated(ep->config.switches, IW_CHECK_RDMAP_OPCODE_TAGGED);
+    return shorter ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER;
+}
+
 /* The most payload that a segment may carry now. */
 static uint32_t payload_limit(const struct iw_endpoint *ep, bool tagged)
 {
-    const struct iw_switches *switches = ep->config.switches;
-    uint32_t ulpdu = iw_switch_violated(switches, IW_CHECK_MPA_ULPDU_MAX) ? UINT16_MAX : ep->mulpdu;
-    /* --violate rdmap-opcode-tagged gives tagged segments the longer header. */
-    bool shorter = tagged && !iw_switch_violated(switches, IW_CHECK_RDMAP_OPCODE_TAGGED);
-    return ulpdu - (shorter ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER);
+    bool longest = iw_switch_violated(ep->config.switches, IW_CHECK_MPA_ULPDU_MAX);
+    return (longest ? UINT16_MAX : ep->mulpdu) - header_size(ep, tagged);
 }
 
 /* RFC 5044 §5.1: FPDUs share a TCP segment only if they lie entirely in it. One that would not ends
@@ -71,6 +75,20 @@ static bool aligned(const struct batch *b, size_t ulpdu)
     const struct iw_endpoint *ep = b->ep;
     return ep->segment == 0 || b->fill == 0 ||
            iw_framer_size(&ep->framer, (uint32_t)ulpdu) <= ep->segment - b->fill;
+}
+
+/* RFC 5044 §4.5: FPDUs that are packed in a segment already may make MULPDU smaller. The next
+ * segment of a message that takes several of them anyway goes into what is left of the TCP segment,
+ * if that is half of one: so long messages share segments. `most` is for payload. */
+static uint32_t packed_limit(const struct batch *b, uint32_t left, uint32_t most)
+{
+    const struct iw_endpoint *ep = b->ep;
+    if (ep->segment == 0 || b->fill == 0 || left <= most ||
+        iw_switch_violated(ep->config.switches, IW_CHECK_MPA_ULPDU_MAX))
+        return most;
+    uint32_t room = ep->segment - (uint32_t)b->fill;
+    uint32_t header = ep->mulpdu - most, packed = iw_wire_mulpdu(room, ep->framer.markers);
+    return room < ep->segment / 2 || packed >= ep->mulpdu ? most : packed - header;
 }
 
 /* `copied`: payload that goes into the batch's own octets. */
@@ -237,10 +255,10 @@ static bool emit_work(struct batch *b, struct iw_send_entry *entry)
     struct iw_endpoint *ep = b->ep;
     unsigned opcode = work_opcode(entry->opcode);
     bool write = opcode == IW_OP_WRITE;
-    uint32_t most = payload_limit(ep, write);
     uint32_t left = entry->length - ep->send_offset;
+    uint32_t most = packed_limit(b, left, payload_limit(ep, write));
     uint32_t take = left < most ? left : most;
-    if (!room_for(b, entry->sge_count + 1u, take + IW_DDP_UNTAGGED_HEADER, 0))
+    if (!room_for(b, entry->sge_count + 1u, take + header_size(ep, write), 0))
         return false;
     bool last = take == left;
     struct iw_ddp_header h =
@@ -347,9 +365,10 @@ static bool emit_response(struct batch *b, struct iw_read_in *read)
     struct iw_endpoint *ep = b->ep;
     const struct iw_rdmap_read_request *r = &read->request;
     const struct iw_switches *switches = ep->config.switches;
-    uint32_t most = payload_limit(ep, true), left = read->total - read->sent;
+    uint32_t left = read->total - read->sent;
+    uint32_t most = packed_limit(b, left, payload_limit(ep, true));
     uint32_t take = left < most ? left : most;
-    if (!room_for(b, 1, take + IW_DDP_UNTAGGED_HEADER, take))
+    if (!room_for(b, 1, take + header_size(ep, true), take))
         return false;
     bool last = take == left;
     struct iw_ddp_header h =

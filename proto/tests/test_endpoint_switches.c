@@ -64,7 +64,7 @@ static void talk(struct pair *p)
         post(p, i, (struct iw_work){.opcode = IW_WORK_SEND_SE}, 0, 1);
         struct iw_work atomic = {.opcode = IW_WORK_FETCH_ADD,
                                  .remote_stag = r->stag,
-                                 .remote_to = r->to + 2048,
+                                 .remote_to = r->to + 3328, /* not where Sends lie */
                                  .add_swap = 0xffffffffffffffff,
                                  .add_swap_mask = 0x8080808080808080,
                                  .compare_mask = 0xff};
