@@ -168,8 +168,8 @@ static void a_freed_descriptor_goes_to_a_waiting_listener(void **state)
         assert_int_equal(iw_reactor_step(w->reactor, LONG), 0);
     int second = raw_connect(&at);
     let_fail("accept4", EMFILE);
-    assert_int_equal(iw_reactor_step(w->reactor, LONG), 0);
-    assert_true(has_failed());
+    while (!has_failed())
+        assert_int_equal(iw_reactor_step(w->reactor, LONG), 0);
     close(first);
     run_until_ended(w, 1);
     while (w->accepted == 1)

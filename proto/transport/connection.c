@@ -18,6 +18,7 @@ _Static_assert(sizeof(struct iw_iov) == sizeof(struct iovec) &&
                "struct iw_iov is handed to sendmsg");
 
 static void handle(struct iw_source *s, uint32_t events);
+static bool ask(struct iw_source *s);
 
 static void release(struct iw_source *s)
 {
@@ -41,6 +42,7 @@ struct iw_connection *iw_connection_create(struct iw_reactor *r, struct iw_domai
     }
     c->source.handle = handle;
     c->source.release = release;
+    c->source.ask = ask;
     iw_source_add(r, &c->source, -1, 0);
     c->fd = -1;
     c->ops = *ops;
@@ -215,7 +217,8 @@ struct iw_connection *iw_transport_adopt(struct iw_reactor *r, struct iw_domain 
 
 /* ---- octets ---- */
 
-static void receive(struct iw_connection *c)
+/* False if there was nothing to read. */
+static bool receive(struct iw_connection *c)
 {
     struct iw_reactor *r = c->source.reactor;
     ssize_t n = recv(c->fd, r->buffer, IW_TRANSPORT_READ, 0);
@@ -231,7 +234,10 @@ static void receive(struct iw_connection *c)
         iw_endpoint_input_end(c->ep, true, iw_transport_now());
     } else if (errno != EAGAIN && errno != EINTR) {
         lose(c, errno);
+    } else {
+        return false;
     }
+    return true;
 }
 
 /* Sending failed. What the peer sent before, a Terminate perhaps, can still be read. */
@@ -261,9 +267,8 @@ static bool transmit(struct iw_connection *c)
     size_t total = 0;
     if (!past_streaming(c))
         return false;
-    while (!c->stalled && !c->write_broken && !c->connecting) {
+    for (uint64_t now = iw_transport_now(); !c->stalled && !c->write_broken && !c->connecting;) {
         const struct iw_iov *pieces;
-        uint64_t now = iw_transport_now();
         if (now >= c->emss_due)
             refresh_emss(c, now);
         size_t count = iw_endpoint_output(c->ep, &pieces, now);
@@ -275,7 +280,8 @@ static bool transmit(struct iw_connection *c)
          * written next begins a segment (RFC 5044 §5.1). */
         ssize_t n = sendmsg(c->fd, &message, MSG_NOSIGNAL | MSG_EOR);
         if (n > 0) {
-            iw_endpoint_sent(c->ep, (size_t)n, iw_transport_now());
+            now = iw_transport_now();
+            iw_endpoint_sent(c->ep, (size_t)n, now);
             total += (size_t)n;
             c->stalled = total >= IW_TRANSPORT_WRITE;
         } else if (n < 0 && errno == EAGAIN) {
@@ -304,8 +310,9 @@ void iw_connection_serve(struct iw_connection *c, bool tick)
     else if (tick)
         iw_endpoint_tick(c->ep, iw_transport_now());
     transmit(c);
-    bool drained = iw_endpoint_output(c->ep, &pieces, iw_transport_now()) == 0;
     enum iw_want want = iw_endpoint_want(c->ep);
+    bool drained =
+        want != IW_WANT_NOTHING && iw_endpoint_output(c->ep, &pieces, iw_transport_now()) == 0;
     if (want == IW_WANT_FIN && drained && c->stream_length == 0 && !c->fin_sent &&
         !c->write_broken && !c->connecting) {
         shutdown(c->fd, SHUT_WR);
@@ -352,6 +359,20 @@ static void handle(struct iw_source *s, uint32_t events)
     }
     if (!c->source.dead) /* `stream` may have destroyed it */
         iw_connection_serve(c, false);
+}
+
+static bool ask(struct iw_source *s)
+{
+    struct iw_connection *c = (struct iw_connection *)s;
+    bool waiting = c->stalled;
+    if (c->fd < 0 || c->connecting || c->read_done)
+        return false;
+    c->stalled = false;
+    if (!receive(c) && !waiting)
+        return false;
+    if (!s->dead)
+        iw_connection_serve(c, false);
+    return true;
 }
 
 /* ---- the caller's side ---- */

@@ -15,6 +15,9 @@ struct addrinfo;
 struct iw_source {
     void (*handle)(struct iw_source *s, uint32_t events);
     void (*release)(struct iw_source *s);
+    /* Busy polling: looks for itself whether there is something to do, and does it. NULL if only
+     * epoll knows. */
+    bool (*ask)(struct iw_source *s);
     struct iw_reactor *reactor;
     struct iw_source *next, **link; /* the reactor's list of live sources, or of dead ones */
     bool dead;
@@ -69,8 +72,10 @@ struct iw_connection {
 
 struct iw_reactor {
     int epoll;
-    bool stepping;
+    bool stepping, busy;
+    unsigned unasked; /* steps since epoll was asked */
     struct iw_source *live, *dead;
+    size_t live_count;
     struct iw_listener *listeners;
     struct iw_connection *pending, *pending_tail;
     size_t pending_count;

@@ -7,7 +7,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { EVENTS_PER_STEP = 64 };
+enum {
+    EVENTS_PER_STEP = 64,
+    UNASKED_PENDING = 4, /* steps for what is pending alone, between two looks at epoll */
+    UNASKED_BUSY = 64,   /* busy polling: the same */
+    BUSY_SOURCES = 16    /* more are not asked one by one */
+};
 
 struct iw_reactor *iw_reactor_create(void)
 {
@@ -66,6 +71,7 @@ int iw_source_add(struct iw_reactor *r, struct iw_source *s, int fd, uint32_t ev
     if (s->next)
         s->next->link = &s->next;
     r->live = s;
+    r->live_count++;
     return 0;
 }
 
@@ -76,6 +82,7 @@ void iw_source_kill(struct iw_source *s)
     if (s->next)
         s->next->link = s->link;
     s->dead = true;
+    r->live_count--;
     s->next = r->dead;
     r->dead = s;
     if (!r->stepping)
@@ -216,6 +223,8 @@ static void serve_pending(struct iw_reactor *r)
 
 static void serve_deadlines(struct iw_reactor *r)
 {
+    if (next_deadline(r) == UINT64_MAX)
+        return;
     uint64_t now = iw_transport_now();
     for (size_t i = r->heap_count; i > 0 && r->heap_count > 0; i--) {
         if (r->heap[1]->deadline > now)
@@ -227,26 +236,63 @@ static void serve_deadlines(struct iw_reactor *r)
             iw_listener_resume(l);
 }
 
-int iw_reactor_step(struct iw_reactor *r, int timeout_ms)
+static bool ask_busily(struct iw_reactor *r)
+{
+    bool any = false;
+    for (struct iw_source *s = r->live, *next; s && !s->dead; s = next) {
+        next = s->next;
+        any = (s->ask && s->ask(s)) || any;
+    }
+    return any;
+}
+
+/* What can be done without asking epoll. True if that was all of this step: epoll has its turn soon
+ * enough, and in between it would cost more than what is done. */
+static bool step_unasked(struct iw_reactor *r, bool busy)
+{
+    bool pending = r->pending != NULL;
+    if (!pending && !busy)
+        return false;
+    serve_pending(r);
+    bool any = (busy && ask_busily(r)) || pending;
+    return r->unasked++ < (busy ? UNASKED_BUSY : UNASKED_PENDING) && (any || busy);
+}
+
+static int ask_epoll(struct iw_reactor *r, int timeout_ms)
 {
     struct epoll_event events[EVENTS_PER_STEP];
     int due = iw_reactor_timeout(r);
     if (timeout_ms < 0 || (due >= 0 && due < timeout_ms))
         timeout_ms = due;
+    r->unasked = 0;
     int n = epoll_wait(r->epoll, events, EVENTS_PER_STEP, timeout_ms);
     if (n < 0 && errno != EINTR)
         return -1;
-    r->stepping = true;
-    serve_pending(r);
     for (int i = 0; i < n; i++) {
         struct iw_source *s = events[i].data.ptr;
         if (!s->dead)
             s->handle(s, events[i].events);
     }
     serve_deadlines(r);
+    return 0;
+}
+
+int iw_reactor_step(struct iw_reactor *r, int timeout_ms)
+{
+    bool busy = r->busy && timeout_ms == 0 && r->live_count <= BUSY_SOURCES;
+    bool waited = r->pending != NULL;
+    int result = 0;
+    r->stepping = true;
+    if (!step_unasked(r, busy))
+        result = ask_epoll(r, waited ? 0 : timeout_ms);
     r->stepping = false;
     free_dead(r);
-    return 0;
+    return result;
+}
+
+void iw_reactor_busy(struct iw_reactor *r, bool busy)
+{
+    r->busy = busy;
 }
 
 /* ---- the caller's own descriptors ---- */

@@ -87,6 +87,11 @@ void iw_reactor_destroy(struct iw_reactor *r);
  * 0 (a signal also just ends the wait), or -1 with errno set if epoll itself failed. */
 int iw_reactor_step(struct iw_reactor *r, int timeout_ms);
 
+/* Busy polling: steps with a time-out of 0 look at the sockets of connections themselves, if there
+ * are few of them, and ask epoll only now and then. For a caller that steps without pause; shortens
+ * the way of a message by a system call. Off at first. */
+void iw_reactor_busy(struct iw_reactor *r, bool busy);
+
 /* For embedding in another event loop: a descriptor that is readable when a step has something
  * to do, and the milliseconds until a step is due anyway (-1: never). */
 int iw_reactor_fd(const struct iw_reactor *r);
