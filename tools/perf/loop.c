@@ -8,7 +8,7 @@
 #include <sys/random.h>
 #include <time.h>
 
-enum { EX_SOFTWARE = 70, IW_LOOP_WINDOW = 8, IW_LOOP_PIECES = 1024 };
+enum { EX_SOFTWARE = 70, POLL = 64 };
 
 struct loop {
     const struct iw_loop_options *options;
@@ -49,6 +49,12 @@ static double seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+static bool post_receive(struct loop *l)
+{
+    struct iw_iov sge = {l->to, (size_t)l->options->size};
+    return iw_endpoint_post_recv(l->ep[1], 0, &sge, 1) == IW_OK;
+}
+
 /* Hands what `i` wants to send to the other side as one list of pieces. */
 static bool carry(struct loop *l, int i)
 {
@@ -67,7 +73,7 @@ static bool carry(struct loop *l, int i)
 static void settle(struct loop *l)
 {
     struct iw_event event;
-    struct iw_completion done[IW_LOOP_WINDOW];
+    struct iw_completion done[POLL];
     for (bool busy = true; busy;) {
         busy = false;
         for (int i = 0; i < 2; i++) {
@@ -83,24 +89,27 @@ static void settle(struct loop *l)
         }
     }
     size_t n;
-    while ((n = iw_endpoint_poll(l->ep[0], done, IW_LOOP_WINDOW)) > 0)
+    while ((n = iw_endpoint_poll(l->ep[0], done, POLL)) > 0)
         for (size_t k = 0; k < n; k++) {
             l->completed++;
             l->failed = l->failed || done[k].status != IW_STATUS_OK;
         }
+    while (l->options->sends && (n = iw_endpoint_poll(l->ep[1], done, POLL)) > 0)
+        for (size_t k = 0; k < n; k++)
+            l->failed = l->failed || done[k].status != IW_STATUS_OK || !post_receive(l);
 }
 
 static void move(struct loop *l, uint64_t messages)
 {
     struct iw_iov sge = {l->from, (size_t)l->options->size};
-    struct iw_work work = {.opcode = IW_WORK_WRITE,
+    struct iw_work work = {.opcode = l->options->sends ? IW_WORK_SEND : IW_WORK_WRITE,
                            .sge = &sge,
                            .sge_count = 1,
                            .remote_stag = l->region.stag,
                            .remote_to = l->region.to};
     uint64_t goal = l->completed + messages;
     while (l->completed < goal && !l->failed) {
-        for (uint64_t left = goal - l->completed, k = 0; k < IW_LOOP_WINDOW && k < left; k++)
+        for (uint64_t left = goal - l->completed, k = 0; k < l->options->window && k < left; k++)
             if (iw_endpoint_post(l->ep[0], &work, 0) != IW_OK)
                 l->failed = true;
         settle(l);
@@ -146,6 +155,8 @@ static bool setup(struct loop *l)
         config.mpa.crc = o->crc;
         config.mpa.markers = o->markers;
         config.mulpdu = (uint32_t)o->mulpdu;
+        config.send_depth = config.recv_depth = (uint32_t)o->window;
+        config.max_sge = 1;
         config.pd = iw_domain_pd(l->domain[i]);
         l->region.pd = config.pd;
         if (iw_endpoint_create(l->domain[i], &config, 0, &l->ep[i]) != IW_OK)
@@ -156,6 +167,9 @@ static bool setup(struct loop *l)
     l->region.access = IW_ACCESS_REMOTE_WRITE;
     if (iw_domain_register(l->domain[1], &l->region) != 0)
         return false;
+    for (uint64_t k = 0; o->sends && k < o->window; k++)
+        if (!post_receive(l))
+            return false;
     settle(l);
     return !l->failed;
 }
@@ -174,14 +188,13 @@ static void report(const struct loop *l, double *ours, double *base, double *rat
     qsort(ours, rounds, sizeof *ours, ascending);
     qsort(base, rounds, sizeof *base, ascending);
     qsort(ratio, rounds, sizeof *ratio, ascending);
-    printf("iwarp-perf loop: %" PRIu64 " x %" PRIu64
-           " octets, RDMA Write, CRC %s (%s), Markers %s, "
+    printf("iwarp-perf loop: %" PRIu64 " x %" PRIu64 " octets, %s, CRC %s (%s), Markers %s, "
            "MULPDU %" PRIu64 "\n",
-           per_round * rounds, o->size, o->crc ? "on" : "off",
+           per_round * rounds, o->size, o->sends ? "Send" : "RDMA Write", o->crc ? "on" : "off",
            l->crc32c == iw_crc32c_portable ? "portable" : "best", o->markers ? "on" : "off",
            o->mulpdu);
-    printf("  endpoints  %8.2f GB/s  median of %" PRIu64 " rounds\n",
-           octets / ours[rounds / 2] * 1e-9, rounds);
+    printf("  endpoints  %8.2f GB/s  median of %" PRIu64 " rounds; %.0f messages a second\n",
+           octets / ours[rounds / 2] * 1e-9, rounds, (double)per_round / ours[rounds / 2]);
     printf("  baseline   %8.2f GB/s  one memcpy%s\n", octets / base[rounds / 2] * 1e-9,
            o->crc ? " and two CRC32c passes" : "");
     printf("  ratio      %8.3f       time over the baseline's, min %.3f max %.3f\n",
@@ -216,6 +229,10 @@ static int measure(struct loop *l)
         return EX_SOFTWARE;
     }
     report(l, ours, base, ratio, o->rounds, per_round);
+    if (o->min_rate > 0 && (double)per_round / ours[o->rounds / 2] < o->min_rate) {
+        printf("  below the limit of %.0f messages a second\n", o->min_rate);
+        return 1;
+    }
     if (o->max_ratio > 0 && ratio[o->rounds / 2] > o->max_ratio) {
         printf("  above the limit of %.3f\n", o->max_ratio);
         return 1;

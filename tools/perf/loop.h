@@ -7,12 +7,12 @@
 enum { IW_LOOP_ROUNDS_MAX = 1000 };
 
 struct iw_loop_options {
-    uint64_t size, total, rounds, mulpdu;
-    bool crc, markers, portable_crc;
-    double max_ratio; /* 0: no limit */
+    uint64_t size, total, rounds, mulpdu, window;
+    bool sends, crc, markers, portable_crc;
+    double max_ratio, min_rate; /* 0: no limit */
 };
 
-/* Measures and prints; the program's exit status: 0, 1 (above max_ratio), 70 (it went wrong). */
+/* Measures and prints; the program's exit status: 0, 1 (a limit was missed), 70 (it went wrong). */
 int iw_loop_run(const struct iw_loop_options *options);
 
 #endif

@@ -18,7 +18,9 @@ static const char usage[] =
     "stack can avoid (one memcpy and, with CRCs on, two CRC32c passes over the same octets), and\n"
     "prints the ratio of the two times: the median of the rounds, and their spread.\n"
     "\n"
-    "  --size N          octets of one RDMA Write (65536), 1..67108864\n"
+    "  --size N          octets of one message (65536), 1..67108864\n"
+    "  --op KIND         write or send (write)\n"
+    "  --window N        messages posted at once (8), 1..4096\n"
     "  --total N         octets moved in all (1073741824)\n"
     "  --rounds N        rounds that the total is split into (16), 1..1000\n"
     "  --crc on|off      (on)\n"
@@ -26,6 +28,7 @@ static const char usage[] =
     "  --mulpdu N        octets (64768), 128..64768\n"
     "  --portable-crc    the portable CRC32c in both, not the best one\n"
     "  --max-ratio X     exit with 1 if the median ratio is above X\n"
+    "  --min-rate N      exit with 1 if there are fewer messages a second\n"
     "\n"
     "With --pcap nothing is measured: a capture (pcapng) of RDMA Writes and Reads in turn is "
     "written,\n"
@@ -90,6 +93,9 @@ static int parse(int argc, char **argv, struct iw_loop_options *o, struct iw_rec
         ROUNDS,
         MULPDU,
         PORTABLE,
+        OP,
+        WINDOW,
+        MIN_RATE,
         MAX_RATIO,
         PCAP,
         MSS,
@@ -107,6 +113,9 @@ static int parse(int argc, char **argv, struct iw_loop_options *o, struct iw_rec
                                             {"markers", required_argument, NULL, MARKERS},
                                             {"mulpdu", required_argument, NULL, MULPDU},
                                             {"portable-crc", no_argument, NULL, PORTABLE},
+                                            {"op", required_argument, NULL, OP},
+                                            {"window", required_argument, NULL, WINDOW},
+                                            {"min-rate", required_argument, NULL, MIN_RATE},
                                             {"max-ratio", required_argument, NULL, MAX_RATIO},
                                             {"pcap", required_argument, NULL, PCAP},
                                             {"mss", required_argument, NULL, MSS},
@@ -150,6 +159,20 @@ static int parse(int argc, char **argv, struct iw_loop_options *o, struct iw_rec
             break;
         case PORTABLE:
             o->portable_crc = true;
+            break;
+        case OP:
+            o->sends = strcmp(optarg, "send") == 0;
+            if (!o->sends && strcmp(optarg, "write") != 0)
+                return usage_error("--op", optarg, "write or send");
+            break;
+        case WINDOW:
+            if (!parse_number(optarg, 1, 4096, &o->window))
+                return usage_error("--window", optarg, "1..4096");
+            break;
+        case MIN_RATE:
+            o->min_rate = strtod(optarg, &end);
+            if (end == optarg || *end != '\0' || !(o->min_rate > 0))
+                return usage_error("--min-rate", optarg, "a number above 0");
             break;
         case MAX_RATIO:
             o->max_ratio = strtod(optarg, &end);
@@ -214,6 +237,7 @@ static int loop(int argc, char **argv)
     struct iw_loop_options options = {.size = 65536,
                                       .total = UINT64_C(1) << 30,
                                       .rounds = 16,
+                                      .window = 8,
                                       .crc = true,
                                       .mulpdu = IW_MPA_ULPDU_MAX};
     struct iw_record_options record = {.mss = 1460, .connections = 1, .burst = 1, .port = 4420};

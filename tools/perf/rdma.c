@@ -456,6 +456,7 @@ struct perf_lane *perf_rdma_new(const struct perf_setup *setup)
         close_lane(&r->base);
         return NULL;
     }
+    iw_reactor_busy(r->reactor, setup->poll);
     r->pd = iw_domain_pd(r->domain);
     return &r->base;
 }
