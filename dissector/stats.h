@@ -58,9 +58,11 @@ struct iwd_table {
     {                                                                                              \
         TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, name, "%" #width "u"                                     \
     }
-#define IWD_COLUMN_NUMBER(name, format)                                                            \
+/* A number that Wireshark would show badly: as text, which it sorts well as all are equally long.
+ */
+#define IWD_COLUMN_NUMBER(name, width)                                                             \
     {                                                                                              \
-        TABLE_ITEM_FLOAT, TAP_ALIGN_RIGHT, name, format                                            \
+        TABLE_ITEM_STRING, TAP_ALIGN_RIGHT, name, "%" #width "s"                                   \
     }
 
 void iwd_register_table(struct iwd_table *t);
@@ -68,6 +70,9 @@ void iwd_register_table(struct iwd_table *t);
 guint iwd_table_add(struct iwd_table *t);
 stat_tap_table_item_type *iwd_table_at(const struct iwd_table *t, guint row, guint column);
 void iwd_table_text(const struct iwd_table *t, guint row, guint column, const char *text);
+/* In an IWD_COLUMN_NUMBER of that width; user_data.float_value becomes the number. */
+void iwd_table_number(const struct iwd_table *t, guint row, guint column, int width, int decimals,
+                      double number);
 
 /* ---- registration ---- */
 

@@ -23,6 +23,8 @@ enum {
     END
 };
 
+enum { OCTETS_WIDTH = 12 };
+
 /* Rows by struct iwd_connection, one added. */
 static GHashTable *rows;
 
@@ -148,6 +150,8 @@ static guint row_of(const struct iwd_seen *s, const packet_info *pinfo)
     set_end(row, RESPONDER, pinfo, !source);
     for (guint k = REVISION; k <= RTR; k++)
         set_text(row, k, "?");
+    iwd_table_number(&iwd_connections_table, row, OCTETS_I, OCTETS_WIDTH, 0, 0);
+    iwd_table_number(&iwd_connections_table, row, OCTETS_R, OCTETS_WIDTH, 0, 0);
     set_agreed(row, s->connection);
     return row;
 }
@@ -157,7 +161,7 @@ static void count_fpdu(guint row, const struct iwd_seen *s, packet_info *pinfo)
     stat_tap_table_item_type *at = iwd_table_at(&iwd_connections_table, row, 0);
     bool responder = s->side == IW_SIDE_RESPONDER;
     guint *largest = &at[responder ? ULPDU_R : ULPDU_I].value.uint_value;
-    guint *outstanding = &at[OUTSTANDING].value.uint_value;
+    guint *outstanding = &at[OUTSTANDING].value.uint_value, octets;
 
     set_observed(row, s);
     if (s->thing->crc == IWD_CRC_BAD)
@@ -165,7 +169,9 @@ static void count_fpdu(guint row, const struct iwd_seen *s, packet_info *pinfo)
     *largest = MAX(*largest, s->thing->length);
     if (s->opcode < 0)
         return;
-    at[responder ? OCTETS_R : OCTETS_I].value.float_value += s->payload;
+    octets = responder ? OCTETS_R : OCTETS_I;
+    iwd_table_number(&iwd_connections_table, row, octets, OCTETS_WIDTH, 0,
+                     at[octets].user_data.float_value + s->payload);
     at[responder ? MESSAGES_R : MESSAGES_I].value.uint_value += s->ends;
     if (s->thing->message)
         *outstanding = MAX(*outstanding, s->thing->message->outstanding);
@@ -204,8 +210,8 @@ static stat_tap_table_item columns[] = {
     IWD_COLUMN_COUNT("R: max ULPDU", 12),
     IWD_COLUMN_COUNT("I: messages", 11),
     IWD_COLUMN_COUNT("R: messages", 11),
-    IWD_COLUMN_NUMBER("   I: octets", "%12.0f"),
-    IWD_COLUMN_NUMBER("   R: octets", "%12.0f"),
+    IWD_COLUMN_NUMBER("   I: octets", 12),
+    IWD_COLUMN_NUMBER("   R: octets", 12),
     IWD_COLUMN_COUNT("Outstanding", 11),
     IWD_COLUMN_COUNT("Findings", 8),
     IWD_COLUMN_TEXT("End", 1),

@@ -2,7 +2,7 @@
 /* -z iwarp,findings: by rule and severity. */
 #include "stats.h"
 
-enum { SEVERITY, LEVEL, RULE, RFC, SECTION, COUNT, FIRST, TEXT };
+enum { SEVERITY, LEVEL, RULE, SECTION, COUNT, FIRST, TEXT };
 enum { NO_ROW = -1 };
 
 static int rows[IW_CHECK_COUNT];
@@ -29,6 +29,7 @@ static guint row_of(enum iw_check check)
 {
     const struct iwd_table *t = &iwd_findings_table;
     const struct iw_rule *rule = iw_check_rule(check);
+    char section[32];
     guint row;
 
     if (rows[check] != NO_ROW)
@@ -38,8 +39,8 @@ static guint row_of(enum iw_check check)
     iwd_table_text(t, row, SEVERITY, severity_name(rule));
     iwd_table_text(t, row, LEVEL, iw_level_name(rule->level));
     iwd_table_text(t, row, RULE, rule->id);
-    iwd_table_at(t, row, RFC)->value.uint_value = rule->rfc;
-    iwd_table_text(t, row, SECTION, rule->section);
+    g_snprintf(section, sizeof section, "%u, %s", rule->rfc, rule->section);
+    iwd_table_text(t, row, SECTION, section);
     iwd_table_text(t, row, TEXT, iw_check_info(check)->text);
     return row;
 }
@@ -60,9 +61,9 @@ static tap_packet_status count(void *data _U_, packet_info *pinfo, epan_dissect_
 
 static stat_tap_table_item columns[] = {
     IWD_COLUMN_TEXT("Severity", 8),      IWD_COLUMN_TEXT("Level     ", 10),
-    IWD_COLUMN_TEXT("Rule        ", 12), IWD_COLUMN_COUNT(" RFC", 4),
-    IWD_COLUMN_TEXT("Section", 7),       IWD_COLUMN_COUNT("   Count", 8),
-    IWD_COLUMN_COUNT("First frame", 11), IWD_COLUMN_TEXT("What is wrong", 1)};
+    IWD_COLUMN_TEXT("Rule        ", 12), IWD_COLUMN_TEXT("RFC, section", 12),
+    IWD_COLUMN_COUNT("   Count", 8),     IWD_COLUMN_COUNT("First frame", 11),
+    IWD_COLUMN_TEXT("What is wrong", 1)};
 
 struct iwd_table iwd_findings_table = {.ui = {.group = REGISTER_PACKET_STAT_GROUP_UNSORTED,
                                               .title = "iWARP Findings by Rule",

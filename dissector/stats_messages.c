@@ -4,7 +4,7 @@
 
 /* ---- messages by opcode ---- */
 
-enum { OPCODES = 16, NO_ROW = -1 };
+enum { OPCODES = 16, NO_ROW = -1, WIDE = 14, NARROW = 12 };
 enum { NAME, MESSAGES, SEGMENTS, OCTETS, SHORTEST, LONGEST, AVERAGE };
 
 static int rows[OPCODES];
@@ -15,44 +15,63 @@ static void reset_messages(void)
         rows[k] = NO_ROW;
 }
 
+static int add_opcode(unsigned opcode)
+{
+    const struct iwd_table *t = &iwd_messages_table;
+    guint row = iwd_table_add(&iwd_messages_table);
+
+    iwd_table_text(t, row, NAME, iw_wire_opcode_name(opcode));
+    for (guint k = OCTETS; k <= AVERAGE; k++)
+        iwd_table_number(t, row, k, k == OCTETS ? WIDE : NARROW, k == AVERAGE, 0);
+    return (int)row;
+}
+
+static void count_whole(guint row, double length)
+{
+    const struct iwd_table *t = &iwd_messages_table;
+    stat_tap_table_item_type *items = iwd_table_at(t, row, 0);
+    guint n = ++items[MESSAGES].value.uint_value;
+    /* Octets of whole messages. */
+    double *sum = &items[NAME].user_data.float_value;
+
+    if (n == 1 || length < items[SHORTEST].user_data.float_value)
+        iwd_table_number(t, row, SHORTEST, NARROW, 0, length);
+    if (length > items[LONGEST].user_data.float_value)
+        iwd_table_number(t, row, LONGEST, NARROW, 0, length);
+    *sum += length;
+    iwd_table_number(t, row, AVERAGE, NARROW, 1, *sum / n);
+}
+
 static tap_packet_status count_message(void *data _U_, packet_info *pinfo _U_,
                                        epan_dissect_t *edt _U_, const void *seen,
                                        tap_flags_t flags _U_)
 {
     const struct iwd_table *t = &iwd_messages_table;
     const struct iwd_seen *s = seen;
-    stat_tap_table_item_type *row;
-    double length;
+    stat_tap_table_item_type *items;
+    guint row;
 
     if (s->opcode < 0 || s->thing->crc == IWD_CRC_BAD)
         return TAP_PACKET_DONT_REDRAW;
-    if (rows[s->opcode] == NO_ROW) {
-        rows[s->opcode] = (int)iwd_table_add(&iwd_messages_table);
-        iwd_table_text(t, (guint)rows[s->opcode], NAME, iw_wire_opcode_name((unsigned)s->opcode));
-    }
-    row = iwd_table_at(t, (guint)rows[s->opcode], 0);
-    row[SEGMENTS].value.uint_value++;
-    row[OCTETS].value.float_value += s->payload;
+    if (rows[s->opcode] == NO_ROW)
+        rows[s->opcode] = add_opcode((unsigned)s->opcode);
+    row = (guint)rows[s->opcode];
+    items = iwd_table_at(t, row, 0);
+    items[SEGMENTS].value.uint_value++;
+    iwd_table_number(t, row, OCTETS, WIDE, 0, items[OCTETS].user_data.float_value + s->payload);
     if (!s->ends)
         return TAP_PACKET_REDRAW;
-    length = (double)iwd_seen_length(s);
-    if (row[MESSAGES].value.uint_value++ == 0 || length < row[SHORTEST].value.float_value)
-        row[SHORTEST].value.float_value = length;
-    if (length > row[LONGEST].value.float_value)
-        row[LONGEST].value.float_value = length;
-    row[AVERAGE].user_data.float_value += length;
-    row[AVERAGE].value.float_value =
-        row[AVERAGE].user_data.float_value / row[MESSAGES].value.uint_value;
+    count_whole(row, (double)iwd_seen_length(s));
     return TAP_PACKET_REDRAW;
 }
 
 static stat_tap_table_item message_columns[] = {IWD_COLUMN_TEXT("Opcode                     ", 27),
                                                 IWD_COLUMN_COUNT(" Messages", 9),
                                                 IWD_COLUMN_COUNT(" Segments", 9),
-                                                IWD_COLUMN_NUMBER("        Octets", "%14.0f"),
-                                                IWD_COLUMN_NUMBER("  Shortest", "%10.0f"),
-                                                IWD_COLUMN_NUMBER("   Longest", "%10.0f"),
-                                                IWD_COLUMN_NUMBER("     Average", "%12.1f")};
+                                                IWD_COLUMN_NUMBER("        Octets", 14),
+                                                IWD_COLUMN_NUMBER("    Shortest", 12),
+                                                IWD_COLUMN_NUMBER("     Longest", 12),
+                                                IWD_COLUMN_NUMBER("     Average", 12)};
 
 struct iwd_table iwd_messages_table = {.ui = {.group = REGISTER_PACKET_STAT_GROUP_UNSORTED,
                                               .title = "iWARP Messages by Opcode",
@@ -107,7 +126,8 @@ static void take(unsigned kind, const nstime_t *time)
     static const guint shares[][2] = {{LEAST, 0}, {MEDIAN, 500}, {P90, 900},
                                       {P99, 990}, {P999, 999},   {MOST, 1000}};
     double nanoseconds = (double)time->secs * 1e9 + time->nsecs;
-    stat_tap_table_item_type *row;
+    const struct iwd_table *t = &iwd_times_table;
+    guint row, n;
 
     if (nanoseconds < 0)
         return; /* the capture's clock went back */
@@ -120,11 +140,12 @@ static void take(unsigned kind, const nstime_t *time)
                              GSIZE_TO_POINTER((gsize)MIN(nanoseconds, (double)(G_MAXSIZE / 2))),
                              compare, NULL);
     kinds[kind].sum += nanoseconds;
-    row = iwd_table_at(&iwd_times_table, (guint)kinds[kind].row, 0);
-    row[COUNT].value.uint_value++;
+    row = (guint)kinds[kind].row;
+    n = ++iwd_table_at(t, row, COUNT)->value.uint_value;
     for (size_t k = 0; k < G_N_ELEMENTS(shares); k++)
-        row[shares[k][0]].value.float_value = percentile(kinds[kind].times, shares[k][1]);
-    row[MEAN].value.float_value = kinds[kind].sum / row[COUNT].value.uint_value / 1000;
+        iwd_table_number(t, row, shares[k][0], NARROW, 3,
+                         percentile(kinds[kind].times, shares[k][1]));
+    iwd_table_number(t, row, MEAN, NARROW, 3, kinds[kind].sum / n / 1000);
 }
 
 static tap_packet_status take_time(void *data _U_, packet_info *pinfo _U_, epan_dissect_t *edt _U_,
@@ -147,15 +168,15 @@ static tap_packet_status take_time(void *data _U_, packet_info *pinfo _U_, epan_
 }
 
 static stat_tap_table_item time_columns[] = {
-    IWD_COLUMN_TEXT("Request     ", 12),         IWD_COLUMN_COUNT("    Count", 9),
-    IWD_COLUMN_NUMBER("Minimum (us)", "%12.3f"), IWD_COLUMN_NUMBER("      Median", "%12.3f"),
-    IWD_COLUMN_NUMBER("        90 %", "%12.3f"), IWD_COLUMN_NUMBER("        99 %", "%12.3f"),
-    IWD_COLUMN_NUMBER("      99.9 %", "%12.3f"), IWD_COLUMN_NUMBER("     Maximum", "%12.3f"),
-    IWD_COLUMN_NUMBER("     Average", "%12.3f"),
+    IWD_COLUMN_TEXT("Request     ", 12),   IWD_COLUMN_COUNT("    Count", 9),
+    IWD_COLUMN_NUMBER("Minimum (us)", 12), IWD_COLUMN_NUMBER("      Median", 12),
+    IWD_COLUMN_NUMBER("        90 %", 12), IWD_COLUMN_NUMBER("        99 %", 12),
+    IWD_COLUMN_NUMBER("      99.9 %", 12), IWD_COLUMN_NUMBER("     Maximum", 12),
+    IWD_COLUMN_NUMBER("     Average", 12),
 };
 
 struct iwd_table iwd_times_table = {.ui = {.group = REGISTER_PACKET_STAT_GROUP_UNSORTED,
-                                           .title = "iWARP Response Time Percentiles",
+                                           .title = "iWARP Response Times",
                                            .cli_string = "iwarp,times",
                                            .packet_func = take_time,
                                            .nfields = G_N_ELEMENTS(time_columns),

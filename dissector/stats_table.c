@@ -106,3 +106,13 @@ void iwd_table_text(const struct iwd_table *t, guint row, guint column, const ch
     g_free((char *)(uintptr_t)item->value.string_value);
     item->value.string_value = g_strdup(text);
 }
+
+void iwd_table_number(const struct iwd_table *t, guint row, guint column, int width, int decimals,
+                      double number)
+{
+    char text[64];
+
+    iwd_table_at(t, row, column)->user_data.float_value = number;
+    g_snprintf(text, sizeof text, "%*.*f", width, decimals, number);
+    iwd_table_text(t, row, column, text);
+}
