@@ -55,9 +55,9 @@ typedef bool iwd_bool;
 
 typedef struct {
     uint32_t frame_number;
-    address src;
+    address src_addr;
     uint16_t port_src;
-    address dst;
+    address dst_addr;
     uint16_t port_dst;
     char *frame_label, *time, *comment; /* g_malloc'ed */
     uint16_t conv_num;

@@ -4,12 +4,15 @@
 
 #include <inttypes.h>
 
-enum { LINE = 400 };
+enum { LINE = 500 };
 
-/* What comes behind the first thing of a frame in the information column. */
-static void add_info(packet_info *pinfo, const char *text)
+/* A thing, in the information column: TCP may have written something before the first. */
+static void add_info(packet_info *pinfo, bool first, const char *text)
 {
-    col_append_sep_str(pinfo->cinfo, COL_INFO, "; ", text);
+    if (first)
+        col_append_str(pinfo->cinfo, COL_INFO, text);
+    else
+        col_append_sep_str(pinfo->cinfo, COL_INFO, "; ", text);
 }
 
 static proto_item *generated(proto_item *item)
@@ -25,18 +28,20 @@ proto_item *iwd_link(proto_tree *tree, enum iwd_field field, tvbuff_t *tvb, uint
 
 /* ---- findings ---- */
 
-static void draw_finding(const struct iwd_finding *f, tvbuff_t *tvb, packet_info *pinfo,
-                         proto_tree *tree)
+static void draw_finding(const struct iwd_finding *f, const struct iwd_thing *t, tvbuff_t *tvb,
+                         packet_info *pinfo, proto_tree *tree)
 {
     const struct iw_check_info *info = iw_check_info(f->check);
     const struct iw_rule *rule = iw_check_rule(f->check);
     const char *level = iw_level_name(rule->level), *implied = rule->implied ? ", implied" : "";
-    proto_item *item = proto_tree_add_item(tree, iwd_hf[F_FINDING], tvb, 0, 0, ENC_NA);
+    bool here = t && f->pos >= t->pos && f->pos - t->pos < tvb_captured_length(tvb);
+    proto_item *item = proto_tree_add_item(tree, iwd_hf[F_FINDING], tvb,
+                                           here ? (int)(f->pos - t->pos) : 0, here, ENC_NA);
     proto_tree *sub = proto_item_add_subtree(item, iwd_ett[T_FINDING]);
 
     generated(item);
-    proto_item_set_text(item, "%s (%s%s, RFC %u section %s): %s", rule->id, level, implied,
-                        rule->rfc, rule->section, info->text);
+    proto_item_set_text(item, "%s: %s: 0x%" PRIx64 ", expected 0x%" PRIx64, rule->id, info->text,
+                        f->got, f->want);
     expert_add_info_format(pinfo, item, &iwd_ei[f->check], "%s (%s%s, RFC %u section %s): %s",
                            rule->id, level, implied, rule->rfc, rule->section, info->text);
     generated(proto_tree_add_string(sub, iwd_hf[F_RULE], tvb, 0, 0, rule->id));
@@ -52,12 +57,16 @@ static void draw_finding(const struct iwd_finding *f, tvbuff_t *tvb, packet_info
     generated(proto_tree_add_uint64(sub, iwd_hf[F_FINDING_WANT], tvb, 0, 0, f->want));
 }
 
-static void draw_findings(const struct iwd_finding *findings, tvbuff_t *tvb, packet_info *pinfo,
-                          proto_tree *tree)
+/* t: what they are about and what `tvb` has, so that the octet at fault can be shown; NULL:
+ * nothing.
+ */
+static void draw_findings(const struct iwd_finding *findings, const struct iwd_thing *t,
+                          tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
 {
     for (const struct iwd_finding *f = findings; f; f = f->next) {
-        draw_finding(f, tvb, pinfo, tree);
-        col_append_fstr(pinfo->cinfo, COL_INFO, " [%s]", iw_check_rule(f->check)->id);
+        draw_finding(f, t, tvb, pinfo, tree);
+        col_append_fstr(pinfo->cinfo, COL_INFO, " [%s: %s]", iw_check_rule(f->check)->id,
+                        iw_check_info(f->check)->text);
     }
 }
 
@@ -141,7 +150,7 @@ static void draw_startup(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *
         data += (int)IW_MPA_ENHANCED_LENGTH;
     }
     draw_startup_links(iwd_shown, t, tvb, tree);
-    draw_findings(iwd_rare_of(t)->findings, tvb, pinfo, tree);
+    draw_findings(iwd_rare_of(t)->findings, t, tvb, pinfo, tree);
     if (data < length)
         iwd_draw_private(tvb_new_subset_remaining(tvb, data), pinfo, tree, root, &h);
 }
@@ -187,9 +196,10 @@ static void draw_marker(tvbuff_t *tvb, uint32_t at, proto_tree *tree)
     proto_tree_add_uint(sub, iwd_hf[F_FPDUPTR], tvb, (int)at + 2, 2, m.fpduptr);
 }
 
+static const char *const crc_words[] = {"unchecked", "good", "bad", "unknown"};
+
 static void draw_crc(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
 {
-    static const char *const words[] = {"unchecked", "good", "bad", "unknown"};
     uint32_t pad = iw_wire_pad(t->length), at = iwd_place(t, IW_MPA_LENGTH_FIELD + t->length);
     uint32_t crc_at = iwd_place(t, IW_MPA_LENGTH_FIELD + t->length + pad);
     enum iwd_crc state = (enum iwd_crc)t->crc;
@@ -203,7 +213,7 @@ static void draw_crc(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
         proto_tree_add_item(tree, iwd_hf[F_PAD], tvb, (int)at, (int)pad, ENC_NA);
     crc = iw_crc32c_get(tvb_get_ptr(tvb, (int)crc_at, 4));
     proto_tree_add_uint_format_value(tree, iwd_hf[F_CRC], tvb, (int)crc_at, 4, crc, "0x%08x [%s]",
-                                     crc, words[state]);
+                                     crc, crc_words[state]);
     generated(proto_tree_add_uint(tree, iwd_hf[F_CRC_STATUS], tvb, (int)crc_at, 4, state));
     if (state == IWD_CRC_BAD)
         generated(proto_tree_add_uint(tree, iwd_hf[F_CRC_COMPUTED], tvb, (int)crc_at, 4,
@@ -212,8 +222,9 @@ static void draw_crc(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
 
 static void draw_mpa(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
 {
-    proto_item *item = proto_tree_add_none_format(tree, iwd_hf[F_MPA], tvb, 0, -1,
-                                                  "MPA, FPDU of %u octets", t->size);
+    proto_item *item =
+        proto_tree_add_none_format(tree, iwd_hf[F_MPA], tvb, 0, -1,
+                                   "MPA, FPDU of %u octets, CRC %s", t->size, crc_words[t->crc]);
     proto_tree *sub = proto_item_add_subtree(item, iwd_ett[T_MPA]);
 
     iwd_link(sub, F_BEGUN, tvb, t->begun != t->frame ? t->begun : 0);
@@ -252,7 +263,36 @@ void iwd_print_thing(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinf
     iw_wire_print_segment(line, room, octets, length);
 }
 
-static void draw_fpdu(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinfo,
+/* What was worked out of it, behind its line: of the segment that ends a message how much that was
+ * and which request it answers, of a Terminate what provoked it. */
+static void add_relations(const struct iwd_thing *t, tvbuff_t *ulpdu, char line[LINE])
+{
+    const struct iwd_message *m = t->message;
+    size_t used = strlen(line);
+    bool ends = m && m->whole && m->last == t->frame && ulpdu && (iwd_tvb_u8(ulpdu, 0) & IW_DDP_L);
+    const char *separator = " (";
+    nstime_t time;
+
+    if (iwd_rare_of(t)->cause) {
+        g_snprintf(line + used, LINE - used, " (provoked by frame %u)", iwd_rare_of(t)->cause);
+        return;
+    }
+    if (ends && m->segments > 1) {
+        used +=
+            (size_t)g_snprintf(line + used, LINE - used,
+                               " (last of %u segments, %" PRIu64 " octets", m->segments, m->length);
+        separator = "; ";
+    }
+    if (ends && m->request) {
+        nstime_delta(&time, &m->ended, &m->request->begun);
+        used += (size_t)g_snprintf(line + used, LINE - used, "%sanswers frame %u after %.3f ms",
+                                   separator, m->request->first, nstime_to_msec(&time));
+    }
+    if (ends && (m->segments > 1 || m->request))
+        g_strlcat(line, ")", LINE);
+}
+
+static void draw_fpdu(const struct iwd_thing *t, bool first, tvbuff_t *tvb, packet_info *pinfo,
                       proto_item *item, proto_tree *root)
 {
     proto_tree *tree = proto_item_add_subtree(item, iwd_ett[T_IWARP]);
@@ -260,9 +300,11 @@ static void draw_fpdu(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pin
     char line[LINE] = "";
 
     iwd_tap_thing(t, ulpdu, pinfo);
-    if (tree || col_get_writable(pinfo->cinfo, COL_INFO))
+    if (tree || col_get_writable(pinfo->cinfo, COL_INFO)) {
         iwd_print_thing(t, ulpdu, pinfo, line, sizeof line);
-    add_info(pinfo, line);
+        add_relations(t, ulpdu, line);
+    }
+    add_info(pinfo, first, line);
     proto_item_append_text(item, ", %s%s", line, t->cut ? ", cut short" : "");
     if (t->cut)
         col_append_fstr(pinfo->cinfo, COL_INFO, " (cut short)");
@@ -270,9 +312,7 @@ static void draw_fpdu(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pin
         generated(proto_tree_add_uint(tree, iwd_hf[F_SIDE], tvb, 0, 0, t->side));
         draw_mpa(t, tvb, tree);
     }
-    if (t->crc == IWD_CRC_BAD)
-        add_info(pinfo, "bad CRC");
-    draw_findings(iwd_rare_of(t)->findings, tvb, pinfo, tree);
+    draw_findings(iwd_rare_of(t)->findings, t, tvb, pinfo, tree);
     if (ulpdu)
         iwd_draw_segment(t, ulpdu, pinfo, tree, root);
 }
@@ -282,6 +322,7 @@ static void draw_fpdu(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pin
 static void draw_thing(const struct iwd_chunk *chunk, const struct iwd_thing *t, tvbuff_t *tvb,
                        packet_info *pinfo, proto_tree *root)
 {
+    bool first = t == chunk->things && !chunk->late;
     char line[LINE];
     proto_item *item;
     tvbuff_t *octets;
@@ -295,12 +336,12 @@ static void draw_thing(const struct iwd_chunk *chunk, const struct iwd_thing *t,
     }
     item = proto_tree_add_item(root, iwd_proto, octets, 0, -1, ENC_NA);
     if (t->kind == IWD_FPDU) {
-        draw_fpdu(t, octets, pinfo, item, root);
+        draw_fpdu(t, first, octets, pinfo, item, root);
         return;
     }
     iwd_tap_thing(t, octets, pinfo);
     iwd_print_thing(t, octets, pinfo, line, sizeof line);
-    add_info(pinfo, line);
+    add_info(pinfo, first, line);
     proto_item_append_text(item, ", %s", line);
     draw_startup(t, octets, pinfo, item, root);
 }
@@ -385,7 +426,7 @@ void iwd_draw_chunk(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *p
         tree = proto_item_add_subtree(item, iwd_ett[T_IWARP]);
         proto_item_append_text(item, ", about the connection");
         draw_notes(remarks, tvb, pinfo, tree);
-        draw_findings(remarks->findings, tvb, pinfo, tree);
+        draw_findings(remarks->findings, NULL, tvb, pinfo, tree);
         iwd_tap_findings(remarks->findings, pinfo);
     }
 }

@@ -11,7 +11,7 @@
     X(name, label, filter, FT_BOOLEAN, 8, NULL, mask, description)
 
 #define IWD_FIELDS_CONNECTION                                                                      \
-    X(SIDE, "Sender", "side", FT_UINT8, BASE_DEC, VALS(iwd_sides), 0,                              \
+    X(SIDE, "Sender", "side", FT_UINT8, BASE_NONE, VALS(iwd_sides), 0,                             \
       "Worked out: which end of the connection sent this")                                         \
     X(OCTET, "Stream octet", "octet", FT_UINT64, BASE_DEC, NULL, 0,                                \
       "Worked out: position in this direction's stream, 0 is its first octet")                     \
@@ -38,23 +38,23 @@
     X(REPLY, "MPA Reply", "mpa.reply", FT_BOOLEAN, BASE_NONE, NULL, 0,                             \
       "Worked out: a Reply frame")                                                                 \
     X(STARTUP_FLAGS, "Flags", "mpa.flags", FT_UINT8, BASE_HEX, NULL, 0, "M, C, R, S, reserved")    \
-    IWD_BIT("mpa.flags.m", FLAG_M, "M: the sender wants Markers in what it receives", 0x80,        \
+    IWD_BIT("mpa.flags.m", FLAG_M, "M (wants Markers in what it receives)", 0x80,                  \
             "RFC 5044 section 7.1.1")                                                              \
-    IWD_BIT("mpa.flags.c", FLAG_C, "C: the sender demands CRCs", 0x40, "RFC 5044 section 7.1.1")   \
-    IWD_BIT("mpa.flags.r", FLAG_R, "R: rejected", 0x20, "RFC 5044 section 7.1.1, Reply only")      \
-    IWD_BIT("mpa.flags.s", FLAG_S, "S: enhanced (RFC 6581)", 0x10, "RFC 6581 section 6")           \
+    IWD_BIT("mpa.flags.c", FLAG_C, "C (demands CRCs)", 0x40, "RFC 5044 section 7.1.1")             \
+    IWD_BIT("mpa.flags.r", FLAG_R, "R (rejected)", 0x20, "RFC 5044 section 7.1.1, Reply only")     \
+    IWD_BIT("mpa.flags.s", FLAG_S, "S (enhanced, RFC 6581)", 0x10, "RFC 6581 section 6")           \
     X(FLAG_RES, "Reserved", "mpa.flags.reserved", FT_UINT8, BASE_HEX, NULL, 0x0f, "Must be zero")  \
     X(REVISION, "Revision", "mpa.rev", FT_UINT8, BASE_DEC, VALS(iwd_revisions), 0, NULL)           \
     X(PD_LENGTH, "Private data length", "mpa.pd_length", FT_UINT16, BASE_DEC, NULL, 0,             \
       "Octets that follow the header, the block of RFC 6581 included")                             \
     X(ENHANCED, "Connection data", "mpa.enhanced", FT_NONE, BASE_NONE, NULL, 0,                    \
       "RFC 6581 section 9")                                                                        \
-    X(PEER_TO_PEER, "A: peer-to-peer", "mpa.enhanced.a", FT_BOOLEAN, 16, NULL, 0x8000,             \
+    X(PEER_TO_PEER, "A (peer-to-peer)", "mpa.enhanced.a", FT_BOOLEAN, 16, NULL, 0x8000,            \
       "RFC 6581 section 9.2: the initiator sends an RTR indication first")                         \
-    X(RTR_SEND, "B: RTR may be a Send", "mpa.enhanced.b", FT_BOOLEAN, 16, NULL, 0x4000, NULL)      \
-    X(RTR_WRITE, "C: RTR may be an RDMA Write", "mpa.enhanced.c", FT_BOOLEAN, 16, NULL, 0x8000,    \
+    X(RTR_SEND, "B (RTR may be a Send)", "mpa.enhanced.b", FT_BOOLEAN, 16, NULL, 0x4000, NULL)     \
+    X(RTR_WRITE, "C (RTR may be an RDMA Write)", "mpa.enhanced.c", FT_BOOLEAN, 16, NULL, 0x8000,   \
       NULL)                                                                                        \
-    X(RTR_READ, "D: RTR may be an RDMA Read", "mpa.enhanced.d", FT_BOOLEAN, 16, NULL, 0x4000,      \
+    X(RTR_READ, "D (RTR may be an RDMA Read)", "mpa.enhanced.d", FT_BOOLEAN, 16, NULL, 0x4000,     \
       NULL)                                                                                        \
     X(IRD, "IRD", "mpa.ird", FT_UINT16, BASE_DEC, NULL, 0x3fff,                                    \
       "Inbound RDMA Reads that the sender can take; 16383: left to the ULP")                       \
@@ -96,8 +96,8 @@
 #define IWD_FIELDS_DDP                                                                             \
     X(DDP, "DDP", "ddp", FT_NONE, BASE_NONE, NULL, 0, "RFC 5041 section 4")                        \
     X(DDP_CONTROL, "Control", "ddp.control", FT_UINT8, BASE_HEX, NULL, 0, "T, L, reserved, DV")    \
-    IWD_BIT("ddp.tagged", TAGGED, "T: tagged", 0x80, "RFC 5041 section 4.1")                       \
-    IWD_BIT("ddp.last", LAST, "L: last segment of the message", 0x40, "RFC 5041 section 4.1")      \
+    IWD_BIT("ddp.tagged", TAGGED, "T (tagged)", 0x80, "RFC 5041 section 4.1")                      \
+    IWD_BIT("ddp.last", LAST, "L (last segment of the message)", 0x40, "RFC 5041 section 4.1")     \
     X(DDP_RSVD, "Reserved", "ddp.rsvd", FT_UINT8, BASE_HEX, NULL, 0x3c, "Must be zero")            \
     X(DV, "DDP version", "ddp.dv", FT_UINT8, BASE_DEC, NULL, 0x03, NULL)                           \
     X(STAG, "STag", "ddp.stag", FT_UINT32, BASE_HEX, NULL, 0, "Names the data sink's memory")      \
@@ -176,9 +176,9 @@
     X(TERM_TEXT, "Error", "rdmap.terminate.text", FT_STRING, BASE_NONE, NULL, 0,                   \
       "The code in words: RFC 5040 figure 9, RFC 5041 section 7.2, RFC 5044 section 8, RFC 6581 "  \
       "section 8")                                                                                 \
-    IWD_BIT("rdmap.terminate.m", TERM_M, "M: the segment length is valid", 0x80, NULL)             \
-    IWD_BIT("rdmap.terminate.d", TERM_D, "D: DDP header included", 0x40, NULL)                     \
-    IWD_BIT("rdmap.terminate.r", TERM_R, "R: RDMAP header included", 0x20, NULL)                   \
+    IWD_BIT("rdmap.terminate.m", TERM_M, "M (the segment length is valid)", 0x80, NULL)            \
+    IWD_BIT("rdmap.terminate.d", TERM_D, "D (DDP header included)", 0x40, NULL)                    \
+    IWD_BIT("rdmap.terminate.r", TERM_R, "R (RDMAP header included)", 0x20, NULL)                  \
     X(TERM_RESERVED, "Reserved", "rdmap.terminate.reserved", FT_UINT16, BASE_HEX, NULL, 0x1fff,    \
       "Must be zero")                                                                              \
     X(TERM_LENGTH, "DDP segment length", "rdmap.terminate.length", FT_UINT16, BASE_DEC, NULL, 0,   \
@@ -230,7 +230,7 @@
     X(FINDING_OCTET, "At stream octet", "finding.octet", FT_UINT64, BASE_DEC, NULL, 0, NULL)       \
     X(FINDING_FRAME, "That octet is in frame", "finding.frame", FT_FRAMENUM, BASE_NONE, NULL, 0,   \
       NULL)                                                                                        \
-    X(FINDING_SIDE, "Sender at fault", "finding.side", FT_UINT8, BASE_DEC, VALS(iwd_sides), 0,     \
+    X(FINDING_SIDE, "Sender at fault", "finding.side", FT_UINT8, BASE_NONE, VALS(iwd_sides), 0,    \
       NULL)                                                                                        \
     X(FINDING_GOT, "Found", "finding.got", FT_UINT64, BASE_HEX, NULL, 0, NULL)                     \
     X(FINDING_WANT, "Expected", "finding.want", FT_UINT64, BASE_HEX, NULL, 0, NULL)

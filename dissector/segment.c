@@ -2,6 +2,8 @@
 /* Every pass: DDP and RDMAP. */
 #include "iwarp_dissector.h"
 
+#include <inttypes.h>
+
 struct row {
     enum iwd_field field;
     int at, length;
@@ -49,10 +51,15 @@ static proto_tree *draw_ddp(const struct iw_ddp_header *h, tvbuff_t *tvb, int of
 {
     bool tagged = iw_ddp_tagged(h);
     int length = (int)(tagged ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER);
-    proto_item *item = proto_tree_add_none_format(tree, iwd_hf[F_DDP], tvb, offset, length,
-                                                  "DDP, %s%s", tagged ? "tagged" : "untagged",
-                                                  iw_ddp_last(h) ? ", last segment" : "");
+    proto_item *item = proto_tree_add_item(tree, iwd_hf[F_DDP], tvb, offset, length, ENC_NA);
     proto_tree *sub = proto_item_add_subtree(item, iwd_ett[T_DDP]);
+
+    if (tagged)
+        proto_item_append_text(item, ", tagged, STag 0x%08x, TO 0x%" PRIx64, h->stag, h->to);
+    else
+        proto_item_append_text(item, ", untagged, QN %u, MSN %u, MO %u", h->qn, h->msn, h->mo);
+    if (iw_ddp_last(h))
+        proto_item_append_text(item, ", last segment");
 
     DRAW_ROWS(ddp_rows, tvb, offset, sub);
     if (tagged)
@@ -197,6 +204,8 @@ static void draw_request_links(const struct iwd_thing *t, tvbuff_t *tvb, proto_t
     if (m->whole && m->last == t->frame) {
         nstime_delta(&time, &m->ended, &m->request->begun);
         generated(proto_tree_add_time(tree, iwd_hf[F_RESPONSE_TIME], tvb, 0, 0, &time));
+        proto_item_append_text(proto_tree_get_parent(tree), ", answers frame %u after %.3f ms",
+                               m->request->first, nstime_to_msec(&time));
     }
 }
 

@@ -23,7 +23,7 @@ static struct iwd_seen *tell(packet_info *pinfo)
 {
     struct iwd_seen *s = wmem_new0(pinfo->pool, struct iwd_seen);
 
-    s->connection = iwd_connection_of(pinfo);
+    s->connection = iwd_shown;
     s->side = iwd_side_of(s->connection, pinfo);
     s->stream = stream_of(pinfo);
     s->opcode = -1;
@@ -45,6 +45,7 @@ void iwd_tap_thing(const struct iwd_thing *t, tvbuff_t *octets, packet_info *pin
         return;
     s = tell(pinfo);
     s->thing = t;
+    s->reversed = s->side != (enum iw_side)t->side;
     s->side = (enum iw_side)t->side;
     s->findings = iwd_rare_of(t)->findings;
     s->octets = octets;

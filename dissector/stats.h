@@ -22,6 +22,7 @@ struct iwd_seen {
     uint32_t payload;  /* octets behind the DDP header */
     uint32_t stream;   /* TCP's number of the connection */
     enum iw_side side; /* the thing's sender */
+    bool reversed;     /* the frame is the other side's: only now it was understood */
     bool ends;         /* the last segment of its message */
     bool first;        /* of those that are told of this frame */
 };

@@ -27,17 +27,31 @@ static const char *endpoint_filter(endpoint_item_t *item, conv_filter_type_e wha
     return filter_name(&item->myaddress, what);
 }
 
+struct ends {
+    const address *from, *to;
+    uint32_t from_port, to_port;
+};
+
+static struct ends ends_of(const struct iwd_seen *s, const packet_info *pinfo)
+{
+    struct ends as_frame = {&pinfo->src, &pinfo->dst, pinfo->srcport, pinfo->destport};
+    struct ends reversed = {&pinfo->dst, &pinfo->src, pinfo->destport, pinfo->srcport};
+
+    return s->reversed ? reversed : as_frame;
+}
+
 static tap_packet_status add_conversation(void *table, packet_info *pinfo, epan_dissect_t *edt _U_,
                                           const void *seen, tap_flags_t flags)
 {
     static ct_dissector_info_t info = {conversation_filter};
     const struct iwd_seen *s = seen;
+    struct ends e = ends_of(s, pinfo);
     conv_hash_t *hash = table;
 
     hash->flags = flags;
-    add_conversation_table_data_with_conv_id(
-        hash, &pinfo->src, &pinfo->dst, pinfo->srcport, pinfo->destport, s->stream, s->first,
-        (int)s->payload, &pinfo->rel_ts, &pinfo->abs_ts, &info, CONVERSATION_TCP);
+    add_conversation_table_data_with_conv_id(hash, e.from, e.to, e.from_port, e.to_port, s->stream,
+                                             s->first, (int)s->payload, &pinfo->rel_ts,
+                                             &pinfo->abs_ts, &info, CONVERSATION_TCP);
     return TAP_PACKET_REDRAW;
 }
 
@@ -46,13 +60,14 @@ static tap_packet_status add_endpoints(void *table, packet_info *pinfo, epan_dis
 {
     static et_dissector_info_t info = {endpoint_filter};
     const struct iwd_seen *s = seen;
+    struct ends e = ends_of(s, pinfo);
     conv_hash_t *hash = table;
 
     hash->flags = flags;
-    add_endpoint_table_data(hash, &pinfo->src, pinfo->srcport, TRUE, s->first, (int)s->payload,
-                            &info, ENDPOINT_TCP);
-    add_endpoint_table_data(hash, &pinfo->dst, pinfo->destport, FALSE, s->first, (int)s->payload,
-                            &info, ENDPOINT_TCP);
+    add_endpoint_table_data(hash, e.from, e.from_port, TRUE, s->first, (int)s->payload, &info,
+                            ENDPOINT_TCP);
+    add_endpoint_table_data(hash, e.to, e.to_port, FALSE, s->first, (int)s->payload, &info,
+                            ENDPOINT_TCP);
     return TAP_PACKET_REDRAW;
 }
 

@@ -2,23 +2,56 @@
 /* -z flow,iwarp,standard and Statistics, Flow Graph: one arrow for each message. */
 #include "stats.h"
 
+#include <inttypes.h>
+
 enum { LINE = 500 };
 
+/* What a Read Request asks for. */
+static uint64_t read_size(const struct iwd_seen *s)
+{
+    struct iw_rdmap_read_request r;
+    int length = tvb_captured_length_remaining(s->octets, (int)IW_DDP_UNTAGGED_HEADER);
+
+    if (length < (int)IW_RDMAP_READ_REQUEST ||
+        iw_wire_get_read_request(tvb_get_ptr(s->octets, (int)IW_DDP_UNTAGGED_HEADER, length),
+                                 (size_t)length, &r) < 0)
+        return 0;
+    return r.size;
+}
+
+/* Short enough for the room that tshark has, with the number of octets in brackets. */
 static char *label_of(const struct iwd_seen *s)
 {
+    static const char *const names[16] = {
+        [IW_OP_WRITE] = "Write",
+        [IW_OP_READ_REQUEST] = "Read Req",
+        [IW_OP_READ_RESPONSE] = "Read Resp",
+        [IW_OP_SEND] = "Send",
+        [IW_OP_SEND_INVALIDATE] = "Send Inv",
+        [IW_OP_SEND_SE] = "Send SE",
+        [IW_OP_SEND_SE_INVALIDATE] = "Send SE Inv",
+        [IW_OP_TERMINATE] = "Terminate",
+        [IW_OP_IMMEDIATE] = "Immediate",
+        [IW_OP_IMMEDIATE_SE] = "Immediate SE",
+        [IW_OP_ATOMIC_REQUEST] = "Atomic Req",
+        [IW_OP_ATOMIC_RESPONSE] = "Atomic Resp",
+    };
     uint64_t length;
+    unsigned opcode;
 
     if (s->thing->kind == IWD_STARTUP)
         return g_strdup(s->side == IW_SIDE_INITIATOR ? "MPA Request" : "MPA Reply");
-    length = iwd_seen_length(s);
-    if (!length ||
-        !(iw_rdmap_is_send((unsigned)s->opcode) || iw_rdmap_is_tagged((unsigned)s->opcode)))
-        return g_strdup(iw_wire_opcode_name((unsigned)s->opcode));
-    return g_strdup_printf("%s (%" G_GUINT64_FORMAT ")", iw_wire_opcode_name((unsigned)s->opcode),
-                           length);
+    opcode = (unsigned)s->opcode;
+    if (!names[opcode])
+        return g_strdup_printf("opcode %u", opcode);
+    length = opcode == IW_OP_READ_REQUEST ? read_size(s) : iwd_seen_length(s);
+    if (opcode != IW_OP_READ_REQUEST && !iw_rdmap_is_send(opcode) && !iw_rdmap_is_tagged(opcode))
+        return g_strdup(names[opcode]);
+    return g_strdup_printf("%s (%" PRIu64 ")", names[opcode], length);
 }
 
-/* The message in one line, which request it answers, and what is wrong with it. */
+/* Of a long comment only the beginning is seen: what is wrong and which request this answers come
+ * first, then the message's last segment in one line. */
 static char *comment_of(const struct iwd_seen *s, packet_info *pinfo)
 {
     const struct iwd_message *m = s->thing->message, *request = iwd_seen_request(s);
@@ -26,20 +59,20 @@ static char *comment_of(const struct iwd_seen *s, packet_info *pinfo)
     char line[LINE];
     nstime_t time;
 
-    iwd_print_thing(s->thing, s->octets, pinfo, line, sizeof line);
-    g_string_append(text, line);
-    if (m && m->segments > 1)
-        g_string_append_printf(text, ", the last of %u segments", m->segments);
+    for (const struct iwd_finding *f = s->findings; f; f = f->next)
+        g_string_append_printf(text, "[%s: %s] ", iw_check_rule(f->check)->id,
+                               iw_check_info(f->check)->text);
     if (request) {
         nstime_delta(&time, &m->ended, &request->begun);
-        g_string_append_printf(text, ", answers frame %u after %.3f ms", request->first,
+        g_string_append_printf(text, "answers frame %u after %.3f ms: ", request->first,
                                nstime_to_msec(&time));
     }
     if (iwd_rare_of(s->thing)->cause)
-        g_string_append_printf(text, ", provoked by frame %u", iwd_rare_of(s->thing)->cause);
-    for (const struct iwd_finding *f = s->findings; f; f = f->next)
-        g_string_append_printf(text, " [%s: %s]", iw_check_rule(f->check)->id,
-                               iw_check_info(f->check)->text);
+        g_string_append_printf(text, "provoked by frame %u: ", iwd_rare_of(s->thing)->cause);
+    iwd_print_thing(s->thing, s->octets, pinfo, line, sizeof line);
+    g_string_append(text, line);
+    if (m && m->segments > 1)
+        g_string_append_printf(text, " (last of %u segments)", m->segments);
     return g_string_free(text, FALSE);
 }
 
@@ -56,8 +89,14 @@ static tap_packet_status add_arrow(void *graph, packet_info *pinfo, epan_dissect
     if (!arrow)
         return TAP_PACKET_DONT_REDRAW;
     arrow->frame_number = pinfo->num;
-    arrow->port_src = (uint16_t)pinfo->srcport;
-    arrow->port_dst = (uint16_t)pinfo->destport;
+    arrow->port_src = (uint16_t)(s->reversed ? pinfo->destport : pinfo->srcport);
+    arrow->port_dst = (uint16_t)(s->reversed ? pinfo->srcport : pinfo->destport);
+    if (s->reversed) {
+        address from = arrow->src_addr;
+
+        arrow->src_addr = arrow->dst_addr;
+        arrow->dst_addr = from;
+    }
     arrow->frame_label = label_of(s);
     arrow->comment = comment_of(s, pinfo);
     arrow->conv_num = (uint16_t)s->stream;

@@ -116,7 +116,7 @@ def from_table(text):
 
 def check_connections(home, lint, name, captures):
     file = join(home, name, captures)
-    shown = from_table(run(["tshark", "-n", "-q", "-r", file, "-z", "iwarp,connections"], home))
+    shown = from_table(run(["tshark", "-n", "-2", "-q", "-r", file, "-z", "iwarp,connections"], home))
     linted = from_lint(lint, file)
     for address, row in linted.items():
         got = shown.get(address, ())
@@ -146,9 +146,9 @@ def main():
         home = pathlib.Path(folder)
         home.chmod(0o755)
         shutil.copytree(plugins / version, home / "plugins" / version)
-        # Octets that never come are given up at the end of the capture, which is no frame of the plugin's.
+        # Of Reads that are understood only at the end of the capture, how many were outstanding is counted otherwise.
         golden = sorted(p.relative_to(PCAPS) for p in (PCAPS / "golden").rglob("*.pcapng")
-                        if not p.stem.startswith("lost-"))
+                        if not p.stem.startswith("lost-several"))
         jobs = [lambda name=name: check_text(home, name, "--update" in sys.argv) for name in RUNS]
         jobs.append(lambda: check_percentiles(home))
         jobs.append(lambda: check_connections(home, lint, "golden", golden))
