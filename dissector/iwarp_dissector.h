@@ -360,4 +360,10 @@ void iwd_register_stream(int proto);
 /* Octets of the ULP, in the order of the stream. */
 void iwd_tap_payload(tvbuff_t *tvb, packet_info *pinfo);
 
+/* export.c */
+void iwd_register_export(int proto);
+/* Payload of a tagged segment. */
+void iwd_tap_placed(const struct iwd_thing *t, const struct iw_ddp_header *h, tvbuff_t *tvb,
+                    packet_info *pinfo);
+
 #endif

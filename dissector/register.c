@@ -328,6 +328,7 @@ void iwd_register(void)
     iwd_register_ulp(iwd_proto);
     iwd_register_stats(iwd_proto);
     iwd_register_stream(iwd_proto);
+    iwd_register_export(iwd_proto);
     handle = register_dissector("iwarp", dissect, iwd_proto);
     port_handle = create_dissector_handle(try_port, port_proto);
     owned = g_array_new(FALSE, FALSE, sizeof(struct owned));

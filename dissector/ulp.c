@@ -260,11 +260,13 @@ void iwd_draw_payload(const struct iwd_thing *t, const struct iw_ddp_header *h, 
     uint32_t length = tvb_captured_length(tvb);
     tvbuff_t *whole;
 
-    if (length)
+    if (length) {
         proto_tree_add_bytes_format(tree, iwd_hf[F_PAYLOAD], tvb, 0, -1, NULL,
                                     "Payload (%u octets)", length);
-    if (length)
         iwd_tap_payload(tvb, pinfo);
+        if (iw_ddp_tagged(h))
+            iwd_tap_placed(t, h, tvb, pinfo);
+    }
     whole = message_of(t, h, tvb, pinfo, tree);
     if (!tvb_reported_length(whole ? whole : tvb))
         return;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What belongs to upper layers: reassembly, the dissectors that are called, Decode As, follow stream, preferences that
-iwarp-lint has as options, snap lengths.
+"""What belongs to upper layers: reassembly, the dissectors that are called, Decode As, follow stream, export, and
+preferences that iwarp-lint has as options, snap lengths.
 
 usage: check_ulps.py PLUGINS VERSION LINT
 """
@@ -10,6 +10,7 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -71,6 +72,8 @@ class Tests:
         shown = self.fields(capture, "iwarp.message.data && iwarp.rdmap.opcode == 0", *names)
         self.expect("Writes of several segments", shown,
                     [f"0x00004711\t{k}\t{octets[:n].hex()}" for k, n in ((2, 400), (2, 600), (3, 800))])
+        self.expect("their octets", re.findall(r"^iWARP message \(.*\):$", self.tshark(capture, "-x"), re.MULTILINE),
+                    [f"iWARP message ({n} bytes):" for n in (400, 600, 800)])
         for options, words in (((), []), (("-o", "iwarp.keep:0"), ["the preference iwarp.keep is used up"] * 7)):
             self.expect(f"kept with {options}", self.fields(capture, "iwarp.message.not_reassembled",
                                                             "iwarp.message.not_reassembled", options=options), words)
@@ -132,6 +135,21 @@ class Tests:
         wanted = b"before" + b"".join(octets[:n * 91] + octets[:n * 200] for n in range(1, 5)) + b"behind"
         self.expect("Markers are no octets of the ULP", sent, wanted.hex())
 
+    def try_export(self):
+        """An STag's object is what iwarp-lint extracts."""
+        for name in ("out-of-order-markers", "overlapping-crc", "lost-unaligned-nocrc", "snap-length-markers"):
+            folder = self.home / "written" / name
+            folder.mkdir()
+            folder.chmod(0o777)
+            self.tshark(TCP / f"{name}.pcapng", "-q", "-2", "--export-objects", f"iwarp,{folder}")
+            objects = sorted(folder.glob("*-stag-0x00004711-*"))
+            extracted = folder / "extracted"
+            done = subprocess.run([self.lint, "--extract", "0x4711", "--into", extracted, TCP / f"{name}.pcapng"],
+                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+            wanted = [extracted.read_bytes()] if done.returncode == 0 else []
+            self.expect(f"objects of {name}", [o.read_bytes() for o in objects], wanted)
+            self.expect(f"{name} has Writes", bool(wanted), not name.startswith("snap"))
+
     def try_context(self):
         """Captures that iwarp-lint needs options for are judged as it judges them with the same preferences."""
         entries = json.loads((PCAPS / "golden/manifest.json").read_text(encoding="utf-8"))["captures"]
@@ -166,8 +184,8 @@ def main():
         (home / "written").chmod(0o777)
         shutil.copytree(plugins / version, home / "plugins" / version)
         tests = Tests(home, lint)
-        for test in (tests.try_reassembly, tests.try_built_in, tests.try_lists, tests.try_stream, tests.try_context,
-                     tests.try_snap_lengths):
+        for test in (tests.try_reassembly, tests.try_built_in, tests.try_lists, tests.try_stream, tests.try_export,
+                     tests.try_context, tests.try_snap_lengths):
             test()
     print("\n".join(tests.wrong) if tests.wrong else "good")
     sys.exit(1 if tests.wrong else 0)

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* File, Export Objects: what Writes and Read Responses have placed under an STag is an object. */
+#include "iwarp_dissector.h"
+
+#include <epan/export_object.h>
+#include <epan/tap.h>
+
+/* Octets between the lowest and the highest TO; what lies further away is left out. */
+enum { SPAN = 64 * 1024 * 1024 };
+
+static int tap;
+
+struct placed {
+    const struct iwd_stag *stag;
+    uint64_t to;
+    const uint8_t *octets;
+    uint32_t length;
+    uint32_t stream;
+    enum iw_side owner;
+};
+
+struct region {
+    export_object_entry_t *entry; /* the list's */
+    uint64_t low;                 /* TO of its first octet */
+    size_t room;
+};
+
+/* struct region by struct iwd_stag, while a list is made. */
+static GHashTable *regions;
+
+static void reset(void)
+{
+    if (regions)
+        g_hash_table_destroy(regions);
+    regions = NULL;
+}
+
+static struct region *begin(export_object_list_t *list, const struct placed *p, uint32_t frame)
+{
+    struct region *r = g_new0(struct region, 1);
+
+    r->entry = g_new0(export_object_entry_t, 1);
+    r->entry->pkt_num = frame;
+    r->entry->hostname = g_strdup_printf("TCP stream %u", p->stream);
+    r->entry->content_type = g_strdup_printf(
+        "memory of the %s", p->owner == IW_SIDE_INITIATOR ? "initiator" : "responder");
+    r->entry->filename = g_strdup_printf("stream-%u-%s-stag-0x%08x-frame-%u", p->stream,
+                                         p->owner == IW_SIDE_INITIATOR ? "initiator" : "responder",
+                                         p->stag->stag, frame);
+    r->low = p->to;
+    g_hash_table_insert(regions, (gpointer)p->stag, r);
+    list->add_entry(list->gui_data, r->entry);
+    return r;
+}
+
+/* Room for [from, to) beside what is there; false: too far away. */
+static bool widen(struct region *r, uint64_t from, uint64_t to)
+{
+    export_object_entry_t *e = r->entry;
+    uint64_t low = MIN(r->low, from), high = MAX(r->low + e->payload_len, to);
+    size_t shift = (size_t)(r->low - low), length = (size_t)(high - low);
+
+    if (high - low > SPAN)
+        return false;
+    if (length > r->room) {
+        r->room = MIN(MAX(length, 2 * r->room), SPAN);
+        e->payload_data = g_realloc(e->payload_data, r->room);
+    }
+    if (shift) {
+        memmove(e->payload_data + shift, e->payload_data, e->payload_len);
+        memset(e->payload_data, 0, shift);
+    }
+    memset(e->payload_data + shift + e->payload_len, 0, length - shift - e->payload_len);
+    e->payload_len = length;
+    r->low = low;
+    return true;
+}
+
+static tap_packet_status place(void *data, packet_info *pinfo, epan_dissect_t *edt _U_,
+                               const void *tapped, tap_flags_t flags _U_)
+{
+    const struct placed *p = tapped;
+    struct region *r;
+
+    if (!regions)
+        regions = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    r = g_hash_table_lookup(regions, p->stag);
+    if (!r)
+        r = begin(data, p, pinfo->num);
+    if (p->to + p->length < p->to || !widen(r, p->to, p->to + p->length))
+        return TAP_PACKET_DONT_REDRAW;
+    memcpy(r->entry->payload_data + (p->to - r->low), p->octets, p->length);
+    return TAP_PACKET_REDRAW;
+}
+
+void iwd_tap_placed(const struct iwd_thing *t, const struct iw_ddp_header *h, tvbuff_t *tvb,
+                    packet_info *pinfo)
+{
+    uint32_t length = tvb_captured_length(tvb);
+    unsigned opcode = iw_rdmap_op(h);
+    conversation_t *conversation;
+    struct tcp_analysis *tcp;
+    struct placed *p;
+
+    if (!have_tap_listener(tap) || !t->stag || !length ||
+        (opcode != IW_OP_WRITE && opcode != IW_OP_READ_RESPONSE))
+        return;
+    conversation = find_conversation_pinfo(pinfo, 0);
+    tcp = conversation ? get_tcp_conversation_data(conversation, pinfo) : NULL;
+    p = wmem_new(pinfo->pool, struct placed);
+    *p = (struct placed){.stag = t->stag,
+                         .to = h->to,
+                         .octets = tvb_get_ptr(tvb, 0, (int)length),
+                         .length = length,
+                         .stream = tcp ? tcp->stream : 0,
+                         .owner = iwd_other((enum iw_side)t->side)};
+    tap_queue_packet(tap, pinfo, p);
+}
+
+void iwd_register_export(int proto)
+{
+    tap = register_export_object(proto, place, reset);
+}
