@@ -21,7 +21,7 @@ local NFS, VERSION = 100003, 3
 
 local function opaque(text) return (">s4"):pack(text) .. ("\0"):rep(-#text % 4) end
 
--- Header of RFC 8166 §4.2 with its chunk lists, each a list of words.
+-- Header of RFC 8166 §4 with its chunk lists, each a list of words.
 local function rdma(xid, kind, read, write, reply)
   local out = (">I4I4I4I4"):pack(xid, 1, 32, kind)
   for _, list in ipairs { read, write, reply } do out = out .. list end
@@ -63,7 +63,7 @@ ulp("rpc-over-rdma", 20049, "NFS over RPC-over-RDMA: NULL, a WRITE whose data is
 
 -- ---- iSER ----
 
--- RFC 7145 §9.2: W, R, and STag and base offset of each.
+-- RFC 7145 §9: W, R, and STag and base offset of each.
 local function iser(flags, write_stag, write_to, read_stag, read_to)
   return (">BxxxI4I8I4I8"):pack(0x10 | flags, write_stag, write_to, read_stag, read_to)
 end
