@@ -23,10 +23,10 @@ function Replay:bind(stag, to, live_stag, live_to)
   self.places[stag] = { stag = live_stag, shift = live_to - to }
 end
 
--- The live STag and TO of the target's; as recorded where nobody has said another.
-function Replay:live(stag, to)
+-- The live STag and TO of the target's; as recorded where nobody has said another, and the TO where it wrapped.
+function Replay:live(stag, to, thing)
   local found = self.places[stag]
-  if found then return found.stag, to + found.shift end
+  if found then return found.stag, thing.refused == "wrap" and to or to + found.shift end
   if not self.unknown[stag] then
     self.unknown[stag] = true
     self.t:note(("STag %08x of the target is used as recorded: nothing said where that buffer is now"):format(stag))
@@ -139,7 +139,7 @@ function Replay.take(r, thing, expected)
   end
   if item then
     r.t:decided(item)
-    return item
+    return recording.mark(item)
   end
   local kept = stream.kept[1]
   if kept then
@@ -164,7 +164,6 @@ local function oddities(thing, spec, fields)
   for _, name in ipairs { "dv", "rv" } do
     if thing[name] ~= stream.version then fields[name] = thing[name] end
   end
-  if thing.t ~= (spec.t or false) then fields.t = thing.t end
   if not thing.l then fields.l = false end
   if thing.t then return end
   if thing.qn ~= spec.qn then fields.qn = thing.qn end
@@ -180,9 +179,9 @@ end
 
 local FILL = {} -- by operation: fields that are the live ones
 
-FILL["write"] = function(r, thing) return { payload = thing.payload, place = { r:live(thing.stag, thing.to) } } end
+FILL["write"] = function(r, thing) return { payload = thing.payload, place = { r:live(thing.stag, thing.to, thing) } } end
 FILL["read-request"] = function(r, thing)
-  local stag, to = r:live(thing.source_stag, thing.source_to)
+  local stag, to = r:live(thing.source_stag, thing.source_to, thing)
   return { size = thing.size, sink_stag = thing.sink_stag, sink_to = thing.sink_to, source_stag = stag, source_to = to }
 end
 FILL["read-response"] = function(r, thing)
@@ -198,7 +197,7 @@ FILL["read-response"] = function(r, thing)
   return { payload = thing.payload, place = place }
 end
 FILL["atomic-request"] = function(r, thing)
-  local stag, to = r:live(thing.remote_stag, thing.remote_to)
+  local stag, to = r:live(thing.remote_stag, thing.remote_to, thing)
   return { remote_stag = stag, remote_to = to, atomic = thing.atomic, request_id = thing.request_id, add_swap = thing.add_swap,
            add_swap_mask = thing.add_swap_mask, compare = thing.compare, compare_mask = thing.compare_mask }
 end
@@ -210,32 +209,38 @@ end
 -- The recorded message as it goes out now.
 local function live_message(r, thing)
   local name = NAMES[thing.opcode]
-  if not name or not thing.payload or thing.t == nil then return nil end
+  if not name or not thing.payload or thing.t ~= (message.specs[name].t or false) then return nil end
   local fields = FILL[thing.op] and FILL[thing.op](r, thing) or { payload = thing.payload }
   if fields.place then fields.stag, fields.to, fields.place = fields.place[1], fields.place[2], nil end
   if thing.op == "send-invalidate" or thing.op == "send-se-invalidate" then
-    fields.invalidate = r:live(thing.invalidate, 0)
+    fields.invalidate = r:live(thing.invalidate, 0, thing)
   end
   oddities(thing, message.specs[name], fields)
   return message[name](fields)
 end
 
-local TARGET_OF = { write = "stag", ["read-request"] = "source_stag", ["atomic-request"] = "remote_stag" }
+local TARGET_OF = { write = "stag", ["read-request"] = "source_stag", ["atomic-request"] = "remote_stag",
+  ["send-invalidate"] = "invalidate", ["send-se-invalidate"] = "invalidate" }
 
 local function play_message(r, thing)
   local stream = thing.of
   if thing.skip then return end
-  if thing == stream.rtr then return start.send_rtr(r, thing) end
+  if thing == stream.rtr then
+    if thing.qn then stream.due[thing.qn] = thing.msn + 1 end
+    return start.send_rtr(r, thing)
+  end
   if r.t.peer.agent then
     if not stream.begun then part.begin(r, stream) end
-    if TARGET_OF[thing.op] then part.needs(r, thing[TARGET_OF[thing.op]]) end
+    local stag = thing[TARGET_OF[thing.op] or ""]
+    if stag then part.needs(r, stag) end
     if recording.requests[thing.op] then part.prepare(r, thing) end
   end
   local live = live_message(r, thing)
+  local bend = thing.wrong_crc and { crc = "bad" } or nil
   if live then
-    stream.conn:send(live)
+    stream.conn:send(live, bend)
   else
-    for _, segment in ipairs(thing.segments) do stream.conn:send(message.raw { ulpdu = segment.ulpdu }) end
+    for _, segment in ipairs(thing.segments) do stream.conn:send(message.raw { ulpdu = segment.ulpdu }, bend) end
   end
   if r.t.peer.agent then part.sent(r, thing) end
 end
@@ -273,6 +278,7 @@ end
 function awaited.message(r, thing)
   local stream = thing.of
   if thing.skip then return end
+  if thing.wrong_crc then recording.unfit(r, thing, "a wrong CRC of the peer's, which has nothing to be compared with") end
   if thing == stream.rtr then return start.take_rtr(r, thing) end
   if r.t.peer.agent and not stream.begun then part.begin(r, stream) end
   local posted = r.t.peer.agent and part.post(r, thing)
@@ -283,12 +289,16 @@ function awaited.message(r, thing)
   if recording.requests[thing.op] then thing.live = item end
   if item.payload and thing.op ~= "terminate" then r:learn(thing, item) end
   if thing.op == "terminate" then stream.conn.terminated = true end
-  if posted then r.t:completion(posted) end
+  if posted then part.posted(r, stream, posted) end
 end
 
 -- The end of the target's direction; that it is abrupt is a remark.
 local function ends(r, thing)
-  if r.t.peer.agent then part.close(r, thing) end
+  local stream = thing.of
+  if r.t.peer.agent then
+    if not stream.begun and not stream.reply.rejected then part.begin(r, stream) end
+    part.close(r, thing)
+  end
   local item = r:take(thing, thing.text)
   if not item then return end
   if item.kind ~= "fin" and item.kind ~= "reset" then

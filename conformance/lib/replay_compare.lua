@@ -39,6 +39,9 @@ local function value_text(name, value)
   return tostring(value)
 end
 
+-- The operation, well-formed or not.
+local function plain(op) return op and (op:gsub("^malformed ", "")) end
+
 -- ---- differences ----
 
 local TOLD = 20 -- one by one
@@ -49,7 +52,7 @@ local function differs(r, thing, name, why)
   r.count = r.count + 1
   if r.count <= TOLD then
     r.t:note(("difference %d: message %d of %d (%s), %s of the %s: %s: recorded %s, got %s"):format(r.count, thing.number,
-      #r.things, recording.place(r, thing), thing.op or thing.which or thing.kind, thing.side, (name:gsub("_", " ")), why.recorded, why.got))
+      #r.things, recording.place(r, thing), plain(thing.op) or thing.which or thing.kind, thing.side, (name:gsub("_", " ")), why.recorded, why.got))
   end
   if r.listed[key] == false then
     r.listed[key] = true
@@ -163,7 +166,7 @@ end
 
 -- The recorded message as it should come now.
 local function mapped(thing)
-  local want = { op = thing.op, opcode = thing.opcode, t = thing.t, payload = thing.payload, kind = thing.kind, text = thing.text }
+  local want = { op = plain(thing.op), opcode = thing.opcode, t = thing.t, payload = thing.payload, kind = thing.kind, text = thing.text }
   for _, name in ipairs(FIELDS) do want[name] = thing[name] end
   local stream = thing.of
   local version = stream.conn:version()
@@ -191,12 +194,12 @@ end
 
 -- Compares a live message with the recorded one.
 function compare.message(r, thing, item)
-  local want = mapped(thing)
-  if item.kind ~= "message" or item.op ~= want.op and not (SENDS[item.op] and SENDS[want.op] and not item.t and not want.t) then
+  local want, op = mapped(thing), plain(item.op)
+  if item.kind ~= "message" or op ~= want.op and not (SENDS[op] and SENDS[want.op] and not item.t and not want.t) then
     return compare.strays(r, thing, item, line(want))
   end
   local texts = { line(want), line(item) }
-  if item.op ~= want.op then field_differs(r, thing, item, "op", want.op, item.op, texts) end
+  if op ~= want.op then field_differs(r, thing, item, "op", want.op, op, texts) end
   for _, name in ipairs(FIELDS) do
     if item[name] ~= want[name] then
       field_differs(r, thing, item, name, value_text(name, want[name]), value_text(name, item[name]), texts)

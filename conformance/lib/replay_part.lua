@@ -6,12 +6,15 @@
 local strict = iw.load("strict")
 local recording = iw.load("replay_recording")
 local compare = iw.load("replay_compare")
+local refused = iw.load("replay_refused")
 
 local part = {}
 
 local INVALIDATES = strict.set("send-invalidate send-se-invalidate")
 local BARE = strict.set("immediate immediate-se")
-local RECEIVED = strict.set("send send-se send-invalidate send-se-invalidate immediate immediate-se")
+local SENDS = strict.set("send send-se send-invalidate send-se-invalidate")
+local RECEIVED = { ["immediate"] = true, ["immediate-se"] = true, ["malformed immediate"] = true, ["malformed immediate-se"] = true }
+for name in pairs(SENDS) do RECEIVED[name] = true end
 local ATOMICS = { [0] = "fetch-add", [2] = "cmp-swap" }
 local RTR = { b = "send", c = "write", d = "read" }
 local MEMORY = 16 << 20 -- octets of a buffer
@@ -48,25 +51,34 @@ local function survey_told(r)
   end
 end
 
-local function used(r, stag, to, length, right)
+local function used(r, thing, stag, to, length, right)
   local one = area(r, stag)
+  if thing.refused == "stag" then one.unknown = true end
+  if thing.refused == "access" then one.denied = right end
   one.rights[right] = true
+  if thing.refused == "bounds" then to, length = to - 1, 1 end
   if not one.told then widen(one, to, length) end
+end
+
+local function invalidated(thing, one)
+  one.invalidate = true
+  if thing.refused == "invalidate" then one.unknown = true end
 end
 
 -- What the played side does to the target's buffers, and what the target reads into its own.
 function part.survey(r)
+  refused.find(r)
   survey_told(r)
   for _, thing in ipairs(r.things) do
     if thing.side == r.played then
       if thing.op == "write" and thing ~= thing.of.rtr then
-        used(r, thing.stag, thing.to, #thing.payload, "write")
+        used(r, thing, thing.stag, thing.to, #thing.payload, "write")
       elseif thing.op == "read-request" and thing ~= thing.of.rtr then
-        used(r, thing.source_stag, thing.source_to, thing.size, "read")
+        used(r, thing, thing.source_stag, thing.source_to, thing.size, "read")
       elseif thing.op == "atomic-request" then
-        used(r, thing.remote_stag, thing.remote_to, 8, "atomic")
+        used(r, thing, thing.remote_stag, thing.remote_to & ~7, 16, "atomic")
       elseif INVALIDATES[thing.op] then
-        area(r, thing.invalidate).invalidate = true
+        invalidated(thing, area(r, thing.invalidate))
       end
     elseif thing.op == "read-request" then
       widen(area(r, thing.sink_stag), thing.sink_to, thing.size)
@@ -77,11 +89,15 @@ end
 -- The agent's memory that stands for what is recorded under this STag.
 local function memory(r, stag)
   local one = r.areas[stag]
-  if not one or not one.first then return nil end
+  if not one or one.unknown then return nil end
+  if not one.first then
+    if not one.invalidate then return nil end
+    one.first, one.last, one.rights.write = 0, 0, true
+  end
   if not one.memory then
     local rights = {}
     for _, right in ipairs { "read", "write", "atomic" } do
-      if one.rights[right] then rights[#rights + 1] = right end
+      if one.rights[right] and right ~= one.denied then rights[#rights + 1] = right end
     end
     one.memory = r.t:memory {
       length = math.max(one.last - one.first, 1), remote = #rights > 0 and table.concat(rights, " ") or nil, invalidate = one.invalidate,
@@ -100,7 +116,7 @@ local function told(r, thing)
   local payload = thing.payload
   for _, one in ipairs(thing.tells) do
     if memory(r, one.stag) then
-      local live_stag, live_to = r:live(one.stag, one.to)
+      local live_stag, live_to = r:live(one.stag, one.to, thing)
       payload = r:writes(one.entry.stag, payload, live_stag)
       if one.entry.to then payload = r:writes(one.entry.to, payload, live_to) end
     end
@@ -119,7 +135,7 @@ function part.config(r, stream)
     if frame[form] then table.insert(rtr, RTR[form] == recorded and 1 or #rtr + 1, RTR[form]) end
   end
   local config = { ird = frame.ird, ord = frame.ord }
-  if frame.a then config.rtr = rtr end
+  if frame.a and #rtr > 0 then config.rtr = rtr end
   if r.target == "initiator" then config.peer_to_peer = frame.a or nil end
   if not say then
     config.revision, config.crc, config.markers, config.enhanced = frame.revision, frame.crc, frame.markers, frame.enhanced
@@ -141,9 +157,12 @@ function part.begin(r, stream)
   stream.begun = true
   r.t:established(stream.conn)
   stream.receives, stream.placed, stream.done = {}, {}, 0
+  stream.asked, stream.posted = 0, {}
   for _, thing in ipairs(stream.things) do
     if thing.side == r.played and RECEIVED[thing.op] and thing ~= stream.rtr then
-      stream.receives[#stream.receives + 1] = r.t:receive { conn = stream.conn, length = #thing.payload }
+      if thing.refused == "receive" then break end
+      local length = #thing.payload - (thing.refused == "length" and 1 or 0)
+      stream.receives[#stream.receives + 1] = r.t:receive { conn = stream.conn, length = length }
     end
   end
 end
@@ -181,26 +200,31 @@ local function check_placed(r, stream)
   stream.placed = {}
 end
 
--- Behind what the station has sent.
-function part.sent(r, thing)
-  local stream = thing.of
-  if RECEIVED[thing.op] then
-    stream.done = stream.done + 1
-    local handle = stream.receives[stream.done]
-    r.t:completion(handle, { length = #thing.payload })
-    r.t:expect_contents(handle.memory, thing.payload, { rule = compare.rules.payload })
-    check_placed(r, stream)
-  elseif thing.op == "write" and #thing.payload > 0 then
-    local buffer, first = memory(r, thing.stag)
-    if buffer and inside(buffer, thing.to - first, #thing.payload) then
-      stream.placed[#stream.placed + 1] = { buffer = buffer, offset = thing.to - first, payload = thing.payload }
-    end
-  elseif recording.responses[thing.op] and thing.asked and thing.asked.work then
-    local asked = thing.asked
-    if thing.op == "atomic-response" then
-      r.t:completion(asked.work, { original = thing.value })
-      return
-    end
+-- Whether the target has refused what was to go into this receive, as the recorded target, which sent a Terminate, may have.
+local function not_taken(r, handle)
+  if not handle then return true end
+  if not r.terminated[r.target] then return false end
+  local event = r.t:wait_event(function(e) return e.event == "completion" and e.work == handle.work end)
+  r.t.events[#r.t.events + 1] = event
+  return event ~= nil and event.status ~= "ok"
+end
+
+-- Work completes in the order in which it was posted: behind a read that is not answered yet, nothing does.
+local function completed(r, stream)
+  while stream.asked == 0 and stream.posted[1] do r.t:completion(table.remove(stream.posted, 1)) end
+end
+
+function part.posted(r, stream, work)
+  table.insert(stream.posted, work)
+  completed(r, stream)
+end
+
+-- The station has sent the last segment of an answer.
+local function answered(r, stream, thing, asked)
+  stream.asked = stream.asked - 1
+  if thing.op == "atomic-response" then
+    r.t:completion(asked.work, { original = thing.value })
+  else
     r.t:completion(asked.work, { length = #thing.payload })
     local buffer, first = memory(r, asked.sink_stag)
     if #thing.payload > 0 then
@@ -208,11 +232,36 @@ function part.sent(r, thing)
     end
     stream.latest = asked
   end
+  completed(r, stream)
 end
 
--- The station's direction has ended.
+-- Behind what the station has sent.
+function part.sent(r, thing)
+  local stream = thing.of
+  if RECEIVED[thing.op] then
+    stream.done = stream.done + 1
+    local handle = stream.receives[stream.done]
+    if not_taken(r, handle) then return end
+    if BARE[thing.op] then
+      r.t:completion(handle, { immediate = thing.payload })
+    else
+      r.t:completion(handle, { length = #thing.payload })
+      r.t:expect_contents(handle.memory, thing.payload, { rule = compare.rules.payload })
+    end
+    check_placed(r, stream)
+  elseif thing.op == "write" and #thing.payload > 0 then
+    local buffer, first = memory(r, thing.stag)
+    if buffer and inside(buffer, thing.to - first, #thing.payload) then
+      stream.placed[#stream.placed + 1] = { buffer = buffer, offset = thing.to - first, payload = thing.payload }
+    end
+  elseif recording.responses[thing.op] and thing.asked and thing.asked.work then
+    answered(r, stream, thing, thing.asked)
+  end
+end
+
+-- The station's direction has ended. What the target did not refuse must be in its place.
 function part.ended(r, stream)
-  if not stream.placed or #stream.placed == 0 then return end
+  if not stream.placed or #stream.placed == 0 or r.terminated[r.target] then return end
   local conn = stream.conn
   local event = r.t:wait_event(function(e) return e.conn == conn.agent and (e.event == "peer-closed" or e.event == "closed") end)
   if not event then return end
@@ -246,15 +295,18 @@ function part.post(r, thing)
     end
     thing.work = t:post { conn = stream.conn, op = "read", memory = buffer, offset = thing.sink_to - first, length = thing.size,
                           stag = thing.source_stag, to = thing.source_to }
+    stream.asked = stream.asked + 1
     return nil
   elseif thing.op == "atomic-request" then
-    thing.work = t:post { conn = stream.conn, op = ATOMICS[thing.atomic], stag = thing.remote_stag, to = thing.remote_to,
+    local op = ATOMICS[thing.atomic] or recording.unfit(r, thing, "an operation that an agent cannot be told to do")
+    thing.work = t:post { conn = stream.conn, op = op, stag = thing.remote_stag, to = thing.remote_to,
                           add_swap = thing.add_swap, add_swap_mask = thing.add_swap_mask, compare = thing.compare,
                           compare_mask = thing.compare_mask }
+    stream.asked = stream.asked + 1
     return nil
   elseif BARE[thing.op] then
     return t:post { conn = stream.conn, op = thing.op, immediate = thing.payload }
-  elseif RECEIVED[thing.op] then
+  elseif SENDS[thing.op] then
     return t:post { conn = stream.conn, op = thing.op, payload = told(r, thing),
                     invalidate = INVALIDATES[thing.op] and thing.invalidate or nil }
   end

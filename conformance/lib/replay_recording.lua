@@ -138,8 +138,23 @@ end
 
 function recording.place(r, thing) return ("%s, frame %d"):format(r.file, thing.frame) end
 
+-- What cannot be played is no fault of the target's.
 function recording.unfit(r, thing, why)
-  error(("%s: %s: %s"):format(recording.place(r, thing), why, thing.text), 0)
+  local text = ("%s: %s: %s"):format(recording.place(r, thing), why, thing.text)
+  if r.t then r.t:inconclusive(text) end
+  error(text, 0)
+end
+
+-- Messages without the fields of their operation are only octets.
+local NEEDED = { ["read-request"] = "source_to", ["atomic-request"] = "remote_to", ["atomic-response"] = "value" }
+local SHORT = strict.set("immediate immediate-se")
+local TAGGED = strict.set("write read-response")
+function recording.mark(m)
+  local op = m.op
+  if op and (m.t ~= (TAGGED[op] or false) or NEEDED[op] and not m[NEEDED[op]] or SHORT[op] and m.payload and #m.payload ~= 8) then
+    m.op = "malformed " .. op
+  end
+  return m
 end
 
 local function check(r, stream)
@@ -151,9 +166,10 @@ local function check(r, stream)
   stream.crc = request.crc or reply.crc
   stream.version = reply.revision == 0 and 0 or 1
   for _, thing in ipairs(stream.things) do
-    if thing.kind == "lost" then recording.unfit(r, thing, "the recording cannot be followed") end
+    recording.mark(thing)
+    if thing.kind == "lost" then recording.unfit(r, thing, "the recording cannot be followed: octets are missing or wrong") end
     for _, segment in ipairs(thing.segments or {}) do
-      if stream.crc and not segment.crc_good then recording.unfit(r, thing, "the recording has a wrong CRC") end
+      if stream.crc and not segment.crc_good then thing.wrong_crc = true end
     end
   end
 end

@@ -194,10 +194,8 @@ static void seen(void *context, const struct iw_observation *o)
         seen_end(c, o, IW_ITEM_RESET);
         break;
     case IW_OBSERVED_LOST:
-        seen_end(c, o, IW_ITEM_LOST);
-        break;
     case IW_OBSERVED_GAP:
-        stop(c->recording, "its octets are too far ahead of those before them");
+        seen_end(c, o, IW_ITEM_LOST);
         break;
     case IW_OBSERVED_FINDING:
         c->found[o->side][o->fault.check] = true;
@@ -229,14 +227,16 @@ static enum iw_side side_of(const struct recorded *c, const struct iw_segment *s
 
 static void take_data(struct recorded *c, const struct iw_segment *s)
 {
-    if (s->missing)
-        stop(c->recording, "the end of its payload was not captured");
-    if (!s->length)
+    if (!s->length && !s->missing)
         return;
     if (!c->spoken)
         c->initiator = s->direction;
     c->spoken = true;
-    (void)iw_observer_input(c->observer, side_of(c, s), s->pos, s->data, s->length);
+    if (s->length)
+        (void)iw_observer_input(c->observer, side_of(c, s), s->pos, s->data, s->length);
+    if (s->missing)
+        iw_observer_gap(c->observer, side_of(c, s), s->pos + s->length,
+                        s->pos + s->length + s->missing);
 }
 
 static int on_segment(void *context, const struct iw_segment *s)
@@ -278,6 +278,7 @@ static void walk(struct recording *r, const char *path)
     for (size_t i = 0; i < r->count && !*r->error; i++) {
         if (!r->connection[i].observer)
             continue;
+        iw_observer_flush(r->connection[i].observer);
         flush(&r->connection[i], IW_SIDE_INITIATOR);
         flush(&r->connection[i], IW_SIDE_RESPONDER);
     }
