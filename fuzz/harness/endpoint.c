@@ -53,7 +53,7 @@ static void from_peer_at(struct iw_fuzz_step *step)
     if (iw_station_input_at(&station, pos, step->body, step->length) == 0)
         iw_watch_input_at(&watch, (enum iw_side)PEER, pos, step->body, step->length);
     else
-        station.blind = watch.mixed[PEER] = true;
+        station.blind = watch.diverged = true;
     watch.pos[PEER] = iw_station_edge(&station);
 }
 

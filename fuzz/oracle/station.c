@@ -120,8 +120,9 @@ void iw_station_open(struct iw_station *s, const uint8_t settings[IW_FUZZ_SETTIN
     iw_fuzz_heap_reset(&s->heap);
     memcpy(s->settings, settings, sizeof s->settings);
     memset((uint8_t *)s + offsetof(struct iw_station, now), 0,
-           offsetof(struct iw_station, context) - offsetof(struct iw_station, now));
+           offsetof(struct iw_station, room) - offsetof(struct iw_station, now));
     s->now = 1000000;
+    s->room = SIZE_MAX;
     memcpy(s->regions, s->start, sizeof s->start);
     s->region_count = IW_FUZZ_REGIONS;
 
@@ -256,6 +257,8 @@ void iw_station_output(struct iw_station *s, size_t most)
     const struct iw_iov *pieces;
     size_t count;
 
+    if (most > s->room)
+        most = s->room;
     while (most > 0 && (count = iw_endpoint_output(s->ep, &pieces, s->now)) > 0) {
         size_t sent = 0;
         IW_FUZZ_CHECK(!s->fin_sent, "%s: octets behind its FIN", s->who);

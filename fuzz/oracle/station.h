@@ -84,7 +84,8 @@ struct iw_station {
     bool spoken;          /* the peer's first FPDU was seen */
     uint64_t framed_from; /* octets of the peer's start-up frame, once seen */
 
-    /* What the endpoint sends, and its FIN or RST. */
+    /* What the endpoint sends, and its FIN or RST; `room`: how many octets may leave. */
+    size_t room;
     void *context;
     void (*out)(void *context, const uint8_t *octets, size_t length);
     void (*out_end)(void *context, bool reset);

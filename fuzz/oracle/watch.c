@@ -51,13 +51,15 @@ static bool holds(const struct iw_watch *w, enum iw_side side, unsigned when)
             (agreed == NULL || !agreed->enhanced || agreed->ird == IW_MPA_DEPTH_UNSPECIFIED));
 }
 
-static bool excepted(const struct iw_watch *w, enum iw_side side, enum iw_check endpoint,
+static bool excepted(struct iw_watch *w, enum iw_side side, enum iw_check endpoint,
                      enum iw_check observer)
 {
     for (size_t i = 0; i < sizeof exceptions / sizeof exceptions[0]; i++)
         if (exceptions[i].endpoint == endpoint && exceptions[i].observer == observer &&
-            holds(w, side, exceptions[i].when))
+            holds(w, side, exceptions[i].when)) {
+            w->doubted |= exceptions[i].when == INSIDE;
             return true;
+        }
     return false;
 }
 
@@ -132,6 +134,7 @@ static void seen(void *context, const struct iw_observation *o)
         trace(o);
     switch (o->kind) {
     case IW_OBSERVED_STARTUP:
+        w->framed[o->side] = true;
         if (receiver != NULL)
             receiver->framed_from = o->end;
         break;
@@ -148,7 +151,9 @@ static void seen(void *context, const struct iw_observation *o)
         note(w, o);
         break;
     case IW_OBSERVED_FINDING:
-        IW_FUZZ_CHECK(w->station[o->side] == NULL || w->mixed[o->side],
+        IW_FUZZ_CHECK(w->station[o->side] == NULL || w->mixed[o->side] || w->forged[o->side] ||
+                          w->diverged ||
+                          (w->doubted && o->fault.check == IW_CHECK_RDMAP_TERMINATE_SEGMENT),
                       "%s sends what breaks %s, at octet %llu", w->station[o->side]->who,
                       name(o->fault.check), (unsigned long long)o->fault.pos);
         if (receiver != NULL && o->pos <= fault_pos(receiver) && fault_pos(receiver) < o->end)
@@ -253,7 +258,7 @@ void iw_watch_end(struct iw_watch *w, enum iw_side side, bool reset)
     iw_observer_end(w->observer, side, w->pos[side], reset);
 }
 
-void iw_watch_agree(const struct iw_watch *w, enum iw_side side)
+void iw_watch_agree(struct iw_watch *w, enum iw_side side)
 {
     const struct iw_station *s = w->station[1 - side];
     bool faulted = (s->events & 1u << IW_EVENT_FAULT) != 0;
@@ -267,6 +272,9 @@ void iw_watch_agree(const struct iw_watch *w, enum iw_side side)
         found = IW_CHECK_NONE; /* it is behind the fault */
     /* The endpoint sees the first wrong octet of a key, the observer wants the whole frame. */
     if (faulted && s->framed_from == 0 && found == IW_CHECK_NONE)
+        return;
+    /* What it answers has not even left. */
+    if (faulted && found == IW_CHECK_NONE && !w->framed[1 - side])
         return;
     /* Of a frame with several faults each may name another. */
     if (faulted && found != IW_CHECK_NONE && s->fault.fault.check <= IW_CHECK_MPA_REP_S &&

@@ -14,6 +14,10 @@ struct iw_watch {
     struct iw_observer *observer;
     struct iw_station *station[2]; /* by side; NULL: that side is the input's */
     uint64_t pos[2];               /* octets of each side so far */
+    bool diverged;                 /* an endpoint refused what the observer may have taken */
+    bool doubted;                  /* the observer could not judge what the endpoint refused */
+    bool forged[2];                /* what a station sent was changed on its way */
+    bool framed[2];                /* its start-up frame was seen */
     bool mixed[2];                 /* octets of this side did not come in order */
     bool lost[2], ended[2];
     bool found[2]; /* the first thing about a side that an endpoint ought to have found, too */
@@ -35,6 +39,6 @@ void iw_watch_input_at(struct iw_watch *w, enum iw_side side, uint64_t pos, cons
 void iw_watch_end(struct iw_watch *w, enum iw_side side, bool reset);
 
 /* Fails if the endpoint that receives from `side` and the observer disagree. */
-void iw_watch_agree(const struct iw_watch *w, enum iw_side side);
+void iw_watch_agree(struct iw_watch *w, enum iw_side side);
 
 #endif

@@ -161,12 +161,14 @@ static void feed_fpdus(struct iw_observer *o, struct iw_observed_side *s, uint64
     const uint64_t first = pos;
 
     while (length > 0 && s->phase == PHASE_FULL) {
-        uint64_t edge = iw_hold_edge(s);
+        uint64_t edge = iw_hold_edge(s), island = iw_hold_island(s);
+        /* Of octets that are held already the first copy counts. */
+        size_t fresh = island - pos < length ? (size_t)(island - pos) : length;
         size_t done, want;
 
         if (pos < edge) { /* known */
             done = edge - pos < length ? (size_t)(edge - pos) : length;
-        } else if (pos == s->next && (done = judge(o, s, octets, length, false)) > 0) {
+        } else if (pos == s->next && (done = judge(o, s, octets, fresh, false)) > 0) {
             iw_hold_skip(s); /* what is held behind may go on from here */
             if (s->unproven)
                 count_aligned(s, done == all && s->found_at <= first);

@@ -71,8 +71,9 @@ static void provoke(struct iw_observed_side *s, const struct iw_observation *now
     if (now->kind != IW_OBSERVED_SEGMENT || p->fault.check != IW_CHECK_NONE ||
         iw_check_info(now->fault.check)->reaction != IW_REACTION_TERMINATE)
         return;
+    /* Of a message that is wrong as a whole any segment may be the one that was refused. */
     *p = (struct iw_observed_provocation){.fault = now->fault,
-                                          .header = now->payload != NULL,
+                                          .header = now->payload != NULL && now->segments <= 1,
                                           .ddp = now->ddp,
                                           .length = (uint16_t)now->ulpdu_length};
 }

@@ -119,6 +119,7 @@ static void complete(struct iw_observer *o, struct iw_observed_queue *q)
     q->open = false;
     q->msn++;
     now->message_length = q->mo;
+    now->segments = q->segments;
     if (q->whole && q->mo == 0 && q->segments > 1)
         iw_observer_find(o, IW_CHECK_DDP_ZERO_SEGMENTS, now->pos, q->segments, 1);
     now->partial = !q->whole;

@@ -521,6 +521,12 @@ static const struct conversation terminate[] = {
       "R " TERMINATE "1204c000 0013 4143 00000000 00000000 00000001 7f000000"},
      .expect = {{IW_CHECK_DDP_MO_ORDER, 3, 16}, {IW_CHECK_DDP_MO_ORDER, 4, 16}},
      .near = IW_CHECK_RDMAP_TERMINATE_SEGMENT},
+    /* A Read Request in two segments: its receiver may refuse it at the first. */
+    {{BEGIN, "I 0141 00000000 00000001 00000001 00000000 aabbccdd",
+      "I 4141 00000000 00000001 00000001 00000004 00000000",
+      "R " TERMINATE "02ffc000 0016 0141 00000000 00000001 00000001 00000000"},
+     FINDS(IW_CHECK_RDMAP_READ_LENGTH, 3, 20),
+     .near = IW_CHECK_RDMAP_TERMINATE_SEGMENT},
     /* Whoever answers what was asked behind an error has not ended at the error. */
     {{BEGIN, "I " SEND_1, "I " SEND_3, "I " READ_1, "I " READ_2, "R " RESPONSE_1, "R " RESPONSE_2},
      .expect = {{IW_CHECK_DDP_MSN, 3, 12}, {IW_CHECK_RDMAP_TERMINATE_STOP, 6, 0}}},

@@ -450,13 +450,32 @@ static void test_noise(void **state)
     }
 }
 
+/* Of octets that come twice the first copy counts, also where an FPDU comes whole around them. */
+static void test_first_copy(void **state)
+{
+    struct rig *rig = rig_new(false, false);
+    uint8_t ulpdu[64], fpdu[128];
+
+    (void)state;
+    PLAY(rig, REQUEST, REPLY);
+    size_t length = make_fpdu(fpdu, ulpdu, hex_octets(ulpdu, SEND_1));
+    uint64_t pos = rig->next[0];
+    assert_int_equal(iw_observer_input(rig->observer, IW_SIDE_INITIATOR, pos + 12, fpdu + 12, 4),
+                     0);
+    fpdu[12] ^= 0xff; /* of the MSN */
+    assert_int_equal(iw_observer_input(rig->observer, IW_SIDE_INITIATOR, pos, fpdu, length), 0);
+    assert_int_equal(rig_count(rig, IW_OBSERVED_MESSAGE), 1);
+    assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 0);
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cut),    cmocka_unit_test(test_cut_both),
         cmocka_unit_test(test_start),  cmocka_unit_test(test_snap),
         cmocka_unit_test(test_memory), cmocka_unit_test(test_found_again),
-        cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_noise),  cmocka_unit_test(test_first_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
