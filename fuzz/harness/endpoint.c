@@ -37,6 +37,8 @@ static void from_peer(const uint8_t *octets, size_t length)
 {
     if (length == 0)
         return;
+    if (station.blind) /* what came early is jumped over */
+        watch.pos[PEER] = iw_station_edge(&station);
     iw_station_input(&station, octets, length);
     iw_watch_input(&watch, (enum iw_side)PEER, octets, length);
     iw_watch_agree(&watch, (enum iw_side)PEER);
@@ -55,6 +57,7 @@ static void from_peer_at(struct iw_fuzz_step *step)
     else
         station.blind = watch.diverged = true;
     watch.pos[PEER] = iw_station_edge(&station);
+    iw_watch_agree(&watch, (enum iw_side)PEER);
 }
 
 /* A start-up that agrees with the settings. */

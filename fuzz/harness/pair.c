@@ -66,7 +66,10 @@ static void deliver(size_t side, size_t length)
     if (length == 0)
         return;
     const uint8_t *octets = c->octets + c->first;
-    iw_station_input(to, octets, length);
+    if (to->blind) /* some of them may have come early */
+        (void)iw_station_input_at(to, c->delivered, octets, length);
+    else
+        iw_station_input(to, octets, length);
     iw_watch_input(&watch, (enum iw_side)side, octets, length);
     /* The observer must know what the receiver has sent; and what seems to answer to what is still
      * on its way is forged. */
@@ -130,7 +133,11 @@ static void arrive_early(size_t side, struct iw_fuzz_step *step)
     if (length > there - ahead)
         length = there - ahead;
     station[1 - side].blind = true;
-    (void)iw_station_input_at(&station[1 - side], pos, c->octets + c->first + ahead, length);
+    const uint8_t *octets = c->octets + c->first + ahead;
+    if (iw_station_input_at(&station[1 - side], pos, octets, length) == 0)
+        iw_watch_input_at(&watch, (enum iw_side)side, pos, octets, length);
+    else
+        watch.diverged = true;
 }
 
 static void lose(void)

@@ -151,8 +151,7 @@ static void seen(void *context, const struct iw_observation *o)
         note(w, o);
         break;
     case IW_OBSERVED_FINDING:
-        IW_FUZZ_CHECK(w->station[o->side] == NULL || w->mixed[o->side] || w->forged[o->side] ||
-                          w->diverged ||
+        IW_FUZZ_CHECK(w->station[o->side] == NULL || w->forged[o->side] || w->diverged ||
                           (w->doubted && o->fault.check == IW_CHECK_RDMAP_TERMINATE_SEGMENT),
                       "%s sends what breaks %s, at octet %llu", w->station[o->side]->who,
                       name(o->fault.check), (unsigned long long)o->fault.pos);
@@ -246,7 +245,6 @@ void iw_watch_input(struct iw_watch *w, enum iw_side side, const uint8_t *octets
 void iw_watch_input_at(struct iw_watch *w, enum iw_side side, uint64_t pos, const uint8_t *octets,
                        size_t length)
 {
-    w->mixed[side] = true;
     (void)iw_observer_input(w->observer, side, pos, iw_fuzz_fenced(octets, length), length);
 }
 
@@ -266,15 +264,22 @@ void iw_watch_agree(struct iw_watch *w, enum iw_side side)
     enum iw_check found = w->found[side] ? w->fault[side].check : IW_CHECK_NONE;
     uint64_t pos = fault_pos(s);
 
-    if (s->over || s->blind || w->mixed[side])
+    if (s->over || w->diverged)
         return;
     if (faulted && w->found_from[side] > pos)
         found = IW_CHECK_NONE; /* it is behind the fault */
     /* The endpoint sees the first wrong octet of a key, the observer wants the whole frame. */
     if (faulted && s->framed_from == 0 && found == IW_CHECK_NONE)
         return;
-    /* What it answers has not even left. */
-    if (faulted && found == IW_CHECK_NONE && !w->framed[1 - side])
+    /* While octets were missing the observer did not judge who asked and who answered. */
+    if (s->blind && found == IW_CHECK_NONE && check >= IW_CHECK_RDMAP_IRD) {
+        w->doubted = true;
+        return;
+    }
+    /* A Reply to what has not even left. */
+    if (side == IW_SIDE_RESPONDER && !w->framed[1 - side])
+        w->diverged = true;
+    if (w->diverged)
         return;
     /* Of a frame with several faults each may name another. */
     if (faulted && found != IW_CHECK_NONE && s->fault.fault.check <= IW_CHECK_MPA_REP_S &&
@@ -292,7 +297,8 @@ void iw_watch_agree(struct iw_watch *w, enum iw_side side)
     if (faulted && w->found_from[side] <= pos && pos < w->found_end[side])
         return;
     /* Neither finds anything, or it is the peer's Terminate that ends it. */
-    if (!faulted && (found == IW_CHECK_NONE || s->deaf))
+    if (!faulted &&
+        (found == IW_CHECK_NONE || s->deaf || (s->events & 1u << IW_EVENT_TERMINATED) != 0))
         return;
     IW_FUZZ_CHECK(excepted(w, side, check, found),
                   "%s finds %s at octet %llu, and the observer %s at octet %llu", s->who,

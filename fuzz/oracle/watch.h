@@ -18,7 +18,6 @@ struct iw_watch {
     bool doubted;                  /* the observer could not judge what the endpoint refused */
     bool forged[2];                /* what a station sent was changed on its way */
     bool framed[2];                /* its start-up frame was seen */
-    bool mixed[2];                 /* octets of this side did not come in order */
     bool lost[2], ended[2];
     bool found[2]; /* the first thing about a side that an endpoint ought to have found, too */
     struct iw_fault fault[2];
