@@ -11,6 +11,7 @@ enum when {
     ALWAYS,
     UNFINISHED, /* the segment has no L=1 */
     UNSTATED,   /* no frame states the IRD */
+    SHUT,       /* the endpoint has closed its direction */
     INSIDE      /* what the endpoint sends ends inside an FPDU so far */
 };
 
@@ -37,6 +38,8 @@ static const struct {
     {IW_CHECK_RDMAP_RESPONSE_TO, IW_CHECK_NONE, INSIDE, "the same"},
     {IW_CHECK_RDMAP_IRD, IW_CHECK_NONE, INSIDE, "it may answer one"},
     {IW_CHECK_RDMAP_IRD, IW_CHECK_NONE, UNSTATED, "the IRD is the endpoint's own"},
+    {IW_CHECK_NONE, IW_CHECK_RDMAP_IRD, SHUT,
+     "behind its FIN it can answer nothing, and counts nothing"},
     {IW_CHECK_RDMAP_ATOMIC_RESPONSE_LENGTH, IW_CHECK_NONE, UNFINISHED, "the same"},
 };
 
@@ -44,6 +47,8 @@ static bool holds(const struct iw_watch *w, enum iw_side side, unsigned when)
 {
     const struct iw_mpa_agreed *agreed = iw_endpoint_agreed(w->station[1 - side]->ep);
 
+    if (when == SHUT)
+        return w->station[1 - side]->fin_sent;
     if (when == INSIDE)
         return !iw_observer_boundary(w->observer, (enum iw_side)(1 - side));
     return when == ALWAYS || (when == UNFINISHED && w->unfinished[side]) ||
