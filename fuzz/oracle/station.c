@@ -242,14 +242,33 @@ static void completed_recv(struct iw_station *s, const struct iw_completion *c)
                   "%s: receive %llu has other Immediate Data", s->who, (unsigned long long)c->id);
 }
 
+static void mix(struct iw_station *s, uint64_t value)
+{
+    s->history = (s->history ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    s->history ^= s->history >> 29;
+}
+
+static void record(struct iw_station *s, const struct iw_completion *c)
+{
+    mix(s, c->id);
+    mix(s, (uint64_t)c->opcode << 40 | (uint64_t)c->status << 36 | (uint64_t)c->solicited << 35 |
+               (uint64_t)c->invalidated << 34 | (uint64_t)c->immediate << 33 | c->length);
+    mix(s, (uint64_t)c->check << 32 | c->invalidate_stag);
+    mix(s, c->original);
+    for (size_t i = 0; c->immediate && i < sizeof c->immediate_data; i++)
+        mix(s, c->immediate_data[i]);
+}
+
 static void completions(struct iw_station *s)
 {
     struct iw_completion c[8];
     size_t count;
 
     while ((count = iw_endpoint_poll(s->ep, c, 8)) > 0)
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; i++) {
+            record(s, &c[i]);
             (c[i].opcode == IW_WORK_RECV ? completed_recv : completed_send)(s, &c[i]);
+        }
 }
 
 void iw_station_output(struct iw_station *s, size_t most)

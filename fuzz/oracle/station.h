@@ -75,7 +75,8 @@ struct iw_station {
     struct iw_station_recv recvs[IW_STATION_WORK];
     uint64_t recv_head, recv_seen, recv_tail; /* completed, whole by the model, posted */
     uint64_t ids;
-    uint32_t events; /* bit per enum iw_event_kind: taken */
+    uint64_t history; /* of all completions, to compare with another's */
+    uint32_t events;  /* bit per enum iw_event_kind: taken */
     struct iw_event fault, terminated;
     bool fin_sent, reset;
     bool over;            /* before the octets that came last */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "watch.h"
 
+#include "blocks.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { BLOCKS = 8 }; /* that one observer borrows at a time */
 
 enum when {
     ALWAYS,
@@ -169,43 +169,6 @@ static void seen(void *context, const struct iw_observation *o)
     }
 }
 
-/* Blocks of the longest size, taken from malloc once. */
-static struct {
-    uint8_t *at;
-    bool lent;
-} blocks[BLOCKS];
-
-static void *lend(void *context, size_t size)
-{
-    size_t i = 0;
-
-    (void)context;
-    while (i < BLOCKS && blocks[i].lent)
-        i++;
-    IW_FUZZ_CHECK(i < BLOCKS && size <= IW_OBSERVER_BLOCK,
-                  "the observer borrows more than it is said to");
-    if (blocks[i].at == NULL) {
-        blocks[i].at = malloc(IW_OBSERVER_BLOCK);
-        IW_FUZZ_CHECK(blocks[i].at != NULL, "no memory");
-    }
-    blocks[i].lent = true;
-    iw_fuzz_unpoison(blocks[i].at, size);
-    iw_fuzz_poison(blocks[i].at + size, IW_OBSERVER_BLOCK - size);
-    return blocks[i].at;
-}
-
-static void give_back(void *context, void *block, size_t size)
-{
-    size_t i = 0;
-
-    (void)context;
-    while (i < BLOCKS && blocks[i].at != block)
-        i++;
-    IW_FUZZ_CHECK(i < BLOCKS && blocks[i].lent, "the observer gives back what it did not borrow");
-    blocks[i].lent = false;
-    iw_fuzz_poison(block, size);
-}
-
 void iw_watch_open(struct iw_watch *w, struct iw_station *initiator, struct iw_station *responder,
                    bool extensions)
 {
@@ -214,8 +177,8 @@ void iw_watch_open(struct iw_watch *w, struct iw_station *initiator, struct iw_s
         .crc32c = iw_crc32c_portable,
         .context = w,
         .seen = seen,
-        .lend = lend,
-        .give_back = give_back,
+        .lend = iw_fuzz_lend,
+        .give_back = iw_fuzz_give_back,
         .extensions = extensions,
     };
 
@@ -236,8 +199,7 @@ void iw_watch_open(struct iw_watch *w, struct iw_station *initiator, struct iw_s
 void iw_watch_close(struct iw_watch *w)
 {
     iw_observer_drop(w->observer);
-    for (size_t i = 0; i < BLOCKS; i++)
-        IW_FUZZ_CHECK(!blocks[i].lent, "the observer keeps what it borrowed");
+    iw_fuzz_blocks_check();
 }
 
 void iw_watch_input(struct iw_watch *w, enum iw_side side, const uint8_t *octets, size_t length)
