@@ -5,12 +5,37 @@
 
 #include <string.h>
 
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
+/* Only libFuzzer has it, other engines that call what is defined here have not. */
+__attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size,
                                  uint8_t *out, size_t most, unsigned seed);
 
 static struct iw_mutate_script script, other;
+
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer)
+#include <sanitizer/msan_interface.h>
+#define WRITTEN(octets, size) __msan_unpoison((octets), (size))
+#endif
+#endif
+#ifndef WRITTEN
+#define WRITTEN(octets, size)                                                                      \
+    ((void)0) /* MemorySanitizer does not see what libFuzzer itself writes */
+#endif
+
+/* The engine's own mutations. */
+static size_t mutate_octets(uint8_t *data, size_t size, size_t most)
+{
+    static struct iw_mutate_random r;
+
+    if (LLVMFuzzerMutate)
+        size = LLVMFuzzerMutate(data, size, most);
+    else
+        size = iw_mutate_havoc(&r, data, size, most);
+    WRITTEN(data, size);
+    return size;
+}
 
 /* Harnesses whose plain octets are one ULPDU. */
 static bool takes_ulpdu(void)
@@ -27,18 +52,19 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 {
     struct iw_mutate_random r = {seed};
 
+    WRITTEN(data, size);
     script.single = iw_fuzz_harness.single;
     if (iw_mutate_chance(&r, 8))
-        return LLVMFuzzerMutate(data, size, most);
+        return mutate_octets(data, size, most);
     if (iw_fuzz_harness.steps && iw_mutate_read(&script, data, size)) {
-        iw_mutate_change(&script, &r, LLVMFuzzerMutate);
+        iw_mutate_change(&script, &r, mutate_octets);
         return iw_mutate_write(&script, data, most);
     }
     if (takes_ulpdu() && iw_mutate_chance(&r, 2)) {
         iw_mutate_ulpdu(&r, NULL, data, &size, most);
         return size;
     }
-    return LLVMFuzzerMutate(data, size, most);
+    return mutate_octets(data, size, most);
 }
 
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size,
@@ -48,6 +74,8 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t 
     size_t head = iw_mutate_below(&r, a_size + 1), from = iw_mutate_below(&r, b_size + 1),
            tail = b_size - from;
 
+    WRITTEN(a, a_size);
+    WRITTEN(b, b_size);
     script.single = other.single = iw_fuzz_harness.single;
     if (iw_fuzz_harness.steps && iw_mutate_read(&script, a, a_size) &&
         iw_mutate_read(&other, b, b_size)) {
