@@ -2,7 +2,11 @@
 #include "internal.h"
 
 /* What the endpoint itself writes for one segment: a DDP header and the longest RDMAP header. */
-enum { IW_TX_HEADER = IW_DDP_UNTAGGED_HEADER + IW_TERM_MAX, IW_TX_SLICES = 33 };
+enum {
+    IW_TX_HEADER = IW_DDP_UNTAGGED_HEADER + IW_TERM_MAX,
+    IW_TX_SLICES = 33,
+    IW_TX_SHORT = 256 /* octets of a ULPDU that is better copied than listed */
+};
 
 /* The batch being filled; pieces and octets share the pool buffer. */
 struct batch {
@@ -99,6 +103,30 @@ static bool room_for(const struct batch *b, size_t slices, size_t ulpdu, size_t 
            aligned(b, ulpdu);
 }
 
+/* With Markers FPDUs are copied: one piece instead of two for every 512 octets. */
+static bool copies_all(const struct iw_endpoint *ep)
+{
+    return ep->framer.markers && !iw_switch_any(ep->config.switches);
+}
+
+/* Short ones always are, as pieces cost more than their octets. */
+static bool copies(const struct batch *b, size_t own, size_t ulpdu)
+{
+    const struct iw_endpoint *ep = b->ep;
+    return (copies_all(ep) || (ulpdu <= IW_TX_SHORT && !iw_switch_any(ep->config.switches))) &&
+           (size_t)(b->end - b->octets) >= own + iw_framer_size(&ep->framer, (uint32_t)ulpdu);
+}
+
+/* Puts an FPDU behind the `own` octets from which it is made. */
+static int copy_fpdu(struct batch *b, const struct iw_iov *slices, size_t count, size_t own)
+{
+    struct iw_iov *next = &b->pieces[b->count];
+    uint8_t *at = b->octets + own;
+    *next = (struct iw_iov){at, iw_framer_copy(&b->ep->framer, slices, count, at)};
+    b->octets = at + next->length;
+    return 1;
+}
+
 /* Frames one segment. Slice 0 is its beginning: headers, and payload if that was copied, which lie
  * at b->octets already. */
 static void emit(struct batch *b, struct iw_iov *slices, size_t count)
@@ -114,13 +142,18 @@ static void emit(struct batch *b, struct iw_iov *slices, size_t count)
     size_t shown = slices[0].length < IW_TX_HEADER ? slices[0].length : IW_TX_HEADER;
     iw_ep_trace(ep, IW_TRACE_FPDU_OUT, b->octets, shown, (uint32_t)length, ep->framer.pos, b->now);
     uint64_t before = ep->framer.pos;
-    int made = iw_framer_frame(&ep->framer, slices, count, b->pieces + b->count,
+    int made;
+    if (copies(b, own, length)) {
+        made = copy_fpdu(b, slices, count, own);
+    } else {
+        made = iw_framer_frame(&ep->framer, slices, count, b->pieces + b->count,
                                IW_TX_PIECES - b->count, b->octets + own);
+        b->octets += own + frame_octets(ep);
+    }
     if (made < 0)
         return; /* cannot be: room_for() was asked and no ULPDU exceeds MULPDU */
     b->count += (size_t)made;
     ep->tx_ends[(b->count - 1) / 8] |= (uint8_t)(1u << (b->count - 1) % 8);
-    b->octets += own + frame_octets(ep);
     b->size += (size_t)(ep->framer.pos - before);
     if (ep->segment != 0)
         b->fill = (b->fill + (size_t)(ep->framer.pos - before)) % ep->segment;
@@ -258,7 +291,9 @@ static bool emit_work(struct batch *b, struct iw_send_entry *entry)
     uint32_t left = entry->length - ep->send_offset;
     uint32_t most = packed_limit(b, left, payload_limit(ep, write));
     uint32_t take = left < most ? left : most;
-    if (!room_for(b, entry->sge_count + 1u, take + header_size(ep, write), 0))
+    uint32_t ulpdu = take + header_size(ep, write);
+    size_t copied = copies_all(ep) ? iw_framer_size(&ep->framer, ulpdu) : 0;
+    if (!room_for(b, entry->sge_count + 1u, ulpdu, copied))
         return false;
     bool last = take == left;
     struct iw_ddp_header h =
@@ -368,16 +403,22 @@ static bool emit_response(struct batch *b, struct iw_read_in *read)
     uint32_t left = read->total - read->sent;
     uint32_t most = packed_limit(b, left, payload_limit(ep, true));
     uint32_t take = left < most ? left : most;
-    if (!room_for(b, 1, take + header_size(ep, true), take))
+    /* With Markers the copy lies at the end of the FPDU that is made around it. */
+    uint32_t ulpdu = take + header_size(ep, true);
+    size_t copied = copies_all(ep) ? iw_framer_size(&ep->framer, ulpdu) : take;
+    if (!room_for(b, 1, ulpdu, copied))
         return false;
     bool last = take == left;
     struct iw_ddp_header h =
         tagged(IW_OP_READ_RESPONSE, r->sink_stag, r->sink_to + read->sent, last);
-    struct iw_iov slice = {b->octets, iw_ep_put_header(ep, b->octets, h, read->sent == 0)};
-    if (take > 0 && !copy_source(b, read, b->octets + slice.length, take))
+    struct iw_iov slices[2] = {{b->octets, iw_ep_put_header(ep, b->octets, h, read->sent == 0)},
+                               {b->octets, take}};
+    slices[1].base = b->octets + slices[0].length + copied - take;
+    if (take > 0 && !copy_source(b, read, slices[1].base, take))
         return true; /* the Terminate is next */
-    slice.length += take;
-    emit(b, &slice, 1);
+    if (!copies_all(ep))
+        slices[0].length += take;
+    emit(b, slices, copies_all(ep) ? 2 : 1);
     read->sent += take;
     if (!last)
         return true;

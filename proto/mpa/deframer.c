@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "deframe.h"
 
+#include "iwarp/octets.h"
+
 enum outcome { INCOMPLETE, DELIVERED, STOPPED, SCATTERED };
 
 void iw_deframer_init(struct iw_deframer *d, const struct iw_deframer_sink *sink, bool markers,
@@ -91,6 +93,21 @@ static bool check_marker(struct iw_deframer *d, struct iw_cursor c, uint64_t poi
     return (m.fpduptr & 3u) && report(d, IW_CHECK_MPA_MARKER_LOW, pos + 3, m.fpduptr & 3u, 0);
 }
 
+/* Whether the Markers inside an FPDU that lies in one piece, from ULPDU_Length at c on, are right.
+ * If not, or if it does not, they are looked at one by one. */
+static bool markers_right(const struct iw_deframer *d, const struct iw_cursor *c,
+                          const struct iw_shape *s)
+{
+    const uint8_t *octets = iw_cursor_octets(c);
+    uint32_t offset = iw_to_marker(d, c->pos), wrong = 0;
+
+    if (iw_cursor_run(c) < s->size - s->lead)
+        return false;
+    for (uint32_t i = 0; i < s->inside; i++, offset += IW_MPA_MARKER_PERIOD)
+        wrong |= iw_get32(octets + offset) ^ (offset & 0xfffcu);
+    return wrong == 0;
+}
+
 /* True if the deframer stopped. */
 static bool check_markers(struct iw_deframer *d, struct iw_cursor c, const struct iw_shape *s)
 {
@@ -99,6 +116,8 @@ static bool check_markers(struct iw_deframer *d, struct iw_cursor c, const struc
     if (s->lead && check_marker(d, c, 0))
         return true;
     iw_cursor_step(&c, s->lead);
+    if (markers_right(d, &c, s))
+        return false;
     for (uint32_t i = 0; i < s->inside; i++) {
         iw_cursor_step(&c, iw_to_marker(d, c.pos));
         if (check_marker(d, c, c.pos - header_pos))

@@ -163,3 +163,63 @@ int iw_framer_frame(struct iw_framer *f, const struct iw_iov *ulpdu, size_t piec
     f->pos = b.pos;
     return (int)b.pieces;
 }
+
+/* ---- one piece ---- */
+
+/* The octets of an FPDU written one behind the other. */
+struct copy {
+    uint8_t *at;
+    uint64_t pos, header_pos;
+    bool markers;
+};
+
+static void copy_octets(struct copy *c, const uint8_t *from, size_t length)
+{
+    while (length > 0) {
+        size_t chunk = length;
+        if (c->markers) {
+            uint32_t place = (uint32_t)(c->pos % IW_MPA_MARKER_PERIOD);
+            struct iw_mpa_marker m = {.fpduptr = (uint16_t)(c->pos - c->header_pos)};
+            if (place == 0) {
+                c->at += iw_wire_put_marker(c->at, IW_MPA_MARKER, &m);
+                c->pos += IW_MPA_MARKER;
+                place = IW_MPA_MARKER;
+            }
+            chunk = IW_MPA_MARKER_PERIOD - place < length ? IW_MPA_MARKER_PERIOD - place : length;
+        }
+        memmove(c->at, from, chunk);
+        c->at += chunk;
+        c->pos += chunk;
+        from += chunk;
+        length -= chunk;
+    }
+}
+
+uint32_t iw_framer_copy(struct iw_framer *f, const struct iw_iov *ulpdu, size_t pieces,
+                        uint8_t *out)
+{
+    struct copy c = {.at = out, .pos = f->pos, .markers = f->markers};
+    uint32_t length = 0, crc = 0;
+    uint8_t field[IW_MPA_CRC_FIELD] = {0};
+
+    for (size_t i = 0; i < pieces; i++)
+        length += (uint32_t)ulpdu[i].length;
+    field[0] = (uint8_t)(length >> 8);
+    field[1] = (uint8_t)length;
+    /* A Marker in front of the length field points to it. */
+    c.header_pos = c.pos;
+    copy_octets(&c, field, IW_MPA_LENGTH_FIELD);
+    c.header_pos = c.pos - IW_MPA_LENGTH_FIELD;
+    for (size_t i = 0; i < pieces; i++)
+        copy_octets(&c, ulpdu[i].base, ulpdu[i].length);
+    memset(field, 0, sizeof field);
+    copy_octets(&c, field, iw_wire_pad(length));
+    /* The CRC covers a Marker in front of its field (RFC 5044 §4.4), which is no piece of it. */
+    copy_octets(&c, field, IW_MPA_CRC_FIELD);
+    if (f->crc) {
+        crc = f->crc32c(IW_CRC32C_INIT, out, (size_t)(c.at - out) - IW_MPA_CRC_FIELD);
+        iw_crc32c_put(c.at - IW_MPA_CRC_FIELD, iw_crc32c_finish(crc));
+    }
+    f->pos = c.pos;
+    return (uint32_t)(c.at - out);
+}

@@ -34,6 +34,23 @@ bool iw_shape_read(const struct iw_deframer *d, const struct iw_cursor *c, struc
     return true;
 }
 
+/* An FPDU that lies in one piece: its ULPDU begins at `at`, `free_run` octets before a Marker. At
+ * most 129 pieces. */
+static size_t list_whole(uint8_t *at, uint32_t free_run, size_t left, struct iw_iov *out)
+{
+    size_t n = 0;
+
+    while (left > 0) {
+        size_t run = free_run < left ? free_run : left;
+        if (run > 0)
+            out[n++] = (struct iw_iov){.base = at, .length = run};
+        at += run + IW_MPA_MARKER;
+        left -= run;
+        free_run = IW_MPA_MARKER_PERIOD - IW_MPA_MARKER;
+    }
+    return n;
+}
+
 /* One more than the list can take: there are too many pieces. */
 static size_t list_ulpdu(const struct iw_deframer *d, struct iw_cursor c, const struct iw_shape *s,
                          struct iw_iov *out)
@@ -42,6 +59,8 @@ static size_t list_ulpdu(const struct iw_deframer *d, struct iw_cursor c, const 
     size_t n = 0;
 
     iw_cursor_step(&c, s->lead + IW_MPA_LENGTH_FIELD);
+    if (d->markers && iw_cursor_run(&c) >= s->size - s->lead - IW_MPA_LENGTH_FIELD)
+        return list_whole(iw_cursor_octets(&c), iw_to_marker(d, c.pos), left, out);
     while (left > 0) {
         size_t run = iw_cursor_run(&c);
         if (d->markers) {

@@ -105,6 +105,35 @@ static void framer_writes_the_same(const struct stream *s, size_t cut, uint64_t 
     free(out);
 }
 
+/* The same as one piece each, from pieces elsewhere or from octets at the end of where it goes. */
+static void framer_copies_the_same(const struct stream *s, size_t cut, bool inside)
+{
+    struct iw_framer f;
+    struct iw_iov in[200];
+    uint64_t pos = 0;
+
+    iw_framer_init(&f, s->r.markers, s->r.crc, iw_crc32c_portable, NULL);
+    for (size_t i = 0; i < s->fpdus; i++) {
+        uint32_t size = iw_framer_size(&f, (uint32_t)s->length[i]);
+        uint8_t *out = malloc(size);
+        const uint8_t *from = s->ulpdu[i];
+        size_t n = 0;
+        assert_non_null(out);
+        if (inside)
+            from = memcpy(out + size - s->length[i], from, s->length[i]);
+        for (size_t at = 0; at < s->length[i]; at += in[n++].length) {
+            in[n].base = (uint8_t *)(uintptr_t)from + at;
+            in[n].length = s->length[i] - at < cut ? s->length[i] - at : cut;
+        }
+        assert_int_equal(iw_framer_copy(&f, in, n, out), size);
+        assert_memory_equal(out, s->r.octets + pos, size);
+        pos += size;
+        assert_int_equal(f.pos, pos);
+        free(out);
+    }
+    assert_int_equal(pos, s->r.length);
+}
+
 static void framer_and_reference(void **state)
 {
     uint8_t *octets = pattern();
@@ -120,6 +149,9 @@ static void framer_and_reference(void **state)
         add(&s, octets + 7, 64766);
         framer_writes_the_same(&s, SIZE_MAX, 0);
         framer_writes_the_same(&s, 509, 0);
+        framer_copies_the_same(&s, SIZE_MAX, false);
+        framer_copies_the_same(&s, 509, false);
+        framer_copies_the_same(&s, SIZE_MAX, true);
         mpa_reference_free(&s.r);
     }
     free(octets);

@@ -164,6 +164,13 @@ uint32_t iw_framer_size(const struct iw_framer *f, uint32_t ulpdu);
 int iw_framer_frame(struct iw_framer *f, const struct iw_iov *ulpdu, size_t pieces,
                     struct iw_iov *out, size_t room, uint8_t *scratch);
 
+/* The same FPDU as one piece: copied to `out` (iw_framer_size octets), without regard to switches.
+ * With Markers that is the shorter way: no piece for each 508 octets, and one pass for the CRC. The
+ * ULPDU has 1..64768 octets. It may lie in `out` if each octet of it lies where it will be or
+ * behind: so does what ends where the FPDU will end, or before it. Returns the FPDU's octets. */
+uint32_t iw_framer_copy(struct iw_framer *f, const struct iw_iov *ulpdu, size_t pieces,
+                        uint8_t *out);
+
 /* ------------------------------------------------------------------ deframer */
 
 /* One FPDU as found. Pieces point into the caller's input or the deframer's buffer and
