@@ -365,14 +365,30 @@ static void draw_rest(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info 
     if (chunk->things)
         col_append_fstr(pinfo->cinfo, COL_INFO, "; ...");
     else
-        col_append_fstr(pinfo->cinfo, COL_INFO, "%s, %d octet%s", what, length,
-                        length == 1 ? "" : "s");
+        add_info(pinfo, !chunk->late,
+                 wmem_strdup_printf(pinfo->pool, "%s, %d octet%s", what, length,
+                                    length == 1 ? "" : "s"));
     generated(proto_tree_add_uint(tree, iwd_hf[F_SIDE], tvb, 0, 0, chunk->side));
     generated(proto_tree_add_uint64(tree, iwd_hf[F_OCTET], tvb, 0, 0, chunk->pos + chunk->rest));
     if (chunk->begun != pinfo->num)
         iwd_link(tree, F_BEGUN, tvb, chunk->begun);
     iwd_link(tree, F_CONTINUES, tvb, chunk->shown);
     proto_tree_add_item(tree, iwd_hf[field], tvb, at, length, ENC_NA);
+}
+
+/* A retransmission that brings nothing new: the columns are TCP's. */
+static void draw_repeated(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *pinfo,
+                          proto_tree *root)
+{
+    proto_item *item = proto_tree_add_item(root, iwd_proto, tvb, 0, -1, ENC_NA);
+    proto_tree *tree = proto_item_add_subtree(item, iwd_ett[T_IWARP]);
+
+    proto_item_append_text(item, ", %u octet%s that came before", chunk->length,
+                           chunk->length == 1 ? "" : "s");
+    generated(proto_tree_add_uint(tree, iwd_hf[F_SIDE], tvb, 0, 0, chunk->side));
+    generated(proto_tree_add_uint64(tree, iwd_hf[F_OCTET], tvb, 0, 0, chunk->pos));
+    generated(proto_tree_add_uint(tree, iwd_hf[F_REPEATED], tvb, 0, 0, chunk->length));
+    iwd_link(tree, F_REPEATED_OF, tvb, chunk->begun == pinfo->num ? 0 : chunk->begun);
 }
 
 static void draw_notes(const struct iwd_remarks *remarks, tvbuff_t *tvb, packet_info *pinfo,
@@ -410,14 +426,16 @@ void iwd_draw_chunk(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *p
 
     const struct iwd_remarks *remarks = chunk->remarks;
 
-    if (!chunk->things && !remarks && chunk->rest == chunk->length)
+    if (chunk->repeated)
+        draw_repeated(chunk, tvb, pinfo, root);
+    if (!chunk->things && !remarks && (chunk->repeated || chunk->rest == chunk->length))
         return;
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "iWARP");
     if (!chunk->late)
         col_clear(pinfo->cinfo, COL_INFO);
     for (const struct iwd_thing *t = chunk->things; t; t = t->next)
         draw_thing(chunk, t, tvb, pinfo, root);
-    if (chunk->rest < chunk->length)
+    if (!chunk->repeated && chunk->rest < chunk->length)
         draw_rest(chunk, tvb, pinfo, root);
     if (remarks) {
         proto_tree *tree;

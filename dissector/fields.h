@@ -21,6 +21,10 @@
       "Worked out: where this FPDU or start-up frame began")                                       \
     X(PART, "Octets", "part", FT_BYTES, BASE_NONE, NULL, 0,                                        \
       "Octets of an FPDU or start-up frame that is not whole yet")                                 \
+    X(REPEATED, "Octets that came before", "repeated", FT_UINT32, BASE_DEC, NULL, 0,               \
+      "Worked out: a retransmission that brings nothing new")                                      \
+    X(REPEATED_OF, "They were understood in frame", "repeated_of", FT_FRAMENUM, BASE_NONE, NULL,   \
+      0, "Worked out: where the FPDU or start-up frame with the first of them was completed")      \
     X(GAP, "Octets that are not in the capture", "gap", FT_UINT64, BASE_DEC, NULL, 0,              \
       "Worked out: their number")                                                                  \
     X(RESYNC, "Framing found again at octet", "resync", FT_UINT64, BASE_DEC, NULL, 0,              \

@@ -463,6 +463,9 @@ struct iwd_chunk *iwd_follow(struct iwd_connection *c, packet_info *pinfo, enum 
     struct iwd_chunk *chunk = begin(c, pinfo, side, pos, tvb_captured_length(tvb));
     uint64_t stop = pos + tvb_reported_length(tvb);
 
+    chunk->repeated = !s->lost && stop > pos && stop <= s->done;
+    if (chunk->repeated)
+        chunk->begun = frame_of(c, side, pos);
     if (!s->lost && chunk->length) {
         c->octets = tvb_get_ptr(tvb, 0, (int)chunk->length);
         (void)iw_observer_input(c->observer, side, pos, c->octets, chunk->length);

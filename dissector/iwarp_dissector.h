@@ -128,6 +128,7 @@ struct iwd_chunk {
     bool lost;       /* this side's framing is lost */
     bool gap;        /* octets before the rest are missing */
     bool streaming;  /* the rest is not MPA's */
+    bool repeated;   /* all its octets came before; `begun`: where they were understood */
 };
 
 /* Octets that belong to nothing complete yet: borrowed. */
