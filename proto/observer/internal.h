@@ -53,7 +53,7 @@ _Static_assert(HEAD >= IW_RDMAP_ATOMIC_REQUEST, "a header does not fit");
 /* A Read Request, or an Atomic Request: the two share queue, IRD and order (RFC 7306 §5.2). */
 struct iw_observed_read {
     bool atomic;
-    bool late; /* behind an error for which the other side has to end the connection */
+    bool late;          /* behind an error for which the other side has to end the connection */
     uint32_t sink_stag; /* or Request Identifier */
     uint32_t size;
     uint64_t sink_to;
@@ -66,6 +66,8 @@ struct iw_observed_provocation {
     bool header; /* the two below are known */
     struct iw_ddp_header ddp;
     uint16_t length;
+    uint64_t pos;  /* of its segment */
+    bool doubtful; /* something that a receiver may see as another fault came, too */
 };
 
 /* Write or Read Response messages of one direction. */

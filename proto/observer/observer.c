@@ -67,13 +67,25 @@ void iw_observer_show(struct iw_observer *o)
 static void provoke(struct iw_observed_side *s, const struct iw_observation *now)
 {
     struct iw_observed_provocation *p = &s->provocation;
+    const struct iw_check_info *info = iw_check_info(now->fault.check);
 
-    if (now->kind != IW_OBSERVED_SEGMENT || p->fault.check != IW_CHECK_NONE ||
-        iw_check_info(now->fault.check)->reaction != IW_REACTION_TERMINATE)
+    if (now->kind != IW_OBSERVED_SEGMENT)
         return;
+    /* What no check of a receiver is about may look like another fault to it. */
+    p->doubtful = p->doubtful || info->reaction == IW_REACTION_NONE;
+    if (info->reaction != IW_REACTION_TERMINATE)
+        return;
+    if (p->fault.check != IW_CHECK_NONE) {
+        /* Which of several a receiver has stopped at depends on what it looks at. */
+        p->header = p->header && !p->doubtful && p->pos == now->pos;
+        return;
+    }
     /* Of a message that is wrong as a whole any segment may be the one that was refused. */
     *p = (struct iw_observed_provocation){.fault = now->fault,
-                                          .header = now->payload != NULL && now->segments <= 1,
+                                          .doubtful = p->doubtful,
+                                          .header = now->payload != NULL && now->segments <= 1 &&
+                                                    !p->doubtful,
+                                          .pos = now->pos,
                                           .ddp = now->ddp,
                                           .length = (uint16_t)now->ulpdu_length};
 }

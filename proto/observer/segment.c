@@ -266,7 +266,9 @@ static void check_first(struct iw_observer *o, struct iw_observed_side *s, bool 
     bool terminate = header && iw_rdmap_op(&o->now->ddp) == IW_OP_TERMINATE;
 
     if (s == initiator && !s->first_done) {
-        unsigned forms = initiator->enhanced.rtr & responder->enhanced.rtr;
+        /* A Request that offers none (mpa-rtr-offer) leaves it to the Reply. */
+        unsigned forms = initiator->enhanced.rtr ? initiator->enhanced.rtr & responder->enhanced.rtr
+                                                 : responder->enhanced.rtr;
         s->first_done = true;
         if (initiator->enhanced.peer_to_peer && responder->enhanced.peer_to_peer && header &&
             !terminate && !(rtr_form(o->now) & forms))

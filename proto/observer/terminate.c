@@ -89,6 +89,22 @@ static bool same_header(const struct iw_ddp_header *a, const struct iw_ddp_heade
            a->qn == b->qn && a->msn == b->msn && a->mo == b->mo;
 }
 
+/* About STags, bounds, rights and buffers, which only the receiver knows: an earlier segment may
+ * have been the one. */
+static bool receivers_own(const struct iw_rdmap_terminate *t)
+{
+    switch (t->layer << 4 | t->etype) {
+    case IW_LAYER_RDMAP << 4 | REMOTE_PROTECTION:
+        return true;
+    case IW_LAYER_DDP << 4 | 1:
+        return t->code != 4;
+    case IW_LAYER_DDP << 4 | 2:
+        return t->code == 2;
+    default:
+        return false;
+    }
+}
+
 /* A Terminate for the fault that was found returns the segment it was found in. What is legal to
  * receive need not be what it is for. */
 static bool segment_fits(const struct iw_observed_side *other, const struct iw_rdmap_terminate *t)
@@ -96,9 +112,9 @@ static bool segment_fits(const struct iw_observed_side *other, const struct iw_r
     const struct iw_observed_provocation *p = &other->provocation;
     const struct iw_check_info *info = iw_check_info(p->fault.check);
 
-    return !p->header || (info->kinds & IW_KIND_ENDPOINT) == 0 || other->missed ||
-           !(t->flags & IW_TERM_D) || t->layer != info->layer || t->etype != info->etype ||
-           t->code != info->code ||
+    return receivers_own(t) || !p->header || p->doubtful || (info->kinds & IW_KIND_ENDPOINT) == 0 ||
+           other->missed || !(t->flags & IW_TERM_D) || t->layer != info->layer ||
+           t->etype != info->etype || t->code != info->code ||
            (same_header(&t->ddp, &p->ddp) && t->segment_length == p->length);
 }
 

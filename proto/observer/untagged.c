@@ -132,11 +132,19 @@ static void complete(struct iw_observer *o, struct iw_observed_queue *q)
     iw_observer_message(o, q->pos, q->mo, q->segments);
 }
 
+static bool sends(unsigned opcode)
+{
+    return opcode >= IW_OP_SEND && opcode <= IW_OP_SEND_SE_INVALIDATE;
+}
+
 void iw_observer_untagged(struct iw_observer *o)
 {
     const struct iw_ddp_header *h = &o->now->ddp;
     struct iw_observed_queue *q = &o->side[o->now->side].queue[h->qn];
 
+    /* A receiver need not wait for the rest of what fits into one segment (OP-67). */
+    if (!iw_ddp_last(h) && !sends(iw_rdmap_op(h)))
+        o->side[o->now->side].provocation.doubtful = true;
     if (q->lost) {
         q->lost = false;
         open_message(o->now, q);
