@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A finding as an ordinary case of iwarp-conform, which is played once: its capture is the
+ * finding's. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "hunt.h"
+#include "plan.h"
+#include "runner.h"
+#include "text.h"
+
+enum {
+    RELEASES = 8, /* of one octet: from there on a loop */
+    WAIT_MS = 20  /* there is no haste any more */
+};
+
+struct writer {
+    FILE *f;
+    const struct iw_hunt *h;
+    struct iw_hunt_plan plan;
+    bool used[IW_HUNT_MEMORIES], asked;
+};
+
+/* ---- octets ---- */
+
+static void put_hex(FILE *f, const uint8_t *octets, size_t length)
+{
+    fputs("hex \"", f);
+    for (size_t i = 0; i < length; i++)
+        fprintf(f, "%02x", octets[i]);
+    fputc('"', f);
+}
+
+static void put_text(FILE *f, const char *text)
+{
+    fputc('"', f);
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            fputc('\\', f);
+        fputc((unsigned char)*text < ' ' ? ' ' : *text, f);
+    }
+    fputc('"', f);
+}
+
+static uint64_t get(const uint8_t *octets, size_t n)
+{
+    uint64_t value = 0;
+
+    for (size_t i = 0; i < n; i++)
+        value = value << 8 | octets[i];
+    return value;
+}
+
+static bool live(const struct writer *w, const struct iw_hunt_place *p)
+{
+    return p->memory < 0 || (size_t)p->memory < w->h->world.n_memories;
+}
+
+/* A ULPDU as an expression: what only the peer knows is looked up. */
+static void put_ulpdu(struct writer *w, const uint8_t *ulpdu, size_t length)
+{
+    struct iw_hunt_place places[2];
+    size_t n = iw_hunt_places(ulpdu, length, places), at = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct iw_hunt_place *p = &places[i];
+
+        if (!live(w, p))
+            continue;
+        put_hex(w->f, ulpdu + at, p->at - at);
+        at = p->at + (p->to ? 12 : 4);
+        if (p->memory < 0 && p->to)
+            fprintf(w->f, " .. sink(0x%llx) .. ", (unsigned long long)get(ulpdu + p->to, 8));
+        else if (p->memory < 0)
+            fprintf(w->f, " .. sink() .. ");
+        else if (p->to)
+            fprintf(w->f, " .. pack(\">I4i8\", m%d.stag, m%d.to + %lld) .. ", p->memory, p->memory,
+                    (long long)(get(ulpdu + p->to, 8) - IW_HUNT_TO(p->memory)));
+        else
+            fprintf(w->f, " .. pack(\">I4\", m%d.stag) .. ", p->memory);
+    }
+    put_hex(w->f, ulpdu + at, length - at);
+}
+
+static void put_request(struct writer *w, const uint8_t *octets, size_t length)
+{
+    struct iw_mpa_startup_header header;
+
+    iw_wire_get_startup(octets, length, &header);
+    fprintf(w->f,
+            "conn:send(request { revision = %u, flags = 0x%02x, pd_length = %u, enhanced = "
+            "false, private = ",
+            header.revision, header.flags, header.pd_length);
+    put_hex(w->f, octets + IW_MPA_STARTUP_HEADER, length - IW_MPA_STARTUP_HEADER);
+    fprintf(w->f, " })\n");
+}
+
+static void put_unit(struct writer *w, const struct iw_hunt_unit *u, const char *indent)
+{
+    const uint8_t *octets = w->plan.octets + u->at;
+
+    fputs(indent, w->f);
+    if (u->kind == IW_UNIT_REQUEST) {
+        put_request(w, octets, u->length);
+    } else if (u->kind == IW_UNIT_FPDU) {
+        size_t length = (size_t)(octets[0] << 8 | octets[1]);
+        char text[512];
+
+        fputs("conn:send(raw { ulpdu = ", w->f);
+        put_ulpdu(w, octets + 2, length);
+        iw_wire_print_segment(text, sizeof(text), octets + 2, length);
+        fprintf(w->f, " }) -- %s\n", text);
+    } else {
+        fputs("conn:write(", w->f);
+        put_hex(w->f, octets, u->length);
+        fputs(")\n", w->f);
+    }
+}
+
+/* ---- what needs saying beforehand ---- */
+
+static void look_for_places(struct writer *w)
+{
+    for (size_t i = 0; i < w->plan.n_units; i++) {
+        const struct iw_hunt_unit *u = &w->plan.units[i];
+        const uint8_t *octets = w->plan.octets + u->at;
+        struct iw_hunt_place places[2];
+        size_t n = u->kind == IW_UNIT_FPDU
+                       ? iw_hunt_places(octets + 2, (size_t)(octets[0] << 8 | octets[1]), places)
+                       : 0;
+
+        for (size_t k = 0; k < n; k++) {
+            w->asked = w->asked || places[k].memory < 0;
+            if (places[k].memory >= 0 && live(w, &places[k]))
+                w->used[places[k].memory] = true;
+        }
+    }
+}
+
+static void put_head(struct writer *w, const struct iw_hunt_finding *f, const char *id)
+{
+    static const char fallback[] = "MPA-8-01", stray[] = "DDP-8.3.1-04";
+    const struct iw_rule *rule =
+        f->event.kind == IW_HUNT_RULE ? iw_check_rule(f->event.check) : NULL;
+    bool agent = w->h->world.target->control != NULL;
+
+    fprintf(w->f, "-- Found by iwarp-fuzz --target %s --seed %llu, sequence %llu.\n",
+            w->h->spec->text, (unsigned long long)w->h->o->seed, (unsigned long long)f->number);
+    fprintf(w->f, "return case {\n  id = \"%s\",\n  purpose = ", id);
+    put_text(w->f, f->event.text);
+    fprintf(w->f, ",\n  rules = { \"%s\" },\n  role = \"responder\",\n",
+            rule                             ? rule->id
+            : f->event.kind == IW_HUNT_STRAY ? stray
+                                             : fallback);
+    if (agent)
+        fprintf(w->f, "  needs = { agent = true },\n");
+    fprintf(w->f, "  run = function(t)\n");
+    for (size_t k = 0; k < w->h->world.n_memories; k++) {
+        const struct iw_hunt_memory *m = &w->h->world.memories[k];
+
+        if (w->used[k] || f->event.kind == IW_HUNT_STRAY)
+            fprintf(w->f, "    local m%zu = t:memory { length = %u%s%s%s }\n", k, m->length,
+                    *m->remote ? ", remote = \"" : "", m->remote, *m->remote ? "\"" : "");
+    }
+    if (w->asked)
+        fprintf(w->f,
+                "    local asked = {}\n"
+                "    local function sink(offset)\n"
+                "      local item = table.remove(asked, 1) or { sink_stag = 0, sink_to = 0 }\n"
+                "      return pack(offset and \">I4i8\" or \">I4\", item.sink_stag, "
+                "item.sink_to + (offset or 0))\n"
+                "    end\n");
+    fprintf(w->f, "    local function wait(conn, seconds)\n"
+                  "      local item = conn:next(seconds)\n");
+    if (w->asked)
+        fprintf(w->f, "      if item and item.op == \"read-request\" and item.sink_stag then "
+                      "asked[#asked + 1] = item end\n");
+    fprintf(w->f, "      return item\n    end\n"
+                  "    local function finish(conn)\n"
+                  "      conn:shutdown()\n"
+                  "      repeat local item = wait(conn, 1) until not item or item.kind == \"fin\" "
+                  "or item.kind == \"reset\"\n"
+                  "    end\n");
+}
+
+/* ---- a connection ---- */
+
+static void put_mark(struct writer *w, const struct iw_hunt_mark *m)
+{
+    if (m->kind == IW_FUZZ_TIME)
+        fprintf(w->f, "    wait(conn, %g)\n", (m->ms > WAIT_MS ? m->ms : WAIT_MS) / 1000.0);
+    else if (m->kind == IW_FUZZ_FIN)
+        fprintf(w->f, "    conn:shutdown()\n");
+    else if (m->kind == IW_FUZZ_RST)
+        fprintf(w->f, "    conn:reset()\n");
+}
+
+static void put_accept(struct writer *w)
+{
+    bool late = w->h->world.late_receives;
+
+    fprintf(w->f, "    t:requested(conn)\n");
+    if (late)
+        fprintf(w->f, "    t:accept(conn)\n    t:established(conn)\n");
+    fprintf(w->f, "    for _ = 1, %d do t:receive { length = %d, conn = conn } end\n",
+            IW_HUNT_RECEIVES, IW_HUNT_RECEIVE);
+    if (!late)
+        fprintf(w->f, "    t:accept(conn)\n");
+}
+
+/* Units [unit, end) leave together; marks inside of them let parts of them out. */
+static void put_group(struct writer *w, size_t unit, size_t end, size_t *mark, size_t until)
+{
+    const struct iw_hunt_plan *p = &w->plan;
+    bool inside = *mark < p->n_marks && p->marks[*mark].at < until;
+    size_t at = p->units[unit].at;
+
+    if (end == unit + 1 && !inside) {
+        put_unit(w, &p->units[unit], "    ");
+        return;
+    }
+    fprintf(w->f, "    conn:%s(function()\n", inside ? "hold" : "together");
+    for (size_t i = unit; i < end; i++)
+        put_unit(w, &p->units[i], "      ");
+    fprintf(w->f, "    end)\n");
+    while (*mark < p->n_marks && p->marks[*mark].at < until) {
+        size_t count = 0;
+
+        while (*mark + count < p->n_marks && p->marks[*mark + count].kind == IW_FUZZ_B &&
+               p->marks[*mark + count].at == at + count + 1 && at + count + 1 < until)
+            count++;
+        if (count > RELEASES) {
+            fprintf(w->f, "    for _ = 1, %zu do conn:release(1) end\n", count);
+            at += count;
+            *mark += count;
+            continue;
+        }
+        if (p->marks[*mark].at > at)
+            fprintf(w->f, "    conn:release(%zu)\n", p->marks[*mark].at - at);
+        at = p->marks[*mark].at;
+        put_mark(w, &p->marks[(*mark)++]);
+    }
+    if (inside)
+        fprintf(w->f, "    conn:release()\n");
+}
+
+static void put_connection(struct writer *w, const struct iw_hunt_finding *f, size_t i)
+{
+    const struct iw_hunt_plan *p = &w->plan;
+    bool agent = w->h->world.target->control != NULL, reset = false;
+    size_t unit = 0, mark = 0;
+
+    fprintf(w->f, "    %sconn = t:connect { raw = true%s }\n", i ? "" : "local ",
+            agent ? ", target = { accept = \"ask\" }" : "");
+    while (unit < p->n_units || mark < p->n_marks) {
+        size_t until = unit < p->n_units ? p->units[unit].at : p->length, end = unit;
+
+        while (mark < p->n_marks && p->marks[mark].at <= until && !reset) {
+            reset = p->marks[mark].kind == IW_FUZZ_RST;
+            put_mark(w, &p->marks[mark++]);
+        }
+        if (unit == p->n_units || reset)
+            break;
+        /* To the end of the unit on which the next mark is that falls between two. */
+        for (size_t m = mark; end < p->n_units; end++) {
+            until = p->units[end].at + p->units[end].length;
+            while (m < p->n_marks && p->marks[m].at < until)
+                m++;
+            if (m < p->n_marks && p->marks[m].at == until) {
+                end++;
+                break;
+            }
+        }
+        put_group(w, unit, end, &mark, until);
+        if (p->units[unit].kind == IW_UNIT_REQUEST && f->requested[i])
+            put_accept(w);
+        unit = end;
+    }
+    if (!reset)
+        fprintf(w->f, "    finish(conn)\n");
+}
+
+static bool write_file(struct iw_hunt *h, const struct iw_hunt_finding *f, const char *path,
+                       const char *id)
+{
+    struct writer w = {.h = h, .f = fopen(path, "we")};
+    bool good;
+
+    if (!w.f)
+        return false;
+    for (size_t i = 0; i < f->n_inputs; i++) {
+        iw_hunt_plan_make(&w.plan, f->inputs[i]);
+        look_for_places(&w);
+    }
+    put_head(&w, f, id);
+    for (size_t i = 0; i < f->n_inputs; i++) {
+        iw_hunt_plan_make(&w.plan, f->inputs[i]);
+        put_connection(&w, f, i);
+    }
+    for (size_t k = 0; f->event.kind == IW_HUNT_STRAY && k < h->world.n_memories; k++)
+        fprintf(w.f, "    t:expect_unchanged(m%zu%s)\n", k, k ? "" : ", { except = { 0, 256 } }");
+    fprintf(w.f, "  end,\n}\n");
+    good = !ferror(w.f);
+    good = !fclose(w.f) && good;
+    iw_hunt_plan_free(&w.plan);
+    return good;
+}
+
+/* ---- played ---- */
+
+/* The verdict that iwarp-conform would give, in words; NULL without one. */
+static char *play(struct iw_hunt *h, const char *path, const char *folder, char **pcap)
+{
+    char *library = iw_library(), *text = NULL;
+    struct iw_run_options options = {
+        .library = library, .pcap_dir = folder, .time_scale = h->world.scale, .hazards = true};
+    struct iw_case *cases = NULL;
+    struct iw_target_instance *instance = NULL;
+    struct iw_result r;
+    char error[1024], trouble[512];
+    size_t n = 0;
+
+    if (iw_case_load(path, &options, &cases, &n, error, sizeof(error))) {
+        iw_hunt_complain("%s", error);
+    } else if (iw_target_open(h->spec, NULL, h->world.log, h->world.scale, &instance, error,
+                              sizeof(error)) != IW_TARGET_OPENED) {
+        iw_hunt_complain("%s", error);
+    } else if (!iw_script_run_case(&cases[0], iw_target_of(instance), &options, &r)) {
+        const char *how = iw_target_check(instance, trouble, sizeof(trouble));
+
+        text = *trouble ? iw_text_format("ERROR a sanitizer stopped the target: %s", trouble)
+               : how    ? iw_text_format("FAIL the target ended: %s", how)
+                        : iw_text_format("%s%s%s", iw_verdict_name(r.verdict), r.reason ? " " : "",
+                                      r.reason ? r.reason : "");
+        *pcap = iw_text_copy(r.pcap);
+        iw_result_free(&r);
+    }
+    if (instance)
+        iw_target_close(instance, trouble, sizeof(trouble));
+    iw_case_free_all(cases, n);
+    free(library);
+    return text;
+}
+
+bool iw_hunt_write_case(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned number)
+{
+    char *id =
+        iw_text_format("fuzz-%u-%s%s%s", number, iw_hunt_kind_name(f->event.kind),
+                       f->event.kind == IW_HUNT_RULE ? "-" : "",
+                       f->event.kind == IW_HUNT_RULE ? iw_check_info(f->event.check)->name : "");
+    char *folder = iw_text_format("%s/findings", h->dir);
+    char *path = iw_text_format("%s/%s.lua", folder, id);
+    bool good = false;
+
+    /* Who accepts what in them is seen once more. */
+    iw_hunt_try(h, f->inputs, f->n_inputs, &f->event, f->requested);
+    if (iw_folder_create(folder) || iw_hunt_open(h) || !write_file(h, f, path, id)) {
+        iw_hunt_complain("cannot write %s: %s", path, strerror(errno));
+    } else {
+        f->file = iw_text_copy(path);
+        iw_hunt_close(h); /* the case has the target for itself */
+        f->verdict = play(h, path, folder, &f->pcap);
+        good = f->verdict &&
+               (!strncmp(f->verdict, "FAIL", 4) || !strncmp(f->verdict, "ERROR a san", 11));
+    }
+    free(id);
+    free(folder);
+    free(path);
+    return good;
+}

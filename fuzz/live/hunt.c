@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The hunt: which sequence is next, what is kept, when the peer is looked after. */
+#include "hunt.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "iwarp/transport.h"
+#include "text.h"
+
+enum { FEW = 3 /* that are compared */, OPENED_TRIES = 3, LOOK_NS = 1000000000 };
+
+/* ---- the target ---- */
+
+int iw_hunt_open(struct iw_hunt *h)
+{
+    char error[1024];
+    enum iw_target_opened opened = IW_TARGET_OPENED;
+
+    if (h->world.instance)
+        return 0;
+    for (int i = 0; i < OPENED_TRIES; i++) {
+        opened = iw_hunt_world_open(&h->world, error, sizeof(error));
+        if (opened == IW_TARGET_OPENED) {
+            iw_hunt_loop_attach(h->loop);
+            return 0;
+        }
+    }
+    iw_hunt_complain("%s", error);
+    return opened == IW_TARGET_UNREACHED ? IW_HUNT_UNREACHED : IW_HUNT_TESTER;
+}
+
+void iw_hunt_close(struct iw_hunt *h)
+{
+    iw_hunt_loop_abort(h->loop);
+    iw_hunt_world_close(&h->world);
+}
+
+/* ---- what is kept ---- */
+
+static void keep(struct iw_hunt *h, const struct iw_hunt_done *d)
+{
+    struct iw_hunt_kept *k = &h->corpus[h->n_corpus];
+
+    if (h->n_corpus == IW_HUNT_CORPUS)
+        return;
+    k->input = iw_hunt_input_copy(d->input);
+    k->row = d->row;
+    k->chosen = 0;
+    iw_hunt_save_kept(h, h->n_corpus++);
+}
+
+static bool known_check(struct iw_hunt *h, enum iw_check check)
+{
+    for (struct iw_hunt_finding *f = h->findings; f; f = f->next)
+        if (f->event.kind == IW_HUNT_RULE && f->event.check == check) {
+            f->times++;
+            return true;
+        }
+    for (size_t i = 0; i < h->n_broken; i++)
+        if (h->broken[i].check == check)
+            return true;
+    return false;
+}
+
+static void take_findings(struct iw_hunt *h, const struct iw_hunt_done *d)
+{
+    for (size_t i = 0; i < d->n_findings; i++) {
+        if (known_check(h, d->findings[i]) || h->n_broken == IW_HUNT_FINDINGS)
+            continue;
+        h->broken[h->n_broken].input = iw_hunt_input_copy(d->input);
+        h->broken[h->n_broken++].check = d->findings[i];
+    }
+}
+
+static void done(void *context, struct iw_hunt_done *d)
+{
+    struct iw_hunt *h = context;
+
+    if (d->number == 0) { /* one that is tried */
+        iw_hunt_input_free(d->input);
+        d->input = NULL;
+        h->trial = *d;
+        return;
+    }
+    h->over++;
+    if (d->row.n && d->row.at[d->row.n - 1].code >> 24 == IW_ANSWER_REFUSED)
+        h->suspicious = true;
+    else if (iw_hunt_graph_add(h->graph, &d->row) +
+                 (h->coverage ? iw_hunt_coverage_fresh(h->coverage) : 0) &&
+             !h->o->blind)
+        keep(h, d);
+    take_findings(h, d);
+    iw_hunt_input_free(d->input);
+}
+
+/* ---- what is next ---- */
+
+/* Of a few, the one that reached what is rarest; of equal ones that which was chosen least. */
+static struct iw_hunt_kept *choose(struct iw_hunt *h)
+{
+    struct iw_hunt_kept *best = NULL;
+    uint64_t rarest = UINT64_MAX;
+
+    for (int i = 0; i < FEW; i++) {
+        struct iw_hunt_kept *k = &h->corpus[iw_mutate_below(&h->random, h->n_corpus)];
+        uint64_t rarity = iw_hunt_graph_rarity(h->graph, &k->row);
+
+        if (!best || rarity < rarest || (rarity == rarest && k->chosen < best->chosen)) {
+            best = k;
+            rarest = rarity;
+        }
+    }
+    best->chosen++;
+    return best;
+}
+
+static const struct iw_hunt_input *any(struct iw_hunt *h)
+{
+    size_t i = iw_mutate_below(&h->random, h->seeds.n + (h->o->blind ? 0 : h->n_corpus));
+
+    return i < h->seeds.n ? h->seeds.list[i] : h->corpus[i - h->seeds.n].input;
+}
+
+static struct iw_hunt_input *next_input(struct iw_hunt *h)
+{
+    bool learned = !h->o->blind && h->n_corpus && iw_mutate_below(&h->random, 8);
+    const struct iw_hunt_input *from;
+
+    if (h->started < h->seeds.n)
+        return iw_hunt_input_copy(h->seeds.list[h->started]);
+    from = learned ? choose(h)->input : h->seeds.list[iw_mutate_below(&h->random, h->seeds.n)];
+    return iw_hunt_mutate(h->mutator, from, any(h), &h->random);
+}
+
+static void digest(struct iw_hunt *h, const struct iw_hunt_input *in)
+{
+    for (size_t i = 0; i < in->n; i++) {
+        h->digest = (h->digest ^ in->steps[i].kind) * 0x100000001b3u;
+        for (size_t k = 0; k < in->steps[i].length; k++)
+            h->digest = (h->digest ^ in->steps[i].octets[k]) * 0x100000001b3u;
+    }
+}
+
+static bool start_one(struct iw_hunt *h)
+{
+    struct iw_mutate_random before = h->random;
+    struct iw_hunt_input *in = next_input(h);
+    struct iw_hunt_input *copy = iw_hunt_input_copy(in);
+    struct iw_hunt_input **place = &h->recent[h->started % IW_HUNT_RECENT];
+
+    iw_hunt_save_started(h, copy);
+    if (!iw_hunt_loop_start(h->loop, in, h->started + 1)) {
+        iw_hunt_input_free(in);
+        iw_hunt_input_free(copy);
+        h->random = before;
+        return false;
+    }
+    h->started++;
+    digest(h, copy);
+    iw_hunt_input_free(*place);
+    *place = copy;
+    return true;
+}
+
+/* ---- how the peer is ---- */
+
+static void quiesce(struct iw_hunt *h)
+{
+    while (iw_hunt_loop_busy(h->loop) && !iw_hunt_world_death(&h->world))
+        iw_hunt_loop_step(h->loop, 50);
+    iw_hunt_loop_abort(h->loop);
+}
+
+/* The newest ones, oldest first. */
+static size_t suspects(struct iw_hunt *h, struct iw_hunt_input **list)
+{
+    size_t n = 0;
+
+    for (uint64_t i = h->started < IW_HUNT_RECENT ? 0 : h->started - IW_HUNT_RECENT; i < h->started;
+         i++)
+        list[n++] = iw_hunt_input_copy(h->recent[i % IW_HUNT_RECENT]);
+    return n;
+}
+
+static void triage(struct iw_hunt *h, const struct iw_hunt_event *e)
+{
+    struct iw_hunt_input *list[IW_HUNT_RECENT];
+    size_t n = suspects(h, list);
+
+    iw_hunt_close(h);
+    iw_hunt_triage(h, e, list, n);
+    for (size_t i = 0; i < n; i++)
+        iw_hunt_input_free(list[i]);
+    /* What came before has been looked into. */
+    for (size_t i = 0; i < IW_HUNT_RECENT; i++) {
+        iw_hunt_input_free(h->recent[i]);
+        h->recent[i] = iw_hunt_input_new();
+    }
+}
+
+static void look_after(struct iw_hunt *h)
+{
+    struct iw_hunt_event e;
+
+    quiesce(h);
+    h->last_look = h->over;
+    h->look_at = iw_transport_now() + LOOK_NS;
+    h->suspicious = false;
+    e = iw_hunt_look(h);
+    if (e.kind != IW_HUNT_NOTHING)
+        triage(h, &e);
+}
+
+static void look_into_broken(struct iw_hunt *h)
+{
+    quiesce(h);
+    for (size_t i = 0; i < h->n_broken; i++) {
+        struct iw_hunt_event e = {.kind = IW_HUNT_RULE, .check = h->broken[i].check};
+        const struct iw_check_info *info = iw_check_info(e.check);
+        const struct iw_rule *rule = iw_check_rule(e.check);
+
+        snprintf(e.text, sizeof(e.text), "%s (%s): %s", info->name, rule ? rule->id : "-",
+                 info->text);
+        iw_hunt_triage(h, &e, &h->broken[i].input, 1);
+        iw_hunt_input_free(h->broken[i].input);
+    }
+    h->n_broken = 0;
+}
+
+/* ---- the hunt ---- */
+
+static bool limit_reached(const struct iw_hunt *h)
+{
+    double seconds = (double)(iw_transport_now() - h->began) / 1e9;
+
+    return *h->stop || (h->o->count && h->over >= h->o->count) ||
+           (h->o->time > 0 && seconds >= h->o->time) ||
+           (h->o->findings && iw_hunt_counted(h, false) >= h->o->findings);
+}
+
+/* Sequences that may be started now. */
+static uint64_t allowed(const struct iw_hunt *h)
+{
+    double seconds = (double)(iw_transport_now() - h->began) / 1e9;
+    uint64_t most = h->o->count ? h->o->count : UINT64_MAX;
+
+    if (h->o->rate > 0 && seconds * h->o->rate + 1 < (double)most)
+        most = (uint64_t)(seconds * h->o->rate) + 1;
+    return most > h->started ? most - h->started : 0;
+}
+
+static void start_some(struct iw_hunt *h)
+{
+    for (uint64_t n = allowed(h); n && iw_hunt_loop_busy(h->loop) < h->world.slots; n--)
+        if (!start_one(h))
+            return;
+}
+
+/* It has to be well before anything is held against it. */
+static int begin(struct iw_hunt *h)
+{
+    struct iw_hunt_event e;
+    int status = iw_hunt_open(h);
+
+    if (status)
+        return status;
+    e = iw_hunt_look(h);
+    if (e.kind == IW_HUNT_NOTHING)
+        return 0;
+    iw_hunt_complain("--target %s: %s", h->spec->text, e.text);
+    iw_hunt_close(h);
+    return IW_HUNT_UNREACHED;
+}
+
+int iw_hunt_go(struct iw_hunt *h)
+{
+    int status;
+
+    h->random.state = h->o->seed;
+    h->corpus = iw_got(calloc(IW_HUNT_CORPUS, sizeof(*h->corpus)));
+    for (size_t i = 0; i < IW_HUNT_RECENT; i++)
+        h->recent[i] = iw_hunt_input_new();
+    h->mutator = iw_hunt_mutator_new();
+    h->loop = iw_hunt_loop_new(&h->world, done, h);
+    h->graph = iw_hunt_graph_new();
+    h->began = iw_transport_now();
+    h->digest = 0xcbf29ce484222325u;
+    status = begin(h);
+    while (!status && !limit_reached(h)) {
+        status = iw_hunt_open(h);
+        if (status)
+            break;
+        start_some(h);
+        iw_hunt_loop_step(h->loop, 10);
+        if (h->n_broken)
+            look_into_broken(h);
+        if (!h->world.instance)
+            continue;
+        if (h->suspicious || h->over - h->last_look >= IW_HUNT_LOOK ||
+            iw_transport_now() > h->look_at || iw_hunt_world_death(&h->world))
+            look_after(h);
+        iw_hunt_progress(h, false);
+    }
+    if (!status && h->world.instance)
+        look_after(h);
+    if (status && h->over) /* what was found before is told all the same */
+        status = iw_hunt_counted(h, false) ? IW_HUNT_FOUND : status;
+    iw_hunt_close(h);
+    iw_hunt_progress(h, true);
+    return status;
+}

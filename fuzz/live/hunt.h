@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_HUNT_H
+#define IW_HUNT_H
+
+/* iwarp-fuzz: what its parts share. */
+
+#include "loop.h"
+#include "mutate.h"
+#include "seeds.h"
+
+/* Exit statuses (DESIGN, "Contracts"). */
+enum {
+    IW_HUNT_GOOD = 0,
+    IW_HUNT_FOUND = 1,
+    IW_HUNT_UNREACHED = 3,
+    IW_HUNT_USAGE = 64,
+    IW_HUNT_TESTER = 70
+};
+
+enum {
+    IW_HUNT_RECENT = 256,  /* sequences that may be what did it */
+    IW_HUNT_LOOK = 256,    /* sequences between two looks at the peer */
+    IW_HUNT_CORPUS = 4096, /* sequences that are kept */
+    IW_HUNT_TRIES = 600    /* runs that making one finding small may take */
+};
+
+struct iw_hunt_options {
+    const char *target, *agent, *results, *json, *graph, *suppress;
+    char **seeds; /* paths of captures */
+    size_t n_seeds;
+    double time;    /* seconds; 0: no limit */
+    uint64_t count; /* sequences; 0: no limit */
+    uint64_t seed;
+    double rate; /* sequences a second; 0: no limit */
+    unsigned jobs;
+    unsigned findings; /* ends the hunt; 0: no limit */
+    double time_scale;
+    bool hazards, blind, coverage, resume;
+    const char *try; /* inside: a file with sequences to be tried once */
+};
+
+enum iw_hunt_kind {
+    IW_HUNT_NOTHING,
+    IW_HUNT_CRASH,   /* the peer's process ended */
+    IW_HUNT_HANG,    /* a connection, but no answer to a right Request */
+    IW_HUNT_REFUSAL, /* no connection */
+    IW_HUNT_STRAY,   /* memory has changed that nobody may write to */
+    IW_HUNT_RULE     /* the observer found a MUST broken */
+};
+
+/* What happened to the peer; `text` is one line for people. */
+struct iw_hunt_event {
+    enum iw_hunt_kind kind;
+    enum iw_check check; /* RULE */
+    char text[640];
+};
+
+struct iw_hunt_finding {
+    struct iw_hunt_event event;
+    char *key;                     /* equal for equal findings */
+    struct iw_hunt_input **inputs; /* that show it, one after the other */
+    size_t n_inputs;
+    bool *requested;   /* of each input: an agent accepts its Request */
+    uint64_t number;   /* of the sequence under way */
+    double seconds;    /* since the hunt began */
+    uint64_t times;    /* seen */
+    char *file, *pcap; /* the case, and its capture; NULL: it could not be shown again */
+    char *verdict;     /* of the case */
+    char *suppressed;  /* reason; NULL: it counts */
+    struct iw_hunt_finding *next;
+};
+
+struct iw_hunt_kept {
+    struct iw_hunt_input *input;
+    struct iw_hunt_row row;
+    uint64_t chosen;
+};
+
+struct iw_hunt {
+    const struct iw_hunt_options *o;
+    const char *dir; /* of the results */
+    struct iw_target_spec *spec;
+    struct iw_hunt_world world;
+    struct iw_hunt_loop *loop;
+    struct iw_hunt_graph *graph;
+    struct iw_mutate_random random;
+    struct iw_hunt_mutator *mutator;
+    struct iw_hunt_seeds seeds;
+    struct iw_hunt_kept *corpus;
+    size_t n_corpus;
+    struct iw_hunt_input *recent[IW_HUNT_RECENT]; /* a ring, the newest at (number - 1) % RECENT */
+    uint64_t started, over;                       /* sequences */
+    uint64_t digest;                              /* of all that were started, in order */
+    uint64_t last_look;                           /* `over` then */
+    uint64_t began, next_line, look_at;
+    struct iw_hunt_finding *findings;
+    bool suspicious;           /* a connection was refused, or left open */
+    struct iw_hunt_done trial; /* the last sequence that was tried */
+    int lasting;               /* see save.c: descriptor of the sequences under way; -1: none */
+    struct {
+        struct iw_hunt_input
+            *input; /* a sequence after which a rule was broken, to be looked into */
+        enum iw_check check;
+    } broken[IW_HUNT_FINDINGS];
+    size_t n_broken;
+    struct iw_hunt_coverage *coverage; /* NULL: none */
+    unsigned unanswered; /* times that the peer had to be started again without a reason found */
+    volatile int *stop;  /* a signal's number */
+};
+
+void iw_hunt_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Reads the command line. -1: go on; else the exit status. */
+int iw_hunt_parse(struct iw_hunt_options *o, int argc, char **argv);
+int iw_hunt_main(int argc, char **argv);
+
+/* The hunt itself, until a limit. */
+int iw_hunt_go(struct iw_hunt *h);
+/* Opens the target if it is not; complains. 0 or the exit status. */
+int iw_hunt_open(struct iw_hunt *h);
+void iw_hunt_close(struct iw_hunt *h);
+const char *iw_hunt_kind_name(enum iw_hunt_kind kind);
+
+/* try.c: runs these sequences, one after the other and alone, then looks at the peer, which is
+ * started again if that is needed. What happened first. */
+struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const *inputs, size_t n,
+                                 const struct iw_hunt_event *wanted, bool *requested);
+/* Whether the peer is well: a right Request is answered, memory is as it was. */
+struct iw_hunt_event iw_hunt_look(struct iw_hunt *h);
+void iw_hunt_key(const struct iw_hunt_event *e, char *text, size_t room);
+
+/* triage.c: what did it, in as few steps as can be; a case and a capture that show it. */
+void iw_hunt_triage(struct iw_hunt *h, const struct iw_hunt_event *event,
+                    struct iw_hunt_input *const *suspects, size_t n);
+
+/* shrink.c: a finding's sequences made small. */
+void iw_hunt_shrink(struct iw_hunt *h, struct iw_hunt_finding *f);
+
+/* case.c: writes the case of a finding and plays it. */
+bool iw_hunt_write_case(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned number);
+
+/* report.c */
+void iw_hunt_progress(struct iw_hunt *h, bool end);
+void iw_hunt_tell(struct iw_hunt *h, const struct iw_hunt_finding *f);
+bool iw_hunt_report(struct iw_hunt *h);
+size_t iw_hunt_counted(const struct iw_hunt *h, bool all);
+
+json_t *iw_hunt_finding_json(const struct iw_hunt_finding *f);
+
+/* save.c: what a hunt in another kernel leaves behind, should that end under it. Each does nothing
+ * unless the results are to outlive the program (h->lasting). */
+void iw_hunt_save_kept(struct iw_hunt *h, size_t i);
+void iw_hunt_save_started(struct iw_hunt *h, const struct iw_hunt_input *in);
+void iw_hunt_save_finding(struct iw_hunt *h, const struct iw_hunt_finding *f);
+void iw_hunt_save_progress(struct iw_hunt *h);
+
+/* suppress.c: the reason in the file of known findings, or NULL (a copy). Complains about the file:
+ * *bad. */
+char *iw_hunt_known(const struct iw_hunt *h, const char *key, bool *bad);
+
+/* inside.c: for a target that only a fuzzer elsewhere can reach. -1: this is there. */
+int iw_hunt_inside(struct iw_hunt *h, char **argv);
+
+/* coverage.c: a map shared with the peer, see coverage_peer.c. */
+struct iw_hunt_coverage *iw_hunt_coverage_open(const char *dir);
+void iw_hunt_coverage_close(struct iw_hunt_coverage *c);
+/* Places reached for the first time since the last call. */
+unsigned iw_hunt_coverage_fresh(struct iw_hunt_coverage *c);
+size_t iw_hunt_coverage_places(const struct iw_hunt_coverage *c);
+
+#endif

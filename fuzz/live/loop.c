@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "loop.h"
+
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "iwarp/transport.h"
+#include "plan.h"
+#include "runner.h"
+#include "text.h"
+
+enum {
+    WAIT_LEAST = 2000000, /* ns that a step waits at least if it says so ... */
+    WAIT_MOST = 50000000, /* ... and at most */
+    LINGER = 250000000,   /* ns for the peer's end behind ours */
+    ANSWERS = 64 * 1024,
+    HEARD_MOST = 4 << 20, /* octets that one connection takes */
+    CONNECT = 2000000000
+};
+
+enum phase { FREE, STEPS, WAITING, LINGERING };
+
+struct slot {
+    struct iw_hunt_loop *loop;
+    enum phase phase;
+    int fd;
+    struct iw_hunt_done done;
+    struct iw_hunt_plan plan;
+    struct iw_hunt_known known;
+    size_t at, mark, unit; /* of the plan: octets, marks and units that are done */
+    uint8_t *piece;        /* the unit under way as it is sent; NULL: none */
+    size_t piece_length, piece_sent;
+    uint8_t *out; /* rendered, to be sent */
+    size_t out_length, out_sent, out_room;
+    uint8_t said;
+    bool connected, shut, blocked, heard;
+    uint64_t deadline, sent, received, asked;
+    struct iw_observer *observer;
+    void *observer_memory;
+};
+
+struct iw_hunt_loop {
+    struct iw_hunt_world *world;
+    void (*call)(void *context, struct iw_hunt_done *d);
+    void *context;
+    int epoll;
+    int control; /* the agent's descriptor in the epoll set, or -1 */
+    struct slot slots[IW_HUNT_SLOTS];
+    unsigned busy;
+    void *scratch;
+    uint8_t answers[ANSWERS];
+    uint64_t answer_time; /* ns, a running mean of the Reply's delay */
+    uint64_t patience;    /* ns; 0: LINGER */
+    uint64_t lingered;
+};
+
+/* ---- the observer ---- */
+
+static void *lend(void *context, size_t size)
+{
+    (void)context;
+    return malloc(size);
+}
+
+static void give_back(void *context, void *block, size_t size)
+{
+    (void)context, (void)size;
+    free(block);
+}
+
+static void add(struct slot *s, enum iw_hunt_answer answer, uint32_t detail)
+{
+    iw_hunt_row_add(&s->done.row, answer, detail, s->said);
+}
+
+static void seen_startup(struct slot *s, const struct iw_observation *o)
+{
+    uint32_t detail = (uint32_t)o->startup.flags << 16 | (uint32_t)o->startup.revision << 8;
+    uint64_t took = iw_transport_now() - s->asked;
+
+    if (o->startup.flags & IW_MPA_FLAG_S)
+        detail |= (o->enhanced.peer_to_peer ? 8u : 0u) | o->enhanced.rtr;
+    s->known.markers = (o->startup.flags & IW_MPA_FLAG_M) != 0;
+    s->loop->answer_time = (s->loop->answer_time * 15 + took) / 16;
+    add(s, IW_ANSWER_STARTUP, detail);
+}
+
+static void seen_message(struct slot *s, const struct iw_observation *o)
+{
+    unsigned opcode = iw_rdmap_op(&o->ddp);
+
+    if (opcode == IW_OP_READ_REQUEST && o->payload_captured == IW_RDMAP_READ_REQUEST) {
+        size_t k = s->known.asked++ % 8;
+
+        s->known.asked_stag[k] = o->read_request.sink_stag;
+        s->known.asked_to[k] = o->read_request.sink_to;
+    }
+    if (opcode == IW_OP_TERMINATE && o->terminate_valid)
+        add(s, IW_ANSWER_TERMINATE,
+            (uint32_t)o->terminate.layer << 16 | (uint32_t)o->terminate.etype << 8 |
+                o->terminate.code);
+    else
+        add(s, IW_ANSWER_MESSAGE, opcode);
+}
+
+static void seen_finding(struct slot *s, enum iw_check check)
+{
+    const struct iw_rule *rule = iw_check_rule(check);
+
+    if (!rule || iw_rule_verdict(rule) != IW_VERDICT_FAIL)
+        return;
+    for (size_t i = 0; i < s->done.n_findings; i++)
+        if (s->done.findings[i] == check)
+            return;
+    if (s->done.n_findings < IW_HUNT_FINDINGS)
+        s->done.findings[s->done.n_findings++] = check;
+}
+
+static void seen(void *context, const struct iw_observation *o)
+{
+    struct slot *s = context;
+
+    if (o->side != IW_SIDE_RESPONDER)
+        return;
+    switch (o->kind) {
+    case IW_OBSERVED_STARTUP:
+        seen_startup(s, o);
+        break;
+    case IW_OBSERVED_MESSAGE:
+        seen_message(s, o);
+        break;
+    case IW_OBSERVED_FINDING:
+        seen_finding(s, o->fault.check);
+        break;
+    case IW_OBSERVED_LOST:
+        add(s, IW_ANSWER_LOST, 0);
+        break;
+    default:
+        break;
+    }
+}
+
+static void observe(struct slot *s)
+{
+    struct iw_observer_config config = {.crc32c = iw_crc32c_best(),
+                                        .context = s,
+                                        .seen = seen,
+                                        .lend = lend,
+                                        .give_back = give_back,
+                                        .scratch = s->loop->scratch,
+                                        .extensions = true};
+
+    s->observer = iw_observer_init(s->observer_memory, iw_observer_size(), &config);
+}
+
+/* ---- slots ---- */
+
+static void watch(struct slot *s, uint32_t events)
+{
+    struct epoll_event e = {.events = events, .data.ptr = s};
+
+    epoll_ctl(s->loop->epoll, EPOLL_CTL_MOD, s->fd, &e);
+}
+
+static void finish(struct slot *s)
+{
+    struct iw_hunt_done done = s->done;
+
+    if (s->fd >= 0)
+        close(s->fd); /* takes it out of the epoll set */
+    s->fd = -1;
+    free(s->piece);
+    s->piece = NULL;
+    iw_observer_drop(s->observer);
+    s->observer = NULL;
+    s->phase = FREE;
+    s->loop->busy--;
+    s->loop->call(s->loop->context, &done);
+}
+
+static void ended(struct slot *s, bool reset)
+{
+    iw_observer_end(s->observer, IW_SIDE_RESPONDER, s->received, reset);
+    s->done.closed = true;
+    add(s, reset ? IW_ANSWER_RESET : IW_ANSWER_FIN, 0);
+    finish(s);
+}
+
+static void refused(struct slot *s)
+{
+    add(s, IW_ANSWER_REFUSED, 0);
+    finish(s);
+}
+
+static void leave(struct slot *s)
+{
+    struct linger at_once = {.l_onoff = 1};
+
+    setsockopt(s->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+    iw_observer_end(s->observer, IW_SIDE_INITIATOR, s->sent, true);
+    finish(s);
+}
+
+/* Sends what has been rendered. False: not all of it now, or the slot is over. */
+static bool flush(struct slot *s)
+{
+    while (s->out_sent < s->out_length) {
+        ssize_t n = send(s->fd, s->out + s->out_sent, s->out_length - s->out_sent, MSG_NOSIGNAL);
+
+        if (n > 0) {
+            s->connected = s->done.connected = true;
+            iw_observer_input(s->observer, IW_SIDE_INITIATOR, s->sent, s->out + s->out_sent,
+                              (size_t)n);
+            s->sent += (size_t)n;
+            s->out_sent += (size_t)n;
+            continue;
+        }
+        if (errno == EINTR)
+            continue;
+        if (errno == EAGAIN) {
+            s->blocked = true;
+            watch(s, EPOLLIN | EPOLLOUT);
+        } else if (!s->connected) {
+            refused(s);
+        } else { /* what the peer said last is still to be read */
+            s->phase = LINGERING;
+            s->deadline = iw_transport_now() + LINGER;
+        }
+        return false;
+    }
+    s->out_length = s->out_sent = 0;
+    return true;
+}
+
+static void append(struct slot *s, const uint8_t *octets, size_t length)
+{
+    if (s->out_room - s->out_length < length) {
+        s->out_room = 2 * (s->out_length + length);
+        s->out = iw_got(realloc(s->out, s->out_room));
+    }
+    if (length)
+        memcpy(s->out + s->out_length, octets, length);
+    s->out_length += length;
+}
+
+/* The plan's octets before `until`, to be sent: whole units, and of the one that lies across a
+ * part. */
+static void render_until(struct slot *s, size_t until)
+{
+    while (s->at < until) {
+        const struct iw_hunt_unit *u = &s->plan.units[s->unit];
+        size_t end, goal;
+
+        if (s->unit == s->plan.n_units) { /* more units than a plan holds */
+            s->at = s->plan.length;
+            return;
+        }
+        if (!s->piece) {
+            s->said = iw_hunt_said(&s->plan, u);
+            if (u->kind == IW_UNIT_REQUEST)
+                s->asked = iw_transport_now();
+            s->piece_length = iw_hunt_render(&s->plan, u, &s->known, &s->piece);
+            s->piece_sent = 0;
+        }
+        end = (size_t)u->at + u->length;
+        goal = until - u->at;
+        if (until >= end || goal > s->piece_length)
+            goal = s->piece_length;
+        append(s, s->piece + s->piece_sent, goal - s->piece_sent);
+        s->piece_sent = goal;
+        s->at = until < end ? until : end;
+        if (until >= end) {
+            free(s->piece);
+            s->piece = NULL;
+            s->unit++;
+        }
+    }
+}
+
+static void shut(struct slot *s)
+{
+    if (!s->shut) {
+        shutdown(s->fd, SHUT_WR);
+        iw_observer_end(s->observer, IW_SIDE_INITIATOR, s->sent, false);
+        s->said = IW_SAID_FIN;
+    }
+    s->shut = true;
+    s->phase = LINGERING;
+    s->deadline = iw_transport_now() + (s->loop->patience ? s->loop->patience : LINGER);
+}
+
+static uint64_t wait_of(const struct iw_hunt_loop *l, uint16_t ms)
+{
+    uint64_t scaled = 10 * l->answer_time, asked = (uint64_t)ms * 1000000;
+
+    if (scaled < WAIT_LEAST)
+        scaled = WAIT_LEAST;
+    if (scaled > WAIT_MOST)
+        scaled = WAIT_MOST;
+    if (l->patience) /* something is looked into: no haste */
+        scaled = l->patience;
+    return asked < scaled ? asked : scaled;
+}
+
+/* Goes on until something has to be waited for. */
+static void advance(struct slot *s)
+{
+    s->phase = STEPS;
+    for (;;) {
+        const struct iw_hunt_mark *m = &s->plan.marks[s->mark];
+        bool last = s->mark == s->plan.n_marks;
+
+        s->heard = false;
+        render_until(s, last ? s->plan.length : m->at);
+        if (!flush(s))
+            return;
+        if (last || m->kind == IW_FUZZ_FIN) {
+            shut(s);
+            return;
+        }
+        s->mark++;
+        if (m->kind == IW_FUZZ_RST) {
+            leave(s);
+            return;
+        }
+        if (m->kind == IW_FUZZ_TIME) {
+            s->phase = WAITING;
+            s->deadline = iw_transport_now() + wait_of(s->loop, m->ms);
+            return;
+        }
+    }
+}
+
+static void readable(struct slot *s)
+{
+    ssize_t n = recv(s->fd, s->loop->answers, ANSWERS, 0);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0) {
+        if (n < 0 && !s->connected)
+            refused(s);
+        else
+            ended(s, n < 0);
+        return;
+    }
+    s->heard = true;
+    iw_observer_input(s->observer, IW_SIDE_RESPONDER, s->received, s->loop->answers, (size_t)n);
+    s->received += (uint64_t)n;
+    if (s->received > HEARD_MOST)
+        leave(s);
+    else if (s->phase == WAITING)
+        advance(s);
+}
+
+static void handle(struct slot *s, uint32_t events)
+{
+    if (events & EPOLLOUT && s->blocked) {
+        s->blocked = false;
+        watch(s, EPOLLIN);
+        if (s->phase == STEPS)
+            advance(s);
+    }
+    if (s->phase != FREE && events & (EPOLLIN | EPOLLERR | EPOLLHUP))
+        readable(s);
+}
+
+static void late(struct slot *s)
+{
+    if (s->phase == WAITING) {
+        advance(s);
+        return;
+    }
+    s->loop->lingered++;
+    add(s, IW_ANSWER_SILENCE, 0);
+    leave(s);
+}
+
+/* ---- the loop ---- */
+
+struct iw_hunt_loop *iw_hunt_loop_new(struct iw_hunt_world *world,
+                                      void (*done)(void *context, struct iw_hunt_done *d),
+                                      void *context)
+{
+    struct iw_hunt_loop *l = iw_got(calloc(1, sizeof(*l)));
+
+    l->world = world;
+    l->call = done;
+    l->context = context;
+    l->control = -1;
+    l->answer_time = 1000000;
+    l->epoll = epoll_create1(EPOLL_CLOEXEC);
+    l->scratch = iw_got(malloc(iw_observer_scratch_size()));
+    for (unsigned i = 0; i < IW_HUNT_SLOTS; i++) {
+        l->slots[i].loop = l;
+        l->slots[i].fd = -1;
+        l->slots[i].observer_memory = iw_got(malloc(iw_observer_size()));
+    }
+    return l;
+}
+
+void iw_hunt_loop_free(struct iw_hunt_loop *l)
+{
+    if (!l)
+        return;
+    iw_hunt_loop_abort(l);
+    for (unsigned i = 0; i < IW_HUNT_SLOTS; i++) {
+        iw_hunt_plan_free(&l->slots[i].plan);
+        free(l->slots[i].observer_memory);
+        free(l->slots[i].out);
+    }
+    free(l->scratch);
+    close(l->epoll);
+    free(l);
+}
+
+void iw_hunt_loop_attach(struct iw_hunt_loop *l)
+{
+    struct epoll_event e = {.events = EPOLLIN};
+    int fd = iw_hunt_world_fd(l->world);
+
+    /* A descriptor that was closed has left the set by itself. */
+    l->control = fd;
+    if (fd >= 0)
+        epoll_ctl(l->epoll, EPOLL_CTL_ADD, fd, &e);
+}
+
+bool iw_hunt_loop_start(struct iw_hunt_loop *l, struct iw_hunt_input *input, uint64_t number)
+{
+    struct slot *s = l->slots;
+    struct epoll_event e = {.events = EPOLLIN};
+    unsigned i = 0;
+    int on = 1;
+
+    while (i < l->world->slots && s->phase != FREE) {
+        i++;
+        s++;
+    }
+    if (i == l->world->slots)
+        return false;
+    s->fd = socket(l->world->to[i].ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (s->fd < 0)
+        return false;
+    setsockopt(s->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    if (connect(s->fd, (const struct sockaddr *)&l->world->to[i], l->world->to_length) &&
+        errno != EINPROGRESS && errno != ECONNREFUSED) { /* no port is free: later */
+        close(s->fd);
+        s->fd = -1;
+        return false;
+    }
+    s->done = (struct iw_hunt_done){.input = input, .number = number};
+    s->known = (struct iw_hunt_known){.world = l->world};
+    s->at = s->mark = s->unit = s->out_length = s->out_sent = 0;
+    s->said = IW_SAID_NOTHING;
+    s->connected = s->shut = s->blocked = s->heard = false;
+    s->sent = s->received = 0;
+    s->asked = iw_transport_now();
+    s->deadline = s->asked + CONNECT;
+    l->busy++;
+    iw_hunt_plan_make(&s->plan, input);
+    observe(s);
+    e.data.ptr = s;
+    epoll_ctl(l->epoll, EPOLL_CTL_ADD, s->fd, &e);
+    advance(s);
+    return true;
+}
+
+unsigned iw_hunt_loop_busy(const struct iw_hunt_loop *l)
+{
+    return l->busy;
+}
+
+const struct iw_hunt_input *iw_hunt_loop_at(const struct iw_hunt_loop *l, unsigned i)
+{
+    return l->slots[i].phase == FREE ? NULL : l->slots[i].done.input;
+}
+
+static void requested(void *context, unsigned slot)
+{
+    struct iw_hunt_loop *l = context;
+
+    l->slots[slot].done.requested = true;
+}
+
+void iw_hunt_loop_step(struct iw_hunt_loop *l, int ms)
+{
+    struct epoll_event events[IW_HUNT_SLOTS + 1];
+    uint64_t now = iw_transport_now(), next = now + (uint64_t)ms * 1000000;
+    int n;
+
+    for (unsigned i = 0; i < IW_HUNT_SLOTS; i++)
+        if (l->slots[i].phase != FREE && l->slots[i].deadline < next)
+            next = l->slots[i].deadline;
+    n = epoll_wait(l->epoll, events, IW_HUNT_SLOTS + 1,
+                   next > now ? (int)((next - now + 999999) / 1000000) : 0);
+    for (int i = 0; i < n; i++) {
+        struct slot *s = events[i].data.ptr;
+
+        if (!s)
+            iw_hunt_world_serve(l->world, requested, l);
+        else if (s->phase != FREE)
+            handle(s, events[i].events);
+    }
+    now = iw_transport_now();
+    for (unsigned i = 0; i < IW_HUNT_SLOTS; i++)
+        if (l->slots[i].phase != FREE && l->slots[i].deadline <= now)
+            late(&l->slots[i]);
+}
+
+void iw_hunt_loop_abort(struct iw_hunt_loop *l)
+{
+    for (unsigned i = 0; i < IW_HUNT_SLOTS; i++)
+        if (l->slots[i].phase != FREE)
+            leave(&l->slots[i]);
+}
+
+void iw_hunt_loop_patience(struct iw_hunt_loop *l, double seconds)
+{
+    l->patience = (uint64_t)(seconds * 1e9);
+}
+
+uint64_t iw_hunt_loop_lingered(const struct iw_hunt_loop *l)
+{
+    return l->lingered;
+}

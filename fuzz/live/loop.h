@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_HUNT_LOOP_H
+#define IW_HUNT_LOOP_H
+
+/*
+ * Sequences under way: several connections in one event loop. Nothing sleeps: a connection goes on
+ * when the peer has said something, or when a step's time is over. What the peer says goes through
+ * the observer, which sees both directions.
+ */
+
+#include "iwarp/observer.h"
+#include "trace.h"
+#include "world.h"
+
+enum { IW_HUNT_FINDINGS = 8 }; /* of one connection */
+
+/* One sequence that is over. */
+struct iw_hunt_done {
+    struct iw_hunt_input *input; /* the callee's */
+    uint64_t number;
+    struct iw_hunt_row row;
+    enum iw_check findings[IW_HUNT_FINDINGS]; /* about the peer, MUSTs only */
+    size_t n_findings;
+    bool connected;
+    bool requested; /* an agent has accepted its Request */
+    bool closed;    /* the peer ended the connection */
+};
+
+struct iw_hunt_loop;
+
+/* `world` is borrowed. `done` is called from inside iw_hunt_loop_step, for every input once. */
+struct iw_hunt_loop *iw_hunt_loop_new(struct iw_hunt_world *world,
+                                      void (*done)(void *context, struct iw_hunt_done *d),
+                                      void *context);
+void iw_hunt_loop_free(struct iw_hunt_loop *l);
+/* The world was opened anew. */
+void iw_hunt_loop_attach(struct iw_hunt_loop *l);
+/* Takes over the input if a place (below world->slots) is free. */
+bool iw_hunt_loop_start(struct iw_hunt_loop *l, struct iw_hunt_input *input, uint64_t number);
+unsigned iw_hunt_loop_busy(const struct iw_hunt_loop *l);
+/* The input on place `i`, or NULL. */
+const struct iw_hunt_input *iw_hunt_loop_at(const struct iw_hunt_loop *l, unsigned i);
+/* Handles what is there, and waits for at most `ms` for it. */
+void iw_hunt_loop_step(struct iw_hunt_loop *l, int ms);
+/* Ends all connections; `done` is called for each. */
+void iw_hunt_loop_abort(struct iw_hunt_loop *l);
+/* From now on a sequence that the peer leaves open is waited for for so long (0: as usual). */
+void iw_hunt_loop_patience(struct iw_hunt_loop *l, double seconds);
+/* Octets of the peer's, and connections that it left open. */
+uint64_t iw_hunt_loop_lingered(const struct iw_hunt_loop *l);
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* iwarp-fuzz: a peer under odd conversations. */
+#include <errno.h>
+#include <netdb.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "hunt.h"
+#include "text.h"
+
+static volatile int stopped;
+
+static void on_signal(int number)
+{
+    stopped = number;
+}
+
+static char *find_agent(const struct iw_hunt_options *o)
+{
+    const char *said = o->agent ? o->agent : getenv("IWARP_AGENT");
+    char *own, *path;
+
+    if (said && *said)
+        return iw_text_copy(said);
+    own = iw_own_folder();
+    path = iw_text_format("%s/iwarp-agent", own);
+    free(own);
+    return path;
+}
+
+static int read_target(struct iw_hunt *h)
+{
+    char *agent = find_agent(h->o), *library = iw_library();
+    char *targets = iw_text_format("%s/../targets", library);
+    char error[1024];
+    int status = 0;
+
+    h->spec = iw_target_parse(h->o->target, agent, targets, error, sizeof(error));
+    if (!h->spec) {
+        iw_hunt_complain("%s", error);
+        status = IW_HUNT_USAGE;
+    } else if (h->spec->embedded && access(agent, X_OK)) {
+        iw_hunt_complain("cannot start the embedded target %s: %s", agent, strerror(errno));
+        status = IW_HUNT_TESTER;
+    } else if (!h->spec->embedded && !h->spec->host) {
+        iw_hunt_complain("--target %s: has no listener: only peers that are connected to can be "
+                         "fuzzed",
+                         h->o->target);
+        status = IW_HUNT_USAGE;
+    }
+    free(agent);
+    free(library);
+    free(targets);
+    return status;
+}
+
+static bool on_loopback(const char *host)
+{
+    struct addrinfo *list = NULL;
+    bool loopback = false;
+
+    if (getaddrinfo(host, NULL, NULL, &list))
+        return false; /* will be said when it is reached */
+    if (list->ai_family == AF_INET) {
+        struct sockaddr_in in;
+
+        memcpy(&in, list->ai_addr, sizeof(in));
+        loopback = ntohl(in.sin_addr.s_addr) >> 24 == 127;
+    } else if (list->ai_family == AF_INET6) {
+        struct sockaddr_in6 in6;
+
+        memcpy(&in6, list->ai_addr, sizeof(in6));
+        loopback = IN6_IS_ADDR_LOOPBACK(&in6.sin6_addr);
+    }
+    freeaddrinfo(list);
+    return loopback;
+}
+
+/* Somebody else's host may be lost for good. */
+static int ask_consent(const struct iw_hunt *h)
+{
+    const struct iw_target_spec *s = h->spec;
+
+    if (s->embedded || s->start || h->o->hazards || on_loopback(s->host))
+        return 0;
+    iw_hunt_complain("--target %s: a peer on another host that is not started from here may be "
+                     "wedged for good; expected --allow-hazard",
+                     h->o->target);
+    return IW_HUNT_USAGE;
+}
+
+static char *make_folder(const struct iw_hunt *h)
+{
+    char *name = iw_text_file_name(h->spec->name), *path = NULL;
+    char stamp[32] = "";
+    time_t now = time(NULL);
+    struct tm utc;
+
+    if (gmtime_r(&now, &utc))
+        strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", &utc);
+    path = h->o->results ? iw_text_copy(h->o->results)
+                         : iw_text_format("iwarp-fuzz-results/%s-%s", stamp, name);
+    free(name);
+    if (!iw_folder_create(path))
+        return path;
+    iw_hunt_complain("cannot make the folder %s: %s", path, strerror(errno));
+    free(path);
+    return NULL;
+}
+
+static int read_seeds(struct iw_hunt *h)
+{
+    char error[1024];
+
+    for (size_t i = 0; i < h->o->n_seeds; i++)
+        if (iw_hunt_seeds_record(&h->seeds, h->o->seeds[i], error, sizeof(error)) < 0) {
+            iw_hunt_complain("--seeds %s", error);
+            return IW_HUNT_USAGE;
+        }
+    iw_hunt_seeds_generate(&h->seeds, h->spec->class);
+    return 0;
+}
+
+static int prepare(struct iw_hunt *h)
+{
+    bool bad;
+    int status = read_target(h);
+
+    free(iw_hunt_known(h, "", &bad));
+    if (!status && bad)
+        status = IW_HUNT_USAGE;
+    if (!status)
+        status = ask_consent(h);
+    if (!status)
+        status = read_seeds(h);
+    return status;
+}
+
+static void dispose(struct iw_hunt *h)
+{
+    iw_hunt_loop_free(h->loop);
+    iw_hunt_graph_free(h->graph);
+    iw_hunt_mutator_free(h->mutator);
+    for (size_t i = 0; i < h->n_corpus; i++)
+        iw_hunt_input_free(h->corpus[i].input);
+    free(h->corpus);
+    for (size_t i = 0; i < IW_HUNT_RECENT; i++)
+        iw_hunt_input_free(h->recent[i]);
+    while (h->findings) {
+        struct iw_hunt_finding *f = h->findings;
+
+        h->findings = f->next;
+        for (size_t i = 0; i < f->n_inputs; i++)
+            iw_hunt_input_free(f->inputs[i]);
+        free(f->inputs);
+        free(f->requested);
+        free(f->key);
+        free(f->file);
+        free(f->pcap);
+        free(f->verdict);
+        free(f->suppressed);
+        free(f);
+    }
+    iw_hunt_coverage_close(h->coverage);
+    iw_hunt_seeds_free(&h->seeds);
+    iw_target_free(h->spec);
+}
+
+static int hunt(struct iw_hunt *h)
+{
+    char *dir = make_folder(h), *log;
+    int status = dir ? 0 : IW_HUNT_TESTER;
+
+    if (!dir)
+        return status;
+    h->dir = dir;
+    log = iw_text_format("%s/target.log", dir);
+    h->world = (struct iw_hunt_world){
+        .spec = h->spec, .log = log, .scale = h->o->time_scale, .slots = h->o->jobs};
+    if (h->o->coverage && !(h->coverage = iw_hunt_coverage_open(dir))) {
+        iw_hunt_complain("cannot make a map in %s: %s", dir, strerror(errno));
+        status = IW_HUNT_TESTER;
+    }
+    if (!status)
+        status = iw_hunt_go(h);
+    if (status == IW_HUNT_GOOD || status == IW_HUNT_FOUND) {
+        status = iw_hunt_counted(h, false) ? IW_HUNT_FOUND : IW_HUNT_GOOD;
+        if (!iw_hunt_report(h))
+            status = IW_HUNT_TESTER;
+    }
+    free(log);
+    free(dir);
+    h->dir = NULL;
+    return status;
+}
+
+int iw_hunt_main(int argc, char **argv)
+{
+    struct iw_hunt_options o;
+    struct iw_hunt h = {.o = &o, .stop = &stopped, .lasting = -1};
+    struct sigaction action = {.sa_handler = on_signal};
+    int status = iw_hunt_parse(&o, argc, argv);
+
+    if (status < 0) {
+        sigaction(SIGINT, &action, NULL);
+        sigaction(SIGTERM, &action, NULL);
+        signal(SIGPIPE, SIG_IGN);
+        status = prepare(&h);
+        if (!status)
+            status = hunt(&h);
+        dispose(&h);
+    }
+    for (size_t i = 0; i < o.n_seeds; i++)
+        free(o.seeds[i]);
+    free(o.seeds);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    return iw_hunt_main(argc, argv);
+}

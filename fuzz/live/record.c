@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Seeds out of captures: what initiators have said. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "iwarp/capture.h"
+#include "iwarp/wire.h"
+#include "seeds.h"
+#include "text.h"
+
+enum { CONNECTIONS = 512, STREAM = 16384 /* octets of a side */, FEW_MS = 20 };
+
+/* One side of a connection; octets in order as far as there is no gap. */
+struct side {
+    uint8_t octets[STREAM];
+    size_t length;
+    uint64_t next; /* position */
+};
+
+struct pair {
+    struct pair *next;
+    struct side side[2];
+    size_t heard_at[64]; /* where in the initiator's stream the other one has said something */
+    size_t n_heard;
+    bool gap;
+};
+
+struct record {
+    struct pair *pairs;
+};
+
+static int segment(void *context, const struct iw_segment *s)
+{
+    struct record *r = context;
+    struct pair *p = s->connection->user;
+    struct side *side;
+    size_t length, skip;
+
+    if (s->kind != IW_SEGMENT_DATA)
+        return 0;
+    if (!p) {
+        p = iw_got(calloc(1, sizeof(*p)));
+        p->next = r->pairs;
+        r->pairs = s->connection->user = p;
+    }
+    side = &p->side[s->direction];
+    if (s->pos > side->next || s->missing)
+        p->gap = true;
+    if (p->gap || s->pos + s->length <= side->next)
+        return 0;
+    skip = (size_t)(side->next - s->pos);
+    length = s->length - skip;
+    if (length > STREAM - side->length)
+        length = STREAM - side->length;
+    memcpy(side->octets + side->length, s->data + skip, length);
+    side->length += length;
+    side->next = s->pos + s->length;
+    if (s->direction == 1 && p->n_heard < 64)
+        p->heard_at[p->n_heard++] = p->side[0].length;
+    return 0;
+}
+
+/* The STags of the peer's that the initiator names become placeholders, the first three of them. */
+static void name_places(uint8_t *ulpdu, size_t length, uint32_t *stags, size_t *n)
+{
+    size_t at = 0;
+    uint32_t stag;
+
+    if (length >= 14 && ulpdu[0] & IW_DDP_T)
+        at = 2;
+    else if (length >= 46 && (ulpdu[1] & IW_RDMAP_OPCODE) == IW_OP_READ_REQUEST)
+        at = 34;
+    else if (length >= 30 && (ulpdu[1] & IW_RDMAP_OPCODE) == IW_OP_ATOMIC_REQUEST)
+        at = 26;
+    if (!at)
+        return;
+    stag = (uint32_t)ulpdu[at] << 24 | (uint32_t)ulpdu[at + 1] << 16 |
+           (uint32_t)ulpdu[at + 2] << 8 | ulpdu[at + 3];
+    if ((ulpdu[0] & IW_DDP_T) && (ulpdu[1] & IW_RDMAP_OPCODE) == IW_OP_READ_RESPONSE) {
+        stag = IW_HUNT_STAG_ASKED;
+        memset(ulpdu + at + 4, 0, 8);
+    } else {
+        size_t k = 0;
+
+        while (k < *n && stags[k] != stag)
+            k++;
+        if (k == IW_HUNT_MEMORIES)
+            return;
+        if (k == *n)
+            stags[(*n)++] = stag;
+        stag = IW_HUNT_STAG + (uint32_t)k;
+        memset(ulpdu + at + 4, 0, 8);
+        ulpdu[at + 9] = (uint8_t)(IW_HUNT_TO(k) >> 16);
+    }
+    for (int i = 0; i < 4; i++)
+        ulpdu[at + (size_t)i] = (uint8_t)(stag >> (24 - 8 * i));
+}
+
+static struct iw_hunt_input *input_of(const struct pair *p)
+{
+    const struct side *side = &p->side[0];
+    size_t at = iw_hunt_request_size(side->octets, side->length), heard = 0, n = 0;
+    uint32_t stags[IW_HUNT_MEMORIES] = {0};
+    struct iw_hunt_input *in;
+
+    if (!at || !p->side[1].length)
+        return NULL;
+    in = iw_hunt_input_new();
+    in->settings[0] = IW_FUZZ_CRC;
+    iw_hunt_add(in, IW_FUZZ_A, side->octets, at);
+    while (at < side->length) {
+        size_t left = side->length - at, size = left < 2 ? left : 0;
+        uint8_t *fpdu;
+
+        if (heard < p->n_heard && p->heard_at[heard] <= at) {
+            iw_hunt_add_time(in, FEW_MS);
+            while (heard < p->n_heard && p->heard_at[heard] <= at)
+                heard++;
+        }
+        if (!size)
+            size = iw_hunt_fpdu_size((size_t)(side->octets[at] << 8 | side->octets[at + 1]));
+        if (size > left)
+            break; /* cut off */
+        fpdu = iw_got(malloc(size));
+        memcpy(fpdu, side->octets + at, size);
+        if (iw_hunt_regular(fpdu, size)) {
+            size_t length = (size_t)(fpdu[0] << 8 | fpdu[1]);
+
+            name_places(fpdu + 2, length, stags, &n);
+            iw_hunt_fpdu(fpdu + 2, length, fpdu);
+        }
+        iw_hunt_add(in, IW_FUZZ_A, fpdu, size);
+        free(fpdu);
+        at += size;
+    }
+    return in;
+}
+
+int iw_hunt_seeds_record(struct iw_hunt_seeds *seeds, const char *path, char *error, size_t room)
+{
+    struct record r = {0};
+    char why[IW_CAPTURE_ERROR];
+    struct iw_connections *table = iw_got(iw_connections_new(CONNECTIONS, segment, &r));
+    int taken = 0, status = iw_capture_walk(path, table, NULL, why);
+
+    if (status < 0)
+        snprintf(error, room, "%s", why);
+    while (r.pairs) {
+        struct pair *p = r.pairs;
+        struct iw_hunt_input *in = status < 0 ? NULL : input_of(p);
+
+        if (in) {
+            iw_hunt_seeds_add(seeds, in);
+            taken++;
+        }
+        r.pairs = p->next;
+        free(p);
+    }
+    iw_connections_free(table);
+    if (!status && !taken)
+        snprintf(error, room, "%s: no connection begins with a Request that is answered", path);
+    return status < 0 || !taken ? -1 : taken;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hunt.h"
+#include "iwarp/transport.h"
+#include "runner.h"
+#include "text.h"
+
+enum { SCREEN_NS = 500000000, ROWS = 6 };
+static const uint64_t line_ns = 5000000000;
+
+size_t iw_hunt_counted(const struct iw_hunt *h, bool all)
+{
+    size_t n = 0;
+
+    for (const struct iw_hunt_finding *f = h->findings; f; f = f->next)
+        n += all || !f->suppressed;
+    return n;
+}
+
+static double elapsed(const struct iw_hunt *h)
+{
+    return (double)(iw_transport_now() - h->began) / 1e9;
+}
+
+static double rate(const struct iw_hunt *h)
+{
+    double seconds = elapsed(h);
+
+    return seconds > 0 ? (double)h->over / seconds : 0;
+}
+
+static void screen(const struct iw_hunt *h, bool first)
+{
+    const struct iw_hunt_finding *last = h->findings;
+
+    while (last && last->next)
+        last = last->next;
+    if (!first)
+        fprintf(stderr, "\033[%dA", ROWS);
+    fprintf(stderr, "\033[K  target     %s\n", h->spec->text);
+    fprintf(stderr, "\033[K  sequences  %" PRIu64 ", %.0f a second, %.0f s, seed %" PRIu64 "\n",
+            h->over, rate(h), elapsed(h), h->o->seed);
+    fprintf(stderr, "\033[K  states     %zu, %zu edges", iw_hunt_graph_states(h->graph),
+            iw_hunt_graph_edges(h->graph));
+    if (h->coverage)
+        fprintf(stderr, ", %zu places in the peer", iw_hunt_coverage_places(h->coverage));
+    fprintf(stderr, "\n\033[K  kept       %zu sequences, %zu seeds\n", h->n_corpus, h->seeds.n);
+    fprintf(stderr, "\033[K  target     started %u times, %zu KiB\n", h->world.starts,
+            iw_hunt_world_resident(&h->world));
+    fprintf(stderr, "\033[K  findings   %zu, %zu of them known%s%.60s\n", iw_hunt_counted(h, true),
+            iw_hunt_counted(h, true) - iw_hunt_counted(h, false), last ? "; last: " : "",
+            last ? last->key : "");
+}
+
+static void line(const struct iw_hunt *h)
+{
+    fprintf(stderr, "%.0f s: %" PRIu64 " sequences (%.0f/s), %zu states, %zu edges", elapsed(h),
+            h->over, rate(h), iw_hunt_graph_states(h->graph), iw_hunt_graph_edges(h->graph));
+    if (h->coverage)
+        fprintf(stderr, ", %zu places", iw_hunt_coverage_places(h->coverage));
+    fprintf(stderr, ", %zu findings\n", iw_hunt_counted(h, true));
+}
+
+void iw_hunt_progress(struct iw_hunt *h, bool end)
+{
+    uint64_t now = iw_transport_now();
+    bool terminal = isatty(2);
+
+    if (!end && now < h->next_line)
+        return;
+    if (terminal)
+        screen(h, h->next_line == 0);
+    else if (h->next_line && !end)
+        line(h);
+    h->next_line = now + (terminal ? SCREEN_NS : line_ns);
+    iw_hunt_save_progress(h);
+}
+
+void iw_hunt_tell(struct iw_hunt *h, const struct iw_hunt_finding *f)
+{
+    size_t steps = 0;
+
+    for (size_t i = 0; i < f->n_inputs; i++)
+        steps += f->inputs[i]->n;
+    if (isatty(2))
+        h->next_line = 0; /* the screen begins again below */
+    printf("%s %s\n", f->suppressed ? "known" : "FOUND", iw_hunt_kind_name(f->event.kind));
+    printf("  what      %s\n", f->event.text);
+    printf("  when      sequence %" PRIu64 ", after %.1f s\n", f->number, f->seconds);
+    if (f->n_inputs)
+        printf("  how       %zu steps on %zu connection%s\n", steps, f->n_inputs,
+               f->n_inputs == 1 ? "" : "s");
+    else
+        printf("  how       not found: what was sent before does not do it again\n");
+    if (f->file)
+        printf("  case      %s\n", f->file);
+    if (f->pcap)
+        printf("  capture   %s\n", f->pcap);
+    if (f->verdict)
+        printf("  verdict   %s\n", f->verdict);
+    if (f->suppressed)
+        printf("  known     %s\n", f->suppressed);
+    fflush(stdout);
+    iw_hunt_save_finding(h, f);
+}
+
+json_t *iw_hunt_finding_json(const struct iw_hunt_finding *f)
+{
+    json_t *o = iw_got(json_object());
+    size_t steps = 0;
+
+    for (size_t i = 0; i < f->n_inputs; i++)
+        steps += f->inputs[i]->n;
+    json_object_set_new(o, "kind", json_string(iw_hunt_kind_name(f->event.kind)));
+    json_object_set_new(o, "key", json_string(f->key));
+    json_object_set_new(o, "text", json_string(f->event.text));
+    if (f->event.kind == IW_HUNT_RULE) {
+        const struct iw_rule *rule = iw_check_rule(f->event.check);
+
+        json_object_set_new(o, "check", json_string(iw_check_info(f->event.check)->name));
+        json_object_set_new(o, "rule", rule ? json_string(rule->id) : json_null());
+    }
+    json_object_set_new(o, "sequence", json_integer((json_int_t)f->number));
+    json_object_set_new(o, "seconds", json_real(f->seconds));
+    json_object_set_new(o, "times", json_integer((json_int_t)f->times));
+    json_object_set_new(o, "connections", json_integer((json_int_t)f->n_inputs));
+    json_object_set_new(o, "steps", json_integer((json_int_t)steps));
+    json_object_set_new(o, "case", f->file ? json_string(f->file) : json_null());
+    json_object_set_new(o, "pcap", f->pcap ? json_string(f->pcap) : json_null());
+    json_object_set_new(o, "verdict", f->verdict ? json_string(f->verdict) : json_null());
+    json_object_set_new(o, "known", f->suppressed ? json_string(f->suppressed) : json_null());
+    return o;
+}
+
+static json_t *whole(const struct iw_hunt *h)
+{
+    char digest[20];
+    json_t *list = iw_got(json_array()), *o;
+
+    for (const struct iw_hunt_finding *f = h->findings; f; f = f->next)
+        json_array_append_new(list, iw_hunt_finding_json(f));
+    snprintf(digest, sizeof(digest), "%016" PRIx64, h->digest);
+    o = iw_got(
+        json_pack("{s:i, s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:s, s:o}",
+                  "schema", 1, "tool", "iwarp-fuzz", "version", IW_VERSION, "target", h->spec->text,
+                  "seed", (json_int_t)h->o->seed, "sequences", (json_int_t)h->over, "seconds",
+                  elapsed(h), "rate", rate(h), "states", (json_int_t)iw_hunt_graph_states(h->graph),
+                  "edges", (json_int_t)iw_hunt_graph_edges(h->graph), "kept",
+                  (json_int_t)h->n_corpus, "starts", (json_int_t)h->world.starts, "lingered",
+                  (json_int_t)iw_hunt_loop_lingered(h->loop), "digest", digest, "findings", list));
+    if (h->coverage)
+        json_object_set_new(o, "places",
+                            json_integer((json_int_t)iw_hunt_coverage_places(h->coverage)));
+    return o;
+}
+
+static bool write_graph(const struct iw_hunt *h)
+{
+    const char *end = strrchr(h->o->graph, '.');
+    FILE *f = fopen(h->o->graph, "we");
+    bool good = f != NULL;
+
+    if (f) {
+        iw_hunt_graph_write(h->graph, f, end && !strcmp(end, ".json"));
+        good = !ferror(f);
+        good = !fclose(f) && good;
+    }
+    if (!good)
+        iw_hunt_complain("cannot write %s: %s", h->o->graph, strerror(errno));
+    return good;
+}
+
+bool iw_hunt_report(struct iw_hunt *h)
+{
+    bool good = true;
+
+    if (h->o->json) {
+        json_t *o = whole(h);
+
+        if (json_dump_file(o, h->o->json, JSON_INDENT(1))) {
+            iw_hunt_complain("cannot write %s: %s", h->o->json, strerror(errno));
+            good = false;
+        }
+        json_decref(o);
+    }
+    if (h->o->graph && !write_graph(h))
+        good = false;
+    printf("%" PRIu64 " sequences in %.1f s (%.0f a second), %zu states, %zu edges, %zu findings",
+           h->over, elapsed(h), rate(h), iw_hunt_graph_states(h->graph),
+           iw_hunt_graph_edges(h->graph), iw_hunt_counted(h, true));
+    if (iw_hunt_counted(h, true) != iw_hunt_counted(h, false))
+        printf(" (%zu of them known)", iw_hunt_counted(h, true) - iw_hunt_counted(h, false));
+    printf("; target %s, seed %" PRIu64 "\n", h->spec->text, h->o->seed);
+    return good;
+}

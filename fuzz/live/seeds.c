@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "seeds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "iwarp/wire.h"
+#include "text.h"
+
+enum { REPLY_MS = 50, MESSAGE = 512 };
+
+void iw_hunt_seeds_add(struct iw_hunt_seeds *seeds, struct iw_hunt_input *input)
+{
+    seeds->list = iw_got(realloc(seeds->list, (seeds->n + 1) * sizeof(*seeds->list)));
+    seeds->list[seeds->n++] = input;
+}
+
+void iw_hunt_seeds_free(struct iw_hunt_seeds *seeds)
+{
+    for (size_t i = 0; i < seeds->n; i++)
+        iw_hunt_input_free(seeds->list[i]);
+    free(seeds->list);
+    *seeds = (struct iw_hunt_seeds){0};
+}
+
+/* ---- start-up ---- */
+
+struct start {
+    uint8_t flags, revision;
+    bool enhanced;
+    struct iw_mpa_enhanced block;
+    size_t private; /* octets */
+};
+
+static const struct start usual = {.flags = IW_MPA_FLAG_C | IW_MPA_FLAG_S,
+                                   .revision = 2,
+                                   .enhanced = true,
+                                   .block = {.ird = 16, .ord = 16}};
+
+static struct iw_hunt_input *begin(const struct start *how)
+{
+    struct iw_hunt_input *in = iw_hunt_input_new();
+    uint8_t frame[IW_MPA_STARTUP_MAX] = {0};
+    size_t block = how->enhanced ? IW_MPA_ENHANCED_LENGTH : 0;
+    struct iw_mpa_startup_header header = {.flags = how->flags,
+                                           .revision = how->revision,
+                                           .pd_length = (uint16_t)(block + how->private)};
+
+    in->settings[0] = IW_FUZZ_CRC | (how->enhanced ? IW_FUZZ_ENHANCED : 0) |
+                      (how->block.peer_to_peer ? IW_FUZZ_PEER_TO_PEER : 0);
+    memcpy(header.key, iw_mpa_request_key, sizeof(header.key));
+    iw_wire_put_startup(frame, sizeof(frame), &header);
+    if (block)
+        iw_wire_put_enhanced(frame + IW_MPA_STARTUP_HEADER, IW_MPA_ENHANCED_LENGTH, &how->block);
+    iw_hunt_add(in, IW_FUZZ_A, frame, IW_MPA_STARTUP_HEADER + header.pd_length);
+    iw_hunt_add_time(in, REPLY_MS);
+    return in;
+}
+
+struct iw_hunt_input *iw_hunt_seed_probe(void)
+{
+    return begin(&usual);
+}
+
+/* ---- messages ---- */
+
+struct message {
+    struct iw_ddp_header header;
+    const void *body;
+    size_t length;
+};
+
+static void say(struct iw_hunt_input *in, const struct message *m)
+{
+    uint8_t ulpdu[MESSAGE], fpdu[MESSAGE + 16];
+    int n = iw_wire_put_ddp(ulpdu, sizeof(ulpdu), &m->header);
+
+    if (n < 0 || m->length > sizeof(ulpdu) - (size_t)n)
+        return;
+    if (m->length)
+        memcpy(ulpdu + n, m->body, m->length);
+    iw_hunt_add(in, IW_FUZZ_A, fpdu, iw_hunt_fpdu(ulpdu, (size_t)n + m->length, fpdu));
+}
+
+static struct iw_ddp_header untagged(unsigned opcode, uint32_t qn, uint32_t msn)
+{
+    return (struct iw_ddp_header){.ddp_control = IW_DDP_L | 1,
+                                  .rdmap_control = (uint8_t)(0x40 | opcode),
+                                  .qn = qn,
+                                  .msn = msn};
+}
+
+static void send_message(struct iw_hunt_input *in, unsigned opcode, uint32_t msn, size_t length)
+{
+    uint8_t payload[64];
+    struct message m = {
+        .header = untagged(opcode, IW_QN_SEND, msn), .body = payload, .length = length};
+
+    memset(payload, 0x30, sizeof(payload));
+    if (opcode == IW_OP_SEND_INVALIDATE || opcode == IW_OP_SEND_SE_INVALIDATE)
+        m.header.invalidate_stag = IW_HUNT_STAG + 2;
+    say(in, &m);
+}
+
+static void send_halves(struct iw_hunt_input *in, uint32_t msn)
+{
+    struct message m = {
+        .header = untagged(IW_OP_SEND, IW_QN_SEND, msn), .body = "twelve oct.1", .length = 12};
+
+    m.header.ddp_control = 1;
+    say(in, &m);
+    m.header.ddp_control = IW_DDP_L | 1;
+    m.header.mo = 12;
+    say(in, &m);
+}
+
+static void write_message(struct iw_hunt_input *in, unsigned memory, size_t length)
+{
+    uint8_t payload[64];
+    struct message m = {.header = {.ddp_control = IW_DDP_T | IW_DDP_L | 1,
+                                   .rdmap_control = 0x40 | IW_OP_WRITE,
+                                   .stag = IW_HUNT_STAG + memory,
+                                   .to = IW_HUNT_TO(memory)},
+                        .body = payload,
+                        .length = length};
+
+    memset(payload, 0x77, sizeof(payload));
+    say(in, &m);
+}
+
+static void read_message(struct iw_hunt_input *in, uint32_t msn, unsigned memory, uint32_t size)
+{
+    struct iw_rdmap_read_request request = {.sink_stag = 0x5117,
+                                            .sink_to = 0x1000,
+                                            .size = size,
+                                            .source_stag = size ? IW_HUNT_STAG + memory : 0,
+                                            .source_to = size ? IW_HUNT_TO(memory) : 0};
+    uint8_t body[IW_RDMAP_READ_REQUEST];
+    struct message m = {.header = untagged(IW_OP_READ_REQUEST, IW_QN_READ_REQUEST, msn),
+                        .body = body,
+                        .length = sizeof(body)};
+
+    iw_wire_put_read_request(body, sizeof(body), &request);
+    say(in, &m);
+}
+
+static void answer_read(struct iw_hunt_input *in, size_t length)
+{
+    uint8_t payload[64] = {0};
+    struct message m = {.header = {.ddp_control = IW_DDP_T | IW_DDP_L | 1,
+                                   .rdmap_control = 0x40 | IW_OP_READ_RESPONSE,
+                                   .stag = IW_HUNT_STAG_ASKED},
+                        .body = payload,
+                        .length = length};
+
+    say(in, &m);
+}
+
+static void atomic_message(struct iw_hunt_input *in, uint32_t msn, uint32_t opcode)
+{
+    struct iw_rdmap_atomic_request request = {.opcode = opcode,
+                                              .request_id = msn,
+                                              .remote_stag = IW_HUNT_STAG,
+                                              .remote_to = IW_HUNT_TO(0) + 8,
+                                              .add_swap_data = 1,
+                                              .compare_mask = UINT64_MAX};
+    uint8_t body[IW_RDMAP_ATOMIC_REQUEST];
+    struct message m = {.header = untagged(IW_OP_ATOMIC_REQUEST, IW_QN_READ_REQUEST, msn),
+                        .body = body,
+                        .length = sizeof(body)};
+
+    iw_wire_put_atomic_request(body, sizeof(body), &request);
+    say(in, &m);
+}
+
+static void terminate_message(struct iw_hunt_input *in)
+{
+    static const uint8_t body[] = {0x02, 0x05, 0x00, 0x00};
+    struct message m = {.header = untagged(IW_OP_TERMINATE, IW_QN_TERMINATE, 1),
+                        .body = body,
+                        .length = sizeof(body)};
+
+    say(in, &m);
+}
+
+/* ---- the list ---- */
+
+static void starts(struct iw_hunt_seeds *seeds)
+{
+    struct start list[10];
+    size_t n = 0;
+
+    list[n++] = (struct start){.revision = 1};
+    list[n++] = (struct start){.revision = 1, .flags = IW_MPA_FLAG_C, .private = 8};
+    list[n++] = (struct start){.revision = 1, .flags = IW_MPA_FLAG_C | IW_MPA_FLAG_M};
+    list[n++] = (struct start){.revision = 2, .flags = IW_MPA_FLAG_C};
+    list[n] = usual;
+    list[n].flags |= IW_MPA_FLAG_M;
+    list[n++].private = 16;
+    for (unsigned rtr = IW_MPA_RTR_SEND; rtr <= IW_MPA_RTR_READ; rtr <<= 1) {
+        list[n] = usual;
+        list[n].block.peer_to_peer = true;
+        list[n++].block.rtr = (uint8_t)rtr;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct iw_hunt_input *in = begin(&list[i]);
+        const struct iw_mpa_enhanced *block = &list[i].block;
+
+        if (block->rtr & IW_MPA_RTR_WRITE)
+            write_message(in, 0, 0);
+        if (block->rtr & IW_MPA_RTR_READ)
+            read_message(in, 1, 0, 0);
+        send_message(in, IW_OP_SEND, 1, block->rtr & IW_MPA_RTR_SEND ? 0 : 16);
+        iw_hunt_add_time(in, REPLY_MS);
+        read_message(in, block->rtr & IW_MPA_RTR_READ ? 2 : 1, 0, 0);
+        iw_hunt_seeds_add(seeds, in);
+    }
+}
+
+static void operations(struct iw_hunt_seeds *seeds)
+{
+    enum { KINDS = 13 };
+
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        struct iw_hunt_input *in = begin(&usual);
+
+        if (kind <= 3)
+            send_message(in, IW_OP_SEND + kind, 1, 24);
+        if (kind == 4)
+            send_halves(in, 1);
+        if (kind == 5 || kind == 6)
+            write_message(in, kind - 5, 32);
+        if (kind == 7)
+            read_message(in, 1, 1, 64);
+        if (kind == 8)
+            terminate_message(in);
+        if (kind == 9)
+            send_message(in, IW_OP_IMMEDIATE, 1, 8);
+        if (kind == 10 || kind == 11)
+            atomic_message(in, 1, kind == 10 ? IW_ATOMIC_FETCH_ADD : IW_ATOMIC_CMP_SWAP);
+        if (kind == 12)
+            answer_read(in, 4);
+        iw_hunt_add_time(in, REPLY_MS);
+        send_message(in, IW_OP_SEND, kind <= 4 || kind == 9 ? 2 : 1, 4);
+        iw_hunt_seeds_add(seeds, in);
+    }
+}
+
+/* Some of everything, as an application would. */
+static void conversations(struct iw_hunt_seeds *seeds)
+{
+    struct iw_hunt_input *in = begin(&usual);
+
+    for (uint32_t msn = 1; msn <= 4; msn++) {
+        send_message(in, IW_OP_SEND, msn, 8 * msn);
+        read_message(in, msn, msn & 1, 8 * msn);
+        write_message(in, 0, 4 * msn);
+    }
+    iw_hunt_add_time(in, REPLY_MS);
+    send_halves(in, 5);
+    iw_hunt_seeds_add(seeds, in);
+}
+
+/* The client of rping: it tells where its buffer is, which is read; then the same for one that is
+ * written. */
+static void rping(struct iw_hunt_seeds *seeds)
+{
+    struct iw_hunt_input *in = begin(&usual);
+    static const uint8_t advertised[16] = {[9] = 0x10, [11] = 0x01, [15] = 64};
+    struct message m = {.header = untagged(IW_OP_SEND, IW_QN_SEND, 1),
+                        .body = advertised,
+                        .length = sizeof(advertised)};
+
+    say(in, &m);
+    iw_hunt_add_time(in, REPLY_MS);
+    answer_read(in, 64);
+    iw_hunt_add_time(in, REPLY_MS);
+    m.header.msn = 2;
+    say(in, &m);
+    iw_hunt_add_time(in, REPLY_MS);
+    m.header.msn = 3;
+    say(in, &m);
+    iw_hunt_seeds_add(seeds, in);
+}
+
+void iw_hunt_seeds_generate(struct iw_hunt_seeds *seeds, enum iw_target_class class)
+{
+    iw_hunt_seeds_add(seeds, begin(&usual));
+    starts(seeds);
+    operations(seeds);
+    conversations(seeds);
+    if (class == IW_TARGET_RPING)
+        rping(seeds);
+}

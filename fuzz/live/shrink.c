@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Delta debugging of a finding: sequences, steps, pauses, fields, octets. What is tried stays if
+ * the same thing still happens. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "hunt.h"
+#include "iwarp/transport.h"
+#include "iwarp/wire.h"
+#include "plan.h"
+#include "text.h"
+
+enum { SECONDS = 60, TIMES_TO_TRY = 2 /* what a chance may have kept from happening */ };
+
+struct shrink {
+    struct iw_hunt *h;
+    struct iw_hunt_finding *f;
+    unsigned tries;
+    uint64_t until;
+};
+
+static bool same(const struct iw_hunt_event *a, const struct iw_hunt_event *b)
+{
+    return a->kind == b->kind && (a->kind != IW_HUNT_RULE || a->check == b->check);
+}
+
+static bool spent(const struct shrink *s)
+{
+    return s->tries >= IW_HUNT_TRIES || iw_transport_now() > s->until || *s->h->stop;
+}
+
+static bool happens(struct shrink *s, struct iw_hunt_input *const *inputs, size_t n)
+{
+    for (int i = 0; i < TIMES_TO_TRY && !spent(s); i++) {
+        struct iw_hunt_event e = iw_hunt_try(s->h, inputs, n, &s->f->event, NULL);
+
+        s->tries++;
+        if (same(&e, &s->f->event)) {
+            s->f->event = e;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Tries `with` (taken over) in place of input `i`. */
+static bool replace(struct shrink *s, size_t i, struct iw_hunt_input *with)
+{
+    struct iw_hunt_input *before = s->f->inputs[i];
+
+    s->f->inputs[i] = with;
+    if (!iw_hunt_input_same(before, with) && happens(s, s->f->inputs, s->f->n_inputs)) {
+        iw_hunt_input_free(before);
+        return true;
+    }
+    s->f->inputs[i] = before;
+    iw_hunt_input_free(with);
+    return false;
+}
+
+static void fewer_inputs(struct shrink *s)
+{
+    struct iw_hunt_finding *f = s->f;
+
+    for (size_t chunk = f->n_inputs / 2; chunk > 0; chunk /= 2)
+        for (size_t at = 0; at + chunk <= f->n_inputs && f->n_inputs > chunk && !spent(s);) {
+            struct iw_hunt_input *left[IW_HUNT_RECENT];
+
+            memcpy(left, f->inputs, at * sizeof(*left));
+            memcpy(left + at, f->inputs + at + chunk, (f->n_inputs - at - chunk) * sizeof(*left));
+            if (!happens(s, left, f->n_inputs - chunk)) {
+                at += chunk;
+                continue;
+            }
+            for (size_t i = at; i < at + chunk; i++)
+                iw_hunt_input_free(f->inputs[i]);
+            f->n_inputs -= chunk;
+            memcpy(f->inputs, left, f->n_inputs * sizeof(*left));
+        }
+}
+
+static void fewer_steps(struct shrink *s, size_t i)
+{
+    for (size_t chunk = s->f->inputs[i]->n / 2 + 1; chunk > 0; chunk /= 2)
+        for (size_t at = 0; at < s->f->inputs[i]->n && !spent(s);) {
+            struct iw_hunt_input *with = iw_hunt_input_copy(s->f->inputs[i]);
+
+            iw_hunt_drop(with, at, chunk);
+            if (!replace(s, i, with))
+                at += chunk;
+        }
+}
+
+/* Writes that were cut are joined, octets that leave one by one leave together. */
+static void joined(struct shrink *s, size_t i)
+{
+    for (size_t at = 0; at < s->f->inputs[i]->n && !spent(s); at++) {
+        const struct iw_hunt_input *in = s->f->inputs[i];
+        struct iw_hunt_input *with = iw_hunt_input_copy(in);
+        size_t next = at + 1;
+
+        if (in->steps[at].kind == IW_FUZZ_B) {
+            with->steps[at].kind = IW_FUZZ_A;
+            if (replace(s, i, with))
+                continue;
+            with = iw_hunt_input_copy(in);
+        }
+        while (next < in->n && in->steps[next].kind == IW_FUZZ_TIME)
+            next++;
+        if (next < in->n && iw_hunt_sends(&in->steps[at]) && iw_hunt_sends(&in->steps[next])) {
+            size_t n = in->steps[at].length, m = in->steps[next].length;
+            uint8_t *both = iw_got(malloc(n + m + 1));
+
+            memcpy(both, in->steps[at].octets, n);
+            memcpy(both + n, in->steps[next].octets, m);
+            if (n + m <= UINT16_MAX && iw_hunt_regular(both, n + m)) {
+                iw_hunt_drop(with, at, next - at + 1);
+                iw_hunt_insert(with, at, IW_FUZZ_A, both, n + m);
+                free(both);
+                replace(s, i, with);
+                continue;
+            }
+            free(both);
+        }
+        iw_hunt_input_free(with);
+    }
+}
+
+/* The octets [from, from + count) of the ULPDU in step `at` with another value, or gone. */
+static bool change(struct shrink *s, size_t i, size_t at, size_t from, size_t count, uint64_t value,
+                   bool gone)
+{
+    const struct iw_hunt_step *step = &s->f->inputs[i]->steps[at];
+    size_t length = (size_t)(step->octets[0] << 8 | step->octets[1]);
+    struct iw_hunt_input *with;
+    uint8_t *ulpdu, *fpdu;
+
+    if (from + count > length || spent(s))
+        return false;
+    ulpdu = iw_got(malloc(length));
+    fpdu = iw_got(malloc(iw_hunt_fpdu_size(length)));
+    memcpy(ulpdu, step->octets + 2, length);
+    if (gone) {
+        memmove(ulpdu + from, ulpdu + from + count, length - from - count);
+        length -= count;
+    } else {
+        for (size_t k = count; k > 0; k--, value >>= 8)
+            ulpdu[from + k - 1] = (uint8_t)value;
+    }
+    with = iw_hunt_input_copy(s->f->inputs[i]);
+    if (length) {
+        size_t size = iw_hunt_fpdu(ulpdu, length, fpdu);
+
+        iw_hunt_drop(with, at, 1);
+        iw_hunt_insert(with, at, IW_FUZZ_A, fpdu, size);
+    }
+    free(ulpdu);
+    free(fpdu);
+    return replace(s, i, with);
+}
+
+static size_t length_at(const struct shrink *s, size_t i, size_t at)
+{
+    const uint8_t *octets = s->f->inputs[i]->steps[at].octets;
+
+    return (size_t)(octets[0] << 8 | octets[1]);
+}
+
+/* A regular FPDU: less payload, then each field as a right sender has it, then zeros. */
+static void plain_fpdu(struct shrink *s, size_t i, size_t at)
+{
+    static const uint8_t fields[][2] = {{2, 4},  {6, 4},  {6, 8},  {10, 4}, {14, 4},
+                                        {18, 4}, {22, 8}, {30, 4}, {34, 4}, {38, 8}};
+    const uint8_t *octets = s->f->inputs[i]->steps[at].octets;
+    size_t header = octets[2] & IW_DDP_T ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER;
+
+    while (length_at(s, i, at) > header) {
+        size_t more = length_at(s, i, at) - header;
+
+        if (!change(s, i, at, header + more / 2, more - more / 2, 0, true))
+            break;
+    }
+    octets = s->f->inputs[i]->steps[at].octets;
+    change(s, i, at, 0, 1, (octets[2] & IW_DDP_T) | IW_DDP_L | 1, false);
+    octets = s->f->inputs[i]->steps[at].octets;
+    change(s, i, at, 1, 1, 0x40u | (octets[3] & IW_RDMAP_OPCODE), false);
+    for (size_t k = 0; k < sizeof(fields) / sizeof(*fields); k++)
+        if (!change(s, i, at, fields[k][0], fields[k][1], 0, false) && fields[k][0] == 10)
+            change(s, i, at, 10, 4, 1, false);
+    for (size_t k = header; k + 4 <= length_at(s, i, at); k += 4)
+        change(s, i, at, k, 4, 0, false);
+}
+
+/* Octets that are no regular FPDU: fewer of them, then zeros. */
+static void plain_octets(struct shrink *s, size_t i, size_t at)
+{
+    for (size_t chunk = s->f->inputs[i]->steps[at].length / 2; chunk > 0 && !spent(s); chunk /= 2) {
+        struct iw_hunt_input *with = iw_hunt_input_copy(s->f->inputs[i]);
+
+        with->steps[at].length -= (uint32_t)chunk;
+        replace(s, i, with);
+        chunk =
+            chunk > s->f->inputs[i]->steps[at].length ? s->f->inputs[i]->steps[at].length : chunk;
+    }
+    for (size_t k = 0; k < s->f->inputs[i]->steps[at].length && !spent(s); k++) {
+        struct iw_hunt_input *with = iw_hunt_input_copy(s->f->inputs[i]);
+
+        with->steps[at].octets[k] = 0;
+        replace(s, i, with);
+    }
+}
+
+static void usual_request(struct shrink *s, size_t i, size_t at)
+{
+    struct iw_hunt_input *probe = iw_hunt_seed_probe();
+    struct iw_hunt_input *with = iw_hunt_input_copy(s->f->inputs[i]);
+
+    iw_hunt_drop(with, at, 1);
+    iw_hunt_insert(with, at, IW_FUZZ_A, probe->steps[0].octets, probe->steps[0].length);
+    iw_hunt_input_free(probe);
+    replace(s, i, with);
+}
+
+static void plainer(struct shrink *s, size_t i)
+{
+    for (size_t at = 0; at < s->f->inputs[i]->n && !spent(s); at++) {
+        const struct iw_hunt_step *step = &s->f->inputs[i]->steps[at];
+
+        if (!iw_hunt_sends(step) || !step->length)
+            continue;
+        if (iw_hunt_request_size(step->octets, step->length))
+            usual_request(s, i, at);
+        else if (iw_hunt_regular(step->octets, step->length))
+            plain_fpdu(s, i, at);
+        else
+            plain_octets(s, i, at);
+    }
+}
+
+/* A step for each frame: what lies between two of them is of no meaning to a socket. */
+static void apart(struct iw_hunt_input *in)
+{
+    struct iw_hunt_plan p = {0};
+
+    iw_hunt_plan_make(&p, in);
+    for (size_t u = 1; u < p.n_units; u++) {
+        size_t begins = 0;
+
+        for (size_t i = 0; i < in->n; i++) {
+            size_t length = iw_hunt_sends(&in->steps[i]) ? in->steps[i].length : 0;
+
+            if (begins < p.units[u].at && p.units[u].at < begins + length) {
+                iw_hunt_split(in, i, p.units[u].at - begins);
+                break;
+            }
+            begins += length;
+        }
+    }
+    iw_hunt_plan_free(&p);
+}
+
+void iw_hunt_shrink(struct iw_hunt *h, struct iw_hunt_finding *f)
+{
+    struct shrink s = {.h = h,
+                       .f = f,
+                       .until =
+                           iw_transport_now() + (uint64_t)(SECONDS * h->world.scale) * 1000000000u};
+
+    fewer_inputs(&s);
+    for (size_t i = 0; i < f->n_inputs; i++) {
+        apart(f->inputs[i]);
+        fewer_steps(&s, i);
+        joined(&s, i);
+        plainer(&s, i);
+        fewer_steps(&s, i);
+    }
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The file of known findings, a line each:   GLOB "reason"   of the finding's key. */
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hunt.h"
+#include "text.h"
+
+/* Cuts a line in two; false if it is not one. Blank lines and comments give empty texts. */
+static bool cut(char *line, char **glob, char **reason)
+{
+    size_t n = strlen(line);
+
+    while (n && strchr(" \t\r\n", line[n - 1]))
+        line[--n] = 0;
+    while (*line == ' ' || *line == '\t')
+        line++;
+    *glob = *reason = line;
+    if (!*line || *line == '#') {
+        *line = 0;
+        return true;
+    }
+    *reason = strstr(line, " \"");
+    n = strlen(line);
+    if (!*reason || *reason == line || line[n - 1] != '"' || line + n - 1 < *reason + 3)
+        return false;
+    line[n - 1] = 0;
+    **reason = 0;
+    *reason += 2;
+    for (char *end = *glob + strlen(*glob); end > *glob && end[-1] == ' ';)
+        *--end = 0;
+    return **glob != 0;
+}
+
+char *iw_hunt_known(const struct iw_hunt *h, const char *key, bool *bad)
+{
+    FILE *f = h->o->suppress ? fopen(h->o->suppress, "re") : NULL;
+    char *line = NULL, *glob, *reason, *found = NULL;
+    size_t room = 0;
+
+    *bad = h->o->suppress && !f;
+    if (*bad)
+        iw_hunt_complain("--suppress %s: %s", h->o->suppress, strerror(errno));
+    for (unsigned n = 1; f && getline(&line, &room, f) >= 0; n++) {
+        if (!cut(line, &glob, &reason)) {
+            iw_hunt_complain("%s:%u: expected GLOB \"reason\"", h->o->suppress, n);
+            *bad = true;
+            break;
+        }
+        if (*glob && !found && !fnmatch(glob, key, 0))
+            found = iw_text_copy(reason);
+    }
+    free(line);
+    if (f)
+        fclose(f);
+    return found;
+}

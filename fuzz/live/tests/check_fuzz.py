@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""iwarp-fuzz finds a planted fault, shows it by a case, and finds none where there is none.
+
+usage: check_fuzz.py BIN PCAPS
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+TARGET = """return {
+  name = "%s", class = "bare", address = "127.0.0.1", start = "exec %s listen {host}:{port} --size 4096 --buffers 8",
+  ready = "listening on", crc = "on", markers = "off", can = { "extensions" },
+}
+"""
+WRONG = (
+    (["--target", "nowhere:1"], "--target nowhere:1: "),
+    (["--target", "tcp:192.0.2.1:7"], "--target tcp:192.0.2.1:7: a peer on another host that is not started from here"),
+    (["--count", "0"], "--count 0: expected a whole number above 0"),
+    (["--time", "soon"], "--time soon: expected a number above 0"),
+    (["--seed", "-1"], "--seed -1: expected a whole number below 2^63"),
+    (["--rate", "0"], "--rate 0: expected a number above 0"),
+    (["--jobs", "33"], "--jobs 33: expected a number from 1 to 32"),
+    (["--findings", "x"], "--findings x: expected a whole number above 0"),
+    (["--time-scale", "0"], "--time-scale 0: expected a number above 0, at most 1000"),
+    (["--seeds", "/dev/null"], "--seeds /dev/null"),
+    (["--suppress", "/nowhere"], "--suppress /nowhere: No such file or directory"),
+    (["--count"], "--count: expected a value"),
+    (["--frob"], "--frob: no such option; see --help"),
+    (["word"], "word: no such option; see --help"),
+)
+
+
+class Check:
+    def __init__(self, folder, scratch, pcaps):
+        self.bin, self.scratch, self.pcaps = folder, scratch, pcaps
+
+    def program(self, name):
+        return os.path.join(self.bin, name)
+
+    def target(self, name):
+        """A target file; the peer is reached by a path of its own, so that it can be told from others."""
+        own = os.path.join(self.scratch, os.path.basename(name))
+        if not os.path.exists(own):
+            os.symlink(self.program(name), own)
+        path = os.path.join(self.scratch, os.path.basename(name) + ".lua")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(TARGET % (os.path.basename(name), own))
+        return path
+
+    def run(self, *arguments, results="r"):
+        results = os.path.join(self.scratch, results)
+        report = results + ".json"
+        done = subprocess.run([self.program("iwarp-fuzz"), "--results", results, "--json", report, *arguments],
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        whole = None
+        if os.path.exists(report):
+            with open(report, encoding="utf-8") as f:
+                whole = json.load(f)
+            os.remove(report)
+        self.no_leftovers()
+        return done, whole
+
+    def no_leftovers(self):
+        for pid in os.listdir("/proc"):
+            try:
+                with open("/proc/%s/cmdline" % pid, "rb") as f:
+                    line = f.read()
+            except (OSError, ValueError):
+                continue
+            assert not (pid.isdigit() and int(pid) != os.getpid() and
+                        (self.scratch + "/iwarp-peer").encode() in line), "left behind: %r" % line
+
+    def finds_what_was_planted(self):
+        target = self.target("tests/iwarp-peer-planted")
+        done, report = self.run("--target", target, "--seed", "1", "--findings", "1", "--count", "200000",
+                                "--time", "400", results="planted")
+        assert done.returncode == 1, done
+        finding = report["findings"][0]
+        assert finding["kind"] == "crash" and "signal 6" in finding["text"], finding
+        assert finding["connections"] == 1 and finding["steps"] <= 16, finding
+        assert finding["verdict"].startswith("FAIL"), finding
+        assert os.path.exists(finding["pcap"]), finding
+        print("planted fault: sequence %d, %.1f s, %d steps" %
+              (finding["sequence"], finding["seconds"], finding["steps"]))
+        played = subprocess.run(
+            [self.program("iwarp-conform"), "run", "--target", target, "--cases", finding["case"], "--results",
+             os.path.join(self.scratch, "played")], capture_output=True, text=True)
+        assert played.returncode == 1 and played.stdout.startswith("FAIL fuzz-1-crash"), played
+        # A clean peer passes.
+        played = subprocess.run(
+            [self.program("iwarp-conform"), "run", "--target", self.target("iwarp-peer"), "--cases", finding["case"],
+             "--results", os.path.join(self.scratch, "played")], capture_output=True, text=True)
+        assert played.returncode == 0 and played.stdout.startswith("1 PASS"), played
+        self.is_told_what_is_known(target, finding)
+
+    def is_told_what_is_known(self, target, finding):
+        known = os.path.join(self.scratch, "known")
+        with open(known, "w", encoding="utf-8") as f:
+            f.write('# of this peer\n%s* "planted"\n' % finding["key"].split(",")[0])
+        done, report = self.run("--target", target, "--seed", "1", "--count", "%d" % (finding["sequence"] + 50),
+                                "--suppress", known, results="suppressed")
+        assert done.returncode == 0, done
+        assert all(f["known"] == "planted" for f in report["findings"]), report
+        with open(known, "w", encoding="utf-8") as f:
+            f.write("rule mpa-crc without a reason\n")
+        done, _ = self.run("--suppress", known)
+        assert done.returncode == 64 and done.stderr == 'iwarp-fuzz: %s:1: expected GLOB "reason"\n' % known, done
+
+    def finds_nothing_else(self):
+        for target, count in ((self.target("iwarp-peer"), 3000), ("embedded", 1500)):
+            graph = os.path.join(self.scratch, "graph")
+            for end in (".json", ".dot"):
+                done, report = self.run("--target", target, "--seed", "2", "--count", str(count), "--graph",
+                                        graph + end)
+                assert done.returncode == 0 and report["findings"] == [], (done, report)
+                assert report["sequences"] >= count and report["states"] > 10 and report["starts"] == 1, report
+            with open(graph + ".json", encoding="utf-8") as f:
+                states = json.load(f)
+            assert {"connected", "fin", "read-response"} <= {s["answer"] for s in states["states"]}
+            assert all(e["to"] < len(states["states"]) for e in states["edges"])
+            with open(graph + ".dot", encoding="utf-8") as f:
+                assert f.read().startswith("digraph states {\n")
+
+    def repeats_itself(self):
+        """What is sent without having learnt anything is the seed's choice alone."""
+        digests = []
+        for seed in ("3", "3", "4"):
+            done, report = self.run("--target", self.target("iwarp-peer"), "--seed", seed, "--blind", "--count", "300",
+                                    "--jobs", "1")
+            assert done.returncode == 0, done
+            digests.append(report["digest"])
+        assert digests[0] == digests[1] != digests[2], digests
+
+    def takes_recordings(self):
+        folder = os.path.join(self.pcaps, "siw")
+        capture = os.path.join(folder, sorted(n for n in os.listdir(folder) if n.endswith(".pcap"))[0])
+        done, report = self.run("--target", "embedded", "--seed", "5", "--count", "400", "--seeds", capture)
+        assert done.returncode == 0 and report["findings"] == [], (done, report)
+
+    def sees_what_was_reached(self):
+        done, report = self.run("--target", self.target("tests/iwarp-peer-traced"), "--seed", "6", "--count", "500",
+                                "--coverage")
+        assert done.returncode == 0 and report["places"] > 200, (done, report)
+
+    def keeps_to_its_rate(self):
+        done, report = self.run("--target", self.target("iwarp-peer"), "--seed", "7", "--time", "2", "--rate", "50")
+        assert done.returncode == 0 and 1 <= report["sequences"] <= 50 * report["seconds"] + 2, report
+
+    def refuses(self):
+        for arguments, line in WRONG:
+            done, _ = self.run(*arguments)
+            assert done.returncode == 64 and done.stdout == "", (arguments, done)
+            assert re.fullmatch(r"iwarp-fuzz: .*\n", done.stderr) and line in done.stderr, (arguments, done)
+        # Nobody there.
+        done, _ = self.run("--target", "tcp:127.0.0.1:1")
+        assert done.returncode == 3 and done.stderr.count("\n") == 1, done
+
+    def all(self):
+        self.refuses()
+        self.finds_what_was_planted()
+        self.finds_nothing_else()
+        self.repeats_itself()
+        self.takes_recordings()
+        self.sees_what_was_reached()
+        self.keeps_to_its_rate()
+
+
+def main():
+    with tempfile.TemporaryDirectory() as scratch:
+        Check(sys.argv[1], scratch, sys.argv[2]).all()
+
+
+main()

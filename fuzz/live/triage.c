@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From something that has happened to a finding. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hunt.h"
+#include "iwarp/transport.h"
+#include "runner.h"
+#include "text.h"
+
+static struct iw_hunt_finding *known(struct iw_hunt *h, const char *key)
+{
+    for (struct iw_hunt_finding *f = h->findings; f; f = f->next)
+        if (!strcmp(f->key, key))
+            return f;
+    return NULL;
+}
+
+static bool same(const struct iw_hunt_event *a, const struct iw_hunt_event *b)
+{
+    return a->kind == b->kind && (a->kind != IW_HUNT_RULE || a->check == b->check);
+}
+
+/* Which sequence it was: the newest that does it alone, else all of them together. */
+static struct iw_hunt_finding *isolate(struct iw_hunt *h, const struct iw_hunt_event *event,
+                                       struct iw_hunt_input *const *suspects, size_t n)
+{
+    struct iw_hunt_finding *f = iw_got(calloc(1, sizeof(*f)));
+    size_t from = n, count = 1;
+    struct iw_hunt_event e = {.kind = IW_HUNT_NOTHING};
+
+    while (from > 0 && !same(&e, event)) {
+        from--;
+        e = iw_hunt_try(h, suspects + from, 1, event, NULL);
+    }
+    if (!same(&e, event)) {
+        from = 0;
+        count = n;
+        e = iw_hunt_try(h, suspects, n, event, NULL);
+    }
+    if (!same(&e, event)) {
+        free(f);
+        return NULL;
+    }
+    f->event = e;
+    f->inputs = iw_got(calloc(count, sizeof(*f->inputs)));
+    f->requested = iw_got(calloc(count, sizeof(*f->requested)));
+    for (size_t i = 0; i < count; i++)
+        f->inputs[f->n_inputs++] = iw_hunt_input_copy(suspects[from + i]);
+    return f;
+}
+
+/* Two crashes without a sanitizer's word are the same if the last thing said is. */
+static char *key_of(const struct iw_hunt_finding *f)
+{
+    char key[700];
+    char said[64] = "";
+    const struct iw_hunt_input *last = f->inputs[f->n_inputs - 1];
+
+    iw_hunt_key(&f->event, key, sizeof(key));
+    if (f->event.kind == IW_HUNT_RULE)
+        return iw_text_copy(key);
+    for (size_t i = last->n; i > 0 && !*said; i--) {
+        const struct iw_hunt_step *s = &last->steps[i - 1];
+
+        if (!iw_hunt_sends(s) || s->length == 0)
+            continue;
+        if (iw_hunt_request_size(s->octets, s->length))
+            snprintf(said, sizeof(said), ", behind a Request");
+        else if (iw_hunt_regular(s->octets, s->length) && s->length > 3)
+            snprintf(said, sizeof(said), ", behind opcode %x", s->octets[3] & 0x0f);
+        else
+            snprintf(said, sizeof(said), ", behind odd octets");
+    }
+    return iw_text_format("%s%s", key, said);
+}
+
+static void discard(struct iw_hunt_finding *f)
+{
+    for (size_t i = 0; i < f->n_inputs; i++)
+        iw_hunt_input_free(f->inputs[i]);
+    free(f->inputs);
+    free(f->requested);
+    free(f->key);
+    free(f);
+}
+
+static void append(struct iw_hunt *h, struct iw_hunt_finding *f)
+{
+    struct iw_hunt_finding **last = &h->findings;
+
+    while (*last)
+        last = &(*last)->next;
+    *last = f;
+}
+
+/* What nobody could show again is told all the same: the peer was not well. */
+static void unexplained(struct iw_hunt *h, const struct iw_hunt_event *event)
+{
+    struct iw_hunt_finding *f = iw_got(calloc(1, sizeof(*f)));
+    char key[700];
+
+    iw_hunt_key(event, key, sizeof(key));
+    f->event = *event;
+    f->key = iw_text_format("unexplained %s", key);
+    if (known(h, f->key)) {
+        known(h, f->key)->times++;
+        discard(f);
+        return;
+    }
+    f->number = h->over;
+    f->seconds = (double)(iw_transport_now() - h->began) / 1e9;
+    f->times = 1;
+    append(h, f);
+    iw_hunt_tell(h, f);
+}
+
+void iw_hunt_triage(struct iw_hunt *h, const struct iw_hunt_event *event,
+                    struct iw_hunt_input *const *suspects, size_t n)
+{
+    struct iw_hunt_finding *f, *before;
+    unsigned number = 1;
+    bool bad;
+
+    if (event->kind == IW_HUNT_RULE) {
+        char key[700];
+
+        iw_hunt_key(event, key, sizeof(key));
+        before = known(h, key);
+        if (before) {
+            before->times++;
+            return;
+        }
+    }
+    if (iw_hunt_open(h))
+        return;
+    f = isolate(h, event, suspects, n);
+    if (!f) {
+        unexplained(h, event);
+        return;
+    }
+    f->key = key_of(f);
+    before = known(h, f->key);
+    if (before) {
+        before->times++;
+        discard(f);
+        return;
+    }
+    f->times = 1;
+    f->number = h->over;
+    f->seconds = (double)(iw_transport_now() - h->began) / 1e9;
+    iw_hunt_shrink(h, f);
+    /* What is left may be another one's. */
+    free(f->key);
+    f->key = key_of(f);
+    before = known(h, f->key);
+    if (before) {
+        before->times++;
+        discard(f);
+        return;
+    }
+    f->suppressed = iw_hunt_known(h, f->key, &bad);
+    for (const struct iw_hunt_finding *other = h->findings; other; other = other->next)
+        number++;
+    append(h, f);
+    if (!iw_hunt_write_case(h, f, number))
+        iw_hunt_complain("finding %u (%s) could not be shown again by its case", number, f->key);
+    iw_hunt_tell(h, f);
+}

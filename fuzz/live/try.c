@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One sequence, or a few, tried alone. */
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "hunt.h"
+#include "iwarp/transport.h"
+#include "runner.h"
+
+enum { PATIENCE = 3, DYING_MS = 3000, STEP_MS = 10, AGAIN = 5 };
+
+const char *iw_hunt_kind_name(enum iw_hunt_kind kind)
+{
+    static const char *const names[] = {"nothing", "crash", "hang", "refusal", "stray", "rule"};
+
+    return names[kind];
+}
+
+/* Without what differs from run to run: addresses and process numbers. */
+static void plain(char *text)
+{
+    char *to = text;
+
+    for (const char *from = text; *from;) {
+        if (from[0] == '0' && from[1] == 'x') {
+            from += 2 + strspn(from + 2, "0123456789abcdef");
+            *to++ = 'X';
+        } else if (from[0] == '=' && from[1] == '=') {
+            from += 2;
+            from += strspn(from, "0123456789=");
+        } else {
+            *to++ = *from++;
+        }
+    }
+    *to = 0;
+}
+
+void iw_hunt_key(const struct iw_hunt_event *e, char *text, size_t room)
+{
+    if (e->kind == IW_HUNT_RULE)
+        snprintf(text, room, "rule %s", iw_check_info(e->check)->name);
+    else
+        snprintf(text, room, "%s %s", iw_hunt_kind_name(e->kind), e->text);
+    plain(text);
+}
+
+/* Runs one sequence; what became of it is in h->trial. */
+static void run(struct iw_hunt *h, const struct iw_hunt_input *input)
+{
+    uint64_t until = iw_transport_now() + (uint64_t)(AGAIN * h->world.scale * 1e9);
+    struct iw_hunt_input *copy = iw_hunt_input_copy(input);
+
+    h->trial = (struct iw_hunt_done){0};
+    while (!iw_hunt_loop_start(h->loop, copy, 0)) { /* no port is free */
+        if (iw_transport_now() > until) {
+            iw_hunt_input_free(copy);
+            break;
+        }
+        iw_hunt_loop_step(h->loop, 1);
+    }
+    while (iw_hunt_loop_busy(h->loop))
+        iw_hunt_loop_step(h->loop, 100);
+}
+
+/* Whether the peer's process ends within a while. */
+static const char *dying(struct iw_hunt *h)
+{
+    uint64_t until = iw_transport_now() + (uint64_t)(DYING_MS * h->world.scale * 1e6);
+    const char *how = iw_hunt_world_death(&h->world);
+
+    while (!how && iw_transport_now() < until && h->world.target->death) {
+        poll(NULL, 0, STEP_MS);
+        how = iw_hunt_world_death(&h->world);
+    }
+    return how;
+}
+
+static struct iw_hunt_event crashed(struct iw_hunt *h, const char *how)
+{
+    struct iw_hunt_event e = {.kind = IW_HUNT_CRASH};
+
+    snprintf(e.text, sizeof(e.text), "%s%s%s", how, *h->world.trouble ? ": " : "",
+             h->world.trouble);
+    return e;
+}
+
+/* The first code of a row. */
+static enum iw_hunt_answer first(const struct iw_hunt_row *row)
+{
+    return row->n ? (enum iw_hunt_answer)(row->at[0].code >> 24) : IW_ANSWER_NONE;
+}
+
+struct iw_hunt_event iw_hunt_look(struct iw_hunt *h)
+{
+    struct iw_hunt_event e = {.kind = IW_HUNT_NOTHING};
+    struct iw_hunt_input *probe;
+    const char *how = iw_hunt_world_death(&h->world);
+    char text[128];
+
+    if (how)
+        return crashed(h, how);
+    probe = iw_hunt_seed_probe();
+    iw_hunt_insert_time(probe, 1, PATIENCE * 1000);
+    iw_hunt_loop_patience(h->loop, PATIENCE * h->world.scale);
+    run(h, probe);
+    iw_hunt_loop_patience(h->loop, 0);
+    iw_hunt_input_free(probe);
+    if (first(&h->trial.row) == IW_ANSWER_STARTUP) {
+        how = iw_hunt_world_stray(&h->world, text, sizeof(text));
+        if (how) {
+            e.kind = IW_HUNT_STRAY;
+            snprintf(e.text, sizeof(e.text), "%s", how);
+        }
+        return e;
+    }
+    how = dying(h);
+    if (how)
+        return crashed(h, how);
+    e.kind = h->trial.connected ? IW_HUNT_HANG : IW_HUNT_REFUSAL;
+    snprintf(e.text, sizeof(e.text), "%s",
+             e.kind == IW_HUNT_HANG ? "a right Request is not answered any more"
+                                    : "connections are not accepted any more");
+    return e;
+}
+
+struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const *inputs, size_t n,
+                                 const struct iw_hunt_event *wanted, bool *requested)
+{
+    struct iw_hunt_event e = {.kind = IW_HUNT_NOTHING};
+
+    if (iw_hunt_open(h))
+        return e;
+    for (size_t i = 0; i < n; i++) {
+        iw_hunt_loop_patience(h->loop, 0.5 * h->world.scale);
+        run(h, inputs[i]);
+        iw_hunt_loop_patience(h->loop, 0);
+        if (requested)
+            requested[i] = h->trial.requested;
+        for (size_t k = 0; wanted->kind == IW_HUNT_RULE && k < h->trial.n_findings; k++)
+            if (h->trial.findings[k] == wanted->check) {
+                e = *wanted;
+                return e;
+            }
+        if (first(&h->trial.row) == IW_ANSWER_REFUSED)
+            break;
+    }
+    if (wanted->kind == IW_HUNT_RULE && !iw_hunt_world_death(&h->world))
+        return e;
+    e = iw_hunt_look(h);
+    if (e.kind != IW_HUNT_NOTHING)
+        iw_hunt_close(h);
+    return e;
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "world.h"
+
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "iwarp/control.h"
+#include "iwarp/transport.h"
+#include "text.h"
+
+enum { CALL_SECONDS = 10, STEP_MS = 5, DYING_MS = 2000 };
+
+/* What each memory is for: one that everything may be done to, one to be read, and one for nobody.
+ */
+static const struct {
+    const char *remote;
+    const char *rights[4];
+    uint32_t length;
+} kinds[IW_HUNT_MEMORIES] = {
+    {"read write atomic", {"local-write", "remote-read", "remote-write", "remote-atomic"}, 256},
+    {"read", {"local-write", "remote-read"}, 256},
+    {"", {"local-write"}, 64},
+};
+
+/* ---- the agent ---- */
+
+/* Waits for the reply. NULL with one line in `error`. */
+static json_t *call(struct iw_hunt_world *w, json_t *request, char *error, size_t room)
+{
+    uint64_t deadline = iw_transport_now() + (uint64_t)(CALL_SECONDS * w->scale * 1e9);
+    json_t *reply = iw_control_call(w->target->control, iw_got(request), deadline, error, room);
+    const char *why = json_string_value(json_object_get(reply, "error"));
+
+    if (reply && !json_is_true(json_object_get(reply, "ok"))) {
+        snprintf(error, room, "the agent: %s", why ? why : "no");
+        json_decref(reply);
+        return NULL;
+    }
+    return reply;
+}
+
+/* Does not wait; the reply is passed over. */
+static void tell(struct iw_hunt_world *w, json_t *request)
+{
+    char error[256];
+
+    json_decref(iw_control_call(w->target->control, iw_got(request), 0, error, sizeof(error)));
+}
+
+static json_int_t number(const json_t *object, const char *name)
+{
+    json_t *value = json_object_get(object, name);
+
+    if (json_is_string(value))
+        return (json_int_t)strtoull(json_string_value(value), NULL, 0);
+    return json_integer_value(value);
+}
+
+/* Octets of a memory with its guards, in hexadecimal. The caller frees it. */
+static char *look(struct iw_hunt_world *w, const struct iw_hunt_memory *m, char *error, size_t room)
+{
+    json_t *reply = call(w,
+                         json_pack("{s:s, s:I, s:i, s:i}", "do", "read", "mem", m->mem, "offset",
+                                   -IW_HUNT_GUARD, "length", (int)m->length + 2 * IW_HUNT_GUARD),
+                         error, room);
+    char *text = iw_text_copy(json_string_value(json_object_get(reply, "hex")));
+
+    json_decref(reply);
+    return text;
+}
+
+static bool make_memory(struct iw_hunt_world *w, size_t k, char *error, size_t room)
+{
+    struct iw_hunt_memory *m = &w->memories[k];
+    json_t *rights = iw_got(json_array());
+    json_t *reply;
+
+    for (size_t i = 0; i < 4 && kinds[k].rights[i]; i++)
+        if (strcmp(kinds[k].rights[i], "remote-atomic") != 0 ||
+            w->target->can(w->target, "extensions"))
+            json_array_append_new(rights, iw_got(json_string(kinds[k].rights[i])));
+    reply = call(w,
+                 json_pack("{s:s, s:i, s:o, s:i}", "do", "register", "length", (int)kinds[k].length,
+                           "access", rights, "guard", IW_HUNT_GUARD),
+                 error, room);
+    if (!reply)
+        return false;
+    *m = (struct iw_hunt_memory){.mem = number(reply, "mem"),
+                                 .stag = (uint32_t)number(reply, "stag"),
+                                 .to = (uint64_t)number(reply, "to"),
+                                 .length = kinds[k].length,
+                                 .remote = kinds[k].remote};
+    json_decref(reply);
+    m->content = look(w, m, error, room);
+    return m->content != NULL;
+}
+
+static bool resolve(const char *host, uint16_t port, struct sockaddr_storage *to, socklen_t *length,
+                    char *error, size_t room)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+    struct addrinfo *list = NULL;
+    char service[8];
+    int status;
+
+    snprintf(service, sizeof(service), "%u", port);
+    status = getaddrinfo(host, service, &hints, &list);
+    if (status) {
+        snprintf(error, room, "%s: %s", host, gai_strerror(status));
+        return false;
+    }
+    memcpy(to, list->ai_addr, list->ai_addrlen);
+    *length = list->ai_addrlen;
+    freeaddrinfo(list);
+    return true;
+}
+
+/* A listener for each slot tells whose Request is whose. */
+static bool make_listeners(struct iw_hunt_world *w, char *error, size_t room)
+{
+    for (unsigned i = 0; i < w->slots; i++) {
+        json_t *reply = call(w,
+                             json_pack("{s:s, s:s, s:i, s:s}", "do", "listen", "host",
+                                       w->target->host, "port", 0, "accept", "ask"),
+                             error, room);
+        uint16_t port = (uint16_t)number(reply, "port");
+
+        w->listen[i] = number(reply, "listen");
+        json_decref(reply);
+        if (!reply || !resolve(w->target->host, port, &w->to[i], &w->to_length, error, room))
+            return false;
+    }
+    return true;
+}
+
+static bool prepare_agent(struct iw_hunt_world *w, char *error, size_t room)
+{
+    json_t *reply = call(w, json_pack("{s:s}", "do", "hello"), error, room);
+    const char *backend = json_string_value(json_object_get(reply, "backend"));
+
+    w->late_receives = backend && !strcmp(backend, "verbs");
+    json_decref(reply);
+    if (!reply)
+        return false;
+    for (w->n_memories = 0; w->n_memories < IW_HUNT_MEMORIES; w->n_memories++)
+        if (!make_memory(w, w->n_memories, error, room))
+            return false;
+    reply = call(w,
+                 json_pack("{s:s, s:i, s:[s]}", "do", "register", "length",
+                           IW_HUNT_RECEIVES * IW_HUNT_RECEIVE, "access", "local-write"),
+                 error, room);
+    w->receives = number(reply, "mem");
+    json_decref(reply);
+    return reply && make_listeners(w, error, room);
+}
+
+static void post_receives(struct iw_hunt_world *w, json_int_t conn)
+{
+    for (int i = 0; i < IW_HUNT_RECEIVES; i++)
+        tell(w, json_pack("{s:s, s:I, s:I, s:I, s:i, s:i}", "do", "recv", "conn", conn, "work",
+                          ++w->work, "mem", w->receives, "offset", i * IW_HUNT_RECEIVE, "length",
+                          IW_HUNT_RECEIVE));
+}
+
+void iw_hunt_world_serve(struct iw_hunt_world *w, void (*requested)(void *context, unsigned slot),
+                         void *context)
+{
+    json_t *event;
+
+    while (w->instance && (event = iw_control_event(w->target->control, 0))) {
+        const char *kind = json_string_value(json_object_get(event, "event"));
+        json_int_t conn = number(event, "conn"), listen = number(event, "listen");
+        bool asks = kind && !strcmp(kind, "request");
+
+        if (asks ? !w->late_receives : w->late_receives && kind && !strcmp(kind, "established"))
+            post_receives(w, conn);
+        if (asks) {
+            tell(w, json_pack("{s:s, s:I}", "do", "accept", "conn", conn));
+            for (unsigned i = 0; i < w->slots; i++)
+                if (w->listen[i] == listen)
+                    requested(context, i);
+        }
+        json_decref(event);
+    }
+}
+
+int iw_hunt_world_fd(const struct iw_hunt_world *w)
+{
+    return w->instance && w->target->control ? iw_control_fd(w->target->control) : -1;
+}
+
+const char *iw_hunt_world_stray(struct iw_hunt_world *w, char *text, size_t room)
+{
+    for (size_t k = 0; k < w->n_memories; k++) {
+        struct iw_hunt_memory *m = &w->memories[k];
+        char error[256];
+        char *now = look(w, m, error, sizeof(error));
+        size_t n = strlen(m->content), at = 0;
+
+        while (now && at < n &&
+               (now[at] == m->content[at] ||
+                (k == 0 && at >= 2 * IW_HUNT_GUARD && at < n - 2 * IW_HUNT_GUARD)))
+            at++;
+        if (now && at < n) {
+            snprintf(text, room, "memory %zu (%s) has changed at octet %ld", k,
+                     *m->remote ? m->remote : "no remote rights", (long)(at / 2) - IW_HUNT_GUARD);
+            free(now);
+            return text;
+        }
+        free(now);
+    }
+    return NULL;
+}
+
+/* ---- the target ---- */
+
+enum iw_target_opened iw_hunt_world_open(struct iw_hunt_world *w, char *error, size_t room)
+{
+    enum iw_target_opened opened =
+        iw_target_open(w->spec, NULL, w->log, w->scale, &w->instance, error, room);
+
+    *w->trouble = 0;
+    w->n_memories = 0;
+    if (opened != IW_TARGET_OPENED) {
+        w->instance = NULL;
+        return opened;
+    }
+    w->starts++;
+    w->target = iw_target_of(w->instance);
+    if (w->target->control) {
+        if (!prepare_agent(w, error, room)) {
+            iw_hunt_world_close(w);
+            return IW_TARGET_UNREACHED;
+        }
+        return opened;
+    }
+    if (!resolve(w->target->host, w->target->port, &w->to[0], &w->to_length, error, room)) {
+        iw_hunt_world_close(w);
+        return IW_TARGET_UNREACHED;
+    }
+    for (unsigned i = 1; i < w->slots; i++)
+        w->to[i] = w->to[0];
+    return opened;
+}
+
+void iw_hunt_world_close(struct iw_hunt_world *w)
+{
+    char trouble[sizeof(w->trouble)];
+
+    for (size_t i = 0; i < IW_HUNT_MEMORIES; i++) {
+        free(w->memories[i].content);
+        w->memories[i].content = NULL;
+    }
+    w->n_memories = 0;
+    if (!w->instance)
+        return;
+    iw_target_close(w->instance, trouble, sizeof(trouble));
+    if (*trouble && !*w->trouble)
+        memcpy(w->trouble, trouble, sizeof(trouble));
+    w->instance = NULL;
+}
+
+const char *iw_hunt_world_death(struct iw_hunt_world *w)
+{
+    char trouble[sizeof(w->trouble)];
+    const char *how = w->target->death ? w->target->death(w->target) : NULL;
+
+    if (!how && !(w->target->control && iw_control_lost(w->target->control)))
+        return NULL;
+    how = iw_target_check(w->instance, trouble, sizeof(trouble));
+    if (*trouble)
+        memcpy(w->trouble, trouble, sizeof(trouble));
+    return how;
+}
+
+size_t iw_hunt_world_resident(const struct iw_hunt_world *w)
+{
+    char path[64];
+    unsigned long total = 0, resident = 0;
+    pid_t pid = w->instance ? iw_target_group(w->instance) : 0;
+    FILE *f;
+
+    if (pid <= 0)
+        return 0;
+    snprintf(path, sizeof(path), "/proc/%ld/statm", (long)pid);
+    f = fopen(path, "re");
+    if (!f || fscanf(f, "%lu %lu", &total, &resident) != 2)
+        resident = 0;
+    if (f)
+        fclose(f);
+    return resident * (size_t)sysconf(_SC_PAGESIZE) / 1024;
+}
