@@ -17,6 +17,7 @@ static struct iw_station station[2];
 static uint8_t batch[BATCH];
 static size_t batch_length;
 static uint64_t batch_from, random_state;
+static bool over; /* the connection is: what comes now is dropped, where it is looked at at all */
 
 /* What each has sent since the last comparison. */
 static uint8_t said[2][SAID];
@@ -74,6 +75,8 @@ static void compare(void)
 
     for (size_t i = 0; i < 2; i++)
         iw_station_settle(&station[i]);
+    if (over)
+        return;
     IW_FUZZ_CHECK(a->events == b->events,
                   "segments: another order brings other events (0x%x, 0x%x)", a->events, b->events);
     IW_FUZZ_CHECK(
@@ -89,7 +92,10 @@ static void compare(void)
                   "segments: another order brings another answer (%zu octets, %zu)", said_length[0],
                   said_length[1]);
     said_length[0] = said_length[1] = 0;
-    for (size_t i = 0; !wrong(a) && i < IW_FUZZ_MEMORY; i++)
+    over = wrong(a);
+    if (wrong(a) || memcmp(a->memory.octets, b->memory.octets, IW_FUZZ_MEMORY) == 0)
+        return;
+    for (size_t i = 0; i < IW_FUZZ_MEMORY; i++)
         IW_FUZZ_CHECK(a->memory.octets[i] == b->memory.octets[i],
                       "segments: another order leaves 0x%02x in octet %zu instead of 0x%02x",
                       b->memory.octets[i], i, a->memory.octets[i]);
@@ -179,6 +185,7 @@ static void run(const uint8_t *octets, size_t length)
     struct iw_fuzz_step step;
 
     in.settings[1] &= (uint8_t)~IW_STATION_ALIGNED; /* nobody promises that here */
+    over = false;
     random_state = in.settings[3] + 1u;
     batch_from = batch_length = said_length[0] = said_length[1] = 0;
     for (size_t i = 0; i < 2; i++) {
