@@ -4,7 +4,7 @@
  * operations drawn from the input as well. Its memory, its completions and its end are compared
  * with a model, its faults and what it sends with an observer.
  */
-#include "oracle/watch.h"
+#include "oracle/witness.h"
 
 #include <string.h>
 
@@ -15,7 +15,7 @@
 enum { PEER = ROLE == IW_MPA_INITIATOR ? IW_SIDE_RESPONDER : IW_SIDE_INITIATOR };
 
 static struct iw_station station;
-static struct iw_watch watch;
+static struct iw_witness watch;
 static struct iw_mpa_startup peer; /* of a peer that starts up by itself */
 static bool started;
 
@@ -24,13 +24,13 @@ static void out(void *context, const uint8_t *octets, size_t length)
     (void)context;
     if (started && station.role == IW_MPA_INITIATOR)
         (void)iw_mpa_startup_input(&peer, octets, length);
-    iw_watch_input(&watch, (enum iw_side)(1 - PEER), octets, length);
+    iw_witness_input(&watch, (enum iw_side)(1 - PEER), octets, length);
 }
 
 static void out_end(void *context, bool reset)
 {
     (void)context;
-    iw_watch_end(&watch, (enum iw_side)(1 - PEER), reset);
+    iw_witness_end(&watch, (enum iw_side)(1 - PEER), reset);
 }
 
 static void from_peer(const uint8_t *octets, size_t length)
@@ -40,8 +40,8 @@ static void from_peer(const uint8_t *octets, size_t length)
     if (station.blind) /* what came early is jumped over */
         watch.pos[PEER] = iw_station_edge(&station);
     iw_station_input(&station, octets, length);
-    iw_watch_input(&watch, (enum iw_side)PEER, octets, length);
-    iw_watch_agree(&watch, (enum iw_side)PEER);
+    iw_witness_input(&watch, (enum iw_side)PEER, octets, length);
+    iw_witness_agree(&watch, (enum iw_side)PEER);
 }
 
 static void from_peer_at(struct iw_fuzz_step *step)
@@ -53,11 +53,11 @@ static void from_peer_at(struct iw_fuzz_step *step)
     if (pos > edge)
         station.blind = true;
     if (iw_station_input_at(&station, pos, step->body, step->length) == 0)
-        iw_watch_input_at(&watch, (enum iw_side)PEER, pos, step->body, step->length);
+        iw_witness_input_at(&watch, (enum iw_side)PEER, pos, step->body, step->length);
     else
         station.blind = watch.diverged = true;
     watch.pos[PEER] = iw_station_edge(&station);
-    iw_watch_agree(&watch, (enum iw_side)PEER);
+    iw_witness_agree(&watch, (enum iw_side)PEER);
 }
 
 /* A start-up that agrees with the settings. */
@@ -113,8 +113,8 @@ static void take(struct iw_fuzz_step *step)
     case IW_FUZZ_FIN:
     case IW_FUZZ_RST:
         iw_station_input_end(&station, step->kind == IW_FUZZ_RST);
-        iw_watch_end(&watch, (enum iw_side)PEER, step->kind == IW_FUZZ_RST);
-        iw_watch_agree(&watch, (enum iw_side)PEER);
+        iw_witness_end(&watch, (enum iw_side)PEER, step->kind == IW_FUZZ_RST);
+        iw_witness_agree(&watch, (enum iw_side)PEER);
         break;
     default:
         break;
@@ -134,8 +134,8 @@ static void run(const uint8_t *octets, size_t length)
     struct iw_fuzz_step step;
 
     iw_station_open(&station, in.settings);
-    iw_watch_open(&watch, ROLE == IW_MPA_INITIATOR ? &station : NULL,
-                  ROLE == IW_MPA_RESPONDER ? &station : NULL, station.config.extensions);
+    iw_witness_open(&watch, ROLE == IW_MPA_INITIATOR ? &station : NULL,
+                    ROLE == IW_MPA_RESPONDER ? &station : NULL, station.config.extensions);
     started = false;
     iw_station_create(&station);
     if ((in.settings[0] & IW_FUZZ_STARTED) != 0)
@@ -145,7 +145,7 @@ static void run(const uint8_t *octets, size_t length)
         iw_station_settle(&station);
     }
     iw_station_close(&station);
-    iw_watch_close(&watch);
+    iw_witness_close(&watch);
 }
 
 const struct iw_fuzz_harness iw_fuzz_harness = {

@@ -9,7 +9,7 @@
  *   IW_FUZZ_AT      octets arrive early or again: how far ahead (2), how many (2)
  *   IW_FUZZ_RST     the connection is lost, for both
  */
-#include "oracle/watch.h"
+#include "oracle/witness.h"
 
 #include <string.h>
 
@@ -25,7 +25,7 @@ struct channel {
 
 static struct iw_station station[2];
 static struct channel channel[2];
-static struct iw_watch watch;
+static struct iw_witness watch;
 static bool touched; /* time or the channel may have cost the connection */
 
 static size_t side_of(const void *context)
@@ -70,12 +70,12 @@ static void deliver(size_t side, size_t length)
         (void)iw_station_input_at(to, c->delivered, octets, length);
     else
         iw_station_input(to, octets, length);
-    iw_watch_input(&watch, (enum iw_side)side, octets, length);
+    iw_witness_input(&watch, (enum iw_side)side, octets, length);
     /* The observer must know what the receiver has sent; and what seems to answer to what is still
      * on its way is forged. */
     if (!watch.forged[1 - side] &&
         (!watch.forged[side] || channel[1 - side].first == channel[1 - side].end))
-        iw_watch_agree(&watch, (enum iw_side)side);
+        iw_witness_agree(&watch, (enum iw_side)side);
     c->first += length;
     c->delivered += length;
     if (c->first == c->end) {
@@ -92,7 +92,7 @@ static bool deliver_end(size_t side)
         return false;
     c->fin_delivered = true;
     iw_station_input_end(&station[1 - side], c->reset);
-    iw_watch_end(&watch, (enum iw_side)side, c->reset);
+    iw_witness_end(&watch, (enum iw_side)side, c->reset);
     return true;
 }
 
@@ -135,7 +135,7 @@ static void arrive_early(size_t side, struct iw_fuzz_step *step)
     station[1 - side].blind = true;
     const uint8_t *octets = c->octets + c->first + ahead;
     if (iw_station_input_at(&station[1 - side], pos, octets, length) == 0)
-        iw_watch_input_at(&watch, (enum iw_side)side, pos, octets, length);
+        iw_witness_input_at(&watch, (enum iw_side)side, pos, octets, length);
     else
         watch.diverged = true;
 }
@@ -145,7 +145,7 @@ static void lose(void)
     touched = true;
     for (size_t side = 0; side < 2; side++) {
         iw_station_input_end(&station[side], true);
-        iw_watch_end(&watch, (enum iw_side)side, true);
+        iw_witness_end(&watch, (enum iw_side)side, true);
         channel[side].fin = channel[side].fin_delivered = true;
         channel[side].first = channel[side].end = 0;
     }
@@ -250,7 +250,7 @@ static void run(const uint8_t *octets, size_t length)
         station[side].room = CHANNEL;
     }
     station[0].config.mpa.markers = (in.settings[0] & IW_FUZZ_MARKERS_B) != 0;
-    iw_watch_open(&watch, &station[0], &station[1], station[0].config.extensions);
+    iw_witness_open(&watch, &station[0], &station[1], station[0].config.extensions);
     iw_station_create(&station[0]);
     iw_station_create(&station[1]);
     if ((in.settings[0] & IW_FUZZ_STARTED) != 0)
@@ -260,7 +260,7 @@ static void run(const uint8_t *octets, size_t length)
         settle();
     }
     end();
-    iw_watch_close(&watch);
+    iw_witness_close(&watch);
 }
 
 const struct iw_fuzz_harness iw_fuzz_harness = {

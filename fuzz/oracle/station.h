@@ -4,8 +4,8 @@
 
 /*
  * One endpoint with its consumer, and a model of both. The consumer's operations come from the
- * input (input/local.h). What the peer sends goes to the endpoint and to an observer (watch.h); the
- * model follows the segments that the observer sees, and says what must have become of them:
+ * input (input/local.h). What the peer sends goes to the endpoint and to an observer (witness.h);
+ * the model follows the segments that the observer sees, and says what must have become of them:
  *
  *   memory       each octet is as the segments taken say, and untouched everywhere else
  *   completions  each work request has one, in posting order; a message that is delivered was

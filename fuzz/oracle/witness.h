@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef IW_FUZZ_WATCH_H
-#define IW_FUZZ_WATCH_H
+#ifndef IW_FUZZ_WITNESS_H
+#define IW_FUZZ_WITNESS_H
 
 /*
  * An observer of the octets that an endpoint, or two, receive and send. It must never find anything
  * about what a station sends; and of what a station receives it must find the violations that the
- * endpoint finds, no more and no fewer (but for the exceptions that watch.c lists).
+ * endpoint finds, no more and no fewer (but for the exceptions that witness.c lists).
  */
 
 #include "station.h"
 
-struct iw_watch {
+struct iw_witness {
     struct iw_observer *observer;
     struct iw_station *station[2]; /* by side; NULL: that side is the input's */
     uint64_t pos[2];               /* octets of each side so far */
@@ -27,17 +27,18 @@ struct iw_watch {
 };
 
 /* Before each input: the stations are those of this input. */
-void iw_watch_open(struct iw_watch *w, struct iw_station *initiator, struct iw_station *responder,
-                   bool extensions);
-void iw_watch_close(struct iw_watch *w);
+void iw_witness_open(struct iw_witness *w, struct iw_station *initiator,
+                     struct iw_station *responder, bool extensions);
+void iw_witness_close(struct iw_witness *w);
 
 /* Octets of a side, in order. */
-void iw_watch_input(struct iw_watch *w, enum iw_side side, const uint8_t *octets, size_t length);
-void iw_watch_input_at(struct iw_watch *w, enum iw_side side, uint64_t pos, const uint8_t *octets,
-                       size_t length);
-void iw_watch_end(struct iw_watch *w, enum iw_side side, bool reset);
+void iw_witness_input(struct iw_witness *w, enum iw_side side, const uint8_t *octets,
+                      size_t length);
+void iw_witness_input_at(struct iw_witness *w, enum iw_side side, uint64_t pos,
+                         const uint8_t *octets, size_t length);
+void iw_witness_end(struct iw_witness *w, enum iw_side side, bool reset);
 
 /* Fails if the endpoint that receives from `side` and the observer disagree. */
-void iw_watch_agree(struct iw_watch *w, enum iw_side side);
+void iw_witness_agree(struct iw_witness *w, enum iw_side side);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "watch.h"
+#include "witness.h"
 
 #include "blocks.h"
 
@@ -43,7 +43,7 @@ static const struct {
     {IW_CHECK_RDMAP_ATOMIC_RESPONSE_LENGTH, IW_CHECK_NONE, UNFINISHED, "the same"},
 };
 
-static bool holds(const struct iw_watch *w, enum iw_side side, unsigned when)
+static bool holds(const struct iw_witness *w, enum iw_side side, unsigned when)
 {
     const struct iw_mpa_agreed *agreed = iw_endpoint_agreed(w->station[1 - side]->ep);
 
@@ -56,7 +56,7 @@ static bool holds(const struct iw_watch *w, enum iw_side side, unsigned when)
             (agreed == NULL || !agreed->enhanced || agreed->ird == IW_MPA_DEPTH_UNSPECIFIED));
 }
 
-static bool excepted(struct iw_watch *w, enum iw_side side, enum iw_check endpoint,
+static bool excepted(struct iw_witness *w, enum iw_side side, enum iw_check endpoint,
                      enum iw_check observer)
 {
     for (size_t i = 0; i < sizeof exceptions / sizeof exceptions[0]; i++)
@@ -98,7 +98,7 @@ static bool only_sender(const struct iw_observation *o)
            o->payload_length == 0;
 }
 
-static void note(struct iw_watch *w, const struct iw_observation *o)
+static void note(struct iw_witness *w, const struct iw_observation *o)
 {
     if (w->found[o->side] || !common(o->fault.check) || only_sender(o))
         return;
@@ -132,7 +132,7 @@ static void trace(const struct iw_observation *o)
 
 static void seen(void *context, const struct iw_observation *o)
 {
-    struct iw_watch *w = context;
+    struct iw_witness *w = context;
     struct iw_station *receiver = w->station[1 - o->side];
 
     if (tracing)
@@ -169,8 +169,8 @@ static void seen(void *context, const struct iw_observation *o)
     }
 }
 
-void iw_watch_open(struct iw_watch *w, struct iw_station *initiator, struct iw_station *responder,
-                   bool extensions)
+void iw_witness_open(struct iw_witness *w, struct iw_station *initiator,
+                     struct iw_station *responder, bool extensions)
 {
     static void *memory, *scratch;
     struct iw_observer_config config = {
@@ -196,26 +196,26 @@ void iw_watch_open(struct iw_watch *w, struct iw_station *initiator, struct iw_s
     IW_FUZZ_CHECK(w->observer != NULL, "no observer");
 }
 
-void iw_watch_close(struct iw_watch *w)
+void iw_witness_close(struct iw_witness *w)
 {
     iw_observer_drop(w->observer);
     iw_fuzz_blocks_check();
 }
 
-void iw_watch_input(struct iw_watch *w, enum iw_side side, const uint8_t *octets, size_t length)
+void iw_witness_input(struct iw_witness *w, enum iw_side side, const uint8_t *octets, size_t length)
 {
     (void)iw_observer_input(w->observer, side, w->pos[side], iw_fuzz_fenced(octets, length),
                             length);
     w->pos[side] += length;
 }
 
-void iw_watch_input_at(struct iw_watch *w, enum iw_side side, uint64_t pos, const uint8_t *octets,
-                       size_t length)
+void iw_witness_input_at(struct iw_witness *w, enum iw_side side, uint64_t pos,
+                         const uint8_t *octets, size_t length)
 {
     (void)iw_observer_input(w->observer, side, pos, iw_fuzz_fenced(octets, length), length);
 }
 
-void iw_watch_end(struct iw_watch *w, enum iw_side side, bool reset)
+void iw_witness_end(struct iw_witness *w, enum iw_side side, bool reset)
 {
     if (w->ended[side])
         return;
@@ -223,7 +223,7 @@ void iw_watch_end(struct iw_watch *w, enum iw_side side, bool reset)
     iw_observer_end(w->observer, side, w->pos[side], reset);
 }
 
-void iw_watch_agree(struct iw_watch *w, enum iw_side side)
+void iw_witness_agree(struct iw_witness *w, enum iw_side side)
 {
     const struct iw_station *s = w->station[1 - side];
     bool faulted = (s->events & 1u << IW_EVENT_FAULT) != 0;
