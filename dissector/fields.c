@@ -67,10 +67,11 @@ int iwd_severity(const struct iw_rule *rule)
  * expert infos with its rule: iwarp.check.mpa_crc. */
 static void register_checks(expert_module_t *module)
 {
-    ei_register_info *list = g_new0(ei_register_info, IW_CHECK_COUNT + 3);
+    wmem_allocator_t *scope = wmem_epan_scope();
+    ei_register_info *list = wmem_alloc0_array(scope, ei_register_info, IW_CHECK_COUNT + 3);
     int count = 0;
 
-    iwd_ei = g_new0(expert_field, IW_CHECK_COUNT);
+    iwd_ei = wmem_alloc0_array(scope, expert_field, IW_CHECK_COUNT);
     for (unsigned k = 1; k < IW_CHECK_COUNT; k++) {
         const struct iw_check_info *info = iw_check_info((enum iw_check)k);
         const struct iw_rule *rule = iw_check_rule((enum iw_check)k);
@@ -81,8 +82,8 @@ static void register_checks(expert_module_t *module)
         count++;
         *ei = (ei_register_info){
             &iwd_ei[k],
-            {g_strdelimit(g_strdup_printf("iwarp.check.%s", info->name), "-", '_'), PI_PROTOCOL,
-             iwd_severity(rule), g_strdup_printf("%s: %s", rule->id, info->text), EXPFILL}};
+            {g_strdelimit(wmem_strdup_printf(scope, "iwarp.check.%s", info->name), "-", '_'), PI_PROTOCOL,
+             iwd_severity(rule), wmem_strdup_printf(scope, "%s: %s", rule->id, info->text), EXPFILL}};
     }
     list[count++] = (ei_register_info){
         &iwd_ei_lost,

@@ -313,7 +313,7 @@ struct iwd_connection *iwd_connect(packet_info *pinfo, enum iw_side side, bool j
     bool from = side == IW_SIDE_INITIATOR;
 
     if (!scratch)
-        scratch = g_malloc(iw_observer_scratch_size());
+        scratch = wmem_alloc(wmem_epan_scope(), iw_observer_scratch_size());
     config.scratch = scratch;
     config.context = c;
     c->initiator_port = (uint16_t)(from ? pinfo->srcport : pinfo->destport);

@@ -314,6 +314,11 @@ static void apply_preferences(void)
     range_foreach(ports, own, table);
 }
 
+static void free_ports(void)
+{
+    g_array_free(owned, TRUE);
+}
+
 /* ---- registration ---- */
 
 void iwd_register(void)
@@ -335,6 +340,7 @@ void iwd_register(void)
 
     register_cleanup_routine(iwd_forget_all);
     iwd_register_end();
+    register_shutdown_routine(free_ports);
 
     module = prefs_register_protocol(iwd_proto, apply_preferences);
     range_convert_str(wmem_epan_scope(), &ports, PORTS, 65535);
