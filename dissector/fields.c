@@ -82,8 +82,9 @@ static void register_checks(expert_module_t *module)
         count++;
         *ei = (ei_register_info){
             &iwd_ei[k],
-            {g_strdelimit(wmem_strdup_printf(scope, "iwarp.check.%s", info->name), "-", '_'), PI_PROTOCOL,
-             iwd_severity(rule), wmem_strdup_printf(scope, "%s: %s", rule->id, info->text), EXPFILL}};
+            {g_strdelimit(wmem_strdup_printf(scope, "iwarp.check.%s", info->name), "-", '_'),
+             PI_PROTOCOL, iwd_severity(rule),
+             wmem_strdup_printf(scope, "%s: %s", rule->id, info->text), EXPFILL}};
     }
     list[count++] = (ei_register_info){
         &iwd_ei_lost,

@@ -361,7 +361,7 @@ static void remember(struct iwd_side *s, struct iwd_chunk *chunk)
 }
 
 struct iwd_chunk *iwd_find_chunk(const struct iwd_connection *c, enum iw_side side, uint32_t frame,
-                                 uint64_t pos)
+                                 uint32_t pos32)
 {
     const struct iwd_side *s = &c->side[side];
     uint32_t low = 0, high = s->n_chunks;
@@ -377,7 +377,7 @@ struct iwd_chunk *iwd_find_chunk(const struct iwd_connection *c, enum iw_side si
             high = middle;
     }
     for (; low < s->n_chunks && s->chunks[low]->frame == frame; low++)
-        if (s->chunks[low]->pos == pos)
+        if ((uint32_t)s->chunks[low]->pos == pos32)
             return s->chunks[low];
     return NULL;
 }

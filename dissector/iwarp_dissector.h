@@ -234,10 +234,10 @@ enum iw_side iwd_side_of(const struct iwd_connection *c, const packet_info *pinf
 /* Feeds the observer. */
 struct iwd_chunk *iwd_follow(struct iwd_connection *c, packet_info *pinfo, enum iw_side side,
                              uint64_t pos, tvbuff_t *tvb);
-/* What iwd_follow made of the octets of this side at `pos` in this frame; NULL if they never came.
- */
+/* What iwd_follow made of the octets of this side in this frame at a position of which these are
+ * the low bits; NULL if they never came. */
 struct iwd_chunk *iwd_find_chunk(const struct iwd_connection *c, enum iw_side side, uint32_t frame,
-                                 uint64_t pos);
+                                 uint32_t pos32);
 /* FIN or RST. NULL if nothing was found. */
 struct iwd_chunk *iwd_follow_end(struct iwd_connection *c, packet_info *pinfo, enum iw_side side,
                                  uint64_t pos, bool reset);

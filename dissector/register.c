@@ -25,16 +25,23 @@ static int extra_key(void)
 /* ---- positions ---- */
 
 /* Position 0 is the octet behind the SYN; without one in the capture, the first that was seen. TCP
- * hands over sequence numbers relative to that, or as they are. */
-static uint64_t position(struct iwd_side *s, const tcp_flow_t *flow, uint32_t seq, bool relative)
+ * hands over sequence numbers relative to that, or as they are. These are the position's low bits:
+ * with the frame they name a chunk on every pass. */
+static uint32_t low_position(struct iwd_side *s, const tcp_flow_t *flow, uint32_t seq,
+                             bool relative)
 {
-    uint64_t pos;
-
     if (!s->based) {
         s->based = true;
         s->base = flow->base_seq + 1;
     }
-    pos = iw_stream_unwrap(s->ahead, seq + (relative ? flow->base_seq : 0) - s->base);
+    return seq + (relative ? flow->base_seq : 0) - s->base;
+}
+
+/* The first pass: all bits. */
+static uint64_t position(struct iwd_side *s, uint32_t low)
+{
+    uint64_t pos = iw_stream_unwrap(s->ahead, low);
+
     if (pos < UINT64_MAX / 2 && pos > s->ahead)
         s->ahead = pos;
     return pos;
@@ -45,7 +52,7 @@ static void acknowledge(struct iwd_connection *c, enum iw_side side, const tcp_f
                         uint32_t ack, bool relative)
 {
     struct iwd_side *s = &c->side[side];
-    uint64_t ahead = s->ahead, pos = position(s, flow, ack, relative);
+    uint64_t ahead = s->ahead, pos = position(s, low_position(s, flow, ack, relative));
 
     s->ahead = ahead;
     if (pos < UINT64_MAX / 2 && pos > s->acked)
@@ -84,7 +91,7 @@ static int dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
     struct iwd_chunk *chunk;
     enum iw_side side;
     bool relative;
-    uint64_t pos;
+    uint32_t low;
 
     if (!tcp || !conversation)
         return 0;
@@ -101,10 +108,10 @@ static int dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
     relative = is_relative();
     if (!PINFO_FD_VISITED(pinfo) && (tcp->flags & TH_ACK))
         acknowledge(c, iwd_other(side), analysis->rev, tcp->lastackseq, relative);
-    pos = position(&c->side[side], analysis->fwd, tcp->seq, relative);
-    chunk = iwd_find_chunk(c, side, pinfo->num, pos);
+    low = low_position(&c->side[side], analysis->fwd, tcp->seq, relative);
+    chunk = iwd_find_chunk(c, side, pinfo->num, low);
     if (!chunk && !PINFO_FD_VISITED(pinfo))
-        chunk = iwd_follow(c, pinfo, side, pos, tvb);
+        chunk = iwd_follow(c, pinfo, side, position(&c->side[side], low), tvb);
     iwd_shown = c;
     if (chunk)
         iwd_draw_chunk(chunk, tvb, pinfo, tree);
@@ -204,13 +211,14 @@ static void follow_packet(tvbuff_t *tvb, packet_info *pinfo, struct iwd_connecti
                           const struct tcp_analysis *analysis, const struct iw_packet *packet)
 {
     enum iw_side side = iwd_side_of(c, pinfo);
-    uint64_t pos = position(&c->side[side], analysis->fwd, packet->seq, false);
+    uint32_t low = low_position(&c->side[side], analysis->fwd, packet->seq, false);
+    uint64_t pos = position(&c->side[side], low);
     uint64_t stop = pos + packet->length + packet->missing;
     struct iwd_chunk *chunk;
 
     if (packet->flags & IW_TCP_ACK)
         acknowledge(c, iwd_other(side), analysis->rev, packet->ack, false);
-    if (packet->length && pos < UINT64_MAX / 2 && !iwd_find_chunk(c, side, pinfo->num, pos)) {
+    if (packet->length && pos < UINT64_MAX / 2 && !iwd_find_chunk(c, side, pinfo->num, low)) {
         int offset = (int)(packet->payload - tvb_get_ptr(tvb, 0, -1));
 
         chunk = iwd_follow(c, pinfo, side, pos, payload_of(tvb, offset, packet));

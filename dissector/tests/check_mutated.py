@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The plugin on captures of which octets were changed (editcap -E), cut off (-s), or taken out whole.
+
+usage: check_mutated.py PLUGINS VERSION FRAMES [SEED]
+
+FRAMES is how many frames to try, at least: all captures of pcaps/ in one file, which is mutated as often as it takes,
+each time otherwise; SEED is that of the first time (1). tshark must survive (under ASan, UBSan and LeakSanitizer if
+IW_PRELOAD names their library), no exception may be thrown by the plugin's own code, and a second pass must show the
+same as the first, but for the links to later frames. What fails is kept in the folder mutated-SEED beside PLUGINS.
+"""
+
+import concurrent.futures
+import difflib
+import itertools
+import os
+import pathlib
+import random
+import re
+import shutil
+import sys
+import tempfile
+
+from check_captures import LATER, PCAPS, frames, run, tree
+
+BATCH = 100_000  # frames that tshark reads at a time
+# What tshark shows of an exception, and says of a fault in a dissector, if it is the plugin's.
+FAULT = re.compile(r".*(?:\[(?:Malformed|Packet size limited|Unreassembled|Reassembly error)[^]]*: iWARP|"
+                   r"Dissector bug|(?:CRITICAL|WARNING) \*\*).*")
+# Of how many octets one is changed, and from which on in the frame: the whole, behind Ethernet, behind IPv4, TCP's
+# payload, its payload behind DDP's and RDMAP's headers.
+KINDS = [(share, offset) for offset in (54, 14, 54, 34, 54, 0, 70) for share in ("0.02", "0.005", "0.001", "0.0002")]
+
+
+def gather(home):
+    """All captures in one file."""
+    parts = []
+    for k, capture in enumerate(sorted(PCAPS.rglob("*.pcap*"))):
+        if capture.suffix == ".pcap":
+            run(["editcap", "-F", "pcapng", capture, home / f"{k}.pcapng"], home)
+            capture = home / f"{k}.pcapng"
+        parts.append(capture.read_bytes())
+    (home / "all.pcapng").write_bytes(b"".join(parts))
+    return home / "all.pcapng"
+
+
+def mutate(file, seed, home):
+    """The file otherwise: octets changed in each, in some frames cut off or out as well."""
+    chance = random.Random(seed)
+    share, offset = KINDS[seed % len(KINDS)]
+    options = []
+    if chance.random() < 0.2:
+        options += ["-s", str(chance.randrange(54, 160))]
+    if chance.random() < 0.3:
+        step = chance.randrange(5, 200)
+        options += ["--", *(str(n) for n in range(step, 9000, step))]
+    out = home / f"{seed}.pcapng"
+    command = ["editcap", "-F", "pcapng", "--seed", str(seed), "-E", share, "-o", str(offset)]
+    if "--" in options:
+        options, cut = options[:options.index("--")], options[options.index("--") + 1:]
+    else:
+        cut = []
+    run([*command, *options, file, out, *cut], home)
+    data = out.read_bytes()
+    out.unlink()
+    return data
+
+
+def plain(text):
+    return [line for line in tree(text) if not LATER.match(line)]
+
+
+def check(capture, home):
+    """What is wrong with what tshark makes of a file."""
+    command = ["tshark", "-n", "-r", capture, "-V", "-O", "iwarp"]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        jobs = [pool.submit(run, [*command, *passes], home) for passes in ((), ("-2",))]
+    try:
+        once, twice = [job.result() for job in jobs]
+    except SystemExit as fault:
+        return [str(fault)]
+    wrong = [line for text in (once, twice) for line in FAULT.findall(text)]
+    once, twice = plain(once), plain(twice)
+    if once != twice:
+        wrong += itertools.islice(difflib.unified_diff(once, twice, "one pass", "two passes", lineterm="", n=2), 40)
+    if len(once) < 1000:
+        wrong.append("the plugin shows next to nothing")
+    return wrong
+
+
+def main():
+    plugins, version, wanted = pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    seed, done, wrong = int(sys.argv[4]) if len(sys.argv) > 4 else 1, 0, []
+    with tempfile.TemporaryDirectory() as folder:
+        home = pathlib.Path(folder)
+        shutil.copytree(plugins / version, home / "plugins" / version)
+        os.chmod(home, 0o777)
+        file = gather(home)
+        while done < wanted and not wrong:
+            first, batch, number = seed, home / "batch.pcapng", 0
+            with batch.open("wb") as out:
+                while number < min(BATCH, wanted - done):
+                    data = mutate(file, seed, home)
+                    out.write(data)
+                    seed += 1
+                    (home / "part.pcapng").write_bytes(data)
+                    number += frames(home / "part.pcapng")
+            wrong = check(batch, home)
+            done += number
+            if wrong:
+                keep = plugins.parent / f"mutated-{first}.pcapng"
+                shutil.copy(batch, keep)
+                wrong.append(f"the capture: {keep}")
+    print("\n".join(wrong) if wrong else f"{done} frames, seeds up to {seed - 1}: good")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
