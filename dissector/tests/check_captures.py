@@ -44,10 +44,10 @@ def run(command, home):
     env = {"PATH": os.environ["PATH"], "HOME": str(home), "WIRESHARK_PLUGIN_DIR": str(home / "plugins"),
            "LC_ALL": "C.UTF-8"}
     if command[0] == "tshark" and os.environ.get("IW_PRELOAD"):
-        # The plugin is built with sanitizers: their library has to come first. Statistics of tshark's own leak, and
-        # the programs that it looks for interfaces with do not start.
+        # The plugin is built with sanitizers: their library has to come first. Statistics and exports of tshark's
+        # leak, and the programs that it looks for interfaces with do not start.
         env |= {"LD_PRELOAD": os.environ["IW_PRELOAD"], "UBSAN_OPTIONS": "print_stacktrace=1",
-                "ASAN_OPTIONS": f"detect_leaks={int('-z' not in command)}", "WIRESHARK_EXTCAP_DIR": "/nonexistent"}
+                "ASAN_OPTIONS": f"detect_leaks={int('-q' not in command)}", "WIRESHARK_EXTCAP_DIR": "/nonexistent"}
     done = subprocess.run(command, env=env, cwd=home, stdin=subprocess.DEVNULL, capture_output=True,
                           encoding="utf-8", timeout=300, check=False, **drop)
     if done.returncode:
