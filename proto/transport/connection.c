@@ -19,6 +19,7 @@ _Static_assert(sizeof(struct iw_iov) == sizeof(struct iovec) &&
 
 static void handle(struct iw_source *s, uint32_t events);
 static bool ask(struct iw_source *s);
+static bool wait_alone(struct iw_source *s, int timeout_ms);
 
 static void release(struct iw_source *s)
 {
@@ -43,6 +44,7 @@ struct iw_connection *iw_connection_create(struct iw_reactor *r, struct iw_domai
     c->source.handle = handle;
     c->source.release = release;
     c->source.ask = ask;
+    c->source.wait_alone = wait_alone;
     iw_source_add(r, &c->source, -1, 0);
     c->fd = -1;
     c->ops = *ops;
@@ -101,6 +103,7 @@ static void established(struct iw_connection *c)
     if (getpeername(c->fd, (struct sockaddr *)&address, &length) == 0)
         iw_sockaddr_print((struct sockaddr *)&address, length, c->remote);
     c->connecting = false;
+    c->wait_ms = 0;
     refresh_emss(c, iw_transport_now());
 }
 
@@ -164,6 +167,7 @@ static void connect_progress(struct iw_connection *c)
     getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &length);
     if (error == 0) {
         c->error = 0;
+        fcntl(c->fd, F_SETFL, fcntl(c->fd, F_GETFL) & ~O_NONBLOCK);
         established(c);
         return;
     }
@@ -206,7 +210,7 @@ struct iw_connection *iw_transport_adopt(struct iw_reactor *r, struct iw_domain 
     struct iw_connection *c = iw_connection_create(r, domain, endpoint, ops, context);
     if (!c)
         return NULL;
-    if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) || iw_connection_attach(c, fd)) {
+    if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK) || iw_connection_attach(c, fd)) {
         int saved = errno;
         iw_connection_destroy(c);
         errno = saved;
@@ -218,10 +222,10 @@ struct iw_connection *iw_transport_adopt(struct iw_reactor *r, struct iw_domain 
 /* ---- octets ---- */
 
 /* False if there was nothing to read. */
-static bool receive(struct iw_connection *c)
+static bool receive(struct iw_connection *c, int flags)
 {
     struct iw_reactor *r = c->source.reactor;
-    ssize_t n = recv(c->fd, r->buffer, IW_TRANSPORT_READ, 0);
+    ssize_t n = recv(c->fd, r->buffer, IW_TRANSPORT_READ, flags);
     if (n > 0) {
         size_t streamed = c->streaming ? iw_connection_streamed(c, r->buffer, (size_t)n) : 0;
         struct iw_iov piece = {.base = r->buffer + streamed, .length = (size_t)n - streamed};
@@ -261,6 +265,17 @@ static bool past_streaming(struct iw_connection *c)
     return !c->streaming && c->stream_length == 0;
 }
 
+/* MSG_EOR: TCP puts nothing behind these octets into their last segment, so that what is written
+ * next begins a segment (RFC 5044 §5.1). */
+static ssize_t send_list(int fd, const struct iw_iov *pieces, size_t count)
+{
+    const int flags = MSG_NOSIGNAL | MSG_EOR | MSG_DONTWAIT;
+    struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)pieces,
+                             .msg_iovlen = count < IOV_MAX ? count : IOV_MAX};
+    return count == 1 ? send(fd, pieces->base, pieces->length, flags)
+                      : sendmsg(fd, &message, flags);
+}
+
 /* Sends what there is, up to this step's share. Returns true if any octets went. */
 static bool transmit(struct iw_connection *c)
 {
@@ -274,11 +289,7 @@ static bool transmit(struct iw_connection *c)
         size_t count = iw_endpoint_output(c->ep, &pieces, now);
         if (count == 0)
             break;
-        struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)pieces,
-                                 .msg_iovlen = count < IOV_MAX ? count : IOV_MAX};
-        /* MSG_EOR: TCP puts nothing behind these octets into their last segment, so that what is
-         * written next begins a segment (RFC 5044 §5.1). */
-        ssize_t n = sendmsg(c->fd, &message, MSG_NOSIGNAL | MSG_EOR);
+        ssize_t n = send_list(c->fd, pieces, count);
         if (n > 0) {
             now = iw_transport_now();
             iw_endpoint_sent(c->ep, (size_t)n, now);
@@ -347,7 +358,7 @@ static void handle(struct iw_source *s, uint32_t events)
     } else {
         if (!c->read_done) {
             if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
-                receive(c);
+                receive(c, MSG_DONTWAIT);
         } else if (events & (EPOLLHUP | EPOLLERR)) {
             int error = 0;
             socklen_t length = sizeof(error);
@@ -368,9 +379,33 @@ static bool ask(struct iw_source *s)
     if (c->fd < 0 || c->connecting || c->read_done)
         return false;
     c->stalled = false;
-    if (!receive(c) && !waiting)
+    if (!receive(c, MSG_DONTWAIT) && !waiting)
         return false;
     if (!s->dead)
+        iw_connection_serve(c, false);
+    return true;
+}
+
+/* With a time-out a receive is not begun again behind a signal, so there is always one. */
+static void set_wait(struct iw_connection *c, int timeout_ms)
+{
+    struct timeval t = {.tv_sec = 3600};
+    if (timeout_ms == c->wait_ms)
+        return;
+    if (timeout_ms > 0)
+        t = (struct timeval){timeout_ms / 1000, timeout_ms % 1000 * 1000};
+    setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t));
+    c->wait_ms = timeout_ms;
+}
+
+static bool wait_alone(struct iw_source *s, int timeout_ms)
+{
+    struct iw_connection *c = (struct iw_connection *)s;
+    if (c->fd < 0 || c->connecting || c->read_done || c->stalled)
+        return false;
+    if (timeout_ms != 0)
+        set_wait(c, timeout_ms);
+    if (receive(c, timeout_ms == 0 ? MSG_DONTWAIT : 0) && !s->dead)
         iw_connection_serve(c, false);
     return true;
 }

@@ -18,6 +18,9 @@ struct iw_source {
     /* Busy polling: looks for itself whether there is something to do, and does it. NULL if only
      * epoll knows. */
     bool (*ask)(struct iw_source *s);
+    /* The only source of its reactor: waits without epoll, and does what there is to do. False, at
+     * once, if only epoll can tell what it waits for. May be NULL. */
+    bool (*wait_alone)(struct iw_source *s, int timeout_ms);
     struct iw_reactor *reactor;
     struct iw_source *next, **link; /* the reactor's list of live sources, or of dead ones */
     bool dead;
@@ -46,6 +49,7 @@ struct iw_connection {
     int fd;
     int error;
     uint32_t armed; /* events asked of epoll */
+    int wait_ms; /* SO_RCVTIMEO; 0: not set yet. The socket blocks unless a call says otherwise */
     bool connecting;
     bool read_done;    /* FIN or error read */
     bool write_broken; /* sending failed; what is left is read, then the connection is lost */
@@ -97,7 +101,7 @@ void iw_pending_remove(struct iw_reactor *r, struct iw_connection *c);
 struct iw_connection *iw_connection_create(struct iw_reactor *r, struct iw_domain *domain,
                                            const struct iw_endpoint_config *endpoint,
                                            const struct iw_connection_ops *ops, void *context);
-/* Gives it a connected, non-blocking socket. Returns -1 with errno set if epoll refuses it. */
+/* Gives it a connected, blocking socket. Returns -1 with errno set if epoll refuses it. */
 int iw_connection_attach(struct iw_connection *c, int fd);
 /* Sends, reports, ends or re-arms; with `tick`, a deadline has passed. */
 void iw_connection_serve(struct iw_connection *c, bool tick);

@@ -75,7 +75,7 @@ static void handle(struct iw_source *s, uint32_t events)
             set_paused(l, true, UINT64_MAX);
             return;
         }
-        int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC);
         if (fd >= 0) {
             admit(l, fd);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {

@@ -258,13 +258,16 @@ static bool step_unasked(struct iw_reactor *r, bool busy)
     return r->unasked++ < (busy ? UNASKED_BUSY : UNASKED_PENDING) && (any || busy);
 }
 
+/* The longest that a step may wait. */
+static int wait_time(const struct iw_reactor *r, int timeout_ms)
+{
+    int due = timeout_ms == 0 ? 0 : iw_reactor_timeout(r);
+    return timeout_ms < 0 || (due >= 0 && due < timeout_ms) ? due : timeout_ms;
+}
+
 static int ask_epoll(struct iw_reactor *r, int timeout_ms)
 {
     struct epoll_event events[EVENTS_PER_STEP];
-    int due = iw_reactor_timeout(r);
-    if (timeout_ms < 0 || (due >= 0 && due < timeout_ms))
-        timeout_ms = due;
-    r->unasked = 0;
     int n = epoll_wait(r->epoll, events, EVENTS_PER_STEP, timeout_ms);
     if (n < 0 && errno != EINTR)
         return -1;
@@ -273,18 +276,29 @@ static int ask_epoll(struct iw_reactor *r, int timeout_ms)
         if (!s->dead)
             s->handle(s, events[i].events);
     }
-    serve_deadlines(r);
     return 0;
+}
+
+/* A connection that is alone is waited for by its receive: a system call less than with epoll. */
+static bool ask_alone(struct iw_reactor *r, int timeout_ms)
+{
+    struct iw_source *s = r->live;
+    return r->live_count == 1 && s->wait_alone && s->wait_alone(s, timeout_ms);
 }
 
 int iw_reactor_step(struct iw_reactor *r, int timeout_ms)
 {
     bool busy = r->busy && timeout_ms == 0 && r->live_count <= BUSY_SOURCES;
-    bool waited = r->pending != NULL;
+    bool had_pending = r->pending != NULL;
     int result = 0;
     r->stepping = true;
-    if (!step_unasked(r, busy))
-        result = ask_epoll(r, waited ? 0 : timeout_ms);
+    if (!step_unasked(r, busy)) {
+        r->unasked = 0;
+        timeout_ms = wait_time(r, had_pending ? 0 : timeout_ms);
+        if (!ask_alone(r, timeout_ms))
+            result = ask_epoll(r, timeout_ms);
+        serve_deadlines(r);
+    }
     r->stepping = false;
     free_dead(r);
     return result;

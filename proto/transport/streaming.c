@@ -15,7 +15,7 @@ size_t iw_connection_streamed(struct iw_connection *c, const uint8_t *octets, si
 int iw_connection_send_stream(struct iw_connection *c)
 {
     while (c->stream_length > 0) {
-        ssize_t n = send(c->fd, c->stream, c->stream_length, MSG_NOSIGNAL);
+        ssize_t n = send(c->fd, c->stream, c->stream_length, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)

@@ -3,12 +3,14 @@
 #define IWARP_TRANSPORT_H
 
 /*
- * transport/: the endpoint on non-blocking TCP sockets with epoll. Hosted.
+ * transport/: the endpoint on TCP sockets with epoll. Hosted.
  *
  * A reactor owns listeners, connections and watches of the caller's own descriptors and is
  * turned by iw_reactor_step. All calls on one reactor and what it owns come from one thread;
  * a process may have several reactors. No connection starves others: in one step each ready
- * connection reads at most IW_TRANSPORT_READ octets and sends at most IW_TRANSPORT_WRITE.
+ * connection reads at most IW_TRANSPORT_READ octets and sends at most IW_TRANSPORT_WRITE. Only a
+ * connection that has a reactor to itself is waited for by its own receive, without epoll; for that
+ * its socket is a blocking one (with SO_RCVTIMEO), though no other call on it blocks.
  *
  * FPDU alignment (RFC 5044 §5.1). MULPDU follows the EMSS that TCP reports (TCP_MAXSEG: path MTU
  * and TCP options such as timestamps are taken into account, OP-18), asked at establishment and

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reactors that own one connection each, which they wait for without epoll, and busy ones. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "iwarp/transport.h"
+
+enum { MESSAGES = 20, SIZE = 100000 };
+
+struct end {
+    struct iw_reactor *reactor;
+    struct iw_connection *c;
+    uint8_t *from, *to;
+    unsigned sent, received;
+    bool established, ended, graceful;
+};
+
+/* A pair of connected sockets. */
+static void connect_pair(int fds[2])
+{
+    struct sockaddr_in at = {.sin_family = AF_INET};
+    socklen_t length = sizeof at;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &length), 0);
+    fds[0] = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(fds[0], (struct sockaddr *)&at, sizeof at), 0);
+    fds[1] = accept(listener, NULL, NULL);
+    assert_true(fds[1] >= 0);
+    close(listener);
+}
+
+static void post_recv(struct end *e)
+{
+    struct iw_iov sge = {e->to, SIZE};
+    assert_int_equal(iw_endpoint_post_recv(iw_connection_endpoint(e->c), 0, &sge, 1), IW_OK);
+}
+
+static void ready(void *context, struct iw_connection *c)
+{
+    struct end *e = context;
+    struct iw_endpoint *ep = iw_connection_endpoint(c);
+    struct iw_event event;
+    struct iw_completion done;
+    while (iw_endpoint_event(ep, &event)) {
+        if (event.kind == IW_EVENT_REQUEST)
+            assert_int_equal(iw_endpoint_accept(ep, NULL, 0, iw_transport_now()), IW_OK);
+        e->established = e->established || event.kind == IW_EVENT_ESTABLISHED;
+        if (event.kind == IW_EVENT_PEER_CLOSED)
+            iw_endpoint_shutdown(ep, iw_transport_now());
+        e->graceful = event.kind == IW_EVENT_CLOSED && event.graceful;
+    }
+    while (iw_endpoint_poll(ep, &done, 1) == 1) {
+        if (done.opcode != IW_WORK_RECV || done.status != IW_STATUS_OK)
+            continue;
+        assert_int_equal(done.length, SIZE);
+        for (size_t i = 0; i < SIZE; i++)
+            assert_int_equal(e->to[i], (uint8_t)(i * 7 + e->received));
+        e->received++;
+        post_recv(e);
+    }
+}
+
+static void ended(void *context, struct iw_connection *c)
+{
+    (void)c;
+    ((struct end *)context)->ended = true;
+}
+
+static void open_end(struct end *e, struct iw_domain *domain, int fd, enum iw_mpa_role role,
+                     bool busy)
+{
+    static const struct iw_connection_ops ops = {.ready = ready, .ended = ended};
+    struct iw_endpoint_config config;
+    iw_endpoint_config_default(&config);
+    config.role = role;
+    config.pd = iw_domain_pd(domain);
+    e->reactor = iw_reactor_create();
+    e->from = malloc(SIZE);
+    e->to = malloc(SIZE);
+    assert_non_null(e->reactor);
+    iw_reactor_busy(e->reactor, busy);
+    e->c = iw_transport_adopt(e->reactor, domain, fd, &config, &ops, e);
+    assert_non_null(e->c);
+    post_recv(e);
+}
+
+/* Both take steps in turn; none of them can wait for the other. */
+static void step_both(struct end e[2])
+{
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(iw_reactor_step(e[i].reactor, 0), 0);
+}
+
+static void send_one(struct end *e, struct end *peer)
+{
+    struct iw_iov sge = {e->from, SIZE};
+    struct iw_work work = {.opcode = IW_WORK_SEND, .sge = &sge, .sge_count = 1};
+    for (size_t i = 0; i < SIZE; i++)
+        e->from[i] = (uint8_t)(i * 7 + peer->received);
+    assert_int_equal(iw_endpoint_post(iw_connection_endpoint(e->c), &work, 0), IW_OK);
+    iw_connection_kick(e->c);
+}
+
+static void converse(bool busy)
+{
+    struct iw_host_env host;
+    struct iw_domain_limits limits = {1, 4};
+    struct end e[2] = {{0}};
+    int fds[2];
+    connect_pair(fds);
+    iw_host_env_init(&host, false);
+    struct iw_domain *domain = iw_domain_create(&host.env, &limits);
+    assert_non_null(domain);
+    for (int i = 0; i < 2; i++)
+        open_end(&e[i], domain, fds[i], i == 0 ? IW_MPA_INITIATOR : IW_MPA_RESPONDER, busy);
+    while (!e[0].established || !e[1].established)
+        step_both(e);
+    for (unsigned k = 0; k < MESSAGES; k++) {
+        struct end *from = &e[k % 2], *to = &e[1 - k % 2];
+        unsigned goal = to->received + 1;
+        send_one(from, to);
+        while (to->received < goal)
+            step_both(e);
+    }
+    /* Nothing comes: the wait ends by itself, and again with another time. */
+    for (int wait = 1; wait < 4; wait++)
+        assert_int_equal(iw_reactor_step(e[0].reactor, wait), 0);
+    assert_false(e[0].ended);
+    /* Something is there before the wait begins. */
+    send_one(&e[0], &e[1]);
+    while (e[1].received == MESSAGES / 2) {
+        assert_int_equal(iw_reactor_step(e[0].reactor, 0), 0);
+        assert_int_equal(iw_reactor_step(e[1].reactor, 1), 0);
+    }
+    iw_endpoint_shutdown(iw_connection_endpoint(e[0].c), 0);
+    iw_connection_kick(e[0].c);
+    while (!e[0].ended || !e[1].ended)
+        step_both(e);
+    for (int i = 0; i < 2; i++) {
+        assert_true(e[i].graceful);
+        iw_reactor_destroy(e[i].reactor);
+        free(e[i].from);
+        free(e[i].to);
+    }
+    iw_domain_destroy(domain);
+    iw_host_env_destroy(&host);
+}
+
+static void one_connection_alone(void **state)
+{
+    (void)state;
+    converse(false);
+}
+
+static void one_connection_busily(void **state)
+{
+    (void)state;
+    converse(true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_connection_alone),
+        cmocka_unit_test(one_connection_busily),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
