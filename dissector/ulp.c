@@ -37,29 +37,35 @@ static void destination_label(packet_info *pinfo, char *label)
     g_snprintf(label, MAX_DECODE_AS_PROMPT_LEN, "port %u as", pinfo->destport);
 }
 
-static dissector_table_t add_table(int proto, const char *name, const char *title)
-{
-    static build_valid_func source[] = {source_value}, destination[] = {destination_value};
-    static decode_as_value_t values[] = {{source_label, 1, source},
-                                         {destination_label, 1, destination}};
-    decode_as_t decode_as = {.name = "iwarp",
-                             .table_name = name,
-                             .num_items = G_N_ELEMENTS(values),
-                             .default_index_value = 1,
-                             .values = values,
-                             .populate_list = decode_as_default_populate_list,
-                             .reset_value = decode_as_default_reset,
-                             .change_value = decode_as_default_change};
-    dissector_table_t table = register_dissector_table(name, title, proto, FT_UINT16, BASE_DEC);
+/* libwireshark keeps what it is given here. */
+static build_valid_func source[] = {source_value}, destination[] = {destination_value};
+static decode_as_value_t values[] = {{source_label, 1, source},
+                                     {destination_label, 1, destination}};
 
-    register_decode_as(&decode_as);
+#define BY_PORT(table)                                                                             \
+    {                                                                                              \
+        .name = "iwarp", .table_name = table, .num_items = G_N_ELEMENTS(values),                   \
+        .default_index_value = 1, .values = values,                                                \
+        .populate_list = decode_as_default_populate_list, .reset_value = decode_as_default_reset,  \
+        .change_value = decode_as_default_change                                                   \
+    }
+
+static decode_as_t decode_messages = BY_PORT("iwarp.port");
+static decode_as_t decode_private = BY_PORT("iwarp.private_data.port");
+
+static dissector_table_t add_table(int proto, decode_as_t *decode_as, const char *title)
+{
+    dissector_table_t table =
+        register_dissector_table(decode_as->table_name, title, proto, FT_UINT16, BASE_DEC);
+
+    register_decode_as(decode_as);
     return table;
 }
 
 void iwd_register_ulp(int proto)
 {
-    message_table = add_table(proto, "iwarp.port", "iWARP messages, TCP port");
-    private_table = add_table(proto, "iwarp.private_data.port", "iWARP private data, TCP port");
+    message_table = add_table(proto, &decode_messages, "iWARP messages, TCP port");
+    private_table = add_table(proto, &decode_private, "iWARP private data, TCP port");
     message_list = register_heur_dissector_list("iwarp.message", proto);
     private_list = register_heur_dissector_list("iwarp.private_data", proto);
     iwd_register_infiniband();
