@@ -244,12 +244,13 @@ static bool receive(struct iw_connection *c, int flags)
     return true;
 }
 
-/* Sending failed. What the peer sent before, a Terminate perhaps, can still be read. */
+/* Sending failed. What the peer sent before it went, a Terminate perhaps, can still be read; one
+ * that has not gone would be waited for in vain. */
 static void break_write(struct iw_connection *c, int error)
 {
     c->write_broken = true;
     c->error = error;
-    if (c->read_done)
+    if (c->read_done || (error != EPIPE && error != ECONNRESET))
         lose(c, error);
 }
 
