@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_TESTS_FAULTS_CONVERSATION_H
+#define IW_TESTS_FAULTS_CONVERSATION_H
+
+/*
+ * A conversation of more than 200 messages over loopback sockets, in which every octet that is
+ * placed and every completion is known beforehand: Sends that come back, Writes, Reads and atomics.
+ * Whatever happens to it, judge_conversation must hold afterwards. Include from one test program.
+ */
+
+#include "iwarp/transport.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum {
+    REQUESTS = 115,
+    WINDOW = 6,
+    SLOT = 1024,
+    LARGEST = 900,
+    FILL = 0xee,
+    PATIENCE = 60000 /* ms */
+};
+enum { COUNTER = 3 /* the slot of the first atomic, in which all of them count */ };
+enum kind { SEND, WRITE, READ, ATOMIC, SEND_SE, KINDS };
+
+struct request {
+    bool posted;
+    unsigned done; /* completions */
+    enum iw_status status;
+};
+
+struct side {
+    struct talk *talk;
+    struct iw_connection *c;
+    struct request work[REQUESTS], receive[REQUESTS];
+    size_t sent, received; /* Sends posted or, at the server, sent back; receives completed */
+    size_t latest[2];      /* 1 + the latest completion of the send and the receive queue */
+    bool ended;
+    _Alignas(8) uint8_t arena[REQUESTS * SLOT];
+    struct iw_region region;
+};
+
+struct talk {
+    struct iw_host_env host;
+    struct iw_domain *domain;
+    struct iw_reactor *reactor;
+    struct iw_listener *listener;
+    struct iw_endpoint_config config;
+    struct side client, server;
+    size_t next, outstanding;
+    bool taken; /* the server has its connection */
+};
+
+static uint8_t pattern[REQUESTS][LARGEST];
+
+static inline enum kind kind_of(size_t i)
+{
+    return (enum kind)(i % KINDS);
+}
+
+static inline bool is_send(size_t i)
+{
+    return kind_of(i) == SEND || kind_of(i) == SEND_SE;
+}
+
+static inline uint32_t size_of(size_t i)
+{
+    return kind_of(i) == ATOMIC ? 8 : (uint32_t)(i * 37 % LARGEST + 1);
+}
+
+static inline size_t after(size_t i) /* the next Send behind it */
+{
+    do
+        i++;
+    while (i < REQUESTS && !is_send(i));
+    return i;
+}
+
+static inline uint8_t *slot(struct side *s, size_t i)
+{
+    return s->arena + i * SLOT;
+}
+
+/* Each request completes once, in the order of its queue. */
+static inline void completed(struct side *s, struct request *r, size_t i, int queue,
+                             enum iw_status status)
+{
+    assert_true(i < REQUESTS);
+    assert_true(r->posted);
+    assert_int_equal(r->done, 0);
+    assert_true(i + 1 > s->latest[queue]);
+    s->latest[queue] = i + 1;
+    r->done = 1;
+    r->status = status;
+}
+
+static inline void post_receive(struct side *s, size_t i)
+{
+    struct iw_iov sge = {slot(s, i), size_of(i)};
+    if (i < REQUESTS && iw_endpoint_post_recv(iw_connection_endpoint(s->c), i, &sge, 1) == IW_OK)
+        s->receive[i].posted = true;
+}
+
+static inline bool post(struct side *s, struct iw_work *work, size_t i)
+{
+    struct iw_iov sge = {pattern[i], size_of(i)};
+    work->id = i;
+    if (work->opcode == IW_WORK_SEND || work->opcode == IW_WORK_SEND_SE ||
+        work->opcode == IW_WORK_WRITE) {
+        work->sge = &sge;
+        work->sge_count = 1;
+    }
+    s->work[i].posted =
+        iw_endpoint_post(iw_connection_endpoint(s->c), work, iw_transport_now()) == IW_OK;
+    return s->work[i].posted;
+}
+
+static inline void ask(struct talk *t, size_t i)
+{
+    static const enum iw_work_opcode opcodes[] = {IW_WORK_SEND, IW_WORK_WRITE, IW_WORK_READ,
+                                                  IW_WORK_FETCH_ADD, IW_WORK_SEND_SE};
+    struct iw_work work = {.opcode = opcodes[kind_of(i)],
+                           .remote_stag = t->server.region.stag,
+                           .remote_to = (kind_of(i) == ATOMIC ? COUNTER : i) * SLOT,
+                           .sink_stag = t->client.region.stag,
+                           .sink_to = i * SLOT,
+                           .length = size_of(i),
+                           .add_swap = 1};
+    if (is_send(i))
+        post_receive(&t->client, i);
+    if (post(&t->client, &work, i))
+        t->outstanding += is_send(i) ? 2 : 1;
+}
+
+static inline void go_on(struct talk *t)
+{
+    while (t->next < REQUESTS && t->outstanding < WINDOW)
+        ask(t, t->next++);
+    if (t->next == REQUESTS && t->outstanding == 0)
+        iw_endpoint_shutdown(iw_connection_endpoint(t->client.c), iw_transport_now());
+}
+
+/* What has been received is right, and what was Written before it is in its place (RFC 5041 §5.3).
+ */
+static inline void look_at_received(struct side *s, const struct iw_completion *done)
+{
+    assert_int_equal(done->length, size_of(done->id));
+    assert_memory_equal(slot(s, done->id), pattern[done->id], done->length);
+    for (size_t i = 0; s == &s->talk->server && i < done->id; i++) {
+        if (kind_of(i) == WRITE)
+            assert_memory_equal(slot(s, i), pattern[i], size_of(i));
+    }
+}
+
+static inline void look_at_done(struct side *s, const struct iw_completion *done)
+{
+    if (done->opcode == IW_WORK_READ)
+        assert_memory_equal(slot(s, done->id), pattern[done->id], done->length);
+    if (done->opcode == IW_WORK_FETCH_ADD)
+        assert_int_equal(done->original, done->id / KINDS);
+}
+
+static inline void take_completions(struct side *s)
+{
+    struct iw_completion done;
+    while (iw_endpoint_poll(iw_connection_endpoint(s->c), &done, 1) == 1) {
+        bool received = done.opcode == IW_WORK_RECV, client = s == &s->talk->client;
+        completed(s, received ? &s->receive[done.id] : &s->work[done.id], done.id, received,
+                  done.status);
+        if (client)
+            s->talk->outstanding--;
+        if (done.status != IW_STATUS_OK)
+            continue;
+        if (!received) {
+            look_at_done(s, &done);
+            continue;
+        }
+        look_at_received(s, &done);
+        if (!client) {
+            struct iw_work work = {.opcode = IW_WORK_SEND};
+            post(s, &work, done.id);
+            post_receive(s, s->sent = after(s->sent));
+        }
+    }
+}
+
+static inline void on_ready(void *context, struct iw_connection *c)
+{
+    struct side *s = context;
+    struct iw_endpoint *ep = iw_connection_endpoint(c);
+    bool client = s == &s->talk->client, established = false;
+    struct iw_event event;
+    while (iw_endpoint_event(ep, &event)) {
+        if (event.kind == IW_EVENT_REQUEST)
+            (void)iw_endpoint_accept(ep, NULL, 0, iw_transport_now());
+        established |= event.kind == IW_EVENT_ESTABLISHED;
+        if (event.kind == IW_EVENT_PEER_CLOSED)
+            iw_endpoint_shutdown(ep, iw_transport_now());
+    }
+    take_completions(s);
+    if (client && (established || s->talk->next > 0))
+        go_on(s->talk);
+}
+
+static inline void on_ended(void *context, struct iw_connection *c)
+{
+    struct side *s = context;
+    (void)c;
+    s->ended = true;
+}
+
+static inline bool on_accepted(void *context, struct iw_connection *c)
+{
+    struct talk *t = context;
+    if (t->taken)
+        return false;
+    t->taken = true;
+    t->server.c = c;
+    iw_connection_set_context(c, &t->server);
+    size_t i = 0;
+    for (int k = 0; k < WINDOW; k++, i = after(i))
+        post_receive(&t->server, t->server.sent = i);
+    return true;
+}
+
+static const struct iw_connection_ops talk_ops = {.ready = on_ready, .ended = on_ended};
+
+static inline void register_side(struct talk *t, struct side *s, uint32_t access)
+{
+    s->talk = t;
+    memset(s->arena, FILL, sizeof(s->arena));
+    s->region = (struct iw_region){
+        .base = s->arena, .length = sizeof(s->arena), .pd = t->config.pd, .access = access};
+    assert_int_equal(iw_domain_register(t->domain, &s->region), 0);
+}
+
+static inline struct talk *begin_talk(bool markers, struct iw_host_port *at)
+{
+    struct iw_domain_limits limits = {.regions = 4, .buffers = 8};
+    struct talk *t = calloc(1, sizeof(*t));
+    char error[300] = "", address[IW_TRANSPORT_TEXT];
+    assert_non_null(t);
+    for (size_t i = 0; i < REQUESTS; i++) {
+        for (size_t k = 0; k < LARGEST; k++)
+            pattern[i][k] = (uint8_t)(i * 131 + k * 7 + (k >> 8));
+    }
+    iw_host_env_init(&t->host, false);
+    t->domain = iw_domain_create(&t->host.env, &limits);
+    t->reactor = iw_reactor_create();
+    assert_non_null(t->domain);
+    assert_non_null(t->reactor);
+    iw_endpoint_config_default(&t->config);
+    t->config.pd = iw_domain_pd(t->domain);
+    t->config.extensions = true;
+    t->config.mulpdu = 300;
+    t->config.mpa.markers = markers;
+    register_side(t, &t->client, IW_ACCESS_LOCAL_WRITE);
+    register_side(t, &t->server,
+                  IW_ACCESS_LOCAL_WRITE | IW_ACCESS_REMOTE_READ | IW_ACCESS_REMOTE_WRITE |
+                      IW_ACCESS_REMOTE_ATOMIC);
+    for (size_t i = 0; i < REQUESTS; i++) {
+        if (kind_of(i) == READ)
+            memcpy(slot(&t->server, i), pattern[i], size_of(i));
+    }
+    memset(slot(&t->server, COUNTER), 0, 8);
+    assert_int_equal(iw_transport_parse("127.0.0.1:0", at, error, sizeof(error)), 0);
+    struct iw_listener_config config = {.domain = t->domain,
+                                        .endpoint = t->config,
+                                        .ops = talk_ops,
+                                        .accepted = on_accepted,
+                                        .context = t};
+    config.endpoint.role = IW_MPA_RESPONDER;
+    t->listener = iw_transport_listen(t->reactor, at, &config, error, sizeof(error));
+    assert_string_equal(error, "");
+    iw_listener_address(t->listener, address);
+    assert_int_equal(iw_transport_parse(address, at, error, sizeof(error)), 0);
+    return t;
+}
+
+/* Until both ends have ended. */
+static inline void hold_talk(struct talk *t, const struct iw_host_port *at)
+{
+    struct iw_endpoint_config config = t->config;
+    char error[300];
+    config.role = IW_MPA_INITIATOR;
+    t->client.c = iw_transport_connect(t->reactor, t->domain, at, &config, &talk_ops, &t->client,
+                                       error, sizeof(error));
+    if (t->client.c == NULL)
+        return;
+    uint64_t limit = iw_transport_now() + PATIENCE * UINT64_C(1000000) * 100;
+    while (!t->client.ended || (t->taken && !t->server.ended)) {
+        assert_int_equal(iw_reactor_step(t->reactor, PATIENCE), 0);
+        assert_true(iw_transport_now() < limit);
+    }
+}
+
+/* Every octet is what it was or what was to be placed there, and nothing beside. */
+static inline void judge_arena(struct side *s)
+{
+    for (size_t i = 0; i < REQUESTS; i++) {
+        const uint8_t *at = slot(s, i);
+        bool source = s == &s->talk->server && kind_of(i) == READ;
+        size_t length = kind_of(i) == ATOMIC ? 0 : size_of(i);
+        if (s == &s->talk->client && kind_of(i) == WRITE)
+            length = 0;
+        if (s == &s->talk->server && i == COUNTER)
+            length = 8;
+        for (size_t k = 0; k < length && i != COUNTER; k++)
+            assert_true(at[k] == pattern[i][k] || (at[k] == FILL && !source));
+        for (size_t k = length; k < SLOT; k++)
+            assert_int_equal(at[k], FILL);
+    }
+}
+
+static inline void all_done(const struct request *r)
+{
+    for (size_t i = 0; i < REQUESTS; i++)
+        assert_int_equal(r[i].done, r[i].posted ? 1 : 0);
+}
+
+/* True if the conversation came to its end. */
+static inline bool judge_conversation(struct talk *t)
+{
+    bool whole = t->next == REQUESTS;
+    all_done(t->client.work);
+    all_done(t->client.receive);
+    all_done(t->server.work);
+    all_done(t->server.receive);
+    judge_arena(&t->client);
+    judge_arena(&t->server);
+    for (size_t i = 0; i < REQUESTS; i++)
+        whole &= t->client.work[i].posted && t->client.work[i].status == IW_STATUS_OK;
+    for (size_t i = 0; i < REQUESTS; i = after(i))
+        whole &= t->client.receive[i].posted && t->client.receive[i].status == IW_STATUS_OK;
+    return whole;
+}
+
+static inline void end_talk(struct talk *t)
+{
+    iw_reactor_destroy(t->reactor);
+    iw_domain_destroy(t->domain);
+    iw_host_env_destroy(&t->host);
+    free(t);
+}
+
+#endif

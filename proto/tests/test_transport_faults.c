@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A fault at each point of a conversation: every n-th call of the system or of the allocator fails,
+ * comes short or is interrupted, the clock jumps, the stream ends or breaks at every octet. Nothing
+ * is placed or completed wrongly, every request completes or is flushed, memory and descriptors
+ * return; what is only a delay delays only.
+ *
+ * IW_STRIDE=1 tries each of the points (tools/dev nightly), otherwise each tenth of the calls and
+ * each 97th octet.
+ */
+#include "faults_conversation.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <time.h>
+
+enum call { RECV, SENDMSG, EPOLL_WAIT, EPOLL_CTL, GETSOCKOPT, MEMORY, CLOCK, CALLS };
+enum how { FAIL, NOTHING, ONE, HALF, JUMP };
+
+static const struct fault {
+    const char *name;
+    enum call call;
+    enum how how;
+    int error;
+    bool delays; /* only: the conversation goes on */
+} faults[] = {
+    {"recv EINTR", RECV, FAIL, EINTR, true},
+    {"recv EAGAIN", RECV, FAIL, EAGAIN, true},
+    {"recv ECONNRESET", RECV, FAIL, ECONNRESET, false},
+    {"recv ENOMEM", RECV, FAIL, ENOMEM, false},
+    {"recv of nothing", RECV, NOTHING, 0, false},
+    {"recv of one octet", RECV, ONE, 0, true},
+    {"recv of half", RECV, HALF, 0, true},
+    {"sendmsg EINTR", SENDMSG, FAIL, EINTR, true},
+    {"sendmsg EAGAIN", SENDMSG, FAIL, EAGAIN, true},
+    {"sendmsg ENOBUFS", SENDMSG, FAIL, ENOBUFS, false},
+    {"sendmsg ENOMEM", SENDMSG, FAIL, ENOMEM, false},
+    {"sendmsg EPIPE", SENDMSG, FAIL, EPIPE, false},
+    {"sendmsg ECONNRESET", SENDMSG, FAIL, ECONNRESET, false},
+    {"sendmsg of one octet", SENDMSG, ONE, 0, true},
+    {"sendmsg of half", SENDMSG, HALF, 0, true},
+    {"epoll_wait EINTR", EPOLL_WAIT, FAIL, EINTR, true},
+    {"epoll_wait of nothing", EPOLL_WAIT, NOTHING, 0, true},
+    {"epoll_ctl ENOMEM", EPOLL_CTL, FAIL, ENOMEM, false},
+    {"getsockopt ENOBUFS", GETSOCKOPT, FAIL, ENOBUFS, false}, /* of a connect it is its end */
+    {"allocation ENOMEM", MEMORY, FAIL, ENOMEM, false},
+    {"clock an hour ahead", CLOCK, JUMP, 0, false},
+};
+
+/* What happens in the run that is under way. */
+static struct {
+    const struct fault *fault;
+    unsigned long at, calls[CALLS]; /* the fault comes at this call */
+    size_t most[2];                 /* octets of each recv and sendmsg, 0: any */
+    size_t cut[2], passed[2];       /* octets to the client and to the server; 0: no cut */
+    bool breaks;                    /* the cut is a reset, no end */
+    int client;                     /* descriptor */
+    time_t ahead;
+    bool armed;
+    long blocks;
+} now = {.client = -1};
+
+static bool struck(enum call call)
+{
+    return now.armed && ++now.calls[call] == now.at && now.fault && now.fault->call == call;
+}
+
+/* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
+#define WRAPPED(type, name, parameters)                                                            \
+    type __real_##name parameters;                                                                 \
+    type __wrap_##name parameters;                                                                 \
+    type __wrap_##name parameters
+
+WRAPPED(int, connect, (int fd, const struct sockaddr *to, socklen_t length))
+{
+    now.client = fd;
+    return __real_connect(fd, to, length);
+}
+
+/* Octets that may be read now: up to the cut, behind which is none. */
+static size_t before_cut(size_t side, size_t length)
+{
+    size_t left = now.cut[side] - now.passed[side];
+    return now.cut[side] == 0 || length < left ? length : left;
+}
+
+WRAPPED(ssize_t, recv, (int fd, void *to, size_t length, int flags))
+{
+    size_t side = fd == now.client ? 0 : 1;
+    if (struck(RECV)) {
+        errno = now.fault->error;
+        if (now.fault->how == FAIL || now.fault->how == NOTHING)
+            return now.fault->how == FAIL ? -1 : 0;
+        length = now.fault->how == ONE ? 1 : 200;
+    }
+    if (now.most[0] != 0 && length > now.most[0])
+        length = now.most[0];
+    if (now.armed && now.cut[side] != 0 && before_cut(side, length) == 0) {
+        errno = ECONNRESET;
+        return now.breaks ? -1 : 0;
+    }
+    ssize_t n = __real_recv(fd, to, before_cut(side, length), flags);
+    if (n > 0)
+        now.passed[side] += (size_t)n;
+    return n;
+}
+
+WRAPPED(ssize_t, sendmsg, (int fd, const struct msghdr *m, int flags))
+{
+    size_t most = now.most[1], total = 0;
+    if (struck(SENDMSG)) {
+        errno = now.fault->error;
+        /* Then the connection is over. */
+        if (errno == EPIPE || errno == ECONNRESET)
+            assert_int_equal(shutdown(fd, SHUT_RDWR), 0);
+        errno = now.fault->error;
+        if (now.fault->how == FAIL)
+            return -1;
+        for (size_t i = 0; i < m->msg_iovlen; i++)
+            total += m->msg_iov[i].iov_len;
+        most = now.fault->how == ONE ? 1 : (total + 1) / 2;
+    }
+    if (most == 0)
+        return __real_sendmsg(fd, m, flags);
+    struct msghdr part = *m;
+    struct iovec first = m->msg_iov[0];
+    size_t k = 0;
+    while (k + 1 < m->msg_iovlen && first.iov_len == 0)
+        first = m->msg_iov[++k];
+    first.iov_len = first.iov_len < most ? first.iov_len : most;
+    part.msg_iov = &first;
+    part.msg_iovlen = 1;
+    return __real_sendmsg(fd, &part, flags);
+}
+
+WRAPPED(int, epoll_wait, (int epoll, struct epoll_event *e, int count, int timeout))
+{
+    if (struck(EPOLL_WAIT)) {
+        errno = now.fault->error;
+        return now.fault->how == FAIL ? -1 : 0;
+    }
+    return __real_epoll_wait(epoll, e, count, timeout);
+}
+
+WRAPPED(int, epoll_ctl, (int epoll, int operation, int fd, struct epoll_event *e))
+{
+    if (struck(EPOLL_CTL)) {
+        errno = now.fault->error;
+        return -1;
+    }
+    return __real_epoll_ctl(epoll, operation, fd, e);
+}
+
+WRAPPED(int, getsockopt, (int fd, int level, int option, void *value, socklen_t *length))
+{
+    if (struck(GETSOCKOPT)) {
+        errno = now.fault->error;
+        return -1;
+    }
+    return __real_getsockopt(fd, level, option, value, length);
+}
+
+WRAPPED(int, clock_gettime, (clockid_t clock, struct timespec *t))
+{
+    int result = __real_clock_gettime(clock, t);
+    if (struck(CLOCK))
+        now.ahead = 3600;
+    t->tv_sec += now.ahead;
+    return result;
+}
+
+static void *counted(void *block)
+{
+    now.blocks += block != NULL;
+    return block;
+}
+
+static bool no_memory(void)
+{
+    bool none = struck(MEMORY);
+    if (none)
+        errno = ENOMEM;
+    return none;
+}
+
+WRAPPED(void *, malloc, (size_t size))
+{
+    return no_memory() ? NULL : counted(__real_malloc(size));
+}
+
+WRAPPED(void *, calloc, (size_t count, size_t size))
+{
+    return no_memory() ? NULL : counted(__real_calloc(count, size));
+}
+
+WRAPPED(void *, realloc, (void *old, size_t size))
+{
+    if (no_memory())
+        return NULL;
+    return old == NULL ? counted(__real_realloc(old, size)) : __real_realloc(old, size);
+}
+
+WRAPPED(void, free, (void *block))
+{
+    now.blocks -= block != NULL;
+    __real_free(block);
+}
+/* NOLINTEND(bugprone-reserved-identifier) */
+
+static size_t descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    size_t n = 0;
+    assert_non_null(folder);
+    while (readdir(folder) != NULL)
+        n++;
+    closedir(folder);
+    return n;
+}
+
+/* One conversation with what is set in `now`. True if it came to its end. */
+static bool converse(bool markers)
+{
+    struct iw_host_port at;
+    size_t before = descriptors();
+    long blocks = now.blocks;
+    memset(now.calls, 0, sizeof(now.calls));
+    memset(now.passed, 0, sizeof(now.passed));
+    now.ahead = 0;
+    now.client = -1;
+    struct talk *t = begin_talk(markers, &at);
+    now.armed = true;
+    hold_talk(t, &at);
+    now.armed = false;
+    bool whole = judge_conversation(t);
+    end_talk(t);
+    assert_int_equal(descriptors(), before);
+    assert_int_equal(now.blocks, blocks);
+    return whole;
+}
+
+static size_t stride(void)
+{
+    const char *text = getenv("IW_STRIDE");
+    size_t n = text ? strtoul(text, NULL, 10) : 97;
+    return n ? n : 1;
+}
+
+static void nothing_happens(void **state)
+{
+    (void)state;
+    assert_true(converse(false));
+    assert_true(converse(true));
+}
+
+static void a_call_has_a_fault(void **state)
+{
+    size_t points = 0;
+    (void)state;
+    now.fault = NULL;
+    for (int markers = 0; markers < 2; markers++) {
+        assert_true(converse(markers));
+        unsigned long calls[CALLS];
+        memcpy(calls, now.calls, sizeof(calls));
+        for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+            const struct fault *f = &faults[i];
+            /* The first calls are those of the start-up: each of them. */
+            for (unsigned long at = 1; at <= calls[f->call];
+                 at += at < 12 ? 1 : stride() / 10 + 1) {
+                now.fault = f;
+                now.at = at;
+                bool whole = converse(markers);
+                if (f->delays && !whole)
+                    print_error("%s at call %lu\n", f->name, at);
+                assert_true(whole || !f->delays);
+                points++;
+            }
+        }
+        now.fault = NULL;
+    }
+    print_message("%zu points of calls\n", points);
+}
+
+static void each_call_is_short(void **state)
+{
+    size_t runs = 0;
+    (void)state;
+    for (size_t most = 1; most <= 1500; most += most < 5 ? 1 : stride() * 3) {
+        for (int call = 0; call < 2; call++) {
+            now.most[call] = most;
+            assert_true(converse(most % 2));
+            now.most[call] = 0;
+            runs++;
+        }
+    }
+    print_message("%zu lengths of reads and writes\n", runs);
+}
+
+static void the_stream_ends_at_an_octet(void **state)
+{
+    size_t points = 0, length[2];
+    (void)state;
+    assert_true(converse(true));
+    memcpy(length, now.passed, sizeof(length));
+    for (size_t side = 0; side < 2; side++) {
+        for (size_t at = 1; at < length[side]; at += at < 24 ? 1 : stride()) {
+            for (int breaks = 0; breaks < 2; breaks++) {
+                now.cut[side] = at;
+                now.breaks = breaks;
+                converse(true);
+                now.cut[side] = 0;
+                points++;
+            }
+        }
+    }
+    print_message("%zu points of %zu octets, ended and broken\n", points, length[0] + length[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_happens),
+        cmocka_unit_test(a_call_has_a_fault),
+        cmocka_unit_test(each_call_is_short),
+        cmocka_unit_test(the_stream_ends_at_an_octet),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
