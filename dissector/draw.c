@@ -150,6 +150,8 @@ static void draw_startup(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *
         data += (int)IW_MPA_ENHANCED_LENGTH;
     }
     draw_startup_links(iwd_shown, t, tvb, tree);
+    if (!request && (h.flags & IW_MPA_FLAG_R))
+        expert_add_info(pinfo, item, &iwd_ei_rejected);
     draw_findings(iwd_rare_of(t)->findings, t, tvb, pinfo, tree);
     if (data < length)
         iwd_draw_private(tvb_new_subset_remaining(tvb, data), pinfo, tree, root, &h);
@@ -263,6 +265,18 @@ void iwd_print_thing(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinf
     iw_wire_print_segment(line, room, octets, length);
 }
 
+/* Behind a Terminate's error in words, as its line is long. */
+static void add_cause(uint32_t frame, char line[LINE])
+{
+    char *words = strchr(line, '"'), *end = words ? strchr(words + 1, '"') : NULL;
+    char *rest = g_strdup(end ? end + 1 : "");
+
+    if (end)
+        g_snprintf(end + 1, LINE - (size_t)(end + 1 - line), " (provoked by frame %u)%s", frame,
+                   rest);
+    g_free(rest);
+}
+
 /* What was worked out of it, behind its line: of the segment that ends a message how much that was
  * and which request it answers, of a Terminate what provoked it. */
 static void add_relations(const struct iwd_thing *t, tvbuff_t *ulpdu, char line[LINE])
@@ -273,10 +287,8 @@ static void add_relations(const struct iwd_thing *t, tvbuff_t *ulpdu, char line[
     const char *separator = " (";
     nstime_t time;
 
-    if (iwd_rare_of(t)->cause) {
-        g_snprintf(line + used, LINE - used, " (provoked by frame %u)", iwd_rare_of(t)->cause);
-        return;
-    }
+    if (iwd_rare_of(t)->cause)
+        add_cause(iwd_rare_of(t)->cause, line);
     if (ends && m->segments > 1) {
         used +=
             (size_t)g_snprintf(line + used, LINE - used,

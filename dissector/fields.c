@@ -7,6 +7,8 @@ expert_field *iwd_ei;
 expert_field iwd_ei_lost;
 expert_field iwd_ei_gap;
 expert_field iwd_ei_resync;
+expert_field iwd_ei_rejected;
+expert_field iwd_ei_terminate;
 
 static const value_string iwd_sides[] = {
     {IW_SIDE_INITIATOR, "initiator"}, {IW_SIDE_RESPONDER, "responder"}, {0, NULL}};
@@ -68,7 +70,7 @@ int iwd_severity(const struct iw_rule *rule)
 static void register_checks(expert_module_t *module)
 {
     wmem_allocator_t *scope = wmem_epan_scope();
-    ei_register_info *list = wmem_alloc0_array(scope, ei_register_info, IW_CHECK_COUNT + 3);
+    ei_register_info *list = wmem_alloc0_array(scope, ei_register_info, IW_CHECK_COUNT + 5);
     int count = 0;
 
     iwd_ei = wmem_alloc0_array(scope, expert_field, IW_CHECK_COUNT);
@@ -95,6 +97,12 @@ static void register_checks(expert_module_t *module)
     list[count++] = (ei_register_info){
         &iwd_ei_resync,
         {"iwarp.found_again", PI_SEQUENCE, PI_NOTE, "iWARP: framing found again", EXPFILL}};
+    list[count++] = (ei_register_info){&iwd_ei_rejected,
+                                       {"iwarp.rejected", PI_RESPONSE_CODE, PI_NOTE,
+                                        "iWARP: the responder refuses the connection", EXPFILL}};
+    list[count++] = (ei_register_info){
+        &iwd_ei_terminate,
+        {"iwarp.terminated", PI_RESPONSE_CODE, PI_WARN, "iWARP: Terminate", EXPFILL}};
     expert_register_field_array(module, list, count);
 }
 

@@ -51,7 +51,7 @@
     X(REVISION, "Revision", "mpa.rev", FT_UINT8, BASE_DEC, VALS(iwd_revisions), 0, NULL)           \
     X(PD_LENGTH, "Private data length", "mpa.pd_length", FT_UINT16, BASE_DEC, NULL, 0,             \
       "Octets that follow the header, the block of RFC 6581 included")                             \
-    X(ENHANCED, "Connection data", "mpa.enhanced", FT_NONE, BASE_NONE, NULL, 0,                    \
+    X(ENHANCED, "Enhanced connection data", "mpa.enhanced", FT_NONE, BASE_NONE, NULL, 0,           \
       "RFC 6581 section 9")                                                                        \
     X(PEER_TO_PEER, "A (peer-to-peer)", "mpa.enhanced.a", FT_BOOLEAN, 16, NULL, 0x8000,            \
       "RFC 6581 section 9.2: the initiator sends an RTR indication first")                         \
@@ -282,6 +282,9 @@ extern expert_field *iwd_ei;
 extern expert_field iwd_ei_lost;
 extern expert_field iwd_ei_gap;
 extern expert_field iwd_ei_resync;
+/* What an end tells the other. */
+extern expert_field iwd_ei_rejected;
+extern expert_field iwd_ei_terminate;
 
 void iwd_register_fields(int proto);
 /* PI_ERROR, PI_WARN or PI_NOTE: of the expert infos about it. */

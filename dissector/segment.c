@@ -320,6 +320,21 @@ static void draw_headers(const struct iwd_thing *t, const struct iw_ddp_header *
         draw_short_message(t->length - (uint32_t)offset, tvb, sub);
 }
 
+/* A Terminate, among the expert infos. */
+static void tell_terminate(const struct iwd_thing *t, tvbuff_t *tvb, int offset, packet_info *pinfo,
+                           proto_item *item)
+{
+    int length = tvb_captured_length_remaining(tvb, offset);
+    struct iw_rdmap_terminate m;
+
+    if (iw_wire_get_terminate(tvb_get_ptr(tvb, offset, length), (size_t)length, &m) < 0)
+        return;
+    expert_add_info_format(pinfo, item, &iwd_ei_terminate, "the %s terminates: %s: %s",
+                           t->side == IW_SIDE_RESPONDER ? "responder" : "initiator",
+                           iw_wire_term_layer_name(m.layer),
+                           iw_wire_term_name(m.layer, m.etype, m.code));
+}
+
 static bool is_payload(const struct iw_ddp_header *h)
 {
     unsigned opcode = iw_rdmap_op(h);
@@ -343,6 +358,8 @@ void iwd_draw_segment(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pin
         draw_headers(t, &h, PINFO_FD_VISITED(pinfo), tvb, used, tree);
     if (t->crc == IWD_CRC_BAD)
         return;
+    if (!iw_ddp_tagged(&h) && iw_rdmap_op(&h) == IW_OP_TERMINATE)
+        tell_terminate(t, tvb, used, pinfo, proto_tree_get_parent(tree));
     if (!iw_ddp_tagged(&h) && iw_rdmap_op(&h) == IW_OP_READ_REQUEST)
         tell_read(t, &h, tvb, used, pinfo, root);
     if (is_payload(&h))

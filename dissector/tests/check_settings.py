@@ -65,6 +65,20 @@ def with_payload(data, payload):
     return data[:at] + payload + data[at + 91:]
 
 
+def try_profile(home):
+    """The configuration profile: its columns are shown, its filters are filters."""
+    folder = home / ".config/wireshark/profiles/iWARP"
+    shutil.copytree(pathlib.Path(__file__).resolve().parent.parent / "profile", folder)
+    rows = run(["tshark", "-n", "-C", "iWARP", "-r", SIW, "-Y", "frame.number == 86"], home)
+    expect("columns", re.fullmatch(r" *86 +\S+ +10.9.0.1 \S+ 10.9.0.2 +iWARP +1 0.030165000 read-response L .*\n", rows),
+           rows)
+    colours = [line.split("@")[2] for line in (folder / "colorfilters").read_text("utf-8").splitlines() if line[0] == "@"]
+    buttons = [line.split('","')[2].replace("\\x22", '"') for line in (folder / "dfilter_buttons").read_text("utf-8")
+               .splitlines() if line[0] == '"']
+    expect("rules of the profile", len(colours) > 5 and len(buttons) > 5, (colours, buttons))
+    run(["tshark", "-n", "-r", TERMINATE, "-Y", " || ".join(f"({f})" for f in colours + buttons)], home)
+
+
 def try_page(home):
     """Every command of the page shows something."""
     shutil.copytree(PCAPS, home / "pcaps", ignore=shutil.ignore_patterns("builder", "scripts", "tests"))
@@ -128,6 +142,7 @@ def main():
         expect("-z iwarp,srt", "RDMA Read                  20   0.009326   0.058876   0.026544" in times, times)
         expert = tshark(SIW.read_bytes(), "-q", "-z", "expert")
         expect("-z expert", "MPA-4.1-02" in expert, expert)
+        try_profile(home)
         try_page(home)
     print("\n".join(wrong) if wrong else "good")
     sys.exit(1 if wrong else 0)
