@@ -33,10 +33,12 @@ function(iw_room target)
   endif()
 endfunction()
 
-# iw_program(NAME LIBS library...): a program from every *.c of the calling folder, installed; nothing if there are none.
+# iw_program(NAME LIBS library...): a program from every *.c of the calling folder but its fuzz_*.c, installed; nothing if there are
+# none.
 function(iw_program name)
   cmake_parse_arguments(arg "" "" "LIBS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.c")
+  list(FILTER sources EXCLUDE REGEX "/fuzz_[^/]*$")
   if(NOT sources)
     return()
   endif()
