@@ -380,7 +380,8 @@ int perf_client(const struct perf_plan *plan, const char *host_port)
         fprintf(stderr, "iwarp-perf: %s\n", c->error);
     if (status == PERF_OK)
         status = judge(c);
-    if (c->results.count > 0 && perf_report_json(plan, &c->results))
+    if (c->results.count > 0 &&
+        (perf_report_json(plan, &c->results) || perf_report_html(plan, &c->results)))
         status = PERF_FAILED;
     for (size_t i = 0; i < PERF_LANES; i++) {
         perf_lane_destroy(c->lanes[i]);

@@ -6,7 +6,7 @@
  * control.c  lines of JSON             server.c  the other side of them
  * lane.c     a lane's connections      stats.c   medians
  * rdma.c     a lane of iWARP           table.c   what is printed
- * tcp.c      the baseline              report.c  JSON
+ * tcp.c      the baseline              report.c, plot.c  JSON, a page
  *
  * A lane is a set of connections of one kind (plain TCP; iWARP with or without CRC and Markers).
  * All lanes are opened first. A slice is one test with one size on one lane; a round is one slice
@@ -98,7 +98,7 @@ struct perf_plan {
     uint64_t rounds, count /* 0: as many as fill a slice */, slice_ms;
     double min_ratio, max_ratio; /* limits of bandwidth and latency; 0: none */
     int cpu[2];                  /* of the client and the server; -1: any */
-    const char *json, *address;
+    const char *json, *html, *address;
     bool once;
 };
 
@@ -202,13 +202,14 @@ struct perf_results {
     size_t count, room;
 };
 
-/* ---- table.c, report.c ---- */
+/* ---- table.c, report.c, plot.c ---- */
 
 /* "tcp", "iwarp crc", "iwarp crc markers", "iwarp". */
 void perf_lane_name(const struct perf_setup *setup, char *name, size_t room);
 void perf_table_head(const struct perf_plan *plan);
 void perf_table_row(const struct perf_plan *plan, const struct perf_result *result);
-/* 0, or -1 after one line on stderr. */
+/* Each returns 0, or -1 after one line on stderr. */
 int perf_report_json(const struct perf_plan *plan, const struct perf_results *results);
+int perf_report_html(const struct perf_plan *plan, const struct perf_results *results);
 
 #endif

@@ -38,6 +38,7 @@ const char perf_usage[] =
     "  --verify             fill, and compare what came\n"
     "  --cpu N[,M]          run on this CPU; with local, M is the server's\n"
     "  --json FILE          all figures; - is the standard output\n"
+    "  --html FILE          a page with plots over the sizes\n"
     "  --min-ratio X        exit with 1 if a bandwidth is below X of plain TCP's\n"
     "  --max-ratio X        exit with 1 if a latency is above X of plain TCP's\n"
     "  --help\n";
@@ -155,6 +156,7 @@ enum {
     VERIFY,
     CPU,
     JSON,
+    HTML,
     MIN_RATIO,
     MAX_RATIO,
     HELP
@@ -179,6 +181,7 @@ static const struct option options[] = {{"test", required_argument, NULL, TEST},
                                         {"verify", no_argument, NULL, VERIFY},
                                         {"cpu", required_argument, NULL, CPU},
                                         {"json", required_argument, NULL, JSON},
+                                        {"html", required_argument, NULL, HTML},
                                         {"min-ratio", required_argument, NULL, MIN_RATIO},
                                         {"max-ratio", required_argument, NULL, MAX_RATIO},
                                         {"help", no_argument, NULL, HELP},
@@ -253,6 +256,9 @@ static int take(struct perf_plan *plan, struct draft *d, int option, const char 
         return parse_cpus(value, plan) ? 0 : usage_error(name, value, "a CPU's number, or two");
     case JSON:
         plan->json = value;
+        return 0;
+    case HTML:
+        plan->html = value;
         return 0;
     case MIN_RATIO:
         return parse_ratio(value, &plan->min_ratio) ? 0

@@ -19,7 +19,7 @@ local_run() {
 local_run "all tests" 28 --test all --baseline tcp --size 5,70000
 local_run "both ways, every lane" 35 --test bw --both-ways --baseline tcp --size 1,30000 --crc both --markers both
 local_run "segments, connections" 28 --test all --baseline tcp --size 3,5000 --mss 536 --connections 3 --markers on
-local_run "polling" 16 --test all --baseline tcp --poll --size 64 --json "$scratch/report.json"
+local_run "polling" 16 --test all --baseline tcp --poll --size 64 --json "$scratch/report.json" --html "$scratch/report.html"
 local_run "a small window" 4 --test bw --window 1 --mulpdu 128 --size 1000 --socket-buffer 8192
 local_run "every size" 24 --test send-lat -a
 
@@ -33,8 +33,32 @@ for row in report["results"]:
     assert ("ratio_to_tcp" in row) != tcp, row
     assert ("p99" in row) == row["test"].endswith("-lat"), row
     assert ("microseconds" in row) == row["test"].endswith("-lat"), row
+
+class Page(html.parser.HTMLParser):
+    """What stands open, and how often each element came."""
+    def __init__(self):
+        super().__init__()
+        self.open, self.count = [], {}
+    def handle_starttag(self, tag, attrs):
+        self.count[tag] = self.count.get(tag, 0) + 1
+        if tag not in ("meta", "circle"):
+            self.open.append(tag)
+        assert not any("nan" in (value or "") or "inf" in (value or "") for _, value in attrs), attrs
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if self.open[-1] == tag:
+            self.open.pop()
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, tag
+
+page = Page()
+page.feed(open(sys.argv[2]).read())
+assert not page.open, page.open
+# Eight tests, each with a plot of its values and one of the ratios.
+assert page.count["svg"] == 16 and page.count["table"] == 8, page.count
+assert page.count["circle"] == 16 + 8, page.count
 EOP
-python3 -B "$scratch/check.py" "$scratch/report.json" || failed=1
+python3 -B "$scratch/check.py" "$scratch/report.json" "$scratch/report.html" || failed=1
 
 # Server and client apart; the server goes on to the next client.
 exec {out}< <(exec "$bin/iwarp-perf" server 127.0.0.1:0 2>"$scratch/server")
