@@ -5,7 +5,8 @@
 enum {
     IW_TX_HEADER = IW_DDP_UNTAGGED_HEADER + IW_TERM_MAX,
     IW_TX_SLICES = 33,
-    IW_TX_SHORT = 256 /* octets of a ULPDU that is better copied than listed */
+    IW_TX_SHORT = 256,  /* octets of a ULPDU that is better copied than listed */
+    IW_TX_LARGE = 16384 /* EMSS */
 };
 
 /* The batch being filled; pieces and octets share the pool buffer. */
@@ -83,16 +84,18 @@ static bool aligned(const struct batch *b, size_t ulpdu)
 
 /* RFC 5044 §4.5: FPDUs that are packed in a segment already may make MULPDU smaller. The next
  * segment of a message that takes several of them anyway goes into what is left of the TCP segment,
- * if that is half of one: so long messages share segments. `most` is for payload. */
+ * if that is half of one: so long messages share segments. Large segments (loopback) cost so much
+ * more than an FPDU that an eighth of one suffices, for any message. `most` is for payload. */
 static uint32_t packed_limit(const struct batch *b, uint32_t left, uint32_t most)
 {
     const struct iw_endpoint *ep = b->ep;
-    if (ep->segment == 0 || b->fill == 0 || left <= most ||
+    bool large = ep->segment >= IW_TX_LARGE;
+    if (ep->segment == 0 || b->fill == 0 || (left <= most && !large) ||
         iw_switch_violated(ep->config.switches, IW_CHECK_MPA_ULPDU_MAX))
         return most;
     uint32_t room = ep->segment - (uint32_t)b->fill;
     uint32_t header = ep->mulpdu - most, packed = iw_wire_mulpdu(room, ep->framer.markers);
-    return room < ep->segment / 2 || packed >= ep->mulpdu ? most : packed - header;
+    return room < ep->segment / (large ? 8 : 2) || packed >= ep->mulpdu ? most : packed - header;
 }
 
 /* `copied`: payload that goes into the batch's own octets. */
