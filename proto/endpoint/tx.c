@@ -82,20 +82,20 @@ static bool aligned(const struct batch *b, size_t ulpdu)
            iw_framer_size(&ep->framer, (uint32_t)ulpdu) <= ep->segment - b->fill;
 }
 
-/* RFC 5044 §4.5: FPDUs that are packed in a segment already may make MULPDU smaller. The next
- * segment of a message that takes several of them anyway goes into what is left of the TCP segment,
- * if that is half of one: so long messages share segments. Large segments (loopback) cost so much
- * more than an FPDU that an eighth of one suffices, for any message. `most` is for payload. */
+/* RFC 5044 §4.5: FPDUs that are packed in a segment already may make MULPDU smaller, though not
+ * below 128. The next segment of a message that takes several of them anyway fills what is left of
+ * the TCP segment, so that the batch goes on. With large TCP segments (loopback) any message does
+ * if an eighth of one is left: each costs so much more than an FPDU. `most` is for payload. */
 static uint32_t packed_limit(const struct batch *b, uint32_t left, uint32_t most)
 {
     const struct iw_endpoint *ep = b->ep;
     bool large = ep->segment >= IW_TX_LARGE;
-    if (ep->segment == 0 || b->fill == 0 || (left <= most && !large) ||
-        iw_switch_violated(ep->config.switches, IW_CHECK_MPA_ULPDU_MAX))
-        return most;
     uint32_t room = ep->segment - (uint32_t)b->fill;
-    uint32_t header = ep->mulpdu - most, packed = iw_wire_mulpdu(room, ep->framer.markers);
-    return room < ep->segment / (large ? 8 : 2) || packed >= ep->mulpdu ? most : packed - header;
+    if (ep->segment == 0 || b->fill == 0 || room < (large ? ep->segment / 8 : IW_SEGMENT_MIN) ||
+        (left <= most && !large) || iw_switch_violated(ep->config.switches, IW_CHECK_MPA_ULPDU_MAX))
+        return most;
+    uint32_t packed = iw_wire_mulpdu(room, ep->framer.markers);
+    return packed < ep->mulpdu ? packed - (ep->mulpdu - most) : most;
 }
 
 /* `copied`: payload that goes into the batch's own octets. */
