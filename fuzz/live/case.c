@@ -24,6 +24,11 @@ struct writer {
     bool used[IW_HUNT_MEMORIES], asked;
 };
 
+static bool has_agent(const struct iw_hunt *h)
+{
+    return h->spec->embedded || h->spec->class == IW_TARGET_AGENT;
+}
+
 /* ---- octets ---- */
 
 static void put_hex(FILE *f, const uint8_t *octets, size_t length)
@@ -145,7 +150,7 @@ static void put_head(struct writer *w, const struct iw_hunt_finding *f, const ch
     static const char fallback[] = "MPA-8-01", stray[] = "DDP-8.3.1-04";
     const struct iw_rule *rule =
         f->event.kind == IW_HUNT_RULE ? iw_check_rule(f->event.check) : NULL;
-    bool agent = w->h->world.target->control != NULL;
+    bool agent = has_agent(w->h);
 
     fprintf(w->f, "-- Found by iwarp-fuzz --target %s --seed %llu, sequence %llu.\n",
             w->h->spec->text, (unsigned long long)w->h->o->seed, (unsigned long long)f->number);
@@ -250,7 +255,7 @@ static void put_group(struct writer *w, size_t unit, size_t end, size_t *mark, s
 static void put_connection(struct writer *w, const struct iw_hunt_finding *f, size_t i)
 {
     const struct iw_hunt_plan *p = &w->plan;
-    bool agent = w->h->world.target->control != NULL, reset = false;
+    bool agent = has_agent(w->h), reset = false;
     size_t unit = 0, mark = 0;
 
     fprintf(w->f, "    %sconn = t:connect { raw = true%s }\n", i ? "" : "local ",
@@ -357,12 +362,19 @@ bool iw_hunt_write_case(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned n
 
     /* Who accepts what in them is seen once more. */
     iw_hunt_try(h, f->inputs, f->n_inputs, &f->event, f->requested);
-    if (iw_folder_create(folder) || iw_hunt_open(h) || !write_file(h, f, path, id)) {
+    if (h->outside && has_agent(h))
+        iw_hunt_world_describe(&h->world);
+    if (iw_folder_create(folder) || (!h->outside && iw_hunt_open(h)) ||
+        !write_file(h, f, path, id)) {
         iw_hunt_complain("cannot write %s: %s", path, strerror(errno));
     } else {
         f->file = iw_text_copy(path);
-        iw_hunt_close(h); /* the case has the target for itself */
-        f->verdict = play(h, path, folder, &f->pcap);
+        if (h->outside) {
+            f->verdict = iw_hunt_play_inside(h, path, folder, &f->pcap);
+        } else {
+            iw_hunt_close(h); /* the case has the target for itself */
+            f->verdict = play(h, path, folder, &f->pcap);
+        }
         good = f->verdict &&
                (!strncmp(f->verdict, "FAIL", 4) || !strncmp(f->verdict, "ERROR a san", 11));
     }

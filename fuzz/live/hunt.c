@@ -11,7 +11,12 @@
 #include "iwarp/transport.h"
 #include "text.h"
 
-enum { FEW = 3 /* that are compared */, OPENED_TRIES = 3, LOOK_NS = 1000000000 };
+enum {
+    FEW = 3 /* that are compared */,
+    OTHERS = 30 /* before a deadly one is taken */,
+    OPENED_TRIES = 3,
+    LOOK_NS = 1000000000
+};
 
 /* ---- the target ---- */
 
@@ -125,7 +130,7 @@ static const struct iw_hunt_input *any(struct iw_hunt *h)
     return i < h->seeds.n ? h->seeds.list[i] : h->corpus[i - h->seeds.n].input;
 }
 
-static struct iw_hunt_input *next_input(struct iw_hunt *h)
+static struct iw_hunt_input *make_input(struct iw_hunt *h)
 {
     bool learned = !h->o->blind && h->n_corpus && iw_mutate_below(&h->random, 8);
     const struct iw_hunt_input *from;
@@ -134,6 +139,17 @@ static struct iw_hunt_input *next_input(struct iw_hunt *h)
         return iw_hunt_input_copy(h->seeds.list[h->started]);
     from = learned ? choose(h)->input : h->seeds.list[iw_mutate_below(&h->random, h->seeds.n)];
     return iw_hunt_mutate(h->mutator, from, any(h), &h->random);
+}
+
+static struct iw_hunt_input *next_input(struct iw_hunt *h)
+{
+    struct iw_hunt_input *in = make_input(h);
+
+    for (int i = 0; i < OTHERS && iw_hunt_deadly(h, in); i++) {
+        iw_hunt_input_free(in);
+        in = make_input(h);
+    }
+    return in;
 }
 
 static void digest(struct iw_hunt *h, const struct iw_hunt_input *in)
@@ -276,10 +292,8 @@ static int begin(struct iw_hunt *h)
     return IW_HUNT_UNREACHED;
 }
 
-int iw_hunt_go(struct iw_hunt *h)
+static void make_parts(struct iw_hunt *h)
 {
-    int status;
-
     h->random.state = h->o->seed;
     h->corpus = iw_got(calloc(IW_HUNT_CORPUS, sizeof(*h->corpus)));
     for (size_t i = 0; i < IW_HUNT_RECENT; i++)
@@ -289,6 +303,19 @@ int iw_hunt_go(struct iw_hunt *h)
     h->graph = iw_hunt_graph_new();
     h->began = iw_transport_now();
     h->digest = 0xcbf29ce484222325u;
+}
+
+int iw_hunt_try_once(struct iw_hunt *h)
+{
+    make_parts(h);
+    return iw_hunt_try_file(h);
+}
+
+int iw_hunt_go(struct iw_hunt *h)
+{
+    int status;
+
+    make_parts(h);
     status = begin(h);
     while (!status && !limit_reached(h)) {
         status = iw_hunt_open(h);

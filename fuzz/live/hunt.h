@@ -21,7 +21,8 @@ enum {
     IW_HUNT_RECENT = 256,  /* sequences that may be what did it */
     IW_HUNT_LOOK = 256,    /* sequences between two looks at the peer */
     IW_HUNT_CORPUS = 4096, /* sequences that are kept */
-    IW_HUNT_TRIES = 600    /* runs that making one finding small may take */
+    IW_HUNT_PATTERN = 64,
+    IW_HUNT_TRIES = 600 /* runs that making one finding small may take */
 };
 
 struct iw_hunt_options {
@@ -67,6 +68,11 @@ struct iw_hunt_finding {
     char *file, *pcap; /* the case, and its capture; NULL: it could not be shown again */
     char *verdict;     /* of the case */
     char *suppressed;  /* reason; NULL: it counts */
+    /* CRASH, HANG: what a sequence says that shows it; those are kept out of from then on. */
+    uint16_t pattern[IW_HUNT_PATTERN];
+    size_t n_pattern;
+    bool before;                    /* found by a hunt that this one goes on with */
+    size_t told_inputs, told_steps; /* ... which says so much about it */
     struct iw_hunt_finding *next;
 };
 
@@ -92,7 +98,7 @@ struct iw_hunt {
     uint64_t started, over;                       /* sequences */
     uint64_t digest;                              /* of all that were started, in order */
     uint64_t last_look;                           /* `over` then */
-    uint64_t began, next_line, look_at;
+    uint64_t began, next_line, next_save, look_at;
     struct iw_hunt_finding *findings;
     bool suspicious;           /* a connection was refused, or left open */
     struct iw_hunt_done trial; /* the last sequence that was tried */
@@ -104,8 +110,12 @@ struct iw_hunt {
     } broken[IW_HUNT_FINDINGS];
     size_t n_broken;
     struct iw_hunt_coverage *coverage; /* NULL: none */
-    unsigned unanswered; /* times that the peer had to be started again without a reason found */
-    volatile int *stop;  /* a signal's number */
+    bool outside;                      /* the hunt goes on elsewhere: inside.c */
+    unsigned restarts;                 /* of what it goes on in */
+    struct {
+        size_t states, edges, kept;
+    } inside;           /* as the last session there has told */
+    volatile int *stop; /* a signal's number */
 };
 
 void iw_hunt_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -115,6 +125,8 @@ int iw_hunt_main(int argc, char **argv);
 
 /* The hunt itself, until a limit. */
 int iw_hunt_go(struct iw_hunt *h);
+/* --try: the sequences of a file, once. */
+int iw_hunt_try_once(struct iw_hunt *h);
 /* Opens the target if it is not; complains. 0 or the exit status. */
 int iw_hunt_open(struct iw_hunt *h);
 void iw_hunt_close(struct iw_hunt *h);
@@ -131,6 +143,11 @@ void iw_hunt_key(const struct iw_hunt_event *e, char *text, size_t room);
 /* triage.c: what did it, in as few steps as can be; a case and a capture that show it. */
 void iw_hunt_triage(struct iw_hunt *h, const struct iw_hunt_event *event,
                     struct iw_hunt_input *const *suspects, size_t n);
+
+/* avoid.c: what a sequence says, frame by frame, roughly. The number of codes. */
+size_t iw_hunt_pattern(const struct iw_hunt_input *in, uint16_t *out, size_t room);
+/* Whether it says what is known to end the peer: there is nothing to be learnt behind that. */
+bool iw_hunt_deadly(const struct iw_hunt *h, const struct iw_hunt_input *in);
 
 /* shrink.c: a finding's sequences made small. */
 void iw_hunt_shrink(struct iw_hunt *h, struct iw_hunt_finding *f);
@@ -157,8 +174,25 @@ void iw_hunt_save_progress(struct iw_hunt *h);
  * *bad. */
 char *iw_hunt_known(const struct iw_hunt *h, const char *key, bool *bad);
 
-/* inside.c: for a target that only a fuzzer elsewhere can reach. -1: this is there. */
-int iw_hunt_inside(struct iw_hunt *h, char **argv);
+void iw_hunt_write_inputs(FILE *f, struct iw_hunt_input *const *inputs, size_t n);
+/* Their number. */
+size_t iw_hunt_read_inputs(FILE *f, struct iw_hunt_input **inputs, size_t room);
+/* The sequences under way when the hunt in `dir` ended, at most IW_HUNT_RECENT of them. */
+size_t iw_hunt_load_started(const char *dir, struct iw_hunt_input **inputs);
+/* Takes those findings from disk that are not known yet. */
+void iw_hunt_load_findings(struct iw_hunt *h);
+/* Goes on with a hunt: its corpus, its findings. False after having complained. */
+bool iw_hunt_resume(struct iw_hunt *h);
+
+/* inside.c: for a target that only a fuzzer elsewhere can reach. */
+bool iw_hunt_elsewhere(const struct iw_target_spec *spec);
+/* Has the hunt go on there and watches it. The exit status. */
+int iw_hunt_watch(struct iw_hunt *h);
+struct iw_hunt_event iw_hunt_try_inside(struct iw_hunt *h, struct iw_hunt_input *const *inputs,
+                                        size_t n, bool *requested);
+char *iw_hunt_play_inside(struct iw_hunt *h, const char *path, const char *folder, char **pcap);
+/* ... and there: one try. */
+int iw_hunt_try_file(struct iw_hunt *h);
 
 /* coverage.c: a map shared with the peer, see coverage_peer.c. */
 struct iw_hunt_coverage *iw_hunt_coverage_open(const char *dir);

@@ -186,9 +186,16 @@ static int hunt(struct iw_hunt *h)
         iw_hunt_complain("cannot make a map in %s: %s", dir, strerror(errno));
         status = IW_HUNT_TESTER;
     }
-    if (!status)
+    h->outside = iw_hunt_elsewhere(h->spec);
+    if (!status && h->o->try)
+        status = iw_hunt_try_once(h);
+    else if (!status && h->outside)
+        status = iw_hunt_watch(h);
+    else if (!status && (!h->o->resume || iw_hunt_resume(h)))
         status = iw_hunt_go(h);
-    if (status == IW_HUNT_GOOD || status == IW_HUNT_FOUND) {
+    else if (!status)
+        status = IW_HUNT_TESTER;
+    if (!h->o->try && (status == IW_HUNT_GOOD || status == IW_HUNT_FOUND)) {
         status = iw_hunt_counted(h, false) ? IW_HUNT_FOUND : IW_HUNT_GOOD;
         if (!iw_hunt_report(h))
             status = IW_HUNT_TESTER;

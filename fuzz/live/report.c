@@ -11,8 +11,18 @@
 #include "runner.h"
 #include "text.h"
 
-enum { SCREEN_NS = 500000000, ROWS = 6 };
+enum { SCREEN_NS = 500000000, ROWS = 6, SAVE_NS = 1000000000 };
 static const uint64_t line_ns = 5000000000;
+
+static size_t states(const struct iw_hunt *h)
+{
+    return h->outside ? h->inside.states : iw_hunt_graph_states(h->graph);
+}
+
+static size_t edges(const struct iw_hunt *h)
+{
+    return h->outside ? h->inside.edges : iw_hunt_graph_edges(h->graph);
+}
 
 size_t iw_hunt_counted(const struct iw_hunt *h, bool all)
 {
@@ -46,8 +56,7 @@ static void screen(const struct iw_hunt *h, bool first)
     fprintf(stderr, "\033[K  target     %s\n", h->spec->text);
     fprintf(stderr, "\033[K  sequences  %" PRIu64 ", %.0f a second, %.0f s, seed %" PRIu64 "\n",
             h->over, rate(h), elapsed(h), h->o->seed);
-    fprintf(stderr, "\033[K  states     %zu, %zu edges", iw_hunt_graph_states(h->graph),
-            iw_hunt_graph_edges(h->graph));
+    fprintf(stderr, "\033[K  states     %zu, %zu edges", states(h), edges(h));
     if (h->coverage)
         fprintf(stderr, ", %zu places in the peer", iw_hunt_coverage_places(h->coverage));
     fprintf(stderr, "\n\033[K  kept       %zu sequences, %zu seeds\n", h->n_corpus, h->seeds.n);
@@ -61,7 +70,7 @@ static void screen(const struct iw_hunt *h, bool first)
 static void line(const struct iw_hunt *h)
 {
     fprintf(stderr, "%.0f s: %" PRIu64 " sequences (%.0f/s), %zu states, %zu edges", elapsed(h),
-            h->over, rate(h), iw_hunt_graph_states(h->graph), iw_hunt_graph_edges(h->graph));
+            h->over, rate(h), states(h), edges(h));
     if (h->coverage)
         fprintf(stderr, ", %zu places", iw_hunt_coverage_places(h->coverage));
     fprintf(stderr, ", %zu findings\n", iw_hunt_counted(h, true));
@@ -72,6 +81,10 @@ void iw_hunt_progress(struct iw_hunt *h, bool end)
     uint64_t now = iw_transport_now();
     bool terminal = isatty(2);
 
+    if (end || now >= h->next_save) {
+        iw_hunt_save_progress(h);
+        h->next_save = now + SAVE_NS;
+    }
     if (!end && now < h->next_line)
         return;
     if (terminal)
@@ -79,7 +92,6 @@ void iw_hunt_progress(struct iw_hunt *h, bool end)
     else if (h->next_line && !end)
         line(h);
     h->next_line = now + (terminal ? SCREEN_NS : line_ns);
-    iw_hunt_save_progress(h);
 }
 
 void iw_hunt_tell(struct iw_hunt *h, const struct iw_hunt_finding *f)
@@ -113,7 +125,7 @@ void iw_hunt_tell(struct iw_hunt *h, const struct iw_hunt_finding *f)
 json_t *iw_hunt_finding_json(const struct iw_hunt_finding *f)
 {
     json_t *o = iw_got(json_object());
-    size_t steps = 0;
+    size_t steps = f->told_steps, inputs = f->before ? f->told_inputs : f->n_inputs;
 
     for (size_t i = 0; i < f->n_inputs; i++)
         steps += f->inputs[i]->n;
@@ -129,8 +141,13 @@ json_t *iw_hunt_finding_json(const struct iw_hunt_finding *f)
     json_object_set_new(o, "sequence", json_integer((json_int_t)f->number));
     json_object_set_new(o, "seconds", json_real(f->seconds));
     json_object_set_new(o, "times", json_integer((json_int_t)f->times));
-    json_object_set_new(o, "connections", json_integer((json_int_t)f->n_inputs));
+    json_object_set_new(o, "connections", json_integer((json_int_t)inputs));
     json_object_set_new(o, "steps", json_integer((json_int_t)steps));
+    for (size_t i = 0; i < f->n_pattern; i++) {
+        if (!i)
+            json_object_set_new(o, "pattern", json_array());
+        json_array_append_new(json_object_get(o, "pattern"), json_integer(f->pattern[i]));
+    }
     json_object_set_new(o, "case", f->file ? json_string(f->file) : json_null());
     json_object_set_new(o, "pcap", f->pcap ? json_string(f->pcap) : json_null());
     json_object_set_new(o, "verdict", f->verdict ? json_string(f->verdict) : json_null());
@@ -146,14 +163,17 @@ static json_t *whole(const struct iw_hunt *h)
     for (const struct iw_hunt_finding *f = h->findings; f; f = f->next)
         json_array_append_new(list, iw_hunt_finding_json(f));
     snprintf(digest, sizeof(digest), "%016" PRIx64, h->digest);
-    o = iw_got(
-        json_pack("{s:i, s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:s, s:o}",
-                  "schema", 1, "tool", "iwarp-fuzz", "version", IW_VERSION, "target", h->spec->text,
-                  "seed", (json_int_t)h->o->seed, "sequences", (json_int_t)h->over, "seconds",
-                  elapsed(h), "rate", rate(h), "states", (json_int_t)iw_hunt_graph_states(h->graph),
-                  "edges", (json_int_t)iw_hunt_graph_edges(h->graph), "kept",
-                  (json_int_t)h->n_corpus, "starts", (json_int_t)h->world.starts, "lingered",
-                  (json_int_t)iw_hunt_loop_lingered(h->loop), "digest", digest, "findings", list));
+    o = iw_got(json_pack(
+        "{s:i, s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:s, s:o}", "schema", 1,
+        "tool", "iwarp-fuzz", "version", IW_VERSION, "target", h->spec->text, "seed",
+        (json_int_t)h->o->seed, "sequences", (json_int_t)h->over, "seconds", elapsed(h), "rate",
+        rate(h), "states", (json_int_t)states(h), "edges", (json_int_t)edges(h), "kept",
+        (json_int_t)(h->outside ? h->inside.kept : h->n_corpus), "starts",
+        (json_int_t)h->world.starts, "lingered",
+        (json_int_t)(h->outside ? 0 : iw_hunt_loop_lingered(h->loop)), "digest", digest, "findings",
+        list));
+    if (h->outside)
+        json_object_set_new(o, "restarts", json_integer((json_int_t)h->restarts));
     if (h->coverage)
         json_object_set_new(o, "places",
                             json_integer((json_int_t)iw_hunt_coverage_places(h->coverage)));
@@ -189,13 +209,16 @@ bool iw_hunt_report(struct iw_hunt *h)
         }
         json_decref(o);
     }
-    if (h->o->graph && !write_graph(h))
+    if (h->o->graph && !h->outside && !write_graph(h))
         good = false;
+    if (h->o->resume)
+        return good; /* whoever watches tells the rest */
     printf("%" PRIu64 " sequences in %.1f s (%.0f a second), %zu states, %zu edges, %zu findings",
-           h->over, elapsed(h), rate(h), iw_hunt_graph_states(h->graph),
-           iw_hunt_graph_edges(h->graph), iw_hunt_counted(h, true));
+           h->over, elapsed(h), rate(h), states(h), edges(h), iw_hunt_counted(h, true));
     if (iw_hunt_counted(h, true) != iw_hunt_counted(h, false))
         printf(" (%zu of them known)", iw_hunt_counted(h, true) - iw_hunt_counted(h, false));
+    if (h->outside)
+        printf(", started again %u times", h->restarts);
     printf("; target %s, seed %" PRIu64 "\n", h->spec->text, h->o->seed);
     return good;
 }

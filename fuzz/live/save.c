@@ -1,19 +1,257 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* What a hunt leaves on disk for the one that goes on behind it. In the folder of results:
+ * corpus/N (the sequences kept), started (a ring of those under way), findings.jsonl, and
+ * progress.json. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
 #include "hunt.h"
+#include "text.h"
+
+enum { RECORD = 8192, RECORDS = 64, HEAD = 12 };
+
+static bool lasts(const struct iw_hunt *h)
+{
+    return h->o->resume && h->dir;
+}
+
+/* ---- sequences ---- */
+
+void iw_hunt_write_inputs(FILE *f, struct iw_hunt_input *const *inputs, size_t n)
+{
+    uint8_t *octets = iw_got(malloc(IW_MUTATE_INPUT_MAX));
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t length = (uint32_t)iw_hunt_input_write(inputs[i], octets, IW_MUTATE_INPUT_MAX);
+
+        fwrite(&length, sizeof(length), 1, f);
+        fwrite(octets, 1, length, f);
+    }
+    free(octets);
+}
+
+size_t iw_hunt_read_inputs(FILE *f, struct iw_hunt_input **inputs, size_t room)
+{
+    uint8_t *octets = iw_got(malloc(IW_MUTATE_INPUT_MAX));
+    uint32_t length;
+    size_t n = 0;
+
+    while (n < room && fread(&length, sizeof(length), 1, f) == 1 && length <= IW_MUTATE_INPUT_MAX &&
+           fread(octets, 1, length, f) == length)
+        inputs[n++] = iw_hunt_input_read(octets, length);
+    free(octets);
+    return n;
+}
 
 void iw_hunt_save_kept(struct iw_hunt *h, size_t i)
 {
-    (void)h, (void)i;
+    char *path = lasts(h) ? iw_text_format("%s/corpus/%05zu", h->dir, i) : NULL;
+    FILE *f = path ? fopen(path, "we") : NULL;
+
+    if (f) {
+        iw_hunt_write_inputs(f, &h->corpus[i].input, 1);
+        fclose(f);
+    }
+    free(path);
 }
+
 void iw_hunt_save_started(struct iw_hunt *h, const struct iw_hunt_input *in)
 {
-    (void)h, (void)in;
+    static uint8_t record[RECORD];
+    uint64_t number = h->started + 1;
+    uint32_t length;
+
+    if (h->lasting < 0)
+        return;
+    length = (uint32_t)iw_hunt_input_write(in, record + HEAD, RECORD - HEAD);
+    memcpy(record, &number, sizeof(number));
+    memcpy(record + sizeof(number), &length, sizeof(length));
+    if (pwrite(h->lasting, record, HEAD + length, (off_t)(h->started % RECORDS) * RECORD) < 0)
+        iw_hunt_complain("cannot write %s/started: %s", h->dir, strerror(errno));
 }
+
+/* The ring, oldest first. */
+size_t iw_hunt_load_started(const char *dir, struct iw_hunt_input **inputs)
+{
+    char *path = iw_text_format("%s/started", dir);
+    FILE *f = fopen(path, "re");
+    uint64_t numbers[RECORDS];
+    uint8_t record[RECORD];
+    size_t n = 0;
+
+    for (size_t i = 0; f && i < RECORDS; i++) {
+        uint64_t number;
+        uint32_t length;
+        size_t at = n, got;
+
+        if (fseek(f, (long)(i * RECORD), SEEK_SET))
+            break;
+        got = fread(record, 1, RECORD, f);
+        if (got < HEAD)
+            break;
+        memcpy(&number, record, sizeof(number));
+        memcpy(&length, record + sizeof(number), sizeof(length));
+        if (!number || length > got - HEAD)
+            continue;
+        for (; at > 0 && numbers[at - 1] > number; at--) {
+            numbers[at] = numbers[at - 1];
+            inputs[at] = inputs[at - 1];
+        }
+        numbers[at] = number;
+        inputs[at] = iw_hunt_input_read(record + HEAD, length);
+        n++;
+    }
+    if (f)
+        fclose(f);
+    free(path);
+    return n;
+}
+
+/* ---- findings ---- */
+
 void iw_hunt_save_finding(struct iw_hunt *h, const struct iw_hunt_finding *f)
 {
-    (void)h, (void)f;
+    char *path = h->dir ? iw_text_format("%s/findings.jsonl", h->dir) : NULL;
+    FILE *out = path ? fopen(path, "ae") : NULL;
+    json_t *o = out ? iw_hunt_finding_json(f) : NULL;
+
+    if (out) {
+        json_dumpf(o, out, JSON_COMPACT);
+        fputc('\n', out);
+        fclose(out);
+    }
+    json_decref(o);
+    free(path);
 }
+
+static char *text_of(const json_t *o, const char *name)
+{
+    return iw_text_copy(json_string_value(json_object_get(o, name)));
+}
+
+static void take_finding(struct iw_hunt *h, const json_t *o)
+{
+    struct iw_hunt_finding *f = iw_got(calloc(1, sizeof(*f))), **last = &h->findings;
+    const char *kind = json_string_value(json_object_get(o, "kind"));
+    const char *check = json_string_value(json_object_get(o, "check"));
+    const char *text = json_string_value(json_object_get(o, "text"));
+
+    f->key = text_of(o, "key");
+    if (!f->key || !kind) {
+        free(f->key);
+        free(f);
+        return;
+    }
+    for (int k = IW_HUNT_NOTHING; k <= IW_HUNT_RULE; k++)
+        if (!strcmp(kind, iw_hunt_kind_name((enum iw_hunt_kind)k)))
+            f->event.kind = (enum iw_hunt_kind)k;
+    if (check)
+        f->event.check = iw_check_find(check);
+    snprintf(f->event.text, sizeof(f->event.text), "%s", text ? text : "");
+    f->number = (uint64_t)json_integer_value(json_object_get(o, "sequence"));
+    f->seconds = json_real_value(json_object_get(o, "seconds"));
+    f->times = (uint64_t)json_integer_value(json_object_get(o, "times"));
+    f->told_inputs = (size_t)json_integer_value(json_object_get(o, "connections"));
+    f->told_steps = (size_t)json_integer_value(json_object_get(o, "steps"));
+    f->n_pattern = json_array_size(json_object_get(o, "pattern"));
+    if (f->n_pattern > IW_HUNT_PATTERN)
+        f->n_pattern = 0;
+    for (size_t i = 0; i < f->n_pattern; i++)
+        f->pattern[i] =
+            (uint16_t)json_integer_value(json_array_get(json_object_get(o, "pattern"), i));
+    f->file = text_of(o, "case");
+    f->pcap = text_of(o, "pcap");
+    f->verdict = text_of(o, "verdict");
+    f->suppressed = text_of(o, "known");
+    f->before = true;
+    while (*last)
+        last = &(*last)->next;
+    *last = f;
+}
+
+void iw_hunt_load_findings(struct iw_hunt *h)
+{
+    char *path = iw_text_format("%s/findings.jsonl", h->dir);
+    FILE *f = fopen(path, "re");
+    char *line = NULL;
+    size_t room = 0, n = 0;
+
+    for (struct iw_hunt_finding *have = h->findings; have; have = have->next)
+        n++; /* these are in the file, too */
+    while (f && getline(&line, &room, f) >= 0) {
+        json_t *o = json_loads(line, 0, NULL);
+
+        if (o && !n)
+            take_finding(h, o);
+        else if (n)
+            n--;
+        json_decref(o);
+    }
+    free(line);
+    if (f)
+        fclose(f);
+    free(path);
+}
+
+/* ---- all of it ---- */
+
 void iw_hunt_save_progress(struct iw_hunt *h)
 {
-    (void)h;
+    char *path = lasts(h) ? iw_text_format("%s/progress.json", h->dir) : NULL;
+    json_t *o = path ? json_pack("{s:I, s:I, s:I, s:I, s:I}", "sequences", (json_int_t)h->over,
+                                 "states", (json_int_t)iw_hunt_graph_states(h->graph), "edges",
+                                 (json_int_t)iw_hunt_graph_edges(h->graph), "kept",
+                                 (json_int_t)h->n_corpus, "starts", (json_int_t)h->world.starts)
+                     : NULL;
+
+    if (o)
+        json_dump_file(o, path, JSON_COMPACT);
+    json_decref(o);
+    free(path);
+}
+
+/* The corpus of before becomes seeds. */
+static void load_corpus(struct iw_hunt *h, const char *folder)
+{
+    DIR *d = opendir(folder);
+    const struct dirent *entry;
+
+    while (d && (entry = readdir(d))) {
+        char *path = iw_text_format("%s/%s", folder, entry->d_name);
+        FILE *f = *entry->d_name == '.' ? NULL : fopen(path, "re");
+        struct iw_hunt_input *in;
+
+        if (f && iw_hunt_read_inputs(f, &in, 1) == 1)
+            iw_hunt_seeds_add(&h->seeds, in);
+        if (f)
+            fclose(f);
+        free(path);
+    }
+    if (d)
+        closedir(d);
+}
+
+bool iw_hunt_resume(struct iw_hunt *h)
+{
+    char *corpus = iw_text_format("%s/corpus", h->dir);
+    char *started = iw_text_format("%s/started", h->dir);
+    bool good = !iw_folder_create(corpus);
+
+    if (good) {
+        load_corpus(h, corpus);
+        iw_hunt_load_findings(h);
+        h->lasting = open(started, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+        good = h->lasting >= 0;
+    }
+    if (!good)
+        iw_hunt_complain("cannot write %s: %s", started, strerror(errno));
+    free(corpus);
+    free(started);
+    return good;
 }

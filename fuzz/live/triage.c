@@ -9,6 +9,8 @@
 #include "runner.h"
 #include "text.h"
 
+enum { AGAIN = 3 /* tries of what a chance may have kept from happening */, OFTEN = 3 };
+
 static struct iw_hunt_finding *known(struct iw_hunt *h, const char *key)
 {
     for (struct iw_hunt_finding *f = h->findings; f; f = f->next)
@@ -34,7 +36,7 @@ static struct iw_hunt_finding *isolate(struct iw_hunt *h, const struct iw_hunt_e
         from--;
         e = iw_hunt_try(h, suspects + from, 1, event, NULL);
     }
-    if (!same(&e, event)) {
+    for (int i = 0; i < AGAIN && !same(&e, event); i++) {
         from = 0;
         count = n;
         e = iw_hunt_try(h, suspects, n, event, NULL);
@@ -95,15 +97,43 @@ static void append(struct iw_hunt *h, struct iw_hunt_finding *f)
     *last = f;
 }
 
+static char *unexplained_key(const struct iw_hunt_event *event)
+{
+    char key[700];
+
+    iw_hunt_key(event, key, sizeof(key));
+    return iw_text_format("unexplained %s", key);
+}
+
+/* What has been looked into a few times is counted, and not looked into any more. */
+static bool seen_often(struct iw_hunt *h, const struct iw_hunt_event *event)
+{
+    struct iw_hunt_finding *last = NULL;
+    uint64_t times = 0;
+    char own[700], other[700];
+
+    iw_hunt_key(event, own, sizeof(own));
+    for (struct iw_hunt_finding *f = h->findings; f; f = f->next) {
+        iw_hunt_key(&f->event, other, sizeof(other));
+        if (strcmp(own, other) != 0)
+            continue;
+        last = f;
+        times += f->times;
+    }
+    if (times < OFTEN)
+        return false;
+    last->times++;
+    return true;
+}
+
 /* What nobody could show again is told all the same: the peer was not well. */
 static void unexplained(struct iw_hunt *h, const struct iw_hunt_event *event)
 {
     struct iw_hunt_finding *f = iw_got(calloc(1, sizeof(*f)));
-    char key[700];
+    bool bad;
 
-    iw_hunt_key(event, key, sizeof(key));
     f->event = *event;
-    f->key = iw_text_format("unexplained %s", key);
+    f->key = unexplained_key(event);
     if (known(h, f->key)) {
         known(h, f->key)->times++;
         discard(f);
@@ -112,6 +142,7 @@ static void unexplained(struct iw_hunt *h, const struct iw_hunt_event *event)
     f->number = h->over;
     f->seconds = (double)(iw_transport_now() - h->began) / 1e9;
     f->times = 1;
+    f->suppressed = iw_hunt_known(h, f->key, &bad);
     append(h, f);
     iw_hunt_tell(h, f);
 }
@@ -133,7 +164,9 @@ void iw_hunt_triage(struct iw_hunt *h, const struct iw_hunt_event *event,
             return;
         }
     }
-    if (iw_hunt_open(h))
+    if (event->kind != IW_HUNT_RULE && seen_often(h, event))
+        return;
+    if (!h->outside && iw_hunt_open(h))
         return;
     f = isolate(h, event, suspects, n);
     if (!f) {
@@ -161,6 +194,8 @@ void iw_hunt_triage(struct iw_hunt *h, const struct iw_hunt_event *event,
         return;
     }
     f->suppressed = iw_hunt_known(h, f->key, &bad);
+    if (f->n_inputs == 1 && (event->kind == IW_HUNT_CRASH || event->kind == IW_HUNT_HANG))
+        f->n_pattern = iw_hunt_pattern(f->inputs[0], f->pattern, IW_HUNT_PATTERN);
     for (const struct iw_hunt_finding *other = h->findings; other; other = other->next)
         number++;
     append(h, f);

@@ -8,7 +8,7 @@
 #include "iwarp/transport.h"
 #include "runner.h"
 
-enum { PATIENCE = 3, DYING_MS = 3000, STEP_MS = 10, AGAIN = 5 };
+enum { PATIENCE = 3, DYING_MS = 3000, DEAD_MS = 300, STEP_MS = 10, AGAIN = 5 };
 
 const char *iw_hunt_kind_name(enum iw_hunt_kind kind)
 {
@@ -63,10 +63,12 @@ static void run(struct iw_hunt *h, const struct iw_hunt_input *input)
         iw_hunt_loop_step(h->loop, 100);
 }
 
-/* Whether the peer's process ends within a while. */
-static const char *dying(struct iw_hunt *h)
+/* Whether the peer's process ends within a while. One that still accepts connections may be writing
+ * a sanitizer's report; of one that does not, little more can be expected. */
+static const char *dying(struct iw_hunt *h, bool accepts)
 {
-    uint64_t until = iw_transport_now() + (uint64_t)(DYING_MS * h->world.scale * 1e6);
+    double ms = (accepts ? DYING_MS : DEAD_MS) * h->world.scale;
+    uint64_t until = iw_transport_now() + (uint64_t)(ms * 1e6);
     const char *how = iw_hunt_world_death(&h->world);
 
     while (!how && iw_transport_now() < until && h->world.target->death) {
@@ -114,7 +116,7 @@ struct iw_hunt_event iw_hunt_look(struct iw_hunt *h)
         }
         return e;
     }
-    how = dying(h);
+    how = dying(h, h->trial.connected);
     if (how)
         return crashed(h, how);
     e.kind = h->trial.connected ? IW_HUNT_HANG : IW_HUNT_REFUSAL;
@@ -129,11 +131,20 @@ struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const 
 {
     struct iw_hunt_event e = {.kind = IW_HUNT_NOTHING};
 
+    if (h->outside)
+        return iw_hunt_try_inside(h, inputs, n, requested);
     if (iw_hunt_open(h))
         return e;
     for (size_t i = 0; i < n; i++) {
         iw_hunt_loop_patience(h->loop, 0.5 * h->world.scale);
         run(h, inputs[i]);
+        if (i == 0 && first(&h->trial.row) == IW_ANSWER_REFUSED) {
+            /* That was another one's doing. */
+            iw_hunt_close(h);
+            if (iw_hunt_open(h))
+                return e;
+            run(h, inputs[i]);
+        }
         iw_hunt_loop_patience(h->loop, 0);
         if (requested)
             requested[i] = h->trial.requested;

@@ -98,6 +98,13 @@ static bool make_memory(struct iw_hunt_world *w, size_t k, char *error, size_t r
     return m->content != NULL;
 }
 
+void iw_hunt_world_describe(struct iw_hunt_world *w)
+{
+    for (w->n_memories = 0; w->n_memories < IW_HUNT_MEMORIES; w->n_memories++)
+        w->memories[w->n_memories] = (struct iw_hunt_memory){.length = kinds[w->n_memories].length,
+                                                             .remote = kinds[w->n_memories].remote};
+}
+
 static bool resolve(const char *host, uint16_t port, struct sockaddr_storage *to, socklen_t *length,
                     char *error, size_t room)
 {

@@ -51,6 +51,8 @@ struct iw_hunt_world {
 
 /* Starts and reaches the target. Otherwise one line in `error`. */
 enum iw_target_opened iw_hunt_world_open(struct iw_hunt_world *w, char *error, size_t room);
+/* Its memories as they would be, without any being there. */
+void iw_hunt_world_describe(struct iw_hunt_world *w);
 void iw_hunt_world_close(struct iw_hunt_world *w);
 /* How the target ended, in one line, or NULL while it lives, as far as is known. Cheap. */
 const char *iw_hunt_world_death(struct iw_hunt_world *w);

@@ -16,6 +16,14 @@ TARGET = """return {
   ready = "listening on", crc = "on", markers = "off", can = { "extensions" },
 }
 """
+# Something that ends as a whole when its peer does, as a kernel would.
+INSIDE = """return {
+  name = "kernel", class = "bare", address = "127.0.0.1",
+  inside = "test ! -e %(dead)s || exit 3; echo $$ >%(pid)s; exec {command}", restart = "rm %(dead)s",
+  start = "%(peer)s listen {host}:{port} --size 4096 --buffers 8 || { touch %(dead)s; kill -9 $(cat %(pid)s); }",
+  ready = "listening on", crc = "on", markers = "off", can = { "extensions" },
+}
+"""
 WRONG = (
     (["--target", "nowhere:1"], "--target nowhere:1: "),
     (["--target", "tcp:192.0.2.1:7"], "--target tcp:192.0.2.1:7: a peer on another host that is not started from here"),
@@ -110,6 +118,22 @@ class Check:
         done, _ = self.run("--suppress", known)
         assert done.returncode == 64 and done.stderr == 'iwarp-fuzz: %s:1: expected GLOB "reason"\n' % known, done
 
+    def outlives_what_it_is_in(self):
+        self.target("tests/iwarp-peer-planted")
+        path = os.path.join(self.scratch, "kernel.lua")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(INSIDE % {"dead": self.scratch + "/dead", "pid": self.scratch + "/pid",
+                              "peer": self.scratch + "/iwarp-peer-planted"})
+        done, report = self.run("--target", path, "--seed", "1", "--findings", "1", "--count", "200000", "--time", "400",
+                                results="kernel")
+        assert done.returncode == 1, done
+        finding = report["findings"][0]
+        assert finding["kind"] == "crash" and finding["text"] == "the target's kernel ended", finding
+        assert finding["verdict"].startswith("FAIL"), finding
+        assert finding["steps"] <= 16 and len(finding["pattern"]) > 4, finding
+        assert report["restarts"] > 2 and report["sequences"] > 0, report
+        print("in a kernel: %d restarts, %d steps" % (report["restarts"], finding["steps"]))
+
     def finds_nothing_else(self):
         for target, count in ((self.target("iwarp-peer"), 3000), ("embedded", 1500)):
             graph = os.path.join(self.scratch, "graph")
@@ -162,6 +186,7 @@ class Check:
     def all(self):
         self.refuses()
         self.finds_what_was_planted()
+        self.outlives_what_it_is_in()
         self.finds_nothing_else()
         self.repeats_itself()
         self.takes_recordings()

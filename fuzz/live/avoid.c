@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sequences that do what is known already. A peer that a crash takes seconds to come back from has
+ * little use for the same one again and again. */
+#include "hunt.h"
+#include "iwarp/wire.h"
+#include "plan.h"
+
+enum { LEAST = 2 /* frames: fewer would keep out everything */, OCTETS = 0x200, REQUEST = 0x100 };
+
+size_t iw_hunt_pattern(const struct iw_hunt_input *in, uint16_t *out, size_t room)
+{
+    struct iw_hunt_plan p = {0};
+    size_t n = 0;
+
+    iw_hunt_plan_make(&p, in);
+    for (size_t i = 0; i < p.n_units && n < room; i++) {
+        const uint8_t *octets = p.octets + p.units[i].at;
+        uint8_t said = iw_hunt_said(&p, &p.units[i]);
+        bool block = p.units[i].length > IW_MPA_STARTUP_HEADER;
+
+        if (said == IW_SAID_REQUEST) /* flags, and A of RFC 6581 */
+            out[n++] = (uint16_t)(REQUEST | (octets[16] & 0xf0) |
+                                  (block && octets[IW_MPA_STARTUP_HEADER] & 0x80 ? 1 : 0));
+        else
+            out[n++] = said == IW_SAID_OCTETS ? OCTETS : said;
+    }
+    iw_hunt_plan_free(&p);
+    return n;
+}
+
+bool iw_hunt_deadly(const struct iw_hunt *h, const struct iw_hunt_input *in)
+{
+    uint16_t own[2 * IW_HUNT_PATTERN];
+    size_t n = 0;
+
+    for (const struct iw_hunt_finding *f = h->findings; f; f = f->next) {
+        size_t k = 0;
+
+        if (f->n_pattern < LEAST)
+            continue;
+        if (!n)
+            n = iw_hunt_pattern(in, own, 2 * IW_HUNT_PATTERN);
+        for (size_t i = 0; i < n && k < f->n_pattern; i++)
+            k += own[i] == f->pattern[k];
+        if (k == f->n_pattern)
+            return true;
+    }
+    return false;
+}

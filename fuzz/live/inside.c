@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Targets that only a fuzzer elsewhere can reach: the hunt goes on in there, in this program once
+ * more, and is watched from here. Where what it is in ends under it, or hangs, that is brought
+ * back, and what did it is looked for: each try is a run of its own in there. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "hunt.h"
+#include "iwarp/transport.h"
+#include "text.h"
+
+static const char variable[] = "IWARP_FUZZ_INSIDE";
+
+enum { STUCK_SECONDS = 60, TRY_SECONDS = 60, RESTARTS = 200, SLICE_MS = 20, NOT_A_COMMAND = 127 };
+
+bool iw_hunt_elsewhere(const struct iw_target_spec *spec)
+{
+    const char *here = getenv(variable);
+
+    return spec->inside && !(here && !strcmp(here, spec->name));
+}
+
+/* ---- commands ---- */
+
+/* Runs a shell command; 128 and more: it was ended by a signal. It is killed after `seconds` (0:
+ * never) during which `alive` (NULL: nothing) has not changed: *stuck. */
+static int execute(struct iw_hunt *h, const char *command, double seconds, const char *alive,
+                   bool *stuck)
+{
+    struct timespec slice = {.tv_nsec = SLICE_MS * 1000000};
+    uint64_t since = iw_transport_now();
+    struct stat at, last = {0};
+    int status = 0, passed_on = 0;
+    pid_t pid = fork();
+
+    if (pid < 0)
+        return NOT_A_COMMAND;
+    if (!pid) {
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(NOT_A_COMMAND);
+    }
+    while (!waitpid(pid, &status, WNOHANG)) {
+        nanosleep(&slice, NULL);
+        if (*h->stop && !passed_on) {
+            kill(pid, *h->stop);
+            passed_on = 1;
+        }
+        if (alive && !stat(alive, &at) &&
+            (at.st_mtim.tv_sec != last.st_mtim.tv_sec ||
+             at.st_mtim.tv_nsec != last.st_mtim.tv_nsec)) {
+            last = at;
+            since = iw_transport_now();
+        }
+        if (seconds > 0 && (double)(iw_transport_now() - since) / 1e9 > seconds) {
+            kill(pid, SIGKILL);
+            *stuck = true;
+        }
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* `command` (freed), taken inside. */
+static char *enter(const struct iw_hunt *h, char *command)
+{
+    char *folder = realpath(h->dir, NULL);
+    char *quoted = iw_text_shell(folder ? folder : h->dir);
+    char *filled = iw_text_fill(
+        h->spec->inside, (const char *const[]){"command", command, "writable", quoted, NULL});
+
+    free(folder);
+    free(quoted);
+    free(command);
+    return filled;
+}
+
+static char *program(const char *name)
+{
+    char *own = iw_own_folder();
+    char *path = iw_text_format("%s/%s", own, name);
+    char *quoted = iw_text_shell(path);
+
+    free(own);
+    free(path);
+    return quoted;
+}
+
+/* The options that hold in there, too. */
+static char *own_command(const struct iw_hunt *h)
+{
+    char *self = program("iwarp-fuzz"), *target = iw_text_shell(h->o->target);
+    char *dir = iw_text_shell(h->dir);
+    char *text = iw_text_format("%s --target %s --results %s --jobs %u --time-scale %g", self,
+                                target, dir, h->o->jobs, h->o->time_scale);
+
+    free(self);
+    free(target);
+    free(dir);
+    return text;
+}
+
+static void add(char **text, const char *option, const char *value)
+{
+    char *quoted = value ? iw_text_shell(value) : NULL;
+    char *longer =
+        iw_text_format("%s %s%s%s", *text, option, quoted ? " " : "", quoted ? quoted : "");
+
+    free(quoted);
+    free(*text);
+    *text = longer;
+}
+
+/* Whether what everything is in is still there. */
+static bool there(struct iw_hunt *h)
+{
+    char *command = enter(h, iw_text_copy("true"));
+    bool stuck = false;
+    int status = execute(h, command, TRY_SECONDS * h->o->time_scale, NULL, &stuck);
+
+    free(command);
+    return status == 0 && !stuck;
+}
+
+/* Brings it back. False after having complained. */
+static bool restart(struct iw_hunt *h)
+{
+    bool stuck = false;
+    int status;
+
+    h->restarts++;
+    if (!h->spec->restart) {
+        iw_hunt_complain("--target %s: it has ended, and no command brings it back", h->spec->text);
+        return false;
+    }
+    status = execute(h, h->spec->restart, 0, NULL, &stuck);
+    if (status)
+        iw_hunt_complain("restart: '%s' ended with status %d", h->spec->restart, status);
+    return status == 0;
+}
+
+/* ---- one try ---- */
+
+static struct iw_hunt_event told(const char *path, bool *requested, size_t n)
+{
+    struct iw_hunt_event e = {.kind = IW_HUNT_NOTHING};
+    json_t *o = json_load_file(path, 0, NULL);
+    const char *kind = json_string_value(json_object_get(o, "kind"));
+    const char *check = json_string_value(json_object_get(o, "check"));
+    const char *text = json_string_value(json_object_get(o, "text"));
+
+    for (int k = IW_HUNT_NOTHING; kind && k <= IW_HUNT_RULE; k++)
+        if (!strcmp(kind, iw_hunt_kind_name((enum iw_hunt_kind)k)))
+            e.kind = (enum iw_hunt_kind)k;
+    if (check)
+        e.check = iw_check_find(check);
+    snprintf(e.text, sizeof(e.text), "%s", text ? text : "");
+    for (size_t i = 0; requested && i < n; i++)
+        requested[i] = json_is_true(json_array_get(json_object_get(o, "requested"), i));
+    json_decref(o);
+    return e;
+}
+
+struct iw_hunt_event iw_hunt_try_inside(struct iw_hunt *h, struct iw_hunt_input *const *inputs,
+                                        size_t n, bool *requested)
+{
+    struct iw_hunt_event e = {.kind = IW_HUNT_NOTHING};
+    char *in = iw_text_format("%s/try", h->dir), *out = iw_text_format("%s/try.json", h->dir);
+    char *command = own_command(h);
+    FILE *f = fopen(in, "we");
+    bool stuck = false;
+
+    unlink(out);
+    if (f) {
+        iw_hunt_write_inputs(f, inputs, n);
+        fclose(f);
+    }
+    add(&command, "--try", in);
+    add(&command, "2>/dev/null", NULL);
+    command = enter(h, command);
+    execute(h, command, TRY_SECONDS * h->o->time_scale, NULL, &stuck);
+    free(command);
+    if (!access(out, R_OK)) {
+        e = told(out, requested, n);
+    } else if (!*h->stop && !there(h)) {
+        e.kind = stuck ? IW_HUNT_HANG : IW_HUNT_CRASH;
+        snprintf(e.text, sizeof(e.text), "the target's kernel %s", stuck ? "was stuck" : "ended");
+        restart(h);
+    }
+    free(in);
+    free(out);
+    return e;
+}
+
+/* In there: tries the sequences in the file and says what came of it. */
+int iw_hunt_try_file(struct iw_hunt *h)
+{
+    struct iw_hunt_input *inputs[IW_HUNT_RECENT];
+    bool requested[IW_HUNT_RECENT] = {false};
+    struct iw_hunt_event e, any = {.kind = IW_HUNT_CRASH};
+    char *out = iw_text_format("%s.json", h->o->try);
+    FILE *f = fopen(h->o->try, "re");
+    size_t n = f ? iw_hunt_read_inputs(f, inputs, IW_HUNT_RECENT) : 0;
+    json_t *o, *list = iw_got(json_array());
+    int status = 0;
+
+    if (f)
+        fclose(f);
+    e = iw_hunt_try(h, inputs, n, &any, requested);
+    for (size_t i = 0; i < n; i++) {
+        json_array_append_new(list, json_boolean(requested[i]));
+        iw_hunt_input_free(inputs[i]);
+    }
+    o = iw_got(json_pack("{s:s, s:s, s:o}", "kind", iw_hunt_kind_name(e.kind), "text", e.text,
+                         "requested", list));
+    if (json_dump_file(o, out, 0)) {
+        iw_hunt_complain("cannot write %s: %s", out, strerror(errno));
+        status = IW_HUNT_TESTER;
+    }
+    json_decref(o);
+    free(out);
+    iw_hunt_close(h);
+    return status;
+}
+
+/* Has iwarp-conform, which knows the way inside, play a case. */
+char *iw_hunt_play_inside(struct iw_hunt *h, const char *path, const char *folder, char **pcap)
+{
+    char *conform = program("iwarp-conform"), *target = iw_text_shell(h->o->target);
+    char *quoted = iw_text_shell(path), *into = iw_text_format("%s/played", folder);
+    char *results = iw_text_shell(into);
+    char *command = iw_text_format("%s run --target %s --cases %s --results %s --allow-hazard "
+                                   "--time-scale %g >/dev/null 2>&1",
+                                   conform, target, quoted, results, h->o->time_scale);
+    char *report = iw_text_format("%s/run.json", into), *verdict = NULL;
+    bool stuck = false;
+    json_t *o, *played;
+
+    unlink(report);
+    execute(h, command, 10 * TRY_SECONDS * h->o->time_scale, NULL, &stuck);
+    o = json_load_file(report, 0, NULL);
+    played = json_array_get(json_object_get(o, "cases"), 0);
+    if (played) {
+        const char *reason = json_string_value(json_object_get(played, "reason"));
+        const char *own = json_string_value(json_object_get(played, "pcap"));
+
+        verdict = iw_text_format("%s%s%s", json_string_value(json_object_get(played, "verdict")),
+                                 reason ? " " : "", reason ? reason : "");
+        *pcap = iw_text_copy(own);
+    }
+    json_decref(o);
+    free(conform);
+    free(target);
+    free(quoted);
+    free(into);
+    free(results);
+    free(command);
+    free(report);
+    return verdict;
+}
+
+/* ---- the hunt ---- */
+
+static double elapsed(const struct iw_hunt *h)
+{
+    return (double)(iw_transport_now() - h->began) / 1e9;
+}
+
+static char *graph_path(const struct iw_hunt *h)
+{
+    const char *end = strrchr(h->o->graph, '.');
+
+    return iw_text_format("%s/graph%s", h->dir, end && !strcmp(end, ".json") ? end : "");
+}
+
+static char *session_command(const struct iw_hunt *h, unsigned session)
+{
+    char *command = own_command(h), value[32];
+
+    char *report = iw_text_format("%s/session.json", h->dir);
+
+    add(&command, "--resume", NULL);
+    add(&command, "--json", report);
+    free(report);
+    snprintf(value, sizeof(value), "%llu", (unsigned long long)(h->o->seed + session));
+    add(&command, "--seed", value);
+    if (h->o->time > 0) {
+        snprintf(value, sizeof(value), "%.1f", h->o->time - elapsed(h));
+        add(&command, "--time", value);
+    }
+    if (h->o->count) {
+        snprintf(value, sizeof(value), "%llu", (unsigned long long)(h->o->count - h->over));
+        add(&command, "--count", value);
+    }
+    if (h->o->rate > 0) {
+        snprintf(value, sizeof(value), "%g", h->o->rate);
+        add(&command, "--rate", value);
+    }
+    if (h->o->findings) {
+        snprintf(value, sizeof(value), "%u", h->o->findings);
+        add(&command, "--findings", value);
+    }
+    if (h->o->suppress)
+        add(&command, "--suppress", h->o->suppress);
+    if (h->o->graph) {
+        char *graph = graph_path(h);
+
+        add(&command, "--graph", graph);
+        free(graph);
+    }
+    for (size_t i = 0; i < h->o->n_seeds; i++)
+        add(&command, "--seeds", h->o->seeds[i]);
+    if (h->o->blind)
+        add(&command, "--blind", NULL);
+    if (h->o->hazards)
+        add(&command, "--allow-hazard", NULL);
+    return enter(h, command);
+}
+
+/* Adds what a session has done. */
+static void add_up(struct iw_hunt *h, const char *progress)
+{
+    json_t *o = json_load_file(progress, 0, NULL);
+
+    h->over += (uint64_t)json_integer_value(json_object_get(o, "sequences"));
+    h->world.starts += (unsigned)json_integer_value(json_object_get(o, "starts"));
+    h->inside.states = (size_t)json_integer_value(json_object_get(o, "states"));
+    h->inside.edges = (size_t)json_integer_value(json_object_get(o, "edges"));
+    h->inside.kept = (size_t)json_integer_value(json_object_get(o, "kept"));
+    json_decref(o);
+}
+
+/* The graph that the last session has written, to where it was asked for. */
+static void take_graph(struct iw_hunt *h)
+{
+    char *from = graph_path(h), *quoted = iw_text_shell(from), *to = iw_text_shell(h->o->graph);
+    char *command = iw_text_format("cp -- %s %s", quoted, to);
+    bool stuck = false;
+
+    execute(h, command, 0, NULL, &stuck);
+    free(from);
+    free(quoted);
+    free(to);
+    free(command);
+}
+
+/* The exit status: not 0 if it cannot be brought back. */
+static int explain(struct iw_hunt *h, bool stuck)
+{
+    struct iw_hunt_input *list[IW_HUNT_RECENT];
+    struct iw_hunt_event e = {.kind = stuck ? IW_HUNT_HANG : IW_HUNT_CRASH};
+    size_t n = iw_hunt_load_started(h->dir, list);
+    bool back;
+
+    snprintf(e.text, sizeof(e.text), "the target's kernel %s", stuck ? "was stuck" : "ended");
+    iw_hunt_complain("%s; it is started again", e.text);
+    back = restart(h);
+    if (back)
+        iw_hunt_triage(h, &e, list, n);
+    for (size_t i = 0; i < n; i++)
+        iw_hunt_input_free(list[i]);
+    return back ? 0 : IW_HUNT_TESTER;
+}
+
+static bool over(const struct iw_hunt *h)
+{
+    return *h->stop || (h->o->time > 0 && elapsed(h) >= h->o->time) ||
+           (h->o->count && h->over >= h->o->count) ||
+           (h->o->findings && iw_hunt_counted(h, false) >= h->o->findings);
+}
+
+int iw_hunt_watch(struct iw_hunt *h)
+{
+    char *progress = iw_text_format("%s/progress.json", h->dir);
+    char *report = iw_text_format("%s/session.json", h->dir), *own = iw_own_folder();
+    const char *path = getenv("PATH");
+    char *longer = iw_text_format("%s:%s", path ? path : "/usr/bin:/bin", own);
+    int status =
+        setenv("PATH", longer, 1) || setenv(variable, h->spec->name, 1) ? IW_HUNT_TESTER : 0;
+
+    h->began = iw_transport_now();
+    if (!status && !there(h)) {
+        iw_hunt_complain("--target %s: what it is inside of cannot be reached", h->spec->text);
+        status = IW_HUNT_UNREACHED;
+    }
+    for (unsigned session = 0; !status && !over(h) && h->restarts < RESTARTS; session++) {
+        char *command = session_command(h, session);
+        bool stuck = false, ended;
+
+        unlink(progress);
+        unlink(report);
+        status = execute(h, command, STUCK_SECONDS * h->o->time_scale, progress, &stuck);
+        free(command);
+        add_up(h, progress);
+        iw_hunt_load_findings(h);
+        ended = access(report, F_OK) != 0 && !*h->stop && !there(h);
+        if (ended) {
+            status = explain(h, stuck);
+        } else if (status == IW_HUNT_FOUND) {
+            status = 0;
+        }
+    }
+    if (h->o->graph && !status)
+        take_graph(h);
+    free(progress);
+    free(report);
+    free(own);
+    free(longer);
+    return status;
+}
