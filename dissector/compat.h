@@ -30,11 +30,15 @@
 #if IWD_WIRESHARK < 403
 typedef gboolean iwd_bool;
 #define iwd_tvb_u8 tvb_get_guint8
-#define iwd_register_follow register_follow_stream
 #else
 #include <epan/tfs.h>
 typedef bool iwd_bool;
 #define iwd_tvb_u8 tvb_get_uint8
+#endif
+
+#if IWD_WIRESHARK < 402
+#define iwd_register_follow register_follow_stream
+#else
 #define iwd_register_follow(...) register_follow_stream(__VA_ARGS__, get_tcp_stream_count, NULL)
 #endif
 

@@ -37,7 +37,7 @@ struct iwd_stag {
 /* What became of a message's payload. */
 enum iwd_octets {
     IWD_OCTETS_HERE,
-    IWD_OCTETS_MISSING, /* the capture does not have them all */
+    IWD_OCTETS_MISSING, /* not all of them came */
     IWD_OCTETS_UNKEPT   /* more than the preference lets us keep */
 };
 

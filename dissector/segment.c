@@ -165,7 +165,7 @@ static void draw_message(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *t
     if (m->octets != IWD_OCTETS_HERE)
         generated(proto_tree_add_string(sub, iwd_hf[F_MESSAGE_NO_DATA], tvb, 0, 0,
                                         m->octets == IWD_OCTETS_MISSING
-                                            ? "the capture does not have all its octets"
+                                            ? "not all its octets came"
                                             : "the preference iwarp.keep is used up"));
     if (!last)
         return;

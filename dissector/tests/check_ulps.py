@@ -80,7 +80,7 @@ class Tests:
         for name in ("out-of-order-crc", "reversed-markers", "late-nocrc", "repacked-markers", "unaligned-markers-nocrc"):
             found = self.fields(TCP / f"{name}.pcapng", "iwarp.message.data", "iwarp.message.data")
             self.expect(name, sorted(",".join(found).split(",")), sorted(octets[:n].hex() for n in (400, 600, 800)))
-        why = "the capture does not have all its octets"
+        why = "not all its octets came"
         file = self.home / "written" / "capture.pcapng"
         for what, options, frames in (("frame 13", (capture, file, "13"), {12}), ("a snap length", ("-s", "300", capture, file), {12, 13, 16, 17, 20, 21, 22})):
             run(["editcap", *options], self.home)
