@@ -183,8 +183,9 @@ def afl(options):
     common = {"AFL_NO_UI": "1", "AFL_AUTORESUME": "1", "AFL_SKIP_CPUFREQ": "1", "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES": "1", "AFL_TRY_AFFINITY": "1"}
     if "steps" in about:
         common["AFL_CUSTOM_MUTATOR_LIBRARY"] = os.path.join(default, "bin", "fuzz", "iwarp-mutator.so")
-    if "single" in about:
-        common["IW_FUZZ_SINGLE"] = "1"
+    for word in ("single", "commands"):
+        if word in about:
+            common[f"IW_FUZZ_{word.upper()}"] = "1"
     running = []
     try:
         for title, program, extra, environment in instances(options.jobs, plain, asan, cmplog):

@@ -17,6 +17,7 @@ struct iw_fuzz_harness {
     size_t most;         /* octets of an input that are used; the engines cut off what is longer */
     bool steps;          /* inputs have the form of input/input.h, else they are plain octets */
     bool single;         /* with steps: those of IW_FUZZ_A and IW_FUZZ_B are of one stream */
+    bool commands;       /* with steps: their bodies are no octets of a stream */
     void (*start)(void); /* once, before the first input; may be NULL */
     void (*run)(const uint8_t *octets, size_t length);
 };

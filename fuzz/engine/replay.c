@@ -89,8 +89,9 @@ int main(int argc, char **argv)
     int first = 1;
 
     if (argc == 2 && strcmp(argv[1], "-i") == 0) {
-        printf("%s%s%s\n", iw_fuzz_harness.name, iw_fuzz_harness.steps ? " steps" : "",
-               iw_fuzz_harness.single ? " single" : "");
+        printf("%s%s%s%s\n", iw_fuzz_harness.name, iw_fuzz_harness.steps ? " steps" : "",
+               iw_fuzz_harness.single ? " single" : "",
+               iw_fuzz_harness.commands ? " commands" : "");
         return 0;
     }
     verbose = argc > 1 && strcmp(argv[1], "-v") == 0;

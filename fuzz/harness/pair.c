@@ -264,4 +264,4 @@ static void run(const uint8_t *octets, size_t length)
 }
 
 const struct iw_fuzz_harness iw_fuzz_harness = {
-    .name = "pair", .most = 1 << 15, .steps = true, .start = start, .run = run};
+    .name = "pair", .most = 1 << 15, .steps = true, .commands = true, .start = start, .run = run};

@@ -204,4 +204,4 @@ static void run(const uint8_t *octets, size_t length)
 }
 
 const struct iw_fuzz_harness iw_fuzz_harness = {
-    .name = "segments", .most = 1 << 16, .steps = true, .start = start, .run = run};
+    .name = "segments", .most = 1 << 16, .steps = true, .single = true, .start = start, .run = run};

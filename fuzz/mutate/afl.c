@@ -2,7 +2,8 @@
 /*
  * The mutator for AFL++ (custom mutator API of version 4):
  * AFL_CUSTOM_MUTATOR_LIBRARY=iwarp-mutator.so, for harnesses whose inputs have the form of
- * input/input.h.
+ * input/input.h. IW_FUZZ_SINGLE and IW_FUZZ_COMMANDS are in the environment if the harness says
+ * `single` or `commands`.
  */
 #include "mutate/trim.h"
 
@@ -37,6 +38,8 @@ void *afl_custom_init(void *afl, unsigned seed)
     if (m) {
         m->random.state = seed;
         m->script.single = m->other.single = m->trim.best.single = getenv("IW_FUZZ_SINGLE") != NULL;
+        m->script.commands = m->other.commands = m->trim.best.commands =
+            getenv("IW_FUZZ_COMMANDS") != NULL;
     }
     return m;
 }

@@ -93,7 +93,11 @@ static void change_octets(struct iw_mutate_script *s, struct iw_mutate_random *r
 
     if (most == 0)
         return;
-    if (octets)
+    if (p->kind == IW_MUTATE_OCTETS && iw_mutate_chance(r, 2)) { /* it may be a ULPDU alone */
+        size_t size = p->length;
+        iw_mutate_ulpdu(r, s, o, &size, most);
+        p->length = (uint32_t)size;
+    } else if (octets)
         p->length = (uint32_t)octets(o, p->length, most);
     else
         p->length = (uint32_t)iw_mutate_havoc(r, o, p->length, most);
@@ -315,6 +319,9 @@ static void insert_step(struct iw_mutate_script *s, struct iw_mutate_random *r)
     uint8_t body[16];
     unsigned kind = kinds[iw_mutate_below(r, sizeof kinds)];
 
+    if (s->commands && kind != IW_FUZZ_LOCAL && !iw_mutate_chance(r, 4))
+        kind = iw_mutate_below(r, 2); /* IW_FUZZ_A or _B */
+
     if (kind == IW_FUZZ_LOCAL && !iw_mutate_chance(r, 8)) {
         make_operation(r, body);
         (void)iw_mutate_insert(s, iw_mutate_below(r, s->count + 1), IW_MUTATE_OTHER, kind, body,
@@ -407,7 +414,12 @@ static void repair(struct iw_mutate_script *s, struct iw_mutate_random *r,
 static void change_once(struct iw_mutate_script *s, struct iw_mutate_random *r,
                         iw_mutate_octets_fn octets, struct intent *wanted)
 {
-    switch (iw_mutate_below(r, 25)) {
+    static const uint8_t without_fpdus[] = {5, 6, 8, 10, 14, 15, 15, 20, 21, 23, 23};
+    uint32_t what = iw_mutate_below(r, 25);
+
+    if (s->commands)
+        what = without_fpdus[iw_mutate_below(r, sizeof without_fpdus)];
+    switch (what) {
     case 0:
     case 1:
     case 2:

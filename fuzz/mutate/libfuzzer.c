@@ -54,6 +54,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 
     WRITTEN(data, size);
     script.single = iw_fuzz_harness.single;
+    script.commands = iw_fuzz_harness.commands;
     if (iw_mutate_chance(&r, 8))
         return mutate_octets(data, size, most);
     if (iw_fuzz_harness.steps && iw_mutate_read(&script, data, size)) {
@@ -77,6 +78,7 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t 
     WRITTEN(a, a_size);
     WRITTEN(b, b_size);
     script.single = other.single = iw_fuzz_harness.single;
+    script.commands = other.commands = iw_fuzz_harness.commands;
     if (iw_fuzz_harness.steps && iw_mutate_read(&script, a, a_size) &&
         iw_mutate_read(&other, b, b_size)) {
         iw_mutate_cross(&script, &other, &r);

@@ -24,7 +24,7 @@ static char scratch[] = "/tmp/fuzz-minimise-XXXXXX";
 static uint8_t input[IW_MUTATE_INPUT_MAX], attempt[IW_MUTATE_INPUT_MAX];
 static struct iw_mutate_trim trim;
 static size_t runs;
-static bool single;
+static bool single, commands;
 
 static _Noreturn void die(const char *what)
 {
@@ -117,6 +117,7 @@ static size_t minimise_steps(const char *program, const struct failure *want, si
     size_t length;
 
     trim.best.single = single;
+    trim.best.commands = commands;
     if (!iw_mutate_trim_begin(&trim, input, size))
         return size;
     while (iw_mutate_trim_try(&trim, attempt, sizeof attempt, &length)) {
@@ -133,24 +134,24 @@ static size_t minimise_steps(const char *program, const struct failure *want, si
 
 int main(int argc, char **argv)
 {
-    bool plain = argc > 1 && strcmp(argv[1], "--plain") == 0, option;
+    const char *form = argc == 5 ? argv[1] : "";
+    bool plain = strcmp(form, "--plain") == 0;
     struct failure want;
     size_t size, before;
     FILE *f;
     int fd;
 
-    single = argc > 1 && strcmp(argv[1], "--single") == 0;
-    option = plain || single;
-    if (argc != 4 + option) {
-        fputs(
-            "usage: fuzz-minimise [--single|--plain] REPLAY-PROGRAM INPUT OUTPUT\n"
-            "Writes the smallest input found that fails as INPUT does. --single: both kinds of "
-            "steps\n"
-            "with octets are of one stream (one peer). --plain: the harness does not take steps.\n",
-            stderr);
+    single = strcmp(form, "--single") == 0;
+    commands = strcmp(form, "--commands") == 0;
+    if (argc != 4 + (plain || single || commands)) {
+        fputs("usage: fuzz-minimise [--single|--commands|--plain] REPLAY-PROGRAM INPUT OUTPUT\n"
+              "Writes the smallest input found that fails as INPUT does. What the harness takes,\n"
+              "as REPLAY-PROGRAM -i tells: steps of two streams, of one (--single), commands\n"
+              "(--commands), or no steps at all (--plain).\n",
+              stderr);
         return 64;
     }
-    argv += option;
+    argv += argc - 4;
     f = fopen(argv[2], "rb");
     if (!f)
         die(argv[2]);

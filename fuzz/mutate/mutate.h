@@ -51,8 +51,9 @@ struct iw_mutate_part {
 };
 
 struct iw_mutate_script {
-    bool single; /* the caller's, before reading: steps of IW_FUZZ_A and IW_FUZZ_B are of one stream
-                  */
+    /* As struct iw_fuzz_harness says; both are the caller's, before reading. */
+    bool single;   /* steps of IW_FUZZ_A and IW_FUZZ_B are of one stream */
+    bool commands; /* they are of none: all parts are OTHER */
     uint8_t settings[IW_FUZZ_SETTINGS];
     bool markers[2]; /* the FPDUs of this side have Markers; this and the next as it reads best,
                         free to be changed */

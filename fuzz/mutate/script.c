@@ -162,9 +162,10 @@ static size_t startup_size(const uint8_t *octets, size_t length)
 }
 
 /* Reads the part that begins at `at` of a stream; the octets it takes. Its own octets are put at
- * the arena's end. */
-static size_t read_part(struct iw_mutate_script *s, const struct stream *t, size_t at,
-                        unsigned side, struct iw_mutate_part *p)
+ * the arena's end. What is no FPDU ends with its step, at `until`; behind it (`lost`) only a right
+ * CRC shows that there is one again. */
+static size_t read_part(struct iw_mutate_script *s, const struct stream *t, size_t at, size_t until,
+                        bool lost, unsigned side, struct iw_mutate_part *p)
 {
     size_t left = t->length - at, size;
 
@@ -179,7 +180,7 @@ static size_t read_part(struct iw_mutate_script *s, const struct stream *t, size
     }
     size = read_fpdu(t->octets + at, left, at - t->begin, s->markers[side], s->crc, p,
                      s->octets + s->used);
-    if (size > 0 && (p->crc == 0 || p->length >= IW_DDP_TAGGED_HEADER)) {
+    if (size > 0 && (p->crc == 0 || (!lost && p->length >= IW_DDP_TAGGED_HEADER))) {
         p->kind = IW_MUTATE_FPDU;
         return size;
     }
@@ -187,9 +188,9 @@ static size_t read_part(struct iw_mutate_script *s, const struct stream *t, size
     p->kind = IW_MUTATE_OCTETS;
     p->step = (uint8_t)side;
     p->at = (uint32_t)s->used;
-    p->length = (uint32_t)left;
-    memcpy(s->octets + s->used, t->octets + at, left);
-    return left;
+    p->length = (uint32_t)(until - at);
+    memcpy(s->octets + s->used, t->octets + at, until - at);
+    return until - at;
 }
 
 /* How many FPDUs with a right CRC the stream begins with. */
@@ -218,7 +219,7 @@ static void read_cuts(const struct iw_mutate_script *s, struct iw_mutate_part *p
     size_t pos = 0;
 
     while (iw_fuzz_step(&in, &step)) {
-        if (step.kind > IW_FUZZ_B || (!s->single && step.kind != p->step))
+        if (step.kind > IW_FUZZ_B || (!s->single && step.kind != (p->step & IW_FUZZ_KIND)))
             continue;
         if (pos > start && pos < start + size && p->cuts < IW_MUTATE_CUTS &&
             pos - start <= UINT16_MAX)
@@ -233,6 +234,7 @@ bool iw_mutate_read(struct iw_mutate_script *s, const uint8_t *data, size_t size
 {
     static const uint8_t bit[2] = {IW_FUZZ_MARKERS_A, IW_FUZZ_MARKERS_B};
     struct stream stream[2] = {{0}};
+    bool lost[2] = {false};
     size_t done[2] = {0}, given[2] = {0};
     struct iw_fuzz_input in = iw_fuzz_open(data, size);
     struct iw_fuzz_step step;
@@ -266,11 +268,12 @@ bool iw_mutate_read(struct iw_mutate_script *s, const uint8_t *data, size_t size
     in = iw_fuzz_open(data, size);
     while (iw_fuzz_step(&in, &step)) {
         unsigned side = s->single ? 0 : step.kind;
+        bool other = step.kind > IW_FUZZ_B || s->commands;
         size_t begin;
-        if (step.kind > IW_FUZZ_B || step.length == 0) {
-            if (!iw_mutate_insert(
-                    s, s->count, step.kind > IW_FUZZ_B ? IW_MUTATE_OTHER : IW_MUTATE_OCTETS,
-                    step.kind | (step.of_b ? IW_FUZZ_OF_B : 0u), step.body, step.length))
+        if (other || step.length == 0) {
+            if (!iw_mutate_insert(s, s->count, other ? IW_MUTATE_OTHER : IW_MUTATE_OCTETS,
+                                  step.kind | (step.of_b ? IW_FUZZ_OF_B : 0u), step.body,
+                                  step.length))
                 return false;
             continue;
         }
@@ -281,8 +284,9 @@ bool iw_mutate_read(struct iw_mutate_script *s, const uint8_t *data, size_t size
             size_t taken;
             if (s->count == IW_MUTATE_PARTS || s->used > IW_MUTATE_ARENA - 2u * UINT16_MAX)
                 return false;
-            taken = read_part(s, &stream[side], done[side], side, p);
-            p->step = (uint8_t)step.kind;
+            taken = read_part(s, &stream[side], done[side], given[side], lost[side], side, p);
+            lost[side] = p->kind == IW_MUTATE_OCTETS;
+            p->step = (uint8_t)(step.kind | (step.of_b ? IW_FUZZ_OF_B : 0));
             p->joined = done[side] > begin;
             s->used += p->length;
             if (done[side] + taken > given[side])

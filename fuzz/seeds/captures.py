@@ -202,7 +202,7 @@ class Connection:
 
 
 def connections(octets):
-    """Every connection of a capture of which a side says MPA."""
+    """Every connection of a capture in which anything is said."""
     live, found = {}, []
     for order, (source, target, seq, flags, payload) in enumerate(segments(octets)):
         key = (source, target)
@@ -219,4 +219,4 @@ def connections(octets):
         if any(octets.startswith(REQUEST) for _, pos, octets in b.pieces if pos == 0):
             connection.side = (b, a)
         connection.read()
-    return [c for c in found if c.side[0].startup or c.side[1].startup]
+    return [c for c in found if c.side[0].pieces or c.side[1].pieces]

@@ -143,11 +143,13 @@ def endpoint(connection, own):
     return bytes(out)
 
 
-def pair(connection):
-    """Local operations of both sides. Those of the Responder wait for a channel that has carried what there is."""
+def pair(connection, all_at_once):
+    """Local operations of both sides, between which the channel carries what there is."""
     out, total = bytearray(settings(connection, connection.side[1].markers, connection.side[0].markers)), [0, 0]
+    both = step(A, b"\0\0") + step(B, b"\0\0")
+    out += both + both
     for _, side, f in connection.events():
-        if len(out) > MOST // 4:
+        if len(out) > MOST // 3:
             break
         if f.opcode in (3, 4, 5, 6, 8, 9) and not f.tagged and f.ulpdu[14:18] == bytes(4):
             out += step(LOCAL, operation(RECV, 1, 8, 0, 1500, of_b=side == 0))
@@ -155,24 +157,29 @@ def pair(connection):
         if f.last:
             op = local(f, total[side], None, side == 1)
             total[side] = 0
-            out += step(LOCAL, op) + step(A, b"\xff") + step(B, b"\xff") if op else b""
+            out += step(LOCAL, op) + (b"" if all_at_once else both) if op else b""
     for n, side in enumerate(connection.side):
         if side.ends:
-            out += step(LOCAL, operation(SHUTDOWN, of_b=n == 1))
+            out += step(LOCAL, operation(SHUTDOWN, of_b=n == 1)) + both
     return bytes(out)
 
 
-def observer(connection):
-    """The segments of both sides as captured."""
-    out, edge = bytearray(settings(connection, connection.side[1].markers, connection.side[0].markers)), [0, 0]
-    pieces = [(order, n, pos, octets) for n, s in enumerate(connection.side) for order, pos, octets in s.pieces]
-    pieces += [(s.ends[0] + 0.5, n, None, s.ends[1]) for n, s in enumerate(connection.side) if s.ends]
-    for _, n, pos, octets in sorted(pieces, key=lambda piece: piece[0]):
+def observer(connection, told=None):
+    """The segments of both sides as captured; those of side `told` as somebody told them."""
+    joined = not connection.side[0].startup and not connection.side[1].startup
+    out, edge = bytearray([CRC, 1 | (0 if told is None else 8 << told) | (0x20 if joined else 0), 0, 0]), [0, 0]
+    things = [(order, n, pos, octets) for n, s in enumerate(connection.side) if n != told for order, pos, octets in s.pieces]
+    things += [(s.ends[0] + 0.5, n, None, s.ends[1]) for n, s in enumerate(connection.side) if s.ends]
+    if told is not None:
+        s = connection.side[told]
+        things += [(s.when(len(s.startup)), told, "told", s.startup)] if s.startup else []
+        things += [(s.when(f.end), told, "told", f.ulpdu) for f in s.fpdus]
+    for _, n, pos, octets in sorted(things, key=lambda thing: thing[0]):
         if len(out) > MOST:
             break
         if pos is None:
-            out += step(FIN if octets == "fin" else RST, bytes([n]))
-        elif pos == edge[n]:
+            out += step((FIN if octets == "fin" else RST) | (0x80 if n else 0), bytes([n]))
+        elif pos == "told" or pos == edge[n]:
             out += step(n, octets)
             edge[n] += len(octets)
         elif abs(pos - edge[n]) < 0x8000:
@@ -211,8 +218,12 @@ class Seeds:
     def of_connection(self, connection):
         self.put("endpoint-initiator", endpoint(connection, 0))
         self.put("endpoint-responder", endpoint(connection, 1))
-        self.put("pair", pair(connection))
-        self.put("observer", observer(connection))
+        self.put("segments", endpoint(connection, 0))
+        self.put("segments", endpoint(connection, 1))
+        self.put("pair", pair(connection, False))
+        self.put("pair", pair(connection, True))
+        for told in (None, 0, 1):
+            self.put("observer", observer(connection, told))
         for side in connection.side:
             if side.startup:
                 self.put("startup", side.startup)

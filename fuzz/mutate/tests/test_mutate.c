@@ -90,6 +90,41 @@ static void test_sides_are_apart(void **state)
     assert_writes(&script, hex);
 }
 
+/* What is no FPDU ends with its step; what follows is read again if its CRC is right. */
+static void test_finds_back(void **state)
+{
+    static const char hex[] = "01000000 001c00" SEND_1 " 000300 ff0000 0201000a 001c00" SEND_2;
+
+    (void)state;
+    read_hex(&script, hex);
+    assert_int_equal(script.count, 4);
+    assert_int_equal(script.part[1].kind, IW_MUTATE_OCTETS);
+    assert_int_equal(script.part[1].length, 3);
+    assert_int_equal(script.part[3].kind, IW_MUTATE_FPDU);
+    assert_writes(&script, hex);
+}
+
+/* Of a pair's harness the bodies are commands, whatever they look like. */
+static void test_commands(void **state)
+{
+    static const char hex[] = "01000000 001c00" SEND_1 " 010200 0000 000200 0000";
+
+    (void)state;
+    script.commands = true;
+    read_hex(&script, hex);
+    assert_int_equal(script.count, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(script.part[i].kind, IW_MUTATE_OTHER);
+    assert_writes(&script, hex);
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        struct iw_mutate_random r = {seed};
+        iw_mutate_change(&script, &r, NULL);
+    }
+    for (size_t i = 0; i < script.count; i++)
+        assert_int_equal(script.part[i].kind, IW_MUTATE_OTHER);
+    script.commands = false;
+}
+
 /* Of a harness with one peer: the second FPDU comes in a step of the other kind. */
 static void test_one_stream(void **state)
 {
@@ -441,6 +476,8 @@ int main(void)
         cmocka_unit_test(test_steps_are_kept),
         cmocka_unit_test(test_sides_are_apart),
         cmocka_unit_test(test_one_stream),
+        cmocka_unit_test(test_finds_back),
+        cmocka_unit_test(test_commands),
         cmocka_unit_test(test_wrong_stays_wrong),
         cmocka_unit_test(test_crc_follows_content),
         cmocka_unit_test(test_no_crc),
