@@ -37,15 +37,10 @@ static size_t mutate_octets(uint8_t *data, size_t size, size_t most)
     return size;
 }
 
-/* Harnesses whose plain octets are one ULPDU. */
+/* The harness whose plain octets are a ULPDU. */
 static bool takes_ulpdu(void)
 {
-    static const char *const names[] = {"ddp", "rdmap", "segment"};
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(iw_fuzz_harness.name, names[i]) == 0)
-            return true;
-    return false;
+    return strcmp(iw_fuzz_harness.name, "ddp") == 0;
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)

@@ -200,6 +200,17 @@ def deframer(side, aligned):
     return bytes(out)
 
 
+def startup(connection, own):
+    """The peer's frame for a start-up in the place of side `own`, and what the consumer says to it."""
+    ours, peer = connection.side[own], connection.side[1 - own]
+    first, second, third, _ = settings(connection, ours.markers, peer.markers)
+    if any(s.startup[17:18] == b"\0" for s in connection.side):
+        first |= 0x80
+    second = second & 7 | (8 if own else 0) | (0x10 if second & 0x40 else 0) | (0x20 if peer.markers else 0)
+    reject = own == 1 and ours.flags() & 0x20 != 0
+    return bytes([first, second, third, 0]) + step(A, peer.startup) + (step(LOCAL, bytes([reject, 4])) if own else b"")
+
+
 class Seeds:
     def __init__(self, folder):
         self.folder, self.count = folder, {}
@@ -226,15 +237,19 @@ class Seeds:
             self.put("observer", observer(connection, told))
         for side in connection.side:
             if side.startup:
-                self.put("startup", side.startup)
+                self.put("rdmap", side.startup)
             if side.fpdus:
                 self.put("deframer", deframer(side, len(side.pieces) % 2 == 0))
             for f in side.fpdus:
-                if len(f.ulpdu) > 2000:
+                if len(f.ulpdu) > 200:
                     continue
-                self.put("decode", f.ulpdu)
+                self.put("ddp", f.ulpdu)
                 if f.opcode == TERMINATE and not f.tagged:
                     self.put("terminate", f.ulpdu[18:])
+                elif f.opcode in (READ_REQUEST, ATOMIC_REQUEST, ATOMIC_RESPONSE):
+                    self.put("rdmap", f.ulpdu[f.header:])
+        self.put("startup", startup(connection, 0))
+        self.put("startup", startup(connection, 1))
 
 
 def files(paths):
