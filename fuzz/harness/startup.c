@@ -173,4 +173,4 @@ static void run(const uint8_t *octets, size_t length)
 }
 
 const struct iw_fuzz_harness iw_fuzz_harness = {
-    .name = "startup", .most = STREAM, .steps = true, .run = run};
+    .name = "startup", .most = STREAM, .steps = true, .single = true, .run = run};
