@@ -314,8 +314,9 @@ static void change_local(struct iw_mutate_script *s, struct iw_mutate_random *r)
 
 static void insert_step(struct iw_mutate_script *s, struct iw_mutate_random *r)
 {
-    static const uint8_t kinds[] = {IW_FUZZ_LOCAL, IW_FUZZ_LOCAL, IW_FUZZ_LOCAL, IW_FUZZ_LOCAL,
-                                    IW_FUZZ_TIME,  IW_FUZZ_AT,    IW_FUZZ_FIN,   IW_FUZZ_RST};
+    static const uint8_t kinds[] = {IW_FUZZ_LOCAL, IW_FUZZ_LOCAL, IW_FUZZ_LOCAL,
+                                    IW_FUZZ_LOCAL, IW_FUZZ_TIME,  IW_FUZZ_AT,
+                                    IW_FUZZ_FIN,   IW_FUZZ_RST,   IW_FUZZ_NONE};
     uint8_t body[16];
     unsigned kind = kinds[iw_mutate_below(r, sizeof kinds)];
 
@@ -331,6 +332,11 @@ static void insert_step(struct iw_mutate_script *s, struct iw_mutate_random *r)
 
     for (size_t i = 0; i < sizeof body; i++)
         body[i] = (uint8_t)(iw_mutate_chance(r, 2) ? iw_mutate_below(r, 8) : iw_mutate_next(r));
+    if (kind == IW_FUZZ_NONE) { /* of the harness `bent`: one switch */
+        body[1] &= 1;
+        (void)iw_mutate_insert(s, iw_mutate_below(r, s->count + 1), IW_MUTATE_OTHER, kind, body, 3);
+        return;
+    }
     if (kind == IW_FUZZ_AT && iw_mutate_chance(r, 2))
         kind |= IW_FUZZ_OF_B;
     (void)iw_mutate_insert(s, iw_mutate_below(r, s->count + 1), IW_MUTATE_OTHER, kind, body,

@@ -211,6 +211,11 @@ def startup(connection, own):
     return bytes([first, second, third, 0]) + step(A, peer.startup) + (step(LOCAL, bytes([reject, 4])) if own else b"")
 
 
+def bent(octets, check, what, initiator):
+    """A seed of an endpoint with a switch: check's number, enum iw_switch with its wrong reaction."""
+    return bytes([octets[0] | (0x80 if initiator else 0)]) + octets[1:4] + step(7, struct.pack("<HB", check, what)) + octets[4:]
+
+
 class Seeds:
     def __init__(self, folder):
         self.folder, self.count = folder, {}
@@ -262,6 +267,22 @@ def files(paths):
             yield path
 
 
+def switched(seeds, folder):
+    """Every switch with some of the operations between two endpoints; those that do not apply are left out by the merge."""
+    checks = len(open(os.path.join(os.path.dirname(__file__), "..", "..", "proto", "rules", "checks.csv"), encoding="utf-8").readlines())
+    for name in ("rev1-crc-nomarkers", "rev1-crc-markers", "rev2-crc-nomarkers"):
+        path = os.path.join(folder, "golden", "operations", name + ".pcapng")
+        if not os.path.exists(path):
+            continue
+        with open(path, "rb") as f:
+            connection = captures.connections(f.read())[0]
+        for own in (0, 1):
+            base = endpoint(connection, own)
+            for check in range(1, checks):
+                for what in range(3 + 8):
+                    seeds.put("bent", bent(base, check, what, own == 0))
+
+
 def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
@@ -271,8 +292,8 @@ def main():
             octets = f.read()
         for connection in captures.connections(octets):
             seeds.of_connection(connection)
-        if len(octets) < 8192:
-            seeds.put("lint", octets)
+    for path in sys.argv[2:]:
+        switched(seeds, path)
     for harness, count in sorted(seeds.count.items()):
         print(f"{harness}: {count}")
 
