@@ -3,6 +3,7 @@
 #include "engine/fuzz.h"
 #include "mutate/mutate.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Only libFuzzer has it, other engines that call what is defined here have not. */
@@ -37,6 +38,18 @@ static size_t mutate_octets(uint8_t *data, size_t size, size_t most)
     return size;
 }
 
+/* For comparison: the engine's own mutations alone. */
+static bool plain(void)
+{
+    static int off = -1;
+
+    if (off < 0) {
+        const char *value = getenv("IW_FUZZ_MUTATOR");
+        off = value && strcmp(value, "off") == 0;
+    }
+    return off != 0;
+}
+
 /* The harness whose plain octets are a ULPDU. */
 static bool takes_ulpdu(void)
 {
@@ -50,7 +63,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
     WRITTEN(data, size);
     script.single = iw_fuzz_harness.single;
     script.commands = iw_fuzz_harness.commands;
-    if (iw_mutate_chance(&r, 8))
+    if (plain() || iw_mutate_chance(&r, 8))
         return mutate_octets(data, size, most);
     if (iw_fuzz_harness.steps && iw_mutate_read(&script, data, size)) {
         iw_mutate_change(&script, &r, mutate_octets);
@@ -74,7 +87,7 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t 
     WRITTEN(b, b_size);
     script.single = other.single = iw_fuzz_harness.single;
     script.commands = other.commands = iw_fuzz_harness.commands;
-    if (iw_fuzz_harness.steps && iw_mutate_read(&script, a, a_size) &&
+    if (!plain() && iw_fuzz_harness.steps && iw_mutate_read(&script, a, a_size) &&
         iw_mutate_read(&other, b, b_size)) {
         iw_mutate_cross(&script, &other, &r);
         return iw_mutate_write(&script, out, most);
