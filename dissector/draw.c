@@ -129,6 +129,29 @@ static void draw_startup_links(const struct iwd_connection *c, const struct iwd_
     draw_agreed(c, tvb, tree);
 }
 
+/* [MS-SMBD] section 6.1: before RFC 6581 the depths were private data, two numbers of 32 bits, and
+ * nothing else. */
+static void draw_depths(tvbuff_t *tvb, int at, proto_tree *tree)
+{
+    uint32_t ird, ord;
+    bool swapped;
+    proto_tree *sub;
+
+    if (tvb_captured_length_remaining(tvb, at) != 8)
+        return;
+    swapped = tvb_get_ntohl(tvb, at) >= IW_MPA_DEPTH_UNSPECIFIED;
+    ird = swapped ? tvb_get_letohl(tvb, at) : tvb_get_ntohl(tvb, at);
+    ord = swapped ? tvb_get_letohl(tvb, at + 4) : tvb_get_ntohl(tvb, at + 4);
+    if (!ird || !ord || ird >= IW_MPA_DEPTH_UNSPECIFIED || ord >= IW_MPA_DEPTH_UNSPECIFIED)
+        return;
+    sub = proto_item_add_subtree(proto_tree_add_item(tree, iwd_hf[F_DEPTHS], tvb, at, 8, ENC_NA),
+                                 iwd_ett[T_HEADER]);
+    proto_tree_add_uint(sub, iwd_hf[F_DEPTHS_IRD], tvb, at, 4, ird);
+    proto_tree_add_uint(sub, iwd_hf[F_DEPTHS_ORD], tvb, at + 4, 4, ord);
+    if (swapped)
+        generated(proto_tree_add_boolean(sub, iwd_hf[F_DEPTHS_SWAPPED], tvb, at, 8, 1));
+}
+
 static void draw_startup(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinfo,
                          proto_item *item, proto_tree *root)
 {
@@ -153,6 +176,8 @@ static void draw_startup(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *
     if (!request && (h.flags & IW_MPA_FLAG_R))
         expert_add_info(pinfo, item, &iwd_ei_rejected);
     draw_findings(iwd_rare_of(t)->findings, t, tvb, pinfo, tree);
+    if (data < length)
+        draw_depths(tvb, data, tree);
     if (data < length)
         iwd_draw_private(tvb_new_subset_remaining(tvb, data), pinfo, tree, root, &h);
 }

@@ -64,6 +64,12 @@
       "Inbound RDMA Reads that the sender can take; 16383: left to the ULP")                       \
     X(ORD, "ORD", "mpa.ord", FT_UINT16, BASE_DEC, NULL, 0x3fff,                                    \
       "Outbound RDMA Reads that the sender wants; 16383: left to the ULP")                         \
+    X(DEPTHS, "IRD/ORD Negotiate Header", "mpa.smbd", FT_NONE, BASE_NONE, NULL, 0,                 \
+      "Worked out: private data as [MS-SMBD] section 6.1 has it")                                  \
+    X(DEPTHS_IRD, "IRD", "mpa.smbd.ird", FT_UINT32, BASE_DEC, NULL, 0, NULL)                       \
+    X(DEPTHS_ORD, "ORD", "mpa.smbd.ord", FT_UINT32, BASE_DEC, NULL, 0, NULL)                       \
+    X(DEPTHS_SWAPPED, "In little-endian order", "mpa.smbd.little_endian", FT_BOOLEAN, BASE_NONE,   \
+      NULL, 0, "Worked out: a fault of the sender")                                                \
     X(PRIVATE_DATA, "Private data", "mpa.private_data", FT_BYTES, BASE_NONE, NULL, 0,              \
       "The ULP's octets of a start-up frame")                                                      \
     X(REQUEST_IN, "Request in frame", "mpa.request_in", FT_FRAMENUM, BASE_NONE,                    \

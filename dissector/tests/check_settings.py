@@ -65,6 +65,28 @@ def with_payload(data, payload):
     return data[:at] + payload + data[at + 91:]
 
 
+def request(private):
+    """A capture (pcap, link type Ethernet) of an MPA Request of revision 1 with that private data."""
+    frame = b"MPA ID Req Frame" + struct.pack(">BBH", 0x40, 1, len(private)) + private
+    out = struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1)
+    for seq, flags, data in ((0, 2, b""), (1, 0x18, frame)):
+        packet = b"\2" * 12 + b"\x08\0" + struct.pack(">BBHHHBBH4s4s", 0x45, 0, 40 + len(data), 1, 0, 64, 6, 0,
+                                                      b"\x0a\0\0\1", b"\x0a\0\0\2")
+        packet += struct.pack(">HHIIBBHHH", 40000, 4711, seq, seq, 0x50, flags, 65535, 0, 0) + data
+        out += struct.pack("<IIII", 1, seq, len(packet), len(packet)) + packet
+    return out
+
+
+def try_depths(tshark):
+    """IRD and ORD as private data, in either order of octets, and what only looks like them."""
+    for private, want in ((struct.pack(">II", 16, 8), "16\t8\t\n"), (struct.pack("<II", 16, 8), "16\t8\tTrue\n"),
+                          (struct.pack(">II", 16, 0), ""), (struct.pack(">II", 16, 16383), ""),
+                          (struct.pack(">III", 16, 8, 1), "")):
+        found = tshark(request(private), "-Y", "iwarp.mpa.smbd", "-T", "fields", "-e", "iwarp.mpa.smbd.ird",
+                       "-e", "iwarp.mpa.smbd.ord", "-e", "iwarp.mpa.smbd.little_endian")
+        expect(f"depths in private data {private.hex()}", found.replace("\t1\n", "\tTrue\n") == want, found)
+
+
 def try_profile(home):
     """The configuration profile: its columns are shown, its filters are filters."""
     folder = home / ".config/wireshark/profiles/iWARP"
@@ -142,6 +164,7 @@ def main():
         expect("-z iwarp,srt", "RDMA Read                  20   0.009326   0.058876   0.026544" in times, times)
         expert = tshark(SIW.read_bytes(), "-q", "-z", "expert")
         expect("-z expert", "MPA-4.1-02" in expert, expert)
+        try_depths(tshark)
         try_profile(home)
         try_page(home)
     print("\n".join(wrong) if wrong else "good")
