@@ -101,12 +101,40 @@ def try_profile(home):
     run(["tshark", "-n", "-r", TERMINATE, "-Y", " || ".join(f"({f})" for f in colours + buttons)], home)
 
 
+# Of the built-in dissectors of Wireshark 4.6, but not of 4.0.
+LATER = set("""iwarp_mpa.enhanced_flag iwarp_mpa.enhanced iwarp_mpa.enhanced.a iwarp_mpa.enhanced.b iwarp_mpa.enhanced.c
+    iwarp_mpa.enhanced.D iwarp_mpa.enhanced.ird iwarp_mpa.enhanced.ord iwarp_mpa.legacy iwarp_mpa.legacy.ird
+    iwarp_mpa.legacy.ord iwarp_mpa.broken_le_legacy""".split())
+
+
+def try_mapping(home, page):
+    """Every field of the built-in dissectors has its row, and the command of its group shows ours."""
+    part = page[page.index("## What the built-in dissectors have\n"):page.index("## What the built-in dissectors have not")]
+    known = {line.split("\t")[2] for line in run(["tshark", "-G", "fields"], home).splitlines() if line[0] in "PF"}
+    theirs = {name for name in known if re.match(r"iwarp_(mpa|ddp|rdma)", name)} | LATER
+    rows = [(re.findall("`([^` ]+)`", row.split("|")[1]), re.findall("`([^` ]+)`", row.split("|")[2]))
+            for row in part.splitlines() if row.startswith("|")]
+    told = {name for left, _ in rows for name in left}
+    expect("built-in fields without a row", theirs <= told, sorted(theirs - told))
+    for group in re.split(r"\n(?=[A-Z][a-z]+: `tshark )", part)[1:]:
+        command = shlex.split(re.search("`(tshark .*)`", group)[1])
+        names = list(dict.fromkeys(name for row in group.split("The rest:")[0].splitlines() if row.startswith("|")
+                                   for name in re.findall("`(iwarp[^` ]*)`", row.split("|")[2])))
+        options = command[1:command.index("-V")] + ["-n", "-Y", "iwarp", "-T", "fields"]
+        shown = run(["tshark", *options, *(o for name in names for o in ("-e", name))], home)
+        columns = list(zip(*(line.split("\t") for line in shown.splitlines())))
+        expect(group.splitlines()[0], len(columns) == len(names) > 5, len(columns))
+        for name, column in zip(names, columns):
+            expect(f"{command[-4]}: {name}", any(column), "not shown")
+
+
 def try_page(home):
     """Every command of the page shows something."""
     shutil.copytree(PCAPS, home / "pcaps", ignore=shutil.ignore_patterns("builder", "scripts", "tests"))
     page = (pathlib.Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
     commands = re.findall(r"^\|.*\| `(tshark .*)` \|$", page, re.MULTILINE)
     expect("README.md", len(commands) > 20, commands)
+    try_mapping(home, page)
     for command in commands:
         expect(command, run(shlex.split(command) + ["-n"], home).strip(), "nothing is shown")
 
