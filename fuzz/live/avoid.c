@@ -5,7 +5,13 @@
 #include "iwarp/wire.h"
 #include "plan.h"
 
-enum { LEAST = 2 /* frames: fewer would keep out everything */, OCTETS = 0x200, REQUEST = 0x100 };
+enum {
+    ALIKE = 2,
+    SELDOM = 16,
+    LEAST = 2 /* frames: fewer would keep out everything */,
+    OCTETS = 0x200,
+    REQUEST = 0x100
+};
 
 size_t iw_hunt_pattern(const struct iw_hunt_input *in, uint16_t *out, size_t room)
 {
@@ -28,10 +34,10 @@ size_t iw_hunt_pattern(const struct iw_hunt_input *in, uint16_t *out, size_t roo
     return n;
 }
 
-bool iw_hunt_deadly(const struct iw_hunt *h, const struct iw_hunt_input *in)
+bool iw_hunt_deadly(struct iw_hunt *h, const struct iw_hunt_input *in)
 {
     uint16_t own[2 * IW_HUNT_PATTERN];
-    size_t n = 0;
+    size_t n = 0, alike = 0;
 
     for (const struct iw_hunt_finding *f = h->findings; f; f = f->next) {
         size_t k = 0;
@@ -44,6 +50,8 @@ bool iw_hunt_deadly(const struct iw_hunt *h, const struct iw_hunt_input *in)
             k += own[i] == f->pattern[k];
         if (k == f->n_pattern)
             return true;
+        alike += n && own[0] == f->pattern[0];
     }
-    return false;
+    /* More than one after such a start-up: there are more of them than anything else. */
+    return alike >= ALIKE && iw_mutate_below(&h->random, SELDOM);
 }

@@ -130,12 +130,13 @@ static const struct iw_hunt_input *any(struct iw_hunt *h)
     return i < h->seeds.n ? h->seeds.list[i] : h->corpus[i - h->seeds.n].input;
 }
 
-static struct iw_hunt_input *make_input(struct iw_hunt *h)
+/* Each seed as it is `first`. */
+static struct iw_hunt_input *make_input(struct iw_hunt *h, bool first)
 {
     bool learned = !h->o->blind && h->n_corpus && iw_mutate_below(&h->random, 8);
     const struct iw_hunt_input *from;
 
-    if (h->started < h->seeds.n)
+    if (h->started < h->seeds.n && first)
         return iw_hunt_input_copy(h->seeds.list[h->started]);
     from = learned ? choose(h)->input : h->seeds.list[iw_mutate_below(&h->random, h->seeds.n)];
     return iw_hunt_mutate(h->mutator, from, any(h), &h->random);
@@ -143,11 +144,11 @@ static struct iw_hunt_input *make_input(struct iw_hunt *h)
 
 static struct iw_hunt_input *next_input(struct iw_hunt *h)
 {
-    struct iw_hunt_input *in = make_input(h);
+    struct iw_hunt_input *in = make_input(h, true);
 
     for (int i = 0; i < OTHERS && iw_hunt_deadly(h, in); i++) {
         iw_hunt_input_free(in);
-        in = make_input(h);
+        in = make_input(h, false);
     }
     return in;
 }

@@ -18,8 +18,8 @@ enum {
 };
 
 enum {
-    IW_HUNT_RECENT = 256,  /* sequences that may be what did it */
-    IW_HUNT_LOOK = 256,    /* sequences between two looks at the peer */
+    IW_HUNT_RECENT = 4096, /* sequences that may be what did it */
+    IW_HUNT_LOOK = 4096,   /* sequences between two looks at the peer */
     IW_HUNT_CORPUS = 4096, /* sequences that are kept */
     IW_HUNT_PATTERN = 64,
     IW_HUNT_TRIES = 600 /* runs that making one finding small may take */
@@ -147,7 +147,7 @@ void iw_hunt_triage(struct iw_hunt *h, const struct iw_hunt_event *event,
 /* avoid.c: what a sequence says, frame by frame, roughly. The number of codes. */
 size_t iw_hunt_pattern(const struct iw_hunt_input *in, uint16_t *out, size_t room);
 /* Whether it says what is known to end the peer: there is nothing to be learnt behind that. */
-bool iw_hunt_deadly(const struct iw_hunt *h, const struct iw_hunt_input *in);
+bool iw_hunt_deadly(struct iw_hunt *h, const struct iw_hunt_input *in);
 
 /* shrink.c: a finding's sequences made small. */
 void iw_hunt_shrink(struct iw_hunt *h, struct iw_hunt_finding *f);

@@ -98,7 +98,7 @@ static char *own_command(const struct iw_hunt *h)
     char *self = program("iwarp-fuzz"), *target = iw_text_shell(h->o->target);
     char *dir = iw_text_shell(h->dir);
     char *text = iw_text_format("%s --target %s --results %s --jobs %u --time-scale %g", self,
-                                target, dir, h->o->jobs, h->o->time_scale);
+                                target, dir, h->world.slots, h->o->time_scale);
 
     free(self);
     free(target);

@@ -14,7 +14,7 @@
 #include "text.h"
 
 enum {
-    WAIT_LEAST = 2000000, /* ns that a step waits at least if it says so ... */
+    WAIT_LEAST = 1000000, /* ns that a step waits at least if it says so ... */
     WAIT_MOST = 50000000, /* ... and at most */
     LINGER = 250000000,   /* ns for the peer's end behind ours */
     ANSWERS = 64 * 1024,
@@ -293,9 +293,10 @@ static void shut(struct slot *s)
     s->deadline = iw_transport_now() + (s->loop->patience ? s->loop->patience : LINGER);
 }
 
-static uint64_t wait_of(const struct iw_hunt_loop *l, uint16_t ms)
+/* For a Reply, without which all that follows is early, longer than for what may not come. */
+static uint64_t wait_of(const struct iw_hunt_loop *l, uint16_t ms, bool replied)
 {
-    uint64_t scaled = 10 * l->answer_time, asked = (uint64_t)ms * 1000000;
+    uint64_t scaled = (replied ? 3 : 10) * l->answer_time, asked = (uint64_t)ms * 1000000;
 
     if (scaled < WAIT_LEAST)
         scaled = WAIT_LEAST;
@@ -329,7 +330,7 @@ static void advance(struct slot *s)
         }
         if (m->kind == IW_FUZZ_TIME) {
             s->phase = WAITING;
-            s->deadline = iw_transport_now() + wait_of(s->loop, m->ms);
+            s->deadline = iw_transport_now() + wait_of(s->loop, m->ms, s->received > 0);
             return;
         }
     }

@@ -13,6 +13,8 @@
 #include "hunt.h"
 #include "text.h"
 
+enum { ELSEWHERE = 8 /* connections at a time */ };
+
 static volatile int stopped;
 
 static void on_signal(int number)
@@ -171,6 +173,14 @@ static void dispose(struct iw_hunt *h)
     iw_target_free(h->spec);
 }
 
+/* A peer on this machine has no network to wait for. */
+static unsigned jobs(const struct iw_hunt *h)
+{
+    bool here = h->spec->embedded || (h->spec->host && on_loopback(h->spec->host));
+
+    return h->o->jobs ? h->o->jobs : here && !h->spec->inside ? IW_HUNT_SLOTS : ELSEWHERE;
+}
+
 static int hunt(struct iw_hunt *h)
 {
     char *dir = make_folder(h), *log;
@@ -181,7 +191,7 @@ static int hunt(struct iw_hunt *h)
     h->dir = dir;
     log = iw_text_format("%s/target.log", dir);
     h->world = (struct iw_hunt_world){
-        .spec = h->spec, .log = log, .scale = h->o->time_scale, .slots = h->o->jobs};
+        .spec = h->spec, .log = log, .scale = h->o->time_scale, .slots = jobs(h)};
     if (h->o->coverage && !(h->coverage = iw_hunt_coverage_open(dir))) {
         iw_hunt_complain("cannot make a map in %s: %s", dir, strerror(errno));
         status = IW_HUNT_TESTER;

@@ -51,7 +51,7 @@ static const struct choice {
     {"findings", "N", O_FINDINGS, 0, "end after so many findings"},
     {"seed", "N", O_SEED, 0, "begin of the random choices (default: the clock)"},
     {"rate", "N", O_RATE, 0, "at most so many sequences a second"},
-    {"jobs", "N", O_JOBS, 'j', "connections at a time, 1 to 32 (default 8)"},
+    {"jobs", "N", O_JOBS, 'j', "connections at a time, 1 to 32 (default: 32 on this host, else 8)"},
     {"blind", NULL, O_BLIND, 0, "learn nothing: vary the seeds only"},
     {"coverage", NULL, O_COVERAGE, 0, "the peer tells what it reached (see the manual)"},
     {"suppress", "FILE", O_SUPPRESS, 0, "findings that are known"},
@@ -212,7 +212,6 @@ static void defaults(struct iw_hunt_options *o)
 
     clock_gettime(CLOCK_REALTIME, &now);
     *o = (struct iw_hunt_options){.target = "embedded",
-                                  .jobs = 8,
                                   .time_scale = 1,
                                   .seed = (uint64_t)now.tv_sec * 1000 +
                                           (uint64_t)now.tv_nsec / 1000000};

@@ -32,11 +32,11 @@ static struct iw_hunt_finding *isolate(struct iw_hunt *h, const struct iw_hunt_e
     size_t from = n, count = 1;
     struct iw_hunt_event e = {.kind = IW_HUNT_NOTHING};
 
-    while (from > 0 && !same(&e, event)) {
+    while (from > 0 && !same(&e, event) && !*h->stop) {
         from--;
         e = iw_hunt_try(h, suspects + from, 1, event, NULL);
     }
-    for (int i = 0; i < AGAIN && !same(&e, event); i++) {
+    for (int i = 0; i < AGAIN && !same(&e, event) && !*h->stop; i++) {
         from = 0;
         count = n;
         e = iw_hunt_try(h, suspects, n, event, NULL);
