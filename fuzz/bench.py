@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""usage: fuzz/bench.py [HARNESS...]
+
+Executions a second of libFuzzer on one core, inputs of at most 4 KiB made from the committed corpus: without sanitizers, and with
+AddressSanitizer and UndefinedBehaviorSanitizer; the former also as a ratio to a harness that does nothing. Seconds are those of the
+processor, so that what else the machine does does not count, and what comes before the first input is left out: two runs are compared.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import run
+
+SECONDS = 2  # of processor time for one measurement
+FIRST = 2000  # executions of the run that is subtracted
+
+
+def processor(binary, harness, runs):
+    """Seconds of processor time that so many executions take."""
+    with tempfile.TemporaryDirectory() as work:
+        command = [binary, f"-runs={runs}", "-seed=1", f"-max_len={run.MOST}", "-len_control=0", "-reload=0", "-timeout=60", "-verbosity=0", "-detect_leaks=0", work,
+                   *run.committed(harness)]
+        before = os.times()
+        done = subprocess.run(command, cwd=work, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+        after = os.times()
+        if done.returncode != 0:
+            sys.exit(f"{harness}: {done.stderr[-1000:]}")
+    return after.children_user + after.children_system - before.children_user - before.children_system
+
+
+def rate(binary, harness):
+    base, runs = processor(binary, harness, FIRST), FIRST
+    while True:
+        runs *= 4
+        spent = processor(binary, harness, FIRST + runs) - base
+        if spent >= SECONDS:
+            return runs / spent
+
+
+def main():
+    if any(name.startswith("-") for name in sys.argv[1:]):
+        sys.exit(__doc__)
+    names = run.harnesses(sys.argv[1:])
+    targets = [f"fuzz-{name}-libfuzzer" for name in ["empty", *names]]
+    fast = os.path.join(run.build("fuzz-fast", targets), "bin", "fuzz")
+    checked = os.path.join(run.build("fuzz", targets), "bin", "fuzz")
+    print(f"{'harness':20} {'a second':>10} {'of empty':>9} {'with ASan':>10} {'share':>7}")
+    empty = None
+    for name in ["empty", *names]:
+        plain, sanitized = (rate(os.path.join(folder, f"fuzz-{name}-libfuzzer"), name) for folder in (fast, checked))
+        empty = empty or plain
+        print(f"{name:20} {plain:10.0f} {plain / empty:9.3f} {sanitized:10.0f} {sanitized / plain:7.2f}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
