@@ -148,6 +148,7 @@ static void take(const struct iw_fuzz_step *step)
             iw_station_input_end(&station[i], step->kind == IW_FUZZ_RST);
     }
     compare();
+    over |= step->kind == IW_FUZZ_FIN || step->kind == IW_FUZZ_RST;
 }
 
 static void start_up(const uint8_t settings[IW_FUZZ_SETTINGS])

@@ -11,7 +11,6 @@ enum when {
     ALWAYS,
     UNFINISHED, /* the segment has no L=1 */
     UNSTATED,   /* no frame states the IRD */
-    SHUT,       /* the endpoint has closed its direction */
     INSIDE      /* what the endpoint sends ends inside an FPDU so far */
 };
 
@@ -38,8 +37,6 @@ static const struct {
     {IW_CHECK_RDMAP_RESPONSE_TO, IW_CHECK_NONE, INSIDE, "the same"},
     {IW_CHECK_RDMAP_IRD, IW_CHECK_NONE, INSIDE, "it may answer one"},
     {IW_CHECK_RDMAP_IRD, IW_CHECK_NONE, UNSTATED, "the IRD is the endpoint's own"},
-    {IW_CHECK_NONE, IW_CHECK_RDMAP_IRD, SHUT,
-     "behind its FIN it can answer nothing, and counts nothing"},
     {IW_CHECK_RDMAP_ATOMIC_RESPONSE_LENGTH, IW_CHECK_NONE, UNFINISHED, "the same"},
 };
 
@@ -47,8 +44,6 @@ static bool holds(const struct iw_witness *w, enum iw_side side, unsigned when)
 {
     const struct iw_mpa_agreed *agreed = iw_endpoint_agreed(w->station[1 - side]->ep);
 
-    if (when == SHUT)
-        return w->station[1 - side]->fin_sent;
     if (when == INSIDE)
         return !iw_observer_boundary(w->observer, (enum iw_side)(1 - side));
     return when == ALWAYS || (when == UNFINISHED && w->unfinished[side]) ||
@@ -89,18 +84,29 @@ static uint64_t fault_pos(const struct iw_station *s)
     return s->fault.fault.pos + (framed ? s->framed_from : 0);
 }
 
-/* RFC 5040 §5.2.2 binds the sender of an empty Read Response, too; its receiver compares nothing
- * (RFC 5041 §5.2). */
-static bool only_sender(const struct iw_observation *o)
+/* What binds the sender alone: in an empty Read Response its receiver compares nothing (RFC 5041
+ * §5.2), and Read Requests that come behind its FIN it cannot answer and does not count. Which
+ * revisions it takes is its own affair. */
+static bool only_sender(const struct iw_witness *w, const struct iw_observation *o)
 {
-    return (o->fault.check == IW_CHECK_RDMAP_RESPONSE_STAG ||
-            o->fault.check == IW_CHECK_RDMAP_RESPONSE_TO) &&
-           o->payload_length == 0;
+    const struct iw_station *receiver = w->station[1 - o->side];
+
+    switch (o->fault.check) {
+    case IW_CHECK_RDMAP_RESPONSE_STAG:
+    case IW_CHECK_RDMAP_RESPONSE_TO:
+        return o->payload_length == 0;
+    case IW_CHECK_MPA_REV:
+        return receiver != NULL && (receiver->settings[1] & IW_STATION_OLD) != 0;
+    case IW_CHECK_RDMAP_IRD:
+        return receiver != NULL && receiver->fin_sent;
+    default:
+        return false;
+    }
 }
 
 static void note(struct iw_witness *w, const struct iw_observation *o)
 {
-    if (w->found[o->side] || !common(o->fault.check) || only_sender(o))
+    if (w->found[o->side] || !common(o->fault.check) || only_sender(w, o))
         return;
     w->found[o->side] = true;
     w->fault[o->side] = o->fault;
