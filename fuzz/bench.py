@@ -21,7 +21,7 @@ FIRST = 2000  # executions of the run that is subtracted
 def processor(binary, harness, runs):
     """Seconds of processor time that so many executions take."""
     with tempfile.TemporaryDirectory() as work:
-        command = [binary, f"-runs={runs}", "-seed=1", f"-max_len={run.MOST}", "-len_control=0", "-reload=0", "-timeout=60", "-verbosity=0", "-detect_leaks=0", work,
+        command = [binary, f"-runs={runs}", "-seed=1", f"-max_len={run.MOST}", "-len_control=0", "-entropic=0", "-reload=0", "-timeout=60", "-verbosity=0", "-detect_leaks=0", work,
                    *run.committed(harness)]
         before = os.times()
         done = subprocess.run(command, cwd=work, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)

@@ -3,6 +3,8 @@
 
 set(IW_FUZZ "" CACHE STRING "Build the fuzzers (target fuzzers) for: libfuzzer (clang) or afl (afl-clang-fast); empty: replay only")
 
+option(IW_FUZZ_COMPARE "libFuzzer sees what is compared with what, at half the speed" ON)
+
 # OSS-Fuzz names its engine, and its compiler flags have the instrumentation.
 set(IW_FUZZ_ENGINE "$ENV{LIB_FUZZING_ENGINE}")
 if(IW_FUZZ STREQUAL "libfuzzer")
@@ -10,6 +12,9 @@ if(IW_FUZZ STREQUAL "libfuzzer")
     enable_language(CXX)
   else()
     add_compile_options(-fsanitize=fuzzer-no-link)
+    if(NOT IW_FUZZ_COMPARE)
+      add_compile_options(-fno-sanitize-coverage=trace-cmp)
+    endif()
   endif()
 elseif(IW_FUZZ AND NOT IW_FUZZ STREQUAL "afl")
   message(FATAL_ERROR "IW_FUZZ is '${IW_FUZZ}', not libfuzzer or afl")
