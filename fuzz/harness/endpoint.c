@@ -112,6 +112,8 @@ static void take(struct iw_fuzz_step *step)
         break;
     case IW_FUZZ_FIN:
     case IW_FUZZ_RST:
+        if (station.blind)
+            watch.pos[PEER] = iw_station_edge(&station);
         iw_station_input_end(&station, step->kind == IW_FUZZ_RST);
         iw_witness_end(&watch, (enum iw_side)PEER, step->kind == IW_FUZZ_RST);
         iw_witness_agree(&watch, (enum iw_side)PEER);

@@ -107,7 +107,10 @@ static void arrive(void)
     if (batch_length == 0)
         return;
     iw_station_input(&station[0], batch, batch_length);
-    shuffle(&station[1]);
+    if ((station[1].events & 1u << IW_EVENT_ESTABLISHED) != 0)
+        shuffle(&station[1]);
+    else /* what comes behind a Request depends on how fast it is answered */
+        iw_station_input(&station[1], batch, batch_length);
     batch_from += batch_length;
     batch_length = 0;
     compare();

@@ -168,6 +168,7 @@ static void feed_fpdus(struct iw_observer *o, struct iw_observed_side *s, uint64
 
         if (pos < edge) { /* known */
             done = edge - pos < length ? (size_t)(edge - pos) : length;
+            iw_observer_judge_held(o, s->self);
         } else if (pos == s->next && (done = judge(o, s, octets, fresh, false)) > 0) {
             iw_hold_skip(s); /* what is held behind may go on from here */
             if (s->unproven)

@@ -64,6 +64,13 @@ void iw_observer_show(struct iw_observer *o)
     o->config.seen(o->config.context, o->now);
 }
 
+/* RFC 5041 §5.2: what no octet is placed by, a receiver compares with nothing. */
+static bool unnoticed(const struct iw_observation *now)
+{
+    return now->payload_length == 0 && (now->fault.check == IW_CHECK_RDMAP_RESPONSE_STAG ||
+                                        now->fault.check == IW_CHECK_RDMAP_RESPONSE_TO);
+}
+
 static void provoke(struct iw_observed_side *s, const struct iw_observation *now)
 {
     struct iw_observed_provocation *p = &s->provocation;
@@ -73,7 +80,7 @@ static void provoke(struct iw_observed_side *s, const struct iw_observation *now
         return;
     /* What no check of a receiver is about may look like another fault to it. */
     p->doubtful = p->doubtful || info->reaction == IW_REACTION_NONE;
-    if (info->reaction != IW_REACTION_TERMINATE)
+    if (info->reaction != IW_REACTION_TERMINATE || unnoticed(now))
         return;
     if (p->fault.check != IW_CHECK_NONE) {
         /* Which of several a receiver has stopped at depends on what it looks at. */

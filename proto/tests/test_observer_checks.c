@@ -552,6 +552,13 @@ static const struct conversation terminate[] = {
      .expect = {{IW_CHECK_DDP_MSN, 3, 12}, {IW_CHECK_RDMAP_TERMINATE_STOP, 6, 0}}},
     {{BEGIN, "I " SEND_1, "I " SEND_3, "I " FETCH_ADD(ONE, A_1), "R " ATOMIC_RESPONSE(ONE, A_1)},
      .expect = {{IW_CHECK_DDP_MSN, 3, 12}, {IW_CHECK_RDMAP_TERMINATE_STOP, 5, 0}}},
+    /* Nor is the STag of an empty Read Response one that its receiver must compare. */
+    {{BEGIN,
+      "I " READ_HEADER("00000001") "aabbccdf 0000000000004000 00000000 11223344 0000000000001000",
+      "R c142 00000100 0000000000004000", "R " READ_1,
+      "I c142 aabbccdd 0000000000002000 " OCTETS_64},
+     FINDS(IW_CHECK_RDMAP_RESPONSE_STAG, 3, 4),
+     .near = IW_CHECK_RDMAP_TERMINATE_STOP},
     {{BEGIN, "I " SEND_1, "I " READ_1, "I " SEND_3, "R " RESPONSE_1},
      FINDS(IW_CHECK_DDP_MSN, 4, 12),
      .near = IW_CHECK_RDMAP_TERMINATE_STOP},

@@ -469,13 +469,38 @@ static void test_first_copy(void **state)
     rig_free(rig);
 }
 
+/* Behind an FPDU that is held whole the input goes on. */
+static void test_held_within(void **state)
+{
+    static const char *const sends[] = {SEND_1, SEND_2, SEND_3};
+    struct rig *rig = rig_new(false, false);
+    uint8_t ulpdu[64], fpdus[256];
+    size_t length = 0, end[3];
+
+    (void)state;
+    PLAY(rig, REQUEST, REPLY);
+    uint64_t pos = rig->next[0];
+    for (size_t i = 0; i < 3; i++) {
+        length += make_fpdu(fpdus + length, ulpdu, hex_octets(ulpdu, sends[i]));
+        end[i] = length;
+    }
+    assert_int_equal(iw_observer_input(rig->observer, IW_SIDE_INITIATOR, pos + end[0],
+                                       fpdus + end[0], end[1] - end[0]),
+                     0);
+    assert_int_equal(iw_observer_input(rig->observer, IW_SIDE_INITIATOR, pos, fpdus, length), 0);
+    assert_int_equal(rig_count(rig, IW_OBSERVED_MESSAGE), 3);
+    assert_int_equal(rig_count(rig, IW_OBSERVED_GAP), 0);
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cut),    cmocka_unit_test(test_cut_both),
-        cmocka_unit_test(test_start),  cmocka_unit_test(test_snap),
-        cmocka_unit_test(test_memory), cmocka_unit_test(test_found_again),
-        cmocka_unit_test(test_noise),  cmocka_unit_test(test_first_copy),
+        cmocka_unit_test(test_cut),         cmocka_unit_test(test_cut_both),
+        cmocka_unit_test(test_start),       cmocka_unit_test(test_snap),
+        cmocka_unit_test(test_memory),      cmocka_unit_test(test_found_again),
+        cmocka_unit_test(test_noise),       cmocka_unit_test(test_first_copy),
+        cmocka_unit_test(test_held_within),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
