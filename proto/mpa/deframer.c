@@ -152,6 +152,8 @@ static enum outcome deliver(struct iw_deframer *d, struct iw_cursor *c, const st
     struct iw_fpdu fpdu = iw_shape_fpdu(d, *c, s);
     uint32_t crc;
 
+    if (iw_cursor_run(c) > 2 * s->size) /* CRC and ULPDU_Length after next, if as far again */
+        __builtin_prefetch(iw_cursor_octets(c) + 2 * s->size - IW_MPA_CRC_FIELD);
     if (fpdu.pieces > IW_DEFRAMER_PIECES)
         return SCATTERED;
     crc = iw_shape_crc(d, *c, s, &fpdu.crc);

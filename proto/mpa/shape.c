@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "deframe.h"
 
+#include "iwarp/octets.h"
+
 /* RFC 5044 §4.3: a Marker behind the last octet of the CRC belongs to the next FPDU. */
 static void take_shape(const struct iw_deframer *d, uint64_t pos, uint32_t length,
                        struct iw_shape *s)
@@ -28,9 +30,13 @@ bool iw_shape_read(const struct iw_deframer *d, const struct iw_cursor *c, struc
 
     if (c->left < lead + sizeof field)
         return false;
+    if (iw_cursor_run(c) >= lead + sizeof field) {
+        take_shape(d, c->pos, iw_get16(iw_cursor_octets(c) + lead), s);
+        return true;
+    }
     iw_cursor_step(&at, lead);
     iw_cursor_read(&at, field, sizeof field);
-    take_shape(d, c->pos, (uint32_t)field[0] << 8 | field[1], s);
+    take_shape(d, c->pos, iw_get16(field), s);
     return true;
 }
 

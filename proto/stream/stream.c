@@ -21,10 +21,14 @@ static bool before(uint64_t a, uint64_t b)
 
 void iw_stream_init(struct iw_stream *s, void *buffer, size_t capacity, uint64_t start)
 {
-    memset(s, 0, sizeof *s);
+    /* Not the ranges: none is in use, and this is done for every call that brings octets. */
     s->buffer = buffer;
     s->capacity = capacity;
+    s->head = 0;
     s->next = start;
+    s->count = 0;
+    s->conflicts = 0;
+    s->conflict_pos = 0;
 }
 
 static void compare_overlap(struct iw_stream *s, size_t begin, size_t end, const uint8_t *data)
