@@ -14,9 +14,9 @@ struct batch {
     struct iw_endpoint *ep;
     struct iw_iov *pieces;
     size_t count;
-    uint8_t *octets, *end;
-    size_t size; /* octets on the stream */
-    size_t fill; /* of these in a TCP segment that has room left */
+    uint8_t *octets, *end; /* IW_MPA_LENGTH_FIELD free octets lie in front of `octets` */
+    size_t size;           /* octets on the stream */
+    size_t fill;           /* of these in a TCP segment that has room left */
     uint64_t now;
 };
 
@@ -53,10 +53,10 @@ void iw_ep_tx_cut(struct iw_endpoint *ep)
         ep->framer.pos += pieces[i].length;
 }
 
-static size_t frame_octets(const struct iw_endpoint *ep)
+/* No Markers in any case: the length field stands in front of the header. */
+static bool plain(const struct iw_endpoint *ep)
 {
-    bool plain = !ep->framer.markers && !iw_switch_any(ep->config.switches);
-    return plain ? 16 : IW_FRAMER_SCRATCH;
+    return !ep->framer.markers && !iw_switch_any(ep->config.switches);
 }
 
 static uint32_t header_size(const struct iw_endpoint *ep, bool tagged)
@@ -126,7 +126,7 @@ static int copy_fpdu(struct batch *b, const struct iw_iov *slices, size_t count,
     struct iw_iov *next = &b->pieces[b->count];
     uint8_t *at = b->octets + own;
     *next = (struct iw_iov){at, iw_framer_copy(&b->ep->framer, slices, count, at)};
-    b->octets = at + next->length;
+    b->octets = at + next->length + IW_MPA_LENGTH_FIELD;
     return 1;
 }
 
@@ -149,9 +149,10 @@ static void emit(struct batch *b, struct iw_iov *slices, size_t count)
     if (copies(b, own, length)) {
         made = copy_fpdu(b, slices, count, own);
     } else {
+        uint8_t *scratch = plain(ep) ? b->octets - IW_MPA_LENGTH_FIELD : b->octets + own;
         made = iw_framer_frame(&ep->framer, slices, count, b->pieces + b->count,
-                               IW_TX_PIECES - b->count, b->octets + own);
-        b->octets += own + frame_octets(ep);
+                               IW_TX_PIECES - b->count, scratch);
+        b->octets += own + (plain(ep) ? 16 : IW_FRAMER_SCRATCH);
     }
     if (made < 0)
         return; /* cannot be: room_for() was asked and no ULPDU exceeds MULPDU */
@@ -622,7 +623,7 @@ void iw_ep_tx_fill(struct iw_endpoint *ep, uint64_t now)
     if (ep->tx_buffer == NULL)
         return;
     struct batch b = {.ep = ep, .pieces = ep->tx_buffer, .now = now};
-    b.octets = (uint8_t *)(b.pieces + IW_TX_PIECES);
+    b.octets = (uint8_t *)(b.pieces + IW_TX_PIECES) + IW_MPA_LENGTH_FIELD;
     b.end = (uint8_t *)ep->tx_buffer + IW_DOMAIN_BUFFER;
     memset(ep->tx_ends, 0, sizeof ep->tx_ends);
     while (emit_next(&b))

@@ -148,7 +148,13 @@ int iw_framer_frame(struct iw_framer *f, const struct iw_iov *ulpdu, size_t piec
     b.header_pos = b.pos;
     b.own[0] = (uint8_t)(length >> 8);
     b.own[1] = (uint8_t)length;
-    append_own(&b, IW_MPA_LENGTH_FIELD);
+    if (b.period == 0 && (uint8_t *)ulpdu[0].base == b.own + IW_MPA_LENGTH_FIELD) {
+        append_own(&b, IW_MPA_LENGTH_FIELD + ulpdu[0].length);
+        ulpdu++;
+        pieces--;
+    } else {
+        append_own(&b, IW_MPA_LENGTH_FIELD);
+    }
     for (size_t i = 0; i < pieces && b.pieces <= room; i++)
         append_ulpdu(&b, &ulpdu[i]);
     pad = iw_wire_pad((uint32_t)length);

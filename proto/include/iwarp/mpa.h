@@ -158,7 +158,8 @@ uint32_t iw_framer_size(const struct iw_framer *f, uint32_t ulpdu);
 /* Frames one ULPDU given as pieces (1..64768 octets in all; longer ones up to 65535 only
  * under --violate mpa-ulpdu-max): RFC 5044 §4. The output is a list of pieces: parts of the ULPDU
  * by reference and the framer's own octets in `scratch` (IW_FRAMER_SCRATCH octets, must live as
- * long as the pieces). Advances f->pos by the FPDU's size. Returns the number of pieces, or -1 if
+ * long as the pieces). A first piece that lies at scratch + 2 follows the length field there and is
+ * one piece with it, if there are no Markers; the rest of the scratch follows it. Advances f->pos by the FPDU's size. Returns the number of pieces, or -1 if
  * `room` pieces are not enough or the length is out of range (then f has not changed; what is in
  * out and scratch is void). IW_FRAMER_PIECES pieces are always enough. */
 int iw_framer_frame(struct iw_framer *f, const struct iw_iov *ulpdu, size_t pieces,
