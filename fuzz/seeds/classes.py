@@ -148,6 +148,8 @@ def of_endpoint():
         for ulpdu in ulpdus:
             script.fpdu(ulpdu)
         yield f"response-{name}", script.out
+    twin = Script().add(step(LOCAL, operation(POST, 5, 3 << 4, 0, 16)))  # regions 3 and 4 begin at the same TO
+    yield "response-twin-sink", twin.fpdu(tagged(2, STAG + 4, 0x2000, bytes(16))).out
     yield "local-invalidate", Script().add(step(LOCAL, operation(INVALIDATE, c=0))).fpdu(tagged(0, STAG, 0x1000, b"dead")).out
     script = Script(lazy=True, settings=(0, 0x11, 0))
     for msn in range(1, 5):
