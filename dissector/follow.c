@@ -320,7 +320,9 @@ struct iwd_connection *iwd_connect(packet_info *pinfo, enum iw_side side, bool j
     copy_address_wmem(wmem_file_scope(), &c->initiator, from ? &pinfo->src : &pinfo->dst);
     c->observer = iw_observer_init(wmem_alloc(wmem_file_scope(), iw_observer_size()),
                                    iw_observer_size(), &config);
-    c->by_port = iwd_has_ulp(pinfo->srcport) || iwd_has_ulp(pinfo->destport);
+    c->by_port = iwd_has_ulp(pinfo->srcport, false) || iwd_has_ulp(pinfo->destport, false);
+    if (iwd_has_ulp(pinfo->srcport, true) || iwd_has_ulp(pinfo->destport, true))
+        c->wants = pinfo->num;
     if (joined)
         iw_observer_assume(c->observer, NULL);
     for (int k = 0; k < 2; k++)

@@ -168,6 +168,11 @@ static int dissect_iser(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
     return call(iser, ISER_PORT, &info, tvb, pinfo, tree);
 }
 
+bool iwd_is_iser(dissector_handle_t handle)
+{
+    return dissector_handle_get_protocol_index(handle) == iser_proto;
+}
+
 /* ---- registration ---- */
 
 void iwd_register_infiniband(void)

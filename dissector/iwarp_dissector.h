@@ -339,8 +339,9 @@ struct iwd_private {
 
 void iwd_register_ulp(int proto);
 void iwd_handoff_ulp(void);
-/* A dissector was chosen for the messages of this port. */
-bool iwd_has_ulp(uint32_t port);
+/* A dissector was chosen for the messages of this port, tagged: for Writes and Read Responses, too.
+ */
+bool iwd_has_ulp(uint32_t port, bool tagged);
 /* Private data of a start-up frame. */
 void iwd_draw_private(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_tree *root,
                       const struct iw_mpa_startup_header *h);
@@ -355,6 +356,8 @@ void iwd_tell_read(const struct iwd_thing *thing, const struct iw_ddp_header *h,
 /* infiniband.c: ULPs whose dissectors know InfiniBand. */
 void iwd_register_infiniband(void);
 void iwd_handoff_infiniband(void);
+/* It takes no more than Sends. */
+bool iwd_is_iser(dissector_handle_t handle);
 
 /* stream.c */
 void iwd_register_stream(int proto);

@@ -152,7 +152,7 @@ static void add_segment(const struct iwd_connection *c, struct iwd_thing *thing,
 /* Sends are kept as long as the file is open, and so is what a ULP is going to be shown. Of all
  * other Writes and Read Responses only the first are: there can be as many octets as the capture
  * has. */
-unsigned iwd_keep = 2;
+unsigned iwd_keep = 1;
 
 static size_t kept;
 
@@ -163,8 +163,7 @@ void iwd_forget_messages(void)
 
 static bool is_bulk(const struct iwd_connection *c, const struct iwd_message *m)
 {
-    return !c->by_port && !c->wants &&
-           (m->opcode == IW_OP_WRITE || m->opcode == IW_OP_READ_RESPONSE);
+    return !c->wants && (m->opcode == IW_OP_WRITE || m->opcode == IW_OP_READ_RESPONSE);
 }
 
 static void drop(struct iwd_message *m, enum iwd_octets why)

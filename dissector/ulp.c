@@ -77,9 +77,11 @@ void iwd_handoff_ulp(void)
     iwd_handoff_infiniband();
 }
 
-bool iwd_has_ulp(uint32_t port)
+bool iwd_has_ulp(uint32_t port, bool tagged)
 {
-    return dissector_get_uint_handle(message_table, port) != NULL;
+    dissector_handle_t handle = dissector_get_uint_handle(message_table, port);
+
+    return handle && (!tagged || !iwd_is_iser(handle));
 }
 
 /* ---- calls ---- */

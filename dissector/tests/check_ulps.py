@@ -66,6 +66,9 @@ class Tests:
         return file
 
     def try_reassembly(self):
+        kept = [len(self.fields(ULP / f"{name}.pcapng", "iwarp.message.data", "frame.number", options=("-o", "iwarp.keep:0")))
+                for name in ("nvme", "iser", "rpc-over-rdma")]
+        self.expect("kept for ULPs", kept, [4, 0, 0])
         capture = TCP / "aligned-crc.pcapng"
         names = ("iwarp.ddp.stag", "iwarp.message.segments", "iwarp.message.data")
         octets = bytes(range(256)) * 4
