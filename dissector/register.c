@@ -250,21 +250,21 @@ static void follow_frame(tvbuff_t *tvb, packet_info *pinfo)
 
 static int dissect_extra(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_)
 {
-    struct iwd_chunk *chunk;
+    struct iwd_chunk *chunk, *end;
 
     if (!PINFO_FD_VISITED(pinfo)) {
         follow_frame(tvb, pinfo);
         iwd_frame_followed(pinfo);
     }
     chunk = p_get_proto_data(wmem_file_scope(), pinfo, extra_key(), EXTRA_LATE);
-    if (chunk)
+    end = p_get_proto_data(wmem_file_scope(), pinfo, extra_key(), EXTRA_END);
+    if (chunk || end)
         iwd_shown = iwd_connection_of(pinfo);
     if (chunk)
         iwd_draw_chunk(chunk, tvb_new_subset_length(tvb, (int)chunk->offset, (int)chunk->length),
                        pinfo, tree);
-    chunk = p_get_proto_data(wmem_file_scope(), pinfo, extra_key(), EXTRA_END);
-    if (chunk)
-        iwd_draw_chunk(chunk, tvb, pinfo, tree);
+    if (end)
+        iwd_draw_chunk(end, tvb, pinfo, tree);
     iwd_draw_end(tvb, pinfo, tree);
     return (int)tvb_captured_length(tvb);
 }
