@@ -9,7 +9,11 @@
 #include "runner.h"
 #include "text.h"
 
-enum { AGAIN = 3 /* tries of what a chance may have kept from happening */, OFTEN = 3 };
+enum {
+    NEWEST = 2 * IW_HUNT_SLOTS,
+    AGAIN = 3 /* tries of what a chance may have kept from happening */,
+    OFTEN = 3
+};
 
 static struct iw_hunt_finding *known(struct iw_hunt *h, const char *key)
 {
@@ -24,7 +28,33 @@ static bool same(const struct iw_hunt_event *a, const struct iw_hunt_event *b)
     return a->kind == b->kind && (a->kind != IW_HUNT_RULE || a->check == b->check);
 }
 
-/* Which sequence it was: the newest that does it alone, else all of them together. */
+/* Halves the row of suspects as long as one of the halves does it. */
+static struct iw_hunt_event halve(struct iw_hunt *h, const struct iw_hunt_event *event,
+                                  struct iw_hunt_input *const *suspects, size_t *from,
+                                  size_t *count)
+{
+    struct iw_hunt_event last = {.kind = IW_HUNT_NOTHING}, e;
+
+    for (int i = 0; i < AGAIN && !same(&last, event) && !*h->stop; i++)
+        last = iw_hunt_try(h, suspects + *from, *count, event, NULL);
+    while (same(&last, event) && *count > 1 && !*h->stop) {
+        size_t half = *count / 2;
+
+        e = iw_hunt_try(h, suspects + *from + half, *count - half, event, NULL);
+        if (same(&e, event)) {
+            *from += half;
+            *count -= half;
+            continue;
+        }
+        e = iw_hunt_try(h, suspects + *from, half, event, NULL);
+        if (!same(&e, event))
+            break; /* it takes both */
+        *count = half;
+    }
+    return last;
+}
+
+/* Which sequence it was: mostly one of the newest, alone. */
 static struct iw_hunt_finding *isolate(struct iw_hunt *h, const struct iw_hunt_event *event,
                                        struct iw_hunt_input *const *suspects, size_t n)
 {
@@ -32,14 +62,14 @@ static struct iw_hunt_finding *isolate(struct iw_hunt *h, const struct iw_hunt_e
     size_t from = n, count = 1;
     struct iw_hunt_event e = {.kind = IW_HUNT_NOTHING};
 
-    while (from > 0 && !same(&e, event) && !*h->stop) {
+    while (from > 0 && n - from < NEWEST && !same(&e, event) && !*h->stop) {
         from--;
         e = iw_hunt_try(h, suspects + from, 1, event, NULL);
     }
-    for (int i = 0; i < AGAIN && !same(&e, event) && !*h->stop; i++) {
+    if (!same(&e, event)) {
         from = 0;
         count = n;
-        e = iw_hunt_try(h, suspects, n, event, NULL);
+        e = halve(h, event, suspects, &from, &count);
     }
     if (!same(&e, event)) {
         free(f);

@@ -134,6 +134,20 @@ class Check:
         assert report["restarts"] > 2 and report["sequences"] > 0, report
         print("in a kernel: %d restarts, %d steps" % (report["restarts"], finding["steps"]))
 
+    def finds_what_is_bent(self):
+        for switch, kind, text in (("--ignore=ddp-to-bounds", "stray", "memory 0 (read write atomic) has changed"),
+                                   ("--violate=ddp-rsvd", "rule", "ddp-rsvd (DDP-4.1-09)")):
+            bent = os.path.join(self.scratch, "bent")
+            with open(bent, "w", encoding="utf-8") as f:
+                f.write('#!/bin/sh\nexec %s "$@" %s\n' % (self.program("iwarp-agent"), switch))
+            os.chmod(bent, 0o755)
+            done, report = self.run("--agent", bent, "--seed", "1", "--findings", "1", "--count", "50000", "--time", "400",
+                                    results=kind)
+            finding = report["findings"][0]
+            assert done.returncode == 1 and finding["kind"] == kind and finding["text"].startswith(text), finding
+            assert finding["verdict"].startswith("FAIL") and finding["connections"] == 1, finding
+            print("%s: sequence %d, %d steps" % (kind, finding["sequence"], finding["steps"]))
+
     def finds_nothing_else(self):
         for target, count in ((self.target("iwarp-peer"), 3000), ("embedded", 1500)):
             graph = os.path.join(self.scratch, "graph")
@@ -187,6 +201,7 @@ class Check:
         self.refuses()
         self.finds_what_was_planted()
         self.outlives_what_it_is_in()
+        self.finds_what_is_bent()
         self.finds_nothing_else()
         self.repeats_itself()
         self.takes_recordings()
