@@ -2,7 +2,8 @@
 /*
  * Linked into a peer that is built with -fsanitize-coverage=trace-pc-guard (clang) or trace-pc
  * (gcc), it tells iwarp-fuzz --coverage which places were reached: one octet each, in the file that
- * the environment variable IWARP_FUZZ_COVERAGE names. Without it nothing happens.
+ * the environment variable IWARP_FUZZ_COVERAGE names. Without it nothing happens. This file itself
+ * is to be built without coverage.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -18,7 +19,7 @@ void __sanitizer_cov_trace_pc(void);
 
 static uint8_t *map;
 
-__attribute__((constructor, no_sanitize_coverage)) static void share(void)
+__attribute__((constructor)) static void share(void)
 {
     const char *path = getenv(IW_HUNT_COVERAGE_FILE);
     int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
@@ -32,8 +33,7 @@ __attribute__((constructor, no_sanitize_coverage)) static void share(void)
         map = memory;
 }
 
-__attribute__((no_sanitize_coverage)) void __sanitizer_cov_trace_pc_guard_init(uint32_t *start,
-                                                                               uint32_t *stop)
+void __sanitizer_cov_trace_pc_guard_init(uint32_t *start, uint32_t *stop)
 {
     static uint32_t number;
 
@@ -42,13 +42,13 @@ __attribute__((no_sanitize_coverage)) void __sanitizer_cov_trace_pc_guard_init(u
             *guard = ++number;
 }
 
-__attribute__((no_sanitize_coverage)) void __sanitizer_cov_trace_pc_guard(uint32_t *guard)
+void __sanitizer_cov_trace_pc_guard(uint32_t *guard)
 {
     if (map)
         map[*guard % IW_HUNT_COVERAGE_PLACES] = 1;
 }
 
-__attribute__((no_sanitize_coverage)) void __sanitizer_cov_trace_pc(void)
+void __sanitizer_cov_trace_pc(void)
 {
     uintptr_t at = (uintptr_t)__builtin_return_address(0);
 
