@@ -55,7 +55,7 @@ static void change_writes(struct iw_hunt_input *in, struct iw_mutate_random *r)
 
 struct iw_hunt_mutator *iw_hunt_mutator_new(void)
 {
-    return iw_got(malloc(sizeof(struct iw_hunt_mutator)));
+    return iw_got(calloc(1, sizeof(struct iw_hunt_mutator)));
 }
 
 void iw_hunt_mutator_free(struct iw_hunt_mutator *m)
