@@ -86,14 +86,14 @@ end
 
 -- What a bystander can hold against the sender of a Terminate once it has seen the error itself: both connections have two findings.
 capture {
-  file = "terminates/another-segment", what = "a Terminate for a wrong MO returns the segment before the one that has it",
+  file = "terminates/another-segment", what = "a Terminate for a wrong MSN returns the segment before the one that has it",
   run = function(f)
     local c = f:open()
     c:start {}
     local before = c.initiator:send(send { payload = "before" })
-    c.initiator:send(send { mo = 4, payload = "x" })
-    c:finds("ddp-mo-zero")
-    c.responder:send(terminate { layer = 1, etype = 2, code = 4, of = before })
+    c.initiator:send(send { msn = 7, payload = "x" })
+    c:finds("ddp-msn")
+    c.responder:send(terminate { layer = 1, etype = 2, code = 3, of = before })
     c:finds("rdmap-terminate-segment")
     c:fin(c.responder)
     c:fin(c.initiator)
