@@ -13,7 +13,7 @@ import sys
 import captures
 from captures import (ATOMIC_REQUEST, ATOMIC_RESPONSE, IMMEDIATE, READ_REQUEST, READ_RESPONSE, SEND, TERMINATE, WRITE)
 
-MOST = 6000   # octets after which a seed of steps ends
+MOST = 6000  # octets after which a seed of steps ends
 LARGE = 20000  # octets of a seed that is left out
 
 # input/input.h
@@ -257,6 +257,45 @@ class Seeds:
         self.put("startup", startup(connection, 1))
 
 
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+
+
+# One of each verb of the control protocol; the first four are what the others need.
+REQUESTS = [
+    '"do":"listen","accept":"ask"', '"do":"connect","host":"127.0.0.1","port":1', '"do":"register","length":64,"access":["local-write","remote-write","bind"],"fill":1',
+    '"do":"bind","mem":1,"length":8,"access":["remote-read"]', '"do":"unlisten","listen":1', '"do":"accept","conn":1,"private":"beef"', '"do":"reject","conn":1',
+    '"do":"stream_send","conn":1,"hex":"00ff"', '"do":"stream_take","conn":1,"length":4', '"do":"start","conn":1', '"do":"pd"', '"do":"unbind","window":1',
+    '"do":"invalidate","mem":1', '"do":"release","mem":1', '"do":"fill","mem":1,"offset":2,"hex":"aabb"', '"do":"read","mem":1,"offset":-1,"length":8',
+    '"do":"recv","conn":1,"work":1,"mem":1,"length":64', '"do":"recv","conn":1,"work":2,"sge":[[1,0,4],[1,8,4]]', '"do":"close","conn":1,"how":"abort","code":3',
+    *(f'"do":"post","conn":1,"work":3,"op":"{op}","mem":1,"length":8,"remote_stag":1,"remote_to":"0x10","immediate":"0001020304050607","add_swap":1'
+      for op in ("send", "send-se", "send-invalidate", "send-se-invalidate", "write", "read", "immediate", "immediate-se", "fetch-add", "cmp-swap")),
+    '"do":"connect","host":"h","port":2,"config":{"revision":2,"crc":true,"markers":true,"peer_to_peer":true,"rtr":["send"],"ird":1,"ord":2,"ignore":["mpa-crc"],"violate":["ddp-msn"]}',
+    '"do":"connect","host":"h","port":2,"stream":true,"half_close":true,"private":"00"', '"do":"reset"', '"do":"hello"',
+]
+
+
+def plain(seeds):
+    """For harnesses of plain octets that are no wire's: the case files, and the examples of the control protocol."""
+    for where, _, names in os.walk(os.path.join(ROOT, "conformance", "cases")):
+        for name in names:
+            with open(os.path.join(where, name), "rb") as f:
+                text = f.read()
+            seeds.put("case", text if len(text) < 4096 else text[:text.rfind(b"\n\n", 0, 4096) + 1])
+    with open(os.path.join(ROOT, "proto", "control", "PROTOCOL.md"), "rb") as f:
+        lines = [line[4:] for line in f if line.startswith((b"    > {", b"    < {"))]
+    for harness, sign in (("agent", b">"), ("control", b"<")):
+        own = [line[2:] for line in lines if line.startswith(sign)]
+        for count in range(1, len(own) + 1):
+            seeds.put(harness, b"".join(own[:count]))
+    for number, request in enumerate(REQUESTS, 10):
+        text = "".join(f'{{"id":{i},{r}}}\n' for i, r in enumerate([*REQUESTS[:4], request]))
+        seeds.put("agent", text.encode())
+        seeds.put("agent", f'{{"id":{number},{request}}}\n'.encode())
+    for text in (b"{\n", b"[]\n", b"{}\n", b'{"id":"1","do":"hello"}\n', b'{"id":1,"do":"no"}\n', b"[" * 20 + b"\n", b'{"id":1,"do":"hello","x":1}\n', b"\n", b"\xff\n"):
+        seeds.put("agent", text)
+        seeds.put("control", text)
+
+
 def files(paths):
     for path in paths:
         if os.path.isdir(path):
@@ -269,7 +308,7 @@ def files(paths):
 
 def switched(seeds, folder):
     """Every switch with some of the operations between two endpoints; those that do not apply are left out by the merge."""
-    checks = len(open(os.path.join(os.path.dirname(__file__), "..", "..", "proto", "rules", "checks.csv"), encoding="utf-8").readlines())
+    checks = len(open(os.path.join(ROOT, "proto", "rules", "checks.csv"), encoding="utf-8").readlines())
     for name in ("rev1-crc-nomarkers", "rev1-crc-markers", "rev2-crc-nomarkers"):
         path = os.path.join(folder, "golden", "operations", name + ".pcapng")
         if not os.path.exists(path):
@@ -292,6 +331,10 @@ def main():
             octets = f.read()
         for connection in captures.connections(octets):
             seeds.of_connection(connection)
+        if len(octets) <= 4096:
+            seeds.put("capture", octets)
+            seeds.put("lint", octets)
+    plain(seeds)
     for path in sys.argv[2:]:
         switched(seeds, path)
     for harness, count in sorted(seeds.count.items()):
