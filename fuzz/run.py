@@ -173,6 +173,7 @@ def afl(options):
     about = subprocess.run([os.path.join(default, "bin", "fuzz", f"fuzz-{harness}"), "-i"], check=True, capture_output=True, text=True).stdout.split()
     out = os.path.join(ROOT, "build-fuzz-afl", "out", harness)
     seeds = os.path.join(ROOT, "build-fuzz-afl", "seeds", harness)
+    os.makedirs(os.path.dirname(out), exist_ok=True)
     os.makedirs(seeds, exist_ok=True)
     for folder in committed(harness):
         for path in glob.glob(os.path.join(folder, "*")):
