@@ -208,7 +208,7 @@ def afl(options):
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)
             process.wait()
-    subprocess.run(["afl-whatsup", "-s", out], check=False)
+    subprocess.run(["afl-whatsup", "-s", "-d", out], check=False)
     crashes = glob.glob(os.path.join(out, "*", "crashes", "id:*"))
     for path in crashes:
         print(f"FAILED: {path}")
