@@ -240,6 +240,7 @@ class Seeds:
         self.put("pair", pair(connection, True))
         for told in (None, 0, 1):
             self.put("observer", observer(connection, told))
+        self.put("dissector", observer(connection, None))
         for side in connection.side:
             if side.startup:
                 self.put("rdmap", side.startup)

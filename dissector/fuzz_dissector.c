@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The plugin in libwireshark, through its own entry: the steps of an input become frames of one TCP
+ * connection, which are dissected three times, with a tree and columns. The plugin's own code must
+ * throw no exception, and the second and third time, when all is known, must show the same.
+ *
+ * IW_FUZZ_LOCAL and IW_FUZZ_NONE do nothing here. settings[1]: bits below; settings[2]: with SNAP,
+ * octets of payload that each frame has at most, in twos; settings[3]: if not zero, octets are cut
+ * into segments of so many fours.
+ */
+#include "engine/fuzz.h"
+#include "input/input.h"
+#include "iwarp_dissector.h"
+
+#include <epan/column-info.h>
+#include <epan/column.h>
+#include <epan/epan_dissect.h>
+#include <epan/frame_data.h>
+#include <epan/timestamp.h>
+#include <stdlib.h>
+#include <wsutil/filesystem.h>
+#include <wsutil/privileges.h>
+#include <wsutil/wslog.h>
+
+enum {
+    SNAP = 0x01,      /* a capture with a snap length */
+    NO_SYN = 0x02,    /* that begins behind the SYNs */
+    DECODE_AS = 0x04, /* the user says that it is iWARP */
+    REORDER = 0x08,   /* TCP puts segments in order */
+    SWAPPED = 0x10,   /* the initiator has the lower port */
+    WRAP = 0x20,      /* sequence numbers pass zero */
+    AGAIN = 0x40,     /* the same twice: a second connection on the same ports */
+    ABSOLUTE = 0x80   /* TCP's preference: no relative sequence numbers */
+};
+
+enum { FRAMES = 512, ETHERNET = 14, IP = 20, TCP = 20, HEADERS = ETHERNET + IP + TCP, MTU = 65000 };
+
+struct frame {
+    frame_data fd;
+    wtap_rec rec;
+    uint8_t *octets;
+};
+
+void plugin_register(void);
+
+static uint8_t settings[IW_FUZZ_SETTINGS];
+static struct frame frames[FRAMES];
+static uint32_t count;
+static uint32_t isn[2];
+static uint64_t next[2]; /* behind the octets that each side has sent */
+static nstime_t now;
+static column_info columns;
+static dissector_handle_t iwarp;
+
+/* ---- frames ---- */
+
+static void put16(uint8_t *at, unsigned value)
+{
+    at[0] = (uint8_t)(value >> 8);
+    at[1] = (uint8_t)value;
+}
+
+static void put32(uint8_t *at, uint32_t value)
+{
+    put16(at, value >> 16);
+    put16(at + 2, value & 0xffff);
+}
+
+static void add_frame(unsigned side, uint64_t pos, uint8_t flags, const uint8_t *octets,
+                      size_t length)
+{
+    static const uint16_t ports[2] = {40000, 4711};
+    bool swapped = (settings[1] & SWAPPED) != 0;
+    struct frame *f = &frames[count];
+    size_t size = HEADERS + length, here = size;
+    uint8_t *at;
+
+    if (count == FRAMES)
+        return;
+    count++;
+    at = f->octets = g_malloc0(size);
+    if ((settings[1] & SNAP) && length > 2u * settings[2])
+        here = HEADERS + 2u * settings[2];
+    at[5] = at[11] = 2;
+    at[11 - 6 * side] = 1;
+    put16(at + 12, 0x0800);
+    at += ETHERNET;
+    at[0] = 0x45;
+    put16(at + 2, (unsigned)(size - ETHERNET));
+    at[8] = 64;
+    at[9] = 6;
+    put32(at + 12, 0x0a000001u + side);
+    put32(at + 16, 0x0a000002u - side);
+    at += IP;
+    put16(at, ports[side ^ swapped]);
+    put16(at + 2, ports[!side ^ swapped]);
+    put32(at + 4, isn[side] + (uint32_t)pos);
+    put32(at + 8, flags & 0x10 ? isn[!side] + (uint32_t)next[!side] : 0);
+    at[12] = 5 << 4;
+    at[13] = flags;
+    put16(at + 14, 0xffff);
+    if (length)
+        memcpy(at + TCP, octets, length);
+    /* Only what a short capture has: ASan notices who reads behind it. */
+    f->octets = g_realloc(f->octets, here);
+
+    memset(&f->rec, 0, sizeof f->rec);
+    f->rec.rec_type = REC_TYPE_PACKET;
+    f->rec.presence_flags = WTAP_HAS_TS | WTAP_HAS_CAP_LEN;
+    f->rec.ts = now;
+    f->rec.rec_header.packet_header.caplen = (guint32)here;
+    f->rec.rec_header.packet_header.len = (guint32)size;
+    f->rec.rec_header.packet_header.pkt_encap = WTAP_ENCAP_ETHERNET;
+    frame_data_init(&f->fd, count, &f->rec, 0, 0);
+    now.nsecs += 1000;
+}
+
+static void send_octets(unsigned side, uint64_t pos, const uint8_t *octets, size_t length)
+{
+    size_t most = settings[3] ? 4u * settings[3] : MTU;
+
+    while (length) {
+        size_t n = length < most ? length : most;
+
+        add_frame(side, pos, 0x18, octets, n);
+        pos += n;
+        octets += n;
+        length -= n;
+        next[side] = pos > next[side] ? pos : next[side];
+    }
+}
+
+static void start_up(unsigned side)
+{
+    uint8_t octets[IW_MPA_STARTUP_HEADER + IW_MPA_ENHANCED_LENGTH];
+    bool enhanced = (settings[0] & IW_FUZZ_ENHANCED) != 0;
+    bool peer_to_peer = enhanced && (settings[0] & IW_FUZZ_PEER_TO_PEER);
+    struct iw_mpa_startup_header h = {.revision = enhanced ? 2 : 1};
+    struct iw_mpa_enhanced e = {peer_to_peer, peer_to_peer ? IW_MPA_RTR_READ : 0, 4, 4};
+
+    memcpy(h.key, side ? iw_mpa_reply_key : iw_mpa_request_key, sizeof h.key);
+    if (settings[0] & (side ? IW_FUZZ_MARKERS_A : IW_FUZZ_MARKERS_B))
+        h.flags |= IW_MPA_FLAG_M;
+    if (settings[0] & IW_FUZZ_CRC)
+        h.flags |= IW_MPA_FLAG_C;
+    if (enhanced) {
+        h.flags |= IW_MPA_FLAG_S;
+        h.pd_length = IW_MPA_ENHANCED_LENGTH;
+    }
+    (void)iw_wire_put_startup(octets, sizeof octets, &h);
+    (void)iw_wire_put_enhanced(octets + IW_MPA_STARTUP_HEADER, IW_MPA_ENHANCED_LENGTH, &e);
+    send_octets(side, next[side], octets, enhanced ? sizeof octets : IW_MPA_STARTUP_HEADER);
+}
+
+static void take(struct iw_fuzz_step *step)
+{
+    unsigned side = step->of_b || (step->kind != IW_FUZZ_AT && iw_fuzz_octet(step, 0) % 2);
+    uint64_t pos;
+
+    switch (step->kind) {
+    case IW_FUZZ_A:
+    case IW_FUZZ_B:
+        send_octets(step->kind == IW_FUZZ_B, next[step->kind == IW_FUZZ_B], step->body,
+                    step->length);
+        break;
+    case IW_FUZZ_AT:
+        pos = iw_fuzz_at(step, next[side]);
+        if (step->length) /* what is next goes on where it would have: a hole may be filled */
+            add_frame(side, pos, 0x18, step->body, step->length < MTU ? step->length : MTU);
+        break;
+    case IW_FUZZ_TIME:
+        now.secs += iw_fuzz_pair(step, 0) / 1000;
+        break;
+    case IW_FUZZ_FIN:
+        add_frame(side, next[side]++, 0x11, NULL, 0);
+        break;
+    case IW_FUZZ_RST:
+        add_frame(side, next[side], 0x14, NULL, 0);
+        break;
+    case IW_FUZZ_LOCAL:
+    case IW_FUZZ_NONE:
+        break;
+    }
+}
+
+static void connection(struct iw_fuzz_input in, uint32_t first)
+{
+    struct iw_fuzz_step step;
+
+    isn[0] = settings[1] & WRAP ? 0xffffff00u + first : 1000 + first;
+    isn[1] = 0x80000000u + first;
+    next[0] = next[1] = 0;
+    if (!(settings[1] & NO_SYN)) {
+        add_frame(0, next[0]++, 0x02, NULL, 0);
+        add_frame(1, next[1]++, 0x12, NULL, 0);
+        add_frame(0, next[0], 0x10, NULL, 0);
+    }
+    if (settings[0] & IW_FUZZ_STARTED) {
+        start_up(0);
+        start_up(1);
+    }
+    while (iw_fuzz_step(&in, &step))
+        take(&step);
+}
+
+/* ---- dissection ---- */
+
+static uint64_t mix(uint64_t hash, const void *octets, size_t length)
+{
+    const uint8_t *at = octets;
+
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ at[i]) * 0x100000001b3u;
+    return hash;
+}
+
+static void look(proto_node *node, gpointer hash)
+{
+    const field_info *fi = PNODE_FINFO(node);
+    char text[ITEM_LABEL_LENGTH];
+
+    if (!fi->rep)
+        proto_item_fill_label((field_info *)fi, text);
+    else
+        g_strlcpy(text, fi->rep->representation, sizeof text);
+    /* What is thrown while the plugin's own code runs bears its name. */
+    IW_FUZZ_CHECK(text[0] != '[' || !strstr(text, ": iWARP") ||
+                      (!g_str_has_prefix(text, "[Malformed Packet") &&
+                       !g_str_has_prefix(text, "[Packet size limited") &&
+                       !g_str_has_prefix(text, "[Unreassembled")),
+                  "dissector: %s", text);
+    *(uint64_t *)hash = mix(*(uint64_t *)hash, text, strlen(text));
+    proto_tree_children_foreach(node, look, hash);
+}
+
+/* Other dissectors may tell more each time. */
+static void look_below(proto_node *root, gpointer hash)
+{
+    uint64_t ignored = 0;
+
+    look(root, PNODE_FINFO(root)->hfinfo->id == iwd_proto ? hash : &ignored);
+}
+
+static const nstime_t *time_of(struct packet_provider_data *prov _U_, guint32 frame)
+{
+    return frame && frame <= count ? &frames[frame - 1].fd.abs_ts : NULL;
+}
+
+/* All frames; the hash of what the plugin shows. */
+static uint64_t pass(epan_t *session)
+{
+    const frame_data *first = NULL, *previous = NULL;
+    nstime_t elapsed = NSTIME_INIT_ZERO;
+    uint64_t hash = 0xcbf29ce484222325u;
+    guint32 cumulated = 0;
+
+    for (uint32_t k = 0; k < count; k++) {
+        struct frame *f = &frames[k];
+        epan_dissect_t *edt = epan_dissect_new(session, TRUE, TRUE);
+        guint32 here = f->rec.rec_header.packet_header.caplen;
+
+        frame_data_set_before_dissect(&f->fd, &elapsed, &first, previous);
+        epan_dissect_run(
+            edt, 0, &f->rec,
+            tvb_new_real_data(f->octets, here, (gint)f->rec.rec_header.packet_header.len), &f->fd,
+            &columns);
+        epan_dissect_fill_in_columns(edt, FALSE, TRUE);
+        proto_tree_children_foreach(edt->tree, look_below, &hash);
+        frame_data_set_after_dissect(&f->fd, &cumulated);
+        previous = &f->fd;
+        epan_dissect_free(edt);
+    }
+    return hash;
+}
+
+static void set(const char *preference, bool on)
+{
+    char *text = g_strdup_printf("%s:%s", preference, on ? "TRUE" : "FALSE"), *error = NULL;
+
+    IW_FUZZ_CHECK(prefs_set_pref(text, &error) == PREFS_SET_OK, "dissector: %s", text);
+    g_free(text);
+}
+
+static void run(const uint8_t *octets, size_t length)
+{
+    static const struct packet_provider_funcs provider = {.get_frame_ts = time_of};
+    struct iw_fuzz_input in = iw_fuzz_open(octets, length);
+    uint64_t second, third;
+    epan_t *session;
+
+    memcpy(settings, in.settings, sizeof settings);
+    count = 0;
+    now = (nstime_t)NSTIME_INIT_SECS_NSECS(1700000000, 0);
+    connection(in, 0);
+    if (settings[1] & AGAIN)
+        connection(in, 77777);
+    set("tcp.reassemble_out_of_order", (settings[1] & REORDER) != 0);
+    set("tcp.relative_sequence_numbers", !(settings[1] & ABSOLUTE));
+    if (settings[1] & DECODE_AS)
+        dissector_change_uint("tcp.port", 4711, iwarp);
+    session = epan_new(NULL, &provider);
+    (void)pass(session);
+    postseq_cleanup_all_protocols();
+    second = pass(session);
+    third = pass(session);
+    epan_free(session);
+    if (settings[1] & DECODE_AS)
+        dissector_reset_uint("tcp.port", 4711);
+    for (uint32_t k = 0; k < count; k++) {
+        frame_data_destroy(&frames[k].fd);
+        g_free(frames[k].octets);
+    }
+    IW_FUZZ_CHECK(second == third, "dissector: a third pass shows something else than the second");
+}
+
+static void start(void)
+{
+    /* No settings of the user's, nor tables of names, which each input would read anew (that is
+     * for others than root to say); each block of memory has a fence; a fault of a dissector ends
+     * the program. */
+    (void)setenv("WIRESHARK_CONFIG_DIR", "/nonexistent", 1);
+    (void)setenv("WIRESHARK_DATA_DIR", "/nonexistent", 1);
+    (void)setenv("WIRESHARK_DEBUG_WMEM_OVERRIDE", "simple", 1);
+    (void)setenv("WIRESHARK_ABORT_ON_DISSECTOR_BUG", "1", 1);
+    ws_log_init("fuzz-dissector", NULL);
+    init_process_policies();
+    g_free(configuration_init("/usr/bin/tshark", NULL));
+    wtap_init(FALSE);
+    plugin_register();
+    IW_FUZZ_CHECK(epan_init(NULL, NULL, FALSE), "libwireshark does not start");
+    timestamp_set_type(TS_RELATIVE);
+    timestamp_set_precision(TS_PREC_FIXED_NSEC);
+    timestamp_set_seconds_type(TS_SECONDS_DEFAULT);
+    (void)epan_load_settings();
+    prefs_apply_all();
+    build_column_format_array(&columns, prefs.num_cols, TRUE);
+    iwarp = find_dissector("iwarp");
+    IW_FUZZ_CHECK(iwarp, "the plugin is not there");
+}
+
+const struct iw_fuzz_harness iw_fuzz_harness = {
+    .name = "dissector", .most = 1 << 16, .steps = true, .start = start, .run = run};
