@@ -24,7 +24,8 @@ from check_captures import PCAPS, by_frame, first_pass, frames, run, tree
 
 BATCH = 100_000  # frames that tshark reads at a time
 # What tshark shows of an exception, and says of a fault in a dissector, if it is the plugin's.
-FAULT = re.compile(r"\[(?:Malformed|Packet size limited|Unreassembled|Reassembly error)[^]\n]*: iWARP.*|Dissector bug.*")
+FAULT = re.compile(r"\[(?:Malformed|Packet size limited|Unreassembled|Reassembly error)[^]\n]*: iWARP.*|"
+                   r"Dissector bug, protocol iWARP.*")
 # Of how many octets one is changed, and from which on in the frame: the whole, behind Ethernet, behind IPv4, TCP's
 # payload, its payload behind DDP's and RDMAP's headers.
 KINDS = [(share, offset) for offset in (54, 14, 54, 34, 54, 0, 70) for share in ("0.02", "0.005", "0.001", "0.0002")]
