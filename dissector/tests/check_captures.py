@@ -35,8 +35,10 @@ FRAME = re.compile(r"^( *\[[^\]:]*frame: )(\d+)\]$")
 # What later frames tell: the second pass knows it.
 LATER = re.compile(r"^ *\[(Completed in frame|Reassembled in frame|Not put together|Response in frame|Reply in frame|STag last used in frame|"
                    r"STag invalidated in frame|Segments and requests with it|Lowest TO used|Highest TO used): ")
-# What differs between versions of Wireshark.
+# What differs between versions of Wireshark: 4.4 shows more octets, 4.6 times in other units.
 VOLATILE = re.compile(r"^ *\[(Severity level|Group|Message): ")
+OCTETS = re.compile(r"^( *[^:]*?)(?: \[…\])?: ([0-9a-f]{72})(?:[0-9a-f]+…?|…)$")
+SMALL = re.compile(r"(\d+\.\d+) (milli|micro|nano)seconds\]$")
 
 
 def run(command, home):
@@ -67,8 +69,15 @@ def tree(text):
                 out.append("")
                 out.append(f"Frame {number}")
         if ours and line and not VOLATILE.match(line):
-            out.append(line.rstrip())
+            out.append(plain(line.rstrip()))
     return out
+
+
+def plain(line):
+    """As Wireshark 4.0 shows it."""
+    if SMALL.search(line):
+        line = SMALL.sub(lambda m: f"{float(m[1]) / {'milli': 1e3, 'micro': 1e6, 'nano': 1e9}[m[2]]:.9f} seconds]", line)
+    return OCTETS.sub(r"\1: \2…", line) if len(line) > 76 else line
 
 
 def by_frame(lines):

@@ -160,7 +160,8 @@ def main():
         for port in (445, 4420, 5445, 9009):
             moved = with_port(original, 4711, port)
             expect(f"port {port}", lines(moved) == whole, lines(moved))
-            expect(f"port {port} is its owner's again", lines(moved, "-o", "iwarp.ports:") == [])
+            if port != 4420 or version < "4.6":  # whose owner there leaves iWARP alone
+                expect(f"port {port} is its owner's again", lines(moved, "-o", "iwarp.ports:") == [])
 
         joined = lines(without(original, 20), "-d", "tcp.port==4711,iwarp")
         expect("Decode As in mid-stream", joined == [s for s in whole if s][-len(joined):] and len(joined) > 30, joined)

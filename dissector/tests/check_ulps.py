@@ -29,7 +29,7 @@ function p.dissector(tvb, pinfo, tree)
   return tvb:len()
 end
 local function guess(tvb, pinfo, tree)
-  if tvb:len() < 4 or tvb(0, 4):string() ~= "ping" and tvb(0, 3):string() ~= "\\0\\1\\2" then return false end
+  if tvb:len() < 4 or tvb(0, 4):string() ~= "ping" and tvb(0, 3):bytes():tohex() ~= "000102" then return false end
   p.dissector(tvb, pinfo, tree)
   return true
 end
