@@ -11,8 +11,8 @@ mkdir -p "$1"
 folder=$(readlink -f "$1")
 shift
 cd "$(dirname "$(readlink -f "$0")")/.."
-packages="tshark libwireshark-dev libglib2.0-dev cmake ninja-build pkg-config gcc libc6-dev libpcap-dev liblua5.4-dev
-    libjansson-dev libisal-dev libcmocka-dev libibverbs-dev librdmacm-dev python3"
+packages=(tshark libwireshark-dev libglib2.0-dev cmake ninja-build pkg-config gcc libc6-dev libpcap-dev
+    liblua5.4-dev libjansson-dev libisal-dev libcmocka-dev libibverbs-dev librdmacm-dev python3)
 
 inside() {
     env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive chroot "$root" sh -ec "$1"
@@ -22,9 +22,9 @@ status=0
 for suite in "${@:-trixie}"; do
     root=$folder/$suite
     [ -x "$root/usr/bin/apt-get" ] || debootstrap --variant=minbase "$suite" "$root"
-    [ -x "$root/usr/bin/tshark" ] && [ -d "$root/usr/include/wireshark" ] ||
-        inside "apt-get -o Acquire::Retries=3 -o Acquire::Check-Valid-Until=false update
-            apt-get install -y --no-install-recommends $(echo $packages)"
+    inside "command -v tshark cmake >/dev/null && pkg-config wireshark" || inside \
+        "apt-get -o Acquire::Retries=3 -o Acquire::Check-Valid-Until=false update
+        apt-get install -y --no-install-recommends ${packages[*]}"
     rm -rf "$root/iwarp"
     mkdir "$root/iwarp"
     git archive HEAD | tar -x -C "$root/iwarp"

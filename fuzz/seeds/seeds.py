@@ -240,7 +240,7 @@ class Seeds:
         self.put("pair", pair(connection, True))
         for told in (None, 0, 1):
             self.put("observer", observer(connection, told))
-        self.put("dissector", observer(connection, None))
+        self.put("dissector", bytes(4) + observer(connection)[4:])
         for side in connection.side:
             if side.startup:
                 self.put("rdmap", side.startup)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The same result each time: in a second pass, filtered, and when files are opened one after the other and again; on
+captures with many connections that begin late, lack packets or octets, or have the ports the other way round.
+
+usage: check_again.py PLUGINS VERSION IWARP-LINT
+
+iwarp-perf, which makes the captures, lies beside iwarp-lint; sharkd opens one file after the other. (It leaves 11 MB of
+its own each time; that the plugin leaves nothing is seen by fuzz_dissector under LeakSanitizer.)
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from check_captures import NOBODY, PCAPS, by_frame, first_pass, run, tree
+
+CONNECTIONS = 400
+wrong = []
+
+
+def expect(what, holds, seen=""):
+    if not holds:
+        wrong.append(f"{what}: {seen}")
+
+
+def make(perf, home):
+    """(name, capture, options): many connections at the same time, each of a Write and a Read of some segments."""
+    options = ["--size", "4000", "--total", str(8000 * CONNECTIONS), "--connections", str(CONNECTIONS)]
+    for name, port in (("whole", "4711"), ("swapped", "65000")):
+        subprocess.run([perf, "loop", "--pcap", home / f"{name}.pcapng", "--port", port, *options], check=True,
+                       stdout=subprocess.DEVNULL)
+    opening = 6 * CONNECTIONS  # SYNs, start-up frames and their ACKs
+    whole, out = home / "whole.pcapng", []
+    for name, words in (("late", [f"1-{opening + 500}"]), ("gaps", [str(n) for n in range(opening + 1, opening + 8000, 23)]),
+                        ("snap", [])):
+        run(["editcap", *(["-s", "90"] if name == "snap" else []), whole, home / f"{name}.pcapng", *words], home)
+        out.append((name, home / f"{name}.pcapng", ["-d", "tcp.port==4711,iwarp"]))
+    return [("whole", whole, []), ("swapped", home / "swapped.pcapng", []), *out]
+
+
+def check_many(perf, home):
+    for name, capture, options in make(perf, home):
+        command = ["tshark", "-n", "-r", capture, "-V", "-O", "iwarp", *options]
+        once, twice, filtered = (by_frame(tree(run([*command, *more], home)))
+                                 for more in ((), ("-2",), ("-2", "-Y", "iwarp")))
+        expect(f"{name}: the plugin shows too little", len(once) > 20 * CONNECTIONS, len(once))
+        expect(f"{name}: two passes show something else than one", first_pass(once) == first_pass(twice))
+        expect(f"{name}: a filter changes what is shown", twice == filtered)
+
+
+class Sharkd:
+    def __init__(self, home):
+        drop = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+        env = {"PATH": os.environ["PATH"], "HOME": str(home), "WIRESHARK_PLUGIN_DIR": str(home / "plugins")}
+        self.process = subprocess.Popen(["sharkd", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, env=env, cwd=home, encoding="utf-8", **drop)
+
+    def ask(self, method, **params):
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}) + "\n")
+        self.process.stdin.flush()
+        for line in self.process.stdout:
+            if line.strip():
+                return json.loads(line)["result"]
+        raise SystemExit("sharkd ended")
+
+    def show(self, capture):
+        """What it shows of a file: the list, and the frames' trees, the last first."""
+        self.ask("load", file=str(capture))
+        shown = self.ask("frames", filter="iwarp")
+        return [shown] + [self.ask("frame", frame=row["num"], proto=True)["tree"][4:] for row in reversed(shown)]
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def check_reload():
+    """The captures have connections between the same addresses and ports."""
+    captures = [PCAPS / "golden" / name for name in ("operations/rev2-crc-markers.pcapng", "tcp/out-of-order-markers.pcapng",
+                                                     "violations/ddp-msn-gap-broken.pcapng", "tcp/snap-length-crc.pcapng")]
+    sharkd = Sharkd(pathlib.Path.cwd())
+    first = {capture: sharkd.show(capture) for capture in captures}
+    for capture in (*captures, *reversed(captures)):
+        expect(f"{capture.name}, opened again: something else is shown", sharkd.show(capture) == first[capture])
+    expect("sharkd shows too little", all(len(shown) > 5 for shown in first.values()))
+    sharkd.end()
+
+
+def main():
+    plugins, version = pathlib.Path(sys.argv[1]), sys.argv[2]
+    perf = pathlib.Path(sys.argv[3]).resolve().with_name("iwarp-perf")
+    with tempfile.TemporaryDirectory() as folder:
+        home = pathlib.Path(folder)
+        shutil.copytree(plugins / version, home / "plugins" / version)
+        shutil.copytree(PCAPS / "golden", home / "golden")
+        home.chmod(0o777)
+        check_many(perf, home)
+        if shutil.which("sharkd"):
+            os.chdir(home)
+            check_reload()
+    print("\n".join(wrong) if wrong else "good")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
