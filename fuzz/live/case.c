@@ -383,3 +383,20 @@ bool iw_hunt_write_case(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned n
     free(path);
     return good;
 }
+
+void iw_hunt_write_unplayed(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned number)
+{
+    char *id = iw_text_format("fuzz-%u-%s", number, iw_hunt_kind_name(f->event.kind));
+    char *folder = iw_text_format("%s/findings", h->dir);
+    char *path = iw_text_format("%s/%s.lua", folder, id);
+
+    if (has_agent(h))
+        iw_hunt_world_describe(&h->world);
+    if (iw_folder_create(folder) || !write_file(h, f, path, id))
+        iw_hunt_complain("cannot write %s: %s", path, strerror(errno));
+    else
+        f->file = iw_text_copy(path);
+    free(id);
+    free(folder);
+    free(path);
+}

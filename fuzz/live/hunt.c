@@ -81,6 +81,15 @@ static void take_findings(struct iw_hunt *h, const struct iw_hunt_done *d)
     }
 }
 
+/* What was never said is not to blame. */
+static void forget(struct iw_hunt *h, uint64_t number)
+{
+    struct iw_hunt_input *in = h->recent[(number - 1) % IW_HUNT_RECENT];
+
+    if (number + IW_HUNT_RECENT > h->started)
+        iw_hunt_drop(in, 0, in->n);
+}
+
 static void done(void *context, struct iw_hunt_done *d)
 {
     struct iw_hunt *h = context;
@@ -92,11 +101,12 @@ static void done(void *context, struct iw_hunt_done *d)
         return;
     }
     h->over++;
-    if (d->row.n && d->row.at[d->row.n - 1].code >> 24 == IW_ANSWER_REFUSED)
+    if (d->row.n && d->row.at[d->row.n - 1].code >> 24 == IW_ANSWER_REFUSED) {
         h->suspicious = true;
-    else if (iw_hunt_graph_add(h->graph, &d->row) +
-                 (h->coverage ? iw_hunt_coverage_fresh(h->coverage) : 0) &&
-             !h->o->blind)
+        forget(h, d->number);
+    } else if (iw_hunt_graph_add(h->graph, &d->row) +
+                   (h->coverage ? iw_hunt_coverage_fresh(h->coverage) : 0) &&
+               !h->o->blind)
         keep(h, d);
     take_findings(h, d);
     iw_hunt_input_free(d->input);
@@ -165,22 +175,26 @@ static void digest(struct iw_hunt *h, const struct iw_hunt_input *in)
 static bool start_one(struct iw_hunt *h)
 {
     struct iw_mutate_random before = h->random;
+    uint64_t digested = h->digest;
     struct iw_hunt_input *in = next_input(h);
     struct iw_hunt_input *copy = iw_hunt_input_copy(in);
-    struct iw_hunt_input **place = &h->recent[h->started % IW_HUNT_RECENT];
+    struct iw_hunt_input **place = &h->recent[h->started % IW_HUNT_RECENT], *old = *place;
 
     iw_hunt_save_started(h, copy);
-    if (!iw_hunt_loop_start(h->loop, in, h->started + 1)) {
-        iw_hunt_input_free(in);
-        iw_hunt_input_free(copy);
-        h->random = before;
-        return false;
-    }
-    h->started++;
     digest(h, copy);
-    iw_hunt_input_free(*place);
     *place = copy;
-    return true;
+    h->started++;
+    if (iw_hunt_loop_start(h->loop, in, h->started)) { /* it may be over by now */
+        iw_hunt_input_free(old);
+        return true;
+    }
+    iw_hunt_input_free(in);
+    iw_hunt_input_free(copy);
+    h->started--;
+    *place = old;
+    h->digest = digested;
+    h->random = before;
+    return false;
 }
 
 /* ---- how the peer is ---- */
@@ -199,7 +213,8 @@ static size_t suspects(struct iw_hunt *h, struct iw_hunt_input **list)
 
     for (uint64_t i = h->started < IW_HUNT_RECENT ? 0 : h->started - IW_HUNT_RECENT; i < h->started;
          i++)
-        list[n++] = iw_hunt_input_copy(h->recent[i % IW_HUNT_RECENT]);
+        if (h->recent[i % IW_HUNT_RECENT]->n)
+            list[n++] = iw_hunt_input_copy(h->recent[i % IW_HUNT_RECENT]);
     return n;
 }
 

@@ -154,6 +154,8 @@ void iw_hunt_shrink(struct iw_hunt *h, struct iw_hunt_finding *f);
 
 /* case.c: writes the case of a finding and plays it. */
 bool iw_hunt_write_case(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned number);
+/* The same for a peer that is not there any more. */
+void iw_hunt_write_unplayed(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned number);
 
 /* report.c */
 void iw_hunt_progress(struct iw_hunt *h, bool end);

@@ -156,8 +156,10 @@ static bool seen_often(struct iw_hunt *h, const struct iw_hunt_event *event)
     return true;
 }
 
-/* What nobody could show again is told all the same: the peer was not well. */
-static void unexplained(struct iw_hunt *h, const struct iw_hunt_event *event)
+/* What nobody could show again is told all the same: the peer was not well. Where it is gone for
+ * good, the newest suspects are left as a case that has not been played. */
+static void unexplained(struct iw_hunt *h, const struct iw_hunt_event *event,
+                        struct iw_hunt_input *const *suspects, size_t n)
 {
     struct iw_hunt_finding *f = iw_got(calloc(1, sizeof(*f)));
     bool bad;
@@ -173,7 +175,19 @@ static void unexplained(struct iw_hunt *h, const struct iw_hunt_event *event)
     f->seconds = (double)(iw_transport_now() - h->began) / 1e9;
     f->times = 1;
     f->suppressed = iw_hunt_known(h, f->key, &bad);
+    if (n > NEWEST) {
+        suspects += n - NEWEST;
+        n = NEWEST;
+    }
+    f->inputs = iw_got(calloc(n + 1, sizeof(*f->inputs)));
+    f->requested = iw_got(calloc(n + 1, sizeof(*f->requested)));
+    while (f->n_inputs < n) {
+        f->inputs[f->n_inputs] = iw_hunt_input_copy(suspects[f->n_inputs]);
+        f->n_inputs++;
+    }
     append(h, f);
+    if (n)
+        iw_hunt_write_unplayed(h, f, (unsigned)iw_hunt_counted(h, true));
     iw_hunt_tell(h, f);
 }
 
@@ -196,11 +210,13 @@ void iw_hunt_triage(struct iw_hunt *h, const struct iw_hunt_event *event,
     }
     if (event->kind != IW_HUNT_RULE && seen_often(h, event))
         return;
-    if (!h->outside && iw_hunt_open(h))
+    if (!h->outside && iw_hunt_open(h)) {
+        unexplained(h, event, suspects, n);
         return;
+    }
     f = isolate(h, event, suspects, n);
     if (!f) {
-        unexplained(h, event);
+        unexplained(h, event, NULL, 0);
         return;
     }
     f->key = key_of(f);
