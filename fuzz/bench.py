@@ -14,7 +14,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import run
 
-SECONDS = 2  # of processor time for one measurement
+SECONDS = 1  # of processor time for one measurement
 FIRST = 2000  # executions of the run that is subtracted
 
 

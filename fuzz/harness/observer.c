@@ -41,6 +41,7 @@ static uint8_t settings[IW_FUZZ_SETTINGS];
 static struct iw_observer *observer;
 static uint64_t pos[2], shown[2];
 static bool framed[2];
+static unsigned frames; /* bit per side: its start-up frame was seen */
 static struct summary summary;
 
 static void mix(uint64_t value)
@@ -94,6 +95,7 @@ static void seen(void *context, const struct iw_observation *o)
     mix(o->end);
     switch (o->kind) {
     case IW_OBSERVED_STARTUP:
+        frames |= 1u << o->side;
         mix_octets(o->frame, o->frame_length);
         break;
     case IW_OBSERVED_MESSAGE:
@@ -136,7 +138,8 @@ static void arrive(enum iw_side side, const struct iw_fuzz_step *step, bool othe
         framed[side] = true;
         return;
     }
-    if (otherwise) {
+    /* Until the start-up is over it matters when a frame is whole. */
+    if (otherwise && frames == 3) {
         feed(side, pos[side] + 2 * third, step->body + 2 * third, step->length - 2 * third);
         feed(side, pos[side], step->body, third);
         feed(side, pos[side] + third / 2, step->body + third / 2, 2 * third - third / 2);
@@ -265,6 +268,7 @@ static struct summary watch(struct iw_fuzz_input in, bool otherwise)
     memset(pos, 0, sizeof pos);
     memset(shown, 0, sizeof shown);
     memset(framed, 0, sizeof framed);
+    frames = 0;
     summary = (struct summary){0};
     iw_fuzz_blocks_limit(settings[2]);
     observer = iw_observer_init(memory, iw_observer_size(), &config);

@@ -202,6 +202,11 @@ void iw_station_input_end(struct iw_station *s, bool reset)
     events(s);
 }
 
+bool iw_station_boundary(const struct iw_station *s)
+{
+    return iw_deframer_idle(&s->ep->deframer);
+}
+
 uint64_t iw_station_edge(const struct iw_station *s)
 {
     return iw_ep_rx_edge(s->ep);

@@ -110,6 +110,8 @@ void iw_station_input(struct iw_station *s, const uint8_t *octets, size_t length
 int iw_station_input_at(struct iw_station *s, uint64_t pos, const uint8_t *octets, size_t length);
 /* The peer's FIN or RST, behind what came in order. */
 void iw_station_input_end(struct iw_station *s, bool reset);
+/* No FPDU has come in part. */
+bool iw_station_boundary(const struct iw_station *s);
 /* Octets that came in order so far. */
 uint64_t iw_station_edge(const struct iw_station *s);
 /* Completions, the memory, and, unless the settings are lazy, what is to be sent. */

@@ -231,7 +231,7 @@ void iw_witness_end(struct iw_witness *w, enum iw_side side, bool reset)
 
 void iw_witness_agree(struct iw_witness *w, enum iw_side side)
 {
-    const struct iw_station *s = w->station[1 - side];
+    struct iw_station *s = w->station[1 - side];
     bool faulted = (s->events & 1u << IW_EVENT_FAULT) != 0;
     enum iw_check check = faulted ? s->fault.fault.check : IW_CHECK_NONE;
     enum iw_check found = w->found[side] ? w->fault[side].check : IW_CHECK_NONE;
@@ -251,7 +251,7 @@ void iw_witness_agree(struct iw_witness *w, enum iw_side side)
     }
     /* A Reply to what has not even left. */
     if (side == IW_SIDE_RESPONDER && !w->framed[1 - side])
-        w->diverged = true;
+        w->diverged = s->blind = true;
     if (w->diverged)
         return;
     /* Of a frame with several faults each may name another. */
