@@ -10,8 +10,7 @@
 enum when {
     ALWAYS,
     UNFINISHED, /* the segment has no L=1 */
-    UNSTATED,   /* no frame states the IRD */
-    INSIDE      /* what the endpoint sends ends inside an FPDU so far */
+    UNSTATED    /* no frame states the IRD */
 };
 
 /* Where the two are right to disagree. `endpoint` NONE: the endpoint finds nothing; `observer`
@@ -31,11 +30,6 @@ static const struct {
     {IW_CHECK_RDMAP_ATOMIC_RESPONSE_UNSOLICITED, IW_CHECK_NONE, UNFINISHED, "the same"},
     {IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER, IW_CHECK_NONE, UNFINISHED, "the same"},
     {IW_CHECK_RDMAP_ATOMIC_RESPONSE_ID, IW_CHECK_NONE, UNFINISHED, "the same"},
-    {IW_CHECK_RDMAP_RESPONSE_UNSOLICITED, IW_CHECK_NONE, INSIDE, "it may be what is asked for"},
-    {IW_CHECK_RDMAP_ATOMIC_RESPONSE_UNSOLICITED, IW_CHECK_NONE, INSIDE, "the same"},
-    {IW_CHECK_RDMAP_RESPONSE_STAG, IW_CHECK_NONE, INSIDE, "the same"},
-    {IW_CHECK_RDMAP_RESPONSE_TO, IW_CHECK_NONE, INSIDE, "the same"},
-    {IW_CHECK_RDMAP_IRD, IW_CHECK_NONE, INSIDE, "it may answer one"},
     {IW_CHECK_RDMAP_IRD, IW_CHECK_NONE, UNSTATED, "the IRD is the endpoint's own"},
     {IW_CHECK_RDMAP_ATOMIC_RESPONSE_LENGTH, IW_CHECK_NONE, UNFINISHED, "the same"},
 };
@@ -44,8 +38,6 @@ static bool holds(const struct iw_witness *w, enum iw_side side, unsigned when)
 {
     const struct iw_mpa_agreed *agreed = iw_endpoint_agreed(w->station[1 - side]->ep);
 
-    if (when == INSIDE)
-        return !iw_observer_boundary(w->observer, (enum iw_side)(1 - side));
     return when == ALWAYS || (when == UNFINISHED && w->unfinished[side]) ||
            (when == UNSTATED &&
             (agreed == NULL || !agreed->enhanced || agreed->ird == IW_MPA_DEPTH_UNSPECIFIED));
@@ -57,7 +49,6 @@ static bool excepted(struct iw_witness *w, enum iw_side side, enum iw_check endp
     for (size_t i = 0; i < sizeof exceptions / sizeof exceptions[0]; i++)
         if (exceptions[i].endpoint == endpoint && exceptions[i].observer == observer &&
             holds(w, side, exceptions[i].when)) {
-            w->doubted |= exceptions[i].when == INSIDE;
             return true;
         }
     return false;
@@ -168,6 +159,7 @@ static void seen(void *context, const struct iw_observation *o)
                       name(o->fault.check), (unsigned long long)o->fault.pos);
         if (receiver != NULL && o->pos <= fault_pos(receiver) && fault_pos(receiver) < o->end)
             w->noticed[o->side] = true;
+        w->irregular = true;
         note(w, o);
         break;
     default:
@@ -244,8 +236,10 @@ void iw_witness_agree(struct iw_witness *w, enum iw_side side)
     /* The endpoint sees the first wrong octet of a key, the observer wants the whole frame. */
     if (faulted && s->framed_from == 0 && found == IW_CHECK_NONE)
         return;
-    /* While octets were missing the observer did not judge who asked and who answered. */
-    if (s->blind && found == IW_CHECK_NONE && check >= IW_CHECK_RDMAP_IRD) {
+    /* Who asked and who answered it does not judge while octets are missing, behind a finding, or
+     * while an FPDU has left in part that may be what was answered. */
+    if (found == IW_CHECK_NONE && check >= IW_CHECK_RDMAP_IRD &&
+        (s->blind || w->irregular || (s->settings[0] & IW_FUZZ_LAZY) != 0)) {
         w->doubted = true;
         return;
     }

@@ -16,6 +16,7 @@ struct iw_witness {
     uint64_t pos[2];               /* octets of each side so far */
     bool diverged;                 /* an endpoint refused what the observer may have taken */
     bool doubted;                  /* the observer could not judge what the endpoint refused */
+    bool irregular;                /* something was found, about whom it may be */
     bool forged[2];                /* what a station sent was changed on its way */
     bool framed[2];                /* its start-up frame was seen */
     bool lost[2], ended[2];
