@@ -97,6 +97,9 @@ static bool only_sender(const struct iw_witness *w, const struct iw_observation 
 
 static void note(struct iw_witness *w, const struct iw_observation *o)
 {
+    /* Who asked and who answered is a guess behind a finding. */
+    if (w->irregular && o->fault.check >= IW_CHECK_RDMAP_IRD)
+        return;
     if (w->found[o->side] || !common(o->fault.check) || only_sender(w, o))
         return;
     w->found[o->side] = true;
@@ -159,8 +162,8 @@ static void seen(void *context, const struct iw_observation *o)
                       name(o->fault.check), (unsigned long long)o->fault.pos);
         if (receiver != NULL && o->pos <= fault_pos(receiver) && fault_pos(receiver) < o->end)
             w->noticed[o->side] = true;
-        w->irregular = true;
         note(w, o);
+        w->irregular = true;
         break;
     default:
         break;
