@@ -35,8 +35,8 @@ static void test_anything_is_an_input(void **state)
         "01020304",
         "01000000 00",
         "01000000 0004",
-        "01000000 001c00" SEND_1 " 07",
-        "01000000 00ff00" SEND_1,
+        ("01000000 001c00" SEND_1 " 07"),
+        ("01000000 00ff00" SEND_1),
         "01000000 000600 4d5041204944",             /* the beginning of a key */
         "01000000 000300 0015ff 000000",            /* not an FPDU */
         "01000000 000c00 000000000000000000000000", /* lengths 0, CRCs not those */
