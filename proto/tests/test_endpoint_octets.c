@@ -83,6 +83,26 @@ static void test_octets_behind_the_request(void **state)
     lone_close(&l);
 }
 
+/* Half of the Reply has left: a FIN would cut it short. */
+static void test_octets_in_front_of_the_rest_of_the_reply(void **state)
+{
+    (void)state;
+    struct lone l;
+    const struct iw_iov *pieces;
+    uint8_t octets[64];
+    lone_open(&l, IW_MPA_RESPONDER, true, 2);
+    struct iw_iov request = {octets, unhex(&l, REQUEST, octets, sizeof(octets))};
+    iw_endpoint_input(l.ep, &request, 1, 0);
+    assert_int_equal(iw_endpoint_accept(l.ep, NULL, 0, 0), IW_OK);
+    assert_int_equal(iw_endpoint_output(l.ep, &pieces, 0), 1);
+    iw_endpoint_sent(l.ep, 4, 0);
+    request.length = 1;
+    iw_endpoint_input(l.ep, &request, 1, 0);
+    assert_int_equal(iw_endpoint_output(l.ep, &pieces, 0), 0);
+    assert_int_equal(iw_endpoint_want(l.ep), IW_WANT_RESET);
+    lone_close(&l);
+}
+
 static void test_startup_cut_short(void **state)
 {
     (void)state;
@@ -228,6 +248,7 @@ int main(void)
         cmocka_unit_test(test_zero_length_read),
         cmocka_unit_test(test_reply_and_first_fpdu_in_one_piece),
         cmocka_unit_test(test_octets_behind_the_request),
+        cmocka_unit_test(test_octets_in_front_of_the_rest_of_the_reply),
         cmocka_unit_test(test_startup_cut_short),
         cmocka_unit_test(test_fin_inside_an_fpdu),
         cmocka_unit_test(test_terminate_received),
