@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-enum call { RECV, SENDMSG, EPOLL_WAIT, EPOLL_CTL, GETSOCKOPT, MEMORY, CLOCK, CALLS };
+enum call { RECV, SENDING, EPOLL_WAIT, EPOLL_CTL, GETSOCKOPT, MEMORY, CLOCK, CALLS };
 enum how { FAIL, NOTHING, ONE, HALF, JUMP };
 
 static const struct fault {
@@ -34,14 +34,14 @@ static const struct fault {
     {"recv of nothing", RECV, NOTHING, 0, false},
     {"recv of one octet", RECV, ONE, 0, true},
     {"recv of half", RECV, HALF, 0, true},
-    {"sendmsg EINTR", SENDMSG, FAIL, EINTR, true},
-    {"sendmsg EAGAIN", SENDMSG, FAIL, EAGAIN, true},
-    {"sendmsg ENOBUFS", SENDMSG, FAIL, ENOBUFS, false},
-    {"sendmsg ENOMEM", SENDMSG, FAIL, ENOMEM, false},
-    {"sendmsg EPIPE", SENDMSG, FAIL, EPIPE, false},
-    {"sendmsg ECONNRESET", SENDMSG, FAIL, ECONNRESET, false},
-    {"sendmsg of one octet", SENDMSG, ONE, 0, true},
-    {"sendmsg of half", SENDMSG, HALF, 0, true},
+    {"sending: EINTR", SENDING, FAIL, EINTR, true},
+    {"sending: EAGAIN", SENDING, FAIL, EAGAIN, true},
+    {"sending: ENOBUFS", SENDING, FAIL, ENOBUFS, false},
+    {"sending: ENOMEM", SENDING, FAIL, ENOMEM, false},
+    {"sending: EPIPE", SENDING, FAIL, EPIPE, false},
+    {"sending: ECONNRESET", SENDING, FAIL, ECONNRESET, false},
+    {"sending of one octet", SENDING, ONE, 0, true},
+    {"sending of half", SENDING, HALF, 0, true},
     {"epoll_wait EINTR", EPOLL_WAIT, FAIL, EINTR, true},
     {"epoll_wait of nothing", EPOLL_WAIT, NOTHING, 0, true},
     {"epoll_ctl ENOMEM", EPOLL_CTL, FAIL, ENOMEM, false},
@@ -54,7 +54,7 @@ static const struct fault {
 static struct {
     const struct fault *fault;
     unsigned long at, calls[CALLS]; /* the fault comes at this call */
-    size_t most[2];                 /* octets of each recv and sendmsg, 0: any */
+    size_t most[2];                 /* octets of each receiving and sending call, 0: any */
     size_t cut[2], passed[2];       /* octets to the client and to the server; 0: no cut */
     bool breaks;                    /* the cut is a reset, no end */
     int client;                     /* descriptor */
@@ -111,7 +111,7 @@ WRAPPED(ssize_t, recv, (int fd, void *to, size_t length, int flags))
 WRAPPED(ssize_t, sendmsg, (int fd, const struct msghdr *m, int flags))
 {
     size_t most = now.most[1], total = 0;
-    if (struck(SENDMSG)) {
+    if (struck(SENDING)) {
         errno = now.fault->error;
         /* Then the connection is over. */
         if (errno == EPIPE || errno == ECONNRESET)
@@ -134,6 +134,13 @@ WRAPPED(ssize_t, sendmsg, (int fd, const struct msghdr *m, int flags))
     part.msg_iov = &first;
     part.msg_iovlen = 1;
     return __real_sendmsg(fd, &part, flags);
+}
+
+WRAPPED(ssize_t, send, (int fd, const void *from, size_t length, int flags))
+{
+    struct iovec piece = {(void *)(uintptr_t)from, length};
+    const struct msghdr m = {.msg_iov = &piece, .msg_iovlen = 1};
+    return __wrap_sendmsg(fd, &m, flags);
 }
 
 WRAPPED(int, epoll_wait, (int epoll, struct epoll_event *e, int count, int timeout))
