@@ -14,6 +14,7 @@
 #include <string.h>
 
 enum { CHANNEL = 1 << 16, ROUNDS = 2000 };
+enum { FLAGS = 16, REVISION = 17 }; /* in a start-up frame, RFC 5044 §7.1.1 */
 
 /* What is on its way from a side. */
 struct channel {
@@ -101,9 +102,15 @@ static void forge(size_t side, const struct iw_fuzz_step *step, size_t length)
     struct channel *c = &channel[side];
 
     for (size_t i = 2; i + 3 <= step->length && length > 0; i += 3) {
-        c->octets[c->first + iw_fuzz_pair(step, i) % length] += step->body[i + 2];
-        watch.forged[side] |= step->body[i + 2] != 0;
-        touched = true;
+        size_t at = iw_fuzz_pair(step, i) % length;
+        uint64_t pos = c->delivered + at;
+        if (step->body[i + 2] == 0)
+            continue;
+        c->octets[c->first + at] += step->body[i + 2];
+        watch.forged[side] = touched = true;
+        /* Its sender still goes by what it asked for, such as Markers; the observer does not. */
+        if (pos == FLAGS || pos == REVISION)
+            station[side].blind = true;
     }
 }
 
