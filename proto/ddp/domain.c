@@ -35,6 +35,51 @@ void iw_domain_unlock(const struct iw_domain *d)
         d->env.unlock(d->env.context);
 }
 
+static uint32_t blocks_of(const struct iw_domain *d)
+{
+    return (d->limits.buffers + d->block - 1) / d->block;
+}
+
+/* Nothing is written to a buffer before it is lent: memory that the system gives only when it is
+ * touched is not taken by those that nobody needs. Of a small pool each buffer is an allocation of
+ * its own, behind which tools see who writes too far; many in one have no header each that is
+ * touched. */
+static bool make_pool(struct iw_domain *d)
+{
+    const struct iw_env *env = &d->env;
+    uint32_t count = d->limits.buffers;
+    d->block = count > IW_DOMAIN_SMALL_POOL ? IW_DOMAIN_BLOCK : 1;
+    if (count == 0)
+        return true;
+    d->idle = env->alloc(env->context, count * sizeof *d->idle);
+    d->blocks = env->alloc(env->context, blocks_of(d) * sizeof *d->blocks);
+    if (d->blocks != NULL)
+        memset(d->blocks, 0, blocks_of(d) * sizeof *d->blocks);
+    if (d->idle == NULL || d->blocks == NULL)
+        return false;
+    for (uint32_t i = 0; i < blocks_of(d); i++) {
+        d->blocks[i] = env->alloc(env->context, (size_t)d->block * IW_DOMAIN_BUFFER);
+        if (d->blocks[i] == NULL)
+            return false;
+    }
+    for (uint32_t i = count; i-- > 0;)
+        d->idle[d->idle_count++] =
+            d->blocks[i / d->block] + (size_t)(i % d->block) * IW_DOMAIN_BUFFER;
+    return true;
+}
+
+static void free_pool(struct iw_domain *d)
+{
+    const struct iw_env *env = &d->env;
+    for (uint32_t i = 0; d->blocks != NULL && i < blocks_of(d); i++)
+        if (d->blocks[i] != NULL)
+            env->free(env->context, d->blocks[i], (size_t)d->block * IW_DOMAIN_BUFFER);
+    if (d->blocks != NULL)
+        env->free(env->context, d->blocks, blocks_of(d) * sizeof *d->blocks);
+    if (d->idle != NULL)
+        env->free(env->context, d->idle, d->limits.buffers * sizeof *d->idle);
+}
+
 struct iw_domain *iw_domain_create(const struct iw_env *env, const struct iw_domain_limits *limits)
 {
     if (limits->regions == 0 || limits->regions > IW_DOMAIN_REGIONS_MAX)
@@ -57,18 +102,9 @@ struct iw_domain *iw_domain_create(const struct iw_env *env, const struct iw_dom
         return NULL;
     }
     memset(d->table, 0, slots * sizeof *d->table);
-    for (uint32_t i = 0; i < limits->regions; i++)
-        d->regions[i].next_free = i + 2 <= limits->regions ? i + 2 : 0;
-    d->free_region = 1;
-
-    for (uint32_t i = 0; i < limits->buffers; i++) {
-        struct iw_pool_buffer *buffer = env->alloc(env->context, IW_DOMAIN_BUFFER);
-        if (buffer == NULL) {
-            iw_domain_destroy(d);
-            return NULL;
-        }
-        buffer->next = d->pool;
-        d->pool = buffer;
+    if (!make_pool(d)) {
+        iw_domain_destroy(d);
+        return NULL;
     }
     return d;
 }
@@ -78,11 +114,7 @@ void iw_domain_destroy(struct iw_domain *d)
     if (d == NULL)
         return;
     struct iw_env env = d->env;
-    while (d->pool != NULL) {
-        struct iw_pool_buffer *next = d->pool->next;
-        env.free(env.context, d->pool, IW_DOMAIN_BUFFER);
-        d->pool = next;
-    }
+    free_pool(d);
     if (d->table != NULL)
         env.free(env.context, d->table, (d->table_mask + (size_t)1) * sizeof *d->table);
     if (d->regions != NULL)
@@ -140,9 +172,12 @@ static void settle(struct iw_domain *d, uint32_t index, struct iw_region *region
 static bool insert(struct iw_domain *d, struct iw_region *region, uint32_t parent)
 {
     uint32_t index = d->free_region;
-    if (index == 0)
+    if (index != 0)
+        d->free_region = d->regions[index - 1].next_free;
+    else if (d->used_regions < d->limits.regions)
+        index = ++d->used_regions;
+    else
         return false;
-    d->free_region = d->regions[index - 1].next_free;
     region->stag = fresh_stag(d);
     settle(d, index, region, parent);
     return true;
@@ -268,18 +303,14 @@ bool iw_domain_lookup(struct iw_domain *d, uint32_t stag, struct iw_region *out)
 void *iw_domain_borrow(struct iw_domain *d)
 {
     iw_domain_lock(d);
-    struct iw_pool_buffer *buffer = d->pool;
-    if (buffer != NULL)
-        d->pool = buffer->next;
+    void *buffer = d->idle_count > 0 ? d->idle[--d->idle_count] : NULL;
     iw_domain_unlock(d);
     return buffer;
 }
 
 void iw_domain_return(struct iw_domain *d, void *buffer)
 {
-    struct iw_pool_buffer *lent = buffer;
     iw_domain_lock(d);
-    lent->next = d->pool;
-    d->pool = lent;
+    d->idle[d->idle_count++] = buffer;
     iw_domain_unlock(d);
 }

@@ -5,10 +5,8 @@
 #include "iwarp/ddp.h"
 
 enum { IW_DOMAIN_REGIONS_MAX = 1 << 24, IW_DOMAIN_SCRATCH = 256 };
-
-struct iw_pool_buffer {
-    struct iw_pool_buffer *next;
-};
+/* Buffers of the largest pool that is allocated one by one; of each allocation in larger ones. */
+enum { IW_DOMAIN_SMALL_POOL = 256, IW_DOMAIN_BLOCK = 64 };
 
 struct iw_region_slot {
     struct iw_region region;
@@ -23,8 +21,12 @@ struct iw_domain {
     struct iw_region_slot *regions;
     uint32_t *table; /* open addressing: index + 1 into regions, 0 empty */
     uint32_t table_mask;
-    uint32_t free_region;
-    struct iw_pool_buffer *pool;
+    uint32_t free_region;  /* index + 1 of the first of those given back, 0 if there is none */
+    uint32_t used_regions; /* slots behind them were never used, and not written */
+    uint8_t **blocks;      /* what was allocated for the pool */
+    uint32_t block;        /* buffers of each */
+    void **idle;           /* the buffers that nobody has, the last given back on top */
+    uint32_t idle_count;
     uint32_t last_pd;
     uint64_t last_stream;
     uint32_t stag_step;

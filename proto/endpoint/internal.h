@@ -74,11 +74,11 @@ struct iw_read_out {
 struct iw_read_in {
     struct iw_ddp_header header; /* of the request, for a Terminate about it */
     bool is_atomic;
+    bool late; /* the endpoint's `late` is reported behind the response */
     union {
         struct iw_rdmap_read_request request;
         struct iw_rdmap_atomic_request atomic;
     };
-    struct iw_fault late; /* what a botched reaction reports only behind the response */
     uint32_t sent, total; /* octets of the response; total is known once it has begun */
     uint64_t end;         /* position behind its last FPDU, once framed */
 };
@@ -121,6 +121,7 @@ struct iw_endpoint {
         uint32_t stag;        /* untagged: the Invalidate STag field */
     } rx_last[2];             /* untagged, tagged */
     struct iw_fault deferred; /* a fault whose botched reaction comes after the placement */
+    struct iw_fault late;     /* one whose botched reaction comes behind a response */
 
     /* sending */
     struct iw_framer framer;

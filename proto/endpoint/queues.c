@@ -129,7 +129,9 @@ int iw_endpoint_post_recv(struct iw_endpoint *ep, uint64_t id, const struct iw_i
         return IW_ERR_STATE;
     if (ep->recv_tail - ep->recv_head + ep->recv_unpolled >= ep->config.recv_depth)
         return IW_ERR_FULL;
-    struct iw_recv_entry *entry = &ep->recvs[ep->recv_tail % ep->config.recv_depth];
+    uint32_t at = (uint32_t)(ep->recv_tail % ep->config.recv_depth);
+    struct iw_recv_entry *entry = &ep->recvs[at];
+    entry->sge = ep->sges + (size_t)(ep->config.send_depth + at) * ep->config.max_sge;
     uint64_t total = take_list(ep, entry->sge, sge, sge_count);
     if (total == UINT64_MAX)
         return IW_ERR_ARGUMENT;
@@ -169,7 +171,7 @@ int iw_endpoint_post(struct iw_endpoint *ep, const struct iw_work *work, uint64_
         (iw_ep_is_read(work->opcode) && outbound_reads(ep) == 0))
         return IW_ERR_ARGUMENT;
     struct iw_send_entry *entry = iw_ep_send_at(ep, ep->send_tail);
-    struct iw_iov *sge = entry->sge;
+    struct iw_iov *sge = ep->sges + (size_t)(entry - ep->sends) * ep->config.max_sge;
     uint64_t total = take_list(ep, sge, work->sge, work->sge_count);
     if (total == UINT64_MAX)
         return IW_ERR_ARGUMENT;

@@ -27,12 +27,12 @@ static bool valid(const struct iw_endpoint_config *c)
            (c->mulpdu == 0 || c->mulpdu >= IW_MPA_MULPDU_MIN);
 }
 
-/* Reads that a queue must be able to hold: the number offered, and room for what a switch lets
- * come on top of it. */
+/* Reads that a queue must be able to hold: the number offered, or the one that an RTR takes, and
+ * room for what a switch lets come on top of it. */
 static uint32_t read_room(const struct iw_endpoint_config *c, uint16_t offered)
 {
     uint32_t room = offered == IW_MPA_DEPTH_UNSPECIFIED ? c->max_reads : offered;
-    return room + c->max_reads;
+    return room + (c->switches != NULL ? c->max_reads : 1);
 }
 
 static bool allocate(struct iw_endpoint *ep)
@@ -52,13 +52,7 @@ static bool allocate(struct iw_endpoint *ep)
     if (ep->sends == NULL || ep->recvs == NULL || ep->completions == NULL || ep->sges == NULL ||
         ep->reads_out == NULL || ep->reads_in == NULL)
         return false;
-    memset(ep->sends, 0, c->send_depth * sizeof *ep->sends);
-    memset(ep->recvs, 0, c->recv_depth * sizeof *ep->recvs);
-    for (uint32_t i = 0; i < c->send_depth; i++)
-        ep->sends[i].sge = ep->sges + (size_t)i * c->max_sge;
-    for (uint32_t i = 0; i < c->recv_depth; i++)
-        ep->recvs[i].sge = ep->sges + (size_t)(c->send_depth + i) * c->max_sge;
-    return true;
+    return true; /* none of it is written before it is used */
 }
 
 int iw_endpoint_create(struct iw_domain *domain, const struct iw_endpoint_config *config,

@@ -340,7 +340,7 @@ static bool copy_source(struct batch *b, const struct iw_read_in *read, uint8_t 
     uint64_t to = r->source_to + read->sent;
     enum iw_check check =
         iw_ddp_read_source(&ep->stream, r->source_stag, to, left, out, take, &copied);
-    if (check != IW_CHECK_NONE && read->late.check == IW_CHECK_NONE) {
+    if (check != IW_CHECK_NONE && !read->late) {
         struct iw_rdmap_read_request rest = {r->sink_stag, r->sink_to + read->sent, left,
                                              r->source_stag, to};
         struct iw_fault fault = {check, ep->rx_pos, r->source_stag, 0};
@@ -360,8 +360,8 @@ static void finish_response(struct batch *b, struct iw_read_in *read)
     read->end = ep->framer.pos;
     ep->reads_in_next++;
     ep->sending = IW_SENDING_NOTHING;
-    if (read->late.check != IW_CHECK_NONE)
-        iw_ep_fault(ep, read->late, &read->header, read->is_atomic ? NULL : &read->request,
+    if (read->late)
+        iw_ep_fault(ep, ep->late, &read->header, read->is_atomic ? NULL : &read->request,
                     request_length(read), b->now);
 }
 
@@ -384,7 +384,7 @@ static bool answer_atomic(struct batch *b, struct iw_read_in *read)
         return false;
     uint64_t original = 0;
     enum iw_check check = iw_ddp_atomic(&ep->stream, r, &original);
-    if (check != IW_CHECK_NONE && read->late.check == IW_CHECK_NONE) {
+    if (check != IW_CHECK_NONE && !read->late) {
         struct iw_fault fault = {check, ep->rx_pos, r->remote_stag, 0};
         iw_ep_fault(ep, fault, &read->header, NULL, request_length(read), b->now);
         return true; /* the Terminate is next */

@@ -90,6 +90,38 @@ static void test_limits_of_a_domain(void **state)
     close_rig(&r);
 }
 
+/* More buffers than a small pool has, in blocks, the last of which is not full. */
+static void test_a_large_pool(void **state)
+{
+    (void)state;
+    enum { COUNT = 257 };
+    struct pair p = {.allocations_left = -1};
+    struct iw_env env = {&p, pair_alloc, pair_free, pair_random, NULL, NULL, iw_crc32c_portable};
+    const struct iw_domain_limits limits = {1, COUNT};
+    struct iw_domain *d = iw_domain_create(&env, &limits);
+    uint8_t *buffers[COUNT];
+    assert_non_null(d);
+    assert_int_equal(p.allocations_live, 3 + 2 + 5);
+    for (unsigned i = 0; i < COUNT; i++) {
+        buffers[i] = iw_domain_borrow(d);
+        assert_non_null(buffers[i]);
+        memset(buffers[i], (int)i, IW_DOMAIN_BUFFER);
+    }
+    assert_null(iw_domain_borrow(d));
+    for (unsigned i = 0; i < COUNT; i++) { /* none overlaps another */
+        assert_int_equal(buffers[i][0], i & 0xff);
+        assert_int_equal(buffers[i][IW_DOMAIN_BUFFER - 1], i & 0xff);
+        iw_domain_return(d, buffers[i]);
+    }
+    iw_domain_destroy(d);
+    assert_int_equal(p.allocations_live, 0);
+    for (long n = 0; n < 10; n++) { /* any of the allocations fails */
+        p.allocations_left = n;
+        assert_null(iw_domain_create(&env, &limits));
+        assert_int_equal(p.allocations_live, 0);
+    }
+}
+
 static void test_sums_that_wrap(void **state)
 {
     (void)state;
@@ -537,6 +569,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_limits_of_a_domain),
+        cmocka_unit_test(test_a_large_pool),
         cmocka_unit_test(test_sums_that_wrap),
         cmocka_unit_test(test_a_stuck_random_source),
         cmocka_unit_test(test_stags_against_a_list),

@@ -55,7 +55,9 @@ struct iw_domain_limits {
 struct iw_domain;
 
 /* Makes a domain with all of its memory: regions * about 100 octets, buffers *
- * IW_DOMAIN_BUFFER octets. `env` is copied. NULL if the allocator refuses. */
+ * IW_DOMAIN_BUFFER octets (for more than 256, in blocks of 64). What is not needed is not written,
+ * so that a system that gives memory when it is touched gives none for it. `env` is copied. NULL if
+ * the allocator refuses. */
 #define IW_DOMAIN_BUFFER (IW_DEFRAMER_BUFFER + 16384u)
 struct iw_domain *iw_domain_create(const struct iw_env *env, const struct iw_domain_limits *limits);
 /* Every endpoint must be gone. NULL is ignored. */
