@@ -50,8 +50,6 @@ struct iw_connection *iw_connection_create(struct iw_reactor *r, struct iw_domai
     c->ops = *ops;
     c->streaming = ops->stream != NULL;
     c->context = context;
-    snprintf(c->local, sizeof(c->local), "-");
-    snprintf(c->remote, sizeof(c->remote), "-");
     iw_heap_set(r, c, iw_endpoint_deadline(c->ep));
     return c;
 }
@@ -95,13 +93,12 @@ static void refresh_emss(struct iw_connection *c, uint64_t now)
 
 static void established(struct iw_connection *c)
 {
-    struct sockaddr_storage address;
-    socklen_t length = sizeof(address);
-    if (getsockname(c->fd, (struct sockaddr *)&address, &length) == 0)
-        iw_sockaddr_print((struct sockaddr *)&address, length, c->local);
-    length = sizeof(address);
-    if (getpeername(c->fd, (struct sockaddr *)&address, &length) == 0)
-        iw_sockaddr_print((struct sockaddr *)&address, length, c->remote);
+    socklen_t length = sizeof(c->local);
+    (void)getsockname(c->fd, &c->local.any, &length);
+    length = sizeof(c->remote);
+    (void)getpeername(c->fd, &c->remote.any, &length);
+    free(c->name);
+    c->name = NULL;
     c->connecting = false;
     c->wait_ms = 0;
     refresh_emss(c, iw_transport_now());
@@ -186,18 +183,21 @@ struct iw_connection *iw_transport_connect(struct iw_reactor *r, struct iw_domai
     struct addrinfo *addresses;
     if (iw_transport_resolve(to, false, &addresses, error, room))
         return NULL;
-    struct iw_connection *c = iw_connection_create(r, domain, endpoint, ops, context);
+    char *name = malloc(IW_TRANSPORT_TEXT);
+    struct iw_connection *c = name ? iw_connection_create(r, domain, endpoint, ops, context) : NULL;
     if (!c) {
         snprintf(error, room, "cannot make an endpoint: %s",
                  errno == EINVAL
                      ? "its configuration contradicts itself or its private data is too long"
                      : "no memory");
+        free(name);
         freeaddrinfo(addresses);
         return NULL;
     }
     c->addresses = addresses;
     c->address = addresses;
-    iw_transport_print_host_port(to, c->remote, sizeof(c->remote));
+    c->name = name;
+    iw_transport_print_host_port(to, name, IW_TRANSPORT_TEXT);
     try_addresses(c);
     iw_pending_add(r, c);
     return c;
@@ -440,12 +440,15 @@ int iw_connection_error(const struct iw_connection *c)
 
 void iw_connection_local(const struct iw_connection *c, char *text)
 {
-    snprintf(text, IW_TRANSPORT_TEXT, "%s", c->local);
+    iw_sockaddr_print(&c->local.any, sizeof(c->local), text);
 }
 
 void iw_connection_remote(const struct iw_connection *c, char *text)
 {
-    snprintf(text, IW_TRANSPORT_TEXT, "%s", c->remote);
+    if (c->name)
+        snprintf(text, IW_TRANSPORT_TEXT, "%s", c->name);
+    else
+        iw_sockaddr_print(&c->remote.any, sizeof(c->remote), text);
 }
 
 void iw_connection_destroy(struct iw_connection *c)
@@ -458,6 +461,7 @@ void iw_connection_destroy(struct iw_connection *c)
     iw_pending_remove(r, c);
     iw_endpoint_destroy(c->ep);
     free(c->stream);
+    free(c->name);
     if (c->addresses)
         freeaddrinfo(c->addresses);
     iw_listener_forget(c);

@@ -4,6 +4,7 @@
 
 #include "iwarp/transport.h"
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -44,6 +45,12 @@ struct iw_listener {
     struct iw_connection *connections;
 };
 
+union iw_socket_name {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
 struct iw_connection {
     struct iw_source source;
     int fd;
@@ -71,7 +78,8 @@ struct iw_connection {
     struct addrinfo *addresses, *address; /* connecting: all of them, and the one being tried */
     struct iw_listener *listener;         /* NULL once it is gone */
     struct iw_connection *next_of_listener, **link_of_listener;
-    char local[IW_TRANSPORT_TEXT], remote[IW_TRANSPORT_TEXT];
+    char *name;                         /* where it is to connect, until it is established */
+    union iw_socket_name local, remote; /* no family: not known */
 };
 
 struct iw_reactor {

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BACKLOG = 128, ACCEPTS_PER_STEP = 16, LIMIT = 1024 };
+enum { BACKLOG = 4096, ACCEPTS_PER_STEP = 16, LIMIT = 1024 };
 #define RETRY_AFTER UINT64_C(1000000000) /* ns, when descriptors or memory have run out */
 
 static void set_paused(struct iw_listener *l, bool paused, uint64_t resume_at)
@@ -92,13 +92,15 @@ static void release(struct iw_source *s)
     iw_listener_destroy((struct iw_listener *)s);
 }
 
-static int open_listener(const struct addrinfo *a)
+static int open_listener(const struct addrinfo *a, bool shared)
 {
     int on = 1;
     int fd = socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
     if (fd < 0)
         return -1;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (shared)
+        setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
     if (a->ai_family == AF_INET6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
     if (bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, BACKLOG)) {
@@ -126,14 +128,15 @@ static void cannot_listen(const struct iw_host_port *at, int number, char *error
     snprintf(error, room, "cannot listen on %s: %s", name, strerror(number));
 }
 
-int iw_transport_bind(const struct iw_host_port *at, char *address, char *error, size_t room)
+static int bind_to(const struct iw_host_port *at, bool shared, char *address, char *error,
+                   size_t room)
 {
     struct addrinfo *addresses;
     int fd = -1;
     if (iw_transport_resolve(at, true, &addresses, error, room))
         return -1;
     for (const struct addrinfo *a = addresses; a && fd < 0; a = a->ai_next)
-        fd = open_listener(a);
+        fd = open_listener(a, shared);
     int saved = errno;
     freeaddrinfo(addresses);
     if (fd < 0)
@@ -143,11 +146,16 @@ int iw_transport_bind(const struct iw_host_port *at, char *address, char *error,
     return fd;
 }
 
+int iw_transport_bind(const struct iw_host_port *at, char *address, char *error, size_t room)
+{
+    return bind_to(at, false, address, error, room);
+}
+
 struct iw_listener *iw_transport_listen(struct iw_reactor *r, const struct iw_host_port *at,
                                         const struct iw_listener_config *config, char *error,
                                         size_t room)
 {
-    int fd = iw_transport_bind(at, NULL, error, room);
+    int fd = bind_to(at, config->shared, NULL, error, room);
     if (fd < 0)
         return NULL;
     struct iw_listener *l = calloc(1, sizeof(*l));

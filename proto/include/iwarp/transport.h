@@ -27,7 +27,7 @@
  * Sockets cannot promise more: TCP decides about segments. After a loss of alignment the next batch
  * is aligned again. Receivers work without any alignment.
  *
- * Memory: a reactor takes IW_TRANSPORT_READ octets, a connection about 200 octets beside its
+ * Memory: a reactor takes IW_TRANSPORT_READ octets, a connection about 350 octets beside its
  * endpoint, and one file descriptor each.
  */
 
@@ -188,6 +188,9 @@ struct iw_listener_config {
     bool (*accepted)(void *context, struct iw_connection *c);
     void *context;
     unsigned limit; /* live connections of this listener; more wait in TCP's backlog. 0: 1024 */
+    /* Others may listen on the same address, all with `shared`: one for each reactor, so that the
+     * system deals the connections out to the threads (SO_REUSEPORT). */
+    bool shared;
 };
 
 /* Port 0 lets the system choose. NULL with text in `error` ("cannot listen on 127.0.0.1:80:
