@@ -2,14 +2,18 @@
 /* echo: the listening side sends each Send back; the connecting side sends and compares. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "peer.h"
+
+enum { LARGE = 16384 };
 
 struct echo {
     size_t size;   /* octets of one buffer */
     uint64_t sent; /* connecting: messages so far */
     uint8_t *out;  /* connecting: the message under way */
-    uint8_t memory[];
+    uint8_t *memory;
+    size_t octets; /* of it */
 };
 
 static uint8_t *buffer(const struct peer_connection *pc, uint64_t i)
@@ -18,17 +22,32 @@ static uint8_t *buffer(const struct peer_connection *pc, uint64_t i)
     return e->memory + i * e->size;
 }
 
+/* The buffers are as they are: only what came is sent back. Large ones cost nothing before a
+ * message comes: none of their pages is touched. */
+static uint8_t *take(size_t octets)
+{
+    if (octets < LARGE)
+        return malloc(octets);
+    void *pages = mmap(NULL, octets, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
 static int echo_open(struct peer_connection *pc)
 {
     const struct peer *p = pc->peer;
     size_t size = (size_t)p->size;
     uint64_t buffers = p->listens ? p->buffers : 1;
-    struct echo *e = malloc(sizeof(*e) + (size_t)(buffers + 1) * size);
+    struct echo *e = calloc(1, sizeof(*e));
     if (!e)
         return -1;
     pc->state = e;
-    *e = (struct echo){.size = size}; /* the buffers are as they are: only what came is sent back */
-    e->out = e->memory + buffers * size;
+    e->size = size;
+    e->octets = (size_t)(p->listens ? buffers : buffers + 1) * size;
+    e->memory = take(e->octets);
+    if (!e->memory)
+        return -1;
+    e->out = e->memory + size;
     for (uint64_t i = 0; i < buffers; i++)
         if (!peer_post_recv(pc, i, buffer(pc, i), size))
             return -1;
@@ -97,7 +116,14 @@ static void echo_completed(struct peer_connection *pc, const struct iw_completio
 
 static void echo_close(struct peer_connection *pc)
 {
-    free(pc->state);
+    struct echo *e = pc->state;
+    if (!e)
+        return;
+    if (e->octets < LARGE)
+        free(e->memory);
+    else if (e->memory)
+        munmap(e->memory, e->octets);
+    free(e);
 }
 
 const struct personality peer_echo = {"echo", echo_open, echo_established, echo_completed,

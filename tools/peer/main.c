@@ -5,13 +5,10 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 #include "peer.h"
 
-enum { LARGEST_MESSAGE = 1024 * 1024, SMALLEST_RPING = 23, LONGEST_LINE = 200 };
+enum { LARGEST_MESSAGE = 1024 * 1024, SMALLEST_RPING = 23, LONGEST_LINE = 200, MANY = 1024 };
 
 /* ---- the command line ---- */
 
@@ -47,6 +44,11 @@ static int set_buffers(void *context, const char *value, char *error, size_t roo
 static int set_limit(void *context, const char *value, char *error, size_t room)
 {
     return iw_option_number(value, 1, 65536, &((struct peer *)context)->limit, error, room);
+}
+
+static int set_threads(void *context, const char *value, char *error, size_t room)
+{
+    return iw_option_number(value, 1, 64, &((struct peer *)context)->threads, error, room);
 }
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): as the table wants it */
@@ -104,8 +106,13 @@ static const struct iw_option own_options[] = {
      set_size},
     {"verify", NULL, "rping: compare the data", set_verify},
     {"once", NULL, "listening: end after the first connection", set_once},
-    {"buffers", "N", "receives that a listening echo posts (default 64)", set_buffers},
-    {"limit", "N", "connections at once, more wait (default 128)", set_limit},
+    {"buffers", "N",
+     "receives that a listening echo posts (default 64; 4 if --limit is\n"
+     "                           above 1024)",
+     set_buffers},
+    {"limit", "N", "connections at once, of each thread; more wait (default 128)", set_limit},
+    {"threads", "N", "listening: threads that share the connections out (default 1; 1 to 64)",
+     set_threads},
     {"stream", "TEXT", "streaming mode first: a line from the connecting peer, one in return",
      set_stream},
     {"trace", "json", "one JSON line per frame, fault and state to stderr", set_trace},
@@ -157,11 +164,16 @@ static int read_command_line(struct peer *p, int argc, char **argv)
             return IW_EXIT_FAILURE;
         }
     }
+    if (p->buffers == 0)
+        p->buffers = p->limit > MANY ? 4 : 64;
+    if (p->threads > 1 && (!p->listens || p->once))
+        return usage_error("--threads: only for a listening peer, and not with --once");
+    /* Queues no longer than the personalities need them: see --limit in the manual. */
     struct iw_endpoint_config *config = &p->options.endpoint;
-    if (config->recv_depth < p->buffers)
-        config->recv_depth = (uint32_t)p->buffers;
-    if (config->send_depth < p->buffers)
-        config->send_depth = (uint32_t)p->buffers;
+    config->max_sge = 1;
+    config->recv_depth = config->send_depth = p->buffers < 4 ? 4 : (uint32_t)p->buffers;
+    if (!iw_switch_any(&p->options.switches))
+        config->switches = NULL;
     config->role = p->listens ? IW_MPA_RESPONDER : IW_MPA_INITIATOR;
     return -1;
 }
@@ -277,11 +289,12 @@ static void connection_ready(void *context, struct iw_connection *c)
             pc->peer->personality->completed(pc, &done);
 }
 
-static void free_connection(struct peer_connection *pc)
+void peer_forget(struct peer_connection *pc)
 {
     *pc->link = pc->next;
     if (pc->next)
         pc->next->link = pc->link;
+    atomic_fetch_sub(&pc->peer->living, 1);
     pc->peer->personality->close(pc);
     free(pc);
 }
@@ -313,7 +326,7 @@ static void connection_ended(void *context, struct iw_connection *c)
         if (!good)
             p->status = pc->was_established || p->listens ? IW_EXIT_FAILURE : IW_EXIT_UNAVAILABLE;
     }
-    free_connection(pc);
+    peer_forget(pc);
 }
 
 static const struct iw_connection_ops connection_ops = {.ready = connection_ready,
@@ -354,7 +367,9 @@ static struct peer_connection *new_connection(struct peer *p, struct iw_endpoint
     if (!pc)
         return NULL;
     pc->peer = p;
-    pc->tracer = (struct iw_tracer){.out = p->trace, .connection = ++p->made};
+    pc->tracer = (struct iw_tracer){.out = p->trace,
+                                    .connection = p->made++ * (unsigned)p->threads + p->number + 1};
+    atomic_fetch_add(&p->living, 1);
     if (p->trace) {
         config->trace = iw_trace_json;
         config->trace_context = &pc->tracer;
@@ -371,7 +386,7 @@ static void configure(void *context, struct iw_endpoint_config *config)
 {
     struct peer *p = context;
     if (p->coming) /* the one before it found no memory */
-        free_connection(p->coming);
+        peer_forget(p->coming);
     p->coming = new_connection(p, config);
 }
 
@@ -395,7 +410,7 @@ static bool accepted(void *context, struct iw_connection *c)
         return false;
     bool good = open_connection(pc, c);
     if (!good)
-        free_connection(pc);
+        peer_forget(pc);
     else if (p->once)
         iw_listener_destroy(p->listener);
     return good;
@@ -412,12 +427,16 @@ static int start_listening(struct peer *p)
                                         .configure = configure,
                                         .accepted = accepted,
                                         .context = p,
-                                        .limit = (unsigned)p->limit};
+                                        .limit = (unsigned)p->limit,
+                                        .shared = p->threads > 1};
     p->listener = iw_transport_listen(p->reactor, &p->address, &config, error, sizeof(error));
     if (!p->listener) {
         fprintf(stderr, "iwarp-peer: %s\n", error);
         return IW_EXIT_UNAVAILABLE;
     }
+    p->address.port = iw_listener_port(p->listener); /* of the other threads' listeners, too */
+    if (p->number > 0)
+        return IW_EXIT_OK;
     iw_listener_address(p->listener, text);
     printf("listening on %s\n", text);
     return fflush(stdout) ? IW_EXIT_FAILURE : IW_EXIT_OK;
@@ -444,57 +463,19 @@ static int start_connecting(struct peer *p)
     return IW_EXIT_OK;
 }
 
-static void on_signal(void *context, uint32_t events)
+int peer_start(struct peer *p)
 {
-    struct peer *p = context;
-    (void)events;
-    p->stopping = true;
-}
-
-static int run(struct peer *p)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    p->reactor = iw_reactor_create();
-    struct iw_domain_limits limits = {.regions = (uint32_t)(2 * p->limit),
-                                      .buffers = (uint32_t)(2 * p->limit)};
-    p->domain = iw_domain_create(&p->host.env, &limits);
-    if (fd < 0 || !p->reactor || !p->domain ||
-        !iw_watch_create(p->reactor, fd, EPOLLIN, on_signal, p)) {
-        fprintf(stderr, "iwarp-peer: no memory or descriptors to start with\n");
-        p->status = IW_EXIT_FAILURE;
-    } else {
-        p->options.endpoint.pd = iw_domain_pd(p->domain);
-        p->status = p->listens ? start_listening(p) : start_connecting(p);
-        while (p->status == IW_EXIT_OK && !p->stopping)
-            if (iw_reactor_step(p->reactor, -1))
-                p->status = IW_EXIT_FAILURE;
-    }
-    iw_reactor_destroy(p->reactor);
-    for (struct peer_connection *pc = p->connections, *next; pc; pc = next) {
-        next = pc->next;
-        free_connection(pc);
-    }
-    iw_domain_destroy(p->domain);
-    if (fd >= 0)
-        close(fd);
-    return p->status;
+    return p->listens ? start_listening(p) : start_connecting(p);
 }
 
 int main(int argc, char **argv)
 {
-    struct peer p = {.personality = &peer_echo, .count = 5, .buffers = 64, .limit = 128};
+    struct peer p = {.personality = &peer_echo, .count = 5, .limit = 128, .threads = 1};
     int status = read_command_line(&p, argc, argv);
     if (status >= 0)
         return status;
     signal(SIGPIPE, SIG_IGN);
-    iw_host_env_init(&p.host, false);
-    status = run(&p);
-    iw_host_env_destroy(&p.host);
+    status = peer_run(&p);
     if (p.trace_path && fclose(p.trace))
         status = IW_EXIT_FAILURE;
     return status;

@@ -2,6 +2,8 @@
 #ifndef IW_PEER_H
 #define IW_PEER_H
 
+#include <stdatomic.h>
+
 #include "iwarp/transport.h"
 #include "options.h"
 #include "trace.h"
@@ -27,14 +29,18 @@ struct peer {
     struct iw_host_port address;
     const struct personality *personality;
     bool listens, once, verify;
-    uint64_t count;     /* exchanges of a connecting peer */
-    uint64_t size;      /* octets of a message (connecting) or a receive (listening echo) */
-    uint64_t buffers;   /* receives that echo keeps posted */
-    uint64_t limit;     /* connections at once */
+    uint64_t count;   /* exchanges of a connecting peer */
+    uint64_t size;    /* octets of a message (connecting) or a receive (listening echo) */
+    uint64_t buffers; /* receives that echo keeps posted */
+    uint64_t limit;   /* connections at once, of each thread */
+    uint64_t threads;
     const char *stream; /* the line that is said before MPA; NULL: none */
     const char *trace_path;
     FILE *trace;
 
+    /* Of each thread: its peer is a copy of what stands above. */
+    unsigned number;    /* of the thread */
+    atomic_uint living; /* connections */
     struct iw_host_env host;
     struct iw_domain *domain;
     struct iw_reactor *reactor;
@@ -59,6 +65,13 @@ struct peer_connection {
     enum iw_cause cause; /* of its end, once that was told */
     void *state;         /* the personality's */
 };
+
+/* main.c: begins to listen, or connects. 0, or the exit status after one line on stderr. */
+int peer_start(struct peer *p);
+void peer_forget(struct peer_connection *pc);
+/* threads.c: one peer for each thread, each with its own reactor, domain and listener, so that
+ * nothing of a connection is shared; until a signal or the end. The exit status. */
+int peer_run(struct peer *p);
 
 /* Prints one line about a connection to stderr and remembers that it failed. */
 __attribute__((format(printf, 2, 3))) void peer_fail(struct peer_connection *pc, const char *format,

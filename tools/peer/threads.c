@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The threads of a peer, what ends them, and how much memory their connections take. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "peer.h"
+
+enum { OTHER_DESCRIPTORS = 16 }; /* beside connections, of each thread */
+
+/* One thread. */
+struct worker {
+    struct peer peer;
+    struct crew *crew;
+    pthread_t thread;
+    bool running;
+    int stop; /* an eventfd */
+};
+
+struct crew {
+    struct worker *workers;
+    unsigned count;
+    size_t resident; /* octets, before the first connection */
+};
+
+/* ---- memory ---- */
+
+/* Octets of this process that are in memory, and its own. */
+static size_t resident(void)
+{
+    unsigned long long pages = 0, shared = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (!f || fscanf(f, "%*u %llu %llu", &pages, &shared) != 2)
+        pages = shared = 0;
+    if (f)
+        fclose(f);
+    return (size_t)(pages - shared) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void print_memory(const struct crew *crew)
+{
+    unsigned living = 0;
+    for (unsigned i = 0; i < crew->count; i++)
+        living += atomic_load(&crew->workers[i].peer.living);
+    size_t now = resident(), more = now > crew->resident ? now - crew->resident : 0;
+    printf("connections %u, octets in memory %zu, of each connection %zu\n", living, now,
+           living > 0 ? more / living : 0);
+    (void)fflush(stdout);
+}
+
+/* One descriptor for each connection: as many as the system lets us have. */
+static void raise_descriptors(struct peer *p)
+{
+    struct rlimit limit;
+    rlim_t each = p->listens && !p->once ? (rlim_t)p->limit + OTHER_DESCRIPTORS : 1;
+    rlim_t wanted = each * p->threads;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
+        return;
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    if (setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted)
+        fprintf(stderr,
+                "iwarp-peer: --limit %llu: expected %llu descriptors (ulimit -n), there are "
+                "%llu; more connections wait\n",
+                (unsigned long long)p->limit, (unsigned long long)wanted,
+                (unsigned long long)limit.rlim_cur);
+}
+
+/* ---- signals ---- */
+
+static void stop_others(const struct crew *crew)
+{
+    for (unsigned i = 1; i < crew->count; i++)
+        if (crew->workers[i].stop >= 0)
+            (void)eventfd_write(crew->workers[i].stop, 1);
+}
+
+static void on_signal(void *context, uint32_t events)
+{
+    struct crew *crew = context;
+    struct signalfd_siginfo info;
+    (void)events;
+    if (read(crew->workers[0].stop, &info, sizeof(info)) != sizeof(info))
+        return;
+    if (info.ssi_signo == SIGUSR1)
+        print_memory(crew);
+    else
+        crew->workers[0].peer.stopping = true;
+}
+
+static void on_stop(void *context, uint32_t events)
+{
+    (void)events;
+    ((struct peer *)context)->stopping = true;
+}
+
+static int open_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* ---- threads ---- */
+
+static void turn(struct peer *p)
+{
+    while (p->status == IW_EXIT_OK && !p->stopping)
+        if (iw_reactor_step(p->reactor, -1))
+            p->status = IW_EXIT_FAILURE;
+}
+
+static void *work(void *context)
+{
+    struct worker *w = context;
+    turn(&w->peer);
+    if (w->peer.status != IW_EXIT_OK) /* without epoll: no thread goes on */
+        (void)kill(getpid(), SIGTERM);
+    return NULL;
+}
+
+/* What a thread needs, and its listener. */
+static int prepare(struct worker *w)
+{
+    struct peer *p = &w->peer;
+    bool first = p->number == 0;
+    uint32_t each = (uint32_t)(2 * p->limit);
+    struct iw_domain_limits limits = {.regions = each, .buffers = each};
+    iw_host_env_init(&p->host, false);
+    w->stop = first ? open_signals() : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    p->reactor = iw_reactor_create();
+    p->domain = iw_domain_create(&p->host.env, &limits);
+    if (w->stop < 0 || !p->reactor || !p->domain ||
+        !iw_watch_create(p->reactor, w->stop, EPOLLIN, first ? on_signal : on_stop,
+                         first ? (void *)w->crew : (void *)p)) {
+        fprintf(stderr, "iwarp-peer: no memory or descriptors to start with\n");
+        return IW_EXIT_FAILURE;
+    }
+    p->options.endpoint.pd = iw_domain_pd(p->domain);
+    return peer_start(p);
+}
+
+static void dismiss(struct worker *w)
+{
+    struct peer *p = &w->peer;
+    iw_reactor_destroy(p->reactor);
+    while (p->connections)
+        peer_forget(p->connections);
+    iw_domain_destroy(p->domain);
+    iw_host_env_destroy(&p->host);
+    if (w->stop >= 0)
+        close(w->stop);
+}
+
+int peer_run(struct peer *p)
+{
+    struct crew crew = {.count = (unsigned)p->threads};
+    int status = IW_EXIT_OK;
+    crew.workers = calloc(crew.count, sizeof(*crew.workers));
+    if (!crew.workers) {
+        fprintf(stderr, "iwarp-peer: no memory or descriptors to start with\n");
+        return IW_EXIT_FAILURE;
+    }
+    raise_descriptors(p);
+    unsigned ready = 0;
+    while (ready < crew.count && status == IW_EXIT_OK) {
+        struct worker *w = &crew.workers[ready];
+        w->peer = *p;
+        w->peer.number = ready++;
+        w->crew = &crew;
+        if (w->peer.number > 0)
+            w->peer.address.port = crew.workers[0].peer.address.port;
+        status = prepare(w);
+    }
+    crew.resident = resident();
+    for (unsigned i = 1; i < crew.count && status == IW_EXIT_OK; i++) {
+        crew.workers[i].running =
+            pthread_create(&crew.workers[i].thread, NULL, work, &crew.workers[i]) == 0;
+        if (!crew.workers[i].running) {
+            fprintf(stderr, "iwarp-peer: cannot start a thread\n");
+            status = IW_EXIT_FAILURE;
+        }
+    }
+    if (status == IW_EXIT_OK)
+        turn(&crew.workers[0].peer);
+    stop_others(&crew);
+    for (unsigned i = 0; i < ready; i++) {
+        if (crew.workers[i].running)
+            pthread_join(crew.workers[i].thread, NULL);
+        if (status == IW_EXIT_OK)
+            status = crew.workers[i].peer.status;
+        dismiss(&crew.workers[i]);
+    }
+    free(crew.workers);
+    return status;
+}
