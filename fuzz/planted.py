@@ -84,7 +84,7 @@ def turn(tree, harness, corpus, seconds, replay):
     seeds = os.path.join(tree, "seeds", harness)
     with tempfile.TemporaryDirectory() as artifacts:
         done = subprocess.run([program(os.path.join(tree, "build-fuzz", "bin", "fuzz"), harness), f"-artifact_prefix={artifacts}/",
-                               "-max_len=4096", "-timeout=20", "-rss_limit_mb=2000", f"-dict={os.path.join(ROOT, 'fuzz', 'iwarp.dict')}",
+                               "-max_len=4096", "-timeout=200", "-rss_limit_mb=2000", f"-dict={os.path.join(ROOT, 'fuzz', 'iwarp.dict')}",
                                *(["-runs=0"] if replay else [f"-max_total_time={seconds}"]), corpus, seeds],
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=artifacts, check=False)
         took = used() - began

@@ -206,13 +206,14 @@ static void quiesce(struct iw_hunt *h)
     iw_hunt_loop_abort(h->loop);
 }
 
-/* The newest ones, oldest first. */
-static size_t suspects(struct iw_hunt *h, struct iw_hunt_input **list)
+/* The newest ones behind number `from`, oldest first. */
+static size_t suspects(struct iw_hunt *h, uint64_t from, struct iw_hunt_input **list)
 {
     size_t n = 0;
 
-    for (uint64_t i = h->started < IW_HUNT_RECENT ? 0 : h->started - IW_HUNT_RECENT; i < h->started;
-         i++)
+    if (h->started - from > IW_HUNT_RECENT)
+        from = h->started - IW_HUNT_RECENT;
+    for (uint64_t i = from; i < h->started; i++)
         if (h->recent[i % IW_HUNT_RECENT]->n)
             list[n++] = iw_hunt_input_copy(h->recent[i % IW_HUNT_RECENT]);
     return n;
@@ -221,7 +222,7 @@ static size_t suspects(struct iw_hunt *h, struct iw_hunt_input **list)
 static void triage(struct iw_hunt *h, const struct iw_hunt_event *e)
 {
     struct iw_hunt_input *list[IW_HUNT_RECENT];
-    size_t n = suspects(h, list);
+    size_t n = suspects(h, e->kind == IW_HUNT_STRAY ? h->well : 0, list);
 
     iw_hunt_close(h);
     iw_hunt_triage(h, e, list, n);
@@ -239,12 +240,26 @@ static void look_after(struct iw_hunt *h)
     struct iw_hunt_event e;
 
     quiesce(h);
-    h->last_look = h->over;
+    h->last_look = h->last_glance = h->over;
     h->look_at = iw_transport_now() + LOOK_NS;
     h->suspicious = false;
     e = iw_hunt_look(h);
     if (e.kind != IW_HUNT_NOTHING)
         triage(h, &e);
+    h->well = h->started;
+}
+
+/* Memory can be looked at while connections go on. */
+static void glance(struct iw_hunt *h)
+{
+    char text[128];
+    uint64_t oldest = iw_hunt_loop_oldest(h->loop);
+
+    h->last_glance = h->over;
+    if (iw_hunt_world_stray(&h->world, text, sizeof(text)))
+        h->suspicious = true;
+    else
+        h->well = oldest ? oldest - 1 : h->started;
 }
 
 static void look_into_broken(struct iw_hunt *h)
@@ -318,6 +333,7 @@ static void make_parts(struct iw_hunt *h)
     h->loop = iw_hunt_loop_new(&h->world, done, h);
     h->graph = iw_hunt_graph_new();
     h->began = iw_transport_now();
+    h->patience = h->world.scale * IW_HUNT_PATIENCE_MS / 1e3;
     h->digest = 0xcbf29ce484222325u;
 }
 
@@ -343,6 +359,8 @@ int iw_hunt_go(struct iw_hunt *h)
             look_into_broken(h);
         if (!h->world.instance)
             continue;
+        if (h->world.n_memories && h->over - h->last_glance >= IW_HUNT_GLANCE)
+            glance(h);
         if (h->suspicious || h->over - h->last_look >= IW_HUNT_LOOK ||
             iw_transport_now() > h->look_at || iw_hunt_world_death(&h->world))
             look_after(h);

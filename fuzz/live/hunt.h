@@ -19,10 +19,12 @@ enum {
 
 enum {
     IW_HUNT_RECENT = 4096, /* sequences that may be what did it */
-    IW_HUNT_LOOK = 4096,   /* sequences between two looks at the peer */
+    IW_HUNT_LOOK = 4096,   /* sequences between two looks at the peer ... */
+    IW_HUNT_GLANCE = 32,   /* ... and at its memory alone: few can have changed that */
     IW_HUNT_CORPUS = 4096, /* sequences that are kept */
     IW_HUNT_PATTERN = 64,
-    IW_HUNT_TRIES = 600 /* runs that making one finding small may take */
+    IW_HUNT_PATIENCE_MS = 500, /* of what is tried, at most */
+    IW_HUNT_TRIES = 600        /* runs that making one finding small may take */
 };
 
 struct iw_hunt_options {
@@ -97,9 +99,11 @@ struct iw_hunt {
     struct iw_hunt_input *recent[IW_HUNT_RECENT]; /* a ring, the newest at (number - 1) % RECENT */
     uint64_t started, over;                       /* sequences */
     uint64_t digest;                              /* of all that were started, in order */
-    uint64_t last_look;                           /* `over` then */
+    uint64_t last_look, last_glance;              /* `over` then */
+    uint64_t well; /* memory was as it is to be behind all sequences up to this number */
     uint64_t began, next_line, next_save, look_at;
     struct iw_hunt_finding *findings;
+    double patience;           /* seconds that a step of what is tried waits; 0: as in the hunt */
     bool suspicious;           /* a connection was refused, or left open */
     struct iw_hunt_done trial; /* the last sequence that was tried */
     int lasting;               /* see save.c: descriptor of the sequences under way; -1: none */

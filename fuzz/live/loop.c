@@ -475,6 +475,16 @@ unsigned iw_hunt_loop_busy(const struct iw_hunt_loop *l)
     return l->busy;
 }
 
+uint64_t iw_hunt_loop_oldest(const struct iw_hunt_loop *l)
+{
+    uint64_t oldest = 0;
+
+    for (unsigned i = 0; i < IW_HUNT_SLOTS; i++)
+        if (l->slots[i].phase != FREE && (!oldest || l->slots[i].done.number < oldest))
+            oldest = l->slots[i].done.number;
+    return oldest;
+}
+
 const struct iw_hunt_input *iw_hunt_loop_at(const struct iw_hunt_loop *l, unsigned i)
 {
     return l->slots[i].phase == FREE ? NULL : l->slots[i].done.input;

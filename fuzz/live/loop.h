@@ -38,6 +38,8 @@ void iw_hunt_loop_attach(struct iw_hunt_loop *l);
 /* Takes over the input if a place (below world->slots) is free. */
 bool iw_hunt_loop_start(struct iw_hunt_loop *l, struct iw_hunt_input *input, uint64_t number);
 unsigned iw_hunt_loop_busy(const struct iw_hunt_loop *l);
+/* The number of the oldest one under way, or 0. */
+uint64_t iw_hunt_loop_oldest(const struct iw_hunt_loop *l);
 /* The input on place `i`, or NULL. */
 const struct iw_hunt_input *iw_hunt_loop_at(const struct iw_hunt_loop *l, unsigned i);
 /* Handles what is there, and waits for at most `ms` for it. */

@@ -4,11 +4,13 @@
 #include <stdlib.h>
 
 #include "text.h"
+#include "world.h"
 
 enum { PAUSE_MS = 2, CROSS = 4, OWN = 3 /* once in so many */ };
 
 struct iw_hunt_mutator {
     struct iw_mutate_script script, other;
+    struct iw_mutate_region regions[IW_HUNT_MEMORIES];
     uint8_t octets[IW_MUTATE_INPUT_MAX];
 };
 
@@ -55,7 +57,14 @@ static void change_writes(struct iw_hunt_input *in, struct iw_mutate_random *r)
 
 struct iw_hunt_mutator *iw_hunt_mutator_new(void)
 {
-    return iw_got(calloc(1, sizeof(struct iw_hunt_mutator)));
+    struct iw_hunt_mutator *m = iw_got(calloc(1, sizeof(*m)));
+
+    for (unsigned k = 0; k < IW_HUNT_MEMORIES; k++)
+        m->regions[k] = (struct iw_mutate_region){
+            .stag = IW_HUNT_STAG + k, .to = IW_HUNT_TO(k), .length = iw_hunt_memory_length(k)};
+    m->script.regions = m->other.regions = m->regions;
+    m->script.n_regions = m->other.n_regions = IW_HUNT_MEMORIES;
+    return m;
 }
 
 void iw_hunt_mutator_free(struct iw_hunt_mutator *m)

@@ -11,6 +11,7 @@
 
 enum {
     NEWEST = 2 * IW_HUNT_SLOTS,
+    MORE = 8, /* times as many, if those do not do it together */
     AGAIN = 3 /* tries of what a chance may have kept from happening */,
     OFTEN = 3
 };
@@ -54,7 +55,21 @@ static struct iw_hunt_event halve(struct iw_hunt *h, const struct iw_hunt_event 
     return last;
 }
 
-/* Which sequence it was: mostly one of the newest, alone. */
+/* The newest one that does it alone; *from is its place. */
+static struct iw_hunt_event alone(struct iw_hunt *h, const struct iw_hunt_event *event,
+                                  struct iw_hunt_input *const *suspects, size_t n, size_t *from)
+{
+    struct iw_hunt_event e = {.kind = IW_HUNT_NOTHING};
+
+    for (*from = n; *from > 0 && n - *from < NEWEST && !same(&e, event) && !*h->stop;) {
+        --*from;
+        e = iw_hunt_try(h, suspects + *from, 1, event, NULL);
+    }
+    return e;
+}
+
+/* Which sequence it was: mostly one of the newest, alone, and with no more patience than in the
+ * hunt. The patience that showed it is that of all further tries. */
 static struct iw_hunt_finding *isolate(struct iw_hunt *h, const struct iw_hunt_event *event,
                                        struct iw_hunt_input *const *suspects, size_t n)
 {
@@ -62,14 +77,20 @@ static struct iw_hunt_finding *isolate(struct iw_hunt *h, const struct iw_hunt_e
     size_t from = n, count = 1;
     struct iw_hunt_event e = {.kind = IW_HUNT_NOTHING};
 
-    while (from > 0 && n - from < NEWEST && !same(&e, event) && !*h->stop) {
-        from--;
-        e = iw_hunt_try(h, suspects + from, 1, event, NULL);
-    }
+    h->patience = 0;
+    if (!h->outside)
+        e = alone(h, event, suspects, n, &from);
     if (!same(&e, event)) {
-        from = 0;
-        count = n;
+        h->patience = h->world.scale * IW_HUNT_PATIENCE_MS / 1e3;
+        e = alone(h, event, suspects, n, &from);
+    }
+    for (size_t row = n < NEWEST ? n : NEWEST; row && !same(&e, event) && !*h->stop;) {
+        from = n - row;
+        count = row;
         e = halve(h, event, suspects, &from, &count);
+        if (row == n)
+            break;
+        row = n / MORE > row ? row * MORE : n;
     }
     if (!same(&e, event)) {
         free(f);

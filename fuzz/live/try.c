@@ -8,7 +8,7 @@
 #include "iwarp/transport.h"
 #include "runner.h"
 
-enum { PATIENCE = 3, DYING_MS = 3000, DEAD_MS = 300, STEP_MS = 10, AGAIN = 5 };
+enum { PATIENCE = 3, DYING_MS = 3000, DEAD_MS = 300, STEP_MS = 10, AGAIN = 5, ROW = 64 };
 
 const char *iw_hunt_kind_name(enum iw_hunt_kind kind)
 {
@@ -63,6 +63,29 @@ static void run(struct iw_hunt *h, const struct iw_hunt_input *input)
         iw_hunt_loop_step(h->loop, 100);
 }
 
+/* A long row as it was in the hunt: several at a time, with no more patience than there. */
+static void run_row(struct iw_hunt *h, struct iw_hunt_input *const *inputs, size_t n)
+{
+    for (size_t i = 0; i < n && !iw_hunt_world_death(&h->world) && !*h->stop;) {
+        struct iw_hunt_input *copy;
+
+        if (iw_hunt_loop_busy(h->loop) == h->world.slots) {
+            iw_hunt_loop_step(h->loop, 10);
+            continue;
+        }
+        copy = iw_hunt_input_copy(inputs[i]);
+        if (iw_hunt_loop_start(h->loop, copy, 0)) {
+            i++;
+            continue;
+        }
+        iw_hunt_input_free(copy); /* no port is free */
+        iw_hunt_loop_step(h->loop, 10);
+    }
+    while (iw_hunt_loop_busy(h->loop) && !iw_hunt_world_death(&h->world))
+        iw_hunt_loop_step(h->loop, 10);
+    iw_hunt_loop_abort(h->loop);
+}
+
 /* Whether the peer's process ends within a while. One that still accepts connections may be writing
  * a sanitizer's report; of one that does not, little more can be expected. */
 static const char *dying(struct iw_hunt *h, bool accepts)
@@ -103,6 +126,7 @@ struct iw_hunt_event iw_hunt_look(struct iw_hunt *h)
     if (how)
         return crashed(h, how);
     probe = iw_hunt_seed_probe();
+    iw_hunt_drop(probe, 1, probe->n); /* it waits for the Reply, and for nothing behind that */
     iw_hunt_insert_time(probe, 1, PATIENCE * 1000);
     iw_hunt_loop_patience(h->loop, PATIENCE * h->world.scale);
     run(h, probe);
@@ -135,8 +159,12 @@ struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const 
         return iw_hunt_try_inside(h, inputs, n, requested);
     if (iw_hunt_open(h))
         return e;
+    if (n > ROW && !requested) {
+        run_row(h, inputs, n);
+        n = 0;
+    }
     for (size_t i = 0; i < n; i++) {
-        iw_hunt_loop_patience(h->loop, 0.5 * h->world.scale);
+        iw_hunt_loop_patience(h->loop, h->patience);
         run(h, inputs[i]);
         if (i == 0 && first(&h->trial.row) == IW_ANSWER_REFUSED) {
             /* That was another one's doing. */

@@ -25,6 +25,11 @@ static const struct {
     {"", {"local-write"}, 64},
 };
 
+uint32_t iw_hunt_memory_length(unsigned k)
+{
+    return kinds[k].length;
+}
+
 /* ---- the agent ---- */
 
 /* Waits for the reply. NULL with one line in `error`. */

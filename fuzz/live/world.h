@@ -49,6 +49,8 @@ struct iw_hunt_world {
     char trouble[512]; /* a sanitizer's line */
 };
 
+/* Octets of memory `k`. */
+uint32_t iw_hunt_memory_length(unsigned k);
 /* Starts and reaches the target. Otherwise one line in `error`. */
 enum iw_target_opened iw_hunt_world_open(struct iw_hunt_world *w, char *error, size_t room);
 /* Its memories as they would be, without any being there. */

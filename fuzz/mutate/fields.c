@@ -101,13 +101,28 @@ static size_t ddp_fields(const uint8_t *ulpdu, size_t size, const struct field *
     return count;
 }
 
-/* An STag or TO of the harnesses' regions, or one behind the last octet of one. */
-static uint64_t regional(struct iw_mutate_random *r, unsigned size)
+/* An STag, or a TO at an edge. */
+static uint64_t of_region(struct iw_mutate_random *r, const struct iw_mutate_region *region,
+                          unsigned size)
+{
+    static const uint8_t before[] = {0, 1, 2, 4, 7, 8, 12, 16}; /* octets */
+    uint64_t least = before[iw_mutate_below(r, COUNT(before))];
+
+    if (size == 4)
+        return region->stag;
+    return region->to + (iw_mutate_chance(r, 3) ? least : region->length - least);
+}
+
+/* An STag or TO of the regions that are there, or one behind the last octet of one. */
+static uint64_t regional(struct iw_mutate_random *r, const struct iw_mutate_script *s,
+                         unsigned size)
 {
     static const uint64_t tos[] = {0,      0x1000,           0x1004,           0x1008,
                                    0x1ffc, 0x2000,           0x23ff,           0x11fc,
                                    512,    UINT64_MAX - 512, UINT64_MAX - 516, UINT64_MAX - 8};
 
+    if (s && s->n_regions)
+        return of_region(r, &s->regions[iw_mutate_below(r, s->n_regions)], size);
     if (size == 4)
         return IW_FUZZ_STAG + iw_mutate_below(r, iw_mutate_chance(r, 4) ? 24 : IW_FUZZ_REGIONS);
     return tos[iw_mutate_below(r, COUNT(tos))];
@@ -119,7 +134,7 @@ static uint64_t known(struct iw_mutate_random *r, const struct iw_mutate_script 
                       uint64_t old)
 {
     if (size >= 4 && iw_mutate_chance(r, 3))
-        return regional(r, size);
+        return regional(r, s, size);
     for (int tries = 0; tries < 4; tries++) {
         const struct field *fields = NULL;
         size_t length, count;

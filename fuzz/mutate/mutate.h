@@ -50,10 +50,19 @@ struct iw_mutate_part {
     uint32_t bend;   /* ... is xored with this */
 };
 
+/* Memory of whoever reads the input: its STag and the edges that its TOs have are worth a try. */
+struct iw_mutate_region {
+    uint32_t stag;
+    uint64_t to;
+    uint32_t length;
+};
+
 struct iw_mutate_script {
-    /* As struct iw_fuzz_harness says; both are the caller's, before reading. */
-    bool single;   /* steps of IW_FUZZ_A and IW_FUZZ_B are of one stream */
-    bool commands; /* they are of none: all parts are OTHER */
+    /* As struct iw_fuzz_harness says; these are the caller's, before reading. */
+    bool single;                            /* steps of IW_FUZZ_A and IW_FUZZ_B are of one stream */
+    bool commands;                          /* they are of none: all parts are OTHER */
+    const struct iw_mutate_region *regions; /* NULL: those of the harnesses (input/local.h) */
+    size_t n_regions;
     uint8_t settings[IW_FUZZ_SETTINGS];
     bool markers[2]; /* the FPDUs of this side have Markers; this and the next as it reads best,
                         free to be changed */

@@ -14,6 +14,8 @@ void iw_mutate_duplicate(struct iw_mutate_script *to, const struct iw_mutate_scr
     memcpy(to->part, from->part, from->count * sizeof to->part[0]);
     memcpy(to->octets, from->octets, from->used);
     to->single = from->single;
+    to->regions = from->regions;
+    to->n_regions = from->n_regions;
     to->commands = from->commands;
     to->crc = from->crc;
     to->count = from->count;
