@@ -142,8 +142,7 @@ static void seen_gap(struct iw_lint_connection *c, const struct iw_observation *
 
     for (unsigned i = 0; i < IW_LINT_BEGUN; i++)
         s->begun[i].open = false;
-    iw_lint_forget_reads(&c->side[0]);
-    iw_lint_forget_reads(&c->side[1]);
+    iw_lint_forget_reads(&c->side[iw_lint_other(o->side)]); /* their answers may be missing */
     if (o->kind == IW_OBSERVED_GAP && o->end == o->pos)
         return;
     if (o->kind == IW_OBSERVED_GAP) {
