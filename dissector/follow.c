@@ -21,7 +21,7 @@ static void keep(struct iwd_connection *c, struct iwd_side *s, uint64_t pos, con
 {
     struct iwd_kept *k = iwd_borrow(sizeof *k + length);
 
-    *k = (struct iwd_kept){s->kept, pos, length, c->pinfo->num, c->chunk};
+    *k = (struct iwd_kept){s->kept, pos, length, c->pinfo->num, c->pinfo->abs_ts, c->chunk};
     memcpy(k->octets, octets, length);
     s->kept = k;
 }
@@ -88,6 +88,21 @@ static uint32_t frame_of(const struct iwd_connection *c, enum iw_side side, uint
     return frame;
 }
 
+/* When the last of these octets came. */
+static nstime_t arrival(const struct iwd_connection *c, enum iw_side side, uint64_t pos,
+                        uint64_t end)
+{
+    const struct iwd_chunk *now = c->chunk;
+    const struct iwd_kept *last = NULL;
+
+    if ((enum iw_side)now->side == side && pos < now->pos + now->length && now->pos < end)
+        return c->pinfo->abs_ts;
+    for (const struct iwd_kept *k = c->side[side].kept; k; k = k->older)
+        if (pos < k->pos + k->length && k->pos < end && (!last || k->frame > last->frame))
+            last = k;
+    return last ? last->time : c->pinfo->abs_ts;
+}
+
 /* ---- what the observer sees ---- */
 
 struct iwd_rare *iwd_make_rare(struct iwd_thing *t)
@@ -115,6 +130,7 @@ static struct iwd_thing *add_thing(struct iwd_connection *c, enum iwd_kind kind,
     t->side = (uint8_t)seen->side;
     t->begun = frame_of(c, seen->side, seen->pos);
     t->frame = c->pinfo->num;
+    c->arrived = arrival(c, seen->side, seen->pos, seen->end);
     *c->next = t;
     c->next = &t->next;
     c->thing = t;
@@ -148,12 +164,12 @@ static void see_startup(struct iwd_connection *c, const struct iw_observation *s
 
         memcpy(c->private_data, seen->frame + data,
                MIN(sizeof c->private_data, seen->frame_length - data));
-        c->requested = c->pinfo->abs_ts;
+        c->requested = c->arrived;
     } else {
         c->left = (seen->startup.flags & IW_MPA_FLAG_R) != 0;
     }
     s->second = c->side[iwd_other(seen->side)].startup != NULL;
-    nstime_delta(&s->since_request, &c->pinfo->abs_ts, &c->requested);
+    nstime_delta(&s->since_request, &c->arrived, &c->requested);
 }
 
 /* Where the FPDU's first Marker stands follows from where its ULPDU is interrupted. */
@@ -251,6 +267,7 @@ static void see_note(struct iwd_connection *c, const struct iw_observation *seen
         at = &(*at)->next;
     *at = n;
     c->side[seen->side].done = greater(c->side[seen->side].done, seen->end);
+    iwd_missed(c, seen->side);
 }
 
 static void seen(void *context, const struct iw_observation *o)

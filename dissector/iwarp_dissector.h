@@ -136,6 +136,7 @@ struct iwd_kept {
     struct iwd_kept *older;
     uint64_t pos;
     uint32_t length, frame;
+    nstime_t time;
     struct iwd_chunk *chunk;
     uint8_t octets[];
 };
@@ -173,6 +174,8 @@ struct iwd_side {
     struct iwd_message *tagged[2]; /* Write, Read Response: not whole yet */
     uint64_t tagged_to[2];         /* their next TO */
     wmem_list_t *requests;         /* messages of this side that have no response yet */
+    uint32_t passed;               /* the oldest of them: a later one has been answered, or octets
+                                      of responses are missing */
     wmem_map_t *stags;             /* of this side's memory */
     struct iwd_recent *recent;     /* ring of `room`, which grows up to IWD_RECENT */
     uint32_t n_recent, room;
@@ -198,6 +201,7 @@ struct iwd_connection {
     struct iwd_chunk *chunk;
     const uint8_t *octets;   /* of the chunk */
     struct iwd_thing *thing; /* the latest */
+    nstime_t arrived;        /* ... its last octet, which may have waited for others */
     struct iwd_thing **next; /* where the chunk's next one goes */
 };
 
@@ -297,6 +301,9 @@ void iwd_segment(struct iwd_connection *c, struct iwd_thing *thing,
                  const struct iw_observation *seen);
 /* The message that ended with the latest segment; only one that lacks octets is news. */
 void iwd_whole(struct iwd_connection *c, const struct iw_observation *seen);
+/* Octets of this side are missing: which of the other's requests are still outstanding is not
+ * known. */
+void iwd_missed(struct iwd_connection *c, enum iw_side side);
 /* MiB of the octets of Writes and Read Responses that may be kept; a preference. */
 extern unsigned iwd_keep;
 void iwd_forget_messages(void);

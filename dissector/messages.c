@@ -55,31 +55,53 @@ static void ask(struct iwd_connection *c, enum iw_side side, struct iwd_message 
 {
     const struct iwd_side *other = &c->side[iwd_other(side)];
     const struct iwd_message *answer = other->tagged[1];
-    wmem_list_t *requests = c->side[side].requests;
+    struct iwd_side *s = &c->side[side];
 
-    if (wmem_list_count(requests) == IW_OBSERVER_READS)
-        wmem_list_remove_frame(requests, wmem_list_head(requests));
-    wmem_list_append(requests, m);
-    m->outstanding = wmem_list_count(requests) + (answer && answer->request ? 1 : 0);
+    if (wmem_list_count(s->requests) == IW_OBSERVER_READS) {
+        wmem_list_remove_frame(s->requests, wmem_list_head(s->requests));
+        s->passed -= s->passed > 0;
+    }
+    wmem_list_append(s->requests, m);
+    m->outstanding = wmem_list_count(s->requests) - s->passed + (answer && answer->request ? 1 : 0);
     m->ird = depth(c, other->enhanced.ird);
-    m->ord = depth(c, c->side[side].enhanced.ord);
+    m->ord = depth(c, s->enhanced.ord);
 }
 
-/* The oldest request of `side` that fits; takes it from the list. */
+/* The request of `side` that is answered; takes it from the list. Answers come in the order of the
+ * requests (RFC 5040 section 5.5), so that it is the oldest that fits. Of those that are passed the
+ * latest that had come by then. */
 static struct iwd_message *take_request(struct iwd_connection *c, enum iw_side side, uint8_t opcode,
                                         uint32_t stag, uint64_t to)
 {
-    wmem_list_t *requests = c->side[side].requests;
+    struct iwd_side *s = &c->side[side];
+    wmem_list_frame_t *found = NULL;
+    struct iwd_message *m;
+    uint32_t k = 0, place = 0;
 
-    for (wmem_list_frame_t *at = wmem_list_head(requests); at; at = wmem_list_frame_next(at)) {
-        struct iwd_message *m = wmem_list_frame_data(at);
-
-        if (m->opcode != opcode || m->stag != stag || m->to != to)
+    for (wmem_list_frame_t *at = wmem_list_head(s->requests); at;
+         at = wmem_list_frame_next(at), k++) {
+        m = wmem_list_frame_data(at);
+        if (m->opcode != opcode || m->stag != stag || m->to != to ||
+            (k < s->passed && nstime_cmp(&m->ended, &c->arrived) > 0))
             continue;
-        wmem_list_remove_frame(requests, at);
-        return m;
+        found = at;
+        place = k;
+        if (k >= s->passed)
+            break;
     }
-    return NULL;
+    if (!found)
+        return NULL;
+    s->passed = place < s->passed ? s->passed - 1 : place;
+    m = wmem_list_frame_data(found);
+    wmem_list_remove_frame(s->requests, found);
+    return m;
+}
+
+void iwd_missed(struct iwd_connection *c, enum iw_side side)
+{
+    struct iwd_side *other = &c->side[iwd_other(side)];
+
+    other->passed = wmem_list_count(other->requests);
 }
 
 /* ---- Terminate ---- */
@@ -127,7 +149,7 @@ static struct iwd_message *new_message(const struct iwd_connection *c,
 
     m->opcode = (uint8_t)iw_rdmap_op(h);
     m->first = c->pinfo->num;
-    m->begun = c->pinfo->abs_ts;
+    m->begun = c->arrived;
     m->stag = h->stag;
     m->to = h->to;
     m->msn = h->msn;
@@ -143,7 +165,10 @@ static void add_segment(const struct iwd_connection *c, struct iwd_thing *thing,
     m->segments++;
     m->length += seen->payload_length;
     m->last = c->pinfo->num;
-    m->ended = c->pinfo->abs_ts;
+    if (nstime_cmp(&c->arrived, &m->begun) < 0)
+        m->begun = c->arrived;
+    if (nstime_cmp(&c->arrived, &m->ended) > 0)
+        m->ended = c->arrived;
     m->whole = iw_ddp_last(&seen->ddp);
 }
 
