@@ -278,7 +278,7 @@ void iw_endpoint_tick(struct iw_endpoint *ep, uint64_t now)
     ep->rx_now = now;
     if (now >= ep->tx_retry)
         ep->tx_retry = UINT64_MAX;
-    if (now < ep->deadline)
+    if (now < ep->deadline || ep->deadline == UINT64_MAX)
         return;
     ep->deadline = UINT64_MAX;
     if (ep->phase == IW_PHASE_STARTUP) {
