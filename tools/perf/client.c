@@ -147,6 +147,7 @@ static int connect_all(struct client *c, const char *host_port)
 
 struct slice {
     double seconds, cpu[2];
+    json_int_t resident; /* KiB of the server */
 };
 
 static int run_slice(struct client *c, size_t i, const struct perf_run *run,
@@ -169,7 +170,7 @@ static int run_slice(struct client *c, size_t i, const struct perf_run *run,
     if (result || perf_lane_verify(lane, run))
         return fail(c, lane->error);
     answer = perf_control_receive(&c->control);
-    int known = json_unpack(answer, "{sf}", "cpu", &out->cpu[1]);
+    int known = json_unpack(answer, "{sf sI}", "cpu", &out->cpu[1], "resident", &out->resident);
     json_decref(answer);
     return known == 0 ? 0 : fail(c, c->control.error);
 }
@@ -332,6 +333,81 @@ static int measure_all(struct client *c)
     return 0;
 }
 
+/* ---- soak ---- */
+
+struct soak {
+    uint64_t messages, passes;
+    uint64_t now[2], first[2]; /* KiB of client and server: now, and behind the second pass */
+    double began, told;
+};
+
+/* Each test with each size on each lane, verified. */
+static int soak_pass(struct client *c, struct soak *s)
+{
+    const struct perf_plan *plan = c->plan;
+    struct slice slice = {0};
+    for (int test = 0; test < PERF_TESTS; test++) {
+        bool atomic = perf_is_atomic((enum perf_test)test);
+        for (size_t i = 0; plan->tests[test] && i < (atomic ? 1 : plan->size_count); i++)
+            for (size_t lane = 0; lane < plan->lane_count; lane++) {
+                struct perf_run run = make_run(c, (enum perf_test)test, atomic ? 8 : plan->sizes[i],
+                                               plan->count > 0 ? plan->count : FIRST_COUNT);
+                if (run_slice(c, lane, &run, NULL, &slice))
+                    return -1;
+                s->messages += run.count * (run.both ? 2 : 1) * plan->lanes[lane].connections;
+            }
+    }
+    s->now[0] = perf_resident();
+    s->now[1] = (uint64_t)slice.resident;
+    return 0;
+}
+
+static void soak_tell(struct soak *s)
+{
+    s->told = perf_seconds();
+    printf("%9.1f %14llu %11llu %11llu\n", s->told - s->began, (unsigned long long)s->messages,
+           (unsigned long long)s->now[0], (unsigned long long)s->now[1]);
+    fflush(stdout);
+}
+
+/* Memory may not grow once everything has been done twice; what an allocator moves is not growth.
+ */
+static int soak_flat(struct client *c, const struct soak *s)
+{
+    static const char *const ends[] = {"client", "server"};
+    for (int end = 0; end < 2; end++) {
+        uint64_t most = s->first[end] + s->first[end] / 20 + 4096;
+        if (s->now[end] > most) {
+            snprintf(c->error, sizeof c->error,
+                     "the %s's memory has grown from %llu to %llu KiB, at most %llu were expected",
+                     ends[end], (unsigned long long)s->first[end], (unsigned long long)s->now[end],
+                     (unsigned long long)most);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int soak(struct client *c)
+{
+    struct soak s = {.began = perf_seconds()};
+    double wanted = (double)c->plan->soak, each = wanted / 20;
+    printf("%9s %14s %11s %11s\n", "seconds", "messages", "client KiB", "server KiB");
+    while (s.passes < 3 || perf_seconds() - s.began < wanted) {
+        if (soak_pass(c, &s))
+            return -1;
+        if (++s.passes == 2)
+            memcpy(s.first, s.now, sizeof s.first);
+        if (s.passes <= 2 || perf_seconds() - s.told >= each)
+            soak_tell(&s);
+        if (s.passes > 2 && soak_flat(c, &s))
+            return -1;
+    }
+    soak_tell(&s);
+    (void)perf_control_send(&c->control, json_pack("{ss}", "command", "end"));
+    return 0;
+}
+
 /* The limits of --min-ratio and --max-ratio hold for every lane beside the baseline. */
 static int judge(const struct client *c)
 {
@@ -374,7 +450,7 @@ int perf_client(const struct perf_plan *plan, const char *host_port)
     c->control.fd = -1;
     pin(plan->cpu[0]);
     int status = connect_all(c, host_port);
-    if (status == PERF_OK && measure_all(c))
+    if (status == PERF_OK && (plan->soak > 0 ? soak(c) : measure_all(c)))
         status = PERF_FAILED;
     if (status == PERF_FAILED)
         fprintf(stderr, "iwarp-perf: %s\n", c->error);

@@ -96,6 +96,7 @@ struct perf_plan {
     size_t lane_count; /* the baseline, if there is one, is the first */
     bool baseline, both, verify;
     uint64_t rounds, count /* 0: as many as fill a slice */, slice_ms;
+    uint64_t soak; /* seconds; 0: measure */
     double min_ratio, max_ratio; /* limits of bandwidth and latency; 0: none */
     int cpu[2];                  /* of the client and the server; -1: any */
     const char *json, *html, *address;
@@ -180,6 +181,8 @@ struct perf_spread {
 
 double perf_seconds(void);
 double perf_cpu_seconds(void);
+/* KiB of this process that are in memory, beside files. */
+uint64_t perf_resident(void);
 /* Sorts the values. */
 struct perf_spread perf_spread(double *values, size_t count);
 double perf_quantile(const double *sorted, size_t count, double q);

@@ -41,6 +41,8 @@ const char perf_usage[] =
     "  --html FILE          a page with plots over the sizes\n"
     "  --min-ratio X        exit with 1 if a bandwidth is below X of plain TCP's\n"
     "  --max-ratio X        exit with 1 if a latency is above X of plain TCP's\n"
+    "  --soak SECONDS       no figures: all that the options name, again and again, verified, for\n"
+    "                       so long; exit with 1 if memory grows\n"
     "  --help\n";
 
 static int usage_error(const char *option, const char *value, const char *expected)
@@ -159,6 +161,7 @@ enum {
     HTML,
     MIN_RATIO,
     MAX_RATIO,
+    SOAK,
     HELP
 };
 
@@ -184,6 +187,7 @@ static const struct option options[] = {{"test", required_argument, NULL, TEST},
                                         {"html", required_argument, NULL, HTML},
                                         {"min-ratio", required_argument, NULL, MIN_RATIO},
                                         {"max-ratio", required_argument, NULL, MAX_RATIO},
+                                        {"soak", required_argument, NULL, SOAK},
                                         {"help", no_argument, NULL, HELP},
                                         {NULL, 0, NULL, 0}};
 
@@ -199,7 +203,8 @@ static const struct range {
               {BUFFER, 4096, 1073741824, "4096..1073741824"},
               {ROUNDS, 1, PERF_ROUNDS, "1..1000"},
               {COUNT, 1, PERF_COUNT, "1..1000000000"},
-              {SLICE, 1, 60000, "1..60000"}};
+              {SLICE, 1, 60000, "1..60000"},
+              {SOAK, 1, 1000000, "1..1000000"}};
 
 struct draft {
     uint64_t numbers[sizeof ranges / sizeof ranges[0]];
@@ -339,6 +344,8 @@ int perf_plan_client(struct perf_plan *plan, bool local, int argc, char **argv)
     plan->rounds = number(&d, ROUNDS);
     plan->count = number(&d, COUNT);
     plan->slice_ms = number(&d, SLICE);
+    plan->soak = number(&d, SOAK);
+    plan->verify = plan->verify || plan->soak > 0;
     int result = take_address(plan, argc, argv, !local);
     if (result >= 0)
         return result;

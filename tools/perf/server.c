@@ -96,7 +96,8 @@ static int run_slice(struct session *s, const json_t *command)
     cpu = perf_cpu_seconds() - cpu;
     if (perf_lane_verify(lane, &run))
         return refuse(s, lane->error);
-    return perf_control_send(&s->control, json_pack("{sf}", "cpu", cpu));
+    return perf_control_send(
+        &s->control, json_pack("{sf sI}", "cpu", cpu, "resident", (json_int_t)perf_resident()));
 }
 
 static int greet(struct session *s)

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 static double clock_seconds(clockid_t clock)
 {
@@ -19,6 +20,18 @@ double perf_seconds(void)
 double perf_cpu_seconds(void)
 {
     return clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+uint64_t perf_resident(void)
+{
+    unsigned long long pages = 0, files = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (f == NULL)
+        return 0;
+    if (fscanf(f, "%*u %llu %llu", &pages, &files) != 2)
+        pages = files = 0;
+    fclose(f);
+    return (pages - files) * (uint64_t)sysconf(_SC_PAGESIZE) / 1024;
 }
 
 static int ascending(const void *a, const void *b)

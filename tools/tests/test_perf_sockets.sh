@@ -60,6 +60,12 @@ assert page.count["circle"] == 16 + 8, page.count
 EOP
 python3 -B "$scratch/check.py" "$scratch/report.json" "$scratch/report.html" || failed=1
 
+# A soak: three times everything at least, a line of each of the first two and one at the end.
+"$bin/iwarp-perf" local --soak 1 --count 2 --test all --size 5,3000 --connections 3 --crc both --both-ways >"$scratch/said" 2>&1
+same "soak: exit" 0 $?
+same "soak: lines" 1 "$(($(wc -l <"$scratch/said") >= 4))"
+same "soak: what each line tells" 0 "$(tail -n +2 "$scratch/said" | grep -cvE '^ *[0-9.]+( +[1-9][0-9]*){3}$')"
+
 # Server and client apart; the server goes on to the next client.
 exec {out}< <(exec "$bin/iwarp-perf" server 127.0.0.1:0 2>"$scratch/server")
 pids+=("$!")
@@ -87,6 +93,7 @@ perf 64 "--crc maybe: expected on, off or both" local --crc maybe
 perf 64 "--mss 100: expected 140..65495" local --mss 100
 perf 64 "--baseline udp: expected tcp" local --baseline udp
 perf 64 "--rounds 0: expected 1..1000" local --rounds 0
+perf 64 "--soak 0: expected 1..1000000" local --soak 0
 perf 64 "--min-ratio and --max-ratio: expected --baseline tcp, too" local --min-ratio 0.5
 perf 64 "200 connections of 8388608 octets: expected at most 1 GiB in all" local --connections 200 --size 8388608
 perf 64 "expected HOST:PORT" client
