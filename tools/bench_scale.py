@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Memory of one iwarp-peer with many idle connections.
+"""What many connections cost: memory of one iwarp-peer with idle ones, processor time of iwarp-perf with busy ones.
 
-usage: bench_scale.py IWARP-PEER [CONNECTIONS [OPTION-OF-IWARP-PEER...]]
+usage: bench_scale.py PROGRAMS [CONNECTIONS]
 
-Prints what each connection takes beside the socket buffers, which are the kernel's, after its start-up and after
-messages have been echoed on all of them. Exit status 1: more than 8 KiB after the start-up.
+Prints what each connection takes beside the socket buffers, which are the kernel's: after its start-up, and after four
+messages of 64 octets have been echoed on all of them, with receives of 16384 octets (of which each that was used keeps a page)
+and of 64. Then the processor time of both sides for a message of 64 octets, for 1 connection and more, beside plain TCP's in
+the same run. Exit status 1: more than 8 KiB after the start-up.
 """
+import json
 import os
 import resource
 import signal
@@ -44,13 +47,10 @@ def memory(peer):
     return int(words[1]), int(words[-1])
 
 
-def main():
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    count = int(sys.argv[2]) if len(sys.argv) > 2 else 10000
-    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-    peer = subprocess.Popen([sys.argv[1], "listen", "127.0.0.1:0", "--crc", "off", "--limit", str(count)] + sys.argv[3:],
-                            stdout=subprocess.PIPE, text=True)
+def idle(programs, count, size):
+    """Octets of each connection after its start-up."""
+    peer = subprocess.Popen([os.path.join(programs, "iwarp-peer"), "listen", "127.0.0.1:0", "--crc", "off", "--limit",
+                             str(count), "--buffers", "4", "--size", str(size)], stdout=subprocess.PIPE, text=True)
     try:
         port = int(peer.stdout.readline().rsplit(":", 1)[1])
         connections = []
@@ -61,7 +61,7 @@ def main():
         for connection in connections:
             if receive(connection, len(REPLY))[:16] != REPLY[:16]:
                 sys.exit("bench_scale.py: no Reply")
-        print("after the start-up:   ", end="")
+        print("receives of %5d octets, after the start-up:    " % size, end="")
         living, each = memory(peer)
         for number in (1, 2, 3, 4):
             message = send_message(number, bytes(64))
@@ -70,15 +70,43 @@ def main():
             for connection in connections:
                 if receive(connection, len(message)) != message:
                     sys.exit("bench_scale.py: another echo")
-        print("after 4 messages each: ", end="")
+        print("receives of %5d octets, after 4 messages each: " % size, end="")
         memory(peer)
         for connection in connections:
             connection.close()
     finally:
         peer.terminate()
         peer.wait()
-    if living != count or each > LIMIT:
-        sys.exit("bench_scale.py: %d connections of %d, %d octets each, the bar is %d" % (living, count, each, LIMIT))
+    if living != count:
+        sys.exit("bench_scale.py: %d connections of %d" % (living, count))
+    return each
+
+
+def busy(programs, count):
+    """Microseconds a message of plain TCP and of iWARP, both sides together."""
+    report = subprocess.run([os.path.join(programs, "iwarp-perf"), "local", "--baseline", "tcp", "--test", "send-bw", "--size",
+                             "64", "--window", "8", "--connections", str(count), "--rounds", "5", "--slice", "200",
+                             "--json", "-"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    rows = json.loads(report[report.index("{"):])["results"]
+    return [row["cpu"]["client_us_per_message"] + row["cpu"]["server_us_per_message"] for row in rows]
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    count = min(int(sys.argv[2]) if len(sys.argv) > 2 else 10000, most - 100)
+    each = max(idle(sys.argv[1], count, size) for size in (16384, 64))
+    first = None
+    # iwarp-perf has a descriptor for each connection of both lanes.
+    for connections in (1, 100, min(count, (most - 100) // 2)):
+        tcp, iwarp = busy(sys.argv[1], connections)
+        first = first or (tcp, iwarp)
+        print("%5d busy connections: %.2f us a message, %.2f times that of one; TCP %.2f, %.2f times; %.2f times TCP's" %
+              (connections, iwarp, iwarp / first[1], tcp, tcp / first[0], iwarp / tcp), flush=True)
+    if each > LIMIT:
+        sys.exit("bench_scale.py: %d octets for each idle connection, the bar is %d" % (each, LIMIT))
 
 
 main()

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BACKLOG = 4096, ACCEPTS_PER_STEP = 16, LIMIT = 1024 };
+enum { BACKLOG = 4096, ACCEPTS_PER_STEP = 4, LIMIT = 1024 };
 #define RETRY_AFTER UINT64_C(1000000000) /* ns, when descriptors or memory have run out */
 
 static void set_paused(struct iw_listener *l, bool paused, uint64_t resume_at)

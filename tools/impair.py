@@ -1,0 +1,317 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The suite through a proxy that impairs TCP, without privileges, and the proxy itself.
+
+usage: impair.py suite PROGRAMS RESULTS [IMPAIRMENT...] [-- OPTION-OF-RUN...]
+       impair.py netem PROGRAMS RESULTS [WORD-OF-NETEM...] [-- OPTION-OF-RUN...]
+       impair.py proxy HOST:PORT        [IMPAIRMENT...]
+
+suite: runs the suite twice against an iwarp-agent, first directly and then through the proxy, and compares the verdicts
+(exit status 1 if one differs and is not in DIFFERENT below). netem: the same inside the user-mode kernel of tools/siw, below
+TCP, with the embedded target: loss, reordering, duplication and what else `tc qdisc ... netem` takes ("delay 1ms 300us loss 1%
+duplicate 1% reorder 10%"); exit status 3: there is no kernel. proxy: prints the address where it listens, and passes
+connections on to HOST:PORT; if that is an agent's control port, the connections that the agent's `listen` and `connect` lead
+to go through the proxy, too.
+
+Impairments, of each direction of each connection: --delay MS (each piece comes so much later), --jitter MS (up to so much
+more), --rate KIB (a second), --pieces N (written on in pieces of 1 to N octets), --stall MS (now and then nothing moves for
+so long), --seed N. FIN is passed on when everything before it has been, RST at once.
+"""
+import argparse
+import asyncio
+import json
+import os
+import random
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+
+CHUNK = 65536
+LINE = 1 << 24  # of the control protocol: no line is longer
+STALL_EACH = 2000  # pieces, on average
+
+NETEM = "delay 1ms 300us loss 1% duplicate 1% reorder 10%".split()
+INSIDE = ["--jobs", "8", "--time-scale", "5"]  # a lost SYN alone costs a second
+
+# Verdicts that are others, and why.
+LATE = "what was sent before the window was closed comes behind what says so"
+DIFFERENT = {"tcp-window-closed": LATE, "tcp-window-closed-initiator": LATE}
+
+
+def impairments(parser):
+    parser.add_argument("--delay", type=float, default=0)
+    parser.add_argument("--jitter", type=float, default=0)
+    parser.add_argument("--rate", type=float, default=0)
+    parser.add_argument("--pieces", type=int, default=0)
+    parser.add_argument("--stall", type=float, default=0)
+    parser.add_argument("--seed", type=int, default=1)
+
+
+def give_up(text, status=70):
+    print("impair: " + text, file=sys.stderr)
+    sys.exit(status)
+
+
+def reset(writer):
+    """RST instead of FIN."""
+    sock = writer.get_extra_info("socket")
+    if sock is not None and not writer.transport.is_closing():
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
+
+
+class Proxy:
+    def __init__(self, options):
+        self.options = options
+        self.random = random.Random(options.seed)
+        self.tasks = set()
+
+    def start(self, coroutine):
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+        return task
+
+    async def listen(self, host, port, serve=None):
+        """Connections to the port that it returns are passed on to host:port."""
+        async def accepted(reader, writer):
+            try:
+                there = await asyncio.open_connection(host, port, limit=LINE)
+            except OSError:
+                reset(writer)
+                return
+            for w in (writer, there[1]):
+                w.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await (serve or self.impaired)((reader, writer), there)
+        server = await asyncio.start_server(accepted, "127.0.0.1", 0, backlog=1024, limit=LINE)
+        return server.sockets[0].getsockname()[1]
+
+    def cut(self, octets):
+        if self.options.pieces <= 0:
+            yield octets
+            return
+        at = 0
+        # Single octets are the hardest; but all of a megabyte in them takes minutes.
+        most = max(self.options.pieces, len(octets) // 64)
+        while at < len(octets):
+            size = self.random.randint(1, most)
+            yield octets[at:at + size]
+            at += size
+
+    async def deliver(self, queue, writer, other):
+        """What was read, when its time has come."""
+        loop = asyncio.get_running_loop()
+        free = 0.0  # when the line is free again
+        while True:
+            due, octets = await queue.get()
+            if octets is None:
+                reset(writer)
+                return
+            if due > loop.time():
+                await asyncio.sleep(due - loop.time())
+            try:
+                if octets == b"":
+                    if writer.can_write_eof():
+                        writer.write_eof()
+                    return
+                for piece in self.cut(octets):
+                    if self.options.rate > 0:
+                        free = max(free, loop.time()) + len(piece) / (self.options.rate * 1024)
+                        if free > loop.time() + 0.001:
+                            await asyncio.sleep(free - loop.time())
+                    if self.options.stall > 0 and self.random.randrange(STALL_EACH) == 0:
+                        await asyncio.sleep(self.options.stall / 1000)
+                    writer.write(piece)
+                    if self.options.pieces > 0:
+                        await asyncio.sleep(0)
+                    await writer.drain()
+            except OSError:
+                reset(other)
+                return
+
+    async def carry(self, reader, writer, other):
+        loop = asyncio.get_running_loop()
+        queue = asyncio.Queue(16)
+        delivery = self.start(self.deliver(queue, writer, other))
+        octets = None
+        while octets != b"" and not delivery.done():
+            try:
+                octets = await reader.read(CHUNK)
+            except OSError:
+                reset(writer) # at once, as TCP does
+                delivery.cancel()
+                return
+            late = self.options.delay + self.random.random() * self.options.jitter
+            put = self.start(queue.put((loop.time() + late / 1000, octets)))
+            await asyncio.wait({put, delivery}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({delivery})
+
+    async def impaired(self, here, there):
+        await asyncio.gather(self.carry(here[0], there[1], here[1]), self.carry(there[0], here[1], there[1]))
+        here[1].close()
+        there[1].close()
+
+    async def control(self, here, there, host):
+        """An agent's control connection, unimpaired; the ports in it become the proxy's."""
+        asked = {}
+
+        async def requests():
+            while line := await here[0].readline():
+                request = json.loads(line)
+                if request.get("do") == "connect":
+                    request["port"] = await self.listen(request["host"], request["port"])
+                    request["host"] = "127.0.0.1"
+                    line = json.dumps(request).encode() + b"\n"
+                asked[request.get("id")] = request.get("do")
+                there[1].write(line)
+            there[1].close()
+
+        async def answers():
+            while line := await there[0].readline():
+                answer = json.loads(line)
+                if asked.pop(answer.get("id"), None) == "listen" and answer.get("ok"):
+                    answer["port"] = await self.listen(host, answer["port"])
+                    line = json.dumps(answer).encode() + b"\n"
+                here[1].write(line)
+            here[1].close()
+
+        await asyncio.gather(requests(), answers(), return_exceptions=True)
+
+
+async def serve(options, host, port):
+    proxy = Proxy(options)
+
+    async def first(here, there):
+        # An agent's control connection begins with a JSON object, MPA with its key.
+        octets = await here[0].read(1)
+        here[0]._buffer[:0] = octets  # pylint: disable=protected-access
+        if octets == b"{":
+            await proxy.control(here, there, host)
+        else:
+            await proxy.impaired(here, there)
+
+    print("listening on 127.0.0.1:%d" % await proxy.listen(host, port, first), flush=True)
+    await asyncio.Event().wait()
+
+
+def first_line(process, what):
+    line = process.stdout.readline()
+    if " on " not in line:
+        give_up("%s does not start: %s" % (what, line.strip()))
+    return line.split()[-1]
+
+
+def run(programs, results, words, inside=()):
+    """The cases' verdicts and reasons."""
+    report = os.path.join(results, "impaired.json")
+    os.makedirs(results)
+    status = subprocess.run([*inside, os.path.join(programs, "iwarp-conform"), "run", "--results", results, "--json", report,
+                             *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False).returncode
+    if status in (64, 70) or not os.path.exists(report):
+        give_up("iwarp-conform ended with status %d" % status)
+    with open(report, encoding="utf-8") as f:
+        return {c["id"]: (c["verdict"], c.get("reason", "")) for c in json.load(f)["cases"]}
+
+
+def netem(programs, results, how, words):
+    """Station and target meet on the loopback interface of a kernel of their own."""
+    siw = os.path.join(os.path.dirname(os.path.realpath(__file__)), "siw")
+    plain = run(programs, os.path.join(results, "plain"), words)
+    with tempfile.TemporaryDirectory(prefix="iwarp-netem-") as folder:
+        environment = dict(os.environ, TMPDIR=folder)
+
+        def kernel(*command):
+            return subprocess.run([siw, *command], env=environment, stdin=subprocess.DEVNULL, check=False).returncode
+
+        if kernel("cached") or kernel("up"):
+            give_up("no kernel to run in", 3)
+        try:
+            if kernel("exec", "tc", "qdisc", "add", "dev", "lo", "root", "netem", *(how or NETEM)):
+                give_up("tc refuses: netem %s" % " ".join(how), 64)
+            os.environ["TMPDIR"] = folder
+            through = run(programs, os.path.join(results, "impaired"), INSIDE + words,
+                          [siw, "exec", "-w", results])
+        finally:
+            kernel("down")
+    return compare(plain, through)
+
+
+def target_file(results, name, at):
+    path = os.path.join(results, name + ".lua")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write('return { class = "agent", agent = "%s", address = "127.0.0.1", station = "127.0.0.1" }\n' % at)
+    return ["--target", path]
+
+
+def suite(programs, results, impairing, words):
+    environment = dict(os.environ)
+    environment.pop("IWARP_AGENT_TOKEN", None)
+    started = []
+    try:
+        agent = subprocess.Popen([os.path.join(programs, "iwarp-agent"), "--listen", "127.0.0.1:0"],
+                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
+        started.append(agent)
+        at = first_line(agent, "iwarp-agent")
+        plain = run(programs, os.path.join(results, "plain"), target_file(results, "plain", at) + words)
+        proxy = subprocess.Popen([sys.executable, "-B", os.path.realpath(__file__), "proxy", at, *impairing],
+                                 stdout=subprocess.PIPE, text=True)
+        started.append(proxy)
+        through = run(programs, os.path.join(results, "impaired"),
+                      target_file(results, "impaired", first_line(proxy, "the proxy")) + words)
+    finally:
+        for process in reversed(started):
+            process.terminate()
+            process.wait()
+    return compare(plain, through)
+
+
+def compare(plain, through):
+    bad = 0
+    for name, (verdict, reason) in sorted(through.items()):
+        before = plain.get(name, ("nothing", ""))[0]
+        if verdict == before:
+            continue
+        known = DIFFERENT.get(name)
+        bad += known is None
+        print("%s: %s, through the proxy %s: %s%s" % (name, before, verdict, reason,
+                                                      " (known: %s)" % known if known else ""))
+    print("%d cases, %d verdicts differ through the proxy, %d of them unexpectedly" %
+          (len(through), sum(plain.get(n, ("",))[0] != v[0] for n, v in through.items()), bad))
+    return 1 if bad or set(plain) != set(through) else 0
+
+
+def main():
+    words = sys.argv[1:]
+    rest = []
+    if "--" in words:
+        rest = words[words.index("--") + 1:]
+        words = words[:words.index("--")]
+    if not words or words[0] not in ("suite", "netem", "proxy") or len(words) < 2:
+        give_up("expected suite, netem or proxy; the head of this file says more", 64)
+    command, where = words[0], words[1:]
+    parser = argparse.ArgumentParser(prog="impair.py", add_help=False)
+    impairments(parser)
+    options, where = parser.parse_known_args(where) if command != "netem" else (None, where)
+    if command == "proxy":
+        host, _, port = where[0].rpartition(":")
+        if len(where) != 1 or not port.isdigit():
+            give_up("expected HOST:PORT", 64)
+        try:
+            asyncio.run(serve(options, host, int(port)))
+        except KeyboardInterrupt:
+            return 0
+    if len(where) < 2 or (command == "suite" and len(where) > 2):
+        give_up("expected PROGRAMS RESULTS", 64)
+    programs, results = (os.path.abspath(folder) for folder in where[:2])
+    shutil.rmtree(results, ignore_errors=True)
+    os.makedirs(results)
+    if command == "netem":
+        return netem(programs, results, where[2:], rest)
+    return suite(programs, results, ["--%s=%s" % pair for pair in vars(options).items()], rest)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
