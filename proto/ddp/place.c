@@ -174,6 +174,17 @@ enum iw_check iw_ddp_read_source(const struct iw_ddp_stream *s, uint32_t stag, u
     return failed;
 }
 
+enum iw_check iw_ddp_lend_source(const struct iw_ddp_stream *s, uint32_t stag, uint64_t to,
+                                 uint32_t size, void **at)
+{
+    enum iw_check failed;
+    const struct iw_region *r = iw_domain_find(s->domain, stag);
+    uint64_t reachable = size;
+    if (validate(s, &source_checks, r, to, size, &failed) && failed == IW_CHECK_NONE)
+        *at = reach(r, to, &reachable);
+    return failed;
+}
+
 uint8_t *iw_domain_atomic_target(const struct iw_ddp_stream *s, uint32_t stag, uint64_t to,
                                  enum iw_check *failed)
 {

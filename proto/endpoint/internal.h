@@ -129,6 +129,8 @@ struct iw_endpoint {
     struct iw_iov tx_one;
     size_t tx_pieces, tx_first;
     uint8_t tx_ends[IW_TX_PIECES / 8]; /* bit per piece: it is the last of its FPDU */
+    uint8_t tx_lent[IW_TX_PIECES / 8]; /* bit per piece: it is the source of a Read Response */
+    uint8_t *tx_spare;                 /* room for those; NULL: there are none */
     bool tx_inside;                    /* what was sent ends inside an FPDU */
     uint64_t tx_retry;                 /* the pool was empty: when to try again */
     uint64_t tx_sent;                  /* position: octets of full operation that have been sent */
@@ -208,6 +210,13 @@ void iw_ep_tx_release(struct iw_endpoint *ep);
 /* Takes back what is framed but not begun to be sent: something more urgent is due. */
 void iw_ep_tx_cut(struct iw_endpoint *ep);
 bool iw_ep_tx_idle(const struct iw_endpoint *ep);
+/* Whether registered memory may be touched by the transport itself: nobody else could take it away
+ * at that moment, and no CRC is made or checked that a change of it would spoil. */
+static inline bool iw_ep_in_place(const struct iw_endpoint *ep, bool crc, bool markers)
+{
+    return ep->config.in_place && ep->env->lock == NULL && !crc && !markers &&
+           !iw_switch_any(ep->config.switches);
+}
 /* Reads that may be outstanding, once the start-up is over. */
 uint32_t iw_ep_read_limit(const struct iw_endpoint *ep);
 

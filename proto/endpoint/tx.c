@@ -17,6 +17,7 @@ struct batch {
     uint8_t *octets, *end; /* IW_MPA_LENGTH_FIELD free octets lie in front of `octets` */
     size_t size;           /* octets on the stream */
     size_t fill;           /* of these in a TCP segment that has room left */
+    size_t lent;           /* room kept at `end` for sources that are listed, not copied */
     uint64_t now;
 };
 
@@ -102,7 +103,7 @@ static uint32_t packed_limit(const struct batch *b, uint32_t left, uint32_t most
 static bool room_for(const struct batch *b, size_t slices, size_t ulpdu, size_t copied)
 {
     return b->size < IW_TX_BATCH && IW_TX_PIECES - b->count >= IW_FRAMER_PIECES(slices, ulpdu) &&
-           (size_t)(b->end - b->octets) >= IW_TX_HEADER + copied + IW_FRAMER_SCRATCH &&
+           (size_t)(b->end - b->octets) >= IW_TX_HEADER + b->lent + copied + IW_FRAMER_SCRATCH &&
            aligned(b, ulpdu);
 }
 
@@ -117,7 +118,8 @@ static bool copies(const struct batch *b, size_t own, size_t ulpdu)
 {
     const struct iw_endpoint *ep = b->ep;
     return (copies_all(ep) || (ulpdu <= IW_TX_SHORT && !iw_switch_any(ep->config.switches))) &&
-           (size_t)(b->end - b->octets) >= own + iw_framer_size(&ep->framer, (uint32_t)ulpdu);
+           (size_t)(b->end - b->octets) >=
+               own + b->lent + iw_framer_size(&ep->framer, (uint32_t)ulpdu);
 }
 
 /* Puts an FPDU behind the `own` octets from which it is made. */
@@ -329,17 +331,20 @@ static uint32_t request_length(const struct iw_read_in *read)
            (read->is_atomic ? IW_RDMAP_ATOMIC_REQUEST : IW_RDMAP_READ_REQUEST);
 }
 
-/* Puts the payload of the next response segment at `out`. A source that has gone bad in the
- * meantime ends the connection with the request advanced (RFC 5040 §4.8): false then. */
-static bool copy_source(struct batch *b, const struct iw_read_in *read, uint8_t *out, uint32_t take)
+/* Puts the payload of the next response segment at `*out`, or lets *out point to the source. A
+ * source that has gone bad in the meantime ends the connection with the request advanced (RFC 5040
+ * §4.8): false then. */
+static bool take_source(struct batch *b, const struct iw_read_in *read, void **out, uint32_t take,
+                        bool lend)
 {
     struct iw_endpoint *ep = b->ep;
     const struct iw_rdmap_read_request *r = &read->request;
     /* --violate rdmap-response-past goes on behind the last octet asked for. */
-    uint32_t left = r->size > read->sent ? r->size - read->sent : 0, copied;
+    uint32_t left = r->size > read->sent ? r->size - read->sent : 0, copied = take;
     uint64_t to = r->source_to + read->sent;
     enum iw_check check =
-        iw_ddp_read_source(&ep->stream, r->source_stag, to, left, out, take, &copied);
+        lend ? iw_ddp_lend_source(&ep->stream, r->source_stag, to, left, out)
+             : iw_ddp_read_source(&ep->stream, r->source_stag, to, left, *out, take, &copied);
     if (check != IW_CHECK_NONE && !read->late) {
         struct iw_rdmap_read_request rest = {r->sink_stag, r->sink_to + read->sent, left,
                                              r->source_stag, to};
@@ -347,10 +352,12 @@ static bool copy_source(struct batch *b, const struct iw_read_in *read, uint8_t 
         iw_ep_fault(ep, fault, &read->header, &rest, request_length(read), b->now);
         return false;
     }
-    memset(out + copied, 0, take - copied);
+    uint8_t *octets = *out;
+    if (copied < take)
+        memset(octets + copied, 0, take - copied);
     if (iw_switch_violated(ep->config.switches, IW_CHECK_RDMAP_RESPONSE_DATA))
         for (uint32_t i = 0; i < take; i++)
-            out[i] ^= 0xff;
+            octets[i] ^= 0xff;
     return true;
 }
 
@@ -410,7 +417,8 @@ static bool emit_response(struct batch *b, struct iw_read_in *read)
     /* With Markers the copy lies at the end of the FPDU that is made around it. */
     uint32_t ulpdu = take + header_size(ep, true);
     size_t copied = copies_all(ep) ? iw_framer_size(&ep->framer, ulpdu) : take;
-    if (!room_for(b, 1, ulpdu, copied))
+    bool lend = iw_ep_in_place(ep, ep->framer.crc, ep->framer.markers) && ulpdu > IW_TX_SHORT;
+    if (!room_for(b, lend ? 2 : 1, ulpdu, copied))
         return false;
     bool last = take == left;
     struct iw_ddp_header h =
@@ -418,11 +426,16 @@ static bool emit_response(struct batch *b, struct iw_read_in *read)
     struct iw_iov slices[2] = {{b->octets, iw_ep_put_header(ep, b->octets, h, read->sent == 0)},
                                {b->octets, take}};
     slices[1].base = b->octets + slices[0].length + copied - take;
-    if (take > 0 && !copy_source(b, read, slices[1].base, take))
+    if (take > 0 && !take_source(b, read, &slices[1].base, take, lend))
         return true; /* the Terminate is next */
-    if (!copies_all(ep))
+    bool apart = copies_all(ep) || lend;
+    if (!apart)
         slices[0].length += take;
-    emit(b, slices, copies_all(ep) ? 2 : 1);
+    if (lend) {
+        ep->tx_lent[(b->count + 1) / 8] |= (uint8_t)(1u << (b->count + 1) % 8);
+        b->lent += take;
+    }
+    emit(b, slices, apart ? 2 : 1);
     read->sent += take;
     if (!last)
         return true;
@@ -626,8 +639,10 @@ void iw_ep_tx_fill(struct iw_endpoint *ep, uint64_t now)
     b.octets = (uint8_t *)(b.pieces + IW_TX_PIECES) + IW_MPA_LENGTH_FIELD;
     b.end = (uint8_t *)ep->tx_buffer + IW_DOMAIN_BUFFER;
     memset(ep->tx_ends, 0, sizeof ep->tx_ends);
+    memset(ep->tx_lent, 0, sizeof ep->tx_lent);
     while (emit_next(&b))
         ;
+    ep->tx_spare = b.lent > 0 ? b.octets : NULL;
     ep->tx_first = 0;
     ep->tx_pieces = b.count;
     if (b.count == 0)
@@ -652,6 +667,21 @@ size_t iw_endpoint_output(struct iw_endpoint *ep, const struct iw_iov **out, uin
     return ep->tx_pieces - ep->tx_first;
 }
 
+/* What the transport did not take is sent later, when the sources may be gone. */
+static void keep_sources(struct iw_endpoint *ep)
+{
+    struct iw_iov *pieces = ep->tx_buffer;
+    uint8_t *at = ep->tx_spare;
+    for (size_t i = ep->tx_first; i < ep->tx_pieces; i++) {
+        if ((ep->tx_lent[i / 8] >> i % 8 & 1) == 0)
+            continue;
+        memcpy(at, pieces[i].base, pieces[i].length);
+        pieces[i].base = at;
+        at += pieces[i].length;
+    }
+    ep->tx_spare = NULL;
+}
+
 void iw_endpoint_sent(struct iw_endpoint *ep, size_t octets, uint64_t now)
 {
     ep->rx_now = now;
@@ -672,6 +702,8 @@ void iw_endpoint_sent(struct iw_endpoint *ep, size_t octets, uint64_t now)
         if (piece->length == 0)
             ep->tx_first++;
     }
+    if (ep->tx_spare != NULL)
+        keep_sources(ep);
     while (ep->reads_in_head != ep->reads_in_next &&
            ep->reads_in[ep->reads_in_head % ep->reads_in_room].end <= ep->tx_sent)
         ep->reads_in_head++;

@@ -33,9 +33,11 @@ struct iw_connection *iw_connection_create(struct iw_reactor *r, struct iw_domai
     struct iw_connection *c = calloc(1, sizeof(*c));
     if (!c)
         return NULL;
+    struct iw_endpoint_config config = *endpoint;
+    config.in_place = true;
     int result = iw_heap_reserve(r)
                      ? IW_ERR_MEMORY
-                     : iw_endpoint_create(domain, endpoint, iw_transport_now(), &c->ep);
+                     : iw_endpoint_create(domain, &config, iw_transport_now(), &c->ep);
     if (result) {
         free(c);
         errno = result == IW_ERR_MEMORY ? ENOMEM : EINVAL;
@@ -64,6 +66,7 @@ static int arm(struct iw_connection *c, int operation)
     if (operation == EPOLL_CTL_MOD && events == c->armed)
         return 0;
     c->armed = events;
+    c->source.reactor->calls++;
     return epoll_ctl(c->source.reactor->epoll, operation, c->fd, &e);
 }
 
@@ -86,6 +89,7 @@ static void refresh_emss(struct iw_connection *c, uint64_t now)
 {
     int mss = 0;
     c->emss_due = now + IW_TRANSPORT_EMSS;
+    c->source.reactor->calls++;
     socklen_t length = sizeof(mss);
     if (getsockopt(c->fd, IPPROTO_TCP, TCP_MAXSEG, &mss, &length) == 0 && mss > 0)
         iw_endpoint_set_emss(c->ep, (uint32_t)mss);
@@ -225,6 +229,7 @@ struct iw_connection *iw_transport_adopt(struct iw_reactor *r, struct iw_domain 
 static bool receive(struct iw_connection *c, int flags)
 {
     struct iw_reactor *r = c->source.reactor;
+    r->calls++;
     ssize_t n = recv(c->fd, r->buffer, IW_TRANSPORT_READ, flags);
     if (n > 0) {
         size_t streamed = c->streaming ? iw_connection_streamed(c, r->buffer, (size_t)n) : 0;
@@ -290,19 +295,32 @@ static bool transmit(struct iw_connection *c)
         size_t count = iw_endpoint_output(c->ep, &pieces, now);
         if (count == 0)
             break;
+        c->source.reactor->calls++;
         ssize_t n = send_list(c->fd, pieces, count);
-        if (n > 0) {
+        int error = errno;
+        if (n > 0)
             now = iw_transport_now();
-            iw_endpoint_sent(c->ep, (size_t)n, now);
+        iw_endpoint_sent(c->ep, n > 0 ? (size_t)n : 0, now);
+        if (n > 0) {
             total += (size_t)n;
             c->stalled = total >= IW_TRANSPORT_WRITE;
-        } else if (n < 0 && errno == EAGAIN) {
+        } else if (n < 0 && error == EAGAIN) {
             c->stalled = true;
-        } else if (n < 0 && errno != EINTR) {
-            break_write(c, errno);
+        } else if (n < 0 && error != EINTR) {
+            break_write(c, error);
         }
     }
     return total > 0;
+}
+
+static bool nothing_left(struct iw_connection *c)
+{
+    const struct iw_iov *pieces;
+    uint64_t now = iw_transport_now();
+    if (iw_endpoint_output(c->ep, &pieces, now) == 0)
+        return true;
+    iw_endpoint_sent(c->ep, 0, now); /* nothing goes now */
+    return false;
 }
 
 static void finish(struct iw_connection *c, bool reset)
@@ -316,15 +334,13 @@ static void finish(struct iw_connection *c, bool reset)
 
 void iw_connection_serve(struct iw_connection *c, bool tick)
 {
-    const struct iw_iov *pieces;
     if (tick && c->connecting)
         lose(c, ETIMEDOUT);
     else if (tick)
         iw_endpoint_tick(c->ep, iw_transport_now());
     transmit(c);
     enum iw_want want = iw_endpoint_want(c->ep);
-    bool drained =
-        want != IW_WANT_NOTHING && iw_endpoint_output(c->ep, &pieces, iw_transport_now()) == 0;
+    bool drained = want != IW_WANT_NOTHING && nothing_left(c);
     if (want == IW_WANT_FIN && drained && c->stream_length == 0 && !c->fin_sent &&
         !c->write_broken && !c->connecting) {
         shutdown(c->fd, SHUT_WR);
@@ -395,6 +411,7 @@ static void set_wait(struct iw_connection *c, int timeout_ms)
         return;
     if (timeout_ms > 0)
         t = (struct timeval){timeout_ms / 1000, timeout_ms % 1000 * 1000};
+    c->source.reactor->calls++;
     setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t));
     c->wait_ms = timeout_ms;
 }

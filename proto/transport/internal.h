@@ -85,6 +85,7 @@ struct iw_connection {
 struct iw_reactor {
     int epoll;
     bool stepping, busy;
+    uint64_t calls;   /* system calls: iw_reactor_calls */
     unsigned unasked; /* steps since epoll was asked */
     struct iw_source *live, *dead;
     size_t live_count;

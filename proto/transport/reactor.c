@@ -53,6 +53,11 @@ void iw_reactor_destroy(struct iw_reactor *r)
     free(r);
 }
 
+uint64_t iw_reactor_calls(const struct iw_reactor *r)
+{
+    return r->calls;
+}
+
 int iw_reactor_fd(const struct iw_reactor *r)
 {
     return r->epoll;
@@ -268,6 +273,7 @@ static int wait_time(const struct iw_reactor *r, int timeout_ms)
 static int ask_epoll(struct iw_reactor *r, int timeout_ms)
 {
     struct epoll_event events[EVENTS_PER_STEP];
+    r->calls++;
     int n = epoll_wait(r->epoll, events, EVENTS_PER_STEP, timeout_ms);
     if (n < 0 && errno != EINTR)
         return -1;

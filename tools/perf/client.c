@@ -19,7 +19,7 @@ enum { FIRST_COUNT = 8, SAMPLES = 20 * 1000 * 1000 };
 /* What the rounds of one lane gave. */
 struct series {
     double value[PERF_ROUNDS], rate[PERF_ROUNDS], ratio[PERF_ROUNDS], cpu_ratio[PERF_ROUNDS];
-    double cpu[2][PERF_ROUNDS];
+    double cpu[2][PERF_ROUNDS], calls[2][PERF_ROUNDS];
     double *samples; /* of all rounds */
     size_t sample_count;
 };
@@ -146,7 +146,7 @@ static int connect_all(struct client *c, const char *host_port)
 /* ---- slices ---- */
 
 struct slice {
-    double seconds, cpu[2];
+    double seconds, cpu[2], calls[2];
     json_int_t resident; /* KiB of the server */
 };
 
@@ -163,14 +163,17 @@ static int run_slice(struct client *c, size_t i, const struct perf_run *run,
     json_decref(answer);
     if (answer == NULL)
         return -1;
+    uint64_t calls = lane->calls;
     double cpu = perf_cpu_seconds(), began = perf_seconds();
     int result = lane->ops->execute(lane, run, samples);
     out->seconds = perf_seconds() - began;
     out->cpu[0] = perf_cpu_seconds() - cpu;
+    out->calls[0] = (double)(lane->calls - calls);
     if (result || perf_lane_verify(lane, run))
         return fail(c, lane->error);
     answer = perf_control_receive(&c->control);
-    int known = json_unpack(answer, "{sf sI}", "cpu", &out->cpu[1], "resident", &out->resident);
+    int known = json_unpack(answer, "{sf sF sI}", "cpu", &out->cpu[1], "calls", &out->calls[1],
+                            "resident", &out->resident);
     json_decref(answer);
     return known == 0 ? 0 : fail(c, c->control.error);
 }
@@ -238,6 +241,8 @@ static int run_round(struct client *c, const struct perf_run *run, size_t lane, 
     }
     s->cpu[0][round] = slice.cpu[0] / messages;
     s->cpu[1][round] = slice.cpu[1] / messages;
+    s->calls[0][round] = slice.calls[0] / messages;
+    s->calls[1][round] = slice.calls[1] / messages;
     return 0;
 }
 
@@ -277,6 +282,7 @@ static int conclude(struct client *c, const struct perf_run *run, size_t lane)
     r->rate = perf_spread(s->rate, rounds);
     for (int end = 0; end < 2; end++) {
         double each = perf_spread(s->cpu[end], rounds).median;
+        r->calls[end] = perf_spread(s->calls[end], rounds).median;
         r->cpu_message[end] = each * 1e6;
         r->cpu_gib[end] = each / (double)run->size * 1073741824.0;
     }

@@ -7,7 +7,7 @@
 
 #include "perf.h"
 
-enum { PERF_PROTOCOL = 1, PERF_LINE = 4096 };
+enum { PERF_PROTOCOL = 2, PERF_LINE = 4096 };
 
 struct perf_control {
     int fd;

@@ -121,6 +121,7 @@ struct perf_lane {
     uint64_t *counter; /* of the atomics: one for each connection */
     uint32_t remote_sink, remote_source, remote_counter; /* STags */
     uint32_t local_sink, local_source, local_counter;
+    uint64_t calls;        /* system calls so far, counted between slices */
     char error[PERF_TEXT]; /* what went wrong */
 };
 
@@ -197,6 +198,7 @@ struct perf_result {
     double p99, p999;                  /* latency only, us */
     struct perf_spread ratio;          /* over the baseline's value of the same round */
     double cpu_gib[2], cpu_message[2]; /* seconds a GiB, us a message: client and server */
+    double calls[2];                   /* system calls a message: client and server */
     double cpu_ratio;                  /* both ends together, over the baseline's */
 };
 

@@ -234,13 +234,13 @@ static void table(const struct plot *p)
 {
     bool latency = perf_is_latency(p->test);
     char name[64];
-    fprintf(
-        p->out,
-        "<details><summary>figures</summary><table><tr><th>octets</th><th>lane</th><th>%s</th>"
-        "<th>least</th><th>most</th>%s<th>CPU &micro;s a message</th><th>CPU s a GiB</th>%s</tr>\n",
-        latency ? "&micro;s" : "GB/s",
-        latency ? "<th>p99</th><th>p99.9</th>" : "<th>messages a second</th>",
-        p->plan->baseline ? "<th>ratio</th><th>least</th><th>most</th><th>CPU ratio</th>" : "");
+    fprintf(p->out,
+            "<details><summary>figures</summary><table><tr><th>octets</th><th>lane</th><th>%s</th>"
+            "<th>least</th><th>most</th>%s<th>CPU &micro;s a message</th><th>CPU s a GiB</th>"
+            "<th>system calls a message</th>%s</tr>\n",
+            latency ? "&micro;s" : "GB/s",
+            latency ? "<th>p99</th><th>p99.9</th>" : "<th>messages a second</th>",
+            p->plan->baseline ? "<th>ratio</th><th>least</th><th>most</th><th>CPU ratio</th>" : "");
     for (size_t i = 0; i < p->results->count; i++) {
         const struct perf_result *r = &p->results->list[i];
         if (r->test != p->test)
@@ -255,6 +255,7 @@ static void table(const struct plot *p)
             fprintf(p->out, "<td>%.0f</td>", r->rate.median);
         fprintf(p->out, "<td>%.3g + %.3g</td><td>%.3g</td>", r->cpu_message[0], r->cpu_message[1],
                 r->cpu_gib[0] + r->cpu_gib[1]);
+        fprintf(p->out, "<td>%.3g + %.3g</td>", r->calls[0], r->calls[1]);
         if (p->plan->baseline && r->lane > 0)
             fprintf(p->out, "<td>%.3f</td><td>%.3f</td><td>%.3f</td><td>%.2f</td>", r->ratio.median,
                     r->ratio.min, r->ratio.max, r->cpu_ratio);

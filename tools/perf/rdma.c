@@ -405,6 +405,7 @@ static int execute(struct perf_lane *lane, const struct perf_run *run, struct pe
             iw_connection_kick(r->flows[i].c);
     int result = turn_until(r, &r->complete);
     r->running = false;
+    lane->calls = iw_reactor_calls(r->reactor);
     return result;
 }
 

@@ -29,6 +29,8 @@ static json_t *result(const struct perf_plan *plan, const struct perf_result *r)
                   json_pack("{sf sf sf sf}", "client_us_per_message", r->cpu_message[0],
                             "server_us_per_message", r->cpu_message[1], "client_s_per_gib",
                             r->cpu_gib[0], "server_s_per_gib", r->cpu_gib[1]));
+    json_object_set_new(out, "system_calls_per_message",
+                        json_pack("{sf sf}", "client", r->calls[0], "server", r->calls[1]));
     if (latency) {
         json_object_set_new(out, "p99", json_real(r->p99));
         json_object_set_new(out, "p99_9", json_real(r->p999));

@@ -88,6 +88,7 @@ static int run_slice(struct session *s, const json_t *command)
     struct perf_lane *lane = s->lanes[which];
     if (perf_lane_prepare(lane, &run))
         return refuse(s, lane->error);
+    uint64_t calls = lane->calls;
     double cpu = perf_cpu_seconds();
     if (perf_control_send(&s->control, json_pack("{sb}", "ready", 1)))
         return -1;
@@ -96,8 +97,9 @@ static int run_slice(struct session *s, const json_t *command)
     cpu = perf_cpu_seconds() - cpu;
     if (perf_lane_verify(lane, &run))
         return refuse(s, lane->error);
-    return perf_control_send(
-        &s->control, json_pack("{sf sI}", "cpu", cpu, "resident", (json_int_t)perf_resident()));
+    return perf_control_send(&s->control, json_pack("{sf sI sI}", "cpu", cpu, "calls",
+                                                    (json_int_t)(lane->calls - calls), "resident",
+                                                    (json_int_t)perf_resident()));
 }
 
 static int greet(struct session *s)

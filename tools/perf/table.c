@@ -25,6 +25,7 @@ void perf_table_head(const struct perf_plan *plan)
     printf("%s\n", plan->verify ? ", verified" : "");
     printf("%-10s %8s %-17s %-28s %20s %15s %9s", "test", "octets", "lane", "us or GB/s",
            "p99, p99.9 or msg/s", "CPU us/msg", "s/GiB");
+    printf(" %13s", "calls/msg");
     printf(plan->baseline ? " %-26s %s\n" : "\n", "ratio to TCP", "CPU");
 }
 
@@ -42,6 +43,8 @@ void perf_table_row(const struct perf_plan *plan, const struct perf_result *r)
         printf("%20.0f", r->rate.median);
     snprintf(spread, sizeof spread, "%.2f + %.2f", r->cpu_message[0], r->cpu_message[1]);
     printf(" %15s %9.3f", spread, r->cpu_gib[0] + r->cpu_gib[1]);
+    snprintf(spread, sizeof spread, "%.3g + %.3g", r->calls[0], r->calls[1]);
+    printf(" %13s", spread);
     if (plan->baseline && r->lane > 0) {
         snprintf(spread, sizeof spread, "%.3f (%.3f .. %.3f)", r->ratio.median, r->ratio.min,
                  r->ratio.max);

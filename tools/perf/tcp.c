@@ -178,6 +178,7 @@ static int send_some(struct tcp_lane *t, struct flow *f)
     bool final = f->out.done + 1 >= f->out.count;
     if (final)
         set_nodelay(f, true); /* nothing comes behind it for which Nagle could wait */
+    t->base.calls++;
     ssize_t n = send(f->fd, f->source + f->out.offset, left, MSG_NOSIGNAL);
     if (n < 0 && (errno == EINTR || (errno == EAGAIN && !t->blocking)))
         return errno == EINTR;
@@ -225,6 +226,7 @@ static int receive_some(struct tcp_lane *t, struct flow *f, const struct perf_ru
     size_t room = in_place ? (size_t)(f->in.size - f->in.offset) : CHUNK;
     if (!receivable(f))
         return 0;
+    t->base.calls++;
     ssize_t n = recv(f->fd, to, room, 0);
     if (n < 0 && (errno == EINTR || (errno == EAGAIN && !t->blocking)))
         return errno == EINTR;
@@ -277,9 +279,13 @@ static int wait_for_any(struct tcp_lane *t)
         uint32_t wanted =
             (receivable(f) ? EPOLLIN : 0) | (!f->complete && sendable(f) > 0 ? EPOLLOUT : 0);
         struct epoll_event e = {.events = wanted, .data.ptr = f};
-        if (wanted != f->armed && epoll_ctl(t->epoll, EPOLL_CTL_MOD, f->fd, &e) == 0)
+        if (wanted == f->armed)
+            continue;
+        t->base.calls++;
+        if (epoll_ctl(t->epoll, EPOLL_CTL_MOD, f->fd, &e) == 0)
             f->armed = wanted;
     }
+    t->base.calls++;
     int n = epoll_wait(t->epoll, events, 64, PERF_STALL * 1000);
     if (n == 0)
         return perf_lane_fail(&t->base, "no progress for %d seconds", PERF_STALL);

@@ -31,6 +31,7 @@ assert len(report["results"]) == 16, len(report["results"])
 for row in report["results"]:
     tcp = row["lane"]["transport"] == "tcp"
     assert ("ratio_to_tcp" in row) != tcp, row
+    assert all(calls > 0 for calls in row["system_calls_per_message"].values()), row
     assert ("p99" in row) == row["test"].endswith("-lat"), row
     assert ("microseconds" in row) == row["test"].endswith("-lat"), row
 

@@ -120,6 +120,12 @@ enum iw_check iw_ddp_place_tagged(const struct iw_ddp_stream *s, enum iw_ddp_use
 enum iw_check iw_ddp_read_source(const struct iw_ddp_stream *s, uint32_t stag, uint64_t to,
                                  uint32_t size, uint8_t *out, uint32_t room, uint32_t *copied);
 
+/* The same for a source that is used where it lies, in a domain without lock and without switches:
+ * *at is its first octet, valid until a call on the domain ends the registration. `size` is not 0.
+ */
+enum iw_check iw_ddp_lend_source(const struct iw_ddp_stream *s, uint32_t stag, uint64_t to,
+                                 uint32_t size, void **at);
+
 /* An atomic of RFC 7306 §5.1 on the 8 octets at request->remote_stag/remote_to: a number in this
  * machine's own order of octets ("the endian format of the target memory"). Validated in this
  * order: AOpCode, then as a read source with the right IW_ACCESS_REMOTE_ATOMIC, then that the

@@ -65,6 +65,10 @@ struct iw_endpoint_config {
     bool aligned_peer; /* without Markers, too: each input call is one TCP segment as the peer
                           cut it, and it aligns FPDUs with them (RFC 5044 §5.1); what that
                           trust can cost: iwarp/mpa.h, "Behind a gap" */
+    bool in_place;     /* the caller promises: behind iw_endpoint_output nothing is done but to send
+                          what it lists, and then iw_endpoint_sent is called, with 0 if nothing went.
+                          Without CRC and Markers, in a domain without lock, Read Responses are then
+                          listed where they lie instead of copied */
     const struct iw_switches *switches; /* borrowed; may be NULL; may change between calls */
     void (*trace)(void *context, const struct iw_trace *trace); /* may be NULL */
     void *trace_context;

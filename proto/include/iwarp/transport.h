@@ -97,6 +97,9 @@ void iw_reactor_busy(struct iw_reactor *r, bool busy);
 /* For embedding in another event loop: a descriptor that is readable when a step has something
  * to do, and the milliseconds until a step is due anyway (-1: never). */
 int iw_reactor_fd(const struct iw_reactor *r);
+/* System calls that its steps have made so far for connections that are up: what receives, sends
+ * and waits, and what they need besides. */
+uint64_t iw_reactor_calls(const struct iw_reactor *r);
 int iw_reactor_timeout(const struct iw_reactor *r);
 
 /* A descriptor of the caller's. `events` are EPOLLIN and EPOLLOUT, level triggered. */
