@@ -17,8 +17,11 @@ size_t iw_ddp_scatter(const struct iw_iov *to, size_t to_count, size_t offset,
             step = to[i].length - offset;
         if (step > from[k].length - skip)
             step = from[k].length - skip;
-        /* The two lists may name the same memory. */
-        memmove((uint8_t *)to[i].base + offset, (const uint8_t *)from[k].base + skip, step);
+        /* The two lists may name the same memory; what landed there is there already. */
+        uint8_t *at = (uint8_t *)to[i].base + offset;
+        const uint8_t *octets = (const uint8_t *)from[k].base + skip;
+        if (at != octets)
+            memmove(at, octets, step);
         done += step;
         offset += step;
         skip += step;
@@ -174,15 +177,27 @@ enum iw_check iw_ddp_read_source(const struct iw_ddp_stream *s, uint32_t stag, u
     return failed;
 }
 
-enum iw_check iw_ddp_lend_source(const struct iw_ddp_stream *s, uint32_t stag, uint64_t to,
-                                 uint32_t size, void **at)
+static enum iw_check lend(const struct iw_ddp_stream *s, const struct use_checks *use,
+                          uint32_t stag, uint64_t to, uint32_t length, void **at)
 {
     enum iw_check failed;
     const struct iw_region *r = iw_domain_find(s->domain, stag);
-    uint64_t reachable = size;
-    if (validate(s, &source_checks, r, to, size, &failed) && failed == IW_CHECK_NONE)
+    uint64_t reachable = length;
+    if (validate(s, use, r, to, length, &failed) && failed == IW_CHECK_NONE)
         *at = reach(r, to, &reachable);
     return failed;
+}
+
+enum iw_check iw_ddp_lend_source(const struct iw_ddp_stream *s, uint32_t stag, uint64_t to,
+                                 uint32_t size, void **at)
+{
+    return lend(s, &source_checks, stag, to, size, at);
+}
+
+enum iw_check iw_ddp_lend_sink(const struct iw_ddp_stream *s, enum iw_ddp_use use, uint32_t stag,
+                               uint64_t to, uint32_t length, void **at)
+{
+    return lend(s, checks_of(use), stag, to, length, at);
 }
 
 uint8_t *iw_domain_atomic_target(const struct iw_ddp_stream *s, uint32_t stag, uint64_t to,

@@ -112,7 +112,7 @@ static int input_ahead(struct iw_endpoint *ep, uint64_t pos, const struct iw_iov
                        size_t pieces, uint64_t now)
 {
     const uint8_t *reply;
-    if (ep->phase == IW_PHASE_STARTUP)
+    if (ep->phase == IW_PHASE_STARTUP || ep->landing.active)
         return IW_ERR_FULL;
     if (!iw_ep_receiving(ep))
         return IW_OK;

@@ -12,6 +12,7 @@
  * early.c   octets and segments in out of order
  * header.c  headers out, and how --violate bends them   close.c   faults, Terminate, FIN, time
  * legal.c   what --overstrict refuses of a legal segment
+ * landing.c  payload that the transport receives in its place
  * extensions.c  RFC 7306: Immediate Data and atomics
  */
 
@@ -83,6 +84,15 @@ struct iw_read_in {
     uint64_t end;         /* position behind its last FPDU, once framed */
 };
 
+/* A tagged FPDU whose payload goes straight to its place. */
+struct iw_landing {
+    bool active;
+    uint8_t header[IW_DDP_TAGGED_HEADER];
+    uint32_t length; /* ULPDU_Length */
+    uint32_t done;   /* octets of payload that are here */
+    uint32_t behind; /* octets of pad and CRC field that are here */
+};
+
 /* The message being segmented. */
 enum iw_sending { IW_SENDING_NOTHING, IW_SENDING_WORK, IW_SENDING_RESPONSE };
 
@@ -114,6 +124,7 @@ struct iw_endpoint {
     bool rx_open;       /* such a message is in progress */
     bool write_open;    /* a tagged Write message is in progress */
     uint64_t write_to;
+    struct iw_landing landing;
     uint32_t rx_together; /* FPDUs of the octets being taken in */
     struct iw_rx_last {   /* overstrict only: the last segment of each kind */
         bool open;        /* its message goes on */
@@ -191,6 +202,9 @@ bool iw_ep_receiving(const struct iw_endpoint *ep);
 /* False if the pool is empty. */
 bool iw_ep_rx_buffer(struct iw_endpoint *ep);
 void iw_ep_after_close(struct iw_endpoint *ep, uint8_t first, uint64_t now);
+
+/* landing.c: takes octets of the FPDU that is landing. Returns how many. */
+size_t iw_ep_landing_input(struct iw_endpoint *ep, const uint8_t *octets, size_t length);
 
 /* early.c */
 bool iw_ep_rx_early(void *context, const struct iw_fpdu *fpdu);

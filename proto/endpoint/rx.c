@@ -449,6 +449,14 @@ bool iw_ep_rx_buffer(struct iw_endpoint *ep)
 
 static void deframe(struct iw_endpoint *ep, const struct iw_iov *data, size_t pieces)
 {
+    for (; pieces > 0 && ep->landing.active; data++, pieces--) {
+        size_t taken = iw_ep_landing_input(ep, data->base, data->length);
+        struct iw_iov rest = {(uint8_t *)data->base + taken, data->length - taken};
+        if (rest.length > 0 && iw_ep_receiving(ep))
+            deframe(ep, &rest, 1);
+    }
+    if (pieces == 0 || !iw_ep_receiving(ep))
+        return;
     struct iw_fault none = {IW_CHECK_MPA_LOCAL, ep->rx_pos, 0, 0};
     uint64_t pos = ep->rx_pos;
     for (size_t i = 0; i < pieces; i++)

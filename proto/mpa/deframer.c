@@ -324,6 +324,30 @@ uint32_t iw_deframer_measure(struct iw_deframer *d, const struct iw_iov *data, s
     return measure(d, &c, &s) ? s.size : 0;
 }
 
+size_t iw_deframer_held(struct iw_deframer *d, const uint8_t **octets)
+{
+    struct iw_iov piece;
+
+    if (!holds(d) || iw_stream_gap(&((struct iw_deframer_room *)d->room)->held))
+        return 0;
+    (void)held_cursor(d, &piece);
+    *octets = piece.base;
+    return piece.length;
+}
+
+void iw_deframer_lift(struct iw_deframer *d)
+{
+    set_up(d);
+}
+
+void iw_deframer_pass(struct iw_deframer *d, uint32_t size)
+{
+    iw_deframer_move(d, d->next + size);
+    d->fpdus++;
+    if (d->room)
+        set_up(d);
+}
+
 void iw_deframer_move(struct iw_deframer *d, uint64_t pos)
 {
     d->next = pos;

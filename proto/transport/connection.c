@@ -225,12 +225,38 @@ struct iw_connection *iw_transport_adopt(struct iw_reactor *r, struct iw_domain 
 
 /* ---- octets ---- */
 
+/* Behind what has a landing there is, if anything, the end of its FPDU and then a header, which may
+ * bring the next landing. */
+enum { BEHIND_LANDING = 1024 };
+
+/* As recv into the reactor's buffer, but payload for which there is a landing goes there; *landed
+ * tells how many octets. */
+static ssize_t receive_into(struct iw_connection *c, int flags, size_t *landed)
+{
+    struct iw_reactor *r = c->source.reactor;
+    void *at = NULL;
+    size_t room = c->streaming ? 0 : iw_endpoint_landing(c->ep, &at);
+    r->calls++;
+    if (room == 0)
+        return recv(c->fd, r->buffer, IW_TRANSPORT_READ, flags);
+    struct iovec into[2] = {{at, room}, {r->buffer, BEHIND_LANDING}};
+    struct msghdr message = {.msg_iov = into, .msg_iovlen = 2};
+    ssize_t n = recvmsg(c->fd, &message, flags);
+    if (n <= 0)
+        return n;
+    *landed = (size_t)n < room ? (size_t)n : room;
+    iw_endpoint_landed(c->ep, *landed, iw_transport_now());
+    return n - (ssize_t)*landed;
+}
+
 /* False if there was nothing to read. */
 static bool receive(struct iw_connection *c, int flags)
 {
     struct iw_reactor *r = c->source.reactor;
-    r->calls++;
-    ssize_t n = recv(c->fd, r->buffer, IW_TRANSPORT_READ, flags);
+    size_t landed = 0;
+    ssize_t n = receive_into(c, flags, &landed);
+    if (landed > 0 && n == 0)
+        return true;
     if (n > 0) {
         size_t streamed = c->streaming ? iw_connection_streamed(c, r->buffer, (size_t)n) : 0;
         struct iw_iov piece = {.base = r->buffer + streamed, .length = (size_t)n - streamed};

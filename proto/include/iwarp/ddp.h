@@ -125,6 +125,10 @@ enum iw_check iw_ddp_read_source(const struct iw_ddp_stream *s, uint32_t stag, u
  */
 enum iw_check iw_ddp_lend_source(const struct iw_ddp_stream *s, uint32_t stag, uint64_t to,
                                  uint32_t size, void **at);
+/* The same for the sink of `length` octets of tagged payload, as iw_ddp_place_tagged examines it.
+ */
+enum iw_check iw_ddp_lend_sink(const struct iw_ddp_stream *s, enum iw_ddp_use use, uint32_t stag,
+                               uint64_t to, uint32_t length, void **at);
 
 /* An atomic of RFC 7306 §5.1 on the 8 octets at request->remote_stag/remote_to: a number in this
  * machine's own order of octets ("the endian format of the target memory"). Validated in this

@@ -68,7 +68,8 @@ struct iw_endpoint_config {
     bool in_place;     /* the caller promises: behind iw_endpoint_output nothing is done but to send
                           what it lists, and then iw_endpoint_sent is called, with 0 if nothing went.
                           Without CRC and Markers, in a domain without lock, Read Responses are then
-                          listed where they lie instead of copied */
+                          listed where they lie instead of copied, and iw_endpoint_landing tells where
+                          payload of the peer's may be received */
     const struct iw_switches *switches; /* borrowed; may be NULL; may change between calls */
     void (*trace)(void *context, const struct iw_trace *trace); /* may be NULL */
     void *trace_context;
@@ -101,6 +102,14 @@ void iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t
                        uint64_t now);
 /* The peer's FIN (graceful) or the loss of the connection (RST, time-out). */
 void iw_endpoint_input_end(struct iw_endpoint *ep, bool graceful, uint64_t now);
+
+/* With in_place: where the octets that come next from the peer may be received at once, as they are
+ * payload that belongs there, and how many at most; 0: nowhere, but to be given to
+ * iw_endpoint_input. *at is valid until any other call on the endpoint or its domain. */
+size_t iw_endpoint_landing(struct iw_endpoint *ep, void **at);
+/* So many octets, not more than that and at least one, were received there. What follows them is
+ * input again, or has another landing. */
+void iw_endpoint_landed(struct iw_endpoint *ep, size_t octets, uint64_t now);
 
 /* TCP payload in any order, repeated or overlapping, for a caller that has TCP to itself. `pos` is
  * the position of its first octet, counted from the first octet that the peer sends to this

@@ -159,9 +159,10 @@ uint32_t iw_framer_size(const struct iw_framer *f, uint32_t ulpdu);
  * under --violate mpa-ulpdu-max): RFC 5044 §4. The output is a list of pieces: parts of the ULPDU
  * by reference and the framer's own octets in `scratch` (IW_FRAMER_SCRATCH octets, must live as
  * long as the pieces). A first piece that lies at scratch + 2 follows the length field there and is
- * one piece with it, if there are no Markers; the rest of the scratch follows it. Advances f->pos by the FPDU's size. Returns the number of pieces, or -1 if
- * `room` pieces are not enough or the length is out of range (then f has not changed; what is in
- * out and scratch is void). IW_FRAMER_PIECES pieces are always enough. */
+ * one piece with it, if there are no Markers; the rest of the scratch follows it. Advances f->pos
+ * by the FPDU's size. Returns the number of pieces, or -1 if `room` pieces are not enough or the
+ * length is out of range (then f has not changed; what is in out and scratch is void).
+ * IW_FRAMER_PIECES pieces are always enough. */
 int iw_framer_frame(struct iw_framer *f, const struct iw_iov *ulpdu, size_t pieces,
                     struct iw_iov *out, size_t room, uint8_t *scratch);
 
@@ -298,6 +299,14 @@ int iw_deframer_input(struct iw_deframer *d, uint64_t pos, const struct iw_iov *
 uint32_t iw_deframer_measure(struct iw_deframer *d, const struct iw_iov *data, size_t pieces);
 /* The next FPDU begins at `pos`, before or behind `next`. Nothing is held. */
 void iw_deframer_move(struct iw_deframer *d, uint64_t pos);
+
+/* For a caller that takes over the FPDU at `next`, which is here in part: the octets of it that are
+ * held, and how many; 0 if others are held behind a gap. */
+size_t iw_deframer_held(struct iw_deframer *d, const uint8_t **octets);
+/* Forgets them. No input until the caller has the whole FPDU, of `size` octets on the stream: then
+ * iw_deframer_pass. */
+void iw_deframer_lift(struct iw_deframer *d);
+void iw_deframer_pass(struct iw_deframer *d, uint32_t size);
 
 /* An FPDU's start that has to be sought, or an FPDU that is not here whole: `data` are the `length`
  * octets from `pos` on. Nothing is reported, and nothing changes. */
