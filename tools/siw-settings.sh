@@ -14,22 +14,7 @@ here=$(dirname "$(readlink -f "$0")")
 mkdir -p "$2"
 work=$(readlink -f "$2")
 
-if [ ! -x "$work/linux" ]; then
-    mkdir "$work/source"
-    "$here/siw" source "$work/source"
-    siw=$work/source/drivers/infiniband/sw/siw
-    sed -i -E \
-        -e 's/^const bool (zcopy_tx|try_gso|mpa_crc_required|mpa_crc_strict|siw_tcp_nagle|peer_to_peer)\>(.*);/bool \1\2; module_param(\1, bool, 0644);/' \
-        -e 's/^(u_char (mpa_version)\>.*;)/\1 module_param(\2, byte, 0644);/' "$siw/siw_main.c"
-    sed -i -E 's/^extern const bool (zcopy_tx|try_gso|mpa_crc_required|mpa_crc_strict|siw_tcp_nagle|peer_to_peer);/extern bool \1;/' \
-        "$siw/siw.h"
-    make -C "$work/source" ARCH=um -j "${IW_JOBS:-$(nproc)}" linux >"$work/log" 2>&1 || {
-        tail -n 20 "$work/log" >&2
-        exit 1
-    }
-    mv "$work/source/linux" "$work/linux"
-    rm -rf "$work/source"
-fi
+"$here/siw.d/settings-kernel.sh" "$work"
 
 TMPDIR=$(mktemp -d)
 export TMPDIR IW_SIW_KERNEL=$work/linux

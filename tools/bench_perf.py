@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every bar of the transport's speed in one table: what iwarp-perf measures on loopback against plain TCP, medians of
+rounds in turn. By root it runs with real-time priority, so that what else the machine does disturbs less. The exit status
+is 1 if a bar is missed.
+
+usage: bench_perf.py IWARP-PERF [ROUNDS]
+"""
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+REAL_TIME = ["chrt", "-f", "20"] if os.geteuid() == 0 and shutil.which("chrt") else []
+CRC = {False: "CRC off", True: "CRC on"}
+
+
+class Bench:
+    def __init__(self, perf, rounds):
+        self.perf, self.rounds, self.missed = perf, rounds, 0
+
+    def bar(self, name, limit, value, spread="", least=True):
+        """One line. `least`: the value must not be below the limit, else not above."""
+        good = value >= limit if least else value <= limit
+        self.missed += not good
+        print("%-62s %7.3f %-20s %s %-5g %s" % (name, value, spread, ">=" if least else "<=", limit, "holds" if good else "MISSED"),
+              flush=True)
+
+    def local(self, *words, rounds=None):
+        with tempfile.NamedTemporaryFile() as report:
+            subprocess.run([*REAL_TIME, self.perf, "local", "--rounds", str(rounds or self.rounds), "--json", report.name, *words],
+                           check=True, stdout=subprocess.DEVNULL)
+            return json.load(report)["results"]
+
+    def ratios(self, words, bars, least=True, cpu=None, what=""):
+        """Rows against TCP: `bars` gives the limit of a CRC setting, `cpu` that of the CPU time."""
+        for row in self.local("--baseline", "tcp", *words):
+            crc, ratio = row["lane"]["crc"], row.get("ratio_to_tcp")
+            if not ratio or crc not in bars:
+                continue
+            name = "%s %d, %s%s" % (row["test"], row["size"], CRC[crc], what)
+            self.bar(name, bars[crc], ratio["median"], "(%.3f .. %.3f)" % (ratio["min"], ratio["max"]), least)
+            if cpu:
+                self.bar(name + ": CPU a GiB", cpu[crc], row["cpu_ratio_to_tcp"], least=False)
+            if row["test"].endswith("-lat") or row["size"] <= 4096:
+                calls = row["system_calls_per_message"]
+                print("%62s %7.3g + %.3g" % ("system calls a message, client and server", calls["client"], calls["server"]))
+
+    def reads(self):
+        """Reads and Writes in turn, each pair in one run."""
+        found = {}
+        for _ in range(self.rounds):
+            rows = self.local("--test", "write-bw,read-bw", "--crc", "both", "--size", "65536,1048576", rounds=1)
+            speed = {(r["test"], r["size"], r["lane"]["crc"]): r["gigabytes_per_second"]["median"] for r in rows}
+            for test, size, crc in speed:
+                if test == "read-bw":
+                    found.setdefault((size, crc), []).append(speed[test, size, crc] / speed["write-bw", size, crc])
+        for (size, crc), values in sorted(found.items()):
+            self.bar("read-bw %d over write-bw, %s" % (size, CRC[crc]), 0.9, statistics.median(values),
+                     "(%.3f .. %.3f)" % (min(values), max(values)))
+
+    def markers(self):
+        for row in self.local("--test", "write-bw", "--crc", "on", "--markers", "both", "--size", "65536,1048576"):
+            if not row["lane"]["markers"]:
+                plain = row["gigabytes_per_second"]["median"]
+            else:
+                self.bar("write-bw %d, CRC on: time with Markers over without" % row["size"], 1.15,
+                         plain / row["gigabytes_per_second"]["median"], least=False)
+
+    def loop(self):
+        said = subprocess.run([*REAL_TIME, self.perf, "loop"], check=True, capture_output=True, text=True).stdout
+        ratio, low, high = re.search(r"ratio\s+(\S+).*min (\S+) max (\S+)", said).groups()
+        self.bar("loop 65536, CRC on, over a memcpy and two CRC passes", 1.2, float(ratio), "(%s .. %s)" % (low, high), least=False)
+        said = subprocess.run([*REAL_TIME, self.perf, "loop", "--op", "send", "--size", "64", "--total", "200000000"], check=True,
+                              capture_output=True, text=True).stdout
+        self.bar("loop, Sends of 64 octets, millions a second", 3, int(re.search(r"(\d+) messages a second", said).group(1)) / 1e6)
+
+    def crc32c(self):
+        build = os.path.dirname(os.path.dirname(os.path.abspath(self.perf)))
+        libraries = [os.path.join(build, "proto", name) for name in ("libiwarp_host.a", "libiwarp.a")]
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "crc32c")
+            subprocess.run(["cc", "-O2", "-I", os.path.join(HERE, "../proto/include"), os.path.join(HERE, "bench_crc32c.c"),
+                            *libraries, "-lisal", "-o", program], check=True)
+            said = subprocess.run([*REAL_TIME, program], check=True, capture_output=True, text=True).stdout
+        for line in said.splitlines():
+            size, ratio, speed = line.split()
+            self.bar("CRC32c of %s octets over ISA-L's speed" % size, 0.9, float(ratio), "%s GB/s" % speed)
+
+
+def main(perf, rounds=9):
+    bench = Bench(perf, rounds)
+    print("iwarp-perf, %d rounds, %s; ratios to plain TCP unless said otherwise (least .. most)"
+          % (rounds, "real-time priority" if REAL_TIME else "ordinary priority"))
+    bench.ratios(["--test", "write-bw", "--crc", "both", "--size", "65536,1048576"], {False: 0.92, True: 0.75},
+                 cpu={False: 1.2, True: 1.5})
+    bench.ratios(["--test", "write-bw,send-bw", "--crc", "both", "--size", "64,1024,4096"], {False: 1, True: 1})
+    bench.reads()
+    bench.markers()
+    bench.ratios(["--test", "write-bw", "--crc", "both", "--size", "65536,1048576", "--mss", "1460"], {False: 0.85, True: 0.7},
+                 what=", segments of 1460")
+    bench.ratios(["--test", "send-lat", "--crc", "on", "--size", "4", "--poll"], {True: 1.2}, least=False, what=", polling")
+    bench.ratios(["--test", "send-lat", "--crc", "on", "--size", "4"], {True: 1.1}, least=False, what=", blocking")
+    bench.ratios(["--test", "send-lat", "--crc", "both", "--size", "65536"], {False: 1.15, True: 1.45}, least=False,
+                 what=", blocking")
+    bench.ratios(["--test", "send-lat", "--crc", "both", "--size", "65536", "--poll"], {False: 1.15, True: 1.45}, least=False,
+                 what=", polling")
+    bench.crc32c()
+    bench.loop()
+    print("%d missed" % bench.missed)
+    return 1 if bench.missed else 0
+
+
+if __name__ == "__main__":
+    if not 2 <= len(sys.argv) <= 3:
+        sys.exit(__doc__)
+    sys.exit(main(sys.argv[1], *map(int, sys.argv[2:])))
