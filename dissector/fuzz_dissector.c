@@ -18,6 +18,7 @@
 #include <epan/frame_data.h>
 #include <epan/timestamp.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <wsutil/filesystem.h>
 #include <wsutil/privileges.h>
 #include <wsutil/wslog.h>
@@ -32,6 +33,8 @@ enum {
     AGAIN = 0x40,     /* the same twice: a second connection on the same ports */
     ABSOLUTE = 0x80   /* TCP's preference: no relative sequence numbers */
 };
+
+enum { NOBODY = 65534 };
 
 enum { FRAMES = 512, ETHERNET = 14, IP = 20, TCP = 20, HEADERS = ETHERNET + IP + TCP, MTU = 65000 };
 
@@ -313,15 +316,47 @@ static void run(const uint8_t *octets, size_t length)
     IW_FUZZ_CHECK(second == third, "dissector: a third pass shows something else than the second");
 }
 
+/* What the dialog Decode As asks long after it was registered. */
+static void try_decode_as(void)
+{
+    packet_info pinfo = {.srcport = 40000, .destport = 4711};
+    unsigned tables = 0;
+
+    for (GList *at = decode_as_list; at; at = at->next) {
+        const decode_as_t *d = at->data;
+
+        if (!g_str_has_prefix(d->table_name, "iwarp."))
+            continue;
+        tables++;
+        IW_FUZZ_CHECK(d->num_items == 2, "dissector: %s", d->table_name);
+        for (unsigned k = 0; k < 2; k++) {
+            uint32_t port = k ? pinfo.destport : pinfo.srcport;
+            char label[MAX_DECODE_AS_PROMPT_LEN], want[MAX_DECODE_AS_PROMPT_LEN];
+
+            d->values[k].label_func(&pinfo, label);
+            g_snprintf(want, sizeof want, "port %u as", port);
+            IW_FUZZ_CHECK(!strcmp(label, want), "dissector: %s", label);
+            IW_FUZZ_CHECK(d->values[k].num_values == 1 &&
+                              d->values[k].build_values[0](&pinfo) == GUINT_TO_POINTER(port),
+                          "dissector: value of %s", label);
+        }
+    }
+    IW_FUZZ_CHECK(tables == 2, "dissector: %u tables", tables);
+}
+
 static void start(void)
 {
-    /* No settings of the user's, nor tables of names, which each input would read anew (that is
-     * for others than root to say); each block of memory has a fence. */
+    uid_t uid = getuid();
+
+    /* No settings of the user's, nor tables of names, which each input would read anew; each block
+     * of memory has a fence. Root has no say in that: libwireshark shall not see it. */
     (void)setenv("WIRESHARK_CONFIG_DIR", "/nonexistent", 1);
     (void)setenv("WIRESHARK_DATA_DIR", "/nonexistent", 1);
     (void)setenv("WIRESHARK_DEBUG_WMEM_OVERRIDE", "simple", 1);
     ws_log_init("fuzz-dissector", NULL);
+    IW_FUZZ_CHECK(uid != 0 || setresuid(NOBODY, NOBODY, 0) == 0, "root cannot be somebody else");
     init_process_policies();
+    IW_FUZZ_CHECK(uid != 0 || setresuid(0, 0, 0) == 0, "root cannot be itself again");
     g_free(configuration_init("/usr/bin/tshark", NULL));
     wtap_init(FALSE);
     plugin_register();
@@ -334,6 +369,7 @@ static void start(void)
     build_column_format_array(&columns, prefs.num_cols, TRUE);
     iwarp = find_dissector("iwarp");
     IW_FUZZ_CHECK(iwarp, "the plugin is not there");
+    try_decode_as();
 }
 
 const struct iw_fuzz_harness iw_fuzz_harness = {
