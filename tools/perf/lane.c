@@ -42,7 +42,9 @@ static void fill(struct perf_lane *lane, const struct perf_run *run)
 
 struct perf_lane *perf_lane_create(const struct perf_setup *setup, bool client, char *error)
 {
-    struct perf_lane *lane = setup->tcp ? perf_tcp_new(setup) : perf_rdma_new(setup);
+    struct perf_lane *lane = setup->tcp           ? perf_tcp_new(setup)
+                             : setup->threads > 1 ? perf_threads_new(setup)
+                                                  : perf_rdma_new(setup);
     struct perf_run first = {.size = setup->size_max};
     if (lane != NULL) {
         lane->setup = *setup;
@@ -54,7 +56,8 @@ struct perf_lane *perf_lane_create(const struct perf_setup *setup, bool client, 
         lane->counter = calloc(setup->connections, sizeof *lane->counter);
         if (lane->source != NULL && lane->sink != NULL && lane->counter != NULL) {
             fill(lane, &first);
-            if (setup->tcp || perf_rdma_register(lane) == 0)
+            if (setup->tcp ||
+                (setup->threads > 1 ? perf_threads_register(lane) : perf_rdma_register(lane)) == 0)
                 return lane;
         }
         perf_lane_destroy(lane);

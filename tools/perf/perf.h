@@ -6,6 +6,7 @@
  * control.c  lines of JSON             server.c  the other side of them
  * lane.c     a lane's connections      stats.c   medians
  * rdma.c     a lane of iWARP           table.c   what is printed
+ * threads.c  one in several threads
  * tcp.c      the baseline              report.c, plot.c  JSON, a page
  *
  * A lane is a set of connections of one kind (plain TCP; iWARP with or without CRC and Markers).
@@ -32,6 +33,7 @@ enum {
     PERF_SIZE_MAX = 8 * 1024 * 1024,
     PERF_CONNECTIONS = 10000,
     PERF_WINDOW = 4096,
+    PERF_THREADS = 64,
     PERF_COUNT = 1000000000,
     PERF_MEMORY = 1 << 30, /* octets of all connections of a lane: sources, or sinks */
     PERF_STALL = 60        /* seconds without progress after which a run has failed */
@@ -71,9 +73,10 @@ static inline bool perf_is_atomic(enum perf_test test)
 /* What both sides know of a lane. */
 struct perf_setup {
     bool tcp, crc, markers, poll;
-    uint32_t connections, mss, mulpdu, window;
+    uint32_t connections, mss, mulpdu, window, threads;
     uint64_t socket_buffer; /* octets, 0: as the system likes */
     uint64_t size_max;      /* of any message */
+    uint64_t stags; /* iWARP: domains with the same number give the same STags; 0: by chance */
 };
 
 /* A slice. */
@@ -96,7 +99,7 @@ struct perf_plan {
     size_t lane_count; /* the baseline, if there is one, is the first */
     bool baseline, both, verify;
     uint64_t rounds, count /* 0: as many as fill a slice */, slice_ms;
-    uint64_t soak; /* seconds; 0: measure */
+    uint64_t soak;               /* seconds; 0: measure */
     double min_ratio, max_ratio; /* limits of bandwidth and latency; 0: none */
     int cpu[2];                  /* of the client and the server; -1: any */
     const char *json, *html, *address;
@@ -164,6 +167,9 @@ void perf_sample(struct perf_samples *samples, double nanoseconds);
 /* rdma.c, tcp.c: the lane with its kind's memory, or NULL. */
 struct perf_lane *perf_rdma_new(const struct perf_setup *setup);
 int perf_rdma_register(struct perf_lane *lane);
+/* threads.c: the same with setup->threads above 1. */
+struct perf_lane *perf_threads_new(const struct perf_setup *setup);
+int perf_threads_register(struct perf_lane *lane);
 struct perf_lane *perf_tcp_new(const struct perf_setup *setup);
 
 /* ---- client.c, server.c ---- */

@@ -41,6 +41,7 @@ const char perf_usage[] =
     "  --html FILE          a page with plots over the sizes\n"
     "  --min-ratio X        exit with 1 if a bandwidth is below X of plain TCP's\n"
     "  --max-ratio X        exit with 1 if a latency is above X of plain TCP's\n"
+    "  --threads N          of iWARP, at each end; they share the connections out (1), 1..64\n"
     "  --soak SECONDS       no figures: all that the options name, again and again, verified, for\n"
     "                       so long; exit with 1 if memory grows\n"
     "  --help\n";
@@ -162,6 +163,7 @@ enum {
     MIN_RATIO,
     MAX_RATIO,
     SOAK,
+    THREADS,
     HELP
 };
 
@@ -188,6 +190,7 @@ static const struct option options[] = {{"test", required_argument, NULL, TEST},
                                         {"min-ratio", required_argument, NULL, MIN_RATIO},
                                         {"max-ratio", required_argument, NULL, MAX_RATIO},
                                         {"soak", required_argument, NULL, SOAK},
+                                        {"threads", required_argument, NULL, THREADS},
                                         {"help", no_argument, NULL, HELP},
                                         {NULL, 0, NULL, 0}};
 
@@ -204,7 +207,8 @@ static const struct range {
               {ROUNDS, 1, PERF_ROUNDS, "1..1000"},
               {COUNT, 1, PERF_COUNT, "1..1000000000"},
               {SLICE, 1, 60000, "1..60000"},
-              {SOAK, 1, 1000000, "1..1000000"}};
+              {SOAK, 1, 1000000, "1..1000000"},
+              {THREADS, 1, PERF_THREADS, "1..64"}};
 
 struct draft {
     uint64_t numbers[sizeof ranges / sizeof ranges[0]];
@@ -282,6 +286,7 @@ static int make_lanes(struct perf_plan *plan, const struct draft *d)
     struct perf_setup setup = {.poll = d->poll,
                                .connections = (uint32_t)number(d, CONNECTIONS),
                                .window = (uint32_t)number(d, WINDOW),
+                               .threads = (uint32_t)number(d, THREADS),
                                .mss = (uint32_t)number(d, MSS),
                                .mulpdu = (uint32_t)number(d, MULPDU),
                                .socket_buffer = number(d, BUFFER),
@@ -289,6 +294,11 @@ static int make_lanes(struct perf_plan *plan, const struct draft *d)
     for (size_t i = 0; i < plan->size_count; i++)
         if (plan->sizes[i] > setup.size_max)
             setup.size_max = plan->sizes[i];
+    if (setup.threads > setup.connections) {
+        fprintf(stderr, "iwarp-perf: --threads %u: expected at most one for each connection\n",
+                (unsigned)setup.threads);
+        return PERF_USAGE;
+    }
     if (setup.connections * setup.size_max > PERF_MEMORY) {
         fprintf(stderr,
                 "iwarp-perf: %u connections of %llu octets: expected at most 1 GiB in all\n",
@@ -326,7 +336,7 @@ static int take_address(struct perf_plan *plan, int argc, char **argv, bool want
 
 int perf_plan_client(struct perf_plan *plan, bool local, int argc, char **argv)
 {
-    struct draft d = {.numbers = {1, 128, 0, 0, 0, 9, 0, 50}, .crc = 2, .markers = 1};
+    struct draft d = {.numbers = {1, 128, 0, 0, 0, 9, 0, 50, 0, 1}, .crc = 2, .markers = 1};
     *plan = (struct perf_plan){.sizes = {65536}, .size_count = 1, .cpu = {-1, -1}};
     plan->tests[PERF_WRITE_BW] = true;
     for (int c, which = 0; (c = getopt_long(argc, argv, "a", options, &which)) != -1;) {

@@ -40,6 +40,7 @@ struct rdma_lane {
     struct iw_domain *domain;
     struct iw_reactor *reactor;
     uint32_t pd;
+    uint64_t stags; /* what is random for the domain, if setup->stags was set */
     struct flow *flows;
     uint32_t established, complete;
     uint64_t moved;             /* completions */
@@ -442,6 +443,18 @@ int perf_rdma_register(struct perf_lane *lane)
 
 static const struct perf_lane_ops rdma_ops = {attach, establish, prepare, execute, close_lane};
 
+/* The same numbers for each domain that begins with the same (splitmix64). */
+static void repeatable(void *context, void *out, size_t length)
+{
+    struct rdma_lane *r = context;
+    uint8_t *octets = out;
+    for (size_t i = 0; i < length; i++) {
+        uint64_t z = r->stags += UINT64_C(0x9e3779b97f4a7c15);
+        z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+        octets[i] = (uint8_t)((z ^ z >> 27) >> 32);
+    }
+}
+
 struct perf_lane *perf_rdma_new(const struct perf_setup *setup)
 {
     struct rdma_lane *r = calloc(1, sizeof *r);
@@ -450,6 +463,11 @@ struct perf_lane *perf_rdma_new(const struct perf_setup *setup)
         return NULL;
     r->base.ops = &rdma_ops;
     iw_host_env_init(&r->env, false);
+    if (setup->stags != 0) {
+        r->stags = setup->stags;
+        r->env.env.context = r;
+        r->env.env.random = repeatable;
+    }
     r->domain = iw_domain_create(&r->env.env, &limits);
     r->reactor = iw_reactor_create();
     r->flows = calloc(setup->connections, sizeof *r->flows);

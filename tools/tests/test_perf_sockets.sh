@@ -61,6 +61,10 @@ assert page.count["circle"] == 16 + 8, page.count
 EOP
 python3 -B "$scratch/check.py" "$scratch/report.json" "$scratch/report.html" || failed=1
 
+local_run "threads" 14 --test all --size 5,70000 --connections 7 --threads 3 --both-ways
+perf_threads=$("$bin/iwarp-perf" local --threads 3 2>&1)
+same "threads without connections" "64 iwarp-perf: --threads 3: expected at most one for each connection" "$? $perf_threads"
+
 # A soak: three times everything at least, a line of each of the first two and one at the end.
 "$bin/iwarp-perf" local --soak 1 --count 2 --test all --size 5,3000 --connections 3 --crc both --both-ways >"$scratch/said" 2>&1
 same "soak: exit" 0 $?
