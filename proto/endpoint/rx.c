@@ -301,7 +301,7 @@ static void receive_terminate(struct iw_endpoint *ep, struct segment *s)
  * with: an RTR Send uses up MSN 1 but no buffer of the ULP (OP-28). */
 static bool receive_rtr(struct iw_endpoint *ep, struct segment *s)
 {
-    uint8_t form = 0;
+    uint8_t form = 0, forms = ep->startup.agreed.rtr;
     unsigned opcode = iw_rdmap_op(&s->header);
     ep->rtr_expected = false;
     if (!iw_ddp_last(&s->header))
@@ -312,8 +312,12 @@ static bool receive_rtr(struct iw_endpoint *ep, struct segment *s)
         form = IW_MPA_RTR_WRITE;
     else if (opcode == IW_OP_READ_REQUEST && s->length == IW_RDMAP_READ_REQUEST)
         form = iw_get32(s->head + IW_DDP_UNTAGGED_HEADER + 12) == 0 ? IW_MPA_RTR_READ : 0;
-    if ((form & ep->startup.agreed.rtr) == 0)
-        return fails(ep, s, IW_CHECK_MPA_RTR_FIRST, 0, opcode, ep->startup.agreed.rtr);
+    /* A Reply that names what was not offered is to be ended by a Terminate. A Request that offers
+     * none (mpa-rtr-offer) leaves it to the Reply. */
+    if (ep->startup.peer_enhanced.rtr != 0)
+        forms &= ep->startup.peer_enhanced.rtr;
+    if ((form & forms) == 0)
+        return fails(ep, s, IW_CHECK_MPA_RTR_FIRST, 0, opcode, forms);
     if (form == IW_MPA_RTR_SEND)
         ep->rx_msn[IW_QN_SEND]++;
     return form == IW_MPA_RTR_SEND;

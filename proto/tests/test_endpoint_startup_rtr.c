@@ -166,6 +166,24 @@ static void test_the_responder_checks(void **state)
     }
 }
 
+/* A Request that offers only Sends, a Reply that has to name Reads (RFC 6581 §9.2): the initiator
+ * may not take it up. */
+static void test_a_form_that_was_not_offered(void **state)
+{
+    (void)state;
+    struct lone l;
+    struct iw_mpa_config mpa = {.rtr = D, .ird = 1, .ord = 1};
+    open_as(&l, IW_MPA_RESPONDER, mpa);
+    feed(&l, REQUEST_2 "0004 c001 0001");
+    assert_int_equal(iw_endpoint_accept(l.ep, NULL, 0, 0), IW_OK);
+    drain(&l);
+    expect(&l, REPLY_2 "0004 8001 4001");
+    feed(&l, RTR_READ);
+    expect(&l, TERMINATE("2007"));
+    expect_fault(&l, IW_CHECK_MPA_RTR_FIRST, 2);
+    lone_close(&l);
+}
+
 /* OP-28: MSN 1 is used up at both ends, and no receive of the ULP's. */
 static void test_an_rtr_send_takes_no_receive(void **state)
 {
@@ -252,6 +270,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_initiator_chooses),
         cmocka_unit_test(test_the_responder_checks),
+        cmocka_unit_test(test_a_form_that_was_not_offered),
         cmocka_unit_test(test_an_rtr_send_takes_no_receive),
         cmocka_unit_test(test_an_rtr_read_fills_the_ird),
         cmocka_unit_test(test_the_ird_is_raised_for_an_rtr_read),
