@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define EX_USAGE 64
 
@@ -247,11 +248,22 @@ static int loop(int argc, char **argv)
     return record.path != NULL ? iw_record_run(&record) : iw_loop_run(&options);
 }
 
+/* A descriptor for each connection: as many as the system lets us have. */
+static void raise_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static struct perf_plan plan;
     const char *command = argc < 2 ? "no command" : argv[1];
     int r;
+    raise_descriptors();
     if (strcmp(command, "--help") == 0) {
         fputs(perf_usage, stdout);
         return 0;

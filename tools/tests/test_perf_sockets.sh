@@ -65,6 +65,12 @@ local_run "threads" 14 --test all --size 5,70000 --connections 7 --threads 3 --b
 perf_threads=$("$bin/iwarp-perf" local --threads 3 2>&1)
 same "threads without connections" "64 iwarp-perf: --threads 3: expected at most one for each connection" "$? $perf_threads"
 
+# More connections than the soft limit of descriptors has room for, and than the hard one.
+(ulimit -S -n 64 && exec "$bin/iwarp-perf" local --count 1 --rounds 1 --size 8 --connections 100) >"$scratch/said" 2>&1
+same "descriptors as far as the hard limit goes" 0 $?
+(ulimit -n 64 && exec "$bin/iwarp-perf" local --count 1 --rounds 1 --size 8 --connections 100) >"$scratch/said" 2>&1
+same "not enough of them" "1 1" "$? $(grep -c "^iwarp-perf: cannot connect: Too many open files" "$scratch/said")"
+
 # A soak: three times everything at least, a line of each of the first two and one at the end.
 "$bin/iwarp-perf" local --soak 1 --count 2 --test all --size 5,3000 --connections 3 --crc both --both-ways >"$scratch/said" 2>&1
 same "soak: exit" 0 $?
