@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """iwarp-perf and Linux's siw (by perftest) against plain TCP, all inside the user-mode kernel of tools/siw, in turn: RDMA
-Writes of a window of 128, and the half round trip of Sends. Medians of the rounds; the exit status is 1 if siw has the
-better bandwidth at a size from 4 KiB up.
+Writes of a window of 128. Medians of the rounds; the exit status is 1 if siw has the better bandwidth at a size from 4 KiB
+up.
 
 usage: bench_siw.py FOLDER-OF-PROGRAMS WORK [ROUNDS]
 
 In the folder WORK a kernel is built in which siw's use of CRCs is a parameter (some minutes and 1 GB; it is used again).
-By root the kernel runs with real-time priority.
 """
 import json
 import os
-import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -19,93 +18,63 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SIW = os.path.join(HERE, "siw")
-REAL_TIME = ["chrt", "-f", "20"] if os.geteuid() == 0 and shutil.which("chrt") else []
-# Octets of a message, and how many of them take some tenths of a second.
-SIZES = {64: 20000, 1024: 10000, 4096: 5000, 65536: 1500, 1048576: 128}
+# Octets of a message, and how many of them siw takes some seconds for at most.
+SIZES = {64: 8000, 4096: 8000, 65536: 3000, 1048576: 200}
 BAR = 4096
-
-# perftest wants to read the CPU's clock rate where this kernel has none; it then measures it, and gives up now and then,
-# with a bandwidth of 0.
-PREPARE = """{ cat /proc/cpuinfo; echo "cpu MHz : 2000.000"; } >/dev/shm/cpuinfo && mount --bind /dev/shm/cpuinfo /proc/cpuinfo"""
-PERFTEST = """ulimit -l unlimited
-program=$1 crc=$2 size=$3 count=$4
-echo "$crc" >/sys/module/siw/parameters/mpa_crc_required
-for try in 1 2 3 4 5 6; do
-    $program -d siw0 -R -F -s "$size" -n "$count" >/dev/null 2>&1 &
-    until [ -n "$(ss -Hltn sport = :18515)" ]; do sleep 0.02; done
-    said=$($program -d siw0 -R -F -s "$size" -n "$count" 10.7.0.1 2>/dev/null | grep -E "^ +$size +[0-9]")
-    wait
-    case $said in *" 0.00 "*" 0.00 "* | "") ;; *) break ;; esac
-done
-echo "$said" """
+SEGMENT, EACH = 1440, 20  # octets of a Write in an FPDU, and what the FPDU adds
 
 
 def inside(*words):
     return subprocess.run([SIW, "exec", *words], check=True, capture_output=True, text=True).stdout
 
 
-def ours(bin_folder, test, sizes):
-    """One round of iwarp-perf: {(size, lane): value}."""
-    text = inside(os.path.join(bin_folder, "iwarp-perf"), "local", "--baseline", "tcp", "--crc", "both", "--test", test, "--rounds", "1",
-                  "--slice", "200", "--size", ",".join(map(str, sizes)), "--json", "-")
-    rows = json.loads(text[text.index("\n{") + 1:])["results"]
+def ours(bin_folder):
+    """One round of iwarp-perf: {(size, lane): GB/s}."""
+    text = inside(os.path.join(bin_folder, "iwarp-perf"), "local", "--baseline", "tcp", "--crc", "both", "--test", "write-bw", "--rounds", "1",
+                  "--slice", "100", "--size", ",".join(map(str, SIZES)), "--json", "-")
     found = {}
-    for row in rows:
-        lane = "tcp" if row["lane"]["transport"] == "tcp" else "on" if row["lane"]["crc"] else "off"
-        found[row["size"], lane] = (row.get("gigabytes_per_second") or row.get("microseconds"))["median"]
+    for row in json.loads(text[text.index("\n{") + 1:])["results"]:
+        lane = "tcp" if row["lane"]["transport"] == "tcp" else "ours on" if row["lane"]["crc"] else "ours off"
+        found[row["size"], lane] = row["gigabytes_per_second"]["median"]
     return found
 
 
-def siw(program, crc, size, count):
-    words = inside("bash", "-c", PERFTEST, "sh", program, "Y" if crc == "on" else "N", str(size), str(count)).split()
-    if len(words) < 4:
-        return None
-    if program == "ib_send_lat":
-        return float(words[4])  # microseconds, typical: the median
-    return float(words[3]) * 1048576e-9  # MiB/s on average
-
-
-def row(name, tcp, ours_value, siw_value, better, bar):
-    """`better`: a greater value is. Each value is a list, one of each round."""
-    ratios = [statistics.median(a / b for a, b in zip(values, tcp)) for values in (ours_value, siw_value)]
-    good = (ratios[0] > ratios[1]) == better
-    print("%-34s %9.3f %9.3f %9.3f   %6.3f %6.3f   %s"
-          % (name, statistics.median(tcp), statistics.median(ours_value), statistics.median(siw_value), *ratios,
-             ("holds" if good else "MISSED") if bar else "better" if good else "worse"), flush=True)
-    return good or not bar
+def siw(crc, size):
+    """GB/s of payload, from the octets that TCP carries."""
+    rate = float(inside("/usr/bin/python3", "-IS", os.path.join(HERE, "siw.d/rate.py"), "ib_write_bw", str(size), str(SIZES[size]),
+                        "Y" if crc == "on" else "N"))
+    return rate * 1e-9 * size / (size + EACH * -(-size // SEGMENT))
 
 
 def measure(bin_folder, rounds):
-    sizes, values = list(SIZES), {}
+    values, missed = {}, 0
     for _ in range(rounds):
-        for test, program, which in (("write-bw", "ib_write_bw", sizes), ("send-lat", "ib_send_lat", [4])):
-            for (size, lane), value in ours(bin_folder, test, which).items():
-                values.setdefault((test, size, "tcp" if lane == "tcp" else "ours " + lane), []).append(value)
-            for size in which:
-                for crc in ("off", "on"):
-                    value = siw(program, crc, size, SIZES.get(size, 2000))
-                    values.setdefault((test, size, "siw " + crc), []).append(value)
-    print("%-34s %9s %9s %9s   %6s %6s" % ("GB/s, us", "TCP", "ours", "siw", "ours", "siw: ratio to TCP"))
-    good = True
-    for test, size in sorted({key[:2] for key in values}, key=lambda key: (key[0] != "write-bw", key[1])):
+        for key, value in ours(bin_folder).items():
+            values.setdefault(key, []).append(value)
+        for size in SIZES:
+            for crc in ("off", "on"):
+                values.setdefault((size, "siw " + crc), []).append(siw(crc, size))
+    print("write-bw, GB/s, %d rounds            TCP      ours       siw   ours    siw: ratio to TCP" % rounds)
+    for size in SIZES:
         for crc in ("off", "on"):
-            columns = [values[test, size, lane] for lane in ("tcp", "ours " + crc, "siw " + crc)]
-            whole = [turn for turn in zip(*columns) if turn[2]]
-            if not whole:
-                print("%s %d, CRC %s: perftest told nothing" % (test, size, crc))
-                continue
-            good &= row("%s %d, CRC %s" % (test, size, crc), *map(list, zip(*whole)), test == "write-bw", test == "write-bw" and size >= BAR)
-    return 0 if good else 1
+            columns = [values[size, lane] for lane in ("tcp", "ours " + crc, "siw " + crc)]
+            ratios = [statistics.median(a / b for a, b in zip(column, columns[0])) for column in columns[1:]]
+            good = ratios[0] > ratios[1]
+            missed += not good and size >= BAR
+            print("%-28s %9.3f %9.3f %9.3f %6.3f %6.3f  %s" % ("%d octets, CRC %s" % (size, crc), *map(statistics.median, columns), *ratios,
+                                                            "holds" if good else "MISSED" if size >= BAR else "worse"), flush=True)
+    return 1 if missed else 0
 
 
 def main(bin_folder, work, rounds=9):
     work = os.path.abspath(work)
     subprocess.run([os.path.join(HERE, "siw.d/settings-kernel.sh"), work], check=True)
+    # However it ends, the kernel must not stay.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
     with tempfile.TemporaryDirectory() as folder:
         os.environ.update(TMPDIR=folder, IW_SIW_KERNEL=os.path.join(work, "linux"))
-        subprocess.run([*REAL_TIME, SIW, "up"], check=True, stdout=subprocess.DEVNULL)
         try:
-            inside("sh", "-c", PREPARE)
+            subprocess.run([SIW, "up"], check=True, stdout=subprocess.DEVNULL)
             return measure(os.path.abspath(bin_folder), rounds)
         finally:
             subprocess.run([SIW, "down"], check=False)
