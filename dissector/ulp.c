@@ -276,7 +276,9 @@ void iwd_draw_payload(const struct iwd_thing *t, const struct iw_ddp_header *h, 
             iwd_tap_placed(t, h, tvb, pinfo);
     }
     whole = message_of(t, h, tvb, pinfo, tree);
-    if (!tvb_reported_length(whole ? whole : tvb))
+    /* Who is offered a tagged Send or an untagged Write takes its STag for an MSN or the like. */
+    if (!tvb_reported_length(whole ? whole : tvb) ||
+        iw_ddp_tagged(h) != iw_rdmap_is_tagged(iw_rdmap_op(h)))
         return;
     if (iw_ddp_tagged(h)) {
         offer.info.is_tagged = TRUE;
