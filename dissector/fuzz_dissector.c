@@ -355,10 +355,14 @@ static void start(void)
     (void)setenv("WIRESHARK_DATA_DIR", "/nonexistent", 1);
     (void)setenv("WIRESHARK_DEBUG_WMEM_OVERRIDE", "simple", 1);
     ws_log_init("fuzz-dissector", NULL);
-    IW_FUZZ_CHECK(uid != 0 || setresuid(NOBODY, NOBODY, 0) == 0, "root cannot be somebody else");
+    IW_FUZZ_CHECK(uid != 0 ||
+                      (setresgid(NOBODY, NOBODY, 0) == 0 && setresuid(NOBODY, NOBODY, 0) == 0),
+                  "root cannot be somebody else");
     init_process_policies();
-    IW_FUZZ_CHECK(uid != 0 || setresuid(0, 0, 0) == 0, "root cannot be itself again");
     g_free(configuration_init("/usr/bin/tshark", NULL));
+    (void)get_datafile_dir(); /* found out once */
+    IW_FUZZ_CHECK(uid != 0 || (setresuid(0, 0, 0) == 0 && setresgid(0, 0, 0) == 0),
+                  "root cannot be itself again");
     wtap_init(FALSE);
     plugin_register();
     IW_FUZZ_CHECK(epan_init(NULL, NULL, FALSE), "libwireshark does not start");
