@@ -2,6 +2,10 @@
 /* For libFuzzer, and for every engine that calls LLVMFuzzerTestOneInput. */
 #include "fuzz.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *octets, size_t length);
 
@@ -9,6 +13,11 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     (void)argc;
     (void)argv;
+#ifdef __GLIBC__
+    /* Large blocks are not to come from the kernel anew for each input. */
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+#endif
     if (iw_fuzz_harness.start != NULL)
         iw_fuzz_harness.start();
     return 0;
