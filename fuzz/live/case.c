@@ -14,7 +14,7 @@
 
 enum {
     RELEASES = 8, /* of one octet: from there on a loop */
-    WAIT_MS = 20  /* there is no haste any more */
+    WAIT_MS = 200 /* there is no haste any more, and the peer may be slow to read */
 };
 
 struct writer {

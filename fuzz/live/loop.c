@@ -302,8 +302,10 @@ static uint64_t wait_of(const struct iw_hunt_loop *l, uint16_t ms, bool replied)
         scaled = WAIT_LEAST;
     if (scaled > WAIT_MOST)
         scaled = WAIT_MOST;
-    if (l->patience) /* something is looked into: no haste */
+    if (l->patience) { /* something is looked into: no haste, and what is cut is read in pieces */
         scaled = l->patience;
+        asked = asked > WAIT_MOST ? asked : WAIT_MOST;
+    }
     return asked < scaled ? asked : scaled;
 }
 

@@ -108,7 +108,7 @@ class Check:
     def is_told_what_is_known(self, target, finding):
         known = os.path.join(self.scratch, "known")
         with open(known, "w", encoding="utf-8") as f:
-            f.write('# of this peer\n%s* "planted"\n' % finding["key"].split(",")[0])
+            f.write('# of this peer\n*%s* "planted"\n' % finding["key"].split(",")[0])
         done, report = self.run("--target", target, "--seed", "1", "--count", "%d" % (finding["sequence"] + 50),
                                 "--suppress", known, results="suppressed")
         assert done.returncode == 0, done

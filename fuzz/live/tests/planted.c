@@ -2,7 +2,8 @@
 /*
  * A peer with a fault of its own, for the tests of iwarp-fuzz only: linked around iwarp-peer with
  * --wrap. It lies behind a start-up of RFC 6581, three FPDUs, and a fourth of which only a part has
- * been read; what brings the rest of that one and another whole one ends the process.
+ * been read; what brings the rest of that one ends the process. What comes behind it does not
+ * matter: how a loaded machine cuts it would.
  */
 #include <stdlib.h>
 
@@ -23,6 +24,6 @@ void __wrap_iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *data,
     uint64_t before = ep->deframer.fpdus;
 
     __real_iw_endpoint_input(ep, data, pieces, now);
-    if (deep && ep->deframer.fpdus >= before + 2)
+    if (deep && ep->deframer.fpdus > before)
         abort();
 }
