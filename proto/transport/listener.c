@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BACKLOG = 4096, ACCEPTS_PER_STEP = 4, LIMIT = 1024 };
+enum { BACKLOG = 4096, LIMIT = 1024 };
 #define RETRY_AFTER UINT64_C(1000000000) /* ns, when descriptors or memory have run out */
 
 static void set_paused(struct iw_listener *l, bool paused, uint64_t resume_at)
@@ -66,25 +66,21 @@ static void admit(struct iw_listener *l, int fd)
         iw_connection_destroy(c);
 }
 
+/* One in a step: a storm of connections leaves the others their turns. */
 static void handle(struct iw_source *s, uint32_t events)
 {
     struct iw_listener *l = (struct iw_listener *)s;
     (void)events;
-    for (int i = 0; i < ACCEPTS_PER_STEP && !s->dead; i++) {
-        if (l->live >= l->config.limit) {
-            set_paused(l, true, UINT64_MAX);
-            return;
-        }
-        int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC);
-        if (fd >= 0) {
-            admit(l, fd);
-        } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            set_paused(l, true, iw_transport_now() + RETRY_AFTER);
-            return;
-        } else {
-            return; /* EAGAIN, or the client is gone again */
-        }
+    if (l->live >= l->config.limit) {
+        set_paused(l, true, UINT64_MAX);
+        return;
     }
+    int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC);
+    if (fd >= 0)
+        admit(l, fd);
+    else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+        set_paused(l, true, iw_transport_now() + RETRY_AFTER);
+    /* else EAGAIN, or the client is gone again */
 }
 
 static void release(struct iw_source *s)
