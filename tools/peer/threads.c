@@ -75,7 +75,7 @@ static void raise_descriptors(struct peer *p)
 static void stop_others(const struct crew *crew)
 {
     for (unsigned i = 1; i < crew->count; i++)
-        if (crew->workers[i].stop >= 0)
+        if (crew->workers[i].running)
             (void)eventfd_write(crew->workers[i].stop, 1);
 }
 
