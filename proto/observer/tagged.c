@@ -17,6 +17,8 @@ static void open_message(struct iw_observer *o, struct iw_observed_tagged *t)
 static void check_continued(struct iw_observer *o, struct iw_observed_tagged *t)
 {
     const struct iw_ddp_header *h = &o->now->ddp;
+    /* Its receiver compares nothing in an empty segment (RFC 5041 §5.2): the same response. */
+    bool response_goes_on = t->matched && o->now->payload_length == 0;
 
     if (h->stag != t->stag) {
         if (h->to == t->to) {
@@ -24,7 +26,8 @@ static void check_continued(struct iw_observer *o, struct iw_observed_tagged *t)
             return;
         }
         iw_observer_find(o, IW_CHECK_DDP_LAST, o->now->pos, h->stag, t->stag);
-        open_message(o, t);
+        if (!response_goes_on)
+            open_message(o, t);
     } else if (h->to != t->to) {
         iw_observer_find_at(o, t->matched ? IW_CHECK_RDMAP_RESPONSE_TO : IW_CHECK_DDP_TO_ORDER, TO,
                             h->to, t->to);

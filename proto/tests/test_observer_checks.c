@@ -220,6 +220,13 @@ static const struct conversation terminate[] = {
       "I c142 aabbccdd 0000000000002000 " OCTETS_64},
      FINDS(IW_CHECK_RDMAP_RESPONSE_STAG, 3, 4),
      .near = IW_CHECK_RDMAP_TERMINATE_STOP},
+    /* Nor does an empty segment with another one begin another response. */
+    {{BEGIN,
+      "I " READ_HEADER("00000001") "aabbccdf 0000000000004000 00000000 11223344 0000000000001000",
+      "R 8142 aabbccdf 0000000000004000", "R c142 00000100 0000000000000000", "R " READ_1,
+      "I c142 aabbccdd 0000000000002000 " OCTETS_64},
+     .expect = {{IW_CHECK_DDP_LAST, 4, 0}, {IW_CHECK_DDP_ZERO_SEGMENTS, 4, 0}},
+     .near = IW_CHECK_RDMAP_TERMINATE_STOP},
     {{BEGIN, "I " SEND_1, "I " READ_1, "I " SEND_3, "R " RESPONSE_1},
      FINDS(IW_CHECK_DDP_MSN, 4, 12),
      .near = IW_CHECK_RDMAP_TERMINATE_STOP},
