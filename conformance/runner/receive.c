@@ -74,14 +74,19 @@ struct iw_item *iw_item_new(enum iw_item_kind kind, uint64_t position, uint64_t 
     return item;
 }
 
+/* A message of which nothing more comes. */
+static void enqueue_partial(struct iw_conn *c)
+{
+    if (c->partial)
+        enqueue(c, c->partial);
+    c->partial = NULL;
+}
+
 static void enqueue_end(struct iw_conn *c, enum iw_item_kind kind, uint64_t position)
 {
     struct iw_item *item = iw_item_new(kind, position, position);
 
-    if (c->partial) {
-        enqueue(c, c->partial);
-        c->partial = NULL;
-    }
+    enqueue_partial(c);
     if (item)
         enqueue(c, item);
 }
@@ -132,9 +137,24 @@ bool iw_item_append(struct iw_item *item, const struct iw_observation *o)
     return true;
 }
 
+/* A Terminate, above all, may come behind any segment of a message, which is cut off by it
+ * (RFC 5040 §5.4). */
+static bool of_another(const struct iw_item *item, const struct iw_ddp_header *h)
+{
+    struct iw_ddp_header first;
+
+    if (iw_wire_get_ddp(item->octets, item->segments[0].length, &first) < 0)
+        return true;
+    if (iw_ddp_tagged(&first) != iw_ddp_tagged(h))
+        return true;
+    return iw_ddp_tagged(h) ? iw_rdmap_op(&first) != iw_rdmap_op(h) : first.qn != h->qn;
+}
+
 static void seen_segment(struct iw_conn *c, const struct iw_observation *o)
 {
     iw_exchange_cut(c->station->exchange, c->state.number, true, o->end);
+    if (c->partial && of_another(c->partial, &o->ddp))
+        enqueue_partial(c);
     if (!c->partial)
         c->partial = iw_item_new(IW_ITEM_MESSAGE, o->pos, o->end);
     if (!c->partial || !iw_item_append(c->partial, o))
@@ -146,10 +166,8 @@ static void seen_segment(struct iw_conn *c, const struct iw_observation *o)
         c->state.ended = true;
         return;
     }
-    if (iw_ddp_last(&o->ddp)) {
-        enqueue(c, c->partial);
-        c->partial = NULL;
-    }
+    if (iw_ddp_last(&o->ddp))
+        enqueue_partial(c);
 }
 
 static void seen_finding(struct iw_conn *c, const struct iw_observation *o)

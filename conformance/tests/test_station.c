@@ -317,6 +317,23 @@ static void a_reset_behind_a_terminate_is_a_close(void **state)
                    IW_VERDICT_PASS, NULL);
 }
 
+static void a_terminate_cuts_a_message_off(void **state)
+{
+    (void)state;
+    expect_verdict(
+        AGAINST("local conn = t:connect { revision = 1 }\n"
+                "conn:send(read_request { size = 8, sink_stag = 1, sink_to = 2 })\n"
+                "conn:send(send {}, { crc = 'bad' })\n"
+                "local part = conn:expect(read_response {})\n"
+                "t:check(not part.l and part.payload == '\\xaa\\xbb\\xcc\\xdd', 'not cut off')\n"
+                "conn:expect_terminate { '2/0/02' }\n"
+                "conn:expect_close {}\n",
+                {PEER_READ, REQUEST_1, 0}, {PEER_WRITE, REPLY_1, 0}, {PEER_SKIP, NULL, 76},
+                {PEER_WRITE, "00128142 00000001 00000000 00000002 aabbccdd 4bca3425", 0},
+                {PEER_WRITE, TERMINATE_CRC, 0}, {PEER_FIN, NULL, 0}),
+        IW_VERDICT_PASS, NULL);
+}
+
 static void an_unasked_terminate_is_a_failure(void **state)
 {
     struct iw_result r =
@@ -494,6 +511,7 @@ int main(void)
         cmocka_unit_test(judges_the_answer),
         cmocka_unit_test(a_close_is_no_terminate),
         cmocka_unit_test(a_reset_behind_a_terminate_is_a_close),
+        cmocka_unit_test(a_terminate_cuts_a_message_off),
         cmocka_unit_test(an_unasked_terminate_is_a_failure),
         cmocka_unit_test(an_unasked_finding_is_a_failure),
         cmocka_unit_test(a_silent_peer_is_inconclusive_within_patience),

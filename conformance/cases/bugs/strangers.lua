@@ -168,8 +168,10 @@ add {
     repeat
       item = conn:expect(terminate "1/2/02", terminate {}, read_response {}, closed())
       if item.op == "read-response" then
-        served = served + 1
-        t:check(item.stag == served and #item.payload == size, "a Read Response is not the next one", { rule = "RDMAP-5.2.2-06", item = item })
+        -- One that is not whole is cut off by what the Reads above the IRD lead to.
+        served = served + (item.l and 1 or 0)
+        t:check(not item.l or item.stag == served and #item.payload == size,
+          ("a Read Response is not the next one: STag %08x, %d octets"):format(item.stag, #item.payload), { rule = "RDMAP-5.2.2-06", item = item })
       end
     until item.op ~= "read-response" or served == count
     t:check(served <= count, "more responses than Reads")
