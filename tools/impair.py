@@ -170,7 +170,6 @@ class Proxy:
                     line = json.dumps(request).encode() + b"\n"
                 asked[request.get("id")] = request.get("do")
                 there[1].write(line)
-            there[1].close()
 
         async def answers():
             while line := await there[0].readline():
@@ -179,9 +178,14 @@ class Proxy:
                     answer["port"] = await self.listen(host, answer["port"])
                     line = json.dumps(answer).encode() + b"\n"
                 here[1].write(line)
-            here[1].close()
 
-        await asyncio.gather(requests(), answers(), return_exceptions=True)
+        async def passing(lines, writer):
+            try:
+                await lines
+            finally:
+                writer.close()
+
+        await asyncio.gather(passing(requests(), there[1]), passing(answers(), here[1]), return_exceptions=True)
 
 
 async def serve(options, host, port):
