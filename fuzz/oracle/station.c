@@ -212,6 +212,16 @@ uint64_t iw_station_edge(const struct iw_station *s)
     return iw_ep_rx_edge(s->ep);
 }
 
+uint64_t iw_station_fault_pos(const struct iw_station *s)
+{
+    const struct iw_fault *fault = &s->fault.fault;
+    bool of_startup =
+        fault->check <= IW_CHECK_MPA_ORD_3FFF && fault->check != IW_CHECK_MPA_RTR_FIRST;
+    bool framed = (s->events & 1u << IW_EVENT_ESTABLISHED) != 0 && !of_startup;
+
+    return fault->pos + (framed ? s->framed_from : 0);
+}
+
 static void completed_send(struct iw_station *s, const struct iw_completion *c)
 {
     IW_FUZZ_CHECK(s->send_head != s->send_tail, "%s: more completions than work (id %llu)", s->who,

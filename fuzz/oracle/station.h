@@ -114,6 +114,8 @@ void iw_station_input_end(struct iw_station *s, bool reset);
 bool iw_station_boundary(const struct iw_station *s);
 /* Octets that came in order so far. */
 uint64_t iw_station_edge(const struct iw_station *s);
+/* Where the endpoint's fault lies, counted from the peer's first octet. */
+uint64_t iw_station_fault_pos(const struct iw_station *s);
 /* Completions, the memory, and, unless the settings are lazy, what is to be sent. */
 void iw_station_settle(struct iw_station *s);
 /* What is to be sent leaves: up to `most` octets. */

@@ -67,14 +67,6 @@ static bool common(enum iw_check check)
     return (kinds & IW_KIND_ENDPOINT) != 0 && (kinds & IW_KIND_OBSERVER) != 0;
 }
 
-/* Where the endpoint's fault lies, counted as the observer does. */
-static uint64_t fault_pos(const struct iw_station *s)
-{
-    bool framed = (s->events & 1u << IW_EVENT_ESTABLISHED) != 0;
-
-    return s->fault.fault.pos + (framed ? s->framed_from : 0);
-}
-
 /* What binds the sender alone: in an empty Read Response its receiver compares nothing (RFC 5041
  * §5.2), and Read Requests that come behind its FIN it cannot answer and does not count. Which
  * revisions it takes is its own affair. */
@@ -145,7 +137,7 @@ static void seen(void *context, const struct iw_observation *o)
         break;
     case IW_OBSERVED_SEGMENT:
         if (receiver != NULL) {
-            uint64_t pos = fault_pos(receiver);
+            uint64_t pos = iw_station_fault_pos(receiver);
             if (o->pos <= pos && pos < o->end)
                 w->unfinished[o->side] = !iw_ddp_last(&o->ddp);
             iw_station_saw(receiver, o);
@@ -160,7 +152,8 @@ static void seen(void *context, const struct iw_observation *o)
                           (w->doubted && o->fault.check == IW_CHECK_RDMAP_TERMINATE_SEGMENT),
                       "%s sends what breaks %s, at octet %llu", w->station[o->side]->who,
                       name(o->fault.check), (unsigned long long)o->fault.pos);
-        if (receiver != NULL && o->pos <= fault_pos(receiver) && fault_pos(receiver) < o->end)
+        if (receiver != NULL && o->pos <= iw_station_fault_pos(receiver) &&
+            iw_station_fault_pos(receiver) < o->end)
             w->noticed[o->side] = true;
         note(w, o);
         w->irregular = true;
@@ -230,7 +223,7 @@ void iw_witness_agree(struct iw_witness *w, enum iw_side side)
     bool faulted = (s->events & 1u << IW_EVENT_FAULT) != 0;
     enum iw_check check = faulted ? s->fault.fault.check : IW_CHECK_NONE;
     enum iw_check found = w->found[side] ? w->fault[side].check : IW_CHECK_NONE;
-    uint64_t pos = fault_pos(s);
+    uint64_t pos = iw_station_fault_pos(s);
 
     if (s->over || w->diverged)
         return;
