@@ -91,9 +91,11 @@ static void compare(void)
         iw_check_info(b->fault.fault.check)->name, (unsigned long long)b->fault.fault.pos,
         iw_check_info(a->fault.fault.check)->name, (unsigned long long)a->fault.fault.pos);
     IW_FUZZ_CHECK(a->history == b->history, "segments: another order brings other completions");
-    IW_FUZZ_CHECK(said_length[0] == said_length[1] && memcmp(said[0], said[1], said_length[0]) == 0,
-                  "segments: another order brings another answer (%zu octets, %zu)", said_length[0],
-                  said_length[1]);
+    /* A Read may see what was placed early, in an FPDU whose turn has not come. */
+    bool same = said_length[0] == said_length[1] &&
+                (!iw_station_boundary(a) || memcmp(said[0], said[1], said_length[0]) == 0);
+    IW_FUZZ_CHECK(same, "segments: another order brings another answer (%zu octets, %zu)",
+                  said_length[0], said_length[1]);
     said_length[0] = said_length[1] = 0;
     over = wrong(a);
     /* What is placed early may lie in an FPDU that has not come whole: its Markers lie then, which
