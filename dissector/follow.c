@@ -458,7 +458,9 @@ static void settle(struct iwd_connection *c, struct iwd_side *s)
     uint64_t stop = chunk->pos + chunk->length;
     uint64_t rest = greater(chunk->pos, lesser(s->done, stop));
     uint64_t held = s->edge > IW_OBSERVER_WINDOW ? s->edge - IW_OBSERVER_WINDOW : 0;
+    struct iwd_side *other = &c->side[!chunk->side];
 
+    forget(other, other->done, c->pinfo->num); /* a Reply lets the initiator's be understood */
     if (chunk->pos <= s->edge)
         s->edge = greater(s->edge, stop);
     s->edge = greater(s->edge, s->done);

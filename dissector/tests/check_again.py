@@ -52,6 +52,22 @@ def check_many(perf, home):
         expect(f"{name}: a filter changes what is shown", twice == filtered)
 
 
+def check_halves(home):
+    """rping with all packets of the initiator before those of the responder: its FPDUs are understood once the Reply has
+    come, and that frame is the one that they link to."""
+    ping = PCAPS / "siw/siw-rping-64B-crcon.pcap"
+    ends = run(["tshark", "-n", "-r", ping, "-T", "fields", "-e", "ip.src"], home).split()
+    halves = [home / "initiator.pcap", home / "responder.pcap"]
+    for half, other in zip(halves, (True, False)):
+        run(["editcap", ping, half, *(str(n) for n, end in enumerate(ends, 1) if (end != ends[0]) == other)], home)
+    both = home / "halves.pcap"
+    run(["mergecap", "-a", "-w", both, *halves], home)
+    command = ["tshark", "-n", "-2", "-r", both, "-T", "fields"]
+    reply = run([*command, "-e", "frame.number", "-Y", "iwarp.mpa.reply"], home).strip()
+    links = run([*command, "-e", "iwarp.completed_in", "-Y", "iwarp.completed_in"], home).split()
+    expect("halves: FPDUs that came before the Reply", links == 15 * [reply], (reply, links))
+
+
 class Sharkd:
     def __init__(self, home):
         drop = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
@@ -99,6 +115,7 @@ def main():
         shutil.copytree(PCAPS / "golden", home / "golden")
         home.chmod(0o777)
         check_many(perf, home)
+        check_halves(home)
         if shutil.which("sharkd"):
             os.chdir(home)
             check_reload()
