@@ -232,6 +232,11 @@ void iw_witness_agree(struct iw_witness *w, enum iw_side side)
     /* The endpoint sees the first wrong octet of a key, the observer wants the whole frame. */
     if (faulted && s->framed_from == 0 && found == IW_CHECK_NONE)
         return;
+    /* A Reply to what has not even left. */
+    if (side == IW_SIDE_RESPONDER && !w->framed[1 - side])
+        w->diverged = s->blind = true;
+    if (w->diverged)
+        return;
     /* Who asked and who answered it does not judge while octets are missing, behind a finding, or
      * while an FPDU has left in part that may be what was answered. */
     if (found == IW_CHECK_NONE && check >= IW_CHECK_RDMAP_IRD &&
@@ -239,11 +244,6 @@ void iw_witness_agree(struct iw_witness *w, enum iw_side side)
         w->doubted = true;
         return;
     }
-    /* A Reply to what has not even left. */
-    if (side == IW_SIDE_RESPONDER && !w->framed[1 - side])
-        w->diverged = s->blind = true;
-    if (w->diverged)
-        return;
     /* Of a frame with several faults each may name another. */
     if (faulted && found != IW_CHECK_NONE && s->fault.fault.check <= IW_CHECK_MPA_REP_S &&
         found <= IW_CHECK_MPA_REP_S)
