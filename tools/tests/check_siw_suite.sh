@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: check_siw_suite.sh FOLDER-OF-PROGRAMS TARGET BASELINE RESULTS
-# The suite against siw: what differs from the baseline is a failure, and its results stay in RESULTS. Skipped (77) where no
-# kernel has been built yet or it does not start. Has a TMPDIR, and so a kernel, of its own.
+# The suite against siw: what differs from the baseline, and differs again when only that is played, is a failure. The results
+# stay in RESULTS, those of the second time in RESULTS/again. Skipped (77) where no kernel has been built yet or it does not
+# start. Has a TMPDIR, and so a kernel, of its own.
 set -euo pipefail
 
 bin=$1 target=$2 baseline=$3 results=$4
@@ -23,9 +24,39 @@ export TMPDIR
 trap '"$bin/iwarp-siw" down; rm -rf "$TMPDIR"' EXIT
 or_skip "$bin/iwarp-siw" up
 
+# play SECONDS RESULTS [CASE...]: the exit status of iwarp-conform.
+play() {
+    local limit=$1 folder=$2 status=0
+    shift 2
+    mkdir -p "$folder"
+    timeout "$limit" "$bin/iwarp-conform" run --target "$target" --baseline "$baseline" --results "$folder" "$@" || status=$?
+    "$bin/iwarp-siw" console >"$folder/console" || true
+    return $status
+}
+
+# The ids of the cases that differ from the baseline.
+differ() {
+    /usr/bin/python3 - "$results/run.json" <<'EOF'
+import json
+import sys
+
+with open(sys.argv[1], encoding="utf-8") as f:
+    print(*(case["id"] for case in json.load(f)["cases"] if case.get("baseline") in ("new", "stale")))
+EOF
+}
+
 rm -rf "$results"
-mkdir -p "$results"
 status=0
-timeout 1000 "$bin/iwarp-conform" run --target "$target" --baseline "$baseline" --results "$results" || status=$?
-"$bin/iwarp-siw" console >"$results/console" || true
-exit $status
+play 900 "$results" || status=$?
+case $status in
+1 | 2 | 3) ;;
+*) exit $status ;;
+esac
+
+# The kernel and rping's server have lives of their own: in one run of some, on a loaded machine, either is lost.
+read -ra again < <(differ)
+[ ${#again[@]} -gt 0 ] || exit $status
+echo "once more what differs: ${again[*]}"
+"$bin/iwarp-siw" down
+or_skip "$bin/iwarp-siw" up
+play 200 "$results/again" "${again[@]}"
