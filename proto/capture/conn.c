@@ -381,6 +381,14 @@ static void know(struct iw_connection *c, unsigned side, uint32_t base)
     c->base[side] = base;
 }
 
+/* The handshake's third segment: where the SYN/ACK is missing or comes later, it tells what that
+ * would have told. */
+static bool opens(const struct iw_connection *c, unsigned side, const struct iw_packet *packet)
+{
+    return c->syn[side] && packet->seq == c->base[side] && c->ahead[side] == 0 &&
+           (packet->flags & (IW_TCP_SYN | IW_TCP_RST)) == 0;
+}
+
 /* What an acknowledgement says of this side's octets; false if nothing, or nothing that can be. */
 static bool acknowledged(const struct iw_connection *c, unsigned side, uint32_t ack, uint64_t *pos)
 {
@@ -406,7 +414,7 @@ int iw_connections_add(struct iw_connections *t, const struct iw_frame *frame,
     bool syn = (packet->flags & IW_TCP_SYN) != 0;
     uint32_t seq = packet->seq + (syn ? 1u : 0u);
     know(c, side, seq);
-    if (syn && (packet->flags & IW_TCP_ACK) != 0)
+    if ((packet->flags & IW_TCP_ACK) != 0 && (syn || opens(c, side, packet)))
         know(c, 1 - side, packet->ack);
 
     struct iw_segment segment = {.kind = IW_SEGMENT_SYN,

@@ -290,6 +290,32 @@ static void acknowledgements(void **state)
     iw_connections_free(t);
 }
 
+/* All of one side comes first: its handshake's end says where the other one begins. */
+static void acknowledgements_first(void **state)
+{
+    (void)state;
+    struct iw_connections *t = start(2);
+    iw_connections_tell_acks(t);
+    add(t, 1, 2, SYN, 10, 0, "", 0);
+    add(t, 1, 2, ACK, 11, 51, "", 0);
+    add(t, 1, 2, ACK, 11, 51, "a", 0);
+    add(t, 1, 2, ACK, 12, 54, "b", 0);
+    add(t, 2, 1, SYN | ACK, 50, 11, "", 0);
+    add(t, 2, 1, ACK, 51, 12, "xyz", 0);
+    assert_string_equal(told, "0>S0: 0>D0:a 0>A3: 0>D1:b 0<S0: 0<A1: 0<D0:xyz ");
+    assert_int_equal(iw_connections_count(t), 1);
+    iw_connections_free(t);
+    /* An acknowledgement behind octets of its own says nothing of that. */
+    t = start(2);
+    iw_connections_tell_acks(t);
+    add(t, 1, 2, SYN, 10, 0, "", 0);
+    add(t, 1, 2, ACK, 12, 54, "b", 0);
+    add(t, 1, 2, ACK, 11, 51, "a", 0);
+    add(t, 2, 1, ACK, 51, 12, "xyz", 0);
+    assert_string_equal(told, "0>S0: 0>D1:b 0>D0:a 0<A1: 0<D0:xyz ");
+    iw_connections_free(t);
+}
+
 /* Both sides send a SYN at the same time (RFC 9293 §3.5). */
 static void simultaneous_open(void **state)
 {
@@ -349,6 +375,7 @@ int main(void)
         cmocka_unit_test(recycled_by_its_successor),
         cmocka_unit_test(thousands),
         cmocka_unit_test(acknowledgements),
+        cmocka_unit_test(acknowledgements_first),
         cmocka_unit_test(simultaneous_open),
         cmocka_unit_test(reuse_without_syn),
         cmocka_unit_test(probes),

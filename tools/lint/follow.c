@@ -306,6 +306,12 @@ static bool behind_streaming(const struct iw_lint_side *side, struct iw_segment 
     return true;
 }
 
+static void take_ack(struct iw_lint_connection *c, uint64_t pos, enum iw_side side)
+{
+    if (pos > c->side[side].base)
+        iw_observer_acked(c->observer, side, pos - c->side[side].base);
+}
+
 static struct iw_lint_connection *follow(struct iw_lint *lint, const struct iw_segment *s,
                                          enum iw_side side)
 {
@@ -334,6 +340,8 @@ static struct iw_lint_connection *follow(struct iw_lint *lint, const struct iw_s
     iw_observer_init(c->observer, iw_observer_size(), &config);
     if (is_joined(s))
         iw_observer_assume(c->observer, NULL);
+    if (lint->acked_frame == lint->frame)
+        take_ack(c, lint->acked, iw_lint_other(side));
     s->connection->user = c;
     lint->open++;
     lint->followed++;
@@ -360,12 +368,6 @@ static void take_data(struct iw_lint *lint, const struct iw_segment *s)
     if (mpa.missing)
         iw_observer_gap(c->observer, side, mpa.pos + mpa.length,
                         mpa.pos + mpa.length + mpa.missing);
-}
-
-static void take_ack(struct iw_lint_connection *c, const struct iw_segment *s, enum iw_side side)
-{
-    if (s->pos > c->side[side].base)
-        iw_observer_acked(c->observer, side, s->pos - c->side[side].base);
 }
 
 static void take_end(struct iw_lint_connection *c, const struct iw_segment *s, enum iw_side side)
@@ -427,7 +429,7 @@ static int on_segment(void *context, const struct iw_segment *s)
         return 0;
     side = s->direction == c->initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER;
     if (s->kind == IW_SEGMENT_ACK)
-        take_ack(c, s, iw_lint_other(side));
+        take_ack(c, s->pos, iw_lint_other(side));
     else
         take_end(c, s, side);
     return 0;
