@@ -290,7 +290,9 @@ static void shut(struct slot *s)
     }
     s->shut = true;
     s->phase = LINGERING;
-    s->deadline = iw_transport_now() + (s->loop->patience ? s->loop->patience : LINGER);
+    /* Who has not even answered a Request is not given that long to end it. */
+    s->deadline =
+        iw_transport_now() + (s->loop->patience && s->received ? s->loop->patience : LINGER);
 }
 
 /* For a Reply, without which all that follows is early, longer than for what may not come. */

@@ -116,7 +116,8 @@ static enum iw_hunt_answer first(const struct iw_hunt_row *row)
     return row->n ? (enum iw_hunt_answer)(row->at[0].code >> 24) : IW_ANSWER_NONE;
 }
 
-struct iw_hunt_event iw_hunt_look(struct iw_hunt *h)
+/* `hanging`: that it does not answer is no sign of its end. */
+static struct iw_hunt_event look(struct iw_hunt *h, bool hanging)
 {
     struct iw_hunt_event e = {.kind = IW_HUNT_NOTHING};
     struct iw_hunt_input *probe;
@@ -140,7 +141,7 @@ struct iw_hunt_event iw_hunt_look(struct iw_hunt *h)
         }
         return e;
     }
-    how = dying(h, h->trial.connected);
+    how = hanging && h->trial.connected ? NULL : dying(h, h->trial.connected);
     if (how)
         return crashed(h, how);
     e.kind = h->trial.connected ? IW_HUNT_HANG : IW_HUNT_REFUSAL;
@@ -148,6 +149,11 @@ struct iw_hunt_event iw_hunt_look(struct iw_hunt *h)
              e.kind == IW_HUNT_HANG ? "a right Request is not answered any more"
                                     : "connections are not accepted any more");
     return e;
+}
+
+struct iw_hunt_event iw_hunt_look(struct iw_hunt *h)
+{
+    return look(h, false);
 }
 
 struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const *inputs, size_t n,
@@ -186,7 +192,9 @@ struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const 
     }
     if (wanted->kind == IW_HUNT_RULE && !iw_hunt_world_death(&h->world))
         return e;
-    e = iw_hunt_look(h);
+    e = look(h, wanted->kind == IW_HUNT_HANG);
+    if (e.kind == IW_HUNT_HANG)
+        iw_hunt_world_kill(&h->world);
     if (e.kind != IW_HUNT_NOTHING)
         iw_hunt_close(h);
     return e;

@@ -2,6 +2,7 @@
 #include "world.h"
 
 #include <netdb.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -273,6 +274,14 @@ void iw_hunt_world_close(struct iw_hunt_world *w)
     if (*trouble && !*w->trouble)
         memcpy(w->trouble, trouble, sizeof(trouble));
     w->instance = NULL;
+}
+
+void iw_hunt_world_kill(struct iw_hunt_world *w)
+{
+    pid_t group = w->instance ? iw_target_group(w->instance) : 0;
+
+    if (group > 0)
+        kill(-group, SIGKILL);
 }
 
 const char *iw_hunt_world_death(struct iw_hunt_world *w)

@@ -56,6 +56,8 @@ enum iw_target_opened iw_hunt_world_open(struct iw_hunt_world *w, char *error, s
 /* Its memories as they would be, without any being there. */
 void iw_hunt_world_describe(struct iw_hunt_world *w);
 void iw_hunt_world_close(struct iw_hunt_world *w);
+/* Of one that would not end when it is asked to: what was started is killed. */
+void iw_hunt_world_kill(struct iw_hunt_world *w);
 /* How the target ended, in one line, or NULL while it lives, as far as is known. Cheap. */
 const char *iw_hunt_world_death(struct iw_hunt_world *w);
 /* An agent's descriptor, or -1. */

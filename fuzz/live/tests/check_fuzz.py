@@ -49,14 +49,14 @@ class Check:
     def program(self, name):
         return os.path.join(self.bin, name)
 
-    def target(self, name):
+    def target(self, name, environment=""):
         """A target file; the peer is reached by a path of its own, so that it can be told from others."""
         own = os.path.join(self.scratch, os.path.basename(name))
         if not os.path.exists(own):
             os.symlink(self.program(name), own)
         path = os.path.join(self.scratch, os.path.basename(name) + ".lua")
         with open(path, "w", encoding="utf-8") as f:
-            f.write(TARGET % (os.path.basename(name), own))
+            f.write(TARGET % (os.path.basename(name), environment + own))
         return path
 
     def run(self, *arguments, results="r"):
@@ -117,6 +117,20 @@ class Check:
             f.write("rule mpa-crc without a reason\n")
         done, _ = self.run("--suppress", known)
         assert done.returncode == 64 and done.stderr == 'iwarp-fuzz: %s:1: expected GLOB "reason"\n' % known, done
+
+    def finds_what_answers_no_more(self):
+        for how, kind, text in (("hang", "hang", "a right Request is not answered any more"),
+                                ("refuse", "refusal", "connections are not accepted any more")):
+            target = self.target("tests/iwarp-peer-planted", "env IW_PLANTED=%s " % how)
+            done, report = self.run("--target", target, "--seed", "1", "--findings", "1", "--count", "100000",
+                                    "--time-scale", "0.5", results=kind)
+            assert done.returncode == 1, done
+            finding = report["findings"][0]
+            assert (finding["kind"], finding["text"]) == (kind, text), finding
+            assert finding["connections"] == 1 and finding["steps"] <= 16, finding
+            assert finding["verdict"].startswith("FAIL"), finding
+            print("planted %s: sequence %d, %.1f s, %d steps, %s" %
+                  (kind, finding["sequence"], finding["seconds"], finding["steps"], finding["verdict"]))
 
     def outlives_what_it_is_in(self):
         self.target("tests/iwarp-peer-planted")
@@ -186,7 +200,8 @@ class Check:
 
     def keeps_to_its_rate(self):
         done, report = self.run("--target", self.target("iwarp-peer"), "--seed", "7", "--count", "50", "--rate", "50")
-        assert done.returncode == 0 and report["sequences"] <= 50 * report["seconds"] + 2, report
+        assert done.returncode == 0 and report["sequences"] == 50, (done, report)
+        assert report["sequences"] <= 50 * report["seconds"] + 2, report
 
     def refuses(self):
         for arguments, line in WRONG:
@@ -199,6 +214,7 @@ class Check:
 
     PARTS = {
         "planted": (refuses, finds_what_was_planted),
+        "silent": (finds_what_answers_no_more,),
         "inside": (outlives_what_it_is_in,),
         "bent": (finds_what_is_bent, keeps_to_its_rate),
         "clean": (finds_nothing_else, repeats_itself, takes_recordings, sees_what_was_reached),

@@ -3,9 +3,13 @@
  * A peer with a fault of its own, for the tests of iwarp-fuzz only: linked around iwarp-peer with
  * --wrap. It lies behind a start-up of RFC 6581, three FPDUs, and a fourth of which only a part has
  * been read; what brings the rest of that one ends the process. What comes behind it does not
- * matter: how a loaded machine cuts it would.
+ * matter: how a loaded machine cuts it would. With IW_PLANTED=hang in the environment it does
+ * nothing any more instead, with IW_PLANTED=refuse it lives on without its listeners.
  */
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "endpoint/internal.h"
 
@@ -14,7 +18,29 @@ void __real_iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *data,
 void __wrap_iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t pieces,
                               uint64_t now);
 
-enum { DEEP = 3 };
+enum { DEEP = 3, SOME_FDS = 64 };
+
+static void close_listeners(void)
+{
+    for (int fd = 0; fd < SOME_FDS; fd++) {
+        int listens = 0;
+        socklen_t size = sizeof(listens);
+
+        if (!getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) && listens)
+            close(fd);
+    }
+}
+
+static void fail(void)
+{
+    const char *how = getenv("IW_PLANTED");
+
+    if (!how)
+        abort();
+    while (!strcmp(how, "hang"))
+        pause();
+    close_listeners();
+}
 
 void __wrap_iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t pieces,
                               uint64_t now)
@@ -25,5 +51,5 @@ void __wrap_iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *data,
 
     __real_iw_endpoint_input(ep, data, pieces, now);
     if (deep && ep->deframer.fpdus > before)
-        abort();
+        fail();
 }
