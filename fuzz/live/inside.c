@@ -19,7 +19,15 @@
 
 static const char variable[] = "IWARP_FUZZ_INSIDE";
 
-enum { STUCK_SECONDS = 60, TRY_SECONDS = 60, RESTARTS = 200, SLICE_MS = 20, NOT_A_COMMAND = 127 };
+enum {
+    STUCK_SECONDS = 60,
+    TRY_SECONDS = 60,
+    RESTARTS = 200,
+    FRUITLESS = 3, /* sessions in a row */
+    SLICE_MS = 20,
+    NOT_A_COMMAND = 127,
+    SIGNALLED = 128
+};
 
 bool iw_hunt_elsewhere(const struct iw_target_spec *spec)
 {
@@ -64,7 +72,7 @@ static int execute(struct iw_hunt *h, const char *command, double seconds, const
             *stuck = true;
         }
     }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : SIGNALLED + WTERMSIG(status);
 }
 
 /* `command` (freed), taken inside. */
@@ -188,7 +196,7 @@ struct iw_hunt_event iw_hunt_try_inside(struct iw_hunt *h, struct iw_hunt_input 
     free(command);
     if (!access(out, R_OK)) {
         e = told(out, requested, n);
-    } else if (!*h->stop && !there(h)) {
+    } else if (!*h->stop && (stuck || !there(h))) {
         e.kind = stuck ? IW_HUNT_HANG : IW_HUNT_CRASH;
         snprintf(e.text, sizeof(e.text), "the target's kernel %s", stuck ? "was stuck" : "ended");
         restart(h);
@@ -374,6 +382,21 @@ static int explain(struct iw_hunt *h, bool stuck)
     return back ? 0 : IW_HUNT_TESTER;
 }
 
+/* A session that has ended without an end of the hunt, in a kernel that is still there: its target
+ * was not reached, or it did not do as it should itself. The exit status: not 0 if it is no use to
+ * begin again. */
+static int again(struct iw_hunt *h, int status, unsigned fruitless)
+{
+    bool tries = h->spec->restart && fruitless < FRUITLESS && status != IW_HUNT_USAGE &&
+                 status != IW_HUNT_TESTER && status != NOT_A_COMMAND;
+
+    iw_hunt_complain("the hunt inside ended with status %d%s", status,
+                     tries ? "; everything is started again" : "");
+    if (tries)
+        return restart(h) ? 0 : IW_HUNT_TESTER;
+    return status < NOT_A_COMMAND ? status : IW_HUNT_TESTER;
+}
+
 static bool over(const struct iw_hunt *h)
 {
     return *h->stop || (h->o->time > 0 && elapsed(h) >= h->o->time) ||
@@ -387,6 +410,7 @@ int iw_hunt_watch(struct iw_hunt *h)
     char *report = iw_text_format("%s/session.json", h->dir), *own = iw_own_folder();
     const char *path = getenv("PATH");
     char *longer = iw_text_format("%s:%s", path ? path : "/usr/bin:/bin", own);
+    unsigned fruitless = 0;
     int status =
         setenv("PATH", longer, 1) || setenv(variable, h->spec->name, 1) ? IW_HUNT_TESTER : 0;
 
@@ -398,6 +422,7 @@ int iw_hunt_watch(struct iw_hunt *h)
     for (unsigned session = 0; !status && !over(h) && h->restarts < RESTARTS; session++) {
         char *command = session_command(h, session);
         bool stuck = false, ended;
+        uint64_t before = h->over;
 
         unlink(progress);
         unlink(report);
@@ -405,12 +430,14 @@ int iw_hunt_watch(struct iw_hunt *h)
         free(command);
         add_up(h, progress);
         iw_hunt_load_findings(h);
-        ended = access(report, F_OK) != 0 && !*h->stop && !there(h);
-        if (ended) {
+        ended = access(report, F_OK) != 0 && !*h->stop && (stuck || !there(h));
+        fruitless = h->over > before ? 0 : fruitless + 1;
+        if (ended)
             status = explain(h, stuck);
-        } else if (status == IW_HUNT_FOUND) {
+        else if (status == IW_HUNT_FOUND || *h->stop)
             status = 0;
-        }
+        else if (status)
+            status = again(h, status, fruitless);
     }
     if (h->o->graph && !status)
         take_graph(h);

@@ -173,12 +173,18 @@ static void dispose(struct iw_hunt *h)
     iw_target_free(h->spec);
 }
 
-/* A peer on this machine has no network to wait for. */
+/* A peer on this machine has no network to wait for. `rping -s -P` keeps one Request at a time in
+ * mind: of two that come together it takes the second twice, and ends at the first error of that.
+ */
 static unsigned jobs(const struct iw_hunt *h)
 {
     bool here = h->spec->embedded || (h->spec->host && on_loopback(h->spec->host));
 
-    return h->o->jobs ? h->o->jobs : here && !h->spec->inside ? IW_HUNT_SLOTS : ELSEWHERE;
+    if (h->o->jobs)
+        return h->o->jobs;
+    if (h->spec->class == IW_TARGET_RPING)
+        return 1;
+    return here && !h->spec->inside ? IW_HUNT_SLOTS : ELSEWHERE;
 }
 
 static int hunt(struct iw_hunt *h)
@@ -205,8 +211,9 @@ static int hunt(struct iw_hunt *h)
         status = iw_hunt_go(h);
     else if (!status)
         status = IW_HUNT_TESTER;
-    if (!h->o->try && (status == IW_HUNT_GOOD || status == IW_HUNT_FOUND)) {
-        status = iw_hunt_counted(h, false) ? IW_HUNT_FOUND : IW_HUNT_GOOD;
+    if (!h->o->try && (status == IW_HUNT_GOOD || status == IW_HUNT_FOUND || h->over)) {
+        if (status == IW_HUNT_GOOD || status == IW_HUNT_FOUND)
+            status = iw_hunt_counted(h, false) ? IW_HUNT_FOUND : IW_HUNT_GOOD;
         if (!iw_hunt_report(h))
             status = IW_HUNT_TESTER;
     }

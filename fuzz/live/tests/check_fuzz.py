@@ -24,6 +24,14 @@ INSIDE = """return {
   ready = "listening on", crc = "on", markers = "off", can = { "extensions" },
 }
 """
+# The hunt inside is killed once, and what it is in goes on.
+KILLED = """return {
+  name = "kernel", class = "bare", address = "127.0.0.1",
+  inside = "echo $$ >%(pid)s; exec {command}", restart = "true",
+  start = "test -e %(once)s || { touch %(once)s; kill -9 $(cat %(pid)s); }; exec %(peer)s listen {host}:{port} --size 4096 --buffers 8",
+  ready = "listening on", crc = "on", markers = "off", can = { "extensions" },
+}
+"""
 WRONG = (
     (["--target", "nowhere:1"], "--target nowhere:1: "),
     (["--target", "tcp:192.0.2.1:7"], "--target tcp:192.0.2.1:7: a peer on another host that is not started from here"),
@@ -148,6 +156,17 @@ class Check:
         assert report["restarts"] > 2 and report["sequences"] > 0, report
         print("in a kernel: %d restarts, %d steps" % (report["restarts"], finding["steps"]))
 
+    def outlives_its_own_end(self):
+        self.target("iwarp-peer")
+        path = os.path.join(self.scratch, "killed.lua")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(KILLED % {"once": self.scratch + "/once", "pid": self.scratch + "/pid",
+                              "peer": self.scratch + "/iwarp-peer"})
+        done, report = self.run("--target", path, "--seed", "1", "--count", "200", results="killed")
+        assert done.returncode == 0 and report["findings"] == [], (done, report)
+        assert "the hunt inside ended with status 137; everything is started again\n" in done.stderr, done
+        assert report["restarts"] == 1 and report["sequences"] >= 200, report
+
     def finds_what_is_bent(self):
         for switch, kind, text in (("--ignore=ddp-to-bounds", "stray", "memory 0 (read write atomic) has changed"),
                                    ("--violate=ddp-rsvd", "rule", "ddp-rsvd (DDP-4.1-09)")):
@@ -215,7 +234,7 @@ class Check:
     PARTS = {
         "planted": (refuses, finds_what_was_planted),
         "silent": (finds_what_answers_no_more,),
-        "inside": (outlives_what_it_is_in,),
+        "inside": (outlives_what_it_is_in, outlives_its_own_end),
         "bent": (finds_what_is_bent, keeps_to_its_rate),
         "clean": (finds_nothing_else, repeats_itself, takes_recordings, sees_what_was_reached),
     }
