@@ -5,7 +5,9 @@
 /*
  * A conversation of more than 200 messages over loopback sockets, in which every octet that is
  * placed and every completion is known beforehand: Sends that come back, Writes, Reads and atomics.
- * Whatever happens to it, judge_conversation must hold afterwards. Include from one test program.
+ * Whatever happens to it, judge_conversation must hold afterwards. In one of its styles some of the
+ * Writes and Reads are large enough to be received where they belong. Include from one test
+ * program.
  */
 
 #include "iwarp/transport.h"
@@ -22,9 +24,14 @@ enum {
     WINDOW = 6,
     SLOT = 1024,
     LARGEST = 900,
+    LONGS = 4, /* long requests; an FPDU each, of which more than 16384 octets come late */
+    LONG_SLOT = 18432,
+    LONG_SIZE = 17500,
+    ARENA = REQUESTS * SLOT + LONGS * LONG_SLOT,
     FILL = 0xee,
     PATIENCE = 60000 /* ms */
 };
+enum style { PLAIN, MARKERS, IN_PLACE, STYLES };
 enum { COUNTER = 3 /* the slot of the first atomic, in which all of them count */ };
 enum kind { SEND, WRITE, READ, ATOMIC, SEND_SE, KINDS };
 
@@ -41,7 +48,7 @@ struct side {
     size_t sent, received; /* Sends posted or, at the server, sent back; receives completed */
     size_t latest[2];      /* 1 + the latest completion of the send and the receive queue */
     bool ended;
-    _Alignas(8) uint8_t arena[REQUESTS * SLOT];
+    _Alignas(8) uint8_t arena[ARENA];
     struct iw_region region;
 };
 
@@ -56,7 +63,8 @@ struct talk {
     bool taken; /* the server has its connection */
 };
 
-static uint8_t pattern[REQUESTS][LARGEST];
+static bool longs;             /* in this conversation some requests are long */
+static uint8_t pattern[ARENA]; /* what belongs into each place */
 
 static inline enum kind kind_of(size_t i)
 {
@@ -68,9 +76,23 @@ static inline bool is_send(size_t i)
     return kind_of(i) == SEND || kind_of(i) == SEND_SE;
 }
 
+/* The first Writes and Reads. */
+static inline bool is_long(size_t i)
+{
+    return longs && (kind_of(i) == WRITE || kind_of(i) == READ) && i / KINDS < LONGS / 2;
+}
+
 static inline uint32_t size_of(size_t i)
 {
+    if (is_long(i))
+        return (uint32_t)(LONG_SIZE + i * 37);
     return kind_of(i) == ATOMIC ? 8 : (uint32_t)(i * 37 % LARGEST + 1);
+}
+
+static inline size_t place_of(size_t i)
+{
+    size_t number = i / KINDS * 2 + (kind_of(i) == READ);
+    return is_long(i) ? (size_t)(REQUESTS * SLOT) + number * LONG_SLOT : i * SLOT;
 }
 
 static inline size_t after(size_t i) /* the next Send behind it */
@@ -83,7 +105,7 @@ static inline size_t after(size_t i) /* the next Send behind it */
 
 static inline uint8_t *slot(struct side *s, size_t i)
 {
-    return s->arena + i * SLOT;
+    return s->arena + place_of(i);
 }
 
 /* Each request completes once, in the order of its queue. */
@@ -108,7 +130,7 @@ static inline void post_receive(struct side *s, size_t i)
 
 static inline bool post(struct side *s, struct iw_work *work, size_t i)
 {
-    struct iw_iov sge = {pattern[i], size_of(i)};
+    struct iw_iov sge = {pattern + place_of(i), size_of(i)};
     work->id = i;
     if (work->opcode == IW_WORK_SEND || work->opcode == IW_WORK_SEND_SE ||
         work->opcode == IW_WORK_WRITE) {
@@ -126,9 +148,9 @@ static inline void ask(struct talk *t, size_t i)
                                                   IW_WORK_FETCH_ADD, IW_WORK_SEND_SE};
     struct iw_work work = {.opcode = opcodes[kind_of(i)],
                            .remote_stag = t->server.region.stag,
-                           .remote_to = (kind_of(i) == ATOMIC ? COUNTER : i) * SLOT,
+                           .remote_to = place_of(kind_of(i) == ATOMIC ? COUNTER : i),
                            .sink_stag = t->client.region.stag,
-                           .sink_to = i * SLOT,
+                           .sink_to = place_of(i),
                            .length = size_of(i),
                            .add_swap = 1};
     if (is_send(i))
@@ -150,17 +172,17 @@ static inline void go_on(struct talk *t)
 static inline void look_at_received(struct side *s, const struct iw_completion *done)
 {
     assert_int_equal(done->length, size_of(done->id));
-    assert_memory_equal(slot(s, done->id), pattern[done->id], done->length);
+    assert_memory_equal(slot(s, done->id), pattern + place_of(done->id), done->length);
     for (size_t i = 0; s == &s->talk->server && i < done->id; i++) {
         if (kind_of(i) == WRITE)
-            assert_memory_equal(slot(s, i), pattern[i], size_of(i));
+            assert_memory_equal(slot(s, i), pattern + place_of(i), size_of(i));
     }
 }
 
 static inline void look_at_done(struct side *s, const struct iw_completion *done)
 {
     if (done->opcode == IW_WORK_READ)
-        assert_memory_equal(slot(s, done->id), pattern[done->id], done->length);
+        assert_memory_equal(slot(s, done->id), pattern + place_of(done->id), done->length);
     if (done->opcode == IW_WORK_FETCH_ADD)
         assert_int_equal(done->original, done->id / KINDS);
 }
@@ -239,16 +261,15 @@ static inline void register_side(struct talk *t, struct side *s, uint32_t access
     assert_int_equal(iw_domain_register(t->domain, &s->region), 0);
 }
 
-static inline struct talk *begin_talk(bool markers, struct iw_host_port *at)
+static inline struct talk *begin_talk(enum style style, struct iw_host_port *at)
 {
     struct iw_domain_limits limits = {.regions = 4, .buffers = 8};
     struct talk *t = calloc(1, sizeof(*t));
     char error[300] = "", address[IW_TRANSPORT_TEXT];
     assert_non_null(t);
-    for (size_t i = 0; i < REQUESTS; i++) {
-        for (size_t k = 0; k < LARGEST; k++)
-            pattern[i][k] = (uint8_t)(i * 131 + k * 7 + (k >> 8));
-    }
+    longs = style == IN_PLACE;
+    for (size_t k = 0; k < ARENA; k++)
+        pattern[k] = (uint8_t)((k >> 10) * 138 + (k & 1023) * 7 + (k >> 8));
     iw_host_env_init(&t->host, false);
     t->domain = iw_domain_create(&t->host.env, &limits);
     t->reactor = iw_reactor_create();
@@ -257,15 +278,16 @@ static inline struct talk *begin_talk(bool markers, struct iw_host_port *at)
     iw_endpoint_config_default(&t->config);
     t->config.pd = iw_domain_pd(t->domain);
     t->config.extensions = true;
-    t->config.mulpdu = 300;
-    t->config.mpa.markers = markers;
+    t->config.mulpdu = longs ? 2 * LONG_SIZE : 300;
+    t->config.mpa.markers = style == MARKERS;
+    t->config.mpa.crc = !longs;
     register_side(t, &t->client, IW_ACCESS_LOCAL_WRITE);
     register_side(t, &t->server,
                   IW_ACCESS_LOCAL_WRITE | IW_ACCESS_REMOTE_READ | IW_ACCESS_REMOTE_WRITE |
                       IW_ACCESS_REMOTE_ATOMIC);
     for (size_t i = 0; i < REQUESTS; i++) {
         if (kind_of(i) == READ)
-            memcpy(slot(&t->server, i), pattern[i], size_of(i));
+            memcpy(slot(&t->server, i), pattern + place_of(i), size_of(i));
     }
     memset(slot(&t->server, COUNTER), 0, 8);
     assert_int_equal(iw_transport_parse("127.0.0.1:0", at, error, sizeof(error)), 0);
@@ -302,19 +324,23 @@ static inline void hold_talk(struct talk *t, const struct iw_host_port *at)
 /* Every octet is what it was or what was to be placed there, and nothing beside. */
 static inline void judge_arena(struct side *s)
 {
+    static bool may[ARENA], must[ARENA]; /* be placed */
+    memset(may, 0, sizeof(may));
+    memset(must, 0, sizeof(must));
     for (size_t i = 0; i < REQUESTS; i++) {
-        const uint8_t *at = slot(s, i);
-        bool source = s == &s->talk->server && kind_of(i) == READ;
-        size_t length = kind_of(i) == ATOMIC ? 0 : size_of(i);
-        if (s == &s->talk->client && kind_of(i) == WRITE)
-            length = 0;
-        if (s == &s->talk->server && i == COUNTER)
-            length = 8;
-        for (size_t k = 0; k < length && i != COUNTER; k++)
-            assert_true(at[k] == pattern[i][k] || (at[k] == FILL && !source));
-        for (size_t k = length; k < SLOT; k++)
-            assert_int_equal(at[k], FILL);
+        bool server = s == &s->talk->server;
+        if (kind_of(i) != ATOMIC && (server || kind_of(i) != WRITE))
+            memset(may + place_of(i), true, size_of(i));
+        if (server && kind_of(i) == READ)
+            memset(must + place_of(i), true, size_of(i));
     }
+    size_t wrong = 0;
+    for (size_t k = 0; k < ARENA; k++) {
+        bool counter = s == &s->talk->server && k - place_of(COUNTER) < 8;
+        wrong +=
+            !counter && (s->arena[k] != FILL || must[k]) && (s->arena[k] != pattern[k] || !may[k]);
+    }
+    assert_int_equal(wrong, 0);
 }
 
 static inline void all_done(const struct request *r)
