@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """iwarp-perf and Linux's siw (by perftest) against plain TCP, all inside the user-mode kernel of tools/siw, in turn: RDMA
-Writes of a window of 128. Medians of the rounds; the exit status is 1 if siw has the better bandwidth at a size from 4 KiB
-up.
+Writes of a window of 128, and half of the round trip of Sends, everybody sleeping while there is nothing to do; with the
+system calls of client and server for a message. Medians of the rounds; the exit status is 1 if siw has the better
+bandwidth at a size from 4 KiB up.
 
 usage: bench_siw.py FOLDER-OF-PROGRAMS WORK [ROUNDS]
 
 In the folder WORK a kernel is built in which siw's use of CRCs is a parameter (some minutes and 1 GB; it is used again).
+The rounds are kept there, too: with the same iwarp-perf, ROUNDS (9) more are made and all that there are told.
 """
+import hashlib
 import json
 import os
 import signal
@@ -19,9 +22,12 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 SIW = os.path.join(HERE, "siw")
 # Octets of a message, and how many of them siw takes some seconds for at most.
-SIZES = {64: 8000, 4096: 8000, 65536: 3000, 1048576: 200}
+SIZES = {"write-bw": {64: 8000, 4096: 8000, 65536: 3000, 1048576: 200}, "send-lat": {4: 3000, 4096: 2000, 65536: 500}}
+PERFTEST = {"write-bw": "ib_write_bw", "send-lat": "ib_send_lat"}
 BAR = 4096
-SEGMENT, EACH = 1440, 20  # octets of a Write in an FPDU, and what the FPDU adds
+# Octets of a Write in an FPDU, and what the FPDU adds; the same of a Send.
+SEGMENT, EACH = {"write-bw": 1440, "send-lat": 1436}, {"write-bw": 20, "send-lat": 24}
+CALLS = 64  # system calls are counted up to this size
 
 
 def inside(*words):
@@ -29,41 +35,88 @@ def inside(*words):
 
 
 def ours(bin_folder):
-    """One round of iwarp-perf: {(size, lane): GB/s}."""
-    text = inside(os.path.join(bin_folder, "iwarp-perf"), "local", "--baseline", "tcp", "--crc", "both", "--test", "write-bw", "--rounds", "1",
-                  "--slice", "100", "--size", ",".join(map(str, SIZES)), "--json", "-")
+    """One round of iwarp-perf: {(test, size, lane): GB/s or us, and with "calls" system calls}."""
     found = {}
-    for row in json.loads(text[text.index("\n{") + 1:])["results"]:
-        lane = "tcp" if row["lane"]["transport"] == "tcp" else "ours on" if row["lane"]["crc"] else "ours off"
-        found[row["size"], lane] = row["gigabytes_per_second"]["median"]
+    for test, sizes in SIZES.items():
+        text = inside(os.path.join(bin_folder, "iwarp-perf"), "local", "--baseline", "tcp", "--crc", "both", "--test", test, "--rounds", "1",
+                      "--slice", "100", "--size", ",".join(map(str, sizes)), "--json", "-")
+        for row in json.loads(text[text.index("\n{") + 1:])["results"]:
+            lane = "tcp" if row["lane"]["transport"] == "tcp" else "ours on" if row["lane"]["crc"] else "ours off"
+            what = row["gigabytes_per_second"] if test == "write-bw" else row["microseconds"]
+            calls = row["system_calls_per_message"]
+            found[test, row["size"], lane] = what["median"]
+            found[test, row["size"], lane + " calls"] = [calls["client"], calls["server"]]
     return found
 
 
-def siw(crc, size):
-    """GB/s of payload, from the octets that TCP carries."""
-    rate = float(inside("/usr/bin/python3", "-IS", os.path.join(HERE, "siw.d/rate.py"), "ib_write_bw", str(size), str(SIZES[size]),
-                        "Y" if crc == "on" else "N"))
-    return rate * 1e-9 * size / (size + EACH * -(-size // SEGMENT))
+def perftest(test, size, count, crc, *how):
+    return inside("/usr/bin/python3", "-IS", os.path.join(HERE, "siw.d/rate.py"), PERFTEST[test], str(size), str(count),
+                  "Y" if crc == "on" else "N", *how)
 
 
-def measure(bin_folder, rounds):
-    values, missed = {}, 0
-    for _ in range(rounds):
-        for key, value in ours(bin_folder).items():
-            values.setdefault(key, []).append(value)
-        for size in SIZES:
+def siw(test, size, crc):
+    """GB/s of payload or us, from the octets that TCP carries."""
+    whole = size + EACH[test] * -(-size // SEGMENT[test])
+    rate = float(perftest(test, size, SIZES[test][size], crc))
+    return rate * 1e-9 * size / whole if test == "write-bw" else whole / rate * 1e6
+
+
+def siw_calls(test, size):
+    counts = (500, 1500)
+    seen = [[int(n) for n in perftest(test, size, count, "off", "calls").split()] for count in counts]
+    return [(b - a) / (counts[1] - counts[0]) for a, b in zip(*seen)]
+
+
+def one_round(bin_folder):
+    values = ours(bin_folder)
+    for test, sizes in SIZES.items():
+        for size in sizes:
             for crc in ("off", "on"):
-                values.setdefault((size, "siw " + crc), []).append(siw(crc, size))
-    print("write-bw, GB/s, %d rounds            TCP      ours       siw   ours    siw: ratio to TCP" % rounds)
-    for size in SIZES:
-        for crc in ("off", "on"):
-            columns = [values[size, lane] for lane in ("tcp", "ours " + crc, "siw " + crc)]
-            ratios = [statistics.median(a / b for a, b in zip(column, columns[0])) for column in columns[1:]]
-            good = ratios[0] > ratios[1]
-            missed += not good and size >= BAR
-            print("%-28s %9.3f %9.3f %9.3f %6.3f %6.3f  %s" % ("%d octets, CRC %s" % (size, crc), *map(statistics.median, columns), *ratios,
-                                                            "holds" if good else "MISSED" if size >= BAR else "worse"), flush=True)
+                values[test, size, "siw " + crc] = siw(test, size, crc)
+            if size <= CALLS:
+                values[test, size, "siw calls"] = siw_calls(test, size)
+    return values
+
+
+def tell(rounds):
+    missed = 0
+    for test, sizes in SIZES.items():
+        bandwidth = test == "write-bw"
+        print("%-28s %9s %9s %9s %6s %6s  (ratio to TCP)" % (
+            "%s, %s, %d rounds" % (test, "GB/s" if bandwidth else "us", len(rounds)), "TCP", "ours", "siw", "ours", "siw"))
+        for size in sizes:
+            for crc in ("off", "on"):
+                columns = [[r[test, size, lane] for r in rounds] for lane in ("tcp", "ours " + crc, "siw " + crc)]
+                ratios = [statistics.median(a / b for a, b in zip(column, columns[0])) for column in columns[1:]]
+                good = ratios[0] > ratios[1] if bandwidth else ratios[0] < ratios[1]
+                barred = bandwidth and size >= BAR
+                missed += not good and barred
+                print("%-28s %9.3f %9.3f %9.3f %6.3f %6.3f  %s" % (
+                    "%d octets, CRC %s" % (size, crc), *map(statistics.median, columns), *ratios,
+                    "holds" if good and barred else "MISSED" if barred else "better" if good else "worse"))
+            if size <= CALLS:
+                print("%-28s %s" % ("%d octets, calls a message" % size, ", ".join(
+                    "%s %s" % (name, " + ".join("%.2f" % statistics.median(r[test, size, lane][k] for r in rounds) for k in (0, 1)))
+                    for name, lane in (("TCP", "tcp calls"), ("ours", "ours on calls"), ("siw", "siw calls")))))
     return 1 if missed else 0
+
+
+def kept(path):
+    """The rounds in the file, of which each line is one."""
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as file:
+        return [{tuple(key): value for key, value in json.loads(line)} for line in file]
+
+
+def measure(bin_folder, work, rounds):
+    with open(os.path.join(bin_folder, "iwarp-perf"), "rb") as file:
+        path = os.path.join(work, "rounds-%s.jsonl" % hashlib.sha256(file.read()).hexdigest()[:12])
+    for _ in range(rounds):
+        values = one_round(bin_folder)
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(list(values.items())) + "\n")
+    return tell(kept(path))
 
 
 def main(bin_folder, work, rounds=9):
@@ -75,7 +128,7 @@ def main(bin_folder, work, rounds=9):
         os.environ.update(TMPDIR=folder, IW_SIW_KERNEL=os.path.join(work, "linux"))
         try:
             subprocess.run([SIW, "up"], check=True, stdout=subprocess.DEVNULL)
-            return measure(os.path.abspath(bin_folder), rounds)
+            return measure(os.path.abspath(bin_folder), work, rounds)
         finally:
             subprocess.run([SIW, "down"], check=False)
 

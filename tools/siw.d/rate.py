@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Inside the user-mode kernel: perftest's PROGRAM over siw, COUNT messages of SIZE octets. Prints how many octets TCP carried a
 second on lo, which nothing else uses, in the middle of them. perftest itself wants to read the CPU's clock rate to tell
-the time, and there is none here.
+the time, and there is none here (it says "inf").
 
-usage: rate.py PROGRAM SIZE COUNT CRC (Y or N)
+With "calls" instead of the rate: the system calls of the client and of the server that write, read or control, which
+post and wait; what the same takes for another COUNT must be taken off.
+
+usage: rate.py PROGRAM SIZE COUNT CRC (Y or N) [calls]
 """
+import re
 import subprocess
 import sys
 import time
@@ -21,21 +25,33 @@ def carried():
     return found["bytes"] - HEADERS * found["packets"]
 
 
-def main(program, size, count, crc):
+def calls_in(summary):
+    found = re.findall(r"^ *[\d.]+ +[\d.]+ +\d+ +(\d+) +(?:\d+ +)?(?:read|write|ioctl|poll)$", summary, re.MULTILINE)
+    return sum(map(int, found))
+
+
+def main(program, size, count, crc, calls=False):
     with open("/sys/module/siw/parameters/mpa_crc_required", "w", encoding="ascii") as file:
         file.write(crc)
     # siw counts registered memory against the limit of locked memory, also root's.
-    words = ["bash", "-c", 'ulimit -l unlimited; exec "$@"', "sh", program, "-d", "siw0", "-R", "-F", "-s", size, "-n", count]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(words, **quiet) as server:
+    words = ["bash", "-c", 'ulimit -l unlimited; exec "$@"', "sh"]
+    words += ["strace", "-f", "-c"] if calls else []
+    words += [program, "-d", "siw0", "-R", "-F", "-s", size, "-n", count]
+    # Two who poll on the only processor would wait for each other's slices of time to end.
+    words += ["-e"] if program.endswith("_lat") else []
+    how = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE if calls else subprocess.DEVNULL, "text": True}
+    with subprocess.Popen(words, **how) as server:
         while not subprocess.run(["ss", "-Hltn", "sport = :18515"], check=True, capture_output=True).stdout:
             time.sleep(0.05)
-        with subprocess.Popen([*words, "10.7.0.1"], **quiet) as client:
+        with subprocess.Popen([*words, "10.7.0.1"], **how) as client:
             seen = [(time.monotonic(), carried())]
-            while client.poll() is None:
+            while not calls and client.poll() is None:
                 time.sleep(0.02)
                 seen.append((time.monotonic(), carried()))
-        server.wait()
+            told = [p.communicate()[1] for p in (client, server)]
+    if calls:
+        print(*map(calls_in, told))
+        return
     first, last = seen[0][1], seen[-1][1]
     part = [s for s in seen if first + (last - first) * 0.15 <= s[1] <= first + (last - first) * 0.85]
     if len(part) < 2:
@@ -44,6 +60,6 @@ def main(program, size, count, crc):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 5:
+    if len(sys.argv) not in (5, 6) or sys.argv[5:] not in ([], ["calls"]):
         sys.exit(__doc__)
-    main(*sys.argv[1:])
+    main(*sys.argv[1:5], *map(bool, sys.argv[5:]))
