@@ -91,6 +91,29 @@ struct dropper {
     unsigned calls;
 };
 
+/* Those who come and go without an octet are TCP's alone; one who does not go waits there. */
+static void a_storm_is_not_accepted(void **state)
+{
+    const struct linger reset = {.l_onoff = 1, .l_linger = 0};
+    struct world *w = *state;
+    struct end e = {.sends_wanted = 1};
+    w->defer = true;
+    struct iw_host_port at = listen_at(w, "127.0.0.1:0", 0);
+    int silent = raw_connect(&at);
+    for (int i = 0; i < 20; i++) {
+        int fd = raw_connect(&at);
+        assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
+        close(fd);
+    }
+    connect_to(w, &e, &at);
+    post_recv(&e);
+    run_until_ended(w, 2);
+    assert_true(e.graceful);
+    assert_int_equal(e.completions[IW_WORK_RECV], 1);
+    assert_in_range(w->accepted, 1, 2); /* a second is long, but not for every machine */
+    close(silent);
+}
+
 static void drop_all(void *context, struct iw_connection *c)
 {
     struct dropper *d = context;
@@ -123,7 +146,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_refused_connect_ends),        TEST(a_silent_peer_ends_in_time),
         TEST(a_reset_is_no_graceful_end),    TEST(an_abort_resets),
-        TEST(a_refused_connection_is_reset), TEST(call_backs_may_destroy),
+        TEST(a_refused_connection_is_reset), TEST(a_storm_is_not_accepted),
+        TEST(call_backs_may_destroy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

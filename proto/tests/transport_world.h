@@ -48,6 +48,7 @@ struct world {
     unsigned accepted, ended;
     struct end *servers;
     unsigned room;
+    bool defer;
 };
 
 static inline void post_recv(struct end *e)
@@ -168,7 +169,8 @@ static inline struct iw_host_port listen_at(struct world *w, const char *text, u
                                         .ops = world_ops,
                                         .accepted = accepted,
                                         .context = w,
-                                        .limit = limit};
+                                        .limit = limit,
+                                        .defer = w->defer};
     config.endpoint.role = IW_MPA_RESPONDER;
     assert_int_equal(iw_transport_parse(text, &at, error, sizeof(error)), 0);
     w->listener = iw_transport_listen(w->reactor, &at, &config, error, sizeof(error));

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,6 +155,9 @@ struct iw_listener *iw_transport_listen(struct iw_reactor *r, const struct iw_ho
     int fd = bind_to(at, config->shared, NULL, error, room);
     if (fd < 0)
         return NULL;
+    int defer = config->defer; /* seconds */
+    if (defer)
+        setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &defer, sizeof(defer));
     struct iw_listener *l = calloc(1, sizeof(*l));
     if (l) {
         l->source.handle = handle;

@@ -428,7 +428,8 @@ static int start_listening(struct peer *p)
                                         .accepted = accepted,
                                         .context = p,
                                         .limit = (unsigned)p->limit,
-                                        .shared = p->threads > 1};
+                                        .shared = p->threads > 1,
+                                        .defer = true};
     p->listener = iw_transport_listen(p->reactor, &p->address, &config, error, sizeof(error));
     if (!p->listener) {
         fprintf(stderr, "iwarp-peer: %s\n", error);

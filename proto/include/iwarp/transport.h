@@ -200,6 +200,10 @@ struct iw_listener_config {
     /* Others may listen on the same address, all with `shared`: one for each reactor, so that the
      * system deals the connections out to the threads (SO_REUSEPORT). */
     bool shared;
+    /* TCP keeps a connection to itself until its client has sent something, or for about a second
+     * (TCP_DEFER_ACCEPT), so that clients that only come and go cost nothing here. Not for a side
+     * that speaks first. */
+    bool defer;
 };
 
 /* Port 0 lets the system choose. NULL with text in `error` ("cannot listen on 127.0.0.1:80:
