@@ -3,14 +3,11 @@
 #include "perf.h"
 #include "record.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-
-#define EX_USAGE 64
 
 static const char usage[] =
     "usage: iwarp-perf loop [options]\n"
@@ -46,24 +43,6 @@ static const char usage[] =
     "  --traffic KIND    mixed, writes or sends (mixed)\n"
     "  --port N          of the responder (4420), 1..65535\n"
     "  --help\n";
-
-static int usage_error(const char *option, const char *value, const char *expected)
-{
-    fprintf(stderr, "iwarp-perf: %s %s: expected %s\n", option, value, expected);
-    return EX_USAGE;
-}
-
-static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *out)
-{
-    char *end;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (errno != 0 || end == text || *end != '\0' || text[0] == '-' || value < least ||
-        value > most)
-        return false;
-    *out = value;
-    return true;
-}
 
 static bool parse_switch(const char *text, bool *out)
 {
@@ -135,28 +114,28 @@ static int parse(int argc, char **argv, struct iw_loop_options *o, struct iw_rec
             measuring = options[which].name;
         switch (c) {
         case SIZE:
-            if (!parse_number(optarg, 1, 67108864, &o->size))
-                return usage_error("--size", optarg, "1..67108864");
+            if (!perf_number(optarg, 1, 67108864, &o->size))
+                return perf_usage_error("size", optarg, "1..67108864");
             break;
         case TOTAL:
-            if (!parse_number(optarg, 1, UINT64_C(1) << 40, &o->total))
-                return usage_error("--total", optarg, "1..1099511627776");
+            if (!perf_number(optarg, 1, UINT64_C(1) << 40, &o->total))
+                return perf_usage_error("total", optarg, "1..1099511627776");
             break;
         case ROUNDS:
-            if (!parse_number(optarg, 1, IW_LOOP_ROUNDS_MAX, &o->rounds))
-                return usage_error("--rounds", optarg, "1..1000");
+            if (!perf_number(optarg, 1, IW_LOOP_ROUNDS_MAX, &o->rounds))
+                return perf_usage_error("rounds", optarg, "1..1000");
             break;
         case CRC:
             if (!parse_switch(optarg, &o->crc))
-                return usage_error("--crc", optarg, "on or off");
+                return perf_usage_error("crc", optarg, "on or off");
             break;
         case MARKERS:
             if (!parse_switch(optarg, &o->markers))
-                return usage_error("--markers", optarg, "on or off");
+                return perf_usage_error("markers", optarg, "on or off");
             break;
         case MULPDU:
-            if (!parse_number(optarg, IW_MPA_MULPDU_MIN, IW_MPA_ULPDU_MAX, &o->mulpdu))
-                return usage_error("--mulpdu", optarg, "128..64768");
+            if (!perf_number(optarg, IW_MPA_MULPDU_MIN, IW_MPA_ULPDU_MAX, &o->mulpdu))
+                return perf_usage_error("mulpdu", optarg, "128..64768");
             break;
         case PORTABLE:
             o->portable_crc = true;
@@ -164,67 +143,67 @@ static int parse(int argc, char **argv, struct iw_loop_options *o, struct iw_rec
         case OP:
             o->sends = strcmp(optarg, "send") == 0;
             if (!o->sends && strcmp(optarg, "write") != 0)
-                return usage_error("--op", optarg, "write or send");
+                return perf_usage_error("op", optarg, "write or send");
             break;
         case WINDOW:
-            if (!parse_number(optarg, 1, 4096, &o->window))
-                return usage_error("--window", optarg, "1..4096");
+            if (!perf_number(optarg, 1, 4096, &o->window))
+                return perf_usage_error("window", optarg, "1..4096");
             break;
         case MIN_RATE:
             o->min_rate = strtod(optarg, &end);
             if (end == optarg || *end != '\0' || !(o->min_rate > 0))
-                return usage_error("--min-rate", optarg, "a number above 0");
+                return perf_usage_error("min-rate", optarg, "a number above 0");
             break;
         case MAX_RATIO:
             o->max_ratio = strtod(optarg, &end);
             if (end == optarg || *end != '\0' || !(o->max_ratio > 0))
-                return usage_error("--max-ratio", optarg, "a number above 0");
+                return perf_usage_error("max-ratio", optarg, "a number above 0");
             break;
         case PCAP:
             r->path = optarg;
             break;
         case MSS:
-            if (!parse_number(optarg, 140, 65495, &r->mss))
-                return usage_error("--mss", optarg, "140..65495");
+            if (!perf_number(optarg, 140, 65495, &r->mss))
+                return perf_usage_error("mss", optarg, "140..65495");
             break;
         case CONNECTIONS:
-            if (!parse_number(optarg, 1, 1000000, &r->connections))
-                return usage_error("--connections", optarg, "1..1000000");
+            if (!perf_number(optarg, 1, 1000000, &r->connections))
+                return perf_usage_error("connections", optarg, "1..1000000");
             break;
         case BURST:
-            if (!parse_number(optarg, 1, UINT64_C(1) << 32, &r->burst))
-                return usage_error("--burst", optarg, "1..4294967296");
+            if (!perf_number(optarg, 1, UINT64_C(1) << 32, &r->burst))
+                return perf_usage_error("burst", optarg, "1..4294967296");
             break;
         case FPDU:
-            if (!parse_number(optarg, 140, 65495, &r->fpdu))
-                return usage_error("--fpdu", optarg, "140..65495");
+            if (!perf_number(optarg, 140, 65495, &r->fpdu))
+                return perf_usage_error("fpdu", optarg, "140..65495");
             break;
         case TRAFFIC:
             if (!parse_traffic(optarg, &r->traffic))
-                return usage_error("--traffic", optarg, "mixed, writes or sends");
+                return perf_usage_error("traffic", optarg, "mixed, writes or sends");
             break;
         case PORT:
-            if (!parse_number(optarg, 1, 65535, &r->port))
-                return usage_error("--port", optarg, "1..65535");
+            if (!perf_number(optarg, 1, 65535, &r->port))
+                return perf_usage_error("port", optarg, "1..65535");
             break;
         case HELP:
             fputs(usage, stdout);
             return -1;
         default:
-            return EX_USAGE;
+            return PERF_USAGE;
         }
     }
     if (optind < argc) {
         fprintf(stderr, "iwarp-perf: %s: unexpected argument\n", argv[optind]);
-        return EX_USAGE;
+        return PERF_USAGE;
     }
     if (r->path != NULL && measuring != NULL) {
         fprintf(stderr, "iwarp-perf: --%s: did not expect it with --pcap\n", measuring);
-        return EX_USAGE;
+        return PERF_USAGE;
     }
     if (r->path == NULL && recording != NULL) {
         fprintf(stderr, "iwarp-perf: --%s: expected --pcap FILE, too\n", recording);
-        return EX_USAGE;
+        return PERF_USAGE;
     }
     r->size = o->size;
     r->total = o->total;
@@ -278,7 +257,7 @@ int main(int argc, char **argv)
     if (!local && strcmp(command, "client") != 0) {
         fprintf(stderr, "iwarp-perf: %s: expected local, client, server or loop (see --help)\n",
                 command);
-        return EX_USAGE;
+        return PERF_USAGE;
     }
     r = perf_plan_client(&plan, local, argc - 1, argv + 1);
     if (r >= 0)

@@ -46,13 +46,13 @@ const char perf_usage[] =
     "                       so long; exit with 1 if memory grows\n"
     "  --help\n";
 
-static int usage_error(const char *option, const char *value, const char *expected)
+int perf_usage_error(const char *option, const char *value, const char *expected)
 {
     fprintf(stderr, "iwarp-perf: --%s %s: expected %s\n", option, value, expected);
     return PERF_USAGE;
 }
 
-static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *out)
+bool perf_number(const char *text, uint64_t least, uint64_t most, uint64_t *out)
 {
     char *end;
     errno = 0;
@@ -108,7 +108,7 @@ static bool parse_sizes(const char *list, struct perf_plan *plan)
     plan->size_count = 0;
     while (next_word(&list, word, sizeof word))
         if (plan->size_count == PERF_SIZES ||
-            !parse_number(word, 1, PERF_SIZE_MAX, &plan->sizes[plan->size_count++]))
+            !perf_number(word, 1, PERF_SIZE_MAX, &plan->sizes[plan->size_count++]))
             return false;
     return plan->size_count > 0;
 }
@@ -132,7 +132,7 @@ static bool parse_cpus(const char *list, struct perf_plan *plan)
     char word[32];
     uint64_t value;
     for (int i = 0; next_word(&list, word, sizeof word); i++) {
-        if (i == 2 || !parse_number(word, 0, 1023, &value))
+        if (i == 2 || !perf_number(word, 0, 1023, &value))
             return false;
         plan->cpu[i] = (int)value;
     }
@@ -220,9 +220,9 @@ static int take_number(struct draft *d, int option, const char *name, const char
 {
     for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
         if (ranges[i].option == option)
-            return parse_number(value, ranges[i].least, ranges[i].most, &d->numbers[i])
+            return perf_number(value, ranges[i].least, ranges[i].most, &d->numbers[i])
                        ? 0
-                       : usage_error(name, value, ranges[i].text);
+                       : perf_usage_error(name, value, ranges[i].text);
     return 0;
 }
 
@@ -239,19 +239,21 @@ static int take(struct perf_plan *plan, struct draft *d, int option, const char 
     const char *name = options[option].name;
     switch (option) {
     case TEST:
-        return parse_tests(value, plan) ? 0 : usage_error(name, value, "a list of tests");
+        return parse_tests(value, plan) ? 0 : perf_usage_error(name, value, "a list of tests");
     case SIZE:
-        return parse_sizes(value, plan) ? 0 : usage_error(name, value, "1..8388608, or a list");
+        return parse_sizes(value, plan) ? 0
+                                        : perf_usage_error(name, value, "1..8388608, or a list");
     case ALL:
         all_sizes(plan);
         return 0;
     case BASELINE:
         plan->baseline = strcmp(value, "tcp") == 0;
-        return plan->baseline ? 0 : usage_error(name, value, "tcp");
+        return plan->baseline ? 0 : perf_usage_error(name, value, "tcp");
     case CRC:
-        return parse_both(value, &d->crc) ? 0 : usage_error(name, value, "on, off or both");
+        return parse_both(value, &d->crc) ? 0 : perf_usage_error(name, value, "on, off or both");
     case MARKERS:
-        return parse_both(value, &d->markers) ? 0 : usage_error(name, value, "on, off or both");
+        return parse_both(value, &d->markers) ? 0
+                                              : perf_usage_error(name, value, "on, off or both");
     case BOTH:
         plan->both = true;
         return 0;
@@ -262,7 +264,8 @@ static int take(struct perf_plan *plan, struct draft *d, int option, const char 
         plan->verify = true;
         return 0;
     case CPU:
-        return parse_cpus(value, plan) ? 0 : usage_error(name, value, "a CPU's number, or two");
+        return parse_cpus(value, plan) ? 0
+                                       : perf_usage_error(name, value, "a CPU's number, or two");
     case JSON:
         plan->json = value;
         return 0;
@@ -270,11 +273,13 @@ static int take(struct perf_plan *plan, struct draft *d, int option, const char 
         plan->html = value;
         return 0;
     case MIN_RATIO:
-        return parse_ratio(value, &plan->min_ratio) ? 0
-                                                    : usage_error(name, value, "a number above 0");
+        return parse_ratio(value, &plan->min_ratio)
+                   ? 0
+                   : perf_usage_error(name, value, "a number above 0");
     case MAX_RATIO:
-        return parse_ratio(value, &plan->max_ratio) ? 0
-                                                    : usage_error(name, value, "a number above 0");
+        return parse_ratio(value, &plan->max_ratio)
+                   ? 0
+                   : perf_usage_error(name, value, "a number above 0");
     default:
         return take_number(d, option, name, value);
     }
