@@ -64,6 +64,14 @@ const char *iw_callers_ended(struct iw_callers *c, bool *failed)
     return latest->ended;
 }
 
+const char *iw_callers_crashed(struct iw_callers *c, uint64_t deadline)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (iw_process_ended(&c->running[i], deadline) && c->running[i].crashed)
+            return c->running[i].ended;
+    return NULL;
+}
+
 void iw_callers_stop(struct iw_callers *c, char *trouble, size_t room)
 {
     for (size_t i = 0; i < c->count; i++) {

@@ -30,6 +30,9 @@ int iw_callers_call(struct iw_callers *c, struct iw_tun *tun, const char *host, 
 /* How the latest command ended, in one line, and whether it failed; NULL while it runs, and where a
  * person was asked. */
 const char *iw_callers_ended(struct iw_callers *c, bool *failed);
+/* How the first command that a fault of its own has ended did end; NULL if there is none. Waits
+ * until `deadline` (iw_transport_now()) for the ends of those that run. */
+const char *iw_callers_crashed(struct iw_callers *c, uint64_t deadline);
 /* Ends all commands and what they left behind. A line of a sanitizer's report goes to `trouble`. */
 void iw_callers_stop(struct iw_callers *c, char *trouble, size_t room);
 

@@ -166,11 +166,24 @@ static void end_guard(struct iw_process *p)
 
 /* ---- ending ---- */
 
+/* A shell says so by a status. */
+static bool is_fault(const siginfo_t *end)
+{
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
+    int number = end->si_code == CLD_EXITED ? end->si_status - 128 : end->si_status;
+
+    for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+        if (signals[i] == number)
+            return true;
+    return false;
+}
+
 /* How it ended. It is not reaped before iw_process_stop, so that its number, which is that of its
  * group as well, is nobody else's until then. */
 static void take_end(struct iw_process *p, const siginfo_t *end)
 {
     p->failed = end->si_code != CLD_EXITED || end->si_status != 0;
+    p->crashed = is_fault(end);
     if (end->si_code == CLD_EXITED)
         snprintf(p->ended, sizeof(p->ended), "%s ended with status %d", p->name, end->si_status);
     else

@@ -20,6 +20,7 @@ struct iw_process {
     char name[64];
     char ended[128]; /* one line on how it ended; empty: it did not yet, or never started */
     bool failed;     /* it ended otherwise than with status 0 */
+    bool crashed;    /* ... by a signal that a fault in it raises */
     char *log;       /* path; NULL: none was wanted */
     long scanned;    /* octets of the log that iw_process_trouble has seen */
     pid_t guard;     /* see iw_process_guard; 0: none */

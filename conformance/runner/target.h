@@ -101,6 +101,8 @@ struct iw_target *iw_target_of(struct iw_target_instance *instance);
 const char *iw_target_version(const struct iw_target_instance *instance);
 /* The process group that the runner started for it; 0: none. */
 pid_t iw_target_group(const struct iw_target_instance *instance);
+/* Whether a command still runs that was to have the peer connect. */
+bool iw_target_calling(struct iw_target_instance *t);
 /* Between cases: ends what a case had the peer start, and looks after the peer. NULL if it is fit
  * for another case, else how it ended; a line of a sanitizer's report goes to `trouble` (else "").
  */

@@ -17,7 +17,9 @@
 #include "target.h"
 #include "text.h"
 
-enum { CRAFTED_PORT = 7471 }; /* of a peer in a namespace of its own */
+enum { CRAFTED_PORT = 7471 };             /* of a peer in a namespace of its own */
+static const double crash_seconds = 0.05; /* from the end of a program's connection to its own */
+
 enum { START_SECONDS = 10, CONNECT_SECONDS = 5, LEAVE_SECONDS = 5, AGAIN_MS = 20, WORD = 96 };
 
 struct iw_target_instance {
@@ -430,13 +432,19 @@ static enum iw_target_opened open_agent(struct iw_target_instance *t, const char
 static const char *death(struct iw_target *target)
 {
     struct iw_target_instance *t = (struct iw_target_instance *)target;
+    const char *how;
 
     /* An agent whose connection is gone is ending: a report of a sanitizer takes its time. */
     if (t->target.control && iw_control_lost(t->target.control))
         iw_process_ended(&t->process, after(t, LEAVE_SECONDS));
     else
         iw_process_ended(&t->process, 0);
-    return *t->process.ended ? t->process.ended : NULL;
+    if (*t->process.ended)
+        return t->process.ended;
+    how = iw_callers_crashed(&t->callers, 0);
+    if (how)
+        snprintf(t->why, sizeof(t->why), "%s", how);
+    return how ? t->why : NULL;
 }
 
 static enum iw_target_opened reach(struct iw_target_instance *t, const char *option, char *error,
@@ -508,7 +516,7 @@ enum iw_target_opened iw_target_open_crafted(const struct iw_target_spec *spec, 
         .initiate = spec->connect || spec->ask ? initiate : NULL,
         .not_called = spec->connect || spec->ask ? not_called : NULL,
         .connect_within = iw_target_connect_within(spec),
-        .death = spec->embedded || spec->start ? death : NULL,
+        .death = spec->embedded || spec->start || spec->connect ? death : NULL,
         .tun = tun,
     };
     if (tun) {
@@ -543,11 +551,21 @@ pid_t iw_target_group(const struct iw_target_instance *instance)
     return instance->process.pid;
 }
 
+bool iw_target_calling(struct iw_target_instance *t)
+{
+    bool failed;
+
+    return t->callers.count && !iw_callers_ended(&t->callers, &failed);
+}
+
 const char *iw_target_check(struct iw_target_instance *t, char *trouble, size_t room)
 {
-    const char *how = t->target.death ? t->target.death(&t->target) : NULL;
+    const char *how;
 
     *trouble = 0;
+    /* A program that crashes has ended a moment behind its connection. */
+    iw_callers_crashed(&t->callers, after(t, crash_seconds));
+    how = t->target.death ? t->target.death(&t->target) : NULL;
     iw_callers_stop(&t->callers, trouble, room);
     if (!*trouble)
         iw_process_trouble(&t->process, trouble, room);

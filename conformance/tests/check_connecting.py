@@ -88,6 +88,9 @@ def check_commands(bench):
     bench.expect("connect = [[echo no such card; exit 7]]", "INCONCLUSIVE",
                  "did not connect: its command \\(sh ended with status 7\\) made no connection; its output: ", 3)
     bench.expect("connect = [[kill -9 $$]]", "INCONCLUSIVE", "sh was killed by signal 9", 3)
+    # One that crashes has failed, whatever it said before.
+    bench.expect("connect = [[bash -c 'exec 3<>/dev/tcp/{host}/{port}; kill -SEGV $$']]", "FAIL",
+                 "the target ended: sh ended with status 139|the target ended: .* signal 11", 1)
     bench.expect("connect = [[exit 0]], connect_within = 0.3", "INCONCLUSIVE",
                  "nothing connected within 0.3 s; its command ended: sh ended with status 0", 3)
     check_leftovers(bench, "echo $$ >> NOTE; exec tail -f /dev/null", "0.3 s; its command is still running")
