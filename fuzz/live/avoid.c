@@ -24,7 +24,7 @@ size_t iw_hunt_pattern(const struct iw_hunt_input *in, uint16_t *out, size_t roo
         uint8_t said = iw_hunt_said(&p, &p.units[i]);
         bool block = p.units[i].length > IW_MPA_STARTUP_HEADER;
 
-        if (said == IW_SAID_REQUEST) /* flags, and A of RFC 6581 */
+        if (said == IW_SAID_REQUEST || said == IW_SAID_REPLY) /* flags, and A of RFC 6581 */
             out[n++] = (uint16_t)(REQUEST | (octets[16] & 0xf0) |
                                   (block && octets[IW_MPA_STARTUP_HEADER] & 0x80 ? 1 : 0));
         else

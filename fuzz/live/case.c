@@ -29,6 +29,12 @@ static bool has_agent(const struct iw_hunt *h)
     return h->spec->embedded || h->spec->class == IW_TARGET_AGENT;
 }
 
+/* The peer is the initiator. */
+static bool calls(const struct writer *w)
+{
+    return w->h->world.side == IW_SIDE_RESPONDER;
+}
+
 /* ---- octets ---- */
 
 static void put_hex(FILE *f, const uint8_t *octets, size_t length)
@@ -90,15 +96,16 @@ static void put_ulpdu(struct writer *w, const uint8_t *ulpdu, size_t length)
     put_hex(w->f, ulpdu + at, length - at);
 }
 
-static void put_request(struct writer *w, const uint8_t *octets, size_t length)
+static void put_startup(struct writer *w, const uint8_t *octets, size_t length)
 {
     struct iw_mpa_startup_header header;
 
     iw_wire_get_startup(octets, length, &header);
     fprintf(w->f,
-            "conn:send(request { revision = %u, flags = 0x%02x, pd_length = %u, enhanced = "
+            "conn:send(%s { revision = %u, flags = 0x%02x, pd_length = %u, enhanced = "
             "false, private = ",
-            header.revision, header.flags, header.pd_length);
+            iw_wire_mpa_key(octets) == IW_MPA_KEY_REPLY ? "reply" : "request", header.revision,
+            header.flags, header.pd_length);
     put_hex(w->f, octets + IW_MPA_STARTUP_HEADER, length - IW_MPA_STARTUP_HEADER);
     fprintf(w->f, " })\n");
 }
@@ -108,8 +115,8 @@ static void put_unit(struct writer *w, const struct iw_hunt_unit *u, const char 
     const uint8_t *octets = w->plan.octets + u->at;
 
     fputs(indent, w->f);
-    if (u->kind == IW_UNIT_REQUEST) {
-        put_request(w, octets, u->length);
+    if (u->kind == IW_UNIT_STARTUP) {
+        put_startup(w, octets, u->length);
     } else if (u->kind == IW_UNIT_FPDU) {
         size_t length = (size_t)(octets[0] << 8 | octets[1]);
         char text[512];
@@ -156,10 +163,11 @@ static void put_head(struct writer *w, const struct iw_hunt_finding *f, const ch
             w->h->spec->text, (unsigned long long)w->h->o->seed, (unsigned long long)f->number);
     fprintf(w->f, "return case {\n  id = \"%s\",\n  purpose = ", id);
     put_text(w->f, f->event.text);
-    fprintf(w->f, ",\n  rules = { \"%s\" },\n  role = \"responder\",\n",
+    fprintf(w->f, ",\n  rules = { \"%s\" },\n  role = \"%s\",\n",
             rule                             ? rule->id
             : f->event.kind == IW_HUNT_STRAY ? stray
-                                             : fallback);
+                                             : fallback,
+            calls(w) ? "initiator" : "responder");
     if (agent)
         fprintf(w->f, "  needs = { agent = true },\n");
     fprintf(w->f, "  run = function(t)\n");
@@ -184,10 +192,13 @@ static void put_head(struct writer *w, const struct iw_hunt_finding *f, const ch
         fprintf(w->f, "      if item and item.op == \"read-request\" and item.sink_stag then "
                       "asked[#asked + 1] = item end\n");
     fprintf(w->f, "      return item\n    end\n"
+                  "    local function settle(conn, seconds)\n"
+                  "      repeat local item = wait(conn, seconds) until not item or item.kind == "
+                  "\"fin\" or item.kind == \"reset\"\n"
+                  "    end\n"
                   "    local function finish(conn)\n"
                   "      conn:shutdown()\n"
-                  "      repeat local item = wait(conn, 1) until not item or item.kind == \"fin\" "
-                  "or item.kind == \"reset\"\n"
+                  "      settle(conn, 1)\n"
                   "    end\n");
 }
 
@@ -246,7 +257,12 @@ static void put_group(struct writer *w, size_t unit, size_t end, size_t *mark, s
         if (p->marks[*mark].at > at)
             fprintf(w->f, "    conn:release(%zu)\n", p->marks[*mark].at - at);
         at = p->marks[*mark].at;
-        put_mark(w, &p->marks[(*mark)++]);
+        /* What was half read has to be, whatever is answered to what comes before it. */
+        if (p->marks[*mark].kind == IW_FUZZ_TIME)
+            fprintf(w->f, "    settle(conn, %g)\n", WAIT_MS / 1000.0);
+        else
+            put_mark(w, &p->marks[*mark]);
+        (*mark)++;
     }
     if (inside)
         fprintf(w->f, "    conn:release()\n");
@@ -255,17 +271,21 @@ static void put_group(struct writer *w, size_t unit, size_t end, size_t *mark, s
 static void put_connection(struct writer *w, const struct iw_hunt_finding *f, size_t i)
 {
     const struct iw_hunt_plan *p = &w->plan;
-    bool agent = has_agent(w->h), reset = false;
+    bool agent = has_agent(w->h), reset = false, called = calls(w);
     size_t unit = 0, mark = 0;
 
-    fprintf(w->f, "    %sconn = t:connect { raw = true%s }\n", i ? "" : "local ",
-            agent ? ", target = { accept = \"ask\" }" : "");
+    fprintf(w->f, "    %sconn = t:%s { raw = true%s }\n", i ? "" : "local ",
+            called ? "target_connects" : "connect", agent ? ", target = { accept = \"ask\" }" : "");
+    if (called) /* its Request is no answer to what comes next */
+        fprintf(w->f, "    wait(conn, 1)\n");
     while (unit < p->n_units || mark < p->n_marks) {
         size_t until = unit < p->n_units ? p->units[unit].at : p->length, end = unit;
 
         while (mark < p->n_marks && p->marks[mark].at <= until && !reset) {
             reset = p->marks[mark].kind == IW_FUZZ_RST;
-            put_mark(w, &p->marks[mark++]);
+            if (!called || unit || p->marks[mark].kind != IW_FUZZ_TIME)
+                put_mark(w, &p->marks[mark]);
+            mark++;
         }
         if (unit == p->n_units || reset)
             break;
@@ -280,7 +300,7 @@ static void put_connection(struct writer *w, const struct iw_hunt_finding *f, si
             }
         }
         put_group(w, unit, end, &mark, until);
-        if (p->units[unit].kind == IW_UNIT_REQUEST && f->requested[i])
+        if (p->units[unit].kind == IW_UNIT_STARTUP && f->requested[i])
             put_accept(w);
         unit = end;
     }

@@ -193,13 +193,13 @@ size_t iw_hunt_fpdu(const uint8_t *ulpdu, size_t length, uint8_t *out)
     return size;
 }
 
-size_t iw_hunt_request_size(const uint8_t *octets, size_t length)
+size_t iw_hunt_startup_size(const uint8_t *octets, size_t length)
 {
     struct iw_mpa_startup_header header;
     int got = iw_wire_get_startup(octets, length, &header);
     size_t size;
 
-    if (got < 0 || iw_wire_mpa_key(header.key) != IW_MPA_KEY_REQUEST)
+    if (got < 0 || iw_wire_mpa_key(header.key) == IW_MPA_KEY_OTHER)
         return 0;
     size = (size_t)got + header.pd_length;
     return size > length ? length : size;

@@ -13,10 +13,10 @@
  *   IW_FUZZ_TIME           until the peer has said something, or for so many milliseconds at most
  *   IW_FUZZ_FIN, _RST      the fuzzer ends its direction, or the connection
  *
- * Behind the last step the fuzzer ends its direction. A Request is the first octets; what follows
- * it is split into FPDUs wherever steps begin and end. An FPDU whose length, pad and CRC are right
- * is *regular*: it follows the peer's wish for Markers, and stands for what only the peer knows by
- * the placeholders below; its CRC stays right.
+ * Behind the last step the fuzzer ends its direction. A Request, or a Reply to a peer that
+ * connects, is the first octets; what follows it is split into FPDUs wherever steps begin and end.
+ * An FPDU whose length, pad and CRC are right is *regular*: it follows the peer's wish for Markers,
+ * and stands for what only the peer knows by the placeholders below; its CRC stays right.
  */
 
 #include <stdbool.h>
@@ -83,7 +83,8 @@ static inline size_t iw_hunt_fpdu_size(size_t ulpdu)
 {
     return 2 + ulpdu + (2 - ulpdu) % 4 + 4;
 }
-/* Octets of the Request with which the input begins; 0 if its header is not whole or is none. */
-size_t iw_hunt_request_size(const uint8_t *octets, size_t length);
+/* Octets of the Request or Reply with which the input begins; 0 if its header is not whole or is
+ * none. */
+size_t iw_hunt_startup_size(const uint8_t *octets, size_t length);
 
 #endif

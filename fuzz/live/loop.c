@@ -14,6 +14,7 @@
 #include "text.h"
 
 enum {
+    CALL_MS = 10,         /* between two looks at what is to connect */
     WAIT_LEAST = 1000000, /* ns that a step waits at least if it says so ... */
     WAIT_MOST = 50000000, /* ... and at most */
     LINGER = 250000000,   /* ns for the peer's end behind ours */
@@ -22,7 +23,7 @@ enum {
     CONNECT = 2000000000
 };
 
-enum phase { FREE, STEPS, WAITING, LINGERING };
+enum phase { FREE, CALLED, STEPS, WAITING, LINGERING };
 
 struct slot {
     struct iw_hunt_loop *loop;
@@ -39,6 +40,7 @@ struct slot {
     uint8_t said;
     bool connected, shut, blocked, heard;
     uint64_t deadline, sent, received, asked;
+    enum iw_side own, peer;
     struct iw_observer *observer;
     void *observer_memory;
 };
@@ -82,6 +84,8 @@ static void seen_startup(struct slot *s, const struct iw_observation *o)
     uint32_t detail = (uint32_t)o->startup.flags << 16 | (uint32_t)o->startup.revision << 8;
     uint64_t took = iw_transport_now() - s->asked;
 
+    if (s->peer == IW_SIDE_INITIATOR)
+        detail |= 0x10;
     if (o->startup.flags & IW_MPA_FLAG_S)
         detail |= (o->enhanced.peer_to_peer ? 8u : 0u) | o->enhanced.rtr;
     s->known.markers = (o->startup.flags & IW_MPA_FLAG_M) != 0;
@@ -124,7 +128,7 @@ static void seen(void *context, const struct iw_observation *o)
 {
     struct slot *s = context;
 
-    if (o->side != IW_SIDE_RESPONDER)
+    if (o->side != s->peer)
         return;
     switch (o->kind) {
     case IW_OBSERVED_STARTUP:
@@ -178,13 +182,14 @@ static void finish(struct slot *s)
     iw_observer_drop(s->observer);
     s->observer = NULL;
     s->phase = FREE;
+    iw_hunt_world_left(s->loop->world);
     s->loop->busy--;
     s->loop->call(s->loop->context, &done);
 }
 
 static void ended(struct slot *s, bool reset)
 {
-    iw_observer_end(s->observer, IW_SIDE_RESPONDER, s->received, reset);
+    iw_observer_end(s->observer, s->peer, s->received, reset);
     s->done.closed = true;
     add(s, reset ? IW_ANSWER_RESET : IW_ANSWER_FIN, 0);
     finish(s);
@@ -200,8 +205,12 @@ static void leave(struct slot *s)
 {
     struct linger at_once = {.l_onoff = 1};
 
+    if (s->phase == CALLED) {
+        finish(s);
+        return;
+    }
     setsockopt(s->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
-    iw_observer_end(s->observer, IW_SIDE_INITIATOR, s->sent, true);
+    iw_observer_end(s->observer, s->own, s->sent, true);
     finish(s);
 }
 
@@ -213,8 +222,7 @@ static bool flush(struct slot *s)
 
         if (n > 0) {
             s->connected = s->done.connected = true;
-            iw_observer_input(s->observer, IW_SIDE_INITIATOR, s->sent, s->out + s->out_sent,
-                              (size_t)n);
+            iw_observer_input(s->observer, s->own, s->sent, s->out + s->out_sent, (size_t)n);
             s->sent += (size_t)n;
             s->out_sent += (size_t)n;
             continue;
@@ -261,7 +269,7 @@ static void render_until(struct slot *s, size_t until)
         }
         if (!s->piece) {
             s->said = iw_hunt_said(&s->plan, u);
-            if (u->kind == IW_UNIT_REQUEST)
+            if (u->kind == IW_UNIT_STARTUP)
                 s->asked = iw_transport_now();
             s->piece_length = iw_hunt_render(&s->plan, u, &s->known, &s->piece);
             s->piece_sent = 0;
@@ -285,7 +293,7 @@ static void shut(struct slot *s)
 {
     if (!s->shut) {
         shutdown(s->fd, SHUT_WR);
-        iw_observer_end(s->observer, IW_SIDE_INITIATOR, s->sent, false);
+        iw_observer_end(s->observer, s->own, s->sent, false);
         s->said = IW_SAID_FIN;
     }
     s->shut = true;
@@ -354,7 +362,7 @@ static void readable(struct slot *s)
         return;
     }
     s->heard = true;
-    iw_observer_input(s->observer, IW_SIDE_RESPONDER, s->received, s->loop->answers, (size_t)n);
+    iw_observer_input(s->observer, s->peer, s->received, s->loop->answers, (size_t)n);
     s->received += (uint64_t)n;
     if (s->received > HEARD_MOST)
         leave(s);
@@ -376,6 +384,10 @@ static void handle(struct slot *s, uint32_t events)
 
 static void late(struct slot *s)
 {
+    if (s->phase == CALLED) {
+        refused(s);
+        return;
+    }
     if (s->phase == WAITING) {
         advance(s);
         return;
@@ -432,33 +444,83 @@ void iw_hunt_loop_attach(struct iw_hunt_loop *l)
     l->control = fd;
     if (fd >= 0)
         epoll_ctl(l->epoll, EPOLL_CTL_ADD, fd, &e);
+    e.data.ptr = l;
+    if (l->world->side == IW_SIDE_RESPONDER)
+        epoll_ctl(l->epoll, EPOLL_CTL_ADD, l->world->listener, &e);
+}
+
+/* ---- connections ---- */
+
+static bool reach(struct slot *s, const struct sockaddr_storage *to)
+{
+    s->fd = socket(to->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (s->fd < 0)
+        return false;
+    if (!connect(s->fd, (const struct sockaddr *)to, s->loop->world->to_length) ||
+        errno == EINPROGRESS || errno == ECONNREFUSED)
+        return true;
+    close(s->fd); /* no port is free: later */
+    s->fd = -1;
+    return false;
+}
+
+/* The connection is there, or as good as. */
+static void go(struct slot *s)
+{
+    struct epoll_event e = {.events = EPOLLIN, .data.ptr = s};
+    int on = 1;
+
+    setsockopt(s->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    epoll_ctl(s->loop->epoll, EPOLL_CTL_ADD, s->fd, &e);
+    advance(s);
+}
+
+/* The peer has connected; again, or without having been asked to: that is not wanted. */
+static void take_call(struct iw_hunt_loop *l)
+{
+    int fd = accept4(l->world->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    for (unsigned i = 0; i < IW_HUNT_SLOTS; i++) {
+        struct slot *s = &l->slots[i];
+
+        if (s->phase != CALLED)
+            continue;
+        s->fd = fd;
+        s->connected = s->done.connected = true;
+        s->asked = iw_transport_now();
+        go(s);
+        return;
+    }
+    close(fd);
+}
+
+/* Whether what was to connect has ended without. */
+static void look_for_calls(struct iw_hunt_loop *l)
+{
+    for (unsigned i = 0; i < IW_HUNT_SLOTS; i++)
+        if (l->slots[i].phase == CALLED && l->world->target->not_called(l->world->target, false))
+            refused(&l->slots[i]);
 }
 
 bool iw_hunt_loop_start(struct iw_hunt_loop *l, struct iw_hunt_input *input, uint64_t number)
 {
     struct slot *s = l->slots;
-    struct epoll_event e = {.events = EPOLLIN};
+    bool calls = l->world->side == IW_SIDE_RESPONDER;
     unsigned i = 0;
-    int on = 1;
 
     while (i < l->world->slots && s->phase != FREE) {
         i++;
         s++;
     }
-    if (i == l->world->slots)
+    if (i == l->world->slots || (calls && !iw_hunt_world_ready(l->world)) ||
+        (!calls && !reach(s, &l->world->to[i])))
         return false;
-    s->fd = socket(l->world->to[i].ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (s->fd < 0)
-        return false;
-    setsockopt(s->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    if (connect(s->fd, (const struct sockaddr *)&l->world->to[i], l->world->to_length) &&
-        errno != EINPROGRESS && errno != ECONNREFUSED) { /* no port is free: later */
-        close(s->fd);
-        s->fd = -1;
-        return false;
-    }
     s->done = (struct iw_hunt_done){.input = input, .number = number};
     s->known = (struct iw_hunt_known){.world = l->world};
+    s->own = l->world->side;
+    s->peer = (enum iw_side)(1 - s->own);
     s->at = s->mark = s->unit = s->out_length = s->out_sent = 0;
     s->said = IW_SAID_NOTHING;
     s->connected = s->shut = s->blocked = s->heard = false;
@@ -468,9 +530,14 @@ bool iw_hunt_loop_start(struct iw_hunt_loop *l, struct iw_hunt_input *input, uin
     l->busy++;
     iw_hunt_plan_make(&s->plan, input);
     observe(s);
-    e.data.ptr = s;
-    epoll_ctl(l->epoll, EPOLL_CTL_ADD, s->fd, &e);
-    advance(s);
+    if (!calls) {
+        go(s);
+        return true;
+    }
+    s->phase = CALLED;
+    s->deadline = s->asked + (uint64_t)(l->world->target->connect_within * l->world->scale * 1e9);
+    if (!iw_hunt_world_call(l->world))
+        refused(s);
     return true;
 }
 
@@ -503,23 +570,28 @@ static void requested(void *context, unsigned slot)
 
 void iw_hunt_loop_step(struct iw_hunt_loop *l, int ms)
 {
-    struct epoll_event events[IW_HUNT_SLOTS + 1];
+    struct epoll_event events[IW_HUNT_SLOTS + 2];
     uint64_t now = iw_transport_now(), next = now + (uint64_t)ms * 1000000;
     int n;
 
     for (unsigned i = 0; i < IW_HUNT_SLOTS; i++)
-        if (l->slots[i].phase != FREE && l->slots[i].deadline < next)
+        if (l->slots[i].phase == CALLED && now + CALL_MS * 1000000 < next)
+            next = now + CALL_MS * 1000000;
+        else if (l->slots[i].phase != FREE && l->slots[i].deadline < next)
             next = l->slots[i].deadline;
-    n = epoll_wait(l->epoll, events, IW_HUNT_SLOTS + 1,
+    n = epoll_wait(l->epoll, events, IW_HUNT_SLOTS + 2,
                    next > now ? (int)((next - now + 999999) / 1000000) : 0);
     for (int i = 0; i < n; i++) {
         struct slot *s = events[i].data.ptr;
 
         if (!s)
             iw_hunt_world_serve(l->world, requested, l);
+        else if (events[i].data.ptr == l)
+            take_call(l);
         else if (s->phase != FREE)
             handle(s, events[i].events);
     }
+    look_for_calls(l);
     now = iw_transport_now();
     for (unsigned i = 0; i < IW_HUNT_SLOTS; i++)
         if (l->slots[i].phase != FREE && l->slots[i].deadline <= now)

@@ -35,6 +35,12 @@ static char *find_agent(const struct iw_hunt_options *o)
     return path;
 }
 
+/* Whether the peer is the initiator: it has no listener. */
+static bool connects(const struct iw_target_spec *s)
+{
+    return s->connect && !s->host && !s->embedded && s->class != IW_TARGET_AGENT;
+}
+
 static int read_target(struct iw_hunt *h)
 {
     char *agent = find_agent(h->o), *library = iw_library();
@@ -49,12 +55,14 @@ static int read_target(struct iw_hunt *h)
     } else if (h->spec->embedded && access(agent, X_OK)) {
         iw_hunt_complain("cannot start the embedded target %s: %s", agent, strerror(errno));
         status = IW_HUNT_TESTER;
-    } else if (!h->spec->embedded && !h->spec->host) {
-        iw_hunt_complain("--target %s: has no listener: only peers that are connected to can be "
-                         "fuzzed",
+    } else if (h->spec->ask && !h->spec->host) {
+        iw_hunt_complain("--target %s: somebody has to make it connect: expected a command that "
+                         "does",
                          h->o->target);
         status = IW_HUNT_USAGE;
     }
+    if (!status && connects(h->spec))
+        h->seeds.side = IW_SIDE_RESPONDER;
     free(agent);
     free(library);
     free(targets);
@@ -83,12 +91,19 @@ static bool on_loopback(const char *host)
     return loopback;
 }
 
+/* Of one that connects: whether it does so from here. */
+static bool here(const struct iw_target_spec *s)
+{
+    return s->inside || !s->station_host || on_loopback(s->station_host);
+}
+
 /* Somebody else's host may be lost for good. */
 static int ask_consent(const struct iw_hunt *h)
 {
     const struct iw_target_spec *s = h->spec;
 
-    if (s->embedded || s->start || h->o->hazards || on_loopback(s->host))
+    if (s->embedded || s->start || h->o->hazards || (connects(s) && here(s)) ||
+        (!connects(s) && on_loopback(s->host)))
         return 0;
     iw_hunt_complain("--target %s: a peer on another host that is not started from here may be "
                      "wedged for good; expected --allow-hazard",
@@ -178,13 +193,15 @@ static void dispose(struct iw_hunt *h)
  */
 static unsigned jobs(const struct iw_hunt *h)
 {
-    bool here = h->spec->embedded || (h->spec->host && on_loopback(h->spec->host));
+    bool loopback = h->spec->embedded || (h->spec->host && on_loopback(h->spec->host));
 
+    if (connects(h->spec))
+        return 1;
     if (h->o->jobs)
         return h->o->jobs;
     if (h->spec->class == IW_TARGET_RPING)
         return 1;
-    return here && !h->spec->inside ? IW_HUNT_SLOTS : ELSEWHERE;
+    return loopback && !h->spec->inside ? IW_HUNT_SLOTS : ELSEWHERE;
 }
 
 static int hunt(struct iw_hunt *h)
@@ -196,8 +213,12 @@ static int hunt(struct iw_hunt *h)
         return status;
     h->dir = dir;
     log = iw_text_format("%s/target.log", dir);
-    h->world = (struct iw_hunt_world){
-        .spec = h->spec, .log = log, .scale = h->o->time_scale, .slots = jobs(h)};
+    h->world = (struct iw_hunt_world){.spec = h->spec,
+                                      .log = log,
+                                      .scale = h->o->time_scale,
+                                      .slots = jobs(h),
+                                      .side = h->seeds.side,
+                                      .listener = -1};
     if (h->o->coverage && !(h->coverage = iw_hunt_coverage_open(dir))) {
         iw_hunt_complain("cannot make a map in %s: %s", dir, strerror(errno));
         status = IW_HUNT_TESTER;

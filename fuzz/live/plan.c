@@ -49,10 +49,10 @@ static size_t fpdu_at(const struct iw_hunt_plan *p, size_t at)
 
 static void find_units(struct iw_hunt_plan *p, const struct iw_hunt_input *in)
 {
-    size_t at = iw_hunt_request_size(p->octets, p->length);
+    size_t at = iw_hunt_startup_size(p->octets, p->length);
     size_t begins = 0, step = 0; /* of the step that comes next */
 
-    unit(p, IW_UNIT_REQUEST, 0, at);
+    unit(p, IW_UNIT_STARTUP, 0, at);
     while (at < p->length) {
         size_t size = fpdu_at(p, at);
 
@@ -211,15 +211,16 @@ size_t iw_hunt_render(const struct iw_hunt_plan *p, const struct iw_hunt_unit *u
         *out = iw_got(malloc(size));
         memcpy(*out, octets, size);
     }
-    if (u->kind != IW_UNIT_REQUEST)
+    if (u->kind != IW_UNIT_STARTUP)
         known->position += size;
     return size;
 }
 
 uint8_t iw_hunt_said(const struct iw_hunt_plan *p, const struct iw_hunt_unit *u)
 {
-    if (u->kind == IW_UNIT_REQUEST)
-        return IW_SAID_REQUEST;
+    if (u->kind == IW_UNIT_STARTUP)
+        return iw_wire_mpa_key(p->octets + u->at) == IW_MPA_KEY_REPLY ? IW_SAID_REPLY
+                                                                      : IW_SAID_REQUEST;
     if (u->kind == IW_UNIT_OCTETS || u->length < 8)
         return IW_SAID_OCTETS;
     return p->octets[u->at + 3] & IW_RDMAP_OPCODE;

@@ -10,7 +10,7 @@
 
 enum { IW_HUNT_UNITS = 256, IW_HUNT_MARKS = 512, IW_HUNT_EACH = 64 };
 
-enum iw_hunt_unit_kind { IW_UNIT_REQUEST, IW_UNIT_FPDU, IW_UNIT_OCTETS };
+enum iw_hunt_unit_kind { IW_UNIT_STARTUP, IW_UNIT_FPDU, IW_UNIT_OCTETS };
 
 struct iw_hunt_unit {
     enum iw_hunt_unit_kind kind;

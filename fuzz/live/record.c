@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Seeds out of captures: what initiators have said. */
+/* Seeds out of captures: what the side has said that is ours. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,13 +21,14 @@ struct side {
 struct pair {
     struct pair *next;
     struct side side[2];
-    size_t heard_at[64]; /* where in the initiator's stream the other one has said something */
+    size_t heard_at[64]; /* where in our side's stream the other one has said something */
     size_t n_heard;
     bool gap;
 };
 
 struct record {
     struct pair *pairs;
+    enum iw_side side; /* ours */
 };
 
 static int segment(void *context, const struct iw_segment *s)
@@ -56,12 +57,12 @@ static int segment(void *context, const struct iw_segment *s)
     memcpy(side->octets + side->length, s->data + skip, length);
     side->length += length;
     side->next = s->pos + s->length;
-    if (s->direction == 1 && p->n_heard < 64)
-        p->heard_at[p->n_heard++] = p->side[0].length;
+    if (s->direction != (unsigned)r->side && p->n_heard < 64)
+        p->heard_at[p->n_heard++] = p->side[r->side].length;
     return 0;
 }
 
-/* The STags of the peer's that the initiator names become placeholders, the first three of them. */
+/* The STags of the peer's that our side names become placeholders, the first three of them. */
 static void name_places(uint8_t *ulpdu, size_t length, uint32_t *stags, size_t *n)
 {
     size_t at = 0;
@@ -97,17 +98,19 @@ static void name_places(uint8_t *ulpdu, size_t length, uint32_t *stags, size_t *
         ulpdu[at + (size_t)i] = (uint8_t)(stag >> (24 - 8 * i));
 }
 
-static struct iw_hunt_input *input_of(const struct pair *p)
+static struct iw_hunt_input *input_of(const struct pair *p, enum iw_side own)
 {
-    const struct side *side = &p->side[0];
-    size_t at = iw_hunt_request_size(side->octets, side->length), heard = 0, n = 0;
+    const struct side *side = &p->side[own];
+    size_t at = iw_hunt_startup_size(side->octets, side->length), heard = 0, n = 0;
     uint32_t stags[IW_HUNT_MEMORIES] = {0};
     struct iw_hunt_input *in;
 
-    if (!at || !p->side[1].length)
+    if (!at || !p->side[1 - own].length)
         return NULL;
     in = iw_hunt_input_new();
     in->settings[0] = IW_FUZZ_CRC;
+    if (own == IW_SIDE_RESPONDER)
+        iw_hunt_add_time(in, FEW_MS);
     iw_hunt_add(in, IW_FUZZ_A, side->octets, at);
     while (at < side->length) {
         size_t left = side->length - at, size = left < 2 ? left : 0;
@@ -139,7 +142,7 @@ static struct iw_hunt_input *input_of(const struct pair *p)
 
 int iw_hunt_seeds_record(struct iw_hunt_seeds *seeds, const char *path, char *error, size_t room)
 {
-    struct record r = {0};
+    struct record r = {.side = seeds->side};
     char why[IW_CAPTURE_ERROR];
     struct iw_connections *table = iw_got(iw_connections_new(CONNECTIONS, segment, &r));
     int taken = 0, status = iw_capture_walk(path, table, NULL, why);
@@ -148,7 +151,7 @@ int iw_hunt_seeds_record(struct iw_hunt_seeds *seeds, const char *path, char *er
         snprintf(error, room, "%s", why);
     while (r.pairs) {
         struct pair *p = r.pairs;
-        struct iw_hunt_input *in = status < 0 ? NULL : input_of(p);
+        struct iw_hunt_input *in = status < 0 ? NULL : input_of(p, seeds->side);
 
         if (in) {
             iw_hunt_seeds_add(seeds, in);

@@ -37,7 +37,7 @@ static const struct start usual = {.flags = IW_MPA_FLAG_C | IW_MPA_FLAG_S,
                                    .enhanced = true,
                                    .block = {.ird = 16, .ord = 16}};
 
-static struct iw_hunt_input *begin(const struct start *how)
+static struct iw_hunt_input *begin(enum iw_side side, const struct start *how)
 {
     struct iw_hunt_input *in = iw_hunt_input_new();
     uint8_t frame[IW_MPA_STARTUP_MAX] = {0};
@@ -48,7 +48,10 @@ static struct iw_hunt_input *begin(const struct start *how)
 
     in->settings[0] = IW_FUZZ_CRC | (how->enhanced ? IW_FUZZ_ENHANCED : 0) |
                       (how->block.peer_to_peer ? IW_FUZZ_PEER_TO_PEER : 0);
-    memcpy(header.key, iw_mpa_request_key, sizeof(header.key));
+    memcpy(header.key, side == IW_SIDE_INITIATOR ? iw_mpa_request_key : iw_mpa_reply_key,
+           sizeof(header.key));
+    if (side == IW_SIDE_RESPONDER)
+        iw_hunt_add_time(in, REPLY_MS); /* until the Request is there */
     iw_wire_put_startup(frame, sizeof(frame), &header);
     if (block)
         iw_wire_put_enhanced(frame + IW_MPA_STARTUP_HEADER, IW_MPA_ENHANCED_LENGTH, &how->block);
@@ -57,9 +60,9 @@ static struct iw_hunt_input *begin(const struct start *how)
     return in;
 }
 
-struct iw_hunt_input *iw_hunt_seed_probe(void)
+struct iw_hunt_input *iw_hunt_seed_probe(enum iw_side side)
 {
-    return begin(&usual);
+    return begin(side, &usual);
 }
 
 /* ---- messages ---- */
@@ -187,7 +190,7 @@ static void terminate_message(struct iw_hunt_input *in)
 
 static void starts(struct iw_hunt_seeds *seeds)
 {
-    struct start list[10];
+    struct start list[12];
     size_t n = 0;
 
     list[n++] = (struct start){.revision = 1};
@@ -202,10 +205,20 @@ static void starts(struct iw_hunt_seeds *seeds)
         list[n].block.peer_to_peer = true;
         list[n++].block.rtr = (uint8_t)rtr;
     }
+    if (seeds->side == IW_SIDE_RESPONDER) {
+        list[n] = usual;
+        list[n++].flags |= IW_MPA_FLAG_R;
+        list[n++] = (struct start){.revision = 1, .flags = IW_MPA_FLAG_R, .private = 8};
+    }
     for (size_t i = 0; i < n; i++) {
-        struct iw_hunt_input *in = begin(&list[i]);
+        struct iw_hunt_input *in = begin(seeds->side, &list[i]);
         const struct iw_mpa_enhanced *block = &list[i].block;
 
+        if (seeds->side == IW_SIDE_RESPONDER) { /* the RTR is the peer's */
+            send_message(in, IW_OP_SEND, 1, 16);
+            iw_hunt_seeds_add(seeds, in);
+            continue;
+        }
         if (block->rtr & IW_MPA_RTR_WRITE)
             write_message(in, 0, 0);
         if (block->rtr & IW_MPA_RTR_READ)
@@ -222,7 +235,7 @@ static void operations(struct iw_hunt_seeds *seeds)
     enum { KINDS = 13 };
 
     for (unsigned kind = 0; kind < KINDS; kind++) {
-        struct iw_hunt_input *in = begin(&usual);
+        struct iw_hunt_input *in = begin(seeds->side, &usual);
 
         if (kind <= 3)
             send_message(in, IW_OP_SEND + kind, 1, 24);
@@ -249,7 +262,7 @@ static void operations(struct iw_hunt_seeds *seeds)
 /* Some of everything, as an application would. */
 static void conversations(struct iw_hunt_seeds *seeds)
 {
-    struct iw_hunt_input *in = begin(&usual);
+    struct iw_hunt_input *in = begin(seeds->side, &usual);
 
     for (uint32_t msn = 1; msn <= 4; msn++) {
         send_message(in, IW_OP_SEND, msn, 8 * msn);
@@ -261,11 +274,25 @@ static void conversations(struct iw_hunt_seeds *seeds)
     iw_hunt_seeds_add(seeds, in);
 }
 
+/* What needs no memory, and may go on for as long as one likes. */
+static void empty(struct iw_hunt_seeds *seeds)
+{
+    struct iw_hunt_input *in = begin(seeds->side, &usual);
+
+    for (uint32_t msn = 1; msn <= 3; msn++) {
+        write_message(in, 0, 0);
+        read_message(in, msn, 0, 0);
+    }
+    iw_hunt_add_time(in, REPLY_MS);
+    write_message(in, 0, 0);
+    iw_hunt_seeds_add(seeds, in);
+}
+
 /* The client of rping: it tells where its buffer is, which is read; then the same for one that is
  * written. */
 static void rping(struct iw_hunt_seeds *seeds)
 {
-    struct iw_hunt_input *in = begin(&usual);
+    struct iw_hunt_input *in = begin(seeds->side, &usual);
     static const uint8_t advertised[16] = {[9] = 0x10, [11] = 0x01, [15] = 64};
     struct message m = {.header = untagged(IW_OP_SEND, IW_QN_SEND, 1),
                         .body = advertised,
@@ -285,10 +312,11 @@ static void rping(struct iw_hunt_seeds *seeds)
 
 void iw_hunt_seeds_generate(struct iw_hunt_seeds *seeds, enum iw_target_class class)
 {
-    iw_hunt_seeds_add(seeds, begin(&usual));
+    iw_hunt_seeds_add(seeds, begin(seeds->side, &usual));
     starts(seeds);
     operations(seeds);
     conversations(seeds);
-    if (class == IW_TARGET_RPING)
+    empty(seeds);
+    if (class == IW_TARGET_RPING && seeds->side == IW_SIDE_INITIATOR)
         rping(seeds);
 }

@@ -3,22 +3,24 @@
 #define IW_HUNT_SEEDS_H
 
 #include "input.h"
+#include "iwarp/observer.h"
 #include "target.h"
 
 struct iw_hunt_seeds {
     struct iw_hunt_input **list; /* owned */
     size_t n;
+    enum iw_side side; /* what the fuzzer plays */
 };
 
 /* Start-up in each variation, and each operation behind the usual one; for a target of class rping
  * the conversation of rping. */
 void iw_hunt_seeds_generate(struct iw_hunt_seeds *seeds, enum iw_target_class class);
-/* The initiator's side of every connection of a capture that begins with a Request. The STags that
+/* Our side of every connection of a capture that begins with a Request. The STags that
  * its FPDUs name become placeholders. The connections taken, or -1 with one line in `error`. */
 int iw_hunt_seeds_record(struct iw_hunt_seeds *seeds, const char *path, char *error, size_t room);
 void iw_hunt_seeds_add(struct iw_hunt_seeds *seeds, struct iw_hunt_input *input);
 void iw_hunt_seeds_free(struct iw_hunt_seeds *seeds);
-/* What every peer must answer: the usual start-up, and nothing else. */
-struct iw_hunt_input *iw_hunt_seed_probe(void);
+/* The usual start-up, and nothing else. */
+struct iw_hunt_input *iw_hunt_seed_probe(enum iw_side side);
 
 #endif

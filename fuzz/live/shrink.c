@@ -242,13 +242,16 @@ static void plain_octets(struct shrink *s, size_t i, size_t at)
     }
 }
 
-static void usual_request(struct shrink *s, size_t i, size_t at)
+static void usual_startup(struct shrink *s, size_t i, size_t at)
 {
-    struct iw_hunt_input *probe = iw_hunt_seed_probe();
+    struct iw_hunt_input *probe = iw_hunt_seed_probe(s->h->world.side);
     struct iw_hunt_input *with = iw_hunt_input_copy(s->f->inputs[i]);
+    const struct iw_hunt_step *usual = probe->steps;
 
+    while (!iw_hunt_sends(usual))
+        usual++;
     iw_hunt_drop(with, at, 1);
-    iw_hunt_insert(with, at, IW_FUZZ_A, probe->steps[0].octets, probe->steps[0].length);
+    iw_hunt_insert(with, at, IW_FUZZ_A, usual->octets, usual->length);
     iw_hunt_input_free(probe);
     replace(s, i, with);
 }
@@ -260,8 +263,8 @@ static void plainer(struct shrink *s, size_t i)
 
         if (!iw_hunt_sends(step) || !step->length)
             continue;
-        if (iw_hunt_request_size(step->octets, step->length))
-            usual_request(s, i, at);
+        if (iw_hunt_startup_size(step->octets, step->length))
+            usual_startup(s, i, at);
         else if (iw_hunt_regular(step->octets, step->length))
             plain_fpdu(s, i, at);
         else

@@ -42,7 +42,7 @@ static void print_startup(uint32_t detail, char *text, size_t room)
 {
     unsigned flags = detail >> 16 & 0xff, revision = detail >> 8 & 0xff;
 
-    snprintf(text, room, "reply rev %u%s%s%s%s%s%s%s%s", revision,
+    snprintf(text, room, "%s rev %u%s%s%s%s%s%s%s%s", detail & 0x10 ? "request" : "reply", revision,
              flags & IW_MPA_FLAG_M ? " M" : "", flags & IW_MPA_FLAG_C ? " C" : "",
              flags & IW_MPA_FLAG_R ? " R" : "", flags & IW_MPA_FLAG_S ? " S" : "",
              detail & 8 ? " A" : "", detail & IW_MPA_RTR_SEND ? " send" : "",
@@ -90,9 +90,9 @@ void iw_hunt_code_print(uint32_t code, char *text, size_t room)
 
 static const char *stimulus_name(uint8_t stimulus)
 {
-    static const char *const names[] = {"nothing", "request", "octets", "fin"};
+    static const char *const names[] = {"nothing", "request", "octets", "fin", "reply"};
 
-    if (stimulus >= IW_SAID_NOTHING && stimulus <= IW_SAID_FIN)
+    if (stimulus >= IW_SAID_NOTHING && stimulus <= IW_SAID_REPLY)
         return names[stimulus - IW_SAID_NOTHING];
     return stimulus <= IW_OP_ATOMIC_RESPONSE ? iw_wire_opcode_token(stimulus) : "reserved opcode";
 }

@@ -16,7 +16,8 @@
 
 enum iw_hunt_answer {
     IW_ANSWER_NONE,      /* where every connection begins */
-    IW_ANSWER_STARTUP,   /* detail: flags << 16, revision << 8, A to D of RFC 6581 */
+    IW_ANSWER_STARTUP,   /* detail: flags << 16, revision << 8, A to D of RFC 6581,
+                            0x10 for a Request */
     IW_ANSWER_MESSAGE,   /* detail: opcode */
     IW_ANSWER_TERMINATE, /* detail: layer << 16, type << 8, code */
     IW_ANSWER_LOST,      /* octets that are no FPDU */
@@ -31,7 +32,8 @@ enum iw_hunt_stimulus {
     IW_SAID_NOTHING = 16,
     IW_SAID_REQUEST,
     IW_SAID_OCTETS, /* that are no regular FPDU */
-    IW_SAID_FIN
+    IW_SAID_FIN,
+    IW_SAID_REPLY
 };
 
 struct iw_hunt_row {

@@ -119,8 +119,9 @@ static char *key_of(const struct iw_hunt_finding *f)
 
         if (!iw_hunt_sends(s) || s->length == 0)
             continue;
-        if (iw_hunt_request_size(s->octets, s->length))
-            snprintf(said, sizeof(said), ", behind a Request");
+        if (iw_hunt_startup_size(s->octets, s->length))
+            snprintf(said, sizeof(said), ", behind a %s",
+                     iw_wire_mpa_key(s->octets) == IW_MPA_KEY_REPLY ? "Reply" : "Request");
         else if (iw_hunt_regular(s->octets, s->length) && s->length > 3)
             snprintf(said, sizeof(said), ", behind opcode %x", s->octets[3] & 0x0f);
         else

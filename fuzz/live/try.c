@@ -121,14 +121,17 @@ static struct iw_hunt_event look(struct iw_hunt *h, bool hanging)
 {
     struct iw_hunt_event e = {.kind = IW_HUNT_NOTHING};
     struct iw_hunt_input *probe;
-    const char *how = iw_hunt_world_death(&h->world);
+    const char *how;
     char text[128];
 
+    iw_hunt_world_settle(&h->world);
+    how = iw_hunt_world_death(&h->world);
     if (how)
         return crashed(h, how);
-    probe = iw_hunt_seed_probe();
-    iw_hunt_drop(probe, 1, probe->n); /* it waits for the Reply, and for nothing behind that */
-    iw_hunt_insert_time(probe, 1, PATIENCE * 1000);
+    /* It waits for the Reply, or the Request, and for nothing behind that. */
+    probe = iw_hunt_seed_probe(h->world.side);
+    iw_hunt_drop(probe, h->world.side == IW_SIDE_INITIATOR, probe->n);
+    iw_hunt_insert_time(probe, probe->n, PATIENCE * 1000);
     iw_hunt_loop_patience(h->loop, PATIENCE * h->world.scale);
     run(h, probe);
     iw_hunt_loop_patience(h->loop, 0);
@@ -146,8 +149,11 @@ static struct iw_hunt_event look(struct iw_hunt *h, bool hanging)
         return crashed(h, how);
     e.kind = h->trial.connected ? IW_HUNT_HANG : IW_HUNT_REFUSAL;
     snprintf(e.text, sizeof(e.text), "%s",
-             e.kind == IW_HUNT_HANG ? "a right Request is not answered any more"
-                                    : "connections are not accepted any more");
+             h->world.side == IW_SIDE_RESPONDER ? e.kind == IW_HUNT_HANG
+                                                      ? "no Request comes any more"
+                                                      : "it does not connect any more"
+             : e.kind == IW_HUNT_HANG           ? "a right Request is not answered any more"
+                                                : "connections are not accepted any more");
     return e;
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "world.h"
 
+#include <errno.h>
 #include <netdb.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +14,7 @@
 #include "iwarp/transport.h"
 #include "text.h"
 
-enum { CALL_SECONDS = 10, STEP_MS = 5, DYING_MS = 2000 };
+enum { CALL_SECONDS = 10, STEP_MS = 5, DYING_MS = 2000, GRACE_MS = 100, BACKLOG = 4 };
 
 /* What each memory is for: one that everything may be done to, one to be read, and one for nobody.
  */
@@ -228,6 +230,58 @@ const char *iw_hunt_world_stray(struct iw_hunt_world *w, char *text, size_t room
     return NULL;
 }
 
+/* ---- a peer that connects ---- */
+
+static bool listen_for_it(struct iw_hunt_world *w, char *error, size_t room)
+{
+    struct sockaddr_storage at;
+    socklen_t length;
+
+    if (!resolve(w->target->station_host, 0, &at, &length, error, room))
+        return false;
+    w->listener = socket(at.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (w->listener < 0 || bind(w->listener, (struct sockaddr *)&at, length) ||
+        listen(w->listener, BACKLOG) || getsockname(w->listener, (struct sockaddr *)&at, &length)) {
+        snprintf(error, room, "cannot listen on %s: %s", w->target->station_host, strerror(errno));
+        return false;
+    }
+    w->port = ntohs(at.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&at)->sin6_port
+                                             : ((struct sockaddr_in *)&at)->sin_port);
+    return true;
+}
+
+bool iw_hunt_world_ready(struct iw_hunt_world *w)
+{
+    const char *how;
+
+    if (w->side == IW_SIDE_INITIATOR)
+        return true;
+    if (!iw_hunt_world_death(w) && iw_target_calling(w->instance) && iw_transport_now() < w->grace)
+        return false;
+    how = iw_target_check(w->instance, w->trouble, sizeof(w->trouble));
+    if ((how || *w->trouble) && !*w->dead)
+        snprintf(w->dead, sizeof(w->dead), "%s", how ? how : "a sanitizer stopped it");
+    return true;
+}
+
+void iw_hunt_world_settle(struct iw_hunt_world *w)
+{
+    while (!iw_hunt_world_ready(w))
+        poll(NULL, 0, STEP_MS);
+}
+
+void iw_hunt_world_left(struct iw_hunt_world *w)
+{
+    w->grace = iw_transport_now() + (uint64_t)(GRACE_MS * w->scale * 1e6);
+}
+
+bool iw_hunt_world_call(struct iw_hunt_world *w)
+{
+    char error[512];
+
+    return !w->target->initiate(w->target, w->target->station_host, w->port, error, sizeof(error));
+}
+
 /* ---- the target ---- */
 
 enum iw_target_opened iw_hunt_world_open(struct iw_hunt_world *w, char *error, size_t room)
@@ -235,7 +289,7 @@ enum iw_target_opened iw_hunt_world_open(struct iw_hunt_world *w, char *error, s
     enum iw_target_opened opened =
         iw_target_open(w->spec, NULL, w->log, w->scale, &w->instance, error, room);
 
-    *w->trouble = 0;
+    *w->trouble = *w->dead = 0;
     w->n_memories = 0;
     if (opened != IW_TARGET_OPENED) {
         w->instance = NULL;
@@ -249,6 +303,12 @@ enum iw_target_opened iw_hunt_world_open(struct iw_hunt_world *w, char *error, s
             return IW_TARGET_UNREACHED;
         }
         return opened;
+    }
+    if (w->side == IW_SIDE_RESPONDER) {
+        if (listen_for_it(w, error, room))
+            return opened;
+        iw_hunt_world_close(w);
+        return IW_TARGET_BROKEN;
     }
     if (!resolve(w->target->host, w->target->port, &w->to[0], &w->to_length, error, room)) {
         iw_hunt_world_close(w);
@@ -270,6 +330,9 @@ void iw_hunt_world_close(struct iw_hunt_world *w)
     w->n_memories = 0;
     if (!w->instance)
         return;
+    if (w->side == IW_SIDE_RESPONDER && w->listener >= 0)
+        close(w->listener);
+    w->listener = -1;
     iw_target_close(w->instance, trouble, sizeof(trouble));
     if (*trouble && !*w->trouble)
         memcpy(w->trouble, trouble, sizeof(trouble));
@@ -287,13 +350,20 @@ void iw_hunt_world_kill(struct iw_hunt_world *w)
 const char *iw_hunt_world_death(struct iw_hunt_world *w)
 {
     char trouble[sizeof(w->trouble)];
-    const char *how = w->target->death ? w->target->death(w->target) : NULL;
+    const char *how;
 
+    if (*w->dead)
+        return w->dead;
+    how = w->target->death ? w->target->death(w->target) : NULL;
     if (!how && !(w->target->control && iw_control_lost(w->target->control)))
         return NULL;
     how = iw_target_check(w->instance, trouble, sizeof(trouble));
     if (*trouble)
         memcpy(w->trouble, trouble, sizeof(trouble));
+    if (how && w->side == IW_SIDE_RESPONDER) {
+        snprintf(w->dead, sizeof(w->dead), "%s", how);
+        how = w->dead;
+    }
     return how;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "input.h"
+#include "iwarp/observer.h"
 #include "target.h"
 
 enum {
@@ -45,6 +46,11 @@ struct iw_hunt_world {
     json_int_t listen[IW_HUNT_SLOTS];
     socklen_t to_length;
     unsigned slots;
+    enum iw_side side; /* the fuzzer's; RESPONDER: the peer is made to connect, one at a time */
+    int listener;      /* for that */
+    uint16_t port;
+    uint64_t grace; /* for the end of the program that has connected */
+    char dead[512]; /* how that ended, if it crashed */
     unsigned starts;
     char trouble[512]; /* a sanitizer's line */
 };
@@ -60,6 +66,15 @@ void iw_hunt_world_close(struct iw_hunt_world *w);
 void iw_hunt_world_kill(struct iw_hunt_world *w);
 /* How the target ended, in one line, or NULL while it lives, as far as is known. Cheap. */
 const char *iw_hunt_world_death(struct iw_hunt_world *w);
+/* Whether the peer can be made to connect now. One that has before has a moment to end by itself
+ * behind its connection: how it ends tells whether it has crashed. */
+bool iw_hunt_world_ready(struct iw_hunt_world *w);
+/* Waits until it can. */
+void iw_hunt_world_settle(struct iw_hunt_world *w);
+/* A connection is over. */
+void iw_hunt_world_left(struct iw_hunt_world *w);
+/* Has the peer connect. False if it cannot. */
+bool iw_hunt_world_call(struct iw_hunt_world *w);
 /* An agent's descriptor, or -1. */
 int iw_hunt_world_fd(const struct iw_hunt_world *w);
 /* Answers what the agent has to say. `requested` is told of each Request that was accepted. */

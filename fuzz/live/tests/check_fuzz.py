@@ -32,6 +32,11 @@ KILLED = """return {
   ready = "listening on", crc = "on", markers = "off", can = { "extensions" },
 }
 """
+CALLING = """return {
+  class = "rping", crc = "on", markers = "off", can = { "extensions" },
+  connect = "exec %s connect {host}:{port} --personality rping --count 3 --startup-timeout 5000",
+}
+"""
 WRONG = (
     (["--target", "nowhere:1"], "--target nowhere:1: "),
     (["--target", "tcp:192.0.2.1:7"], "--target tcp:192.0.2.1:7: a peer on another host that is not started from here"),
@@ -102,14 +107,10 @@ class Check:
         assert os.path.exists(finding["pcap"]), finding
         print("planted fault: sequence %d, %.1f s, %d steps" %
               (finding["sequence"], finding["seconds"], finding["steps"]))
-        played = subprocess.run(
-            [self.program("iwarp-conform"), "run", "--target", target, "--cases", finding["case"], "--results",
-             os.path.join(self.scratch, "played")], capture_output=True, text=True)
+        played = self.play(target, finding["case"])
         assert played.returncode == 1 and played.stdout.startswith("FAIL fuzz-1-crash"), played
         # A clean peer passes.
-        played = subprocess.run(
-            [self.program("iwarp-conform"), "run", "--target", self.target("iwarp-peer"), "--cases", finding["case"],
-             "--results", os.path.join(self.scratch, "played")], capture_output=True, text=True)
+        played = self.play(self.target("iwarp-peer"), finding["case"])
         assert played.returncode == 0 and played.stdout.startswith("1 PASS"), played
         self.is_told_what_is_known(target, finding)
 
@@ -166,6 +167,33 @@ class Check:
         assert done.returncode == 0 and report["findings"] == [], (done, report)
         assert "the hunt inside ended with status 137; everything is started again\n" in done.stderr, done
         assert report["restarts"] == 1 and report["sequences"] >= 200, report
+
+    def has_it_connect(self):
+        path = os.path.join(self.scratch, "calling.lua")
+        self.target("tests/iwarp-peer-planted")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(CALLING % (self.scratch + "/iwarp-peer-planted"))
+        done, report = self.run("--target", path, "--seed", "1", "--findings", "1", "--count", "100000",
+                                results="calling")
+        assert done.returncode == 1, done
+        finding = report["findings"][0]
+        assert finding["kind"] == "crash" and "signal 6" in finding["text"], finding
+        assert (finding["verdict"] or "").startswith("FAIL"), finding
+        played = self.play(path, finding["case"])
+        assert played.returncode == 1 and played.stdout.startswith("FAIL fuzz-1-crash"), played
+        print("a peer that connects: sequence %d, %d steps" % (finding["sequence"], finding["steps"]))
+        self.target("iwarp-peer")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(CALLING % (self.scratch + "/iwarp-peer"))
+        played = self.play(path, finding["case"])
+        assert played.returncode == 0 and played.stdout.startswith("1 PASS"), played
+        capture = os.path.join(self.pcaps, "siw", "siw-rping-64B-crcon.pcap")
+        done, report = self.run("--target", path, "--seed", "2", "--count", "200", "--seeds", capture, results="clean")
+        assert done.returncode == 0 and report["findings"] == [] and report["sequences"] == 200, (done, report)
+
+    def play(self, target, case):
+        return subprocess.run([self.program("iwarp-conform"), "run", "--target", target, "--cases", case, "--results",
+                               os.path.join(self.scratch, "played")], capture_output=True, text=True)
 
     def finds_what_is_bent(self):
         for switch, kind, text in (("--ignore=ddp-to-bounds", "stray", "memory 0 (read write atomic) has changed"),
@@ -235,6 +263,7 @@ class Check:
         "planted": (refuses, finds_what_was_planted),
         "silent": (finds_what_answers_no_more,),
         "inside": (outlives_what_it_is_in, outlives_its_own_end),
+        "calling": (has_it_connect,),
         "bent": (finds_what_is_bent, keeps_to_its_rate),
         "clean": (finds_nothing_else, repeats_itself, takes_recordings, sees_what_was_reached),
     }
