@@ -7,7 +7,7 @@ usage: bench_scale.py PROGRAMS [CONNECTIONS]
 Prints what each connection takes beside the socket buffers, which are the kernel's: after its start-up, and after four
 messages of 64 octets have been echoed on all of them, with receives of 16384 octets (of which each that was used keeps a page)
 and of 64. Then the processor time of both sides for a message of 64 octets, for 1 connection and more, beside plain TCP's in
-the same run. Exit status 1: more than 8 KiB after the start-up.
+the same run; each connection sends 64 of them at least, as what begins and ends a slice is not the messages'. Exit status 1: more than 8 KiB after the start-up.
 """
 import json
 import os
@@ -19,6 +19,7 @@ import subprocess
 import sys
 
 LIMIT = 8192
+MESSAGES, EACH = 640000, 64  # of all connections in a slice, and of each at least
 REQUEST = b"MPA ID Req Frame" + bytes([0, 1, 0, 0])
 REPLY = b"MPA ID Rep Frame" + bytes([0, 1, 0, 0])
 
@@ -85,7 +86,7 @@ def idle(programs, count, size):
 def busy(programs, count):
     """Microseconds a message of plain TCP and of iWARP, both sides together."""
     report = subprocess.run([os.path.join(programs, "iwarp-perf"), "local", "--baseline", "tcp", "--test", "send-bw", "--size",
-                             "64", "--window", "8", "--connections", str(count), "--rounds", "5", "--slice", "200",
+                             "64", "--window", "8", "--connections", str(count), "--rounds", "5", "--count", str(max(MESSAGES // count, EACH)),
                              "--json", "-"], stdout=subprocess.PIPE, text=True, check=True).stdout
     rows = json.loads(report[report.index("{"):])["results"]
     return [row["cpu"]["client_us_per_message"] + row["cpu"]["server_us_per_message"] for row in rows]

@@ -649,6 +649,11 @@ void iw_ep_tx_fill(struct iw_endpoint *ep, uint64_t now)
         iw_ep_tx_release(ep);
 }
 
+bool iw_endpoint_idle(struct iw_endpoint *ep)
+{
+    return iw_ep_tx_idle(ep) && !anything(ep);
+}
+
 size_t iw_endpoint_output(struct iw_endpoint *ep, const struct iw_iov **out, uint64_t now)
 {
     ep->rx_now = now;

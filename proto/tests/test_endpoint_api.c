@@ -119,6 +119,30 @@ static void test_answers_at_the_wrong_time(void **state)
     pair_close(&p);
 }
 
+static void test_when_it_is_idle(void **state)
+{
+    (void)state;
+    struct iw_endpoint_config config[2];
+    struct pair p;
+    uint8_t octets[3000] = {1};
+    struct iw_iov sge = {octets, sizeof octets};
+    struct iw_work send = {.id = 1, .opcode = IW_WORK_SEND, .sge = &sge, .sge_count = 1};
+    const struct iw_iov *pieces;
+    pair_defaults(config);
+    pair_open(&p, config);
+    pair_run(&p);
+    struct iw_endpoint *ep = p.side[0].ep;
+    assert_true(iw_endpoint_idle(ep));
+    assert_int_equal(iw_endpoint_post(ep, &send, p.now), IW_OK);
+    assert_false(iw_endpoint_idle(ep)); /* to be framed */
+    assert_int_not_equal(iw_endpoint_output(ep, &pieces, p.now), 0);
+    iw_endpoint_sent(ep, 1, p.now);
+    assert_false(iw_endpoint_idle(ep)); /* begun */
+    pair_run(&p);
+    assert_true(iw_endpoint_idle(ep));
+    pair_close(&p);
+}
+
 static void test_lists_that_are_too_long(void **state)
 {
     (void)state;
@@ -280,6 +304,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_configurations_that_are_refused),
         cmocka_unit_test(test_answers_at_the_wrong_time),
+        cmocka_unit_test(test_when_it_is_idle),
         cmocka_unit_test(test_lists_that_are_too_long),
         cmocka_unit_test(test_destroyed_in_the_middle),
         cmocka_unit_test(test_two_terminates),

@@ -316,7 +316,7 @@ static bool transmit(struct iw_connection *c)
         return false;
     for (uint64_t now = iw_transport_now(); !c->stalled && !c->write_broken && !c->connecting;) {
         const struct iw_iov *pieces;
-        if (now >= c->emss_due)
+        if (now >= c->emss_due && !iw_endpoint_idle(c->ep))
             refresh_emss(c, now);
         size_t count = iw_endpoint_output(c->ep, &pieces, now);
         if (count == 0)

@@ -140,6 +140,8 @@ void iw_endpoint_input_end_at(struct iw_endpoint *ep, uint64_t pos, uint64_t now
  * octets or more. A transport that begins a TCP segment with each list keeps that on the wire. */
 size_t iw_endpoint_output(struct iw_endpoint *ep, const struct iw_iov **out, uint64_t now);
 void iw_endpoint_sent(struct iw_endpoint *ep, size_t octets, uint64_t now);
+/* There is no FPDU to be sent now, so that the EMSS (below) need not be looked up. */
+bool iw_endpoint_idle(struct iw_endpoint *ep);
 
 enum iw_want {
     IW_WANT_NOTHING,
