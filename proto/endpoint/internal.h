@@ -88,6 +88,7 @@ struct iw_read_in {
 struct iw_landing {
     bool active;
     uint8_t header[IW_DDP_TAGGED_HEADER];
+    uint8_t *at;     /* where its payload goes; NULL: nowhere any more */
     uint32_t length; /* ULPDU_Length */
     uint32_t done;   /* octets of payload that are here */
     uint32_t behind; /* octets of pad and CRC field that are here */

@@ -11,7 +11,7 @@
  */
 
 /* A call of the system's less or more costs about as much as copying so many octets. */
-enum { LANDING_MIN = 16384 };
+enum { LANDING_MIN = 16384, STAG_OFFSET = 2 };
 
 static uint32_t payload(const struct iw_landing *l)
 {
@@ -46,6 +46,16 @@ static uint8_t *target(struct iw_endpoint *ep)
                : NULL;
 }
 
+/* Where the payload goes on; NULL for good once a check would fail, or if the STag means other
+ * memory than that which has the payload's beginning. */
+static uint8_t *place(struct iw_endpoint *ep)
+{
+    struct iw_landing *l = &ep->landing;
+    if (target(ep) != l->at)
+        l->at = NULL;
+    return l->at;
+}
+
 /* The deframer holds the beginning of an FPDU for which this is worth while. */
 static bool begin(struct iw_endpoint *ep)
 {
@@ -64,20 +74,30 @@ static bool begin(struct iw_endpoint *ep)
         return false;
     *l = (struct iw_landing){.length = length, .done = (uint32_t)(held - HEAD)};
     memcpy(l->header, octets + IW_MPA_LENGTH_FIELD, sizeof l->header);
-    uint8_t *at = target(ep);
-    if (at == NULL)
+    l->at = target(ep);
+    if (l->at == NULL)
         return false;
-    memcpy(at, octets + HEAD, l->done);
+    memcpy(l->at, octets + HEAD, l->done);
     iw_deframer_lift(&ep->deframer);
     l->active = true;
     return true;
+}
+
+/* The STag is valid, but not as it was when the segment began. */
+static void moved(struct iw_endpoint *ep)
+{
+    struct iw_ddp_header h;
+    (void)iw_wire_get_ddp(ep->landing.header, sizeof ep->landing.header, &h);
+    uint64_t pos = ep->deframer.next + IW_MPA_LENGTH_FIELD + STAG_OFFSET;
+    struct iw_fault fault = {IW_CHECK_DDP_STAG, pos, h.stag, 0};
+    iw_ep_fault(ep, fault, &h, NULL, ep->landing.length, ep->rx_now);
 }
 
 /* All of the FPDU is here. */
 static void finish(struct iw_endpoint *ep)
 {
     struct iw_landing *l = &ep->landing;
-    uint8_t *at = target(ep);
+    uint8_t *at = place(ep);
     uint32_t size = iw_wire_fpdu_size(l->length);
     struct iw_iov ulpdu[2] = {{l->header, sizeof l->header}, {at, payload(l)}};
     struct iw_fpdu fpdu = {.pos = ep->deframer.next,
@@ -87,6 +107,10 @@ static void finish(struct iw_endpoint *ep)
                            .ulpdu = ulpdu,
                            .pieces = at == NULL ? 1 : 2};
     l->active = false;
+    if (at == NULL && target(ep) != NULL) {
+        moved(ep);
+        return;
+    }
     iw_deframer_pass(&ep->deframer, size);
     (void)iw_ep_rx_fpdu(ep, &fpdu);
 }
@@ -98,7 +122,7 @@ size_t iw_ep_landing_input(struct iw_endpoint *ep, const uint8_t *octets, size_t
              behind = iw_wire_fpdu_size(l->length) - l->length - IW_MPA_LENGTH_FIELD - l->behind;
     size_t here = length < left ? length : left;
     size_t rest = length - here < behind ? length - here : behind;
-    uint8_t *at = here > 0 ? target(ep) : NULL;
+    uint8_t *at = here > 0 ? place(ep) : NULL;
     if (at != NULL)
         memmove(at + l->done, octets, here);
     l->done += (uint32_t)here;
@@ -115,7 +139,7 @@ size_t iw_endpoint_landing(struct iw_endpoint *ep, void **at)
     if (ep->phase != IW_PHASE_FULL || ep->fin_in || ep->rtr_expected ||
         !iw_ep_in_place(ep, ep->deframer.crc, ep->deframer.markers) || (!l->active && !begin(ep)))
         return 0;
-    uint8_t *begins = target(ep);
+    uint8_t *begins = place(ep);
     if (begins == NULL)
         return 0;
     *at = begins + l->done;

@@ -257,6 +257,72 @@ static void test_a_sink_that_goes_meanwhile(void **state)
     pair_close(&p);
 }
 
+/* The rest of the Write comes, and finds no memory: that at 0 has the beginning only. */
+static void expect_no_more(struct pair *p)
+{
+    void *at;
+    assert_int_equal(iw_endpoint_landing(p->side[1].ep, &at), 0);
+    (void)receive_all(p, 0, 5000);
+    const struct iw_event *fault = pair_event(p, 1, IW_EVENT_FAULT);
+    assert_non_null(fault);
+    assert_int_equal(fault->fault.check, IW_CHECK_DDP_STAG);
+    assert_int_equal(fault->fault.pos, 4); /* of the FPDU: behind length and control octets */
+    assert_memory_equal(p->side[1].memory, p->side[0].memory, 100);
+    for (size_t i = 100; i < PAIR_MEMORY; i++)
+        assert_int_equal(p->side[1].memory[i], 0xa5);
+}
+
+/* A window that goes elsewhere gets another STag, and that of the Write is not valid any more. */
+static void test_a_window_that_moves_meanwhile(void **state)
+{
+    struct pair p;
+    (void)state;
+    open_landing(&p, false);
+    memset(p.side[1].memory, 0xa5, PAIR_MEMORY);
+    struct iw_region parent = p.side[1].region;
+    parent.access |= IW_ACCESS_BIND;
+    assert_int_equal(iw_domain_register(p.side[1].domain, &parent), 0);
+    struct iw_region window = {
+        .to = 0x1000, .length = WRITE, .access = IW_ACCESS_REMOTE_WRITE, .stream = parent.stream};
+    assert_int_equal(iw_domain_bind(p.side[1].domain, parent.stag, &window), 0);
+    p.side[1].region.stag = window.stag;
+    post_write(&p, 1, 0, WRITE);
+    assert_int_equal(begin_landing(&p, 116), 40000 - 14 - 100);
+    window.to += 100000;
+    assert_int_equal(iw_domain_bind(p.side[1].domain, parent.stag, &window), 0);
+    expect_no_more(&p);
+    pair_close(&p);
+}
+
+/* The STag is drawn again for other memory, and perhaps for the old memory in the end. */
+static void test_an_stag_that_comes_again_meanwhile(void **state)
+{
+    (void)state;
+    for (int back = 0; back < 2; back++) {
+        struct pair p;
+        open_landing(&p, false);
+        memset(p.side[1].memory, 0xa5, PAIR_MEMORY);
+        struct iw_region *r = &p.side[1].region;
+        uint32_t stag = r->stag;
+        post_write(&p, 1, 0, WRITE);
+        assert_int_equal(begin_landing(&p, 116), 40000 - 14 - 100);
+        for (int i = 0; i <= back; i++) {
+            uint32_t number = stag - 1u - (uint32_t)i; /* a domain adds what it has drawn before */
+            assert_int_equal(iw_domain_deregister(p.side[1].domain, stag), 0);
+            p.drawn = (const uint8_t *)&number;
+            r->base = p.side[1].memory + (i == 0 ? 100000 : 0);
+            r->length = PAIR_MEMORY - 100000;
+            assert_int_equal(iw_domain_register(p.side[1].domain, r), 0);
+            p.drawn = NULL;
+            assert_int_equal(r->stag, stag);
+            void *at;
+            assert_int_equal(iw_endpoint_landing(p.side[1].ep, &at), 0);
+        }
+        expect_no_more(&p);
+        pair_close(&p);
+    }
+}
+
 static void test_no_landing_outside(void **state)
 {
     struct pair p;
@@ -293,6 +359,8 @@ int main(void)
         cmocka_unit_test(test_landing_in_any_pieces),
         cmocka_unit_test(test_no_landing_under_a_crc),
         cmocka_unit_test(test_a_sink_that_goes_meanwhile),
+        cmocka_unit_test(test_a_window_that_moves_meanwhile),
+        cmocka_unit_test(test_an_stag_that_comes_again_meanwhile),
         cmocka_unit_test(test_no_landing_outside),
         cmocka_unit_test(test_the_end_of_a_landing_is_missed),
     };
