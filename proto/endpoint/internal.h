@@ -9,7 +9,7 @@
 /*
  * setup.c   create, start-up frames, first FPDUs        queues.c  post, poll, completions, flush
  * rx.c      segments in: headers, tagged, untagged      tx.c      which message next, segments out
- * early.c   octets and segments in out of order
+ * early.c   octets and segments in out of order         batch.c   segments framed, octets sent
  * header.c  headers out, and how --violate bends them   close.c   faults, Terminate, FIN, time
  * legal.c   what --overstrict refuses of a legal segment
  * landing.c  payload that the transport receives in its place
@@ -221,6 +221,7 @@ enum iw_check iw_ep_refused(struct iw_endpoint *ep, const struct iw_fpdu *fpdu,
 
 /* tx.c */
 void iw_ep_tx_fill(struct iw_endpoint *ep, uint64_t now);
+/* batch.c */
 void iw_ep_tx_release(struct iw_endpoint *ep);
 /* Takes back what is framed but not begun to be sent: something more urgent is due. */
 void iw_ep_tx_cut(struct iw_endpoint *ep);

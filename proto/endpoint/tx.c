@@ -1,169 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "internal.h"
+#include "batch.h"
 
-/* What the endpoint itself writes for one segment: a DDP header and the longest RDMAP header. */
-enum {
-    IW_TX_HEADER = IW_DDP_UNTAGGED_HEADER + IW_TERM_MAX,
-    IW_TX_SLICES = 33,
-    IW_TX_SHORT = 256,  /* octets of a ULPDU that is better copied than listed */
-    IW_TX_LARGE = 16384 /* EMSS */
-};
-
-/* The batch being filled; pieces and octets share the pool buffer. */
-struct batch {
-    struct iw_endpoint *ep;
-    struct iw_iov *pieces;
-    size_t count;
-    uint8_t *octets, *end; /* IW_MPA_LENGTH_FIELD free octets lie in front of `octets` */
-    size_t size;           /* octets on the stream */
-    size_t fill;           /* of these in a TCP segment that has room left */
-    size_t lent;           /* room kept at `end` for sources that are listed, not copied */
-    uint64_t now;
-};
-
-bool iw_ep_tx_idle(const struct iw_endpoint *ep)
-{
-    return ep->tx_first == ep->tx_pieces;
-}
-
-void iw_ep_tx_release(struct iw_endpoint *ep)
-{
-    ep->tx_first = ep->tx_pieces = 0;
-    if (ep->tx_buffer != NULL)
-        iw_domain_return(ep->domain, ep->tx_buffer);
-    ep->tx_buffer = NULL;
-}
-
-static bool ends_fpdu(const struct iw_endpoint *ep, size_t piece)
-{
-    return (ep->tx_ends[piece / 8] >> piece % 8 & 1) != 0;
-}
-
-void iw_ep_tx_cut(struct iw_endpoint *ep)
-{
-    const struct iw_iov *pieces = ep->tx_buffer;
-    size_t end = ep->tx_first;
-    if (iw_ep_tx_idle(ep))
-        return;
-    if (ep->tx_inside)
-        while (!ends_fpdu(ep, end++))
-            ;
-    ep->tx_pieces = end;
-    ep->framer.pos = ep->tx_sent;
-    for (size_t i = ep->tx_first; i < end; i++)
-        ep->framer.pos += pieces[i].length;
-}
-
-/* No Markers in any case: the length field stands in front of the header. */
-static bool plain(const struct iw_endpoint *ep)
-{
-    return !ep->framer.markers && !iw_switch_any(ep->config.switches);
-}
-
-static uint32_t header_size(const struct iw_endpoint *ep, bool tagged)
-{
-    /* --violate rdmap-opcode-tagged gives tagged segments the longer header. */
-    bool shorter = tagged && !iw_switch_violated(ep->config.switches, IW_CHECK_RDMAP_OPCODE_TAGGED);
-    return shorter ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER;
-}
-
-/* The most payload that a segment may carry now. */
-static uint32_t payload_limit(const struct iw_endpoint *ep, bool tagged)
-{
-    bool longest = iw_switch_violated(ep->config.switches, IW_CHECK_MPA_ULPDU_MAX);
-    return (longest ? UINT16_MAX : ep->mulpdu) - header_size(ep, tagged);
-}
-
-/* RFC 5044 §5.1: FPDUs share a TCP segment only if they lie entirely in it. One that would not ends
- * the batch, behind which the transport begins a new segment. */
-static bool aligned(const struct batch *b, size_t ulpdu)
-{
-    const struct iw_endpoint *ep = b->ep;
-    return ep->segment == 0 || b->fill == 0 ||
-           iw_framer_size(&ep->framer, (uint32_t)ulpdu) <= ep->segment - b->fill;
-}
-
-/* RFC 5044 §4.5: FPDUs that are packed in a segment already may make MULPDU smaller, though not
- * below 128. The next segment of a message that takes several of them anyway fills what is left of
- * the TCP segment, so that the batch goes on. With large TCP segments (loopback) any message does
- * if an eighth of one is left: each costs so much more than an FPDU. `most` is for payload. */
-static uint32_t packed_limit(const struct batch *b, uint32_t left, uint32_t most)
-{
-    const struct iw_endpoint *ep = b->ep;
-    bool large = ep->segment >= IW_TX_LARGE;
-    uint32_t room = ep->segment - (uint32_t)b->fill;
-    if (ep->segment == 0 || b->fill == 0 || room < (large ? ep->segment / 8 : IW_SEGMENT_MIN) ||
-        (left <= most && !large) || iw_switch_violated(ep->config.switches, IW_CHECK_MPA_ULPDU_MAX))
-        return most;
-    uint32_t packed = iw_wire_mulpdu(room, ep->framer.markers);
-    return packed < ep->mulpdu ? packed - (ep->mulpdu - most) : most;
-}
-
-/* `copied`: payload that goes into the batch's own octets. */
-static bool room_for(const struct batch *b, size_t slices, size_t ulpdu, size_t copied)
-{
-    return b->size < IW_TX_BATCH && IW_TX_PIECES - b->count >= IW_FRAMER_PIECES(slices, ulpdu) &&
-           (size_t)(b->end - b->octets) >= IW_TX_HEADER + b->lent + copied + IW_FRAMER_SCRATCH &&
-           aligned(b, ulpdu);
-}
-
-/* With Markers FPDUs are copied: one piece instead of two for every 512 octets. */
-static bool copies_all(const struct iw_endpoint *ep)
-{
-    return ep->framer.markers && !iw_switch_any(ep->config.switches);
-}
-
-/* Short ones always are, as pieces cost more than their octets. */
-static bool copies(const struct batch *b, size_t own, size_t ulpdu)
-{
-    const struct iw_endpoint *ep = b->ep;
-    return (copies_all(ep) || (ulpdu <= IW_TX_SHORT && !iw_switch_any(ep->config.switches))) &&
-           (size_t)(b->end - b->octets) >=
-               own + b->lent + iw_framer_size(&ep->framer, (uint32_t)ulpdu);
-}
-
-/* Puts an FPDU behind the `own` octets from which it is made. */
-static int copy_fpdu(struct batch *b, const struct iw_iov *slices, size_t count, size_t own)
-{
-    struct iw_iov *next = &b->pieces[b->count];
-    uint8_t *at = b->octets + own;
-    *next = (struct iw_iov){at, iw_framer_copy(&b->ep->framer, slices, count, at)};
-    b->octets = at + next->length + IW_MPA_LENGTH_FIELD;
-    return 1;
-}
-
-/* Frames one segment. Slice 0 is its beginning: headers, and payload if that was copied, which lie
- * at b->octets already. */
-static void emit(struct batch *b, struct iw_iov *slices, size_t count)
-{
-    struct iw_endpoint *ep = b->ep;
-    size_t length = 0, own = slices[0].length;
-    if (iw_switch_violated(ep->config.switches, IW_CHECK_DDP_HEADER_SHORT)) {
-        count = 1;
-        slices[0].length = IW_DDP_TAGGED_HEADER - 4;
-    }
-    for (size_t i = 0; i < count; i++)
-        length += slices[i].length;
-    size_t shown = slices[0].length < IW_TX_HEADER ? slices[0].length : IW_TX_HEADER;
-    iw_ep_trace(ep, IW_TRACE_FPDU_OUT, b->octets, shown, (uint32_t)length, ep->framer.pos, b->now);
-    uint64_t before = ep->framer.pos;
-    int made;
-    if (copies(b, own, length)) {
-        made = copy_fpdu(b, slices, count, own);
-    } else {
-        uint8_t *scratch = plain(ep) ? b->octets - IW_MPA_LENGTH_FIELD : b->octets + own;
-        made = iw_framer_frame(&ep->framer, slices, count, b->pieces + b->count,
-                               IW_TX_PIECES - b->count, scratch);
-        b->octets += own + (plain(ep) ? 16 : IW_FRAMER_SCRATCH);
-    }
-    if (made < 0)
-        return; /* cannot be: room_for() was asked and no ULPDU exceeds MULPDU */
-    b->count += (size_t)made;
-    ep->tx_ends[(b->count - 1) / 8] |= (uint8_t)(1u << (b->count - 1) % 8);
-    b->size += (size_t)(ep->framer.pos - before);
-    if (ep->segment != 0)
-        b->fill = (b->fill + (size_t)(ep->framer.pos - before)) % ep->segment;
-}
+enum { IW_TX_SLICES = 33 };
 
 static struct iw_ddp_header untagged(const struct iw_endpoint *ep, unsigned opcode, uint32_t mo,
                                      bool last)
@@ -188,7 +26,7 @@ static struct iw_ddp_header tagged(unsigned opcode, uint32_t stag, uint64_t to, 
 static void emit_bare(struct batch *b, struct iw_ddp_header h)
 {
     struct iw_iov slice = {b->octets, iw_ep_put_header(b->ep, b->octets, h, true)};
-    emit(b, &slice, 1);
+    iw_ep_batch_add(b, &slice, 1);
 }
 
 static void emit_read_request(struct batch *b, const struct iw_rdmap_read_request *request)
@@ -198,7 +36,7 @@ static void emit_read_request(struct batch *b, const struct iw_rdmap_read_reques
     ep->tx_msn[IW_QN_READ_REQUEST]++;
     struct iw_iov slice = {b->octets, iw_ep_put_header(ep, b->octets, h, true)};
     slice.length += iw_ep_put_read_request(ep, b->octets + slice.length, *request);
-    emit(b, &slice, 1);
+    iw_ep_batch_add(b, &slice, 1);
 }
 
 static void expect_response(struct iw_endpoint *ep, struct iw_read_out read)
@@ -247,8 +85,9 @@ static void emit_terminate(struct batch *b)
     slice.length = iw_ep_put_header(ep, b->octets, untagged(ep, IW_OP_TERMINATE, 0, true), true);
     slice.length += (size_t)iw_wire_put_terminate(b->octets + slice.length, IW_TERM_MAX, &t);
     ep->tx_msn[IW_QN_TERMINATE]++;
-    emit(b, &slice, 1);
-    if (iw_switch_violated(switches, IW_CHECK_RDMAP_TERMINATE_LAST) && room_for(b, 1, 64, 0))
+    iw_ep_batch_add(b, &slice, 1);
+    if (iw_switch_violated(switches, IW_CHECK_RDMAP_TERMINATE_LAST) &&
+        iw_ep_batch_room(b, 1, 64, 0))
         emit_bare(b, untagged(ep, IW_OP_SEND, 0, true));
     if (iw_switch_violated(switches, IW_CHECK_RDMAP_TERMINATE_ONCE) && ep->terminates_due == 0 &&
         ep->tx_msn[IW_QN_TERMINATE] == 2)
@@ -295,11 +134,11 @@ static bool emit_work(struct batch *b, struct iw_send_entry *entry)
     unsigned opcode = work_opcode(entry->opcode);
     bool write = opcode == IW_OP_WRITE;
     uint32_t left = entry->length - ep->send_offset;
-    uint32_t most = packed_limit(b, left, payload_limit(ep, write));
+    uint32_t most = iw_ep_batch_limit(b, left, write);
     uint32_t take = left < most ? left : most;
-    uint32_t ulpdu = take + header_size(ep, write);
-    size_t copied = copies_all(ep) ? iw_framer_size(&ep->framer, ulpdu) : 0;
-    if (!room_for(b, entry->sge_count + 1u, ulpdu, copied))
+    uint32_t ulpdu = take + iw_ep_batch_header(ep, write);
+    size_t copied = iw_ep_batch_copies(ep) ? iw_framer_size(&ep->framer, ulpdu) : 0;
+    if (!iw_ep_batch_room(b, entry->sge_count + 1u, ulpdu, copied))
         return false;
     bool last = take == left;
     struct iw_ddp_header h =
@@ -311,7 +150,7 @@ static bool emit_work(struct batch *b, struct iw_send_entry *entry)
     slices[0] =
         (struct iw_iov){b->octets, iw_ep_put_header(ep, b->octets, h, ep->send_offset == 0)};
     size_t count = 1 + slice(slices + 1, entry->sge, entry->sge_count, ep->send_offset, take);
-    emit(b, slices, count);
+    iw_ep_batch_add(b, slices, count);
     ep->send_offset += take;
     if (last) {
         if (!write)
@@ -379,7 +218,7 @@ static void emit_atomic_response(struct batch *b, uint32_t request_id, uint64_t 
     struct iw_iov slice = {b->octets, iw_ep_put_header(ep, b->octets, h, true)};
     slice.length += iw_ep_put_atomic_response(ep, b->octets + slice.length, request_id, original);
     ep->tx_msn[IW_QN_ATOMIC_RESPONSE]++;
-    emit(b, &slice, 1);
+    iw_ep_batch_add(b, &slice, 1);
 }
 
 /* Carries out an atomic and answers it. False if there is no room for the answer. */
@@ -387,7 +226,7 @@ static bool answer_atomic(struct batch *b, struct iw_read_in *read)
 {
     struct iw_endpoint *ep = b->ep;
     const struct iw_rdmap_atomic_request *r = &read->atomic;
-    if (!room_for(b, 1, IW_DDP_UNTAGGED_HEADER + IW_RDMAP_ATOMIC_RESPONSE, 0))
+    if (!iw_ep_batch_room(b, 1, IW_DDP_UNTAGGED_HEADER + IW_RDMAP_ATOMIC_RESPONSE, 0))
         return false;
     uint64_t original = 0;
     enum iw_check check = iw_ddp_atomic(&ep->stream, r, &original);
@@ -398,7 +237,7 @@ static bool answer_atomic(struct batch *b, struct iw_read_in *read)
     }
     emit_atomic_response(b, r->request_id, original);
     if (iw_switch_violated(ep->config.switches, IW_CHECK_RDMAP_ATOMIC_RESPONSE_UNSOLICITED) &&
-        room_for(b, 1, IW_DDP_UNTAGGED_HEADER + IW_RDMAP_ATOMIC_RESPONSE, 0))
+        iw_ep_batch_room(b, 1, IW_DDP_UNTAGGED_HEADER + IW_RDMAP_ATOMIC_RESPONSE, 0))
         emit_atomic_response(b, r->request_id, original);
     finish_response(b, read);
     return true;
@@ -412,13 +251,13 @@ static bool emit_response(struct batch *b, struct iw_read_in *read)
     const struct iw_rdmap_read_request *r = &read->request;
     const struct iw_switches *switches = ep->config.switches;
     uint32_t left = read->total - read->sent;
-    uint32_t most = packed_limit(b, left, payload_limit(ep, true));
+    uint32_t most = iw_ep_batch_limit(b, left, true);
     uint32_t take = left < most ? left : most;
     /* With Markers the copy lies at the end of the FPDU that is made around it. */
-    uint32_t ulpdu = take + header_size(ep, true);
-    size_t copied = copies_all(ep) ? iw_framer_size(&ep->framer, ulpdu) : take;
+    uint32_t ulpdu = take + iw_ep_batch_header(ep, true);
+    size_t copied = iw_ep_batch_copies(ep) ? iw_framer_size(&ep->framer, ulpdu) : take;
     bool lend = iw_ep_in_place(ep, ep->framer.crc, ep->framer.markers) && ulpdu > IW_TX_SHORT;
-    if (!room_for(b, lend ? 2 : 1, ulpdu, copied))
+    if (!iw_ep_batch_room(b, lend ? 2 : 1, ulpdu, copied))
         return false;
     bool last = take == left;
     struct iw_ddp_header h =
@@ -428,18 +267,19 @@ static bool emit_response(struct batch *b, struct iw_read_in *read)
     slices[1].base = b->octets + slices[0].length + copied - take;
     if (take > 0 && !take_source(b, read, &slices[1].base, take, lend))
         return true; /* the Terminate is next */
-    bool apart = copies_all(ep) || lend;
+    bool apart = iw_ep_batch_copies(ep) || lend;
     if (!apart)
         slices[0].length += take;
     if (lend) {
         ep->tx_lent[(b->count + 1) / 8] |= (uint8_t)(1u << (b->count + 1) % 8);
         b->lent += take;
     }
-    emit(b, slices, apart ? 2 : 1);
+    iw_ep_batch_add(b, slices, apart ? 2 : 1);
     read->sent += take;
     if (!last)
         return true;
-    if (iw_switch_violated(switches, IW_CHECK_RDMAP_RESPONSE_UNSOLICITED) && room_for(b, 1, 64, 0))
+    if (iw_switch_violated(switches, IW_CHECK_RDMAP_RESPONSE_UNSOLICITED) &&
+        iw_ep_batch_room(b, 1, 64, 0))
         emit_bare(b, tagged(IW_OP_READ_RESPONSE, r->sink_stag, r->sink_to, true));
     finish_response(b, read);
     return true;
@@ -534,7 +374,7 @@ static void emit_header_only(struct batch *b, const struct iw_send_entry *entry)
     } else {
         slice.length += iw_ep_put_immediate(ep, rdmap, entry);
     }
-    emit(b, &slice, 1);
+    iw_ep_batch_add(b, &slice, 1);
 }
 
 /* Whole messages one after another (RFC 5041 §5.3); own work and Read Responses alternate. */
@@ -554,7 +394,7 @@ static bool begin_message(struct batch *b)
         size_t header = entry->opcode == IW_WORK_READ  ? IW_RDMAP_READ_REQUEST
                         : iw_ep_is_read(entry->opcode) ? IW_RDMAP_ATOMIC_REQUEST
                                                        : IW_RDMAP_IMMEDIATE;
-        if (!room_for(b, 1, IW_DDP_UNTAGGED_HEADER + header, 0))
+        if (!iw_ep_batch_room(b, 1, IW_DDP_UNTAGGED_HEADER + header, 0))
             return false;
         emit_header_only(b, entry);
         entry->framed = true;
@@ -592,7 +432,7 @@ static bool emit_next(struct batch *b)
 {
     struct iw_endpoint *ep = b->ep;
     if (ep->terminates_due > 0) {
-        if (!room_for(b, 1, IW_DDP_UNTAGGED_HEADER + IW_TERM_MAX, 0))
+        if (!iw_ep_batch_room(b, 1, IW_DDP_UNTAGGED_HEADER + IW_TERM_MAX, 0))
             return false;
         ep->terminates_due--;
         emit_terminate(b);
@@ -635,18 +475,10 @@ void iw_ep_tx_fill(struct iw_endpoint *ep, uint64_t now)
     ep->tx_retry = ep->tx_buffer == NULL ? now + IW_TX_RETRY : UINT64_MAX;
     if (ep->tx_buffer == NULL)
         return;
-    struct batch b = {.ep = ep, .pieces = ep->tx_buffer, .now = now};
-    b.octets = (uint8_t *)(b.pieces + IW_TX_PIECES) + IW_MPA_LENGTH_FIELD;
-    b.end = (uint8_t *)ep->tx_buffer + IW_DOMAIN_BUFFER;
-    memset(ep->tx_ends, 0, sizeof ep->tx_ends);
-    memset(ep->tx_lent, 0, sizeof ep->tx_lent);
+    struct batch b = iw_ep_batch_begin(ep, now);
     while (emit_next(&b))
         ;
-    ep->tx_spare = b.lent > 0 ? b.octets : NULL;
-    ep->tx_first = 0;
-    ep->tx_pieces = b.count;
-    if (b.count == 0)
-        iw_ep_tx_release(ep);
+    iw_ep_batch_end(&b);
 }
 
 bool iw_endpoint_idle(struct iw_endpoint *ep)
@@ -670,49 +502,4 @@ size_t iw_endpoint_output(struct iw_endpoint *ep, const struct iw_iov **out, uin
     }
     *out = ep->tx_buffer == NULL ? NULL : (const struct iw_iov *)ep->tx_buffer + ep->tx_first;
     return ep->tx_pieces - ep->tx_first;
-}
-
-/* What the transport did not take is sent later, when the sources may be gone. */
-static void keep_sources(struct iw_endpoint *ep)
-{
-    struct iw_iov *pieces = ep->tx_buffer;
-    uint8_t *at = ep->tx_spare;
-    for (size_t i = ep->tx_first; i < ep->tx_pieces; i++) {
-        if ((ep->tx_lent[i / 8] >> i % 8 & 1) == 0)
-            continue;
-        memcpy(at, pieces[i].base, pieces[i].length);
-        pieces[i].base = at;
-        at += pieces[i].length;
-    }
-    ep->tx_spare = NULL;
-}
-
-void iw_endpoint_sent(struct iw_endpoint *ep, size_t octets, uint64_t now)
-{
-    ep->rx_now = now;
-    if (iw_ep_tx_idle(ep)) {
-        iw_ep_startup_sent(ep, octets, now);
-        iw_ep_settle(ep);
-        return;
-    }
-    struct iw_iov *pieces = ep->tx_buffer;
-    while (octets > 0 && ep->tx_first < ep->tx_pieces) {
-        struct iw_iov *piece = &pieces[ep->tx_first];
-        size_t step = octets < piece->length ? octets : piece->length;
-        piece->base = (uint8_t *)piece->base + step;
-        piece->length -= step;
-        octets -= step;
-        ep->tx_sent += step;
-        ep->tx_inside = piece->length > 0 || !ends_fpdu(ep, ep->tx_first);
-        if (piece->length == 0)
-            ep->tx_first++;
-    }
-    if (ep->tx_spare != NULL)
-        keep_sources(ep);
-    while (ep->reads_in_head != ep->reads_in_next &&
-           ep->reads_in[ep->reads_in_head % ep->reads_in_room].end <= ep->tx_sent)
-        ep->reads_in_head++;
-    if (ep->phase != IW_PHASE_DONE)
-        iw_ep_complete_sends(ep);
-    iw_ep_settle(ep);
 }
