@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "iwarp/mpa.h"
+#include "iwarp/octets.h"
 
 /* The FPDU under construction. */
 struct build {
@@ -181,24 +182,26 @@ struct copy {
 
 static void copy_octets(struct copy *c, const uint8_t *from, size_t length)
 {
+    uint8_t *at = c->at;
+    uint64_t pos = c->pos;
     while (length > 0) {
         size_t chunk = length;
         if (c->markers) {
-            uint32_t place = (uint32_t)(c->pos % IW_MPA_MARKER_PERIOD);
-            struct iw_mpa_marker m = {.fpduptr = (uint16_t)(c->pos - c->header_pos)};
-            if (place == 0) {
-                c->at += iw_wire_put_marker(c->at, IW_MPA_MARKER, &m);
-                c->pos += IW_MPA_MARKER;
-                place = IW_MPA_MARKER;
+            if (pos % IW_MPA_MARKER_PERIOD == 0) {
+                at = iw_put32(at, (uint16_t)(pos - c->header_pos));
+                pos += IW_MPA_MARKER;
             }
-            chunk = IW_MPA_MARKER_PERIOD - place < length ? IW_MPA_MARKER_PERIOD - place : length;
+            size_t free_run = IW_MPA_MARKER_PERIOD - (size_t)(pos % IW_MPA_MARKER_PERIOD);
+            chunk = free_run < length ? free_run : length;
         }
-        memmove(c->at, from, chunk);
-        c->at += chunk;
-        c->pos += chunk;
+        memmove(at, from, chunk);
+        at += chunk;
+        pos += chunk;
         from += chunk;
         length -= chunk;
     }
+    c->at = at;
+    c->pos = pos;
 }
 
 uint32_t iw_framer_copy(struct iw_framer *f, const struct iw_iov *ulpdu, size_t pieces,
