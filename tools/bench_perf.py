@@ -51,26 +51,28 @@ class Bench:
                 calls = row["system_calls_per_message"]
                 print("%62s %7.3g + %.3g" % ("system calls a message, client and server", calls["client"], calls["server"]))
 
-    def reads(self):
-        """Reads and Writes in turn, each pair in one run."""
+    def pairs(self, words, key, ratio, told, limit, least):
+        """Two rows of the same size and `key` in turn, each pair in one run: what `ratio` makes of their speeds."""
         found = {}
-        for _ in range(self.rounds):
-            rows = self.local("--test", "write-bw,read-bw", "--crc", "both", "--size", "65536,1048576", rounds=1)
-            speed = {(r["test"], r["size"], r["lane"]["crc"]): r["gigabytes_per_second"]["median"] for r in rows}
-            for test, size, crc in speed:
-                if test == "read-bw":
-                    found.setdefault((size, crc), []).append(speed[test, size, crc] / speed["write-bw", size, crc])
-        for (size, crc), values in sorted(found.items()):
-            self.bar("read-bw %d over write-bw, %s" % (size, CRC[crc]), 0.9, statistics.median(values),
-                     "(%.3f .. %.3f)" % (min(values), max(values)))
+        for _ in range(2 * self.rounds + 1):
+            rows = self.local("--size", "65536,1048576", *words, rounds=1)
+            pair = {}
+            for row in rows:
+                pair.setdefault((row["size"], *key(row)), []).append(row["gigabytes_per_second"]["median"])
+            for which, speeds in pair.items():
+                found.setdefault(which, []).append(ratio(*speeds))
+        for which, values in sorted(found.items()):
+            self.bar(told(*which), limit, statistics.median(values), "(%.3f .. %.3f)" % (min(values), max(values)), least)
+
+    def reads(self):
+        self.pairs(["--test", "write-bw,read-bw", "--crc", "both"], lambda row: [row["lane"]["crc"]],
+                   lambda write, read: read / write,
+                   lambda size, crc: "read-bw %d over write-bw, %s" % (size, CRC[crc]), 0.9, True)
 
     def markers(self):
-        for row in self.local("--test", "write-bw", "--crc", "on", "--markers", "both", "--size", "65536,1048576"):
-            if not row["lane"]["markers"]:
-                plain = row["gigabytes_per_second"]["median"]
-            else:
-                self.bar("write-bw %d, CRC on: time with Markers over without" % row["size"], 1.15,
-                         plain / row["gigabytes_per_second"]["median"], least=False)
+        self.pairs(["--test", "write-bw", "--crc", "on", "--markers", "both"], lambda row: [],
+                   lambda plain, marked: plain / marked,
+                   lambda size: "write-bw %d, CRC on: time with Markers over without" % size, 1.15, False)
 
     def loop(self):
         said = subprocess.run([*REAL_TIME, self.perf, "loop"], check=True, capture_output=True, text=True).stdout
