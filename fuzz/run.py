@@ -64,14 +64,14 @@ def committed(harness):
 class Run:
     """One libFuzzer process."""
 
-    def __init__(self, binary, harness, number, seconds, runs, work):
+    def __init__(self, binary, harness, number, seconds, runs, seed, work):
         self.harness = harness
         corpus = os.path.join(work, "corpus", harness)
         self.crashes = os.path.join(work, "crashes")
         os.makedirs(corpus, exist_ok=True)
         os.makedirs(self.crashes, exist_ok=True)
         self.log = tempfile.TemporaryFile("w+")
-        command = [binary, f"-max_len={MOST}", "-timeout=10", "-reload=1", f"-dict={DICTIONARY}", "-print_final_stats=1", f"-seed={number + 1}" if number or runs else "-seed=0",
+        command = [binary, f"-max_len={MOST}", "-timeout=10", "-reload=1", f"-dict={DICTIONARY}", "-print_final_stats=1", f"-seed={number + seed if seed else number + 1 if number or runs else 0}",
                    f"-artifact_prefix={self.crashes}/{harness}-", corpus, *committed(harness)]
         if seconds:
             command.insert(1, f"-max_total_time={seconds}")
@@ -111,7 +111,7 @@ def fuzz(options):
         while queue or running:
             while queue and len(running) < options.jobs:
                 name, number = queue.pop(0)
-                running.append(Run(os.path.join(folder, "bin", "fuzz", f"fuzz-{name}-libfuzzer"), name, number, options.time, options.runs, folder))
+                running.append(Run(os.path.join(folder, "bin", "fuzz", f"fuzz-{name}-libfuzzer"), name, number, options.time, options.runs, options.seed, folder))
             time.sleep(0.2)
             for run in [run for run in running if run.process.poll() is not None]:
                 running.remove(run)
@@ -315,6 +315,7 @@ def main():
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), help="processes at a time (as many as there are CPUs); more than harnesses: several of one harness share its corpus")
     parser.add_argument("-t", "--time", type=int, default=None, help="seconds (30; if harnesses are named, until it is interrupted)")
     parser.add_argument("--runs", type=int, default=0, help="at most so many inputs, and always the same ones (if build-fuzz/corpus is empty)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="where the random choices begin: the same inputs each time, as far as the machine gets (if build-fuzz/corpus is empty)")
     parser.add_argument("--afl", action="store_true", help="AFL++, one harness: a main instance and secondary ones")
     parser.add_argument("--coverage", action="store_true", help="lines and branches that the committed corpora reach; HTML for each harness")
     parser.add_argument("--seeds", metavar="FOLDER", help="makes seeds from captures (those of pcaps/): FOLDER/HARNESS/")
