@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import run
 
 SECONDS = 1  # of processor time for one measurement
-FIRST = 2000  # executions of the run that is subtracted
+MORE = 100  # executions of the run that is subtracted, beyond the committed inputs, which each run executes
 
 
 def processor(binary, harness, runs):
@@ -36,10 +36,11 @@ def processor(binary, harness, runs):
 
 
 def rate(binary, harness):
-    base, runs = processor(binary, harness, FIRST), FIRST
+    first = runs = MORE + sum(len(os.listdir(folder)) for folder in run.committed(harness))
+    base = processor(binary, harness, first)
     while True:
-        runs *= 4
-        spent = processor(binary, harness, FIRST + runs) - base
+        runs *= 2
+        spent = processor(binary, harness, first + runs) - base
         if spent >= SECONDS:
             return runs / spent
 

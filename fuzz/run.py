@@ -71,7 +71,7 @@ class Run:
         os.makedirs(corpus, exist_ok=True)
         os.makedirs(self.crashes, exist_ok=True)
         self.log = tempfile.TemporaryFile("w+")
-        command = [binary, f"-max_len={MOST}", "-timeout=10", "-reload=1", f"-dict={DICTIONARY}", "-print_final_stats=1", f"-seed={number + seed if seed else number + 1 if number or runs else 0}",
+        command = [binary, f"-max_len={MOST}", "-timeout=30", "-reload=1", f"-dict={DICTIONARY}", "-print_final_stats=1", f"-seed={number + seed if seed else number + 1 if number or runs else 0}",
                    f"-artifact_prefix={self.crashes}/{harness}-", corpus, *committed(harness)]
         if seconds:
             command.insert(1, f"-max_total_time={seconds}")
