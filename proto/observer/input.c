@@ -54,7 +54,7 @@ static void give_up(struct iw_observer *o, struct iw_observed_side *s, const uin
     uint64_t from = s->next + length;
     uint32_t size = 0;
 
-    if (!s->seeking && !s->unproven && length > 0)
+    if (s->phase == PHASE_FULL && !s->seeking && !s->unproven && length > 0)
         size = iw_deframer_measure(&s->deframer, &piece, 1);
     if (size > length && s->next + size >= to) {
         iw_observer_cut_fpdu(o, s, octets, length);

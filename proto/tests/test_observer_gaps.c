@@ -493,6 +493,22 @@ static void test_held_within(void **state)
     rig_free(rig);
 }
 
+/* Octets in front of a gap, and no framing, as the other side's is lost: what they say of lengths
+ * is not looked at. */
+static void test_gap_before_framing(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new(false, false);
+
+    PLAY(rig, "i fdfd");
+    assert_int_equal(iw_observer_input(rig->observer, IW_SIDE_INITIATOR, 514, "", 1), 0);
+    PLAY(rig, "r 00120148 00000000 00000000 00000001 00000000 70014f04");
+    iw_observer_flush(rig->observer);
+    assert_int_equal(rig_get(rig, IW_OBSERVED_GAP, 0)->pos, 2);
+    assert_int_equal(rig_get(rig, IW_OBSERVED_GAP, 0)->end, 514);
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -500,7 +516,7 @@ int main(void)
         cmocka_unit_test(test_start),       cmocka_unit_test(test_snap),
         cmocka_unit_test(test_memory),      cmocka_unit_test(test_found_again),
         cmocka_unit_test(test_noise),       cmocka_unit_test(test_first_copy),
-        cmocka_unit_test(test_held_within),
+        cmocka_unit_test(test_held_within), cmocka_unit_test(test_gap_before_framing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
