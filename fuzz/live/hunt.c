@@ -318,7 +318,8 @@ static int begin(struct iw_hunt *h)
     e = iw_hunt_look(h);
     if (e.kind == IW_HUNT_NOTHING)
         return 0;
-    iw_hunt_complain("--target %s: %s", h->spec->text, e.text);
+    iw_hunt_complain("--target %s: %s", h->spec->text,
+                     e.kind == IW_HUNT_REFUSAL && *h->world.why ? h->world.why : e.text);
     iw_hunt_close(h);
     return IW_HUNT_UNREACHED;
 }

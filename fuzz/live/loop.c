@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -382,10 +383,22 @@ static void handle(struct slot *s, uint32_t events)
         readable(s);
 }
 
+/* Nothing has connected: if there is nobody to wait for any more, or `late`. */
+static void give_up_call(struct slot *s, bool late)
+{
+    struct iw_hunt_world *w = s->loop->world;
+    const char *why = w->target->not_called(w->target, late);
+
+    if (!why)
+        return;
+    snprintf(w->why, sizeof(w->why), "%s", why);
+    refused(s);
+}
+
 static void late(struct slot *s)
 {
     if (s->phase == CALLED) {
-        refused(s);
+        give_up_call(s, true);
         return;
     }
     if (s->phase == WAITING) {
@@ -496,12 +509,11 @@ static void take_call(struct iw_hunt_loop *l)
     close(fd);
 }
 
-/* Whether what was to connect has ended without. */
 static void look_for_calls(struct iw_hunt_loop *l)
 {
     for (unsigned i = 0; i < IW_HUNT_SLOTS; i++)
-        if (l->slots[i].phase == CALLED && l->world->target->not_called(l->world->target, false))
-            refused(&l->slots[i]);
+        if (l->slots[i].phase == CALLED)
+            give_up_call(&l->slots[i], false);
 }
 
 bool iw_hunt_loop_start(struct iw_hunt_loop *l, struct iw_hunt_input *input, uint64_t number)

@@ -51,6 +51,7 @@ struct iw_hunt_world {
     uint16_t port;
     uint64_t grace; /* for the end of the program that has connected */
     char dead[512]; /* how that ended, if it crashed */
+    char why[512];  /* it made no connection, the last time that it did not */
     unsigned starts;
     char trouble[512]; /* a sanitizer's line */
 };

@@ -258,6 +258,13 @@ class Check:
         # Nobody there.
         done, _ = self.run("--target", "tcp:127.0.0.1:1")
         assert done.returncode == 3 and done.stderr.count("\n") == 1, done
+        path = os.path.join(self.scratch, "nobody.lua")
+        for command, line in (("exit 7", "its command (sh ended with status 7) made no connection"),
+                              ("exit 0", "nothing connected within 0.2 s; its command ended: sh ended with status 0")):
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("return { connect = '%s', connect_within = 0.2 }" % command)
+            done, _ = self.run("--target", path)
+            assert done.returncode == 3 and done.stderr.count("\n") == 1 and line in done.stderr, done
 
     PARTS = {
         "planted": (refuses, finds_what_was_planted),
