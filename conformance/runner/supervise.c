@@ -95,7 +95,7 @@ static int recover(const struct iw_target_spec *spec, const struct watch *w, boo
                    const sigset_t *caught, int *ours)
 {
     char *reason = stuck ? iw_text_format("the target's kernel was stuck for %g s", w->limit)
-                         : iw_text_copy("the target's kernel ended");
+                         : iw_target_inside_ended(spec);
     int status;
 
     iw_complain("%s: %s; it is started again", w->begun, reason);

@@ -124,6 +124,8 @@ void iw_target_free(struct iw_target_spec *spec)
     free(spec->ask);
     free(spec->inside);
     free(spec->restart);
+    free(spec->console);
+    free(spec->coverage);
     free(spec->program);
     free(spec);
 }

@@ -33,6 +33,8 @@ struct iw_target_spec {
     double connect_within; /* seconds that this may take; 0: not said */
     char *inside;          /* shell command that runs {command}, this program, where the peer is */
     char *restart;         /* with `inside`: shell command that brings back what has ended there */
+    char *console;         /* with `inside`: shell command that prints what it has said */
+    char *coverage;        /* with `inside`: file there, see iwarp-fuzz --coverage */
     char *program;         /* embedded: the agent's path */
     const char *arguments[IW_TARGET_ARGUMENTS]; /* embedded: of the agent; NULLs behind them */
     struct iw_target_startup startup;           /* embedded: the station's part of the start-up */
@@ -46,6 +48,11 @@ struct iw_target_spec {
 struct iw_target_spec *iw_target_parse(const char *text, const char *program, const char *folder,
                                        char *error, size_t room);
 void iw_target_free(struct iw_target_spec *spec);
+
+/* words.c: in a line that begins so, that what the target is inside of has ended, and what it last
+ * said if there is a console. The caller frees it. */
+#define IW_TARGET_INSIDE_ENDED "the target's kernel ended"
+char *iw_target_inside_ended(const struct iw_target_spec *spec);
 
 /* Adds a capability ("crc.off"), or refuses it. Words said first win. */
 void iw_target_add(struct iw_target_spec *spec, bool can, const char *capability);

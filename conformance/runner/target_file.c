@@ -32,9 +32,9 @@ static void expect(lua_State *L, bool good, const char *field, const char *expec
 static void unknown(lua_State *L, const char *field)
 {
     static const char *const fields[] = {
-        "name", "address",        "start",    "station",    "ready",  "connect", "class",
-        "crc",  "markers",        "revision", "port",       "agent",  "can",     "cannot",
-        "ask",  "connect_within", "inside",   "token_file", "restart"};
+        "name", "address",        "start",    "station",    "ready",   "connect", "class",
+        "crc",  "markers",        "revision", "port",       "agent",   "can",     "cannot",
+        "ask",  "connect_within", "inside",   "token_file", "restart", "console", "coverage"};
     struct iw_nearest n;
 
     iw_nearest_begin(&n, field);
@@ -49,11 +49,12 @@ static void take_text(lua_State *L, struct iw_target_spec *spec, const char *fie
     const struct {
         const char *name;
         char **to;
-    } texts[] = {{"name", &spec->name},     {"address", &spec->host},
-                 {"start", &spec->start},   {"station", &spec->station_host},
-                 {"ready", &spec->ready},   {"connect", &spec->connect},
-                 {"ask", &spec->ask},       {"token_file", &spec->token_file},
-                 {"inside", &spec->inside}, {"restart", &spec->restart}};
+    } texts[] = {{"name", &spec->name},       {"address", &spec->host},
+                 {"start", &spec->start},     {"station", &spec->station_host},
+                 {"ready", &spec->ready},     {"connect", &spec->connect},
+                 {"ask", &spec->ask},         {"token_file", &spec->token_file},
+                 {"inside", &spec->inside},   {"restart", &spec->restart},
+                 {"console", &spec->console}, {"coverage", &spec->coverage}};
     size_t i = 0;
 
     while (i < sizeof(texts) / sizeof(*texts) && strcmp(field, texts[i].name) != 0)
@@ -140,8 +141,11 @@ static void check_whole(lua_State *L, const struct iw_target_spec *spec)
 {
     if (spec->inside && !strstr(spec->inside, "{command}"))
         luaL_error(L, "inside: expected {command} in it");
-    if (spec->restart && !spec->inside)
-        luaL_error(L, "restart: of use only with inside");
+    if ((spec->restart || spec->console || spec->coverage) && !spec->inside)
+        luaL_error(L, "%s: of use only with inside",
+                   spec->restart   ? "restart"
+                   : spec->console ? "console"
+                                   : "coverage");
     if (spec->class == IW_TARGET_AGENT) {
         if (!spec->agent_host)
             luaL_error(L, "a target of class agent needs agent = \"HOST:PORT\"");

@@ -5,6 +5,8 @@ return {
   class = "agent",
   inside = "exec iwarp-siw exec -w {writable} {command}",
   restart = "iwarp-siw down; exec iwarp-siw up",
+  console = "iwarp-siw console",
+  coverage = "/dev/siw-coverage",
   address = "10.7.0.1",
   station = "10.7.0.1",
   agent = "127.0.0.1:7473",

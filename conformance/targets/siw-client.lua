@@ -6,6 +6,8 @@ return {
   class = "rping",
   inside = "exec iwarp-siw exec -w {writable} {command}",
   restart = "iwarp-siw down; exec iwarp-siw up",
+  console = "iwarp-siw console",
+  coverage = "/dev/siw-coverage",
   station = "10.7.0.1",
   connect = "exec siw-rping-client {host} {port}",
   crc = "off",

@@ -16,6 +16,7 @@ end }
 """
 TARGET = """return { class = "bare", address = "127.0.0.1", start = "exec %(peer)s listen {host}:{port} 2>/dev/null",
   inside = "exec %(python)s -B %(folder)s/kernel.py %(how)s {command}",
+  console = "cat %(folder)s/console 2>/dev/null",
   restart = "echo again >>%(folder)s/restarts; kill -KILL -$(cat %(folder)s/group) 2>/dev/null; true" }
 """
 # What stands for a kernel: it ends, or stops, as soon as the case that is its end has begun.
@@ -36,6 +37,14 @@ while inside.poll() is None:
             sys.exit(3)
     time.sleep(0.01)
 sys.exit(inside.returncode)
+"""
+
+
+# What it says then.
+CONSOLE = """[   13.370000] siw: crc error. in: eb4d9203, own 0363e4d2, op 0
+[   13.380000] BUG: failure at f.c:7/f+0x12/0x340, address 0x60a3f018!
+[   13.390000] BUG: KASAN: use-after-free in g+0x1f/0x80
+[   13.400000] Kernel panic - not syncing: BUG!
 """
 
 
@@ -79,6 +88,16 @@ def main():
         check(os.path.getsize(restarts) == len("again\n"), "the target was brought back once")
         check(done.stdout.count("FAIL a-fails") == 1 and done.stdout.count("FAIL m-ends") == 1,
               "each case is told once", done.stdout)
+
+        console = os.path.join(folder, "console")
+        for said, words in ((CONSOLE, "BUG: KASAN: use-after-free in g+0x1f/0x80"),
+                            (CONSOLE.replace("KASAN: ", ""), "BUG: failure at f.c:7/f+0x12/0x340, address 0x60a3f018!"),
+                            (CONSOLE.replace("BUG: ", ""), "KASAN: use-after-free in g+0x1f/0x80"),
+                            ("KASAN:\n" + "x" * 300 + "\nKernel panic - \x01" + "y" * 300, "Kernel panic - \ufffd" + "y" * 239)):
+            write(console, said)
+            done, verdicts = run(conform, folder, 1)
+            check(verdicts["m-ends"] == ("FAIL", "the target's kernel ended: " + words), "its last words are told", verdicts)
+            check("m-ends: the target's kernel ended: %s; it is started again\n" % words in done.stderr, "at once", done.stderr)
 
         write(os.path.join(folder, "known"), 'a-fails FAIL "known"\nm-ends FAIL "known, too"\n')
         run(conform, folder, 0, "--baseline", os.path.join(folder, "known"))

@@ -2,10 +2,12 @@
 /* The fuzzer's end of the map; the peer's is coverage_peer.c. */
 #include "coverage.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "hunt.h"
@@ -13,24 +15,38 @@
 
 struct iw_hunt_coverage {
     char *path;
+    bool own;
     uint8_t *map;
     uint8_t reached[IW_HUNT_COVERAGE_PLACES];
     size_t places;
 };
 
-struct iw_hunt_coverage *iw_hunt_coverage_open(const char *dir)
+/* A file that is too short would end who looks behind its end. */
+static bool whole(int fd)
+{
+    struct stat file;
+
+    return !fstat(fd, &file) &&
+           (!S_ISREG(file.st_mode) || file.st_size >= IW_HUNT_COVERAGE_PLACES ||
+            !ftruncate(fd, IW_HUNT_COVERAGE_PLACES));
+}
+
+struct iw_hunt_coverage *iw_hunt_coverage_open(const char *path, const char *dir)
 {
     struct iw_hunt_coverage *c = iw_got(calloc(1, sizeof(*c)));
-    int fd;
+    int fd, saved;
     void *memory = MAP_FAILED;
 
-    c->path = iw_text_format("%s/coverage.map", dir);
-    fd = open(c->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd >= 0 && !ftruncate(fd, IW_HUNT_COVERAGE_PLACES))
+    c->own = !path;
+    c->path = path ? iw_text_copy(path) : iw_text_format("%s/coverage.map", dir);
+    fd = open(c->path, O_RDWR | O_CLOEXEC | (c->own ? O_CREAT | O_TRUNC : 0), 0600);
+    if (fd >= 0 && whole(fd))
         memory = mmap(NULL, IW_HUNT_COVERAGE_PLACES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    saved = errno;
     if (fd >= 0)
         close(fd);
     if (memory == MAP_FAILED || setenv(IW_HUNT_COVERAGE_FILE, c->path, 1)) {
+        iw_hunt_complain("--coverage: %s: %s", c->path, strerror(saved));
         free(c->path);
         free(c);
         return NULL;
@@ -44,7 +60,8 @@ void iw_hunt_coverage_close(struct iw_hunt_coverage *c)
     if (!c)
         return;
     munmap(c->map, IW_HUNT_COVERAGE_PLACES);
-    unlink(c->path);
+    if (c->own)
+        unlink(c->path);
     free(c->path);
     free(c);
 }

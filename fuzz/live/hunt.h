@@ -117,7 +117,7 @@ struct iw_hunt {
     bool outside;                      /* the hunt goes on elsewhere: inside.c */
     unsigned restarts;                 /* of what it goes on in */
     struct {
-        size_t states, edges, kept;
+        size_t states, edges, kept, places;
     } inside;           /* as the last session there has told */
     volatile int *stop; /* a signal's number */
 };
@@ -142,7 +142,10 @@ struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const 
                                  const struct iw_hunt_event *wanted, bool *requested);
 /* Whether the peer is well: a right Request is answered, memory is as it was. */
 struct iw_hunt_event iw_hunt_look(struct iw_hunt *h);
+enum { IW_HUNT_KEY = 700 };
 void iw_hunt_key(const struct iw_hunt_event *e, char *text, size_t room);
+/* Whether what happened at a try is what is looked into. */
+bool iw_hunt_same(const struct iw_hunt_event *a, const struct iw_hunt_event *b);
 
 /* triage.c: what did it, in as few steps as can be; a case and a capture that show it. */
 void iw_hunt_triage(struct iw_hunt *h, const struct iw_hunt_event *event,
@@ -185,6 +188,8 @@ void iw_hunt_write_inputs(FILE *f, struct iw_hunt_input *const *inputs, size_t n
 size_t iw_hunt_read_inputs(FILE *f, struct iw_hunt_input **inputs, size_t room);
 /* The sequences under way when the hunt in `dir` ended, at most IW_HUNT_RECENT of them. */
 size_t iw_hunt_load_started(const char *dir, struct iw_hunt_input **inputs);
+/* Those of an earlier hunt with the same folder are none of this one. */
+void iw_hunt_forget_findings(const struct iw_hunt *h);
 /* Takes those findings from disk that are not known yet. */
 void iw_hunt_load_findings(struct iw_hunt *h);
 /* Goes on with a hunt: its corpus, its findings. False after having complained. */
@@ -200,8 +205,9 @@ char *iw_hunt_play_inside(struct iw_hunt *h, const char *path, const char *folde
 /* ... and there: one try. */
 int iw_hunt_try_file(struct iw_hunt *h);
 
-/* coverage.c: a map shared with the peer, see coverage_peer.c. */
-struct iw_hunt_coverage *iw_hunt_coverage_open(const char *dir);
+/* coverage.c: a map shared with the peer, see peer/coverage.c: the file `path`, which the peer has,
+ * or (NULL) one of our own in `dir`. NULL after having complained. */
+struct iw_hunt_coverage *iw_hunt_coverage_open(const char *path, const char *dir);
 void iw_hunt_coverage_close(struct iw_hunt_coverage *c);
 /* Places reached for the first time since the last call. */
 unsigned iw_hunt_coverage_fresh(struct iw_hunt_coverage *c);

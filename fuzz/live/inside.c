@@ -153,6 +153,17 @@ static bool restart(struct iw_hunt *h)
     return status == 0;
 }
 
+static struct iw_hunt_event kernel_event(const struct iw_hunt *h, bool stuck)
+{
+    struct iw_hunt_event e = {.kind = stuck ? IW_HUNT_HANG : IW_HUNT_CRASH};
+    char *how =
+        stuck ? iw_text_copy("the target's kernel was stuck") : iw_target_inside_ended(h->spec);
+
+    snprintf(e.text, sizeof(e.text), "%s", how);
+    free(how);
+    return e;
+}
+
 /* ---- one try ---- */
 
 static struct iw_hunt_event told(const char *path, bool *requested, size_t n)
@@ -197,8 +208,7 @@ struct iw_hunt_event iw_hunt_try_inside(struct iw_hunt *h, struct iw_hunt_input 
     if (!access(out, R_OK)) {
         e = told(out, requested, n);
     } else if (!*h->stop && (stuck || !there(h))) {
-        e.kind = stuck ? IW_HUNT_HANG : IW_HUNT_CRASH;
-        snprintf(e.text, sizeof(e.text), "the target's kernel %s", stuck ? "was stuck" : "ended");
+        e = kernel_event(h, stuck);
         restart(h);
     }
     free(in);
@@ -332,6 +342,8 @@ static char *session_command(const struct iw_hunt *h, unsigned session)
         add(&command, "--seeds", h->o->seeds[i]);
     if (h->o->blind)
         add(&command, "--blind", NULL);
+    if (h->o->coverage)
+        add(&command, "--coverage", NULL);
     if (h->o->hazards)
         add(&command, "--allow-hazard", NULL);
     return enter(h, command);
@@ -347,6 +359,7 @@ static void add_up(struct iw_hunt *h, const char *progress)
     h->inside.states = (size_t)json_integer_value(json_object_get(o, "states"));
     h->inside.edges = (size_t)json_integer_value(json_object_get(o, "edges"));
     h->inside.kept = (size_t)json_integer_value(json_object_get(o, "kept"));
+    h->inside.places = (size_t)json_integer_value(json_object_get(o, "places"));
     json_decref(o);
 }
 
@@ -368,11 +381,10 @@ static void take_graph(struct iw_hunt *h)
 static int explain(struct iw_hunt *h, bool stuck)
 {
     struct iw_hunt_input *list[IW_HUNT_RECENT];
-    struct iw_hunt_event e = {.kind = stuck ? IW_HUNT_HANG : IW_HUNT_CRASH};
+    struct iw_hunt_event e = kernel_event(h, stuck);
     size_t n = iw_hunt_load_started(h->dir, list);
     bool back;
 
-    snprintf(e.text, sizeof(e.text), "the target's kernel %s", stuck ? "was stuck" : "ended");
     iw_hunt_complain("%s; it is started again", e.text);
     back = restart(h);
     if (back)

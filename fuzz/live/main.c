@@ -60,6 +60,10 @@ static int read_target(struct iw_hunt *h)
                          "does",
                          h->o->target);
         status = IW_HUNT_USAGE;
+    } else if (h->o->coverage && h->spec->inside && !h->spec->coverage) {
+        iw_hunt_complain(
+            "--coverage: expected a target file that says where it is told (coverage)");
+        status = IW_HUNT_USAGE;
     }
     if (!status && connects(h->spec))
         h->seeds.side = IW_SIDE_RESPONDER;
@@ -219,11 +223,12 @@ static int hunt(struct iw_hunt *h)
                                       .slots = jobs(h),
                                       .side = h->seeds.side,
                                       .listener = -1};
-    if (h->o->coverage && !(h->coverage = iw_hunt_coverage_open(dir))) {
-        iw_hunt_complain("cannot make a map in %s: %s", dir, strerror(errno));
-        status = IW_HUNT_TESTER;
-    }
     h->outside = iw_hunt_elsewhere(h->spec);
+    if (!h->o->resume && !h->o->try)
+        iw_hunt_forget_findings(h);
+    if (h->o->coverage && !h->outside &&
+        !(h->coverage = iw_hunt_coverage_open(h->spec->coverage, dir)))
+        status = IW_HUNT_TESTER;
     if (!status && h->o->try)
         status = iw_hunt_try_once(h);
     else if (!status && h->outside)

@@ -24,6 +24,11 @@ static size_t edges(const struct iw_hunt *h)
     return h->outside ? h->inside.edges : iw_hunt_graph_edges(h->graph);
 }
 
+static size_t places(const struct iw_hunt *h)
+{
+    return h->outside ? h->inside.places : iw_hunt_coverage_places(h->coverage);
+}
+
 size_t iw_hunt_counted(const struct iw_hunt *h, bool all)
 {
     size_t n = 0;
@@ -57,8 +62,8 @@ static void screen(const struct iw_hunt *h, bool first)
     fprintf(stderr, "\033[K  sequences  %" PRIu64 ", %.0f a second, %.0f s, seed %" PRIu64 "\n",
             h->over, rate(h), elapsed(h), h->o->seed);
     fprintf(stderr, "\033[K  states     %zu, %zu edges", states(h), edges(h));
-    if (h->coverage)
-        fprintf(stderr, ", %zu places in the peer", iw_hunt_coverage_places(h->coverage));
+    if (h->o->coverage)
+        fprintf(stderr, ", %zu places in the peer", places(h));
     fprintf(stderr, "\n\033[K  kept       %zu sequences, %zu seeds\n", h->n_corpus, h->seeds.n);
     fprintf(stderr, "\033[K  target     started %u times, %zu KiB\n", h->world.starts,
             iw_hunt_world_resident(&h->world));
@@ -71,8 +76,8 @@ static void line(const struct iw_hunt *h)
 {
     fprintf(stderr, "%.0f s: %" PRIu64 " sequences (%.0f/s), %zu states, %zu edges", elapsed(h),
             h->over, rate(h), states(h), edges(h));
-    if (h->coverage)
-        fprintf(stderr, ", %zu places", iw_hunt_coverage_places(h->coverage));
+    if (h->o->coverage)
+        fprintf(stderr, ", %zu places", places(h));
     fprintf(stderr, ", %zu findings\n", iw_hunt_counted(h, true));
 }
 
@@ -174,9 +179,8 @@ static json_t *whole(const struct iw_hunt *h)
         list));
     if (h->outside)
         json_object_set_new(o, "restarts", json_integer((json_int_t)h->restarts));
-    if (h->coverage)
-        json_object_set_new(o, "places",
-                            json_integer((json_int_t)iw_hunt_coverage_places(h->coverage)));
+    if (h->o->coverage)
+        json_object_set_new(o, "places", json_integer((json_int_t)places(h)));
     return o;
 }
 

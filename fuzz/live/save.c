@@ -175,6 +175,14 @@ static void take_finding(struct iw_hunt *h, const json_t *o)
     *last = f;
 }
 
+void iw_hunt_forget_findings(const struct iw_hunt *h)
+{
+    char *path = iw_text_format("%s/findings.jsonl", h->dir);
+
+    unlink(path);
+    free(path);
+}
+
 void iw_hunt_load_findings(struct iw_hunt *h)
 {
     char *path = iw_text_format("%s/findings.jsonl", h->dir);
@@ -210,6 +218,9 @@ void iw_hunt_save_progress(struct iw_hunt *h)
                                  (json_int_t)h->n_corpus, "starts", (json_int_t)h->world.starts)
                      : NULL;
 
+    if (o && h->coverage)
+        json_object_set_new(o, "places",
+                            json_integer((json_int_t)iw_hunt_coverage_places(h->coverage)));
     if (o)
         json_dump_file(o, path, JSON_COMPACT);
     json_decref(o);

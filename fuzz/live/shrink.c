@@ -24,11 +24,6 @@ struct shrink {
     uint64_t until;
 };
 
-static bool same(const struct iw_hunt_event *a, const struct iw_hunt_event *b)
-{
-    return a->kind == b->kind && (a->kind != IW_HUNT_RULE || a->check == b->check);
-}
-
 static bool spent(const struct shrink *s)
 {
     return s->tries >= IW_HUNT_TRIES || iw_transport_now() > s->until || *s->h->stop;
@@ -39,7 +34,7 @@ static bool happens_once(struct shrink *s, struct iw_hunt_input *const *inputs, 
     struct iw_hunt_event e = iw_hunt_try(s->h, inputs, n, &s->f->event, NULL);
 
     s->tries++;
-    if (!same(&e, &s->f->event))
+    if (!iw_hunt_same(&e, &s->f->event))
         return false;
     s->f->event = e;
     return true;

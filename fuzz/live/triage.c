@@ -11,9 +11,10 @@
 
 enum {
     NEWEST = 2 * IW_HUNT_SLOTS,
-    MORE = 8, /* times as many, if those do not do it together */
-    AGAIN = 3 /* tries of what a chance may have kept from happening */,
-    OFTEN = 3
+    MORE = 8,  /* times as many, if those do not do it together */
+    AGAIN = 3, /* tries of what a chance may have kept from happening */
+    OFTEN = 3,
+    HURRIED = 8
 };
 
 static struct iw_hunt_finding *known(struct iw_hunt *h, const char *key)
@@ -24,11 +25,6 @@ static struct iw_hunt_finding *known(struct iw_hunt *h, const char *key)
     return NULL;
 }
 
-static bool same(const struct iw_hunt_event *a, const struct iw_hunt_event *b)
-{
-    return a->kind == b->kind && (a->kind != IW_HUNT_RULE || a->check == b->check);
-}
-
 /* Halves the row of suspects as long as one of the halves does it. */
 static struct iw_hunt_event halve(struct iw_hunt *h, const struct iw_hunt_event *event,
                                   struct iw_hunt_input *const *suspects, size_t *from,
@@ -36,19 +32,19 @@ static struct iw_hunt_event halve(struct iw_hunt *h, const struct iw_hunt_event 
 {
     struct iw_hunt_event last = {.kind = IW_HUNT_NOTHING}, e;
 
-    for (int i = 0; i < AGAIN && !same(&last, event) && !*h->stop; i++)
+    for (int i = 0; i < AGAIN && !iw_hunt_same(&last, event) && !*h->stop; i++)
         last = iw_hunt_try(h, suspects + *from, *count, event, NULL);
-    while (same(&last, event) && *count > 1 && !*h->stop) {
+    while (iw_hunt_same(&last, event) && *count > 1 && !*h->stop) {
         size_t half = *count / 2;
 
         e = iw_hunt_try(h, suspects + *from + half, *count - half, event, NULL);
-        if (same(&e, event)) {
+        if (iw_hunt_same(&e, event)) {
             *from += half;
             *count -= half;
             continue;
         }
         e = iw_hunt_try(h, suspects + *from, half, event, NULL);
-        if (!same(&e, event))
+        if (!iw_hunt_same(&e, event))
             break; /* it takes both */
         *count = half;
     }
@@ -61,9 +57,34 @@ static struct iw_hunt_event alone(struct iw_hunt *h, const struct iw_hunt_event 
 {
     struct iw_hunt_event e = {.kind = IW_HUNT_NOTHING};
 
-    for (*from = n; *from > 0 && n - *from < NEWEST && !same(&e, event) && !*h->stop;) {
+    for (*from = n; *from > 0 && n - *from < NEWEST && !iw_hunt_same(&e, event) && !*h->stop;) {
         --*from;
         e = iw_hunt_try(h, suspects + *from, 1, event, NULL);
+    }
+    return e;
+}
+
+/* A peer that was slow in the hunt had an answer's time run out: the newest ones without waiting
+ * for any. The one that does it is the input of `f`. */
+static struct iw_hunt_event hurried(struct iw_hunt *h, const struct iw_hunt_event *event,
+                                    struct iw_hunt_input *const *suspects, size_t n,
+                                    struct iw_hunt_finding *f)
+{
+    struct iw_hunt_event e = {.kind = IW_HUNT_NOTHING};
+
+    for (size_t i = n; i > 0 && n - i < HURRIED && !*h->stop; i--) {
+        struct iw_hunt_input *in = iw_hunt_input_copy(suspects[i - 1]);
+
+        for (size_t k = in->n; k > 0; k--)
+            if (in->steps[k - 1].kind == IW_FUZZ_TIME)
+                iw_hunt_drop(in, k - 1, 1);
+        e = iw_hunt_try(h, &in, 1, event, NULL);
+        if (iw_hunt_same(&e, event)) {
+            f->inputs = iw_got(malloc(sizeof(*f->inputs)));
+            f->inputs[f->n_inputs++] = in;
+            break;
+        }
+        iw_hunt_input_free(in);
     }
     return e;
 }
@@ -80,11 +101,11 @@ static struct iw_hunt_finding *isolate(struct iw_hunt *h, const struct iw_hunt_e
     h->patience = 0;
     if (!h->outside)
         e = alone(h, event, suspects, n, &from);
-    if (!same(&e, event)) {
+    if (!iw_hunt_same(&e, event)) {
         h->patience = h->world.scale * IW_HUNT_PATIENCE_MS / 1e3;
         e = alone(h, event, suspects, n, &from);
     }
-    for (size_t row = n < NEWEST ? n : NEWEST; row && !same(&e, event) && !*h->stop;) {
+    for (size_t row = n < NEWEST ? n : NEWEST; row && !iw_hunt_same(&e, event) && !*h->stop;) {
         from = n - row;
         count = row;
         e = halve(h, event, suspects, &from, &count);
@@ -92,22 +113,26 @@ static struct iw_hunt_finding *isolate(struct iw_hunt *h, const struct iw_hunt_e
             break;
         row = n / MORE > row ? row * MORE : n;
     }
-    if (!same(&e, event)) {
+    if (!iw_hunt_same(&e, event)) {
+        e = hurried(h, event, suspects, n, f);
+    } else {
+        f->inputs = iw_got(calloc(count, sizeof(*f->inputs)));
+        for (size_t i = 0; i < count; i++)
+            f->inputs[f->n_inputs++] = iw_hunt_input_copy(suspects[from + i]);
+    }
+    if (!iw_hunt_same(&e, event)) {
         free(f);
         return NULL;
     }
     f->event = e;
-    f->inputs = iw_got(calloc(count, sizeof(*f->inputs)));
-    f->requested = iw_got(calloc(count, sizeof(*f->requested)));
-    for (size_t i = 0; i < count; i++)
-        f->inputs[f->n_inputs++] = iw_hunt_input_copy(suspects[from + i]);
+    f->requested = iw_got(calloc(f->n_inputs, sizeof(*f->requested)));
     return f;
 }
 
 /* Two crashes without a sanitizer's word are the same if the last thing said is. */
 static char *key_of(const struct iw_hunt_finding *f)
 {
-    char key[700];
+    char key[IW_HUNT_KEY];
     char said[64] = "";
     const struct iw_hunt_input *last = f->inputs[f->n_inputs - 1];
 
@@ -151,7 +176,7 @@ static void append(struct iw_hunt *h, struct iw_hunt_finding *f)
 
 static char *unexplained_key(const struct iw_hunt_event *event)
 {
-    char key[700];
+    char key[IW_HUNT_KEY];
 
     iw_hunt_key(event, key, sizeof(key));
     return iw_text_format("unexplained %s", key);
@@ -162,7 +187,7 @@ static bool seen_often(struct iw_hunt *h, const struct iw_hunt_event *event)
 {
     struct iw_hunt_finding *last = NULL;
     uint64_t times = 0;
-    char own[700], other[700];
+    char own[IW_HUNT_KEY], other[IW_HUNT_KEY];
 
     iw_hunt_key(event, own, sizeof(own));
     for (struct iw_hunt_finding *f = h->findings; f; f = f->next) {
@@ -221,7 +246,7 @@ void iw_hunt_triage(struct iw_hunt *h, const struct iw_hunt_event *event,
     bool bad;
 
     if (event->kind == IW_HUNT_RULE) {
-        char key[700];
+        char key[IW_HUNT_KEY];
 
         iw_hunt_key(event, key, sizeof(key));
         before = known(h, key);

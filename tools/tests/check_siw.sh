@@ -37,6 +37,9 @@ fail() {
 or_skip "$bin/iwarp-siw" up
 read -r pid _ <"$state/pid"
 "$bin/iwarp-siw" up # once is enough
+status=0
+IW_SIW_KERNEL=/bin/true "$bin/iwarp-siw" up 2>err || status=$?
+{ [ $status = 3 ] && grep -q '^siw: another kernel is up, .*: tools/siw down ends it$' err; } || fail "it is not the one asked for"
 "$bin/iwarp-siw" status
 
 status=0

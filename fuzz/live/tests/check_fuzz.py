@@ -20,14 +20,15 @@ TARGET = """return {
 INSIDE = """return {
   name = "kernel", class = "bare", address = "127.0.0.1",
   inside = "test ! -e %(dead)s || exit 3; echo $$ >%(pid)s; exec {command}", restart = "rm %(dead)s",
-  start = "%(peer)s listen {host}:{port} --size 4096 --buffers 8 || { touch %(dead)s; kill -9 $(cat %(pid)s); }",
+  start = "%(peer)s listen {host}:{port} --size 4096 --buffers 8 || { echo panic: 0x$$abc >%(dead)s; kill -9 $(cat %(pid)s); }",
+  console = "echo noise; sed 's/panic: /Kernel panic - not syncing: planted at /' %(dead)s",
   ready = "listening on", crc = "on", markers = "off", can = { "extensions" },
 }
 """
-# The hunt inside is killed once, and what it is in goes on.
+# The hunt inside is killed once, and what it is in goes on. What its peer reaches is told in a file.
 KILLED = """return {
   name = "kernel", class = "bare", address = "127.0.0.1",
-  inside = "echo $$ >%(pid)s; exec {command}", restart = "true",
+  inside = "echo $$ >%(pid)s; exec {command}", restart = "true", coverage = "%(map)s",
   start = "test -e %(once)s || { touch %(once)s; kill -9 $(cat %(pid)s); }; exec %(peer)s listen {host}:{port} --size 4096 --buffers 8",
   ready = "listening on", crc = "on", markers = "off", can = { "extensions" },
 }
@@ -151,22 +152,38 @@ class Check:
                                 results="kernel")
         assert done.returncode == 1, done
         finding = report["findings"][0]
-        assert finding["kind"] == "crash" and finding["text"] == "the target's kernel ended", finding
+        assert finding["kind"] == "crash" and finding["key"].startswith(
+            "crash the target's kernel ended: Kernel panic - not syncing: planted at X, behind"), finding
         assert (finding["verdict"] or "").startswith("FAIL"), (finding, done)
         assert finding["steps"] <= 16 and len(finding["pattern"]) > 4, finding
         assert report["restarts"] > 2 and report["sequences"] > 0, report
+        # Another hunt that puts its results there begins anew.
+        if os.path.exists(self.scratch + "/dead"):
+            os.remove(self.scratch + "/dead")
+        again, other = self.run("--target", path, "--seed", "1", "--count", "1", results="kernel")
+        assert again.returncode == 0 and other["findings"] == [], (again, other)
         print("in a kernel: %d restarts, %d steps" % (report["restarts"], finding["steps"]))
 
     def outlives_its_own_end(self):
-        self.target("iwarp-peer")
-        path = os.path.join(self.scratch, "killed.lua")
+        self.target("tests/iwarp-peer-traced")
+        path, reached = os.path.join(self.scratch, "killed.lua"), os.path.join(self.scratch, "map")
         with open(path, "w", encoding="utf-8") as f:
-            f.write(KILLED % {"once": self.scratch + "/once", "pid": self.scratch + "/pid",
-                              "peer": self.scratch + "/iwarp-peer"})
-        done, report = self.run("--target", path, "--seed", "1", "--count", "200", results="killed")
+            f.write(KILLED % {"once": self.scratch + "/once", "pid": self.scratch + "/pid", "map": reached,
+                              "peer": self.scratch + "/iwarp-peer-traced"})
+        done, report = self.run("--target", path, "--seed", "1", "--count", "200", "--coverage", results="killed")
+        assert done.returncode == 70 and "--coverage: %s: No such file or directory\n" % reached in done.stderr, done
+        with open(reached, "w", encoding="utf-8"):
+            pass
+        done, report = self.run("--target", path, "--seed", "1", "--count", "200", "--coverage", results="killed")
         assert done.returncode == 0 and report["findings"] == [], (done, report)
         assert "the hunt inside ended with status 137; everything is started again\n" in done.stderr, done
-        assert report["restarts"] == 1 and report["sequences"] >= 200, report
+        assert report["restarts"] == 1 and report["sequences"] >= 200 and report["places"] > 200, report
+        assert os.path.getsize(reached) == 1 << 16
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("return { address = '::1', port = 1, inside = '{command}' }")
+        done, _ = self.run("--target", path, "--coverage")
+        assert done.returncode == 64 and done.stderr == (
+            "iwarp-fuzz: --coverage: expected a target file that says where it is told (coverage)\n"), done
 
     def has_it_connect(self):
         path = os.path.join(self.scratch, "calling.lua")
