@@ -289,12 +289,11 @@ uint32_t iw_ep_read_limit(const struct iw_endpoint *ep)
 {
     const struct iw_mpa_agreed *agreed = &ep->startup.agreed;
     uint32_t limit = agreed->ord;
-    if (limit == IW_MPA_DEPTH_UNSPECIFIED) {
+    /* Left to the ULP the queue has room for max_reads, whatever number the peer has named. */
+    if (ep->config.mpa.ord == IW_MPA_DEPTH_UNSPECIFIED && limit > ep->config.max_reads)
         limit = ep->config.max_reads;
-        /* Left to the ULP, but the peer may have named a number all the same. */
-        if (agreed->enhanced && agreed->peer_ird < limit)
-            limit = agreed->peer_ird;
-    }
+    if (agreed->ord == IW_MPA_DEPTH_UNSPECIFIED && agreed->enhanced && agreed->peer_ird < limit)
+        limit = agreed->peer_ird;
     return iw_switch_violated(ep->config.switches, IW_CHECK_RDMAP_IRD) ? ep->reads_out_room : limit;
 }
 

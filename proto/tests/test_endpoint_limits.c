@@ -163,6 +163,34 @@ static void test_an_ord_left_to_the_ulp_obeys_the_peers_ird(void **state)
     }
 }
 
+/* An initiator that has left its ORD to the ULP has room for max_reads, whatever IRD the Reply
+ * names: RFC 6581 §9.1 has it name 0x3fff. */
+static void test_an_ord_left_to_the_ulp_keeps_to_its_room(void **state)
+{
+    (void)state;
+    struct iw_switches switches[2] = {0};
+    switches[1].any = true;
+    switches[1].set[IW_CHECK_MPA_IRD_3FFF] = 1u << IW_SWITCH_VIOLATE;
+    struct iw_endpoint_config config[2];
+    pair_defaults(config);
+    config[0].mpa.ord = 0x3fff;
+    config[0].max_reads = 2;
+    config[1].mpa.ird = 12;
+    struct pair p;
+    pair_open_bent(&p, config, switches);
+    pair_run(&p);
+    assert_int_equal(iw_endpoint_agreed(p.side[0].ep)->ord, 12);
+    struct iw_work w = read_work(&p, 0, 2, 0, 0, 64);
+    for (w.id = 2; w.id < 12; w.id++)
+        assert_int_equal(iw_endpoint_post(p.side[0].ep, &w, p.now), IW_OK);
+    pair_run(&p);
+    assert_null(pair_event(&p, 0, IW_EVENT_FAULT));
+    assert_null(pair_event(&p, 1, IW_EVENT_FAULT));
+    for (uint64_t id = 2; id < 12; id++)
+        assert_status(&p, 0, id, IW_STATUS_OK);
+    pair_close(&p);
+}
+
 /* The source of a response on its way is written to, and then given up: the octets were copied. */
 static void test_a_read_source_may_change_and_go(void **state)
 {
@@ -339,6 +367,7 @@ int main(void)
         cmocka_unit_test(test_ring_counters_and_msns_wrap),
         cmocka_unit_test(test_reads_that_the_start_up_leaves_no_ord_to),
         cmocka_unit_test(test_an_ord_left_to_the_ulp_obeys_the_peers_ird),
+        cmocka_unit_test(test_an_ord_left_to_the_ulp_keeps_to_its_room),
         cmocka_unit_test(test_a_read_source_may_change_and_go),
         cmocka_unit_test(test_the_longest_segments),
         cmocka_unit_test(test_sending_waits_for_the_pool),
