@@ -156,6 +156,15 @@ struct iw_observed_reads *iw_observer_asked(struct iw_observer *o, bool due)
     return r->uncertain ? NULL : r;
 }
 
+/* A request behind the one that is due. Nothing is compared of an empty segment (RFC 5041 §5.2):
+ * only one that asks for nothing can be told from the one that is due. */
+static bool meant(const struct iw_observer *o, const struct iw_observed_read *read)
+{
+    const struct iw_ddp_header *h = &o->now->ddp;
+
+    return answers(h, read) && (o->now->payload_length != 0 || (iw_ddp_last(h) && read->size == 0));
+}
+
 void iw_observer_begin_response(struct iw_observer *o, struct iw_observed_tagged *t)
 {
     const struct iw_ddp_header *h = &o->now->ddp;
@@ -168,7 +177,7 @@ void iw_observer_begin_response(struct iw_observer *o, struct iw_observed_tagged
         return;
     if (!in_order) {
         /* Out of order: the others still get their own. */
-        while (k < r->count && !answers(h, iw_observer_request_at(r, k)))
+        while (k < r->count && !meant(o, iw_observer_request_at(r, k)))
             k++;
         if (k == r->count)
             for (k = 0; k < r->count && iw_observer_request_at(r, k)->atomic;)

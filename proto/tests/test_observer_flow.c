@@ -508,6 +508,44 @@ static void test_reads_are_learnt_again(void **state)
     rig_free(rig);
 }
 
+#define ASK(msn, sink)                                                                             \
+    "I 4141 00000000 00000001 " msn " 00000000 11223344 " sink " 55667788 0000000000000000"
+#define ANSWER(rest) "R c142 11223344 " rest
+
+/* RFC 5041 §5.2: nothing is compared of an empty segment, so that it is for the Read that is due,
+ * or for another that asks for nothing, but not for one that asks for octets. */
+static void test_whose_an_empty_response_is(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *second, *first_response, *second_response;
+        unsigned findings;
+    } cases[] = {
+        {ASK("00000002", "0000000000001001 00000004"), ANSWER("0000000000001001"),
+         ANSWER("0000000000001001 aabbccdd"), 1},
+        /* each gets its own, out of order */
+        {ASK("00000002", "0000000000001001 00000000"), ANSWER("0000000000001001"),
+         ANSWER("0000000000001000"), 1},
+        {ASK("00000002", "0000000000001001 00000000"), ANSWER("0000000000001000"),
+         ANSWER("0000000000001001"), 0},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rig *rig = rig_new(false, false);
+
+        PLAY(rig, "i " REQUEST_KEY "40010000", "r " REPLY_KEY "40010000");
+        PLAY(rig, ASK("00000001", "0000000000001000 00000000"), cases[i].second,
+             ASK("00000003", "0000000000002000 00000000"), cases[i].first_response);
+        assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), cases[i].findings);
+        if (cases[i].findings > 0)
+            assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, 0)->fault.check,
+                             IW_CHECK_RDMAP_RESPONSE_TO);
+        PLAY(rig, cases[i].second_response, ANSWER("0000000000002000"));
+        assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), cases[i].findings);
+        rig_free(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -529,6 +567,7 @@ int main(void)
         cmocka_unit_test(test_lost_and_left),
         cmocka_unit_test(test_many_reads),
         cmocka_unit_test(test_reads_are_learnt_again),
+        cmocka_unit_test(test_whose_an_empty_response_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
