@@ -52,7 +52,8 @@ bool iw_hunt_same(const struct iw_hunt_event *a, const struct iw_hunt_event *b)
 
     if (a->kind != b->kind || (a->kind == IW_HUNT_RULE && a->check != b->check))
         return false;
-    if (a->kind != IW_HUNT_CRASH || !strstr(a->text, IW_TARGET_INSIDE_ENDED))
+    if (a->kind != IW_HUNT_CRASH ||
+        (!strstr(a->text, IW_TARGET_INSIDE_ENDED) && !strstr(b->text, IW_TARGET_INSIDE_ENDED)))
         return true;
     iw_hunt_key(a, own, sizeof(own));
     iw_hunt_key(b, other, sizeof(other));

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""iwarp-fuzz watches a hunt elsewhere: what it makes of each way in which that, or what it is in, can end.
+
+usage: check_watch.py BIN
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+TARGET = """return { name = "kernel", class = "bare", address = "127.0.0.1", port = 1,
+  inside = "sh %(inside)s {command}", restart = "%(restart)s", console = "cat %(results)s/console 2>/dev/null" }
+"""
+# What stands for everything inside: a session of the hunt, one try, and `true`.
+INSIDE = """cd %(results)s
+echo "$*" >>told
+case "$*" in
+true) test ! -e dead ;;
+*--try*) %(try)s ;;
+*--resume*) %(session)s ;;
+esac
+"""
+DIES = "echo 'BUG: it has ended' >console; touch dead; exit 9"
+# One sequence under way, without any steps.
+STARTED = r"printf '\001\000\000\000\000\000\000\000\004\000\000\000\000\000\000\000' >started"
+NOTHING = """echo '{"kind": "nothing", "text": "", "requested": []}' >try.json"""
+
+
+def whole(sequences):
+    return """echo '{"sequences": %d}' >progress.json; echo '{}' >session.json; exit 0""" % sequences
+
+
+class Check:
+    def __init__(self, folder, scratch):
+        self.bin, self.scratch, self.number = folder, scratch, 0
+
+    def run(self, session, *arguments, attempt=NOTHING, restart="", before=""):
+        """A hunt for 10 sequences; what it says, its report, and the commands that were run inside."""
+        self.number += 1
+        folder = os.path.join(self.scratch, str(self.number))
+        results = os.path.join(folder, "r")
+        os.makedirs(results)
+        words = {"inside": folder + "/inside", "results": results, "session": session, "try": attempt,
+                 "restart": restart or "rm -f %s/dead" % results}
+        for name, text in (("inside", before + INSIDE), ("kernel.lua", TARGET)):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+                f.write(text % words)
+        done = subprocess.run([os.path.join(self.bin, "iwarp-fuzz"), "--target", folder + "/kernel.lua", "--results", results,
+                               "--json", folder + "/report", *(arguments or ("--count", "10"))],
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        report = None
+        if os.path.exists(folder + "/report"):
+            with open(folder + "/report", encoding="utf-8") as f:
+                report = json.load(f)
+        with open(results + "/told", encoding="utf-8") as f:
+            return done, report, f.read().splitlines()
+
+    def takes_no_other_end_for_it(self):
+        """Alone, the sequence ends the peer, but not the kernel: that is something else."""
+        once = "test -e once && { %s; }; touch once; %s; %s" % (whole(10), STARTED, DIES)
+        ends = """echo '{"kind": "crash", "text": "sh ended with status 139", "requested": []}' >try.json"""
+        done, report, _ = self.run(once, attempt=ends)
+        assert [f["key"] for f in report["findings"]] == ["unexplained crash the target's kernel ended: BUG: it has ended"], report
+        assert done.returncode == 1, done
+
+
+def main():
+    with tempfile.TemporaryDirectory() as scratch:
+        check = Check(sys.argv[1], scratch)
+        for name in [n for n in vars(Check) if not n.startswith("_") and n != "run"]:
+            if len(sys.argv) < 3 or name in sys.argv[2:]:
+                getattr(check, name)()
+
+
+main()
