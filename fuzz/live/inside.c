@@ -433,7 +433,7 @@ int iw_hunt_watch(struct iw_hunt *h)
     }
     for (unsigned session = 0; !status && !over(h) && h->restarts < RESTARTS; session++) {
         char *command = session_command(h, session);
-        bool stuck = false, ended;
+        bool stuck = false, whole, ended;
         uint64_t before = h->over;
 
         unlink(progress);
@@ -442,7 +442,9 @@ int iw_hunt_watch(struct iw_hunt *h)
         free(command);
         add_up(h, progress);
         iw_hunt_load_findings(h);
-        ended = access(report, F_OK) != 0 && !*h->stop && (stuck || !there(h));
+        whole = !access(report, F_OK);
+        /* Behind the last session nobody else would see what that did last. */
+        ended = !*h->stop && ((!whole && stuck) || ((!whole || over(h)) && !there(h)));
         fruitless = h->over > before ? 0 : fruitless + 1;
         if (ended)
             status = explain(h, stuck);

@@ -54,8 +54,11 @@ class Check:
         if os.path.exists(folder + "/report"):
             with open(folder + "/report", encoding="utf-8") as f:
                 report = json.load(f)
-        with open(results + "/told", encoding="utf-8") as f:
-            return done, report, f.read().splitlines()
+        told = []
+        if os.path.exists(results + "/told"):
+            with open(results + "/told", encoding="utf-8") as f:
+                told = f.read().splitlines()
+        return done, report, told
 
     def takes_no_other_end_for_it(self):
         """Alone, the sequence ends the peer, but not the kernel: that is something else."""
@@ -64,6 +67,13 @@ class Check:
         done, report, _ = self.run(once, attempt=ends)
         assert [f["key"] for f in report["findings"]] == ["unexplained crash the target's kernel ended: BUG: it has ended"], report
         assert done.returncode == 1, done
+
+    def sees_an_end_behind_the_last_session(self):
+        """What the hunt inside did last may strike when that has told already how it went."""
+        once = "test -e once || { touch once; %s; echo 'BUG: too late' >console; touch dead; %s; }; %s" % (STARTED, whole(10), whole(10))
+        done, report, _ = self.run(once)
+        assert [f["key"] for f in report["findings"]] == ["unexplained crash the target's kernel ended: BUG: too late"], report
+        assert done.returncode == 1 and report["restarts"] == 1, (done, report)
 
 
 def main():
