@@ -455,6 +455,10 @@ int iw_hunt_watch(struct iw_hunt *h)
     }
     if (h->o->graph && !status)
         take_graph(h);
+    if (!status && !over(h)) {
+        iw_hunt_complain("everything has been started again %u times: that is enough", h->restarts);
+        status = IW_HUNT_TESTER;
+    }
     free(progress);
     free(report);
     free(own);

@@ -75,6 +75,11 @@ class Check:
         assert [f["key"] for f in report["findings"]] == ["unexplained crash the target's kernel ended: BUG: too late"], report
         assert done.returncode == 1 and report["restarts"] == 1, (done, report)
 
+    def says_that_it_gives_up(self):
+        done, report, told = self.run("echo '{\"sequences\": 1}' >progress.json; " + DIES, "--count", "1000")
+        assert done.returncode == 70 and report["sequences"] == report["restarts"] == 200, (done, report)
+        assert done.stderr.endswith("iwarp-fuzz: everything has been started again 200 times: that is enough\n"), done
+
 
 def main():
     with tempfile.TemporaryDirectory() as scratch:
