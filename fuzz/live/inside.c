@@ -148,6 +148,8 @@ static bool restart(struct iw_hunt *h)
         return false;
     }
     status = execute(h, h->spec->restart, 0, NULL, &stuck);
+    if (*h->stop) /* it may have been interrupted, too */
+        return true;
     if (status)
         iw_hunt_complain("restart: '%s' ended with status %d", h->spec->restart, status);
     return status == 0;
@@ -427,7 +429,7 @@ int iw_hunt_watch(struct iw_hunt *h)
         setenv("PATH", longer, 1) || setenv(variable, h->spec->name, 1) ? IW_HUNT_TESTER : 0;
 
     h->began = iw_transport_now();
-    if (!status && !there(h)) {
+    if (!status && !there(h) && !*h->stop) {
         iw_hunt_complain("--target %s: what it is inside of cannot be reached", h->spec->text);
         status = IW_HUNT_UNREACHED;
     }

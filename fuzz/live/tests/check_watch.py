@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 TARGET = """return { name = "kernel", class = "bare", address = "127.0.0.1", port = 1,
-  inside = "sh %(inside)s {command}", restart = "%(restart)s", console = "cat %(results)s/console 2>/dev/null" }
+  inside = "exec sh %(inside)s {command}", restart = "%(restart)s", console = "cat %(results)s/console 2>/dev/null" }
 """
 # What stands for everything inside: a session of the hunt, one try, and `true`.
 INSIDE = """cd %(results)s
@@ -79,6 +79,15 @@ class Check:
         done, report, told = self.run("echo '{\"sequences\": 1}' >progress.json; " + DIES, "--count", "1000")
         assert done.returncode == 70 and report["sequences"] == report["restarts"] == 200, (done, report)
         assert done.stderr.endswith("iwarp-fuzz: everything has been started again 200 times: that is enough\n"), done
+
+    def is_interrupted_while_it_starts_again(self):
+        done, report, _ = self.run(DIES, restart="kill -INT $PPID; exit 130")
+        assert done.returncode == 1 and report["restarts"] == 1 and len(report["findings"]) == 1, (done, report)
+        assert done.stderr.count("\n") == 1 and "it is started again" in done.stderr, done
+
+    def is_interrupted_at_once(self):
+        done, _, _ = self.run("", before="kill -INT $PPID; exit 1\n")
+        assert done.returncode == 0 and done.stderr == "", done
 
 
 def main():
