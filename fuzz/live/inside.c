@@ -365,18 +365,20 @@ static void add_up(struct iw_hunt *h, const char *progress)
     json_decref(o);
 }
 
-/* The graph that the last session has written, to where it was asked for. */
-static void take_graph(struct iw_hunt *h)
+/* The graph that the last session has written, to where it was asked for. The exit status: cp
+ * complains. */
+static int take_graph(struct iw_hunt *h)
 {
     char *from = graph_path(h), *quoted = iw_text_shell(from), *to = iw_text_shell(h->o->graph);
     char *command = iw_text_format("cp -- %s %s", quoted, to);
     bool stuck = false;
+    int status = execute(h, command, 0, NULL, &stuck) ? IW_HUNT_TESTER : 0;
 
-    execute(h, command, 0, NULL, &stuck);
     free(from);
     free(quoted);
     free(to);
     free(command);
+    return status;
 }
 
 /* The exit status: not 0 if it cannot be brought back. */
@@ -456,7 +458,7 @@ int iw_hunt_watch(struct iw_hunt *h)
             status = again(h, status, fruitless);
     }
     if (h->o->graph && !status)
-        take_graph(h);
+        status = take_graph(h);
     if (!status && !over(h)) {
         iw_hunt_complain("everything has been started again %u times: that is enough", h->restarts);
         status = IW_HUNT_TESTER;

@@ -89,6 +89,15 @@ class Check:
         done, _, _ = self.run("", before="kill -INT $PPID; exit 1\n")
         assert done.returncode == 0 and done.stderr == "", done
 
+    def has_a_graph_or_says_why_not(self):
+        graph = "echo graph >graph.json; " + whole(10)
+        path = os.path.join(self.scratch, "graph.json")
+        done, _, _ = self.run(graph, "--count", "10", "--graph", path)
+        with open(path, encoding="utf-8") as f:
+            assert done.returncode == 0 and f.read() == "graph\n", done
+        done, _, _ = self.run(graph, "--count", "10", "--graph", "/nowhere/graph.json")
+        assert done.returncode == 70 and "/nowhere/graph.json" in done.stderr, done
+
 
 def main():
     with tempfile.TemporaryDirectory() as scratch:
