@@ -105,8 +105,9 @@ static char *own_command(const struct iw_hunt *h)
 {
     char *self = program("iwarp-fuzz"), *target = iw_text_shell(h->o->target);
     char *dir = iw_text_shell(h->dir);
-    char *text = iw_text_format("%s --target %s --results %s --jobs %u --time-scale %g", self,
-                                target, dir, h->world.slots, h->o->time_scale);
+    char *text =
+        iw_text_format("%s --target %s --results %s --jobs %u --time-scale %g%s", self, target, dir,
+                       h->world.slots, h->o->time_scale, h->o->hazards ? " --allow-hazard" : "");
 
     free(self);
     free(target);
@@ -346,8 +347,6 @@ static char *session_command(const struct iw_hunt *h, unsigned session)
         add(&command, "--blind", NULL);
     if (h->o->coverage)
         add(&command, "--coverage", NULL);
-    if (h->o->hazards)
-        add(&command, "--allow-hazard", NULL);
     return enter(h, command);
 }
 

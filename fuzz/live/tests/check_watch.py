@@ -98,6 +98,14 @@ class Check:
         done, _, _ = self.run(graph, "--count", "10", "--graph", "/nowhere/graph.json")
         assert done.returncode == 70 and "/nowhere/graph.json" in done.stderr, done
 
+    def may_try_what_it_may_hunt(self):
+        """Each try inside asks for consent once more."""
+        once = "test -e once && { %s; }; touch once; %s; %s" % (whole(10), STARTED, DIES)
+        for consent in (["--allow-hazard"], []):
+            _, _, told = self.run(once, "--count", "10", *consent)
+            tries = [line for line in told if "--try" in line]
+            assert tries and all(("--allow-hazard" in line) == bool(consent) for line in tries), told
+
 
 def main():
     with tempfile.TemporaryDirectory() as scratch:
