@@ -18,6 +18,7 @@
 #include "text.h"
 
 static const char variable[] = "IWARP_FUZZ_INSIDE";
+static const double SOON = 0.1; /* seconds that a session has at least */
 
 enum {
     STUCK_SECONDS = 60,
@@ -318,7 +319,9 @@ static char *session_command(const struct iw_hunt *h, unsigned session)
     snprintf(value, sizeof(value), "%llu", (unsigned long long)(h->o->seed + session));
     add(&command, "--seed", value);
     if (h->o->time > 0) {
-        snprintf(value, sizeof(value), "%.1f", h->o->time - elapsed(h));
+        double left = h->o->time - elapsed(h);
+
+        snprintf(value, sizeof(value), "%.1f", left < SOON ? SOON : left);
         add(&command, "--time", value);
     }
     if (h->o->count) {

@@ -106,6 +106,11 @@ class Check:
             tries = [line for line in told if "--try" in line]
             assert tries and all(("--allow-hazard" in line) == bool(consent) for line in tries), told
 
+    def has_a_little_time_left(self):
+        done, _, told = self.run("exit 64", "--time", "0.045")
+        sessions = [line for line in told if "--resume" in line]
+        assert not any("--time 0.0 " in line + " " or "--time -" in line for line in sessions), told
+
 
 def main():
     with tempfile.TemporaryDirectory() as scratch:
