@@ -415,6 +415,16 @@ static int again(struct iw_hunt *h, int status, unsigned fruitless)
     return status < NOT_A_COMMAND ? status : IW_HUNT_TESTER;
 }
 
+/* The hunt inside says that it has found something. The exit status: not 0 if nothing is told. */
+static int untold(const struct iw_hunt *h)
+{
+    if (iw_hunt_counted(h, false))
+        return 0;
+    iw_hunt_complain("the hunt inside has found something, but it is not in %s/findings.jsonl",
+                     h->dir);
+    return IW_HUNT_TESTER;
+}
+
 static bool over(const struct iw_hunt *h)
 {
     return *h->stop || (h->o->time > 0 && elapsed(h) >= h->o->time) ||
@@ -455,7 +465,7 @@ int iw_hunt_watch(struct iw_hunt *h)
         if (ended)
             status = explain(h, stuck);
         else if (status == IW_HUNT_FOUND || *h->stop)
-            status = 0;
+            status = status == IW_HUNT_FOUND ? untold(h) : 0;
         else if (status)
             status = again(h, status, fruitless);
     }

@@ -120,12 +120,12 @@ void iw_hunt_save_finding(struct iw_hunt *h, const struct iw_hunt_finding *f)
     char *path = h->dir ? iw_text_format("%s/findings.jsonl", h->dir) : NULL;
     FILE *out = path ? fopen(path, "ae") : NULL;
     json_t *o = out ? iw_hunt_finding_json(f) : NULL;
+    bool good = out && !json_dumpf(o, out, JSON_COMPACT) && fputc('\n', out) != EOF;
 
-    if (out) {
-        json_dumpf(o, out, JSON_COMPACT);
-        fputc('\n', out);
-        fclose(out);
-    }
+    if (out)
+        good = !fclose(out) && good;
+    if (path && !good)
+        iw_hunt_complain("cannot write %s: %s", path, strerror(errno));
     json_decref(o);
     free(path);
 }

@@ -111,6 +111,13 @@ class Check:
         sessions = [line for line in told if "--resume" in line]
         assert not any("--time 0.0 " in line + " " or "--time -" in line for line in sessions), told
 
+    def misses_a_finding(self):
+        """The hunt inside has found something, and could not write it down."""
+        done, report, _ = self.run("echo '{\"sequences\": 10}' >progress.json; echo '{}' >session.json; exit 1")
+        assert done.returncode == 70 and report["findings"] == [], (done, report)
+        assert done.stderr == "iwarp-fuzz: the hunt inside has found something, but it is not in %s\n" % (
+            self.scratch + "/%d/r/findings.jsonl" % self.number), done
+
 
 def main():
     with tempfile.TemporaryDirectory() as scratch:
