@@ -151,6 +151,11 @@ bool iw_hunt_same(const struct iw_hunt_event *a, const struct iw_hunt_event *b);
 void iw_hunt_triage(struct iw_hunt *h, const struct iw_hunt_event *event,
                     struct iw_hunt_input *const *suspects, size_t n);
 
+/* What nobody could show again is told all the same: the peer was not well. Where it is gone for
+ * good, the newest suspects are left as a case that has not been played. */
+void iw_hunt_unexplained(struct iw_hunt *h, const struct iw_hunt_event *event,
+                         struct iw_hunt_input *const *suspects, size_t n);
+
 /* avoid.c: what a sequence says, frame by frame, roughly. The number of codes. */
 size_t iw_hunt_pattern(const struct iw_hunt_input *in, uint16_t *out, size_t room);
 /* Whether it says what is known to end the peer: there is nothing to be learnt behind that. */

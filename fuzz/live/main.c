@@ -237,7 +237,8 @@ static int hunt(struct iw_hunt *h)
         status = iw_hunt_go(h);
     else if (!status)
         status = IW_HUNT_TESTER;
-    if (!h->o->try && (status == IW_HUNT_GOOD || status == IW_HUNT_FOUND || h->over)) {
+    if (!h->o->try &&
+        (status == IW_HUNT_GOOD || status == IW_HUNT_FOUND || h->over || h->findings)) {
         if (status == IW_HUNT_GOOD || status == IW_HUNT_FOUND)
             status = iw_hunt_counted(h, false) ? IW_HUNT_FOUND : IW_HUNT_GOOD;
         if (!iw_hunt_report(h))

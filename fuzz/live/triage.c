@@ -203,10 +203,8 @@ static bool seen_often(struct iw_hunt *h, const struct iw_hunt_event *event)
     return true;
 }
 
-/* What nobody could show again is told all the same: the peer was not well. Where it is gone for
- * good, the newest suspects are left as a case that has not been played. */
-static void unexplained(struct iw_hunt *h, const struct iw_hunt_event *event,
-                        struct iw_hunt_input *const *suspects, size_t n)
+void iw_hunt_unexplained(struct iw_hunt *h, const struct iw_hunt_event *event,
+                         struct iw_hunt_input *const *suspects, size_t n)
 {
     struct iw_hunt_finding *f = iw_got(calloc(1, sizeof(*f)));
     bool bad;
@@ -258,12 +256,12 @@ void iw_hunt_triage(struct iw_hunt *h, const struct iw_hunt_event *event,
     if (event->kind != IW_HUNT_RULE && seen_often(h, event))
         return;
     if (!h->outside && iw_hunt_open(h)) {
-        unexplained(h, event, suspects, n);
+        iw_hunt_unexplained(h, event, suspects, n);
         return;
     }
     f = isolate(h, event, suspects, n);
     if (!f) {
-        unexplained(h, event, NULL, 0);
+        iw_hunt_unexplained(h, event, NULL, 0);
         return;
     }
     f->key = key_of(f);

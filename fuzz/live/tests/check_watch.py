@@ -118,6 +118,14 @@ class Check:
         assert done.stderr == "iwarp-fuzz: the hunt inside has found something, but it is not in %s\n" % (
             self.scratch + "/%d/r/findings.jsonl" % self.number), done
 
+    def tells_what_cannot_be_tried(self):
+        """The kernel does not come back: its end is told, with what was under way."""
+        done, report, _ = self.run("%s; %s" % (STARTED, DIES), restart="exit 1")
+        assert done.returncode == 70 and len(report["findings"]) == 1, (done, report)
+        finding = report["findings"][0]
+        assert finding["key"] == "unexplained crash the target's kernel ended: BUG: it has ended", finding
+        assert finding["connections"] == 1 and os.path.exists(finding["case"]), finding
+
 
 def main():
     with tempfile.TemporaryDirectory() as scratch:
