@@ -255,13 +255,15 @@ void iw_hunt_triage(struct iw_hunt *h, const struct iw_hunt_event *event,
     }
     if (event->kind != IW_HUNT_RULE && seen_often(h, event))
         return;
-    if (!h->outside && iw_hunt_open(h)) {
+    if (!h->outside && !*h->stop && iw_hunt_open(h)) {
         iw_hunt_unexplained(h, event, suspects, n);
         return;
     }
     f = isolate(h, event, suspects, n);
-    if (!f) {
-        iw_hunt_unexplained(h, event, NULL, 0);
+    if (!f) { /* Interrupted, what did it may be among them. */
+        if (!h->outside && *h->stop)
+            iw_hunt_close(h);
+        iw_hunt_unexplained(h, event, suspects, *h->stop ? n : 0);
         return;
     }
     f->key = key_of(f);

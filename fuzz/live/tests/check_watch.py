@@ -126,6 +126,14 @@ class Check:
         assert finding["key"] == "unexplained crash the target's kernel ended: BUG: it has ended", finding
         assert finding["connections"] == 1 and os.path.exists(finding["case"]), finding
 
+    def is_interrupted_while_it_tries(self):
+        """Nobody knows what did it, but what may have is not lost."""
+        done, report, _ = self.run("%s; %s" % (STARTED, DIES), attempt="kill -INT $PPID; exit 1")
+        assert done.returncode == 1 and len(report["findings"]) == 1, (done, report)
+        finding = report["findings"][0]
+        assert finding["connections"] == 1 and os.path.exists(finding["case"]), finding
+        assert "how       0 steps on 1 connection\n" in done.stdout, done
+
 
 def main():
     with tempfile.TemporaryDirectory() as scratch:
