@@ -163,15 +163,6 @@ static struct iw_hunt_input *next_input(struct iw_hunt *h)
     return in;
 }
 
-static void digest(struct iw_hunt *h, const struct iw_hunt_input *in)
-{
-    for (size_t i = 0; i < in->n; i++) {
-        h->digest = (h->digest ^ in->steps[i].kind) * 0x100000001b3u;
-        for (size_t k = 0; k < in->steps[i].length; k++)
-            h->digest = (h->digest ^ in->steps[i].octets[k]) * 0x100000001b3u;
-    }
-}
-
 static bool start_one(struct iw_hunt *h)
 {
     struct iw_mutate_random before = h->random;
@@ -181,7 +172,7 @@ static bool start_one(struct iw_hunt *h)
     struct iw_hunt_input **place = &h->recent[h->started % IW_HUNT_RECENT], *old = *place;
 
     iw_hunt_save_started(h, copy);
-    digest(h, copy);
+    h->digest = iw_hunt_input_digest(h->digest, copy);
     *place = copy;
     h->started++;
     if (iw_hunt_loop_start(h->loop, in, h->started)) { /* it may be over by now */
@@ -335,7 +326,7 @@ static void make_parts(struct iw_hunt *h)
     h->graph = iw_hunt_graph_new();
     h->began = iw_transport_now();
     h->patience = h->world.scale * IW_HUNT_PATIENCE_MS / 1e3;
-    h->digest = 0xcbf29ce484222325u;
+    h->digest = IW_HUNT_DIGEST;
 }
 
 int iw_hunt_try_once(struct iw_hunt *h)

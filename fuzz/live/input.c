@@ -93,6 +93,16 @@ size_t iw_hunt_input_size(const struct iw_hunt_input *in)
     return size;
 }
 
+uint64_t iw_hunt_input_digest(uint64_t digest, const struct iw_hunt_input *in)
+{
+    for (size_t i = 0; i < in->n; i++) {
+        digest = (digest ^ in->steps[i].kind) * 0x100000001b3u;
+        for (size_t k = 0; k < in->steps[i].length; k++)
+            digest = (digest ^ in->steps[i].octets[k]) * 0x100000001b3u;
+    }
+    return digest;
+}
+
 /* ---- editing ---- */
 
 void iw_hunt_insert(struct iw_hunt_input *in, size_t at, uint8_t kind, const void *octets,

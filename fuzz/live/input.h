@@ -57,6 +57,9 @@ void iw_hunt_input_free(struct iw_hunt_input *in);
 /* Writes the form of ../input/input.h; what does not fit into `room` is left out. */
 size_t iw_hunt_input_write(const struct iw_hunt_input *in, uint8_t *octets, size_t room);
 bool iw_hunt_input_same(const struct iw_hunt_input *a, const struct iw_hunt_input *b);
+/* FNV-1a of all steps, behind `digest`: IW_HUNT_DIGEST to begin with. */
+#define IW_HUNT_DIGEST 0xcbf29ce484222325u
+uint64_t iw_hunt_input_digest(uint64_t digest, const struct iw_hunt_input *in);
 /* Octets of all steps. */
 size_t iw_hunt_input_size(const struct iw_hunt_input *in);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a hunt leaves on disk for the one that goes on behind it. In the folder of results:
- * corpus/N (the sequences kept), started (a ring of those under way), findings.jsonl, and
+ * corpus/DIGEST (the sequences kept), started (a ring of those under way), findings.jsonl, and
  * progress.json. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,9 @@ size_t iw_hunt_read_inputs(FILE *f, struct iw_hunt_input **inputs, size_t room)
 
 void iw_hunt_save_kept(struct iw_hunt *h, size_t i)
 {
-    char *path = lasts(h) ? iw_text_format("%s/corpus/%05zu", h->dir, i) : NULL;
+    char *path = lasts(h) ? iw_text_format("%s/corpus/%016" PRIx64, h->dir,
+                                           iw_hunt_input_digest(IW_HUNT_DIGEST, h->corpus[i].input))
+                          : NULL;
     FILE *f = path ? fopen(path, "we") : NULL;
 
     if (f) {

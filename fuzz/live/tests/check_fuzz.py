@@ -283,13 +283,25 @@ class Check:
             done, _ = self.run("--target", path)
             assert done.returncode == 3 and done.stderr.count("\n") == 1 and line in done.stderr, done
 
+    def goes_on_with_what_was_kept(self):
+        corpus = os.path.join(self.scratch, "resumed", "corpus")
+        os.makedirs(corpus)
+        kept = bytes([4, 0, 0, 0]) + bytes(4)  # nothing is said
+        with open(os.path.join(corpus, "00000"), "wb") as f:
+            f.write(kept)
+        for _ in range(2):
+            done, _ = self.run("--resume", "--seed", "8", "--count", "5", results="resumed")
+            assert done.returncode == 0, done
+            there = [open(os.path.join(corpus, name), "rb").read() for name in os.listdir(corpus)]
+            assert kept in there and 1 < len(there) == len(set(there)), there
+
     PARTS = {
         "planted": (refuses, finds_what_was_planted),
         "silent": (finds_what_answers_no_more,),
         "inside": (outlives_what_it_is_in, outlives_its_own_end),
         "calling": (has_it_connect,),
         "bent": (finds_what_is_bent, keeps_to_its_rate),
-        "clean": (finds_nothing_else, repeats_itself, takes_recordings, sees_what_was_reached),
+        "clean": (finds_nothing_else, repeats_itself, takes_recordings, sees_what_was_reached, goes_on_with_what_was_kept),
     }
 
 
