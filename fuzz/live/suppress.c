@@ -53,6 +53,10 @@ char *iw_hunt_known(const struct iw_hunt *h, const char *key, bool *bad)
         if (*glob && !found && !fnmatch(glob, key, 0))
             found = iw_text_copy(reason);
     }
+    if (f && ferror(f)) {
+        iw_hunt_complain("--suppress %s: %s", h->o->suppress, strerror(errno));
+        *bad = true;
+    }
     free(line);
     if (f)
         fclose(f);

@@ -50,6 +50,7 @@ WRONG = (
     (["--time-scale", "0"], "--time-scale 0: expected a number above 0, at most 1000"),
     (["--seeds", "/dev/null"], "--seeds /dev/null"),
     (["--suppress", "/nowhere"], "--suppress /nowhere: No such file or directory"),
+    (["--suppress", "/"], "--suppress /: Is a directory"),
     (["--count"], "--count: expected a value"),
     (["--frob"], "--frob: no such option; see --help"),
     (["word"], "word: no such option; see --help"),
