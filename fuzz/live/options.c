@@ -246,8 +246,9 @@ int iw_hunt_parse(struct iw_hunt_options *o, int argc, char **argv)
             iw_hunt_complain("%s: expected a value", argv[optind - 1]);
             return IW_HUNT_USAGE;
         }
-        if (!c)
-            return unknown(argv[optind - 1]);
+        if (!c) /* of several letters the word is not over yet */
+            return unknown(optopt && optopt < 256 ? (char[]){'-', (char)optopt, 0}
+                                                  : argv[optind - 1]);
         status = take(o, c, optarg);
         if (status)
             return status == IW_HUNT_HELP ? IW_HUNT_GOOD : status;

@@ -53,6 +53,9 @@ WRONG = (
     (["--suppress", "/"], "--suppress /: Is a directory"),
     (["--count"], "--count: expected a value"),
     (["--frob"], "--frob: no such option; see --help"),
+    (["-xy"], ": -x: no such option; see --help"),
+    (["--blind", "-xy"], ": -x: no such option; see --help"),
+    (["--blind=1"], ": --blind=1: no such option; see --help"),
     (["word"], "word: no such option; see --help"),
 )
 
