@@ -142,6 +142,8 @@ struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const 
                                  const struct iw_hunt_event *wanted, bool *requested);
 /* Whether the peer is well: a right Request is answered, memory is as it was. */
 struct iw_hunt_event iw_hunt_look(struct iw_hunt *h);
+/* With the text as it is told: valid UTF-8, cut off where it is too long. */
+struct iw_hunt_event iw_hunt_event_of(enum iw_hunt_kind kind, const char *text);
 enum { IW_HUNT_KEY = 700 };
 void iw_hunt_key(const struct iw_hunt_event *e, char *text, size_t room);
 /* Whether what happened at a try is what is looked into. */

@@ -159,11 +159,10 @@ static bool restart(struct iw_hunt *h)
 
 static struct iw_hunt_event kernel_event(const struct iw_hunt *h, bool stuck)
 {
-    struct iw_hunt_event e = {.kind = stuck ? IW_HUNT_HANG : IW_HUNT_CRASH};
     char *how =
         stuck ? iw_text_copy("the target's kernel was stuck") : iw_target_inside_ended(h->spec);
+    struct iw_hunt_event e = iw_hunt_event_of(stuck ? IW_HUNT_HANG : IW_HUNT_CRASH, how);
 
-    snprintf(e.text, sizeof(e.text), "%s", how);
     free(how);
     return e;
 }

@@ -8,6 +8,7 @@
 
 #include "hunt.h"
 #include "iwarp/transport.h"
+#include "result_json.h"
 #include "runner.h"
 #include "text.h"
 
@@ -135,8 +136,8 @@ json_t *iw_hunt_finding_json(const struct iw_hunt_finding *f)
     for (size_t i = 0; i < f->n_inputs; i++)
         steps += f->inputs[i]->n;
     json_object_set_new(o, "kind", json_string(iw_hunt_kind_name(f->event.kind)));
-    json_object_set_new(o, "key", json_string(f->key));
-    json_object_set_new(o, "text", json_string(f->event.text));
+    json_object_set_new(o, "key", iw_json_text(f->key));
+    json_object_set_new(o, "text", iw_json_text(f->event.text));
     if (f->event.kind == IW_HUNT_RULE) {
         const struct iw_rule *rule = iw_check_rule(f->event.check);
 
@@ -153,10 +154,10 @@ json_t *iw_hunt_finding_json(const struct iw_hunt_finding *f)
             json_object_set_new(o, "pattern", json_array());
         json_array_append_new(json_object_get(o, "pattern"), json_integer(f->pattern[i]));
     }
-    json_object_set_new(o, "case", f->file ? json_string(f->file) : json_null());
-    json_object_set_new(o, "pcap", f->pcap ? json_string(f->pcap) : json_null());
-    json_object_set_new(o, "verdict", f->verdict ? json_string(f->verdict) : json_null());
-    json_object_set_new(o, "known", f->suppressed ? json_string(f->suppressed) : json_null());
+    json_object_set_new(o, "case", iw_json_text(f->file));
+    json_object_set_new(o, "pcap", iw_json_text(f->pcap));
+    json_object_set_new(o, "verdict", iw_json_text(f->verdict));
+    json_object_set_new(o, "known", iw_json_text(f->suppressed));
     return o;
 }
 
@@ -169,8 +170,8 @@ static json_t *whole(const struct iw_hunt *h)
         json_array_append_new(list, iw_hunt_finding_json(f));
     snprintf(digest, sizeof(digest), "%016" PRIx64, h->digest);
     o = iw_got(json_pack(
-        "{s:i, s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:s, s:o}", "schema", 1,
-        "tool", "iwarp-fuzz", "version", IW_VERSION, "target", h->spec->text, "seed",
+        "{s:i, s:s, s:s, s:o, s:I, s:I, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:s, s:o}", "schema", 1,
+        "tool", "iwarp-fuzz", "version", IW_VERSION, "target", iw_json_text(h->spec->text), "seed",
         (json_int_t)h->o->seed, "sequences", (json_int_t)h->over, "seconds", elapsed(h), "rate",
         rate(h), "states", (json_int_t)states(h), "edges", (json_int_t)edges(h), "kept",
         (json_int_t)(h->outside ? h->inside.kept : h->n_corpus), "starts",

@@ -2,11 +2,13 @@
 /* One sequence, or a few, tried alone. */
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "hunt.h"
 #include "iwarp/transport.h"
 #include "runner.h"
+#include "text.h"
 
 enum { PATIENCE = 3, DYING_MS = 3000, DEAD_MS = 300, STEP_MS = 10, AGAIN = 5, ROW = 64 };
 
@@ -116,12 +118,26 @@ static const char *dying(struct iw_hunt *h, bool accepts)
     return how;
 }
 
+struct iw_hunt_event iw_hunt_event_of(enum iw_hunt_kind kind, const char *text)
+{
+    struct iw_hunt_event e = {.kind = kind};
+    char *clean = iw_text_clean(text);
+    size_t n = strlen(clean);
+
+    if (n >= sizeof(e.text))
+        for (n = sizeof(e.text) - 1; (clean[n] & 0xc0) == 0x80;)
+            n--; /* no character in two */
+    memcpy(e.text, clean, n);
+    free(clean);
+    return e;
+}
+
 static struct iw_hunt_event crashed(struct iw_hunt *h, const char *how)
 {
-    struct iw_hunt_event e = {.kind = IW_HUNT_CRASH};
+    char *text = iw_text_format("%s%s%s", how, *h->world.trouble ? ": " : "", h->world.trouble);
+    struct iw_hunt_event e = iw_hunt_event_of(IW_HUNT_CRASH, text);
 
-    snprintf(e.text, sizeof(e.text), "%s%s%s", how, *h->world.trouble ? ": " : "",
-             h->world.trouble);
+    free(text);
     return e;
 }
 

@@ -299,8 +299,26 @@ class Check:
             there = [open(os.path.join(corpus, name), "rb").read() for name in os.listdir(corpus)]
             assert kept in there and 1 < len(there) == len(set(there)), there
 
+    def tells_what_is_no_text(self):
+        """Names and what a peer prints may be any octets: a report is UTF-8."""
+        self.target("tests/iwarp-peer-planted")
+        path = os.path.join(os.fsencode(self.scratch), b"\xff.lua")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(TARGET.replace("exec ", "") .replace("--buffers 8", "--buffers 8 || { printf '\\\\377%%0700d runtime error: '; exit 134; }")
+                    % ("odd", self.scratch + "/iwarp-peer-planted"))
+        report, results = self.scratch + "/odd.json", os.path.join(os.fsencode(self.scratch), b"odd\xff")
+        done = subprocess.run([self.program("iwarp-fuzz"), "--target", path, "--results", results, "--json", report, "--seed", "1",
+                               "--findings", "1", "--count", "100000"], capture_output=True)
+        assert done.returncode == 1, done
+        with open(report, encoding="utf-8") as f:
+            whole = json.load(f)
+        finding = whole["findings"][0]
+        assert finding["key"].startswith("crash sh ended with status 134: \ufffd000"), finding
+        assert len(finding["text"].encode()) < 640 and finding["case"].endswith("/odd\ufffd/findings/fuzz-1-crash.lua"), finding
+        assert whole["target"].endswith("\ufffd.lua"), whole
+
     PARTS = {
-        "planted": (refuses, finds_what_was_planted),
+        "planted": (refuses, finds_what_was_planted, tells_what_is_no_text),
         "silent": (finds_what_answers_no_more,),
         "inside": (outlives_what_it_is_in, outlives_its_own_end),
         "calling": (has_it_connect,),
