@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* iwarp-fuzz: a peer under odd conversations. */
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -208,9 +210,32 @@ static unsigned jobs(const struct iw_hunt *h)
     return loopback && !h->spec->inside ? IW_HUNT_SLOTS : ELSEWHERE;
 }
 
+/* That it cannot be written is said at once, not in an hour. */
+static bool writable(const char *path)
+{
+    struct stat at;
+    int fd;
+
+    if (!path || (!stat(path, &at) && !S_ISREG(at.st_mode) && !S_ISDIR(at.st_mode)))
+        return true;
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT) {
+        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0)
+            unlink(path);
+    }
+    if (fd < 0)
+        iw_hunt_complain("cannot write %s: %s", path, strerror(errno));
+    else
+        close(fd);
+    return fd >= 0;
+}
+
 static int hunt(struct iw_hunt *h)
 {
-    char *dir = make_folder(h), *log;
+    /* One inside says by its report that it has ended. */
+    bool good = h->o->resume || (writable(h->o->json) && writable(h->o->graph));
+    char *dir = good ? make_folder(h) : NULL, *log;
     int status = dir ? 0 : IW_HUNT_TESTER;
 
     if (!dir)

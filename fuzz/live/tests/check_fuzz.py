@@ -317,8 +317,16 @@ class Check:
         assert len(finding["text"].encode()) < 640 and finding["case"].endswith("/odd\ufffd/findings/fuzz-1-crash.lua"), finding
         assert whole["target"].endswith("\ufffd.lua"), whole
 
+    def says_at_once_what_it_cannot_write(self):
+        for arguments, line in ((["--json", "/nowhere/x"], "/nowhere/x: No such file or directory"),
+                                (["--graph", "/"], "/: Is a directory")):
+            done, _ = self.run("--count", "1", *arguments)
+            assert (done.returncode, done.stdout, done.stderr) == (70, "", "iwarp-fuzz: cannot write %s\n" % line), done
+        done, report = self.run("--target", "tcp:127.0.0.1:1")
+        assert done.returncode == 3 and report is None, done
+
     PARTS = {
-        "planted": (refuses, finds_what_was_planted, tells_what_is_no_text),
+        "planted": (refuses, finds_what_was_planted, tells_what_is_no_text, says_at_once_what_it_cannot_write),
         "silent": (finds_what_answers_no_more,),
         "inside": (outlives_what_it_is_in, outlives_its_own_end),
         "calling": (has_it_connect,),
