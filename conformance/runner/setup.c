@@ -118,8 +118,7 @@ int iw_folder_create(const char *path)
     return status;
 }
 
-/* A new folder below `parent`; several runs may start within one second. */
-static char *new_folder(const char *parent, const char *name)
+char *iw_folder_new(const char *parent, const char *name)
 {
     char *safe = iw_text_file_name(name);
     char stamp[32] = "";
@@ -155,7 +154,7 @@ char *iw_results_create(const struct iw_command *c, const char *name)
     }
     if (c->results)
         return iw_text_copy(c->results);
-    path = new_folder(parent, name);
+    path = iw_folder_new(parent, name);
     if (!path) {
         iw_complain("cannot make a folder in %s: %s", parent, strerror(errno));
         return NULL;

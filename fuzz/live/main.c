@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -119,21 +118,15 @@ static int ask_consent(const struct iw_hunt *h)
 
 static char *make_folder(const struct iw_hunt *h)
 {
-    char *name = iw_text_file_name(h->spec->name), *path = NULL;
-    char stamp[32] = "";
-    time_t now = time(NULL);
-    struct tm utc;
+    static const char parent[] = "iwarp-fuzz-results";
+    const char *wanted = h->o->results ? h->o->results : parent;
+    char *path = NULL;
 
-    if (gmtime_r(&now, &utc))
-        strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", &utc);
-    path = h->o->results ? iw_text_copy(h->o->results)
-                         : iw_text_format("iwarp-fuzz-results/%s-%s", stamp, name);
-    free(name);
-    if (!iw_folder_create(path))
-        return path;
-    iw_hunt_complain("cannot make the folder %s: %s", path, strerror(errno));
-    free(path);
-    return NULL;
+    if (!iw_folder_create(wanted))
+        path = h->o->results ? iw_text_copy(wanted) : iw_folder_new(parent, h->spec->name);
+    if (!path)
+        iw_hunt_complain("cannot make the folder %s: %s", wanted, strerror(errno));
+    return path;
 }
 
 static int read_seeds(struct iw_hunt *h)

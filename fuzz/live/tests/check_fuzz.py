@@ -325,8 +325,15 @@ class Check:
         done, report = self.run("--target", "tcp:127.0.0.1:1")
         assert done.returncode == 3 and report is None, done
 
+    def has_a_folder_of_its_own(self):
+        """Also if several begin within one second."""
+        command = [self.program("iwarp-fuzz"), "--target", "tcp:127.0.0.1:1"]
+        for running in [subprocess.Popen(command, cwd=self.scratch, stderr=subprocess.DEVNULL) for _ in range(4)]:
+            assert running.wait() == 3
+        assert len(os.listdir(self.scratch + "/iwarp-fuzz-results")) == 4, os.listdir(self.scratch + "/iwarp-fuzz-results")
+
     PARTS = {
-        "planted": (refuses, finds_what_was_planted, tells_what_is_no_text, says_at_once_what_it_cannot_write),
+        "planted": (refuses, finds_what_was_planted, tells_what_is_no_text, says_at_once_what_it_cannot_write, has_a_folder_of_its_own),
         "silent": (finds_what_answers_no_more,),
         "inside": (outlives_what_it_is_in, outlives_its_own_end),
         "calling": (has_it_connect,),
