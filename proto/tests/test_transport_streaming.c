@@ -202,6 +202,26 @@ static void streaming_mode_takes_its_time(void **state)
     close(fds[0]);
 }
 
+/* Closed before the switch, towards a peer that does not close: the time to linger is 1 ns. */
+static void a_close_in_streaming_mode_does_not_wait_for_ever(void **state)
+{
+    struct world *w = *state;
+    struct talk t = {.end.server = true};
+    char octet;
+    int fds[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    w->config.linger_timeout = 1;
+    adopt(w, &t, IW_MPA_RESPONDER, fds[1]);
+    step(w);
+    iw_endpoint_shutdown(iw_connection_endpoint(t.end.c), iw_transport_now());
+    iw_connection_kick(t.end.c);
+    step(w);
+    assert_int_equal(recv(fds[0], &octet, 1, MSG_DONTWAIT), 0);
+    assert_true(t.end.ended);
+    assert_false(t.end.graceful);
+    close(fds[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +231,7 @@ int main(void)
         TEST(octets_read_too_far_are_handed_in),
         TEST(streaming_mode_may_end_otherwise),
         TEST(streaming_mode_takes_its_time),
+        TEST(a_close_in_streaming_mode_does_not_wait_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

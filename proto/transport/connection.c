@@ -385,7 +385,7 @@ void iw_connection_serve(struct iw_connection *c, bool tick)
     /* What `ready` and this sending brought about is reported in the next step. */
     if (transmit(c) || iw_endpoint_want(c->ep) != want || c->lost)
         iw_pending_add(c->source.reactor, c);
-    bool untimed = c->streaming && !c->connecting && want == IW_WANT_NOTHING;
+    bool untimed = c->streaming && !c->connecting && !c->fin_sent && want == IW_WANT_NOTHING;
     iw_heap_set(c->source.reactor, c, untimed ? UINT64_MAX : iw_endpoint_deadline(c->ep));
     if (c->fd >= 0 && arm(c, EPOLL_CTL_MOD)) {
         lose(c, errno);
