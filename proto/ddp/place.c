@@ -183,7 +183,8 @@ static enum iw_check lend(const struct iw_ddp_stream *s, const struct use_checks
     enum iw_check failed;
     const struct iw_region *r = iw_domain_find(s->domain, stag);
     uint64_t reachable = length;
-    if (validate(s, use, r, to, length, &failed) && failed == IW_CHECK_NONE)
+    /* An unknown STag whose check is switched off leads to no memory that could be lent. */
+    if (validate(s, use, r, to, length, &failed) && failed == IW_CHECK_NONE && r != NULL)
         *at = reach(r, to, &reachable);
     return failed;
 }

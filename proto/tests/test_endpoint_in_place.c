@@ -257,6 +257,28 @@ static void test_a_sink_that_goes_meanwhile(void **state)
     pair_close(&p);
 }
 
+/* The check that would find the STag gone is switched off under way: its octets are lost. */
+static void test_a_sink_that_goes_unchecked(void **state)
+{
+    struct pair p;
+    const char *error;
+    void *at;
+    (void)state;
+    open_landing(&p, false);
+    memset(p.side[1].memory, 0xee, PAIR_MEMORY);
+    post_write(&p, 1, SINK, WRITE);
+    assert_int_equal(begin_landing(&p, 116), 40000 - 14 - 100);
+    assert_int_equal(iw_domain_deregister(p.side[1].domain, p.side[1].region.stag), 0);
+    assert_int_equal(iw_switches_set(&p.side[1].switches, IW_SWITCH_IGNORE, "ddp-stag", &error), 1);
+    assert_int_equal(iw_endpoint_landing(p.side[1].ep, &at), 0);
+    (void)receive_all(&p, 0, 5000);
+    assert_null(pair_event(&p, 1, IW_EVENT_FAULT));
+    assert_memory_equal(p.side[1].memory + SINK, p.side[0].memory, 100);
+    for (size_t i = SINK + 100; i < PAIR_MEMORY; i++)
+        assert_int_equal(p.side[1].memory[i], 0xee);
+    pair_close(&p);
+}
+
 /* The rest of the Write comes, and finds no memory: that at 0 has the beginning only. */
 static void expect_no_more(struct pair *p)
 {
@@ -359,6 +381,7 @@ int main(void)
         cmocka_unit_test(test_landing_in_any_pieces),
         cmocka_unit_test(test_no_landing_under_a_crc),
         cmocka_unit_test(test_a_sink_that_goes_meanwhile),
+        cmocka_unit_test(test_a_sink_that_goes_unchecked),
         cmocka_unit_test(test_a_window_that_moves_meanwhile),
         cmocka_unit_test(test_an_stag_that_comes_again_meanwhile),
         cmocka_unit_test(test_no_landing_outside),

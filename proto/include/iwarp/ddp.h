@@ -126,7 +126,7 @@ enum iw_check iw_ddp_read_source(const struct iw_ddp_stream *s, uint32_t stag, u
 enum iw_check iw_ddp_lend_source(const struct iw_ddp_stream *s, uint32_t stag, uint64_t to,
                                  uint32_t size, void **at);
 /* The same for the sink of `length` octets of tagged payload, as iw_ddp_place_tagged examines it.
- */
+ * Where an ignored check leaves no memory to lend, *at stays as it was. */
 enum iw_check iw_ddp_lend_sink(const struct iw_ddp_stream *s, enum iw_ddp_use use, uint32_t stag,
                                uint64_t to, uint32_t length, void **at);
 
