@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { CONTROLS = 16, POLL = 32, CREDIT = 1, END = 2, ACK = 3, READS = 128 };
 
@@ -339,8 +340,10 @@ static int attach(struct perf_lane *lane, uint32_t index, int fd)
                        .source = lane->source + index * lane->stride,
                        .sink = lane->sink + index * lane->stride};
     f->c = iw_transport_adopt(r->reactor, r->domain, fd, &config, &connection_ops, f);
-    if (f->c == NULL)
+    if (f->c == NULL) {
+        close(fd);
         return perf_lane_fail(lane, "no memory for a connection");
+    }
     f->ep = iw_connection_endpoint(f->c);
     for (uint32_t i = 0; i < config.recv_depth; i++)
         if (!post_receive(f))

@@ -89,11 +89,38 @@ for _ in 1 2; do
     same "client: exit" 0 $?
     same "client: rows" 4 "$(tail -n +3 "$scratch/said" | wc -l)"
 done
+# A lane that no endpoint can be made for: its connection is closed with it.
+cat >"$scratch/refused.py" <<'EOP'
+import json, os, socket, sys
+host, port = sys.argv[1].rsplit(":", 1)
+
+def descriptors():
+    return len(os.listdir(f"/proc/{sys.argv[2]}/fd"))
+
+def session():
+    with socket.create_connection((host, int(port)), 60) as control, control.makefile("rw") as lines:
+        def say(**message):
+            print(json.dumps(message), file=lines, flush=True)
+            return json.loads(lines.readline())
+        say(**{"iwarp-perf": 2})
+        say(command="open", tcp=False, crc=True, markers=False, poll=False, connections=1, mss=0, mulpdu=1, window=1, threads=1,
+            socket_buffer=0, size_max=8, sink=1, source=2, counter=3)
+        with socket.create_connection((host, int(port)), 60):
+            assert "error" in json.loads(lines.readline())
+        assert lines.read() == ""
+
+session()
+before = descriptors()
+session()
+assert descriptors() == before, (descriptors(), before)
+EOP
+python3 -B "$scratch/refused.py" "$at" "${pids[-1]}"
+same "descriptors behind a lane that was refused" 0 $?
 # What does not speak the same language is sent away, and the server goes on.
 printf 'GET / HTTP/1.0\n' >"/dev/tcp/${at%:*}/${at##*:}"
 "$bin/iwarp-perf" client "$at" --count 2 --rounds 1 --json - >"$scratch/said"
 same "client behind a stranger" 0 $?
-same "server's words" "iwarp-perf: server: the peer does not speak as iwarp-perf does" "$(cat "$scratch/server")"
+same "server's words" "iwarp-perf: server: the peer does not speak as iwarp-perf does" "$(tail -n 1 "$scratch/server")"
 exec {out}<&-
 
 perf() {
