@@ -44,7 +44,7 @@ struct rdma_lane {
     uint64_t stags; /* what is random for the domain, if setup->stags was set */
     struct flow *flows;
     uint32_t established, complete;
-    uint64_t moved;             /* completions */
+    uint64_t moved;             /* completions; turns of connections that only answer */
     const struct perf_run *run; /* NULL between slices */
     bool running;               /* this end may begin */
     struct perf_samples *samples;
@@ -297,6 +297,8 @@ static void ready(void *context, struct iw_connection *c)
     while ((n = iw_endpoint_poll(f->ep, done, POLL)) > 0)
         for (size_t i = 0; i < n; i++)
             completed(f, &done[i]);
+    if (f->lane->run != NULL && !is_active(f))
+        f->lane->moved++; /* of the peer's Writes and Reads no completion tells */
     advance(f);
 }
 

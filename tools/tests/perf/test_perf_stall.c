@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What iwarp-perf takes for progress: the passive end of a long slice completes nothing. */
+#include "perf.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+/* Between two looks at this clock more time passes than a lane may stand still. */
+static atomic_uint looks;
+static atomic_bool late;
+
+double perf_seconds(void)
+{
+    return atomic_load(&late) ? 2.0 * PERF_STALL * (atomic_fetch_add(&looks, 1) + 1) : 0;
+}
+
+static struct perf_lane *make_lane(bool client, int fd)
+{
+    struct perf_setup setup = {.connections = 1, .window = 64, .threads = 1, .size_max = 4096};
+    char error[PERF_TEXT];
+    int octets = 16384;
+    struct perf_lane *lane = perf_lane_create(&setup, client, error);
+    assert_non_null(lane);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &octets, sizeof octets), 0);
+    assert_int_equal(lane->ops->attach(lane, 0, fd), 0);
+    return lane;
+}
+
+static void learn(struct perf_lane *lane, const struct perf_lane *other)
+{
+    lane->remote_sink = other->local_sink;
+    lane->remote_source = other->local_source;
+    lane->remote_counter = other->local_counter;
+}
+
+struct client {
+    struct perf_lane *lane;
+    const struct perf_run *run;
+    int established, executed;
+};
+
+static void *establish(void *context)
+{
+    struct client *c = context;
+    c->established = c->lane->ops->establish(c->lane);
+    return NULL;
+}
+
+static void *execute(void *context)
+{
+    struct client *c = context;
+    c->executed = c->lane->ops->execute(c->lane, c->run, NULL);
+    return NULL;
+}
+
+static void a_long_slice(enum perf_test test)
+{
+    struct perf_run run = {.test = test, .size = 4096, .count = 4000, .verify = true, .seed = 7};
+    pthread_t thread;
+    int fds[2];
+    atomic_store(&late, false);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    struct client client = {.lane = make_lane(true, fds[0]), .run = &run};
+    struct perf_lane *server = make_lane(false, fds[1]);
+    learn(server, client.lane);
+    learn(client.lane, server);
+    assert_int_equal(pthread_create(&thread, NULL, establish, &client), 0);
+    assert_int_equal(server->ops->establish(server), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(client.established, 0);
+
+    assert_int_equal(perf_lane_prepare(server, &run), 0);
+    assert_int_equal(perf_lane_prepare(client.lane, &run), 0);
+    atomic_store(&late, true);
+    assert_int_equal(pthread_create(&thread, NULL, execute, &client), 0);
+    int executed = server->ops->execute(server, &run, NULL);
+    if (executed) /* or the client would wait for it */
+        shutdown(fds[1], SHUT_RDWR);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_string_equal(server->error, "");
+    assert_int_equal(executed, 0);
+    assert_int_equal(client.executed, 0);
+    assert_int_equal(perf_lane_verify(server, &run), 0);
+    assert_int_equal(perf_lane_verify(client.lane, &run), 0);
+    perf_lane_destroy(client.lane);
+    perf_lane_destroy(server);
+}
+
+static void writes_are_progress(void **state)
+{
+    (void)state;
+    a_long_slice(PERF_WRITE_BW);
+}
+
+static void reads_are_progress(void **state)
+{
+    (void)state;
+    a_long_slice(PERF_READ_BW);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(writes_are_progress),
+        cmocka_unit_test(reads_are_progress),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
