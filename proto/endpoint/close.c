@@ -310,7 +310,7 @@ void iw_endpoint_abort(struct iw_endpoint *ep, bool terminate, uint8_t code, uin
     if (iw_ep_happened(ep, IW_EVENT_CLOSED))
         return;
     iw_ep_ends_by(ep, IW_CAUSE_ABORTED);
-    if (ep->phase == IW_PHASE_FULL && terminate && !ep->fin_out) {
+    if (ep->phase == IW_PHASE_FULL && terminate && !ep->fin_out && !ep->paused) {
         ep->terminate_out =
             (struct iw_rdmap_terminate){.layer = IW_LAYER_RDMAP, .etype = 0, .code = code};
         ep->terminates_due = 1;

@@ -239,6 +239,24 @@ static void test_ulp_abort(void **state)
     lone_close(&l);
 }
 
+/* RFC 5044 §7.1.2: a responder sends no FPDU before it has received one, and no Terminate. */
+static void test_ulp_abort_before_the_first_fpdu(void **state)
+{
+    (void)state;
+    for (int later = 0; later < 2; later++) {
+        struct lone l;
+        lone_open(&l, IW_MPA_RESPONDER, false, 2);
+        start(&l, false);
+        if (later) /* an empty Write */
+            feed(&l, "000ec140 00000000 00000000 00000000 00000000");
+        iw_endpoint_abort(l.ep, true, 0x42, 0);
+        drain(&l);
+        assert_int_equal(l.out_length, later ? 28 : 0);
+        assert_int_equal(iw_endpoint_want(l.ep), later ? IW_WANT_FIN : IW_WANT_RESET);
+        lone_close(&l);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +274,7 @@ int main(void)
         cmocka_unit_test(test_segments_after_an_error_are_dropped),
         cmocka_unit_test(test_empty_pool),
         cmocka_unit_test(test_ulp_abort),
+        cmocka_unit_test(test_ulp_abort_before_the_first_fpdu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

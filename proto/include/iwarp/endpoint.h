@@ -290,7 +290,8 @@ size_t iw_endpoint_poll(struct iw_endpoint *ep, struct iw_completion *out, size_
 /* Graceful close: FIN after everything posted so far is done (RFC 5041 §6.2.1). */
 void iw_endpoint_shutdown(struct iw_endpoint *ep, uint64_t now);
 /* Abortive close with a Terminate of the ULP's choice (local catastrophic 0/0/code), or, if
- * terminate is false, a reset at once. */
+ * terminate is false, a reset at once; so it is for a responder that has received no FPDU yet, and
+ * may send none (RFC 5044 §7.1.2). */
 void iw_endpoint_abort(struct iw_endpoint *ep, bool terminate, uint8_t code, uint64_t now);
 
 /* The stream number that a region is bound to (struct iw_region.stream). */
