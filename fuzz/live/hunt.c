@@ -61,7 +61,8 @@ static void keep(struct iw_hunt *h, const struct iw_hunt_done *d)
 static bool known_check(struct iw_hunt *h, enum iw_check check)
 {
     for (struct iw_hunt_finding *f = h->findings; f; f = f->next)
-        if (f->event.kind == IW_HUNT_RULE && f->event.check == check) {
+        if (f->event.kind == IW_HUNT_RULE && f->event.check == check &&
+            (f->times >= IW_HUNT_OFTEN || strncmp(f->key, "unexplained ", 12) != 0)) {
             f->times++;
             return true;
         }

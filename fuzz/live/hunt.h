@@ -24,7 +24,8 @@ enum {
     IW_HUNT_CORPUS = 4096, /* sequences that are kept */
     IW_HUNT_PATTERN = 64,
     IW_HUNT_PATIENCE_MS = 500, /* of what is tried, at most */
-    IW_HUNT_TRIES = 600        /* runs that making one finding small may take */
+    IW_HUNT_TRIES = 600,       /* runs that making one finding small may take */
+    IW_HUNT_OFTEN = 3          /* times that what cannot be explained is looked into */
 };
 
 struct iw_hunt_options {

@@ -13,7 +13,6 @@ enum {
     NEWEST = 2 * IW_HUNT_SLOTS,
     MORE = 8,  /* times as many, if those do not do it together */
     AGAIN = 3, /* tries of what a chance may have kept from happening */
-    OFTEN = 3,
     HURRIED = 8
 };
 
@@ -197,7 +196,7 @@ static bool seen_often(struct iw_hunt *h, const struct iw_hunt_event *event)
         last = f;
         times += f->times;
     }
-    if (times < OFTEN)
+    if (times < IW_HUNT_OFTEN)
         return false;
     last->times++;
     return true;

@@ -332,12 +332,24 @@ class Check:
             assert running.wait() == 3
         assert len(os.listdir(self.scratch + "/iwarp-fuzz-results")) == 4, os.listdir(self.scratch + "/iwarp-fuzz-results")
 
+    def looks_again_into_what_could_not_be_shown(self):
+        """What breaks a rule by chance does not stand in for what always does."""
+        results, bent = os.path.join(self.scratch, "again"), os.path.join(self.scratch, "again.sh")
+        os.mkdir(results)
+        with open(os.path.join(results, "findings.jsonl"), "w", encoding="utf-8") as f:
+            f.write(json.dumps({"kind": "rule", "key": "unexplained rule ddp-rsvd", "check": "ddp-rsvd", "text": "", "times": 1}) + "\n")
+        with open(bent, "w", encoding="utf-8") as f:
+            f.write('#!/bin/sh\nexec %s "$@" --violate=ddp-rsvd\n' % self.program("iwarp-agent"))
+        os.chmod(bent, 0o755)
+        _, report = self.run("--resume", "--agent", bent, "--seed", "1", "--count", "1000", results="again")
+        assert [f["key"] for f in report["findings"]] == ["unexplained rule ddp-rsvd", "rule ddp-rsvd"], report
+
     PARTS = {
         "planted": (refuses, finds_what_was_planted, tells_what_is_no_text, says_at_once_what_it_cannot_write, has_a_folder_of_its_own),
         "silent": (finds_what_answers_no_more,),
         "inside": (outlives_what_it_is_in, outlives_its_own_end),
         "calling": (has_it_connect,),
-        "bent": (finds_what_is_bent, keeps_to_its_rate),
+        "bent": (finds_what_is_bent, keeps_to_its_rate, looks_again_into_what_could_not_be_shown),
         "clean": (finds_nothing_else, repeats_itself, takes_recordings, sees_what_was_reached, goes_on_with_what_was_kept),
     }
 
