@@ -15,7 +15,8 @@
 #include "hunt.h"
 #include "text.h"
 
-enum { RECORD = 8192, RECORDS = 64, HEAD = 12 };
+enum { RECORDS = 64, HEAD = 12, RECORD = HEAD + 512 /* settings and steps */ + IW_HUNT_OCTETS };
+_Static_assert(RECORD - HEAD - IW_HUNT_OCTETS > 4 + IW_FUZZ_STEP * IW_HUNT_STEPS, "all of it");
 
 static bool lasts(const struct iw_hunt *h)
 {
@@ -84,8 +85,8 @@ size_t iw_hunt_load_started(const char *dir, struct iw_hunt_input **inputs)
 {
     char *path = iw_text_format("%s/started", dir);
     FILE *f = fopen(path, "re");
+    static uint8_t record[RECORD];
     uint64_t numbers[RECORDS];
-    uint8_t record[RECORD];
     size_t n = 0;
 
     for (size_t i = 0; f && i < RECORDS; i++) {

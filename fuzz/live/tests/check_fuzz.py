@@ -344,13 +344,24 @@ class Check:
         _, report = self.run("--resume", "--agent", bent, "--seed", "1", "--count", "1000", results="again")
         assert [f["key"] for f in report["findings"]] == ["unexplained rule ddp-rsvd", "rule ddp-rsvd"], report
 
+    def knows_all_of_what_is_under_way(self):
+        """Also of a long sequence, should what it is in end under it."""
+        results = os.path.join(self.scratch, "long")
+        os.makedirs(os.path.join(results, "corpus"))
+        sequence = bytes(4) + 5 * (bytes([0]) + (4000).to_bytes(2, "little") + 4000 * b"Z")
+        with open(os.path.join(results, "corpus", "long"), "wb") as f:
+            f.write(len(sequence).to_bytes(4, "little") + sequence)
+        self.run("--resume", "--seed", "1", "--count", "80", "--jobs", "1", results="long")
+        with open(os.path.join(results, "started"), "rb") as f:
+            assert sequence in f.read()
+
     PARTS = {
         "planted": (refuses, finds_what_was_planted, tells_what_is_no_text, says_at_once_what_it_cannot_write, has_a_folder_of_its_own),
         "silent": (finds_what_answers_no_more,),
         "inside": (outlives_what_it_is_in, outlives_its_own_end),
         "calling": (has_it_connect,),
         "bent": (finds_what_is_bent, keeps_to_its_rate, looks_again_into_what_could_not_be_shown),
-        "clean": (finds_nothing_else, repeats_itself, takes_recordings, sees_what_was_reached, goes_on_with_what_was_kept),
+        "clean": (finds_nothing_else, repeats_itself, takes_recordings, sees_what_was_reached, goes_on_with_what_was_kept, knows_all_of_what_is_under_way),
     }
 
 
