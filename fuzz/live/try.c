@@ -19,13 +19,17 @@ const char *iw_hunt_kind_name(enum iw_hunt_kind kind)
     return names[kind];
 }
 
-/* Without what differs from run to run: addresses and process numbers. */
+/* Without what differs from run to run: addresses and process numbers ("rping/123/0x2"). */
 static void plain(char *text)
 {
     char *to = text;
 
     for (const char *from = text; *from;) {
-        if (from[0] == '0' && from[1] == 'x') {
+        if (from[0] == '/' && from[1] >= '1' && from[1] <= '9') {
+            from += 1 + strspn(from + 1, "0123456789");
+            *to++ = '/';
+            *to++ = 'N';
+        } else if (from[0] == '0' && from[1] == 'x') {
             from += 2 + strspn(from + 2, "0123456789abcdef");
             *to++ = 'X';
         } else if (from[0] == '=' && from[1] == '=') {

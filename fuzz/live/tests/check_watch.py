@@ -134,6 +134,15 @@ class Check:
         assert finding["connections"] == 1 and os.path.exists(finding["case"]), finding
         assert "how       0 steps on 1 connection\n" in done.stdout, done
 
+    def knows_an_end_again(self):
+        """Though it names another process each time."""
+        ends = "echo 1 >>ends; echo \"BUG: scheduling while atomic: rping/$$/0x2\" >console; touch dead; exit 9"
+        once = "test -e once && { %s; }; touch once; %s; %s" % (whole(10), STARTED, ends)
+        done, report, _ = self.run(once, attempt=ends)
+        finding = report["findings"][0]
+        assert finding["key"] == "crash the target's kernel ended: BUG: scheduling while atomic: rping/N/X", report
+        assert done.returncode == 1 and len(report["findings"]) == 1 and finding["connections"] == 1, report
+
 
 def main():
     with tempfile.TemporaryDirectory() as scratch:
