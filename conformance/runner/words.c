@@ -11,7 +11,7 @@
 /* The telling ones first; of equal ones the first that was printed, as others follow from it. */
 static const char *const signs[] = {"KASAN: ", "UBSAN: ", "BUG: ", "Oops", "Kernel panic"};
 
-enum { SIGNS = sizeof(signs) / sizeof(*signs), LINE = 256 };
+enum { SIGNS = sizeof(signs) / sizeof(*signs), LINE = 256, SECONDS = 10 /* to print it all */ };
 
 /* Without the time in front. */
 static char *plain(char *line)
@@ -23,9 +23,21 @@ static char *plain(char *line)
     return iw_text_clean(time ? time + 2 : line);
 }
 
+/* The console, to be read. It must not keep us: who runs it may not even hear signals. */
+static FILE *console(const char *command)
+{
+    char *quoted = iw_text_shell(command);
+    char *text = iw_text_format("exec timeout -k 1 %d sh -c %s </dev/null", SECONDS, quoted);
+    FILE *f = popen(text, "re");
+
+    free(quoted);
+    free(text);
+    return f;
+}
+
 static char *last_words(const struct iw_target_spec *spec)
 {
-    FILE *f = spec->console ? popen(spec->console, "re") : NULL;
+    FILE *f = spec->console ? console(spec->console) : NULL;
     char line[LINE], *found = NULL;
     size_t best = SIGNS;
 

@@ -16,7 +16,7 @@ end }
 """
 TARGET = """return { class = "bare", address = "127.0.0.1", start = "exec %(peer)s listen {host}:{port} 2>/dev/null",
   inside = "exec %(python)s -B %(folder)s/kernel.py %(how)s {command}",
-  console = "cat %(folder)s/console 2>/dev/null",
+  console = "cat %(folder)s/console 2>/dev/null; test ! -e %(folder)s/endless || exec tail -f /dev/null",
   restart = "echo again >>%(folder)s/restarts; kill -KILL -$(cat %(folder)s/group) 2>/dev/null; true" }
 """
 # What stands for a kernel: it ends, or stops, as soon as the case that is its end has begun.
@@ -98,6 +98,12 @@ def main():
             done, verdicts = run(conform, folder, 1)
             check(verdicts["m-ends"] == ("FAIL", "the target's kernel ended: " + words), "its last words are told", verdicts)
             check("m-ends: the target's kernel ended: %s; it is started again\n" % words in done.stderr, "at once", done.stderr)
+
+        write(console, CONSOLE)
+        write(os.path.join(folder, "endless"), "")
+        done, verdicts = run(conform, folder, 1)
+        check(verdicts["m-ends"][1].endswith("in g+0x1f/0x80"), "a console that does not end is not waited for", verdicts)
+        os.remove(os.path.join(folder, "endless"))
 
         write(os.path.join(folder, "known"), 'a-fails FAIL "known"\nm-ends FAIL "known, too"\n')
         run(conform, folder, 0, "--baseline", os.path.join(folder, "known"))
