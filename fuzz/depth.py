@@ -43,7 +43,7 @@ def hunt(binary, number, mutator):
         done = subprocess.run([binary, f"-seed={number}", f"-max_total_time={SECONDS}", "-max_len=4096", "-print_final_stats=1", corpus], cwd=folder, text=True,
                               capture_output=True, check=False, errors="replace", env={**os.environ, "IW_FUZZ_MUTATOR": "on" if mutator else "off"})
         runs = re.findall(r"number_of_executed_units: (\d+)", done.stderr)
-        trapped = done.returncode != 0 and "deliver" in done.stderr or "receive_send" in done.stderr
+        trapped = done.returncode != 0 and ("deliver" in done.stderr or "receive_send" in done.stderr)
         if done.returncode != 0 and not trapped:
             sys.exit(f"failed otherwise: {done.stderr[-2000:]}")
         return trapped, int(runs[-1]) if runs else 0
