@@ -6,15 +6,17 @@ Do the fuzzers find what is wrong? Plants each fault of planted.csv, one at a ti
 harnesses named there (libFuzzer, AddressSanitizer, the committed corpora) until one fails, or for SECONDS (600) of processor time.
 Prints who noticed and after how much time. What fails without the fault, too, is not counted; it is kept in FOLDER/real.
 --without leaves out the committed inputs of such names: with 'class-*' no input is there that was made for a fault like these.
-Exit status 1 if fewer than nine in ten were found, or if a harness fails without a fault.
+Exit status 1 if fewer than nine in ten were found, or if a harness fails without a fault: also if FOLDER/real has such an input of before.
 """
 import argparse
 import csv
 import fnmatch
+import glob
 import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -91,6 +93,8 @@ def turn(tree, harness, corpus, seconds, replay):
         written = [os.path.join(artifacts, name) for name in os.listdir(artifacts)]
         if done.returncode == 0 or (not replay and written and fails_anyway(tree, harness, written[0])):
             return None, took
+    if done.returncode in (-signal.SIGKILL, -signal.SIGTERM):
+        sys.exit(f"{harness} was killed by signal {-done.returncode}")
     said = FAILED.search(done.stderr.decode(errors="replace"))
     return said.group(1) if said else f"exit status {done.returncode}", took
 
@@ -161,7 +165,10 @@ def main():
         found += harness is not None
         print(f"{fault['name']:18} {seconds:6.1f} s  {harness + ': ' + said if harness else 'NOT FOUND'}", flush=True)
     print(f"{found} of {len(faults)} planted faults found")
-    sys.exit(found < 0.9 * len(faults))
+    real = glob.glob(os.path.join(glob.escape(tree), "real", "*"))
+    for name in sorted(real):
+        print(f"fails without a fault, too: {name}")
+    sys.exit(int(bool(real) or found < 0.9 * len(faults)))
 
 
 if __name__ == "__main__":
