@@ -75,7 +75,13 @@ static char *look(struct iw_hunt_world *w, const struct iw_hunt_memory *m, char 
                                    -IW_HUNT_GUARD, "length", (int)m->length + 2 * IW_HUNT_GUARD),
                          error, room);
     char *text = iw_text_copy(json_string_value(json_object_get(reply, "hex")));
+    size_t octets = (size_t)m->length + 2 * (size_t)IW_HUNT_GUARD;
 
+    if (reply && (!text || strlen(text) != 2 * octets)) {
+        snprintf(error, room, "the agent: read: expected %zu octets", octets);
+        free(text);
+        text = NULL;
+    }
     json_decref(reply);
     return text;
 }

@@ -33,6 +33,18 @@ KILLED = """return {
   ready = "listening on", crc = "on", markers = "off", can = { "extensions" },
 }
 """
+# An agent between, that changes what it says of memory from that look on.
+BETWEEN = """#!%s
+import re, socket, subprocess, sys, threading
+own, other = socket.socketpair()
+subprocess.Popen([%r, "--control-fd", str(other.fileno()), *sys.argv[3:]], pass_fds=[other.fileno()])
+other.close()
+fuzzer, looks = socket.socket(fileno=int(sys.argv[2])), 0
+threading.Thread(target=lambda: [own.sendall(data) for data in iter(lambda: fuzzer.recv(65536), b"")] and own.shutdown(socket.SHUT_WR)).start()
+for line in own.makefile("rb"):
+    looks += b'"hex"' in line
+    fuzzer.sendall(re.sub(rb'"hex": *"[0-9a-f]*"', %r, line) if looks >= %d else line)
+"""
 CALLING = """return {
   class = "rping", crc = "on", markers = "off", can = { "extensions" },
   connect = "exec %s connect {host}:{port} --personality rping --count 3 --startup-timeout 5000",
@@ -355,12 +367,24 @@ class Check:
         with open(os.path.join(results, "started"), "rb") as f:
             assert sequence in f.read()
 
+    def believes_no_agent_blindly(self):
+        """Octets that it does not tell are no octets that have changed."""
+        path = os.path.join(self.scratch, "between")
+        for said, since, status, text in ((b'"hex":"00"', 1, 3, "iwarp-fuzz: the agent: read: expected 384 octets\n"),
+                                          (b'"other":1', 1, 3, "iwarp-fuzz: the agent: read: expected 384 octets\n"),
+                                          (b'"hex":"00"', 4, 0, "")):
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(BETWEEN % (sys.executable, self.program("iwarp-agent"), said, since))
+            os.chmod(path, 0o755)
+            done, report = self.run("--agent", path, "--seed", "1", "--count", "20")
+            assert (done.returncode, done.stderr) == (status, text) and (status or report["findings"] == []), (done, report)
+
     PARTS = {
         "planted": (refuses, finds_what_was_planted, tells_what_is_no_text, says_at_once_what_it_cannot_write, has_a_folder_of_its_own),
         "silent": (finds_what_answers_no_more,),
         "inside": (outlives_what_it_is_in, outlives_its_own_end),
         "calling": (has_it_connect,),
-        "bent": (finds_what_is_bent, keeps_to_its_rate, looks_again_into_what_could_not_be_shown),
+        "bent": (finds_what_is_bent, keeps_to_its_rate, looks_again_into_what_could_not_be_shown, believes_no_agent_blindly),
         "clean": (finds_nothing_else, repeats_itself, takes_recordings, sees_what_was_reached, goes_on_with_what_was_kept, knows_all_of_what_is_under_way),
     }
 
