@@ -380,6 +380,10 @@ static int turn_until(struct rdma_lane *r, const uint32_t *count)
 
 static int establish(struct perf_lane *lane)
 {
+    uint64_t now = iw_transport_now();
+    /* The last of many sockets may come long after the first: no start-up has begun yet. */
+    for (uint32_t i = 0; i < lane->setup.connections; i++)
+        iw_endpoint_begin(of(lane)->flows[i].ep, now);
     return turn_until(of(lane), &of(lane)->established);
 }
 

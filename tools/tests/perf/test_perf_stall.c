@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What iwarp-perf takes for progress: the passive end of a long slice completes nothing. */
+/* What iwarp-perf takes for progress: the passive end of a long slice completes nothing, and many
+ * connections are not made in no time. */
 #include "perf.h"
 
 #include <pthread.h>
@@ -7,6 +8,9 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -19,16 +23,35 @@ double perf_seconds(void)
     return atomic_load(&late) ? 2.0 * PERF_STALL * (atomic_fetch_add(&looks, 1) + 1) : 0;
 }
 
-static struct perf_lane *make_lane(bool client, int fd)
+/* Of all others, the transport's: so many seconds late. */
+static atomic_int delay;
+
+int clock_gettime(clockid_t clock, struct timespec *now)
 {
-    struct perf_setup setup = {.connections = 1, .window = 64, .threads = 1, .size_max = 4096};
+    struct timespec t = {0};
+    int result = (int)syscall(SYS_clock_gettime, clock, &t);
+    *now = (struct timespec){t.tv_sec + atomic_load(&delay), t.tv_nsec};
+    return result;
+}
+
+static struct perf_lane *make_lane(bool client, uint32_t connections)
+{
+    struct perf_setup setup = {
+        .connections = connections, .window = 64, .threads = 1, .size_max = 4096};
     char error[PERF_TEXT];
-    int octets = 16384;
     struct perf_lane *lane = perf_lane_create(&setup, client, error);
     assert_non_null(lane);
-    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &octets, sizeof octets), 0);
-    assert_int_equal(lane->ops->attach(lane, 0, fd), 0);
     return lane;
+}
+
+static void connect_both(struct perf_lane *client, struct perf_lane *server, uint32_t index)
+{
+    int fds[2], octets = 16384;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(setsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &octets, sizeof octets), 0);
+    assert_int_equal(client->ops->attach(client, index, fds[0]), 0);
+    assert_int_equal(server->ops->attach(server, index, fds[1]), 0);
 }
 
 static void learn(struct perf_lane *lane, const struct perf_lane *other)
@@ -58,37 +81,59 @@ static void *execute(void *context)
     return NULL;
 }
 
+static void establish_both(struct client *client, struct perf_lane *server)
+{
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, establish, client), 0);
+    assert_int_equal(server->ops->establish(server), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_string_equal(client->lane->error, "");
+    assert_int_equal(client->established, 0);
+}
+
+static void destroy_both(struct client *client, struct perf_lane *server)
+{
+    perf_lane_destroy(client->lane);
+    perf_lane_destroy(server);
+}
+
 static void a_long_slice(enum perf_test test)
 {
     struct perf_run run = {.test = test, .size = 4096, .count = 4000, .verify = true, .seed = 7};
+    struct client client = {.lane = make_lane(true, 1), .run = &run};
+    struct perf_lane *server = make_lane(false, 1);
     pthread_t thread;
-    int fds[2];
     atomic_store(&late, false);
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
-    struct client client = {.lane = make_lane(true, fds[0]), .run = &run};
-    struct perf_lane *server = make_lane(false, fds[1]);
     learn(server, client.lane);
     learn(client.lane, server);
-    assert_int_equal(pthread_create(&thread, NULL, establish, &client), 0);
-    assert_int_equal(server->ops->establish(server), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_int_equal(client.established, 0);
-
+    connect_both(client.lane, server, 0);
+    establish_both(&client, server);
     assert_int_equal(perf_lane_prepare(server, &run), 0);
     assert_int_equal(perf_lane_prepare(client.lane, &run), 0);
     atomic_store(&late, true);
     assert_int_equal(pthread_create(&thread, NULL, execute, &client), 0);
     int executed = server->ops->execute(server, &run, NULL);
-    if (executed) /* or the client would wait for it */
-        shutdown(fds[1], SHUT_RDWR);
-    assert_int_equal(pthread_join(thread, NULL), 0);
     assert_string_equal(server->error, "");
+    assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(executed, 0);
     assert_int_equal(client.executed, 0);
     assert_int_equal(perf_lane_verify(server, &run), 0);
     assert_int_equal(perf_lane_verify(client.lane, &run), 0);
-    perf_lane_destroy(client.lane);
-    perf_lane_destroy(server);
+    destroy_both(&client, server);
+}
+
+/* The time of each start-up begins when all connections are made. */
+static void connections_may_take_their_time(void **state)
+{
+    struct client client = {.lane = make_lane(true, 2)};
+    struct perf_lane *server = make_lane(false, 2);
+    (void)state;
+    atomic_store(&late, false);
+    connect_both(client.lane, server, 0);
+    atomic_store(&delay, 100);
+    connect_both(client.lane, server, 1);
+    establish_both(&client, server);
+    destroy_both(&client, server);
 }
 
 static void writes_are_progress(void **state)
@@ -106,6 +151,7 @@ static void reads_are_progress(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(connections_may_take_their_time),
         cmocka_unit_test(writes_are_progress),
         cmocka_unit_test(reads_are_progress),
     };
