@@ -471,7 +471,7 @@ void iw_ep_tx_fill(struct iw_endpoint *ep, uint64_t now)
         return;
     if (ep->tx_buffer == NULL)
         ep->tx_buffer = iw_domain_borrow(ep->domain);
-    ep->tx_retry = ep->tx_buffer == NULL ? now + IW_TX_RETRY : UINT64_MAX;
+    ep->tx_retry = ep->tx_buffer == NULL ? iw_ep_after(now, IW_TX_RETRY) : UINT64_MAX;
     if (ep->tx_buffer == NULL)
         return;
     struct batch b = iw_ep_batch_begin(ep, now);

@@ -162,12 +162,44 @@ static void test_the_last_wait_begins_late(void **state)
     pair_close(&p);
 }
 
+/* The pool is empty when a message is due, at the end of time: it is tried again. */
+static void test_a_buffer_is_asked_for_again(void **state)
+{
+    enum { RETRY = 1000000, BUFFERS = 2 };
+    (void)state;
+    for (uint64_t left = 0; left < 3; left++) {
+        struct iw_endpoint_config config[2];
+        struct pair p;
+        const struct iw_iov *pieces;
+        void *lent[BUFFERS];
+        pair_defaults(config);
+        pair_open(&p, config);
+        pair_run(&p);
+        for (int i = 0; i < BUFFERS; i++) {
+            lent[i] = iw_domain_borrow(p.side[0].domain);
+            assert_non_null(lent[i]);
+        }
+        p.now = UINT64_MAX - RETRY - 1 + left;
+        post(&p, 0);
+        assert_int_equal(iw_endpoint_output(p.side[0].ep, &pieces, p.now), 0);
+        assert_in_range(iw_endpoint_deadline(p.side[0].ep), UINT64_MAX - 2, UINT64_MAX - 1);
+        for (int i = 0; i < BUFFERS; i++)
+            iw_domain_return(p.side[0].domain, lent[i]);
+        p.now = UINT64_MAX - 1;
+        tick(&p);
+        pair_run(&p);
+        assert_int_equal(pair_completion(&p, 0, 0)->status, IW_STATUS_OK);
+        pair_close(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_clock_jumps_all_the_time),
         cmocka_unit_test(test_a_time_out_stays_where_it_is),
         cmocka_unit_test(test_the_last_wait_begins_late),
+        cmocka_unit_test(test_a_buffer_is_asked_for_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
