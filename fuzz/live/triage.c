@@ -181,7 +181,21 @@ static char *unexplained_key(const struct iw_hunt_event *event)
     return iw_text_format("unexplained %s", key);
 }
 
-/* What has been looked into a few times is counted, and not looked into any more. */
+/* Whether it is known whatever it is behind: looking into it again would tell nothing. */
+static bool known_anyway(const struct iw_hunt *h, const char *key)
+{
+    char *longer = iw_text_format("%s, behind anything", key);
+    bool bad;
+    char *reason = iw_hunt_known(h, longer, &bad);
+    bool known = reason != NULL;
+
+    free(reason);
+    free(longer);
+    return known;
+}
+
+/* What has been looked into a few times is counted, and not looked into any more: but what is known
+ * does not stand in for what may not be. */
 static bool seen_often(struct iw_hunt *h, const struct iw_hunt_event *event)
 {
     struct iw_hunt_finding *last = NULL;
@@ -194,7 +208,8 @@ static bool seen_often(struct iw_hunt *h, const struct iw_hunt_event *event)
         if (strcmp(own, other) != 0)
             continue;
         last = f;
-        times += f->times;
+        if (!f->suppressed || known_anyway(h, own))
+            times += f->times;
     }
     if (times < IW_HUNT_OFTEN)
         return false;

@@ -143,6 +143,25 @@ class Check:
         assert finding["key"] == "crash the target's kernel ended: BUG: scheduling while atomic: rping/N/X", report
         assert done.returncode == 1 and len(report["findings"]) == 1 and finding["connections"] == 1, report
 
+    def takes_no_known_one_for_another(self):
+        """Three times the known end, then one that only begins in the same way."""
+        files = {}
+        for name, octets in (("odd", b"zz"), ("request", b"MPA ID Req Frame\x00\x01\x00\x00")):
+            files[name] = os.path.join(self.scratch, name)
+            body = bytes(5) + len(octets).to_bytes(2, "little") + octets
+            with open(files[name], "wb") as f:
+                f.write((1).to_bytes(8, "little") + len(body).to_bytes(4, "little") + body)
+        known = os.path.join(self.scratch, "known")
+        for glob, status in ((", behind odd octets", 1), ("*", 0)):
+            with open(known, "w", encoding="utf-8") as f:
+                f.write("crash the target's kernel ended: BUG: it has ended%s \"known\"\n" % glob)
+            session = "echo >>n; test $(wc -l <n) -le 4 || { %s; }; cp %s started; test $(wc -l <n) -le 3 || cp %s started; %s" % (
+                whole(10), files["odd"], files["request"], DIES)
+            attempt = "if grep -qa -e zz -e MPA try; then %s; fi; %s" % (DIES, NOTHING)
+            done, report, _ = self.run(session, "--count", "10", "--suppress", known, attempt=attempt)
+            keys = [f["key"].partition(", behind ")[2] for f in report["findings"]]
+            assert done.returncode == status and keys == ["odd octets", "a Request"][:1 + status], (done, report)
+
 
 def main():
     with tempfile.TemporaryDirectory() as scratch:
