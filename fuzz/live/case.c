@@ -384,8 +384,9 @@ bool iw_hunt_write_case(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned n
     iw_hunt_try(h, f->inputs, f->n_inputs, &f->event, f->requested);
     if (h->outside && has_agent(h))
         iw_hunt_world_describe(&h->world);
-    if (iw_folder_create(folder) || (!h->outside && iw_hunt_open(h)) ||
-        !write_file(h, f, path, id)) {
+    if (!h->outside && iw_hunt_open(h)) {
+        iw_hunt_write_unplayed(h, f, number);
+    } else if (iw_folder_create(folder) || !write_file(h, f, path, id)) {
         iw_hunt_complain("cannot write %s: %s", path, strerror(errno));
     } else {
         f->file = iw_text_copy(path);

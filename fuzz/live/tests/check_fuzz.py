@@ -379,8 +379,22 @@ class Check:
             done, report = self.run("--agent", path, "--seed", "1", "--count", "20")
             assert (done.returncode, done.stderr) == (status, text) and (status or report["findings"] == []), (done, report)
 
+    def keeps_the_case_of_a_peer_that_is_gone(self):
+        self.target("tests/iwarp-peer-planted")
+        path = os.path.join(self.scratch, "gone.lua")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(TARGET % ("gone", "test $(echo >>%s/starts; wc -l <%s/starts) -le 2 && exec %s/iwarp-peer-planted" % (3 * (self.scratch,))))
+        with open(path, encoding="utf-8") as f:
+            text = f.read().replace('"exec test', '"test')
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        done, report = self.run("--target", path, "--seed", "1", "--count", "100000", "--time-scale", "0.2", results="gone")
+        finding = report["findings"][0]
+        assert done.returncode == 1 and os.path.exists(finding["case"]), (done, report)
+        assert "cannot write" not in done.stderr, done
+
     PARTS = {
-        "planted": (refuses, finds_what_was_planted, tells_what_is_no_text, says_at_once_what_it_cannot_write, has_a_folder_of_its_own),
+        "planted": (refuses, finds_what_was_planted, tells_what_is_no_text, says_at_once_what_it_cannot_write, has_a_folder_of_its_own, keeps_the_case_of_a_peer_that_is_gone),
         "silent": (finds_what_answers_no_more,),
         "inside": (outlives_what_it_is_in, outlives_its_own_end),
         "calling": (has_it_connect,),
