@@ -102,13 +102,20 @@ static bool here(const struct iw_target_spec *s)
     return s->inside || !s->station_host || on_loopback(s->station_host);
 }
 
+/* Of one with a listener, or an agent: an agent is where its peer is. */
+static bool on_this_host(const struct iw_target_spec *s)
+{
+    return (s->host || s->agent_host) && (!s->host || on_loopback(s->host)) &&
+           (!s->agent_host || on_loopback(s->agent_host));
+}
+
 /* Somebody else's host may be lost for good. */
 static int ask_consent(const struct iw_hunt *h)
 {
     const struct iw_target_spec *s = h->spec;
 
     if (s->embedded || s->start || h->o->hazards || (connects(s) && here(s)) ||
-        (!connects(s) && on_loopback(s->host)))
+        (!connects(s) && on_this_host(s)))
         return 0;
     iw_hunt_complain("--target %s: a peer on another host that is not started from here may be "
                      "wedged for good; expected --allow-hazard",
@@ -192,7 +199,7 @@ static void dispose(struct iw_hunt *h)
  */
 static unsigned jobs(const struct iw_hunt *h)
 {
-    bool loopback = h->spec->embedded || (h->spec->host && on_loopback(h->spec->host));
+    bool loopback = h->spec->embedded || on_this_host(h->spec);
 
     if (connects(h->spec))
         return 1;

@@ -393,8 +393,19 @@ class Check:
         assert done.returncode == 1 and os.path.exists(finding["case"]), (done, report)
         assert "cannot write" not in done.stderr, done
 
+    def asks_for_consent_where_the_agent_is(self):
+        path = os.path.join(self.scratch, "agent.lua")
+        for fields, status in (("agent = '127.0.0.1:1'", 3), ("agent = '192.0.2.1:1', address = '127.0.0.1'", 64),
+                               ("agent = '127.0.0.1:1', address = '192.0.2.1'", 64)):
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("return { class = 'agent', %s }" % fields)
+            environment = dict(os.environ, IWARP_AGENT_TOKEN="x" * 32)
+            done = subprocess.run([self.program("iwarp-fuzz"), "--target", path, "--results", self.scratch + "/agent", "--time", "1"],
+                                  env=environment, capture_output=True, text=True, timeout=60)
+            assert done.returncode == status and ("expected --allow-hazard" in done.stderr) == (status == 64), (fields, done)
+
     PARTS = {
-        "planted": (refuses, finds_what_was_planted, tells_what_is_no_text, says_at_once_what_it_cannot_write, has_a_folder_of_its_own, keeps_the_case_of_a_peer_that_is_gone),
+        "planted": (refuses, finds_what_was_planted, tells_what_is_no_text, says_at_once_what_it_cannot_write, has_a_folder_of_its_own, keeps_the_case_of_a_peer_that_is_gone, asks_for_consent_where_the_agent_is),
         "silent": (finds_what_answers_no_more,),
         "inside": (outlives_what_it_is_in, outlives_its_own_end),
         "calling": (has_it_connect,),
