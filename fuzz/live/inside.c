@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -53,6 +54,7 @@ static int execute(struct iw_hunt *h, const char *command, double seconds, const
     if (pid < 0)
         return NOT_A_COMMAND;
     if (!pid) {
+        prctl(PR_SET_PDEATHSIG, SIGTERM); /* nobody else would end a hunt inside */
         execl("/bin/sh", "sh", "-c", command, (char *)NULL);
         _exit(NOT_A_COMMAND);
     }

@@ -279,12 +279,14 @@ int iw_hunt_main(int argc, char **argv)
 {
     struct iw_hunt_options o;
     struct iw_hunt h = {.o = &o, .stop = &stopped, .lasting = -1};
-    struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction action = {.sa_handler = on_signal}, before;
     int status = iw_hunt_parse(&o, argc, argv);
 
     if (status < 0) {
         sigaction(SIGINT, &action, NULL);
         sigaction(SIGTERM, &action, NULL);
+        if (!sigaction(SIGHUP, NULL, &before) && before.sa_handler != SIG_IGN) /* nohup */
+            sigaction(SIGHUP, &action, NULL);
         signal(SIGPIPE, SIG_IGN);
         status = prepare(&h);
         if (!status)

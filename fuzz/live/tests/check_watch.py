@@ -162,6 +162,14 @@ class Check:
             keys = [f["key"].partition(", behind ")[2] for f in report["findings"]]
             assert done.returncode == status and keys == ["odd octets", "a Request"][:1 + status], (done, report)
 
+    def leaves_nothing_behind(self):
+        """Hung up, it ends as with ^C; killed, what it watches ends as well: that has our end of its output."""
+        done, report, _ = self.run("kill -HUP $PPID; exit 0")
+        assert done.returncode == 0 and report["findings"] == [], done
+        held = "trap 'kill $!; echo >ended; exit 1' TERM; mkfifo held; cat held & kill -KILL $PPID; wait"
+        done, _, _ = self.run(held)
+        assert done.returncode == -9 and os.path.exists("%s/%d/r/ended" % (self.scratch, self.number)), done
+
 
 def main():
     with tempfile.TemporaryDirectory() as scratch:
