@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* CRC32c through iw_crc32c_best against ISA-L's own function, in turn: for tools/bench_perf.py, which compiles it. Each
- * line: octets, median ratio of the speeds, GB/s of ours. */
+/* CRC32c through iw_crc32c_best against ISA-L's own function, in turn: for tools/bench_perf.py,
+ * which compiles it. Each line: octets, median ratio of the speeds, GB/s of ours. */
 #include "iwarp/crc32c.h"
 
 #include <isa-l/crc.h>

@@ -97,8 +97,8 @@ int iw_inside(const struct iw_target_spec *spec, const struct iw_command *c);
 bool iw_inside_goes_on(void);
 /* Makes a folder and those above it. 0, or -1 with errno. */
 int iw_folder_create(const char *path);
-/* Makes "PARENT/<UTC time>-<name>", which nobody else has: several runs may start within one second.
- * NULL with errno. The caller frees it. */
+/* Makes "PARENT/<UTC time>-<name>", which nobody else has: several runs may start within one
+ * second. NULL with errno. The caller frees it. */
 char *iw_folder_new(const char *parent, const char *name);
 /* Opens a file to be written, or complains and returns NULL. */
 FILE *iw_open_output(const char *path);

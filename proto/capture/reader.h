@@ -42,8 +42,8 @@ struct iw_capture {
     size_t room, from, to;
     uint64_t offset; /* of buffer[from] in the file */
     bool end, interrupted;
-    bool ahead; /* only octets that are here already are wanted */
-    int failed; /* errno */
+    bool ahead;    /* only octets that are here already are wanted */
+    int failed;    /* errno */
     uint64_t size; /* of a regular file, else 0 */
     /* library.c */
     pcap_t *pcap;
