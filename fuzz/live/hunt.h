@@ -119,7 +119,7 @@ struct iw_hunt {
     unsigned restarts;                 /* of what it goes on in */
     struct {
         size_t states, edges, kept, places;
-    } inside;           /* as the last session there has told */
+    } inside;           /* the most that a session there has told */
     volatile int *stop; /* a signal's number */
 };
 

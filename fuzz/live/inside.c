@@ -354,6 +354,14 @@ static char *session_command(const struct iw_hunt *h, unsigned session)
     return enter(h, command);
 }
 
+/* Each session begins with what the one before has kept: the most that one came to. */
+static size_t more(size_t most, const json_t *o, const char *name)
+{
+    size_t n = (size_t)json_integer_value(json_object_get(o, name));
+
+    return n > most ? n : most;
+}
+
 /* Adds what a session has done. */
 static void add_up(struct iw_hunt *h, const char *progress)
 {
@@ -361,10 +369,10 @@ static void add_up(struct iw_hunt *h, const char *progress)
 
     h->over += (uint64_t)json_integer_value(json_object_get(o, "sequences"));
     h->world.starts += (unsigned)json_integer_value(json_object_get(o, "starts"));
-    h->inside.states = (size_t)json_integer_value(json_object_get(o, "states"));
-    h->inside.edges = (size_t)json_integer_value(json_object_get(o, "edges"));
-    h->inside.kept = (size_t)json_integer_value(json_object_get(o, "kept"));
-    h->inside.places = (size_t)json_integer_value(json_object_get(o, "places"));
+    h->inside.states = more(h->inside.states, o, "states");
+    h->inside.edges = more(h->inside.edges, o, "edges");
+    h->inside.kept = more(h->inside.kept, o, "kept");
+    h->inside.places = more(h->inside.places, o, "places");
     json_decref(o);
 }
 

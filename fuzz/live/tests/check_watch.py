@@ -75,6 +75,13 @@ class Check:
         assert [f["key"] for f in report["findings"]] == ["unexplained crash the target's kernel ended: BUG: too late"], report
         assert done.returncode == 1 and report["restarts"] == 1, (done, report)
 
+    def tells_the_most_of_all_sessions(self):
+        """A session that soon ends knows of little."""
+        session = ("""test -e once && { echo '{"sequences": 4, "states": 2, "edges": 5}' >progress.json; echo '{}' >session.json; exit 0; }; """
+                   """touch once; echo '{"sequences": 6, "states": 7, "edges": 3, "kept": 8}' >progress.json; """ + DIES)
+        _, report, _ = self.run(session)
+        assert [report[k] for k in ("sequences", "states", "edges", "kept")] == [10, 7, 5, 8], report
+
     def says_that_it_gives_up(self):
         done, report, told = self.run("echo '{\"sequences\": 1}' >progress.json; " + DIES, "--count", "1000")
         assert done.returncode == 70 and report["sequences"] == report["restarts"] == 200, (done, report)
