@@ -147,8 +147,9 @@ static bool inside_startup(const struct iw_observed_side *s)
            memcmp(octets, key, length < IW_MPA_KEY_LENGTH ? length : IW_MPA_KEY_LENGTH) == 0;
 }
 
-/* RFC 5041 §6.2.1: a graceful close comes behind all data. A Terminate, or an end of the other side
- * before, may be why the rest is missing. */
+/* RFC 5041 §6.2.1: a graceful close comes behind all data. A Terminate, whole or not (its receiver
+ * need not wait for the rest), or an end of the other side before, may be why the rest is missing.
+ */
 static bool inside_message(const struct iw_observer *o, const struct iw_observed_side *s)
 {
     const struct iw_observed_side *other = &o->side[iw_observed_other(s->self)];
@@ -156,8 +157,8 @@ static bool inside_message(const struct iw_observer *o, const struct iw_observed
 
     for (int qn = 0; qn < QUEUES; qn++)
         open = open || (s->queue[qn].open && !s->queue[qn].lost);
-    return open && !s->terminated && !other->terminated && !other->fin_known && !other->reset &&
-           !other->missed && !iw_observed_gap(other);
+    return open && !s->terminated && !other->terminated && !other->queue[IW_QN_TERMINATE].open &&
+           !other->fin_known && !other->reset && !other->missed && !iw_observed_gap(other);
 }
 
 void iw_observer_judge_end(struct iw_observer *o, enum iw_side side)

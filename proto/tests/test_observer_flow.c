@@ -420,6 +420,35 @@ static void test_fin_waits_for_its_octets(void **state)
     rig_free(rig);
 }
 
+/* RFC 5041 §6.2.1: in the middle of a message a FIN needs a reason. A Terminate is one, whether or
+ * not the rest of it is there. */
+static void test_fin_in_the_middle(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *other;
+        size_t findings;
+    } cases[] = {
+        {"R 4143 00000000 00000000 00000001 00000000 01020304", 1},
+        {"R 0147 00000000 00000002 00000001 00000000", 0},
+        {"R 4147 00000000 00000002 00000001 00000000 20020000", 0},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rig *rig = rig_new(false, false);
+
+        PLAY(rig, REQUEST, REPLY, "I 0143 00000000 00000000 00000001 00000000 01020304",
+             cases[i].other);
+        iw_observer_end(rig->observer, IW_SIDE_INITIATOR, rig->next[IW_SIDE_INITIATOR], false);
+        assert_int_equal(rig_count(rig, IW_OBSERVED_FIN), 1);
+        assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), cases[i].findings);
+        if (cases[i].findings > 0)
+            assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, 0)->fault.check,
+                             IW_CHECK_DDP_FIN_OPEN);
+        rig_free(rig);
+    }
+}
+
 static void test_lost_and_left(void **state)
 {
     (void)state;
@@ -564,6 +593,7 @@ int main(void)
         cmocka_unit_test(test_gap_is_no_fault),
         cmocka_unit_test(test_places_changed),
         cmocka_unit_test(test_fin_waits_for_its_octets),
+        cmocka_unit_test(test_fin_in_the_middle),
         cmocka_unit_test(test_lost_and_left),
         cmocka_unit_test(test_many_reads),
         cmocka_unit_test(test_reads_are_learnt_again),
