@@ -122,6 +122,12 @@ static void trace(const struct iw_observation *o)
             text);
 }
 
+static bool asks_or_answers(const struct iw_ddp_header *h)
+{
+    return iw_ddp_tagged(h) ? iw_rdmap_op(h) == IW_OP_READ_RESPONSE
+                            : h->qn == IW_QN_READ_REQUEST || h->qn == IW_QN_ATOMIC_RESPONSE;
+}
+
 static void seen(void *context, const struct iw_observation *o)
 {
     struct iw_witness *w = context;
@@ -136,6 +142,8 @@ static void seen(void *context, const struct iw_observation *o)
             receiver->framed_from = o->end;
         break;
     case IW_OBSERVED_SEGMENT:
+        if (asks_or_answers(&o->ddp) && !iw_observer_boundary(w->observer, 1 - o->side))
+            w->guessed = true;
         if (receiver != NULL) {
             uint64_t pos = iw_station_fault_pos(receiver);
             if (o->pos <= pos && pos < o->end)
@@ -238,9 +246,9 @@ void iw_witness_agree(struct iw_witness *w, enum iw_side side)
     if (w->diverged)
         return;
     /* Who asked and who answered it does not judge while octets are missing, behind a finding, or
-     * while an FPDU has left in part that may be what was answered. */
+     * while an FPDU has left in part that may be what was answered, or the answer. */
     if (found == IW_CHECK_NONE && check >= IW_CHECK_RDMAP_IRD &&
-        (s->blind || w->irregular || (s->settings[0] & IW_FUZZ_LAZY) != 0)) {
+        (s->blind || w->irregular || w->guessed)) {
         w->doubted = true;
         return;
     }
