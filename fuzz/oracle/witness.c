@@ -122,6 +122,13 @@ static void trace(const struct iw_observation *o)
             text);
 }
 
+/* Whether nothing of an FPDU of this side has been seen but all of it: a Marker in front is a part.
+ */
+static bool complete(const struct iw_witness *w, enum iw_side side)
+{
+    return iw_observer_boundary(w->observer, side) && w->pos[side] <= w->whole[side];
+}
+
 static bool asks_or_answers(const struct iw_ddp_header *h)
 {
     return iw_ddp_tagged(h) ? iw_rdmap_op(h) == IW_OP_READ_RESPONSE
@@ -135,6 +142,8 @@ static void seen(void *context, const struct iw_observation *o)
 
     if (tracing)
         trace(o);
+    if (o->kind == IW_OBSERVED_STARTUP || o->kind == IW_OBSERVED_SEGMENT)
+        w->whole[o->side] = o->end;
     switch (o->kind) {
     case IW_OBSERVED_STARTUP:
         w->framed[o->side] = true;
@@ -142,7 +151,7 @@ static void seen(void *context, const struct iw_observation *o)
             receiver->framed_from = o->end;
         break;
     case IW_OBSERVED_SEGMENT:
-        if (asks_or_answers(&o->ddp) && !iw_observer_boundary(w->observer, 1 - o->side))
+        if (asks_or_answers(&o->ddp) && !complete(w, 1 - o->side))
             w->guessed = true;
         if (receiver != NULL) {
             uint64_t pos = iw_station_fault_pos(receiver);

@@ -14,6 +14,7 @@ struct iw_witness {
     struct iw_observer *observer;
     struct iw_station *station[2]; /* by side; NULL: that side is the input's */
     uint64_t pos[2];               /* octets of each side so far */
+    uint64_t whole[2];             /* of these, those of whole start-up frames and FPDUs */
     bool diverged;                 /* an endpoint refused what the observer may have taken */
     bool doubted;                  /* the observer could not judge what the endpoint refused */
     bool irregular;                /* something was found, about whom it may be */
