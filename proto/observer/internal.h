@@ -107,7 +107,8 @@ struct iw_observed_side {
     enum iw_side self;
     struct iw_observer *observer;
     bool told;
-    bool quiet; /* told, or behind a Terminate: nothing is found here */
+    bool quiet;       /* told, or behind a Terminate: nothing is found here */
+    bool terminating; /* a segment of a Terminate was sent, whole or not */
     bool terminated;
     bool first_done;         /* an FPDU that opens the responder's way has been sent */
     bool reply_first;        /* the Reply came, and nothing before it */

@@ -157,7 +157,7 @@ static bool inside_message(const struct iw_observer *o, const struct iw_observed
 
     for (int qn = 0; qn < QUEUES; qn++)
         open = open || (s->queue[qn].open && !s->queue[qn].lost);
-    return open && !s->terminated && !other->terminated && !other->queue[IW_QN_TERMINATE].open &&
+    return open && !s->terminated && !other->terminated && !other->terminating &&
            !other->fin_known && !other->reset && !other->missed && !iw_observed_gap(other);
 }
 

@@ -142,6 +142,8 @@ void iw_observer_untagged(struct iw_observer *o)
     const struct iw_ddp_header *h = &o->now->ddp;
     struct iw_observed_queue *q = &o->side[o->now->side].queue[h->qn];
 
+    if (h->qn == IW_QN_TERMINATE)
+        o->side[o->now->side].terminating = true;
     /* A receiver need not wait for the rest of what fits into one segment (OP-67). */
     if (!iw_ddp_last(h) && !sends(iw_rdmap_op(h)))
         o->side[o->now->side].provocation.doubtful = true;

@@ -426,24 +426,28 @@ static void test_fin_in_the_middle(void **state)
 {
     (void)state;
     static const struct {
-        const char *other;
-        size_t findings;
+        const char *other, *behind;
+        bool blamed;
     } cases[] = {
-        {"R 4143 00000000 00000000 00000001 00000000 01020304", 1},
-        {"R 0147 00000000 00000002 00000001 00000000", 0},
-        {"R 4147 00000000 00000002 00000001 00000000 20020000", 0},
+        {"R 4143 00000000 00000000 00000001 00000000 01020304", "r", true},
+        {"R 0147 00000000 00000002 00000001 00000000", "r", false},
+        /* what the rest of it is cannot be told */
+        {"R 0147 00000000 00000002 00000001 00000000", "Y 4143 00000000 00000000 00000001 00000000",
+         false},
+        {"R 4147 00000000 00000002 00000001 00000000 20020000", "r", false},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct rig *rig = rig_new(false, false);
 
         PLAY(rig, REQUEST, REPLY, "I 0143 00000000 00000000 00000001 00000000 01020304",
-             cases[i].other);
+             cases[i].other, cases[i].behind);
+        size_t before = rig_count(rig, IW_OBSERVED_FINDING);
         iw_observer_end(rig->observer, IW_SIDE_INITIATOR, rig->next[IW_SIDE_INITIATOR], false);
         assert_int_equal(rig_count(rig, IW_OBSERVED_FIN), 1);
-        assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), cases[i].findings);
-        if (cases[i].findings > 0)
-            assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, 0)->fault.check,
+        assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), before + cases[i].blamed);
+        if (cases[i].blamed)
+            assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, before)->fault.check,
                              IW_CHECK_DDP_FIN_OPEN);
         rig_free(rig);
     }
