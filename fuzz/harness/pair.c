@@ -28,6 +28,9 @@ static struct iw_station station[2];
 static struct channel channel[2];
 static struct iw_witness watch;
 static bool touched; /* time or the channel may have cost the connection */
+/* What the channel changed came while something of the other side was on its way: the observer may
+ * think otherwise of it from then on. */
+static bool crossed[2];
 
 static size_t side_of(const void *context)
 {
@@ -72,10 +75,11 @@ static void deliver(size_t side, size_t length)
     else
         iw_station_input(to, octets, length);
     iw_witness_input(&watch, (enum iw_side)side, octets, length);
-    /* The observer must know what the receiver has sent; and what seems to answer to what is still
+    /* The observer must know what the receiver has sent; and what seems to answer to what was still
      * on its way is forged. */
-    if (!watch.forged[1 - side] &&
-        (!watch.forged[side] || channel[1 - side].first == channel[1 - side].end))
+    if (watch.forged[side] && channel[1 - side].first != channel[1 - side].end)
+        crossed[side] = true;
+    if (!watch.forged[1 - side] && !crossed[side])
         iw_witness_agree(&watch, (enum iw_side)side);
     c->first += length;
     c->delivered += length;
@@ -247,7 +251,7 @@ static void run(const uint8_t *octets, size_t length)
     struct iw_fuzz_input in = iw_fuzz_open(octets, length);
     struct iw_fuzz_step step;
 
-    touched = false;
+    touched = crossed[0] = crossed[1] = false;
     for (size_t side = 0; side < 2; side++) {
         struct channel *c = &channel[side];
         c->first = c->end = 0;
