@@ -62,6 +62,7 @@ struct iw_recv_entry {
 /* A read or an atomic that this end asked for. */
 struct iw_read_out {
     uint64_t entry; /* position in the send queue, IW_NO_ENTRY for an RTR */
+    uint64_t end;   /* position behind the request's FPDU */
     bool atomic;
     uint32_t request_id; /* atomics */
     uint32_t sink_stag;
@@ -258,7 +259,8 @@ void iw_ep_complete_sends(struct iw_endpoint *ep);
 void iw_ep_complete_recv(struct iw_endpoint *ep, const struct iw_completion *completion);
 void iw_ep_flush(struct iw_endpoint *ep, enum iw_status first_read, enum iw_status first_recv,
                  enum iw_check check);
-/* The oldest read, or the oldest atomic, that has no answer yet; NULL if there is none. */
+/* The oldest read, or the oldest atomic, that has been sent and has no answer yet; NULL if there is
+ * none. */
 struct iw_read_out *iw_ep_read_out(struct iw_endpoint *ep, bool atomic);
 /* It has its answer: its work request is done. */
 void iw_ep_answered(struct iw_endpoint *ep, struct iw_read_out *read);

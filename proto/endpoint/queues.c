@@ -20,7 +20,7 @@ struct iw_read_out *iw_ep_read_out(struct iw_endpoint *ep, bool atomic)
 {
     for (uint64_t at = ep->reads_out_head; at != ep->reads_out_tail; at++)
         if (read_out_at(ep, at)->atomic == atomic)
-            return read_out_at(ep, at);
+            return read_out_at(ep, at)->end <= ep->tx_sent ? read_out_at(ep, at) : NULL;
     return NULL;
 }
 

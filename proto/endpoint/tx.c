@@ -39,8 +39,10 @@ static void emit_read_request(struct batch *b, const struct iw_rdmap_read_reques
     iw_ep_batch_add(b, &slice, 1);
 }
 
+/* Behind the request, which ends where the framer is. */
 static void expect_response(struct iw_endpoint *ep, struct iw_read_out read)
 {
+    read.end = ep->framer.pos;
     ep->reads_out[ep->reads_out_tail++ % ep->reads_out_room] = read;
 }
 
@@ -59,8 +61,8 @@ static void emit_rtr(struct batch *b)
             iw_ep_finish(ep, b->now);
             break;
         }
-        expect_response(ep, (struct iw_read_out){.entry = IW_NO_ENTRY});
         emit_read_request(b, &zero);
+        expect_response(ep, (struct iw_read_out){.entry = IW_NO_ENTRY});
         break;
     }
     case IW_OP_SEND:
@@ -354,26 +356,25 @@ static void emit_header_only(struct batch *b, const struct iw_send_entry *entry)
     if (entry->opcode == IW_WORK_READ) {
         struct iw_rdmap_read_request request = {entry->sink_stag, entry->sink_to, entry->length,
                                                 entry->remote_stag, entry->remote_to};
+        emit_read_request(b, &request);
         expect_response(ep, (struct iw_read_out){.entry = ep->send_next,
                                                  .sink_stag = entry->sink_stag,
                                                  .sink_to = entry->sink_to,
                                                  .size = entry->length});
-        emit_read_request(b, &request);
         return;
     }
     struct iw_ddp_header h = untagged(ep, work_opcode(entry->opcode), 0, true);
     struct iw_iov slice = {b->octets, iw_ep_put_header(ep, b->octets, h, true)};
     uint8_t *rdmap = b->octets + slice.length;
+    bool atomic = iw_ep_is_read(entry->opcode);
     ep->tx_msn[h.qn]++;
-    if (iw_ep_is_read(entry->opcode)) {
-        /* RFC 7306 §5.2.1: any number of our choice identifies the request. */
+    /* RFC 7306 §5.2.1: any number of our choice identifies the request. */
+    slice.length += atomic ? iw_ep_put_atomic_request(ep, rdmap, entry, h.msn)
+                           : iw_ep_put_immediate(ep, rdmap, entry);
+    iw_ep_batch_add(b, &slice, 1);
+    if (atomic)
         expect_response(
             ep, (struct iw_read_out){.entry = ep->send_next, .atomic = true, .request_id = h.msn});
-        slice.length += iw_ep_put_atomic_request(ep, rdmap, entry, h.msn);
-    } else {
-        slice.length += iw_ep_put_immediate(ep, rdmap, entry);
-    }
-    iw_ep_batch_add(b, &slice, 1);
 }
 
 /* Whole messages one after another (RFC 5041 §5.3); own work and Read Responses alternate. */

@@ -333,6 +333,54 @@ static void test_to_reaches_the_end(void **state)
     pair_close(&p);
 }
 
+/* RFC 5040 §5.2: a Response answers a Request that was sent, not one that is about to be. */
+static void test_an_answer_before_the_request(void **state)
+{
+    enum { REQUEST_FPDU = 52 };
+    static const size_t sent[] = {0, 1, REQUEST_FPDU - 1, REQUEST_FPDU};
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof sent / sizeof *sent; i++) {
+        bool atomic = i % 2 == 1;
+        const struct iw_iov *pieces;
+        struct lone l;
+        struct iw_event event = {IW_EVENT_NONE};
+        struct iw_endpoint_config config = lone_config(IW_MPA_INITIATOR, false);
+        lone_open_as(&l, config, 2);
+        drain(&l);
+        l.out_length = 0;
+        feed(&l, REPLY_NO_CRC);
+        assert_true(iw_endpoint_event(l.ep, &event));
+        assert_int_equal(event.kind, IW_EVENT_ESTABLISHED);
+        struct iw_work work = {.id = 1,
+                               .opcode = atomic ? IW_WORK_FETCH_ADD : IW_WORK_READ,
+                               .remote_stag = 0x11223344,
+                               .sink_stag = l.stag,
+                               .sink_to = 0x1000,
+                               .length = atomic ? 0 : 4};
+        assert_int_equal(iw_endpoint_post(l.ep, &work, 0), IW_OK);
+        size_t n = sent[i / 2] == REQUEST_FPDU && atomic ? 76 : sent[i / 2];
+        assert_int_equal(iw_endpoint_output(l.ep, &pieces, 0), 1);
+        assert_int_equal(pieces[0].length, atomic ? 76 : REQUEST_FPDU);
+        iw_endpoint_sent(l.ep, n, 0);
+
+        uint8_t octets[64];
+        struct iw_iov in = {octets,
+                            unhex(&l,
+                                  atomic ? "001e 414b 00000000 00000003 00000001 00000000 00000001"
+                                           "0000000000000007 00000000"
+                                         : "0012 c142 SSSS 0000000000001000 01020304 00000000",
+                                  octets, sizeof octets)};
+        iw_endpoint_input(l.ep, &in, 1, 0);
+        bool fault = iw_endpoint_event(l.ep, &event) && event.kind == IW_EVENT_FAULT;
+        assert_int_equal(fault, sent[i / 2] != REQUEST_FPDU);
+        if (fault)
+            assert_int_equal(event.fault.check, atomic ? IW_CHECK_RDMAP_ATOMIC_RESPONSE_UNSOLICITED
+                                                       : IW_CHECK_RDMAP_RESPONSE_UNSOLICITED);
+        assert_int_equal(l.memory[0], fault || atomic ? 0 : 1);
+        lone_close(&l);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,6 +390,7 @@ int main(void)
         cmocka_unit_test(test_each_buffer_has_its_message),
         cmocka_unit_test(test_msns_wrap),
         cmocka_unit_test(test_to_reaches_the_end),
+        cmocka_unit_test(test_an_answer_before_the_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
