@@ -235,6 +235,7 @@ static void run(const uint8_t *octets, size_t length)
     for (size_t i = 0; i < 2; i++) {
         iw_station_open(&station[i], in.settings);
         station[i].config.early_placement = i == 1;
+        station[i].config.in_place = false; /* half an FPDU is to be nowhere */
         station[i].config.trace = tracing ? trace : NULL;
         station[i].config.trace_context = &station[i];
         station[i].blind = true; /* there is no observer; the two are compared */

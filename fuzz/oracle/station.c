@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+/* Inputs are short, and so is what is worth a landing. */
+enum { LANDING_MIN = 64 };
+
 /*
  * station.c  the endpoint and its consumer        operate.c  the consumer's operations
  * model.c    what the peer's segments must do
@@ -132,7 +135,7 @@ void iw_station_open(struct iw_station *s, const uint8_t settings[IW_FUZZ_SETTIN
     c->mpa.markers = (settings[0] & IW_FUZZ_MARKERS_A) != 0;
     c->pd = s->pd;
     c->extensions = (settings[1] & IW_STATION_NO_EXTENSIONS) == 0;
-    c->early_placement = (settings[1] & IW_STATION_EARLY) != 0;
+    c->early_placement = c->in_place = c->receive_ahead = (settings[1] & IW_STATION_EARLY) != 0;
     c->aligned_peer = (settings[1] & IW_STATION_ALIGNED) != 0;
     c->emss = emss[settings[3] & 7];
     c->mulpdu = mulpdu[settings[3] >> 3 & 3];
@@ -148,6 +151,7 @@ void iw_station_create(struct iw_station *s)
 
     IW_FUZZ_CHECK(result == IW_OK, "%s: no endpoint (%d)", s->who, result);
     IW_FUZZ_CHECK(iw_endpoint_stream(s->ep) == 1, "%s: not the first stream", s->who);
+    s->ep->landing_min = LANDING_MIN;
 }
 
 static void events(struct iw_station *s)
@@ -176,12 +180,43 @@ static void hear(struct iw_station *s)
         s->over = s->deaf = true;
 }
 
+/* As a transport receives in place; but what a guess has spoilt is put back, for the model. Returns
+ * how many octets have gone past the input. */
+static size_t land(struct iw_station *s, const uint8_t *octets, size_t length)
+{
+    static uint8_t before[UINT16_MAX];
+    const size_t head = IW_ENDPOINT_GUESS_HEAD;
+    void *at;
+    size_t room = iw_endpoint_landing(s->ep, &at);
+
+    if (room > length)
+        room = length;
+    if (room > 0) {
+        memcpy(at, octets, room);
+        iw_endpoint_landed(s->ep, room, s->now);
+        return room;
+    }
+    room = iw_endpoint_guess(s->ep, &at);
+    if (room == 0 || length <= head)
+        return 0;
+    if (room > length - head)
+        room = length - head;
+    memcpy(before, at, room);
+    memcpy(at, octets + head, room);
+    size_t taken = iw_endpoint_guessed(s->ep, octets, room, s->now);
+    memcpy((uint8_t *)at + taken, before + taken, room - taken);
+    return taken > 0 ? head + taken : 0;
+}
+
 void iw_station_input(struct iw_station *s, const uint8_t *octets, size_t length)
 {
-    struct iw_iov in = {(void *)(uintptr_t)iw_fuzz_fenced(octets, length), length};
-
     hear(s);
+    size_t past = land(s, octets, length);
+    bool landing = s->ep->landing.active;
+    struct iw_iov in = {(void *)(uintptr_t)iw_fuzz_fenced(octets + past, length - past),
+                        length - past};
     iw_endpoint_input(s->ep, &in, 1, s->now);
+    s->half_placed |= landing && s->ep->phase != IW_PHASE_FULL;
     events(s);
 }
 
@@ -340,7 +375,7 @@ void iw_station_time(struct iw_station *s, unsigned milliseconds)
 void iw_station_close(struct iw_station *s)
 {
     iw_station_settle(s);
-    if (!s->blind)
+    if (!s->blind && !s->half_placed && !s->ep->landing.active)
         iw_fuzz_memory_check(&s->memory, s->who);
     iw_endpoint_input_end(s->ep, false, s->now);
     events(s);

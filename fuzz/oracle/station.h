@@ -27,7 +27,7 @@ enum {
     IW_STATION_RTR = 0x07,           /* IW_MPA_RTR_*, 0: all */
     IW_STATION_NO_EXTENSIONS = 0x08, /* without RFC 7306 */
     IW_STATION_MANUAL = 0x10,        /* a Request is answered by IW_FUZZ_ANSWER only */
-    IW_STATION_EARLY = 0x20,         /* early placement */
+    IW_STATION_EARLY = 0x20,         /* early placement; without CRC and Markers: in place */
     IW_STATION_OLD = 0x40,           /* takes peers of revision 0 */
     IW_STATION_ALIGNED = 0x80        /* aligned_peer */
 };
@@ -83,6 +83,7 @@ struct iw_station {
     bool deaf;            /* the model: nothing is taken any more */
     bool blind;           /* what came out of order: the model does not know when it is placed */
     bool spoken;          /* the peer's first FPDU was seen */
+    bool half_placed;     /* an FPDU's payload may lie in its place, though it was refused */
     uint64_t framed_from; /* octets of the peer's start-up frame, once seen */
 
     /* What the endpoint sends, and its FIN or RST; `room`: how many octets may leave. */

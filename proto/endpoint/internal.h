@@ -85,15 +85,19 @@ struct iw_read_in {
     uint64_t end;         /* position behind its last FPDU, once framed */
 };
 
-/* A tagged FPDU whose payload goes straight to its place. */
+/* An FPDU whose payload goes straight to its place. */
 struct iw_landing {
     bool active;
-    uint8_t header[IW_DDP_TAGGED_HEADER];
+    uint8_t header[IW_DDP_UNTAGGED_HEADER];
+    uint32_t header_length;
     uint8_t *at;     /* where its payload goes; NULL: nowhere any more */
     uint32_t length; /* ULPDU_Length */
     uint32_t done;   /* octets of payload that are here */
     uint32_t behind; /* octets of pad and CRC field that are here */
 };
+
+/* A call of the system's less or more costs about as much as copying so many octets. */
+enum { IW_LANDING_MIN = 16384 };
 
 /* The message being segmented. */
 enum iw_sending { IW_SENDING_NOTHING, IW_SENDING_WORK, IW_SENDING_RESPONSE };
@@ -124,9 +128,11 @@ struct iw_endpoint {
     uint32_t rx_msn[4]; /* expected */
     uint64_t rx_mo;     /* where its next segment should go on */
     bool rx_open;       /* such a message is in progress */
+    uint32_t rx_likely; /* payload of the last segment that began a Send */
     bool write_open;    /* a tagged Write message is in progress */
     uint64_t write_to;
     struct iw_landing landing;
+    uint32_t landing_min; /* octets that are worth one: IW_LANDING_MIN, less in a fuzzer */
     uint32_t rx_together; /* FPDUs of the octets being taken in */
     struct iw_rx_last {   /* overstrict only: the last segment of each kind */
         bool open;        /* its message goes on */

@@ -3,19 +3,22 @@
 #include "iwarp/octets.h"
 
 /*
- * Payload that the transport receives where it belongs (iw_endpoint_landing): that of a tagged FPDU
- * whose header is here and passes every check. The header is kept, the FPDU leaves the deframer,
- * and once its last octet is here it goes through rx.c like any other, which finds its payload in
- * place. RFC 5041 §5.3 lets octets be placed before their message is delivered; without a CRC
- * there is nothing behind them that could still make them wrong.
+ * Payload that the transport receives where it belongs (iw_endpoint_landing): that of a Write, a
+ * Read Response or a Send whose header is here and passes every check. The header is kept, the FPDU
+ * leaves the deframer, and once its last octet is here it goes through rx.c like any other, which
+ * finds its payload in place. RFC 5041 §5.3 lets octets be placed before their message is
+ * delivered; without a CRC there is nothing behind them that could still make them wrong.
+ *
+ * With receive_ahead the payload of a Send may come before its header was looked at
+ * (iw_endpoint_guess): where the Send before it began with a long segment this one may, too. A
+ * right guess goes on like any other landing; a wrong one has spoilt memory that is nobody's yet.
  */
 
-/* A call of the system's less or more costs about as much as copying so many octets. */
-enum { LANDING_MIN = 16384, STAG_OFFSET = 2 };
+enum { STAG_OFFSET = 2 };
 
 static uint32_t payload(const struct iw_landing *l)
 {
-    return l->length - IW_DDP_TAGGED_HEADER;
+    return l->length - l->header_length;
 }
 
 /* Whether a Read Response is the next part of the read whose turn it is. */
@@ -29,14 +32,37 @@ static bool answers(struct iw_endpoint *ep, const struct iw_ddp_header *h, uint3
            length <= left && (!iw_ddp_last(h) || length == left);
 }
 
+/* Octet `offset` of the receive that is next, if so many octets lie there in one piece. */
+static uint8_t *piece_of_receive(const struct iw_endpoint *ep, uint64_t offset, size_t length)
+{
+    if (ep->recv_head == ep->recv_tail)
+        return NULL;
+    const struct iw_recv_entry *entry = &ep->recvs[ep->recv_head % ep->config.recv_depth];
+    uint32_t i = 0;
+    while (i < entry->sge_count && offset >= entry->sge[i].length)
+        offset -= entry->sge[i++].length;
+    if (i == entry->sge_count || length > entry->sge[i].length - offset)
+        return NULL;
+    return (uint8_t *)entry->sge[i].base + offset;
+}
+
+static bool sends(unsigned opcode)
+{
+    return opcode >= IW_OP_SEND && opcode <= IW_OP_SEND_SE_INVALIDATE;
+}
+
 /* Where the payload goes; NULL if a check would fail. */
 static uint8_t *target(struct iw_endpoint *ep)
 {
     const struct iw_landing *l = &ep->landing;
     struct iw_ddp_header h;
     void *at = NULL;
-    if (iw_wire_get_ddp(l->header, sizeof l->header, &h) < 0)
+    if (iw_wire_get_ddp(l->header, l->header_length, &h) < 0)
         return NULL;
+    if (!iw_ddp_tagged(&h))
+        return h.qn == IW_QN_SEND && sends(iw_rdmap_op(&h)) && h.msn == ep->rx_msn[IW_QN_SEND]
+                   ? piece_of_receive(ep, h.mo, payload(l))
+                   : NULL;
     bool response = iw_rdmap_op(&h) == IW_OP_READ_RESPONSE;
     if (response && !answers(ep, &h, payload(l)))
         return NULL;
@@ -56,28 +82,34 @@ static uint8_t *place(struct iw_endpoint *ep)
     return l->at;
 }
 
+/* The FPDU that begins with these octets can land: its header passes every check. */
+static bool take(struct iw_endpoint *ep, const uint8_t *octets, size_t held)
+{
+    struct iw_landing *l = &ep->landing;
+    struct iw_ddp_header h;
+    uint32_t length = iw_get16(octets);
+    int header = iw_wire_get_ddp(octets + IW_MPA_LENGTH_FIELD, held - IW_MPA_LENGTH_FIELD, &h);
+    if (header < 0 || length <= (uint32_t)header || length > IW_MPA_ULPDU_MAX ||
+        iw_rdmap_check_header(&h, ep->startup.agreed.version, false, NULL) != IW_CHECK_NONE)
+        return false;
+    *l = (struct iw_landing){.length = length, .header_length = (uint32_t)header};
+    memcpy(l->header, octets + IW_MPA_LENGTH_FIELD, l->header_length);
+    l->at = target(ep);
+    return l->at != NULL;
+}
+
 /* The deframer holds the beginning of an FPDU for which this is worth while. */
 static bool begin(struct iw_endpoint *ep)
 {
-    enum { HEAD = IW_MPA_LENGTH_FIELD + IW_DDP_TAGGED_HEADER };
     const uint8_t *octets;
     struct iw_landing *l = &ep->landing;
-    struct iw_ddp_header h;
     size_t held = iw_deframer_held(&ep->deframer, &octets);
-    if (held < HEAD)
+    if (held < IW_MPA_LENGTH_FIELD ||
+        iw_wire_fpdu_size(iw_get16(octets)) < held + ep->landing_min || !take(ep, octets, held))
         return false;
-    uint32_t length = iw_get16(octets);
-    if (length > IW_MPA_ULPDU_MAX || iw_wire_fpdu_size(length) < held + LANDING_MIN ||
-        iw_wire_get_ddp(octets + IW_MPA_LENGTH_FIELD, IW_DDP_TAGGED_HEADER, &h) < 0 ||
-        !iw_ddp_tagged(&h) ||
-        iw_rdmap_check_header(&h, ep->startup.agreed.version, false, NULL) != IW_CHECK_NONE)
-        return false;
-    *l = (struct iw_landing){.length = length, .done = (uint32_t)(held - HEAD)};
-    memcpy(l->header, octets + IW_MPA_LENGTH_FIELD, sizeof l->header);
-    l->at = target(ep);
-    if (l->at == NULL)
-        return false;
-    memcpy(l->at, octets + HEAD, l->done);
+    size_t head = IW_MPA_LENGTH_FIELD + l->header_length;
+    l->done = (uint32_t)(held - head);
+    memcpy(l->at, octets + head, l->done);
     iw_deframer_lift(&ep->deframer);
     l->active = true;
     return true;
@@ -87,7 +119,7 @@ static bool begin(struct iw_endpoint *ep)
 static void moved(struct iw_endpoint *ep)
 {
     struct iw_ddp_header h;
-    (void)iw_wire_get_ddp(ep->landing.header, sizeof ep->landing.header, &h);
+    (void)iw_wire_get_ddp(ep->landing.header, ep->landing.header_length, &h);
     uint64_t pos = ep->deframer.next + IW_MPA_LENGTH_FIELD + STAG_OFFSET;
     struct iw_fault fault = {IW_CHECK_DDP_STAG, pos, h.stag, 0};
     iw_ep_fault(ep, fault, &h, NULL, ep->landing.length, ep->rx_now);
@@ -99,7 +131,7 @@ static void finish(struct iw_endpoint *ep)
     struct iw_landing *l = &ep->landing;
     uint8_t *at = place(ep);
     uint32_t size = iw_wire_fpdu_size(l->length);
-    struct iw_iov ulpdu[2] = {{l->header, sizeof l->header}, {at, payload(l)}};
+    struct iw_iov ulpdu[2] = {{l->header, l->header_length}, {at, payload(l)}};
     struct iw_fpdu fpdu = {.pos = ep->deframer.next,
                            .header_pos = ep->deframer.next,
                            .size = size,
@@ -133,11 +165,17 @@ size_t iw_ep_landing_input(struct iw_endpoint *ep, const uint8_t *octets, size_t
     return here + rest;
 }
 
+/* Octets may go past the deframer. */
+static bool passable(const struct iw_endpoint *ep)
+{
+    return ep->phase == IW_PHASE_FULL && !ep->fin_in && !ep->rtr_expected &&
+           iw_ep_in_place(ep, ep->deframer.crc, ep->deframer.markers);
+}
+
 size_t iw_endpoint_landing(struct iw_endpoint *ep, void **at)
 {
     struct iw_landing *l = &ep->landing;
-    if (ep->phase != IW_PHASE_FULL || ep->fin_in || ep->rtr_expected ||
-        !iw_ep_in_place(ep, ep->deframer.crc, ep->deframer.markers) || (!l->active && !begin(ep)))
+    if (!passable(ep) || (!l->active && !begin(ep)))
         return 0;
     uint8_t *begins = place(ep);
     if (begins == NULL)
@@ -146,11 +184,41 @@ size_t iw_endpoint_landing(struct iw_endpoint *ep, void **at)
     return payload(l) - l->done;
 }
 
-void iw_endpoint_landed(struct iw_endpoint *ep, size_t octets, uint64_t now)
+static void landed(struct iw_endpoint *ep, size_t octets, uint64_t now)
 {
     ep->rx_now = now;
     if (ep->fin_out)
         ep->deadline = iw_ep_after(now, ep->config.linger_timeout);
     ep->landing.done += (uint32_t)octets;
     ep->rx_pos += octets;
+}
+
+void iw_endpoint_landed(struct iw_endpoint *ep, size_t octets, uint64_t now)
+{
+    landed(ep, octets, now);
+}
+
+size_t iw_endpoint_guess(struct iw_endpoint *ep, void **at)
+{
+    if (!ep->config.receive_ahead || ep->rx_open || ep->rx_likely < ep->landing_min ||
+        !passable(ep) || ep->landing.active || !iw_deframer_idle(&ep->deframer))
+        return 0;
+    *at = piece_of_receive(ep, 0, ep->rx_likely);
+    return *at == NULL ? 0 : ep->rx_likely;
+}
+
+size_t iw_endpoint_guessed(struct iw_endpoint *ep, const void *head, size_t octets, uint64_t now)
+{
+    struct iw_landing *l = &ep->landing;
+    void *guess = NULL;
+    (void)iw_endpoint_guess(ep, &guess);
+    if (!take(ep, head, IW_ENDPOINT_GUESS_HEAD) || l->at != guess ||
+        l->header_length != IW_DDP_UNTAGGED_HEADER)
+        return 0;
+    if (octets > payload(l))
+        octets = payload(l);
+    l->active = true;
+    ep->rx_pos += IW_ENDPOINT_GUESS_HEAD;
+    landed(ep, octets, now);
+    return octets;
 }

@@ -194,6 +194,8 @@ static void receive_send(struct iw_endpoint *ep, struct segment *s)
         at++;
     iw_ddp_scatter(entry->sge, entry->sge_count, (size_t)at, s->fpdu->ulpdu, s->fpdu->pieces,
                    s->header_length, s->length);
+    if (!ep->rx_open)
+        ep->rx_likely = s->length;
     ep->rx_open = true;
     ep->rx_mo = end;
     if (!iw_ddp_last(h) || ep->deferred.check != IW_CHECK_NONE)

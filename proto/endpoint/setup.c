@@ -87,6 +87,7 @@ int iw_endpoint_create(struct iw_domain *domain, const struct iw_endpoint_config
         ep->rx_msn[qn] = ep->tx_msn[qn] = 1;
     ep->deadline = iw_ep_after(now, config->startup_timeout);
     ep->tx_retry = UINT64_MAX;
+    ep->landing_min = IW_LANDING_MIN;
     *out = ep;
     return IW_OK;
 }

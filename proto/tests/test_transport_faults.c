@@ -294,7 +294,7 @@ static bool converse(enum style style)
     memset(now.passed, 0, sizeof(now.passed));
     now.ahead = 0;
     now.client = -1;
-    now.piece = style == IN_PLACE ? PIECE : 0;
+    now.piece = style == IN_PLACE || style == AHEAD ? PIECE : 0;
     struct talk *t = begin_talk(style, &at);
     now.armed = true;
     hold_talk(t, &at);
@@ -319,7 +319,11 @@ static void nothing_happens(void **state)
     assert_true(converse(PLAIN));
     assert_true(converse(MARKERS));
     assert_true(converse(IN_PLACE));
-    assert_true(now.calls[LANDING] >= LONGS);
+    assert_true(now.calls[LANDING] >= LANDINGS);
+    unsigned long in_place = now.calls[LANDING];
+    assert_true(converse(AHEAD));
+    print_message("%lu receives in place, %lu with guesses\n", in_place, now.calls[LANDING]);
+    assert_true(now.calls[LANDING] != in_place);
 }
 
 static void a_call_has_a_fault(void **state)
@@ -373,14 +377,16 @@ static void a_receive_in_place_is_short(void **state)
     size_t points = 0;
     (void)state;
     now.fault = &short_landing;
-    for (now.at = 1; now.at <= LONGS; now.at++) {
-        now.count = 1;
-        do {
-            now.room = 0;
-            assert_true(converse(IN_PLACE));
-            points++;
-            now.count += now.count < 5 ? 1 : stride() * 2 - 1;
-        } while (now.count < now.room);
+    for (enum style style = IN_PLACE; style <= AHEAD; style++) {
+        for (now.at = 1; now.at <= LANDINGS; now.at++) {
+            now.count = 1;
+            do {
+                now.room = 0;
+                assert_true(converse(style));
+                points++;
+                now.count += now.count < 5 ? 1 : stride() * 4 - 3;
+            } while (now.count < now.room);
+        }
     }
     now.fault = NULL;
     print_message("%zu lengths of receives in place\n", points);
@@ -388,14 +394,14 @@ static void a_receive_in_place_is_short(void **state)
 
 static void the_stream_ends_at_an_octet(void **state)
 {
-    static const enum style styles[] = {MARKERS, IN_PLACE};
+    static const enum style styles[] = {MARKERS, IN_PLACE, AHEAD};
     size_t points = 0, octets = 0, length[2];
     (void)state;
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof(styles) / sizeof(*styles); i++) {
         assert_true(converse(styles[i]));
         memcpy(length, now.passed, sizeof(length));
         octets += length[0] + length[1];
-        size_t step = styles[i] == IN_PLACE ? stride() * 4 - 3 : stride();
+        size_t step = styles[i] == MARKERS ? stride() : stride() * 8 - 7;
         for (size_t side = 0; side < 2; side++) {
             for (size_t at = 1; at < length[side]; at += at < 24 ? 1 : step) {
                 for (int breaks = 0; breaks < 2; breaks++) {

@@ -10,6 +10,7 @@
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -229,37 +230,67 @@ struct iw_connection *iw_transport_adopt(struct iw_reactor *r, struct iw_domain 
  * bring the next landing. */
 enum { BEHIND_LANDING = 1024 };
 
-/* As recv into the reactor's buffer, but payload for which there is a landing goes there; *landed
- * tells how many octets. */
-static ssize_t receive_into(struct iw_connection *c, int flags, size_t *landed)
+/* What of the octets received is input, in the reactor's buffer. The rest has gone past it. */
+struct received {
+    uint8_t *octets;
+    size_t length;
+};
+
+/* The header to the reactor's buffer, what follows to where it belongs if the guess is right. */
+static ssize_t receive_guess(struct iw_connection *c, void *at, size_t room, int flags,
+                             struct received *got)
+{
+    const size_t head = IW_ENDPOINT_GUESS_HEAD;
+    uint8_t *buffer = c->source.reactor->buffer;
+    struct iovec into[3] = {{buffer, head}, {at, room}, {buffer + head + room, BEHIND_LANDING}};
+    struct msghdr message = {.msg_iov = into, .msg_iovlen = 3};
+    ssize_t n = recvmsg(c->fd, &message, flags);
+    if (n <= 0)
+        return n;
+    size_t there = (size_t)n <= head ? 0 : (size_t)n - head < room ? (size_t)n - head : room;
+    size_t taken = there == 0 ? 0 : iw_endpoint_guessed(c->ep, buffer, there, iw_transport_now());
+    memcpy(buffer + head + taken, (uint8_t *)at + taken, there - taken);
+    got->octets = buffer + (taken > 0 ? head + taken : 0);
+    got->length = (size_t)n - (size_t)(got->octets - buffer);
+    return n;
+}
+
+/* As recv into the reactor's buffer, but payload for which there is a landing goes there. */
+static ssize_t receive_into(struct iw_connection *c, int flags, struct received *got)
 {
     struct iw_reactor *r = c->source.reactor;
     void *at = NULL;
-    size_t room = c->streaming ? 0 : iw_endpoint_landing(c->ep, &at);
+    size_t room = c->streaming ? 0 : iw_endpoint_landing(c->ep, &at), guess = 0;
+    if (room == 0 && !c->streaming && !r->busy) /* one call more often in vain costs more */
+        guess = iw_endpoint_guess(c->ep, &at);
     r->calls++;
-    if (room == 0)
-        return recv(c->fd, r->buffer, IW_TRANSPORT_READ, flags);
+    *got = (struct received){.octets = r->buffer};
+    if (guess > 0)
+        return receive_guess(c, at, guess, flags, got);
+    if (room == 0) {
+        ssize_t n = recv(c->fd, r->buffer, IW_TRANSPORT_READ, flags);
+        got->length = n > 0 ? (size_t)n : 0;
+        return n;
+    }
     struct iovec into[2] = {{at, room}, {r->buffer, BEHIND_LANDING}};
     struct msghdr message = {.msg_iov = into, .msg_iovlen = 2};
     ssize_t n = recvmsg(c->fd, &message, flags);
     if (n <= 0)
         return n;
-    *landed = (size_t)n < room ? (size_t)n : room;
-    iw_endpoint_landed(c->ep, *landed, iw_transport_now());
-    return n - (ssize_t)*landed;
+    size_t landed = (size_t)n < room ? (size_t)n : room;
+    iw_endpoint_landed(c->ep, landed, iw_transport_now());
+    got->length = (size_t)n - landed;
+    return n;
 }
 
 /* False if there was nothing to read. */
 static bool receive(struct iw_connection *c, int flags)
 {
-    struct iw_reactor *r = c->source.reactor;
-    size_t landed = 0;
-    ssize_t n = receive_into(c, flags, &landed);
-    if (landed > 0 && n == 0)
-        return true;
+    struct received got;
+    ssize_t n = receive_into(c, flags, &got);
     if (n > 0) {
-        size_t streamed = c->streaming ? iw_connection_streamed(c, r->buffer, (size_t)n) : 0;
-        struct iw_iov piece = {.base = r->buffer + streamed, .length = (size_t)n - streamed};
+        size_t streamed = c->streaming ? iw_connection_streamed(c, got.octets, got.length) : 0;
+        struct iw_iov piece = {.base = got.octets + streamed, .length = got.length - streamed};
         if (piece.length > 0 && !c->source.dead)
             iw_endpoint_input(c->ep, &piece, 1, iw_transport_now());
     } else if (n == 0 && c->write_broken) {

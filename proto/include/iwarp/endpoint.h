@@ -70,6 +70,8 @@ struct iw_endpoint_config {
                           Without CRC and Markers, in a domain without lock, Read Responses are then
                           listed where they lie instead of copied, and iw_endpoint_landing tells where
                           payload of the peer's may be received */
+    bool receive_ahead; /* with in_place: the memory of a posted receive may change before it
+                           completes, and behind the end of its message; iw_endpoint_guess */
     const struct iw_switches *switches; /* borrowed; may be NULL; may change between calls */
     void (*trace)(void *context, const struct iw_trace *trace); /* may be NULL */
     void *trace_context;
@@ -110,6 +112,20 @@ size_t iw_endpoint_landing(struct iw_endpoint *ep, void **at);
 /* So many octets, not more than that and at least one, were received there. What follows them is
  * input again, or has another landing. */
 void iw_endpoint_landed(struct iw_endpoint *ep, size_t octets, uint64_t now);
+
+/* Octets of MPA's and DDP's headers in front of the payload of a Send. */
+enum { IW_ENDPOINT_GUESS_HEAD = 20 };
+/* With receive_ahead: where the payload of the peer's next FPDU belongs if that is a Send's, as the
+ * ones before were, and how many octets it may have; 0: no guess. The next IW_ENDPOINT_GUESS_HEAD
+ * octets may then be received elsewhere, and those behind them at *at, which is valid as with
+ * iw_endpoint_landing. */
+size_t iw_endpoint_guess(struct iw_endpoint *ep, void **at);
+/* That was done: `head` has the IW_ENDPOINT_GUESS_HEAD octets, and so many (at least one) were
+ * received at the place that iw_endpoint_guess told, without another call in between. Returns how
+ * many of these belong there: they and `head` are taken in. What is behind them is input; after 0,
+ * a wrong guess, so are `head` and all of them. The caller moves them away first, as the place is
+ * one where input may have to go. */
+size_t iw_endpoint_guessed(struct iw_endpoint *ep, const void *head, size_t octets, uint64_t now);
 
 /* TCP payload in any order, repeated or overlapping, for a caller that has TCP to itself. `pos` is
  * the position of its first octet, counted from the first octet that the peer sends to this
