@@ -53,9 +53,8 @@ static int connect_one(struct client *c, const struct perf_setup *setup)
             trouble = errno;
             continue;
         }
-        if (setup != NULL)
-            perf_lane_socket(setup, fd);
-        if (connect(fd, a->ai_addr, a->ai_addrlen)) {
+        if ((setup != NULL && perf_lane_socket(setup, fd)) ||
+            connect(fd, a->ai_addr, a->ai_addrlen)) {
             trouble = errno;
             close(fd);
             fd = -1;

@@ -96,11 +96,12 @@ json_t *perf_control_receive(struct perf_control *c)
 
 json_t *perf_setup_to_json(const struct perf_setup *s)
 {
-    return json_pack("{sb sb sb sb sI sI sI sI sI sI sI}", "tcp", s->tcp, "crc", s->crc, "markers",
-                     s->markers, "poll", s->poll, "connections", (json_int_t)s->connections, "mss",
-                     (json_int_t)s->mss, "mulpdu", (json_int_t)s->mulpdu, "window",
-                     (json_int_t)s->window, "threads", (json_int_t)s->threads, "socket_buffer",
-                     (json_int_t)s->socket_buffer, "size_max", (json_int_t)s->size_max);
+    return json_pack("{sb sb sb sb sI sI sI sI sI sI sI ss}", "tcp", s->tcp, "crc", s->crc,
+                     "markers", s->markers, "poll", s->poll, "connections",
+                     (json_int_t)s->connections, "mss", (json_int_t)s->mss, "mulpdu",
+                     (json_int_t)s->mulpdu, "window", (json_int_t)s->window, "threads",
+                     (json_int_t)s->threads, "socket_buffer", (json_int_t)s->socket_buffer,
+                     "size_max", (json_int_t)s->size_max, "congestion", s->congestion);
 }
 
 json_t *perf_run_to_json(const struct perf_run *r)
@@ -119,16 +120,18 @@ int perf_setup_from_json(const json_t *from, struct perf_setup *s)
 {
     int tcp, crc, markers, poll;
     json_int_t connections, mss, mulpdu, window, threads, buffer, size;
-    if (json_unpack((json_t *)(uintptr_t)from, "{sb sb sb sb sI sI sI sI sI sI sI}", "tcp", &tcp,
-                    "crc", &crc, "markers", &markers, "poll", &poll, "connections", &connections,
-                    "mss", &mss, "mulpdu", &mulpdu, "window", &window, "threads", &threads,
-                    "socket_buffer", &buffer, "size_max", &size))
+    const char *congestion = "";
+    if (json_unpack((json_t *)(uintptr_t)from, "{sb sb sb sb sI sI sI sI sI sI sI s?s}", "tcp",
+                    &tcp, "crc", &crc, "markers", &markers, "poll", &poll, "connections",
+                    &connections, "mss", &mss, "mulpdu", &mulpdu, "window", &window, "threads",
+                    &threads, "socket_buffer", &buffer, "size_max", &size, "congestion",
+                    &congestion))
         return -1;
     if (!between(connections, 1, PERF_CONNECTIONS) || !between(mss, 0, 65495) ||
         !between(mulpdu, 0, 64768) || !between(window, 1, PERF_WINDOW) ||
         !between(threads, 1, PERF_THREADS) || threads > connections ||
         !between(buffer, 0, 1 << 30) || !between(size, 1, PERF_SIZE_MAX) ||
-        connections * size > PERF_MEMORY)
+        connections * size > PERF_MEMORY || strlen(congestion) >= sizeof s->congestion)
         return -1;
     *s = (struct perf_setup){.tcp = tcp,
                              .crc = crc,
@@ -141,6 +144,7 @@ int perf_setup_from_json(const json_t *from, struct perf_setup *s)
                              .threads = (uint32_t)threads,
                              .socket_buffer = (uint64_t)buffer,
                              .size_max = (uint64_t)size};
+    strcpy(s->congestion, congestion);
     return 0;
 }
 

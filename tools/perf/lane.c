@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 int perf_lane_fail(struct perf_lane *lane, const char *format, ...)
 {
@@ -121,7 +122,20 @@ void perf_lane_destroy(struct perf_lane *lane)
     free(counter);
 }
 
-void perf_lane_socket(const struct perf_setup *setup, int fd)
+void perf_lane_congestion(const struct perf_setup *setup, char name[PERF_CONGESTION])
+{
+    socklen_t length = PERF_CONGESTION;
+    strcpy(name, setup->congestion);
+    if (name[0] != '\0')
+        return;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &length))
+        strcpy(name, "?");
+    if (fd >= 0)
+        close(fd);
+}
+
+int perf_lane_socket(const struct perf_setup *setup, int fd)
 {
     int on = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -134,6 +148,10 @@ void perf_lane_socket(const struct perf_setup *setup, int fd)
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &octets, sizeof octets);
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &octets, sizeof octets);
     }
+    return setup->congestion[0] == '\0'
+               ? 0
+               : setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, setup->congestion,
+                            (socklen_t)strlen(setup->congestion));
 }
 
 void perf_sample(struct perf_samples *samples, double nanoseconds)

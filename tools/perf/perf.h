@@ -26,7 +26,8 @@ enum {
     PERF_FAILED = 1,
     PERF_USAGE = 64,
     PERF_UNAVAILABLE = 69,
-    PERF_TEXT = 256, /* room for any error text */
+    PERF_TEXT = 256,      /* room for any error text */
+    PERF_CONGESTION = 16, /* Linux' TCP_CA_NAME_MAX */
     PERF_LANES = 5,
     PERF_SIZES = 32,
     PERF_ROUNDS = 1000,
@@ -74,8 +75,9 @@ static inline bool perf_is_atomic(enum perf_test test)
 struct perf_setup {
     bool tcp, crc, markers, poll;
     uint32_t connections, mss, mulpdu, window, threads;
-    uint64_t socket_buffer; /* octets, 0: as the system likes */
-    uint64_t size_max;      /* of any message */
+    uint64_t socket_buffer;           /* octets, 0: as the system likes */
+    char congestion[PERF_CONGESTION]; /* TCP's algorithm; "": as the system likes */
+    uint64_t size_max;                /* of any message */
     uint64_t stags; /* iWARP: domains with the same number give the same STags; 0: by chance */
 };
 
@@ -159,8 +161,11 @@ int perf_lane_verify(struct perf_lane *lane, const struct perf_run *run);
 void perf_lane_destroy(struct perf_lane *lane);
 int perf_lane_fail(struct perf_lane *lane, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* The options of a socket of this lane, before it connects or listens. */
-void perf_lane_socket(const struct perf_setup *setup, int fd);
+/* The options of a socket of this lane, before it connects or listens. Returns -1 if TCP has no
+ * such congestion control. */
+int perf_lane_socket(const struct perf_setup *setup, int fd);
+/* What TCP uses for such a lane here; "?" if it does not tell. */
+void perf_lane_congestion(const struct perf_setup *setup, char name[PERF_CONGESTION]);
 /* Whether this end sends messages of its own accord. */
 static inline bool perf_lane_active(const struct perf_lane *lane, const struct perf_run *run)
 {

@@ -6,6 +6,8 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 const char *const perf_test_names[PERF_TESTS] = {"send-lat", "write-lat", "read-lat", "atomic-lat",
                                                  "send-bw",  "write-bw",  "read-bw",  "atomic-bw"};
@@ -32,6 +34,7 @@ const char perf_usage[] =
     "  --mss N              octets of a TCP segment (TCP_MAXSEG), 140..65495\n"
     "  --mulpdu N           octets of a segment of DDP, 128..64768 (as TCP's segments ask)\n"
     "  --socket-buffer N    octets, 4096..1073741824 (as the system likes)\n"
+    "  --congestion NAME    of TCP's congestion controls, in every lane (as the system likes)\n"
     "  --rounds N           (9), 1..1000\n"
     "  --count N            messages of a connection in a round (as many as fill --slice)\n"
     "  --slice MS           milliseconds that one round lasts (50), 1..60000\n"
@@ -153,6 +156,7 @@ enum {
     MSS,
     MULPDU,
     BUFFER,
+    CONGESTION,
     ROUNDS,
     COUNT,
     SLICE,
@@ -180,6 +184,7 @@ static const struct option options[] = {{"test", required_argument, NULL, TEST},
                                         {"mss", required_argument, NULL, MSS},
                                         {"mulpdu", required_argument, NULL, MULPDU},
                                         {"socket-buffer", required_argument, NULL, BUFFER},
+                                        {"congestion", required_argument, NULL, CONGESTION},
                                         {"rounds", required_argument, NULL, ROUNDS},
                                         {"count", required_argument, NULL, COUNT},
                                         {"slice", required_argument, NULL, SLICE},
@@ -214,6 +219,7 @@ struct draft {
     uint64_t numbers[sizeof ranges / sizeof ranges[0]];
     unsigned crc, markers;
     bool poll;
+    char congestion[PERF_CONGESTION];
 };
 
 static int take_number(struct draft *d, int option, const char *name, const char *value)
@@ -232,6 +238,30 @@ static uint64_t number(const struct draft *d, int option)
     while (ranges[i].option != option)
         i++;
     return d->numbers[i];
+}
+
+/* TCP has it: a socket takes it. */
+static int take_congestion(struct draft *d, const char *name, const char *value)
+{
+    struct perf_setup setup = {.mss = 0};
+    char expected[256] = "one that TCP has here";
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    snprintf(setup.congestion, sizeof setup.congestion, "%s", value);
+    bool known = value[0] != '\0' && strlen(value) < sizeof setup.congestion && fd >= 0 &&
+                 perf_lane_socket(&setup, fd) == 0;
+    if (fd >= 0)
+        close(fd);
+    memcpy(d->congestion, setup.congestion, sizeof d->congestion);
+    if (known)
+        return 0;
+    FILE *list = fopen("/proc/sys/net/ipv4/tcp_available_congestion_control", "r");
+    char names[128] = "";
+    if (list != NULL && fgets(names, sizeof names, list) != NULL)
+        snprintf(expected, sizeof expected, "what TCP has here: %.*s", (int)strcspn(names, "\n"),
+                 names);
+    if (list != NULL)
+        fclose(list);
+    return perf_usage_error(name, value, expected);
 }
 
 static int take(struct perf_plan *plan, struct draft *d, int option, const char *value)
@@ -260,6 +290,8 @@ static int take(struct perf_plan *plan, struct draft *d, int option, const char 
     case POLLING:
         d->poll = true;
         return 0;
+    case CONGESTION:
+        return take_congestion(d, name, value);
     case VERIFY:
         plan->verify = true;
         return 0;
@@ -296,6 +328,7 @@ static int make_lanes(struct perf_plan *plan, const struct draft *d)
                                .mulpdu = (uint32_t)number(d, MULPDU),
                                .socket_buffer = number(d, BUFFER),
                                .size_max = 8};
+    memcpy(setup.congestion, d->congestion, sizeof setup.congestion);
     for (size_t i = 0; i < plan->size_count; i++)
         if (plan->sizes[i] > setup.size_max)
             setup.size_max = plan->sizes[i];

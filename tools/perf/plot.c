@@ -301,6 +301,9 @@ int perf_report_html(const struct perf_plan *plan, const struct perf_results *re
             fprintf(out, ", TCP segments of %u octets", (unsigned)s->mss);
         if (s->socket_buffer > 0)
             fprintf(out, ", socket buffers of %" PRIu64 " octets", s->socket_buffer);
+        char congestion[PERF_CONGESTION];
+        perf_lane_congestion(s, congestion);
+        fprintf(out, ", TCP with %s", congestion);
         fputs(".</p>\n", out);
         for (size_t i = 0; i < results->count; i++) {
             p.test = results->list[i].test;

@@ -45,17 +45,19 @@ static json_t *result(const struct perf_plan *plan, const struct perf_result *r)
 int perf_report_json(const struct perf_plan *plan, const struct perf_results *results)
 {
     const struct perf_setup *s = &plan->lanes[0];
+    char congestion[PERF_CONGESTION];
     if (plan->json == NULL)
         return 0;
+    perf_lane_congestion(s, congestion);
     json_t *list = json_array();
     for (size_t i = 0; i < results->count; i++)
         json_array_append_new(list, result(plan, &results->list[i]));
     json_t *all =
-        json_pack("{ss si sI sI sI sI sI sb sb sb so}", "tool", "iwarp-perf", "schema", 1, "rounds",
-                  (json_int_t)plan->rounds, "connections", (json_int_t)s->connections, "window",
-                  (json_int_t)s->window, "mss", (json_int_t)s->mss, "socket_buffer",
-                  (json_int_t)s->socket_buffer, "polling", s->poll, "both_ways", plan->both,
-                  "verified", plan->verify, "results", list);
+        json_pack("{ss si sI sI sI sI sI ss sb sb sb so}", "tool", "iwarp-perf", "schema", 1,
+                  "rounds", (json_int_t)plan->rounds, "connections", (json_int_t)s->connections,
+                  "window", (json_int_t)s->window, "mss", (json_int_t)s->mss, "socket_buffer",
+                  (json_int_t)s->socket_buffer, "congestion", congestion, "polling", s->poll,
+                  "both_ways", plan->both, "verified", plan->verify, "results", list);
     FILE *out = strcmp(plan->json, "-") == 0 ? stdout : fopen(plan->json, "w");
     int status = out == NULL || json_dumpf(all, out, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
     if (out != NULL)

@@ -68,7 +68,10 @@ static int open_lane(struct session *s, const json_t *command)
         int fd = accept_one(s);
         if (fd < 0)
             return refuse(s, "a connection of the lane did not come");
-        perf_lane_socket(&setup, fd);
+        if (perf_lane_socket(&setup, fd)) {
+            close(fd);
+            return refuse(s, "TCP of the server has no such congestion control");
+        }
         if (lane->ops->attach(lane, i, fd))
             return refuse(s, lane->error);
     }

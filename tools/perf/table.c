@@ -15,6 +15,8 @@ void perf_lane_name(const struct perf_setup *setup, char *name, size_t room)
 void perf_table_head(const struct perf_plan *plan)
 {
     const struct perf_setup *s = &plan->lanes[0];
+    char congestion[PERF_CONGESTION];
+    perf_lane_congestion(s, congestion);
     printf("iwarp-perf: %" PRIu64 " rounds, medians (least .. most of the rounds); %s, %u "
            "connection%s, window %u%s",
            plan->rounds, s->poll ? "polling" : "blocking", (unsigned)s->connections,
@@ -22,6 +24,7 @@ void perf_table_head(const struct perf_plan *plan)
            plan->both ? ", both directions" : "");
     if (s->mss > 0)
         printf(", segments of %u", (unsigned)s->mss);
+    printf(", TCP with %s", congestion);
     printf("%s\n", plan->verify ? ", verified" : "");
     printf("%-10s %8s %-17s %-28s %20s %15s %9s", "test", "octets", "lane", "us or GB/s",
            "p99, p99.9 or msg/s", "CPU us/msg", "s/GiB");

@@ -19,7 +19,7 @@ local_run() {
 local_run "all tests" 28 --test all --baseline tcp --size 5,70000
 local_run "both ways, every lane" 35 --test bw --both-ways --baseline tcp --size 1,30000 --crc both --markers both
 local_run "segments, connections" 28 --test all --baseline tcp --size 3,5000 --mss 536 --connections 3 --markers on
-local_run "polling" 16 --test all --baseline tcp --poll --size 64 --json "$scratch/report.json" --html "$scratch/report.html"
+local_run "polling" 16 --test all --baseline tcp --poll --size 64 --congestion reno --json "$scratch/report.json" --html "$scratch/report.html"
 local_run "a small window" 4 --test bw --window 1 --mulpdu 128 --size 1000 --socket-buffer 8192
 local_run "every size" 24 --test send-lat -a
 
@@ -27,6 +27,7 @@ cat >"$scratch/check.py" <<'EOP'
 import html.parser, json, sys
 report = json.load(open(sys.argv[1]))
 assert report["schema"] == 1 and report["verified"] and report["polling"], report
+assert report["congestion"] == "reno", report
 assert len(report["results"]) == 16, len(report["results"])
 for row in report["results"]:
     tcp = row["lane"]["transport"] == "tcp"
@@ -97,21 +98,23 @@ host, port = sys.argv[1].rsplit(":", 1)
 def descriptors():
     return len(os.listdir(f"/proc/{sys.argv[2]}/fd"))
 
-def session():
+def session(**more):
     with socket.create_connection((host, int(port)), 60) as control, control.makefile("rw") as lines:
         def say(**message):
             print(json.dumps(message), file=lines, flush=True)
             return json.loads(lines.readline())
         say(**{"iwarp-perf": 2})
-        say(command="open", tcp=False, crc=True, markers=False, poll=False, connections=1, mss=0, mulpdu=1, window=1, threads=1,
-            socket_buffer=0, size_max=8, sink=1, source=2, counter=3)
+        say(**{**dict(command="open", tcp=False, crc=True, markers=False, poll=False, connections=1, mss=0, mulpdu=1, window=1,
+                      threads=1, socket_buffer=0, size_max=8, sink=1, source=2, counter=3), **more})
         with socket.create_connection((host, int(port)), 60):
-            assert "error" in json.loads(lines.readline())
+            answer = json.loads(lines.readline())["error"]
         assert lines.read() == ""
+        return answer
 
 session()
 before = descriptors()
 session()
+assert "congestion control" in session(mulpdu=0, congestion="none")
 assert descriptors() == before, (descriptors(), before)
 EOP
 python3 -B "$scratch/refused.py" "$at" "${pids[-1]}"
@@ -133,6 +136,8 @@ perf 64 "--crc maybe: expected on, off or both" local --crc maybe
 perf 64 "--mss 100: expected 140..65495" local --mss 100
 perf 64 "--baseline udp: expected tcp" local --baseline udp
 perf 64 "--rounds 0: expected 1..1000" local --rounds 0
+perf 64 "--congestion none: expected what TCP has here: $(cat /proc/sys/net/ipv4/tcp_available_congestion_control)" local --congestion none
+perf 64 "--congestion : expected what TCP has here: $(cat /proc/sys/net/ipv4/tcp_available_congestion_control)" local --congestion ""
 perf 64 "--soak 0: expected 1..1000000" local --soak 0
 perf 64 "--min-ratio and --max-ratio: expected --baseline tcp, too" local --min-ratio 0.5
 perf 64 "200 connections of 8388608 octets: expected at most 1 GiB in all" local --connections 200 --size 8388608
