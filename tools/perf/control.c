@@ -96,12 +96,12 @@ json_t *perf_control_receive(struct perf_control *c)
 
 json_t *perf_setup_to_json(const struct perf_setup *s)
 {
-    return json_pack("{sb sb sb sb sI sI sI sI sI sI sI ss}", "tcp", s->tcp, "crc", s->crc,
-                     "markers", s->markers, "poll", s->poll, "connections",
-                     (json_int_t)s->connections, "mss", (json_int_t)s->mss, "mulpdu",
-                     (json_int_t)s->mulpdu, "window", (json_int_t)s->window, "threads",
-                     (json_int_t)s->threads, "socket_buffer", (json_int_t)s->socket_buffer,
-                     "size_max", (json_int_t)s->size_max, "congestion", s->congestion);
+    return json_pack(
+        "{sb sb sb sb sI sI sI sI sI sI sI ss sb}", "tcp", s->tcp, "crc", s->crc, "markers",
+        s->markers, "poll", s->poll, "connections", (json_int_t)s->connections, "mss",
+        (json_int_t)s->mss, "mulpdu", (json_int_t)s->mulpdu, "window", (json_int_t)s->window,
+        "threads", (json_int_t)s->threads, "socket_buffer", (json_int_t)s->socket_buffer,
+        "size_max", (json_int_t)s->size_max, "congestion", s->congestion, "ahead", s->ahead);
 }
 
 json_t *perf_run_to_json(const struct perf_run *r)
@@ -118,14 +118,14 @@ static bool between(json_int_t value, json_int_t low, json_int_t high)
 
 int perf_setup_from_json(const json_t *from, struct perf_setup *s)
 {
-    int tcp, crc, markers, poll;
+    int tcp, crc, markers, poll, ahead = false;
     json_int_t connections, mss, mulpdu, window, threads, buffer, size;
     const char *congestion = "";
-    if (json_unpack((json_t *)(uintptr_t)from, "{sb sb sb sb sI sI sI sI sI sI sI s?s}", "tcp",
+    if (json_unpack((json_t *)(uintptr_t)from, "{sb sb sb sb sI sI sI sI sI sI sI s?s s?b}", "tcp",
                     &tcp, "crc", &crc, "markers", &markers, "poll", &poll, "connections",
                     &connections, "mss", &mss, "mulpdu", &mulpdu, "window", &window, "threads",
                     &threads, "socket_buffer", &buffer, "size_max", &size, "congestion",
-                    &congestion))
+                    &congestion, "ahead", &ahead))
         return -1;
     if (!between(connections, 1, PERF_CONNECTIONS) || !between(mss, 0, 65495) ||
         !between(mulpdu, 0, 64768) || !between(window, 1, PERF_WINDOW) ||
@@ -137,6 +137,7 @@ int perf_setup_from_json(const json_t *from, struct perf_setup *s)
                              .crc = crc,
                              .markers = markers,
                              .poll = poll,
+                             .ahead = ahead,
                              .connections = (uint32_t)connections,
                              .mss = (uint32_t)mss,
                              .mulpdu = (uint32_t)mulpdu,

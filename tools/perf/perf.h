@@ -74,6 +74,7 @@ static inline bool perf_is_atomic(enum perf_test test)
 /* What both sides know of a lane. */
 struct perf_setup {
     bool tcp, crc, markers, poll;
+    bool ahead; /* receive_ahead: all receives share the sink, which is then not to be looked at */
     uint32_t connections, mss, mulpdu, window, threads;
     uint64_t socket_buffer;           /* octets, 0: as the system likes */
     char congestion[PERF_CONGESTION]; /* TCP's algorithm; "": as the system likes */

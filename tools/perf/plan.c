@@ -321,6 +321,7 @@ static int take(struct perf_plan *plan, struct draft *d, int option, const char 
 static int make_lanes(struct perf_plan *plan, const struct draft *d)
 {
     struct perf_setup setup = {.poll = d->poll,
+                               .ahead = !plan->verify,
                                .connections = (uint32_t)number(d, CONNECTIONS),
                                .window = (uint32_t)number(d, WINDOW),
                                .threads = (uint32_t)number(d, THREADS),

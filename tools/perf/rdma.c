@@ -328,6 +328,7 @@ static struct iw_endpoint_config configure(const struct perf_lane *lane, uint32_
     config.send_depth = setup->window + CONTROLS;
     config.recv_depth = receives(setup) + CONTROLS;
     config.max_sge = 1;
+    config.receive_ahead = setup->ahead;
     config.mulpdu = setup->mulpdu;
     return config;
 }
