@@ -158,6 +158,8 @@ static void events(struct iw_station *s)
 {
     struct iw_event event;
 
+    s->half_placed |= s->landing && s->ep->phase != IW_PHASE_FULL;
+    s->landing = s->ep->landing.active;
     while (iw_endpoint_event(s->ep, &event)) {
         IW_FUZZ_CHECK(event.kind != IW_EVENT_NONE && (s->events & 1u << event.kind) == 0,
                       "%s: event %d comes twice", s->who, event.kind);
@@ -212,11 +214,10 @@ void iw_station_input(struct iw_station *s, const uint8_t *octets, size_t length
 {
     hear(s);
     size_t past = land(s, octets, length);
-    bool landing = s->ep->landing.active;
+    s->landing = s->ep->landing.active;
     struct iw_iov in = {(void *)(uintptr_t)iw_fuzz_fenced(octets + past, length - past),
                         length - past};
     iw_endpoint_input(s->ep, &in, 1, s->now);
-    s->half_placed |= landing && s->ep->phase != IW_PHASE_FULL;
     events(s);
 }
 
@@ -375,7 +376,7 @@ void iw_station_time(struct iw_station *s, unsigned milliseconds)
 void iw_station_close(struct iw_station *s)
 {
     iw_station_settle(s);
-    if (!s->blind && !s->half_placed && !s->ep->landing.active)
+    if (!s->blind && !s->half_placed && !s->landing)
         iw_fuzz_memory_check(&s->memory, s->who);
     iw_endpoint_input_end(s->ep, false, s->now);
     events(s);

@@ -83,6 +83,7 @@ struct iw_station {
     bool deaf;            /* the model: nothing is taken any more */
     bool blind;           /* what came out of order: the model does not know when it is placed */
     bool spoken;          /* the peer's first FPDU was seen */
+    bool landing;         /* part of an FPDU's payload is in its place */
     bool half_placed;     /* an FPDU's payload may lie in its place, though it was refused */
     uint64_t framed_from; /* octets of the peer's start-up frame, once seen */
 
