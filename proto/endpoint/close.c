@@ -177,6 +177,20 @@ static enum iw_check refused_end(struct iw_endpoint *ep)
     return IW_CHECK_NONE;
 }
 
+/* Our FIN waits for what only the peer can let go: a window behind its own FIN, or its first FPDU.
+ * It has linger_timeout for that; octets that it takes begin it anew. */
+static void limit_wait(struct iw_endpoint *ep)
+{
+    bool waits =
+        ep->phase == IW_PHASE_FULL && ep->shutdown && !ep->fin_due && (ep->fin_in || ep->paused);
+    if (waits && (!ep->close_waits || ep->tx_sent != ep->close_sent))
+        ep->deadline = iw_ep_after(ep->rx_now, ep->config.linger_timeout);
+    else if (!waits && ep->close_waits && ep->phase == IW_PHASE_FULL)
+        ep->deadline = UINT64_MAX;
+    ep->close_waits = waits;
+    ep->close_sent = ep->tx_sent;
+}
+
 void iw_ep_settle(struct iw_endpoint *ep)
 {
     bool over = ep->lost || ep->reset || (ep->fin_out && ep->fin_in);
@@ -194,6 +208,7 @@ void iw_ep_settle(struct iw_endpoint *ep)
         if (iw_switch_violated(ep->config.switches, IW_CHECK_MPA_FIN_INSIDE))
             ep->early_left = 2;
     }
+    limit_wait(ep);
     /* Pieces already handed out name the consumer's memory: its work is flushed behind them. */
     if (ep->phase == IW_PHASE_DONE && iw_ep_tx_idle(ep))
         flush(ep);

@@ -191,6 +191,8 @@ struct iw_endpoint {
     bool fin_known; /* the peer's FIN has come, perhaps before what stands in front of it */
     uint64_t fin_at;
     bool shutdown, fin_due, fin_out, fin_in, reset, lost;
+    bool close_waits;    /* our FIN waits for the peer, with a deadline */
+    uint64_t close_sent; /* tx_sent when that deadline was last set */
     enum iw_cause cause;
 };
 

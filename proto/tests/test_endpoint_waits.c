@@ -169,6 +169,88 @@ static void test_a_receive_waits_for_a_send(void **state)
     pair_close(&p);
 }
 
+enum { LINGER = 5 }; /* s */
+
+static uint64_t seconds(unsigned n)
+{
+    return n * UINT64_C(1000000000);
+}
+
+static void expect_timeout(struct pair *p, int side)
+{
+    struct iw_endpoint *ep = p->side[side].ep;
+    assert_int_equal(iw_endpoint_deadline(ep), p->now + seconds(LINGER));
+    p->now += seconds(LINGER) - 1;
+    iw_endpoint_tick(ep, p->now);
+    assert_int_equal(iw_endpoint_want(ep), IW_WANT_NOTHING);
+    p->now++;
+    iw_endpoint_tick(ep, p->now);
+    assert_int_equal(iw_endpoint_want(ep), IW_WANT_RESET);
+    pair_collect(p, side);
+    assert_int_equal(pair_event(p, side, IW_EVENT_CLOSED)->cause, IW_CAUSE_TIMEOUT);
+}
+
+/* A peer that has closed, and takes no more octets, holds us for so long only. */
+static void test_a_close_behind_the_peers(void **state)
+{
+    (void)state;
+    for (int first = 0; first < 2; first++) {
+        struct pair p;
+        const struct iw_iov *pieces;
+        open_full(&p);
+        struct iw_endpoint *ep = p.side[0].ep;
+        post(&p, 0, (struct iw_work){.id = 2, .opcode = IW_WORK_SEND}, 1000);
+        if (first == 0)
+            iw_endpoint_shutdown(ep, p.now);
+        assert_int_equal(iw_endpoint_deadline(ep), UINT64_MAX);
+        iw_endpoint_input_end(ep, true, p.now);
+        if (first == 1) {
+            assert_int_equal(iw_endpoint_deadline(ep), UINT64_MAX); /* we may go on */
+            iw_endpoint_shutdown(ep, p.now);
+        }
+        assert_int_equal(iw_endpoint_deadline(ep), p.now + seconds(LINGER));
+        p.now += seconds(LINGER - 1);
+        assert_int_not_equal(iw_endpoint_output(ep, &pieces, p.now), 0);
+        iw_endpoint_sent(ep, 1, p.now);
+        p.now += seconds(1);
+        assert_int_not_equal(iw_endpoint_output(ep, &pieces, p.now), 0);
+        iw_endpoint_sent(ep, 0, p.now);
+        p.now -= seconds(1);
+        expect_timeout(&p, 0);
+        assert_int_equal(pair_completion(&p, 0, 2)->status, IW_STATUS_FLUSHED);
+        pair_close(&p);
+    }
+}
+
+/* An initiator that sends no FPDU, so that nothing may be sent to it, either. */
+static void test_a_close_before_the_first_fpdu(void **state)
+{
+    (void)state;
+    for (int comes = 0; comes < 2; comes++) {
+        struct pair p;
+        struct iw_endpoint_config config[2];
+        pair_defaults(config);
+        pair_open(&p, config);
+        pair_run(&p);
+        struct iw_endpoint *ep = p.side[1].ep;
+        post(&p, 1, (struct iw_work){.id = 2, .opcode = IW_WORK_SEND}, 64);
+        assert_int_equal(iw_endpoint_deadline(ep), UINT64_MAX);
+        iw_endpoint_shutdown(ep, p.now);
+        if (comes == 0) {
+            expect_timeout(&p, 1);
+        } else {
+            post_recv(&p, 0, 3, 64);
+            post(&p, 0, (struct iw_work){.id = 1, .opcode = IW_WORK_WRITE}, 0);
+            carry_all(&p, 0);
+            assert_int_equal(iw_endpoint_deadline(ep), UINT64_MAX);
+            carry_all(&p, 1);
+            assert_int_equal(pair_completion(&p, 0, 3)->status, IW_STATUS_OK);
+            assert_int_equal(iw_endpoint_want(ep), IW_WANT_FIN);
+        }
+        pair_close(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +259,8 @@ int main(void)
         cmocka_unit_test(test_a_terminate_ends_a_message_half_way),
         cmocka_unit_test(test_the_first_of_two_errors_is_told),
         cmocka_unit_test(test_a_receive_waits_for_a_send),
+        cmocka_unit_test(test_a_close_behind_the_peers),
+        cmocka_unit_test(test_a_close_before_the_first_fpdu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -303,7 +303,9 @@ struct iw_completion {
 /* Takes up to `room` completions, oldest first, each queue's in posting order. */
 size_t iw_endpoint_poll(struct iw_endpoint *ep, struct iw_completion *out, size_t room);
 
-/* Graceful close: FIN after everything posted so far is done (RFC 5041 §6.2.1). */
+/* Graceful close: FIN after everything posted so far is done (RFC 5041 §6.2.1). What is still to
+ * leave behind the peer's own FIN, or waits for the first FPDU of an initiator (RFC 5044 §7.1.2),
+ * has linger_timeout without progress, then the connection is reset. */
 void iw_endpoint_shutdown(struct iw_endpoint *ep, uint64_t now);
 /* Abortive close with a Terminate of the ULP's choice (local catastrophic 0/0/code), or, if
  * terminate is false, a reset at once; so it is for a responder that has received no FPDU yet, and
