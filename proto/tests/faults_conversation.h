@@ -10,6 +10,7 @@
  * Include from one test program.
  */
 
+#include "endpoint/internal.h"
 #include "iwarp/transport.h"
 
 #include <setjmp.h>
@@ -24,10 +25,10 @@ enum {
     WINDOW = 6,
     SLOT = 1024,
     LARGEST = 900,
-    LONGS = 8, /* long requests; an FPDU each, of which more than 16384 octets come late */
-    LANDINGS = LONGS + LONGS / 2, /* half of them are Sends, which come back */
-    LONG_SLOT = 18432,
-    LONG_SIZE = 17500,
+    LONGS = 8, /* long requests; an FPDU each, of which more than LANDING_MIN octets come late */
+    LONG_SLOT = 2048,
+    LONG_SIZE = 1100,
+    LANDING_MIN = 400, /* instead of IW_LANDING_MIN */
     ARENA = REQUESTS * SLOT + LONGS * LONG_SLOT,
     FILL = 0xee,
     PATIENCE = 60000 /* ms */
@@ -246,6 +247,7 @@ static inline bool on_accepted(void *context, struct iw_connection *c)
         return false;
     t->taken = true;
     t->server.c = c;
+    iw_connection_endpoint(c)->landing_min = LANDING_MIN;
     iw_connection_set_context(c, &t->server);
     size_t i = 0;
     for (int k = 0; k < WINDOW; k++, i = after(i))
@@ -319,6 +321,7 @@ static inline void hold_talk(struct talk *t, const struct iw_host_port *at)
                                        error, sizeof(error));
     if (t->client.c == NULL)
         return;
+    iw_connection_endpoint(t->client.c)->landing_min = LANDING_MIN;
     uint64_t limit = iw_transport_now() + PATIENCE * UINT64_C(1000000) * 100;
     while (!t->client.ended || (t->taken && !t->server.ended)) {
         assert_int_equal(iw_reactor_step(t->reactor, PATIENCE), 0);
