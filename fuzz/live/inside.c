@@ -24,7 +24,8 @@ static const double SOON = 0.1; /* seconds that a session has at least */
 enum {
     STUCK_SECONDS = 60,
     TRY_SECONDS = 60,
-    RESTARTS = 200,
+    RESTARTS = 200, /* with fewer than SEQUENCES for each, that is enough */
+    SEQUENCES = 10,
     FRUITLESS = 3, /* sessions in a row */
     SLICE_MS = 20,
     NOT_A_COMMAND = 127,
@@ -443,6 +444,12 @@ static bool over(const struct iw_hunt *h)
            (h->o->findings && iw_hunt_counted(h, false) >= h->o->findings);
 }
 
+/* It ends so often that hardly anything is tried. */
+static bool hopeless(const struct iw_hunt *h)
+{
+    return h->restarts >= RESTARTS && h->over / SEQUENCES < h->restarts;
+}
+
 int iw_hunt_watch(struct iw_hunt *h)
 {
     char *progress = iw_text_format("%s/progress.json", h->dir);
@@ -458,7 +465,7 @@ int iw_hunt_watch(struct iw_hunt *h)
         iw_hunt_complain("--target %s: what it is inside of cannot be reached", h->spec->text);
         status = IW_HUNT_UNREACHED;
     }
-    for (unsigned session = 0; !status && !over(h) && h->restarts < RESTARTS; session++) {
+    for (unsigned session = 0; !status && !over(h) && !hopeless(h); session++) {
         char *command = session_command(h, session);
         bool stuck = false, whole, ended;
         uint64_t before = h->over;
@@ -483,7 +490,9 @@ int iw_hunt_watch(struct iw_hunt *h)
     if (h->o->graph && !status)
         status = take_graph(h);
     if (!status && !over(h)) {
-        iw_hunt_complain("everything has been started again %u times: that is enough", h->restarts);
+        iw_hunt_complain(
+            "everything has been started again %u times for %llu sequences: that is enough",
+            h->restarts, (unsigned long long)h->over);
         status = IW_HUNT_TESTER;
     }
     free(progress);

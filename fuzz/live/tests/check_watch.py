@@ -85,7 +85,12 @@ class Check:
     def says_that_it_gives_up(self):
         done, report, told = self.run("echo '{\"sequences\": 1}' >progress.json; " + DIES, "--count", "1000")
         assert done.returncode == 70 and report["sequences"] == report["restarts"] == 200, (done, report)
-        assert done.stderr.endswith("iwarp-fuzz: everything has been started again 200 times: that is enough\n"), done
+        assert done.stderr.endswith("iwarp-fuzz: everything has been started again 200 times for 200 sequences: that is enough\n"), done
+
+    def goes_on_as_long_as_it_gets_on(self):
+        """Hours bring many ends."""
+        done, report, _ = self.run("echo '{\"sequences\": 10}' >progress.json; " + DIES, "--count", "2100")
+        assert done.returncode == 1 and report["sequences"] == 2100 and report["restarts"] == 210, (done, report)
 
     def is_interrupted_while_it_starts_again(self):
         done, report, _ = self.run(DIES, restart="kill -INT $PPID; exit 130")
