@@ -184,18 +184,13 @@ size_t iw_endpoint_landing(struct iw_endpoint *ep, void **at)
     return payload(l) - l->done;
 }
 
-static void landed(struct iw_endpoint *ep, size_t octets, uint64_t now)
+void iw_endpoint_landed(struct iw_endpoint *ep, size_t octets, uint64_t now)
 {
     ep->rx_now = now;
     if (ep->fin_out)
         ep->deadline = iw_ep_after(now, ep->config.linger_timeout);
     ep->landing.done += (uint32_t)octets;
     ep->rx_pos += octets;
-}
-
-void iw_endpoint_landed(struct iw_endpoint *ep, size_t octets, uint64_t now)
-{
-    landed(ep, octets, now);
 }
 
 size_t iw_endpoint_guess(struct iw_endpoint *ep, void **at)
@@ -219,6 +214,6 @@ size_t iw_endpoint_guessed(struct iw_endpoint *ep, const void *head, size_t octe
         octets = payload(l);
     l->active = true;
     ep->rx_pos += IW_ENDPOINT_GUESS_HEAD;
-    landed(ep, octets, now);
+    iw_endpoint_landed(ep, octets, now);
     return octets;
 }
