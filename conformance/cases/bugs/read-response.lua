@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- The target reads, and is given more than it asked for: octets land behind its buffer. Here the
--- buffer ends where the Read ends, so that any octet too many would lie outside of it (OP-66).
+-- The target reads, and is given more than it asked for, or other places than it asked for: octets land behind its
+-- buffer, or where they do not belong. Here the buffer ends where the Read ends, so that any octet too many would lie
+-- outside of it (OP-66).
 
 local list = {}
 
@@ -60,4 +61,78 @@ for _, one in ipairs(more) do
     end,
   }
 end
+
+-- ---- the second of two segments goes elsewhere ----
+
+-- Some look at STag and TO of a response's first segment only. What a right one answers, by rule of DDP; RDMAP's
+-- comparison with the request comes first in others (OP-66).
+local HALF = SIZE // 2
+local STAG = { codes = { "1/1/00", "1/1/02" }, rules = { "DDP-7.1-10", "RDMAP-4.4-02" } }
+local BASE = { codes = { "1/1/01" }, rules = { "DDP-7.1-12", "RDMAP-4.4-03" } }
+local BOUNDS = { codes = { "1/1/01" }, rules = { "DDP-7.1-13", "RDMAP-4.4-03" } }
+
+-- The right first half, the second one with what `fields` bend, and a Read that nothing may answer any more.
+local function halves(conn, asked, fields, text)
+  local sent
+  conn:together(function()
+    conn:send(read_response { stag = asked.sink_stag, to = asked.sink_to, payload = bytes(HALF), l = false })
+    sent = conn:send(read_response { stag = fields.stag or asked.sink_stag ~ (fields.key or 0), payload = bytes(HALF, 0xee),
+                                     to = asked.sink_to + HALF + (fields.shift or 0), broken = true, comment = text })
+    conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7 })
+  end)
+  return sent
+end
+
+local function read_half(t, fill)
+  local conn = t:session {}
+  conn:sanity()
+  local memory = t:memory { length = SIZE, guard = 4096, fill = fill }
+  local handle = t:post { op = "read", memory = memory, length = SIZE, stag = 0x11223344, to = 0x5000 }
+  return conn, memory, handle, conn:expect(read_request { size = SIZE })
+end
+
+local elsewhere = {
+  { "stag-unknown", "an STag that is not valid", { stag = 0x5bad57a6 }, STAG },
+  { "stag-key", "an STag that differs in its last octet", { key = 0xff }, STAG },
+  { "4-gib-above", "a TO 4 GiB above its own", { shift = 0x100000000 }, BASE },
+  { "in-front", "a TO 8 octets in front of the buffer", { shift = -HALF - 8 }, BASE },
+  { "behind", "a TO just behind the buffer", { shift = HALF }, BASE },
+  { "past-end", "a TO one octet above its own", { shift = 1 }, BOUNDS },
+}
+for _, one in ipairs(elsewhere) do
+  local name, text, fields, refused = table.unpack(one)
+  list[#list + 1] = both_roles {
+    id = "bug-read-response-second-segment-" .. name,
+    purpose = ("A Read Response whose second segment has %s ends the stream; that segment is placed nowhere"):format(text),
+    rules = { refused.rules[1], refused.rules[2], "RDMAP-5.2.2-04", "DDP-8.3.1-04", "RDMAP-5.2.2-07", "DDP-7.1-17" },
+    needs = { agent = true },
+    tags = { "known-bug", "field" },
+    run = function(t)
+      local conn, memory, handle, asked = read_half(t)
+      local sent = halves(conn, asked, fields, text)
+      local set = { table.unpack(refused.codes) }
+      set[#set + 1], set.of = terminate { rdmap = "protection" }, sent
+      conn:expect_terminate(set)
+      t:expect_no_completion(handle)
+      t:expect_unchanged(memory, { except = { 0, HALF } })
+    end,
+  }
+end
+
+list[#list + 1] = both_roles {
+  id = "bug-read-response-second-segment-over-first",
+  purpose = "A Read Response whose second segment has the first one's TO is refused, or placed there",
+  rules = { "DDP-5.2-05", "RDMAP-4.4-03", "RDMAP-5.2.2-07" },
+  needs = { agent = true },
+  tags = { "known-bug", "field" },
+  run = function(t)
+    local conn, memory, _, asked = read_half(t, 0x5a)
+    local sent = halves(conn, asked, { shift = -HALF }, "the first one's TO")
+    local item = conn:expect(terminate { rdmap = "protection" }, terminate { ddp = "tagged" }, closed(),
+      read_response { stag = 7, to = 7, payload = "" })
+    t:observe("answer", item.op == "read-response" and "taken" or "refused")
+    t:expect_unchanged(memory, { except = { 0, HALF } })
+    if item.op == "read-response" then t:expect_contents(memory, sent.payload) end
+  end,
+}
 return list

@@ -66,6 +66,32 @@ for _, bit in ipairs { 0, 7, 8, 16, 31 } do
   }
 end
 
+for _, one in ipairs {
+  { "stag-unknown", { stag = 0x5bad57a6 }, "an STag that is not valid", { "1/1/00", "1/1/02" }, { "DDP-7.1-10", "RDMAP-4.4-02" } },
+  { "stag-key", { key = 0xff }, "an STag that differs in its last octet", { "1/1/00", "1/1/02" }, { "DDP-7.1-10", "RDMAP-4.4-02" } },
+  { "4-gib-above", { shift = 0x100000000 }, "a TO 4 GiB above its own", { "1/1/01" }, { "DDP-7.1-12", "RDMAP-4.4-03" } },
+} do
+  local name, fields, text, codes, rules = table.unpack(one)
+  rules[3], rules[4] = "RDMAP-5.2.2-04", "RDMAP-5.2.2-07"
+  codes[#codes + 1] = terminate { rdmap = "protection" }
+  add {
+    id = "rping-server-response-second-segment-" .. name,
+    purpose = ("A Read Response whose second segment has %s ends the stream, and the server's Read does not complete"):format(text),
+    rules = rules,
+    run = function(t)
+      local r = t:rping { stage = "reading" }
+      local sent
+      r.conn:together(function()
+        r:answer { payload = r.data:sub(1, 32), l = false }
+        sent = r:answer { payload = r.data:sub(33), stag = fields.stag or r.asked.sink_stag ~ (fields.key or 0),
+                          shift = 32 + (fields.shift or 0), broken = true, comment = text }
+        r.conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7 })
+      end)
+      refused(t, r, sent, { table.unpack(codes) })
+    end,
+  }
+end
+
 -- ---- too long, too short, too often: a MAY, but the octets must not do harm ----
 
 for _, one in ipairs {
