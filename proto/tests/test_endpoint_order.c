@@ -343,7 +343,7 @@ static void test_an_answer_before_the_request(void **state)
         bool atomic = i % 2 == 1;
         const struct iw_iov *pieces;
         struct lone l;
-        struct iw_event event = {IW_EVENT_NONE};
+        struct iw_event event = {.kind = IW_EVENT_NONE};
         struct iw_endpoint_config config = lone_config(IW_MPA_INITIATOR, false);
         lone_open_as(&l, config, 2);
         drain(&l);
