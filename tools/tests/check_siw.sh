@@ -63,11 +63,12 @@ mkdir given
 [ "$(cat given/file)" = inside ] || fail "what is given with -w can be written"
 "$bin/iwarp-siw" exec touch given/stray 2>/dev/null && fail "it is given to one command only"
 
-# However far it has got: a signal ends the command and us.
+# However far it has got: a signal ends the command and us. (Before it is another program it is this script, which
+# would clear up.)
 for looks in 0 0 10 20 40 80 160; do
     "$bin/iwarp-siw" exec sleep 1000 &
     sleeper=$!
-    until grep -q siw "/proc/$sleeper/cmdline"; do :; done
+    until grep -q sleep "/proc/$sleeper/cmdline"; do :; done
     for ((i = 0; i < looks; i++)); do cat /proc/self/stat >/dev/null; done
     [ $looks -lt 80 ] || "$bin/iwarp-siw" exec true # two at a time
     kill -TERM $sleeper
