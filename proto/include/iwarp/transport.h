@@ -30,8 +30,10 @@
  * Copies: what is sent is handed to TCP where it lies; only short messages, what
  * gets Markers, and Read Responses under a CRC or in a domain with a lock are copied first. What
  * comes is read into the reactor's buffer and copied from there once its CRC is good; without CRC,
- * Markers and lock long tagged payload is received in its place (iw_endpoint_landing). MSG_ZEROCOPY
- * and io_uring are not used: over loopback both were slower (tools/results/nightly.txt).
+ * Markers and lock long payload is received in its place (iw_endpoint_landing), with receive_ahead
+ * set in the endpoint's configuration that of Sends by a guess, too (iw_endpoint_guess), unless the
+ * reactor polls. MSG_ZEROCOPY and io_uring are not used: over loopback both were slower
+ * (tools/results/nightly.txt).
  *
  * Memory: a reactor takes IW_TRANSPORT_READ octets, a connection about 350 octets beside its
  * endpoint, and one file descriptor each.
