@@ -145,7 +145,7 @@ int perf_setup_from_json(const json_t *from, struct perf_setup *s)
                              .threads = (uint32_t)threads,
                              .socket_buffer = (uint64_t)buffer,
                              .size_max = (uint64_t)size};
-    strcpy(s->congestion, congestion);
+    snprintf(s->congestion, sizeof s->congestion, "%s", congestion);
     return 0;
 }
 

@@ -15,6 +15,7 @@ int perf_lane_fail(struct perf_lane *lane, const char *format, ...)
     va_list arguments;
     va_start(arguments, format);
     if (lane->error[0] == '\0')
+        /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): clang 14 misses the va_start */
         vsnprintf(lane->error, sizeof lane->error, format, arguments);
     va_end(arguments);
     return -1;
@@ -125,12 +126,12 @@ void perf_lane_destroy(struct perf_lane *lane)
 void perf_lane_congestion(const struct perf_setup *setup, char name[PERF_CONGESTION])
 {
     socklen_t length = PERF_CONGESTION;
-    strcpy(name, setup->congestion);
+    memcpy(name, setup->congestion, PERF_CONGESTION);
     if (name[0] != '\0')
         return;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &length))
-        strcpy(name, "?");
+        snprintf(name, PERF_CONGESTION, "?");
     if (fd >= 0)
         close(fd);
 }
