@@ -134,8 +134,8 @@ static void axes(const struct plot *p)
                        : perf_is_latency(p->test) ? "microseconds"
                                                   : "GB/s";
     char text[32];
-    double step = p->x1 - p->x0 > 12 ? 2 : 1;
-    for (double x = ceil(p->x0); x <= p->x1; x += step) {
+    int step = p->x1 - p->x0 > 12 ? 2 : 1;
+    for (int x = (int)ceil(p->x0); x <= p->x1; x += step) {
         double size = exp2(x);
         print_size(text, sizeof text, size);
         if (x < 0)

@@ -207,9 +207,10 @@ static void advance_stream(struct flow *f)
 static void advance(struct flow *f)
 {
     struct rdma_lane *lane = f->lane;
-    if (!lane->running || f->complete)
+    const struct perf_run *run = lane->running ? lane->run : NULL;
+    if (run == NULL || f->complete)
         return;
-    if (perf_is_latency(lane->run->test) && !perf_is_read(lane->run->test))
+    if (perf_is_latency(run->test) && !perf_is_read(run->test))
         advance_ping_pong(f);
     else
         advance_stream(f);
