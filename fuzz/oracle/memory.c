@@ -44,6 +44,18 @@ void iw_fuzz_memory_fasten(struct iw_fuzz_memory *m, size_t at, size_t length)
             m->model[i] = m->octets[i];
 }
 
+void iw_fuzz_memory_pardon(struct iw_fuzz_memory *m, size_t at, size_t length)
+{
+    for (size_t i = at; i < at + length; i++)
+        m->loose[i]++;
+}
+
+void iw_fuzz_memory_expect(struct iw_fuzz_memory *m, size_t at, size_t length)
+{
+    for (size_t i = at; i < at + length; i++)
+        m->loose[i]--;
+}
+
 void iw_fuzz_memory_write(struct iw_fuzz_memory *m, size_t at, const uint8_t *octets, size_t length)
 {
     if (length > 0)

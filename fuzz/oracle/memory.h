@@ -28,6 +28,9 @@ void iw_fuzz_memory_reset(struct iw_fuzz_memory *m);
 /* [at, at+length) may change from now on; it may not any more: what is there now stays. */
 void iw_fuzz_memory_loosen(struct iw_fuzz_memory *m, size_t at, size_t length);
 void iw_fuzz_memory_fasten(struct iw_fuzz_memory *m, size_t at, size_t length);
+/* [at, at+length) may differ from the model; it may not any more: what the model says counts. */
+void iw_fuzz_memory_pardon(struct iw_fuzz_memory *m, size_t at, size_t length);
+void iw_fuzz_memory_expect(struct iw_fuzz_memory *m, size_t at, size_t length);
 
 /* Somebody was right to put these octets here. */
 void iw_fuzz_memory_write(struct iw_fuzz_memory *m, size_t at, const uint8_t *octets,

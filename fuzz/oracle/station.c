@@ -158,8 +158,11 @@ static void events(struct iw_station *s)
 {
     struct iw_event event;
 
-    s->half_placed |= s->landing && s->ep->phase != IW_PHASE_FULL;
-    s->landing = s->ep->landing.active;
+    if (s->landing && !s->ep->landing.active) {
+        s->landing = false;
+        if (s->ep->phase == IW_PHASE_FULL) /* else it may lie there, though it was refused */
+            iw_fuzz_memory_expect(&s->memory, s->landing_place, s->landing_length);
+    }
     while (iw_endpoint_event(s->ep, &event)) {
         IW_FUZZ_CHECK(event.kind != IW_EVENT_NONE && (s->events & 1u << event.kind) == 0,
                       "%s: event %d comes twice", s->who, event.kind);
@@ -210,11 +213,24 @@ static size_t land(struct iw_station *s, const uint8_t *octets, size_t length)
     return taken > 0 ? head + taken : 0;
 }
 
+/* Until all of it is here the model knows nothing of what has landed. */
+static void begin_landing(struct iw_station *s)
+{
+    const struct iw_landing *l = &s->ep->landing;
+
+    if (s->landing || !l->active || l->at == NULL)
+        return;
+    s->landing = true;
+    s->landing_place = (size_t)(l->at - s->memory.octets);
+    s->landing_length = l->length - l->header_length;
+    iw_fuzz_memory_pardon(&s->memory, s->landing_place, s->landing_length);
+}
+
 void iw_station_input(struct iw_station *s, const uint8_t *octets, size_t length)
 {
     hear(s);
     size_t past = land(s, octets, length);
-    s->landing = s->ep->landing.active;
+    begin_landing(s);
     struct iw_iov in = {(void *)(uintptr_t)iw_fuzz_fenced(octets + past, length - past),
                         length - past};
     iw_endpoint_input(s->ep, &in, 1, s->now);
@@ -376,7 +392,7 @@ void iw_station_time(struct iw_station *s, unsigned milliseconds)
 void iw_station_close(struct iw_station *s)
 {
     iw_station_settle(s);
-    if (!s->blind && !s->half_placed && !s->landing)
+    if (!s->blind)
         iw_fuzz_memory_check(&s->memory, s->who);
     iw_endpoint_input_end(s->ep, false, s->now);
     events(s);

@@ -79,12 +79,12 @@ struct iw_station {
     uint32_t events;  /* bit per enum iw_event_kind: taken */
     struct iw_event fault, terminated;
     bool fin_sent, reset;
-    bool over;            /* before the octets that came last */
-    bool deaf;            /* the model: nothing is taken any more */
-    bool blind;           /* what came out of order: the model does not know when it is placed */
-    bool spoken;          /* the peer's first FPDU was seen */
-    bool landing;         /* part of an FPDU's payload is in its place */
-    bool half_placed;     /* an FPDU's payload may lie in its place, though it was refused */
+    bool over;    /* before the octets that came last */
+    bool deaf;    /* the model: nothing is taken any more */
+    bool blind;   /* what came out of order: the model does not know when it is placed */
+    bool spoken;  /* the peer's first FPDU was seen */
+    bool landing; /* part of an FPDU's payload is in its place: */
+    size_t landing_place, landing_length;
     uint64_t framed_from; /* octets of the peer's start-up frame, once seen */
 
     /* What the endpoint sends, and its FIN or RST; `room`: how many octets may leave. */
