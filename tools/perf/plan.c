@@ -244,17 +244,21 @@ static uint64_t number(const struct draft *d, int option)
 static int take_congestion(struct draft *d, const char *name, const char *value)
 {
     struct perf_setup setup = {.mss = 0};
+    const char *path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     char expected[256] = "one that TCP has here";
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     snprintf(setup.congestion, sizeof setup.congestion, "%s", value);
+    errno = 0;
     bool known = value[0] != '\0' && strlen(value) < sizeof setup.congestion && fd >= 0 &&
                  perf_lane_socket(&setup, fd) == 0;
+    if (!known && errno == EPERM)
+        path = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
     if (fd >= 0)
         close(fd);
     memcpy(d->congestion, setup.congestion, sizeof d->congestion);
     if (known)
         return 0;
-    FILE *list = fopen("/proc/sys/net/ipv4/tcp_available_congestion_control", "r");
+    FILE *list = fopen(path, "r");
     char names[128] = "";
     if (list != NULL && fgets(names, sizeof names, list) != NULL)
         snprintf(expected, sizeof expected, "what TCP has here: %.*s", (int)strcspn(names, "\n"),
