@@ -19,6 +19,7 @@ enum {
 
 enum {
     IW_HUNT_RECENT = 4096, /* sequences that may be what did it */
+    IW_HUNT_ROW = 64,      /* of these tried together at most one behind the other */
     IW_HUNT_LOOK = 4096,   /* sequences between two looks at the peer ... */
     IW_HUNT_GLANCE = 32,   /* ... and at its memory alone: few can have changed that */
     IW_HUNT_CORPUS = 4096, /* sequences that are kept */

@@ -236,7 +236,7 @@ int iw_hunt_try_file(struct iw_hunt *h)
 
     if (f)
         fclose(f);
-    e = iw_hunt_try(h, inputs, n, &any, requested);
+    e = iw_hunt_try(h, inputs, n, &any, n > IW_HUNT_ROW ? NULL : requested);
     for (size_t i = 0; i < n; i++) {
         json_array_append_new(list, json_boolean(requested[i]));
         iw_hunt_input_free(inputs[i]);

@@ -15,8 +15,10 @@
 #include "hunt.h"
 #include "text.h"
 
-enum { RECORDS = 64, HEAD = 12, RECORD = HEAD + 512 /* settings and steps */ + IW_HUNT_OCTETS };
+/* Between what did it and the end of everything a fast hunt starts a hundred more. */
+enum { RECORDS = 512, HEAD = 12, RECORD = HEAD + 512 /* settings and steps */ + IW_HUNT_OCTETS };
 _Static_assert(RECORD - HEAD - IW_HUNT_OCTETS > 4 + IW_FUZZ_STEP * IW_HUNT_STEPS, "all of it");
+_Static_assert((int)RECORDS <= (int)IW_HUNT_RECENT, "what is loaded has room");
 
 static bool lasts(const struct iw_hunt *h)
 {

@@ -10,7 +10,7 @@
 #include "runner.h"
 #include "text.h"
 
-enum { PATIENCE = 3, DYING_MS = 3000, DEAD_MS = 300, STEP_MS = 10, AGAIN = 5, ROW = 64 };
+enum { PATIENCE = 3, DYING_MS = 3000, DEAD_MS = 300, STEP_MS = 10, AGAIN = 5 };
 
 const char *iw_hunt_kind_name(enum iw_hunt_kind kind)
 {
@@ -207,7 +207,7 @@ struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const 
     iw_hunt_progress(h, false); /* it may take many tries, and who watches waits for that */
     if (iw_hunt_open(h))
         return e;
-    if (n > ROW && !requested) {
+    if (n > IW_HUNT_ROW && !requested) {
         run_row(h, inputs, n);
         n = 0;
     }
