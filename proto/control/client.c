@@ -279,7 +279,7 @@ json_t *iw_control_event(struct iw_control *c, uint64_t deadline)
     do {
         bool more = true;
         while (more && !c->lost)
-            take(c, 0, &more);
+            json_decref(take(c, 0, &more)); /* no call has this id: nobody waits for it */
         if (c->first)
             return pop_event(c);
     } while (more_input(c, deadline, &late));

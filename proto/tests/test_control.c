@@ -294,6 +294,13 @@ static void calls_find_their_reply(void **state)
     assert_null(iw_control_event(c, 0));
     assert_false(iw_control_lost(c));
 
+    /* Replies that nobody waits for are dropped, also one to a call that cannot have been. */
+    put(agent,
+        "{\"id\":0,\"ok\":true}\n{\"id\":1,\"ok\":true}\n{\"event\":\"closed\",\"conn\":2}\n");
+    json_t *behind = iw_control_event(c, soon());
+    assert_int_equal(json_integer_value(json_object_get(behind, "conn")), 2);
+    json_decref(behind);
+
     /* A call that ran out of time does not confuse the next one. */
     assert_null(iw_control_call(c, json_pack("{s:s}", "do", "pd"), 0, error, sizeof(error)));
     assert_string_equal(error, "no reply to \"pd\" from the agent in time");
