@@ -23,11 +23,9 @@ int iw_caller_shell(struct iw_process *p, struct iw_tun *tun, const char *comman
 {
     char *text = filled(command, host, port);
     char *const argv[] = {(char[]){"/bin/sh"}, (char[]){"-c"}, text, NULL};
-    int status = iw_process_start_in(p, tun, argv, -1, log, error, room);
+    int status = iw_process_start_guarded(p, tun, argv, log, error, room);
 
     free(text);
-    if (!status)
-        iw_process_guard(p);
     return status;
 }
 

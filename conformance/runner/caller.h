@@ -36,7 +36,8 @@ const char *iw_callers_crashed(struct iw_callers *c, uint64_t deadline);
 /* Ends all commands and what they left behind. A line of a sanitizer's report goes to `trouble`. */
 void iw_callers_stop(struct iw_callers *c, char *trouble, size_t room);
 
-/* Starts /bin/sh with a command in which {host} and {port} are replaced. As iw_process_start_in. */
+/* Starts /bin/sh with a command in which {host} and {port} are replaced. As
+ * iw_process_start_guarded. */
 int iw_caller_shell(struct iw_process *p, struct iw_tun *tun, const char *command, const char *host,
                     uint16_t port, const char *log, char *error, size_t room);
 

@@ -21,17 +21,30 @@ enum { LINE_ROOM = 1024, LOOK_SECONDS = 60 };
 
 /* ---- starting ---- */
 
+static ssize_t read_whole(int fd, void *octets, size_t length)
+{
+    ssize_t got;
+
+    do
+        got = read(fd, octets, length);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
 /* In the child. Only errno comes back, through `report`. */
-static void become(const struct iw_tun *tun, char *const argv[], int inherit, int output,
+static void become(const struct iw_tun *tun, char *const argv[], int inherit, int output, int go,
                    int report)
 {
     int null = open("/dev/null", O_RDONLY);
     sigset_t none;
+    char octet;
 
     setsid();                     /* a group of its own, and no terminal to ask for a password on */
     if (tun && iw_tun_enter(tun)) /* which may undo the next */
         return;
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* should we be killed before we can end it */
+    if (read_whole(go, &octet, 1) != 1)
+        _exit(127); /* we were killed before that */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
@@ -61,65 +74,10 @@ static int failed(char *error, size_t room, const char *what, int number)
     return -1;
 }
 
-int iw_process_start(struct iw_process *p, char *const argv[], int inherit, const char *log,
-                     char *error, size_t room)
-{
-    return iw_process_start_in(p, NULL, argv, inherit, log, error, room);
-}
-
-int iw_process_start_in(struct iw_process *p, const struct iw_tun *tun, char *const argv[],
-                        int inherit, const char *log, char *error, size_t room)
-{
-    const char *slash = strrchr(argv[0], '/');
-    int output, report[2], number = 0;
-    struct stat at = {0};
-
-    *p = (struct iw_process){.pidfd = -1};
-    snprintf(p->name, sizeof(p->name), "%s", slash ? slash + 1 : argv[0]);
-    output = open_log(log);
-    if (output < 0)
-        return failed(error, room, log ? log : "/dev/null", errno);
-    if (!fstat(output, &at))
-        p->scanned = (long)at.st_size; /* what it will print comes behind */
-    if (pipe2(report, O_CLOEXEC)) {
-        number = errno;
-        close(output);
-        return failed(error, room, argv[0], number);
-    }
-    p->pid = fork();
-    if (p->pid == 0) {
-        become(tun, argv, inherit, output, report[1]);
-        number = errno;
-        (void)!write(report[1], &number, sizeof(number));
-        _exit(127);
-    }
-    number = p->pid < 0 ? errno : 0;
-    close(output);
-    close(report[1]);
-    if (p->pid > 0) {
-        ssize_t got;
-
-        do
-            got = read(report[0], &number, sizeof(number));
-        while (got < 0 && errno == EINTR);
-        if (got == (ssize_t)sizeof(number))
-            waitpid(p->pid, NULL, 0);
-    }
-    close(report[0]);
-    if (number) {
-        p->pid = 0;
-        return failed(error, room, argv[0], number);
-    }
-    p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
-    p->log = log ? strdup(log) : NULL;
-    return 0;
-}
-
 /* In the guard. Holds nothing but the read end, which shows our end. */
 static void guard(pid_t group, int end)
 {
     sigset_t all;
-    ssize_t got;
     char octet;
 
     setpgid(0, 0);
@@ -129,29 +87,30 @@ static void guard(pid_t group, int end)
     if (syscall(SYS_close_range, 1u, ~0u, 0u))
         for (int fd = 1; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
             close(fd);
-    do
-        got = read(0, &octet, 1);
-    while (got < 0 && errno == EINTR);
+    read_whole(0, &octet, 1);
     kill(-group, SIGKILL);
     _exit(0);
 }
 
-void iw_process_guard(struct iw_process *p)
+/* 0, or an error's number. */
+static int start_guard(struct iw_process *p)
 {
-    int ends[2];
+    int ends[2], number = 0;
 
-    if (p->pid <= 0 || pipe2(ends, O_CLOEXEC))
-        return;
+    if (pipe2(ends, O_CLOEXEC))
+        return errno;
     p->guard = fork();
     if (p->guard == 0)
         guard(p->pid, ends[0]);
-    close(ends[0]);
-    if (p->guard > 0) {
+    if (p->guard < 0) {
+        number = errno;
+        p->guard = 0;
+        close(ends[1]);
+    } else {
         p->guard_end = ends[1];
-        return;
     }
-    p->guard = 0;
-    close(ends[1]);
+    close(ends[0]);
+    return number;
 }
 
 static void end_guard(struct iw_process *p)
@@ -162,6 +121,90 @@ static void end_guard(struct iw_process *p)
     while (waitpid(p->guard, NULL, 0) < 0 && errno == EINTR)
         ;
     p->guard = 0;
+}
+
+/* Makes the child, and lets it go on once it is guarded. 0, or an error's number. */
+static int start(struct iw_process *p, const struct iw_tun *tun, char *const argv[], int inherit,
+                 int output, bool guarded)
+{
+    int go[2], report[2], number = 0, other;
+
+    if (pipe2(go, O_CLOEXEC))
+        return errno;
+    if (pipe2(report, O_CLOEXEC)) {
+        number = errno;
+        close(go[0]);
+        close(go[1]);
+        return number;
+    }
+    p->pid = fork();
+    if (p->pid == 0) {
+        close(go[1]);
+        become(tun, argv, inherit, output, go[0], report[1]);
+        number = errno;
+        (void)!write(report[1], &number, sizeof(number));
+        _exit(127);
+    }
+    if (p->pid < 0)
+        number = errno;
+    else if (guarded)
+        number = start_guard(p);
+    if (!number && write(go[1], "", 1) != 1)
+        number = errno;
+    close(go[0]);
+    close(go[1]);
+    close(report[1]);
+    if (p->pid > 0 && read_whole(report[0], &other, sizeof(other)) == (ssize_t)sizeof(other))
+        number = other;
+    if (p->pid > 0 && number) {
+        end_guard(p);
+        waitpid(p->pid, NULL, 0);
+    }
+    close(report[0]);
+    return number;
+}
+
+static int start_logged(struct iw_process *p, const struct iw_tun *tun, char *const argv[],
+                        int inherit, const char *log, bool guarded, char *error, size_t room)
+{
+    const char *slash = strrchr(argv[0], '/');
+    struct stat at = {0};
+    int output, number;
+
+    *p = (struct iw_process){.pidfd = -1};
+    snprintf(p->name, sizeof(p->name), "%s", slash ? slash + 1 : argv[0]);
+    output = open_log(log);
+    if (output < 0)
+        return failed(error, room, log ? log : "/dev/null", errno);
+    if (!fstat(output, &at))
+        p->scanned = (long)at.st_size; /* what it will print comes behind */
+    number = start(p, tun, argv, inherit, output, guarded);
+    close(output);
+    if (number) {
+        p->pid = 0;
+        return failed(error, room, argv[0], number);
+    }
+    p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+    p->log = log ? strdup(log) : NULL;
+    return 0;
+}
+
+int iw_process_start(struct iw_process *p, char *const argv[], int inherit, const char *log,
+                     char *error, size_t room)
+{
+    return start_logged(p, NULL, argv, inherit, log, false, error, room);
+}
+
+int iw_process_start_in(struct iw_process *p, const struct iw_tun *tun, char *const argv[],
+                        int inherit, const char *log, char *error, size_t room)
+{
+    return start_logged(p, tun, argv, inherit, log, false, error, room);
+}
+
+int iw_process_start_guarded(struct iw_process *p, const struct iw_tun *tun, char *const argv[],
+                             const char *log, char *error, size_t room)
+{
+    return start_logged(p, tun, argv, -1, log, true, error, room);
 }
 
 /* ---- ending ---- */

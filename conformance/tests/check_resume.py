@@ -8,6 +8,7 @@ import json
 import os
 import random
 import select
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -48,7 +49,14 @@ def left_behind(folder):
 
 
 def wait_gone(folder):
-    for pid in left_behind(folder):
+    pids = left_behind(folder)
+    while pids:
+        wait_for(pids)
+        pids = left_behind(folder)
+
+
+def wait_for(pids):
+    for pid in pids:
         try:
             fd = os.pidfd_open(pid)
         except ProcessLookupError:
@@ -122,7 +130,26 @@ def goes_on(run, rng, name, *words):
     check(not left_behind(run.folder), "%s: no process is left" % name)
 
 
+def ends_at_once(run, peer, rounds=8):
+    """Killed as soon as what it has started has started something, it leaves nothing."""
+    target = os.path.join(run.folder, "kills.lua")
+    own = os.path.join(run.folder, "own")
+    out = os.path.join(run.folder, "at-once")
+    with open(target, "w", encoding="utf-8") as f:
+        f.write("return { class = \"bare\", address = \"127.0.0.1\", ready = \"listening on\",\n"
+                "  start = \"(%s listen {host}:{port} & read run <%s; kill -9 $run $PPID; wait)\" }\n" % (peer, own))
+    for _ in range(rounds):
+        done = subprocess.run(["sh", "-c", "echo $$ >%s; exec \"$@\"" % own, "sh", run.conform, "run", "--results", out,
+                               "--target", target, *SELECT], cwd=run.folder, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        check(done.returncode == -9, "at once: it was killed", done)
+        wait_gone(run.folder)
+        shutil.rmtree(out)
+    print("ok - at once: no process is left")
+
+
 def main(conform, peer):
+    peer = os.path.abspath(peer)
     rng = random.Random(0)
     with tempfile.TemporaryDirectory() as folder:
         run = Run(os.path.abspath(conform), folder)
@@ -132,8 +159,9 @@ def main(conform, peer):
         target = os.path.join(run.folder, "started.lua")
         with open(target, "w", encoding="utf-8") as f:
             f.write("return { class = \"bare\", address = \"127.0.0.1\", ready = \"listening on\",\n"
-                    "  start = \"(%s listen {host}:{port} & wait)\" }\n" % os.path.abspath(peer))
+                    "  start = \"(%s listen {host}:{port} & wait)\" }\n" % peer)
         goes_on(run, rng, "started", "--target", target, "mpa-startup-r*")
+        ends_at_once(run, peer)
 
 
 if __name__ == "__main__":
