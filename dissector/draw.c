@@ -322,8 +322,8 @@ static void add_relations(const struct iwd_thing *t, tvbuff_t *ulpdu, char line[
     }
     if (ends && m->request) {
         nstime_delta(&time, &m->ended, &m->request->begun);
-        used += (size_t)g_snprintf(line + used, LINE - used, "%sanswers frame %u after %.3f ms",
-                                   separator, m->request->first, nstime_to_msec(&time));
+        g_snprintf(line + used, LINE - used, "%sanswers frame %u after %.3f ms", separator,
+                   m->request->first, nstime_to_msec(&time));
     }
     if (ends && (m->segments > 1 || m->request))
         g_strlcat(line, ")", LINE);

@@ -311,10 +311,10 @@ void iwd_forget_messages(void);
 /* draw.c */
 void iwd_draw_chunk(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *pinfo,
                     proto_tree *root);
-/* The one-line form of a start-up frame or an FPDU, of which `octets` is what iwd_tap_thing is
+/* The one-line form of a start-up frame or an FPDU, of which `tvb` is what iwd_tap_thing is
  * told.
  */
-void iwd_print_thing(const struct iwd_thing *t, tvbuff_t *octets, packet_info *pinfo, char *line,
+void iwd_print_thing(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinfo, char *line,
                      size_t room);
 /* A field that links to a frame; nothing if that is 0. */
 proto_item *iwd_link(proto_tree *tree, enum iwd_field field, tvbuff_t *tvb, uint32_t frame);

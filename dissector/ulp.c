@@ -44,7 +44,7 @@ static decode_as_value_t values[] = {{source_label, 1, source},
 
 #define BY_PORT(table)                                                                             \
     {                                                                                              \
-        .name = "iwarp", .table_name = table, .num_items = G_N_ELEMENTS(values),                   \
+        .name = "iwarp", .table_name = (table), .num_items = G_N_ELEMENTS(values),                 \
         .default_index_value = 1, .values = values,                                                \
         .populate_list = decode_as_default_populate_list, .reset_value = decode_as_default_reset,  \
         .change_value = decode_as_default_change                                                   \

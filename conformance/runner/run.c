@@ -363,7 +363,7 @@ int iw_command_run(const struct iw_command *c)
         .command = c,
         .setup = &s,
         .console = c->tap ? stderr : stdout,
-        .progress = isatty(2) && !c->tap && !c->trace && !(s.target && s.target->ask),
+        .progress = !status && isatty(2) && !c->tap && !c->trace && !s.target->ask,
     };
 
     if (!status && iw_target_unattended(s.target)) {

@@ -18,7 +18,7 @@
         int got_ = get(octets, length, value);                                                     \
         if (got_ < 0)                                                                              \
             break;                                                                                 \
-        IW_FUZZ_CHECK((size_t)got_ <= length, what ": more is decoded than there is");             \
+        IW_FUZZ_CHECK((size_t)got_ <= (length), what ": more is decoded than there is");           \
         IW_FUZZ_CHECK(put(again_, sizeof again_, value) == got_ &&                                 \
                           memcmp(again_, octets, (size_t)got_) == 0,                               \
                       what ": encoded anew it is something else");                                 \

@@ -348,10 +348,9 @@ static char *play(struct iw_hunt *h, const char *path, const char *folder, char 
     char error[1024], trouble[512];
     size_t n = 0;
 
-    if (iw_case_load(path, &options, &cases, &n, error, sizeof(error))) {
-        iw_hunt_complain("%s", error);
-    } else if (iw_target_open(h->spec, NULL, h->world.log, h->world.scale, &instance, error,
-                              sizeof(error)) != IW_TARGET_OPENED) {
+    if (iw_case_load(path, &options, &cases, &n, error, sizeof(error)) ||
+        iw_target_open(h->spec, NULL, h->world.log, h->world.scale, &instance, error,
+                       sizeof(error)) != IW_TARGET_OPENED) {
         iw_hunt_complain("%s", error);
     } else if (!iw_script_run_case(&cases[0], iw_target_of(instance), &options, &r)) {
         const char *how = iw_target_check(instance, trouble, sizeof(trouble));

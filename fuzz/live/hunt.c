@@ -118,14 +118,14 @@ static void done(void *context, struct iw_hunt_done *d)
 /* Of a few, the one that reached what is rarest; of equal ones that which was chosen least. */
 static struct iw_hunt_kept *choose(struct iw_hunt *h)
 {
-    struct iw_hunt_kept *best = NULL;
-    uint64_t rarest = UINT64_MAX;
+    struct iw_hunt_kept *best = &h->corpus[iw_mutate_below(&h->random, h->n_corpus)];
+    uint64_t rarest = iw_hunt_graph_rarity(h->graph, &best->row);
 
-    for (int i = 0; i < FEW; i++) {
+    for (int i = 1; i < FEW; i++) {
         struct iw_hunt_kept *k = &h->corpus[iw_mutate_below(&h->random, h->n_corpus)];
         uint64_t rarity = iw_hunt_graph_rarity(h->graph, &k->row);
 
-        if (!best || rarity < rarest || (rarity == rarest && k->chosen < best->chosen)) {
+        if (rarity < rarest || (rarity == rarest && k->chosen < best->chosen)) {
             best = k;
             rarest = rarity;
         }

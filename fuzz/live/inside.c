@@ -318,7 +318,7 @@ static char *session_command(const struct iw_hunt *h, unsigned session)
     add(&command, "--resume", NULL);
     add(&command, "--json", report);
     free(report);
-    snprintf(value, sizeof(value), "%llu", (unsigned long long)(h->o->seed + session));
+    snprintf(value, sizeof(value), "%llu", (unsigned long long)h->o->seed + session);
     add(&command, "--seed", value);
     if (h->o->time > 0) {
         double left = h->o->time - elapsed(h);

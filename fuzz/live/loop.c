@@ -251,7 +251,7 @@ static void append(struct slot *s, const uint8_t *octets, size_t length)
         s->out_room = 2 * (s->out_length + length);
         s->out = iw_got(realloc(s->out, s->out_room));
     }
-    if (length)
+    if (length) /* then there is a piece: NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) */
         memcpy(s->out + s->out_length, octets, length);
     s->out_length += length;
 }

@@ -124,8 +124,8 @@ static struct iw_hunt_input *input_of(const struct pair *p, enum iw_side own)
         if (!size)
             size = iw_hunt_fpdu_size((size_t)(side->octets[at] << 8 | side->octets[at + 1]));
         if (size > left)
-            break; /* cut off */
-        fpdu = iw_got(malloc(size));
+            break;                   /* cut off */
+        fpdu = iw_got(malloc(size)); /* NOLINT(clang-analyzer-optin.portability.UnixAPI): not 0 */
         memcpy(fpdu, side->octets + at, size);
         if (iw_hunt_regular(fpdu, size)) {
             size_t length = (size_t)(fpdu[0] << 8 | fpdu[1]);

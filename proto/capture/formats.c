@@ -281,7 +281,7 @@ static int next_pcapng(struct iw_capture *c, struct iw_frame *frame, char error[
         if (result < 0)
             return -1;
         iw_octets_take(c, size);
-        if (result > 0) {
+        if (result > 0 && frame != NULL) {
             frame->time = c->time;
             return 1;
         }

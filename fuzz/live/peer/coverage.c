@@ -13,9 +13,11 @@
 
 #include "../coverage.h"
 
+/* The compiler's names. NOLINTBEGIN(bugprone-reserved-identifier) */
 void __sanitizer_cov_trace_pc_guard_init(uint32_t *start, uint32_t *stop);
 void __sanitizer_cov_trace_pc_guard(uint32_t *guard);
 void __sanitizer_cov_trace_pc(void);
+/* NOLINTEND(bugprone-reserved-identifier) */
 
 static uint8_t *map;
 

@@ -13,10 +13,12 @@
 
 #include "endpoint/internal.h"
 
+/* The linker's names. NOLINTBEGIN(bugprone-reserved-identifier) */
 void __real_iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t pieces,
                               uint64_t now);
 void __wrap_iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t pieces,
                               uint64_t now);
+/* NOLINTEND(bugprone-reserved-identifier) */
 
 enum { DEEP = 3, SOME_FDS = 64 };
 

@@ -26,11 +26,11 @@ double perf_seconds(void)
 /* Of all others, the transport's: so many seconds late. */
 static atomic_int delay;
 
-int clock_gettime(clockid_t clock, struct timespec *now)
+int clock_gettime(clockid_t clock_id, struct timespec *tp)
 {
     struct timespec t = {0};
-    int result = (int)syscall(SYS_clock_gettime, clock, &t);
-    *now = (struct timespec){t.tv_sec + atomic_load(&delay), t.tv_nsec};
+    int result = (int)syscall(SYS_clock_gettime, clock_id, &t);
+    *tp = (struct timespec){t.tv_sec + atomic_load(&delay), t.tv_nsec};
     return result;
 }
 
