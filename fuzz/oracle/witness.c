@@ -2,6 +2,7 @@
 #include "witness.h"
 
 #include "blocks.h"
+#include "mpa/startup.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 enum when {
     ALWAYS,
     UNFINISHED, /* the segment has no L=1 */
-    UNSTATED    /* no frame states the IRD */
+    UNSTATED    /* its receiver's frame states no IRD */
 };
 
 /* Where the two are right to disagree. `endpoint` NONE: the endpoint finds nothing; `observer`
@@ -36,11 +37,8 @@ static const struct {
 
 static bool holds(const struct iw_witness *w, enum iw_side side, unsigned when)
 {
-    const struct iw_mpa_agreed *agreed = iw_endpoint_agreed(w->station[1 - side]->ep);
-
     return when == ALWAYS || (when == UNFINISHED && w->unfinished[side]) ||
-           (when == UNSTATED &&
-            (agreed == NULL || !agreed->enhanced || agreed->ird == IW_MPA_DEPTH_UNSPECIFIED));
+           (when == UNSTATED && !w->ird_stated[1 - side]);
 }
 
 static bool excepted(struct iw_witness *w, enum iw_side side, enum iw_check endpoint,
@@ -147,6 +145,8 @@ static void seen(void *context, const struct iw_observation *o)
     switch (o->kind) {
     case IW_OBSERVED_STARTUP:
         w->framed[o->side] = true;
+        w->ird_stated[o->side] =
+            iw_mpa_frame_enhanced(&o->startup) && o->enhanced.ird != IW_MPA_DEPTH_UNSPECIFIED;
         if (receiver != NULL)
             receiver->framed_from = o->end;
         break;

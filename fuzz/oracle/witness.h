@@ -18,9 +18,10 @@ struct iw_witness {
     bool diverged;                 /* an endpoint refused what the observer may have taken */
     bool doubted;                  /* the observer could not judge what the endpoint refused */
     bool irregular;                /* something was found, about whom it may be */
-    bool guessed;   /* a request or response came, and part of an FPDU of the other side */
-    bool forged[2]; /* what a station sent was changed on its way */
-    bool framed[2]; /* its start-up frame was seen */
+    bool guessed;       /* a request or response came, and part of an FPDU of the other side */
+    bool forged[2];     /* what a station sent was changed on its way */
+    bool framed[2];     /* its start-up frame was seen */
+    bool ird_stated[2]; /* in that frame: not 0x3FFF, which leaves it to the ULP (RFC 6581 §9.1) */
     bool lost[2], ended[2];
     bool found[2]; /* the first thing about a side that an endpoint ought to have found, too */
     struct iw_fault fault[2];
