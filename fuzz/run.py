@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The fuzzers, from one place: see usage() and README.md."""
 import argparse
+import base64
 import glob
 import json
 import os
@@ -98,6 +99,9 @@ class Run:
         said = FAILED.search(text)
         path = re.findall(r"Test unit written to (\S+)", text)
         print(f"{line}\n  FAILED: {said.group(1) if said else text[-500:]}\n  input: {path[-1] if path else 'none was written'}", flush=True)
+        if path:
+            with open(path[-1], "rb") as f:
+                print(f"  base64: {base64.b64encode(f.read()).decode()}", flush=True)
         return False
 
 
