@@ -252,11 +252,13 @@ static void unlink_connection(struct iw_connections *t, const struct iw_connecti
 static bool widen(struct iw_connections *t)
 {
     size_t spots = t->spots;
-    struct spot *old = t->spot;
-    struct spot *wider = 2 * (t->spots_used + 1) > spots ? calloc(2 * spots, sizeof *wider) : old;
+    struct spot *old = t->spot, *wider;
 
-    if (wider == NULL || wider == old)
-        return wider != NULL;
+    if (2 * (t->spots_used + 1) <= spots)
+        return true;
+    wider = calloc(2 * spots, sizeof *wider);
+    if (wider == NULL)
+        return false;
     t->spot = wider;
     t->spots = 2 * spots;
     for (size_t i = 0; i < spots; i++)
@@ -283,15 +285,17 @@ static bool drop_oldest(struct iw_connections *t)
 static bool add_chunk(struct iw_connections *t)
 {
     struct chunk *chunk = realloc(t->chunk, (t->chunks + 1) * sizeof *chunk);
-    void *memory = malloc(CHUNK * sizeof(struct iw_connection) + LINE);
 
-    t->chunk = chunk != NULL ? chunk : t->chunk;
-    if (chunk == NULL || memory == NULL) {
-        free(memory);
+    if (chunk == NULL)
         return false;
-    }
-    uintptr_t first = ((uintptr_t)memory + LINE - 1) & ~(uintptr_t)(LINE - 1);
-    t->chunk[t->chunks++] = (struct chunk){memory, (struct iw_connection *)first};
+    t->chunk = chunk;
+    chunk += t->chunks;
+    chunk->memory = malloc(CHUNK * sizeof(struct iw_connection) + LINE);
+    if (chunk->memory == NULL)
+        return false;
+    uintptr_t first = ((uintptr_t)chunk->memory + LINE - 1) & ~(uintptr_t)(LINE - 1);
+    chunk->first = (struct iw_connection *)first;
+    t->chunks++;
     return true;
 }
 

@@ -131,17 +131,17 @@ static inline void post_receive(struct side *s, size_t i)
         s->receive[i].posted = true;
 }
 
-static inline bool post(struct side *s, struct iw_work *work, size_t i)
+static inline bool post(struct side *s, struct iw_work work, size_t i)
 {
     struct iw_iov sge = {pattern + place_of(i), size_of(i)};
-    work->id = i;
-    if (work->opcode == IW_WORK_SEND || work->opcode == IW_WORK_SEND_SE ||
-        work->opcode == IW_WORK_WRITE) {
-        work->sge = &sge;
-        work->sge_count = 1;
+    work.id = i;
+    if (work.opcode == IW_WORK_SEND || work.opcode == IW_WORK_SEND_SE ||
+        work.opcode == IW_WORK_WRITE) {
+        work.sge = &sge;
+        work.sge_count = 1;
     }
     s->work[i].posted =
-        iw_endpoint_post(iw_connection_endpoint(s->c), work, iw_transport_now()) == IW_OK;
+        iw_endpoint_post(iw_connection_endpoint(s->c), &work, iw_transport_now()) == IW_OK;
     return s->work[i].posted;
 }
 
@@ -158,7 +158,7 @@ static inline void ask(struct talk *t, size_t i)
                            .add_swap = 1};
     if (is_send(i))
         post_receive(&t->client, i);
-    if (post(&t->client, &work, i))
+    if (post(&t->client, work, i))
         t->outstanding += is_send(i) ? 2 : 1;
 }
 
@@ -209,7 +209,7 @@ static inline void take_completions(struct side *s)
         look_at_received(s, &done);
         if (!client) {
             struct iw_work work = {.opcode = IW_WORK_SEND};
-            post(s, &work, done.id);
+            post(s, work, done.id);
             post_receive(s, s->sent = after(s->sent));
         }
     }

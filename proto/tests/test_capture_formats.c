@@ -131,8 +131,7 @@ static void expect(struct iw_capture *c, const char *expected)
 {
     char error[IW_CAPTURE_ERROR] = "", told[1000] = "";
     struct iw_frame frame;
-    int result;
-    while ((result = iw_capture_next(c, &frame, error)) == 1) {
+    while (iw_capture_next(c, &frame, error) == 1) {
         size_t at = strlen(told);
         snprintf(told + at, sizeof told - at, "%" PRIu64 "@%" PRIu64 " %d/%d/%d %.*s/%d\n",
                  frame.number, frame.time, (int)frame.link, (int)frame.linktype,
