@@ -143,7 +143,8 @@ static struct iw_entry *entry_of(struct iw_record *record, const char *id)
 }
 
 int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
-                      void (*take)(void *context, struct iw_entry *entry, struct iw_result *result),
+                      void (*take)(void *context, struct iw_entry *entry, unsigned round,
+                                   struct iw_result *result),
                       void *context)
 {
     const char *suite = member(j, "suite");
@@ -157,6 +158,7 @@ int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
     json_array_foreach(j->results, i, object)
     {
         const char *id = json_string_value(json_object_get(object, "id"));
+        const json_t *round = json_object_get(object, "round"); /* missing: as they came */
         struct iw_entry *entry = entry_of(record, id);
         struct iw_result result;
 
@@ -166,7 +168,7 @@ int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
         }
         result.id = iw_text_copy(id);
         result.role = entry->c->role;
-        take(context, entry, &result);
+        take(context, entry, round ? (unsigned)json_integer_value(round) : entry->handed, &result);
     }
     return 0;
 }
@@ -176,11 +178,12 @@ bool iw_journal_begin(struct iw_journal *j, const struct iw_case *c)
     return add_line(j, iw_got(json_pack("{s:s, s:f}", "begun", c->id, "deadline", c->deadline)));
 }
 
-bool iw_journal_add(struct iw_journal *j, const struct iw_result *result)
+bool iw_journal_add(struct iw_journal *j, const struct iw_result *result, unsigned round)
 {
     json_t *object = iw_result_to_json(result);
 
     json_object_set_new(object, "id", iw_json_text(result->id));
+    json_object_set_new(object, "round", iw_got(json_integer(round)));
     return add_line(j, object);
 }
 

@@ -19,15 +19,16 @@ struct iw_journal *iw_journal_create(const char *dir, const struct iw_command *c
  * `c` borrows that until iw_journal_close. NULL after having complained, *status is the exit
  * status then. A last line that was cut off is dropped. */
 struct iw_journal *iw_journal_resume(struct iw_command *c, int *status);
-/* Hands out what had been done, in order: a result, and the entry that it belongs to. 0, or an exit
- * status after having complained: suite or target are not the same any more. */
+/* Hands out what had been done, in order: a result, the entry and the round that it belongs to. 0,
+ * or an exit status after having complained: suite or target are not the same any more. */
 int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
-                      void (*take)(void *context, struct iw_entry *entry, struct iw_result *result),
+                      void (*take)(void *context, struct iw_entry *entry, unsigned round,
+                                   struct iw_result *result),
                       void *context);
 /* Adds that a case begins, for who looks on from outside. False after having complained (once). */
 bool iw_journal_begin(struct iw_journal *j, const struct iw_case *c);
-/* Adds a case that ended. False after having complained (once). */
-bool iw_journal_add(struct iw_journal *j, const struct iw_result *result);
+/* Adds a round of a case that ended. False after having complained (once). */
+bool iw_journal_add(struct iw_journal *j, const struct iw_result *result, unsigned round);
 void iw_journal_close(struct iw_journal *j);
 
 /* From outside: the case under way as the last whole line has it, and its own deadline in seconds

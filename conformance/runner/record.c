@@ -52,7 +52,23 @@ void iw_record_pin(struct iw_record *r, const struct iw_baseline *b, const struc
     }
 }
 
-struct iw_entry *iw_record_next(struct iw_record *r)
+static bool restored(const struct iw_entry *entry, unsigned round)
+{
+    for (size_t i = 0; i < entry->n_restored; i++)
+        if (entry->restored[i] == round)
+            return true;
+    return false;
+}
+
+void iw_record_restore(struct iw_entry *entry, unsigned round)
+{
+    entry->restored =
+        iw_got(realloc(entry->restored, (entry->n_restored + 1) * sizeof(*entry->restored)));
+    entry->restored[entry->n_restored++] = round;
+    entry->handed++;
+}
+
+struct iw_entry *iw_record_next(struct iw_record *r, unsigned *number)
 {
     for (unsigned round = 0; round < r->repeat; round++) {
         for (size_t i = round == r->round ? r->next : 0; i < r->count; i++) {
@@ -63,6 +79,9 @@ struct iw_entry *iw_record_next(struct iw_record *r)
             r->round = round;
             r->next = i;
             entry->handed++;
+            while (restored(entry, entry->round))
+                entry->round++;
+            *number = entry->round++;
             return entry;
         }
     }
@@ -176,8 +195,10 @@ int iw_record_status(const struct iw_record *r, bool reached)
 
 void iw_record_free(struct iw_record *r)
 {
-    for (size_t i = 0; i < r->count; i++)
+    for (size_t i = 0; i < r->count; i++) {
         iw_result_free(&r->entries[i].result);
+        free(r->entries[i].restored);
+    }
     for (size_t i = 0; i < r->n_unknown; i++)
         free(r->unknown[i]);
     free(r->entries);

@@ -14,9 +14,11 @@ void iw_record_fill(struct iw_record *r, const struct iw_suite *suite,
 /* Notes the ids of the baseline that no case of the suite has. */
 void iw_record_pin(struct iw_record *r, const struct iw_baseline *b, const struct iw_suite *suite);
 
-/* The entry to be played next (its round is handed - 1): every case once, then every case again.
- * NULL: nothing is left. */
-struct iw_entry *iw_record_next(struct iw_record *r);
+/* The entry to be played next: every case once, then every case again. NULL: nothing is left.
+ * *number: its round's, from 0, which no other round of it has, nor had in the run before. */
+struct iw_entry *iw_record_next(struct iw_record *r, unsigned *number);
+/* The run before this one has played that round. */
+void iw_record_restore(struct iw_entry *entry, unsigned round);
 /* The entry of a case; NULL if there is none. */
 struct iw_entry *iw_record_entry(struct iw_record *r, const struct iw_case *c);
 

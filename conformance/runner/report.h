@@ -27,8 +27,11 @@ struct iw_entry {
     const struct iw_case *c; /* NULL: a file that could not be read */
     const char *file;
     struct iw_result
-        result;      /* of its gravest round so far; its id is never NULL once there is one */
-    unsigned handed; /* rounds that were begun */
+        result;         /* of its gravest round so far; its id is never NULL once there is one */
+    unsigned handed;    /* rounds that were begun */
+    unsigned round;     /* the lowest number of one that may not have been begun */
+    unsigned *restored; /* numbers of those that the run before this one has played */
+    size_t n_restored;
     unsigned rounds[IW_VERDICT_COUNT]; /* rounds that ended, by verdict */
     bool done;
     bool unreached; /* the target was not reached in this case */

@@ -53,11 +53,12 @@ static void tell(struct run *run)
 static bool next(void *context, unsigned worker, struct iw_job *job)
 {
     struct run *run = context;
-    struct iw_entry *entry = iw_record_next(&run->record);
+    unsigned round = 0;
+    struct iw_entry *entry = iw_record_next(&run->record, &round);
 
     (void)worker;
     if (entry)
-        *job = (struct iw_job){.c = entry->c, .round = entry->handed - 1};
+        *job = (struct iw_job){.c = entry->c, .round = round};
     if (entry && run->setup->target->restart)
         iw_journal_begin(run->journal, entry->c);
     return entry != NULL;
@@ -68,7 +69,7 @@ static void done(void *context, unsigned worker, const struct iw_job *job, struc
     struct run *run = context;
 
     (void)worker;
-    iw_journal_add(run->journal, result);
+    iw_journal_add(run->journal, result, job->round);
     iw_record_take(&run->record, &run->baseline, iw_record_entry(&run->record, job->c), result);
     tell(run);
     if (run->progress)
@@ -307,7 +308,7 @@ static int play_all(struct run *run, struct iw_run_options *options, struct outp
     return good || pool.interrupted ? r->status : IW_EXIT_TESTER;
 }
 
-static void restore(void *context, struct iw_entry *entry, struct iw_result *result)
+static void restore(void *context, struct iw_entry *entry, unsigned round, struct iw_result *result)
 {
     struct run *run = context;
 
@@ -315,7 +316,7 @@ static void restore(void *context, struct iw_entry *entry, struct iw_result *res
     while (iw_inside_goes_on() && run->told < run->record.count &&
            run->record.entries[run->told].done)
         run->told++;
-    entry->handed++;
+    iw_record_restore(entry, round);
     iw_record_take(&run->record, &run->baseline, entry, result);
 }
 

@@ -130,6 +130,22 @@ def goes_on(run, rng, name, *words):
     check(not left_behind(run.folder), "%s: no process is left" % name)
 
 
+def keeps_the_capture(run):
+    """The second round of a case had ended, and the first had not: what is played now takes nothing from it."""
+    out = os.path.join(run.folder, "second")
+    journal = os.path.join(out, "journal.jsonl")
+    run.whole("--results", out, "-j1", "--repeat", "2", "mpa-startup-reset")
+    with open(journal, encoding="utf-8") as f:
+        head, first, second = f.read().splitlines()
+    os.rename(json.loads(first)["pcap"], json.loads(second)["pcap"])
+    with open(journal, "w", encoding="utf-8") as f:
+        f.write("%s\n%s\n" % (head, second))
+    run.whole("--resume", out)
+    pcap = ids_of(os.path.join(out, "run.json"), "pcap")["mpa-startup-reset"]
+    check(pcap == json.loads(second)["pcap"] and os.path.getsize(pcap), "second: its capture is there")
+    check(len(journaled(out)) == 2, "second: the first was played as well")
+
+
 def ends_at_once(run, peer, rounds=8):
     """Killed as soon as what it has started has started something, it leaves nothing."""
     target = os.path.join(run.folder, "kills.lua")
@@ -161,6 +177,7 @@ def main(conform, peer):
             f.write("return { class = \"bare\", address = \"127.0.0.1\", ready = \"listening on\",\n"
                     "  start = \"(%s listen {host}:{port} & wait)\" }\n" % peer)
         goes_on(run, rng, "started", "--target", target, "mpa-startup-r*")
+        keeps_the_capture(run)
         ends_at_once(run, peer)
 
 
