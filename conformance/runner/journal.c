@@ -142,6 +142,12 @@ static struct iw_entry *entry_of(struct iw_record *record, const char *id)
     return NULL;
 }
 
+static bool is_round(const json_t *round, unsigned repeat)
+{
+    return !round || (json_is_integer(round) && json_integer_value(round) >= 0 &&
+                      json_integer_value(round) < (json_int_t)repeat);
+}
+
 int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
                       void (*take)(void *context, struct iw_entry *entry, unsigned round,
                                    struct iw_result *result),
@@ -162,7 +168,8 @@ int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
         struct iw_entry *entry = entry_of(record, id);
         struct iw_result result;
 
-        if (!entry || entry->handed >= record->repeat || !iw_result_from_json(object, &result)) {
+        if (!entry || entry->handed >= record->repeat || !is_round(round, record->repeat) ||
+            !iw_result_from_json(object, &result)) {
             iw_complain("%s:%zu: expected the result of a case", j->path, i + 2);
             return IW_EXIT_USAGE;
         }

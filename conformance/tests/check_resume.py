@@ -144,6 +144,13 @@ def keeps_the_capture(run):
     pcap = ids_of(os.path.join(out, "run.json"), "pcap")["mpa-startup-reset"]
     check(pcap == json.loads(second)["pcap"] and os.path.getsize(pcap), "second: its capture is there")
     check(len(journaled(out)) == 2, "second: the first was played as well")
+    for wrong in ("2", "-1", "null", '"1"'):
+        with open(journal, "w", encoding="utf-8") as f:
+            f.write("%s\n%s\n" % (head, second.replace('"round":1', '"round":%s' % wrong)))
+        done = subprocess.run([run.conform, "run", "--resume", out], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True)
+        check(done.returncode == 64 and "journal.jsonl:2: expected the result of a case" in done.stderr,
+              "second: no round is %s" % wrong, done)
 
 
 def ends_at_once(run, peer, rounds=8):
