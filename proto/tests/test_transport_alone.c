@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -26,17 +27,25 @@ struct end {
     bool established, ended, graceful;
 };
 
-/* A pair of connected sockets. */
-static void connect_pair(int fds[2])
+static int open_socket(int segment)
+{
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    if (segment > 0)
+        assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof segment), 0);
+    return fd;
+}
+
+/* A pair of connected sockets; `segment`: TCP_MAXSEG, 0 for what the path gives. */
+static void connect_pair(int fds[2], int segment)
 {
     struct sockaddr_in at = {.sin_family = AF_INET};
     socklen_t length = sizeof at;
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    int listener = open_socket(segment);
     assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof at), 0);
     assert_int_equal(listen(listener, 1), 0);
     assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &length), 0);
-    fds[0] = socket(AF_INET, SOCK_STREAM, 0);
+    fds[0] = open_socket(segment);
     assert_int_equal(connect(fds[0], (struct sockaddr *)&at, sizeof at), 0);
     fds[1] = accept(listener, NULL, NULL);
     assert_true(fds[1] >= 0);
@@ -121,7 +130,7 @@ static void converse(bool busy)
     struct iw_domain_limits limits = {1, 4};
     struct end e[2] = {{0}};
     int fds[2];
-    connect_pair(fds);
+    connect_pair(fds, 0);
     iw_host_env_init(&host, false);
     struct iw_domain *domain = iw_domain_create(&host.env, &limits);
     assert_non_null(domain);
@@ -172,11 +181,54 @@ static void one_connection_busily(void **state)
     converse(true);
 }
 
+/* The system calls of a wait of 1 ms for which there is nothing. */
+static uint64_t wait_in_vain(struct end *e)
+{
+    uint64_t before = iw_reactor_calls(e->reactor);
+    assert_int_equal(iw_reactor_step(e->reactor, 1), 0);
+    return iw_reactor_calls(e->reactor) - before;
+}
+
+/* With short segments a wait begins with receives that do not, after a while only seldom. */
+static void asks_before_it_waits(int segment, unsigned asked)
+{
+    struct iw_host_env host;
+    struct iw_domain_limits limits = {1, 4};
+    struct end e = {0};
+    int fds[2];
+    connect_pair(fds, segment);
+    iw_host_env_init(&host, false);
+    struct iw_domain *domain = iw_domain_create(&host.env, &limits);
+    assert_non_null(domain);
+    open_end(&e, domain, fds[0], IW_MPA_RESPONDER, false);
+    assert_int_equal(iw_reactor_step(e.reactor, 0), 0);
+    assert_int_equal(wait_in_vain(&e), 2 + asked); /* SO_RCVTIMEO is set, once */
+    for (unsigned left_out = 1; left_out < 8; left_out = 2 * left_out + 1) {
+        for (unsigned i = 0; i < left_out; i++)
+            assert_int_equal(wait_in_vain(&e), 1);
+        assert_int_equal(wait_in_vain(&e), 1 + asked);
+    }
+    iw_reactor_destroy(e.reactor);
+    free(e.from);
+    free(e.to);
+    close(fds[1]);
+    iw_domain_destroy(domain);
+    iw_host_env_destroy(&host);
+}
+
+static void short_segments_are_asked_for(void **state)
+{
+    (void)state;
+    asks_before_it_waits(1460, 32);
+    asks_before_it_waits(32000, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_connection_alone),
         cmocka_unit_test(one_connection_busily),
+        cmocka_unit_test(short_segments_are_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,8 +92,10 @@ static void refresh_emss(struct iw_connection *c, uint64_t now)
     c->emss_due = now + IW_TRANSPORT_EMSS;
     c->source.reactor->calls++;
     socklen_t length = sizeof(mss);
-    if (getsockopt(c->fd, IPPROTO_TCP, TCP_MAXSEG, &mss, &length) == 0 && mss > 0)
-        iw_endpoint_set_emss(c->ep, (uint32_t)mss);
+    if (getsockopt(c->fd, IPPROTO_TCP, TCP_MAXSEG, &mss, &length) == 0 && mss > 0) {
+        c->emss = (uint32_t)mss;
+        iw_endpoint_set_emss(c->ep, c->emss);
+    }
 }
 
 static void established(struct iw_connection *c)
@@ -473,14 +475,39 @@ static void set_wait(struct iw_connection *c, int timeout_ms)
     c->wait_ms = timeout_ms;
 }
 
+/* Where segments are short, the peer that sends them spends much on waking us, and the next are
+ * often only a few calls away. The more often that was not so, the more waits begin without. */
+enum { SHORT_SEGMENT = 9000, SOON_CALLS = 32, SOON_LEFT_OUT = 63 };
+
+static bool receive_soon(struct iw_connection *c)
+{
+    if (c->emss > SHORT_SEGMENT || c->soon_count++ < c->soon_left_out)
+        return false;
+    c->soon_count = 0;
+    for (unsigned i = 0; i < SOON_CALLS; i++)
+        if (receive(c, MSG_DONTWAIT)) {
+            c->soon_left_out /= 2;
+            return true;
+        }
+    if (c->soon_left_out < SOON_LEFT_OUT)
+        c->soon_left_out = 2 * c->soon_left_out + 1;
+    return false;
+}
+
+static bool receive_waiting(struct iw_connection *c, int timeout_ms)
+{
+    if (receive_soon(c))
+        return true;
+    set_wait(c, timeout_ms);
+    return receive(c, 0);
+}
+
 static bool wait_alone(struct iw_source *s, int timeout_ms)
 {
     struct iw_connection *c = (struct iw_connection *)s;
     if (c->fd < 0 || c->connecting || c->read_done || c->stalled)
         return false;
-    if (timeout_ms != 0)
-        set_wait(c, timeout_ms);
-    if (receive(c, timeout_ms == 0 ? MSG_DONTWAIT : 0) && !s->dead)
+    if ((timeout_ms == 0 ? receive(c, MSG_DONTWAIT) : receive_waiting(c, timeout_ms)) && !s->dead)
         iw_connection_serve(c, false);
     return true;
 }

@@ -68,9 +68,12 @@ struct iw_connection {
     bool streaming;  /* MPA has not been started */
     uint8_t *stream; /* octets of streaming mode that are still to be sent */
     size_t stream_length;
-    uint64_t emss_due; /* when to ask TCP for its EMSS again */
-    uint64_t deadline; /* as the heap knows it */
-    size_t heap_index; /* 1..; 0 if not in the heap */
+    uint32_t emss;          /* as TCP said last; 0: it has not */
+    unsigned soon_left_out; /* so many waits in a row do not begin by asking again and again, */
+    unsigned soon_count;    /* and so many of them were; connection.c, receive_soon */
+    uint64_t emss_due;      /* when to ask TCP for its EMSS again */
+    uint64_t deadline;      /* as the heap knows it */
+    size_t heap_index;      /* 1..; 0 if not in the heap */
     struct iw_connection *next_pending, *previous_pending;
     struct iw_endpoint *ep;
     struct iw_connection_ops ops;
