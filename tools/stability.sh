@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# usage: stability.sh IWARP-CONFORM [ROUNDS [RUN-OPTION...]]
-# Plays every case ROUNDS times (50), two at a time beside two busy loops: each must get the same verdict each time, and
+# usage: stability.sh IWARP-CONFORM [ROUNDS [LOOPS [RUN-OPTION...]]]
+# Plays every case ROUNDS times (50), two at a time beside LOOPS (2) busy loops: each must get the same verdict each time, and
 # none may be an ERROR or INCONCLUSIVE.
 set -euo pipefail
 
 conform=$1
 rounds=${2:-50}
-shift $(($# < 2 ? $# : 2))
+busy_loops=${3:-2}
+shift $(($# < 3 ? $# : 3))
 
 work=$(mktemp -d)
 loops=()
@@ -25,7 +26,7 @@ busy() {
     while kill -0 $$ 2>/dev/null; do :; done
 }
 
-for _ in 1 2; do
+for ((i = 0; i < busy_loops; i++)); do
     busy &
     loops+=($!)
 done
