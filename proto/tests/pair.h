@@ -197,6 +197,19 @@ static inline void pair_run(struct pair *p)
     }
 }
 
+/* A Write of side 0, from the beginning of its memory to `to` octets behind that of side 1's. */
+static inline void pair_post_write(struct pair *p, uint64_t id, uint64_t to, uint32_t length)
+{
+    struct iw_iov sge = {p->side[0].memory, length};
+    struct iw_work work = {.id = id,
+                           .opcode = IW_WORK_WRITE,
+                           .sge = &sge,
+                           .sge_count = 1,
+                           .remote_stag = p->side[1].region.stag,
+                           .remote_to = p->side[1].region.to + to};
+    assert_int_equal(iw_endpoint_post(p->side[0].ep, &work, p->now), IW_OK);
+}
+
 static inline void pair_close(struct pair *p)
 {
     for (int i = 0; i < 2; i++) {

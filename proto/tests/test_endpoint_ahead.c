@@ -76,18 +76,6 @@ static void open_sends(struct pair *p, bool ahead)
         p->side[0].memory[i] = (uint8_t)(i * 13 + i / 256);
 }
 
-static void post_write(struct pair *p)
-{
-    struct iw_iov sge = {p->side[0].memory, WRITE};
-    struct iw_work work = {.id = 2,
-                           .opcode = IW_WORK_WRITE,
-                           .sge = &sge,
-                           .sge_count = 1,
-                           .remote_stag = p->side[1].region.stag,
-                           .remote_to = p->side[1].region.to};
-    assert_int_equal(iw_endpoint_post(p->side[0].ep, &work, p->now), IW_OK);
-}
-
 static void post_send(struct pair *p, size_t at, uint32_t length)
 {
     struct iw_iov sge = {p->side[0].memory + at, length};
@@ -128,7 +116,7 @@ static void test_sends_in_any_pieces(void **state)
         for (size_t k = 0; k < SENDS; k++) {
             post_room(&p, k, sends[k].first);
             if (k == 3)
-                post_write(&p);
+                pair_post_write(&p, 2, 0, WRITE);
             post_send(&p, k, sends[k].length);
         }
         size_t length = say(&p, stream, sizeof stream);

@@ -158,18 +158,6 @@ static void open_landing(struct pair *p, bool crc)
     }
 }
 
-static void post_write(struct pair *p, uint64_t id, uint64_t to, uint32_t length)
-{
-    struct iw_iov sge = {p->side[0].memory, length};
-    struct iw_work work = {.id = id,
-                           .opcode = IW_WORK_WRITE,
-                           .sge = &sge,
-                           .sge_count = 1,
-                           .remote_stag = p->side[1].region.stag,
-                           .remote_to = p->side[1].region.to + to};
-    assert_int_equal(iw_endpoint_post(p->side[0].ep, &work, p->now), IW_OK);
-}
-
 static void post_long_read(struct pair *p)
 {
     struct iw_work work = {.id = 2,
@@ -193,7 +181,7 @@ static void test_landing_in_any_pieces(void **state)
         struct iw_iov sink = {p.side[1].memory, 8}, hello = {p.side[0].memory, 5};
         struct iw_work send = {.id = 3, .opcode = IW_WORK_SEND, .sge = &hello, .sge_count = 1};
         assert_int_equal(iw_endpoint_post_recv(p.side[1].ep, 9, &sink, 1), IW_OK);
-        post_write(&p, 1, SINK, WRITE);
+        pair_post_write(&p, 1, SINK, WRITE);
         assert_int_equal(iw_endpoint_post(p.side[0].ep, &send, p.now), IW_OK);
         post_long_read(&p);
         size_t written = receive_all(&p, 0, pieces[i]), read = receive_all(&p, 1, pieces[i]);
@@ -218,7 +206,7 @@ static void test_no_landing_under_a_crc(void **state)
     struct pair p;
     (void)state;
     open_landing(&p, true);
-    post_write(&p, 1, SINK, WRITE);
+    pair_post_write(&p, 1, SINK, WRITE);
     assert_int_equal(receive_all(&p, 0, 1000), 0);
     assert_memory_equal(p.side[1].memory + SINK, p.side[0].memory, WRITE);
     pair_close(&p);
@@ -245,7 +233,7 @@ static void test_a_sink_that_goes_meanwhile(void **state)
     void *at;
     (void)state;
     open_landing(&p, false);
-    post_write(&p, 1, SINK, WRITE);
+    pair_post_write(&p, 1, SINK, WRITE);
     assert_int_equal(begin_landing(&p, 116), 40000 - 14 - 100);
     assert_int_equal(iw_domain_deregister(p.side[1].domain, p.side[1].region.stag), 0);
     memset(p.side[1].memory, 0xee, PAIR_MEMORY);
@@ -266,7 +254,7 @@ static void test_a_sink_that_goes_unchecked(void **state)
     (void)state;
     open_landing(&p, false);
     memset(p.side[1].memory, 0xee, PAIR_MEMORY);
-    post_write(&p, 1, SINK, WRITE);
+    pair_post_write(&p, 1, SINK, WRITE);
     assert_int_equal(begin_landing(&p, 116), 40000 - 14 - 100);
     assert_int_equal(iw_domain_deregister(p.side[1].domain, p.side[1].region.stag), 0);
     assert_int_equal(iw_switches_set(&p.side[1].switches, IW_SWITCH_IGNORE, "ddp-stag", &error), 1);
@@ -308,7 +296,7 @@ static void test_a_window_that_moves_meanwhile(void **state)
         .to = 0x1000, .length = WRITE, .access = IW_ACCESS_REMOTE_WRITE, .stream = parent.stream};
     assert_int_equal(iw_domain_bind(p.side[1].domain, parent.stag, &window), 0);
     p.side[1].region.stag = window.stag;
-    post_write(&p, 1, 0, WRITE);
+    pair_post_write(&p, 1, 0, WRITE);
     assert_int_equal(begin_landing(&p, 116), 40000 - 14 - 100);
     window.to += 100000;
     assert_int_equal(iw_domain_bind(p.side[1].domain, parent.stag, &window), 0);
@@ -326,7 +314,7 @@ static void test_an_stag_that_comes_again_meanwhile(void **state)
         memset(p.side[1].memory, 0xa5, PAIR_MEMORY);
         struct iw_region *r = &p.side[1].region;
         uint32_t stag = r->stag;
-        post_write(&p, 1, 0, WRITE);
+        pair_post_write(&p, 1, 0, WRITE);
         assert_int_equal(begin_landing(&p, 116), 40000 - 14 - 100);
         for (int i = 0; i <= back; i++) {
             uint32_t number = stag - 1u - (uint32_t)i; /* a domain adds what it has drawn before */
@@ -350,7 +338,7 @@ static void test_no_landing_outside(void **state)
     struct pair p;
     (void)state;
     open_landing(&p, false);
-    post_write(&p, 1, PAIR_MEMORY - WRITE + 20000, WRITE);
+    pair_post_write(&p, 1, PAIR_MEMORY - WRITE + 20000, WRITE);
     assert_int_equal(begin_landing(&p, 116), 0);
     (void)receive_all(&p, 0, 5000);
     assert_int_equal(pair_event(&p, 1, IW_EVENT_FAULT)->fault.check, IW_CHECK_DDP_TO_BOUNDS);
@@ -363,7 +351,7 @@ static void test_the_end_of_a_landing_is_missed(void **state)
     struct pair p;
     (void)state;
     open_landing(&p, false);
-    post_write(&p, 1, SINK, WRITE);
+    pair_post_write(&p, 1, SINK, WRITE);
     size_t room = begin_landing(&p, 116);
     assert_int_equal(room, 40000 - 14 - 100);
     iw_endpoint_landed(p.side[1].ep, room, p.now);
