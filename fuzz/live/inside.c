@@ -24,7 +24,8 @@ static const double SOON = 0.1; /* seconds that a session has at least */
 enum {
     STUCK_SECONDS = 60,
     TRY_SECONDS = 60,
-    RESTARTS = 200, /* with fewer than SEQUENCES for each, that is enough */
+    SEQUENCE_SECONDS = 2, /* more for each of a try */
+    RESTARTS = 200,       /* with fewer than SEQUENCES for each, that is enough */
     SEQUENCES = 10,
     FRUITLESS = 3, /* sessions in a row */
     SLICE_MS = 20,
@@ -209,7 +210,8 @@ struct iw_hunt_event iw_hunt_try_inside(struct iw_hunt *h, struct iw_hunt_input 
     add(&command, "--try", in);
     add(&command, "2>/dev/null", NULL);
     command = enter(h, command);
-    execute(h, command, TRY_SECONDS * h->o->time_scale, NULL, &stuck);
+    execute(h, command, (TRY_SECONDS + (double)n * SEQUENCE_SECONDS) * h->o->time_scale, NULL,
+            &stuck);
     free(command);
     if (!access(out, R_OK)) {
         e = told(out, requested, n);
