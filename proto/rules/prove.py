@@ -107,11 +107,9 @@ class Edits:
 
     def compiled(self, edit, work):
         source = self.proto / edit["file"]
-        text = source.read_text(encoding="utf-8")
-        if edit["old"] not in text:
-            raise generate.Bad(f"{edit['place']}: {edit['file']} has no '{edit['old']}'")
         edited, result = work / source.name, work / "edited.o"
-        edited.write_text(text.replace(edit["old"], edit["new"]), encoding="utf-8")
+        text = source.read_text(encoding="utf-8").replace(edit["old"], edit["new"])
+        edited.write_text(text, encoding="utf-8")
         entry = self.compile[str(source)]
         words = shlex.split(entry["command"])
         words[words.index("-o") + 1] = str(result)

@@ -59,6 +59,11 @@ def read_edits(folder, reasons):
             row["mutants"][rule] = f"edit:{rule}/{count[rule]}"
         if not row["mutants"]:
             raise generate.Bad(f"{place}: no rule")
+        source = pathlib.Path(folder, "..", row["file"])
+        if not source.is_file():
+            raise generate.Bad(f"{place}: there is no file '{row['file']}'")
+        if row["old"] not in source.read_text(encoding="utf-8"):
+            raise generate.Bad(f"{place}: {row['file']} has no '{row['old']}'")
         edits.append(row)
     return edits
 

@@ -31,7 +31,7 @@ class Proof(unittest.TestCase):
     def run_proof(self, rows=ROWS, proof=PROOF, edits=EDITS):
         for name, text in (("rules/requirements.csv", REQUIREMENTS), ("rules/checks.csv", CHECKS),
                            ("rules/rows.csv", rows), ("rules/proof.csv", proof), ("rules/edits.csv", edits),
-                           ("tests/test_one.c", TEST)):
+                           ("tests/test_one.c", TEST), ("one.c", "int a;\n")):
             path = self.folder / name
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="ascii")
@@ -72,6 +72,9 @@ class Proof(unittest.TestCase):
         self.refuse("rules/rows.csv:2: rule MPA-1-02 has no reason", rows=ROWS + "MPA-1-02,,\n")
         self.refuse("rules/rows.csv:3: rule MPA-1-02 has a line already", rows=ROWS + "MPA-1-02,,a\nMPA-1-02,,b\n")
         self.refuse("rules/edits.csv:2: rows.csv names no tests of 'MPA-1-02'", edits=EDITS + "MPA-1-02,one.c,a,b\n")
+        rows = ROWS + "MPA-1-02,test_one:works,here\n"
+        self.refuse("rules/edits.csv:2: there is no file 'two.c'", rows=rows, edits=EDITS + "MPA-1-02,two.c,a,b\n")
+        self.refuse("rules/edits.csv:2: one.c has no 'c'", rows=rows, edits=EDITS + "MPA-1-02,one.c,c,b\n")
 
 
 if __name__ == "__main__":
