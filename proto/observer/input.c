@@ -212,7 +212,7 @@ int iw_observer_input(struct iw_observer *o, enum iw_side side, uint64_t pos, co
     if (s->told || s->phase == PHASE_LOST)
         return -1;
     if (s->reset || s->phase == PHASE_LEFT || (s->fin_known && pos >= s->fin_pos) ||
-        pos > POSITIONS || length > POSITIONS)
+        pos > POSITIONS || length > POSITIONS - pos)
         return 0;
     if (s->fin_known && length > s->fin_pos - pos)
         length = (size_t)(s->fin_pos - pos);
