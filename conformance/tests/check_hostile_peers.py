@@ -23,6 +23,7 @@ import hostile
 
 MEMORY = 320 * 1024  # KiB that a process may ever have had; the log of a case, its capture and 64 MiB of Lua are in it
 SANITIZED, SLOWER = 4 * MEMORY, 5  # what a sanitizer costs
+QUARANTINE = 16  # MiB of freed memory that it keeps back, 256 if not told: many times what the program itself has
 ADDRESSES = 1024 * 1024  # KiB of addresses, where no sanitizer needs them all
 # Seconds, from iwarp-conform.1: of a case, of its end (4 patiences and 2), of reaching the target.
 CASE, ENDING, REACH = 20, 4 * 3 + 2, 5 + 10
@@ -92,11 +93,15 @@ class Check:
         bound = (REACH + len(ids) * (CASE + ENDING)) * scale + LOAD
         command = [self.conform, "run", "--target", target, "--results", results, "--time-scale", str(scale),
                    "--json", report, "-j%d" % jobs, *ids]
-        if not self.sanitized:
+        environment = dict(os.environ)
+        if self.sanitized:
+            environment["ASAN_OPTIONS"] = "%s:quarantine_size_mb=%d" % (environment.get("ASAN_OPTIONS", ""), QUARANTINE)
+        else:
             command[:0] = ["bash", "-c", "ulimit -v %d; exec \"$@\"" % ADDRESSES, "-"]
         began = time.monotonic()
         try:
-            done = subprocess.run(command, capture_output=True, timeout=bound, stdin=subprocess.DEVNULL)
+            done = subprocess.run(command, capture_output=True, timeout=bound, stdin=subprocess.DEVNULL,
+                                  env=environment)
         except subprocess.TimeoutExpired:
             sys.exit("%s: no end within %.1f s: %s" % (name, bound, " ".join(command)))
         self.longest = max(self.longest, time.monotonic() - began)
