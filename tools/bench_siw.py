@@ -13,6 +13,7 @@ The rounds are kept there, too: with the same iwarp-perf, ROUNDS (9) more are ma
 import hashlib
 import json
 import os
+import shutil
 import signal
 import statistics
 import subprocess
@@ -31,7 +32,10 @@ CALLS = 64  # system calls are counted up to this size
 
 
 def inside(*words):
-    return subprocess.run([SIW, "exec", *words], check=True, capture_output=True, text=True).stdout
+    ran = subprocess.run([SIW, "exec", *words], check=False, capture_output=True, text=True)
+    if ran.returncode:
+        sys.exit("bench_siw.py: %s inside the kernel: status %d\n%s" % (" ".join(words), ran.returncode, ran.stderr.strip()))
+    return ran.stdout
 
 
 def ours(bin_folder):
@@ -121,6 +125,9 @@ def measure(bin_folder, work, rounds):
 
 def main(bin_folder, work, rounds=9):
     work = os.path.abspath(work)
+    missing = [name for name in (*PERFTEST.values(), "strace", os.path.join(bin_folder, "iwarp-perf")) if not shutil.which(name)]
+    if missing:
+        sys.exit("bench_siw.py: there is no %s (tools/dev setup record installs perftest and strace)" % ", no ".join(missing))
     subprocess.run([os.path.join(HERE, "siw.d/settings-kernel.sh"), work], check=True)
     # However it ends, the kernel must not stay.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))

@@ -42,6 +42,8 @@ def main(program, size, count, crc, calls=False):
     how = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE if calls else subprocess.DEVNULL, "text": True}
     with subprocess.Popen(words, **how) as server:
         while not subprocess.run(["ss", "-Hltn", "sport = :18515"], check=True, capture_output=True).stdout:
+            if server.poll() is not None:
+                sys.exit("rate.py: %s ended with status %d before it listened" % (program, server.returncode))
             time.sleep(0.05)
         with subprocess.Popen([*words, "10.7.0.1"], **how) as client:
             seen = [(time.monotonic(), carried())]
@@ -55,7 +57,7 @@ def main(program, size, count, crc, calls=False):
     first, last = seen[0][1], seen[-1][1]
     part = [s for s in seen if first + (last - first) * 0.15 <= s[1] <= first + (last - first) * 0.85]
     if len(part) < 2:
-        sys.exit("rate.py: it took too short a time")
+        sys.exit("rate.py: %s took too short a time (status of the client %d)" % (program, client.returncode))
     print((part[-1][1] - part[0][1]) / (part[-1][0] - part[0][0]))
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: check_siw_errors.sh FOLDER-OF-PROGRAMS
 # tools/siw where it cannot do its work: a kernel that does not start, packages that are missing, no room, a build that is
-# killed. Needs no kernel, but what one is built and run with; skipped (77) without. Has folders of its own.
+# killed; and what measures there. Needs no kernel, but what one is built and run with; skipped (77) without. Has folders of its own.
 set -euo pipefail
 
 siw=$(realpath -s "$1")/iwarp-siw
@@ -27,11 +27,12 @@ fail() {
     exit 1
 }
 
-# fails WHAT REGEX COMMAND...: exit status 3, this is said, and nothing stays.
+# fails WHAT REGEX COMMAND...: exit status $expected, this is said, and nothing stays.
+expected=3
 fails() {
     local status=0
     "${@:3}" >said 2>&1 || status=$?
-    [ $status = 3 ] || fail "$1: exit status $status"
+    [ $status = $expected ] || fail "$1: exit status $status"
     grep -qE "$2" said || fail "$1: expected '$2'"
     [ -z "$(ls "$TMPDIR")" ] || fail "$1: $(ls "$TMPDIR") stays"
 }
@@ -69,6 +70,19 @@ if in_namespace true 2>/dev/null; then
     fails "no room" "^siw: not enough room in $cache: a build needs [0-9]+ MB, 1 MB are free$" \
         in_namespace sh -c 'mount -t tmpfs -o size=1m none "$XDG_CACHE_HOME" && exec "$0" up' "$siw"
 fi
+
+# The measurements inside the kernel.
+tools=$(dirname "$(readlink -f "$siw")")
+expected=1
+fails "no perftest" '^bench_siw.py: there is no ib_write_bw, .*tools/dev setup record' \
+    env PATH=/nowhere /usr/bin/python3 "$tools/bench_siw.py" "$1" work
+if in_namespace true 2>/dev/null; then
+    # shellcheck disable=SC2016
+    fails "its server ends" '^rate.py: false ended with status 1 before it listened$' \
+        in_namespace sh -c 'mount -t tmpfs none /sys/module && mkdir -p /sys/module/siw/parameters && exec timeout 60 "$@"' \
+        sh "$tools/siw.d/rate.py" false 64 1 N
+fi
+expected=3
 fails "no place" '^siw: cannot make /proc/iwarp/siw' env XDG_CACHE_HOME=/proc "$siw" up
 
 # A build that is killed outright leaves its folder and its processes; the next one removes them. One that is told to
