@@ -7,13 +7,18 @@ the time, and there is none here (it says "inf").
 With "calls" instead of the rate: the system calls of the client and of the server that write, read or control, which
 post and wait; what the same takes for another COUNT must be taken off.
 
+perftest that does not end well within PATIENCE seconds is ended: siw may stand still, and librdmacm crash in its client.
+
 usage: rate.py PROGRAM SIZE COUNT CRC (Y or N) [calls]
 """
+import os
 import re
+import signal
 import subprocess
 import sys
 import time
 
+PATIENCE = 120
 HEADERS = 66  # Ethernet, IPv4 and TCP with time stamps; in bytes of lo
 
 
@@ -39,25 +44,38 @@ def main(program, size, count, crc, calls=False):
     words += [program, "-d", "siw0", "-R", "-F", "-s", size, "-n", count]
     # Two who poll on the only processor would wait for each other's slices of time to end.
     words += ["-e"] if program.endswith("_lat") else []
-    how = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE if calls else subprocess.DEVNULL, "text": True}
-    with subprocess.Popen(words, **how) as server:
+    how = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE if calls else subprocess.DEVNULL, "text": True,
+           "start_new_session": True}
+    pair = [subprocess.Popen(words, **how)]
+    until = time.monotonic() + PATIENCE
+    try:
         while not subprocess.run(["ss", "-Hltn", "sport = :18515"], check=True, capture_output=True).stdout:
-            if server.poll() is not None:
-                sys.exit("rate.py: %s ended with status %d before it listened" % (program, server.returncode))
+            if pair[0].poll() is not None:
+                sys.exit("rate.py: %s ended with status %d before it listened" % (program, pair[0].returncode))
             time.sleep(0.05)
-        with subprocess.Popen([*words, "10.7.0.1"], **how) as client:
-            seen = [(time.monotonic(), carried())]
-            while not calls and client.poll() is None:
-                time.sleep(0.02)
-                seen.append((time.monotonic(), carried()))
-            told = [p.communicate()[1] for p in (client, server)]
+        pair.append(subprocess.Popen([*words, "10.7.0.1"], **how))
+        seen = [(time.monotonic(), carried())]
+        while pair[1].poll() is None and time.monotonic() < until:
+            time.sleep(0.02)
+            seen.append((time.monotonic(), carried()))
+        if pair[1].returncode != 0:
+            sys.exit("rate.py: the client of %s %s" % (program, "stands still" if pair[1].returncode is None else
+                                                       "ended with status %d" % pair[1].returncode))
+        told = [p.communicate(timeout=PATIENCE)[1] for p in (pair[1], pair[0])]
+    except subprocess.TimeoutExpired:
+        sys.exit("rate.py: the server of %s stands still" % program)
+    finally:
+        for one in pair:
+            if one.poll() is None:
+                os.killpg(one.pid, signal.SIGKILL)
+                one.wait()
     if calls:
         print(*map(calls_in, told))
         return
     first, last = seen[0][1], seen[-1][1]
     part = [s for s in seen if first + (last - first) * 0.15 <= s[1] <= first + (last - first) * 0.85]
     if len(part) < 2:
-        sys.exit("rate.py: %s took too short a time (status of the client %d)" % (program, client.returncode))
+        sys.exit("rate.py: %s took too short a time" % program)
     print((part[-1][1] - part[0][1]) / (part[-1][0] - part[0][0]))
 
 

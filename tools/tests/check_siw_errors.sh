@@ -76,11 +76,25 @@ tools=$(dirname "$(readlink -f "$siw")")
 expected=1
 fails "no perftest" '^bench_siw.py: there is no ib_write_bw, .*tools/dev setup record' \
     env PATH=/nowhere /usr/bin/python3 "$tools/bench_siw.py" "$1" work
-if in_namespace true 2>/dev/null; then
+# rate PROGRAM
+rate() {
     # shellcheck disable=SC2016
-    fails "its server ends" '^rate.py: false ended with status 1 before it listened$' \
-        in_namespace sh -c 'mount -t tmpfs none /sys/module && mkdir -p /sys/module/siw/parameters && exec timeout 60 "$@"' \
-        sh "$tools/siw.d/rate.py" false 64 1 N
+    unshare -rmn sh -c 'mount -t tmpfs none /sys/module && mkdir -p /sys/module/siw/parameters && exec timeout 60 "$@"' \
+        sh "$tools/siw.d/rate.py" "$1" 64 1 N
+}
+cat >perftest <<'EOF'
+#!/usr/bin/python3
+import socket, sys, time
+if sys.argv[-1] == "10.7.0.1":
+    sys.exit(2)
+server = socket.create_server(("", 18515))
+time.sleep(1000)
+EOF
+chmod +x perftest
+if unshare -rmn true 2>/dev/null; then
+    fails "its server ends" '^rate.py: false ended with status 1 before it listened$' rate false
+    fails "its client ends" '^rate.py: the client of .*/perftest ended with status 2$' rate "$scratch/perftest"
+    pgrep -f "$scratch/perftest" && fail "its server goes on"
 fi
 expected=3
 fails "no place" '^siw: cannot make /proc/iwarp/siw' env XDG_CACHE_HOME=/proc "$siw" up
