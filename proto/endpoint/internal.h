@@ -128,7 +128,7 @@ struct iw_endpoint {
     uint32_t rx_msn[4]; /* expected */
     uint64_t rx_mo;     /* where its next segment should go on */
     bool rx_open;       /* such a message is in progress */
-    uint32_t rx_likely; /* payload of the last segment that began a Send */
+    uint32_t rx_likely; /* payload of the last segment that began a Send; 0 since a wrong guess */
     bool write_open;    /* a tagged Write message is in progress */
     uint64_t write_to;
     struct iw_landing landing;

@@ -208,8 +208,10 @@ size_t iw_endpoint_guessed(struct iw_endpoint *ep, const void *head, size_t octe
     void *guess = NULL;
     (void)iw_endpoint_guess(ep, &guess);
     if (!take(ep, head, IW_ENDPOINT_GUESS_HEAD) || l->at != guess ||
-        l->header_length != IW_DDP_UNTAGGED_HEADER)
+        l->header_length != IW_DDP_UNTAGGED_HEADER) {
+        ep->rx_likely = 0; /* as nothing is likely any more, before another long Send */
         return 0;
+    }
     if (octets > payload(l))
         octets = payload(l);
     l->active = true;

@@ -123,8 +123,8 @@ size_t iw_endpoint_guess(struct iw_endpoint *ep, void **at);
 /* That was done: `head` has the IW_ENDPOINT_GUESS_HEAD octets, and so many (at least one) were
  * received at the place that iw_endpoint_guess told, without another call in between. Returns how
  * many of these belong there: they and `head` are taken in. What is behind them is input; after 0,
- * a wrong guess, so are `head` and all of them. The caller moves them away first, as the place is
- * one where input may have to go. */
+ * a wrong guess, so are `head` and all of them, and there is no other guess before the next Send
+ * has come. The caller moves them away first, as the place is one where input may have to go. */
 size_t iw_endpoint_guessed(struct iw_endpoint *ep, const void *head, size_t octets, uint64_t now);
 
 /* TCP payload in any order, repeated or overlapping, for a caller that has TCP to itself. `pos` is
