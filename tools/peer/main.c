@@ -166,6 +166,10 @@ static int read_command_line(struct peer *p, int argc, char **argv)
     }
     if (p->buffers == 0)
         p->buffers = p->limit > MANY ? 4 : 64;
+    if (!p->listens && (p->once || p->limit > 0))
+        return usage_error("--once and --limit: only for a listening peer");
+    if (p->limit == 0)
+        p->limit = 128;
     if (p->threads > 1 && (!p->listens || p->once))
         return usage_error("--threads: only for a listening peer, and not with --once");
     /* Queues no longer than the personalities need them: see --limit in the manual. */
@@ -471,7 +475,7 @@ int peer_start(struct peer *p)
 
 int main(int argc, char **argv)
 {
-    struct peer p = {.personality = &peer_echo, .count = 5, .limit = 128, .threads = 1};
+    struct peer p = {.personality = &peer_echo, .count = 5, .threads = 1};
     int status = read_command_line(&p, argc, argv);
     if (status >= 0)
         return status;
