@@ -225,10 +225,10 @@ static int run_round(struct client *c, const struct perf_run *run, size_t lane, 
 {
     struct series *s = &c->series[lane];
     bool latency = perf_is_latency(run->test);
-    uint64_t ways = run->both ? 2 : 1;
-    double messages = (double)(run->count * ways * c->plan->lanes[lane].connections);
+    uint32_t connections = c->plan->lanes[lane].connections;
+    double messages = (double)(perf_messages(run) * connections);
     struct perf_samples samples = {.values = s->samples + s->sample_count,
-                                   .room = latency ? (size_t)messages : 0};
+                                   .room = latency ? (size_t)run->count * connections : 0};
     struct slice slice;
     if (run_slice(c, lane, run, &samples, &slice))
         return -1;
@@ -270,13 +270,13 @@ static int conclude(struct client *c, const struct perf_run *run, size_t lane)
         all->room = room;
     }
     struct perf_result *r = &all->list[all->count++];
-    *r = (struct perf_result){
-        .test = run->test,
-        .size = run->size,
-        .count = run->count * (run->both ? 2 : 1) * c->plan->lanes[lane].connections,
-        .lane = lane,
-        .ratio = perf_spread(s->ratio, c->plan->baseline ? rounds : 0),
-        .cpu_ratio = perf_spread(s->cpu_ratio, c->plan->baseline ? rounds : 0).median};
+    *r = (struct perf_result){.test = run->test,
+                              .size = run->size,
+                              .count = perf_messages(run) * c->plan->lanes[lane].connections,
+                              .lane = lane,
+                              .ratio = perf_spread(s->ratio, c->plan->baseline ? rounds : 0),
+                              .cpu_ratio =
+                                  perf_spread(s->cpu_ratio, c->plan->baseline ? rounds : 0).median};
     r->value = perf_spread(s->value, rounds);
     r->rate = perf_spread(s->rate, rounds);
     for (int end = 0; end < 2; end++) {
@@ -360,7 +360,7 @@ static int soak_pass(struct client *c, struct soak *s)
                                                plan->count > 0 ? plan->count : FIRST_COUNT);
                 if (run_slice(c, lane, &run, NULL, &slice))
                     return -1;
-                s->messages += run.count * (run.both ? 2 : 1) * plan->lanes[lane].connections;
+                s->messages += perf_messages(&run) * plan->lanes[lane].connections;
             }
     }
     s->now[0] = perf_resident();

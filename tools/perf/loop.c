@@ -8,6 +8,8 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "perf.h"
+
 enum { EX_SOFTWARE = 70, POLL = 64 };
 
 struct loop {
@@ -174,31 +176,22 @@ static bool setup(struct loop *l)
     return !l->failed;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static void report(const struct loop *l, double *ours, double *base, double *ratio, uint64_t rounds,
+static void report(const struct loop *l, double ours, double base, const struct perf_spread *ratio,
                    uint64_t per_round)
 {
     const struct iw_loop_options *o = l->options;
     double octets = (double)o->size * (double)per_round;
-    qsort(ours, rounds, sizeof *ours, ascending);
-    qsort(base, rounds, sizeof *base, ascending);
-    qsort(ratio, rounds, sizeof *ratio, ascending);
     printf("iwarp-perf loop: %" PRIu64 " x %" PRIu64 " octets, %s, CRC %s (%s), Markers %s, "
            "MULPDU %" PRIu64 "\n",
-           per_round * rounds, o->size, o->sends ? "Send" : "RDMA Write", o->crc ? "on" : "off",
+           per_round * o->rounds, o->size, o->sends ? "Send" : "RDMA Write", o->crc ? "on" : "off",
            l->crc32c == iw_crc32c_portable ? "portable" : "best", o->markers ? "on" : "off",
            o->mulpdu);
     printf("  endpoints  %8.2f GB/s  median of %" PRIu64 " rounds; %.0f messages a second\n",
-           octets / ours[rounds / 2] * 1e-9, rounds, (double)per_round / ours[rounds / 2]);
-    printf("  baseline   %8.2f GB/s  one memcpy%s\n", octets / base[rounds / 2] * 1e-9,
+           octets / ours * 1e-9, o->rounds, (double)per_round / ours);
+    printf("  baseline   %8.2f GB/s  one memcpy%s\n", octets / base * 1e-9,
            o->crc ? " and two CRC32c passes" : "");
-    printf("  ratio      %8.3f       time over the baseline's, min %.3f max %.3f\n",
-           ratio[rounds / 2], ratio[0], ratio[rounds - 1]);
+    printf("  ratio      %8.3f       time over the baseline's, min %.3f max %.3f\n", ratio->median,
+           ratio->min, ratio->max);
 }
 
 static int measure(struct loop *l)
@@ -228,12 +221,14 @@ static int measure(struct loop *l)
         fprintf(stderr, "iwarp-perf: a connection broke\n");
         return EX_SOFTWARE;
     }
-    report(l, ours, base, ratio, o->rounds, per_round);
-    if (o->min_rate > 0 && (double)per_round / ours[o->rounds / 2] < o->min_rate) {
+    double median = perf_spread(ours, o->rounds).median;
+    struct perf_spread over = perf_spread(ratio, o->rounds);
+    report(l, median, perf_spread(base, o->rounds).median, &over, per_round);
+    if (o->min_rate > 0 && (double)per_round / median < o->min_rate) {
         printf("  below the limit of %.0f messages a second\n", o->min_rate);
         return 1;
     }
-    if (o->max_ratio > 0 && ratio[o->rounds / 2] > o->max_ratio) {
+    if (o->max_ratio > 0 && over.median > o->max_ratio) {
         printf("  above the limit of %.3f\n", o->max_ratio);
         return 1;
     }

@@ -71,6 +71,12 @@ static inline bool perf_is_atomic(enum perf_test test)
     return test == PERF_ATOMIC_LAT || test == PERF_ATOMIC_BW;
 }
 
+/* Each message is answered by the peer's program with another. */
+static inline bool perf_is_ping_pong(enum perf_test test)
+{
+    return test == PERF_SEND_LAT || test == PERF_WRITE_LAT;
+}
+
 /* What both sides know of a lane. */
 struct perf_setup {
     bool tcp, crc, markers, poll;
@@ -91,6 +97,12 @@ struct perf_run {
     bool verify;
     uint32_t seed; /* of the octets to be verified */
 };
+
+/* Messages of a connection in a slice, those of both directions. */
+static inline uint64_t perf_messages(const struct perf_run *run)
+{
+    return run->count * (run->both || perf_is_ping_pong(run->test) ? 2 : 1);
+}
 
 /* ---- plan.c ---- */
 
@@ -200,8 +212,9 @@ double perf_seconds(void);
 double perf_cpu_seconds(void);
 /* KiB of this process that are in memory, beside files. */
 uint64_t perf_resident(void);
-/* Sorts the values. */
+/* Sorts the values. The median of an even number of them is the mean of the middle two. */
 struct perf_spread perf_spread(double *values, size_t count);
+/* The nearest rank: the least value that at least the part q of all is not above. */
 double perf_quantile(const double *sorted, size_t count, double q);
 
 /* One test with one size on one lane. */

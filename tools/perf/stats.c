@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "perf.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -45,11 +46,15 @@ struct perf_spread perf_spread(double *values, size_t count)
     if (count == 0)
         return (struct perf_spread){0, 0, 0};
     qsort(values, count, sizeof *values, ascending);
-    return (struct perf_spread){perf_quantile(values, count, 0.5), values[0], values[count - 1]};
+    return (struct perf_spread){(values[(count - 1) / 2] + values[count / 2]) / 2, values[0],
+                                values[count - 1]};
 }
 
 double perf_quantile(const double *sorted, size_t count, double q)
 {
-    size_t at = (size_t)(q * (double)count);
-    return count == 0 ? 0 : sorted[at < count ? at : count - 1];
+    /* The part that a product of doubles may be too large by. */
+    size_t rank = (size_t)ceil(q * (double)count - 1e-6);
+    if (count == 0)
+        return 0;
+    return sorted[rank == 0 ? 0 : rank <= count ? rank - 1 : count - 1];
 }
