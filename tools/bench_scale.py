@@ -88,7 +88,7 @@ def busy(programs, count):
     report = subprocess.run([os.path.join(programs, "iwarp-perf"), "local", "--baseline", "tcp", "--test", "send-bw", "--size",
                              "64", "--window", "8", "--connections", str(count), "--rounds", "5", "--count", str(max(MESSAGES // count, EACH)),
                              "--json", "-"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    rows = json.loads(report[report.index("{"):])["results"]
+    rows = json.loads(report)["results"]
     return [row["cpu"]["client_us_per_message"] + row["cpu"]["server_us_per_message"] for row in rows]
 
 

@@ -48,7 +48,7 @@ def ours(bin_folder):
     for test, sizes in SIZES.items():
         text = inside(os.path.join(bin_folder, "iwarp-perf"), "local", "--baseline", "tcp", "--crc", "both", "--test", test, "--rounds", "1",
                       "--slice", "100", "--size", ",".join(map(str, sizes)), "--json", "-")
-        for row in json.loads(text[text.index("\n{") + 1:])["results"]:
+        for row in json.loads(text)["results"]:
             lane = "tcp" if row["lane"]["transport"] == "tcp" else "ours on" if row["lane"]["crc"] else "ours off"
             what = row["gigabytes_per_second"] if test == "write-bw" else row["microseconds"]
             calls = row["system_calls_per_message"]

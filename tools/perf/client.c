@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <netdb.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 
 #include "iwarp/transport.h"
 
-enum { FIRST_COUNT = 8, SAMPLES = 20 * 1000 * 1000 };
+enum { FIRST_COUNT = 8, BUSY = 2000 /* ms */, REASON = 200 /* ms */ };
 
 /* What the rounds of one lane gave. */
 struct series {
@@ -42,25 +43,37 @@ static int fail(struct client *c, const char *text)
     return -1;
 }
 
+/* What the server says of it tells more; it does before it closes anything. */
+static int fail_at_both(struct client *c, const char *text)
+{
+    struct pollfd p = {.fd = c->control.fd, .events = POLLIN};
+    char copy[PERF_TEXT];
+    snprintf(copy, sizeof copy, "%s", text);
+    if (poll(&p, 1, REASON) > 0)
+        json_decref(perf_control_receive(&c->control));
+    return fail(c, c->control.told ? c->control.error : copy);
+}
+
 /* ---- connections ---- */
 
 static int connect_one(struct client *c, const struct perf_setup *setup)
 {
     int fd = -1, trouble = ECONNREFUSED;
-    for (const struct addrinfo *a = c->addresses; a != NULL && fd < 0; a = a->ai_next) {
+    bool refused = false;
+    for (const struct addrinfo *a = c->addresses; a != NULL && fd < 0 && !refused; a = a->ai_next) {
         fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
         if (fd < 0) {
             trouble = errno;
             continue;
         }
-        if ((setup != NULL && perf_lane_socket(setup, fd)) ||
-            connect(fd, a->ai_addr, a->ai_addrlen)) {
+        refused = setup != NULL && perf_lane_socket(setup, fd, c->error);
+        if (refused || connect(fd, a->ai_addr, a->ai_addrlen)) {
             trouble = errno;
             close(fd);
             fd = -1;
         }
     }
-    if (fd < 0)
+    if (fd < 0 && !refused)
         snprintf(c->error, sizeof c->error, "cannot connect: %s", strerror(trouble));
     return fd;
 }
@@ -106,12 +119,33 @@ static int open_lane(struct client *c, size_t i)
         int fd = connect_one(c, setup);
         if (fd < 0)
             return -1;
+        json_int_t port = perf_control_port(fd, false);
         if (lane->ops->attach(lane, k, fd))
-            return fail(c, lane->error);
+            return fail_at_both(c, lane->error);
+        if (perf_control_send(&c->control, json_pack("{sI}", "port", port)))
+            return fail_at_both(c, c->control.error);
     }
     if (lane->ops->establish(lane))
-        return fail(c, lane->error);
+        return fail_at_both(c, lane->error);
     return expect_ready(c);
+}
+
+/* A server has one client at a time. */
+static json_t *greet(struct client *c, const char *host_port)
+{
+    struct pollfd p = {.fd = c->control.fd, .events = POLLIN};
+    if (perf_control_send(&c->control, json_pack("{si sI}", "iwarp-perf", PERF_PROTOCOL, "port",
+                                                 perf_control_port(c->control.fd, false)))) {
+        (void)fail(c, c->control.error);
+        return NULL;
+    }
+    if (poll(&p, 1, BUSY) == 0)
+        fprintf(stderr, "iwarp-perf: %.200s: no answer yet; it may be busy with another client\n",
+                host_port);
+    json_t *answer = perf_control_receive(&c->control);
+    if (answer == NULL)
+        (void)fail(c, c->control.error);
+    return answer;
 }
 
 static int connect_all(struct client *c, const char *host_port)
@@ -132,7 +166,7 @@ static int connect_all(struct client *c, const char *host_port)
         return PERF_UNAVAILABLE;
     }
     perf_control_init(&c->control, fd);
-    json_t *answer = ask(c, json_pack("{si}", "iwarp-perf", PERF_PROTOCOL));
+    json_t *answer = greet(c, host_port);
     json_decref(answer);
     if (answer == NULL)
         return PERF_FAILED;
@@ -168,13 +202,18 @@ static int run_slice(struct client *c, size_t i, const struct perf_run *run,
     out->seconds = perf_seconds() - began;
     out->cpu[0] = perf_cpu_seconds() - cpu;
     out->calls[0] = (double)(lane->calls - calls);
-    if (result || perf_lane_verify(lane, run))
+    if (result)
+        return fail_at_both(c, lane->error);
+    if (perf_lane_verify(lane, run))
         return fail(c, lane->error);
     answer = perf_control_receive(&c->control);
     int known = json_unpack(answer, "{sf sF sI}", "cpu", &out->cpu[1], "calls", &out->calls[1],
                             "resident", &out->resident);
+    bool spoke = answer != NULL;
     json_decref(answer);
-    return known == 0 ? 0 : fail(c, c->control.error);
+    if (known == 0)
+        return 0;
+    return fail(c, spoke ? "the server does not speak as iwarp-perf does" : c->control.error);
 }
 
 static struct perf_run make_run(struct client *c, enum perf_test test, uint64_t size,
@@ -191,7 +230,7 @@ static struct perf_run make_run(struct client *c, enum perf_test test, uint64_t 
 /* Latencies are kept, so their number is bounded. */
 static uint64_t most_messages(const struct perf_plan *plan, enum perf_test test)
 {
-    uint64_t most = SAMPLES / plan->rounds / plan->lanes[0].connections;
+    uint64_t most = PERF_SAMPLES / plan->rounds / plan->lanes[0].connections;
     return !perf_is_latency(test) ? PERF_COUNT : most > 0 ? most : 1;
 }
 
@@ -430,13 +469,14 @@ static int judge(const struct client *c)
         if (r->lane == 0 || limit <= 0 || !bad)
             continue;
         perf_lane_name(&plan->lanes[r->lane], name, sizeof name);
-        printf("%s %s of %llu octets: ratio %.3f, the limit is %.3f\n", name,
-               perf_test_names[r->test], (unsigned long long)r->size, r->ratio.median, limit);
+        fprintf(perf_table(plan), "%s %s of %llu octets: ratio %.3f, the limit is %.3f\n", name,
+                perf_test_names[r->test], (unsigned long long)r->size, r->ratio.median, limit);
         status = PERF_FAILED;
     }
     return status;
 }
 
+/* The plan has seen that it is possible. */
 static void pin(int cpu)
 {
     cpu_set_t set;
@@ -458,7 +498,7 @@ int perf_client(const struct perf_plan *plan, const char *host_port)
     c->plan = plan;
     c->control.fd = -1;
     pin(plan->cpu[0]);
-    int status = connect_all(c, host_port);
+    int status = perf_report_possible(plan) ? PERF_USAGE : connect_all(c, host_port);
     if (status == PERF_OK && (plan->soak > 0 ? soak(c) : measure_all(c)))
         status = PERF_FAILED;
     if (status == PERF_FAILED)

@@ -4,20 +4,18 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 void perf_control_init(struct perf_control *c, int fd)
 {
-    /* A slice may take its time, and what it stalls for. */
-    struct timeval stall = {.tv_sec = 10 * PERF_STALL};
     int on = 1;
-    *c = (struct perf_control){.fd = fd};
+    /* A slice may take its time, and what it stalls for. */
+    *c = (struct perf_control){.fd = fd, .patience = 10 * PERF_STALL};
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &stall, sizeof stall);
 }
 
 void perf_control_close(struct perf_control *c)
@@ -62,6 +60,7 @@ static json_t *take_line(struct perf_control *c, const char *end)
     memmove(c->line, end + 1, c->have);
     if (json_is_object(message) && trouble == NULL)
         return message;
+    c->told = trouble != NULL;
     if (trouble != NULL)
         snprintf(c->error, sizeof c->error, "the peer says: %.200s", trouble);
     else
@@ -72,12 +71,20 @@ static json_t *take_line(struct perf_control *c, const char *end)
 
 json_t *perf_control_receive(struct perf_control *c)
 {
+    double until = perf_seconds() + c->patience;
     for (;;) {
         const char *end = memchr(c->line, '\n', c->have);
         if (end != NULL)
             return take_line(c, end);
         if (c->have == sizeof c->line) {
             snprintf(c->error, sizeof c->error, "the peer does not speak as iwarp-perf does");
+            return NULL;
+        }
+        struct pollfd p = {.fd = c->fd, .events = POLLIN};
+        double left = until - perf_seconds();
+        if (left <= 0 || poll(&p, 1, (int)(left * 1000) + 1) == 0) {
+            snprintf(c->error, sizeof c->error, "control connection: nothing came for %d seconds",
+                     c->patience);
             return NULL;
         }
         ssize_t n = recv(c->fd, c->line + c->have, sizeof c->line - c->have, 0);
@@ -90,6 +97,19 @@ json_t *perf_control_receive(struct perf_control *c)
         }
         c->have += (size_t)n;
     }
+}
+
+json_int_t perf_control_port(int fd, bool peer)
+{
+    struct sockaddr_storage at = {0};
+    socklen_t length = sizeof at;
+    if (peer ? getpeername(fd, (struct sockaddr *)&at, &length)
+             : getsockname(fd, (struct sockaddr *)&at, &length))
+        return 0;
+    const void *from = &at; /* sin6_port is where sin_port is */
+    return at.ss_family == AF_INET || at.ss_family == AF_INET6
+               ? ntohs(((const struct sockaddr_in *)from)->sin_port)
+               : 0;
 }
 
 /* ---- what the messages hold ---- */
@@ -131,7 +151,8 @@ int perf_setup_from_json(const json_t *from, struct perf_setup *s)
         !between(mulpdu, 0, 64768) || !between(window, 1, PERF_WINDOW) ||
         !between(threads, 1, PERF_THREADS) || threads > connections ||
         !between(buffer, 0, 1 << 30) || !between(size, 1, PERF_SIZE_MAX) ||
-        connections * size > PERF_MEMORY || strlen(congestion) >= sizeof s->congestion)
+        connections * size > PERF_MEMORY || connections * window > PERF_POSTED ||
+        strlen(congestion) >= sizeof s->congestion)
         return -1;
     *s = (struct perf_setup){.tcp = tcp,
                              .crc = crc,

@@ -7,13 +7,15 @@
 
 #include "perf.h"
 
-enum { PERF_PROTOCOL = 2, PERF_LINE = 4096 };
+enum { PERF_PROTOCOL = 3, PERF_LINE = 4096 };
 
 struct perf_control {
     int fd;
+    int patience; /* seconds for the next message */
     char line[PERF_LINE];
     size_t have;
     char error[PERF_TEXT];
+    bool told; /* the error is what the peer says */
 };
 
 /* Takes the socket over. */
@@ -23,6 +25,8 @@ void perf_control_close(struct perf_control *c);
 int perf_control_send(struct perf_control *c, json_t *message);
 /* NULL with text in c->error, also if the peer tells of an error of its own. */
 json_t *perf_control_receive(struct perf_control *c);
+/* TCP's port of this end of a socket, or of the peer's; 0 if it has none. */
+json_int_t perf_control_port(int fd, bool peer);
 
 json_t *perf_setup_to_json(const struct perf_setup *setup);
 json_t *perf_run_to_json(const struct perf_run *run);

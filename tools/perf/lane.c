@@ -2,6 +2,7 @@
 /* What lanes of both kinds share: memory, its contents, and how sockets are set. */
 #include "perf.h"
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdarg.h>
@@ -136,23 +137,40 @@ void perf_lane_congestion(const struct perf_setup *setup, char name[PERF_CONGEST
         close(fd);
 }
 
-int perf_lane_socket(const struct perf_setup *setup, int fd)
+/* The system cuts what is too much for it without an error, and doubles the rest: socket(7). */
+static int set_buffer(int fd, int which, uint64_t wanted, char *error)
 {
-    int on = 1;
+    int octets = (int)wanted, most = 0;
+    socklen_t length = sizeof most;
+    if (setsockopt(fd, SOL_SOCKET, which, &octets, sizeof octets) ||
+        getsockopt(fd, SOL_SOCKET, which, &most, &length)) {
+        snprintf(error, PERF_TEXT, "--socket-buffer: %s", strerror(errno));
+        return -1;
+    }
+    if ((uint64_t)most / 2 >= (wanted < 1 << 30 ? wanted : (1 << 30) - 1))
+        return 0;
+    snprintf(error, PERF_TEXT, "--socket-buffer %llu: expected at most %d (net.core.%cmem_max)",
+             (unsigned long long)wanted, most / 2, which == SO_SNDBUF ? 'w' : 'r');
+    return -1;
+}
+
+int perf_lane_socket(const struct perf_setup *setup, int fd, char *error)
+{
+    int on = 1, mss = (int)setup->mss;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (setup->mss > 0) {
-        int mss = (int)setup->mss;
-        setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &mss, sizeof mss);
+    if (mss > 0 && setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &mss, sizeof mss)) {
+        snprintf(error, PERF_TEXT, "--mss %d: %s", mss, strerror(errno));
+        return -1;
     }
-    if (setup->socket_buffer > 0) {
-        int octets = (int)setup->socket_buffer;
-        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &octets, sizeof octets);
-        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &octets, sizeof octets);
-    }
-    return setup->congestion[0] == '\0'
-               ? 0
-               : setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, setup->congestion,
-                            (socklen_t)strlen(setup->congestion));
+    if (setup->socket_buffer > 0 && (set_buffer(fd, SO_SNDBUF, setup->socket_buffer, error) ||
+                                     set_buffer(fd, SO_RCVBUF, setup->socket_buffer, error)))
+        return -1;
+    if (setup->congestion[0] == '\0' ||
+        setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, setup->congestion,
+                   (socklen_t)strlen(setup->congestion)) == 0)
+        return 0;
+    snprintf(error, PERF_TEXT, "TCP has no such congestion control here: %s", setup->congestion);
+    return -1;
 }
 
 void perf_sample(struct perf_samples *samples, double nanoseconds)

@@ -37,7 +37,9 @@ enum {
     PERF_THREADS = 64,
     PERF_COUNT = 1000000000,
     PERF_MEMORY = 1 << 30, /* octets of all connections of a lane: sources, or sinks */
-    PERF_STALL = 60        /* seconds without progress after which a run has failed */
+    PERF_POSTED = 1 << 21, /* messages on their way of all connections of a lane: some 200 octets */
+    PERF_SAMPLES = 20 * 1000 * 1000, /* latencies of one test and size on a lane */
+    PERF_STALL = 60                  /* seconds without progress after which a run has failed */
 };
 
 enum perf_test {
@@ -174,9 +176,9 @@ int perf_lane_verify(struct perf_lane *lane, const struct perf_run *run);
 void perf_lane_destroy(struct perf_lane *lane);
 int perf_lane_fail(struct perf_lane *lane, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* The options of a socket of this lane, before it connects or listens. Returns -1 if TCP has no
- * such congestion control. */
-int perf_lane_socket(const struct perf_setup *setup, int fd);
+/* The options of a socket of this lane, before it connects or behind accept. Returns -1, with
+ * PERF_TEXT octets of text in `error`, if the system does not have what they ask for. */
+int perf_lane_socket(const struct perf_setup *setup, int fd, char *error);
 /* What TCP uses for such a lane here; "?" if it does not tell. */
 void perf_lane_congestion(const struct perf_setup *setup, char name[PERF_CONGESTION]);
 /* Whether this end sends messages of its own accord. */
@@ -240,9 +242,12 @@ struct perf_results {
 
 /* "tcp", "iwarp crc", "iwarp crc markers", "iwarp". */
 void perf_lane_name(const struct perf_setup *setup, char *name, size_t room);
+/* The standard output, or stderr if that is the report's. */
+FILE *perf_table(const struct perf_plan *plan);
 void perf_table_head(const struct perf_plan *plan);
 void perf_table_row(const struct perf_plan *plan, const struct perf_result *result);
-/* Each returns 0, or -1 after one line on stderr. */
+/* Each returns 0, or -1 after one line on stderr. The first: whether the other two can. */
+int perf_report_possible(const struct perf_plan *plan);
 int perf_report_json(const struct perf_plan *plan, const struct perf_results *results);
 int perf_report_html(const struct perf_plan *plan, const struct perf_results *results);
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -40,7 +41,7 @@ const char perf_usage[] =
     "  --slice MS           milliseconds that one round lasts (50), 1..60000\n"
     "  --verify             fill, and compare what came\n"
     "  --cpu N[,M]          run on this CPU; with local, M is the server's\n"
-    "  --json FILE          all figures; - is the standard output\n"
+    "  --json FILE          all figures; - is the standard output (the table goes to stderr then)\n"
     "  --html FILE          a page with plots over the sizes\n"
     "  --min-ratio X        exit with 1 if a bandwidth is below X of plain TCP's\n"
     "  --max-ratio X        exit with 1 if a latency is above X of plain TCP's\n"
@@ -130,12 +131,22 @@ static bool parse_both(const char *text, unsigned *out)
     return *out != 3 || strcmp(text, "both") == 0;
 }
 
+static bool has_cpu(int cpu)
+{
+    cpu_set_t now, wanted;
+    CPU_ZERO(&wanted);
+    CPU_SET((unsigned)cpu, &wanted);
+    bool can = sched_getaffinity(0, sizeof now, &now) == 0 &&
+               sched_setaffinity(0, sizeof wanted, &wanted) == 0;
+    return can && sched_setaffinity(0, sizeof now, &now) == 0;
+}
+
 static bool parse_cpus(const char *list, struct perf_plan *plan)
 {
     char word[32];
     uint64_t value;
     for (int i = 0; next_word(&list, word, sizeof word); i++) {
-        if (i == 2 || !perf_number(word, 0, 1023, &value))
+        if (i == 2 || !perf_number(word, 0, CPU_SETSIZE - 1, &value) || !has_cpu((int)value))
             return false;
         plan->cpu[i] = (int)value;
     }
@@ -218,7 +229,7 @@ static const struct range {
 struct draft {
     uint64_t numbers[sizeof ranges / sizeof ranges[0]];
     unsigned crc, markers;
-    bool poll;
+    bool poll, timed; /* timed: --rounds or --slice */
     char congestion[PERF_CONGESTION];
 };
 
@@ -244,13 +255,14 @@ static uint64_t number(const struct draft *d, int option)
 static int take_congestion(struct draft *d, const char *name, const char *value)
 {
     struct perf_setup setup = {.mss = 0};
+    char error[PERF_TEXT];
     const char *path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     char expected[256] = "one that TCP has here";
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     snprintf(setup.congestion, sizeof setup.congestion, "%s", value);
     errno = 0;
     bool known = value[0] != '\0' && strlen(value) < sizeof setup.congestion && fd >= 0 &&
-                 perf_lane_socket(&setup, fd) == 0;
+                 perf_lane_socket(&setup, fd, error) == 0;
     if (!known && errno == EPERM)
         path = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
     if (fd >= 0)
@@ -300,8 +312,9 @@ static int take(struct perf_plan *plan, struct draft *d, int option, const char 
         plan->verify = true;
         return 0;
     case CPU:
-        return parse_cpus(value, plan) ? 0
-                                       : perf_usage_error(name, value, "a CPU's number, or two");
+        return parse_cpus(value, plan)
+                   ? 0
+                   : perf_usage_error(name, value, "the number of a CPU here, or two");
     case JSON:
         plan->json = value;
         return 0;
@@ -348,6 +361,21 @@ static int make_lanes(struct perf_plan *plan, const struct draft *d)
                 (unsigned)setup.connections, (unsigned long long)setup.size_max);
         return PERF_USAGE;
     }
+    if (setup.connections * (uint64_t)setup.window > PERF_POSTED) {
+        fprintf(stderr,
+                "iwarp-perf: %u connections with a window of %u: expected at most %d in all\n",
+                (unsigned)setup.connections, (unsigned)setup.window, PERF_POSTED);
+        return PERF_USAGE;
+    }
+    char error[PERF_TEXT];
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool settable = fd < 0 || perf_lane_socket(&setup, fd, error) == 0;
+    if (fd >= 0)
+        close(fd);
+    if (!settable) {
+        fprintf(stderr, "iwarp-perf: %s\n", error);
+        return PERF_USAGE;
+    }
     if (plan->baseline) {
         plan->lanes[plan->lane_count] = setup;
         plan->lanes[plan->lane_count++].tcp = true;
@@ -357,6 +385,40 @@ static int make_lanes(struct perf_plan *plan, const struct draft *d)
         setup.markers = (i & 2) != 0;
         if ((d->crc >> (i & 1) & 1) != 0 && (d->markers >> (i >> 1) & 1) != 0)
             plan->lanes[plan->lane_count++] = setup;
+    }
+    return -1;
+}
+
+/* What would be without effect. Returns -1 to go on, else the exit status. */
+static int check_sense(const struct perf_plan *plan, const struct draft *d, bool local)
+{
+    bool tests[2] = {false, false};
+    uint64_t most = PERF_SAMPLES / plan->rounds / number(d, CONNECTIONS);
+    const char *text = NULL;
+    for (int i = 0; i < PERF_TESTS; i++)
+        tests[perf_is_latency((enum perf_test)i)] |= plan->tests[i];
+    if (plan->soak > 0 && (plan->min_ratio > 0 || plan->max_ratio > 0 || plan->json != NULL ||
+                           plan->html != NULL || d->timed))
+        text = "--soak: did not expect --json, --html, --rounds, --slice or a ratio with it";
+    else if ((plan->min_ratio > 0 || plan->max_ratio > 0) && !plan->baseline)
+        text = "--min-ratio and --max-ratio: expected --baseline tcp, too";
+    else if (plan->min_ratio > 0 && !tests[false])
+        text = "--min-ratio: expected a test of bandwidth, too";
+    else if (plan->max_ratio > 0 && !tests[true])
+        text = "--max-ratio: expected a test of latency, too";
+    else if (!local && plan->cpu[1] >= 0)
+        text = "--cpu: expected one number, as the server is not started here";
+    if (text != NULL) {
+        fprintf(stderr, "iwarp-perf: %s\n", text);
+        return PERF_USAGE;
+    }
+    if (plan->soak == 0 && tests[true] && plan->count > most) {
+        fprintf(stderr,
+                "iwarp-perf: --count %llu: expected at most %llu latencies of a connection in each "
+                "of %llu rounds\n",
+                (unsigned long long)plan->count, (unsigned long long)most,
+                (unsigned long long)plan->rounds);
+        return PERF_USAGE;
     }
     return -1;
 }
@@ -390,6 +452,7 @@ int perf_plan_client(struct perf_plan *plan, bool local, int argc, char **argv)
             fputs(perf_usage, stdout);
             return PERF_OK;
         }
+        d.timed |= option == ROUNDS || option == SLICE;
         int result = take(plan, &d, option, optarg);
         if (result != 0)
             return result;
@@ -402,11 +465,8 @@ int perf_plan_client(struct perf_plan *plan, bool local, int argc, char **argv)
     int result = take_address(plan, argc, argv, !local);
     if (result >= 0)
         return result;
-    if ((plan->min_ratio > 0 || plan->max_ratio > 0) && !plan->baseline) {
-        fprintf(stderr, "iwarp-perf: --min-ratio and --max-ratio: expected --baseline tcp, too\n");
-        return PERF_USAGE;
-    }
-    return make_lanes(plan, &d);
+    result = check_sense(plan, &d, local);
+    return result >= 0 ? result : make_lanes(plan, &d);
 }
 
 int perf_plan_server(struct perf_plan *plan, int argc, char **argv)

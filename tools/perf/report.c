@@ -2,8 +2,11 @@
 #include "perf.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static json_t *spread(struct perf_spread s)
 {
@@ -42,6 +45,37 @@ static json_t *result(const struct perf_plan *plan, const struct perf_result *r)
     return out;
 }
 
+static int unwritable(const char *path)
+{
+    fprintf(stderr, "iwarp-perf: %s: cannot be written: %s\n", path, strerror(errno));
+    return -1;
+}
+
+/* Opens nothing that somebody may be waiting at, and leaves nothing where nothing was. */
+static int possible(const char *path)
+{
+    struct stat there;
+    if (stat(path, &there) == 0) {
+        errno = EISDIR;
+        return !S_ISDIR(there.st_mode) && access(path, W_OK) == 0 ? 0 : unwritable(path);
+    }
+    if (errno == ENOENT && lstat(path, &there) == 0)
+        return 0; /* a link to what is not there yet */
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return unwritable(path);
+    close(fd);
+    unlink(path);
+    return 0;
+}
+
+int perf_report_possible(const struct perf_plan *plan)
+{
+    if (plan->json != NULL && strcmp(plan->json, "-") != 0 && possible(plan->json))
+        return -1;
+    return plan->html != NULL ? possible(plan->html) : 0;
+}
+
 int perf_report_json(const struct perf_plan *plan, const struct perf_results *results)
 {
     const struct perf_setup *s = &plan->lanes[0];
@@ -53,19 +87,18 @@ int perf_report_json(const struct perf_plan *plan, const struct perf_results *re
     for (size_t i = 0; i < results->count; i++)
         json_array_append_new(list, result(plan, &results->list[i]));
     json_t *all =
-        json_pack("{ss si sI sI sI sI sI ss sb sb sb so}", "tool", "iwarp-perf", "schema", 1,
+        json_pack("{ss si sI sI sI sI sI sI sI ss sb sb sb so}", "tool", "iwarp-perf", "schema", 1,
                   "rounds", (json_int_t)plan->rounds, "connections", (json_int_t)s->connections,
-                  "window", (json_int_t)s->window, "mss", (json_int_t)s->mss, "socket_buffer",
+                  "window", (json_int_t)s->window, "mss", (json_int_t)s->mss, "mulpdu",
+                  (json_int_t)s->mulpdu, "threads", (json_int_t)s->threads, "socket_buffer",
                   (json_int_t)s->socket_buffer, "congestion", congestion, "polling", s->poll,
                   "both_ways", plan->both, "verified", plan->verify, "results", list);
     FILE *out = strcmp(plan->json, "-") == 0 ? stdout : fopen(plan->json, "w");
     int status = out == NULL || json_dumpf(all, out, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
     if (out != NULL)
         status |= fputc('\n', out) == EOF;
-    if (out != NULL && out != stdout)
-        status |= fclose(out) != 0;
+    if (out != NULL)
+        status |= (out == stdout ? fflush(out) : fclose(out)) != 0;
     json_decref(all);
-    if (status)
-        fprintf(stderr, "iwarp-perf: %s: cannot be written: %s\n", plan->json, strerror(errno));
-    return status ? -1 : 0;
+    return status ? unwritable(plan->json) : 0;
 }

@@ -2,6 +2,7 @@
 #include "control.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +11,20 @@
 
 #include "iwarp/transport.h"
 
+enum { GREETING = 10 /* seconds */ };
+
+/* What has come to the listening socket while somebody else was expected. */
+struct door {
+    int listener;
+    int waiting[PERF_CONNECTIONS];
+    size_t count;
+};
+
 /* One client. */
 struct session {
     struct perf_control control;
-    int listener;
+    struct door *door;
+    bool direct; /* nothing between the two changes ports */
     struct perf_lane *lanes[PERF_LANES];
     size_t lane_count;
 };
@@ -28,20 +39,81 @@ static int refuse(struct session *s, const char *text)
     return -1;
 }
 
-/* The next connection of the client whose control connection this is. */
-static int accept_one(struct session *s)
+static bool same_host(int a, int b)
 {
-    struct pollfd p = {.fd = s->listener, .events = POLLIN};
-    int fd = -1;
-    while (fd < 0) {
-        int ready = poll(&p, 1, 10000);
-        if (ready == 0)
+    struct sockaddr_storage at[2] = {{0}, {0}};
+    socklen_t length[2] = {sizeof at[0], sizeof at[1]};
+    if (getpeername(a, (struct sockaddr *)&at[0], &length[0]) ||
+        getpeername(b, (struct sockaddr *)&at[1], &length[1]) || at[0].ss_family != at[1].ss_family)
+        return false;
+    const void *from[2] = {&at[0], &at[1]};
+    if (at[0].ss_family == AF_INET6) {
+        const struct sockaddr_in6 *x = from[0], *y = from[1];
+        return memcmp(&x->sin6_addr, &y->sin6_addr, sizeof x->sin6_addr) == 0;
+    }
+    const struct sockaddr_in *x = from[0], *y = from[1];
+    return x->sin_addr.s_addr == y->sin_addr.s_addr;
+}
+
+/* Whether a connection is the one that the client means. Behind something that gives it other
+ * ports, any of the same address may be. */
+static bool is_meant(const struct session *s, int fd, json_int_t port)
+{
+    return same_host(s->control.fd, fd) && (!s->direct || perf_control_port(fd, true) == port);
+}
+
+static int let_in(struct door *d, size_t i)
+{
+    int fd = d->waiting[i];
+    memmove(&d->waiting[i], &d->waiting[i + 1], (--d->count - i) * sizeof d->waiting[0]);
+    return fd;
+}
+
+/* The connection of the lane that has this port at the client's end; -1 if it does not come. */
+static int accept_one(struct session *s, json_int_t port)
+{
+    struct door *d = s->door;
+    struct pollfd p = {.fd = d->listener, .events = POLLIN};
+    double until = perf_seconds() + GREETING;
+    for (size_t i = 0; i < d->count; i++)
+        if (is_meant(s, d->waiting[i], port))
+            return let_in(d, i);
+    for (double left; (left = until - perf_seconds()) > 0;) {
+        if (poll(&p, 1, (int)(left * 1000) + 1) == 0)
             return -1;
-        fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC);
+        int fd = accept4(d->listener, NULL, NULL, SOCK_CLOEXEC);
         if (fd < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
             return -1;
+        if (fd < 0)
+            continue;
+        if (is_meant(s, fd, port))
+            return fd;
+        if (d->count < PERF_CONNECTIONS)
+            d->waiting[d->count++] = fd;
+        else
+            close(fd);
     }
-    return fd;
+    return -1;
+}
+
+static int attach_one(struct session *s, struct perf_lane *lane, uint32_t i)
+{
+    char error[PERF_TEXT];
+    json_int_t port;
+    json_t *told = perf_control_receive(&s->control);
+    int known = json_unpack(told, "{sI}", "port", &port);
+    bool spoke = told != NULL;
+    json_decref(told);
+    if (known != 0)
+        return spoke ? refuse(s, "no port of a connection") : -1;
+    int fd = accept_one(s, port);
+    if (fd < 0)
+        return refuse(s, "a connection of the lane did not come");
+    if (perf_lane_socket(&lane->setup, fd, error)) {
+        close(fd);
+        return refuse(s, error);
+    }
+    return lane->ops->attach(lane, i, fd) ? refuse(s, lane->error) : 0;
 }
 
 static int open_lane(struct session *s, const json_t *command)
@@ -64,17 +136,9 @@ static int open_lane(struct session *s, const json_t *command)
                                                  "source", (json_int_t)lane->local_source,
                                                  "counter", (json_int_t)lane->local_counter)))
         return -1;
-    for (uint32_t i = 0; i < setup.connections; i++) {
-        int fd = accept_one(s);
-        if (fd < 0)
-            return refuse(s, "a connection of the lane did not come");
-        if (perf_lane_socket(&setup, fd)) {
-            close(fd);
-            return refuse(s, "TCP of the server has no such congestion control");
-        }
-        if (lane->ops->attach(lane, i, fd))
-            return refuse(s, lane->error);
-    }
+    for (uint32_t i = 0; i < setup.connections; i++)
+        if (attach_one(s, lane, i))
+            return -1;
     if (lane->ops->establish(lane))
         return refuse(s, lane->error);
     return perf_control_send(&s->control, json_pack("{sb}", "ready", 1));
@@ -107,9 +171,13 @@ static int run_slice(struct session *s, const json_t *command)
 
 static int greet(struct session *s)
 {
-    int version = 0;
+    int version = 0, patience = s->control.patience;
+    json_int_t port = 0;
+    s->control.patience = GREETING;
     json_t *hello = perf_control_receive(&s->control);
-    int known = json_unpack(hello, "{si}", "iwarp-perf", &version);
+    int known = json_unpack(hello, "{si s?I}", "iwarp-perf", &version, "port", &port);
+    s->control.patience = patience;
+    s->direct = port == perf_control_port(s->control.fd, true);
     json_decref(hello);
     if (hello == NULL)
         return -1;
@@ -141,9 +209,9 @@ static int converse(struct session *s)
     return status < 0 ? -1 : 0;
 }
 
-static int serve_one(int listener, int fd)
+static int serve_one(struct door *door, int fd)
 {
-    struct session s = {.listener = listener};
+    struct session s = {.door = door};
     perf_control_init(&s.control, fd);
     int status = converse(&s);
     if (status)
@@ -156,17 +224,26 @@ static int serve_one(int listener, int fd)
 
 int perf_serve(int listener, bool once)
 {
-    for (;;) {
+    struct door door = {.listener = listener};
+    int status = PERF_OK;
+    for (bool over = false; !over;) {
         struct pollfd p = {.fd = listener, .events = POLLIN};
-        if (poll(&p, 1, -1) < 0 && errno != EINTR)
+        int fd = -1;
+        if (door.count > 0)
+            fd = let_in(&door, 0);
+        else if (poll(&p, 1, -1) > 0)
+            fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+        if (fd >= 0) {
+            status = serve_one(&door, fd);
+            over = once;
+        } else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+            fprintf(stderr, "iwarp-perf: server: cannot accept: %s\n", strerror(errno));
             return PERF_FAILED;
-        int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-        if (fd < 0)
-            continue;
-        int status = serve_one(listener, fd);
-        if (once)
-            return status;
+        }
     }
+    while (door.count > 0)
+        close(let_in(&door, 0));
+    return status;
 }
 
 int perf_server(const struct perf_plan *plan)

@@ -103,10 +103,11 @@ def session(**more):
         def say(**message):
             print(json.dumps(message), file=lines, flush=True)
             return json.loads(lines.readline())
-        say(**{"iwarp-perf": 2})
+        say(**{"iwarp-perf": 3, "port": control.getsockname()[1]})
         say(**{**dict(command="open", tcp=False, crc=True, markers=False, poll=False, connections=1, mss=0, mulpdu=1, window=1,
                       threads=1, socket_buffer=0, size_max=8, sink=1, source=2, counter=3), **more})
-        with socket.create_connection((host, int(port)), 60):
+        with socket.create_connection((host, int(port)), 60) as one:
+            print(json.dumps({"port": one.getsockname()[1]}), file=lines, flush=True)
             answer = json.loads(lines.readline())["error"]
         assert lines.read() == ""
         return answer
@@ -119,10 +120,82 @@ assert descriptors() == before, (descriptors(), before)
 EOP
 python3 -B "$scratch/refused.py" "$at" "${pids[-1]}"
 same "descriptors behind a lane that was refused" 0 $?
+# Who comes while a lane's connections are expected is no part of it, but the next client, who is told if it takes long.
+cat >"$scratch/stranger.py" <<'EOP'
+import json, socket, subprocess, sys
+host, port = sys.argv[1].rsplit(":", 1)
+
+def connect():
+    return socket.create_connection((host, int(port)), 60)
+
+with connect() as control, control.makefile("rw") as lines:
+    def say(**message):
+        print(json.dumps(message), file=lines, flush=True)
+    def hear():
+        return json.loads(lines.readline())
+    say(**{"iwarp-perf": 3, "port": control.getsockname()[1]})
+    hear()
+    say(command="open", tcp=True, crc=False, markers=False, poll=False, connections=20, mss=0, mulpdu=0, window=1, threads=1,
+        socket_buffer=0, size_max=8, sink=0, source=0, counter=0)
+    hear()
+    ours = [connect()]
+    # Their connections come to the server before the others of ours.
+    others = [subprocess.Popen([sys.argv[2], "client", sys.argv[1], "--count", "2", "--rounds", "1"], stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    told = [other.stderr.readline() for other in others]
+    ours += [connect() for _ in range(19)]
+    # Each is the one whose port is told, in whatever order they came.
+    ours.reverse()
+    for one in ours:
+        say(port=one.getsockname()[1])
+    assert hear() == {"ready": True}
+    say(command="run", lane=0, test=4, size=8, count=1, both=False, verify=True, seed=0)
+    hear()
+    octets = lambda number: bytes(((i + seed) * 167 + (i >> 8) * 59 + (seed >> 8)) & 255
+                                  for seed in (1 + number * 7919,) for i in range(8))
+    for number, one in enumerate(ours):
+        one.sendall(octets(number))
+    answer = hear()
+    assert "calls" in answer, answer
+    say(command="end")
+for text in told:
+    assert text.endswith("no answer yet; it may be busy with another client\n"), told
+for other in others:
+    assert (other.communicate()[1], other.returncode) == ("", 0)
+EOP
+python3 -B "$scratch/stranger.py" "$at" "$bin/iwarp-perf"
+same "strangers at the door" 0 $?
+# A server with too few descriptors: its reason is told, at whichever connection it comes.
+exec {few}< <(ulimit -n 30 && exec "$bin/iwarp-perf" server 127.0.0.1:0 2>/dev/null)
+pids+=("$!")
+read -r -t 60 line <&"$few" || line=""
+for baseline in "" "--baseline tcp"; do
+    # shellcheck disable=SC2086
+    "$bin/iwarp-perf" client "${line#listening on }" --connections 60 --count 2 --rounds 1 $baseline >"$scratch/said" 2>&1
+    same "its reason" "1 iwarp-perf: the peer says: a connection of the lane did not come" "$? $(tail -n 1 "$scratch/said")"
+done
+exec {few}<&-
+# A report for who waits at a pipe, and one where a link points to nothing yet.
+mkfifo "$scratch/pipe"
+cat "$scratch/pipe" >"$scratch/piped" &
+reader=$!
+ln -s "$scratch/linked" "$scratch/link"
+"$bin/iwarp-perf" local --count 2 --rounds 1 --json "$scratch/pipe" --html "$scratch/link" >"$scratch/said" 2>&1
+same "reports into a pipe and behind a link" 0 $?
+wait "$reader"
+same "each has come" "2 2" "$(wc -l "$scratch/piped" "$scratch/linked" | awk '$1 > 5 {n++} END {print n - 1, NR - 1}')"
+# Who says nothing has some seconds.
+exec {silent}<>"/dev/tcp/${at%:*}/${at##*:}"
+"$bin/iwarp-perf" client "$at" --count 2 --rounds 1 >"$scratch/said" 2>&1
+same "client behind a silent stranger" 0 $?
+exec {silent}<&-
+same "server's words of the silent" "iwarp-perf: server: control connection: nothing came for 10 seconds" "$(tail -n 1 "$scratch/server")"
 # What does not speak the same language is sent away, and the server goes on.
 printf 'GET / HTTP/1.0\n' >"/dev/tcp/${at%:*}/${at##*:}"
-"$bin/iwarp-perf" client "$at" --count 2 --rounds 1 --json - >"$scratch/said"
+"$bin/iwarp-perf" client "$at" --count 2 --rounds 1 --json - >"$scratch/said" 2>"$scratch/table"
 same "client behind a stranger" 0 $?
+same "JSON and nothing else" 1 "$(python3 -c 'import json, sys; print(len(json.load(sys.stdin)["results"]))' <"$scratch/said")"
+same "the table is beside it" 3 "$(grep -cv "no answer yet" "$scratch/table")"
 same "server's words" "iwarp-perf: server: the peer does not speak as iwarp-perf does" "$(tail -n 1 "$scratch/server")"
 exec {out}<&-
 
@@ -141,10 +214,25 @@ perf 64 "--congestion : expected what TCP has here: $(cat /proc/sys/net/ipv4/tcp
 perf 64 "--soak 0: expected 1..1000000" local --soak 0
 perf 64 "--min-ratio and --max-ratio: expected --baseline tcp, too" local --min-ratio 0.5
 perf 64 "200 connections of 8388608 octets: expected at most 1 GiB in all" local --connections 200 --size 8388608
+perf 64 "1000 connections with a window of 4096: expected at most 2097152 in all" local --connections 1000 --window 4096
+perf 64 "--min-ratio: expected a test of bandwidth, too" local --baseline tcp --test lat --min-ratio 0.5
+perf 64 "--max-ratio: expected a test of latency, too" local --baseline tcp --test bw --max-ratio 2
+perf 64 "--soak: did not expect --json, --html, --rounds, --slice or a ratio with it" local --soak 1 --json "$scratch/none"
+perf 64 "--soak: did not expect --json, --html, --rounds, --slice or a ratio with it" local --soak 1 --slice 1
+perf 64 "--count 20001: expected at most 20000 latencies of a connection in each of 1000 rounds" \
+    local --test send-lat --count 20001 --rounds 1000
+perf 64 "--cpu 1023: expected the number of a CPU here, or two" local --cpu 1023
+perf 64 "--cpu: expected one number, as the server is not started here" client 127.0.0.1:1 --cpu 0,0
+most=$(cat /proc/sys/net/core/wmem_max)
+perf 64 "--socket-buffer $((most + 1)): expected at most $most (net.core.wmem_max)" local --socket-buffer $((most + 1))
+perf 64 "$scratch: cannot be written: Is a directory" local --html "$scratch"
+perf 64 "$scratch/no/file: cannot be written: No such file or directory" local --json "$scratch/no/file"
 perf 64 "expected HOST:PORT" client
 perf 64 "x: unexpected argument" local x
 perf 64 'bad address "nowhere": expected HOST:PORT' client nowhere
 perf 69 "127.0.0.1:1: cannot connect: Connection refused" client 127.0.0.1:1
+"$bin/iwarp-perf" local --count 1 --rounds 1 --json - >/dev/full 2>"$scratch/said"
+same "no room for the figures" "1 iwarp-perf: -: cannot be written: No space left on device" "$? $(tail -n 1 "$scratch/said")"
 # A limit that no stack can meet.
 "$bin/iwarp-perf" local --count 1 --rounds 1 --baseline tcp --min-ratio 1000000 >"$scratch/said"
 same "a missed limit: exit" 1 $?
