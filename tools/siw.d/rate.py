@@ -7,7 +7,7 @@ the time, and there is none here (it says "inf").
 With "calls" instead of the rate: the system calls of the client and of the server that write, read or control, which
 post and wait; what the same takes for another COUNT must be taken off.
 
-perftest that does not end well within PATIENCE seconds is ended: siw may stand still, and librdmacm crash in its client.
+perftest that does not end well within PATIENCE seconds (IW_RATE_PATIENCE) is ended: siw may stand still, and librdmacm crash in its client.
 
 usage: rate.py PROGRAM SIZE COUNT CRC (Y or N) [calls]
 """
@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 
-PATIENCE = 120
+PATIENCE = int(os.environ.get("IW_RATE_PATIENCE", "120"))
 HEADERS = 66  # Ethernet, IPv4 and TCP with time stamps; in bytes of lo
 
 
@@ -36,6 +36,8 @@ def calls_in(summary):
 
 
 def main(program, size, count, crc, calls=False):
+    # However it ends, they must not stay.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("rate.py: ended by SIGTERM"))
     with open("/sys/module/siw/parameters/mpa_crc_required", "w", encoding="ascii") as file:
         file.write(crc)
     # siw counts registered memory against the limit of locked memory, also root's.
@@ -52,6 +54,8 @@ def main(program, size, count, crc, calls=False):
         while not subprocess.run(["ss", "-Hltn", "sport = :18515"], check=True, capture_output=True).stdout:
             if pair[0].poll() is not None:
                 sys.exit("rate.py: %s ended with status %d before it listened" % (program, pair[0].returncode))
+            if time.monotonic() >= until:
+                sys.exit("rate.py: %s does not listen" % program)
             time.sleep(0.05)
         pair.append(subprocess.Popen([*words, "10.7.0.1"], **how))
         seen = [(time.monotonic(), carried())]

@@ -94,6 +94,8 @@ chmod +x perftest
 if unshare -rmn true 2>/dev/null; then
     fails "its server ends" '^rate.py: false ended with status 1 before it listened$' rate false
     fails "its client ends" '^rate.py: the client of .*/perftest ended with status 2$' rate "$scratch/perftest"
+    sed -i '/^server = /d' perftest
+    IW_RATE_PATIENCE=1 fails "its server does not listen" '^rate.py: .*/perftest does not listen$' rate "$scratch/perftest"
     pgrep -f "$scratch/perftest" && fail "its server goes on"
 fi
 expected=3
