@@ -85,10 +85,12 @@ def idle(programs, count, size):
 
 def busy(programs, count):
     """Microseconds a message of plain TCP and of iWARP, both sides together."""
-    report = subprocess.run([os.path.join(programs, "iwarp-perf"), "local", "--baseline", "tcp", "--test", "send-bw", "--size",
-                             "64", "--window", "8", "--connections", str(count), "--rounds", "5", "--count", str(max(MESSAGES // count, EACH)),
-                             "--json", "-"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    rows = json.loads(report)["results"]
+    ran = subprocess.run([os.path.join(programs, "iwarp-perf"), "local", "--baseline", "tcp", "--test", "send-bw", "--size", "64",
+                          "--window", "8", "--connections", str(count), "--rounds", "5", "--count", str(max(MESSAGES // count, EACH)),
+                          "--json", "-"], capture_output=True, text=True, check=False)
+    if ran.returncode:
+        sys.exit("bench_scale.py: " + ran.stderr.strip())
+    rows = json.loads(ran.stdout)["results"]
     return [row["cpu"]["client_us_per_message"] + row["cpu"]["server_us_per_message"] for row in rows]
 
 
