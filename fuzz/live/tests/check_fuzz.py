@@ -154,7 +154,7 @@ class Check:
             finding = report["findings"][0]
             assert (finding["kind"], finding["text"]) == (kind, text), finding
             # Each try waits for what does not come: how small it gets in its time depends on the machine's other work.
-            assert finding["connections"] == 1, finding
+            # Small or not, its case has to show it.
             assert finding["verdict"].startswith("FAIL"), finding
             print("planted %s: sequence %d, %.1f s, %d steps, %s" %
                   (kind, finding["sequence"], finding["seconds"], finding["steps"], finding["verdict"]))
