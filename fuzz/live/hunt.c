@@ -82,18 +82,10 @@ static void take_findings(struct iw_hunt *h, const struct iw_hunt_done *d)
     }
 }
 
-/* What was never said is not to blame. */
-static void forget(struct iw_hunt *h, uint64_t number)
-{
-    struct iw_hunt_input *in = h->recent[(number - 1) % IW_HUNT_RECENT];
-
-    if (number + IW_HUNT_RECENT > h->started)
-        iw_hunt_drop(in, 0, in->n);
-}
-
 static void done(void *context, struct iw_hunt_done *d)
 {
     struct iw_hunt *h = context;
+    bool refused;
 
     if (d->number == 0) { /* one that is tried */
         iw_hunt_input_free(d->input);
@@ -102,15 +94,18 @@ static void done(void *context, struct iw_hunt_done *d)
         return;
     }
     h->over++;
-    if (d->row.n && d->row.at[d->row.n - 1].code >> 24 == IW_ANSWER_REFUSED) {
+    refused = d->row.n && d->row.at[d->row.n - 1].code >> 24 == IW_ANSWER_REFUSED;
+    if (refused)
         h->suspicious = true;
-        forget(h, d->number);
-    } else if (iw_hunt_graph_add(h->graph, &d->row) +
-                   (h->coverage ? iw_hunt_coverage_fresh(h->coverage) : 0) &&
-               !h->o->blind)
+    else if (iw_hunt_graph_add(h->graph, &d->row) +
+                 (h->coverage ? iw_hunt_coverage_fresh(h->coverage) : 0) &&
+             !h->o->blind)
         keep(h, d);
     take_findings(h, d);
-    iw_hunt_input_free(d->input);
+    if (refused) /* what was never said is not to blame */
+        iw_hunt_input_free(d->input);
+    else
+        iw_hunt_recent_add(&h->recent, d->input, d->number);
 }
 
 /* ---- what is next ---- */
@@ -169,21 +164,14 @@ static bool start_one(struct iw_hunt *h)
     struct iw_mutate_random before = h->random;
     uint64_t digested = h->digest;
     struct iw_hunt_input *in = next_input(h);
-    struct iw_hunt_input *copy = iw_hunt_input_copy(in);
-    struct iw_hunt_input **place = &h->recent[h->started % IW_HUNT_RECENT], *old = *place;
 
-    iw_hunt_save_started(h, copy);
-    h->digest = iw_hunt_input_digest(h->digest, copy);
-    *place = copy;
+    iw_hunt_save_started(h, in);
+    h->digest = iw_hunt_input_digest(h->digest, in);
     h->started++;
-    if (iw_hunt_loop_start(h->loop, in, h->started)) { /* it may be over by now */
-        iw_hunt_input_free(old);
+    if (iw_hunt_loop_start(h->loop, in, h->started)) /* it may be over by now */
         return true;
-    }
     iw_hunt_input_free(in);
-    iw_hunt_input_free(copy);
     h->started--;
-    *place = old;
     h->digest = digested;
     h->random = before;
     return false;
@@ -198,33 +186,16 @@ static void quiesce(struct iw_hunt *h)
     iw_hunt_loop_abort(h->loop);
 }
 
-/* The newest ones behind number `from`, oldest first. */
-static size_t suspects(struct iw_hunt *h, uint64_t from, struct iw_hunt_input **list)
-{
-    size_t n = 0;
-
-    if (h->started - from > IW_HUNT_RECENT)
-        from = h->started - IW_HUNT_RECENT;
-    for (uint64_t i = from; i < h->started; i++)
-        if (h->recent[i % IW_HUNT_RECENT]->n)
-            list[n++] = iw_hunt_input_copy(h->recent[i % IW_HUNT_RECENT]);
-    return n;
-}
-
 static void triage(struct iw_hunt *h, const struct iw_hunt_event *e)
 {
     struct iw_hunt_input *list[IW_HUNT_RECENT];
-    size_t n = suspects(h, e->kind == IW_HUNT_STRAY ? h->well : 0, list);
+    size_t n = iw_hunt_recent_copy(&h->recent, e->kind == IW_HUNT_STRAY ? h->well : 0, list);
 
     iw_hunt_close(h);
     iw_hunt_triage(h, e, list, n);
     for (size_t i = 0; i < n; i++)
         iw_hunt_input_free(list[i]);
-    /* What came before has been looked into. */
-    for (size_t i = 0; i < IW_HUNT_RECENT; i++) {
-        iw_hunt_input_free(h->recent[i]);
-        h->recent[i] = iw_hunt_input_new();
-    }
+    iw_hunt_recent_clear(&h->recent); /* what came before has been looked into */
 }
 
 static void look_after(struct iw_hunt *h)
@@ -320,8 +291,6 @@ static void make_parts(struct iw_hunt *h)
 {
     h->random.state = h->o->seed;
     h->corpus = iw_got(calloc(IW_HUNT_CORPUS, sizeof(*h->corpus)));
-    for (size_t i = 0; i < IW_HUNT_RECENT; i++)
-        h->recent[i] = iw_hunt_input_new();
     h->mutator = iw_hunt_mutator_new();
     h->loop = iw_hunt_loop_new(&h->world, done, h);
     h->graph = iw_hunt_graph_new();

@@ -6,6 +6,7 @@
 
 #include "loop.h"
 #include "mutate.h"
+#include "recent.h"
 #include "seeds.h"
 
 /* Exit statuses (DESIGN, "Contracts"). */
@@ -18,8 +19,7 @@ enum {
 };
 
 enum {
-    IW_HUNT_RECENT = 4096, /* sequences that may be what did it */
-    IW_HUNT_ROW = 64,      /* of these tried together at most one behind the other */
+    IW_HUNT_ROW = 64,      /* suspects tried together at most one behind the other */
     IW_HUNT_LOOK = 4096,   /* sequences between two looks at the peer ... */
     IW_HUNT_GLANCE = 32,   /* ... and at its memory alone: few can have changed that */
     IW_HUNT_CORPUS = 4096, /* sequences that are kept */
@@ -98,10 +98,10 @@ struct iw_hunt {
     struct iw_hunt_seeds seeds;
     struct iw_hunt_kept *corpus;
     size_t n_corpus;
-    struct iw_hunt_input *recent[IW_HUNT_RECENT]; /* a ring, the newest at (number - 1) % RECENT */
-    uint64_t started, over;                       /* sequences */
-    uint64_t digest;                              /* of all that were started, in order */
-    uint64_t last_look, last_glance;              /* `over` then */
+    struct iw_hunt_recent recent;
+    uint64_t started, over;          /* sequences */
+    uint64_t digest;                 /* of all that were started, in order */
+    uint64_t last_look, last_glance; /* `over` then */
     uint64_t well; /* memory was as it is to be behind all sequences up to this number */
     uint64_t began, next_line, next_save, look_at;
     struct iw_hunt_finding *findings;
@@ -195,7 +195,8 @@ char *iw_hunt_known(const struct iw_hunt *h, const char *key, bool *bad);
 void iw_hunt_write_inputs(FILE *f, struct iw_hunt_input *const *inputs, size_t n);
 /* Their number. */
 size_t iw_hunt_read_inputs(FILE *f, struct iw_hunt_input **inputs, size_t room);
-/* The sequences under way when the hunt in `dir` ended, at most IW_HUNT_RECENT of them. */
+/* The sequences under way when the hunt in `dir` ended, at most IW_HUNT_RECENT of them, in the
+ * order in which they began: nobody was left to tell in which they ended. */
 size_t iw_hunt_load_started(const char *dir, struct iw_hunt_input **inputs);
 /* Those of an earlier hunt with the same folder are none of this one. */
 void iw_hunt_forget_findings(const struct iw_hunt *h);

@@ -28,7 +28,8 @@ struct iw_hunt_done {
 
 struct iw_hunt_loop;
 
-/* `world` is borrowed. `done` is called from inside iw_hunt_loop_step, for every input once. */
+/* `world` is borrowed. `done` is called for every input once, from inside _start, _step or
+ * _abort. */
 struct iw_hunt_loop *iw_hunt_loop_new(struct iw_hunt_world *world,
                                       void (*done)(void *context, struct iw_hunt_done *d),
                                       void *context);

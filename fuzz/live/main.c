@@ -172,8 +172,7 @@ static void dispose(struct iw_hunt *h)
     for (size_t i = 0; i < h->n_corpus; i++)
         iw_hunt_input_free(h->corpus[i].input);
     free(h->corpus);
-    for (size_t i = 0; i < IW_HUNT_RECENT; i++)
-        iw_hunt_input_free(h->recent[i]);
+    iw_hunt_recent_clear(&h->recent);
     while (h->findings) {
         struct iw_hunt_finding *f = h->findings;
 
