@@ -263,7 +263,7 @@ static ssize_t receive_into(struct iw_connection *c, int flags, struct received 
     struct iw_reactor *r = c->source.reactor;
     void *at = NULL;
     size_t room = c->streaming ? 0 : iw_endpoint_landing(c->ep, &at), guess = 0;
-    if (room == 0 && !c->streaming && !r->busy) /* one call more often in vain costs more */
+    if (room == 0 && !c->streaming)
         guess = iw_endpoint_guess(c->ep, &at);
     r->calls++;
     *got = (struct received){.octets = r->buffer};
