@@ -152,6 +152,7 @@ void iw_station_create(struct iw_station *s)
     IW_FUZZ_CHECK(result == IW_OK, "%s: no endpoint (%d)", s->who, result);
     IW_FUZZ_CHECK(iw_endpoint_stream(s->ep) == 1, "%s: not the first stream", s->who);
     s->ep->landing_min = LANDING_MIN;
+    s->ep->lists_min = 0;
 }
 
 static void events(struct iw_station *s)
@@ -341,12 +342,16 @@ static void completions(struct iw_station *s)
 void iw_station_output(struct iw_station *s, size_t most)
 {
     const struct iw_iov *pieces;
-    size_t count;
+    size_t counts[IW_ENDPOINT_LISTS], lists;
+    size_t together = s->config.in_place ? IW_ENDPOINT_LISTS : 1; /* as the transport has it */
 
     if (most > s->room)
         most = s->room;
-    while (most > 0 && (count = iw_endpoint_output(s->ep, &pieces, s->now)) > 0) {
-        size_t sent = 0;
+    while (most > 0 &&
+           (lists = iw_endpoint_output_lists(s->ep, &pieces, counts, together, s->now)) > 0) {
+        size_t sent = 0, count = 0;
+        for (size_t i = 0; i < lists; i++)
+            count += counts[i];
         IW_FUZZ_CHECK(!s->fin_sent, "%s: octets behind its FIN", s->who);
         for (size_t i = 0; i < count && most > 0; i++) {
             size_t take = pieces[i].length < most ? pieces[i].length : most;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "batch.h"
 
-enum { IW_TX_LARGE = 16384 /* EMSS */ };
-
 bool iw_ep_tx_idle(const struct iw_endpoint *ep)
 {
     return ep->tx_first == ep->tx_pieces;
@@ -57,7 +55,7 @@ static uint32_t payload_limit(const struct iw_endpoint *ep, bool tagged)
 }
 
 /* RFC 5044 §5.1: FPDUs share a TCP segment only if they lie entirely in it. One that would not ends
- * the batch, behind which the transport begins a new segment. */
+ * the list, behind which the transport begins a new segment. */
 static bool aligned(const struct batch *b, size_t ulpdu)
 {
     const struct iw_endpoint *ep = b->ep;
@@ -82,11 +80,22 @@ uint32_t iw_ep_batch_limit(const struct batch *b, uint32_t left, bool tagged)
     return packed < ep->mulpdu ? packed - (ep->mulpdu - most) : most;
 }
 
+/* Whether a ULPDU may be the first of another list. Of short TCP segments one list has many. Where
+ * the other could not be filled it is better begun in the next batch. What is in the list before it
+ * waits for its CRCs: not where it would begin with a long one. */
+static bool listable(const struct batch *b, size_t ulpdu)
+{
+    const struct iw_endpoint *ep = b->ep;
+    return b->lists > 0 && ep->segment >= ep->lists_min &&
+           (size_t)(b->end - b->octets) >= b->lent + ep->segment &&
+           (!ep->framer.crc || ulpdu <= IW_TX_SOON);
+}
+
 bool iw_ep_batch_room(const struct batch *b, size_t slices, size_t ulpdu, size_t copied)
 {
     return b->size < IW_TX_BATCH && IW_TX_PIECES - b->count >= IW_FRAMER_PIECES(slices, ulpdu) &&
            (size_t)(b->end - b->octets) >= IW_TX_HEADER + b->lent + copied + IW_FRAMER_SCRATCH &&
-           aligned(b, ulpdu);
+           (aligned(b, ulpdu) || listable(b, ulpdu));
 }
 
 /* With Markers FPDUs are copied: one piece instead of two for every 512 octets. */
@@ -129,6 +138,11 @@ void iw_ep_batch_add(struct batch *b, struct iw_iov *slices, size_t count)
     iw_ep_trace(ep, IW_TRACE_FPDU_OUT, b->octets, shown, (uint32_t)length, ep->framer.pos, b->now);
     uint64_t before = ep->framer.pos;
     int made;
+    if (!aligned(b, length)) {
+        ep->tx_cuts[ep->tx_lists++] = (uint16_t)b->count;
+        b->fill = 0;
+        b->lists--;
+    }
     if (copies(b, own, length)) {
         made = copy_fpdu(b, slices, count, own);
     } else {
@@ -146,12 +160,13 @@ void iw_ep_batch_add(struct batch *b, struct iw_iov *slices, size_t count)
         b->fill = (b->fill + (size_t)(ep->framer.pos - before)) % ep->segment;
 }
 
-struct batch iw_ep_batch_begin(struct iw_endpoint *ep, uint64_t now)
+struct batch iw_ep_batch_begin(struct iw_endpoint *ep, size_t lists, uint64_t now)
 {
-    struct batch b = {.ep = ep, .pieces = ep->tx_buffer, .now = now};
+    struct batch b = {.ep = ep, .pieces = ep->tx_buffer, .lists = lists - 1, .now = now};
     b.octets = (uint8_t *)(b.pieces + IW_TX_PIECES) + IW_MPA_LENGTH_FIELD;
     b.end = (uint8_t *)ep->tx_buffer + IW_DOMAIN_BUFFER;
     memset(ep->tx_ends, 0, sizeof ep->tx_ends);
+    ep->tx_lists = 0;
     memset(ep->tx_lent, 0, sizeof ep->tx_lent);
     return b;
 }

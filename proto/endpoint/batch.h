@@ -8,7 +8,8 @@ enum {
     /* What the endpoint itself writes for one segment: a DDP header and the longest RDMAP header.
      */
     IW_TX_HEADER = IW_DDP_UNTAGGED_HEADER + IW_TERM_MAX,
-    IW_TX_SHORT = 256 /* octets of a ULPDU that is better copied than listed */
+    IW_TX_SHORT = 256, /* octets of a ULPDU that is better copied than listed */
+    IW_TX_SOON = 16384 /* of one that may begin a list behind another under a CRC */
 };
 
 /* The batch being filled; pieces and octets share the pool buffer. */
@@ -19,12 +20,14 @@ struct batch {
     uint8_t *octets, *end; /* IW_MPA_LENGTH_FIELD free octets lie in front of `octets` */
     size_t size;           /* octets on the stream */
     size_t fill;           /* of these in a TCP segment that has room left */
+    size_t lists;          /* that may still be begun */
     size_t lent;           /* room kept at `end` for sources that are listed, not copied */
     uint64_t now;
 };
 
-/* Begins a batch in ep->tx_buffer; hands over what is in it to iw_endpoint_output. */
-struct batch iw_ep_batch_begin(struct iw_endpoint *ep, uint64_t now);
+/* Begins a batch of at most so many lists in ep->tx_buffer; hands over what is in it to
+ * iw_endpoint_output_lists. */
+struct batch iw_ep_batch_begin(struct iw_endpoint *ep, size_t lists, uint64_t now);
 void iw_ep_batch_end(const struct batch *b);
 /* The octets of a segment's DDP header. */
 uint32_t iw_ep_batch_header(const struct iw_endpoint *ep, bool tagged);

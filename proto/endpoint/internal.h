@@ -16,9 +16,10 @@
  * extensions.c  RFC 7306: Immediate Data and atomics
  */
 
-/* Pieces and octets that one call of iw_endpoint_output hands out at most. The piece list and
- * the octets that the endpoint writes itself share one pool buffer. */
+/* Pieces and octets of a batch at most, which is what is framed at a time: one list or more. The
+ * pieces and the octets that the endpoint writes itself share one pool buffer. */
 enum { IW_TX_PIECES = 1024, IW_TX_BATCH = 256 * 1024, IW_TX_RETRY = 1000000 };
+enum { IW_TX_LARGE = 16384 /* EMSS */ };
 
 /* The smallest EMSS that can hold an FPDU of the smallest MULPDU: 128 octets, length, pad, CRC and
  * a Marker. */
@@ -147,7 +148,10 @@ struct iw_endpoint {
     void *tx_buffer; /* struct iw_iov[IW_TX_PIECES], then octets */
     struct iw_iov tx_one;
     size_t tx_pieces, tx_first;
-    uint8_t tx_ends[IW_TX_PIECES / 8]; /* bit per piece: it is the last of its FPDU */
+    uint8_t tx_ends[IW_TX_PIECES / 8];       /* bit per piece: it is the last of its FPDU */
+    uint16_t tx_cuts[IW_ENDPOINT_LISTS - 1]; /* pieces before each other list than the first */
+    size_t tx_lists;                         /* such lists */
+    uint32_t lists_min; /* EMSS of which several go together: IW_TX_LARGE, less in a test */
     uint8_t tx_lent[IW_TX_PIECES / 8]; /* bit per piece: it is the source of a Read Response */
     uint8_t *tx_spare;                 /* room for those; NULL: there are none */
     bool tx_inside;                    /* what was sent ends inside an FPDU */
@@ -229,7 +233,8 @@ enum iw_check iw_ep_refused(struct iw_endpoint *ep, const struct iw_fpdu *fpdu,
                             const struct iw_ddp_header *h, uint32_t octets, const uint8_t *payload);
 
 /* tx.c */
-void iw_ep_tx_fill(struct iw_endpoint *ep, uint64_t now);
+/* Fills a batch of at most so many lists. */
+void iw_ep_tx_fill(struct iw_endpoint *ep, size_t lists, uint64_t now);
 /* batch.c */
 void iw_ep_tx_release(struct iw_endpoint *ep);
 /* Takes back what is framed but not begun to be sent: something more urgent is due. */

@@ -88,6 +88,7 @@ int iw_endpoint_create(struct iw_domain *domain, const struct iw_endpoint_config
     ep->deadline = iw_ep_after(now, config->startup_timeout);
     ep->tx_retry = UINT64_MAX;
     ep->landing_min = IW_LANDING_MIN;
+    ep->lists_min = IW_TX_LARGE;
     *out = ep;
     return IW_OK;
 }

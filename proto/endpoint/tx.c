@@ -462,7 +462,7 @@ static bool anything(struct iw_endpoint *ep)
                                        work_ready(ep) || response_ready(ep)));
 }
 
-void iw_ep_tx_fill(struct iw_endpoint *ep, uint64_t now)
+void iw_ep_tx_fill(struct iw_endpoint *ep, size_t lists, uint64_t now)
 {
     if (ep->fin_out)
         return;
@@ -475,7 +475,7 @@ void iw_ep_tx_fill(struct iw_endpoint *ep, uint64_t now)
     ep->tx_retry = ep->tx_buffer == NULL ? iw_ep_after(now, IW_TX_RETRY) : UINT64_MAX;
     if (ep->tx_buffer == NULL)
         return;
-    struct batch b = iw_ep_batch_begin(ep, now);
+    struct batch b = iw_ep_batch_begin(ep, lists, now);
     while (emit_next(&b))
         ;
     iw_ep_batch_end(&b);
@@ -486,20 +486,41 @@ bool iw_endpoint_idle(struct iw_endpoint *ep)
     return iw_ep_tx_idle(ep) && !anything(ep);
 }
 
-size_t iw_endpoint_output(struct iw_endpoint *ep, const struct iw_iov **out, uint64_t now)
+size_t iw_endpoint_output_lists(struct iw_endpoint *ep, const struct iw_iov **out, size_t *pieces,
+                                size_t room, uint64_t now)
 {
     ep->rx_now = now;
     *out = NULL;
-    if (ep->lost || ep->reset)
+    if (ep->lost || ep->reset || room == 0)
         return 0;
     if (iw_ep_startup_output(ep)) {
         *out = &ep->tx_one;
+        pieces[0] = 1;
         return 1;
     }
     if (iw_ep_tx_idle(ep)) {
-        iw_ep_tx_fill(ep, now);
+        iw_ep_tx_fill(ep, room < IW_ENDPOINT_LISTS ? room : IW_ENDPOINT_LISTS, now);
         iw_ep_settle(ep);
     }
-    *out = ep->tx_buffer == NULL ? NULL : (const struct iw_iov *)ep->tx_buffer + ep->tx_first;
-    return ep->tx_pieces - ep->tx_first;
+    if (ep->tx_buffer == NULL)
+        return 0;
+    *out = (const struct iw_iov *)ep->tx_buffer + ep->tx_first;
+    size_t lists = 0, from = ep->tx_first;
+    for (size_t i = 0; i <= ep->tx_lists && from < ep->tx_pieces && lists < room; i++) {
+        size_t end = i < ep->tx_lists ? ep->tx_cuts[i] : ep->tx_pieces;
+        if (end <= from)
+            continue; /* this list has been sent */
+        if (end > ep->tx_pieces)
+            end = ep->tx_pieces;
+        pieces[lists++] = end - from;
+        from = end;
+    }
+    return lists;
+}
+
+size_t iw_endpoint_output(struct iw_endpoint *ep, const struct iw_iov **out, uint64_t now)
+{
+    size_t pieces = 0;
+    (void)iw_endpoint_output_lists(ep, out, &pieces, 1, now);
+    return pieces;
 }

@@ -103,6 +103,8 @@ FAILING(ssize_t, recv, "recv", -1, (int fd, void *to, size_t length, int flags),
 FAILING(ssize_t, send, "send", -1, (int fd, const void *from, size_t length, int flags),
         (fd, from, length, flags))
 FAILING(ssize_t, sendmsg, "send", -1, (int fd, const struct msghdr *m, int flags), (fd, m, flags))
+FAILING(int, sendmmsg, "send", -1, (int fd, struct mmsghdr *m, unsigned count, int flags),
+        (fd, m, count, flags))
 FAILING(int, poll, "poll", -1, (struct pollfd * fds, nfds_t count, int timeout),
         (fds, count, timeout))
 FAILING(int, epoll_create1, "epoll_create1", -1, (int flags), (flags))

@@ -50,6 +50,7 @@ struct side {
     size_t sent, received; /* Sends posted or, at the server, sent back; receives completed */
     size_t latest[2];      /* 1 + the latest completion of the send and the receive queue */
     bool ended;
+    int error; /* of the connection then */
     _Alignas(8) uint8_t arena[ARENA];
     struct iw_region region;
 };
@@ -67,6 +68,7 @@ struct talk {
 
 static bool longs;             /* in this conversation some requests are long */
 static bool ahead;             /* and receive_ahead is set */
+static bool unjudged;          /* what is received may be wrong */
 static uint8_t pattern[ARENA]; /* what belongs into each place */
 
 static inline enum kind kind_of(size_t i)
@@ -175,6 +177,8 @@ static inline void go_on(struct talk *t)
  */
 static inline void look_at_received(struct side *s, const struct iw_completion *done)
 {
+    if (unjudged)
+        return;
     assert_int_equal(done->length, size_of(done->id));
     assert_memory_equal(slot(s, done->id), pattern + place_of(done->id), done->length);
     for (size_t i = 0; s == &s->talk->server && i < done->id; i++) {
@@ -185,6 +189,8 @@ static inline void look_at_received(struct side *s, const struct iw_completion *
 
 static inline void look_at_done(struct side *s, const struct iw_completion *done)
 {
+    if (unjudged)
+        return;
     if (done->opcode == IW_WORK_READ)
         assert_memory_equal(slot(s, done->id), pattern + place_of(done->id), done->length);
     if (done->opcode == IW_WORK_FETCH_ADD)
@@ -236,7 +242,7 @@ static inline void on_ready(void *context, struct iw_connection *c)
 static inline void on_ended(void *context, struct iw_connection *c)
 {
     struct side *s = context;
-    (void)c;
+    s->error = iw_connection_error(c);
     s->ended = true;
 }
 
@@ -248,6 +254,7 @@ static inline bool on_accepted(void *context, struct iw_connection *c)
     t->taken = true;
     t->server.c = c;
     iw_connection_endpoint(c)->landing_min = LANDING_MIN;
+    iw_connection_endpoint(c)->lists_min = 0;
     iw_connection_set_context(c, &t->server);
     size_t i = 0;
     for (int k = 0; k < WINDOW; k++, i = after(i))
@@ -322,6 +329,7 @@ static inline void hold_talk(struct talk *t, const struct iw_host_port *at)
     if (t->client.c == NULL)
         return;
     iw_connection_endpoint(t->client.c)->landing_min = LANDING_MIN;
+    iw_connection_endpoint(t->client.c)->lists_min = 0;
     uint64_t limit = iw_transport_now() + PATIENCE * UINT64_C(1000000) * 100;
     while (!t->client.ended || (t->taken && !t->server.ended)) {
         assert_int_equal(iw_reactor_step(t->reactor, PATIENCE), 0);

@@ -401,7 +401,11 @@ static bool send_octets(int side)
 {
     struct end *e = &w.end[side];
     const struct iw_iov *pieces;
-    size_t count = iw_endpoint_output(e->ep, &pieces, w.now);
+    size_t counts[IW_ENDPOINT_LISTS], count = 0;
+    size_t lists =
+        iw_endpoint_output_lists(e->ep, &pieces, counts, 1 + below(IW_ENDPOINT_LISTS), w.now);
+    for (size_t i = 0; i < lists; i++)
+        count += counts[i];
     if (count == 0) {
         if (iw_endpoint_want(e->ep) != IW_WANT_FIN || e->fin_sent)
             return false;

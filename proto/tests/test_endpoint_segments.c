@@ -48,19 +48,49 @@ static void post(struct pair *p, enum iw_work_opcode opcode, size_t length)
     assert_int_equal(iw_endpoint_post(p->side[0].ep, &work, p->now), IW_OK);
 }
 
-/* Sends one batch of side 0 and delivers it. Returns its octets. */
-static size_t carry_batch(struct pair *p)
+/* The octets of each list that is to be sent at once. Returns how many lists. */
+static size_t lists(struct pair *p, size_t room, size_t *lengths)
 {
-    const struct iw_iov *pieces;
-    size_t count = iw_endpoint_output(p->side[0].ep, &pieces, p->now), length = 0;
-    for (size_t i = 0; i < count; i++)
-        length += pieces[i].length;
-    for (size_t left = length; left > 0;) {
+    const struct iw_iov *piece;
+    size_t pieces[2 * IW_ENDPOINT_LISTS];
+    size_t count = iw_endpoint_output_lists(p->side[0].ep, &piece, pieces, room, p->now);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(pieces[i] > 0);
+        lengths[i] = 0;
+        for (; pieces[i] > 0; pieces[i]--)
+            lengths[i] += piece++->length;
+    }
+    return count;
+}
+
+static void carry(struct pair *p, size_t left)
+{
+    while (left > 0) {
         uint64_t before = p->side[0].octets_out;
         assert_true(pair_carry(p, 0));
         left -= (size_t)(p->side[0].octets_out - before);
     }
+}
+
+/* Sends one list of side 0 and delivers it. Returns its octets. */
+static size_t carry_batch(struct pair *p)
+{
+    size_t length = 0;
+    (void)lists(p, 1, &length);
+    carry(p, length);
     return length;
+}
+
+/* So many lists are to be sent at once, and of these octets; delivers them. */
+static void expect_lists(struct pair *p, size_t room, size_t count, const size_t *octets)
+{
+    size_t lengths[2 * IW_ENDPOINT_LISTS], total = 0;
+    assert_int_equal(lists(p, room, lengths), count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(lengths[i], octets[i]);
+        total += lengths[i];
+    }
+    carry(p, total);
 }
 
 /* What is framed stays as it is; what follows obeys the new EMSS, within the limits of MULPDU. */
@@ -132,6 +162,142 @@ static void test_short_fpdus_share_a_segment(void **state)
     pair_close(&p);
 }
 
+static void post_many(struct pair *p, unsigned count, size_t length)
+{
+    while (count-- > 0)
+        post(p, IW_WORK_WRITE, length);
+}
+
+/* Two FPDUs of 9020 octets fit a segment of 20000 octets, a third does not. */
+static void test_lists_that_go_together(void **state)
+{
+    (void)state;
+    struct pair p;
+    open_traced(&p, 20000, false);
+    for (size_t room = 2; room < 4; room++) {
+        post_many(&p, 5, 9000);
+        expect_lists(&p, room, 2, (size_t[]){18040, 18040});
+        expect_lists(&p, room, 1, (size_t[]){9020});
+        post_many(&p, 8, 9000);
+        expect_lists(&p, room, 2, (size_t[]){18040, 18040});
+        expect_lists(&p, room, 2, (size_t[]){18040, 18040});
+        expect_lists(&p, room, 0, NULL);
+    }
+    post_many(&p, 3, 9000);
+    expect_lists(&p, 1, 1, (size_t[]){18040});
+    expect_lists(&p, 1, 1, (size_t[]){9020});
+    /* Of short segments one at a time. */
+    iw_endpoint_set_emss(p.side[0].ep, 1300);
+    post_many(&p, 25, 104);
+    expect_lists(&p, 9, 1, (size_t[]){1240});
+    expect_lists(&p, 9, 1, (size_t[]){1240});
+    expect_lists(&p, 9, 1, (size_t[]){620});
+    assert_null(pair_event(&p, 1, IW_EVENT_FAULT));
+    pair_close(&p);
+}
+
+/* What did not go is told again, and nothing is added to it before all of it has gone. */
+static void test_lists_that_go_in_part(void **state)
+{
+    (void)state;
+    static const size_t sent[] = {0, 7, 18039, 18040, 18041, 36079};
+    static const size_t left[][2] = {{18040, 18040}, {18033, 18040}, {1, 18040},
+                                     {18040},        {18039},        {1}};
+    for (size_t k = 0; k < sizeof sent / sizeof *sent; k++) {
+        struct pair p;
+        size_t counts[IW_ENDPOINT_LISTS], count = 0;
+        static uint8_t octets[40000];
+        const struct iw_iov *piece;
+        struct iw_iov in = {octets, 0};
+        open_traced(&p, 20000, false);
+        post_many(&p, 5, 9000);
+        assert_int_equal(iw_endpoint_output_lists(p.side[0].ep, &piece, counts, 2, p.now), 2);
+        for (; in.length < sent[k]; piece++) {
+            size_t take = sent[k] - in.length < piece->length ? sent[k] - in.length : piece->length;
+            memcpy(octets + in.length, piece->base, take);
+            in.length += take;
+        }
+        iw_endpoint_sent(p.side[0].ep, in.length, p.now);
+        iw_endpoint_input(p.side[1].ep, &in, 1, p.now);
+        post(&p, IW_WORK_WRITE, 8);
+        while (count < 2 && left[k][count] > 0)
+            count++;
+        expect_lists(&p, 2, count, left[k]);
+        expect_lists(&p, 2, 1, (size_t[]){9048});
+        pair_collect(&p, 0);
+        assert_int_equal(p.side[0].completion_count, 6);
+        assert_null(pair_event(&p, 1, IW_EVENT_FAULT));
+        pair_close(&p);
+    }
+}
+
+/* A Terminate comes behind the FPDU that has begun, in whichever list that is. */
+static void test_a_terminate_between_lists(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t sent, rest; /* octets, of FPDUs of 9020 */
+    } cases[] = {{0, 0}, {7, 9013}, {9020, 0}, {9027, 9013}, {18040, 0}, {18047, 9013}, {36079, 1}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct pair p;
+        size_t counts[IW_ENDPOINT_LISTS];
+        static uint8_t octets[40000];
+        const struct iw_iov *piece;
+        struct iw_iov in = {octets, 0};
+        open_traced(&p, 20000, false);
+        post_many(&p, 5, 9000);
+        assert_int_equal(iw_endpoint_output_lists(p.side[0].ep, &piece, counts, 2, p.now), 2);
+        for (; in.length < cases[k].sent; piece++) {
+            size_t left = cases[k].sent - in.length;
+            size_t take = left < piece->length ? left : piece->length;
+            memcpy(octets + in.length, piece->base, take);
+            in.length += take;
+        }
+        iw_endpoint_sent(p.side[0].ep, in.length, p.now);
+        iw_endpoint_input(p.side[1].ep, &in, 1, p.now);
+        iw_endpoint_abort(p.side[0].ep, true, 0, p.now);
+        if (cases[k].rest > 0)
+            expect_lists(&p, 2, 1, &cases[k].rest);
+        expect_lists(&p, 2, 1, (size_t[]){28}); /* 2 + 18 + 4 + 4 */
+        expect_lists(&p, 2, 0, NULL);
+        pair_collect(&p, 1);
+        assert_null(pair_event(&p, 1, IW_EVENT_FAULT));
+        assert_non_null(pair_event(&p, 1, IW_EVENT_TERMINATED));
+        pair_close(&p);
+    }
+}
+
+/* Under a CRC no list behind another begins with a long FPDU. */
+static void test_long_fpdus_in_lists(void **state)
+{
+    (void)state;
+    enum { FULL = 64754 }; /* of payload: MULPDU without header */
+    for (unsigned crc = 0; crc < 2; crc++) {
+        struct iw_endpoint_config config[2];
+        struct pair p;
+        pair_defaults(config);
+        config[0].emss = 65483;
+        config[0].mpa.crc = config[1].mpa.crc = crc == 1;
+        pair_open(&p, config);
+        pair_run(&p);
+        post(&p, IW_WORK_WRITE, FULL + 782);
+        expect_lists(&p, 2, 2, (size_t[]){64776, 804});
+        post(&p, IW_WORK_WRITE, FULL + 16384);
+        if (crc) {
+            expect_lists(&p, 2, 1, (size_t[]){64776});
+            expect_lists(&p, 2, 1, (size_t[]){16404});
+        } else {
+            expect_lists(&p, 2, 2, (size_t[]){64776, 16404});
+        }
+        post(&p, IW_WORK_WRITE, 6 * FULL);
+        for (unsigned i = 0; i < (crc ? 6 : 3); i++)
+            expect_lists(&p, 2, crc ? 1 : 2, (size_t[]){64776, 64776});
+        expect_lists(&p, 2, 0, NULL);
+        assert_null(pair_event(&p, 1, IW_EVENT_FAULT));
+        pair_close(&p);
+    }
+}
+
 static bool begins_fpdu(uint64_t pos)
 {
     for (size_t i = 0; i < framed.count; i++)
@@ -140,13 +306,14 @@ static bool begins_fpdu(uint64_t pos)
     return false;
 }
 
-/* Each batch, cut every EMSS octets, has an FPDU at every cut, and ends with one. */
+/* Each list, cut every EMSS octets, has an FPDU at every cut, and ends with one. */
 static void test_fpdus_are_aligned(void **state)
 {
     (void)state;
-    static const uint32_t sizes[] = {140, 141, 142, 143, 536, 999, 1448, 1460, 8948, 65483};
-    for (unsigned k = 0; k < 2 * sizeof sizes / sizeof sizes[0]; k++) {
-        uint32_t emss = sizes[k / 2], seed = k;
+    static const uint32_t sizes[] = {140, 141, 142, 143, 536, 999, 1448, 1460, 8948, 16385, 65483};
+    for (unsigned k = 0; k < 4 * sizeof sizes / sizeof sizes[0]; k++) {
+        uint32_t emss = sizes[k / 4], seed = k;
+        size_t room = k % 4 < 2 ? 1 : IW_ENDPOINT_LISTS, lengths[IW_ENDPOINT_LISTS];
         struct pair p;
         open_traced(&p, emss, k % 2 == 1);
         uint64_t pos = 0;
@@ -155,9 +322,12 @@ static void test_fpdus_are_aligned(void **state)
                 seed = seed * 1664525u + 1013904223u;
                 post(&p, IW_WORK_WRITE, (seed >> 16) % (i == 0 ? 4 * emss : 300));
             }
-            for (size_t length; (length = carry_batch(&p)) > 0; pos += length)
-                for (uint64_t at = pos; at < pos + length; at += emss)
-                    assert_true(begins_fpdu(at));
+            for (size_t count; (count = lists(&p, room, lengths)) > 0;)
+                for (size_t i = 0; i < count; pos += lengths[i++]) {
+                    for (uint64_t at = pos; at < pos + lengths[i]; at += emss)
+                        assert_true(begins_fpdu(at));
+                    carry(&p, lengths[i]);
+                }
             pair_collect(&p, 0);
             p.side[0].completion_count = 0;
         }
@@ -191,6 +361,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mulpdu_follows_the_emss),
         cmocka_unit_test(test_short_fpdus_share_a_segment),
+        cmocka_unit_test(test_lists_that_go_together),
+        cmocka_unit_test(test_lists_that_go_in_part),
+        cmocka_unit_test(test_a_terminate_between_lists),
+        cmocka_unit_test(test_long_fpdus_in_lists),
         cmocka_unit_test(test_fpdus_are_aligned),
         cmocka_unit_test(test_without_alignment),
     };

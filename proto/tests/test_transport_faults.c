@@ -12,6 +12,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -66,6 +68,9 @@ static struct {
     size_t piece;                   /* octets of each recv that is not in place, 0: any */
     size_t count;                   /* SHORT: octets of the call */
     size_t room;                    /* of the call at `at`, if it is one in place */
+    int emss;                       /* that the socket tells, 0: its own */
+    bool spoilt;                    /* a list went behind one that was cut */
+    size_t together;                /* lists that were sent with one before them */
     size_t cut[2], passed[2];       /* octets to the client and to the server; 0: no cut */
     bool breaks;                    /* the cut is a reset, no end */
     int client;                     /* descriptor */
@@ -196,6 +201,25 @@ WRAPPED(ssize_t, send, (int fd, const void *from, size_t length, int flags))
     return __wrap_sendmsg(fd, &m, flags);
 }
 
+/* As Linux does, but each of them may have a fault. */
+WRAPPED(int, sendmmsg, (int fd, struct mmsghdr *m, unsigned count, int flags))
+{
+    unsigned sent = 0;
+    for (; sent < count; sent++) {
+        ssize_t n = __wrap_sendmsg(fd, &m[sent].msg_hdr, flags);
+        if (n < 0)
+            return sent > 0 ? (int)sent : -1;
+        m[sent].msg_len = (unsigned)n;
+        if ((size_t)n == total_of(&m[sent].msg_hdr))
+            continue;
+        if (!unjudged)
+            return (int)sent + 1;
+        now.spoilt |= sent + 1 < count;
+    }
+    now.together += count - 1;
+    return (int)count;
+}
+
 WRAPPED(int, epoll_wait, (int epoll, struct epoll_event *e, int count, int timeout))
 {
     if (struck(EPOLL_WAIT)) {
@@ -220,7 +244,10 @@ WRAPPED(int, getsockopt, (int fd, int level, int option, void *value, socklen_t 
         errno = now.fault->error;
         return -1;
     }
-    return __real_getsockopt(fd, level, option, value, length);
+    int result = __real_getsockopt(fd, level, option, value, length);
+    if (result == 0 && now.emss != 0 && level == IPPROTO_TCP && option == TCP_MAXSEG)
+        memcpy(value, &now.emss, sizeof(now.emss));
+    return result;
 }
 
 WRAPPED(int, clock_gettime, (clockid_t clock, struct timespec *t))
@@ -281,8 +308,10 @@ static size_t descriptors(void)
     return n;
 }
 
-/* Of a long FPDU a recv takes the beginning only, so that what follows is received in place. */
-enum { PIECE = 300 };
+enum {
+    PIECE = 300 /* of a long FPDU a recv takes the beginning only: what follows is in place */,
+    SMALL_EMSS = 700 /* for several lists at once */
+};
 
 /* One conversation with what is set in `now`. True if it came to its end. */
 static bool converse(enum style style)
@@ -295,6 +324,8 @@ static bool converse(enum style style)
     now.ahead = 0;
     now.client = -1;
     now.piece = style == IN_PLACE || style == AHEAD ? PIECE : 0;
+    now.emss = style == PLAIN ? SMALL_EMSS : 0;
+    now.together = 0;
     struct talk *t = begin_talk(style, &at);
     now.armed = true;
     hold_talk(t, &at);
@@ -317,6 +348,7 @@ static void nothing_happens(void **state)
 {
     (void)state;
     assert_true(converse(PLAIN));
+    assert_true(now.together > 20);
     assert_true(converse(MARKERS));
     assert_true(converse(IN_PLACE));
     assert_true(now.calls[LANDING] >= LONGS + LONGS / 2);
@@ -369,6 +401,35 @@ static void each_call_is_short(void **state)
         }
     }
     print_message("%zu runs with short reads or writes\n", runs);
+}
+
+/* A sendmmsg that goes on behind a list that is cut: the connection ends. */
+static void a_list_behind_one_that_is_cut(void **state)
+{
+    static const struct fault half = {"sending of half", SENDING, HALF, 0, true};
+    size_t spoilt = 0;
+    (void)state;
+    now.fault = &half;
+    unjudged = true;
+    for (unsigned long at = 1; at <= 60; at++) {
+        struct iw_host_port to;
+        struct talk *t = begin_talk(PLAIN, &to);
+        memset(now.calls, 0, sizeof(now.calls));
+        now.at = at;
+        now.spoilt = false;
+        now.emss = SMALL_EMSS;
+        now.armed = true;
+        hold_talk(t, &to);
+        now.armed = false;
+        assert_int_equal(t->client.error == EIO || t->server.error == EIO, now.spoilt);
+        spoilt += now.spoilt;
+        end_talk(t);
+    }
+    unjudged = false;
+    now.fault = NULL;
+    now.emss = 0;
+    print_message("%zu streams spoilt\n", spoilt);
+    assert_true(spoilt > 0);
 }
 
 /* Each receive in place comes short by each number of octets. */
@@ -436,6 +497,7 @@ int main(void)
         TEST(nothing_happens),
         TEST(a_call_has_a_fault),
         TEST(each_call_is_short),
+        TEST(a_list_behind_one_that_is_cut),
         TEST(a_receive_in_place_is_short),
         TEST(the_stream_ends_at_an_octet),
     };

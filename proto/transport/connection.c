@@ -332,13 +332,47 @@ static bool past_streaming(struct iw_connection *c)
 
 /* MSG_EOR: TCP puts nothing behind these octets into their last segment, so that what is written
  * next begins a segment (RFC 5044 §5.1). */
+enum { HOW_TO_SEND = MSG_NOSIGNAL | MSG_EOR | MSG_DONTWAIT };
+
+static struct msghdr message_of(const struct iw_iov *pieces, size_t count)
+{
+    return (struct msghdr){.msg_iov = (struct iovec *)(uintptr_t)pieces,
+                           .msg_iovlen = count < IOV_MAX ? count : IOV_MAX};
+}
+
+static size_t octets_of(const struct iw_iov *pieces, size_t count)
+{
+    size_t octets = 0;
+    for (size_t i = 0; i < count; i++)
+        octets += pieces[i].length;
+    return octets;
+}
+
+/* A list that does not go as a whole has to be the last. So Linux does it since 4.9, unless a libc
+ * makes a loop of its own; there the stream is spoilt, and the connection has to end. */
+static ssize_t send_lists(int fd, const struct iw_iov *pieces, const size_t *counts, size_t lists)
+{
+    struct mmsghdr messages[IW_ENDPOINT_LISTS];
+    const struct iw_iov *sending = pieces;
+    ssize_t total = 0;
+    for (size_t i = 0; i < lists; pieces += counts[i++])
+        messages[i] = (struct mmsghdr){.msg_hdr = message_of(pieces, counts[i])};
+    int sent = sendmmsg(fd, messages, (unsigned)lists, HOW_TO_SEND);
+    for (int i = 0; i < sent; i++, sending += *counts++) {
+        total += messages[i].msg_len;
+        if (i + 1 < sent && messages[i].msg_len < octets_of(sending, *counts)) {
+            errno = EIO;
+            return -1;
+        }
+    }
+    return sent < 0 ? -1 : total;
+}
+
 static ssize_t send_list(int fd, const struct iw_iov *pieces, size_t count)
 {
-    const int flags = MSG_NOSIGNAL | MSG_EOR | MSG_DONTWAIT;
-    struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)pieces,
-                             .msg_iovlen = count < IOV_MAX ? count : IOV_MAX};
-    return count == 1 ? send(fd, pieces->base, pieces->length, flags)
-                      : sendmsg(fd, &message, flags);
+    const struct msghdr message = message_of(pieces, count);
+    return count == 1 ? send(fd, pieces->base, pieces->length, HOW_TO_SEND)
+                      : sendmsg(fd, &message, HOW_TO_SEND);
 }
 
 /* Sends what there is, up to this step's share. Returns true if any octets went. */
@@ -351,11 +385,13 @@ static bool transmit(struct iw_connection *c)
         const struct iw_iov *pieces;
         if (now >= c->emss_due && !iw_endpoint_idle(c->ep))
             refresh_emss(c, now);
-        size_t count = iw_endpoint_output(c->ep, &pieces, now);
-        if (count == 0)
+        size_t counts[IW_ENDPOINT_LISTS];
+        size_t lists = iw_endpoint_output_lists(c->ep, &pieces, counts, IW_ENDPOINT_LISTS, now);
+        if (lists == 0)
             break;
         c->source.reactor->calls++;
-        ssize_t n = send_list(c->fd, pieces, count);
+        ssize_t n = lists == 1 ? send_list(c->fd, pieces, counts[0])
+                               : send_lists(c->fd, pieces, counts, lists);
         int error = errno;
         if (n > 0)
             now = iw_transport_now();

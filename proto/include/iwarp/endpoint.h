@@ -62,14 +62,15 @@ struct iw_endpoint_config {
                                  reset; after a fault no octets count */
     bool early_placement;     /* place what comes behind a gap at once where that is certain (with
                                  CRC and Markers in force); see iw_endpoint_input_at */
-    bool aligned_peer; /* without Markers, too: each input call is one TCP segment as the peer
-                          cut it, and it aligns FPDUs with them (RFC 5044 §5.1); what that
-                          trust can cost: iwarp/mpa.h, "Behind a gap" */
-    bool in_place;     /* the caller promises: behind iw_endpoint_output nothing is done but to send
-                          what it lists, and then iw_endpoint_sent is called, with 0 if nothing went.
-                          Without CRC and Markers, in a domain without lock, Read Responses are then
-                          listed where they lie instead of copied, and iw_endpoint_landing tells where
-                          payload of the peer's may be received */
+    bool aligned_peer;  /* without Markers, too: each input call is one TCP segment as the peer
+                           cut it, and it aligns FPDUs with them (RFC 5044 §5.1); what that
+                           trust can cost: iwarp/mpa.h, "Behind a gap" */
+    bool in_place;      /* the caller promises: behind iw_endpoint_output or
+                           iw_endpoint_output_lists nothing is done but to send what it lists, and then
+                           iw_endpoint_sent is called, with 0 if nothing went.      Without CRC and Markers,
+                           in a domain without lock, Read Responses are then      listed where they lie
+                           instead of copied, and iw_endpoint_landing tells where      payload of the peer's
+                           may be received */
     bool receive_ahead; /* with in_place: the memory of a posted receive may change before it
                            completes, and behind the end of its message; iw_endpoint_guess */
     const struct iw_switches *switches; /* borrowed; may be NULL; may change between calls */
@@ -155,6 +156,15 @@ void iw_endpoint_input_end_at(struct iw_endpoint *ep, uint64_t pos, uint64_t now
  * has an FPDU at the beginning of each cut, as long as MULPDU comes from the EMSS and that is 140
  * octets or more. A transport that begins a TCP segment with each list keeps that on the wire. */
 size_t iw_endpoint_output(struct iw_endpoint *ep, const struct iw_iov **out, uint64_t now);
+
+enum { IW_ENDPOINT_LISTS = 2 };
+/* The same for a transport that sends several lists with one call: at most `room` of them, the
+ * first at *out and each other behind the one before it; pieces[i] is the number of pieces of list
+ * i. Each is to begin a TCP segment. Returns how many there are, at most IW_ENDPOINT_LISTS;
+ * iw_endpoint_sent counts the octets of all, and a list of which not all octets went ends what was
+ * sent. */
+size_t iw_endpoint_output_lists(struct iw_endpoint *ep, const struct iw_iov **out, size_t *pieces,
+                                size_t room, uint64_t now);
 void iw_endpoint_sent(struct iw_endpoint *ep, size_t octets, uint64_t now);
 /* There is no FPDU to be sent now, so that the EMSS (below) need not be looked up. */
 bool iw_endpoint_idle(struct iw_endpoint *ep);

@@ -15,24 +15,25 @@
  * FPDU alignment (RFC 5044 §5.1). MULPDU follows the EMSS that TCP reports (TCP_MAXSEG: path MTU
  * and TCP options such as timestamps are taken into account, OP-18), asked at establishment and
  * before sending, at most once in IW_TRANSPORT_EMSS. Nagle's algorithm is off, and each write is
- * one batch of the endpoint that begins with an FPDU, holds FPDUs of exactly EMSS octets or ones
- * that share a segment entirely, and ends a segment (MSG_EOR). So every TCP segment begins with an
- * FPDU and ends with one, as long as
- *   - the socket takes the whole batch (a full send buffer cuts it anywhere),
+ * one list of the endpoint that begins with an FPDU, holds FPDUs of exactly EMSS octets or ones
+ * that share a segment entirely, and ends a segment (MSG_EOR). Two go with one call where segments
+ * are long (sendmmsg, of a Linux not older than 4.9). So every TCP segment begins with an FPDU and
+ * ends with one, as long as
+ *   - the socket takes the whole list (a full send buffer cuts it anywhere),
  *   - the peer's window or congestion control does not cut a segment short,
  *   - the EMSS does not change between reading it and sending (a smaller path MTU, SACK blocks),
  * and a retransmission is cut as the first transmission was,
  *   - MULPDU is not configured, and the EMSS is 140 octets or more (RFC 5044 §4.5: MULPDU is never
  *     below 128).
- * Sockets cannot promise more: TCP decides about segments. After a loss of alignment the next batch
+ * Sockets cannot promise more: TCP decides about segments. After a loss of alignment the next list
  * is aligned again. Receivers work without any alignment.
  *
  * Copies: what is sent is handed to TCP where it lies; only short messages, what
  * gets Markers, and Read Responses under a CRC or in a domain with a lock are copied first. What
  * comes is read into the reactor's buffer and copied from there once its CRC is good; without CRC,
  * Markers and lock long payload is received in its place (iw_endpoint_landing), with receive_ahead
- * set in the endpoint's configuration that of Sends by a guess, too (iw_endpoint_guess), unless the
- * reactor polls. MSG_ZEROCOPY and io_uring are not used: over loopback both were slower
+ * set in the endpoint's configuration that of Sends by a guess, too (iw_endpoint_guess).
+ * MSG_ZEROCOPY and io_uring are not used: over loopback both were slower
  * (tools/results/nightly.txt).
  *
  * Memory: a reactor takes IW_TRANSPORT_READ octets, a connection about 350 octets beside its
