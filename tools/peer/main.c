@@ -166,6 +166,8 @@ static int read_command_line(struct peer *p, int argc, char **argv)
     }
     if (p->buffers == 0)
         p->buffers = p->limit > MANY ? 4 : 64;
+    if (p->verify && p->personality != &peer_rping)
+        return usage_error("--verify: only with --personality rping");
     if (!p->listens && (p->once || p->limit > 0))
         return usage_error("--once and --limit: only for a listening peer");
     if (p->limit == 0)

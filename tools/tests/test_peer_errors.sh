@@ -53,6 +53,8 @@ peer 64 "--peer-to-peer on needs --enhanced on" connect 127.0.0.1:1 --revision 1
 peer 64 '--personality: expected echo or rping, not "ping"' listen 127.0.0.1:0 --personality ping
 peer 64 "--size: rping needs at least 23 octets" \
     connect 127.0.0.1:1 --personality rping --size 22
+peer 64 "--verify: only with --personality rping" connect 127.0.0.1:1 --verify
+peer 64 "--verify: only with --personality rping" listen 127.0.0.1:0 --personality echo --verify
 peer 64 "--once and --limit: only for a listening peer" connect 127.0.0.1:1 --once
 peer 64 "--once and --limit: only for a listening peer" connect 127.0.0.1:1 --limit 3
 peer 64 '--trace: expected json, not "xml"' listen 127.0.0.1:0 --trace xml
