@@ -57,8 +57,8 @@ static void answer(const struct peer *p, struct iw_craft *c, size_t got, uint64_
         iw_craft_acknowledge(c, !p->silent);
     }
     if (p->early && *sent == 20 && s.heard > *heard) {
+        give(c, sent, RESPONSE_2); /* before the acknowledgement, which ends the wait, too */
         iw_craft_acknowledge(c, true);
-        give(c, sent, RESPONSE_2);
     }
     if (got >= REQUEST_SIZE + READ_REQUESTS && *sent == 20) {
         iw_craft_acknowledge(c, true);
