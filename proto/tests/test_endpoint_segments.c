@@ -196,6 +196,25 @@ static void test_lists_that_go_together(void **state)
     pair_close(&p);
 }
 
+/* Of five FPDUs of 9020 octets two lists are framed, of which so many octets go. */
+static void open_and_send(struct pair *p, size_t octets)
+{
+    static uint8_t gone[40000];
+    size_t counts[IW_ENDPOINT_LISTS];
+    const struct iw_iov *piece;
+    struct iw_iov in = {gone, 0};
+    open_traced(p, 20000, false);
+    post_many(p, 5, 9000);
+    assert_int_equal(iw_endpoint_output_lists(p->side[0].ep, &piece, counts, 2, p->now), 2);
+    for (; in.length < octets; piece++) {
+        size_t left = octets - in.length, take = left < piece->length ? left : piece->length;
+        memcpy(gone + in.length, piece->base, take);
+        in.length += take;
+    }
+    iw_endpoint_sent(p->side[0].ep, in.length, p->now);
+    iw_endpoint_input(p->side[1].ep, &in, 1, p->now);
+}
+
 /* What did not go is told again, and nothing is added to it before all of it has gone. */
 static void test_lists_that_go_in_part(void **state)
 {
@@ -205,20 +224,8 @@ static void test_lists_that_go_in_part(void **state)
                                      {18040},        {18039},        {1}};
     for (size_t k = 0; k < sizeof sent / sizeof *sent; k++) {
         struct pair p;
-        size_t counts[IW_ENDPOINT_LISTS], count = 0;
-        static uint8_t octets[40000];
-        const struct iw_iov *piece;
-        struct iw_iov in = {octets, 0};
-        open_traced(&p, 20000, false);
-        post_many(&p, 5, 9000);
-        assert_int_equal(iw_endpoint_output_lists(p.side[0].ep, &piece, counts, 2, p.now), 2);
-        for (; in.length < sent[k]; piece++) {
-            size_t take = sent[k] - in.length < piece->length ? sent[k] - in.length : piece->length;
-            memcpy(octets + in.length, piece->base, take);
-            in.length += take;
-        }
-        iw_endpoint_sent(p.side[0].ep, in.length, p.now);
-        iw_endpoint_input(p.side[1].ep, &in, 1, p.now);
+        size_t count = 0;
+        open_and_send(&p, sent[k]);
         post(&p, IW_WORK_WRITE, 8);
         while (count < 2 && left[k][count] > 0)
             count++;
@@ -240,21 +247,7 @@ static void test_a_terminate_between_lists(void **state)
     } cases[] = {{0, 0}, {7, 9013}, {9020, 0}, {9027, 9013}, {18040, 0}, {18047, 9013}, {36079, 1}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         struct pair p;
-        size_t counts[IW_ENDPOINT_LISTS];
-        static uint8_t octets[40000];
-        const struct iw_iov *piece;
-        struct iw_iov in = {octets, 0};
-        open_traced(&p, 20000, false);
-        post_many(&p, 5, 9000);
-        assert_int_equal(iw_endpoint_output_lists(p.side[0].ep, &piece, counts, 2, p.now), 2);
-        for (; in.length < cases[k].sent; piece++) {
-            size_t left = cases[k].sent - in.length;
-            size_t take = left < piece->length ? left : piece->length;
-            memcpy(octets + in.length, piece->base, take);
-            in.length += take;
-        }
-        iw_endpoint_sent(p.side[0].ep, in.length, p.now);
-        iw_endpoint_input(p.side[1].ep, &in, 1, p.now);
+        open_and_send(&p, cases[k].sent);
         iw_endpoint_abort(p.side[0].ep, true, 0, p.now);
         if (cases[k].rest > 0)
             expect_lists(&p, 2, 1, &cases[k].rest);

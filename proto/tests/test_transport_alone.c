@@ -116,6 +116,41 @@ static void step_both(struct end e[2])
         assert_int_equal(iw_reactor_step(e[i].reactor, 0), 0);
 }
 
+struct both {
+    struct iw_host_env host;
+    struct iw_domain *domain;
+    struct end end[2];
+};
+
+/* Two ends in full operation. Returns the socket of the first. */
+static int open_both(struct both *b, bool busy, bool ahead)
+{
+    static const enum iw_mpa_role roles[] = {IW_MPA_INITIATOR, IW_MPA_RESPONDER};
+    struct iw_domain_limits limits = {1, 4};
+    int fds[2];
+    memset(b, 0, sizeof *b);
+    connect_pair(fds, 0);
+    iw_host_env_init(&b->host, false);
+    b->domain = iw_domain_create(&b->host.env, &limits);
+    assert_non_null(b->domain);
+    for (int i = 0; i < 2; i++)
+        open_end(&b->end[i], b->domain, fds[i], roles[i], busy, ahead);
+    while (!b->end[0].established || !b->end[1].established)
+        step_both(b->end);
+    return fds[0];
+}
+
+static void close_both(struct both *b)
+{
+    for (int i = 0; i < 2; i++) {
+        iw_reactor_destroy(b->end[i].reactor);
+        free(b->end[i].from);
+        free(b->end[i].to);
+    }
+    iw_domain_destroy(b->domain);
+    iw_host_env_destroy(&b->host);
+}
+
 static void send_one(struct end *e, struct end *peer)
 {
     struct iw_iov sge = {e->from, SIZE};
@@ -128,18 +163,9 @@ static void send_one(struct end *e, struct end *peer)
 
 static void converse(bool busy, bool ahead)
 {
-    struct iw_host_env host;
-    struct iw_domain_limits limits = {1, 4};
-    struct end e[2] = {{0}};
-    int fds[2];
-    connect_pair(fds, 0);
-    iw_host_env_init(&host, false);
-    struct iw_domain *domain = iw_domain_create(&host.env, &limits);
-    assert_non_null(domain);
-    for (int i = 0; i < 2; i++)
-        open_end(&e[i], domain, fds[i], i == 0 ? IW_MPA_INITIATOR : IW_MPA_RESPONDER, busy, ahead);
-    while (!e[0].established || !e[1].established)
-        step_both(e);
+    struct both b;
+    struct end *e = b.end;
+    open_both(&b, busy, ahead);
     for (unsigned k = 0; k < MESSAGES; k++) {
         struct end *from = &e[k % 2], *to = &e[1 - k % 2];
         unsigned goal = to->received + 1;
@@ -161,14 +187,8 @@ static void converse(bool busy, bool ahead)
     iw_connection_kick(e[0].c);
     while (!e[0].ended || !e[1].ended)
         step_both(e);
-    for (int i = 0; i < 2; i++) {
-        assert_true(e[i].graceful);
-        iw_reactor_destroy(e[i].reactor);
-        free(e[i].from);
-        free(e[i].to);
-    }
-    iw_domain_destroy(domain);
-    iw_host_env_destroy(&host);
+    assert_true(e[0].graceful && e[1].graceful);
+    close_both(&b);
 }
 
 static void one_connection_alone(void **state)
@@ -189,18 +209,9 @@ static void one_connection_busily(void **state)
  * while the rest is missing. */
 static void guesses(bool busy)
 {
-    struct iw_host_env host;
-    struct iw_domain_limits limits = {1, 4};
-    struct end e[2] = {{0}};
-    int fds[2];
-    connect_pair(fds, 0);
-    iw_host_env_init(&host, false);
-    struct iw_domain *domain = iw_domain_create(&host.env, &limits);
-    assert_non_null(domain);
-    for (int i = 0; i < 2; i++)
-        open_end(&e[i], domain, fds[i], i == 0 ? IW_MPA_INITIATOR : IW_MPA_RESPONDER, busy, true);
-    while (!e[0].established || !e[1].established)
-        step_both(e);
+    struct both b;
+    struct end *e = b.end;
+    int fd = open_both(&b, busy, true);
     send_one(&e[0], &e[1]);
     while (e[1].received == 0)
         step_both(e);
@@ -211,17 +222,11 @@ static void guesses(bool busy)
     wrong[0] = (sizeof wrong - 6) >> 8;
     wrong[1] = (sizeof wrong - 6) & 0xff;
     memset(e[1].to, 0, SIZE);
-    assert_int_equal(send(fds[0], wrong, sizeof wrong, 0), sizeof wrong);
+    assert_int_equal(send(fd, wrong, sizeof wrong, 0), sizeof wrong);
     while (!e[1].ended)
         step_both(e);
     assert_int_equal(e[1].to[0], 0xcc);
-    for (int i = 0; i < 2; i++) {
-        iw_reactor_destroy(e[i].reactor);
-        free(e[i].from);
-        free(e[i].to);
-    }
-    iw_domain_destroy(domain);
-    iw_host_env_destroy(&host);
+    close_both(&b);
 }
 
 static void what_comes_is_guessed(void **state)
