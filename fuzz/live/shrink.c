@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frames.h"
 #include "hunt.h"
 #include "iwarp/transport.h"
 #include "iwarp/wire.h"
-#include "plan.h"
 #include "text.h"
 
 enum {
@@ -106,50 +106,78 @@ static void sooner(struct shrink *s, size_t i)
     }
 }
 
-static void fewer_steps(struct shrink *s, size_t i)
+/* Also with the messages behind them counted anew, which a peer would not take otherwise. */
+static bool without(struct shrink *s, size_t i, size_t at, size_t count)
 {
-    for (size_t chunk = s->f->inputs[i]->n / 2 + 1; chunk > 0; chunk /= 2)
-        for (size_t at = 0; at < s->f->inputs[i]->n && !spent(s);) {
-            struct iw_hunt_input *with = iw_hunt_input_copy(s->f->inputs[i]);
+    struct iw_hunt_input *with = iw_hunt_input_copy(s->f->inputs[i]), *anew;
+    bool same;
 
-            iw_hunt_drop(with, at, chunk);
-            if (!replace(s, i, with))
-                at += chunk;
-        }
+    iw_hunt_drop(with, at, count);
+    anew = iw_hunt_input_copy(with);
+    iw_hunt_frames_renumber(anew);
+    same = iw_hunt_input_same(with, anew);
+    if (replace(s, i, with)) {
+        iw_hunt_input_free(anew);
+        return true;
+    }
+    if (!same && !spent(s))
+        return replace(s, i, anew);
+    iw_hunt_input_free(anew);
+    return false;
 }
 
-/* Writes that were cut are joined, octets that leave one by one leave together. */
+/* Until nothing goes any more: a step may have stayed for one behind it that went, or by chance. */
+static void fewer_steps(struct shrink *s, size_t i)
+{
+    size_t before;
+
+    do {
+        before = s->f->inputs[i]->n;
+        for (size_t chunk = before / 2 + 1; chunk > 0; chunk /= 2)
+            for (size_t at = 0; at < s->f->inputs[i]->n && !spent(s);)
+                if (!without(s, i, at, chunk))
+                    at += chunk;
+    } while (s->f->inputs[i]->n < before);
+}
+
+/* Step `at` and the next that sends, which is the rest of the same frame or a part of it. */
+static bool join(struct shrink *s, size_t i, size_t at)
+{
+    const struct iw_hunt_input *in = s->f->inputs[i];
+    struct iw_hunt_input *with;
+    size_t next = at + 1, n = in->steps[at].length, m;
+    uint8_t *both;
+
+    while (next < in->n && in->steps[next].kind == IW_FUZZ_TIME)
+        next++;
+    if (next == in->n || !iw_hunt_sends(&in->steps[at]) || !iw_hunt_sends(&in->steps[next]) ||
+        iw_hunt_frames_begins(in, next))
+        return false;
+    m = in->steps[next].length;
+    if (n + m > UINT16_MAX)
+        return false;
+    both = iw_got(malloc(n + m + 1));
+    memcpy(both, in->steps[at].octets, n);
+    memcpy(both + n, in->steps[next].octets, m);
+    with = iw_hunt_input_copy(in);
+    iw_hunt_drop(with, at, next - at + 1);
+    iw_hunt_insert(with, at, IW_FUZZ_A, both, n + m);
+    free(both);
+    return replace(s, i, with);
+}
+
+/* Octets that leave one by one leave together, writes that were cut are joined. */
 static void joined(struct shrink *s, size_t i)
 {
     for (size_t at = 0; at < s->f->inputs[i]->n && !spent(s); at++) {
-        const struct iw_hunt_input *in = s->f->inputs[i];
-        struct iw_hunt_input *with = iw_hunt_input_copy(in);
-        size_t next = at + 1;
+        if (s->f->inputs[i]->steps[at].kind == IW_FUZZ_B) {
+            struct iw_hunt_input *with = iw_hunt_input_copy(s->f->inputs[i]);
 
-        if (in->steps[at].kind == IW_FUZZ_B) {
             with->steps[at].kind = IW_FUZZ_A;
-            if (replace(s, i, with))
-                continue;
-            with = iw_hunt_input_copy(in);
+            replace(s, i, with);
         }
-        while (next < in->n && in->steps[next].kind == IW_FUZZ_TIME)
-            next++;
-        if (next < in->n && iw_hunt_sends(&in->steps[at]) && iw_hunt_sends(&in->steps[next])) {
-            size_t n = in->steps[at].length, m = in->steps[next].length;
-            uint8_t *both = iw_got(malloc(n + m + 1));
-
-            memcpy(both, in->steps[at].octets, n);
-            memcpy(both + n, in->steps[next].octets, m);
-            if (n + m <= UINT16_MAX && iw_hunt_regular(both, n + m)) {
-                iw_hunt_drop(with, at, next - at + 1);
-                iw_hunt_insert(with, at, IW_FUZZ_A, both, n + m);
-                free(both);
-                replace(s, i, with);
-                continue;
-            }
-            free(both);
-        }
-        iw_hunt_input_free(with);
+        while (!spent(s) && join(s, i, at))
+            ;
     }
 }
 
@@ -267,28 +295,6 @@ static void plainer(struct shrink *s, size_t i)
     }
 }
 
-/* A step for each frame: what lies between two of them is of no meaning to a socket. */
-static void apart(struct iw_hunt_input *in)
-{
-    struct iw_hunt_plan p = {0};
-
-    iw_hunt_plan_make(&p, in);
-    for (size_t u = 1; u < p.n_units; u++) {
-        size_t begins = 0;
-
-        for (size_t i = 0; i < in->n; i++) {
-            size_t length = iw_hunt_sends(&in->steps[i]) ? in->steps[i].length : 0;
-
-            if (begins < p.units[u].at && p.units[u].at < begins + length) {
-                iw_hunt_split(in, i, p.units[u].at - begins);
-                break;
-            }
-            begins += length;
-        }
-    }
-    iw_hunt_plan_free(&p);
-}
-
 void iw_hunt_shrink(struct iw_hunt *h, struct iw_hunt_finding *f)
 {
     struct shrink s = {.h = h,
@@ -302,7 +308,7 @@ void iw_hunt_shrink(struct iw_hunt *h, struct iw_hunt_finding *f)
     fewer_inputs(&s);
     for (size_t i = 0; i < f->n_inputs; i++) {
         sooner(&s, i);
-        apart(f->inputs[i]);
+        iw_hunt_frames_apart(f->inputs[i]);
         fewer_steps(&s, i);
         joined(&s, i);
         plainer(&s, i);
