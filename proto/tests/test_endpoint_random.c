@@ -3,6 +3,7 @@
 #include "random_memory.h"
 
 #include "random_atomics.h"
+#include "random_channel.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@
  * numbers are printed, and that of a run that fails.
  */
 
-enum { CHANNEL = 1 << 18, SIZE_MAX_OP = 1 << 20, OPS = 96, RUNS = 30, IDLE_MAX = 4000 };
+enum { SIZE_MAX_OP = 1 << 20, OPS = 96, RUNS = 30, IDLE_MAX = 4000 };
 
 struct op {
     bool used, fence;
@@ -46,10 +47,7 @@ struct end {
     struct queue sends, recvs;
     uint8_t private_data[512];
     size_t private_length;
-    uint8_t *channel; /* what is on its way from here */
-    size_t channel_first, channel_end;
-    uint64_t delivered; /* octets in order */
-    size_t most;        /* octets per delivery */
+    struct channel channel; /* what is on its way from here */
     unsigned send_weight, deliver_weight;
     bool fin_sent, fin_delivered, established, closed, shut, flushed;
 };
@@ -103,7 +101,7 @@ static void to_iov(int side, const struct list *l, struct iw_iov *out)
 
 static size_t random_size(int side)
 {
-    size_t most = w.end[side].most < 32 ? 5000 : SIZE_MAX_OP;
+    size_t most = w.end[side].channel.most < 32 ? 5000 : SIZE_MAX_OP;
     switch (below(16)) {
     case 0:
         return 0;
@@ -414,70 +412,24 @@ static bool send_octets(int side)
         return true;
     }
     assert_false(e->fin_sent);
-    size_t room = CHANNEL - e->channel_end, sent = 0;
-    if (chance(50))
-        room = below(room + 1);
-    for (size_t i = 0; i < count && room > 0; i++) {
-        size_t take = pieces[i].length < room ? pieces[i].length : room;
-        assert_true(pieces[i].length > 0);
-        memcpy(e->channel + e->channel_end, pieces[i].base, take);
-        e->channel_end += take;
-        room -= take;
-        sent += take;
-    }
+    size_t sent = channel_put(&e->channel, pieces, count);
     if (sent > 0)
         iw_endpoint_sent(e->ep, sent, w.now);
     return sent > 0;
-}
-
-/* Octets from somewhere behind the next ones; they come again in their turn. */
-static void deliver_early(int from)
-{
-    struct end *e = &w.end[from];
-    size_t there = e->channel_end - e->channel_first;
-    if (there == 0)
-        return;
-    size_t gap = below(there), most = there - gap < e->most ? there - gap : e->most;
-    size_t length = 1 + below(most);
-    uint8_t *copy = malloc(length);
-    assert_non_null(copy);
-    memcpy(copy, e->channel + e->channel_first + gap, length);
-    struct iw_iov in = {copy, length};
-    int result = iw_endpoint_input_at(w.end[1 - from].ep, e->delivered + gap, &in, 1, w.now);
-    assert_true(result == IW_OK || result == IW_ERR_FULL);
-    free(copy);
 }
 
 static bool deliver_octets(int from)
 {
     struct end *e = &w.end[from];
     struct iw_endpoint *to = w.end[1 - from].ep;
-    size_t there = e->channel_end - e->channel_first;
-    if (there == 0) {
+    if (channel_holds(&e->channel) == 0) {
         if (!e->fin_sent || e->fin_delivered)
             return false;
         e->fin_delivered = true;
         iw_endpoint_input_end(to, true, w.now);
         return true;
     }
-    size_t length = 1 + below(e->most < there ? e->most : there);
-    /* A copy of its own, so that a sanitizer sees who reads beyond it. */
-    uint8_t *copy = malloc(length);
-    assert_non_null(copy);
-    memcpy(copy, e->channel + e->channel_first, length);
-    uint64_t at = e->delivered;
-    e->channel_first += length;
-    e->delivered += length;
-    if (e->channel_first == e->channel_end)
-        e->channel_first = e->channel_end = 0;
-    size_t cut = below(length + 1), cut2 = cut + below(length - cut + 1);
-    struct iw_iov in[3] = {{copy, cut}, {copy + cut, cut2 - cut}, {copy + cut2, length - cut2}};
-    if (w.unordered) /* what came early comes again */
-        assert_int_equal(iw_endpoint_input_at(to, at, in, 3, w.now), IW_OK);
-    else
-        iw_endpoint_input(to, in, 3, w.now);
-    memset(copy, 0xdd, length);
-    free(copy);
+    channel_deliver(&e->channel, to, w.unordered, w.now);
     return true;
 }
 
@@ -534,7 +486,7 @@ static void configure(int side)
     c->max_reads = 1 + (uint32_t)below(40);
     c->mulpdu = chance(40) ? 0 : 128 + (uint32_t)below(chance(50) ? 3000 : 64768 - 127);
     c->emss = chance(50) ? 1460 : (uint32_t)below(70000);
-    e->most = most[below(8)];
+    e->channel.most = most[below(8)];
     e->private_length = below(chance(50) ? 20 : 509);
     for (size_t i = 0; i < e->private_length; i++)
         e->private_data[i] = (uint8_t)any();
@@ -586,8 +538,7 @@ static void open_world(uint64_t seed)
         e->config.pd = iw_domain_pd(e->domain);
         memory_open(&e->memory, 0x40 + i);
         cell_open(&e->cell, &e->memory);
-        e->channel = malloc(CHANNEL);
-        assert_non_null(e->channel);
+        channel_open(&e->channel);
         e->region = (struct iw_region){.base = e->memory.octets,
                                        .length = MEMORY,
                                        .to = chance(30) ? UINT64_MAX - MEMORY : any() >> 8,
@@ -620,7 +571,7 @@ static void close_world(void)
         for (unsigned n = 0; n < 2; n++)
             assert_non_null(iw_domain_borrow(e->domain));
         iw_domain_destroy(e->domain);
-        free(e->channel);
+        channel_close(&e->channel);
     }
     assert_int_equal(w.pair.allocations_live, 0);
 }
@@ -634,7 +585,7 @@ static bool step(void)
     if (what < e->send_weight)
         return send_octets(side);
     if (w.unordered && what < e->send_weight + e->deliver_weight && chance(30))
-        deliver_early(side);
+        channel_deliver_early(&e->channel, w.end[1 - side].ep, w.now);
     if (what < e->send_weight + e->deliver_weight)
         return deliver_octets(side);
     if (w.left == 0 && !e->shut && (w.first_shut != 1 - side || e->fin_delivered || chance(20))) {
