@@ -2,6 +2,7 @@
 #include "endpoint.h"
 
 #include "options.h"
+#include "standard.h"
 #ifdef IW_AGENT_VERBS
 #include "rdma.h"
 #endif
@@ -224,9 +225,11 @@ int main(int argc, char **argv)
         .summary = "Carries out verbs for a tester on this host (control protocol, JSON lines).",
         .options = own,
         .context = &p};
+    iw_standard_open();
     int status = iw_options_parse(&description, &options, argc, argv);
-    if (status >= 0)
-        return status;
-    status = choose_backend(&p, &options.endpoint);
-    return status == IW_EXIT_OK ? run(&p) : status;
+    if (status < 0) {
+        status = choose_backend(&p, &options.endpoint);
+        status = status == IW_EXIT_OK ? run(&p) : status;
+    }
+    return iw_standard_close("iwarp-agent", status);
 }

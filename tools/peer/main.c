@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "peer.h"
+#include "standard.h"
 
 enum { LARGEST_MESSAGE = 1024 * 1024, SMALLEST_RPING = 23, LONGEST_LINE = 200, MANY = 1024 };
 
@@ -249,7 +250,7 @@ static void handle_event(struct peer_connection *pc, const struct iw_event *even
     switch (event->kind) {
     case IW_EVENT_REQUEST:
         if (iw_endpoint_accept(pc->ep, p->options.private_data, p->options.private_length,
-                               iw_transport_now()))
+                               iw_transport_now()) == IW_ERR_ARGUMENT)
             peer_abort(pc, "the Reply has no room for the private data");
         break;
     case IW_EVENT_ESTABLISHED:
@@ -446,7 +447,7 @@ static int start_listening(struct peer *p)
         return IW_EXIT_OK;
     iw_listener_address(p->listener, text);
     printf("listening on %s\n", text);
-    return fflush(stdout) ? IW_EXIT_FAILURE : IW_EXIT_OK;
+    return fflush(stdout) ? IW_EXIT_FAILURE : IW_EXIT_OK; /* main tells */
 }
 
 static int start_connecting(struct peer *p)
@@ -475,15 +476,29 @@ int peer_start(struct peer *p)
     return p->listens ? start_listening(p) : start_connecting(p);
 }
 
+/* Returns the exit status: `status`, unless lines of the trace are lost. */
+static int close_trace(const struct peer *p, int status)
+{
+    if (!p->trace_path)
+        return status;
+    bool lost = ferror(p->trace);
+    errno = 0;
+    lost |= fclose(p->trace) != 0;
+    if (!lost)
+        return status;
+    fprintf(stderr, "iwarp-peer: --trace-file: cannot write \"%s\"%s%s\n", p->trace_path,
+            errno ? ": " : "", errno ? strerror(errno) : "");
+    return status ? status : IW_EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
     struct peer p = {.personality = &peer_echo, .count = 5, .threads = 1};
+    iw_standard_open();
     int status = read_command_line(&p, argc, argv);
-    if (status >= 0)
-        return status;
-    signal(SIGPIPE, SIG_IGN);
-    status = peer_run(&p);
-    if (p.trace_path && fclose(p.trace))
-        status = IW_EXIT_FAILURE;
-    return status;
+    if (status < 0) {
+        signal(SIGPIPE, SIG_IGN);
+        status = close_trace(&p, peer_run(&p));
+    }
+    return iw_standard_close("iwarp-peer", status);
 }

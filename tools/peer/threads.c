@@ -118,6 +118,16 @@ static void turn(struct peer *p)
             p->status = IW_EXIT_FAILURE;
 }
 
+/* A signal has ended what was to be done. */
+static void interrupted(struct peer *p)
+{
+    struct peer_connection *pc = p->connections;
+    if (p->listens || !pc || pc->done || p->status != IW_EXIT_OK)
+        return;
+    peer_fail(pc, "interrupted before everything was done");
+    p->status = IW_EXIT_FAILURE;
+}
+
 static void *work(void *context)
 {
     struct worker *w = context;
@@ -189,8 +199,10 @@ int peer_run(struct peer *p)
             status = IW_EXIT_FAILURE;
         }
     }
-    if (status == IW_EXIT_OK)
+    if (status == IW_EXIT_OK) {
         turn(&crew.workers[0].peer);
+        interrupted(&crew.workers[0].peer);
+    }
     stop_others(&crew);
     for (unsigned i = 0; i < ready; i++) {
         if (crew.workers[i].running)

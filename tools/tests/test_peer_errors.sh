@@ -79,6 +79,40 @@ for signal in TERM INT; do
     [ "$signal" = INT ] || listen 127.0.0.1:0
 done
 
+# What was to be done and is not.
+listen 127.0.0.1:0
+"$bin/iwarp-peer" connect "$at" --count 4000000000 --trace-file "$scratch/trace" 2>"$scratch/said" &
+asking=$!
+pids+=("$asking")
+until [ -s "$scratch/trace" ]; do sleep 0.01; done
+kill "$asking"
+wait "$asking"
+same "an interrupted connect" "1 iwarp-peer: connection 1 with $at: interrupted before everything was done" "$? $(cat "$scratch/said")"
+peer 1 '--trace-file: cannot write "/dev/full"' connect "$at" --trace-file /dev/full
+kill "$pid"
+end_of "$pid"
+listen 127.0.0.1:0 --personality rping --once
+"$bin/iwarp-peer" connect "$at" --personality rping >/dev/full 2>"$scratch/said"
+same "no room for what rping says" "1 iwarp-peer: cannot write to standard output" "$? $(tail -n 1 "$scratch/said" | cut -d: -f1,2)"
+end_of "$pid"
+# No file, and above all no socket, becomes a standard descriptor that was closed.
+listen 127.0.0.1:0 --once
+"$bin/iwarp-peer" connect "$at" --trace json <&- >&- 2>&-
+same "all three closed" 0 $?
+end_of "$pid"
+same "nothing got into the stream" "0 " "$status $(cat "$scratch/server")"
+"$bin/iwarp-peer" listen 127.0.0.1:0 >/dev/full 2>"$scratch/said"
+same "no room for the address" "1 iwarp-peer: cannot write to standard output" "$? $(cut -d: -f1,2 "$scratch/said")"
+
+# One line of each failure: the Reply cannot be refused any more.
+listen 127.0.0.1:0 --once
+exec {open}<>"/dev/tcp/127.0.0.1/${at##*:}"
+printf 'MPA ID Req Frame\x40\x01\0\0\0\0\0\0\0\0\0\0' >&"$open"
+cat <&"$open" >/dev/null 2>&1
+exec {open}<&-
+end_of "$pid"
+same "more than a Request" "1 1 mpa-pd-surplus" "$status $(wc -l <"$scratch/server") $(grep -o mpa-pd-surplus "$scratch/server")"
+
 # Silence, an octet now and then, and noise end the start-up.
 listen 127.0.0.1:0 --once --startup-timeout 50
 exec {open}<>"/dev/tcp/127.0.0.1/${at##*:}"

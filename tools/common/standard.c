@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "standard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "options.h"
+
+void iw_standard_open(void)
+{
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 &&
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            _exit(IW_EXIT_FAILURE); /* there is nobody to tell */
+}
+
+int iw_standard_close(const char *program, int status)
+{
+    int bad = ferror(stdout);
+
+    errno = 0;
+    bad |= fflush(stdout);
+    if (!bad)
+        return status;
+    fprintf(stderr, "%s: cannot write to standard output%s%s\n", program, errno ? ": " : "",
+            errno ? strerror(errno) : "");
+    return status ? status : IW_EXIT_FAILURE;
+}
