@@ -34,6 +34,8 @@ enum {
     PERF_SIZE_MAX = 8 * 1024 * 1024,
     PERF_CONNECTIONS = 10000,
     PERF_WINDOW = 4096,
+    PERF_MSS = 32767, /* Linux' TCP_MAXSEG takes no more */
+    PERF_READS = 128, /* Reads and atomics on their way: IRD and ORD */
     PERF_THREADS = 64,
     PERF_COUNT = 1000000000,
     PERF_MEMORY = 1 << 30, /* octets of all connections of a lane: sources, or sinks */
@@ -104,6 +106,14 @@ struct perf_run {
 static inline uint64_t perf_messages(const struct perf_run *run)
 {
     return run->count * (run->both || perf_is_ping_pong(run->test) ? 2 : 1);
+}
+
+/* Messages of a connection that may be on their way. */
+static inline uint32_t perf_window(const struct perf_setup *setup, const struct perf_run *run)
+{
+    if (perf_is_latency(run->test))
+        return 1;
+    return perf_is_read(run->test) && setup->window > PERF_READS ? PERF_READS : setup->window;
 }
 
 /* ---- plan.c ---- */

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CONTROLS = 16, POLL = 32, CREDIT = 1, END = 2, ACK = 3, READS = 128 };
+enum { CONTROLS = 16, POLL = 32, CREDIT = 1, END = 2, ACK = 3 };
 
 struct flow {
     struct rdma_lane *lane;
@@ -165,20 +165,12 @@ static void advance_ping_pong(struct flow *f)
     f->complete = f->received == run->count && f->completed == run->count;
 }
 
-static uint32_t window(const struct flow *f)
-{
-    uint32_t most = f->lane->base.setup.window;
-    return perf_is_latency(f->lane->run->test)                ? 1
-           : perf_is_read(f->lane->run->test) && most > READS ? READS
-                                                              : most;
-}
-
 static void advance_stream(struct flow *f)
 {
     const struct perf_run *run = f->lane->run;
     bool good = true, sends = run->test == PERF_SEND_BW, timed = perf_is_latency(run->test);
     if (is_active(f)) {
-        uint64_t most = f->completed + window(f);
+        uint64_t most = f->completed + perf_window(&f->lane->base.setup, f->lane->run);
         if (sends && most > f->credit)
             most = f->credit;
         while (good && f->posted < run->count && f->posted < most)
@@ -323,8 +315,8 @@ static struct iw_endpoint_config configure(const struct perf_lane *lane, uint32_
     config.role = lane->client ? IW_MPA_INITIATOR : IW_MPA_RESPONDER;
     config.mpa.crc = setup->crc;
     config.mpa.markers = setup->markers;
-    config.mpa.ird = config.mpa.ord = READS;
-    config.max_reads = READS;
+    config.mpa.ird = config.mpa.ord = PERF_READS;
+    config.max_reads = PERF_READS;
     config.pd = pd;
     config.send_depth = setup->window + CONTROLS;
     config.recv_depth = receives(setup) + CONTROLS;

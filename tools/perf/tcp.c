@@ -98,7 +98,7 @@ static void plan_active(struct flow *f, const struct perf_lane *lane, const stru
     f->in = (struct way){.size = run->size, .count = run->count};
     f->lead = UINT64_MAX;
     if (perf_is_read(run->test)) {
-        f->lead = run->test == PERF_READ_BW || run->test == PERF_ATOMIC_BW ? lane->setup.window : 1;
+        f->lead = perf_window(&lane->setup, run);
         f->out.size = perf_is_atomic(run->test) ? ATOMIC_REQUEST : READ_REQUEST;
         f->in.size = perf_is_atomic(run->test) ? ATOMIC_RESPONSE : run->size;
     } else if (perf_is_latency(run->test)) {
@@ -289,7 +289,8 @@ static int wait_for_any(struct tcp_lane *t)
     int n = epoll_wait(t->epoll, events, 64, PERF_STALL * 1000);
     if (n == 0)
         return perf_lane_fail(&t->base, "no progress for %d seconds", PERF_STALL);
-    return n < 0 && errno != EINTR ? -1 : 0;
+    return n < 0 && errno != EINTR ? perf_lane_fail(&t->base, "epoll_wait: %s", strerror(errno))
+                                   : 0;
 }
 
 static int execute(struct perf_lane *lane, const struct perf_run *run, struct perf_samples *samples)

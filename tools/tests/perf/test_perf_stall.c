@@ -148,9 +148,33 @@ static void reads_are_progress(void **state)
     a_long_slice(PERF_READ_BW);
 }
 
+/* Plain TCP asks for no more Reads at once than iWARP may: the peer never answers. */
+static void the_baseline_reads_as_many_at_once(void **state)
+{
+    struct perf_setup setup = {
+        .tcp = true, .poll = true, .connections = 1, .window = 4096, .threads = 1, .size_max = 8};
+    struct perf_run run = {.test = PERF_READ_BW, .size = 8, .count = 4000};
+    char error[PERF_TEXT], requests[8192];
+    struct perf_lane *lane = perf_lane_create(&setup, true, error);
+    int fds[2];
+    (void)state;
+    assert_non_null(lane);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    assert_int_equal(lane->ops->attach(lane, 0, fds[0]), 0);
+    assert_int_equal(perf_lane_prepare(lane, &run), 0);
+    atomic_store(&late, true);
+    assert_int_equal(lane->ops->execute(lane, &run, NULL), -1);
+    assert_string_equal(lane->error, "no progress for 60 seconds");
+    /* RFC 5040 §4.4: a Read Request's header has 28 octets. */
+    assert_int_equal(recv(fds[1], requests, sizeof requests, MSG_DONTWAIT), 128 * 28);
+    perf_lane_destroy(lane);
+    close(fds[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_baseline_reads_as_many_at_once),
         cmocka_unit_test(connections_may_take_their_time),
         cmocka_unit_test(writes_are_progress),
         cmocka_unit_test(reads_are_progress),
