@@ -49,6 +49,7 @@ static int fail_at_both(struct client *c, const char *text)
     struct pollfd p = {.fd = c->control.fd, .events = POLLIN};
     char copy[PERF_TEXT];
     snprintf(copy, sizeof copy, "%s", text);
+    c->error[0] = '\0';
     if (poll(&p, 1, REASON) > 0)
         json_decref(perf_control_receive(&c->control));
     return fail(c, c->control.told ? c->control.error : copy);
@@ -87,7 +88,7 @@ static json_t *ask(struct client *c, json_t *message)
     return answer;
 }
 
-static int expect_ready(struct client *c)
+static int expect_answer(struct client *c)
 {
     json_t *answer = perf_control_receive(&c->control);
     json_decref(answer);
@@ -118,16 +119,18 @@ static int open_lane(struct client *c, size_t i)
     for (uint32_t k = 0; k < setup->connections; k++) {
         int fd = connect_one(c, setup);
         if (fd < 0)
-            return -1;
+            return fail_at_both(c, c->error);
         json_int_t port = perf_control_port(fd, false);
         if (lane->ops->attach(lane, k, fd))
             return fail_at_both(c, lane->error);
         if (perf_control_send(&c->control, json_pack("{sI}", "port", port)))
             return fail_at_both(c, c->control.error);
     }
+    if (expect_answer(c))
+        return -1;
     if (lane->ops->establish(lane))
         return fail_at_both(c, lane->error);
-    return expect_ready(c);
+    return expect_answer(c);
 }
 
 /* A server has one client at a time. */
@@ -238,8 +241,8 @@ static uint64_t most_messages(const struct perf_plan *plan, enum perf_test test)
 static uint64_t calibrate(struct client *c, enum perf_test test, uint64_t size)
 {
     double wanted = (double)c->plan->slice_ms * 1e-3;
-    uint64_t count = c->plan->count > 0 ? c->plan->count : FIRST_COUNT;
-    uint64_t most = most_messages(c->plan, test);
+    uint64_t most = most_messages(c->plan, test), first = FIRST_COUNT < most ? FIRST_COUNT : most;
+    uint64_t count = c->plan->count > 0 ? c->plan->count : first;
     struct slice s;
     for (bool enough = c->plan->count > 0; !enough;) {
         struct perf_run run = make_run(c, test, size, count);
@@ -249,9 +252,9 @@ static uint64_t calibrate(struct client *c, enum perf_test test, uint64_t size)
         enough = factor < 1.5 || count >= most;
         if (!enough)
             count = (uint64_t)((double)count * (factor > 8 ? 8 : factor)) + 1;
+        if (count > most)
+            count = most;
     }
-    if (count > most)
-        count = most;
     for (size_t i = 0; i < c->plan->lane_count; i++) {
         struct perf_run run = make_run(c, test, size, count);
         if (run_slice(c, i, &run, NULL, &s))
@@ -505,9 +508,11 @@ int perf_client(const struct perf_plan *plan, const char *host_port)
         fprintf(stderr, "iwarp-perf: %s\n", c->error);
     if (status == PERF_OK)
         status = judge(c);
-    if (c->results.count > 0 &&
-        (perf_report_json(plan, &c->results) || perf_report_html(plan, &c->results)))
-        status = PERF_FAILED;
+    if (c->results.count > 0) {
+        bool bad = perf_report_json(plan, &c->results) != 0;
+        bad |= perf_report_html(plan, &c->results) != 0;
+        status = bad ? PERF_FAILED : status;
+    }
     for (size_t i = 0; i < PERF_LANES; i++) {
         perf_lane_destroy(c->lanes[i]);
         free(c->series[i].samples);
@@ -518,6 +523,22 @@ int perf_client(const struct perf_plan *plan, const char *host_port)
     free(c->results.list);
     free(c);
     return status;
+}
+
+/* A server ends with its client. What one that does not end has to say it has said. */
+static int reap(pid_t child, bool failed)
+{
+    int ended = 0;
+    for (int i = 0; failed && i < BUSY; i++) {
+        if (waitpid(child, &ended, WNOHANG) == child)
+            return ended;
+        poll(NULL, 0, 1);
+    }
+    if (failed)
+        kill(child, SIGTERM);
+    while (waitpid(child, &ended, 0) < 0 && errno == EINTR)
+        ;
+    return ended;
 }
 
 /* Client and server on this machine. */
@@ -544,10 +565,9 @@ int perf_local(const struct perf_plan *plan)
         fprintf(stderr, "iwarp-perf: cannot start a server: %s\n", strerror(errno));
         return PERF_UNAVAILABLE;
     }
-    int status = perf_client(plan, address), ended = 0;
+    int status = perf_client(plan, address), ended;
     if (status != PERF_OK && status != PERF_FAILED)
         kill(child, SIGTERM); /* it may have had no client */
-    while (waitpid(child, &ended, 0) < 0 && errno == EINTR)
-        ;
+    ended = reap(child, status != PERF_OK);
     return status != PERF_OK ? status : !WIFEXITED(ended) || WEXITSTATUS(ended) != 0;
 }

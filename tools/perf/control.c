@@ -61,9 +61,12 @@ static json_t *take_line(struct perf_control *c, const char *end)
     if (json_is_object(message) && trouble == NULL)
         return message;
     c->told = trouble != NULL;
-    if (trouble != NULL)
+    if (trouble != NULL) {
         snprintf(c->error, sizeof c->error, "the peer says: %.200s", trouble);
-    else
+        for (char *at = c->error; *at != '\0'; at++)
+            if ((unsigned char)*at < ' ' || *at == 0x7f)
+                *at = '?'; /* nothing for a terminal to obey */
+    } else
         snprintf(c->error, sizeof c->error, "the peer does not speak as iwarp-perf does");
     json_decref(message);
     return NULL;
@@ -93,6 +96,7 @@ json_t *perf_control_receive(struct perf_control *c)
         if (n <= 0) {
             snprintf(c->error, sizeof c->error, "control connection: %s",
                      n == 0 ? "closed by the peer" : strerror(errno));
+            c->ended = true;
             return NULL;
         }
         c->have += (size_t)n;
@@ -147,7 +151,7 @@ int perf_setup_from_json(const json_t *from, struct perf_setup *s)
                     &threads, "socket_buffer", &buffer, "size_max", &size, "congestion",
                     &congestion, "ahead", &ahead))
         return -1;
-    if (!between(connections, 1, PERF_CONNECTIONS) || !between(mss, 0, 65495) ||
+    if (!between(connections, 1, PERF_CONNECTIONS) || !between(mss, 0, PERF_MSS) ||
         !between(mulpdu, 0, 64768) || !between(window, 1, PERF_WINDOW) ||
         !between(threads, 1, PERF_THREADS) || threads > connections ||
         !between(buffer, 0, 1 << 30) || !between(size, 1, PERF_SIZE_MAX) ||

@@ -7,7 +7,7 @@
 
 #include "perf.h"
 
-enum { PERF_PROTOCOL = 3, PERF_LINE = 4096 };
+enum { PERF_PROTOCOL = 4, PERF_LINE = 4096 };
 
 struct perf_control {
     int fd;
@@ -15,7 +15,8 @@ struct perf_control {
     char line[PERF_LINE];
     size_t have;
     char error[PERF_TEXT];
-    bool told; /* the error is what the peer says */
+    bool told;  /* the error is what the peer says */
+    bool ended; /* by the peer */
 };
 
 /* Takes the socket over. */

@@ -45,9 +45,11 @@ static void fill(struct perf_lane *lane, const struct perf_run *run)
 
 struct perf_lane *perf_lane_create(const struct perf_setup *setup, bool client, char *error)
 {
+    errno = 0;
     struct perf_lane *lane = setup->tcp           ? perf_tcp_new(setup)
                              : setup->threads > 1 ? perf_threads_new(setup)
                                                   : perf_rdma_new(setup);
+    int why = lane == NULL && errno != 0 ? errno : ENOMEM;
     struct perf_run first = {.size = setup->size_max};
     if (lane != NULL) {
         lane->setup = *setup;
@@ -65,7 +67,7 @@ struct perf_lane *perf_lane_create(const struct perf_setup *setup, bool client, 
         }
         perf_lane_destroy(lane);
     }
-    snprintf(error, PERF_TEXT, "no memory for a lane");
+    snprintf(error, PERF_TEXT, "cannot make a lane: %s", strerror(why));
     return NULL;
 }
 

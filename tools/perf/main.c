@@ -2,6 +2,7 @@
 #include "loop.h"
 #include "perf.h"
 #include "record.h"
+#include "standard.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -237,9 +238,10 @@ static void raise_descriptors(void)
     }
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     static struct perf_plan plan;
+    static char name[] = "iwarp-perf";
     const char *command = argc < 2 ? "no command" : argv[1];
     int r;
     raise_descriptors();
@@ -247,6 +249,8 @@ int main(int argc, char **argv)
         fputs(perf_usage, stdout);
         return 0;
     }
+    if (argc >= 2)
+        argv[1] = name; /* in getopt's messages */
     if (strcmp(command, "loop") == 0)
         return loop(argc - 1, argv + 1);
     if (strcmp(command, "server") == 0) {
@@ -263,4 +267,10 @@ int main(int argc, char **argv)
     if (r >= 0)
         return r;
     return local ? perf_local(&plan) : perf_client(&plan, plan.address);
+}
+
+int main(int argc, char **argv)
+{
+    iw_standard_open();
+    return iw_standard_close("iwarp-perf", run(argc, argv));
 }

@@ -32,13 +32,13 @@ const char perf_usage[] =
     "  --window N           messages on their way, bandwidth (128), 1..4096\n"
     "  --both-ways          bandwidth in both directions at once\n"
     "  --poll               ask the sockets again and again instead of waiting for them\n"
-    "  --mss N              octets of a TCP segment (TCP_MAXSEG), 140..65495\n"
+    "  --mss N              octets of a TCP segment (TCP_MAXSEG), 140..32767\n"
     "  --mulpdu N           octets of a segment of DDP, 128..64768 (as TCP's segments ask)\n"
     "  --socket-buffer N    octets, 4096..1073741824 (as the system likes)\n"
     "  --congestion NAME    of TCP's congestion controls, in every lane (as the system likes)\n"
     "  --rounds N           (9), 1..1000\n"
-    "  --count N            messages of a connection in a round (as many as fill --slice)\n"
-    "  --slice MS           milliseconds that one round lasts (50), 1..60000\n"
+    "  --count N            messages of a connection in a slice (as many as fill --slice)\n"
+    "  --slice MS           milliseconds that a slice lasts (50), 1..60000\n"
     "  --verify             fill, and compare what came\n"
     "  --cpu N[,M]          run on this CPU; with local, M is the server's\n"
     "  --json FILE          all figures; - is the standard output (the table goes to stderr then)\n"
@@ -79,7 +79,7 @@ static bool next_word(const char **list, char *word, size_t room)
     size_t length = strcspn(*list, ",");
     if (**list == '\0')
         return false;
-    snprintf(word, room, "%.*s", (int)(length < room ? length : room - 1), *list);
+    snprintf(word, room, "%.*s", length < room ? (int)length : 0, *list); /* none is so long */
     *list += length;
     if (**list == ',')
         ++*list;
@@ -217,7 +217,7 @@ static const struct range {
     const char *text;
 } ranges[] = {{CONNECTIONS, 1, PERF_CONNECTIONS, "1..10000"},
               {WINDOW, 1, PERF_WINDOW, "1..4096"},
-              {MSS, 140, 65495, "140..65495"},
+              {MSS, 140, PERF_MSS, "140..32767"},
               {MULPDU, 128, 64768, "128..64768"},
               {BUFFER, 4096, 1073741824, "4096..1073741824"},
               {ROUNDS, 1, PERF_ROUNDS, "1..1000"},

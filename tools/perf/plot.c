@@ -312,7 +312,10 @@ int perf_report_html(const struct perf_plan *plan, const struct perf_results *re
         }
         fputs("</html>\n", out);
     }
-    if (out == NULL || ferror(out) | fclose(out)) {
+    bool bad = out == NULL || ferror(out);
+    if (out != NULL)
+        bad |= fclose(out) != 0;
+    if (bad) {
         fprintf(stderr, "iwarp-perf: %s: cannot be written: %s\n", plan->html, strerror(errno));
         return -1;
     }

@@ -94,11 +94,11 @@ int perf_report_json(const struct perf_plan *plan, const struct perf_results *re
                   (json_int_t)s->socket_buffer, "congestion", congestion, "polling", s->poll,
                   "both_ways", plan->both, "verified", plan->verify, "results", list);
     FILE *out = strcmp(plan->json, "-") == 0 ? stdout : fopen(plan->json, "w");
-    int status = out == NULL || json_dumpf(all, out, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
+    bool bad = out == NULL || json_dumpf(all, out, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
     if (out != NULL)
-        status |= fputc('\n', out) == EOF;
-    if (out != NULL)
-        status |= (out == stdout ? fflush(out) : fclose(out)) != 0;
+        bad |= fputc('\n', out) == EOF;
+    if (out != NULL && out != stdout)
+        bad |= fclose(out) != 0;
     json_decref(all);
-    return status ? unwritable(plan->json) : 0;
+    return bad && out != stdout ? unwritable(plan->json) : 0; /* of stdout, main tells */
 }

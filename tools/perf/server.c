@@ -24,6 +24,7 @@ struct door {
 struct session {
     struct perf_control control;
     struct door *door;
+    bool came;   /* has said something */
     bool direct; /* nothing between the two changes ports */
     struct perf_lane *lanes[PERF_LANES];
     size_t lane_count;
@@ -69,7 +70,8 @@ static int let_in(struct door *d, size_t i)
     return fd;
 }
 
-/* The connection of the lane that has this port at the client's end; -1 if it does not come. */
+/* The connection of the lane that has this port at the client's end; -1, with errno, if it cannot
+ * be had. */
 static int accept_one(struct session *s, json_int_t port)
 {
     struct door *d = s->door;
@@ -80,7 +82,7 @@ static int accept_one(struct session *s, json_int_t port)
             return let_in(d, i);
     for (double left; (left = until - perf_seconds()) > 0;) {
         if (poll(&p, 1, (int)(left * 1000) + 1) == 0)
-            return -1;
+            break;
         int fd = accept4(d->listener, NULL, NULL, SOCK_CLOEXEC);
         if (fd < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
             return -1;
@@ -93,6 +95,7 @@ static int accept_one(struct session *s, json_int_t port)
         else
             close(fd);
     }
+    errno = ETIMEDOUT;
     return -1;
 }
 
@@ -107,8 +110,13 @@ static int attach_one(struct session *s, struct perf_lane *lane, uint32_t i)
     if (known != 0)
         return spoke ? refuse(s, "no port of a connection") : -1;
     int fd = accept_one(s, port);
-    if (fd < 0)
+    if (fd < 0 && errno == ETIMEDOUT)
         return refuse(s, "a connection of the lane did not come");
+    if (fd < 0) {
+        snprintf(error, sizeof error, "a connection of the lane cannot be accepted: %s",
+                 strerror(errno));
+        return refuse(s, error);
+    }
     if (perf_lane_socket(&lane->setup, fd, error)) {
         close(fd);
         return refuse(s, error);
@@ -139,6 +147,8 @@ static int open_lane(struct session *s, const json_t *command)
     for (uint32_t i = 0; i < setup.connections; i++)
         if (attach_one(s, lane, i))
             return -1;
+    if (perf_control_send(&s->control, json_pack("{sb}", "attached", 1)))
+        return -1;
     if (lane->ops->establish(lane))
         return refuse(s, lane->error);
     return perf_control_send(&s->control, json_pack("{sb}", "ready", 1));
@@ -181,6 +191,7 @@ static int greet(struct session *s)
     json_decref(hello);
     if (hello == NULL)
         return -1;
+    s->came = true;
     if (known != 0 || version != PERF_PROTOCOL)
         return refuse(s, "another version of iwarp-perf");
     return perf_control_send(&s->control, json_pack("{si}", "iwarp-perf", PERF_PROTOCOL));
@@ -209,17 +220,21 @@ static int converse(struct session *s)
     return status < 0 ? -1 : 0;
 }
 
-static int serve_one(struct door *door, int fd)
+/* Whether it was a client. What closes before its first line only looks whether somebody listens,
+ * or is the rest of a lane that failed. */
+static bool serve_one(struct door *door, int fd, int *exit_status)
 {
     struct session s = {.door = door};
     perf_control_init(&s.control, fd);
     int status = converse(&s);
-    if (status)
+    bool nobody = !s.came && s.control.ended;
+    if (status && !nobody)
         fprintf(stderr, "iwarp-perf: server: %s\n", s.control.error);
     for (size_t i = 0; i < s.lane_count; i++)
         perf_lane_destroy(s.lanes[i]);
     perf_control_close(&s.control);
-    return status ? PERF_FAILED : PERF_OK;
+    *exit_status = status ? PERF_FAILED : PERF_OK;
+    return !nobody;
 }
 
 int perf_serve(int listener, bool once)
@@ -234,8 +249,7 @@ int perf_serve(int listener, bool once)
         else if (poll(&p, 1, -1) > 0)
             fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
         if (fd >= 0) {
-            status = serve_one(&door, fd);
-            over = once;
+            over = serve_one(&door, fd, &status) && once;
         } else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
             fprintf(stderr, "iwarp-perf: server: cannot accept: %s\n", strerror(errno));
             return PERF_FAILED;

@@ -70,7 +70,7 @@ same "threads without connections" "64 iwarp-perf: --threads 3: expected at most
 (ulimit -S -n 64 && exec "$bin/iwarp-perf" local --count 1 --rounds 1 --size 8 --connections 100) >"$scratch/said" 2>&1
 same "descriptors as far as the hard limit goes" 0 $?
 (ulimit -n 64 && exec "$bin/iwarp-perf" local --count 1 --rounds 1 --size 8 --connections 100) >"$scratch/said" 2>&1
-same "not enough of them" "1 1" "$? $(grep -c "^iwarp-perf: cannot connect: Too many open files" "$scratch/said")"
+same "not enough of them" "1 1" "$? $(grep -cE "^iwarp-perf: (cannot connect|the peer says: .*): Too many open files" "$scratch/said")"
 
 # A soak: three times everything at least, a line of each of the first two and one at the end. A sanitizer that keeps freed
 # memory would be taken for a leak.
@@ -103,7 +103,7 @@ def session(**more):
         def say(**message):
             print(json.dumps(message), file=lines, flush=True)
             return json.loads(lines.readline())
-        say(**{"iwarp-perf": 3, "port": control.getsockname()[1]})
+        say(**{"iwarp-perf": 4, "port": control.getsockname()[1]})
         say(**{**dict(command="open", tcp=False, crc=True, markers=False, poll=False, connections=1, mss=0, mulpdu=1, window=1,
                       threads=1, socket_buffer=0, size_max=8, sink=1, source=2, counter=3), **more})
         with socket.create_connection((host, int(port)), 60) as one:
@@ -133,7 +133,7 @@ with connect() as control, control.makefile("rw") as lines:
         print(json.dumps(message), file=lines, flush=True)
     def hear():
         return json.loads(lines.readline())
-    say(**{"iwarp-perf": 3, "port": control.getsockname()[1]})
+    say(**{"iwarp-perf": 4, "port": control.getsockname()[1]})
     hear()
     say(command="open", tcp=True, crc=False, markers=False, poll=False, connections=20, mss=0, mulpdu=0, window=1, threads=1,
         socket_buffer=0, size_max=8, sink=0, source=0, counter=0)
@@ -148,6 +148,7 @@ with connect() as control, control.makefile("rw") as lines:
     ours.reverse()
     for one in ours:
         say(port=one.getsockname()[1])
+    assert hear() == {"attached": True}
     assert hear() == {"ready": True}
     say(command="run", lane=0, test=4, size=8, count=1, both=False, verify=True, seed=0)
     hear()
@@ -165,6 +166,18 @@ for other in others:
 EOP
 python3 -B "$scratch/stranger.py" "$at" "$bin/iwarp-perf"
 same "strangers at the door" 0 $?
+# Who only knocks is no client, not even the one that --once is for.
+exec {knocked}< <(exec "$bin/iwarp-perf" server 127.0.0.1:0 --once 2>"$scratch/once")
+pids+=("$!")
+read -r -t 60 line <&"$knocked" || line=""
+at_once=${line#listening on }
+exec {knock}<>"/dev/tcp/${at_once%:*}/${at_once##*:}"
+exec {knock}<&-
+"$bin/iwarp-perf" client "$at_once" --count 1 --rounds 1 >"$scratch/said" 2>&1
+same "client behind a knock" 0 $?
+wait "${pids[-1]}"
+same "the server's words of the knock" "0 " "$? $(cat "$scratch/once")"
+exec {knocked}<&-
 # A server with too few descriptors: its reason is told, at whichever connection it comes.
 exec {few}< <(ulimit -n 30 && exec "$bin/iwarp-perf" server 127.0.0.1:0 2>/dev/null)
 pids+=("$!")
@@ -172,7 +185,7 @@ read -r -t 60 line <&"$few" || line=""
 for baseline in "" "--baseline tcp"; do
     # shellcheck disable=SC2086
     "$bin/iwarp-perf" client "${line#listening on }" --connections 60 --count 2 --rounds 1 $baseline >"$scratch/said" 2>&1
-    same "its reason" "1 iwarp-perf: the peer says: a connection of the lane did not come" "$? $(tail -n 1 "$scratch/said")"
+    same "its reason" "1 iwarp-perf: the peer says: a connection of the lane cannot be accepted: Too many open files" "$? $(tail -n 1 "$scratch/said")"
 done
 exec {few}<&-
 # A report for who waits at a pipe, and one where a link points to nothing yet.
@@ -206,7 +219,7 @@ perf 64 "no command: expected local, client, server or loop (see --help)"
 perf 64 "--size 64,0: expected 1..8388608, or a list" local --size 64,0
 perf 64 "--test ping: expected a list of tests" local --test ping
 perf 64 "--crc maybe: expected on, off or both" local --crc maybe
-perf 64 "--mss 100: expected 140..65495" local --mss 100
+perf 64 "--mss 100: expected 140..32767" local --mss 100
 perf 64 "--baseline udp: expected tcp" local --baseline udp
 perf 64 "--rounds 0: expected 1..1000" local --rounds 0
 perf 64 "--congestion none: expected what TCP has here: $(cat /proc/sys/net/ipv4/tcp_available_congestion_control)" local --congestion none
@@ -231,8 +244,23 @@ perf 64 "expected HOST:PORT" client
 perf 64 "x: unexpected argument" local x
 perf 64 'bad address "nowhere": expected HOST:PORT' client nowhere
 perf 69 "127.0.0.1:1: cannot connect: Connection refused" client 127.0.0.1:1
-"$bin/iwarp-perf" local --count 1 --rounds 1 --json - >/dev/full 2>"$scratch/said"
-same "no room for the figures" "1 iwarp-perf: -: cannot be written: No space left on device" "$? $(tail -n 1 "$scratch/said")"
+perf 64 "--size 00000000000000000000000000000641: expected 1..8388608, or a list" local --size 00000000000000000000000000000641
+perf 64 "unrecognized option '--once'" local --once
+perf 64 "--mss 32768: expected 140..32767" local --mss 32768
+"$bin/iwarp-perf" local --count 1 --rounds 1 --mss 32767 >/dev/null
+same "the longest segments" 0 $?
+# Results that are lost, each by itself, and standard output, whether full or closed.
+"$bin/iwarp-perf" local --count 1 --rounds 1 --json /dev/full --html "$scratch/page" >/dev/null 2>"$scratch/said"
+same "no room for the figures" "1 iwarp-perf: /dev/full: cannot be written: No space left on device" "$? $(cat "$scratch/said")"
+same "the page is there" "</html>" "$(tail -n 1 "$scratch/page")"
+for run in "local --count 1 --rounds 1" "local --count 1 --rounds 1 --json -" "loop --total 65536" "loop --pcap $scratch/capture --total 1000" --help; do
+    # shellcheck disable=SC2086
+    "$bin/iwarp-perf" $run >/dev/full 2>"$scratch/said"
+    same "$run into what is full" "1 iwarp-perf: cannot write to standard output" "$? $(tail -n 1 "$scratch/said" | cut -d: -f1,2)"
+    # shellcheck disable=SC2086
+    "$bin/iwarp-perf" $run >&- 2>"$scratch/said"
+    same "$run into nothing" "1 iwarp-perf: cannot write to standard output" "$? $(tail -n 1 "$scratch/said" | cut -d: -f1,2)"
+done
 # A limit that no stack can meet.
 "$bin/iwarp-perf" local --count 1 --rounds 1 --baseline tcp --min-ratio 1000000 >"$scratch/said"
 same "a missed limit: exit" 1 $?
