@@ -66,11 +66,11 @@ struct iw_endpoint_config {
                            cut it, and it aligns FPDUs with them (RFC 5044 §5.1); what that
                            trust can cost: iwarp/mpa.h, "Behind a gap" */
     bool in_place;      /* the caller promises: behind iw_endpoint_output or
-                           iw_endpoint_output_lists nothing is done but to send what it lists, and then
-                           iw_endpoint_sent is called, with 0 if nothing went.      Without CRC and Markers,
-                           in a domain without lock, Read Responses are then      listed where they lie
-                           instead of copied, and iw_endpoint_landing tells where      payload of the peer's
-                           may be received */
+                           iw_endpoint_output_lists nothing is done but to send what it lists, and
+                           then iw_endpoint_sent is called, with 0 if nothing went. Without CRC and
+                           Markers, in a domain without lock, Read Responses are then listed where
+                           they lie instead of copied, and iw_endpoint_landing tells where payload of
+                           the peer's may be received */
     bool receive_ahead; /* with in_place: the memory of a posted receive may change before it
                            completes, and behind the end of its message; iw_endpoint_guess */
     const struct iw_switches *switches; /* borrowed; may be NULL; may change between calls */
