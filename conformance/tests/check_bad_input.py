@@ -71,11 +71,12 @@ def options(conform, folder):
     expect("a broken target", run(conform, "run", "--target", "tcp:nowhere"), 64, "tcp:nowhere")
     expect("an unknown target file", run(conform, "run", "--target", "no-such-target"), 64,
            "no-such-target")
-    with socket.create_server(("127.0.0.1", 0)) as s:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))  # held, so that nobody else listens there
         port = s.getsockname()[1]
-    expect("an unreachable target",
-           run(conform, "run", "--target", "tcp:127.0.0.1:%d" % port, "--results", folder), 3,
-           "127.0.0.1:%d" % port)
+        expect("an unreachable target",
+               run(conform, "run", "--target", "tcp:127.0.0.1:%d" % port, "--results", folder), 3,
+               "127.0.0.1:%d" % port)
 
 
 def programs(peer, agent):

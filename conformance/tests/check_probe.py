@@ -167,9 +167,9 @@ def check_strangers(bench):
         if not re.search("accepts TCP connections, but no MPA: .*(%s)|no connection.* reset by peer" % pattern, out):
             fail("%s: %s" % (act.__name__, out))
         print(out.strip())
-    with socket.create_server(("127.0.0.1", 0)) as nobody:
-        port = nobody.getsockname()[1]
-    print(bench.probe(3, "tcp:127.0.0.1:%d" % port).strip())
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # held, so that nobody else listens there
+        print(bench.probe(3, "tcp:127.0.0.1:%d" % nobody.getsockname()[1]).strip())
     for bad in ("tcp:127.0.0.1:0", "tcp:127.0.0.1:1,class=x", "no-such-file", "embedded", "tcp:127.0.0.1:1,class=agent"):
         bench.probe(64, bad)
     bench.probe(64)
