@@ -60,9 +60,11 @@ static void acknowledge(struct iwd_connection *c, enum iw_side side, const tcp_f
     iw_observer_acked(c->observer, side, s->acked);
 }
 
-static bool is_relative(void)
+/* Of a fragment TCP does not know the length, and hands over its numbers as they are. */
+static bool is_relative(const packet_info *pinfo)
 {
-    return relative_pref && analyze_pref && prefs_get_bool_value(relative_pref, pref_current) &&
+    return !pinfo->fragmented && !pinfo->flags.in_error_pkt && relative_pref && analyze_pref &&
+           prefs_get_bool_value(relative_pref, pref_current) &&
            prefs_get_bool_value(analyze_pref, pref_current);
 }
 
@@ -105,7 +107,7 @@ static int dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
     }
     analysis = get_tcp_conversation_data(conversation, pinfo);
     side = iwd_side_of(c, pinfo);
-    relative = is_relative();
+    relative = is_relative(pinfo);
     if (!PINFO_FD_VISITED(pinfo) && (tcp->flags & TH_ACK))
         acknowledge(c, iwd_other(side), analysis->rev, tcp->lastackseq, relative);
     low = low_position(&c->side[side], analysis->fwd, tcp->seq, relative);
@@ -134,7 +136,7 @@ static iwd_bool try_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tr
     struct tcpinfo *tcp = data;
     conversation_t *conversation = find_or_create_conversation(pinfo);
     struct tcp_analysis *analysis = get_tcp_conversation_data(conversation, pinfo);
-    bool relative = is_relative(), first;
+    bool relative = is_relative(pinfo), first;
     struct iwd_connection *c;
     enum iw_side side;
 

@@ -68,6 +68,23 @@ def check_halves(home):
     expect("halves: FPDUs that came before the Reply", links == 15 * [reply], (reply, links))
 
 
+def check_fragments(home):
+    """Of an IP fragment TCP does not know the length: its sequence numbers are not made relative, and the same is shown."""
+    ping = (PCAPS / "siw/siw-rping-64B-crcon.pcap").read_bytes()
+    marked, at, number = bytearray(ping), 24, 0
+    while at < len(ping):
+        number += 1
+        if number > 6 and number % 3 == 0:  # behind the start-up, some
+            marked[at + 16 + 14 + 6] |= 0x20  # behind pcap's and Ethernet's header, MF
+        at += 16 + int.from_bytes(ping[at + 8:at + 12], "little")
+    shown = []
+    for name, octets in (("unmarked", ping), ("marked", marked)):
+        (home / f"{name}.pcap").write_bytes(octets)
+        shown.append(by_frame(tree(run(["tshark", "-n", "-2", "-r", home / f"{name}.pcap", "-V", "-O", "iwarp", "-o",
+                                        "ip.defragment:FALSE"], home))))
+    expect("fragments: something else is shown", shown[0] == shown[1] and len(shown[0]) > 20, shown)
+
+
 class Sharkd:
     def __init__(self, home):
         drop = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
@@ -116,6 +133,7 @@ def main():
         home.chmod(0o777)
         check_many(perf, home)
         check_halves(home)
+        check_fragments(home)
         if shutil.which("sharkd"):
             os.chdir(home)
             check_reload()
