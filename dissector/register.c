@@ -60,11 +60,14 @@ static void acknowledge(struct iwd_connection *c, enum iw_side side, const tcp_f
     iw_observer_acked(c->observer, side, s->acked);
 }
 
-/* Of a fragment TCP does not know the length, and hands over its numbers as they are. */
-static bool is_relative(const packet_info *pinfo)
+/* Of an IP fragment, or in an ICMP error, TCP does not know the length, and hands over its numbers
+ * as they are; the next one is 0 then. What is cut off counts as a fragment, too, but not for TCP.
+ */
+static bool is_relative(const packet_info *pinfo, const struct tcpinfo *tcp)
 {
-    return !pinfo->fragmented && !pinfo->flags.in_error_pkt && relative_pref && analyze_pref &&
-           prefs_get_bool_value(relative_pref, pref_current) &&
+    if ((pinfo->fragmented || pinfo->flags.in_error_pkt) && !tcp->nxtseq)
+        return false;
+    return relative_pref && analyze_pref && prefs_get_bool_value(relative_pref, pref_current) &&
            prefs_get_bool_value(analyze_pref, pref_current);
 }
 
@@ -107,7 +110,7 @@ static int dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
     }
     analysis = get_tcp_conversation_data(conversation, pinfo);
     side = iwd_side_of(c, pinfo);
-    relative = is_relative(pinfo);
+    relative = is_relative(pinfo, tcp);
     if (!PINFO_FD_VISITED(pinfo) && (tcp->flags & TH_ACK))
         acknowledge(c, iwd_other(side), analysis->rev, tcp->lastackseq, relative);
     low = low_position(&c->side[side], analysis->fwd, tcp->seq, relative);
@@ -136,12 +139,13 @@ static iwd_bool try_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tr
     struct tcpinfo *tcp = data;
     conversation_t *conversation = find_or_create_conversation(pinfo);
     struct tcp_analysis *analysis = get_tcp_conversation_data(conversation, pinfo);
-    bool relative = is_relative(pinfo), first;
+    bool relative, first;
     struct iwd_connection *c;
     enum iw_side side;
 
     if (!tcp || !analysis || built_in)
         return false;
+    relative = is_relative(pinfo, tcp);
     first = tcp->seq - (relative ? 0 : analysis->fwd->base_seq) == 1;
     if (!opens(tvb, first, &side))
         return false;
