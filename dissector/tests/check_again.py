@@ -85,6 +85,21 @@ def check_fragments(home):
     expect("fragments: something else is shown", shown[0] == shown[1] and len(shown[0]) > 20, shown)
 
 
+def check_base(home):
+    """A SYN where another segment ended makes that one's next number 0 in a second pass; cut off, it counts as a fragment."""
+    ping = (PCAPS / "siw/siw-rping-64B-crcon.pcap").read_bytes()
+    syn, at = bytearray(ping), 24
+    for _ in range(32):
+        at += 16 + int.from_bytes(ping[at + 8:at + 12], "little")
+    syn[at + 16 + 14 + 20 + 13] |= 0x02  # of frame 33; 31 ends where it begins
+    (home / "syn.pcap").write_bytes(syn)
+    run(["editcap", "-F", "pcap", "-s", "110", home / "syn.pcap", home / "cut.pcap"], home)
+    shown = [by_frame(tree(run(["tshark", "-n", "-r", home / "cut.pcap", "-V", "-O", "iwarp", *passes], home)))
+             for passes in ((), ("-2",))]
+    expect("base: a second pass shows something else", first_pass(shown[0]) == first_pass(shown[1]) and "Frame 31" in shown[1],
+           shown)
+
+
 class Sharkd:
     def __init__(self, home):
         drop = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
@@ -134,6 +149,7 @@ def main():
         check_many(perf, home)
         check_halves(home)
         check_fragments(home)
+        check_base(home)
         if shutil.which("sharkd"):
             os.chdir(home)
             check_reload()
