@@ -117,7 +117,7 @@ static int dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
     chunk = iwd_find_chunk(c, side, pinfo->num, low);
     if (!chunk && !PINFO_FD_VISITED(pinfo))
         chunk = iwd_follow(c, pinfo, side, position(&c->side[side], low), tvb);
-    else if (!chunk) /* the next one is 0 from TCP's base, which has become another */
+    else if (!chunk) /* since the first pass TCP's base has come to be the next number */
         chunk = iwd_find_chunk(c, side, pinfo->num,
                                low_position(&c->side[side], analysis->fwd, tcp->seq, !relative));
     iwd_shown = c;

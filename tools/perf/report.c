@@ -100,5 +100,6 @@ int perf_report_json(const struct perf_plan *plan, const struct perf_results *re
     if (out != NULL && out != stdout)
         bad |= fclose(out) != 0;
     json_decref(all);
-    return bad && out != stdout ? unwritable(plan->json) : 0; /* of stdout, main tells */
+    bool told = out == stdout && ferror(out); /* by main */
+    return bad && !told ? unwritable(plan->json) : 0;
 }
