@@ -408,6 +408,8 @@ static int check_sense(const struct perf_plan *plan, const struct draft *d, bool
         text = "--max-ratio: expected a test of latency, too";
     else if (!local && plan->cpu[1] >= 0)
         text = "--cpu: expected one number, as the server is not started here";
+    else if (plan->json != NULL && plan->html != NULL && strcmp(plan->json, plan->html) == 0)
+        text = "--html: expected another file than that of --json";
     if (text != NULL) {
         fprintf(stderr, "iwarp-perf: %s\n", text);
         return PERF_USAGE;

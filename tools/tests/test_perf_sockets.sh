@@ -239,6 +239,7 @@ perf 64 "--cpu: expected one number, as the server is not started here" client 1
 most=$(cat /proc/sys/net/core/wmem_max)
 perf 64 "--socket-buffer $((most + 1)): expected at most $most (net.core.wmem_max)" local --socket-buffer $((most + 1))
 perf 64 "$scratch: cannot be written: Is a directory" local --html "$scratch"
+perf 64 "--html: expected another file than that of --json" local --json "$scratch/both" --html "$scratch/both"
 perf 64 "$scratch/no/file: cannot be written: No such file or directory" local --json "$scratch/no/file"
 perf 64 "expected HOST:PORT" client
 perf 64 "x: unexpected argument" local x
