@@ -71,6 +71,57 @@ static void first_copy_wins(void **state)
     assert_int_equal(s.conflicts, 2);
 }
 
+/* Octet `at` alone differs in what is put over `held` octets of "abcdefgh" that stand at 8: over
+ * their beginning, their middle, their end, all of them, or one of them, wherever the rest lies. */
+static void every_octet_of_an_overlap_is_compared(void **state)
+{
+    (void)state;
+    enum { HELD = 8, BEGIN = 8, END = BEGIN + HELD, LAST = 24 };
+    static const char octets[] = "12345678abcdefghABCDEFGH";
+    for (unsigned begin = 0; begin < LAST; begin++)
+        for (unsigned end = begin + 1; end <= LAST; end++)
+            for (unsigned at = begin; at < end; at++) {
+                char buffer[LAST], piece[LAST];
+                struct iw_stream s;
+                iw_stream_init(&s, buffer, sizeof buffer, 100);
+                assert_int_equal(iw_stream_put(&s, 100 + BEGIN, octets + BEGIN, HELD), 0);
+                memcpy(piece, octets + begin, end - begin);
+                piece[at - begin] = '!';
+                assert_int_equal(iw_stream_put(&s, 100 + begin, piece, end - begin), 0);
+                bool held = at >= BEGIN && at < END;
+                assert_int_equal(s.conflicts, held ? 1 : 0);
+                assert_int_equal(s.conflict_pos, held ? 100 + at : 0);
+                /* What was there first stays. */
+                const uint8_t *data = NULL;
+                uint64_t pos = 0;
+                for (size_t k = 0; k < iw_stream_islands(&s); k++) {
+                    size_t n = iw_stream_island(&s, k, &pos, &data);
+                    for (size_t i = 0; i < n; i++) {
+                        uint64_t where = pos - 100 + i;
+                        assert_int_equal(data[i], where == at && !held ? '!' : octets[where]);
+                    }
+                }
+            }
+}
+
+static void a_conflict_in_one_octet(void **state)
+{
+    (void)state;
+    char buffer[8];
+    struct iw_stream s;
+    iw_stream_init(&s, buffer, sizeof buffer, 0);
+    assert_int_equal(iw_stream_put(&s, 2, "c", 1), 0);
+    assert_int_equal(iw_stream_put(&s, 2, "X", 1), 0); /* the only octet of both */
+    assert_int_equal(s.conflicts, 1);
+    assert_int_equal(s.conflict_pos, 2);
+    assert_int_equal(iw_stream_put(&s, 0, "abY", 3), 0); /* the only one of the overlap */
+    assert_int_equal(s.conflicts, 2);
+    assert_int_equal(iw_stream_put(&s, 1, "Zc", 2), 0); /* its first */
+    assert_int_equal(s.conflicts, 3);
+    assert_int_equal(s.conflict_pos, 2); /* the position is that of the first conflict */
+    expect_octets(&s, "abc");
+}
+
 static void islands_and_skip(void **state)
 {
     (void)state;
@@ -225,6 +276,8 @@ int main(void)
         cmocka_unit_test(in_order),
         cmocka_unit_test(repeats_and_the_window),
         cmocka_unit_test(first_copy_wins),
+        cmocka_unit_test(every_octet_of_an_overlap_is_compared),
+        cmocka_unit_test(a_conflict_in_one_octet),
         cmocka_unit_test(islands_and_skip),
         cmocka_unit_test(islands_are_bounded),
         cmocka_unit_test(positions_wrap),
