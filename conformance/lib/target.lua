@@ -136,8 +136,8 @@ function Target:decided(item) self.deciding = item end
 local START = "revision crc markers enhanced a b c d peer_to_peer rtr ird ord private key flags"
   .. " reserved pd_length"
 local TCP = "isn mss window acknowledge"
-local CONNECT = strict.set(START .. " target writes each raw rtr_send " .. TCP)
-local ACCEPT = strict.set(START .. " rejected target raw first " .. TCP)
+local CONNECT = strict.set(START .. " target writes each raw octets rtr_send " .. TCP)
+local ACCEPT = strict.set(START .. " rejected target raw octets first " .. TCP)
 local FORMS = { { "c", "write" }, { "b", "send" }, { "d", "read" } }
 
 local function startup_fields(options)
@@ -167,6 +167,12 @@ local function listener(t, config, accept, half_close, stream, private)
     })
   end
   return t.listeners[key]
+end
+
+-- What the target sends is handed over as octets: for good, or in streaming mode until MPA begins.
+local function undecoded(conn, options)
+  conn.literal = options.octets
+  if options.octets or options.target and options.target.stream then conn.raw:streaming() end
 end
 
 -- A TCP connection to the target.
@@ -201,7 +207,7 @@ local function reach(t, options)
   end
   local conn = Conn.new(t, raw)
   conn.listen = listen
-  if options.target and options.target.stream then raw:streaming() end
+  undecoded(conn, options)
   return conn
 end
 
@@ -275,12 +281,13 @@ end
 
 -- Connects to a target that is the MPA responder and exchanges the start-up frames; the fields of
 -- request{...} are those of the Request. target: configuration of the agent's listener; rtr_send:
--- the RTR form to send ("send", "write", "read", false for none); raw: TCP only. If this fails the
--- case is INCONCLUSIVE: to judge the start-up, use raw and conn:expect.
+-- the RTR form to send ("send", "write", "read", false for none); raw: TCP only; octets: TCP only, and
+-- nothing is decoded (literal.lua). If this fails the case is INCONCLUSIVE: to judge the start-up, use
+-- raw and conn:expect.
 function Target:connect(options)
   options = strict.check("t:connect", options or {}, CONNECT)
   local conn = reach(self, options)
-  if options.raw then return conn end
+  if options.raw or options.octets then return conn end
   conn:send(message.request(startup_fields(options)), { each = options.each, writes = options.writes })
   local item = conn:next()
   if not (item and message.reply { rejected = false }:matches(item)) then
@@ -330,7 +337,7 @@ local function called(t, options)
   t.callers[#t.callers + 1] = raw_listener
   local conn = Conn.new(t, raw)
   conn.agent = agent
-  if options.target and options.target.stream then raw:streaming() end
+  undecoded(conn, options)
   return conn
 end
 
@@ -387,7 +394,7 @@ end
 function Target:target_connects(options)
   options = strict.check("t:target_connects", options or {}, ACCEPT)
   local conn = called(self, options)
-  if options.raw then return conn end
+  if options.raw or options.octets then return conn end
   local item = conn:next()
   if not (item and item.kind == "startup" and item.which == "request") then
     not_established(self, item, "mpa request")
@@ -444,6 +451,12 @@ end
 
 -- What the case left unread must not hold a Terminate, which says that something was wrong.
 local function left_over(t, conn)
+  local octet = conn.literal and conn.raw:streamed(1, 0)
+  if octet then
+    t:fail("the target sent octets that nothing called for", {
+      expected = "no more octets", actual = ("%02x, perhaps more"):format(octet:byte()),
+    })
+  end
   local item = conn:next(0)
   while item do
     if item.op == "terminate" and not conn.terminated then

@@ -230,7 +230,8 @@ static void seen_end(struct iw_conn *c, bool reset)
     c->state.ended = true;
     c->state.reset = reset;
     iw_exchange_end(c->station->exchange, c->state.number, true, reset, iw_transport_now());
-    iw_observer_end(c->observer, iw_conn_peer_side(c), c->state.received - c->peer_base, reset);
+    if (!c->streaming) /* else MPA has not begun, and there is nothing to judge */
+        iw_observer_end(c->observer, iw_conn_peer_side(c), c->state.received - c->peer_base, reset);
     enqueue_end(c, reset ? IW_ITEM_RESET : IW_ITEM_FIN, c->state.received);
 }
 

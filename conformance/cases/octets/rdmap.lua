@@ -1,0 +1,86 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+
+-- RDMAP's control octet, the Invalidate STag and the Read Request in literal octets (RFC 5040 §4), in each direction.
+
+local literal = use "literal"
+local x32, x64 = literal.x32, literal.x64
+local list = {}
+
+local function add(fields)
+  fields.role, fields.level = "responder", "must"
+  list[#list + 1] = case(fields)
+end
+
+-- ---- the four Sends ----
+
+local SENDS = {
+  { "send", "3" }, { "send-invalidate", "4", true }, { "send-se", "5", nil, true }, { "send-se-invalidate", "6", true, true },
+}
+
+for _, one in ipairs(SENDS) do
+  local op, opcode, invalidate, solicited = table.unpack(one, 1, 4)
+  add {
+    id = "octets-" .. op,
+    purpose = ("%s is opcode %s%s, from the station and from the target"):format(op, opcode,
+      invalidate and " with the Invalidate STag in octets 2 to 5" or ""),
+    rules = { invalidate and "RDMAP-4.1-03" or "RDMAP-4.1-06", "RDMAP-4.1-01", "RDMAP-4.1-02", "RDMAP-4.1-04", "RDMAP-4.1-08" },
+    needs = { memory = invalidate and "read" or nil, agent = true, revision = 1 },
+    run = function(t)
+      local conn = literal.start(t)
+      local posted = t:receive { length = 16 }
+      local victim = invalidate and t:memory { length = 16, remote = "read", invalidate = true }
+      literal.send_fpdu(conn, "0015 414" .. opcode .. (victim and x32(victim.stag) or "00000000")
+        .. "00000000 00000001 00000000 616263 00")
+      t:completion(posted, { length = 3, solicited = solicited or false, invalidated = victim and victim.stag or nil })
+      t:expect_contents(posted.memory, "abc")
+      t:post { conn = conn, op = op, payload = "xyz", invalidate = invalidate and 0x0a0b0c0d or nil }
+      literal.expect_fpdu(conn, "0015 414" .. opcode .. (invalidate and "0a0b0c0d" or "00000000")
+        .. "00000000 00000001 00000000 78797a 00")
+    end,
+  }
+end
+
+-- ---- RDMA Read ----
+
+add {
+  id = "octets-read-received",
+  purpose = "A Read Request's sink STag, sink TO, size 00000102, source STag and source TO are read where they are, twice",
+  rules = { "RDMAP-4.4-01", "RDMAP-4.4-02", "RDMAP-4.4-03", "RDMAP-4.1-06", "RDMAP-4.1-04" },
+  needs = { memory = "read", revision = 1 },
+  run = function(t)
+    local conn = literal.start(t)
+    local buf = t:memory { length = 0x0300, remote = "read", fill = "count", to = 0x0807060504030201 }
+    literal.send_fpdu(conn, "002e 4141 00000000 00000001 00000001 00000000"
+      .. "99aabbcc 0102030405060708 00000102" .. x32(buf.stag) .. x64(buf.to + 3))
+    literal.expect_fpdu(conn, "0110 c142 99aabbcc 0102030405060708" .. show(bytes(0x105):sub(4)) .. "0000")
+    literal.send_fpdu(conn, "002e 4141 00000000 00000001 00000002 00000000"
+      .. "ddeeff00 1112131415161718 00000003" .. x32(buf.stag) .. x64(buf.to + 0x0201))
+    literal.expect_fpdu(conn, "0011 c142 ddeeff00 1112131415161718 010203 00")
+  end,
+}
+
+add {
+  id = "octets-read-sent",
+  purpose = "The target's own Read Requests have their fields where they should, on queue 00000001, and take a Read Response",
+  rules = { "RDMAP-4.4-01", "RDMAP-4.1-06", "RDMAP-4.1-04", "RDMAP-4.2-01", "DDP-4.3-08" },
+  needs = { agent = true, revision = 1 },
+  run = function(t)
+    local conn = literal.start(t)
+    local buf = t:memory { length = 0x0300, to = 0x0102030405060708 }
+    local handle = t:post { conn = conn, op = "read", memory = buf, offset = 1, length = 0x102, stag = 0x0a0b0c0d, to = 0x1112131415161718 }
+    -- The sink is the target's own affair; both of its parts must come back as they are.
+    local asked = literal.expect_fpdu(conn, "002e 4141 00000000 00000001 00000001 00000000"
+      .. "{stag:4} {to:8} 00000102 0a0b0c0d 1112131415161718")
+    if t.peer.name:find("^embedded") then
+      t:check(show(asked.stag) == x32(buf.stag) and show(asked.to) == x64(buf.to + 1), "the sink is not the buffer of the Read",
+        { expected = x32(buf.stag) .. "/" .. x64(buf.to + 1), actual = show(asked.stag) .. "/" .. show(asked.to) })
+    end
+    literal.send_fpdu(conn, "0110 c142" .. show(asked.stag) .. show(asked.to) .. show(bytes(0x102)) .. "0000")
+    t:completion(handle, { length = 0x102 })
+    t:expect_contents(buf, bytes(0x102), { offset = 1 })
+    t:post { conn = conn, op = "read", memory = buf, length = 3, stag = 0x0a0b0c0d, to = 0x2122232425262728 }
+    literal.expect_fpdu(conn, "002e 4141 00000000 00000001 00000002 00000000 {stag:4} {to:8} 00000003 0a0b0c0d 2122232425262728")
+  end,
+}
+
+return list

@@ -1,0 +1,239 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+
+-- The fields of the start-up frames in literal octets (RFC 5044 §7.1.1, RFC 6581 §6 and §9), in each direction.
+
+local literal = use "literal"
+local list = {}
+
+local function add(fields)
+  fields.level = "must"
+  list[#list + 1] = case(fields)
+end
+
+local REQUEST, REPLY = literal.REQUEST, literal.REPLY
+
+-- ---- flags, in a target's frame and in the station's ----
+
+-- M, C and both: the first octet behind the key.
+local FLAGS = { { "none", "00" }, { "c", "40" }, { "m", "80" }, { "mc", "c0" } }
+
+local function wants(flags)
+  local value = tonumber(flags, 16)
+  return value & 0x80 ~= 0, value & 0x40 ~= 0
+end
+
+-- What the target's ULP is told was agreed, where M and C of the two frames are these.
+local function agreed(t, conn, station, target)
+  local said = t:established(conn)
+  local station_m, station_c = wants(station)
+  local target_m, target_c = wants(target)
+  t:check(said.crc == (station_c or target_c) and said.tx_markers == station_m and said.rx_markers == target_m,
+    "the target takes M or C of the frame for another bit", {
+      expected = ("flags %s of the station, %s of the target"):format(station, target),
+      actual = ("crc %s, Markers sent %s, received %s"):format(said.crc, said.tx_markers, said.rx_markers) })
+end
+
+for _, one in ipairs(FLAGS) do
+  local name, flags = one[1], one[2]
+  local markers, crc = wants(flags)
+  add {
+    id = "octets-request-flags-" .. name,
+    purpose = ("The target reads flags %s of a Request as M=%d C=%d"):format(flags, markers and 1 or 0, crc and 1 or 0),
+    rules = { "EMPA-6-01", "MPA-7.1.1-08", "MPA-7.1.1-06", "MPA-7.1.1-02" },
+    role = "responder",
+    needs = { agent = true, crc = "off", revision = 1 },
+    run = function(t)
+      local conn = t:connect { octets = true, target = { revision = 1, crc = false, markers = false } }
+      literal.send(conn, REQUEST .. flags .. " 01 0000")
+      literal.expect(conn, REPLY .. "00 01 0000")
+      agreed(t, conn, flags, "00")
+    end,
+  }
+  add {
+    id = "octets-reply-flags-" .. name,
+    purpose = ("The target reads flags %s of a Reply as M=%d C=%d"):format(flags, markers and 1 or 0, crc and 1 or 0),
+    rules = { "EMPA-6-01", "MPA-7.1.1-08", "MPA-7.1.1-06", "MPA-7.1.1-04" },
+    role = "initiator",
+    needs = { agent = true, crc = "off", revision = 1 },
+    run = function(t)
+      local conn = t:target_connects { octets = true, target = { revision = 1, enhanced = false, crc = false, markers = false } }
+      literal.expect(conn, REQUEST .. "00 01 0000")
+      literal.send(conn, REPLY .. flags .. " 01 0000")
+      agreed(t, conn, flags, "00")
+    end,
+  }
+  add {
+    id = "octets-target-reply-flags-" .. name,
+    purpose = ("The Reply of a target with M=%d C=%d has flags %s"):format(markers and 1 or 0, crc and 1 or 0, flags),
+    rules = { "EMPA-6-01", "MPA-7.1.1-03", "MPA-7.1.1-14" },
+    role = "responder",
+    needs = { agent = true, crc = crc and "on" or "off", markers = markers and "on" or "off", revision = 1 },
+    run = function(t)
+      local conn = t:connect { octets = true, target = { revision = 1, crc = crc, markers = markers } }
+      literal.send(conn, REQUEST .. "00 01 0000")
+      literal.expect(conn, REPLY .. flags .. " 01 0000")
+      agreed(t, conn, "00", flags)
+    end,
+  }
+  add {
+    id = "octets-target-request-flags-" .. name,
+    purpose = ("The Request of a target with M=%d C=%d has flags %s"):format(markers and 1 or 0, crc and 1 or 0, flags),
+    rules = { "EMPA-6-01", "MPA-7.1.1-01", "MPA-7.1.1-11", "MPA-7.1.1-14" },
+    role = "initiator",
+    needs = { agent = true, crc = crc and "on" or "off", markers = markers and "on" or "off", revision = 1 },
+    run = function(t)
+      local conn = t:target_connects { octets = true, target = { revision = 1, enhanced = false, crc = crc, markers = markers } }
+      literal.expect(conn, REQUEST .. flags .. " 01 0000")
+      literal.send(conn, REPLY .. "00 01 0000")
+      agreed(t, conn, "00", flags)
+    end,
+  }
+end
+
+add {
+  id = "octets-target-refuses",
+  purpose = "A Reply that refuses has R set, and the ULP's octets as its private data",
+  rules = { "MPA-7.1.1-13", "MPA-7.1.1-20" },
+  role = "responder",
+  needs = { agent = true, reject = true, revision = 1 },
+  run = function(t)
+    local conn = t:connect { octets = true, target = { accept = "ask", revision = 1, crc = true, markers = false } }
+    literal.send(conn, REQUEST .. "40 01 0003 796573")
+    t:check(t:requested(conn) == hex "796573", "the ULP is shown other private data")
+    t:reject(conn, hex "6e6f")
+    literal.expect(conn, REPLY .. "60 01 0002 6e6f")
+    literal.expect_end(conn)
+  end,
+}
+
+add {
+  id = "octets-target-refused",
+  purpose = "The target takes a Reply with R set for a refusal",
+  rules = { "MPA-7.1.1-13", "MPA-7.1.1-12" },
+  role = "initiator",
+  needs = { agent = true, revision = 1 },
+  run = function(t)
+    local conn = t:target_connects { octets = true, target = { revision = 1, enhanced = false, crc = true, markers = false } }
+    literal.expect(conn, REQUEST .. "40 01 0000")
+    literal.send(conn, REPLY .. "60 01 0002 6e6f")
+    t:check(t:event("rejected", conn).private == "6e6f", "the ULP is shown other private data")
+    literal.expect_end(conn)
+  end,
+}
+
+-- ---- PD_Length ----
+
+-- 258 octets: the two octets of PD_Length differ.
+local DATA = bytes(0x0102, 0x5c)
+
+add {
+  id = "octets-private-length-responder",
+  purpose = "PD_Length 0102 of a Request is 258 octets, and so it is in the target's Reply",
+  rules = { "MPA-7.1.1-20", "MPA-7.1.1-24" },
+  role = "responder",
+  needs = { agent = true, private = 258, revision = 1 },
+  run = function(t)
+    local conn = t:connect { octets = true, target = { accept = "ask", revision = 1, crc = true, markers = false } }
+    literal.send(conn, REQUEST .. "40 01 0102" .. show(DATA))
+    t:check(t:requested(conn) == DATA, "the ULP is shown other private data")
+    t:accept(conn, DATA)
+    literal.expect(conn, REPLY .. "40 01 0102" .. show(DATA))
+    t:established(conn)
+  end,
+}
+
+add {
+  id = "octets-private-length-initiator",
+  purpose = "258 octets of private data have PD_Length 0102 in the target's Request, and a Reply with it is read so",
+  rules = { "MPA-7.1.1-20", "MPA-7.1.1-24" },
+  role = "initiator",
+  needs = { agent = true, private = 258, revision = 1 },
+  run = function(t)
+    local conn = t:target_connects { octets = true,
+      target = { revision = 1, enhanced = false, crc = true, markers = false, private = DATA } }
+    literal.expect(conn, REQUEST .. "40 01 0102" .. show(DATA))
+    literal.send(conn, REPLY .. "40 01 0102" .. show(DATA))
+    local event = t:event("established", conn)
+    t:check(event.private == show(DATA), "the ULP is shown other private data")
+  end,
+}
+
+-- ---- the enhanced block: A, B and IRD in its first half, C, D and ORD in its second (RFC 6581 §9) ----
+
+-- form, B, C and D as bits of the two halves, the FPDU that is the RTR (RFC 6581 §9.2)
+local FORMS = {
+  { "send", 0x4000, 0, "0012 4143 00000000 00000000 00000001 00000000" },
+  { "write", 0, 0x8000, "000e c140 {stag:4} {to:8}", "000e c140 00000000 0000000000000000" },
+  { "read", 0, 0x4000, "002e 4141 00000000 00000001 00000001 00000000 {stag:4} {to:8} 00000000 {from:4} {at:8}",
+    "002e 4141 00000000 00000001 00000001 00000000 99aabbcc 0102030405060708 00000000 00000000 0000000000000000" },
+}
+
+local function half(bits, depth) return literal.x16(bits | depth) end
+
+local function depths(t, said, ird, ord)
+  if not (said.peer_ird and said.peer_ord) then return end
+  t:check(said.peer_ird == ird and said.peer_ord == ord, "the target reads other depths from the block", {
+    rule = "EMPA-9-01", expected = ("IRD %x, ORD %x"):format(ird, ord),
+    actual = ("IRD %x, ORD %x"):format(said.peer_ird, said.peer_ord) })
+end
+
+for _, one in ipairs(FORMS) do
+  local form, first, second, rtr, ours = table.unpack(one, 1, 5)
+  local target = { revision = 2, enhanced = true, peer_to_peer = true, rtr = { form }, ird = 0x0567, ord = 0x089a,
+    crc = true, markers = false }
+  add {
+    id = "octets-enhanced-responder-" .. form,
+    purpose = ("S, A, the bit of %s, IRD and ORD of a Request are read where they are, and are there in the Reply"):format(form),
+    rules = { "EMPA-9-01", "EMPA-6-02", "EMPA-6-08", "EMPA-6-09", "EMPA-9.2-04", "EMPA-9.2-05", "EMPA-6-05" },
+    role = "responder",
+    needs = { agent = true, enhanced = true, rtr = form },
+    run = function(t)
+      local conn = t:connect { octets = true, target = target }
+      literal.send(conn, REQUEST .. "50 02 0004" .. half(0x8000 | first, 0x1234) .. half(second, 0x0203))
+      literal.expect(conn, REPLY .. "50 02 0004" .. half(0x8000 | first, 0x0567) .. half(second, 0x089a))
+      local said = t:established(conn)
+      depths(t, said, 0x1234, 0x0203)
+      literal.send_fpdu(conn, ours or rtr, "the RTR")
+      if form == "read" then literal.expect_fpdu(conn, "000e c142 99aabbcc 0102030405060708") end
+      -- The RTR opens the way for the target.
+      t:completion(t:post { conn = conn, op = "write", stag = 0x0a0b0c0d, to = 0x1112131415161718, payload = "go" })
+      literal.expect_fpdu(conn, "0010 c140 0a0b0c0d 1112131415161718 676f 0000")
+    end,
+  }
+  add {
+    id = "octets-enhanced-initiator-" .. form,
+    purpose = ("S, A, the bit of %s, IRD and ORD are where they should be in the target's Request, and are read there in a Reply"):format(form),
+    rules = { "EMPA-9-01", "EMPA-6-02", "EMPA-6-08", "EMPA-6-09", "EMPA-9.2-01", "EMPA-9.2-02", "EMPA-9.2-10", "EMPA-6-05" },
+    role = "initiator",
+    needs = { agent = true, enhanced = true, rtr = form },
+    run = function(t)
+      local conn = t:target_connects { octets = true, target = target }
+      literal.expect(conn, REQUEST .. "50 02 0004" .. half(0x8000 | first, 0x0567) .. half(second, 0x089a))
+      literal.send(conn, REPLY .. "50 02 0004" .. half(0x8000 | first, 0x1234) .. half(second, 0x0203))
+      local found = literal.expect_fpdu(conn, rtr)
+      if form == "read" then
+        literal.send_fpdu(conn, "000e c142" .. show(found.stag) .. show(found.to), "the answer to the RTR")
+      end
+      depths(t, t:established(conn), 0x1234, 0x0203)
+    end,
+  }
+end
+
+add {
+  id = "octets-enhanced-client-server",
+  purpose = "A Request with S=1 and A=0 is answered with A, B, C and D 0, and both depths at their places",
+  rules = { "EMPA-9-01", "EMPA-9.2-14", "EMPA-9.2-15", "EMPA-6-02" },
+  role = "responder",
+  needs = { agent = true, enhanced = true },
+  run = function(t)
+    local conn = t:connect { octets = true,
+      target = { revision = 2, enhanced = true, ird = 0x0567, ord = 0x089a, crc = true, markers = false } }
+    literal.send(conn, REQUEST .. "50 02 0007 1234 0203 616263")
+    literal.expect(conn, REPLY .. "50 02 0004 0567 089a")
+    local said = t:established(conn)
+    depths(t, said, 0x1234, 0x0203)
+    t:check(said.enhanced and not said.peer_to_peer, "the target takes the Request for another than it is")
+  end,
+}
+
+return list

@@ -1,0 +1,188 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Cases in literal octets: use "literal". Station, observer and reference stack share proto/wire, so a header that all of
+-- them lay out in the same wrong way is right to each. What goes through here is written and compared as octets: the
+-- connection is made with octets = true, so that nothing decodes it, and the CRC is computed here from its polynomial.
+
+local octets = iw.load("octets")
+local strict = iw.load("strict")
+
+local literal = {}
+
+-- "MPA ID Req Frame" and "MPA ID Rep Frame" (RFC 5044 §7.1.1).
+literal.REQUEST = "4d5041204944205265712046 72616d65"
+literal.REPLY = "4d5041204944205265702046 72616d65"
+
+-- ---- numbers as hexadecimal digits, the most significant octet first ----
+
+function literal.x16(value) return ("%04x"):format(value & 0xffff) end
+function literal.x32(value) return ("%08x"):format(value & 0xffffffff) end
+function literal.x64(value) return ("%016x"):format(value) end
+
+-- ---- CRC32c (RFC 5044 §4.4) ----
+
+local CRC = {}
+for i = 0, 255 do
+  local value = i
+  for _ = 1, 8 do value = value & 1 == 1 and value >> 1 ~ 0x82f63b78 or value >> 1 end
+  CRC[i] = value
+end
+
+-- The CRC field of an FPDU whose octets before it are `text`.
+function literal.crc(text)
+  local value = 0xffffffff
+  for i = 1, #text do value = CRC[(value ~ text:byte(i)) & 0xff] ~ value >> 8 end
+  value = value ~ 0xffffffff
+  return string.char(value & 0xff, value >> 8 & 0xff, value >> 16 & 0xff, value >> 24)
+end
+
+-- ---- patterns ----
+
+-- Words of hexadecimal digits; {name:n} stands for n octets of any value.
+local function parse(pattern)
+  local parts, size = {}, 0
+  for word in pattern:gsub("%b{}", " %0 "):gmatch("%S+") do
+    local name, count = word:match("^{(%l[%w_]*):(%d+)}$")
+    local part = name and { name = name, size = tonumber(count) } or { octets = octets.hex(word) }
+    part.size = part.size or #part.octets
+    parts[#parts + 1], size = part, size + part.size
+  end
+  return parts, size
+end
+
+-- What stands for the names of the pattern, or nil if the text is not this pattern.
+local function match(pattern, text)
+  local parts, size = parse(pattern)
+  if size ~= #text then return nil end
+  local found, at = {}, 1
+  for _, part in ipairs(parts) do
+    local piece = text:sub(at, at + part.size - 1)
+    if part.name then found[part.name] = piece elseif piece ~= part.octets then return nil end
+    at = at + part.size
+  end
+  return found
+end
+
+local function alternatives(what, list)
+  local options = {}
+  if type(list[#list]) == "table" then options = strict.check(what, table.remove(list), strict.set("rule reason")) end
+  if #list == 0 then error(what .. " needs a pattern", 0) end
+  return list, options
+end
+
+-- ---- sending ----
+
+-- Octets as they are.
+function literal.send(conn, digits, comment)
+  conn.raw:write(octets.hex(digits))
+  conn.raw:comment_sent("literal octets" .. (comment and ": " .. comment or ""))
+end
+
+-- An FPDU: `digits` are ULPDU_Length, ULPDU and pad, and the CRC is added.
+function literal.send_fpdu(conn, digits, comment)
+  local text = octets.hex(digits)
+  literal.send(conn, octets.show(text .. literal.crc(text)), comment)
+end
+
+-- ---- expecting ----
+
+-- All octets that have come and were not taken.
+local function rest(conn)
+  local parts = {}
+  repeat
+    local one = conn.raw:streamed(1, 0)
+    parts[#parts + 1] = one
+  until not one
+  return table.concat(parts)
+end
+
+local function unexpected(conn, patterns, options, text)
+  conn.t:fail(options.reason or "the target sent other octets than expected", {
+    rule = options.rule, expected = table.concat(patterns, " or "),
+    actual = text == "" and (conn:state().ended and "the end of the stream" or "nothing") or octets.show(text, 160),
+  })
+end
+
+local function take(conn, size, patterns, options, before)
+  if size == 0 then return "" end
+  local text = conn.raw:streamed(size)
+  if not text then unexpected(conn, patterns, options, (before or "") .. rest(conn)) end
+  return text
+end
+
+-- The next octets are these. Options come last: rule, reason. Returns what stands for the names.
+function literal.expect(conn, ...)
+  local patterns, options = alternatives("literal.expect", { ... })
+  local _, size = parse(patterns[1])
+  local text = take(conn, size, patterns, options)
+  for _, pattern in ipairs(patterns) do
+    local found = match(pattern, text)
+    if found then return found end
+  end
+  unexpected(conn, patterns, options, text)
+end
+
+-- The next FPDU is one of these, each ULPDU_Length, ULPDU and pad; its CRC is checked. Options come last: rule, reason.
+-- Returns what stands for the names, and which of the patterns it was.
+function literal.expect_fpdu(conn, ...)
+  local patterns, options = alternatives("literal.expect_fpdu", { ... })
+  local length = take(conn, 2, patterns, options)
+  local size = length:byte(1) << 8 | length:byte(2)
+  local text = length .. take(conn, size + -(2 + size) % 4, patterns, options, length)
+  local crc = take(conn, 4, patterns, options, text)
+  if crc ~= literal.crc(text) then
+    unexpected(conn, { patterns[1] .. " with the CRC " .. octets.show(literal.crc(text)) },
+      { rule = options.rule or "MPA-4.4-11", reason = "the CRC field does not hold the CRC32c of the FPDU" }, text .. crc)
+  end
+  for i, pattern in ipairs(patterns) do
+    local found = match(pattern, text)
+    if found then return found, i end
+  end
+  unexpected(conn, patterns, options, text)
+end
+
+-- The next FPDU, whatever its length: the octets between ULPDU_Length and pad. For messages that the target cuts itself.
+function literal.next_ulpdu(conn, options)
+  options = strict.check("literal.next_ulpdu", options or {}, strict.set("rule reason"))
+  local what = { "an FPDU" }
+  local length = take(conn, 2, what, options)
+  local size = length:byte(1) << 8 | length:byte(2)
+  local text = take(conn, size + -(2 + size) % 4 + 4, what, options, length)
+  if text:sub(-4) ~= literal.crc(length .. text:sub(1, -5)) then
+    unexpected(conn, what, { rule = "MPA-4.4-11", reason = "the CRC field does not hold the CRC32c of the FPDU" }, length .. text)
+  end
+  return text:sub(1, size)
+end
+
+-- Ends the station's direction. The target ends its own, and sends nothing more. options: rule.
+function literal.expect_end(conn, options)
+  options = strict.check("literal.expect_end", options or {}, strict.set("rule"))
+  conn:shutdown()
+  conn:drain()
+  local text = rest(conn)
+  if text ~= "" or not conn:state().ended then
+    conn.t:fail("the target did not end the stream where it should", {
+      rule = options.rule, expected = "the end of the stream", actual = text == "" and "nothing" or octets.show(text, 160),
+    })
+  end
+end
+
+-- ---- a connection in full operation ----
+
+-- Exchanges start-up frames of revision 1, with CRCs and without Markers, and opens the way with a zero-length Write.
+-- options: target (configuration of the agent), flags of the Request ("40"), first = false (no Write).
+function literal.start(t, options)
+  options = strict.check("literal.start", options or {}, strict.set("target flags first"))
+  local conn = t:connect { octets = true, target = options.target }
+  literal.send(conn, literal.REQUEST .. (options.flags or "40") .. " 01 0000", "Request")
+  local reply = literal.expect(conn, literal.REPLY .. " {flags:1} 01 {length:2}",
+    { rule = "MPA-7.1.1-03", reason = "the target did not answer with a Reply of revision 1" })
+  local flags = reply.flags:byte()
+  if flags & 0x80 ~= 0 and not (options.target and options.target.markers) then t:skip("the target asks for Markers") end
+  t:check(flags & 0x3f == 0, "the Reply refuses, or has reserved bits set", { rule = "MPA-7.1.1-14", actual = octets.show(reply.flags) })
+  take(conn, reply.length:byte(1) << 8 | reply.length:byte(2), { "the Reply's private data" }, {})
+  t:established(conn)
+  if options.first ~= false then literal.send_fpdu(conn, "000e c140 00000000 0000000000000000", "a Write of no octets") end
+  return conn
+end
+
+return literal
