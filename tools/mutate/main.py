@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Edits the project's C at random and asks whether a test notices.
+
+N edits that compile and change the program are made, one at a time: a comparison, a constant, a condition or a statement of
+any function. Each is run against the tests whose programs hold it, the likely and cheap ones first, until one fails: unit
+tests, the conformance suite against the embedded peer, the tests of the programs; then the same with AddressSanitizer. The
+same seed draws the same edits from the same sources. Tests that need siw's kernel or a browser are left out."""
+
+import argparse
+import fnmatch
+import json
+import multiprocessing
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+from multiprocessing.connection import wait
+
+sys.dont_write_bytecode = True
+import draw  # noqa: E402
+import report as reports  # noqa: E402
+import suite  # noqa: E402
+import tree as trees  # noqa: E402
+import worker as workers  # noqa: E402
+
+USAGE = 64
+HERE = pathlib.Path(__file__).resolve().parent
+LIST = HERE / "survivors.csv"
+FOLDER = trees.TOP / "build-mutate"
+# Tests, examples, what only a switch of the build compiles in, and what runs in a kernel.
+NOT_EDITED = ("*/tests/*", "proto/examples/*", "proto/rules/hosted/*", "fuzz/engine/afl.c", "tools/siw.d/*", "tools/bench_*")
+
+
+def edited_files(patterns):
+    """The C sources that are edited, with their text."""
+    found = {}
+    for name in trees.sources():
+        if not name.endswith((".c", ".h")) or any(fnmatch.fnmatch(name, p) for p in NOT_EDITED):
+            continue
+        if patterns and not any(fnmatch.fnmatch(name, p) or fnmatch.fnmatch(name, p + "*") for p in patterns):
+            continue
+        found[name] = (trees.TOP / name).read_text(encoding="utf-8")
+    return found
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        self.print_usage(sys.stderr)
+        self.exit(USAGE, f"mutate: {message}\n")
+
+
+def arguments():
+    parser = Parser(prog="tools/dev mutate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+                    epilog="exit status: 0 if at least 95 % were noticed and at most 3 % are listed as equal, 1 if not, 64 usage")
+    parser.add_argument("n", metavar="N", nargs="?", type=int, default=200, help="edits (200)")
+    parser.add_argument("seed", metavar="SEED", nargs="?", type=int, help="what decides which (the date)")
+    parser.add_argument("--jobs", "-j", type=int, default=os.cpu_count(), help="edits at a time, each in a tree of its own (CPUs)")
+    parser.add_argument("--only", metavar="PATTERN", action="append", default=[], help="edit only these files: a glob or how they begin")
+    parser.add_argument("--budget", metavar="MINUTES", type=float, help="begin no other edit after this time")
+    parser.add_argument("--no-asan", action="store_true", help="do not ask the tests under AddressSanitizer")
+    parser.add_argument("--list", action="store_true", help="print the edits, try none")
+    parser.add_argument("--at", metavar="FILE:LINE", help="try every edit of one line (N and SEED are ignored)")
+    parser.add_argument("--result", metavar="FILE", default=str(FOLDER / "result.json"), help="the result as JSON (build-mutate/result.json)")
+    parser.add_argument("--survivors", metavar="FILE", help="append each survivor to a file as it is found")
+    options = parser.parse_args()
+    if options.n < 1 or options.jobs < 1 or (options.budget is not None and options.budget < 0):
+        parser.error("N, --jobs and --budget are positive numbers")
+    if options.seed is None:
+        options.seed = int(time.strftime("%Y%m%d"))
+    return options, parser
+
+
+class Pool:
+    """The workers, each a process with a tree."""
+
+    def __init__(self, jobs, builds):
+        self.pipes, self.processes = [], []
+        for i in range(jobs):
+            here, there = multiprocessing.Pipe()
+            process = multiprocessing.Process(target=workers.serve, args=(there, FOLDER / str(i), builds))
+            process.start()
+            there.close()
+            self.pipes.append(here)
+            self.processes.append(process)
+
+    def messages(self):
+        """What came, each with the pipe it came through."""
+        for pipe in wait([p for p in self.pipes]):
+            try:
+                message = pipe.recv()
+            except EOFError:
+                raise trees.Bad("a worker ended") from None
+            if message[0] == "bad":
+                raise trees.Bad(message[1])
+            yield pipe, message
+
+    def end(self):
+        for process in self.processes:
+            process.terminate()
+        for process in self.processes:
+            process.join(30)
+
+
+class Run:
+    def __init__(self, options, texts, edits):
+        self.options = options
+        self.edits = edits  # a function: the next edit or None
+        self.report = reports.Report(texts, reports.read_list(LIST))
+        self.history = suite.History(FOLDER / "history.json")
+        self.began = {}
+        self.late = None
+
+    def wanted(self, n):
+        return n is None or len(self.report.counted) + len(self.began) < n
+
+    def go(self, n):
+        """Tries n edits; None is all there are."""
+        pool = Pool(self.options.jobs, ["plain"] + ([] if self.options.no_asan else ["asan"]))
+        start = time.monotonic()
+        idle = set()
+        left = True
+        try:
+            while left or self.began or len(idle) < len(pool.pipes):
+                for pipe, message in pool.messages():
+                    if message[0] == "done":
+                        self.done(*message[1:])
+                    else:
+                        print(f"a tree is ready after {time.monotonic() - start:.0f} s, {message[1]} tests", flush=True)
+                    idle.add(pipe)
+                while left and idle and self.wanted(n):
+                    if self.options.budget is not None and time.monotonic() - start > 60 * self.options.budget:
+                        left = False
+                        print(f"the budget of {self.options.budget:g} minutes is spent", flush=True)
+                    elif (edit := self.edits()) is None:
+                        left = False
+                    else:
+                        self.began[edit] = time.monotonic()
+                        idle.pop().send((edit, self.history))
+                if not self.began and not self.wanted(n):
+                    left = False
+                if not left and not self.began:
+                    break
+        finally:
+            pool.end()
+
+    def done(self, edit, result, unsound):
+        result["seconds"] = time.monotonic() - self.began.pop(edit)
+        for key, outcome, killed in result.pop("asked"):
+            self.history.record(edit.file, key, outcome, killed)
+        self.history.save()
+        self.report.unsound |= set(unsound)
+        if not self.report.add(edit, result):
+            return
+        print(self.report.line(edit, result), flush=True)
+        if result["state"] == "survived" and self.options.survivors:
+            with open(self.options.survivors, "a", encoding="utf-8") as file:
+                file.write(self.report.block(edit) + "\n")
+
+
+def at_line(texts, where):
+    """All edits of one line."""
+    file, _, line = where.rpartition(":")
+    sites = draw.Sites(file, texts[file])
+    return [edit for found in sites.found.values() for edit in found if str(edit.line) == line]
+
+
+def main():
+    options, parser = arguments()
+    texts = edited_files(options.only)
+    if not texts:
+        parser.error("no C source fits --only")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    if options.at:
+        if options.at.rpartition(":")[0] not in texts:
+            parser.error(f"{options.at} is no FILE:LINE of a C source that is edited")
+        left = at_line(texts, options.at)
+        edits, n = lambda: left.pop(0) if left else None, None
+    else:
+        drawing = draw.Drawing(texts, options.seed)
+        edits, n = drawing.next, options.n
+    if options.list:
+        while (n is None or n > 0) and (edit := edits()):
+            old, new = edit.lines(texts[edit.file])
+            print(f"{edit.file}:{edit.line} {edit.function}: {edit.kind}\n  - {old}\n  + {new}")
+            n = None if n is None else n - 1
+        return 0
+    FOLDER.mkdir(exist_ok=True)
+    began = time.monotonic()
+    run = Run(options, texts, edits)
+    try:
+        run.go(n)
+    except KeyboardInterrupt:
+        return 130
+    report = run.report
+    for edit in report.survivors():
+        print("\n" + report.block(edit), end="")
+    print("\n" + report.summary())
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=trees.TOP, stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
+    report.write(options.result, {"commit": commit, "seed": options.seed, "wanted": n, "minutes": round((time.monotonic() - began) / 60, 1),
+                                  "jobs": options.jobs})
+    return 0 if report.good() else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except trees.Bad as error:
+        print(f"mutate: {error}", file=sys.stderr)
+        sys.exit(1)

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Applies one edit at a time to a tree of its own and asks the tests, until one notices."""
+
+import json
+import os
+import shutil
+import signal
+import ctypes
+import traceback
+
+import guard
+import suite
+import tree as trees
+
+BATCH = 6  # programs linked at once
+PR_SET_PDEATHSIG = 1
+
+
+class Worker:
+    def __init__(self, folder, builds):
+        self.tree = trees.Tree(folder)
+        self.builds = builds
+        self.tests = []
+        self.sound = set()  # tests that passed without an edit
+        self.unsound = set()
+        self.clean_suite = {}
+        self.original_code = {}
+
+    def prepare(self):
+        shutil.rmtree(self.tree.work, ignore_errors=True)
+        self.tree.work.mkdir(parents=True)
+        self.tree.copy()
+        for build in self.builds:
+            self.tree.build(build)
+            self.tests += suite.listed(self.tree, build)
+        for test in self.tests:
+            if test.key == suite.SUITE:
+                self.run(test, suite.DEFAULT)
+                self.clean_suite = self.verdicts()
+
+    # The text of the edited file.
+
+    def put(self, file, text):
+        (self.tree.tree / file).write_text(text, encoding="utf-8")
+
+    def same_code(self, file, old, new):
+        """None if the edit does not compile; else whether an optimising compiler sees no difference."""
+        files = [file] if file.endswith(".c") else self.tree.users("plain", file)
+        for compiler in ("gcc", "clang"):
+            if not shutil.which(compiler):
+                continue
+            same = True
+            for user in files:
+                known = self.original_code.get((user, compiler))
+                if known is None:
+                    self.put(file, old)
+                    known = self.original_code[user, compiler] = self.tree.code(user, compiler)
+                    self.put(file, new)
+                made = self.tree.code(user, compiler)
+                if made is None and known is not None:
+                    return None
+                if made != known:
+                    same = False
+                    break
+            if same:
+                return True
+        return False
+
+    # Tests.
+
+    def run(self, test, limits, ids=()):
+        """Runs a test; its Outcome and what it found wrong, empty if nothing."""
+        scratch = self.tree.work / "tmp"
+        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.mkdir()
+        shutil.rmtree(self.tree.work / "suite", ignore_errors=True)
+        env = {**os.environ, **test.env, "TMPDIR": str(scratch), "IW_STRIDE": "997", "HOME": str(scratch),
+               "ASAN_OPTIONS": "abort_on_error=0:allocator_may_return_null=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
+        until = None
+        if test.name == suite.SUITE:
+            (self.tree.work / "suite.json").unlink(missing_ok=True)
+            until = lambda path: suite.NOT_OK.search(path.read_bytes())
+        outcome = guard.run([*test.command, *ids], self.tree.work / "output", limits, test.cwd, env, until)
+        shutil.rmtree(scratch, ignore_errors=True)
+        if outcome.why not in ("", "enough"):
+            return outcome, outcome.why
+        if test.name == suite.SUITE:
+            return outcome, self.suite_differs(outcome, ids)
+        if outcome.status == 0:
+            return outcome, ""
+        failed = suite.FAILED.findall(outcome.output)
+        return outcome, (failed[0].decode() if failed else f"exit status {outcome.status}")
+
+    def verdicts(self):
+        """The verdict of each case, from the report of the suite."""
+        try:
+            with open(self.tree.work / "suite.json", encoding="utf-8") as file:
+                return {case["id"]: case["verdict"] for case in json.load(file)["cases"]}
+        except (OSError, ValueError, KeyError):
+            return {}
+
+    def suite_differs(self, outcome, ids):
+        if found := suite.NOT_OK.search(outcome.output):
+            return found[1].decode()
+        verdicts = self.verdicts()
+        if not verdicts:
+            return f"no report, exit status {outcome.status}"
+        for name, verdict in self.clean_suite.items():
+            if (not ids or name in ids) and verdicts.get(name) != verdict:
+                return name
+        return "" if outcome.status == 0 else f"exit status {outcome.status}"
+
+    def proven(self, test, history):
+        """True if a test passes without an edit: asked once, when it first notices one. The tree is as it was."""
+        if test.key in self.sound:
+            return True
+        if test.key in self.unsound:
+            return False
+        if self.tree.make(test.build, test.targets):
+            outcome, wrong = self.run(test, history.limits(test.key, test.build))
+            if not wrong:
+                self.sound.add(test.key)
+                return True
+        self.unsound.add(test.key)
+        return False
+
+    def ask(self, edit, history, old, new):
+        """The test that notices, what it says and what was asked; the file is edited."""
+        asked = []
+        order = [t for t in history.order(edit.file, [t for t in self.tests if edit.file in t.files or edit.file.endswith(".h")])
+                 if t.key not in self.unsound]
+        made = set()
+        for i, test in enumerate(order):
+            if test.key in self.unsound:
+                continue
+            wanted = [(test.build, target) for target in test.targets]
+            if not made.issuperset(wanted):
+                batch = [t for t in order[i:i + BATCH] if t.build == test.build]
+                targets = sorted({target for t in batch for target in t.targets})
+                if not self.tree.make(test.build, targets) and not self.tree.make(test.build, test.targets):
+                    return "", "does not compile", asked
+                made |= {(test.build, target) for target in targets}
+            limits = history.limits(test.key, test.build)
+            outcome, wrong = self.run(test, limits)
+            if wrong and not outcome.why.startswith(("more", "asleep")):
+                # Once more: what only the machine's other work brought about is no verdict.
+                ids = [wrong] if test.name == suite.SUITE and " " not in wrong else []
+                outcome, wrong = self.run(test, limits, ids)
+            if wrong and test.key not in self.sound:
+                self.put(edit.file, old)
+                good = self.proven(test, history)
+                self.put(edit.file, new)
+                made.clear()
+                if not good:
+                    continue
+            asked.append((test.key, (outcome.wall, outcome.cpu, outcome.idle), bool(wrong)))
+            if wrong:
+                return test.key, wrong, asked
+        return "", "", asked
+
+    def judge(self, edit, history):
+        """What becomes of an edit, as a dictionary."""
+        path = self.tree.tree / edit.file
+        old = path.read_text(encoding="utf-8")
+        new = edit.apply(old)
+        try:
+            self.put(edit.file, new)
+            same = self.same_code(edit.file, old, new)
+            if same is None:
+                return {"state": "uncompiled", "asked": []}
+            if same:
+                return {"state": "same", "asked": []}
+            killer, why, asked = self.ask(edit, history, old, new)
+            if why == "does not compile":
+                return {"state": "uncompiled", "asked": asked}
+            return {"state": "killed" if killer else "survived", "killer": killer, "why": why, "asked": asked}
+        finally:
+            guard.sweep()
+            self.put(edit.file, old)
+
+
+def serve(pipe, folder, builds):
+    """The life of a worker's process: prepares its tree, then judges edits that come through the pipe."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    guard.adopt()
+
+    def end(*_):
+        guard.sweep()
+        os._exit(130)
+
+    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        worker = Worker(folder, builds)
+        worker.prepare()
+        pipe.send(("ready", len(worker.tests)))
+        while (job := pipe.recv()) is not None:
+            edit, history = job
+            pipe.send(("done", edit, worker.judge(edit, history), sorted(worker.unsound)))
+        pipe.send(("end",))
+    except trees.Bad as error:
+        pipe.send(("bad", str(error)))
+    except EOFError:
+        pass
+    except Exception:  # whatever it is, the parent prints it
+        pipe.send(("bad", traceback.format_exc()))
+    guard.sweep()
