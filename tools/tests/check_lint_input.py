@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """iwarp-lint tells the same of the same packets whatever they come in, and takes any octets at all.
 
-usage: check_lint_input.py IWARP-LINT IWARP-PERF
+usage: check_lint_input.py IWARP-LINT IWARP-PERF LINT-SERVE
+
+LINT-SERVE is iwarp-lint's main() in one process, for the more than 1,600 times that it is asked here. IWARP-LINT itself is
+run where the process matters: a capture on the standard input, memory, signals.
 """
 import json
 import os
@@ -26,9 +29,32 @@ def check(condition, what, *context):
     print("ok - %s" % what)
 
 
+class Served:
+    """iwarp-lint's main() as often as it is called, in one process (lint/serve.c)."""
+
+    def __init__(self, program):
+        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def run(self, words):
+        octets = b"".join(os.fsencode(word) + b"\0" for word in words)
+        try:
+            self.process.stdin.write(struct.pack("=I", len(octets)) + octets)
+            self.process.stdin.flush()
+            status, out, err = struct.unpack("=III", self.process.stdout.read(12))
+        except (OSError, struct.error):
+            sys.exit("%s: the process ended with status %d" % (" ".join(words), self.process.wait()))
+        return subprocess.CompletedProcess(words, status, self.process.stdout.read(out), self.process.stdout.read(err))
+
+    def end(self):
+        """Ends it, and sees whether a sanitizer has anything against all of it."""
+        self.process.stdin.close()
+        self.process.stdout.close()
+        return self.process.wait()
+
+
 class Lint:
-    def __init__(self, program, perf, folder):
-        self.program, self.perf, self.folder = program, perf, folder
+    def __init__(self, program, perf, served, folder):
+        self.program, self.perf, self.served, self.folder = program, perf, served, folder
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -39,7 +65,7 @@ class Lint:
         return self.path(name)
 
     def run(self, *words, status=0, **more):
-        done = subprocess.run([self.program, *words], capture_output=True, **more)
+        done = subprocess.run([self.program, *words], capture_output=True, **more) if more else self.served.run(words)
         if done.returncode not in ((0, 1) if status is None else (status,)):
             sys.exit("%s: exit %d, expected %s\n%s%s" % (" ".join(words), done.returncode, status,
                                                          done.stdout.decode()[-2000:], done.stderr.decode()[-2000:]))
@@ -69,12 +95,11 @@ def packets(octets):
 
 
 def pcap(frames, link, order="<", nano=True, snap=None):
-    octets = struct.pack(order + "IHHIIII", 0xa1b23c4d if nano else 0xa1b2c3d4, 2, 4, 0, 0, 65535, link)
+    parts = [struct.pack(order + "IHHIIII", 0xa1b23c4d if nano else 0xa1b2c3d4, 2, 4, 0, 0, 65535, link)]
     for time, frame in frames:
         kept = frame if snap is None else frame[:snap]
-        octets += struct.pack(order + "IIII", time // 10**9, time % 10**9 // (1 if nano else 1000), len(kept),
-                              len(frame)) + kept
-    return octets
+        parts += (struct.pack(order + "IIII", time // 10**9, time % 10**9 // (1 if nano else 1000), len(kept), len(frame)), kept)
+    return b"".join(parts)
 
 
 def block(order, kind, body):
@@ -270,7 +295,7 @@ def garbage(lint):
         octets = bytearray(made)
         for _ in range(source.randrange(1, 40)):
             octets[source.randrange(28 if n % 2 else 0, len(octets))] = source.randrange(256)
-        done = subprocess.run([lint.program, "--messages", "--summary", lint.write(bytes(octets))], capture_output=True)
+        done = lint.served.run(["--messages", "--summary", lint.write(bytes(octets))])
         statuses.add(done.returncode)
         if done.returncode not in (0, 1, 2) or b"Sanitizer" in done.stderr:
             sys.exit("mutant %d: exit %d\n%s" % (n, done.returncode, done.stderr.decode(errors="replace")))
@@ -433,9 +458,9 @@ def live(lint):
     check(lines[-1]["type"] == "total" and lines[-1]["connections"] > 0, "and sums up when it is ended", lines[-1:])
 
 
-def main(program, perf):
+def main(program, perf, served):
     with tempfile.TemporaryDirectory() as folder:
-        lint = Lint(program, perf, folder)
+        lint = Lint(program, perf, Served(served), folder)
         frames, wanted = links(lint)
         in_fragments(lint, frames)
         inputs(lint, frames, wanted)
@@ -448,11 +473,13 @@ def main(program, perf):
         half_open(lint)
         garbage(lint)
         cut(lint)
+    status = lint.served.end()
+    check(status == 0, "the process that was asked all of this has ended well", status)
     check("No such device" in subprocess.run([program, "--live", "nowhere0"], capture_output=True, text=True).stderr or
           os.geteuid() != 0, "an interface that is not there")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if len(sys.argv) != 4:
         sys.exit(__doc__)
     main(*sys.argv[1:])
