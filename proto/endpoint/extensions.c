@@ -8,7 +8,8 @@ enum {
     HEADER_OFFSET = IW_DDP_UNTAGGED_HEADER,
     STAG_OFFSET = HEADER_OFFSET + 8,
     TO_OFFSET = HEADER_OFFSET + 12,
-    COMPARE_OFFSET = HEADER_OFFSET + 36
+    COMPARE_OFFSET = HEADER_OFFSET + 36,
+    COMPARE_MASK_OFFSET = HEADER_OFFSET + 44
 };
 
 #define AOPCODE 0xfu
@@ -60,10 +61,14 @@ static bool refuses_fields(struct iw_endpoint *ep, const struct segment *s,
     if ((r->opcode & ~AOPCODE) != 0 &&
         iw_ep_rx_refuses(ep, s, IW_CHECK_RDMAP_ATOMIC_RSVD, HEADER_OFFSET, r->opcode >> 4, 0))
         return true;
-    bool unused = (r->opcode & AOPCODE) == IW_ATOMIC_FETCH_ADD;
-    return unused && (r->compare_data != 0 || r->compare_mask != UINT64_MAX) &&
-           iw_ep_rx_refuses(ep, s, IW_CHECK_RDMAP_ATOMIC_UNUSED, COMPARE_OFFSET, r->compare_data,
-                            0);
+    if ((r->opcode & AOPCODE) != IW_ATOMIC_FETCH_ADD)
+        return false;
+    if (r->compare_data != 0)
+        return iw_ep_rx_refuses(ep, s, IW_CHECK_RDMAP_ATOMIC_UNUSED, COMPARE_OFFSET,
+                                r->compare_data, 0);
+    return r->compare_mask != UINT64_MAX &&
+           iw_ep_rx_refuses(ep, s, IW_CHECK_RDMAP_ATOMIC_UNUSED, COMPARE_MASK_OFFSET,
+                            r->compare_mask, UINT64_MAX);
 }
 
 static bool target_fails(struct iw_endpoint *ep, const struct segment *s,

@@ -227,10 +227,17 @@ uint64_t iw_ep_rx_edge(const struct iw_endpoint *ep);
 /* With fin_known: the end has come if everything before it has. */
 void iw_ep_fin_reached(struct iw_endpoint *ep, uint64_t now);
 
-/* legal.c: the check by which --overstrict refuses a segment that is right; `octets` is the
- * length of what follows the DDP header, `payload` its beginning. */
-enum iw_check iw_ep_refused(struct iw_endpoint *ep, const struct iw_fpdu *fpdu,
-                            const struct iw_ddp_header *h, uint32_t octets, const uint8_t *payload);
+/* legal.c: how --overstrict refuses a segment that is right. `offset` is that of the octet in the
+ * ULPDU; `got` and `want` as in a fault. */
+struct iw_refusal {
+    enum iw_check check; /* IW_CHECK_NONE: not at all */
+    uint32_t offset;
+    uint64_t got, want;
+};
+/* `octets` is the length of what follows the DDP header, `payload` its beginning. */
+struct iw_refusal iw_ep_refused(struct iw_endpoint *ep, const struct iw_fpdu *fpdu,
+                                const struct iw_ddp_header *h, uint32_t octets,
+                                const uint8_t *payload);
 
 /* tx.c */
 /* Fills a batch of at most so many lists. */

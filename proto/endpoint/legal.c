@@ -5,24 +5,24 @@
 
 /* What a sender may do and a receiver must take, refused by --overstrict: one check a habit. */
 
+/* Offsets in a ULPDU. */
+enum { RDMAP_OFFSET = 1, STAG_OFFSET = 2, MO_OFFSET = 14 };
+
 /* RFC 5041 §4.2, §4.3: a sender must not change these within a message; a sink need not look. */
-static enum iw_check changed(const struct iw_endpoint *ep, const struct iw_ddp_header *h)
+static struct iw_refusal changed(const struct iw_endpoint *ep, const struct iw_ddp_header *h)
 {
     const struct iw_switches *s = ep->config.switches;
     bool tagged = iw_ddp_tagged(h);
     const struct iw_rx_last *last = &ep->rx_last[tagged];
-    bool control = h->rdmap_control != last->rdmap_control;
+    enum iw_check constant = tagged ? IW_CHECK_DDP_CONSTANT_TAGGED : IW_CHECK_DDP_CONSTANT_UNTAGGED;
+    enum iw_check same = tagged ? IW_CHECK_DDP_CONSTANT_STAG : IW_CHECK_DDP_CONSTANT_UNTAGGED;
+    uint32_t stag = tagged ? h->stag : h->invalidate_stag;
 
-    if (!last->open)
-        return IW_CHECK_NONE;
-    if (!tagged && (control || h->invalidate_stag != last->stag) &&
-        iw_switch_overstrict(s, IW_CHECK_DDP_CONSTANT_UNTAGGED))
-        return IW_CHECK_DDP_CONSTANT_UNTAGGED;
-    if (tagged && control && iw_switch_overstrict(s, IW_CHECK_DDP_CONSTANT_TAGGED))
-        return IW_CHECK_DDP_CONSTANT_TAGGED;
-    if (tagged && h->stag != last->stag && iw_switch_overstrict(s, IW_CHECK_DDP_CONSTANT_STAG))
-        return IW_CHECK_DDP_CONSTANT_STAG;
-    return IW_CHECK_NONE;
+    if (last->open && h->rdmap_control != last->rdmap_control && iw_switch_overstrict(s, constant))
+        return (struct iw_refusal){constant, RDMAP_OFFSET, h->rdmap_control, last->rdmap_control};
+    if (last->open && stag != last->stag && iw_switch_overstrict(s, same))
+        return (struct iw_refusal){same, STAG_OFFSET, stag, last->stag};
+    return (struct iw_refusal){.check = IW_CHECK_NONE};
 }
 
 static void remember(struct iw_endpoint *ep, const struct iw_ddp_header *h)
@@ -35,16 +35,15 @@ static void remember(struct iw_endpoint *ep, const struct iw_ddp_header *h)
                                               .stag = tagged ? h->stag : h->invalidate_stag};
 }
 
-static bool fills_its_buffer(const struct iw_endpoint *ep, const struct iw_ddp_header *h,
-                             uint32_t octets)
+static bool fills_its_buffer(const struct iw_endpoint *ep, uint64_t end, uint32_t octets)
 {
     const struct iw_recv_entry *entry = &ep->recvs[ep->recv_head % ep->config.recv_depth];
-    return octets > 0 && ep->recv_head != ep->recv_tail &&
-           (uint64_t)h->mo + octets == entry->capacity;
+    return octets > 0 && ep->recv_head != ep->recv_tail && end == entry->capacity;
 }
 
-enum iw_check iw_ep_refused(struct iw_endpoint *ep, const struct iw_fpdu *fpdu,
-                            const struct iw_ddp_header *h, uint32_t octets, const uint8_t *payload)
+struct iw_refusal iw_ep_refused(struct iw_endpoint *ep, const struct iw_fpdu *fpdu,
+                                const struct iw_ddp_header *h, uint32_t octets,
+                                const uint8_t *payload)
 {
     enum { READ_SIZE = 12 };
     unsigned opcode = iw_rdmap_op(h);
@@ -53,25 +52,27 @@ enum iw_check iw_ep_refused(struct iw_endpoint *ep, const struct iw_fpdu *fpdu,
     bool whole = iw_ddp_last(h) && octets == 0 && !ep->rtr_expected;
     bool read =
         opcode == IW_OP_READ_REQUEST && octets == IW_RDMAP_READ_REQUEST && !ep->rtr_expected;
-    enum iw_check check = changed(ep, h);
+    uint64_t end = (uint64_t)h->mo + octets;
+    struct iw_refusal r = changed(ep, h);
     const struct {
-        enum iw_check check;
         bool is;
+        struct iw_refusal refusal;
     } habits[] = {
-        {IW_CHECK_MPA_FPDU_PACKED, ep->rx_together > 1},
-        {IW_CHECK_MPA_MULPDU, fpdu->length > ep->mulpdu},
-        {IW_CHECK_RDMAP_SEND_SE, send && iw_rdmap_solicits(opcode)},
-        {IW_CHECK_RDMAP_SEND_INVALIDATE, send && iw_rdmap_invalidates(opcode)},
-        {IW_CHECK_RDMAP_SEND_EMPTY, send && whole && h->mo == 0},
-        {IW_CHECK_RDMAP_WRITE_EMPTY, opcode == IW_OP_WRITE && whole},
-        {IW_CHECK_RDMAP_READ_EMPTY, read && iw_get32(payload + READ_SIZE) == 0},
-        {IW_CHECK_RDMAP_RESPONSE_EMPTY, opcode == IW_OP_READ_RESPONSE && whole},
-        {IW_CHECK_DDP_FIT, send && fills_its_buffer(ep, h, octets)},
+        {ep->rx_together > 1, {IW_CHECK_MPA_FPDU_PACKED, 0, ep->rx_together, 1}},
+        {fpdu->length > ep->mulpdu, {IW_CHECK_MPA_MULPDU, 0, fpdu->length, ep->mulpdu}},
+        {send && iw_rdmap_solicits(opcode), {IW_CHECK_RDMAP_SEND_SE, RDMAP_OFFSET, opcode, 0}},
+        {send && iw_rdmap_invalidates(opcode),
+         {IW_CHECK_RDMAP_SEND_INVALIDATE, RDMAP_OFFSET, opcode, 0}},
+        {send && whole && h->mo == 0, {IW_CHECK_RDMAP_SEND_EMPTY, 0, 0, 0}},
+        {opcode == IW_OP_WRITE && whole, {IW_CHECK_RDMAP_WRITE_EMPTY, 0, 0, 0}},
+        {read && iw_get32(payload + READ_SIZE) == 0, {IW_CHECK_RDMAP_READ_EMPTY, 0, 0, 0}},
+        {opcode == IW_OP_READ_RESPONSE && whole, {IW_CHECK_RDMAP_RESPONSE_EMPTY, 0, 0, 0}},
+        {send && fills_its_buffer(ep, end, octets), {IW_CHECK_DDP_FIT, MO_OFFSET, end, 0}},
     };
 
     remember(ep, h);
-    for (size_t i = 0; check == IW_CHECK_NONE && i < sizeof habits / sizeof habits[0]; i++)
-        if (habits[i].is && iw_switch_overstrict(ep->config.switches, habits[i].check))
-            check = habits[i].check;
-    return check;
+    for (size_t i = 0; r.check == IW_CHECK_NONE && i < sizeof habits / sizeof habits[0]; i++)
+        if (habits[i].is && iw_switch_overstrict(ep->config.switches, habits[i].refusal.check))
+            r = habits[i].refusal;
+    return r;
 }

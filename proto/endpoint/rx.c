@@ -319,22 +319,24 @@ static bool receive_rtr(struct iw_endpoint *ep, struct segment *s)
     if (ep->startup.peer_enhanced.rtr != 0)
         forms &= ep->startup.peer_enhanced.rtr;
     if ((form & forms) == 0)
-        return fails(ep, s, IW_CHECK_MPA_RTR_FIRST, 0, opcode, forms);
+        return fails(ep, s, IW_CHECK_MPA_RTR_FIRST, 1, form, forms);
     if (form == IW_MPA_RTR_SEND)
         ep->rx_msn[IW_QN_SEND]++;
     return form == IW_MPA_RTR_SEND;
 }
 
+enum { RDMAP_OFFSET = 1, INVALIDATE_OFFSET = 2, QN_OFFSET = 6 };
+
 static bool header_fails(struct iw_endpoint *ep, const struct segment *s, enum iw_check check)
 {
-    enum { RDMAP_OFFSET = 1, QN_OFFSET = 6 };
     const struct iw_ddp_header *h = &s->header;
     switch (check) {
     case IW_CHECK_DDP_VERSION_TAGGED:
     case IW_CHECK_DDP_VERSION_UNTAGGED:
         return fails(ep, s, check, 0, iw_ddp_version(h), ep->startup.agreed.version);
     case IW_CHECK_DDP_QN:
-        return fails(ep, s, check, QN_OFFSET, h->qn, 0);
+    case IW_CHECK_RDMAP_OPCODE_QUEUE:
+        return fails(ep, s, check, QN_OFFSET, h->qn, iw_rdmap_queue(iw_rdmap_op(h)));
     case IW_CHECK_RDMAP_VERSION:
         return fails(ep, s, check, RDMAP_OFFSET, iw_rdmap_version(h), ep->startup.agreed.version);
     default:
@@ -342,12 +344,43 @@ static bool header_fails(struct iw_endpoint *ep, const struct segment *s, enum i
     }
 }
 
+/* The segment is shorter than its DDP header. */
+static void too_short(struct iw_endpoint *ep, const struct segment *s)
+{
+    bool tagged = s->head_length > 0 && (s->head[0] & IW_DDP_T) != 0;
+    (void)fails(ep, s, IW_CHECK_DDP_HEADER_SHORT, 0, s->fpdu->length,
+                tagged ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER);
+}
+
+static bool refuses_reserved(struct iw_endpoint *ep, const struct segment *s)
+{
+    const struct iw_ddp_header *h = &s->header;
+    unsigned seen = 0;
+    enum iw_check check;
+    while ((check = iw_rdmap_check_reserved(h, &seen)) != IW_CHECK_NONE) {
+        if (check == IW_CHECK_DDP_RSVD
+                ? overstrict(ep, s, check, 0, h->ddp_control & IW_DDP_RSVD, 0)
+            : check == IW_CHECK_RDMAP_RSV
+                ? overstrict(ep, s, check, RDMAP_OFFSET, h->rdmap_control & IW_RDMAP_RSV, 0)
+                : overstrict(ep, s, check, INVALIDATE_OFFSET, h->invalidate_stag, 0))
+            return true;
+    }
+    return false;
+}
+
+static bool refuses_habit(struct iw_endpoint *ep, const struct segment *s)
+{
+    struct iw_refusal r =
+        iw_ep_refused(ep, s->fpdu, &s->header, s->length, s->head + s->header_length);
+    return r.check != IW_CHECK_NONE && fails(ep, s, r.check, r.offset, r.got, r.want);
+}
+
 static void receive(struct iw_endpoint *ep, struct segment *s)
 {
     const struct iw_switches *switches = ep->config.switches;
     int got = iw_wire_get_ddp(s->head, s->head_length, &s->header);
     if (got < 0) {
-        (void)fails(ep, s, IW_CHECK_DDP_HEADER_SHORT, 0, s->fpdu->length, IW_DDP_TAGGED_HEADER);
+        too_short(ep, s);
         return;
     }
     s->header_known = true;
@@ -362,13 +395,7 @@ static void receive(struct iw_endpoint *ep, struct segment *s)
         iw_rdmap_check_header(h, ep->startup.agreed.version, ep->config.extensions, switches);
     if (check != IW_CHECK_NONE && header_fails(ep, s, check))
         return;
-    unsigned seen = 0;
-    while ((check = iw_rdmap_check_reserved(h, &seen)) != IW_CHECK_NONE)
-        if (overstrict(ep, s, check, 0, h->ddp_control, h->rdmap_control))
-            return;
-    if (iw_switch_any(switches) &&
-        (check = iw_ep_refused(ep, s->fpdu, h, s->length, s->head + got)) != IW_CHECK_NONE &&
-        fails(ep, s, check, 0, h->ddp_control, h->rdmap_control))
+    if (refuses_reserved(ep, s) || (iw_switch_any(switches) && refuses_habit(ep, s)))
         return;
     /* Instead of an RTR only a Terminate may come: none matched (RFC 6581 §9.2). */
     bool terminate = !iw_ddp_tagged(h) && h->qn == IW_QN_TERMINATE;
