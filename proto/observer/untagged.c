@@ -38,8 +38,8 @@ static void check_continued(struct iw_observer *o, struct iw_observed_queue *q)
     unsigned opcode = iw_rdmap_op(h);
 
     if (h->msn != q->msn && h->mo == 0) {
-        q->msn++;
         iw_observer_find(o, IW_CHECK_DDP_LAST, o->now->pos, h->msn, q->msn);
+        q->msn++;
         check_next(o, q);
         return;
     }
