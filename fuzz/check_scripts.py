@@ -52,7 +52,7 @@ def real_bugs_fail(folder):
     with open(os.path.join(planted.ROOT, "fuzz", "planted.csv"), newline="", encoding="utf-8") as f:
         fault = next(row for row in csv.DictReader(f) if " " not in row["harnesses"])
     harness = fault["harnesses"]
-    program = planted.program(tree + "/build-fuzz/bin/fuzz", harness)
+    program = planted.program(tree + "/build-asan/bin/fuzz", harness)
     baseline = planted.program(tree + "/baseline", harness)
     fuzzer(program, "exit 0\n")
 

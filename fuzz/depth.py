@@ -57,7 +57,7 @@ def main():
     path, before = planted.plant(tree, TRAP)
     try:
         planted.build(tree, ["endpoint-responder"])
-        binary = planted.program(os.path.join(tree, "build-fuzz", "bin", "fuzz"), "endpoint-responder")
+        binary = planted.program(os.path.join(tree, "build-asan", "bin", "fuzz"), "endpoint-responder")
         good = True
         for mutator, times in ((True, 5), (False, 3)):
             for number in range(1, times + 1):

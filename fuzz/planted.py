@@ -42,10 +42,10 @@ def copy_tree(folder):
 
 
 def build(tree, harnesses):
-    if not os.path.exists(os.path.join(tree, "build-fuzz", "build.ninja")):
-        subprocess.run(["cmake", "--preset", "fuzz"], cwd=tree, check=True, stdout=subprocess.DEVNULL)
+    if not os.path.exists(os.path.join(tree, "build-asan", "build.ninja")):
+        subprocess.run(["cmake", "--preset", "asan"], cwd=tree, check=True, stdout=subprocess.DEVNULL)
     targets = [word for harness in harnesses for word in ("--target", f"fuzz-{harness}-libfuzzer")]
-    done = subprocess.run(["cmake", "--build", "build-fuzz", *targets], cwd=tree, capture_output=True, text=True, check=False)
+    done = subprocess.run(["cmake", "--build", "build-asan", *targets], cwd=tree, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(done.stdout[-3000:] + done.stderr[-3000:])
 
@@ -85,7 +85,7 @@ def turn(tree, harness, corpus, seconds, replay):
     began = used()
     seeds = os.path.join(tree, "seeds", harness)
     with tempfile.TemporaryDirectory() as artifacts:
-        done = subprocess.run([program(os.path.join(tree, "build-fuzz", "bin", "fuzz"), harness), f"-artifact_prefix={artifacts}/",
+        done = subprocess.run([program(os.path.join(tree, "build-asan", "bin", "fuzz"), harness), f"-artifact_prefix={artifacts}/",
                                "-max_len=4096", "-timeout=200", "-rss_limit_mb=2000", f"-dict={os.path.join(ROOT, 'fuzz', 'iwarp.dict')}",
                                *(["-runs=0"] if replay else [f"-max_total_time={seconds}"]), corpus, seeds],
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=artifacts, check=False)
@@ -152,7 +152,7 @@ def main():
                 sys.exit(f"{harness} fails without a fault: {said}")
     os.makedirs(os.path.join(tree, "baseline"), exist_ok=True)
     for harness in harnesses:
-        shutil.copy(program(os.path.join(tree, "build-fuzz", "bin", "fuzz"), harness), program(os.path.join(tree, "baseline"), harness))
+        shutil.copy(program(os.path.join(tree, "build-asan", "bin", "fuzz"), harness), program(os.path.join(tree, "baseline"), harness))
     found = 0
     for fault in faults:
         path, before = plant(tree, fault)

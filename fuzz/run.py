@@ -107,7 +107,7 @@ class Run:
 
 def fuzz(options):
     names = harnesses(options.harness)
-    folder = build("fuzz", [f"fuzz-{name}-libfuzzer" for name in names])
+    folder = build("asan", [f"fuzz-{name}-libfuzzer" for name in names])
     queue = [(name, 0) for name in names]
     queue += [(names[i % len(names)], i) for i in range(len(names), options.jobs)]
     running, good = [], True
@@ -298,7 +298,7 @@ def seeds(options):
 def merge(options):
     """The committed corpus of each harness anew: of what it has, what fuzzing found and what --from has, the fewest that reach as much."""
     names = harnesses(options.harness)
-    folder = build("fuzz", [f"fuzz-{name}-libfuzzer" for name in names])
+    folder = build("asan", [f"fuzz-{name}-libfuzzer" for name in names])
     for name in names:
         target = os.path.join(FUZZ, "corpus", name)
         sources = [path for path in (target, os.path.join(folder, "corpus", name), *(os.path.join(f, name) for f in options.source)) if os.path.isdir(path)]
@@ -318,8 +318,8 @@ def main():
     parser = argparse.ArgumentParser(usage=USAGE)
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), help="processes at a time (as many as there are CPUs); more than harnesses: several of one harness share its corpus")
     parser.add_argument("-t", "--time", type=int, default=None, help="seconds (30; if harnesses are named, until it is interrupted)")
-    parser.add_argument("--runs", type=int, default=0, help="at most so many inputs, and always the same ones (if build-fuzz/corpus is empty)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="where the random choices begin: the same inputs each time, as far as the machine gets (if build-fuzz/corpus is empty)")
+    parser.add_argument("--runs", type=int, default=0, help="at most so many inputs, and always the same ones (if build-asan/corpus is empty)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="where the random choices begin: the same inputs each time, as far as the machine gets (if build-asan/corpus is empty)")
     parser.add_argument("--afl", action="store_true", help="AFL++, one harness: a main instance and secondary ones")
     parser.add_argument("--coverage", action="store_true", help="lines and branches that the committed corpora reach; HTML for each harness")
     parser.add_argument("--seeds", metavar="FOLDER", help="makes seeds from captures (those of pcaps/): FOLDER/HARNESS/")

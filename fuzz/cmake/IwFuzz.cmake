@@ -23,40 +23,52 @@ endif()
 set(IW_FUZZ_DIR "${CMAKE_CURRENT_LIST_DIR}/..")
 add_custom_target(fuzzers)
 
+# What the programs of all harnesses have in common, compiled once.
+add_library(iw_fuzz_engine OBJECT "${IW_FUZZ_DIR}/engine/fuzz.c")
+add_library(iw_fuzz_replay OBJECT "${IW_FUZZ_DIR}/engine/replay.c")
+foreach(part iw_fuzz_engine iw_fuzz_replay)
+  target_compile_definitions(${part} PRIVATE ${IW_HOSTED_DEFINITIONS})
+  target_link_libraries(${part} PRIVATE iw_warnings)
+endforeach()
+
 # iw_fuzz_program(TARGET HARNESS GLUE...): one of a harness's programs, in bin/fuzz.
 function(iw_fuzz_program target harness)
   add_executable(${target} ${ARGN} $<TARGET_OBJECTS:fuzz-${harness}-objects>)
   target_include_directories(${target} PRIVATE "${IW_FUZZ_DIR}")
   target_compile_definitions(${target} PRIVATE ${IW_HOSTED_DEFINITIONS})
-  target_link_libraries(${target} PRIVATE fuzz-${harness}-objects iw_warnings)
+  target_link_libraries(${target} PRIVATE fuzz-${harness}-objects iw_fuzz_engine iw_warnings)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin/fuzz")
 endfunction()
 
 # iw_fuzz(HARNESS source... [LIBS library...] [DEFINES definition...]): the programs of a harness.
-#   fuzz-HARNESS            replays files and folders; always there
+#   fuzz-HARNESS            replays files and folders; not with IW_FUZZ=libfuzzer
 #   fuzz-HARNESS-libfuzzer  IW_FUZZ=libfuzzer; also for another engine that LIB_FUZZING_ENGINE names
 #   fuzz-HARNESS-afl        IW_FUZZ=afl
 # The test fuzz_HARNESS replays fuzz/corpus/HARNESS and what has once failed, fuzz/regress/HARNESS.
 function(iw_fuzz harness)
   cmake_parse_arguments(arg "" "" "LIBS;DEFINES" ${ARGN})
-  add_library(fuzz-${harness}-objects OBJECT ${arg_UNPARSED_ARGUMENTS} "${IW_FUZZ_DIR}/engine/fuzz.c")
+  add_library(fuzz-${harness}-objects OBJECT ${arg_UNPARSED_ARGUMENTS})
   target_include_directories(fuzz-${harness}-objects PRIVATE "${IW_FUZZ_DIR}")
   target_compile_definitions(fuzz-${harness}-objects PRIVATE ${IW_HOSTED_DEFINITIONS} ${arg_DEFINES})
   target_link_libraries(fuzz-${harness}-objects PUBLIC ${arg_LIBS} PRIVATE iw_warnings)
 
-  # Instrumented for libFuzzer it lacks libFuzzer's functions; the fuzzer itself replays just as well.
-  if(NOT IW_FUZZ STREQUAL "libfuzzer")
-    iw_fuzz_program(fuzz-${harness} ${harness} "${IW_FUZZ_DIR}/engine/replay.c")
-    set(folders)
-    foreach(folder corpus regress)
-      if(EXISTS "${IW_FUZZ_DIR}/${folder}/${harness}")
-        list(APPEND folders "${IW_FUZZ_DIR}/${folder}/${harness}")
-      endif()
-    endforeach()
-    if(folders)
-      add_test(NAME fuzz_${harness} COMMAND fuzz-${harness} ${folders})
-      set_tests_properties(fuzz_${harness} PROPERTIES LABELS fuzz TIMEOUT 300)
+  # Instrumented for libFuzzer, fuzz-HARNESS would lack libFuzzer's functions; the fuzzer replays as well.
+  set(replay fuzz-${harness})
+  if(IW_FUZZ STREQUAL "libfuzzer")
+    set(replay fuzz-${harness}-libfuzzer -runs=0 -detect_leaks=0) # after the last input, leaks are still reported
+  else()
+    iw_fuzz_program(fuzz-${harness} ${harness})
+    target_link_libraries(fuzz-${harness} PRIVATE iw_fuzz_replay)
+  endif()
+  set(folders)
+  foreach(folder corpus regress)
+    if(EXISTS "${IW_FUZZ_DIR}/${folder}/${harness}")
+      list(APPEND folders "${IW_FUZZ_DIR}/${folder}/${harness}")
     endif()
+  endforeach()
+  if(folders AND NOT IW_FUZZ_ENGINE)
+    add_test(NAME fuzz_${harness} COMMAND ${replay} ${folders})
+    set_tests_properties(fuzz_${harness} PROPERTIES LABELS fuzz TIMEOUT 300)
   endif()
 
   if(IW_FUZZ STREQUAL "libfuzzer")

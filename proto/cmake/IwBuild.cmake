@@ -48,15 +48,27 @@ function(iw_program name)
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
+# What test programs are compiled with. IW_SOURCE_DIR and IW_BINARY_DIR are string macros with the two top folders.
+add_library(iw_testing INTERFACE)
+target_compile_definitions(iw_testing INTERFACE
+  ${IW_HOSTED_DEFINITIONS}
+  "IW_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"" "IW_BINARY_DIR=\"${PROJECT_BINARY_DIR}\"")
+target_link_libraries(iw_testing INTERFACE PkgConfig::CMOCKA iw_warnings)
+
+# iw_test_support(NAME source... [LIBS library...] [INCLUDES folder...]): compiles once what several test programs share; link
+# NAME to them.
+function(iw_test_support name)
+  cmake_parse_arguments(arg "" "" "LIBS;INCLUDES" ${ARGN})
+  add_library(${name} OBJECT ${arg_UNPARSED_ARGUMENTS})
+  target_include_directories(${name} PUBLIC ${arg_INCLUDES})
+  target_link_libraries(${name} PUBLIC ${arg_LIBS} PRIVATE iw_testing)
+endfunction()
+
 # iw_add_test(NAME source... [LIBS library...]): a cmocka program, registered with ctest under NAME.
-# IW_SOURCE_DIR and IW_BINARY_DIR are string macros with the two top folders.
 function(iw_add_test name)
   cmake_parse_arguments(arg "" "" "LIBS" ${ARGN})
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
-  target_compile_definitions(${name} PRIVATE
-    ${IW_HOSTED_DEFINITIONS}
-    "IW_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"" "IW_BINARY_DIR=\"${PROJECT_BINARY_DIR}\"")
-  target_link_libraries(${name} PRIVATE ${arg_LIBS} PkgConfig::CMOCKA iw_warnings)
+  target_link_libraries(${name} PRIVATE ${arg_LIBS} iw_testing)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin/tests")
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
   set_tests_properties(${name} PROPERTIES TIMEOUT 300)
