@@ -1,0 +1,212 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+
+-- Segments of more than 16 KiB that must not be placed, without CRCs and Markers. A receiver may put such payload where it
+-- belongs before all of it has come: by then it must have looked at everything that can be wrong with the header. The
+-- header and a little payload come first, and the target has its turn before the rest comes.
+
+local list = {}
+
+local LENGTH, HALF, FIRST = 40000, 20000, 120
+
+local function session(t)
+  local config
+  if t:takes("crc") then
+    config = { crc = false, markers = false }
+    if t.case.role == "initiator" then config.peer_to_peer, config.enhanced, config.revision = true, true, 2 end
+  end
+  local conn = t:session { crc = false, target = config }
+  local state = conn:state()
+  if state.crc or state.markers then t:skip("the target's start-up frame asks for CRCs or Markers") end
+  conn:sanity()
+  return conn
+end
+
+-- Sends a message in FPDUs of these sizes, the beginning of the first one well ahead of the rest.
+local function send_slowly(t, conn, message, sizes)
+  local sent
+  conn:hold(function() sent = conn:send(message, { segments = sizes or { LENGTH } }) end)
+  conn:release(FIRST)
+  for _ = 1, 2 do t:agent("hello") end
+  conn:release()
+  return sent
+end
+
+local function add(fields)
+  fields.needs = { agent = true, memory = fields.memory, crc = "off", markers = "off" }
+  fields.memory = nil
+  list[#list + 1] = both_roles(fields)
+end
+
+local TOTAL = { "DDP-7.1-17", "DDP-8.3.1-04", "DDP-7.2-01", "RDMAP-7.2-01" }
+local function rules(first)
+  local all = { first }
+  for _, rule in ipairs(TOTAL) do all[#all + 1] = rule end
+  return all
+end
+
+-- ---- what is right, so that the rest means something ----
+
+add {
+  id = "ddp-long-write",
+  purpose = "A Write of 40000 octets in one FPDU that fills its buffer is placed whole, and nothing beside it",
+  rules = { "DDP-5.2-05", "DDP-8.3.1-04" },
+  memory = "write",
+  run = function(t)
+    local buf = t:memory { length = LENGTH, remote = "write" }
+    local conn = session(t)
+    send_slowly(t, conn, write { to = buf, payload = bytes(LENGTH) })
+    conn:fence()
+    t:expect_contents(buf, bytes(LENGTH))
+  end,
+}
+
+add {
+  id = "ddp-long-response",
+  purpose = "A Read Response of 40000 octets in one FPDU that fills the sink is placed whole, and nothing beside it",
+  rules = { "DDP-5.2-05", "DDP-8.3.1-04" },
+  run = function(t)
+    local conn = session(t)
+    local memory = t:memory { length = LENGTH }
+    local handle = t:post { op = "read", memory = memory, length = LENGTH, stag = 0x11223344, to = 0x5000 }
+    local asked = conn:expect(read_request { size = LENGTH })
+    send_slowly(t, conn, read_response { stag = asked.sink_stag, to = asked.sink_to, payload = bytes(LENGTH) })
+    t:completion(handle, { length = LENGTH })
+    t:expect_contents(memory, bytes(LENGTH))
+  end,
+}
+
+add {
+  id = "ddp-long-send",
+  purpose = "A Send of 40000 octets in one FPDU that fills its buffer is delivered whole, and nothing beside it changes",
+  rules = { "DDP-5.2-05", "RDMAP-5.3-03" },
+  run = function(t)
+    local conn = session(t)
+    local posted = t:receive { length = LENGTH }
+    send_slowly(t, conn, send { payload = bytes(LENGTH) })
+    t:completion(posted, { length = LENGTH })
+    t:expect_contents(posted.memory, bytes(LENGTH))
+  end,
+}
+
+-- ---- Writes ----
+
+local bounds, dead, access = { "1/1/01" }, { "1/1/00", "1/1/02" }, { "1/1/00", "1/1/02", "0/1/02" }
+
+-- name, rule, codes, text, the buffer's rights, offset in the buffer, bits of the STag that differ, what is done before
+local writes = {
+  { "past-end", "DDP-7.1-13", bounds, "runs one octet past the end of its buffer", "write", 1, 0 },
+  { "in-front", "DDP-7.1-12", bounds, "begins one octet in front of its buffer", "write", -1, 0 },
+  { "at-end", "DDP-7.1-12", bounds, "begins just behind its buffer", "write", LENGTH, 0 },
+  { "4-gib-above", "DDP-7.1-12", bounds, "is right in the low 32 bits of its TO only", "write", 0x100000000, 0 },
+  { "stag-key", "DDP-7.1-10", dead, "has an STag that differs in its last octet", "write", 0, 0xff },
+  { "stag-dead", "DDP-7.1-10", dead, "has an STag that was invalidated", "write", 0, 0, true },
+  { "access", "DDP-7.1-11", access, "names a buffer that may be read only", "read", 0, 0 },
+}
+for _, one in ipairs(writes) do
+  local name, rule, codes, text, rights, offset, key, invalidated = table.unpack(one, 1, 8)
+  add {
+    id = "ddp-long-write-" .. name,
+    purpose = ("A Write of 40000 octets in one FPDU that %s ends the stream and changes no octet"):format(text),
+    rules = rules(rule),
+    memory = rights,
+    run = function(t)
+      local buf = t:memory { length = LENGTH, remote = rights }
+      local conn = session(t)
+      if invalidated then t:invalidate(buf) end
+      local sent = send_slowly(t, conn, write { stag = buf.stag ~ key, to = buf.to + offset, payload = bytes(LENGTH, 0xee),
+                                                broken = true, comment = "it " .. text })
+      conn:expect_terminate { codes[1], codes[2], codes[3], of = sent }
+      t:expect_unchanged(buf)
+    end,
+  }
+end
+
+add {
+  id = "ddp-long-write-second-segment",
+  purpose = "Of a Write in two FPDUs of 20000 octets the second of which runs past the end nothing of the second is placed",
+  rules = rules("DDP-7.1-13"),
+  memory = "write",
+  run = function(t)
+    local buf = t:memory { length = LENGTH - 1, remote = "write" }
+    local conn = session(t)
+    local sent = send_slowly(t, conn, write { to = buf, payload = bytes(LENGTH, 0xee), broken = true,
+                                              comment = "the second segment is an octet too long" }, { HALF, HALF })
+    conn:expect_terminate { "1/1/01", of = sent.segments[2] }
+    t:expect_unchanged(buf, { except = { 0, HALF } })
+  end,
+}
+
+-- ---- Read Responses ----
+
+-- The sink is a buffer of just what is read, so that DDP has to refuse what the request does not. name, text, octets asked
+-- for, offset from the Sink TO, bits of the STag that differ
+local responses = {
+  { "past-end", "has an octet more than was asked for", LENGTH - 1, 0, 0 },
+  { "shifted", "begins one octet behind the Sink TO", LENGTH, 1, 0 },
+  { "in-front", "begins one octet in front of the Sink TO", LENGTH, -1, 0 },
+  { "4-gib-above", "is right in the low 32 bits of its TO only", LENGTH, 0x100000000, 0 },
+  { "stag-key", "has an STag that differs in its last octet", LENGTH, 0, 0xff },
+}
+for _, one in ipairs(responses) do
+  local name, text, size, shift, key = table.unpack(one)
+  add {
+    id = "ddp-long-response-" .. name,
+    purpose = ("A Read Response of 40000 octets in one FPDU that %s ends the stream and changes no octet"):format(text),
+    rules = rules(key ~= 0 and "DDP-7.1-10" or name == "past-end" and "DDP-7.1-13" or "DDP-8.3.1-04"),
+    run = function(t)
+      local conn = session(t)
+      local memory = t:memory { length = size }
+      local handle = t:post { op = "read", memory = memory, length = size, stag = 0x11223344, to = 0x5000 }
+      local asked = conn:expect(read_request { size = size })
+      local sent = send_slowly(t, conn, read_response { stag = asked.sink_stag ~ key, to = asked.sink_to + shift,
+                                                        payload = bytes(LENGTH, 0xee), broken = true, comment = "it " .. text })
+      conn:expect_terminate { terminate { rdmap = "protection" }, terminate { ddp = "tagged" }, of = sent }
+      t:expect_no_completion(handle)
+      t:expect_unchanged(memory)
+    end,
+  }
+end
+
+add {
+  id = "ddp-long-response-unsolicited",
+  purpose = "A Read Response of 40000 octets that nobody asked for ends the stream and changes no octet",
+  rules = rules("DDP-7.1-11"),
+  memory = "read",
+  run = function(t)
+    local buf = t:memory { length = LENGTH, remote = "read" }
+    local conn = session(t)
+    local sent = send_slowly(t, conn, read_response { stag = buf.stag, to = buf.to, payload = bytes(LENGTH, 0xee), broken = true,
+                                                      comment = "no Read was asked for" })
+    conn:expect_terminate { "0/2/06", terminate { ddp = "tagged" }, terminate { rdmap = "protection" }, of = sent }
+    t:expect_unchanged(buf)
+  end,
+}
+
+-- ---- Sends ----
+
+-- name, rule, codes, text, octets of the receive, MO, what is added to the MSN
+local sends = {
+  { "too-long", "DDP-7.1-08", { "1/2/05" }, "is one octet longer than its buffer", LENGTH - 1, 0, 0 },
+  { "mo-shifted", "DDP-7.1-08", { "1/2/05", "1/2/04" }, "has an MO of 1 and would run past the end of its buffer", LENGTH, 1, 0 },
+  { "mo-at-end", "DDP-7.1-07", { "1/2/04", "1/2/05" }, "has an MO just behind its buffer", LENGTH, LENGTH, 0 },
+  { "mo-wrap", "DDP-7.1-07", { "1/2/04", "1/2/05" }, "has an MO just below 2^32, and wraps into its buffer", LENGTH, 0xffffff00, 0 },
+  { "msn", "DDP-7.1-09", { "1/2/03", "1/2/02" }, "has an MSN for which no buffer is posted", LENGTH, 0, 1 },
+}
+for _, one in ipairs(sends) do
+  local name, rule, codes, text, room, mo, step = table.unpack(one)
+  add {
+    id = "ddp-long-send-" .. name,
+    purpose = ("A Send of 40000 octets in one FPDU that %s ends the stream and changes no octet beside the buffer"):format(text),
+    rules = { rule, "DDP-7.1-17", "RDMAP-5.3-04", "RDMAP-7.2-01" },
+    run = function(t)
+      local conn = session(t)
+      local posted = t:receive { length = room }
+      local sent = send_slowly(t, conn, send { mo = mo, msn = step > 0 and 1 + step or nil, payload = bytes(LENGTH, 0xee),
+                                               broken = true, comment = "it " .. text })
+      conn:expect_terminate { codes[1], codes[2], of = sent }
+      t:expect_no_completion(posted)
+      t:expect_unchanged(posted.memory)
+    end,
+  }
+end
+return list
