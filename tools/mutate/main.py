@@ -21,6 +21,7 @@ from multiprocessing.connection import wait
 
 sys.dont_write_bytecode = True
 import draw  # noqa: E402
+import planted  # noqa: E402
 import report as reports  # noqa: E402
 import suite  # noqa: E402
 import tree as trees  # noqa: E402
@@ -62,6 +63,7 @@ def arguments():
     parser.add_argument("--budget", metavar="MINUTES", type=float, help="begin no other edit after this time")
     parser.add_argument("--no-asan", action="store_true", help="do not ask the tests under AddressSanitizer")
     parser.add_argument("--list", action="store_true", help="print the edits, try none")
+    parser.add_argument("--planted", action="store_true", help="instead, make each edit of proto/rules/planted.csv: its tests must notice")
     parser.add_argument("--at", metavar="FILE:LINE", help="try every edit of one line (N and SEED are ignored)")
     parser.add_argument("--result", metavar="FILE", default=str(FOLDER / "result.json"), help="the result as JSON (build-mutate/result.json)")
     parser.add_argument("--survivors", metavar="FILE", help="append each survivor to a file as it is found")
@@ -78,9 +80,9 @@ class Pool:
 
     def __init__(self, jobs, builds):
         self.pipes, self.processes = [], []
-        for i in range(jobs):
+        for _ in range(jobs):
             here, there = multiprocessing.Pipe()
-            process = multiprocessing.Process(target=workers.serve, args=(there, FOLDER / str(i), builds))
+            process = multiprocessing.Process(target=workers.serve, args=(there, FOLDER, builds))
             process.start()
             there.close()
             self.pipes.append(here)
@@ -160,6 +162,27 @@ class Run:
                 file.write(self.report.block(edit) + "\n")
 
 
+def plant(options):
+    """Makes the edits of planted.csv; 0 if each test that is named notices."""
+    rows = [row for row in planted.read(trees.TOP) if not options.only or any(fnmatch.fnmatch(row["file"], p + "*") for p in options.only)]
+    left, begun, wrong = list(rows), 0, 0
+    pool = Pool(min(options.jobs, max(1, len(rows))), ["plain"])
+    try:
+        while left or begun:
+            for pipe, message in pool.messages():
+                if message[0] == "planted":
+                    begun -= 1
+                    wrong += bool(message[2])
+                    print(f"{message[1]['place']}: {message[1]['file']}: {'; '.join(message[2]) or 'noticed'}", flush=True)
+                if left:
+                    pipe.send((left.pop(0),))
+                    begun += 1
+    finally:
+        pool.end()
+    print(f"{len(rows)} planted faults, {len(rows) - wrong} noticed by each test that is named for them")
+    return 1 if wrong else 0
+
+
 def at_line(texts, where):
     """All edits of one line."""
     file, _, line = where.rpartition(":")
@@ -169,10 +192,13 @@ def at_line(texts, where):
 
 def main():
     options, parser = arguments()
+    FOLDER.mkdir(exist_ok=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    if options.planted:
+        return plant(options)
     texts = edited_files(options.only)
     if not texts:
         parser.error("no C source fits --only")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if options.at:
         if options.at.rpartition(":")[0] not in texts:
             parser.error(f"{options.at} is no FILE:LINE of a C source that is edited")
@@ -187,7 +213,6 @@ def main():
             print(f"{edit.file}:{edit.line} {edit.function}: {edit.kind}\n  - {old}\n  + {new}")
             n = None if n is None else n - 1
         return 0
-    FOLDER.mkdir(exist_ok=True)
     began = time.monotonic()
     run = Run(options, texts, edits)
     try:

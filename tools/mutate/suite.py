@@ -14,6 +14,7 @@ SUITE = "suite"
 LEFT_OUT = re.compile(r"suite_against_|tools_check_siw|conformance_check_html$|install$|headers_|freestanding_")
 NOT_OK = re.compile(rb"^not ok \d+ - (\S+)", re.M)
 FAILED = re.compile(rb"^\[  FAILED  \] ([a-z]\w*)", re.M)
+BEGUN = re.compile(rb"^\[ RUN      \] (\w+)", re.M)
 LINK = 0.2  # seconds that a program takes to be linked, about
 DEFAULT = guard.Limits()
 

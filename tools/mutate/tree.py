@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A private copy of the sources with builds of its own, and what its build files say: which source is in which program."""
 
+import fcntl
+import itertools
 import json
 import os
 import pathlib
@@ -77,6 +79,19 @@ class Tree:
         self.work = self.folder / "work"
         self.graphs = {}
         self.commands = {}
+
+    @classmethod
+    def free(cls, folder):
+        """The first tree in a folder that no other process uses; it is ours while this process lives."""
+        for number in itertools.count():
+            found = cls(pathlib.Path(folder, str(number)))
+            found.folder.mkdir(parents=True, exist_ok=True)
+            found.lock = open(found.folder / "lock", "wb")
+            try:
+                fcntl.flock(found.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return found
+            except BlockingIOError:
+                found.lock.close()
 
     def copy(self):
         """Brings the tree up to date with the sources; what has not changed keeps its time."""

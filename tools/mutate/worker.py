@@ -9,6 +9,7 @@ import ctypes
 import traceback
 
 import guard
+import planted
 import suite
 import tree as trees
 
@@ -18,7 +19,7 @@ PR_SET_PDEATHSIG = 1
 
 class Worker:
     def __init__(self, folder, builds):
-        self.tree = trees.Tree(folder)
+        self.tree = trees.Tree.free(folder)
         self.builds = builds
         self.tests = []
         self.sound = set()  # tests that passed without an edit
@@ -179,6 +180,40 @@ class Worker:
             self.put(edit.file, old)
 
 
+    # Faults planted by hand.
+
+    def unnoticed(self, test):
+        """Why a test that planted.csv names did not notice; empty if it did."""
+        head, _, tail = test.partition(":")
+        name = suite.SUITE if head == "case" else tail if head == "ctest" else head
+        found = [t for t in self.tests if t.build == "plain" and t.name == name]
+        if not found:
+            return "is not among the tests"
+        if not self.tree.make("plain", found[0].targets):
+            return "cannot be built: the edit does not compile"
+        outcome, wrong = self.run(found[0], suite.DEFAULT, [tail] if head == "case" else ())
+        if not wrong:
+            return "passes"
+        if head in ("case", "ctest"):
+            return "" if head == "ctest" or wrong == tail or outcome.status is None else f"ended otherwise: {wrong}"
+        failed = [name.decode() for name in suite.FAILED.findall(outcome.output)]
+        failed += [name.decode() for name in suite.BEGUN.findall(outcome.output)[-1:] if not failed]  # a crash or a hang
+        return "" if tail in failed else f"passes; what fails is {' '.join(failed)}"
+
+    def plant(self, row):
+        """The tests that did not notice a planted fault, each with the reason."""
+        if wrong := planted.wrong_edit(self.tree.tree, row):
+            return [wrong]
+        path = self.tree.tree / row["file"]
+        old = path.read_text(encoding="utf-8")
+        try:
+            self.put(row["file"], planted.edited(old, row))
+            return [f"{test} {why}" for test in row["tests"].split() if (why := self.unnoticed(test))]
+        finally:
+            guard.sweep()
+            self.put(row["file"], old)
+
+
 def serve(pipe, folder, builds):
     """The life of a worker's process: prepares its tree, then judges edits that come through the pipe."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
@@ -195,6 +230,9 @@ def serve(pipe, folder, builds):
         worker.prepare()
         pipe.send(("ready", len(worker.tests)))
         while (job := pipe.recv()) is not None:
+            if len(job) == 1:
+                pipe.send(("planted", job[0], worker.plant(job[0])))
+                continue
             edit, history = job
             pipe.send(("done", edit, worker.judge(edit, history), sorted(worker.unsound)))
         pipe.send(("end",))
