@@ -138,8 +138,8 @@ struct iw_endpoint {
     struct iw_rx_last {   /* overstrict only: the last segment of each kind */
         bool open;        /* its message goes on */
         uint8_t rdmap_control;
-        uint32_t stag;        /* untagged: the Invalidate STag field */
-    } rx_last[2];             /* untagged, tagged */
+        uint32_t stag;        /* Sends: the Invalidate STag field */
+    } rx_last[4];             /* Sends, Writes, Read Responses, none */
     struct iw_fault deferred; /* a fault whose botched reaction comes after the placement */
     struct iw_fault late;     /* one whose botched reaction comes behind a response */
 

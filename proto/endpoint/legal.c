@@ -8,12 +8,22 @@
 /* Offsets in a ULPDU. */
 enum { RDMAP_OFFSET = 1, STAG_OFFSET = 2, MO_OFFSET = 14 };
 
+/* The messages of several segments that may be in progress at once. */
+enum { SENDS, WRITES, RESPONSES, OTHERS };
+
+static unsigned kind(const struct iw_ddp_header *h)
+{
+    if (!iw_ddp_tagged(h))
+        return h->qn == IW_QN_SEND ? SENDS : OTHERS;
+    return iw_rdmap_op(h) == IW_OP_READ_RESPONSE ? RESPONSES : WRITES;
+}
+
 /* RFC 5041 §4.2, §4.3: a sender must not change these within a message; a sink need not look. */
 static struct iw_refusal changed(const struct iw_endpoint *ep, const struct iw_ddp_header *h)
 {
     const struct iw_switches *s = ep->config.switches;
     bool tagged = iw_ddp_tagged(h);
-    const struct iw_rx_last *last = &ep->rx_last[tagged];
+    const struct iw_rx_last *last = &ep->rx_last[kind(h)];
     enum iw_check constant = tagged ? IW_CHECK_DDP_CONSTANT_TAGGED : IW_CHECK_DDP_CONSTANT_UNTAGGED;
     enum iw_check same = tagged ? IW_CHECK_DDP_CONSTANT_STAG : IW_CHECK_DDP_CONSTANT_UNTAGGED;
     uint32_t stag = tagged ? h->stag : h->invalidate_stag;
@@ -27,12 +37,11 @@ static struct iw_refusal changed(const struct iw_endpoint *ep, const struct iw_d
 
 static void remember(struct iw_endpoint *ep, const struct iw_ddp_header *h)
 {
-    bool tagged = iw_ddp_tagged(h);
-    if (!tagged && h->qn != IW_QN_SEND)
-        return;
-    ep->rx_last[tagged] = (struct iw_rx_last){.open = !iw_ddp_last(h),
-                                              .rdmap_control = h->rdmap_control,
-                                              .stag = tagged ? h->stag : h->invalidate_stag};
+    if (kind(h) != OTHERS)
+        ep->rx_last[kind(h)] =
+            (struct iw_rx_last){.open = !iw_ddp_last(h),
+                                .rdmap_control = h->rdmap_control,
+                                .stag = iw_ddp_tagged(h) ? h->stag : h->invalidate_stag};
 }
 
 static bool fills_its_buffer(const struct iw_endpoint *ep, uint64_t end, uint32_t octets)
@@ -50,6 +59,7 @@ struct iw_refusal iw_ep_refused(struct iw_endpoint *ep, const struct iw_fpdu *fp
     bool send = !iw_ddp_tagged(h) && h->qn == IW_QN_SEND && iw_rdmap_is_send(opcode);
     /* An RTR is an empty message, too, but no message of the ULP's (RFC 6581 §9.2). */
     bool whole = iw_ddp_last(h) && octets == 0 && !ep->rtr_expected;
+    bool alone = whole && !ep->rx_last[kind(h)].open;
     bool read =
         opcode == IW_OP_READ_REQUEST && octets == IW_RDMAP_READ_REQUEST && !ep->rtr_expected;
     uint64_t end = (uint64_t)h->mo + octets;
@@ -64,9 +74,9 @@ struct iw_refusal iw_ep_refused(struct iw_endpoint *ep, const struct iw_fpdu *fp
         {send && iw_rdmap_invalidates(opcode),
          {IW_CHECK_RDMAP_SEND_INVALIDATE, RDMAP_OFFSET, opcode, 0}},
         {send && whole && h->mo == 0, {IW_CHECK_RDMAP_SEND_EMPTY, 0, 0, 0}},
-        {opcode == IW_OP_WRITE && whole, {IW_CHECK_RDMAP_WRITE_EMPTY, 0, 0, 0}},
+        {opcode == IW_OP_WRITE && alone, {IW_CHECK_RDMAP_WRITE_EMPTY, 0, 0, 0}},
         {read && iw_get32(payload + READ_SIZE) == 0, {IW_CHECK_RDMAP_READ_EMPTY, 0, 0, 0}},
-        {opcode == IW_OP_READ_RESPONSE && whole, {IW_CHECK_RDMAP_RESPONSE_EMPTY, 0, 0, 0}},
+        {opcode == IW_OP_READ_RESPONSE && alone, {IW_CHECK_RDMAP_RESPONSE_EMPTY, 0, 0, 0}},
         {send && fills_its_buffer(ep, end, octets), {IW_CHECK_DDP_FIT, MO_OFFSET, end, 0}},
     };
 

@@ -154,7 +154,8 @@ static void finish(struct iw_mpa_startup *s)
         (void)iw_wire_get_enhanced(s->in + IW_MPA_STARTUP_HEADER, IW_MPA_ENHANCED_LENGTH,
                                    &s->peer_enhanced);
     if (!s->peer_enhanced.peer_to_peer && s->peer_enhanced.rtr &&
-        refuse(s, IW_CHECK_MPA_RTR_UNASKED, IW_MPA_STARTUP_HEADER, s->peer_enhanced.rtr, 0))
+        refuse(s, IW_CHECK_MPA_RTR_UNASKED,
+               s->peer_enhanced.rtr & IW_MPA_RTR_SEND ? AT_IRD : AT_ORD, s->peer_enhanced.rtr, 0))
         return;
     if (s->role == IW_MPA_RESPONDER) {
         s->state = IW_MPA_REQUESTED;

@@ -31,7 +31,8 @@ enum {
     ODD_STREAM = 1 << 13,    /* to another stream, */
     NO_ACCESS = 1 << 14,     /* gives no right to the peer, */
     NO_INVALIDATE = 1 << 15, /* may not be invalidated by it */
-    LEFT_TO_ULP = 1 << 16    /* IRD and ORD 0x3fff */
+    LEFT_TO_ULP = 1 << 16,   /* IRD and ORD 0x3fff */
+    READ_0 = 1 << 17         /* a Read of no octet */
 };
 
 enum { PLAY_STEPS = 6 };
@@ -98,7 +99,9 @@ static inline void play_work(struct lone *l, unsigned flags)
         post_recv(l, 1, 0, 8);
         post_recv(l, 2, 8, 8);
     }
-    if ((flags & READ) != 0)
+    if ((flags & READ_0) != 0)
+        read.length = 0;
+    if ((flags & (READ | READ_0)) != 0)
         assert_int_equal(post(l, read), IW_OK);
     if ((flags & ADD_1) != 0)
         post_add(l, 12, 1);

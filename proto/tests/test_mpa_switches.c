@@ -196,7 +196,7 @@ static void overstrict(void **state)
         {"mpa-rev1-s", REQ "50010000", IW_CHECK_MPA_REV1_S, IW_MPA_RESPONDER, 16, 1, 0},
         {"mpa-rtr-unasked", REQ "50020004 40100010", IW_CHECK_MPA_RTR_UNASKED, IW_MPA_RESPONDER, 20,
          IW_MPA_RTR_SEND, 0},
-        {"mpa-rtr-unasked", REP "50020004 0010c010", IW_CHECK_MPA_RTR_UNASKED, IW_MPA_INITIATOR, 20,
+        {"mpa-rtr-unasked", REP "50020004 0010c010", IW_CHECK_MPA_RTR_UNASKED, IW_MPA_INITIATOR, 22,
          IW_MPA_RTR_WRITE | IW_MPA_RTR_READ, 0},
     };
 
