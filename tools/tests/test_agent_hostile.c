@@ -192,6 +192,11 @@ static void things_are_counted(void **state)
     assert_int_equal(ask_for(a, "pd", "{'do':'pd'}"), 2);
     assert_int_equal(ask_for(a, "mem", "{'do':'register','length':1}"), 1);
     assert_int_equal(ask_for(a, "listen", "{'do':'listen'}"), 1);
+    /* Of the memory that had windows no STag was kept: there is room for as many as before. */
+    for (int i = 2; i <= 1024; i++)
+        assert_int_equal(ask_for(a, "mem", "{'do':'register','length':4,'access':['bind']}"), i);
+    for (int i = 1; i <= 1024; i++)
+        assert_int_equal(ask_for(a, "window", "{'do':'bind','mem':2,'length':4}"), i);
 }
 
 static void windows_obey_their_memory(void **state)

@@ -235,6 +235,35 @@ windowed {
   end,
 }
 
+-- What a program does with memory that it has given up is its own affair: nothing may lead there any more.
+windowed {
+  id = "rdmap-window-of-released-buffer",
+  purpose = "A buffer with a window is not given up, or the window dies with it; without its window it is, and both STags are dead",
+  rules = { "DDP-8.3.1-07", "DDP-7.1-10", "DDP-8.3.1-04", "RDMAP-8.1.1-06" },
+  run = function(t)
+    local conn = t:session {}
+    local buf, window = make(t)
+    conn:sanity()
+    if t:agent("release", { mem = buf.mem }, true) then
+      t:observe("release", "taken")
+      local sent = conn:send(write { to = window, payload = bytes(4, 0xee), broken = true, comment = "its buffer was given up" })
+      conn:expect_terminate { dead[1], dead[2], of = sent }
+      return
+    end
+    conn:send(write { to = window, payload = bytes(4, 0x7b) })
+    conn:fence()
+    t:expect_contents(buf, bytes(4, 0x7b), { offset = FIRST })
+    t:unbind(window)
+    t:release(buf)
+    local sent = conn:send(write { to = window, payload = bytes(4, 0xee), broken = true, comment = "window and buffer were given up" })
+    conn:expect_terminate { dead[1], dead[2], of = sent }
+    local other = t:session {}
+    other:sanity()
+    sent = other:send(write { to = buf, payload = bytes(4, 0xee), broken = true, comment = "the buffer was given up" })
+    other:expect_terminate { dead[1], dead[2], of = sent }
+  end,
+}
+
 windowed {
   id = "rdmap-window-of-dead-buffer",
   purpose = "What a window does whose buffer's own STag is invalidated is recorded; nothing outside of it changes",

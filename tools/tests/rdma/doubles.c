@@ -23,6 +23,10 @@ static struct {
     struct ibv_async_event async[DOUBLE_QUEUE];
     int async_count, async_fd;
     struct ibv_cq *cq; /* the latest */
+    struct {
+        const struct ibv_mw *mw; /* NULL: none */
+        const struct ibv_mr *mr;
+    } bound[DOUBLE_QUEUE];
     uint32_t key;
     struct rdma_event_channel channel;
     struct ibv_comp_channel completions;
@@ -75,6 +79,23 @@ static int req_notify_cq(struct ibv_cq *cq, int solicited_only)
     return solicited_only;
 }
 
+/* `mw` is a window on `mr` now; NULL: on nothing. */
+static void bound_to(const struct ibv_mw *mw, const struct ibv_mr *mr)
+{
+    int free_place = -1, i = 0;
+    for (; i < DOUBLE_QUEUE && own.bound[i].mw != mw; i++)
+        if (own.bound[i].mw == NULL)
+            free_place = i;
+    if (i == DOUBLE_QUEUE && mr != NULL)
+        i = free_place;
+    if (i < 0)
+        abort();
+    if (i < DOUBLE_QUEUE) {
+        own.bound[i].mw = mr != NULL ? mw : NULL;
+        own.bound[i].mr = mr;
+    }
+}
+
 static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
     (void)qp;
@@ -84,6 +105,8 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
     doubles.sent = *wr;
     if (wr->num_sge > 0)
         memcpy(doubles.pieces, wr->sg_list, (size_t)wr->num_sge * sizeof *wr->sg_list);
+    if (wr->opcode == IBV_WR_BIND_MW && !doubles.bind_silent && !doubles.bind_fails)
+        bound_to(wr->bind_mw.mw, wr->bind_mw.bind_info.mr);
     if (wr->opcode == IBV_WR_BIND_MW && !doubles.bind_silent)
         doubles_complete(
             &(struct ibv_wc){.wr_id = wr->wr_id,
@@ -121,6 +144,8 @@ static int bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bin
         return doubles.number;
     doubles.bound = *bind;
     mw->rkey = ibv_inc_rkey(mw->rkey);
+    if (!doubles.bind_silent && !doubles.bind_fails)
+        bound_to(mw, bind->bind_info.mr);
     if (!doubles.bind_silent)
         doubles_complete(
             &(struct ibv_wc){.wr_id = bind->wr_id,
@@ -130,6 +155,7 @@ static int bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bin
 
 static int dealloc_mw(struct ibv_mw *mw)
 {
+    bound_to(mw, NULL);
     free(mw);
     doubles.mws--;
     return 0;
@@ -145,6 +171,7 @@ void doubles_begin(void)
     own.channel.fd = own.cm_fd;
     own.completions.fd = own.wc_fd;
     own.key = 1;
+    memset(own.bound, 0, sizeof own.bound);
     doubles.devices = 1;
     doubles.port = 1; /* nobody listens there on TCP */
     doubles.qp_state = IBV_QPS_RTS;
@@ -286,8 +313,12 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int acce
     return ibv_reg_mr_iova2(pd, addr, length, (uintptr_t)addr, (unsigned)access);
 }
 
+/* ibv_dereg_mr(3): it fails while a window is bound to the region. */
 int ibv_dereg_mr(struct ibv_mr *mr)
 {
+    for (int i = 0; i < DOUBLE_QUEUE; i++)
+        if (own.bound[i].mr == mr)
+            return EBUSY;
     free(mr);
     doubles.mrs--;
     return 0;

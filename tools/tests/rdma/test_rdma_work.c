@@ -258,6 +258,68 @@ static void binds_windows_of_both_types(void **state)
     host_end(h);
 }
 
+/* Memory with windows is not given up, whichever they are and whatever became of them: the device
+ * would keep it, and a peer could go on writing to what the program has freed. */
+static void gives_up_no_memory_with_windows(void **state)
+{
+    static const char no[] = "field mem: windows are bound to it";
+    (void)state;
+    doubles_begin();
+    enrich();
+    struct host *h = host_start();
+    open_connection(h, "");
+    const int before = doubles.mrs;
+    int m = (int)ask(h, "mem", "{'do':'register','length':100,'access':['bind']}");
+    int other = (int)ask(h, "mem", "{'do':'register','length':100,'access':['bind']}");
+    assert_int_equal(doubles.mrs, before + 4); /* two for each memory */
+    int w = (int)ask(h, "window", "{'do':'bind','mem':%d,'length':9}", m);
+    int own = (int)ask(h, "window", "{'do':'bind','mem':%d,'length':2,'conn':%d}", m, h->conn);
+    refuse(h, no, "{'do':'release','mem':%d}", m);
+    assert_int_equal(doubles.mrs, before + 4);
+    assert_int_equal(doubles.mws, 2);
+    /* One goes to the other memory; that of the connection still holds this one. */
+    ask(h, NULL, "{'do':'bind','mem':%d,'length':9,'window':%d}", other, w);
+    refuse(h, no, "{'do':'release','mem':%d}", m);
+    refuse(h, no, "{'do':'release','mem':%d}", other);
+    /* Nor when its peer invalidates it. */
+    ask(h, NULL, "{'do':'recv','conn':%d,'work':1}", h->conn);
+    doubles_complete(&(struct ibv_wc){.wr_id = doubles.received.wr_id,
+                                      .status = IBV_WC_SUCCESS,
+                                      .wc_flags = IBV_WC_WITH_INV,
+                                      .invalidated_rkey = h->client.memories.slots[0].stag});
+    want(h,
+         "{'event':'completion','work':1,'op':'recv','status':'ok','length':0,"
+         "'invalidated':%lld,'conn':%d}",
+         (long long)h->client.memories.slots[0].stag, h->conn);
+    assert_int_equal(doubles.mrs, before + 4);
+    ask(h, NULL, "{'do':'unbind','window':%d}", own);
+    ask(h, NULL, "{'do':'release','mem':%d}", m);
+    assert_int_equal(doubles.mrs, before + 2);
+    refuse(h, "field mem: no memory 1", "{'do':'release','mem':%d}", m);
+    ask(h, NULL, "{'do':'unbind','window':%d}", w);
+    ask(h, NULL, "{'do':'release','mem':%d}", other);
+    assert_int_equal(doubles.mrs, before);
+    assert_int_equal(doubles.mws, 0);
+    host_end(h);
+}
+
+/* A reset ends windows before what they are bound to. */
+static void resets_with_windows(void **state)
+{
+    (void)state;
+    doubles_begin();
+    enrich();
+    struct host *h = host_start();
+    open_connection(h, "");
+    int m = (int)ask(h, "mem", "{'do':'register','length':100,'access':['bind']}");
+    ask(h, "window", "{'do':'bind','mem':%d,'length':9}", m);
+    ask(h, "window", "{'do':'bind','mem':%d,'length':2,'conn':%d}", m, h->conn);
+    agent_client_reset(&h->client);
+    assert_int_equal(doubles.mrs, 0);
+    assert_int_equal(doubles.mws, 0);
+    host_end(h);
+}
+
 static void waits_only_so_long_for_a_window(void **state)
 {
     (void)state;
@@ -441,6 +503,8 @@ int main(void)
         cmocka_unit_test(tells_how_work_completed),
         cmocka_unit_test(refuses_what_cannot_be_posted),
         cmocka_unit_test(binds_windows_of_both_types),
+        cmocka_unit_test(gives_up_no_memory_with_windows),
+        cmocka_unit_test(resets_with_windows),
         cmocka_unit_test(waits_only_so_long_for_a_window),
         cmocka_unit_test(answers_requests),
         cmocka_unit_test(closes_in_each_way),
