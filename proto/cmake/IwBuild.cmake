@@ -5,6 +5,20 @@ find_package(PkgConfig REQUIRED)
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 
+# A compiler cache and a fast linker, where they are installed. AFL++'s compiler depends on variables that ccache does not know;
+# libFuzzer's engine of OSS-Fuzz brings flags of its own.
+option(IW_FAST_BUILD "Use ccache and lld where they are installed" ON)
+if(IW_FAST_BUILD AND NOT CMAKE_CROSSCOMPILING AND NOT IW_FUZZ STREQUAL "afl" AND NOT DEFINED ENV{LIB_FUZZING_ENGINE})
+  find_program(IW_CCACHE ccache)
+  find_program(IW_LLD ld.lld)
+  if(IW_CCACHE AND NOT CMAKE_C_COMPILER_LAUNCHER)
+    set(CMAKE_C_COMPILER_LAUNCHER "${IW_CCACHE}")
+  endif()
+  if(IW_LLD)
+    add_link_options(-fuse-ld=lld)
+  endif()
+endif()
+
 add_library(iw_warnings INTERFACE)
 target_compile_options(iw_warnings INTERFACE
   -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""tools/dev: sets up, builds, tests. The steps of the tiers are data, in steps.toml."""
+import datetime
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import check
+import packages
+import results
+import scheduler
+import steps
+from paths import ROOT, Failed, build_folder, jobs
+
+USAGE = """usage: tools/dev COMMAND
+
+  conform [ARG...]  build, then run the conformance suite (iwarp-conform run ARG...)
+  test              what CI runs: a gcc build and a clang build with ASan, UBSan and fuzzers, warnings as errors; all tests,
+                    the corpora of the fuzzers, self-check, the suite against the kernel's siw (skipped where its kernel
+                    cannot be built or started)
+  check [ROOM]      the loop while you edit: build what changed, run the unit tests of ROOM (default: the rooms that changed
+                    since the last commit but one) and of what stands on it, then the suite against the embedded peer
+  build             build the default preset into build/
+  nightly [NIGHT]   test, then what takes longer: mutants, sanitizers, valgrind, soaks, other machines. What does not fit
+                    into one night rotates over seven; NIGHT (0 to 6) chooses one. Appends to tools/results/runs.csv
+  steps [TIER]      list the steps of a tier (test, nightly), what they need, their budgets and nights
+  step NAME...      run single steps of the table, with what they need
+  bench             measure the release build
+  mutate [N] [SEED] edit the C of the project at random and see whether a test notices (mutate --help)
+  captures          rebuild the synthetic golden captures (pcaps/golden); with --table: which of them shows
+                    each rule that can be judged by watching
+  wireshark FILE [ARG...]
+                    show a capture with the plugin of dissector/: in Wireshark if there is a display, else in tshark
+  fuzz [ARG...]     the fuzzers of fuzz/, each for 30 s; fuzz --help: longer, on many cores, AFL++, coverage
+  prove             does a unit test notice when a check is left out, a reaction is wrong or a rule is broken?
+  coverage          lines and branches of proto/ that its own tests reach, by room; less than 97 % of the
+                    lines or 90 % of the branches in total is a failure
+  tidy              clang-tidy, clang-format and shellcheck; changes nothing
+  format            reformat the C sources
+  setup [TIER]      install the Debian packages of a tier: build, test, nightly (default), siw (for tools/siw),
+                    or record (for pcaps/record-siw.sh and tools/bench_siw.py)
+  help              this text
+
+Builds lie in build/ and build-PRESET/, with ccache and lld where they are installed. Logs lie in build/log; the end of a
+failed step's log is printed. IW_JOBS sets how many processes run at a time (default: one for each processor)."""
+USAGE_STATUS = 64
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def environment(night):
+    """What the scripts of the steps find in their environment."""
+    return {"JOBS": str(jobs()), "SEED": datetime.date.today().strftime("%Y%m%d"), "NIGHT": str(night), "IW_JOBS": str(jobs())}
+
+
+def run_steps(chosen, keep_going, night):
+    """Runs steps; prints the summary of the one whose log ends the output. Returns the results."""
+    found = scheduler.Scheduler(chosen, keep_going, environment(night)).run()
+    bad = [step for step in chosen if found.get(step.name, ("NOT RUN", 0))[0] in ("FAILED", "NOT RUN")]
+    for step in bad:
+        say(f"{found.get(step.name, ('NOT RUN', 0))[0]}  {step.title}: {step.log}")
+    for step in chosen:
+        if step.summary and found.get(step.name, ("",))[0] in ("ok", "FAILED"):
+            sys.stdout.writelines(scheduler.tail(os.path.join(ROOT, step.log), 12))
+            sys.stdout.flush()
+    return found, not bad
+
+
+def build_preset(preset):
+    """Configures and builds, quietly. Raises Failed with the log's end if that fails."""
+    row = steps.Step(f"build-{preset}", f"build ({preset})", f"cmake --preset {preset} && cmake --build --preset {preset} --parallel $JOBS", [], 10)
+    _, good = run_steps([row], False, 0)
+    if not good:
+        raise Failed(f"the build of preset {preset} failed")
+
+
+def cmd_setup(tier="nightly"):
+    if tier not in packages.TIERS:
+        raise Failed(f"setup: '{tier}' is none of {', '.join(packages.TIERS)}")
+    packages.setup(tier)
+    return 0
+
+
+def cmd_build():
+    packages.setup("build")
+    build_preset("default")
+    return 0
+
+
+def cmd_conform(*arguments):
+    cmd_build()
+    program = os.path.join(ROOT, "build", "bin", "iwarp-conform")
+    os.execv(program, [program, "run", *arguments])
+
+
+def cmd_check(room=None):
+    packages.setup("build")
+    return check.run(room)
+
+
+def cmd_test():
+    packages.setup("test")
+    _, good = run_steps(steps.chosen(steps.load(), "test", 0), True, 0)
+    return 0 if good else 1
+
+
+def cmd_nightly(night=None):
+    if night is not None and night not in "0123456":
+        raise Failed(f"nightly: '{night}' is no night; they are 0 to {steps.NIGHTS - 1}")
+    night = steps.tonight() if night is None else int(night)
+    packages.setup("nightly")
+    table = steps.load()
+    chosen = steps.chosen(table, "test", night)
+    chosen += [step for step in steps.chosen(table, "nightly", night) if step not in chosen]
+    began = time.monotonic()
+    found, good = run_steps(chosen, True, night)
+    results.record(results.rows(chosen, found, f"tools/dev nightly {night}", jobs()))
+    minutes = (time.monotonic() - began) / 60
+    print(f"nightly {night}: {'all good' if good else 'FAILED'} in {minutes:.0f} minutes, commit {results.commit()}")
+    return 0 if good else 1
+
+
+def cmd_steps(tier=None):
+    table = steps.load()
+    known = {name for step in table.values() for name in step.tiers}
+    if tier is not None and tier not in known:
+        raise Failed(f"steps: '{tier}' is none of {', '.join(sorted(known))}")
+    for step in table.values():
+        if tier is None or tier in step.tiers:
+            nights = "" if "nightly" not in step.tiers else " every night" if len(step.nights) == steps.NIGHTS else f" nights {','.join(map(str, step.nights))}"
+            print(f"{step.name:<20} {step.minutes:>3g} min {'+'.join(step.tiers)}{nights}{' after ' + ', '.join(step.needs) if step.needs else ''}: {step.title}")
+    return 0
+
+
+def cmd_step(*names):
+    table = steps.load()
+    for name in names:
+        if name not in table:
+            raise Failed(f"step: no step '{name}'; tools/dev steps lists them")
+    if not names:
+        raise Failed("step: which? tools/dev steps lists them")
+    packages.setup("nightly")
+    for name in names:
+        table[name].tiers.append("asked")
+        table[name].nights = list(range(steps.NIGHTS))
+    _, good = run_steps(steps.chosen(table, "asked", 0), True, steps.tonight())
+    return 0 if good else 1
+
+
+def cmd_tier(tier):
+    packages.setup("nightly")
+    chosen = steps.chosen(steps.load(), tier, 0)
+    for step in chosen:
+        step.nights = list(range(steps.NIGHTS))
+    _, good = run_steps(chosen, True, 0)
+    for step in chosen:
+        if text := results.figure(step):
+            print(text)
+    return 0 if good else 1
+
+
+def cmd_bench():
+    packages.setup("test")
+    build_preset("release")
+    missed = 0
+    for command in (["tools/bench_perf.py", "build-release/bin/iwarp-perf"], ["tools/bench_scale.py", "build-release/bin"]):
+        missed |= subprocess.run(command, cwd=ROOT, check=False).returncode != 0
+    # Printed only: the machine's other work decides, too.
+    subprocess.run(["tools/bench_hostile.py", "build-release/bin/iwarp-peer"], cwd=ROOT, check=False)
+    subprocess.run(["tools/bench_lint.py", "build-release/bin/iwarp-lint", "build-release/bin/iwarp-perf"], cwd=ROOT, check=True)
+    subprocess.run(["fuzz/bench.py"], cwd=ROOT, check=True)
+    if os.path.isdir(os.path.join(ROOT, "build-release", "wireshark")) and shutil.which("tshark"):
+        subprocess.run(["tools/bench_dissector.py", "build-release/wireshark", "build-release/bin/iwarp-perf"], cwd=ROOT, check=True)
+    if subprocess.run(["tools/siw", "cached"], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0:
+        packages.setup("record")
+        missed |= subprocess.run(["tools/bench_siw.py", "build-release/bin", "build-release/siw"], cwd=ROOT, check=False).returncode != 0
+    else:
+        print("SKIPPED: against siw: there is no kernel with it (tools/siw build)")
+    if missed:
+        raise Failed("bench: a bar of the transport was missed")
+    return 0
+
+
+def cmd_captures(option=None):
+    if option == "--table":
+        return subprocess.run([sys.executable, "-B", "pcaps/table.py"], cwd=ROOT, check=False).returncode
+    if option is not None:
+        raise Failed(f"captures: '{option}' is not --table")
+    cmd_build()
+    golden = os.path.join(ROOT, "pcaps", "golden")
+    shutil.rmtree(golden)
+    os.mkdir(golden)
+    return subprocess.run(["build/bin/iwarp-golden", "conformance/lib", "pcaps/scripts", "pcaps/golden"], cwd=ROOT, check=False).returncode
+
+
+def cmd_wireshark(file=None, *arguments):
+    """The plugin as it was built, not installed. Run by root, Wireshark loads only what is installed."""
+    if file is None:
+        raise Failed("wireshark: which capture?")
+    file = os.path.abspath(file)
+    if not os.access(file, os.R_OK):
+        raise Failed(f"wireshark: cannot read {file}")
+    build_preset("default")
+    plugins = os.path.join(build_folder("default"), "wireshark")
+    if not os.path.isdir(plugins):
+        raise Failed("wireshark: the plugin was not built; tools/dev setup test, then rm -r build")
+    display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    program = "wireshark" if display and shutil.which("wireshark") else "tshark"
+    if os.geteuid() != 0:
+        os.execvpe(program, [program, "-r", file, *arguments], {**os.environ, "WIRESHARK_PLUGIN_DIR": plugins})
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(plugins, os.path.join(folder, "plugins"))
+        shutil.copy(file, folder)
+        subprocess.run(["chown", "-R", "nobody", folder], check=True)
+        command = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", program, "-r", os.path.basename(file), *arguments]
+        return subprocess.run(command, cwd=folder, check=False, env={**os.environ, "HOME": folder, "WIRESHARK_PLUGIN_DIR": os.path.join(folder, "plugins")}).returncode
+
+
+def cmd_format():
+    packages.setup("nightly")
+    return subprocess.run(["tools/dev.d/format.sh", "--fix"], cwd=ROOT, check=False).returncode
+
+
+def cmd_fuzz(*arguments):
+    os.execv(os.path.join(ROOT, "fuzz", "run.py"), ["fuzz/run.py", *arguments])
+
+
+def cmd_mutate(*arguments):
+    os.execv(os.path.join(ROOT, "tools", "mutate", "main.py"), ["tools/mutate/main.py", *arguments])
+
+
+# Command -> function and how many arguments it takes at most.
+COMMANDS = {
+    "conform": (cmd_conform, None), "test": (cmd_test, 0), "check": (cmd_check, 1), "build": (cmd_build, 0), "nightly": (cmd_nightly, 1), "steps": (cmd_steps, 1),
+    "step": (cmd_step, None), "bench": (cmd_bench, 0), "mutate": (cmd_mutate, None), "captures": (cmd_captures, 1), "wireshark": (cmd_wireshark, None), "fuzz": (cmd_fuzz, None),
+    "prove": (lambda: cmd_tier("prove"), 0), "coverage": (lambda: cmd_tier("coverage"), 0), "tidy": (lambda: cmd_tier("tidy"), 0), "format": (cmd_format, 0), "setup": (cmd_setup, 1),
+}
+
+
+def main(arguments):
+    command, *arguments = arguments or ["help"]
+    if command in ("help", "-h", "--help"):
+        print(USAGE)
+        return 0
+    if command not in COMMANDS:
+        print(USAGE, file=sys.stderr)
+        return USAGE_STATUS
+    function, most = COMMANDS[command]
+    if most is not None and len(arguments) > most:
+        say(f"tools/dev: {command} takes {'no arguments' if most == 0 else 'one argument at most'}")
+        return USAGE_STATUS
+    try:
+        return function(*arguments)
+    except Failed as failed:
+        say(f"tools/dev: {failed}")
+        return 1
+    except scheduler.Ended as ended:
+        return 128 + ended.args[0] if ended.args[0] != signal.SIGINT else 130
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs steps, those that do not need each other side by side, and prints one line for each."""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from paths import ROOT
+
+LOAD = 1.75  # steps start until so much of the processors is asked for: most of them also wait
+SKIPPED = 77
+TAIL = 60  # lines of a failed step's log
+BEAT = 60  # seconds after which a step that is still running is mentioned
+
+
+class Ended(Exception):
+    """A signal asked us to end."""
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def tail(log, lines):
+    with open(log, encoding="utf-8", errors="replace") as file:
+        return file.readlines()[-lines:]
+
+
+def last_line(log):
+    return next((line.strip() for line in reversed(tail(log, 20)) if line.strip()), "")
+
+
+class Run:
+    """A step that is running: a process group of its own, its output in its log."""
+
+    def __init__(self, step, environment):
+        self.step = step
+        self.log = os.path.join(ROOT, step.log)
+        os.makedirs(os.path.dirname(self.log), exist_ok=True)
+        self.began = self.mentioned = time.monotonic()
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(["bash", "-euo", "pipefail", "-c", step.run], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                                            start_new_session=True, env={**os.environ, **environment})
+
+    def seconds(self):
+        return time.monotonic() - self.began
+
+    def signal(self, number):
+        try:
+            os.killpg(self.process.pid, number)
+        except ProcessLookupError:
+            pass
+
+    def alive(self):
+        self.process.poll()
+        try:
+            os.killpg(self.process.pid, 0)
+        except ProcessLookupError:
+            return False
+        return True
+
+
+def end(running):
+    """Ends whole process groups: they have ten seconds to tidy up."""
+    for run in running:
+        run.signal(signal.SIGTERM)
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and any(run.alive() for run in running):
+        time.sleep(0.1)
+    for run in running:
+        run.signal(signal.SIGKILL)
+        run.process.wait()
+
+
+class Scheduler:
+    """Runs the steps that it is given; results: name -> (verdict, seconds), verdict "ok", "FAILED", "SKIPPED" or "NOT RUN"."""
+
+    def __init__(self, steps, keep_going, environment):
+        self.waiting = list(steps)
+        self.keep_going = keep_going
+        self.environment = environment
+        self.running = []
+        self.results = {}
+
+    def finish(self, step, verdict, seconds, text=""):
+        self.results[step.name] = (verdict, seconds)
+        late = f", {seconds / 60:.1f} of {step.minutes:g} minutes" if seconds > 60 * step.minutes else ""
+        say(f"{step.title:<60} {verdict if not text else f'{verdict}: {text}'} ({seconds:.0f} s{late})")
+
+    def ended(self, run):
+        status = run.process.returncode
+        if status == 0:
+            self.finish(run.step, "ok", run.seconds())
+        elif status == SKIPPED:
+            self.finish(run.step, "SKIPPED", run.seconds(), last_line(run.log))
+        else:
+            self.finish(run.step, "FAILED", run.seconds(), f"exit {status}; its log, {run.step.log}, ends:")
+            sys.stderr.writelines("    " + line for line in tail(run.log, TAIL))
+            sys.stderr.flush()
+
+    def blocked(self, step):
+        """The verdict of a step that is not to run, or None."""
+        needs = [self.results[need][0] for need in step.needs if need in self.results]
+        if any(verdict in ("FAILED", "NOT RUN") for verdict in needs):
+            return "NOT RUN"
+        return "SKIPPED" if "SKIPPED" in needs else None
+
+    def failed(self):
+        return any(verdict == "FAILED" for verdict, _ in self.results.values())
+
+    def start(self):
+        for step in list(self.waiting):
+            if self.failed() and not self.keep_going:
+                return
+            if verdict := self.blocked(step):
+                self.waiting.remove(step)
+                self.finish(step, verdict, 0, f"needs {', '.join(step.needs)}")
+                continue
+            busy = sum(run.step.load for run in self.running)
+            if all(need in self.results for need in step.needs) and (not self.running or busy + step.load <= LOAD):
+                self.waiting.remove(step)
+                self.running.append(Run(step, self.environment))
+
+    def beat(self, run):
+        now = time.monotonic()
+        if now - run.mentioned >= BEAT:
+            run.mentioned = now
+            say(f"  {run.step.title} is running, {run.seconds():.0f} s: {last_line(run.log)[:100]}")
+
+    def run(self):
+        """Runs all; returns the results."""
+        def ask(number, frame):
+            del frame
+            raise Ended(number)
+
+        old = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+        try:
+            self.start()
+            while self.running:
+                time.sleep(0.05)
+                for run in list(self.running):
+                    if run.process.poll() is None:
+                        self.beat(run)
+                        continue
+                    self.running.remove(run)
+                    self.ended(run)
+                self.start()
+        finally:
+            for number in old:
+                signal.signal(number, signal.SIG_IGN)
+            end(self.running)
+            for number, handler in old.items():
+                signal.signal(number, handler)
+        return self.results

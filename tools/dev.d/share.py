@@ -1,0 +1,30 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""usage: share.py TOTAL -- COMMAND...
+
+Runs COMMAND once for each processor at the same time. In its words {count} becomes its share of TOTAL, {first} the first
+number of the share (another one each day), {seed} the same for a command that takes 1,000 a seed.
+"""
+import datetime
+import os
+import subprocess
+import sys
+
+
+def main(arguments):
+    if len(arguments) < 3 or not arguments[0].isdigit() or arguments[1] != "--":
+        print(__doc__.splitlines()[0], file=sys.stderr)
+        return 64
+    total, command = int(arguments[0]), arguments[2:]
+    shares = int(os.environ.get("IW_JOBS") or len(os.sched_getaffinity(0)))
+    day = int(datetime.date.today().strftime("%Y%m%d"))
+    count = -(-total // shares)
+    running = []
+    for i in range(shares):
+        words = {"{count}": str(count), "{first}": str(day * 100000 + i * count), "{seed}": str(day * 10000 + i * count // 1000)}
+        running.append(subprocess.Popen([words.get(word, word) if "=" not in word else "=".join(words.get(w, w) for w in word.split("=")) for word in command]))
+    return max(abs(process.wait()) for process in running)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

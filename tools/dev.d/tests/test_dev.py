@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tests of tools/dev: the table of steps, the scheduler, the rooms that a change reaches."""
+import contextlib
+import io
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+
+import results  # noqa: E402
+import rooms  # noqa: E402
+import scheduler  # noqa: E402
+import steps  # noqa: E402
+from paths import Failed  # noqa: E402
+
+CI_MINUTES = 18
+NIGHT_MINUTES = 120
+
+
+class Table(unittest.TestCase):
+    def critical(self, chosen):
+        """The budgets as a length: all the work on all processors, or the longest chain of steps that need each other."""
+        ends = {}
+        for step in chosen:
+            ends[step.name] = step.minutes + max((ends[need] for need in step.needs), default=0)
+        return max(sum(step.minutes * step.load for step in chosen), *ends.values())
+
+    def test_ci_fits(self):
+        self.assertLessEqual(self.critical(steps.chosen(steps.load(), "test", 0)), CI_MINUTES)
+
+    def test_each_night_fits(self):
+        table = steps.load()
+        for night in range(steps.NIGHTS):
+            chosen = {step.name: step for tier in ("test", "nightly") for step in steps.chosen(table, tier, night)}
+            self.assertLessEqual(self.critical(chosen.values()), NIGHT_MINUTES, f"night {night}")
+
+    def test_all_run_within_seven_nights(self):
+        table = steps.load()
+        ran = {step.name for night in range(steps.NIGHTS) for step in steps.chosen(table, "nightly", night)}
+        self.assertEqual({step.name for step in table.values() if "nightly" in step.tiers} - ran, set())
+        for step in table.values():
+            self.assertTrue(set(step.nights) <= set(range(steps.NIGHTS)) and step.nights, step.name)
+
+    def test_ci_ends_with_a_summary(self):
+        self.assertEqual([step.name for step in steps.chosen(steps.load(), "test", 0) if step.summary], ["tests-gcc"])
+
+    def bad(self, text):
+        with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+            file.write(text)
+            file.flush()
+            with self.assertRaises(Failed) as raised:
+                steps.load(file.name)
+        return str(raised.exception)
+
+    def test_tables_that_make_no_sense(self):
+        row = '[[step]]\nname = "a"\ntitle = "A"\nrun = "true"\ntiers = ["test"]\nminutes = 1\n'
+        self.assertIn("two steps are named a", self.bad(row + row))
+        self.assertIn("a needs b", self.bad(row + 'needs = ["b"]\n'))
+        self.assertIn("a: ", self.bad(row + "colour = 3\n"))
+
+
+class Running(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def step(self, name, run, needs=(), **more):
+        return steps.Step(name, f"step {name}", run, ["test"], 1, list(needs), log=os.path.join(self.folder.name, name), **more)
+
+    def run_steps(self, *rows, keep_going=True):
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            found = scheduler.Scheduler(rows, keep_going, {"JOBS": "1"}).run()
+        return {name: verdict for name, (verdict, _) in found.items()}, said.getvalue()
+
+    def test_a_failed_step_is_shown_with_its_log(self):
+        found, said = self.run_steps(self.step("a", "echo why it failed; exit 3"), self.step("b", "true", ["a"]), self.step("c", "true", ["b"]), self.step("d", "true"))
+        self.assertEqual(found, {"a": "FAILED", "b": "NOT RUN", "c": "NOT RUN", "d": "ok"})
+        self.assertIn("exit 3", said)
+        self.assertIn("    why it failed\n", said)
+
+    def test_a_skipped_step_gives_its_reason(self):
+        found, said = self.run_steps(self.step("a", "echo no kernel; exit 77"), self.step("b", "exit 1", ["a"]))
+        self.assertEqual(found, {"a": "SKIPPED", "b": "SKIPPED"})
+        self.assertIn("SKIPPED: no kernel", said)
+
+    def test_nothing_starts_after_a_failure_unless_it_is_to_go_on(self):
+        found, _ = self.run_steps(self.step("a", "exit 1"), self.step("b", "true"), keep_going=False)
+        self.assertEqual(found.get("a"), "FAILED")
+        self.assertNotIn("b", found)
+
+    def test_a_pipe_that_fails_is_a_failure(self):
+        found, _ = self.run_steps(self.step("a", "false | true"), self.step("b", "echo $UNSET_VARIABLE"))
+        self.assertEqual(found, {"a": "FAILED", "b": "FAILED"})
+
+    def test_steps_run_side_by_side(self):
+        meet = os.path.join(self.folder.name, "fifo")
+        os.mkfifo(meet)
+        found, _ = self.run_steps(self.step("a", f"echo here > {meet}", load=0.5), self.step("b", f"grep -q here {meet}", load=0.5))
+        self.assertEqual(found, {"a": "ok", "b": "ok"})
+
+    def test_busy_steps_do_not(self):
+        mark = os.path.join(self.folder.name, "mark")
+        found, _ = self.run_steps(self.step("a", f"mkdir {mark}; rmdir {mark}"), self.step("b", f"mkdir {mark}; rmdir {mark}"), self.step("c", f"mkdir {mark}; rmdir {mark}"))
+        self.assertEqual(set(found.values()), {"ok"})
+
+    def test_a_signal_ends_whole_process_groups(self):
+        pid = os.path.join(self.folder.name, "pid")
+        code = (f"import sys; sys.path.insert(0, {os.path.dirname(HERE)!r}); import scheduler, steps\n"
+                f"scheduler.Scheduler([steps.Step('a', 'A', 'sleep 1000 & echo $! > {pid}.new; mv {pid}.new {pid}; wait', [], 1, log={self.folder.name + '/log'!r})], True, {{}}).run()")
+        with subprocess.Popen([sys.executable, "-B", "-c", code], stderr=subprocess.DEVNULL) as runner:
+            while not os.path.exists(pid):
+                self.assertIsNone(runner.poll())
+                time.sleep(0.01)
+            runner.send_signal(signal.SIGTERM)
+            self.assertNotEqual(runner.wait(), 0)
+        with open(pid, encoding="ascii") as file:
+            number = int(file.read())
+        self.assertFalse(os.path.exists(f"/proc/{number}") and "sleep" in open(f"/proc/{number}/comm", encoding="ascii").read())
+
+    def test_the_figure_is_the_last_match(self):
+        row = self.step("a", "echo 1 edits; echo '22 edits  of 3'; echo end", figure=r"^\d+ edits.*")
+        self.run_steps(row)
+        self.assertEqual(results.figure(row), "22 edits of 3")
+        path = os.path.join(self.folder.name, "runs.csv")
+        for _ in range(2):
+            results.record([("2026-01-02", "abc", "tools/dev nightly 0", 2, "a", "ok", "1", "22 edits of 3")], path)
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "date,commit,command,cores,step,verdict,seconds,figure\n" + "2026-01-02,abc,tools/dev nightly 0,2,a,ok,1,22 edits of 3\n" * 2)
+
+
+class Rooms(unittest.TestCase):
+    def test_what_stands_on_a_room(self):
+        deframer = rooms.proto_tests("mpa")
+        for name in ("test_mpa_deframer", "test_endpoint", "test_transport", "test_observer_checks"):
+            self.assertIn(name, deframer)
+        self.assertNotIn("test_crc32c", deframer)
+        self.assertIn("test_transport", rooms.proto_tests("transport"))
+        self.assertNotIn("test_mpa_deframer", rooms.proto_tests("transport"))
+
+    def test_imports_run_downwards(self):
+        graph = rooms.below(rooms.rooms() - set(rooms.OTHERS))
+        self.assertNotIn("endpoint", graph["mpa"])
+        self.assertNotIn("mpa", graph["wire"])
+
+    def test_no_such_room(self):
+        with self.assertRaises(Failed):
+            rooms.check_room("mpaa")
+
+
+class Commands(unittest.TestCase):
+    def dev(self, *words):
+        return subprocess.run([os.path.join(HERE, "..", "..", "dev"), *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+
+    def test_usage(self):
+        self.assertEqual(self.dev("help").returncode, 0)
+        for words in (["tset"], ["test", "all"], ["check", "a", "b"]):
+            done = self.dev(*words)
+            self.assertEqual((done.returncode, done.stdout), (64, ""))
+        for words, text in ((["nightly", "7"], "'7' is no night"), (["step", "buidl"], "no step 'buidl'"), (["setup", "all"], "'all' is none of")):
+            done = self.dev(*words)
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(len(done.stderr.splitlines()), 1)
+            self.assertIn(text, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
