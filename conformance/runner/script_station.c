@@ -38,23 +38,32 @@ static double patience(lua_State *L)
     return seconds > 0 ? seconds : 3;
 }
 
+/* What no socket does. */
+static const char *const own_tcp[] = {"isn", "window", "acknowledge"};
+
 /* {isn, mss, window, acknowledge} at `index`, or nothing. */
 static struct iw_craft_options options_of(lua_State *L, int index)
 {
     struct iw_craft_options options = IW_CRAFT_DEFAULTS;
+    bool crafted = iw_script_of(L)->target->tun;
 
+    if (!crafted)
+        options.mss = 0;
     if (lua_isnoneornil(L, index))
         return options;
-    if (!iw_script_of(L)->target->tun)
-        luaL_error(
-            L, "isn, mss, window and acknowledge are for cases with needs = { tcp = \"crafted\" }");
+    for (size_t i = 0; !crafted && i < sizeof(own_tcp) / sizeof(*own_tcp); i++) {
+        if (lua_getfield(L, index, own_tcp[i]) != LUA_TNIL)
+            luaL_error(
+                L, "isn, window and acknowledge are for cases with needs = { tcp = \"crafted\" }");
+        lua_pop(L, 1);
+    }
     options.isn = (uint32_t)iw_script_number(L, index, "isn", options.isn, UINT32_MAX);
     options.mss = (uint16_t)iw_script_number(L, index, "mss", options.mss, UINT16_MAX);
     options.window = (uint16_t)iw_script_number(L, index, "window", options.window, UINT16_MAX);
     lua_getfield(L, index, "acknowledge");
     options.withhold = lua_isboolean(L, -1) && !lua_toboolean(L, -1);
     lua_pop(L, 1);
-    if (!options.mss || !options.window)
+    if (crafted && (!options.mss || !options.window))
         luaL_error(L, "mss and window are at least 1 at first");
     return options;
 }

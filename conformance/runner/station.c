@@ -164,7 +164,7 @@ struct iw_conn *iw_station_connect(struct iw_station *s, const char *host, uint1
         snprintf(error, room, "out of memory");
     else if (s->tun
                  ? iw_tcp_connect_crafted(&tcp, s->host, host, port, options, deadline, error, room)
-                 : iw_tcp_connect(&tcp, host, port, deadline, error, room)) {
+                 : iw_tcp_connect(&tcp, host, port, options->mss, deadline, error, room)) {
         c = adopt(s, tcp, true);
         if (!c)
             snprintf(error, room, "out of memory");
@@ -187,7 +187,7 @@ struct iw_station_listener *iw_station_listen(struct iw_station *s, const char *
     if (s->tun)
         l->crafted = iw_craft_listen(s->host, options);
     else
-        l->fd = iw_tcp_listen(host, &l->port, error, room);
+        l->fd = iw_tcp_listen(host, &l->port, options->mss, error, room);
     if (l->fd < 0 && !l->crafted) {
         if (s->tun)
             snprintf(error, room, "listen on %s: too many connections", host);

@@ -76,8 +76,8 @@ const struct iw_finding *iw_station_findings(const struct iw_station *s);
 /* True once the peer has sent more than the log can take. */
 bool iw_station_flooded(const struct iw_station *s);
 
-/* Connects. NULL with one line in `error`. The station is then the MPA initiator. `options` are
- * used with a device only, here and below. */
+/* Connects. NULL with one line in `error`. The station is then the MPA initiator. Without a device
+ * `mss` alone of the options is used, here and below, and may be 0. */
 struct iw_conn *iw_station_connect(struct iw_station *s, const char *host, uint16_t port,
                                    const struct iw_craft_options *options, uint64_t deadline,
                                    char *error, size_t room);

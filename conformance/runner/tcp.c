@@ -36,8 +36,16 @@ static int finish_connect(int fd, uint64_t deadline)
     return problem;
 }
 
-bool iw_tcp_connect(struct iw_tcp *t, const char *host, uint16_t port, uint64_t deadline,
-                    char *error, size_t room)
+/* An errno. */
+static int limit_segments(int fd, uint16_t mss)
+{
+    int most = mss;
+
+    return most && setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &most, sizeof(most)) ? errno : 0;
+}
+
+bool iw_tcp_connect(struct iw_tcp *t, const char *host, uint16_t port, uint16_t mss,
+                    uint64_t deadline, char *error, size_t room)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
     struct addrinfo *list = NULL;
@@ -58,7 +66,9 @@ bool iw_tcp_connect(struct iw_tcp *t, const char *host, uint16_t port, uint64_t 
             problem = errno;
             continue;
         }
-        problem = connect(fd, a->ai_addr, a->ai_addrlen) ? errno : 0;
+        problem = limit_segments(fd, mss);
+        if (!problem)
+            problem = connect(fd, a->ai_addr, a->ai_addrlen) ? errno : 0;
         if (problem == EINPROGRESS || problem == EINTR)
             problem = finish_connect(fd, deadline);
         if (problem)
@@ -144,13 +154,16 @@ static int bind_any_port(int fd, const char *host, uint16_t *port)
     return 0;
 }
 
-int iw_tcp_listen(const char *host, uint16_t *port, char *error, size_t room)
+int iw_tcp_listen(const char *host, uint16_t *port, uint16_t mss, char *error, size_t room)
 {
     int family = strchr(host, ':') ? AF_INET6 : AF_INET;
     int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-    if (fd >= 0 && !bind_any_port(fd, host, port))
-        return fd;
+    if (fd >= 0) {
+        errno = limit_segments(fd, mss);
+        if (!errno && !bind_any_port(fd, host, port))
+            return fd;
+    }
     snprintf(error, room, "listen on %s: %s", host, strerror(errno));
     if (fd >= 0)
         close(fd);

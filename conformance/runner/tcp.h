@@ -27,15 +27,17 @@ struct iw_tcp {
 
 bool iw_tcp_open(const struct iw_tcp *t);
 
-/* As getaddrinfo and connect. False with one line in `error`. */
-bool iw_tcp_connect(struct iw_tcp *t, const char *host, uint16_t port, uint64_t deadline,
-                    char *error, size_t room);
+/* As getaddrinfo and connect. `mss`: the largest segment that the peer is told to send and that is
+ * sent to it (TCP_MAXSEG), options included; 0: the path's. False with one line in `error`. */
+bool iw_tcp_connect(struct iw_tcp *t, const char *host, uint16_t port, uint16_t mss,
+                    uint64_t deadline, char *error, size_t room);
 /* The same with segments of the station's own, to a numeric address. */
 bool iw_tcp_connect_crafted(struct iw_tcp *t, struct iw_craft_host *h, const char *host,
                             uint16_t port, const struct iw_craft_options *options,
                             uint64_t deadline, char *error, size_t room);
-/* A socket that listens on a numeric address, any free port. -1 with one line in `error`. */
-int iw_tcp_listen(const char *host, uint16_t *port, char *error, size_t room);
+/* A socket that listens on a numeric address, any free port; `mss` holds for what it accepts. -1
+ * with one line in `error`. */
+int iw_tcp_listen(const char *host, uint16_t *port, uint16_t mss, char *error, size_t room);
 
 /* Octets at `position` of this direction. As send() of a socket that does not block. */
 ssize_t iw_tcp_send(struct iw_tcp *t, uint64_t position, const void *octets, size_t length);

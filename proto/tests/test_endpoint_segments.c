@@ -138,6 +138,29 @@ static void test_mulpdu_follows_the_emss(void **state)
     }
 }
 
+/* Two connections of one program, which take turns: the MULPDU of each comes from its own EMSS. */
+static void test_each_connection_has_its_own_mulpdu(void **state)
+{
+    static const uint32_t emss[] = {600, 1460}, ulpdu[] = {594, 1454};
+    static struct pair p[2];
+    (void)state;
+    for (unsigned k = 0; k < 2; k++)
+        open_traced(&p[k], emss[k], false);
+    for (unsigned round = 0; round < 3; round++)
+        for (unsigned k = 0; k < 2; k++) {
+            size_t before = framed.count;
+            post(&p[k], IW_WORK_WRITE, 5000);
+            while (carry_batch(&p[k]) > 0)
+                ;
+            pair_collect(&p[k], 0);
+            assert_int_equal(framed.count - before, k == 0 ? 9 : 4);
+            for (size_t i = before; i + 1 < framed.count; i++)
+                assert_int_equal(framed.ulpdu[i], ulpdu[k]);
+        }
+    for (unsigned k = 0; k < 2; k++)
+        pair_close(&p[k]);
+}
+
 /* Ten FPDUs of 124 octets fit a segment of 1300 octets, an eleventh does not; two of 700 neither.
  */
 static void test_short_fpdus_share_a_segment(void **state)
@@ -353,6 +376,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mulpdu_follows_the_emss),
+        cmocka_unit_test(test_each_connection_has_its_own_mulpdu),
         cmocka_unit_test(test_short_fpdus_share_a_segment),
         cmocka_unit_test(test_lists_that_go_together),
         cmocka_unit_test(test_lists_that_go_in_part),

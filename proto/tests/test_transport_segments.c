@@ -170,6 +170,34 @@ static void mulpdu_comes_from_the_emss(void **state)
     }
 }
 
+/* Two connections of one program, which take turns: the MULPDU of each comes from its own EMSS. */
+static void each_connection_has_its_own_emss(void **state)
+{
+    struct world *w = *state;
+    static const int maxseg[2] = {500, 1000};
+    struct iw_region r = register_sink(w);
+    struct sender s[2] = {{.c = NULL}, {.c = NULL}};
+    struct iw_listener *first = NULL;
+    for (unsigned k = 0; k < 2; k++) {
+        open_sender(w, &s[k], maxseg[k], false);
+        if (k == 0)
+            first = w->listener;
+    }
+    for (unsigned round = 0; round < 3; round++)
+        for (unsigned k = 0; k < 2; k++) {
+            s[k].longest = 0;
+            post_writes(&s[k], &r, 1, 20000);
+            exchange(w, &s[k]);
+            uint32_t options = (uint32_t)maxseg[k] - s[k].c->ep->config.emss;
+            assert_true(options == 0 || options == 12);
+            assert_int_equal(s[k].longest, (uint32_t)maxseg[k] - options - 6);
+        }
+    for (unsigned k = 0; k < 2; k++)
+        iw_connection_destroy(s[k].c);
+    iw_listener_destroy(w->listener);
+    iw_listener_destroy(first);
+}
+
 /* 100 FPDUs of 1020 octets would fill 71 segments of 1448; aligned, each has its own. */
 static void each_segment_begins_with_an_fpdu(void **state)
 {
@@ -247,6 +275,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(mulpdu_comes_from_the_emss),
+        TEST(each_connection_has_its_own_emss),
         TEST(each_segment_begins_with_an_fpdu),
         TEST(mulpdu_follows_the_path),
     };

@@ -72,6 +72,38 @@ for _, most in ipairs { 128, 1000, 1454 } do
   }
 end
 
+-- MULPDU is each connection's own: the path and the peer's TCP decide it.
+for _, markers in ipairs { false, true } do
+  add {
+    id = "mpa-target-emss-of-each" .. (markers and "-markers" or ""),
+    purpose = "Of three connections at once each gets full ULPDUs of its own MULPDU, whatever the others' TCP segments take",
+    rules = { "MPA-3-03", markers and "MPA-4.5-01" or "MPA-4.5-02", "MPA-4.5-05", "MPA-5.1-01", "MPA-3-05", "MPA-4.5-06" },
+    needs = { agent = true },
+    run = function(t)
+      local conns, most = {}, {}
+      for i, mss in ipairs { 536, 1400, 700 } do
+        conns[i] = t:session { markers = markers, mss = mss }
+        conns[i]:sanity()
+        most[i] = mulpdu(conns[i]:state().mss, conns[i]:state().own.markers)
+      end
+      if not (most[1] < most[3] and most[3] < most[2]) then t:inconclusive("TCP does not keep to the MSS of each connection") end
+      for round = 1, 2 do
+        local payload = bytes(5000, round)
+        for _, conn in ipairs(conns) do t:post { conn = conn, op = "send", payload = payload } end
+        for i, conn in ipairs(conns) do
+          local item = conn:expect(send { payload = payload })
+          local largest = judge(t, item, most[i])
+          -- A few octets less may have reasons of the connection's own.
+          if largest < most[i] - 16 then
+            t:deviates("the target's ULPDUs are smaller than they may be", { rule = "MPA-4.5-05",
+              expected = tostring(most[i]), actual = tostring(largest), item = item })
+          end
+        end
+      end
+    end,
+  }
+end
+
 -- Field bugs at the edges of pages and of MULPDU.
 add {
   id = "mpa-target-sizes",
