@@ -34,7 +34,7 @@
  * Markers and lock long payload is received in its place (iw_endpoint_landing), with receive_ahead
  * set in the endpoint's configuration that of Sends by a guess, too (iw_endpoint_guess).
  * MSG_ZEROCOPY and io_uring are not used: over loopback both were slower
- * (tools/results/nightly.txt).
+ * (tools/results/figures.csv).
  *
  * Memory: a reactor takes IW_TRANSPORT_READ octets, a connection about 350 octets beside its
  * endpoint, and one file descriptor each.
