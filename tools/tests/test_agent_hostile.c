@@ -236,6 +236,23 @@ static void windows_obey_their_memory(void **state)
     json_decref(ask(a, "{'do':'release','mem':%lld}", other));
 }
 
+/* Work waits in queues of its connection until that is established. */
+static void queues_have_their_depth(void **state)
+{
+    struct agent *a = *state;
+    long long port = ask_for(a, "port", "{'do':'listen','accept':'ask'}");
+    long long conn = ask_for(a, "conn",
+                             "{'do':'connect','host':'127.0.0.1','port':%lld,"
+                             "'config':{'send_depth':3,'recv_depth':2}}",
+                             port);
+    for (int i = 1; i <= 3; i++)
+        json_decref(ask(a, "{'do':'post','conn':%lld,'work':%d,'op':'send'}", conn, i));
+    refuse(a, "the queue is full", "{'do':'post','conn':%lld,'work':4,'op':'send'}", conn);
+    for (int i = 1; i <= 2; i++)
+        json_decref(ask(a, "{'do':'recv','conn':%lld,'work':%d}", conn, i));
+    refuse(a, "the queue is full", "{'do':'recv','conn':%lld,'work':3}", conn);
+}
+
 static void streamed_octets_are_bounded(void **state)
 {
     struct agent *a = *state;
@@ -271,6 +288,7 @@ int main(void)
         TEST(lists_and_octets_are_bounded),
         TEST(things_are_counted),
         TEST(windows_obey_their_memory),
+        TEST(queues_have_their_depth),
         TEST(streamed_octets_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
