@@ -4,6 +4,19 @@
 
 #include <string.h>
 
+/* Offsets behind the key (RFC 5044 §7.1.1). */
+enum { FLAGS = 16, REVISION = 17, PD_LENGTH = 18 };
+
+/* The enhanced block (RFC 6581 §9): two words, two flags on top of each 14-bit depth. */
+enum {
+    FIRST_WORD = 0,  /* A, B, IRD */
+    SECOND_WORD = 2, /* C, D, ORD */
+    FIRST_A = 0x8000,
+    FIRST_B = 0x4000,
+    SECOND_C = 0x8000,
+    SECOND_D = 0x4000,
+};
+
 const uint8_t iw_mpa_request_key[IW_MPA_KEY_LENGTH] = {
     0x4d, 0x50, 0x41, 0x20, 0x49, 0x44, 0x20, 0x52, 0x65, 0x71, 0x20, 0x46, 0x72, 0x61, 0x6d, 0x65};
 const uint8_t iw_mpa_reply_key[IW_MPA_KEY_LENGTH] = {
@@ -23,9 +36,9 @@ int iw_wire_get_startup(const uint8_t *octets, size_t length, struct iw_mpa_star
     if (length < IW_MPA_STARTUP_HEADER)
         return IW_WIRE_SHORT;
     memcpy(out->key, octets, IW_MPA_KEY_LENGTH);
-    out->flags = octets[16];
-    out->revision = octets[17];
-    out->pd_length = iw_get16(octets + 18);
+    out->flags = octets[FLAGS];
+    out->revision = octets[REVISION];
+    out->pd_length = iw_get16(octets + PD_LENGTH);
     return IW_MPA_STARTUP_HEADER;
 }
 
@@ -34,22 +47,21 @@ int iw_wire_put_startup(uint8_t *octets, size_t room, const struct iw_mpa_startu
     if (room < IW_MPA_STARTUP_HEADER)
         return IW_WIRE_SHORT;
     memcpy(octets, in->key, IW_MPA_KEY_LENGTH);
-    octets[16] = in->flags;
-    octets[17] = in->revision;
-    iw_put16(octets + 18, in->pd_length);
+    octets[FLAGS] = in->flags;
+    octets[REVISION] = in->revision;
+    iw_put16(octets + PD_LENGTH, in->pd_length);
     return IW_MPA_STARTUP_HEADER;
 }
 
-/* RFC 6581 §9: two words, two flags on top of each 14-bit depth. */
 int iw_wire_get_enhanced(const uint8_t *octets, size_t length, struct iw_mpa_enhanced *out)
 {
     if (length < IW_MPA_ENHANCED_LENGTH)
         return IW_WIRE_SHORT;
-    uint16_t first = iw_get16(octets), second = iw_get16(octets + 2);
-    out->peer_to_peer = (first & 0x8000u) != 0;
-    out->rtr = (uint8_t)(((first & 0x4000u) != 0 ? IW_MPA_RTR_SEND : 0u) |
-                         ((second & 0x8000u) != 0 ? IW_MPA_RTR_WRITE : 0u) |
-                         ((second & 0x4000u) != 0 ? IW_MPA_RTR_READ : 0u));
+    uint16_t first = iw_get16(octets + FIRST_WORD), second = iw_get16(octets + SECOND_WORD);
+    out->peer_to_peer = (first & FIRST_A) != 0;
+    out->rtr = (uint8_t)(((first & FIRST_B) != 0 ? IW_MPA_RTR_SEND : 0u) |
+                         ((second & SECOND_C) != 0 ? IW_MPA_RTR_WRITE : 0u) |
+                         ((second & SECOND_D) != 0 ? IW_MPA_RTR_READ : 0u));
     out->ird = first & 0x3fffu;
     out->ord = second & 0x3fffu;
     return IW_MPA_ENHANCED_LENGTH;
@@ -60,9 +72,10 @@ int iw_wire_put_enhanced(uint8_t *octets, size_t room, const struct iw_mpa_enhan
     if (room < IW_MPA_ENHANCED_LENGTH)
         return IW_WIRE_SHORT;
     unsigned first = in->ird & 0x3fffu, second = in->ord & 0x3fffu;
-    first |= (in->peer_to_peer ? 0x8000u : 0) | ((in->rtr & IW_MPA_RTR_SEND) != 0 ? 0x4000u : 0);
-    second |= ((in->rtr & IW_MPA_RTR_WRITE) != 0 ? 0x8000u : 0) |
-              ((in->rtr & IW_MPA_RTR_READ) != 0 ? 0x4000u : 0);
-    iw_put16(iw_put16(octets, (uint16_t)first), (uint16_t)second);
+    first |= (in->peer_to_peer ? FIRST_A : 0u) | ((in->rtr & IW_MPA_RTR_SEND) != 0 ? FIRST_B : 0u);
+    second |= ((in->rtr & IW_MPA_RTR_WRITE) != 0 ? SECOND_C : 0u) |
+              ((in->rtr & IW_MPA_RTR_READ) != 0 ? SECOND_D : 0u);
+    iw_put16(octets + FIRST_WORD, (uint16_t)first);
+    iw_put16(octets + SECOND_WORD, (uint16_t)second);
     return IW_MPA_ENHANCED_LENGTH;
 }
