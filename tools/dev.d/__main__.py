@@ -62,11 +62,12 @@ def environment(night):
 def run_steps(chosen, keep_going, night):
     """Runs steps; prints the summary of the one whose log ends the output. Returns the results."""
     found = scheduler.Scheduler(chosen, keep_going, environment(night)).run()
-    bad = [step for step in chosen if found.get(step.name, ("NOT RUN", 0))[0] in ("FAILED", "NOT RUN")]
+    verdicts = {step.name: found[step.name][0] if step.name in found else "NOT RUN" for step in chosen}
+    bad = [step for step in chosen if verdicts[step.name] in ("FAILED", "NOT RUN")]
     for step in bad:
-        say(f"{found.get(step.name, ('NOT RUN', 0))[0]}  {step.title}: {step.log}")
+        say(f"{verdicts[step.name]}  {step.title}: {step.log}")
     for step in chosen:
-        if step.summary and found.get(step.name, ("",))[0] in ("ok", "FAILED"):
+        if step.summary and verdicts[step.name] in ("ok", "FAILED"):
             sys.stdout.writelines(scheduler.tail(os.path.join(ROOT, step.log), 12))
             sys.stdout.flush()
     return found, not bad

@@ -53,4 +53,4 @@ def run(room):
     if not tests:
         rows.pop(1)
     found = scheduler.Scheduler(rows, True, {}).run()
-    return 0 if all(verdict == "ok" for verdict, _ in found.values()) else 1
+    return 0 if all(result[0] == "ok" for result in found.values()) else 1

@@ -9,7 +9,7 @@ import subprocess
 from paths import ROOT
 
 PATH = os.path.join(ROOT, "tools", "results", "runs.csv")
-COLUMNS = ("date", "commit", "command", "cores", "step", "verdict", "seconds", "figure")
+COLUMNS = ("date", "commit", "command", "cores", "step", "verdict", "seconds", "processor_seconds", "figure")
 
 
 def figure(step):
@@ -30,7 +30,12 @@ def commit():
 def rows(steps, results, command, cores):
     """One row for each step that has a result."""
     today, head = datetime.date.today().isoformat(), commit()
-    return [(today, head, command, cores, step.name, results[step.name][0], f"{results[step.name][1]:.0f}", figure(step)) for step in steps if step.name in results]
+    found = []
+    for step in steps:
+        if step.name in results:
+            verdict, seconds, processor = results[step.name]
+            found.append((today, head, command, cores, step.name, verdict, f"{seconds:.0f}", f"{processor:.0f}", figure(step)))
+    return found
 
 
 def record(found, path=PATH):

@@ -42,6 +42,17 @@ class Run:
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(["bash", "-euo", "pipefail", "-c", step.run], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
                                             start_new_session=True, env={**os.environ, **environment})
+        self.status = None
+        self.processor = 0.0  # seconds of processor time, of the step and of all that it waited for
+
+    def poll(self):
+        """The exit status, as a shell reports it, or None."""
+        if self.status is None:
+            pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
+            if pid != 0:
+                self.status = self.process.returncode = os.waitstatus_to_exitcode(status)
+                self.processor = usage.ru_utime + usage.ru_stime
+        return self.status
 
     def seconds(self):
         return time.monotonic() - self.began
@@ -53,7 +64,7 @@ class Run:
             pass
 
     def alive(self):
-        self.process.poll()
+        self.poll()
         try:
             os.killpg(self.process.pid, 0)
         except ProcessLookupError:
@@ -70,11 +81,13 @@ def end(running):
         time.sleep(0.1)
     for run in running:
         run.signal(signal.SIGKILL)
-        run.process.wait()
+        while run.poll() is None:
+            time.sleep(0.01)
 
 
 class Scheduler:
-    """Runs the steps that it is given; results: name -> (verdict, seconds), verdict "ok", "FAILED", "SKIPPED" or "NOT RUN"."""
+    """Runs the steps that it is given; results: name -> (verdict, seconds, of these the processors'). The verdict is "ok", "FAILED",
+    "SKIPPED" or "NOT RUN"."""
 
     def __init__(self, steps, keep_going, environment):
         self.waiting = list(steps)
@@ -83,19 +96,19 @@ class Scheduler:
         self.running = []
         self.results = {}
 
-    def finish(self, step, verdict, seconds, text=""):
-        self.results[step.name] = (verdict, seconds)
-        late = f", {seconds / 60:.1f} of {step.minutes:g} minutes" if seconds > 60 * step.minutes else ""
-        say(f"{step.title:<60} {verdict if not text else f'{verdict}: {text}'} ({seconds:.0f} s{late})")
+    def finish(self, step, verdict, text="", seconds=0.0, processor=0.0):
+        self.results[step.name] = (verdict, seconds, processor)
+        late = f"; its budget is {step.minutes:g} minutes" if seconds > 60 * step.minutes else ""
+        say(f"{step.title:<60} {verdict if not text else f'{verdict}: {text}'} ({seconds:.0f} s, processors {processor:.0f} s{late})")
 
     def ended(self, run):
-        status = run.process.returncode
-        if status == 0:
-            self.finish(run.step, "ok", run.seconds())
-        elif status == SKIPPED:
-            self.finish(run.step, "SKIPPED", run.seconds(), last_line(run.log))
+        times = {"seconds": run.seconds(), "processor": run.processor}
+        if run.status == 0:
+            self.finish(run.step, "ok", **times)
+        elif run.status == SKIPPED:
+            self.finish(run.step, "SKIPPED", last_line(run.log), **times)
         else:
-            self.finish(run.step, "FAILED", run.seconds(), f"exit {status}; its log, {run.step.log}, ends:")
+            self.finish(run.step, "FAILED", f"exit {run.status}; its log, {run.step.log}, ends:", **times)
             sys.stderr.writelines("    " + line for line in tail(run.log, TAIL))
             sys.stderr.flush()
 
@@ -107,7 +120,7 @@ class Scheduler:
         return "SKIPPED" if "SKIPPED" in needs else None
 
     def failed(self):
-        return any(verdict == "FAILED" for verdict, _ in self.results.values())
+        return any(result[0] == "FAILED" for result in self.results.values())
 
     def start(self):
         for step in list(self.waiting):
@@ -115,7 +128,7 @@ class Scheduler:
                 return
             if verdict := self.blocked(step):
                 self.waiting.remove(step)
-                self.finish(step, verdict, 0, f"needs {', '.join(step.needs)}")
+                self.finish(step, verdict, f"needs {', '.join(step.needs)}")
                 continue
             busy = sum(run.step.load for run in self.running)
             if all(need in self.results for need in step.needs) and (not self.running or busy + step.load <= LOAD):
@@ -140,7 +153,7 @@ class Scheduler:
             while self.running:
                 time.sleep(0.05)
                 for run in list(self.running):
-                    if run.process.poll() is None:
+                    if run.poll() is None:
                         self.beat(run)
                         continue
                     self.running.remove(run)

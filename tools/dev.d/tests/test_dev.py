@@ -78,7 +78,7 @@ class Running(unittest.TestCase):
         said = io.StringIO()
         with contextlib.redirect_stderr(said):
             found = scheduler.Scheduler(rows, keep_going, {"JOBS": "1"}).run()
-        return {name: verdict for name, (verdict, _) in found.items()}, said.getvalue()
+        return {name: result[0] for name, result in found.items()}, said.getvalue()
 
     def test_a_failed_step_is_shown_with_its_log(self):
         found, said = self.run_steps(self.step("a", "echo why it failed; exit 3"), self.step("b", "true", ["a"]), self.step("c", "true", ["b"]), self.step("d", "true"))
@@ -131,9 +131,9 @@ class Running(unittest.TestCase):
         self.assertEqual(results.figure(row), "22 edits of 3")
         path = os.path.join(self.folder.name, "runs.csv")
         for _ in range(2):
-            results.record([("2026-01-02", "abc", "tools/dev nightly 0", 2, "a", "ok", "1", "22 edits of 3")], path)
+            results.record([("2026-01-02", "abc", "tools/dev nightly 0", 2, "a", "ok", "1", "2", "22 edits of 3")], path)
         with open(path, encoding="utf-8") as file:
-            self.assertEqual(file.read(), "date,commit,command,cores,step,verdict,seconds,figure\n" + "2026-01-02,abc,tools/dev nightly 0,2,a,ok,1,22 edits of 3\n" * 2)
+            self.assertEqual(file.read(), "date,commit,command,cores,step,verdict,seconds,processor_seconds,figure\n" + "2026-01-02,abc,tools/dev nightly 0,2,a,ok,1,2,22 edits of 3\n" * 2)
 
 
 class Rooms(unittest.TestCase):
