@@ -71,10 +71,10 @@ end
 
 -- ---- sending ----
 
--- Octets as they are.
+-- Octets as they are. The comment of what no right stack sends begins with "stimulus: ".
 function literal.send(conn, digits, comment)
   conn.raw:write(octets.hex(digits))
-  conn.raw:comment_sent("literal octets" .. (comment and ": " .. comment or ""))
+  if comment then conn.raw:comment_sent(comment) end
 end
 
 -- An FPDU: `digits` are ULPDU_Length, ULPDU and pad, and the CRC is added.
@@ -156,6 +156,7 @@ end
 -- Ends the station's direction. The target ends its own, and sends nothing more. options: rule.
 function literal.expect_end(conn, options)
   options = strict.check("literal.expect_end", options or {}, strict.set("rule"))
+  conn.t.negative = true
   conn:shutdown()
   conn:drain()
   local text = rest(conn)

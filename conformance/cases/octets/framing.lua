@@ -49,7 +49,7 @@ add {
     local conn = literal.start(t)
     local posted = t:receive { length = 8 }
     local octets, crc = hex(SENDS[1][2]), hex(SENDS[1][3])
-    literal.send(conn, show(octets .. crc:reverse()), "the octets of the CRC turned round")
+    literal.send(conn, show(octets .. crc:reverse()), "stimulus: the octets of the CRC turned round")
     literal.expect_fpdu(conn, "0016 4147 00000000 00000002 00000001 00000000 2002 0000")
     literal.expect_end(conn)
     t:expect_no_completion(posted)
@@ -74,34 +74,62 @@ add {
   end,
 }
 
--- ---- Markers: in front of the first FPDU, and 512 octets behind it ----
+-- ---- Markers: in front of the first FPDU, and every 512 octets from there ----
 
 -- A Send with MSN 1 of 600 octets, all of it behind a Marker, and with one that points 508 octets back.
 local PAYLOAD = bytes(600)
 local CONTENT = hex "026a 4143 00000000 00000000 00000001 00000000" .. PAYLOAD
 local MARKED = hex "0000 0000" .. CONTENT:sub(1, 508) .. hex "0000 01fc" .. CONTENT:sub(509)
 
-add {
-  id = "octets-markers-sent",
-  purpose = "The target's Markers have FPDUPTR 0000 between FPDUs, 01fc 508 octets into one, and are covered by its CRC",
-  rules = { "MPA-4.2-01", "MPA-4.3-03", "MPA-4.3-08", "MPA-4.3-11", "MPA-4.4-14", "MPA-4.2-02", "MPA-4.2-04", "MPA-7.1.1-06" },
-  needs = { agent = true, revision = 1 },
-  run = function(t)
-    local conn = literal.start(t, { flags = "c0" })
-    t:post { conn = conn, op = "send", payload = PAYLOAD }
-    literal.expect(conn, show(MARKED .. literal.crc(MARKED)))
-  end,
-}
+-- One of 20,001 octets, which a stack may well gather and place piece by piece, with 39 more Markers.
+local LONG = bytes(20001)
+local LONG_CONTENT = hex "4e33 4143 00000000 00000000 00000001 00000000" .. LONG .. hex "000000"
+local LONG_MARKED = hex "0000 0000" .. LONG_CONTENT:sub(1, 508)
+for at = 508, #LONG_CONTENT - 1, 508 do
+  local distance = #LONG_MARKED - 4
+  LONG_MARKED = LONG_MARKED .. string.char(0, 0, distance >> 8, distance & 0xff) .. LONG_CONTENT:sub(at + 1, at + 508)
+end
 
+for _, one in ipairs { { "", PAYLOAD, MARKED, "01fc" }, { "-long", LONG, LONG_MARKED, "01fc, 03fc, ... 4dfc" } } do
+  local name, payload, marked, pointers = table.unpack(one)
+  add {
+    id = "octets-markers-sent" .. name,
+    purpose = ("The target's Markers have FPDUPTR 0000 between FPDUs, %s in one, and are covered by its CRC"):format(pointers),
+    rules = { "MPA-4.2-01", "MPA-4.3-03", "MPA-4.3-08", "MPA-4.3-09", "MPA-4.3-11", "MPA-4.4-14", "MPA-4.2-02", "MPA-4.2-04", "MPA-7.1.1-06" },
+    needs = { agent = true, revision = 1 },
+    run = function(t)
+      local conn = literal.start(t, { flags = "c0" })
+      if mulpdu(conn:state().mss, true) < #payload + 18 then t:skip("the message does not fit into one FPDU on this connection") end
+      t:post { conn = conn, op = "send", payload = payload }
+      literal.expect(conn, show(marked .. literal.crc(marked)))
+    end,
+  }
+  add {
+    id = "octets-markers-received" .. name,
+    purpose = ("The target finds Markers where they are, with FPDUPTR 0000 and %s"):format(pointers),
+    rules = { "MPA-4.2-01", "MPA-4.3-14", "MPA-4.3-06", "MPA-4.4-16", "MPA-7.1.1-06" },
+    needs = { agent = true, revision = 1, markers = "on" },
+    run = function(t)
+      local conn = literal.start(t, { target = { markers = true }, first = false })
+      local posted = t:receive { length = 32768 }
+      literal.send(conn, show(marked .. literal.crc(marked)))
+      t:completion(posted, { length = #payload })
+      t:expect_contents(posted.memory, payload)
+    end,
+  }
+end
+
+-- A stack that compares a whole Marker with what it expects has to look at its halves here.
 add {
-  id = "octets-markers-received",
-  purpose = "The target finds Markers where they are, with FPDUPTR 0000 and 01fc",
-  rules = { "MPA-4.2-01", "MPA-4.3-14", "MPA-4.3-06", "MPA-4.4-16", "MPA-7.1.1-06" },
+  id = "octets-markers-reserved",
+  purpose = "Of Markers with reserved bits the target takes FPDUPTR from octets 2 and 3, without its two lowest bits",
+  rules = { "MPA-4.2-03", "MPA-4.2-05", "MPA-4.3-07", "MPA-4.2-01" },
   needs = { agent = true, revision = 1, markers = "on" },
   run = function(t)
     local conn = literal.start(t, { target = { markers = true }, first = false })
     local posted = t:receive { length = 1024 }
-    literal.send(conn, show(MARKED .. literal.crc(MARKED)))
+    local bits = hex "0102 0003" .. MARKED:sub(5, 512) .. hex "abcd 01fd" .. MARKED:sub(517)
+    literal.send(conn, show(bits .. literal.crc(bits)), "stimulus: reserved bits set in Markers")
     t:completion(posted, { length = #PAYLOAD })
     t:expect_contents(posted.memory, PAYLOAD)
   end,

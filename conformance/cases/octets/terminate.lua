@@ -54,7 +54,7 @@ for _, one in ipairs(sent) do
     run = function(t)
       local conn = literal.start(t)
       if posted then t:receive { length = 16 } end
-      literal.send_fpdu(conn, fpdu, text)
+      literal.send_fpdu(conn, fpdu, "stimulus: " .. text)
       literal.expect_fpdu(conn, table.unpack(patterns))
       literal.expect_end(conn)
     end,
