@@ -115,9 +115,10 @@ local function terminate(p)
   return #p >= at - 1 and text or nil
 end
 
--- Puts a segment beside those of its direction: a new message, or more of the open one.
+-- Puts a segment beside those of its direction: a new message, or more of the open one. A Terminate
+-- may come behind any segment of a message (RFC 5040 5.4).
 local function follow(d, m, last, bad)
-  local open = d.open
+  local open = m.op ~= 7 and d.open or nil
   if open then
     if open.op ~= m.op or open.stag ~= m.stag or open.qn ~= m.qn or open.msn ~= m.msn
       or open.next ~= m.at then
@@ -130,7 +131,7 @@ local function follow(d, m, last, bad)
     if m.at ~= 0 then bad("first segment with MO %d", m.at) end
     d.msn[m.qn] = (m.msn + 1) & 0xFFFFFFFF
   end
-  d.open = not last and m or nil
+  if m.op ~= 7 then d.open = not last and m or nil end
 end
 
 -- Decodes the DDP segment that ends at `pos`; returns its text for the listing.

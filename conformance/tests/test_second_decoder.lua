@@ -502,6 +502,17 @@ do
     "decode_dir: a stimulus excuses its own direction only")
   is(run_dir(pcapng(broken, "<", { [6] = "stimulus: later" })), finding:format(1),
     "decode_dir: nor what came before it")
+  -- The MSN of the first Send in the other octet order, with a CRC that is right.
+  local turned = octets "00124143 00000000 00000000 01000000 00000000"
+  turned = I2R:sub(1, 20) .. turned .. string.pack("<I4", decoder.crc32c(turned)) .. I2R:sub(45)
+  local odd = conversation(A, B, turned, { { 0, 20 }, { 20, 64 } }, R2I)
+  is(run_dir(pcapng(odd, "<")), "1 DIR/case.pcapng: connection 1: frame 4: I>R header: "
+    .. "MSN 16777216 on queue 0, expected 1\n"
+    .. "1 captures, 1 connections, 2 FPDUs, 0 directions with a stimulus, 1 problems\n",
+    "decode_dir: a header field in the wrong octet order")
+  is(run_dir(pcapng(odd, "<", { [4] = "stimulus: MSN" })),
+    "0 1 captures, 1 connections, 2 FPDUs, 1 directions with a stimulus, 0 problems\n",
+    "decode_dir: a header that is the stimulus")
   is(run_dir(), "2 decode_dir: DIR: no .pcapng file found there\n", "decode_dir: an empty folder")
 end
 
