@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the suite against the embedded peer and reads every case's capture with two decoders that
-share nothing with the station: tshark and the second decoder.
+"""Reads every case's capture with tshark and compares it with the second decoder: two decoders that
+share nothing with the station.
 
-usage: check_case_captures.py IWARP-CONFORM LUA SECOND-DECODER DECODE-DIR
+usage: check_case_captures.py FOLDER LUA SECOND-DECODER
+
+FOLDER is what suite_embedded.py left, which has asked the second decoder by itself.
 
 - every capture: Ethernet, IP and TCP without a finding of tshark (checksums; sequence analysis but
   where the case crafts its segments) and nothing malformed below MPA;
-- every capture: the second decoder follows each direction that sends nothing odd on purpose;
 - captures without a stimulus and without Markers: tshark's own iWARP dissector lists the FPDUs that
   the second decoder lists, frame by frame and in order.
 """
 import concurrent.futures
-import json
 import os
 import pathlib
 import re
@@ -154,22 +154,13 @@ def check_group(paths, folder, lua, script):
     return results
 
 
-def main(conform, lua, script, decode_dir):
+def main(suite, lua, script):
     failed = 0
     judge_checksums()
     with tempfile.TemporaryDirectory() as folder:
-        pcaps = os.path.join(folder, "pcaps")
-        report = os.path.join(folder, "run.json")
-        run = subprocess.run([conform, "run", "--results", folder, "--pcap-dir", pcaps, "--json",
-                              report], capture_output=True, text=True)
-        if run.returncode != 0:
-            sys.exit("iwarp-conform: exit %d\n%s%s" % (run.returncode, run.stdout, run.stderr))
-        with open(report, encoding="utf-8") as f:
-            cases = json.load(f)["cases"]
-        paths = [c["pcap"] for c in cases if c.get("pcap")]
-        played = [c for c in cases if c["verdict"] not in ("SKIP", "ERROR")]
-        if len(paths) < len(played) or len(paths) < 80:
-            sys.exit("%d captures of %d cases" % (len(paths), len(played)))
+        paths = sorted(map(str, pathlib.Path(suite, "pcaps").glob("*.pcapng")))
+        if len(paths) < 2000:
+            sys.exit("%s: %d captures" % (suite, len(paths)))
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             groups = [paths[k:k + GROUP] for k in range(0, len(paths), GROUP)]
             lists = pool.map(lambda group: check_group(group, folder, lua, script), groups)
@@ -183,11 +174,10 @@ def main(conform, lua, script, decode_dir):
               (len(results), compared, failed))
         if compared < 20:
             sys.exit("too few captures were compared")
-        decode = subprocess.run([lua, decode_dir, pcaps])
-    sys.exit(1 if failed or decode.returncode else 0)
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 5:
+    if len(sys.argv) != 4:
         sys.exit(__doc__)
     main(*sys.argv[1:])

@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The suite against the embedded peer, once for all tests that look at what it leaves.
+
+usage: suite_embedded.py IWARP-CONFORM FOLDER [LUA DECODE-DIR]
+
+Leaves in FOLDER, made anew: run.json, journal.jsonl and a capture of every case in pcaps/. Good if no case
+went wrong, every case that was played has a capture, and the second decoder (DECODE-DIR), which shares nothing
+with the runner, follows all of them and finds every header as the RFCs lay it out.
+"""
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+
+
+def main(conform, folder, *decoder):
+    folder = pathlib.Path(folder)
+    shutil.rmtree(folder, ignore_errors=True)
+    pcaps, report = folder / "pcaps", folder / "run.json"
+    done = subprocess.run([conform, "run", "--results", folder, "--pcap-dir", pcaps, "--json", report], stdin=subprocess.DEVNULL)
+    if done.returncode != 0:
+        sys.exit("iwarp-conform: exit %d" % done.returncode)
+    cases = json.loads(report.read_text(encoding="utf-8"))["cases"]
+    played = [c["id"] for c in cases if c["verdict"] not in ("SKIP", "ERROR")]
+    without = [case for case in played if not (pcaps / (case + ".pcapng")).is_file()]
+    if without or len(played) < 2000:
+        sys.exit("%d cases were played; without a capture: %s" % (len(played), ", ".join(without) or "none"))
+    if decoder:
+        sys.exit(subprocess.run([*decoder, pcaps], stdin=subprocess.DEVNULL).returncode)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (3, 5):
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
