@@ -179,7 +179,8 @@ function literal.start(t, options)
     { rule = "MPA-7.1.1-03", reason = "the target did not answer with a Reply of revision 1" })
   local flags = reply.flags:byte()
   if flags & 0x80 ~= 0 and not (options.target and options.target.markers) then t:skip("the target asks for Markers") end
-  t:check(flags & 0x3f == 0, "the Reply refuses, or has reserved bits set", { rule = "MPA-7.1.1-14", actual = octets.show(reply.flags) })
+  if flags & 0x20 ~= 0 then t:inconclusive("the target refuses the Request", { actual = "flags " .. octets.show(reply.flags) }) end
+  t:check(flags & 0x1f == 0, "the Reply has reserved bits set", { rule = "MPA-7.1.1-14", actual = "flags " .. octets.show(reply.flags) })
   take(conn, reply.length:byte(1) << 8 | reply.length:byte(2), { "the Reply's private data" }, {})
   t:established(conn)
   if options.first ~= false then literal.send_fpdu(conn, "000e c140 00000000 0000000000000000", "a Write of no octets") end

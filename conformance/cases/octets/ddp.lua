@@ -18,7 +18,7 @@ add {
   needs = { memory = "write", revision = 1 },
   run = function(t)
     local conn = literal.start(t)
-    local buf = t:memory { length = 64, remote = "write", to = 0x0102030405060700 }
+    local buf = t:memory { length = 64, remote = "write" }
     literal.send_fpdu(conn, "0013 8140" .. x32(buf.stag) .. x64(buf.to + 9) .. "6162636465 000000", "5 octets, L clear")
     literal.send_fpdu(conn, "0011 c140" .. x32(buf.stag) .. x64(buf.to + 14) .. "666768 00", "3 octets, L set")
     -- A Read behind it is answered when both are placed.

@@ -28,7 +28,7 @@ for _, one in ipairs(SENDS) do
     run = function(t)
       local conn = literal.start(t)
       local posted = t:receive { length = 16 }
-      local victim = invalidate and t:memory { length = 16, remote = "read", invalidate = true }
+      local victim = invalidate and t:memory { length = 16, remote = "read", invalidate = true, conn = conn }
       literal.send_fpdu(conn, "0015 414" .. opcode .. (victim and x32(victim.stag) or "00000000")
         .. "00000000 00000001 00000000 616263 00")
       t:completion(posted, { length = 3, solicited = solicited or false, invalidated = victim and victim.stag or nil })
@@ -49,7 +49,7 @@ add {
   needs = { memory = "read", revision = 1 },
   run = function(t)
     local conn = literal.start(t)
-    local buf = t:memory { length = 0x0300, remote = "read", fill = "count", to = 0x0807060504030201 }
+    local buf = t:memory { length = 0x0300, remote = "read", fill = "count" }
     literal.send_fpdu(conn, "002e 4141 00000000 00000001 00000001 00000000"
       .. "99aabbcc 0102030405060708 00000102" .. x32(buf.stag) .. x64(buf.to + 3))
     literal.expect_fpdu(conn, "0110 c142 99aabbcc 0102030405060708" .. show(bytes(0x105):sub(4)) .. "0000")
@@ -66,7 +66,7 @@ add {
   needs = { agent = true, revision = 1 },
   run = function(t)
     local conn = literal.start(t)
-    local buf = t:memory { length = 0x0300, to = 0x0102030405060708 }
+    local buf = t:memory { length = 0x0300 }
     local handle = t:post { conn = conn, op = "read", memory = buf, offset = 1, length = 0x102, stag = 0x0a0b0c0d, to = 0x1112131415161718 }
     -- The sink is the target's own affair; both of its parts must come back as they are.
     local asked = literal.expect_fpdu(conn, "002e 4141 00000000 00000001 00000001 00000000"

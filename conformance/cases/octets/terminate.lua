@@ -46,6 +46,10 @@ for _, one in ipairs(sent) do
   local name, text, fpdu, terminates, posted = table.unpack(one, 1, 5)
   local patterns = {}
   for i, terminate in ipairs(terminates) do patterns[i] = terminate[1] .. TERMINATE .. terminate[2] end
+  -- Headers are a SHOULD (RFC 5040 §4.8): rdmap-terminate-* judge that.
+  for i, terminate in ipairs(terminates) do
+    patterns[#terminates + i] = "0016" .. TERMINATE .. terminate[2]:sub(1, 4) .. " 0000"
+  end
   add {
     id = "octets-terminate-" .. name,
     purpose = ("The Terminate for %s has its fields and the headers that it returns where they should be"):format(text),
@@ -55,7 +59,8 @@ for _, one in ipairs(sent) do
       local conn = literal.start(t)
       if posted then t:receive { length = 16 } end
       literal.send_fpdu(conn, fpdu, "stimulus: " .. text)
-      literal.expect_fpdu(conn, table.unpack(patterns))
+      local _, which = literal.expect_fpdu(conn, table.unpack(patterns))
+      t:observe("terminate", patterns[which]:sub(5 + #TERMINATE, 13 + #TERMINATE))
       literal.expect_end(conn)
     end,
   }
