@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs a command and all that it starts, and ends it when it hangs, computes or grows without end.
 
-No guard asks how fast the machine is: one counts processor time, one how long every process of the command slept at a
-stretch without any computing, one memory. The one on the clock is there for what none of them sees.
+No guard asks how fast the machine is: one counts processor time, one the time in which every process of the command slept,
+one memory. The one on the clock is there for what none of them sees.
 """
 
 import ctypes
@@ -18,13 +18,13 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 PR_SET_CHILD_SUBREAPER = 36
 POLL = 0.1
 MEMORY = 3 << 30
-FILE_SIZE = 1 << 30
+FILE_SIZE = 1 << 40  # files with holes are large
 
 
 @dataclasses.dataclass
 class Limits:
     cpu: float = 600.0  # seconds of processor time, of all its processes
-    idle: float = 120.0  # seconds in which all its processes sleep
+    idle: float = 300.0  # seconds in which all its processes sleep, added up
     wall: float = 1800.0
     memory: int = MEMORY  # octets that its processes have resident
 
@@ -35,7 +35,7 @@ class Outcome:
     why: str
     output: bytes
     cpu: float
-    idle: float  # its longest sleep
+    idle: float
     wall: float
 
 
@@ -93,6 +93,12 @@ def sweep():
         time.sleep(0.01)
 
 
+def _spent():
+    """The processor time of all children that have been waited for, and of theirs."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def _threads_asleep(pid):
     """True if no thread of the process runs or waits for a disk."""
     try:
@@ -116,11 +122,12 @@ def run(command, output, limits, cwd=None, env=None, until=None):
         resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_SIZE, FILE_SIZE))
 
     began = time.monotonic()
+    before = _spent()
     with open(output, "wb") as file:
         child = subprocess.Popen(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=file,
                                  stderr=subprocess.STDOUT, preexec_fn=prepare)
-    ticks = most_idle = 0
-    asleep_since = None
+    ticks = idle = 0
+    last = began
     why = ""
     pause = 0.002
     while (status := child.poll()) is None:
@@ -128,16 +135,13 @@ def run(command, output, limits, cwd=None, env=None, until=None):
         alive = descendants()
         spent = sum(stat[2] for stat in alive.values())
         resident = sum(stat[3] for stat in alive.values()) * PAGE
-        if spent > ticks or not all(_threads_asleep(pid) for pid, stat in alive.items() if stat[1] != b"Z"):
-            asleep_since = None
-        elif asleep_since is None:
-            asleep_since = now
-        else:
-            most_idle = max(most_idle, now - asleep_since)
+        if all(_threads_asleep(pid) for pid, stat in alive.items() if stat[1] != b"Z"):
+            idle += min(now - last, 2 * POLL)  # what was not looked at does not count
+        last = now
         ticks = max(ticks, spent)
         if ticks / TICK > limits.cpu:
             why = f"more than {limits.cpu:.0f} s of processor time"
-        elif asleep_since is not None and now - asleep_since > limits.idle:
+        elif idle > limits.idle:
             why = f"asleep for more than {limits.idle:.0f} s"
         elif now - began > limits.wall:
             why = f"longer than {limits.wall:.0f} s"
@@ -150,20 +154,8 @@ def run(command, output, limits, cwd=None, env=None, until=None):
         time.sleep(pause)
         pause = min(POLL, pause * 1.5)
     sweep()
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     if status is None:
         child.returncode = -signal.SIGKILL  # swept
     with open(output, "rb") as file:
         text = file.read(4 << 20)
-    cpu = max(ticks / TICK, 0.0) if why else _cpu_since(usage)
-    return Outcome(None if why else status, why, text, cpu, most_idle, time.monotonic() - began)
-
-
-_spent = 0.0
-
-
-def _cpu_since(usage):
-    global _spent
-    now = usage.ru_utime + usage.ru_stime
-    taken, _spent = now - _spent, now
-    return taken
+    return Outcome(None if why else status, why, text, _spent() - before, idle, time.monotonic() - began)

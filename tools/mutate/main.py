@@ -9,6 +9,7 @@ same seed draws the same edits from the same sources. Tests that need siw's kern
 
 import argparse
 import fnmatch
+import hashlib
 import json
 import multiprocessing
 import os
@@ -22,6 +23,7 @@ from multiprocessing.connection import wait
 sys.dont_write_bytecode = True
 import draw  # noqa: E402
 import planted  # noqa: E402
+import reach  # noqa: E402
 import report as reports  # noqa: E402
 import suite  # noqa: E402
 import tree as trees  # noqa: E402
@@ -35,16 +37,29 @@ FOLDER = trees.TOP / "build-mutate"
 NOT_EDITED = ("*/tests/*", "proto/examples/*", "proto/rules/hosted/*", "fuzz/engine/afl.c", "tools/siw.d/*", "tools/bench_*")
 
 
-def edited_files(patterns):
+def edited_files():
     """The C sources that are edited, with their text."""
     found = {}
     for name in trees.sources():
         if not name.endswith((".c", ".h")) or any(fnmatch.fnmatch(name, p) for p in NOT_EDITED):
             continue
-        if patterns and not any(fnmatch.fnmatch(name, p) or fnmatch.fnmatch(name, p + "*") for p in patterns):
-            continue
         found[name] = (trees.TOP / name).read_text(encoding="utf-8")
     return found
+
+
+def fits(name, patterns):
+    return not patterns or any(fnmatch.fnmatch(name, p) or fnmatch.fnmatch(name, p + "*") for p in patterns)
+
+
+def state_of_sources():
+    """A name for all sources as they are."""
+    state = hashlib.sha256()
+    for name in trees.sources():
+        path = trees.TOP / name
+        if name.startswith(("tools/mutate/", "tools/results/")):
+            continue  # no program is made of these
+        state.update(name.encode() + b"\0" + (os.readlink(path).encode() if path.is_symlink() else path.read_bytes()))
+    return state.hexdigest()[:16]
 
 
 class Parser(argparse.ArgumentParser):
@@ -61,6 +76,7 @@ def arguments():
     parser.add_argument("--jobs", "-j", type=int, default=os.cpu_count(), help="edits at a time, each in a tree of its own (CPUs)")
     parser.add_argument("--only", metavar="PATTERN", action="append", default=[], help="edit only these files: a glob or how they begin")
     parser.add_argument("--budget", metavar="MINUTES", type=float, help="begin no other edit after this time")
+    parser.add_argument("--no-reach", action="store_true", help="do not first find out which tests reach which code (for few edits)")
     parser.add_argument("--no-asan", action="store_true", help="do not ask the tests under AddressSanitizer")
     parser.add_argument("--list", action="store_true", help="print the edits, try none")
     parser.add_argument("--planted", action="store_true", help="instead, make each edit of proto/rules/planted.csv: its tests must notice")
@@ -78,11 +94,11 @@ def arguments():
 class Pool:
     """The workers, each a process with a tree."""
 
-    def __init__(self, jobs, builds):
+    def __init__(self, jobs, builds, probes, store):
         self.pipes, self.processes = [], []
         for _ in range(jobs):
             here, there = multiprocessing.Pipe()
-            process = multiprocessing.Process(target=workers.serve, args=(there, FOLDER, builds))
+            process = multiprocessing.Process(target=workers.serve, args=(there, FOLDER, builds, probes, store))
             process.start()
             there.close()
             self.pipes.append(here)
@@ -109,44 +125,71 @@ class Pool:
 class Run:
     def __init__(self, options, texts, edits):
         self.options = options
+        self.probes = reach.Probes(edited_files())
+        self.store = reach.Store(FOLDER / "clean" / state_of_sources())
         self.edits = edits  # a function: the next edit or None
         self.report = reports.Report(texts, reports.read_list(LIST))
         self.history = suite.History(FOLDER / "history.json")
         self.began = {}
-        self.late = None
 
     def wanted(self, n):
         return n is None or len(self.report.counted) + len(self.began) < n
 
     def go(self, n):
         """Tries n edits; None is all there are."""
-        pool = Pool(self.options.jobs, ["plain"] + ([] if self.options.no_asan else ["asan"]))
-        start = time.monotonic()
-        idle = set()
-        left = True
+        pool = Pool(self.options.jobs, ["plain"] + ([] if self.options.no_asan else ["asan"]), self.probes, self.store)
+        self.start = time.monotonic()
         try:
-            while left or self.began or len(idle) < len(pool.pipes):
-                for pipe, message in pool.messages():
-                    if message[0] == "done":
-                        self.done(*message[1:])
-                    else:
-                        print(f"a tree is ready after {time.monotonic() - start:.0f} s, {message[1]} tests", flush=True)
-                    idle.add(pipe)
-                while left and idle and self.wanted(n):
-                    if self.options.budget is not None and time.monotonic() - start > 60 * self.options.budget:
-                        left = False
-                        print(f"the budget of {self.options.budget:g} minutes is spent", flush=True)
-                    elif (edit := self.edits()) is None:
-                        left = False
-                    else:
-                        self.began[edit] = time.monotonic()
-                        idle.pop().send((edit, self.history))
-                if not self.began and not self.wanted(n):
-                    left = False
-                if not left and not self.began:
-                    break
+            self.measure(pool)
+            self.try_edits(pool, n)
         finally:
             pool.end()
+
+    def say(self, text):
+        print(f"{(time.monotonic() - self.start) / 60:5.1f} min: {text}", flush=True)
+
+    def measure(self, pool):
+        """Runs each test once without an edit, unless that was done for these very sources."""
+        ready, left, running, keys = 0, None, 0, []
+        while ready < len(pool.pipes) or left or running:
+            for pipe, message in pool.messages():
+                if message[0] == "ready":
+                    ready += 1
+                    keys = [key for key in message[1] if ":" not in key]
+                    self.say(f"a tree is ready, {len(message[1])} tests")
+                    if left is None:
+                        left = [key for key in keys if not self.store.has(key)] if not self.options.no_reach else []
+                        left.sort(key=lambda key: self.history.cost.get(key, 0))
+                else:
+                    running -= 1
+                if left:
+                    pipe.send(("measure", left.pop()))
+                    running += 1
+        for key in keys:
+            if self.store.has(key):
+                self.history.learn(key, self.store.get(key)[0])
+        for pipe in pool.pipes:
+            pipe.send(("learn",))
+        self.say("all tests were run without an edit")
+
+    def try_edits(self, pool, n):
+        free = set(pool.pipes)
+        left = True
+        while True:
+            while left and free and self.wanted(n):
+                if self.options.budget is not None and time.monotonic() - self.start > 60 * self.options.budget:
+                    left = False
+                    self.say("the budget is spent")
+                elif (edit := self.edits()) is None:
+                    left = False
+                else:
+                    self.began[edit] = time.monotonic()
+                    free.pop().send(("edit", edit, self.history))
+            if not self.began:
+                return
+            for pipe, message in pool.messages():
+                self.done(*message[1:])
+                free.add(pipe)
 
     def done(self, edit, result, unsound):
         result["seconds"] = time.monotonic() - self.began.pop(edit)
@@ -164,9 +207,9 @@ class Run:
 
 def plant(options):
     """Makes the edits of planted.csv; 0 if each test that is named notices."""
-    rows = [row for row in planted.read(trees.TOP) if not options.only or any(fnmatch.fnmatch(row["file"], p + "*") for p in options.only)]
+    rows = [row for row in planted.read(trees.TOP) if fits(row["file"], options.only)]
     left, begun, wrong = list(rows), 0, 0
-    pool = Pool(min(options.jobs, max(1, len(rows))), ["plain"])
+    pool = Pool(min(options.jobs, max(1, len(rows))), ["plain"], reach.Probes(edited_files()), None)
     try:
         while left or begun:
             for pipe, message in pool.messages():
@@ -175,7 +218,7 @@ def plant(options):
                     wrong += bool(message[2])
                     print(f"{message[1]['place']}: {message[1]['file']}: {'; '.join(message[2]) or 'noticed'}", flush=True)
                 if left:
-                    pipe.send((left.pop(0),))
+                    pipe.send(("plant", left.pop(0)))
                     begun += 1
     finally:
         pool.end()
@@ -196,7 +239,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if options.planted:
         return plant(options)
-    texts = edited_files(options.only)
+    texts = {name: text for name, text in edited_files().items() if fits(name, options.only)}
     if not texts:
         parser.error("no C source fits --only")
     if options.at:

@@ -11,7 +11,7 @@ import guard
 
 SUITE = "suite"
 # Need the kernel of siw, a browser, or say nothing about a program's behaviour.
-LEFT_OUT = re.compile(r"suite_against_|tools_check_siw|conformance_check_html$|install$|headers_|freestanding_")
+LEFT_OUT = re.compile(r"suite_against_|tools_check_siw|conformance_check_html$|install$|headers_|freestanding_|rules_planted|mutate_")
 NOT_OK = re.compile(rb"^not ok \d+ - (\S+)", re.M)
 FAILED = re.compile(rb"^\[  FAILED  \] ([a-z]\w*)", re.M)
 BEGUN = re.compile(rb"^\[ RUN      \] (\w+)", re.M)
@@ -146,12 +146,20 @@ class History:
             self.cpu[key] = max(self.cpu.get(key, 0), cpu)
             self.idle[key] = max(self.idle.get(key, 0), idle)
 
-    def limits(self, key, build):
+    def limits(self, test):
         """Guards from what the test took before: far more than it ever needed."""
-        if key not in self.cpu:
+        if test.key in self.cpu:
+            cpu, idle = self.cpu[test.key], self.idle[test.key]
+        elif test.name in self.cpu:
+            cpu, idle = 4 * self.cpu[test.name], self.idle[test.name]  # sanitized
+        else:
             return DEFAULT
-        return guard.Limits(cpu=max(20.0, 10 * self.cpu[key]), idle=max(20.0, 5 * self.idle[key]),
-                            memory=guard.MEMORY if build == "plain" else 2 * guard.MEMORY)
+        return guard.Limits(cpu=max(20.0, 10 * cpu), idle=max(30.0, 4 * idle),
+                            memory=guard.MEMORY if test.build == "plain" else 2 * guard.MEMORY)
+
+    def learn(self, key, facts):
+        """Takes over what a test did without an edit."""
+        self.cost[key], self.cpu[key], self.idle[key] = facts["wall"], facts["cpu"], facts["idle"]
 
     def order(self, file, tests):
         """By how likely they are to notice an edit of this file, for each second."""

@@ -11,11 +11,13 @@ import shlex
 import shutil
 import subprocess
 
+import reach
+
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILDS = {
     # Code as users have it would be compiled twice as long.
-    "plain": ["-DCMAKE_BUILD_TYPE=None", "-DCMAKE_C_FLAGS=-O1 -g0 -DNDEBUG"],
-    "asan": ["-DCMAKE_BUILD_TYPE=None", "-DCMAKE_C_FLAGS=-O1 -g1 -DNDEBUG", "-DCMAKE_C_COMPILER=clang", "-DIW_SANITIZE=address,undefined"],
+    "plain": ["-O1 -g0"],
+    "asan": ["-O1 -g1", "-DCMAKE_C_COMPILER=clang", "-DIW_SANITIZE=address,undefined"],
 }
 
 
@@ -77,6 +79,7 @@ class Tree:
         self.folder = pathlib.Path(folder).resolve()
         self.tree = self.folder / "tree"
         self.work = self.folder / "work"
+        self.reached = self.work / "reached"
         self.graphs = {}
         self.commands = {}
 
@@ -93,8 +96,8 @@ class Tree:
             except BlockingIOError:
                 found.lock.close()
 
-    def copy(self):
-        """Brings the tree up to date with the sources; what has not changed keeps its time."""
+    def copy(self, texts):
+        """Brings the tree up to date with the sources, of which some have another text; what has not changed keeps its time."""
         wanted = sources()
         for name in wanted:
             source, target = TOP / name, self.tree / name
@@ -104,7 +107,7 @@ class Tree:
                     target.unlink(missing_ok=True)
                     target.symlink_to(os.readlink(source))
                 continue
-            data = source.read_bytes()
+            data = texts[name].encode() if name in texts else source.read_bytes()
             if not target.is_file() or target.is_symlink() or target.read_bytes() != data:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(data)
@@ -125,11 +128,21 @@ class Tree:
     def build_folder(self, build):
         return self.tree / ("build" if build == "plain" else f"build-{build}")
 
+    def probe(self):
+        """Makes what the probes of the sources need."""
+        folder = self.tree / "build-reach"
+        folder.mkdir(parents=True, exist_ok=True)
+        reach.write_runtime(folder, self.reached)
+        subprocess.run(["cc", "-O1", "-fPIC", "-c", "reach.c", "-o", "reach.o"], cwd=folder, check=True)
+
     def configure(self, build):
         folder = self.build_folder(build)
         if not (folder / "build.ninja").exists():
             found = lambda name: shutil.which(name) is not None
-            command = ["cmake", "-G", "Ninja", "-S", str(self.tree), "-B", str(folder), *BUILDS[build]]
+            flags, *settings = BUILDS[build]
+            command = ["cmake", "-G", "Ninja", "-S", str(self.tree), "-B", str(folder), *settings, "-DCMAKE_BUILD_TYPE=None",
+                       f"-DCMAKE_C_FLAGS={flags} -DNDEBUG -include {self.tree}/build-reach/reach.h",
+                       f"-DCMAKE_C_STANDARD_LIBRARIES={self.tree}/build-reach/reach.o"]
             if found("ccache"):
                 command.append("-DCMAKE_C_COMPILER_LAUNCHER=ccache")
             if found("ld.lld"):

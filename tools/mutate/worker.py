@@ -10,17 +10,22 @@ import traceback
 
 import guard
 import planted
+import reach
 import suite
 import tree as trees
 
 BATCH = 6  # programs linked at once
 PR_SET_PDEATHSIG = 1
+CLEAN = guard.Limits(cpu=3600, idle=900, wall=3600, memory=2 * guard.MEMORY)  # without an edit nothing hangs
 
 
 class Worker:
-    def __init__(self, folder, builds):
+    def __init__(self, folder, builds, probes, store):
         self.tree = trees.Tree.free(folder)
         self.builds = builds
+        self.probes = probes
+        self.store = store
+        self.reached = {}  # the map of each test
         self.tests = []
         self.sound = set()  # tests that passed without an edit
         self.unsound = set()
@@ -30,19 +35,52 @@ class Worker:
     def prepare(self):
         shutil.rmtree(self.tree.work, ignore_errors=True)
         self.tree.work.mkdir(parents=True)
-        self.tree.copy()
+        reach.clear(self.tree.reached)
+        self.tree.copy(self.probes.texts)
+        self.tree.probe()
         for build in self.builds:
             self.tree.build(build)
             self.tests += suite.listed(self.tree, build)
+
+    def measure(self, key):
+        """Runs a test without an edit and keeps what it took and reached."""
+        test = next(test for test in self.tests if test.key == key)
+        reach.clear(self.tree.reached)
+        outcome, wrong = self.run(test, CLEAN)
+        if wrong:
+            outcome, wrong = self.run(test, CLEAN)
+        self.store.put(key, self.tree.reached, {"wall": outcome.wall, "cpu": outcome.cpu, "idle": outcome.idle, "wrong": wrong,
+                                                "output": outcome.output[-3000:].decode("utf-8", "replace") if wrong else "",
+                                                "verdicts": self.verdicts() if key == suite.SUITE else {}})
+
+    def learn(self):
+        """Takes over what all workers measured."""
         for test in self.tests:
-            if test.key == suite.SUITE:
-                self.run(test, suite.DEFAULT)
-                self.clean_suite = self.verdicts()
+            if test.build != "plain" or not self.store.has(test.key):
+                continue
+            facts, self.reached[test.name] = self.store.get(test.key)
+            (self.unsound if facts["wrong"] else self.sound).add(test.key)
+            self.clean_suite = facts["verdicts"] or self.clean_suite
+
+    def candidates(self, edit):
+        """The tests that hold the edited source and, as far as is known, reach the edit."""
+        block = self.probes.block(edit)
+        return [t for t in self.tests if t.key not in self.unsound and (edit.file in t.files or edit.file.endswith(".h"))
+                and (block is None or t.name not in self.reached or self.reached[t.name][block])]
 
     # The text of the edited file.
 
     def put(self, file, text):
         (self.tree.tree / file).write_text(text, encoding="utf-8")
+
+    def original(self, file):
+        """The text of a file when the run began."""
+        if file not in self.probes.originals:
+            self.probes.originals[file] = (self.tree.tree / file).read_text(encoding="utf-8")
+        return self.probes.originals[file]
+
+    def restore(self, file):
+        self.put(file, self.probes.texts.get(file) or self.original(file))
 
     def same_code(self, file, old, new):
         """None if the edit does not compile; else whether an optimising compiler sees no difference."""
@@ -118,7 +156,7 @@ class Worker:
         if test.key in self.unsound:
             return False
         if self.tree.make(test.build, test.targets):
-            outcome, wrong = self.run(test, history.limits(test.key, test.build))
+            outcome, wrong = self.run(test, history.limits(test))
             if not wrong:
                 self.sound.add(test.key)
                 return True
@@ -128,8 +166,7 @@ class Worker:
     def ask(self, edit, history, old, new):
         """The test that notices, what it says and what was asked; the file is edited."""
         asked = []
-        order = [t for t in history.order(edit.file, [t for t in self.tests if edit.file in t.files or edit.file.endswith(".h")])
-                 if t.key not in self.unsound]
+        order = history.order(edit.file, self.candidates(edit))
         made = set()
         for i, test in enumerate(order):
             if test.key in self.unsound:
@@ -141,14 +178,14 @@ class Worker:
                 if not self.tree.make(test.build, targets) and not self.tree.make(test.build, test.targets):
                     return "", "does not compile", asked
                 made |= {(test.build, target) for target in targets}
-            limits = history.limits(test.key, test.build)
+            limits = history.limits(test)
             outcome, wrong = self.run(test, limits)
             if wrong and not outcome.why.startswith(("more", "asleep")):
                 # Once more: what only the machine's other work brought about is no verdict.
                 ids = [wrong] if test.name == suite.SUITE and " " not in wrong else []
                 outcome, wrong = self.run(test, limits, ids)
             if wrong and test.key not in self.sound:
-                self.put(edit.file, old)
+                self.restore(edit.file)
                 good = self.proven(test, history)
                 self.put(edit.file, new)
                 made.clear()
@@ -161,8 +198,7 @@ class Worker:
 
     def judge(self, edit, history):
         """What becomes of an edit, as a dictionary."""
-        path = self.tree.tree / edit.file
-        old = path.read_text(encoding="utf-8")
+        old = self.original(edit.file)
         new = edit.apply(old)
         try:
             self.put(edit.file, new)
@@ -177,8 +213,7 @@ class Worker:
             return {"state": "killed" if killer else "survived", "killer": killer, "why": why, "asked": asked}
         finally:
             guard.sweep()
-            self.put(edit.file, old)
-
+            self.restore(edit.file)
 
     # Faults planted by hand.
 
@@ -202,19 +237,18 @@ class Worker:
 
     def plant(self, row):
         """The tests that did not notice a planted fault, each with the reason."""
-        if wrong := planted.wrong_edit(self.tree.tree, row):
+        if wrong := planted.wrong_edit(trees.TOP, row):
             return [wrong]
-        path = self.tree.tree / row["file"]
-        old = path.read_text(encoding="utf-8")
+        old = self.original(row["file"])
         try:
             self.put(row["file"], planted.edited(old, row))
             return [f"{test} {why}" for test in row["tests"].split() if (why := self.unnoticed(test))]
         finally:
             guard.sweep()
-            self.put(row["file"], old)
+            self.restore(row["file"])
 
 
-def serve(pipe, folder, builds):
+def serve(pipe, *settings):
     """The life of a worker's process: prepares its tree, then judges edits that come through the pipe."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     guard.adopt()
@@ -226,15 +260,20 @@ def serve(pipe, folder, builds):
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        worker = Worker(folder, builds)
+        worker = Worker(*settings)
         worker.prepare()
-        pipe.send(("ready", len(worker.tests)))
+        pipe.send(("ready", [test.key for test in worker.tests]))
         while (job := pipe.recv()) is not None:
-            if len(job) == 1:
-                pipe.send(("planted", job[0], worker.plant(job[0])))
-                continue
-            edit, history = job
-            pipe.send(("done", edit, worker.judge(edit, history), sorted(worker.unsound)))
+            if job[0] == "measure":
+                worker.measure(job[1])
+                pipe.send(("measured", job[1]))
+            elif job[0] == "learn":
+                worker.learn()
+            elif job[0] == "plant":
+                pipe.send(("planted", job[1], worker.plant(job[1])))
+            else:
+                _, edit, history = job
+                pipe.send(("done", edit, worker.judge(edit, history), sorted(worker.unsound)))
         pipe.send(("end",))
     except trees.Bad as error:
         pipe.send(("bad", str(error)))
