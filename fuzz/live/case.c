@@ -13,8 +13,9 @@
 #include "text.h"
 
 enum {
-    RELEASES = 8, /* of one octet: from there on a loop */
-    WAIT_MS = 200 /* there is no haste any more, and the peer may be slow to read */
+    RELEASES = 8,  /* of one octet: from there on a loop */
+    WAIT_MS = 200, /* there is no haste any more, and the peer may be slow to read */
+    ANSWER = 10    /* seconds for what a peer that is well sends: its start-up frame, its end */
 };
 
 struct writer {
@@ -191,15 +192,17 @@ static void put_head(struct writer *w, const struct iw_hunt_finding *f, const ch
     if (w->asked)
         fprintf(w->f, "      if item and item.op == \"read-request\" and item.sink_stag then "
                       "asked[#asked + 1] = item end\n");
-    fprintf(w->f, "      return item\n    end\n"
-                  "    local function settle(conn, seconds)\n"
-                  "      repeat local item = wait(conn, seconds) until not item or item.kind == "
-                  "\"fin\" or item.kind == \"reset\"\n"
-                  "    end\n"
-                  "    local function finish(conn)\n"
-                  "      conn:shutdown()\n"
-                  "      settle(conn, 1)\n"
-                  "    end\n");
+    fprintf(w->f,
+            "      return item\n    end\n"
+            "    local function settle(conn, seconds)\n"
+            "      repeat local item = wait(conn, seconds) until not item or item.kind == "
+            "\"fin\" or item.kind == \"reset\"\n"
+            "    end\n"
+            "    local function finish(conn)\n"
+            "      conn:shutdown()\n"
+            "      settle(conn, %d)\n"
+            "    end\n",
+            ANSWER);
 }
 
 /* ---- a connection ---- */
@@ -271,20 +274,23 @@ static void put_group(struct writer *w, size_t unit, size_t end, size_t *mark, s
 static void put_connection(struct writer *w, const struct iw_hunt_finding *f, size_t i)
 {
     const struct iw_hunt_plan *p = &w->plan;
-    bool agent = has_agent(w->h), reset = false, called = calls(w);
+    bool agent = has_agent(w->h), reset = false, called = calls(w), startup = false;
     size_t unit = 0, mark = 0;
 
     fprintf(w->f, "    %sconn = t:%s { raw = true%s }\n", i ? "" : "local ",
             called ? "target_connects" : "connect", agent ? ", target = { accept = \"ask\" }" : "");
     if (called) /* its Request is no answer to what comes next */
-        fprintf(w->f, "    wait(conn, 1)\n");
+        fprintf(w->f, "    wait(conn, %d)\n", ANSWER);
     while (unit < p->n_units || mark < p->n_marks) {
         size_t until = unit < p->n_units ? p->units[unit].at : p->length, end = unit;
 
         while (mark < p->n_marks && p->marks[mark].at <= until && !reset) {
             reset = p->marks[mark].kind == IW_FUZZ_RST;
-            if (!called || unit || p->marks[mark].kind != IW_FUZZ_TIME)
+            if (startup && p->marks[mark].kind == IW_FUZZ_TIME)
+                fprintf(w->f, "    wait(conn, %d)\n", ANSWER); /* for the Reply */
+            else if (!called || unit || p->marks[mark].kind != IW_FUZZ_TIME)
                 put_mark(w, &p->marks[mark]);
+            startup = false;
             mark++;
         }
         if (unit == p->n_units || reset)
@@ -302,6 +308,7 @@ static void put_connection(struct writer *w, const struct iw_hunt_finding *f, si
         put_group(w, unit, end, &mark, until);
         if (p->units[unit].kind == IW_UNIT_STARTUP && f->requested[i])
             put_accept(w);
+        startup = !called && end == unit + 1 && p->units[unit].kind == IW_UNIT_STARTUP;
         unit = end;
     }
     if (!reset)

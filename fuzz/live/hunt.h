@@ -106,6 +106,7 @@ struct iw_hunt {
     uint64_t began, next_line, next_save, look_at;
     struct iw_hunt_finding *findings;
     double patience;           /* seconds that a step of what is tried waits; 0: as in the hunt */
+    uint64_t waited;           /* ns in vain for an end of the target */
     bool suspicious;           /* a connection was refused, or left open */
     struct iw_hunt_done trial; /* the last sequence that was tried */
     int lasting;               /* see save.c: descriptor of the sequences under way; -1: none */

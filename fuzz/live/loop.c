@@ -15,10 +15,11 @@
 #include "text.h"
 
 enum {
-    CALL_MS = 10,         /* between two looks at what is to connect */
-    WAIT_LEAST = 1000000, /* ns that a step waits at least if it says so ... */
-    WAIT_MOST = 50000000, /* ... and at most */
-    LINGER = 250000000,   /* ns for the peer's end behind ours */
+    CALL_MS = 10,            /* between two looks at what is to connect */
+    WAIT_LEAST = 1000000,    /* ns that a step waits at least if it says so ... */
+    WAIT_MOST = 50000000,    /* ... and at most */
+    REPLY_MOST = 1000000000, /* for the Reply, without which all that follows is early */
+    LINGER = 250000000,      /* ns for the peer's end behind ours */
     ANSWERS = 64 * 1024,
     HEARD_MOST = 4 << 20, /* octets that one connection takes */
     CONNECT = 2000000000
@@ -40,7 +41,7 @@ struct slot {
     size_t out_length, out_sent, out_room;
     uint8_t said;
     bool connected, shut, blocked, heard;
-    uint64_t deadline, sent, received, asked;
+    uint64_t armed, deadline, sent, received, asked; /* armed: when the deadline was set */
     enum iw_side own, peer;
     struct iw_observer *observer;
     void *observer_memory;
@@ -57,8 +58,10 @@ struct iw_hunt_loop {
     void *scratch;
     uint8_t answers[ANSWERS];
     uint64_t answer_time; /* ns, a running mean of the Reply's delay */
+    bool answered;        /* at all: the mean is measured */
     uint64_t patience;    /* ns; 0: LINGER */
     uint64_t lingered;
+    uint64_t waited; /* ns of all deadlines that passed */
 };
 
 /* ---- the observer ---- */
@@ -91,6 +94,7 @@ static void seen_startup(struct slot *s, const struct iw_observation *o)
         detail |= (o->enhanced.peer_to_peer ? 8u : 0u) | o->enhanced.rtr;
     s->known.markers = (o->startup.flags & IW_MPA_FLAG_M) != 0;
     s->loop->answer_time = (s->loop->answer_time * 15 + took) / 16;
+    s->loop->answered = true;
     add(s, IW_ANSWER_STARTUP, detail);
 }
 
@@ -163,6 +167,12 @@ static void observe(struct slot *s)
 }
 
 /* ---- slots ---- */
+
+static void arm(struct slot *s, uint64_t ns)
+{
+    s->armed = iw_transport_now();
+    s->deadline = s->armed + ns;
+}
 
 static void watch(struct slot *s, uint32_t events)
 {
@@ -237,7 +247,7 @@ static bool flush(struct slot *s)
             refused(s);
         } else { /* what the peer said last is still to be read */
             s->phase = LINGERING;
-            s->deadline = iw_transport_now() + LINGER;
+            arm(s, LINGER);
         }
         return false;
     }
@@ -300,24 +310,32 @@ static void shut(struct slot *s)
     s->shut = true;
     s->phase = LINGERING;
     /* Who has not even answered a Request is not given that long to end it. */
-    s->deadline =
-        iw_transport_now() + (s->loop->patience && s->received ? s->loop->patience : LINGER);
+    arm(s, s->loop->patience && s->received ? s->loop->patience : LINGER);
 }
 
-/* For a Reply, without which all that follows is early, longer than for what may not come. */
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* For a Reply, without which all that follows is early, longer than for what may not come: as long
+ * as this peer takes on this machine. */
 static uint64_t wait_of(const struct iw_hunt_loop *l, uint16_t ms, bool replied)
 {
-    uint64_t scaled = (replied ? 3 : 10) * l->answer_time, asked = (uint64_t)ms * 1000000;
+    uint64_t scaled = most(WAIT_LEAST, (replied ? 3 : 10) * l->answer_time);
+    uint64_t asked = (uint64_t)ms * 1000000;
 
-    if (scaled < WAIT_LEAST)
-        scaled = WAIT_LEAST;
-    if (scaled > WAIT_MOST)
-        scaled = WAIT_MOST;
-    if (l->patience) { /* something is looked into: no haste, and what is cut is read in pieces */
-        scaled = l->patience;
-        asked = asked > WAIT_MOST ? asked : WAIT_MOST;
-    }
-    return asked < scaled ? asked : scaled;
+    if (!replied && asked >= WAIT_MOST)
+        return l->patience ? most(l->patience, least(REPLY_MOST, scaled))
+                           : least(REPLY_MOST, scaled);
+    if (l->patience) /* something is looked into: no haste, and what is cut is read in pieces */
+        return least(l->patience, most(asked, WAIT_MOST));
+    return least(asked, least(scaled, WAIT_MOST));
 }
 
 /* Goes on until something has to be waited for. */
@@ -343,7 +361,7 @@ static void advance(struct slot *s)
         }
         if (m->kind == IW_FUZZ_TIME) {
             s->phase = WAITING;
-            s->deadline = iw_transport_now() + wait_of(s->loop, m->ms, s->received > 0);
+            arm(s, wait_of(s->loop, m->ms, s->received > 0));
             return;
         }
     }
@@ -401,6 +419,7 @@ static void late(struct slot *s)
         give_up_call(s, true);
         return;
     }
+    s->loop->waited += s->deadline - s->armed;
     if (s->phase == WAITING) {
         advance(s);
         return;
@@ -538,7 +557,7 @@ bool iw_hunt_loop_start(struct iw_hunt_loop *l, struct iw_hunt_input *input, uin
     s->connected = s->shut = s->blocked = s->heard = false;
     s->sent = s->received = 0;
     s->asked = iw_transport_now();
-    s->deadline = s->asked + CONNECT;
+    arm(s, CONNECT);
     l->busy++;
     iw_hunt_plan_make(&s->plan, input);
     observe(s);
@@ -547,7 +566,7 @@ bool iw_hunt_loop_start(struct iw_hunt_loop *l, struct iw_hunt_input *input, uin
         return true;
     }
     s->phase = CALLED;
-    s->deadline = s->asked + (uint64_t)(l->world->target->connect_within * l->world->scale * 1e9);
+    arm(s, (uint64_t)(l->world->target->connect_within * l->world->scale * 1e9));
     if (!iw_hunt_world_call(l->world))
         refused(s);
     return true;
@@ -625,4 +644,14 @@ void iw_hunt_loop_patience(struct iw_hunt_loop *l, double seconds)
 uint64_t iw_hunt_loop_lingered(const struct iw_hunt_loop *l)
 {
     return l->lingered;
+}
+
+uint64_t iw_hunt_loop_answer_time(const struct iw_hunt_loop *l)
+{
+    return l->answered ? l->answer_time : 0;
+}
+
+uint64_t iw_hunt_loop_waited(const struct iw_hunt_loop *l)
+{
+    return l->waited;
 }

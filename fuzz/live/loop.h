@@ -49,7 +49,12 @@ void iw_hunt_loop_step(struct iw_hunt_loop *l, int ms);
 void iw_hunt_loop_abort(struct iw_hunt_loop *l);
 /* From now on a sequence that the peer leaves open is waited for for so long (0: as usual). */
 void iw_hunt_loop_patience(struct iw_hunt_loop *l, double seconds);
-/* Octets of the peer's, and connections that it left open. */
+/* A running mean of the time from a Request to its Reply, ns; 0: there was none yet. */
+uint64_t iw_hunt_loop_answer_time(const struct iw_hunt_loop *l);
+/* The length of all deadlines that have passed, ns: what was spent on waiting, however slow the
+ * machine is. */
+uint64_t iw_hunt_loop_waited(const struct iw_hunt_loop *l);
+/* Connections that the peer left open. */
 uint64_t iw_hunt_loop_lingered(const struct iw_hunt_loop *l);
 
 #endif

@@ -11,7 +11,8 @@
 #include "text.h"
 
 enum {
-    SECONDS = 60,
+    SECONDS = 60,     /* of waiting, or of everything where each try starts something elsewhere */
+    AT_LEAST = 30,    /* tries, however slow that is */
     TIMES_TO_TRY = 2, /* what a chance may have kept from happening */
     SURE = 3          /* times in a row of what does not depend on chance */
 };
@@ -20,13 +21,22 @@ struct shrink {
     struct iw_hunt *h;
     struct iw_hunt_finding *f;
     unsigned tries;
-    bool sure; /* it happened each time, and has to go on so */
-    uint64_t until;
+    bool sure;      /* it happened each time, and has to go on so */
+    uint64_t began; /* spending() then */
 };
+
+/* ns: how long was waited in vain, which does not depend on how fast the machine is. */
+static uint64_t spending(const struct iw_hunt *h)
+{
+    return h->outside ? iw_transport_now() : iw_hunt_loop_waited(h->loop) + h->waited;
+}
 
 static bool spent(const struct shrink *s)
 {
-    return s->tries >= IW_HUNT_TRIES || iw_transport_now() > s->until || *s->h->stop;
+    uint64_t most = (uint64_t)(SECONDS * s->h->world.scale * 1e9);
+
+    return s->tries >= IW_HUNT_TRIES || *s->h->stop ||
+           (s->tries >= AT_LEAST && spending(s->h) - s->began > most);
 }
 
 static bool happens_once(struct shrink *s, struct iw_hunt_input *const *inputs, size_t n)
@@ -297,12 +307,8 @@ static void plainer(struct shrink *s, size_t i)
 
 void iw_hunt_shrink(struct iw_hunt *h, struct iw_hunt_finding *f)
 {
-    struct shrink s = {.h = h,
-                       .f = f,
-                       .until =
-                           iw_transport_now() + (uint64_t)(SECONDS * h->world.scale) * 1000000000u};
+    struct shrink s = {.h = h, .f = f, .sure = true, .began = spending(h)};
 
-    s.sure = true;
     for (int i = 0; i < SURE && s.sure; i++)
         s.sure = happens_once(&s, f->inputs, f->n_inputs);
     fewer_inputs(&s);

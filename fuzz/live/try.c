@@ -10,7 +10,15 @@
 #include "runner.h"
 #include "text.h"
 
-enum { PATIENCE = 3, DYING_MS = 3000, DEAD_MS = 300, STEP_MS = 10, AGAIN = 5 };
+enum {
+    PATIENCE_MS = 3000,
+    FIRST_MS = 60000, /* for the first answer of all: how slow the machine is, nobody knows yet */
+    DYING_MS = 3000,
+    DEAD_MS = 300,
+    SLOWER = 1000, /* an answer that takes so many times the mean is none; at an end, a tenth */
+    STEP_MS = 10,
+    AGAIN = 60
+};
 
 const char *iw_hunt_kind_name(enum iw_hunt_kind kind)
 {
@@ -66,6 +74,15 @@ bool iw_hunt_same(const struct iw_hunt_event *a, const struct iw_hunt_event *b)
     return !strcmp(own, other);
 }
 
+/* ns to wait: `ms` on a machine that is idle, more where this peer's answers take longer. */
+static uint64_t patience(const struct iw_hunt *h, double ms, unsigned slower)
+{
+    uint64_t scaled = (uint64_t)(ms * h->world.scale * 1e6);
+    uint64_t measured = slower * iw_hunt_loop_answer_time(h->loop);
+
+    return measured > scaled ? measured : scaled;
+}
+
 /* Runs one sequence; what became of it is in h->trial. */
 static void run(struct iw_hunt *h, const struct iw_hunt_input *input)
 {
@@ -111,14 +128,16 @@ static void run_row(struct iw_hunt *h, struct iw_hunt_input *const *inputs, size
  * a sanitizer's report; of one that does not, little more can be expected. */
 static const char *dying(struct iw_hunt *h, bool accepts)
 {
-    double ms = (accepts ? DYING_MS : DEAD_MS) * h->world.scale;
-    uint64_t until = iw_transport_now() + (uint64_t)(ms * 1e6);
+    uint64_t wait = accepts ? patience(h, DYING_MS, SLOWER) : patience(h, DEAD_MS, SLOWER / 10);
+    uint64_t until = iw_transport_now() + wait;
     const char *how = iw_hunt_world_death(&h->world);
 
     while (!how && iw_transport_now() < until && h->world.target->death) {
         poll(NULL, 0, STEP_MS);
         how = iw_hunt_world_death(&h->world);
     }
+    if (!how)
+        h->waited += wait;
     return how;
 }
 
@@ -158,6 +177,8 @@ static struct iw_hunt_event look(struct iw_hunt *h, bool hanging)
     struct iw_hunt_input *probe;
     const char *how;
     char text[128];
+    bool first_of_all = !h->over && !h->o->try && !iw_hunt_loop_answer_time(h->loop);
+    uint64_t wait = patience(h, first_of_all ? FIRST_MS : PATIENCE_MS, SLOWER);
 
     iw_hunt_world_settle(&h->world);
     how = iw_hunt_world_death(&h->world);
@@ -166,8 +187,8 @@ static struct iw_hunt_event look(struct iw_hunt *h, bool hanging)
     /* It waits for the Reply, or the Request, and for nothing behind that. */
     probe = iw_hunt_seed_probe(h->world.side);
     iw_hunt_drop(probe, h->world.side == IW_SIDE_INITIATOR, probe->n);
-    iw_hunt_insert_time(probe, probe->n, PATIENCE * 1000);
-    iw_hunt_loop_patience(h->loop, PATIENCE * h->world.scale);
+    iw_hunt_insert_time(probe, probe->n, UINT16_MAX);
+    iw_hunt_loop_patience(h->loop, (double)wait / 1e9);
     run(h, probe);
     iw_hunt_loop_patience(h->loop, 0);
     iw_hunt_input_free(probe);
