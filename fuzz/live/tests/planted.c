@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A peer with a fault of its own, for the tests of iwarp-fuzz only: linked around iwarp-peer with
- * --wrap. It lies behind a start-up of RFC 6581, three FPDUs, and a fourth of which only a part has
- * been read; what brings the rest of that one ends the process. What comes behind it does not
- * matter: how a loaded machine cuts it would. With IW_PLANTED=hang in the environment it does
- * nothing any more instead, with IW_PLANTED=refuse it lives on without its listeners.
+ * --wrap. It lies after a start-up of RFC 6581 and three good FPDUs: the segment that goes on with
+ * a Send's message ends the process. Only what is said decides, never how TCP or a busy machine
+ * cuts it. With IW_PLANTED=hang in the environment it does nothing any more instead, with
+ * IW_PLANTED=refuse it lives on without its listeners.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +14,8 @@
 #include "endpoint/internal.h"
 
 /* The linker's names. NOLINTBEGIN(bugprone-reserved-identifier) */
-void __real_iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t pieces,
-                              uint64_t now);
-void __wrap_iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t pieces,
-                              uint64_t now);
+int __real_iw_ep_rx_fpdu(void *context, const struct iw_fpdu *fpdu);
+int __wrap_iw_ep_rx_fpdu(void *context, const struct iw_fpdu *fpdu);
 /* NOLINTEND(bugprone-reserved-identifier) */
 
 enum { DEEP = 3, SOME_FDS = 64 };
@@ -44,14 +42,24 @@ static void fail(void)
     close_listeners();
 }
 
-void __wrap_iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t pieces,
-                              uint64_t now)
+/* Whether it is a segment of a Send behind the first. */
+static bool goes_on(const struct iw_fpdu *fpdu)
 {
-    bool deep = ep->phase == IW_PHASE_FULL && ep->startup.agreed.enhanced &&
-                ep->deframer.fpdus >= DEEP && !iw_deframer_idle(&ep->deframer);
-    uint64_t before = ep->deframer.fpdus;
+    uint8_t head[IW_DDP_UNTAGGED_HEADER];
+    struct iw_ddp_header h;
+    size_t n = fpdu->length < sizeof(head) ? fpdu->length : sizeof(head);
 
-    __real_iw_endpoint_input(ep, data, pieces, now);
-    if (deep && ep->deframer.fpdus > before)
+    n = iw_ddp_gather(head, fpdu->ulpdu, fpdu->pieces, 0, n);
+    return iw_wire_get_ddp(head, n, &h) > 0 && !iw_ddp_tagged(&h) && h.qn == IW_QN_SEND && h.mo > 0;
+}
+
+int __wrap_iw_ep_rx_fpdu(void *context, const struct iw_fpdu *fpdu)
+{
+    struct iw_endpoint *ep = context;
+    bool deep = ep->startup.agreed.enhanced && ep->deframer.fpdus > DEEP && goes_on(fpdu);
+    int status = __real_iw_ep_rx_fpdu(context, fpdu);
+
+    if (deep && ep->phase == IW_PHASE_FULL)
         fail();
+    return status;
 }
