@@ -3,14 +3,15 @@
  * more, and is watched from here. Where what it is in ends under it, or hangs, that is brought
  * back, and what did it is looked for: each try is a run of its own in there. */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -47,7 +48,7 @@ bool iw_hunt_elsewhere(const struct iw_target_spec *spec)
 static int execute(struct iw_hunt *h, const char *command, double seconds, const char *alive,
                    bool *stuck)
 {
-    struct timespec slice = {.tv_nsec = SLICE_MS * 1000000};
+    struct pollfd end = {.events = POLLIN};
     uint64_t since = iw_transport_now();
     struct stat at, last = {0};
     int status = 0, passed_on = 0;
@@ -60,8 +61,9 @@ static int execute(struct iw_hunt *h, const char *command, double seconds, const
         execl("/bin/sh", "sh", "-c", command, (char *)NULL);
         _exit(NOT_A_COMMAND);
     }
+    end.fd = (int)syscall(SYS_pidfd_open, pid, 0); /* -1: poll only sleeps */
     while (!waitpid(pid, &status, WNOHANG)) {
-        nanosleep(&slice, NULL);
+        poll(&end, 1, SLICE_MS);
         if (*h->stop && !passed_on) {
             kill(pid, *h->stop);
             passed_on = 1;
@@ -77,6 +79,8 @@ static int execute(struct iw_hunt *h, const char *command, double seconds, const
             *stuck = true;
         }
     }
+    if (end.fd >= 0)
+        close(end.fd);
     return WIFEXITED(status) ? WEXITSTATUS(status) : SIGNALLED + WTERMSIG(status);
 }
 

@@ -4,12 +4,14 @@
 
 usage: check_fuzz.py BIN PCAPS [PART]...
 """
+import concurrent.futures
 import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import time
 
 TARGET = """return {
   name = "%s", class = "bare", address = "127.0.0.1", start = "exec %s listen {host}:{port} --size 4096 --buffers 8",
@@ -74,7 +76,7 @@ WRONG = (
 
 class Check:
     def __init__(self, folder, scratch, pcaps):
-        self.bin, self.scratch, self.pcaps = folder, scratch, pcaps
+        self.bin, self.scratch, self.pcaps = os.path.abspath(folder), scratch, pcaps
 
     def program(self, name):
         return os.path.join(self.bin, name)
@@ -144,21 +146,24 @@ class Check:
         done, _ = self.run("--suppress", known)
         assert done.returncode == 64 and done.stderr == 'iwarp-fuzz: %s:1: expected GLOB "reason"\n' % known, done
 
-    def finds_what_answers_no_more(self):
-        for how, kind, text in (("hang", "hang", "a right Request is not answered any more"),
-                                ("refuse", "refusal", "connections are not accepted any more")):
-            target = self.target("tests/iwarp-peer-planted", "env IW_PLANTED=%s " % how)
-            done, report = self.run("--target", target, "--seed", "1", "--findings", "1", "--count", "100000",
-                                    "--time-scale", "0.5", results=kind)
-            assert done.returncode == 1, done
-            finding = report["findings"][0]
-            assert (finding["kind"], finding["text"]) == (kind, text), finding
-            assert finding["connections"] == 1, finding
-            # A try that hangs takes its 1.5 s: how small it gets in its time depends on the machine's other work.
-            assert finding["steps"] <= 16 or how == "hang", finding
-            assert finding["verdict"].startswith("FAIL"), finding
-            print("planted %s: sequence %d, %.1f s, %d steps, %s" %
-                  (kind, finding["sequence"], finding["seconds"], finding["steps"], finding["verdict"]))
+    def finds_what_hangs(self):
+        # A try that hangs takes its 1.5 s: those that it has are too few to get always as small.
+        self.finds_what_answers_no_more("hang", "hang", "a right Request is not answered any more", 32)
+
+    def finds_what_refuses(self):
+        self.finds_what_answers_no_more("refuse", "refusal", "connections are not accepted any more", 16)
+
+    def finds_what_answers_no_more(self, how, kind, text, steps):
+        target = self.target("tests/iwarp-peer-planted", "env IW_PLANTED=%s " % how)
+        done, report = self.run("--target", target, "--seed", "1", "--findings", "1", "--count", "100000",
+                                "--time-scale", "0.5", results=kind)
+        assert done.returncode == 1, done
+        finding = report["findings"][0]
+        assert (finding["kind"], finding["text"]) == (kind, text), finding
+        assert finding["connections"] == 1 and finding["steps"] <= steps, finding
+        assert finding["verdict"].startswith("FAIL"), finding
+        print("planted %s: sequence %d, %.1f s, %d steps, %s" %
+              (kind, finding["sequence"], finding["seconds"], finding["steps"], finding["verdict"]))
 
     def outlives_what_it_is_in(self):
         self.target("tests/iwarp-peer-planted")
@@ -403,12 +408,12 @@ class Check:
                 f.write("return { class = 'agent', %s }" % fields)
             environment = dict(os.environ, IWARP_AGENT_TOKEN="x" * 32)
             done = subprocess.run([self.program("iwarp-fuzz"), "--target", path, "--results", self.scratch + "/agent", "--time", "1"],
-                                  env=environment, capture_output=True, text=True, timeout=60)
+                                  env=environment, capture_output=True, text=True)
             assert done.returncode == status and ("expected --allow-hazard" in done.stderr) == (status == 64), (fields, done)
 
     PARTS = {
         "planted": (refuses, finds_what_was_planted, tells_what_is_no_text, says_at_once_what_it_cannot_write, has_a_folder_of_its_own, keeps_the_case_of_a_peer_that_is_gone, asks_for_consent_where_the_agent_is),
-        "silent": (finds_what_answers_no_more,),
+        "silent": (finds_what_hangs, finds_what_refuses),
         "inside": (outlives_what_it_is_in, outlives_its_own_end),
         "calling": (has_it_connect,),
         "bent": (finds_what_is_bent, keeps_to_its_rate, looks_again_into_what_could_not_be_shown, believes_no_agent_blindly),
@@ -416,12 +421,24 @@ class Check:
     }
 
 
+def timed(check, step):
+    began = time.monotonic()
+    step(check)
+    print("%-40s %5.1f s" % (step.__name__, time.monotonic() - began), flush=True)
+
+
 def main():
+    """The steps of a part side by side: each has a folder of its own, and most of them wait."""
     for part in sys.argv[3:] or Check.PARTS:
-        with tempfile.TemporaryDirectory() as scratch:
-            check = Check(sys.argv[1], scratch, sys.argv[2])
-            for step in Check.PARTS[part]:
-                step(check)
+        with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(3) as pool:
+            running = []
+            for n, step in enumerate(Check.PARTS[part]):
+                folder = os.path.join(scratch, str(n))
+                os.mkdir(folder)
+                running.append(pool.submit(timed, Check(sys.argv[1], folder, sys.argv[2]), step))
+            concurrent.futures.wait(running)
+            for one in running:
+                one.result()
 
 
 main()

@@ -4,6 +4,7 @@
 
 usage: check_watch.py BIN
 """
+import concurrent.futures
 import json
 import os
 import subprocess
@@ -34,7 +35,7 @@ def whole(sequences):
 
 class Check:
     def __init__(self, folder, scratch):
-        self.bin, self.scratch, self.number = folder, scratch, 0
+        self.bin, self.scratch, self.number = os.path.abspath(folder), scratch, 0
 
     def run(self, session, *arguments, attempt=NOTHING, restart="", before=""):
         """A hunt for 10 sequences; what it says, its report, and the commands that were run inside."""
@@ -184,11 +185,15 @@ class Check:
 
 
 def main():
-    with tempfile.TemporaryDirectory() as scratch:
-        check = Check(sys.argv[1], scratch)
-        for name in [n for n in vars(Check) if not n.startswith("_") and n != "run"]:
-            if len(sys.argv) < 3 or name in sys.argv[2:]:
-                getattr(check, name)()
+    """Side by side: each has a folder of its own, and most of them wait."""
+    names = [n for n in vars(Check) if not n.startswith("_") and n != "run" and (len(sys.argv) < 3 or n in sys.argv[2:])]
+    with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for name in names:
+            os.mkdir(os.path.join(scratch, name))
+        running = [pool.submit(getattr(Check(sys.argv[1], os.path.join(scratch, name)), name)) for name in names]
+        concurrent.futures.wait(running)
+        for one in running:
+            one.result()
 
 
 main()
