@@ -68,6 +68,7 @@ struct talk {
 
 static bool longs;             /* in this conversation some requests are long */
 static bool ahead;             /* and receive_ahead is set */
+static bool alone;             /* one request at a time */
 static bool unjudged;          /* what is received may be wrong */
 static uint8_t pattern[ARENA]; /* what belongs into each place */
 
@@ -166,7 +167,7 @@ static inline void ask(struct talk *t, size_t i)
 
 static inline void go_on(struct talk *t)
 {
-    size_t window = ahead ? 1 : WINDOW; /* a guess is made where nothing has come yet */
+    size_t window = ahead || alone ? 1 : WINDOW; /* a guess is made where nothing has come yet */
     while (t->next < REQUESTS && t->outstanding < window)
         ask(t, t->next++);
     if (t->next == REQUESTS && t->outstanding == 0)
