@@ -15,7 +15,7 @@ add {
   id = "octets-tagged-received",
   purpose = "Two segments of a Write, the second with L set, are placed at their STag and TO",
   rules = { "DDP-4.2-01", "DDP-4.2-05", "DDP-4.2-10", "DDP-4.1-01", "DDP-4.1-04" },
-  needs = { memory = "write", revision = 1 },
+  needs = { memory = "write", revision = 1, markers = "off" },
   run = function(t)
     local conn = literal.start(t)
     local buf = t:memory { length = 64, remote = "write" }
@@ -51,7 +51,7 @@ add {
   id = "octets-tagged-sent",
   purpose = "The segments of the target's Write have its STag, the TO of their first octet, and L in the last one only",
   rules = { "DDP-4.2-01", "DDP-4.2-06", "DDP-4.2-08", "DDP-4.1-03", "DDP-4.1-04", "RDMAP-4.1-01", "RDMAP-4.1-02" },
-  needs = { agent = true, revision = 1 },
+  needs = { agent = true, revision = 1, markers = "off" },
   run = function(t)
     local conn = literal.start(t)
     local handle = t:post { conn = conn, op = "write", stag = 0x0a0b0c0d, to = 0x1112131415161718, payload = LONG }
@@ -66,7 +66,7 @@ add {
   id = "octets-untagged-received",
   purpose = "The segments of a second Send are joined by MSN 00000002 and MO 00000000, 00000102 and 00000203",
   rules = { "DDP-4.3-01", "DDP-4.3-11", "DDP-4.3-12", "DDP-4.3-08", "DDP-4.1-02", "DDP-4.1-07" },
-  needs = { agent = true, revision = 1 },
+  needs = { agent = true, revision = 1, markers = "off" },
   run = function(t)
     local conn = literal.start(t)
     local first, second = t:receive { length = 1024 }, t:receive { length = 1024 }
@@ -85,7 +85,7 @@ add {
   id = "octets-untagged-sent",
   purpose = "The segments of the target's second Send have QN 0, MSN 00000002, the MO of their first octet, and L in the last one only",
   rules = { "DDP-4.3-01", "DDP-4.3-06", "DDP-4.3-08", "DDP-4.3-09", "DDP-4.3-11", "DDP-4.3-12", "DDP-4.1-03", "DDP-4.1-06" },
-  needs = { agent = true, revision = 1 },
+  needs = { agent = true, revision = 1, markers = "off" },
   run = function(t)
     local conn = literal.start(t)
     t:post { conn = conn, op = "send", payload = "abc" }
@@ -102,7 +102,7 @@ add {
   id = "octets-msn",
   purpose = "The 258th Send has MSN 00000102, from the station and from the target",
   rules = { "DDP-4.3-08", "DDP-4.3-09" },
-  needs = { agent = true, revision = 1 },
+  needs = { agent = true, revision = 1, markers = "off" },
   run = function(t)
     local conn = literal.start(t)
     local memory = t:memory { length = 8 }

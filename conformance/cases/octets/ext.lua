@@ -17,7 +17,7 @@ for _, one in ipairs { { "immediate", "8", false }, { "immediate-se", "9", true 
     id = "octets-" .. op,
     purpose = ("%s is opcode %s on queue 0 with its 8 octets, from the station and from the target"):format(op, opcode),
     rules = { "EXT-4.1-02", "EXT-4.1-01", "EXT-4.1-05", "EXT-6.3-06", "EXT-6.3-05" },
-    needs = { agent = true, extensions = true, revision = 1 },
+    needs = { agent = true, extensions = true, revision = 1, markers = "off" },
     run = function(t)
       local conn = literal.start(t)
       local posted = t:receive { length = 16 }
@@ -46,7 +46,7 @@ add {
   id = "octets-atomics-received",
   purpose = "Atomic Requests are read field by field, and the Atomic Responses have Request Identifier and value at their places",
   rules = { "EXT-5.2.1-04", "EXT-4.1-05", "EXT-5.1.1-06", "EXT-5.1.1-07", "EXT-5.1.2-01", "EXT-5.2-02", "EXT-5.2.2-03" },
-  needs = { memory = "atomic", extensions = true, revision = 1 },
+  needs = { memory = "atomic", extensions = true, revision = 1, markers = "off" },
   run = function(t)
     local conn = literal.start(t)
     local cell = t:memory { length = 32, remote = "atomic", fill = 0, to = 0x0102030405060700 }
@@ -86,7 +86,7 @@ for _, one in ipairs(posts) do
     id = ("octets-%s-sent"):format(op),
     purpose = ("The target's own %s has its fields at their places, and takes the value of an Atomic Response"):format(op),
     rules = { "EXT-5.2.1-01", "EXT-5.2.1-07", "EXT-5.2.1-15", "EXT-4.1-02", "EXT-4.1-05", "EXT-5.1.1-08", "EXT-5-06" },
-    needs = { agent = true, extensions = true, revision = 1 },
+    needs = { agent = true, extensions = true, revision = 1, markers = "off" },
     run = function(t)
       local conn = literal.start(t)
       for msn = 1, 2 do

@@ -26,7 +26,7 @@ for size, one in ipairs(SENDS) do
     purpose = ("An FPDU of %d octets of payload has %d octets of pad and the CRC %s, from the station and from the target"):format(
       #payload, pad, crc),
     rules = { "MPA-4.1-05", "MPA-4.1-02", "MPA-4.4-11", "MPA-4.4-12", "MPA-4.4-15", "MPA-4.4-16", "MPA-3-06" },
-    needs = { agent = true, revision = 1 },
+    needs = { agent = true, revision = 1, markers = "off" },
     run = function(t)
       local conn = literal.start(t)
       local posted = t:receive { length = 8 }
@@ -44,7 +44,7 @@ add {
   id = "octets-crc-wrong",
   purpose = "An FPDU whose CRC field has the right octets in the wrong order is refused",
   rules = { "MPA-4.4-17", "MPA-4.4-11", "MPA-8-02" },
-  needs = { agent = true, revision = 1 },
+  needs = { agent = true, revision = 1, markers = "off" },
   run = function(t)
     local conn = literal.start(t)
     local posted = t:receive { length = 8 }
@@ -60,7 +60,7 @@ add {
   id = "octets-length",
   purpose = "ULPDU_Length 0123 is 291 octets, from the station and from the target",
   rules = { "MPA-4.1-01", "MPA-3-08", "MPA-4.1-05" },
-  needs = { agent = true, revision = 1 },
+  needs = { agent = true, revision = 1, markers = "off" },
   run = function(t)
     local conn = literal.start(t)
     local payload = bytes(0x0123 - 18)
@@ -96,7 +96,7 @@ for _, one in ipairs { { "", PAYLOAD, MARKED, "01fc" }, { "-long", LONG, LONG_MA
     id = "octets-markers-sent" .. name,
     purpose = ("The target's Markers have FPDUPTR 0000 between FPDUs, %s in one, and are covered by its CRC"):format(pointers),
     rules = { "MPA-4.2-01", "MPA-4.3-03", "MPA-4.3-08", "MPA-4.3-09", "MPA-4.3-11", "MPA-4.4-14", "MPA-4.2-02", "MPA-4.2-04", "MPA-7.1.1-06" },
-    needs = { agent = true, revision = 1 },
+    needs = { agent = true, revision = 1, markers = "off" },
     run = function(t)
       local conn = literal.start(t, { flags = "c0" })
       if mulpdu(conn:state().mss, true) < #payload + 18 then t:skip("the message does not fit into one FPDU on this connection") end

@@ -24,7 +24,7 @@ for _, one in ipairs(SENDS) do
     purpose = ("%s is opcode %s%s, from the station and from the target"):format(op, opcode,
       invalidate and " with the Invalidate STag in octets 2 to 5" or ""),
     rules = { invalidate and "RDMAP-4.1-03" or "RDMAP-4.1-06", "RDMAP-4.1-01", "RDMAP-4.1-02", "RDMAP-4.1-04", "RDMAP-4.1-08" },
-    needs = { memory = invalidate and "read" or nil, agent = true, revision = 1 },
+    needs = { memory = invalidate and "read" or nil, agent = true, revision = 1, markers = "off" },
     run = function(t)
       local conn = literal.start(t)
       local posted = t:receive { length = 16 }
@@ -46,7 +46,7 @@ add {
   id = "octets-read-received",
   purpose = "A Read Request's sink STag, sink TO, size 00000102, source STag and source TO are read where they are, twice",
   rules = { "RDMAP-4.4-01", "RDMAP-4.4-02", "RDMAP-4.4-03", "RDMAP-4.1-06", "RDMAP-4.1-04" },
-  needs = { memory = "read", revision = 1 },
+  needs = { memory = "read", revision = 1, markers = "off" },
   run = function(t)
     local conn = literal.start(t)
     local buf = t:memory { length = 0x0300, remote = "read", fill = "count" }
@@ -63,7 +63,7 @@ add {
   id = "octets-read-sent",
   purpose = "The target's own Read Requests have their fields where they should, on queue 00000001, and take a Read Response",
   rules = { "RDMAP-4.4-01", "RDMAP-4.1-06", "RDMAP-4.1-04", "RDMAP-4.2-01", "DDP-4.3-08" },
-  needs = { agent = true, revision = 1 },
+  needs = { agent = true, revision = 1, markers = "off" },
   run = function(t)
     local conn = literal.start(t)
     local buf = t:memory { length = 0x0300 }

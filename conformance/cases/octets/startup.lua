@@ -41,7 +41,7 @@ for _, one in ipairs(FLAGS) do
     purpose = ("The target reads flags %s of a Request as M=%d C=%d"):format(flags, markers and 1 or 0, crc and 1 or 0),
     rules = { "EMPA-6-01", "MPA-7.1.1-08", "MPA-7.1.1-06", "MPA-7.1.1-02" },
     role = "responder",
-    needs = { agent = true, crc = "off", revision = 1 },
+    needs = { agent = true, crc = "off", markers = "off", revision = 1 },
     run = function(t)
       local conn = t:connect { octets = true, target = { revision = 1, crc = false, markers = false } }
       literal.send(conn, REQUEST .. flags .. " 01 0000")
@@ -54,7 +54,7 @@ for _, one in ipairs(FLAGS) do
     purpose = ("The target reads flags %s of a Reply as M=%d C=%d"):format(flags, markers and 1 or 0, crc and 1 or 0),
     rules = { "EMPA-6-01", "MPA-7.1.1-08", "MPA-7.1.1-06", "MPA-7.1.1-04" },
     role = "initiator",
-    needs = { agent = true, crc = "off", revision = 1 },
+    needs = { agent = true, crc = "off", markers = "off", revision = 1 },
     run = function(t)
       local conn = t:target_connects { octets = true, target = { revision = 1, enhanced = false, crc = false, markers = false } }
       literal.expect(conn, REQUEST .. "00 01 0000")
@@ -95,7 +95,7 @@ add {
   purpose = "A Reply that refuses has R set, and the ULP's octets as its private data",
   rules = { "MPA-7.1.1-13", "MPA-7.1.1-20" },
   role = "responder",
-  needs = { agent = true, reject = true, revision = 1 },
+  needs = { agent = true, reject = true, markers = "off", revision = 1 },
   run = function(t)
     local conn = t:connect { octets = true, target = { accept = "ask", revision = 1, crc = true, markers = false } }
     literal.send(conn, REQUEST .. "40 01 0003 796573")
@@ -111,7 +111,7 @@ add {
   purpose = "The target takes a Reply with R set for a refusal",
   rules = { "MPA-7.1.1-13", "MPA-7.1.1-12" },
   role = "initiator",
-  needs = { agent = true, revision = 1 },
+  needs = { agent = true, markers = "off", revision = 1 },
   run = function(t)
     local conn = t:target_connects { octets = true, target = { revision = 1, enhanced = false, crc = true, markers = false } }
     literal.expect(conn, REQUEST .. "40 01 0000")
@@ -131,7 +131,7 @@ add {
   purpose = "PD_Length 0102 of a Request is 258 octets, and so it is in the target's Reply",
   rules = { "MPA-7.1.1-20", "MPA-7.1.1-24" },
   role = "responder",
-  needs = { agent = true, private = 258, revision = 1 },
+  needs = { agent = true, private = 258, markers = "off", revision = 1 },
   run = function(t)
     local conn = t:connect { octets = true, target = { accept = "ask", revision = 1, crc = true, markers = false } }
     literal.send(conn, REQUEST .. "40 01 0102" .. show(DATA))
@@ -147,7 +147,7 @@ add {
   purpose = "258 octets of private data have PD_Length 0102 in the target's Request, and a Reply with it is read so",
   rules = { "MPA-7.1.1-20", "MPA-7.1.1-24" },
   role = "initiator",
-  needs = { agent = true, private = 258, revision = 1 },
+  needs = { agent = true, private = 258, markers = "off", revision = 1 },
   run = function(t)
     local conn = t:target_connects { octets = true,
       target = { revision = 1, enhanced = false, crc = true, markers = false, private = DATA } }
@@ -186,7 +186,7 @@ for _, one in ipairs(FORMS) do
     purpose = ("S, A, the bit of %s, IRD and ORD of a Request are read where they are, and are there in the Reply"):format(form),
     rules = { "EMPA-9-01", "EMPA-6-02", "EMPA-6-08", "EMPA-6-09", "EMPA-9.2-04", "EMPA-9.2-05", "EMPA-6-05" },
     role = "responder",
-    needs = { agent = true, enhanced = true, rtr = form },
+    needs = { agent = true, enhanced = true, rtr = form, markers = "off" },
     run = function(t)
       local conn = t:connect { octets = true, target = target }
       literal.send(conn, REQUEST .. "50 02 0004" .. half(0x8000 | first, 0x1234) .. half(second, 0x0203))
@@ -205,7 +205,7 @@ for _, one in ipairs(FORMS) do
     purpose = ("S, A, the bit of %s, IRD and ORD are where they should be in the target's Request, and are read there in a Reply"):format(form),
     rules = { "EMPA-9-01", "EMPA-6-02", "EMPA-6-08", "EMPA-6-09", "EMPA-9.2-01", "EMPA-9.2-02", "EMPA-9.2-10", "EMPA-6-05" },
     role = "initiator",
-    needs = { agent = true, enhanced = true, rtr = form },
+    needs = { agent = true, enhanced = true, rtr = form, markers = "off" },
     run = function(t)
       local conn = t:target_connects { octets = true, target = target }
       literal.expect(conn, REQUEST .. "50 02 0004" .. half(0x8000 | first, 0x0567) .. half(second, 0x089a))
@@ -224,7 +224,7 @@ add {
   purpose = "A Request with S=1 and A=0 is answered with A, B, C and D 0, and both depths at their places",
   rules = { "EMPA-9-01", "EMPA-9.2-14", "EMPA-9.2-15", "EMPA-6-02" },
   role = "responder",
-  needs = { agent = true, enhanced = true },
+  needs = { agent = true, enhanced = true, markers = "off" },
   run = function(t)
     local conn = t:connect { octets = true,
       target = { revision = 2, enhanced = true, ird = 0x0567, ord = 0x089a, crc = true, markers = false } }

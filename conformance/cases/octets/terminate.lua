@@ -54,7 +54,7 @@ for _, one in ipairs(sent) do
     id = "octets-terminate-" .. name,
     purpose = ("The Terminate for %s has its fields and the headers that it returns where they should be"):format(text),
     rules = { "RDMAP-4.8-02", "RDMAP-4.8-01", "RDMAP-4.8-03", "RDMAP-4.8-10", "RDMAP-4.8-11", "RDMAP-4.8-07", "RDMAP-5.4-02" },
-    needs = { agent = posted, revision = 1 },
+    needs = { agent = posted, revision = 1, markers = "off" },
     run = function(t)
       local conn = literal.start(t)
       if posted then t:receive { length = 16 } end
@@ -82,7 +82,7 @@ for _, one in ipairs(received) do
     id = "octets-terminate-received-" .. name,
     purpose = ("The target reads layer, type, code and flags of a Terminate %s where they are"):format(octets:sub(1, 9)),
     rules = { "RDMAP-4.8-02", "RDMAP-5.4-06", "RDMAP-5.4-05" },
-    needs = { agent = true, revision = 1 },
+    needs = { agent = true, revision = 1, markers = "off" },
     run = function(t)
       local conn = literal.start(t)
       literal.send_fpdu(conn, length .. TERMINATE .. octets .. pad)
