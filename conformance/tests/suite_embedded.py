@@ -19,7 +19,9 @@ def main(conform, folder, *decoder):
     folder = pathlib.Path(folder)
     shutil.rmtree(folder, ignore_errors=True)
     pcaps, report = folder / "pcaps", folder / "run.json"
-    done = subprocess.run([conform, "run", "--results", folder, "--pcap-dir", pcaps, "--json", report], stdin=subprocess.DEVNULL)
+    # No verdict is to depend on how busy the machine is: what a case waits for comes, or does not for minutes.
+    done = subprocess.run([conform, "run", "--time-scale", "10", "--results", folder, "--pcap-dir", pcaps, "--json", report],
+                          stdin=subprocess.DEVNULL)
     if done.returncode != 0:
         sys.exit("iwarp-conform: exit %d" % done.returncode)
     cases = json.loads(report.read_text(encoding="utf-8"))["cases"]
