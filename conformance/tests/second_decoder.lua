@@ -276,9 +276,10 @@ function M.decode(i2r, r2i)
   x.request, x.reply = request, reply
   local I, R = x.dirs["I>R"], x.dirs["R>I"]
   if request and reply and reply.R == 0 then
-    x.rev, x.crc = reply.rev, request.C == 1 or reply.C == 1
-    deframe(x, "I>R", request.stop, reply.M == 1, x.crc)
-    deframe(x, "R>I", reply.stop, request.M == 1, x.crc)
+    local both = reply.rev == 0 -- CRCs and Markers both ways, whatever the flags (RFC 5044 Appendix C)
+    x.rev, x.crc = reply.rev, both or request.C == 1 or reply.C == 1
+    deframe(x, "I>R", request.stop, both or reply.M == 1, x.crc)
+    deframe(x, "R>I", reply.stop, both or request.M == 1, x.crc)
     match_reads(x, "I>R", "R>I")
     match_reads(x, "R>I", "I>R")
     if R.list[1] and (not I.list[1] or R.list[1].frame < I.list[1].frame) then

@@ -239,7 +239,11 @@ is(problems(decoder.decode(req "40010000" .. octets(VECTORS[1][2]), "")), "frami
   "FPDU ahead of the Reply")
 do -- DV and RV are 0 with Rev 0 only
   local send = octets "0012 4003 00000000 00000000 00000001 00000000 00000000"
-  is(problems(decoder.decode(req "00000000" .. send, rep "00000000")), "", "Rev 0: DV=RV=0")
+  local marked = octets "00000000 0012 4003 00000000 00000000 00000001 00000000 a4fbca4d"
+  is(problems(decoder.decode(req "00000000" .. marked, rep "00000000")), "",
+    "Rev 0: DV=RV=0, CRC and Markers whatever the flags say")
+  is(problems(decoder.decode(req "00000000" .. send, rep "00000000")):match("^marker I>R"), "marker I>R",
+    "Rev 0: no Markers")
   is(problems(decoder.decode(req "00010000" .. send, rep "00010000")), "header I>R", "Rev 1: DV=1")
 end
 
