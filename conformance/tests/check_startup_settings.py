@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs the suite against the embedded target in the settings of its start-up.
 
-usage: check_startup_settings.py IWARP-CONFORM few|all
+usage: check_startup_settings.py IWARP-CONFORM few|all [LUA DECODE-DIR]
 
 all: every combination of CRC on and off, Markers for both ends, one of them and none, and revision
 0 (a permissive target), 1, 2 plain and 2 enhanced. few: three that have every setting between
-them. No case may end as FAIL, ERROR or INCONCLUSIVE, and every SKIP says why.
+them. No case may end as FAIL, ERROR or INCONCLUSIVE, and every SKIP says why. With LUA and DECODE-DIR
+the second decoder follows all captures and finds every header as the RFCs lay it out.
 """
 import itertools
 import json
@@ -21,21 +22,23 @@ FEW = [("off", "both", "1"), ("on", "target", "2-plain"), ("off", "station", "0"
 LEAST = 900  # cases that pass in every setting
 
 
-def run(conform, folder, spec):
-    report = os.path.join(folder, "run.json")
-    done = subprocess.run([conform, "run", "--target", spec, "--results", folder, "--json", report],
+def run(conform, folder, spec, decoder):
+    report, pcaps = os.path.join(folder, "run.json"), os.path.join(folder, "pcaps")
+    done = subprocess.run([conform, "run", "--target", spec, "--results", folder, "--json", report, "--pcap-dir", pcaps],
                           capture_output=True, text=True)
+    if done.returncode == 0 and decoder:
+        done = subprocess.run([*decoder, pcaps], capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit("%s: exit %d\n%s%s" % (spec, done.returncode, done.stdout, done.stderr))
     with open(report, encoding="utf-8") as f:
         return json.load(f)["cases"]
 
 
-def main(conform, which):
+def main(conform, which, *decoder):
     for crc, markers, revision in SETTINGS if which == "all" else FEW:
         spec = "embedded,crc=%s,markers=%s,revision=%s" % (crc, markers, revision)
         with tempfile.TemporaryDirectory() as folder:
-            cases = run(conform, folder, spec)
+            cases = run(conform, folder, spec, decoder)
         count = {v: sum(c["verdict"] == v for c in cases)
                  for v in ("PASS", "NOTE", "FAIL", "INCONCLUSIVE", "SKIP", "ERROR")}
         print(spec + ": " + ", ".join("%d %s" % (n, v) for v, n in count.items()), flush=True)
@@ -46,6 +49,6 @@ def main(conform, which):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3 or sys.argv[2] not in ("few", "all"):
+    if len(sys.argv) not in (3, 5) or sys.argv[2] not in ("few", "all"):
         sys.exit(__doc__)
     main(*sys.argv[1:])
