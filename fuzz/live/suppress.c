@@ -16,8 +16,7 @@ static bool cut(char *line, char **glob, char **reason)
 
     while (n && strchr(" \t\r\n", line[n - 1]))
         line[--n] = 0;
-    while (*line == ' ' || *line == '\t')
-        line++;
+    line += strspn(line, " \t");
     *glob = *reason = line;
     if (!*line || *line == '#') {
         *line = 0;
@@ -25,14 +24,13 @@ static bool cut(char *line, char **glob, char **reason)
     }
     *reason = strstr(line, " \"");
     n = strlen(line);
-    if (!*reason || *reason == line || line[n - 1] != '"' || line + n - 1 < *reason + 3)
+    if (!*reason || line[n - 1] != '"' || line + n - 1 < *reason + 3)
         return false;
     line[n - 1] = 0;
-    **reason = 0;
+    for (char *end = *reason; *end == ' '; end--) /* the line begins with another character */
+        *end = 0;
     *reason += 2;
-    for (char *end = *glob + strlen(*glob); end > *glob && end[-1] == ' ';)
-        *--end = 0;
-    return **glob != 0;
+    return true;
 }
 
 char *iw_hunt_known(const struct iw_hunt *h, const char *key, bool *bad)
