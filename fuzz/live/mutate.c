@@ -32,7 +32,7 @@ static size_t some(const struct iw_hunt_input *in, struct iw_mutate_random *r)
 
 static void change_writes(struct iw_hunt_input *in, struct iw_mutate_random *r)
 {
-    size_t i = some(in, r);
+    size_t i = some(in, r), at;
 
     if (i >= in->n)
         return;
@@ -41,8 +41,8 @@ static void change_writes(struct iw_hunt_input *in, struct iw_mutate_random *r)
         in->steps[i].kind = in->steps[i].kind == IW_FUZZ_B ? IW_FUZZ_A : IW_FUZZ_B;
         break;
     case 1:
-        iw_hunt_insert(in, iw_mutate_below(r, in->n + 1),
-                       iw_mutate_chance(r, 2) ? IW_FUZZ_FIN : IW_FUZZ_RST, "", 1);
+        at = iw_mutate_below(r, in->n + 1);
+        iw_hunt_insert(in, at, iw_mutate_chance(r, 2) ? IW_FUZZ_FIN : IW_FUZZ_RST, "", 1);
         break;
     case 2:
         iw_hunt_insert_time(in, i, PAUSE_MS * (1 + (unsigned)iw_mutate_below(r, 5)));

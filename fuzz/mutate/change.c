@@ -300,16 +300,18 @@ static void make_operation(struct iw_mutate_random *r, uint8_t op[IW_FUZZ_OP])
 static void change_local(struct iw_mutate_script *s, struct iw_mutate_random *r)
 {
     struct iw_mutate_part *p = any_part(s, r, IW_MUTATE_OTHER);
+    uint32_t at;
     uint8_t *op;
 
     if (!p || (p->step & IW_FUZZ_KIND) != IW_FUZZ_LOCAL || p->length < IW_FUZZ_OP)
         return;
     op = s->octets + p->at + IW_FUZZ_OP * iw_mutate_below(r, p->length / IW_FUZZ_OP);
-    if (iw_mutate_chance(r, 4))
+    if (iw_mutate_chance(r, 4)) {
         make_operation(r, op);
-    else
-        op[iw_mutate_below(r, IW_FUZZ_OP)] =
-            (uint8_t)(iw_mutate_chance(r, 2) ? iw_mutate_below(r, 16) : iw_mutate_next(r));
+        return;
+    }
+    at = iw_mutate_below(r, IW_FUZZ_OP);
+    op[at] = (uint8_t)(iw_mutate_chance(r, 2) ? iw_mutate_below(r, 16) : iw_mutate_next(r));
 }
 
 static void insert_step(struct iw_mutate_script *s, struct iw_mutate_random *r)
@@ -319,6 +321,7 @@ static void insert_step(struct iw_mutate_script *s, struct iw_mutate_random *r)
                                     IW_FUZZ_FIN,   IW_FUZZ_RST,   IW_FUZZ_NONE};
     uint8_t body[16];
     unsigned kind = kinds[iw_mutate_below(r, sizeof kinds)];
+    size_t at;
 
     if (s->commands && kind != IW_FUZZ_LOCAL && !iw_mutate_chance(r, 4))
         kind = iw_mutate_below(r, 2); /* IW_FUZZ_A or _B */
@@ -339,7 +342,8 @@ static void insert_step(struct iw_mutate_script *s, struct iw_mutate_random *r)
     }
     if (kind == IW_FUZZ_AT && iw_mutate_chance(r, 2))
         kind |= IW_FUZZ_OF_B;
-    (void)iw_mutate_insert(s, iw_mutate_below(r, s->count + 1), IW_MUTATE_OTHER, kind, body,
+    at = iw_mutate_below(r, s->count + 1);
+    (void)iw_mutate_insert(s, at, IW_MUTATE_OTHER, kind, body,
                            kind == IW_FUZZ_TIME ? 2 : iw_mutate_below(r, sizeof body + 1));
 }
 
@@ -422,6 +426,7 @@ static void change_once(struct iw_mutate_script *s, struct iw_mutate_random *r,
 {
     static const uint8_t without_fpdus[] = {5, 6, 8, 10, 14, 15, 15, 20, 21, 23, 23};
     uint32_t what = iw_mutate_below(r, 25);
+    size_t at; /* drawn first: the order of arguments is each compiler's own */
 
     if (s->commands)
         what = without_fpdus[iw_mutate_below(r, sizeof without_fpdus)];
@@ -440,13 +445,13 @@ static void change_once(struct iw_mutate_script *s, struct iw_mutate_random *r,
         break;
     case 8:
     case 9:
-        iw_mutate_drop(s, iw_mutate_below(r, s->count),
-                       1u + (iw_mutate_chance(r, 4) ? iw_mutate_below(r, 8) : 0));
+        at = iw_mutate_below(r, s->count);
+        iw_mutate_drop(s, at, 1u + (iw_mutate_chance(r, 4) ? iw_mutate_below(r, 8) : 0));
         break;
     case 10:
     case 11:
-        if (s->count > 1)
-            iw_mutate_swap(s, iw_mutate_below(r, s->count), iw_mutate_below(r, s->count));
+        at = iw_mutate_below(r, s->count);
+        iw_mutate_swap(s, at, iw_mutate_below(r, s->count));
         break;
     case 12:
     case 13:
@@ -484,8 +489,10 @@ static void change_once(struct iw_mutate_script *s, struct iw_mutate_random *r,
         send_early(s, r);
         break;
     }
-    if (s->count > PARTS_WANTED && iw_mutate_chance(r, 2))
-        iw_mutate_drop(s, iw_mutate_below(r, s->count), 1u + iw_mutate_below(r, 16));
+    if (s->count > PARTS_WANTED && iw_mutate_chance(r, 2)) {
+        at = iw_mutate_below(r, s->count);
+        iw_mutate_drop(s, at, 1u + iw_mutate_below(r, 16));
+    }
 }
 
 void iw_mutate_change(struct iw_mutate_script *s, struct iw_mutate_random *r,

@@ -177,7 +177,8 @@ static uint64_t value(struct iw_mutate_random *r, const struct iw_mutate_script 
         v = (most >> 1) + iw_mutate_below(r, 3);
         break;
     case 6:
-        v = most - lengths[iw_mutate_below(r, COUNT(lengths))] + iw_mutate_below(r, 3);
+        v = most - lengths[iw_mutate_below(r, COUNT(lengths))];
+        v += iw_mutate_below(r, 3);
         break;
     case 7:
         v = lengths[iw_mutate_below(r, COUNT(lengths))];
@@ -266,8 +267,10 @@ static size_t other_length(struct iw_mutate_random *r, size_t size, size_t most)
         other = size + iw_mutate_below(r, 9);
     else if (iw_mutate_chance(r, 3))
         other = size > 8 ? size - iw_mutate_below(r, 9) : iw_mutate_below(r, size + 1);
-    else if (iw_mutate_chance(r, 4))
-        other = 512u * iw_mutate_below(r, 9) + iw_mutate_below(r, 24);
+    else if (iw_mutate_chance(r, 4)) {
+        other = 512u * iw_mutate_below(r, 9);
+        other += iw_mutate_below(r, 24);
+    }
     return other > most ? most : other;
 }
 
@@ -361,7 +364,8 @@ void iw_mutate_startup(struct iw_mutate_random *r, uint8_t *frame, size_t *size,
         break;
     case 6:
         if (*size >= IW_MPA_STARTUP_HEADER + IW_MPA_ENHANCED_LENGTH) {
-            frame[20 + 2 * iw_mutate_below(r, 2)] ^= (uint8_t)(1u << (6 + iw_mutate_below(r, 2)));
+            uint8_t *depth = frame + 20 + 2 * iw_mutate_below(r, 2);
+            *depth ^= (uint8_t)(1u << (6 + iw_mutate_below(r, 2)));
             break;
         }
         frame[16] ^= IW_MPA_FLAG_S;
@@ -377,7 +381,8 @@ void iw_mutate_startup(struct iw_mutate_random *r, uint8_t *frame, size_t *size,
         frame[17] = 2;
         break;
     default:
-        frame[iw_mutate_below(r, *size)] ^= (uint8_t)(1u << iw_mutate_below(r, 8));
+        other = iw_mutate_below(r, *size);
+        frame[other] ^= (uint8_t)(1u << iw_mutate_below(r, 8));
         break;
     }
 }
@@ -390,13 +395,13 @@ size_t iw_mutate_make(struct iw_mutate_random *r, const struct iw_mutate_script 
     bool tagged = opcode == IW_OP_WRITE || opcode == IW_OP_READ_RESPONSE;
     uint32_t stag = (uint32_t)known(r, s, 4, 0x100);
     size_t length = payload[iw_mutate_below(r, COUNT(payload))];
-    struct iw_ddp_header h = {
-        .ddp_control =
-            (uint8_t)((tagged ? IW_DDP_T : 0u) | (iw_mutate_chance(r, 4) ? 0u : IW_DDP_L) | 1u),
-        .rdmap_control = (uint8_t)(0x40u | opcode),
-        .stag = stag,
-        .to = known(r, s, 8, 0),
-        .msn = 1};
+    /* Drawn one after the other: the order of initializers is each compiler's own. */
+    unsigned last = iw_mutate_chance(r, 4) ? 0u : IW_DDP_L;
+    struct iw_ddp_header h = {.ddp_control = (uint8_t)((tagged ? IW_DDP_T : 0u) | last | 1u),
+                              .rdmap_control = (uint8_t)(0x40u | opcode),
+                              .stag = stag,
+                              .to = known(r, s, 8, 0),
+                              .msn = 1};
     size_t at;
 
     if (room < 128)
@@ -412,30 +417,27 @@ size_t iw_mutate_make(struct iw_mutate_random *r, const struct iw_mutate_script 
     at = (size_t)iw_wire_put_ddp(ulpdu, room, &h);
 
     if (opcode == IW_OP_READ_REQUEST) {
-        struct iw_rdmap_read_request q = {.sink_stag = (uint32_t)known(r, s, 4, 0x200),
-                                          .sink_to = known(r, s, 8, 0),
-                                          .size = (uint32_t)length,
-                                          .source_stag = stag,
-                                          .source_to = known(r, s, 8, 0)};
+        struct iw_rdmap_read_request q = {.size = (uint32_t)length, .source_stag = stag};
+        q.sink_stag = (uint32_t)known(r, s, 4, 0x200);
+        q.sink_to = known(r, s, 8, 0);
+        q.source_to = known(r, s, 8, 0);
         length = (size_t)iw_wire_put_read_request(ulpdu + at, room - at, &q);
     } else if (opcode == IW_OP_ATOMIC_REQUEST) {
         struct iw_rdmap_atomic_request q = {
-            .opcode = iw_mutate_chance(r, 2) ? IW_ATOMIC_FETCH_ADD : IW_ATOMIC_CMP_SWAP,
-            .request_id = iw_mutate_below(r, 4),
-            .remote_stag = stag,
-            .remote_to = known(r, s, 8, 0),
-            .add_swap_data = 1,
-            .add_swap_mask = iw_mutate_chance(r, 2) ? 0 : UINT64_MAX,
-            .compare_mask = UINT64_MAX};
+            .remote_stag = stag, .add_swap_data = 1, .compare_mask = UINT64_MAX};
+        q.opcode = iw_mutate_chance(r, 2) ? IW_ATOMIC_FETCH_ADD : IW_ATOMIC_CMP_SWAP;
+        q.request_id = iw_mutate_below(r, 4);
+        q.remote_to = known(r, s, 8, 0);
+        q.add_swap_mask = iw_mutate_chance(r, 2) ? 0 : UINT64_MAX;
         length = (size_t)iw_wire_put_atomic_request(ulpdu + at, room - at, &q);
     } else if (opcode == IW_OP_ATOMIC_RESPONSE) {
         struct iw_rdmap_atomic_response q = {.request_id = iw_mutate_below(r, 4),
                                              .original_value = 1};
         length = (size_t)iw_wire_put_atomic_response(ulpdu + at, room - at, &q);
     } else if (opcode == IW_OP_TERMINATE) {
-        struct iw_rdmap_terminate q = {.layer = (uint8_t)iw_mutate_below(r, 3),
-                                       .etype = (uint8_t)iw_mutate_below(r, 4),
-                                       .code = (uint8_t)iw_mutate_below(r, 10)};
+        struct iw_rdmap_terminate q = {.layer = (uint8_t)iw_mutate_below(r, 3)};
+        q.etype = (uint8_t)iw_mutate_below(r, 4);
+        q.code = (uint8_t)iw_mutate_below(r, 10);
         length = (size_t)iw_wire_put_terminate(ulpdu + at, room - at, &q);
     } else {
         if (opcode == IW_OP_IMMEDIATE || opcode == IW_OP_IMMEDIATE_SE)
