@@ -250,8 +250,9 @@ static void plain_fpdu(struct shrink *s, size_t i, size_t at)
     octets = s->f->inputs[i]->steps[at].octets;
     change(s, i, at, 1, 1, 0x40u | (octets[3] & IW_RDMAP_OPCODE), false);
     for (size_t k = 0; k < sizeof(fields) / sizeof(*fields); k++)
-        if (!change(s, i, at, fields[k][0], fields[k][1], 0, false) && fields[k][0] == 10)
-            change(s, i, at, 10, 4, 1, false);
+        if (!change(s, i, at, fields[k][0], fields[k][1], 0, false) && fields[k][0] == 10 &&
+            header == IW_DDP_UNTAGGED_HEADER)
+            change(s, i, at, 10, 4, 1, false); /* MSN */
     for (size_t k = header; k + 4 <= length_at(s, i, at); k += 4)
         change(s, i, at, k, 4, 0, false);
 }
