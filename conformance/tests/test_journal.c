@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The journal of a run, literally: what is written, and what a run that goes on takes from it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "journal.h"
+#include "recording.h"
+#include "text.h"
+
+#define HEAD                                                                                       \
+    "{\"schema\":1,\"suite\":\"0123\",\"target\":\"T\",\"cases\":null,\"agent\":\"A\","            \
+    "\"pcap-dir\":null,\"select\":[\"mpa-*\",\"x\"],\"time-scale\":2.5,\"repeat\":3}\n"
+#define BEGUN "{\"begun\":\"one\",\"deadline\":7.5}\n"
+#define ONE "{\"verdict\":\"PASS\",\"seconds\":0.5,\"id\":\"one\",\"round\":2}\n"
+#define TWO "{\"verdict\":\"FAIL\",\"seconds\":0.25,\"reason\":\"no\",\"id\":\"two\"}\n"
+
+static struct iw_command command;
+static struct iw_case cases[2] = {
+    {.id = (char[]){"one"}, .deadline = 7.5, .role = IW_MPA_INITIATOR},
+    {.id = (char[]){"two"}, .role = IW_MPA_RESPONDER}};
+static struct iw_entry entries[3];
+static struct iw_record record;
+static char taken[256];
+static FILE *errors;
+static int before;
+
+/* ---- what is complained about ---- */
+
+static void listen(void)
+{
+    errors = tmpfile();
+    assert_non_null(errors);
+    fflush(stderr);
+    before = dup(2);
+    assert_true(before >= 0 && dup2(fileno(errors), 2) == 2);
+}
+
+/* Since listen(), with "FOLDER" for the folder. */
+static void complained(const struct folder *s, const char *expected)
+{
+    char text[1024], *said;
+    size_t n;
+
+    fflush(stderr);
+    assert_int_equal(dup2(before, 2), 2);
+    close(before);
+    rewind(errors);
+    n = fread(text, 1, sizeof(text) - 1, errors);
+    text[n] = 0;
+    fclose(errors);
+    said = iw_text_fill(expected, (const char *[]){"FOLDER", s->path, NULL});
+    assert_string_equal(text, said);
+    free(said);
+}
+
+static char *path_of(const struct folder *s)
+{
+    return iw_text_format("%s/journal.jsonl", s->path);
+}
+
+static void has(const struct folder *s, const char *expected)
+{
+    char *path = path_of(s), text[2048];
+    FILE *f = fopen(path, "r");
+    size_t n;
+
+    assert_non_null(f);
+    n = fread(text, 1, sizeof(text) - 1, f);
+    text[n] = 0;
+    fclose(f);
+    free(path);
+    assert_string_equal(text, expected);
+}
+
+static void put(const struct folder *s, const char *text)
+{
+    char *path = path_of(s);
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    fputs(text, f);
+    assert_int_equal(fclose(f), 0);
+    free(path);
+}
+
+static void fill(const struct folder *s)
+{
+    command = (struct iw_command){.resume = s->path};
+    for (size_t i = 0; i < 2; i++)
+        entries[i] = (struct iw_entry){.c = &cases[i]};
+    entries[2] = (struct iw_entry){.file = "bad.lua"};
+    record = (struct iw_record){.suite = "0123", .repeat = 3, .entries = entries, .count = 3};
+    *taken = 0;
+}
+
+/* ---- written ---- */
+
+static void test_written(void **state)
+{
+    struct folder *s = *state;
+    struct iw_journal *j;
+    struct iw_result one = {.id = (char[]){"one"}, .verdict = IW_VERDICT_PASS, .seconds = 0.5};
+
+    fill(s);
+    command.target = "T";
+    command.agent = "A";
+    command.time_scale = 2.5;
+    command.repeat = 3;
+    iw_command_select(&command, "mpa-*");
+    iw_command_select(&command, "x");
+    j = iw_journal_create(s->path, &command, &record);
+    assert_non_null(j);
+    has(s, HEAD);
+    assert_true(iw_journal_begin(j, &cases[0]));
+    has(s, HEAD BEGUN);
+    assert_true(iw_journal_add(j, &one, 2));
+    has(s, HEAD BEGUN ONE);
+    iw_journal_close(j);
+    iw_journal_close(NULL);
+    iw_command_free(&command);
+}
+
+/* ---- read ---- */
+
+static void take(void *context, struct iw_entry *entry, unsigned round, struct iw_result *result)
+{
+    size_t n = strlen(taken);
+
+    assert_ptr_equal(context, &command);
+    assert_string_equal(result->id, entry->c->id);
+    assert_int_equal(result->role, entry->c->role);
+    snprintf(taken + n, sizeof(taken) - n, "%s/%u/%s/%g/%s ", entry->c->id, round,
+             iw_verdict_name(result->verdict), result->seconds,
+             result->reason ? result->reason : "-");
+    entry->handed++;
+    iw_result_free(result);
+}
+
+static void test_taken(void **state)
+{
+    struct folder *s = *state;
+    struct iw_journal *j;
+    int status = 0;
+
+    fill(s);
+    put(s, HEAD BEGUN ONE TWO TWO "{\"begun\":\"tw");
+    j = iw_journal_resume(&command, &status);
+    assert_non_null(j);
+    assert_string_equal(command.target, "T");
+    assert_null(command.cases);
+    assert_string_equal(command.agent, "A");
+    assert_null(command.pcap_dir);
+    assert_true(command.time_scale == 2.5);
+    assert_int_equal(command.repeat, 3);
+    assert_int_equal(command.n_select, 2);
+    assert_string_equal(command.select[0], "mpa-*");
+    assert_string_equal(command.select[1], "x");
+    assert_string_equal(command.results, s->path);
+    assert_int_equal(iw_journal_replay(j, &record, take, &command), 0);
+    assert_string_equal(taken, "one/2/PASS/0.5/- two/0/FAIL/0.25/no two/1/FAIL/0.25/no ");
+    /* It goes on where the last whole line ends. */
+    assert_true(iw_journal_begin(j, &cases[0]));
+    has(s, HEAD BEGUN ONE TWO TWO BEGUN);
+    iw_journal_close(j);
+    iw_command_free(&command);
+}
+
+static void test_own_patterns_stay(void **state)
+{
+    struct folder *s = *state;
+    struct iw_journal *j;
+    int status = 0;
+
+    fill(s);
+    put(s, HEAD);
+    iw_command_select(&command, "own");
+    j = iw_journal_resume(&command, &status);
+    assert_non_null(j);
+    assert_int_equal(command.n_select, 1);
+    assert_string_equal(command.select[0], "own");
+    iw_journal_close(j);
+    iw_command_free(&command);
+}
+
+/* ---- refused ---- */
+
+static void not_a_journal(struct folder *s, const char *text, const char *expected)
+{
+    int status = 0;
+
+    fill(s);
+    if (text)
+        put(s, text);
+    listen();
+    assert_null(iw_journal_resume(&command, &status));
+    complained(s, expected);
+    assert_int_equal(status, 64);
+}
+
+static void test_no_journal(void **state)
+{
+    struct folder *s = *state;
+    static const char none[] =
+        "iwarp-conform: {FOLDER}/journal.jsonl: expected the journal of a run\n";
+
+    not_a_journal(s, NULL,
+                  "iwarp-conform: cannot read {FOLDER}/journal.jsonl: No such file or directory\n");
+    not_a_journal(s, "", none);
+    not_a_journal(s, "{\"schema\":1", none);
+    not_a_journal(s, "{\"schema\":2}\n", none);
+    not_a_journal(s, "{}\n", none);
+    not_a_journal(s, "[]\n", none);
+    not_a_journal(s, HEAD "x\n", none);
+    not_a_journal(s, HEAD "[]\n" ONE, none);
+}
+
+static void no_result(struct folder *s, const char *lines, const char *expected)
+{
+    struct iw_journal *j;
+    char *text = iw_text_format("%s%s", HEAD, lines);
+    int status = 0;
+
+    fill(s);
+    put(s, text);
+    j = iw_journal_resume(&command, &status);
+    assert_non_null(j);
+    listen();
+    assert_int_equal(iw_journal_replay(j, &record, take, &command), 64);
+    complained(s, expected);
+    iw_journal_close(j);
+    iw_command_free(&command);
+    free(text);
+}
+
+#define RESULT(id, round) "{\"verdict\":\"PASS\",\"seconds\":1.0," id round "}\n"
+
+static void test_no_results(void **state)
+{
+    struct folder *s = *state;
+    static const char second[] =
+        "iwarp-conform: {FOLDER}/journal.jsonl:2: expected the result of a case\n";
+
+    no_result(s, RESULT("\"id\":\"three\"", ""), second);
+    no_result(s, RESULT("\"id\":\"bad.lua\"", ""), second);
+    no_result(s, RESULT("\"id\":1", ""), second);
+    no_result(s, RESULT("\"id\":\"one\"", ",\"round\":3"), second);
+    no_result(s, RESULT("\"id\":\"one\"", ",\"round\":-1"), second);
+    no_result(s, RESULT("\"id\":\"one\"", ",\"round\":0.5"), second);
+    no_result(s, "{\"id\":\"one\"}\n", second);
+    no_result(s, ONE ONE ONE ONE,
+              "iwarp-conform: {FOLDER}/journal.jsonl:5: expected the result of a case\n");
+}
+
+static void other_suite(struct folder *s, const char *head)
+{
+    struct iw_journal *j;
+    int status = 0;
+
+    fill(s);
+    put(s, head);
+    j = iw_journal_resume(&command, &status);
+    assert_non_null(j);
+    listen();
+    assert_int_equal(iw_journal_replay(j, &record, take, &command), 64);
+    complained(s, "iwarp-conform: {FOLDER}/journal.jsonl: the cases have changed since that run; "
+                  "begin a new one\n");
+    iw_journal_close(j);
+    iw_command_free(&command);
+}
+
+static void test_other_suites(void **state)
+{
+    struct folder *s = *state;
+
+    other_suite(s, "{\"schema\":1}\n");
+    other_suite(s, "{\"schema\":1,\"suite\":\"0124\"}\n");
+}
+
+/* ---- from outside ---- */
+
+static void begun(struct folder *s, const char *text, const char *id, double deadline)
+{
+    char *path = path_of(s), *got;
+    double seconds = 0;
+
+    put(s, text);
+    got = iw_journal_begun(path, &seconds);
+    if (id)
+        assert_string_equal(got, id);
+    else
+        assert_null(got);
+    assert_true(seconds == deadline);
+    free(got);
+    free(path);
+}
+
+static void test_begun(void **state)
+{
+    struct folder *s = *state;
+    double seconds = 1;
+
+    begun(s, "", NULL, 0);
+    begun(s, HEAD, NULL, 0);
+    begun(s, HEAD BEGUN, "one", 7.5);
+    begun(s, HEAD BEGUN "{\"begun\":\"two\"}\n", "two", 0);
+    begun(s, HEAD BEGUN "{\"begun\":\"two\"}", "one", 7.5);
+    begun(s, HEAD BEGUN ONE, NULL, 0);
+    assert_null(iw_journal_begun("/no/such", &seconds));
+}
+
+static void test_appended(void **state)
+{
+    struct folder *s = *state;
+    char *path = path_of(s);
+
+    put(s, HEAD BEGUN "{\"ver");
+    assert_true(iw_journal_append(path, "one", "it hung"));
+    has(s, HEAD BEGUN "{\"verdict\":\"FAIL\",\"seconds\":0.0,\"reason\":\"it hung\",\"heard\":true,"
+                      "\"id\":\"one\"}\n");
+    free(path);
+    listen();
+    assert_false(iw_journal_append("/no/such", "one", "it hung"));
+    complained(s, "iwarp-conform: cannot write /no/such: No such file or directory\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_written, recording_setup, recording_teardown),
+        cmocka_unit_test_setup_teardown(test_taken, recording_setup, recording_teardown),
+        cmocka_unit_test_setup_teardown(test_own_patterns_stay, recording_setup,
+                                        recording_teardown),
+        cmocka_unit_test_setup_teardown(test_no_journal, recording_setup, recording_teardown),
+        cmocka_unit_test_setup_teardown(test_no_results, recording_setup, recording_teardown),
+        cmocka_unit_test_setup_teardown(test_other_suites, recording_setup, recording_teardown),
+        cmocka_unit_test_setup_teardown(test_begun, recording_setup, recording_teardown),
+        cmocka_unit_test_setup_teardown(test_appended, recording_setup, recording_teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
