@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the console shows of repeated runs, of a baseline, and while a run goes on. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+
+enum { CASES = 14 };
+
+static char ids[CASES][4];
+static struct iw_case cases[CASES];
+static struct iw_entry entries[CASES];
+static struct iw_record record;
+static const struct iw_rule *rules[1];
+static FILE *out;
+static char *text;
+static size_t size;
+
+static void begin(void)
+{
+    rules[0] = iw_rule_find("MPA-8-02");
+    record = (struct iw_record){
+        .target = "T", .entries = entries, .count = 4, .seconds = 1.25, .repeat = 1};
+    for (size_t i = 0; i < CASES; i++) {
+        snprintf(ids[i], sizeof(ids[i]), "c%zu", i);
+        cases[i] = (struct iw_case){
+            .id = ids[i], .file = "f.lua", .line = 7, .rules = rules, .n_rules = 1};
+        entries[i] = (struct iw_entry){
+            .c = &cases[i],
+            .done = true,
+            .known = "why",
+            .result = {.id = ids[i], .verdict = IW_VERDICT_PASS, .observed = "o"}};
+    }
+    text = NULL;
+    out = open_memstream(&text, &size);
+    assert_non_null(out);
+}
+
+static void is(const char *expected)
+{
+    fclose(out);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+#define SUM "0 PASS, 0 NOTE, 0 FAIL, 0 INCONCLUSIVE, 0 SKIP, 0 ERROR; 1.2 s, target T\n"
+
+static void test_rounds(void **state)
+{
+    (void)state;
+    begin();
+    entries[1].rounds[IW_VERDICT_PASS] = 2;
+    entries[1].rounds[IW_VERDICT_FAIL] = 1;
+    entries[2].rounds[IW_VERDICT_PASS] = 3;
+    entries[3].rounds[IW_VERDICT_NOTE] = entries[3].rounds[IW_VERDICT_SKIP] = 1;
+    entries[3].rounds[IW_VERDICT_ERROR] = 1;
+    record.repeat = 3;
+    iw_console_summary(out, &record, false);
+    is("UNSTABLE c1: 2 PASS, 1 FAIL\n"
+       "UNSTABLE c3: 1 NOTE, 1 SKIP, 1 ERROR\n"
+       "3 rounds: 2 of 4 cases gave more than one verdict\n" SUM);
+    begin();
+    record.repeat = 2;
+    iw_console_summary(out, &record, true);
+    is("2 rounds: 0 of 4 cases gave more than one verdict\n" SUM);
+}
+
+static void test_baseline(void **state)
+{
+    static char gone[] = "gone";
+    char *unknown[] = {gone};
+
+    (void)state;
+    begin();
+    record.baseline = "b.csv";
+    record.unknown = unknown;
+    record.n_unknown = 1;
+    record.pinned[IW_PINNED_EXPECTED] = 3;
+    record.pinned[IW_PINNED_NEW] = 4;
+    record.pinned[IW_PINNED_STALE] = 5;
+    record.dir = "out";
+    iw_console_summary(out, &record, false);
+    is("STALE gone: the baseline has it, but there is no such case\n"
+       "baseline b.csv: 3 as expected, 4 new, 6 stale\n" SUM "results: out\n");
+    begin();
+    entries[0].pinned = IW_PINNED_EXPECTED;
+    entries[0].result.verdict = IW_VERDICT_FAIL;
+    entries[1].pinned = IW_PINNED_STALE;
+    entries[2].pinned = IW_PINNED_NEW;
+    entries[2].result.verdict = IW_VERDICT_NOTE;
+    for (size_t i = 0; i < 4; i++)
+        iw_console_entry(out, &record, &entries[i], false);
+    fputs("--\n", out);
+    for (size_t i = 0; i < 2; i++)
+        iw_console_entry(out, &record, &entries[i], true);
+    is("STALE c1: PASS, but the baseline says: why\n"
+       "NOTE c2 (not in the baseline)\n"
+       "  case      f.lua:7\n"
+       "  rule      MPA-8-02 (MUST): CRC mismatch is detected (code 2)\n"
+       "--\n"
+       "FAIL c0: as expected: why\n"
+       "STALE c1: PASS, but the baseline says: why\n"
+       "PASS c1: o\n");
+}
+
+static void test_skips(void **state)
+{
+    (void)state;
+    begin();
+    for (size_t i = 0; i < 4; i++) {
+        entries[i].result.verdict = IW_VERDICT_SKIP;
+        entries[i].result.reason = i == 1 ? "one" : "more";
+    }
+    entries[3].done = false;
+    iw_console_summary(out, &record, false);
+    iw_console_summary(out, &record, true);
+    is("SKIP 2 cases (c0 ...): more\nSKIP c1: one\n" SUM SUM);
+    begin();
+    entries[0].result = (struct iw_result){.id = ids[0], .verdict = IW_VERDICT_SKIP};
+    iw_console_entry(out, &record, &entries[0], false);
+    iw_console_entry(out, &record, &entries[0], true);
+    iw_console_summary(out, &record, false);
+    is("SKIP c0: \n" SUM);
+}
+
+static void test_remarks(void **state)
+{
+    (void)state;
+    begin();
+    entries[0].result.notes = (char[]){"n\nm"};
+    entries[1].result.observed = NULL;
+    iw_console_entry(out, &record, &entries[0], false);
+    iw_console_entry(out, &record, &entries[0], true);
+    record.remarks = true;
+    iw_console_entry(out, &record, &entries[0], false);
+    iw_console_entry(out, &record, &entries[1], false);
+    is("PASS c0: o\nPASS c0: o\n  notes     n\n            m\nPASS c1\n");
+}
+
+/* From ten on the rules are summed up. */
+static void test_ten_failures(void **state)
+{
+    static const char line[] = "broken MPA-8-02 (MUST) in 10 cases (c1 ...): CRC mismatch is "
+                               "detected (code 2)\n";
+
+    (void)state;
+    for (size_t n = 9; n <= 10; n++) {
+        char expected[512];
+
+        begin();
+        record.count = 12;
+        for (size_t i = 1; i <= n; i++)
+            entries[i].result.verdict = i % 2 ? IW_VERDICT_FAIL : IW_VERDICT_NOTE;
+        entries[0].result.verdict = IW_VERDICT_FAIL;
+        entries[0].pinned = IW_PINNED_EXPECTED;
+        entries[11].result.verdict = IW_VERDICT_FAIL;
+        entries[11].done = false;
+        iw_console_summary(out, &record, false);
+        snprintf(expected, sizeof(expected), "%s" SUM, n == 10 ? line : "");
+        is(expected);
+    }
+}
+
+static void test_progress(void **state)
+{
+    (void)state;
+    begin();
+    for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
+        record.verdicts[i] = 1u << i;
+    record.count = 99;
+    iw_console_progress(out, &record, "the-case");
+    iw_console_progress(out, &record, NULL);
+    iw_console_progress(out, &record,
+                        "0123456789012345678901234567890123456789012345678901234567890");
+    is("\r\033[K[63/99] 36 FAIL  the-case\r\033[K\r\033[K[63/99] 36 FAIL  "
+       "012345678901234567890123456789012345678901234567890123456789");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rounds),       cmocka_unit_test(test_baseline),
+        cmocka_unit_test(test_skips),        cmocka_unit_test(test_remarks),
+        cmocka_unit_test(test_ten_failures), cmocka_unit_test(test_progress),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
