@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The sequences that a seed gives, as a digest, and the map of places that a peer reached. */
+#include "support.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "coverage.h"
+#include "text.h"
+
+static void a_seed_repeats(void **state)
+{
+    struct iw_hunt_mutator *m = iw_hunt_mutator_new();
+    struct iw_hunt_seeds seeds = {.side = IW_SIDE_INITIATOR};
+    struct iw_mutate_random r = {5};
+    uint64_t digest = IW_HUNT_DIGEST;
+
+    (void)state;
+    iw_hunt_seeds_generate(&seeds, IW_TARGET_RPING);
+    for (size_t i = 0; i < 3000; i++) {
+        struct iw_hunt_input *in =
+            iw_hunt_mutate(m, seeds.list[i % seeds.n], seeds.list[i / 7 % seeds.n], &r);
+
+        digest = iw_hunt_input_digest(digest ^ in->n, in);
+        iw_hunt_input_free(seeds.list[i % seeds.n]);
+        seeds.list[i % seeds.n] = in;
+    }
+    assert_int_equal(digest, 0x86dd1075f014bbe);
+    iw_hunt_seeds_free(&seeds);
+    iw_hunt_mutator_free(m);
+}
+
+/* Marks a place as the peer does. */
+static void reach(const char *path, long place)
+{
+    FILE *f = iw_got(fopen(path, "r+"));
+
+    assert_int_equal(fseek(f, place, SEEK_SET), 0);
+    putc(1, f);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void places_are_counted_once(void **state)
+{
+    char *folder = support_folder(), *path = iw_text_format("%s/coverage.map", folder);
+    struct iw_hunt_coverage *c = iw_hunt_coverage_open(NULL, folder);
+
+    (void)state;
+    assert_non_null(c);
+    assert_string_equal(getenv(IW_HUNT_COVERAGE_FILE), path);
+    assert_int_equal(iw_hunt_coverage_fresh(c), 0);
+    reach(path, 0);
+    reach(path, 7);
+    reach(path, IW_HUNT_COVERAGE_PLACES - 1);
+    assert_int_equal(iw_hunt_coverage_fresh(c), 3);
+    assert_int_equal(iw_hunt_coverage_places(c), 3);
+    assert_int_equal(iw_hunt_coverage_fresh(c), 0);
+    reach(path, 7);
+    reach(path, 8);
+    assert_int_equal(iw_hunt_coverage_fresh(c), 1);
+    assert_int_equal(iw_hunt_coverage_places(c), 4);
+    iw_hunt_coverage_close(c);
+    iw_hunt_coverage_close(NULL);
+    assert_int_equal(access(path, F_OK), -1); /* our own */
+    fclose(iw_got(fopen(path, "w")));
+    c = iw_hunt_coverage_open(path, NULL); /* too short: made longer, and left */
+    assert_non_null(c);
+    reach(path, IW_HUNT_COVERAGE_PLACES - 1);
+    assert_int_equal(iw_hunt_coverage_fresh(c), 1);
+    iw_hunt_coverage_close(c);
+    assert_int_equal(access(path, F_OK), 0);
+    free(path);
+    support_remove(folder);
+}
+
+static void open_none(void *context)
+{
+    assert_null(iw_hunt_coverage_open(context, NULL));
+}
+
+static void a_map_that_is_none(void **state)
+{
+    static char path[] = "/no/map";
+    char *text = support_printed(2, open_none, path);
+
+    (void)state;
+    assert_string_equal(text, "iwarp-fuzz: --coverage: /no/map: No such file or directory\n");
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_seed_repeats),
+        cmocka_unit_test(places_are_counted_once),
+        cmocka_unit_test(a_map_that_is_none),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
