@@ -12,6 +12,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "iwarp/capture.h"
@@ -24,6 +25,7 @@ enum {
     CASE_SECONDS = 20,  /* a case's deadline unless it or the run says otherwise */
     GRACE_SECONDS = 10, /* for the end of a case, and for starting a target */
     CLOSE_SECONDS = 20, /* for a worker to end its target */
+    BUSY_SECONDS = 600, /* more for a worker that works and gets too little of the processors */
     ANSWER = 16 << 20,  /* octets of the longest answer */
     WORKERS = 256,
 };
@@ -36,7 +38,11 @@ struct worker {
     bool closing; /* told to end */
     struct iw_job job;
     uint64_t began;
+    uint64_t given; /* time for the case */
     uint64_t deadline;
+    uint64_t latest;   /* the deadline is moved no further than this */
+    uint64_t computed; /* processor time of the worker when the case began, */
+    uint64_t progress; /* and when its deadline was last moved */
     char *answer;
     size_t length;
 };
@@ -51,6 +57,43 @@ struct parent {
 static double scaled(const struct iw_pool *pool, double seconds)
 {
     return seconds * (pool->options->time_scale > 0 ? pool->options->time_scale : 1);
+}
+
+/* The processor time that a worker has used, in ns. */
+static uint64_t processor_time(const struct worker *w)
+{
+    clockid_t clock;
+    struct timespec used;
+
+    if (clock_getcpuclockid(w->pid, &clock) || clock_gettime(clock, &used))
+        return 0;
+    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
+static void give_time(struct worker *w, double seconds)
+{
+    w->began = iw_transport_now();
+    w->given = (uint64_t)(seconds * 1e9);
+    w->deadline = w->began + w->given;
+    w->latest = w->deadline + BUSY_SECONDS * (uint64_t)1000000000;
+    w->computed = w->progress = processor_time(w);
+}
+
+/* True if the worker is to be killed. After its deadline it may go on if the machine is busy: as
+ * long as it has computed for less than the time given, and for some of the last `still` seconds.
+ */
+static bool overdue(struct worker *w, double still)
+{
+    uint64_t now = iw_transport_now(), used;
+
+    if (now < w->deadline)
+        return false;
+    used = processor_time(w);
+    if (now >= w->latest || used == w->progress || used - w->computed >= w->given)
+        return true;
+    w->progress = used;
+    w->deadline = now + (uint64_t)(still * 1e9);
+    return false;
 }
 
 /* ---- workers come and go ---- */
@@ -140,7 +183,7 @@ static void send_job(struct parent *p, unsigned number)
         limit += CALLS * iw_target_connect_within(p->pool->target);
 
     snprintf(order.option, sizeof(order.option), "%s", w->job.option ? w->job.option : "");
-    w->deadline = w->began + (uint64_t)((scaled(p->pool, limit + grace) + own) * 1e9);
+    give_time(w, scaled(p->pool, limit + grace) + own);
     /* One order at a time always fits into the socket's buffer; a dead worker is seen when its
      * answer is read. */
     (void)!send(w->fd, &order, sizeof(order), MSG_NOSIGNAL);
@@ -155,7 +198,7 @@ static int feed(struct parent *p, unsigned number)
         if (!p->pool->next(p->pool->context, number, &w->job)) {
             if (w->pid > 0 && !w->closing) {
                 w->closing = true;
-                w->deadline = iw_transport_now() + (uint64_t)(scaled(p->pool, CLOSE_SECONDS) * 1e9);
+                give_time(w, scaled(p->pool, CLOSE_SECONDS));
                 shutdown(w->fd, SHUT_WR);
             }
             return 0;
@@ -335,7 +378,8 @@ static void turn(struct parent *p)
 
         if (fds[i].revents && !hear(p, i))
             lose(p, i, false);
-        else if (w->pid > 0 && (w->busy || w->closing) && iw_transport_now() >= w->deadline)
+        else if (w->pid > 0 && (w->busy || w->closing) &&
+                 overdue(w, p->pool->grace > 0 ? p->pool->grace : GRACE_SECONDS))
             lose(p, i, true);
     }
 }

@@ -27,7 +27,9 @@ struct iw_script {
     size_t used, limit;
     uint64_t deadline;           /* iw_transport_now(); 0: none */
     double allowed;              /* seconds, for the error's text */
-    uint64_t began;              /* when the deadline was set */
+    uint64_t began;              /* when the deadline was set, */
+    uint64_t computed;           /* with this much processor time used, in ns, */
+    uint64_t given;              /* so many ns from then */
     uint64_t waiting;            /* since when the script waits for the target; 0: it does not */
     uint64_t waited;             /* ns that it did so before */
     uint64_t left;               /* ns that it has once it is resumed; 0: it is not paused */
@@ -72,8 +74,11 @@ void iw_script_allow_reading(struct iw_script *s);
  * count: reading a recording is not the faster for less patience with the peer. */
 void iw_script_pause(struct iw_script *s);
 void iw_script_resume(struct iw_script *s);
+/* The processor time of this process, in ns. */
+uint64_t iw_script_computed(void);
 /* Ends the case if its time is over: by an error, or INCONCLUSIVE if the target has taken a good
- * part of that time. */
+ * part of that time. On a busy machine a script has that time of the processor, within ten minutes.
+ */
 void iw_script_check_time(lua_State *L);
 /* Around what makes values of what the target said: if the script runs out of memory by that, the
  * script is not to blame. */

@@ -13,7 +13,9 @@ static void allow(struct iw_script *s, double seconds, double scale)
 {
     s->allowed = seconds;
     s->began = iw_transport_now();
-    s->deadline = s->began + (uint64_t)(seconds * scale * 1e9);
+    s->computed = iw_script_computed();
+    s->given = (uint64_t)(seconds * scale * 1e9);
+    s->deadline = s->began + s->given;
     s->waiting = s->waited = s->left = 0;
 }
 
