@@ -12,7 +12,6 @@ import json
 import os
 import random
 import re
-import resource
 import shutil
 import subprocess
 import sys
@@ -20,14 +19,14 @@ import tempfile
 import time
 
 import hostile
+import memory
 
 MEMORY = 320 * 1024  # KiB that a process may ever have had; the log of a case, its capture and 64 MiB of Lua are in it
-SANITIZED, SLOWER = 4 * MEMORY, 5  # what a sanitizer costs
-QUARANTINE = 16  # MiB of freed memory that it keeps back, 256 if not told: many times what the program itself has
+SLOWER = 5  # what a sanitizer costs
 ADDRESSES = 1024 * 1024  # KiB of addresses, where no sanitizer needs them all
 # Seconds, from iwarp-conform.1: of a case, of its end (4 patiences and 2), of reaching the target.
 CASE, ENDING, REACH = 20, 4 * 3 + 2, 5 + 10
-LOAD = 30  # what a busy machine may add to a run
+LOAD = 600  # what a busy machine may add to a run
 CASES = 6
 ANCHORS = {"responder": "mpa-crc-bad", "initiator": "mpa-crc-bad-initiator"}
 ROLES = tuple(ANCHORS)
@@ -59,17 +58,11 @@ def write(path, text):
     return path
 
 
-def unlimited(conform):
-    """Whether the program needs more addresses than there is memory: a sanitizer's shadow."""
-    return subprocess.run(["bash", "-c", "ulimit -v %d; exec \"$@\"" % ADDRESSES, "-", conform, "--version"],
-                          capture_output=True).returncode != 0
-
-
 class Check:
     def __init__(self, conform, folder):
         self.conform, self.folder = conform, folder
-        self.sanitized = unlimited(conform)
-        self.verdicts, self.longest, self.peak = {}, 0, 0
+        self.sanitized = memory.sanitized(conform)
+        self.verdicts, self.longest = {}, 0
         self.fitting = self.suite()
 
     def suite(self):
@@ -93,28 +86,23 @@ class Check:
         bound = (REACH + len(ids) * (CASE + ENDING)) * scale + LOAD
         command = [self.conform, "run", "--target", target, "--results", results, "--time-scale", str(scale),
                    "--json", report, "-j%d" % jobs, *ids]
-        environment = dict(os.environ)
-        if self.sanitized:
-            environment["ASAN_OPTIONS"] = "%s:quarantine_size_mb=%d" % (environment.get("ASAN_OPTIONS", ""), QUARANTINE)
-        else:
+        if not self.sanitized:
             command[:0] = ["bash", "-c", "ulimit -v %d; exec \"$@\"" % ADDRESSES, "-"]
         began = time.monotonic()
         try:
-            done = subprocess.run(command, capture_output=True, timeout=bound, stdin=subprocess.DEVNULL,
-                                  env=environment)
+            done = subprocess.run(command, capture_output=True, timeout=bound, stdin=subprocess.DEVNULL)
         except subprocess.TimeoutExpired:
             sys.exit("%s: no end within %.1f s: %s" % (name, bound, " ".join(command)))
         self.longest = max(self.longest, time.monotonic() - began)
-        self.peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         cases = []
         if done.returncode in (0, 1, 3, 70):
             with open(report, encoding="utf-8") as f:
                 cases = json.load(f)["cases"]
         wrong = ["%s %s: %s" % (case["verdict"], case["id"], case.get("reason")) for case in cases
                  if case["verdict"] == "ERROR" or case["verdict"] == "PASS" and case["id"] in ANCHORS.values()]
-        if done.returncode not in (0, 1, 3) or wrong or self.peak > (SANITIZED if self.sanitized else MEMORY):
+        if done.returncode not in (0, 1, 3) or wrong or not self.sanitized and memory.peak() > MEMORY:
             sys.exit("%s: exit %d, %d MiB at most\n%s%s\n%s" %
-                     (name, done.returncode, self.peak // 1024, done.stderr[-3000:].decode(errors="replace"),
+                     (name, done.returncode, memory.peak() // 1024, done.stderr[-3000:].decode(errors="replace"),
                       "\n".join(wrong), " ".join(command)[:1000]))
         for case in cases:
             self.verdicts[case["verdict"]] = self.verdicts.get(case["verdict"], 0) + 1
@@ -178,7 +166,7 @@ def main(conform, runs, first):
             check.run(number)
     print("ok - %d runs, %d cases: %s; the longest run %.1f s, at most %d MiB" %
           (runs, sum(check.verdicts.values()), ", ".join("%d %s" % (n, v) for v, n in sorted(check.verdicts.items())),
-           check.longest, check.peak // 1024))
+           check.longest, memory.peak() // 1024))
 
 
 if __name__ == "__main__":
