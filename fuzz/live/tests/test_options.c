@@ -78,10 +78,11 @@ static void defaults(void **state)
     assert_string_equal(l.o.target, "embedded");
     assert_true(l.o.seed >= now && l.o.seed < now + 600000);
     assert_true(l.o.time == 60 && l.o.time_scale == 1);
-    l.o.target = NULL;
-    l.o.seed = 0;
-    l.o.time = l.o.time_scale = 0;
-    assert_memory_equal(&l.o, &(struct iw_hunt_options){0}, sizeof(l.o));
+    assert_true(l.o.agent == NULL && l.o.results == NULL && l.o.json == NULL && l.o.graph == NULL);
+    assert_true(l.o.suppress == NULL && l.o.seeds == NULL && l.o.try == NULL);
+    assert_true(l.o.n_seeds == 0 && l.o.count == 0 && l.o.jobs == 0 && l.o.findings == 0);
+    assert_true(l.o.rate <= 0 && l.o.rate >= 0);
+    assert_false(l.o.hazards || l.o.blind || l.o.coverage || l.o.resume);
     finish(&l);
 }
 
