@@ -68,7 +68,7 @@ function(iw_fuzz harness)
   endforeach()
   if(folders AND NOT IW_FUZZ_ENGINE)
     add_test(NAME fuzz_${harness} COMMAND ${replay} ${folders})
-    set_tests_properties(fuzz_${harness} PROPERTIES LABELS "fuzz;sanitizer" TIMEOUT 300)
+    set_tests_properties(fuzz_${harness} PROPERTIES LABELS "fuzz;sanitizer" TIMEOUT 1800)
   endif()
 
   if(IW_FUZZ STREQUAL "libfuzzer")
