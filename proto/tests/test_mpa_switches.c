@@ -278,6 +278,52 @@ static void ignored(void **state)
     }
 }
 
+/* Without the flag S in the Reply, or in the Request, there is nothing to agree on but what
+ * revision and flags say: IRD and ORD stay as they are configured (RFC 6581 §9). */
+static void ignored_reply_without_s(void **state)
+{
+    static const struct {
+        const char *frame;
+        bool enhanced; /* the Request was */
+        uint8_t revision;
+        bool crc, markers;
+    } row[] = {
+        {REP "40020000", true, 2, true, false},
+        {REP "80020000", true, 2, false, true},
+        {REP "40010000", true, 1, true, false},
+        {REP "50020004 c0018001", false, 2, true, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        struct iw_mpa_config c = defaults();
+        struct iw_switches switches;
+        struct iw_mpa_startup s;
+
+        c.crc = false;
+        c.enhanced = c.peer_to_peer = row[i].enhanced;
+        c.rtr = IW_MPA_RTR_SEND;
+        c.ird = 7;
+        c.ord = 9;
+        s = bent(&switches, IW_SWITCH_IGNORE, "mpa-rep-s", IW_MPA_INITIATOR, &c);
+        feed_hex(&s, row[i].frame);
+        assert_int_equal(s.state, IW_MPA_FULL);
+        assert_int_equal(s.fault.check, IW_CHECK_NONE);
+        assert_int_equal(s.agreed.revision, row[i].revision);
+        assert_int_equal(s.agreed.version, 1);
+        assert_int_equal(s.agreed.crc, row[i].crc);
+        assert_int_equal(s.agreed.tx_markers, row[i].markers);
+        assert_false(s.agreed.rx_markers);
+        assert_false(s.agreed.enhanced);
+        assert_false(s.agreed.peer_to_peer);
+        assert_int_equal(s.agreed.rtr, 0);
+        assert_int_equal(s.agreed.ird, 7);
+        assert_int_equal(s.agreed.ord, 9);
+        assert_int_equal(s.agreed.peer_ird, 0);
+        assert_int_equal(s.agreed.peer_ord, 0);
+    }
+}
+
 static void ignored_revisions(void **state)
 {
     struct iw_mpa_config c = defaults();
@@ -501,6 +547,7 @@ int main(void)
         cmocka_unit_test(overstrict),
         cmocka_unit_test(overstrict_rtr),
         cmocka_unit_test(ignored),
+        cmocka_unit_test(ignored_reply_without_s),
         cmocka_unit_test(ignored_revisions),
         cmocka_unit_test(ignored_short_block),
         cmocka_unit_test(ignored_long_private_data),
