@@ -149,14 +149,14 @@ class Worker:
                 return name
         return "" if outcome.status == 0 else f"exit status {outcome.status}"
 
-    def proven(self, test, history):
+    def proven(self, test, limits):
         """True if a test passes without an edit: asked once, when it first notices one. The tree is as it was."""
         if test.key in self.sound:
             return True
         if test.key in self.unsound:
             return False
         if self.tree.make(test.build, test.targets):
-            outcome, wrong = self.run(test, history.limits(test))
+            outcome, wrong = self.run(test, limits)
             if not wrong:
                 self.sound.add(test.key)
                 return True
@@ -186,7 +186,7 @@ class Worker:
                 outcome, wrong = self.run(test, limits, ids)
             if wrong and test.key not in self.sound:
                 self.restore(edit.file)
-                good = self.proven(test, history)
+                good = self.proven(test, limits)
                 self.put(edit.file, new)
                 made.clear()
                 if not good:
@@ -217,16 +217,15 @@ class Worker:
 
     # Faults planted by hand.
 
-    def unnoticed(self, test):
-        """Why a test that planted.csv names did not notice; empty if it did."""
-        head, _, tail = test.partition(":")
-        name = suite.SUITE if head == "case" else tail if head == "ctest" else head
-        found = [t for t in self.tests if t.build == "plain" and t.name == name]
-        if not found:
+    def unnoticed(self, name):
+        """Why a test that planted.csv names did not notice; empty if it did. A case does if its verdict differs, too."""
+        head, _, tail = name.partition(":")
+        test = self.found(name)
+        if test is None:
             return "is not among the tests"
-        if not self.tree.make("plain", found[0].targets):
+        if not self.tree.make("plain", test.targets):
             return "cannot be built: the edit does not compile"
-        outcome, wrong = self.run(found[0], suite.DEFAULT, [tail] if head == "case" else ())
+        outcome, wrong = self.run(test, suite.DEFAULT, [tail] if head == "case" else ())
         if not wrong:
             return "passes"
         if head in ("case", "ctest"):
@@ -235,10 +234,31 @@ class Worker:
         failed += [name.decode() for name in suite.BEGUN.findall(outcome.output)[-1:] if not failed]  # a crash or a hang
         return "" if tail in failed else f"passes; what fails is {' '.join(failed)}"
 
+    def found(self, name):
+        """The program or ctest of a name as planted.csv has it, or None."""
+        head, _, tail = name.partition(":")
+        name = suite.SUITE if head == "case" else tail if head == "ctest" else head
+        return next((t for t in self.tests if t.build == "plain" and t.name == name), None)
+
+    def learn_verdicts(self):
+        """The verdict of each case without an edit, from a run of its own."""
+        test = self.found("case:")
+        if not self.tree.make(test.build, test.targets):
+            raise trees.Bad("the suite cannot be built without an edit")
+        _, wrong = self.run(test, CLEAN)
+        if wrong:
+            raise trees.Bad(f"the suite fails without an edit: {wrong}")
+        self.clean_suite = self.verdicts()
+
     def plant(self, row):
         """The tests that did not notice a planted fault, each with the reason."""
         if wrong := planted.wrong_edit(trees.TOP, row):
             return [wrong]
+        if not self.clean_suite:
+            self.learn_verdicts()
+        failing = [name for name in row["tests"].split() if (test := self.found(name)) and test.name != suite.SUITE and not self.proven(test, CLEAN)]
+        if failing:
+            return [f"{name} fails without the edit" for name in failing]
         old = self.original(row["file"])
         try:
             self.put(row["file"], planted.edited(old, row))
