@@ -6,7 +6,7 @@
 -- response that go with what was sent before. A case sends broken frames on purpose; the runner marks them with a packet comment. A comment that
 -- holds the word "stimulus" excuses the sender of its frame from that frame on, so it has to stand
 -- on the first frame with octets of the stimulus; the other direction is never excused.
--- Exit 0: no problem; 1: problems, one line each; 2: a file or folder is unreadable or empty; 64:
+-- Exit 0: no problem; 1: problems, one line each, or no FPDU in all of them; 2: a file or folder is unreadable or empty; 64:
 -- usage.
 local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 package.path = here .. "?.lua;" .. package.path
@@ -80,4 +80,4 @@ if not fine then
 end
 print(("%d captures, %d connections, %d FPDUs, %d directions with a stimulus, %d problems"):format(
   files, connections, fpdus, excused, problems))
-os.exit(problems == 0 and 0 or 1)
+os.exit(problems == 0 and fpdus > 0 and 0 or 1)
