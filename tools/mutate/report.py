@@ -64,7 +64,7 @@ class Report:
         return self.count("killed") / judged if judged else 1.0
 
     def good(self):
-        return self.rate() >= KILLED_BAR and self.count("equal") <= EQUAL_BAR * len(self.counted)
+        return bool(self.counted) and self.rate() >= KILLED_BAR and self.count("equal") <= EQUAL_BAR * len(self.counted)
 
     def line(self, edit, result):
         """One line about one edit, with the rate so far."""

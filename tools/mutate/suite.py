@@ -20,7 +20,7 @@ DEFAULT = guard.Limits()
 
 
 class Test:
-    def __init__(self, build, name, command, cwd, env, targets, files, unit):
+    def __init__(self, build, name, command, cwd, env, targets, files, unit, skips):
         self.build = build
         self.name = name
         self.command = command
@@ -29,6 +29,7 @@ class Test:
         self.targets = targets
         self.files = files
         self.unit = unit
+        self.skips = skips  # the exit status that says that it asked nothing, or None
 
     @property
     def key(self):
@@ -76,7 +77,8 @@ def listed(tree, build):
     for entry in json.loads(run.stdout)["tests"]:
         command = entry.get("command")
         properties = {p["name"]: p["value"] for p in entry["properties"]}
-        if not command or LEFT_OUT.match(entry["name"]):
+        # What another test would have to leave first cannot be asked alone.
+        if not command or LEFT_OUT.match(entry["name"]) or "FIXTURES_REQUIRED" in properties:
             continue
         targets, scripts = set(), []
         for word in command:
@@ -112,7 +114,7 @@ def _test(tree, build, name, command, properties, targets, unit):
         files |= {os.path.relpath(f, tree.tree) for f in graph.files(target) if f.startswith(str(tree.tree))}
     env = dict(pair.split("=", 1) for pair in properties.get("ENVIRONMENT", []))
     return Test(build, name, command, properties.get("WORKING_DIRECTORY", str(tree.build_folder(build))), env, sorted(targets), files,
-                unit)
+                unit, properties.get("SKIP_RETURN_CODE"))
 
 
 def room(file):
