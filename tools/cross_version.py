@@ -6,8 +6,8 @@ Station, observer and stack share proto/wire, so that a change of both sides at 
 version. Each station runs its own cases against its own agent first; a case counts if its verdict against the other agent
 differs, again when it is asked once more by itself. Differences that are meant are rows of tools/cross_version.csv.
 
-The other revision is built in RESULTS/base, once: --base, else the last tag, else the commit of the last night in
-tools/results. Exit: 0 no difference that is not known, 1 there is one, 64 usage, 70 something could not be built or run,
+The other revision is built in RESULTS/base, once: --base, else the last tag, else the commit that this comparison last
+passed at (tools/results/runs.csv), else that of the last figure there. Exit: 0 no difference that is not known, 1 there is one, 64 usage, 70 something could not be built or run,
 77 there is no earlier revision here.
 """
 import argparse
@@ -55,24 +55,24 @@ def git(*words):
 # ---- the other revision ----
 
 def recorded(folder):
-    """Commits of recorded runs, the latest first; those of nights in front."""
+    """Commits of recorded runs, the latest first: those that this comparison has seen, then the others."""
     found = []
-    for name, wanted in (("runs.csv", "nightly"), ("figures.csv", None)):
+    for name, wanted in (("runs.csv", ("step", "cross-version")), ("figures.csv", None)):
         path = folder / name
         if not path.exists():
             continue
         with open(path, encoding="utf-8", newline="") as file:
-            rows = [row for row in csv.DictReader(file) if wanted is None or wanted in row["command"]]
+            rows = [row for row in csv.DictReader(file) if wanted is None or row[wanted[0]] == wanted[1] and row["verdict"] == "ok"]
         found += [row["commit"].removesuffix("-dirty") for row in reversed(rows)]
     return found
 
 
 def base_revision(said):
-    """The full hash of the revision to compare with; None if there is none."""
+    """The full hash of the revision to compare with; None if there is none. HEAD has nothing to tell about itself."""
     tag = git("describe", "--tags", "--abbrev=0", "HEAD^")
     for name in [said] if said else [tag, *recorded(TOP / "tools" / "results")]:
         full = git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}") if name else None
-        if full and git("merge-base", "--is-ancestor", full, "HEAD") is not None:
+        if full and (said or full != git("rev-parse", "HEAD")) and git("merge-base", "--is-ancestor", full, "HEAD") is not None:
             return full
     return None
 

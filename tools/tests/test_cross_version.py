@@ -124,14 +124,16 @@ class CrossVersion(unittest.TestCase):
 
     def test_the_base_is_the_last_tag(self):
         self.git("tag", "v1", self.first)
-        self.recorded("runs.csv", f"date,commit,command\n2026-01-01,{self.second},tools/dev nightly\n")
+        self.recorded("runs.csv", f"date,commit,step,verdict\n2026-01-01,{self.second},cross-version,ok\n")
         self.assertEqual(cross_version.base_revision(None), self.first)
 
-    def test_the_base_is_that_of_the_last_night(self):
+    def test_the_base_is_that_of_the_last_comparison(self):
         self.assertIsNone(cross_version.base_revision(None))
         self.recorded("figures.csv", f"date,commit,what,figures\n2026-01-01,{self.first[:9]},x,y\n")
         self.assertEqual(cross_version.base_revision(None), self.first)
-        self.recorded("runs.csv", f"date,commit,command\n1,{self.first},nightly\n2,{self.second[:9]}-dirty,nightly\n3,{self.third},test\n")
+        # Later are another step, a comparison that failed, and HEAD itself.
+        self.recorded("runs.csv", f"date,commit,step,verdict\n1,{self.first},cross-version,ok\n2,{self.second[:9]}-dirty,cross-version,ok\n"
+                                  f"3,{self.first},msan,ok\n4,{self.first},cross-version,FAILED\n5,{self.third},cross-version,ok\n")
         self.assertEqual(cross_version.base_revision(None), self.second)
         self.assertEqual(cross_version.base_revision("HEAD"), self.third)
         self.assertIsNone(cross_version.base_revision("no-such-thing"))
