@@ -12,6 +12,7 @@ LOAD = 1.75  # steps start until so much of the processors is asked for: most of
 SKIPPED = 77
 TAIL = 60  # lines of a failed step's log
 BEAT = 60  # seconds after which a step that is still running is mentioned
+LONGEST = 6  # times its budget, but at least an hour: then a step hangs, and is ended
 
 
 class Ended(Exception):
@@ -63,13 +64,22 @@ class Run:
         except ProcessLookupError:
             pass
 
+    def hangs(self):
+        return self.seconds() > 60 * max(60, LONGEST * self.step.minutes)
+
     def alive(self):
+        """Whether a process of the group still runs; one that has ended and waits for its parent does not."""
         self.poll()
-        try:
-            os.killpg(self.process.pid, 0)
-        except ProcessLookupError:
-            return False
-        return True
+        for entry in os.scandir("/proc"):
+            if entry.name.isdigit():
+                try:
+                    with open(f"/proc/{entry.name}/stat", encoding="utf-8", errors="replace") as file:
+                        state, _, group = file.read().rpartition(")")[2].split()[:3]
+                except OSError:
+                    continue
+                if int(group) == self.process.pid and state != "Z":
+                    return True
+        return False
 
 
 def end(running):
@@ -101,14 +111,14 @@ class Scheduler:
         late = f"; its budget is {step.minutes:g} minutes" if seconds > 60 * step.minutes else ""
         say(f"{step.title:<60} {verdict if not text else f'{verdict}: {text}'} ({seconds:.0f} s, processors {processor:.0f} s{late})")
 
-    def ended(self, run):
+    def ended(self, run, hung):
         times = {"seconds": run.seconds(), "processor": run.processor}
-        if run.status == 0:
+        if run.status == 0 and not hung:
             self.finish(run.step, "ok", **times)
         elif run.status == SKIPPED:
             self.finish(run.step, "SKIPPED", last_line(run.log), **times)
         else:
-            self.finish(run.step, "FAILED", f"exit {run.status}; its log, {run.step.log}, ends:", **times)
+            self.finish(run.step, "FAILED", f"{'it hung' if hung else f'exit {run.status}'}; its log, {run.step.log}, ends:", **times)
             sys.stderr.writelines("    " + line for line in tail(run.log, TAIL))
             sys.stderr.flush()
 
@@ -153,11 +163,14 @@ class Scheduler:
             while self.running:
                 time.sleep(0.05)
                 for run in list(self.running):
-                    if run.poll() is None:
+                    if run.poll() is None and not run.hangs():
                         self.beat(run)
                         continue
+                    hung = run.status is None
                     self.running.remove(run)
-                    self.ended(run)
+                    if run.alive():
+                        end([run])  # also what a step has left that is over
+                    self.ended(run, hung)
                 self.start()
         finally:
             for number in old:

@@ -9,6 +9,7 @@ from paths import Failed
 
 TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "steps.toml")
 NIGHTS = 7  # the rotation of the nightly
+TIERS = {"test", "nightly", "prove", "coverage", "tidy"}
 
 
 @dataclasses.dataclass
@@ -41,6 +42,8 @@ def load(path=TABLE):
             step = Step(**row)
         except TypeError as error:
             raise Failed(f"{path}: {row.get('name', 'a step without a name')}: {error}") from None
+        if not step.tiers or not TIERS.issuperset(step.tiers):
+            raise Failed(f"{path}: {step.name}: the tiers are {', '.join(sorted(TIERS))}")
         if step.name in found:
             raise Failed(f"{path}: two steps are named {step.name}")
         for need in step.needs:

@@ -24,22 +24,37 @@ CI_MINUTES = 18
 NIGHT_MINUTES = 120
 
 
+def waiting_for(left, chosen):
+    return [step for step in chosen if step.name in left]
+
+
 class Table(unittest.TestCase):
-    def critical(self, chosen):
-        """The budgets as a length: all the work on all processors, or the longest chain of steps that need each other."""
-        ends = {}
-        for step in chosen:
-            ends[step.name] = step.minutes + max((ends[need] for need in step.needs), default=0)
-        return max(sum(step.minutes * step.load for step in chosen), *ends.values())
+    def length(self, chosen):
+        """The minutes of a run in which each step takes its budget, started as the scheduler does. More steps than the
+        processors have room for slow each other down."""
+        waiting, left, done, now = list(chosen), {}, set(), 0.0
+        while waiting or left:
+            for step in list(waiting):
+                busy = sum(running.load for running in waiting_for(left, chosen))
+                if done.issuperset(step.needs) and (not left or busy + step.load <= scheduler.LOAD):
+                    waiting.remove(step)
+                    left[step.name] = step.minutes
+            speed = 1 / max(1, sum(step.load for step in waiting_for(left, chosen)))
+            first = min(left, key=left.get)
+            passed = left[first]
+            left = {name: minutes - passed for name, minutes in left.items() if name != first}
+            done.add(first)
+            now += passed / speed
+        return now
 
     def test_ci_fits(self):
-        self.assertLessEqual(self.critical(steps.chosen(steps.load(), "test", 0)), CI_MINUTES)
+        self.assertLessEqual(self.length(steps.chosen(steps.load(), "test", 0)), CI_MINUTES)
 
     def test_each_night_fits(self):
         table = steps.load()
         for night in range(steps.NIGHTS):
             chosen = {step.name: step for tier in ("test", "nightly") for step in steps.chosen(table, tier, night)}
-            self.assertLessEqual(self.critical(chosen.values()), NIGHT_MINUTES, f"night {night}")
+            self.assertLessEqual(self.length(list(chosen.values())), NIGHT_MINUTES, f"night {night}")
 
     def test_all_run_within_seven_nights(self):
         table = steps.load()
@@ -64,6 +79,7 @@ class Table(unittest.TestCase):
         self.assertIn("two steps are named a", self.bad(row + row))
         self.assertIn("a needs b", self.bad(row + 'needs = ["b"]\n'))
         self.assertIn("a: ", self.bad(row + "colour = 3\n"))
+        self.assertIn("a: the tiers are", self.bad(row.replace('"test"', '"tset"')))
 
 
 class Running(unittest.TestCase):
