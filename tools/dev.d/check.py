@@ -8,8 +8,9 @@ import scheduler
 import steps
 from paths import ROOT, Failed, build_folder, jobs
 
-# The label and the build target of what is not in proto/; its unit tests start with the prefix.
-PREFIXES = {"conformance": ("conformance_test_",), "tools": ("tools_test_",), "fuzz": ("live_test_", "test_mutate"), "dissector": (), "pcaps": ()}
+# What the unit tests of a folder beside proto/ start with, and of what stands on it. All stand on proto/.
+PREFIXES = {"conformance": ("conformance_test_", "live_test_", "test_mutate"), "tools": ("tools_test_",), "fuzz": ("live_test_", "test_mutate"), "dissector": (), "pcaps": ()}
+ALL = ("conformance_test_", "tools_test_", "live_test_", "test_mutate")
 PROGRAMS = ("iwarp-conform", "iwarp-agent")
 
 
@@ -23,7 +24,7 @@ def unit_tests(room):
 def targets(chosen):
     """What ninja is asked for: only the tests that will run, and the suite."""
     tests = sorted({test for room in chosen for test in unit_tests(room)})
-    prefixes = tuple(prefix for room in chosen for prefix in PREFIXES.get(room, ()))
+    prefixes = tuple(prefix for room in chosen for prefix in PREFIXES.get(room, ALL))
     if prefixes:
         folder = build_folder("default")
         known = subprocess.run(["ninja", "-C", folder, "-t", "targets", "all"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()

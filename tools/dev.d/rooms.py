@@ -46,14 +46,19 @@ def below(known):
 
 
 def changed_rooms():
-    """The rooms with a change that is not committed, or that the last commit made."""
+    """The rooms with a change that is not committed, or that the last commit made; "tests", which is all of proto/, for what
+    belongs to no room there."""
     known, found = rooms(), set()
     for command in (["git", "diff", "--name-only", "HEAD~1"], ["git", "ls-files", "--others", "--exclude-standard"]):
-        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+        if done.returncode != 0:
+            raise Failed("check: git does not say what changed; name a room")
         for name in done.stdout.split():
             parts = name.split("/")
-            if parts[0] == "proto" and len(parts) > 2:
-                found.add(os.path.splitext(parts[3])[0] if parts[1] == "include" and len(parts) > 3 else parts[1])
+            if parts[0] == "proto":
+                room = os.path.splitext(parts[3])[0] if parts[1] == "include" and len(parts) > 3 else parts[1]
+                if room in known or name.endswith((".c", ".h", ".txt", ".cmake")):
+                    found.add(room if room in known else "tests")
             elif parts[0] in known:
                 found.add(parts[0])
     return found & (known | {"tests"})
