@@ -236,7 +236,7 @@ def cmd_fuzz(*arguments):
 
 
 def cmd_mutate(*arguments):
-    packages.setup("nightly")
+    packages.setup("test")
     os.execv(os.path.join(ROOT, "tools", "mutate", "main.py"), ["tools/mutate/main.py", *arguments])
 
 
