@@ -426,7 +426,7 @@ static void change_once(struct iw_mutate_script *s, struct iw_mutate_random *r,
 {
     static const uint8_t without_fpdus[] = {5, 6, 8, 10, 14, 15, 15, 20, 21, 23, 23};
     uint32_t what = iw_mutate_below(r, 25);
-    size_t at; /* drawn first: the order of arguments is each compiler's own */
+    size_t at, other; /* drawn first: the order of arguments is each compiler's own */
 
     if (s->commands)
         what = without_fpdus[iw_mutate_below(r, sizeof without_fpdus)];
@@ -451,7 +451,9 @@ static void change_once(struct iw_mutate_script *s, struct iw_mutate_random *r,
     case 10:
     case 11:
         at = iw_mutate_below(r, s->count);
-        iw_mutate_swap(s, at, iw_mutate_below(r, s->count));
+        other = iw_mutate_below(r, s->count);
+        if (s->count > 1) /* without any part, not even part[0] is one */
+            iw_mutate_swap(s, at, other);
         break;
     case 12:
     case 13:

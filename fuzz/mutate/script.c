@@ -226,6 +226,8 @@ static void read_cuts(const struct iw_mutate_script *s, struct iw_mutate_part *p
             pos - start <= UINT16_MAX)
             p->cut[p->cuts++] = (uint16_t)(pos - start);
         pos += step.length;
+        if (pos >= start + size)
+            break;
     }
 }
 
