@@ -230,7 +230,8 @@ static void seen_end(struct iw_conn *c, bool reset)
     c->state.ended = true;
     c->state.reset = reset;
     iw_exchange_end(c->station->exchange, c->state.number, true, reset, iw_transport_now());
-    if (!c->streaming) /* else MPA has not begun, and there is nothing to judge */
+    c->ended_early = c->streaming; /* MPA has not begun: there is nothing to judge so far */
+    if (!c->streaming)
         iw_observer_end(c->observer, iw_conn_peer_side(c), c->state.received - c->peer_base, reset);
     enqueue_end(c, reset ? IW_ITEM_RESET : IW_ITEM_FIN, c->state.received);
 }
@@ -299,13 +300,24 @@ void iw_conn_streamed_drop(struct iw_conn *c, size_t length)
 
 void iw_conn_begin(struct iw_conn *c)
 {
+    struct iw_item *end = c->items; /* nothing else comes while the peer streams */
+
     if (!c->streaming)
         return;
     c->streaming = false;
+    c->items = NULL;
+    c->last_item = &c->items;
     c->peer_base -= c->n_streamed;
     if (c->n_streamed)
         iw_observer_input(c->observer, iw_conn_peer_side(c), 0, c->streamed, c->n_streamed);
+    if (c->ended_early)
+        iw_observer_end(c->observer, iw_conn_peer_side(c), c->n_streamed, c->state.reset);
     c->n_streamed = 0;
+    if (!end)
+        return;
+    enqueue_partial(c);
+    *c->last_item = end;
+    c->last_item = &end->next;
 }
 
 const struct iw_item *iw_conn_next(struct iw_conn *c, uint64_t deadline)

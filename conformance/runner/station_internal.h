@@ -36,6 +36,7 @@ struct iw_conn {
     uint64_t peer_start; /* ... that the peer sends */
     uint64_t peer_base;  /* position at which the peer's MPA begins: behind what it streamed */
     bool streaming;      /* MPA has not begun (RFC 5044 §7.1.2) */
+    bool ended_early;    /* the peer ended its direction while it streamed */
     uint8_t *streamed;   /* what the peer streamed and nobody took */
     size_t n_streamed;
     uint64_t last_sent; /* position of the last thing sent */

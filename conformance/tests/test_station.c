@@ -362,6 +362,48 @@ static void an_unasked_finding_is_a_failure(void **state)
     iw_result_free(&r);
 }
 
+/* The end came with the octets, before MPA began: it is judged, and handed out, behind them. */
+static void an_end_while_streaming_is_judged(void **state)
+{
+    static const char body[] = "local conn = t:connect { octets = true }\n"
+                               "conn:send(request { revision = 1 })\n"
+                               "conn.raw:streamed(100)\n"
+                               "t:check(conn:take(2) == 'go', 'streamed octets')\n"
+                               "t:check(conn:state().ended, 'no end')\n"
+                               "conn:begin()\n"
+                               "local kinds = ''\n"
+                               "for _ = 1, 3 do\n"
+                               "  local item = conn:next(0)\n"
+                               "  kinds = kinds .. (item and item.kind or 'none') .. ' '\n"
+                               "end\n"
+                               "t:check(kinds == '%s', kinds)\n";
+    static const struct {
+        const char *octets, *kinds, *finding;
+        enum iw_verdict verdict;
+    } rows[] = {{"676f 4d50412049", "fin none none ", "finding=mpa-startup-cut", IW_VERDICT_FAIL},
+                {"676f " REPLY_1 "00124143", "startup fin none ", "finding=mpa-fin-inside",
+                 IW_VERDICT_NOTE},
+                {"676f " REPLY_1, "startup fin none ", NULL, IW_VERDICT_PASS},
+                {"676f", "fin none none ", NULL, IW_VERDICT_PASS}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        char text[1024];
+        struct iw_result r;
+
+        snprintf(text, sizeof(text), body, rows[i].kinds);
+        r = against(
+            STEPS({PEER_READ, REQUEST_1, 0}, {PEER_WRITE, rows[i].octets, 0}, {PEER_FIN, NULL, 0}),
+            3, text, &play_options);
+        assert_int_equal(r.verdict, rows[i].verdict);
+        if (rows[i].finding) {
+            assert_non_null(r.observed);
+            assert_non_null(strstr(r.observed, rows[i].finding));
+        }
+        iw_result_free(&r);
+    }
+}
+
 static void a_silent_peer_is_inconclusive_within_patience(void **state)
 {
     struct iw_run_options quick = play_options;
@@ -516,6 +558,7 @@ int main(void)
         cmocka_unit_test(a_terminate_cuts_a_message_off),
         cmocka_unit_test(an_unasked_terminate_is_a_failure),
         cmocka_unit_test(an_unasked_finding_is_a_failure),
+        cmocka_unit_test(an_end_while_streaming_is_judged),
         cmocka_unit_test(a_silent_peer_is_inconclusive_within_patience),
         cmocka_unit_test(a_flood_is_bounded),
         cmocka_unit_test(a_blocked_send_ends_with_the_case),
