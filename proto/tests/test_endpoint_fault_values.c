@@ -13,6 +13,7 @@
 #define CUT_51 "00000000 00000001 SSSS 0000000000001008 " NIL NIL NIL "ffffffffffffff"
 #define RESPONSE(stag, to) "c142 " stag " " to " "
 #define SINK "0000000000001000"
+#define MO_9 "4143 00000000 00000000 00000001 00000009 aa"
 
 static const struct play startup[] = {
     {IW_CHECK_MPA_REQ_KEY, 0, {"s 4d50412049442052657a"}, 9, 'z', 'q'},
@@ -87,7 +88,7 @@ static const struct play ddp[] = {
     {IW_CHECK_DDP_MSN, 0, {ADD(M(2), M(1), TO("008"), NIL)}, 12, 2, 1},
     {IW_CHECK_DDP_MSN, INITIATOR | ADD_1, {ANSWER(M(2), M(1), NIL)}, 12, 2, 1},
     {IW_CHECK_DDP_MSN, 0, {"4147 00000000 00000002 00000002 00000000 20020000"}, 12, 2, 1},
-    {IW_CHECK_DDP_MO, RECV, {"4143 00000000 00000000 00000001 00000009 aa"}, 16, 9, 8},
+    {IW_CHECK_DDP_MO, RECV, {MO_9}, 16, 9, 8},
     {IW_CHECK_DDP_MO, RECV, {"4149 00000000 00000000 00000001 00000008" NIL}, 16, 8, 0},
     {IW_CHECK_DDP_TOO_LONG, RECV, {SEND(M(1)) ZERO_9}, 16, 9, 8},
     {IW_CHECK_DDP_TOO_LONG, RECV, {"4143 00000000 00000000 00000001 00000008 aa"}, 16, 9, 8},
@@ -290,21 +291,32 @@ static void test_a_source_that_is_gone(void **state)
     }
 }
 
-/* With Markers the position counts them: here the FPDU begins behind one, and goes on behind the
- * next, which stands at 512; MSN and MO of the second FPDU are on either side of one at 1024. */
+/* With Markers the position counts them: the FPDU at fault begins behind one, or one stands before
+ * or between its fields. Markers stand at 0, 512 and 1024. */
 static void test_positions_count_markers(void **state)
 {
     (void)state;
     static const struct {
         size_t fill; /* octets of the Write before the Send at fault */
         uint64_t pos;
+        const char *send;
+        enum iw_check check;
     } rows[] = {
-        /* A Write of `fill` octets of payload takes 4 + 2 + 14 + fill + pad + 4 octets. */
-        {456, 480 + 12},                          /* 4 + 476 = 480: a multiple of 4 without pad */
-        {464, 488 + 12},     {472, 496 + 12},     /* MSN at 508..511 */
-        {476, 500 + 12 + 4},                      /* the Marker at 512 stands before MSN */
-        {484, 508 + 12 + 4}, {488, 512 + 4 + 12}, /* the FPDU begins behind the Marker */
-        {492, 520 + 12},
+        /* With `fill` octets of payload, a multiple of 4, the Write has no pad and takes
+         * 4 + 2 + 14 + fill + 4 octets, and 4 more for a Marker at 512. */
+        {456, 480 + 12, SEND(M(5)), IW_CHECK_DDP_MSN},
+        {464, 488 + 12, SEND(M(5)), IW_CHECK_DDP_MSN},
+        {472, 496 + 12, SEND(M(5)), IW_CHECK_DDP_MSN},     /* MSN at 508..511 */
+        {476, 500 + 12 + 4, SEND(M(5)), IW_CHECK_DDP_MSN}, /* the Marker at 512 is before MSN */
+        {484, 508 + 12 + 4, SEND(M(5)), IW_CHECK_DDP_MSN},
+        {488, 512 + 4 + 12, SEND(M(5)), IW_CHECK_DDP_MSN}, /* the FPDU begins behind the Marker */
+        {492, 520 + 12, SEND(M(5)), IW_CHECK_DDP_MSN},
+        {976, 1004 + 12, SEND(M(5)), IW_CHECK_DDP_MSN},
+        {976, 1004 + 16, MO_9, IW_CHECK_DDP_MO}, /* MO at 1020..1023 */
+        {980, 1008 + 12, SEND(M(5)), IW_CHECK_DDP_MSN},
+        {980, 1008 + 16 + 4, MO_9, IW_CHECK_DDP_MO}, /* the Marker at 1024 parts MSN and MO */
+        {984, 1012 + 12 + 4, SEND(M(5)), IW_CHECK_DDP_MSN},
+        {984, 1012 + 16 + 4, MO_9, IW_CHECK_DDP_MO},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct lone l;
@@ -314,10 +326,10 @@ static void test_positions_count_markers(void **state)
         (void)play_steps(&l, MARKERS | RECV, none);
         /* The ULPDU as it is cut by Markers, octet by octet. */
         size_t n = 0, header = 0;
-        uint8_t fpdus[2][600] = {{0}};
+        uint8_t fpdus[2][1100] = {{0}};
         size_t lengths[2] = {0};
-        lengths[0] = unhex(&l, "c140 SSSS 0000000000001000", fpdus[0] + 2, 598) + rows[i].fill;
-        lengths[1] = unhex(&l, SEND(M(5)), fpdus[1] + 2, 598);
+        lengths[0] = unhex(&l, "c140 SSSS 0000000000001000", fpdus[0] + 2, 1098) + rows[i].fill;
+        lengths[1] = unhex(&l, rows[i].send, fpdus[1] + 2, 1098);
         for (unsigned k = 0; k < 2; k++) {
             fpdus[k][0] = (uint8_t)(lengths[k] >> 8);
             fpdus[k][1] = (uint8_t)lengths[k];
@@ -335,7 +347,7 @@ static void test_positions_count_markers(void **state)
         }
         struct iw_iov in = {octets, n};
         iw_endpoint_input(l.ep, &in, 1, 0);
-        expect_fault(&l, IW_CHECK_DDP_MSN, rows[i].pos);
+        expect_fault(&l, rows[i].check, rows[i].pos);
         lone_close(&l);
     }
 }
