@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 #include <cmocka.h>
 
 static struct {
-    FILE *file;
+    FILE *file; /* NULL: nothing is caught */
     int fd, saved;
     char text[65536];
 } catching;
@@ -37,13 +38,25 @@ static inline void catch_from(int fd)
 static inline const char *caught(void)
 {
     fflush(NULL);
-    assert_true(dup2(catching.saved, catching.fd) == catching.fd);
+    bool back = dup2(catching.saved, catching.fd) == catching.fd;
     close(catching.saved);
     rewind(catching.file);
     size_t length = fread(catching.text, 1, sizeof catching.text - 1, catching.file);
     catching.text[length] = '\0';
     fclose(catching.file);
+    catching.file = NULL;
+    assert_true(back);
     return catching.text;
+}
+
+/* As a test's teardown: an assertion that fails before caught() is printed, and so are those of the
+ * tests behind it. */
+static inline int catch_no_more(void **state)
+{
+    (void)state;
+    if (catching.file != NULL)
+        (void)caught();
+    return 0;
 }
 
 /* How many descriptors are open, of the first some. */
