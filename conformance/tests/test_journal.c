@@ -29,7 +29,7 @@ static struct iw_case cases[2] = {
 static struct iw_entry entries[3];
 static struct iw_record record;
 static char taken[256];
-static FILE *errors;
+static FILE *errors; /* what is printed goes there; NULL: to standard error */
 static int before;
 
 /* ---- what is complained about ---- */
@@ -43,22 +43,42 @@ static void listen(void)
     assert_true(before >= 0 && dup2(fileno(errors), 2) == 2);
 }
 
+static void unlisten(void)
+{
+    bool back;
+
+    fflush(stderr);
+    back = dup2(before, 2) == 2;
+    close(before);
+    assert_true(back);
+}
+
 /* Since listen(), with "FOLDER" for the folder. */
 static void complained(const struct folder *s, const char *expected)
 {
     char text[1024], *said;
     size_t n;
 
-    fflush(stderr);
-    assert_int_equal(dup2(before, 2), 2);
-    close(before);
+    unlisten();
     rewind(errors);
     n = fread(text, 1, sizeof(text) - 1, errors);
     text[n] = 0;
     fclose(errors);
+    errors = NULL;
     said = iw_text_fill(expected, (const char *[]){"FOLDER", s->path, NULL});
     assert_string_equal(text, said);
     free(said);
+}
+
+/* Also of a test that failed while it listened: what it has to say is printed. */
+static int teardown(void **state)
+{
+    if (errors) {
+        unlisten();
+        fclose(errors);
+        errors = NULL;
+    }
+    return recording_teardown(state);
 }
 
 static char *path_of(const struct folder *s)
@@ -334,15 +354,14 @@ static void test_appended(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_written, recording_setup, recording_teardown),
-        cmocka_unit_test_setup_teardown(test_taken, recording_setup, recording_teardown),
-        cmocka_unit_test_setup_teardown(test_own_patterns_stay, recording_setup,
-                                        recording_teardown),
-        cmocka_unit_test_setup_teardown(test_no_journal, recording_setup, recording_teardown),
-        cmocka_unit_test_setup_teardown(test_no_results, recording_setup, recording_teardown),
-        cmocka_unit_test_setup_teardown(test_other_suites, recording_setup, recording_teardown),
-        cmocka_unit_test_setup_teardown(test_begun, recording_setup, recording_teardown),
-        cmocka_unit_test_setup_teardown(test_appended, recording_setup, recording_teardown),
+        cmocka_unit_test_setup_teardown(test_written, recording_setup, teardown),
+        cmocka_unit_test_setup_teardown(test_taken, recording_setup, teardown),
+        cmocka_unit_test_setup_teardown(test_own_patterns_stay, recording_setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_journal, recording_setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_results, recording_setup, teardown),
+        cmocka_unit_test_setup_teardown(test_other_suites, recording_setup, teardown),
+        cmocka_unit_test_setup_teardown(test_begun, recording_setup, teardown),
+        cmocka_unit_test_setup_teardown(test_appended, recording_setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
