@@ -26,7 +26,7 @@
 static struct iw_target_spec spec;
 static struct iw_hunt_options options = {.seed = 77};
 static struct iw_hunt hunt;
-static char *folder;
+static const char *folder;
 
 /* ---- instead of a peer ---- */
 
@@ -117,7 +117,6 @@ static void discard(struct iw_hunt_finding *f)
     free(f->file);
     free(f->pcap);
     free(f->verdict);
-    support_remove(folder);
 }
 
 static void begin(enum iw_side side, bool agent, const char *target)
@@ -308,14 +307,14 @@ static void a_peer_that_is_gone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(with_an_agent),
-        cmocka_unit_test(with_verbs),
-        cmocka_unit_test(memory_that_was_changed),
-        cmocka_unit_test(cut_frames),
-        cmocka_unit_test(a_peer_that_connects),
-        cmocka_unit_test(what_shows_it_again),
-        cmocka_unit_test(where_nothing_can_be_written),
-        cmocka_unit_test(a_peer_that_is_gone),
+        cmocka_unit_test_teardown(with_an_agent, support_clean),
+        cmocka_unit_test_teardown(with_verbs, support_clean),
+        cmocka_unit_test_teardown(memory_that_was_changed, support_clean),
+        cmocka_unit_test_teardown(cut_frames, support_clean),
+        cmocka_unit_test_teardown(a_peer_that_connects, support_clean),
+        cmocka_unit_test_teardown(what_shows_it_again, support_clean),
+        cmocka_unit_test_teardown(where_nothing_can_be_written, support_clean),
+        cmocka_unit_test_teardown(a_peer_that_is_gone, support_clean),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,7 +45,7 @@ static struct iw_hunt hunt;
 static char target[] = "the target", key_one[] = "crash A", key_two[] = "hang B",
             known[] = "why not";
 static struct iw_hunt_finding two, one;
-static char *folder;
+static const char *folder;
 
 static int begin(void **state)
 {
@@ -84,10 +84,8 @@ static int begin(void **state)
 
 static int finish(void **state)
 {
-    (void)state;
     iw_hunt_graph_free(hunt.graph);
-    support_remove(folder);
-    return 0;
+    return support_clean(state);
 }
 
 static void step(void *context)

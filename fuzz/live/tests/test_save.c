@@ -10,7 +10,7 @@
 
 static struct iw_hunt_options options;
 static struct iw_hunt hunt;
-static char *folder;
+static const char *folder;
 
 static void begin(bool resume)
 {
@@ -40,7 +40,6 @@ static void end(void)
     iw_hunt_seeds_free(&hunt.seeds);
     if (hunt.lasting >= 0)
         close(hunt.lasting);
-    support_remove(folder);
 }
 
 static bool exists(const char *name)
@@ -398,16 +397,16 @@ static void progress_is_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_of_sequences),
-        cmocka_unit_test(what_is_kept),
-        cmocka_unit_test(where_nothing_can_be_kept),
-        cmocka_unit_test(what_was_under_way),
-        cmocka_unit_test(a_record_that_is_cut_off),
-        cmocka_unit_test(findings_are_kept),
-        cmocka_unit_test(lines_that_are_no_findings),
-        cmocka_unit_test(a_pattern_has_bounds),
-        cmocka_unit_test(a_finding_that_cannot_be_kept),
-        cmocka_unit_test(progress_is_kept),
+        cmocka_unit_test_teardown(lists_of_sequences, support_clean),
+        cmocka_unit_test_teardown(what_is_kept, support_clean),
+        cmocka_unit_test_teardown(where_nothing_can_be_kept, support_clean),
+        cmocka_unit_test_teardown(what_was_under_way, support_clean),
+        cmocka_unit_test_teardown(a_record_that_is_cut_off, support_clean),
+        cmocka_unit_test_teardown(findings_are_kept, support_clean),
+        cmocka_unit_test_teardown(lines_that_are_no_findings, support_clean),
+        cmocka_unit_test_teardown(a_pattern_has_bounds, support_clean),
+        cmocka_unit_test_teardown(a_finding_that_cannot_be_kept, support_clean),
+        cmocka_unit_test_teardown(progress_is_kept, support_clean),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,7 @@ static void ask(void *context)
 /* Asks about `key` with a file of these lines; "FILE" in `printed` is that file. */
 static void asks(const char *lines, const char *key, const char *answer, const char *printed)
 {
-    char *folder = support_folder(), *path = support_file(folder, "known", lines), *text;
+    char *path = support_file(support_folder(), "known", lines), *text;
     char *expected = iw_text_fill(printed, (const char *[]){"FILE", path, NULL});
     struct question q = {.key = key};
 
@@ -39,7 +39,6 @@ static void asks(const char *lines, const char *key, const char *answer, const c
     free(text);
     free(expected);
     free(path);
-    support_remove(folder);
 }
 
 static void lines_that_are_right(void **state)
@@ -180,8 +179,10 @@ static void what_ends_the_peer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_that_are_right), cmocka_unit_test(lines_that_are_not),
-        cmocka_unit_test(without_a_file),       cmocka_unit_test(what_is_said),
+        cmocka_unit_test_teardown(lines_that_are_right, support_clean),
+        cmocka_unit_test_teardown(lines_that_are_not, support_clean),
+        cmocka_unit_test_teardown(without_a_file, support_clean),
+        cmocka_unit_test(what_is_said),
         cmocka_unit_test(what_ends_the_peer),
     };
 

@@ -153,7 +153,6 @@ static int begin(void **state)
 
 static int finish(void **state)
 {
-    (void)state;
     while (hunt.findings) {
         struct iw_hunt_finding *f = hunt.findings;
 
@@ -166,7 +165,7 @@ static int finish(void **state)
         free(f->suppressed);
         free(f);
     }
-    return 0;
+    return support_clean(state);
 }
 
 struct triage {
@@ -420,8 +419,7 @@ static void what_is_left_is_known(void **state)
 
 static void what_is_suppressed(void **state)
 {
-    char *folder = support_folder();
-    char *path = support_file(folder, "known",
+    char *path = support_file(support_folder(), "known",
                               "crash *behind odd octets \"odd\"\n"
                               "hang*anything \"any\"\n");
 
@@ -440,7 +438,6 @@ static void what_is_suppressed(void **state)
     hunt.findings->next->times = 2;
     does(IW_HUNT_HANG, (const char *[]){"a00"}, 1, " open 0:00+");
     free(path);
-    support_remove(folder);
 }
 
 int main(void)

@@ -42,7 +42,8 @@ static void reach(const char *path, long place)
 
 static void places_are_counted_once(void **state)
 {
-    char *folder = support_folder(), *path = iw_text_format("%s/coverage.map", folder);
+    const char *folder = support_folder();
+    char *path = iw_text_format("%s/coverage.map", folder);
     struct iw_hunt_coverage *c = iw_hunt_coverage_open(NULL, folder);
 
     (void)state;
@@ -70,7 +71,6 @@ static void places_are_counted_once(void **state)
     iw_hunt_coverage_close(c);
     assert_int_equal(access(path, F_OK), 0);
     free(path);
-    support_remove(folder);
 }
 
 static void open_none(void *context)
@@ -92,8 +92,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_seed_repeats),
-        cmocka_unit_test(places_are_counted_once),
-        cmocka_unit_test(a_map_that_is_none),
+        cmocka_unit_test_teardown(places_are_counted_once, support_clean),
+        cmocka_unit_test_teardown(a_map_that_is_none, support_clean),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
