@@ -19,7 +19,7 @@ enum {
     WAIT_LEAST = 1000000,    /* ns that a step waits at least if it says so ... */
     WAIT_MOST = 50000000,    /* ... and at most */
     REPLY_MOST = 1000000000, /* for the Reply, without which all that follows is early */
-    LINGER = 250000000,      /* ns for the peer's end behind ours */
+    LINGER = 250000000,      /* ns for the peer's end behind ours, as usual */
     ANSWERS = 64 * 1024,
     HEARD_MOST = 4 << 20, /* octets that one connection takes */
     CONNECT = 2000000000
@@ -40,8 +40,10 @@ struct slot {
     uint8_t *out; /* rendered, to be sent */
     size_t out_length, out_sent, out_room;
     uint8_t said;
-    bool connected, shut, blocked, heard;
-    uint64_t armed, deadline, sent, received, asked; /* armed: when the deadline was set */
+    bool connected, shut, blocked, heard, asking; /* asking: the start-up frame is in `out` */
+    uint64_t armed, deadline, sent, received;     /* armed: when the deadline was set */
+    uint64_t waited;                              /* of the loop, by then */
+    uint64_t asked; /* when all of our start-up frame was sent, or the peer connected; 0: not yet */
     enum iw_side own, peer;
     struct iw_observer *observer;
     void *observer_memory;
@@ -59,9 +61,10 @@ struct iw_hunt_loop {
     uint8_t answers[ANSWERS];
     uint64_t answer_time; /* ns, a running mean of the Reply's delay */
     bool answered;        /* at all: the mean is measured */
-    uint64_t patience;    /* ns; 0: LINGER */
+    uint64_t patience;    /* ns for the Reply and each pause; 0: as usual */
+    uint64_t linger;      /* ns; 0: LINGER */
     uint64_t lingered;
-    uint64_t waited; /* ns of all deadlines that passed */
+    uint64_t waited; /* ns, see in_vain() */
 };
 
 /* ---- the observer ---- */
@@ -86,15 +89,18 @@ static void add(struct slot *s, enum iw_hunt_answer answer, uint32_t detail)
 static void seen_startup(struct slot *s, const struct iw_observation *o)
 {
     uint32_t detail = (uint32_t)o->startup.flags << 16 | (uint32_t)o->startup.revision << 8;
-    uint64_t took = iw_transport_now() - s->asked;
 
     if (s->peer == IW_SIDE_INITIATOR)
         detail |= 0x10;
     if (o->startup.flags & IW_MPA_FLAG_S)
         detail |= (o->enhanced.peer_to_peer ? 8u : 0u) | o->enhanced.rtr;
     s->known.markers = (o->startup.flags & IW_MPA_FLAG_M) != 0;
-    s->loop->answer_time = (s->loop->answer_time * 15 + took) / 16;
-    s->loop->answered = true;
+    if (s->asked) { /* else it answers half a frame: the pause in that is our own */
+        uint64_t took = iw_transport_now() - s->asked;
+
+        s->loop->answer_time = (s->loop->answer_time * 15 + took) / 16;
+        s->loop->answered = true;
+    }
     add(s, IW_ANSWER_STARTUP, detail);
 }
 
@@ -168,10 +174,34 @@ static void observe(struct slot *s)
 
 /* ---- slots ---- */
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 static void arm(struct slot *s, uint64_t ns)
 {
     s->armed = iw_transport_now();
     s->deadline = s->armed + ns;
+    s->waited = s->loop->waited;
+}
+
+/* The deadline has passed. Waits at the same time are one: all since `armed` is waiting, also where
+ * another slot was armed meanwhile. */
+static void in_vain(struct slot *s)
+{
+    struct iw_hunt_loop *l = s->loop;
+
+    for (struct slot *other = l->slots; other < l->slots + IW_HUNT_SLOTS; other++)
+        if (other->armed > s->armed)
+            other->waited =
+                most(other->waited, s->waited + least(other->armed, s->deadline) - s->armed);
+    l->waited = most(l->waited, s->waited + s->deadline - s->armed);
 }
 
 static void watch(struct slot *s, uint32_t events)
@@ -252,6 +282,9 @@ static bool flush(struct slot *s)
         return false;
     }
     s->out_length = s->out_sent = 0;
+    if (s->asking && !s->asked)
+        s->asked = iw_transport_now();
+    s->asking = false;
     return true;
 }
 
@@ -280,8 +313,6 @@ static void render_until(struct slot *s, size_t until)
         }
         if (!s->piece) {
             s->said = iw_hunt_said(&s->plan, u);
-            if (u->kind == IW_UNIT_STARTUP)
-                s->asked = iw_transport_now();
             s->piece_length = iw_hunt_render(&s->plan, u, &s->known, &s->piece);
             s->piece_sent = 0;
         }
@@ -293,6 +324,7 @@ static void render_until(struct slot *s, size_t until)
         s->piece_sent = goal;
         s->at = until < end ? until : end;
         if (until >= end) {
+            s->asking = s->asking || u->kind == IW_UNIT_STARTUP;
             free(s->piece);
             s->piece = NULL;
             s->unit++;
@@ -310,17 +342,7 @@ static void shut(struct slot *s)
     s->shut = true;
     s->phase = LINGERING;
     /* Who has not even answered a Request is not given that long to end it. */
-    arm(s, s->loop->patience && s->received ? s->loop->patience : LINGER);
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t most(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
+    arm(s, s->loop->linger && s->received ? s->loop->linger : LINGER);
 }
 
 /* For a Reply, without which all that follows is early, longer than for what may not come: as long
@@ -415,11 +437,11 @@ static void give_up_call(struct slot *s, bool late)
 
 static void late(struct slot *s)
 {
+    in_vain(s);
     if (s->phase == CALLED) {
         give_up_call(s, true);
         return;
     }
-    s->loop->waited += s->deadline - s->armed;
     if (s->phase == WAITING) {
         advance(s);
         return;
@@ -554,9 +576,8 @@ bool iw_hunt_loop_start(struct iw_hunt_loop *l, struct iw_hunt_input *input, uin
     s->peer = (enum iw_side)(1 - s->own);
     s->at = s->mark = s->unit = s->out_length = s->out_sent = 0;
     s->said = IW_SAID_NOTHING;
-    s->connected = s->shut = s->blocked = s->heard = false;
-    s->sent = s->received = 0;
-    s->asked = iw_transport_now();
+    s->connected = s->shut = s->blocked = s->heard = s->asking = false;
+    s->sent = s->received = s->asked = 0;
     arm(s, CONNECT);
     l->busy++;
     iw_hunt_plan_make(&s->plan, input);
@@ -636,9 +657,10 @@ void iw_hunt_loop_abort(struct iw_hunt_loop *l)
             leave(&l->slots[i]);
 }
 
-void iw_hunt_loop_patience(struct iw_hunt_loop *l, double seconds)
+void iw_hunt_loop_patience(struct iw_hunt_loop *l, double seconds, double linger)
 {
     l->patience = (uint64_t)(seconds * 1e9);
+    l->linger = (uint64_t)(linger * 1e9);
 }
 
 uint64_t iw_hunt_loop_lingered(const struct iw_hunt_loop *l)

@@ -47,12 +47,13 @@ const struct iw_hunt_input *iw_hunt_loop_at(const struct iw_hunt_loop *l, unsign
 void iw_hunt_loop_step(struct iw_hunt_loop *l, int ms);
 /* Ends all connections; `done` is called for each. */
 void iw_hunt_loop_abort(struct iw_hunt_loop *l);
-/* From now on a sequence that the peer leaves open is waited for for so long (0: as usual). */
-void iw_hunt_loop_patience(struct iw_hunt_loop *l, double seconds);
-/* A running mean of the time from a Request to its Reply, ns; 0: there was none yet. */
+/* From now on waits `seconds` for a Reply and at each pause, and `linger` seconds for the end of a
+ * connection that the peer leaves open (0: as usual). */
+void iw_hunt_loop_patience(struct iw_hunt_loop *l, double seconds, double linger);
+/* A running mean of the time from the end of a Request to its Reply, ns; 0: there was none yet. */
 uint64_t iw_hunt_loop_answer_time(const struct iw_hunt_loop *l);
-/* The length of all deadlines that have passed, ns: what was spent on waiting, however slow the
- * machine is. */
+/* ns that were spent on waiting in vain, by the deadlines that have passed, however slow the
+ * machine is. Waits of several connections at the same time count once. */
 uint64_t iw_hunt_loop_waited(const struct iw_hunt_loop *l);
 /* Connections that the peer left open. */
 uint64_t iw_hunt_loop_lingered(const struct iw_hunt_loop *l);

@@ -13,6 +13,8 @@
 enum {
     PATIENCE_MS = 3000,
     FIRST_MS = 60000, /* for the first answer of all: how slow the machine is, nobody knows yet */
+    MOST_MS = 60000,  /* however long answers take */
+    TRIED_MS = 10000, /* ... where a hang is tried again and again, as long as its case waits */
     DYING_MS = 3000,
     DEAD_MS = 300,
     SLOWER = 1000, /* an answer that takes so many times the mean is none; at an end, a tenth */
@@ -74,12 +76,16 @@ bool iw_hunt_same(const struct iw_hunt_event *a, const struct iw_hunt_event *b)
     return !strcmp(own, other);
 }
 
-/* ns to wait: `ms` on a machine that is idle, more where this peer's answers take longer. */
-static uint64_t patience(const struct iw_hunt *h, double ms, unsigned slower)
+/* ns to wait: `ms` on a machine that is idle, more where this peer's answers take longer, but not
+ * more than `most` (ms). */
+static uint64_t patience(const struct iw_hunt *h, double ms, unsigned slower, double most)
 {
     uint64_t scaled = (uint64_t)(ms * h->world.scale * 1e6);
+    uint64_t bound = (uint64_t)(most * h->world.scale * 1e6);
     uint64_t measured = slower * iw_hunt_loop_answer_time(h->loop);
 
+    if (measured > bound)
+        measured = bound;
     return measured > scaled ? measured : scaled;
 }
 
@@ -128,11 +134,14 @@ static void run_row(struct iw_hunt *h, struct iw_hunt_input *const *inputs, size
  * a sanitizer's report; of one that does not, little more can be expected. */
 static const char *dying(struct iw_hunt *h, bool accepts)
 {
-    uint64_t wait = accepts ? patience(h, DYING_MS, SLOWER) : patience(h, DEAD_MS, SLOWER / 10);
+    uint64_t wait = accepts ? patience(h, DYING_MS, SLOWER, MOST_MS)
+                            : patience(h, DEAD_MS, SLOWER / 10, MOST_MS);
     uint64_t until = iw_transport_now() + wait;
     const char *how = iw_hunt_world_death(&h->world);
 
-    while (!how && iw_transport_now() < until && h->world.target->death) {
+    if (!h->world.target->death) /* nobody would learn of it */
+        return how;
+    while (!how && iw_transport_now() < until) {
         poll(NULL, 0, STEP_MS);
         how = iw_hunt_world_death(&h->world);
     }
@@ -178,19 +187,21 @@ static struct iw_hunt_event look(struct iw_hunt *h, bool hanging)
     const char *how;
     char text[128];
     bool first_of_all = !h->over && !h->o->try && !iw_hunt_loop_answer_time(h->loop);
-    uint64_t wait = patience(h, first_of_all ? FIRST_MS : PATIENCE_MS, SLOWER);
+    uint64_t wait =
+        patience(h, first_of_all ? FIRST_MS : PATIENCE_MS, SLOWER, hanging ? TRIED_MS : MOST_MS);
 
     iw_hunt_world_settle(&h->world);
     how = iw_hunt_world_death(&h->world);
     if (how)
         return crashed(h, how);
-    /* It waits for the Reply, or the Request, and for nothing behind that. */
+    /* It waits for the Reply, or the Request, and behind that not long for the peer's end, which
+     * says nothing. */
     probe = iw_hunt_seed_probe(h->world.side);
     iw_hunt_drop(probe, h->world.side == IW_SIDE_INITIATOR, probe->n);
     iw_hunt_insert_time(probe, probe->n, UINT16_MAX);
-    iw_hunt_loop_patience(h->loop, (double)wait / 1e9);
+    iw_hunt_loop_patience(h->loop, (double)wait / 1e9, h->world.scale * IW_HUNT_PATIENCE_MS / 1e3);
     run(h, probe);
-    iw_hunt_loop_patience(h->loop, 0);
+    iw_hunt_loop_patience(h->loop, 0, 0);
     iw_hunt_input_free(probe);
     if (first(&h->trial.row) == IW_ANSWER_STARTUP) {
         how = iw_hunt_world_stray(&h->world, text, sizeof(text));
@@ -233,7 +244,7 @@ struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const 
         n = 0;
     }
     for (size_t i = 0; i < n; i++) {
-        iw_hunt_loop_patience(h->loop, h->patience);
+        iw_hunt_loop_patience(h->loop, h->patience, h->patience);
         run(h, inputs[i]);
         if (i == 0 && first(&h->trial.row) == IW_ANSWER_REFUSED) {
             /* That was another one's doing. */
@@ -242,7 +253,7 @@ struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const 
                 return e;
             run(h, inputs[i]);
         }
-        iw_hunt_loop_patience(h->loop, 0);
+        iw_hunt_loop_patience(h->loop, 0, 0);
         if (requested)
             requested[i] = h->trial.requested;
         for (size_t k = 0; wanted->kind == IW_HUNT_RULE && k < h->trial.n_findings; k++)

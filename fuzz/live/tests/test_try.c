@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How long the peer is waited for before something is held against it. No peer: the loop and the
+ * clock are the test's. */
+#include "support.h"
+
+#include <poll.h>
+#include <stdio.h>
+
+#include "iwarp/transport.h"
+
+enum { MS = 1000000 };
+
+static struct iw_hunt_options options;
+static struct iw_target target;
+static struct iw_hunt hunt;
+static volatile int stop;
+static uint64_t now, answer_time;
+static bool connects, answers;
+static char waits[256]; /* patience and linger of each sequence */
+static double patience, linger;
+static int kills;
+
+uint64_t __wrap_iw_transport_now(void);
+int __wrap_poll(struct pollfd *list, nfds_t n, int ms);
+bool __wrap_iw_hunt_loop_start(struct iw_hunt_loop *l, struct iw_hunt_input *input,
+                               uint64_t number);
+unsigned __wrap_iw_hunt_loop_busy(const struct iw_hunt_loop *l);
+void __wrap_iw_hunt_loop_patience(struct iw_hunt_loop *l, double seconds, double for_the_end);
+uint64_t __wrap_iw_hunt_loop_answer_time(const struct iw_hunt_loop *l);
+const char *__wrap_iw_hunt_world_death(struct iw_hunt_world *w);
+void __wrap_iw_hunt_world_kill(struct iw_hunt_world *w);
+int __wrap_iw_hunt_open(struct iw_hunt *h);
+void __wrap_iw_hunt_close(struct iw_hunt *h);
+void __wrap_iw_hunt_progress(struct iw_hunt *h, bool end);
+
+uint64_t __wrap_iw_transport_now(void)
+{
+    return now;
+}
+
+int __wrap_poll(struct pollfd *list, nfds_t n, int ms)
+{
+    assert_true(!list && !n && ms > 0);
+    now += (uint64_t)ms * MS;
+    return 0;
+}
+
+bool __wrap_iw_hunt_loop_start(struct iw_hunt_loop *l, struct iw_hunt_input *input, uint64_t number)
+{
+    size_t n = strlen(waits);
+
+    (void)l;
+    assert_int_equal(number, 0);
+    iw_hunt_input_free(input);
+    snprintf(waits + n, sizeof(waits) - n, "%s%g/%g", n ? " " : "", patience, linger);
+    hunt.trial.connected = connects;
+    if (answers)
+        iw_hunt_row_add(&hunt.trial.row, IW_ANSWER_STARTUP, 0, 0);
+    return true;
+}
+
+unsigned __wrap_iw_hunt_loop_busy(const struct iw_hunt_loop *l)
+{
+    (void)l;
+    return 0;
+}
+
+void __wrap_iw_hunt_loop_patience(struct iw_hunt_loop *l, double seconds, double for_the_end)
+{
+    (void)l;
+    patience = seconds;
+    linger = for_the_end;
+}
+
+uint64_t __wrap_iw_hunt_loop_answer_time(const struct iw_hunt_loop *l)
+{
+    (void)l;
+    return answer_time;
+}
+
+const char *__wrap_iw_hunt_world_death(struct iw_hunt_world *w)
+{
+    (void)w;
+    return NULL;
+}
+
+void __wrap_iw_hunt_world_kill(struct iw_hunt_world *w)
+{
+    (void)w;
+    kills++;
+}
+
+int __wrap_iw_hunt_open(struct iw_hunt *h)
+{
+    (void)h;
+    return 0;
+}
+
+void __wrap_iw_hunt_close(struct iw_hunt *h)
+{
+    (void)h;
+}
+
+void __wrap_iw_hunt_progress(struct iw_hunt *h, bool end)
+{
+    (void)h;
+    assert_false(end);
+}
+
+static const char *lives(struct iw_target *t)
+{
+    (void)t;
+    return NULL;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    target = (struct iw_target){.death = lives};
+    hunt = (struct iw_hunt){.o = &options,
+                            .stop = &stop,
+                            .over = 1,
+                            .world = {.scale = 1, .target = &target, .listener = -1, .slots = 1}};
+    now = 1000000000;
+    answer_time = 0;
+    connects = answers = true;
+    *waits = 0;
+    patience = linger = kills = 0;
+    return 0;
+}
+
+/* What a look at the peer finds, and how long the probe is waited for. */
+static void looks(enum iw_hunt_kind kind, const char *expected)
+{
+    *waits = 0;
+    assert_int_equal(iw_hunt_look(&hunt).kind, kind);
+    assert_string_equal(waits, expected);
+    assert_true(patience <= 0 && linger <= 0); /* as usual again */
+}
+
+/* A thousand times the mean, but neither too short for a machine that is busy, nor endless. */
+static void patience_has_bounds(void **state)
+{
+    (void)state;
+    looks(IW_HUNT_NOTHING, "3/0.5");
+    answer_time = 3 * MS;
+    looks(IW_HUNT_NOTHING, "3/0.5");
+    answer_time = 50 * MS;
+    looks(IW_HUNT_NOTHING, "50/0.5");
+    answer_time = 61 * MS;
+    looks(IW_HUNT_NOTHING, "60/0.5");
+    hunt.world.scale = 3;
+    looks(IW_HUNT_NOTHING, "61/1.5");
+    answer_time = 1000 * MS;
+    looks(IW_HUNT_NOTHING, "180/1.5");
+}
+
+/* Before the first answer of all, how long one takes is not known. The peer's end is not waited for
+ * as long. */
+static void the_first_look(void **state)
+{
+    (void)state;
+    hunt.over = 0;
+    looks(IW_HUNT_NOTHING, "60/0.5");
+    hunt.world.scale = 2;
+    looks(IW_HUNT_NOTHING, "120/1");
+}
+
+static void tries(enum iw_hunt_kind wanted, enum iw_hunt_kind kind, const char *expected)
+{
+    struct iw_hunt_input *in = support_input("a00");
+    struct iw_hunt_event e = {.kind = wanted};
+
+    *waits = 0;
+    e = iw_hunt_try(&hunt, &in, 1, &e, NULL);
+    assert_int_equal(e.kind, kind);
+    assert_string_equal(waits, expected);
+    iw_hunt_input_free(in);
+}
+
+/* Each try of a hang waits for all of that. */
+static void a_hang_is_tried(void **state)
+{
+    (void)state;
+    hunt.patience = 0.25;
+    answer_time = 50 * MS;
+    tries(IW_HUNT_HANG, IW_HUNT_NOTHING, "0.25/0.25 10/0.5");
+    answers = false;
+    tries(IW_HUNT_HANG, IW_HUNT_HANG, "0.25/0.25 10/0.5");
+    assert_int_equal(kills, 1);
+    assert_int_equal(hunt.waited, 0); /* the probe alone */
+    answer_time = 2 * MS;
+    tries(IW_HUNT_HANG, IW_HUNT_HANG, "0.25/0.25 3/0.5");
+    answers = true;
+    answer_time = 50 * MS;
+    tries(IW_HUNT_CRASH, IW_HUNT_NOTHING, "0.25/0.25 50/0.5");
+}
+
+/* Whether the process ends is waited for where somebody would learn of it: nothing else counts as
+ * waiting. */
+static void the_end_of_the_process(void **state)
+{
+    uint64_t before = now;
+
+    (void)state;
+    answers = false;
+    looks(IW_HUNT_HANG, "3/0.5");
+    assert_int_equal(now - before, (uint64_t)3000 * MS);
+    assert_int_equal(hunt.waited, (uint64_t)3000 * MS);
+    answer_time = 1000 * MS;
+    looks(IW_HUNT_HANG, "60/0.5");
+    assert_int_equal(hunt.waited, (uint64_t)63000 * MS);
+    connects = false;
+    looks(IW_HUNT_REFUSAL, "60/0.5");
+    assert_int_equal(hunt.waited, (uint64_t)123000 * MS);
+    answer_time = 2 * MS;
+    looks(IW_HUNT_REFUSAL, "3/0.5");
+    assert_int_equal(hunt.waited, (uint64_t)123300 * MS);
+    assert_int_equal(now - before, hunt.waited);
+    target.death = NULL;
+    looks(IW_HUNT_REFUSAL, "3/0.5");
+    connects = true;
+    looks(IW_HUNT_HANG, "3/0.5");
+    assert_int_equal(hunt.waited, (uint64_t)123300 * MS);
+    assert_int_equal(now - before, hunt.waited);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(patience_has_bounds, begin),
+        cmocka_unit_test_setup(the_first_look, begin),
+        cmocka_unit_test_setup(a_hang_is_tried, begin),
+        cmocka_unit_test_setup(the_end_of_the_process, begin),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
