@@ -15,7 +15,8 @@
 enum {
     RELEASES = 8,  /* of one octet: from there on a loop */
     WAIT_MS = 200, /* there is no haste any more, and the peer may be slow to read */
-    ANSWER = 10    /* seconds for what a peer that is well sends: its start-up frame, its end */
+    ANSWER = 10,   /* seconds for what a peer that is well sends: its start-up frame, its end */
+    REST = 20      /* seconds for all that is no wait for something which may never come */
 };
 
 struct writer {
@@ -23,6 +24,7 @@ struct writer {
     const struct iw_hunt *h;
     struct iw_hunt_plan plan;
     bool used[IW_HUNT_MEMORIES], asked;
+    uint64_t waits; /* ms, if nothing comes that is waited for */
 };
 
 static bool has_agent(const struct iw_hunt *h)
@@ -169,6 +171,7 @@ static void put_head(struct writer *w, const struct iw_hunt_finding *f, const ch
             : f->event.kind == IW_HUNT_STRAY ? stray
                                              : fallback,
             calls(w) ? "initiator" : "responder");
+    fprintf(w->f, "  deadline = %llu,\n", (unsigned long long)(REST + (w->waits + 999) / 1000));
     if (agent)
         fprintf(w->f, "  needs = { agent = true },\n");
     fprintf(w->f, "  run = function(t)\n");
@@ -207,10 +210,17 @@ static void put_head(struct writer *w, const struct iw_hunt_finding *f, const ch
 
 /* ---- a connection ---- */
 
+/* A call that ends when something comes, or after `ms`. */
+static void put_wait(struct writer *w, const char *function, unsigned ms)
+{
+    fprintf(w->f, "    %s(conn, %g)\n", function, ms / 1000.0);
+    w->waits += ms;
+}
+
 static void put_mark(struct writer *w, const struct iw_hunt_mark *m)
 {
     if (m->kind == IW_FUZZ_TIME)
-        fprintf(w->f, "    wait(conn, %g)\n", (m->ms > WAIT_MS ? m->ms : WAIT_MS) / 1000.0);
+        put_wait(w, "wait", m->ms > WAIT_MS ? m->ms : WAIT_MS);
     else if (m->kind == IW_FUZZ_FIN)
         fprintf(w->f, "    conn:shutdown()\n");
     else if (m->kind == IW_FUZZ_RST)
@@ -262,7 +272,7 @@ static void put_group(struct writer *w, size_t unit, size_t end, size_t *mark, s
         at = p->marks[*mark].at;
         /* What was half read has to be, whatever is answered to what comes before it. */
         if (p->marks[*mark].kind == IW_FUZZ_TIME)
-            fprintf(w->f, "    settle(conn, %g)\n", WAIT_MS / 1000.0);
+            put_wait(w, "settle", WAIT_MS);
         else
             put_mark(w, &p->marks[*mark]);
         (*mark)++;
@@ -280,14 +290,14 @@ static void put_connection(struct writer *w, const struct iw_hunt_finding *f, si
     fprintf(w->f, "    %sconn = t:%s { raw = true%s }\n", i ? "" : "local ",
             called ? "target_connects" : "connect", agent ? ", target = { accept = \"ask\" }" : "");
     if (called) /* its Request is no answer to what comes next */
-        fprintf(w->f, "    wait(conn, %d)\n", ANSWER);
+        put_wait(w, "wait", ANSWER * 1000);
     while (unit < p->n_units || mark < p->n_marks) {
         size_t until = unit < p->n_units ? p->units[unit].at : p->length, end = unit;
 
         while (mark < p->n_marks && p->marks[mark].at <= until && !reset) {
             reset = p->marks[mark].kind == IW_FUZZ_RST;
             if (startup && p->marks[mark].kind == IW_FUZZ_TIME)
-                fprintf(w->f, "    wait(conn, %d)\n", ANSWER); /* for the Reply */
+                put_wait(w, "wait", ANSWER * 1000); /* for the Reply */
             else if (!called || unit || p->marks[mark].kind != IW_FUZZ_TIME)
                 put_mark(w, &p->marks[mark]);
             startup = false;
@@ -311,23 +321,28 @@ static void put_connection(struct writer *w, const struct iw_hunt_finding *f, si
         startup = !called && end == unit + 1 && p->units[unit].kind == IW_UNIT_STARTUP;
         unit = end;
     }
-    if (!reset)
+    if (!reset) {
         fprintf(w->f, "    finish(conn)\n");
+        w->waits += ANSWER * 1000;
+    }
 }
 
 static bool write_file(struct iw_hunt *h, const struct iw_hunt_finding *f, const char *path,
                        const char *id)
 {
-    struct writer w = {.h = h, .f = fopen(path, "we")};
+    struct writer w = {.h = h};
+    FILE *file = fopen(path, "we");
+    char *body = NULL;
+    size_t size = 0;
     bool good;
 
-    if (!w.f)
+    if (!file)
         return false;
+    w.f = iw_got(open_memstream(&body, &size));
     for (size_t i = 0; i < f->n_inputs; i++) {
         iw_hunt_plan_make(&w.plan, f->inputs[i]);
         look_for_places(&w);
     }
-    put_head(&w, f, id);
     for (size_t i = 0; i < f->n_inputs; i++) {
         iw_hunt_plan_make(&w.plan, f->inputs[i]);
         put_connection(&w, f, i);
@@ -335,8 +350,13 @@ static bool write_file(struct iw_hunt *h, const struct iw_hunt_finding *f, const
     for (size_t k = 0; f->event.kind == IW_HUNT_STRAY && k < h->world.n_memories; k++)
         fprintf(w.f, "    t:expect_unchanged(m%zu%s)\n", k, k ? "" : ", { except = { 0, 256 } }");
     fprintf(w.f, "  end,\n}\n");
-    good = !ferror(w.f);
-    good = !fclose(w.f) && good;
+    fclose(w.f);
+    w.f = file;
+    put_head(&w, f, id);
+    fwrite(body, 1, size, file);
+    free(body);
+    good = !ferror(file);
+    good = !fclose(file) && good;
     iw_hunt_plan_free(&w.plan);
     return good;
 }
