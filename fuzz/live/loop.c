@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "loop.h"
-
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -10,8 +8,7 @@
 #include <unistd.h>
 
 #include "iwarp/transport.h"
-#include "plan.h"
-#include "runner.h"
+#include "slot.h"
 #include "text.h"
 
 enum {
@@ -20,157 +17,9 @@ enum {
     WAIT_MOST = 50000000,    /* ... and at most */
     REPLY_MOST = 1000000000, /* for the Reply, without which all that follows is early */
     LINGER = 250000000,      /* ns for the peer's end behind ours, as usual */
-    ANSWERS = 64 * 1024,
-    HEARD_MOST = 4 << 20, /* octets that one connection takes */
+    HEARD_MOST = 4 << 20,    /* octets that one connection takes */
     CONNECT = 2000000000
 };
-
-enum phase { FREE, CALLED, STEPS, WAITING, LINGERING };
-
-struct slot {
-    struct iw_hunt_loop *loop;
-    enum phase phase;
-    int fd;
-    struct iw_hunt_done done;
-    struct iw_hunt_plan plan;
-    struct iw_hunt_known known;
-    size_t at, mark, unit; /* of the plan: octets, marks and units that are done */
-    uint8_t *piece;        /* the unit under way as it is sent; NULL: none */
-    size_t piece_length, piece_sent;
-    uint8_t *out; /* rendered, to be sent */
-    size_t out_length, out_sent, out_room;
-    uint8_t said;
-    bool connected, shut, blocked, heard, asking; /* asking: the start-up frame is in `out` */
-    uint64_t armed, deadline, sent, received;     /* armed: when the deadline was set */
-    uint64_t waited;                              /* of the loop, by then */
-    uint64_t asked; /* when all of our start-up frame was sent, or the peer connected; 0: not yet */
-    enum iw_side own, peer;
-    struct iw_observer *observer;
-    void *observer_memory;
-};
-
-struct iw_hunt_loop {
-    struct iw_hunt_world *world;
-    void (*call)(void *context, struct iw_hunt_done *d);
-    void *context;
-    int epoll;
-    int control; /* the agent's descriptor in the epoll set, or -1 */
-    struct slot slots[IW_HUNT_SLOTS];
-    unsigned busy;
-    void *scratch;
-    uint8_t answers[ANSWERS];
-    uint64_t answer_time; /* ns, a running mean of the Reply's delay */
-    bool answered;        /* at all: the mean is measured */
-    uint64_t patience;    /* ns for the Reply and each pause; 0: as usual */
-    uint64_t linger;      /* ns; 0: LINGER */
-    uint64_t lingered;
-    uint64_t waited; /* ns, see in_vain() */
-};
-
-/* ---- the observer ---- */
-
-static void *lend(void *context, size_t size)
-{
-    (void)context;
-    return malloc(size);
-}
-
-static void give_back(void *context, void *block, size_t size)
-{
-    (void)context, (void)size;
-    free(block);
-}
-
-static void add(struct slot *s, enum iw_hunt_answer answer, uint32_t detail)
-{
-    iw_hunt_row_add(&s->done.row, answer, detail, s->said);
-}
-
-static void seen_startup(struct slot *s, const struct iw_observation *o)
-{
-    uint32_t detail = (uint32_t)o->startup.flags << 16 | (uint32_t)o->startup.revision << 8;
-
-    if (s->peer == IW_SIDE_INITIATOR)
-        detail |= 0x10;
-    if (o->startup.flags & IW_MPA_FLAG_S)
-        detail |= (o->enhanced.peer_to_peer ? 8u : 0u) | o->enhanced.rtr;
-    s->known.markers = (o->startup.flags & IW_MPA_FLAG_M) != 0;
-    if (s->asked) { /* else it answers half a frame: the pause in that is our own */
-        uint64_t took = iw_transport_now() - s->asked;
-
-        s->loop->answer_time = (s->loop->answer_time * 15 + took) / 16;
-        s->loop->answered = true;
-    }
-    add(s, IW_ANSWER_STARTUP, detail);
-}
-
-static void seen_message(struct slot *s, const struct iw_observation *o)
-{
-    unsigned opcode = iw_rdmap_op(&o->ddp);
-
-    if (opcode == IW_OP_READ_REQUEST && o->payload_captured == IW_RDMAP_READ_REQUEST) {
-        size_t k = s->known.asked++ % 8;
-
-        s->known.asked_stag[k] = o->read_request.sink_stag;
-        s->known.asked_to[k] = o->read_request.sink_to;
-    }
-    if (opcode == IW_OP_TERMINATE && o->terminate_valid)
-        add(s, IW_ANSWER_TERMINATE,
-            (uint32_t)o->terminate.layer << 16 | (uint32_t)o->terminate.etype << 8 |
-                o->terminate.code);
-    else
-        add(s, IW_ANSWER_MESSAGE, opcode);
-}
-
-static void seen_finding(struct slot *s, enum iw_check check)
-{
-    const struct iw_rule *rule = iw_check_rule(check);
-
-    if (!rule || iw_rule_verdict(rule) != IW_VERDICT_FAIL)
-        return;
-    for (size_t i = 0; i < s->done.n_findings; i++)
-        if (s->done.findings[i] == check)
-            return;
-    if (s->done.n_findings < IW_HUNT_FINDINGS)
-        s->done.findings[s->done.n_findings++] = check;
-}
-
-static void seen(void *context, const struct iw_observation *o)
-{
-    struct slot *s = context;
-
-    if (o->side != s->peer)
-        return;
-    switch (o->kind) {
-    case IW_OBSERVED_STARTUP:
-        seen_startup(s, o);
-        break;
-    case IW_OBSERVED_MESSAGE:
-        seen_message(s, o);
-        break;
-    case IW_OBSERVED_FINDING:
-        seen_finding(s, o->fault.check);
-        break;
-    case IW_OBSERVED_LOST:
-        add(s, IW_ANSWER_LOST, 0);
-        break;
-    default:
-        break;
-    }
-}
-
-static void observe(struct slot *s)
-{
-    struct iw_observer_config config = {.crc32c = iw_crc32c_best(),
-                                        .context = s,
-                                        .seen = seen,
-                                        .lend = lend,
-                                        .give_back = give_back,
-                                        .scratch = s->loop->scratch,
-                                        .extensions = true};
-
-    s->observer = iw_observer_init(s->observer_memory, iw_observer_size(), &config);
-}
 
 /* ---- slots ---- */
 
@@ -184,7 +33,7 @@ static uint64_t most(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static void arm(struct slot *s, uint64_t ns)
+static void arm(struct iw_hunt_slot *s, uint64_t ns)
 {
     s->armed = iw_transport_now();
     s->deadline = s->armed + ns;
@@ -193,25 +42,25 @@ static void arm(struct slot *s, uint64_t ns)
 
 /* The deadline has passed. Waits at the same time are one: all since `armed` is waiting, also where
  * another slot was armed meanwhile. */
-static void in_vain(struct slot *s)
+static void in_vain(struct iw_hunt_slot *s)
 {
     struct iw_hunt_loop *l = s->loop;
 
-    for (struct slot *other = l->slots; other < l->slots + IW_HUNT_SLOTS; other++)
+    for (struct iw_hunt_slot *other = l->slots; other < l->slots + IW_HUNT_SLOTS; other++)
         if (other->armed > s->armed)
             other->waited =
                 most(other->waited, s->waited + least(other->armed, s->deadline) - s->armed);
     l->waited = most(l->waited, s->waited + s->deadline - s->armed);
 }
 
-static void watch(struct slot *s, uint32_t events)
+static void watch(struct iw_hunt_slot *s, uint32_t events)
 {
     struct epoll_event e = {.events = events, .data.ptr = s};
 
     epoll_ctl(s->loop->epoll, EPOLL_CTL_MOD, s->fd, &e);
 }
 
-static void finish(struct slot *s)
+static void finish(struct iw_hunt_slot *s)
 {
     struct iw_hunt_done done = s->done;
 
@@ -228,21 +77,21 @@ static void finish(struct slot *s)
     s->loop->call(s->loop->context, &done);
 }
 
-static void ended(struct slot *s, bool reset)
+static void ended(struct iw_hunt_slot *s, bool reset)
 {
     iw_observer_end(s->observer, s->peer, s->received, reset);
     s->done.closed = true;
-    add(s, reset ? IW_ANSWER_RESET : IW_ANSWER_FIN, 0);
+    iw_hunt_slot_add(s, reset ? IW_ANSWER_RESET : IW_ANSWER_FIN, 0);
     finish(s);
 }
 
-static void refused(struct slot *s)
+static void refused(struct iw_hunt_slot *s)
 {
-    add(s, IW_ANSWER_REFUSED, 0);
+    iw_hunt_slot_add(s, IW_ANSWER_REFUSED, 0);
     finish(s);
 }
 
-static void leave(struct slot *s)
+static void leave(struct iw_hunt_slot *s)
 {
     struct linger at_once = {.l_onoff = 1};
 
@@ -256,7 +105,7 @@ static void leave(struct slot *s)
 }
 
 /* Sends what has been rendered. False: not all of it now, or the slot is over. */
-static bool flush(struct slot *s)
+static bool flush(struct iw_hunt_slot *s)
 {
     while (s->out_sent < s->out_length) {
         ssize_t n = send(s->fd, s->out + s->out_sent, s->out_length - s->out_sent, MSG_NOSIGNAL);
@@ -288,7 +137,7 @@ static bool flush(struct slot *s)
     return true;
 }
 
-static void append(struct slot *s, const uint8_t *octets, size_t length)
+static void append(struct iw_hunt_slot *s, const uint8_t *octets, size_t length)
 {
     if (s->out_room - s->out_length < length) {
         s->out_room = 2 * (s->out_length + length);
@@ -301,7 +150,7 @@ static void append(struct slot *s, const uint8_t *octets, size_t length)
 
 /* The plan's octets before `until`, to be sent: whole units, and of the one that lies across a
  * part. */
-static void render_until(struct slot *s, size_t until)
+static void render_until(struct iw_hunt_slot *s, size_t until)
 {
     while (s->at < until) {
         const struct iw_hunt_unit *u = &s->plan.units[s->unit];
@@ -332,7 +181,7 @@ static void render_until(struct slot *s, size_t until)
     }
 }
 
-static void shut(struct slot *s)
+static void shut(struct iw_hunt_slot *s)
 {
     if (!s->shut) {
         shutdown(s->fd, SHUT_WR);
@@ -361,7 +210,7 @@ static uint64_t wait_of(const struct iw_hunt_loop *l, uint16_t ms, bool replied)
 }
 
 /* Goes on until something has to be waited for. */
-static void advance(struct slot *s)
+static void advance(struct iw_hunt_slot *s)
 {
     s->phase = STEPS;
     for (;;) {
@@ -389,9 +238,9 @@ static void advance(struct slot *s)
     }
 }
 
-static void readable(struct slot *s)
+static void readable(struct iw_hunt_slot *s)
 {
-    ssize_t n = recv(s->fd, s->loop->answers, ANSWERS, 0);
+    ssize_t n = recv(s->fd, s->loop->answers, IW_HUNT_ANSWERS, 0);
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
@@ -411,7 +260,7 @@ static void readable(struct slot *s)
         advance(s);
 }
 
-static void handle(struct slot *s, uint32_t events)
+static void handle(struct iw_hunt_slot *s, uint32_t events)
 {
     if (events & EPOLLOUT && s->blocked) {
         s->blocked = false;
@@ -424,7 +273,7 @@ static void handle(struct slot *s, uint32_t events)
 }
 
 /* Nothing has connected: if there is nobody to wait for any more, or `late`. */
-static void give_up_call(struct slot *s, bool late)
+static void give_up_call(struct iw_hunt_slot *s, bool late)
 {
     struct iw_hunt_world *w = s->loop->world;
     const char *why = w->target->not_called(w->target, late);
@@ -435,7 +284,7 @@ static void give_up_call(struct slot *s, bool late)
     refused(s);
 }
 
-static void late(struct slot *s)
+static void late(struct iw_hunt_slot *s)
 {
     in_vain(s);
     if (s->phase == CALLED) {
@@ -447,7 +296,7 @@ static void late(struct slot *s)
         return;
     }
     s->loop->lingered++;
-    add(s, IW_ANSWER_SILENCE, 0);
+    iw_hunt_slot_add(s, IW_ANSWER_SILENCE, 0);
     leave(s);
 }
 
@@ -505,7 +354,7 @@ void iw_hunt_loop_attach(struct iw_hunt_loop *l)
 
 /* ---- connections ---- */
 
-static bool reach(struct slot *s, const struct sockaddr_storage *to)
+static bool reach(struct iw_hunt_slot *s, const struct sockaddr_storage *to)
 {
     s->fd = socket(to->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (s->fd < 0)
@@ -519,7 +368,7 @@ static bool reach(struct slot *s, const struct sockaddr_storage *to)
 }
 
 /* The connection is there, or as good as. */
-static void go(struct slot *s)
+static void go(struct iw_hunt_slot *s)
 {
     struct epoll_event e = {.events = EPOLLIN, .data.ptr = s};
     int on = 1;
@@ -537,7 +386,7 @@ static void take_call(struct iw_hunt_loop *l)
     if (fd < 0)
         return;
     for (unsigned i = 0; i < IW_HUNT_SLOTS; i++) {
-        struct slot *s = &l->slots[i];
+        struct iw_hunt_slot *s = &l->slots[i];
 
         if (s->phase != CALLED)
             continue;
@@ -559,7 +408,7 @@ static void look_for_calls(struct iw_hunt_loop *l)
 
 bool iw_hunt_loop_start(struct iw_hunt_loop *l, struct iw_hunt_input *input, uint64_t number)
 {
-    struct slot *s = l->slots;
+    struct iw_hunt_slot *s = l->slots;
     bool calls = l->world->side == IW_SIDE_RESPONDER;
     unsigned i = 0;
 
@@ -581,7 +430,7 @@ bool iw_hunt_loop_start(struct iw_hunt_loop *l, struct iw_hunt_input *input, uin
     arm(s, CONNECT);
     l->busy++;
     iw_hunt_plan_make(&s->plan, input);
-    observe(s);
+    iw_hunt_slot_observe(s);
     if (!calls) {
         go(s);
         return true;
@@ -634,7 +483,7 @@ void iw_hunt_loop_step(struct iw_hunt_loop *l, int ms)
     n = epoll_wait(l->epoll, events, IW_HUNT_SLOTS + 2,
                    next > now ? (int)((next - now + 999999) / 1000000) : 0);
     for (int i = 0; i < n; i++) {
-        struct slot *s = events[i].data.ptr;
+        struct iw_hunt_slot *s = events[i].data.ptr;
 
         if (!s)
             iw_hunt_world_serve(l->world, requested, l);

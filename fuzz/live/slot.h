@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_HUNT_SLOT_H
+#define IW_HUNT_SLOT_H
+
+/* Inside of the loop: a connection under way. */
+
+#include "loop.h"
+#include "plan.h"
+
+enum { IW_HUNT_ANSWERS = 64 * 1024 }; /* octets that are read at once */
+
+enum iw_hunt_phase { FREE, CALLED, STEPS, WAITING, LINGERING };
+
+struct iw_hunt_slot {
+    struct iw_hunt_loop *loop;
+    enum iw_hunt_phase phase;
+    int fd;
+    struct iw_hunt_done done;
+    struct iw_hunt_plan plan;
+    struct iw_hunt_known known;
+    size_t at, mark, unit; /* of the plan: octets, marks and units that are done */
+    uint8_t *piece;        /* the unit under way as it is sent; NULL: none */
+    size_t piece_length, piece_sent;
+    uint8_t *out; /* rendered, to be sent */
+    size_t out_length, out_sent, out_room;
+    uint8_t said;
+    bool connected, shut, blocked, heard, asking; /* asking: the start-up frame is in `out` */
+    uint64_t armed, deadline, sent, received;     /* armed: when the deadline was set */
+    uint64_t waited;                              /* by the loop, until then */
+    uint64_t asked; /* when all of our start-up frame was sent, or the peer connected; 0: not yet */
+    enum iw_side own, peer;
+    struct iw_observer *observer;
+    void *observer_memory;
+};
+
+struct iw_hunt_loop {
+    struct iw_hunt_world *world;
+    void (*call)(void *context, struct iw_hunt_done *d);
+    void *context;
+    int epoll;
+    int control; /* the agent's descriptor in the epoll set, or -1 */
+    struct iw_hunt_slot slots[IW_HUNT_SLOTS];
+    unsigned busy;
+    void *scratch;
+    uint8_t answers[IW_HUNT_ANSWERS];
+    uint64_t answer_time; /* ns, a running mean of the Reply's delay */
+    bool answered;        /* at all: the mean is measured */
+    uint64_t patience;    /* ns for the Reply and each pause; 0: as usual */
+    uint64_t linger;      /* ns; 0: LINGER */
+    uint64_t lingered;
+    uint64_t waited; /* ns, see in_vain() */
+};
+
+/* answer.c: an observer of both directions, which notes what the peer says. */
+void iw_hunt_slot_observe(struct iw_hunt_slot *s);
+/* Notes an answer to what was said last. */
+void iw_hunt_slot_add(struct iw_hunt_slot *s, enum iw_hunt_answer answer, uint32_t detail);
+
+#endif
