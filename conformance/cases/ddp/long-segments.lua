@@ -3,6 +3,8 @@
 -- Segments of more than 16 KiB that must not be placed, without CRCs and Markers. A receiver may put such payload where it
 -- belongs before all of it has come: by then it must have looked at everything that can be wrong with the header. The
 -- header and a little payload come first, and the target has its turn before the rest comes.
+-- RFC 5044 §3 (OP-10): a receiver need not handle a ULPDU above its MULPDU. On a connection whose MULPDU is smaller it may end
+-- the stream for the length alone, with any Terminate or none; what must not be placed must not be placed there either.
 
 local list = {}
 
@@ -19,6 +21,33 @@ local function session(t)
   if state.crc or state.markers then t:skip("the target's start-up frame asks for CRCs or Markers") end
   conn:sanity()
   return conn
+end
+
+-- Whether the target has to handle FPDUs with this many octets of payload. 18: the longer of the two DDP headers.
+local function handles(conn, payload)
+  local state = conn:state()
+  return mulpdu(state.mss, false) >= payload + 18
+end
+
+-- Whether the target took what was sent; false if it refused it, as it may where the FPDUs are above its MULPDU.
+local function taken(t, conn)
+  if handles(conn, LENGTH) then
+    conn:fence()
+    return true
+  end
+  conn:send(read_request { size = 0, sink_stag = 1, sink_to = 2 })
+  local item = conn:expect(read_response { stag = 1, to = 2, payload = "" }, terminate {}, closed())
+  t:observe("long", item.op or item.kind)
+  return item.op == "read-response"
+end
+
+-- The target refuses `sent` with one of the Terminates of the set, or for its length.
+local function refused(conn, set, payload)
+  if handles(conn, payload or LENGTH) then return conn:expect_terminate(set) end
+  local all = {}
+  for i, one in ipairs(set) do all[i] = type(one) == "string" and terminate(one) or one end
+  all[#all + 1], all[#all + 2] = terminate {}, closed()
+  conn:expect(table.unpack(all))
 end
 
 -- Sends a message in FPDUs of these sizes, the beginning of the first one well ahead of the rest.
@@ -55,8 +84,11 @@ add {
     local buf = t:memory { length = LENGTH, remote = "write" }
     local conn = session(t)
     send_slowly(t, conn, write { to = buf, payload = bytes(LENGTH) })
-    conn:fence()
-    t:expect_contents(buf, bytes(LENGTH))
+    if taken(t, conn) then
+      t:expect_contents(buf, bytes(LENGTH))
+    else
+      t:expect_unchanged(buf, { except = { 0, LENGTH } })
+    end
   end,
 }
 
@@ -70,8 +102,13 @@ add {
     local handle = t:post { op = "read", memory = memory, length = LENGTH, stag = 0x11223344, to = 0x5000 }
     local asked = conn:expect(read_request { size = LENGTH })
     send_slowly(t, conn, read_response { stag = asked.sink_stag, to = asked.sink_to, payload = bytes(LENGTH) })
-    t:completion(handle, { length = LENGTH })
-    t:expect_contents(memory, bytes(LENGTH))
+    if taken(t, conn) then
+      t:completion(handle, { length = LENGTH })
+      t:expect_contents(memory, bytes(LENGTH))
+    else
+      t:expect_no_completion(handle)
+      t:expect_unchanged(memory, { except = { 0, LENGTH } })
+    end
   end,
 }
 
@@ -83,8 +120,13 @@ add {
     local conn = session(t)
     local posted = t:receive { length = LENGTH }
     send_slowly(t, conn, send { payload = bytes(LENGTH) })
-    t:completion(posted, { length = LENGTH })
-    t:expect_contents(posted.memory, bytes(LENGTH))
+    if taken(t, conn) then
+      t:completion(posted, { length = LENGTH })
+      t:expect_contents(posted.memory, bytes(LENGTH))
+    else
+      t:expect_no_completion(posted)
+      t:expect_unchanged(posted.memory, { except = { 0, LENGTH } })
+    end
   end,
 }
 
@@ -115,7 +157,7 @@ for _, one in ipairs(writes) do
       if invalidated then t:invalidate(buf) end
       local sent = send_slowly(t, conn, write { stag = buf.stag ~ key, to = buf.to + offset, payload = bytes(LENGTH, 0xee),
                                                 broken = true, comment = "it " .. text })
-      conn:expect_terminate { codes[1], codes[2], codes[3], of = sent }
+      refused(conn, { codes[1], codes[2], codes[3], of = sent })
       t:expect_unchanged(buf)
     end,
   }
@@ -131,7 +173,7 @@ add {
     local conn = session(t)
     local sent = send_slowly(t, conn, write { to = buf, payload = bytes(LENGTH, 0xee), broken = true,
                                               comment = "the second segment is an octet too long" }, { HALF, HALF })
-    conn:expect_terminate { "1/1/01", of = sent.segments[2] }
+    refused(conn, { "1/1/01", of = sent.segments[2] }, HALF)
     t:expect_unchanged(buf, { except = { 0, HALF } })
   end,
 }
@@ -160,7 +202,7 @@ for _, one in ipairs(responses) do
       local asked = conn:expect(read_request { size = size })
       local sent = send_slowly(t, conn, read_response { stag = asked.sink_stag ~ key, to = asked.sink_to + shift,
                                                         payload = bytes(LENGTH, 0xee), broken = true, comment = "it " .. text })
-      conn:expect_terminate { terminate { rdmap = "protection" }, terminate { ddp = "tagged" }, of = sent }
+      refused(conn, { terminate { rdmap = "protection" }, terminate { ddp = "tagged" }, of = sent })
       t:expect_no_completion(handle)
       t:expect_unchanged(memory)
     end,
@@ -177,7 +219,7 @@ add {
     local conn = session(t)
     local sent = send_slowly(t, conn, read_response { stag = buf.stag, to = buf.to, payload = bytes(LENGTH, 0xee), broken = true,
                                                       comment = "no Read was asked for" })
-    conn:expect_terminate { "0/2/06", terminate { ddp = "tagged" }, terminate { rdmap = "protection" }, of = sent }
+    refused(conn, { "0/2/06", terminate { ddp = "tagged" }, terminate { rdmap = "protection" }, of = sent })
     t:expect_unchanged(buf)
   end,
 }
@@ -203,7 +245,7 @@ for _, one in ipairs(sends) do
       local posted = t:receive { length = room }
       local sent = send_slowly(t, conn, send { mo = mo, msn = step > 0 and 1 + step or nil, payload = bytes(LENGTH, 0xee),
                                                broken = true, comment = "it " .. text })
-      conn:expect_terminate { codes[1], codes[2], of = sent }
+      refused(conn, { codes[1], codes[2], of = sent })
       t:expect_no_completion(posted)
       t:expect_unchanged(posted.memory)
     end,
