@@ -242,8 +242,12 @@ windowed {
   rules = { "DDP-8.3.1-07", "DDP-7.1-10", "DDP-8.3.1-04", "RDMAP-8.1.1-06" },
   run = function(t)
     local conn = t:session {}
-    local buf, window = make(t)
-    conn:sanity()
+    local buf = t:memory { length = LENGTH, remote = "write", bind = true }
+    local window = t:bind { memory = buf, offset = FIRST, length = SIZE, remote = "write" }
+    -- Both STags are good, so that what comes later is about the release.
+    conn:send(write { to = buf, payload = bytes(4, 0x7c) })
+    conn:fence()
+    t:expect_contents(buf, bytes(4, 0x7c))
     if t:agent("release", { mem = buf.mem }, true) then
       t:observe("release", "taken")
       local sent = conn:send(write { to = window, payload = bytes(4, 0xee), broken = true, comment = "its buffer was given up" })
