@@ -45,8 +45,12 @@ for _, one in ipairs(FLAGS) do
     run = function(t)
       local conn = t:connect { octets = true, target = { revision = 1, crc = false, markers = false } }
       literal.send(conn, REQUEST .. flags .. " 01 0000")
-      literal.expect(conn, REPLY .. "00 01 0000")
-      agreed(t, conn, flags, "00")
+      -- A responder may say in its Reply that CRCs are used because the Request asks for them.
+      local found = literal.expect(conn, REPLY .. "{flags:1} 01 0000")
+      local answer = show(found.flags)
+      t:check(answer == "00" or answer == "40", "the Reply has other flags than C set", { rule = "EMPA-6-01", actual = answer })
+      if answer == "40" and not crc then t:skip("the target's start-up frame has C=1") end
+      agreed(t, conn, flags, answer)
     end,
   }
   add {
@@ -101,7 +105,7 @@ add {
     literal.send(conn, REQUEST .. "40 01 0003 796573")
     t:check(t:requested(conn) == hex "796573", "the ULP is shown other private data")
     t:reject(conn, hex "6e6f")
-    literal.expect(conn, REPLY .. "60 01 0002 6e6f")
+    literal.expect(conn, REPLY .. "60 01 0002 6e6f", REPLY .. "20 01 0002 6e6f") -- nobody will use CRCs
     literal.expect_end(conn)
   end,
 }
@@ -170,6 +174,38 @@ local FORMS = {
 
 local function half(bits, depth) return literal.x16(bits | depth) end
 
+-- The reference stack puts into its frames just what it was configured with, so that octets in the wrong order show.
+local function exact(t) return t.peer.name:find("^embedded") ~= nil end
+
+-- The block of a frame in two halves: the flags of each, and both depths.
+local function block(found)
+  local a, b = unpack(">I2I2", found.block)
+  return { first = a & 0xc000, second = b & 0xc000, ird = a & 0x3fff, ord = b & 0x3fff }
+end
+
+-- Depths of the target's frame, which was configured with IRD 0567 and ORD 089a. 3FFF is not negotiated (RFC 6581 §9.1).
+local function configured(t, said)
+  if not exact(t) then return end
+  t:check(said.ird == 0x0567 and said.ord == 0x089a, "the frame has other depths than the target is configured with",
+    { rule = "EMPA-9-01", expected = "IRD 567, ORD 89a", actual = ("IRD %x, ORD %x"):format(said.ird, said.ord) })
+end
+
+-- A Reply to a Request with IRD 1234 and ORD 0203: IRD may be anything from the initiator's ORD on, and should not be less
+-- (OP-21); ORD may be anything up to the initiator's IRD. An initiator's form must come back, others may be with it.
+local function replied(t, found, first, second)
+  local said = block(found)
+  local wrong = exact(t) and (said.first ~= first or said.second ~= second)
+    or said.first & first ~= first or said.second & second ~= second or first == 0 and said.first | said.second ~= 0
+  t:check(not wrong, "the Reply has other flags in its block than it should",
+    { expected = half(first, 0) .. " " .. half(second, 0), actual = half(said.first, 0) .. " " .. half(said.second, 0) })
+  configured(t, said)
+  t:check(said.ord <= 0x1234 or said.ord == 0x3fff, "the Reply's ORD is above the initiator's IRD",
+    { rule = "EMPA-9.1-04", expected = "up to 1234", actual = half(0, said.ord) })
+  if said.ird < 0x0203 then
+    t:deviates("the Reply's IRD is below the initiator's ORD", { rule = "EMPA-9.1-16", expected = "from 0203 on", actual = half(0, said.ird) })
+  end
+end
+
 local function depths(t, said, ird, ord)
   if not (said.peer_ird and said.peer_ord) then return end
   t:check(said.peer_ird == ird and said.peer_ord == ord, "the target reads other depths from the block", {
@@ -190,7 +226,7 @@ for _, one in ipairs(FORMS) do
     run = function(t)
       local conn = t:connect { octets = true, target = target }
       literal.send(conn, REQUEST .. "50 02 0004" .. half(0x8000 | first, 0x1234) .. half(second, 0x0203))
-      literal.expect(conn, REPLY .. "50 02 0004" .. half(0x8000 | first, 0x0567) .. half(second, 0x089a))
+      replied(t, literal.expect(conn, REPLY .. "50 02 0004 {block:4}"), 0x8000 | first, second)
       local said = t:established(conn)
       depths(t, said, 0x1234, 0x0203)
       literal.send_fpdu(conn, ours or rtr, "the RTR")
@@ -208,7 +244,11 @@ for _, one in ipairs(FORMS) do
     needs = { agent = true, enhanced = true, rtr = form, markers = "off" },
     run = function(t)
       local conn = t:target_connects { octets = true, target = target }
-      literal.expect(conn, REQUEST .. "50 02 0004" .. half(0x8000 | first, 0x0567) .. half(second, 0x089a))
+      local asked = block(literal.expect(conn, REQUEST .. "50 02 0004 {block:4}"))
+      t:check(asked.first == 0x8000 | first and asked.second == second, "the Request has other flags in its block than it should",
+        { expected = half(0x8000 | first, 0) .. " " .. half(second, 0), actual = half(asked.first, 0) .. " " .. half(asked.second, 0) })
+      configured(t, asked)
+      if asked.ird < 0x0203 then t:skip("the target's IRD is below the ORD of the Reply") end
       literal.send(conn, REPLY .. "50 02 0004" .. half(0x8000 | first, 0x1234) .. half(second, 0x0203))
       local found = literal.expect_fpdu(conn, rtr)
       if form == "read" then
@@ -229,7 +269,7 @@ add {
     local conn = t:connect { octets = true,
       target = { revision = 2, enhanced = true, ird = 0x0567, ord = 0x089a, crc = true, markers = false } }
     literal.send(conn, REQUEST .. "50 02 0007 1234 0203 616263")
-    literal.expect(conn, REPLY .. "50 02 0004 0567 089a")
+    replied(t, literal.expect(conn, REPLY .. "50 02 0004 {block:4}"), 0, 0)
     local said = t:established(conn)
     depths(t, said, 0x1234, 0x0203)
     t:check(said.enhanced and not said.peer_to_peer, "the target takes the Request for another than it is")
