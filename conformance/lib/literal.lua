@@ -64,7 +64,7 @@ end
 
 local function alternatives(what, list)
   local options = {}
-  if type(list[#list]) == "table" then options = strict.check(what, table.remove(list), strict.set("rule reason")) end
+  if type(list[#list]) == "table" then options = strict.check(what, table.remove(list), strict.set("rule reason premise whole")) end
   if #list == 0 then error(what .. " needs a pattern", 0) end
   return list, options
 end
@@ -96,10 +96,13 @@ local function rest(conn)
 end
 
 local function unexpected(conn, patterns, options, text)
-  conn.t:fail(options.reason or "the target sent other octets than expected", {
+  local reason = options.reason or "the target sent other octets than expected"
+  local why = {
     rule = options.rule, expected = table.concat(patterns, " or "),
     actual = text == "" and (conn:state().ended and "the end of the stream" or "nothing") or octets.show(text, 160),
-  })
+  }
+  if options.premise then conn.t:inconclusive(reason, why) end
+  conn.t:fail(reason, why)
 end
 
 local function take(conn, size, patterns, options, before)
@@ -121,12 +124,24 @@ function literal.expect(conn, ...)
   unexpected(conn, patterns, options, text)
 end
 
--- The next FPDU is one of these, each ULPDU_Length, ULPDU and pad; its CRC is checked. Options come last: rule, reason.
--- Returns what stands for the names, and which of the patterns it was.
+-- No MULPDU is below 128 (RFC 5044 §3). Above that a target may cut a message smaller than its peers would: to fill its
+-- MULPDU is a SHOULD (§4.5), and what its MULPDU is only it knows. Ends the case INCONCLUSIVE if it has cut this one, whose
+-- first FPDU has a ULPDU of `size` octets in place of `whole`.
+function literal.not_cut(conn, size, whole)
+  if size < 128 or size >= whole then return end
+  conn.t:inconclusive("the target cuts the message into several FPDUs", {
+    expected = ("a ULPDU of %d octets"):format(whole), actual = ("%d octets"):format(size),
+  })
+end
+
+-- The next FPDU is one of these, each ULPDU_Length, ULPDU and pad; its CRC is checked. Options come last: rule, reason,
+-- premise (INCONCLUSIVE if it is another one), whole (INCONCLUSIVE if it is but the beginning of the first pattern's
+-- message). Returns what stands for the names, and which of the patterns it was.
 function literal.expect_fpdu(conn, ...)
   local patterns, options = alternatives("literal.expect_fpdu", { ... })
   local length = take(conn, 2, patterns, options)
   local size = length:byte(1) << 8 | length:byte(2)
+  if options.whole then literal.not_cut(conn, size, tonumber(patterns[1]:match("^%s*(%x%x%x%x)"), 16)) end
   local text = length .. take(conn, size + -(2 + size) % 4, patterns, options, length)
   local crc = take(conn, 4, patterns, options, text)
   if crc ~= literal.crc(text) then
@@ -140,17 +155,112 @@ function literal.expect_fpdu(conn, ...)
   unexpected(conn, patterns, options, text)
 end
 
--- The next FPDU, whatever its length: the octets between ULPDU_Length and pad. For messages that the target cuts itself.
-function literal.next_ulpdu(conn, options)
-  options = strict.check("literal.next_ulpdu", options or {}, strict.set("rule reason"))
+-- The octets between ULPDU_Length, which has been taken, and pad.
+local function ulpdu_of(conn, length, options)
   local what = { "an FPDU" }
-  local length = take(conn, 2, what, options)
   local size = length:byte(1) << 8 | length:byte(2)
   local text = take(conn, size + -(2 + size) % 4 + 4, what, options, length)
   if text:sub(-4) ~= literal.crc(length .. text:sub(1, -5)) then
     unexpected(conn, what, { rule = "MPA-4.4-11", reason = "the CRC field does not hold the CRC32c of the FPDU" }, length .. text)
   end
   return text:sub(1, size)
+end
+
+-- The next FPDU, whatever its length: the octets between ULPDU_Length and pad. For messages that the target cuts itself.
+function literal.next_ulpdu(conn, options)
+  options = strict.check("literal.next_ulpdu", options or {}, strict.set("rule reason"))
+  return ulpdu_of(conn, take(conn, 2, { "an FPDU" }, options), options)
+end
+
+-- ---- Terminates (RFC 5040 §4.8) ----
+
+-- The DDP header of a Terminate: a Terminate on queue 2, with MSN 1 and MO 0, all of it.
+literal.TERMINATE = "4147 00000000 00000002 00000001 00000000"
+
+-- DDP Segment Length. "The length handed up by the DDP layer" can be read in several ways (OP-48), but not as more than the
+-- FPDU has: 2 octets of ULPDU_Length, at most 3 of pad, 4 of CRC.
+local function segment_length(t, got, ulpdu)
+  if got == #ulpdu then return end
+  local why = { rule = "RDMAP-4.8-09", expected = literal.x16(#ulpdu), actual = literal.x16(got) }
+  t:check(got <= #ulpdu + 9, "the DDP Segment Length is more than the whole FPDU at fault has", why)
+  why.rule = "RDMAP-4.8-04"
+  t:deviates("the DDP Segment Length is not the ULPDU_Length of the segment at fault (OP-48)", why)
+end
+
+local function header_of(ulpdu) return ulpdu:sub(1, ulpdu:byte() & 0x80 ~= 0 and 14 or 18) end
+
+local function same(t, got, wanted, rule, what)
+  t:check(got == wanted, ("the %s in the Terminate is not that of the segment at fault"):format(what),
+    { rule = rule, expected = octets.show(wanted, 64), actual = octets.show(got, 64) })
+end
+
+-- Which of M, D and R should be set (figure 10) is a SHOULD; what they announce has to be there.
+local function announced(t, m, d, r, options)
+  local function should(is, wanted, name, rule)
+    if is == wanted then return end
+    t:deviates(("%s is %s"):format(name, is and "set for an error that calls for no such header" or "not set"),
+      { rule = rule, expected = wanted and "1" or "0", actual = is and "1" or "0" })
+  end
+  local of = options.of ~= nil
+  should(m, of, "M", "RDMAP-4.8-04")
+  should(d, of, "D", "RDMAP-4.8-05")
+  should(r, options.request or false, "R", options.request and "RDMAP-4.8-06" or "RDMAP-4.8-14")
+end
+
+-- What stands behind the control word. OP-60: fields that are not valid are left out, or zeros.
+local function fields(t, flags, text, options)
+  local m, d, r = flags & 0x80 ~= 0, flags & 0x40 ~= 0, flags & 0x20 ~= 0
+  announced(t, m, d, r, options)
+  local ulpdu, at = options.of, 1
+  if m or d then
+    t:check(#text >= 2, "the DDP Segment Length is missing", { rule = m and "RDMAP-4.8-09" or "RDMAP-4.8-10" })
+    if m and ulpdu then segment_length(t, text:byte(1) << 8 | text:byte(2), ulpdu) end
+    at = 3
+  end
+  if d and ulpdu then
+    local header = header_of(ulpdu)
+    same(t, text:sub(at, at + #header - 1), header, "RDMAP-4.8-11", "DDP header")
+    at = at + #header
+  end
+  if r and options.request then
+    same(t, text:sub(math.max(at, #text - 27)), ulpdu:sub(19, 46), "RDMAP-4.8-13", "Read Request")
+    text = text:sub(1, -29)
+  elseif d and not ulpdu or r then
+    return -- of what segment is not known
+  end
+  t:check(not text:sub(at):find("[^%z]"), "the Terminate is longer than its flags say",
+    { rule = "RDMAP-4.8-01", actual = octets.show(text:sub(at), 64) })
+end
+
+-- The next FPDU is a Terminate with layer, type and code out of `codes` ("1100": the preferred one first) and the fields that
+-- its flags announce. options: of (digits of the FPDU at fault, from ULPDU_Length on; none: no segment is at fault), request
+-- (that is a Read Request), dropped (the end of the stream will do, too, and nothing at all if the target's TCP has not
+-- acknowledged what was sent: RFC 5044 §8). Returns "terminate", "closed" or "dropped".
+function literal.expect_terminate(conn, codes, options)
+  options = strict.check("literal.expect_terminate", options or {}, strict.set("of request dropped"))
+  local t, patterns = conn.t, {}
+  for i, code in ipairs(codes) do patterns[i] = literal.TERMINATE .. " " .. code end
+  local length = conn.raw:streamed(2)
+  if not length then
+    local text, state = rest(conn), conn:state()
+    local how = text == "" and options.dropped and (state.ended and "closed" or state.unacked > 0 and "dropped")
+    if not how then unexpected(conn, patterns, {}, text) end
+    t:observe("answer", how)
+    return how
+  end
+  local text = ulpdu_of(conn, length, {})
+  local code = octets.show(text:sub(19, 20))
+  local known = false
+  for _, one in ipairs(codes) do known = known or one == code end
+  if text:sub(1, 18) ~= octets.hex(literal.TERMINATE) or #text < 22 or not known then unexpected(conn, patterns, {}, text) end
+  t:check(text:byte(21) & 0x1f == 0 and text:byte(22) == 0, "reserved bits of the Terminate are not zero",
+    { rule = "RDMAP-4.8-07", actual = octets.show(text:sub(21, 22)) })
+  local of = options.of and octets.hex(options.of)
+  fields(t, text:byte(21), text:sub(23), {
+    of = of and of:sub(3, 2 + (of:byte(1) << 8 | of:byte(2))), request = options.request,
+  })
+  t:observe("terminate", octets.show(text:sub(19, 21)))
+  return "terminate"
 end
 
 -- Ends the station's direction. The target ends its own, and sends nothing more. options: rule.

@@ -15,7 +15,7 @@ add {
   id = "octets-tagged-received",
   purpose = "Two segments of a Write, the second with L set, are placed at their STag and TO",
   rules = { "DDP-4.2-01", "DDP-4.2-05", "DDP-4.2-10", "DDP-4.1-01", "DDP-4.1-04" },
-  needs = { memory = "write", revision = 1, markers = "off" },
+  needs = { memory = "write", read = true, revision = 1, markers = "off" },
   run = function(t)
     local conn = literal.start(t)
     local buf = t:memory { length = 64, remote = "write" }

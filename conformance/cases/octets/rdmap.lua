@@ -46,13 +46,13 @@ add {
   id = "octets-read-received",
   purpose = "A Read Request's sink STag, sink TO, size 00000102, source STag and source TO are read where they are, twice",
   rules = { "RDMAP-4.4-01", "RDMAP-4.4-02", "RDMAP-4.4-03", "RDMAP-4.1-06", "RDMAP-4.1-04" },
-  needs = { memory = "read", revision = 1, markers = "off" },
+  needs = { memory = "read", read = true, revision = 1, markers = "off" },
   run = function(t)
     local conn = literal.start(t)
     local buf = t:memory { length = 0x0300, remote = "read", fill = "count" }
     literal.send_fpdu(conn, "002e 4141 00000000 00000001 00000001 00000000"
       .. "99aabbcc 0102030405060708 00000102" .. x32(buf.stag) .. x64(buf.to + 3))
-    literal.expect_fpdu(conn, "0110 c142 99aabbcc 0102030405060708" .. show(bytes(0x105):sub(4)) .. "0000")
+    literal.expect_fpdu(conn, "0110 c142 99aabbcc 0102030405060708" .. show(bytes(0x105):sub(4)) .. "0000", { whole = true })
     literal.send_fpdu(conn, "002e 4141 00000000 00000001 00000002 00000000"
       .. "ddeeff00 1112131415161718 00000003" .. x32(buf.stag) .. x64(buf.to + 0x0201))
     literal.expect_fpdu(conn, "0011 c142 ddeeff00 1112131415161718 010203 00")

@@ -11,60 +11,55 @@ local function add(fields)
   list[#list + 1] = case(fields)
 end
 
--- The Terminate that stands in front of all of the target's: on queue 2, with MSN 1.
-local TERMINATE = " 4147 00000000 00000002 00000001 00000000 "
-
--- name, what is wrong, what is sent, the Terminates with their length in front (the preferred one first), whether a
--- receive is posted
+-- name, what is wrong, what is sent, layer, type and code of the Terminates (the preferred one first), whether a receive is
+-- posted
 local sent = {
-  { "tagged-stag", "an STag that there is none of", "0012 c140 5bad57a6 123456789abcdef0 deadbeef",
-    { { "0026", "1100 c000 0012 c140 5bad57a6 123456789abcdef0" }, { "0026", "1102 c000 0012 c140 5bad57a6 123456789abcdef0" } } },
-  { "untagged-qn", "QN 0000004d", "0016 4143 00000000 0000004d 00000001 00000000 deadbeef",
-    { { "002a", "1201 c000 0016 4143 00000000 0000004d 00000001 00000000" },
-      { "002a", "0206 c000 0016 4143 00000000 0000004d 00000001 00000000" } } },
-  { "untagged-msn", "MSN 00000102", "0016 4143 00000000 00000000 00000102 00000000 deadbeef",
-    { { "002a", "1203 c000 0016 4143 00000000 00000000 00000102 00000000" },
-      { "002a", "1202 c000 0016 4143 00000000 00000000 00000102 00000000" } }, true },
-  { "untagged-mo", "MO 00010203", "0016 4143 00000000 00000000 00000001 00010203 deadbeef",
-    { { "002a", "1204 c000 0016 4143 00000000 00000000 00000001 00010203" },
-      { "002a", "1205 c000 0016 4143 00000000 00000000 00000001 00010203" } }, true },
+  { "tagged-stag", "an STag that there is none of", "0012 c140 5bad57a6 123456789abcdef0 deadbeef", { "1100", "1102" } },
+  { "untagged-qn", "QN 0000004d", "0016 4143 00000000 0000004d 00000001 00000000 deadbeef", { "1201", "0206" } },
+  { "untagged-msn", "MSN 00000102", "0016 4143 00000000 00000000 00000102 00000000 deadbeef", { "1203", "1202" }, true },
+  { "untagged-mo", "MO 00010203", "0016 4143 00000000 00000000 00000001 00010203 deadbeef", { "1204", "1205" }, true },
   { "untagged-length", "291 octets of ULPDU for a buffer of 16", "0123 4143 00000000 00000000 00000001 00000000" .. show(bytes(273)) .. "000000",
-    { { "002a", "1205 c000 0123 4143 00000000 00000000 00000001 00000000" } }, true },
-  { "ddp-version", "DV 3", "0016 4343 00000000 00000000 00000001 00000000 deadbeef",
-    { { "002a", "1206 c000 0016 4343 00000000 00000000 00000001 00000000" } }, true },
-  { "rdmap-version", "RV 3", "0016 41c3 00000000 00000000 00000001 00000000 deadbeef",
-    { { "002a", "0205 c000 0016 41c3 00000000 00000000 00000001 00000000" } }, true },
-  { "opcode", "an opcode that is not assigned", "0016 414e 00000000 00000000 00000001 00000000 deadbeef",
-    { { "002a", "0206 c000 0016 414e 00000000 00000000 00000001 00000000" } }, true },
-  { "read-source", "a Read Request for an STag that there is none of",
-    "002e 4141 00000000 00000001 00000001 00000000 99aabbcc 0000000000003344 0000004d 5bad57a6 0102030405060708",
-    { { "0046", "0100 e000 002e 4141 00000000 00000001 00000001 00000000 99aabbcc 0000000000003344 0000004d 5bad57a6 0102030405060708" },
-      { "0046", "0103 e000 002e 4141 00000000 00000001 00000001 00000000 99aabbcc 0000000000003344 0000004d 5bad57a6 0102030405060708" } } },
+    { "1205" }, true },
+  { "ddp-version", "DV 3", "0016 4343 00000000 00000000 00000001 00000000 deadbeef", { "1206" }, true },
+  { "rdmap-version", "RV 3", "0016 41c3 00000000 00000000 00000001 00000000 deadbeef", { "0205" }, true },
+  { "opcode", "an opcode that is not assigned", "0016 414e 00000000 00000000 00000001 00000000 deadbeef", { "0206" }, true },
 }
 
+local RULES = { "RDMAP-4.8-02", "RDMAP-4.8-01", "RDMAP-4.8-03", "RDMAP-4.8-10", "RDMAP-4.8-11", "RDMAP-4.8-07", "RDMAP-5.4-02" }
+
 for _, one in ipairs(sent) do
-  local name, text, fpdu, terminates, posted = table.unpack(one, 1, 5)
-  local patterns = {}
-  for i, terminate in ipairs(terminates) do patterns[i] = terminate[1] .. TERMINATE .. terminate[2] end
-  -- Headers are a SHOULD (RFC 5040 §4.8): rdmap-terminate-* judge that.
-  for i, terminate in ipairs(terminates) do
-    patterns[#terminates + i] = "0016" .. TERMINATE .. terminate[2]:sub(1, 4) .. " 0000"
-  end
+  local name, text, fpdu, codes, posted = table.unpack(one, 1, 5)
   add {
     id = "octets-terminate-" .. name,
     purpose = ("The Terminate for %s has its fields and the headers that it returns where they should be"):format(text),
-    rules = { "RDMAP-4.8-02", "RDMAP-4.8-01", "RDMAP-4.8-03", "RDMAP-4.8-10", "RDMAP-4.8-11", "RDMAP-4.8-07", "RDMAP-5.4-02" },
+    rules = RULES,
     needs = { agent = posted, revision = 1, markers = "off" },
     run = function(t)
       local conn = literal.start(t)
       if posted then t:receive { length = 16 } end
       literal.send_fpdu(conn, fpdu, "stimulus: " .. text)
-      local _, which = literal.expect_fpdu(conn, table.unpack(patterns))
-      t:observe("terminate", patterns[which]:sub(5 + #TERMINATE, 13 + #TERMINATE))
+      literal.expect_terminate(conn, codes, { of = fpdu })
       literal.expect_end(conn)
     end,
   }
 end
+
+-- A target whose ULP grants no Read answers the first one with 1/2/2, and rightly so (OP-70).
+add {
+  id = "octets-terminate-read-source",
+  purpose = "The Terminate for a Read Request for an STag that there is none of has its fields and the headers that it returns where they should be",
+  rules = RULES,
+  needs = { read = true, revision = 1, markers = "off" },
+  run = function(t)
+    local conn = literal.start(t)
+    literal.send_fpdu(conn, "002e 4141 00000000 00000001 00000001 00000000 99aabbcc 0102030405060708 00000000 00000000 0000000000000000")
+    literal.expect_fpdu(conn, "000e c142 99aabbcc 0102030405060708", { premise = true, reason = "a good Read was not answered" })
+    local fpdu = "002e 4141 00000000 00000001 00000002 00000000 99aabbcc 0000000000003344 0000004d 5bad57a6 0102030405060708"
+    literal.send_fpdu(conn, fpdu, "stimulus: a Read Request for an STag that there is none of")
+    literal.expect_terminate(conn, { "0100", "0103" }, { of = fpdu, request = true })
+    literal.expect_end(conn)
+  end,
+}
 
 -- name, the Terminate, what the target's ULP is told of it
 local received = {
@@ -72,7 +67,8 @@ local received = {
   { "ddp", "1203 c000 0016 4143 00000000 00000000 00000102 00000000", "002a", { layer = 1, type = 2, code = 3, flags = 0xc0 } },
   { "read", "0100 e000 002e 4141 00000000 00000001 00000001 00000000 99aabbcc 0000000000003344 0000004d 5bad57a6 0102030405060708",
     "0046", { layer = 0, type = 1, code = 0, flags = 0xe0 } },
-  { "length-only", "0209 8000", "0016", { layer = 0, type = 2, code = 9, flags = 0x80 } },
+  -- The length is there although the header of the segment is not.
+  { "length-only", "0209 8000 0012", "0018", { layer = 0, type = 2, code = 9, flags = 0x80 } },
 }
 
 for _, one in ipairs(received) do
@@ -85,7 +81,7 @@ for _, one in ipairs(received) do
     needs = { agent = true, revision = 1, markers = "off" },
     run = function(t)
       local conn = literal.start(t)
-      literal.send_fpdu(conn, length .. TERMINATE .. octets .. pad)
+      literal.send_fpdu(conn, length .. literal.TERMINATE .. octets .. pad)
       t:event("terminated", conn, event)
       literal.expect_end(conn)
     end,
