@@ -28,6 +28,28 @@ add {
   end,
 }
 
+add {
+  id = "octets-ddp-reserved",
+  purpose = "Each of the four reserved bits of the DDP control octet, and all of them, are ignored in a Write and in a Send",
+  rules = { "DDP-4.1-10" },
+  needs = { memory = "write", revision = 1, markers = "off" },
+  run = function(t)
+    local conn = literal.start(t)
+    local buf = t:memory { length = 16, remote = "write" }
+    for i, bits in ipairs { 0x20, 0x10, 0x08, 0x04, 0x3c } do
+      local posted = t:receive { length = 8 }
+      local payload = show(bytes(3, i))
+      literal.send_fpdu(conn, ("0011 %02x40"):format(0xc1 | bits) .. x32(buf.stag) .. x64(buf.to + 3 * (i - 1)) .. payload .. "00",
+        "stimulus: reserved bits of DDP set in a Write")
+      literal.send_fpdu(conn, ("0015 %02x43 00000000 00000000"):format(0x41 | bits) .. x32(i) .. "00000000" .. payload .. "00",
+        "stimulus: reserved bits of DDP set in a Send")
+      t:completion(posted, { length = 3 })
+      t:expect_contents(posted.memory, bytes(3, i))
+      t:expect_contents(buf, bytes(3, i), { offset = 3 * (i - 1) })
+    end
+  end,
+}
+
 -- The message in the target's own segments: header(last, at) is what stands in front of each one's payload.
 local function segments(t, conn, payload, header)
   local at, count = 0, 0

@@ -7,7 +7,7 @@ local x32, x64 = literal.x32, literal.x64
 local list = {}
 
 local function add(fields)
-  fields.role, fields.level = "responder", "must"
+  fields.role, fields.level = "responder", fields.level or "must"
   list[#list + 1] = case(fields)
 end
 
@@ -29,9 +29,10 @@ for _, one in ipairs { { "immediate", "8", false }, { "immediate-se", "9", true 
   }
 end
 
--- An Atomic Request behind its header's first words: id, STag, TO, data, mask, compare data, compare mask.
+-- An Atomic Request behind its header's first words: id, STag, TO, data, mask, compare data, compare mask. `code` has AOpCode
+-- in its lowest four bits; the others are reserved.
 local function request(msn, code, id, stag, to, data, mask, compare, compare_mask)
-  return "0046 414a 00000000 00000001" .. x32(msn) .. "00000000 0000000" .. code .. x32(id) .. x32(stag) .. x64(to)
+  return "0046 414a 00000000 00000001" .. x32(msn) .. "00000000" .. x32(code) .. x32(id) .. x32(stag) .. x64(to)
     .. x64(data) .. x64(mask) .. x64(compare) .. x64(compare_mask)
 end
 
@@ -69,6 +70,28 @@ add {
     t:check(value == hex "0202030485868788" or value == hex "8887868504030202", "the memory holds another value than was answered",
       { expected = "0202030485868788 in either order", actual = show(value) })
     t:expect_unchanged(cell, { except = { 8, 8 } })
+  end,
+}
+
+-- RFC 7306 §5.2.1: "ignored on receive", which is no MUST.
+add {
+  id = "octets-atomics-reserved",
+  purpose = "The 28 reserved bits in front of AOpCode are ignored in an Atomic Request",
+  rules = { "EXT-5.2.1-02", "EXT-5.2.2-03" },
+  level = "should",
+  needs = { memory = "atomic", extensions = true, revision = 1, markers = "off" },
+  run = function(t)
+    local conn = literal.start(t)
+    local cell = t:memory { length = 32, remote = "atomic", fill = 0, to = 0x0102030405060700 }
+    -- A bit of each octet, then all of them.
+    for i, bits in ipairs { 0x10, 0x0100, 0x010000, 0x01000000, 0xfffffff0 } do
+      literal.send_fpdu(conn, request(i, bits, 0x5a5b5c00 + i, cell.stag, cell.to + 8, 1, 0, 0, ONES), "stimulus: reserved bits set in a FetchAdd")
+      literal.expect_fpdu(conn, response(i, 0x5a5b5c00 + i, i - 1))
+    end
+    literal.send_fpdu(conn, request(6, 0xfffffff2, 0x6a6b6c6d, cell.stag, cell.to + 8, 0x77, ONES, 5, ONES), "stimulus: reserved bits set in a CmpSwap")
+    literal.expect_fpdu(conn, response(6, 0x6a6b6c6d, 5))
+    literal.send_fpdu(conn, request(7, 0, 0x7a7b7c7d, cell.stag, cell.to + 8, 0, 0, 0, ONES), "FetchAdd of 0")
+    literal.expect_fpdu(conn, response(7, 0x7a7b7c7d, 0x77))
   end,
 }
 

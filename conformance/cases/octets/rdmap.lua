@@ -40,6 +40,28 @@ for _, one in ipairs(SENDS) do
   }
 end
 
+add {
+  id = "octets-rdmap-reserved",
+  purpose = "The two reserved bits of the RDMAP control octet are ignored in a Write and in a Send",
+  rules = { "RDMAP-4.1-10" },
+  needs = { memory = "write", revision = 1, markers = "off" },
+  run = function(t)
+    local conn = literal.start(t)
+    local buf = t:memory { length = 16, remote = "write" }
+    for i, bits in ipairs { 0x20, 0x10, 0x30 } do
+      local posted = t:receive { length = 8 }
+      local payload = show(bytes(3, i))
+      literal.send_fpdu(conn, ("0011 c1%02x"):format(0x40 | bits) .. x32(buf.stag) .. x64(buf.to + 3 * (i - 1)) .. payload .. "00",
+        "stimulus: reserved bits of RDMAP set in a Write")
+      literal.send_fpdu(conn, ("0015 41%02x 00000000 00000000"):format(0x43 | bits) .. x32(i) .. "00000000" .. payload .. "00",
+        "stimulus: reserved bits of RDMAP set in a Send")
+      t:completion(posted, { length = 3, solicited = false })
+      t:expect_contents(posted.memory, bytes(3, i))
+      t:expect_contents(buf, bytes(3, i), { offset = 3 * (i - 1) })
+    end
+  end,
+}
+
 -- ---- RDMA Read ----
 
 add {

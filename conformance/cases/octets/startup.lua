@@ -94,6 +94,41 @@ for _, one in ipairs(FLAGS) do
   }
 end
 
+-- The four bits that no revision has a use for, one by one and together.
+local RESERVED = { "41", "42", "44", "48", "4f" }
+
+add {
+  id = "octets-request-reserved",
+  purpose = "The target does not look at the reserved bits of a Request, and has none in its Reply",
+  rules = { "MPA-7.1.1-15", "MPA-7.1.1-14" },
+  role = "responder",
+  needs = { agent = true, markers = "off", revision = 1 },
+  run = function(t)
+    for _, flags in ipairs(RESERVED) do
+      local conn = t:connect { octets = true, target = { revision = 1, crc = true, markers = false } }
+      literal.send(conn, REQUEST .. flags .. " 01 0000", "stimulus: reserved bits set")
+      literal.expect(conn, REPLY .. "40 01 0000")
+      agreed(t, conn, "40", "40")
+    end
+  end,
+}
+
+add {
+  id = "octets-reply-reserved",
+  purpose = "The target does not look at the reserved bits of a Reply",
+  rules = { "MPA-7.1.1-15" },
+  role = "initiator",
+  needs = { agent = true, markers = "off", revision = 1 },
+  run = function(t)
+    for _, flags in ipairs(RESERVED) do
+      local conn = t:target_connects { octets = true, target = { revision = 1, enhanced = false, crc = true, markers = false } }
+      literal.expect(conn, REQUEST .. "40 01 0000")
+      literal.send(conn, REPLY .. flags .. " 01 0000", "stimulus: reserved bits set")
+      agreed(t, conn, "40", "40")
+    end
+  end,
+}
+
 add {
   id = "octets-target-refuses",
   purpose = "A Reply that refuses has R set, and the ULP's octets as its private data",

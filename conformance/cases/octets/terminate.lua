@@ -71,6 +71,20 @@ local received = {
   { "length-only", "0209 8000 0012", "0018", { layer = 0, type = 2, code = 9, flags = 0x80 } },
 }
 
+add {
+  id = "octets-terminate-received-reserved",
+  purpose = "The reserved bits of a Terminate are ignored: the target reads the other fields as if they were 0",
+  rules = { "RDMAP-4.8-08", "RDMAP-5.4-06", "RDMAP-5.4-05" },
+  needs = { agent = true, revision = 1, markers = "off" },
+  run = function(t)
+    local conn = literal.start(t)
+    literal.send_fpdu(conn, "002a" .. literal.TERMINATE .. "1203 dfff 0016 4143 00000000 00000000 00000102 00000000",
+      "stimulus: reserved bits set in a Terminate")
+    t:event("terminated", conn, { layer = 1, type = 2, code = 3, flags = 0xc0 })
+    literal.expect_end(conn)
+  end,
+}
+
 for _, one in ipairs(received) do
   local name, octets, length, event = table.unpack(one)
   local pad = ("00"):rep((2 - tonumber(length, 16)) % 4)
