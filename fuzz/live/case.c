@@ -2,6 +2,7 @@
 /* A finding as an ordinary case of iwarp-conform, which is played once: its capture is the
  * finding's. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,7 +172,7 @@ static void put_head(struct writer *w, const struct iw_hunt_finding *f, const ch
             : f->event.kind == IW_HUNT_STRAY ? stray
                                              : fallback,
             calls(w) ? "initiator" : "responder");
-    fprintf(w->f, "  deadline = %llu,\n", (unsigned long long)(REST + (w->waits + 999) / 1000));
+    fprintf(w->f, "  deadline = %" PRIu64 ",\n", REST + (w->waits + 999) / 1000);
     if (agent)
         fprintf(w->f, "  needs = { agent = true },\n");
     fprintf(w->f, "  run = function(t)\n");
