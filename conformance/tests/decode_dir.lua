@@ -24,7 +24,7 @@ end
 
 -- What the station sends in these cases is odd and yet nothing that a receiver may refuse, so that it
 -- is no stimulus: pattern of the capture's name, pattern of the problem, why. `target`: the problem shows in what the
--- target answers; all others must be in the station's direction.
+-- target sends, and must not be in the station's direction; of all others it is the other way round.
 local KNOWN = {
   { "^ext%-.*%-segments", " with a header of %d+ octets, expected", "a message of RFC 7306 in several segments" },
   { "^rdmap%-invalidate%-field%-", "^reserved octets 2 to 5", "octets that a receiver ignores are set" },
@@ -34,9 +34,10 @@ local KNOWN = {
   { "^rdmap%-terminate%-received%-busy", "^MSN %d+ on queue 1", "the first of them was taken for more of the Send" },
   { "^rping%-server%-waits", "does not continue", "a fence in the midst of a Read Response" },
   { "^rping%-server%-waits", "^response 1 is", "the rest of that Read Response" },
-  { "^mpa%-streaming%-like%-a%-request", "^ULPDU_Length 0", "MPA begins later than it looks, and with other flags" },
-  { "^mpa%-streaming%-like%-a%-request", "^response 1 is .*, asked nothing$", "so that the Read it answers was not seen",
-    target = true },
+  { "^mpa%-streaming%-like%-a%-request", "^response 1 is .*, asked nothing$",
+    "MPA begins later than it looks, so that the Read it answers was not seen", target = true },
+  { "^mpa%-streaming%-like%-a%-request", "^ULPDU_Length 0 at 0$",
+    "and with other flags: there are Markers that the octets of streaming mode did not ask for", target = true },
 }
 
 -- The direction in which the station sends. Of a case for both roles of the target, the one for a target that connects
