@@ -48,7 +48,7 @@ for _, one in ipairs(FLAGS) do
       -- A responder may say in its Reply that CRCs are used because the Request asks for them.
       local found = literal.expect(conn, REPLY .. "{flags:1} 01 0000")
       local answer = show(found.flags)
-      t:check(answer == "00" or answer == "40", "the Reply has other flags than C set", { rule = "EMPA-6-01", actual = answer })
+      t:check(answer == "00" or answer == "40", "the Reply has other flags than C set", { expected = "00 or 40", actual = answer })
       if answer == "40" and not crc then t:skip("the target's start-up frame has C=1") end
       agreed(t, conn, flags, answer)
     end,
@@ -99,7 +99,7 @@ local RESERVED = { "41", "42", "44", "48", "4f" }
 
 add {
   id = "octets-request-reserved",
-  purpose = "The target does not look at the reserved bits of a Request, and has none in its Reply",
+  purpose = "The target does not look at the reserved bits of a Request, and sets none in its Reply",
   rules = { "MPA-7.1.1-15", "MPA-7.1.1-14" },
   role = "responder",
   needs = { agent = true, markers = "off", revision = 1 },
@@ -124,7 +124,7 @@ add {
       local conn = t:target_connects { octets = true, target = { revision = 1, enhanced = false, crc = true, markers = false } }
       literal.expect(conn, REQUEST .. "40 01 0000")
       literal.send(conn, REPLY .. flags .. " 01 0000", "stimulus: reserved bits set")
-      agreed(t, conn, "40", "40")
+      t:event("established", conn)
     end
   end,
 }
