@@ -226,7 +226,9 @@ local function fields(t, flags, text, options)
     same(t, text:sub(math.max(at, #text - 27)), ulpdu:sub(19, 46), "RDMAP-4.8-13", "Read Request")
     text = text:sub(1, -29)
   elseif d and not ulpdu or r then
-    return -- of what segment is not known
+    -- Of what segment is not known; R has its header all the same.
+    t:check(not r or #text - at + 1 >= 28, "R is set, and no Read Request header is there", { rule = "RDMAP-4.8-13" })
+    return
   end
   t:check(not text:sub(at):find("[^%z]"), "the Terminate is longer than its flags say",
     { rule = "RDMAP-4.8-01", actual = octets.show(text:sub(at), 64) })
