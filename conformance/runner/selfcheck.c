@@ -13,11 +13,15 @@
 
 /* Silence is what many a switch leads to; a peer on the same host needs no 3 s to answer. */
 #define PATIENCE 1.0
+/* A clean case that did not pass is asked once more with this time scale: on a busy machine an
+ * answer may have come late. */
+#define LATE 10.0
 
 enum { WORKERS = 256 };
 
 enum stage {
     CLEAN, /* no switch: what the cases give then */
+    AGAIN, /* no switch: the cases that did not pass, with more time */
     BEND,  /* one switch after the other, each with its cases */
     IDLE   /* cases that have noticed nothing, each with the other switches until it does */
 };
@@ -110,11 +114,26 @@ struct iw_probe *iw_probes_make(bool full, const char *glob, size_t *count)
 
 /* ---- the clean run ---- */
 
+static bool unclean(const struct iw_suspect *suspect)
+{
+    return !suspect->usable && suspect->verdict != IW_VERDICT_SKIP;
+}
+
+/* An ERROR, such as a sanitizer's report, is final. */
+static bool late(const struct iw_suspect *suspect)
+{
+    return unclean(suspect) && suspect->verdict != IW_VERDICT_ERROR;
+}
+
 static bool clean_next(struct check_run *run, struct iw_job *job)
 {
-    if (run->next == run->s->n_suspects)
+    const struct iw_self_check *s = run->s;
+
+    while (run->stage == AGAIN && run->next < s->n_suspects && !late(&s->suspects[run->next]))
+        run->next++;
+    if (run->next == s->n_suspects)
         return false;
-    *job = (struct iw_job){.c = run->s->suspects[run->next++].c};
+    *job = (struct iw_job){.c = s->suspects[run->next++].c};
     return true;
 }
 
@@ -133,10 +152,10 @@ static void clean_done(struct check_run *run, const struct iw_job *job, struct i
 
     suspect->verdict = result->verdict;
     suspect->usable = result->verdict == IW_VERDICT_PASS || result->verdict == IW_VERDICT_NOTE;
+    free(suspect->observed);
+    free(suspect->reason);
     suspect->observed = iw_text_copy(result->observed);
     suspect->reason = iw_text_copy(result->reason);
-    if (!suspect->usable && result->verdict != IW_VERDICT_SKIP)
-        run->s->n_unclean++;
     if (result->verdict == IW_VERDICT_ERROR)
         run->s->n_errors++;
 }
@@ -321,16 +340,16 @@ static bool next(void *context, unsigned worker, struct iw_job *job)
 {
     struct check_run *run = context;
 
-    return run->stage == CLEAN  ? clean_next(run, job)
-           : run->stage == BEND ? bend_next(run, worker, job)
-                                : idle_next(run, worker, job);
+    return run->stage == BEND   ? bend_next(run, worker, job)
+           : run->stage == IDLE ? idle_next(run, worker, job)
+                                : clean_next(run, job);
 }
 
 static void done(void *context, unsigned worker, const struct iw_job *job, struct iw_result *result)
 {
     struct check_run *run = context;
 
-    if (run->stage == CLEAN)
+    if (run->stage == CLEAN || run->stage == AGAIN)
         clean_done(run, job, result);
     else
         probe_done(run, worker, job, result);
@@ -374,6 +393,20 @@ static int play_stage(struct check_run *run, enum stage stage, const struct iw_s
     return 0;
 }
 
+static int play_clean(struct check_run *run, const struct iw_setup *setup, struct iw_pool *pool)
+{
+    struct iw_setup patient = *setup;
+    double scale = setup->options.time_scale > 0 ? setup->options.time_scale : 1;
+    int status = play_stage(run, CLEAN, setup, pool);
+
+    patient.options.time_scale = LATE * scale;
+    if (!status)
+        status = play_stage(run, AGAIN, &patient, pool);
+    for (size_t i = 0; i < run->s->n_suspects; i++)
+        run->s->n_unclean += unclean(&run->s->suspects[i]);
+    return status;
+}
+
 /* ---- all of it ---- */
 
 static int verdict(const struct iw_self_check *s)
@@ -392,7 +425,7 @@ static int play(const struct iw_command *c, const struct iw_setup *setup, struct
 {
     struct check_run run = {.s = s, .progress = isatty(2)};
     struct iw_pool pool = {.workers = c->jobs ? c->jobs : iw_cpus(), .log_dir = dir};
-    int status = play_stage(&run, CLEAN, setup, &pool);
+    int status = play_clean(&run, setup, &pool);
 
     if (!status)
         status = play_stage(&run, BEND, setup, &pool);

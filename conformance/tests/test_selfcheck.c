@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "folder.h"
 #include "selfcheck.h"
 
 /* ---- which switches ---- */
@@ -217,6 +218,60 @@ static void test_json(void **state)
     free(text);
 }
 
+/* ---- the clean run ---- */
+
+int __wrap_iw_script_run_case(const struct iw_case *c, struct iw_target *target,
+                              const struct iw_run_options *options, struct iw_result *out);
+
+/* The case "late" passes only when it has ten times the default time, "never" not even then. */
+int __wrap_iw_script_run_case(const struct iw_case *c, struct iw_target *target,
+                              const struct iw_run_options *options, struct iw_result *out)
+{
+    bool answered = options->time_scale >= 10 && strcmp(c->id, "never") != 0;
+
+    (void)target;
+    *out = (struct iw_result){.id = strdup(c->id),
+                              .verdict = answered ? IW_VERDICT_PASS : IW_VERDICT_INCONCLUSIVE,
+                              .heard = true,
+                              .reason = answered ? NULL : strdup("nothing")};
+    return 0;
+}
+
+static int self_check(const struct folder *f, const char *select)
+{
+    char folder[80], results[80], program[] = "iwarp-conform";
+    char agent[] = IW_BINARY_DIR "/bin/iwarp-agent";
+    char *argv[] = {program,    "self-check",   "--cases", folder,     "--results",
+                    results,    "--agent",      agent,     "--switch", "ignore=mpa-crc",
+                    "--select", (char *)select, NULL};
+
+    snprintf(folder, sizeof(folder), "%s/cases", f->path);
+    snprintf(results, sizeof(results), "%s/results", f->path);
+    return iw_conform(sizeof(argv) / sizeof(*argv) - 1, argv);
+}
+
+static void test_a_late_case_is_asked_again(void **state)
+{
+    static const char text[] =
+        "return case { id = \"%s\", purpose = \"An answer comes\", rules = { \"MPA-4.1-02\" },"
+        " role = \"responder\", run = function(t) end }";
+    static const char *const ids[] = {"late", "never"};
+    struct folder f;
+
+    (void)state;
+    assert_int_equal(folder_make(&f), 0);
+    for (size_t i = 0; i < 2; i++) {
+        char name[40], content[256];
+
+        snprintf(name, sizeof(name), "cases/%s.lua", ids[i]);
+        snprintf(content, sizeof(content), text, ids[i]);
+        free(folder_file(&f, name, content));
+    }
+    assert_int_equal(self_check(&f, "late"), 0);
+    assert_int_equal(self_check(&f, "never"), 1);
+    folder_remove(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +282,7 @@ int main(void)
         cmocka_unit_test(test_counting),
         cmocka_unit_test(test_print),
         cmocka_unit_test(test_json),
+        cmocka_unit_test(test_a_late_case_is_asked_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
