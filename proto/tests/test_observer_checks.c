@@ -312,8 +312,24 @@ static void check_findings(const struct conversation *c, const struct rig *rig,
 static void check_same(const struct rig *a, const struct rig *b)
 {
     assert_int_equal(a->n, b->n);
-    for (size_t i = 0; i < a->n; i++)
-        assert_memory_equal(&a->seen[i], &b->seen[i], sizeof a->seen[i]);
+    for (size_t i = 0; i < a->n; i++) {
+        const struct seen *one = &a->seen[i], *other = &b->seen[i];
+
+        assert_int_equal(one->kind, other->kind);
+        assert_int_equal(one->side, other->side);
+        assert_int_equal(one->pos, other->pos);
+        assert_int_equal(one->end, other->end);
+        assert_int_equal(one->fault.check, other->fault.check);
+        assert_int_equal(one->fault.pos, other->fault.pos);
+        assert_int_equal(one->fault.got, other->fault.got);
+        assert_int_equal(one->fault.want, other->fault.want);
+        assert_int_equal(one->opcode, other->opcode);
+        assert_int_equal(one->tagged, other->tagged);
+        assert_int_equal(one->payload_length, other->payload_length);
+        assert_int_equal(one->message_length, other->message_length);
+        assert_int_equal(one->segments, other->segments);
+        assert_int_equal(one->found_by, other->found_by);
+    }
 }
 
 static void play_group(size_t group)
