@@ -127,7 +127,8 @@ class Stress:
         home = self.home(scratch / "list")
         listed = subprocess.run(["ctest", "--test-dir", home, "--show-only=json-v1", *words], capture_output=True, text=True, check=False)
         if listed.returncode:
-            sys.exit(f"tools/stress.py: ctest: {listed.stderr.strip()}")
+            print(f"tools/stress.py: ctest: {listed.stderr.strip()}", file=sys.stderr)
+            sys.exit(70)
         found = [Test(t) for t in json.loads(listed.stdout)["tests"] if "command" in t]
         if self.o.part:
             k, m = self.o.part
