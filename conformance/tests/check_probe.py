@@ -7,6 +7,7 @@ usage: check_probe.py IWARP-CONFORM IWARP-PEER
 iwarp-peer in many settings is probed, and a selection of cases is run with the target file that came out: no FAIL, nothing
 INCONCLUSIVE. Then peers that are none, target files, files that are there already, and peers that connect.
 """
+import concurrent.futures
 import json
 import os
 import re
@@ -119,9 +120,15 @@ def flood(connection):
 
 
 class Bench:
+    """A folder with the target file of one peer, and the programs."""
+
     def __init__(self, conform, peer, folder):
         self.conform, self.peer, self.folder = conform, peer, folder
         self.file = os.path.join(folder, "probed.lua")
+        os.makedirs(folder, exist_ok=True)
+
+    def beside(self, name):
+        return Bench(self.conform, self.peer, os.path.join(self.folder, str(name)))
 
     def probe(self, status, *arguments):
         done = subprocess.run([self.conform, "probe", *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL)
@@ -131,7 +138,7 @@ class Bench:
 
     def run(self, *cases):
         results = os.path.join(self.folder, "results")
-        done = subprocess.run([self.conform, "run", "--target", self.file, "--results", results, *cases],
+        done = subprocess.run([self.conform, "run", "--target", self.file, "--time-scale", "10", "--results", results, *cases],
                               capture_output=True, text=True)
         if done.returncode:
             with open(self.file, encoding="utf-8") as f:
@@ -144,18 +151,23 @@ class Bench:
             return f.read()
 
 
+def check_setting(bench, options, patterns):
+    with Peer(bench.peer, options) as peer:
+        bench.probe(0, "tcp:" + peer.address, "--output", bench.file, "--force")
+        text = bench.text()
+        for pattern in patterns:
+            if not re.search(pattern, text):
+                fail("%s: expected %s" % (options, pattern), text)
+        summary = bench.run(*CASES)
+    if summary["PASS"] < 15:
+        fail("%s: too few cases" % options, summary, text)
+    print("%s: %s" % (" ".join(options) or "as it is", summary))
+
+
 def check_settings(bench):
-    for options, patterns in SETTINGS:
-        with Peer(bench.peer, options) as peer:
-            bench.probe(0, "tcp:" + peer.address, "--output", bench.file, "--force")
-            text = bench.text()
-            for pattern in patterns:
-                if not re.search(pattern, text):
-                    fail("%s: expected %s" % (options, pattern), text)
-            summary = bench.run(*CASES)
-        if summary["PASS"] < 15:
-            fail("%s: too few cases" % options, summary, text)
-        print("%s: %s" % (" ".join(options) or "as it is", summary))
+    # They mostly wait.
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda n: check_setting(bench.beside(n), *SETTINGS[n]), range(len(SETTINGS))))
 
 
 def check_strangers(bench):

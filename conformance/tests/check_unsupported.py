@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What an agent's backend cannot do makes a case SKIP, with the agent's reason, wherever it comes.
 
-usage: check_unsupported.py IWARP-CONFORM IWARP-AGENT
+usage: check_unsupported.py IWARP-CONFORM IWARP-AGENT [LUA DECODE-DIR]
 
 The whole suite is played through a relay in front of the agent that answers with "unsupported: ..." what the backend on
 verbs refuses on a device that has no more than it must (tools/tests/rdma/test_rdma.c has the list): nothing may fail,
-be inconclusive or be an error because of it.
+be inconclusive or be an error because of it. The second decoder follows the captures.
 """
 import collections
 import json
@@ -73,16 +73,18 @@ def serve(listener, port, refused):
         agent.shutdown(socket.SHUT_WR)
 
 
-def main(conform, agent):
+def main(conform, agent, *decoder):
     listener = socket.create_server(("127.0.0.1", 0))
     refused = collections.Counter()
     with subprocess.Popen([agent], stdout=subprocess.PIPE, text=True) as process, tempfile.TemporaryDirectory() as folder:
         port = int(process.stdout.readline().rsplit(":", 1)[1])
         threading.Thread(target=serve, args=(listener, port, refused), daemon=True).start()
         target = "tcp:127.0.0.1:%d,class=agent" % listener.getsockname()[1]
-        done = subprocess.run([conform, "run", "--target", target, "--results", folder + "/results", "--json", folder + "/json"],
+        done = subprocess.run([conform, "run", "--target", target, "--time-scale", "10", "--results", folder + "/results",
+                               "--json", folder + "/json", "--pcap-dir", folder + "/pcaps"],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         process.terminate()
+        decoded = subprocess.run([*decoder, folder + "/pcaps"], check=False).returncode if decoder else 0
         with open(folder + "/json", encoding="utf-8") as file:
             cases = json.load(file)["cases"]
     bad = [case for case in cases if case["verdict"] not in ("PASS", "NOTE", "SKIP")]
@@ -94,7 +96,7 @@ def main(conform, agent):
             print("not ok - %s: %s" % (case["id"], case["verdict"]))
             bad.append(case)
     print("%d cases are skipped for %d reasons: %s" % (len(skipped), len(refused), dict(refused)))
-    if bad or done.returncode or len(skipped) < 50 or len(refused) < 10:
+    if bad or done.returncode or decoded or len(skipped) < 50 or len(refused) < 10:
         print(done.stdout[-2000:])
         return 1
     return 0

@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Runs the second decoder over every pcapng of a folder: the case captures of a run.
---   lua5.4 decode_dir.lua DIR...
+--   lua5.4 decode_dir.lua [--known FILE] DIR...
 -- Both directions of every TCP connection must be followed to the end: framing, Markers, CRC; and
 -- every header must be as the RFCs lay it out, on the queue, with the MSN, MO or TO and with the
 -- response that go with what was sent before. A case sends broken frames on purpose; the runner marks them with a packet comment. A comment that
 -- holds the word "stimulus" excuses the sender of its frame from that frame on, so it has to stand
--- on the first frame with octets of the stimulus; the other direction is never excused.
+-- on the first frame with octets of the stimulus; the other direction is never excused. FILE returns more rows of the table
+-- KNOWN below, for a target whose own deviations are known.
 -- Exit 0: no problem; 1: problems, one line each, or no FPDU in all of them; 2: a file or folder is unreadable or empty; 64:
 -- usage.
 local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
@@ -24,7 +25,7 @@ end
 
 -- What the station sends in these cases is odd and yet nothing that a receiver may refuse, so that it
 -- is no stimulus: pattern of the capture's name, pattern of the problem, why. `target`: the problem shows in what the
--- target sends, and must not be in the station's direction; of all others it is the other way round.
+-- target sends, and must not be in the station's direction; of all others it is the other way round. `either`: both.
 local KNOWN = {
   { "^ext%-.*%-segments", " with a header of %d+ octets, expected", "a message of RFC 7306 in several segments" },
   { "^rdmap%-invalidate%-field%-", "^reserved octets 2 to 5", "octets that a receiver ignores are set" },
@@ -47,7 +48,7 @@ local function from_station(name) return name:find("%-initiator%.pcapng$") and "
 local function known(name, p)
   local station = p.dir == from_station(name)
   for _, one in ipairs(KNOWN) do
-    if station == not one.target and name:match("[^/]*$"):find(one[1]) and p.text:find(one[2]) then return true end
+    if (one.either or station == not one.target) and name:match("[^/]*$"):find(one[1]) and p.text:find(one[2]) then return true end
   end
   return false
 end
@@ -73,12 +74,19 @@ local function check(name)
   end
 end
 
-if not arg[1] then
-  io.stderr:write("usage: decode_dir.lua DIR...\n")
+local dirs = { table.unpack(arg) }
+local more
+if dirs[1] == "--known" then
+  table.remove(dirs, 1)
+  more = table.remove(dirs, 1)
+end
+if not dirs[1] then
+  io.stderr:write("usage: decode_dir.lua [--known FILE] DIR...\n")
   os.exit(64)
 end
 local fine, why = pcall(function()
-  for _, dir in ipairs(arg) do
+  for _, one in ipairs(more and dofile(more) or {}) do KNOWN[#KNOWN + 1] = one end
+  for _, dir in ipairs(dirs) do
     for _, name in ipairs(captures(dir)) do check(name) end
   end
 end)

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# usage: check_siw_suite.sh FOLDER-OF-PROGRAMS TARGET BASELINE RESULTS
-# The suite against siw: what differs from the baseline, and differs again when only that is played, is a failure. The results
-# stay in RESULTS, those of the second time in RESULTS/again. Skipped (77) where no kernel has been built yet or it does not
+# usage: check_siw_suite.sh FOLDER-OF-PROGRAMS TARGET BASELINE RESULTS [DECODER...]
+# The suite against siw: what differs from the baseline, and differs again when only that is played, is a failure, and so is
+# what the second decoder finds in the captures. The results stay in RESULTS, those of the second time in RESULTS/again. Skipped (77) where no kernel has been built yet or it does not
 # start. Has a TMPDIR, and so a kernel, of its own.
 set -euo pipefail
 
 bin=$1 target=$2 baseline=$3 results=$4
+decoder=("${@:5}")
 # or_skip COMMAND...: 3 is what tools/siw cannot do here.
 or_skip() {
     local status=0
@@ -29,7 +30,7 @@ play() {
     local limit=$1 folder=$2 status=0
     shift 2
     mkdir -p "$folder"
-    timeout "$limit" "$bin/iwarp-conform" run --target "$target" --baseline "$baseline" --results "$folder" "$@" || status=$?
+    timeout "$limit" "$bin/iwarp-conform" run --target "$target" --baseline "$baseline" --results "$folder" --pcap-dir "$folder/pcaps" "$@" || status=$?
     "$bin/iwarp-siw" console >"$folder/console" || true
     return $status
 }
@@ -55,6 +56,7 @@ esac
 
 # The kernel and rping's server have lives of their own: in one run of some, on a loaded machine, either is lost.
 read -ra again < <(differ)
+[ ${#decoder[@]} = 0 ] || "${decoder[@]}" "$results/pcaps"
 [ ${#again[@]} -gt 0 ] || exit $status
 echo "once more what differs: ${again[*]}"
 "$bin/iwarp-siw" down
