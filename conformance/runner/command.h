@@ -7,7 +7,7 @@
 #include "suite.h"
 #include "target.h"
 
-/* Exit statuses, the gravest first (DESIGN, "Contracts"). */
+/* Exit statuses, the gravest first. */
 enum {
     IW_EXIT_USAGE = 64,
     IW_EXIT_TESTER = 70,

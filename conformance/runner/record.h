@@ -26,7 +26,7 @@ struct iw_entry *iw_record_entry(struct iw_record *r, const struct iw_case *c);
 void iw_record_take(struct iw_record *r, const struct iw_baseline *b, struct iw_entry *entry,
                     struct iw_result *result);
 
-/* The exit status (DESIGN, "Contracts"). `reached`: the target was, at least once. */
+/* The exit status (command.h). `reached`: the target was, at least once. */
 int iw_record_status(const struct iw_record *r, bool reached);
 void iw_record_free(struct iw_record *r);
 

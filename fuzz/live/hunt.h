@@ -9,7 +9,7 @@
 #include "recent.h"
 #include "seeds.h"
 
-/* Exit statuses (DESIGN, "Contracts"). */
+/* Exit statuses, as those of iwarp-conform. */
 enum {
     IW_HUNT_GOOD = 0,
     IW_HUNT_FOUND = 1,

@@ -106,8 +106,9 @@ static bool validate(const struct iw_ddp_stream *s, const struct use_checks *use
 }
 
 /* The memory that an access really touches: all of it when it is legal, else what of it lies
- * in the region and its guard areas (the mock effect of DESIGN decision 3). An access far
- * outside lands at the start of the rear guard. *length is cut to what may be touched. */
+ * in the region and its guard areas: the effect of an ignored check shows, and no other memory is
+ * touched. An access far outside lands at the start of the rear guard. *length is cut to what may
+ * be touched. */
 static uint8_t *reach(const struct iw_region *r, uint64_t to, uint64_t *length)
 {
     uint64_t arena = r->guard + r->length + r->guard;

@@ -123,7 +123,7 @@ static inline void expect(struct lone *l, const char *hex)
 #define REPLY "4d504120494420526570204672616d65 40010000"
 #define REQUEST_NO_CRC "4d504120494420526571204672616d65 00010000"
 #define REPLY_NO_CRC "4d504120494420526570204672616d65 00010000"
-/* wire-formats V1, V7, V9, V10, V11, V12 */
+/* FPDUs with their CRCs. */
 #define EMPTY_SEND "00124143 00000000 00000000 00000001 00000000 587be8c4"
 #define BAD_WRITE "0012c140 11223344 00000000 00001000 deadbeef b75a39ef"
 #define BAD_READ                                                                                   \

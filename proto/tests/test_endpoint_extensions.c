@@ -118,7 +118,7 @@ static void test_immediate_data(void **state)
     memset(l.memory, 0xa5, sizeof l.memory);
     post_recv(&l, 1, 0, 64);
     post_recv(&l, 2, 0, 0);
-    /* wire-formats V13 */
+    /* Immediate Data, RFC 7306 §6 */
     feed(&l, "001a4148 00000000 00000000 00000001 00000000 01020304 05060708 06c22805");
     struct iw_completion c = completion(&l, 1, IW_STATUS_OK);
     assert_int_equal(c.opcode, IW_WORK_RECV);

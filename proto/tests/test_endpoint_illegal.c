@@ -108,7 +108,7 @@ static void bend_receiver(struct end *e)
         e->switches.botch[b.check] = (uint8_t)b.botch;
     else
         e->switches.set[b.check] = (uint8_t)(1u << b.kind);
-    /* The mock effects may reach every region and its guards (DESIGN decision 3). */
+    /* What an ignored check lets through may reach every region and its guards. */
     for (size_t at = AT_OPEN; at <= AT_SINK; at += 8192)
         allow(e, at - GUARD, AREA + 2 * GUARD);
 }

@@ -32,7 +32,7 @@ static void test_terminate_for_unknown_read_source(void **state)
     lone_open(&l, IW_MPA_RESPONDER, false, 2);
     start(&l, false);
     feed(&l, BAD_READ);
-    /* V12 with code 0x00 (invalid STag) instead of 0x01; CRCs are off, so its field is free. */
+    /* Code 0x00 (invalid STag). CRCs are off, so the field may hold anything. */
     assert_int_equal(l.out_length, 76);
     l.out_length = 72;
     expect(&l, "00464147 00000000 00000002 00000001 00000000 0100e000 002e4141 00000000 00000001 "
@@ -46,7 +46,7 @@ static void test_zero_length_read(void **state)
     struct lone l;
     lone_open(&l, IW_MPA_RESPONDER, true, 2);
     start(&l, true);
-    /* V3 is answered by V4. */
+    /* An empty Read Request is answered by an empty Read Response. */
     feed(&l, "002e4141 00000000 00000001 00000001 00000000 00000000 00000000 00000000 00000000 "
              "00000000 00000000 00000000 f2c6dd3d");
     expect(&l, "000ec142 00000000 00000000 00000000 6975d6ca");

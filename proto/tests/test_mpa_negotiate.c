@@ -2,7 +2,7 @@
 /* Every row of the negotiation tables: two frames, and what both sides make of them. */
 #include "mpa_frames.h"
 
-/* state-and-rules §1.6 and §1.7: flags of either side against what is in force. */
+/* RFC 5044 §7.1: flags of either side against what is in force. */
 static void markers_and_crc(void **state)
 {
     static const char *const flags[4] = {"00", "40", "80", "c0"};
@@ -37,7 +37,7 @@ static void markers_and_crc(void **state)
     }
 }
 
-/* state-and-rules §1.8. `reply` is NULL where the responder closes. */
+/* RFC 5044 §7.1.1, RFC 6581 §6. `reply` is NULL where the responder closes. */
 static void revisions(void **state)
 {
     const struct {
@@ -247,7 +247,7 @@ static void reply_revisions(void **state)
     }
 }
 
-/* state-and-rules §1.9, the responder's side: configured IRD/ORD and RTR forms, Request, Reply. */
+/* RFC 6581 §9, the responder's side: configured IRD/ORD and RTR forms, Request, Reply. */
 static void responder_negotiates(void **state)
 {
     enum { B = IW_MPA_RTR_SEND, C = IW_MPA_RTR_WRITE, D = IW_MPA_RTR_READ };

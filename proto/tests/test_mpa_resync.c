@@ -138,7 +138,7 @@ static void figure6_behind_a_gap(void **state)
     mpa_rig_free(rig);
 }
 
-/* A Marker between two FPDUs belongs to the one that follows (wire-formats: n = 992). */
+/* A Marker between two FPDUs belongs to the one that follows (RFC 5044 §4.3). */
 static void marker_in_front(void **state)
 {
     struct mpa_rig *rig = mpa_rig_new(true, true);

@@ -62,7 +62,7 @@ static void requests(void **state)
     mpa_assert_output(&s, REQ "40020000");
     c = mpa_config_of(2, true);
     c.peer_to_peer = true;
-    s = mpa_initiator(&c, ""); /* wire-formats §1.1 */
+    s = mpa_initiator(&c, ""); /* RFC 6581 §9 */
     mpa_assert_output(&s, REQ "50020004 c010c010");
     c.rtr = IW_MPA_RTR_WRITE;
     c.ird = 0x3fff;

@@ -115,7 +115,7 @@ static void rfc5044_figure4(void **state)
     mpa_assert_hex(got, n, "0010 00010203040506070809 0000000c 0a0b0c0d0e0f 0000 00000000");
 }
 
-/* wire-formats §3.4: a Send of n octets and an empty one. Every position is written by hand. */
+/* RFC 5044 §4.3: a Send of n octets and an empty one. Every position is written by hand. */
 static const struct {
     size_t payload;
     struct {

@@ -71,7 +71,7 @@ static void expect_octets(struct world *w, int fd, const char *octets, size_t le
     assert_int_equal(errno, EAGAIN);
 }
 
-/* The order of state-and-rules: the initiator asks, the responder's last streamed octets answer. */
+/* RFC 5044 §7.1.3: the initiator asks, the responder's last streamed octets answer. */
 static void both_ends_switch(void **state)
 {
     struct world *w = *state;

@@ -33,8 +33,9 @@ struct iw_env {
 #define IW_ACCESS_REMOTE_ATOMIC 0x10u
 #define IW_ACCESS_BIND 0x20u /* windows may be bound to it */
 
-/* A memory region. `guard` octets in front of and behind [base, base+length) belong to
- * the caller too and are touched only by switched-on misbehaviour (DESIGN decision 3). */
+/* A memory region. `guard` octets before and after [base, base+length) belong to the caller too.
+ * They are touched only where a check is switched to ignore: what it would have refused happens
+ * there, so that the misbehaviour shows and no other memory is harmed. */
 struct iw_region {
     uint8_t *base;
     uint64_t length; /* octets; base+length must not wrap */
@@ -108,7 +109,7 @@ enum iw_ddp_use { IW_USE_WRITE, IW_USE_READ_RESPONSE, IW_USE_READ_SOURCE };
  * associated, access, base, bounds, wrap; nothing is examined when `length` is 0).
  * `payload` is the ULPDU's pieces; `skip` octets (the header) are passed over.
  * Returns IW_CHECK_NONE after placing, or the check that failed with nothing placed.
- * Checks switched to ignore act on the mock effect of DESIGN decision 3. */
+ * Where a check is switched to ignore, the access is cut to the region and its guards. */
 enum iw_check iw_ddp_place_tagged(const struct iw_ddp_stream *s, enum iw_ddp_use use, uint32_t stag,
                                   uint64_t to, const struct iw_iov *payload, size_t pieces,
                                   size_t skip, uint32_t length);
