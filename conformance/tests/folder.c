@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command.h"
-#include "text.h"
+#include "base/files.h"
+#include "base/text.h"
 
 int folder_make(struct folder *s)
 {

@@ -2,7 +2,7 @@
 #ifndef IW_TESTS_PLAY_H
 #define IW_TESTS_PLAY_H
 
-#include "runner.h"
+#include "base/runner.h"
 
 /* Plays a case given as text: written to a file of its own, loaded, run. The file's name is
  * play_file. */

@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "baseline.h"
 #include "folder.h"
-#include "record.h"
+#include "run/baseline.h"
+#include "run/record.h"
+#include "suite/suite.h"
 
 static struct folder folder;
 static char *path;

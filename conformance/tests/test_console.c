@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report.h"
+#include "report/report_console.h"
+#include "run/record.h"
 
 enum { CASES = 14 };
 

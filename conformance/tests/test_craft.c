@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "craft.h"
-#include "craft_packet.h"
 #include "hex.h"
+#include "station/craft.h"
+#include "station/craft_packet.h"
 
 /* A pair of sockets is the device: one packet a read or write. */
 struct link {

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "frame.h"
 #include "hex.h"
+#include "station/frame.h"
 
 /* Whole FPDUs with right CRCs: length field, ULPDU, pad, CRC. The ULPDU of each is what the builder
  * gets. */

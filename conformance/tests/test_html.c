@@ -12,9 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "recording.h"
-#include "report.h"
-#include "text.h"
+#include "report/report_html.h"
+#include "run/record.h"
 
 static struct iw_need needs[] = {{.name = (char[]){"agent"}, .value = (char[]){"yes"}},
                                  {.name = (char[]){"ird"}, .value = (char[]){"2"}}};
@@ -42,8 +43,8 @@ static void fill(const struct folder *s)
     cases[0].n_needs = 2;
     for (size_t i = 0; i < 3; i++)
         entries[i].result = (struct iw_result){.id = cases[i].id, .verdict = IW_VERDICT_PASS};
-    entries[1].result.ladder = both;
-    entries[2].result.ladder = single;
+    entries[1].result.exchange = both;
+    entries[2].result.exchange = single;
     entries[3] = (struct iw_entry){
         .file = "bad.lua", .done = true, .result = {.id = ids[3], .verdict = IW_VERDICT_ERROR}};
     record = (struct iw_record){.version = "1",

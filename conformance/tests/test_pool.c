@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "folder.h"
-#include "pool.h"
-#include "text.h"
+#include "run/pool.h"
 
 enum { MOST = 32 };
 

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "folder.h"
-#include "proof.h"
-#include "selfcheck.h"
+#include "selfcheck/selfcheck.h"
+#include "suite/proof.h"
 
 static struct folder folder;
 

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "recording.h"
-#include "target.h"
+#include "target/target.h"
 
 #define CASES IW_SOURCE_DIR "/conformance/cases/replay/siw-rping.lua"
 #define TARGETS IW_SOURCE_DIR "/conformance/targets"

@@ -10,9 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report.h"
-#include "result_json.h"
-#include "text.h"
+#include "base/result_json.h"
+#include "base/text.h"
+#include "report/report_console.h"
+#include "report/report_csv.h"
+#include "report/report_json.h"
+#include "report/report_junit.h"
+#include "report/report_tap.h"
+#include "run/record.h"
 
 /* ---- one entry of each verdict ---- */
 

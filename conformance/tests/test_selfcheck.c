@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/conform.h"
 #include "folder.h"
-#include "selfcheck.h"
+#include "selfcheck/selfcheck.h"
 
 /* ---- which switches ---- */
 

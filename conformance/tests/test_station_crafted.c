@@ -15,10 +15,10 @@
 #include <poll.h>
 #include <pthread.h>
 
-#include "craft_internal.h"
 #include "hex.h"
 #include "iwarp/transport.h"
 #include "play.h"
+#include "station/craft_internal.h"
 
 #define REPLY "4d504120494420526570204672616d65 00010000"
 #define RESPONSE_1 "000ec142 00000007 00000000 00000001 00000000"

@@ -10,9 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
 #include "folder.h"
-#include "suite.h"
+#include "suite/suite.h"
 
 #define CASE(id, rule, more)                                                                       \
     "case { id = \"" id "\", purpose = \"p\", rules = { \"" rule "\" }, " more                     \

@@ -18,9 +18,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "folder.h"
-#include "target.h"
-#include "text.h"
+#include "target/target.h"
 
 static struct folder folder;
 static char error[1024];

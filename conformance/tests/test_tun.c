@@ -19,8 +19,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "process.h"
-#include "tun.h"
+#include "station/tun.h"
+#include "target/process.h"
 
 /* In a process of its own: no namespace can be made. Its exit status is 0 if `error` says so. */
 static void try_without_permission(void)

@@ -2,8 +2,8 @@
 /* What a peer answers, as the observer sees it. */
 #include <stdlib.h>
 
+#include "base/runner.h"
 #include "iwarp/transport.h"
-#include "runner.h"
 #include "slot.h"
 
 static void *lend(void *context, size_t size)

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
+#include "base/files.h"
+#include "base/runner.h"
+#include "base/text.h"
 #include "hunt.h"
 #include "plan.h"
-#include "runner.h"
-#include "text.h"
 
 enum {
     RELEASES = 8,  /* of one octet: from there on a loop */

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "hunt.h"
-#include "text.h"
 
 struct iw_hunt_coverage {
     char *path;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "iwarp/transport.h"
-#include "text.h"
 
 enum {
     FEW = 3 /* that are compared */,

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "iwarp/crc32c.h"
 #include "iwarp/wire.h"
-#include "text.h"
 
 struct iw_hunt_input *iw_hunt_input_new(void)
 {

@@ -14,10 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "base/files.h"
+#include "base/text.h"
 #include "hunt.h"
 #include "iwarp/transport.h"
-#include "text.h"
 
 static const char variable[] = "IWARP_FUZZ_INSIDE";
 static const double SOON = 0.1; /* seconds that a session has at least */
@@ -168,7 +168,7 @@ static bool restart(struct iw_hunt *h)
 static struct iw_hunt_event kernel_event(const struct iw_hunt *h, bool stuck)
 {
     char *how =
-        stuck ? iw_text_copy("the target's kernel was stuck") : iw_target_inside_ended(h->spec);
+        stuck ? iw_text_copy("the target's kernel was stuck") : iw_target_kernel_ended(h->spec);
     struct iw_hunt_event e = iw_hunt_event_of(stuck ? IW_HUNT_HANG : IW_HUNT_CRASH, how);
 
     free(how);

@@ -7,9 +7,9 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "iwarp/transport.h"
 #include "slot.h"
-#include "text.h"
 
 enum {
     CALL_MS = 10,            /* between two looks at what is to connect */

@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "base/files.h"
+#include "base/text.h"
 #include "hunt.h"
-#include "text.h"
 
 enum { ELSEWHERE = 8 /* connections at a time */ };
 

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/text.h"
 #include "hunt.h"
-#include "text.h"
 
 enum option_id {
     O_TARGET = 1,

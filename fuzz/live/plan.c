@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frame.h"
+#include "base/text.h"
 #include "iwarp/wire.h"
-#include "text.h"
+#include "station/frame.h"
 
 enum { PAUSE_MS = 2 };
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "iwarp/capture.h"
 #include "iwarp/wire.h"
 #include "seeds.h"
-#include "text.h"
 
 enum { CONNECTIONS = 512, STREAM = 16384 /* octets of a side */, FEW_MS = 20 };
 

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/result_json.h"
+#include "base/runner.h"
+#include "base/text.h"
 #include "hunt.h"
 #include "iwarp/transport.h"
-#include "result_json.h"
-#include "runner.h"
-#include "text.h"
 
 enum { SCREEN_NS = 500000000, ROWS = 6, SAVE_NS = 1000000000 };
 static const uint64_t line_ns = 5000000000;

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "base/files.h"
+#include "base/text.h"
 #include "hunt.h"
-#include "text.h"
 
 /* Between what did it and the end of everything a fast hunt starts a hundred more. */
 enum { RECORDS = 512, HEAD = 12, RECORD = HEAD + 512 /* settings and steps */ + IW_HUNT_OCTETS };

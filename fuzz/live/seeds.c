@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "iwarp/wire.h"
-#include "text.h"
 
 enum { REPLY_MS = 50, MESSAGE = 512 };
 

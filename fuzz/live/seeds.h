@@ -4,7 +4,7 @@
 
 #include "input.h"
 #include "iwarp/observer.h"
-#include "target.h"
+#include "target/target.h"
 
 struct iw_hunt_seeds {
     struct iw_hunt_input **list; /* owned */

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "frames.h"
 #include "hunt.h"
 #include "iwarp/transport.h"
 #include "iwarp/wire.h"
-#include "text.h"
 
 enum {
     SECONDS = 60,     /* of waiting, or of everything where each try starts something elsewhere */

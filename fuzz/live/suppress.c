@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "hunt.h"
-#include "text.h"
 
 /* Cuts a line in two; false if it is not one. Blank lines and comments give empty texts. */
 static bool cut(char *line, char **glob, char **reason)

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "iwarp/wire.h"
-#include "text.h"
 
 enum { TABLE = 1 << 14, TEXT = 96 }; /* places in a hash table: far above what a peer has */
 

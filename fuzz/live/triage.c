@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/runner.h"
+#include "base/text.h"
 #include "hunt.h"
 #include "iwarp/transport.h"
-#include "runner.h"
-#include "text.h"
 
 enum {
     NEWEST = 2 * IW_HUNT_SLOTS,

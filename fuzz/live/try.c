@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/runner.h"
+#include "base/text.h"
 #include "hunt.h"
 #include "iwarp/transport.h"
-#include "runner.h"
-#include "text.h"
 
 enum {
     PATIENCE_MS = 3000,
@@ -69,7 +69,7 @@ bool iw_hunt_same(const struct iw_hunt_event *a, const struct iw_hunt_event *b)
     if (a->kind != b->kind || (a->kind == IW_HUNT_RULE && a->check != b->check))
         return false;
     if (a->kind != IW_HUNT_CRASH ||
-        (!strstr(a->text, IW_TARGET_INSIDE_ENDED) && !strstr(b->text, IW_TARGET_INSIDE_ENDED)))
+        (!strstr(a->text, IW_TARGET_KERNEL_ENDED) && !strstr(b->text, IW_TARGET_KERNEL_ENDED)))
         return true;
     iw_hunt_key(a, own, sizeof(own));
     iw_hunt_key(b, other, sizeof(other));

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "iwarp/control.h"
 #include "iwarp/transport.h"
-#include "text.h"
 
 enum { CALL_SECONDS = 10, STEP_MS = 5, DYING_MS = 2000, GRACE_MS = 100, BACKLOG = 4 };
 

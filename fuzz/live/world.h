@@ -13,7 +13,7 @@
 
 #include "input.h"
 #include "iwarp/observer.h"
-#include "target.h"
+#include "target/target.h"
 
 enum {
     IW_HUNT_SLOTS = 32,     /* connections in flight */

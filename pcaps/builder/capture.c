@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "frame.h"
+#include "station/frame.h"
 #include "iwarp/capture.h"
 
 enum { LIMIT = 64 * 1024 * 1024, FPDU_ROOM = 1 << 17 };

@@ -222,7 +222,7 @@ end
 -- ---- what scripts call ----
 
 local CAPTURE = strict.set("file what made run first snap gaps lint rules check twin clean")
-local MADE = { station = "constructors of the station (conformance/lib, runner/frame.c)", pair = "two endpoints of libiwarp joined in-process" }
+local MADE = { station = "constructors of the station (conformance/lib, runner/station/frame.c)", pair = "two endpoints of libiwarp joined in-process" }
 
 -- Builds one capture: file (below pcaps/golden, without its ending), what, made ("station" or "pair"), run(file);
 -- first, snap: only from this frame on, only so much of each; gaps: octets are missing; lint: options of iwarp-lint; rules: what else it shows.

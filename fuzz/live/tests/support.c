@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "text.h"
+#include "base/text.h"
 
 enum { FOLDERS = 32 }; /* of one test */
 

@@ -4,7 +4,7 @@
 #include <getopt.h>
 #include <time.h>
 
-#include "text.h"
+#include "base/text.h"
 
 enum { WORDS = 12 };
 

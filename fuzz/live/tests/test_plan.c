@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
+#include "base/text.h"
 #include "plan.h"
-#include "text.h"
 
 #define REQUEST "4d504120494420526571204672616d6540010000"
 #define REPLY "4d504120494420526570204672616d6540010000"

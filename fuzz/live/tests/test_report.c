@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "iwarp/transport.h"
-#include "text.h"
 
 static uint64_t now;
 static bool terminal;

@@ -3,8 +3,8 @@
  * what was tried (as a digest). */
 #include "support.h"
 
+#include "base/text.h"
 #include "iwarp/transport.h"
-#include "text.h"
 
 #define REQUEST "4d504120494420526571204672616d65ff01000401020304"
 #define USUAL "4d504120494420526571204672616d655002000400100010"

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "text.h"
+#include "base/text.h"
 
 static void answers_have_names(void **state)
 {

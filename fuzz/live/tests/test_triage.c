@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
+#include "base/text.h"
 #include "iwarp/transport.h"
-#include "text.h"
 
 #define REQUEST "a4d504120494420526571204672616d654001000401020304"
 #define REPLY "a4d504120494420526570204672616d6550020004c0100010"

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "files.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "complain.h"
+#include "text.h"
+
+enum { RESULTS_A_SECOND = 1000 };
+
+char *iw_own_folder(void)
+{
+    char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    char *slash;
+
+    if (n < 0)
+        return iw_text_copy(".");
+    path[n] = 0;
+    slash = strrchr(path, '/');
+    if (slash)
+        *slash = 0;
+    return iw_text_copy(path);
+}
+
+/* A path below the working folder is shorter without it. */
+static char *shortened(char *path)
+{
+    char here[PATH_MAX];
+    size_t n;
+
+    if (!getcwd(here, sizeof(here)))
+        return path;
+    n = strlen(here);
+    if (n > 1 && !strncmp(path, here, n) && path[n] == '/')
+        memmove(path, path + n + 1, strlen(path + n + 1) + 1);
+    return path;
+}
+
+char *iw_conformance_folder(void)
+{
+    char *own = iw_own_folder();
+    char *installed = iw_text_format("%s/../share/iwarp/conformance", own);
+    char *real = realpath(installed, NULL);
+
+    free(own);
+    free(installed);
+    return real ? real : shortened(iw_text_copy(IW_CONFORMANCE_DIR));
+}
+
+char *iw_library(void)
+{
+    char *root = iw_conformance_folder();
+    char *library = iw_text_format("%s/lib", root);
+
+    free(root);
+    return library;
+}
+
+int iw_folder_create(const char *path)
+{
+    char *copy = iw_text_copy(path);
+    int status = 0;
+
+    for (char *s = copy + 1; *s && !status; s++) {
+        if (*s != '/')
+            continue;
+        *s = 0;
+        status = mkdir(copy, 0755) && errno != EEXIST ? -1 : 0;
+        *s = '/';
+    }
+    if (!status && mkdir(copy, 0755)) {
+        struct stat at;
+        int number = errno;
+
+        if (number != EEXIST || stat(copy, &at) || !S_ISDIR(at.st_mode)) {
+            errno = number == EEXIST ? ENOTDIR : number;
+            status = -1;
+        }
+    }
+    free(copy);
+    return status;
+}
+
+char *iw_folder_new(const char *parent, const char *name)
+{
+    char *safe = iw_text_file_name(name);
+    char stamp[32] = "";
+    time_t now = time(NULL);
+    struct tm utc;
+    char *path = NULL;
+
+    if (gmtime_r(&now, &utc))
+        strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", &utc);
+    for (int i = 1; i <= RESULTS_A_SECOND; i++) {
+        path = i == 1 ? iw_text_format("%s/%s-%s", parent, stamp, safe)
+                      : iw_text_format("%s/%s-%s-%d", parent, stamp, safe, i);
+        if (!mkdir(path, 0755))
+            break;
+        free(path);
+        path = NULL;
+        if (errno != EEXIST)
+            break;
+    }
+    free(safe);
+    return path;
+}
+
+FILE *iw_open_output(const char *path)
+{
+    FILE *f = fopen(path, "we");
+
+    if (!f)
+        iw_complain("cannot write %s: %s", path, strerror(errno));
+    return f;
+}
+
+bool iw_close_output(FILE *f, const char *path)
+{
+    bool failed = ferror(f);
+
+    if (!fclose(f) && !failed)
+        return true;
+    iw_complain("cannot write %s: %s", path, errno ? strerror(errno) : "unknown error");
+    return false;
+}
+
+unsigned iw_cpus(void)
+{
+    cpu_set_t set;
+
+    if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0)
+        return (unsigned)CPU_COUNT(&set);
+    return 1;
+}

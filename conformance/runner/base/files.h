@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_RUNNER_FILES_H
+#define IW_RUNNER_FILES_H
+
+/* Folders and files that the program writes. */
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Returns the folder of this program's own file. The caller frees it. */
+char *iw_own_folder(void);
+/* Returns the folder with lib/, cases/ and targets/: beside an installed program, else in the
+ * source tree. The caller frees it. */
+char *iw_conformance_folder(void);
+/* Returns the folder of the vocabulary (lib/). The caller frees it. */
+char *iw_library(void);
+/* Makes a folder and those above it. Returns 0, or -1 with errno. */
+int iw_folder_create(const char *path);
+/* Makes "PARENT/<UTC time>-<name>". No other run gets the same one, even if several start within
+ * one second. Returns its path, which the caller frees, or NULL with errno. */
+char *iw_folder_new(const char *parent, const char *name);
+/* Opens a file to be written. Returns NULL after printing an error. */
+FILE *iw_open_output(const char *path);
+/* Closes the file. Returns false, after printing an error, if not everything could be written. */
+bool iw_close_output(FILE *f, const char *path);
+/* Returns the number of CPUs that this process may use. */
+unsigned iw_cpus(void);
+
+#endif

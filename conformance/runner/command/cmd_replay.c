@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `iwarp-conform replay`: a run of one case, which a conversation of a capture makes. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/complain.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "commands.h"
+
+static bool one_of(const char *word, const char *a, const char *b)
+{
+    return !strcmp(word, a) || !strcmp(word, b);
+}
+
+static bool is_numbers(const char *text)
+{
+    size_t n = strlen(text);
+
+    return n && n < 64 && strspn(text, "0123456789,") == n && text[0] != ',' &&
+           text[n - 1] != ',' && !strstr(text, ",,");
+}
+
+static bool is_time(const char *text)
+{
+    char *end;
+    double scale;
+
+    if (one_of(text, "keep", "drop"))
+        return true;
+    if (strncmp(text, "scale=", 6) != 0)
+        return false;
+    scale = strtod(text + 6, &end);
+    return text[6] && !*end && scale >= 0 && scale <= 1000;
+}
+
+static bool is_octets(const char *text)
+{
+    size_t n = strlen(text);
+
+    return n % 2 == 0 && n <= 1024 && strspn(text, "0123456789abcdefABCDEF") == n;
+}
+
+/* What is wrong with the options; NULL if nothing is. */
+static char *wrong(const struct iw_command *c)
+{
+    const struct iw_replay *r = &c->replay;
+
+    if (!c->list && !r->as)
+        return iw_text_copy("--as: expected the side to play, initiator or responder");
+    if (r->as && !one_of(r->as, "initiator", "responder"))
+        return iw_text_format("--as %s: expected initiator or responder", r->as);
+    if (r->stream && !is_numbers(r->stream))
+        return iw_text_format("--stream %s: expected the number of a connection, from 1, or "
+                              "several, separated by commas",
+                              r->stream);
+    if (r->time && !is_time(r->time))
+        return iw_text_format("--time %s: expected drop, keep or scale=X with X from 0 to 1000",
+                              r->time);
+    if (r->private && !is_octets(r->private))
+        return iw_text_format("--private %s: expected hexadecimal digits, two for each of at most "
+                              "512 octets",
+                              r->private);
+    if (r->map && strpbrk(r->map, "./") && access(r->map, R_OK))
+        return iw_text_format("--map %s: %s", r->map, strerror(errno));
+    return NULL;
+}
+
+/* Asks about the capture and prints the answer. */
+static int tell(const struct iw_command *c, const char *what)
+{
+    char *own = NULL, *text = NULL;
+    struct iw_run_options options = {.pcaps = c->replay_folder, .replay = &c->replay};
+    char error[1024];
+    int status = IW_EXIT_GOOD;
+
+    options.library = own = iw_library();
+    if (iw_script_ask_replay(&options, what, &text, error, sizeof(error))) {
+        iw_complain("%s", error);
+        status = IW_EXIT_USAGE;
+    } else {
+        printf("%s\n", text);
+    }
+    free(own);
+    free(text);
+    return status;
+}
+
+int iw_command_replay(const struct iw_command *c)
+{
+    struct iw_command with = *c;
+    char *problem = wrong(c);
+    char *path = problem ? NULL : realpath(c->words[0], NULL);
+    char *slash = path ? strrchr(path, '/') : NULL;
+    int status = IW_EXIT_USAGE;
+
+    if (problem) {
+        iw_complain("%s", problem);
+    } else if (!slash) {
+        iw_complain("%s: %s", c->words[0], strerror(errno));
+    } else {
+        *slash = 0;
+        with.replay_folder = slash == path ? "/" : path;
+        with.replay.capture = slash + 1;
+        with.trace = c->trace || c->verbose;
+        status = tell(&with, c->list ? "list" : "describe");
+        if (!status && !c->list) {
+            fflush(stdout);
+            status = iw_command_run(&with);
+        }
+    }
+    free(problem);
+    free(path);
+    return status;
+}

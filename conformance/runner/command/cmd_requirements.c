@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `iwarp-conform requirements`: the catalogue against the suite. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/complain.h"
+#include "commands.h"
+#include "setup.h"
+#include "suite/proof.h"
+
+enum { RFCS = 16 };
+
+static bool named(const struct iw_suite *suite, const struct iw_rule *rule)
+{
+    for (size_t i = 0; i < suite->n_cases; i++)
+        if (iw_case_names_rule(suite->cases[i], rule))
+            return true;
+    return false;
+}
+
+/* A case that self-check has not proven for the rule is claimed to judge it: the rule's words in
+ * claims.csv say why, or else other cases carry it. */
+static void print_cases(const struct iw_suite *suite, const struct iw_proof *proof,
+                        const struct iw_rule *rule)
+{
+    for (size_t i = 0; i < suite->n_cases; i++)
+        if (iw_case_names_rule(suite->cases[i], rule))
+            printf("    %s (%s)\n", suite->cases[i]->id,
+                   iw_proof_pair(proof, suite->cases[i], rule) ? "proven" : "claimed");
+}
+
+static void print_all(const struct iw_suite *suite, const struct iw_proof *proof)
+{
+    for (size_t i = 0; i < IW_RULE_COUNT; i++) {
+        const struct iw_rule *r = iw_rule_at(i);
+        const char *reason;
+        enum iw_standing standing = iw_proof_standing(proof, suite, r, &reason);
+
+        printf("%s  RFC %u section %s, %s%s, testable: %s, %s%s%s\n    %s\n", r->id, r->rfc,
+               r->section, iw_level_name(r->level), r->implied ? " (implied)" : "",
+               iw_testable_name(r->testable), iw_standing_name(standing), reason ? ": " : "",
+               reason ? reason : "", r->text);
+        print_cases(suite, proof, r);
+    }
+}
+
+static void csv_text(const char *text)
+{
+    putchar('"');
+    for (; *text; text++) {
+        if (*text == '"')
+            putchar('"');
+        putchar(*text);
+    }
+    putchar('"');
+}
+
+static void print_case_ids(const struct iw_suite *suite, const struct iw_proof *proof,
+                           const struct iw_rule *rule, bool proven)
+{
+    const char *blank = "";
+
+    for (size_t i = 0; i < suite->n_cases; i++) {
+        if (!iw_case_names_rule(suite->cases[i], rule) ||
+            iw_proof_pair(proof, suite->cases[i], rule) != proven)
+            continue;
+        printf("%s%s", blank, suite->cases[i]->id);
+        blank = " ";
+    }
+}
+
+static void print_csv(const struct iw_suite *suite, const struct iw_proof *proof)
+{
+    puts(
+        "rule,rfc,section,level,implied,testable,standing,reason,checks,proven_by,claimed_by,text");
+    for (size_t i = 0; i < IW_RULE_COUNT; i++) {
+        const struct iw_rule *r = iw_rule_at(i);
+        const char *reason;
+        enum iw_standing standing = iw_proof_standing(proof, suite, r, &reason);
+
+        printf("%s,%u,%s,%s,%s,%s,%s,", r->id, r->rfc, r->section, iw_level_name(r->level),
+               r->implied ? "yes" : "no", iw_testable_name(r->testable),
+               iw_standing_name(standing));
+        csv_text(reason ? reason : "");
+        putchar(',');
+        for (size_t k = 0; k < r->n_checks; k++)
+            printf("%s%s", k ? " " : "", iw_check_info(r->checks[k])->name);
+        putchar(',');
+        print_case_ids(suite, proof, r, true);
+        putchar(',');
+        print_case_ids(suite, proof, r, false);
+        putchar(',');
+        csv_text(r->text);
+        putchar('\n');
+    }
+}
+
+struct sum {
+    unsigned rfc; /* 0: all */
+    size_t rules, wire, named, must, must_named;
+};
+
+static void add(struct sum *s, const struct iw_rule *r, bool has_case)
+{
+    bool wire = r->testable >= IW_TESTABLE_WIRE_PASSIVE;
+    bool must = wire && iw_rule_verdict(r) == IW_VERDICT_FAIL;
+
+    s->rules++;
+    s->wire += wire;
+    s->named += has_case;
+    s->must += must;
+    s->must_named += must && has_case;
+}
+
+static void print_sum(const struct sum *s)
+{
+    char name[16] = "all";
+
+    if (s->rfc)
+        snprintf(name, sizeof(name), "RFC %u", s->rfc);
+    printf("%-9s %6zu %8zu %8zu %12zu %14zu\n", name, s->rules, s->wire, s->named, s->must,
+           s->must_named);
+}
+
+static void print_by_rfc(const struct iw_suite *suite)
+{
+    struct sum sums[RFCS] = {{0}}, all = {0};
+    size_t n = 0;
+
+    for (size_t i = 0; i < IW_RULE_COUNT; i++) {
+        const struct iw_rule *r = iw_rule_at(i);
+        bool has_case = named(suite, r);
+        size_t k = 0;
+
+        while (k < n && sums[k].rfc != r->rfc)
+            k++;
+        if (k == n && n < RFCS)
+            sums[n++].rfc = r->rfc;
+        if (k < RFCS)
+            add(&sums[k], r, has_case);
+        add(&all, r, has_case);
+    }
+    printf("%-9s %6s %8s %8s %12s %14s\n", "", "rules", "on wire", "named", "MUST on wire",
+           "of them named");
+    for (size_t k = 0; k < n; k++)
+        print_sum(&sums[k]);
+    print_sum(&all);
+}
+
+/* One line a class: what can be provoked on the wire first. */
+static void print_standings(const struct iw_suite *suite, const struct iw_proof *proof)
+{
+    for (int class = IW_TESTABLE_WIRE_ACTIVE; class >= IW_TESTABLE_NO; class --) {
+        size_t counts[IW_STANDINGS] = {0}, all = 0;
+        const char *reason;
+
+        for (size_t i = 0; i < IW_RULE_COUNT; i++) {
+            const struct iw_rule *r = iw_rule_at(i);
+
+            if ((int)r->testable != class)
+                continue;
+            counts[iw_proof_standing(proof, suite, r, &reason)]++;
+            all++;
+        }
+        printf("%s: proven %zu, claimed %zu, dispositioned %zu, of %zu",
+               iw_testable_name((enum iw_testable) class), counts[IW_PROVEN], counts[IW_CLAIMED],
+               counts[IW_DISPOSITIONED], all);
+        if (counts[IW_UNACCOUNTED])
+            printf(" (%zu unaccounted)", counts[IW_UNACCOUNTED]);
+        putchar('\n');
+    }
+}
+
+int iw_command_requirements(const struct iw_command *c)
+{
+    struct iw_setup s;
+    struct iw_proof proof = {0};
+    char error[512];
+    int status = iw_setup(&s, c, false);
+
+    if (!status && iw_proof_read(&proof, s.proof, error, sizeof(error))) {
+        iw_complain("%s", error);
+        status = IW_EXIT_TESTER;
+    }
+    if (!status) {
+        if (c->summary) {
+            print_by_rfc(&s.suite);
+            putchar('\n');
+            print_standings(&s.suite, &proof);
+        } else if (c->csv) {
+            print_csv(&s.suite, &proof);
+        } else {
+            print_all(&s.suite, &proof);
+        }
+        status = iw_setup_broken(&s);
+    }
+    iw_proof_free(&proof);
+    iw_setup_free(&s);
+    return status;
+}

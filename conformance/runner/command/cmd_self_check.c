@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `iwarp-conform self-check`: the suite against the reference peer, bent by one switch at a time.
+ */
+#include <stdlib.h>
+
+#include "base/complain.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "commands.h"
+#include "selfcheck/selfcheck.h"
+#include "setup.h"
+#include "suite/proof.h"
+
+static bool write_matrix(const struct iw_self_check *s, const char *path)
+{
+    FILE *f = path ? iw_open_output(path) : NULL;
+
+    if (f)
+        iw_self_check_json(f, s);
+    return !path || (f && iw_close_output(f, path));
+}
+
+/* The run itself, and what it leaves behind. */
+static int carry_out(const struct iw_command *c, const struct iw_setup *setup,
+                     const struct iw_proof *proof, const char *dir)
+{
+    char *report = iw_text_format("%s/run.json", dir);
+    struct iw_self_check s = {
+        .suite = setup->suite.digest,
+        .full = c->full,
+        .partial = c->n_select > 0,
+        .switches = c->switches,
+        .n_errors = setup->suite.n_broken,
+    };
+    int status;
+
+    iw_self_check_begin(&s, setup->selected, setup->n_selected, proof);
+    status =
+        iw_self_check_play(&s, setup->target, &setup->options, c->jobs ? c->jobs : iw_cpus(), dir);
+    if (!status) {
+        iw_self_check_print(stdout, &s);
+        printf("results: %s\n", dir);
+        status = iw_self_check_status(&s);
+        if (!write_matrix(&s, report) || !write_matrix(&s, c->json) ||
+            (c->matrix && iw_self_check_record(&s, &setup->suite, c->matrix)))
+            status = IW_EXIT_TESTER;
+    }
+    iw_self_check_free(&s);
+    free(report);
+    return status;
+}
+
+static bool fits_some(const char *glob)
+{
+    size_t count = 1;
+
+    if (glob)
+        free(iw_probes_make(true, glob, &count));
+    if (!count)
+        iw_complain("--switch %s: fits no switch", glob);
+    return count > 0;
+}
+
+int iw_command_self_check(const struct iw_command *c)
+{
+    struct iw_setup setup;
+    struct iw_proof proof = {0};
+    char error[512], *dir = NULL;
+    int status = fits_some(c->switches) ? 0 : IW_EXIT_USAGE;
+
+    if (!status && c->matrix && (!c->full || c->switches)) {
+        iw_complain("--matrix: needs --full, and every switch");
+        status = IW_EXIT_USAGE;
+    }
+    if (status)
+        return status;
+    status = iw_setup(&setup, c, true);
+    if (!status && iw_proof_read(&proof, setup.proof, error, sizeof(error))) {
+        iw_complain("%s", error);
+        status = IW_EXIT_TESTER;
+    }
+    if (!status && !(dir = iw_results_create(c, "self-check")))
+        status = IW_EXIT_TESTER;
+    if (!status) {
+        iw_setup_broken(&setup);
+        status = carry_out(c, &setup, &proof, dir);
+    }
+    free(dir);
+    iw_proof_free(&proof);
+    iw_setup_free(&setup);
+    return status;
+}

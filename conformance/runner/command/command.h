@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_RUNNER_COMMAND_H
+#define IW_RUNNER_COMMAND_H
+
+/* The command line. */
+
+#include "base/runner.h"
+
+struct iw_journal;
+
+struct iw_command {
+    const char *program;                          /* argv[0] */
+    const char *name;                             /* "run" ... */
+    int (*carry_out)(const struct iw_command *c); /* returns the exit status */
+    char *const *words;                           /* what is no option */
+    size_t n_words;
+    char **select; /* patterns; the words of `run` and `list` are some, too */
+    size_t n_select;
+    unsigned jobs;   /* 0: not said */
+    unsigned repeat; /* 0: not said */
+    bool tap, verbose, trace, full, summary, csv, hazards;
+    const char *junit, *json, *pcap_dir, *results, *cases, *target, *capture, *agent;
+    const char *baseline, *write_baseline, *resume, *html, *csv_file;
+    const char *output;            /* probe: the target file; NULL: standard output */
+    bool force;                    /* ... even if there is one */
+    const char *switches, *matrix; /* self-check: a glob over switches; where to record */
+    struct iw_replay replay;       /* of the command; its capture is NULL in others */
+    const char *replay_folder;     /* where that capture is */
+    bool list;                     /* replay: tell what there is */
+    struct iw_journal *journal;    /* that of `resume`, once it is open */
+    double time_scale;             /* 0: not said */
+};
+
+/* Reads the command line. Returns -1 to go on, else the exit status (--help, --version, a mistake).
+ */
+int iw_command_parse(struct iw_command *c, int argc, char **argv);
+void iw_command_free(struct iw_command *c);
+/* Adds a pattern (copied) to those that select cases. */
+void iw_command_select(struct iw_command *c, const char *pattern);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "conform.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/complain.h"
+#include "commands.h"
+#include "reexec.h"
+#include "run/journal.h"
+#include "setup.h"
+
+/* A run continues as it was begun. A selection, which only the continuation inside a target's
+ * kernel has among its words, stands. */
+static int resume(struct iw_command *c)
+{
+    struct iw_journal_head head;
+    bool selected = c->n_select > 0;
+    int status;
+
+    c->journal = iw_journal_resume(c->resume, &head, &status);
+    if (!c->journal)
+        return status;
+    c->target = head.target;
+    c->cases = head.cases;
+    c->agent = head.agent;
+    c->pcap_dir = head.pcap_dir;
+    c->time_scale = head.time_scale;
+    c->repeat = head.repeat;
+    for (size_t i = 0; !selected && i < head.n_select; i++)
+        iw_command_select(c, head.select[i]);
+    c->results = c->resume;
+    return -1;
+}
+
+/* Returns -1 if the command is to be carried out here, else the exit status. A target that cannot
+ * be read is the command's to complain about. */
+static int elsewhere(const struct iw_command *c)
+{
+    const char *text = c->carry_out == iw_command_probe ? c->words[0] : c->target;
+    struct iw_target_spec *spec;
+    char error[1024];
+    int status = -1;
+
+    if (!text || c->list)
+        return -1;
+    spec = iw_setup_target(c, text, error, sizeof(error));
+    if (spec)
+        status = iw_reexec(c, spec);
+    iw_target_free(spec);
+    return status;
+}
+
+int iw_conform(int argc, char **argv)
+{
+    struct iw_command c;
+    int status = iw_command_parse(&c, argc, argv);
+
+    if (status < 0 && c.resume)
+        status = resume(&c);
+    if (status < 0)
+        status = elsewhere(&c);
+    if (status < 0)
+        status = c.carry_out(&c);
+    iw_journal_close(c.journal);
+    iw_command_free(&c);
+    if (fflush(stdout) || ferror(stdout)) {
+        iw_complain("cannot write to standard output: %s", strerror(errno));
+        return IW_EXIT_TESTER;
+    }
+    return status;
+}

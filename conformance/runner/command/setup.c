@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where things lie, and reading what a command works on. */
+#include "setup.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/complain.h"
+#include "base/files.h"
+#include "base/text.h"
+
+static char *find_agent(const struct iw_command *c)
+{
+    const char *said = c->agent ? c->agent : getenv("IWARP_AGENT");
+    char *own, *path;
+
+    if (said && *said)
+        return iw_text_copy(said);
+    own = iw_own_folder();
+    path = iw_text_format("%s/iwarp-agent", own);
+    free(own);
+    return path;
+}
+
+char *iw_results_create(const struct iw_command *c, const char *name)
+{
+    static const char parent[] = "iwarp-conform-results";
+    const char *wanted = c->results ? c->results : parent;
+    char *path;
+
+    if (iw_folder_create(wanted)) {
+        iw_complain("cannot make the folder %s: %s", wanted, strerror(errno));
+        return NULL;
+    }
+    if (c->results)
+        return iw_text_copy(c->results);
+    path = iw_folder_new(parent, name);
+    if (!path) {
+        iw_complain("cannot make a folder in %s: %s", parent, strerror(errno));
+        return NULL;
+    }
+    /* A convenience: without the link nothing is lost. */
+    if (!unlink("iwarp-conform-results/latest") || errno == ENOENT)
+        (void)!symlink(path + sizeof(parent), "iwarp-conform-results/latest");
+    return path;
+}
+
+struct iw_target_spec *iw_setup_target(const struct iw_command *c, const char *text, char *error,
+                                       size_t room)
+{
+    char *agent = find_agent(c), *root = iw_conformance_folder();
+    char *targets = iw_text_format("%s/targets", root);
+    struct iw_target_spec *spec =
+        iw_target_parse(text ? text : "embedded", agent, targets, error, room);
+
+    free(targets);
+    free(root);
+    free(agent);
+    return spec;
+}
+
+static int read_target(struct iw_setup *s, const struct iw_command *c)
+{
+    char error[1024];
+
+    s->target = iw_setup_target(c, c->target, error, sizeof(error));
+    if (!s->target) {
+        iw_complain("%s", error);
+        return IW_EXIT_USAGE;
+    }
+    if (s->target->embedded && access(s->target->program, X_OK)) {
+        iw_complain("cannot start the embedded target %s: %s", s->target->program, strerror(errno));
+        return IW_EXIT_TESTER;
+    }
+    return 0;
+}
+
+int iw_setup(struct iw_setup *s, const struct iw_command *c, bool target)
+{
+    char *root = iw_conformance_folder();
+    char error[1024];
+    int status;
+
+    *s = (struct iw_setup){0};
+    s->library = iw_text_format("%s/lib", root);
+    s->targets = iw_text_format("%s/targets", root);
+    s->pcaps = iw_text_format("%s/../pcaps", root);
+    s->report = iw_text_format("%s/report", root);
+    /* What is known of other people's cases lies beside them. */
+    s->proof =
+        c->cases ? iw_text_format("%s/../proof", c->cases) : iw_text_format("%s/proof", root);
+    s->cases = c->replay.capture ? iw_text_format("%s/replay_case.lua", s->library)
+               : c->cases        ? iw_text_copy(c->cases)
+                                 : iw_text_format("%s/cases", root);
+    free(root);
+    s->options.library = s->library;
+    s->options.pcaps = c->replay.capture ? c->replay_folder : s->pcaps;
+    s->options.replay = c->replay.capture ? &c->replay : NULL;
+    s->options.time_scale = c->time_scale;
+    status = target ? read_target(s, c) : 0;
+    if (status)
+        return status;
+    if (iw_suite_load(&s->suite, s->cases, &s->options, error, sizeof(error))) {
+        iw_complain("%s", error);
+        return IW_EXIT_USAGE;
+    }
+    if (!s->suite.n_files) {
+        iw_complain("no case files in %s", s->cases);
+        return IW_EXIT_USAGE;
+    }
+    if (iw_suite_select(&s->suite, c->select, c->n_select, &s->selected, &s->n_selected, error,
+                        sizeof(error))) {
+        iw_setup_broken(s); /* one of them may have the case */
+        iw_complain("%s", error);
+        return IW_EXIT_USAGE;
+    }
+    return 0;
+}
+
+void iw_setup_free(struct iw_setup *s)
+{
+    iw_target_free(s->target);
+    free(s->selected);
+    iw_suite_free(&s->suite);
+    free(s->library);
+    free(s->targets);
+    free(s->pcaps);
+    free(s->report);
+    free(s->proof);
+    free(s->cases);
+    *s = (struct iw_setup){0};
+}
+
+int iw_setup_broken(const struct iw_setup *s)
+{
+    for (size_t i = 0; i < s->suite.n_files; i++)
+        if (s->suite.files[i].error)
+            iw_complain("%s", s->suite.files[i].error);
+    return s->suite.n_broken ? IW_EXIT_TESTER : 0;
+}

@@ -1,7 +1,0 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-#include "command.h"
-
-int main(int argc, char **argv)
-{
-    return iw_conform(argc, argv);
-}

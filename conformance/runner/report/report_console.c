@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "report_console.h"
+
+enum { MANY = 10 }; /* failures from which on they are summed up */
+
+const struct iw_rule *iw_entry_rule(const struct iw_entry *entry)
+{
+    if (entry->result.rule)
+        return entry->result.rule;
+    return entry->c && entry->c->n_rules ? entry->c->rules[0] : NULL;
+}
+
+static void field(FILE *out, const char *name, const char *text)
+{
+    char *clean = iw_text_clean(text);
+    char *rest = clean, *line;
+
+    while (clean && (line = strsep(&rest, "\n"))) {
+        fprintf(out, "  %-9s %s\n", name, line);
+        name = "";
+    }
+    free(clean);
+}
+
+static void rule(FILE *out, const struct iw_entry *entry)
+{
+    const struct iw_rule *r = iw_entry_rule(entry);
+
+    if (r)
+        fprintf(out, "  %-9s %s (%s%s): %s\n", "rule", r->id, iw_level_name(r->level),
+                r->implied ? ", implied" : "", r->text);
+}
+
+static void where(FILE *out, const struct iw_entry *entry)
+{
+    const struct iw_case *c = entry->c;
+    char *text = c ? iw_text_format("%s:%d", c->file, c->line) : iw_text_copy(entry->file);
+
+    fprintf(out, "  %-9s %s\n", "case", text);
+    if (entry->result.where && strcmp(entry->result.where, text) != 0)
+        field(out, "at", entry->result.where);
+    free(text);
+}
+
+static void whole(FILE *out, const struct iw_record *record, const struct iw_entry *entry)
+{
+    const struct iw_result *r = &entry->result;
+
+    fprintf(out, "%s %s%s\n", iw_verdict_name(r->verdict), r->id,
+            entry->pinned == IW_PINNED_NEW ? " (not in the baseline)" : "");
+    where(out, entry);
+    if (r->verdict != IW_VERDICT_ERROR)
+        rule(out, entry);
+    field(out, "reason", r->reason);
+    field(out, "expected", r->expected);
+    field(out, "actual", r->actual);
+    field(out, "notes", r->notes);
+    field(out, "capture", r->pcap);
+    if (entry->c && record->again)
+        fprintf(out, "  %-9s %s%s\n", "again", record->again, r->id);
+}
+
+void iw_console_entry(FILE *out, const struct iw_record *record, const struct iw_entry *entry,
+                      bool verbose)
+{
+    const struct iw_result *r = &entry->result;
+
+    if (entry->unreached)
+        return; /* said once, in the summary */
+    if (entry->pinned == IW_PINNED_STALE)
+        fprintf(out, "STALE %s: %s, but the baseline says: %s\n", r->id,
+                iw_verdict_name(r->verdict), entry->known);
+    if (entry->pinned == IW_PINNED_EXPECTED) {
+        if (verbose)
+            fprintf(out, "%s %s: as expected: %s\n", iw_verdict_name(r->verdict), r->id,
+                    entry->known);
+    } else if (r->verdict == IW_VERDICT_PASS) {
+        if (verbose || record->remarks)
+            fprintf(out, "PASS %s%s%s\n", r->id, r->observed ? ": " : "",
+                    r->observed ? r->observed : "");
+        if (record->remarks)
+            field(out, "notes", r->notes);
+    } else if (r->verdict == IW_VERDICT_SKIP) {
+        if (verbose)
+            fprintf(out, "SKIP %s: %s\n", r->id, r->reason ? r->reason : "");
+    } else {
+        whole(out, record, entry);
+    }
+}
+
+void iw_console_progress(FILE *out, const struct iw_record *record, const char *id)
+{
+    size_t done = 0;
+
+    for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
+        done += record->verdicts[i];
+    fprintf(out, "\r\033[K");
+    if (id)
+        fprintf(out, "[%zu/%zu] %zu FAIL  %.60s", done, record->count,
+                record->verdicts[IW_VERDICT_FAIL] + record->verdicts[IW_VERDICT_ERROR], id);
+    fflush(out);
+}
+
+static bool skipped_for(const struct iw_entry *entry, const char *reason)
+{
+    const struct iw_result *r = &entry->result;
+
+    return entry->done && r->verdict == IW_VERDICT_SKIP && r->reason &&
+           (!reason || !strcmp(r->reason, reason));
+}
+
+/* Skipped cases, one line for each reason: there may be many of either. */
+static void skips(FILE *out, const struct iw_record *record)
+{
+    for (size_t i = 0; i < record->count; i++) {
+        const struct iw_entry *entry = &record->entries[i];
+        size_t before = 0, n = 0;
+
+        if (!skipped_for(entry, NULL))
+            continue;
+        for (size_t k = 0; k < record->count; k++) {
+            bool fits = skipped_for(&record->entries[k], entry->result.reason);
+
+            n += fits;
+            before += fits && k < i;
+        }
+        if (before)
+            continue;
+        if (n == 1)
+            fprintf(out, "SKIP %s: %s\n", entry->result.id, entry->result.reason);
+        else
+            fprintf(out, "SKIP %zu cases (%s ...): %s\n", n, entry->result.id,
+                    entry->result.reason);
+    }
+}
+
+static bool broke(const struct iw_entry *entry, const struct iw_rule *rule)
+{
+    enum iw_verdict v = entry->result.verdict;
+
+    return entry->done && (v == IW_VERDICT_FAIL || v == IW_VERDICT_NOTE) &&
+           entry->pinned != IW_PINNED_EXPECTED && (!rule || iw_entry_rule(entry) == rule);
+}
+
+/* Of many failures: the rules that were broken, one a line, in the order of the catalogue. */
+static void broken(FILE *out, const struct iw_record *record)
+{
+    size_t all = 0;
+
+    for (size_t i = 0; i < record->count; i++)
+        all += broke(&record->entries[i], NULL);
+    for (size_t r = 0; all >= MANY && r < IW_RULE_COUNT; r++) {
+        const struct iw_rule *rule = iw_rule_at(r);
+        const char *first = NULL;
+        size_t n = 0;
+
+        for (size_t i = 0; i < record->count; i++) {
+            if (!broke(&record->entries[i], rule))
+                continue;
+            first = first ? first : record->entries[i].result.id;
+            n++;
+        }
+        if (n)
+            fprintf(out, "broken %s (%s%s) in %zu case%s (%s%s): %s\n", rule->id,
+                    iw_level_name(rule->level), rule->implied ? ", implied" : "", n,
+                    n > 1 ? "s" : "", first, n > 1 ? " ..." : "", rule->text);
+    }
+}
+
+/* What the rounds of a case disagreed about. */
+static void unstable(FILE *out, const struct iw_record *record)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < record->count; i++) {
+        const struct iw_entry *entry = &record->entries[i];
+        const char *comma = "";
+
+        if (!iw_entry_unstable(entry))
+            continue;
+        n++;
+        fprintf(out, "UNSTABLE %s: ", entry->result.id);
+        for (size_t v = 0; v < IW_VERDICT_COUNT; v++) {
+            if (entry->rounds[v])
+                fprintf(out, "%s%u %s", comma, entry->rounds[v],
+                        iw_verdict_name((enum iw_verdict)v));
+            comma = entry->rounds[v] ? ", " : comma;
+        }
+        putc('\n', out);
+    }
+    fprintf(out, "%u rounds: %zu of %zu cases gave more than one verdict\n", record->repeat, n,
+            record->count);
+}
+
+static void baseline(FILE *out, const struct iw_record *record)
+{
+    for (size_t i = 0; i < record->n_unknown; i++)
+        fprintf(out, "STALE %s: the baseline has it, but there is no such case\n",
+                record->unknown[i]);
+    fprintf(out, "baseline %s: %zu as expected, %zu new, %zu stale\n", record->baseline,
+            record->pinned[IW_PINNED_EXPECTED], record->pinned[IW_PINNED_NEW],
+            record->pinned[IW_PINNED_STALE] + record->n_unknown);
+}
+
+void iw_console_summary(FILE *out, const struct iw_record *record, bool verbose)
+{
+    if (!verbose)
+        skips(out, record);
+    broken(out, record);
+    for (size_t i = 0; i < record->count; i++) {
+        if (record->entries[i].unreached) {
+            fprintf(out, "%s: %s\n", record->target,
+                    record->entries[i].result.reason ? record->entries[i].result.reason : "");
+            break;
+        }
+    }
+    if (record->repeat > 1)
+        unstable(out, record);
+    if (record->baseline)
+        baseline(out, record);
+    for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
+        fprintf(out, "%s%zu %s", i ? ", " : "", record->verdicts[i],
+                iw_verdict_name((enum iw_verdict)i));
+    fprintf(out, "; %.1f s, target %s\n", record->seconds, record->target);
+    if (record->dir)
+        fprintf(out, "results: %s\n", record->dir);
+}

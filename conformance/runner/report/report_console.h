@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_RUNNER_REPORT_CONSOLE_H
+#define IW_RUNNER_REPORT_CONSOLE_H
+
+/* The console: cases that did not pass, and the sum. */
+
+#include "run/record.h"
+
+/* Prints a verdict, unless it is PASS or SKIP. With `verbose` also those. */
+void iw_console_entry(FILE *out, const struct iw_record *record, const struct iw_entry *entry,
+                      bool verbose);
+/* Prints a progress line on a terminal, overwritten by the next one; NULL wipes it. */
+void iw_console_progress(FILE *out, const struct iw_record *record, const char *id);
+/* Prints the skipped cases by their reasons (unless `verbose` has printed each of them), and a
+ * count for each verdict. */
+void iw_console_summary(FILE *out, const struct iw_record *record, bool verbose);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The report as a page: a frame that shows data, and the data. What peers sent is only ever data:
+ * the frame puts it into text nodes, and no octet of it can end the element that it stands in. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/result_json.h"
+#include "base/text.h"
+#include "report_html.h"
+#include "report_json.h"
+#include "suite/proof.h"
+#include "suite/suite.h"
+
+enum { FILE_MOST = 1 << 20 };
+
+static char *read_text(const char *path)
+{
+    FILE *f = fopen(path, "re");
+    char *text;
+    size_t n;
+
+    if (!f)
+        return NULL;
+    text = iw_got(malloc(FILE_MOST + 1));
+    n = fread(text, 1, FILE_MOST, f);
+    text[n] = 0;
+    fclose(f);
+    return text;
+}
+
+static json_t *rules(const struct iw_record *record)
+{
+    json_t *all = iw_got(json_object());
+
+    for (size_t i = 0; i < IW_RULE_COUNT; i++) {
+        const struct iw_rule *r = iw_rule_at(i);
+        const char *reason = NULL, *standing = NULL;
+
+        if (record->whole && record->proof)
+            standing =
+                iw_standing_name(iw_proof_standing(record->proof, record->whole, r, &reason));
+        json_object_set_new(
+            all, r->id,
+            iw_got(json_pack("{s:i, s:s, s:s, s:b, s:s, s:s, s:s, s:s, s:s?, s:s?}", "rfc",
+                             (int)r->rfc, "section", r->section, "level", iw_level_name(r->level),
+                             "implied", (int)r->implied, "testable", iw_testable_name(r->testable),
+                             "text", r->text, "how", r->how, "expected", r->expected, "standing",
+                             standing, "reason", reason)));
+    }
+    return all;
+}
+
+static json_t *needs(const struct iw_case *c)
+{
+    json_t *list = iw_got(json_array());
+
+    for (size_t i = 0; i < c->n_needs; i++) {
+        char *need = iw_text_format("%s=%s", c->needs[i].name, c->needs[i].value);
+
+        json_array_append_new(list, iw_json_text(need));
+        free(need);
+    }
+    return list;
+}
+
+static json_t *cases(const struct iw_record *record, json_t *files)
+{
+    json_t *all = iw_got(json_object());
+
+    for (size_t i = 0; i < record->count; i++) {
+        const struct iw_case *c = record->entries[i].c;
+        char *script;
+
+        if (!c)
+            continue;
+        json_object_set_new(all, c->id,
+                            iw_got(json_pack("{s:o, s:o}", "purpose", iw_json_text(c->purpose),
+                                             "needs", needs(c))));
+        if (json_object_get(files, c->file) || !(script = read_text(c->file)))
+            continue;
+        json_object_set_new(files, c->file, iw_json_text(script));
+        free(script);
+    }
+    return all;
+}
+
+/* "</script>" and "<!--" end or bend the element that holds the data: no '<' gets there. */
+static int put(const char *text, size_t length, void *out)
+{
+    for (size_t i = 0; i < length; i++)
+        if (text[i] == '<')
+            fputs("\\u003c", out);
+        else
+            putc(text[i], out);
+    return 0;
+}
+
+/* What the fields of a message are called takes more room than its octets, and most messages are
+ * laid out like others: each layout is in the page once. */
+static json_t *layouts(json_t *report)
+{
+    json_t *list = iw_got(json_array()), *known = iw_got(json_object());
+    json_t *c, *line;
+    size_t i, k;
+
+    json_array_foreach(json_object_get(report, "cases"), i, c)
+    {
+        json_array_foreach(json_object_get(c, "exchange"), k, line)
+        {
+            json_t *fields = json_object_get(line, "fields");
+            const char *text = json_string_value(fields);
+
+            if (!text)
+                continue;
+            if (!json_object_get(known, text)) {
+                json_object_set_new(known, text, json_integer((json_int_t)json_array_size(list)));
+                json_array_append(list, fields);
+            }
+            json_object_set(line, "layout", json_object_get(known, text));
+            json_object_del(line, "fields");
+        }
+    }
+    json_decref(known);
+    return list;
+}
+
+static void put_data(FILE *out, const struct iw_record *record)
+{
+    json_t *files = iw_got(json_object()), *report = iw_record_to_json(record);
+    json_t *known = cases(record, files), *fields = layouts(report);
+    json_t *all =
+        iw_got(json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "report", report, "layouts", fields,
+                         "rules", rules(record), "cases", known, "files", files, "again",
+                         record->again ? record->again : "", "page", iw_json_text(record->html)));
+
+    json_dump_callback(all, put, out, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    json_decref(all);
+}
+
+/* Writes `text` up to `place` and returns what is behind that; NULL if it is not there. */
+static const char *put_up_to(FILE *out, const char *text, const char *place)
+{
+    const char *at = strstr(text, place);
+
+    if (!at)
+        return NULL;
+    fwrite(text, 1, (size_t)(at - text), out);
+    return at + strlen(place);
+}
+
+static bool put_page(FILE *out, const char *frame, const char *script,
+                     const struct iw_record *record)
+{
+    const char *rest = put_up_to(out, frame, "@DATA@");
+
+    if (!rest)
+        return false;
+    put_data(out, record);
+    rest = put_up_to(out, rest, "@SCRIPT@");
+    if (!rest)
+        return false;
+    fputs(script, out);
+    fputs(rest, out);
+    return true;
+}
+
+bool iw_html_write(FILE *out, const struct iw_record *record, const char *folder, char *error,
+                   size_t room)
+{
+    char *paths[] = {iw_text_format("%s/report.html", folder),
+                     iw_text_format("%s/report.js", folder)};
+    char *texts[2] = {0};
+    bool good = true;
+
+    for (size_t i = 0; i < 2 && good; i++) {
+        texts[i] = read_text(paths[i]);
+        if (!texts[i]) {
+            snprintf(error, room, "%s: %s", paths[i], strerror(errno));
+            good = false;
+        }
+    }
+    if (good && !put_page(out, texts[0], texts[1], record)) {
+        snprintf(error, room, "%s: has no place for the data or the script", paths[0]);
+        good = false;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        free(paths[i]);
+        free(texts[i]);
+    }
+    return good;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* https://testanything.org/tap-version-14-specification.html */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "report_tap.h"
+
+void iw_tap_begin(FILE *out, size_t count)
+{
+    fprintf(out, "TAP version 14\n1..%zu\n", count);
+    fflush(out);
+}
+
+/* Text behind "# SKIP" on one line, and descriptions: '#' and '\' would mean something. */
+static void put_line(FILE *out, const char *text)
+{
+    char *clean = iw_text_clean(text);
+
+    for (const char *s = clean; s && *s; s++) {
+        if (*s == '#' || *s == '\\')
+            putc('\\', out);
+        putc(*s == '\n' ? ' ' : *s, out);
+    }
+    free(clean);
+}
+
+/* A YAML scalar in double quotes. */
+static void pair(FILE *out, const char *name, const char *text)
+{
+    char *clean = iw_text_clean(text);
+
+    if (!clean)
+        return;
+    fprintf(out, "  %s: \"", name);
+    for (const char *s = clean; *s; s++) {
+        if (*s == '"' || *s == '\\')
+            putc('\\', out);
+        if (*s == '\n')
+            fputs("\\n", out);
+        else
+            putc(*s, out);
+    }
+    fputs("\"\n", out);
+    free(clean);
+}
+
+static void diagnostics(FILE *out, const struct iw_entry *entry)
+{
+    const struct iw_result *r = &entry->result;
+    const struct iw_rule *rule = r->verdict == IW_VERDICT_ERROR ? NULL : iw_entry_rule(entry);
+
+    fputs("  ---\n", out);
+    pair(out, "verdict", iw_verdict_name(r->verdict));
+    pair(out, "rule", rule ? rule->id : NULL);
+    pair(out, "text", rule ? rule->text : NULL);
+    pair(out, "reason", r->reason);
+    pair(out, "expected", r->expected);
+    pair(out, "actual", r->actual);
+    pair(out, "at", r->where);
+    pair(out, "capture", r->pcap);
+    pair(out, "baseline", iw_pinned_name(entry->pinned));
+    fputs("  ...\n", out);
+}
+
+void iw_tap_bail_out(FILE *out, const char *reason)
+{
+    fputs("Bail out! ", out);
+    put_line(out, reason);
+    putc('\n', out);
+    fflush(out);
+}
+
+void iw_tap_entry(FILE *out, size_t number, const struct iw_entry *entry)
+{
+    const struct iw_result *r = &entry->result;
+    bool good = r->verdict != IW_VERDICT_FAIL && r->verdict != IW_VERDICT_ERROR;
+
+    fprintf(out, "%sok %zu - ", good ? "" : "not ", number);
+    put_line(out, r->id);
+    if (r->verdict == IW_VERDICT_SKIP || r->verdict == IW_VERDICT_INCONCLUSIVE) {
+        fprintf(out, " # SKIP %s", r->verdict == IW_VERDICT_SKIP ? "" : "inconclusive: ");
+        put_line(out, r->reason);
+    } else if (entry->pinned == IW_PINNED_EXPECTED || entry->pinned == IW_PINNED_STALE) {
+        fputs(" # TODO ", out); /* what passes all the same is told apart by its consumer */
+        put_line(out, entry->known);
+    }
+    putc('\n', out);
+    if (r->verdict != IW_VERDICT_PASS && r->verdict != IW_VERDICT_SKIP)
+        diagnostics(out, entry);
+    fflush(out);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_RUNNER_REPORT_TAP_H
+#define IW_RUNNER_REPORT_TAP_H
+
+/* TAP version 14. */
+
+#include "run/record.h"
+
+void iw_tap_begin(FILE *out, size_t count);
+void iw_tap_entry(FILE *out, size_t number, const struct iw_entry *entry);
+/* Ends the report of a run that stops before its plan is fulfilled. */
+void iw_tap_bail_out(FILE *out, const char *reason);
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "journal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/complain.h"
+#include "base/files.h"
+#include "base/result_json.h"
+#include "base/text.h"
+
+struct iw_journal {
+    char *path;
+    FILE *file;
+    json_t *head;        /* of a run that goes on, else NULL */
+    json_t *results;     /* likewise */
+    const char **select; /* likewise; of the head */
+    bool failed;
+};
+
+static bool add_line(struct iw_journal *j, json_t *object)
+{
+    bool good = !json_dumpf(object, j->file, JSON_COMPACT | JSON_REAL_PRECISION(9)) &&
+                putc('\n', j->file) != EOF && !fflush(j->file);
+
+    json_decref(object);
+    if (!good && !j->failed) {
+        iw_complain("cannot write %s: %s", j->path, strerror(errno));
+        j->failed = true;
+    }
+    return good;
+}
+
+static json_t *patterns(const struct iw_journal_head *head)
+{
+    json_t *list = iw_got(json_array());
+
+    for (size_t i = 0; i < head->n_select; i++)
+        json_array_append_new(list, iw_json_text(head->select[i]));
+    return list;
+}
+
+static json_t *text(const char *value)
+{
+    return value ? iw_json_text(value) : json_null();
+}
+
+struct iw_journal *iw_journal_create(const char *dir, const struct iw_journal_head *head,
+                                     const struct iw_record *record)
+{
+    struct iw_journal *j = iw_got(calloc(1, sizeof(*j)));
+
+    j->path = iw_text_format("%s/journal.jsonl", dir);
+    j->file = iw_open_output(j->path);
+    if (j->file &&
+        add_line(j, iw_got(json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:f, s:i}", "schema",
+                                     (int)IW_REPORT_SCHEMA, "suite", record->suite, "target",
+                                     text(head->target), "cases", text(head->cases), "agent",
+                                     text(head->agent), "pcap-dir", text(head->pcap_dir), "select",
+                                     patterns(head), "time-scale", head->time_scale, "repeat",
+                                     (int)head->repeat))))
+        return j;
+    iw_journal_close(j);
+    return NULL;
+}
+
+static const char *member(const struct iw_journal *j, const char *name)
+{
+    return json_string_value(json_object_get(j->head, name));
+}
+
+static void take_head(struct iw_journal *j, struct iw_journal_head *head)
+{
+    const json_t *list = json_object_get(j->head, "select");
+
+    j->select = iw_got(calloc(json_array_size(list) + 1, sizeof(*j->select)));
+    *head = (struct iw_journal_head){
+        .target = member(j, "target"),
+        .cases = member(j, "cases"),
+        .agent = member(j, "agent"),
+        .pcap_dir = member(j, "pcap-dir"),
+        .select = j->select,
+        .time_scale = json_number_value(json_object_get(j->head, "time-scale")),
+        .repeat = (unsigned)json_integer_value(json_object_get(j->head, "repeat")),
+    };
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (json_is_string(json_array_get(list, i)))
+            j->select[head->n_select++] = json_string_value(json_array_get(list, i));
+}
+
+/* Reads what is there, and cuts off a last line that is not whole. */
+static bool read_lines(struct iw_journal *j)
+{
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t got;
+    off_t whole = 0;
+
+    j->results = iw_got(json_array());
+    while ((got = getline(&line, &size, j->file)) > 0 && line[got - 1] == '\n') {
+        json_t *object = json_loadb(line, (size_t)got, 0, NULL);
+
+        if (!json_is_object(object)) { /* what was cut off has no end */
+            json_decref(object);
+            free(line);
+            return false;
+        }
+        if (!j->head)
+            j->head = object;
+        else if (json_object_get(object, "begun"))
+            json_decref(object);
+        else
+            json_array_append_new(j->results, object);
+        whole += got;
+    }
+    free(line);
+    return j->head && json_integer_value(json_object_get(j->head, "schema")) == IW_REPORT_SCHEMA &&
+           !ftruncate(fileno(j->file), whole) && !fseeko(j->file, whole, SEEK_SET);
+}
+
+struct iw_journal *iw_journal_resume(const char *dir, struct iw_journal_head *head, int *status)
+{
+    struct iw_journal *j = iw_got(calloc(1, sizeof(*j)));
+
+    j->path = iw_text_format("%s/journal.jsonl", dir);
+    j->file = fopen(j->path, "r+e");
+    *status = IW_EXIT_USAGE;
+    if (!j->file)
+        iw_complain("cannot read %s: %s", j->path, strerror(errno));
+    else if (!read_lines(j))
+        iw_complain("%s: expected the journal of a run", j->path);
+    else {
+        take_head(j, head);
+        return j;
+    }
+    iw_journal_close(j);
+    return NULL;
+}
+
+static struct iw_entry *entry_of(struct iw_record *record, const char *id)
+{
+    for (size_t i = 0; id && i < record->count; i++)
+        if (record->entries[i].c && !strcmp(record->entries[i].c->id, id))
+            return &record->entries[i];
+    return NULL;
+}
+
+static bool is_round(const json_t *round, unsigned repeat)
+{
+    return !round || (json_is_integer(round) && json_integer_value(round) >= 0 &&
+                      json_integer_value(round) < (json_int_t)repeat);
+}
+
+int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
+                      void (*take)(void *context, struct iw_entry *entry, unsigned round,
+                                   struct iw_result *result),
+                      void *context)
+{
+    const char *suite = member(j, "suite");
+    json_t *object;
+    size_t i;
+
+    if (!suite || strcmp(suite, record->suite) != 0) {
+        iw_complain("%s: the cases have changed since that run; begin a new one", j->path);
+        return IW_EXIT_USAGE;
+    }
+    json_array_foreach(j->results, i, object)
+    {
+        const char *id = json_string_value(json_object_get(object, "id"));
+        const json_t *round = json_object_get(object, "round"); /* missing: as they came */
+        struct iw_entry *entry = entry_of(record, id);
+        struct iw_result result;
+
+        if (!entry || entry->handed >= record->repeat || !is_round(round, record->repeat) ||
+            !iw_result_from_json(object, &result)) {
+            iw_complain("%s:%zu: expected the result of a case", j->path, i + 2);
+            return IW_EXIT_USAGE;
+        }
+        result.id = iw_text_copy(id);
+        result.role = entry->c->role;
+        take(context, entry, round ? (unsigned)json_integer_value(round) : entry->handed, &result);
+    }
+    return 0;
+}
+
+bool iw_journal_begin(struct iw_journal *j, const struct iw_case *c)
+{
+    return add_line(j, iw_got(json_pack("{s:s, s:f}", "begun", c->id, "deadline", c->deadline)));
+}
+
+bool iw_journal_add(struct iw_journal *j, const struct iw_result *result, unsigned round)
+{
+    json_t *object = iw_result_to_json(result);
+
+    json_object_set_new(object, "id", iw_json_text(result->id));
+    json_object_set_new(object, "round", iw_got(json_integer(round)));
+    return add_line(j, object);
+}
+
+void iw_journal_close(struct iw_journal *j)
+{
+    if (!j)
+        return;
+    if (j->file)
+        fclose(j->file);
+    json_decref(j->head);
+    json_decref(j->results);
+    free(j->select);
+    free(j->path);
+    free(j);
+}
+
+char *iw_journal_begun(const char *path, double *seconds)
+{
+    FILE *f = fopen(path, "re");
+    char *line = NULL, *id = NULL;
+    size_t size = 0;
+    ssize_t got;
+
+    while (f && (got = getline(&line, &size, f)) > 0 && line[got - 1] == '\n') {
+        json_t *object = json_loadb(line, (size_t)got, 0, NULL);
+
+        free(id);
+        id = iw_text_copy(json_string_value(json_object_get(object, "begun")));
+        *seconds = json_number_value(json_object_get(object, "deadline"));
+        json_decref(object);
+    }
+    free(line);
+    if (f)
+        fclose(f);
+    return id;
+}
+
+/* What a line that was cut off has left is cut off, too. */
+static bool cut_off(FILE *f)
+{
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t got;
+    off_t whole = 0;
+    bool good;
+
+    while ((got = getline(&line, &size, f)) > 0 && line[got - 1] == '\n')
+        whole += got;
+    free(line);
+    good = !ferror(f) && !ftruncate(fileno(f), whole) && !fseeko(f, whole, SEEK_SET);
+    return good;
+}
+
+bool iw_journal_append(const char *path, const char *id, const char *reason)
+{
+    struct iw_journal j = {.path = iw_text_copy(path), .file = fopen(path, "r+e")};
+    bool good =
+        j.file && cut_off(j.file) &&
+        add_line(&j, iw_got(json_pack("{s:s, s:f, s:s, s:b, s:s}", "verdict", "FAIL", "seconds",
+                                      0.0, "reason", reason, "heard", 1, "id", id)));
+
+    if (!good && !j.failed)
+        iw_complain("cannot write %s: %s", path, strerror(errno));
+    if (j.file && fclose(j.file))
+        good = false;
+    free(j.path);
+    return good;
+}

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The parent of the workers. */
+#include "pool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/result_json.h"
+#include "base/text.h"
+#include "iwarp/capture.h"
+#include "iwarp/transport.h"
+
+enum {
+    CALLS = 8,          /* times that a case waits in vain for a peer that is to connect */
+    CASE_SECONDS = 20,  /* a case's deadline unless it or the run says otherwise */
+    GRACE_SECONDS = 10, /* for the end of a case, and for starting a target */
+    CLOSE_SECONDS = 20, /* for a worker to end its target */
+    BUSY_SECONDS = 600, /* more for a worker that works and gets too little of the processors */
+    ANSWER = 16 << 20,  /* octets of the longest answer */
+    WORKERS = 256,
+};
+
+struct worker {
+    pid_t pid; /* 0: none */
+    int fd;
+    pid_t group; /* of its target, 0: none */
+    bool busy;
+    bool closing; /* told to end */
+    struct iw_job job;
+    uint64_t began;
+    uint64_t given; /* time for the case */
+    uint64_t deadline;
+    uint64_t latest;   /* the deadline is moved no further than this */
+    uint64_t computed; /* processor time of the worker when the case began, */
+    uint64_t progress; /* and when its deadline was last moved */
+    char *answer;
+    size_t length;
+};
+
+struct parent {
+    struct iw_pool *pool;
+    struct worker *workers;
+    int signals;
+    sigset_t before;
+};
+
+static double scaled(const struct iw_pool *pool, double seconds)
+{
+    return seconds * (pool->options->time_scale > 0 ? pool->options->time_scale : 1);
+}
+
+/* The processor time that a worker has used, in ns. */
+static uint64_t processor_time(const struct worker *w)
+{
+    clockid_t clock;
+    struct timespec used;
+
+    if (clock_getcpuclockid(w->pid, &clock) || clock_gettime(clock, &used))
+        return 0;
+    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
+static void give_time(struct worker *w, double seconds)
+{
+    w->began = iw_transport_now();
+    w->given = (uint64_t)(seconds * 1e9);
+    w->deadline = w->began + w->given;
+    w->latest = w->deadline + BUSY_SECONDS * (uint64_t)1000000000;
+    w->computed = w->progress = processor_time(w);
+}
+
+/* True if the worker is to be killed. After its deadline it may go on if the machine is busy: as
+ * long as it has computed for less than the time given, and for some of the last `still` seconds.
+ */
+static bool overdue(struct worker *w, double still)
+{
+    uint64_t now = iw_transport_now(), used;
+
+    if (now < w->deadline)
+        return false;
+    used = processor_time(w);
+    if (now >= w->latest || used == w->progress || used - w->computed >= w->given)
+        return true;
+    w->progress = used;
+    w->deadline = now + (uint64_t)(still * 1e9);
+    return false;
+}
+
+/* ---- workers come and go ---- */
+
+static int start_worker(struct parent *p, unsigned number)
+{
+    struct worker *w = &p->workers[number];
+    pid_t parent = getpid();
+    int pair[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+        return -1;
+    fflush(NULL);
+    w->pid = fork();
+    if (w->pid == 0) {
+        /* Nothing goes on when we are killed: a run that is resumed has the target to itself. */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(0);
+        signal(SIGINT, SIG_IGN); /* the parent sees to it */
+        signal(SIGPIPE, SIG_IGN);
+        sigprocmask(SIG_SETMASK, &p->before, NULL);
+        for (unsigned i = 0; i < p->pool->workers; i++)
+            if (i != number && p->workers[i].pid > 0)
+                close(p->workers[i].fd);
+        close(p->signals);
+        close(pair[0]);
+        iw_worker_serve(p->pool, number, pair[1]);
+        fflush(NULL);
+        _exit(0);
+    }
+    close(pair[1]);
+    if (w->pid < 0) {
+        w->pid = 0;
+        close(pair[0]);
+        return -1;
+    }
+    fcntl(pair[0], F_SETFL, O_NONBLOCK);
+    w->fd = pair[0];
+    w->length = 0;
+    w->closing = false;
+    return 0;
+}
+
+/* ---- jobs ---- */
+
+static void finish(struct parent *p, unsigned number, struct iw_result *result)
+{
+    struct worker *w = &p->workers[number];
+
+    w->busy = false;
+    if (result->verdict != IW_VERDICT_SKIP)
+        p->pool->silent = result->heard ? 0 : p->pool->silent + 1;
+    result->id = iw_text_copy(w->job.c->id);
+    result->role = w->job.c->role;
+    p->pool->done(p->pool->context, number, &w->job, result);
+}
+
+/* With a verdict of our own; takes over `reason`. */
+static void finish_with(struct parent *p, unsigned number, enum iw_verdict verdict, char *reason)
+{
+    const struct worker *w = &p->workers[number];
+    struct iw_result result = {.verdict = verdict};
+
+    result.reason = reason;
+    if (verdict == IW_VERDICT_ERROR)
+        result.where = iw_text_format("%s:%d", w->job.c->file, w->job.c->line);
+    result.seconds = (double)(iw_transport_now() - w->began) / 1e9;
+    finish(p, number, &result);
+}
+
+static void send_job(struct parent *p, unsigned number)
+{
+    struct worker *w = &p->workers[number];
+    double limit = w->job.c->deadline > 0           ? w->job.c->deadline
+                   : p->pool->options->deadline > 0 ? p->pool->options->deadline
+                                                    : CASE_SECONDS;
+    double patience = p->pool->options->patience > 0 ? p->pool->options->patience : 3;
+    double scale = p->pool->options->time_scale;
+    /* What we do ourselves is not the faster for less patience with the peer. */
+    double own = p->pool->grace > 0 || scale <= 0 || scale >= 1 ? 0 : GRACE_SECONDS * (1 - scale);
+    double grace = p->pool->grace > 0 ? p->pool->grace : GRACE_SECONDS + 4 * patience;
+    struct iw_order order = {.c = w->job.c, .round = w->job.round};
+
+    /* The time that the peer takes to connect is not the case's. */
+    if (p->pool->target->connect || p->pool->target->ask)
+        limit += CALLS * iw_target_connect_within(p->pool->target);
+
+    snprintf(order.option, sizeof(order.option), "%s", w->job.option ? w->job.option : "");
+    give_time(w, scaled(p->pool, limit + grace) + own);
+    /* One order at a time always fits into the socket's buffer; a dead worker is seen when its
+     * answer is read. */
+    (void)!send(w->fd, &order, sizeof(order), MSG_NOSIGNAL);
+}
+
+/* Gives work to an idle worker, or tells it to end. 0, or -1 if no process can be made. */
+static int feed(struct parent *p, unsigned number)
+{
+    struct worker *w = &p->workers[number];
+
+    while (!w->busy) {
+        if (!p->pool->next(p->pool->context, number, &w->job)) {
+            if (w->pid > 0 && !w->closing) {
+                w->closing = true;
+                give_time(w, scaled(p->pool, CLOSE_SECONDS));
+                shutdown(w->fd, SHUT_WR);
+            }
+            return 0;
+        }
+        w->busy = true;
+        w->began = iw_transport_now();
+        if (p->pool->unreached >= IW_POOL_ATTEMPTS) {
+            finish_with(p, number, IW_VERDICT_INCONCLUSIVE,
+                        iw_text_format(IW_UNREACHED "%s", p->pool->why_not));
+            continue;
+        }
+        if (p->pool->patience && p->pool->silent >= p->pool->patience) {
+            finish_with(p, number, IW_VERDICT_INCONCLUSIVE,
+                        iw_text_format(IW_SILENT "%u cases in a row had no answer of any kind",
+                                       p->pool->patience));
+            continue;
+        }
+        if (w->pid == 0 && start_worker(p, number))
+            return -1;
+        send_job(p, number);
+    }
+    return 0;
+}
+
+/* ---- answers ---- */
+
+static void take_reached(struct iw_pool *pool, const json_t *object)
+{
+    const char *version = json_string_value(json_object_get(object, "version"));
+    const char *why = json_string_value(json_object_get(object, "why"));
+
+    if (json_is_true(json_object_get(object, "reached"))) {
+        pool->reached = true;
+        pool->unreached = 0;
+        if (version && !pool->version)
+            pool->version = iw_text_copy(version);
+        return;
+    }
+    pool->unreached++;
+    snprintf(pool->why_not, sizeof(pool->why_not), "%s", why ? why : "unknown");
+}
+
+static void take_line(struct parent *p, unsigned number, const char *line)
+{
+    struct worker *w = &p->workers[number];
+    json_t *object = iw_got(json_loads(line, 0, NULL));
+    const char *trouble = json_string_value(json_object_get(object, "trouble"));
+    const json_t *group = json_object_get(object, "group");
+    struct iw_result result;
+
+    if (group)
+        w->group = (pid_t)json_integer_value(group);
+    if (trouble)
+        p->pool->trouble(p->pool->context, trouble);
+    if (json_object_get(object, "reached"))
+        take_reached(p->pool, object);
+    if (w->busy && iw_result_from_json(json_object_get(object, "result"), &result))
+        finish(p, number, &result);
+    json_decref(object);
+}
+
+/* Reads what there is. False at the worker's end. */
+static bool hear(struct parent *p, unsigned number)
+{
+    struct worker *w = &p->workers[number];
+    char *newline;
+    ssize_t got;
+
+    if (w->length >= ANSWER)
+        return false;
+    w->answer = iw_got(realloc(w->answer, w->length + 65537));
+    got = read(w->fd, w->answer + w->length, 65536);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return true;
+    if (got <= 0)
+        return false;
+    w->length += (size_t)got;
+    w->answer[w->length] = 0;
+    while ((newline = memchr(w->answer, '\n', w->length))) {
+        size_t line = (size_t)(newline - w->answer) + 1;
+
+        *newline = 0;
+        take_line(p, number, w->answer);
+        w->length -= line;
+        memmove(w->answer, w->answer + line, w->length + 1);
+    }
+    return true;
+}
+
+/* Takes a worker's end, and ends what it has left behind. The text says how it ended. */
+static void bury(struct parent *p, unsigned number, bool kill_it, char *how, size_t room)
+{
+    struct worker *w = &p->workers[number];
+    int status = 0;
+
+    if (kill_it)
+        kill(w->pid, SIGKILL);
+    while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    while (hear(p, number)) /* its last words, up to the end of the stream */
+        ;
+    if (w->group > 0)
+        kill(-w->group, SIGKILL);
+    close(w->fd);
+    if (WIFSIGNALED(status))
+        snprintf(how, room, "the worker was killed by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else
+        snprintf(how, room, "the worker ended with status %d", WEXITSTATUS(status));
+    w->pid = 0;
+    w->group = 0;
+}
+
+static void lose(struct parent *p, unsigned number, bool late)
+{
+    struct worker *w = &p->workers[number];
+    char how[128];
+    double seconds = (double)(iw_transport_now() - w->began) / 1e9;
+
+    bury(p, number, late, how, sizeof(how));
+    if (!w->busy)
+        return;
+    if (late)
+        finish_with(p, number, IW_VERDICT_ERROR,
+                    iw_text_format("no result after %.1f s: the worker was killed", seconds));
+    else
+        finish_with(p, number, IW_VERDICT_ERROR, iw_text_copy(how));
+}
+
+/* ---- the loop ---- */
+
+static int wait_ms(const struct parent *p)
+{
+    uint64_t now = iw_transport_now(), first = UINT64_MAX;
+
+    for (unsigned i = 0; i < p->pool->workers; i++) {
+        const struct worker *w = &p->workers[i];
+
+        if (w->pid > 0 && (w->busy || w->closing) && w->deadline < first)
+            first = w->deadline;
+    }
+    if (first == UINT64_MAX)
+        return -1;
+    return first <= now ? 0 : (int)((first - now) / 1000000 + 1);
+}
+
+static void pump(struct iw_pool *pool)
+{
+    if (pool->live && !*pool->live_error)
+        iw_live_pump(pool->live, pool->live_error);
+}
+
+/* One turn: waits for something to happen and takes it. */
+static void turn(struct parent *p)
+{
+    unsigned n = p->pool->workers;
+    struct pollfd fds[WORKERS + 2];
+    bool live = p->pool->live && !*p->pool->live_error;
+
+    for (unsigned i = 0; i < n; i++)
+        fds[i] = (struct pollfd){.fd = p->workers[i].pid ? p->workers[i].fd : -1, .events = POLLIN};
+    fds[n] = (struct pollfd){.fd = p->signals, .events = POLLIN};
+    fds[n + 1] = (struct pollfd){.fd = live ? iw_live_fd(p->pool->live) : -1, .events = POLLIN};
+    if (poll(fds, n + 2, wait_ms(p)) < 0)
+        return;
+    if (fds[n].revents) {
+        struct signalfd_siginfo info;
+
+        if (read(p->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+            p->pool->interrupted = (int)info.ssi_signo;
+        return;
+    }
+    if (fds[n + 1].revents)
+        pump(p->pool);
+    for (unsigned i = 0; i < n; i++) {
+        struct worker *w = &p->workers[i];
+
+        if (fds[i].revents && !hear(p, i))
+            lose(p, i, false);
+        else if (w->pid > 0 && (w->busy || w->closing) &&
+                 overdue(w, p->pool->grace > 0 ? p->pool->grace : GRACE_SECONDS))
+            lose(p, i, true);
+    }
+}
+
+/* 0 when all is done or a signal has come; -1 with errno. */
+static int loop(struct parent *p)
+{
+    bool alive = true;
+
+    while (alive && !p->pool->interrupted) {
+        alive = false;
+        for (unsigned i = 0; i < p->pool->workers; i++) {
+            if (!p->workers[i].busy && feed(p, i))
+                return -1;
+            alive = alive || p->workers[i].pid > 0;
+        }
+        if (alive)
+            turn(p);
+    }
+    pump(p->pool);
+    return 0;
+}
+
+int iw_pool_run(struct iw_pool *pool, char *error, size_t room)
+{
+    struct parent p = {.pool = pool};
+    char how[128];
+    sigset_t caught;
+    int status;
+
+    if (pool->workers > WORKERS)
+        pool->workers = WORKERS;
+    p.workers = iw_got(calloc(pool->workers, sizeof(*p.workers)));
+    sigemptyset(&caught);
+    sigaddset(&caught, SIGINT);
+    sigaddset(&caught, SIGTERM);
+    sigaddset(&caught, SIGHUP);
+    sigprocmask(SIG_BLOCK, &caught, &p.before);
+    p.signals = signalfd(-1, &caught, SFD_CLOEXEC | SFD_NONBLOCK);
+    status = p.signals < 0 ? -1 : loop(&p);
+    if (status)
+        snprintf(error, room, "cannot start a worker: %s", strerror(errno));
+    for (unsigned i = 0; i < pool->workers; i++) {
+        if (p.workers[i].pid > 0)
+            bury(&p, i, true, how, sizeof(how));
+        free(p.workers[i].answer);
+    }
+    free(p.workers);
+    if (p.signals >= 0)
+        close(p.signals);
+    sigprocmask(SIG_SETMASK, &p.before, NULL);
+    return status;
+}

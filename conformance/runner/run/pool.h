@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_RUNNER_POOL_H
+#define IW_RUNNER_POOL_H
+
+/*
+ * Worker processes. Each plays one case at a time against a target of its own, so that a crash, a
+ * leak or an endless loop of one costs that case only. The parent hands out cases, enforces the
+ * deadline that a worker cannot enforce upon itself, and ends what a dead worker has left behind.
+ */
+
+#include "base/runner.h"
+#include "target/target.h"
+
+struct iw_live;
+
+/* One case to be played. */
+struct iw_job {
+    const struct iw_case *c;
+    unsigned round;     /* of a case that is repeated, from 0 */
+    const char *option; /* one more argument for the embedded agent; NULL: none. Borrowed until the
+                           job is done. A change costs a new agent. */
+};
+
+typedef int iw_play_fn(const struct iw_case *c, struct iw_target *target,
+                       const struct iw_run_options *options, struct iw_result *out);
+
+struct iw_pool {
+    const struct iw_target_spec *target;
+    const struct iw_run_options *options;
+    unsigned workers;
+    const char *log_dir;  /* for what targets print; NULL: nowhere */
+    double grace;         /* seconds above a case's own deadline before its worker is killed;
+                             0: 10, both scaled */
+    iw_play_fn *play;     /* iw_script_run_case */
+    struct iw_live *live; /* pumped meanwhile; NULL: none */
+    void *context;
+    /* The next job for a worker (0 .. workers - 1); false: there is none for it, now or later. */
+    bool (*next)(void *context, unsigned worker, struct iw_job *job);
+    /* A job is done; *result becomes the callee's. */
+    void (*done)(void *context, unsigned worker, const struct iw_job *job,
+                 struct iw_result *result);
+    /* A line about what happened outside of any case: a leak at a target's end ... */
+    void (*trouble)(void *context, const char *line);
+
+    unsigned patience; /* cases in a row in which the peer says nothing at all before the rest is
+                          INCONCLUSIVE; 0: no end of it */
+
+    /* What came out. */
+    bool reached;         /* some worker has reached the target */
+    char why_not[512];    /* why one did not, the last time */
+    unsigned unreached;   /* times in a row that the target could not be reached */
+    unsigned silent;      /* cases in a row, up to the last, in which the peer said nothing */
+    char *version;        /* of the target; NULL: not known. The caller frees it */
+    int interrupted;      /* the signal that ended the run early; 0: none */
+    char live_error[512]; /* what stopped the live capture; empty: nothing */
+};
+
+/* After so many vain attempts in a row the rest is INCONCLUSIVE without another one. */
+enum { IW_POOL_ATTEMPTS = 3 };
+
+/* What the reason of a case begins with that did not reach the target. */
+#define IW_UNREACHED "the target was not reached: "
+/* ... or was silent for too long. */
+#define IW_SILENT "the target is silent: "
+
+/* Plays until every worker is out of jobs. Blocks SIGINT, SIGTERM and SIGHUP meanwhile; one of them
+ * ends all workers and targets. 0, or -1 with one line in `error`: no process could be made. */
+int iw_pool_run(struct iw_pool *pool, char *error, size_t room);
+
+/* worker.c: the child's side. Takes orders from `fd` and answers with JSON lines: {"group":PID},
+ * {"trouble":TEXT}, {"reached":BOOL,"version":TEXT,"why":TEXT}, {"result":{...}}. Returns when the
+ * parent closes its end. */
+struct iw_order {
+    const struct iw_case *c; /* parent and child share the suite, which was there before the fork */
+    unsigned round;
+    char option[128];
+};
+void iw_worker_serve(const struct iw_pool *pool, unsigned number, int fd);
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "record.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/complain.h"
+#include "base/text.h"
+#include "baseline.h"
+#include "pool.h"
+#include "suite/suite.h"
+
+static void count(struct iw_record *r, struct iw_entry *entry)
+{
+    entry->done = true;
+    r->verdicts[entry->result.verdict]++;
+    r->pinned[entry->pinned]++;
+}
+
+void iw_record_fill(struct iw_record *r, const struct iw_suite *suite,
+                    const struct iw_case *const *selected, size_t n_selected)
+{
+    r->entries = iw_got(calloc(suite->n_broken + n_selected + 1, sizeof(*r->entries)));
+    for (size_t i = 0; i < suite->n_files; i++) {
+        const struct iw_suite_file *file = &suite->files[i];
+        struct iw_entry *entry = &r->entries[r->count];
+
+        if (!file->error)
+            continue;
+        entry->file = file->path;
+        entry->result.id = iw_text_copy(file->path);
+        entry->result.verdict = IW_VERDICT_ERROR;
+        entry->result.reason = iw_text_copy(file->error);
+        r->count++;
+        count(r, entry);
+    }
+    for (size_t i = 0; i < n_selected; i++) {
+        r->entries[r->count].c = selected[i];
+        r->entries[r->count++].file = selected[i]->file;
+    }
+}
+
+void iw_record_pin(struct iw_record *r, const struct iw_baseline *b, const struct iw_suite *suite)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        size_t n = 0;
+
+        while (n < suite->n_cases && strcmp(suite->cases[n]->id, b->pins[i].id) != 0)
+            n++;
+        if (n < suite->n_cases)
+            continue;
+        r->unknown = iw_got(realloc(r->unknown, (r->n_unknown + 1) * sizeof(*r->unknown)));
+        r->unknown[r->n_unknown++] = iw_text_copy(b->pins[i].id);
+    }
+}
+
+static bool restored(const struct iw_entry *entry, unsigned round)
+{
+    for (size_t i = 0; i < entry->n_restored; i++)
+        if (entry->restored[i] == round)
+            return true;
+    return false;
+}
+
+void iw_record_restore(struct iw_entry *entry, unsigned round)
+{
+    entry->restored =
+        iw_got(realloc(entry->restored, (entry->n_restored + 1) * sizeof(*entry->restored)));
+    entry->restored[entry->n_restored++] = round;
+    entry->handed++;
+}
+
+struct iw_entry *iw_record_next(struct iw_record *r, unsigned *number)
+{
+    for (unsigned round = 0; round < r->repeat; round++) {
+        for (size_t i = round == r->round ? r->next : 0; i < r->count; i++) {
+            struct iw_entry *entry = &r->entries[i];
+
+            if (!entry->c || entry->handed > round)
+                continue;
+            r->round = round;
+            r->next = i;
+            entry->handed++;
+            while (restored(entry, entry->round))
+                entry->round++;
+            *number = entry->round++;
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+struct iw_entry *iw_record_entry(struct iw_record *r, const struct iw_case *c)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (r->entries[i].c == c)
+            return &r->entries[i];
+    return NULL;
+}
+
+/* PASS is the least. */
+static int gravity(enum iw_verdict verdict)
+{
+    static const int gravities[IW_VERDICT_COUNT] = {
+        [IW_VERDICT_PASS] = 1, [IW_VERDICT_SKIP] = 0,         [IW_VERDICT_NOTE] = 2,
+        [IW_VERDICT_FAIL] = 4, [IW_VERDICT_INCONCLUSIVE] = 3, [IW_VERDICT_ERROR] = 5,
+    };
+
+    return gravities[verdict];
+}
+
+/* Keeps the graver of two rounds; the other's capture goes. */
+static void keep(struct iw_entry *entry, bool first, struct iw_result *result)
+{
+    struct iw_result lesser = *result;
+
+    if (first || gravity(result->verdict) > gravity(entry->result.verdict)) {
+        lesser = entry->result;
+        entry->result = *result;
+    }
+    if (lesser.pcap)
+        unlink(lesser.pcap);
+    iw_result_free(&lesser);
+}
+
+static bool starts(const struct iw_result *r, const char *with)
+{
+    return r->verdict == IW_VERDICT_INCONCLUSIVE && r->reason &&
+           !strncmp(r->reason, with, strlen(with));
+}
+
+void iw_record_take(struct iw_record *r, const struct iw_baseline *b, struct iw_entry *entry,
+                    struct iw_result *result)
+{
+    const struct iw_pin *pin;
+    unsigned rounds = 0;
+
+    for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
+        rounds += entry->rounds[i];
+    entry->rounds[result->verdict]++;
+    keep(entry, rounds == 0, result);
+    if (rounds + 1 < r->repeat)
+        return;
+    entry->unreached = starts(&entry->result, IW_UNREACHED) || starts(&entry->result, IW_SILENT);
+    pin = iw_baseline_find(b, entry->c->id);
+    entry->known = pin ? pin->reason : NULL;
+    entry->pinned =
+        entry->unreached ? IW_PINNED_NOT : iw_baseline_judge(pin, entry->result.verdict);
+    /* Without a baseline nothing is new. */
+    if (!r->baseline)
+        entry->pinned = IW_PINNED_NOT;
+    count(r, entry);
+}
+
+bool iw_entry_unstable(const struct iw_entry *entry)
+{
+    size_t kinds = 0;
+
+    for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
+        kinds += entry->rounds[i] > 0;
+    return kinds > 1;
+}
+
+const char *iw_pinned_name(enum iw_pinned pinned)
+{
+    static const char *const names[IW_PINNED_COUNT] = {NULL, "expected", "new", "stale"};
+
+    return names[pinned];
+}
+
+/* Whether a verdict counts that the baseline does not expect. */
+static bool unexpected(const struct iw_record *r, enum iw_verdict verdict)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (r->entries[i].done && r->entries[i].result.verdict == verdict &&
+            r->entries[i].pinned != IW_PINNED_EXPECTED && r->entries[i].pinned != IW_PINNED_STALE)
+            return true;
+    return false;
+}
+
+int iw_record_status(const struct iw_record *r, bool reached)
+{
+    bool unreached = false;
+
+    for (size_t i = 0; i < r->count; i++)
+        unreached = unreached || r->entries[i].unreached;
+    if (r->verdicts[IW_VERDICT_ERROR])
+        return IW_EXIT_TESTER;
+    if (unreached && !reached)
+        return IW_EXIT_UNREACHED;
+    if (unexpected(r, IW_VERDICT_FAIL))
+        return IW_EXIT_FAILURE;
+    if (r->pinned[IW_PINNED_STALE] || r->n_unknown)
+        return IW_EXIT_STALE;
+    return unexpected(r, IW_VERDICT_INCONCLUSIVE) ? IW_EXIT_UNREACHED : IW_EXIT_GOOD;
+}
+
+void iw_record_free(struct iw_record *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        iw_result_free(&r->entries[i].result);
+        free(r->entries[i].restored);
+    }
+    for (size_t i = 0; i < r->n_unknown; i++)
+        free(r->unknown[i]);
+    free(r->entries);
+    free(r->unknown);
+}

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The part of `iw` that reads recordings: captures of the run's folder, rebuilt by the observer. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "iwarp/capture.h"
+#include "iwarp/crc32c.h"
+#include "iwarp/transport.h"
+#include "script.h"
+#include "station/station_internal.h"
+
+/* Bounds of what a file can make us hold: connections that are read at a time, and those that are
+ * told apart. */
+enum { CONNECTIONS = 16, THINGS = 16384, OCTETS = 8 * 1024 * 1024, TABLE = 65536 };
+
+struct thing {
+    struct thing *next;
+    enum iw_side side;
+    uint64_t frame; /* with which it was whole */
+    uint64_t time;
+    struct iw_item *item;
+};
+
+struct recorded {
+    struct recording *recording;
+    struct iw_observer *observer;
+    unsigned initiator; /* direction of the first octets: the responder never speaks first */
+    bool spoken;
+    struct iw_item *partial[2];
+    struct iw_ddp_header before[2]; /* of the segment that `partial` ends with */
+    size_t payload[2];              /* octets in it */
+    uint64_t frame[2], time[2];     /* with which it came */
+    struct thing *things, **last;
+    bool found[2][IW_CHECK_COUNT]; /* checks that failed, by side */
+};
+
+struct recording {
+    const char *name;
+    const struct iw_script *script;
+    struct iw_connections *table;
+    size_t first, count; /* the connections that are wanted */
+    struct recorded connection[CONNECTIONS];
+    uint64_t frame, time;
+    size_t things, octets;
+    char error[IW_CAPTURE_ERROR + 64];
+};
+
+static void close_recording(struct recording *r)
+{
+    for (size_t i = 0; i < CONNECTIONS; i++) {
+        struct recorded *c = &r->connection[i];
+
+        while (c->things) {
+            struct thing *thing = c->things;
+
+            c->things = thing->next;
+            iw_item_free(thing->item);
+            free(thing);
+        }
+        iw_item_free(c->partial[0]);
+        iw_item_free(c->partial[1]);
+        iw_observer_free(c->observer);
+        memset(c, 0, sizeof(*c));
+    }
+    iw_connections_free(r->table);
+    r->table = NULL;
+}
+
+static int l_collect(lua_State *L)
+{
+    close_recording(lua_touserdata(L, 1));
+    return 0;
+}
+
+/* ---- from observations to items ---- */
+
+static void stop(struct recording *r, const char *why)
+{
+    if (!*r->error)
+        snprintf(r->error, sizeof(r->error), "%s: frame %llu: %s", r->name,
+                 (unsigned long long)r->frame, why);
+}
+
+/* Takes over the item, which may be NULL for want of memory. One that was whole earlier than it was
+ * known to be goes where it belongs. */
+static void add(struct recorded *c, enum iw_side side, struct iw_item *item, uint64_t frame,
+                uint64_t time)
+{
+    struct recording *r = c->recording;
+    struct thing *thing = item ? calloc(1, sizeof(*thing)) : NULL;
+    struct thing **at = c->last;
+
+    if (!thing || ++r->things > THINGS || (r->octets += item->length) > OCTETS) {
+        stop(r, thing ? "the recording is too large to be replayed" : "no memory");
+        iw_item_free(item);
+        free(thing);
+        return;
+    }
+    if (frame != r->frame)
+        for (at = &c->things; *at && (*at)->frame <= frame;)
+            at = &(*at)->next;
+    *thing = (struct thing){.next = *at, .side = side, .frame = frame, .time = time, .item = item};
+    *at = thing;
+    if (!thing->next)
+        c->last = &thing->next;
+}
+
+static void add_now(struct recorded *c, enum iw_side side, struct iw_item *item)
+{
+    add(c, side, item, c->recording->frame, c->recording->time);
+}
+
+static void flush(struct recorded *c, enum iw_side side)
+{
+    if (c->partial[side])
+        add(c, side, c->partial[side], c->frame[side], c->time[side]);
+    c->partial[side] = NULL;
+}
+
+static void seen_startup(struct recorded *c, const struct iw_observation *o)
+{
+    struct iw_item *item = iw_item_new(IW_ITEM_STARTUP, o->pos, o->end);
+
+    if (item && (item->octets = malloc(o->frame_length))) {
+        memcpy(item->octets, o->frame, o->frame_length);
+        item->length = o->frame_length;
+    } else {
+        iw_item_free(item);
+        item = NULL;
+    }
+    add_now(c, o->side, item);
+}
+
+/* Whether a segment goes on where the message that is not whole yet has ended so far. */
+static bool continues(const struct iw_ddp_header *before, size_t payload,
+                      const struct iw_ddp_header *now)
+{
+    if (iw_ddp_tagged(before) != iw_ddp_tagged(now) || iw_rdmap_op(before) != iw_rdmap_op(now))
+        return false;
+    if (iw_ddp_tagged(now))
+        return now->stag == before->stag && now->to == before->to + payload;
+    return now->qn == before->qn && now->msn == before->msn && now->mo == before->mo + payload;
+}
+
+/* A message whose last segment does not say so (L=0) ends where another begins. */
+static void seen_segment(struct recorded *c, const struct iw_observation *o)
+{
+    struct iw_item **item = &c->partial[o->side];
+
+    if (*item && !continues(&c->before[o->side], c->payload[o->side], &o->ddp))
+        flush(c, o->side);
+    c->before[o->side] = o->ddp;
+    c->payload[o->side] = o->payload_length;
+    c->frame[o->side] = c->recording->frame;
+    c->time[o->side] = c->recording->time;
+    if (!*item)
+        *item = iw_item_new(IW_ITEM_MESSAGE, o->pos, o->end);
+    if (!*item || !iw_item_append(*item, o)) {
+        stop(c->recording, "no memory");
+        return;
+    }
+    if ((*item)->length > OCTETS)
+        stop(c->recording, "the recording is too large to be replayed");
+    if (iw_ddp_last(&o->ddp))
+        flush(c, o->side);
+}
+
+static void seen_end(struct recorded *c, const struct iw_observation *o, enum iw_item_kind kind)
+{
+    flush(c, o->side);
+    add_now(c, o->side, iw_item_new(kind, o->pos, o->pos));
+}
+
+static void seen(void *context, const struct iw_observation *o)
+{
+    struct recorded *c = context;
+
+    if (*c->recording->error)
+        return;
+    switch (o->kind) {
+    case IW_OBSERVED_STARTUP:
+        seen_startup(c, o);
+        break;
+    case IW_OBSERVED_SEGMENT:
+        seen_segment(c, o);
+        break;
+    case IW_OBSERVED_FIN:
+        seen_end(c, o, IW_ITEM_FIN);
+        break;
+    case IW_OBSERVED_RESET:
+        seen_end(c, o, IW_ITEM_RESET);
+        break;
+    case IW_OBSERVED_LOST:
+    case IW_OBSERVED_GAP:
+        seen_end(c, o, IW_ITEM_LOST);
+        break;
+    case IW_OBSERVED_FINDING:
+        c->found[o->side][o->fault.check] = true;
+        break;
+    case IW_OBSERVED_MESSAGE:
+    case IW_OBSERVED_RESYNC:
+        break;
+    }
+}
+
+/* ---- from frames to observations ---- */
+
+static void open_connection(struct recording *r, struct recorded *c)
+{
+    struct iw_observer_config config = {
+        .crc32c = iw_crc32c_portable, .context = c, .seen = seen, .extensions = true};
+
+    c->recording = r;
+    c->last = &c->things;
+    c->observer = iw_observer_new(&config);
+    if (!c->observer)
+        stop(r, "no memory");
+}
+
+static enum iw_side side_of(const struct recorded *c, const struct iw_segment *s)
+{
+    return s->direction == c->initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER;
+}
+
+static void take_data(struct recorded *c, const struct iw_segment *s)
+{
+    if (!s->length && !s->missing)
+        return;
+    if (!c->spoken)
+        c->initiator = s->direction;
+    c->spoken = true;
+    if (s->length)
+        (void)iw_observer_input(c->observer, side_of(c, s), s->pos, s->data, s->length);
+    if (s->missing)
+        iw_observer_gap(c->observer, side_of(c, s), s->pos + s->length,
+                        s->pos + s->length + s->missing);
+}
+
+static int on_segment(void *context, const struct iw_segment *s)
+{
+    struct recording *r = context;
+    uint64_t number = s->connection->number;
+    struct recorded *c;
+
+    if (number < r->first || number - r->first >= r->count)
+        return r->script->deadline && iw_transport_now() >= r->script->deadline;
+    c = &r->connection[number - r->first];
+    r->frame = s->frame->number;
+    r->time = s->frame->time;
+    if (!c->observer)
+        open_connection(r, c);
+    if (!c->observer)
+        return 1;
+    if (s->kind == IW_SEGMENT_DATA)
+        take_data(c, s);
+    else if (s->kind != IW_SEGMENT_SYN)
+        iw_observer_end(c->observer, side_of(c, s), s->pos, s->kind == IW_SEGMENT_RST);
+    return *r->error || (r->script->deadline && iw_transport_now() >= r->script->deadline);
+}
+
+static void walk(struct recording *r, const char *path)
+{
+    struct iw_capture_counts counts = {0};
+    char error[IW_CAPTURE_ERROR];
+
+    r->table = iw_connections_new(TABLE, on_segment, r);
+    if (!r->table) {
+        snprintf(r->error, sizeof(r->error), "%s: no memory", r->name);
+        return;
+    }
+    if (iw_capture_walk(path, r->table, &counts, error) < 0)
+        snprintf(r->error, sizeof(r->error), "%s", error);
+    else if (!*r->error && counts.ignored)
+        snprintf(r->error, sizeof(r->error), "%s: more than %d TCP connections", r->name, TABLE);
+    for (size_t i = 0; i < r->count && !*r->error; i++) {
+        if (!r->connection[i].observer)
+            continue;
+        iw_observer_flush(r->connection[i].observer);
+        flush(&r->connection[i], IW_SIDE_INITIATOR);
+        flush(&r->connection[i], IW_SIDE_RESPONDER);
+    }
+}
+
+/* ---- to tables ---- */
+
+static void push_thing(lua_State *L, const struct thing *thing)
+{
+    iw_script_push_item(L, thing->item);
+    lua_pushstring(L, thing->side == IW_SIDE_INITIATOR ? "initiator" : "responder");
+    lua_setfield(L, -2, "side");
+    lua_pushinteger(L, (lua_Integer)thing->frame);
+    lua_setfield(L, -2, "frame");
+    lua_pushinteger(L, (lua_Integer)thing->time);
+    lua_setfield(L, -2, "time");
+}
+
+/* {initiator = {check = true, ...}, responder = {...}} */
+static void push_findings(lua_State *L, const struct recorded *c)
+{
+    static const char *const sides[] = {
+        [IW_SIDE_INITIATOR] = "initiator", [IW_SIDE_RESPONDER] = "responder"};
+
+    lua_createtable(L, 0, 2);
+    for (int side = 0; side < 2; side++) {
+        lua_newtable(L);
+        for (int check = 0; check < IW_CHECK_COUNT; check++) {
+            if (!c->found[side][check])
+                continue;
+            lua_pushboolean(L, 1);
+            lua_setfield(L, -2, iw_check_info((enum iw_check)check)->name);
+        }
+        lua_setfield(L, -2, sides[side]);
+    }
+}
+
+static void push_connection(lua_State *L, const struct recording *r, size_t number)
+{
+    const struct iw_connection *tcp = iw_connections_get(r->table, r->first + number);
+    const struct recorded *c = &r->connection[number];
+    char text[IW_ENDPOINT_TEXT];
+    lua_Integer n = 0;
+
+    lua_createtable(L, 0, 3);
+    lua_pushstring(L, iw_address_print(text, &tcp->address[c->initiator], tcp->port[c->initiator]));
+    lua_setfield(L, -2, "initiator");
+    lua_pushstring(L,
+                   iw_address_print(text, &tcp->address[!c->initiator], tcp->port[!c->initiator]));
+    lua_setfield(L, -2, "responder");
+    lua_newtable(L);
+    for (const struct thing *thing = c->things; thing; thing = thing->next) {
+        push_thing(L, thing);
+        lua_rawseti(L, -2, ++n);
+    }
+    lua_setfield(L, -2, "things");
+    push_findings(L, c);
+    lua_setfield(L, -2, "findings");
+}
+
+/* ---- names of captures ---- */
+
+/* The file `name` of the run's folder into `path`. Nothing outside of that folder is opened, be it
+ * named by ".." or by a symbolic link. */
+static void resolve(lua_State *L, const char *name, char path[PATH_MAX])
+{
+    const char *folder = iw_script_of(L)->options->pcaps;
+    char root[PATH_MAX];
+    struct stat status = {0};
+    size_t n;
+
+    if (!folder)
+        luaL_error(L, "%s: this run has no folder of captures", name);
+    lua_pushfstring(L, "/%s/", name);
+    if (*name == '/' || strstr(lua_tostring(L, -1), "/../"))
+        luaL_error(L, "%s: expected a path below the folder of captures", name);
+    lua_pop(L, 1);
+    lua_pushfstring(L, "%s/%s", folder, name);
+    if (!realpath(folder, root))
+        luaL_error(L, "%s: %s", folder, strerror(errno));
+    if (!realpath(lua_tostring(L, -1), path) || stat(path, &status))
+        luaL_error(L, "%s: %s", lua_tostring(L, -1), strerror(errno));
+    n = strlen(root);
+    if (strncmp(path, root, n) != 0 || (path[n] != '/' && root[n - 1] != '/') ||
+        !S_ISREG(status.st_mode))
+        luaL_error(L, "%s: no file of the folder of captures", name);
+    lua_pop(L, 1);
+}
+
+/* iw.capture(name [, first [, last]]): TCP connections of a capture (from 1, all of them unless
+ * said, CONNECTIONS at most), in the order of their first frames, each {initiator =, responder =
+ * (address:port), things = {...}, findings = {initiator = {check = true ...}, responder = {...}}};
+ * a thing is an item as conn:next gives it, of either side, with `side` ("initiator", "responder"),
+ * `frame` and `time` (ns since 1970), in capture order. Also returns how many there are in the
+ * file. */
+static int l_capture(lua_State *L)
+{
+    const char *name = luaL_checkstring(L, 1);
+    lua_Integer first = luaL_optinteger(L, 2, 1);
+    lua_Integer last = luaL_optinteger(L, 3, first + CONNECTIONS - 1);
+    bool all = lua_isnoneornil(L, 2);
+    size_t total, count;
+    char path[PATH_MAX];
+    struct recording *r;
+
+    luaL_argcheck(L, first >= 1 && first <= TABLE, 2, "no number of a connection");
+    luaL_argcheck(L, last >= first && last - first < CONNECTIONS, 3, "too many connections");
+    resolve(L, name, path);
+    r = lua_newuserdatauv(L, sizeof(*r), 0);
+    memset(r, 0, sizeof(*r));
+    if (luaL_newmetatable(L, "iw.recording")) {
+        lua_pushcfunction(L, l_collect);
+        lua_setfield(L, -2, "__gc");
+    }
+    lua_setmetatable(L, -2);
+    r->name = name;
+    r->first = (size_t)first - 1;
+    r->count = (size_t)(last - first) + 1;
+    r->script = iw_script_of(L);
+    iw_script_pause(iw_script_of(L));
+    walk(r, path);
+    iw_script_check_time(L);
+    if (*r->error)
+        return luaL_error(L, "%s", r->error);
+    total = iw_connections_count(r->table);
+    if (all && total > r->count)
+        return luaL_error(L, "%s: more than %d TCP connections", name, CONNECTIONS);
+    count = total > r->first ? total - r->first : 0;
+    lua_newtable(L);
+    for (size_t i = 0; i < r->count && i < count; i++) {
+        push_connection(L, r, i);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_pushinteger(L, (lua_Integer)total);
+    close_recording(r);
+    iw_script_resume(iw_script_of(L));
+    return 2;
+}
+
+void iw_script_add_capture(lua_State *L)
+{
+    lua_pushcfunction(L, l_capture);
+    lua_setfield(L, -2, "capture");
+}

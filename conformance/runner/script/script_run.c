@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Plays one case: the script, then the end that every case has, then the capture. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "iwarp/transport.h"
+#include "script.h"
+#include "sequence.h"
+
+enum { ERROR_ROOM = 1024, CASE_SECONDS = 20 };
+
+static void allow(struct iw_script *s, double seconds, double scale)
+{
+    s->allowed = seconds;
+    s->began = iw_transport_now();
+    s->computed = iw_script_computed();
+    s->given = (uint64_t)(seconds * scale * 1e9);
+    s->deadline = s->began + s->given;
+    s->waiting = s->waited = s->left = 0;
+}
+
+void iw_script_allow_reading(struct iw_script *s)
+{
+    double scale = s->options->time_scale, deadline = s->options->deadline;
+
+    allow(s, deadline > 0 ? deadline : CASE_SECONDS, scale > 1 ? scale : 1);
+}
+
+static void allow_playing(struct iw_script *s, double seconds)
+{
+    allow(s, seconds, s->options->time_scale > 0 ? s->options->time_scale : 1);
+}
+
+void iw_script_pause(struct iw_script *s)
+{
+    uint64_t now = iw_transport_now();
+    double scale = s->options->time_scale;
+
+    if (!(scale > 0 && scale < 1) || s->deadline <= now)
+        return;
+    s->left = s->deadline - now;
+    s->deadline = now + (uint64_t)((double)s->left / scale);
+}
+
+void iw_script_resume(struct iw_script *s)
+{
+    if (s->left)
+        s->deadline = iw_transport_now() + s->left;
+    s->left = 0;
+}
+
+static char *text_field(lua_State *L, const char *field)
+{
+    char *copy = NULL;
+
+    if (lua_getfield(L, -1, field) == LUA_TSTRING)
+        copy = strdup(lua_tostring(L, -1));
+    lua_pop(L, 1);
+    return copy;
+}
+
+/* The table on top of the stack: an error, or what `finish` returned. */
+static void take_result(lua_State *L, struct iw_result *out)
+{
+    char *verdict = text_field(L, "verdict");
+    char *rule = text_field(L, "rule");
+
+    out->verdict = IW_VERDICT_ERROR;
+    for (int v = 0; verdict && v < IW_VERDICT_COUNT; v++)
+        if (!strcmp(verdict, iw_verdict_name((enum iw_verdict)v)))
+            out->verdict = (enum iw_verdict)v;
+    out->rule = rule ? iw_rule_find(rule) : NULL;
+    out->reason = text_field(L, "reason");
+    out->expected = text_field(L, "expected");
+    out->actual = text_field(L, "actual");
+    out->where = text_field(L, "where");
+    out->observed = text_field(L, "observed");
+    out->notes = text_field(L, "notes");
+    free(verdict);
+    free(rule);
+}
+
+static void set_error(struct iw_result *out, const char *reason)
+{
+    out->verdict = IW_VERDICT_ERROR;
+    out->reason = strdup(reason);
+}
+
+/* Calls vocabulary.ending[step] with the outcome so far (a table, or nil), which is on top of the
+ * stack. An error becomes the outcome, through vocabulary.ending.merge. */
+static void end_step(struct iw_script *s, int vocabulary, const char *step)
+{
+    lua_State *L = s->L;
+
+    lua_getfield(L, vocabulary, "ending");
+    lua_getfield(L, -1, step);
+    lua_pushvalue(L, -3);
+    if (iw_script_call(s, 1, 0)) {
+        lua_pop(L, 1);
+        return;
+    }
+    lua_getfield(L, -2, "merge");
+    lua_pushvalue(L, -4); /* the outcome so far */
+    lua_pushvalue(L, -3); /* the error */
+    iw_script_call(s, 2, 1);
+    lua_replace(L, -4);
+    lua_pop(L, 2);
+}
+
+/* vocabulary.play(case), then the steps that end every case. On the stack: the vocabulary, the list
+ * of cases. */
+static void play(struct iw_script *s, struct iw_result *out)
+{
+    lua_State *L = s->L;
+    int vocabulary = lua_gettop(L) - 1;
+    double patience = s->options->patience > 0 ? s->options->patience : 3;
+
+    lua_getfield(L, vocabulary, "play");
+    lua_rawgeti(L, -2, (lua_Integer)s->playing->index + 1);
+    if (iw_script_call(s, 1, 0))
+        lua_pushnil(L);
+    allow_playing(s, 4 * patience + 2);
+    end_step(s, vocabulary, "close");
+    end_step(s, vocabulary, "alive");
+    lua_getfield(L, vocabulary, "ending");
+    lua_getfield(L, -1, "result");
+    lua_pushvalue(L, -3);
+    iw_script_call(s, 1, 1);
+    take_result(L, out);
+}
+
+static void save(const struct iw_exchange *x, const struct iw_case *c,
+                 const struct iw_run_options *options, struct iw_result *out)
+{
+    const char *dir = options->pcap_dir;
+    char round[16] = "";
+    char title[2048], path[4096], error[512], reason[1024];
+
+    snprintf(title, sizeof(title), "case %s: %s\n%s%s%s", c->id, c->purpose,
+             iw_verdict_name(out->verdict), out->reason ? ": " : "",
+             out->reason ? out->reason : "");
+    if (options->round > 0)
+        snprintf(round, sizeof(round), ".%u", options->round + 1);
+    if ((size_t)snprintf(path, sizeof(path), "%s/%s%s.pcapng", dir, c->id, round) >= sizeof(path))
+        snprintf(error, sizeof(error), "the path of the capture is too long");
+    else if (!iw_exchange_save(x, path, title, error, sizeof(error))) {
+        out->pcap = strdup(path);
+        return;
+    }
+    snprintf(reason, sizeof(reason), "the capture could not be written: %s", error);
+    if (out->verdict != IW_VERDICT_ERROR) {
+        free(out->reason);
+        set_error(out, reason);
+    }
+}
+
+/* Whether the list of cases on the stack has this one in its place. A loop over pairs() has another
+ * order in each state. */
+static bool is_case(lua_State *L, const struct iw_case *c)
+{
+    bool same;
+
+    lua_rawgeti(L, -1, (lua_Integer)c->index + 1);
+    lua_getfield(L, -1, "id");
+    same = !strcmp(lua_tostring(L, -1), c->id);
+    lua_pop(L, 2);
+    return same;
+}
+
+int iw_script_run_case(const struct iw_case *c, struct iw_target *target,
+                       const struct iw_run_options *options, struct iw_result *out)
+{
+    struct iw_script s = {.options = options, .file = c->file, .playing = c, .target = target};
+    struct iw_exchange *exchange = iw_exchange_create();
+    uint64_t began = iw_transport_now();
+    char error[ERROR_ROOM];
+
+    *out = (struct iw_result){.id = strdup(c->id), .role = c->role};
+    s.station = exchange ? iw_station_create(exchange, target->tun, options->trace) : NULL;
+    if (!out->id || !s.station) {
+        iw_exchange_destroy(exchange);
+        iw_result_free(out);
+        return -1;
+    }
+    if (options->trace)
+        fprintf(options->trace, "case %s\n", c->id);
+    iw_script_allow_reading(&s);
+    if (iw_script_open(&s, error, sizeof(error)) || iw_script_load(&s, error, sizeof(error))) {
+        set_error(out, error);
+    } else if ((lua_Integer)c->index >= luaL_len(s.L, -1)) {
+        set_error(out, "the case file has changed since it was read");
+    } else if (!is_case(s.L, c)) {
+        set_error(out,
+                  "the file gives other cases, or in another order, each time that it is read");
+    } else {
+        s.line = c->line;
+        allow_playing(&s, c->deadline > 0         ? c->deadline
+                          : options->deadline > 0 ? options->deadline
+                                                  : CASE_SECONDS);
+        play(&s, out);
+    }
+    iw_script_close(&s);
+    if (out->verdict != IW_VERDICT_PASS && !out->where) {
+        char where[IW_SCRIPT_WHERE];
+
+        snprintf(where, sizeof(where), "%s:%d", c->file, c->line);
+        out->where = strdup(where);
+    }
+    out->heard = iw_exchange_heard(exchange);
+    if (options->exchange)
+        out->exchange = iw_sequence_json(exchange);
+    if (options->pcap_dir)
+        save(exchange, c, options, out);
+    iw_station_destroy(s.station);
+    iw_exchange_destroy(exchange);
+    out->seconds = (double)(iw_transport_now() - began) / 1e9;
+    return 0;
+}

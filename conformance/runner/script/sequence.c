@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sequence.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/result_json.h"
+#include "base/text.h"
+#include "iwarp/octets.h"
+#include "iwarp/wire.h"
+
+/* The octets of one line as they are shown. */
+struct view {
+    const struct iw_exchange_line *line;
+    uint8_t octets[IW_SEQUENCE_OCTETS];
+    size_t length; /* of them */
+    char *fields;  /* NULL: none yet */
+};
+
+static void field(struct view *v, size_t offset, size_t length, const char *name)
+{
+    if (offset >= v->length || !length)
+        return;
+    if (length > v->length - offset)
+        length = v->length - offset;
+    char *more = iw_text_format("%s%s%zu+%zu %s", v->fields ? v->fields : "", v->fields ? "|" : "",
+                                offset, length, name);
+    free(v->fields);
+    v->fields = more;
+}
+
+/* ---- start-up frames (RFC 5044 §7.1.1, RFC 6581 §6) ---- */
+
+static void startup_fields(struct view *v)
+{
+    size_t at = IW_MPA_STARTUP_HEADER;
+
+    field(v, 0, IW_MPA_KEY_LENGTH, "Key");
+    field(v, 16, 1, "Flags: M C R S");
+    field(v, 17, 1, "Rev");
+    field(v, 18, 2, "PD_Length");
+    if (v->length >= at + IW_MPA_ENHANCED_LENGTH && v->octets[17] >= 2 &&
+        (v->octets[16] & IW_MPA_FLAG_S)) {
+        field(v, at, 2, "A B IRD");
+        field(v, at + 2, 2, "C D ORD");
+        at += IW_MPA_ENHANCED_LENGTH;
+    }
+    field(v, at, v->length, "Private data");
+}
+
+/* ---- FPDUs ---- */
+
+/* One FPDU's octets without Markers: to[i] is the place of octet i in the view. */
+struct plain {
+    uint8_t octets[IW_SEQUENCE_OCTETS];
+    uint16_t to[IW_SEQUENCE_OCTETS];
+    size_t length;
+};
+
+static void plain_field(struct view *v, const struct plain *p, size_t offset, size_t length,
+                        const char *name)
+{
+    size_t end = offset + length;
+
+    if (end > p->length || end < offset)
+        end = p->length;
+    while (offset < end) { /* a Marker splits a field */
+        size_t run = 1;
+
+        while (offset + run < end && p->to[offset + run] == p->to[offset] + run)
+            run++;
+        field(v, p->to[offset], run, name);
+        offset += run;
+    }
+}
+
+struct layout {
+    uint8_t length;
+    const char *name;
+};
+
+static size_t lay_out(struct view *v, const struct plain *p, size_t at, size_t end,
+                      const struct layout *fields)
+{
+    for (; fields->name && at + fields->length <= end; at += fields++->length)
+        plain_field(v, p, at, fields->length, fields->name);
+    return at;
+}
+
+static const struct layout tagged_header[] = {{4, "STag"}, {8, "TO"}, {0, NULL}};
+static const struct layout untagged_header[] = {
+    {4, "Invalidate STag"}, {4, "QN"}, {4, "MSN"}, {4, "MO"}, {0, NULL}};
+static const struct layout read_request[] = {{4, "Sink STag"},   {8, "Sink TO"},   {4, "Size"},
+                                             {4, "Source STag"}, {8, "Source TO"}, {0, NULL}};
+static const struct layout terminate[] = {
+    {1, "Layer, error type"}, {1, "Error code"}, {2, "HdrCt"}, {2, "Segment length"}, {0, NULL}};
+static const struct layout atomic_request[] = {
+    {4, "AOpCode"},      {4, "Request identifier"}, {4, "Remote STag"},
+    {8, "Remote TO"},    {8, "Add or swap data"},   {8, "Add or swap mask"},
+    {8, "Compare data"}, {8, "Compare mask"},       {0, NULL}};
+static const struct layout atomic_response[] = {
+    {4, "Original request identifier"}, {8, "Original remote data"}, {0, NULL}};
+static const struct layout no_header[] = {{0, NULL}};
+
+static const struct layout *header_of(unsigned opcode)
+{
+    switch (opcode) {
+    case IW_OP_READ_REQUEST:
+        return read_request;
+    case IW_OP_TERMINATE:
+        return terminate;
+    case IW_OP_ATOMIC_REQUEST:
+        return atomic_request;
+    case IW_OP_ATOMIC_RESPONSE:
+        return atomic_response;
+    default:
+        return no_header;
+    }
+}
+
+/* The FPDU at `at` in the view. Returns its end there. */
+static size_t fpdu_fields(struct view *v, size_t at)
+{
+    const struct iw_exchange_line *line = v->line;
+    uint64_t position = line->position - line->start;
+    struct plain p = {.length = 0};
+    size_t whole = SIZE_MAX, crc, ulpdu_end, next;
+    bool tagged;
+
+    for (; at < v->length && p.length < whole; at++) {
+        if (line->markers && (position + at) % 512 == 0) {
+            field(v, at, 2, "Marker: reserved");
+            field(v, at + 2, 2, "Marker: FPDUPTR");
+            at += 3;
+            continue;
+        }
+        p.to[p.length] = (uint16_t)at;
+        p.octets[p.length++] = v->octets[at];
+        if (p.length == 2)
+            whole = iw_wire_fpdu_size(iw_get16(p.octets));
+    }
+    if (p.length < 4)
+        return at;
+    crc = whole - 4;
+    ulpdu_end = 2u + iw_get16(p.octets);
+    tagged = (p.octets[2] & IW_DDP_T) != 0;
+    plain_field(v, &p, 0, 2, "ULPDU_Length");
+    plain_field(v, &p, 2, 1, "DDP control: T L DV");
+    plain_field(v, &p, 3, 1, "RDMAP control: RV opcode");
+    next = lay_out(v, &p, 4, ulpdu_end, tagged ? tagged_header : untagged_header);
+    if (!tagged)
+        next = lay_out(v, &p, next, ulpdu_end, header_of(p.octets[3] & 0x0f));
+    if (ulpdu_end > next)
+        plain_field(v, &p, next, ulpdu_end - next,
+                    !tagged && (p.octets[3] & 0x0f) == IW_OP_TERMINATE ? "Terminated headers"
+                                                                       : "Payload");
+    if (crc > ulpdu_end)
+        plain_field(v, &p, ulpdu_end, crc - ulpdu_end, "Pad");
+    plain_field(v, &p, crc, 4, "CRC");
+    return at;
+}
+
+/* ---- lines ---- */
+
+static json_t *remarks(const struct iw_exchange *x, const struct iw_exchange_line *line)
+{
+    json_t *list = iw_got(json_array());
+    const struct iw_exchange_remark *r = NULL;
+    const char *text;
+    uint64_t at;
+
+    while ((r = iw_exchange_remark(x, line, r, &at, &text)))
+        json_array_append_new(list, iw_got(json_pack("[I, o]", (json_int_t)(at - line->position),
+                                                     iw_json_text(text))));
+    return list;
+}
+
+static json_t *hexadecimal(const struct view *v)
+{
+    char text[2 * IW_SEQUENCE_OCTETS + 1];
+
+    for (size_t i = 0; i < v->length; i++) {
+        text[2 * i] = "0123456789abcdef"[v->octets[i] >> 4];
+        text[2 * i + 1] = "0123456789abcdef"[v->octets[i] & 15];
+    }
+    return iw_got(json_stringn(text, 2 * v->length));
+}
+
+static json_t *line_json(const struct iw_exchange *x, const struct iw_exchange_line *line)
+{
+    uint64_t length = line->end - line->position;
+    struct view v = {.line = line};
+    json_t *said = remarks(x, line);
+    json_t *object = iw_got(json_pack("{s:i, s:s, s:f, s:o}", "conn", line->connection, "from",
+                                      line->from_peer ? "target" : "station", "at",
+                                      (double)(long long)((double)line->time / 1e3 + 0.5) / 1e6,
+                                      "text", iw_json_text(line->text)));
+
+    if (length)
+        v.length = iw_exchange_read(x, line->connection, line->from_peer, line->position, v.octets,
+                                    length < sizeof(v.octets) ? (size_t)length : sizeof(v.octets));
+    if (line->kind == IW_LINE_STARTUP)
+        startup_fields(&v);
+    for (size_t at = 0; line->kind == IW_LINE_FPDU && at < v.length;)
+        at = fpdu_fields(&v, at);
+    if (v.length) {
+        json_object_set_new(object, "octets", hexadecimal(&v));
+        json_object_set_new(object, "length", json_integer((json_int_t)length));
+    }
+    if (v.fields)
+        json_object_set_new(object, "fields", json_string(v.fields));
+    free(v.fields);
+    if (json_array_size(said))
+        json_object_set(object, "remarks", said);
+    json_decref(said);
+    return object;
+}
+
+char *iw_sequence_json(const struct iw_exchange *x)
+{
+    json_t *list = iw_got(json_array());
+    char *text;
+
+    for (const struct iw_exchange_line *l = iw_exchange_lines(x); l; l = l->next)
+        json_array_append_new(list, line_json(x, l));
+    text = json_dumps(list, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    json_decref(list);
+    return text;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_RUNNER_SUITE_H
+#define IW_RUNNER_SUITE_H
+
+/* The suite: every case file under a folder, in the order of their paths. */
+
+#include "base/runner.h"
+
+struct iw_suite_file {
+    char *path;
+    struct iw_case *cases;
+    size_t n_cases;
+    char *error; /* one line "file:line: what"; NULL: it could be read */
+};
+
+struct iw_suite {
+    struct iw_suite_file *files;
+    size_t n_files;
+    const struct iw_case **cases; /* of all files that could be read; borrowed from them */
+    size_t n_cases;
+    size_t n_broken; /* files with an error */
+    char digest[17]; /* of the files' contents, and those of the vocabulary */
+};
+
+/* Reads all *.lua under `folder` (recursively; names that begin with a point are left out), which
+ * may also be one such file. A file
+ * that cannot be read, or has an id that another file has too, is kept with its error and gives no
+ * cases. 0, or -1 with one line in `error`: no such folder. Call iw_suite_free in either case. */
+int iw_suite_load(struct iw_suite *suite, const char *folder, const struct iw_run_options *options,
+                  char *error, size_t room);
+void iw_suite_free(struct iw_suite *suite);
+
+/* The cases that one of the patterns fits, in the order of the suite; all without patterns. A
+ * pattern is a glob over ids, "rule:GLOB", "tag:GLOB", "level:must|should|may" or
+ * "role:responder|initiator". The array is the caller's, the cases are the suite's. 0, or -1 with
+ * one line in `error`: a pattern that is none, or fits no case. */
+int iw_suite_select(const struct iw_suite *suite, char *const *patterns, size_t n_patterns,
+                    const struct iw_case ***out, size_t *count, char *error, size_t room);
+
+bool iw_case_names_rule(const struct iw_case *c, const struct iw_rule *rule);
+/* The id that was probably meant; NULL if none is near. */
+const char *iw_suite_nearest(const struct iw_suite *suite, const char *id);
+/* Whether it has the tag "hazard". */
+bool iw_case_hazardous(const struct iw_case *c);
+/* "must", "should" or "may". */
+const char *iw_case_level(const struct iw_case *c);
+/* "responder" or "initiator". */
+const char *iw_role_name(enum iw_mpa_role role);
+
+#endif

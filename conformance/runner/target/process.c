@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "iwarp/transport.h"
+#include "station/tun.h"
+
+enum { LINE_ROOM = 1024, LOOK_SECONDS = 60 };
+
+/* ---- starting ---- */
+
+static ssize_t read_whole(int fd, void *octets, size_t length)
+{
+    ssize_t got;
+
+    do
+        got = read(fd, octets, length);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+/* In the child. Only errno comes back, through `report`. */
+static void become(const struct iw_tun *tun, char *const argv[], int inherit, int output, int go,
+                   int report)
+{
+    int null = open("/dev/null", O_RDONLY);
+    sigset_t none;
+    char octet;
+
+    setsid();                     /* a group of its own, and no terminal to ask for a password on */
+    if (tun && iw_tun_enter(tun)) /* which may undo the next */
+        return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* should we be killed before we can end it */
+    if (read_whole(go, &octet, 1) != 1)
+        _exit(127); /* we were killed before that */
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
+    if (null < 0 || dup2(null, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0)
+        return;
+    /* Everything else closes itself at the call of exec. */
+    if (syscall(SYS_close_range, 3u, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */) && errno != ENOSYS &&
+        errno != EINVAL)
+        return;
+    fcntl(report, F_SETFD, FD_CLOEXEC);
+    if (inherit >= 0)
+        fcntl(inherit, F_SETFD, 0);
+    execvp(argv[0], argv);
+}
+
+static int open_log(const char *log)
+{
+    if (!log)
+        return open("/dev/null", O_WRONLY | O_CLOEXEC);
+    return open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+}
+
+static int failed(char *error, size_t room, const char *what, int number)
+{
+    snprintf(error, room, "cannot start %s: %s", what, strerror(number));
+    return -1;
+}
+
+/* In the guard. Holds nothing but the read end, which shows our end. */
+static void guard(pid_t group, int end)
+{
+    sigset_t all;
+    char octet;
+
+    setpgid(0, 0);
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    dup2(end, 0);
+    if (syscall(SYS_close_range, 1u, ~0u, 0u))
+        for (int fd = 1; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
+            close(fd);
+    read_whole(0, &octet, 1);
+    kill(-group, SIGKILL);
+    _exit(0);
+}
+
+/* 0, or an error's number. */
+static int start_guard(struct iw_process *p)
+{
+    int ends[2], number = 0;
+
+    if (pipe2(ends, O_CLOEXEC))
+        return errno;
+    p->guard = fork();
+    if (p->guard == 0)
+        guard(p->pid, ends[0]);
+    if (p->guard < 0) {
+        number = errno;
+        p->guard = 0;
+        close(ends[1]);
+    } else {
+        p->guard_end = ends[1];
+    }
+    close(ends[0]);
+    return number;
+}
+
+static void end_guard(struct iw_process *p)
+{
+    if (!p->guard)
+        return;
+    close(p->guard_end);
+    while (waitpid(p->guard, NULL, 0) < 0 && errno == EINTR)
+        ;
+    p->guard = 0;
+}
+
+/* Makes the child, and lets it go on once it is guarded. 0, or an error's number. */
+static int start(struct iw_process *p, const struct iw_tun *tun, char *const argv[], int inherit,
+                 int output, bool guarded)
+{
+    int go[2], report[2], number = 0, other;
+
+    if (pipe2(go, O_CLOEXEC))
+        return errno;
+    if (pipe2(report, O_CLOEXEC)) {
+        number = errno;
+        close(go[0]);
+        close(go[1]);
+        return number;
+    }
+    p->pid = fork();
+    if (p->pid == 0) {
+        close(go[1]);
+        become(tun, argv, inherit, output, go[0], report[1]);
+        number = errno;
+        (void)!write(report[1], &number, sizeof(number));
+        _exit(127);
+    }
+    if (p->pid < 0)
+        number = errno;
+    else if (guarded)
+        number = start_guard(p);
+    if (!number && write(go[1], "", 1) != 1)
+        number = errno;
+    close(go[0]);
+    close(go[1]);
+    close(report[1]);
+    if (p->pid > 0 && read_whole(report[0], &other, sizeof(other)) == (ssize_t)sizeof(other))
+        number = other;
+    if (p->pid > 0 && number) {
+        end_guard(p);
+        waitpid(p->pid, NULL, 0);
+    }
+    close(report[0]);
+    return number;
+}
+
+static int start_logged(struct iw_process *p, const struct iw_tun *tun, char *const argv[],
+                        int inherit, const char *log, bool guarded, char *error, size_t room)
+{
+    const char *slash = strrchr(argv[0], '/');
+    struct stat at = {0};
+    int output, number;
+
+    *p = (struct iw_process){.pidfd = -1};
+    snprintf(p->name, sizeof(p->name), "%s", slash ? slash + 1 : argv[0]);
+    output = open_log(log);
+    if (output < 0)
+        return failed(error, room, log ? log : "/dev/null", errno);
+    if (!fstat(output, &at))
+        p->scanned = (long)at.st_size; /* what it will print comes behind */
+    number = start(p, tun, argv, inherit, output, guarded);
+    close(output);
+    if (number) {
+        p->pid = 0;
+        return failed(error, room, argv[0], number);
+    }
+    p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+    p->log = log ? strdup(log) : NULL;
+    return 0;
+}
+
+int iw_process_start(struct iw_process *p, char *const argv[], int inherit, const char *log,
+                     char *error, size_t room)
+{
+    return start_logged(p, NULL, argv, inherit, log, false, error, room);
+}
+
+int iw_process_start_in(struct iw_process *p, const struct iw_tun *tun, char *const argv[],
+                        int inherit, const char *log, char *error, size_t room)
+{
+    return start_logged(p, tun, argv, inherit, log, false, error, room);
+}
+
+int iw_process_start_guarded(struct iw_process *p, const struct iw_tun *tun, char *const argv[],
+                             const char *log, char *error, size_t room)
+{
+    return start_logged(p, tun, argv, -1, log, true, error, room);
+}
+
+/* ---- ending ---- */
+
+/* A shell says so by a status. */
+static bool is_fault(const siginfo_t *end)
+{
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
+    int number = end->si_code == CLD_EXITED ? end->si_status - 128 : end->si_status;
+
+    for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+        if (signals[i] == number)
+            return true;
+    return false;
+}
+
+/* How it ended. It is not reaped before iw_process_stop, so that its number, which is that of its
+ * group as well, is nobody else's until then. */
+static void take_end(struct iw_process *p, const siginfo_t *end)
+{
+    p->failed = end->si_code != CLD_EXITED || end->si_status != 0;
+    p->crashed = is_fault(end);
+    if (end->si_code == CLD_EXITED)
+        snprintf(p->ended, sizeof(p->ended), "%s ended with status %d", p->name, end->si_status);
+    else
+        snprintf(p->ended, sizeof(p->ended), "%s was killed by signal %d (%s)", p->name,
+                 end->si_status, strsignal(end->si_status));
+}
+
+static bool look(struct iw_process *p)
+{
+    siginfo_t end = {0};
+    int status;
+
+    do
+        status = waitid(P_PID, (id_t)p->pid, &end, WEXITED | WNOHANG | WNOWAIT);
+    while (status && errno == EINTR);
+    if (status) /* nobody's child any more */
+        snprintf(p->ended, sizeof(p->ended), "%s ended", p->name);
+    else if (end.si_pid)
+        take_end(p, &end);
+    return *p->ended;
+}
+
+bool iw_process_ended(struct iw_process *p, uint64_t deadline)
+{
+    while (p->pid > 0 && !*p->ended && !look(p)) {
+        uint64_t now = iw_transport_now();
+        struct pollfd end = {.fd = p->pidfd, .events = POLLIN};
+        uint64_t left = deadline > now ? deadline - now : 0;
+
+        if (!left)
+            return false;
+        if (left > LOOK_SECONDS * (uint64_t)1000000000)
+            left = LOOK_SECONDS * (uint64_t)1000000000;
+        /* Without pidfd_open (Linux before 5.3) the end is looked for every 10 ms. */
+        poll(&end, 1, p->pidfd < 0 ? 10 : (int)(left / 1000000 + 1));
+    }
+    return true;
+}
+
+static uint64_t after(double seconds)
+{
+    return iw_transport_now() + (uint64_t)(seconds * 1e9);
+}
+
+void iw_process_stop(struct iw_process *p, double patience)
+{
+    pid_t group = p->pid;
+
+    if (group <= 0)
+        return;
+    if (!iw_process_ended(p, after(patience))) {
+        kill(-group, SIGTERM);
+        iw_process_ended(p, after(2));
+    }
+    kill(-group, SIGKILL); /* also what it left behind */
+    iw_process_ended(p, UINT64_MAX);
+    end_guard(p);
+    while (waitpid(group, NULL, 0) < 0 && errno == EINTR)
+        ;
+    if (p->pidfd >= 0)
+        close(p->pidfd);
+    p->pidfd = -1;
+    p->pid = 0;
+}
+
+void iw_process_free(struct iw_process *p)
+{
+    struct stat at;
+
+    iw_process_stop(p, 0);
+    if (p->log && !stat(p->log, &at) && at.st_size == 0)
+        unlink(p->log);
+    free(p->log);
+    *p = (struct iw_process){.pidfd = -1};
+}
+
+/* ---- the log ---- */
+
+static bool is_report(const char *line)
+{
+    static const char *const marks[] = {
+        "ERROR: AddressSanitizer", "ERROR: LeakSanitizer",     "WARNING: MemorySanitizer",
+        "runtime error: ",         "WARNING: ThreadSanitizer",
+    };
+
+    for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
+        if (strstr(line, marks[i]))
+            return true;
+    return false;
+}
+
+bool iw_process_trouble(struct iw_process *p, char *line, size_t room)
+{
+    char text[LINE_ROOM];
+    bool found = false;
+    FILE *f = p->log ? fopen(p->log, "re") : NULL;
+
+    if (!f)
+        return false;
+    if (!fseek(f, p->scanned, SEEK_SET)) {
+        while (fgets(text, sizeof(text), f)) {
+            if (found || !is_report(text))
+                continue;
+            text[strcspn(text, "\n")] = 0;
+            snprintf(line, room, "%s", text);
+            found = true;
+        }
+        p->scanned = ftell(f);
+    }
+    fclose(f);
+    return found;
+}
+
+bool iw_process_said(const struct iw_process *p, const char *text)
+{
+    char line[LINE_ROOM];
+    bool found = false;
+    FILE *f = p->log ? fopen(p->log, "re") : NULL;
+
+    if (f && !fseek(f, p->scanned, SEEK_SET))
+        while (!found && fgets(line, sizeof(line), f))
+            found = strstr(line, text);
+    if (f)
+        fclose(f);
+    return found;
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Target specs and what they say of a peer's capabilities. */
+#include "target.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/capability.h"
+#include "base/text.h"
+#include "iwarp/nearest.h"
+#include "iwarp/transport.h"
+
+/* ---- words ---- */
+
+static const char *const class_names[] = {
+    [IW_TARGET_BARE] = "bare", [IW_TARGET_RPING] = "rping", [IW_TARGET_AGENT] = "agent"};
+
+const char *iw_target_class_name(enum iw_target_class class)
+{
+    return class_names[class];
+}
+
+bool iw_target_class_find(const char *name, enum iw_target_class *out)
+{
+    for (int i = IW_TARGET_BARE; i <= IW_TARGET_AGENT; i++) {
+        if (!strcmp(name, class_names[i])) {
+            *out = (enum iw_target_class)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+void iw_target_add(struct iw_target_spec *spec, bool can, const char *capability)
+{
+    size_t n = 0;
+
+    while (spec->can && spec->can[n])
+        n++;
+    spec->can = iw_got(realloc(spec->can, (n + 2) * sizeof(*spec->can)));
+    spec->can[n] = iw_text_format("%s%s", can ? "" : "!", capability);
+    spec->can[n + 1] = NULL;
+}
+
+/* A peer that wants CRCs has them on every connection; one that does not has them where the station
+ * asks (RFC 5044 §7.1.1: one side is enough). */
+bool iw_target_add_crc(struct iw_target_spec *spec, const char *value)
+{
+    bool off = !strcmp(value, "off");
+
+    if (!off && strcmp(value, "on") != 0)
+        return false;
+    iw_target_add(spec, true, "crc.on");
+    iw_target_add(spec, off, "crc.off");
+    return true;
+}
+
+/* Whether the peer wants Markers is its own choice; each direction has its own. */
+bool iw_target_add_markers(struct iw_target_spec *spec, const char *value)
+{
+    bool on = !strcmp(value, "on");
+
+    if (!on && strcmp(value, "off") != 0)
+        return false;
+    iw_target_add(spec, on, "markers.on");
+    iw_target_add(spec, !on, "markers.off");
+    return true;
+}
+
+bool iw_target_add_revision(struct iw_target_spec *spec, const char *value)
+{
+    bool two = !strcmp(value, "2");
+
+    if (!two && strcmp(value, "1") != 0)
+        return false;
+    iw_target_add(spec, true, "revision.1");
+    iw_target_add(spec, two, "revision.2");
+    if (!two) {
+        iw_target_add(spec, false, "enhanced");
+        iw_target_add(spec, false, "peer_to_peer");
+        iw_target_add(spec, false, "rtr");
+        iw_target_add(spec, false, "ird");
+    }
+    return true;
+}
+
+/* ---- connecting ---- */
+
+double iw_target_connect_within(const struct iw_target_spec *spec)
+{
+    enum { COMMAND = 10, PERSON = 120 };
+
+    return spec->connect_within > 0 ? spec->connect_within : spec->ask ? PERSON : COMMAND;
+}
+
+const char *iw_target_unattended(const struct iw_target_spec *spec)
+{
+    return spec->ask && !isatty(0)
+               ? "its file asks a person to make it connect ('ask'), and standard "
+                 "input is no terminal"
+               : NULL;
+}
+
+/* ---- specs ---- */
+
+void iw_target_free(struct iw_target_spec *spec)
+{
+    if (!spec)
+        return;
+    for (size_t i = 0; spec->can && spec->can[i]; i++)
+        free(spec->can[i]);
+    free(spec->can);
+    free(spec->text);
+    free(spec->name);
+    free(spec->host);
+    free(spec->agent_host);
+    free(spec->token_file);
+    free(spec->station_host);
+    free(spec->start);
+    free(spec->ready);
+    free(spec->connect);
+    free(spec->ask);
+    free(spec->inside);
+    free(spec->restart);
+    free(spec->console);
+    free(spec->coverage);
+    free(spec->program);
+    free(spec);
+}
+
+/* One "key=value" of a tcp spec. Returns what was expected (it may stand in
+ * `words`), or NULL if it is good. */
+static const char *take_pair(struct iw_target_spec *spec, const char *key, const char *value,
+                             char *words, size_t room)
+{
+    if (!strcmp(key, "class"))
+        return iw_target_class_find(value, &spec->class) ? NULL : "bare, rping or agent";
+    if (!strcmp(key, "crc"))
+        return iw_target_add_crc(spec, value) ? NULL : "on or off";
+    if (!strcmp(key, "markers"))
+        return iw_target_add_markers(spec, value) ? NULL : "on or off";
+    if (!strcmp(key, "rev") || !strcmp(key, "revision"))
+        return iw_target_add_revision(spec, value) ? NULL : "1 or 2";
+    if (!strcmp(key, "token_file")) {
+        if (!*value || spec->token_file)
+            return "the path of one file";
+        spec->token_file = iw_text_copy(value);
+        return NULL;
+    }
+    if (strcmp(key, "can") != 0 && strcmp(key, "cannot") != 0)
+        return "one of class, crc, markers, rev, can, cannot, token_file";
+    if (!iw_capability_known(value, words, room))
+        return words;
+    iw_target_add(spec, !strcmp(key, "can"), value);
+    return NULL;
+}
+
+static bool parse_pairs(struct iw_target_spec *spec, char *list, char *error, size_t room)
+{
+    char *rest = list;
+    char *pair;
+
+    while ((pair = strsep(&rest, ","))) {
+        char *value = strchr(pair, '=');
+        const char *expected = "key=value";
+        char words[256];
+
+        if (value) {
+            *value++ = 0;
+            expected = spec->embedded ? iw_target_take_embedded(spec, pair, value)
+                                      : take_pair(spec, pair, value, words, sizeof(words));
+        }
+        if (expected) {
+            snprintf(error, room, "--target %s: '%s%s%s': expected %s", spec->text, pair,
+                     value ? "=" : "", value ? value : "", expected);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* "HOST:PORT[,key=value...]" */
+static bool parse_tcp(struct iw_target_spec *spec, const char *text, char *error, size_t room)
+{
+    char *copy = iw_text_copy(text);
+    char *pairs = strchr(copy, ',');
+    struct iw_host_port at;
+    char why[IW_TRANSPORT_TEXT * 2];
+    bool good = true;
+
+    if (pairs)
+        *pairs++ = 0;
+    if (iw_transport_parse(copy, &at, why, sizeof(why))) {
+        snprintf(error, room, "--target %s: %s", spec->text, why);
+        good = false;
+    } else if (at.port == 0) {
+        snprintf(error, room, "--target %s: expected a port from 1 to 65535", spec->text);
+        good = false;
+    }
+    if (good && pairs)
+        good = parse_pairs(spec, pairs, error, room);
+    if (good && spec->token_file && spec->class != IW_TARGET_AGENT) {
+        snprintf(error, room, "--target %s: token_file: only a target of class agent has one",
+                 spec->text);
+        good = false;
+    }
+    if (good) {
+        bool agent = spec->class == IW_TARGET_AGENT;
+
+        *(agent ? &spec->agent_host : &spec->host) = iw_text_copy(at.host);
+        *(agent ? &spec->agent_port : &spec->port) = at.port;
+        if (agent) /* listeners are the agent's own, on the same host */
+            spec->host = iw_text_copy(at.host);
+    }
+    free(copy);
+    return good;
+}
+
+/* The path of a target file: as it is given if it has a slash or ends in ".lua", else in `folder`.
+ */
+static char *file_path(const char *text, const char *folder)
+{
+    size_t length = strlen(text);
+
+    if (strchr(text, '/') || (length > 4 && !strcmp(text + length - 4, ".lua")))
+        return iw_text_copy(text);
+    return iw_text_format("%s/%s.lua", folder, text);
+}
+
+/* "embedded" and the files in the folder of targets are what a name may stand for. */
+static void no_file(const char *text, const char *path, const char *folder, char *error,
+                    size_t room)
+{
+    struct iw_nearest n;
+    char best[IW_NEAREST_WORD] = "embedded";
+    DIR *dir = opendir(folder);
+    const struct dirent *entry;
+
+    iw_nearest_begin(&n, text);
+    iw_nearest_offer(&n, best);
+    while (dir && (entry = readdir(dir))) {
+        char name[IW_NEAREST_WORD];
+        size_t length = strcspn(entry->d_name, ".");
+        unsigned least = n.least;
+
+        if (!length || length >= sizeof(name) || strcmp(entry->d_name + length, ".lua") != 0)
+            continue;
+        memcpy(name, entry->d_name, length);
+        name[length] = 0;
+        iw_nearest_offer(&n, name);
+        if (n.least < least)
+            memcpy(best, name, length + 1);
+    }
+    if (dir)
+        closedir(dir);
+    if (n.best)
+        snprintf(error, room, "--target %s: there is no target file %s (did you mean '%s'?)", text,
+                 path, best);
+    else
+        snprintf(
+            error, room,
+            "--target %s: there is no target file %s; expected embedded, tcp:HOST:PORT, or the "
+            "name or path of a target file",
+            text, path);
+}
+
+static struct iw_target_spec *parse_file(const char *text, const char *folder, char *error,
+                                         size_t room)
+{
+    char *path = file_path(text, folder);
+    struct iw_target_spec *spec = NULL;
+
+    if (access(path, F_OK))
+        no_file(text, path, folder, error, room);
+    else
+        spec = iw_target_read(path, error, room);
+    free(path);
+    if (spec)
+        spec->text = iw_text_copy(text);
+    return spec;
+}
+
+struct iw_target_spec *iw_target_parse(const char *text, const char *program, const char *folder,
+                                       char *error, size_t room)
+{
+    bool embedded = !strncmp(text, "embedded", 8) && (!text[8] || text[8] == ',');
+    char *pairs;
+    bool good = true;
+    struct iw_target_spec *spec;
+
+    if (!embedded && strncmp(text, "tcp:", 4) != 0)
+        return parse_file(text, folder, error, room);
+    spec = iw_got(calloc(1, sizeof(*spec)));
+    spec->text = iw_text_copy(text);
+    spec->name = iw_text_copy(text);
+    spec->embedded = embedded;
+    if (embedded) {
+        spec->class = IW_TARGET_AGENT;
+        spec->host = iw_text_copy("127.0.0.1");
+        spec->station_host = iw_text_copy("127.0.0.1");
+        spec->program = iw_text_copy(program);
+        spec->startup = (struct iw_target_startup){.crc = true, .revision = 2, .enhanced = true};
+        pairs = text[8] ? iw_text_copy(text + 9) : NULL;
+        good = !pairs || parse_pairs(spec, pairs, error, room);
+        free(pairs);
+        if (spec->startup.revision == 0) /* Markers and CRCs always (RFC 5044 figure 14) */
+            spec->startup.crc = spec->startup.markers = true;
+    }
+    if (!good || (!embedded && !parse_tcp(spec, text + 4, error, room))) {
+        iw_target_free(spec);
+        return NULL;
+    }
+    return spec;
+}
+
+/* ---- needs ---- */
+
+/* The case's need for one of several classes: any of the words. */
+static bool class_fits(const struct iw_target *target, const char *words)
+{
+    char capability[64];
+
+    for (const char *at = words; *at;) {
+        size_t n = strcspn(at, " ");
+
+        snprintf(capability, sizeof(capability), "class.%.*s", (int)(n < 32 ? n : 32), at);
+        if (n && target->can(target, capability))
+            return true;
+        at += n + (at[n] == ' ');
+    }
+    return false;
+}
+
+/* The first word of the need that the target cannot give, joined with its name, in `lacking`. */
+static bool can_all(const struct iw_target *target, const struct iw_need *need, char *lacking,
+                    size_t room)
+{
+    snprintf(lacking, room, "%s", need->name);
+    if (!strcmp(need->value, "true"))
+        return target->can(target, lacking);
+    for (const char *at = need->value; *at;) {
+        size_t n = strcspn(at, " ");
+
+        snprintf(lacking, room, "%s.%.*s", need->name, (int)n, at);
+        if (n && !target->can(target, lacking))
+            return false;
+        at += n + (at[n] == ' ');
+    }
+    return true;
+}
+
+char *iw_target_lacks(const struct iw_target *target, const struct iw_case *c)
+{
+    const char *class = iw_target_class_name(target->class);
+    char lacking[128];
+
+    for (size_t i = 0; i < c->n_needs; i++) {
+        const struct iw_need *need = &c->needs[i];
+
+        if (!strcmp(need->name, "class")) {
+            if (!class_fits(target, need->value))
+                return iw_text_format("needs a target of class %s, this one is %s", need->value,
+                                      class);
+        } else if (!can_all(target, need, lacking, sizeof(lacking))) {
+            return iw_text_format("needs %s, which this target (class %s) does not offer", lacking,
+                                  class);
+        }
+    }
+    if (c->role == IW_MPA_INITIATOR && target->class != IW_TARGET_AGENT && !target->initiate)
+        return iw_text_format("needs a target that connects, and nothing here makes this one "
+                              "(class %s) do so",
+                              class);
+    if (c->role == IW_MPA_RESPONDER && target->class != IW_TARGET_AGENT && !target->port)
+        return iw_text_format("needs a target that listens");
+    return NULL;
+}

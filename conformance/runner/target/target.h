@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_RUNNER_TARGET_H
+#define IW_RUNNER_TARGET_H
+
+/*
+ * Targets: what the user asked for (a spec, read once), and one opened peer (an instance, one for
+ * each worker).
+ */
+
+#include "base/runner.h"
+#include "process.h"
+#include "station/tun.h"
+
+/* The most options of the embedded agent that a spec brings along. */
+enum { IW_TARGET_ARGUMENTS = 6 };
+
+/* What is known about a target before it is reached. Every pointer is owned. */
+struct iw_target_spec {
+    char *text; /* as the user gave it */
+    char *name; /* of the target; fit for file names after iw_text_file_name */
+    enum iw_target_class class;
+    bool embedded;    /* the runner's own agent */
+    char *host;       /* where the peer listens; NULL: it has no listener */
+    uint16_t port;    /* 0 with `start`: the runner picks one */
+    char *agent_host; /* of the control connection; NULL: none (or embedded) */
+    uint16_t agent_port;
+    char *token_file;      /* holds what the agent wants to hear first; NULL: see control.h */
+    char *station_host;    /* where the station listens; NULL: the address that faces the peer */
+    char *start;           /* shell command with {host} and {port}; NULL: somebody else starts it */
+    char *ready;           /* text in a line of the command's output that says that it listens */
+    char *connect;         /* shell command that has the peer connect to {host} and {port} */
+    char *ask;             /* what a person is asked to do for that, in its place */
+    double connect_within; /* seconds that this may take; 0: not said */
+    char *inside;          /* shell command that runs {command}, this program, where the peer is */
+    char *restart;         /* with `inside`: shell command that brings back what has ended there */
+    char *console;         /* with `inside`: shell command that prints what it has said */
+    char *coverage;        /* with `inside`: file there, see iwarp-fuzz --coverage */
+    char *program;         /* embedded: the agent's path */
+    const char *arguments[IW_TARGET_ARGUMENTS]; /* embedded: of the agent; NULLs behind them */
+    struct iw_target_startup startup;           /* embedded: the station's part of the start-up */
+    unsigned taken;                             /* embedded: bits of the keys given */
+    char **can; /* capabilities, refused ones with a '!' in front; ends with NULL */
+};
+
+/* Reads "embedded[,key=value...]", "tcp:HOST:PORT[,key=value...]", or the name or path of a target
+ * file. `program` is the embedded agent, `folder` holds the target files that are given by name.
+ * NULL with one line in `error`. */
+struct iw_target_spec *iw_target_parse(const char *text, const char *program, const char *folder,
+                                       char *error, size_t room);
+void iw_target_free(struct iw_target_spec *spec);
+
+/* kernel_console.c: in a line that begins so, that what the target is inside of has ended, and what
+ * it last said if there is a console. The caller frees it. */
+#define IW_TARGET_KERNEL_ENDED "the target's kernel ended"
+char *iw_target_kernel_ended(const struct iw_target_spec *spec);
+
+/* Adds a capability ("crc.off"), or refuses it. Words said first win. */
+void iw_target_add(struct iw_target_spec *spec, bool can, const char *capability);
+/* The three answers about CRC and Markers ("on", "off") and the revision ("1", "2") in terms of
+ * capabilities. False if the value is none of them. */
+bool iw_target_add_crc(struct iw_target_spec *spec, const char *value);
+bool iw_target_add_markers(struct iw_target_spec *spec, const char *value);
+bool iw_target_add_revision(struct iw_target_spec *spec, const char *value);
+/* "bare", "rping", "agent". */
+bool iw_target_class_find(const char *name, enum iw_target_class *out);
+const char *iw_target_class_name(enum iw_target_class class);
+
+/* Seconds until a peer that was made to connect is given up: said, or 10, or 120 for a person. */
+double iw_target_connect_within(const struct iw_target_spec *spec);
+/* Why nobody is there to do what a target asks a person for, in one line, or NULL. */
+const char *iw_target_unattended(const struct iw_target_spec *spec);
+
+/* target_embedded.c: one "key=value" of an embedded spec. Returns what was expected, or NULL if it
+ * is good. */
+const char *iw_target_take_embedded(struct iw_target_spec *spec, const char *key,
+                                    const char *value);
+
+/* target_file.c: the same from a Lua table. */
+struct iw_target_spec *iw_target_read(const char *path, char *error, size_t room);
+
+/* ---- instances ---- */
+
+struct iw_target_instance; /* its first member is a struct iw_target */
+
+enum iw_target_opened {
+    IW_TARGET_OPENED,
+    IW_TARGET_UNREACHED, /* the peer could not be reached, or did not start */
+    IW_TARGET_BROKEN     /* this tester could not do its part */
+};
+
+/* Starts the peer if that is the runner's business, and reaches it. `option` (NULL: none) is one
+ * more argument for the embedded agent. Commands write to the file `log` (NULL: nowhere).
+ * Otherwise one line in `error`. */
+enum iw_target_opened iw_target_open(const struct iw_target_spec *spec, const char *option,
+                                     const char *log, double time_scale,
+                                     struct iw_target_instance **out, char *error, size_t room);
+/* The same in the namespace of a TUN device (borrowed), over which the station's own segments go.
+ */
+enum iw_target_opened iw_target_open_crafted(const struct iw_target_spec *spec, const char *option,
+                                             const char *log, double time_scale, struct iw_tun *tun,
+                                             struct iw_target_instance **out, char *error,
+                                             size_t room);
+/* Why such a target cannot be reached in that way, whatever this machine permits; NULL if it can.
+ */
+const char *iw_target_uncraftable(const struct iw_target_spec *spec);
+struct iw_target *iw_target_of(struct iw_target_instance *instance);
+/* The peer's version as its agent says; NULL if there is none. */
+const char *iw_target_version(const struct iw_target_instance *instance);
+/* The process group that the runner started for it; 0: none. */
+pid_t iw_target_group(const struct iw_target_instance *instance);
+/* Whether a command still runs that was to have the peer connect. */
+bool iw_target_calling(struct iw_target_instance *t);
+/* Between cases: ends what a case had the peer start, and looks after the peer. NULL if it is fit
+ * for another case, else how it ended; a line of a sanitizer's report goes to `trouble` (else "").
+ */
+const char *iw_target_check(struct iw_target_instance *t, char *trouble, size_t room);
+/* Ends it. A line of a sanitizer's report that came with the end goes to `trouble` (else ""). */
+void iw_target_close(struct iw_target_instance *t, char *trouble, size_t room);
+
+/* Why this case cannot be run against this target, in one line, or NULL if it can. The caller
+ * frees it. */
+char *iw_target_lacks(const struct iw_target *target, const struct iw_case *c);
+
+#endif

@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Peers that are started, reached, looked after and ended. */
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "connect_command.h"
+#include "iwarp/control.h"
+#include "iwarp/transport.h"
+#include "target.h"
+
+enum { CRAFTED_PORT = 7471 };             /* of a peer in a namespace of its own */
+static const double crash_seconds = 0.05; /* from the end of a program's connection to its own */
+
+enum { START_SECONDS = 10, CONNECT_SECONDS = 5, LEAVE_SECONDS = 5, AGAIN_MS = 20, WORD = 96 };
+
+struct iw_target_instance {
+    struct iw_target target; /* first: the seam's view */
+    const struct iw_target_spec *spec;
+    char *log;
+    double scale;
+    struct iw_process process; /* the agent, or the `start` command */
+    struct iw_connect connect; /* how the peer is made to connect */
+    char station_host[INET6_ADDRSTRLEN];
+    char why[256 + 128]; /* nothing connected */
+    char *version;
+    json_t *features; /* as the agent's hello says; NULL: no agent */
+};
+
+static uint64_t after(const struct iw_target_instance *t, double seconds)
+{
+    return iw_transport_now() + (uint64_t)(seconds * t->scale * 1e9);
+}
+
+/* Whether its commands have printed anything, which is then in the log. */
+static bool printed(const struct iw_target_instance *t)
+{
+    struct stat at;
+
+    return t->log && !stat(t->log, &at) && at.st_size > 0;
+}
+
+/* ---- capabilities ---- */
+
+/* What stands behind `name` and its point in `word` ("ird.16"); NULL if that is another name. "" if
+ * nothing does. */
+static const char *behind(const char *word, const char *name)
+{
+    while (*name && *name == *word) {
+        name++;
+        word++;
+    }
+    if (*name || (*word && *word != '.'))
+        return NULL;
+    return *word ? word + 1 : word;
+}
+
+/* Whether `entry` ("rtr", "rtr.send", "ird.16") covers the question ("rtr.send", "ird.4"). */
+static bool covers(const char *entry, const char *question)
+{
+    static const char *const counted[] = {"ird", "private", "rping"};
+
+    /* That a peer has RFC 7306 does not say that it can be had without, or the other way round. */
+    if (!strcmp(question, "extensions.off"))
+        return !strcmp(entry, question);
+    if (behind(question, entry))
+        return true;
+    for (size_t i = 0; i < sizeof(counted) / sizeof(*counted); i++) {
+        const char *most = behind(entry, counted[i]), *asked = behind(question, counted[i]);
+
+        if (most && asked)
+            return atol(asked) <= atol(most);
+    }
+    return false;
+}
+
+static bool among(const char *const *list, const char *question)
+{
+    for (; *list; list++)
+        if (covers(*list, question))
+            return true;
+    return false;
+}
+
+/* What a peer of each class is taken to be able to do if nothing else is said. */
+static bool class_can(enum iw_target_class class, const char *question)
+{
+    static const char *const bare[] = {"crc.on",  "revision",    "enhanced",  "peer_to_peer", "rtr",
+                                       "private", "markers.off", "reconnect", "ird.1",        NULL};
+    static const char *const rping[] = {"read", "send", "rping.64", NULL};
+    static const char *const agent[] = {"agent", "memory", "reject", "rping", NULL};
+
+    if (!strncmp(question, "class.", 6))
+        return !strcmp(question + 6, iw_target_class_name(class));
+    if (class != IW_TARGET_BARE && among(rping, question))
+        return true;
+    return class == IW_TARGET_AGENT ? among(agent, question) : among(bare, question);
+}
+
+/* An agent's features: {"crc":true,"revisions":[1,2],"rtr":["send"],"max_private":512,...}.
+ * True or false is both answers to "on" and "off"; of "extensions", which can be switched off
+ * wherever the agent names them, it is the answer to "on". */
+static bool features_can(const json_t *features, const char *question)
+{
+    char name[WORD];
+    size_t n = strcspn(question, ".");
+    const char *word = question[n] ? question + n + 1 : "";
+    json_t *value, *one;
+    size_t i;
+
+    snprintf(name, sizeof(name), "%.*s", (int)n, question);
+    if (!strcmp(name, "private"))
+        return atol(word) <= json_integer_value(json_object_get(features, "max_private"));
+    if (!strcmp(name, "enhanced") || !strcmp(name, "peer_to_peer") || !strcmp(name, "ird"))
+        return features_can(features, "revision.2");
+    value = json_object_get(features, strcmp(name, "revision") ? name : "revisions");
+    if (!strcmp(question, "extensions.off"))
+        return json_is_boolean(value);
+    json_array_foreach(value, i, one)
+    {
+        if (json_is_integer(one) ? json_integer_value(one) == atol(word)
+                                 : json_is_string(one) && !strcmp(json_string_value(one), word))
+            return true;
+    }
+    if (json_is_array(value))
+        return !*word && json_array_size(value) > 0;
+    return json_is_true(value) || (json_is_false(value) && !strcmp(question, "crc.on"));
+}
+
+static bool can(const struct iw_target *target, const char *question)
+{
+    const struct iw_target_instance *t = (const struct iw_target_instance *)target;
+
+    if (!strcmp(question, "tcp.crafted"))
+        return target->tun;
+    for (char **said = t->spec->can; said && *said; said++) {
+        bool no = **said == '!';
+
+        if (covers(*said + no, question))
+            return !no;
+    }
+    if (class_can(target->class, question))
+        return true;
+    if (target->class != IW_TARGET_AGENT)
+        return false;
+    return !strcmp(question, "reconnect") || features_can(t->features, question);
+}
+
+/* ---- reaching ---- */
+
+/* One attempt at a TCP connection, given up at the deadline. 0, or an errno. */
+static int attempt(const struct addrinfo *to, uint64_t deadline)
+{
+    int fd = socket(to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int error = 0;
+    socklen_t length = sizeof(error);
+
+    if (fd < 0)
+        return errno;
+    if (connect(fd, to->ai_addr, to->ai_addrlen)) {
+        error = errno;
+        if (error == EINPROGRESS) {
+            uint64_t now = iw_transport_now();
+            struct pollfd p = {.fd = fd, .events = POLLOUT};
+
+            error = ETIMEDOUT;
+            if (poll(&p, 1, now < deadline ? (int)((deadline - now) / 1000000 + 1) : 0) > 0)
+                getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
+        }
+    }
+    close(fd);
+    return error;
+}
+
+static struct addrinfo *resolve(const char *host, uint16_t port, char *error, size_t room)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+    struct addrinfo *list = NULL;
+    char service[8];
+    int status;
+
+    snprintf(service, sizeof(service), "%u", port);
+    status = getaddrinfo(host, service, &hints, &list);
+    if (status)
+        snprintf(error, room, "%s: %s", host, gai_strerror(status));
+    return status ? NULL : list;
+}
+
+/* Whether something accepts connections at host:port: once, or, if a command has just been
+ * started, again until it does or the command has ended. */
+static bool accepts(struct iw_target_instance *t, const char *host, uint16_t port, double seconds,
+                    char *error, size_t room)
+{
+    struct addrinfo *list = resolve(host, port, error, room);
+    uint64_t deadline = after(t, seconds);
+    bool started = t->process.pid > 0;
+    int number = ETIMEDOUT;
+
+    if (!list)
+        return false;
+    do {
+        for (struct addrinfo *a = list; a && number; a = a->ai_next)
+            number = attempt(a, deadline);
+    } while (number && started && iw_transport_now() < deadline &&
+             !iw_process_ended(&t->process, iw_transport_now() + AGAIN_MS * 1000000u));
+    freeaddrinfo(list);
+    if (!number)
+        return true;
+    if (started && *t->process.ended)
+        snprintf(error, room, "%s before it accepted a connection%s%s", t->process.ended,
+                 printed(t) ? "; its output: " : "", printed(t) ? t->log : "");
+    else
+        snprintf(error, room, "no connection with %s port %u: %s", host, port, strerror(number));
+    return false;
+}
+
+/* The local address of a route to the peer. */
+static void find_station_host(struct iw_target_instance *t)
+{
+    struct sockaddr_storage own;
+    socklen_t length = sizeof(own);
+    char error[160];
+    struct addrinfo *list =
+        resolve(t->target.host, t->target.port ? t->target.port : 1, error, sizeof(error));
+    int fd = list ? socket(list->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
+
+    snprintf(t->station_host, sizeof(t->station_host), "127.0.0.1");
+    if (fd >= 0) {
+        if (!connect(fd, list->ai_addr, list->ai_addrlen) &&
+            !getsockname(fd, (struct sockaddr *)&own, &length))
+            getnameinfo((struct sockaddr *)&own, length, t->station_host, sizeof(t->station_host),
+                        NULL, 0, NI_NUMERICHOST);
+        close(fd);
+    }
+    if (list)
+        freeaddrinfo(list);
+    t->target.station_host = t->station_host;
+}
+
+static int bind_once(const char *host, uint16_t port)
+{
+    char error[160];
+    struct addrinfo *list = resolve(host, port, error, sizeof(error));
+    int on = 1, status = -1;
+
+    if (!list)
+        return -1;
+    int fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && !setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)))
+        status = bind(fd, list->ai_addr, list->ai_addrlen);
+    if (fd >= 0)
+        close(fd);
+    freeaddrinfo(list);
+    return status;
+}
+
+/* A port that is free now and that the system gives to no outgoing connection before the command
+ * has bound it: one below Linux's range of ephemeral ports (32768 and up). 0, or -1. */
+static int free_port(const char *host, uint16_t *port)
+{
+    enum { LOWEST = 10240, COUNT = 32768 - LOWEST, TRIES = 100 };
+
+    for (int i = 0; i < TRIES; i++) {
+        uint16_t number;
+        if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+            return -1;
+        number = (uint16_t)(LOWEST + number % COUNT);
+        if (!bind_once(host, number)) {
+            *port = number;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+static int initiate(struct iw_target *target, const char *host, uint16_t port, char *error,
+                    size_t room)
+{
+    struct iw_target_instance *t = (struct iw_target_instance *)target;
+
+    return iw_connect_start(&t->connect, t->target.tun, host, port, t->log, error, room);
+}
+
+/* Why no connection will come any more, or why none has come within the time for it. */
+static const char *not_called(struct iw_target *target, bool late)
+{
+    struct iw_target_instance *t = (struct iw_target_instance *)target;
+    bool failed;
+    const char *how = iw_connect_ended(&t->connect, &failed);
+
+    if (!late && !failed)
+        return NULL;
+    if (!late)
+        snprintf(t->why, sizeof(t->why), "its command (%s) made no connection%s%s", how,
+                 printed(t) ? "; its output: " : "", printed(t) ? t->log : "");
+    else
+        snprintf(t->why, sizeof(t->why), "nothing connected within %g s%s%s%s",
+                 t->target.connect_within * t->scale, t->connect.command ? "; its command " : "",
+                 !t->connect.command ? ""
+                 : how               ? "ended: "
+                                     : "is still running",
+                 how ? how : "");
+    return t->why;
+}
+
+/* The `start` command, until the peer listens. */
+static enum iw_target_opened start_peer(struct iw_target_instance *t, char *error, size_t room)
+{
+    const struct iw_target_spec *spec = t->spec;
+    const char *host = t->target.host ? t->target.host : "127.0.0.1";
+    uint64_t deadline;
+
+    if (t->target.tun && !t->target.port)
+        t->target.port = CRAFTED_PORT;
+    if (spec->host && !t->target.port && free_port(host, &t->target.port)) {
+        snprintf(error, room, "no free port on %s", host);
+        return IW_TARGET_BROKEN;
+    }
+    if (iw_connect_shell(&t->process, t->target.tun, spec->start, host, t->target.port, t->log,
+                         error, room))
+        return IW_TARGET_BROKEN;
+    if (!spec->ready)
+        return IW_TARGET_OPENED;
+    deadline = after(t, START_SECONDS);
+    while (!iw_process_said(&t->process, spec->ready)) {
+        if (iw_process_ended(&t->process, iw_transport_now() + AGAIN_MS * 1000000u)) {
+            snprintf(error, room, "%s before it printed '%s'", t->process.ended, spec->ready);
+            return IW_TARGET_UNREACHED;
+        }
+        if (iw_transport_now() >= deadline) {
+            snprintf(error, room, "the command did not print '%s' within %g s", spec->ready,
+                     START_SECONDS * t->scale);
+            return IW_TARGET_UNREACHED;
+        }
+    }
+    return IW_TARGET_OPENED;
+}
+
+/* ---- agents ---- */
+
+static int start_agent(struct iw_target_instance *t, const char *option, char *error, size_t room)
+{
+    char number[16];
+    char *argv[3 + IW_TARGET_ARGUMENTS + 2] = {t->spec->program, (char[]){"--control-fd"}, number};
+    char **next = argv + 3;
+    int pair[2], status;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
+        snprintf(error, room, "no socket pair: %s", strerror(errno));
+        return -1;
+    }
+    for (size_t i = 0; i < IW_TARGET_ARGUMENTS && t->spec->arguments[i]; i++)
+        *next++ = iw_text_copy(t->spec->arguments[i]);
+    if (option)
+        *next++ = iw_text_copy(option);
+    snprintf(number, sizeof(number), "%d", pair[1]);
+    status = iw_process_start_in(&t->process, t->target.tun, argv, pair[1], t->log, error, room);
+    while (next > argv + 3)
+        free(*--next);
+    close(pair[1]);
+    if (status)
+        close(pair[0]);
+    else
+        t->target.control = iw_got(iw_control_adopt(pair[0]));
+    return status;
+}
+
+/* Also finds out whether somebody else is being served. */
+static int say_hello(struct iw_target_instance *t, char *error, size_t room)
+{
+    uint64_t deadline = after(t, START_SECONDS);
+    json_t *reply = iw_control_call(t->target.control, iw_got(json_pack("{s:s}", "do", "hello")),
+                                    deadline, error, room);
+    const char *version = json_string_value(json_object_get(reply, "version"));
+    const char *why = json_string_value(json_object_get(reply, "error"));
+
+    if (!reply)
+        return -1;
+    if (why)
+        snprintf(error, room, "the agent refuses: %s", why);
+    t->version = iw_text_clean(version);
+    t->features = json_incref(json_object_get(reply, "features"));
+    json_decref(reply);
+    return why ? -1 : 0;
+}
+
+static enum iw_target_opened open_agent(struct iw_target_instance *t, const char *option,
+                                        char *error, size_t room)
+{
+    const struct iw_target_spec *spec = t->spec;
+
+    if (spec->embedded) {
+        if (start_agent(t, option, error, room))
+            return IW_TARGET_BROKEN;
+    } else {
+        char why[256];
+        struct iw_control_token token;
+
+        if (iw_control_token_find(&token, spec->token_file, error, room))
+            return IW_TARGET_BROKEN;
+        if (spec->start &&
+            !accepts(t, spec->agent_host, spec->agent_port, START_SECONDS, error, room))
+            return IW_TARGET_UNREACHED;
+        t->target.control = iw_control_connect(spec->agent_host, spec->agent_port, &token,
+                                               after(t, CONNECT_SECONDS), why, sizeof(why));
+        if (!t->target.control) {
+            snprintf(error, room, "no agent at %s port %u: %s", spec->agent_host, spec->agent_port,
+                     why);
+            return IW_TARGET_UNREACHED;
+        }
+    }
+    if (!say_hello(t, error, room))
+        return IW_TARGET_OPENED;
+    if (iw_process_ended(&t->process,
+                         iw_control_lost(t->target.control) ? after(t, LEAVE_SECONDS) : 0) &&
+        *t->process.ended)
+        snprintf(error, room, "%s%s%s", t->process.ended, printed(t) ? "; its output: " : "",
+                 printed(t) ? t->log : "");
+    return spec->embedded ? IW_TARGET_BROKEN : IW_TARGET_UNREACHED;
+}
+
+/* ---- instances ---- */
+
+static const char *death(struct iw_target *target)
+{
+    struct iw_target_instance *t = (struct iw_target_instance *)target;
+    const char *how;
+
+    /* An agent whose connection is gone is ending: a report of a sanitizer takes its time. */
+    if (t->target.control && iw_control_lost(t->target.control))
+        iw_process_ended(&t->process, after(t, LEAVE_SECONDS));
+    else
+        iw_process_ended(&t->process, 0);
+    if (*t->process.ended)
+        return t->process.ended;
+    how = iw_connect_crashed(&t->connect, 0);
+    if (how)
+        snprintf(t->why, sizeof(t->why), "%s", how);
+    return how ? t->why : NULL;
+}
+
+static enum iw_target_opened reach(struct iw_target_instance *t, const char *option, char *error,
+                                   size_t room)
+{
+    const struct iw_target_spec *spec = t->spec;
+
+    if (spec->start) {
+        enum iw_target_opened started = start_peer(t, error, room);
+
+        if (started != IW_TARGET_OPENED)
+            return started;
+    }
+    if (spec->class == IW_TARGET_AGENT)
+        return open_agent(t, option, error, room);
+    /* A peer that takes one connection only must not lose it to a look. */
+    if (t->target.port && can(&t->target, "reconnect") && !spec->ready &&
+        !accepts(t, t->target.host, t->target.port, spec->start ? START_SECONDS : CONNECT_SECONDS,
+                 error, room))
+        return IW_TARGET_UNREACHED;
+    return IW_TARGET_OPENED;
+}
+
+enum iw_target_opened iw_target_open(const struct iw_target_spec *spec, const char *option,
+                                     const char *log, double time_scale,
+                                     struct iw_target_instance **out, char *error, size_t room)
+{
+    return iw_target_open_crafted(spec, option, log, time_scale, NULL, out, error, room);
+}
+
+const char *iw_target_uncraftable(const struct iw_target_spec *spec)
+{
+    bool said = false, ours;
+
+    if (spec->embedded)
+        return NULL;
+    for (char **can = spec->can; can && *can; can++)
+        said = said || !strcmp(*can, "tcp.crafted");
+    ours = spec->start ? spec->ready != NULL : spec->connect && !spec->host;
+    if (!ours || spec->agent_host)
+        return "this target is not started by the runner in a namespace of its own";
+    return said ? NULL : "its file does not say can = { \"tcp.crafted\" }";
+}
+
+enum iw_target_opened iw_target_open_crafted(const struct iw_target_spec *spec, const char *option,
+                                             const char *log, double time_scale, struct iw_tun *tun,
+                                             struct iw_target_instance **out, char *error,
+                                             size_t room)
+{
+    struct iw_target_instance *t = iw_got(calloc(1, sizeof(*t)));
+    enum iw_target_opened opened;
+    char trouble[256];
+
+    t->spec = spec;
+    t->scale = time_scale > 0 ? time_scale : 1;
+    t->log = iw_text_copy(log);
+    t->process.pidfd = -1;
+    t->connect = (struct iw_connect){.command = spec->connect,
+                                     .ask = spec->ask,
+                                     .within = iw_target_connect_within(spec) * t->scale};
+    t->target = (struct iw_target){
+        .name = spec->name,
+        .class = spec->class,
+        .host = spec->host ? spec->host : spec->agent_host,
+        .port = spec->class == IW_TARGET_AGENT ? 0 : spec->port,
+        .station_host = spec->station_host,
+        .startup = spec->taken ? &spec->startup : NULL,
+        .can = can,
+        .initiate = spec->connect || spec->ask ? initiate : NULL,
+        .not_called = spec->connect || spec->ask ? not_called : NULL,
+        .connect_within = iw_target_connect_within(spec),
+        .death = spec->embedded || spec->start || spec->connect ? death : NULL,
+        .tun = tun,
+    };
+    if (tun) {
+        t->target.host = IW_TUN_TARGET;
+        t->target.station_host = IW_TUN_STATION;
+    }
+    if (!t->target.host)
+        t->target.host = "127.0.0.1";
+    opened = reach(t, option, error, room);
+    if (opened != IW_TARGET_OPENED) {
+        iw_target_close(t, trouble, sizeof(trouble));
+        return opened;
+    }
+    if (!t->target.station_host)
+        find_station_host(t);
+    *out = t;
+    return IW_TARGET_OPENED;
+}
+
+struct iw_target *iw_target_of(struct iw_target_instance *instance)
+{
+    return &instance->target;
+}
+
+const char *iw_target_version(const struct iw_target_instance *instance)
+{
+    return instance->version;
+}
+
+pid_t iw_target_group(const struct iw_target_instance *instance)
+{
+    return instance->process.pid;
+}
+
+bool iw_target_calling(struct iw_target_instance *t)
+{
+    bool failed;
+
+    return t->connect.count && !iw_connect_ended(&t->connect, &failed);
+}
+
+const char *iw_target_check(struct iw_target_instance *t, char *trouble, size_t room)
+{
+    const char *how;
+
+    *trouble = 0;
+    /* A program that crashes has ended a moment behind its connection. */
+    iw_connect_crashed(&t->connect, after(t, crash_seconds));
+    how = t->target.death ? t->target.death(&t->target) : NULL;
+    iw_connect_stop(&t->connect, trouble, room);
+    if (!*trouble)
+        iw_process_trouble(&t->process, trouble, room);
+    if (!how && t->target.control && iw_control_lost(t->target.control))
+        return "the connection with the agent is broken";
+    return how;
+}
+
+void iw_target_close(struct iw_target_instance *t, char *trouble, size_t room)
+{
+    *trouble = 0;
+    iw_connect_stop(&t->connect, trouble, room);
+    iw_control_close(t->target.control);
+    /* Our own agent ends when its connection does, and may have leaks to report. */
+    iw_process_stop(&t->process, t->spec->embedded ? LEAVE_SECONDS * t->scale : 0);
+    if (!*trouble)
+        iw_process_trouble(&t->process, trouble, room);
+    iw_process_free(&t->process);
+    json_decref(t->features);
+    free(t->version);
+    free(t->log);
+    free(t);
+}
