@@ -118,6 +118,8 @@ def run(command, output, limits, cwd=None, env=None, until=None):
 
     def prepare():
         os.setsid()
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)  # nohup and background shells have them ignored
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_SIZE, FILE_SIZE))
 

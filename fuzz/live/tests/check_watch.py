@@ -7,6 +7,7 @@ usage: check_watch.py BIN
 import concurrent.futures
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -50,7 +51,8 @@ class Check:
                 f.write(text % words)
         done = subprocess.run([os.path.join(self.bin, "iwarp-fuzz"), "--target", folder + "/kernel.lua", "--results", results,
                                "--json", folder + "/report", *(arguments or ("--count", "10"))],
-                              capture_output=True, text=True, stdin=subprocess.DEVNULL)
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                              preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))  # nohup has it ignored
         report = None
         if os.path.exists(folder + "/report"):
             with open(folder + "/report", encoding="utf-8") as f:

@@ -4,6 +4,7 @@
 
 import os
 import pathlib
+import signal
 import sys
 import tempfile
 import unittest
@@ -32,6 +33,14 @@ class Guards(unittest.TestCase):
 
     def test_a_signal(self):
         self.assertEqual(self.run_it("kill -SEGV $$").status, -11)
+
+    def test_signals_that_are_ignored_here(self):
+        old = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)}
+        try:
+            self.assertEqual([self.run_it(f"kill -{number} $$").status for number in ("HUP", "INT", "QUIT")], [-1, -2, -3])
+        finally:
+            for number, before in old.items():
+                signal.signal(number, before)
 
     def test_asleep(self):
         outcome = self.run_it("sleep 600", idle=1)
