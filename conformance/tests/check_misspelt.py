@@ -105,7 +105,7 @@ TARGETS = [
 ]
 
 PEER = [
-    (("--ignore", "ddp-stga"), "\"ddp-stga\": unknown check or rule (did you mean ddp-stag?)"),
+    (("--ignore", "ddp-stga"), "--ignore ddp-stga: unknown check or rule (did you mean ddp-stag?)"),
     (("--violate", "DDP-7.1-1"), "unknown check or rule (did you mean DDP-7.1-01?)"),
     (("--botch", "mpa_crc=code"), "unknown check or rule (did you mean mpa-crc?)"),
     (("--ignroe", "x"), "--ignroe: unknown option (did you mean --ignore?)"),

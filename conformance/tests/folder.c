@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/files.h"
-#include "base/text.h"
+#include "host/files.h"
+#include "host/text.h"
 
 int folder_make(struct folder *s)
 {

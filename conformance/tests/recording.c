@@ -9,6 +9,14 @@
 
 #include <cmocka.h>
 
+#include "host/complain.h"
+
+/* As iwarp-conform's command line does. */
+__attribute__((constructor)) static void name(void)
+{
+    iw_complain_as("iwarp-conform");
+}
+
 enum { FILE_HEADER = 24, RECORD = 16, CAPTURED = 8 };
 
 void recording_read(struct recording *r, const char *name)

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "host/text.h"
 #include "recording.h"
 #include "report/report_html.h"
 #include "run/record.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "host/text.h"
 #include "recording.h"
 #include "run/journal.h"
 

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "folder.h"
+#include "host/text.h"
 #include "run/pool.h"
 
 enum { MOST = 32 };

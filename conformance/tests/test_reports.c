@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/result_json.h"
-#include "base/text.h"
+#include "host/text.h"
 #include "report/report_console.h"
 #include "report/report_csv.h"
 #include "report/report_json.h"

@@ -18,8 +18,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "folder.h"
+#include "host/text.h"
 #include "target/target.h"
 
 static struct folder folder;

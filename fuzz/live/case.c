@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/files.h"
+#include "base/places.h"
 #include "base/runner.h"
-#include "base/text.h"
+#include "host/complain.h"
+#include "host/files.h"
+#include "host/text.h"
 #include "hunt.h"
 #include "plan.h"
 
@@ -379,7 +381,7 @@ static char *play(struct iw_hunt *h, const char *path, const char *folder, char 
     if (iw_case_load(path, &options, &cases, &n, error, sizeof(error)) ||
         iw_target_open(h->spec, NULL, h->world.log, h->world.scale, &instance, error,
                        sizeof(error)) != IW_TARGET_OPENED) {
-        iw_hunt_complain("%s", error);
+        iw_complain("%s", error);
     } else if (!iw_script_run_case(&cases[0], iw_target_of(instance), &options, &r)) {
         const char *how = iw_target_check(instance, trouble, sizeof(trouble));
 
@@ -414,7 +416,7 @@ bool iw_hunt_write_case(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned n
     if (!h->outside && iw_hunt_open(h)) {
         iw_hunt_write_unplayed(h, f, number);
     } else if (iw_folder_create(folder) || !write_file(h, f, path, id)) {
-        iw_hunt_complain("cannot write %s: %s", path, strerror(errno));
+        iw_complain("cannot write %s: %s", path, strerror(errno));
     } else {
         f->file = iw_text_copy(path);
         if (h->outside) {
@@ -441,7 +443,7 @@ void iw_hunt_write_unplayed(struct iw_hunt *h, struct iw_hunt_finding *f, unsign
     if (has_agent(h))
         iw_hunt_world_describe(&h->world);
     if (iw_folder_create(folder) || !write_file(h, f, path, id))
-        iw_hunt_complain("cannot write %s: %s", path, strerror(errno));
+        iw_complain("cannot write %s: %s", path, strerror(errno));
     else
         f->file = iw_text_copy(path);
     free(id);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The fuzzer's end of the map; the peer's is coverage_peer.c. */
 #include "coverage.h"
+#include "host/complain.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "host/text.h"
 #include "hunt.h"
 
 struct iw_hunt_coverage {
@@ -46,7 +47,7 @@ struct iw_hunt_coverage *iw_hunt_coverage_open(const char *path, const char *dir
     if (fd >= 0)
         close(fd);
     if (memory == MAP_FAILED || setenv(IW_HUNT_COVERAGE_FILE, c->path, 1)) {
-        iw_hunt_complain("--coverage: %s: %s", c->path, strerror(saved));
+        iw_complain("--coverage: %s: %s", c->path, strerror(saved));
         free(c->path);
         free(c);
         return NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The hunt: which sequence is next, what is kept, when the peer is looked after. */
 #include "hunt.h"
+#include "host/complain.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "host/text.h"
 #include "iwarp/transport.h"
 
 enum {
@@ -34,8 +35,8 @@ int iw_hunt_open(struct iw_hunt *h)
             return 0;
         }
     }
-    iw_hunt_complain("%s", error);
-    return opened == IW_TARGET_UNREACHED ? IW_HUNT_UNREACHED : IW_HUNT_TESTER;
+    iw_complain("%s", error);
+    return opened == IW_TARGET_UNREACHED ? IW_EXIT_UNREACHED : IW_EXIT_TESTER;
 }
 
 void iw_hunt_close(struct iw_hunt *h)
@@ -281,10 +282,10 @@ static int begin(struct iw_hunt *h)
     e = iw_hunt_look(h);
     if (e.kind == IW_HUNT_NOTHING)
         return 0;
-    iw_hunt_complain("--target %s: %s", h->spec->text,
-                     e.kind == IW_HUNT_REFUSAL && *h->world.why ? h->world.why : e.text);
+    iw_complain("--target %s: %s", h->spec->text,
+                e.kind == IW_HUNT_REFUSAL && *h->world.why ? h->world.why : e.text);
     iw_hunt_close(h);
-    return IW_HUNT_UNREACHED;
+    return IW_EXIT_UNREACHED;
 }
 
 static void make_parts(struct iw_hunt *h)
@@ -331,7 +332,7 @@ int iw_hunt_go(struct iw_hunt *h)
     if (!status && h->world.instance)
         look_after(h);
     if (status && h->over) /* what was found before is told all the same */
-        status = iw_hunt_counted(h, false) ? IW_HUNT_FOUND : status;
+        status = iw_hunt_counted(h, false) ? IW_EXIT_FAILURE : status;
     iw_hunt_close(h);
     iw_hunt_progress(h, true);
     return status;

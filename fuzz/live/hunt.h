@@ -4,19 +4,11 @@
 
 /* iwarp-fuzz: what its parts share. */
 
+#include "host/complain.h"
 #include "loop.h"
 #include "mutate.h"
 #include "recent.h"
 #include "seeds.h"
-
-/* Exit statuses, as those of iwarp-conform. */
-enum {
-    IW_HUNT_GOOD = 0,
-    IW_HUNT_FOUND = 1,
-    IW_HUNT_UNREACHED = 3,
-    IW_HUNT_USAGE = 64,
-    IW_HUNT_TESTER = 70
-};
 
 enum {
     IW_HUNT_ROW = 64,      /* suspects tried together at most one behind the other */
@@ -125,7 +117,6 @@ struct iw_hunt {
     volatile int *stop; /* a signal's number */
 };
 
-void iw_hunt_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Reads the command line. -1: go on; else the exit status. */
 int iw_hunt_parse(struct iw_hunt_options *o, int argc, char **argv);
 int iw_hunt_main(int argc, char **argv);

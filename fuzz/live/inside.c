@@ -14,8 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/files.h"
-#include "base/text.h"
+#include "host/complain.h"
+#include "host/files.h"
+#include "host/text.h"
 #include "hunt.h"
 #include "iwarp/transport.h"
 
@@ -154,14 +155,14 @@ static bool restart(struct iw_hunt *h)
 
     h->restarts++;
     if (!h->spec->restart) {
-        iw_hunt_complain("--target %s: it has ended, and no command brings it back", h->spec->text);
+        iw_complain("--target %s: it has ended, and no command brings it back", h->spec->text);
         return false;
     }
     status = execute(h, h->spec->restart, 0, NULL, &stuck);
     if (*h->stop) /* it may have been interrupted, too */
         return true;
     if (status)
-        iw_hunt_complain("restart: '%s' ended with status %d", h->spec->restart, status);
+        iw_complain("restart: '%s' ended with status %d", h->spec->restart, status);
     return status == 0;
 }
 
@@ -250,8 +251,8 @@ int iw_hunt_try_file(struct iw_hunt *h)
     o = iw_got(json_pack("{s:s, s:s, s:o}", "kind", iw_hunt_kind_name(e.kind), "text", e.text,
                          "requested", list));
     if (json_dump_file(o, out, 0)) {
-        iw_hunt_complain("cannot write %s: %s", out, strerror(errno));
-        status = IW_HUNT_TESTER;
+        iw_complain("cannot write %s: %s", out, strerror(errno));
+        status = IW_EXIT_TESTER;
     }
     json_decref(o);
     free(out);
@@ -390,7 +391,7 @@ static int take_graph(struct iw_hunt *h)
     char *from = graph_path(h), *quoted = iw_text_shell(from), *to = iw_text_shell(h->o->graph);
     char *command = iw_text_format("cp -- %s %s", quoted, to);
     bool stuck = false;
-    int status = execute(h, command, 0, NULL, &stuck) ? IW_HUNT_TESTER : 0;
+    int status = execute(h, command, 0, NULL, &stuck) ? IW_EXIT_TESTER : 0;
 
     free(from);
     free(quoted);
@@ -407,7 +408,7 @@ static int explain(struct iw_hunt *h, bool stuck)
     size_t n = iw_hunt_load_started(h->dir, list);
     bool back;
 
-    iw_hunt_complain("%s; it is started again", e.text);
+    iw_complain("%s; it is started again", e.text);
     back = restart(h);
     if (back)
         iw_hunt_triage(h, &e, list, n);
@@ -415,7 +416,7 @@ static int explain(struct iw_hunt *h, bool stuck)
         iw_hunt_unexplained(h, &e, list, n);
     for (size_t i = 0; i < n; i++)
         iw_hunt_input_free(list[i]);
-    return back ? 0 : IW_HUNT_TESTER;
+    return back ? 0 : IW_EXIT_TESTER;
 }
 
 /* A session that has ended without an end of the hunt, in a kernel that is still there: its target
@@ -423,14 +424,14 @@ static int explain(struct iw_hunt *h, bool stuck)
  * begin again. */
 static int again(struct iw_hunt *h, int status, unsigned fruitless)
 {
-    bool tries = h->spec->restart && fruitless < FRUITLESS && status != IW_HUNT_USAGE &&
-                 status != IW_HUNT_TESTER && status != NOT_A_COMMAND;
+    bool tries = h->spec->restart && fruitless < FRUITLESS && status != IW_EXIT_USAGE &&
+                 status != IW_EXIT_TESTER && status != NOT_A_COMMAND;
 
-    iw_hunt_complain("the hunt inside ended with status %d%s", status,
-                     tries ? "; everything is started again" : "");
+    iw_complain("the hunt inside ended with status %d%s", status,
+                tries ? "; everything is started again" : "");
     if (tries)
-        return restart(h) ? 0 : IW_HUNT_TESTER;
-    return status < NOT_A_COMMAND ? status : IW_HUNT_TESTER;
+        return restart(h) ? 0 : IW_EXIT_TESTER;
+    return status < NOT_A_COMMAND ? status : IW_EXIT_TESTER;
 }
 
 /* The hunt inside says that it has found something. The exit status: not 0 if nothing is told. */
@@ -438,9 +439,8 @@ static int untold(const struct iw_hunt *h)
 {
     if (iw_hunt_counted(h, false))
         return 0;
-    iw_hunt_complain("the hunt inside has found something, but it is not in %s/findings.jsonl",
-                     h->dir);
-    return IW_HUNT_TESTER;
+    iw_complain("the hunt inside has found something, but it is not in %s/findings.jsonl", h->dir);
+    return IW_EXIT_TESTER;
 }
 
 static bool over(const struct iw_hunt *h)
@@ -464,12 +464,12 @@ int iw_hunt_watch(struct iw_hunt *h)
     char *longer = iw_text_format("%s:%s", path ? path : "/usr/bin:/bin", own);
     unsigned fruitless = 0;
     int status =
-        setenv("PATH", longer, 1) || setenv(variable, h->spec->name, 1) ? IW_HUNT_TESTER : 0;
+        setenv("PATH", longer, 1) || setenv(variable, h->spec->name, 1) ? IW_EXIT_TESTER : 0;
 
     h->began = iw_transport_now();
     if (!status && !there(h) && !*h->stop) {
-        iw_hunt_complain("--target %s: what it is inside of cannot be reached", h->spec->text);
-        status = IW_HUNT_UNREACHED;
+        iw_complain("--target %s: what it is inside of cannot be reached", h->spec->text);
+        status = IW_EXIT_UNREACHED;
     }
     for (unsigned session = 0; !status && !over(h) && !hopeless(h); session++) {
         char *command = session_command(h, session);
@@ -488,18 +488,17 @@ int iw_hunt_watch(struct iw_hunt *h)
         fruitless = h->over > before ? 0 : fruitless + 1;
         if (ended)
             status = explain(h, stuck);
-        else if (status == IW_HUNT_FOUND || *h->stop)
-            status = status == IW_HUNT_FOUND ? untold(h) : 0;
+        else if (status == IW_EXIT_FAILURE || *h->stop)
+            status = status == IW_EXIT_FAILURE ? untold(h) : 0;
         else if (status)
             status = again(h, status, fruitless);
     }
     if (h->o->graph && !status)
         status = take_graph(h);
     if (!status && !over(h)) {
-        iw_hunt_complain(
-            "everything has been started again %u times for %llu sequences: that is enough",
-            h->restarts, (unsigned long long)h->over);
-        status = IW_HUNT_TESTER;
+        iw_complain("everything has been started again %u times for %llu sequences: that is enough",
+                    h->restarts, (unsigned long long)h->over);
+        status = IW_EXIT_TESTER;
     }
     free(progress);
     free(report);

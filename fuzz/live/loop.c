@@ -7,7 +7,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "host/text.h"
 #include "iwarp/transport.h"
 #include "slot.h"
 

@@ -10,8 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/files.h"
-#include "base/text.h"
+#include "base/places.h"
+#include "host/complain.h"
+#include "host/files.h"
+#include "host/text.h"
 #include "hunt.h"
 
 enum { ELSEWHERE = 8 /* connections at a time */ };
@@ -51,20 +53,19 @@ static int read_target(struct iw_hunt *h)
 
     h->spec = iw_target_parse(h->o->target, agent, targets, error, sizeof(error));
     if (!h->spec) {
-        iw_hunt_complain("%s", error);
-        status = IW_HUNT_USAGE;
+        iw_complain("%s", error);
+        status = IW_EXIT_USAGE;
     } else if (h->spec->embedded && access(agent, X_OK)) {
-        iw_hunt_complain("cannot start the embedded target %s: %s", agent, strerror(errno));
-        status = IW_HUNT_TESTER;
+        iw_complain("cannot start the embedded target %s: %s", agent, strerror(errno));
+        status = IW_EXIT_TESTER;
     } else if (h->spec->ask && !h->spec->host) {
-        iw_hunt_complain("--target %s: somebody has to make it connect: expected a command that "
-                         "does",
-                         h->o->target);
-        status = IW_HUNT_USAGE;
+        iw_complain("--target %s: somebody has to make it connect: expected a command that "
+                    "does",
+                    h->o->target);
+        status = IW_EXIT_USAGE;
     } else if (h->o->coverage && h->spec->inside && !h->spec->coverage) {
-        iw_hunt_complain(
-            "--coverage: expected a target file that says where it is told (coverage)");
-        status = IW_HUNT_USAGE;
+        iw_complain("--coverage: expected a target file that says where it is told (coverage)");
+        status = IW_EXIT_USAGE;
     }
     if (!status && connects(h->spec))
         h->seeds.side = IW_SIDE_RESPONDER;
@@ -117,10 +118,10 @@ static int ask_consent(const struct iw_hunt *h)
     if (s->embedded || s->start || h->o->hazards || (connects(s) && here(s)) ||
         (!connects(s) && on_this_host(s)))
         return 0;
-    iw_hunt_complain("--target %s: a peer on another host that is not started from here may be "
-                     "wedged for good; expected --allow-hazard",
-                     h->o->target);
-    return IW_HUNT_USAGE;
+    iw_complain("--target %s: a peer on another host that is not started from here may be "
+                "wedged for good; expected --allow-hazard",
+                h->o->target);
+    return IW_EXIT_USAGE;
 }
 
 static char *make_folder(const struct iw_hunt *h)
@@ -132,7 +133,7 @@ static char *make_folder(const struct iw_hunt *h)
     if (!iw_folder_create(wanted))
         path = h->o->results ? iw_text_copy(wanted) : iw_folder_new(parent, h->spec->name);
     if (!path)
-        iw_hunt_complain("cannot make the folder %s: %s", wanted, strerror(errno));
+        iw_complain("cannot make the folder %s: %s", wanted, strerror(errno));
     return path;
 }
 
@@ -142,8 +143,8 @@ static int read_seeds(struct iw_hunt *h)
 
     for (size_t i = 0; i < h->o->n_seeds; i++)
         if (iw_hunt_seeds_record(&h->seeds, h->o->seeds[i], error, sizeof(error)) < 0) {
-            iw_hunt_complain("--seeds %s", error);
-            return IW_HUNT_USAGE;
+            iw_complain("--seeds %s", error);
+            return IW_EXIT_USAGE;
         }
     iw_hunt_seeds_generate(&h->seeds, h->spec->class);
     return 0;
@@ -156,7 +157,7 @@ static int prepare(struct iw_hunt *h)
 
     free(iw_hunt_known(h, "", &bad));
     if (!status && bad)
-        status = IW_HUNT_USAGE;
+        status = IW_EXIT_USAGE;
     if (!status)
         status = ask_consent(h);
     if (!status)
@@ -224,7 +225,7 @@ static bool writable(const char *path)
             unlink(path);
     }
     if (fd < 0)
-        iw_hunt_complain("cannot write %s: %s", path, strerror(errno));
+        iw_complain("cannot write %s: %s", path, strerror(errno));
     else
         close(fd);
     return fd >= 0;
@@ -235,7 +236,7 @@ static int hunt(struct iw_hunt *h)
     /* One inside says by its report that it has ended. */
     bool good = h->o->resume || (writable(h->o->json) && writable(h->o->graph));
     char *dir = good ? make_folder(h) : NULL, *log;
-    int status = dir ? 0 : IW_HUNT_TESTER;
+    int status = dir ? 0 : IW_EXIT_TESTER;
 
     if (!dir)
         return status;
@@ -252,7 +253,7 @@ static int hunt(struct iw_hunt *h)
         iw_hunt_forget_findings(h);
     if (h->o->coverage && !h->outside &&
         !(h->coverage = iw_hunt_coverage_open(h->spec->coverage, dir)))
-        status = IW_HUNT_TESTER;
+        status = IW_EXIT_TESTER;
     if (!status && h->o->try)
         status = iw_hunt_try_once(h);
     else if (!status && h->outside)
@@ -260,13 +261,13 @@ static int hunt(struct iw_hunt *h)
     else if (!status && (!h->o->resume || iw_hunt_resume(h)))
         status = iw_hunt_go(h);
     else if (!status)
-        status = IW_HUNT_TESTER;
+        status = IW_EXIT_TESTER;
     if (!h->o->try &&
-        (status == IW_HUNT_GOOD || status == IW_HUNT_FOUND || h->over || h->findings)) {
-        if (status == IW_HUNT_GOOD || status == IW_HUNT_FOUND)
-            status = iw_hunt_counted(h, false) ? IW_HUNT_FOUND : IW_HUNT_GOOD;
+        (status == IW_EXIT_GOOD || status == IW_EXIT_FAILURE || h->over || h->findings)) {
+        if (status == IW_EXIT_GOOD || status == IW_EXIT_FAILURE)
+            status = iw_hunt_counted(h, false) ? IW_EXIT_FAILURE : IW_EXIT_GOOD;
         if (!iw_hunt_report(h))
-            status = IW_HUNT_TESTER;
+            status = IW_EXIT_TESTER;
     }
     free(log);
     free(dir);

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "base/text.h"
+#include "host/text.h"
 #include "world.h"
 
 enum { PAUSE_MS = 2, CROSS = 4, OWN = 3 /* once in so many */ };

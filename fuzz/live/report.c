@@ -8,7 +8,8 @@
 
 #include "base/result_json.h"
 #include "base/runner.h"
-#include "base/text.h"
+#include "host/complain.h"
+#include "host/text.h"
 #include "hunt.h"
 #include "iwarp/transport.h"
 
@@ -197,7 +198,7 @@ static bool write_graph(const struct iw_hunt *h)
         good = !fclose(f) && good;
     }
     if (!good)
-        iw_hunt_complain("cannot write %s: %s", h->o->graph, strerror(errno));
+        iw_complain("cannot write %s: %s", h->o->graph, strerror(errno));
     return good;
 }
 
@@ -209,7 +210,7 @@ bool iw_hunt_report(struct iw_hunt *h)
         json_t *o = whole(h);
 
         if (json_dump_file(o, h->o->json, JSON_INDENT(1))) {
-            iw_hunt_complain("cannot write %s: %s", h->o->json, strerror(errno));
+            iw_complain("cannot write %s: %s", h->o->json, strerror(errno));
             good = false;
         }
         json_decref(o);

@@ -11,8 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/files.h"
-#include "base/text.h"
+#include "host/complain.h"
+#include "host/files.h"
+#include "host/text.h"
 #include "hunt.h"
 
 /* Between what did it and the end of everything a fast hunt starts a hundred more. */
@@ -79,7 +80,7 @@ void iw_hunt_save_started(struct iw_hunt *h, const struct iw_hunt_input *in)
     memcpy(record, &number, sizeof(number));
     memcpy(record + sizeof(number), &length, sizeof(length));
     if (pwrite(h->lasting, record, HEAD + length, (off_t)(h->started % RECORDS) * RECORD) < 0)
-        iw_hunt_complain("cannot write %s/started: %s", h->dir, strerror(errno));
+        iw_complain("cannot write %s/started: %s", h->dir, strerror(errno));
 }
 
 /* The ring, oldest first. */
@@ -131,7 +132,7 @@ void iw_hunt_save_finding(struct iw_hunt *h, const struct iw_hunt_finding *f)
     if (out)
         good = !fclose(out) && good;
     if (path && !good)
-        iw_hunt_complain("cannot write %s: %s", path, strerror(errno));
+        iw_complain("cannot write %s: %s", path, strerror(errno));
     json_decref(o);
     free(path);
 }
@@ -267,7 +268,7 @@ bool iw_hunt_resume(struct iw_hunt *h)
         good = h->lasting >= 0;
     }
     if (!good)
-        iw_hunt_complain("cannot write %s: %s", started, strerror(errno));
+        iw_complain("cannot write %s: %s", started, strerror(errno));
     free(corpus);
     free(started);
     return good;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "host/text.h"
 #include "iwarp/wire.h"
 
 enum { REPLY_MS = 50, MESSAGE = 512 };

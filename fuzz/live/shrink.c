@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "frames.h"
+#include "host/text.h"
 #include "hunt.h"
 #include "iwarp/transport.h"
 #include "iwarp/wire.h"

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "host/complain.h"
+#include "host/text.h"
 #include "hunt.h"
 
 /* Cuts a line in two; false if it is not one. Blank lines and comments give empty texts. */
@@ -41,10 +42,10 @@ char *iw_hunt_known(const struct iw_hunt *h, const char *key, bool *bad)
 
     *bad = h->o->suppress && !f;
     if (*bad)
-        iw_hunt_complain("--suppress %s: %s", h->o->suppress, strerror(errno));
+        iw_complain("--suppress %s: %s", h->o->suppress, strerror(errno));
     for (unsigned n = 1; f && getline(&line, &room, f) >= 0; n++) {
         if (!cut(line, &glob, &reason)) {
-            iw_hunt_complain("%s:%u: expected GLOB \"reason\"", h->o->suppress, n);
+            iw_complain("%s:%u: expected GLOB \"reason\"", h->o->suppress, n);
             *bad = true;
             break;
         }
@@ -52,7 +53,7 @@ char *iw_hunt_known(const struct iw_hunt *h, const char *key, bool *bad)
             found = iw_text_copy(reason);
     }
     if (f && ferror(f)) {
-        iw_hunt_complain("--suppress %s: %s", h->o->suppress, strerror(errno));
+        iw_complain("--suppress %s: %s", h->o->suppress, strerror(errno));
         *bad = true;
     }
     free(line);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "host/text.h"
 #include "iwarp/wire.h"
 
 enum { TABLE = 1 << 14, TEXT = 96 }; /* places in a hash table: far above what a peer has */

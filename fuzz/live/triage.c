@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "base/runner.h"
-#include "base/text.h"
+#include "host/complain.h"
+#include "host/text.h"
 #include "hunt.h"
 #include "iwarp/transport.h"
 
@@ -307,6 +308,6 @@ void iw_hunt_triage(struct iw_hunt *h, const struct iw_hunt_event *event,
         number++;
     append(h, f);
     if (!iw_hunt_write_case(h, f, number))
-        iw_hunt_complain("finding %u (%s) could not be shown again by its case", number, f->key);
+        iw_complain("finding %u (%s) could not be shown again by its case", number, f->key);
     iw_hunt_tell(h, f);
 }

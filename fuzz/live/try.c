@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/runner.h"
-#include "base/text.h"
+#include "host/text.h"
 #include "hunt.h"
 #include "iwarp/transport.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "world.h"
+#include "host/address.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "host/text.h"
 #include "iwarp/control.h"
 #include "iwarp/transport.h"
 
@@ -122,17 +123,10 @@ void iw_hunt_world_describe(struct iw_hunt_world *w)
 static bool resolve(const char *host, uint16_t port, struct sockaddr_storage *to, socklen_t *length,
                     char *error, size_t room)
 {
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
-    struct addrinfo *list = NULL;
-    char service[8];
-    int status;
+    struct addrinfo *list = iw_address_resolve(host, port, false, error, room);
 
-    snprintf(service, sizeof(service), "%u", port);
-    status = getaddrinfo(host, service, &hints, &list);
-    if (status) {
-        snprintf(error, room, "%s: %s", host, gai_strerror(status));
+    if (!list)
         return false;
-    }
     memcpy(to, list->ai_addr, list->ai_addrlen);
     *length = list->ai_addrlen;
     freeaddrinfo(list);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The client's end of the control protocol: blocking calls with deadlines. */
+#include "host/address.h"
 #include "iwarp/control.h"
 #include "iwarp/transport.h"
 
@@ -85,15 +86,9 @@ struct iw_control *iw_control_connect(const char *host, uint16_t port,
                                       const struct iw_control_token *token, uint64_t deadline,
                                       char *error, size_t room)
 {
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
-    struct addrinfo *addresses;
-    char service[8];
-    snprintf(service, sizeof(service), "%u", (unsigned)port);
-    int result = getaddrinfo(host, service, &hints, &addresses);
-    if (result) {
-        snprintf(error, room, "cannot resolve host \"%s\": %s", host, gai_strerror(result));
+    struct addrinfo *addresses = iw_address_resolve(host, port, false, error, room);
+    if (!addresses)
         return NULL;
-    }
     int fd = -1;
     for (const struct addrinfo *a = addresses; a && fd < 0; a = a->ai_next)
         fd = connect_one(a, deadline);

@@ -4,18 +4,36 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-#include "text.h"
+static const char *name = "iwarp";
+
+void iw_complain_as(const char *program)
+{
+    name = program;
+}
 
 void iw_complain(const char *format, ...)
 {
     va_list arguments;
     char *text = NULL;
+    int length;
 
     va_start(arguments, format);
-    if (vasprintf(&text, format, arguments) < 0)
-        text = NULL;
+    length = vasprintf(&text, format, arguments);
     va_end(arguments);
-    fprintf(stderr, "iwarp-conform: %s\n", (char *)iw_got(text));
+    if (length < 0)
+        iw_complain_memory();
+    fprintf(stderr, "%s: %s\n", name, text);
     free(text);
+}
+
+void iw_complain_memory(void)
+{
+    static const char message[] = ": no memory\n";
+
+    (void)!write(STDERR_FILENO, name, strlen(name));
+    (void)!write(STDERR_FILENO, message, sizeof(message) - 1);
+    _exit(IW_EXIT_TESTER);
 }

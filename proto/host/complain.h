@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef IW_RUNNER_COMPLAIN_H
-#define IW_RUNNER_COMPLAIN_H
+#ifndef IW_HOST_COMPLAIN_H
+#define IW_HOST_COMPLAIN_H
 
-/* How the program tells its user that something went wrong: one line, and an exit status. */
+/* How a program tells its user that something went wrong: one line, and an exit status. */
 
-/* Exit statuses, the gravest first. */
+/* Exit statuses of all programs. */
 enum {
-    IW_EXIT_USAGE = 64,
-    IW_EXIT_TESTER = 70,
-    IW_EXIT_UNREACHED = 3, /* also: inconclusive only */
+    IW_EXIT_GOOD = 0,
     IW_EXIT_FAILURE = 1,
-    IW_EXIT_STALE = 2, /* the baseline: an unexpected pass, an entry that is out of date */
-    IW_EXIT_GOOD = 0
+    IW_EXIT_STALE = 2,     /* iwarp-conform: an unexpected pass, a baseline that is out of date */
+    IW_EXIT_UNREACHED = 3, /* iwarp-conform: no target; also: inconclusive only */
+    IW_EXIT_USAGE = 64,
+    IW_EXIT_UNAVAILABLE = 69,
+    IW_EXIT_TESTER = 70 /* an error of the program itself */
 };
 
-/* Prints one line "iwarp-conform: ..." on stderr. */
+/* Sets the name that lines begin with, a static string. Without it they begin with "iwarp". */
+void iw_complain_as(const char *program);
+/* Prints one line "PROGRAM: ..." on stderr. */
 void iw_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Prints "PROGRAM: no memory" and ends the program with status 70. */
+void iw_complain_memory(void) __attribute__((noreturn));
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef IW_RUNNER_FILES_H
-#define IW_RUNNER_FILES_H
+#ifndef IW_HOST_FILES_H
+#define IW_HOST_FILES_H
 
 /* Folders and files that the program writes. */
 
@@ -9,11 +9,6 @@
 
 /* Returns the folder of this program's own file. The caller frees it. */
 char *iw_own_folder(void);
-/* Returns the folder with lib/, cases/ and targets/: beside an installed program, else in the
- * source tree. The caller frees it. */
-char *iw_conformance_folder(void);
-/* Returns the folder of the vocabulary (lib/). The caller frees it. */
-char *iw_library(void);
 /* Makes a folder and those above it. Returns 0, or -1 with errno. */
 int iw_folder_create(const char *path);
 /* Makes "PARENT/<UTC time>-<name>". No other run gets the same one, even if several start within

@@ -8,16 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "complain.h"
 
 void *iw_got(void *block)
 {
-    static const char message[] = "iwarp-conform: no memory\n";
-
-    if (!block) {
-        (void)!write(2, message, sizeof(message) - 1);
-        _exit(70);
-    }
+    if (!block)
+        iw_complain_memory();
     return block;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef IW_RUNNER_TEXT_H
-#define IW_RUNNER_TEXT_H
+#ifndef IW_HOST_TEXT_H
+#define IW_HOST_TEXT_H
 
-/* Strings of the run side. Without memory these end the program with status 70. */
+/* Strings. Without memory these end the program (iw_complain_memory). */
 
 #include <stddef.h>
 

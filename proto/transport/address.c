@@ -61,22 +61,6 @@ int iw_transport_parse(const char *text, struct iw_host_port *out, char *error, 
     return 0;
 }
 
-int iw_transport_resolve(const struct iw_host_port *at, bool passive, struct addrinfo **out,
-                         char *error, size_t room)
-{
-    struct addrinfo hints = {.ai_family = AF_UNSPEC,
-                             .ai_socktype = SOCK_STREAM,
-                             .ai_flags = AI_NUMERICSERV | (passive ? AI_PASSIVE : 0)};
-    char port[8];
-    snprintf(port, sizeof(port), "%u", (unsigned)at->port);
-    int result = getaddrinfo(at->host, port, &hints, out);
-    if (result) {
-        snprintf(error, room, "cannot resolve host \"%s\": %s", at->host, gai_strerror(result));
-        return -1;
-    }
-    return 0;
-}
-
 void iw_sockaddr_print(const struct sockaddr *address, socklen_t length, char *text)
 {
     char host[IW_TRANSPORT_TEXT - 10], port[8];

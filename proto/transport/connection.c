@@ -2,6 +2,8 @@
 /* One connection: its socket, its endpoint, and what passes between them. */
 #include "transport/internal.h"
 
+#include "host/address.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -187,8 +189,8 @@ struct iw_connection *iw_transport_connect(struct iw_reactor *r, struct iw_domai
                                            const struct iw_connection_ops *ops, void *context,
                                            char *error, size_t room)
 {
-    struct addrinfo *addresses;
-    if (iw_transport_resolve(to, false, &addresses, error, room))
+    struct addrinfo *addresses = iw_address_resolve(to->host, to->port, false, error, room);
+    if (!addresses)
         return NULL;
     char *name = malloc(IW_TRANSPORT_TEXT);
     struct iw_connection *c = name ? iw_connection_create(r, domain, endpoint, ops, context) : NULL;

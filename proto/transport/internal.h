@@ -131,8 +131,6 @@ void iw_listener_resume(struct iw_listener *l);
 void iw_listener_forget(struct iw_connection *c);
 
 /* address.c */
-int iw_transport_resolve(const struct iw_host_port *at, bool passive, struct addrinfo **out,
-                         char *error, size_t room);
 void iw_sockaddr_print(const struct sockaddr *address, socklen_t length, char *text);
 void iw_transport_print_host_port(const struct iw_host_port *at, char *text, size_t room);
 

@@ -2,6 +2,8 @@
 /* Listeners: accept, and hold back while there are too many connections or descriptors. */
 #include "transport/internal.h"
 
+#include "host/address.h"
+
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -130,7 +132,7 @@ static int bind_to(const struct iw_host_port *at, bool shared, char *address, ch
 {
     struct addrinfo *addresses;
     int fd = -1;
-    if (iw_transport_resolve(at, true, &addresses, error, room))
+    if (!(addresses = iw_address_resolve(at->host, at->port, true, error, room)))
         return -1;
     for (const struct addrinfo *a = addresses; a && fd < 0; a = a->ai_next)
         fd = open_listener(a, shared);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "endpoint.h"
 
-#include "options.h"
+#include "endpoint_options.h"
 #include "standard.h"
 #ifdef IW_AGENT_VERBS
 #include "rdma.h"
@@ -48,25 +48,6 @@ static int set_control_fd(void *context, const char *value, char *error, size_t 
     return iw_option_number(value, 0, 1 << 20, &p->control_fd, error, room);
 }
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): as the table wants it */
-static int set_token_file(void *context, const char *value, char *error, size_t room)
-{
-    (void)error;
-    (void)room;
-    ((struct program *)context)->token_file = value;
-    return 0;
-}
-
-/* NOLINTNEXTLINE(readability-non-const-parameter): as the table wants it */
-static int set_no_token(void *context, const char *value, char *error, size_t room)
-{
-    (void)value;
-    (void)error;
-    (void)room;
-    ((struct program *)context)->no_token = true;
-    return 0;
-}
-
 static int set_backend(void *context, const char *value, char *error, size_t room)
 {
     ((struct program *)context)->backend_name = value;
@@ -74,15 +55,6 @@ static int set_backend(void *context, const char *value, char *error, size_t roo
         return 0;
     snprintf(error, room, "expected endpoint or verbs");
     return -1;
-}
-
-/* NOLINTNEXTLINE(readability-non-const-parameter): as the table wants it */
-static int set_device(void *context, const char *value, char *error, size_t room)
-{
-    (void)error;
-    (void)room;
-    ((struct program *)context)->device = value;
-    return 0;
 }
 
 static void on_signal(void *context, uint32_t events)
@@ -129,7 +101,7 @@ static int open_listener(struct program *p)
         return complain("cannot start: no memory", IW_EXIT_FAILURE);
     printf("control on %s\n", address);
     fflush(stdout);
-    return IW_EXIT_OK;
+    return IW_EXIT_GOOD;
 }
 
 static int serve(struct program *p)
@@ -142,7 +114,7 @@ static int serve(struct program *p)
         else if (agent_session_over(p->session))
             p->ended = true;
     }
-    return IW_EXIT_OK;
+    return IW_EXIT_GOOD;
 }
 
 static int run(struct program *p)
@@ -168,7 +140,7 @@ static int run(struct program *p)
                     (int)p->control_fd, strerror(errno));
     } else {
         status = open_listener(p);
-        if (status == IW_EXIT_OK)
+        if (status == IW_EXIT_GOOD)
             status = serve(p);
     }
     agent_door_close(p->door);
@@ -187,7 +159,7 @@ static int choose_backend(struct program *p, const struct iw_endpoint_config *en
     p->backend = &agent_endpoint_backend;
     p->settings = endpoint;
     if (strcmp(p->backend_name, "verbs") != 0)
-        return p->device == NULL ? IW_EXIT_OK
+        return p->device == NULL ? IW_EXIT_GOOD
                                  : complain("--device: needs --backend verbs", IW_EXIT_USAGE);
 #ifdef IW_AGENT_VERBS
     static struct agent_rdma_device device;
@@ -196,7 +168,7 @@ static int choose_backend(struct program *p, const struct iw_endpoint_config *en
         return complain(error, IW_EXIT_UNAVAILABLE);
     p->backend = agent_rdma_backend(&device);
     p->settings = &device;
-    return IW_EXIT_OK;
+    return IW_EXIT_GOOD;
 #else
     return complain("--backend verbs: not built in: librdmacm-dev or libibverbs-dev was missing",
                     IW_EXIT_UNAVAILABLE);
@@ -206,30 +178,35 @@ static int choose_backend(struct program *p, const struct iw_endpoint_config *en
 int main(int argc, char **argv)
 {
     static const struct iw_option own[] = {
-        {"listen", "HOST:PORT", "where the control port listens (127.0.0.1:0)", set_listen},
-        {"token-file", "FILE",
-         "what clients must say first (or the environment: " IW_CONTROL_TOKEN_ENV ")",
-         set_token_file},
-        {"no-token", NULL, "serve anyone, also where other hosts can reach the control port",
-         set_no_token},
-        {"control-fd", "N", "serve one client on this inherited socket, then end", set_control_fd},
-        {"backend", "NAME", "whose connections: endpoint (libiwarp's), or verbs (an RDMA device's)",
-         set_backend},
-        {"device", "DEV", "the RDMA device for verbs (the only one)", set_device},
-        {NULL, NULL, NULL, NULL}};
-    static struct iw_options options;
+        {"listen", 0, "HOST:PORT", "where the control port listens (127.0.0.1:0)", 0,
+         IW_OPTION_CALLS(set_listen)},
+        {"token-file", 0, "FILE",
+         "what clients must say first (or the environment: " IW_CONTROL_TOKEN_ENV ")", 0,
+         IW_OPTION_KEEPS(struct program, token_file)},
+        {"no-token", 0, NULL, "serve anyone, also where other hosts can reach the control port", 0,
+         IW_OPTION_SETS(struct program, no_token)},
+        {"control-fd", 0, "N", "serve one client on this inherited socket, then end", 0,
+         IW_OPTION_CALLS(set_control_fd)},
+        {"backend", 0, "NAME",
+         "whose connections: endpoint (libiwarp's), or verbs (an RDMA device's)", 0,
+         IW_OPTION_CALLS(set_backend)},
+        {"device", 0, "DEV", "the RDMA device for verbs (the only one)", 0,
+         IW_OPTION_KEEPS(struct program, device)},
+    };
+    static struct iw_endpoint_options options;
     struct program p = {.listen = "127.0.0.1:0", .listener = -1, .backend_name = "endpoint"};
     struct iw_program description = {
         .name = "iwarp-agent",
         .usage = "[options]",
         .summary = "Carries out verbs for a tester on this host (control protocol, JSON lines).",
         .options = own,
+        .option_count = sizeof own / sizeof *own,
         .context = &p};
     iw_standard_open();
-    int status = iw_options_parse(&description, &options, argc, argv);
+    int status = iw_endpoint_options_read(&description, &options, argc, argv);
     if (status < 0) {
         status = choose_backend(&p, &options.endpoint);
-        status = status == IW_EXIT_OK ? run(&p) : status;
+        status = status == IW_EXIT_GOOD ? run(&p) : status;
     }
     return iw_standard_close("iwarp-agent", status);
 }

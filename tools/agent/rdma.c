@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rdma.h"
+#include "host/address.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -106,7 +107,7 @@ int rdma_accept_with(struct rdma_connection *c, const struct agent_octets *data)
 /* An id whose way to the address is known, on the agent's own event channel. */
 static struct rdma_cm_id *find_way(struct rdma_agent *a, const struct iw_host_port *at, char *error)
 {
-    struct addrinfo *to = rdma_resolve(at, error);
+    struct addrinfo *to = iw_address_resolve(at->host, at->port, false, error, AGENT_ERROR);
     struct rdma_cm_id *cm = NULL;
     if (to == NULL)
         return NULL;

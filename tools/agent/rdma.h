@@ -162,7 +162,6 @@ void rdma_close_listener(struct rdma_listener *l);
 bool rdma_plan(const struct rdma_agent *a, const struct agent_place *place, struct rdma_plan *out,
                char *error);
 /* The addresses of a place: freeaddrinfo. NULL with a text. */
-struct addrinfo *rdma_resolve(const struct iw_host_port *at, char *error);
 
 /* ---- rdma_events.c ---- */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Places and listeners of the backend on verbs. */
+#include "host/address.h"
 #include "rdma.h"
 
 #include <errno.h>
@@ -64,25 +65,13 @@ bool rdma_plan(const struct rdma_agent *a, const struct agent_place *p, struct r
     return rdma_domain_of(a, p->domain, &out->pd, error);
 }
 
-struct addrinfo *rdma_resolve(const struct iw_host_port *at, char *error)
-{
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
-    struct addrinfo *list = NULL;
-    char service[8];
-    snprintf(service, sizeof service, "%u", at->port);
-    int status = getaddrinfo(at->host, service, &hints, &list);
-    if (status != 0)
-        snprintf(error, AGENT_ERROR, "%.100s: %s", at->host, gai_strerror(status));
-    return status == 0 ? list : NULL;
-}
-
 /* ---- listeners ---- */
 
 /* librdmacm's ports are its own: one that it finds free may be taken on TCP. */
 static struct rdma_cm_id *listen_at(struct rdma_agent *a, const struct iw_host_port *at,
                                     char *error)
 {
-    struct addrinfo *to = rdma_resolve(at, error);
+    struct addrinfo *to = iw_address_resolve(at->host, at->port, false, error, AGENT_ERROR);
     struct rdma_cm_id *cm = NULL;
     bool again = to != NULL;
     for (int i = 0; i < RDMA_TRIES && again; i++) {
@@ -160,7 +149,7 @@ static struct rdma_cm_id *unpark(struct rdma_agent *a, const struct iw_host_port
     char error[AGENT_ERROR];
     struct rdma_parked *parked = a->device->parked;
     struct rdma_cm_id *cm = NULL;
-    struct addrinfo *to = rdma_resolve(at, error);
+    struct addrinfo *to = iw_address_resolve(at->host, at->port, false, error, AGENT_ERROR);
     for (size_t i = 0; to != NULL && cm == NULL && i < RDMA_PARKED; i++) {
         if (parked[i].cm == NULL || parked[i].lost)
             continue;

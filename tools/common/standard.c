@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "options.h"
+#include "host/complain.h"
 
 void iw_standard_open(void)
 {

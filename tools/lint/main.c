@@ -1,77 +1,161 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lint.h"
 
-#include <errno.h>
-#include <getopt.h>
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum {
-    LEAST_MSS = 128,
-    MOST_MSS = 65535,
-    PORTS = 64,
-    CONNECTIONS = 10000,
-    MOST_CONNECTIONS = 1000000
+#include "host/complain.h"
+#include "host/number.h"
+#include "host/options.h"
+
+enum { PORTS = 64, CONNECTIONS = 10000, MOST_CONNECTIONS = 1000000 };
+
+/* What the options say. */
+struct choice {
+    struct iw_lint_options lint;
+    uint16_t ports[PORTS];
+    bool extract;
 };
 
-static const char usage[] =
-    "usage: iwarp-lint [options] FILE\n"
-    "       iwarp-lint [options] --live INTERFACE\n"
-    "\n"
-    "Judges the iWARP connections in a capture (pcap or pcapng; - is the standard input), or "
-    "those\n"
-    "that pass an interface: one line for each rule of the RFCs that a side broke,\n"
-    "FILE:FRAME: RULE (LEVEL): TEXT.\n"
-    "\n"
-    "  --summary           tell of every connection: what was agreed, messages and sizes, Reads "
-    "and\n"
-    "                      how long they took, findings\n"
-    "  --messages          list every RDMAP message\n"
-    "  --json              JSON, one object a line\n"
-    "  --sarif             SARIF 2.1.0, for programs that collect findings\n"
-    "  --annotate FILE     copy the capture (pcapng), with the findings as comments on its "
-    "packets\n"
-    "  --level must|all    only findings about MUST and MUST NOT (all)\n"
-    "  --live INTERFACE    capture from there until a signal (Ctrl-C) ends it\n"
-    "  --filter EXPRESSION look only at packets that this BPF filter selects\n"
-    "  --decode-as PORT    connections of this port are iWARP, however they begin; may be "
-    "repeated\n"
-    "  --mss N             the EMSS of both sides: judge the sizes of FPDUs, and whether segments "
-    "cut "
-    "them\n"
-    "  --assume WORD       default-config: nobody has configured the sides, so they ask for CRCs\n"
-    "  --extract STAG      write the octets that Writes and Read Responses placed under this STag\n"
-    "  --into FILE         to this file;\n"
-    "  --connection N      of this connection, by its number in the summary,\n"
-    "  --owner SIDE        the buffer of the initiator or responder\n"
-    "  --connections N     follow so many at a time (10000); each takes about 4 KiB\n"
-    "  --help\n"
-    "  --version\n"
-    "\n"
-    "exit status: 0 clean, 1 findings, 2 unreadable or cut short, 64 usage, 70 error of the tool\n";
-
-static int usage_error(const char *option, const char *value, const char *expected)
+static int wrong(char *error, size_t room, const char *expected)
 {
-    fprintf(stderr, "iwarp-lint: %s %s: expected %s\n", option, value, expected);
-    return IW_LINT_USAGE;
+    snprintf(error, room, "expected %s", expected);
+    return IW_OPTION_WRONG;
 }
+
+static int set_format(struct choice *c, enum iw_lint_format format)
+{
+    c->lint.format = format;
+    return IW_OPTION_TAKEN;
+}
+
+static int set_json(void *context, const char *value, char *error, size_t room)
+{
+    (void)value, (void)error, (void)room;
+    return set_format(context, IW_LINT_JSON);
+}
+
+static int set_sarif(void *context, const char *value, char *error, size_t room)
+{
+    (void)value, (void)error, (void)room;
+    return set_format(context, IW_LINT_SARIF);
+}
+
+static int set_level(void *context, const char *value, char *error, size_t room)
+{
+    struct choice *c = context;
+
+    c->lint.must = !strcmp(value, "must");
+    return c->lint.must || !strcmp(value, "all") ? IW_OPTION_TAKEN
+                                                 : wrong(error, room, "must or all");
+}
+
+/* NOLINTNEXTLINE(readability-non-const-parameter): as the table wants it */
+static int set_live(void *context, const char *value, char *error, size_t room)
+{
+    struct choice *c = context;
+
+    (void)error, (void)room;
+    c->lint.live = true;
+    c->lint.path = value;
+    return IW_OPTION_TAKEN;
+}
+
+static int set_extract(void *context, const char *value, char *error, size_t room)
+{
+    struct choice *c = context;
+    uint64_t stag;
+
+    if (!iw_number(value, 0, UINT32_MAX, &stag))
+        return wrong(error, room, "an STag, decimal or 0x...");
+    c->lint.stag = (uint32_t)stag;
+    c->extract = true;
+    return IW_OPTION_TAKEN;
+}
+
+static int set_connection(void *context, const char *value, char *error, size_t room)
+{
+    struct choice *c = context;
+    uint64_t number;
+
+    if (!iw_number(value, 0, INT64_MAX, &number))
+        return wrong(error, room, "the number of a connection");
+    c->lint.connection = (int64_t)number;
+    return IW_OPTION_TAKEN;
+}
+
+static int set_owner(void *context, const char *value, char *error, size_t room)
+{
+    struct choice *c = context;
+
+    c->lint.owner = !strcmp(value, "responder");
+    return c->lint.owner || !strcmp(value, "initiator")
+               ? IW_OPTION_TAKEN
+               : wrong(error, room, "initiator or responder");
+}
+
+static int set_port(void *context, const char *value, char *error, size_t room)
+{
+    struct choice *c = context;
+    uint64_t port;
+
+    if (c->lint.n_ports == PORTS || !iw_number(value, 1, 65535, &port))
+        return wrong(error, room, "a port, at most 64 of them");
+    c->ports[c->lint.n_ports++] = (uint16_t)port;
+    return IW_OPTION_TAKEN;
+}
+
+static int set_assume(void *context, const char *value, char *error, size_t room)
+{
+    struct choice *c = context;
+
+    c->lint.default_config = !strcmp(value, "default-config");
+    return c->lint.default_config ? IW_OPTION_TAKEN : wrong(error, room, "default-config");
+}
+
+#define KEEP(member) IW_OPTION_KEEPS(struct choice, lint.member)
+#define FLAG(member) IW_OPTION_SETS(struct choice, lint.member)
+
+static const struct iw_option options[] = {
+    {"summary", 0, NULL,
+     "of every connection: what was agreed, messages and sizes, Reads and how\n"
+     "long they took, findings",
+     0, FLAG(summary)},
+    {"messages", 0, NULL, "list every RDMAP message", 0, FLAG(messages)},
+    {"json", 0, NULL, "JSON, one object per line", 0, IW_OPTION_CALLS(set_json)},
+    {"sarif", 0, NULL, "SARIF 2.1.0, for programs that collect findings", 0,
+     IW_OPTION_CALLS(set_sarif)},
+    {"annotate", 0, "FILE",
+     "copy the capture (pcapng), with the findings as comments on its packets", 0, KEEP(annotate)},
+    {"level", 0, "must|all", "only findings about MUST and MUST NOT (all)", 0,
+     IW_OPTION_CALLS(set_level)},
+    {"live", 0, "INTERFACE", "capture from there until a signal (Ctrl-C) ends it", 0,
+     IW_OPTION_CALLS(set_live)},
+    {"filter", 0, "EXPRESSION", "look only at packets that this BPF filter selects", 0,
+     KEEP(filter)},
+    {"decode-as", 0, "PORT",
+     "connections of this port are iWARP, however they begin; may be repeated", 0,
+     IW_OPTION_CALLS(set_port)},
+    {"mss", 0, "N",
+     "the EMSS of both sides: judge the sizes of FPDUs, and whether segments cut\nthem", 0,
+     IW_OPTION_COUNTS(struct choice, lint.mss, 128, 65535)},
+    {"assume", 0, "WORD", "default-config: nobody has configured the sides, so they ask for CRCs",
+     0, IW_OPTION_CALLS(set_assume)},
+    {"extract", 0, "STAG", "write the octets that Writes and Read Responses placed under this STag",
+     0, IW_OPTION_CALLS(set_extract)},
+    {"into", 0, "FILE", "to this file;", 0, KEEP(into)},
+    {"connection", 0, "N", "of this connection, by its number in the summary,", 0,
+     IW_OPTION_CALLS(set_connection)},
+    {"owner", 0, "SIDE", "the buffer of the initiator or responder", 0, IW_OPTION_CALLS(set_owner)},
+    {"connections", 0, "N", "follow at most N at a time (10000); each takes about 4 KiB", 0,
+     IW_OPTION_COUNTS(struct choice, lint.connections, 1, MOST_CONNECTIONS)},
+};
 
 static bool same_file(const char *a, const char *b)
 {
     struct stat x, y;
 
     return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-static bool number(const char *text, unsigned long low, unsigned long high, unsigned long *out)
-{
-    char *end;
-
-    errno = 0;
-    *out = strtoul(text, &end, text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 16 : 10);
-    return *text >= '0' && *text <= '9' && !*end && !errno && *out >= low && *out <= high;
 }
 
 /* Options that contradict each other, or the capture. */
@@ -90,150 +174,47 @@ static bool fits(const struct iw_lint_options *o, bool extract)
     if (o->annotate && !o->live && same_file(o->annotate, o->path))
         wrong = "--annotate: expected another file than the capture";
     if (wrong)
-        fprintf(stderr, "iwarp-lint: %s\n", wrong);
+        iw_complain("%s", wrong);
     return !wrong;
 }
 
-/* -1 to go on, else the exit status. */
-static int parse(int argc, char **argv, struct iw_lint_options *o, uint16_t *ports)
+/* Returns -1 to go on, else the exit status. */
+static int parse(int argc, char **argv, struct choice *c)
 {
-    enum {
-        SUMMARY = 1,
-        MESSAGES,
-        JSON,
-        SARIF,
-        ANNOTATE,
-        LEVEL,
-        LIVE,
-        FILTER,
-        DECODE_AS,
-        MSS,
-        ASSUME,
-        EXTRACT,
-        INTO,
-        CONNECTION,
-        OWNER,
-        MOST,
-        HELP,
-        VERSION
-    };
-    static const struct option options[] = {{"summary", no_argument, NULL, SUMMARY},
-                                            {"messages", no_argument, NULL, MESSAGES},
-                                            {"json", no_argument, NULL, JSON},
-                                            {"sarif", no_argument, NULL, SARIF},
-                                            {"annotate", required_argument, NULL, ANNOTATE},
-                                            {"level", required_argument, NULL, LEVEL},
-                                            {"live", required_argument, NULL, LIVE},
-                                            {"filter", required_argument, NULL, FILTER},
-                                            {"extract", required_argument, NULL, EXTRACT},
-                                            {"into", required_argument, NULL, INTO},
-                                            {"connection", required_argument, NULL, CONNECTION},
-                                            {"owner", required_argument, NULL, OWNER},
-                                            {"decode-as", required_argument, NULL, DECODE_AS},
-                                            {"mss", required_argument, NULL, MSS},
-                                            {"assume", required_argument, NULL, ASSUME},
-                                            {"connections", required_argument, NULL, MOST},
-                                            {"help", no_argument, NULL, HELP},
-                                            {"version", no_argument, NULL, VERSION},
-                                            {NULL, 0, NULL, 0}};
-    unsigned long value;
-    bool extract = false;
-    int option;
+    static const char usage[] =
+        "usage: iwarp-lint [options] FILE\n"
+        "       iwarp-lint [options] --live INTERFACE\n\n"
+        "Judges the iWARP connections in a capture (pcap or pcapng; - is standard input), or "
+        "those\n"
+        "that pass an interface: one line per rule of the RFCs that a side broke,\n"
+        "FILE:FRAME: RULE (LEVEL): TEXT.\n\n";
+    static const char ending[] =
+        "\nexit status: 0 clean, 1 findings, 2 unreadable or cut short, 64 "
+        "usage, 70 error of the tool\n";
+    const struct iw_option_table table = {
+        .options = options, .count = sizeof(options) / sizeof(*options), .context = c};
+    const struct iw_command_line line = {
+        .program = "iwarp-lint", .usage = usage, .ending = ending, .tables = &table, .n_tables = 1};
+    int first, status = iw_options_read(&line, argc, argv, &first);
 
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        switch (option) {
-        case SUMMARY:
-            o->summary = true;
-            break;
-        case MESSAGES:
-            o->messages = true;
-            break;
-        case JSON:
-            o->format = IW_LINT_JSON;
-            break;
-        case SARIF:
-            o->format = IW_LINT_SARIF;
-            break;
-        case ANNOTATE:
-            o->annotate = optarg;
-            break;
-        case LEVEL:
-            o->must = strcmp(optarg, "must") == 0;
-            if (!o->must && strcmp(optarg, "all") != 0)
-                return usage_error("--level", optarg, "must or all");
-            break;
-        case LIVE:
-            o->live = true;
-            o->path = optarg;
-            break;
-        case FILTER:
-            o->filter = optarg;
-            break;
-        case EXTRACT:
-            if (!number(optarg, 0, UINT32_MAX, &value))
-                return usage_error("--extract", optarg, "an STag, decimal or 0x...");
-            o->stag = (uint32_t)value;
-            extract = true;
-            break;
-        case INTO:
-            o->into = optarg;
-            break;
-        case CONNECTION:
-            if (!number(optarg, 0, LONG_MAX, &value))
-                return usage_error("--connection", optarg, "the number of a connection");
-            o->connection = (int64_t)value;
-            break;
-        case OWNER:
-            o->owner = !strcmp(optarg, "responder");
-            if (!o->owner && strcmp(optarg, "initiator") != 0)
-                return usage_error("--owner", optarg, "initiator or responder");
-            break;
-        case DECODE_AS:
-            if (o->n_ports == PORTS || !number(optarg, 1, 65535, &value))
-                return usage_error("--decode-as", optarg, "a port, at most 64 of them");
-            ports[o->n_ports++] = (uint16_t)value;
-            break;
-        case MSS:
-            if (!number(optarg, LEAST_MSS, MOST_MSS, &value))
-                return usage_error("--mss", optarg, "a number from 128 to 65535");
-            o->mss = (uint32_t)value;
-            break;
-        case ASSUME:
-            if (strcmp(optarg, "default-config") != 0)
-                return usage_error("--assume", optarg, "default-config");
-            o->default_config = true;
-            break;
-        case MOST:
-            if (!number(optarg, 1, MOST_CONNECTIONS, &value))
-                return usage_error("--connections", optarg, "a number from 1 to 1000000");
-            o->connections = value;
-            break;
-        case HELP:
-            fputs(usage, stdout);
-            return 0;
-        case VERSION:
-            printf("iwarp-lint %s\n", IW_VERSION);
-            return 0;
-        default:
-            return IW_LINT_USAGE;
-        }
-    }
-    if (argc - optind != !o->live) {
-        fprintf(stderr, "iwarp-lint: expected one capture%s; see --help\n",
-                o->live ? ", a file or --live" : "");
+    if (status >= 0)
+        return status;
+    if (argc - first != !c->lint.live) {
+        iw_complain("expected one capture%s; see --help", c->lint.live ? ", a file or --live" : "");
         return IW_LINT_USAGE;
     }
-    if (!o->live)
-        o->path = argv[optind];
-    return fits(o, extract) ? -1 : IW_LINT_USAGE;
+    if (!c->lint.live)
+        c->lint.path = argv[first];
+    return fits(&c->lint, c->extract) ? -1 : IW_LINT_USAGE;
 }
 
 int main(int argc, char **argv)
 {
-    uint16_t ports[PORTS];
-    struct iw_lint_options options = {
-        .connections = CONNECTIONS, .ports = ports, .connection = -1, .owner = -1};
-    int status = parse(argc, argv, &options, ports);
+    struct choice c = {.lint = {.connections = CONNECTIONS, .connection = -1, .owner = -1}};
+    int status;
 
-    return status >= 0 ? status : iw_lint_run(&options, stdout);
+    iw_complain_as("iwarp-lint");
+    c.lint.ports = c.ports;
+    status = parse(argc, argv, &c);
+    return status >= 0 ? status : iw_lint_run(&c.lint, stdout);
 }

@@ -22,67 +22,17 @@ static int set_personality(void *context, const char *value, char *error, size_t
             return 0;
         }
     }
-    snprintf(error, room, "expected echo or rping, not \"%.100s\"", value);
+    snprintf(error, room, "expected echo or rping");
     return -1;
-}
-
-static int set_count(void *context, const char *value, char *error, size_t room)
-{
-    return iw_option_number(value, 1, UINT32_MAX, &((struct peer *)context)->count, error, room);
-}
-
-static int set_size(void *context, const char *value, char *error, size_t room)
-{
-    return iw_option_number(value, 1, LARGEST_MESSAGE, &((struct peer *)context)->size, error,
-                            room);
-}
-
-static int set_buffers(void *context, const char *value, char *error, size_t room)
-{
-    return iw_option_number(value, 1, 4096, &((struct peer *)context)->buffers, error, room);
-}
-
-static int set_limit(void *context, const char *value, char *error, size_t room)
-{
-    return iw_option_number(value, 1, 65536, &((struct peer *)context)->limit, error, room);
-}
-
-static int set_threads(void *context, const char *value, char *error, size_t room)
-{
-    return iw_option_number(value, 1, 64, &((struct peer *)context)->threads, error, room);
-}
-
-/* NOLINTNEXTLINE(readability-non-const-parameter): as the table wants it */
-static int set_verify(void *context, const char *value, char *error, size_t room)
-{
-    (void)value, (void)error, (void)room;
-    ((struct peer *)context)->verify = true;
-    return 0;
-}
-
-/* NOLINTNEXTLINE(readability-non-const-parameter): as the table wants it */
-static int set_once(void *context, const char *value, char *error, size_t room)
-{
-    (void)value, (void)error, (void)room;
-    ((struct peer *)context)->once = true;
-    return 0;
 }
 
 static int set_trace(void *context, const char *value, char *error, size_t room)
 {
     if (strcmp(value, "json") != 0) {
-        snprintf(error, room, "expected json, not \"%.100s\"", value);
+        snprintf(error, room, "expected json");
         return -1;
     }
     ((struct peer *)context)->trace = stderr;
-    return 0;
-}
-
-/* NOLINTNEXTLINE(readability-non-const-parameter): as the table wants it */
-static int set_trace_file(void *context, const char *value, char *error, size_t room)
-{
-    (void)error, (void)room;
-    ((struct peer *)context)->trace_path = value;
     return 0;
 }
 
@@ -98,31 +48,36 @@ static int set_stream(void *context, const char *value, char *error, size_t room
     return 0;
 }
 
+#define COUNT(member, least, most) IW_OPTION_COUNTS(struct peer, member, least, most)
+
 static const struct iw_option own_options[] = {
-    {"personality", "NAME", "echo (default) or rping", set_personality},
-    {"count", "N", "exchanges of a connecting peer (default 5)", set_count},
-    {"size", "OCTETS",
+    {"personality", 0, "NAME", "echo (default) or rping", 0, IW_OPTION_CALLS(set_personality)},
+    {"count", 0, "N", "exchanges of a connecting peer (default 5)", 0, COUNT(count, 1, UINT32_MAX)},
+    {"size", 0, "OCTETS",
      "of a connecting peer's messages (default 64), of a listening\n"
-     "                           echo's buffers (default 16384); 1 to 1048576",
-     set_size},
-    {"verify", NULL, "rping: compare the data", set_verify},
-    {"once", NULL, "listening: end after the first connection", set_once},
-    {"buffers", "N",
+     "echo's buffers (default 16384); 1 to 1048576",
+     0, COUNT(size, 1, LARGEST_MESSAGE)},
+    {"verify", 0, NULL, "rping: compare the data", 0, IW_OPTION_SETS(struct peer, verify)},
+    {"once", 0, NULL, "listening: end after the first connection", 0,
+     IW_OPTION_SETS(struct peer, once)},
+    {"buffers", 0, "N",
      "receives that a listening echo posts (default 64; 4 if --limit is\n"
-     "                           above 1024)",
-     set_buffers},
-    {"limit", "N", "connections at once, of each thread; more wait (default 128)", set_limit},
-    {"threads", "N", "listening: threads that share the connections out (default 1; 1 to 64)",
-     set_threads},
-    {"stream", "TEXT", "streaming mode first: a line from the connecting peer, one in return",
-     set_stream},
-    {"trace", "json", "one JSON line per frame, fault and state to stderr", set_trace},
-    {"trace-file", "FILE", "write the trace there", set_trace_file},
-    {NULL, NULL, NULL, NULL}};
+     "above 1024)",
+     0, COUNT(buffers, 1, 4096)},
+    {"limit", 0, "N", "connections at once, of each thread; more wait (default 128)", 0,
+     COUNT(limit, 1, 65536)},
+    {"threads", 0, "N", "listening: threads that share the connections out (default 1; 1 to 64)", 0,
+     COUNT(threads, 1, 64)},
+    {"stream", 0, "TEXT", "streaming mode first: a line from the connecting peer, one in return", 0,
+     IW_OPTION_CALLS(set_stream)},
+    {"trace", 0, "json", "one JSON line per frame, fault and state to stderr", 0,
+     IW_OPTION_CALLS(set_trace)},
+    {"trace-file", 0, "FILE", "write the trace there", 0, IW_OPTION_KEEPS(struct peer, trace_path)},
+};
 
 static int usage_error(const char *error)
 {
-    fprintf(stderr, "iwarp-peer: %s\n", error);
+    iw_complain("%s", error);
     return IW_EXIT_USAGE;
 }
 
@@ -137,11 +92,12 @@ static int read_command_line(struct peer *p, int argc, char **argv)
         .usage = "listen|connect HOST:PORT [OPTION...]",
         .summary = "A strict user-space iWARP peer on TCP; port 0 lets the system choose.",
         .options = own_options,
+        .option_count = sizeof own_options / sizeof *own_options,
         .context = p,
         .words = words,
         .wanted = wanted,
         .word_count = 2};
-    int status = iw_options_parse(&program, &p->options, argc, argv);
+    int status = iw_endpoint_options_read(&program, &p->options, argc, argv);
     if (status >= 0)
         return status;
     p->listens = strcmp(words[0], "listen") == 0;
@@ -444,10 +400,10 @@ static int start_listening(struct peer *p)
     }
     p->address.port = iw_listener_port(p->listener); /* of the other threads' listeners, too */
     if (p->number > 0)
-        return IW_EXIT_OK;
+        return IW_EXIT_GOOD;
     iw_listener_address(p->listener, text);
     printf("listening on %s\n", text);
-    return fflush(stdout) ? IW_EXIT_FAILURE : IW_EXIT_OK; /* main tells */
+    return fflush(stdout) ? IW_EXIT_FAILURE : IW_EXIT_GOOD; /* main tells */
 }
 
 static int start_connecting(struct peer *p)
@@ -468,7 +424,7 @@ static int start_connecting(struct peer *p)
         return IW_EXIT_FAILURE;
     if (p->stream)
         say(pc);
-    return IW_EXIT_OK;
+    return IW_EXIT_GOOD;
 }
 
 int peer_start(struct peer *p)

@@ -4,8 +4,8 @@
 
 #include <stdatomic.h>
 
+#include "endpoint_options.h"
 #include "iwarp/transport.h"
-#include "options.h"
 #include "trace.h"
 
 struct peer_connection;
@@ -25,7 +25,7 @@ struct personality {
 extern const struct personality peer_echo, peer_rping;
 
 struct peer {
-    struct iw_options options;
+    struct iw_endpoint_options options;
     struct iw_host_port address;
     const struct personality *personality;
     bool listens, once, verify;

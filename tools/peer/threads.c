@@ -113,7 +113,7 @@ static int open_signals(void)
 
 static void turn(struct peer *p)
 {
-    while (p->status == IW_EXIT_OK && !p->stopping)
+    while (p->status == IW_EXIT_GOOD && !p->stopping)
         if (iw_reactor_step(p->reactor, -1))
             p->status = IW_EXIT_FAILURE;
 }
@@ -122,7 +122,7 @@ static void turn(struct peer *p)
 static void interrupted(struct peer *p)
 {
     struct peer_connection *pc = p->connections;
-    if (p->listens || !pc || pc->done || p->status != IW_EXIT_OK)
+    if (p->listens || !pc || pc->done || p->status != IW_EXIT_GOOD)
         return;
     peer_fail(pc, "interrupted before everything was done");
     p->status = IW_EXIT_FAILURE;
@@ -132,7 +132,7 @@ static void *work(void *context)
 {
     struct worker *w = context;
     turn(&w->peer);
-    if (w->peer.status != IW_EXIT_OK) /* without epoll: no thread goes on */
+    if (w->peer.status != IW_EXIT_GOOD) /* without epoll: no thread goes on */
         (void)kill(getpid(), SIGTERM);
     return NULL;
 }
@@ -173,7 +173,7 @@ static void dismiss(struct worker *w)
 int peer_run(struct peer *p)
 {
     struct crew crew = {.count = (unsigned)p->threads};
-    int status = IW_EXIT_OK;
+    int status = IW_EXIT_GOOD;
     crew.workers = calloc(crew.count, sizeof(*crew.workers));
     if (!crew.workers) {
         fprintf(stderr, "iwarp-peer: no memory or descriptors to start with\n");
@@ -181,7 +181,7 @@ int peer_run(struct peer *p)
     }
     raise_descriptors(p);
     unsigned ready = 0;
-    while (ready < crew.count && status == IW_EXIT_OK) {
+    while (ready < crew.count && status == IW_EXIT_GOOD) {
         struct worker *w = &crew.workers[ready];
         w->peer = *p;
         w->peer.number = ready++;
@@ -191,7 +191,7 @@ int peer_run(struct peer *p)
         status = prepare(w);
     }
     crew.resident = resident();
-    for (unsigned i = 1; i < crew.count && status == IW_EXIT_OK; i++) {
+    for (unsigned i = 1; i < crew.count && status == IW_EXIT_GOOD; i++) {
         crew.workers[i].running =
             pthread_create(&crew.workers[i].thread, NULL, work, &crew.workers[i]) == 0;
         if (!crew.workers[i].running) {
@@ -199,7 +199,7 @@ int peer_run(struct peer *p)
             status = IW_EXIT_FAILURE;
         }
     }
-    if (status == IW_EXIT_OK) {
+    if (status == IW_EXIT_GOOD) {
         turn(&crew.workers[0].peer);
         interrupted(&crew.workers[0].peer);
     }
@@ -207,7 +207,7 @@ int peer_run(struct peer *p)
     for (unsigned i = 0; i < ready; i++) {
         if (crew.workers[i].running)
             pthread_join(crew.workers[i].thread, NULL);
-        if (status == IW_EXIT_OK)
+        if (status == IW_EXIT_GOOD)
             status = crew.workers[i].peer.status;
         dismiss(&crew.workers[i]);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "control.h"
+#include "host/address.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -154,18 +155,15 @@ static json_t *greet(struct client *c, const char *host_port)
 static int connect_all(struct client *c, const char *host_port)
 {
     struct iw_host_port to;
-    char error[PERF_TEXT + 200], port[8];
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+    char error[PERF_TEXT + 200];
     if (iw_transport_parse(host_port, &to, error, sizeof error)) {
         fprintf(stderr, "iwarp-perf: %s\n", error);
         return PERF_USAGE;
     }
-    snprintf(port, sizeof port, "%u", (unsigned)to.port);
-    int trouble = getaddrinfo(to.host, port, &hints, &c->addresses);
-    int fd = trouble == 0 ? connect_one(c, NULL) : -1;
+    c->addresses = iw_address_resolve(to.host, to.port, false, c->error, sizeof c->error);
+    int fd = c->addresses != NULL ? connect_one(c, NULL) : -1;
     if (fd < 0) {
-        fprintf(stderr, "iwarp-perf: %.200s: %s\n", host_port,
-                trouble != 0 ? gai_strerror(trouble) : c->error);
+        fprintf(stderr, "iwarp-perf: %.200s: %s\n", host_port, c->error);
         return PERF_UNAVAILABLE;
     }
     perf_control_init(&c->control, fd);

@@ -136,11 +136,6 @@ struct perf_plan {
 /* Returns -1 to go on, else the exit status. */
 int perf_plan_client(struct perf_plan *plan, bool local, int argc, char **argv);
 int perf_plan_server(struct perf_plan *plan, int argc, char **argv);
-/* Says what was expected of `--option value`; returns PERF_USAGE. */
-int perf_usage_error(const char *option, const char *value, const char *expected);
-/* False if `text` is not a decimal number from `least` to `most`. */
-bool perf_number(const char *text, uint64_t least, uint64_t most, uint64_t *out);
-extern const char perf_usage[];
 
 /* ---- lane.c ---- */
 

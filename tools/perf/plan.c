@@ -3,75 +3,18 @@
 #include "perf.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "host/complain.h"
+#include "host/number.h"
+#include "host/options.h"
+
 const char *const perf_test_names[PERF_TESTS] = {"send-lat", "write-lat", "read-lat", "atomic-lat",
                                                  "send-bw",  "write-bw",  "read-bw",  "atomic-bw"};
-
-const char perf_usage[] =
-    "usage: iwarp-perf local [option...]            client and server on this machine\n"
-    "       iwarp-perf client HOST:PORT [option...]\n"
-    "       iwarp-perf server HOST:PORT [--once]    port 0 lets the system choose\n"
-    "       iwarp-perf loop [option...]             no sockets; see iwarp-perf loop --help\n"
-    "\n"
-    "Measures latency and bandwidth of RDMA over TCP, and of plain TCP beside it.\n"
-    "\n"
-    "  --test LIST          of send-lat write-lat read-lat atomic-lat send-bw write-bw read-bw\n"
-    "                       atomic-bw, or lat, bw, all (write-bw)\n"
-    "  --size LIST          octets of a message, 1..8388608 (65536)\n"
-    "  -a, --all-sizes      1, 2, 4 ... 8388608\n"
-    "  --baseline tcp       the same over plain TCP, in turn; prints the ratios\n"
-    "  --crc on|off|both    (on)\n"
-    "  --markers on|off|both (off)\n"
-    "  --connections N      (1), 1..10000\n"
-    "  --window N           messages on their way, bandwidth (128), 1..4096\n"
-    "  --both-ways          bandwidth in both directions at once\n"
-    "  --poll               ask the sockets again and again instead of waiting for them\n"
-    "  --mss N              octets of a TCP segment (TCP_MAXSEG), 140..32767\n"
-    "  --mulpdu N           octets of a segment of DDP, 128..64768 (as TCP's segments ask)\n"
-    "  --socket-buffer N    octets, 4096..1073741824 (as the system likes)\n"
-    "  --congestion NAME    of TCP's congestion controls, in every lane (as the system likes)\n"
-    "  --rounds N           (9), 1..1000\n"
-    "  --count N            messages of a connection in a slice (as many as fill --slice)\n"
-    "  --slice MS           milliseconds that a slice lasts (50), 1..60000\n"
-    "  --verify             fill, and compare what came\n"
-    "  --cpu N[,M]          run on this CPU; with local, M is the server's\n"
-    "  --json FILE          all figures; - is the standard output (the table goes to stderr then)\n"
-    "  --html FILE          a page with plots over the sizes\n"
-    "  --min-ratio X        exit with 1 if a bandwidth is below X of plain TCP's\n"
-    "  --max-ratio X        exit with 1 if a latency is above X of plain TCP's\n"
-    "  --threads N          of iWARP, at each end; they share the connections out (1), 1..64\n"
-    "  --soak SECONDS       no figures: all that the options name, again and again, verified, for\n"
-    "                       so long; exit with 1 if memory grows\n"
-    "  --help\n";
-
-int perf_usage_error(const char *option, const char *value, const char *expected)
-{
-    fprintf(stderr, "iwarp-perf: --%s %s: expected %s\n", option, value, expected);
-    return PERF_USAGE;
-}
-
-bool perf_number(const char *text, uint64_t least, uint64_t most, uint64_t *out)
-{
-    char *end;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    *out = value;
-    return errno == 0 && end != text && *end == '\0' && text[0] >= '0' && text[0] <= '9' &&
-           value >= least && value <= most;
-}
-
-static bool parse_ratio(const char *text, double *out)
-{
-    char *end;
-    *out = strtod(text, &end);
-    return end != text && *end == '\0' && *out > 0;
-}
 
 /* The next word of a list; false at its end. */
 static bool next_word(const char **list, char *word, size_t room)
@@ -112,7 +55,7 @@ static bool parse_sizes(const char *list, struct perf_plan *plan)
     plan->size_count = 0;
     while (next_word(&list, word, sizeof word))
         if (plan->size_count == PERF_SIZES ||
-            !perf_number(word, 1, PERF_SIZE_MAX, &plan->sizes[plan->size_count++]))
+            !iw_number(word, 1, PERF_SIZE_MAX, &plan->sizes[plan->size_count++]))
             return false;
     return plan->size_count > 0;
 }
@@ -146,114 +89,127 @@ static bool parse_cpus(const char *list, struct perf_plan *plan)
     char word[32];
     uint64_t value;
     for (int i = 0; next_word(&list, word, sizeof word); i++) {
-        if (i == 2 || !perf_number(word, 0, CPU_SETSIZE - 1, &value) || !has_cpu((int)value))
+        if (i == 2 || !iw_number(word, 0, CPU_SETSIZE - 1, &value) || !has_cpu((int)value))
             return false;
         plan->cpu[i] = (int)value;
     }
     return plan->cpu[0] >= 0;
 }
 
-enum {
-    TEST,
-    SIZE,
-    ALL,
-    BASELINE,
-    CRC,
-    MARKERS,
-    CONNECTIONS,
-    WINDOW,
-    BOTH,
-    POLLING,
-    MSS,
-    MULPDU,
-    BUFFER,
-    CONGESTION,
-    ROUNDS,
-    COUNT,
-    SLICE,
-    VERIFY,
-    CPU,
-    JSON,
-    HTML,
-    MIN_RATIO,
-    MAX_RATIO,
-    SOAK,
-    THREADS,
-    HELP
-};
-
-static const struct option options[] = {{"test", required_argument, NULL, TEST},
-                                        {"size", required_argument, NULL, SIZE},
-                                        {"all-sizes", no_argument, NULL, ALL},
-                                        {"baseline", required_argument, NULL, BASELINE},
-                                        {"crc", required_argument, NULL, CRC},
-                                        {"markers", required_argument, NULL, MARKERS},
-                                        {"connections", required_argument, NULL, CONNECTIONS},
-                                        {"window", required_argument, NULL, WINDOW},
-                                        {"both-ways", no_argument, NULL, BOTH},
-                                        {"poll", no_argument, NULL, POLLING},
-                                        {"mss", required_argument, NULL, MSS},
-                                        {"mulpdu", required_argument, NULL, MULPDU},
-                                        {"socket-buffer", required_argument, NULL, BUFFER},
-                                        {"congestion", required_argument, NULL, CONGESTION},
-                                        {"rounds", required_argument, NULL, ROUNDS},
-                                        {"count", required_argument, NULL, COUNT},
-                                        {"slice", required_argument, NULL, SLICE},
-                                        {"verify", no_argument, NULL, VERIFY},
-                                        {"cpu", required_argument, NULL, CPU},
-                                        {"json", required_argument, NULL, JSON},
-                                        {"html", required_argument, NULL, HTML},
-                                        {"min-ratio", required_argument, NULL, MIN_RATIO},
-                                        {"max-ratio", required_argument, NULL, MAX_RATIO},
-                                        {"soak", required_argument, NULL, SOAK},
-                                        {"threads", required_argument, NULL, THREADS},
-                                        {"help", no_argument, NULL, HELP},
-                                        {NULL, 0, NULL, 0}};
-
-/* Options that are a number. */
-static const struct range {
-    int option;
-    uint64_t least, most;
-    const char *text;
-} ranges[] = {{CONNECTIONS, 1, PERF_CONNECTIONS, "1..10000"},
-              {WINDOW, 1, PERF_WINDOW, "1..4096"},
-              {MSS, 140, PERF_MSS, "140..32767"},
-              {MULPDU, 128, 64768, "128..64768"},
-              {BUFFER, 4096, 1073741824, "4096..1073741824"},
-              {ROUNDS, 1, PERF_ROUNDS, "1..1000"},
-              {COUNT, 1, PERF_COUNT, "1..1000000000"},
-              {SLICE, 1, 60000, "1..60000"},
-              {SOAK, 1, 1000000, "1..1000000"},
-              {THREADS, 1, PERF_THREADS, "1..64"}};
-
+/* What the options say. 0: not said. */
 struct draft {
-    uint64_t numbers[sizeof ranges / sizeof ranges[0]];
+    struct perf_plan *plan;
+    uint64_t connections, window, mss, mulpdu, buffer, rounds, count, slice, soak, threads;
     unsigned crc, markers;
-    bool poll, timed; /* timed: --rounds or --slice */
+    bool poll;
     char congestion[PERF_CONGESTION];
 };
 
-static int take_number(struct draft *d, int option, const char *name, const char *value)
+static int wrong(char *error, size_t room, const char *expected)
 {
-    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
-        if (ranges[i].option == option)
-            return perf_number(value, ranges[i].least, ranges[i].most, &d->numbers[i])
-                       ? 0
-                       : perf_usage_error(name, value, ranges[i].text);
-    return 0;
+    snprintf(error, room, "expected %s", expected);
+    return IW_OPTION_WRONG;
 }
 
-static uint64_t number(const struct draft *d, int option)
+static int set_tests(void *context, const char *value, char *error, size_t room)
 {
-    size_t i = 0;
-    while (ranges[i].option != option)
-        i++;
-    return d->numbers[i];
+    struct draft *d = context;
+    return parse_tests(value, d->plan) ? IW_OPTION_TAKEN : wrong(error, room, "a list of tests");
+}
+
+static int set_sizes(void *context, const char *value, char *error, size_t room)
+{
+    struct draft *d = context;
+    return parse_sizes(value, d->plan) ? IW_OPTION_TAKEN
+                                       : wrong(error, room, "1..8388608, or a list");
+}
+
+static int set_all_sizes(void *context, const char *value, char *error, size_t room)
+{
+    struct draft *d = context;
+    (void)value, (void)error, (void)room;
+    all_sizes(d->plan);
+    return IW_OPTION_TAKEN;
+}
+
+static int set_baseline(void *context, const char *value, char *error, size_t room)
+{
+    struct draft *d = context;
+    d->plan->baseline = strcmp(value, "tcp") == 0;
+    return d->plan->baseline ? IW_OPTION_TAKEN : wrong(error, room, "tcp");
+}
+
+static int set_crc(void *context, const char *value, char *error, size_t room)
+{
+    struct draft *d = context;
+    return parse_both(value, &d->crc) ? IW_OPTION_TAKEN : wrong(error, room, "on, off or both");
+}
+
+static int set_markers(void *context, const char *value, char *error, size_t room)
+{
+    struct draft *d = context;
+    return parse_both(value, &d->markers) ? IW_OPTION_TAKEN : wrong(error, room, "on, off or both");
+}
+
+static int set_both_ways(void *context, const char *value, char *error, size_t room)
+{
+    struct draft *d = context;
+    (void)value, (void)error, (void)room;
+    d->plan->both = true;
+    return IW_OPTION_TAKEN;
+}
+
+static int set_verify(void *context, const char *value, char *error, size_t room)
+{
+    struct draft *d = context;
+    (void)value, (void)error, (void)room;
+    d->plan->verify = true;
+    return IW_OPTION_TAKEN;
+}
+
+static int set_cpus(void *context, const char *value, char *error, size_t room)
+{
+    struct draft *d = context;
+    return parse_cpus(value, d->plan) ? IW_OPTION_TAKEN
+                                      : wrong(error, room, "the number of a CPU here, or two");
+}
+
+static int set_json(void *context, const char *value, char *error, size_t room)
+{
+    struct draft *d = context;
+    (void)error, (void)room;
+    d->plan->json = value;
+    return IW_OPTION_TAKEN;
+}
+
+static int set_html(void *context, const char *value, char *error, size_t room)
+{
+    struct draft *d = context;
+    (void)error, (void)room;
+    d->plan->html = value;
+    return IW_OPTION_TAKEN;
+}
+
+static int set_ratio(const char *value, double *out, char *error, size_t room)
+{
+    return iw_number_real(value, 0, 1e9, out) ? IW_OPTION_TAKEN
+                                              : wrong(error, room, "a number above 0");
+}
+
+static int set_min_ratio(void *context, const char *value, char *error, size_t room)
+{
+    return set_ratio(value, &((struct draft *)context)->plan->min_ratio, error, room);
+}
+
+static int set_max_ratio(void *context, const char *value, char *error, size_t room)
+{
+    return set_ratio(value, &((struct draft *)context)->plan->max_ratio, error, room);
 }
 
 /* TCP has it: a socket takes it. */
-static int take_congestion(struct draft *d, const char *name, const char *value)
+static int set_congestion(void *context, const char *value, char *text, size_t room)
 {
+    struct draft *d = context;
     struct perf_setup setup = {.mss = 0};
     char error[PERF_TEXT];
     const char *path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
@@ -269,7 +225,7 @@ static int take_congestion(struct draft *d, const char *name, const char *value)
         close(fd);
     memcpy(d->congestion, setup.congestion, sizeof d->congestion);
     if (known)
-        return 0;
+        return IW_OPTION_TAKEN;
     FILE *list = fopen(path, "r");
     char names[128] = "";
     if (list != NULL && fgets(names, sizeof names, list) != NULL)
@@ -277,94 +233,101 @@ static int take_congestion(struct draft *d, const char *name, const char *value)
                  names);
     if (list != NULL)
         fclose(list);
-    return perf_usage_error(name, value, expected);
+    return wrong(text, room, expected);
 }
 
-static int take(struct perf_plan *plan, struct draft *d, int option, const char *value)
-{
-    const char *name = options[option].name;
-    switch (option) {
-    case TEST:
-        return parse_tests(value, plan) ? 0 : perf_usage_error(name, value, "a list of tests");
-    case SIZE:
-        return parse_sizes(value, plan) ? 0
-                                        : perf_usage_error(name, value, "1..8388608, or a list");
-    case ALL:
-        all_sizes(plan);
-        return 0;
-    case BASELINE:
-        plan->baseline = strcmp(value, "tcp") == 0;
-        return plan->baseline ? 0 : perf_usage_error(name, value, "tcp");
-    case CRC:
-        return parse_both(value, &d->crc) ? 0 : perf_usage_error(name, value, "on, off or both");
-    case MARKERS:
-        return parse_both(value, &d->markers) ? 0
-                                              : perf_usage_error(name, value, "on, off or both");
-    case BOTH:
-        plan->both = true;
-        return 0;
-    case POLLING:
-        d->poll = true;
-        return 0;
-    case CONGESTION:
-        return take_congestion(d, name, value);
-    case VERIFY:
-        plan->verify = true;
-        return 0;
-    case CPU:
-        return parse_cpus(value, plan)
-                   ? 0
-                   : perf_usage_error(name, value, "the number of a CPU here, or two");
-    case JSON:
-        plan->json = value;
-        return 0;
-    case HTML:
-        plan->html = value;
-        return 0;
-    case MIN_RATIO:
-        return parse_ratio(value, &plan->min_ratio)
-                   ? 0
-                   : perf_usage_error(name, value, "a number above 0");
-    case MAX_RATIO:
-        return parse_ratio(value, &plan->max_ratio)
-                   ? 0
-                   : perf_usage_error(name, value, "a number above 0");
-    default:
-        return take_number(d, option, name, value);
-    }
-}
+#define COUNT(member, least, most) IW_OPTION_COUNTS(struct draft, member, least, most)
+
+static const struct iw_option client_options[] = {
+    {"test", 0, "LIST",
+     "of send-lat write-lat read-lat atomic-lat send-bw write-bw read-bw\n"
+     "atomic-bw, or lat, bw, all (write-bw)",
+     0, IW_OPTION_CALLS(set_tests)},
+    {"size", 0, "LIST", "octets of a message, 1..8388608 (65536)", 0, IW_OPTION_CALLS(set_sizes)},
+    {"all-sizes", 'a', NULL, "1, 2, 4 ... 8388608", 0, IW_OPTION_CALLS(set_all_sizes)},
+    {"baseline", 0, "tcp", "the same over plain TCP, in turn; prints the ratios", 0,
+     IW_OPTION_CALLS(set_baseline)},
+    {"crc", 0, "on|off|both", "(on)", 0, IW_OPTION_CALLS(set_crc)},
+    {"markers", 0, "on|off|both", "(off)", 0, IW_OPTION_CALLS(set_markers)},
+    {"connections", 0, "N", "(1), 1..10000", 0, COUNT(connections, 1, PERF_CONNECTIONS)},
+    {"window", 0, "N", "messages on their way, bandwidth (128), 1..4096", 0,
+     COUNT(window, 1, PERF_WINDOW)},
+    {"both-ways", 0, NULL, "bandwidth in both directions at once", 0,
+     IW_OPTION_CALLS(set_both_ways)},
+    {"poll", 0, NULL, "ask the sockets again and again instead of waiting for them", 0,
+     IW_OPTION_SETS(struct draft, poll)},
+    {"mss", 0, "N", "octets of a TCP segment (TCP_MAXSEG), 140..32767", 0,
+     COUNT(mss, 140, PERF_MSS)},
+    {"mulpdu", 0, "N", "octets of a DDP segment, 128..64768 (from TCP's segment size)", 0,
+     COUNT(mulpdu, 128, 64768)},
+    {"socket-buffer", 0, "N", "octets, 4096..1073741824 (the system's choice)", 0,
+     COUNT(buffer, 4096, 1073741824)},
+    {"congestion", 0, "NAME", "TCP's congestion control in every lane (the system's choice)", 0,
+     IW_OPTION_CALLS(set_congestion)},
+    {"rounds", 0, "N", "(9), 1..1000", 0, COUNT(rounds, 1, PERF_ROUNDS)},
+    {"count", 0, "N", "messages of a connection in a slice (as many as fill --slice)", 0,
+     COUNT(count, 1, PERF_COUNT)},
+    {"slice", 0, "MS", "milliseconds that a slice lasts (50), 1..60000", 0, COUNT(slice, 1, 60000)},
+    {"verify", 0, NULL, "fill, and compare what came", 0, IW_OPTION_CALLS(set_verify)},
+    {"cpu", 0, "N[,M]", "run on this CPU; with local, M is the server's", 0,
+     IW_OPTION_CALLS(set_cpus)},
+    {"json", 0, "FILE", "all figures; - is standard output (the table goes to stderr then)", 0,
+     IW_OPTION_CALLS(set_json)},
+    {"html", 0, "FILE", "a page with plots over the sizes", 0, IW_OPTION_CALLS(set_html)},
+    {"min-ratio", 0, "X", "exit with 1 if a bandwidth is below X of plain TCP's", 0,
+     IW_OPTION_CALLS(set_min_ratio)},
+    {"max-ratio", 0, "X", "exit with 1 if a latency is above X of plain TCP's", 0,
+     IW_OPTION_CALLS(set_max_ratio)},
+    {"threads", 0, "N", "of iWARP, at each end; they share the connections out (1), 1..64", 0,
+     COUNT(threads, 1, PERF_THREADS)},
+    {"soak", 0, "SECONDS",
+     "no figures: all that the options name, repeated for this long and verified;\n"
+     "exit with 1 if memory grows",
+     0, COUNT(soak, 1, 1000000)},
+};
+
+static const struct iw_option server_options[] = {
+    {"once", 0, NULL, "end after the first client", 0, IW_OPTION_SETS(struct perf_plan, once)},
+};
+
+static const char usage[] =
+    "usage: iwarp-perf local [option...]            client and server on this machine\n"
+    "       iwarp-perf client HOST:PORT [option...]\n"
+    "       iwarp-perf server HOST:PORT [--once]    port 0 lets the system choose\n"
+    "       iwarp-perf loop [option...]             no sockets; see iwarp-perf loop --help\n"
+    "\n"
+    "Measures latency and bandwidth of RDMA over TCP, and of plain TCP beside it.\n"
+    "\n";
 
 /* The lanes: the baseline, then every combination of CRC and Markers. */
 static int make_lanes(struct perf_plan *plan, const struct draft *d)
 {
     struct perf_setup setup = {.poll = d->poll,
                                .ahead = !plan->verify,
-                               .connections = (uint32_t)number(d, CONNECTIONS),
-                               .window = (uint32_t)number(d, WINDOW),
-                               .threads = (uint32_t)number(d, THREADS),
-                               .mss = (uint32_t)number(d, MSS),
-                               .mulpdu = (uint32_t)number(d, MULPDU),
-                               .socket_buffer = number(d, BUFFER),
+                               .connections = (uint32_t)d->connections,
+                               .window = (uint32_t)d->window,
+                               .threads = (uint32_t)d->threads,
+                               .mss = (uint32_t)d->mss,
+                               .mulpdu = (uint32_t)d->mulpdu,
+                               .socket_buffer = d->buffer,
                                .size_max = 8};
     memcpy(setup.congestion, d->congestion, sizeof setup.congestion);
     for (size_t i = 0; i < plan->size_count; i++)
         if (plan->sizes[i] > setup.size_max)
             setup.size_max = plan->sizes[i];
     if (setup.threads > setup.connections) {
-        fprintf(stderr, "iwarp-perf: --threads %u: expected at most one for each connection\n",
-                (unsigned)setup.threads);
+        iw_complain("--threads %u: expected at most one for each connection",
+                    (unsigned)setup.threads);
         return PERF_USAGE;
     }
     if (setup.connections * setup.size_max > PERF_MEMORY) {
-        fprintf(stderr,
-                "iwarp-perf: %u connections of %llu octets: expected at most 1 GiB in all\n",
-                (unsigned)setup.connections, (unsigned long long)setup.size_max);
+        iw_complain("%u connections of %llu octets: expected at most 1 GiB in all",
+                    (unsigned)setup.connections, (unsigned long long)setup.size_max);
         return PERF_USAGE;
     }
     if (setup.connections * (uint64_t)setup.window > PERF_POSTED) {
-        fprintf(stderr,
-                "iwarp-perf: %u connections with a window of %u: expected at most %d in all\n",
-                (unsigned)setup.connections, (unsigned)setup.window, PERF_POSTED);
+        iw_complain("%u connections with a window of %u: expected at most %d in all",
+                    (unsigned)setup.connections, (unsigned)setup.window, PERF_POSTED);
         return PERF_USAGE;
     }
     char error[PERF_TEXT];
@@ -373,7 +336,7 @@ static int make_lanes(struct perf_plan *plan, const struct draft *d)
     if (fd >= 0)
         close(fd);
     if (!settable) {
-        fprintf(stderr, "iwarp-perf: %s\n", error);
+        iw_complain("%s", error);
         return PERF_USAGE;
     }
     if (plan->baseline) {
@@ -390,15 +353,15 @@ static int make_lanes(struct perf_plan *plan, const struct draft *d)
 }
 
 /* What would be without effect. Returns -1 to go on, else the exit status. */
-static int check_sense(const struct perf_plan *plan, const struct draft *d, bool local)
+static int check_sense(const struct perf_plan *plan, const struct draft *d, bool local, bool timed)
 {
     bool tests[2] = {false, false};
-    uint64_t most = PERF_SAMPLES / plan->rounds / number(d, CONNECTIONS);
+    uint64_t most = PERF_SAMPLES / plan->rounds / d->connections;
     const char *text = NULL;
     for (int i = 0; i < PERF_TESTS; i++)
         tests[perf_is_latency((enum perf_test)i)] |= plan->tests[i];
     if (plan->soak > 0 && (plan->min_ratio > 0 || plan->max_ratio > 0 || plan->json != NULL ||
-                           plan->html != NULL || d->timed))
+                           plan->html != NULL || timed))
         text = "--soak: did not expect --json, --html, --rounds, --slice or a ratio with it";
     else if ((plan->min_ratio > 0 || plan->max_ratio > 0) && !plan->baseline)
         text = "--min-ratio and --max-ratio: expected --baseline tcp, too";
@@ -411,79 +374,71 @@ static int check_sense(const struct perf_plan *plan, const struct draft *d, bool
     else if (plan->json != NULL && plan->html != NULL && strcmp(plan->json, plan->html) == 0)
         text = "--html: expected another file than that of --json";
     if (text != NULL) {
-        fprintf(stderr, "iwarp-perf: %s\n", text);
+        iw_complain("%s", text);
         return PERF_USAGE;
     }
     if (plan->soak == 0 && tests[true] && plan->count > most) {
-        fprintf(stderr,
-                "iwarp-perf: --count %llu: expected at most %llu latencies of a connection in each "
-                "of %llu rounds\n",
-                (unsigned long long)plan->count, (unsigned long long)most,
-                (unsigned long long)plan->rounds);
+        iw_complain("--count %llu: expected at most %llu latencies of a connection in each "
+                    "of %llu rounds",
+                    (unsigned long long)plan->count, (unsigned long long)most,
+                    (unsigned long long)plan->rounds);
         return PERF_USAGE;
     }
     return -1;
 }
 
-/* The word behind the options, or in front of them. */
-static int take_address(struct perf_plan *plan, int argc, char **argv, bool wanted)
+/* The word beside the options. */
+static int take_address(struct perf_plan *plan, int argc, char **argv, int first, bool wanted)
 {
-    if (optind < argc && wanted)
-        plan->address = argv[optind++];
-    if (optind < argc) {
-        fprintf(stderr, "iwarp-perf: %s: unexpected argument\n", argv[optind]);
-        return PERF_USAGE;
+    if (first < argc && wanted)
+        plan->address = argv[first++];
+    if (first < argc) {
+        iw_complain("%s: unexpected argument", argv[first]);
+        return IW_EXIT_USAGE;
     }
     if (wanted && plan->address == NULL) {
-        fprintf(stderr, "iwarp-perf: expected HOST:PORT\n");
-        return PERF_USAGE;
+        iw_complain("expected HOST:PORT");
+        return IW_EXIT_USAGE;
     }
     return -1;
 }
 
 int perf_plan_client(struct perf_plan *plan, bool local, int argc, char **argv)
 {
-    struct draft d = {.numbers = {1, 128, 0, 0, 0, 9, 0, 50, 0, 1}, .crc = 2, .markers = 1};
+    struct draft d = {
+        .plan = plan, .connections = 1, .window = 128, .threads = 1, .crc = 2, .markers = 1};
+    const struct iw_option_table table = {.options = client_options,
+                                          .count = sizeof client_options / sizeof *client_options,
+                                          .context = &d};
+    const struct iw_command_line line = {
+        .program = "iwarp-perf", .usage = usage, .tables = &table, .n_tables = 1};
+    int first;
     *plan = (struct perf_plan){.sizes = {65536}, .size_count = 1, .cpu = {-1, -1}};
     plan->tests[PERF_WRITE_BW] = true;
-    for (int c, which = 0; (c = getopt_long(argc, argv, "a", options, &which)) != -1;) {
-        int option = c == 'a' ? ALL : c;
-        if (option == '?')
-            return PERF_USAGE;
-        if (option == HELP) {
-            fputs(perf_usage, stdout);
-            return PERF_OK;
-        }
-        d.timed |= option == ROUNDS || option == SLICE;
-        int result = take(plan, &d, option, optarg);
-        if (result != 0)
-            return result;
-    }
-    plan->rounds = number(&d, ROUNDS);
-    plan->count = number(&d, COUNT);
-    plan->slice_ms = number(&d, SLICE);
-    plan->soak = number(&d, SOAK);
-    plan->verify = plan->verify || plan->soak > 0;
-    int result = take_address(plan, argc, argv, !local);
+    int result = iw_options_read(&line, argc, argv, &first);
     if (result >= 0)
         return result;
-    result = check_sense(plan, &d, local);
+    plan->rounds = d.rounds > 0 ? d.rounds : 9;
+    plan->count = d.count;
+    plan->slice_ms = d.slice > 0 ? d.slice : 50;
+    plan->soak = d.soak;
+    plan->verify = plan->verify || plan->soak > 0;
+    result = take_address(plan, argc, argv, first, !local);
+    if (result >= 0)
+        return result;
+    result = check_sense(plan, &d, local, d.rounds > 0 || d.slice > 0);
     return result >= 0 ? result : make_lanes(plan, &d);
 }
 
 int perf_plan_server(struct perf_plan *plan, int argc, char **argv)
 {
-    static const struct option own[] = {
-        {"once", no_argument, NULL, 'o'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    const struct iw_option_table table = {.options = server_options,
+                                          .count = sizeof server_options / sizeof *server_options,
+                                          .context = plan};
+    const struct iw_command_line line = {
+        .program = "iwarp-perf", .usage = usage, .tables = &table, .n_tables = 1};
+    int first;
     *plan = (struct perf_plan){.cpu = {-1, -1}};
-    for (int c; (c = getopt_long(argc, argv, "", own, NULL)) != -1;) {
-        if (c == '?')
-            return PERF_USAGE;
-        if (c == 'h') {
-            fputs(perf_usage, stdout);
-            return PERF_OK;
-        }
-        plan->once = true;
-    }
-    return take_address(plan, argc, argv, true);
+    int result = iw_options_read(&line, argc, argv, &first);
+    return result >= 0 ? result : take_address(plan, argc, argv, first, true);
 }

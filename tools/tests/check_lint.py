@@ -172,7 +172,7 @@ def faults(program, pcaps):
     for words, said in ((["--level", "no", path], b"expected must or all"), (["--decode-as", "0", path], b"expected a port"),
                         (["--mss", "127", path], b"expected a number from 128"), (["--assume", "x", path], b"expected default-config"),
                         (["--connections", "0", path], b"expected a number"), ([], b"expected one capture"),
-                        ([path, path], b"expected one capture"), (["--nonsense", path], b"unrecognized option")):
+                        ([path, path], b"expected one capture"), (["--nonsense", path], b"unknown option")):
         check(said in lint(program, 64, *words).stderr, "64: %s" % " ".join(words[:2]))
     check(b"No such file" in lint(program, 2, "/nonexistent.pcap").stderr, "a file that is not there")
     check(b"usage: iwarp-lint" in lint(program, 0, "--help").stdout, "--help helps")

@@ -20,7 +20,7 @@ export IWARP_AGENT_TOKEN=short
 refuses 64 "iwarp-agent: environment variable IWARP_AGENT_TOKEN: $expected" iwarp-agent
 
 unset IWARP_AGENT_TOKEN
-refuses 64 "iwarp-agent: --backend: expected endpoint or verbs" iwarp-agent --backend ibverbs
+refuses 64 "iwarp-agent: --backend ibverbs: expected endpoint or verbs" iwarp-agent --backend ibverbs
 refuses 64 "iwarp-agent: --device: needs --backend verbs" iwarp-agent --device siw0
 # No device of this name, none at all, or not built in: one line.
 status=0

@@ -15,54 +15,54 @@ peer 64 "extra: unexpected argument (see --help)" listen 127.0.0.1:0 extra
 peer 64 'bad address "127.0.0.1": expected HOST:PORT' listen 127.0.0.1
 peer 64 'bad port "99999" in "127.0.0.1:99999": expected 0 to 65535' listen 127.0.0.1:99999
 peer 64 "connect needs a port above 0" connect 127.0.0.1:0
-peer 64 "--colour: unknown option (see --help)" listen 127.0.0.1:0 --colour red
-peer 64 "-v: unknown option (see --help)" listen 127.0.0.1:0 -v
-peer 64 "--crc: expected on|off after it" listen 127.0.0.1:0 --crc
-peer 64 '--crc: expected on or off, not "yes"' listen 127.0.0.1:0 --crc yes
-peer 64 '--crc: expected on or off, not ""' listen 127.0.0.1:0 --crc=
-peer 64 "--once: takes no value" listen 127.0.0.1:0 --once=1
-peer 64 '--revision: expected a number from 0 to 2, not "3"' listen 127.0.0.1:0 --revision 3
-peer 64 '--ird: expected a number from 0 to 16383, not "0x4000"' listen 127.0.0.1:0 --ird 0x4000
-peer 64 '--ord: expected a number from 0 to 16383, not "-1"' listen 127.0.0.1:0 --ord -1
-peer 64 '--mulpdu: expected a number from 128 to 64768, not "127"' listen 127.0.0.1:0 --mulpdu 127
-peer 64 '--count: expected a number from 1 to 4294967295, not "18446744073709551617"' \
+peer 64 "--colour: unknown option; see --help" listen 127.0.0.1:0 --colour red
+peer 64 "-v: unknown option; see --help" listen 127.0.0.1:0 -v
+peer 64 "--crc: expected a value; see --help" listen 127.0.0.1:0 --crc
+peer 64 '--crc yes: expected on or off' listen 127.0.0.1:0 --crc yes
+peer 64 '--crc : expected on or off' listen 127.0.0.1:0 --crc=
+peer 64 "--once=1: takes no value" listen 127.0.0.1:0 --once=1
+peer 64 '--revision 3: expected a number from 0 to 2' listen 127.0.0.1:0 --revision 3
+peer 64 '--ird 0x4000: expected a number from 0 to 16383' listen 127.0.0.1:0 --ird 0x4000
+peer 64 '--ord -1: expected a number from 0 to 16383' listen 127.0.0.1:0 --ord -1
+peer 64 '--mulpdu 127: expected a number from 128 to 64768' listen 127.0.0.1:0 --mulpdu 127
+peer 64 '--count 18446744073709551617: expected a number from 1 to 4294967295' \
     listen 127.0.0.1:0 --count 18446744073709551617
-peer 64 '--rtr: expected a list of send, write and read, not "send,"' listen 127.0.0.1:0 --rtr send,
-peer 64 '--private: expected pairs of hex digits, not "0g" at character 3' \
+peer 64 '--rtr send,: expected a list of send, write and read' listen 127.0.0.1:0 --rtr send,
+peer 64 '--private 000g: expected pairs of hex digits, not "0g" at character 3' \
     listen 127.0.0.1:0 --private 000g
-peer 64 '--private: expected pairs of hex digits, not "0" at character 3' \
+peer 64 '--private 000: expected pairs of hex digits, not "0" at character 3' \
     listen 127.0.0.1:0 --private 000
-peer 64 "--private: expected at most 512 octets, not 513" \
+peer 64 "--private $(printf '0%.0s' $(seq 200)): expected at most 512 octets, not 513" \
     listen 127.0.0.1:0 --private "$(printf '00%.0s' $(seq 513))"
 peer 64 "--private: expected at most 508 octets with --enhanced on" \
     listen 127.0.0.1:0 --private "$(printf '00%.0s' $(seq 509))"
 head -c 600 /dev/zero >"$scratch/long"
-peer 64 "--private: \"$scratch/long\" holds more than 512 octets" \
+peer 64 "--private @$scratch/long: \"$scratch/long\" holds more than 512 octets" \
     listen 127.0.0.1:0 --private "@$scratch/long"
-peer 64 "--private: cannot read \"$scratch/none\"" listen 127.0.0.1:0 --private "@$scratch/none"
-peer 64 '--ignore: "mpa-crd": unknown check or rule (did you mean mpa-crc?)' listen 127.0.0.1:0 --ignore mpa-crd
-peer 64 '--overstrict: "mpa-crc": this is not a legal thing that could be refused' \
+peer 64 "--private @$scratch/none: cannot read \"$scratch/none\"" listen 127.0.0.1:0 --private "@$scratch/none"
+peer 64 '--ignore mpa-crd: unknown check or rule (did you mean mpa-crc?)' listen 127.0.0.1:0 --ignore mpa-crd
+peer 64 '--overstrict mpa-crc: this is not a legal thing that could be refused' \
     listen 127.0.0.1:0 --overstrict mpa-crc
-peer 64 '--botch: "mpa-crc": expected NAME=layer|type|code|place|close|silent|again' \
+peer 64 '--botch mpa-crc: expected NAME=layer|type|code|place|close|silent|again' \
     listen 127.0.0.1:0 --botch mpa-crc
 peer 64 "--enhanced on needs --revision 2" listen 127.0.0.1:0 --revision 1 --enhanced on
-peer 64 "--stream: expected one line of at most 200 octets" \
+peer 64 "--stream $(printf 'x%.0s' $(seq 200)): expected one line of at most 200 octets" \
     listen 127.0.0.1:0 --stream "$(printf 'x%.0s' $(seq 201))"
 peer 64 "--revision 0 needs --permissive on" listen 127.0.0.1:0 --revision 0 --permissive off
 peer 64 "--peer-to-peer on needs --enhanced on" connect 127.0.0.1:1 --revision 1 --peer-to-peer on
-peer 64 '--personality: expected echo or rping, not "ping"' listen 127.0.0.1:0 --personality ping
+peer 64 '--personality ping: expected echo or rping' listen 127.0.0.1:0 --personality ping
 peer 64 "--size: rping needs at least 23 octets" \
     connect 127.0.0.1:1 --personality rping --size 22
 peer 64 "--verify: only with --personality rping" connect 127.0.0.1:1 --verify
 peer 64 "--verify: only with --personality rping" listen 127.0.0.1:0 --personality echo --verify
 peer 64 "--once and --limit: only for a listening peer" connect 127.0.0.1:1 --once
 peer 64 "--once and --limit: only for a listening peer" connect 127.0.0.1:1 --limit 3
-peer 64 '--trace: expected json, not "xml"' listen 127.0.0.1:0 --trace xml
+peer 64 '--trace xml: expected json' listen 127.0.0.1:0 --trace xml
 peer 1 "--trace-file: cannot write \"$scratch/no/file\": No such file or directory" \
     listen 127.0.0.1:0 --trace-file "$scratch/no/file"
 
 refuses 64 "iwarp-agent: 127.0.0.1:0: unexpected argument (see --help)" iwarp-agent 127.0.0.1:0
-refuses 64 'iwarp-agent: --listen: bad address "here": expected HOST:PORT' iwarp-agent --listen here
+refuses 64 'iwarp-agent: --listen here: bad address "here": expected HOST:PORT' iwarp-agent --listen here
 
 # Port 1 is a privileged port that nobody listens on.
 peer 69 "connection 1 with 127.0.0.1:1: cannot connect: Connection refused" connect 127.0.0.1:1

@@ -37,11 +37,11 @@ record "10.0.0.1:10000: rev 1 C M, 30 write (300000 octets, 10000 each), 0 findi
 record "10.0.0.1:10001: rev 1 C, 15 send (150000 octets, 10000 each), 0 findings" \
     --traffic sends --size 10000 --total 300000 --fpdu 8192 --connections 2 --port 4711
 
-perf "--mss 139: expected 140..65495" --pcap x --mss 139
-perf "--connections 0: expected 1..1000000" --pcap x --connections 0
+perf "--mss 139: expected a number from 140 to 65495" --pcap x --mss 139
+perf "--connections 0: expected a number from 1 to 1000000" --pcap x --connections 0
 perf "--traffic reads: expected mixed, writes or sends" --pcap x --traffic reads
-perf "--rounds: did not expect it with --pcap" --pcap x --rounds 3
-perf "--mss: expected --pcap FILE, too" --mss 1460
+perf "--rounds: of no use with --pcap" --pcap x --rounds 3
+perf "--mss: of no use with a measurement (see --pcap)" --mss 1460
 refuses 70 "iwarp-perf: /nonexistent/x: cannot be created: No such file or directory" \
     iwarp-perf loop --pcap /nonexistent/x
 exit "$failed"

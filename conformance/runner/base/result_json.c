@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text.h"
+#include "host/text.h"
 
 json_t *iw_json_text(const char *text)
 {

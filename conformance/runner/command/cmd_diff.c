@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/complain.h"
 #include "base/result_json.h"
-#include "base/text.h"
 #include "commands.h"
+#include "host/complain.h"
+#include "host/text.h"
 #include "run/record.h"
 
 enum { ROW = 16 };

@@ -7,10 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/complain.h"
-#include "base/files.h"
-#include "base/text.h"
 #include "commands.h"
+#include "host/complain.h"
+#include "host/files.h"
+#include "host/text.h"
 #include "setup.h"
 
 /* What was found, in the words of lib/probe.lua. The lists end with NULL. */

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/complain.h"
-#include "base/files.h"
-#include "base/text.h"
+#include "base/places.h"
 #include "commands.h"
+#include "host/complain.h"
+#include "host/text.h"
 
 static bool one_of(const char *word, const char *a, const char *b)
 {

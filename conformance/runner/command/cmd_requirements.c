@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/complain.h"
 #include "commands.h"
+#include "host/complain.h"
 #include "setup.h"
 #include "suite/proof.h"
 

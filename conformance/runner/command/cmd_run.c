@@ -4,10 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/complain.h"
-#include "base/files.h"
-#include "base/text.h"
 #include "commands.h"
+#include "host/complain.h"
+#include "host/files.h"
+#include "host/text.h"
 #include "iwarp/capture.h"
 #include "iwarp/transport.h"
 #include "reexec.h"

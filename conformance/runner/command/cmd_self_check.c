@@ -3,10 +3,10 @@
  */
 #include <stdlib.h>
 
-#include "base/complain.h"
-#include "base/files.h"
-#include "base/text.h"
 #include "commands.h"
+#include "host/complain.h"
+#include "host/files.h"
+#include "host/text.h"
 #include "selfcheck/selfcheck.h"
 #include "setup.h"
 #include "suite/proof.h"

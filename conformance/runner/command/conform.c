@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/complain.h"
 #include "commands.h"
+#include "host/complain.h"
 #include "reexec.h"
 #include "run/journal.h"
 #include "setup.h"

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/complain.h"
-#include "base/files.h"
-#include "base/text.h"
+#include "host/complain.h"
+#include "host/files.h"
+#include "host/text.h"
 #include "setup.h"
 #include "supervise.h"
 

@@ -7,9 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/complain.h"
-#include "base/files.h"
-#include "base/text.h"
+#include "base/places.h"
+#include "host/complain.h"
+#include "host/files.h"
+#include "host/text.h"
 
 static char *find_agent(const struct iw_command *c)
 {

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/complain.h"
-#include "base/text.h"
+#include "host/complain.h"
+#include "host/text.h"
 #include "run/journal.h"
 
 enum {

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "host/text.h"
 #include "report_console.h"
 
 enum { MANY = 10 }; /* failures from which on they are summed up */

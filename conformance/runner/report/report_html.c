@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/result_json.h"
-#include "base/text.h"
+#include "host/text.h"
 #include "report_html.h"
 #include "report_json.h"
 #include "suite/proof.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "host/text.h"
 #include "report_tap.h"
 
 void iw_tap_begin(FILE *out, size_t count)

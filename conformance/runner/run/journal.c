@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/complain.h"
-#include "base/files.h"
 #include "base/result_json.h"
-#include "base/text.h"
+#include "host/complain.h"
+#include "host/files.h"
+#include "host/text.h"
 
 struct iw_journal {
     char *path;

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/result_json.h"
-#include "base/text.h"
+#include "host/text.h"
 #include "iwarp/capture.h"
 #include "iwarp/transport.h"
 

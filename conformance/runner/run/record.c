@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/complain.h"
-#include "base/text.h"
 #include "baseline.h"
+#include "host/complain.h"
+#include "host/text.h"
 #include "pool.h"
 #include "suite/suite.h"
 

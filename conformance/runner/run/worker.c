@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/result_json.h"
-#include "base/text.h"
+#include "host/text.h"
 #include "pool.h"
 #include "suite/suite.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/result_json.h"
-#include "base/text.h"
+#include "host/text.h"
 #include "iwarp/octets.h"
 #include "iwarp/wire.h"
 

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/complain.h"
-#include "base/text.h"
+#include "host/complain.h"
+#include "host/text.h"
 #include "iwarp/transport.h"
 #include "run/pool.h"
 #include "suite/proof.h"

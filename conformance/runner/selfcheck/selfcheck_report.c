@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/result_json.h"
-#include "base/text.h"
+#include "host/text.h"
 #include "run/record.h"
 #include "selfcheck.h"
 

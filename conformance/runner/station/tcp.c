@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tcp.h"
+#include "host/address.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -47,18 +48,12 @@ static int limit_segments(int fd, uint16_t mss)
 bool iw_tcp_connect(struct iw_tcp *t, const char *host, uint16_t port, uint16_t mss,
                     uint64_t deadline, char *error, size_t room)
 {
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
-    struct addrinfo *list = NULL;
-    char service[8];
-    int problem = 0, found;
+    struct addrinfo *list = iw_address_resolve(host, port, false, error, room);
+    int problem = 0;
 
     *t = IW_TCP_CLOSED;
-    snprintf(service, sizeof(service), "%u", port);
-    found = getaddrinfo(host, service, &hints, &list);
-    if (found) {
-        snprintf(error, room, "%s: %s", host, gai_strerror(found));
+    if (!list)
         return false;
-    }
     for (struct addrinfo *a = list; a && t->fd < 0; a = a->ai_next) {
         int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
@@ -134,14 +129,13 @@ static uint16_t port_of(const struct sockaddr_storage *address)
 
 static int bind_any_port(int fd, const char *host, uint16_t *port)
 {
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
-                             .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE};
+    char error[300];
+    struct addrinfo *a = iw_address_resolve(host, 0, true, error, sizeof(error));
     struct sockaddr_storage own = {0};
     socklen_t length = sizeof(own);
-    struct addrinfo *a = NULL;
     int failed;
 
-    if (getaddrinfo(host, "0", &hints, &a)) {
+    if (!a) {
         errno = EADDRNOTAVAIL;
         return -1;
     }

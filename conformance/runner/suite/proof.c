@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "host/text.h"
 
 /* ---- tables ---- */
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "host/text.h"
 #include "iwarp/nearest.h"
 
 enum { DEPTH = 16 }; /* of folders: a loop of links ends there */

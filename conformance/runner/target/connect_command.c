@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "host/text.h"
 #include "iwarp/transport.h"
 
 /* The text with host and port filled in. The caller frees it. */

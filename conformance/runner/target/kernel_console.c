@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "host/text.h"
 #include "target.h"
 
 /* The telling ones first; of equal ones the first that was printed, as others follow from it. */

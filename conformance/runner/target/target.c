@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/capability.h"
-#include "base/text.h"
+#include "host/text.h"
 #include "iwarp/nearest.h"
 #include "iwarp/transport.h"
 

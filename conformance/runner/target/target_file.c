@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/capability.h"
-#include "base/text.h"
+#include "host/text.h"
 #include "iwarp/nearest.h"
 #include "iwarp/transport.h"
 #include "target.h"

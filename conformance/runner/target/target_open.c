@@ -11,8 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "connect_command.h"
+#include "host/address.h"
+#include "host/text.h"
 #include "iwarp/control.h"
 #include "iwarp/transport.h"
 #include "target.h"
@@ -180,26 +181,12 @@ static int attempt(const struct addrinfo *to, uint64_t deadline)
     return error;
 }
 
-static struct addrinfo *resolve(const char *host, uint16_t port, char *error, size_t room)
-{
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
-    struct addrinfo *list = NULL;
-    char service[8];
-    int status;
-
-    snprintf(service, sizeof(service), "%u", port);
-    status = getaddrinfo(host, service, &hints, &list);
-    if (status)
-        snprintf(error, room, "%s: %s", host, gai_strerror(status));
-    return status ? NULL : list;
-}
-
 /* Whether something accepts connections at host:port: once, or, if a command has just been
  * started, again until it does or the command has ended. */
 static bool accepts(struct iw_target_instance *t, const char *host, uint16_t port, double seconds,
                     char *error, size_t room)
 {
-    struct addrinfo *list = resolve(host, port, error, room);
+    struct addrinfo *list = iw_address_resolve(host, port, false, error, room);
     uint64_t deadline = after(t, seconds);
     bool started = t->process.pid > 0;
     int number = ETIMEDOUT;
@@ -228,8 +215,8 @@ static void find_station_host(struct iw_target_instance *t)
     struct sockaddr_storage own;
     socklen_t length = sizeof(own);
     char error[160];
-    struct addrinfo *list =
-        resolve(t->target.host, t->target.port ? t->target.port : 1, error, sizeof(error));
+    struct addrinfo *list = iw_address_resolve(t->target.host, t->target.port ? t->target.port : 1,
+                                               false, error, sizeof(error));
     int fd = list ? socket(list->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
 
     snprintf(t->station_host, sizeof(t->station_host), "127.0.0.1");
@@ -248,7 +235,7 @@ static void find_station_host(struct iw_target_instance *t)
 static int bind_once(const char *host, uint16_t port)
 {
     char error[160];
-    struct addrinfo *list = resolve(host, port, error, sizeof(error));
+    struct addrinfo *list = iw_address_resolve(host, port, false, error, sizeof(error));
     int on = 1, status = -1;
 
     if (!list)

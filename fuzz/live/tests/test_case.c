@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "base/text.h"
+#include "host/text.h"
 
 #define REQUEST "4d504120494420526571204672616d654001000401020304"
 #define REPLY "4d504120494420526570204672616d6550020004c0100010"

@@ -4,7 +4,7 @@
 #include <getopt.h>
 #include <time.h>
 
-#include "base/text.h"
+#include "host/text.h"
 
 enum { WORDS = 12 };
 
@@ -141,8 +141,8 @@ static void every_option(void **state)
     finish(&l);
 }
 
-#define WHOLE "a whole number above 0\n"
-#define AMOUNT "a number above 0\n"
+#define WHOLE "a number from 1 to 9223372036854775807\n"
+#define AMOUNT "a number above 0, at most 1e+09\n"
 #define REFUSED(option, value, expected)                                                           \
     {                                                                                              \
         "--" option " " value, "iwarp-fuzz: --" option " " value ": expected " expected            \
@@ -164,12 +164,12 @@ static void every_bound(void **state)
         REFUSED("count", "1x", WHOLE),
         REFUSED("count", "+1", WHOLE),
         REFUSED("count", ":1", WHOLE),
-        REFUSED("seed", "9223372036854775808", "a whole number below 2^63\n"),
-        REFUSED("seed", "-1", "a whole number below 2^63\n"),
+        REFUSED("seed", "9223372036854775808", "a number from 0 to 9223372036854775807\n"),
+        REFUSED("seed", "-1", "a number from 0 to 9223372036854775807\n"),
         REFUSED("jobs", "0", "a number from 1 to 32\n"),
         REFUSED("jobs", "33", "a number from 1 to 32\n"),
-        REFUSED("findings", "0", WHOLE),
-        REFUSED("findings", "1000001", WHOLE),
+        REFUSED("findings", "0", "a number from 1 to 1000000\n"),
+        REFUSED("findings", "1000001", "a number from 1 to 1000000\n"),
         REFUSED("time", "0", AMOUNT),
         REFUSED("time", "1000000001", AMOUNT),
         REFUSED("time", "1s", AMOUNT),
@@ -192,20 +192,20 @@ static void every_bound(void **state)
 static void words_that_are_none(void **state)
 {
     (void)state;
-    prints("--foo", 2, 64, "iwarp-fuzz: --foo: no such option; see --help\n");
-    prints("-x", 2, 64, "iwarp-fuzz: -x: no such option; see --help\n");
-    prints("-xj", 2, 64, "iwarp-fuzz: -x: no such option; see --help\n");
-    prints("--blind word", 2, 64, "iwarp-fuzz: word: no such option; see --help\n");
-    prints("--blind=1", 2, 64, "iwarp-fuzz: --blind=1: no such option; see --help\n");
-    prints("--seed", 2, 64, "iwarp-fuzz: --seed: expected a value\n");
-    prints("--blind -t", 2, 64, "iwarp-fuzz: -t: expected a value\n");
+    prints("--foo", 2, 64, "iwarp-fuzz: --foo: unknown option; see --help\n");
+    prints("-x", 2, 64, "iwarp-fuzz: -x: unknown option; see --help\n");
+    prints("-xj", 2, 64, "iwarp-fuzz: -x: unknown option; see --help\n");
+    prints("--blind word", 2, 64, "iwarp-fuzz: word: unexpected argument; see --help\n");
+    prints("--blind=1", 2, 64, "iwarp-fuzz: --blind=1: takes no value\n");
+    prints("--seed", 2, 64, "iwarp-fuzz: --seed: expected a value; see --help\n");
+    prints("--blind -t", 2, 64, "iwarp-fuzz: -t: expected a value; see --help\n");
 }
 
 static void what_it_prints(void **state)
 {
     static const char help[] =
         "usage: iwarp-fuzz [OPTION...]\n"
-        "Talks to an iWARP peer in ways that nobody has thought of, and looks what becomes of it.\n"
+        "Fuzzes a live iWARP peer.\n"
         "\n"
         "  -t, --target SPEC        embedded (default), tcp:HOST:PORT[,KEY=VALUE...] or a target "
         "file, as for iwarp-conform\n"

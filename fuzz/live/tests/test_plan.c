@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "base/text.h"
+#include "host/text.h"
 #include "plan.h"
 
 #define REQUEST "4d504120494420526571204672616d6540010000"

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "base/text.h"
+#include "host/text.h"
 
 /* A sequence that is told by its one octet. */
 static void ends(struct iw_hunt_recent *r, uint64_t number, uint8_t octet)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "host/text.h"
 #include "iwarp/transport.h"
 
 static uint64_t now;

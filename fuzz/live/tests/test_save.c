@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "host/text.h"
 
 static struct iw_hunt_options options;
 static struct iw_hunt hunt;

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "base/text.h"
+#include "host/text.h"
 
 /* One step per line, a seed's settings before its first. */
 static char *listed(const struct iw_hunt_seeds *seeds)

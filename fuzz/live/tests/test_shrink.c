@@ -3,7 +3,7 @@
  * what was tried (as a digest). */
 #include "support.h"
 
-#include "base/text.h"
+#include "host/text.h"
 #include "iwarp/transport.h"
 
 #define REQUEST "4d504120494420526571204672616d65ff01000401020304"

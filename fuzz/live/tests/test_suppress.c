@@ -2,7 +2,7 @@
 /* What is known, and what is kept out because it is. */
 #include "support.h"
 
-#include "base/text.h"
+#include "host/text.h"
 
 static struct iw_hunt_options options;
 static struct iw_hunt hunt = {.o = &options};

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "base/text.h"
+#include "host/text.h"
 
 static void answers_have_names(void **state)
 {

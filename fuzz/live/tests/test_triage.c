@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "base/text.h"
+#include "host/text.h"
 #include "iwarp/transport.h"
 
 #define REQUEST "a4d504120494420526571204672616d654001000401020304"

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "coverage.h"
+#include "host/text.h"
 
 static void a_seed_repeats(void **state)
 {

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "places.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/files.h"
+#include "host/text.h"
+
+/* A path below the working folder is shorter without it. */
+static char *shortened(char *path)
+{
+    char here[PATH_MAX];
+    size_t n;
+
+    if (!getcwd(here, sizeof(here)))
+        return path;
+    n = strlen(here);
+    if (n > 1 && !strncmp(path, here, n) && path[n] == '/')
+        memmove(path, path + n + 1, strlen(path + n + 1) + 1);
+    return path;
+}
+
+char *iw_conformance_folder(void)
+{
+    char *own = iw_own_folder();
+    char *installed = iw_text_format("%s/../share/iwarp/conformance", own);
+    char *real = realpath(installed, NULL);
+
+    free(own);
+    free(installed);
+    return real ? real : shortened(iw_text_copy(IW_CONFORMANCE_DIR));
+}
+
+char *iw_library(void)
+{
+    char *root = iw_conformance_folder();
+    char *library = iw_text_format("%s/lib", root);
+
+    free(root);
+    return library;
+}

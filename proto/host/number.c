@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "number.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+bool iw_number(const char *text, uint64_t low, uint64_t high, uint64_t *out)
+{
+    bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    const char *digits = hex ? text + 2 : text;
+    char *end;
+
+    /* strtoull would take blanks and signs as well. */
+    if (!((*digits >= '0' && *digits <= '9') ||
+          (hex && ((*digits | 32) >= 'a' && (*digits | 32) <= 'f'))))
+        return false;
+    errno = 0;
+    unsigned long long value = strtoull(digits, &end, hex ? 16 : 10);
+    if (*end || errno || value < low || value > high)
+        return false;
+    *out = value;
+    return true;
+}
+
+bool iw_number_real(const char *text, double low, double high, double *out)
+{
+    char *end;
+
+    if (*text < '0' || *text > '9')
+        return false;
+    double value = strtod(text, &end);
+    if (*end || !(value > 0) || value < low || value > high)
+        return false;
+    *out = value;
+    return true;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_HOST_NUMBER_H
+#define IW_HOST_NUMBER_H
+
+/* Numbers that a user wrote. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Reads a whole number, decimal or 0x..., of the whole text. Returns false, leaving *out, if it is
+ * none or not from `low` to `high`. */
+bool iw_number(const char *text, uint64_t low, uint64_t high, uint64_t *out);
+/* Reads a decimal number above 0, such as "0.5". Returns false, leaving *out, if it is none or not
+ * from `low` to `high`. */
+bool iw_number_real(const char *text, double low, double high, double *out);
+
+#endif

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "options.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "complain.h"
+#include "iwarp/nearest.h"
+#include "number.h"
+#include "text.h"
+
+enum { FIRST = 256, ERROR_ROOM = 400, COLUMN = 27, WIDTH = 24 };
+
+static const struct iw_option standard[] = {
+    {"help", 'h', NULL, "print this", 0, IW_OPTION_CALLS(NULL)},
+    {"version", 'V', NULL, "print the version", 0, IW_OPTION_CALLS(NULL)},
+};
+
+/* ---- values ---- */
+
+int iw_option_number(const char *value, uint64_t low, uint64_t high, uint64_t *out, char *error,
+                     size_t room)
+{
+    if (iw_number(value, low, high, out))
+        return IW_OPTION_TAKEN;
+    snprintf(error, room, "expected a number from %llu to %llu", (unsigned long long)low,
+             (unsigned long long)high);
+    return IW_OPTION_WRONG;
+}
+
+int iw_option_bool(const char *value, bool *out, char *error, size_t room)
+{
+    if (strcmp(value, "on") != 0 && strcmp(value, "off") != 0) {
+        snprintf(error, room, "expected on or off");
+        return IW_OPTION_WRONG;
+    }
+    *out = value[1] == 'n';
+    return IW_OPTION_TAKEN;
+}
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9'                 ? c - '0'
+           : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+                                                : -1;
+}
+
+int iw_option_hex(const char *value, uint8_t *out, size_t limit, size_t *length, char *error,
+                  size_t room)
+{
+    size_t digits = strlen(value);
+
+    if (digits > 2 * limit) {
+        snprintf(error, room, "expected at most %zu octets, not %zu", limit, (digits + 1) / 2);
+        return IW_OPTION_WRONG;
+    }
+    for (size_t i = 0; i < digits; i += 2) {
+        int high = hex_digit(value[i]), low = hex_digit(value[i + 1]);
+
+        if (high < 0 || low < 0) {
+            snprintf(error, room, "expected pairs of hex digits, not \"%.20s\" at character %zu",
+                     value + i, i + 1);
+            return IW_OPTION_WRONG;
+        }
+        out[i / 2] = (uint8_t)(high << 4 | low);
+    }
+    *length = digits / 2;
+    return IW_OPTION_TAKEN;
+}
+
+static void store(void *at, size_t size, uint64_t n)
+{
+    uint8_t n8 = (uint8_t)n;
+    uint16_t n16 = (uint16_t)n;
+    uint32_t n32 = (uint32_t)n;
+
+    memcpy(at,
+           size == sizeof(n8)    ? (const void *)&n8
+           : size == sizeof(n16) ? (const void *)&n16
+           : size == sizeof(n32) ? (const void *)&n32
+                                 : (const void *)&n,
+           size);
+}
+
+static int take(const struct iw_option *o, void *context, const char *value, char *error,
+                size_t room)
+{
+    char *at = (char *)context + o->offset;
+    uint64_t n = 0;
+    int status = IW_OPTION_TAKEN;
+
+    switch (o->kind) {
+    case IW_OPTION_FLAG:
+        *(bool *)at = true;
+        break;
+    case IW_OPTION_ON_OFF:
+        status = iw_option_bool(value, (bool *)at, error, room);
+        break;
+    case IW_OPTION_TEXT:
+        memcpy(at, &value, sizeof(value));
+        break;
+    case IW_OPTION_NUMBER:
+        status = iw_option_number(value, o->low.n, o->high.n, &n, error, room);
+        if (status == IW_OPTION_TAKEN)
+            store(at, o->size, n);
+        break;
+    case IW_OPTION_REAL:
+        if (!iw_number_real(value, o->low.x, o->high.x, (double *)(void *)at)) {
+            if (o->low.x > 0)
+                snprintf(error, room, "expected a number from %g to %g", o->low.x, o->high.x);
+            else
+                snprintf(error, room, "expected a number above 0, at most %g", o->high.x);
+            status = IW_OPTION_WRONG;
+        }
+        break;
+    case IW_OPTION_CALL:
+        status = o->set(context, value, error, room);
+        break;
+    }
+    return status;
+}
+
+/* ---- all options of a program, one after the other ---- */
+
+static const struct iw_option *option_at(const struct iw_command_line *line, size_t index,
+                                         void **context)
+{
+    for (size_t i = 0; i < line->n_tables; i++) {
+        const struct iw_option_table *t = &line->tables[i];
+
+        if (index < t->count) {
+            if (context)
+                *context = t->context;
+            return &t->options[index];
+        }
+        index -= t->count;
+    }
+    return index < sizeof(standard) / sizeof(*standard) ? &standard[index] : NULL;
+}
+
+static bool belongs(const struct iw_command_line *line, const struct iw_option *o)
+{
+    return !o->commands || !line->command || (o->commands & line->command);
+}
+
+/* Returns true if this row is what its name stands for here: some names mean one thing to one
+ * command and another to the next. */
+static bool meant(const struct iw_command_line *line, const struct iw_option *o)
+{
+    const struct iw_option *other;
+
+    if (belongs(line, o))
+        return true;
+    for (size_t i = 0; (other = option_at(line, i, NULL)); i++)
+        if (other != o && !strcmp(other->name, o->name) && belongs(line, other))
+            return false;
+    return true;
+}
+
+/* ---- help ---- */
+
+static void print_option(const struct iw_option *o)
+{
+    char left[60];
+
+    snprintf(left, sizeof(left), "%c%c%s --%s%s%s", o->letter ? '-' : ' ',
+             o->letter ? o->letter : ' ', o->letter ? "," : " ", o->name, o->argument ? " " : "",
+             o->argument ? o->argument : "");
+    printf("  %-*s ", WIDTH, left);
+    for (const char *at = o->help; *at; at += strcspn(at, "\n")) {
+        if (*at == '\n')
+            printf("\n%*s", COLUMN, (at++, ""));
+        printf("%.*s", (int)strcspn(at, "\n"), at);
+    }
+    putchar('\n');
+}
+
+static void print_table(const struct iw_command_line *line, const struct iw_option *options,
+                        size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (options[i].help && belongs(line, &options[i]))
+            print_option(&options[i]);
+}
+
+static void print_help(const struct iw_command_line *line)
+{
+    fputs(line->usage, stdout);
+    if (line->more_help)
+        line->more_help();
+    for (size_t i = 0; i < line->n_tables; i++) {
+        if (line->tables[i].title)
+            printf("\n%s\n", line->tables[i].title);
+        print_table(line, line->tables[i].options, line->tables[i].count);
+    }
+    print_table(line, standard, sizeof(standard) / sizeof(*standard));
+    if (line->ending)
+        fputs(line->ending, stdout);
+}
+
+/* ---- the command line ---- */
+
+static int unknown(const struct iw_command_line *line, const char *word)
+{
+    const struct iw_option *o;
+    struct iw_nearest n;
+    char name[IW_NEAREST_WORD] = "";
+    size_t length = strcspn(word, "=");
+
+    if (length > 2 && length - 2 < sizeof(name))
+        memcpy(name, word + 2, length - 2);
+    iw_nearest_begin(&n, name);
+    for (size_t i = 0; (o = option_at(line, i, NULL)); i++)
+        if (o->help && belongs(line, o))
+            iw_nearest_offer(&n, o->name);
+    if (n.best)
+        iw_complain("%.*s: unknown option (did you mean --%s?)", (int)length, word, n.best);
+    else
+        iw_complain("%.*s: unknown option; see --help", (int)length, word);
+    return IW_EXIT_USAGE;
+}
+
+/* What getopt_long could not read. */
+static int unreadable(const struct iw_command_line *line, int got, char **argv)
+{
+    if (got == ':')
+        iw_complain("%s: expected a value; see --help", argv[optind - 1]);
+    else if (optopt >= FIRST)
+        iw_complain("%s: takes no value", argv[optind - 1]);
+    else if (optopt) /* of several letters the word is not over yet */
+        iw_complain("-%c: unknown option; see --help", optopt);
+    else
+        return unknown(line, argv[optind - 1]);
+    return IW_EXIT_USAGE;
+}
+
+/* Carries out one option. Returns -1 to go on, else the exit status. */
+static int carry_out(const struct iw_command_line *line, size_t index)
+{
+    char error[ERROR_ROOM] = "";
+    void *context = NULL;
+    const struct iw_option *o = option_at(line, index, &context);
+
+    if (o == &standard[0]) {
+        print_help(line);
+        return IW_EXIT_GOOD;
+    }
+    if (o == &standard[1]) {
+        printf("%s %s\n", line->program, IW_VERSION);
+        return IW_EXIT_GOOD;
+    }
+    if (!belongs(line, o)) {
+        iw_complain("--%s: of no use with %s", o->name, line->command_name);
+        return IW_EXIT_USAGE;
+    }
+    switch (take(o, context, o->argument ? optarg : NULL, error, sizeof(error))) {
+    case IW_OPTION_TAKEN:
+        return -1;
+    case IW_OPTION_END:
+        return IW_EXIT_GOOD;
+    default:
+        iw_complain("--%s%s%.200s: %s", o->name, o->argument ? " " : "", o->argument ? optarg : "",
+                    error);
+        return IW_EXIT_USAGE;
+    }
+}
+
+static size_t index_of(const struct iw_command_line *line, int got)
+{
+    const struct iw_option *o;
+    size_t i = 0;
+
+    if (got >= FIRST)
+        return (size_t)got - FIRST;
+    while ((o = option_at(line, i, NULL)) && o->letter != got)
+        i++;
+    return i;
+}
+
+int iw_options_read(const struct iw_command_line *line, int argc, char **argv, int *words)
+{
+    const struct iw_option *o;
+    size_t count = 0, n = 0, at = 1;
+    int got, status = -1;
+
+    while (option_at(line, count, NULL))
+        count++;
+    struct option *names = iw_got(calloc(count + 1, sizeof(*names)));
+    char *letters = iw_got(calloc(2 * count + 2, 1));
+
+    letters[0] = ':';
+    for (size_t i = 0; (o = option_at(line, i, NULL)); i++) {
+        if (!meant(line, o))
+            continue;
+        names[n++] = (struct option){.name = o->name,
+                                     .has_arg = o->argument ? required_argument : no_argument,
+                                     .val = FIRST + (int)i};
+        if (o->letter)
+            letters[at++] = o->letter;
+        if (o->letter && o->argument)
+            letters[at++] = ':';
+    }
+    opterr = 0;
+    optind = 0; /* start afresh */
+    while (status < 0 && (got = getopt_long(argc, argv, letters, names, NULL)) != -1)
+        status = got == ':' || got == '?' ? unreadable(line, got, argv)
+                                          : carry_out(line, index_of(line, got));
+    *words = optind;
+    free(letters);
+    free(names);
+    return status;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_HOST_OPTIONS_H
+#define IW_HOST_OPTIONS_H
+
+/*
+ * Command lines from tables: each row is an option, where its value goes, and its line in the help.
+ * Options may stand before and behind other words; --NAME=VALUE and --NAME VALUE are the same, and
+ * a name may be cut short while it is clear. --help and --version belong to every program.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum iw_option_kind {
+    IW_OPTION_FLAG,   /* bool member: becomes true */
+    IW_OPTION_ON_OFF, /* bool member: "on" or "off" */
+    IW_OPTION_TEXT,   /* const char * member: the argument itself */
+    IW_OPTION_NUMBER, /* unsigned member of 8, 16, 32 or 64 bits: low.n to high.n */
+    IW_OPTION_REAL,   /* double member: low.x to high.x */
+    IW_OPTION_CALL    /* set() does it */
+};
+
+union iw_option_limit {
+    uint64_t n;
+    double x;
+};
+
+/* What set() returns. */
+enum { IW_OPTION_TAKEN = 0, IW_OPTION_WRONG = -1, IW_OPTION_END = 1 };
+
+struct iw_option {
+    const char *name;     /* without the dashes */
+    char letter;          /* of its short form; 0: none */
+    const char *argument; /* as the help shows it; NULL: the option takes none */
+    const char *help;     /* may have several lines; NULL: the help leaves the option out */
+    unsigned commands;    /* bits of the commands that take it; 0: all */
+    enum iw_option_kind kind;
+    size_t offset, size; /* of the member in the table's context */
+    union iw_option_limit low, high;
+    /* Takes the value (NULL without argument). Returns IW_OPTION_TAKEN, IW_OPTION_WRONG with what
+     * was expected in `error`, or IW_OPTION_END to end the program with status 0. */
+    int (*set)(void *context, const char *value, char *error, size_t room);
+};
+
+/* The last members of a row. */
+#define IW_OPTION_MEMBER(type, member) offsetof(type, member), sizeof(((type *)0)->member)
+#define IW_OPTION_SETS(type, member) IW_OPTION_FLAG, IW_OPTION_MEMBER(type, member), {0}, {0}, NULL
+#define IW_OPTION_SWITCHES(type, member)                                                           \
+    IW_OPTION_ON_OFF, IW_OPTION_MEMBER(type, member), {0}, {0}, NULL
+#define IW_OPTION_KEEPS(type, member) IW_OPTION_TEXT, IW_OPTION_MEMBER(type, member), {0}, {0}, NULL
+#define IW_OPTION_COUNTS(type, member, least, most)                                                \
+    IW_OPTION_NUMBER, IW_OPTION_MEMBER(type, member), {.n = (least)}, {.n = (most)}, NULL
+#define IW_OPTION_MEASURES(type, member, least, most)                                              \
+    IW_OPTION_REAL, IW_OPTION_MEMBER(type, member), {.x = (least)}, {.x = (most)}, NULL
+#define IW_OPTION_CALLS(function) IW_OPTION_CALL, 0, 0, {0}, {0}, (function)
+
+/* Options with one context. */
+struct iw_option_table {
+    const char *title; /* above them in the help; NULL: none */
+    const struct iw_option *options;
+    size_t count;
+    void *context;
+};
+
+struct iw_command_line {
+    const char *program; /* in --version */
+    const char *usage;   /* what the help begins with */
+    const char *ending;  /* what it ends with; NULL: nothing */
+    const struct iw_option_table *tables;
+    size_t n_tables;
+    unsigned command;         /* bit of the command; 0: there are no commands */
+    const char *command_name; /* for complaints; NULL: there are none */
+    void (*more_help)(void);  /* prints what stands between usage and options; NULL: nothing */
+};
+
+/* Reads a command line, argv[0] is passed over. Moves the words that are no options to the end of
+ * argv, and sets *words to the index of the first one. Returns -1 to go on, else the program's exit
+ * status after printing the help, the version, or one line that says what is wrong. */
+int iw_options_read(const struct iw_command_line *line, int argc, char **argv, int *words);
+
+/* Readers for set(). Each returns IW_OPTION_TAKEN, or IW_OPTION_WRONG with what was expected in
+ * `error`. */
+int iw_option_number(const char *value, uint64_t low, uint64_t high, uint64_t *out, char *error,
+                     size_t room);
+int iw_option_bool(const char *value, bool *out, char *error, size_t room);
+/* Hexadecimal digits in pairs, at most `limit` octets. */
+int iw_option_hex(const char *value, uint8_t *out, size_t limit, size_t *length, char *error,
+                  size_t room);
+
+#endif
