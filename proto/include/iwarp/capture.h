@@ -12,9 +12,14 @@
  * Times are ns since 1970-01-01 UTC. Frames are numbered from 1, as in Wireshark.
  */
 
+#include <stdalign.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum { IW_CAPTURE_ERROR = 512 };
 
@@ -163,7 +168,7 @@ char *iw_address_print(char *text, const struct iw_address *address, uint16_t po
 /* Side 0 sent the SYN; without a SYN in the capture, it is the one that did not send the SYN/ACK,
  * else the first sender. A direction has the number of its sending side. */
 struct iw_connection {
-    _Alignas(64) uint64_t number; /* from 0, in order of appearance */
+    alignas(64) uint64_t number; /* from 0, in order of appearance */
     struct iw_address address[2];
     uint16_t port[2];
     bool syn[2]; /* this side's SYN was seen: position 0 is the octet after it */
@@ -394,5 +399,9 @@ struct iw_live_counts {
 /* Writes what still waits and closes. False, with an error line, if the file is not whole. `counts`
  * may be NULL. */
 bool iw_live_close(struct iw_live *l, struct iw_live_counts *counts, char error[IW_CAPTURE_ERROR]);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -12,6 +12,10 @@
 #include "iwarp/rules.h"
 #include "iwarp/wire.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Everything that the core needs from outside. All members but lock and unlock are required. */
 struct iw_env {
     void *context;
@@ -149,5 +153,9 @@ size_t iw_ddp_gather(void *out, const struct iw_iov *pieces, size_t count, size_
  * the octets copied. */
 size_t iw_ddp_scatter(const struct iw_iov *to, size_t to_count, size_t offset,
                       const struct iw_iov *from, size_t from_count, size_t skip, size_t length);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -18,6 +18,10 @@
 #include "iwarp/mpa.h"
 #include "iwarp/rdmap.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct iw_endpoint;
 
 /* A piece of the trace: see iw_endpoint_config.trace. */
@@ -324,5 +328,9 @@ void iw_endpoint_abort(struct iw_endpoint *ep, bool terminate, uint8_t code, uin
 
 /* The stream number that a region is bound to (struct iw_region.stream). */
 uint64_t iw_endpoint_stream(const struct iw_endpoint *ep);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

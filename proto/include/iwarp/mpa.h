@@ -12,6 +12,10 @@
 #include "iwarp/rules.h"
 #include "iwarp/wire.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* One piece of a scatter/gather list; same layout as POSIX struct iovec. */
 struct iw_iov {
     void *base;
@@ -330,5 +334,9 @@ uint64_t iw_deframer_edge(struct iw_deframer *d);
 /* The stream ended (FIN) at position `pos`. True if that is an FPDU boundary (RFC 5044 §7.2), or
  * behind a lone Marker that was sent before the FPDU it belongs to (OP-08). */
 bool iw_deframer_end(const struct iw_deframer *d, uint64_t pos);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

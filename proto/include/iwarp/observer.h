@@ -42,6 +42,10 @@
 #include "iwarp/mpa.h"
 #include "iwarp/rdmap.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* The sender of a direction. */
 enum iw_side { IW_SIDE_INITIATOR = 0, IW_SIDE_RESPONDER = 1 };
 
@@ -216,5 +220,9 @@ bool iw_observer_joined(const struct iw_observer *o);
 /* True if the side's octets so far have no gap and end at an FPDU (or start-up frame) boundary;
  * always for a told side and after a rejecting Reply. */
 bool iw_observer_boundary(const struct iw_observer *o, enum iw_side side);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

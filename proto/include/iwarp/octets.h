@@ -8,6 +8,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 static inline uint16_t iw_get16(const uint8_t *p)
 {
     return (uint16_t)(p[0] << 8 | p[1]);
@@ -39,5 +43,9 @@ static inline uint8_t *iw_put64(uint8_t *p, uint64_t value)
 {
     return iw_put32(iw_put32(p, (uint32_t)(value >> 32)), (uint32_t)value);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -11,6 +11,10 @@
 #include "iwarp/rules.h"
 #include "iwarp/wire.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* True if `opcode` (0..15) is assigned by RFC 5040 (or RFC 7306, if `extensions`). The other
  * questions about an opcode answer false, or queue 0, for one that is not assigned. */
 bool iw_rdmap_assigned(unsigned opcode, bool extensions);
@@ -52,5 +56,9 @@ uint8_t iw_rdmap_terminate_flags(unsigned layer, unsigned etype, unsigned opcode
 
 /* Validates and, on success, carries out a remote invalidate (RFC 5040 §5.3). */
 enum iw_check iw_rdmap_invalidate(const struct iw_ddp_stream *s, uint32_t stag);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -14,6 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Islands behind a gap that can be held. Octets at `next` always have a place beside them. */
 enum { IW_STREAM_RANGES = 64 };
 
@@ -77,5 +81,9 @@ void iw_stream_skip(struct iw_stream *s, uint64_t to);
 /* The position nearest to `reference` whose low 32 bits are `seq` (serial arithmetic as for
  * TCP sequence numbers, RFC 9293 §3.4); the earlier one if two are 2^31 away. */
 uint64_t iw_stream_unwrap(uint64_t reference, uint32_t seq);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
