@@ -116,7 +116,7 @@ class Tree:
         for folder, folders, files in os.walk(self.tree):
             here = os.path.relpath(folder, self.tree)
             if here == ".":
-                folders[:] = [f for f in folders if not f.startswith("build")]
+                folders[:] = [f for f in folders if f != ".git" and not f.startswith("build")]
             for name in files:
                 if os.path.normpath(os.path.join(here, name)) not in known and "__pycache__" not in here:
                     os.unlink(os.path.join(folder, name))
