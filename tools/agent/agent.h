@@ -6,7 +6,7 @@
  * iwarp-agent: carries out the verbs of proto/control/PROTOCOL.md.
  *
  * main.c       the program: options, signals
- * door.c       the control port: tokens, one client at a time
+ * control_port.c  the control port: tokens, one client at a time
  * session.c    one client: requests in, replies and events out
  * verbs.c      the verbs about connections, verbs_memory.c about memory, verbs_work.c about work:
  *              what requests say, checked, for any backend
@@ -15,7 +15,7 @@
  * endpoint*.c  the backend on libiwarp's own endpoint (endpoint.h), config.c its `config`
  *
  * Only main.c names a backend. Another one (libibverbs and librdmacm, say) implements struct
- * agent_backend and is handed to agent_door_open or agent_session_create instead.
+ * agent_backend and is handed to agent_control_port_open or agent_session_create instead.
  */
 
 #include <jansson.h>
@@ -267,16 +267,17 @@ bool agent_session_over(const struct agent_session *s);
 /* Looks whether the client has gone, even if nobody has noticed yet. */
 bool agent_session_left(const struct agent_session *s);
 
-/* ---- door.c ---- */
+/* ---- control_port.c ---- */
 
-struct agent_door;
+struct agent_control_port;
 /* Takes clients on the listening socket `fd` (borrowed): those who know the token (length 0: none
  * is asked for), one at a time. NULL if there is no memory or descriptor. */
-struct agent_door *agent_door_open(struct iw_reactor *reactor, int fd,
-                                   const struct iw_control_token *token,
-                                   const struct agent_backend *backend, const void *settings);
+struct agent_control_port *agent_control_port_open(struct iw_reactor *reactor, int fd,
+                                                   const struct iw_control_token *token,
+                                                   const struct agent_backend *backend,
+                                                   const void *settings);
 /* To be called after each step of the reactor: lets go of who is gone. */
-void agent_door_tidy(struct agent_door *d);
-void agent_door_close(struct agent_door *d);
+void agent_control_port_tidy(struct agent_control_port *d);
+void agent_control_port_close(struct agent_control_port *d);
 
 #endif

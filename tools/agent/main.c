@@ -27,7 +27,7 @@ struct program {
     const void *settings; /* the backend's */
     struct iw_reactor *reactor;
     struct iw_control_token token;
-    struct agent_door *door;
+    struct agent_control_port *port;
     struct agent_session *session; /* of --control-fd */
     int listener;
     bool ended;
@@ -96,8 +96,8 @@ static int open_listener(struct program *p)
                  p->listen);
         return complain(error, IW_EXIT_USAGE);
     }
-    p->door = agent_door_open(p->reactor, p->listener, &p->token, p->backend, p->settings);
-    if (p->door == NULL)
+    p->port = agent_control_port_open(p->reactor, p->listener, &p->token, p->backend, p->settings);
+    if (p->port == NULL)
         return complain("cannot start: no memory", IW_EXIT_FAILURE);
     printf("control on %s\n", address);
     fflush(stdout);
@@ -109,8 +109,8 @@ static int serve(struct program *p)
     while (!p->ended) {
         if (iw_reactor_step(p->reactor, -1) != 0)
             return IW_EXIT_FAILURE;
-        if (p->door != NULL)
-            agent_door_tidy(p->door);
+        if (p->port != NULL)
+            agent_control_port_tidy(p->port);
         else if (agent_session_over(p->session))
             p->ended = true;
     }
@@ -143,7 +143,7 @@ static int run(struct program *p)
         if (status == IW_EXIT_GOOD)
             status = serve(p);
     }
-    agent_door_close(p->door);
+    agent_control_port_close(p->port);
     agent_session_destroy(p->session);
     iw_reactor_destroy(p->reactor);
     if (p->listener >= 0)

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 struct visitor {
-    struct agent_door *door;
+    struct agent_control_port *port;
     int fd, timer; /* -1: free slot */
     struct iw_watch *watch, *timer_watch;
     uint64_t order;                      /* of coming */
@@ -27,7 +27,7 @@ struct visitor {
     char from[NI_MAXHOST + NI_MAXSERV + 4];
 };
 
-struct agent_door {
+struct agent_control_port {
     struct iw_reactor *reactor;
     struct iw_watch *watch;
     int fd;
@@ -47,7 +47,7 @@ static void let_go(struct visitor *v)
         close(v->fd);
     if (v->timer >= 0)
         close(v->timer);
-    *v = (struct visitor){.door = v->door, .fd = -1, .timer = -1};
+    *v = (struct visitor){.port = v->port, .fd = -1, .timer = -1};
 }
 
 /* One line, then the end of our direction. The visitor's octets are read on, so that no reset
@@ -76,7 +76,7 @@ static void keep_alive(int fd)
 
 static void admit(struct visitor *v)
 {
-    struct agent_door *d = v->door;
+    struct agent_control_port *d = v->port;
     if (d->session != NULL && agent_session_left(d->session)) {
         agent_session_destroy(d->session);
         d->session = NULL;
@@ -120,7 +120,7 @@ static void greet(struct visitor *v)
     size_t length = whole ? v->length - 1 : v->length;
     if (whole && length > 0 && v->said[length - 1] == '\r')
         length--;
-    bool right = iw_control_token_same(&v->door->token, v->said, length);
+    bool right = iw_control_token_same(&v->port->token, v->said, length);
     memset(v->said, 0, sizeof v->said);
     if (right)
         admit(v);
@@ -151,7 +151,7 @@ static void on_time(void *context, uint32_t events)
 }
 
 /* A free place, or that of whoever came first: who is slow does not keep others out. */
-static struct visitor *place(struct agent_door *d)
+static struct visitor *place(struct agent_control_port *d)
 {
     struct visitor *oldest = &d->visitors[0];
     for (size_t i = 0; i < AGENT_VISITORS; i++) {
@@ -175,13 +175,13 @@ static bool set_timer(struct visitor *v)
     v->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (v->timer < 0 || timerfd_settime(v->timer, 0, &time, NULL) != 0)
         return false;
-    v->timer_watch = iw_watch_create(v->door->reactor, v->timer, EPOLLIN, on_time, v);
+    v->timer_watch = iw_watch_create(v->port->reactor, v->timer, EPOLLIN, on_time, v);
     return v->timer_watch != NULL;
 }
 
 static void on_knock(void *context, uint32_t events)
 {
-    struct agent_door *d = context;
+    struct agent_control_port *d = context;
     struct sockaddr_storage from;
     socklen_t length = sizeof from;
     char host[NI_MAXHOST] = "?", port[NI_MAXSERV] = "?";
@@ -202,11 +202,12 @@ static void on_knock(void *context, uint32_t events)
         admit(v);
 }
 
-struct agent_door *agent_door_open(struct iw_reactor *reactor, int fd,
-                                   const struct iw_control_token *token,
-                                   const struct agent_backend *backend, const void *settings)
+struct agent_control_port *agent_control_port_open(struct iw_reactor *reactor, int fd,
+                                                   const struct iw_control_token *token,
+                                                   const struct agent_backend *backend,
+                                                   const void *settings)
 {
-    struct agent_door *d = calloc(1, sizeof *d);
+    struct agent_control_port *d = calloc(1, sizeof *d);
     if (d == NULL)
         return NULL;
     d->reactor = reactor;
@@ -215,16 +216,16 @@ struct agent_door *agent_door_open(struct iw_reactor *reactor, int fd,
     d->backend = backend;
     d->settings = settings;
     for (size_t i = 0; i < AGENT_VISITORS; i++)
-        d->visitors[i] = (struct visitor){.door = d, .fd = -1, .timer = -1};
+        d->visitors[i] = (struct visitor){.port = d, .fd = -1, .timer = -1};
     d->watch = iw_watch_create(reactor, fd, EPOLLIN, on_knock, d);
     if (d->watch == NULL) {
-        agent_door_close(d);
+        agent_control_port_close(d);
         return NULL;
     }
     return d;
 }
 
-void agent_door_tidy(struct agent_door *d)
+void agent_control_port_tidy(struct agent_control_port *d)
 {
     for (size_t i = 0; i < AGENT_VISITORS; i++)
         if (d->visitors[i].over)
@@ -235,7 +236,7 @@ void agent_door_tidy(struct agent_door *d)
     }
 }
 
-void agent_door_close(struct agent_door *d)
+void agent_control_port_close(struct agent_control_port *d)
 {
     if (d == NULL)
         return;
