@@ -102,6 +102,23 @@ static void test_some_switches(void **state)
     assert_int_equal(n, 0);
 }
 
+/* A case is near a check if it names any rule of the check, not only the primary one. */
+static void test_near(void **state)
+{
+    const struct iw_check_info *info = iw_check_info(IW_CHECK_MPA_CRC);
+    const struct iw_rule *rules[2] = {iw_rule_find("EXT-5.1-01"), NULL};
+    struct iw_case c = {.rules = rules, .n_rules = 1};
+
+    (void)state;
+    assert_true(info->n_others > 0);
+    rules[1] = iw_rule_at(info->rule);
+    assert_false(iw_case_near_check(&c, IW_CHECK_MPA_CRC));
+    c.n_rules = 2;
+    assert_true(iw_case_near_check(&c, IW_CHECK_MPA_CRC));
+    rules[1] = iw_rule_at(info->others[info->n_others - 1]);
+    assert_true(iw_case_near_check(&c, IW_CHECK_MPA_CRC));
+}
+
 /* ---- what came out ---- */
 
 static struct iw_case cases[3] = {
@@ -280,6 +297,7 @@ int main(void)
         cmocka_unit_test(test_quick_tries_one_wrong_reaction),
         cmocka_unit_test(test_options_are_switches),
         cmocka_unit_test(test_some_switches),
+        cmocka_unit_test(test_near),
         cmocka_unit_test(test_counting),
         cmocka_unit_test(test_print),
         cmocka_unit_test(test_json),
