@@ -21,7 +21,7 @@ struct queue {
 };
 
 enum { CHUNK = 256, LINE = 64 /* octets of a processor's cache line */ };
-/* So many connections stay in the caches by themselves. */
+/* Up to this number, connections stay in the caches without prefetching. */
 enum { FEW = 32 };
 
 /* A place of the hash table. What is looked at first for each packet is small: with thousands of
@@ -385,8 +385,8 @@ static void know(struct iw_connection *c, unsigned side, uint32_t base)
     c->base[side] = base;
 }
 
-/* The handshake's third segment: where the SYN/ACK is missing or comes later, it tells what that
- * would have told. */
+/* The handshake's third segment: if the SYN/ACK is missing or comes later, this segment holds the
+ * same information. */
 static bool opens(const struct iw_connection *c, unsigned side, const struct iw_packet *packet)
 {
     return c->syn[side] && packet->seq == c->base[side] && c->ahead[side] == 0 &&

@@ -96,7 +96,7 @@ static enum iw_decode decode_tcp(struct cursor *c)
 enum { HOP_BY_HOP = 0, TCP = 6, ROUTING = 43, FRAGMENT = 44, AUTHENTICATION = 51, OPTIONS = 60 };
 enum { MOBILITY = 135 };
 
-/* A fragment behind a header of `size` octets. */
+/* Stops at a fragment that follows a header of `size` octets. */
 static enum iw_decode stop_at_fragment(struct cursor *c, uint32_t size, struct iw_fragment fragment,
                                        const char *reason)
 {

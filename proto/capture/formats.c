@@ -299,8 +299,8 @@ iw_next_fn *iw_formats_begin(struct iw_capture *c, char error[IW_CAPTURE_ERROR])
         return NULL;
     if (get32(c, p) != BLOCK_SECTION)
         return begin_pcap(c, error) ? next_pcap : NULL;
-    /* Looks as far as the first packet: what interfaces there are. A mistake on the way is told
-     * when it is come to, unless it is the system's. */
+    /* Look as far as the first packet for the interfaces. An error on the way is reported when the
+     * reader gets there, unless it is the system's. */
     if (next_pcapng(c, NULL, error) < 0 && c->failed == 0)
         error[0] = '\0';
     return c->failed == 0 ? next_pcapng : NULL;

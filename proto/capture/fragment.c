@@ -12,11 +12,11 @@ enum { DATAGRAM = 65535, UNIT = 8, UNITS = (DATAGRAM + UNIT) / UNIT, SLOTS = IW_
 struct slot {
     uint8_t *data; /* DATAGRAM octets, taken at its first use */
     struct iw_address source, destination;
-    struct iw_fragment first; /* id and next tell it from others */
+    struct iw_fragment first; /* id and next distinguish it from others */
     uint64_t time;            /* of its first fragment */
     uint64_t used;            /* a running number: the least is the oldest */
     uint32_t end;             /* octets in all; 0 until the last fragment is here */
-    uint32_t top;             /* behind the last octet that is here */
+    uint32_t top;             /* after the last octet that is here */
     uint32_t here;            /* units */
     bool bad;                 /* its fragments contradict each other */
     uint8_t map[(UNITS + 7) / 8];

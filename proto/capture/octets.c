@@ -37,7 +37,7 @@ bool iw_octets_open(struct iw_capture *c, const char *path, char error[IW_CAPTUR
     return c->buffer != NULL;
 }
 
-/* Room for n octets behind `from`. */
+/* Makes room for n octets after `from`. */
 static bool make_room(struct iw_capture *c, size_t n)
 {
     if (c->room - c->from >= n)

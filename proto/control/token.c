@@ -38,7 +38,7 @@ int iw_control_token_read(struct iw_control_token *t, const char *path, char *er
         snprintf(error, room, "token file %s: %s", path, strerror(errno));
         return -1;
     }
-    setbuf(f, NULL); /* no copy of the secret is left behind */
+    setbuf(f, NULL); /* leave no copy of the secret */
     size_t length = fread(text, 1, sizeof(text), f);
     bool failed = ferror(f);
     fclose(f);

@@ -40,10 +40,10 @@ static uint32_t blocks_of(const struct iw_domain *d)
     return (d->limits.buffers + d->block - 1) / d->block;
 }
 
-/* Nothing is written to a buffer before it is lent: memory that the system gives only when it is
- * touched is not taken by those that nobody needs. Of a small pool each buffer is an allocation of
- * its own, behind which tools see who writes too far; many in one have no header each that is
- * touched. */
+/* Writes nothing to a buffer before it is lent, so that unused buffers take no memory of a system
+ * that commits it on first touch. In a small pool each buffer is an allocation of its own, so that
+ * tools notice a write past its end; in a large pool many share one, without a header each that
+ * would be touched. */
 static bool make_pool(struct iw_domain *d)
 {
     const struct iw_env *env = &d->env;

@@ -22,7 +22,7 @@ struct iw_domain {
     uint32_t *table; /* open addressing: index + 1 into regions, 0 empty */
     uint32_t table_mask;
     uint32_t free_region;  /* index + 1 of the first of those given back, 0 if there is none */
-    uint32_t used_regions; /* slots behind them were never used, and not written */
+    uint32_t used_regions; /* slots from here on were never used, and not written */
     uint8_t **blocks;      /* what was allocated for the pool */
     uint32_t block;        /* buffers of each */
     void **idle;           /* the buffers that nobody has, the last given back on top */

@@ -70,8 +70,8 @@ static const struct use_checks *checks_of(enum iw_ddp_use use)
                                          : &source_checks;
 }
 
-/* The checks in order; *failed is the first that fails. Returns false if the access must not
- * happen at all. An access that is to come before a botched check comes before those behind it. */
+/* Makes the checks in order; *failed is the first that fails. Returns false if the access must not
+ * happen at all. An access that has to precede a botched check precedes those after it, too. */
 static bool validate(const struct iw_ddp_stream *s, const struct use_checks *use,
                      const struct iw_region *r, uint64_t to, uint64_t length, enum iw_check *failed)
 {

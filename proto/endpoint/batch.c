@@ -34,7 +34,7 @@ void iw_ep_tx_cut(struct iw_endpoint *ep)
         ep->framer.pos += pieces[i].length;
 }
 
-/* No Markers in any case: the length field stands in front of the header. */
+/* Never with Markers: the length field lies directly before the header. */
 static bool plain(const struct iw_endpoint *ep)
 {
     return !ep->framer.markers && !iw_switch_any(ep->config.switches);
@@ -54,8 +54,8 @@ static uint32_t payload_limit(const struct iw_endpoint *ep, bool tagged)
     return (longest ? UINT16_MAX : ep->mulpdu) - iw_ep_batch_header(ep, tagged);
 }
 
-/* RFC 5044 §5.1: FPDUs share a TCP segment only if they lie entirely in it. One that would not ends
- * the list, behind which the transport begins a new segment. */
+/* RFC 5044 §5.1: FPDUs share a TCP segment only if they lie entirely in it. One that would not fit
+ * ends the list; the transport begins a new segment after it. */
 static bool aligned(const struct batch *b, size_t ulpdu)
 {
     const struct iw_endpoint *ep = b->ep;
@@ -114,7 +114,7 @@ static bool copies(const struct batch *b, size_t own, size_t ulpdu)
                own + b->lent + iw_framer_size(&ep->framer, (uint32_t)ulpdu);
 }
 
-/* Puts an FPDU behind the `own` octets from which it is made. */
+/* Puts an FPDU after the `own` octets from which it is made. */
 static int copy_fpdu(struct batch *b, const struct iw_iov *slices, size_t count, size_t own)
 {
     struct iw_iov *next = &b->pieces[b->count];

@@ -9,7 +9,7 @@ enum {
      */
     IW_TX_HEADER = IW_DDP_UNTAGGED_HEADER + IW_TERM_MAX,
     IW_TX_SHORT = 256, /* octets of a ULPDU that is better copied than listed */
-    IW_TX_SOON = 16384 /* of one that may begin a list behind another under a CRC */
+    IW_TX_SOON = 16384 /* of one that may begin a list after another under a CRC */
 };
 
 /* The batch being filled; pieces and octets share the pool buffer. */
@@ -17,7 +17,7 @@ struct batch {
     struct iw_endpoint *ep;
     struct iw_iov *pieces;
     size_t count;
-    uint8_t *octets, *end; /* IW_MPA_LENGTH_FIELD free octets lie in front of `octets` */
+    uint8_t *octets, *end; /* IW_MPA_LENGTH_FIELD free octets lie before `octets` */
     size_t size;           /* octets on the stream */
     size_t fill;           /* of these in a TCP segment that has room left */
     size_t lists;          /* that may still be begun */
@@ -25,7 +25,7 @@ struct batch {
     uint64_t now;
 };
 
-/* Begins a batch of at most so many lists in ep->tx_buffer; hands over what is in it to
+/* Begins a batch of at most `lists` lists in ep->tx_buffer, to be handed to
  * iw_endpoint_output_lists. */
 struct batch iw_ep_batch_begin(struct iw_endpoint *ep, size_t lists, uint64_t now);
 void iw_ep_batch_end(const struct batch *b);

@@ -177,8 +177,8 @@ static enum iw_check refused_end(struct iw_endpoint *ep)
     return IW_CHECK_NONE;
 }
 
-/* Our FIN waits for what only the peer can let go: a window behind its own FIN, or its first FPDU.
- * It has linger_timeout for that; octets that it takes begin it anew. */
+/* Our FIN waits for an event that only the peer can cause: a window after its own FIN, or its first
+ * FPDU. It may wait linger_timeout; each octet that the peer takes restarts that time. */
 static void limit_wait(struct iw_endpoint *ep)
 {
     bool waits =
@@ -209,7 +209,7 @@ void iw_ep_settle(struct iw_endpoint *ep)
             ep->early_left = 2;
     }
     limit_wait(ep);
-    /* Pieces already handed out name the consumer's memory: its work is flushed behind them. */
+    /* Pieces already handed out name the consumer's memory: flush its work only after them. */
     if (ep->phase == IW_PHASE_DONE && iw_ep_tx_idle(ep))
         flush(ep);
     if (over && !iw_ep_happened(ep, IW_EVENT_CLOSED)) {

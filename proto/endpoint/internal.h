@@ -46,7 +46,7 @@ struct iw_send_entry {
     uint8_t immediate[IW_RDMAP_IMMEDIATE];
     uint64_t add_swap, add_swap_mask, compare, compare_mask;
     uint64_t original; /* an atomic that is done */
-    uint64_t end;      /* position behind its last FPDU, once `framed` */
+    uint64_t end;      /* position after its last FPDU, once `framed` */
     bool framed;       /* all of it has been framed */
     bool done;         /* ready to complete when its turn comes */
     enum iw_status status;
@@ -63,7 +63,7 @@ struct iw_recv_entry {
 /* A read or an atomic that this end asked for. */
 struct iw_read_out {
     uint64_t entry; /* position in the send queue, IW_NO_ENTRY for an RTR */
-    uint64_t end;   /* position behind the request's FPDU */
+    uint64_t end;   /* position after the request's FPDU */
     bool atomic;
     uint32_t request_id; /* atomics */
     uint32_t sink_stag;
@@ -77,13 +77,13 @@ struct iw_read_out {
 struct iw_read_in {
     struct iw_ddp_header header; /* of the request, for a Terminate about it */
     bool is_atomic;
-    bool late; /* the endpoint's `late` is reported behind the response */
+    bool late; /* the endpoint's `late` is reported after the response */
     union {
         struct iw_rdmap_read_request request;
         struct iw_rdmap_atomic_request atomic;
     };
     uint32_t sent, total; /* octets of the response; total is known once it has begun */
-    uint64_t end;         /* position behind its last FPDU, once framed */
+    uint64_t end;         /* position after its last FPDU, once framed */
 };
 
 /* An FPDU whose payload goes straight to its place. */
@@ -97,7 +97,7 @@ struct iw_landing {
     uint32_t behind; /* octets of pad and CRC field that are here */
 };
 
-/* A call of the system's less or more costs about as much as copying so many octets. */
+/* One system call costs about as much as copying this number of octets. */
 enum { IW_LANDING_MIN = 16384 };
 
 /* The message being segmented. */
@@ -141,7 +141,7 @@ struct iw_endpoint {
         uint32_t stag;        /* Sends: the Invalidate STag field */
     } rx_last[4];             /* Sends, Writes, Read Responses, none */
     struct iw_fault deferred; /* a fault whose botched reaction comes after the placement */
-    struct iw_fault late;     /* one whose botched reaction comes behind a response */
+    struct iw_fault late;     /* one whose botched reaction comes after a response */
 
     /* sending */
     struct iw_framer framer;
@@ -192,7 +192,7 @@ struct iw_endpoint {
     uint32_t terminates_due; /* how often it is still to be sent */
     struct iw_rdmap_terminate terminate_out;
     struct iw_rdmap_terminate terminate_in;
-    bool fin_known; /* the peer's FIN has come, perhaps before what stands in front of it */
+    bool fin_known; /* the peer's FIN has come, perhaps before octets that precede it */
     uint64_t fin_at;
     bool shutdown, fin_due, fin_out, fin_in, reset, lost;
     bool close_waits;    /* our FIN waits for the peer, with a deadline */
@@ -240,7 +240,7 @@ struct iw_refusal iw_ep_refused(struct iw_endpoint *ep, const struct iw_fpdu *fp
                                 const uint8_t *payload);
 
 /* tx.c */
-/* Fills a batch of at most so many lists. */
+/* Fills a batch of at most `lists` lists. */
 void iw_ep_tx_fill(struct iw_endpoint *ep, size_t lists, uint64_t now);
 /* batch.c */
 void iw_ep_tx_release(struct iw_endpoint *ep);

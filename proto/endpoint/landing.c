@@ -3,15 +3,15 @@
 #include "iwarp/octets.h"
 
 /*
- * Payload that the transport receives where it belongs (iw_endpoint_landing): that of a Write, a
- * Read Response or a Send whose header is here and passes every check. The header is kept, the FPDU
- * leaves the deframer, and once its last octet is here it goes through rx.c like any other, which
- * finds its payload in place. RFC 5041 §5.3 lets octets be placed before their message is
- * delivered; without a CRC there is nothing behind them that could still make them wrong.
+ * Payload that the transport receives in place (iw_endpoint_landing): that of a Write, a Read
+ * Response or a Send whose header is here and passes every check. The endpoint keeps the header and
+ * takes the FPDU from the deframer. Once its last octet is here, the FPDU goes through rx.c like
+ * any other, which finds its payload in place. RFC 5041 §5.3 allows octets to be placed before
+ * their message is delivered; without a CRC nothing follows that could still prove them wrong.
  *
- * With receive_ahead the payload of a Send may come before its header was looked at
- * (iw_endpoint_guess): where the Send before it began with a long segment this one may, too. A
- * right guess goes on like any other landing; a wrong one has spoilt memory that is nobody's yet.
+ * With receive_ahead the payload of a Send may come before its header was read (iw_endpoint_guess):
+ * if the Send before it began with a long segment, this one may, too. A right guess goes on like
+ * any other landing; a wrong one has spoilt memory that nobody uses yet.
  */
 
 enum { STAG_OFFSET = 2 };
@@ -32,7 +32,7 @@ static bool answers(struct iw_endpoint *ep, const struct iw_ddp_header *h, uint3
            length <= left && (!iw_ddp_last(h) || length == left);
 }
 
-/* Octet `offset` of the receive that is next, if so many octets lie there in one piece. */
+/* Returns octet `offset` of the next receive, if `length` octets lie there in one piece. */
 static uint8_t *piece_of_receive(const struct iw_endpoint *ep, uint64_t offset, size_t length)
 {
     if (ep->recv_head == ep->recv_tail)

@@ -238,7 +238,7 @@ void iw_ep_rx_request(struct iw_endpoint *ep, const struct segment *s, struct iw
 {
     if (iw_ddp_last(&s->header))
         ep->rx_msn[IW_QN_READ_REQUEST]++;
-    /* Behind our FIN no answer can follow, as its sender is about to see. */
+    /* After our FIN no answer can follow, as its sender is about to see. */
     if (ep->reads_in_tail - ep->reads_in_head >= ep->reads_in_room || ep->fin_out ||
         iw_switch_violated(ep->config.switches, missing))
         return;
@@ -424,7 +424,7 @@ static void receive(struct iw_endpoint *ep, struct segment *s)
 
 bool iw_ep_receiving(const struct iw_endpoint *ep)
 {
-    /* RFC 5041 §7.1: segments behind an error are dropped, unless that check is off. */
+    /* RFC 5041 §7.1: segments after an error are dropped, unless that check is off. */
     return ep->phase == IW_PHASE_FULL ||
            (ep->phase == IW_PHASE_DONE && ep->terminate_made && !ep->lost && !ep->reset &&
             iw_switch_ignored(ep->config.switches, IW_CHECK_RDMAP_TERMINATE_STOP));

@@ -7,7 +7,7 @@
 /* One segment on its way through the checks. */
 struct segment {
     const struct iw_fpdu *fpdu;
-    /* its beginning; zeros behind it */
+    /* its beginning, followed by zeros */
     uint8_t head[IW_DDP_UNTAGGED_HEADER + IW_TERM_MAX];
     size_t head_length;
     struct iw_ddp_header header;
@@ -15,7 +15,7 @@ struct segment {
     struct iw_rdmap_read_request request;
     bool request_known;
     size_t header_length;
-    uint32_t length; /* octets behind the DDP header */
+    uint32_t length; /* octets after the DDP header */
 };
 
 /* rx.c: a check failed `offset` octets into the ULPDU. True if the segment goes no further. */

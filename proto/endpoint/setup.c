@@ -245,7 +245,8 @@ bool iw_ep_surplus(struct iw_endpoint *ep, uint8_t first, uint64_t now)
         return false;
     iw_ep_fault(ep, surplus, NULL, NULL, 0, now);
     ep->terminates_due = 0;
-    /* A FIN behind a part of the Reply would look like a whole one cut short. */
+    /* After a part of the Reply, a FIN would look like the end of a whole Reply that was cut short.
+     */
     ep->reset =
         ep->reset || (ep->startup.out_taken > 0 && ep->startup.out_taken < ep->startup.out_length);
     iw_mpa_startup_sent(&ep->startup, ep->startup.out_length);

@@ -39,7 +39,7 @@ static void emit_read_request(struct batch *b, const struct iw_rdmap_read_reques
     iw_ep_batch_add(b, &slice, 1);
 }
 
-/* Behind the request, which ends where the framer is. */
+/* After the request, which ends where the framer is. */
 static void expect_response(struct iw_endpoint *ep, struct iw_read_out read)
 {
     read.end = ep->framer.pos;
@@ -180,7 +180,7 @@ static bool take_source(struct batch *b, const struct iw_read_in *read, void **o
 {
     struct iw_endpoint *ep = b->ep;
     const struct iw_rdmap_read_request *r = &read->request;
-    /* --violate rdmap-response-past goes on behind the last octet asked for. */
+    /* --violate rdmap-response-past goes on past the last octet asked for. */
     uint32_t left = r->size > read->sent ? r->size - read->sent : 0, copied = take;
     uint64_t to = r->source_to + read->sent;
     enum iw_check check =

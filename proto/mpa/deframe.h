@@ -10,14 +10,14 @@
 /*
  * deframer.c  octets in, FPDUs in order and their checks
  * shape.c     where the parts of one FPDU lie
- * resync.c    FPDUs behind a gap
+ * resync.c    FPDUs after a gap
  */
 
-/* FPDUs one behind the other that were handed out early, whole ones only. */
+/* Consecutive FPDUs that were handed out early, whole ones only. */
 struct iw_run {
     uint64_t begin;
     uint32_t length;
-    bool placed; /* what the sink answered, the same for all of them */
+    bool placed; /* the answer of the sink, the same for all of them */
 };
 
 /* Runs that are remembered. Neighbours with the same answer are one run, so that only gaps and
@@ -101,7 +101,7 @@ struct iw_shape {
     uint32_t lead;   /* octets of a Marker before ULPDU_Length */
     uint32_t length; /* ULPDU_Length */
     uint32_t pad;
-    uint32_t inside; /* Markers behind ULPDU_Length */
+    uint32_t inside; /* Markers after ULPDU_Length */
     uint32_t size;   /* on the stream */
 };
 
@@ -134,8 +134,8 @@ struct iw_mpa_marker iw_shape_marker(struct iw_cursor *c);
 
 /* ---- resync.c ---- */
 
-/* Octets of one input call are held, those at [pos, end), which are `whole` unless some were
- * refused: what they complete behind a gap is handed out early. */
+/* Searches after an input call whose octets [pos, end) are held, which are `whole` unless some were
+ * refused: FPDUs that they complete after a gap are handed out early. */
 void iw_resync_search(struct iw_deframer *d, uint64_t pos, uint64_t end, bool whole);
 
 /* The FPDU at `pos` is about to be handed out in order. True if it was handed out early and

@@ -7,7 +7,7 @@
 /* One frame of ours before it is written, and before --violate has its way with it. */
 struct draft {
     struct iw_mpa_startup_header header;
-    bool block; /* the enhanced block goes in front of the private data */
+    bool block; /* the enhanced block goes before the private data */
     struct iw_mpa_enhanced enhanced;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "deframe.h"
 
-/* Octets held behind a gap. */
+/* Octets held after a gap. */
 struct island {
     const uint8_t *octets;
     uint64_t begin, end;
@@ -23,7 +23,7 @@ static uint64_t end_of(const struct iw_run *run)
     return run->begin + run->length;
 }
 
-/* The place of the first run that ends behind `pos`. */
+/* Returns the place of the first run that ends after `pos`. */
 static size_t run_behind(const struct iw_deframer_room *r, uint64_t pos)
 {
     size_t k = 0;
@@ -139,7 +139,7 @@ static uint64_t hand_out(struct iw_deframer *d, struct iw_cursor c, const struct
 
 enum marked { MARKED, UNMARKED, MARKER_LIES };
 
-/* The first start in the island that a Marker in it tells, and that Marker. */
+/* Finds the first start in the island that a Marker in it points to, and that Marker. */
 static enum marked marked_start(const struct iw_deframer *d, const struct island *land,
                                 uint64_t *start, uint64_t *marker)
 {
@@ -167,7 +167,7 @@ static enum marked marked_start(const struct iw_deframer *d, const struct island
     return UNMARKED;
 }
 
-/* RFC 5044 §5.2: a Marker tells where an FPDU starts, and good FPDUs where the next does. */
+/* RFC 5044 §5.2: a Marker gives the start of an FPDU, and each good FPDU the start of the next. */
 static void follow_markers(struct iw_deframer *d, const struct island *land)
 {
     const struct iw_deframer_room *r = d->room;

@@ -45,8 +45,8 @@ static size_t judge(struct iw_observer *o, struct iw_observed_side *s, const uin
     return at;
 }
 
-/* Behind `length` octets that are here from s->next on others are missing until `to`. If they are
- * of the FPDU at s->next framing goes on behind it. */
+/* After the `length` octets that are here from s->next on, octets are missing up to `to`. If they
+ * belong to the FPDU at s->next, framing goes on after it. */
 static void give_up(struct iw_observer *o, struct iw_observed_side *s, const uint8_t *octets,
                     size_t length, uint64_t to)
 {
@@ -170,7 +170,7 @@ static void feed_fpdus(struct iw_observer *o, struct iw_observed_side *s, uint64
             done = edge - pos < length ? (size_t)(edge - pos) : length;
             iw_observer_judge_held(o, s->self);
         } else if (pos == s->next && (done = judge(o, s, octets, fresh, false)) > 0) {
-            iw_hold_skip(s); /* what is held behind may go on from here */
+            iw_hold_skip(s); /* the octets held after it may go on from here */
             if (s->unproven)
                 count_aligned(s, done == all && s->found_at <= first);
         } else {

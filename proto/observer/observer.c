@@ -147,9 +147,9 @@ static bool inside_startup(const struct iw_observed_side *s)
            memcmp(octets, key, length < IW_MPA_KEY_LENGTH ? length : IW_MPA_KEY_LENGTH) == 0;
 }
 
-/* RFC 5041 §6.2.1: a graceful close comes behind all data. A Terminate, whole or not (its receiver
- * need not wait for the rest), or an end of the other side before, may be why the rest is missing.
- */
+/* RFC 5041 §6.2.1: a graceful close comes after all data. The rest may be missing because of a
+ * Terminate, whole or not (its receiver need not wait for the rest), or because the other side
+ * ended before. */
 static bool inside_message(const struct iw_observer *o, const struct iw_observed_side *s)
 {
     const struct iw_observed_side *other = &o->side[iw_observed_other(s->self)];

@@ -62,8 +62,8 @@ static bool enlarge(struct iw_observer *o, struct iw_observed_reads *r)
     return true;
 }
 
-/* Requests were missed, but no response: if all of them, which their MSNs tell the number of, have
- * been answered, none is outstanding. */
+/* Requests were missed, but no response: if all of them (their MSNs give the number) have been
+ * answered, none is outstanding. */
 static bool settled(const struct iw_observed_side *s, const struct iw_observed_side *peer,
                     uint32_t msn)
 {
@@ -71,7 +71,7 @@ static bool settled(const struct iw_observed_side *s, const struct iw_observed_s
            !iw_observed_gap(peer) && msn - 1 == peer->answered;
 }
 
-/* How many requests are outstanding when one arrives only the receiver can tell. */
+/* Only the receiver knows how many requests are outstanding when one arrives. */
 static bool unmistakable(const struct iw_fault *fault)
 {
     return fault->check != IW_CHECK_NONE && fault->check != IW_CHECK_RDMAP_IRD &&
@@ -138,7 +138,7 @@ struct iw_observed_read iw_observer_answered(struct iw_observer *o, struct iw_ob
     r->count--;
     if (r->count == 0)
         release(o, r);
-    /* RFC 5041 §7.1: what comes behind an error is dropped. */
+    /* RFC 5041 §7.1: segments after an error are dropped. */
     if (taken.late && !asking->provocation.passed) {
         asking->provocation.passed = true;
         iw_observer_find(o, IW_CHECK_RDMAP_TERMINATE_STOP, o->now->pos, 0, 0);
@@ -156,8 +156,8 @@ struct iw_observed_reads *iw_observer_asked(struct iw_observer *o, bool due)
     return r->uncertain ? NULL : r;
 }
 
-/* A request behind the one that is due. Nothing is compared of an empty segment (RFC 5041 §5.2):
- * only one that asks for nothing can be told from the one that is due. */
+/* A request after the one that is due. An empty segment is compared with nothing (RFC 5041 §5.2),
+ * so only a request for no octets can be distinguished from the one that is due. */
 static bool meant(const struct iw_observer *o, const struct iw_observed_read *read)
 {
     const struct iw_ddp_header *h = &o->now->ddp;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The start of an FPDU behind a gap, or in a connection whose beginning was not seen. */
+/* Seeks the start of an FPDU after a gap, or in a connection whose beginning was not seen. */
 #include <string.h>
 
 #include "iwarp/octets.h"

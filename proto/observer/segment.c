@@ -84,7 +84,7 @@ int iw_observer_framing_fault(void *side, const struct iw_fault *fault)
         iw_observer_find(o, fault->check, fault->pos, fault->got, fault->want);
         return 0;
     }
-    /* They are told behind the segment they belong to: one of each kind. */
+    /* Report them after the segment they belong to: one of each kind. */
     if (!pending(o, fault->check) && o->scratch->n_pending < PENDING)
         o->scratch->pending[o->scratch->n_pending++] = *fault;
     return 0;

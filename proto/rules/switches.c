@@ -34,8 +34,8 @@ static bool reaction_applies(const struct iw_check_info *info, enum iw_botch bot
             (info->reaction == IW_REACTION_CLOSE && botch == IW_BOTCH_SILENT));
 }
 
-/* Checks in front of which there is nothing that could take effect: no segment, no place that it
- * could name, or no buffer. */
+/* Checks that come before anything could take effect: no segment, no place that it could name, or
+ * no buffer. */
 static bool nothing_to_place(enum iw_check check)
 {
     return check == IW_CHECK_MPA_RTR_MATCH || check == IW_CHECK_MPA_IRD_SHORT ||

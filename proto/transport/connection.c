@@ -83,9 +83,9 @@ static void close_socket(struct iw_connection *c, bool reset)
     c->fd = -1;
 }
 
-/* TCP_MAXSEG is the largest payload of a segment now, options and path MTU taken into account
- * (RFC 5044 §4.5, OP-18). TCP tells nobody when it changes, so it is asked before sending, but not
- * more often than the path can sensibly change. */
+/* TCP_MAXSEG is the largest payload of a segment now, options and path MTU taken into account (RFC
+ * 5044 §4.5, OP-18). TCP does not report a change, so read it before sending, but no more often
+ * than the path can sensibly change. */
 static void refresh_emss(struct iw_connection *c, uint64_t now)
 {
     int mss = 0;
@@ -228,8 +228,8 @@ struct iw_connection *iw_transport_adopt(struct iw_reactor *r, struct iw_domain 
 
 /* ---- octets ---- */
 
-/* Behind what has a landing there is, if anything, the end of its FPDU and then a header, which may
- * bring the next landing. */
+/* After payload with a landing comes at most the end of its FPDU and then a header, which may bring
+ * the next landing. */
 enum { BEHIND_LANDING = 1024 };
 
 /* What of the octets received is input, in the reactor's buffer. The rest has gone past it. */
@@ -330,8 +330,8 @@ static bool past_streaming(struct iw_connection *c)
     return !c->streaming && c->stream_length == 0;
 }
 
-/* MSG_EOR: TCP puts nothing behind these octets into their last segment, so that what is written
- * next begins a segment (RFC 5044 §5.1). */
+/* MSG_EOR: TCP appends nothing to the last segment of these octets, so that the next write begins a
+ * segment (RFC 5044 §5.1). */
 enum { HOW_TO_SEND = MSG_NOSIGNAL | MSG_EOR | MSG_DONTWAIT };
 
 static struct msghdr message_of(const struct iw_iov *pieces, size_t count)
@@ -498,7 +498,7 @@ static bool ask(struct iw_source *s)
     return true;
 }
 
-/* With a time-out a receive is not begun again behind a signal, so there is always one. */
+/* With a time-out, a receive is not restarted after a signal, so there is always one. */
 static void set_wait(struct iw_connection *c, int timeout_ms)
 {
     struct timeval t = {.tv_sec = 3600};

@@ -19,8 +19,8 @@ struct iw_source {
     /* Busy polling: looks for itself whether there is something to do, and does it. NULL if only
      * epoll knows. */
     bool (*ask)(struct iw_source *s);
-    /* The only source of its reactor: waits without epoll, and does what there is to do. False, at
-     * once, if only epoll can tell what it waits for. May be NULL. */
+    /* The only source of its reactor: waits without epoll, and does whatever is due. Returns false,
+     * at once, if only epoll can report the event it waits for. May be NULL. */
     bool (*wait_alone)(struct iw_source *s, int timeout_ms);
     struct iw_reactor *reactor;
     struct iw_source *next, **link; /* the reactor's list of live sources, or of dead ones */
@@ -69,8 +69,8 @@ struct iw_connection {
     uint8_t *stream; /* octets of streaming mode that are still to be sent */
     size_t stream_length;
     uint32_t emss;          /* as TCP said last; 0: it has not */
-    unsigned soon_left_out; /* so many waits in a row do not begin by asking again and again, */
-    unsigned soon_count;    /* and so many of them were; connection.c, receive_soon */
+    unsigned soon_left_out; /* this number of consecutive waits begins without polling first; */
+    unsigned soon_count;    /* this number of them already did; connection.c, receive_soon */
     uint64_t emss_due;      /* when to ask TCP for its EMSS again */
     uint64_t deadline;      /* as the heap knows it */
     size_t heap_index;      /* 1..; 0 if not in the heap */

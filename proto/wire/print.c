@@ -216,8 +216,8 @@ static void put_octets(struct text *t, const char *name, const uint8_t *octets, 
         put_hex(t, "", octets[i], 2);
 }
 
-/* What stands behind an untagged header, if it has the size that the opcode asks for. False if
- * only its length can be told. */
+/* Prints the octets after an untagged header, if they have the size that the opcode asks for.
+ * Returns false if only their length can be printed. */
 static bool put_message(struct text *t, unsigned op, const uint8_t *octets, size_t length)
 {
     struct iw_rdmap_read_request read;
