@@ -101,7 +101,7 @@ static inline size_t place_of(size_t i)
     return is_long(i) ? (size_t)(REQUESTS * SLOT) + number * LONG_SLOT : i * SLOT;
 }
 
-static inline size_t after(size_t i) /* the next Send behind it */
+static inline size_t after(size_t i) /* the next Send after it */
 {
     do
         i++;

@@ -24,7 +24,7 @@ enum {
     SHORT = 1 << 6,          /* MULPDU 128 */
     RECV = 1 << 7,           /* two receives of 8 octets each, at the beginning of its memory */
     READ = 1 << 8,           /* a Read of 8 octets to TO 0x1000 of its region */
-    ADD_1 = 1 << 9,          /* an atomic, behind that */
+    ADD_1 = 1 << 9,          /* an atomic, after that */
     SENDS = 1 << 10,         /* an empty Send that cannot leave before the peer's first FPDU */
     NO_POOL = 1 << 11,       /* of buffers */
     ODD_PD = 1 << 12,        /* its region belongs to another PD, */

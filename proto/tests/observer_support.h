@@ -62,9 +62,9 @@ size_t make_fpdu(uint8_t *out, const uint8_t *ulpdu, size_t length);
 
 /* One step of a conversation: a letter and hexadecimal digits.
  *   i r  octets of the initiator, the responder
- *   I R  a ULPDU, sent as an FPDU (or told)
- *   X Y  the same with a wrong CRC (told as broken)
- *   M N  the same behind a Marker: the first of its direction
+ *   I R  a ULPDU, sent as an FPDU (or reported, for a told side)
+ *   X Y  the same with a wrong CRC (reported as broken)
+ *   M N  the same after a Marker: the first of its direction
  *   F G  FIN of the initiator, the responder;  K L  RST */
 void rig_step(struct rig *rig, const char *step);
 /* All of these steps. */

@@ -197,7 +197,7 @@ static inline void pair_run(struct pair *p)
     }
 }
 
-/* A Write of side 0, from the beginning of its memory to `to` octets behind that of side 1's. */
+/* A Write of side 0, from the beginning of its memory to `to` octets past that of side 1's. */
 static inline void pair_post_write(struct pair *p, uint64_t id, uint64_t to, uint32_t length)
 {
     struct iw_iov sge = {p->side[0].memory, length};

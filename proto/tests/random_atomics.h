@@ -2,7 +2,7 @@
 #ifndef IW_TESTS_RANDOM_ATOMICS_H
 #define IW_TESTS_RANDOM_ATOMICS_H
 
-/* Random atomics on one number in a struct memory, and a model of it. Include behind
+/* Random atomics on one number in a struct memory, and a model of it. Include after
  * random_memory.h, from one test program. */
 
 enum { CELL = 8, CELL_STATES = 128 };

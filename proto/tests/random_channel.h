@@ -2,7 +2,7 @@
 #ifndef IW_TESTS_RANDOM_CHANNEL_H
 #define IW_TESTS_RANDOM_CHANNEL_H
 
-/* Octets on their way from one endpoint to the other, delayed and cut at random. Include behind
+/* Octets on their way from one endpoint to the other, delayed and cut at random. Include after
  * random_memory.h, from one test program. */
 
 enum { CHANNEL = 1 << 18 };
@@ -47,7 +47,7 @@ static inline size_t channel_put(struct channel *c, const struct iw_iov *pieces,
     return sent;
 }
 
-/* Octets from somewhere behind the next ones; they come again in their turn. */
+/* Delivers octets from somewhere after the next ones; they come again in their turn. */
 static inline void channel_deliver_early(const struct channel *c, struct iw_endpoint *to,
                                          uint64_t now)
 {

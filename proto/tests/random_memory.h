@@ -3,7 +3,7 @@
 #define IW_TESTS_RANDOM_MEMORY_H
 
 /* Random numbers that can be replayed, and memory with a shadow in which random lists of pieces are
- * reserved. Include behind pair.h, from one test program. */
+ * reserved. Include after pair.h, from one test program. */
 
 enum {
     MEMORY = 3 << 20,

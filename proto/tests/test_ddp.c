@@ -293,7 +293,7 @@ static void test_mock_effects(void **state)
     }
 }
 
-/* Botched, the check still fails, but behind the placement. */
+/* Botched, the check still fails, but after the placement. */
 static void test_placed_before_the_check(void **state)
 {
     (void)state;

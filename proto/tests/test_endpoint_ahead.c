@@ -93,7 +93,7 @@ static void post_room(struct pair *p, size_t i, size_t first)
 }
 
 /* However the octets are cut and whatever was guessed, each Send is where it belongs, and so is the
- * Write between them; only behind a Send's end a wrong guess may leave its traces. */
+ * Write between them; a wrong guess may leave traces only past a Send's end. */
 static void test_sends_in_any_pieces(void **state)
 {
     enum { ONE_SEND = 40008 + 10044 }; /* its two FPDUs, if it has 50,000 octets */
@@ -141,7 +141,7 @@ static void test_sends_in_any_pieces(void **state)
     }
 }
 
-/* Side 1 has one Send of 50,000 octets behind it, and a receive like that one's. */
+/* Side 1 has received one Send of 50,000 octets, and has a receive like that one's. */
 static void open_guessing(struct pair *p, bool ahead, uint32_t length)
 {
     static uint8_t stream[2 * ROOM];

@@ -73,7 +73,7 @@ static void test_earlier_messages_come_first(void **state)
     lone_close(&l);
 }
 
-/* What comes behind a request may be placed and completed before the response is generated. */
+/* Messages after a request may be placed and completed before the response is generated. */
 static void test_later_messages_may_overtake(void **state)
 {
     (void)state;
@@ -325,7 +325,7 @@ static void test_stag_invalidated_before_the_turn(void **state)
     lone_close(&l);
 }
 
-/* Behind our FIN no response can follow, so nothing is done either. */
+/* After our FIN no response can follow, so nothing is done either. */
 static void test_atomic_behind_our_fin(void **state)
 {
     (void)state;

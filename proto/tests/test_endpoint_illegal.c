@@ -245,7 +245,7 @@ static void give(const uint8_t *octets, size_t length)
     }
 }
 
-/* Frames what stands behind the two octets of the length. Returns the FPDU's size. */
+/* Frames the octets after the two octets of the length. Returns the FPDU's size. */
 static size_t frame(uint8_t *fpdu, size_t ulpdu)
 {
     size_t size = 2 + ulpdu;
@@ -369,7 +369,7 @@ static void bend(uint8_t *fpdu, size_t size)
         give(fpdu, size);
         give(fpdu, size);
         return;
-    case 5: /* behind one from before */
+    case 5: /* after one from before */
         give(w.kept, w.kept_length);
         give(fpdu, size);
         return;

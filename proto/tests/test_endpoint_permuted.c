@@ -17,7 +17,7 @@ enum { RUNS = 120, OPS_MOST = 40, QUARTER = PAIR_MEMORY / 4, STREAM_MOST = 4 << 
 /* What the quarters of each side's memory are for. */
 enum { TARGETS, SINKS, RECEIVES, SOURCES };
 
-/* How octets may be found behind a gap. */
+/* How octets may be found after a gap. */
 enum { MARKERS, ALIGNED, DEFAULT, MISJUDGED, NO_CRC, MODES };
 
 struct op {
@@ -265,7 +265,7 @@ static void run_twin(struct pair *p)
     open_and_post(p);
     size_t frame = 20u + (size_t)(plan.stream[18] << 8 | plan.stream[19]);
     size_t head = frame;
-    /* A responder's Reads leave behind the first FPDU only; what answers them comes after it. */
+    /* A responder's Reads leave only after the first FPDU; their answers come after it. */
     if (plan.receiver == 1)
         head = plan.fpdus > 1 ? frame + (size_t)plan.fpdu[1] : plan.length;
     drain(p); /* an initiator's Request */

@@ -293,7 +293,7 @@ static void whole_fpdus_in_a_row(void **state)
     mpa_rig_free(rig);
 }
 
-/* Each single octet of a frame turned over: the CRC tells, and nothing is handed out. */
+/* Each single octet of a frame turned over: the CRC fails, and nothing is handed out. */
 static void bad_octet(void **state)
 {
     struct mpa_rig *rig = mpa_rig_new(true, true);

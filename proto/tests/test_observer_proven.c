@@ -25,8 +25,8 @@ struct stream {
     size_t length;
 };
 
-/* A Write that becomes an FPDU of so many octets, a multiple of four; its third and fourth octet
- * are DDP's and RDMAP's control octets. */
+/* A Write that becomes an FPDU of `size` octets, a multiple of four; its third and fourth octet are
+ * DDP's and RDMAP's control octets. */
 static void say(struct stream *s, uint8_t ddp, uint8_t rdmap, size_t size, bool crc, bool bad_crc)
 {
     uint8_t ulpdu[FPDU] = {ddp, rdmap, 0x11, 0x22, 0x33, 0x44};

@@ -27,7 +27,7 @@ static void in_order(void **state)
     assert_false(iw_stream_gap(&s));
     iw_stream_consume(&s, 4);
     assert_int_equal(iw_stream_next(&s), 104);
-    /* Fits only behind a move of what is held. */
+    /* Fits only after the held octets have been moved. */
     assert_int_equal(iw_stream_put(&s, 105, "fghijkl", 7), 0);
     expect_octets(&s, "efghijkl");
     iw_stream_consume(&s, 100);

@@ -362,7 +362,7 @@ static void epoll_can_refuse_a_change(void **state)
     close(listening);
 }
 
-/* Tells nobody that the peer has closed, hence never closes itself. */
+/* Reports the peer's close to nobody, hence never closes itself. */
 static void idle(void *context, struct iw_connection *c)
 {
     struct end *e = context;

@@ -117,7 +117,8 @@ static void a_request_behind_streamed_octets(void **state)
     }
 }
 
-/* An initiator's Request does not leave before the switch, and then behind what it streamed. */
+/* An initiator's Request does not leave before the switch, and then after the octets it streamed.
+ */
 static void a_request_waits_for_the_switch(void **state)
 {
     struct world *w = *state;

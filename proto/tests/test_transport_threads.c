@@ -68,7 +68,7 @@ static void ended(void *context, struct iw_connection *c)
 
 static const struct iw_connection_ops ops = {.ready = ready, .ended = ended};
 
-/* A region of this thread's own is registered, read from and invalidated by the Send behind it; the
+/* A region of this thread's own is registered, read from and invalidated by the Send after it; the
  * shared one is written to. */
 static bool exchange(struct worker *w, struct iw_reactor *r, unsigned round)
 {

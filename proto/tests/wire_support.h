@@ -12,8 +12,9 @@
 
 #include "iwarp/wire.h"
 
-/* `length` octets at an odd address whose last one is the last of its heap block, so that
- * AddressSanitizer sees the first octet read or written behind them. Freed with wire_free. */
+/* Returns a copy of `length` octets at an odd address, with the last octet at the end of its heap
+ * block, so that AddressSanitizer sees the first octet read or written past them. Free it with
+ * wire_free. */
 uint8_t *wire_copy(const uint8_t *octets, size_t length);
 void wire_free(uint8_t *octets);
 
