@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { LATE_READS = 64 }; /* of what came in time: more than a socket holds */
+enum { LATE_READS = 64 }; /* for octets that came in time: more than a socket holds */
 
 struct held_event {
     json_t *event;
@@ -187,8 +187,8 @@ static void hold(struct iw_control *c, json_t *event, size_t octets)
     c->held_octets += octets;
 }
 
-/* Takes one line that is here already. Returns the reply to request `id`, if it is that; sets
- * *more to whether a line was there. */
+/* Takes one line that is here already. Returns the reply to request `id`, if it is that; sets *more
+ * to whether there was a line. */
 static json_t *take(struct iw_control *c, json_int_t id, bool *more)
 {
     json_t *message;

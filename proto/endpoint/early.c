@@ -25,7 +25,7 @@ static bool place_tagged(struct iw_endpoint *ep, const struct iw_fpdu *fpdu,
                                length) == IW_CHECK_NONE;
 }
 
-/* The segment lies within what an outstanding read still lacks. */
+/* Returns whether the segment lies within the part of an outstanding read that is still missing. */
 static bool answers(const struct iw_read_out *read, const struct iw_ddp_header *h, uint32_t length)
 {
     if (read->atomic || h->stag != read->sink_stag || h->to < read->sink_to)
@@ -82,8 +82,8 @@ bool iw_ep_rx_early(void *context, const struct iw_fpdu *fpdu)
 {
     struct iw_endpoint *ep = context;
     uint8_t head[IW_DDP_UNTAGGED_HEADER + IW_TERM_MAX];
-    /* The first FPDU decides whether there is a connection at all. What a switch bends is seen best
-     * in order. */
+    /* The first FPDU decides whether there is a connection at all. The effect of a switch shows
+     * best in order. */
     if (ep->phase != IW_PHASE_FULL || ep->deframer.fpdus == 0 || ep->rtr_expected ||
         iw_switch_any(ep->config.switches))
         return false;
@@ -117,8 +117,8 @@ static int input_ahead(struct iw_endpoint *ep, uint64_t pos, const struct iw_iov
         return IW_ERR_FULL;
     if (!iw_ep_receiving(ep))
         return IW_OK;
-    /* While our Reply has not left the peer has nothing to say; should it speak, that is judged in
-     * order. */
+    /* The peer has nothing to say until our Reply has left; octets that come nevertheless are
+     * judged in order. */
     if ((ep->config.role == IW_MPA_RESPONDER && iw_mpa_startup_output(&ep->startup, &reply) > 0) ||
         !iw_ep_rx_buffer(ep))
         return IW_ERR_FULL;

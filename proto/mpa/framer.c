@@ -96,7 +96,7 @@ static void append_crc(struct build *b)
     append_own(b, IW_MPA_CRC_FIELD);
 }
 
-/* Octets between Markers, themselves included; 0: no Markers. */
+/* Returns the octets between Markers, themselves included; 0: no Markers. */
 static uint32_t marker_period(const struct iw_framer *f)
 {
     bool markers = f->markers ? !iw_switch_violated(f->switches, IW_CHECK_MPA_MARKER_MISSING)

@@ -7,7 +7,7 @@ struct island {
     uint64_t begin, end;
 };
 
-/* A list of one piece from `pos` to `end`. */
+/* Returns a list of one piece from `pos` to `end`. */
 static struct iw_cursor look(const struct island *land, uint64_t pos, uint64_t end,
                              struct iw_iov *piece)
 {
@@ -39,7 +39,7 @@ static void remove_run(struct iw_deframer_room *r, size_t k)
     memmove(&r->run[k], &r->run[k + 1], (r->runs - k) * sizeof r->run[0]);
 }
 
-/* Makes runs k and k+1 one, if they can be. */
+/* Joins runs k and k+1, if possible. */
 static void join(struct iw_deframer_room *r, size_t k)
 {
     struct iw_run *run = &r->run[k];
@@ -50,7 +50,8 @@ static void join(struct iw_deframer_room *r, size_t k)
     }
 }
 
-/* There is room for one run. Returns the end of the run that the FPDU is now in. */
+/* Remembers an FPDU; there must be room for one run. Returns the end of the run that the FPDU is
+ * now in. */
 static uint64_t remember(struct iw_deframer_room *r, uint64_t pos, uint32_t size, bool placed)
 {
     size_t k = run_behind(r, pos);
@@ -72,7 +73,7 @@ bool iw_resync_pass(struct iw_deframer *d, uint64_t pos, uint32_t size)
 
     if (r->runs == 0 || run->begin >= pos + size)
         return false;
-    /* Held octets never change, so that what was found from the same start has the same size. */
+    /* Held octets never change, so an FPDU found from the same start has the same size. */
     if (run->begin != pos) {
         d->misled = true;
         r->runs = 0;
@@ -192,7 +193,7 @@ static void follow_markers(struct iw_deframer *d, const struct island *land)
         if (verdict == IW_PROBE_GOOD &&
             (pos + s.size <= marker || (k < r->runs && r->run[k].begin < pos + s.size)))
             verdict = IW_PROBE_BAD;
-        if (verdict == IW_PROBE_BAD) /* the in-order pass is going to say what is wrong */
+        if (verdict == IW_PROBE_BAD) /* the in-order pass will report the fault */
             d->misled = true;
         if (verdict != IW_PROBE_GOOD)
             return;
@@ -202,8 +203,8 @@ static void follow_markers(struct iw_deframer *d, const struct island *land)
 
 /* ---- aligned headers ---- */
 
-/* One TCP segment, at [pos, end): if it is a list of whole FPDUs from end to end they are handed
- * out. What costs nothing is looked at first. */
+/* Checks one TCP segment, at [pos, end): if it is a list of whole FPDUs from end to end, hands them
+ * out. The cheapest checks come first. */
 static void take_segment(struct iw_deframer *d, const struct island *land, uint64_t pos,
                          uint64_t end)
 {

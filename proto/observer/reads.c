@@ -6,7 +6,8 @@ enum { STAG = 2, TO = 6, TAGGED_PAYLOAD = 14, UNTAGGED_PAYLOAD = 18 };
 
 enum { READS = 16 }; /* entries in the smallest ring */
 
-/* The reads that `asking` may have outstanding (RFC 6581 §9.1); false if nobody said. */
+/* Returns the number of reads that `asking` may have outstanding (RFC 6581 §9.1); false if no frame
+ * stated it. */
 static bool read_limit(const struct iw_observer *o, enum iw_side asking, uint32_t *limit)
 {
     const struct iw_observed_side *answering = &o->side[iw_observed_other(asking)];
@@ -16,8 +17,8 @@ static bool read_limit(const struct iw_observer *o, enum iw_side asking, uint32_
            *limit != IW_MPA_DEPTH_UNSPECIFIED;
 }
 
-/* True if an FPDU of this side has begun but is not whole: if its length is wrong, what the other
- * side did may answer to octets that lie in it. */
+/* Returns true if an FPDU of this side has begun but is not whole: if its length is wrong, the
+ * other side may have answered octets that lie in it. */
 static bool inside_fpdu(const struct iw_observed_side *s)
 {
     return !s->told && iw_hold_edge(s) > s->next;
@@ -41,7 +42,7 @@ void iw_observer_forget_reads(struct iw_observed_side *s)
     release(s->observer, &s->reads);
 }
 
-/* Another ring of twice the size, if the caller lends one. */
+/* Gets another ring of twice the size, if the caller lends one. */
 static bool enlarge(struct iw_observer *o, struct iw_observed_reads *r)
 {
     uint32_t size = r->size > 0 ? 2 * r->size : READS;
@@ -152,7 +153,7 @@ struct iw_observed_reads *iw_observer_asked(struct iw_observer *o, bool due)
     struct iw_observed_reads *r = &asking->reads;
 
     if (!due && (iw_observed_gap(asking) || inside_fpdu(asking)))
-        r->uncertain = true; /* its request may be among what is missing */
+        r->uncertain = true; /* its request may be among the missing octets */
     return r->uncertain ? NULL : r;
 }
 

@@ -17,7 +17,7 @@ enum { USAGE = 64 };
 static const struct kind {
     const char *name;
     enum iw_switch kind;
-    bool set; /* what the query about this switch answers */
+    bool set; /* the answer of the query about this switch */
 } kinds[] = {
     {"ignore", IW_SWITCH_IGNORE, true},     /* the check is compiled out */
     {"strict", IW_SWITCH_OVERSTRICT, true}, /* a legal thing is refused */
