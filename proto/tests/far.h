@@ -131,7 +131,7 @@ static inline void start(struct far *f)
     take_event(f, IW_EVENT_ESTABLISHED, IW_CHECK_NONE);
 }
 
-/* ---- what the peer sends; each returns where its FPDU begins in f->peer ---- */
+/* ---- octets that the peer sends; each function returns the start of its FPDU in f->peer ---- */
 
 static inline size_t segment(struct far *f, const char *hex, size_t length, uint8_t value)
 {

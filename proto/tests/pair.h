@@ -43,7 +43,7 @@ struct pair {
     /* sees every octet on its way; may change it */
     void (*tap)(struct pair *p, int from, uint8_t *octets, size_t length);
     void *tap_context;
-    const uint8_t *drawn;  /* what is random from now on; NULL: as it comes */
+    const uint8_t *drawn;  /* the source of randomness from now on; NULL: octets go as they come */
     long allocations_left; /* the allocation that fails, counted down; negative: none */
     long allocations_live;
 };
@@ -89,8 +89,8 @@ static inline void pair_defaults(struct iw_endpoint_config config[2])
     }
 }
 
-/* Each side gets its own domain with one region of PAIR_MEMORY octets (all rights). The start-up
- * reads switches at creation, so they are given here; NULL for none. */
+/* Opens a pair. Each side gets its own domain with one region of PAIR_MEMORY octets (all rights).
+ * The start-up reads switches at creation, so they are given here; NULL for none. */
 static inline void pair_open_bent(struct pair *p, const struct iw_endpoint_config config[2],
                                   const struct iw_switches *switches)
 {

@@ -177,7 +177,7 @@ static void lengths(void **state)
     iw_fragments_free(f);
 }
 
-/* What the datagram holds may be no TCP, or begin with headers of its own. */
+/* The content of the datagram may not be TCP, or may begin with headers of its own. */
 static void contents(void **state)
 {
     (void)state;

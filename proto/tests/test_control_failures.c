@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the control protocol makes of system calls and allocations that fail. */
+/* The control protocol when system calls and allocations fail. */
 #include "iwarp/control.h"
 #include "iwarp/transport.h"
 

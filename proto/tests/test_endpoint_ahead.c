@@ -5,7 +5,7 @@
 
 enum { ROOM = 60000, POOL = 200000, WRITE = 50000 };
 
-/* What side 0 has to say, to the end of `stream`. */
+/* The octets that side 0 has to send, to the end of `stream`. */
 static size_t say(struct pair *p, uint8_t *stream, size_t room)
 {
     const struct iw_iov *pieces;

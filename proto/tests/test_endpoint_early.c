@@ -153,7 +153,8 @@ static void test_read_responses(void **state)
     close_far(f);
 }
 
-/* What any check would refuse, or what does more than place, waits; the in-order pass says why. */
+/* A segment that any check would refuse, or that does more than place, waits; the in-order pass
+ * reports why. */
 static void test_what_waits(void **state)
 {
     (void)state;

@@ -25,7 +25,7 @@ enum {
     AT_SINK = 32768,
     AT_RECEIVE = 40960,
     RECEIVE_END = AT_RECEIVE + 16384,
-    AT_WORK = 60000, /* what is sent: octets that differ from the rest */
+    AT_WORK = 60000, /* octets that differ from the rest, as sent */
     RUNS = 3000,
     WORK = 64
 };
@@ -108,7 +108,7 @@ static void bend_receiver(struct end *e)
         e->switches.botch[b.check] = (uint8_t)b.botch;
     else
         e->switches.set[b.check] = (uint8_t)(1u << b.kind);
-    /* What an ignored check lets through may reach every region and its guards. */
+    /* Segments that an ignored check lets through may reach every region and its guards. */
     for (size_t at = AT_OPEN; at <= AT_SINK; at += 8192)
         allow(e, at - GUARD, AREA + 2 * GUARD);
 }

@@ -65,7 +65,7 @@ static void expect_read(struct pair *p)
     assert_int_equal(p->side[0].memory[SINK + READ], 0xa5);
 }
 
-/* What was not taken at once is sent as it was, whatever becomes of the source. */
+/* Octets that were not sent at once are sent as they were, even if the source changes. */
 static void test_a_source_that_goes_meanwhile(void **state)
 {
     static const size_t taken[] = {0,    1,    15,   16,   17,   100,  1440, 1459,

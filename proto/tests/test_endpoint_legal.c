@@ -18,7 +18,7 @@
 struct row {
     enum iw_check check;
     enum iw_mpa_role role;
-    const char *in[2]; /* what comes together */
+    const char *in[2]; /* octets that come together */
     const char *out;   /* NULL: nothing, the connection ends without a Terminate */
 };
 

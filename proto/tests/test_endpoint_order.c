@@ -8,7 +8,7 @@
 
 enum { SIZE = 3000, SEGMENTS = 64 };
 
-/* What each side has framed. */
+/* The segments that each side has framed. */
 struct traced {
     uint8_t opcode[SEGMENTS];
     uint32_t word[SEGMENTS]; /* the low half of TO, or the queue number */

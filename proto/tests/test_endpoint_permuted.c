@@ -14,7 +14,7 @@
  */
 
 enum { RUNS = 120, OPS_MOST = 40, QUARTER = PAIR_MEMORY / 4, STREAM_MOST = 4 << 20 };
-/* What the quarters of each side's memory are for. */
+/* The uses of the quarters of each side's memory. */
 enum { TARGETS, SINKS, RECEIVES, SOURCES };
 
 /* How octets may be found after a gap. */
@@ -32,7 +32,7 @@ static struct {
     struct iw_endpoint_config config[2];
     struct op op[OPS_MOST + 1];
     size_t ops;
-    uint64_t content; /* what the memories begin with */
+    uint64_t content; /* the initial octets of the memories */
     uint8_t *stream;  /* all that the receiver was sent */
     size_t length;
     uint64_t fpdu[8192]; /* where its FPDUs begin, from the start-up frame on */
@@ -279,7 +279,7 @@ static void run_twin(struct pair *p)
         size_t k = below(left < window ? left : window);
         struct piece s = pieces[k];
         if (give(p, &s) != IW_OK) {
-            assert_true(k > 0); /* what is next in order is never refused */
+            assert_true(k > 0); /* octets next in order are never refused */
             continue;
         }
         if (chance(10))

@@ -47,7 +47,7 @@ struct end {
     struct queue sends, recvs;
     uint8_t private_data[512];
     size_t private_length;
-    struct channel channel; /* what is on its way from here */
+    struct channel channel; /* octets on their way from here */
     unsigned send_weight, deliver_weight;
     bool fin_sent, fin_delivered, established, closed, shut, flushed;
 };
@@ -507,7 +507,7 @@ static void reconcile(void)
         a->ird = b->ord;
         b->ird = a->ord;
     }
-    /* What is left to the ULPs they settle thus: */
+    /* The ULPs settle the depths that are left to them like this: */
     if (a->ord == 0x3fff)
         b->ird = 0x3fff;
     w.end[0].config.max_reads = w.end[1].config.max_reads = 16 + (uint32_t)below(20);

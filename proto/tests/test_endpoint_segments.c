@@ -93,7 +93,8 @@ static void expect_lists(struct pair *p, size_t room, size_t count, const size_t
     carry(p, total);
 }
 
-/* What is framed stays as it is; what follows obeys the new EMSS, within the limits of MULPDU. */
+/* Framed segments stay as they are; those that follow obey the new EMSS, within the limits of
+ * MULPDU. */
 static void test_mulpdu_follows_the_emss(void **state)
 {
     (void)state;

@@ -180,7 +180,7 @@ static void refuse_with(bool enhanced, size_t length)
     config[0].mpa.ird = 4;
     config[0].private_data = data;
     config[0].private_length = length + block <= LIMIT ? length : 0;
-    config[1].mpa.ord = 20; /* what it needs, and the Reply says so */
+    config[1].mpa.ord = 20; /* the depth that it needs, which the Reply states */
     pair_open(&p, config);
     p.tap = keep_reply;
     p.tap_context = &seen;

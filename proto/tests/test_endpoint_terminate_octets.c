@@ -3,10 +3,10 @@
 
 /* The Terminate of every check, octet by octet: RFC 5040 §4.8, figure 10 and §7.1. CRCs are off. */
 
-/* What the STag SSSS names. */
+/* The kind of region that the STag SSSS names. */
 enum odd { OPEN, OTHER_PD, OTHER_STREAM, NO_RIGHTS };
 
-/* What happens before the octets come. */
+/* The events before the octets come. */
 enum before { NOTHING, RECEIVE, READ };
 
 /* Headers of the peer. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pair.h"
 
-/* What waits for what at the end: the FIN for work, the Terminate for nothing but what is framed.
- */
+/* The order at the end: the FIN waits for work, the Terminate only for framed FPDUs. */
 
 static void post(struct pair *p, int side, struct iw_work work, size_t length)
 {

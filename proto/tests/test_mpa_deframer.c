@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the deframer does at its edges: checks and their order, stopping, buffers, the end. */
+/* The deframer at its edges: checks and their order, stopping, buffers, the end. */
 #include <stdlib.h>
 
 #include "mpa_support.h"

@@ -4,7 +4,7 @@
 
 #include "mpa_support.h"
 
-/* What was handed out early. */
+/* The FPDUs that were handed out early. */
 static struct {
     struct iw_fpdu fpdu[256];
     uint8_t octets[MPA_SEEN_OCTETS];
@@ -110,7 +110,7 @@ static void figure6_behind_a_gap(void **state)
     assert_false(rig->deframer.misled);
     assert_true(iw_deframer_idle(&rig->deframer));
 
-    /* What the sink did not place is not flagged, nor offered twice. */
+    /* An FPDU that the sink did not place is neither flagged nor offered twice. */
     begin(rig, true, true);
     early.answers = 0;
     assert_int_equal(feed_hex(rig, 0x1ec, FIGURE6), 0);
@@ -528,7 +528,7 @@ static void runs_are_bounded(void **state)
     assert_int_equal(early.count, 64);
     assert_int_equal(mpa_rig_feed(rig, IMAGE_SIZE, frames, 99 * IMAGE_SIZE), 0);
     assert_int_equal(early.count, 64);
-    rig->seen.stop_after = 60; /* what is seen is limited */
+    rig->seen.stop_after = 60; /* the test's record is limited */
     assert_int_equal(mpa_rig_feed(rig, 0, frames, IMAGE_SIZE), -1);
     for (size_t i = 0; i < 60; i++)
         assert_int_equal(rig->seen.fpdu[i].placed_early, i % 2 == 1);
@@ -559,7 +559,8 @@ static void runs_are_bounded(void **state)
     mpa_rig_free(rig);
 }
 
-/* What a peer can make a search compute: with Markers each octet once, else those of the call. */
+/* The work that a peer can cause a search: with Markers each octet once, otherwise those of the
+ * call. */
 static void cost(void **state)
 {
     struct mpa_rig *rig = mpa_rig_new(true, true);

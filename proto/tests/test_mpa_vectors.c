@@ -329,7 +329,7 @@ static void bad_octet(void **state)
     mpa_rig_free(rig);
 }
 
-/* What the framer foretells of an FPDU's size, at every place between two Markers. */
+/* The size that the framer predicts for an FPDU, at every place between two Markers. */
 static void sizes_are_foretold(void **state)
 {
     static const uint32_t lengths[] = {1,   14,   18,   490,  497,  498,  499, 500,

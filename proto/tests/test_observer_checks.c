@@ -190,7 +190,7 @@ static const struct conversation terminate[] = {
       "R " TERMINATE "1203c000 0012 4143 00000000 00000000 00000003 00000000"},
      FINDS(IW_CHECK_DDP_MSN, 3, 12, 3, 2),
      .near = IW_CHECK_RDMAP_TERMINATE_SEGMENT},
-    /* What was legal to receive is not what it is for. */
+    /* A Terminate is not for a finding that was legal to receive. */
     {{BEGIN, "I 0143 00000000 00000000 00000001 00000000 aa",
       "I 0143 00000000 00000000 00000001 00000005 bb",
       "I 4143 00000000 00000000 00000001 7f000000 cc",

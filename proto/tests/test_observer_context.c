@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is judged only with context: the EMSS, and that nobody has configured the sides. */
+/* Rules that are judged only with context: the EMSS, and that nobody has configured the sides. */
 #include "observer_support.h"
 
 #include <stdio.h>

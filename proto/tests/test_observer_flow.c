@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the observer rebuilds: messages, positions, Markers, order, holding. */
+/* The flow that the observer rebuilds: messages, positions, Markers, order, holding. */
 #include "observer_support.h"
 
 #include <stdlib.h>
@@ -276,7 +276,8 @@ static void test_held_until_both_frames(void **state)
     assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 0);
     rig_free(rig);
 
-    /* What is held is bounded: a start-up frame that comes too late is one that was not seen. */
+    /* Held octets are bounded: a start-up frame that comes too late counts as one that was not
+     * seen. */
     rig = rig_new(false, false);
     assert_int_equal(iw_observer_input(rig->observer, IW_SIDE_INITIATOR, 20000, octets, 1), 0);
     assert_false(iw_observer_follows(rig->observer, IW_SIDE_INITIATOR));

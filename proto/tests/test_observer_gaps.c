@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the observer makes of captures that lack octets: nothing may be found that the whole capture
- * does not show. */
+/* The observer on captures that lack octets: it may find nothing that the whole capture does not
+ * show. */
 #include "observer_support.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct talk {
     uint64_t end[2];
     struct iw_framer framer[2];
     bool framed;
-    /* What the whole of it shows. */
+    /* The findings of the whole capture. */
     struct seen found[FOUND_MAX];
     size_t n_found, messages;
 };

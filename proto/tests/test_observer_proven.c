@@ -113,7 +113,7 @@ static void expect_searched(bool crc, size_t good, enum mistake mistake)
     rig_free(rig);
 }
 
-/* What is wrong in octets that are framed well: the second of two Sends has another MSN. */
+/* A fault in octets that are framed well: the second of two Sends has another MSN. */
 static void test_a_mistake_that_framing_does_not_show(void **state)
 {
     (void)state;

@@ -30,7 +30,7 @@ static void test_told_initiator(void **state)
                      IW_CHECK_MPA_RESPONDER_EARLY);
     rig_free(rig);
 
-    /* What breaks no framing keeps the place: the read was asked for, wrong MSN or not. */
+    /* A fault that breaks no framing keeps the place: the read was asked for, wrong MSN or not. */
     rig = rig_new(true, false);
     PLAY(rig, REQUEST, REPLY, "I " READ_3, "R " RESPONSE_3, "I " READ_1, "R " RESPONSE_1);
     assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 0);

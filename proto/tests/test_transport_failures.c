@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the transport makes of system calls and allocations that fail. */
+/* The transport when system calls and allocations fail. */
 #include "transport_world.h"
 
 #include "failing.h"

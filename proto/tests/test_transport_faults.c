@@ -60,7 +60,7 @@ static const struct fault {
 };
 static const struct fault short_landing = {"recv in place, short", LANDING, SHORT, 0, true};
 
-/* What happens in the run that is under way. */
+/* The faults and events of the current run. */
 static struct {
     const struct fault *fault;
     unsigned long at, calls[CALLS]; /* the fault comes at this call */
@@ -480,7 +480,7 @@ static void the_stream_ends_at_an_octet(void **state)
     print_message("%zu points of %zu octets, ended and broken\n", points, octets);
 }
 
-/* What a failed test has left does not strike the next. */
+/* The leftovers of a failed test do not affect the next. */
 static int set_calm(void **state)
 {
     (void)state;

@@ -7,7 +7,7 @@
 #define REPLY "MPA ID Rep Frame\x40\x01\x00\x00"
 enum { FRAME = 20 };
 
-/* What an end says in streaming mode, and the line at which it switches. */
+/* The lines that an end sends in streaming mode, and the one at which it switches. */
 struct talk {
     struct end end; /* first: world_ops take it for the context */
     const char *answer;

@@ -21,7 +21,7 @@ struct side {
     bool established, ended, graceful;
 };
 
-/* What a thread has found out: cmocka's assertions belong to the main thread. */
+/* The findings of a thread: cmocka's assertions belong to the main thread. */
 struct worker {
     struct iw_domain *domain;
     uint8_t *memory; /* the one region that all threads' peers write to; each has its part */
