@@ -21,11 +21,11 @@ struct queue {
 };
 
 enum { CHUNK = 256, LINE = 64 /* octets of a processor's cache line */ };
-/* So many connections stay in the caches by themselves. */
+/* Up to this number, connections stay in the caches without prefetching. */
 enum { FEW = 32 };
 
-/* A place of the hash table. What is looked at first for each packet is small: with thousands of
- * connections it is their number of cache lines that counts. */
+/* A place of the hash table. The members read first for each packet are small: with thousands of
+ * connections the number of cache lines counts. */
 struct spot {
     uint32_t hash;
     uint32_t place; /* plus 1; 0: empty */
@@ -81,7 +81,7 @@ static uint64_t hash_endpoint(const struct iw_connections *t, const struct iw_ad
                ((uint64_t)port << 8 | address->family) ^ t->key[2]);
 }
 
-/* Of both endpoints, without regard to which is which. */
+/* Hashes both endpoints, regardless of their order. */
 static uint32_t hash(const struct iw_connections *t, const struct iw_address *a, uint16_t a_port,
                      const struct iw_address *b, uint16_t b_port)
 {
@@ -186,7 +186,7 @@ static bool fill(struct iw_connections *t, struct queue *q)
     }
     if (q->count > 0)
         qsort(q->entries, q->count, sizeof *q->entries, older);
-    /* What is not among the older half may well be used before its turn comes. */
+    /* Connections outside the older half may well be used before their turn comes. */
     q->count = (q->count + 1) / 2;
     return true;
 }
@@ -227,8 +227,8 @@ static void put_spot(struct iw_connections *t, struct spot fresh)
     t->spot[i] = fresh;
 }
 
-/* Takes the connection out of the hash table, if it is there. Those that had to go further because
- * of it come nearer. */
+/* Takes the connection out of the hash table, if it is there. Entries that it had pushed further
+ * move nearer. */
 static void unlink_connection(struct iw_connections *t, const struct iw_connection *c)
 {
     size_t mask = t->spots - 1, i = hash_of(t, c) & mask;
@@ -299,7 +299,7 @@ static bool add_chunk(struct iw_connections *t)
     return true;
 }
 
-/* Where the next connection goes. */
+/* Finds the place of the next connection. */
 static bool make_place(struct iw_connections *t, size_t *place)
 {
     if (t->held == t->limit && !drop_oldest(t))
@@ -385,15 +385,16 @@ static void know(struct iw_connection *c, unsigned side, uint32_t base)
     c->base[side] = base;
 }
 
-/* The handshake's third segment: where the SYN/ACK is missing or comes later, it tells what that
- * would have told. */
+/* The handshake's third segment: if the SYN/ACK is missing or comes later, this segment holds the
+ * same information. */
 static bool opens(const struct iw_connection *c, unsigned side, const struct iw_packet *packet)
 {
     return c->syn[side] && packet->seq == c->base[side] && c->ahead[side] == 0 &&
            (packet->flags & (IW_TCP_SYN | IW_TCP_RST)) == 0;
 }
 
-/* What an acknowledgement says of this side's octets; false if nothing, or nothing that can be. */
+/* Finds which of this side's octets an acknowledgement covers; returns false if none, or if the
+ * number is impossible. */
 static bool acknowledged(const struct iw_connection *c, unsigned side, uint32_t ack, uint64_t *pos)
 {
     if (!c->known[side])
@@ -480,7 +481,7 @@ int iw_connections_add(struct iw_connections *t, const struct iw_frame *frame,
 
 /* ---- batches ---- */
 
-/* Step by step for all of them, so that the waits for memory overlap. */
+/* Prefetches step by step for all of them, so that the waits for memory overlap. */
 static void foresee(const struct iw_connections *t, const struct iw_packet *packets,
                     const enum iw_decode *decoded, size_t count)
 {

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is left of the frame while headers are taken off it. `data` ends where the capture does;
- * `whole` counts what the frame had on the link, cut at the length that a header gives. */
+/* The rest of the frame while headers are taken off it. `data` ends where the capture does; `whole`
+ * counts the octets that the frame had on the link, cut at the length that a header gives. */
 struct cursor {
     const uint8_t *data;
     uint32_t at;
@@ -32,7 +32,7 @@ static uint32_t get32(const uint8_t *p)
     return (uint32_t)get16(p) << 16 | get16(p + 2);
 }
 
-/* The next `length` octets, NULL if the capture ends before. */
+/* Returns the next `length` octets, NULL if the capture ends before. */
 static const uint8_t *look(const struct cursor *c, uint32_t length)
 {
     return c->end - c->at >= length ? c->data + c->at : NULL;
@@ -96,7 +96,7 @@ static enum iw_decode decode_tcp(struct cursor *c)
 enum { HOP_BY_HOP = 0, TCP = 6, ROUTING = 43, FRAGMENT = 44, AUTHENTICATION = 51, OPTIONS = 60 };
 enum { MOBILITY = 135 };
 
-/* A fragment behind a header of `size` octets. */
+/* Stops at a fragment that follows a header of `size` octets. */
 static enum iw_decode stop_at_fragment(struct cursor *c, uint32_t size, struct iw_fragment fragment,
                                        const char *reason)
 {
@@ -142,7 +142,7 @@ static enum iw_decode decode_ipv4(struct cursor *c)
     return decode_tcp(c);
 }
 
-/* The chain of extension headers that begins with one of type `next` (RFC 8200 §4). */
+/* Decodes the chain of extension headers that begins with one of type `next` (RFC 8200 §4). */
 static enum iw_decode decode_extensions(struct cursor *c, uint8_t next)
 {
     for (unsigned extensions = 0; next != TCP; extensions++) {
@@ -230,7 +230,7 @@ static enum iw_decode decode_ethertype(struct cursor *c, uint16_t type)
     return stop(c, IW_DECODE_NOT_IP, "the protocol on the link is not IP");
 }
 
-/* A link header of `size` octets with an EtherType at `at`. */
+/* Decodes a link header of `size` octets with an EtherType at `at`. */
 static enum iw_decode decode_typed(struct cursor *c, uint32_t size, uint32_t at)
 {
     const uint8_t *p = look(c, size);
@@ -240,7 +240,7 @@ static enum iw_decode decode_typed(struct cursor *c, uint32_t size, uint32_t at)
     return decode_ethertype(c, get16(p + at));
 }
 
-/* The address family is 2 for IPv4 everywhere, for IPv6 it depends on the system. */
+/* The address family is 2 for IPv4 everywhere; for IPv6 it depends on the system. */
 static enum iw_decode decode_family(struct cursor *c, bool network_order)
 {
     const uint8_t *p = look(c, 4);

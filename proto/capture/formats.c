@@ -30,7 +30,8 @@ static uint32_t get32(const struct iw_capture *c, const uint8_t *p)
     return c->swapped ? first << 16 | second : second << 16 | first;
 }
 
-/* The record is not whole, reading failed, or a signal came. */
+/* Returns the result for a record that is not whole: the file ended, reading failed, or a signal
+ * came. */
 static int not_whole(const struct iw_capture *c, size_t n, char error[IW_CAPTURE_ERROR])
 {
     if (c->interrupted)
@@ -77,7 +78,8 @@ static int next_pcap(struct iw_capture *c, struct iw_frame *frame, char error[IW
     return 1;
 }
 
-/* False if libpcap may know better, or, with an error line, without memory. */
+/* Begins a pcap file. Returns false if libpcap may know better, or, with an error line, without
+ * memory. */
 static bool begin_pcap(struct iw_capture *c, char error[IW_CAPTURE_ERROR])
 {
     const uint8_t *p = iw_octets_need(c, PCAP_HEADER);
@@ -157,7 +159,7 @@ static int new_interface(struct iw_capture *c, const uint8_t *p, uint32_t size,
     return 0;
 }
 
-/* A packet whose octets stand at `at` of its block. */
+/* Fills *frame with a packet whose octets stand at `at` of its block. */
 static int put_packet(struct iw_capture *c, struct iw_frame *frame, const uint8_t *p, uint32_t at,
                       uint32_t size, uint32_t interface, uint32_t captured,
                       char error[IW_CAPTURE_ERROR])
@@ -208,7 +210,7 @@ static int put_simple(struct iw_capture *c, struct iw_frame *frame, const uint8_
     return put_packet(c, frame, p, HEADER, size, 0, captured, error);
 }
 
-/* The whole block at the current place: NULL with *result 0 (the end of the file), -1 or
+/* Returns the whole block at the current place, or NULL with *result 0 (the end of the file), -1 or
  * IW_CAPTURE_SIGNAL. */
 static const uint8_t *next_block(struct iw_capture *c, uint32_t *size, int *result,
                                  char error[IW_CAPTURE_ERROR])
@@ -299,8 +301,8 @@ iw_next_fn *iw_formats_begin(struct iw_capture *c, char error[IW_CAPTURE_ERROR])
         return NULL;
     if (get32(c, p) != BLOCK_SECTION)
         return begin_pcap(c, error) ? next_pcap : NULL;
-    /* Looks as far as the first packet: what interfaces there are. A mistake on the way is told
-     * when it is come to, unless it is the system's. */
+    /* Look as far as the first packet for the interfaces. An error on the way is reported when the
+     * reader gets there, unless it is the system's. */
     if (next_pcapng(c, NULL, error) < 0 && c->failed == 0)
         error[0] = '\0';
     return c->failed == 0 ? next_pcapng : NULL;

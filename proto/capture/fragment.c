@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* IP fragments put together (RFC 791 §3.2, RFC 8200 §4.5). */
+/* Reassembles IP fragments (RFC 791 §3.2, RFC 8200 §4.5). */
 #include "iwarp/capture.h"
 
 #include <stdlib.h>
@@ -10,13 +10,13 @@ enum { DATAGRAM = 65535, UNIT = 8, UNITS = (DATAGRAM + UNIT) / UNIT, SLOTS = IW_
 
 /* A datagram of which some fragments are here. */
 struct slot {
-    uint8_t *data; /* DATAGRAM octets, taken at its first use */
+    uint8_t *data; /* DATAGRAM octets, allocated at its first use */
     struct iw_address source, destination;
-    struct iw_fragment first; /* id and next tell it from others */
+    struct iw_fragment first; /* id and next distinguish it from others */
     uint64_t time;            /* of its first fragment */
     uint64_t used;            /* a running number: the least is the oldest */
     uint32_t end;             /* octets in all; 0 until the last fragment is here */
-    uint32_t top;             /* behind the last octet that is here */
+    uint32_t top;             /* after the last octet that is here */
     uint32_t here;            /* units */
     bool bad;                 /* its fragments contradict each other */
     uint8_t map[(UNITS + 7) / 8];
@@ -62,7 +62,7 @@ static void give_up(struct iw_fragments *f, struct slot *s)
 #pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
 #endif
 
-/* The datagram's slot: its own, a free one, or the oldest one's. NULL without memory. */
+/* Returns the datagram's slot: its own, a free one, or the oldest one's. NULL without memory. */
 static struct slot *find(struct iw_fragments *f, const struct iw_frame *frame,
                          const struct iw_packet *packet)
 {
@@ -91,8 +91,8 @@ static struct slot *find(struct iw_fragments *f, const struct iw_frame *frame,
     return oldest;
 }
 
-/* Puts the fragment in its place. False if it contradicts what is there: octets that differ, or,
- * in IPv6, any that come twice but in an exact repeat (RFC 8200 §4.5). */
+/* Puts the fragment in its place. Returns false if it contradicts the octets there: octets that
+ * differ, or, in IPv6, any that come twice but in an exact repeat (RFC 8200 §4.5). */
 static bool place(struct slot *s, const struct iw_packet *p)
 {
     uint32_t from = p->fragment.offset, to = from + p->length;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What libpcap is asked for: formats older than pcap 2.4, interfaces, filters. */
+/* Uses libpcap for formats older than pcap 2.4, interfaces and filters. */
 #include "reader.h"
 
 #include <errno.h>

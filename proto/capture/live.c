@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum { SNAP_LENGTH = 262144, BUFFER = 16 * 1024 * 1024 };
-/* Packets that one pump may write, so that a flood cannot hold the caller. */
+/* The most packets that one pump writes, so that a flood cannot hold the caller. */
 enum { PUMP = 4096, LAST_PUMPS = 64 };
 
 struct iw_live {
@@ -149,7 +149,7 @@ struct iw_live *iw_live_open(const char *interface, const char *filter, const ch
         destroy(l);
         return NULL;
     }
-    /* What came before the filter was set fills the ring, and is only now left out. */
+    /* Packets that came before the filter was set fill the ring, and are only now left out. */
     if (filter != NULL && iw_live_pump(l, error) < 0) {
         destroy(l);
         return NULL;

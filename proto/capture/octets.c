@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The octets of a file in large pieces, borrowed from one buffer: no copy beside the kernel's. */
+/* Reads the octets of a file in large pieces, borrowed from one buffer: no copy except the
+ * kernel's. */
 #include "reader.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Small enough to stay in a second-level cache until it has been looked at. */
+/* Small enough to stay in a second-level cache until it has been read. */
 enum { BUFFER = 256 * 1024 };
 
 bool iw_octets_open(struct iw_capture *c, const char *path, char error[IW_CAPTURE_ERROR])
@@ -37,7 +38,7 @@ bool iw_octets_open(struct iw_capture *c, const char *path, char error[IW_CAPTUR
     return c->buffer != NULL;
 }
 
-/* Room for n octets behind `from`. */
+/* Makes room for n octets after `from`. */
 static bool make_room(struct iw_capture *c, size_t n)
 {
     if (c->room - c->from >= n)

@@ -17,8 +17,8 @@ struct iw_pcapng {
     FILE *file;
     char *path;
     int failed;           /* errno of the first failure */
-    const char *too_long; /* what did not fit, if anything */
-    uint32_t *interface;  /* copies: which of ours each one of the other file is, plus 1 */
+    const char *too_long; /* the text that did not fit, if any */
+    uint32_t *interface;  /* copies: our number, plus 1, of each interface of the other file */
     size_t n_interface;
     uint32_t interfaces; /* ours */
 };
@@ -53,7 +53,8 @@ static size_t padded(size_t length)
     return length + (4 - length % 4) % 4;
 }
 
-/* Octets of a text that an option can hold, cut before a UTF-8 character that does not fit. */
+/* Returns the octets of a text that an option can hold, cut before a UTF-8 character that does not
+ * fit. */
 static size_t text_length(const char *text)
 {
     size_t length = strnlen(text, OPTION_MAX + 1);

@@ -178,7 +178,7 @@ int iw_capture_next(struct iw_capture *c, struct iw_frame *frame, char error[IW_
 int iw_capture_batch(struct iw_capture *c, struct iw_frame *frames, size_t room, size_t *count,
                      char error[IW_CAPTURE_ERROR])
 {
-    char later[IW_CAPTURE_ERROR]; /* told when it is come to */
+    char later[IW_CAPTURE_ERROR]; /* reported when the reader gets there */
     int result = iw_capture_next(c, &frames[0], error);
 
     *count = result == 1;

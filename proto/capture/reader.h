@@ -3,9 +3,8 @@
 #define IW_CAPTURE_READER_H
 
 /*
- * Captures that are read. reader.c has what all have in common, octets.c a file's octets,
- * formats.c pcap and pcapng; library.c leaves the rest to libpcap: older formats, interfaces,
- * filters.
+ * Reading captures. reader.c is common to all, octets.c reads a file's octets, formats.c pcap and
+ * pcapng; library.c leaves the rest to libpcap: older formats, interfaces, filters.
  */
 
 #include "iwarp/capture.h"
@@ -54,16 +53,16 @@ struct iw_capture {
 /* ---- octets.c ---- */
 
 bool iw_octets_open(struct iw_capture *c, const char *path, char error[IW_CAPTURE_ERROR]);
-/* The next n octets, which stay to be taken; NULL if there are fewer, or a signal came. */
+/* Returns the next n octets without taking them; NULL if there are fewer, or a signal came. */
 const uint8_t *iw_octets_need(struct iw_capture *c, size_t n);
 void iw_octets_take(struct iw_capture *c, size_t n);
-/* Up to n octets into `to`, taken: their number, -1 with errno. */
+/* Takes up to n octets into `to`. Returns their number, or -1 with errno. */
 ssize_t iw_octets_read(struct iw_capture *c, void *to, size_t n);
 
 /* ---- formats.c ---- */
 
-/* The reader of what the file begins with; NULL if it is neither or its header is not whole, or,
- * with an error line, if the system fails. */
+/* Returns the reader of the format that the file begins with; NULL if it is neither or its header
+ * is not whole, or, with an error line, if the system fails. */
 iw_next_fn *iw_formats_begin(struct iw_capture *c, char error[IW_CAPTURE_ERROR]);
 
 /* ---- library.c ---- */
@@ -76,22 +75,23 @@ bool iw_library_compile(struct iw_capture *c, struct iw_interface *i, char error
 
 /* ---- live.c ---- */
 
-/* Opens an interface to be read without waiting; *fd can be waited for. NULL on failure. */
+/* Opens an interface to be read without waiting; *fd can be waited for. Returns NULL on failure. */
 pcap_t *iw_live_activate(const char *interface, int *fd, char error[IW_CAPTURE_ERROR]);
 bool iw_live_set_filter(pcap_t *pcap, const char *interface, const char *filter,
                         char error[IW_CAPTURE_ERROR]);
-/* An error line from a status of libpcap. */
+/* Makes an error line from a status of libpcap. */
 void iw_live_explain(pcap_t *pcap, const char *interface, int status, char error[IW_CAPTURE_ERROR]);
 
 /* ---- reader.c ---- */
 
 enum iw_link iw_link_of(uint32_t linktype);
-/* One more interface; NULL with an error line: no memory, or too many of them. */
+/* Adds one interface. Returns NULL with an error line: no memory, or too many of them. */
 struct iw_interface *iw_capture_add_interface(struct iw_capture *c, uint32_t linktype,
                                               char error[IW_CAPTURE_ERROR]);
-/* False with an error line that names the link types, if all those known are of other kinds. */
+/* Returns false, with an error line that names the link types, if all those known are of other
+ * kinds. */
 bool iw_capture_links_fit(const struct iw_capture *c, char error[IW_CAPTURE_ERROR]);
-/* An error line about the record at the current place; returns -1. */
+/* Makes an error line about the record at the current place. Returns -1. */
 int iw_capture_corrupt(const struct iw_capture *c, char error[IW_CAPTURE_ERROR], const char *format,
                        ...) __attribute__((format(printf, 3, 4)));
 

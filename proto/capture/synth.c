@@ -25,7 +25,7 @@ struct frame {
 
 struct side {
     uint32_t next;     /* sequence number of its next octet */
-    uint32_t acked;    /* of these, what it has acknowledged of the other side */
+    uint32_t acked;    /* the number up to which it has acknowledged the other side */
     uint16_t id;       /* IPv4 identification of its next frame */
     unsigned segments; /* sent and not yet acknowledged */
     bool ended;
@@ -109,8 +109,8 @@ void iw_synth_free(struct iw_synth *s)
     free(s);
 }
 
-/* A new frame of `length` octets, NULL (and nothing more is recorded) if there is no room. Filled
- * in, it is handed to put_frame. */
+/* Returns a new frame of `length` octets, or NULL (and nothing more is recorded) if there is no
+ * room. The caller fills it in and hands it to put_frame. */
 static uint8_t *add_frame(struct iw_synth *s, uint64_t now, size_t length)
 {
     size_t cost = length + sizeof(struct frame);
@@ -168,7 +168,7 @@ static uint8_t *put32(uint8_t *p, uint32_t value)
     return put16(put16(p, value >> 16), value & 0xffff);
 }
 
-/* The Internet checksum (RFC 1071), a running sum of 16-bit words. */
+/* Adds to the Internet checksum (RFC 1071), a running sum of 16-bit words. */
 static uint32_t sum(uint32_t total, const uint8_t *data, size_t length)
 {
     uint64_t wide = total;
@@ -215,7 +215,7 @@ static uint8_t *put_ethernet(uint8_t *p, unsigned from, bool v4)
     return put16(p + 12, v4 ? 0x0800 : 0x86dd);
 }
 
-/* Writes one frame of side `from` that begins at `seq`; false if it is not recorded. */
+/* Writes one frame of side `from` that begins at `seq`. Returns false if it is not recorded. */
 static bool put_at(struct iw_synth *s, struct connection *c, unsigned from, uint64_t now,
                    uint8_t flags, uint32_t seq, const uint8_t *data, size_t length)
 {
@@ -322,7 +322,7 @@ static struct connection *find(const struct iw_synth *s, int connection)
     return &s->connections[connection];
 }
 
-/* A pure ACK of `side`. Only for octets not yet acknowledged: twice the same would be a
+/* Writes a pure ACK of `side`, only for octets not yet acknowledged: twice the same would be a
  * "duplicate ACK". */
 static void acknowledge(struct iw_synth *s, struct connection *c, unsigned side, uint64_t now)
 {

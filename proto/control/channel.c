@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Framing of the control protocol: one JSON object a line, both directions bounded. */
+/* Frames the control protocol: one JSON object per line, both directions bounded. */
 #include "iwarp/control.h"
 
 #include <errno.h>
@@ -31,7 +31,8 @@ struct iw_control_channel *iw_control_channel_create(int fd)
         return NULL;
     ch->fd = fd;
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-    /* Requests and events are small and waited for. Not TCP: nothing to be set. */
+    /* Requests and events are small and waited for. On a socket that is not TCP this fails
+     * harmlessly. */
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
     return ch;
 }
@@ -65,8 +66,8 @@ int iw_control_channel_read(struct iw_control_channel *ch)
     return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
 }
 
-/* Whether objects and arrays lie deeper within one another than a parser shall follow. What is no
- * JSON may be counted wrongly: it is refused either way. */
+/* Returns whether objects and arrays nest deeper than a parser should follow. Text that is no JSON
+ * may be counted wrongly: it is refused either way. */
 static bool too_deep(const char *line, size_t length)
 {
     int depth = 0;
@@ -86,7 +87,7 @@ static bool too_deep(const char *line, size_t length)
     return false;
 }
 
-/* The parser's words may quote the line. */
+/* The parser's message may quote the line. */
 static void make_printable(char *text)
 {
     for (; *text; text++)

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { LATE_READS = 64 }; /* of what came in time: more than a socket holds */
+enum { LATE_READS = 64 }; /* for octets that came in time: more than a socket holds */
 
 struct held_event {
     json_t *event;
@@ -79,7 +79,7 @@ static void send_token(int fd, const struct iw_control_token *token)
         return;
     memcpy(line, token->text, token->length);
     line[token->length] = '\n';
-    (void)send(fd, line, token->length + 1, MSG_NOSIGNAL); /* the first call will tell */
+    (void)send(fd, line, token->length + 1, MSG_NOSIGNAL); /* the first call will report an error */
 }
 
 struct iw_control *iw_control_connect(const char *host, uint16_t port,
@@ -182,8 +182,8 @@ static void hold(struct iw_control *c, json_t *event, size_t octets)
     c->held_octets += octets;
 }
 
-/* Takes one line that is here already. Returns the reply to request `id`, if it is that; sets
- * *more to whether a line was there. */
+/* Takes one line that is here already. Returns the reply to request `id`, if it is that; sets *more
+ * to whether there was a line. */
 static json_t *take(struct iw_control *c, json_int_t id, bool *more)
 {
     json_t *message;
@@ -213,9 +213,9 @@ static json_t *take(struct iw_control *c, json_int_t id, bool *more)
     return NULL;
 }
 
-/* Waits for more octets. False once the deadline has passed or the agent is gone. Behind the
- * deadline what has come already is taken, at most LATE_READS times (counted in *late): an agent
- * that goes on and on is not waited for. */
+/* Waits for more octets. Returns false once the deadline has passed or the agent is gone. After the
+ * deadline it still takes octets that have come already, at most LATE_READS times (counted in
+ * *late), so that it does not wait for an agent that never stops. */
 static bool more_input(struct iw_control *c, uint64_t deadline, unsigned *late)
 {
     if (c->lost)

@@ -38,7 +38,7 @@ int iw_control_token_read(struct iw_control_token *t, const char *path, char *er
         snprintf(error, room, "token file %s: %s", path, strerror(errno));
         return -1;
     }
-    setbuf(f, NULL); /* no copy of the secret is left behind */
+    setbuf(f, NULL); /* leave no copy of the secret */
     size_t length = fread(text, 1, sizeof(text), f);
     bool failed = ferror(f);
     fclose(f);
@@ -66,7 +66,7 @@ int iw_control_token_find(struct iw_control_token *t, const char *path, char *er
     return -1;
 }
 
-/* Neither where they differ nor by how much in length shows in the time that it takes. */
+/* The time that it takes shows neither where they differ nor by how much in length. */
 bool iw_control_token_same(const struct iw_control_token *t, const char *text, size_t length)
 {
     char padded[IW_CONTROL_TOKEN_MAX] = "";

@@ -31,7 +31,7 @@ static uint64_t result(const struct iw_switches *switches, uint64_t old,
     return fetch_add(old, r->add_swap_data, spilt ? 0 : r->add_swap_mask);
 }
 
-/* True if the operation must not happen; *failed is the first check that failed. */
+/* Returns true if the operation must not happen; *failed is the first check that failed. */
 static bool refused(const struct iw_ddp_stream *s, bool wrong, enum iw_check check,
                     enum iw_check *failed)
 {

@@ -8,7 +8,7 @@ static uint32_t hash_stag(const struct iw_domain *d, uint32_t stag)
     return (stag * 2654435761u) & d->table_mask;
 }
 
-/* The table slot of an STag, or the empty slot where it would go. */
+/* Returns the table slot of an STag, or the empty slot where it would go. */
 static uint32_t find_slot(const struct iw_domain *d, uint32_t stag)
 {
     uint32_t slot = hash_stag(d, stag);
@@ -40,10 +40,10 @@ static uint32_t blocks_of(const struct iw_domain *d)
     return (d->limits.buffers + d->block - 1) / d->block;
 }
 
-/* Nothing is written to a buffer before it is lent: memory that the system gives only when it is
- * touched is not taken by those that nobody needs. Of a small pool each buffer is an allocation of
- * its own, behind which tools see who writes too far; many in one have no header each that is
- * touched. */
+/* Writes nothing to a buffer before it is lent, so that unused buffers take no memory of a system
+ * that commits it on first touch. In a small pool each buffer is an allocation of its own, so that
+ * tools notice a write past its end; in a large pool many share one, without a header each that
+ * would be touched. */
 static bool make_pool(struct iw_domain *d)
 {
     const struct iw_env *env = &d->env;
@@ -149,7 +149,8 @@ static uint32_t fresh_stag(struct iw_domain *d)
     uint32_t stag = 0;
     do {
         d->env.random(d->env.context, &stag, sizeof stag);
-        /* A random source that repeats itself must not hang us: in time this tries every value. */
+        /* A random source that repeats itself must not hang us: with time, this tries every value.
+         */
         stag += d->stag_step++;
     } while (stag == 0 || iw_domain_find(d, stag) != NULL);
     return stag;
@@ -168,7 +169,7 @@ static void settle(struct iw_domain *d, uint32_t index, struct iw_region *region
     d->table[find_slot(d, region->stag)] = index;
 }
 
-/* Finds a free slot and a fresh STag for a region. False if the table is full. */
+/* Finds a free slot and a fresh STag for a region. Returns false if the table is full. */
 static bool insert(struct iw_domain *d, struct iw_region *region, uint32_t parent)
 {
     uint32_t index = d->free_region;
@@ -207,7 +208,7 @@ int iw_domain_invalidate(struct iw_domain *d, uint32_t stag)
     return valid ? 0 : -1;
 }
 
-/* Empties a slot of the linear-probing table and moves up what would become unreachable. */
+/* Empties a slot of the linear-probing table and moves up entries that would become unreachable. */
 static void remove_slot(struct iw_domain *d, uint32_t slot)
 {
     uint32_t hole = slot;
@@ -221,7 +222,7 @@ static void remove_slot(struct iw_domain *d, uint32_t slot)
     d->table[hole] = 0;
 }
 
-/* Forgets what table slot `at` leads to. */
+/* Forgets the region that table slot `at` leads to. */
 static void forget(struct iw_domain *d, uint32_t at)
 {
     uint32_t index = d->table[at];
@@ -244,7 +245,7 @@ int iw_domain_deregister(struct iw_domain *d, uint32_t stag)
     return result;
 }
 
-/* Whether `window` may be bound to `parent`, as iw_domain_bind says. */
+/* Returns whether `window` may be bound to `parent`, as iw_domain_bind says. */
 static int bindable(const struct iw_region_slot *parent, const struct iw_region *window)
 {
     enum { WRITES = IW_ACCESS_REMOTE_WRITE | IW_ACCESS_REMOTE_ATOMIC };
@@ -259,7 +260,8 @@ static int bindable(const struct iw_region_slot *parent, const struct iw_region 
     return 0;
 }
 
-/* A window moves to another place: a fresh STag, drawn while the old one still counts as used. */
+/* Moves a window to another place: with a fresh STag, drawn while the old one still counts as used.
+ */
 static void rebind(struct iw_domain *d, uint32_t at, struct iw_region *window, uint32_t parent)
 {
     uint32_t index = d->table[at];

@@ -22,8 +22,8 @@ struct iw_domain {
     uint32_t *table; /* open addressing: index + 1 into regions, 0 empty */
     uint32_t table_mask;
     uint32_t free_region;  /* index + 1 of the first of those given back, 0 if there is none */
-    uint32_t used_regions; /* slots behind them were never used, and not written */
-    uint8_t **blocks;      /* what was allocated for the pool */
+    uint32_t used_regions; /* slots from here on were never used, and not written */
+    uint8_t **blocks;      /* the allocations for the pool */
     uint32_t block;        /* buffers of each */
     void **idle;           /* the buffers that nobody has, the last given back on top */
     uint32_t idle_count;
@@ -36,11 +36,11 @@ struct iw_domain {
 
 void iw_domain_lock(const struct iw_domain *d);
 void iw_domain_unlock(const struct iw_domain *d);
-/* place.c, under the lock: the 8 octets that an atomic acts on, checked as a read source with
- * another right. NULL if it must not happen; *failed is the first check that fails. */
+/* place.c, under the lock: returns the 8 octets that an atomic acts on, checked as a read source
+ * with another right. NULL if it must not happen; *failed is the first check that fails. */
 uint8_t *iw_domain_atomic_target(const struct iw_ddp_stream *s, uint32_t stag, uint64_t to,
                                  enum iw_check *failed);
-/* Under the lock. NULL if there is none. */
+/* Finds a region, under the lock. Returns NULL if there is none. */
 struct iw_region *iw_domain_find(const struct iw_domain *d, uint32_t stag);
 
 #endif

@@ -17,7 +17,7 @@ size_t iw_ddp_scatter(const struct iw_iov *to, size_t to_count, size_t offset,
             step = to[i].length - offset;
         if (step > from[k].length - skip)
             step = from[k].length - skip;
-        /* The two lists may name the same memory; what landed there is there already. */
+        /* The two lists may name the same memory; octets that landed are there already. */
         uint8_t *at = (uint8_t *)to[i].base + offset;
         const uint8_t *octets = (const uint8_t *)from[k].base + skip;
         if (at != octets)
@@ -44,7 +44,7 @@ size_t iw_ddp_gather(void *out, const struct iw_iov *pieces, size_t count, size_
     return iw_ddp_scatter(&to, 1, 0, pieces, count, skip, length);
 }
 
-/* The checks that one use of a region runs, in the order of RFC 5041 §7.1 / RFC 5040 §7.2. */
+/* The checks that one use of a region makes, in the order of RFC 5041 §7.1 / RFC 5040 §7.2. */
 struct use_checks {
     enum iw_check stag, pd, stream, access, wrap, base, bounds, fit;
     uint32_t rights; /* any of these suffices */
@@ -70,8 +70,8 @@ static const struct use_checks *checks_of(enum iw_ddp_use use)
                                          : &source_checks;
 }
 
-/* The checks in order; *failed is the first that fails. Returns false if the access must not
- * happen at all. An access that is to come before a botched check comes before those behind it. */
+/* Makes the checks in order; *failed is the first that fails. Returns false if the access must not
+ * happen at all. An access that has to precede a botched check precedes those after it, too. */
 static bool validate(const struct iw_ddp_stream *s, const struct use_checks *use,
                      const struct iw_region *r, uint64_t to, uint64_t length, enum iw_check *failed)
 {
@@ -105,10 +105,10 @@ static bool validate(const struct iw_ddp_stream *s, const struct use_checks *use
     return true;
 }
 
-/* The memory that an access really touches: all of it when it is legal, else what of it lies
- * in the region and its guard areas: the effect of an ignored check shows, and no other memory is
- * touched. An access far outside lands at the start of the rear guard. *length is cut to what may
- * be touched. */
+/* Returns the memory that an access really touches: all of it when it is legal, otherwise the part
+ * that lies in the region and its guard areas, so that the effect of an ignored check shows and no
+ * other memory is touched. An access far outside lands at the start of the rear guard. *length is
+ * cut to match. */
 static uint8_t *reach(const struct iw_region *r, uint64_t to, uint64_t *length)
 {
     uint64_t arena = r->guard + r->length + r->guard;

@@ -34,7 +34,7 @@ void iw_ep_tx_cut(struct iw_endpoint *ep)
         ep->framer.pos += pieces[i].length;
 }
 
-/* No Markers in any case: the length field stands in front of the header. */
+/* Never with Markers: the length field lies directly before the header. */
 static bool plain(const struct iw_endpoint *ep)
 {
     return !ep->framer.markers && !iw_switch_any(ep->config.switches);
@@ -47,15 +47,15 @@ uint32_t iw_ep_batch_header(const struct iw_endpoint *ep, bool tagged)
     return shorter ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER;
 }
 
-/* The most payload that a segment may carry now. */
+/* Returns the most payload that a segment may carry now. */
 static uint32_t payload_limit(const struct iw_endpoint *ep, bool tagged)
 {
     bool longest = iw_switch_violated(ep->config.switches, IW_CHECK_MPA_ULPDU_MAX);
     return (longest ? UINT16_MAX : ep->mulpdu) - iw_ep_batch_header(ep, tagged);
 }
 
-/* RFC 5044 §5.1: FPDUs share a TCP segment only if they lie entirely in it. One that would not ends
- * the list, behind which the transport begins a new segment. */
+/* RFC 5044 §5.1: FPDUs share a TCP segment only if they lie entirely in it. One that would not fit
+ * ends the list; the transport begins a new segment after it. */
 static bool aligned(const struct batch *b, size_t ulpdu)
 {
     const struct iw_endpoint *ep = b->ep;
@@ -63,10 +63,10 @@ static bool aligned(const struct batch *b, size_t ulpdu)
            iw_framer_size(&ep->framer, (uint32_t)ulpdu) <= ep->segment - b->fill;
 }
 
-/* RFC 5044 §4.5: FPDUs that are packed in a segment already may make MULPDU smaller, though not
- * below 128. The next segment of a message that takes several of them anyway fills what is left of
- * the TCP segment, so that the batch goes on. With large TCP segments (loopback) any message does
- * if an eighth of one is left: each costs so much more than an FPDU. */
+/* RFC 5044 §4.5: FPDUs that are already packed in a segment may make MULPDU smaller, though not
+ * below 128. A segment of a message that needs several segments anyway fills the rest of the TCP
+ * segment, so that the batch goes on. With large TCP segments (loopback) any message does so if an
+ * eighth of one is left, because a TCP segment costs so much more than an FPDU. */
 uint32_t iw_ep_batch_limit(const struct batch *b, uint32_t left, bool tagged)
 {
     const struct iw_endpoint *ep = b->ep;
@@ -80,9 +80,9 @@ uint32_t iw_ep_batch_limit(const struct batch *b, uint32_t left, bool tagged)
     return packed < ep->mulpdu ? packed - (ep->mulpdu - most) : most;
 }
 
-/* Whether a ULPDU may be the first of another list. Of short TCP segments one list has many. Where
- * the other could not be filled it is better begun in the next batch. What is in the list before it
- * waits for its CRCs: not where it would begin with a long one. */
+/* Returns whether a ULPDU may be the first of another list. With short TCP segments one list has
+ * many. If the other list could not be filled, it is better begun in the next batch. The list
+ * before it would wait for its CRCs, so it must not begin with a long ULPDU under a CRC. */
 static bool listable(const struct batch *b, size_t ulpdu)
 {
     const struct iw_endpoint *ep = b->ep;
@@ -104,7 +104,7 @@ bool iw_ep_batch_copies(const struct iw_endpoint *ep)
     return ep->framer.markers && !iw_switch_any(ep->config.switches);
 }
 
-/* Short ones always are, as pieces cost more than their octets. */
+/* Short ones are always copied, as pieces cost more than their octets. */
 static bool copies(const struct batch *b, size_t own, size_t ulpdu)
 {
     const struct iw_endpoint *ep = b->ep;
@@ -114,7 +114,7 @@ static bool copies(const struct batch *b, size_t own, size_t ulpdu)
                own + b->lent + iw_framer_size(&ep->framer, (uint32_t)ulpdu);
 }
 
-/* Puts an FPDU behind the `own` octets from which it is made. */
+/* Puts an FPDU after the `own` octets from which it is made. */
 static int copy_fpdu(struct batch *b, const struct iw_iov *slices, size_t count, size_t own)
 {
     struct iw_iov *next = &b->pieces[b->count];
@@ -152,7 +152,7 @@ void iw_ep_batch_add(struct batch *b, struct iw_iov *slices, size_t count)
         b->octets += own + (plain(ep) ? 16 : IW_FRAMER_SCRATCH);
     }
     if (made < 0)
-        return; /* cannot be: iw_ep_batch_room() was asked and no ULPDU exceeds MULPDU */
+        return; /* cannot happen: iw_ep_batch_room() was asked and no ULPDU exceeds MULPDU */
     b->count += (size_t)made;
     ep->tx_ends[(b->count - 1) / 8] |= (uint8_t)(1u << (b->count - 1) % 8);
     b->size += (size_t)(ep->framer.pos - before);
@@ -181,7 +181,7 @@ void iw_ep_batch_end(const struct batch *b)
         iw_ep_tx_release(ep);
 }
 
-/* What the transport did not take is sent later, when the sources may be gone. */
+/* The transport sends the pieces that it did not take later, when their sources may be gone. */
 static void keep_sources(struct iw_endpoint *ep)
 {
     struct iw_iov *pieces = ep->tx_buffer;

@@ -74,7 +74,7 @@ void iw_ep_ends_by(struct iw_endpoint *ep, enum iw_cause cause)
         ep->cause = cause;
 }
 
-/* Nothing new leaves; what is framed goes out, then a FIN. */
+/* Starts nothing new; framed FPDUs go out, then a FIN. */
 void iw_ep_finish(struct iw_endpoint *ep, uint64_t now)
 {
     ep->phase = IW_PHASE_DONE;
@@ -165,7 +165,7 @@ static bool drained(struct iw_endpoint *ep)
            iw_ep_tx_idle(ep) && !ep->rtr_due && ep->sending == IW_SENDING_NOTHING;
 }
 
-/* What --overstrict refuses of a legal FIN. */
+/* Returns the check by which --overstrict refuses a legal FIN. */
 static enum iw_check refused_end(struct iw_endpoint *ep)
 {
     const struct iw_switches *switches = ep->config.switches;
@@ -177,8 +177,8 @@ static enum iw_check refused_end(struct iw_endpoint *ep)
     return IW_CHECK_NONE;
 }
 
-/* Our FIN waits for what only the peer can let go: a window behind its own FIN, or its first FPDU.
- * It has linger_timeout for that; octets that it takes begin it anew. */
+/* Our FIN waits for an event that only the peer can cause: a window after its own FIN, or its first
+ * FPDU. It may wait linger_timeout; each octet that the peer takes restarts that time. */
 static void limit_wait(struct iw_endpoint *ep)
 {
     bool waits =
@@ -209,7 +209,7 @@ void iw_ep_settle(struct iw_endpoint *ep)
             ep->early_left = 2;
     }
     limit_wait(ep);
-    /* Pieces already handed out name the consumer's memory: its work is flushed behind them. */
+    /* Pieces already handed out name the consumer's memory: flush its work only after them. */
     if (ep->phase == IW_PHASE_DONE && iw_ep_tx_idle(ep))
         flush(ep);
     if (over && !iw_ep_happened(ep, IW_EVENT_CLOSED)) {
@@ -273,7 +273,7 @@ void iw_endpoint_input_end(struct iw_endpoint *ep, bool graceful, uint64_t now)
             iw_ep_fault(ep, inside, NULL, NULL, 0, now);
         else if (refused.check != IW_CHECK_NONE)
             iw_ep_fault(ep, refused, NULL, NULL, 0, now);
-        /* A read still open can never be answered, held-back work never be released. */
+        /* A read that is still open can never be answered, and held-back work never be released. */
         else if (ep->reads_out_head != ep->reads_out_tail || ep->paused)
             iw_ep_finish(ep, now);
     } else if (!ep->fin_due) {

@@ -2,15 +2,16 @@
 #include "internal.h"
 
 /*
- * Octets out of order, and the placement of FPDUs that lie behind a gap.
+ * Octets out of order, and the placement of FPDUs that come after a gap.
  *
  * RFC 5041 §5.3 allows a segment to be placed in any order and more than once, and wants its
  * message delivered once and in order. So an FPDU is placed here as soon as it is whole, and goes
- * through rx.c in its turn as if it had only just come, placement included: what is placed here
- * saves the consumer waiting, never the in-order pass its work. Placing again is what makes every
- * order of arrival leave the same memory: of two messages that write to one place the later stands,
- * also when it came first; and a region that has been invalidated or a receive that has been posted
- * in between is judged as it is then. Only that pass reports faults, delivers and completes (§5.4).
+ * through rx.c in its turn as if it had only just come, placement included. Placing here spares the
+ * consumer a wait, but never spares the in-order pass its work. Because octets are placed again in
+ * order, every order of arrival leaves the same memory: of two messages that write to one place the
+ * later one stands, even if it came first; and a region that has been invalidated or a receive that
+ * has been posted in between is judged as it is then. Only that pass reports faults, delivers and
+ * completes (§5.4).
  */
 
 /* ---- placement ---- */
@@ -24,7 +25,7 @@ static bool place_tagged(struct iw_endpoint *ep, const struct iw_fpdu *fpdu,
                                length) == IW_CHECK_NONE;
 }
 
-/* The segment lies within what an outstanding read still lacks. */
+/* Returns whether the segment lies within the part of an outstanding read that is still missing. */
 static bool answers(const struct iw_read_out *read, const struct iw_ddp_header *h, uint32_t length)
 {
     if (read->atomic || h->stag != read->sink_stag || h->to < read->sink_to)
@@ -44,7 +45,7 @@ static bool place_response(struct iw_endpoint *ep, const struct iw_fpdu *fpdu,
     return false;
 }
 
-/* Each message of queue 0 takes one receive, so the MSN tells which (RFC 5041 §5.1.2). */
+/* Each message of queue 0 takes one receive, so the MSN identifies it (RFC 5041 §5.1.2). */
 static bool place_send(struct iw_endpoint *ep, const struct iw_fpdu *fpdu,
                        const struct iw_ddp_header *h, size_t skip, uint32_t length)
 {
@@ -81,8 +82,8 @@ bool iw_ep_rx_early(void *context, const struct iw_fpdu *fpdu)
 {
     struct iw_endpoint *ep = context;
     uint8_t head[IW_DDP_UNTAGGED_HEADER + IW_TERM_MAX];
-    /* The first FPDU decides whether there is a connection at all. What a switch bends is seen best
-     * in order. */
+    /* The first FPDU decides whether there is a connection at all. The effect of a switch shows
+     * best in order. */
     if (ep->phase != IW_PHASE_FULL || ep->deframer.fpdus == 0 || ep->rtr_expected ||
         iw_switch_any(ep->config.switches))
         return false;
@@ -107,7 +108,7 @@ static uint8_t octet_at(const struct iw_iov *data, uint64_t offset)
     return ((const uint8_t *)data->base)[offset];
 }
 
-/* Octets behind a gap. */
+/* Takes octets after a gap. */
 static int input_ahead(struct iw_endpoint *ep, uint64_t pos, const struct iw_iov *data,
                        size_t pieces, uint64_t now)
 {
@@ -116,8 +117,8 @@ static int input_ahead(struct iw_endpoint *ep, uint64_t pos, const struct iw_iov
         return IW_ERR_FULL;
     if (!iw_ep_receiving(ep))
         return IW_OK;
-    /* While our Reply has not left the peer has nothing to say; should it speak, that is judged in
-     * order. */
+    /* The peer has nothing to say until our Reply has left; octets that come nevertheless are
+     * judged in order. */
     if ((ep->config.role == IW_MPA_RESPONDER && iw_mpa_startup_output(&ep->startup, &reply) > 0) ||
         !iw_ep_rx_buffer(ep))
         return IW_ERR_FULL;
@@ -153,7 +154,7 @@ int iw_endpoint_input_at(struct iw_endpoint *ep, uint64_t pos, const struct iw_i
         iw_endpoint_input(ep, data, pieces, now);
         return IW_OK;
     }
-    /* Behind repeats. Each piece may close a gap and make octets of the next known. */
+    /* Skip repeats. Each piece may close a gap and make octets of the next known. */
     for (size_t i = 0; i < pieces; pos += data[i++].length) {
         known = iw_ep_rx_edge(ep);
         uint64_t skip = known > pos ? known - pos : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rx.h"
 
-/* Where things stand in the ULPDU of an untagged message. */
+/* Offsets in the ULPDU of an untagged message. */
 enum {
     MSN_OFFSET = 10,
     MO_OFFSET = 14,
@@ -31,7 +31,7 @@ static bool msn_fails(struct iw_endpoint *ep, const struct segment *s)
            iw_ep_rx_fails(ep, s, IW_CHECK_DDP_MSN, MSN_OFFSET, s->header.msn, expected);
 }
 
-/* RFC 7306 §6: takes a buffer as a Send does, but leaves it as it is. */
+/* RFC 7306 §6: takes a buffer like a Send, but leaves its octets alone. */
 void iw_ep_rx_immediate(struct iw_endpoint *ep, struct segment *s)
 {
     if (iw_ep_rx_no_buffer(ep, s) ||
@@ -54,7 +54,8 @@ void iw_ep_rx_immediate(struct iw_endpoint *ep, struct segment *s)
     iw_ep_rx_deliver(ep, &completion);
 }
 
-/* What is legal to receive in an Atomic Request, but not to send (RFC 7306 §5.2.1). */
+/* Refuses fields of an Atomic Request that are legal to receive, but not to send (RFC 7306 §5.2.1).
+ */
 static bool refuses_fields(struct iw_endpoint *ep, const struct segment *s,
                            const struct iw_rdmap_atomic_request *r)
 {
@@ -105,7 +106,8 @@ void iw_ep_rx_atomic_request(struct iw_endpoint *ep, struct segment *s)
     iw_ep_rx_request(ep, s, read, IW_CHECK_RDMAP_ATOMIC_RESPONSE_MISSING);
 }
 
-/* RFC 7306 §5: the MSN of queue 3 counts as the atomics did, so it names the oldest one. */
+/* RFC 7306 §5: the MSNs of queue 3 count in the order of the atomics, so this one names the oldest.
+ */
 void iw_ep_rx_atomic_response(struct iw_endpoint *ep, struct segment *s)
 {
     struct iw_rdmap_atomic_response response;

@@ -16,10 +16,10 @@
  * extensions.c  RFC 7306: Immediate Data and atomics
  */
 
-/* Pieces and octets of a batch at most, which is what is framed at a time: one list or more. The
- * pieces and the octets that the endpoint writes itself share one pool buffer. */
+/* The most pieces and octets of a batch, which is the amount framed at a time: one list or more.
+ * The pieces and the endpoint's own octets share one pool buffer. */
 enum { IW_TX_PIECES = 1024, IW_TX_BATCH = 256 * 1024, IW_TX_RETRY = 1000000 };
-enum { IW_TX_LARGE = 16384 /* EMSS */ };
+enum { IW_TX_LARGE = 16384 /* EMSS from which a TCP segment counts as large */ };
 
 /* The smallest EMSS that can hold an FPDU of the smallest MULPDU: 128 octets, length, pad, CRC and
  * a Marker. */
@@ -46,7 +46,7 @@ struct iw_send_entry {
     uint8_t immediate[IW_RDMAP_IMMEDIATE];
     uint64_t add_swap, add_swap_mask, compare, compare_mask;
     uint64_t original; /* an atomic that is done */
-    uint64_t end;      /* position behind its last FPDU, once `framed` */
+    uint64_t end;      /* position after its last FPDU, once `framed` */
     bool framed;       /* all of it has been framed */
     bool done;         /* ready to complete when its turn comes */
     enum iw_status status;
@@ -60,10 +60,10 @@ struct iw_recv_entry {
     uint64_t capacity;
 };
 
-/* A read or an atomic that this end asked for. */
+/* A read or an atomic that this end has requested. */
 struct iw_read_out {
     uint64_t entry; /* position in the send queue, IW_NO_ENTRY for an RTR */
-    uint64_t end;   /* position behind the request's FPDU */
+    uint64_t end;   /* position after the request's FPDU */
     bool atomic;
     uint32_t request_id; /* atomics */
     uint32_t sink_stag;
@@ -72,18 +72,18 @@ struct iw_read_out {
     uint32_t received;
 };
 
-/* A read or an atomic that the peer asked for. An atomic is carried out when its response leaves:
- * RFC 7306 §7 lets none begin before the response to the one before it. */
+/* A read or an atomic that the peer has requested. An atomic is carried out when its response
+ * leaves: by RFC 7306 §7 none may begin before the response to the one before it. */
 struct iw_read_in {
     struct iw_ddp_header header; /* of the request, for a Terminate about it */
     bool is_atomic;
-    bool late; /* the endpoint's `late` is reported behind the response */
+    bool late; /* the endpoint's `late` is reported after the response */
     union {
         struct iw_rdmap_read_request request;
         struct iw_rdmap_atomic_request atomic;
     };
     uint32_t sent, total; /* octets of the response; total is known once it has begun */
-    uint64_t end;         /* position behind its last FPDU, once framed */
+    uint64_t end;         /* position after its last FPDU, once framed */
 };
 
 /* An FPDU whose payload goes straight to its place. */
@@ -91,13 +91,13 @@ struct iw_landing {
     bool active;
     uint8_t header[IW_DDP_UNTAGGED_HEADER];
     uint32_t header_length;
-    uint8_t *at;     /* where its payload goes; NULL: nowhere any more */
+    uint8_t *at;     /* the place of its payload; NULL once there is none any more */
     uint32_t length; /* ULPDU_Length */
     uint32_t done;   /* octets of payload that are here */
     uint32_t behind; /* octets of pad and CRC field that are here */
 };
 
-/* A call of the system's less or more costs about as much as copying so many octets. */
+/* One system call costs about as much as copying this number of octets. */
 enum { IW_LANDING_MIN = 16384 };
 
 /* The message being segmented. */
@@ -116,7 +116,7 @@ struct iw_endpoint {
     uint32_t segment; /* EMSS that FPDUs are aligned to; 0: they do not fit one */
     struct iw_mpa_startup startup;
     uint64_t deadline;
-    uint8_t early[4]; /* octets that --violate sends where nothing is due */
+    uint8_t early[4]; /* octets that --violate sends when nothing is due */
     uint32_t early_left;
 
     /* receiving */
@@ -127,13 +127,14 @@ struct iw_endpoint {
     uint64_t rx_now; /* of the call under way */
     void *rx_buffer;
     uint32_t rx_msn[4]; /* expected */
-    uint64_t rx_mo;     /* where its next segment should go on */
+    uint64_t rx_mo;     /* the offset at which its next segment should go on */
     bool rx_open;       /* such a message is in progress */
-    uint32_t rx_likely; /* payload of the last segment that began a Send; 0 since a wrong guess */
+    uint32_t rx_likely; /* payload of the last segment that began a Send; 0 after a wrong guess */
     bool write_open;    /* a tagged Write message is in progress */
     uint64_t write_to;
     struct iw_landing landing;
-    uint32_t landing_min; /* octets that are worth one: IW_LANDING_MIN, less in a fuzzer */
+    uint32_t landing_min; /* the least octets that are worth a landing: IW_LANDING_MIN, less in a
+                             fuzzer */
     uint32_t rx_together; /* FPDUs of the octets being taken in */
     struct iw_rx_last {   /* overstrict only: the last segment of each kind */
         bool open;        /* its message goes on */
@@ -141,7 +142,7 @@ struct iw_endpoint {
         uint32_t stag;        /* Sends: the Invalidate STag field */
     } rx_last[4];             /* Sends, Writes, Read Responses, none */
     struct iw_fault deferred; /* a fault whose botched reaction comes after the placement */
-    struct iw_fault late;     /* one whose botched reaction comes behind a response */
+    struct iw_fault late;     /* one whose botched reaction comes after a response */
 
     /* sending */
     struct iw_framer framer;
@@ -154,7 +155,7 @@ struct iw_endpoint {
     uint32_t lists_min; /* EMSS of which several go together: IW_TX_LARGE, less in a test */
     uint8_t tx_lent[IW_TX_PIECES / 8]; /* bit per piece: it is the source of a Read Response */
     uint8_t *tx_spare;                 /* room for those; NULL: there are none */
-    bool tx_inside;                    /* what was sent ends inside an FPDU */
+    bool tx_inside;                    /* the octets sent so far end inside an FPDU */
     uint64_t tx_retry;                 /* the pool was empty: when to try again */
     uint64_t tx_sent;                  /* position: octets of full operation that have been sent */
     uint32_t tx_msn[4];
@@ -192,7 +193,7 @@ struct iw_endpoint {
     uint32_t terminates_due; /* how often it is still to be sent */
     struct iw_rdmap_terminate terminate_out;
     struct iw_rdmap_terminate terminate_in;
-    bool fin_known; /* the peer's FIN has come, perhaps before what stands in front of it */
+    bool fin_known; /* the peer's FIN has come, perhaps before octets that precede it */
     uint64_t fin_at;
     bool shutdown, fin_due, fin_out, fin_in, reset, lost;
     bool close_waits;    /* our FIN waits for the peer, with a deadline */
@@ -206,14 +207,14 @@ void iw_ep_startup_input(struct iw_endpoint *ep, const struct iw_iov *data, size
 bool iw_ep_surplus(struct iw_endpoint *ep, uint8_t first, uint64_t now);
 bool iw_ep_startup_output(struct iw_endpoint *ep);
 void iw_ep_startup_sent(struct iw_endpoint *ep, size_t octets, uint64_t now);
-/* The RTR form that opens a peer-to-peer connection: an opcode. */
+/* Returns the RTR form that opens a peer-to-peer connection, as an opcode. */
 unsigned iw_ep_rtr_opcode(const struct iw_endpoint *ep);
 
 /* rx.c */
 int iw_ep_rx_fpdu(void *context, const struct iw_fpdu *fpdu);
 int iw_ep_rx_check(void *context, const struct iw_fault *fault);
 bool iw_ep_receiving(const struct iw_endpoint *ep);
-/* False if the pool is empty. */
+/* Returns false if the pool is empty. */
 bool iw_ep_rx_buffer(struct iw_endpoint *ep);
 void iw_ep_after_close(struct iw_endpoint *ep, uint8_t first, uint64_t now);
 
@@ -222,39 +223,39 @@ size_t iw_ep_landing_input(struct iw_endpoint *ep, const uint8_t *octets, size_t
 
 /* early.c */
 bool iw_ep_rx_early(void *context, const struct iw_fpdu *fpdu);
-/* Where the octets in order end, counted from the peer's first. */
+/* Returns the end of the octets in order, counted from the peer's first. */
 uint64_t iw_ep_rx_edge(const struct iw_endpoint *ep);
-/* With fin_known: the end has come if everything before it has. */
+/* With fin_known: ends the stream if everything before the FIN has come. */
 void iw_ep_fin_reached(struct iw_endpoint *ep, uint64_t now);
 
-/* legal.c: how --overstrict refuses a segment that is right. `offset` is that of the octet in the
- * ULPDU; `got` and `want` as in a fault. */
+/* legal.c: the way in which --overstrict refuses a correct segment. `offset` is that of the octet
+ * in the ULPDU; `got` and `want` as in a fault. */
 struct iw_refusal {
     enum iw_check check; /* IW_CHECK_NONE: not at all */
     uint32_t offset;
     uint64_t got, want;
 };
-/* `octets` is the length of what follows the DDP header, `payload` its beginning. */
+/* `octets` is the length after the DDP header, `payload` its beginning. */
 struct iw_refusal iw_ep_refused(struct iw_endpoint *ep, const struct iw_fpdu *fpdu,
                                 const struct iw_ddp_header *h, uint32_t octets,
                                 const uint8_t *payload);
 
 /* tx.c */
-/* Fills a batch of at most so many lists. */
+/* Fills a batch of at most `lists` lists. */
 void iw_ep_tx_fill(struct iw_endpoint *ep, size_t lists, uint64_t now);
 /* batch.c */
 void iw_ep_tx_release(struct iw_endpoint *ep);
-/* Takes back what is framed but not begun to be sent: something more urgent is due. */
+/* Takes back framed FPDUs of which no octet was sent: something more urgent is due. */
 void iw_ep_tx_cut(struct iw_endpoint *ep);
 bool iw_ep_tx_idle(const struct iw_endpoint *ep);
-/* Whether registered memory may be touched by the transport itself: nobody else could take it away
- * at that moment, and no CRC is made or checked that a change of it would spoil. */
+/* Returns whether the transport itself may touch registered memory: nobody else could take it away
+ * at that moment, and no CRC is made or checked that a change of the memory would spoil. */
 static inline bool iw_ep_in_place(const struct iw_endpoint *ep, bool crc, bool markers)
 {
     return ep->config.in_place && ep->env->lock == NULL && !crc && !markers &&
            !iw_switch_any(ep->config.switches);
 }
-/* Reads that may be outstanding, once the start-up is over. */
+/* Returns the number of reads that may be outstanding, once the start-up is over. */
 uint32_t iw_ep_read_limit(const struct iw_endpoint *ep);
 
 /* header.c: writes the DDP header (and a Read Request's) that opens a segment, bent as the
@@ -279,31 +280,32 @@ void iw_ep_complete_sends(struct iw_endpoint *ep);
 void iw_ep_complete_recv(struct iw_endpoint *ep, const struct iw_completion *completion);
 void iw_ep_flush(struct iw_endpoint *ep, enum iw_status first_read, enum iw_status first_recv,
                  enum iw_check check);
-/* The oldest read, or the oldest atomic, that has been sent and has no answer yet; NULL if there is
- * none. */
+/* Returns the oldest read, or the oldest atomic, that has been sent and not been answered; NULL if
+ * there is none. */
 struct iw_read_out *iw_ep_read_out(struct iw_endpoint *ep, bool atomic);
-/* It has its answer: its work request is done. */
+/* Marks a read as answered: its work request is done. */
 void iw_ep_answered(struct iw_endpoint *ep, struct iw_read_out *read);
-/* Reads and atomics complete when they are answered, other work when it has been sent. */
+/* Returns whether work completes when it is answered (reads and atomics) instead of when it has
+ * been sent. */
 bool iw_ep_is_read(enum iw_work_opcode opcode);
 
 /* close.c */
 void iw_ep_event(struct iw_endpoint *ep, enum iw_event_kind kind);
 void iw_ep_trace(const struct iw_endpoint *ep, enum iw_trace_kind kind, const uint8_t *octets,
                  size_t length, uint32_t ulpdu_length, uint64_t pos, uint64_t now);
-/* A check failed: the reaction that its table row asks for, or its botched form. `header` and
- * `request` describe the segment at fault and may be NULL. */
+/* Reacts to a failed check as its table row says, or in its botched form. `header` and `request`
+ * describe the segment at fault and may be NULL. */
 void iw_ep_fault(struct iw_endpoint *ep, struct iw_fault fault, const struct iw_ddp_header *header,
                  const struct iw_rdmap_read_request *request, uint32_t length, uint64_t now);
-/* The first cause of the end counts. */
+/* Sets the cause of the end; the first one counts. */
 void iw_ep_ends_by(struct iw_endpoint *ep, enum iw_cause cause);
 void iw_ep_finish(struct iw_endpoint *ep, uint64_t now);
-/* `timeout` after `now`; never the UINT64_MAX that means no deadline. */
+/* Returns `timeout` after `now`, but never UINT64_MAX, which means no deadline. */
 uint64_t iw_ep_after(uint64_t now, uint64_t timeout);
 bool iw_ep_happened(const struct iw_endpoint *ep, enum iw_event_kind kind);
 void iw_ep_peer_terminated(struct iw_endpoint *ep, const struct iw_rdmap_terminate *terminate,
                            uint64_t now);
-/* Reconsiders whether it is all over; gives buffers back. */
+/* Reconsiders whether the connection is over; gives buffers back. */
 void iw_ep_settle(struct iw_endpoint *ep);
 
 #endif

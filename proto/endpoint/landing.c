@@ -3,15 +3,15 @@
 #include "iwarp/octets.h"
 
 /*
- * Payload that the transport receives where it belongs (iw_endpoint_landing): that of a Write, a
- * Read Response or a Send whose header is here and passes every check. The header is kept, the FPDU
- * leaves the deframer, and once its last octet is here it goes through rx.c like any other, which
- * finds its payload in place. RFC 5041 §5.3 lets octets be placed before their message is
- * delivered; without a CRC there is nothing behind them that could still make them wrong.
+ * Payload that the transport receives in place (iw_endpoint_landing): that of a Write, a Read
+ * Response or a Send whose header is here and passes every check. The endpoint keeps the header and
+ * takes the FPDU from the deframer. Once its last octet is here, the FPDU goes through rx.c like
+ * any other, which finds its payload in place. RFC 5041 §5.3 allows octets to be placed before
+ * their message is delivered; without a CRC nothing follows that could still prove them wrong.
  *
- * With receive_ahead the payload of a Send may come before its header was looked at
- * (iw_endpoint_guess): where the Send before it began with a long segment this one may, too. A
- * right guess goes on like any other landing; a wrong one has spoilt memory that is nobody's yet.
+ * With receive_ahead the payload of a Send may come before its header was read (iw_endpoint_guess):
+ * if the Send before it began with a long segment, this one may, too. A right guess goes on like
+ * any other landing; a wrong one has spoilt memory that nobody uses yet.
  */
 
 enum { STAG_OFFSET = 2 };
@@ -21,7 +21,7 @@ static uint32_t payload(const struct iw_landing *l)
     return l->length - l->header_length;
 }
 
-/* Whether a Read Response is the next part of the read whose turn it is. */
+/* Returns whether a Read Response is the next part of the read whose turn it is. */
 static bool answers(struct iw_endpoint *ep, const struct iw_ddp_header *h, uint32_t length)
 {
     const struct iw_read_out *read = iw_ep_read_out(ep, false);
@@ -32,7 +32,7 @@ static bool answers(struct iw_endpoint *ep, const struct iw_ddp_header *h, uint3
            length <= left && (!iw_ddp_last(h) || length == left);
 }
 
-/* Octet `offset` of the receive that is next, if so many octets lie there in one piece. */
+/* Returns octet `offset` of the next receive, if `length` octets lie there in one piece. */
 static uint8_t *piece_of_receive(const struct iw_endpoint *ep, uint64_t offset, size_t length)
 {
     if (ep->recv_head == ep->recv_tail)
@@ -51,7 +51,7 @@ static bool sends(unsigned opcode)
     return opcode >= IW_OP_SEND && opcode <= IW_OP_SEND_SE_INVALIDATE;
 }
 
-/* Where the payload goes; NULL if a check would fail. */
+/* Returns the place of the payload; NULL if a check would fail. */
 static uint8_t *target(struct iw_endpoint *ep)
 {
     const struct iw_landing *l = &ep->landing;
@@ -72,8 +72,8 @@ static uint8_t *target(struct iw_endpoint *ep)
                : NULL;
 }
 
-/* Where the payload goes on; NULL for good once a check would fail, or if the STag means other
- * memory than that which has the payload's beginning. */
+/* Returns the place where the payload goes on; NULL for good once a check would fail, or if the
+ * STag now means other memory than that which holds the payload's beginning. */
 static uint8_t *place(struct iw_endpoint *ep)
 {
     struct iw_landing *l = &ep->landing;
@@ -82,7 +82,8 @@ static uint8_t *place(struct iw_endpoint *ep)
     return l->at;
 }
 
-/* The FPDU that begins with these octets can land: its header passes every check. */
+/* Returns true if the FPDU that begins with these octets can land: its header passes every check.
+ */
 static bool take(struct iw_endpoint *ep, const uint8_t *octets, size_t held)
 {
     struct iw_landing *l = &ep->landing;
@@ -98,7 +99,7 @@ static bool take(struct iw_endpoint *ep, const uint8_t *octets, size_t held)
     return l->at != NULL;
 }
 
-/* The deframer holds the beginning of an FPDU for which this is worth while. */
+/* Begins a landing if the deframer holds the beginning of an FPDU for which it pays. */
 static bool begin(struct iw_endpoint *ep)
 {
     const uint8_t *octets;
@@ -115,7 +116,7 @@ static bool begin(struct iw_endpoint *ep)
     return true;
 }
 
-/* The STag is valid, but not as it was when the segment began. */
+/* Handles an STag that is valid, but not as it was when the segment began. */
 static void moved(struct iw_endpoint *ep)
 {
     struct iw_ddp_header h;
@@ -125,7 +126,7 @@ static void moved(struct iw_endpoint *ep)
     iw_ep_fault(ep, fault, &h, NULL, ep->landing.length, ep->rx_now);
 }
 
-/* All of the FPDU is here. */
+/* Finishes a landing: the whole FPDU is here. */
 static void finish(struct iw_endpoint *ep)
 {
     struct iw_landing *l = &ep->landing;
@@ -165,7 +166,7 @@ size_t iw_ep_landing_input(struct iw_endpoint *ep, const uint8_t *octets, size_t
     return here + rest;
 }
 
-/* Octets may go past the deframer. */
+/* Returns whether octets may bypass the deframer. */
 static bool passable(const struct iw_endpoint *ep)
 {
     return ep->phase == IW_PHASE_FULL && !ep->fin_in && !ep->rtr_expected &&
@@ -209,7 +210,7 @@ size_t iw_endpoint_guessed(struct iw_endpoint *ep, const void *head, size_t octe
     (void)iw_endpoint_guess(ep, &guess);
     if (!take(ep, head, IW_ENDPOINT_GUESS_HEAD) || l->at != guess ||
         l->header_length != IW_DDP_UNTAGGED_HEADER) {
-        ep->rx_likely = 0; /* as nothing is likely any more, before another long Send */
+        ep->rx_likely = 0; /* no guess any more before another long Send */
         return 0;
     }
     if (octets > payload(l))

@@ -3,7 +3,8 @@
 
 #include "iwarp/octets.h"
 
-/* What a sender may do and a receiver must take, refused by --overstrict: one check a habit. */
+/* Habits that a sender may have and a receiver must accept, refused by --overstrict: one check per
+ * habit. */
 
 /* Offsets in a ULPDU. */
 enum { RDMAP_OFFSET = 1, STAG_OFFSET = 2, MO_OFFSET = 14 };

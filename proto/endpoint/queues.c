@@ -28,7 +28,7 @@ void iw_ep_answered(struct iw_endpoint *ep, struct iw_read_out *read)
 {
     if (read->entry != IW_NO_ENTRY)
         iw_ep_send_at(ep, read->entry)->done = true;
-    /* Answered before its turn, it leaves its place to those before it. */
+    /* If answered before its turn, it leaves its place to those before it. */
     uint64_t at = ep->reads_out_head;
     while (read_out_at(ep, at) != read)
         at++;
@@ -64,7 +64,7 @@ static void complete_send(struct iw_endpoint *ep, const struct iw_send_entry *en
     push(ep, &completion);
 }
 
-/* In posting order: an entry waits for those before it. */
+/* Completes in posting order: an entry waits for those before it. */
 void iw_ep_complete_sends(struct iw_endpoint *ep)
 {
     while (ep->send_head != ep->send_next) {
@@ -106,7 +106,8 @@ void iw_ep_flush(struct iw_endpoint *ep, enum iw_status first_read, enum iw_stat
     ep->sending = IW_SENDING_NOTHING;
 }
 
-/* Copies a list into a queue's own; the octets in all, or UINT64_MAX if they are too many. */
+/* Copies a list into a queue's own. Returns the octets in all, or UINT64_MAX if they are too many.
+ */
 static uint64_t take_list(const struct iw_endpoint *ep, struct iw_iov *to, const struct iw_iov *sge,
                           size_t count)
 {

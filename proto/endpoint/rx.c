@@ -3,7 +3,7 @@
 
 #include "iwarp/octets.h"
 
-/* The stream position of a ULPDU octet: Markers lie between (RFC 5044 §4.3). */
+/* Returns the stream position of a ULPDU octet; Markers may lie between (RFC 5044 §4.3). */
 static uint64_t position(const struct iw_endpoint *ep, const struct iw_fpdu *fpdu, uint32_t offset)
 {
     uint64_t start = fpdu->header_pos;
@@ -15,7 +15,8 @@ static uint64_t position(const struct iw_endpoint *ep, const struct iw_fpdu *fpd
     return start + octets + (uint64_t)IW_MPA_MARKER * (1 + more);
 }
 
-/* A check failed `offset` octets into the ULPDU. True if the segment goes no further. */
+/* Reports that a check failed `offset` octets into the ULPDU. Returns true if the segment goes no
+ * further. */
 static bool fails(struct iw_endpoint *ep, const struct segment *s, enum iw_check check,
                   uint32_t offset, uint64_t got, uint64_t want)
 {
@@ -53,7 +54,7 @@ bool iw_ep_rx_refuses(struct iw_endpoint *ep, const struct segment *s, enum iw_c
     return overstrict(ep, s, check, offset, got, want);
 }
 
-/* A tagged segment's payload goes to its place. True if it goes no further. */
+/* Places the payload of a tagged segment. Returns true if the segment goes no further. */
 static bool placed_badly(struct iw_endpoint *ep, const struct segment *s, enum iw_ddp_use use)
 {
     enum { STAG_OFFSET = 2, TO_OFFSET = 6 };
@@ -188,7 +189,7 @@ static void receive_send(struct iw_endpoint *ep, struct segment *s)
     if (h->mo <= entry->capacity && end > entry->capacity &&
         fails(ep, s, IW_CHECK_DDP_TOO_LONG, 14, end, entry->capacity))
         return;
-    /* Misplaced or too long, the octets stay inside the list of buffers. */
+    /* The octets stay inside the list of buffers even if they are misplaced or too long. */
     uint64_t at = h->mo > entry->capacity ? h->mo % (entry->capacity + 1) : h->mo;
     if (iw_switch_violated(ep->config.switches, IW_CHECK_DDP_PLACE_EXACT))
         at++;
@@ -205,7 +206,7 @@ static void receive_send(struct iw_endpoint *ep, struct segment *s)
     deliver(ep, s, end < entry->capacity ? end : entry->capacity);
 }
 
-/* The source of a Read Request is at fault. */
+/* Reports a fault of a Read Request's source. */
 static bool read_fails(struct iw_endpoint *ep, const struct segment *s, enum iw_check check)
 {
     enum { SIZE_OFFSET = 30, STAG_OFFSET = 34, TO_OFFSET = 38 };
@@ -238,7 +239,7 @@ void iw_ep_rx_request(struct iw_endpoint *ep, const struct segment *s, struct iw
 {
     if (iw_ddp_last(&s->header))
         ep->rx_msn[IW_QN_READ_REQUEST]++;
-    /* Behind our FIN no answer can follow, as its sender is about to see. */
+    /* After our FIN no answer can follow, as its sender is about to see. */
     if (ep->reads_in_tail - ep->reads_in_head >= ep->reads_in_room || ep->fin_out ||
         iw_switch_violated(ep->config.switches, missing))
         return;
@@ -299,8 +300,8 @@ static void receive_terminate(struct iw_endpoint *ep, struct segment *s)
         iw_ep_peer_terminated(ep, &terminate, ep->rx_now);
 }
 
-/* RFC 6581 §9.2: the first FPDU of a peer-to-peer initiator. True if the segment is finished
- * with: an RTR Send uses up MSN 1 but no buffer of the ULP (OP-28). */
+/* RFC 6581 §9.2: checks the first FPDU of a peer-to-peer initiator. Returns true if the segment is
+ * finished with: an RTR Send uses up MSN 1 but no buffer of the ULP (OP-28). */
 static bool receive_rtr(struct iw_endpoint *ep, struct segment *s)
 {
     uint8_t form = 0, forms = ep->startup.agreed.rtr;
@@ -314,8 +315,8 @@ static bool receive_rtr(struct iw_endpoint *ep, struct segment *s)
         form = IW_MPA_RTR_WRITE;
     else if (opcode == IW_OP_READ_REQUEST && s->length == IW_RDMAP_READ_REQUEST)
         form = iw_get32(s->head + IW_DDP_UNTAGGED_HEADER + 12) == 0 ? IW_MPA_RTR_READ : 0;
-    /* A Reply that names what was not offered is to be ended by a Terminate. A Request that offers
-     * none (mpa-rtr-offer) leaves it to the Reply. */
+    /* A Reply that names a form that was not offered must be answered with a Terminate. A Request
+     * that offers none (mpa-rtr-offer) leaves the choice to the Reply. */
     if (ep->startup.peer_enhanced.rtr != 0)
         forms &= ep->startup.peer_enhanced.rtr;
     if ((form & forms) == 0)
@@ -344,7 +345,7 @@ static bool header_fails(struct iw_endpoint *ep, const struct segment *s, enum i
     }
 }
 
-/* The segment is shorter than its DDP header. */
+/* Handles a segment that is shorter than its DDP header. */
 static void too_short(struct iw_endpoint *ep, const struct segment *s)
 {
     bool tagged = s->head_length > 0 && (s->head[0] & IW_DDP_T) != 0;
@@ -403,7 +404,7 @@ static void receive(struct iw_endpoint *ep, struct segment *s)
         return;
     unsigned opcode = iw_rdmap_op(h);
     bool extension = ep->config.extensions && opcode >= IW_OP_IMMEDIATE;
-    /* Queue and T bit decide, not the opcode: they say where octets go. */
+    /* Queue and T bit decide, not the opcode: they determine where octets go. */
     if (iw_ddp_tagged(h) && opcode == IW_OP_READ_RESPONSE)
         receive_response(ep, s);
     else if (iw_ddp_tagged(h))
@@ -424,7 +425,7 @@ static void receive(struct iw_endpoint *ep, struct segment *s)
 
 bool iw_ep_receiving(const struct iw_endpoint *ep)
 {
-    /* RFC 5041 §7.1: segments behind an error are dropped, unless that check is off. */
+    /* RFC 5041 §7.1: segments after an error are dropped, unless that check is off. */
     return ep->phase == IW_PHASE_FULL ||
            (ep->phase == IW_PHASE_DONE && ep->terminate_made && !ep->lost && !ep->reset &&
             iw_switch_ignored(ep->config.switches, IW_CHECK_RDMAP_TERMINATE_STOP));
@@ -464,7 +465,7 @@ int iw_ep_rx_check(void *context, const struct iw_fault *fault)
     return -1;
 }
 
-/* The first octet of a list that may begin with empty pieces; NULL if there is none. */
+/* Returns the first octet of a list that may begin with empty pieces; NULL if there is none. */
 static const uint8_t *first_octet(const struct iw_iov *data, size_t pieces)
 {
     for (size_t i = 0; i < pieces; i++)

@@ -7,7 +7,7 @@
 /* One segment on its way through the checks. */
 struct segment {
     const struct iw_fpdu *fpdu;
-    /* its beginning; zeros behind it */
+    /* its beginning, followed by zeros */
     uint8_t head[IW_DDP_UNTAGGED_HEADER + IW_TERM_MAX];
     size_t head_length;
     struct iw_ddp_header header;
@@ -15,25 +15,26 @@ struct segment {
     struct iw_rdmap_read_request request;
     bool request_known;
     size_t header_length;
-    uint32_t length; /* octets behind the DDP header */
+    uint32_t length; /* octets after the DDP header */
 };
 
-/* rx.c: a check failed `offset` octets into the ULPDU. True if the segment goes no further. */
+/* rx.c: reports that a check failed `offset` octets into the ULPDU. Returns true if the segment
+ * goes no further. */
 bool iw_ep_rx_fails(struct iw_endpoint *ep, const struct segment *s, enum iw_check check,
                     uint32_t offset, uint64_t got, uint64_t want);
-/* The same for what is legal and only --overstrict refuses. */
+/* Does the same for a legal segment that only --overstrict refuses. */
 bool iw_ep_rx_refuses(struct iw_endpoint *ep, const struct segment *s, enum iw_check check,
                       uint32_t offset, uint64_t got, uint64_t want);
-/* The checks of MSN and buffer that open a message of queue 0. */
+/* Makes the checks of MSN and buffer that open a message of queue 0. */
 bool iw_ep_rx_no_buffer(struct iw_endpoint *ep, const struct segment *s);
-/* The message in the oldest buffer is whole. */
+/* Delivers the message in the oldest buffer, which is whole. */
 void iw_ep_rx_deliver(struct iw_endpoint *ep, struct iw_completion *completion);
-/* The check of IRD. */
+/* Checks the IRD. */
 bool iw_ep_rx_over_ird(struct iw_endpoint *ep, const struct segment *s);
-/* One more request to answer, unless that cannot be; --violate `missing`: it is not answered. */
+/* Adds a request to answer, unless that is impossible; --violate `missing`: it is not answered. */
 void iw_ep_rx_request(struct iw_endpoint *ep, const struct segment *s, struct iw_read_in read,
                       enum iw_check missing);
-/* A response is at hand: true if it comes before its turn. */
+/* Returns true if the response at hand comes before its turn. */
 bool iw_ep_rx_out_of_turn(struct iw_endpoint *ep, const struct segment *s,
                           const struct iw_read_out *answered);
 

@@ -27,8 +27,8 @@ static bool valid(const struct iw_endpoint_config *c)
            (c->mulpdu == 0 || c->mulpdu >= IW_MPA_MULPDU_MIN);
 }
 
-/* Reads that a queue must be able to hold: the number offered, or the one that an RTR takes, and
- * room for what a switch lets come on top of it. */
+/* Returns the number of reads that a queue must be able to hold: those offered, or the one that an
+ * RTR takes, and room for those that a switch admits in addition. */
 static uint32_t read_room(const struct iw_endpoint_config *c, uint16_t offered)
 {
     uint32_t room = offered == IW_MPA_DEPTH_UNSPECIFIED ? c->max_reads : offered;
@@ -147,7 +147,7 @@ void iw_endpoint_set_emss(struct iw_endpoint *ep, uint32_t emss)
     ep->segment = emss >= IW_SEGMENT_MIN && ep->mulpdu <= most ? emss : 0;
 }
 
-/* Both frames are exchanged: FPDUs from here on. */
+/* Begins full operation: both frames are exchanged, FPDUs follow. */
 static void establish(struct iw_endpoint *ep, uint64_t now)
 {
     const struct iw_mpa_agreed *agreed = &ep->startup.agreed;
@@ -176,14 +176,14 @@ static void establish(struct iw_endpoint *ep, uint64_t now)
 
 static void trace_peer_frame(const struct iw_endpoint *ep, uint64_t now)
 {
-    /* in_length also counts what an ignored PD_Length check passed over. */
+    /* in_length also counts the octets that an ignored PD_Length check skipped. */
     size_t length = ep->startup.in_length;
     if (length > sizeof ep->startup.in)
         length = sizeof ep->startup.in;
     iw_ep_trace(ep, IW_TRACE_STARTUP_IN, ep->startup.in, length, 0, 0, now);
 }
 
-/* The start-up state machine may have moved on. */
+/* Follows the start-up state machine, which may have moved on. */
 static void advance(struct iw_endpoint *ep, uint64_t now)
 {
     switch (ep->startup.state) {
@@ -245,14 +245,15 @@ bool iw_ep_surplus(struct iw_endpoint *ep, uint8_t first, uint64_t now)
         return false;
     iw_ep_fault(ep, surplus, NULL, NULL, 0, now);
     ep->terminates_due = 0;
-    /* A FIN behind a part of the Reply would look like a whole one cut short. */
+    /* After a part of the Reply, a FIN would look like the end of a whole Reply that was cut short.
+     */
     ep->reset =
         ep->reset || (ep->startup.out_taken > 0 && ep->startup.out_taken < ep->startup.out_length);
     iw_mpa_startup_sent(&ep->startup, ep->startup.out_length);
     return true;
 }
 
-/* Puts what the start-up has to say into tx_one. */
+/* Puts the octets that the start-up has to send into tx_one. */
 bool iw_ep_startup_output(struct iw_endpoint *ep)
 {
     const uint8_t *data;
@@ -322,5 +323,5 @@ unsigned iw_ep_rtr_opcode(const struct iw_endpoint *ep)
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
         if ((fit & forms[i].form) != 0)
             return forms[i].opcode;
-    return IW_OP_TERMINATE; /* every form is agreed, so only something else can be wrong */
+    return IW_OP_TERMINATE; /* every form is agreed, so only another opcode can be wrong */
 }

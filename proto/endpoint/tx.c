@@ -22,7 +22,7 @@ static struct iw_ddp_header tagged(unsigned opcode, uint32_t stag, uint64_t to, 
                                   .to = to};
 }
 
-/* A segment without payload of the ULP's. */
+/* Frames a segment without ULP payload. */
 static void emit_bare(struct batch *b, struct iw_ddp_header h)
 {
     struct iw_iov slice = {b->octets, iw_ep_put_header(b->ep, b->octets, h, true)};
@@ -39,7 +39,7 @@ static void emit_read_request(struct batch *b, const struct iw_rdmap_read_reques
     iw_ep_batch_add(b, &slice, 1);
 }
 
-/* Behind the request, which ends where the framer is. */
+/* After the request, which ends where the framer is. */
 static void expect_response(struct iw_endpoint *ep, struct iw_read_out read)
 {
     read.end = ep->framer.pos;
@@ -96,7 +96,8 @@ static void emit_terminate(struct batch *b)
         ep->terminates_due = 1;
 }
 
-/* The slices of a gather list from `offset` on, `length` octets in all. */
+/* Lists the slices of a gather list from `offset` on, `length` octets in all. Returns their number.
+ */
 static size_t slice(struct iw_iov *out, const struct iw_iov *sge, size_t count, uint32_t offset,
                     uint32_t length)
 {
@@ -129,7 +130,7 @@ static unsigned work_opcode(enum iw_work_opcode work)
     return opcodes[work];
 }
 
-/* The next segment of a Send or Write. False if there is no room for it. */
+/* Frames the next segment of a Send or Write. Returns false if there is no room for it. */
 static bool emit_work(struct batch *b, struct iw_send_entry *entry)
 {
     struct iw_endpoint *ep = b->ep;
@@ -172,15 +173,15 @@ static uint32_t request_length(const struct iw_read_in *read)
            (read->is_atomic ? IW_RDMAP_ATOMIC_REQUEST : IW_RDMAP_READ_REQUEST);
 }
 
-/* Puts the payload of the next response segment at `*out`, or lets *out point to the source. A
- * source that has gone bad in the meantime ends the connection with the request advanced (RFC 5040
- * §4.8): false then. */
+/* Puts the payload of the next response segment at `*out`, or lets *out point to the source. If the
+ * source has become invalid in the meantime, ends the connection with the request advanced (RFC
+ * 5040 §4.8) and returns false. */
 static bool take_source(struct batch *b, const struct iw_read_in *read, void **out, uint32_t take,
                         bool lend)
 {
     struct iw_endpoint *ep = b->ep;
     const struct iw_rdmap_read_request *r = &read->request;
-    /* --violate rdmap-response-past goes on behind the last octet asked for. */
+    /* --violate rdmap-response-past goes on past the last octet asked for. */
     uint32_t left = r->size > read->sent ? r->size - read->sent : 0, copied = take;
     uint64_t to = r->source_to + read->sent;
     enum iw_check check =
@@ -223,7 +224,7 @@ static void emit_atomic_response(struct batch *b, uint32_t request_id, uint64_t 
     iw_ep_batch_add(b, &slice, 1);
 }
 
-/* Carries out an atomic and answers it. False if there is no room for the answer. */
+/* Carries out an atomic and answers it. Returns false if there is no room for the answer. */
 static bool answer_atomic(struct batch *b, struct iw_read_in *read)
 {
     struct iw_endpoint *ep = b->ep;
@@ -291,7 +292,8 @@ uint32_t iw_ep_read_limit(const struct iw_endpoint *ep)
 {
     const struct iw_mpa_agreed *agreed = &ep->startup.agreed;
     uint32_t limit = agreed->ord;
-    /* Left to the ULP the queue has room for max_reads, whatever number the peer has named. */
+    /* If it is left to the ULP, the queue has room for max_reads, whatever number the peer has
+     * named. */
     if (ep->config.mpa.ord == IW_MPA_DEPTH_UNSPECIFIED && limit > ep->config.max_reads)
         limit = ep->config.max_reads;
     if (agreed->ord == IW_MPA_DEPTH_UNSPECIFIED && agreed->enhanced && agreed->peer_ird < limit)
@@ -299,7 +301,7 @@ uint32_t iw_ep_read_limit(const struct iw_endpoint *ep)
     return iw_switch_violated(ep->config.switches, IW_CHECK_RDMAP_IRD) ? ep->reads_out_room : limit;
 }
 
-/* Whether the oldest work request not yet begun may begin. */
+/* Returns whether the oldest work request not yet begun may begin. */
 static bool work_ready(struct iw_endpoint *ep)
 {
     if (ep->send_next == ep->send_tail)
@@ -349,7 +351,7 @@ static void begin_response(struct iw_endpoint *ep)
         one->total += 8;
 }
 
-/* Work that goes out as one RDMAP header: reads, atomics, Immediate Data. */
+/* Frames work that goes out as one RDMAP header: reads, atomics, Immediate Data. */
 static void emit_header_only(struct batch *b, const struct iw_send_entry *entry)
 {
     struct iw_endpoint *ep = b->ep;
@@ -377,7 +379,7 @@ static void emit_header_only(struct batch *b, const struct iw_send_entry *entry)
             ep, (struct iw_read_out){.entry = ep->send_next, .atomic = true, .request_id = h.msn});
 }
 
-/* Whole messages one after another (RFC 5041 §5.3); own work and Read Responses alternate. */
+/* Sends whole messages one after another (RFC 5041 §5.3); own work and Read Responses alternate. */
 static bool begin_message(struct batch *b)
 {
     struct iw_endpoint *ep = b->ep;
@@ -408,8 +410,8 @@ static bool begin_message(struct batch *b)
     return true;
 }
 
-/* Reads that can never be answered: the peer has closed, which ends the connection, or the start-up
- * left no ORD to those that were posted before it. */
+/* Refuses reads that can never be answered: the peer has closed, which ends the connection, or the
+ * start-up left no ORD to those posted before it. */
 static void refuse_reads(struct iw_endpoint *ep, uint64_t now)
 {
     while (ep->send_next != ep->send_tail) {

@@ -10,22 +10,22 @@
 /*
  * deframer.c  octets in, FPDUs in order and their checks
  * shape.c     where the parts of one FPDU lie
- * resync.c    FPDUs behind a gap
+ * resync.c    FPDUs after a gap
  */
 
-/* FPDUs one behind the other that were handed out early, whole ones only. */
+/* Consecutive FPDUs that were handed out early, whole ones only. */
 struct iw_run {
     uint64_t begin;
     uint32_t length;
-    bool placed; /* what the sink answered, the same for all of them */
+    bool placed; /* the answer of the sink, the same for all of them */
 };
 
-/* Runs that are remembered. Neighbours with the same answer are one run, so that only gaps and
- * answers that alternate use them up; then nothing more is handed out early until the in-order
- * pass has taken some away. */
+/* The most runs that are remembered. Neighbours with the same answer are one run, so only gaps and
+ * alternating answers use them up; then nothing more is handed out early until the in-order pass
+ * has removed some. */
 enum { IW_DEFRAMER_RUNS = 64 };
 
-/* What lies at the start of the buffer; the stream's window follows it. */
+/* The beginning of the buffer; the stream's window follows it. */
 struct iw_deframer_room {
     struct iw_stream held; /* octets from d->next on that are not handed out yet */
     struct iw_iov ulpdu[IW_DEFRAMER_PIECES];
@@ -48,7 +48,7 @@ struct iw_cursor {
     uint64_t pos;  /* of the octet here */
 };
 
-/* Octets that lie contiguously at c. */
+/* Returns the octets that lie contiguously at c. */
 static inline size_t iw_cursor_run(const struct iw_cursor *c)
 {
     size_t run = c->piece->length - c->offset;
@@ -96,50 +96,51 @@ static inline struct iw_cursor iw_cursor_at(const struct iw_iov *pieces, size_t 
 
 /* ---- shape.c ---- */
 
-/* The FPDU at some position, as far as its length says. */
+/* The FPDU at some position, as far as its length determines it. */
 struct iw_shape {
     uint32_t lead;   /* octets of a Marker before ULPDU_Length */
     uint32_t length; /* ULPDU_Length */
     uint32_t pad;
-    uint32_t inside; /* Markers behind ULPDU_Length */
+    uint32_t inside; /* Markers after ULPDU_Length */
     uint32_t size;   /* on the stream */
 };
 
-/* Octets from `pos` to the next Marker position; 0 if one is here. */
+/* Returns the octets from `pos` to the next Marker position; 0 if one is here. */
 static inline uint32_t iw_to_marker(const struct iw_deframer *d, uint64_t pos)
 {
     return (uint32_t)(0 - (pos - d->start)) % IW_MPA_MARKER_PERIOD;
 }
 
-/* Octets of the Marker that stands before the ULPDU_Length of an FPDU at `pos`. */
+/* Returns the octets of the Marker that stands before the ULPDU_Length of an FPDU at `pos`. */
 static inline uint32_t iw_shape_lead(const struct iw_deframer *d, uint64_t pos)
 {
     return d->markers && iw_to_marker(d, pos) == 0 ? IW_MPA_MARKER : 0;
 }
 
-/* The FPDU at c; false if its ULPDU_Length is not here. */
+/* Reads the FPDU at c. Returns false if its ULPDU_Length is not here. */
 bool iw_shape_read(const struct iw_deframer *d, const struct iw_cursor *c, struct iw_shape *s);
 
-/* Lists the ULPDU's pieces in the room, of the whole FPDU at c, and describes it. More than
- * IW_DEFRAMER_PIECES pieces: there are too many for the list. */
+/* Lists the ULPDU's pieces in the room, of the whole FPDU at c, and describes it. A number above
+ * IW_DEFRAMER_PIECES means that there are too many pieces for the list. */
 struct iw_fpdu iw_shape_fpdu(const struct iw_deframer *d, struct iw_cursor c,
                              const struct iw_shape *s);
 
-/* The CRC over everything before the CRC field of the whole FPDU at c, and that field. */
+/* Returns the CRC over everything before the CRC field of the whole FPDU at c; *field is that
+ * field. */
 uint32_t iw_shape_crc(const struct iw_deframer *d, struct iw_cursor c, const struct iw_shape *s,
                       uint32_t *field);
 
-/* The Marker at c, and past it. */
+/* Returns the Marker at c, and moves past it. */
 struct iw_mpa_marker iw_shape_marker(struct iw_cursor *c);
 
 /* ---- resync.c ---- */
 
-/* Octets of one input call are held, those at [pos, end), which are `whole` unless some were
- * refused: what they complete behind a gap is handed out early. */
+/* Searches after an input call whose octets [pos, end) are held, which are `whole` unless some were
+ * refused: FPDUs that they complete after a gap are handed out early. */
 void iw_resync_search(struct iw_deframer *d, uint64_t pos, uint64_t end, bool whole);
 
-/* The FPDU at `pos` is about to be handed out in order. True if it was handed out early and
- * placed. */
+/* Called when the FPDU at `pos` is about to be handed out in order. Returns true if it was handed
+ * out early and placed. */
 bool iw_resync_pass(struct iw_deframer *d, uint64_t pos, uint32_t size);
 
 #endif

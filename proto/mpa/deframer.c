@@ -57,7 +57,7 @@ void *iw_deframer_return(struct iw_deframer *d)
     return buffer;
 }
 
-/* The octets held from d->next on without a gap. */
+/* Returns the octets held from d->next on without a gap. */
 static struct iw_cursor held_cursor(struct iw_deframer *d, struct iw_iov *piece)
 {
     struct iw_deframer_room *r = d->room;
@@ -93,8 +93,9 @@ static bool check_marker(struct iw_deframer *d, struct iw_cursor c, uint64_t poi
     return (m.fpduptr & 3u) && report(d, IW_CHECK_MPA_MARKER_LOW, pos + 3, m.fpduptr & 3u, 0);
 }
 
-/* Whether the Markers inside an FPDU that lies in one piece, from ULPDU_Length at c on, are right.
- * If not, or if it does not, they are looked at one by one. */
+/* Returns whether the Markers inside an FPDU that lies in one piece, from ULPDU_Length at c on, are
+ * right. If it returns false, or the FPDU does not lie in one piece, the Markers are checked one by
+ * one. */
 static bool markers_right(const struct iw_deframer *d, const struct iw_cursor *c,
                           const struct iw_shape *s)
 {
@@ -108,7 +109,7 @@ static bool markers_right(const struct iw_deframer *d, const struct iw_cursor *c
     return wrong == 0;
 }
 
-/* True if the deframer stopped. */
+/* Returns true if the deframer stopped. */
 static bool check_markers(struct iw_deframer *d, struct iw_cursor c, const struct iw_shape *s)
 {
     uint64_t header_pos = c.pos + s->lead;
@@ -179,7 +180,7 @@ static enum outcome deliver(struct iw_deframer *d, struct iw_cursor *c, const st
     return d->stopped ? STOPPED : DELIVERED;
 }
 
-/* The FPDU at d->next, where c stands; false if its ULPDU_Length is not here. */
+/* Reads the FPDU at d->next, where c stands. Returns false if its ULPDU_Length is not here. */
 static bool measure(struct iw_deframer *d, const struct iw_cursor *c, struct iw_shape *s)
 {
     if (!iw_shape_read(d, c, s))
@@ -212,7 +213,7 @@ static enum outcome parse(struct iw_deframer *d, struct iw_cursor *c)
 
 /* ---- input ---- */
 
-/* Hands out what the held octets complete. */
+/* Hands out the FPDUs that the held octets complete. */
 static enum outcome parse_held(struct iw_deframer *d)
 {
     struct iw_deframer_room *r = d->room;
@@ -224,12 +225,12 @@ static enum outcome parse_held(struct iw_deframer *d)
     return outcome;
 }
 
-/* Moves up to `want` octets at c into the stream. False if it could not take them all. */
+/* Moves up to `want` octets at c into the stream. Returns false if it could not take them all. */
 static bool hold(struct iw_deframer *d, struct iw_cursor *c, size_t want)
 {
     struct iw_deframer_room *r = d->room;
 
-    iw_stream_skip(&r->held, d->next); /* past what was parsed in place */
+    iw_stream_skip(&r->held, d->next); /* past the octets that were parsed in place */
     while (want > 0 && c->left > 0) {
         size_t run = iw_cursor_run(c) < want ? iw_cursor_run(c) : want;
         size_t taken = run - iw_stream_put(&r->held, c->pos, iw_cursor_octets(c), run);
@@ -241,8 +242,8 @@ static bool hold(struct iw_deframer *d, struct iw_cursor *c, size_t want)
     return true;
 }
 
-/* How many octets at c shall be copied before looking again: if c continues the octets held and
- * nothing lies beyond them, only what completes the FPDU; else everything. */
+/* Returns how many octets at c to copy before looking again: if c continues the octets held and
+ * nothing lies beyond them, only those that complete the FPDU; otherwise all. */
 static size_t wanted(struct iw_deframer *d, const struct iw_cursor *c)
 {
     struct iw_deframer_room *r = d->room;
@@ -268,7 +269,7 @@ static void skip_known(struct iw_deframer *d, struct iw_cursor *c)
         iw_cursor_step(c, known - c->pos < c->left ? (size_t)(known - c->pos) : c->left);
 }
 
-/* Takes the octets at c: 0, -1 or -2 as iw_deframer_input. */
+/* Takes the octets at c. Returns 0, -1 or -2 like iw_deframer_input. */
 static int take(struct iw_deframer *d, struct iw_cursor *c)
 {
     for (;;) {

@@ -96,7 +96,7 @@ static void append_crc(struct build *b)
     append_own(b, IW_MPA_CRC_FIELD);
 }
 
-/* Octets between Markers, themselves included; 0: no Markers. */
+/* Returns the octets between Markers, themselves included; 0: no Markers. */
 static uint32_t marker_period(const struct iw_framer *f)
 {
     bool markers = f->markers ? !iw_switch_violated(f->switches, IW_CHECK_MPA_MARKER_MISSING)
@@ -173,7 +173,7 @@ int iw_framer_frame(struct iw_framer *f, const struct iw_iov *ulpdu, size_t piec
 
 /* ---- one piece ---- */
 
-/* The octets of an FPDU written one behind the other. */
+/* Writes the octets of an FPDU in sequence. */
 struct copy {
     uint8_t *at;
     uint64_t pos, header_pos;
@@ -215,7 +215,7 @@ uint32_t iw_framer_copy(struct iw_framer *f, const struct iw_iov *ulpdu, size_t 
         length += (uint32_t)ulpdu[i].length;
     field[0] = (uint8_t)(length >> 8);
     field[1] = (uint8_t)length;
-    /* A Marker in front of the length field points to it. */
+    /* A Marker before the length field points to it. */
     c.header_pos = c.pos;
     copy_octets(&c, field, IW_MPA_LENGTH_FIELD);
     c.header_pos = c.pos - IW_MPA_LENGTH_FIELD;
@@ -223,7 +223,7 @@ uint32_t iw_framer_copy(struct iw_framer *f, const struct iw_iov *ulpdu, size_t 
         copy_octets(&c, ulpdu[i].base, ulpdu[i].length);
     memset(field, 0, sizeof field);
     copy_octets(&c, field, iw_wire_pad(length));
-    /* The CRC covers a Marker in front of its field (RFC 5044 §4.4), which is no piece of it. */
+    /* The CRC covers a Marker before its field (RFC 5044 §4.4), which is no piece of it. */
     copy_octets(&c, field, IW_MPA_CRC_FIELD);
     if (f->crc) {
         crc = f->crc32c(IW_CRC32C_INIT, out, (size_t)(c.at - out) - IW_MPA_CRC_FIELD);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What Request and Reply say, and what they agree on (RFC 5044 §7.1.1, RFC 6581 §9). */
+/* The contents of Request and Reply, and the result on which they agree (RFC 5044 §7.1.1, RFC 6581
+ * §9). */
 #include <string.h>
 
 #include "mpa/startup.h"
 
-/* One frame of ours before it is written, and before --violate has its way with it. */
+/* One frame of ours before it is written, and before --violate changes it. */
 struct draft {
     struct iw_mpa_startup_header header;
-    bool block; /* the enhanced block goes in front of the private data */
+    bool block; /* the enhanced block goes before the private data */
     struct iw_mpa_enhanced enhanced;
 };
 
@@ -91,7 +92,7 @@ void iw_mpa_make_request(struct iw_mpa_startup *s, const void *data, size_t leng
     write_frame(s, &d, data, length);
 }
 
-/* The Reply's block when --violate leaves it alone. */
+/* Returns the Reply's block without the effects of --violate. */
 static struct iw_mpa_enhanced reply_block(const struct iw_mpa_startup *s, bool reject)
 {
     const struct iw_mpa_config *c = &s->config;
@@ -100,7 +101,7 @@ static struct iw_mpa_enhanced reply_block(const struct iw_mpa_startup *s, bool r
                                 .ird = s->agreed.ird,
                                 .ord = reject ? c->ord : s->agreed.ord};
 
-    /* RFC 6581 §9.1: what the initiator leaves to the ULP is left to the ULP. */
+    /* RFC 6581 §9.1: a depth that the initiator leaves to the ULP is left to the ULP. */
     if (s->peer_enhanced.ord == IW_MPA_DEPTH_UNSPECIFIED)
         e.ird = IW_MPA_DEPTH_UNSPECIFIED;
     if (s->peer_enhanced.ird == IW_MPA_DEPTH_UNSPECIFIED)
@@ -147,7 +148,7 @@ void iw_mpa_make_reply(struct iw_mpa_startup *s, bool reject, const void *data, 
     write_frame(s, &d, data, length);
 }
 
-/* What both roles derive alike. */
+/* Derives the part of the agreement that is the same for both roles. */
 static void agree_framing(struct iw_mpa_startup *s, uint8_t revision, bool enhanced)
 {
     bool consortium = revision == 0;
@@ -166,7 +167,7 @@ static void agree_framing(struct iw_mpa_startup *s, uint8_t revision, bool enhan
     };
 }
 
-/* With mpa-rev ignored a strange revision is answered as the nearest known one. */
+/* Returns the nearest known revision, in which a strange one is answered if mpa-rev is ignored. */
 static uint8_t known_revision(const struct iw_mpa_startup *s)
 {
     if (s->peer.revision == 0)
@@ -216,7 +217,7 @@ void iw_mpa_agree_initiator(struct iw_mpa_startup *s)
     if (c->peer_to_peer && peer->peer_to_peer) {
         a->peer_to_peer = true;
         a->rtr = peer->rtr & c->rtr;
-        if (peer->ird == 0) /* no Read may be outstanding, an RTR neither (OP-29) */
+        if (peer->ird == 0) /* no Read may be outstanding, not even an RTR (OP-29) */
             a->rtr &= (uint8_t)~IW_MPA_RTR_READ;
         if (a->rtr == 0 && !iw_switch_ignored(s->switches, IW_CHECK_MPA_RTR_MATCH)) {
             s->fault = (struct iw_fault){.check = IW_CHECK_MPA_RTR_MATCH,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "deframe.h"
 
-/* Octets held behind a gap. */
+/* Octets held after a gap. */
 struct island {
     const uint8_t *octets;
     uint64_t begin, end;
 };
 
-/* A list of one piece from `pos` to `end`. */
+/* Returns a list of one piece from `pos` to `end`. */
 static struct iw_cursor look(const struct island *land, uint64_t pos, uint64_t end,
                              struct iw_iov *piece)
 {
@@ -23,7 +23,7 @@ static uint64_t end_of(const struct iw_run *run)
     return run->begin + run->length;
 }
 
-/* The place of the first run that ends behind `pos`. */
+/* Returns the place of the first run that ends after `pos`. */
 static size_t run_behind(const struct iw_deframer_room *r, uint64_t pos)
 {
     size_t k = 0;
@@ -39,7 +39,7 @@ static void remove_run(struct iw_deframer_room *r, size_t k)
     memmove(&r->run[k], &r->run[k + 1], (r->runs - k) * sizeof r->run[0]);
 }
 
-/* Makes runs k and k+1 one, if they can be. */
+/* Joins runs k and k+1, if possible. */
 static void join(struct iw_deframer_room *r, size_t k)
 {
     struct iw_run *run = &r->run[k];
@@ -50,7 +50,8 @@ static void join(struct iw_deframer_room *r, size_t k)
     }
 }
 
-/* There is room for one run. Returns the end of the run that the FPDU is now in. */
+/* Remembers an FPDU; there must be room for one run. Returns the end of the run that the FPDU is
+ * now in. */
 static uint64_t remember(struct iw_deframer_room *r, uint64_t pos, uint32_t size, bool placed)
 {
     size_t k = run_behind(r, pos);
@@ -72,7 +73,7 @@ bool iw_resync_pass(struct iw_deframer *d, uint64_t pos, uint32_t size)
 
     if (r->runs == 0 || run->begin >= pos + size)
         return false;
-    /* Held octets never change, so that what was found from the same start has the same size. */
+    /* Held octets never change, so an FPDU found from the same start has the same size. */
     if (run->begin != pos) {
         d->misled = true;
         r->runs = 0;
@@ -139,7 +140,7 @@ static uint64_t hand_out(struct iw_deframer *d, struct iw_cursor c, const struct
 
 enum marked { MARKED, UNMARKED, MARKER_LIES };
 
-/* The first start in the island that a Marker in it tells, and that Marker. */
+/* Finds the first start in the island that a Marker in it points to, and that Marker. */
 static enum marked marked_start(const struct iw_deframer *d, const struct island *land,
                                 uint64_t *start, uint64_t *marker)
 {
@@ -167,7 +168,7 @@ static enum marked marked_start(const struct iw_deframer *d, const struct island
     return UNMARKED;
 }
 
-/* RFC 5044 §5.2: a Marker tells where an FPDU starts, and good FPDUs where the next does. */
+/* RFC 5044 §5.2: a Marker gives the start of an FPDU, and each good FPDU the start of the next. */
 static void follow_markers(struct iw_deframer *d, const struct island *land)
 {
     const struct iw_deframer_room *r = d->room;
@@ -192,7 +193,7 @@ static void follow_markers(struct iw_deframer *d, const struct island *land)
         if (verdict == IW_PROBE_GOOD &&
             (pos + s.size <= marker || (k < r->runs && r->run[k].begin < pos + s.size)))
             verdict = IW_PROBE_BAD;
-        if (verdict == IW_PROBE_BAD) /* the in-order pass is going to say what is wrong */
+        if (verdict == IW_PROBE_BAD) /* the in-order pass will report the fault */
             d->misled = true;
         if (verdict != IW_PROBE_GOOD)
             return;
@@ -202,8 +203,8 @@ static void follow_markers(struct iw_deframer *d, const struct island *land)
 
 /* ---- aligned headers ---- */
 
-/* One TCP segment, at [pos, end): if it is a list of whole FPDUs from end to end they are handed
- * out. What costs nothing is looked at first. */
+/* Checks one TCP segment, at [pos, end): if it is a list of whole FPDUs from end to end, hands them
+ * out. The cheapest checks come first. */
 static void take_segment(struct iw_deframer *d, const struct island *land, uint64_t pos,
                          uint64_t end)
 {

@@ -3,7 +3,7 @@
 
 #include "iwarp/octets.h"
 
-/* RFC 5044 §4.3: a Marker behind the last octet of the CRC belongs to the next FPDU. */
+/* RFC 5044 §4.3: a Marker after the last octet of the CRC belongs to the next FPDU. */
 static void take_shape(const struct iw_deframer *d, uint64_t pos, uint32_t length,
                        struct iw_shape *s)
 {

@@ -27,7 +27,7 @@ int iw_mpa_startup_init(struct iw_mpa_startup *s, enum iw_mpa_role role,
     } else {
         s->state = IW_MPA_WAIT_REQUEST;
         if (iw_switch_violated(switches, IW_CHECK_MPA_REPLY_EARLY)) {
-            /* The Reply's key is known already, and out it goes. */
+            /* The Reply's key is known already: send it. */
             memcpy(s->out, iw_mpa_reply_key, IW_MPA_KEY_LENGTH);
             s->out_length = IW_MPA_KEY_LENGTH;
         }
@@ -35,7 +35,7 @@ int iw_mpa_startup_init(struct iw_mpa_startup *s, enum iw_mpa_role role,
     return 0;
 }
 
-/* A check of the kind that is enforced unless ignored. True if the start-up has failed. */
+/* Fails on a check that is enforced unless ignored. Returns true if the start-up has failed. */
 static bool fail(struct iw_mpa_startup *s, enum iw_check check, uint64_t pos, uint64_t got,
                  uint64_t want)
 {
@@ -46,15 +46,15 @@ static bool fail(struct iw_mpa_startup *s, enum iw_check check, uint64_t pos, ui
     return true;
 }
 
-/* A check of a legal thing, enforced only if overstrict. */
+/* Refuses a legal thing, only if overstrict. */
 static bool refuse(struct iw_mpa_startup *s, enum iw_check check, uint64_t pos, uint64_t got,
                    uint64_t want)
 {
     return iw_switch_overstrict(s->switches, check) && fail(s, check, pos, got, want);
 }
 
-/* Takes the part of the header that is here. The key is judged octet by octet, so that a peer
- * that speaks something else is not waited for. */
+/* Takes the part of the header that is here. It judges the key octet by octet, so that it does not
+ * wait for a peer that speaks another protocol. */
 static size_t take_header(struct iw_mpa_startup *s, const uint8_t *data, size_t length)
 {
     bool initiator = s->role == IW_MPA_INITIATOR;
@@ -146,7 +146,7 @@ static void check_header(struct iw_mpa_startup *s)
     (void)refuse_frame(s, enhanced);
 }
 
-/* The whole frame is here. */
+/* Finishes a frame that is whole. */
 static void finish(struct iw_mpa_startup *s)
 {
     /* With mpa-enh-length ignored a shorter block reads as zeros: `in` was cleared. */

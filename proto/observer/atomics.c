@@ -53,8 +53,8 @@ static bool answers(const struct iw_observation *now, const struct iw_observed_r
     return request->atomic && now->atomic_response.request_id == request->sink_stag;
 }
 
-/* The request that a response answers which is not that of the oldest one: the first atomic with
- * its identifier, else the first atomic; r->count if there is none. */
+/* Finds the request that a response answers if it does not answer the oldest one: the first atomic
+ * with its identifier, else the first atomic. Returns r->count if there is none. */
 static uint32_t find_request(const struct iw_observation *now, struct iw_observed_reads *r)
 {
     uint32_t k = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rules that the wire alone does not decide: what is judged if the caller tells the EMSS, or that
- * nobody has configured the sides (struct iw_observer_config). */
+/* Rules that the wire alone does not decide: they are judged if the caller gives the EMSS, or
+ * states that nobody has configured the sides (struct iw_observer_config). */
 #include "observer/internal.h"
 
 enum { FLAGS = 16 }; /* offset in a start-up frame */
@@ -18,11 +18,11 @@ void iw_observer_note_input(struct iw_observer *o, enum iw_side side, uint64_t p
     s->input_pos = pos;
     s->input_end = pos + length;
     if (o->config.emss > 0 && length > o->config.emss)
-        s->offload = true; /* the NIC cuts: what the sender's EMSS is cannot be told */
+        s->offload = true; /* the NIC cuts: the sender's EMSS cannot be known */
 }
 
-/* An FPDU that begins before the input in which it ends fits into one segment, but was cut. What
- * was held behind a gap is not judged. */
+/* An FPDU that begins before the input in which it ends fits into one segment, but was cut. Octets
+ * that were held after a gap are not judged. */
 static bool cut(const struct iw_observer *o, const struct iw_observed_side *s)
 {
     uint64_t size = o->now->end - o->now->pos;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Octets of a side that wait, in one block of the caller's that is as large as they need. */
+/* Holds octets of a side that wait, in one block of the caller's that is as large as they need. */
 #include <string.h>
 
 #include "observer/internal.h"
@@ -35,7 +35,7 @@ static void move(struct iw_stream *fresh, const struct iw_stream *old)
     }
 }
 
-/* Sees to it that `room` octets from s->next on have a place, if the caller lends one. */
+/* Makes room for `room` octets from s->next on, if the caller lends it. */
 static void reserve(struct iw_observed_side *s, size_t room)
 {
     const struct iw_observer_config *config = &s->observer->config;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From octets in any order to whole FPDUs in order, and what is given up on the way. */
+/* From octets in any order to whole FPDUs in order; gives up octets on the way. */
 #include <string.h>
 
 #include "observer/internal.h"
 
-#define POSITIONS (UINT64_MAX / 2) /* octets beyond are passed over */
+#define POSITIONS (UINT64_MAX / 2) /* octets beyond are ignored */
 
-/* Judges `length` octets from s->next on as far as they are whole FPDUs. Returns how many octets
- * are done with. */
+/* Judges `length` octets from s->next on as far as they are whole FPDUs. Returns the number of
+ * octets done with. */
 static size_t judge(struct iw_observer *o, struct iw_observed_side *s, const uint8_t *octets,
                     size_t length, bool last)
 {
@@ -45,8 +45,8 @@ static size_t judge(struct iw_observer *o, struct iw_observed_side *s, const uin
     return at;
 }
 
-/* Behind `length` octets that are here from s->next on others are missing until `to`. If they are
- * of the FPDU at s->next framing goes on behind it. */
+/* After the `length` octets that are here from s->next on, octets are missing up to `to`. If they
+ * belong to the FPDU at s->next, framing goes on after it. */
 static void give_up(struct iw_observer *o, struct iw_observed_side *s, const uint8_t *octets,
                     size_t length, uint64_t to)
 {
@@ -76,7 +76,7 @@ static void remove_gap(struct iw_observed_side *s)
     memmove(&s->gap[0], &s->gap[1], s->gaps * sizeof s->gap[0]);
 }
 
-/* Gives up the first octets missing, as many as `to` says or until there are some. */
+/* Gives up the first missing octets, as many as `to` says or until there are some. */
 static void give_up_first(struct iw_observer *o, struct iw_observed_side *s, uint64_t to)
 {
     const uint8_t *octets;
@@ -107,8 +107,8 @@ void iw_observer_judge_held(struct iw_observer *o, enum iw_side side)
     iw_hold_drop(s);
 }
 
-/* How many of `length` octets at `pos` shall be held before looking again: if they continue those
- * held and nothing lies beyond, only what completes the FPDU. */
+/* Returns how many of `length` octets at `pos` to hold before looking again: if they continue those
+ * held and nothing lies beyond, only those that complete the FPDU. */
 static size_t wanted(struct iw_observed_side *s, uint64_t pos, size_t length)
 {
     const uint8_t *octets;
@@ -124,7 +124,7 @@ static size_t wanted(struct iw_observed_side *s, uint64_t pos, size_t length)
     return size - held < length ? size - held : length;
 }
 
-/* There is no place for the `length` octets at `pos`, which are not before the edge. */
+/* Makes room: there is no place for the `length` octets at `pos`, which are not before the edge. */
 static void make_room(struct iw_observer *o, struct iw_observed_side *s, uint64_t pos,
                       const uint8_t *octets, size_t length)
 {
@@ -146,7 +146,8 @@ static void make_room(struct iw_observer *o, struct iw_observed_side *s, uint64_
     iw_hold_skip(s);
 }
 
-/* A segment that is a list of FPDUs, and nothing else, speaks for the framing that was found. */
+/* A segment that is a list of FPDUs, and nothing else, is evidence for the framing that was found.
+ */
 static void count_aligned(struct iw_observed_side *s, bool aligned)
 {
     s->aligned = !aligned ? 0 : s->aligned < ALIGNED ? s->aligned + 1 : ALIGNED;
@@ -170,7 +171,7 @@ static void feed_fpdus(struct iw_observer *o, struct iw_observed_side *s, uint64
             done = edge - pos < length ? (size_t)(edge - pos) : length;
             iw_observer_judge_held(o, s->self);
         } else if (pos == s->next && (done = judge(o, s, octets, fresh, false)) > 0) {
-            iw_hold_skip(s); /* what is held behind may go on from here */
+            iw_hold_skip(s); /* the octets held after it may go on from here */
             if (s->unproven)
                 count_aligned(s, done == all && s->found_at <= first);
         } else {
@@ -188,7 +189,7 @@ static void feed_fpdus(struct iw_observer *o, struct iw_observed_side *s, uint64
     iw_observer_judge_held(o, s->self);
 }
 
-/* Until both start-up frames are known. */
+/* Takes octets until both start-up frames are known. */
 static void feed_startup(struct iw_observer *o, struct iw_observed_side *s, uint64_t pos,
                          const uint8_t *octets, size_t length)
 {
@@ -236,7 +237,7 @@ static bool follows(const struct iw_observed_side *s)
     return !s->told && !s->reset && s->phase != PHASE_LOST && s->phase != PHASE_LEFT;
 }
 
-/* Too many gaps to remember: the first one is given up, whatever comes before it. */
+/* Gives up the first gap, whatever comes before it, when there are too many gaps to remember. */
 static void crowd_out(struct iw_observer *o, struct iw_observed_side *s)
 {
     while (s->gaps == GAPS && s->phase == PHASE_FULL) {

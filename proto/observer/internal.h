@@ -10,13 +10,13 @@ enum {
     HEAD = 64,    /* octets kept of an untagged message: all headers of RDMAP fit */
     PENDING = 8,  /* faults of framing kept until their FPDU is whole: one of each kind */
     SUSPECTS = 3, /* FPDUs in a row that make no sense: framing is lost */
-    GAPS = 4,     /* ranges known never to come, behind others that may come */
+    GAPS = 4,     /* ranges known never to come, after others that may come */
     ALIGNED = 2   /* segments that are lists of whole FPDUs: framing found again is proven */
 };
 
 /* What all observers of a caller may share, as nothing of it outlives a call. */
 struct iw_observer_scratch {
-    struct iw_observation now; /* what is being told to the caller */
+    struct iw_observation now; /* the observation being reported */
     struct iw_fault pending[PENDING];
     size_t n_pending;
     uint8_t gather[65535];
@@ -35,7 +35,7 @@ struct iw_observed_range {
 
 /* An untagged queue of one direction. */
 struct iw_observed_queue {
-    bool lost;    /* the place in the sequence is not known: the next segment tells */
+    bool lost;    /* the place in the sequence is not known: the next segment will show it */
     bool open;    /* a message has begun and had no L=1 segment yet */
     bool whole;   /* open: its beginning was seen */
     bool known;   /* open: `head` is as it should be */
@@ -53,7 +53,7 @@ _Static_assert(HEAD >= IW_RDMAP_ATOMIC_REQUEST, "a header does not fit");
 /* A Read Request, or an Atomic Request: the two share queue, IRD and order (RFC 7306 §5.2). */
 struct iw_observed_read {
     bool atomic;
-    bool late;          /* behind an error for which the other side has to end the connection */
+    bool late;          /* after an error for which the other side has to end the connection */
     uint32_t sink_stag; /* or Request Identifier */
     uint32_t size;
     uint64_t sink_to;
@@ -107,7 +107,7 @@ struct iw_observed_side {
     enum iw_side self;
     struct iw_observer *observer;
     bool told;
-    bool quiet;       /* told, or behind a Terminate: nothing is found here */
+    bool quiet;       /* a told side, or after a Terminate: nothing is found here */
     bool terminating; /* a segment of a Terminate was sent, whole or not */
     bool terminated;
     bool first_done;         /* an FPDU that opens the responder's way has been sent */
@@ -137,7 +137,7 @@ struct iw_observed_side {
     uint64_t top;   /* no octet from here on has come */
     uint64_t acked; /* the other side has all octets before it */
     struct iw_hold hold;
-    struct iw_observed_range gap[GAPS]; /* ascending, behind octets that may still come */
+    struct iw_observed_range gap[GAPS]; /* ascending, after octets that may still come */
     uint8_t gaps;
     struct iw_deframer deframer;
     struct iw_deframer_sink sink;
@@ -169,7 +169,7 @@ struct iw_observer {
     struct iw_observer_config config;
     struct iw_observation *now; /* in the scratch memory */
     struct iw_observer_scratch *scratch;
-    uint8_t version; /* DV and RV in force: 0 behind a Reply of revision 0, else 1 (OP-72) */
+    uint8_t version; /* DV and RV in force: 0 after a Reply of revision 0, else 1 (OP-72) */
     bool version_known;
     bool joined; /* no start-up frame was seen */
     struct iw_observed_side side[2];
@@ -183,9 +183,9 @@ static inline enum iw_side iw_observed_other(enum iw_side side)
 /* hold.c */
 /* The octets from s->next on that are held without a gap; their number. */
 size_t iw_hold_peek(const struct iw_observed_side *s, const uint8_t **octets);
-/* Behind the octets that have come without a gap. */
+/* Returns the position after the octets that have come without a gap. */
 uint64_t iw_hold_edge(const struct iw_observed_side *s);
-/* The first octet held behind a gap; UINT64_MAX if there is none. */
+/* Returns the first octet held after a gap; UINT64_MAX if there is none. */
 uint64_t iw_hold_island(const struct iw_observed_side *s);
 /* Keeps octets; how many of them, the last ones, could not be kept. */
 size_t iw_hold_put(struct iw_observed_side *s, uint64_t pos, const uint8_t *octets, size_t length);
@@ -205,9 +205,9 @@ static inline bool iw_observed_gap(const struct iw_observed_side *s)
  * known never to close. */
 void iw_observer_judge_held(struct iw_observer *o, enum iw_side side);
 
-/* seek.c: looks for an FPDU's start among `length` octets from s->next on. `last`: nothing
- * more will join them. Returns how many octets can be let go; s->seeking is false if the start was
- * found behind them. */
+/* seek.c: looks for the start of an FPDU among `length` octets from s->next on. `last`: no more
+ * octets will join them. Returns how many octets can be dropped; s->seeking is false if the start
+ * was found after them. */
 size_t iw_observer_seek(struct iw_observer *o, struct iw_observed_side *s, const uint8_t *octets,
                         size_t length, bool last);
 /* True if the header has nothing wrong or strange. */
@@ -256,7 +256,7 @@ void iw_observer_find_at(struct iw_observer *o, enum iw_check check, size_t offs
                          uint64_t want);
 /* Shows the message that the segment in *o->now completes. */
 void iw_observer_message(struct iw_observer *o, uint64_t pos, uint64_t length, uint32_t segments);
-/* Decodes the header that stands behind the DDP header of a message with this opcode. */
+/* Decodes the header that follows the DDP header of a message with this opcode. */
 void iw_observed_header(struct iw_observation *now, unsigned opcode, const uint8_t *octets,
                         size_t length);
 /* Nothing is certain any more about the Read and Atomic Requests of either side. */

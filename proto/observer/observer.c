@@ -47,7 +47,7 @@ void iw_observer_drop(struct iw_observer *o)
     }
 }
 
-/* ---- telling the caller ---- */
+/* ---- reports to the caller ---- */
 
 void iw_observer_begin(struct iw_observer *o, enum iw_observed kind, enum iw_side side,
                        uint64_t pos, uint64_t end)
@@ -64,7 +64,7 @@ void iw_observer_show(struct iw_observer *o)
     o->config.seen(o->config.context, o->now);
 }
 
-/* RFC 5041 §5.2: what no octet is placed by, a receiver compares with nothing. */
+/* RFC 5041 §5.2: a receiver does not compare fields that place no octet. */
 static bool unnoticed(const struct iw_observation *now)
 {
     return now->payload_length == 0 && (now->fault.check == IW_CHECK_RDMAP_RESPONSE_STAG ||
@@ -78,16 +78,16 @@ static void provoke(struct iw_observed_side *s, const struct iw_observation *now
 
     if (now->kind != IW_OBSERVED_SEGMENT)
         return;
-    /* What no check of a receiver is about may look like another fault to it. */
+    /* A fault that no check of a receiver is about may look like another fault to it. */
     p->doubtful = p->doubtful || info->reaction == IW_REACTION_NONE;
     if (info->reaction != IW_REACTION_TERMINATE || unnoticed(now))
         return;
     if (p->fault.check != IW_CHECK_NONE) {
-        /* Which of several a receiver has stopped at depends on what it looks at. */
+        /* Which of several faults a receiver stopped at depends on the order in which it looks. */
         p->header = p->header && !p->doubtful && p->pos == now->pos;
         return;
     }
-    /* Of a message that is wrong as a whole any segment may be the one that was refused. */
+    /* If a message is wrong as a whole, any segment may be the one that was refused. */
     *p = (struct iw_observed_provocation){.fault = now->fault,
                                           .doubtful = p->doubtful,
                                           .header = now->payload != NULL && now->segments <= 1 &&
@@ -128,15 +128,15 @@ void iw_observer_lose(struct iw_observer *o, enum iw_side side, const struct iw_
     iw_observer_begin(o, IW_OBSERVED_LOST, side, fault->pos, fault->pos);
     o->now->fault = *fault;
     iw_observer_show(o);
-    /* How the other side frames was said in the frame that cannot be read. */
+    /* The unreadable frame said how the other side frames. */
     if (negotiating && other->phase == PHASE_FRAMED && !other->told)
         iw_observer_lose(o, iw_observed_other(side), fault);
 }
 
 /* ---- the end of a side ---- */
 
-/* RFC 5044 §7.1.1: private data that ends early. Octets that are no start-up frame so far are
- * something else. */
+/* RFC 5044 §7.1.1: private data that ends early. Octets that are no start-up frame so far are a
+ * different fault. */
 static bool inside_startup(const struct iw_observed_side *s)
 {
     const uint8_t *octets = NULL;
@@ -147,9 +147,9 @@ static bool inside_startup(const struct iw_observed_side *s)
            memcmp(octets, key, length < IW_MPA_KEY_LENGTH ? length : IW_MPA_KEY_LENGTH) == 0;
 }
 
-/* RFC 5041 §6.2.1: a graceful close comes behind all data. A Terminate, whole or not (its receiver
- * need not wait for the rest), or an end of the other side before, may be why the rest is missing.
- */
+/* RFC 5041 §6.2.1: a graceful close comes after all data. The rest may be missing because of a
+ * Terminate, whole or not (its receiver need not wait for the rest), or because the other side
+ * ended before. */
 static bool inside_message(const struct iw_observer *o, const struct iw_observed_side *s)
 {
     const struct iw_observed_side *other = &o->side[iw_observed_other(s->self)];
@@ -174,7 +174,7 @@ void iw_observer_judge_end(struct iw_observer *o, enum iw_side side)
         iw_observer_show(o);
     }
     if (s->phase == PHASE_FRAMED)
-        return; /* what was held may yet be judged */
+        return; /* the held octets may yet be judged */
     s->fin_judged = true;
     if (s->told || !framing)
         return;

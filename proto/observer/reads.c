@@ -6,7 +6,8 @@ enum { STAG = 2, TO = 6, TAGGED_PAYLOAD = 14, UNTAGGED_PAYLOAD = 18 };
 
 enum { READS = 16 }; /* entries in the smallest ring */
 
-/* The reads that `asking` may have outstanding (RFC 6581 §9.1); false if nobody said. */
+/* Returns the number of reads that `asking` may have outstanding (RFC 6581 §9.1); false if no frame
+ * stated it. */
 static bool read_limit(const struct iw_observer *o, enum iw_side asking, uint32_t *limit)
 {
     const struct iw_observed_side *answering = &o->side[iw_observed_other(asking)];
@@ -16,8 +17,8 @@ static bool read_limit(const struct iw_observer *o, enum iw_side asking, uint32_
            *limit != IW_MPA_DEPTH_UNSPECIFIED;
 }
 
-/* True if an FPDU of this side has begun but is not whole: if its length is wrong, what the other
- * side did may answer to octets that lie in it. */
+/* Returns true if an FPDU of this side has begun but is not whole: if its length is wrong, the
+ * other side may have answered octets that lie in it. */
 static bool inside_fpdu(const struct iw_observed_side *s)
 {
     return !s->told && iw_hold_edge(s) > s->next;
@@ -41,7 +42,7 @@ void iw_observer_forget_reads(struct iw_observed_side *s)
     release(s->observer, &s->reads);
 }
 
-/* Another ring of twice the size, if the caller lends one. */
+/* Gets another ring of twice the size, if the caller lends one. */
 static bool enlarge(struct iw_observer *o, struct iw_observed_reads *r)
 {
     uint32_t size = r->size > 0 ? 2 * r->size : READS;
@@ -62,8 +63,8 @@ static bool enlarge(struct iw_observer *o, struct iw_observed_reads *r)
     return true;
 }
 
-/* Requests were missed, but no response: if all of them, which their MSNs tell the number of, have
- * been answered, none is outstanding. */
+/* Requests were missed, but no response: if all of them (their MSNs give the number) have been
+ * answered, none is outstanding. */
 static bool settled(const struct iw_observed_side *s, const struct iw_observed_side *peer,
                     uint32_t msn)
 {
@@ -71,7 +72,7 @@ static bool settled(const struct iw_observed_side *s, const struct iw_observed_s
            !iw_observed_gap(peer) && msn - 1 == peer->answered;
 }
 
-/* How many requests are outstanding when one arrives only the receiver can tell. */
+/* Only the receiver knows how many requests are outstanding when one arrives. */
 static bool unmistakable(const struct iw_fault *fault)
 {
     return fault->check != IW_CHECK_NONE && fault->check != IW_CHECK_RDMAP_IRD &&
@@ -138,7 +139,7 @@ struct iw_observed_read iw_observer_answered(struct iw_observer *o, struct iw_ob
     r->count--;
     if (r->count == 0)
         release(o, r);
-    /* RFC 5041 §7.1: what comes behind an error is dropped. */
+    /* RFC 5041 §7.1: segments after an error are dropped. */
     if (taken.late && !asking->provocation.passed) {
         asking->provocation.passed = true;
         iw_observer_find(o, IW_CHECK_RDMAP_TERMINATE_STOP, o->now->pos, 0, 0);
@@ -152,12 +153,12 @@ struct iw_observed_reads *iw_observer_asked(struct iw_observer *o, bool due)
     struct iw_observed_reads *r = &asking->reads;
 
     if (!due && (iw_observed_gap(asking) || inside_fpdu(asking)))
-        r->uncertain = true; /* its request may be among what is missing */
+        r->uncertain = true; /* its request may be among the missing octets */
     return r->uncertain ? NULL : r;
 }
 
-/* A request behind the one that is due. Nothing is compared of an empty segment (RFC 5041 §5.2):
- * only one that asks for nothing can be told from the one that is due. */
+/* A request after the one that is due. An empty segment is compared with nothing (RFC 5041 §5.2),
+ * so only a request for no octets can be distinguished from the one that is due. */
 static bool meant(const struct iw_observer *o, const struct iw_observed_read *read)
 {
     const struct iw_ddp_header *h = &o->now->ddp;

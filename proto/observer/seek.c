@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The start of an FPDU behind a gap, or in a connection whose beginning was not seen. */
+/* Seeks the start of an FPDU after a gap, or in a connection whose beginning was not seen. */
 #include <string.h>
 
 #include "iwarp/octets.h"
@@ -29,7 +29,7 @@ bool iw_observer_plausible(const struct iw_observer *o, const struct iw_ddp_head
            iw_rdmap_check_reserved(h, &seen) == IW_CHECK_NONE;
 }
 
-/* Whether an FPDU could begin with these octets: length and DDP header. Sets its size. */
+/* Returns whether an FPDU could begin with these octets: length and DDP header. Sets its size. */
 static enum iw_fpdu_probe probe_header(const struct iw_observer *o, const struct iw_deframer *d,
                                        uint64_t pos, const uint8_t *octets, size_t length,
                                        uint32_t *size)
@@ -49,7 +49,8 @@ static enum iw_fpdu_probe probe_header(const struct iw_observer *o, const struct
     return iw_observer_plausible(o, &h) ? IW_PROBE_GOOD : IW_PROBE_BAD;
 }
 
-/* Whether IW_OBSERVER_CHAIN FPDUs on end could lie here: all but the last are whole. */
+/* Returns whether IW_OBSERVER_CHAIN consecutive FPDUs could lie here: all but the last are whole.
+ */
 static enum iw_fpdu_probe probe_chain(const struct iw_observer *o, const struct iw_deframer *d,
                                       uint64_t pos, const uint8_t *octets, size_t length)
 {
@@ -68,7 +69,7 @@ static enum iw_fpdu_probe probe_chain(const struct iw_observer *o, const struct 
     return IW_PROBE_GOOD;
 }
 
-/* As iw_deframer_probe with the CRC, as long as the search may afford it. */
+/* Does the same as iw_deframer_probe with the CRC, as long as the search can afford it. */
 static enum iw_fpdu_probe probe_crc(struct iw_observed_side *s, uint64_t pos, const uint8_t *octets,
                                     size_t length, uint32_t size)
 {
@@ -83,7 +84,7 @@ static enum iw_fpdu_probe probe_crc(struct iw_observed_side *s, uint64_t pos, co
     return iw_deframer_probe(&d, pos, octets, length);
 }
 
-/* One candidate, under what is known or supposed of Markers. */
+/* Probes one candidate, with the Markers as known or supposed. */
 static enum iw_fpdu_probe probe(struct iw_observer *o, struct iw_observed_side *s, uint64_t pos,
                                 const uint8_t *octets, size_t length)
 {
@@ -148,8 +149,8 @@ static size_t seek_marked(struct iw_observer *o, struct iw_observed_side *s, con
 
 /* ---- no Markers, or their places are not known ---- */
 
-/* What no Marker can hide: one that leads, or ULPDU_Length and the first two octets of the ULPDU.
- */
+/* Octets that no Marker can hide: one that leads, or ULPDU_Length and the first two octets of the
+ * ULPDU. */
 static bool may_begin(const uint8_t *octets, size_t length)
 {
     static const uint8_t leading[IW_MPA_MARKER] = {0};
@@ -161,7 +162,7 @@ static bool may_begin(const uint8_t *octets, size_t length)
 }
 
 /* Supposes that an FPDU begins at `pos` and that the first Marker from there on stands where octets
- * look like it: the Marker's place is learnt. */
+ * look like one, from which the places of Markers follow. */
 static enum iw_fpdu_probe suppose_marker(struct iw_observer *o, struct iw_observed_side *s,
                                          uint64_t pos, const uint8_t *octets, size_t length)
 {

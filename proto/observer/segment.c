@@ -26,7 +26,7 @@ void iw_observer_lose_place(struct iw_observer *o, struct iw_observed_side *s)
     iw_observer_doubt_reads(o);
 }
 
-/* Where octet `offset` of the ULPDU lies on the stream, Markers counted. */
+/* Returns the stream position of octet `offset` of the ULPDU, Markers counted. */
 static uint64_t position(const struct iw_observed_side *s, const struct iw_fpdu *fpdu,
                          size_t offset)
 {
@@ -84,7 +84,7 @@ int iw_observer_framing_fault(void *side, const struct iw_fault *fault)
         iw_observer_find(o, fault->check, fault->pos, fault->got, fault->want);
         return 0;
     }
-    /* They are told behind the segment they belong to: one of each kind. */
+    /* Report them after the segment they belong to: one of each kind. */
     if (!pending(o, fault->check) && o->scratch->n_pending < PENDING)
         o->scratch->pending[o->scratch->n_pending++] = *fault;
     return 0;
@@ -113,8 +113,9 @@ static const uint8_t *contiguous(struct iw_observer *o, const struct iw_fpdu *fp
     return o->scratch->gather;
 }
 
-/* True if this FPDU is the one too many that makes no sense. CRCs that are in force and match
- * prove framing right; without them a wrong ULPDU_Length shows as nonsense in what follows. */
+/* Returns true if this FPDU is one too many that makes no sense. CRCs that are in force and match
+ * prove the framing right; without them a wrong ULPDU_Length shows as nonsense in the octets that
+ * follow. */
 static bool framing_lost(struct iw_observed_side *s, const struct iw_fpdu *fpdu,
                          const struct iw_ddp_header *h, bool header, bool crc_failed,
                          struct iw_fault *why)
@@ -136,7 +137,7 @@ static bool framing_lost(struct iw_observed_side *s, const struct iw_fpdu *fpdu,
     return s->suspects == SUSPECTS;
 }
 
-/* What framing that is not certain is held to. */
+/* Returns whether a segment meets the demands on framing that is not certain. */
 static bool fits(const struct iw_observer *o, const struct iw_observed_side *s,
                  const struct iw_ddp_header *h, bool header, bool crc_failed)
 {
@@ -147,11 +148,11 @@ static bool fits(const struct iw_observer *o, const struct iw_observed_side *s,
     return !s->cut || (header && iw_ddp_version(h) == o->version);
 }
 
-/* Everything about this FPDU was in order. */
+/* Called if everything about this FPDU was in order. */
 static void trust(struct iw_observer *o, struct iw_observed_side *s, const struct iw_fpdu *fpdu,
                   const struct iw_ddp_header *h)
 {
-    /* Without a CRC it is the header that follows which shows that an FPDU ends where it should. */
+    /* Without a CRC, only the next header shows that an FPDU ends where it should. */
     uint64_t length = fpdu->pos + (fpdu->crc_checked ? fpdu->size : 0) - s->found_at;
 
     s->cut = false;
@@ -235,7 +236,7 @@ static bool decode(struct iw_observation *now, const uint8_t *ulpdu, size_t leng
     return true;
 }
 
-/* The RTR form that a segment is, 0 if none (RFC 6581 §9.2): a message of one segment. */
+/* Returns the RTR form of a segment, 0 if none (RFC 6581 §9.2): a message of one segment. */
 static unsigned rtr_form(const struct iw_observation *now)
 {
     bool tagged = iw_ddp_tagged(&now->ddp);
@@ -257,8 +258,8 @@ static unsigned rtr_form(const struct iw_observation *now)
     }
 }
 
-/* The initiator's first FPDU, and who may send before it. Terminates may always be sent
- * (RFC 6581 §9.2, OP-12, OP-23). */
+/* Checks the initiator's first FPDU, and who may send before it. Terminates may always be sent (RFC
+ * 6581 §9.2, OP-12, OP-23). */
 static void check_first(struct iw_observer *o, struct iw_observed_side *s, bool header)
 {
     struct iw_observed_side *initiator = &o->side[IW_SIDE_INITIATOR];
@@ -266,7 +267,7 @@ static void check_first(struct iw_observer *o, struct iw_observed_side *s, bool 
     bool terminate = header && iw_rdmap_op(&o->now->ddp) == IW_OP_TERMINATE;
 
     if (s == initiator && !s->first_done) {
-        /* A Request that offers none (mpa-rtr-offer) leaves it to the Reply. */
+        /* A Request that offers none (mpa-rtr-offer) leaves the choice to the Reply. */
         unsigned forms = initiator->enhanced.rtr ? initiator->enhanced.rtr & responder->enhanced.rtr
                                                  : responder->enhanced.rtr;
         s->first_done = true;
@@ -286,8 +287,8 @@ static void check_first(struct iw_observer *o, struct iw_observed_side *s, bool 
     }
 }
 
-/* The initiator's first FPDU is good: what the responder sent while it was on its way came too
- * early. */
+/* The initiator's first FPDU is good: FPDUs that the responder sent while it was on its way came
+ * too early. */
 static void find_waiting(struct iw_observer *o)
 {
     struct iw_observed_side *s = &o->side[IW_SIDE_RESPONDER];
@@ -319,7 +320,7 @@ static void pass_over(struct iw_switches *passed, enum iw_check check)
     passed->set[check] |= 1u << IW_SWITCH_IGNORE;
 }
 
-/* The segment names a queue or a message type that it cannot be of. */
+/* Forgets a message whose segment names a queue or a message type that it cannot be of. */
 static void forget_message(struct iw_observer *o)
 {
     const struct iw_ddp_header *h = &o->now->ddp;
@@ -334,7 +335,7 @@ static void forget_message(struct iw_observer *o)
     iw_observer_doubt_reads(o);
 }
 
-/* A mutant of the endpoint is none of the observer. */
+/* A mutant of the endpoint is not a mutant of the observer. */
 static enum iw_check judge(const struct iw_observer *o, const struct iw_switches *passed)
 {
 #ifdef IW_PROVE
@@ -348,7 +349,7 @@ static enum iw_check judge(const struct iw_observer *o, const struct iw_switches
     return check;
 }
 
-/* True if the segment's place in a message can be judged. */
+/* Returns true if the segment's place in a message can be judged. */
 static bool check_header(struct iw_observer *o)
 {
     const struct iw_ddp_header *h = &o->now->ddp;

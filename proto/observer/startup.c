@@ -11,7 +11,7 @@ static bool has_flag(const struct iw_observed_side *s, unsigned flag)
     return (s->startup.flags & flag) != 0;
 }
 
-/* OP-03: S means something from revision 2 on only. */
+/* OP-03: S has a meaning only from revision 2 on. */
 static bool says_enhanced(const struct iw_observed_side *s)
 {
     return s->startup.revision >= 2 && has_flag(s, IW_MPA_FLAG_S);
@@ -98,7 +98,7 @@ static void check_enhanced(struct iw_observer *o, const struct iw_observed_side 
         find_in_frame(o, s, IW_CHECK_MPA_RTR_UNASKED, pos, e->rtr, 0);
 }
 
-/* What the frame shows by itself. */
+/* Checks the frame by itself. */
 static void check_frame(struct iw_observer *o, const struct iw_observed_side *s)
 {
     const struct iw_mpa_startup_header *h = &s->startup;
@@ -172,7 +172,7 @@ static void start_side(struct iw_observer *o, struct iw_observed_side *s, bool m
     iw_hold_skip(s);
 }
 
-/* Hands over what came before framing was known. */
+/* Feeds the octets that came before framing was known. */
 static void replay(struct iw_observer *o)
 {
     for (int i = 0; i < 2; i++)
@@ -328,8 +328,8 @@ void iw_observer_check_early(struct iw_observer *o, enum iw_side side)
     struct iw_observed_side *initiator = &o->side[IW_SIDE_INITIATOR];
     struct iw_observed_side *responder = &o->side[IW_SIDE_RESPONDER];
 
-    /* A bystander cannot know that the first octets are meant as a Reply before it is whole, nor
-     * that there was no Request before one has come. */
+    /* A bystander cannot know that the first octets are meant as a Reply before the frame is whole,
+     * nor that there was no Request before one has come. */
     if (side == IW_SIDE_RESPONDER && !responder->told && initiator->phase == PHASE_STARTUP &&
         (initiator->told || responder->phase == PHASE_FRAMED) && !iw_observed_gap(initiator))
         responder->reply_first = true;

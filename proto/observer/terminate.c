@@ -6,7 +6,7 @@ enum { LAYER = 18, CODE = 19, FLAGS = 20, HEADER = 22 };
 
 enum { LOCAL_CATASTROPHIC = 0, REMOTE_PROTECTION = 1, REMOTE_OPERATION = 2, TO_LLP = 3 };
 
-/* RFC 5040 figure 9, RFC 5041 §7.2 and RFC 5044 §8 with RFC 6581 §8: which codes there are. */
+/* The known codes: RFC 5040 figure 9, RFC 5041 §7.2 and RFC 5044 §8 with RFC 6581 §8. */
 static bool known_code(unsigned layer, unsigned etype, unsigned code)
 {
     switch (layer << 4 | etype) {
@@ -31,8 +31,8 @@ static bool known_code(unsigned layer, unsigned etype, unsigned code)
     }
 }
 
-/* True if these flags may go with the Terminate. Figure 10 leaves out what is not possible,
- * so that an error which no segment caused has no headers. */
+/* Returns true if these flags may go with the Terminate. Figure 10 leaves out impossible
+ * combinations, so that an error which no segment caused has no headers. */
 static bool flags_fit(const struct iw_rdmap_terminate *t)
 {
     const unsigned md = IW_TERM_M | IW_TERM_D;
@@ -54,8 +54,8 @@ static bool flags_fit(const struct iw_rdmap_terminate *t)
     return read || !returns; /* OP-62; §7.1 wants it back for every error on a Read Request */
 }
 
-/* True unless the segment that the Terminate returns cannot have what it is blamed for. What only
- * the receiver knows (buffers, STags) is beyond a bystander. */
+/* Returns true unless the segment that the Terminate returns cannot have the fault it is blamed
+ * for. A bystander cannot judge faults that only the receiver knows (buffers, STags). */
 static bool reason_fits(const struct iw_observer *o, const struct iw_rdmap_terminate *t)
 {
     const struct iw_ddp_header *h = &t->ddp;
@@ -89,8 +89,8 @@ static bool same_header(const struct iw_ddp_header *a, const struct iw_ddp_heade
            a->qn == b->qn && a->msn == b->msn && a->mo == b->mo;
 }
 
-/* About STags, bounds, rights and buffers, which only the receiver knows: an earlier segment may
- * have been the one. */
+/* Returns true for faults of STags, bounds, rights and buffers, which only the receiver knows: an
+ * earlier segment may have caused them. */
 static bool receivers_own(const struct iw_rdmap_terminate *t)
 {
     switch (t->layer << 4 | t->etype) {
@@ -105,8 +105,8 @@ static bool receivers_own(const struct iw_rdmap_terminate *t)
     }
 }
 
-/* A Terminate for the fault that was found returns the segment it was found in. What is legal to
- * receive need not be what it is for. */
+/* A Terminate for the fault that was found returns the segment in which it was found. A finding
+ * that is legal to receive need not be its reason. */
 static bool segment_fits(const struct iw_observed_side *other, const struct iw_rdmap_terminate *t)
 {
     const struct iw_observed_provocation *p = &other->provocation;

@@ -31,7 +31,7 @@ static void check_next(struct iw_observer *o, struct iw_observed_queue *q)
     open_message(o->now, q);
 }
 
-/* A segment while a message of its queue is not complete. */
+/* Checks a segment while a message of its queue is not complete. */
 static void check_continued(struct iw_observer *o, struct iw_observed_queue *q)
 {
     const struct iw_ddp_header *h = &o->now->ddp;
@@ -76,7 +76,7 @@ static void collect(const struct iw_observation *now, struct iw_observed_queue *
         memcpy(q->head + q->mo, now->payload, length);
 }
 
-/* The message in o->now is whole. */
+/* Judges the message in o->now, which is whole. */
 static void judge(struct iw_observer *o, unsigned opcode)
 {
     if (!iw_rdmap_assigned(opcode, o->config.extensions))
@@ -103,7 +103,7 @@ static void judge(struct iw_observer *o, unsigned opcode)
     }
 }
 
-/* What is missing of the message could have been anything. */
+/* Passes over a message: its missing part could have been anything. */
 static void pass_over(struct iw_observer *o, unsigned opcode)
 {
     iw_observer_doubt_reads(o);
@@ -144,7 +144,7 @@ void iw_observer_untagged(struct iw_observer *o)
 
     if (h->qn == IW_QN_TERMINATE)
         o->side[o->now->side].terminating = true;
-    /* A receiver need not wait for the rest of what fits into one segment (OP-67). */
+    /* A receiver need not wait for the rest of a message that fits into one segment (OP-67). */
     if (!iw_ddp_last(h) && !sends(iw_rdmap_op(h)))
         o->side[o->now->side].provocation.doubtful = true;
     if (q->lost) {

@@ -17,7 +17,7 @@ static unsigned least_of(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* Letters to be put in, left out, changed or swapped with their neighbour. */
+/* Returns the number of letters to insert, delete, change or swap with their neighbour. */
 static unsigned changes(const char *a, const char *b)
 {
     uint8_t rows[3][IW_NEAREST_WORD]; /* for i - 2, i - 1 and i letters of `a` */

@@ -6,8 +6,8 @@ usage: prove.py RULES_DIR BUILD_DIR [MUTANT...]
 
 BUILD_DIR is one of preset "prove". The mutants of the checks are chosen at run time (hosted/prove.c); those
 of rules without a check are edits of one source file (edits.csv), linked to the tests that rows.csv names. A
-mutant is killed by a test that fails, crashes or does not end. All are run and RULES_DIR/proof.csv is written;
-those that are named are only told about.
+mutant is killed by a test that fails, crashes or does not end. Without MUTANT all are run and RULES_DIR/proof.csv is
+written; with it only those are run, and their results are printed.
 """
 
 import concurrent.futures

@@ -25,8 +25,8 @@ enum iw_botch iw_botch_find(const char *name)
     return IW_BOTCH_NONE;
 }
 
-/* Whether a wrong reaction can show: a check that only closes TCP can be silent, one that sends a
- * Terminate can be anything. */
+/* Returns whether a wrong reaction can show: a check that only closes TCP can be silent, one that
+ * sends a Terminate can be anything. */
 static bool reaction_applies(const struct iw_check_info *info, enum iw_botch botch)
 {
     return (info->kinds & IW_KIND_ENDPOINT) &&
@@ -34,8 +34,8 @@ static bool reaction_applies(const struct iw_check_info *info, enum iw_botch bot
             (info->reaction == IW_REACTION_CLOSE && botch == IW_BOTCH_SILENT));
 }
 
-/* Checks in front of which there is nothing that could take effect: no segment, no place that it
- * could name, or no buffer. */
+/* Checks that come before anything could take effect: no segment, no place that it could name, or
+ * no buffer. */
 static bool nothing_to_place(enum iw_check check)
 {
     return check == IW_CHECK_MPA_RTR_MATCH || check == IW_CHECK_MPA_IRD_SHORT ||
@@ -64,7 +64,7 @@ bool iw_switch_applies(enum iw_switch kind, enum iw_check check, enum iw_botch b
     return false;
 }
 
-/* Splits NAME or NAME=REACTION; false if NAME is too long to be one. */
+/* Splits NAME or NAME=REACTION. Returns false if NAME is too long to be one. */
 static bool split(const char *spec, char name[WORD_MAX], const char **reaction)
 {
     size_t length = 0;

@@ -21,7 +21,8 @@ static bool before(uint64_t a, uint64_t b)
 
 void iw_stream_init(struct iw_stream *s, void *buffer, size_t capacity, uint64_t start)
 {
-    /* Not the ranges: none is in use, and this is done for every call that brings octets. */
+    /* The ranges are left alone: none is in use, and this runs for every call that brings octets.
+     */
     s->buffer = buffer;
     s->capacity = capacity;
     s->head = 0;

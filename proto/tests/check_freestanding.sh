@@ -16,7 +16,7 @@ case $("$cc" --version | head -n 1) in
 *clang*) own="$("$cc" -print-resource-dir)/include" ;;
 *) own=$("$cc" -print-file-name=include) ;;
 esac
-# GCC's <limits.h> asks for the C library's as well unless told that it was read already.
+# GCC's <limits.h> asks for the C library's as well unless a macro says that it was read already.
 flags=(-std=c11 -O2 -ffreestanding -nostdinc -isystem "$own" -D_LIBC_LIMITS_H_
     -isystem "$proto/tests/freestanding" -I"$proto/include" -I"$generated/include" -I"$proto"
     -Werror -Wframe-larger-than=1024)

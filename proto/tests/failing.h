@@ -3,7 +3,7 @@
 #define IW_TESTS_FAILING_H
 
 /*
- * Calls of the system and of libraries that fail when a test says so. Programs named
+ * Makes calls of the system and of libraries fail on a test's command. Programs named
  * test_*_failures are linked with --wrap for each of them (CMakeLists.txt); include from one such
  * program. A call of the test itself can fail as well: arm it last.
  */
@@ -33,10 +33,10 @@ static struct {
     int error;        /* errno of a failing call */
 } failing;
 
-/* Seconds that the monotonic clock is ahead. */
+/* Seconds by which the monotonic clock is ahead. */
 static time_t failing_clock;
 
-/* The call after the next `skip` ones of `call` fails, once. "memory" is any allocation. */
+/* Makes the call after the next `skip` ones of `call` fail, once. "memory" is any allocation. */
 static inline void let_fail_after(unsigned skip, const char *call, int error)
 {
     failing.call = call;
@@ -50,7 +50,7 @@ static inline void let_fail(const char *call, int error)
     let_fail_after(0, call, error);
 }
 
-/* True if what was to fail has failed; nothing fails any more. */
+/* Returns true if the armed call has failed; disarms it in any case. */
 static inline bool has_failed(void)
 {
     bool armed = failing.call != NULL;

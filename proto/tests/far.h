@@ -24,7 +24,7 @@ struct far {
     struct iw_switches switches;
     uint8_t memory[MEMORY];
     uint32_t stag;
-    struct mpa_reference peer; /* what the peer sends behind its start-up frame */
+    struct mpa_reference peer; /* the octets that the peer sends after its start-up frame */
     unsigned early, in;        /* FPDUs traced */
     uint64_t early_pos;
     size_t sent; /* octets that came out */
@@ -131,7 +131,7 @@ static inline void start(struct far *f)
     take_event(f, IW_EVENT_ESTABLISHED, IW_CHECK_NONE);
 }
 
-/* ---- what the peer sends; each returns where its FPDU begins in f->peer ---- */
+/* ---- octets that the peer sends; each function returns the start of its FPDU in f->peer ---- */
 
 static inline size_t segment(struct far *f, const char *hex, size_t length, uint8_t value)
 {
@@ -191,16 +191,16 @@ static inline bool untouched(const struct far *f)
     return memcmp(f->memory, zeros, MEMORY) == 0;
 }
 
-/* A started connection on which one empty Write has come, and a gap follows it: another empty Write
- * of the peer's, [*gap, *behind). */
-static inline struct far *open_gap(size_t *gap, size_t *behind)
+/* A started connection on which one empty Write has come, followed by a gap: another empty Write of
+ * the peer's, [*gap, *after). */
+static inline struct far *open_gap(size_t *gap, size_t *after)
 {
     struct far *f = open_far();
     create(f);
     start(f);
     put(f, 0, 0, 0);
     *gap = put(f, 0, 0, 0);
-    *behind = f->peer.length;
+    *after = f->peer.length;
     assert_int_equal(give(f, 0, *gap), IW_OK);
     assert_int_equal(f->in, 1);
     return f;

@@ -69,8 +69,8 @@ struct talk {
 static bool longs;             /* in this conversation some requests are long */
 static bool ahead;             /* and receive_ahead is set */
 static bool alone;             /* one request at a time */
-static bool unjudged;          /* what is received may be wrong */
-static uint8_t pattern[ARENA]; /* what belongs into each place */
+static bool unjudged;          /* received octets may be wrong */
+static uint8_t pattern[ARENA]; /* the octets that belong into each place */
 
 static inline enum kind kind_of(size_t i)
 {
@@ -101,7 +101,7 @@ static inline size_t place_of(size_t i)
     return is_long(i) ? (size_t)(REQUESTS * SLOT) + number * LONG_SLOT : i * SLOT;
 }
 
-static inline size_t after(size_t i) /* the next Send behind it */
+static inline size_t after(size_t i) /* the next Send after it */
 {
     do
         i++;
@@ -114,7 +114,7 @@ static inline uint8_t *slot(struct side *s, size_t i)
     return s->arena + place_of(i);
 }
 
-/* Each request completes once, in the order of its queue. */
+/* Checks that each request completes once, in the order of its queue. */
 static inline void completed(struct side *s, struct request *r, size_t i, int queue,
                              enum iw_status status)
 {
@@ -167,15 +167,15 @@ static inline void ask(struct talk *t, size_t i)
 
 static inline void go_on(struct talk *t)
 {
-    size_t window = ahead || alone ? 1 : WINDOW; /* a guess is made where nothing has come yet */
+    size_t window = ahead || alone ? 1 : WINDOW; /* a guess is made before anything has come */
     while (t->next < REQUESTS && t->outstanding < window)
         ask(t, t->next++);
     if (t->next == REQUESTS && t->outstanding == 0)
         iw_endpoint_shutdown(iw_connection_endpoint(t->client.c), iw_transport_now());
 }
 
-/* What has been received is right, and what was Written before it is in its place (RFC 5041 §5.3).
- */
+/* Checks that the received octets are right, and that earlier Writes are in their place (RFC 5041
+ * §5.3). */
 static inline void look_at_received(struct side *s, const struct iw_completion *done)
 {
     if (unjudged)
@@ -319,7 +319,7 @@ static inline struct talk *begin_talk(enum style style, struct iw_host_port *at)
     return t;
 }
 
-/* Until both ends have ended. */
+/* Runs until both ends have ended. */
 static inline void hold_talk(struct talk *t, const struct iw_host_port *at)
 {
     struct iw_endpoint_config config = t->config;
@@ -338,8 +338,8 @@ static inline void hold_talk(struct talk *t, const struct iw_host_port *at)
     }
 }
 
-/* Every octet is what it was or what was to be placed there, and nothing beside; but receive_ahead
- * leaves a receive that does not complete as it likes. */
+/* Checks that every octet has its old value or the one that was to be placed there; only
+ * receive_ahead may leave anything in a receive that does not complete. */
 static inline void judge_arena(struct side *s)
 {
     static bool may[ARENA], must[ARENA]; /* be placed */
@@ -373,7 +373,7 @@ static inline void all_done(const struct request *r)
         assert_int_equal(r[i].done, r[i].posted ? 1 : 0);
 }
 
-/* True if the conversation came to its end. */
+/* Returns true if the conversation came to its end. */
 static inline bool judge_conversation(struct talk *t)
 {
     bool whole = t->next == REQUESTS;

@@ -3,8 +3,8 @@
 #define IW_TESTS_LONE_H
 
 /*
- * One endpoint against literal octets: what a peer would send, and what must come back. Include
- * from one test program.
+ * One endpoint against literal octets: those that a peer would send, and those that must come back.
+ * Include from one test program.
  */
 
 #include "pair.h"

@@ -12,8 +12,8 @@
 #define REQ "4d504120494420526571204672616d65 "
 #define REP "4d504120494420526570204672616d65 "
 
-/* How the endpoint is configured, and what it has posted, beside the defaults of lone.h: CRCs and
- * Markers off, revision 1, client-server, IRD and ORD 16. */
+/* The configuration of the endpoint and its posted work, in addition to the defaults of lone.h:
+ * CRCs and Markers off, revision 1, client-server, IRD and ORD 16. */
 enum {
     INITIATOR = 1 << 0, /* else the responder */
     CRC = 1 << 1,
@@ -24,7 +24,7 @@ enum {
     SHORT = 1 << 6,          /* MULPDU 128 */
     RECV = 1 << 7,           /* two receives of 8 octets each, at the beginning of its memory */
     READ = 1 << 8,           /* a Read of 8 octets to TO 0x1000 of its region */
-    ADD_1 = 1 << 9,          /* an atomic, behind that */
+    ADD_1 = 1 << 9,          /* an atomic, after that */
     SENDS = 1 << 10,         /* an empty Send that cannot leave before the peer's first FPDU */
     NO_POOL = 1 << 11,       /* of buffers */
     ODD_PD = 1 << 12,        /* its region belongs to another PD, */
@@ -170,7 +170,8 @@ static inline void play_open(struct lone *l, unsigned flags)
     play_region(l, flags);
 }
 
-/* All steps; `l` is open. Returns the fault found, of check IW_CHECK_NONE if there was none. */
+/* Plays all steps; `l` is open. Returns the fault found, of check IW_CHECK_NONE if there was none.
+ */
 static inline struct iw_fault play_steps(struct lone *l, unsigned flags, const char *const *steps)
 {
     struct iw_event event;

@@ -71,7 +71,7 @@ static inline size_t frame(const struct lone *l, const char *hex, uint8_t *out, 
     return size;
 }
 
-/* Several at once; what is to be sent stays where it is. */
+/* Several at once; octets to be sent stay where they are. */
 static inline void take_in(struct lone *l, const char *const *ulpdus)
 {
     uint8_t octets[2048];
@@ -82,7 +82,7 @@ static inline void take_in(struct lone *l, const char *const *ulpdus)
     iw_endpoint_input(l->ep, &in, 1, 0);
 }
 
-/* All that is sent. */
+/* All octets that are sent. */
 static inline void expect_out(struct lone *l, const char *const *ulpdus)
 {
     uint8_t want[2048];

@@ -12,7 +12,7 @@
 
 #include "iwarp/mpa.h"
 
-/* Octets from hexadecimal digits; blanks are passed over. Returns how many. */
+/* Converts hexadecimal digits into octets, ignoring blanks. Returns their number. */
 size_t mpa_hex(uint8_t *out, const char *hex);
 void mpa_assert_hex(const uint8_t *octets, size_t length, const char *hex);
 
@@ -35,7 +35,7 @@ struct mpa_reference {
 void mpa_reference_frame(struct mpa_reference *r, const uint8_t *ulpdu, size_t length);
 void mpa_reference_free(struct mpa_reference *r);
 
-/* What a deframer handed out, in order. */
+/* The FPDUs that a deframer handed out, in order. */
 enum { MPA_SEEN_MAX = 64, MPA_SEEN_OCTETS = 1 << 18 };
 struct mpa_seen {
     struct iw_deframer_sink sink;
@@ -46,13 +46,13 @@ struct mpa_seen {
     size_t faults;
     size_t used;
     size_t stop_after;       /* FPDUs; 0: never */
-    enum iw_check tolerated; /* the one check that is let pass; IW_CHECK_NONE: all are */
+    enum iw_check tolerated; /* the one check that is tolerated; IW_CHECK_NONE: all are */
     bool strict;             /* stop at every check that is not the tolerated one */
     uint8_t octets[MPA_SEEN_OCTETS];
 };
 void mpa_seen_init(struct mpa_seen *seen);
 
-/* A deframer with its buffer and what it saw. */
+/* A deframer with its buffer and its output. */
 struct mpa_rig {
     struct iw_deframer deframer;
     struct mpa_seen seen;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What test_observer_checks plays: how a conversation is written, and those of start-up, framing,
- * DDP and RDMAP. */
+/* The conversations of test_observer_checks: their notation, and those of start-up, framing, DDP
+ * and RDMAP. */
 #ifndef OBSERVER_CONVERSATIONS_H
 #define OBSERVER_CONVERSATIONS_H
 

@@ -14,7 +14,7 @@
 
 enum { SEEN_MAX = 128, STEP_MAX = 70000 };
 
-/* What an observer said, without its pointers. */
+/* One observation of an observer, without its pointers. */
 struct seen {
     enum iw_observed kind;
     enum iw_side side;
@@ -54,27 +54,28 @@ struct rig *rig_new(bool initiator_told, bool responder_told);
 struct rig *rig_new_plain(void);
 void rig_free(struct rig *rig);
 
-/* Octets from hexadecimal digits; blanks are passed over. Returns how many. */
+/* Converts hexadecimal digits into octets, ignoring blanks. Returns their number. */
 size_t hex_octets(uint8_t *out, const char *hex);
 
-/* The FPDU of a ULPDU without Markers, its CRC computed bit by bit here. Returns its length. */
+/* Makes the FPDU of a ULPDU without Markers, its CRC computed bit by bit here. Returns its length.
+ */
 size_t make_fpdu(uint8_t *out, const uint8_t *ulpdu, size_t length);
 
 /* One step of a conversation: a letter and hexadecimal digits.
  *   i r  octets of the initiator, the responder
- *   I R  a ULPDU, sent as an FPDU (or told)
- *   X Y  the same with a wrong CRC (told as broken)
- *   M N  the same behind a Marker: the first of its direction
+ *   I R  a ULPDU, sent as an FPDU (or reported, for a told side)
+ *   X Y  the same with a wrong CRC (reported as broken)
+ *   M N  the same after a Marker: the first of its direction
  *   F G  FIN of the initiator, the responder;  K L  RST */
 void rig_step(struct rig *rig, const char *step);
-/* All of these steps. */
+/* Plays all of these steps. */
 void rig_play(struct rig *rig, const char *const *steps, size_t count);
 #define PLAY(rig, ...)                                                                             \
     rig_play(rig, (const char *const[]){__VA_ARGS__},                                              \
              sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 void rig_feed(struct rig *rig, enum iw_side side, const uint8_t *octets, size_t length);
 
-/* How many observations of a kind there are; and the `index`-th of them. */
+/* Return the number of observations of a kind, and the `index`-th of them. */
 size_t rig_count(const struct rig *rig, enum iw_observed kind);
 const struct seen *rig_get(const struct rig *rig, enum iw_observed kind, size_t index);
 void rig_expect_message(const struct rig *rig, size_t index, enum iw_side side, unsigned opcode,

@@ -43,7 +43,7 @@ struct pair {
     /* sees every octet on its way; may change it */
     void (*tap)(struct pair *p, int from, uint8_t *octets, size_t length);
     void *tap_context;
-    const uint8_t *drawn;  /* what is random from now on; NULL: as it comes */
+    const uint8_t *drawn;  /* the source of randomness from now on; NULL: octets go as they come */
     long allocations_left; /* the allocation that fails, counted down; negative: none */
     long allocations_live;
 };
@@ -89,8 +89,8 @@ static inline void pair_defaults(struct iw_endpoint_config config[2])
     }
 }
 
-/* Each side gets its own domain with one region of PAIR_MEMORY octets (all rights). The start-up
- * reads switches at creation, so they are given here; NULL for none. */
+/* Opens a pair. Each side gets its own domain with one region of PAIR_MEMORY octets (all rights).
+ * The start-up reads switches at creation, so they are given here; NULL for none. */
 static inline void pair_open_bent(struct pair *p, const struct iw_endpoint_config config[2],
                                   const struct iw_switches *switches)
 {
@@ -197,7 +197,7 @@ static inline void pair_run(struct pair *p)
     }
 }
 
-/* A Write of side 0, from the beginning of its memory to `to` octets behind that of side 1's. */
+/* A Write of side 0, from the beginning of its memory to `to` octets past that of side 1's. */
 static inline void pair_post_write(struct pair *p, uint64_t id, uint64_t to, uint32_t length)
 {
     struct iw_iov sge = {p->side[0].memory, length};

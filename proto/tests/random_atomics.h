@@ -2,14 +2,14 @@
 #ifndef IW_TESTS_RANDOM_ATOMICS_H
 #define IW_TESTS_RANDOM_ATOMICS_H
 
-/* Random atomics on one number in a struct memory, and a model of it. Include behind
+/* Random atomics on one number in a struct memory, and a model of it. Include after
  * random_memory.h, from one test program. */
 
 enum { CELL = 8, CELL_STATES = 128 };
 
 /* One connection changes it, in its order; the last of its atomics may not have been done. */
 struct cell {
-    uint64_t states[CELL_STATES]; /* what it is now, or will be */
+    uint64_t states[CELL_STATES]; /* its value now, or later */
     size_t count;
 };
 
@@ -21,7 +21,7 @@ static inline void cell_open(struct cell *c, struct memory *m)
     memcpy(m->octets + CELL, &c->states[0], sizeof c->states[0]);
 }
 
-/* Operands that match, and carry, now and then. */
+/* Makes operands that match, and carry, now and then. */
 static inline void cell_ask(struct iw_work *work)
 {
     work->add_swap = any();

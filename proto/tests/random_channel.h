@@ -2,7 +2,7 @@
 #ifndef IW_TESTS_RANDOM_CHANNEL_H
 #define IW_TESTS_RANDOM_CHANNEL_H
 
-/* Octets on their way from one endpoint to the other, delayed and cut at random. Include behind
+/* Octets on their way from one endpoint to the other, delayed and cut at random. Include after
  * random_memory.h, from one test program. */
 
 enum { CHANNEL = 1 << 18 };
@@ -30,7 +30,7 @@ static inline size_t channel_holds(const struct channel *c)
     return c->end - c->first;
 }
 
-/* Takes what there is room for, or less. Returns how many octets. */
+/* Takes the octets there is room for, or fewer. Returns their number. */
 static inline size_t channel_put(struct channel *c, const struct iw_iov *pieces, size_t count)
 {
     size_t room = CHANNEL - c->end, sent = 0;
@@ -47,7 +47,7 @@ static inline size_t channel_put(struct channel *c, const struct iw_iov *pieces,
     return sent;
 }
 
-/* Octets from somewhere behind the next ones; they come again in their turn. */
+/* Delivers octets from somewhere after the next ones; they come again in their turn. */
 static inline void channel_deliver_early(const struct channel *c, struct iw_endpoint *to,
                                          uint64_t now)
 {
@@ -65,12 +65,13 @@ static inline void channel_deliver_early(const struct channel *c, struct iw_endp
     free(copy);
 }
 
-/* The next octets, of which there are some. If it is `unordered`, what came early comes again. */
+/* Delivers the next octets; there must be some. With `unordered`, octets that came early come
+ * again. */
 static inline void channel_deliver(struct channel *c, struct iw_endpoint *to, bool unordered,
                                    uint64_t now)
 {
     size_t there = channel_holds(c), length = 1 + below(c->most < there ? c->most : there);
-    /* A copy of its own, so that a sanitizer sees who reads beyond it. */
+    /* A copy of its own, so that a sanitizer notices a read past its end. */
     uint8_t *copy = malloc(length);
     assert_non_null(copy);
     memcpy(copy, c->octets + c->first, length);

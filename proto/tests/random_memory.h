@@ -3,11 +3,11 @@
 #define IW_TESTS_RANDOM_MEMORY_H
 
 /* Random numbers that can be replayed, and memory with a shadow in which random lists of pieces are
- * reserved. Include behind pair.h, from one test program. */
+ * reserved. Include after pair.h, from one test program. */
 
 enum {
     MEMORY = 3 << 20,
-    BLOCK = 64, /* what is reserved at a time, so that neighbours never touch; also the guards */
+    BLOCK = 64, /* the unit of reservation, so that neighbours never touch; also the guards */
     PIECES = 32
 };
 
@@ -26,7 +26,7 @@ static inline uint64_t any(void)
     return random_state;
 }
 
-/* 0 .. n-1 */
+/* Returns a random number, 0 .. n-1. */
 static inline size_t below(size_t n)
 {
     return (size_t)((any() >> 11) % n);
@@ -37,7 +37,7 @@ static inline bool chance(unsigned percent)
     return below(100) < percent;
 }
 
-/* A number from the environment. */
+/* Returns a number from the environment. */
 static inline uint64_t number_from(const char *name, uint64_t otherwise)
 {
     const char *text = getenv(name);
@@ -150,7 +150,7 @@ static inline size_t total(const struct list *l)
     return sum;
 }
 
-/* What is there now is what shall stay. */
+/* Takes the present octets for those that must stay. */
 static inline void accept_target(struct memory *m, const struct list *l)
 {
     for (size_t i = 0; i < l->count; i++)

@@ -11,23 +11,24 @@
 
 enum { SYN = IW_TCP_SYN, ACK = IW_TCP_ACK, FIN = IW_TCP_FIN, RST = IW_TCP_RST };
 
-/* What the table tells, one word a segment: connection, direction, kind, position, octets. */
-static char told[1000];
+/* The segments that the table reports, one word per segment: connection, direction, kind, position,
+ * octets. */
+static char listed[1000];
 static uint64_t frames;
 
-static int tell(void *context, const struct iw_segment *s)
+static int note(void *context, const struct iw_segment *s)
 {
     (void)context;
     static const char kinds[] = {'S', 'D', 'F', 'R', 'A'};
-    size_t at = strlen(told);
-    snprintf(told + at, sizeof told - at, "%" PRIu64 "%c%c%" PRIu64 ":%.*s", s->connection->number,
-             s->direction == 0 ? '>' : '<', kinds[s->kind], s->pos, (int)s->length,
-             s->length != 0 ? (const char *)s->data : "");
-    at = strlen(told);
+    size_t at = strlen(listed);
+    snprintf(listed + at, sizeof listed - at, "%" PRIu64 "%c%c%" PRIu64 ":%.*s",
+             s->connection->number, s->direction == 0 ? '>' : '<', kinds[s->kind], s->pos,
+             (int)s->length, s->length != 0 ? (const char *)s->data : "");
+    at = strlen(listed);
     if (s->missing != 0)
-        snprintf(told + at, sizeof told - at, "+%" PRIu32 " ", s->missing);
+        snprintf(listed + at, sizeof listed - at, "+%" PRIu32 " ", s->missing);
     else
-        snprintf(told + at, sizeof told - at, " ");
+        snprintf(listed + at, sizeof listed - at, " ");
     assert_int_equal(s->frame->number, frames);
     return s->length == 4 && memcmp(s->data, "stop", 4) == 0 ? 7 : 0;
 }
@@ -57,9 +58,9 @@ static int add(struct iw_connections *t, uint8_t from, uint8_t to, uint8_t flags
 
 static struct iw_connections *start(size_t limit)
 {
-    told[0] = '\0';
+    listed[0] = '\0';
     frames = 0;
-    struct iw_connections *t = iw_connections_new(limit, tell, NULL);
+    struct iw_connections *t = iw_connections_new(limit, note, NULL);
     assert_non_null(t);
     return t;
 }
@@ -76,7 +77,7 @@ static void whole_connection(void **state)
     add(t, 1, 2, ACK | FIN, 3, 503, "ef", 0);
     add(t, 2, 1, ACK | FIN, 503, 6, "", 0);
     add(t, 1, 2, ACK, 6, 504, "", 0);
-    assert_string_equal(told, "0>S0: 0<S0: 0>D0:abcd 0<D0:xy 0>D4:ef 0>F6: 0<F2: ");
+    assert_string_equal(listed, "0>S0: 0<S0: 0>D0:abcd 0<D0:xy 0>D4:ef 0>F6: 0<F2: ");
     assert_int_equal(iw_connections_count(t), 1);
     const struct iw_connection *c = iw_connections_get(t, 0);
     assert_int_equal(c->port[0], 1001);
@@ -101,7 +102,7 @@ static void any_order_and_missing_octets(void **state)
     add(t, 1, 2, ACK, 100, 0, "abcdef", 0);
     add(t, 1, 2, ACK, 106, 0, "g", 3);
     add(t, 1, 2, ACK, 110, 0, "", 2);
-    assert_string_equal(told, "0>S0: 0>D4:ef 0>D0:abcd 0>S0: 0>D0:abcdef 0>D6:g+3 0>D10:+2 ");
+    assert_string_equal(listed, "0>S0: 0>D4:ef 0>D0:abcd 0>S0: 0>D0:abcdef 0>D6:g+3 0>D10:+2 ");
     iw_connections_free(t);
 }
 
@@ -115,7 +116,7 @@ static void before_position_0(void **state)
     add(t, 1, 2, ACK, 0xffffffff, 0, "?", 0);
     add(t, 1, 2, ACK, 0xfffffffd, 0, "???abc", 0);
     add(t, 1, 2, ACK, 0xfffffffe, 0, "?", 4);
-    assert_string_equal(told, "0>S0: 0>D0:abc 0>D0:+3 ");
+    assert_string_equal(listed, "0>S0: 0>D0:abc 0>D0:+3 ");
     iw_connections_free(t);
 }
 
@@ -131,7 +132,7 @@ static void without_syn(void **state)
     add(t, 4, 3, SYN | ACK, 500, 71, "", 0);
     add(t, 3, 4, ACK, 73, 501, "cd", 0);
     add(t, 3, 4, ACK, 71, 501, "ab", 0);
-    assert_string_equal(told, "0>D0:ab 0<D0:cd 0>R2: 1<S0: 1>D2:cd 1>D0:ab ");
+    assert_string_equal(listed, "0>D0:ab 0<D0:cd 0>R2: 1<S0: 1>D2:cd 1>D0:ab ");
     assert_int_equal(iw_connections_get(t, 1)->port[0], 1003);
     assert_true(iw_connections_get(t, 0)->reset);
     assert_false(iw_connections_get(t, 0)->syn[0]);
@@ -154,7 +155,7 @@ static void port_reuse(void **state)
     add(t, 2, 1, SYN, 40, 0, "", 0);
     add(t, 1, 2, SYN | ACK, 50, 41, "", 0);
     add(t, 2, 1, ACK, 41, 51, "x", 0);
-    assert_string_equal(told, "0>S0: 0<R0: 1>S0: 1<S0: 1>F0: 1<F0: 2>S0: 3>S0: 3<S0: 3>D0:x ");
+    assert_string_equal(listed, "0>S0: 0<R0: 1>S0: 1<S0: 1>F0: 1<F0: 2>S0: 3>S0: 3<S0: 3>D0:x ");
     iw_connections_free(t);
 }
 
@@ -167,12 +168,12 @@ static void bounded_and_stopped(void **state)
     assert_int_equal(add(t, 1, 4, SYN, 10, 0, "", 0), -1);
     assert_int_equal(add(t, 1, 2, SYN, 11, 0, "", 0), -1);
     assert_int_equal(add(t, 3, 1, SYN | ACK, 20, 11, "stop", 0), 7);
-    assert_string_equal(told, "0>S0: 1>S0: 1<S0: 1<D0:stop ");
+    assert_string_equal(listed, "0>S0: 1>S0: 1<S0: 1<D0:stop ");
     assert_int_equal(iw_connections_count(t), 2);
     iw_connections_free(t);
 }
 
-/* Every member of the two endpoints tells connections apart; the sides' order does not. */
+/* Every member of the two endpoints distinguishes connections; the sides' order does not. */
 static void endpoints(void **state)
 {
     (void)state;
@@ -203,8 +204,8 @@ static void endpoints(void **state)
 static void drop(void *context, struct iw_connection *c)
 {
     (void)context;
-    size_t at = strlen(told);
-    snprintf(told + at, sizeof told - at, "-%" PRIu64 " ", c->number);
+    size_t at = strlen(listed);
+    snprintf(listed + at, sizeof listed - at, "-%" PRIu64 " ", c->number);
 }
 
 static void recycled(void **state)
@@ -218,15 +219,15 @@ static void recycled(void **state)
     add(t, 4, 9, SYN, 1, 0, "", 0); /* in the place of 2 (number 1), then of 3 */
     add(t, 1, 9, ACK, 3, 0, "b", 0);
     add(t, 5, 9, SYN, 1, 0, "", 0);
-    assert_string_equal(told, "0>S0: 1>S0: 2>S0: 0>D0:a -1 3>S0: 0>D1:b -2 4>S0: ");
+    assert_string_equal(listed, "0>S0: 1>S0: 2>S0: 0>D0:a -1 3>S0: 0>D1:b -2 4>S0: ");
     assert_int_equal(iw_connections_count(t), 3);
     /* One of the dropped comes again, as another one; the least used has a user. */
     assert_null(iw_connections_oldest_used(t));
-    iw_connections_get(t, 0)->user = told;
+    iw_connections_get(t, 0)->user = listed;
     assert_ptr_equal(iw_connections_oldest_used(t), iw_connections_get(t, 0));
-    told[0] = '\0';
+    listed[0] = '\0';
     add(t, 2, 9, ACK, 7, 0, "c", 0);
-    assert_string_equal(told, "-3 5>D0:c ");
+    assert_string_equal(listed, "-3 5>D0:c ");
     assert_ptr_equal(iw_connections_oldest_used(t), iw_connections_get(t, 0));
     iw_connections_free(t);
 }
@@ -240,7 +241,7 @@ static void recycled_by_its_successor(void **state)
     for (uint32_t i = 0; i < 3; i++)
         add(t, 1, 2, SYN, i, 0, "", 0);
     add(t, 2, 1, SYN | ACK, 7, 3, "", 0);
-    assert_string_equal(told, "0>S0: -0 1>S0: -1 2>S0: 2<S0: ");
+    assert_string_equal(listed, "0>S0: -0 1>S0: -1 2>S0: 2<S0: ");
     iw_connections_free(t);
 }
 
@@ -252,7 +253,7 @@ static void thousands(void **state)
     struct iw_connections *t = start(HELD);
     iw_connections_recycle(t, drop);
     for (unsigned i = 0; i < MANY; i++) {
-        told[0] = '\0';
+        listed[0] = '\0';
         char expected[40];
         const struct iw_frame frame = {.number = ++frames};
         struct iw_packet packet = {.source = host(6, 1),
@@ -266,7 +267,7 @@ static void thousands(void **state)
             snprintf(expected, sizeof expected, "-%u %u>D0:x ", i - HELD, i);
         else
             snprintf(expected, sizeof expected, "%u>D0:x ", i);
-        assert_string_equal(told, expected);
+        assert_string_equal(listed, expected);
     }
     iw_connections_free(t);
 }
@@ -286,7 +287,8 @@ static void acknowledgements(void **state)
     add(t, 2, 1, ACK | FIN, 503, 3, "", 0);
     add(t, 1, 2, ACK, 3, 504, "", 0); /* a FIN is no octet */
     add(t, 1, 2, ACK | RST, 3, 504, "", 0);
-    assert_string_equal(told, "0>S0: 0<S0: 0>D0:abcd 0<A4: 0<D0:xy 0>A9: 0<A4: 0<F2: 0>A2: 0>R4: ");
+    assert_string_equal(listed,
+                        "0>S0: 0<S0: 0>D0:abcd 0<A4: 0<D0:xy 0>A9: 0<A4: 0<F2: 0>A2: 0>R4: ");
     iw_connections_free(t);
 }
 
@@ -302,17 +304,17 @@ static void acknowledgements_first(void **state)
     add(t, 1, 2, ACK, 12, 54, "b", 0);
     add(t, 2, 1, SYN | ACK, 50, 11, "", 0);
     add(t, 2, 1, ACK, 51, 12, "xyz", 0);
-    assert_string_equal(told, "0>S0: 0>D0:a 0>A3: 0>D1:b 0<S0: 0<A1: 0<D0:xyz ");
+    assert_string_equal(listed, "0>S0: 0>D0:a 0>A3: 0>D1:b 0<S0: 0<A1: 0<D0:xyz ");
     assert_int_equal(iw_connections_count(t), 1);
     iw_connections_free(t);
-    /* An acknowledgement behind octets of its own says nothing of that. */
+    /* An acknowledgement that follows octets of its own is no evidence. */
     t = start(2);
     iw_connections_tell_acks(t);
     add(t, 1, 2, SYN, 10, 0, "", 0);
     add(t, 1, 2, ACK, 12, 54, "b", 0);
     add(t, 1, 2, ACK, 11, 51, "a", 0);
     add(t, 2, 1, ACK, 51, 12, "xyz", 0);
-    assert_string_equal(told, "0>S0: 0>D1:b 0>D0:a 0<A1: 0<D0:xyz ");
+    assert_string_equal(listed, "0>S0: 0>D1:b 0>D0:a 0<A1: 0<D0:xyz ");
     iw_connections_free(t);
 }
 
@@ -327,7 +329,7 @@ static void simultaneous_open(void **state)
     add(t, 2, 1, SYN | ACK, 50, 11, "", 0);
     add(t, 1, 2, ACK, 11, 51, "a", 0);
     add(t, 2, 1, ACK, 51, 12, "b", 0);
-    assert_string_equal(told, "0>S0: 0<S0: 0>S0: 0<S0: 0>D0:a 0<D0:b ");
+    assert_string_equal(listed, "0>S0: 0<S0: 0>S0: 0<S0: 0>D0:a 0<D0:b ");
     assert_int_equal(iw_connections_count(t), 1);
     iw_connections_free(t);
 }
@@ -341,7 +343,7 @@ static void reuse_without_syn(void **state)
     add(t, 2, 1, SYN | ACK, 50, 11, "", 0);
     add(t, 2, 1, SYN | ACK, 90, 31, "", 0);
     add(t, 1, 2, ACK, 31, 91, "a", 0);
-    assert_string_equal(told, "0>S0: 0<S0: 1<S0: 1>D0:a ");
+    assert_string_equal(listed, "0>S0: 0<S0: 1<S0: 1>D0:a ");
     iw_connections_free(t);
 }
 
@@ -357,7 +359,7 @@ static void probes(void **state)
     add(t, 1, 2, ACK, 12, 0, "", 0);
     add(t, 1, 2, ACK, 13, 0, "c", 0);
     add(t, 1, 2, ACK | 0x20, 13, 0, "cd", 0); /* URG: octets like any others */
-    assert_string_equal(told, "0>S0: 0>D0:ab 0>D1:? 0>D2:c 0>D2:cd ");
+    assert_string_equal(listed, "0>S0: 0>D0:ab 0>D1:? 0>D2:c 0>D2:cd ");
     iw_connections_free(t);
 }
 

@@ -18,7 +18,7 @@
 #define TCP_HEADER "c8 38 23 8d 01 02 03 04 f0 00 00 01 50 18 12 34 00 00 00 00 "
 #define PAYLOAD "4d 50 41 20 "
 
-/* A frame whose octets end where malloc's block does, so that a read behind it is caught. */
+/* A frame whose octets end where malloc's block does, so that a read past its end is caught. */
 struct sample {
     struct iw_frame frame;
     struct iw_packet packet;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What reading and writing captures makes of allocations and calls that fail. */
+/* Reading and writing captures when allocations and calls fail. */
 #include "iwarp/capture.h"
 #include "scratch.h"
 

@@ -42,7 +42,7 @@ static void put_text(struct file *f, const char *text)
         put8(f, i < strlen(text) ? (uint8_t)text[i] : 0);
 }
 
-/* A block begins at `from`: its length goes behind it and in front. */
+/* Ends a block that begins at `from`: writes its length before and after it. */
 static void end_block(struct file *f, size_t from)
 {
     uint32_t size = (uint32_t)(f->length + 4 - from);
@@ -129,17 +129,17 @@ static struct iw_capture *open_file(const struct file *f, const char *filter)
 
 static void expect(struct iw_capture *c, const char *expected)
 {
-    char error[IW_CAPTURE_ERROR] = "", told[1000] = "";
+    char error[IW_CAPTURE_ERROR] = "", listed[1000] = "";
     struct iw_frame frame;
     while (iw_capture_next(c, &frame, error) == 1) {
-        size_t at = strlen(told);
-        snprintf(told + at, sizeof told - at, "%" PRIu64 "@%" PRIu64 " %d/%d/%d %.*s/%d\n",
+        size_t at = strlen(listed);
+        snprintf(listed + at, sizeof listed - at, "%" PRIu64 "@%" PRIu64 " %d/%d/%d %.*s/%d\n",
                  frame.number, frame.time, (int)frame.link, (int)frame.linktype,
                  (int)frame.interface, (int)frame.length, (const char *)frame.data,
                  (int)frame.original);
     }
     assert_string_equal(error, "");
-    assert_string_equal(told, expected);
+    assert_string_equal(listed, expected);
     iw_capture_close(c);
 }
 

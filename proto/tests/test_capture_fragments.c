@@ -132,7 +132,7 @@ static void ends(void **state)
     struct sample s;
     for (int i = 0; i < 3; i++) {
         struct iw_fragments *f = start();
-        /* Octets behind the last one; a last one before octets that are here; two ends. */
+        /* Octets after the last one; a last one before octets that are here; two ends. */
         make(&s, 4, 7, i == 0 ? 32 : 16, i == 2 ? 8 : 13);
         s.octets[6] = 0;
         if (i == 1)
@@ -177,7 +177,7 @@ static void lengths(void **state)
     iw_fragments_free(f);
 }
 
-/* What the datagram holds may be no TCP, or begin with headers of its own. */
+/* The content of the datagram may not be TCP, or may begin with headers of its own. */
 static void contents(void **state)
 {
     (void)state;
@@ -188,7 +188,7 @@ static void contents(void **state)
         s.octets[9] = 17;
         assert_int_equal(give(f, &s), i == 0 ? IW_DECODE_FRAGMENT : IW_DECODE_NOT_TCP);
     }
-    /* Destination options in front of TCP: the whole chain is in the first fragment. */
+    /* Destination options before TCP: the whole chain is in the first fragment. */
     static const uint8_t options[] = {6, 0, 1, 4, 0, 0, 0, 0};
     make(&s, 6, 7, 0, 32);
     s.octets[40] = 60;

@@ -114,7 +114,7 @@ static void bad_parameters(void **state)
     assert_string_equal(error, "/dev/full: cannot be written");
     assert_null(iw_live_open("nosuch0", NULL, scratch_path("live.pcap"), error));
     assert_memory_equal(error, "interface nosuch0: cannot capture: ", 35);
-    assert_null(strchr(error + 35, ':')); /* the reason, told once */
+    assert_null(strchr(error + 35, ':')); /* the reason, printed once */
     assert_null(strchr(error, '\n'));
 }
 

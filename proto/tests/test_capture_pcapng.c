@@ -121,13 +121,13 @@ static void long_comment_is_cut_at_a_character(void **state)
     assert_true(iw_pcapng_close(w, error));
     size_t length;
     uint8_t *data = (uint8_t *)scratch_read(path, &length);
-    /* The option's code and length, and behind its text two octets of padding and the end. */
+    /* The option's code and length; after its text, two octets of padding and the end. */
     static const uint8_t code[4] = {1, 0, 0xfe, 0xff};
-    static const uint8_t behind[6] = {0};
+    static const uint8_t after[6] = {0};
     assert_int_equal(length, BLOCK + 28 + 4 + LETTERS + 2 + 4 + 4);
     assert_memory_equal(data + BLOCK + 28, code, 4);
     assert_int_equal(data[BLOCK + 32 + LETTERS - 1], 'a');
-    assert_memory_equal(data + BLOCK + 32 + LETTERS, behind, 6);
+    assert_memory_equal(data + BLOCK + 32 + LETTERS, after, 6);
     free(data);
     free(text);
 }

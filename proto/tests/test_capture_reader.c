@@ -146,7 +146,7 @@ static void not_a_capture(void **state)
                       "link type 105 (IEEE802_11) is not supported: ", "expected Ethernet");
 }
 
-/* Reads to the error, which must come behind `good` frames. */
+/* Reads to the error, which must come after `good` frames. */
 static void expect_broken(const void *octets, size_t length, unsigned good, const char *where,
                           const char *what)
 {

@@ -113,7 +113,7 @@ static void check_sums(const struct iw_frame *f)
 
 /* Frames and connections of a written file, as the reader and the table see them. */
 struct replay {
-    char told[2000];
+    char listed[2000];
     struct iw_stream stream[2];
     uint8_t window[2][4096];
     size_t octets[2];
@@ -129,8 +129,8 @@ static int replay_segment(void *context, const struct iw_segment *s)
 {
     struct replay *r = context;
     if (s->kind != IW_SEGMENT_DATA) {
-        size_t at = strlen(r->told);
-        snprintf(r->told + at, sizeof r->told - at, "%u%c%u ", (unsigned)s->frame->number,
+        size_t at = strlen(r->listed);
+        snprintf(r->listed + at, sizeof r->listed - at, "%u%c%u ", (unsigned)s->frame->number,
                  "SDFR"[s->kind], s -> direction);
         return 0;
     }
@@ -211,7 +211,7 @@ static void conversation(void **state)
         expect_span(iw_synth_fin(s, c, 1, noon + 9), 119, 119);
         assert_int_equal(iw_synth_frames(s), 120);
         struct replay *r = replay(write_out(s, NULL), iw_synth_frames(s));
-        assert_string_equal(r->told, "1S0 2S1 116F0 119F1 ");
+        assert_string_equal(r->listed, "1S0 2S1 116F0 119F1 ");
         assert_int_equal(r->octets[0], sent[0]);
         assert_int_equal(r->octets[1], sent[1]);
         assert_int_equal(r->largest, 1000);
@@ -238,7 +238,7 @@ static void several_connections(void **state)
     expect_span(iw_synth_fin(s, 1, 1, noon), 8, 8);
     expect_span(iw_synth_reset(s, 1, 0, noon), 10, 10);
     struct replay *r = replay(write_out(s, NULL), 10);
-    assert_string_equal(r->told, "1S0 2S1 4S0 5S1 7R1 8F1 10R0 ");
+    assert_string_equal(r->listed, "1S0 2S1 4S0 5S1 7R1 8F1 10R0 ");
     free(r);
     iw_synth_free(s);
 }
@@ -284,7 +284,7 @@ static void placed_segments(void **state)
     (void)state;
     struct iw_synth *s = start(100000);
     struct iw_synth_tcp tcp = endpoints(4, 1000);
-    char error[IW_CAPTURE_ERROR] = "", told[200] = "";
+    char error[IW_CAPTURE_ERROR] = "", listed[200] = "";
     const char *path = scratch_path("part.pcapng");
 
     tcp.told = 500;
@@ -295,7 +295,7 @@ static void placed_segments(void **state)
     expect_span(iw_synth_segment(s, c, 0, noon, 0, "", 0), 0, 0);
     expect_span(iw_synth_segment(s, c, 2, noon, 0, "x", 1), 0, 0);
     expect_span(iw_synth_segment(s, c + 1, 0, noon, 0, "x", 1), 0, 0);
-    expect_span(iw_synth_segment(s, c, 0, noon, 0, told, 1001), 0, 0);
+    expect_span(iw_synth_segment(s, c, 0, noon, 0, listed, 1001), 0, 0);
     expect_span(iw_synth_data(s, c, 0, noon, "next", 4), 7, 7); /* and its acknowledgement */
     iw_synth_unseen(s, c, 0, 60);
     iw_synth_unseen(s, c, 0, 50);      /* before that */
@@ -303,7 +303,7 @@ static void placed_segments(void **state)
     iw_synth_unseen(s, c + 1, 0, 100); /* no connection */
     expect_span(iw_synth_fin(s, c, 0, noon), 9, 9);
     expect_span(iw_synth_segment(s, c, 0, noon, 99, "x", 1), 0, 0);
-    iw_synth_unseen(s, c, 0, 100); /* behind the end */
+    iw_synth_unseen(s, c, 0, 100); /* after the end */
     if (!iw_synth_write_part(s, path, "test", NULL, 2, 60, error))
         fail_msg("%s", error);
     struct iw_capture *in = iw_capture_open(path, error);
@@ -311,18 +311,18 @@ static void placed_segments(void **state)
     struct iw_frame frame;
     struct iw_packet packet;
     while (iw_capture_next(in, &frame, error) > 0) {
-        size_t at = strlen(told);
+        size_t at = strlen(listed);
         assert_true(frame.length <= 60);
         if (iw_packet_decode(&frame, &packet) == IW_DECODE_CUT) /* the SYN's options */
-            snprintf(told + at, sizeof told - at, "cut ");
+            snprintf(listed + at, sizeof listed - at, "cut ");
         else
-            snprintf(told + at, sizeof told - at, "%u:%d+%u/%u ", packet.source_port,
+            snprintf(listed + at, sizeof listed - at, "%u:%d+%u/%u ", packet.source_port,
                      (int)(packet.seq - tcp.isn[packet.source_port == 4420] - 1), packet.length,
                      packet.missing);
     }
     assert_string_equal(error, "");
-    assert_string_equal(told, "cut 40000:0+0/0 40000:30+6/6 40000:0+5/0 40000:0+5/0 40000:42+4/0 "
-                              "4420:0+0/0 40000:60+0/0 4420:0+0/0 ");
+    assert_string_equal(listed, "cut 40000:0+0/0 40000:30+6/6 40000:0+5/0 40000:0+5/0 40000:42+4/0 "
+                                "4420:0+0/0 40000:60+0/0 4420:0+0/0 ");
     iw_capture_close(in);
     size_t length;
     char *file = scratch_read(write_out(s, NULL), &length);

@@ -297,9 +297,9 @@ static void calls_find_their_reply(void **state)
     /* Replies that nobody waits for are dropped, also one to a call that cannot have been. */
     put(agent,
         "{\"id\":0,\"ok\":true}\n{\"id\":1,\"ok\":true}\n{\"event\":\"closed\",\"conn\":2}\n");
-    json_t *behind = iw_control_event(c, soon());
-    assert_int_equal(json_integer_value(json_object_get(behind, "conn")), 2);
-    json_decref(behind);
+    json_t *next = iw_control_event(c, soon());
+    assert_int_equal(json_integer_value(json_object_get(next, "conn")), 2);
+    json_decref(next);
 
     /* A call that ran out of time does not confuse the next one. */
     assert_null(iw_control_call(c, json_pack("{s:s}", "do", "pd"), 0, error, sizeof(error)));

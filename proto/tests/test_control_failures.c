@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the control protocol makes of system calls and allocations that fail. */
+/* The control protocol when system calls and allocations fail. */
 #include "iwarp/control.h"
 #include "iwarp/transport.h"
 
@@ -160,7 +160,7 @@ static void events_are_bounded(void **state)
 
     c = open_client(&agent);
     put(agent, event);
-    let_fail_after(1, "memory", ENOMEM); /* behind the request's queue */
+    let_fail_after(1, "memory", ENOMEM); /* after the request's queue */
     assert_null(iw_control_call(c, json_pack("{s:s}", "do", "pd"), soon(), error, sizeof(error)));
     assert_true(has_failed());
     assert_string_equal(error, "no reply to \"pd\": too many events were not taken");

@@ -293,7 +293,7 @@ static void test_mock_effects(void **state)
     }
 }
 
-/* Botched, the check still fails, but behind the placement. */
+/* Botched, the check still fails, but after the placement. */
 static void test_placed_before_the_check(void **state)
 {
     (void)state;
@@ -491,7 +491,8 @@ static void test_windows_that_are_refused(void **state)
         assert_int_equal(iw_domain_bind(r.domain, cases[i].parent, &bad), cases[i].result);
         assert_int_equal(bad.stag, cases[i].stag);
     }
-    /* What failed to be bound anew is as it was; its parent still cannot go, the other one can. */
+    /* A window that failed to be bound anew is as it was; its parent still cannot go, the other one
+     * can. */
     struct iw_region found;
     assert_true(iw_domain_lookup(r.domain, stag, &found));
     assert_true(found.valid);

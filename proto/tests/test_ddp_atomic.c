@@ -87,7 +87,7 @@ static struct iw_rdmap_atomic_request fetch_add(const struct rig *r, uint64_t ad
                                             .compare_mask = ALL};
 }
 
-/* Runs it on a value; the value behind it. The one before it comes back. */
+/* Runs it on a value and returns the value after it. The one before it comes back. */
 static uint64_t run(struct rig *r, const struct iw_rdmap_atomic_request *request, uint64_t before)
 {
     uint64_t original = ~before;

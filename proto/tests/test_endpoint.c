@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pair.h"
 
-/* What a test posts: one piece of the region's memory. */
+/* Posts work whose buffer is one piece of the region's memory. */
 static void post(struct pair *p, int side, struct iw_work work, size_t offset, size_t length)
 {
     struct iw_iov sge = {p->side[side].memory + offset, length};

@@ -5,7 +5,7 @@
 
 enum { ROOM = 60000, POOL = 200000, WRITE = 50000 };
 
-/* What side 0 has to say, to the end of `stream`. */
+/* The octets that side 0 has to send, to the end of `stream`. */
 static size_t say(struct pair *p, uint8_t *stream, size_t room)
 {
     const struct iw_iov *pieces;
@@ -93,7 +93,7 @@ static void post_room(struct pair *p, size_t i, size_t first)
 }
 
 /* However the octets are cut and whatever was guessed, each Send is where it belongs, and so is the
- * Write between them; only behind a Send's end a wrong guess may leave its traces. */
+ * Write between them; a wrong guess may leave traces only past a Send's end. */
 static void test_sends_in_any_pieces(void **state)
 {
     enum { ONE_SEND = 40008 + 10044 }; /* its two FPDUs, if it has 50,000 octets */
@@ -141,7 +141,7 @@ static void test_sends_in_any_pieces(void **state)
     }
 }
 
-/* Side 1 has one Send of 50,000 octets behind it, and a receive like that one's. */
+/* Side 1 has received one Send of 50,000 octets, and has a receive like that one's. */
 static void open_guessing(struct pair *p, bool ahead, uint32_t length)
 {
     static uint8_t stream[2 * ROOM];

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* What the consumer's calls refuse, and what the trace tells. */
+/* Calls of the consumer that are refused, and the contents of the trace. */
 
 static void test_configurations_that_are_refused(void **state)
 {
@@ -221,46 +221,46 @@ static void test_two_terminates(void **state)
     pair_close(&p);
 }
 
-struct told {
+struct traced {
     enum iw_trace_kind kinds[32];
     uint8_t octets[32][80];
     size_t length[32];
     uint64_t pos[32];
     uint32_t ulpdu[32];
-    char states[100]; /* a comma behind each */
+    char states[100]; /* a comma after each */
     enum iw_check fault;
     size_t count;
 };
 
-static void tell(void *context, const struct iw_trace *t)
+static void on_trace(void *context, const struct iw_trace *t)
 {
-    struct told *told = context;
-    assert_true(told->count < 32 && t->length <= 532);
-    size_t n = told->count++;
-    told->kinds[n] = t->kind;
-    told->length[n] = t->length;
-    told->pos[n] = t->pos;
-    told->ulpdu[n] = t->ulpdu_length;
+    struct traced *traced = context;
+    assert_true(traced->count < 32 && t->length <= 532);
+    size_t n = traced->count++;
+    traced->kinds[n] = t->kind;
+    traced->length[n] = t->length;
+    traced->pos[n] = t->pos;
+    traced->ulpdu[n] = t->ulpdu_length;
     if (t->length > 0)
-        memcpy(told->octets[n], t->octets, t->length < 80 ? t->length : 80);
+        memcpy(traced->octets[n], t->octets, t->length < 80 ? t->length : 80);
     if (t->kind == IW_TRACE_STATE)
-        snprintf(told->states + strlen(told->states), sizeof told->states - strlen(told->states),
-                 "%s,", t->text);
+        snprintf(traced->states + strlen(traced->states),
+                 sizeof traced->states - strlen(traced->states), "%s,", t->text);
     if (t->kind == IW_TRACE_FAULT)
-        told->fault = t->fault->check;
+        traced->fault = t->fault->check;
     assert_int_equal(t->now, 1000);
 }
 
 static void test_trace(void **state)
 {
     (void)state;
-    static struct told told[2];
+    static struct traced traced[2];
     struct iw_endpoint_config config[2];
     pair_defaults(config);
-    memset(told, 0, sizeof told);
+    memset(traced, 0, sizeof traced);
     for (int i = 0; i < 2; i++) {
-        config[i].trace = tell;
-        config[i].trace_context = &told[i];
+        config[i].trace = on_trace;
+        config[i].trace_context = &traced[i];
     }
     struct pair p;
     pair_open(&p, config);
@@ -276,26 +276,26 @@ static void test_trace(void **state)
         IW_TRACE_STARTUP_IN,  IW_TRACE_STATE,   IW_TRACE_STATE,
         IW_TRACE_STARTUP_OUT, IW_TRACE_FPDU_IN, IW_TRACE_FAULT,
         IW_TRACE_FPDU_OUT,    IW_TRACE_STATE,   IW_TRACE_STATE};
-    assert_int_equal(told[0].count, 8);
-    assert_memory_equal(told[0].kinds, initiator, sizeof initiator);
-    assert_string_equal(told[0].states, "established,terminated,peer-closed,closed,");
-    assert_int_equal(told[1].count, 9);
-    assert_memory_equal(told[1].kinds, responder, sizeof responder);
-    assert_string_equal(told[1].states, "request,established,peer-closed,closed,");
-    assert_int_equal(told[1].fault, IW_CHECK_DDP_NO_BUFFER);
-    assert_int_equal(told[0].length[0], 24);
-    assert_memory_equal(told[0].octets[0], "MPA ID Req Frame", 16);
-    assert_memory_equal(told[0].octets[1], "MPA ID Rep Frame", 16);
-    assert_memory_equal(told[1].octets[0], told[0].octets[0], 24);
-    assert_int_equal(told[0].ulpdu[3], 118);
-    assert_int_equal(told[0].length[3], 18);
-    assert_int_equal(told[1].ulpdu[4], 118);
-    assert_int_equal(told[1].length[4], 70);
-    assert_int_equal(told[1].pos[4], 0);
-    assert_memory_equal(told[1].octets[4], told[0].octets[3], 18);
-    assert_int_equal(told[1].octets[4][69], 0x33);
-    assert_int_equal(told[1].pos[5], 12); /* the MSN, behind ULPDU_Length and ten octets */
-    assert_memory_equal(told[1].octets[6], told[0].octets[4], told[1].length[6]);
+    assert_int_equal(traced[0].count, 8);
+    assert_memory_equal(traced[0].kinds, initiator, sizeof initiator);
+    assert_string_equal(traced[0].states, "established,terminated,peer-closed,closed,");
+    assert_int_equal(traced[1].count, 9);
+    assert_memory_equal(traced[1].kinds, responder, sizeof responder);
+    assert_string_equal(traced[1].states, "request,established,peer-closed,closed,");
+    assert_int_equal(traced[1].fault, IW_CHECK_DDP_NO_BUFFER);
+    assert_int_equal(traced[0].length[0], 24);
+    assert_memory_equal(traced[0].octets[0], "MPA ID Req Frame", 16);
+    assert_memory_equal(traced[0].octets[1], "MPA ID Rep Frame", 16);
+    assert_memory_equal(traced[1].octets[0], traced[0].octets[0], 24);
+    assert_int_equal(traced[0].ulpdu[3], 118);
+    assert_int_equal(traced[0].length[3], 18);
+    assert_int_equal(traced[1].ulpdu[4], 118);
+    assert_int_equal(traced[1].length[4], 70);
+    assert_int_equal(traced[1].pos[4], 0);
+    assert_memory_equal(traced[1].octets[4], traced[0].octets[3], 18);
+    assert_int_equal(traced[1].octets[4][69], 0x33);
+    assert_int_equal(traced[1].pos[5], 12); /* the MSN, after ULPDU_Length and ten octets */
+    assert_memory_equal(traced[1].octets[6], traced[0].octets[4], traced[1].length[6]);
     pair_close(&p);
 }
 

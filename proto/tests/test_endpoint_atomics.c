@@ -45,7 +45,7 @@ static void test_requests(void **state)
     assert_int_equal(c.length, 8);
     assert_true(c.original == 0x8877665544332211);
     no_completion(&l);
-    /* Each its own value: the MSN of queue 3 tells. */
+    /* Each gets its own value, found by the MSN of queue 3. */
     TAKE_IN(&l, ANSWER(M(2), M(2), "0000000000000002"), ANSWER(M(3), M(3), ONES));
     c = completion(&l, 2, IW_STATUS_OK);
     assert_int_equal(c.opcode, IW_WORK_CMP_SWAP);
@@ -117,13 +117,13 @@ static void test_ord_and_fence(void **state)
     lone_close(&l);
 }
 
-/* An atomic (3) behind a Read (2) behind an atomic (1). */
+/* An atomic (1), then a Read (2), then an atomic (3). */
 static void test_faults_of_the_responder(void **state)
 {
     (void)state;
     static const struct {
         enum iw_check check;
-        uint64_t first; /* work that the fault is told of */
+        uint64_t first; /* the work that gets the fault */
         const char *good, *bad, *out;
     } rows[] = {
         {IW_CHECK_RDMAP_ATOMIC_RESPONSE_ID, 1, NULL, ANSWER(M(1), M(2), NIL), "02ffc000 001e"},
@@ -179,10 +179,10 @@ static void test_faults_of_the_responder(void **state)
                             iw_check_info(rows[i].check)->name);
         bool answer = rows[i].check != IW_CHECK_RDMAP_OPCODE_QUEUE;
         for (uint64_t id = rows[i].first; id <= 3; id++) {
-            bool told = answer && id == rows[i].first;
+            bool failed = answer && id == rows[i].first;
             struct iw_completion c =
-                completion(&l, id, told ? IW_STATUS_LOCAL_FAULT : IW_STATUS_FLUSHED);
-            assert_int_equal(c.check, told ? rows[i].check : IW_CHECK_NONE);
+                completion(&l, id, failed ? IW_STATUS_LOCAL_FAULT : IW_STATUS_FLUSHED);
+            assert_int_equal(c.check, failed ? rows[i].check : IW_CHECK_NONE);
             assert_true(c.original == 0);
         }
         (void)completion(&l, 9, IW_STATUS_FLUSHED);
@@ -206,7 +206,7 @@ static void test_one_response_too_many(void **state)
     lone_close(&l);
 }
 
-/* RFC 7306 §6.1, §8: the peer's Terminate is told to the atomic that it answers. */
+/* RFC 7306 §6.1, §8: the atomic that the peer's Terminate answers completes with it. */
 static void test_atomics_end_with_the_connection(void **state)
 {
     (void)state;

@@ -108,7 +108,7 @@ static void test_undecodable_terminate(void **state)
     }
 }
 
-/* RFC 6581 §9.3: no buffer for what comes in is a local fault, told once as 2/0/05. */
+/* RFC 6581 §9.3: no buffer for incoming octets is a local fault, reported once as 2/0/05. */
 static void test_an_empty_pool_is_told(void **state)
 {
     (void)state;

@@ -137,7 +137,7 @@ static void test_a_time_out_stays_where_it_is(void **state)
     pair_close(&p);
 }
 
-/* The wait for the peer's close begins at the end of time: it never strikes, or at once behind it,
+/* The wait for the peer's close begins at the end of time: it never strikes, or at once after it,
  * and the close itself still ends the connection. */
 static void test_the_last_wait_begins_late(void **state)
 {

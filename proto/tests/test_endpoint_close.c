@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pair.h"
 
-/* How connections end: half-closed, cut off, with work posted, in which order it is told. */
+/* How connections end: half-closed, cut off, with work posted, and the order of the reports. */
 
 static void post(struct pair *p, int side, struct iw_work work, size_t offset, size_t length)
 {
@@ -120,7 +120,7 @@ static void test_work_goes_on_after_the_peers_fin(void **state)
     pair_close(&p);
 }
 
-/* The answer could not follow the FIN: nothing may leave behind it. */
+/* The answer could not follow the FIN: nothing may leave after it. */
 static void test_a_read_request_behind_our_fin_is_not_answered(void **state)
 {
     (void)state;
@@ -346,7 +346,7 @@ static void test_shutdown_during_the_start_up(void **state)
     }
 }
 
-/* RFC 5041 §6.2.1: octets behind the peer's FIN abort the stream, whatever they are. */
+/* RFC 5041 §6.2.1: octets after the peer's FIN abort the stream, whatever they are. */
 static void test_octets_behind_a_graceful_close(void **state)
 {
     (void)state;
@@ -375,7 +375,7 @@ static void test_octets_behind_a_graceful_close(void **state)
         const struct iw_event *fault = pair_event(&p, 1, IW_EVENT_FAULT);
         assert_non_null(fault);
         assert_false(fault->terminate_valid);
-        assert_int_equal(fault->fault.pos, 20); /* behind the empty Write */
+        assert_int_equal(fault->fault.pos, 20); /* after the empty Write */
         assert_string_equal(iw_check_rule(fault->fault.check)->id, "DDP-6.2.1-03");
         /* More of them change nothing. */
         iw_endpoint_input(p.side[1].ep, &in, 1, p.now);
@@ -407,7 +407,7 @@ static void test_nothing_is_posted_after_shutdown(void **state)
     pair_close(&p);
 }
 
-/* Local, remote and LLP errors are told apart, each with its rule. */
+/* Local, remote and LLP errors are distinguished, each with its rule. */
 static void test_causes_of_the_end(void **state)
 {
     (void)state;

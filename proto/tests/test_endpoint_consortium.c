@@ -94,7 +94,7 @@ static void test_initiator(void **state)
     }
 }
 
-/* Versions are not mixed (C.1): version 1 behind revision 0 is a fault, and so is told. */
+/* Versions are not mixed (C.1): version 1 after revision 0 is a fault, and reported as one. */
 static void test_mixed_versions(void **state)
 {
     (void)state;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What an endpoint places behind a gap, and what waits for its turn. */
+/* The FPDUs that an endpoint places after a gap, and those that wait for their turn. */
 
 #include "far.h"
 
 static void test_write(void **state)
 {
     (void)state;
-    size_t gap, behind;
-    struct far *f = open_gap(&gap, &behind);
+    size_t gap, after;
+    struct far *f = open_gap(&gap, &after);
     size_t first = put(f, TO + 100, 500, 1);
     put(f, TO + 1000, 700, 2);
     put(f, 0, 0, 0);
@@ -17,7 +17,7 @@ static void test_write(void **state)
     assert_true(holds(f->memory + 1000, 700, 2));
     assert_int_equal(f->early, 2);
     assert_int_equal(f->in, 1);
-    assert_int_equal(give(f, gap, behind), IW_OK);
+    assert_int_equal(give(f, gap, after), IW_OK);
     assert_int_equal(f->in, 5);
     assert_int_equal(f->early, 2);
     memset(f->memory + 100, 0, 500);
@@ -31,8 +31,8 @@ static void test_write(void **state)
 static void test_overlapping_writes(void **state)
 {
     (void)state;
-    size_t gap, behind;
-    struct far *f = open_gap(&gap, &behind);
+    size_t gap, after;
+    struct far *f = open_gap(&gap, &after);
     size_t one = put(f, TO, 800, 10);
     size_t two = put(f, TO + 400, 800, 77);
     size_t end = f->peer.length;
@@ -42,7 +42,7 @@ static void test_overlapping_writes(void **state)
     assert_int_equal(give(f, one, two), IW_OK);
     assert_int_equal(f->early, 2);
     assert_true(holds(f->memory, 800, 10));
-    assert_int_equal(give(f, gap, behind), IW_OK);
+    assert_int_equal(give(f, gap, after), IW_OK);
     assert_true(holds(f->memory, 400, 10));
     assert_true(holds(f->memory + 400, 800, 77));
     close_far(f);
@@ -51,8 +51,8 @@ static void test_overlapping_writes(void **state)
 static void test_sends(void **state)
 {
     (void)state;
-    size_t gap, behind;
-    struct far *f = open_gap(&gap, &behind);
+    size_t gap, after;
+    struct far *f = open_gap(&gap, &after);
     post_recv(f, 1, 0, 1500);
     post_recv(f, 2, 2000, 600);
     size_t first = send_segment(f, 1, 0, false, 600, 1);
@@ -66,7 +66,7 @@ static void test_sends(void **state)
     assert_int_equal(give(f, first, second), IW_OK);
     assert_int_equal(f->early, 3);
     no_completion(f);
-    assert_int_equal(give(f, gap, behind), IW_OK);
+    assert_int_equal(give(f, gap, after), IW_OK);
     expect_completion(f, 1, 1200);
     expect_completion(f, 2, 600);
     no_completion(f);
@@ -76,12 +76,12 @@ static void test_sends(void **state)
     close_far(f);
 }
 
-/* A message whose first segment has come in order goes on behind a gap. */
+/* A message whose first segment has come in order goes on after a gap. */
 static void test_open_message(void **state)
 {
     (void)state;
-    size_t gap, behind;
-    struct far *f = open_gap(&gap, &behind);
+    size_t gap, after;
+    struct far *f = open_gap(&gap, &after);
     post_recv(f, 1, 0, 1500);
     size_t first = send_segment(f, 1, 0, false, 100, 1);
     size_t second = send_segment(f, 1, 100, false, 600, 2);
@@ -99,15 +99,15 @@ static void test_open_message(void **state)
 static void test_receive_posted_late(void **state)
 {
     (void)state;
-    size_t gap, behind;
-    struct far *f = open_gap(&gap, &behind);
+    size_t gap, after;
+    struct far *f = open_gap(&gap, &after);
     size_t one = send_segment(f, 1, 0, true, 600, 1);
     send_segment(f, 2, 0, true, 600, 2);
     post_recv(f, 1, 0, 600);
     assert_int_equal(give(f, one, f->peer.length), IW_OK);
     assert_int_equal(f->early, 1);
     post_recv(f, 2, 1000, 600);
-    assert_int_equal(give(f, gap, behind), IW_OK);
+    assert_int_equal(give(f, gap, after), IW_OK);
     expect_completion(f, 1, 600);
     expect_completion(f, 2, 600);
     assert_true(holds(f->memory + 1000, 600, 2));
@@ -129,8 +129,8 @@ static void post_read(struct far *f, uint64_t id, uint64_t sink, uint32_t length
 static void test_read_responses(void **state)
 {
     (void)state;
-    size_t gap, behind;
-    struct far *f = open_gap(&gap, &behind);
+    size_t gap, after;
+    struct far *f = open_gap(&gap, &after);
     post_read(f, 1, 0, 1200);
     post_read(f, 2, 2000, 1200);
     size_t one = tagged(f, "8142", TO, 600, 1);
@@ -144,7 +144,7 @@ static void test_read_responses(void **state)
     assert_int_equal(give(f, one, two), IW_OK);
     assert_int_equal(f->early, 3);
     no_completion(f);
-    assert_int_equal(give(f, gap, behind), IW_OK);
+    assert_int_equal(give(f, gap, after), IW_OK);
     expect_completion(f, 1, 1200);
     no_completion(f);
     assert_int_equal(give(f, three, four), IW_OK);
@@ -153,7 +153,8 @@ static void test_read_responses(void **state)
     close_far(f);
 }
 
-/* What any check would refuse, or what does more than place, waits; the in-order pass says why. */
+/* A segment that any check would refuse, or that does more than place, waits; the in-order pass
+ * reports why. */
 static void test_what_waits(void **state)
 {
     (void)state;
@@ -181,8 +182,8 @@ static void test_what_waits(void **state)
         {"4147 00000000 00000002 00000001 00000000 1100", 0, IW_CHECK_NONE},
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-        size_t gap, behind;
-        struct far *f = open_gap(&gap, &behind);
+        size_t gap, after;
+        struct far *f = open_gap(&gap, &after);
         post_recv(f, 1, 8000, 600);
         post_read(f, 2, 3000, 1200);
         size_t at = row[i].to != 0 ? tagged(f, row[i].hex, row[i].to, 600, 0x11)
@@ -190,7 +191,7 @@ static void test_what_waits(void **state)
         if (give(f, at, f->peer.length) != IW_OK || f->early != 0 || !untouched(f))
             fail_msg("row %zu was placed", i);
         no_event(f);
-        assert_int_equal(give(f, gap, behind), IW_OK);
+        assert_int_equal(give(f, gap, after), IW_OK);
         take_event(f, row[i].fault != IW_CHECK_NONE ? IW_EVENT_FAULT : IW_EVENT_TERMINATED,
                    row[i].fault);
         assert_true(untouched(f));
@@ -202,8 +203,8 @@ static void test_what_waits(void **state)
 static void test_what_only_counts_in_order(void **state)
 {
     (void)state;
-    size_t gap, behind;
-    struct far *f = open_gap(&gap, &behind);
+    size_t gap, after;
+    struct far *f = open_gap(&gap, &after);
     char hex[200];
     snprintf(hex, sizeof hex,
              "4141 00000000 00000001 00000001 00000000"
@@ -222,7 +223,7 @@ static void test_what_only_counts_in_order(void **state)
     no_completion(f);
     assert_int_equal(f->sent, sent);
     assert_int_equal(f->early, 0);
-    assert_int_equal(give(f, gap, behind), IW_OK);
+    assert_int_equal(give(f, gap, after), IW_OK);
     drain(f);
     assert_true(f->sent > sent + 64);
     expect_completion(f, 1, 0);
@@ -233,8 +234,8 @@ static void test_what_only_counts_in_order(void **state)
 static void test_empty_read_waits(void **state)
 {
     (void)state;
-    size_t gap, behind;
-    struct far *f = open_gap(&gap, &behind);
+    size_t gap, after;
+    struct far *f = open_gap(&gap, &after);
     size_t at = segment(f,
                         "4141 00000000 00000001 00000001 00000000"
                         "00000000 0000000000000000 00000000 00000000 0000000000000000",
@@ -244,20 +245,20 @@ static void test_empty_read_waits(void **state)
     assert_int_equal(give(f, at, f->peer.length), IW_OK);
     drain(f);
     assert_int_equal(f->sent, sent);
-    assert_int_equal(give(f, gap, behind), IW_OK);
+    assert_int_equal(give(f, gap, after), IW_OK);
     drain(f);
     assert_int_equal(f->sent, sent + 20);
     close_far(f);
 }
 
-/* A CRC error or a lying Marker behind a gap: nothing of it is placed, and it is reported in order.
+/* A CRC error or a lying Marker after a gap: nothing of it is placed, and it is reported in order.
  */
 static void test_damage(void **state)
 {
     (void)state;
     for (unsigned way = 0; way < 2; way++) {
-        size_t gap, behind;
-        struct far *f = open_gap(&gap, &behind);
+        size_t gap, after;
+        struct far *f = open_gap(&gap, &after);
         size_t at = put(f, TO, 600, 1);
         size_t end = f->peer.length;
         if (way == 0) {
@@ -270,7 +271,7 @@ static void test_damage(void **state)
         assert_int_equal(give(f, at, end), IW_OK);
         assert_int_equal(f->early, 0);
         no_event(f);
-        assert_int_equal(give(f, gap, behind), IW_OK);
+        assert_int_equal(give(f, gap, after), IW_OK);
         struct iw_event event;
         assert_true(iw_endpoint_event(f->ep, &event));
         assert_int_equal(event.kind, IW_EVENT_FAULT);
@@ -289,14 +290,14 @@ static void test_damage(void **state)
 static void test_invalidated_in_between(void **state)
 {
     (void)state;
-    size_t gap, behind;
-    struct far *f = open_gap(&gap, &behind);
+    size_t gap, after;
+    struct far *f = open_gap(&gap, &after);
     size_t at = put(f, TO, 600, 1);
     assert_int_equal(give(f, at, f->peer.length), IW_OK);
     assert_int_equal(f->early, 1);
     assert_int_equal(iw_domain_invalidate(f->domain, f->stag), 0);
     memset(f->memory, 0, MEMORY);
-    assert_int_equal(give(f, gap, behind), IW_OK);
+    assert_int_equal(give(f, gap, after), IW_OK);
     take_event(f, IW_EVENT_FAULT, IW_CHECK_DDP_STAG);
     assert_true(untouched(f));
     close_far(f);

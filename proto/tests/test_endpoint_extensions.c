@@ -53,7 +53,7 @@ static void test_responses_leave_in_order(void **state)
     lone_close(&l);
 }
 
-/* What came before an atomic is placed, and completed, before its response is generated. */
+/* Messages before an atomic are placed, and completed, before its response is generated. */
 static void test_earlier_messages_come_first(void **state)
 {
     (void)state;
@@ -73,7 +73,7 @@ static void test_earlier_messages_come_first(void **state)
     lone_close(&l);
 }
 
-/* What comes behind a request may be placed and completed before the response is generated. */
+/* Messages after a request may be placed and completed before the response is generated. */
 static void test_later_messages_may_overtake(void **state)
 {
     (void)state;
@@ -308,7 +308,7 @@ static void test_ird_counts_both(void **state)
     TAKE_IN(&l, ADD(M(3), M(3), TO("008"), M(0) M(1)), READ_4(M(4), TO("000")),
             ADD(M(5), M(5), TO("008"), M(0) M(1)));
     EXPECT_OUT(&l, TERMINATE "1202c000 0046" REQUEST_OF(M(5)));
-    assert_int_equal(value_at(&l, 8), 1); /* what was not answered was not done */
+    assert_int_equal(value_at(&l, 8), 1); /* an atomic that was not answered was not done */
     lone_close(&l);
 }
 
@@ -325,7 +325,7 @@ static void test_stag_invalidated_before_the_turn(void **state)
     lone_close(&l);
 }
 
-/* Behind our FIN no response can follow, so nothing is done either. */
+/* After our FIN no response can follow, so nothing is done either. */
 static void test_atomic_behind_our_fin(void **state)
 {
     (void)state;

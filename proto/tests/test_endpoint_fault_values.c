@@ -291,7 +291,7 @@ static void test_a_source_that_is_gone(void **state)
     }
 }
 
-/* With Markers the position counts them: the FPDU at fault begins behind one, or one stands before
+/* With Markers the position counts them: the FPDU at fault begins after one, or one stands before
  * or between its fields. Markers stand at 0, 512 and 1024. */
 static void test_positions_count_markers(void **state)
 {
@@ -309,7 +309,7 @@ static void test_positions_count_markers(void **state)
         {472, 496 + 12, SEND(M(5)), IW_CHECK_DDP_MSN},     /* MSN at 508..511 */
         {476, 500 + 12 + 4, SEND(M(5)), IW_CHECK_DDP_MSN}, /* the Marker at 512 is before MSN */
         {484, 508 + 12 + 4, SEND(M(5)), IW_CHECK_DDP_MSN},
-        {488, 512 + 4 + 12, SEND(M(5)), IW_CHECK_DDP_MSN}, /* the FPDU begins behind the Marker */
+        {488, 512 + 4 + 12, SEND(M(5)), IW_CHECK_DDP_MSN}, /* the FPDU begins after the Marker */
         {492, 520 + 12, SEND(M(5)), IW_CHECK_DDP_MSN},
         {976, 1004 + 12, SEND(M(5)), IW_CHECK_DDP_MSN},
         {976, 1004 + 16, MO_9, IW_CHECK_DDP_MO}, /* MO at 1020..1023 */

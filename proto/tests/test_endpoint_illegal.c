@@ -25,7 +25,7 @@ enum {
     AT_SINK = 32768,
     AT_RECEIVE = 40960,
     RECEIVE_END = AT_RECEIVE + 16384,
-    AT_WORK = 60000, /* what is sent: octets that differ from the rest */
+    AT_WORK = 60000, /* octets that differ from the rest, as sent */
     RUNS = 3000,
     WORK = 64
 };
@@ -108,7 +108,7 @@ static void bend_receiver(struct end *e)
         e->switches.botch[b.check] = (uint8_t)b.botch;
     else
         e->switches.set[b.check] = (uint8_t)(1u << b.kind);
-    /* What an ignored check lets through may reach every region and its guards. */
+    /* Segments that an ignored check lets through may reach every region and its guards. */
     for (size_t at = AT_OPEN; at <= AT_SINK; at += 8192)
         allow(e, at - GUARD, AREA + 2 * GUARD);
 }
@@ -245,7 +245,7 @@ static void give(const uint8_t *octets, size_t length)
     }
 }
 
-/* Frames what stands behind the two octets of the length. Returns the FPDU's size. */
+/* Frames the octets after the two octets of the length. Returns the FPDU's size. */
 static size_t frame(uint8_t *fpdu, size_t ulpdu)
 {
     size_t size = 2 + ulpdu;
@@ -369,7 +369,7 @@ static void bend(uint8_t *fpdu, size_t size)
         give(fpdu, size);
         give(fpdu, size);
         return;
-    case 5: /* behind one from before */
+    case 5: /* after one from before */
         give(w.kept, w.kept_length);
         give(fpdu, size);
         return;

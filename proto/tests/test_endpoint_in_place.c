@@ -65,7 +65,7 @@ static void expect_read(struct pair *p)
     assert_int_equal(p->side[0].memory[SINK + READ], 0xa5);
 }
 
-/* What was not taken at once is sent as it was, whatever becomes of the source. */
+/* Octets that were not sent at once are sent as they were, even if the source changes. */
 static void test_a_source_that_goes_meanwhile(void **state)
 {
     static const size_t taken[] = {0,    1,    15,   16,   17,   100,  1440, 1459,
@@ -179,7 +179,7 @@ static void post_long_read(struct pair *p)
     assert_int_equal(iw_endpoint_post(p->side[0].ep, &work, p->now), IW_OK);
 }
 
-/* However the octets are cut, a Write, a Send behind it and a Read leave what they should. */
+/* However the octets are cut, a Write, a Send after it and a Read have their full effect. */
 static void test_landing_in_any_pieces(void **state)
 {
     static const size_t pieces[] = {1, 7, 16, 17, 1000, 20000, 23616, 39999, 40008, SIZE_MAX};
@@ -285,7 +285,7 @@ static void expect_no_more(struct pair *p)
     const struct iw_event *fault = pair_event(p, 1, IW_EVENT_FAULT);
     assert_non_null(fault);
     assert_int_equal(fault->fault.check, IW_CHECK_DDP_STAG);
-    assert_int_equal(fault->fault.pos, 4); /* of the FPDU: behind length and control octets */
+    assert_int_equal(fault->fault.pos, 4); /* of the FPDU: after length and control octets */
     assert_memory_equal(p->side[1].memory, p->side[0].memory, 100);
     for (size_t i = 100; i < PAIR_MEMORY; i++)
         assert_int_equal(p->side[1].memory[i], 0xa5);

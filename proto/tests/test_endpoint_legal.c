@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lone.h"
 
-/* --overstrict, literally: each row is legal and taken without a word; with the switch of its
- * check the octets behind it are what an overstrict endpoint answers. CRCs are off: their field is
- * zeros. */
+/* --overstrict, literally: each row is legal and accepted silently; with the switch of its check an
+ * overstrict endpoint answers with the octets given next. CRCs are off: their field is zeros. */
 
 #define QN0(msn, mo) "00000000 00000000 " msn mo
 #define READ(size, to)                                                                             \
@@ -19,7 +18,7 @@
 struct row {
     enum iw_check check;
     enum iw_mpa_role role;
-    const char *in[2]; /* what comes together */
+    const char *in[2]; /* octets that come together */
     const char *out;   /* NULL: nothing, the connection ends without a Terminate */
 };
 

@@ -107,7 +107,8 @@ static void test_ring_counters_and_msns_wrap(void **state)
     pair_close(&p);
 }
 
-/* The start-up leaves no ORD: Reads posted before it fail alone, and nothing waits behind them. */
+/* The start-up leaves no ORD: Reads posted before it fail alone, and no later work waits for them.
+ */
 static void test_reads_that_the_start_up_leaves_no_ord_to(void **state)
 {
     (void)state;

@@ -22,7 +22,7 @@ enum {
 
 #define REGION_TO UINT64_C(0x100000)
 
-/* What is wrong. */
+/* The faults of a segment. */
 struct bad {
     uint8_t ddp, rdmap;    /* control octets */
     uint32_t stag_bits;    /* of the STag that are not the region's */

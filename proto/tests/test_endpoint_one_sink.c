@@ -2,8 +2,8 @@
 #include "lone_ulpdu.h"
 
 /*
- * Two Reads outstanding into one sink STag, at 0x1000 and at 0x1040: only the TO tells their
- * responses from each other (RFC 5040 §5.2.2, RFC 5041 §5.2).
+ * Two Reads outstanding into one sink STag, at 0x1000 and at 0x1040: only the TO distinguishes
+ * their responses (RFC 5040 §5.2.2, RFC 5041 §5.2).
  */
 
 enum { SIZE = 8, SECOND = 0x40 };

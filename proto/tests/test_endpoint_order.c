@@ -8,18 +8,18 @@
 
 enum { SIZE = 3000, SEGMENTS = 64 };
 
-/* What each side has framed. */
-struct told {
+/* The segments that each side has framed. */
+struct traced {
     uint8_t opcode[SEGMENTS];
     uint32_t word[SEGMENTS]; /* the low half of TO, or the queue number */
     size_t count;
 };
 
-static struct told told[2];
+static struct traced traced[2];
 
-static void tell(void *context, const struct iw_trace *t)
+static void on_trace(void *context, const struct iw_trace *t)
 {
-    struct told *to = context;
+    struct traced *to = context;
     if (t->kind != IW_TRACE_FPDU_OUT)
         return;
     assert_true(to->count < SEGMENTS);
@@ -51,10 +51,10 @@ static void open_traced(struct pair *p)
 {
     struct iw_endpoint_config config[2];
     pair_defaults(config);
-    memset(told, 0, sizeof told);
+    memset(traced, 0, sizeof traced);
     for (int i = 0; i < 2; i++) {
-        config[i].trace = tell;
-        config[i].trace_context = &told[i];
+        config[i].trace = on_trace;
+        config[i].trace_context = &traced[i];
     }
     pair_open(p, config);
     pair_run(p);
@@ -86,7 +86,7 @@ static void assert_filled(const uint8_t *memory, uint8_t octet)
         assert_int_equal(memory[i], octet);
 }
 
-/* Every pair of Send, Write and Read: whole messages leave in posting order at once, but behind a
+/* Every pair of Send, Write and Read: whole messages leave in posting order at once, but after a
  * fence only when the Read before it has been answered (fence 2 of appendix B). */
 static void test_order_on_the_wire(void **state)
 {
@@ -103,21 +103,21 @@ static void test_order_on_the_wire(void **state)
         /* 3000 octets are three segments; a Read Request is one. */
         unsigned n1 = first == IW_WORK_READ ? 1 : 3, n2 = second == IW_WORK_READ ? 1 : 3;
         bool held = fence && first == IW_WORK_READ;
-        assert_int_equal(told[0].count, held ? n1 : n1 + n2);
+        assert_int_equal(traced[0].count, held ? n1 : n1 + n2);
         if (first == IW_WORK_SEND) {
             /* Delivered before any Read Response is generated. */
             assert_non_null(pair_completion(&p, 1, 10));
-            assert_int_equal(told[1].count, 0);
+            assert_int_equal(traced[1].count, 0);
         }
         pair_run(&p);
-        assert_int_equal(told[0].count, n1 + n2);
+        assert_int_equal(traced[0].count, n1 + n2);
         for (unsigned i = 0; i < n1 + n2; i++)
-            assert_int_equal(told[0].opcode[i], wire_opcode(i < n1 ? first : second));
+            assert_int_equal(traced[0].opcode[i], wire_opcode(i < n1 ? first : second));
         for (uint64_t id = 1; id < 3; id++) {
             assert_int_equal(p.side[0].completions[id - 1].id, id);
             assert_int_equal(p.side[0].completions[id - 1].status, IW_STATUS_OK);
         }
-        /* A Read behind a Write sees it; a Write behind a Read only if it is fenced off. */
+        /* A Read after a Write sees it; a Write after a Read does only if it is fenced off. */
         if (first == IW_WORK_WRITE && second == IW_WORK_READ)
             assert_filled(p.side[0].memory + 10000, 0x41);
         if (first == IW_WORK_READ && second == IW_WORK_WRITE && fence)
@@ -128,10 +128,10 @@ static void test_order_on_the_wire(void **state)
              * §4.5: MULPDU is what is left). */
             static const unsigned at[] = {0, 1440, 2880, 10000, 11300, 12740};
             static const unsigned fenced_at[] = {0, 1440, 2880, 10000, 11440, 12880};
-            assert_int_equal(told[1].count, 6);
+            assert_int_equal(traced[1].count, 6);
             for (unsigned i = 0; i < 6; i++) {
-                assert_int_equal(told[1].opcode[i], 2);
-                assert_int_equal(told[1].word[i], 0x1000 + (fence ? fenced_at[i] : at[i]));
+                assert_int_equal(traced[1].opcode[i], 2);
+                assert_int_equal(traced[1].word[i], 0x1000 + (fence ? fenced_at[i] : at[i]));
             }
         }
         pair_close(&p);
@@ -154,8 +154,8 @@ static void test_sends_complete_in_order(void **state)
     assert_filled(p.side[1].memory + 200000, 0x41);
     assert_filled(p.side[1].memory + 200000 + SIZE, 0x42);
     /* The second Send did not wait for the Read. */
-    assert_int_equal(told[0].count, 7);
-    assert_int_equal(told[0].opcode[3], 1);
+    assert_int_equal(traced[0].count, 7);
+    assert_int_equal(traced[0].opcode[3], 1);
     pair_close(&p);
 }
 
@@ -322,8 +322,8 @@ static void test_to_reaches_the_end(void **state)
     assert_int_equal(pair_completion(&p, 0, 2)->status, IW_STATUS_OK);
     assert_memory_equal(r[1].base, p.side[0].memory, LENGTH);
     assert_memory_equal(r[0].base, p.side[0].memory, LENGTH);
-    assert_int_equal(told[0].word[0], 0xffffdfff);
-    assert_int_equal(told[0].word[5], 0xffffdfff + 5 * 1440);
+    assert_int_equal(traced[0].word[0], 0xffffdfff);
+    assert_int_equal(traced[0].word[5], 0xffffdfff + 5 * 1440);
     /* One octet more would pass it. */
     work.id = 3;
     work.length = LENGTH + 1;

@@ -14,10 +14,10 @@
  */
 
 enum { RUNS = 120, OPS_MOST = 40, QUARTER = PAIR_MEMORY / 4, STREAM_MOST = 4 << 20 };
-/* What the quarters of each side's memory are for. */
+/* The uses of the quarters of each side's memory. */
 enum { TARGETS, SINKS, RECEIVES, SOURCES };
 
-/* How octets may be found behind a gap. */
+/* How octets may be found after a gap. */
 enum { MARKERS, ALIGNED, DEFAULT, MISJUDGED, NO_CRC, MODES };
 
 struct op {
@@ -32,7 +32,7 @@ static struct {
     struct iw_endpoint_config config[2];
     struct op op[OPS_MOST + 1];
     size_t ops;
-    uint64_t content; /* what the memories begin with */
+    uint64_t content; /* the initial octets of the memories */
     uint8_t *stream;  /* all that the receiver was sent */
     size_t length;
     uint64_t fpdu[8192]; /* where its FPDUs begin, from the start-up frame on */
@@ -265,7 +265,7 @@ static void run_twin(struct pair *p)
     open_and_post(p);
     size_t frame = 20u + (size_t)(plan.stream[18] << 8 | plan.stream[19]);
     size_t head = frame;
-    /* A responder's Reads leave behind the first FPDU only; what answers them comes after it. */
+    /* A responder's Reads leave only after the first FPDU; their answers come after it. */
     if (plan.receiver == 1)
         head = plan.fpdus > 1 ? frame + (size_t)plan.fpdu[1] : plan.length;
     drain(p); /* an initiator's Request */
@@ -279,7 +279,7 @@ static void run_twin(struct pair *p)
         size_t k = below(left < window ? left : window);
         struct piece s = pieces[k];
         if (give(p, &s) != IW_OK) {
-            assert_true(k > 0); /* what is next in order is never refused */
+            assert_true(k > 0); /* octets next in order are never refused */
             continue;
         }
         if (chance(10))

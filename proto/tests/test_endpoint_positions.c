@@ -77,8 +77,8 @@ static void test_initiator(void **state)
 static void test_refused(void **state)
 {
     (void)state;
-    size_t gap, behind;
-    struct far *f = open_gap(&gap, &behind);
+    size_t gap, after;
+    struct far *f = open_gap(&gap, &after);
     uint8_t octet = 0;
     struct iw_iov one = {&octet, 1}, many = {&octet, SIZE_MAX};
     assert_int_equal(iw_endpoint_input_at(f->ep, UINT64_MAX, &one, 1, 0), IW_ERR_ARGUMENT);
@@ -87,24 +87,24 @@ static void test_refused(void **state)
     /* Too far ahead, and in too many islands. */
     assert_int_equal(iw_endpoint_input_at(f->ep, FRAME + gap + 100000, &one, 1, 0), IW_ERR_FULL);
     for (unsigned i = 0; i < IW_STREAM_RANGES; i++)
-        assert_int_equal(iw_endpoint_input_at(f->ep, FRAME + behind + 1000 + 2 * i, &one, 1, 0),
+        assert_int_equal(iw_endpoint_input_at(f->ep, FRAME + after + 1000 + 2 * i, &one, 1, 0),
                          IW_OK);
-    assert_int_equal(iw_endpoint_input_at(f->ep, FRAME + behind + 2000, &one, 1, 0), IW_ERR_FULL);
-    assert_int_equal(give(f, gap, behind), IW_OK); /* in order always goes */
+    assert_int_equal(iw_endpoint_input_at(f->ep, FRAME + after + 2000, &one, 1, 0), IW_ERR_FULL);
+    assert_int_equal(give(f, gap, after), IW_OK); /* in order always goes */
     assert_int_equal(f->in, 2);
     no_event(f);
     close_far(f);
 
     /* An empty pool: refused, while in order that is a fault. */
-    f = open_gap(&gap, &behind);
+    f = open_gap(&gap, &after);
     void *a = iw_domain_borrow(f->domain), *b = iw_domain_borrow(f->domain);
     put(f, 0, 0, 0);
-    assert_int_equal(give(f, behind, f->peer.length), IW_ERR_FULL);
+    assert_int_equal(give(f, after, f->peer.length), IW_ERR_FULL);
     no_event(f);
     iw_domain_return(f->domain, a);
     iw_domain_return(f->domain, b);
-    assert_int_equal(give(f, behind, f->peer.length), IW_OK);
-    assert_int_equal(give(f, gap, behind), IW_OK);
+    assert_int_equal(give(f, after, f->peer.length), IW_OK);
+    assert_int_equal(give(f, gap, after), IW_OK);
     assert_int_equal(f->in, 3);
     close_far(f);
 }
@@ -114,12 +114,12 @@ static void test_overlap_closes_a_gap(void **state)
 {
     (void)state;
     for (size_t cut = 1; cut < 60; cut++) {
-        size_t gap, behind;
-        struct far *f = open_gap(&gap, &behind);
+        size_t gap, after;
+        struct far *f = open_gap(&gap, &after);
         put(f, TO, 30, 1);
         put(f, TO + 100, 30, 2);
         size_t end = f->peer.length;
-        assert_int_equal(give(f, behind, behind + 20), IW_OK);
+        assert_int_equal(give(f, after, after + 20), IW_OK);
         uint8_t *octets = f->peer.octets + gap - 10;
         struct iw_iov in[3] = {{octets, cut}, {octets + cut, 7}, {octets + cut + 7, 60 - cut}};
         assert_int_equal(iw_endpoint_input_at(f->ep, FRAME + gap - 10, in, 3, 0), IW_OK);
@@ -137,15 +137,15 @@ static void test_overlap_closes_a_gap(void **state)
 static void test_fin_early(void **state)
 {
     (void)state;
-    size_t gap, behind;
-    struct far *f = open_gap(&gap, &behind);
+    size_t gap, after;
+    struct far *f = open_gap(&gap, &after);
     size_t at = put(f, TO, 600, 1), end = f->peer.length;
     iw_endpoint_input_end_at(f->ep, FRAME + end, 0);
     iw_endpoint_input_end_at(f->ep, FRAME + end, 0);
     no_event(f);
     assert_int_equal(give(f, at, end), IW_OK);
     no_event(f);
-    assert_int_equal(give(f, gap, behind), IW_OK);
+    assert_int_equal(give(f, gap, after), IW_OK);
     assert_int_equal(f->in, 3);
     take_event(f, IW_EVENT_PEER_CLOSED, IW_CHECK_NONE);
     no_event(f);
@@ -159,7 +159,7 @@ static void test_fin_early(void **state)
     close_far(f);
 
     /* In order, its position does not matter but for what it says. */
-    f = open_gap(&gap, &behind);
+    f = open_gap(&gap, &after);
     iw_endpoint_input_end_at(f->ep, FRAME + gap, 0);
     take_event(f, IW_EVENT_PEER_CLOSED, IW_CHECK_NONE);
     close_far(f);
@@ -168,49 +168,49 @@ static void test_fin_early(void **state)
 static void test_fin_in_an_fpdu(void **state)
 {
     (void)state;
-    size_t gap, behind;
-    struct far *f = open_gap(&gap, &behind);
-    iw_endpoint_input_end_at(f->ep, FRAME + behind - 4, 0);
+    size_t gap, after;
+    struct far *f = open_gap(&gap, &after);
+    iw_endpoint_input_end_at(f->ep, FRAME + after - 4, 0);
     no_event(f);
-    assert_int_equal(give(f, gap, behind - 4), IW_OK);
+    assert_int_equal(give(f, gap, after - 4), IW_OK);
     take_event(f, IW_EVENT_FAULT, IW_CHECK_MPA_FIN_INSIDE);
     take_event(f, IW_EVENT_PEER_CLOSED, IW_CHECK_NONE);
     close_far(f);
 }
 
-/* Octets at or behind the FIN: the connection is aborted (RFC 5041 §6.2.1). */
+/* Octets at or after the FIN: the connection is aborted (RFC 5041 §6.2.1). */
 static void test_octets_behind_fin(void **state)
 {
     (void)state;
     for (unsigned way = 0; way < 5; way++) {
-        size_t gap, behind;
-        struct far *f = open_gap(&gap, &behind);
+        size_t gap, after;
+        struct far *f = open_gap(&gap, &after);
         struct iw_event event;
         size_t at = put(f, TO, 600, 1);
         switch (way) {
         case 0: /* it is still ahead */
-            iw_endpoint_input_end_at(f->ep, FRAME + behind, 0);
+            iw_endpoint_input_end_at(f->ep, FRAME + after, 0);
             no_event(f);
             assert_int_equal(give(f, at, f->peer.length), IW_OK);
             break;
         case 1: /* it has been reached */
             iw_endpoint_input_end_at(f->ep, FRAME + gap, 0);
             take_event(f, IW_EVENT_PEER_CLOSED, IW_CHECK_NONE);
-            assert_int_equal(give(f, 0, behind), IW_OK);
+            assert_int_equal(give(f, 0, after), IW_OK);
             break;
-        case 2: /* octets behind it are here */
+        case 2: /* octets after it are here */
             iw_endpoint_input_end_at(f->ep, FRAME + gap - 1, 0);
             break;
         case 3: /* or held */
-            assert_int_equal(give(f, behind - 1, f->peer.length), IW_OK);
-            iw_endpoint_input_end_at(f->ep, FRAME + behind, 0);
+            assert_int_equal(give(f, after - 1, f->peer.length), IW_OK);
+            iw_endpoint_input_end_at(f->ep, FRAME + after, 0);
             no_event(f);
-            assert_int_equal(give(f, gap, behind), IW_OK);
+            assert_int_equal(give(f, gap, after), IW_OK);
             break;
         default: /* the FIN came without a position */
             iw_endpoint_input_end(f->ep, true, 0);
             take_event(f, IW_EVENT_PEER_CLOSED, IW_CHECK_NONE);
-            assert_int_equal(give(f, behind, f->peer.length), IW_OK);
+            assert_int_equal(give(f, after, f->peer.length), IW_OK);
             break;
         }
         assert_true(iw_endpoint_event(f->ep, &event));
@@ -219,7 +219,7 @@ static void test_octets_behind_fin(void **state)
         if (way < 2 || way == 4) /* the first octet that should not be */
             assert_int_equal(event.fault.got, f->peer.octets[way == 0   ? at
                                                              : way == 1 ? gap
-                                                                        : behind]);
+                                                                        : after]);
         assert_int_equal(iw_endpoint_want(f->ep), IW_WANT_RESET);
         close_far(f);
     }
@@ -249,14 +249,14 @@ static void test_fin_in_the_start_up(void **state)
 static void test_after_a_fault(void **state)
 {
     (void)state;
-    size_t gap, behind;
-    struct far *f = open_gap(&gap, &behind);
+    size_t gap, after;
+    struct far *f = open_gap(&gap, &after);
     put(f, TO + 1, 40, 1);
     f->peer.octets[gap + 10] ^= 1;
-    assert_int_equal(give(f, gap, behind), IW_OK);
+    assert_int_equal(give(f, gap, after), IW_OK);
     take_event(f, IW_EVENT_FAULT, IW_CHECK_MPA_CRC);
-    assert_int_equal(give(f, behind + 4, f->peer.length), IW_OK);
-    assert_int_equal(give(f, behind, f->peer.length), IW_OK);
+    assert_int_equal(give(f, after + 4, f->peer.length), IW_OK);
+    assert_int_equal(give(f, after, f->peer.length), IW_OK);
     assert_true(untouched(f));
     drain(f);
     iw_endpoint_fin_sent(f->ep, 0);
@@ -267,19 +267,19 @@ static void test_after_a_fault(void **state)
     close_far(f);
 }
 
-/* Octets behind a gap are life enough for a peer that is waited for. */
+/* Octets after a gap are sign of life enough for a peer that is waited for. */
 static void test_linger(void **state)
 {
     (void)state;
-    size_t gap, behind;
-    struct far *f = open_gap(&gap, &behind);
+    size_t gap, after;
+    struct far *f = open_gap(&gap, &after);
     put(f, TO, 600, 1);
     iw_endpoint_shutdown(f->ep, 0);
     assert_int_equal(iw_endpoint_want(f->ep), IW_WANT_FIN);
     iw_endpoint_fin_sent(f->ep, 0);
     uint64_t deadline = iw_endpoint_deadline(f->ep);
-    struct iw_iov in = {f->peer.octets + behind, f->peer.length - behind};
-    assert_int_equal(iw_endpoint_input_at(f->ep, FRAME + behind, &in, 1, 1000), IW_OK);
+    struct iw_iov in = {f->peer.octets + after, f->peer.length - after};
+    assert_int_equal(iw_endpoint_input_at(f->ep, FRAME + after, &in, 1, 1000), IW_OK);
     assert_int_equal(iw_endpoint_deadline(f->ep), deadline + 1000);
     close_far(f);
 }

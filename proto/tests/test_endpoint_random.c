@@ -47,7 +47,7 @@ struct end {
     struct queue sends, recvs;
     uint8_t private_data[512];
     size_t private_length;
-    struct channel channel; /* what is on its way from here */
+    struct channel channel; /* octets on their way from here */
     unsigned send_weight, deliver_weight;
     bool fin_sent, fin_delivered, established, closed, shut, flushed;
 };
@@ -68,7 +68,7 @@ struct world {
 static struct world w;
 static uint8_t scratch[2][SIZE_MAX_OP + 1];
 
-/* The octets have arrived, and those of the target behind them are as before. */
+/* The octets have arrived, and those of the target after them are as before. */
 static void assert_arrived(const struct op *op)
 {
     int from = op->opcode == IW_WORK_READ ? 1 - op->side : op->side;
@@ -507,7 +507,7 @@ static void reconcile(void)
         a->ird = b->ord;
         b->ird = a->ord;
     }
-    /* What is left to the ULPs they settle thus: */
+    /* The ULPs settle the depths that are left to them like this: */
     if (a->ord == 0x3fff)
         b->ird = 0x3fff;
     w.end[0].config.max_reads = w.end[1].config.max_reads = 16 + (uint32_t)below(20);
@@ -556,7 +556,7 @@ static void close_world(void)
     for (struct op *op = w.ops; op < w.ops + OPS; op++) {
         if (!op->used)
             continue;
-        /* Only Writes can be left: nothing tells of them but the end of the stream. */
+        /* Only Writes can be left: nothing but the end of the stream shows them. */
         assert_int_equal(op->opcode, IW_WORK_WRITE);
         assert_true(op->completed);
         write_is_placed(op, op->status == IW_STATUS_OK && !w.reset);

@@ -5,7 +5,7 @@
 
 enum { FPDUS = 4096 };
 
-/* The FPDUs that side 0 framed, as its trace tells. */
+/* The FPDUs that side 0 framed, from its trace. */
 struct framed {
     uint64_t pos[FPDUS];
     uint32_t ulpdu[FPDUS];
@@ -14,7 +14,7 @@ struct framed {
 
 static struct framed framed;
 
-static void tell(void *context, const struct iw_trace *t)
+static void on_trace(void *context, const struct iw_trace *t)
 {
     (void)context;
     if (t->kind != IW_TRACE_FPDU_OUT)
@@ -30,7 +30,7 @@ static void open_traced(struct pair *p, uint32_t emss, bool markers)
     pair_defaults(config);
     memset(&framed, 0, sizeof framed);
     config[0].emss = emss;
-    config[0].trace = tell;
+    config[0].trace = on_trace;
     config[1].mpa.markers = markers;
     pair_open(p, config);
     pair_run(p);
@@ -81,7 +81,7 @@ static size_t carry_batch(struct pair *p)
     return length;
 }
 
-/* So many lists are to be sent at once, and of these octets; delivers them. */
+/* Expects `count` lists to send at once, and their octets; delivers them. */
 static void expect_lists(struct pair *p, size_t room, size_t count, const size_t *octets)
 {
     size_t lengths[2 * IW_ENDPOINT_LISTS], total = 0;
@@ -93,7 +93,8 @@ static void expect_lists(struct pair *p, size_t room, size_t count, const size_t
     carry(p, total);
 }
 
-/* What is framed stays as it is; what follows obeys the new EMSS, within the limits of MULPDU. */
+/* Framed segments stay as they are; those that follow obey the new EMSS, within the limits of
+ * MULPDU. */
 static void test_mulpdu_follows_the_emss(void **state)
 {
     (void)state;
@@ -219,7 +220,7 @@ static void test_lists_that_go_together(void **state)
     pair_close(&p);
 }
 
-/* Of five FPDUs of 9020 octets two lists are framed, of which so many octets go. */
+/* Of five FPDUs of 9020 octets two lists are framed, of which `octets` octets are sent. */
 static void open_and_send(struct pair *p, size_t octets)
 {
     static uint8_t gone[40000];
@@ -238,7 +239,7 @@ static void open_and_send(struct pair *p, size_t octets)
     iw_endpoint_input(p->side[1].ep, &in, 1, p->now);
 }
 
-/* What did not go is told again, and nothing is added to it before all of it has gone. */
+/* Octets that were not sent are listed again, and nothing is added before all of them are sent. */
 static void test_lists_that_go_in_part(void **state)
 {
     (void)state;
@@ -261,7 +262,7 @@ static void test_lists_that_go_in_part(void **state)
     }
 }
 
-/* A Terminate comes behind the FPDU that has begun, in whichever list that is. */
+/* A Terminate comes after the FPDU that has begun, in whichever list that is. */
 static void test_a_terminate_between_lists(void **state)
 {
     (void)state;
@@ -283,7 +284,7 @@ static void test_a_terminate_between_lists(void **state)
     }
 }
 
-/* Under a CRC no list behind another begins with a long FPDU. */
+/* Under a CRC no list after another begins with a long FPDU. */
 static void test_long_fpdus_in_lists(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lone.h"
 
-/* Octets behind the peer's start-up frame that come in the same read with it: those behind the
- * Reply are the beginning of the first FPDU, those behind the Request come too early. */
+/* Octets after the peer's start-up frame that come in the same read with it: after the Reply they
+ * are the beginning of the first FPDU, after the Request they come too early. */
 
 enum { MOST = 32 };
 
@@ -39,7 +39,7 @@ static void open_form(struct lone *l, enum iw_mpa_role role, const struct form *
 
 static void give(struct lone *l, const uint8_t *octets, size_t length, size_t cut)
 {
-    uint8_t *copy = malloc(length + 1); /* what is behind `length` is not there */
+    uint8_t *copy = malloc(length + 1); /* there is nothing past `length` */
     assert_non_null(copy);
     memcpy(copy, octets, length);
     struct iw_iov in[2] = {{copy, cut}, {copy + cut, length - cut}};
@@ -57,7 +57,8 @@ static void expect_hello(struct lone *l)
     assert_memory_equal(l->memory, "hello\0", 6);
 }
 
-/* The rest of the FPDU comes in one more read; then the CRC of the next tells where we are. */
+/* The rest of the FPDU comes in one more read; then the CRC of the next shows that framing is
+ * right. */
 static void test_behind_the_reply(void **state)
 {
     (void)state;
@@ -71,7 +72,7 @@ static void test_behind_the_reply(void **state)
                 assert_int_equal(frame, forms[f].frame);
                 assert_int_equal(unhex(&l, HELLO, fpdu, sizeof fpdu), MOST);
                 memcpy(octets + frame, fpdu, n);
-                /* In one piece, or the frame and what is behind it apart. */
+                /* In one piece, or the frame and the octets after it apart. */
                 give(&l, octets, frame + n, cut == 0 ? 0 : cut == 1 ? frame : frame - 1);
                 give(&l, fpdu + n, MOST - n, 0);
                 expect_hello(&l);
@@ -136,7 +137,7 @@ static void test_before_the_reply_leaves(void **state)
         }
 }
 
-/* Behind the Reply the first FPDU may come in any two parts. */
+/* After the Reply the first FPDU may come in any two parts. */
 static void test_behind_our_reply(void **state)
 {
     (void)state;

@@ -25,7 +25,7 @@ static void assert_closed(struct pair *p, int side, enum iw_cause cause)
     assert_int_equal(iw_endpoint_want(p->side[side].ep), IW_WANT_CLOSE);
 }
 
-/* The key tells: both ends take the other's Request for a wrong Reply. */
+/* The key decides: both ends take the other's Request for a wrong Reply. */
 static void test_two_initiators(void **state)
 {
     (void)state;
@@ -180,7 +180,7 @@ static void refuse_with(bool enhanced, size_t length)
     config[0].mpa.ird = 4;
     config[0].private_data = data;
     config[0].private_length = length + block <= LIMIT ? length : 0;
-    config[1].mpa.ord = 20; /* what it needs, and the Reply says so */
+    config[1].mpa.ord = 20; /* the depth that it needs, which the Reply states */
     pair_open(&p, config);
     p.tap = keep_reply;
     p.tap_context = &seen;
@@ -209,7 +209,7 @@ static void refuse_with(bool enhanced, size_t length)
     want[18] = (uint8_t)((length + block) >> 8);
     want[19] = (uint8_t)(length + block);
     memcpy(want + 20 + block, data, length);
-    assert_int_equal(seen.length, 20 + block + length); /* and nothing behind it */
+    assert_int_equal(seen.length, 20 + block + length); /* and nothing after it */
     assert_memory_equal(seen.octets, want, seen.length);
     assert_int_equal(p.side[0].octets_out, 20 + block + config[0].private_length);
 

@@ -57,8 +57,8 @@ static void no_fault(struct lone *l)
         assert_int_not_equal(event.kind, IW_EVENT_FAULT);
 }
 
-/* What the initiator supports and likes best, what the Reply allows, and what is sent, before any
- * work of the ULP's. */
+/* The forms that the initiator supports and prefers, those that the Reply allows, and the one that
+ * is sent, before any work of the ULP's. */
 static void test_the_initiator_chooses(void **state)
 {
     (void)state;

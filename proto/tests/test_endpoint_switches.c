@@ -9,7 +9,7 @@ enum { CONVERSATIONS = 5 };
 struct record {
     uint64_t octets; /* hash of what was sent, and by whom */
     uint64_t memory[2];
-    uint64_t told[2]; /* of completions and events */
+    uint64_t digest[2]; /* of completions and events */
 };
 
 static uint64_t mix(uint64_t hash, const void *data, size_t length)
@@ -122,12 +122,12 @@ static bool converse(unsigned number, const struct iw_switches switches[2], stru
             const struct iw_completion *c = &s->completions[k];
             uint64_t values[] = {c->id,     c->opcode,          c->status,
                                  c->length, c->invalidate_stag, c->original};
-            r->told[i] = mix(r->told[i], values, sizeof values);
+            r->digest[i] = mix(r->digest[i], values, sizeof values);
         }
         for (size_t k = 0; k < s->event_count; k++)
-            r->told[i] = mix(r->told[i], &s->events[k].kind, sizeof s->events[k].kind);
+            r->digest[i] = mix(r->digest[i], &s->events[k].kind, sizeof s->events[k].kind);
         assert_true(iw_domain_lookup(s->domain, s->region.stag, &region));
-        r->told[i] = mix(r->told[i], &region.valid, sizeof region.valid);
+        r->digest[i] = mix(r->digest[i], &region.valid, sizeof region.valid);
     }
     bool graceful = true;
     for (int i = 0; i < 2; i++) {

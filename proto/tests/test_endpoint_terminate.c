@@ -50,14 +50,14 @@ static void open_full(struct pair *p)
 }
 
 /* One batch is out and partly sent when the fault is found. RFC 5040 §7.1: the Terminate goes at
- * the earliest opportunity, which is behind the FPDU that has begun; until then the memory that
- * this FPDU names stays in use. */
+ * the earliest opportunity, which is after the FPDU that has begun; until then the memory that this
+ * FPDU names stays in use. */
 static void test_a_terminate_cuts_the_batch(void **state)
 {
     (void)state;
     static const struct {
         size_t segment; /* octets sent before the fault, of FPDUs of 1460 and one of 1126 */
-        uint64_t rest;  /* and of that batch behind it */
+        uint64_t rest;  /* and of that batch after it */
         size_t placed;  /* payload of whole FPDUs */
     } cases[] = {{700, 760, 1436}, {2, 1458, 1436}, {20, 1440, 1436}, {1459, 1, 1436}};
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
@@ -158,7 +158,8 @@ static void test_terminates_that_cross(void **state)
     assert_int_equal(p.side[0].octets_out + p.side[1].octets_out, before);
     for (int i = 0; i < 2; i++) {
         assert_cause(&p, i, IW_CAUSE_FAULT, IW_CHECK_DDP_NO_BUFFER);
-        assert_null(pair_event(&p, i, IW_EVENT_TERMINATED)); /* behind an error all is dropped */
+        assert_null(
+            pair_event(&p, i, IW_EVENT_TERMINATED)); /* after an error everything is dropped */
     }
     pair_close(&p);
 }

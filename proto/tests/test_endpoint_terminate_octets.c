@@ -3,10 +3,10 @@
 
 /* The Terminate of every check, octet by octet: RFC 5040 §4.8, figure 10 and §7.1. CRCs are off. */
 
-/* What the STag SSSS names. */
+/* The kind of region that the STag SSSS names. */
 enum odd { OPEN, OTHER_PD, OTHER_STREAM, NO_RIGHTS };
 
-/* What happens before the octets come. */
+/* The events before the octets come. */
 enum before { NOTHING, RECEIVE, READ };
 
 /* Headers of the peer. */
@@ -182,7 +182,7 @@ static void test_each_check(void **state)
         assert_int_equal(event.fault.check, rows[i].check);
         assert_true(event.terminate_valid);
         assert_int_equal(iw_endpoint_want(l.ep), IW_WANT_FIN);
-        /* Once, and nothing behind it, whatever else comes. */
+        /* Once, and nothing after it, whatever else comes. */
         feed_ulpdu(&l, rows[i].in);
         drain(&l);
         assert_int_equal(l.out_length, 0);
@@ -277,7 +277,7 @@ static void test_a_read_that_fails_half_way(void **state)
             assert_int_equal(iw_domain_deregister(l.domain, l.stag), 0);
         expect_terminate(&l, "0100e000 002e" READ_1
                              "aabbccdd 00000000 000020f0 00000010 SSSS 00000000 000010f0");
-        expect_fault(&l, IW_CHECK_RDMAP_READ_STAG, 52); /* behind the request */
+        expect_fault(&l, IW_CHECK_RDMAP_READ_STAG, 52); /* after the request */
         lone_close(&l);
     }
 }

@@ -10,7 +10,7 @@
 #define TWO " 00000002 "
 #define HELLO "68656c6c 6f 000000" CRC
 #define ZERO_16 "00000000 00000000 00000000 00000000 "
-/* What a segment of 128 octets has room for. */
+/* The most zeros that fit into segments of 128 octets. */
 #define ZERO_110 ZERO_16 ZERO_16 ZERO_16 ZERO_16 ZERO_16 ZERO_16 "00000000 00000000 00000000 0000"
 #define ZERO_114 ZERO_110 "00000000 "
 #define TO_1000 " 00000000 00001000 "

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pair.h"
 
-/* What waits for what at the end: the FIN for work, the Terminate for nothing but what is framed.
- */
+/* The order at the end: the FIN waits for work, the Terminate only for framed FPDUs. */
 
 static void post(struct pair *p, int side, struct iw_work work, size_t length)
 {
@@ -101,7 +100,7 @@ static void test_a_fin_waits_for_the_terminate(void **state)
     pair_close(&p);
 }
 
-/* RFC 5040 §7.1: at the earliest opportunity, that is behind the batch that is out already and in
+/* RFC 5040 §7.1: at the earliest opportunity, that is after the batch that is out already and in
  * the middle of a message. */
 static void test_a_terminate_ends_a_message_half_way(void **state)
 {
@@ -122,7 +121,7 @@ static void test_a_terminate_ends_a_message_half_way(void **state)
     pair_close(&p);
 }
 
-/* RFC 5040 §7.1: of several errors the first is told, and once. */
+/* RFC 5040 §7.1: of several errors the first is reported, and once. */
 static void test_the_first_of_two_errors_is_told(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What iw_crc32c_best() returns against the portable implementation (the same vectors as there). */
+/* The result of iw_crc32c_best() against the portable implementation (the same vectors as there).
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -212,7 +212,7 @@ static bool control(void)
     struct iw_control *client = iw_control_adopt(fds[1]);
     json_t *event = json_pack("{s:s,s:i}", "event", "established", "conn", 1);
     json_t *answer = json_pack("{s:i,s:b}", "id", 1, "ok", 1);
-    json_t *request = json_pack("{s:s}", "do", "hello"), *reply = NULL, *told = NULL;
+    json_t *request = json_pack("{s:s}", "do", "hello"), *reply = NULL, *arrived = NULL;
     bool good = agent != NULL && client != NULL && event != NULL && answer != NULL &&
                 request != NULL && iw_control_channel_write(agent, event) == 0 &&
                 iw_control_channel_write(agent, answer) == 0;
@@ -220,14 +220,14 @@ static bool control(void)
         reply = iw_control_call(client, request, soon, error, sizeof error);
         request = NULL; /* taken */
         assert_int_equal(reply == NULL, error[0] != '\0');
-        told = reply == NULL ? NULL : iw_control_event(client, soon);
-        good = told != NULL;
+        arrived = reply == NULL ? NULL : iw_control_event(client, soon);
+        good = arrived != NULL;
     }
     json_decref(event);
     json_decref(answer);
     json_decref(request);
     json_decref(reply);
-    json_decref(told);
+    json_decref(arrived);
     if (agent == NULL)
         close(fds[0]);
     if (client == NULL)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the deframer does at its edges: checks and their order, stopping, buffers, the end. */
+/* The deframer at its edges: checks and their order, stopping, buffers, the end. */
 #include <stdlib.h>
 
 #include "mpa_support.h"
@@ -95,7 +95,7 @@ static void length_65535(void **state)
         begin = r.length;
         mpa_reference_frame(&r, ulpdu, 65535);
         mpa_reference_frame(&r, hello, HELLO);
-        if (way & 2) { /* everything behind the first octet comes first */
+        if (way & 2) { /* everything after the first octet comes first */
             assert_int_equal(mpa_rig_feed(rig, begin + 1, r.octets + begin + 1, 60000), 0);
             assert_int_equal(mpa_rig_feed(rig, begin + 60001, r.octets + begin + 60001, 5543), 0);
             assert_int_equal(mpa_rig_feed(rig, 0, r.octets, r.length), 0);
@@ -267,7 +267,7 @@ static void nothing_after_a_stop(void **state)
     assert_int_equal(rig->seen.fpdus, 1);
     assert_ptr_equal(iw_deframer_return(&rig->deframer), rig->buffer);
 
-    /* stopped by an FPDU that was completed in the buffer, with more held behind it */
+    /* stopped by an FPDU that was completed in the buffer, with more held after it */
     mpa_rig_reset(rig, false, true);
     rig->seen.stop_after = 1;
     assert_int_equal(feed_hex(rig, 1, "124143 00000000 00000000 00000001 00000000 587be8c4" V5), 0);
@@ -314,7 +314,7 @@ static void too_far_ahead(void **state)
     assert_int_equal(mpa_rig_feed(rig, IW_DEFRAMER_BUFFER, &octet, 1), -2);
     assert_int_equal(mpa_rig_feed(rig, UINT64_MAX, &octet, 1), -2);
     assert_true(iw_deframer_idle(&rig->deframer));
-    /* islands: the window takes so many, and in-order octets always */
+    /* islands: the window takes 64, and in-order octets always */
     for (uint64_t i = 0; i < 64; i++)
         assert_int_equal(mpa_rig_feed(rig, 100 + 2 * i, &octet, 1), 0);
     assert_int_equal(mpa_rig_feed(rig, 300, &octet, 1), -2);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The search for FPDUs behind a gap: what is handed out early, what never is, and what it costs. */
+/* The search for FPDUs after a gap: which are handed out early, which never are, and its cost. */
 #include <stdlib.h>
 
 #include "mpa_support.h"
 
-/* What was handed out early. */
+/* The FPDUs that were handed out early. */
 static struct {
     struct iw_fpdu fpdu[256];
     uint8_t octets[MPA_SEEN_OCTETS];
@@ -110,7 +110,7 @@ static void figure6_behind_a_gap(void **state)
     assert_false(rig->deframer.misled);
     assert_true(iw_deframer_idle(&rig->deframer));
 
-    /* What the sink did not place is not flagged, nor offered twice. */
+    /* An FPDU that the sink did not place is neither flagged nor offered twice. */
     begin(rig, true, true);
     early.answers = 0;
     assert_int_equal(feed_hex(rig, 0x1ec, FIGURE6), 0);
@@ -154,13 +154,14 @@ static void marker_in_front(void **state)
     assert_int_equal(early.fpdu[0].header_pos, 1028);
     assert_int_equal(early.fpdu[0].size, 28);
 
-    /* The same FPDU without a Marker anywhere near: nothing tells where it starts (n = 996). */
+    /* The same FPDU without a Marker anywhere near: nothing shows where it starts (n = 996). */
     begin(rig, true, true);
     assert_int_equal(feed_hex(rig, 1032, "00124143 00000000 00000000 00000002 00000000 accbdb8c"),
                      0);
     assert_int_equal(early.count, 0);
     assert_int_equal(crc_octets, 0);
-    /* Nor does a Marker that points to what is not here, or to the octet behind a lost Marker. */
+    /* Nor does a Marker help that points to octets that are not here, or to the octet after a lost
+     * Marker. */
     assert_int_equal(feed_hex(rig, 1024, "000003fc"), 0);
     assert_int_equal(feed_hex(rig, 1536, "000001fc 00000000"), 0);
     assert_int_equal(feed_hex(rig, 1028, "00"), 0);
@@ -232,7 +233,7 @@ static void wrong(void **state)
         size_t at;
         const char *hex;
         enum iw_check check;
-        size_t good; /* FPDUs behind it that their own Markers vouch for */
+        size_t good; /* FPDUs after it that their own Markers vouch for */
         bool misled;
     } row[] = {
         {512 + 60, "77", IW_CHECK_MPA_CRC, 0, true},
@@ -278,7 +279,7 @@ static void wrong(void **state)
         mpa_reference_free(&r);
     }
 
-    /* ULPDU_Length 0 and above the maximum, told by a Marker in front. */
+    /* ULPDU_Length 0 and above the maximum, found by a Marker before it. */
     static const char *const lengths[] = {"00000000 00000000 c74b6748",
                                           "00000000 fd010000 00000000"};
     for (size_t i = 0; i < 2; i++) {
@@ -367,7 +368,7 @@ static void image_in_the_payload(void **state)
                 assert_int_equal(
                     feed(rig, &r, image + n * IMAGE_SIZE, image + (n + 1) * IMAGE_SIZE), 0);
             assert_int_equal(feed(rig, &r, image, r.length), 0);
-            /* with Markers the true one behind is found, and nothing else */
+            /* with Markers the true one after it is found, and nothing else */
             assert_int_equal(early.count, markers);
             if (markers)
                 assert_int_equal(early.fpdu[0].pos, second);
@@ -398,7 +399,7 @@ static void aligned(void **state)
     assert_int_equal(early.count, 2);
     assert_int_equal(early.fpdu[0].pos, 24);
     assert_int_equal(early.fpdu[1].pos, 56);
-    assert_int_equal(feed_hex(rig, 24, HELLO IMAGE HELLO), 0); /* one more behind the two */
+    assert_int_equal(feed_hex(rig, 24, HELLO IMAGE HELLO), 0); /* one more after the two */
     assert_int_equal(early.count, 3);
     assert_int_equal(early.fpdu[2].pos, 80);
     assert_int_equal(feed_hex(rig, 24, HELLO), 0);
@@ -527,7 +528,7 @@ static void runs_are_bounded(void **state)
     assert_int_equal(early.count, 64);
     assert_int_equal(mpa_rig_feed(rig, IMAGE_SIZE, frames, 99 * IMAGE_SIZE), 0);
     assert_int_equal(early.count, 64);
-    rig->seen.stop_after = 60; /* what is seen is limited */
+    rig->seen.stop_after = 60; /* the test's record is limited */
     assert_int_equal(mpa_rig_feed(rig, 0, frames, IMAGE_SIZE), -1);
     for (size_t i = 0; i < 60; i++)
         assert_int_equal(rig->seen.fpdu[i].placed_early, i % 2 == 1);
@@ -558,7 +559,8 @@ static void runs_are_bounded(void **state)
     mpa_rig_free(rig);
 }
 
-/* What a peer can make a search compute: with Markers each octet once, else those of the call. */
+/* The work that a peer can cause a search: with Markers each octet once, otherwise those of the
+ * call. */
 static void cost(void **state)
 {
     struct mpa_rig *rig = mpa_rig_new(true, true);

@@ -347,7 +347,7 @@ static void ignored_revisions(void **state)
     assert_output(&s, REP "40010000");
 }
 
-/* A block cut short reads as zeros behind its end. */
+/* A block cut short reads as zeros past its end. */
 static void ignored_short_block(void **state)
 {
     struct iw_mpa_config c = defaults();

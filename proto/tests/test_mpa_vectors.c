@@ -293,7 +293,7 @@ static void whole_fpdus_in_a_row(void **state)
     mpa_rig_free(rig);
 }
 
-/* Each single octet of a frame turned over: the CRC tells, and nothing is handed out. */
+/* Each single octet of a frame turned over: the CRC fails, and nothing is handed out. */
 static void bad_octet(void **state)
 {
     struct mpa_rig *rig = mpa_rig_new(true, true);
@@ -329,7 +329,7 @@ static void bad_octet(void **state)
     mpa_rig_free(rig);
 }
 
-/* What the framer foretells of an FPDU's size, at every place between two Markers. */
+/* The size that the framer predicts for an FPDU, at every place between two Markers. */
 static void sizes_are_foretold(void **state)
 {
     static const uint32_t lengths[] = {1,   14,   18,   490,  497,  498,  499, 500,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Conversations with and without faults: what must be found where, and nothing else. Each one is
- * played whole, octet by octet and in random pieces, and with one side told. */
+/* Conversations with and without faults: the findings that must be made, and where, and no others.
+ * Each one is played whole, octet by octet and in random pieces, and with one side told. */
 #include "observer_conversations.h"
 
 /* ---- RFC 7306 ---- */
@@ -190,7 +190,7 @@ static const struct conversation terminate[] = {
       "R " TERMINATE "1203c000 0012 4143 00000000 00000000 00000003 00000000"},
      FINDS(IW_CHECK_DDP_MSN, 3, 12, 3, 2),
      .near = IW_CHECK_RDMAP_TERMINATE_SEGMENT},
-    /* What was legal to receive is not what it is for. */
+    /* A Terminate is not for a finding that was legal to receive. */
     {{BEGIN, "I 0143 00000000 00000000 00000001 00000000 aa",
       "I 0143 00000000 00000000 00000001 00000005 bb",
       "I 4143 00000000 00000000 00000001 7f000000 cc",
@@ -221,7 +221,7 @@ static const struct conversation terminate[] = {
       "R " TERMINATE "1202c000 0012 4143 00000000 00000000 00000001 00000000"},
      FINDS(IW_CHECK_RDMAP_ATOMIC_RESPONSE_UNSOLICITED, 3, 0, 0, 0),
      .near = IW_CHECK_RDMAP_TERMINATE_SEGMENT},
-    /* Whoever answers what was asked behind an error has not ended at the error. */
+    /* A side that answers a request after an error has not ended at the error. */
     {{BEGIN, "I " SEND_1, "I " SEND_3, "I " READ_1, "I " READ_2, "R " RESPONSE_1, "R " RESPONSE_2},
      .expect = {{IW_CHECK_DDP_MSN, 3, 12, 3, 2}, {IW_CHECK_RDMAP_TERMINATE_STOP, 6, 0, 0, 0}}},
     {{BEGIN, "I " SEND_1, "I " SEND_3, "I " FETCH_ADD(ONE, A_1), "R " ATOMIC_RESPONSE(ONE, A_1)},
@@ -389,7 +389,7 @@ static void test_extensions(void **state)
     play_group(5);
 }
 
-/* What a side is told to have sent is never held against it. */
+/* Nothing is found about a side whose segments the caller reports. */
 static void test_told(void **state)
 {
     (void)state;

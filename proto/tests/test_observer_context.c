@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is judged only with context: the EMSS, and that nobody has configured the sides. */
+/* Rules that are judged only with context: the EMSS, and that nobody has configured the sides. */
 #include "observer_support.h"
 
 #include <stdio.h>
@@ -12,16 +12,16 @@ struct watch {
     struct iw_observer *observer;
     void *scratch;
     uint64_t next[2];
-    char told[1000];
+    char findings[1000];
 };
 
 static void see(void *context, const struct iw_observation *o)
 {
     struct watch *w = context;
-    size_t at = strlen(w->told);
+    size_t at = strlen(w->findings);
 
     if (o->kind == IW_OBSERVED_FINDING)
-        snprintf(w->told + at, sizeof w->told - at, "%s@%u:%u/%u ",
+        snprintf(w->findings + at, sizeof w->findings - at, "%s@%u:%u/%u ",
                  iw_check_info(o->fault.check)->name, (unsigned)o->fault.pos,
                  (unsigned)o->fault.got, (unsigned)o->fault.want);
 }
@@ -59,9 +59,9 @@ static struct watch *open_watch(uint32_t emss, bool default_config)
     return w;
 }
 
-static void close_watch(struct watch *w, const char *told)
+static void close_watch(struct watch *w, const char *findings)
 {
-    assert_string_equal(w->told, told);
+    assert_string_equal(w->findings, findings);
     iw_observer_drop(w->observer);
     free(w->observer);
     free(w->scratch);
@@ -87,7 +87,7 @@ static void start(struct watch *w)
     feed_hex(w, IW_SIDE_RESPONDER, REPLY_KEY "50020004 00020002");
 }
 
-/* The FPDU of a Write with so many octets of payload. */
+/* The FPDU of a Write with `payload` octets of payload. */
 static size_t write_fpdu(uint8_t *out, bool last, size_t payload)
 {
     uint8_t ulpdu[ROOM] = {0};
@@ -124,7 +124,7 @@ static void test_mulpdu(void **state)
     static const struct {
         bool last;
         size_t payload;
-        const char *told;
+        const char *findings;
     } rows[] = {
         {true, 492, ""},
         {false, 492, ""},
@@ -146,12 +146,13 @@ static void test_mulpdu(void **state)
             if (length > 500)
                 feed(w, IW_SIDE_INITIATOR, fpdu + 500, length - 500);
             if (emss == 0 || length > 512)
-                close_watch(w, emss ? rows[i].told : "");
+                close_watch(w, emss ? rows[i].findings : "");
             else if (length > 500)
-                close_watch(w, *rows[i].told ? "mpa-mulpdu-under@24:505/506 mpa-fpdu-cut@524:500/0 "
-                                             : "mpa-fpdu-cut@524:500/0 ");
+                close_watch(w, *rows[i].findings
+                                   ? "mpa-mulpdu-under@24:505/506 mpa-fpdu-cut@524:500/0 "
+                                   : "mpa-fpdu-cut@524:500/0 ");
             else
-                close_watch(w, rows[i].told);
+                close_watch(w, rows[i].findings);
         }
     }
 }
@@ -183,14 +184,14 @@ static void test_alignment(void **state)
 
     struct watch *w = open_watch(512, false);
     start(w);
-    feed(w, IW_SIDE_INITIATOR, fpdus, one + 50); /* the second begins behind the first ... */
+    feed(w, IW_SIDE_INITIATOR, fpdus, one + 50); /* the second begins after the first ... */
     feed(w, IW_SIDE_INITIATOR, fpdus + one + 50, one - 50);
     close_watch(w, "mpa-fpdu-cut@194:50/0 ");
 
     w = open_watch(512, false);
     start(w);
     feed(w, IW_SIDE_INITIATOR, fpdus, both);
-    /* What arrives behind a gap is judged in the end, and was not cut. */
+    /* Octets that arrive after a gap are judged in the end, and were not cut. */
     assert_int_equal(
         iw_observer_input(w->observer, IW_SIDE_INITIATOR, 24 + both + one, fpdus + one, one), 0);
     assert_int_equal(iw_observer_input(w->observer, IW_SIDE_INITIATOR, 24 + both, fpdus, one), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the observer rebuilds: messages, positions, Markers, order, holding. */
+/* The flow that the observer rebuilds: messages, positions, Markers, order, holding. */
 #include "observer_support.h"
 
 #include <stdlib.h>
@@ -107,7 +107,7 @@ static void test_extension_headers(void **state)
     rig_free(rig);
 }
 
-/* A side that is told: what it asked for is what the other side is held to. */
+/* The requests of a told side bind the other side. */
 static void test_told_atomics(void **state)
 {
     (void)state;
@@ -258,7 +258,7 @@ static void test_held_until_both_frames(void **state)
     struct rig *rig = rig_new(false, false);
     uint8_t *octets = calloc(1, 40000);
 
-    /* The Request arrives behind octets that follow it. */
+    /* The Request arrives after octets that follow it. */
     size_t n = hex_octets(octets, REQUEST_KEY "50020004 00020002");
     uint8_t first[64];
     uint8_t ulpdu[18];
@@ -276,7 +276,8 @@ static void test_held_until_both_frames(void **state)
     assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 0);
     rig_free(rig);
 
-    /* What is held is bounded: a start-up frame that comes too late is one that was not seen. */
+    /* Held octets are bounded: a start-up frame that comes too late counts as one that was not
+     * seen. */
     rig = rig_new(false, false);
     assert_int_equal(iw_observer_input(rig->observer, IW_SIDE_INITIATOR, 20000, octets, 1), 0);
     assert_false(iw_observer_follows(rig->observer, IW_SIDE_INITIATOR));
@@ -408,7 +409,7 @@ static void test_fin_waits_for_its_octets(void **state)
     assert_int_equal(iw_observer_input(rig->observer, IW_SIDE_INITIATOR, 24, fpdu, n), 0);
     assert_int_equal(rig_count(rig, IW_OBSERVED_FIN), 1);
     assert_int_equal(rig_count(rig, IW_OBSERVED_MESSAGE), 1);
-    /* A second FIN is the same one, and octets behind it are none of the stream's. */
+    /* A second FIN is the same one, and octets after it are none of the stream's. */
     iw_observer_end(rig->observer, IW_SIDE_INITIATOR, 24 + n, false);
     assert_int_equal(iw_observer_input(rig->observer, IW_SIDE_INITIATOR, 24 + n, fpdu, n), 0);
     assert_int_equal(rig_count(rig, IW_OBSERVED_FIN), 1);
@@ -426,12 +427,12 @@ static void test_fin_in_the_middle(void **state)
 {
     (void)state;
     static const struct {
-        const char *other, *behind;
+        const char *other, *after;
         bool blamed;
     } cases[] = {
         {"R 4143 00000000 00000000 00000001 00000000 01020304", "r", true},
         {"R 0147 00000000 00000002 00000001 00000000", "r", false},
-        /* what the rest of it is cannot be told */
+        /* the rest of it cannot be known */
         {"R 0147 00000000 00000002 00000001 00000000", "Y 4143 00000000 00000000 00000001 00000000",
          false},
         {"R 4147 00000000 00000002 00000001 00000000 20020000", "r", false},
@@ -441,7 +442,7 @@ static void test_fin_in_the_middle(void **state)
         struct rig *rig = rig_new(false, false);
 
         PLAY(rig, REQUEST, REPLY, "I 0143 00000000 00000000 00000001 00000000 01020304",
-             cases[i].other, cases[i].behind);
+             cases[i].other, cases[i].after);
         size_t before = rig_count(rig, IW_OBSERVED_FINDING);
         iw_observer_end(rig->observer, IW_SIDE_INITIATOR, rig->next[IW_SIDE_INITIATOR], false);
         assert_int_equal(rig_count(rig, IW_OBSERVED_FIN), 1);

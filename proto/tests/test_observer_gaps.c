@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the observer makes of captures that lack octets: nothing may be found that the whole capture
- * does not show. */
+/* The observer on captures that lack octets: it may find nothing that the whole capture does not
+ * show. */
 #include "observer_support.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct talk {
     uint64_t end[2];
     struct iw_framer framer[2];
     bool framed;
-    /* What the whole of it shows. */
+    /* The findings of the whole capture. */
     struct seen found[FOUND_MAX];
     size_t n_found, messages;
 };
@@ -152,15 +152,15 @@ static struct talk *faulty(enum talk_kind kind)
 
 /* ---- playing them with octets missing ---- */
 
-/* What is missing: of each side the octets from `from` to `to`, and all of a segment behind its
- * first `snap`; and what came before segment `first` with its octet `octet`. */
+/* The missing octets: of each side those from `from` to `to`, all of a segment after its first
+ * `snap`, and everything before segment `first` with its octet `octet`. */
 struct lack {
     uint64_t from[2], to[2];
     size_t snap;
     size_t first, octet;
     size_t limit; /* of memory */
     size_t piece; /* segments are cut anew into pieces of this; 0: are not */
-    bool tell;    /* iw_observer_gap says what is missing */
+    bool report;  /* iw_observer_gap says what is missing */
 };
 
 #define WHOLE ((struct lack){.snap = SIZE_MAX, .limit = SIZE_MAX})
@@ -210,7 +210,7 @@ static struct rig *play(const struct talk *t, const struct lack *lack)
             gap = back = end;
         if (skip < gap)
             give(rig, lack, p, base[p->side], skip, gap);
-        if (lack->tell && gap < back)
+        if (lack->report && gap < back)
             iw_observer_gap(rig->observer, p->side, p->pos + gap - base[p->side],
                             p->pos + back - base[p->side]);
         if (back < end)
@@ -294,7 +294,7 @@ static void cut_anywhere(struct talk *t, bool is_clean)
                 struct lack lack = WHOLE;
                 lack.from[side] = from;
                 lack.to[side] = from + lengths[k];
-                lack.tell = (from + k) % 2;
+                lack.report = (from + k) % 2;
                 lack.piece = from % 3 == 0 ? 50 : 0;
                 check(t, lack);
             }
@@ -319,7 +319,7 @@ static void cut_both(struct talk *t, bool is_clean)
             random = random * 1664525 + 1013904223;
             lack.to[side] = lack.from[side] + (random >> 8) % 200;
         }
-        lack.tell = round % 2;
+        lack.report = round % 2;
         check(t, lack);
     }
 }
@@ -399,7 +399,7 @@ static void test_found_again(void **state)
 
         lack.from[0] = lost->pos;
         lack.to[0] = lost->pos + 10;
-        lack.tell = true;
+        lack.report = true;
         struct rig *rig = play(t, &lack);
         assert_int_equal(rig_count(rig, IW_OBSERVED_GAP), 1);
         assert_int_equal(rig_get(rig, IW_OBSERVED_GAP, 0)->pos, lost->pos);
@@ -469,7 +469,7 @@ static void test_first_copy(void **state)
     rig_free(rig);
 }
 
-/* Behind an FPDU that is held whole the input goes on. */
+/* After an FPDU that is held whole the input goes on. */
 static void test_held_within(void **state)
 {
     static const char *const sends[] = {SEND_1, SEND_2, SEND_3};
@@ -493,8 +493,7 @@ static void test_held_within(void **state)
     rig_free(rig);
 }
 
-/* Octets in front of a gap, and no framing, as the other side's is lost: what they say of lengths
- * is not looked at. */
+/* Octets before a gap, and no framing, as the other side's is lost: lengths in them are ignored. */
 static void test_gap_before_framing(void **state)
 {
     (void)state;

@@ -25,8 +25,8 @@ struct stream {
     size_t length;
 };
 
-/* A Write that becomes an FPDU of so many octets, a multiple of four; its third and fourth octet
- * are DDP's and RDMAP's control octets. */
+/* A Write that becomes an FPDU of `size` octets, a multiple of four; its third and fourth octet are
+ * DDP's and RDMAP's control octets. */
 static void say(struct stream *s, uint8_t ddp, uint8_t rdmap, size_t size, bool crc, bool bad_crc)
 {
     uint8_t ulpdu[FPDU] = {ddp, rdmap, 0x11, 0x22, 0x33, 0x44};
@@ -113,7 +113,7 @@ static void expect_searched(bool crc, size_t good, enum mistake mistake)
     rig_free(rig);
 }
 
-/* What is wrong in octets that are framed well: the second of two Sends has another MSN. */
+/* A fault in octets that are framed well: the second of two Sends has another MSN. */
 static void test_a_mistake_that_framing_does_not_show(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sides that are told what they sent. */
+/* Sides whose segments the caller reports. */
 #include "observer_support.h"
 
 /* The station is the initiator: what it asked for is what the responder is judged by. */
@@ -30,7 +30,7 @@ static void test_told_initiator(void **state)
                      IW_CHECK_MPA_RESPONDER_EARLY);
     rig_free(rig);
 
-    /* What breaks no framing keeps the place: the read was asked for, wrong MSN or not. */
+    /* A fault that breaks no framing keeps the place: the read was asked for, wrong MSN or not. */
     rig = rig_new(true, false);
     PLAY(rig, REQUEST, REPLY, "I " READ_3, "R " RESPONSE_3, "I " READ_1, "R " RESPONSE_1);
     assert_int_equal(rig_count(rig, IW_OBSERVED_FINDING), 0);
@@ -52,7 +52,7 @@ static void test_told_responder(void **state)
     assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, 0)->fault.want, 2);
     rig_free(rig);
 
-    /* A told frame that no initiator takes still says how its octets are framed. */
+    /* A reported frame that no initiator accepts still says how its octets are framed. */
     rig = rig_new(false, true);
     PLAY(rig, REQUEST_PLAIN, "r 4d504120494420526570204672616d66 c0090000",
          "i 00000000 00124143 00000000 00000000 00000001 00000000 88c1d6fc");
@@ -60,14 +60,14 @@ static void test_told_responder(void **state)
     rig_expect_message(rig, 0, IW_SIDE_INITIATOR, IW_OP_SEND, 20, 48, 0, 1);
     rig_free(rig);
 
-    /* An initiator that speaks before the told Reply. */
+    /* An initiator that speaks before the reported Reply. */
     rig = rig_new(false, true);
     PLAY(rig, REQUEST, "i 00");
     assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, 0)->fault.check,
                      IW_CHECK_MPA_INITIATOR_EARLY);
     rig_free(rig);
 
-    /* A responder that speaks before the told Request, whatever it says. */
+    /* A responder that speaks before the reported Request, whatever it says. */
     rig = rig_new(true, false);
     PLAY(rig, "r 00");
     assert_int_equal(rig_get(rig, IW_OBSERVED_FINDING, 0)->fault.check, IW_CHECK_MPA_REPLY_EARLY);

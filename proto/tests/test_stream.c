@@ -27,7 +27,7 @@ static void in_order(void **state)
     assert_false(iw_stream_gap(&s));
     iw_stream_consume(&s, 4);
     assert_int_equal(iw_stream_next(&s), 104);
-    /* Fits only behind a move of what is held. */
+    /* Fits only after the held octets have been moved. */
     assert_int_equal(iw_stream_put(&s, 105, "fghijkl", 7), 0);
     expect_octets(&s, "efghijkl");
     iw_stream_consume(&s, 100);
@@ -91,7 +91,7 @@ static void every_octet_of_an_overlap_is_compared(void **state)
                 bool held = at >= BEGIN && at < END;
                 assert_int_equal(s.conflicts, held ? 1 : 0);
                 assert_int_equal(s.conflict_pos, held ? 100 + at : 0);
-                /* What was there first stays. */
+                /* The octets that were there first stay. */
                 const uint8_t *data = NULL;
                 uint64_t pos = 0;
                 for (size_t k = 0; k < iw_stream_islands(&s); k++) {

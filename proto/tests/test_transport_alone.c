@@ -215,8 +215,8 @@ static void guesses(bool busy)
     send_one(&e[0], &e[1]);
     while (e[1].received == 0)
         step_both(e);
-    /* A header that is none of a Send's, and behind it what is not to be placed: only by a guess it
-     * was received there. */
+    /* A header that is none of a Send's, followed by octets that must not be placed: they were
+     * received there only by a guess. */
     uint8_t wrong[20 + 1000];
     memset(wrong, 0xcc, sizeof wrong); /* of DDP's version 0 */
     wrong[0] = (sizeof wrong - 6) >> 8;

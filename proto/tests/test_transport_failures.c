@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the transport makes of system calls and allocations that fail. */
+/* The transport when system calls and allocations fail. */
 #include "transport_world.h"
 
 #include "failing.h"
@@ -362,7 +362,7 @@ static void epoll_can_refuse_a_change(void **state)
     close(listening);
 }
 
-/* Tells nobody that the peer has closed, hence never closes itself. */
+/* Reports the peer's close to nobody, hence never closes itself. */
 static void idle(void *context, struct iw_connection *c)
 {
     struct end *e = context;

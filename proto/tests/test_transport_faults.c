@@ -60,7 +60,7 @@ static const struct fault {
 };
 static const struct fault short_landing = {"recv in place, short", LANDING, SHORT, 0, true};
 
-/* What happens in the run that is under way. */
+/* The faults and events of the current run. */
 static struct {
     const struct fault *fault;
     unsigned long at, calls[CALLS]; /* the fault comes at this call */
@@ -68,8 +68,8 @@ static struct {
     size_t piece;                   /* octets of each recv that is not in place, 0: any */
     size_t count;                   /* SHORT: octets of the call */
     size_t room;                    /* of the call at `at`, if it is one in place */
-    int emss;                       /* that the socket tells, 0: its own */
-    bool spoilt;                    /* a list went behind one that was cut */
+    int emss;                       /* that the socket reports, 0: its own */
+    bool spoilt;                    /* a list was sent after one that was cut */
     size_t together;                /* lists that were sent with one before them */
     size_t cut[2], passed[2];       /* octets to the client and to the server; 0: no cut */
     bool breaks;                    /* the cut is a reset, no end */
@@ -96,7 +96,7 @@ WRAPPED(int, connect, (int fd, const struct sockaddr *to, socklen_t length))
     return __real_connect(fd, to, length);
 }
 
-/* Octets that may be read now: up to the cut, behind which is none. */
+/* Returns the octets that may be read now: up to the cut, after which there are none. */
 static size_t before_cut(size_t side, size_t length)
 {
     size_t left = now.cut[side] - now.passed[side];
@@ -403,7 +403,7 @@ static void each_call_is_short(void **state)
     print_message("%zu runs with short reads or writes\n", runs);
 }
 
-/* A sendmmsg that goes on behind a list that is cut: the connection ends. */
+/* A sendmmsg that goes on after a list that is cut: the connection ends. */
 static void a_list_behind_one_that_is_cut(void **state)
 {
     static const struct fault half = {"sending of half", SENDING, HALF, 0, true};
@@ -480,7 +480,7 @@ static void the_stream_ends_at_an_octet(void **state)
     print_message("%zu points of %zu octets, ended and broken\n", points, octets);
 }
 
-/* What a failed test has left does not strike the next. */
+/* The leftovers of a failed test do not affect the next. */
 static int set_calm(void **state)
 {
     (void)state;

@@ -19,7 +19,7 @@ enum { AREA = 200000 };
 static bool own_network;
 static uint8_t source[AREA], sink[AREA];
 
-/* What the client framed, and what became of its work. */
+/* The segments that the client framed, and the results of its work. */
 struct sender {
     struct iw_connection *c;
     unsigned fpdus;

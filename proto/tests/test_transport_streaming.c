@@ -7,7 +7,7 @@
 #define REPLY "MPA ID Rep Frame\x40\x01\x00\x00"
 enum { FRAME = 20 };
 
-/* What an end says in streaming mode, and the line at which it switches. */
+/* The lines that an end sends in streaming mode, and the one at which it switches. */
 struct talk {
     struct end end; /* first: world_ops take it for the context */
     const char *answer;
@@ -117,7 +117,8 @@ static void a_request_behind_streamed_octets(void **state)
     }
 }
 
-/* An initiator's Request does not leave before the switch, and then behind what it streamed. */
+/* An initiator's Request does not leave before the switch, and then after the octets it streamed.
+ */
 static void a_request_waits_for_the_switch(void **state)
 {
     struct world *w = *state;

@@ -21,7 +21,7 @@ struct side {
     bool established, ended, graceful;
 };
 
-/* What a thread has found out: cmocka's assertions belong to the main thread. */
+/* The findings of a thread: cmocka's assertions belong to the main thread. */
 struct worker {
     struct iw_domain *domain;
     uint8_t *memory; /* the one region that all threads' peers write to; each has its part */
@@ -68,7 +68,7 @@ static void ended(void *context, struct iw_connection *c)
 
 static const struct iw_connection_ops ops = {.ready = ready, .ended = ended};
 
-/* A region of this thread's own is registered, read from and invalidated by the Send behind it; the
+/* A region of this thread's own is registered, read from and invalidated by the Send after it; the
  * shared one is written to. */
 static bool exchange(struct worker *w, struct iw_reactor *r, unsigned round)
 {

@@ -13,7 +13,7 @@
 
 enum { ROOM = 400000, FILLS = 3 };
 
-/* What was sent to the server and to the client. */
+/* The octets that were sent to the server and to the client. */
 struct sent {
     uint8_t octets[2][ROOM];
     size_t length[2];

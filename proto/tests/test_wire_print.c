@@ -6,7 +6,7 @@
 
 typedef size_t (*print_fn)(char *text, size_t room, const uint8_t *octets, size_t length);
 
-/* In every room from nothing up: cut, terminated, and the full length told. */
+/* In every room from nothing up: cut, terminated, and the full length returned. */
 static void assert_prints(print_fn print, const char *hex, const char *want)
 {
     size_t n, length = strlen(want);

@@ -18,7 +18,7 @@ static const struct {
     {REPLY_KEY "80010200", IW_MPA_KEY_REPLY, IW_MPA_FLAG_M, 1, IW_MPA_PRIVATE_MAX},
     {REPLY_KEY "20010000", IW_MPA_KEY_REPLY, IW_MPA_FLAG_R, 1, 0},
     {REPLY_KEY "00000000", IW_MPA_KEY_REPLY, 0, 0, 0},
-    /* what no correct stack sends comes out as it is */
+    /* a frame that no correct stack sends comes out as it is */
     {REQUEST_KEY "ffffffff", IW_MPA_KEY_REQUEST, 0xff, 255, 65535},
     {REQUEST_KEY "0f800201", IW_MPA_KEY_REQUEST, IW_MPA_FLAG_RES, 128, 513},
     {"4d504120 49442052 65722046 72616d65 40010000", IW_MPA_KEY_OTHER, IW_MPA_FLAG_C, 1, 0},

@@ -86,7 +86,7 @@ static void headers(void **state)
     assert_int_equal(IW_TERM_MAX, 52);
 }
 
-/* What the flags do not announce is not written, whatever the fields hold. */
+/* Fields that the flags do not announce are not written, whatever they hold. */
 static void unflagged_fields_are_left_out(void **state)
 {
     struct iw_rdmap_terminate in = {.layer = 1,

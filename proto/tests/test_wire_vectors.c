@@ -12,7 +12,7 @@ static const struct vector {
     bool marker;
     struct iw_ddp_header ddp;
     const char *header;  /* the DDP header's octets */
-    const char *payload; /* what follows it in the ULPDU */
+    const char *payload; /* the octets after it in the ULPDU */
 } vectors[] = {
     {.name = "zero-length Send",
      .fpdu = "00124143 00000000 00000000 00000001 00000000 587be8c4",

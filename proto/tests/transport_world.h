@@ -4,8 +4,8 @@
 
 /*
  * Client and server on loopback sockets in one reactor, for the tests of transport/. The server
- * echoes every Send; the client sends "ping" as often as is asked for, then shuts down. Include
- * from one test program.
+ * echoes every Send; the client sends "ping" the requested number of times, then shuts down.
+ * Include from one test program.
  */
 
 #include "iwarp/transport.h"

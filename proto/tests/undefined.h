@@ -27,7 +27,7 @@
 
 static uint8_t undefined_fill = 0xdb;
 static size_t undefined_most; /* octets of one receive; 0: any */
-enum { UNDEFINED_BEHIND = 4096 /* octets made undefined behind that, if there are as many */ };
+enum { UNDEFINED_BEHIND = 4096 /* octets made undefined after that, if there are as many */ };
 
 static void make_undefined(void *at, size_t length)
 {
@@ -58,7 +58,7 @@ ssize_t __wrap_recv(int fd, void *to, size_t length, int flags)
     return __real_recv(fd, to, most, flags);
 }
 
-/* Where payload is received in its place, what comes before it and behind it is received into the
+/* Where payload is received in place, the octets before and after it are received into the
  * reactor's buffer. */
 ssize_t __real_recvmsg(int fd, struct msghdr *m, int flags);
 ssize_t __wrap_recvmsg(int fd, struct msghdr *m, int flags);

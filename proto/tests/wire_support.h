@@ -12,12 +12,13 @@
 
 #include "iwarp/wire.h"
 
-/* `length` octets at an odd address whose last one is the last of its heap block, so that
- * AddressSanitizer sees the first octet read or written behind them. Freed with wire_free. */
+/* Returns a copy of `length` octets at an odd address, with the last octet at the end of its heap
+ * block, so that AddressSanitizer sees the first octet read or written past them. Free it with
+ * wire_free. */
 uint8_t *wire_copy(const uint8_t *octets, size_t length);
 void wire_free(uint8_t *octets);
 
-/* The same from hexadecimal digits; blanks are passed over. */
+/* Does the same from hexadecimal digits; blanks are ignored. */
 uint8_t *wire_hex(const char *hex, size_t *length);
 
 void wire_assert_hex(const uint8_t *octets, size_t length, const char *hex);
@@ -26,7 +27,8 @@ void wire_assert_ddp(const struct iw_ddp_header *got, const struct iw_ddp_header
 void wire_assert_read_request(const struct iw_rdmap_read_request *got,
                               const struct iw_rdmap_read_request *want);
 
-/* The decoder `get` for `type` finds each input that is cut off before `length` octets short. */
+/* Checks that the decoder `get` for `type` reports each input shorter than `length` octets as
+ * short. */
 #define WIRE_ASSERT_CUT_IS_SHORT(get, type, octets, length)                                        \
     do {                                                                                           \
         for (size_t wire_n = 0; wire_n < (length); wire_n++) {                                     \
@@ -37,7 +39,8 @@ void wire_assert_read_request(const struct iw_rdmap_read_request *got,
         }                                                                                          \
     } while (0)
 
-/* The encoder `put` makes of `in` the octets `hex` in exactly their room, and nothing in less. */
+/* Checks that the encoder `put` turns `in` into the octets `hex` in exactly their room, and writes
+ * nothing with less. */
 #define WIRE_ASSERT_PUTS(put, in, hex)                                                             \
     do {                                                                                           \
         size_t wire_size;                                                                          \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One connection: its socket, its endpoint, and what passes between them. */
+/* One connection: its socket, its endpoint, and the octets between them. */
 #include "transport/internal.h"
 
 #include "host/address.h"
@@ -85,9 +85,9 @@ static void close_socket(struct iw_connection *c, bool reset)
     c->fd = -1;
 }
 
-/* TCP_MAXSEG is the largest payload of a segment now, options and path MTU taken into account
- * (RFC 5044 §4.5, OP-18). TCP tells nobody when it changes, so it is asked before sending, but not
- * more often than the path can sensibly change. */
+/* TCP_MAXSEG is the largest payload of a segment now, options and path MTU taken into account (RFC
+ * 5044 §4.5, OP-18). TCP does not report a change, so read it before sending, but no more often
+ * than the path can sensibly change. */
 static void refresh_emss(struct iw_connection *c, uint64_t now)
 {
     int mss = 0;
@@ -144,7 +144,7 @@ static void lose(struct iw_connection *c, int error)
     iw_endpoint_input_end(c->ep, false, iw_transport_now());
 }
 
-/* Tries the addresses that are left until one accepts or is under way. */
+/* Tries the remaining addresses until one accepts or is under way. */
 static void try_addresses(struct iw_connection *c)
 {
     for (; c->address; c->address = c->address->ai_next) {
@@ -230,17 +230,19 @@ struct iw_connection *iw_transport_adopt(struct iw_reactor *r, struct iw_domain 
 
 /* ---- octets ---- */
 
-/* Behind what has a landing there is, if anything, the end of its FPDU and then a header, which may
- * bring the next landing. */
+/* After payload with a landing comes at most the end of its FPDU and then a header, which may bring
+ * the next landing. */
 enum { BEHIND_LANDING = 1024 };
 
-/* What of the octets received is input, in the reactor's buffer. The rest has gone past it. */
+/* The part of the received octets that is input, in the reactor's buffer. The rest has bypassed it.
+ */
 struct received {
     uint8_t *octets;
     size_t length;
 };
 
-/* The header to the reactor's buffer, what follows to where it belongs if the guess is right. */
+/* Receives the header into the reactor's buffer, and the octets after it where they belong if the
+ * guess is right. */
 static ssize_t receive_guess(struct iw_connection *c, void *at, size_t room, int flags,
                              struct received *got)
 {
@@ -259,7 +261,7 @@ static ssize_t receive_guess(struct iw_connection *c, void *at, size_t room, int
     return n;
 }
 
-/* As recv into the reactor's buffer, but payload for which there is a landing goes there. */
+/* Receives into the reactor's buffer like recv, but payload with a landing goes there. */
 static ssize_t receive_into(struct iw_connection *c, int flags, struct received *got)
 {
     struct iw_reactor *r = c->source.reactor;
@@ -287,7 +289,7 @@ static ssize_t receive_into(struct iw_connection *c, int flags, struct received 
     return n;
 }
 
-/* False if there was nothing to read. */
+/* Returns false if there was nothing to read. */
 static bool receive(struct iw_connection *c, int flags)
 {
     struct received got;
@@ -310,8 +312,8 @@ static bool receive(struct iw_connection *c, int flags)
     return true;
 }
 
-/* Sending failed. What the peer sent before it went, a Terminate perhaps, can still be read; one
- * that has not gone would be waited for in vain. */
+/* Handles a failed send. Octets that the peer sent before it went, a Terminate perhaps, can still
+ * be read; a peer that has not gone would be waited for in vain. */
 static void break_write(struct iw_connection *c, int error)
 {
     c->write_broken = true;
@@ -320,7 +322,7 @@ static void break_write(struct iw_connection *c, int error)
         lose(c, error);
 }
 
-/* Whether the endpoint may send: what was streamed has left, and MPA was started. */
+/* Returns whether the endpoint may send: the streamed octets have left, and MPA was started. */
 static bool past_streaming(struct iw_connection *c)
 {
     if (c->stream_length > 0 && !c->stalled && !c->write_broken && !c->connecting) {
@@ -332,8 +334,8 @@ static bool past_streaming(struct iw_connection *c)
     return !c->streaming && c->stream_length == 0;
 }
 
-/* MSG_EOR: TCP puts nothing behind these octets into their last segment, so that what is written
- * next begins a segment (RFC 5044 §5.1). */
+/* MSG_EOR: TCP appends nothing to the last segment of these octets, so that the next write begins a
+ * segment (RFC 5044 §5.1). */
 enum { HOW_TO_SEND = MSG_NOSIGNAL | MSG_EOR | MSG_DONTWAIT };
 
 static struct msghdr message_of(const struct iw_iov *pieces, size_t count)
@@ -350,8 +352,9 @@ static size_t octets_of(const struct iw_iov *pieces, size_t count)
     return octets;
 }
 
-/* A list that does not go as a whole has to be the last. So Linux does it since 4.9, unless a libc
- * makes a loop of its own; there the stream is spoilt, and the connection has to end. */
+/* Sends several lists. A list that is not sent as a whole has to be the last. Linux does so since
+ * 4.9, unless a libc makes a loop of its own; then the stream is spoilt, and the connection has to
+ * end. */
 static ssize_t send_lists(int fd, const struct iw_iov *pieces, const size_t *counts, size_t lists)
 {
     struct mmsghdr messages[IW_ENDPOINT_LISTS];
@@ -377,7 +380,7 @@ static ssize_t send_list(int fd, const struct iw_iov *pieces, size_t count)
                       : sendmsg(fd, &message, HOW_TO_SEND);
 }
 
-/* Sends what there is, up to this step's share. Returns true if any octets went. */
+/* Sends the octets that are due, up to this step's share. Returns true if any were sent. */
 static bool transmit(struct iw_connection *c)
 {
     size_t total = 0;
@@ -416,7 +419,7 @@ static bool nothing_left(struct iw_connection *c)
     uint64_t now = iw_transport_now();
     if (iw_endpoint_output(c->ep, &pieces, now) == 0)
         return true;
-    iw_endpoint_sent(c->ep, 0, now); /* nothing goes now */
+    iw_endpoint_sent(c->ep, 0, now); /* nothing can be sent now */
     return false;
 }
 
@@ -453,7 +456,7 @@ void iw_connection_serve(struct iw_connection *c, bool tick)
         finish(c, want != IW_WANT_CLOSE);
         return;
     }
-    /* What `ready` and this sending brought about is reported in the next step. */
+    /* Effects of `ready` and of this sending are reported in the next step. */
     if (transmit(c) || iw_endpoint_want(c->ep) != want || c->lost)
         iw_pending_add(c->source.reactor, c);
     bool untimed = c->streaming && !c->connecting && !c->fin_sent && want == IW_WANT_NOTHING;
@@ -500,7 +503,7 @@ static bool ask(struct iw_source *s)
     return true;
 }
 
-/* With a time-out a receive is not begun again behind a signal, so there is always one. */
+/* With a time-out, a receive is not restarted after a signal, so there is always one. */
 static void set_wait(struct iw_connection *c, int timeout_ms)
 {
     struct timeval t = {.tv_sec = 3600};
@@ -513,8 +516,8 @@ static void set_wait(struct iw_connection *c, int timeout_ms)
     c->wait_ms = timeout_ms;
 }
 
-/* Where segments are short, the peer that sends them spends much on waking us, and the next are
- * often only a few calls away. The more often that was not so, the more waits begin without. */
+/* With short segments the peer spends much on waking us, and the next segment is often only a few
+ * calls away. The more often it was not, the more waits begin without polling. */
 enum { SHORT_SEGMENT = 9000, SOON_CALLS = 32, SOON_LEFT_OUT = 63 };
 
 static bool receive_soon(struct iw_connection *c)

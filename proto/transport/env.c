@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a hosted program hands to the core: memory, randomness, a lock, the clock. */
+/* The environment that a hosted program gives to the core: memory, randomness, a lock, the clock.
+ */
 #include "iwarp/transport.h"
 
 #include <stdlib.h>

@@ -11,16 +11,16 @@
 
 struct addrinfo;
 
-/* What an epoll event can be about. Sources that die during a step are freed at its end, since
- * later events of the same batch may still name them. */
+/* The subject of an epoll event. Sources that die during a step are freed at its end, since later
+ * events of the same batch may still name them. */
 struct iw_source {
     void (*handle)(struct iw_source *s, uint32_t events);
     void (*release)(struct iw_source *s);
-    /* Busy polling: looks for itself whether there is something to do, and does it. NULL if only
+    /* Busy polling: checks for itself whether there is something to do, and does it. NULL if only
      * epoll knows. */
     bool (*ask)(struct iw_source *s);
-    /* The only source of its reactor: waits without epoll, and does what there is to do. False, at
-     * once, if only epoll can tell what it waits for. May be NULL. */
+    /* The only source of its reactor: waits without epoll, and does whatever is due. Returns false,
+     * at once, if only epoll can report the event it waits for. May be NULL. */
     bool (*wait_alone)(struct iw_source *s, int timeout_ms);
     struct iw_reactor *reactor;
     struct iw_source *next, **link; /* the reactor's list of live sources, or of dead ones */
@@ -68,9 +68,9 @@ struct iw_connection {
     bool streaming;  /* MPA has not been started */
     uint8_t *stream; /* octets of streaming mode that are still to be sent */
     size_t stream_length;
-    uint32_t emss;          /* as TCP said last; 0: it has not */
-    unsigned soon_left_out; /* so many waits in a row do not begin by asking again and again, */
-    unsigned soon_count;    /* and so many of them were; connection.c, receive_soon */
+    uint32_t emss;          /* TCP's last value; 0: it has not been read */
+    unsigned soon_left_out; /* this number of consecutive waits begins without polling first; */
+    unsigned soon_count;    /* this number of them already did; connection.c, receive_soon */
     uint64_t emss_due;      /* when to ask TCP for its EMSS again */
     uint64_t deadline;      /* as the heap knows it */
     size_t heap_index;      /* 1..; 0 if not in the heap */
@@ -81,7 +81,7 @@ struct iw_connection {
     struct addrinfo *addresses, *address; /* connecting: all of them, and the one being tried */
     struct iw_listener *listener;         /* NULL once it is gone */
     struct iw_connection *next_of_listener, **link_of_listener;
-    char *name;                         /* where it is to connect, until it is established */
+    char *name;                         /* the name to connect to, until it is established */
     union iw_socket_name local, remote; /* no family: not known */
 };
 
@@ -121,13 +121,13 @@ void iw_connection_serve(struct iw_connection *c, bool tick);
 /* streaming.c */
 /* Gives octets of the peer to the application. Returns how many it took. */
 size_t iw_connection_streamed(struct iw_connection *c, const uint8_t *octets, size_t length);
-/* Sends what is left of streaming mode. Returns 1 if nothing is, 0 if the socket takes no more, -1
+/* Sends the rest of streaming mode. Returns 1 if nothing is left, 0 if the socket takes no more, -1
  * with errno set. */
 int iw_connection_send_stream(struct iw_connection *c);
 
 /* listener.c */
 void iw_listener_resume(struct iw_listener *l);
-/* A connection is going: one more may come. */
+/* Called when a connection is going: one more may come. */
 void iw_listener_forget(struct iw_connection *c);
 
 /* address.c */

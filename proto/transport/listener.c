@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Listeners: accept, and hold back while there are too many connections or descriptors. */
+/* Listeners: accept connections, and wait while there are too many connections or descriptors. */
 #include "transport/internal.h"
 
 #include "host/address.h"
@@ -69,7 +69,7 @@ static void admit(struct iw_listener *l, int fd)
         iw_connection_destroy(c);
 }
 
-/* One in a step: a storm of connections leaves the others their turns. */
+/* Accepts one per step: a storm of connections leaves the others their turns. */
 static void handle(struct iw_source *s, uint32_t events)
 {
     struct iw_listener *l = (struct iw_listener *)s;

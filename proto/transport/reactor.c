@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The epoll set, the deadlines, and what is to be done in one step. */
+/* The epoll set, the deadlines, and the work of one step. */
 #include "transport/internal.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 enum {
     EVENTS_PER_STEP = 64,
-    UNASKED_PENDING = 4, /* steps for what is pending alone, between two looks at epoll */
+    UNASKED_PENDING = 4, /* steps for pending connections alone, between two looks at epoll */
     UNASKED_BUSY = 64,   /* busy polling: the same */
     BUSY_SOURCES = 16    /* more are not asked one by one */
 };
@@ -218,7 +218,8 @@ void iw_pending_remove(struct iw_reactor *r, struct iw_connection *c)
 
 static void serve_pending(struct iw_reactor *r)
 {
-    /* Only as many as are here now: what they cause is the next step's. */
+    /* Only those that are here now: connections that they cause to be served wait for the next
+     * step. */
     for (size_t n = r->pending_count; n > 0 && r->pending; n--) {
         struct iw_connection *c = r->pending;
         iw_pending_remove(r, c);
@@ -251,8 +252,8 @@ static bool ask_busily(struct iw_reactor *r)
     return any;
 }
 
-/* What can be done without asking epoll. True if that was all of this step: epoll has its turn soon
- * enough, and in between it would cost more than what is done. */
+/* Does what it can without asking epoll. Returns true if that was all of this step: epoll has its
+ * turn soon enough, and in between asking it would cost more than the work itself. */
 static bool step_unasked(struct iw_reactor *r, bool busy)
 {
     bool pending = r->pending != NULL;
@@ -263,7 +264,7 @@ static bool step_unasked(struct iw_reactor *r, bool busy)
     return r->unasked++ < (busy ? UNASKED_BUSY : UNASKED_PENDING) && (any || busy);
 }
 
-/* The longest that a step may wait. */
+/* Returns the longest that a step may wait. */
 static int wait_time(const struct iw_reactor *r, int timeout_ms)
 {
     int due = timeout_ms == 0 ? 0 : iw_reactor_timeout(r);
@@ -285,7 +286,7 @@ static int ask_epoll(struct iw_reactor *r, int timeout_ms)
     return 0;
 }
 
-/* A connection that is alone is waited for by its receive: a system call less than with epoll. */
+/* With a single connection, block in its receive instead of epoll_wait(): one system call less. */
 static bool ask_alone(struct iw_reactor *r, int timeout_ms)
 {
     struct iw_source *s = r->live;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an application says on TCP before MPA (RFC 5044 §7.1.2, §7.1.3). */
+/* The octets that an application sends on TCP before MPA (RFC 5044 §7.1.2, §7.1.3). */
 #include "transport/internal.h"
 
 #include <errno.h>

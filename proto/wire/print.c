@@ -4,7 +4,7 @@
 
 #define PRIVATE_SHOWN 32u /* octets of private data in the text */
 
-/* A bounded text: counts what does not fit. */
+/* A bounded text that counts characters that do not fit, too. */
 struct text {
     char *out;
     size_t room, length;
@@ -63,8 +63,8 @@ static size_t finish(struct text *t)
     return t->length;
 }
 
-/* What a correct sender gives each message (RFC 5040 figures 4 and 5, RFC 7306 figures 2 and 3).
- * The text names only what departs from it. */
+/* The fields that a correct sender gives each message (RFC 5040 figures 4 and 5, RFC 7306 figures 2
+ * and 3). The text names only deviations from them. */
 struct usual {
     bool tagged;
     bool single; /* one segment: L set, MO 0 */
@@ -86,7 +86,7 @@ static const struct usual usuals[] = {
     [IW_OP_ATOMIC_RESPONSE] = {false, true, IW_QN_ATOMIC_RESPONSE},
 };
 
-/* An opcode without a name: nothing is usual, all is printed. */
+/* For an opcode without a name nothing is usual: print all. */
 static const struct usual *usual_of(unsigned op)
 {
     return op < sizeof usuals / sizeof usuals[0] ? &usuals[op] : NULL;
@@ -216,8 +216,8 @@ static void put_octets(struct text *t, const char *name, const uint8_t *octets, 
         put_hex(t, "", octets[i], 2);
 }
 
-/* What stands behind an untagged header, if it has the size that the opcode asks for. False if
- * only its length can be told. */
+/* Prints the octets after an untagged header, if they have the size that the opcode asks for.
+ * Returns false if only their length can be printed. */
 static bool put_message(struct text *t, unsigned op, const uint8_t *octets, size_t length)
 {
     struct iw_rdmap_read_request read;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Offsets behind the key (RFC 5044 §7.1.1). */
+/* Offsets after the key (RFC 5044 §7.1.1). */
 enum { FLAGS = 16, REVISION = 17, PD_LENGTH = 18 };
 
 /* The enhanced block (RFC 6581 §9): two words, two flags on top of each 14-bit depth. */

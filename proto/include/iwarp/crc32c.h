@@ -20,18 +20,18 @@ extern "C" {
 
 #define IW_CRC32C_INIT UINT32_C(0xffffffff)
 
-/* Takes the state and length octets at data (NULL allowed when length is 0), returns the new state.
- */
+/* Takes the state and `length` octets at `data` (NULL allowed when length is 0). Returns the new
+ * state. */
 typedef uint32_t (*iw_crc32c_fn)(uint32_t state, const void *data, size_t length);
 
-/* The implementation that runs anywhere: freestanding, table driven, eight octets a step. */
+/* The implementation that runs anywhere: freestanding, table driven, eight octets per step. */
 uint32_t iw_crc32c_portable(uint32_t state, const void *data, size_t length);
 
-/* Hosted (libiwarp_host): the fastest implementation that this build has, ISA-L's or the portable
+/* Hosted (libiwarp_host): returns the fastest implementation in this build, ISA-L's or the portable
  * one. */
 iw_crc32c_fn iw_crc32c_best(void);
 
-/* The CRC of everything that went into the state. */
+/* Returns the CRC of everything that went into the state. */
 static inline uint32_t iw_crc32c_finish(uint32_t state)
 {
     return ~state;

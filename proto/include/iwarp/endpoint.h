@@ -3,15 +3,16 @@
 #define IWARP_ENDPOINT_H
 
 /*
- * endpoint/: one iWARP connection with a verbs-like face. Octets of the peer go in,
- * octets for the peer and completions come out; the caller owns the transport and the clock.
- * All calls on one endpoint come from one thread at a time. `now` is in nanoseconds of any
+ * endpoint/: one iWARP connection with a verbs-like interface. Octets from the peer go in; octets
+ * for the peer and completions come out. The caller owns the transport and the clock.
+ * All calls on one endpoint must come from one thread at a time. `now` is in nanoseconds of any
  * monotonic clock.
  *
- * Memory of one endpoint: about 2.3 KiB, 190 octets for each place of send_depth and 90 of
- * recv_depth, 16 octets more for each piece of max_sge, and 40 and 112 for each read or atomic of
- * ORD and IRD (with `switches`, of max_reads more), all taken at creation and not written before
- * it is used; while mid-FPDU or sending it borrows one or two buffers of its domain's pool.
+ * An endpoint takes about 2.3 KiB, plus 190 octets per entry of send_depth, 90 per entry of
+ * recv_depth, 16 per element of max_sge, and 40 and 112 for each read or atomic of ORD and IRD
+ * (with `switches`, for max_reads more of them). It takes all of this at creation and writes none
+ * of it before it is used. While it is mid-FPDU or sending, it also borrows one or two buffers from
+ * its domain's pool.
  */
 
 #include "iwarp/ddp.h"
@@ -24,16 +25,16 @@ extern "C" {
 
 struct iw_endpoint;
 
-/* A piece of the trace: see iw_endpoint_config.trace. */
+/* One entry of the trace: see iw_endpoint_config.trace. */
 enum iw_trace_kind {
     IW_TRACE_STARTUP_IN, /* octets: the whole start-up frame */
     IW_TRACE_STARTUP_OUT,
     IW_TRACE_FPDU_IN, /* octets: the first 70 or fewer of the ULPDU */
     IW_TRACE_FPDU_OUT,
-    IW_TRACE_FAULT,     /* fault is set */
-    IW_TRACE_STATE,     /* text names what became of the connection: request, established, rejected,
-                           terminated, peer-closed or closed */
-    IW_TRACE_FPDU_EARLY /* as FPDU_IN: placed before its turn, in which it comes again */
+    IW_TRACE_FAULT, /* fault is set */
+    IW_TRACE_STATE, /* text names the new state of the connection: request, established, rejected,
+                       terminated, peer-closed or closed */
+    IW_TRACE_FPDU_EARLY /* as FPDU_IN: placed before its turn; it is traced again in its turn */
 };
 
 struct iw_trace {
@@ -62,115 +63,123 @@ struct iw_endpoint_config {
     uint32_t emss;            /* octets; see iw_endpoint_set_emss */
     uint32_t mulpdu;          /* octets, 0: from emss (RFC 5044 §4.5) */
     uint64_t startup_timeout; /* ns, RFC 5044 §7.1.2; 0 is refused */
-    uint64_t linger_timeout;  /* ns without octets to wait for the peer's close after ours, then
-                                 reset; after a fault no octets count */
-    bool early_placement;     /* place what comes behind a gap at once where that is certain (with
-                                 CRC and Markers in force); see iw_endpoint_input_at */
-    bool aligned_peer;  /* without Markers, too: each input call is one TCP segment as the peer
-                           cut it, and it aligns FPDUs with them (RFC 5044 §5.1); what that
-                           trust can cost: iwarp/mpa.h, "Behind a gap" */
-    bool in_place;      /* the caller promises: behind iw_endpoint_output or
-                           iw_endpoint_output_lists nothing is done but to send what it lists, and
-                           then iw_endpoint_sent is called, with 0 if nothing went. Without CRC and
-                           Markers, in a domain without lock, Read Responses are then listed where
-                           they lie instead of copied, and iw_endpoint_landing tells where payload of
-                           the peer's may be received */
-    bool receive_ahead; /* with in_place: the memory of a posted receive may change before it
-                           completes, and behind the end of its message; iw_endpoint_guess */
+    /* Time in ns to wait without receiving octets for the peer's close after ours; then the
+     * connection is reset. After a fault, octets do not extend the wait */
+    uint64_t linger_timeout;
+    /* Place payload that arrives after a gap at once where its position is certain (CRC and Markers
+     * in force); see iw_endpoint_input_at */
+    bool early_placement;
+    /* Also without Markers: each input call is one TCP segment as the peer cut it, and the peer
+     * aligns FPDUs with segments (RFC 5044 §5.1). For the risk see iwarp/mpa.h, "After a gap" */
+    bool aligned_peer;
+    /* The caller promises to do nothing between iw_endpoint_output or iw_endpoint_output_lists and
+     * iw_endpoint_sent but to send what was listed, and to call iw_endpoint_sent even if nothing
+     * was sent (with 0). Without CRC and Markers, in a domain without lock, Read Responses are then
+     * listed in place instead of copied, and iw_endpoint_landing returns the place where the peer's
+     * payload may be received */
+    bool in_place;
+    /* With in_place: the memory of a posted receive may change before the receive completes, and
+     * past the end of its message; see iw_endpoint_guess */
+    bool receive_ahead;
     const struct iw_switches *switches; /* borrowed; may be NULL; may change between calls */
     void (*trace)(void *context, const struct iw_trace *trace); /* may be NULL */
     void *trace_context;
 };
 
-/* Safe values: CRC on, depths 64, 16 pieces, 32 reads, RFC 7306 on, EMSS 1460, 60 s start-up
- * (OP-15), 5 s linger, early placement, no trust in a peer's alignment. */
+/* Sets safe values: CRC on, depths 64, 16 pieces, 32 reads, RFC 7306 on, EMSS 1460, 60 s start-up
+ * (OP-15), 5 s linger, early placement, no trust in the peer's alignment. */
 void iw_endpoint_config_default(struct iw_endpoint_config *config);
 
 enum { IW_OK = 0, IW_ERR_MEMORY = -1, IW_ERR_ARGUMENT = -2, IW_ERR_STATE = -3, IW_ERR_FULL = -4 };
 
-/* IW_OK, IW_ERR_MEMORY or IW_ERR_ARGUMENT. The endpoint takes its memory from the domain's
- * allocator and is freed with iw_endpoint_destroy (outstanding work vanishes silently). */
+/* Creates an endpoint in memory from the domain's allocator. Returns IW_OK, IW_ERR_MEMORY or
+ * IW_ERR_ARGUMENT. Free it with iw_endpoint_destroy, which discards outstanding work without
+ * completions. */
 int iw_endpoint_create(struct iw_domain *domain, const struct iw_endpoint_config *config,
                        uint64_t now, struct iw_endpoint **out);
 void iw_endpoint_destroy(struct iw_endpoint *ep);
 
-/* The start-up begins only now: its time-out runs from here, not from creation. For a transport
- * whose application used TCP itself until now (RFC 5044 §7.1.2: streaming mode). Octets given to
- * the endpoint are those behind the last streamed one. Without effect once octets of MPA have
+/* Begins the start-up: its time-out runs from this call instead of from creation. For a transport
+ * whose application has used TCP itself until now (streaming mode, RFC 5044 §7.1.2). The octets
+ * given to the endpoint start after the last streamed one. Does nothing once octets of MPA have
  * passed. */
 void iw_endpoint_begin(struct iw_endpoint *ep, uint64_t now);
 
 /* ---- the wire side ---- */
 
-/* Octets from the peer in order of arrival. Everything is consumed. After a fault or the
- * end they are dropped; behind a FIN they abort the connection (RFC 5041 §6.2.1). Pieces are
- * borrowed for the call. */
+/* Takes octets from the peer in order of arrival and consumes all of them. After a fault or the end
+ * of the connection they are dropped; after a FIN they abort the connection (RFC 5041 §6.2.1).
+ * Pieces are borrowed for the call. */
 void iw_endpoint_input(struct iw_endpoint *ep, const struct iw_iov *data, size_t pieces,
                        uint64_t now);
-/* The peer's FIN (graceful) or the loss of the connection (RST, time-out). */
+/* Reports the peer's FIN (graceful) or the loss of the connection (RST, time-out). */
 void iw_endpoint_input_end(struct iw_endpoint *ep, bool graceful, uint64_t now);
 
-/* With in_place: where the octets that come next from the peer may be received at once, as they are
- * payload that belongs there, and how many at most; 0: nowhere, but to be given to
+/* Finds the place for the payload that comes next from the peer (with in_place). Returns how many
+ * octets at most may be received directly at *at, or 0 if the next octets must go through
  * iw_endpoint_input. *at is valid until any other call on the endpoint or its domain. */
 size_t iw_endpoint_landing(struct iw_endpoint *ep, void **at);
-/* So many octets, not more than that and at least one, were received there. What follows them is
- * input again, or has another landing. */
+/* Reports that `octets` (1 to the number that iw_endpoint_landing returned) have been received at
+ * the landing. The octets after them are input again, or have another landing. */
 void iw_endpoint_landed(struct iw_endpoint *ep, size_t octets, uint64_t now);
 
-/* Octets of MPA's and DDP's headers in front of the payload of a Send. */
+/* Octets of the MPA and DDP headers before the payload of a Send. */
 enum { IW_ENDPOINT_GUESS_HEAD = 20 };
-/* With receive_ahead: where the payload of the peer's next FPDU belongs if that is a Send's, as the
- * ones before were, and how many octets it may have; 0: no guess. The next IW_ENDPOINT_GUESS_HEAD
- * octets may then be received elsewhere, and those behind them at *at, which is valid as with
- * iw_endpoint_landing. */
+/* Guesses where the payload of the peer's next FPDU belongs, assuming that it is a Send like those
+ * before it (with receive_ahead). Returns how many octets of payload to expect, or 0 for no guess.
+ * The caller may then receive the next IW_ENDPOINT_GUESS_HEAD octets elsewhere and the octets after
+ * them at *at, which is valid as in iw_endpoint_landing. */
 size_t iw_endpoint_guess(struct iw_endpoint *ep, void **at);
-/* That was done: `head` has the IW_ENDPOINT_GUESS_HEAD octets, and so many (at least one) were
- * received at the place that iw_endpoint_guess told, without another call in between. Returns how
- * many of these belong there: they and `head` are taken in. What is behind them is input; after 0,
- * a wrong guess, so are `head` and all of them, and there is no other guess before the next Send
- * has come. The caller moves them away first, as the place is one where input may have to go. */
+/* Commits a guess: `head` holds the first IW_ENDPOINT_GUESS_HEAD octets, and `octets` (at least
+ * one) have been received at the place that iw_endpoint_guess returned, with no other call in
+ * between. Returns how many of them the endpoint kept, together with `head`; the caller passes the
+ * rest to iw_endpoint_input. Returns 0 if the guess was wrong: `head` and all octets are then
+ * input, and there is no new guess before the next Send has come. Move the octets away before
+ * passing them on, because input may have to write to the place where they lie. */
 size_t iw_endpoint_guessed(struct iw_endpoint *ep, const void *head, size_t octets, uint64_t now);
 
-/* TCP payload in any order, repeated or overlapping, for a caller that has TCP to itself. `pos` is
- * the position of its first octet, counted from the first octet that the peer sends to this
- * endpoint (its start-up frame included); of octets that come twice the first copy counts.
- * iw_endpoint_input may be mixed with it: its octets follow the last without a gap.
- * What lies behind a gap is held in the endpoint's receive buffer, and no message is delivered
- * and no fault found before the gap is closed. With early_placement the payload of whole FPDUs
- * behind the gap is placed at once: tagged Writes, Read Responses within the sink of an outstanding
- * read, Sends for which a receive is posted, and nothing that any check would refuse; not before
- * the first FPDU (and RTR) has come in order, and not while any switch is set. Every order of
+/* Takes TCP payload in any order, repeated or overlapping, from a caller that implements TCP
+ * itself. `pos` is the position of its first octet, counted from the first octet that the peer
+ * sends to this endpoint (its start-up frame included). If an octet comes twice, the first copy
+ * counts. iw_endpoint_input may be mixed with it: its octets follow the last ones without a gap.
+ * Octets after a gap are held in the endpoint's receive buffer; no message is delivered and no
+ * fault is found before the gap is closed. With early_placement, the payload of whole FPDUs after
+ * the gap is placed at once: tagged Writes, Read Responses within the sink of an outstanding read,
+ * Sends for which a receive is posted. Nothing is placed early that any check would refuse, nor
+ * before the first FPDU (and RTR) has come in order, nor while any switch is set. Every order of
  * arrival leaves the same memory and the same completions as arrival in order (RFC 5041 §5.3,
- * §5.4), as long as nobody else writes to that memory. Returns IW_OK; IW_ERR_ARGUMENT (pos and
- * length wrap); or IW_ERR_FULL: octets behind a gap cannot be held now, not even in part perhaps,
- * as they are more than about 80 KiB ahead, make more than IW_STREAM_RANGES islands, come before
- * the start-up is over, or no buffer is left in the pool. Offer the same octets again later, as TCP
- * does what is not acknowledged. Octets without a gap before them are always taken. */
+ * §5.4), as long as nobody else writes to that memory.
+ * Returns IW_OK; IW_ERR_ARGUMENT if pos and length wrap; or IW_ERR_FULL if octets after a gap
+ * cannot be held now, possibly not even part of them: they are more than about 80 KiB ahead, make
+ * more than IW_STREAM_RANGES islands, come before the start-up is over, or the pool has no buffer
+ * left. Offer the same octets again later, as TCP retransmits octets that are not acknowledged.
+ * Octets without a gap before them are always taken. */
 int iw_endpoint_input_at(struct iw_endpoint *ep, uint64_t pos, const struct iw_iov *data,
                          size_t pieces, uint64_t now);
-/* The peer's FIN stands at `pos`, counted in the same way. It takes effect as iw_endpoint_input_end
- * once all octets before it have come (at once if the connection is over and drops them); octets at
- * or behind it abort the connection. A repeat does nothing. */
+/* Reports that the peer's FIN stands at `pos`, counted in the same way. It takes effect like
+ * iw_endpoint_input_end once all octets before it have come (at once if the connection is over and
+ * drops them). Octets at or after it abort the connection. A repeat does nothing. */
 void iw_endpoint_input_end_at(struct iw_endpoint *ep, uint64_t pos, uint64_t now);
 
-/* What is to be sent now: *out is a list of pieces, valid until the next call on this
- * endpoint. Report progress, in octets, with iw_endpoint_sent; ask again until 0.
- * FPDU alignment (RFC 5044 §5.1): what one list holds, cut every EMSS octets from its beginning,
- * has an FPDU at the beginning of each cut, as long as MULPDU comes from the EMSS and that is 140
- * octets or more. A transport that begins a TCP segment with each list keeps that on the wire. */
+/* Lists the octets to send now: *out is a list of pieces, valid until the next call on this
+ * endpoint. Returns the number of pieces. Report progress, in octets, with iw_endpoint_sent; ask
+ * again until it returns 0.
+ * FPDU alignment (RFC 5044 §5.1): if one list is cut every EMSS octets from its beginning, an FPDU
+ * begins at each cut, as long as MULPDU comes from the EMSS and the EMSS is 140 octets or more. A
+ * transport that begins a TCP segment with each list keeps this alignment on the wire. */
 size_t iw_endpoint_output(struct iw_endpoint *ep, const struct iw_iov **out, uint64_t now);
 
 enum { IW_ENDPOINT_LISTS = 2 };
-/* The same for a transport that sends several lists with one call: at most `room` of them, the
- * first at *out and each other behind the one before it; pieces[i] is the number of pieces of list
- * i. Each is to begin a TCP segment. Returns how many there are, at most IW_ENDPOINT_LISTS;
- * iw_endpoint_sent counts the octets of all, and a list of which not all octets went ends what was
- * sent. */
+/* Does the same for a transport that sends several lists with one call: at most `room` of them, the
+ * first at *out and each other one directly after the one before it; pieces[i] is the number of
+ * pieces of list i. Each list should begin a TCP segment. Returns the number of lists, at most
+ * IW_ENDPOINT_LISTS. iw_endpoint_sent counts the octets of all lists; the first list that was not
+ * sent completely is the last one sent. */
 size_t iw_endpoint_output_lists(struct iw_endpoint *ep, const struct iw_iov **out, size_t *pieces,
                                 size_t room, uint64_t now);
 void iw_endpoint_sent(struct iw_endpoint *ep, size_t octets, uint64_t now);
-/* There is no FPDU to be sent now, so that the EMSS (below) need not be looked up. */
+/* Returns true if no FPDU is waiting to be sent, so the caller may skip refreshing the EMSS
+ * (below). */
 bool iw_endpoint_idle(struct iw_endpoint *ep);
 
 enum iw_want {
@@ -179,18 +188,18 @@ enum iw_want {
     IW_WANT_RESET, /* drop the connection now (RST where possible) */
     IW_WANT_CLOSE  /* both halves are done: release the socket */
 };
-/* What the transport shall do with the TCP connection once iw_endpoint_output gives 0. Tell the
- * endpoint that a FIN went out with iw_endpoint_fin_sent. */
+/* Returns what the transport must do with the TCP connection once iw_endpoint_output returns 0.
+ * After sending a FIN, report it with iw_endpoint_fin_sent. */
 enum iw_want iw_endpoint_want(const struct iw_endpoint *ep);
 void iw_endpoint_fin_sent(struct iw_endpoint *ep, uint64_t now);
 
-/* The next time at which iw_endpoint_tick must be called, in ns; UINT64_MAX if none. */
+/* Returns the next time at which iw_endpoint_tick must be called, in ns; UINT64_MAX if none. */
 uint64_t iw_endpoint_deadline(const struct iw_endpoint *ep);
 void iw_endpoint_tick(struct iw_endpoint *ep, uint64_t now);
 
-/* The effective maximum segment size now in force: the most TCP payload of one segment, options
- * taken into account (OP-18). FPDUs not yet framed obey it (RFC 5044 §4.5); MULPDU stays within
- * 128 and 64768. */
+/* Sets the effective maximum segment size: the most TCP payload that one segment takes with its TCP
+ * options (OP-18). FPDUs not yet framed obey it (RFC 5044 §4.5); MULPDU stays within 128 and 64768.
+ */
 void iw_endpoint_set_emss(struct iw_endpoint *ep, uint32_t emss);
 
 /* ---- the consumer's side ---- */
@@ -217,7 +226,7 @@ enum iw_cause {
     IW_CAUSE_TIMEOUT,    /* the peer did not close in linger_timeout */
     IW_CAUSE_ABORTED     /* iw_endpoint_abort */
 };
-/* "none", "graceful", "fault", "terminated", "lost", "timeout", "aborted". */
+/* Returns "none", "graceful", "fault", "terminated", "lost", "timeout" or "aborted". */
 const char *iw_cause_name(enum iw_cause cause);
 
 struct iw_event {
@@ -229,17 +238,19 @@ struct iw_event {
     bool graceful;        /* CLOSED: cause is IW_CAUSE_GRACEFUL */
 };
 
-/* Takes the oldest event; false if there is none. Each kind happens at most once. */
+/* Takes the oldest event. Returns false if there is none. Each kind happens at most once. */
 bool iw_endpoint_event(struct iw_endpoint *ep, struct iw_event *out);
 
-/* Responder after IW_EVENT_REQUEST. At most 512 octets (508 if the Request was enhanced). */
+/* Answers the peer's Request: for a responder after IW_EVENT_REQUEST. Private data is at most 512
+ * octets (508 if the Request was enhanced). */
 int iw_endpoint_accept(struct iw_endpoint *ep, const void *private_data, size_t length,
                        uint64_t now);
 int iw_endpoint_reject(struct iw_endpoint *ep, const void *private_data, size_t length,
                        uint64_t now);
-/* The peer's private data, from IW_EVENT_REQUEST / ESTABLISHED / REJECTED on. Borrowed. */
+/* Sets *data to the peer's private data (borrowed) and returns its length. Available from
+ * IW_EVENT_REQUEST, ESTABLISHED or REJECTED on. */
 size_t iw_endpoint_private(const struct iw_endpoint *ep, const uint8_t **data);
-/* The start-up's outcome; NULL before it is known. */
+/* Returns the outcome of the start-up, or NULL before it is known. */
 const struct iw_mpa_agreed *iw_endpoint_agreed(const struct iw_endpoint *ep);
 
 enum iw_work_opcode {
@@ -256,12 +267,12 @@ enum iw_work_opcode {
     IW_WORK_RECV       /* in completions */
 };
 
-/* Start only after all reads and atomics posted before have completed. */
+/* Start this request only after all reads and atomics posted before it have completed. */
 #define IW_WORK_FENCE 0x1u
 
-/* One work request of the send queue. Memory named by `sge` stays untouched until the request
- * completes, by the caller and by Writes of peers: it is sent from where it lies, behind its
- * CRC. (What a peer reads is copied and may change at any time.) */
+/* One work request of the send queue. Neither the caller nor Writes of peers may touch the memory
+ * named by `sge` until the request completes: it is sent in place, after its CRC has been computed.
+ * (Memory that a peer reads is copied and may change at any time.) */
 struct iw_work {
     uint64_t id;
     enum iw_work_opcode opcode;
@@ -275,26 +286,27 @@ struct iw_work {
     uint64_t sink_to;
     uint32_t length;      /* Read: octets */
     uint8_t immediate[8]; /* Immediate Data; it has no other payload */
-    /* Atomics, as in struct iw_rdmap_atomic_request. FetchAdd: what to add, and the top bit of each
-     * field (0: one field of 64 bits); CmpSwap: what to swap in, and which bits. */
+    /* Atomics, as in struct iw_rdmap_atomic_request. FetchAdd: the value to add, and a mask with
+     * the top bit of each field (0: one field of 64 bits). CmpSwap: the value to swap in, and a
+     * mask of the bits to swap. */
     uint64_t add_swap, add_swap_mask;
     uint64_t compare, compare_mask; /* CmpSwap */
 };
 
-/* IW_OK; IW_ERR_FULL (depth reached, completions not polled included); IW_ERR_ARGUMENT (too many
- * pieces, more than 2^32-1 octets, a Read or an atomic although ORD is 0, an operation of RFC 7306
- * without `extensions`); IW_ERR_STATE (connection over: the request is not taken). Posting before
- * the connection is established is allowed. Reads and atomics share ORD, IRD and one order
- * (RFC 7306 §5.2, §7; OP-83). */
+/* Posts a work request. Returns IW_OK; IW_ERR_FULL if the queue is full (completions not yet polled
+ * count); IW_ERR_ARGUMENT for too many pieces, more than 2^32-1 octets, a Read or an atomic
+ * although ORD is 0, or an operation of RFC 7306 without `extensions`; IW_ERR_STATE if the
+ * connection is over (the request is not taken). Posting before the connection is established is
+ * allowed. Reads and atomics share ORD, IRD and one order (RFC 7306 §5.2, §7; OP-83). */
 int iw_endpoint_post(struct iw_endpoint *ep, const struct iw_work *work, uint64_t now);
 int iw_endpoint_post_recv(struct iw_endpoint *ep, uint64_t id, const struct iw_iov *sge,
                           size_t sge_count);
 
 enum iw_status {
     IW_STATUS_OK,
-    IW_STATUS_FLUSHED,     /* not known to be carried out: the connection ended first */
-    IW_STATUS_LOCAL_FAULT, /* this end found a fault in the answer to it or in its message; a
-                              Read or atomic with rdmap-ird: the start-up left no ORD to it */
+    IW_STATUS_FLUSHED,     /* the connection ended before the request was known to be carried out */
+    IW_STATUS_LOCAL_FAULT, /* this end found a fault in the answer to the request or in its message;
+                              for a Read or atomic with rdmap-ird: the start-up left it no ORD */
     IW_STATUS_REMOTE_FAULT /* the peer's Terminate ended it */
 };
 
@@ -306,27 +318,29 @@ struct iw_completion {
     bool solicited;   /* RECV: a Solicited Event message */
     bool invalidated; /* RECV: invalidate_stag was invalidated */
     uint32_t invalidate_stag;
-    enum iw_check check; /* LOCAL_FAULT: what failed */
-    /* RECV: it was Immediate Data, of which nothing is placed: the buffer is used up (RFC 7306
-     * §6.3) and unchanged, and may have been empty. */
+    enum iw_check check; /* LOCAL_FAULT: the check that failed */
+    /* RECV: the message was Immediate Data, of which nothing is placed: the buffer is used up (RFC
+     * 7306 §6.3) but unchanged, and may have been empty. */
     bool immediate;
     uint8_t immediate_data[8];
-    uint64_t original; /* atomics that are OK: what the memory held before (a number) */
+    /* Successful atomics: the value of the memory before the operation (a number) */
+    uint64_t original;
 };
 
-/* Takes up to `room` completions, oldest first, each queue's in posting order. */
+/* Takes up to `room` completions, oldest first; those of one queue come in posting order. Returns
+ * their number. */
 size_t iw_endpoint_poll(struct iw_endpoint *ep, struct iw_completion *out, size_t room);
 
-/* Graceful close: FIN after everything posted so far is done (RFC 5041 §6.2.1). What is still to
- * leave behind the peer's own FIN, or waits for the first FPDU of an initiator (RFC 5044 §7.1.2),
- * has linger_timeout without progress, then the connection is reset. */
+/* Closes gracefully: sends FIN after everything posted so far is done (RFC 5041 §6.2.1). Work that
+ * is still to be sent after the peer's own FIN, or that waits for the first FPDU of an initiator
+ * (RFC 5044 §7.1.2), may go linger_timeout without progress; then the connection is reset. */
 void iw_endpoint_shutdown(struct iw_endpoint *ep, uint64_t now);
-/* Abortive close with a Terminate of the ULP's choice (local catastrophic 0/0/code), or, if
- * terminate is false, a reset at once; so it is for a responder that has received no FPDU yet, and
- * may send none (RFC 5044 §7.1.2). */
+/* Aborts the connection: with a Terminate of the ULP's choice (local catastrophic 0/0/code), or
+ * with an immediate reset if `terminate` is false. A responder that has not yet received an FPDU
+ * may send none (RFC 5044 §7.1.2), so it always resets. */
 void iw_endpoint_abort(struct iw_endpoint *ep, bool terminate, uint8_t code, uint64_t now);
 
-/* The stream number that a region is bound to (struct iw_region.stream). */
+/* Returns the stream number that a region is bound to (struct iw_region.stream). */
 uint64_t iw_endpoint_stream(const struct iw_endpoint *ep);
 
 #ifdef __cplusplus

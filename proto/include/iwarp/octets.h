@@ -2,9 +2,10 @@
 #ifndef IWARP_OCTETS_H
 #define IWARP_OCTETS_H
 
-/* Numbers in network byte order, read and written octet by octet at any alignment; `p` is borrowed
- * and the caller has checked that its octets are there. RFC 5044, 5041 and 5040 send every number
- * so, but for the CRC. The put functions return the address behind what they wrote. */
+/* Read and write numbers in network byte order, octet by octet at any alignment. `p` is borrowed;
+ * the caller has checked that its octets are there. RFC 5044, 5041 and 5040 send every number in
+ * this order, except the CRC. The put functions return the address after the octets that they
+ * wrote. */
 
 #include <stdint.h>
 

@@ -38,7 +38,7 @@ enum iw_subject {
     IW_SUBJECT_RESPONDER
 };
 
-/* In which start-up role a peer must be to show the rule. */
+/* The start-up role that a peer must have to show the rule. */
 enum iw_rule_side {
     IW_RULE_SIDE_EITHER,
     IW_RULE_SIDE_INITIATOR,
@@ -46,7 +46,7 @@ enum iw_rule_side {
     IW_RULE_SIDE_N_A
 };
 
-/* How a rule can be tested: by nobody, at the local interface, by watching, by provoking. */
+/* How a rule can be tested: not at all, at the local interface, by watching, by provoking. */
 enum iw_testable {
     IW_TESTABLE_NO,
     IW_TESTABLE_API,
@@ -70,8 +70,8 @@ struct iw_rule {
     size_t n_checks;
 };
 
-/* What a check is good for: bits of iw_check_info.kinds. None at all: nothing can be switched; the
- * check names a fault of this end's own, or one that no peer can bring about through a socket. */
+/* The uses of a check: bits of iw_check_info.kinds. Without any, nothing can be switched: the check
+ * names a fault of this end's own, or one that no peer can bring about through a socket. */
 enum {
     IW_KIND_ENDPOINT = 1, /* the endpoint enforces it on receipt: can be ignored and botched */
     IW_KIND_OBSERVER = 2, /* the observer can find it */
@@ -81,7 +81,7 @@ enum {
 
 /* What the endpoint does when a check fails. */
 enum iw_reaction {
-    IW_REACTION_NONE,     /* nothing: the check is not one of the receiving endpoint */
+    IW_REACTION_NONE,     /* nothing: the receiving endpoint does not make this check */
     IW_REACTION_LOCAL,    /* reported to the local user only */
     IW_REACTION_CLOSE,    /* TCP closed without a Terminate */
     IW_REACTION_TERMINATE /* Terminate with layer, etype and code */
@@ -105,34 +105,34 @@ struct iw_fault {
     uint64_t got, want;  /* the value found and the one expected, 0 where the check has none */
 };
 
-/* The rule at index 0 .. IW_RULE_COUNT - 1 in the order of the catalogue; NULL outside of that.
- * Static data. */
+/* Returns the rule at index 0 .. IW_RULE_COUNT - 1 in the order of the catalogue, or NULL outside
+ * of that. Static data. */
 const struct iw_rule *iw_rule_at(size_t index);
 
-/* The rule with this id ("MPA-4.3-03", exact); NULL if there is none. */
+/* Returns the rule with this id ("MPA-4.3-03", exact), or NULL if there is none. */
 const struct iw_rule *iw_rule_find(const char *id);
 
-/* The index of a rule that one of these functions returned. */
+/* Returns the index of a rule that one of these functions returned. */
 size_t iw_rule_index(const struct iw_rule *rule);
 
 /*
- * The rules of one RFC section, which stand together in the table: the first of them, and how many
- * there are in *count. The section is meant exactly ("4" does not include "4.1"). NULL and 0 if
- * there are none.
+ * Returns the first rule of one RFC section, and their number in *count; they stand together in the
+ * table. The section must match exactly ("4" does not include "4.1"). Returns NULL, with *count 0,
+ * if there are none.
  */
 const struct iw_rule *iw_rules_of_section(unsigned rfc, const char *section, size_t *count);
 
-/* "MAY", "SHOULD", "SHOULD NOT", "MUST" or "MUST NOT". */
+/* Returns "MAY", "SHOULD", "SHOULD NOT", "MUST" or "MUST NOT". */
 const char *iw_level_name(enum iw_level level);
 
-/* What is known about a check; for IW_CHECK_NONE and values that are no check, an entry named
- * "none". */
+/* Returns the description of a check; for IW_CHECK_NONE and values that are no check, an entry
+ * named "none". */
 const struct iw_check_info *iw_check_info(enum iw_check check);
 
-/* The check with this name ("mpa-crc", exact); IW_CHECK_NONE if there is none. */
+/* Returns the check with this name ("mpa-crc", exact), or IW_CHECK_NONE if there is none. */
 enum iw_check iw_check_find(const char *name);
 
-/* The primary rule of a check; NULL for IW_CHECK_NONE. */
+/* Returns the primary rule of a check, or NULL for IW_CHECK_NONE. */
 const struct iw_rule *iw_check_rule(enum iw_check check);
 
 /* The four kinds of switches. */
@@ -151,7 +151,7 @@ enum iw_botch {
     IW_BOTCH_CODE,   /* "code": another error code */
     IW_BOTCH_PLACE,  /* "place": the payload is placed before the check */
     IW_BOTCH_CLOSE,  /* "close": TCP is closed without a Terminate */
-    IW_BOTCH_SILENT, /* "silent": the segment is dropped and nothing is said */
+    IW_BOTCH_SILENT, /* "silent": the segment is dropped without any answer */
     IW_BOTCH_AGAIN,  /* "again": a second Terminate follows the first */
     IW_BOTCH_COUNT
 };
@@ -164,29 +164,30 @@ struct iw_switches {
 };
 
 /*
- * Sets switches. spec is a check name or a rule id; a rule means all its checks that allow this
+ * Sets switches. `spec` is a check name or a rule id; a rule means all its checks that allow this
  * kind. For IW_SWITCH_BOTCH it is NAME=REACTION. Returns the number of checks switched (above 0),
- * or -1 with a static text in *error (not NULL): nothing has changed then.
+ * or -1 with a static text in *error (not NULL); then nothing has changed.
  */
 int iw_switches_set(struct iw_switches *switches, enum iw_switch kind, const char *spec,
                     const char **error);
 
 /*
- * Whether a switch of this kind makes sense for a check; for IW_SWITCH_BOTCH also with this wrong
- * reaction (otherwise botch is IW_BOTCH_NONE). A check that only closes TCP can be botched to
- * silence alone; one whose reaction is local cannot be botched; one that is made where no octet
- * could take effect yet has nothing to place.
+ * Returns whether a switch of this kind makes sense for a check; for IW_SWITCH_BOTCH also with this
+ * wrong reaction (otherwise botch is IW_BOTCH_NONE). A check that only closes TCP can be botched to
+ * silence alone; one whose reaction is local cannot be botched; one made before any octet could
+ * take effect has nothing to place.
  */
 bool iw_switch_applies(enum iw_switch kind, enum iw_check check, enum iw_botch botch);
 
-/* The name of a wrong reaction as in specs; "none" for IW_BOTCH_NONE and values that are none. */
+/* Returns the name of a wrong reaction as in specs; "none" for IW_BOTCH_NONE and values that are
+ * none. */
 const char *iw_botch_name(enum iw_botch botch);
 
-/* The wrong reaction of this name; IW_BOTCH_NONE if there is none. */
+/* Returns the wrong reaction of this name, or IW_BOTCH_NONE if there is none. */
 enum iw_botch iw_botch_find(const char *name);
 
 #ifdef IW_PROVE
-/* Builds that prove the tests (tools/dev prove): what a mutant makes of a query's answer. */
+/* For builds that prove the tests (tools/dev prove): let a mutant change the answer to a query. */
 bool iw_prove_any(void);
 bool iw_prove_set(enum iw_switch kind, enum iw_check check, bool set);
 enum iw_botch iw_prove_botch(enum iw_check check, enum iw_botch botch);

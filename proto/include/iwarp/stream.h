@@ -3,11 +3,11 @@
 #define IWARP_STREAM_H
 
 /*
- * stream/: sequence space. Octets of one direction of a TCP stream come in at 64-bit stream
- * positions in any order, with gaps, repeats and overlaps; they are taken out in order, or
- * island by island. Sans-I/O, nothing allocated: the buffer is the caller's.
+ * stream/: sequence space. Takes octets of one direction of a TCP stream at 64-bit stream positions
+ * in any order, with gaps, repeats and overlaps; gives them back in order, or island by island.
+ * Does no I/O and allocates nothing: the buffer is the caller's.
  *
- * Positions are counted modulo 2^64: "before" and "behind" mean less than 2^63 away.
+ * Positions are counted modulo 2^64: "before" and "after" mean less than 2^63 away.
  */
 
 #include <stdbool.h>
@@ -18,7 +18,8 @@
 extern "C" {
 #endif
 
-/* Islands behind a gap that can be held. Octets at `next` always have a place beside them. */
+/* The most islands after a gap that can be held. Octets at `next` always have a place in addition.
+ */
 enum { IW_STREAM_RANGES = 64 };
 
 struct iw_stream_range {
@@ -31,54 +32,53 @@ struct iw_stream_range {
 struct iw_stream {
     uint8_t *buffer;
     size_t capacity;
-    size_t head;   /* buffer[head] is the place of the octet at `next` */
+    size_t head;   /* buffer[head] holds the octet at `next` */
     uint64_t next; /* first position not yet consumed */
     size_t count;  /* ranges in use: ascending, never touching each other */
     struct iw_stream_range range[IW_STREAM_RANGES + 1];
-    uint64_t conflicts;    /* overlaps that carried other octets than the copy held */
+    uint64_t conflicts;    /* overlaps that carried different octets from the copy held */
     uint64_t conflict_pos; /* where the first of them differed; valid if conflicts != 0 */
 };
 
-/* Prepares an empty stream whose next octet is at position `start`. `buffer` (`capacity`
- * octets) is borrowed for the life of the stream: the octets of the window
- * [next, next + capacity) can be held. */
+/* Prepares an empty stream whose next octet is at position `start`. `buffer` (`capacity` octets) is
+ * borrowed for the life of the stream and can hold the octets of the window [next, next +
+ * capacity). */
 void iw_stream_init(struct iw_stream *s, void *buffer, size_t capacity, uint64_t start);
 
-/* Copies in `length` octets at position `pos`. Octets before `next` are dropped as repeats.
- * Where octets are already held the first copy stays; a differing one counts in
- * s->conflicts. Returns how many octets at the tail were refused, 0 if all were taken: those
- * behind the window, or all of them if they would make one island more than
- * IW_STREAM_RANGES. Refused octets must be put again later.
- * In-order octets cost constant time per octet while less than half the capacity is held;
- * beyond that a put may move all that is held. */
+/* Copies in `length` octets at position `pos`. Octets before `next` are dropped as repeats. Where
+ * octets are already held the first copy stays; a differing one counts in s->conflicts.
+ * Returns how many octets at the tail were refused, 0 if all were taken. Refused are octets after
+ * the window, or all of them if they would make one island more than IW_STREAM_RANGES; put them
+ * again later. In-order octets cost constant time per octet while less than half the capacity is
+ * held; beyond that a put may move everything that is held. */
 size_t iw_stream_put(struct iw_stream *s, uint64_t pos, const void *data, size_t length);
 
-/* The octets held contiguously from `next` on: sets *data (borrowed until the next put,
- * consume or skip) and returns their number, 0 if the octet at `next` is missing. */
+/* Sets *data to the octets held contiguously from `next` on (borrowed until the next put, consume
+ * or skip). Returns their number, 0 if the octet at `next` is missing. */
 size_t iw_stream_peek(const struct iw_stream *s, const uint8_t **data);
 
 /* Drops `n` octets from the front, at most as many as iw_stream_peek returned. */
 void iw_stream_consume(struct iw_stream *s, size_t n);
 
-/* The position of the first octet not yet consumed. */
+/* Returns the position of the first octet not yet consumed. */
 uint64_t iw_stream_next(const struct iw_stream *s);
 
-/* True if octets are held behind a gap. */
+/* Returns true if octets are held after a gap. */
 bool iw_stream_gap(const struct iw_stream *s);
 
-/* The number of islands held, in ascending order; the octets at `next`, if any, are
- * island 0. */
+/* Returns the number of islands held, in ascending order; the octets at `next`, if any, are island
+ * 0. */
 size_t iw_stream_islands(const struct iw_stream *s);
 
-/* Island `k` (below iw_stream_islands): its first position and its octets (borrowed as with
+/* Stores the first position and the octets of island `k`, counted from 0 (borrowed as with
  * iw_stream_peek). Returns its length, 0 if there is no such island. */
 size_t iw_stream_island(const struct iw_stream *s, size_t k, uint64_t *pos, const uint8_t **data);
 
-/* Gives up everything before position `to`: held octets before it are dropped and `next`
- * becomes `to`. A position that is not behind `next` changes nothing. */
+/* Gives up everything before position `to`: held octets before it are dropped and `next` becomes
+ * `to`. A position that is not after `next` changes nothing. */
 void iw_stream_skip(struct iw_stream *s, uint64_t to);
 
-/* The position nearest to `reference` whose low 32 bits are `seq` (serial arithmetic as for
+/* Returns the position nearest to `reference` whose low 32 bits are `seq` (serial arithmetic as for
  * TCP sequence numbers, RFC 9293 §3.4); the earlier one if two are 2^31 away. */
 uint64_t iw_stream_unwrap(uint64_t reference, uint32_t seq);
 

@@ -3,19 +3,19 @@
 #define IWARP_WIRE_H
 
 /*
- * wire/: header structs <-> octets. Stateless; nothing here judges a header, it only
- * says what the octets hold. Encoders write every field as given, reserved bits
- * included, so that a caller can send what no correct stack would.
+ * wire/: header structs <-> octets. Stateless. Nothing here judges a header; it only converts it.
+ * Encoders write every field as given, reserved bits included, so that a caller can send what no
+ * correct stack would.
  *
- * Common to all decoders (iw_wire_get_*): `octets` is borrowed for the call and holds
- * `length` octets, none past them is read (NULL is allowed with length 0); `out` is the
- * caller's. They return the octets that they consumed (> 0), or IW_WIRE_SHORT if the
- * input ends inside the structure; `out` then holds nothing of use. Every content of
- * sufficient length is decodable: judging it is the caller's part.
+ * Common to all decoders (iw_wire_get_*): `octets` is borrowed for the call and holds `length`
+ * octets, of which none past the end is read (NULL is allowed with length 0); `out` is the
+ * caller's. They return the number of octets consumed (> 0), or IW_WIRE_SHORT if the input ends
+ * inside the structure; `out` is then undefined. Any content of sufficient length can be decoded:
+ * judging it is up to the caller.
  *
- * Common to all encoders (iw_wire_put_*): `octets` has room for `room` octets; `in` is
- * borrowed for the call. They return the octets that they wrote (> 0), or IW_WIRE_SHORT
- * if `room` is too small; nothing is written then.
+ * Common to all encoders (iw_wire_put_*): `octets` has room for `room` octets; `in` is borrowed for
+ * the call. They return the number of octets written (> 0), or IW_WIRE_SHORT if `room` is too
+ * small; then nothing is written.
  */
 
 #include <stdbool.h>
@@ -56,11 +56,12 @@ struct iw_mpa_startup_header {
     uint16_t pd_length; /* octets of private data that follow, 0..65535 as on the wire */
 };
 
-/* Which of the two keys `key`, 16 octets, is; IW_MPA_KEY_OTHER if neither (RFC 5044 §7.1.1). */
+/* Returns which of the two keys the 16 octets at `key` are; IW_MPA_KEY_OTHER if neither (RFC 5044
+ * §7.1.1). */
 enum iw_mpa_key iw_wire_mpa_key(const uint8_t key[IW_MPA_KEY_LENGTH]);
 
-/* The first 20 octets of a Request or Reply (RFC 5044 §7.1.1, RFC 6581 §6). The private data is not
- * touched and need not be there yet. */
+/* Convert the first 20 octets of a Request or Reply (RFC 5044 §7.1.1, RFC 6581 §6). The private
+ * data is not touched and need not be there yet. */
 int iw_wire_get_startup(const uint8_t *octets, size_t length, struct iw_mpa_startup_header *out);
 int iw_wire_put_startup(uint8_t *octets, size_t room, const struct iw_mpa_startup_header *in);
 
@@ -78,8 +79,8 @@ struct iw_mpa_enhanced {
     uint16_t ord;      /* 14 bits */
 };
 
-/* The enhanced block, 4 octets at the start of the private data of a frame with S=1 (RFC 6581 §9).
- * Of ird and ord the encoder takes the low 14 bits. */
+/* Convert the enhanced block: 4 octets at the start of the private data of a frame with S=1 (RFC
+ * 6581 §9). The encoder takes the low 14 bits of ird and ord. */
 int iw_wire_get_enhanced(const uint8_t *octets, size_t length, struct iw_mpa_enhanced *out);
 int iw_wire_put_enhanced(uint8_t *octets, size_t room, const struct iw_mpa_enhanced *in);
 
@@ -91,23 +92,23 @@ int iw_wire_put_enhanced(uint8_t *octets, size_t room, const struct iw_mpa_enhan
 #define IW_MPA_CRC_FIELD 4u
 #define IW_MPA_MARKER 4u
 #define IW_MPA_MARKER_PERIOD 512u
-/* The longest FPDU on the stream, with every Marker that can fall into it. ULPDU_Length
- * can express 65535, so that is what a receiver must be able to hold. */
+/* The longest FPDU on the stream, with every Marker that can fall into it. A receiver must be able
+ * to hold it, because ULPDU_Length can express 65535. */
 #define IW_MPA_FPDU_MAX (2u + 65535u + 3u + 4u + 4u * 130u)
 
-/* Pad octets after a ULPDU of `ulpdu` octets, 0..3. */
+/* Returns the number of pad octets after a ULPDU of `ulpdu` octets, 0..3. */
 static inline unsigned iw_wire_pad(uint32_t ulpdu)
 {
     return (unsigned)((2u - ulpdu) & 3u);
 }
 
-/* Octets of an FPDU without Markers: 6 + ulpdu + pad. */
+/* Returns the octets of an FPDU without Markers: 6 + ulpdu + pad. */
 static inline uint32_t iw_wire_fpdu_size(uint32_t ulpdu)
 {
     return 6u + ulpdu + iw_wire_pad(ulpdu);
 }
 
-/* MULPDU in octets for an effective maximum segment size of `emss` octets; `markers`: this
+/* Returns MULPDU in octets for an effective maximum segment size of `emss` octets; `markers`: this
  * direction carries Markers (RFC 5044 §4.5, clamped as §3 says: 128..64768). */
 uint32_t iw_wire_mulpdu(uint32_t emss, bool markers);
 
@@ -117,7 +118,7 @@ struct iw_mpa_marker {
     uint16_t fpduptr; /* as on the wire, low two bits included (erratum 1427) */
 };
 
-/* A Marker, 4 octets (RFC 5044 §4.2). */
+/* Convert a Marker, 4 octets (RFC 5044 §4.2). */
 int iw_wire_get_marker(const uint8_t *octets, size_t length, struct iw_mpa_marker *out);
 int iw_wire_put_marker(uint8_t *octets, size_t room, const struct iw_mpa_marker *in);
 
@@ -194,12 +195,13 @@ static inline unsigned iw_rdmap_op(const struct iw_ddp_header *h)
     return h->rdmap_control & IW_RDMAP_OPCODE;
 }
 
-/* A DDP header with the RDMAP control octet: 14 octets if tagged, 18 if untagged (RFC 5041 §4.2,
- * §4.3). The T bit of the first octet (decode) or of in->ddp_control (encode) decides which. */
+/* Convert a DDP header with the RDMAP control octet: 14 octets if tagged, 18 if untagged (RFC
+ * 5041 §4.2, §4.3). The T bit of the first octet (decode) or of in->ddp_control (encode) decides
+ * which. */
 int iw_wire_get_ddp(const uint8_t *octets, size_t length, struct iw_ddp_header *out);
 int iw_wire_put_ddp(uint8_t *octets, size_t room, const struct iw_ddp_header *in);
 
-/* ---- RDMAP headers behind the DDP header ---- */
+/* ---- RDMAP headers after the DDP header ---- */
 
 #define IW_RDMAP_READ_REQUEST 28u
 #define IW_RDMAP_ATOMIC_REQUEST 52u
@@ -214,7 +216,7 @@ struct iw_rdmap_read_request { /* RFC 5040 §4.4 */
     uint64_t source_to;
 };
 
-/* A Read Request header, 28 octets (RFC 5040 §4.4). */
+/* Convert a Read Request header, 28 octets (RFC 5040 §4.4). */
 int iw_wire_get_read_request(const uint8_t *octets, size_t length,
                              struct iw_rdmap_read_request *out);
 int iw_wire_put_read_request(uint8_t *octets, size_t room, const struct iw_rdmap_read_request *in);
@@ -233,7 +235,7 @@ struct iw_rdmap_atomic_request { /* RFC 7306 §5.2.1 */
     uint64_t compare_mask; /* FetchAdd: all ones, ignored */
 };
 
-/* An Atomic Request header, 52 octets (RFC 7306 §5.2.1). */
+/* Convert an Atomic Request header, 52 octets (RFC 7306 §5.2.1). */
 int iw_wire_get_atomic_request(const uint8_t *octets, size_t length,
                                struct iw_rdmap_atomic_request *out);
 int iw_wire_put_atomic_request(uint8_t *octets, size_t room,
@@ -244,7 +246,7 @@ struct iw_rdmap_atomic_response { /* RFC 7306 §5.2.2; 12 octets, OP-80 */
     uint64_t original_value;
 };
 
-/* An Atomic Response header, 12 octets (RFC 7306 §5.2.2). */
+/* Convert an Atomic Response header, 12 octets (RFC 7306 §5.2.2). */
 int iw_wire_get_atomic_response(const uint8_t *octets, size_t length,
                                 struct iw_rdmap_atomic_response *out);
 int iw_wire_put_atomic_response(uint8_t *octets, size_t room,
@@ -259,49 +261,48 @@ enum iw_term_layer { IW_LAYER_RDMAP = 0, IW_LAYER_DDP = 1, IW_LAYER_LLP = 2 };
 #define IW_TERM_R 0x20u /* RDMAP header included */
 #define IW_TERM_MAX (4u + 2u + IW_DDP_UNTAGGED_HEADER + IW_RDMAP_READ_REQUEST)
 
-/* A Terminate's payload behind its own 18-octet DDP header. Fields whose flag is off are left out
- * by the encoder and zero after decoding. Octets behind the announced fields (zero-filled absent
+/* A Terminate's payload after its own 18-octet DDP header. Fields whose flag is off are left out by
+ * the encoder and zero after decoding. Octets after the announced fields (zero-filled absent
  * fields, which RFC 5040 §7.1 can be read to ask for) are counted in `trailing`, not consumed. */
 struct iw_rdmap_terminate {
     uint8_t layer; /* 4 bits */
     uint8_t etype; /* 4 bits */
     uint8_t code;
-    uint8_t flags;                             /* IW_TERM_M | IW_TERM_D | IW_TERM_R */
-    uint16_t reserved;                         /* the 13 reserved bits, right-aligned */
-    uint16_t segment_length;                   /* present if D: ULPDU_Length of what was at fault */
-    struct iw_ddp_header ddp;                  /* present if D */
+    uint8_t flags;            /* IW_TERM_M | IW_TERM_D | IW_TERM_R */
+    uint16_t reserved;        /* the 13 reserved bits, right-aligned */
+    uint16_t segment_length;  /* present if D: ULPDU_Length of the segment at fault */
+    struct iw_ddp_header ddp; /* present if D */
     struct iw_rdmap_read_request read_request; /* present if R */
-    uint32_t trailing; /* decoder: octets behind the fields that the flags announce */
+    uint32_t trailing; /* decoder: octets after the fields that the flags announce */
 };
 
-/* A Terminate header, 4 to IW_TERM_MAX octets by its flags (RFC 5040 §4.8). The decoder returns
- * IW_WIRE_SHORT if an announced field is cut off. R without D is decodable: the Read Request header
- * then follows the control word directly. */
+/* Convert a Terminate header, 4 to IW_TERM_MAX octets by its flags (RFC 5040 §4.8). The decoder
+ * returns IW_WIRE_SHORT if an announced field is cut off. R without D can be decoded: the Read
+ * Request header then directly follows the control word. */
 int iw_wire_get_terminate(const uint8_t *octets, size_t length, struct iw_rdmap_terminate *out);
 int iw_wire_put_terminate(uint8_t *octets, size_t room, const struct iw_rdmap_terminate *in);
 
 /* Names for reports, traces and scripts: static strings, never NULL. */
 
-/* The message's name in the RFCs: "Send", "RDMA Write", ...; "reserved" above 0xb
- * (RFC 5040 figure 4, RFC 7306 figure 2). */
+/* Returns the message's name in the RFCs: "Send", "RDMA Write", ...; "reserved" above 0xb (RFC 5040
+ * figure 4, RFC 7306 figure 2). */
 const char *iw_wire_opcode_name(unsigned opcode);
 
-/* The same for scripts and the one-line syntax: "send", "write", "read-request", ... */
+/* Returns its name in scripts and the one-line syntax: "send", "write", "read-request", ... */
 const char *iw_wire_opcode_token(unsigned opcode);
 
-/* "RDMAP", "DDP" or "LLP"; "unknown" above 2 (RFC 5040 §4.8). */
+/* Returns "RDMAP", "DDP" or "LLP"; "unknown" above 2 (RFC 5040 §4.8). */
 const char *iw_wire_term_layer_name(unsigned layer);
 
-/* The error's name without its layer: "invalid STag"; "unknown" if the code is not assigned
+/* Returns the error's name without its layer: "invalid STag"; "unknown" if the code is not assigned
  * (RFC 5040 figure 9, RFC 5041 §7.2, RFC 5044 §8, RFC 6581 §8). */
 const char *iw_wire_term_name(unsigned layer, unsigned etype, unsigned code);
 
 /* ---- one-line syntax ---- */
 
 /* Writes the one-line form of a DDP segment (the `length` octets at `ulpdu`) into `text`, which has
- * room for `room` characters (NULL is allowed with room 0). The text is always terminated and cut
- * where the room ends. Returns the characters that the whole text needs without the terminating
- * zero, less than 400.
+ * room for `room` characters (NULL is allowed with room 0). The text is always terminated, and cut
+ * to fit. Returns the length of the whole text without the terminating zero, less than 400.
  *
  *   send L msn 1 mo 0 len 5               send msn 1 mo 0 len 1442 (not the last segment)
  *   send-invalidate L msn 2 mo 0 invalidate 11223344 len 0
@@ -314,19 +315,19 @@ const char *iw_wire_term_name(unsigned layer, unsigned etype, unsigned code);
  *   terminate 1/1/00 "DDP: invalid STag" mdr M D len 18 [write L stag 11223344 to 1000]
  *
  * STags, addresses, data and masks are hexadecimal, counts are decimal. Messages of one segment
- * leave out L and MO, all leave out the usual QN, Terminate its MSN 1. What departs is named:
+ * leave out L and MO, all leave out the usual QN, Terminate its MSN 1. Deviations are named:
  * not-last, tagged, untagged, qn N, mo N, dv N, rv N, rsvd X, rsv X (reserved bits), rsvdulp X,
- * opcode-X; a header of a wrong size is shown as len N. Too short for a DDP header: "short segment
- * of 3 octets". */
+ * opcode-X; a header of a wrong size is shown as len N. A segment too short for a DDP header gives
+ * "short segment of 3 octets". */
 size_t iw_wire_print_segment(char *text, size_t room, const uint8_t *ulpdu, size_t length);
 
-/* The same for a start-up frame; private data in hexadecimal, cut at 32 octets:
+/* Does the same for a start-up frame; private data in hexadecimal, cut at 32 octets:
  *
  *   mpa request rev 2 C S pd 8 A B C D ird 16 ord 16 data 01020304
  *   mpa reply rev 1 M C R pd 0
  *
- * What departs is named: mpa wrong-key, res X (reserved bits), cut (the frame has fewer octets of
- * private data than pd). Too short for its header: "short mpa frame of 19 octets". */
+ * Deviations are named: mpa wrong-key, res X (reserved bits), cut (the frame has fewer octets of
+ * private data than pd). A frame too short for its header gives "short mpa frame of 19 octets". */
 size_t iw_wire_print_startup(char *text, size_t room, const uint8_t *frame, size_t length);
 
 #ifdef __cplusplus

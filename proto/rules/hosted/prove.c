@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Only in builds with IW_PROVE: the environment variable IW_MUTANT, "KIND:CHECK" or
- * "botch:CHECK=REACTION", bends the library behind its tests' back; at least one of them has to
- * notice (tools/dev prove). "list" lists all mutants instead.
+ * "botch:CHECK=REACTION", bends the library without the tests' knowledge; at least one of them has
+ * to notice (tools/dev prove). "list" lists all mutants instead.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ enum { USAGE = 64 };
 static const struct kind {
     const char *name;
     enum iw_switch kind;
-    bool set; /* what the query about this switch answers */
+    bool set; /* the answer of the query about this switch */
 } kinds[] = {
     {"ignore", IW_SWITCH_IGNORE, true},     /* the check is compiled out */
     {"strict", IW_SWITCH_OVERSTRICT, true}, /* a legal thing is refused */
@@ -41,7 +41,7 @@ static bool applies(const struct kind *k, enum iw_check check, enum iw_botch bot
 
     if (k->kind == NO_SWITCH)
         return info->kinds & IW_KIND_OBSERVER;
-    /* A fault of our own: it has no switches, but it can be left out and told wrongly. */
+    /* A fault of our own: it has no switches, but a mutant can omit it or report it wrongly. */
     if (info->kinds == 0 && info->reaction == IW_REACTION_TERMINATE)
         return k->set && (k->kind == IW_SWITCH_IGNORE ||
                           (k->kind == IW_SWITCH_BOTCH && botch != IW_BOTCH_PLACE));
