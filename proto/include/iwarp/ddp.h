@@ -113,7 +113,8 @@ struct iw_ddp_stream {
 enum iw_ddp_use { IW_USE_WRITE, IW_USE_READ_RESPONSE, IW_USE_READ_SOURCE };
 
 /* Validates a tagged segment and places its payload. Checks in the order of RFC 5041 §7.1: STag
- * valid, associated, access, base, bounds, wrap; checks nothing when `length` is 0. `payload` is
+ * valid, associated, access, base, bounds; but wrap before base, as its code could not be seen
+ * otherwise (OP-47). Checks nothing when `length` is 0. `payload` is
  * the ULPDU's pieces; `skip` octets (the header) are passed over. If a check is switched to ignore,
  * the access is cut to the region and its guards.
  * Returns IW_CHECK_NONE after placing, or the check that failed; then nothing is placed. */
