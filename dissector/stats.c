@@ -7,7 +7,7 @@
 
 static int tap;
 
-/* Under an identity of its own: the frame was told of. */
+/* Key for frames that the tap has already reported. */
 enum { TOLD = 0x7461 };
 
 static uint32_t stream_of(packet_info *pinfo)
