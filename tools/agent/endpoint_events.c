@@ -182,8 +182,8 @@ static void ready(void *context, struct iw_connection *connection)
     struct agent_connection *c = context;
     struct iw_endpoint *ep = iw_connection_endpoint(connection);
     struct iw_event event;
-    /* Events come in the order of their kinds. What has completed happened after the start-up and
-     * before the connection's end. */
+    /* Events come in the order of their kinds. Completions come after the start-up and before the
+     * connection's end. */
     while (iw_endpoint_event(ep, &event)) {
         if (event.kind > IW_EVENT_REJECTED)
             report_completions(c, ep);
@@ -208,8 +208,8 @@ void agent_tell_stream(struct agent_connection *c)
     tell(c, event);
 }
 
-/* All octets are the application's until it says `start`, which gives back what it did not take.
- * More than it may leave lying about ends the connection. */
+/* Gives all octets to the application until it says `start`, which returns those it did not take.
+ * The connection ends if it leaves too many untaken. */
 static size_t streamed(void *context, struct iw_connection *connection, const uint8_t *octets,
                        size_t length)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What librdmacm and the device tell the backend on verbs, and how connections end. */
+/* Events of librdmacm and the device for the backend on verbs, and the end of connections. */
 #include "rdma.h"
 
 #include <errno.h>
@@ -119,8 +119,8 @@ static void on_completions(void *context, uint32_t events)
 
 /* ---- the end ---- */
 
-/* A device flushes what was posted, some a little later; what is left when the time is over was
- * not carried out either. */
+/* Waits while the device flushes posted work, which may take a little; work that is left when the
+ * time is over was not executed either. */
 static void flush(struct rdma_connection *c)
 {
     const struct ibv_wc flushed = {.status = IBV_WC_WR_FLUSH_ERR};
@@ -136,7 +136,7 @@ static void flush(struct rdma_connection *c)
             completed(c, i, &flushed);
 }
 
-/* As the device has it, NULL if it does not tell. */
+/* Returns the state according to the device, NULL if it does not report one. */
 static const char *queue_pair_state(const struct rdma_connection *c)
 {
     static const char *const names[] = {
@@ -220,7 +220,7 @@ static void disconnected(struct rdma_connection *c, int status)
     }
     if (!c->closing)
         tell(c, json_pack("{s:s}", "event", "peer-closed"));
-    /* Of a FIN, a reset and a Terminate librdmacm tells the same. */
+    /* librdmacm reports the same for a FIN, a reset and a Terminate. */
     const char *cause = status != 0 ? "lost" : c->closing ? "graceful" : NULL;
     rdma_finish(c, cause, status == 0 ? NULL : strerror(abs(status)));
 }
@@ -254,7 +254,7 @@ static void happened(struct rdma_connection *c, enum rdma_cm_event_type kind, in
     }
 }
 
-/* Drivers wait until a device that is taken away is not used any more: the program ends. */
+/* Ends the program: drivers wait until a device that is taken away is not used any more. */
 static void device_gone(struct rdma_agent *a)
 {
     if (a->device_gone)
@@ -267,7 +267,8 @@ static void device_gone(struct rdma_agent *a)
     (void)raise(SIGTERM);
 }
 
-/* The connection that an event is about, NULL if it is a listener's or nobody's any more. */
+/* Returns the connection that an event is about, NULL if it is a listener's or nobody's any more.
+ */
 static struct rdma_connection *connection_of(struct rdma_agent *a, const void *own)
 {
     const struct rdma_connection *c = own;
@@ -306,7 +307,7 @@ static void on_events(void *context, uint32_t events)
 
 /* ---- asynchronous events ---- */
 
-/* Whether an event is a fault of this connection's. */
+/* Returns true if an event is a fault of this connection. */
 static bool concerns(const struct ibv_async_event *event, const struct rdma_connection *c)
 {
     switch (event->event_type) {
