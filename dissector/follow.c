@@ -440,12 +440,12 @@ static void give_up(struct iwd_connection *c, enum iw_side side)
     s->edge = greater(s->edge, s->done);
     find_edge(s, &next);
     if (next == UINT64_MAX || s->edge > before) {
-        s->behind = next != UINT64_MAX;
+        s->beyond = next != UINT64_MAX;
         return;
     }
-    if (++s->behind < PATIENCE || s->acked <= next)
+    if (++s->beyond < PATIENCE || s->acked <= next)
         return;
-    s->behind = 0;
+    s->beyond = 0;
     iw_observer_gap(c->observer, side, s->edge, next);
     s->edge = greater(next, s->done);
     find_edge(s, &next);

@@ -156,7 +156,7 @@ struct iwd_side {
     uint64_t ahead;        /* highest position seen */
     uint64_t done;         /* position after the last complete thing */
     uint64_t acked;        /* octets before it have arrived at the other end */
-    uint32_t behind;       /* segments that came since the octet at `edge` was missed */
+    uint32_t beyond;       /* segments that came since the octet at `edge` was missed */
     uint64_t edge;         /* position after the octets that came without a gap */
     uint32_t marker_phase; /* of the Markers' positions, if known */
     bool marked;

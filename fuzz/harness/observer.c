@@ -57,14 +57,14 @@ static void mix_octets(const uint8_t *octets, size_t length)
         mix(octets[i]);
 }
 
-static bool told(enum iw_side side)
+static bool given_as_ulpdus(enum iw_side side)
 {
     return (settings[1] & (side == IW_SIDE_INITIATOR ? TOLD_A : TOLD_B)) != 0;
 }
 
 static void check(const struct iw_observation *o)
 {
-    bool positions = !told(o->side);
+    bool positions = !given_as_ulpdus(o->side);
 
     IW_FUZZ_CHECK(o->side == IW_SIDE_INITIATOR || o->side == IW_SIDE_RESPONDER,
                   "observer: of no side");
@@ -131,7 +131,7 @@ static void arrive(enum iw_side side, const struct iw_fuzz_step *step, bool othe
 {
     size_t third = step->length / 3;
 
-    if (told(side)) {
+    if (given_as_ulpdus(side)) {
         if (!framed[side])
             iw_observer_told_startup(observer, side, step->body, step->length);
         else
@@ -186,7 +186,7 @@ static void call(const struct iw_fuzz_step *step)
 
 static void end(enum iw_side side, bool reset)
 {
-    if (told(side))
+    if (given_as_ulpdus(side))
         iw_observer_told_end(observer, side, reset);
     else
         iw_observer_end(observer, side, pos[side], reset);
@@ -210,7 +210,7 @@ static void take(struct iw_fuzz_step *step, bool otherwise)
         break;
     case IW_FUZZ_AT:
         at = iw_fuzz_at(step, pos[side]);
-        if (!told(side))
+        if (!given_as_ulpdus(side))
             feed(side, at, step->body, step->length);
         break;
     case IW_FUZZ_FIN:
@@ -259,7 +259,7 @@ static struct summary watch(struct iw_fuzz_input in, bool otherwise)
         .lend = iw_fuzz_lend,
         .give_back = iw_fuzz_give_back,
         .scratch = scratch,
-        .told = {told(IW_SIDE_INITIATOR), told(IW_SIDE_RESPONDER)},
+        .told = {given_as_ulpdus(IW_SIDE_INITIATOR), given_as_ulpdus(IW_SIDE_RESPONDER)},
         .emss = (settings[1] & EMSS) != 0 ? 1460 : 0,
         .default_config = (settings[1] & DEFAULTS) != 0,
         .extensions = (settings[1] & EXTENSIONS) == 0,

@@ -178,7 +178,7 @@ static struct iw_hunt_event kernel_event(const struct iw_hunt *h, bool stuck)
 
 /* ---- one try ---- */
 
-static struct iw_hunt_event told(const char *path, bool *requested, size_t n)
+static struct iw_hunt_event read_event(const char *path, bool *requested, size_t n)
 {
     struct iw_hunt_event e = {.kind = IW_HUNT_NOTHING};
     json_t *o = json_load_file(path, 0, NULL);
@@ -219,7 +219,7 @@ struct iw_hunt_event iw_hunt_try_inside(struct iw_hunt *h, struct iw_hunt_input 
             &stuck);
     free(command);
     if (!access(out, R_OK)) {
-        e = told(out, requested, n);
+        e = read_event(out, requested, n);
     } else if (!*h->stop && (stuck || !there(h))) {
         e = kernel_event(h, stuck);
         restart(h);

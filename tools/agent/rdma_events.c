@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-static void tell(struct rdma_connection *c, json_t *event)
+static void report_event(struct rdma_connection *c, json_t *event)
 {
     if (event != NULL)
         json_object_set_new(event, "conn", json_integer((json_int_t)c->id));
@@ -63,7 +63,7 @@ static void completed(struct rdma_connection *c, uint32_t slot, const struct ibv
         json_object_set_new(event, "original", agent_u64(c->originals[slot]));
     if (event != NULL && !ok && wc->status != IBV_WC_WR_FLUSH_ERR)
         json_object_set_new(event, "error", json_string(ibv_wc_status_str(wc->status)));
-    tell(c, event);
+    report_event(c, event);
 }
 
 static void poll_completions(struct rdma_connection *c)
@@ -164,7 +164,7 @@ void rdma_finish(struct rdma_connection *c, const char *cause, const char *reaso
         json_object_set_new(event, "error", json_string(reason));
     if (event != NULL && state != NULL)
         json_object_set_new(event, "qp", json_string(state));
-    tell(c, event);
+    report_event(c, event);
     rdma_drop_connection(c);
 }
 
@@ -194,8 +194,8 @@ static void asked(struct rdma_listener *l, struct rdma_cm_id *cm, struct agent_o
     c->listen = l->id;
     c->peer_private = *data;
     if (l->ask)
-        tell(c, json_pack("{s:s,s:I,s:o}", "event", "request", "listen", (json_int_t)l->id,
-                          "private", agent_hex(data->data, data->length)));
+        report_event(c, json_pack("{s:s,s:I,s:o}", "event", "request", "listen", (json_int_t)l->id,
+                                  "private", agent_hex(data->data, data->length)));
     else if (rdma_accept_with(c, &l->reply) != 0)
         rdma_finish(c, "lost", strerror(errno));
 }
@@ -207,7 +207,7 @@ static void established(struct rdma_connection *c)
     if (event != NULL && c->listen != 0)
         json_object_set_new(event, "listen", json_integer((json_int_t)c->listen));
     c->stage = RDMA_OPEN;
-    tell(c, event);
+    report_event(c, event);
     close_if_done(c);
 }
 
@@ -219,7 +219,7 @@ static void disconnected(struct rdma_connection *c, int status)
         return;
     }
     if (!c->closing)
-        tell(c, json_pack("{s:s}", "event", "peer-closed"));
+        report_event(c, json_pack("{s:s}", "event", "peer-closed"));
     /* librdmacm reports the same for a FIN, a reset and a Terminate. */
     const char *cause = status != 0 ? "lost" : c->closing ? "graceful" : NULL;
     rdma_finish(c, cause, status == 0 ? NULL : strerror(abs(status)));
@@ -238,8 +238,8 @@ static void happened(struct rdma_connection *c, enum rdma_cm_event_type kind, in
         established(c);
         break;
     case RDMA_CM_EVENT_REJECTED:
-        tell(c, json_pack("{s:s,s:o}", "event", "rejected", "private",
-                          agent_hex(data->data, data->length)));
+        report_event(c, json_pack("{s:s,s:o}", "event", "rejected", "private",
+                                  agent_hex(data->data, data->length)));
         rdma_finish(c, "graceful", NULL);
         break;
     case RDMA_CM_EVENT_CONNECT_ERROR:
@@ -338,7 +338,7 @@ static void on_async(void *context, uint32_t events)
                 continue;
             poll_completions(c);
             c->faulted = true;
-            tell(c, json_pack("{s:s,s:s}", "event", "fault", "error", name));
+            report_event(c, json_pack("{s:s,s:s}", "event", "fault", "error", name));
         }
         if (event.event_type == IBV_EVENT_PORT_ERR || event.event_type == IBV_EVENT_PORT_ACTIVE ||
             event.event_type == IBV_EVENT_DEVICE_FATAL)

@@ -469,16 +469,16 @@ static int read_frames(struct iw_lint *lint, struct iw_capture *c, struct iw_fra
                        struct iw_capture_counts *counts, char error[IW_CAPTURE_ERROR])
 {
     struct iw_frame frames[IW_CAPTURE_BATCH];
-    uint64_t told = 0;
+    uint64_t shown = 0;
     size_t count;
     int got = 1;
 
     while (got > 0 && !stopped) {
         got = iw_capture_batch(c, frames, IW_CAPTURE_BATCH, &count, error);
         (void)iw_connections_take(lint->table, f, frames, count, counts);
-        if (counts->frames - told >= PROGRESS_FRAMES) {
+        if (counts->frames - shown >= PROGRESS_FRAMES) {
             progress(c, false);
-            told = counts->frames;
+            shown = counts->frames;
         }
     }
     progress(c, true);

@@ -67,7 +67,7 @@ static void all_sizes(struct perf_plan *plan)
         plan->sizes[plan->size_count++] = size;
 }
 
-/* Bit 0: off, bit 1: on. */
+/* Parses on, off or both. Bit 0: off, bit 1: on. */
 static bool parse_both(const char *text, unsigned *out)
 {
     *out = strcmp(text, "on") == 0 ? 2 : strcmp(text, "off") == 0 ? 1 : 3;
@@ -299,7 +299,7 @@ static const char usage[] =
     "Measures latency and bandwidth of RDMA over TCP, and of plain TCP beside it.\n"
     "\n";
 
-/* The lanes: the baseline, then every combination of CRC and Markers. */
+/* Makes the lanes: the baseline, then every combination of CRC and Markers. */
 static int make_lanes(struct perf_plan *plan, const struct draft *d)
 {
     struct perf_setup setup = {.poll = d->poll,
