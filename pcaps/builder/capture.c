@@ -103,7 +103,7 @@ static int s_connect(lua_State *L)
     return 1;
 }
 
-/* The frame that was written last; an error if none was. */
+/* Returns to the script the frames that were written; raises an error if none was. */
 static int push_span(lua_State *L, struct iw_synth_span span)
 {
     if (!span.first)

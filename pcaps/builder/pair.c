@@ -45,7 +45,7 @@ static void give(void *context, void *memory, size_t size)
     free(memory);
 }
 
-/* STags must be the same every time. */
+/* Draws the STags, which must be the same every time. */
 static void draw(void *context, void *out, size_t length)
 {
     struct pair *p = context;
@@ -213,7 +213,7 @@ static void hand_over(lua_State *L, int side, const char *kind, const void *octe
     lua_call(L, 3, 0);
 }
 
-/* One segment of at most EMSS octets. */
+/* Carries one segment of at most EMSS octets. */
 static bool carry(lua_State *L, struct pair *p, int side)
 {
     static uint8_t segment[65536];
