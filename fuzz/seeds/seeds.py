@@ -164,22 +164,22 @@ def pair(connection, all_at_once):
     return bytes(out)
 
 
-def observer(connection, told=None):
-    """Returns the segments of both sides as captured; those of side `told` as ULPDUs."""
+def observer(connection, as_ulpdus=None):
+    """Returns the segments of both sides as captured; those of side `as_ulpdus` as ULPDUs."""
     joined = not connection.side[0].startup and not connection.side[1].startup
-    out, edge = bytearray([CRC, 1 | (0 if told is None else 8 << told) | (0x20 if joined else 0), 0, 0]), [0, 0]
-    things = [(order, n, pos, octets) for n, s in enumerate(connection.side) if n != told for order, pos, octets in s.pieces]
+    out, edge = bytearray([CRC, 1 | (0 if as_ulpdus is None else 8 << as_ulpdus) | (0x20 if joined else 0), 0, 0]), [0, 0]
+    things = [(order, n, pos, octets) for n, s in enumerate(connection.side) if n != as_ulpdus for order, pos, octets in s.pieces]
     things += [(s.ends[0] + 0.5, n, None, s.ends[1]) for n, s in enumerate(connection.side) if s.ends]
-    if told is not None:
-        s = connection.side[told]
-        things += [(s.when(len(s.startup)), told, "told", s.startup)] if s.startup else []
-        things += [(s.when(f.end), told, "told", f.ulpdu) for f in s.fpdus]
+    if as_ulpdus is not None:
+        s = connection.side[as_ulpdus]
+        things += [(s.when(len(s.startup)), as_ulpdus, "as_ulpdus", s.startup)] if s.startup else []
+        things += [(s.when(f.end), as_ulpdus, "as_ulpdus", f.ulpdu) for f in s.fpdus]
     for _, n, pos, octets in sorted(things, key=lambda thing: thing[0]):
         if len(out) > MOST:
             break
         if pos is None:
             out += step((FIN if octets == "fin" else RST) | (0x80 if n else 0), bytes([n]))
-        elif pos == "told" or pos == edge[n]:
+        elif pos == "as_ulpdus" or pos == edge[n]:
             out += step(n, octets)
             edge[n] += len(octets)
         elif abs(pos - edge[n]) < 0x8000:
@@ -238,8 +238,8 @@ class Seeds:
         self.put("segments", endpoint(connection, 1))
         self.put("pair", pair(connection, False))
         self.put("pair", pair(connection, True))
-        for told in (None, 0, 1):
-            self.put("observer", observer(connection, told))
+        for as_ulpdus in (None, 0, 1):
+            self.put("observer", observer(connection, as_ulpdus))
         self.put("dissector", bytes(4) + observer(connection)[4:])
         for side in connection.side:
             if side.startup:
