@@ -332,7 +332,7 @@ int iw_hunt_go(struct iw_hunt *h)
     }
     if (!status && h->world.instance)
         look_after(h);
-    if (status && h->over) /* what was found before is told all the same */
+    if (status && h->over) /* report earlier findings all the same */
         status = iw_hunt_counted(h, false) ? IW_EXIT_FAILURE : status;
     iw_hunt_close(h);
     iw_hunt_progress(h, true);

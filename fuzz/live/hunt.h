@@ -117,7 +117,7 @@ struct iw_hunt {
     volatile int *stop; /* a signal's number */
 };
 
-/* Reads the command line. -1: go on; else the exit status. */
+/* Reads the command line. Returns -1 to go on, otherwise the exit status. */
 int iw_hunt_parse(struct iw_hunt_options *o, int argc, char **argv);
 int iw_hunt_main(int argc, char **argv);
 

@@ -270,13 +270,13 @@ bool agent_session_left(const struct agent_session *s);
 /* ---- control_port.c ---- */
 
 struct agent_control_port;
-/* Takes clients on the listening socket `fd` (borrowed): those who know the token (length 0: none
- * is asked for), one at a time. NULL if there is no memory or descriptor. */
+/* Accepts clients on the listening socket `fd` (borrowed) that know the token (length 0: none is
+ * asked for), one at a time. Returns NULL if there is no memory or descriptor. */
 struct agent_control_port *agent_control_port_open(struct iw_reactor *reactor, int fd,
                                                    const struct iw_control_token *token,
                                                    const struct agent_backend *backend,
                                                    const void *settings);
-/* To be called after each step of the reactor: lets go of who is gone. */
+/* Call after each step of the reactor: frees the clients that are gone. */
 void agent_control_port_tidy(struct agent_control_port *d);
 void agent_control_port_close(struct agent_control_port *d);
 

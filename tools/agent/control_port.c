@@ -150,7 +150,7 @@ static void on_time(void *context, uint32_t events)
     v->over = true;
 }
 
-/* A free place, or that of whoever came first: who is slow does not keep others out. */
+/* Returns a free place, or that of the oldest visitor: a slow one does not keep others out. */
 static struct visitor *place(struct agent_control_port *d)
 {
     struct visitor *oldest = &d->visitors[0];

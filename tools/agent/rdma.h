@@ -163,7 +163,7 @@ void rdma_close_listener(struct rdma_listener *l);
 /* Makes the plan from `config` and the like of a place. Returns false with a text on failure. */
 bool rdma_plan(const struct rdma_agent *a, const struct agent_place *place, struct rdma_plan *out,
                char *error);
-/* The addresses of a place: freeaddrinfo. NULL with a text. */
+/* Returns the addresses of a place, for freeaddrinfo; NULL with a text on failure. */
 
 /* ---- rdma_events.c ---- */
 

@@ -404,7 +404,7 @@ static int start_listening(struct peer *p)
         return IW_EXIT_GOOD;
     iw_listener_address(p->listener, text);
     printf("listening on %s\n", text);
-    return fflush(stdout) ? IW_EXIT_FAILURE : IW_EXIT_GOOD; /* main tells */
+    return fflush(stdout) ? IW_EXIT_FAILURE : IW_EXIT_GOOD; /* main reports it */
 }
 
 static int start_connecting(struct peer *p)

@@ -16,7 +16,7 @@
 const char *const perf_test_names[PERF_TESTS] = {"send-lat", "write-lat", "read-lat", "atomic-lat",
                                                  "send-bw",  "write-bw",  "read-bw",  "atomic-bw"};
 
-/* The next word of a list; false at its end. */
+/* Reads the next word of a list. Returns false at its end. */
 static bool next_word(const char **list, char *word, size_t room)
 {
     size_t length = strcspn(*list, ",");
@@ -206,7 +206,7 @@ static int set_max_ratio(void *context, const char *value, char *error, size_t r
     return set_ratio(value, &((struct draft *)context)->plan->max_ratio, error, room);
 }
 
-/* TCP has it: a socket takes it. */
+/* Takes the congestion control if a socket accepts it. */
 static int set_congestion(void *context, const char *value, char *text, size_t room)
 {
     struct draft *d = context;
@@ -352,7 +352,7 @@ static int make_lanes(struct perf_plan *plan, const struct draft *d)
     return -1;
 }
 
-/* What would be without effect. Returns -1 to go on, else the exit status. */
+/* Refuses options that would have no effect. Returns -1 to go on, else the exit status. */
 static int check_sense(const struct perf_plan *plan, const struct draft *d, bool local, bool timed)
 {
     bool tests[2] = {false, false};
