@@ -2,7 +2,7 @@
 #ifndef IWD_COMPAT_H
 #define IWD_COMPAT_H
 
-/* Everything of libwireshark, and all that differs between its versions 4.0 and 4.6. */
+/* Includes libwireshark and hides the differences between its versions 4.0 to 4.6. */
 
 #define WS_BUILD_DLL
 #include <ws_version.h>
@@ -50,8 +50,8 @@ typedef bool iwd_bool;
     dissector_try_uint_with_data(table, value, tvb, pinfo, tree, TRUE, data)
 #endif
 
-/* The sequence diagram. libwireshark exports it, but not all packages have its header; what is
- * needed of it is the same in all versions but for the truth values. */
+/* The sequence diagram. libwireshark exports it, but not all packages have its header; the part
+ * that we need is the same in all versions except for the truth values. */
 #if __has_include(<epan/sequence_analysis.h>)
 #include <epan/sequence_analysis.h>
 #else

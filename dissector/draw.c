@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Every pass: MPA, and what was found. */
+/* Runs on every pass: draws MPA and the findings. */
 #include "iwarp_dissector.h"
 
 #include <inttypes.h>
 
 enum { LINE = 500 };
 
-/* A thing, in the information column: TCP may have written something before the first. */
+/* Adds a thing to the information column. TCP may have written something before the first. */
 static void add_info(packet_info *pinfo, bool first, const char *text)
 {
     if (first)
@@ -57,9 +57,8 @@ static void draw_finding(const struct iwd_finding *f, const struct iwd_thing *t,
     generated(proto_tree_add_uint64(sub, iwd_hf[F_FINDING_WANT], tvb, 0, 0, f->want));
 }
 
-/* t: what they are about and what `tvb` has, so that the octet at fault can be shown; NULL:
- * nothing.
- */
+/* Draws findings. `t` is the thing they are about, whose octets `tvb` has, so that the octet at
+ * fault can be shown; NULL: none. */
 static void draw_findings(const struct iwd_finding *findings, const struct iwd_thing *t,
                           tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
 {
@@ -97,7 +96,7 @@ static void draw_enhanced(tvbuff_t *tvb, proto_tree *tree)
         proto_tree_add_item(sub, iwd_hf[rows[k].field], tvb, rows[k].at, 2, ENC_BIG_ENDIAN);
 }
 
-/* What both frames agreed on; known once the Reply is here, and shown with it. */
+/* Draws what both start-up frames agreed on; known once the Reply is here, and shown with it. */
 static void draw_agreed(const struct iwd_connection *c, tvbuff_t *tvb, proto_tree *tree)
 {
     const struct iwd_side *i = &c->side[IW_SIDE_INITIATOR], *r = &c->side[IW_SIDE_RESPONDER];
@@ -184,7 +183,7 @@ static void draw_startup(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *
 
 /* ---- FPDUs ---- */
 
-/* The ULPDU as far as it is here; in one piece, so without its Markers. */
+/* Returns the ULPDU as far as it is here, in one piece and so without its Markers. */
 static tvbuff_t *ulpdu_of(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinfo)
 {
     uint32_t begin = iwd_place(t, IW_MPA_LENGTH_FIELD), here = tvb_captured_length(tvb), n = 0;
@@ -290,7 +289,7 @@ void iwd_print_thing(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinf
     iw_wire_print_segment(line, room, octets, length);
 }
 
-/* Behind a Terminate's error in words, as its line is long. */
+/* Inserts the cause after a Terminate's error in words, as its line is long. */
 static void add_cause(uint32_t frame, char line[LINE])
 {
     char *words = strchr(line, '"'), *end = words ? strchr(words + 1, '"') : NULL;
@@ -302,8 +301,8 @@ static void add_cause(uint32_t frame, char line[LINE])
     g_free(rest);
 }
 
-/* What was worked out of it, behind its line: of the segment that ends a message how much that was
- * and which request it answers, of a Terminate what provoked it. */
+/* Appends what was worked out to the line: for the last segment of a message its length and the
+ * request that it answers, for a Terminate its cause. */
 static void add_relations(const struct iwd_thing *t, tvbuff_t *ulpdu, char line[LINE])
 {
     const struct iwd_message *m = t->message;
@@ -383,14 +382,14 @@ static void draw_thing(const struct iwd_chunk *chunk, const struct iwd_thing *t,
     draw_startup(t, octets, pinfo, item, root);
 }
 
-/* Octets that are part of something that is not complete, or of nothing known. */
+/* Draws octets that are part of something incomplete, or of nothing known. */
 static void draw_rest(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *pinfo,
                       proto_tree *root)
 {
     int at = (int)chunk->rest, length = (int)(chunk->length - chunk->rest);
     const char *what = chunk->streaming ? "streaming mode"
                        : chunk->lost    ? "not followed"
-                       : chunk->gap     ? "behind a gap"
+                       : chunk->gap     ? "after a gap"
                                         : "part of an FPDU";
     enum iwd_field field = chunk->streaming ? F_STREAMING : chunk->lost ? F_UNFOLLOWED : F_PART;
     proto_item *item;
@@ -413,7 +412,7 @@ static void draw_rest(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info 
     proto_tree_add_item(tree, iwd_hf[field], tvb, at, length, ENC_NA);
 }
 
-/* A retransmission that brings nothing new: the columns are TCP's. */
+/* Draws a retransmission that brings nothing new; the columns stay TCP's. */
 static void draw_repeated(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *pinfo,
                           proto_tree *root)
 {

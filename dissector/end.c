@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The end of the capture: octets that are still missing will never come, and what lies behind them
- * is judged. */
+/* The end of the capture: octets that are still missing will never come, so the octets after them
+ * are judged. */
 #include "iwarp_dissector.h"
 
-/* What was found about one connection. */
+/* A finding about one connection. */
 struct found {
     struct found *next; /* in the same frame */
     struct iwd_connection *c;

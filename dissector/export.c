@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* File, Export Objects: what Writes and Read Responses have placed under an STag is an object. */
+/* File, Export Objects: the octets that Writes and Read Responses placed under one STag form an
+ * object. */
 #include "iwarp_dissector.h"
 
 #include <epan/export_object.h>
 #include <epan/tap.h>
 
-/* Octets between the lowest and the highest TO; what lies further away is left out. */
+/* Maximum octets between the lowest and the highest TO; octets farther away are left out. */
 enum { SPAN = 64 * 1024 * 1024 };
 
 static int tap;
@@ -25,7 +26,7 @@ struct region {
     size_t room;
 };
 
-/* struct region by struct iwd_stag, while a list is made. */
+/* Maps struct iwd_stag to struct region while a list is being made. */
 static GHashTable *regions;
 
 static void reset(void)
@@ -53,7 +54,7 @@ static struct region *begin(export_object_list_t *list, const struct placed *p, 
     return r;
 }
 
-/* Room for [from, to) beside what is there; false: too far away. */
+/* Extends the region to include [from, to). Returns false if that is too far away. */
 static bool widen(struct region *r, uint64_t from, uint64_t to)
 {
     export_object_entry_t *e = r->entry;

@@ -65,8 +65,8 @@ int iwd_severity(const struct iw_rule *rule)
     }
 }
 
-/* Each check that the observer makes, so that each can be filtered for and shows up in the list of
- * expert infos with its rule: iwarp.check.mpa_crc. */
+/* Registers each check of the observer, so that users can filter for it and the list of expert
+ * infos shows it with its rule: iwarp.check.mpa_crc. */
 static void register_checks(expert_module_t *module)
 {
     wmem_allocator_t *scope = wmem_epan_scope();

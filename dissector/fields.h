@@ -195,7 +195,7 @@
       "ULPDU length of the segment at fault")                                                      \
     X(TERM_HEADERS, "Headers of the segment at fault", "rdmap.terminate.headers", FT_NONE,         \
       BASE_NONE, NULL, 0, NULL)                                                                    \
-    X(TERM_TRAILING, "Behind the headers", "rdmap.terminate.trailing", FT_BYTES, BASE_NONE, NULL,  \
+    X(TERM_TRAILING, "After the headers", "rdmap.terminate.trailing", FT_BYTES, BASE_NONE, NULL,   \
       0, "Octets that no flag announces")                                                          \
     X(TERM_CAUSE, "Provoked by frame", "rdmap.terminate.cause", FT_FRAMENUM, BASE_NONE, NULL, 0,   \
       "Worked out: the segment that has these headers, else the last one with a finding")
@@ -284,16 +284,16 @@ extern int iwd_hf[F_COUNT];
 extern int iwd_ett[T_COUNT];
 /* By enum iw_check. */
 extern expert_field *iwd_ei;
-/* Octets that cannot be judged: why. */
+/* Why octets cannot be judged. */
 extern expert_field iwd_ei_lost;
 extern expert_field iwd_ei_gap;
 extern expert_field iwd_ei_resync;
-/* What an end tells the other. */
+/* A refusal, and a Terminate. */
 extern expert_field iwd_ei_rejected;
 extern expert_field iwd_ei_terminate;
 
 void iwd_register_fields(int proto);
-/* PI_ERROR, PI_WARN or PI_NOTE: of the expert infos about it. */
+/* Returns the severity of the expert infos about this rule: PI_ERROR, PI_WARN or PI_NOTE. */
 int iwd_severity(const struct iw_rule *rule);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The first pass: octets to the observer, and what it sees into memory. */
+/* Runs on the first pass: feeds octets to the observer and keeps what it sees. */
 #include "iwarp_dissector.h"
 
 #include "iwarp/crc32c.h"
@@ -26,7 +26,7 @@ static void keep(struct iwd_connection *c, struct iwd_side *s, uint64_t pos, con
     s->kept = k;
 }
 
-/* Frees what ends before `pos`; it was understood in this frame, or never (0). */
+/* Frees kept octets that end before `pos`; they were understood in `frame`, or never (0). */
 static void forget(struct iwd_side *s, uint64_t pos, uint32_t frame)
 {
     for (struct iwd_kept **at = &s->kept; *at;) {
@@ -42,7 +42,7 @@ static void forget(struct iwd_side *s, uint64_t pos, uint32_t frame)
     }
 }
 
-/* Copies what [from, from + length) has of [pos, pos + size). */
+/* Copies the part of [from, from + length) that lies in [pos, pos + size). */
 static void overlay(uint8_t *out, uint64_t pos, uint32_t size, uint64_t from, const uint8_t *octets,
                     uint32_t length)
 {
@@ -65,7 +65,7 @@ static uint8_t *assemble(const struct iwd_connection *c, const struct iwd_side *
     return out;
 }
 
-/* The frame that brought an octet first. */
+/* Returns the frame that brought an octet first. */
 static uint32_t frame_of(const struct iwd_connection *c, enum iw_side side, uint64_t pos)
 {
     const struct iwd_side *s = &c->side[side];
@@ -88,7 +88,7 @@ static uint32_t frame_of(const struct iwd_connection *c, enum iw_side side, uint
     return frame;
 }
 
-/* When the last of these octets came. */
+/* Returns the time at which the last of these octets came. */
 static nstime_t arrival(const struct iwd_connection *c, enum iw_side side, uint64_t pos,
                         uint64_t end)
 {
@@ -137,7 +137,7 @@ static struct iwd_thing *add_thing(struct iwd_connection *c, enum iwd_kind kind,
     return t;
 }
 
-/* Its octets, if this chunk alone has not all that are there. */
+/* Keeps the octets of the thing if this chunk alone does not hold all that are there. */
 static void keep_thing(struct iwd_connection *c, struct iwd_thing *t)
 {
     const struct iwd_chunk *chunk = c->chunk;
@@ -172,7 +172,7 @@ static void see_startup(struct iwd_connection *c, const struct iw_observation *s
     nstime_delta(&s->since_request, &c->arrived, &c->requested);
 }
 
-/* Where the FPDU's first Marker stands follows from where its ULPDU is interrupted. */
+/* Derives the place of the FPDU's first Marker from where its ULPDU is interrupted. */
 static void find_markers(struct iwd_side *s, struct iwd_thing *t, const struct iw_fpdu *fpdu)
 {
     uint64_t data = fpdu->header_pos + IW_MPA_LENGTH_FIELD;
@@ -409,11 +409,11 @@ static void end(struct iwd_connection *c)
     c->thing = NULL;
 }
 
-/* So many segments behind it, and the other end has acknowledged more: an octet that has not come
- * by then is taken for one that the capture does not have. */
+/* If this many segments have come after a missing octet, and the other end has acknowledged more,
+ * the octet counts as one that the capture does not have. */
 enum { PATIENCE = 8 };
 
-/* Moves the edge over what was kept; *next is where octets go on behind it. */
+/* Moves the edge over the kept octets; sets *next to the position where octets go on after it. */
 static void find_edge(struct iwd_side *s, uint64_t *next)
 {
     bool more = true;
@@ -440,18 +440,18 @@ static void give_up(struct iwd_connection *c, enum iw_side side)
     s->edge = greater(s->edge, s->done);
     find_edge(s, &next);
     if (next == UINT64_MAX || s->edge > before) {
-        s->behind = next != UINT64_MAX;
+        s->beyond = next != UINT64_MAX;
         return;
     }
-    if (++s->behind < PATIENCE || s->acked <= next)
+    if (++s->beyond < PATIENCE || s->acked <= next)
         return;
-    s->behind = 0;
+    s->beyond = 0;
     iw_observer_gap(c->observer, side, s->edge, next);
     s->edge = greater(next, s->done);
     find_edge(s, &next);
 }
 
-/* What of the chunk was not understood yet. */
+/* Determines which octets of the chunk are not understood yet. */
 static void settle(struct iwd_connection *c, struct iwd_side *s)
 {
     struct iwd_chunk *chunk = c->chunk;

@@ -6,7 +6,7 @@
  *
  * IW_FUZZ_LOCAL and IW_FUZZ_NONE do nothing here. settings[1]: bits below; settings[2]: with SNAP,
  * octets of payload that each frame has at most, in twos; settings[3]: if not zero, octets are cut
- * into segments of so many fours.
+ * into segments of four times this length.
  */
 #include "engine/fuzz.h"
 #include "input/input.h"
@@ -25,7 +25,7 @@
 
 enum {
     SNAP = 0x01,      /* a capture with a snap length */
-    NO_SYN = 0x02,    /* that begins behind the SYNs */
+    NO_SYN = 0x02,    /* that begins after the SYNs */
     DECODE_AS = 0x04, /* the user says that it is iWARP */
     REORDER = 0x08,   /* TCP puts segments in order */
     SWAPPED = 0x10,   /* the initiator has the lower port */
@@ -50,7 +50,7 @@ static uint8_t settings[IW_FUZZ_SETTINGS];
 static struct frame frames[FRAMES];
 static uint32_t count;
 static uint32_t isn[2];
-static uint64_t next[2]; /* behind the octets that each side has sent */
+static uint64_t next[2]; /* position after the octets that each side has sent */
 static nstime_t now;
 static column_info columns;
 static dissector_handle_t iwarp;
@@ -104,7 +104,7 @@ static void add_frame(unsigned side, uint64_t pos, uint8_t flags, const uint8_t 
     put16(at + 14, 0xffff);
     if (length)
         memcpy(at + TCP, octets, length);
-    /* Only what a short capture has: ASan notices who reads behind it. */
+    /* Shrink to the octets that a short capture has, so that ASan notices a read past them. */
     f->octets = g_realloc(f->octets, here);
 
     memset(&f->rec, 0, sizeof f->rec);
@@ -226,8 +226,8 @@ static void look(proto_node *node, gpointer hash)
         proto_item_fill_label((field_info *)fi, text);
     else
         g_strlcpy(text, fi->rep->representation, sizeof text);
-    /* What is thrown while the plugin's own code runs bears its name. A bug of another dissector
-     * may be one of what the plugin gave it. */
+    /* An exception thrown while the plugin's own code runs bears its name. A bug reported in
+     * another dissector may come from what the plugin passed to it. */
     IW_FUZZ_CHECK(!g_str_has_prefix(text, "[Malformed Packet: iWARP") &&
                       !g_str_has_prefix(text, "[Packet size limited during capture: iWARP") &&
                       !g_str_has_prefix(text, "[Unreassembled Packet: iWARP") &&
@@ -237,7 +237,7 @@ static void look(proto_node *node, gpointer hash)
     proto_tree_children_foreach(node, look, hash);
 }
 
-/* Other dissectors may tell more each time. */
+/* Hashes only the plugin's part: other dissectors may show more each time. */
 static void look_below(proto_node *root, gpointer hash)
 {
     uint64_t ignored = 0;
@@ -250,7 +250,7 @@ static const nstime_t *time_of(struct packet_provider_data *prov _U_, guint32 fr
     return frame && frame <= count ? &frames[frame - 1].fd.abs_ts : NULL;
 }
 
-/* All frames; the hash of what the plugin shows. */
+/* Dissects all frames. Returns the hash of what the plugin shows. */
 static uint64_t pass(epan_t *session)
 {
     const frame_data *first = NULL, *previous = NULL;
@@ -317,7 +317,7 @@ static void run(const uint8_t *octets, size_t length)
     IW_FUZZ_CHECK(second == third, "dissector: a third pass shows something else than the second");
 }
 
-/* What the dialog Decode As asks long after it was registered. */
+/* Asks what the dialog Decode As asks long after the plugin was registered. */
 static void try_decode_as(void)
 {
     packet_info pinfo = {.srcport = 40000, .destport = 4711};
@@ -349,8 +349,8 @@ static void start(void)
 {
     uid_t uid = getuid();
 
-    /* No settings of the user's, nor tables of names, which each input would read anew; each block
-     * of memory has a fence. Root has no say in that: libwireshark shall not see it. */
+    /* Use no settings of the user and no tables of names, which each input would read again; give
+     * each block of memory a fence. libwireshark ignores these for root: hide that from it. */
     (void)setenv("WIRESHARK_CONFIG_DIR", "/nonexistent", 1);
     (void)setenv("WIRESHARK_DATA_DIR", "/nonexistent", 1);
     (void)setenv("WIRESHARK_DEBUG_WMEM_OVERRIDE", "simple", 1);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Every pass: NVMe/RDMA and iSER. Wireshark's dissectors of both know InfiniBand only, where they
+ * Runs on every pass: NVMe/RDMA and iSER. Wireshark's dissectors of both know only InfiniBand. They
  * find the port in the connection manager's data of a conversation of queue pairs, and the
- * operation in the headers. They are called with what iWARP did in those words: the ports stand for
- * the queue pairs, the octets of the private data and the STags, TOs and lengths are those of the
- * connection. Only the packet sequence number, by which responses find their requests, has no
- * counterpart: it is a number of the request's own.
+ * operation in the headers. This file calls them with iWARP translated into these terms: the ports
+ * stand for the queue pairs; the octets of the private data and the STags, TOs and lengths are
+ * those of the connection. Only the packet sequence number, by which responses find their requests,
+ * has no counterpart: each request gets a number of its own.
  */
 #include "iwarp_dissector.h"
 
@@ -13,8 +13,7 @@
 
 enum { NVME_PORT = 4420, ISER_PORT = 3260, ISER_OLD_PORT = 860 };
 
-/* In what a connection manager's request says: private data of the ULP, behind the IP addressing.
- */
+/* Offset of the ULP's private data in a connection manager's request, after the IP addressing. */
 enum { PRIVATE_DATA = 176 };
 
 /* Service of a TCP port (InfiniBand annex A11). */
@@ -38,7 +37,7 @@ static conversation_infiniband_data *data_of(conversation_t *conversation)
     return d;
 }
 
-/* Of the messages to one end, whoever sends them. */
+/* Returns the conversation of the messages to one end, whoever sends them. */
 static conversation_infiniband_data *to_end(const packet_info *pinfo, const address *end,
                                             uint32_t port)
 {
@@ -51,7 +50,7 @@ static conversation_infiniband_data *to_end(const packet_info *pinfo, const addr
     return data_of(conversation);
 }
 
-/* Other connections have the same ends: what tells them apart is stated before each call. */
+/* Sets, before each call, what distinguishes this connection from others with the same ends. */
 static void state(const packet_info *pinfo, uint16_t port)
 {
     struct iwd_connection *c = iwd_shown;
@@ -155,7 +154,7 @@ static int dissect_nvme_private(tvbuff_t *tvb, packet_info *pinfo, proto_tree *t
     return call(nvme_private, NVME_PORT, &info, tvb, pinfo, tree);
 }
 
-/* Of iSER it knows the iSCSI PDUs, not Hello and HelloReply. */
+/* Wireshark's dissector of iSER knows the iSCSI PDUs, not Hello and HelloReply. */
 static int dissect_iser(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     const struct iwd_offer *o = data;

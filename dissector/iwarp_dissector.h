@@ -5,8 +5,8 @@
 /*
  * The Wireshark plugin. On the first pass over a capture follow.c feeds the observer of each
  * connection and keeps what it sees, by frame and position, for as long as the file is open. On
- * every pass, the first included, draw*.c shows what was kept; nothing is found out while
- * drawing, so that each pass shows the same. Only links to later frames have to wait for the
+ * every pass, the first included, draw.c, segment.c and ulp.c show what was kept. Drawing computes
+ * nothing new, so that each pass shows the same. Only links to later frames have to wait for the
  * second.
  */
 
@@ -17,7 +17,7 @@
 
 enum iwd_crc { IWD_CRC_UNCHECKED, IWD_CRC_GOOD, IWD_CRC_BAD, IWD_CRC_UNKNOWN };
 
-/* All that follows lies in wmem_file_scope(), but for what is borrowed. */
+/* Everything below is allocated in wmem_file_scope(), except what is borrowed. */
 
 struct iwd_finding {
     struct iwd_finding *next;
@@ -27,14 +27,14 @@ struct iwd_finding {
     uint64_t pos, got, want;
 };
 
-/* A region of one end's memory, by what the other end did with it. */
+/* A region of one end's memory, as known from the other end's accesses. */
 struct iwd_stag {
     uint32_t stag, first, last, uses;
     uint32_t invalidated; /* frame, 0: never */
     uint64_t low, high;   /* [low, high) */
 };
 
-/* What became of a message's payload. */
+/* Whether a message's payload is available. */
 enum iwd_octets {
     IWD_OCTETS_HERE,
     IWD_OCTETS_MISSING, /* not all of them came */
@@ -64,7 +64,7 @@ struct iwd_message {
 
 enum iwd_kind { IWD_STARTUP, IWD_FPDU };
 
-/* What few things have. */
+/* Rare properties of a thing, allocated only for those that have one. */
 struct iwd_rare {
     uint8_t *raw;                 /* its octets, if they are not all in the chunk */
     struct iwd_stag *invalidated; /* Send with Invalidate: as it was then */
@@ -77,7 +77,7 @@ struct iwd_rare {
 };
 
 /* A start-up frame or an FPDU, shown in the frame that completes it. There is one for each FPDU of
- * a capture: members are in the order that wastes nothing. */
+ * a capture, so the order of the members avoids padding. */
 struct iwd_thing {
     struct iwd_thing *next; /* in the same chunk */
     uint64_t pos;
@@ -96,7 +96,7 @@ struct iwd_thing {
     bool cut;     /* the capture lacks its end */
 };
 
-/* Octets that the capture does not have, or where framing was found again. */
+/* Octets that the capture does not have, or the place where framing was found again. */
 struct iwd_note {
     struct iwd_note *next;
     bool resync;
@@ -105,7 +105,7 @@ struct iwd_note {
     uint64_t from, to;
 };
 
-/* What few chunks have. */
+/* Rare properties of a chunk. */
 struct iwd_remarks {
     const char *why;              /* this side's framing is lost from here on: why */
     struct iwd_finding *findings; /* of no thing in this chunk */
@@ -124,7 +124,7 @@ struct iwd_chunk {
     uint32_t begun;  /* frame where the thing begins that they are part of, 0: not known */
     uint32_t shown;  /* frame in which they were understood, 0: never */
     uint8_t side;    /* enum iw_side */
-    bool late;       /* TCP did not hand it over: shown behind all else that the frame holds */
+    bool late;       /* TCP did not hand it over: shown after everything else in the frame */
     bool lost;       /* this side's framing is lost */
     bool gap;        /* octets before the rest are missing */
     bool streaming;  /* the rest is not MPA's */
@@ -154,10 +154,10 @@ struct iwd_side {
     uint32_t base;         /* sequence number of position 0 */
     uint64_t fin;          /* ended: octets from here on are passed over */
     uint64_t ahead;        /* highest position seen */
-    uint64_t done;         /* behind the last complete thing */
+    uint64_t done;         /* position after the last complete thing */
     uint64_t acked;        /* octets before it have arrived at the other end */
-    uint32_t behind;       /* segments that came since the octet at `edge` was missed */
-    uint64_t edge;         /* behind the octets that came without a gap */
+    uint32_t beyond;       /* segments that came since the octet at `edge` was missed */
+    uint64_t edge;         /* position after the octets that came without a gap */
     uint32_t marker_phase; /* of the Markers' positions, if known */
     bool marked;
     const char *why;           /* lost */
@@ -168,7 +168,7 @@ struct iwd_side {
     struct iw_mpa_startup_header header;
     struct iw_mpa_enhanced enhanced;
     bool has_enhanced;
-    bool second;            /* ... came behind the other's */
+    bool second;            /* ... came after the other's */
     nstime_t since_request; /* the start-up frame's */
     struct iwd_message *untagged[IWD_QUEUES];
     struct iwd_message *tagged[2]; /* Write, Read Response: not whole yet */
@@ -215,53 +215,54 @@ void iwd_handoff(void);
 
 /* memory.c */
 
-/* Zeroed memory that stays until the file is closed. */
+/* Allocates zeroed memory that stays until the file is closed. */
 void *iwd_take(size_t size);
-/* Memory that may be returned before. */
+/* Allocates memory that can be freed before that. */
 void *iwd_borrow(size_t size);
 void iwd_return(void *borrowed);
-/* More or less of it, as realloc. */
+/* Resizes borrowed memory, as realloc does. */
 void *iwd_reborrow(void *borrowed, size_t size);
-/* The same for observers, which have a bound together. */
+/* Allocates memory for observers, which share one limit. */
 void *iwd_lend(void *context, size_t size);
 void iwd_give_back(void *context, void *block, size_t size);
-/* The file is closed. */
+/* Frees everything: the file is closed. */
 void iwd_forget_all(void);
 
 /* follow.c */
 
-/* The conversation's connection; NULL if it is none of iWARP's. */
+/* Returns the connection of the frame's conversation, or NULL if that is not iWARP. */
 struct iwd_connection *iwd_connection_of(packet_info *pinfo);
-/* Makes one; `side` is the end that sends this frame; joined: its start-up was not captured. */
+/* Makes a connection. `side` is the end that sends this frame; joined: its start-up was not
+ * captured. */
 struct iwd_connection *iwd_connect(packet_info *pinfo, enum iw_side side, bool joined);
 enum iw_side iwd_side_of(const struct iwd_connection *c, const packet_info *pinfo);
 /* Feeds the observer. */
 struct iwd_chunk *iwd_follow(struct iwd_connection *c, packet_info *pinfo, enum iw_side side,
                              uint64_t pos, tvbuff_t *tvb);
-/* What iwd_follow made of the octets of this side in this frame at a position of which these are
- * the low bits; NULL if they never came. */
+/* Returns the chunk that iwd_follow made of this side's octets in this frame, at the position with
+ * these low bits; NULL if they never came. */
 struct iwd_chunk *iwd_find_chunk(const struct iwd_connection *c, enum iw_side side, uint32_t frame,
                                  uint32_t pos32);
-/* FIN or RST. NULL if nothing was found. */
+/* Processes a FIN or RST. Returns NULL if that leads to no finding. */
 struct iwd_chunk *iwd_follow_end(struct iwd_connection *c, packet_info *pinfo, enum iw_side side,
                                  uint64_t pos, bool reset);
-/* The capture ends. NULL if nothing was found. */
+/* Processes the end of the capture. Returns NULL if that leads to no finding. */
 struct iwd_chunk *iwd_follow_flush(struct iwd_connection *c);
 
-/* end.c: what is found once nothing more comes is shown in the connection's last frame. */
+/* end.c: shows findings that are made once nothing more comes in the connection's last frame. */
 void iwd_add_connection(struct iwd_connection *c);
 void iwd_forget_end(void);
 void iwd_register_end(void);
-/* The first pass: the frame has been followed. */
+/* First pass: call after the frame has been followed. */
 void iwd_frame_followed(const packet_info *pinfo);
-/* Every pass: what was found at the end that belongs to this frame. */
+/* Every pass: draws the findings made at the end that belong to this frame. */
 void iwd_draw_end(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree);
 
-/* Preferences: what iwarp-lint has as options. */
+/* Preferences that correspond to options of iwarp-lint. */
 extern unsigned iwd_mss;
 extern iwd_bool iwd_default_config;
 
-/* Offset in an FPDU of its n-th octet that belongs to no Marker. */
+/* Returns the offset in an FPDU of its n-th octet that belongs to no Marker. */
 static inline uint32_t iwd_place(const struct iwd_thing *t, uint32_t n)
 {
     const uint32_t between = IW_MPA_MARKER_PERIOD - IW_MPA_MARKER;
@@ -271,7 +272,7 @@ static inline uint32_t iwd_place(const struct iwd_thing *t, uint32_t n)
                : n + IW_MPA_MARKER * (1 + (n - t->marker) / between);
 }
 
-/* Of a thing that has nothing rare: all zero. */
+/* Returns the rare properties; all zero for a thing without any. */
 static inline const struct iwd_rare *iwd_rare_of(const struct iwd_thing *t)
 {
     static const struct iwd_rare none;
@@ -279,16 +280,16 @@ static inline const struct iwd_rare *iwd_rare_of(const struct iwd_thing *t)
     return t->rare ? t->rare : &none;
 }
 
-/* Its octets that are there. */
+/* Returns how many of the thing's octets are there. */
 static inline uint32_t iwd_here(const struct iwd_thing *t)
 {
     return t->cut ? iwd_rare_of(t)->here : t->size;
 }
 
-/* The first pass: to be filled. */
+/* First pass: returns the rare properties to be filled in. */
 struct iwd_rare *iwd_make_rare(struct iwd_thing *t);
 
-/* The other end. */
+/* Returns the other end. */
 static inline enum iw_side iwd_other(enum iw_side side)
 {
     return side == IW_SIDE_INITIATOR ? IW_SIDE_RESPONDER : IW_SIDE_INITIATOR;
@@ -296,13 +297,13 @@ static inline enum iw_side iwd_other(enum iw_side side)
 
 /* messages.c */
 
-/* The good segment that the observer shows, which became `thing`. */
+/* Processes a good segment that the observer shows, which became `thing`. */
 void iwd_segment(struct iwd_connection *c, struct iwd_thing *thing,
                  const struct iw_observation *seen);
-/* The message that ended with the latest segment; only one that lacks octets is news. */
+/* Processes the message that ended with the latest segment; matters only if it lacks octets. */
 void iwd_whole(struct iwd_connection *c, const struct iw_observation *seen);
-/* Octets of this side are missing: which of the other's requests are still outstanding is not
- * known. */
+/* Records that octets of this side are missing, so that it is unknown which of the other's requests
+ * are still outstanding. */
 void iwd_missed(struct iwd_connection *c, enum iw_side side);
 /* MiB of the octets of Writes and Read Responses that may be kept; a preference. */
 extern unsigned iwd_keep;
@@ -311,20 +312,18 @@ void iwd_forget_messages(void);
 /* draw.c */
 void iwd_draw_chunk(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *pinfo,
                     proto_tree *root);
-/* The one-line form of a start-up frame or an FPDU, of which `tvb` is what iwd_tap_thing is
- * told.
- */
+/* Prints the one-line form of a start-up frame or an FPDU; `tvb` is as for iwd_tap_thing. */
 void iwd_print_thing(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinfo, char *line,
                      size_t room);
-/* A field that links to a frame; nothing if that is 0. */
+/* Adds a field that links to a frame; adds nothing if that is 0. */
 proto_item *iwd_link(proto_tree *tree, enum iwd_field field, tvbuff_t *tvb, uint32_t frame);
 
-/* segment.c: the ULPDU in `tvb`, of which the end may be missing. */
+/* segment.c: draws the ULPDU in `tvb`, whose end may be missing. */
 void iwd_draw_segment(const struct iwd_thing *thing, tvbuff_t *tvb, packet_info *pinfo,
                       proto_tree *tree, proto_tree *root);
 
-/* stats.c: tells the statistics of a start-up frame or an FPDU (`octets`: its ULPDU; NULL: none is
- * here), or of findings that belong to none. */
+/* stats.c: gives the statistics a start-up frame or an FPDU (`octets`: its ULPDU; NULL: none is
+ * here), or findings that belong to none. */
 void iwd_tap_thing(const struct iwd_thing *t, tvbuff_t *octets, packet_info *pinfo);
 void iwd_tap_findings(const struct iwd_finding *findings, packet_info *pinfo);
 void iwd_register_stats(int proto);
@@ -332,10 +331,10 @@ void iwd_handoff_stats(void);
 
 /* ulp.c */
 
-/* What a ULP's dissector gets with a message, or, if it knows the built-in dissector's list, with a
- * tagged segment. */
+/* The data that a ULP's dissector gets with a message, or, if it is in the built-in dissector's
+ * list, with a tagged segment. */
 struct iwd_offer {
-    rdmap_info_t info; /* what the built-in dissector would tell; the first member */
+    rdmap_info_t info; /* as the built-in dissector passes it; the first member */
     uint32_t id;       /* of the message, or of the request that it answers */
 };
 /* ... with private data. */
@@ -346,16 +345,16 @@ struct iwd_private {
 
 void iwd_register_ulp(int proto);
 void iwd_handoff_ulp(void);
-/* A dissector was chosen for the messages of this port, tagged: for Writes and Read Responses, too.
- */
+/* Returns true if a dissector was chosen for the messages of this port; tagged: for Writes and Read
+ * Responses, too. */
 bool iwd_has_ulp(uint32_t port, bool tagged);
-/* Private data of a start-up frame. */
+/* Draws the private data of a start-up frame. */
 void iwd_draw_private(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_tree *root,
                       const struct iw_mpa_startup_header *h);
-/* The payload of a segment, and of the message that it completes. */
+/* Draws the payload of a segment, and of the message that it completes. */
 void iwd_draw_payload(const struct iwd_thing *thing, const struct iw_ddp_header *h, tvbuff_t *tvb,
                       packet_info *pinfo, proto_tree *tree, proto_tree *root);
-/* A Read Request: dissectors of ULPs want to know what is going to be read. */
+/* Passes a Read Request on: dissectors of ULPs need to know what is going to be read. */
 void iwd_tell_read(const struct iwd_thing *thing, const struct iw_ddp_header *h,
                    const struct iw_rdmap_read_request *r, tvbuff_t *tvb, packet_info *pinfo,
                    proto_tree *root);
@@ -363,17 +362,17 @@ void iwd_tell_read(const struct iwd_thing *thing, const struct iw_ddp_header *h,
 /* infiniband.c: ULPs whose dissectors know InfiniBand. */
 void iwd_register_infiniband(void);
 void iwd_handoff_infiniband(void);
-/* It takes no more than Sends. */
+/* Returns true for iSER's dissector, which takes only Sends. */
 bool iwd_is_iser(dissector_handle_t handle);
 
 /* stream.c */
 void iwd_register_stream(int proto);
-/* Octets of the ULP, in the order of the stream. */
+/* Taps octets of the ULP, in the order of the stream. */
 void iwd_tap_payload(tvbuff_t *tvb, packet_info *pinfo);
 
 /* export.c */
 void iwd_register_export(int proto);
-/* Payload of a tagged segment. */
+/* Taps the payload of a tagged segment. */
 void iwd_tap_placed(const struct iwd_thing *t, const struct iw_ddp_header *h, tvbuff_t *tvb,
                     packet_info *pinfo);
 

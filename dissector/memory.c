@@ -6,8 +6,8 @@
 
 /* ---- what stays ---- */
 
-/* There are as many of some structs as there are FPDUs, and none is ever freed before the file is
- * closed: they need no overhead of their own. */
+/* Some structs exist once per FPDU, and none is freed before the file is closed: allocate them in
+ * blocks, without overhead for each. */
 enum { BLOCK = 64 * 1024 };
 
 static struct {
@@ -32,7 +32,7 @@ void *iwd_take(size_t size)
 
 /* ---- what comes and goes ---- */
 
-/* Among blocks that stay, wmem finds no use for what was freed: these come from malloc. */
+/* wmem cannot reuse freed memory among blocks that stay, so these come from malloc. */
 struct loan {
     alignas(max_align_t) struct loan *next;
     struct loan *previous;
@@ -70,7 +70,7 @@ void *iwd_reborrow(void *borrowed, size_t size)
     return loan + 1;
 }
 
-/* What the observers of all connections may have together. */
+/* The limit for the observers of all connections together. */
 enum { LENT = 256 * 1024 * 1024 };
 
 static size_t lent;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The first pass: which segments make a message, which messages belong together. */
+/* Runs on the first pass: joins segments into messages, and requests with responses. */
 #include "iwarp_dissector.h"
 
 #define NO_LIMIT UINT32_MAX
 
 /* ---- memory by STag ---- */
 
-/* [to, to + length) of the memory of `owner` was used. */
+/* Records an access to [to, to + length) of the memory of `owner`. */
 static struct iwd_stag *use_stag(struct iwd_connection *c, enum iw_side owner, uint32_t stag,
                                  uint64_t to, uint64_t length)
 {
@@ -29,7 +29,7 @@ static struct iwd_stag *use_stag(struct iwd_connection *c, enum iw_side owner, u
     return known;
 }
 
-/* What was known of it when it was invalidated; from then on it is a new one. */
+/* Returns what was known of the STag when it was invalidated; from then on it is a new one. */
 static struct iwd_stag *invalidate(struct iwd_connection *c, enum iw_side owner, uint32_t stag)
 {
     struct iwd_side *s = &c->side[owner];
@@ -42,7 +42,7 @@ static struct iwd_stag *invalidate(struct iwd_connection *c, enum iw_side owner,
 
 /* ---- requests and responses ---- */
 
-/* What a start-up frame states, if both of them did (RFC 6581 section 6). */
+/* Returns the depth that a start-up frame states, if both frames state one (RFC 6581 section 6). */
 static uint32_t depth(const struct iwd_connection *c, uint16_t stated)
 {
     return c->side[0].has_enhanced && c->side[1].has_enhanced && stated != IW_MPA_DEPTH_UNSPECIFIED
@@ -50,7 +50,7 @@ static uint32_t depth(const struct iwd_connection *c, uint16_t stated)
                : NO_LIMIT;
 }
 
-/* Requests that never find a response are forgotten at some time, as the observer does. */
+/* Adds a request. Like the observer, forgets requests that find no response after some time. */
 static void ask(struct iwd_connection *c, enum iw_side side, struct iwd_message *m)
 {
     const struct iwd_side *other = &c->side[iwd_other(side)];
@@ -67,8 +67,8 @@ static void ask(struct iwd_connection *c, enum iw_side side, struct iwd_message 
     m->ord = depth(c, s->enhanced.ord);
 }
 
-/* The request of `side` that is answered; takes it from the list. Answers come in the order of the
- * requests (RFC 5040 section 5.5), so that it is the oldest that fits. Of those that are passed the
+/* Removes and returns the request of `side` that is answered. Answers come in the order of the
+ * requests (RFC 5040 section 5.5), so it is the oldest that fits; among those that are passed, the
  * latest that had come by then. */
 static struct iwd_message *take_request(struct iwd_connection *c, enum iw_side side, uint8_t opcode,
                                         uint32_t stag, uint64_t to)
@@ -121,8 +121,8 @@ static void remember(struct iwd_side *s, struct iwd_thing *thing, const uint8_t 
     memcpy(r->header, ulpdu, MIN(length, sizeof r->header));
 }
 
-/* The segment that a Terminate speaks of: the latest with that length and header; without one, the
- * latest that had a fault. */
+/* Returns the frame of the segment that a Terminate refers to: the latest with that length and
+ * header; without one, the latest with a fault. */
 static uint32_t find_cause(const struct iwd_side *other, const struct iw_rdmap_terminate *t)
 {
     uint8_t header[IW_DDP_UNTAGGED_HEADER];
@@ -174,9 +174,9 @@ static void add_segment(const struct iwd_connection *c, struct iwd_thing *thing,
 
 /* ---- payload ---- */
 
-/* Sends are kept as long as the file is open, and so is what a ULP is going to be shown. Of all
- * other Writes and Read Responses only the first are: there can be as many octets as the capture
- * has. */
+/* Sends, and the messages that a ULP will be shown, are kept as long as the file is open. Of all
+ * other Writes and Read Responses only the first are kept: they can have as many octets as the
+ * capture. */
 unsigned iwd_keep = 1;
 
 static size_t kept;
@@ -214,8 +214,8 @@ static bool resize(struct iwd_message *m, size_t room)
     return true;
 }
 
-/* The payload of the segment that was added last, which is at `offset` of the message as it says
- * itself. */
+/* Collects the payload of the segment that was added last, at `offset` of the message according to
+ * the segment itself. */
 static void collect(const struct iwd_connection *c, struct iwd_message *m,
                     const struct iw_observation *seen, uint64_t offset)
 {
@@ -239,7 +239,7 @@ static void collect(const struct iwd_connection *c, struct iwd_message *m,
     memcpy(m->data + need - seen->payload_length, seen->payload, seen->payload_length);
 }
 
-/* The one that goes on with this segment, or NULL: then *current will never be whole. */
+/* Returns the message that this segment continues, or NULL: then *current will never be whole. */
 static struct iwd_message *go_on(struct iwd_message **current, bool fits)
 {
     struct iwd_message *m = *current;
@@ -293,7 +293,7 @@ static void see_tagged(struct iwd_connection *c, struct iwd_thing *thing,
         m->request->response = m;
 }
 
-/* A Read or Atomic Request, or an Atomic Response, in one segment. */
+/* Links a Read or Atomic Request, or an Atomic Response, in one segment. */
 static void link_message(struct iwd_connection *c, struct iwd_thing *thing,
                          const struct iw_observation *seen)
 {

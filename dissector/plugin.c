@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What Wireshark looks for in a plugin of dissectors. */
+/* The symbols that Wireshark looks for in a plugin of dissectors. */
 #include "iwarp_dissector.h"
 
 WS_DLL_PUBLIC_DEF const char plugin_version[] = IW_VERSION;

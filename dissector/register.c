@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How connections are found, and how frames reach follow.c and draw.c. */
+/* Finds connections, and passes frames to follow.c and draw.c. */
 #include "iwarp_dissector.h"
 
 #include "iwarp/capture.h"
@@ -14,7 +14,7 @@ iwd_bool iwd_default_config;
 static iwd_bool built_in;
 static pref_t *relative_pref, *analyze_pref;
 
-/* What a frame has beside the octets that TCP hands over, under an identity of its own. */
+/* Keys for data of a frame beside the octets that TCP hands over. */
 enum { EXTRA_LATE, EXTRA_END };
 
 static int extra_key(void)
@@ -24,9 +24,9 @@ static int extra_key(void)
 
 /* ---- positions ---- */
 
-/* Position 0 is the octet behind the SYN; without one in the capture, the first that was seen. TCP
- * hands over sequence numbers relative to that, or as they are. These are the position's low bits:
- * with the frame they name a chunk on every pass. */
+/* Returns the low bits of a position, which with the frame identify a chunk on every pass. Position
+ * 0 is the octet after the SYN; without one in the capture, the first that was seen. TCP hands over
+ * sequence numbers relative to that, or as they are. */
 static uint32_t low_position(struct iwd_side *s, const tcp_flow_t *flow, uint32_t seq,
                              bool relative)
 {
@@ -37,7 +37,7 @@ static uint32_t low_position(struct iwd_side *s, const tcp_flow_t *flow, uint32_
     return seq + (relative ? flow->base_seq : 0) - s->base;
 }
 
-/* The first pass: all bits. */
+/* First pass: returns all bits of the position. */
 static uint64_t position(struct iwd_side *s, uint32_t low)
 {
     uint64_t pos = iw_stream_unwrap(s->ahead, low);
@@ -47,7 +47,7 @@ static uint64_t position(struct iwd_side *s, uint32_t low)
     return pos;
 }
 
-/* What the sender of a frame has received of the other side. */
+/* Records what the sender of a frame has received from the other side. */
 static void acknowledge(struct iwd_connection *c, enum iw_side side, const tcp_flow_t *flow,
                         uint32_t ack, bool relative)
 {
@@ -60,9 +60,9 @@ static void acknowledge(struct iwd_connection *c, enum iw_side side, const tcp_f
     iw_observer_acked(c->observer, side, s->acked);
 }
 
-/* Of an IP fragment, or in an ICMP error, TCP does not know the length, and hands over its numbers
- * as they are; the next one is 0 then. What is cut off counts as a fragment, too, but not for TCP.
- */
+/* Returns true if TCP's numbers are relative. In an IP fragment or an ICMP error TCP does not know
+ * the length, and hands over its numbers as they are; the next one is 0 then. A frame that is cut
+ * off counts as a fragment, too, but not for TCP. */
 static bool is_relative(const packet_info *pinfo, const struct tcpinfo *tcp)
 {
     if ((pinfo->fragmented || pinfo->flags.in_error_pkt) && !tcp->nxtseq)
@@ -213,9 +213,8 @@ static tvbuff_t *payload_of(tvbuff_t *tvb, int offset, const struct iw_packet *p
                                         (int)(packet->length + packet->missing));
 }
 
-/* Retransmitted octets that fill a gap are withheld by TCP (its preference "Do not call
- * subdissectors for error packets"); FIN and RST never come to a dissector at all. Both matter to
- * the observer. */
+/* TCP withholds retransmitted octets that fill a gap (its preference "Do not call subdissectors
+ * for error packets"), and never passes FIN and RST to a dissector. The observer needs both. */
 static void follow_packet(tvbuff_t *tvb, packet_info *pinfo, struct iwd_connection *c,
                           const struct tcp_analysis *analysis, const struct iw_packet *packet)
 {
@@ -280,8 +279,8 @@ static int dissect_extra(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, vo
 
 /* ---- ports that others own ---- */
 
-/* Before these ports' own dissectors see a segment, it is looked at for a start-up frame: the
- * default has those of SMB, iSCSI, NVMe, SMB Direct and perftest. */
+/* Before the dissectors of these ports see a segment, the plugin looks for a start-up frame in it.
+ * The default has the ports of SMB, iSCSI, NVMe, SMB Direct and perftest. */
 #define PORTS "445,860,3260,4420,5445,9009"
 
 struct owned {
@@ -371,9 +370,9 @@ void iwd_register(void)
                                    &built_in);
     prefs_register_uint_preference(module, "keep", "Keep MiB of Writes and Read Responses",
                                    "The octets of messages of several segments are shown together "
-                                   "where the last one ends. Of Writes and Read Responses, unless "
-                                   "their connection has an upper layer that is known, so many are "
-                                   "kept in memory and no more.",
+                                   "where the last one ends. Limits how many MiB of Writes and "
+                                   "Read Responses are kept in memory for this, except on "
+                                   "connections with a known upper layer.",
                                    10, &iwd_keep);
     prefs_register_uint_preference(module, "mss", "Effective maximum segment size",
                                    "Octets of payload that one TCP segment of either side takes, "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Every pass: DDP and RDMAP. */
+/* Runs on every pass: draws DDP and RDMAP. */
 #include "iwarp_dissector.h"
 
 #include <inttypes.h>
@@ -45,7 +45,7 @@ static void generated(proto_item *item)
 
 /* ---- headers ---- */
 
-/* The DDP header at `offset`; returns its subtree. */
+/* Draws the DDP header at `offset`. Returns its subtree. */
 static proto_tree *draw_ddp(const struct iw_ddp_header *h, tvbuff_t *tvb, int offset,
                             proto_tree *tree)
 {
@@ -140,7 +140,7 @@ static void draw_terminate(const struct iwd_thing *t, tvbuff_t *tvb, int offset,
 
 /* ---- what was worked out ---- */
 
-/* One segment, and nothing to say of it. */
+/* Returns true for a message of one segment with nothing more to show. */
 static bool is_short(const struct iwd_message *m)
 {
     return !m || (m->segments == 1 && m->whole && m->octets == IWD_OCTETS_HERE);
@@ -175,7 +175,7 @@ static void draw_message(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *t
     generated(proto_tree_add_time(sub, iwd_hf[F_MESSAGE_TIME], tvb, 0, 0, &time));
 }
 
-/* A message of one segment: for filters and graphs only, as its payload tells the same. */
+/* Draws a message of one segment: for filters and graphs only, as its payload shows the same. */
 static void draw_short_message(uint32_t length, tvbuff_t *tvb, proto_tree *tree)
 {
     proto_item *item = proto_tree_add_uint64(tree, iwd_hf[F_MESSAGE_LENGTH], tvb, 0, 0, length);
@@ -209,7 +209,7 @@ static void draw_request_links(const struct iwd_thing *t, tvbuff_t *tvb, proto_t
     }
 }
 
-/* All is known of it, or (the first pass over a capture) how it began. */
+/* Draws an STag: all of it, or (on the first pass over a capture) only its first use. */
 static void draw_stag(const struct iwd_stag *s, bool all, tvbuff_t *tvb, proto_tree *tree)
 {
     proto_item *item = proto_tree_add_item(tree, iwd_hf[F_STAG_USE], tvb, 0, 0, ENC_NA);
@@ -244,7 +244,7 @@ static void draw_ddp_worked_out(const struct iwd_thing *t, const struct iw_ddp_h
 
 /* ---- a segment ---- */
 
-/* What stands behind an untagged header, if that is not the ULP's. */
+/* Draws the octets after an untagged header, if they are not the ULP's. */
 static void draw_header(const struct iwd_thing *t, const struct iw_ddp_header *h, tvbuff_t *tvb,
                         int offset, proto_tree *tree)
 {
@@ -294,7 +294,7 @@ static void tell_read(const struct iwd_thing *t, const struct iw_ddp_header *h, 
         iwd_tell_read(t, h, &r, tvb_new_subset_remaining(tvb, offset), pinfo, root);
 }
 
-/* again: not on the first pass. */
+/* Draws the headers; again: not on the first pass. */
 static void draw_headers(const struct iwd_thing *t, const struct iw_ddp_header *h, bool again,
                          tvbuff_t *tvb, int offset, proto_tree *tree)
 {
@@ -320,7 +320,7 @@ static void draw_headers(const struct iwd_thing *t, const struct iw_ddp_header *
         draw_short_message(t->length - (uint32_t)offset, tvb, sub);
 }
 
-/* A Terminate, among the expert infos. */
+/* Adds an expert info for a Terminate. */
 static void tell_terminate(const struct iwd_thing *t, tvbuff_t *tvb, int offset, packet_info *pinfo,
                            proto_item *item)
 {

@@ -7,8 +7,8 @@
 
 static int tap;
 
-/* Under an identity of its own: the frame was told of. */
-enum { TOLD = 0x7461 };
+/* Key for frames that the tap has already reported. */
+enum { REPORTED = 0x7461 };
 
 static uint32_t stream_of(packet_info *pinfo)
 {
@@ -19,7 +19,7 @@ static uint32_t stream_of(packet_info *pinfo)
     return tcp ? tcp->stream : 0;
 }
 
-static struct iwd_seen *tell(packet_info *pinfo)
+static struct iwd_seen *queue_report(packet_info *pinfo)
 {
     struct iwd_seen *s = wmem_new0(pinfo->pool, struct iwd_seen);
 
@@ -27,9 +27,9 @@ static struct iwd_seen *tell(packet_info *pinfo)
     s->side = iwd_side_of(s->connection, pinfo);
     s->stream = stream_of(pinfo);
     s->opcode = -1;
-    s->first = !p_get_proto_data(pinfo->pool, pinfo, iwd_proto, TOLD);
+    s->first = !p_get_proto_data(pinfo->pool, pinfo, iwd_proto, REPORTED);
     if (s->first)
-        p_add_proto_data(pinfo->pool, pinfo, iwd_proto, TOLD, s);
+        p_add_proto_data(pinfo->pool, pinfo, iwd_proto, REPORTED, s);
     tap_queue_packet(tap, pinfo, s);
     return s;
 }
@@ -43,7 +43,7 @@ void iwd_tap_thing(const struct iwd_thing *t, tvbuff_t *octets, packet_info *pin
 
     if (!have_tap_listener(tap))
         return;
-    s = tell(pinfo);
+    s = queue_report(pinfo);
     s->thing = t;
     s->reversed = s->side != (enum iw_side)t->side;
     s->side = (enum iw_side)t->side;
@@ -63,7 +63,7 @@ void iwd_tap_thing(const struct iwd_thing *t, tvbuff_t *octets, packet_info *pin
 void iwd_tap_findings(const struct iwd_finding *findings, packet_info *pinfo)
 {
     if (findings && have_tap_listener(tap))
-        tell(pinfo)->findings = findings;
+        queue_report(pinfo)->findings = findings;
 }
 
 /* ---- segments by opcode, findings by rule ---- */

@@ -3,8 +3,8 @@
 #define IWD_STATS_H
 
 /*
- * Statistics. All listen to the tap "iwarp", which tells of each start-up frame and FPDU as it is
- * drawn, and of findings that belong to neither.
+ * Statistics. All listen to the tap "iwarp", which reports each start-up frame and FPDU as it is
+ * drawn, and findings that belong to neither.
  */
 
 #include "iwarp_dissector.h"
@@ -19,21 +19,21 @@ struct iwd_seen {
     const struct iwd_finding *findings;
     tvbuff_t *octets;  /* start-up frame, or ULPDU as far as it is here; NULL: none */
     int opcode;        /* -1: no DDP segment with a header */
-    uint32_t payload;  /* octets behind the DDP header */
+    uint32_t payload;  /* octets after the DDP header */
     uint32_t stream;   /* TCP's number of the connection */
     enum iw_side side; /* the thing's sender */
     bool reversed;     /* the frame is the other side's: only now it was understood */
     bool ends;         /* the last segment of its message */
-    bool first;        /* of those that are told of this frame */
+    bool first;        /* of those reported for this frame */
 };
 
-/* Octets of the message that this segment ends. */
+/* Returns the octets of the message that this segment ends. */
 static inline uint64_t iwd_seen_length(const struct iwd_seen *s)
 {
     return s->thing->message ? s->thing->message->length : s->payload;
 }
 
-/* The request that the message answers which this segment ends, else NULL. */
+/* Returns the request answered by the message that this segment ends, or NULL. */
 static inline const struct iwd_message *iwd_seen_request(const struct iwd_seen *s)
 {
     const struct iwd_message *m = s->ends ? s->thing->message : NULL;
@@ -43,8 +43,8 @@ static inline const struct iwd_message *iwd_seen_request(const struct iwd_seen *
 
 /* ---- stats_table.c: tables whose rows come one by one ---- */
 
-/* Of Wireshark's kind of table, for the menu Statistics and tshark's -z. There is one of each; its
- * strings are its own, copied. */
+/* A table of Wireshark's kind, for the menu Statistics and tshark's -z. There is one of each; it
+ * owns copies of its strings. */
 struct iwd_table {
     stat_tap_table_ui ui; /* all but what iwd_register_table sets */
     void (*reset)(void);  /* forgets what was counted */
@@ -59,19 +59,19 @@ struct iwd_table {
     {                                                                                              \
         TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, name, "%" #width "u"                                     \
     }
-/* A number that Wireshark would show badly: as text, which it sorts well as all are equally long.
- */
+/* A column of numbers as text, because Wireshark shows them badly otherwise. All texts are equally
+ * long, so that they sort well. */
 #define IWD_COLUMN_NUMBER(name, width)                                                             \
     {                                                                                              \
         TABLE_ITEM_STRING, TAP_ALIGN_RIGHT, name, "%" #width "s"                                   \
     }
 
 void iwd_register_table(struct iwd_table *t);
-/* A new row: zeros and empty strings. Returns its number. */
+/* Adds a row of zeros and empty strings. Returns its number. */
 guint iwd_table_add(struct iwd_table *t);
 stat_tap_table_item_type *iwd_table_at(const struct iwd_table *t, guint row, guint column);
 void iwd_table_text(const struct iwd_table *t, guint row, guint column, const char *text);
-/* In an IWD_COLUMN_NUMBER of that width; user_data.float_value becomes the number. */
+/* Sets a cell of an IWD_COLUMN_NUMBER of that width, from user_data.float_value. */
 void iwd_table_number(const struct iwd_table *t, guint row, guint column, int width, int decimals,
                       double number);
 

@@ -28,7 +28,7 @@ enum { OCTETS_WIDTH = 12 };
 /* Rows by struct iwd_connection, one added. */
 static GHashTable *rows;
 
-/* What the octets of a connection showed whose start-up was not captured. */
+/* Observed properties of a connection whose start-up was not captured. */
 enum { CRC_SEEN = 1, NO_CRC_SEEN = 2, MARKERS_SEEN = 4 /* of the initiator, 8: the responder's */ };
 
 static void reset(void)
@@ -114,7 +114,7 @@ static void set_agreed(guint row, const struct iwd_connection *c)
         set_text(row, END, "rejected");
 }
 
-/* Where the start-up frames are missing the octets tell. */
+/* Sets what the octets show if the start-up frames are missing. */
 static void set_observed(guint row, const struct iwd_seen *s)
 {
     guint *known = &iwd_table_at(&iwd_connections_table, row, MARKERS)->user_data.uint_value;

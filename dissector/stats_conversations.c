@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* -z conv,iwarp and -z endpoints,iwarp. Packets are those in which an FPDU or a start-up frame is
- * complete; bytes are what DDP carried. */
+/* -z conv,iwarp and -z endpoints,iwarp. They count packets that complete an FPDU or a start-up
+ * frame, and the bytes that DDP carried. */
 #include "stats.h"
 
 #include <epan/conversation_table.h>
 
-/* The names of fields that a filter for an end is made of. */
+/* Returns the name of the field for a filter on an end. */
 static const char *filter_name(const address *a, conv_filter_type_e what)
 {
     static const char *const names[][CONV_FT_ANY_PORT + 1] = {

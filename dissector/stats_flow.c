@@ -6,7 +6,7 @@
 
 enum { LINE = 500 };
 
-/* What a Read Request asks for. */
+/* Returns the number of octets that a Read Request asks for. */
 static uint64_t read_size(const struct iwd_seen *s)
 {
     struct iw_rdmap_read_request r;
@@ -19,7 +19,7 @@ static uint64_t read_size(const struct iwd_seen *s)
     return r.size;
 }
 
-/* Short enough for the room that tshark has, with the number of octets in brackets. */
+/* Returns a label short enough for tshark's column, with the number of octets in brackets. */
 static char *label_of(const struct iwd_seen *s)
 {
     static const char *const names[16] = {
@@ -50,8 +50,8 @@ static char *label_of(const struct iwd_seen *s)
     return g_strdup_printf("%s (%" PRIu64 ")", names[opcode], length);
 }
 
-/* Of a long comment only the beginning is seen: what is wrong and which request this answers come
- * first, then the message's last segment in one line. */
+/* Returns the comment. Wireshark shows only the beginning of a long one: findings and the answered
+ * request come first, then the message's last segment in one line. */
 static char *comment_of(const struct iwd_seen *s, packet_info *pinfo)
 {
     const struct iwd_message *m = s->thing->message, *request = iwd_seen_request(s);

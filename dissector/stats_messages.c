@@ -110,7 +110,7 @@ static gint compare(gconstpointer a, gconstpointer b, gpointer data _U_)
     return (x > y) - (x < y);
 }
 
-/* The least time that `share` thousandths of all do not exceed; in microseconds. */
+/* Returns the least time that `share` thousandths of all do not exceed, in microseconds. */
 static double percentile(GSequence *times, guint share)
 {
     guint n = (guint)g_sequence_get_length(times);

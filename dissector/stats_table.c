@@ -17,7 +17,7 @@ static struct iwd_table *owner_of(const stat_tap_table *table)
     return NULL;
 }
 
-/* A window may still look at the rows that were made: they stay, and are used again. */
+/* A window may still use the existing rows: keep them for reuse. */
 static void reset(stat_tap_table *table)
 {
     struct iwd_table *t = owner_of(table);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Every pass: what is the ULP's, for those who understand it. */
+/* Runs on every pass: offers the ULP's octets to the dissectors that understand them. */
 #include "iwarp_dissector.h"
 
 /* By port of either end, the responder's first: the defaults, and "Decode As". */
@@ -100,7 +100,7 @@ static bool try_ports(dissector_table_t table, tvbuff_t *tvb, packet_info *pinfo
            iwd_try_uint(table, near_port(pinfo, false), tvb, pinfo, root, data) > 0;
 }
 
-/* What the built-in dissectors look at. */
+/* Offers the octets to the built-in list. */
 static bool try_built_in(tvbuff_t *tvb, packet_info *pinfo, proto_tree *root, void *data)
 {
     port_type type = pinfo->ptype;
@@ -142,8 +142,8 @@ static bool call(enum call who, tvbuff_t *tvb, packet_info *pinfo, proto_tree *r
     return false;
 }
 
-/* What the ULP's dissector stumbles over is no reason to show less of iWARP. True: it was the
- * ULP's. */
+/* Calls a ULP's dissector; an exception in it must not hide anything of iWARP. Returns true if the
+ * octets were the ULP's. */
 static bool try_ulp(enum call who, tvbuff_t *tvb, packet_info *pinfo, proto_tree *root, void *data)
 {
     struct iwd_connection *shown = iwd_shown;
@@ -185,7 +185,7 @@ static bool claimed(const packet_info *pinfo)
     return iwd_shown->claimed && pinfo->num >= iwd_shown->claimed;
 }
 
-/* From here on the ULP's dissector is known to want what is sent. */
+/* Records that from here on the ULP's dissector wants the messages. */
 static bool claim(uint32_t *from, const packet_info *pinfo, bool taken)
 {
     if (taken && !*from && !PINFO_FD_VISITED(pinfo))
@@ -210,8 +210,8 @@ void iwd_tell_read(const struct iwd_thing *t, const struct iw_ddp_header *h,
         (void)try_ulp(CALL_BUILT_IN, tvb, pinfo, root, &offer);
 }
 
-/* All of the payload, if this segment completes the message; NULL if it does not, or if octets are
- * missing. */
+/* Returns the whole payload if this segment completes the message; NULL if it does not, or if
+ * octets are missing. */
 static tvbuff_t *message_of(const struct iwd_thing *t, const struct iw_ddp_header *h, tvbuff_t *tvb,
                             packet_info *pinfo, proto_tree *tree)
 {
@@ -276,7 +276,8 @@ void iwd_draw_payload(const struct iwd_thing *t, const struct iw_ddp_header *h, 
             iwd_tap_placed(t, h, tvb, pinfo);
     }
     whole = message_of(t, h, tvb, pinfo, tree);
-    /* Who is offered a tagged Send or an untagged Write takes its STag for an MSN or the like. */
+    /* A dissector would take the STag of a tagged Send or an untagged Write for an MSN or the like.
+     */
     if (!tvb_reported_length(whole ? whole : tvb) ||
         iw_ddp_tagged(h) != iw_rdmap_is_tagged(iw_rdmap_op(h)))
         return;

@@ -19,7 +19,7 @@ MORE = 100  # executions of the run that is subtracted, beyond the committed inp
 
 
 def processor(binary, harness, runs):
-    """Seconds of processor time that so many executions take."""
+    """Returns the seconds of processor time that the executions take."""
     with tempfile.TemporaryDirectory() as work:
         inputs = os.path.join(work, "inputs")
         with open(inputs, "w", encoding="utf-8") as f:

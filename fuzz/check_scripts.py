@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What planted.py and depth.py make of what a fuzzer says; a script stands for the fuzzer.
+"""Checks how planted.py and depth.py interpret a fuzzer's output; a script plays the fuzzer.
 
 usage: check_scripts.py
 """
@@ -36,7 +36,7 @@ def ended(call):
 
 
 def depth_is_found_by_its_trap(folder):
-    """A function that is reached for the first time is told, too."""
+    """A function that is reached for the first time is printed, too."""
     new = "echo 'NEW_FUNC[1/2]: 0x1 in receive_send' >&2; echo 'stat::number_of_executed_units: 7' >&2; "
     for status, found in ((0, False), (77, True)):
         assert depth.hunt(fuzzer(folder + "/fuzzer", new + "exit %d\n" % status), 1, True) == (found, 7), status
@@ -47,7 +47,7 @@ CRASHES = """for word; do case $word in -artifact_prefix=*) echo x >"${word#*=}c
 
 
 def real_bugs_fail(folder):
-    """What fails without the fault, too, is a finding of the worst kind."""
+    """An input that fails without the fault, too, is a finding of the worst kind."""
     tree = folder + "/tree"
     with open(os.path.join(planted.ROOT, "fuzz", "planted.csv"), newline="", encoding="utf-8") as f:
         fault = next(row for row in csv.DictReader(f) if " " not in row["harnesses"])

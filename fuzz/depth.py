@@ -25,7 +25,7 @@ TRAP = {"name": "depth", "file": "endpoint/rx.c", "old": "    ep->rx_open = fals
 
 
 def seed():
-    """Started up by the harness itself, with CRCs; receives are posted. What else it needs is the fuzzer's to find."""
+    """Returns a seed started up by the harness itself, with CRCs and posted receives. The fuzzer has to find the rest."""
     receives = b"".join(seeds.step(seeds.LOCAL, seeds.operation(seeds.RECV, 1, 8, 0, 64)) for _ in range(8))
     sends = [bytes([0x41, 0x43]) + bytes(8) + bytes([0, 0, 0, msn]) + bytes(4) + b"send" for msn in (1, 2)]
     write = bytes([0xC1, 0x40, 0x11, 0x22, 0x33, 0x44, 0, 0, 0, 0, 0, 0, 0x10, 0]) + b"write"

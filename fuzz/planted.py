@@ -27,7 +27,7 @@ FIRST = 20  # seconds of a harness's first turn; later ones are longer
 
 
 def copy_tree(folder):
-    """The files that git knows, as they are now; those that are the same keep their time, for the build's sake."""
+    """Copies the files that git knows, in their present state; unchanged ones keep their time, for the build's sake."""
     names = subprocess.run(["git", "ls-files", "-z", "--", ".", ":!fuzz/corpus", ":!pcaps/golden", ":!pcaps/siw"], cwd=ROOT,
                            check=True, capture_output=True).stdout
     for name in filter(None, os.fsdecode(names).split("\0")):
@@ -60,7 +60,7 @@ def program(folder, harness):
 
 
 def fails_anyway(tree, harness, path):
-    """Whether the input fails without the fault; then it is kept."""
+    """Returns whether the input fails without the fault; then keeps it."""
     done = subprocess.run([program(os.path.join(tree, "baseline"), harness), "-timeout=20", path], capture_output=True, check=False)
     if done.returncode != 0:
         os.makedirs(os.path.join(tree, "real"), exist_ok=True)
@@ -69,7 +69,7 @@ def fails_anyway(tree, harness, path):
 
 
 def gather(tree, harnesses, without):
-    """The committed inputs that a run may begin with, in the tree's folder seeds/HARNESS."""
+    """Puts the committed inputs that a run may begin with into the tree's folder seeds/HARNESS."""
     for harness in harnesses:
         seeds = os.path.join(tree, "seeds", harness)
         shutil.rmtree(seeds, ignore_errors=True)
@@ -81,7 +81,7 @@ def gather(tree, harnesses, without):
 
 
 def turn(tree, harness, corpus, seconds, replay):
-    """Runs a harness for a while: (what it said when it failed or None, seconds of processor time)."""
+    """Runs a harness for a while. Returns (its message when it failed or None, seconds of processor time)."""
     began = used()
     seeds = os.path.join(tree, "seeds", harness)
     with tempfile.TemporaryDirectory() as artifacts:
@@ -100,7 +100,7 @@ def turn(tree, harness, corpus, seconds, replay):
 
 
 def hunt(tree, harnesses, limit):
-    """(harness, what it said, seconds), the first two None if nothing was found."""
+    """Returns (harness, its message, seconds), the first two None if nothing was found."""
     with tempfile.TemporaryDirectory() as folder:
         corpora = {harness: os.path.join(folder, harness) for harness in harnesses}
         for corpus in corpora.values():
@@ -120,7 +120,7 @@ def hunt(tree, harnesses, limit):
 
 
 def plant(tree, fault):
-    """Edits the tree; the text before."""
+    """Edits the tree. Returns the earlier text."""
     path = os.path.join(tree, "proto", fault["file"])
     with open(path, encoding="utf-8") as f:
         before = f.read()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The fuzzers, from one place: see usage() and README.md."""
+"""Runs the fuzzers: see usage() and README.md."""
 import argparse
 import base64
 import glob
@@ -35,7 +35,7 @@ def say(text):
 
 
 def build(preset, targets, **environment):
-    """Builds targets of a preset quietly; its folder."""
+    """Builds targets of a preset quietly. Returns its folder."""
     folder = os.path.join(ROOT, "build" if preset == "default" else f"build-{preset}")
     steps = [["cmake", "--preset", preset], ["cmake", "--build", folder, "--parallel", str(os.cpu_count()), *sum((["--target", t] for t in targets), [])]]
     for step in steps:
@@ -46,7 +46,7 @@ def build(preset, targets, **environment):
 
 
 def harnesses(chosen):
-    """Those of CMake: iw_fuzz(NAME ...) in any CMakeLists.txt, without the empty one."""
+    """Lists CMake's harnesses: iw_fuzz(NAME ...) in any CMakeLists.txt, without the empty one."""
     found = set()
     for name in glob.glob(os.path.join(ROOT, "[!b]*", "**", "CMakeLists.txt"), recursive=True):
         with open(name, encoding="utf-8") as f:
@@ -86,7 +86,7 @@ class Run:
         return self.log.read()
 
     def report(self):
-        """True if it found nothing."""
+        """Returns True if it found nothing."""
         text, seconds = self.text(), time.monotonic() - self.began
         runs = re.findall(r"number_of_executed_units: +(\d+)", text) or re.findall(r"^#(\d+)", text, re.M)
         status = STATUS.findall(text)
@@ -134,7 +134,7 @@ def fuzz(options):
 # ---- AFL++ ----
 
 def instances(jobs, plain, asan, cmplog):
-    """(name, program, options, environment) of main and secondaries: the mix that AFL++'s authors advise."""
+    """Returns (name, program, options, environment) of main and secondaries: the mix that AFL++'s authors advise."""
     mix = [
         ("power-explore", plain, ["-p", "explore"], {"AFL_DISABLE_TRIM": "1"}),
         ("structure", plain, ["-p", "fast"], {"AFL_CUSTOM_MUTATOR_ONLY": "1"}),
@@ -153,7 +153,7 @@ def instances(jobs, plain, asan, cmplog):
 
 
 def afl_build(name, preset, folder, **environment):
-    """A build of its own, without a compiler cache: that does not know AFL++'s variables."""
+    """Makes a separate build without a compiler cache, which does not know AFL++'s variables."""
     if environment:
         step = ["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DCMAKE_C_COMPILER=afl-clang-fast", "-DCMAKE_C_COMPILER_LAUNCHER=", "-DIW_FUZZ=afl",
                 "-DCMAKE_BUILD_TYPE=RelWithDebInfo"]
@@ -228,7 +228,7 @@ def room_of(path):
 
 
 def totals(binary, profile, objects=()):
-    """{room: [lines, lines reached, branches, branches reached]}"""
+    """Returns {room: [lines, lines reached, branches, branches reached]}."""
     done = subprocess.run(["llvm-cov-14", "export", "-summary-only", f"-instr-profile={profile}", binary, *sum((["-object", o] for o in objects), [])],
                           check=True, capture_output=True, text=True)
     found = {}
@@ -290,13 +290,13 @@ def coverage(options):
 # ---- corpora ----
 
 def seeds(options):
-    """Seeds from the golden captures, from those that are named, and from fuzz/seeds/plain."""
+    """Makes seeds from the golden captures, from those that are named, and from fuzz/seeds/plain."""
     captures = options.harness or [os.path.join(ROOT, "pcaps")]
     return subprocess.run([sys.executable, "-B", os.path.join(FUZZ, "seeds", "seeds.py"), options.seeds, *captures], check=False).returncode
 
 
 def merge(options):
-    """The committed corpus of each harness anew: of what it has, what fuzzing found and what --from has, the fewest that reach as much."""
+    """Renews the committed corpus of each harness: of its inputs, fuzzing's finds and those of --from, keeps the fewest that reach as much."""
     names = harnesses(options.harness)
     folder = build("asan", [f"fuzz-{name}-libfuzzer" for name in names])
     for name in names:
@@ -318,12 +318,12 @@ def main():
     parser = argparse.ArgumentParser(usage=USAGE)
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), help="processes at a time (as many as there are CPUs); more than harnesses: several of one harness share its corpus")
     parser.add_argument("-t", "--time", type=int, default=None, help="seconds (30; if harnesses are named, until it is interrupted)")
-    parser.add_argument("--runs", type=int, default=0, help="at most so many inputs, and always the same ones (if build-asan/corpus is empty)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="where the random choices begin: the same inputs each time, as far as the machine gets (if build-asan/corpus is empty)")
+    parser.add_argument("--runs", type=int, default=0, help="at most N inputs, and always the same ones (if build-asan/corpus is empty)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the random choices: the same inputs each time, as far as the machine gets (if build-asan/corpus is empty)")
     parser.add_argument("--afl", action="store_true", help="AFL++, one harness: a main instance and secondary ones")
     parser.add_argument("--coverage", action="store_true", help="lines and branches that the committed corpora reach; HTML for each harness")
     parser.add_argument("--seeds", metavar="FOLDER", help="makes seeds from captures (those of pcaps/): FOLDER/HARNESS/")
-    parser.add_argument("--merge", action="store_true", help="makes fuzz/corpus anew from itself, what fuzzing has found, and --from")
+    parser.add_argument("--merge", action="store_true", help="renews fuzz/corpus from itself, what fuzzing has found, and --from")
     parser.add_argument("--from", dest="source", metavar="FOLDER", action="append", default=[], help="a folder that --seeds made")
     parser.add_argument("--list", action="store_true", help="names the harnesses")
     parser.add_argument("harness", nargs="*", metavar="HARNESS")

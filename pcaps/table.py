@@ -44,18 +44,18 @@ def account():
     rest = {r["rule"]: r for r in read_csv(HERE, "rows.csv")}
     table, wrong = {name: [] for name in ("shown", *STANDINGS)}, []
     for r in rules:
-        told = rest.pop(r["id"], None)
+        row = rest.pop(r["id"], None)
         c = by_rule.get(r["id"], [None])[0]
         if c and c.get("twin") not in clean:
             wrong.append(f'{r["id"]}: {c["file"]} has no clean twin')
-        if c and not told and not c.get("lint"):
+        if c and not row and not c.get("lint"):
             table["shown"].append((r, c, None))
-        elif c and not (told and told["standing"] == "context" and c.get("lint", [""])[0] == told["option"].split()[0]):
+        elif c and not (row and row["standing"] == "context" and c.get("lint", [""])[0] == row["option"].split()[0]):
             wrong.append(f'{r["id"]}: {c["file"]} shows it, which is not what rows.csv says')
-        elif told and told["standing"] in STANDINGS and told["reason"]:
-            if (told["standing"] == "may") != (r["level"] == "MAY") or (told["standing"] == "context") != bool(told["option"] and c):
-                wrong.append(f'{r["id"]}: rows.csv: "{told["standing"]}" does not go with its level, its option or the captures')
-            table[told["standing"]].append((r, c, told))
+        elif row and row["standing"] in STANDINGS and row["reason"]:
+            if (row["standing"] == "may") != (r["level"] == "MAY") or (row["standing"] == "context") != bool(row["option"] and c):
+                wrong.append(f'{r["id"]}: rows.csv: "{row["standing"]}" does not go with its level, its option or the captures')
+            table[row["standing"]].append((r, c, row))
         else:
             wrong.append(f'{r["id"]}: no capture shows it broken, and rows.csv does not say why')
     wrong += [f"{rule}: rows.csv names it, but it is no rule of the kind wire-passive" for rule in rest]
@@ -73,8 +73,8 @@ def main():
         print(line(r, c))
     for standing, title in STANDINGS.items():
         print(f"\n{title} ({len(table[standing])})")
-        for r, c, told in table[standing]:
-            print(f'{line(r, c)}\n    {told["option"]}: {told["reason"]}' if c else f'  {r["id"]:<16} {r["level"]:<10} {told["reason"]}')
+        for r, c, row in table[standing]:
+            print(f'{line(r, c)}\n    {row["option"]}: {row["reason"]}' if c else f'  {r["id"]:<16} {r["level"]:<10} {row["reason"]}')
     total = sum(len(rows) for rows in table.values())
     print(f'\n{total + len([w for w in wrong if "no capture shows" in w])} rules of the kind wire-passive, {len(wrong)} not accounted for')
     for text in wrong:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the Wireshark plugin costs: CPU time and memory of tshark with it, against the built-in iWARP dissectors on the
-same captures. Both take turns; medians are told, and the exit status is 1 if a bar is missed.
+"""Measures the cost of the Wireshark plugin: CPU time and memory of tshark with it, against the built-in iWARP dissectors on
+the same captures. Both take turns. Prints medians; the exit status is 1 if a bar is missed.
 
 usage: bench_dissector.py PLUGINS IWARP-PERF [MIB [ROUNDS]]
 
@@ -50,29 +50,29 @@ class Bench:
         return subprocess.run(["tshark", *options], check=True, capture_output=True, encoding="utf-8",
                               preexec_fn=self.become_nobody).stdout
 
-    def tell(self, text, value, bar):
+    def report(self, text, value, bar):
         print(f"{text} (bar {bar})", flush=True)
         self.good = self.good and value <= bar
 
     def compare(self, name, path, cpu=None, memory=MEMORY):
-        """CPU time and memory against the built-in's; a bar of None is none. Returns our CPU time."""
+        """Compares CPU time and memory with the built-in's; a bar of None is none. Returns our CPU time."""
         turns = [(self.cost(path), self.cost(path, *BUILT_IN)) for _ in range(self.rounds)]
         ours, theirs = (statistics.median(turn[k][0] for turn in turns) for k in (0, 1))
         most = [max(turn[k][1] for turn in turns) for k in (0, 1)]
         line = f"{name}: {ours:.2f} s, built-in {theirs:.2f} s, {ours / theirs:.2f} times"
         if cpu:
-            self.tell(line, ours / theirs, cpu)
+            self.report(line, ours / theirs, cpu)
         else:
             print(line)
         line = f"{name}: {most[0]:.0f} MiB, built-in {most[1]:.0f} MiB, {most[0] / most[1]:.2f} times"
         if memory:
-            self.tell(line, most[0] / most[1], memory)
+            self.report(line, most[0] / most[1], memory)
         else:
             print(line)
         return ours
 
     def framing(self, messages, path, fpdu):
-        """Every FPDU is found, its CRC is good, and it is as long as it was made."""
+        """Checks that every FPDU is found, with a good CRC and the length that it was made with."""
         room = fpdu - fpdu % 4 - MPA - HEADER
         lengths = [HEADER + room] * (MESSAGE // room) + ([HEADER + MESSAGE % room] if MESSAGE % room else [])
         tree = self.output("-n", "-r", path, "-q", "-z", "iwarp,tree")
@@ -105,7 +105,7 @@ def main(plugins, perf, mib=300, rounds=3):
         path = bench.record("--size", MESSAGE, "--total", octets * 2 // 15, "--traffic", "sends")
         once = statistics.median(bench.cost(path)[0] for _ in range(rounds))
         twice = statistics.median(bench.cost(path, "-2")[0] for _ in range(rounds))
-        bench.tell(f"{mib * 2 // 15} MiB of Sends: {once:.2f} s, with a second pass {twice:.2f} s, {twice / once:.2f} times",
+        bench.report(f"{mib * 2 // 15} MiB of Sends: {once:.2f} s, with a second pass {twice:.2f} s, {twice / once:.2f} times",
                    twice / once, SECOND)
 
         times = {}
@@ -113,7 +113,7 @@ def main(plugins, perf, mib=300, rounds=3):
             path = bench.record("--size", 2048, "--total", 4096 * connections, "--connections", connections)
             times[connections] = bench.compare(f"{connections} connections", path, None, None) / connections
         few, many = times.values()
-        bench.tell(f"ten times the connections: {many / few:.2f} times the time of each", many / few, MANY)
+        bench.report(f"ten times the connections: {many / few:.2f} times the time of each", many / few, MANY)
     sys.exit(not bench.good)
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a hostile client does to the latency of the others in one iwarp-peer.
+"""Measures the effect of a hostile client on the latency of the others in one iwarp-peer.
 
 usage: bench_hostile.py IWARP-PEER [ROUNDS [EXCHANGES]]
 
@@ -8,8 +8,8 @@ Each of four clients (iwarp-peer connect) exchanges messages with one listening 
 hostility on one connection, or of one client that connects again and again. Prints the ratio of the times (medians of the
 rounds, 9 if not said otherwise). Exit status 1: a ratio above 2, or a client of the others that failed.
 
-What the machine itself does to them is told beside it, without a bar: the same storm against a plain TCP acceptor that has
-nothing to do with iwarp-peer, and a process that only wants a processor.
+Also prints the effect of the machine itself, without a bar: the same storm against a plain TCP acceptor that has
+nothing to do with iwarp-peer, and a process that only uses a processor.
 """
 import os
 import select

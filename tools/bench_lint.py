@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What iwarp-lint --summary costs: CPU time against tshark's on the same capture, memory, and many connections against
-one. The programs take turns; medians are told, and the exit status is 1 if a bar is missed.
+"""Measures the cost of iwarp-lint --summary: CPU time against tshark's on the same capture, memory, and many connections
+against one. The programs take turns. Prints medians; the exit status is 1 if a bar is missed.
 
 usage: bench_lint.py IWARP-LINT IWARP-PERF [OCTETS [ROUNDS]]
 """
@@ -16,7 +16,7 @@ TSHARK, MEMORY, MANY = 20, 64, 2  # the bars: times as fast, MiB, times the cost
 
 
 def cost(*words, first=None):
-    """CPU seconds, user and system, and MiB at most. The shell's child has a memory of its own from its beginning on.
+    """Returns CPU seconds, user and system, and peak MiB. The shell's child has a memory of its own from its beginning on.
     `first` is called in the child before."""
     child = os.fork()
     if child == 0:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every bar of the transport's speed in one table: what iwarp-perf measures on loopback against plain TCP, medians of
-rounds in turn. By root it runs with real-time priority, so that what else the machine does disturbs less. The exit status
+"""Prints every bar of the transport's speed in one table: iwarp-perf on loopback against plain TCP, medians of
+rounds in turn. As root it runs with real-time priority, so that other load disturbs less. The exit status
 is 1 if a bar is missed.
 
-Both lanes have socket buffers of 128 KiB. With those that TCP grows by itself, some MiB wait in them as soon as a receiver was
-late once; they have left the caches by then, which makes it later still, and which of the two states a run is in decides its
-ratio. Rows of that kind are told at the end, without a bar.
+Both lanes have socket buffers of 128 KiB. If TCP grows them by itself, some MiB wait in them as soon as a receiver was
+late once; they have left the caches by then, which delays it further, and which of the two states a run is in decides its
+ratio. Rows of that kind come at the end, without a bar.
 
 usage: bench_perf.py IWARP-PERF [ROUNDS]
 """
@@ -56,7 +56,7 @@ class Bench:
                 calls = row["system_calls_per_message"]
                 print("%62s %7.3g + %.3g" % ("system calls a message, client and server", calls["client"], calls["server"]))
 
-    def told(self):
+    def print_without_bar(self):
         """As TCP would have its buffers."""
         print("no bars, buffers as TCP grows them:")
         for row in self.local("--baseline", "tcp", "--test", "write-bw,send-bw", "--crc", "both", "--size", "65536,1048576", buffers=[]):
@@ -65,7 +65,7 @@ class Bench:
                 print("%-62s %7.3f (%.3f .. %.3f), CPU %.3f" % ("%s %d, %s" % (row["test"], row["size"], CRC[row["lane"]["crc"]]),
                       ratio["median"], ratio["min"], ratio["max"], row["cpu_ratio_to_tcp"]), flush=True)
 
-    def pairs(self, words, key, ratio, told, limit, least):
+    def pairs(self, words, key, ratio, title, limit, least):
         """Two rows of the same size and `key` in turn, each pair in one run: what `ratio` makes of their speeds."""
         found = {}
         for _ in range(2 * self.rounds + 1):
@@ -76,7 +76,7 @@ class Bench:
             for which, speeds in pair.items():
                 found.setdefault(which, []).append(ratio(*speeds))
         for which, values in sorted(found.items()):
-            self.bar(told(*which), limit, statistics.median(values), "(%.3f .. %.3f)" % (min(values), max(values)), least)
+            self.bar(title(*which), limit, statistics.median(values), "(%.3f .. %.3f)" % (min(values), max(values)), least)
 
     def reads(self):
         self.pairs(["--test", "write-bw,read-bw", "--crc", "both"], lambda row: [row["lane"]["crc"]],
@@ -128,7 +128,7 @@ def main(perf, rounds=9):
                  what=", polling")
     bench.crc32c()
     bench.loop()
-    bench.told()
+    bench.print_without_bar()
     print("%d missed" % bench.missed)
     return 1 if bench.missed else 0
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What many connections cost: memory of one iwarp-peer with idle ones, processor time of iwarp-perf with busy ones.
+"""Measures the cost of many connections: memory of one iwarp-peer with idle ones, processor time of iwarp-perf with busy ones.
 
 usage: bench_scale.py PROGRAMS [CONNECTIONS]
 
-Prints what each connection takes beside the socket buffers, which are the kernel's: after its start-up, and after four
+Prints the memory of each connection without the socket buffers, which are the kernel's: after its start-up, and after four
 messages of 64 octets have been echoed on all of them, with receives of 16384 octets (of which each that was used keeps a page)
 and of 64. Then the processor time of both sides for a message of 64 octets, for 1 connection and more, beside plain TCP's in
 the same run; each connection sends 64 of them at least, as what begins and ends a slice is not the messages'. Exit status 1: more than 8 KiB after the start-up.
@@ -49,7 +49,7 @@ def memory(peer):
 
 
 def idle(programs, count, size):
-    """Octets of each connection after its start-up."""
+    """Returns the octets of each connection after its start-up."""
     peer = subprocess.Popen([os.path.join(programs, "iwarp-peer"), "listen", "127.0.0.1:0", "--crc", "off", "--limit",
                              str(count), "--buffers", "4", "--size", str(size)], stdout=subprocess.PIPE, text=True)
     try:
@@ -84,7 +84,7 @@ def idle(programs, count, size):
 
 
 def busy(programs, count):
-    """Microseconds a message of plain TCP and of iWARP, both sides together."""
+    """Returns microseconds per message of plain TCP and of iWARP, both sides together."""
     ran = subprocess.run([os.path.join(programs, "iwarp-perf"), "local", "--baseline", "tcp", "--test", "send-bw", "--size", "64",
                           "--window", "8", "--connections", str(count), "--rounds", "5", "--count", str(max(MESSAGES // count, EACH)),
                           "--json", "-"], capture_output=True, text=True, check=False)

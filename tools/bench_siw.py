@@ -8,7 +8,7 @@ bandwidth at a size from 4 KiB up.
 usage: bench_siw.py FOLDER-OF-PROGRAMS WORK [ROUNDS]
 
 In the folder WORK a kernel is built in which siw's use of CRCs is a parameter (some minutes and 1 GB; it is used again).
-The rounds are kept there, too: with the same iwarp-perf, ROUNDS (9) more are made and all that there are told.
+The rounds are kept there, too: with the same iwarp-perf, a run adds ROUNDS (9) more and prints all of them.
 """
 import hashlib
 import json
@@ -87,7 +87,7 @@ def one_round(bin_folder):
     return values
 
 
-def tell(rounds):
+def report(rounds):
     missed = 0
     for test, sizes in SIZES.items():
         bandwidth = test == "write-bw"
@@ -125,7 +125,7 @@ def measure(bin_folder, work, rounds):
         values = one_round(bin_folder)
         with open(path, "a", encoding="utf-8") as file:
             file.write(json.dumps(list(values.items())) + "\n")
-    return tell(kept(path))
+    return report(kept(path))
 
 
 def main(bin_folder, work, rounds=9):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The suite across versions: the station of an earlier revision against today's agent, and the reverse.
+"""Runs the suite across versions: the station of an earlier revision against today's agent, and the reverse.
 
 Station, observer and stack share proto/wire, so that a change of both sides at once looks right to every test of one
 version. Each station runs its own cases against its own agent first; a case counts if its verdict against the other agent
@@ -55,7 +55,7 @@ def git(*words):
 # ---- the other revision ----
 
 def recorded(folder):
-    """Commits of recorded runs, the latest first: those that this comparison has seen, then the others."""
+    """Returns the commits of recorded runs, the latest first: those that this comparison has seen, then the others."""
     found = []
     for name, wanted in (("runs.csv", ("step", "cross-version")), ("figures.csv", None)):
         path = folder / name
@@ -68,7 +68,7 @@ def recorded(folder):
 
 
 def base_revision(said):
-    """The full hash of the revision to compare with; None if there is none. HEAD has nothing to tell about itself."""
+    """Returns the full hash of the revision to compare with; None if there is none. Comparing HEAD with itself shows nothing."""
     tag = git("describe", "--tags", "--abbrev=0", "HEAD^")
     for name in [said] if said else [tag, *recorded(TOP / "tools" / "results")]:
         full = git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}") if name else None
@@ -78,7 +78,7 @@ def base_revision(said):
 
 
 def build(revision, folder, jobs):
-    """The programs of a revision; made unless they are there."""
+    """Returns the programs of a revision; builds them unless they are there."""
     mark = folder / "revision"
     if mark.exists() and mark.read_text(encoding="ascii") == revision:
         return folder / "build" / "bin"
@@ -110,7 +110,7 @@ class Station:
                 raise Bad(f"{path}: not there")
 
     def run(self, agent, what, patterns, again=False):
-        """The cases of a run against this agent, by their names."""
+        """Runs cases against this agent. Returns them by their names."""
         out = self.folder / f"{self.name}-station-{what}{'-again' if again else ''}"
         shutil.rmtree(out, ignore_errors=True)
         words = [self.conform, "run", "--agent", agent, "--results", out, "--json", out / "run.json"]
@@ -126,13 +126,13 @@ class Station:
 
 
 def different(own, other):
-    """Names of the cases whose verdicts differ."""
+    """Returns the names of the cases whose verdicts differ."""
     return sorted(name for name in own.keys() | other.keys()
                   if own.get(name, {}).get("verdict") != other.get(name, {}).get("verdict"))
 
 
 def cross(station, agent, patterns):
-    """What differs when a station meets another agent than its own: (case, own result, crossed result)."""
+    """Returns the differences when a station meets another agent than its own: (case, own result, crossed result)."""
     own, other = station.run(station.agent, "own-agent", patterns), station.run(agent, "other-agent", patterns)
     names = different(own, other)
     if names and len(names) <= MOST:
@@ -163,7 +163,7 @@ def in_force(rows, revision):
 
 
 def reason(rows, station, case):
-    """Why this difference is meant; empty if nobody knows."""
+    """Returns why this difference is intended; empty if no reason is known."""
     for row in rows:
         if row["station"] in (station, "both") and any(fnmatch.fnmatch(case, pattern) for pattern in row["cases"].split()):
             row["met"] = True
@@ -171,20 +171,20 @@ def reason(rows, station, case):
     return ""
 
 
-def told(case):
+def verdict_of(case):
     if case is None:
         return "not there"
     return case["verdict"] + (": " + case["reason"] if case.get("reason") else "")
 
 
 def judge(station, found, known, output):
-    """Prints the differences; the number of those that nobody knows."""
+    """Prints the differences. Returns the number of unknown ones."""
     unknown = 0
     for name, own, other in found:
         why = reason(known, station, name)
         unknown += not why
         output(f"{'known  ' if why else 'DIFFERS'} {station} station, {name}\n"
-               f"          own agent    {told(own)}\n          other agent  {told(other)}" + (f"\n          {why}" if why else ""))
+               f"          own agent    {verdict_of(own)}\n          other agent  {verdict_of(other)}" + (f"\n          {why}" if why else ""))
     return unknown
 
 

@@ -13,9 +13,9 @@ duplicate 1% reorder 10%"); exit status 3: there is no kernel. proxy: prints the
 connections on to HOST:PORT; if that is an agent's control port, the connections that the agent's `listen` and `connect` lead
 to go through the proxy, too.
 
-Impairments, of each direction of each connection: --delay MS (each piece comes so much later), --jitter MS (up to so much
-more), --rate KIB (a second), --pieces N (written on in pieces of 1 to N octets), --stall MS (now and then nothing moves for
-so long), --seed N. FIN is passed on when everything before it has been, RST at once.
+Impairments, of each direction of each connection: --delay MS (delay each piece), --jitter MS (add up to this to the
+delay), --rate KIB (per second), --pieces N (write on in pieces of 1 to N octets), --stall MS (stop now and then for this
+time), --seed N. FIN is passed on when everything before it has been, RST at once.
 """
 import argparse
 import asyncio
@@ -40,7 +40,7 @@ AGAIN = 50  # cases
 
 # Verdicts that are others, and why.
 OUT_OF_TIME = "were over before the target had done its part"  # no verdict is no other verdict
-LATE = "what was sent before the window was closed comes behind what says so"
+LATE = "octets sent before the window was closed come after the message that says so"
 DIFFERENT = {"tcp-window-closed": LATE, "tcp-window-closed-initiator": LATE}
 
 
@@ -79,7 +79,7 @@ class Proxy:
         return task
 
     async def listen(self, host, port, serve=None):
-        """Connections to the port that it returns are passed on to host:port."""
+        """Passes connections to the returned port on to host:port."""
         async def accepted(reader, writer):
             try:
                 there = await asyncio.open_connection(host, port, limit=LINE)
@@ -105,7 +105,7 @@ class Proxy:
             at += size
 
     async def deliver(self, queue, writer, other):
-        """What was read, when its time has come."""
+        """Writes on what was read, when its time has come."""
         loop = asyncio.get_running_loop()
         free = 0.0  # when the line is free again
         while True:
@@ -158,7 +158,7 @@ class Proxy:
         there[1].close()
 
     async def control(self, here, there, host):
-        """An agent's control connection, unimpaired; the ports in it become the proxy's."""
+        """Passes on an agent's control connection, unimpaired; replaces the ports in it by the proxy's."""
         asked = {}
 
         async def requests():
@@ -212,7 +212,7 @@ def first_line(process, what):
 
 
 def run(programs, results, words, inside=()):
-    """The cases' verdicts and reasons."""
+    """Returns the cases' verdicts and reasons."""
     report = os.path.join(results, "impaired.json")
     os.makedirs(results)
     status = subprocess.run([*inside, os.path.join(programs, "iwarp-conform"), "run", "--results", results, "--json", report,
@@ -224,7 +224,7 @@ def run(programs, results, words, inside=()):
 
 
 def netem(programs, results, how, words):
-    """Station and target meet on the loopback interface of a kernel of their own."""
+    """Runs station and target on the loopback interface of a separate kernel."""
     siw = os.path.join(os.path.dirname(os.path.realpath(__file__)), "siw")
     plain = run(programs, os.path.join(results, "plain"), words)
     with tempfile.TemporaryDirectory(prefix="iwarp-netem-") as folder:

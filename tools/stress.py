@@ -67,7 +67,7 @@ def parse():
 
 
 class Load:
-    """Busy loops in a process group of their own, which end with this program, however it ends."""
+    """Starts busy loops in a process group of their own, which end with this program, however it ends."""
 
     def __init__(self, loops):
         command = [sys.executable, "-S", "-c", BUSY]
@@ -88,7 +88,7 @@ class Load:
 
 
 def left(mark):
-    """The processes with this mark: number and command line."""
+    """Returns the processes with this mark: number and command line."""
     found = {}
     needle = f"{MARK}={mark}".encode()
     for entry in pathlib.Path("/proc").iterdir():
@@ -193,7 +193,7 @@ class Stress:
         return processes
 
     def end_of(self, mark):
-        """Ends what a test left."""
+        """Ends the processes that a test left."""
         for number in left(mark):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(number, signal.SIGKILL)

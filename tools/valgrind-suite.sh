@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: valgrind-suite.sh FOLDER-OF-PROGRAMS RESULTS [ARG...]
-# The suite (iwarp-conform run ARG...) against our own stack under valgrind, in an agent whose buffers hold nothing of what was
-# in them before: an octet that nobody wrote and that is sent, or one that did not come and is looked at, is an error, and so is
-# every other that valgrind finds. Its reports are in RESULTS/valgrind.
+# Runs the suite (iwarp-conform run ARG...) against our own stack under valgrind, in an agent that forgets the earlier content
+# of its buffers (iwarp-agent-undefined): sending an octet that was never written, or reading one that did not come, is an
+# error, and so is every other error that valgrind finds. Its reports are in RESULTS/valgrind.
 set -euo pipefail
 
 usage() {

@@ -5,7 +5,7 @@
 # usage: screenshot.sh [PLUGINS [CAPTURE FRAME OUT [KEY...]]]
 #
 # PLUGINS is the build's folder of plugins (build/wireshark). FRAME is selected, the iWARP part of its tree is opened;
-# KEY (names of xdotool) go to the tree behind that. Without CAPTURE: the picture of the page, wireshark.png.
+# KEY (names of xdotool) go to the tree after that. Without CAPTURE: the picture of the page, wireshark.png.
 # It needs the packages wireshark xvfb xdotool imagemagick.
 set -eu
 

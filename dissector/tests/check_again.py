@@ -54,7 +54,7 @@ def check_many(perf, home):
 
 def check_halves(home):
     """rping with all packets of the initiator before those of the responder: its FPDUs are understood once the Reply has
-    come, and that frame is the one that they link to."""
+    come, and link to that frame."""
     ping = PCAPS / "siw/siw-rping-64B-crcon.pcap"
     ends = run(["tshark", "-n", "-r", ping, "-T", "fields", "-e", "ip.src"], home).split()
     halves = [home / "initiator.pcap", home / "responder.pcap"]
@@ -69,13 +69,13 @@ def check_halves(home):
 
 
 def check_fragments(home):
-    """Of an IP fragment TCP does not know the length: its sequence numbers are not made relative, and the same is shown."""
+    """TCP does not know the length of an IP fragment and leaves its sequence numbers as they are; the plugin shows the same."""
     ping = (PCAPS / "siw/siw-rping-64B-crcon.pcap").read_bytes()
     marked, at, number = bytearray(ping), 24, 0
     while at < len(ping):
         number += 1
-        if number > 6 and number % 3 == 0:  # behind the start-up, some
-            marked[at + 16 + 14 + 6] |= 0x20  # behind pcap's and Ethernet's header, MF
+        if number > 6 and number % 3 == 0:  # after the start-up, some
+            marked[at + 16 + 14 + 6] |= 0x20  # after pcap's and Ethernet's header, MF
         at += 16 + int.from_bytes(ping[at + 8:at + 12], "little")
     shown = []
     for name, octets in (("unmarked", ping), ("marked", marked)):
@@ -116,7 +116,7 @@ class Sharkd:
         raise SystemExit("sharkd ended")
 
     def show(self, capture):
-        """What it shows of a file: the list, and the frames' trees, the last first."""
+        """Returns the list and the frames' trees, the last first, that it shows for a file."""
         self.ask("load", file=str(capture))
         shown = self.ask("frames", filter="iwarp")
         return [shown] + [self.ask("frame", frame=row["num"], proto=True)["tree"][4:] for row in reversed(shown)]

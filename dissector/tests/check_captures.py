@@ -6,7 +6,7 @@ usage: check_captures.py PLUGINS VERSION LINT [--update]
 PLUGINS is the build's folder of plugins (VERSION/epan/iwarp.so lies in it), LINT is iwarp-lint. For each capture:
 the plugin's part of `tshark -2 -V` is the committed text in expected/; the findings are those of iwarp-lint, at the
 same octets; one pass gives the same but for what only a second can know, and the findings are the same when TCP puts
-segments in order first. --update writes the texts instead; a capture that has none yet is told of, but no failure.
+segments in order first. --update writes the texts instead; a capture without a text is reported, but is no failure.
 """
 
 import concurrent.futures
@@ -26,16 +26,16 @@ HERE = pathlib.Path(__file__).resolve().parent
 PCAPS = HERE.parent.parent / "pcaps"
 EXPECTED = HERE / "expected"
 NOBODY = 65534  # Wireshark looks for no plugins but the system's when it is run by root
-WHOLE = 16_000  # characters of a text that are committed; of what is behind them, a digest
+WHOLE = 16_000  # characters of a text that are committed; the rest becomes a digest
 
 GROUP = 100  # captures that are read as one
 
 # Fields that name a frame.
 FRAME = re.compile(r"^( *\[[^\]:]*frame: )(\d+)\]$")
-# What later frames tell: the second pass knows it.
+# Fields that depend on later frames: only the second pass knows them.
 LATER = re.compile(r"^ *\[(Completed in frame|Reassembled in frame|Not put together|Response in frame|Reply in frame|STag last used in frame|"
                    r"STag invalidated in frame|Segments and requests with it|Lowest TO used|Highest TO used): ")
-# What differs between versions of Wireshark: 4.4 shows more octets, 4.6 times in other units.
+# Differences between versions of Wireshark: 4.4 shows more octets, 4.6 times in other units.
 VOLATILE = re.compile(r"^ *\[(Severity level|Group|Message): ")
 OCTETS = re.compile(r"^( *[^:]*?)(?: \[…\])?: ([0-9a-f]{72})(?:[0-9a-f]+…?|…)$")
 SMALL = re.compile(r"(\d+\.\d+) (milli|micro|nano)seconds\]$")
@@ -46,8 +46,8 @@ def run(command, home):
     env = {"PATH": os.environ["PATH"], "HOME": str(home), "WIRESHARK_PLUGIN_DIR": str(home / "plugins"),
            "LC_ALL": "C.UTF-8"}
     if command[0] == "tshark" and os.environ.get("IW_PRELOAD"):
-        # The plugin is built with sanitizers: their library has to come first. Statistics and exports of tshark's
-        # leak, and the programs that it looks for interfaces with do not start.
+        # The plugin is built with sanitizers: their library has to come first. tshark's statistics and exports
+        # leak, and the programs with which it looks for interfaces do not start.
         env |= {"LD_PRELOAD": os.environ["IW_PRELOAD"], "UBSAN_OPTIONS": "print_stacktrace=1",
                 "ASAN_OPTIONS": f"detect_leaks={int('-q' not in command)}", "WIRESHARK_EXTCAP_DIR": "/nonexistent"}
     done = subprocess.run(command, env=env, cwd=home, stdin=subprocess.DEVNULL, capture_output=True,
@@ -97,7 +97,7 @@ def by_frame(lines):
 
 
 def shorten(lines):
-    """What is committed of a long text: its beginning and a digest of all."""
+    """Returns the committed form of a long text: its beginning and a digest of all."""
     text = "\n".join(lines) + "\n"
     if len(text) <= WHOLE:
         return lines
@@ -107,7 +107,7 @@ def shorten(lines):
 
 
 def first_pass(lines):
-    """What one pass can show of this: no links to later frames, and nothing that the end of the capture tells."""
+    """Returns what one pass can show: no links to later frames, and nothing that depends on the end of the capture."""
     out, ended = [], False
     for line in lines:
         if line.startswith("Frame "):
@@ -115,8 +115,8 @@ def first_pass(lines):
         ended = ended or line == "iWARP (MPA, DDP, RDMAP), understood at the end of the capture only:"
         if line and not ended and not LATER.match(line):
             out.append(line)
-    return [line for line, behind in zip(out, out[1:] + [""])
-            if not line.startswith("Frame ") or behind and not behind.startswith("Frame ")]
+    return [line for line, following in zip(out, out[1:] + [""])
+            if not line.startswith("Frame ") or following and not following.startswith("Frame ")]
 
 
 def findings_of_tree(lines):
@@ -147,7 +147,7 @@ def differences(name, want, got, labels):
 
 
 def frames(capture):
-    """How many packets a pcapng file has."""
+    """Counts the packets of a pcapng file."""
     data, at, count, order = capture.read_bytes(), 0, 0, "<"
     while at < len(data):
         kind = data[at:at + 4]
@@ -159,7 +159,7 @@ def frames(capture):
 
 
 def split(lines, captures, counts):
-    """The text of each capture of a file that has them one behind the other."""
+    """Returns the text of each capture of a file that concatenates them."""
     texts, first, k = {c: [] for c in captures}, 0, 0
     for line in lines:
         heading = re.match(r"Frame (\d+)$", line)
@@ -183,7 +183,7 @@ def show(file, captures, counts, home, *options):
 
 
 def check_group(number, captures, home, lint, update):
-    """Captures of one kind of file: pcapng files can be put one behind the other and be read as one, which is
+    """Captures of one kind of file: pcapng files can be concatenated and read as one, which is
     much faster than starting tshark for each."""
     file = home / "captures" / f"{number}{captures[0].suffix}"
     file.write_bytes(b"".join(c.read_bytes() for c in captures))

@@ -23,11 +23,11 @@ import tempfile
 from check_captures import PCAPS, by_frame, first_pass, frames, run, tree
 
 BATCH = 100_000  # frames that tshark reads at a time
-# What tshark shows of an exception, and says of a fault in a dissector, if it is the plugin's.
+# What tshark prints for an exception, or a fault in a dissector, if it is the plugin's.
 FAULT = re.compile(r"\[(?:Malformed|Packet size limited|Unreassembled|Reassembly error)[^]\n]*: iWARP.*|"
                    r"Dissector bug, protocol iWARP.*")
-# Of how many octets one is changed, and from which on in the frame: the whole, behind Ethernet, behind IPv4, TCP's
-# payload, its payload behind DDP's and RDMAP's headers.
+# One of how many octets is changed, and from which on in the frame: the whole, after Ethernet, after IPv4, TCP's
+# payload, its payload after DDP's and RDMAP's headers.
 KINDS = [(share, offset) for offset in (54, 14, 54, 34, 54, 0, 70) for share in ("0.02", "0.005", "0.001", "0.0002")]
 
 
@@ -44,7 +44,7 @@ def gather(home):
 
 
 def mutate(file, seed, home):
-    """The file otherwise: octets changed in each, in some frames cut off or out as well."""
+    """Variants of the file: octets changed in each, in some frames cut off or out as well."""
     chance = random.Random(seed)
     share, offset = KINDS[seed % len(KINDS)]
     snap = ["-s", str(chance.randrange(54, 160))] if chance.random() < 0.2 else []
@@ -56,7 +56,7 @@ def mutate(file, seed, home):
 
 
 def check(capture, home):
-    """What is wrong with what tshark makes of a file."""
+    """Returns what is wrong in tshark's output for a file."""
     command = ["tshark", "-n", "-r", capture, "-V", "-O", "iwarp"]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         jobs = [pool.submit(run, [*command, *passes], home) for passes in ((), ("-2",))]

@@ -28,7 +28,7 @@ def expect(what, holds, seen=""):
 
 
 def packets(data):
-    """Where the packets of a little-endian pcapng file lie, with the blocks that hold them."""
+    """Returns the offsets of the packets of a little-endian pcapng file, with the blocks that hold them."""
     at = 0
     while at < len(data):
         kind, length = struct.unpack("<II", data[at:at + 8])
@@ -38,7 +38,7 @@ def packets(data):
 
 
 def with_port(data, old, new):
-    """The same capture on another port; its TCP checksums are wrong now, which nobody looks at."""
+    """The same capture on another port; its TCP checksums are wrong now, but nobody checks them."""
     out = bytearray(data)
     for _, _, packet in packets(data):
         tcp = packet + 14 + 20
@@ -114,8 +114,8 @@ def try_mapping(home, page):
     theirs = {name for name in known if re.match(r"iwarp_(mpa|ddp|rdma)", name)} | LATER
     rows = [(re.findall("`([^` ]+)`", row.split("|")[1]), re.findall("`([^` ]+)`", row.split("|")[2]))
             for row in part.splitlines() if row.startswith("|")]
-    told = {name for left, _ in rows for name in left}
-    expect("built-in fields without a row", theirs <= told, sorted(theirs - told))
+    listed = {name for left, _ in rows for name in left}
+    expect("built-in fields without a row", theirs <= listed, sorted(theirs - listed))
     for group in re.split(r"\n(?=[A-Z][a-z]+: `tshark )", part)[1:]:
         command = shlex.split(re.search("`(tshark .*)`", group)[1])
         names = list(dict.fromkeys(name for row in group.split("The rest:")[0].splitlines() if row.startswith("|")

@@ -28,7 +28,7 @@ VIOLATIONS = ("golden/violations/ddp-msn-gap-broken.pcapng", "golden/violations/
 STARTUPS = ("golden/startup/rtr-read.pcapng", "golden/startup/reject.pcapng", "golden/startup/depths-open.pcapng",
             "golden/operations/rev0.pcapng", "golden/operations/rev1-nocrc-imarkers.pcapng",
             "golden/operations/rev2-plain-crc-rmarkers.pcapng", "golden/terminates/0-1-01.pcapng")
-# Each text: the captures, put one behind the other, and the options.
+# Each text: the captures, concatenated, and the options.
 RUNS = {
     "messages": ((READS,), ("-z", "iwarp,messages")),
     "messages-filtered": ((READS,), ("-z", "iwarp,messages,tcp.stream == 0")),
@@ -56,7 +56,7 @@ def expect(what, want, got):
 
 
 def join(home, name, captures):
-    """Files of one kind, put one behind the other, are one."""
+    """Concatenates files of one kind into one."""
     file = home / (name + pathlib.Path(captures[0]).suffix)
     file.write_bytes(b"".join((PCAPS / c).read_bytes() for c in captures))
     return file
@@ -91,7 +91,7 @@ def of_side(connection, side):
 
 
 def from_lint(lint, file):
-    """What iwarp-lint says of each connection, in the table's words."""
+    """Returns iwarp-lint's summary of each connection, in the table's words."""
     done = subprocess.run([lint, "--json", "--summary", file], stdin=subprocess.DEVNULL, capture_output=True,
                           encoding="utf-8", timeout=300, check=False)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
@@ -127,8 +127,8 @@ def check_connections(home, lint, name, captures):
 
 
 def check_lost_responses(home):
-    """rping without two of its five Read Responses, all of one STag and TO: the others answer what they did answer,
-    after as long as before, though they wait for octets that never come."""
+    """rping without two of its five Read Responses, all of one STag and TO: the others must answer the same requests,
+    after the same times, though they wait for octets that never come."""
     whole = PCAPS / PING
     lost = home / "lost.pcap"
     run(["editcap", whole, lost, "10", "31"], home)

@@ -56,7 +56,7 @@ class Tests:
         return run(["tshark", "-n", "-r", capture, *options], self.home)
 
     def fields(self, capture, shown, *names, options=()):
-        """Of the frames that `shown` selects, these fields."""
+        """Returns these fields of the frames that `shown` selects."""
         columns = [word for name in names for word in ("-e", name)]
         return self.tshark(capture, "-Y", shown, "-T", "fields", *columns, *options).split("\n")[:-1]
 
@@ -126,7 +126,7 @@ class Tests:
         capture = TCP / "packed-crc.pcapng"
         found = self.fields(capture, "iwarp", "iwarp.mpa.ulpdu_length")
         again = self.fields(capture, "iwarp", "iwarp.mpa.ulpdu_length", options=(*lua, "-d", "iwarp.port==4711,stumble"))
-        self.expect("behind a ULP that stumbles", again, found)
+        self.expect("after a ULP that throws", again, found)
 
     def try_stream(self):
         capture = PCAPS / "golden/startup/streaming.pcapng"
@@ -139,7 +139,7 @@ class Tests:
         self.expect("Markers are no octets of the ULP", sent, wanted.hex())
 
     def try_export(self):
-        """An STag's object is what iwarp-lint extracts."""
+        """An STag's object must equal what iwarp-lint extracts."""
         for name in ("out-of-order-markers", "overlapping-crc", "lost-unaligned-nocrc", "snap-length-markers"):
             folder = self.home / "written" / name
             folder.mkdir()
@@ -154,7 +154,7 @@ class Tests:
             self.expect(f"{name} has Writes", bool(wanted), not name.startswith("snap"))
 
     def try_context(self):
-        """Captures that iwarp-lint needs options for are judged as it judges them with the same preferences."""
+        """With the same preferences, the plugin must judge captures that need options as iwarp-lint does."""
         entries = json.loads((PCAPS / "golden/manifest.json").read_text(encoding="utf-8"))["captures"]
         tried = 0
         for entry in entries:

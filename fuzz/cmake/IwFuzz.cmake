@@ -23,7 +23,7 @@ endif()
 set(IW_FUZZ_DIR "${CMAKE_CURRENT_LIST_DIR}/..")
 add_custom_target(fuzzers)
 
-# What the programs of all harnesses have in common, compiled once.
+# The code shared by the programs of all harnesses, compiled once.
 add_library(iw_fuzz_engine OBJECT "${IW_FUZZ_DIR}/engine/fuzz.c")
 add_library(iw_fuzz_replay OBJECT "${IW_FUZZ_DIR}/engine/replay.c")
 foreach(part iw_fuzz_engine iw_fuzz_replay)
@@ -44,7 +44,7 @@ endfunction()
 #   fuzz-HARNESS            replays files and folders; not with IW_FUZZ=libfuzzer
 #   fuzz-HARNESS-libfuzzer  IW_FUZZ=libfuzzer; also for another engine that LIB_FUZZING_ENGINE names
 #   fuzz-HARNESS-afl        IW_FUZZ=afl
-# The test fuzz_HARNESS replays fuzz/corpus/HARNESS and what has once failed, fuzz/regress/HARNESS.
+# The test fuzz_HARNESS replays fuzz/corpus/HARNESS and the inputs that once failed, fuzz/regress/HARNESS.
 function(iw_fuzz harness)
   cmake_parse_arguments(arg "" "" "LIBS;DEFINES" ${ARGN})
   add_library(fuzz-${harness}-objects OBJECT ${arg_UNPARSED_ARGUMENTS})

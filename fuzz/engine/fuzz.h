@@ -3,9 +3,9 @@
 #define IW_FUZZ_FUZZ_H
 
 /*
- * What a harness is to the engines. Each harness defines one `iw_fuzz_harness`; replay.c,
- * libfuzzer.c and afl.c are the programs that run it. A harness is deterministic: what `run` does
- * depends on its octets alone, and nothing is left of it when it returns.
+ * The interface of a harness to the engines. Each harness defines one `iw_fuzz_harness`; replay.c,
+ * libfuzzer.c and afl.c are the programs that run it. A harness is deterministic: `run` depends
+ * only on its octets, and leaves no state when it returns.
  */
 
 #include <stdbool.h>
@@ -24,7 +24,7 @@ struct iw_fuzz_harness {
 
 extern const struct iw_fuzz_harness iw_fuzz_harness;
 
-/* An oracle was not content: one line on stderr, "fuzz: " and what is wrong, then abort(). */
+/* Reports a failed oracle: prints one line on stderr, "fuzz: " and the fault, then aborts. */
 _Noreturn void iw_fuzz_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #define IW_FUZZ_CHECK(condition, ...)                                                              \
@@ -33,16 +33,17 @@ _Noreturn void iw_fuzz_fail(const char *format, ...) __attribute__((format(print
             iw_fuzz_fail(__VA_ARGS__);                                                             \
     } while (0)
 
-/* The same octets where AddressSanitizer notices who reads behind their end; valid until the next
- * call. Without AddressSanitizer they are not moved. At most IW_FUZZ_FENCED octets. */
+/* Returns the same octets at a place where AddressSanitizer notices a read past their end; valid
+ * until the next call. Without AddressSanitizer they are not moved. At most IW_FUZZ_FENCED octets.
+ */
 enum { IW_FUZZ_FENCED = 1 << 17 };
 const uint8_t *iw_fuzz_fenced(const uint8_t *octets, size_t length);
 
-/* For memory of a harness's own making: whether AddressSanitizer lets it be touched. */
+/* Forbid or allow access to memory of the harness itself, for AddressSanitizer. */
 void iw_fuzz_poison(void *at, size_t size);
 void iw_fuzz_unpoison(void *at, size_t size);
 
-/* A small generator of known sequence: *state is any number. */
+/* Returns the next number of a small generator with a known sequence; *state is any number. */
 static inline uint32_t iw_fuzz_next(uint64_t *state)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;

@@ -14,7 +14,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     (void)argc;
     (void)argv;
 #ifdef __GLIBC__
-    /* Large blocks are not to come from the kernel anew for each input. */
+    /* Do not fetch large blocks from the kernel anew for each input. */
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
 #endif

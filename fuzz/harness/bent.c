@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An endpoint that does wrong because it was told to: any switches of rules/, in any combination,
- * which also change under way. Whatever it does to its peer, it stays within its memory, completes
- * no work twice and all of it in the end, and gives everything back.
+ * An endpoint with switches of rules/ set, in any combination, which also change under way.
+ * Whatever it does to its peer, it stays within its memory, completes no work twice and all of it
+ * in the end, and returns everything that it borrowed.
  *
  *   settings        as for the endpoints; IW_FUZZ_OTHER: the Initiator
  *   IW_FUZZ_A, _B   octets of the peer; _B octet by octet
@@ -38,7 +38,8 @@ static void fixed_random(void *context, void *out, size_t length)
     memcpy(out, &stag, length < sizeof stag ? length : sizeof stag);
 }
 
-/* Octets that nobody may change: between the guard areas of regions, and behind the receives. */
+/* Checks octets that nobody may change: between the guard areas of regions, and after the receives.
+ */
 static void check_memory(void)
 {
     for (size_t i = 0; i < RECEIVES; i++) {
@@ -101,7 +102,8 @@ static void create(const uint8_t settings[IW_FUZZ_SETTINGS])
 
 /* ---- what the input asks for ---- */
 
-/* Without one of these a Read that asks for GiBs is answered, all of it. */
+/* Returns true for the checks that bound a Read: without one of them a Read that asks for GiBs gets
+ * all of it. */
 static bool bounds_reads(enum iw_check check)
 {
     return check == IW_CHECK_RDMAP_READ_STAG || check == IW_CHECK_RDMAP_READ_ASSOC ||
@@ -196,7 +198,7 @@ static void output(void)
         iw_endpoint_sent(ep, length, now);
         total += length;
         IW_FUZZ_CHECK(length > 0 && (total <= MOST || vast), "bent: output without end");
-        /* 4 GiB would take an input's whole time: the peer goes. */
+        /* 4 GiB would take an input's whole time: let the peer leave. */
         gone = total > MOST;
         if (gone)
             iw_endpoint_input_end(ep, false, now);

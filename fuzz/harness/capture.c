@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A capture file: its frames, what they decode to, the connections they belong to. The frames,
- * copied to another file and read again, are the same.
+ * A capture file: reads its frames, decodes them and assigns them to connections. Copying the
+ * frames to another file and reading them again must give the same.
  */
 #include "oracle/file.h"
 

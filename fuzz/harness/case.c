@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The loader of case files: the octets are one. It gives cases, or one line that says why not. */
+/* The loader of case files: the input is one. It must return cases, or one line that says why not.
+ */
 #include "base/runner.h"
 
 #include "oracle/file.h"

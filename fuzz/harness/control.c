@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The agent's control protocol, the client's end and the channel of both: the octets are lines of
- * the other end. Cut otherwise they are the same lines, and what is taken and sent on arrives as it
- * is.
+ * the other end. With other cuts they must give the same lines, and an object that is received and
+ * sent on must arrive unchanged.
  */
 #include "engine/fuzz.h"
 
@@ -41,7 +41,7 @@ static void give(int fd, const uint8_t *octets, size_t length)
     }
 }
 
-/* An object, sent through another channel, is itself. */
+/* Checks that an object sent through another channel stays the same. */
 static void pass_on(struct iw_control_channel *to, struct iw_control_channel *from,
                     const json_t *object)
 {
@@ -107,7 +107,7 @@ static struct lines receive(const uint8_t *octets, size_t length, size_t step)
     return lines;
 }
 
-/* A client that asks once. Deadlines in the past: nothing waits. */
+/* Runs a client that asks once. Deadlines are in the past, so that nothing waits. */
 static void ask(const uint8_t *octets, size_t length)
 {
     int fds[2];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The deframer, thrice with the same stream: in one piece, cut as the input says, and out of order.
- * All three must tell of the same FPDUs and faults; an FPDU without a fault, framed anew, is what
- * stood on the stream; what was handed out early is what comes in its turn.
+ * All three must report the same FPDUs and faults; framing an FPDU without a fault again must give
+ * the octets of the stream; an FPDU that was handed out early must be the same in its turn.
  *
  * IW_FUZZ_AT here: how far ahead, then how many of the octets that stand there (2 octets) come.
  * settings[1]: bits below; settings[2..3]: how the third run cuts and orders the stream.
@@ -20,8 +20,8 @@ enum { ALWAYS_CRC = 0x01, ALIGNED = 0x02, STRICT = 0x04, NO_EARLY = 0x08, REFUSE
 
 enum { MOST = 1 << 17, LOG = 1 << 22, EARLY = 256 };
 
-/* What is told of an FPDU or a fault; an FPDU's ULPDU follows. All members of the same size, so
- * that there is no padding to compare. */
+/* A report of an FPDU or a fault; an FPDU's ULPDU follows. All members have the same size, so that
+ * there is no padding to compare. */
 struct entry {
     uint64_t fault; /* enum iw_check, 0: an FPDU */
     uint64_t pos, got, want, header_pos, size, length, markers, crc, good;
@@ -56,18 +56,18 @@ static void say(const void *octets, size_t length)
     if (length == 0)
         return;
     if (logging) {
-        IW_FUZZ_CHECK(length <= LOG - log_length, "deframer: more is told than octets can tell");
+        IW_FUZZ_CHECK(length <= LOG - log_length, "deframer: more reports than the octets allow");
         memcpy(log_octets + log_length, octets, length);
         log_length += length;
         return;
     }
     IW_FUZZ_CHECK(length <= log_length - log_at && memcmp(log_octets + log_at, octets, length) == 0,
-                  "deframer: another segmentation tells something else at octet %zu of the log",
+                  "deframer: another segmentation gives another report at octet %zu of the log",
                   log_at);
     log_at += length;
 }
 
-/* Framed anew it is the same: its ULPDU stands in the log. */
+/* Checks that framing the FPDU again gives the same; its ULPDU is in the log. */
 static void frame_again(const struct iw_fpdu *fpdu, const uint8_t *ulpdu)
 {
     static uint8_t scratch[IW_FRAMER_SCRATCH];
@@ -113,7 +113,7 @@ static void check_early(const struct iw_fpdu *fpdu, const uint8_t *ulpdu)
                           memcmp(early[i].ulpdu, ulpdu, fpdu->length) == 0,
                       "deframer: the FPDU at %llu was another one when it came early",
                       (unsigned long long)fpdu->pos);
-        /* Once misled it forgets what it has handed out: it is placed again. */
+        /* Once misled, the deframer forgets what it has handed out: the FPDU is placed again. */
         IW_FUZZ_CHECK(fpdu->placed_early == early[i].placed ||
                           (deframer.misled && !fpdu->placed_early),
                       "deframer: it is forgotten what became of an early FPDU");
@@ -196,7 +196,7 @@ static void begin(bool with_early)
     early_count = early_used = 0;
 }
 
-/* Octets of the stream arrive, as one or more pieces. */
+/* Feeds octets of the stream, as one or more pieces. */
 static int feed(size_t from, size_t length, size_t cut)
 {
     const uint8_t *octets = iw_fuzz_fenced(stream + from, length);
@@ -209,10 +209,10 @@ static int feed(size_t from, size_t length, size_t cut)
     return iw_deframer_input(&deframer, from, in, cut < length ? 2 : 1);
 }
 
-/* Everything has come. */
+/* Checks the end, when everything has come. */
 static void finish(uint64_t next, uint64_t fpdus)
 {
-    IW_FUZZ_CHECK(log_at == log_length, "deframer: another segmentation tells less");
+    IW_FUZZ_CHECK(log_at == log_length, "deframer: another segmentation reports less");
     IW_FUZZ_CHECK(deframer.next == next && deframer.fpdus == fpdus,
                   "deframer: another segmentation ends elsewhere");
     IW_FUZZ_CHECK(deframer.stopped || iw_deframer_edge(&deframer) == stream_length,
@@ -232,7 +232,7 @@ static void collect(struct iw_fuzz_input in)
     }
 }
 
-/* Cut as the input says, with repeats and what comes early. */
+/* Feeds the stream with the input's cuts, repeats and early octets. */
 static void run_steps(struct iw_fuzz_input in)
 {
     struct iw_fuzz_step step;
@@ -256,7 +256,7 @@ static void run_steps(struct iw_fuzz_input in)
     }
 }
 
-/* Out of order by numbers, the rest in order. */
+/* Feeds the stream out of order by random numbers, then the rest in order. */
 static void run_shuffled(void)
 {
     uint64_t random = iw_get16(settings + 2) + 1u;

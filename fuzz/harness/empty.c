@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Does nothing: what an engine itself costs, for fuzz/bench.sh to compare with. */
+/* Does nothing: measures the cost of the engine itself, for fuzz/bench.py to compare with. */
 #include "engine/fuzz.h"
 
 static void run(const uint8_t *octets, size_t length)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One endpoint, as Initiator or as Responder (ROLE), whose peer the input is, with the consumer's
- * operations drawn from the input as well. Its memory, its completions and its end are compared
- * with a model, its faults and what it sends with an observer.
+ * One endpoint, as Initiator or as Responder (ROLE). The input plays its peer and also gives the
+ * consumer's operations. A model checks its memory, its completions and its end; an observer checks
+ * its faults and what it sends.
  */
 #include "oracle/witness.h"
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The observer with the segments of both sides: out of order, with gaps, cut, told. What it shows
- * hangs together; and where no octet is missing it shows the same whatever the segments are.
+ * The observer with the segments of both sides: out of order, with gaps, cut, or given as ULPDUs.
+ * Its output must be consistent; and where no octet is missing, it must be the same for any
+ * segments.
  *
  *   settings[1]: bits below; settings[2]: blocks that it is lent at a time, 0: enough;
  *   settings[3]: with TOLD bits nothing; else what is assumed if JOINED (two bits each: Markers of
  *   A, of B, CRC)
  *   IW_FUZZ_LOCAL: enum call (1), side (1), how far ahead (2), how many octets (2)
- *   IW_FUZZ_A, _B of a side that is told: a ULPDU, or its start-up frame; top bit of the kind:
- * broken
+ *   IW_FUZZ_A, _B of a side with its TOLD bit: a ULPDU, or its start-up frame; top bit of the
+ *   kind: broken
  */
 #include "engine/fuzz.h"
 #include "input/input.h"
@@ -56,20 +57,20 @@ static void mix_octets(const uint8_t *octets, size_t length)
         mix(octets[i]);
 }
 
-static bool told(enum iw_side side)
+static bool given_as_ulpdus(enum iw_side side)
 {
     return (settings[1] & (side == IW_SIDE_INITIATOR ? TOLD_A : TOLD_B)) != 0;
 }
 
 static void check(const struct iw_observation *o)
 {
-    bool positions = !told(o->side);
+    bool positions = !given_as_ulpdus(o->side);
 
     IW_FUZZ_CHECK(o->side == IW_SIDE_INITIATOR || o->side == IW_SIDE_RESPONDER,
                   "observer: of no side");
     IW_FUZZ_CHECK(o->pos <= o->end, "observer: something of a negative length");
     if (o->kind == IW_OBSERVED_SEGMENT && positions) {
-        IW_FUZZ_CHECK(o->pos >= shown[o->side], "observer: a segment at %llu behind one at %llu",
+        IW_FUZZ_CHECK(o->pos >= shown[o->side], "observer: a segment at %llu after one at %llu",
                       (unsigned long long)o->pos, (unsigned long long)shown[o->side]);
         shown[o->side] = o->end;
     }
@@ -119,18 +120,18 @@ static void seen(void *context, const struct iw_observation *o)
     }
 }
 
-/* One segment. */
+/* Feeds one segment. */
 static void feed(enum iw_side side, uint64_t at, const uint8_t *octets, size_t length)
 {
     (void)iw_observer_input(observer, side, at, iw_fuzz_fenced(octets, length), length);
 }
 
-/* Octets of a side: as one segment, or in another order and with repeats. */
+/* Feeds octets of a side: as one segment, or in another order and with repeats. */
 static void arrive(enum iw_side side, const struct iw_fuzz_step *step, bool otherwise)
 {
     size_t third = step->length / 3;
 
-    if (told(side)) {
+    if (given_as_ulpdus(side)) {
         if (!framed[side])
             iw_observer_told_startup(observer, side, step->body, step->length);
         else
@@ -168,7 +169,7 @@ static void call(const struct iw_fuzz_step *step)
     switch (iw_fuzz_octet(step, 0) % CALLS) {
     case GAP:
         iw_observer_gap(observer, side, from, from + iw_fuzz_pair(step, 4));
-        if (iw_fuzz_pair(step, 2) == 0) /* what follows stands behind it */
+        if (iw_fuzz_pair(step, 2) == 0) /* the rest follows it */
             pos[side] = from + iw_fuzz_pair(step, 4);
         break;
     case ACKED:
@@ -185,7 +186,7 @@ static void call(const struct iw_fuzz_step *step)
 
 static void end(enum iw_side side, bool reset)
 {
-    if (told(side))
+    if (given_as_ulpdus(side))
         iw_observer_told_end(observer, side, reset);
     else
         iw_observer_end(observer, side, pos[side], reset);
@@ -209,7 +210,7 @@ static void take(struct iw_fuzz_step *step, bool otherwise)
         break;
     case IW_FUZZ_AT:
         at = iw_fuzz_at(step, pos[side]);
-        if (!told(side))
+        if (!given_as_ulpdus(side))
             feed(side, at, step->body, step->length);
         break;
     case IW_FUZZ_FIN:
@@ -258,7 +259,7 @@ static struct summary watch(struct iw_fuzz_input in, bool otherwise)
         .lend = iw_fuzz_lend,
         .give_back = iw_fuzz_give_back,
         .scratch = scratch,
-        .told = {told(IW_SIDE_INITIATOR), told(IW_SIDE_RESPONDER)},
+        .told = {given_as_ulpdus(IW_SIDE_INITIATOR), given_as_ulpdus(IW_SIDE_RESPONDER)},
         .emss = (settings[1] & EMSS) != 0 ? 1460 : 0,
         .default_config = (settings[1] & DEFAULTS) != 0,
         .extensions = (settings[1] & EXTENSIONS) == 0,

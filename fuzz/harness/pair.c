@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Two endpoints joined by a channel that the input controls: it delays, cuts, repeats, reorders,
- * changes and breaks off. Whatever happens, each end behaves as its model and the observer say, and
- * the connection comes to its end; what is changed on its way counts as the sender's.
+ * changes and breaks off. Whatever happens, each end must behave as its model and the observer say,
+ * and the connection must come to its end; octets that the channel changes count as the sender's.
  *
  *   IW_FUZZ_A, _B   octets of side A (B) arrive: how many (2 octets, 0: all), then changes of them:
  *                   offset (2), what is added (1)
@@ -16,7 +16,7 @@
 enum { CHANNEL = 1 << 16, ROUNDS = 2000 };
 enum { FLAGS = 16, REVISION = 17 }; /* in a start-up frame, RFC 5044 §7.1.1 */
 
-/* What is on its way from a side. */
+/* Octets in flight from a side. */
 struct channel {
     uint8_t octets[CHANNEL];
     size_t first, end;
@@ -28,8 +28,8 @@ static struct iw_station station[2];
 static struct channel channel[2];
 static struct iw_witness watch;
 static bool touched; /* time or the channel may have cost the connection */
-/* What the channel changed came while something of the other side was on its way: the observer may
- * think otherwise of it from then on. */
+/* Changed octets came while something of the other side was in flight: from then on the observer
+ * may judge it differently. */
 static bool crossed[2];
 
 static size_t side_of(const void *context)
@@ -61,7 +61,7 @@ static void settle(void)
     iw_station_settle(&station[1]);
 }
 
-/* Octets of `side` arrive in order. */
+/* Delivers octets of `side` in order. */
 static void deliver(size_t side, size_t length)
 {
     struct channel *c = &channel[side];
@@ -75,8 +75,8 @@ static void deliver(size_t side, size_t length)
     else
         iw_station_input(to, octets, length);
     iw_witness_input(&watch, (enum iw_side)side, octets, length);
-    /* The observer must know what the receiver has sent; and what seems to answer to what was still
-     * on its way is forged. */
+    /* The observer must know what the receiver has sent; octets that seem to answer something still
+     * in flight are forged. */
     if (watch.forged[side] && channel[1 - side].first != channel[1 - side].end)
         crossed[side] = true;
     if (!watch.forged[1 - side] && !crossed[side])
@@ -112,7 +112,7 @@ static void forge(size_t side, const struct iw_fuzz_step *step, size_t length)
             continue;
         c->octets[c->first + at] += step->body[i + 2];
         watch.forged[side] = touched = true;
-        /* Its sender still goes by what it asked for, such as Markers; the observer does not. */
+        /* The sender still acts on its own request, such as for Markers; the observer does not. */
         if (pos == FLAGS || pos == REVISION)
             station[side].blind = true;
     }
@@ -131,7 +131,8 @@ static void arrive(size_t side, const struct iw_fuzz_step *step)
         (void)deliver_end(side);
 }
 
-/* Octets come early, and again in their turn. The models do not know when they are placed. */
+/* Delivers octets early; they come again in their turn. The models do not know when they are
+ * placed. */
 static void arrive_early(size_t side, struct iw_fuzz_step *step)
 {
     struct channel *c = &channel[side];
@@ -196,7 +197,7 @@ static void take(struct iw_fuzz_step *step)
     }
 }
 
-/* Until nothing moves any more. */
+/* Runs until nothing moves any more. */
 static void run_dry(void)
 {
     bool moved = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What may stand behind a DDP header, start-up frames and Markers: each decoder with the same
- * octets, and what it took encoded anew. */
+/* The headers that may follow a DDP header, start-up frames and Markers: runs each decoder on the
+ * same octets, and encodes its result again. */
 #include "decode.h"
 
 static void print(const uint8_t *octets, size_t length)

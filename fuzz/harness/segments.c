@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two receivers of the same octets: to one they come in order, to the other as segments in another
- * order, repeated and overlapping, with early placement. As long as nothing is wrong with them both
- * must have the same memory, completions and answers; and both find the same faults.
+ * Two receivers of the same octets: one gets them in order, the other as segments in another order,
+ * repeated and overlapping, with early placement. As long as the octets have no fault, both must
+ * have the same memory, completions and answers; and both must find the same faults.
  *
  *   IW_FUZZ_A, _B  octets of the peer; those up to the next step of another kind arrive together
  *   settings[3]    also how the other receiver's segments are cut and ordered
@@ -22,7 +22,7 @@ static uint64_t batch_from, random_state;
 static bool tracing;
 static bool over; /* the connection is: what comes now is dropped, where it is looked at at all */
 
-/* What each has sent since the last comparison; of what does not fit a sum. */
+/* The octets that each has sent since the last comparison; a sum of those that do not fit. */
 static uint8_t said[2][SAID];
 static size_t said_length[2];
 static uint64_t said_more[2];
@@ -65,7 +65,7 @@ static size_t below(size_t n)
     return iw_fuzz_next(&random_state) % n;
 }
 
-/* Segments of the batch, some of them early or again, until all of it has come. */
+/* Feeds segments of the batch, some of them early or again, until all of it has come. */
 static void shuffle(struct iw_station *s)
 {
     for (unsigned i = 0; i < TRIES; i++) {
@@ -109,14 +109,14 @@ static void compare(void)
         iw_check_info(b->fault.fault.check)->name, (unsigned long long)b->fault.fault.pos,
         iw_check_info(a->fault.fault.check)->name, (unsigned long long)a->fault.fault.pos);
     IW_FUZZ_CHECK(a->history == b->history, "segments: another order brings other completions");
-    /* A Read may see what was placed early, in an FPDU whose turn has not come. */
+    /* A Read may return octets placed early, from an FPDU whose turn has not come. */
     bool same = said_length[0] == said_length[1] && (!iw_station_boundary(a) || said_the_same());
     IW_FUZZ_CHECK(same, "segments: another order brings another answer (%zu octets, %zu)",
                   said_length[0], said_length[1]);
     forget_what_was_said();
     over = wrong(a);
-    /* What is placed early may lie in an FPDU that has not come whole: its Markers lie then, which
-     * is a fault once it has. */
+    /* Octets placed early may be in an FPDU that has not come whole: then its Markers are wrong,
+     * which is a fault once it has. */
     if (wrong(a) || !iw_station_boundary(a) ||
         memcmp(a->memory.octets, b->memory.octets, IW_FUZZ_MEMORY) == 0)
         return;
@@ -126,7 +126,7 @@ static void compare(void)
                       b->memory.octets[i], i, a->memory.octets[i]);
 }
 
-/* What has been collected arrives. */
+/* Delivers the collected octets. */
 static void arrive(void)
 {
     if (batch_length == 0)
@@ -134,7 +134,7 @@ static void arrive(void)
     iw_station_input(&station[0], batch, batch_length);
     if ((station[1].events & 1u << IW_EVENT_ESTABLISHED) != 0)
         shuffle(&station[1]);
-    else /* what comes behind a Request depends on how fast it is answered */
+    else /* octets after a Request depend on how fast it is answered */
         iw_station_input(&station[1], batch, batch_length);
     batch_from += batch_length;
     batch_length = 0;
@@ -198,7 +198,7 @@ static void start_up(const uint8_t settings[IW_FUZZ_SETTINGS])
     compare();
 }
 
-/* With IW_FUZZ_TRACE in the environment a line on stderr for each FPDU that comes. */
+/* With IW_FUZZ_TRACE in the environment: prints a line on stderr for each FPDU that comes. */
 static void trace(void *context, const struct iw_trace *t)
 {
     char text[400];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The start-up in both roles, twice with the same octets of the peer: as the input cuts them, and
- * octet by octet. Both must come to the same; a frame that is taken, encoded anew, is what came.
+ * octet by octet. Both must give the same result; encoding an accepted frame again must give the
+ * octets that came.
  *
  *   settings[1]: IW_MPA_RTR_* and the bits below; [2]: IRD and ORD; [3]: octets of private data
  *   IW_FUZZ_LOCAL: first octet: 0 accept, else reject; then how many octets of private data
@@ -45,7 +46,7 @@ static struct iw_mpa_config configure(const uint8_t *settings)
                                   .ord = depth(settings[2] >> 4)};
 }
 
-/* What was taken of the peer's frame, and what became of it. */
+/* Checks how much of the peer's frame was taken, and the result. */
 static void check(const struct iw_mpa_startup *s, const uint8_t *stream, size_t taken)
 {
     uint8_t again[IW_MPA_STARTUP_HEADER];
@@ -77,7 +78,7 @@ static void check(const struct iw_mpa_startup *s, const uint8_t *stream, size_t 
                   "startup: agreed on what no frame can say");
 }
 
-/* What this end has to say decodes as what it is. */
+/* Checks that the output of this end decodes to the same frame. */
 static void drain(struct iw_mpa_startup *s, uint8_t *out, size_t *out_length)
 {
     const uint8_t *octets;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A Terminate's payload: decoded, encoded, named; and the Terminate that the segment in it would
- * bring for each check. */
+/* A Terminate's payload: decodes, encodes and names it; and makes the Terminate that the segment in
+ * it would cause for each check. */
 #include "decode.h"
 
 #include "iwarp/rdmap.h"

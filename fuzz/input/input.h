@@ -40,7 +40,7 @@ enum iw_fuzz_kind {
     IW_FUZZ_LOCAL, /* local operations: see local.h */
     IW_FUZZ_TIME,  /* milliseconds that pass: 2 octets, little endian */
     IW_FUZZ_AT,  /* a segment out of order: 2 octets, little endian, how far ahead of the octets so
-                    far (the top bit: behind them), then octets. Of side A; of side B if the
+                    far (the top bit: back from them), then octets. Of side A; of side B if the
                     kind's bit IW_FUZZ_OF_B is set */
     IW_FUZZ_FIN, /* of the peer; body: first octet odd: side B */
     IW_FUZZ_RST, /* the same */
@@ -69,7 +69,7 @@ static inline struct iw_fuzz_input iw_fuzz_open(const uint8_t *octets, size_t le
     return in;
 }
 
-/* The next step; false at the end. */
+/* Reads the next step. Returns false at the end. */
 static inline bool iw_fuzz_step(struct iw_fuzz_input *in, struct iw_fuzz_step *step)
 {
     size_t there = (size_t)(in->end - in->next);
@@ -91,7 +91,7 @@ static inline bool iw_fuzz_step(struct iw_fuzz_input *in, struct iw_fuzz_step *s
     return true;
 }
 
-/* Octet `at` of a body, zero behind its end; and two of them, little endian. */
+/* Returns octet `at` of a body, zero past its end; and two of them, little endian. */
 static inline uint8_t iw_fuzz_octet(const struct iw_fuzz_step *step, size_t at)
 {
     return at < step->length ? step->body[at] : 0;
@@ -102,7 +102,7 @@ static inline uint16_t iw_fuzz_pair(const struct iw_fuzz_step *step, size_t at)
     return (uint16_t)(iw_fuzz_octet(step, at) | iw_fuzz_octet(step, at + 1) << 8);
 }
 
-/* What an IW_FUZZ_AT body says: how far from `edge`, and its octets. */
+/* Reads an IW_FUZZ_AT body: returns the position relative to `edge`, and leaves its octets. */
 static inline uint64_t iw_fuzz_at(struct iw_fuzz_step *step, uint64_t edge)
 {
     uint16_t ahead = iw_fuzz_pair(step, 0);

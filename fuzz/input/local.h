@@ -42,7 +42,7 @@ struct iw_fuzz_operation {
     uint16_t d, e;
 };
 
-/* Operation number `index` of a body; false if there are fewer. */
+/* Reads operation number `index` of a body. Returns false if there are fewer. */
 static inline bool iw_fuzz_operation(const struct iw_fuzz_step *step, size_t index,
                                      struct iw_fuzz_operation *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a peer answers, as the observer sees it. */
+/* Records a peer's answers, as the observer sees them. */
 #include <stdlib.h>
 
 #include "base/runner.h"

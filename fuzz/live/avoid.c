@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sequences that do what is known already. A peer that a crash takes seconds to come back from has
- * little use for the same one again and again. */
+/* Avoids sequences that repeat a known crash. A peer that needs seconds to come back from a crash
+ * gains little from the same one again and again. */
 #include "hunt.h"
 #include "iwarp/wire.h"
 #include "plan.h"
@@ -52,6 +52,7 @@ bool iw_hunt_deadly(struct iw_hunt *h, const struct iw_hunt_input *in)
             return true;
         alike += n && own[0] == f->pattern[0];
     }
-    /* More than one after such a start-up: there are more of them than anything else. */
+    /* More than one finding after such a start-up: sequences like that are the most frequent, so
+     * let only a few pass. */
     return alike >= ALIKE && iw_mutate_below(&h->random, SELDOM);
 }

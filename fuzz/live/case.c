@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A finding as an ordinary case of iwarp-conform, which is played once: its capture is the
- * finding's. */
+/* Writes a finding as an ordinary case of iwarp-conform and plays it once; the case's capture
+ * becomes that of the finding. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static bool has_agent(const struct iw_hunt *h)
     return h->spec->embedded || h->spec->class == IW_TARGET_AGENT;
 }
 
-/* The peer is the initiator. */
+/* Returns true if the peer is the initiator. */
 static bool calls(const struct writer *w)
 {
     return w->h->world.side == IW_SIDE_RESPONDER;
@@ -76,7 +76,7 @@ static bool live(const struct writer *w, const struct iw_hunt_place *p)
     return p->memory < 0 || (size_t)p->memory < w->h->world.n_memories;
 }
 
-/* A ULPDU as an expression: what only the peer knows is looked up. */
+/* Writes a ULPDU as an expression, which looks up what only the peer knows. */
 static void put_ulpdu(struct writer *w, const uint8_t *ulpdu, size_t length)
 {
     struct iw_hunt_place places[2];
@@ -213,7 +213,7 @@ static void put_head(struct writer *w, const struct iw_hunt_finding *f, const ch
 
 /* ---- a connection ---- */
 
-/* A call that ends when something comes, or after `ms`. */
+/* Writes a call that returns when something comes, or after `ms`. */
 static void put_wait(struct writer *w, const char *function, unsigned ms)
 {
     fprintf(w->f, "    %s(conn, %g)\n", function, ms / 1000.0);
@@ -243,7 +243,7 @@ static void put_accept(struct writer *w)
         fprintf(w->f, "    t:accept(conn)\n");
 }
 
-/* Units [unit, end) leave together; marks inside of them let parts of them out. */
+/* Writes units [unit, end), which leave together; marks inside of them release parts of them. */
 static void put_group(struct writer *w, size_t unit, size_t end, size_t *mark, size_t until)
 {
     const struct iw_hunt_plan *p = &w->plan;
@@ -273,7 +273,7 @@ static void put_group(struct writer *w, size_t unit, size_t end, size_t *mark, s
         if (p->marks[*mark].at > at)
             fprintf(w->f, "    conn:release(%zu)\n", p->marks[*mark].at - at);
         at = p->marks[*mark].at;
-        /* What was half read has to be, whatever is answered to what comes before it. */
+        /* The peer must read the half frame, whatever it answers to the octets before. */
         if (p->marks[*mark].kind == IW_FUZZ_TIME)
             put_wait(w, "settle", WAIT_MS);
         else
@@ -308,7 +308,7 @@ static void put_connection(struct writer *w, const struct iw_hunt_finding *f, si
         }
         if (unit == p->n_units || reset)
             break;
-        /* To the end of the unit on which the next mark is that falls between two. */
+        /* Extend to the end of the unit with the next mark that falls between two units. */
         for (size_t m = mark; end < p->n_units; end++) {
             until = p->units[end].at + p->units[end].length;
             while (m < p->n_marks && p->marks[m].at < until)
@@ -366,7 +366,7 @@ static bool write_file(struct iw_hunt *h, const struct iw_hunt_finding *f, const
 
 /* ---- played ---- */
 
-/* The verdict that iwarp-conform would give, in words; NULL without one. */
+/* Returns the verdict that iwarp-conform would give, in words; NULL without one. */
 static char *play(struct iw_hunt *h, const char *path, const char *folder, char **pcap)
 {
     char *library = iw_library(), *text = NULL;
@@ -409,7 +409,7 @@ bool iw_hunt_write_case(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned n
     char *path = iw_text_format("%s/%s.lua", folder, id);
     bool good = false;
 
-    /* Who accepts what in them is seen once more. */
+    /* Run them again to see which Requests are accepted. */
     iw_hunt_try(h, f->inputs, f->n_inputs, &f->event, f->requested);
     if (h->outside && has_agent(h))
         iw_hunt_world_describe(&h->world);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The fuzzer's end of the map; the peer's is coverage_peer.c. */
+/* The fuzzer's end of the map; the peer's is peer/coverage.c. */
 #include "coverage.h"
 #include "host/complain.h"
 
@@ -22,7 +22,8 @@ struct iw_hunt_coverage {
     size_t places;
 };
 
-/* A file that is too short would end who looks behind its end. */
+/* Makes sure that the file has its full size: reading past the end of a truncated mapping would
+ * raise SIGBUS. Returns false if that fails. */
 static bool whole(int fd)
 {
     struct stat file;
@@ -84,7 +85,7 @@ unsigned iw_hunt_coverage_fresh(struct iw_hunt_coverage *c)
             }
     }
     c->places += fresh;
-    /* So that the next look is quick: what was reached need not be told again. */
+    /* Clear the map, so that the next look is quick: known places need no second report. */
     if (fresh)
         memset(c->map, 0, IW_HUNT_COVERAGE_PLACES);
     return fresh;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The hunt: which sequence is next, what is kept, when the peer is looked after. */
+/* The hunt: chooses the next sequence, keeps sequences, decides when to check the peer. */
 #include "hunt.h"
 #include "host/complain.h"
 
@@ -111,7 +111,8 @@ static void done(void *context, struct iw_hunt_done *d)
 
 /* ---- what is next ---- */
 
-/* Of a few, the one that reached what is rarest; of equal ones that which was chosen least. */
+/* Picks a few and returns the one that reached the rarest state; of equal ones, the one chosen
+ * least often. */
 static struct iw_hunt_kept *choose(struct iw_hunt *h)
 {
     struct iw_hunt_kept *best = &h->corpus[iw_mutate_below(&h->random, h->n_corpus)];
@@ -137,7 +138,7 @@ static const struct iw_hunt_input *any(struct iw_hunt *h)
     return i < h->seeds.n ? h->seeds.list[i] : h->corpus[i - h->seeds.n].input;
 }
 
-/* Each seed as it is `first`. */
+/* Returns the next input; `first`: each seed unchanged. */
 static struct iw_hunt_input *make_input(struct iw_hunt *h, bool first)
 {
     bool learned = !h->o->blind && h->n_corpus && iw_mutate_below(&h->random, 8);
@@ -213,7 +214,7 @@ static void look_after(struct iw_hunt *h)
     h->well = h->started;
 }
 
-/* Memory can be looked at while connections go on. */
+/* Checks the memory, which needs no pause of the connections. */
 static void glance(struct iw_hunt *h)
 {
     char text[128];
@@ -253,7 +254,7 @@ static bool limit_reached(const struct iw_hunt *h)
            (h->o->findings && iw_hunt_counted(h, false) >= h->o->findings);
 }
 
-/* Sequences that may be started now. */
+/* Returns how many sequences may be started now. */
 static uint64_t allowed(const struct iw_hunt *h)
 {
     double seconds = (double)(iw_transport_now() - h->began) / 1e9;
@@ -271,7 +272,7 @@ static void start_some(struct iw_hunt *h)
             return;
 }
 
-/* It has to be well before anything is held against it. */
+/* Checks that the peer is well before the hunt: later trouble must be the fuzzer's doing. */
 static int begin(struct iw_hunt *h)
 {
     struct iw_hunt_event e;
@@ -331,7 +332,7 @@ int iw_hunt_go(struct iw_hunt *h)
     }
     if (!status && h->world.instance)
         look_after(h);
-    if (status && h->over) /* what was found before is told all the same */
+    if (status && h->over) /* report earlier findings all the same */
         status = iw_hunt_counted(h, false) ? IW_EXIT_FAILURE : status;
     iw_hunt_close(h);
     iw_hunt_progress(h, true);

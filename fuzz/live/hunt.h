@@ -11,14 +11,14 @@
 #include "seeds.h"
 
 enum {
-    IW_HUNT_ROW = 64,      /* suspects tried together at most one behind the other */
+    IW_HUNT_ROW = 64,      /* suspects tried together, at most, one after the other */
     IW_HUNT_LOOK = 4096,   /* sequences between two looks at the peer ... */
     IW_HUNT_GLANCE = 32,   /* ... and at its memory alone: few can have changed that */
     IW_HUNT_CORPUS = 4096, /* sequences that are kept */
     IW_HUNT_PATTERN = 64,
     IW_HUNT_PATIENCE_MS = 500, /* of what is tried, at most */
-    IW_HUNT_TRIES = 600,       /* runs that making one finding small may take */
-    IW_HUNT_OFTEN = 3          /* times that what cannot be explained is looked into */
+    IW_HUNT_TRIES = 600,       /* runs to minimise one finding, at most */
+    IW_HUNT_OFTEN = 3          /* times that an unexplained event is looked into */
 };
 
 struct iw_hunt_options {
@@ -94,7 +94,7 @@ struct iw_hunt {
     uint64_t started, over;          /* sequences */
     uint64_t digest;                 /* of all that were started, in order */
     uint64_t last_look, last_glance; /* `over` then */
-    uint64_t well; /* memory was as it is to be behind all sequences up to this number */
+    uint64_t well;                   /* memory was right after all sequences up to this number */
     uint64_t began, next_line, next_save, look_at;
     struct iw_hunt_finding *findings;
     double patience;           /* seconds that a step of what is tried waits; 0: as in the hunt */
@@ -113,54 +113,56 @@ struct iw_hunt {
     unsigned restarts;                 /* of what it goes on in */
     struct {
         size_t states, edges, kept, places;
-    } inside;           /* the most that a session there has told */
+    } inside;           /* the highest numbers that a session there has reported */
     volatile int *stop; /* a signal's number */
 };
 
-/* Reads the command line. -1: go on; else the exit status. */
+/* Reads the command line. Returns -1 to go on, otherwise the exit status. */
 int iw_hunt_parse(struct iw_hunt_options *o, int argc, char **argv);
 int iw_hunt_main(int argc, char **argv);
 
-/* The hunt itself, until a limit. */
+/* Runs the hunt until a limit. */
 int iw_hunt_go(struct iw_hunt *h);
-/* --try: the sequences of a file, once. */
+/* --try: runs the sequences of a file once. */
 int iw_hunt_try_once(struct iw_hunt *h);
-/* Opens the target if it is not; complains. 0 or the exit status. */
+/* Opens the target if it is not open. Returns 0, or the exit status after printing an error. */
 int iw_hunt_open(struct iw_hunt *h);
 void iw_hunt_close(struct iw_hunt *h);
 const char *iw_hunt_kind_name(enum iw_hunt_kind kind);
 
-/* try.c: runs these sequences, one after the other and alone, then looks at the peer, which is
- * started again if that is needed. What happened first. */
+/* try.c: runs these sequences, one after the other and alone, then checks the peer and starts it
+ * again if needed. Returns what happened first. */
 struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const *inputs, size_t n,
                                  const struct iw_hunt_event *wanted, bool *requested);
-/* Whether the peer is well: a right Request is answered, memory is as it was. */
+/* Checks whether the peer is well: it answers a correct Request, and memory is unchanged. */
 struct iw_hunt_event iw_hunt_look(struct iw_hunt *h);
-/* With the text as it is told: valid UTF-8, cut off where it is too long. */
+/* Returns an event with its text as reported: valid UTF-8, cut off if it is too long. */
 struct iw_hunt_event iw_hunt_event_of(enum iw_hunt_kind kind, const char *text);
 enum { IW_HUNT_KEY = 700 };
 void iw_hunt_key(const struct iw_hunt_event *e, char *text, size_t room);
-/* Whether what happened at a try is what is looked into. */
+/* Returns true if a try led to the event that is looked into. */
 bool iw_hunt_same(const struct iw_hunt_event *a, const struct iw_hunt_event *b);
 
-/* triage.c: what did it, in as few steps as can be; a case and a capture that show it. */
+/* triage.c: finds the cause, in as few steps as possible, and writes a case and a capture that show
+ * it. */
 void iw_hunt_triage(struct iw_hunt *h, const struct iw_hunt_event *event,
                     struct iw_hunt_input *const *suspects, size_t n);
 
-/* What nobody could show again is told all the same: the peer was not well. Where it is gone for
- * good, the newest suspects are left as a case that has not been played. */
+/* Reports an event that could not be reproduced: the peer was not well. If the peer is gone for
+ * good, writes the newest suspects as a case without playing it. */
 void iw_hunt_unexplained(struct iw_hunt *h, const struct iw_hunt_event *event,
                          struct iw_hunt_input *const *suspects, size_t n);
 
-/* avoid.c: what a sequence says, frame by frame, roughly. The number of codes. */
+/* avoid.c: describes a sequence roughly, one code per frame. Returns the number of codes. */
 size_t iw_hunt_pattern(const struct iw_hunt_input *in, uint16_t *out, size_t room);
-/* Whether it says what is known to end the peer: there is nothing to be learnt behind that. */
+/* Returns true if the sequence has a pattern that is known to end the peer: nothing can be learnt
+ * after that. */
 bool iw_hunt_deadly(struct iw_hunt *h, const struct iw_hunt_input *in);
 
-/* shrink.c: a finding's sequences made small. */
+/* shrink.c: minimises a finding's sequences. */
 void iw_hunt_shrink(struct iw_hunt *h, struct iw_hunt_finding *f);
 
-/* case.c: writes the case of a finding and plays it. */
+/* case.c: writes the case of a finding and plays it. Returns whether that worked. */
 bool iw_hunt_write_case(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned number);
 /* The same for a peer that is not there any more. */
 void iw_hunt_write_unplayed(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned number);
@@ -173,33 +175,33 @@ size_t iw_hunt_counted(const struct iw_hunt *h, bool all);
 
 json_t *iw_hunt_finding_json(const struct iw_hunt_finding *f);
 
-/* save.c: what a hunt in another kernel leaves behind, should that end under it. Each does nothing
+/* save.c: saves the state of a hunt in another kernel, in case that kernel ends. Each does nothing
  * unless the results are to outlive the program (h->lasting). */
 void iw_hunt_save_kept(struct iw_hunt *h, size_t i);
 void iw_hunt_save_started(struct iw_hunt *h, const struct iw_hunt_input *in);
 void iw_hunt_save_finding(struct iw_hunt *h, const struct iw_hunt_finding *f);
 void iw_hunt_save_progress(struct iw_hunt *h);
 
-/* suppress.c: the reason in the file of known findings, or NULL (a copy). Complains about the file:
- * *bad. */
+/* suppress.c: returns a copy of the reason in the file of known findings, or NULL. Sets *bad after
+ * complaining about the file. */
 char *iw_hunt_known(const struct iw_hunt *h, const char *key, bool *bad);
 
 void iw_hunt_write_inputs(FILE *f, struct iw_hunt_input *const *inputs, size_t n);
-/* Their number. */
+/* Reads inputs. Returns their number. */
 size_t iw_hunt_read_inputs(FILE *f, struct iw_hunt_input **inputs, size_t room);
-/* The sequences under way when the hunt in `dir` ended, at most IW_HUNT_RECENT of them, in the
- * order in which they began: nobody was left to tell in which they ended. */
+/* Reads the sequences that were under way when the hunt in `dir` ended, at most IW_HUNT_RECENT, in
+ * the order in which they began: the order in which they ended is lost. */
 size_t iw_hunt_load_started(const char *dir, struct iw_hunt_input **inputs);
-/* Those of an earlier hunt with the same folder are none of this one. */
+/* Removes the findings of an earlier hunt with the same folder. */
 void iw_hunt_forget_findings(const struct iw_hunt *h);
-/* Takes those findings from disk that are not known yet. */
+/* Loads those findings from disk that are not known yet. */
 void iw_hunt_load_findings(struct iw_hunt *h);
-/* Goes on with a hunt: its corpus, its findings. False after having complained. */
+/* Resumes a hunt with its corpus and its findings. Returns false after printing an error. */
 bool iw_hunt_resume(struct iw_hunt *h);
 
-/* inside.c: for a target that only a fuzzer elsewhere can reach. */
+/* inside.c: returns true for a target that only a fuzzer elsewhere can reach. */
 bool iw_hunt_elsewhere(const struct iw_target_spec *spec);
-/* Has the hunt go on there and watches it. The exit status. */
+/* Runs the hunt there and watches it. Returns the exit status. */
 int iw_hunt_watch(struct iw_hunt *h);
 struct iw_hunt_event iw_hunt_try_inside(struct iw_hunt *h, struct iw_hunt_input *const *inputs,
                                         size_t n, bool *requested);
@@ -207,11 +209,11 @@ char *iw_hunt_play_inside(struct iw_hunt *h, const char *path, const char *folde
 /* ... and there: one try. */
 int iw_hunt_try_file(struct iw_hunt *h);
 
-/* coverage.c: a map shared with the peer, see peer/coverage.c: the file `path`, which the peer has,
- * or (NULL) one of our own in `dir`. NULL after having complained. */
+/* coverage.c: opens a map shared with the peer, see peer/coverage.c: the peer's file `path`, or (if
+ * that is NULL) one of our own in `dir`. Returns NULL after printing an error. */
 struct iw_hunt_coverage *iw_hunt_coverage_open(const char *path, const char *dir);
 void iw_hunt_coverage_close(struct iw_hunt_coverage *c);
-/* Places reached for the first time since the last call. */
+/* Returns how many places were reached for the first time since the last call. */
 unsigned iw_hunt_coverage_fresh(struct iw_hunt_coverage *c);
 size_t iw_hunt_coverage_places(const struct iw_hunt_coverage *c);
 

@@ -4,17 +4,16 @@
 
 /*
  * One test sequence: what the fuzzer says on one connection, as steps. On disk it has the form of
- * ../input/input.h; here is what can be edited. Of the kinds of steps these have a meaning on a
- * socket:
+ * ../input/input.h; this is the form for editing. These kinds of steps have a meaning on a socket:
  *
  *   IW_FUZZ_A, IW_FUZZ_AT  octets, in one write with those of the steps around it; but where a step
  *                          begins inside a frame, after a short pause
  *   IW_FUZZ_B              octets, each in a write of its own
- *   IW_FUZZ_TIME           until the peer has said something, or for so many milliseconds at most
+ *   IW_FUZZ_TIME           until the peer has said something, or for this many milliseconds at most
  *   IW_FUZZ_FIN, _RST      the fuzzer ends its direction, or the connection
  *
- * Behind the last step the fuzzer ends its direction. A Request, or a Reply to a peer that
- * connects, is the first octets; what follows it is split into FPDUs wherever steps begin and end.
+ * After the last step the fuzzer ends its direction. The first octets are a Request, or a Reply to
+ * a peer that connects; the rest is split into FPDUs wherever steps begin and end.
  * An FPDU whose length, pad and CRC are right is *regular*: it follows the peer's wish for Markers,
  * and stands for what only the peer knows by the placeholders below; its CRC stays right.
  */
@@ -49,28 +48,28 @@ struct iw_hunt_input {
     struct iw_hunt_step steps[IW_HUNT_STEPS];
 };
 
-/* Ownership: an input is made by one of these and ended by iw_hunt_input_free. */
+/* Each of these makes an input; free it with iw_hunt_input_free. */
 struct iw_hunt_input *iw_hunt_input_new(void);
 struct iw_hunt_input *iw_hunt_input_read(const uint8_t *octets, size_t length);
 struct iw_hunt_input *iw_hunt_input_copy(const struct iw_hunt_input *in);
 void iw_hunt_input_free(struct iw_hunt_input *in);
-/* Writes the form of ../input/input.h; what does not fit into `room` is left out. */
+/* Writes the form of ../input/input.h; leaves out what does not fit into `room`. */
 size_t iw_hunt_input_write(const struct iw_hunt_input *in, uint8_t *octets, size_t room);
 bool iw_hunt_input_same(const struct iw_hunt_input *a, const struct iw_hunt_input *b);
-/* FNV-1a of all steps, behind `digest`: IW_HUNT_DIGEST to begin with. */
+/* Returns the FNV-1a of all steps, continuing `digest`; start with IW_HUNT_DIGEST. */
 #define IW_HUNT_DIGEST 0xcbf29ce484222325u
 uint64_t iw_hunt_input_digest(uint64_t digest, const struct iw_hunt_input *in);
-/* Octets of all steps. */
+/* Returns the octets of all steps. */
 size_t iw_hunt_input_size(const struct iw_hunt_input *in);
 
-/* Each of these leaves an input as it is where it would get too long. */
+/* Each of these leaves the input unchanged if it would get too long. */
 void iw_hunt_insert(struct iw_hunt_input *in, size_t at, uint8_t kind, const void *octets,
                     size_t length);
 void iw_hunt_add(struct iw_hunt_input *in, uint8_t kind, const void *octets, size_t length);
 void iw_hunt_add_time(struct iw_hunt_input *in, unsigned ms);
 void iw_hunt_insert_time(struct iw_hunt_input *in, size_t at, unsigned ms);
 void iw_hunt_drop(struct iw_hunt_input *in, size_t at, size_t count);
-/* Splits step `at` behind `length` octets of it. */
+/* Splits step `at` after its first `length` octets. */
 void iw_hunt_split(struct iw_hunt_input *in, size_t at, size_t length);
 void iw_hunt_swap(struct iw_hunt_input *in, size_t a, size_t b);
 static inline bool iw_hunt_sends(const struct iw_hunt_step *step)
@@ -78,16 +77,16 @@ static inline bool iw_hunt_sends(const struct iw_hunt_step *step)
     return step->kind == IW_FUZZ_A || step->kind == IW_FUZZ_B || step->kind == IW_FUZZ_AT;
 }
 
-/* Whether these octets are one whole regular FPDU without Markers. */
+/* Returns true if these octets are one whole regular FPDU without Markers. */
 bool iw_hunt_regular(const uint8_t *octets, size_t length);
-/* A regular FPDU of this ULPDU in `out`, which has room for iw_hunt_fpdu_size. */
+/* Writes a regular FPDU of this ULPDU to `out`, which has room for iw_hunt_fpdu_size. */
 size_t iw_hunt_fpdu(const uint8_t *ulpdu, size_t length, uint8_t *out);
 static inline size_t iw_hunt_fpdu_size(size_t ulpdu)
 {
     return 2 + ulpdu + (2 - ulpdu) % 4 + 4;
 }
-/* Octets of the Request or Reply with which the input begins; 0 if its header is not whole or is
- * none. */
+/* Returns the octets of the Request or Reply with which the input begins; 0 if its header is not
+ * whole or is none. */
 size_t iw_hunt_startup_size(const uint8_t *octets, size_t length);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Targets that only a fuzzer elsewhere can reach: the hunt goes on in there, in this program once
- * more, and is watched from here. Where what it is in ends under it, or hangs, that is brought
- * back, and what did it is looked for: each try is a run of its own in there. */
+/* Targets that only a fuzzer elsewhere can reach, such as one in another kernel: a second instance
+ * of this program runs the hunt in there, and is watched from here. If the kernel ends or hangs,
+ * this file brings it back and looks for the cause: each try is a run of its own in there. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -44,8 +44,8 @@ bool iw_hunt_elsewhere(const struct iw_target_spec *spec)
 
 /* ---- commands ---- */
 
-/* Runs a shell command; 128 and more: it was ended by a signal. It is killed after `seconds` (0:
- * never) during which `alive` (NULL: nothing) has not changed: *stuck. */
+/* Runs a shell command. Returns its exit status; 128 and more: a signal ended it. Kills it, and
+ * sets *stuck, if `alive` (NULL: nothing) has not changed for `seconds` (0: never). */
 static int execute(struct iw_hunt *h, const char *command, double seconds, const char *alive,
                    bool *stuck)
 {
@@ -85,7 +85,7 @@ static int execute(struct iw_hunt *h, const char *command, double seconds, const
     return WIFEXITED(status) ? WEXITSTATUS(status) : SIGNALLED + WTERMSIG(status);
 }
 
-/* `command` (freed), taken inside. */
+/* Returns `command` (freed), wrapped to run inside. */
 static char *enter(const struct iw_hunt *h, char *command)
 {
     char *folder = realpath(h->dir, NULL);
@@ -110,7 +110,7 @@ static char *program(const char *name)
     return quoted;
 }
 
-/* The options that hold in there, too. */
+/* Returns our own command line with the options that apply in there, too. */
 static char *own_command(const struct iw_hunt *h)
 {
     char *self = program("iwarp-fuzz"), *target = iw_text_shell(h->o->target);
@@ -136,7 +136,7 @@ static void add(char **text, const char *option, const char *value)
     *text = longer;
 }
 
-/* Whether what everything is in is still there. */
+/* Returns true if the kernel around the target is still there. */
 static bool there(struct iw_hunt *h)
 {
     char *command = enter(h, iw_text_copy("true"));
@@ -147,7 +147,7 @@ static bool there(struct iw_hunt *h)
     return status == 0 && !stuck;
 }
 
-/* Brings it back. False after having complained. */
+/* Brings it back. Returns false after printing an error. */
 static bool restart(struct iw_hunt *h)
 {
     bool stuck = false;
@@ -178,7 +178,7 @@ static struct iw_hunt_event kernel_event(const struct iw_hunt *h, bool stuck)
 
 /* ---- one try ---- */
 
-static struct iw_hunt_event told(const char *path, bool *requested, size_t n)
+static struct iw_hunt_event read_event(const char *path, bool *requested, size_t n)
 {
     struct iw_hunt_event e = {.kind = IW_HUNT_NOTHING};
     json_t *o = json_load_file(path, 0, NULL);
@@ -219,7 +219,7 @@ struct iw_hunt_event iw_hunt_try_inside(struct iw_hunt *h, struct iw_hunt_input 
             &stuck);
     free(command);
     if (!access(out, R_OK)) {
-        e = told(out, requested, n);
+        e = read_event(out, requested, n);
     } else if (!*h->stop && (stuck || !there(h))) {
         e = kernel_event(h, stuck);
         restart(h);
@@ -229,7 +229,7 @@ struct iw_hunt_event iw_hunt_try_inside(struct iw_hunt *h, struct iw_hunt_input 
     return e;
 }
 
-/* In there: tries the sequences in the file and says what came of it. */
+/* In there: tries the sequences in the file and reports the result. */
 int iw_hunt_try_file(struct iw_hunt *h)
 {
     struct iw_hunt_input *inputs[IW_HUNT_RECENT];
@@ -260,7 +260,7 @@ int iw_hunt_try_file(struct iw_hunt *h)
     return status;
 }
 
-/* Has iwarp-conform, which knows the way inside, play a case. */
+/* Plays a case with iwarp-conform, which knows the way inside. */
 char *iw_hunt_play_inside(struct iw_hunt *h, const char *path, const char *folder, char **pcap)
 {
     char *conform = program("iwarp-conform"), *target = iw_text_shell(h->o->target);
@@ -273,7 +273,7 @@ char *iw_hunt_play_inside(struct iw_hunt *h, const char *path, const char *folde
     bool stuck = false;
     json_t *o = NULL, *played = NULL;
 
-    /* What the last try has done may strike only now. */
+    /* The effect of the last try may show only now. */
     for (unsigned tries = 0; !played && tries < 2; tries++) {
         if (tries && (there(h) || !restart(h)))
             break;
@@ -362,7 +362,7 @@ static char *session_command(const struct iw_hunt *h, unsigned session)
     return enter(h, command);
 }
 
-/* Each session begins with what the one before has kept: the most that one came to. */
+/* Returns the larger number: each session begins with what the one before has kept. */
 static size_t more(size_t most, const json_t *o, const char *name)
 {
     size_t n = (size_t)json_integer_value(json_object_get(o, name));
@@ -370,7 +370,7 @@ static size_t more(size_t most, const json_t *o, const char *name)
     return n > most ? n : most;
 }
 
-/* Adds what a session has done. */
+/* Adds up the progress of a session. */
 static void add_up(struct iw_hunt *h, const char *progress)
 {
     json_t *o = json_load_file(progress, 0, NULL);
@@ -384,8 +384,8 @@ static void add_up(struct iw_hunt *h, const char *progress)
     json_decref(o);
 }
 
-/* The graph that the last session has written, to where it was asked for. The exit status: cp
- * complains. */
+/* Copies the graph of the last session to the place that the user asked for. Returns the exit
+ * status; cp prints errors. */
 static int take_graph(struct iw_hunt *h)
 {
     char *from = graph_path(h), *quoted = iw_text_shell(from), *to = iw_text_shell(h->o->graph);
@@ -400,7 +400,7 @@ static int take_graph(struct iw_hunt *h)
     return status;
 }
 
-/* The exit status: not 0 if it cannot be brought back. */
+/* Looks for the cause of an end. Returns the exit status: not 0 if it cannot be brought back. */
 static int explain(struct iw_hunt *h, bool stuck)
 {
     struct iw_hunt_input *list[IW_HUNT_RECENT];
@@ -419,9 +419,9 @@ static int explain(struct iw_hunt *h, bool stuck)
     return back ? 0 : IW_EXIT_TESTER;
 }
 
-/* A session that has ended without an end of the hunt, in a kernel that is still there: its target
- * was not reached, or it did not do as it should itself. The exit status: not 0 if it is no use to
- * begin again. */
+/* Handles a session that has ended before the hunt did, in a kernel that is still there: its target
+ * was not reached, or it failed itself. Returns the exit status: not 0 if another session would be
+ * useless. */
 static int again(struct iw_hunt *h, int status, unsigned fruitless)
 {
     bool tries = h->spec->restart && fruitless < FRUITLESS && status != IW_EXIT_USAGE &&
@@ -434,7 +434,8 @@ static int again(struct iw_hunt *h, int status, unsigned fruitless)
     return status < NOT_A_COMMAND ? status : IW_EXIT_TESTER;
 }
 
-/* The hunt inside says that it has found something. The exit status: not 0 if nothing is told. */
+/* The hunt inside says that it has found something. Returns the exit status: not 0 if it reported
+ * no finding. */
 static int untold(const struct iw_hunt *h)
 {
     if (iw_hunt_counted(h, false))
@@ -450,7 +451,7 @@ static bool over(const struct iw_hunt *h)
            (h->o->findings && iw_hunt_counted(h, false) >= h->o->findings);
 }
 
-/* It ends so often that hardly anything is tried. */
+/* Returns true if it ends so often that hardly anything is tried. */
 static bool hopeless(const struct iw_hunt *h)
 {
     return h->restarts >= RESTARTS && h->over / SEQUENCES < h->restarts;
@@ -483,7 +484,7 @@ int iw_hunt_watch(struct iw_hunt *h)
         add_up(h, progress);
         iw_hunt_load_findings(h);
         whole = !access(report, F_OK);
-        /* Behind the last session nobody else would see what that did last. */
+        /* After the last session nobody else would see the effect of its last sequences. */
         ended = !*h->stop && ((!whole && stuck) || ((!whole || over(h)) && !there(h)));
         fruitless = h->over > before ? 0 : fruitless + 1;
         if (ended)

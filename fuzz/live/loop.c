@@ -16,7 +16,7 @@ enum {
     WAIT_LEAST = 1000000,    /* ns that a step waits at least if it says so ... */
     WAIT_MOST = 50000000,    /* ... and at most */
     REPLY_MOST = 1000000000, /* for the Reply, without which all that follows is early */
-    LINGER = 250000000,      /* ns for the peer's end behind ours, as usual */
+    LINGER = 250000000,      /* ns for the peer's end after ours, as usual */
     HEARD_MOST = 4 << 20,    /* octets that one connection takes */
     CONNECT = 2000000000
 };
@@ -40,8 +40,8 @@ static void arm(struct iw_hunt_slot *s, uint64_t ns)
     s->waited = s->loop->waited;
 }
 
-/* The deadline has passed. Waits at the same time are one: all since `armed` is waiting, also where
- * another slot was armed meanwhile. */
+/* Counts the wait of a deadline that has passed. Simultaneous waits count once: all time since
+ * `armed` was spent waiting, even if another slot was armed meanwhile. */
 static void in_vain(struct iw_hunt_slot *s)
 {
     struct iw_hunt_loop *l = s->loop;
@@ -104,7 +104,7 @@ static void leave(struct iw_hunt_slot *s)
     finish(s);
 }
 
-/* Sends what has been rendered. False: not all of it now, or the slot is over. */
+/* Sends the rendered octets. Returns false if not all could be sent now, or the slot is over. */
 static bool flush(struct iw_hunt_slot *s)
 {
     while (s->out_sent < s->out_length) {
@@ -148,8 +148,7 @@ static void append(struct iw_hunt_slot *s, const uint8_t *octets, size_t length)
     s->out_length += length;
 }
 
-/* The plan's octets before `until`, to be sent: whole units, and of the one that lies across a
- * part. */
+/* Renders the plan's octets before `until`: whole units, and part of the one that lies across. */
 static void render_until(struct iw_hunt_slot *s, size_t until)
 {
     while (s->at < until) {
@@ -190,12 +189,12 @@ static void shut(struct iw_hunt_slot *s)
     }
     s->shut = true;
     s->phase = LINGERING;
-    /* Who has not even answered a Request is not given that long to end it. */
+    /* A peer that has not even answered a Request gets less time to end the connection. */
     arm(s, s->loop->linger && s->received ? s->loop->linger : LINGER);
 }
 
-/* For a Reply, without which all that follows is early, longer than for what may not come: as long
- * as this peer takes on this machine. */
+/* Returns how long to wait. For a Reply, without which everything after it is early, wait longer
+ * than for an answer that may not come: as long as this peer takes on this machine. */
 static uint64_t wait_of(const struct iw_hunt_loop *l, uint16_t ms, bool replied)
 {
     uint64_t scaled = most(WAIT_LEAST, (replied ? 3 : 10) * l->answer_time);
@@ -209,7 +208,7 @@ static uint64_t wait_of(const struct iw_hunt_loop *l, uint16_t ms, bool replied)
     return least(asked, least(scaled, WAIT_MOST));
 }
 
-/* Goes on until something has to be waited for. */
+/* Advances until it has to wait for something. */
 static void advance(struct iw_hunt_slot *s)
 {
     s->phase = STEPS;
@@ -272,7 +271,7 @@ static void handle(struct iw_hunt_slot *s, uint32_t events)
         readable(s);
 }
 
-/* Nothing has connected: if there is nobody to wait for any more, or `late`. */
+/* Gives up if nothing has connected and there is nobody to wait for any more, or `late`. */
 static void give_up_call(struct iw_hunt_slot *s, bool late)
 {
     struct iw_hunt_world *w = s->loop->world;
@@ -367,7 +366,7 @@ static bool reach(struct iw_hunt_slot *s, const struct sockaddr_storage *to)
     return false;
 }
 
-/* The connection is there, or as good as. */
+/* Starts a slot whose connection is established, or about to be. */
 static void go(struct iw_hunt_slot *s)
 {
     struct epoll_event e = {.events = EPOLLIN, .data.ptr = s};
@@ -378,7 +377,7 @@ static void go(struct iw_hunt_slot *s)
     advance(s);
 }
 
-/* The peer has connected; again, or without having been asked to: that is not wanted. */
+/* Accepts the peer's connection; closes one that comes again, or without having been asked for. */
 static void take_call(struct iw_hunt_loop *l)
 {
     int fd = accept4(l->world->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);

@@ -34,28 +34,29 @@ struct iw_hunt_loop *iw_hunt_loop_new(struct iw_hunt_world *world,
                                       void (*done)(void *context, struct iw_hunt_done *d),
                                       void *context);
 void iw_hunt_loop_free(struct iw_hunt_loop *l);
-/* The world was opened anew. */
+/* Attaches to a world that was opened again. */
 void iw_hunt_loop_attach(struct iw_hunt_loop *l);
-/* Takes over the input if a place (below world->slots) is free. */
+/* Takes over the input and returns true if a place (below world->slots) is free. */
 bool iw_hunt_loop_start(struct iw_hunt_loop *l, struct iw_hunt_input *input, uint64_t number);
 unsigned iw_hunt_loop_busy(const struct iw_hunt_loop *l);
-/* The number of the oldest one under way, or 0. */
+/* Returns the number of the oldest sequence under way, or 0. */
 uint64_t iw_hunt_loop_oldest(const struct iw_hunt_loop *l);
-/* The input on place `i`, or NULL. */
+/* Returns the input on place `i`, or NULL. */
 const struct iw_hunt_input *iw_hunt_loop_at(const struct iw_hunt_loop *l, unsigned i);
-/* Handles what is there, and waits for at most `ms` for it. */
+/* Handles pending events, and waits at most `ms` for one. */
 void iw_hunt_loop_step(struct iw_hunt_loop *l, int ms);
 /* Ends all connections; `done` is called for each. */
 void iw_hunt_loop_abort(struct iw_hunt_loop *l);
 /* From now on waits `seconds` for a Reply and at each pause, and `linger` seconds for the end of a
  * connection that the peer leaves open (0: as usual). */
 void iw_hunt_loop_patience(struct iw_hunt_loop *l, double seconds, double linger);
-/* A running mean of the time from the end of a Request to its Reply, ns; 0: there was none yet. */
+/* Returns a running mean of the time from the end of a Request to its Reply, in ns; 0: there was
+ * none yet. */
 uint64_t iw_hunt_loop_answer_time(const struct iw_hunt_loop *l);
-/* ns that were spent on waiting in vain, by the deadlines that have passed, however slow the
- * machine is. Waits of several connections at the same time count once. */
+/* Returns the ns spent waiting in vain, by the deadlines that have passed, however slow the machine
+ * is. Simultaneous waits of several connections count once. */
 uint64_t iw_hunt_loop_waited(const struct iw_hunt_loop *l);
-/* Connections that the peer left open. */
+/* Returns how many connections the peer left open. */
 uint64_t iw_hunt_loop_lingered(const struct iw_hunt_loop *l);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* iwarp-fuzz: a peer under odd conversations. */
+/* iwarp-fuzz: fuzzes a live iWARP peer. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -38,7 +38,7 @@ static char *find_agent(const struct iw_hunt_options *o)
     return path;
 }
 
-/* Whether the peer is the initiator: it has no listener. */
+/* Returns true if the peer is the initiator: it has no listener. */
 static bool connects(const struct iw_target_spec *s)
 {
     return s->connect && !s->host && !s->embedded && s->class != IW_TARGET_AGENT;
@@ -97,20 +97,21 @@ static bool on_loopback(const char *host)
     return loopback;
 }
 
-/* Of one that connects: whether it does so from here. */
+/* For a peer that connects: returns true if it does so from this host. */
 static bool here(const struct iw_target_spec *s)
 {
     return s->inside || !s->station_host || on_loopback(s->station_host);
 }
 
-/* Of one with a listener, or an agent: an agent is where its peer is. */
+/* For a peer with a listener, or an agent: returns true if it is on this host. An agent is on its
+ * peer's host. */
 static bool on_this_host(const struct iw_target_spec *s)
 {
     return (s->host || s->agent_host) && (!s->host || on_loopback(s->host)) &&
            (!s->agent_host || on_loopback(s->agent_host));
 }
 
-/* Somebody else's host may be lost for good. */
+/* Requires consent, as another host may be lost for good. */
 static int ask_consent(const struct iw_hunt *h)
 {
     const struct iw_target_spec *s = h->spec;
@@ -194,9 +195,9 @@ static void dispose(struct iw_hunt *h)
     iw_target_free(h->spec);
 }
 
-/* A peer on this machine has no network to wait for. `rping -s -P` keeps one Request at a time in
- * mind: of two that come together it takes the second twice, and ends at the first error of that.
- */
+/* Returns the number of connections at a time. A peer on this machine has no network to wait for.
+ * `rping -s -P` handles one Request at a time: of two that come together it takes the second twice,
+ * and ends at the first error of that. */
 static unsigned jobs(const struct iw_hunt *h)
 {
     bool loopback = h->spec->embedded || on_this_host(h->spec);
@@ -210,7 +211,7 @@ static unsigned jobs(const struct iw_hunt *h)
     return loopback && !h->spec->inside ? IW_HUNT_SLOTS : ELSEWHERE;
 }
 
-/* That it cannot be written is said at once, not in an hour. */
+/* Checks now, not after an hour, that the file can be written. */
 static bool writable(const char *path)
 {
     struct stat at;
@@ -233,7 +234,7 @@ static bool writable(const char *path)
 
 static int hunt(struct iw_hunt *h)
 {
-    /* One inside says by its report that it has ended. */
+    /* A hunt inside reports its end by writing its report. */
     bool good = h->o->resume || (writable(h->o->json) && writable(h->o->graph));
     char *dir = good ? make_folder(h) : NULL, *log;
     int status = dir ? 0 : IW_EXIT_TESTER;

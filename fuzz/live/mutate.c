@@ -6,7 +6,7 @@
 #include "host/text.h"
 #include "world.h"
 
-enum { PAUSE_MS = 2, CROSS = 4, OWN = 3 /* once in so many */ };
+enum { PAUSE_MS = 2, CROSS = 4, OWN = 3 /* CROSS, OWN: once in N */ };
 
 struct iw_hunt_mutator {
     struct iw_mutate_script script, other;
@@ -16,7 +16,7 @@ struct iw_hunt_mutator {
 
 /* ---- what only a connection has: writes, time, ends ---- */
 
-/* A step that sends, if there is one. */
+/* Returns a step that sends, if there is one. */
 static size_t some(const struct iw_hunt_input *in, struct iw_mutate_random *r)
 {
     size_t first = in->n ? iw_mutate_below(r, in->n) : 0;

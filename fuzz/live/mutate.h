@@ -10,8 +10,8 @@ struct iw_hunt_mutator;
 struct iw_hunt_mutator *iw_hunt_mutator_new(void);
 void iw_hunt_mutator_free(struct iw_hunt_mutator *m);
 
-/* Another input: a copy of `in` that ../mutate has changed, or crossed with `other`; at times also
- * with writes cut, pauses made, or an end put in. */
+/* Returns a new input: a copy of `in` that ../mutate has changed, or crossed with `other`; at times
+ * also with writes cut, pauses made, or an end inserted. */
 struct iw_hunt_input *iw_hunt_mutate(struct iw_hunt_mutator *m, const struct iw_hunt_input *in,
                                      const struct iw_hunt_input *other, struct iw_mutate_random *r);
 

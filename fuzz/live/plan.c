@@ -36,7 +36,7 @@ static void unit(struct iw_hunt_plan *p, enum iw_hunt_unit_kind kind, size_t at,
             (struct iw_hunt_unit){.kind = kind, .at = (uint32_t)at, .length = (uint32_t)length};
 }
 
-/* The whole regular FPDU at `at`, or 0. */
+/* Returns the length of the whole regular FPDU at `at`, or 0. */
 static size_t fpdu_at(const struct iw_hunt_plan *p, size_t at)
 {
     size_t left = p->length - at, size;
@@ -71,8 +71,8 @@ static void find_units(struct iw_hunt_plan *p, const struct iw_hunt_input *in)
     }
 }
 
-/* Where a step begins inside a frame, the peer is to have read what is before. Between frames it
- * means nothing. */
+/* Adds pauses where a step begins inside a frame, so that the peer reads the octets before it.
+ * Between frames the beginning of a step means nothing. */
 static void make_pauses(struct iw_hunt_plan *p)
 {
     size_t unit_at = 0, n = 0;

@@ -2,7 +2,8 @@
 #ifndef IW_HUNT_PLAN_H
 #define IW_HUNT_PLAN_H
 
-/* An input as it goes out: one stream of octets, the frames in it, and what happens where. */
+/* An input as it is sent: one stream of octets, the frames in it, and the events with their places.
+ */
 
 #include "input.h"
 #include "trace.h"
@@ -36,7 +37,7 @@ struct iw_hunt_plan {
 void iw_hunt_plan_make(struct iw_hunt_plan *p, const struct iw_hunt_input *in);
 void iw_hunt_plan_free(struct iw_hunt_plan *p);
 
-/* What one connection knows that placeholders stand for. */
+/* The values on one connection that placeholders stand for. */
 struct iw_hunt_known {
     const struct iw_hunt_world *world;
     bool markers;      /* the peer asked for them */
@@ -52,13 +53,13 @@ struct iw_hunt_place {
     size_t to;  /* of the TO; 0: none */
     int memory; /* -1: the peer's Read Request */
 };
-/* The placeholders of a ULPDU: at most two. Their number. */
+/* Finds the placeholders of a ULPDU, at most two. Returns their number. */
 size_t iw_hunt_places(const uint8_t *ulpdu, size_t length, struct iw_hunt_place out[2]);
 
-/* The unit as it is sent, in *out (freed by the caller). Its length. */
+/* Renders the unit as it is sent into *out (freed by the caller). Returns its length. */
 size_t iw_hunt_render(const struct iw_hunt_plan *p, const struct iw_hunt_unit *unit,
                       struct iw_hunt_known *known, uint8_t **out);
-/* What sending this unit says. */
+/* Returns the stimulus that sending this unit is: enum iw_hunt_stimulus, or an opcode. */
 uint8_t iw_hunt_said(const struct iw_hunt_plan *p, const struct iw_hunt_unit *unit);
 
 #endif

@@ -3,9 +3,9 @@
 #define IW_HUNT_RECENT_H
 
 /*
- * The sequences that are over, in the order in which they ended: what has happened to the peer is
- * one of the last ones' doing. Their order of beginning would not tell: while one with pauses in it
- * goes on, a hundred short ones begin and end.
+ * The sequences that are over, in the order in which they ended: one of the last caused what
+ * happened to the peer. The order of beginning would not help: while one with pauses in it goes on,
+ * a hundred short ones begin and end.
  */
 
 #include "input.h"
@@ -20,11 +20,11 @@ struct iw_hunt_recent {
     uint64_t added; /* since it was empty; the next is at added % IW_HUNT_RECENT */
 };
 
-/* Sequence `number` has ended; takes over `input`. Of more than IW_HUNT_RECENT the first is
- * forgotten. */
+/* Adds sequence `number`, which has ended; takes over `input`. Drops the oldest if there are more
+ * than IW_HUNT_RECENT. */
 void iw_hunt_recent_add(struct iw_hunt_recent *r, struct iw_hunt_input *input, uint64_t number);
-/* Copies of those that began behind number `from`, the last one to end is the last of them. The
- * caller frees them. Returns how many, at most IW_HUNT_RECENT. */
+/* Copies those that began after number `from`, in the order in which they ended. The caller frees
+ * them. Returns how many, at most IW_HUNT_RECENT. */
 size_t iw_hunt_recent_copy(const struct iw_hunt_recent *r, uint64_t from,
                            struct iw_hunt_input **list);
 /* Makes it empty. */

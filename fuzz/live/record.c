@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Seeds out of captures: what the side has said that is ours. */
+/* Makes seeds from captures: the octets of the side that we play. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +62,7 @@ static int segment(void *context, const struct iw_segment *s)
     return 0;
 }
 
-/* The STags of the peer's that our side names become placeholders, the first three of them. */
+/* Replaces the peer's STags that our side names, the first three of them, by placeholders. */
 static void name_places(uint8_t *ulpdu, size_t length, uint32_t *stags, size_t *n)
 {
     size_t at = 0;

@@ -218,7 +218,7 @@ bool iw_hunt_report(struct iw_hunt *h)
     if (h->o->graph && !h->outside && !write_graph(h))
         good = false;
     if (h->o->resume)
-        return good; /* whoever watches tells the rest */
+        return good; /* the watching program reports the rest */
     printf("%" PRIu64 " sequences in %.1f s (%.0f a second), %zu states, %zu edges, %zu findings",
            h->over, elapsed(h), rate(h), states(h), edges(h), iw_hunt_counted(h, true));
     if (iw_hunt_counted(h, true) != iw_hunt_counted(h, false))

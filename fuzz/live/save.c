@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a hunt leaves on disk for the one that goes on behind it. In the folder of results:
- * corpus/DIGEST (the sequences kept), started (a ring of those under way), findings.jsonl, and
- * progress.json. */
+/* Saves a hunt on disk for the one that resumes it. In the folder of results: corpus/DIGEST (the
+ * sequences kept), started (a ring of those under way), findings.jsonl, and progress.json. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +15,7 @@
 #include "host/text.h"
 #include "hunt.h"
 
-/* Between what did it and the end of everything a fast hunt starts a hundred more. */
+/* Between the cause and the end of the kernel a fast hunt starts a hundred more sequences. */
 enum { RECORDS = 512, HEAD = 12, RECORD = HEAD + 512 /* settings and steps */ + IW_HUNT_OCTETS };
 _Static_assert(RECORD - HEAD - IW_HUNT_OCTETS > 4 + IW_FUZZ_STEP * IW_HUNT_STEPS, "all of it");
 _Static_assert((int)RECORDS <= (int)IW_HUNT_RECENT, "what is loaded has room");
@@ -83,7 +82,7 @@ void iw_hunt_save_started(struct iw_hunt *h, const struct iw_hunt_input *in)
         iw_complain("cannot write %s/started: %s", h->dir, strerror(errno));
 }
 
-/* The ring, oldest first. */
+/* Reads the ring, oldest first. */
 size_t iw_hunt_load_started(const char *dir, struct iw_hunt_input **inputs)
 {
     char *path = iw_text_format("%s/started", dir);
@@ -234,7 +233,7 @@ void iw_hunt_save_progress(struct iw_hunt *h)
     free(path);
 }
 
-/* The corpus of before becomes seeds. */
+/* Loads the earlier corpus as seeds. */
 static void load_corpus(struct iw_hunt *h, const char *folder)
 {
     DIR *d = opendir(folder);

@@ -259,7 +259,7 @@ static void operations(struct iw_hunt_seeds *seeds)
     }
 }
 
-/* Some of everything, as an application would. */
+/* Adds conversations with some of everything, like those of an application. */
 static void conversations(struct iw_hunt_seeds *seeds)
 {
     struct iw_hunt_input *in = begin(seeds->side, &usual);
@@ -274,7 +274,7 @@ static void conversations(struct iw_hunt_seeds *seeds)
     iw_hunt_seeds_add(seeds, in);
 }
 
-/* What needs no memory, and may go on for as long as one likes. */
+/* Adds messages that need no memory, and can be repeated without end. */
 static void empty(struct iw_hunt_seeds *seeds)
 {
     struct iw_hunt_input *in = begin(seeds->side, &usual);
@@ -288,8 +288,8 @@ static void empty(struct iw_hunt_seeds *seeds)
     iw_hunt_seeds_add(seeds, in);
 }
 
-/* The client of rping: it tells where its buffer is, which is read; then the same for one that is
- * written. */
+/* Plays the client of rping: it announces a buffer, which the peer reads; then one that the peer
+ * writes. */
 static void rping(struct iw_hunt_seeds *seeds)
 {
     struct iw_hunt_input *in = begin(seeds->side, &usual);

@@ -12,15 +12,16 @@ struct iw_hunt_seeds {
     enum iw_side side; /* what the fuzzer plays */
 };
 
-/* Start-up in each variation, and each operation behind the usual one; for a target of class rping
- * the conversation of rping. */
+/* Generates start-up in each variation, and each operation after the usual one; for a target of
+ * class rping the conversation of rping. */
 void iw_hunt_seeds_generate(struct iw_hunt_seeds *seeds, enum iw_target_class class);
-/* Our side of every connection of a capture that begins with a Request. The STags that
- * its FPDUs name become placeholders. The connections taken, or -1 with one line in `error`. */
+/* Records our side of every connection of a capture that begins with a Request. Replaces the STags
+ * that its FPDUs name by placeholders. Returns the number of connections, or -1 with one line in
+ * `error`. */
 int iw_hunt_seeds_record(struct iw_hunt_seeds *seeds, const char *path, char *error, size_t room);
 void iw_hunt_seeds_add(struct iw_hunt_seeds *seeds, struct iw_hunt_input *input);
 void iw_hunt_seeds_free(struct iw_hunt_seeds *seeds);
-/* The usual start-up, and nothing else. */
+/* Returns an input with the usual start-up, and nothing else. */
 struct iw_hunt_input *iw_hunt_seed_probe(enum iw_side side);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Delta debugging of a finding: sequences, steps, pauses, fields, octets. What is tried stays if
- * the same thing still happens. */
+/* Delta debugging of a finding: sequences, steps, pauses, fields, octets. A change stays if the
+ * same thing still happens. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +11,9 @@
 #include "iwarp/wire.h"
 
 enum {
-    SECONDS = 60,     /* of waiting, or of everything where each try starts something elsewhere */
+    SECONDS = 60,     /* of waiting; of all the time if each try starts something elsewhere */
     AT_LEAST = 30,    /* tries, however slow that is */
-    TIMES_TO_TRY = 2, /* what a chance may have kept from happening */
+    TIMES_TO_TRY = 2, /* for what chance may have prevented */
     SURE = 3          /* times in a row of what does not depend on chance */
 };
 
@@ -25,7 +25,7 @@ struct shrink {
     uint64_t began; /* spending() then */
 };
 
-/* ns: how long was waited in vain, which does not depend on how fast the machine is. */
+/* Returns the ns spent waiting in vain, which does not depend on the speed of the machine. */
 static uint64_t spending(const struct iw_hunt *h)
 {
     return h->outside ? iw_transport_now() : iw_hunt_loop_waited(h->loop) + h->waited;
@@ -62,7 +62,7 @@ static bool happens(struct shrink *s, struct iw_hunt_input *const *inputs, size_
     return times >= (s->sure ? TIMES_TO_TRY : 1);
 }
 
-/* Tries `with` (taken over) in place of input `i`. */
+/* Tries `with` (taken over) in place of input `i`. Returns true if it stays. */
 static bool replace(struct shrink *s, size_t i, struct iw_hunt_input *with)
 {
     struct iw_hunt_input *before = s->f->inputs[i];
@@ -98,7 +98,7 @@ static void fewer_inputs(struct shrink *s)
         }
 }
 
-/* Without waiting, or but for the Reply only: the tries behind this one are quick then. */
+/* Tries without waiting, or waiting only for the Reply: this makes later tries quick. */
 static void sooner(struct shrink *s, size_t i)
 {
     for (size_t kept = 0; kept < 2; kept++) {
@@ -116,7 +116,8 @@ static void sooner(struct shrink *s, size_t i)
     }
 }
 
-/* Also with the messages behind them counted anew, which a peer would not take otherwise. */
+/* Tries without `count` steps; also with the later messages renumbered, which a peer would not
+ * accept otherwise. */
 static bool without(struct shrink *s, size_t i, size_t at, size_t count)
 {
     struct iw_hunt_input *with = iw_hunt_input_copy(s->f->inputs[i]), *anew;
@@ -136,7 +137,8 @@ static bool without(struct shrink *s, size_t i, size_t at, size_t count)
     return false;
 }
 
-/* Until nothing goes any more: a step may have stayed for one behind it that went, or by chance. */
+/* Removes steps until none can go: a step may have stayed only for the sake of a later one that is
+ * gone, or by chance. */
 static void fewer_steps(struct shrink *s, size_t i)
 {
     size_t before;
@@ -150,7 +152,7 @@ static void fewer_steps(struct shrink *s, size_t i)
     } while (s->f->inputs[i]->n < before);
 }
 
-/* Step `at` and the next that sends, which is the rest of the same frame or a part of it. */
+/* Joins step `at` and the next that sends, which is the rest of the same frame or a part of it. */
 static bool join(struct shrink *s, size_t i, size_t at)
 {
     const struct iw_hunt_input *in = s->f->inputs[i];
@@ -176,7 +178,7 @@ static bool join(struct shrink *s, size_t i, size_t at)
     return replace(s, i, with);
 }
 
-/* Octets that leave one by one leave together, writes that were cut are joined. */
+/* Sends octets together that left one by one, and joins writes that were cut. */
 static void joined(struct shrink *s, size_t i)
 {
     for (size_t at = 0; at < s->f->inputs[i]->n && !spent(s); at++) {
@@ -191,7 +193,8 @@ static void joined(struct shrink *s, size_t i)
     }
 }
 
-/* The octets [from, from + count) of the ULPDU in step `at` with another value, or gone. */
+/* Tries another value for the octets [from, from + count) of the ULPDU in step `at`, or removes
+ * them. */
 static bool change(struct shrink *s, size_t i, size_t at, size_t from, size_t count, uint64_t value,
                    bool gone)
 {
@@ -231,7 +234,8 @@ static size_t length_at(const struct shrink *s, size_t i, size_t at)
     return (size_t)(octets[0] << 8 | octets[1]);
 }
 
-/* A regular FPDU: less payload, then each field as a right sender has it, then zeros. */
+/* Simplifies a regular FPDU: less payload, then each field as a correct sender sets it, then zeros.
+ */
 static void plain_fpdu(struct shrink *s, size_t i, size_t at)
 {
     static const uint8_t fields[][2] = {{2, 4},  {6, 4},  {6, 8},  {10, 4}, {14, 4},
@@ -257,7 +261,7 @@ static void plain_fpdu(struct shrink *s, size_t i, size_t at)
         change(s, i, at, k, 4, 0, false);
 }
 
-/* Octets that are no regular FPDU: fewer of them, then zeros. */
+/* Simplifies octets that are no regular FPDU: fewer of them, then zeros. */
 static void plain_octets(struct shrink *s, size_t i, size_t at)
 {
     for (size_t chunk = s->f->inputs[i]->steps[at].length / 2; chunk > 0 && !spent(s); chunk /= 2) {

@@ -2,7 +2,7 @@
 #ifndef IW_HUNT_SLOT_H
 #define IW_HUNT_SLOT_H
 
-/* Inside of the loop: a connection under way. */
+/* Internal to the loop: a connection under way. */
 
 #include "loop.h"
 #include "plan.h"
@@ -51,9 +51,9 @@ struct iw_hunt_loop {
     uint64_t waited; /* ns, see in_vain() */
 };
 
-/* answer.c: an observer of both directions, which notes what the peer says. */
+/* answer.c: attaches an observer of both directions, which notes the peer's answers. */
 void iw_hunt_slot_observe(struct iw_hunt_slot *s);
-/* Notes an answer to what was said last. */
+/* Notes an answer to the last stimulus. */
 void iw_hunt_slot_add(struct iw_hunt_slot *s, enum iw_hunt_answer answer, uint32_t detail);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The file of known findings, a line each:   GLOB "reason"   of the finding's key. */
+/* The file of known findings, one line each:   GLOB "reason"   with a glob for the finding's key.
+ */
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -10,7 +11,8 @@
 #include "host/text.h"
 #include "hunt.h"
 
-/* Cuts a line in two; false if it is not one. Blank lines and comments give empty texts. */
+/* Cuts a line in two. Returns false if it is malformed. Blank lines and comments give empty texts.
+ */
 static bool cut(char *line, char **glob, char **reason)
 {
     size_t n = strlen(line);

@@ -124,7 +124,7 @@ static size_t mix(uint64_t value)
     return (size_t)(value >> 40) % TABLE;
 }
 
-/* The state's number; a full table gives state 0. */
+/* Returns the state's number; a full table gives state 0. */
 static uint32_t find_state(const struct iw_hunt_graph *g, uint32_t code, uint8_t bucket,
                            size_t *place)
 {
@@ -163,7 +163,7 @@ static uint8_t bucket_of(unsigned times)
     return (uint8_t)(times < 4 ? times : times < 8 ? 4 : times < 16 ? 8 : 16);
 }
 
-/* How often row->at[i].code has come up to there. */
+/* Counts how often row->at[i].code has come up to there. */
 static unsigned times(const struct iw_hunt_row *row, size_t i)
 {
     unsigned n = 0;

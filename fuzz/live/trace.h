@@ -3,10 +3,10 @@
 #define IW_HUNT_TRACE_H
 
 /*
- * What a peer answered on one connection, as a row of response codes, and the graph of states that
- * all rows together make. A state is a code and how often it has come on the connection (1, 2, 3,
- * 4 to 7, 8 to 15, more); an edge leads from one to the next and has the stimulus, what was said
- * last before the answer. A row that has a state or an edge for the first time is worth keeping.
+ * A peer's answers on one connection, as a row of response codes, and the graph of states that all
+ * rows form together. A state is a code and how often it has come on the connection (1, 2, 3, 4 to
+ * 7, 8 to 15, more); an edge leads from one to the next and has the stimulus: the last thing the
+ * fuzzer sent before the answer. A row with a new state or edge is worth keeping.
  */
 
 #include <stdbool.h>
@@ -23,11 +23,11 @@ enum iw_hunt_answer {
     IW_ANSWER_LOST,      /* octets that are no FPDU */
     IW_ANSWER_FIN,
     IW_ANSWER_RESET,
-    IW_ANSWER_SILENCE, /* no end came in time behind the fuzzer's FIN */
+    IW_ANSWER_SILENCE, /* no end came in time after the fuzzer's FIN */
     IW_ANSWER_REFUSED  /* no connection */
 };
 
-/* What was said last: an opcode of a regular FPDU, or one of these. */
+/* The last thing the fuzzer sent: an opcode of a regular FPDU, or one of these. */
 enum iw_hunt_stimulus {
     IW_SAID_NOTHING = 16,
     IW_SAID_REQUEST,
@@ -52,13 +52,13 @@ void iw_hunt_code_print(uint32_t code, char *text, size_t room);
 struct iw_hunt_graph;
 struct iw_hunt_graph *iw_hunt_graph_new(void);
 void iw_hunt_graph_free(struct iw_hunt_graph *g);
-/* Adds a row. Returns the states and edges that were new. */
+/* Adds a row. Returns the number of new states and edges. */
 unsigned iw_hunt_graph_add(struct iw_hunt_graph *g, const struct iw_hunt_row *row);
 size_t iw_hunt_graph_states(const struct iw_hunt_graph *g);
 size_t iw_hunt_graph_edges(const struct iw_hunt_graph *g);
-/* How rare what this row reached is: of its edges, the fewest rows that any has. */
+/* Returns the rarity of this row: of its edges, the smallest number of rows that any has. */
 uint64_t iw_hunt_graph_rarity(const struct iw_hunt_graph *g, const struct iw_hunt_row *row);
-/* Graphviz, or JSON. */
+/* Writes the graph as Graphviz, or as JSON. */
 void iw_hunt_graph_write(const struct iw_hunt_graph *g, FILE *f, bool json);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From something that has happened to a finding. */
+/* Turns an event into a finding. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 enum {
     NEWEST = 2 * IW_HUNT_SLOTS,
     MORE = 8,  /* times as many, if those do not do it together */
-    AGAIN = 3, /* tries of what a chance may have kept from happening */
+    AGAIN = 3, /* tries for what chance may have prevented */
     HURRIED = 8
 };
 
@@ -25,7 +25,7 @@ static struct iw_hunt_finding *known(struct iw_hunt *h, const char *key)
     return NULL;
 }
 
-/* Halves the row of suspects as long as one of the halves does it. */
+/* Halves the row of suspects as long as one of the halves reproduces the event. */
 static struct iw_hunt_event halve(struct iw_hunt *h, const struct iw_hunt_event *event,
                                   struct iw_hunt_input *const *suspects, size_t *from,
                                   size_t *count)
@@ -51,7 +51,7 @@ static struct iw_hunt_event halve(struct iw_hunt *h, const struct iw_hunt_event 
     return last;
 }
 
-/* The newest one that does it alone; *from is its place. */
+/* Finds the newest suspect that reproduces the event alone; sets *from to its place. */
 static struct iw_hunt_event alone(struct iw_hunt *h, const struct iw_hunt_event *event,
                                   struct iw_hunt_input *const *suspects, size_t n, size_t *from)
 {
@@ -64,8 +64,8 @@ static struct iw_hunt_event alone(struct iw_hunt *h, const struct iw_hunt_event 
     return e;
 }
 
-/* A peer that was slow in the hunt had an answer's time run out: the newest ones without waiting
- * for any. The one that does it is the input of `f`. */
+/* Tries the newest suspects without waiting for answers, as a peer that was slow in the hunt may
+ * have let an answer's time run out. The one that reproduces the event becomes the input of `f`. */
 static struct iw_hunt_event hurried(struct iw_hunt *h, const struct iw_hunt_event *event,
                                     struct iw_hunt_input *const *suspects, size_t n,
                                     struct iw_hunt_finding *f)
@@ -89,8 +89,8 @@ static struct iw_hunt_event hurried(struct iw_hunt *h, const struct iw_hunt_even
     return e;
 }
 
-/* Which sequence it was: mostly one of the newest, alone, and with no more patience than in the
- * hunt. The patience that showed it is that of all further tries. */
+/* Finds the sequence that caused the event: mostly one of the newest, alone, and with no more
+ * patience than in the hunt. Further tries use the patience that reproduced it. */
 static struct iw_hunt_finding *isolate(struct iw_hunt *h, const struct iw_hunt_event *event,
                                        struct iw_hunt_input *const *suspects, size_t n)
 {
@@ -129,7 +129,8 @@ static struct iw_hunt_finding *isolate(struct iw_hunt *h, const struct iw_hunt_e
     return f;
 }
 
-/* Two crashes without a sanitizer's word are the same if the last thing said is. */
+/* Returns the finding's key. Two crashes without a sanitizer's report count as the same if the last
+ * thing sent is the same. */
 static char *key_of(const struct iw_hunt_finding *f)
 {
     char key[IW_HUNT_KEY];
@@ -145,12 +146,12 @@ static char *key_of(const struct iw_hunt_finding *f)
         if (!iw_hunt_sends(s) || s->length == 0)
             continue;
         if (iw_hunt_startup_size(s->octets, s->length))
-            snprintf(said, sizeof(said), ", behind a %s",
+            snprintf(said, sizeof(said), ", after a %s",
                      iw_wire_mpa_key(s->octets) == IW_MPA_KEY_REPLY ? "Reply" : "Request");
         else if (iw_hunt_regular(s->octets, s->length) && s->length > 3)
-            snprintf(said, sizeof(said), ", behind opcode %x", s->octets[3] & 0x0f);
+            snprintf(said, sizeof(said), ", after opcode %x", s->octets[3] & 0x0f);
         else
-            snprintf(said, sizeof(said), ", behind odd octets");
+            snprintf(said, sizeof(said), ", after odd octets");
     }
     return iw_text_format("%s%s", key, said);
 }
@@ -182,10 +183,10 @@ static char *unexplained_key(const struct iw_hunt_event *event)
     return iw_text_format("unexplained %s", key);
 }
 
-/* Whether it is known whatever it is behind: looking into it again would tell nothing. */
+/* Returns true if the finding is known whatever was sent last: another look would bring nothing. */
 static bool known_anyway(const struct iw_hunt *h, const char *key)
 {
-    char *longer = iw_text_format("%s, behind anything", key);
+    char *longer = iw_text_format("%s, after anything", key);
     bool bad;
     char *reason = iw_hunt_known(h, longer, &bad);
     bool known = reason != NULL;
@@ -195,8 +196,8 @@ static bool known_anyway(const struct iw_hunt *h, const char *key)
     return known;
 }
 
-/* What has been looked into a few times is counted, and not looked into any more: but what is known
- * does not stand in for what may not be. */
+/* Counts an event that has been looked into a few times, and returns true: it needs no other look.
+ * A known finding does not stand in for one that may be unknown. */
 static bool seen_often(struct iw_hunt *h, const struct iw_hunt_event *event)
 {
     struct iw_hunt_finding *last = NULL;
@@ -292,7 +293,7 @@ void iw_hunt_triage(struct iw_hunt *h, const struct iw_hunt_event *event,
     f->number = h->over;
     f->seconds = (double)(iw_transport_now() - h->began) / 1e9;
     iw_hunt_shrink(h, f);
-    /* What is left may be another one's. */
+    /* After shrinking, the key may be another one. */
     free(f->key);
     f->key = key_of(f);
     before = known(h, f->key);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One sequence, or a few, tried alone. */
+/* Tries one sequence, or a few, alone. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +12,13 @@
 
 enum {
     PATIENCE_MS = 3000,
-    FIRST_MS = 60000, /* for the first answer of all: how slow the machine is, nobody knows yet */
+    FIRST_MS = 60000, /* for the very first answer: the speed of the machine is not known yet */
     MOST_MS = 60000,  /* however long answers take */
     TRIED_MS = 10000, /* ... where a hang is tried again and again, as long as its case waits */
     DYING_MS = 3000,
     DEAD_MS = 300,
-    SLOWER = 1000, /* an answer that takes so many times the mean is none; at an end, a tenth */
+    SLOWER =
+        1000, /* an answer that takes longer than the mean times this is none; at an end, a tenth */
     STEP_MS = 10,
     AGAIN = 60
 };
@@ -29,7 +30,7 @@ const char *iw_hunt_kind_name(enum iw_hunt_kind kind)
     return names[kind];
 }
 
-/* Without what differs from run to run: addresses and process numbers ("rping/123/0x2"). */
+/* Removes what differs from run to run: addresses and process numbers ("rping/123/0x2"). */
 static void plain(char *text)
 {
     char *to = text;
@@ -61,7 +62,8 @@ void iw_hunt_key(const struct iw_hunt_event *e, char *text, size_t room)
     plain(text);
 }
 
-/* Each end of a kernel is another one: an easy one would stand in for all. */
+/* Distinguishes the ends of a kernel by their text: otherwise an easy one would stand in for all.
+ */
 bool iw_hunt_same(const struct iw_hunt_event *a, const struct iw_hunt_event *b)
 {
     char own[IW_HUNT_KEY], other[IW_HUNT_KEY];
@@ -76,7 +78,7 @@ bool iw_hunt_same(const struct iw_hunt_event *a, const struct iw_hunt_event *b)
     return !strcmp(own, other);
 }
 
-/* ns to wait: `ms` on a machine that is idle, more where this peer's answers take longer, but not
+/* Returns the ns to wait: `ms` on an idle machine, more if this peer's answers take longer, but not
  * more than `most` (ms). */
 static uint64_t patience(const struct iw_hunt *h, double ms, unsigned slower, double most)
 {
@@ -89,7 +91,7 @@ static uint64_t patience(const struct iw_hunt *h, double ms, unsigned slower, do
     return measured > scaled ? measured : scaled;
 }
 
-/* Runs one sequence; what became of it is in h->trial. */
+/* Runs one sequence; leaves the outcome in h->trial. */
 static void run(struct iw_hunt *h, const struct iw_hunt_input *input)
 {
     uint64_t until = iw_transport_now() + (uint64_t)(AGAIN * h->world.scale * 1e9);
@@ -107,7 +109,7 @@ static void run(struct iw_hunt *h, const struct iw_hunt_input *input)
         iw_hunt_loop_step(h->loop, 100);
 }
 
-/* A long row as it was in the hunt: several at a time, with no more patience than there. */
+/* Runs a long row as in the hunt: several at a time, with no more patience than there. */
 static void run_row(struct iw_hunt *h, struct iw_hunt_input *const *inputs, size_t n)
 {
     for (size_t i = 0; i < n && !iw_hunt_world_death(&h->world) && !*h->stop;) {
@@ -130,8 +132,8 @@ static void run_row(struct iw_hunt *h, struct iw_hunt_input *const *inputs, size
     iw_hunt_loop_abort(h->loop);
 }
 
-/* Whether the peer's process ends within a while. One that still accepts connections may be writing
- * a sanitizer's report; of one that does not, little more can be expected. */
+/* Waits for the peer's process to end. One that still accepts connections may be writing a
+ * sanitizer's report; from one that does not, little more can be expected. */
 static const char *dying(struct iw_hunt *h, bool accepts)
 {
     uint64_t wait = accepts ? patience(h, DYING_MS, SLOWER, MOST_MS)
@@ -173,13 +175,13 @@ static struct iw_hunt_event crashed(struct iw_hunt *h, const char *how)
     return e;
 }
 
-/* The first code of a row. */
+/* Returns the first code of a row. */
 static enum iw_hunt_answer first(const struct iw_hunt_row *row)
 {
     return row->n ? (enum iw_hunt_answer)(row->at[0].code >> 24) : IW_ANSWER_NONE;
 }
 
-/* `hanging`: that it does not answer is no sign of its end. */
+/* Checks the peer. `hanging`: a missing answer is no sign of its end. */
 static struct iw_hunt_event look(struct iw_hunt *h, bool hanging)
 {
     struct iw_hunt_event e = {.kind = IW_HUNT_NOTHING};
@@ -194,8 +196,8 @@ static struct iw_hunt_event look(struct iw_hunt *h, bool hanging)
     how = iw_hunt_world_death(&h->world);
     if (how)
         return crashed(h, how);
-    /* It waits for the Reply, or the Request, and behind that not long for the peer's end, which
-     * says nothing. */
+    /* Wait for the Reply, or the Request, and after that not long for the peer's end, which proves
+     * nothing. */
     probe = iw_hunt_seed_probe(h->world.side);
     iw_hunt_drop(probe, h->world.side == IW_SIDE_INITIATOR, probe->n);
     iw_hunt_insert_time(probe, probe->n, UINT16_MAX);
@@ -247,7 +249,7 @@ struct iw_hunt_event iw_hunt_try(struct iw_hunt *h, struct iw_hunt_input *const 
         iw_hunt_loop_patience(h->loop, h->patience, h->patience);
         run(h, inputs[i]);
         if (i == 0 && first(&h->trial.row) == IW_ANSWER_REFUSED) {
-            /* That was another one's doing. */
+            /* Something else caused that. */
             iw_hunt_close(h);
             if (iw_hunt_open(h))
                 return e;

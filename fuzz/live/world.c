@@ -17,8 +17,7 @@
 
 enum { CALL_SECONDS = 10, STEP_MS = 5, DYING_MS = 2000, GRACE_MS = 100, BACKLOG = 4 };
 
-/* What each memory is for: one that everything may be done to, one to be read, and one for nobody.
- */
+/* The purpose of each memory: one with all rights, one to be read, and one without rights. */
 static const struct {
     const char *remote;
     const char *rights[4];
@@ -36,7 +35,7 @@ uint32_t iw_hunt_memory_length(unsigned k)
 
 /* ---- the agent ---- */
 
-/* Waits for the reply. NULL with one line in `error`. */
+/* Sends a request and waits for the reply. Returns NULL with one line in `error` if that fails. */
 static json_t *call(struct iw_hunt_world *w, json_t *request, char *error, size_t room)
 {
     uint64_t deadline = iw_transport_now() + (uint64_t)(CALL_SECONDS * w->scale * 1e9);
@@ -51,8 +50,8 @@ static json_t *call(struct iw_hunt_world *w, json_t *request, char *error, size_
     return reply;
 }
 
-/* Does not wait; the reply is passed over. */
-static void tell(struct iw_hunt_world *w, json_t *request)
+/* Sends a request without waiting; the reply is ignored. */
+static void submit(struct iw_hunt_world *w, json_t *request)
 {
     char error[256];
 
@@ -68,7 +67,7 @@ static json_int_t number(const json_t *object, const char *name)
     return json_integer_value(value);
 }
 
-/* Octets of a memory with its guards, in hexadecimal. The caller frees it. */
+/* Returns the octets of a memory with its guards, in hexadecimal. The caller frees it. */
 static char *look(struct iw_hunt_world *w, const struct iw_hunt_memory *m, char *error, size_t room)
 {
     json_t *reply = call(w,
@@ -133,7 +132,7 @@ static bool resolve(const char *host, uint16_t port, struct sockaddr_storage *to
     return true;
 }
 
-/* A listener for each slot tells whose Request is whose. */
+/* Makes a listener for each slot, which identifies the sequence of each Request. */
 static bool make_listeners(struct iw_hunt_world *w, char *error, size_t room)
 {
     for (unsigned i = 0; i < w->slots; i++) {
@@ -175,9 +174,9 @@ static bool prepare_agent(struct iw_hunt_world *w, char *error, size_t room)
 static void post_receives(struct iw_hunt_world *w, json_int_t conn)
 {
     for (int i = 0; i < IW_HUNT_RECEIVES; i++)
-        tell(w, json_pack("{s:s, s:I, s:I, s:I, s:i, s:i}", "do", "recv", "conn", conn, "work",
-                          ++w->work, "mem", w->receives, "offset", i * IW_HUNT_RECEIVE, "length",
-                          IW_HUNT_RECEIVE));
+        submit(w, json_pack("{s:s, s:I, s:I, s:I, s:i, s:i}", "do", "recv", "conn", conn, "work",
+                            ++w->work, "mem", w->receives, "offset", i * IW_HUNT_RECEIVE, "length",
+                            IW_HUNT_RECEIVE));
 }
 
 void iw_hunt_world_serve(struct iw_hunt_world *w, void (*requested)(void *context, unsigned slot),
@@ -193,7 +192,7 @@ void iw_hunt_world_serve(struct iw_hunt_world *w, void (*requested)(void *contex
         if (asks ? !w->late_receives : w->late_receives && kind && !strcmp(kind, "established"))
             post_receives(w, conn);
         if (asks) {
-            tell(w, json_pack("{s:s, s:I}", "do", "accept", "conn", conn));
+            submit(w, json_pack("{s:s, s:I}", "do", "accept", "conn", conn));
             for (unsigned i = 0; i < w->slots; i++)
                 if (w->listen[i] == listen)
                     requested(context, i);

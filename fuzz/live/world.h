@@ -3,8 +3,8 @@
 #define IW_HUNT_WORLD_H
 
 /*
- * The peer under test, opened through the runner's targets: where each connection goes, the memory
- * and the receives that an agent provides, and what became of it.
+ * The peer under test, opened through the runner's targets: the address for each connection, the
+ * memory and the receives that an agent provides, and the state of the peer.
  */
 
 #include <jansson.h>
@@ -18,7 +18,7 @@
 enum {
     IW_HUNT_SLOTS = 32,     /* connections in flight */
     IW_HUNT_RECEIVES = 3,   /* that an agent posts on each connection ... */
-    IW_HUNT_RECEIVE = 4096, /* ... of so many octets */
+    IW_HUNT_RECEIVE = 4096, /* ... of this many octets */
     IW_HUNT_GUARD = 64
 };
 
@@ -56,35 +56,35 @@ struct iw_hunt_world {
     char trouble[512]; /* a sanitizer's line */
 };
 
-/* Octets of memory `k`. */
+/* Returns the octets of memory `k`. */
 uint32_t iw_hunt_memory_length(unsigned k);
-/* Starts and reaches the target. Otherwise one line in `error`. */
+/* Starts and reaches the target. If that fails, puts one line into `error`. */
 enum iw_target_opened iw_hunt_world_open(struct iw_hunt_world *w, char *error, size_t room);
-/* Its memories as they would be, without any being there. */
+/* Describes its memories as they would be, without making any. */
 void iw_hunt_world_describe(struct iw_hunt_world *w);
 void iw_hunt_world_close(struct iw_hunt_world *w);
-/* Of one that would not end when it is asked to: what was started is killed. */
+/* Kills what was started, if it would not end when asked to. */
 void iw_hunt_world_kill(struct iw_hunt_world *w);
-/* How the target ended, in one line, or NULL while it lives, as far as is known. Cheap. */
+/* Returns in one line how the target ended, or NULL while it lives, as far as is known. Cheap. */
 const char *iw_hunt_world_death(struct iw_hunt_world *w);
-/* Whether the peer can be made to connect now. One that has before has a moment to end by itself
- * behind its connection: how it ends tells whether it has crashed. */
+/* Returns true if the peer can be made to connect now. A peer that has connected before gets a
+ * moment to end by itself after its connection: the way it ends shows whether it has crashed. */
 bool iw_hunt_world_ready(struct iw_hunt_world *w);
-/* Waits until it can. */
+/* Waits until the peer can be made to connect. */
 void iw_hunt_world_settle(struct iw_hunt_world *w);
-/* A connection is over. */
+/* Notes that a connection is over. */
 void iw_hunt_world_left(struct iw_hunt_world *w);
-/* Has the peer connect. False if it cannot. */
+/* Makes the peer connect. Returns false if it cannot. */
 bool iw_hunt_world_call(struct iw_hunt_world *w);
-/* An agent's descriptor, or -1. */
+/* Returns an agent's descriptor, or -1. */
 int iw_hunt_world_fd(const struct iw_hunt_world *w);
-/* Answers what the agent has to say. `requested` is told of each Request that was accepted. */
+/* Handles the agent's events. Calls `requested` for each Request that was accepted. */
 void iw_hunt_world_serve(struct iw_hunt_world *w, void (*requested)(void *context, unsigned slot),
                          void *context);
-/* Which memory has octets that nobody may have changed, and where (as an offset from its first
- * octet), in one line; NULL if none has. */
+/* Returns in one line which memory has changed that nobody may write to, and where (as an offset
+ * from its first octet); NULL if none has. */
 const char *iw_hunt_world_stray(struct iw_hunt_world *w, char *text, size_t room);
-/* Of the process group that was started: resident memory in KiB; 0: not known. */
+/* Returns the resident memory of the process group that was started, in KiB; 0: not known. */
 size_t iw_hunt_world_resident(const struct iw_hunt_world *w);
 
 #endif

@@ -66,8 +66,8 @@ size_t afl_custom_fuzz(void *data, uint8_t *octets, size_t size, uint8_t **out, 
     return iw_mutate_write(&m->script, m->out, most < sizeof m->out ? most : sizeof m->out);
 }
 
-/* Seven of eight inputs get right CRCs and Markers, whoever has mutated them; which, their octets
- * decide, so that the same input is always the same. */
+/* Repairs CRCs and Markers in seven of eight inputs, whoever has mutated them. Their octets decide
+ * which, so that the same input always gives the same. */
 size_t afl_custom_post_process(void *data, uint8_t *octets, size_t size, uint8_t **out)
 {
     struct mutator *m = data;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Changes of whole scripts. */
+/* Changes to whole scripts. */
 #include "mutate/mutate.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ enum {
     PARTS_WANTED = 64 /* longer scripts are rather shortened */
 };
 
-/* What the changes so far ask of the repairs. */
+/* What the changes so far require of the repairs. */
 struct intent {
     bool numbers; /* MSN or MO were changed on purpose */
     bool frame;   /* CRC, length or Marker */
@@ -30,8 +30,8 @@ static struct iw_mutate_part *any_part(struct iw_mutate_script *s, struct iw_mut
     return NULL;
 }
 
-/* Moves a part's octets to the arena's end, where they can grow; the room there, 0 if there is
- * none. */
+/* Moves a part's octets to the arena's end, where they can grow. Returns the room there, 0 if there
+ * is none. */
 static size_t loosen(struct iw_mutate_script *s, struct iw_mutate_part *p,
                      struct iw_mutate_random *r)
 {
@@ -137,7 +137,7 @@ static void bend_frame(struct iw_mutate_script *s, struct iw_mutate_random *r,
     }
 }
 
-/* Where steps begin and end. */
+/* Changes where steps begin and end. */
 static void cut(struct iw_mutate_script *s, struct iw_mutate_random *r)
 {
     struct iw_mutate_part *p = any_part(s, r, -1);
@@ -173,14 +173,14 @@ static void cut(struct iw_mutate_script *s, struct iw_mutate_random *r)
             s->part[i].joined = true;
 }
 
-/* Whether part `at` is of the stream that `p` belongs to. */
+/* Returns true if part `at` is on the stream of `p`. */
 static bool same_stream(const struct iw_mutate_script *s, size_t at, const struct iw_mutate_part *p)
 {
     return s->part[at].kind != IW_MUTATE_OTHER &&
            iw_mutate_side(s, &s->part[at]) == iw_mutate_side(s, p);
 }
 
-/* Where part `at` begins on its stream; `scratch` has `room` octets. */
+/* Returns where part `at` begins on its stream; `scratch` has `room` octets. */
 static uint64_t position(const struct iw_mutate_script *s, size_t at, uint8_t *scratch, size_t room)
 {
     uint64_t pos = 0;
@@ -193,7 +193,7 @@ static uint64_t position(const struct iw_mutate_script *s, size_t at, uint8_t *s
     return pos;
 }
 
-/* Two halves with the next part between them: a step that comes while an FPDU is half read. */
+/* Puts the next part between two halves: a step that comes while an FPDU is half read. */
 static void interleave(struct iw_mutate_script *s, struct iw_mutate_random *r)
 {
     struct iw_mutate_part *p = any_part(s, r, IW_MUTATE_FPDU);
@@ -217,7 +217,7 @@ static void interleave(struct iw_mutate_script *s, struct iw_mutate_random *r)
         p->length = (uint32_t)size;
 }
 
-/* A copy of what is to come, out of order: IW_FUZZ_AT, so many octets ahead. */
+/* Inserts a copy of later octets, out of order: IW_FUZZ_AT, with the distance ahead. */
 static void send_early(struct iw_mutate_script *s, struct iw_mutate_random *r)
 {
     size_t from = iw_mutate_below(r, s->count), to = from, ahead = 0, size = 0;
@@ -271,7 +271,7 @@ static void insert_fpdu(struct iw_mutate_script *s, struct iw_mutate_random *r)
     (void)iw_mutate_insert(s, at, IW_MUTATE_FPDU, side, ulpdu, size);
 }
 
-/* A plausible local operation; rarely one that ends the connection. */
+/* Makes a plausible local operation; rarely one that ends the connection. */
 static void make_operation(struct iw_mutate_random *r, uint8_t op[IW_FUZZ_OP])
 {
     static const uint8_t kinds[] = {
@@ -296,7 +296,7 @@ static void make_operation(struct iw_mutate_random *r, uint8_t op[IW_FUZZ_OP])
     }
 }
 
-/* One octet of one operation, or all of it. */
+/* Changes one octet of one operation, or all of it. */
 static void change_local(struct iw_mutate_script *s, struct iw_mutate_random *r)
 {
     struct iw_mutate_part *p = any_part(s, r, IW_MUTATE_OTHER);
@@ -347,7 +347,7 @@ static void insert_step(struct iw_mutate_script *s, struct iw_mutate_random *r)
                            kind == IW_FUZZ_TIME ? 2 : iw_mutate_below(r, sizeof body + 1));
 }
 
-/* Copies of one part or of a row of them, behind them or anywhere. */
+/* Inserts copies of one part or of a row of them, after them or anywhere. */
 static void repeat(struct iw_mutate_script *s, struct iw_mutate_random *r)
 {
     size_t from = iw_mutate_below(r, s->count), to, count = 1;
@@ -365,7 +365,7 @@ static void repeat(struct iw_mutate_script *s, struct iw_mutate_random *r)
     }
 }
 
-/* A segment becomes two, the first without L. */
+/* Splits a segment into two, the first without L. */
 static void split(struct iw_mutate_script *s, struct iw_mutate_random *r)
 {
     struct iw_mutate_part *p = any_part(s, r, IW_MUTATE_FPDU);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Single fields: what values are worth a try, and where they lie. */
+/* Single fields: the values that are worth a try, and the places of the fields. */
 #include "mutate/mutate.h"
 
 #include <string.h>
@@ -44,7 +44,7 @@ static void put(uint8_t *o, unsigned size, uint64_t v)
         o[i] = (uint8_t)v;
 }
 
-/* Any FPDU of the script with at least `least` octets; NULL if three tries find none. */
+/* Returns any FPDU of the script with at least `least` octets; NULL if three tries find none. */
 static const uint8_t *any_ulpdu(struct iw_mutate_random *r, const struct iw_mutate_script *s,
                                 size_t least, size_t *length)
 {
@@ -58,7 +58,7 @@ static const uint8_t *any_ulpdu(struct iw_mutate_random *r, const struct iw_muta
     return NULL;
 }
 
-/* The fields behind the DDP header of this ULPDU that lie within `size` octets. */
+/* Returns the fields after the DDP header of this ULPDU that lie within `size` octets. */
 static size_t rdmap_fields(const uint8_t *ulpdu, size_t size, const struct field **out)
 {
     size_t count = 0;
@@ -101,7 +101,7 @@ static size_t ddp_fields(const uint8_t *ulpdu, size_t size, const struct field *
     return count;
 }
 
-/* An STag, or a TO at an edge. */
+/* Returns an STag, or a TO at an edge. */
 static uint64_t of_region(struct iw_mutate_random *r, const struct iw_mutate_region *region,
                           unsigned size)
 {
@@ -113,7 +113,7 @@ static uint64_t of_region(struct iw_mutate_random *r, const struct iw_mutate_reg
     return region->to + (iw_mutate_chance(r, 3) ? least : region->length - least);
 }
 
-/* An STag or TO of the regions that are there, or one behind the last octet of one. */
+/* Returns an STag or TO of the existing regions, or a TO just past the end of one. */
 static uint64_t regional(struct iw_mutate_random *r, const struct iw_mutate_script *s,
                          unsigned size)
 {
@@ -128,8 +128,8 @@ static uint64_t regional(struct iw_mutate_random *r, const struct iw_mutate_scri
     return tos[iw_mutate_below(r, COUNT(tos))];
 }
 
-/* A number of the same size that stands elsewhere in the script, or one that the harnesses know, or
- * `old`. */
+/* Returns a number of the same size from elsewhere in the script, or one that the harnesses know,
+ * or `old`. */
 static uint64_t known(struct iw_mutate_random *r, const struct iw_mutate_script *s, unsigned size,
                       uint64_t old)
 {
@@ -258,7 +258,7 @@ size_t iw_mutate_havoc(struct iw_mutate_random *r, uint8_t *data, size_t size, s
     return size;
 }
 
-/* Another length, near one at which something changes. */
+/* Returns another length, near one at which something changes. */
 static size_t other_length(struct iw_mutate_random *r, size_t size, size_t most)
 {
     size_t other = lengths[iw_mutate_below(r, COUNT(lengths))];
@@ -293,7 +293,7 @@ void iw_mutate_ulpdu(struct iw_mutate_random *r, const struct iw_mutate_script *
         break;
     case 2:
         other = other_length(r, *size, most);
-        if (iw_mutate_chance(r, 2)) /* so many octets of payload */
+        if (iw_mutate_chance(r, 2)) /* payload of the stated length */
             other = other + header > most ? most : other + header;
         for (size_t i = *size; i < other; i++)
             ulpdu[i] = (uint8_t)i;

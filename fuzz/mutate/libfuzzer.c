@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Only libFuzzer has it, other engines that call what is defined here have not. */
+/* Only libFuzzer has it; other engines that call the functions below do not. */
 __attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size,
@@ -25,7 +25,7 @@ static struct iw_mutate_script script, other;
     ((void)0) /* MemorySanitizer does not see what libFuzzer itself writes */
 #endif
 
-/* The engine's own mutations. */
+/* Applies the engine's own mutations. */
 static size_t mutate_octets(uint8_t *data, size_t size, size_t most)
 {
     static struct iw_mutate_random r;
@@ -38,7 +38,7 @@ static size_t mutate_octets(uint8_t *data, size_t size, size_t most)
     return size;
 }
 
-/* For comparison: the engine's own mutations alone. */
+/* Returns true to use only the engine's own mutations, for comparison. */
 static bool plain(void)
 {
     static int off = -1;
@@ -50,7 +50,7 @@ static bool plain(void)
     return off != 0;
 }
 
-/* The harness whose plain octets are a ULPDU. */
+/* Returns true for the harness whose plain octets are a ULPDU. */
 static bool takes_ulpdu(void)
 {
     return strcmp(iw_fuzz_harness.name, "ddp") == 0;

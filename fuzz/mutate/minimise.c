@@ -40,7 +40,7 @@ static void save(const char *path, const uint8_t *octets, size_t size)
         die(path);
 }
 
-/* The line that says what failed, without its numbers. */
+/* Keeps the line that says what failed, without its numbers. */
 static void keep_line(struct failure *f, const char *line)
 {
     const char *from = strstr(line, "SUMMARY: ");
@@ -93,7 +93,7 @@ static bool alike(const struct failure *a, const struct failure *b)
     return a->status == b->status && strcmp(a->line, b->line) == 0;
 }
 
-/* Plain octets: rows of them are left out, halves first. */
+/* Minimises plain octets: leaves out rows of them, halves first. */
 static size_t minimise_octets(const char *program, const struct failure *want, size_t size)
 {
     for (size_t width = size / 2; width > 0; width /= 2)
@@ -146,7 +146,7 @@ int main(int argc, char **argv)
     if (argc != 4 + (plain || single || commands)) {
         fputs("usage: fuzz-minimise [--single|--commands|--plain] REPLAY-PROGRAM INPUT OUTPUT\n"
               "Writes the smallest input found that fails as INPUT does. What the harness takes,\n"
-              "as REPLAY-PROGRAM -i tells: steps of two streams, of one (--single), commands\n"
+              "as REPLAY-PROGRAM -i says: steps of two streams, of one (--single), commands\n"
               "(--commands), or no steps at all (--plain).\n",
               stderr);
         return 64;

@@ -3,22 +3,22 @@
 #define IW_FUZZ_MUTATE_H
 
 /*
- * mutate/: changes inputs of the fuzzers as someone would who knows MPA, DDP and RDMAP. No I/O, no
- * allocation, no state but what the caller hands in: the same octets and the same seed give the
+ * mutate/: mutates inputs of the fuzzers with knowledge of MPA, DDP and RDMAP. No I/O, no
+ * allocation, no state except what the caller passes: the same octets and the same seed give the
  * same result everywhere. The engines' glue (libfuzzer.c, afl.c), the minimiser and iwarp-fuzz all
- * stand on this.
+ * use it.
  *
  * An input of a stateful harness (fuzz/input/input.h: settings, then steps) is read into parts:
  * start-up frames, FPDUs, octets that are neither, and steps without octets of a stream. A part
- * knows its octets and how it departs from what is right: CRC, ULPDU_Length, a Marker. Writing
- * computes all of them anew, so that they are right wherever nobody wanted them wrong.
+ * has its octets and its deviations from correct ones: CRC, ULPDU_Length, a Marker. Writing
+ * computes all of them anew, so that they are correct wherever no deviation is wanted.
  */
 
 #include "input/local.h"
 #include "mutate/random.h"
 
-/* Bounds of one script. What does not fit stays out: reading says so, a change that finds no room
- * is none. */
+/* Bounds of one script. Reading reports what does not fit; a change that finds no room does
+ * nothing. */
 enum { IW_MUTATE_PARTS = 1024, IW_MUTATE_CUTS = 14 };
 #define IW_MUTATE_ARENA (1024u * 1024u)
 #define IW_MUTATE_INPUT_MAX (256u * 1024u) /* octets of an input that iw_mutate_read takes */
@@ -73,35 +73,35 @@ struct iw_mutate_script {
     uint8_t octets[IW_MUTATE_ARENA];
 };
 
-/* The stream that a part of octets belongs to. */
+/* Returns the stream that a part of octets belongs to. */
 static inline unsigned iw_mutate_side(const struct iw_mutate_script *s,
                                       const struct iw_mutate_part *p)
 {
     return s->single ? 0 : p->step & 1u;
 }
 
-/* Reads `size` octets; anything is an input (a step that is cut short has what is there). False if
- * it has more octets or parts than there is room for; *s is void then. */
+/* Reads `size` octets; anything is an input (a step that is cut short has the octets that are
+ * there). Returns false if there are more octets or parts than fit; *s is void then. */
 bool iw_mutate_read(struct iw_mutate_script *s, const uint8_t *data, size_t size);
 
-/* Writes the input to `out`: whole parts as long as they fit into `room` octets. The octets
- * written. What was read and not changed comes out the same if no other step lay inside an FPDU or
+/* Writes the input to `out`: whole parts as long as they fit into `room` octets. Returns the octets
+ * written. An unchanged script comes out as it was read if no other step lay inside an FPDU or
  * start-up frame, none had more than IW_MUTATE_CUTS cuts or more than one bent Marker. */
 size_t iw_mutate_write(const struct iw_mutate_script *s, uint8_t *out, size_t room);
 
-/* The octets of one part as they stand on its stream, `pos` octets behind the side's last start-up
- * frame, without headers of steps. Their number, 0 if `room` is too small. */
+/* Writes the octets of one part as on its stream, `pos` octets after the side's last start-up
+ * frame, without headers of steps. Returns their number, 0 if `room` is too small. */
 size_t iw_mutate_frame(const struct iw_mutate_script *s, const struct iw_mutate_part *p,
                        uint64_t pos, uint8_t *out, size_t room);
 
 /* ---- building: false, and nothing changes, if there is no room ---- */
 
-/* *to becomes a copy of *from. */
+/* Makes *to a copy of *from. */
 void iw_mutate_duplicate(struct iw_mutate_script *to, const struct iw_mutate_script *from);
 /* Puts a part with a copy of `length` octets before part `at` (at most s->count), all else zero. */
 bool iw_mutate_insert(struct iw_mutate_script *s, size_t at, enum iw_mutate_kind kind,
                       unsigned step, const void *octets, size_t length);
-/* A copy of part `from` before part `to`. */
+/* Puts a copy of part `from` before part `to`. */
 bool iw_mutate_copy(struct iw_mutate_script *s, size_t from, size_t to);
 void iw_mutate_drop(struct iw_mutate_script *s, size_t at, size_t count);
 void iw_mutate_swap(struct iw_mutate_script *s, size_t a, size_t b);
@@ -114,12 +114,11 @@ bool iw_mutate_resize(struct iw_mutate_script *s, size_t at, size_t length);
  * in place and returns the new size. */
 typedef size_t (*iw_mutate_octets_fn)(uint8_t *data, size_t size, size_t most);
 
-/* A few octets' change of `size` octets in place; the new size, at most `most`. */
+/* Changes a few of `size` octets in place. Returns the new size, at most `most`. */
 size_t iw_mutate_havoc(struct iw_mutate_random *r, uint8_t *data, size_t size, size_t most);
 
-/* One to a few changes, then repairs: each of CRC, ULPDU_Length, Markers, start-up frames and MSNs
- * is put right most of the time. `octets` (may be NULL) now and then changes the octets of a part.
- */
+/* Makes one to a few changes, then repairs each of CRC, ULPDU_Length, Markers, start-up frames and
+ * MSNs most of the time. `octets` (may be NULL) now and then changes the octets of a part. */
 void iw_mutate_change(struct iw_mutate_script *s, struct iw_mutate_random *r,
                       iw_mutate_octets_fn octets);
 /* Takes some parts of `other` into `s`; the same repairs. */
@@ -132,8 +131,8 @@ void iw_mutate_ulpdu(struct iw_mutate_random *r, const struct iw_mutate_script *
                      size_t *size, size_t most);
 /* Changes one field of a start-up frame in the same way. */
 void iw_mutate_startup(struct iw_mutate_random *r, uint8_t *frame, size_t *size, size_t most);
-/* Writes a well-formed ULPDU of any opcode: its octets, 0 if `room` is under 128. Numbers as above.
- */
+/* Writes a well-formed ULPDU of any opcode. Returns its octets, 0 if `room` is under 128. Numbers
+ * as above. */
 size_t iw_mutate_make(struct iw_mutate_random *r, const struct iw_mutate_script *s, uint8_t *ulpdu,
                       size_t room);
 
@@ -144,9 +143,9 @@ size_t iw_mutate_make(struct iw_mutate_random *r, const struct iw_mutate_script 
 void iw_mutate_renumber(struct iw_mutate_script *s);
 /* Makes the MO of each segment the octets of its message before it. */
 void iw_mutate_reoffset(struct iw_mutate_script *s);
-/* Gives every start-up frame a PD_Length that is true. */
+/* Gives every start-up frame a correct PD_Length. */
 void iw_mutate_repair_startups(struct iw_mutate_script *s);
-/* Right CRCs, lengths and Markers everywhere. */
+/* Repairs CRCs, lengths and Markers everywhere. */
 void iw_mutate_repair_fpdus(struct iw_mutate_script *s);
 
 #endif

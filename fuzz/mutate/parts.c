@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Building scripts out of parts, and putting their numbers right. */
+/* Builds scripts from parts, and repairs their numbers. */
 #include "mutate/mutate.h"
 
 #include <string.h>
@@ -94,7 +94,7 @@ bool iw_mutate_resize(struct iw_mutate_script *s, size_t at, size_t length)
     return true;
 }
 
-/* The untagged header of an FPDU: its QN is one of the four queues. */
+/* Returns the untagged header of an FPDU whose QN is one of the four queues. */
 static uint8_t *untagged(struct iw_mutate_script *s, const struct iw_mutate_part *p, uint32_t *qn)
 {
     uint8_t *o = s->octets + p->at;

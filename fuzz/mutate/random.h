@@ -21,13 +21,13 @@ static inline uint64_t iw_mutate_next(struct iw_mutate_random *r)
     return z ^ (z >> 31);
 }
 
-/* 0..bound-1; 0 if bound is 0. */
+/* Returns 0..bound-1; 0 if bound is 0. */
 static inline uint32_t iw_mutate_below(struct iw_mutate_random *r, size_t bound)
 {
     return bound == 0 ? 0 : (uint32_t)((iw_mutate_next(r) >> 11) % bound);
 }
 
-/* True once in `in` times. */
+/* Returns true once in `in` times. */
 static inline bool iw_mutate_chance(struct iw_mutate_random *r, uint32_t in)
 {
     return iw_mutate_below(r, in) == 0;

@@ -23,13 +23,14 @@ static bool marker_due(const struct walk *w)
     return w->markers && (w->pos + w->i) % IW_MPA_MARKER_PERIOD == 0;
 }
 
-/* The right Marker for here (RFC 5044 §4.3); `first`: ULPDU_Length has not come yet. */
+/* Returns the correct Marker for this place (RFC 5044 §4.3); `first`: ULPDU_Length has not come
+ * yet. */
 static uint32_t marker_value(const struct walk *w, bool first)
 {
     return first ? 0 : (uint32_t)((w->pos + w->i - w->header) & 0xffffu);
 }
 
-/* Reads one content octet; false if the octets end. */
+/* Reads one content octet. Returns false if the octets end. */
 static bool content(struct walk *w, const uint8_t *data, size_t length, bool first,
                     struct iw_mutate_part *p, uint8_t *out)
 {
@@ -51,8 +52,8 @@ static bool content(struct walk *w, const uint8_t *data, size_t length, bool fir
     return true;
 }
 
-/* Reads the FPDU at `pos`: its octets on the stream, 0 if it is not all there. p->octets are not
- * set; the ULPDU, at most 65535 octets, goes to `ulpdu`. */
+/* Reads the FPDU at `pos`. Returns its octets on the stream, 0 if it is not all there. Does not set
+ * p->octets; the ULPDU, at most 65535 octets, goes to `ulpdu`. */
 static size_t read_fpdu(const uint8_t *data, size_t length, uint64_t pos, bool markers, bool crc,
                         struct iw_mutate_part *p, uint8_t *ulpdu)
 {
@@ -148,7 +149,7 @@ struct stream {
     size_t begin; /* of full operation */
 };
 
-/* Octets of the start-up frame with which `octets` begins; 0 if there is none. */
+/* Returns the octets of the start-up frame with which `octets` begins; 0 if there is none. */
 static size_t startup_size(const uint8_t *octets, size_t length)
 {
     struct iw_mpa_startup_header h;
@@ -161,9 +162,9 @@ static size_t startup_size(const uint8_t *octets, size_t length)
     return IW_MPA_STARTUP_HEADER + h.pd_length;
 }
 
-/* Reads the part that begins at `at` of a stream; the octets it takes. Its own octets are put at
- * the arena's end. What is no FPDU ends with its step, at `until`; behind it (`lost`) only a right
- * CRC shows that there is one again. */
+/* Reads the part that begins at `at` of a stream. Returns the octets that it takes. Puts its own
+ * octets at the arena's end. Octets that are no FPDU end with their step, at `until`; after them
+ * (`lost`) only a correct CRC shows the next FPDU. */
 static size_t read_part(struct iw_mutate_script *s, const struct stream *t, size_t at, size_t until,
                         bool lost, unsigned side, struct iw_mutate_part *p)
 {
@@ -194,7 +195,7 @@ static size_t read_part(struct iw_mutate_script *s, const struct stream *t, size
     return until - at;
 }
 
-/* How many FPDUs with a right CRC the stream begins with. */
+/* Returns the number of FPDUs with a correct CRC with which the stream begins. */
 static size_t good_fpdus(struct iw_mutate_script *s, const struct stream *t, bool markers)
 {
     size_t at = t->begin, good = 0;
@@ -211,7 +212,7 @@ static size_t good_fpdus(struct iw_mutate_script *s, const struct stream *t, boo
     return good;
 }
 
-/* Cuts of the part that lies at [start, start+size) of its stream. */
+/* Reads the cuts of the part at [start, start+size) of its stream. */
 static void read_cuts(const struct iw_mutate_script *s, struct iw_mutate_part *p, size_t start,
                       size_t size, const uint8_t *data, size_t length)
 {
@@ -336,7 +337,7 @@ static bool append(struct writer *w, uint8_t kind, const uint8_t *octets, size_t
     return true;
 }
 
-/* The octets of one part, `length` of them, cut into steps. */
+/* Appends the octets of one part, `length` of them, cut into steps. */
 static bool append_part(struct writer *w, const struct iw_mutate_part *p, bool joins,
                         const uint8_t *octets, size_t length)
 {

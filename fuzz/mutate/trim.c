@@ -18,7 +18,7 @@ bool iw_mutate_trim_begin(struct iw_mutate_trim *t, const uint8_t *data, size_t 
     return true;
 }
 
-/* Octets of a part that are no payload. */
+/* Returns the octets of a part that are no payload. */
 static size_t header(const struct iw_mutate_script *s, const struct iw_mutate_part *p)
 {
     switch (p->kind) {
@@ -40,7 +40,7 @@ static void next_stage(struct iw_mutate_trim *t)
     t->plain = false;
 }
 
-/* Makes the attempt that stage, at and width stand for; false if it would change nothing. */
+/* Makes the attempt given by stage, at and width. Returns false if it would change nothing. */
 static bool attempt(struct iw_mutate_trim *t)
 {
     struct iw_mutate_part *p = &t->tried.part[t->at];
@@ -84,7 +84,7 @@ static bool attempt(struct iw_mutate_trim *t)
     }
 }
 
-/* On to what is tried after a failure, or after something that changes nothing. */
+/* Moves on to the next attempt after a failure, or after one that changes nothing. */
 static void advance(struct iw_mutate_trim *t)
 {
     switch (t->stage) {

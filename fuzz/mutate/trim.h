@@ -3,17 +3,17 @@
 #define IW_FUZZ_MUTATE_TRIM_H
 
 /*
- * Makes an input smaller that somebody else judges: the engine (same coverage?), or the minimiser
- * (still failing?).
+ * Makes an input smaller. The caller judges the result: the engine (same coverage?), or the
+ * minimiser (still failing?).
  *
  *     iw_mutate_trim_begin(&t, data, size);
  *     while (iw_mutate_trim_try(&t, out, room, &length))
  *         iw_mutate_trim_verdict(&t, judge(out, length));
  *     length = iw_mutate_write(&t.best, out, room);
  *
- * It leaves out rows of parts, halves first, then single ones, with MSNs and MOs numbered anew and
- * then without; joins steps; shortens payloads and private data; and lets headers be. An attempt is
- * never larger than the best so far.
+ * It leaves out rows of parts, halves first, then single ones, with MSNs and MOs renumbered and
+ * then without; joins steps; shortens payloads and private data; and leaves headers alone. An
+ * attempt is never larger than the best so far.
  */
 
 #include "mutate/mutate.h"
@@ -36,11 +36,12 @@ struct iw_mutate_trim {
     size_t tries; /* so far */
 };
 
-/* False if the input is not a script. t->best.single is the caller's, as for iw_mutate_read. */
+/* Returns false if the input is not a script. The caller sets t->best.single, as for
+ * iw_mutate_read. */
 bool iw_mutate_trim_begin(struct iw_mutate_trim *t, const uint8_t *data, size_t size);
-/* The next attempt, written to `out`; false if there is none left. */
+/* Writes the next attempt to `out`. Returns false if there is none left. */
 bool iw_mutate_trim_try(struct iw_mutate_trim *t, uint8_t *out, size_t room, size_t *length);
-/* Whether the attempt was as good as the best: it is the best then. */
+/* Reports whether the attempt was as good as the best: then it becomes the best. */
 void iw_mutate_trim_verdict(struct iw_mutate_trim *t, bool good);
 
 #endif

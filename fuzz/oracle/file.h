@@ -8,13 +8,13 @@
 
 enum { IW_FUZZ_FILES = 2 };
 
-/* The name of file number `which`. */
+/* Returns the name of file number `which`. */
 const char *iw_fuzz_file(unsigned which);
-/* Its content from now on. */
+/* Sets the content of the file. */
 void iw_fuzz_file_set(unsigned which, const uint8_t *octets, size_t length);
 
-/* Until it is called with false, what is written to stderr is thrown away: complaints about bad
- * input, at every input. */
+/* Discards output to stderr until it is called with false: errors about bad input would come with
+ * every input. */
 void iw_fuzz_quiet(bool quiet);
 
 #endif

@@ -3,9 +3,9 @@
 #define IW_FUZZ_HEAP_H
 
 /*
- * Memory for the code that is fuzzed, in blocks one behind the other, all of it given back at once:
- * an input costs no malloc. AddressSanitizer knows the gaps between blocks, and freed blocks.
- * What was allocated before iw_fuzz_heap_keep is put back as it was by iw_fuzz_heap_reset.
+ * Memory for the code under test, in consecutive blocks that are all freed at once: an input costs
+ * no malloc. AddressSanitizer knows the gaps between blocks, and freed blocks. iw_fuzz_heap_reset
+ * restores everything that was allocated before iw_fuzz_heap_keep.
  */
 
 #include "engine/fuzz.h"
@@ -25,10 +25,11 @@ struct iw_fuzz_heap {
 };
 
 void iw_fuzz_heap_start(struct iw_fuzz_heap *h);
-/* As struct iw_env wants them. */
+/* Callbacks for struct iw_env. */
 void *iw_fuzz_heap_alloc(void *heap, size_t size);
 void iw_fuzz_heap_free(void *heap, void *memory, size_t size);
-/* What was allocated so far stays. Of blocks longer than `most` only the beginning is put back. */
+/* Keeps everything allocated so far. Of blocks longer than `most` a reset restores only the
+ * beginning. */
 void iw_fuzz_heap_keep(struct iw_fuzz_heap *h, size_t most);
 void iw_fuzz_heap_reset(struct iw_fuzz_heap *h);
 /* Fails unless everything allocated since iw_fuzz_heap_keep was freed. */

@@ -3,9 +3,9 @@
 #define IW_FUZZ_MEMORY_H
 
 /*
- * A consumer's memory and what it ought to hold. Octets change only where somebody was told that
- * they may: a posted receive or the sink of a Read makes them loose until it completes; what the
- * peer writes is written into the model, too. All others must be as the model has them, always.
+ * A consumer's memory and its expected content. Octets may change only where they are loose: a
+ * posted receive or the sink of a Read makes them loose until it completes. The peer's writes go
+ * into the model, too. All other octets must always equal the model.
  */
 
 #include "engine/fuzz.h"
@@ -21,22 +21,24 @@ struct iw_fuzz_memory {
     const uint8_t *fresh;          /* what it begins with */
 };
 
-/* Once, and before each input. */
+/* Call _start once, and _reset before each input. */
 void iw_fuzz_memory_start(struct iw_fuzz_memory *m);
 void iw_fuzz_memory_reset(struct iw_fuzz_memory *m);
 
-/* [at, at+length) may change from now on; it may not any more: what is there now stays. */
+/* _loosen: [at, at+length) may change from now on; _fasten: it may not any more, and the model
+ * takes its content. */
 void iw_fuzz_memory_loosen(struct iw_fuzz_memory *m, size_t at, size_t length);
 void iw_fuzz_memory_fasten(struct iw_fuzz_memory *m, size_t at, size_t length);
-/* [at, at+length) may differ from the model; it may not any more: what the model says counts. */
+/* _pardon: [at, at+length) may differ from the model; _expect: it may not any more, and must equal
+ * the model. */
 void iw_fuzz_memory_pardon(struct iw_fuzz_memory *m, size_t at, size_t length);
 void iw_fuzz_memory_expect(struct iw_fuzz_memory *m, size_t at, size_t length);
 
-/* Somebody was right to put these octets here. */
+/* Records a legal write of these octets. */
 void iw_fuzz_memory_write(struct iw_fuzz_memory *m, size_t at, const uint8_t *octets,
                           size_t length);
 
-/* Fails if an octet is not what it ought to be. `who` names the memory. */
+/* Fails if an octet differs from its expected value. `who` names the memory. */
 void iw_fuzz_memory_check(const struct iw_fuzz_memory *m, const char *who);
 
 #endif

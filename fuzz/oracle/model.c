@@ -16,7 +16,7 @@ static struct iw_station_region *find(struct iw_station *s, uint32_t stag)
     return NULL;
 }
 
-/* The region, if this end's peer has one of these rights in [to, to+length) of it. */
+/* Returns the region if this end's peer has one of these rights in [to, to+length) of it. */
 static struct iw_station_region *allowed(struct iw_station *s, uint32_t stag, uint64_t to,
                                          uint64_t length, uint32_t access)
 {
@@ -43,7 +43,7 @@ static void tagged(struct iw_station *s, const struct iw_observation *o, uint32_
                          o->payload, o->payload_length);
 }
 
-/* The oldest receive that has no message yet. */
+/* Returns the oldest receive that has no message yet. */
 static struct iw_station_recv *next_recv(struct iw_station *s)
 {
     IW_FUZZ_CHECK(s->recv_seen != s->recv_tail, "%s: a message is taken without a buffer", s->who);
@@ -112,7 +112,7 @@ static void immediate(struct iw_station *s, const struct iw_observation *o)
     s->recv_seen++;
 }
 
-/* It is carried out when its response leaves, which may be never. */
+/* Models an atomic: it is executed when its response leaves, which may be never. */
 static void atomic(struct iw_station *s, const struct iw_observation *o)
 {
     const struct iw_rdmap_atomic_request *a = &o->atomic_request;
@@ -147,7 +147,7 @@ void iw_station_saw(struct iw_station *s, const struct iw_observation *o)
 {
     bool listening = !s->deaf && !s->blind;
 
-    /* Behind a fault, or in it, nothing is taken. */
+    /* After a fault, or in it, nothing is accepted. */
     if ((s->events & 1u << IW_EVENT_ESTABLISHED) == 0 ||
         ((s->events & 1u << IW_EVENT_FAULT) != 0 && iw_station_fault_pos(s) < o->end))
         s->deaf = true;

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-/* Behind the regions: receives lie in the one half, what is registered later in the other. What is
- * sent comes from octets that never change. */
+/* After the regions: receives are in one half, later registrations in the other. Octets to be sent
+ * never change. */
 enum { PLAIN = 9280, PLAIN_LENGTH = 3072, LATER = 12416, LATER_LENGTH = 3904 };
 
-/* `length` octets that begin at or behind `offset` of [0, room); what is longer is cut. */
+/* Fits `length` octets that begin at or after `offset` into [0, room); cuts them if longer. */
 static size_t fit(size_t offset, size_t *length, size_t room)
 {
     offset %= room;
@@ -21,7 +21,7 @@ static const struct iw_station_region *region(const struct iw_station *s, unsign
     return &s->regions[index % s->region_count];
 }
 
-/* Cuts what lies at `base` into pieces. */
+/* Cuts the octets at `base` into pieces. */
 static size_t cut(struct iw_iov *sge, size_t pieces, uint8_t *base, size_t length)
 {
     for (size_t i = 0; i < pieces; i++) {

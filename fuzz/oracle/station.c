@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Inputs are short, and so is what is worth a landing. */
+/* Inputs are short, so short payloads are worth a landing. */
 enum { LANDING_MIN = 64 };
 
 /*
@@ -13,7 +13,7 @@ enum { LANDING_MIN = 64 };
  * model.c    what the peer's segments must do
  */
 
-/* Where the regions of local.h lie in the memory; what is between and behind them is plain. */
+/* The places of local.h's regions in the memory; octets between and after them are plain. */
 static const struct {
     uint16_t at, length;
     uint32_t access;
@@ -82,7 +82,7 @@ void iw_station_start(struct iw_station *s, const char *who, enum iw_mpa_role ro
     iw_fuzz_heap_keep(&s->heap, IW_DOMAIN_BUFFER - 1);
 }
 
-/* IRD or ORD from half an octet. */
+/* Returns IRD or ORD from half an octet. */
 static uint16_t depth(unsigned half)
 {
     return (uint16_t)(half == 15 ? IW_MPA_DEPTH_UNSPECIFIED : half);
@@ -167,7 +167,7 @@ static void events(struct iw_station *s)
     while (iw_endpoint_event(s->ep, &event)) {
         IW_FUZZ_CHECK(event.kind != IW_EVENT_NONE && (s->events & 1u << event.kind) == 0,
                       "%s: event %d comes twice", s->who, event.kind);
-        IW_FUZZ_CHECK((s->events & 1u << IW_EVENT_CLOSED) == 0, "%s: event %d behind the last",
+        IW_FUZZ_CHECK((s->events & 1u << IW_EVENT_CLOSED) == 0, "%s: event %d after the last",
                       s->who, event.kind);
         s->events |= 1u << event.kind;
         if (event.kind == IW_EVENT_FAULT)
@@ -179,15 +179,15 @@ static void events(struct iw_station *s)
     }
 }
 
-/* What comes now is dropped. */
+/* Drops everything that comes from now on. */
 static void hear(struct iw_station *s)
 {
     if (s->ep->phase == IW_PHASE_DONE || s->ep->fin_in || s->ep->fin_known)
         s->over = s->deaf = true;
 }
 
-/* As a transport receives in place; but what a guess has spoilt is put back, for the model. Returns
- * how many octets have gone past the input. */
+/* Receives in place, as a transport does; but restores what a wrong guess has overwritten, for the
+ * model. Returns how many octets have gone past the input. */
 static size_t land(struct iw_station *s, const uint8_t *octets, size_t length)
 {
     static uint8_t before[UINT16_MAX];
@@ -214,7 +214,7 @@ static size_t land(struct iw_station *s, const uint8_t *octets, size_t length)
     return taken > 0 ? head + taken : 0;
 }
 
-/* Until all of it is here the model knows nothing of what has landed. */
+/* Begins a landing: until all of it is here the model does not know what has landed. */
 static void begin_landing(struct iw_station *s)
 {
     const struct iw_landing *l = &s->ep->landing;
@@ -352,7 +352,7 @@ void iw_station_output(struct iw_station *s, size_t most)
         size_t sent = 0, count = 0;
         for (size_t i = 0; i < lists; i++)
             count += counts[i];
-        IW_FUZZ_CHECK(!s->fin_sent, "%s: octets behind its FIN", s->who);
+        IW_FUZZ_CHECK(!s->fin_sent, "%s: octets after its FIN", s->who);
         for (size_t i = 0; i < count && most > 0; i++) {
             size_t take = pieces[i].length < most ? pieces[i].length : most;
             IW_FUZZ_CHECK(take > 0, "%s: an empty piece to be sent", s->who);
@@ -408,7 +408,7 @@ void iw_station_close(struct iw_station *s)
                   "%s: %llu pieces of work and %llu receives never complete", s->who,
                   (unsigned long long)(s->send_tail - s->send_head),
                   (unsigned long long)(s->recv_tail - s->recv_head));
-    IW_FUZZ_CHECK(iw_endpoint_deadline(s->ep) == UINT64_MAX, "%s: a deadline behind the end",
+    IW_FUZZ_CHECK(iw_endpoint_deadline(s->ep) == UINT64_MAX, "%s: a deadline after the end",
                   s->who);
     iw_endpoint_destroy(s->ep);
     iw_fuzz_heap_check(&s->heap, s->who);

@@ -4,13 +4,13 @@
 
 /*
  * One endpoint with its consumer, and a model of both. The consumer's operations come from the
- * input (input/local.h). What the peer sends goes to the endpoint and to an observer (witness.h);
- * the model follows the segments that the observer sees, and says what must have become of them:
+ * input (input/local.h). The peer's octets go to the endpoint and to an observer (witness.h); the
+ * model follows the segments that the observer sees, and requires of the endpoint:
  *
- *   memory       each octet is as the segments taken say, and untouched everywhere else
+ *   memory       each octet is as the accepted segments say, and untouched everywhere else
  *   completions  each work request has one, in posting order; a message that is delivered was
  *                whole, has its length, and its octets are in the buffer posted for it
- *   the end      every request has completed, all memory is back
+ *   the end      every request has completed, all memory is returned
  */
 
 #include "heap.h"
@@ -87,47 +87,47 @@ struct iw_station {
     size_t landing_place, landing_length;
     uint64_t framed_from; /* octets of the peer's start-up frame, once seen */
 
-    /* What the endpoint sends, and its FIN or RST; `room`: how many octets may leave. */
+    /* The endpoint's output, and its FIN or RST; `room`: how many octets may leave. */
     size_t room;
     void *context;
     void (*out)(void *context, const uint8_t *octets, size_t length);
     void (*out_end)(void *context, bool reset);
 };
 
-/* Once. */
+/* Call once. */
 void iw_station_start(struct iw_station *s, const char *who, enum iw_mpa_role role);
-/* Before each input. */
+/* Call before each input. */
 void iw_station_open(struct iw_station *s, const uint8_t settings[IW_FUZZ_SETTINGS]);
-/* The configuration of start-up that the settings ask for, for this end or for its peer. */
+/* Returns the start-up configuration that the settings ask for, for this end or for its peer. */
 struct iw_mpa_config iw_station_mpa(const uint8_t settings[IW_FUZZ_SETTINGS],
                                     enum iw_mpa_role role);
 
-/* The endpoint, as s->config says: it may be changed in between. */
+/* Creates the endpoint from s->config, which may be changed before. */
 void iw_station_create(struct iw_station *s);
 
 void iw_station_operate(struct iw_station *s, const struct iw_fuzz_operation *op);
-/* Octets of the peer: in order, and `pos` octets behind its first one. -1 if they were not, or not
- * all, taken. Events are taken; the observer sees the octets next. */
+/* Feeds octets of the peer: in order, or (_at) `pos` octets after its first one. Returns -1 if
+ * not all of them were accepted. Takes events; the observer sees the octets next. */
 void iw_station_input(struct iw_station *s, const uint8_t *octets, size_t length);
 int iw_station_input_at(struct iw_station *s, uint64_t pos, const uint8_t *octets, size_t length);
-/* The peer's FIN or RST, behind what came in order. */
+/* Feeds the peer's FIN or RST, after the octets that came in order. */
 void iw_station_input_end(struct iw_station *s, bool reset);
-/* No FPDU has come in part. */
+/* Returns true if no FPDU has come in part. */
 bool iw_station_boundary(const struct iw_station *s);
-/* Octets that came in order so far. */
+/* Returns how many octets came in order so far. */
 uint64_t iw_station_edge(const struct iw_station *s);
-/* Where the endpoint's fault lies, counted from the peer's first octet. */
+/* Returns the position of the endpoint's fault, counted from the peer's first octet. */
 uint64_t iw_station_fault_pos(const struct iw_station *s);
-/* Completions, the memory, and, unless the settings are lazy, what is to be sent. */
+/* Checks completions and memory, and, unless the settings are lazy, sends pending output. */
 void iw_station_settle(struct iw_station *s);
-/* What is to be sent leaves: up to `most` octets. */
+/* Sends pending output, up to `most` octets. */
 void iw_station_output(struct iw_station *s, size_t most);
 void iw_station_time(struct iw_station *s, unsigned milliseconds);
 
-/* An observer has seen a segment of the peer's. */
+/* Call when an observer has seen a segment of the peer. */
 void iw_station_saw(struct iw_station *s, const struct iw_observation *o);
 
-/* The connection is lost, and everything is given back. */
+/* Loses the connection, and checks that everything is returned. */
 void iw_station_close(struct iw_station *s);
 
 #endif

@@ -14,7 +14,7 @@ enum when {
     UNSTATED    /* its receiver's frame states no IRD */
 };
 
-/* Where the two are right to disagree. `endpoint` NONE: the endpoint finds nothing; `observer`
+/* The cases in which the two may disagree. `endpoint` NONE: the endpoint finds nothing; `observer`
  * NONE: the observer finds nothing. */
 static const struct {
     enum iw_check endpoint, observer;
@@ -22,8 +22,8 @@ static const struct {
     const char *why;
 } exceptions[] = {
     {IW_CHECK_MPA_REV, IW_CHECK_NONE, ALWAYS, "no bystander knows which revisions an end supports"},
-    /* An endpoint wants them in one segment (OP-67), an observer judges them when they are whole.
-     */
+    /* An endpoint requires them in one segment (OP-67), an observer judges them when they are
+     * whole. */
     {IW_CHECK_RDMAP_READ_LENGTH, IW_CHECK_NONE, UNFINISHED, "a message in several segments"},
     {IW_CHECK_RDMAP_TERMINATE_VALID, IW_CHECK_NONE, UNFINISHED, "the same"},
     {IW_CHECK_RDMAP_IMMEDIATE_LENGTH, IW_CHECK_NONE, UNFINISHED, "the same"},
@@ -57,7 +57,7 @@ static const char *name(enum iw_check check)
     return iw_check_info(check)->name;
 }
 
-/* An endpoint enforces it, and a bystander can see it. */
+/* Returns true if an endpoint enforces the check and a bystander can see it. */
 static bool common(enum iw_check check)
 {
     unsigned kinds = iw_check_info(check)->kinds;
@@ -65,9 +65,9 @@ static bool common(enum iw_check check)
     return (kinds & IW_KIND_ENDPOINT) != 0 && (kinds & IW_KIND_OBSERVER) != 0;
 }
 
-/* What binds the sender alone: in an empty Read Response its receiver compares nothing (RFC 5041
- * §5.2), and Read Requests that come behind its FIN it cannot answer and does not count. Which
- * revisions it takes is its own affair. */
+/* Returns true if the rule binds only the sender. The receiver compares nothing in an empty Read
+ * Response (RFC 5041 §5.2), and neither answers nor counts Read Requests that come after its FIN.
+ * It is also free to choose the revisions that it accepts. */
 static bool only_sender(const struct iw_witness *w, const struct iw_observation *o)
 {
     const struct iw_station *receiver = w->station[1 - o->side];
@@ -87,7 +87,7 @@ static bool only_sender(const struct iw_witness *w, const struct iw_observation 
 
 static void note(struct iw_witness *w, const struct iw_observation *o)
 {
-    /* Who asked and who answered is a guess behind a finding. */
+    /* After a finding, the observer can only guess who asked and who answered. */
     if (w->irregular && o->fault.check >= IW_CHECK_RDMAP_IRD)
         return;
     if (w->found[o->side] || !common(o->fault.check) || only_sender(w, o))
@@ -98,7 +98,7 @@ static void note(struct iw_witness *w, const struct iw_observation *o)
     w->found_end[o->side] = o->end;
 }
 
-/* With IW_FUZZ_TRACE in the environment a line on stderr for each thing seen. */
+/* With IW_FUZZ_TRACE in the environment: print a line on stderr for each thing seen. */
 static bool tracing;
 
 static void trace(const struct iw_observation *o)
@@ -120,8 +120,8 @@ static void trace(const struct iw_observation *o)
             text);
 }
 
-/* Whether nothing of an FPDU of this side has been seen but all of it: a Marker in front is a part.
- */
+/* Returns true if no part of an FPDU of this side has been seen without the rest; a Marker before
+ * it is a part. */
 static bool complete(const struct iw_witness *w, enum iw_side side)
 {
     return iw_observer_boundary(w->observer, side) && w->pos[side] <= w->whole[side];
@@ -245,38 +245,39 @@ void iw_witness_agree(struct iw_witness *w, enum iw_side side)
     if (s->over || w->diverged)
         return;
     if (faulted && w->found_from[side] > pos)
-        found = IW_CHECK_NONE; /* it is behind the fault */
-    /* The endpoint sees the first wrong octet of a key, the observer wants the whole frame. */
+        found = IW_CHECK_NONE; /* it is after the fault */
+    /* The endpoint sees the first wrong octet of a key, the observer needs the whole frame. */
     if (faulted && s->framed_from == 0 && found == IW_CHECK_NONE)
         return;
-    /* A Reply to what has not even left. */
+    /* A Reply to a Request that has not even left. */
     if (side == IW_SIDE_RESPONDER && !w->framed[1 - side])
         w->diverged = s->blind = true;
     if (w->diverged)
         return;
-    /* Who asked and who answered it does not judge while octets are missing, behind a finding, or
-     * while an FPDU has left in part that may be what was answered, or the answer. */
+    /* The observer does not judge who asked and who answered while octets are missing, after a
+     * finding, or while an FPDU has left in part that may be the request, or the answer. */
     if (found == IW_CHECK_NONE && check >= IW_CHECK_RDMAP_IRD &&
         (s->blind || w->irregular || w->guessed)) {
         w->doubted = true;
         return;
     }
-    /* Of a frame with several faults each may name another. */
+    /* If a frame has several faults, each may name another. */
     if (faulted && found != IW_CHECK_NONE && s->fault.fault.check <= IW_CHECK_MPA_REP_S &&
         found <= IW_CHECK_MPA_REP_S)
         return;
-    /* It takes what does not begin with a frame for a capture that began later. */
+    /* Without a frame at the beginning, the observer assumes a capture that began later. */
     if (iw_observer_joined(w->observer))
         return;
-    /* What only an endpoint can see, or what is no fault of the octets, and nothing before it. */
+    /* A fault that only an endpoint can see, or that is none of the octets, and nothing before it.
+     */
     if (faulted && !common(check) && (found == IW_CHECK_NONE || w->found_end[side] > pos))
         return;
     if (faulted && common(check) && (found == check || w->noticed[side]))
         return;
-    /* Of an FPDU with several faults each may name another. */
+    /* If an FPDU has several faults, each may name another. */
     if (faulted && w->found_from[side] <= pos && pos < w->found_end[side])
         return;
-    /* Neither finds anything, or it is the peer's Terminate that ends it. */
+    /* Neither finds anything, or the peer's Terminate ends the connection. */
     if (!faulted &&
         (found == IW_CHECK_NONE || s->deaf || (s->events & 1u << IW_EVENT_TERMINATED) != 0))
         return;

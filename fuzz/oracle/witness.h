@@ -3,9 +3,9 @@
 #define IW_FUZZ_WITNESS_H
 
 /*
- * An observer of the octets that an endpoint, or two, receive and send. It must never find anything
- * about what a station sends; and of what a station receives it must find the violations that the
- * endpoint finds, no more and no fewer (but for the exceptions that witness.c lists).
+ * An observer of the octets that one or two endpoints receive and send. It must never find a fault
+ * in what a station sends. In what a station receives, it must find exactly the violations that the
+ * endpoint finds (except for those that witness.c lists).
  */
 
 #include "station.h"
@@ -30,12 +30,12 @@ struct iw_witness {
     bool unfinished[2]; /* the segment that the endpoint finds at fault is not its message's last */
 };
 
-/* Before each input: the stations are those of this input. */
+/* Call before each input, with the stations of this input. */
 void iw_witness_open(struct iw_witness *w, struct iw_station *initiator,
                      struct iw_station *responder, bool extensions);
 void iw_witness_close(struct iw_witness *w);
 
-/* Octets of a side, in order. */
+/* Feeds octets of a side, in order. */
 void iw_witness_input(struct iw_witness *w, enum iw_side side, const uint8_t *octets,
                       size_t length);
 void iw_witness_input_at(struct iw_witness *w, enum iw_side side, uint64_t pos,

@@ -99,12 +99,12 @@ def content(octets, at, begin, markers, count):
 def read_fpdus(octets, begin, markers, crc):
     found, at = [], begin
     while True:
-        field, behind = content(octets, at, begin, markers, 2)
+        field, after = content(octets, at, begin, markers, 2)
         if field is None:
             return found
         length = field[0] << 8 | field[1]
         pad = (2 - length) % 4
-        body, crc_at = content(octets, behind, begin, markers, length + pad)
+        body, crc_at = content(octets, after, begin, markers, length + pad)
         if body is None:
             return found
         mark, end = content(octets, crc_at, begin, markers, 4)
@@ -118,7 +118,7 @@ def read_fpdus(octets, begin, markers, crc):
 
 
 def frame(ulpdu, pos, markers, crc, wrong=0):
-    """The FPDU at `pos` octets behind the start-up frame."""
+    """Returns the FPDU at `pos` octets after the start-up frame."""
     out, header = bytearray(), [0]
 
     def put(octets, first=False):
@@ -158,7 +158,7 @@ class Side:
             self.ends = (order, "rst" if flags & 4 else "fin")
 
     def join(self):
-        """The octets without a gap; the first copy counts."""
+        """Returns the octets without a gap; the first copy counts."""
         out = bytearray()
         for _, pos, octets in sorted(self.pieces, key=lambda piece: piece[1]):
             if pos > len(out):
@@ -170,7 +170,7 @@ class Side:
         return self.startup[16] if len(self.startup) > 16 else 0
 
     def when(self, end):
-        """The order of the segment that brought the octet before position `end`."""
+        """Returns the order of the segment that brought the octet before position `end`."""
         return min((order for order, pos, octets in self.pieces if pos < end <= pos + len(octets)), default=0)
 
 
@@ -202,7 +202,7 @@ class Connection:
 
 
 def connections(octets):
-    """Every connection of a capture in which anything is said."""
+    """Yields every connection of a capture in which anything is said."""
     live, found = {}, []
     for order, (source, target, seq, flags, payload) in enumerate(segments(octets)):
         key = (source, target)

@@ -122,7 +122,7 @@ def first_frames():
 
 
 def responses():
-    """Read Responses that are not what was asked for; 16 octets were, into region 0."""
+    """Read Responses that differ from the request (16 octets into region 0)."""
     good = bytes(range(16))
     yield "good", [tagged(2, STAG, 0x1000, good)]
     yield "past-1", [tagged(2, STAG, 0x1000, good + b"x")]

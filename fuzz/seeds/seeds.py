@@ -68,7 +68,7 @@ class Translation:
         return STAG, REGION_TO + offset
 
     def ulpdu(self, f):
-        """What the peer sends, in terms of our endpoint."""
+        """Translates what the peer sends into our endpoint's STags and TOs."""
         u = bytearray(f.ulpdu)
         if len(u) < f.header:
             return bytes(u)
@@ -97,7 +97,7 @@ class Translation:
 
 
 def local(f, total, translation, of_b=False):
-    """The local operation that sends a message, of which `f` is the last segment and which has `total` octets."""
+    """Returns the local operation that sends a message with `total` octets, of which `f` is the last segment."""
     if f.opcode == ATOMIC_REQUEST and len(f.ulpdu) == 70:
         return operation(POST, 8 if struct.unpack(">I", f.ulpdu[18:22])[0] & 15 == 0 else 9, 0, 0, 1, 8, of_b)
     if f.opcode not in WORK:
@@ -113,7 +113,7 @@ def local(f, total, translation, of_b=False):
 
 
 def endpoint(connection, own):
-    """The seed for the endpoint that takes the place of side `own`."""
+    """Returns the seed for the endpoint that takes the place of side `own`."""
     ours, peer = connection.side[own], connection.side[1 - own]
     translation, out, pos, total = Translation(), bytearray(settings(connection, ours.markers, peer.markers)), 0, 0
     if peer.startup:
@@ -144,7 +144,7 @@ def endpoint(connection, own):
 
 
 def pair(connection, all_at_once):
-    """Local operations of both sides, between which the channel carries what there is."""
+    """Returns local operations of both sides, between which the channel carries the pending octets."""
     out, total = bytearray(settings(connection, connection.side[1].markers, connection.side[0].markers)), [0, 0]
     both = step(A, b"\0\0") + step(B, b"\0\0")
     out += both + both
@@ -164,22 +164,22 @@ def pair(connection, all_at_once):
     return bytes(out)
 
 
-def observer(connection, told=None):
-    """The segments of both sides as captured; those of side `told` as somebody told them."""
+def observer(connection, as_ulpdus=None):
+    """Returns the segments of both sides as captured; those of side `as_ulpdus` as ULPDUs."""
     joined = not connection.side[0].startup and not connection.side[1].startup
-    out, edge = bytearray([CRC, 1 | (0 if told is None else 8 << told) | (0x20 if joined else 0), 0, 0]), [0, 0]
-    things = [(order, n, pos, octets) for n, s in enumerate(connection.side) if n != told for order, pos, octets in s.pieces]
+    out, edge = bytearray([CRC, 1 | (0 if as_ulpdus is None else 8 << as_ulpdus) | (0x20 if joined else 0), 0, 0]), [0, 0]
+    things = [(order, n, pos, octets) for n, s in enumerate(connection.side) if n != as_ulpdus for order, pos, octets in s.pieces]
     things += [(s.ends[0] + 0.5, n, None, s.ends[1]) for n, s in enumerate(connection.side) if s.ends]
-    if told is not None:
-        s = connection.side[told]
-        things += [(s.when(len(s.startup)), told, "told", s.startup)] if s.startup else []
-        things += [(s.when(f.end), told, "told", f.ulpdu) for f in s.fpdus]
+    if as_ulpdus is not None:
+        s = connection.side[as_ulpdus]
+        things += [(s.when(len(s.startup)), as_ulpdus, "as_ulpdus", s.startup)] if s.startup else []
+        things += [(s.when(f.end), as_ulpdus, "as_ulpdus", f.ulpdu) for f in s.fpdus]
     for _, n, pos, octets in sorted(things, key=lambda thing: thing[0]):
         if len(out) > MOST:
             break
         if pos is None:
             out += step((FIN if octets == "fin" else RST) | (0x80 if n else 0), bytes([n]))
-        elif pos == "told" or pos == edge[n]:
+        elif pos == "as_ulpdus" or pos == edge[n]:
             out += step(n, octets)
             edge[n] += len(octets)
         elif abs(pos - edge[n]) < 0x8000:
@@ -189,7 +189,7 @@ def observer(connection, told=None):
 
 
 def deframer(side, aligned):
-    """What follows the start-up, as it was cut."""
+    """Returns the octets after the start-up, as they were cut."""
     out = bytearray([(CRC if side.crc else 0) | (MARKERS_A if side.markers else 0), 2 if aligned else 0, 0, 0])
     for _, pos, octets in side.pieces:
         if len(out) > MOST:
@@ -201,7 +201,7 @@ def deframer(side, aligned):
 
 
 def startup(connection, own):
-    """The peer's frame for a start-up in the place of side `own`, and what the consumer says to it."""
+    """Returns the peer's frame for a start-up in the place of side `own`, and the consumer's answer."""
     ours, peer = connection.side[own], connection.side[1 - own]
     first, second, third, _ = settings(connection, ours.markers, peer.markers)
     if any(s.startup[17:18] == b"\0" for s in connection.side):
@@ -238,8 +238,8 @@ class Seeds:
         self.put("segments", endpoint(connection, 1))
         self.put("pair", pair(connection, False))
         self.put("pair", pair(connection, True))
-        for told in (None, 0, 1):
-            self.put("observer", observer(connection, told))
+        for as_ulpdus in (None, 0, 1):
+            self.put("observer", observer(connection, as_ulpdus))
         self.put("dissector", bytes(4) + observer(connection)[4:])
         for side in connection.side:
             if side.startup:

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "station/frame.h"
 #include "iwarp/capture.h"
+#include "station/frame.h"
 
 enum { LIMIT = 64 * 1024 * 1024, FPDU_ROOM = 1 << 17 };
 
@@ -103,8 +103,8 @@ static int s_connect(lua_State *L)
     return 1;
 }
 
-/* The frame that was written last; an error if none was. */
-static int told(lua_State *L, struct iw_synth_span span)
+/* Returns to the script the frames that were written; raises an error if none was. */
+static int push_span(lua_State *L, struct iw_synth_span span)
 {
     if (!span.first)
         return luaL_error(L, "nothing can be written here");
@@ -120,8 +120,8 @@ static int s_data(lua_State *L)
     size_t length;
     const char *octets = luaL_checklstring(L, 4, &length);
 
-    return told(L, iw_synth_data(s, (int)luaL_checkinteger(L, 2), (unsigned)luaL_checkinteger(L, 3),
-                                 now(s), octets, length));
+    return push_span(L, iw_synth_data(s, (int)luaL_checkinteger(L, 2),
+                                      (unsigned)luaL_checkinteger(L, 3), now(s), octets, length));
 }
 
 /* synth:segment(connection, side, position, octets) */
@@ -131,9 +131,9 @@ static int s_segment(lua_State *L)
     size_t length;
     const char *octets = luaL_checklstring(L, 5, &length);
 
-    return told(L,
-                iw_synth_segment(s, (int)luaL_checkinteger(L, 2), (unsigned)luaL_checkinteger(L, 3),
-                                 now(s), (uint64_t)luaL_checkinteger(L, 4), octets, length));
+    return push_span(L, iw_synth_segment(s, (int)luaL_checkinteger(L, 2),
+                                         (unsigned)luaL_checkinteger(L, 3), now(s),
+                                         (uint64_t)luaL_checkinteger(L, 4), octets, length));
 }
 
 /* synth:unseen(connection, side, position) */
@@ -148,16 +148,16 @@ static int s_fin(lua_State *L)
 {
     struct iw_synth *s = synth_of(L);
 
-    return told(L, iw_synth_fin(s, (int)luaL_checkinteger(L, 2), (unsigned)luaL_checkinteger(L, 3),
-                                now(s)));
+    return push_span(L, iw_synth_fin(s, (int)luaL_checkinteger(L, 2),
+                                     (unsigned)luaL_checkinteger(L, 3), now(s)));
 }
 
 static int s_reset(lua_State *L)
 {
     struct iw_synth *s = synth_of(L);
 
-    return told(L, iw_synth_reset(s, (int)luaL_checkinteger(L, 2),
-                                  (unsigned)luaL_checkinteger(L, 3), now(s)));
+    return push_span(L, iw_synth_reset(s, (int)luaL_checkinteger(L, 2),
+                                       (unsigned)luaL_checkinteger(L, 3), now(s)));
 }
 
 static int s_frames(lua_State *L)

@@ -19,7 +19,7 @@ static int is_script(const struct dirent *entry)
     return n > 4 && !strcmp(entry->d_name + n - 4, ".lua") && strcmp(entry->d_name, "lib.lua") != 0;
 }
 
-/* A list of the names of the scripts, in their order. */
+/* Pushes a list of the names of the scripts, in their order. */
 static void push_scripts(lua_State *L, const char *folder)
 {
     struct dirent **names;
@@ -36,8 +36,8 @@ static void push_scripts(lua_State *L, const char *folder)
     free(names);
 }
 
-/* Runs the script with the environment at `env`, 0 for the common one; its value is on the stack.
- */
+/* Runs the script with the environment at `env`, 0 for the common one; leaves its value on the
+ * stack. */
 static void run(lua_State *L, const char *path, int env)
 {
     if (luaL_loadfilex(L, path, "t"))

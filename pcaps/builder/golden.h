@@ -10,7 +10,7 @@
 void golden_add_capture(lua_State *L);
 void golden_add_pair(lua_State *L);
 
-/* The folder that captures are written to. */
+/* The folder for the captures. */
 extern const char *golden_folder;
 
 #endif

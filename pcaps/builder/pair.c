@@ -45,7 +45,7 @@ static void give(void *context, void *memory, size_t size)
     free(memory);
 }
 
-/* STags must be the same every time. */
+/* Draws the STags, which must be the same every time. */
 static void draw(void *context, void *out, size_t length)
 {
     struct pair *p = context;
@@ -204,7 +204,7 @@ static void take_events(lua_State *L, struct pair *p, struct end *e)
         ;
 }
 
-static void tell(lua_State *L, int side, const char *kind, const void *octets, size_t length)
+static void hand_over(lua_State *L, int side, const char *kind, const void *octets, size_t length)
 {
     lua_pushvalue(L, 2);
     lua_pushinteger(L, side);
@@ -213,7 +213,7 @@ static void tell(lua_State *L, int side, const char *kind, const void *octets, s
     lua_call(L, 3, 0);
 }
 
-/* One segment of at most EMSS octets. */
+/* Carries one segment of at most EMSS octets. */
 static bool carry(lua_State *L, struct pair *p, int side)
 {
     static uint8_t segment[65536];
@@ -231,7 +231,7 @@ static bool carry(lua_State *L, struct pair *p, int side)
     if (!n)
         return false;
     in.length = n;
-    tell(L, side, "data", segment, n);
+    hand_over(L, side, "data", segment, n);
     iw_endpoint_sent(e->ep, n, p->now);
     if (!peer->ended)
         iw_endpoint_input(peer->ep, &in, 1, p->now);
@@ -245,7 +245,7 @@ static bool carry_end(lua_State *L, struct pair *p, int side)
 
     if (e->ended || (want != IW_WANT_FIN && want != IW_WANT_RESET))
         return false;
-    tell(L, side, want == IW_WANT_FIN ? "fin" : "reset", "", 0);
+    hand_over(L, side, want == IW_WANT_FIN ? "fin" : "reset", "", 0);
     if (want == IW_WANT_FIN)
         iw_endpoint_fin_sent(e->ep, p->now);
     e->ended = true;

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What the scripts of the golden captures share; see README.md. Messages are those of the cases
+-- The functions that the scripts of the golden captures share; see README.md. Messages are those of the cases
 -- (conformance/lib): conn:send{...}, conn:segments(...) and all constructors mean the same here.
 
 local strict = iw.load("strict")
@@ -10,12 +10,12 @@ local lib = {}
 local entries = {} -- of the manifest
 local taken = {} -- addresses
 
--- ---- one direction of a connection, as conn.lua wants its station ----
+-- ---- one direction of a connection, with the interface of conn.lua's station ----
 
 local Raw = {}
 Raw.__index = Raw
 
--- Octets behind what has been sent.
+-- Puts octets after those that have been sent.
 local function emit(raw, text, writes)
   if raw.corked then
     raw.corked = raw.corked .. text
@@ -30,7 +30,7 @@ local function emit(raw, text, writes)
   raw.sent = raw.sent + #text
 end
 
--- The version of DDP and RDMAP, Markers and CRCs that hold now (RFC 5044 §7.1.1, Appendix C).
+-- Returns the version of DDP and RDMAP, Markers and CRCs in force (RFC 5044 §7.1.1, Appendix C).
 function Raw:state()
   local own, peer = self.own, self.peer.own
   local reply = self.initiator and peer or own
@@ -69,7 +69,7 @@ function Raw:uncork(writes)
   emit(self, text, writes)
 end
 
--- For conn:segments: what was held back, and where it begins.
+-- For conn:segments: returns the octets that were held back, and where they begin.
 function Raw:take()
   local text = self.corked
   self.corked = nil
@@ -88,7 +88,7 @@ function Raw:unseen(position) self.file.synth:unseen(self.connection.number, sel
 local File = {}
 File.__index = File
 
--- The last frame that was written, and its sender: what finds() speaks of.
+-- Notes the last frame that was written, and its sender, for finds().
 function File:note(raw, first, last)
   self.raw, self.first, self.last = raw, first, last
 end
@@ -99,8 +99,8 @@ end
 
 local SIDES = { [0] = "initiator", "responder" }
 
--- The check fails in the frame that was written last (options.frame, options.side: elsewhere). In the clean
--- twin of a violation nothing does.
+-- Expects the check to fail in the frame that was written last (options.frame, options.side: elsewhere). In the clean
+-- twin of a violation none does.
 function File:finds(check, options)
   options = strict.check("finds", options or {}, strict.set("frame side"))
   if self.clean then return end
@@ -111,7 +111,7 @@ function File:finds(check, options)
   }
 end
 
--- From here on nothing can be said of the direction that was written last.
+-- Expects that from here on the direction that was written last cannot be judged.
 function File:loses(options)
   options = strict.check("loses", options or {}, strict.set("frame side"))
   if self.clean then return end
@@ -134,7 +134,7 @@ Connection.__index = Connection
 
 local OPEN = strict.set("mss told ipv6 isn reuse port")
 
--- A TCP connection of this capture: SYN, SYN/ACK, ACK. options: mss (of the segments), told (MSS in the SYNs), ipv6,
+-- Opens a TCP connection of this capture: SYN, SYN/ACK, ACK. options: mss (of the segments), told (MSS in the SYNs), ipv6,
 -- isn = { initiator's, responder's }, reuse = a connection whose addresses and ports it takes over, port = the responder's.
 function File:open(options)
   options = strict.check("open", options or {}, OPEN)
@@ -167,7 +167,7 @@ end
 
 local START = strict.set("revision crc markers enhanced a rtr ird ord private request reply")
 
--- Request and Reply. options: fields that both frames have; request, reply: fields of one.
+-- Sends Request and Reply. options: fields that both frames have; request, reply: fields of one.
 function Connection:start(options)
   options = strict.check("start", options or {}, START)
   for _, which in ipairs { "request", "reply" } do
@@ -196,7 +196,7 @@ end
 function Connection:finds(...) return self.file:finds(...) end
 function Connection:loses(...) return self.file:loses(...) end
 
--- Both sides close, the initiator first.
+-- Closes both sides, the initiator first.
 function Connection:close()
   self:fin(self.initiator)
   self:fin(self.responder)
@@ -204,7 +204,7 @@ end
 
 -- ---- two endpoints of libiwarp ----
 
--- Opens a connection between two endpoints (iw.pair); pair:carry() writes what they say to the capture.
+-- Opens a connection between two endpoints (iw.pair); pair:carry() writes their output to the capture.
 function File:pair(options)
   local c = self:open { mss = options.mss }
   options.mss = nil
@@ -219,13 +219,13 @@ function File:pair(options)
   return pair, function() pair:run(segment) end, c
 end
 
--- ---- what scripts call ----
+-- ---- functions for scripts ----
 
 local CAPTURE = strict.set("file what made run first snap gaps lint rules check twin clean")
 local MADE = { station = "constructors of the station (conformance/lib, runner/station/frame.c)", pair = "two endpoints of libiwarp joined in-process" }
 
 -- Builds one capture: file (below pcaps/golden, without its ending), what, made ("station" or "pair"), run(file);
--- first, snap: only from this frame on, only so much of each; gaps: octets are missing; lint: options of iwarp-lint; rules: what else it shows.
+-- first, snap: only from this frame on, only so many octets of each; gaps: octets are missing; lint: options of iwarp-lint; rules: the others that it shows.
 function lib.capture(fields)
   strict.check("capture", fields, CAPTURE)
   local f = setmetatable({
@@ -250,8 +250,8 @@ end
 
 local VIOLATION = strict.set("name check what rules run lint made open")
 
--- A capture in which one check fails, and its twin in which nothing does: run(connection or file, bad) is called for
--- both. made = "pair": run gets the file. open: how its connection is opened.
+-- Builds a capture in which one check fails, and its twin in which none does, by calling run(connection or file, bad) for
+-- both. made = "pair": run gets the file. open: options for its connection.
 function lib.violation(fields)
   strict.check("violation", fields, VIOLATION)
   local name = "violations/" .. (fields.name or fields.check)
@@ -310,7 +310,7 @@ function lib.manifest()
   return HEAD .. table.concat(lines, ",\n") .. "\n]\n}\n"
 end
 
--- The environment of the scripts: that of the cases, and what is above.
+-- The environment of the scripts: that of the cases, and the functions above.
 function lib.extend(env)
   rawset(env, "capture", lib.capture)
   rawset(env, "violation", lib.violation)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Every operation in every setting of the start-up, between two endpoints of libiwarp: one connection a setting.
+-- Every operation in every setting of the start-up, between two endpoints of libiwarp: one connection per setting.
 
 local READ, SEND = 700, 1500
 

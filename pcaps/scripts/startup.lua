@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What start-up can be: RTR forms, private data, IRD and ORD, refusals, revisions that differ, streaming mode.
+-- The variants of start-up: RTR forms, private data, IRD and ORD, refusals, revisions that differ, streaming mode.
 
 -- Between two endpoints; options as for iw.pair. Something is sent both ways if the start-up permits it.
 local function pair(name, what, initiator, responder, refused)
@@ -33,7 +33,7 @@ end
 local function text(n) return bytes(n) end
 pair("private-request", "private data in the Request", { private = text(17) }, {})
 pair("private-reply", "private data in the Reply", {}, { private = text(33) })
-pair("private-both", "508 octets of private data in both frames, behind the block of RFC 6581", { private = text(508) }, { private = text(508) })
+pair("private-both", "508 octets of private data in both frames, after the block of RFC 6581", { private = text(508) }, { private = text(508) })
 pair("private-rev1", "512 octets of private data in both frames, revision 1", { revision = 1, private = text(512) }, { revision = 1, private = text(512) })
 pair("reject", "the responder refuses", {}, { reject = true }, true)
 pair("reject-private", "the responder refuses and says why", { revision = 1 }, { revision = 1, reject = true, private = "no room" }, true)
@@ -42,7 +42,7 @@ pair("depths-open", "IRD and ORD left to the ULP (0x3FFF)", { ird = 0x3fff, ord 
 pair("depths-bargain", "the responder gives fewer reads than were asked for", { ird = 8, ord = 8 }, { ird = 2, ord = 3 })
 pair("older", "the responder knows revision 1 only and closes without a Reply", { enhanced = false }, { revision = 1 }, true)
 
--- The applications talk over TCP first (RFC 5044 7.1.2): writes(connection) is what they say.
+-- The applications talk over TCP first (RFC 5044 7.1.2): writes(connection) sends their octets.
 local function streaming(name, what, writes, setting)
   capture {
     file = "startup/" .. name, what = "streaming mode: " .. what,
@@ -63,7 +63,7 @@ local function greet(c)
 end
 streaming("streaming", "the applications talk over TCP first (RFC 5044 7.1.2)", greet, {})
 streaming("streaming-markers", "Markers are counted from the start-up frames on", greet, { markers = true })
-streaming("streaming-rev1", "a start-up of revision 1 behind it", greet, { revision = 1, crc = false })
+streaming("streaming-rev1", "followed by a start-up of revision 1", greet, { revision = 1, crc = false })
 streaming("streaming-responder", "only the responder says something before the Request", function(c)
   c.responder.raw:write("220 ready for iWARP\r\n")
 end, {})

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What TCP and a capture do to a stream: order, loss, repeats, overlaps, segment sizes, late starts, snap lengths.
+-- The effects of TCP and of a capture on a stream: order, loss, repeats, overlaps, segment sizes, late starts, snap lengths.
 
 local SETTINGS = {
   { "crc", {} }, { "markers", { markers = true } }, { "nocrc", { crc = false } }, { "markers-nocrc", { markers = true, crc = false } },
 }
 
--- A conversation whose middle part, 12 FPDUs of the initiator, leaves as play(segments, connection) has it; it can be read
--- to its end, as the answer behind it shows. cut: how conn:segments cuts.
+-- Builds a conversation whose middle part, 12 FPDUs of the initiator, is sent by play(segments, connection). It can be read
+-- to its end, as the answer after it shows. cut: how conn:segments cuts.
 local function segments(name, what, cut, play, options)
   for _, pair in ipairs(SETTINGS) do
     local suffix, setting = table.unpack(pair)
@@ -55,7 +55,7 @@ segments("repacked", "what was lost comes again in segments of another size", { 
   list:send(3, 4, 5, 6, 7)
   for i = 8, #list do list:send(i) end
 end)
-segments("late", "one segment is retransmitted only behind all others", { each = 300 }, function(list)
+segments("late", "one segment is retransmitted only after all others", { each = 300 }, function(list)
   for i = 2, #list do list:send(i) end
   list:send(1)
 end)
@@ -63,7 +63,7 @@ segments("sequence-wrap", "sequence numbers wrap in the middle", { each = 256 },
   { open = { isn = { 0xfffffa00, 0xffffffd0 } } })
 segments("ipv6", "the same over IPv6", {}, function(list) list:send() end, { open = { ipv6 = true } })
 
--- Segment sizes. The MULPDU follows them, but for offload: there the NIC cuts and the capture shows what it was given.
+-- Segment sizes. The MULPDU follows them, except with offload: there the NIC cuts and the capture shows its input.
 for _, size in ipairs { 128, 536, 1448, 8960 } do
   for _, markers in ipairs { false, true } do
     capture {
@@ -102,7 +102,7 @@ for _, pair in ipairs(SETTINGS) do
   }
 end
 
--- Octets that the capture does not have: nothing may be found that they could explain.
+-- Octets that the capture does not have: iwarp-lint must not report anything that they could explain.
 local function all_but(...)
   local missing = {}
   for _, number in ipairs { ... } do missing[number] = true end
@@ -118,9 +118,9 @@ segments("lost-unaligned", "one of many unaligned segments is not in the capture
 segments("lost-header", "the segment with the length of an FPDU is not in the capture", { sizes = { 110, 40, 800, 800, 800 } }, all_but(2), { gaps = true })
 segments("lost-end", "the last of the segments in a row is not in the capture", {}, all_but(16), { gaps = true })
 
--- Without its start-up frames a connection is iWARP to those only who are told so.
+-- Without the start-up frames only an option shows that a connection is iWARP.
 local LATE = { "--decode-as", "4711" }
-segments("late-start", "the capture begins behind the start-up frames", {}, function(list) list:send() end, { first = 9, gaps = true, lint = LATE })
+segments("late-start", "the capture begins after the start-up frames", {}, function(list) list:send() end, { first = 9, gaps = true, lint = LATE })
 segments("late-start-unaligned", "the capture begins inside an FPDU", { each = 100 }, function(list) list:send() end, { first = 13, gaps = true, lint = LATE })
 
 for _, pair in ipairs(SETTINGS) do
@@ -167,7 +167,7 @@ capture {
 }
 
 capture {
-  file = "tcp/request-split", what = "the Request comes in three segments, the Reply with an FPDU behind it",
+  file = "tcp/request-split", what = "the Request comes in three segments, the Reply followed by an FPDU",
   run = function(f)
     local c = f:open()
     c.initiator:send(request { private = bytes(30), a = true, rtr = { "send" } }, { each = 19 })

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Every Terminate that RFC 5040 (figure 9), RFC 5041 §7.2, RFC 5044 §8, RFC 6581 §8 and RFC 7306 §8.2 define, each behind
--- a segment that may have called for it. Where the wire shows what is wrong with that segment, it is found there.
+-- Every Terminate that RFC 5040 (figure 9), RFC 5041 §7.2, RFC 5044 §8, RFC 6581 §8 and RFC 7306 §8.2 define, each after
+-- a segment that may have called for it. If the wire shows what is wrong with that segment, the finding is there.
 
 local ATOMIC = { atomic = 2, request_id = 9, remote_stag = 0x77, remote_to = 0x2000, add_swap = 1, compare = 2 }
 local function atomic(fields)
@@ -16,7 +16,7 @@ local function read(fields)
   return read_request(all)
 end
 
--- Code, what it says, the segment that calls for it (nil: none), the check that finds it.
+-- Code, its meaning, the segment that calls for it (nil: none), the check that finds it.
 local LIST = {
   { "0/0/00", "local catastrophic error" },
   { "0/1/00", "remote protection: invalid STag", read { source_stag = 0xdead } },
@@ -84,7 +84,7 @@ for _, t in ipairs(LIST) do
   }
 end
 
--- What a bystander can hold against the sender of a Terminate once it has seen the error itself: both connections have two findings.
+-- The rules that a sender of a Terminate can break in view of a bystander who has seen the error itself: both connections have two findings.
 capture {
   file = "terminates/another-segment", what = "a Terminate for a wrong MSN returns the segment before the one that has it",
   run = function(f)
@@ -100,7 +100,7 @@ capture {
   end,
 }
 capture {
-  file = "terminates/answer-behind-error", what = "a Read Request behind an error is answered",
+  file = "terminates/answer-behind-error", what = "a Read Request after an error is answered",
   run = function(f)
     local c = f:open()
     c:start {}

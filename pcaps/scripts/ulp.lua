@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What upper layers say over iWARP: RPC-over-RDMA (RFC 8166), iSER (RFC 7145), NVMe/RDMA, SMB Direct ([MS-SMBD]).
+-- Upper layers over iWARP: RPC-over-RDMA (RFC 8166), iSER (RFC 7145), NVMe/RDMA, SMB Direct ([MS-SMBD]).
 
 local PART = { segment = 1000 } -- payload of one segment: larger messages take several
 

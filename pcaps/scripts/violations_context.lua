@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- One violation a capture that is one only in its context, which an option of iwarp-lint supplies.
+-- One violation per capture, of a rule that depends on context, which an option of iwarp-lint supplies.
 
 violation {
   check = "mpa-crc-default", what = "the Request does without CRCs, as it was made", lint = { "--assume", "default-config" },
@@ -12,7 +12,7 @@ violation {
   end,
 }
 
--- What the second of three messages of the initiator is, where segments take 512 octets.
+-- Makes the second of three messages of the initiator wrong, with segments of 512 octets.
 local function sized(name, check, what, setting, way, rules)
   violation {
     name = name, check = check, what = what, rules = rules, lint = { "--mss", "512" }, open = { mss = 512 },

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- One violation a capture, of DDP and RDMAP: what breaks a rule that a bystander can judge, and beside it the same without.
+-- One violation per capture, of DDP and RDMAP: it breaks a rule that a bystander can judge; its twin is the same without.
 
--- In full operation `run(i, r, bad, c)` sends what is wrong last; what follows is as it should be.
+-- In full operation `run(i, r, bad, c)` sends the wrong message last; everything after it is correct.
 local function breaks(name, check, what, run, rules, setting)
   violation {
     name = name, check = check, what = what, rules = rules,
@@ -14,7 +14,7 @@ local function breaks(name, check, what, run, rules, setting)
   }
 end
 
--- The message of the initiator that `bad` or else `good` gives.
+-- Sends the message of the initiator that `bad` or else `good` gives.
 local function wrong(name, check, what, good, bad, rules, setting)
   breaks(name, check, what, function(i, _, broken) i:send(broken and bad or good) end, rules, setting)
 end
@@ -44,7 +44,7 @@ end, { "MPA-3-01" })
 wrong("ddp-version-tagged", "ddp-version-tagged", "DV is 2 in a Write", write { payload = "x" }, write { dv = 2, payload = "x" }, { "DDP-4.1-11" })
 wrong("ddp-version-tagged-empty", "ddp-version-tagged", "DV is 0 in a Write of no octets", write {}, write { dv = 0 }, { "DDP-5.2-10" })
 wrong("ddp-version-untagged", "ddp-version-untagged", "DV is 0 in a Send", send {}, send { dv = 0 }, { "MPA-C.1-01" })
-wrong("ddp-version-untagged-rev0", "ddp-version-untagged", "DV is 1 behind start-up frames of revision 0", send {}, send { dv = 1 },
+wrong("ddp-version-untagged-rev0", "ddp-version-untagged", "DV is 1 after start-up frames of revision 0", send {}, send { dv = 1 },
   { "MPA-3-13" }, { revision = 0, markers = true })
 breaks("ddp-version-changes", "ddp-version-untagged", "DV changes from one Send to the next", function(i, _, bad)
   i:send(send {})
@@ -139,7 +139,7 @@ breaks("ddp-zero-segments-tagged", "ddp-zero-segments", "a Write without an octe
   i:send(write { stag = 1 })
 end)
 
--- The side that closes first does so behind `segment`.
+-- The side that closes first does so after `segment`.
 local function closes(name, what, first, segment)
   violation {
     name = name, check = "ddp-fin-open", what = what,
@@ -154,8 +154,8 @@ local function closes(name, what, first, segment)
     end,
   }
 end
-closes("ddp-fin-open", "the initiator closes behind half a Send", "initiator", send { l = false, payload = "first" })
-closes("ddp-fin-open-tagged", "the responder closes behind half a Write", "responder", write { stag = 1, l = false, payload = "first" })
+closes("ddp-fin-open", "the initiator closes after half a Send", "initiator", send { l = false, payload = "first" })
+closes("ddp-fin-open-tagged", "the responder closes after half a Write", "responder", write { stag = 1, l = false, payload = "first" })
 
 -- ---- RDMAP ----
 
@@ -166,7 +166,7 @@ breaks("rdmap-version-bits", "rdmap-version", "the bits of the RDMAP control oct
   i:send(write { stag = 0x51, to = 0x1000, payload = bytes(16), rv = bad and 0 or nil, opcode = bad and 2 or nil })
 end, { "RDMAP-4.1-02" })
 wrong("rdmap-version-immediate", "rdmap-version", "RV is 0 in Immediate Data", immediate {}, immediate { rv = 0 }, { "EXT-4.1-01" })
-wrong("rdmap-version-rev0", "rdmap-version", "RV is 1 behind start-up frames of revision 0", send {}, send { rv = 1 }, { "MPA-C.1-01" }, { revision = 0, markers = true })
+wrong("rdmap-version-rev0", "rdmap-version", "RV is 1 after start-up frames of revision 0", send {}, send { rv = 1 }, { "MPA-C.1-01" }, { revision = 0, markers = true })
 wrong("rdmap-rsv", "rdmap-rsv", "a reserved bit of the RDMAP control octet is set", send {}, send { rsv = 1 }, { "RDMAP-4.1-09" })
 wrong("rdmap-rsv-tagged", "rdmap-rsv", "a reserved bit of the RDMAP control octet of a Write is set", write {}, write { rsv = 2 })
 wrong("rdmap-opcode", "rdmap-opcode", "an opcode that is not assigned (0xC)", send {}, send { opcode = 0xc }, { "RDMAP-4.1-06", "EXT-4.1-02" })
@@ -191,7 +191,7 @@ wrong("rdmap-invalidate-field", "rdmap-invalidate-field", "the Invalidate STag o
 wrong("rdmap-invalidate-field-immediate", "rdmap-invalidate-field", "the Invalidate STag of Immediate Data is not zero", immediate {},
   immediate { invalidate = 1 }, { "EXT-4.1-03" })
 wrong("rdmap-read-length", "rdmap-read-length", "a Read Request of 24 octets", read(), read { payload = bytes(24) }, { "RDMAP-4.4-01" })
-wrong("rdmap-read-length-two", "rdmap-read-length", "a Read Request with a second source behind the first", read(), read { payload = bytes(40) },
+wrong("rdmap-read-length-two", "rdmap-read-length", "a Read Request with a second source after the first", read(), read { payload = bytes(40) },
   { "RDMAP-5.2.1-10", "RDMAP-4.2-01" })
 breaks("rdmap-ird", "rdmap-ird", "a third Read Request is under way where IRD is 2", function(i, r, bad)
   i:send(read())

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- One violation a capture, of start-up and framing: what breaks a rule that a bystander can judge, and beside it the same
--- without. `bad` tells which of the two is made.
+-- One violation per capture, of start-up and framing: it breaks a rule that a bystander can judge; its twin is the same
+-- without. `bad` says which of the two to make.
 
 local mpa = use "mpa"
 
@@ -50,7 +50,7 @@ local function with(base, more)
   return all
 end
 
--- Without a key the stream is none of MPA's: nothing more is said of it.
+-- Without a key the stream is not MPA: iwarp-lint does not judge it any further.
 violation {
   name = "mpa-req-key", check = "mpa-req-key", what = "one letter of the Request's key is another",
   rules = { "MPA-7.1.2-01", "EMPA-6-01" },
@@ -92,7 +92,7 @@ violation {
 }
 
 violation {
-  name = "mpa-pd-length-enhanced", check = "mpa-pd-length", what = "509 octets of private data behind the block of RFC 6581", rules = { "EMPA-9-02" },
+  name = "mpa-pd-length-enhanced", check = "mpa-pd-length", what = "509 octets of private data after the block of RFC 6581", rules = { "EMPA-9-02" },
   run = function(c, bad)
     c.initiator:send(request { revision = 2, private = bytes(bad and 509 or 508) })
     c:finds()
@@ -141,7 +141,7 @@ wrong_reply("mpa-ord-reply-swapped", "mpa-ord-reply", "IRD and ORD of the Reply 
 wrong_reply("mpa-ird-3fff", "mpa-ird-3fff", "ORD 0x3FFF is answered with a number", with(BLOCK, { ord = 0x3fff }), with(BLOCK, { ird = 0x3fff }), BLOCK)
 wrong_reply("mpa-ord-3fff", "mpa-ord-3fff", "IRD 0x3FFF is answered with a number", with(BLOCK, { ird = 0x3fff }), with(BLOCK, { ord = 0x3fff }), BLOCK)
 
--- ---- who speaks first ----
+-- ---- which side sends first ----
 
 violation {
   check = "mpa-reply-early", what = "the Reply comes before the Request",
@@ -250,7 +250,7 @@ framed("mpa-crc-pad", "mpa-crc", "a CRC does not cover the pad", {}, function(co
   local body = unsealed(hello(conn))
   sealed(conn, body, bad and body:sub(1, -4) or body)
 end, { "MPA-4.4-12" })
-framed("mpa-crc-place", "mpa-crc", "a CRC stands in front of the pad", {}, function(conn, bad)
+framed("mpa-crc-place", "mpa-crc", "a CRC stands before the pad", {}, function(conn, bad)
   local body = unsealed(hello(conn))
   if not bad then return sealed(conn, body, body) end
   local bare = body:sub(1, -4)
@@ -266,7 +266,7 @@ framed("mpa-crc-text", "mpa-crc", "octets of another protocol between two FPDUs"
   conn:write(bad and "\0\16PING\r\nPONG\r\nPING\r\n" .. "\0\0\0\0" or mpa.fpdu_octets(hello(conn)))
 end, { "RDMAP-6.1-01" })
 
--- Markers. The FPDU at fault is the first of its direction, behind a Marker at position 0.
+-- Markers. The FPDU at fault is the first of its direction, after a Marker at position 0.
 local function marked(name, check, what, setting, way, rules, lost)
   violation {
     name = name, check = check, what = what, rules = rules,
@@ -282,7 +282,7 @@ end
 local BOTH = { markers = true }
 local BARE = { markers = true, crc = false }
 
-marked("mpa-crc-marker-before", "mpa-crc", "the CRC of an FPDU leaves out the Marker in front of it", BOTH, function(conn, bad)
+marked("mpa-crc-marker-before", "mpa-crc", "the CRC of an FPDU leaves out the Marker before it", BOTH, function(conn, bad)
   local body = "\0\0\0\0" .. unsealed(conn:encode(send { payload = "hello" })[1].ulpdu)
   sealed(conn, body, bad and body:sub(5) or body)
 end, { "MPA-4.3-05", "MPA-4.4-14" })
@@ -313,7 +313,7 @@ end, { "MPA-4.3-02" })
 
 marked("mpa-marker-pointer", "mpa-marker-pointer", "the Marker inside an FPDU points 4 octets too far", BOTH,
   function(conn, bad) conn:send(send { payload = bytes(600) }, { marker = { which = 1, add = bad and 4 or 0 } }) end, { "MPA-4.3-03", "MPA-4.3-10" })
-marked("mpa-marker-pointer-between", "mpa-marker-pointer", "the Marker in front of an FPDU is not zero", BOTH,
+marked("mpa-marker-pointer-between", "mpa-marker-pointer", "the Marker before an FPDU is not zero", BOTH,
   function(conn, bad) conn:send(send { payload = "hello" }, { marker = { which = 0, pointer = bad and 4 or 0 } }) end, { "MPA-4.3-11" })
 marked("mpa-marker-pointer-second", "mpa-marker-pointer", "the third Marker of a long FPDU points to the second", BOTH,
   function(conn, bad) conn:send(send { payload = bytes(1200) }, { marker = { which = 2, add = bad and -512 or 0 } }) end, { "MPA-4.3-09" })
@@ -355,7 +355,7 @@ violation {
 }
 
 violation {
-  name = "mpa-fin-inside-no-crc", check = "mpa-fin-inside", what = "CRCs are off, and the FPDU ends behind its pad",
+  name = "mpa-fin-inside-no-crc", check = "mpa-fin-inside", what = "CRCs are off, and the FPDU ends after its pad",
   rules = { "MPA-4.1-07", "MPA-4.4-10" },
   run = function(c, bad)
     c:start { crc = false }

@@ -39,12 +39,12 @@ def main(lint, lua, decoder):
     paths = [os.path.join(golden.GOLDEN, c["file"]) for c in captures]
     failures = []
     for capture, path, theirs in zip(captures, paths, second(lua, decoder, paths)):
-        told = theirs["connections"]
-        problems = [p for x in told for p in x["problems"]]
+        found = theirs["connections"]
+        problems = [p for x in found for p in x["problems"]]
         if problems:
             failures.append(f'{capture["file"]}: the second decoder finds {problems[0]}')
         mine = counts(golden.lint(lint, path, "--summary", *capture.get("lint", [])))
-        yours = [{SIDES[d]: {NAMES[k]: v for k, v in x["directions"][d]["messages"].items()} for d in SIDES} for x in told]
+        yours = [{SIDES[d]: {NAMES[k]: v for k, v in x["directions"][d]["messages"].items()} for d in SIDES} for x in found]
         if mine != yours:
             failures.append(f'{capture["file"]}: iwarp-lint counts {mine}, the second decoder {yours}')
     print("\n".join(failures) or f"{len(captures)} clean captures, the same messages in all")

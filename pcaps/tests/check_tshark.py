@@ -107,7 +107,7 @@ def theirs(tshark, mergecap, paths, counts):
 # ---- ours ----
 
 def message(text):
-    """iwarp-lint's line, without what only one of the two tells."""
+    """Returns iwarp-lint's line, without the parts that only one of the two shows."""
     words = text.split()
     if words[0] == "mpa":
         return f"mpa {words[1]} rev {words[3]}"

@@ -3,7 +3,7 @@
 #define IW_AGENT_H
 
 /*
- * iwarp-agent: carries out the verbs of proto/control/PROTOCOL.md.
+ * iwarp-agent: executes the verbs of proto/control/PROTOCOL.md.
  *
  * main.c       the program: options, signals
  * control_port.c  the control port: tokens, one client at a time
@@ -68,14 +68,14 @@ struct agent_field {
     bool *given; /* may be NULL */
 };
 
-/* Takes the fields of an object; "id" and "do" are passed over. False with a text that names the
- * field if one is unknown, missing or of the wrong type. On failure too, what was allocated stays
- * for the caller to free. */
+/* Reads the fields of an object; skips "id" and "do". Returns false with a text that names the
+ * field if one is unknown, missing or of the wrong type. Even on failure the caller has to free
+ * what was allocated. */
 bool agent_take(const json_t *object, const struct agent_field *fields, size_t count, char *error);
 void agent_octets_free(struct agent_octets *octets);
-/* A new reference: "hex". */
+/* Returns a new reference: "hex". */
 json_t *agent_hex(const uint8_t *data, size_t length);
-/* A new reference: a 64-bit number as "0x...". */
+/* Returns a new reference: a 64-bit number as "0x...". */
 json_t *agent_u64(uint64_t value);
 
 /* ---- memory.c ---- */
@@ -96,29 +96,28 @@ struct agent_memories {
     uint64_t last_id;
 };
 
-/* A fresh arena: guard, length, guard octets; the guards hold 0xa5. The first octet between them
- * lies in its page where the TO `to` (may be NULL) lies in its own: a device can translate nothing
- * else. NULL with a text. */
+/* Makes an arena: guard, length, guard octets; the guards hold 0xa5. The first octet between them
+ * has the same offset in its page as the TO `to` (may be NULL) in its own: a device can translate
+ * nothing else. Returns NULL with a text on failure. */
 struct agent_memory *agent_memory_new(struct agent_memories *m, uint64_t length, uint64_t guard,
                                       const uint64_t *to, char *error);
 struct agent_memory *agent_memory_find(struct agent_memories *m, uint64_t id, char *error);
 void agent_memory_free(struct agent_memories *m, struct agent_memory *memory);
-/* Memory that is released, but may still be read from by a connection: it has no number any more.
- */
+/* Retires released memory that a connection may still read from: it loses its number. */
 void agent_memory_retire(struct agent_memory *memory);
 /* Frees all retired memory. */
 void agent_memory_sweep(struct agent_memories *m);
-/* The octets [offset, offset+length) of the memory; with `guards` the guard areas count too
- * (offset may be negative). NULL with a text if they are not all inside. */
+/* Returns the octets [offset, offset+length) of the memory; with `guards` the guard areas count too
+ * (offset may be negative). Returns NULL with a text if they are not all inside. */
 uint8_t *agent_memory_at(struct agent_memory *memory, int64_t offset, uint64_t length, bool guards,
                          char *error);
 
 /* ---- the backend's seam ---- */
 
-/* How a backend tells its session what happened. `event` is taken over. */
+/* Reports an event from a backend to its session. Takes over `event`. */
 typedef void (*agent_emit_fn)(void *context, json_t *event);
 
-/* listen and connect. Everything is borrowed for the call. */
+/* The arguments of listen and connect, borrowed for the call. */
 struct agent_place {
     struct iw_host_port at;
     const json_t *config; /* NULL or an object, whose fields are the backend's own */
@@ -159,8 +158,8 @@ struct agent_piece {
     uint64_t offset, length; /* within the memory */
 };
 
-/* recv and post. Of `work` all is set but what says where the octets lie: a Read's sink is the
- * only piece. */
+/* The arguments of recv and post. `work` is set except for the place of its octets: a Read's sink
+ * is the only piece. */
 struct agent_work {
     uint64_t conn;
     struct iw_work work;
@@ -169,26 +168,27 @@ struct agent_work {
 };
 
 /*
- * What a backend does. Calls that return bool say why in `error` (AGENT_ERROR octets) if they
- * return false, and have changed nothing then; a text that begins with AGENT_UNSUPPORTED says that
+ * The interface of a backend. Calls that return bool change nothing if they return false, and put
+ * the reason into `error` (AGENT_ERROR octets); a text that begins with AGENT_UNSUPPORTED says that
  * this backend cannot do it at all. Verbs whose pointer is NULL are not offered. `b` is what
  * `create` returned.
  */
 #define AGENT_UNSUPPORTED "unsupported: "
 
 struct agent_backend {
-    const char *name; /* as `hello` tells it */
-    /* `settings` is what main.c has for this backend. NULL if there is no memory. */
+    const char *name; /* as `hello` reports it */
+    /* `settings` is what main.c has for this backend. Returns NULL if there is no memory. */
     void *(*create)(struct iw_reactor *reactor, const void *settings, agent_emit_fn emit,
                     void *context);
     void (*destroy)(void *b);
-    /* Connections are reset and listeners closed, without events. */
+    /* Resets connections and closes listeners, without events. */
     void (*hang_up)(void *b);
-    /* Behind it, and when all STags are forgotten: domains too, and numbers begin anew. */
+    /* Called after hang_up, and when all STags are forgotten: forgets domains too, and numbers
+     * begin anew. */
     void (*reset)(void *b);
-    /* A new object: the features of PROTOCOL.md but for `verbs`. */
+    /* Returns a new object: the features of PROTOCOL.md except for `verbs`. */
     json_t *(*features)(void *b);
-    /* Whether no connection is left that may touch released memory. */
+    /* Returns true if no connection is left that may touch released memory. */
     bool (*idle)(void *b);
 
     bool (*listen)(void *b, const struct agent_place *place, uint64_t *listen, uint16_t *port,
@@ -212,8 +212,8 @@ struct agent_backend {
     /* Also windows'. */
     bool (*invalidate)(void *b, uint32_t stag, char *error);
     void (*forget)(void *b, uint32_t stag);
-    /* A new window (stag 0), or one that is bound anew: its STag is forgotten. Fills stag and to.
-     */
+    /* Binds a new window (stag 0), or an existing one anew: its STag is forgotten. Fills stag and
+     * to. */
     bool (*bind)(void *b, const struct agent_binding *binding, uint32_t *stag, uint64_t *to,
                  char *error);
 
@@ -233,11 +233,11 @@ struct agent_client {
 
 typedef json_t *(*agent_verb_fn)(struct agent_client *c, const json_t *request, char *error);
 
-/* Carries a verb out: the fields of the reply (a new object), or NULL with a text. */
+/* Executes a verb. Returns the fields of the reply (a new object), or NULL with a text. */
 json_t *agent_do(struct agent_client *c, const char *verb, const json_t *request, char *error);
-/* A new array: the verbs that there are with this backend. */
+/* Returns a new array: the verbs that this backend offers. */
 json_t *agent_verb_names(const struct agent_client *c);
-/* Everything back to the start. */
+/* Resets everything to the initial state. */
 void agent_client_reset(struct agent_client *c);
 
 json_t *agent_do_register(struct agent_client *c, const json_t *request, char *error);
@@ -257,26 +257,26 @@ extern const char *const agent_op_names[IW_WORK_RECV + 1];
 /* ---- session.c ---- */
 
 struct agent_session;
-/* Serves one client on `fd` (taken over). NULL if there is no memory. */
+/* Serves one client on `fd` (taken over). Returns NULL if there is no memory. */
 struct agent_session *agent_session_create(struct iw_reactor *reactor, int fd,
                                            const struct agent_backend *backend,
                                            const void *settings);
 void agent_session_destroy(struct agent_session *s);
-/* True once the client is gone or has broken the protocol beyond repair. */
+/* Returns true once the client is gone or has broken the protocol beyond repair. */
 bool agent_session_over(const struct agent_session *s);
-/* Looks whether the client has gone, even if nobody has noticed yet. */
+/* Checks whether the client has gone, even if that was not noticed yet. */
 bool agent_session_left(const struct agent_session *s);
 
 /* ---- control_port.c ---- */
 
 struct agent_control_port;
-/* Takes clients on the listening socket `fd` (borrowed): those who know the token (length 0: none
- * is asked for), one at a time. NULL if there is no memory or descriptor. */
+/* Accepts clients on the listening socket `fd` (borrowed) that know the token (length 0: none is
+ * asked for), one at a time. Returns NULL if there is no memory or descriptor. */
 struct agent_control_port *agent_control_port_open(struct iw_reactor *reactor, int fd,
                                                    const struct iw_control_token *token,
                                                    const struct agent_backend *backend,
                                                    const void *settings);
-/* To be called after each step of the reactor: lets go of who is gone. */
+/* Call after each step of the reactor: frees the clients that are gone. */
 void agent_control_port_tidy(struct agent_control_port *d);
 void agent_control_port_close(struct agent_control_port *d);
 

@@ -42,7 +42,7 @@ static bool take_switches(const json_t *array, enum iw_switch kind, const char *
     return true;
 }
 
-/* What no field can tell alone, and lower bounds. */
+/* Returns what is wrong in a combination of fields, or below a lower bound; NULL: nothing. */
 static const char *contradiction(const struct iw_endpoint_config *config)
 {
     const struct iw_mpa_config *mpa = &config->mpa;

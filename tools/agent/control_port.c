@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The control port. A visitor says the token, octets of no other meaning, and becomes the client if
- * there is none; whoever is refused is told why and is let go when he has gone or time is up. */
+/* Accepts control connections. The first peer to send the token becomes the client; others get an
+ * error, and are closed when they have gone or their time is up. */
 #include "agent.h"
 
 #include <errno.h>
@@ -20,8 +20,8 @@ struct visitor {
     int fd, timer; /* -1: free slot */
     struct iw_watch *watch, *timer_watch;
     uint64_t order;                      /* of coming */
-    bool refused;                        /* told so; only its end is waited for */
-    bool over;                           /* to be let go */
+    bool refused;                        /* got an error; only its end is awaited */
+    bool over;                           /* to be freed */
     size_t length;                       /* of what it has said */
     char said[IW_CONTROL_TOKEN_MAX + 2]; /* a token, "\r" perhaps, and the newline */
     char from[NI_MAXHOST + NI_MAXSERV + 4];
@@ -50,7 +50,7 @@ static void let_go(struct visitor *v)
     *v = (struct visitor){.port = v->port, .fd = -1, .timer = -1};
 }
 
-/* One line, then the end of our direction. The visitor's octets are read on, so that no reset
+/* Sends one line and ends our direction. Goes on reading the visitor's octets, so that no reset
  * overtakes the line. */
 static void refuse(struct visitor *v, const char *why)
 {
@@ -62,7 +62,7 @@ static void refuse(struct visitor *v, const char *why)
     v->refused = true;
 }
 
-/* A client whose host has died is gone, too: after half a minute of silence to TCP's questions. */
+/* Ends a client whose host has died: after half a minute of silence to TCP's keep-alives. */
 static void keep_alive(int fd)
 {
     static const struct {
@@ -93,7 +93,7 @@ static void admit(struct visitor *v)
     v->over = true;
 }
 
-/* Takes octets up to the end of the first line and no further: the rest is the session's. */
+/* Reads octets up to the end of the first line and no further: the rest is the session's. */
 static ssize_t take_line(struct visitor *v)
 {
     size_t room = sizeof v->said - v->length;
@@ -150,7 +150,7 @@ static void on_time(void *context, uint32_t events)
     v->over = true;
 }
 
-/* A free place, or that of whoever came first: who is slow does not keep others out. */
+/* Returns a free place, or that of the oldest visitor: a slow one does not keep others out. */
 static struct visitor *place(struct agent_control_port *d)
 {
     struct visitor *oldest = &d->visitors[0];

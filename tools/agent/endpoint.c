@@ -18,7 +18,7 @@ static json_t *features(void *b)
                                "fault", "terminated", "access", "local-write", "remote-read",
                                "remote-write", "remote-invalidate", "remote-atomic", "bind");
     json_t *revisions = json_array(), *ops = json_array();
-    /* What a connection can be had with unless `config` names a higher one. */
+    /* The revisions of a connection unless `config` names a higher one. */
     for (int i = 0; i <= a->defaults.mpa.revision; i++)
         json_array_append_new(revisions, json_integer(i));
     for (size_t i = 0; i < IW_WORK_RECV; i++)
@@ -67,7 +67,7 @@ static bool find_domain(const struct agent_endpoint *a, uint64_t number, uint32_
     return true;
 }
 
-/* What every connection of a place is made with. *switches is the caller's. */
+/* Sets the configuration for every connection of a place. *switches belongs to the caller. */
 static bool configure(struct agent_endpoint *a, const struct agent_place *p, enum iw_mpa_role role,
                       struct iw_endpoint_config *endpoint, struct iw_switches **switches,
                       char *error)
@@ -148,7 +148,7 @@ static bool do_listen(void *b, const struct agent_place *p, uint64_t *listen, ui
     return true;
 }
 
-/* Its switches stay: connections that came through it use them. */
+/* Closes a listener. Its switches stay: connections that came through it use them. */
 static void close_listener(struct agent_listener *l)
 {
     iw_listener_destroy(l->listener);
@@ -270,7 +270,7 @@ static bool do_stream_take(void *b, uint64_t conn, uint8_t *out, size_t room, si
     return true;
 }
 
-/* What came and was not taken is MPA's. */
+/* Starts MPA, which gets the octets that came and were not taken. */
 static bool do_start(void *b, uint64_t conn, char *error)
 {
     struct agent_connection *c = find_streaming(b, conn, error);
@@ -300,7 +300,7 @@ static bool do_domain(void *b, uint64_t *domain, char *error)
     return true;
 }
 
-/* The stream of a connection; 0, any stream, if there is no number. */
+/* Finds the stream of a connection; 0, any stream, if there is no number. */
 static bool find_stream(struct agent_endpoint *a, uint64_t conn, uint64_t *stream, char *error)
 {
     *stream = 0;

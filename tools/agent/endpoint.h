@@ -2,9 +2,9 @@
 #ifndef IW_AGENT_ENDPOINT_H
 #define IW_AGENT_ENDPOINT_H
 
-/* The backend on libiwarp's endpoint: endpoint.c (what it is asked to do), endpoint_events.c (what
- * happens to its connections) and config.c (the object `config`). Its settings are a struct
- * iw_endpoint_config, which names switches that outlive the agent. */
+/* The backend on libiwarp's endpoint: endpoint.c (its calls), endpoint_events.c (events of its
+ * connections) and config.c (the object `config`). Its settings are a struct iw_endpoint_config,
+ * which names switches that outlive the agent. */
 
 #include "agent.h"
 
@@ -58,16 +58,16 @@ extern const struct iw_connection_ops agent_stream_ops; /* of those that begin i
 struct agent_connection *agent_find_connection(struct agent_endpoint *a, uint64_t id, char *error);
 struct agent_connection *agent_new_connection(struct agent_endpoint *a);
 void agent_drop_connection(struct agent_connection *c);
-/* A connection that is in streaming mode has come, or octets have. */
+/* Reports a connection in streaming mode, or new octets on one. */
 void agent_tell_stream(struct agent_connection *c);
 
 /* ---- config.c ---- */
 
-/* The `config` object of listen and connect over a copy of the defaults. `switches` receives the
- * defaults' switches and those of the object. False with a text. */
+/* Applies the `config` object of listen and connect to a copy of the defaults. `switches` receives
+ * the defaults' switches and those of the object. Returns false with a text on failure. */
 bool agent_config(const json_t *object, struct iw_endpoint_config *config,
                   struct iw_switches *switches, char *error);
-/* A new array: the names of its fields. */
+/* Returns a new array: the names of its fields. */
 json_t *agent_config_names(void);
 
 #endif

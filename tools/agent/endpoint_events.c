@@ -26,7 +26,7 @@ struct agent_connection *agent_new_connection(struct agent_endpoint *a)
     return NULL;
 }
 
-static void tell(struct agent_connection *c, json_t *event)
+static void report_event(struct agent_connection *c, json_t *event)
 {
     if (event != NULL)
         json_object_set_new(event, "conn", json_integer((json_int_t)c->id));
@@ -63,7 +63,7 @@ static void established(struct agent_connection *c, struct iw_endpoint *ep)
         "ord", g->ord, "peer_ird", g->peer_ird, "peer_ord", g->peer_ord);
     if (event != NULL && c->listen != 0)
         json_object_set_new(event, "listen", json_integer((json_int_t)c->listen));
-    tell(c, event);
+    report_event(c, event);
 }
 
 static json_t *terminate(const struct iw_rdmap_terminate *t)
@@ -80,7 +80,7 @@ static void fault(struct agent_connection *c, const struct iw_event *e)
                               rule == NULL ? "" : rule->id, "pos", (json_int_t)e->fault.pos);
     if (event != NULL && e->terminate_valid)
         json_object_set_new(event, "terminate", terminate(&e->terminate));
-    tell(c, event);
+    report_event(c, event);
 }
 
 static void closed(struct agent_connection *c, const struct iw_event *e)
@@ -95,7 +95,7 @@ static void closed(struct agent_connection *c, const struct iw_event *e)
     }
     if (event != NULL && number != 0)
         json_object_set_new(event, "error", json_string(strerror(number)));
-    tell(c, event);
+    report_event(c, event);
 }
 
 /* Private data that does not fit shows only now: an enhanced Request leaves less room for it. */
@@ -112,8 +112,8 @@ static void happened(struct agent_connection *c, struct iw_endpoint *ep, const s
     switch (e->kind) {
     case IW_EVENT_REQUEST:
         if (c->ask)
-            tell(c, json_pack("{s:s,s:I,s:o}", "event", "request", "listen", (json_int_t)c->listen,
-                              "private", private_data(ep)));
+            report_event(c, json_pack("{s:s,s:I,s:o}", "event", "request", "listen",
+                                      (json_int_t)c->listen, "private", private_data(ep)));
         else
             accept_request(c, ep, now);
         break;
@@ -121,7 +121,7 @@ static void happened(struct agent_connection *c, struct iw_endpoint *ep, const s
         established(c, ep);
         break;
     case IW_EVENT_REJECTED:
-        tell(c, json_pack("{s:s,s:o}", "event", "rejected", "private", private_data(ep)));
+        report_event(c, json_pack("{s:s,s:o}", "event", "rejected", "private", private_data(ep)));
         break;
     case IW_EVENT_FAULT:
         fault(c, e);
@@ -129,10 +129,10 @@ static void happened(struct agent_connection *c, struct iw_endpoint *ep, const s
     case IW_EVENT_TERMINATED:
         event = terminate(&e->terminate);
         json_object_set_new(event, "event", json_string("terminated"));
-        tell(c, event);
+        report_event(c, event);
         break;
     case IW_EVENT_PEER_CLOSED:
-        tell(c, json_pack("{s:s}", "event", "peer-closed"));
+        report_event(c, json_pack("{s:s}", "event", "peer-closed"));
         if (!c->half_close)
             iw_endpoint_shutdown(ep, now);
         break;
@@ -165,7 +165,7 @@ static void completed(struct agent_connection *c, const struct iw_completion *do
         json_object_set_new(event, "original", agent_u64(done->original));
     if (event != NULL && done->check != IW_CHECK_NONE)
         json_object_set_new(event, "check", json_string(iw_check_info(done->check)->name));
-    tell(c, event);
+    report_event(c, event);
 }
 
 static void report_completions(struct agent_connection *c, struct iw_endpoint *ep)
@@ -182,8 +182,8 @@ static void ready(void *context, struct iw_connection *connection)
     struct agent_connection *c = context;
     struct iw_endpoint *ep = iw_connection_endpoint(connection);
     struct iw_event event;
-    /* Events come in the order of their kinds. What has completed happened after the start-up and
-     * before the connection's end. */
+    /* Events come in the order of their kinds. Completions come after the start-up and before the
+     * connection's end. */
     while (iw_endpoint_event(ep, &event)) {
         if (event.kind > IW_EVENT_REJECTED)
             report_completions(c, ep);
@@ -205,11 +205,11 @@ void agent_tell_stream(struct agent_connection *c)
         json_pack("{s:s,s:I}", "event", "stream", "length", (json_int_t)c->streamed.length);
     if (event != NULL && c->listen != 0)
         json_object_set_new(event, "listen", json_integer((json_int_t)c->listen));
-    tell(c, event);
+    report_event(c, event);
 }
 
-/* All octets are the application's until it says `start`, which gives back what it did not take.
- * More than it may leave lying about ends the connection. */
+/* Gives all octets to the application until it says `start`, which returns those it did not take.
+ * The connection ends if it leaves too many untaken. */
 static size_t streamed(void *context, struct iw_connection *connection, const uint8_t *octets,
                        size_t length)
 {

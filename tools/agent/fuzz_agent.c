@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A client of the agent: the octets are its lines. Behind the verbs stands no network but a backend
- * that says yes. Each line has one reply. */
+/* A client of the agent: the octets are its lines. The backend accepts every verb, without a
+ * network. Each line must have one reply. */
 #include "agent.h"
 
 #include "engine/fuzz.h"
@@ -143,7 +143,7 @@ static bool bind_(void *b, const struct agent_binding *binding, uint32_t *stag, 
     return true;
 }
 
-/* The pieces can be touched. */
+/* Checks that the pieces can be accessed. */
 static bool work(void *b, const struct agent_work *w, char *error)
 {
     (void)b, (void)error;
@@ -180,7 +180,7 @@ static const struct agent_backend backend = {.name = "fuzz",
                                              .receive = work,
                                              .post = work};
 
-/* What the agent has said: each line is a reply. Their number. */
+/* Checks that each line of the agent's output is a reply. Returns their number. */
 static size_t replies(const char *said, size_t length)
 {
     size_t count = 0;

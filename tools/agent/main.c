@@ -75,7 +75,7 @@ static int complain(const char *error, int status)
     return status;
 }
 
-/* The control port; prints where it is. Returns an exit status. */
+/* Opens the control port and prints its address. Returns an exit status. */
 static int open_listener(struct program *p)
 {
     struct iw_host_port at;

@@ -38,7 +38,7 @@ void rdma_drop_connection(struct rdma_connection *c)
     *c = (struct rdma_connection){0};
 }
 
-/* Where the device puts what atomics found. */
+/* Makes the buffers into which the device puts the original values of atomics. */
 static bool make_originals(struct rdma_connection *c)
 {
     size_t octets = c->plan.send_depth * sizeof *c->originals;
@@ -104,14 +104,14 @@ int rdma_accept_with(struct rdma_connection *c, const struct agent_octets *data)
     return rdma_accept(c->cm, &p);
 }
 
-/* An id whose way to the address is known, on the agent's own event channel. */
+/* Returns an id with a resolved route to the address, on the agent's own event channel. */
 static struct rdma_cm_id *find_way(struct rdma_agent *a, const struct iw_host_port *at, char *error)
 {
     struct addrinfo *to = iw_address_resolve(at->host, at->port, false, error, AGENT_ERROR);
     struct rdma_cm_id *cm = NULL;
     if (to == NULL)
         return NULL;
-    /* Without a channel librdmacm waits itself. */
+    /* Without a channel librdmacm itself waits. */
     int status = rdma_create_id(NULL, &cm, NULL, RDMA_PS_TCP);
     if (status == 0)
         status = rdma_resolve_addr(cm, NULL, to->ai_addr, RDMA_RESOLVE_MS);
@@ -132,7 +132,7 @@ static struct rdma_cm_id *find_way(struct rdma_agent *a, const struct iw_host_po
     return NULL;
 }
 
-/* One attempt. 0, or an errno with a text; -1 for a text alone. */
+/* Makes one attempt. Returns 0, or an errno with a text; -1 for a text alone. */
 static int try_connect(struct rdma_agent *a, const struct agent_place *p,
                        const struct rdma_plan *made, uint64_t *conn, char *error)
 {
@@ -151,7 +151,7 @@ static int try_connect(struct rdma_agent *a, const struct agent_place *p,
     return number;
 }
 
-/* Its own port, too, is one that TCP may have given to somebody else. */
+/* Connects; tries again if TCP has given the local port to another socket. */
 static bool do_connect(void *b, const struct agent_place *p, uint64_t *conn, char *error)
 {
     struct rdma_agent *a = b;
@@ -206,7 +206,7 @@ static bool do_close(void *b, uint64_t conn, enum agent_how how, uint8_t code, c
         rdma_close_when_done(c);
         return true;
     }
-    /* A queue pair in error ends its stream at once, rdma_disconnect(3) would wait for what is
+    /* A queue pair in error ends its stream at once; rdma_disconnect(3) would wait for the work
      * under way. */
     struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
     (void)ibv_modify_qp(c->cm->qp, &attributes, IBV_QP_STATE);

@@ -3,9 +3,9 @@
 #define IW_AGENT_RDMA_H
 
 /* The backend on rdma-core's libibverbs and librdmacm: rdma_device.c (devices and their faults),
- * rdma.c (connections), rdma_listen.c (places, listeners), rdma_events.c (what happens to them),
+ * rdma.c (connections), rdma_listen.c (places, listeners), rdma_events.c (their events),
  * rdma_memory.c (protection domains, regions), rdma_window.c and rdma_work.c. Its settings are a
- * struct agent_rdma_device. All waiting is done by the reactor, but for the resolution of an
+ * struct agent_rdma_device. All waiting is done by the reactor, except for the resolution of an
  * address (RDMA_RESOLVE_MS at most), the binding of a window (RDMA_BIND_MS) and the end of a
  * connection whose device is slow to flush (RDMA_FLUSH_MS). */
 
@@ -25,9 +25,9 @@ enum {
 };
 
 /*
- * Listeners that have a socket among those of the system's TCP are a software device's. It may lose
- * one to a peer that leaves early, and to destroy what is left ends Linux's kernel
- * (conformance/baselines/siw.md, 2). They are parked instead, and used again: until the program
+ * Listeners with a socket of the system's TCP belong to a software device. It may lose one to a
+ * peer that leaves early, and destroying the rest crashes Linux's kernel
+ * (conformance/baselines/siw.md, 2). So they are parked instead, and used again, until the program
  * ends.
  */
 struct rdma_parked {
@@ -35,7 +35,7 @@ struct rdma_parked {
     bool lost;
 };
 
-/* What outlives clients. */
+/* The state that outlives clients. */
 struct agent_rdma_device {
     struct ibv_context *verbs; /* librdmacm's own */
     struct ibv_device_attr attributes;
@@ -43,14 +43,15 @@ struct agent_rdma_device {
     struct rdma_parked *parked; /* RDMA_PARKED of them */
 };
 
-/* The device of this name, or the only one that speaks iWARP. 0, or -1 with a text. */
+/* Finds the device of this name, or the only one that speaks iWARP. Returns 0, or -1 with a text.
+ */
 int agent_rdma_find(const char *name, struct agent_rdma_device *device, char *error);
-/* With the verbs about windows if the device has any. */
+/* Returns the backend, with the verbs about windows if the device has any. */
 const struct agent_backend *agent_rdma_backend(const struct agent_rdma_device *device);
 
 struct rdma_agent;
 
-/* How connections are made: `config`, and the protection domain. */
+/* The settings for connections: `config`, and the protection domain. */
 struct rdma_plan {
     struct ibv_pd *pd;
     uint32_t send_depth, recv_depth;
@@ -72,7 +73,7 @@ struct rdma_record {
     bool used;
     uint64_t work, length;
     enum iw_work_opcode op;
-    enum ibv_wc_status *outcome; /* not NULL: it is told there, and not to the client */
+    enum ibv_wc_status *outcome; /* not NULL: reported there, and not to the client */
 };
 
 enum rdma_stage { RDMA_ASKED, RDMA_STARTING, RDMA_OPEN };
@@ -83,7 +84,7 @@ struct rdma_connection {
     struct rdma_cm_id *cm;
     struct ibv_cq *cq;
     struct rdma_plan plan;
-    struct rdma_record *records; /* the send queue's, and behind them the receive queue's */
+    struct rdma_record *records; /* the send queue's, followed by the receive queue's */
     uint64_t *originals;         /* what atomics found, by the send queue's records; may be NULL */
     struct ibv_mr *originals_mr;
     uint32_t sends, receives; /* outstanding */
@@ -129,15 +130,15 @@ struct rdma_agent {
 /* ---- rdma_device.c ---- */
 
 json_t *rdma_features(void *b);
-/* Whether the device can invalidate STags, at the word of work and of the peer. */
+/* Returns true if the device can invalidate STags, by local work and by the peer. */
 bool rdma_can_invalidate(const struct agent_rdma_device *device);
 bool rdma_can_atomics(const struct agent_rdma_device *device);
-/* Type 2: either kind. */
+/* Returns true if the device can bind windows of this type; type 2: either kind. */
 bool rdma_can_bind(const struct agent_rdma_device *device, enum ibv_mw_type type);
-/* Whether regions can have other TOs than their addresses. */
+/* Returns true if regions can have other TOs than their addresses. */
 bool rdma_can_choose_to(const struct agent_rdma_device *device);
 bool rdma_port_active(const struct agent_rdma_device *device);
-/* Texts: why there is none of `what`; why one cannot `what` at a place. */
+/* Write texts: why there is none of `what`; why one cannot `what` at a place. */
 void rdma_no_resource(const struct rdma_agent *a, const char *what, int number, char *error);
 void rdma_no_way(const struct rdma_agent *a, const char *what, const struct iw_host_port *at,
                  int number, char *error);
@@ -145,11 +146,12 @@ void rdma_no_way(const struct rdma_agent *a, const char *what, const struct iw_h
 /* ---- rdma.c ---- */
 
 struct rdma_connection *rdma_find_connection(struct rdma_agent *a, uint64_t id, char *error);
-/* Takes `cm` over, makes its queues and posts nothing. NULL with a text; `cm` is then destroyed. */
+/* Takes over `cm` and makes its queues; posts nothing. Returns NULL with a text on failure; `cm` is
+ * then destroyed. */
 struct rdma_connection *rdma_new_connection(struct rdma_agent *a, struct rdma_cm_id *cm,
                                             const struct rdma_plan *plan, char *error);
 void rdma_drop_connection(struct rdma_connection *c);
-/* 0, or -1 with errno. */
+/* Accepts with this private data. Returns 0, or -1 with errno. */
 int rdma_accept_with(struct rdma_connection *c, const struct agent_octets *data);
 
 /* ---- rdma_listen.c ---- */
@@ -158,21 +160,22 @@ bool rdma_listen_at(void *b, const struct agent_place *place, uint64_t *listen, 
                     char *error);
 bool rdma_unlisten(void *b, uint64_t listen, char *error);
 void rdma_close_listener(struct rdma_listener *l);
-/* What `config` and the like of a place say. False with a text. */
+/* Makes the plan from `config` and the like of a place. Returns false with a text on failure. */
 bool rdma_plan(const struct rdma_agent *a, const struct agent_place *place, struct rdma_plan *out,
                char *error);
-/* The addresses of a place: freeaddrinfo. NULL with a text. */
+/* Returns the addresses of a place, for freeaddrinfo; NULL with a text on failure. */
 
 /* ---- rdma_events.c ---- */
 
-/* Watches what the device and librdmacm tell. False if that cannot be done. */
+/* Watches the events of the device and of librdmacm. Returns false if that cannot be done. */
 bool rdma_watch(struct rdma_agent *a);
-/* The end: what was posted is flushed, `closed` is told (with a cause, if it is known, and an error
- * if there is one), and the connection is gone. */
+/* Ends a connection: flushes posted work, reports `closed` (with a cause, if it is known, and an
+ * error if there is one), and frees the connection. */
 void rdma_finish(struct rdma_connection *c, const char *cause, const char *reason);
 /* Disconnects as soon as the posted work is done. */
 void rdma_close_when_done(struct rdma_connection *c);
-/* Waits until the work request has completed. False if it does not within RDMA_BIND_MS. */
+/* Waits until the work request has completed. Returns false if that takes longer than RDMA_BIND_MS.
+ */
 bool rdma_await(struct rdma_connection *c, const struct rdma_record *r);
 
 /* ---- rdma_memory.c ---- */
@@ -183,9 +186,9 @@ bool rdma_enrol(void *b, struct agent_memory *memory, const struct agent_region 
                 char *error);
 bool rdma_invalidate(void *b, uint32_t stag, char *error);
 void rdma_forget(void *b, uint32_t stag);
-/* The region of a memory, NULL if it has none. */
+/* Returns the region of a memory, NULL if it has none. */
 struct rdma_region *rdma_region_of(struct rdma_agent *a, const struct agent_memory *memory);
-/* The peer has invalidated an STag. */
+/* Notes that the peer has invalidated an STag. */
 void rdma_invalidated(struct rdma_agent *a, uint32_t stag);
 unsigned rdma_rights(uint32_t rights);
 
@@ -193,18 +196,19 @@ unsigned rdma_rights(uint32_t rights);
 
 bool rdma_bind(void *b, const struct agent_binding *binding, uint32_t *stag, uint64_t *to,
                char *error);
-/* Whether there is such a window: its STag is then dead, or forgotten. */
+/* Invalidates a window's STag. Returns true if there is such a window: its STag is then dead, or
+ * forgotten. */
 bool rdma_invalidate_window(struct rdma_agent *a, uint32_t stag, bool *alive);
 bool rdma_forget_window(struct rdma_agent *a, uint32_t stag);
 bool rdma_windows_on(const struct rdma_agent *a, const struct agent_memory *memory);
-/* Those that belong to the stream of a connection die with it. */
+/* Ends the windows that belong to the stream of a connection, which die with it. */
 void rdma_end_windows(struct rdma_agent *a, uint64_t conn);
 
 /* ---- rdma_work.c ---- */
 
 bool rdma_receive(void *b, const struct agent_work *work, char *error);
 bool rdma_post(void *b, const struct agent_work *work, char *error);
-/* A free record of the send or receive queue; NULL with a text. */
+/* Returns a free record of the send or receive queue; NULL with a text if there is none. */
 struct rdma_record *rdma_free_record(struct rdma_connection *c, bool receive, char *error);
 
 #endif

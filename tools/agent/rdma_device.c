@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The devices of the backend on verbs: which one, what it can do, and what is wrong with it. */
+/* The devices of the backend on verbs: selection, capabilities, faults. */
 #include "rdma.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static void add_name(char *names, const char *name)
         snprintf(names + used, NAMES - used, " %s", name);
 }
 
-/* What --device and the devices there are lead to: a device of `list`, or NULL with a text. */
+/* Returns the device of `list` that --device selects, or NULL with a text. */
 static struct ibv_context *choose(struct ibv_context **list, int count, const char *name,
                                   char *error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What librdmacm and the device tell the backend on verbs, and how connections end. */
+/* Events of librdmacm and the device for the backend on verbs, and the end of connections. */
 #include "rdma.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-static void tell(struct rdma_connection *c, json_t *event)
+static void report_event(struct rdma_connection *c, json_t *event)
 {
     if (event != NULL)
         json_object_set_new(event, "conn", json_integer((json_int_t)c->id));
@@ -63,7 +63,7 @@ static void completed(struct rdma_connection *c, uint32_t slot, const struct ibv
         json_object_set_new(event, "original", agent_u64(c->originals[slot]));
     if (event != NULL && !ok && wc->status != IBV_WC_WR_FLUSH_ERR)
         json_object_set_new(event, "error", json_string(ibv_wc_status_str(wc->status)));
-    tell(c, event);
+    report_event(c, event);
 }
 
 static void poll_completions(struct rdma_connection *c)
@@ -119,8 +119,8 @@ static void on_completions(void *context, uint32_t events)
 
 /* ---- the end ---- */
 
-/* A device flushes what was posted, some a little later; what is left when the time is over was
- * not carried out either. */
+/* Waits while the device flushes posted work, which may take a little; work that is left when the
+ * time is over was not executed either. */
 static void flush(struct rdma_connection *c)
 {
     const struct ibv_wc flushed = {.status = IBV_WC_WR_FLUSH_ERR};
@@ -136,7 +136,7 @@ static void flush(struct rdma_connection *c)
             completed(c, i, &flushed);
 }
 
-/* As the device has it, NULL if it does not tell. */
+/* Returns the state according to the device, NULL if it does not report one. */
 static const char *queue_pair_state(const struct rdma_connection *c)
 {
     static const char *const names[] = {
@@ -164,7 +164,7 @@ void rdma_finish(struct rdma_connection *c, const char *cause, const char *reaso
         json_object_set_new(event, "error", json_string(reason));
     if (event != NULL && state != NULL)
         json_object_set_new(event, "qp", json_string(state));
-    tell(c, event);
+    report_event(c, event);
     rdma_drop_connection(c);
 }
 
@@ -194,8 +194,8 @@ static void asked(struct rdma_listener *l, struct rdma_cm_id *cm, struct agent_o
     c->listen = l->id;
     c->peer_private = *data;
     if (l->ask)
-        tell(c, json_pack("{s:s,s:I,s:o}", "event", "request", "listen", (json_int_t)l->id,
-                          "private", agent_hex(data->data, data->length)));
+        report_event(c, json_pack("{s:s,s:I,s:o}", "event", "request", "listen", (json_int_t)l->id,
+                                  "private", agent_hex(data->data, data->length)));
     else if (rdma_accept_with(c, &l->reply) != 0)
         rdma_finish(c, "lost", strerror(errno));
 }
@@ -207,7 +207,7 @@ static void established(struct rdma_connection *c)
     if (event != NULL && c->listen != 0)
         json_object_set_new(event, "listen", json_integer((json_int_t)c->listen));
     c->stage = RDMA_OPEN;
-    tell(c, event);
+    report_event(c, event);
     close_if_done(c);
 }
 
@@ -219,8 +219,8 @@ static void disconnected(struct rdma_connection *c, int status)
         return;
     }
     if (!c->closing)
-        tell(c, json_pack("{s:s}", "event", "peer-closed"));
-    /* Of a FIN, a reset and a Terminate librdmacm tells the same. */
+        report_event(c, json_pack("{s:s}", "event", "peer-closed"));
+    /* librdmacm reports the same for a FIN, a reset and a Terminate. */
     const char *cause = status != 0 ? "lost" : c->closing ? "graceful" : NULL;
     rdma_finish(c, cause, status == 0 ? NULL : strerror(abs(status)));
 }
@@ -238,8 +238,8 @@ static void happened(struct rdma_connection *c, enum rdma_cm_event_type kind, in
         established(c);
         break;
     case RDMA_CM_EVENT_REJECTED:
-        tell(c, json_pack("{s:s,s:o}", "event", "rejected", "private",
-                          agent_hex(data->data, data->length)));
+        report_event(c, json_pack("{s:s,s:o}", "event", "rejected", "private",
+                                  agent_hex(data->data, data->length)));
         rdma_finish(c, "graceful", NULL);
         break;
     case RDMA_CM_EVENT_CONNECT_ERROR:
@@ -254,7 +254,7 @@ static void happened(struct rdma_connection *c, enum rdma_cm_event_type kind, in
     }
 }
 
-/* Drivers wait until a device that is taken away is not used any more: the program ends. */
+/* Ends the program: drivers wait until a device that is taken away is not used any more. */
 static void device_gone(struct rdma_agent *a)
 {
     if (a->device_gone)
@@ -267,7 +267,8 @@ static void device_gone(struct rdma_agent *a)
     (void)raise(SIGTERM);
 }
 
-/* The connection that an event is about, NULL if it is a listener's or nobody's any more. */
+/* Returns the connection that an event is about, NULL if it is a listener's or nobody's any more.
+ */
 static struct rdma_connection *connection_of(struct rdma_agent *a, const void *own)
 {
     const struct rdma_connection *c = own;
@@ -306,7 +307,7 @@ static void on_events(void *context, uint32_t events)
 
 /* ---- asynchronous events ---- */
 
-/* Whether an event is a fault of this connection's. */
+/* Returns true if an event is a fault of this connection. */
 static bool concerns(const struct ibv_async_event *event, const struct rdma_connection *c)
 {
     switch (event->event_type) {
@@ -337,7 +338,7 @@ static void on_async(void *context, uint32_t events)
                 continue;
             poll_completions(c);
             c->faulted = true;
-            tell(c, json_pack("{s:s,s:s}", "event", "fault", "error", name));
+            report_event(c, json_pack("{s:s,s:s}", "event", "fault", "error", name));
         }
         if (event.event_type == IBV_EVENT_PORT_ERR || event.event_type == IBV_EVENT_PORT_ACTIVE ||
             event.event_type == IBV_EVENT_DEVICE_FATAL)

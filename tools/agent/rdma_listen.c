@@ -67,7 +67,7 @@ bool rdma_plan(const struct rdma_agent *a, const struct agent_place *p, struct r
 
 /* ---- listeners ---- */
 
-/* librdmacm's ports are its own: one that it finds free may be taken on TCP. */
+/* Listens. librdmacm has its own ports: one that it finds free may be taken on TCP. */
 static struct rdma_cm_id *listen_at(struct rdma_agent *a, const struct iw_host_port *at,
                                     char *error)
 {
@@ -97,7 +97,7 @@ static struct rdma_cm_id *listen_at(struct rdma_agent *a, const struct iw_host_p
     return cm;
 }
 
-/* Whether TCP of this host has a listening socket on the port, as a software device's. */
+/* Returns true if TCP of this host has a listening socket on the port, as a software device's. */
 static bool on_tcp(uint16_t port)
 {
     static const char *const tables[] = {"/proc/net/tcp", "/proc/net/tcp6"};
@@ -143,7 +143,7 @@ static bool same_address(const struct sockaddr *a, const struct sockaddr *b)
                   sizeof(struct in6_addr)) == 0;
 }
 
-/* A parked listener for this place that still listens; NULL if there is none. */
+/* Returns a parked listener for this place that still listens; NULL if there is none. */
 static struct rdma_cm_id *unpark(struct rdma_agent *a, const struct iw_host_port *at)
 {
     char error[AGENT_ERROR];

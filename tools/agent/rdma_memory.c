@@ -52,7 +52,8 @@ struct rdma_region *rdma_region_of(struct rdma_agent *a, const struct agent_memo
     return NULL;
 }
 
-/* What libibverbs has no word for, or the device has not, is not offered. */
+/* Returns which property of the memory libibverbs cannot express or the device lacks; NULL: none.
+ */
 static const char *beyond_verbs(const struct rdma_agent *a, const struct agent_memory *memory,
                                 const struct agent_region *region)
 {
@@ -130,7 +131,7 @@ bool rdma_enrol(void *b, struct agent_memory *memory, const struct agent_region 
     }
     uint8_t *base = memory->arena + memory->guard;
     r->remote = register_remote(pd, memory, region);
-    /* The STag of a memory that was invalidated is still told apart by it. */
+    /* An invalidated memory is still identified by its STag, so that must be unique. */
     if (r->remote != NULL && find_region(a, r->remote->rkey) != NULL) {
         struct ibv_mr *taken = r->remote;
         r->remote = register_remote(pd, memory, region);
@@ -149,7 +150,8 @@ bool rdma_enrol(void *b, struct agent_memory *memory, const struct agent_region 
     return true;
 }
 
-/* A device can only forget an STag of user space: it is then as dead as an invalidated one. */
+/* Deregisters, as a device can only forget an STag of user space: it is then as dead as an
+ * invalidated one. */
 bool rdma_invalidate(void *b, uint32_t stag, char *error)
 {
     struct rdma_agent *a = b;

@@ -61,7 +61,7 @@ static bool open_for_work(const struct rdma_connection *c)
     return c->id != 0 && c->stage == RDMA_OPEN && !c->closing && !c->closed;
 }
 
-/* The connection whose queue pair is to bind: the one that the window is for, or any one of the
+/* Returns the connection whose queue pair binds: the one that the window is for, or any one of the
  * memory's protection domain. */
 static struct rdma_connection *binder(struct rdma_agent *a, const struct agent_binding *binding,
                                       const struct ibv_pd *pd, char *error)
@@ -108,7 +108,7 @@ static int post_bind(struct rdma_connection *c, struct ibv_mw *mw, uint64_t slot
     return status;
 }
 
-/* Binds and waits for it. */
+/* Binds the window and waits for the completion. */
 static bool bind_it(struct rdma_connection *c, struct ibv_mw *mw,
                     const struct ibv_mw_bind_info *info, char *error)
 {

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A length of 0 means 2^31 to some devices: pieces of no octets are left out, but for the only one
- * of a read or receive, which iWARP's devices want. */
+/* Fills the pieces. A length of 0 means 2^31 to some devices, so empty pieces are left out, except
+ * for the only one of a read or receive, which iWARP's devices require. */
 static bool place_pieces(struct rdma_agent *a, const struct agent_work *w, struct ibv_sge *sge,
                          int *count, char *error)
 {
@@ -55,7 +55,7 @@ static void record(struct rdma_record *r, const struct agent_work *w)
         r->length += w->pieces[i].length;
 }
 
-/* Some providers return their kernel's numbers, which are negative. */
+/* Checks a return code. Some providers return their kernel's numbers, which are negative. */
 static bool refused(int number, char *error)
 {
     int status = abs(number);

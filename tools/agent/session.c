@@ -54,7 +54,8 @@ static json_t *dispatch(struct agent_session *s, const char *verb, const json_t 
     return json_object();
 }
 
-/* Texts quote requests: a piece of one, cut anywhere, need not be UTF-8. */
+/* Makes a text printable: it may quote a piece of a request, cut anywhere, which need not be UTF-8.
+ */
 static void make_printable(char *text)
 {
     for (; *text != '\0'; text++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The verbs about connections and protection domains: what requests say. */
+/* The verbs about connections and protection domains: parses and checks requests. */
 #include "agent.h"
 
 #include <stdio.h>
@@ -73,7 +73,7 @@ static json_t *do_connect(struct agent_client *c, const json_t *request, char *e
     return reply;
 }
 
-/* A request with one number alone. */
+/* Reads a request that has only one number. */
 static bool take_number(const json_t *request, const char *name, uint64_t *out, char *error)
 {
     const struct agent_field fields[] = {{name, AGENT_NUMBER, true, UINT64_MAX, out, NULL}};

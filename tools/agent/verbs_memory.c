@@ -35,7 +35,7 @@ static bool take_access(const json_t *array, uint32_t *out, char *error)
     return true;
 }
 
-/* Released memory is kept while any connection may still be reading from it. */
+/* Frees released memory, unless a connection may still be reading from it. */
 static void sweep(struct agent_client *c)
 {
     if (c->backend->idle(c->own))

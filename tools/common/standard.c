@@ -14,7 +14,7 @@ void iw_standard_open(void)
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 &&
             open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
-            _exit(IW_EXIT_FAILURE); /* there is nobody to tell */
+            _exit(IW_EXIT_FAILURE); /* there is no place to report it */
 }
 
 int iw_standard_close(const char *program, int status)

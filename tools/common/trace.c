@@ -20,7 +20,7 @@ static void add_octets(json_t *line, const struct iw_trace *t)
     json_object_set_new(line, "octets", json_stringn(hex, 2 * length));
 }
 
-/* A number of 64 bits: more than JSON's readers promise to keep. */
+/* Adds a number of 64 bits as a text: JSON's readers do not promise to keep all of its bits. */
 static void add_wide(json_t *object, const char *name, uint64_t value)
 {
     char text[20];

@@ -6,8 +6,8 @@
 
 #include "iwarp/endpoint.h"
 
-/* Of the lines (tools/man/iwarp-peer.1, TRACE). A new field or kind leaves it as it is; a field
- * that goes or means something else makes it one more. */
+/* The schema of the lines (tools/man/iwarp-peer.1, TRACE). Leave it for a new field or kind;
+ * increment it if a field goes or changes its meaning. */
 enum { IW_TRACE_SCHEMA = 1 };
 
 /* The trace context of one endpoint. */

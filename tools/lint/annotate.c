@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The capture once more, with what was found beside the packets. */
+/* Copies the capture, with findings as comments on the packets. */
 #include "lint.h"
 
 #include <inttypes.h>
@@ -46,7 +46,7 @@ static int by_frame(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* The notes of this frame, which begin at *next. */
+/* Gathers the notes of this frame, which begin at *next. */
 static size_t gather(const struct iw_lint *lint, uint64_t frame, size_t *next,
                      const char *comments[COMMENTS])
 {
@@ -84,7 +84,7 @@ bool iw_lint_annotate(struct iw_lint *lint)
     if (lint->n_notes)
         qsort(lint->notes, lint->n_notes, sizeof(*lint->notes), by_frame);
     summarise(lint, text, sizeof(text));
-    /* A capture that is cut short was complained of already: what it has is copied. */
+    /* An error about a capture that is cut short was printed before: copy the rest. */
     if (from && (!o->filter || iw_capture_filter(from, o->filter, error))) {
         more = iw_capture_next(from, &frame, error);
         to = iw_pcapng_create(o->annotate, more > 0 ? IW_LINK_OTHER : IW_LINK_ETHERNET,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The octets placed under an STag. They come at any TO and in any order: a sparse file without a
- * name takes them until it is known where the buffer begins. */
+/* Collects the octets placed under an STag. They come at any TO and in any order: a sparse file
+ * without a name holds them until the beginning of the buffer is known. */
 #include "lint.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum { EXTENTS = 65536, HOLES_TOLD = 16, CHUNK = 65536 };
-/* The first octet placed lies here in the sparse file; others at most as far from it. */
+/* The place of the first octet in the sparse file; others are at most as far from it. */
 #define MIDDLE (UINT64_C(1) << 40)
 
 struct extent {
@@ -51,7 +51,7 @@ struct iw_lint_extract *iw_lint_extract_begin(const struct iw_lint_options *opti
     return e;
 }
 
-/* The first extent that ends at `to` or behind. */
+/* Returns the index of the first extent that ends at `to` or after it. */
 static size_t search(const struct iw_lint_extract *e, uint64_t to)
 {
     size_t low = 0, high = e->count;
@@ -129,7 +129,7 @@ void iw_lint_extract_segment(struct iw_lint_extract *e, const struct iw_lint_con
         cover(e, to, to + o->payload_captured);
 }
 
-/* Copies what was placed to where it belongs in the file. */
+/* Copies the placed octets to their place in the file. */
 static bool copy(const struct iw_lint_extract *e, int fd)
 {
     static char chunk[CHUNK];

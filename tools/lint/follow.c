@@ -9,7 +9,7 @@
 #include "iwarp/crc32c.h"
 
 enum { TABLE = 32768 /* TCP connections remembered at a time, iWARP or not */ };
-/* Progress is told of files as large as this, after so many frames. */
+/* Show progress for files of this size or more, after this many frames. */
 enum { LARGE = 64 * 1024 * 1024, PROGRESS_FRAMES = 1 << 17 };
 
 static volatile sig_atomic_t stopped;
@@ -27,7 +27,7 @@ static struct iw_lint_range *range_at(struct iw_lint_ranges *r, uint32_t k)
     return &(r->many ? r->many : r->few)[(r->first + k) % r->room];
 }
 
-/* True if there is room for one more; else the oldest has to go. */
+/* Makes room for one more. Returns false if the oldest has to go instead. */
 static bool grow(struct iw_lint_ranges *r)
 {
     uint32_t room = 2 * r->room;
@@ -57,7 +57,7 @@ static void remember(struct iw_lint_connection *c, enum iw_side side, uint64_t p
     *range_at(r, r->count++) = (struct iw_lint_range){pos, end, c->lint->frame};
 }
 
-/* What lies before `pos` has been judged. */
+/* Forgets ranges before `pos`, which have been judged. */
 static void forget(struct iw_lint_ranges *r, uint64_t pos)
 {
     while (r->count > 0 && range_at(r, 0)->end <= pos) {
@@ -73,7 +73,7 @@ static unsigned begun_kind(const struct iw_ddp_header *h)
     return h->qn < IW_LINT_BEGUN - 2 ? h->qn : 0;
 }
 
-/* Of a message the frame with its first octet is told, which may be long ago. */
+/* Remembers the frame with a message's first octet for the report, which may come much later. */
 static void begin_message(struct iw_lint_connection *c, const struct iw_observation *o)
 {
     struct iw_lint_begun *b = &c->side[o->side].begun[begun_kind(&o->ddp)];
@@ -202,7 +202,7 @@ static bool decoded_as(const struct iw_lint *lint, const struct iw_connection *c
     return false;
 }
 
-/* Whether these octets begin what is to be followed, as octets of *side. */
+/* Returns true if these octets begin a connection to be followed, as octets of *side. */
 static bool opens(const struct iw_lint *lint, const struct iw_segment *s, enum iw_side *side)
 {
     *side = IW_SIDE_INITIATOR;
@@ -210,7 +210,8 @@ static bool opens(const struct iw_lint *lint, const struct iw_segment *s, enum i
            (lint->options->n_ports > 0 && decoded_as(lint, s->connection));
 }
 
-/* The capture has the beginning of this connection neither as TCP's SYN nor as MPA's Request. */
+/* Returns true if the capture has the beginning of this connection neither as TCP's SYN nor as
+ * MPA's Request. */
 static bool is_joined(const struct iw_segment *s)
 {
     static const char key[] = "MPA ID Req";
@@ -252,7 +253,7 @@ static void close_connection(struct iw_lint_connection *c)
     free(c);
 }
 
-/* The table makes room. */
+/* Called when the table makes room. */
 static void dropped(void *context, struct iw_connection *tcp)
 {
     struct iw_lint *lint = context;
@@ -278,8 +279,8 @@ static void make_room(struct iw_lint *lint)
     close_connection(oldest->user);
 }
 
-/* Behind streaming mode (RFC 5044 §7.1.2) the initiator has read what the responder sent so before
- * it sends its Request, and acknowledges it. */
+/* Finds where MPA begins. After streaming mode (RFC 5044 §7.1.2) the initiator has read the
+ * responder's streamed octets before it sends its Request, and acknowledges them. */
 static void find_bases(struct iw_lint_connection *c, const struct iw_segment *s)
 {
     const struct iw_lint *lint = c->lint;
@@ -291,8 +292,9 @@ static void find_bases(struct iw_lint_connection *c, const struct iw_segment *s)
         c->side[IW_SIDE_RESPONDER].base = lint->acked;
 }
 
-/* Makes the first octet of the start-up frame position 0. False if all octets come before it. */
-static bool behind_streaming(const struct iw_lint_side *side, struct iw_segment *s)
+/* Makes the first octet of the start-up frame position 0. Returns false if all octets come before
+ * it. */
+static bool skip_streaming(const struct iw_lint_side *side, struct iw_segment *s)
 {
     uint64_t early = s->pos < side->base ? side->base - s->pos : 0;
     size_t cut = early < s->length ? (size_t)early : s->length;
@@ -348,8 +350,8 @@ static struct iw_lint_connection *follow(struct iw_lint *lint, const struct iw_s
     return c;
 }
 
-/* The other side's octets may come before those of the side that opens: a connection whose first
- * octets are none of a start-up frame is looked at until one is. */
+/* Takes octets. The other side's may come before those of the side that opens: a connection whose
+ * first octets are no start-up frame is watched until one comes. */
 static void take_data(struct iw_lint *lint, const struct iw_segment *s)
 {
     struct iw_lint_connection *c = s->connection->user;
@@ -359,7 +361,7 @@ static void take_data(struct iw_lint *lint, const struct iw_segment *s)
     if (!c && (!s->length || !opens(lint, s, &side) || !(c = follow(lint, s, side))))
         return;
     side = s->direction == c->initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER;
-    if (c->side[side].lost || !behind_streaming(&c->side[side], &mpa))
+    if (c->side[side].lost || !skip_streaming(&c->side[side], &mpa))
         return;
     if (mpa.length) {
         remember(c, side, mpa.pos, mpa.pos + mpa.length);
@@ -377,7 +379,7 @@ static void take_end(struct iw_lint_connection *c, const struct iw_segment *s, e
     iw_observer_end(c->observer, side, s->pos > base ? s->pos - base : 0,
                     s->kind == IW_SEGMENT_RST);
     c->side[side].ended = true;
-    /* Behind a reset octets may still have been on their way. */
+    /* After a reset octets may still have been in flight. */
     if (!c->tcp->reset && c->side[0].ended && c->side[1].ended &&
         iw_observer_boundary(c->observer, IW_SIDE_INITIATOR) &&
         iw_observer_boundary(c->observer, IW_SIDE_RESPONDER))
@@ -392,8 +394,8 @@ static void prefetch(const void *from, size_t length)
         __builtin_prefetch((const char *)from + i, 1, 2);
 }
 
-/* What judging a packet looks at: of the observer the sending side's half if there are octets, and
- * the beginning of the other's for what is acknowledged. */
+/* Prefetches what judging a packet reads: the sending side's half of the observer if there are
+ * octets, and the beginning of the other's for the acknowledgement. */
 static void soon(const struct iw_connection *tcp, unsigned direction, bool octets)
 {
     enum { ACKNOWLEDGED = 320 };
@@ -462,21 +464,21 @@ static void progress(const struct iw_capture *c, bool done)
         fprintf(stderr, "\r%3u %% ", (unsigned)(at * 100 / size));
 }
 
-/* Frame by frame to the end, or to the signal that ends a live capture. */
+/* Reads frame by frame to the end, or to the signal that ends a live capture. */
 static int read_frames(struct iw_lint *lint, struct iw_capture *c, struct iw_fragments *f,
                        struct iw_capture_counts *counts, char error[IW_CAPTURE_ERROR])
 {
     struct iw_frame frames[IW_CAPTURE_BATCH];
-    uint64_t told = 0;
+    uint64_t shown = 0;
     size_t count;
     int got = 1;
 
     while (got > 0 && !stopped) {
         got = iw_capture_batch(c, frames, IW_CAPTURE_BATCH, &count, error);
         (void)iw_connections_take(lint->table, f, frames, count, counts);
-        if (counts->frames - told >= PROGRESS_FRAMES) {
+        if (counts->frames - shown >= PROGRESS_FRAMES) {
             progress(c, false);
-            told = counts->frames;
+            shown = counts->frames;
         }
     }
     progress(c, true);
@@ -486,7 +488,8 @@ static int read_frames(struct iw_lint *lint, struct iw_capture *c, struct iw_fra
     return stopped && got > 0 ? 0 : got;
 }
 
-/* The whole capture, and what is told at its end. -1 with an error line if it is not whole. */
+/* Reads the whole capture, and reports at its end. Returns -1 with an error line if it is not
+ * whole. */
 static int walk(struct iw_lint *lint, struct iw_capture *c, struct iw_fragments *f,
                 char error[IW_CAPTURE_ERROR])
 {
@@ -527,7 +530,7 @@ static int complain(const char *why, int status)
     return status;
 }
 
-/* Everything that can be had before the first frame is read. */
+/* Prepares everything before the first frame is read. */
 static bool begin(struct iw_lint *lint, struct iw_fragments **f)
 {
     lint->scratch = malloc(iw_observer_scratch_size());

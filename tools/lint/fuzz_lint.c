@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* iwarp-lint with a capture of the fuzzer's. Its options depend on the input's length; JSON that it
- * writes is JSON. */
+/* Runs iwarp-lint on a capture of the fuzzer. Its options depend on the input's length; its JSON
+ * output must be valid JSON. */
 #include "lint.h"
 
 #include "oracle/file.h"

@@ -3,9 +3,9 @@
 #define IW_LINT_H
 
 /*
- * iwarp-lint: the observer over a capture. follow.c sorts frames into connections and octets into
- * observers, report.c tells what they see, summary.c what it came to in the end, reads.c times
- * Reads, extract.c collects what was placed in a buffer.
+ * iwarp-lint: runs the observer over a capture. follow.c sorts frames into connections and octets
+ * into observers, report.c prints what they see, summary.c sums it up at the end, reads.c times
+ * Reads, extract.c collects the octets placed in a buffer.
  */
 
 #include <stdio.h>
@@ -33,8 +33,8 @@ struct iw_lint_options {
     int owner;            /* whose buffer it is, an enum iw_side; -1: the only one */
     enum iw_lint_format format;
     bool live;
-    bool messages;         /* tell every RDMAP message, too */
-    bool summary;          /* tell of every connection at the end */
+    bool messages;         /* print every RDMAP message, too */
+    bool summary;          /* summarise every connection at the end */
     bool must;             /* only findings about MUST and MUST NOT count */
     size_t connections;    /* followed at a time */
     uint32_t mss;          /* EMSS of both sides; 0: not known */
@@ -46,7 +46,7 @@ struct iw_lint_options {
 /* Octets that all observers together may borrow. */
 enum { IW_LINT_LENT = 12 * 1024 * 1024 };
 
-/* Frames whose octets are still remembered, to tell where an octet was. */
+/* Frames whose octets are still remembered, to find the frame of an octet. */
 enum { IW_LINT_RANGES = 256, IW_LINT_FEW_RANGES = 4 };
 
 struct iw_lint_range {
@@ -60,7 +60,7 @@ struct iw_lint_ranges {
     uint32_t room, first, count;
 };
 
-/* Messages of which a part has come: one of each untagged queue, a Write, a Read Response. */
+/* Messages that have come in part: one of each untagged queue, a Write, a Read Response. */
 enum { IW_LINT_BEGUN = 6 };
 
 struct iw_lint_begun {
@@ -96,7 +96,7 @@ struct iw_lint_note {
     char *text;
 };
 
-/* So many notes are kept; a comment in the copy says how many more there were. */
+/* The limit of notes; a comment in the copy says how many more there were. */
 enum { IW_LINT_NOTES = 100000 };
 
 struct iw_lint;
@@ -116,7 +116,7 @@ struct iw_lint {
     FILE *out;
     uint64_t frame; /* being read */
     uint64_t time;  /* its time, ns */
-    uint64_t acked; /* behind the last octet of the other direction that a frame acknowledged */
+    uint64_t acked; /* after the last octet of the other direction that a frame acknowledged */
     uint64_t acked_frame; /* that frame */
     uint64_t findings;    /* that count */
     uint64_t followed;    /* connections, ever */
@@ -133,12 +133,13 @@ struct iw_lint {
     bool sarif_begun;    /* a result has been written */
 };
 
-/* follow.c: the whole file. An exit status. */
+/* follow.c: checks the whole file. Returns an exit status. */
 int iw_lint_run(const struct iw_lint_options *options, FILE *out);
-/* The frame that has an octet of this side; the one being read if that is not remembered. */
+/* Returns the frame that has an octet of this side; the one being read if that is not remembered.
+ */
 uint64_t iw_lint_frame(const struct iw_lint_connection *c, enum iw_side side, uint64_t pos);
 
-/* The side's address and port into `text` (IW_ENDPOINT_TEXT octets); returns it. */
+/* Writes the side's address and port into `text` (IW_ENDPOINT_TEXT octets). Returns `text`. */
 char *iw_lint_address(const struct iw_lint_connection *c, enum iw_side side, char *text);
 const char *iw_lint_side_name(enum iw_side side);
 static inline enum iw_side iw_lint_other(enum iw_side side)
@@ -156,16 +157,16 @@ void iw_lint_sarif_end(struct iw_lint *lint);
 /* Keeps a note; without memory it counts as one that was not kept. */
 void iw_lint_note(struct iw_lint *lint, uint64_t frame, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Reads the capture again and writes the copy. False after having complained. */
+/* Reads the capture again and writes the copy. Returns false after printing an error. */
 bool iw_lint_annotate(struct iw_lint *lint);
 void iw_lint_free_notes(struct iw_lint *lint);
 
 /* report.c */
 void iw_lint_finding(struct iw_lint_connection *c, const struct iw_observation *o);
 void iw_lint_message(const struct iw_lint_connection *c, const struct iw_observation *o);
-/* Judging this side ends here: `why`. */
+/* Stops judging this side and reports `why`. */
 void iw_lint_end(struct iw_lint_connection *c, enum iw_side side, const char *why);
-/* IW_OBSERVED_GAP or _RESYNC. */
+/* Reports IW_OBSERVED_GAP or _RESYNC. */
 void iw_lint_gap(struct iw_lint_connection *c, const struct iw_observation *o);
 
 /* summary.c */
@@ -174,7 +175,7 @@ void iw_lint_total(const struct iw_lint *lint, const struct iw_capture_counts *n
 /* "write", "read-request", ... by opcode. */
 extern const char *const iw_lint_opcodes[16];
 
-/* reads.c: Reads and atomics of one side. What cannot be kept for want of memory is not timed. */
+/* reads.c: Reads and atomics of one side. Those that do not fit into memory are not timed. */
 struct iw_lint_times {
     uint64_t answered;
     uint64_t p50, p90, p99, most; /* ns, within a sixteenth but the last; 0 if none was answered */
@@ -182,18 +183,18 @@ struct iw_lint_times {
 };
 void iw_lint_asked(struct iw_lint_side *s, uint64_t time, const struct iw_observation *o);
 void iw_lint_answered(struct iw_lint_side *s, uint64_t time, const struct iw_observation *o);
-/* Octets are missing: what is outstanding is not known any more. */
+/* Forgets outstanding requests: octets are missing, so they are not known any more. */
 void iw_lint_forget_reads(struct iw_lint_side *s);
 struct iw_lint_times iw_lint_times(const struct iw_lint_side *s);
 void iw_lint_free_reads(struct iw_lint_side *s);
 
 /* extract.c */
-/* NULL after having complained. */
+/* Returns NULL after printing an error. */
 struct iw_lint_extract *iw_lint_extract_begin(const struct iw_lint_options *options);
-/* A tagged segment whose octets are good. */
+/* Takes a tagged segment whose octets are good. */
 void iw_lint_extract_segment(struct iw_lint_extract *e, const struct iw_lint_connection *c,
                              const struct iw_observation *o);
-/* Writes the file and tells. An exit status; 0 if all went well. */
+/* Writes the file and reports. Returns an exit status; 0 if all went well. */
 int iw_lint_extract_end(struct iw_lint *lint);
 
 #endif

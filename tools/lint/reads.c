@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-/* Times are counted in steps of a sixteenth of each power of two; memory is taken for those powers
- * that occur. */
+/* Times are counted in steps of a sixteenth of each power of two, with memory for the powers that
+ * occur. */
 enum { STEPS = 16, STEPS_BITS = 4, POWERS = 40 };
 
 struct asked {
@@ -119,7 +119,7 @@ void iw_lint_forget_reads(struct iw_lint_side *s)
         s->reads->count = 0;
 }
 
-/* The end of the step in which this part, in percent, of all times lie. */
+/* Returns the end of the step up to which this part, in percent, of all times lies. */
 static uint64_t percentile(const struct iw_lint_reads *r, unsigned percent)
 {
     uint64_t rank = (r->answered * percent + 99) / 100, seen = 0, end;

@@ -29,7 +29,7 @@ static void put_json(FILE *out, json_t *object)
     json_decref(object);
 }
 
-/* What every line about one side has. */
+/* Makes the fields common to every line about one side. */
 static json_t *line(const struct iw_lint_connection *c, const char *type, enum iw_side side,
                     uint64_t pos)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SARIF 2.1.0 (OASIS): a run with results as they come, and behind them the tool with all rules. */
+/* SARIF 2.1.0 (OASIS): a run with results as they come, followed by the tool with all rules. */
 #include "lint.h"
 
 #include <inttypes.h>
@@ -31,7 +31,7 @@ void iw_lint_sarif_begin(struct iw_lint *lint)
           lint->out);
 }
 
-/* A path as a URI reference (RFC 3986 §2.1). The caller frees it. */
+/* Returns a path as a URI reference (RFC 3986 §2.1). The caller frees it. */
 static char *uri_of(const char *path)
 {
     static const char plain[] =
@@ -49,7 +49,8 @@ static char *uri_of(const char *path)
     return uri;
 }
 
-/* A capture has no lines: the frame is a logical location, as `tshark -r` counts it. */
+/* Returns the location: a capture has no lines, so the frame, as `tshark -r` counts, is a logical
+ * location. */
 static json_t *locations(const struct iw_lint_connection *c, uint64_t frame)
 {
     char name[32], *uri = uri_of(c->lint->options->path);

@@ -10,7 +10,7 @@ const char *const iw_lint_opcodes[16] = {
     "immediate", "immediate-se", "atomic-request", "atomic-response",
     "opcode-c",  "opcode-d",     "opcode-e",       "opcode-f"};
 
-/* What the two start-up frames agreed on (RFC 5044 §7.1.1, RFC 6581 §9.1). */
+/* The agreement of the two start-up frames (RFC 5044 §7.1.1, RFC 6581 §9.1). */
 struct agreed {
     unsigned revision;
     bool rejected, crc, markers[2] /* this side sends them */, peer_to_peer;

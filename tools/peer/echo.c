@@ -22,8 +22,8 @@ static uint8_t *buffer(const struct peer_connection *pc, uint64_t i)
     return e->memory + i * e->size;
 }
 
-/* The buffers are as they are: only what came is sent back. Large ones cost nothing before a
- * message comes: none of their pages is touched. */
+/* Allocates a buffer without clearing it: only received octets are sent back. A large one costs
+ * nothing before a message comes, as none of its pages is touched. */
 static uint8_t *take(size_t octets)
 {
     if (octets < LARGE)

@@ -295,7 +295,8 @@ static void connection_ended(void *context, struct iw_connection *c)
 static const struct iw_connection_ops connection_ops = {.ready = connection_ready,
                                                         .ended = connection_ended};
 
-/* RFC 5044 §7.1.3: the connecting peer asks, the other's answer is the last that is streamed. */
+/* Sends the streamed line. RFC 5044 §7.1.3: the connecting peer asks, the other's answer is the
+ * last streamed octets. */
 static void say(struct peer_connection *pc)
 {
     const char *text = pc->peer->stream;
@@ -403,7 +404,7 @@ static int start_listening(struct peer *p)
         return IW_EXIT_GOOD;
     iw_listener_address(p->listener, text);
     printf("listening on %s\n", text);
-    return fflush(stdout) ? IW_EXIT_FAILURE : IW_EXIT_GOOD; /* main tells */
+    return fflush(stdout) ? IW_EXIT_FAILURE : IW_EXIT_GOOD; /* main reports it */
 }
 
 static int start_connecting(struct peer *p)

@@ -10,14 +10,14 @@
 
 struct peer_connection;
 
-/* What a peer does with its connections. */
+/* The behaviour of a peer on its connections. */
 struct personality {
     const char *name;
     /* The connection is made but not yet established: memory, first receives. Sets *state; it is
      * freed with `close`, also if this fails (-1). */
     int (*open)(struct peer_connection *pc);
     void (*established)(struct peer_connection *pc);
-    /* One completion with status ok. */
+    /* Handles one completion with status ok. */
     void (*completed)(struct peer_connection *pc, const struct iw_completion *completion);
     void (*close)(struct peer_connection *pc);
 };
@@ -38,7 +38,7 @@ struct peer {
     const char *trace_path;
     FILE *trace;
 
-    /* Of each thread: its peer is a copy of what stands above. */
+    /* Separate in each thread, whose peer has a copy of the fields above. */
     unsigned number;    /* of the thread */
     atomic_uint living; /* connections */
     struct iw_host_env host;
@@ -62,15 +62,15 @@ struct peer_connection {
     bool was_established;
     bool done;           /* connecting: all exchanges are through */
     bool failed;         /* a message about it was printed */
-    enum iw_cause cause; /* of its end, once that was told */
+    enum iw_cause cause; /* of its end, once that was reported */
     void *state;         /* the personality's */
 };
 
-/* main.c: begins to listen, or connects. 0, or the exit status after one line on stderr. */
+/* main.c: begins to listen, or connects. Returns 0, or the exit status after one line on stderr. */
 int peer_start(struct peer *p);
 void peer_forget(struct peer_connection *pc);
-/* threads.c: one peer for each thread, each with its own reactor, domain and listener, so that
- * nothing of a connection is shared; until a signal or the end. The exit status. */
+/* threads.c: runs one peer in each thread, with its own reactor, domain and listener, so that
+ * connections share nothing; until a signal or the end. Returns the exit status. */
 int peer_run(struct peer *p);
 
 /* Prints one line about a connection to stderr and remembers that it failed. */
@@ -82,7 +82,7 @@ __attribute__((format(printf, 2, 3))) void peer_abort(struct peer_connection *pc
 /* Posts one work request without failing quietly. Returns false if the connection is over. */
 bool peer_post(struct peer_connection *pc, const struct iw_work *work);
 bool peer_post_recv(struct peer_connection *pc, uint64_t id, void *buffer, size_t length);
-/* All that was asked for is done: close gracefully. */
+/* Closes gracefully: everything that was asked for is done. */
 void peer_done(struct peer_connection *pc);
 
 #endif

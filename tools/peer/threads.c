@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The threads of a peer, what ends them, and how much memory their connections take. */
+/* The threads of a peer, their end, and the memory of their connections. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ struct crew {
 
 /* ---- memory ---- */
 
-/* Octets of this process that are in memory, and its own. */
+/* Returns the octets of this process that are in memory, without files. */
 static size_t resident(void)
 {
     unsigned long long pages = 0, shared = 0;
@@ -53,7 +53,7 @@ static void print_memory(const struct crew *crew)
     (void)fflush(stdout);
 }
 
-/* One descriptor for each connection: as many as the system lets us have. */
+/* Raises the limit of descriptors, one for each connection, as far as the system allows. */
 static void raise_descriptors(struct peer *p)
 {
     struct rlimit limit;
@@ -118,7 +118,7 @@ static void turn(struct peer *p)
             p->status = IW_EXIT_FAILURE;
 }
 
-/* A signal has ended what was to be done. */
+/* Handles a signal that ends the work. */
 static void interrupted(struct peer *p)
 {
     struct peer_connection *pc = p->connections;
@@ -137,7 +137,7 @@ static void *work(void *context)
     return NULL;
 }
 
-/* What a thread needs, and its listener. */
+/* Makes everything that a thread needs, and its listener. */
 static int prepare(struct worker *w)
 {
     struct peer *p = &w->peer;

@@ -18,7 +18,7 @@
 
 enum { FIRST_COUNT = 8, BUSY = 2000 /* ms */, REASON = 200 /* ms */ };
 
-/* What the rounds of one lane gave. */
+/* The results of the rounds of one lane. */
 struct series {
     double value[PERF_ROUNDS], rate[PERF_ROUNDS], ratio[PERF_ROUNDS], cpu_ratio[PERF_ROUNDS];
     double cpu[2][PERF_ROUNDS], calls[2][PERF_ROUNDS];
@@ -44,7 +44,8 @@ static int fail(struct client *c, const char *text)
     return -1;
 }
 
-/* What the server says of it tells more; it does before it closes anything. */
+/* Fails with the server's error if it sent one, which says more; it sends it before it closes
+ * anything. */
 static int fail_at_both(struct client *c, const char *text)
 {
     struct pollfd p = {.fd = c->control.fd, .events = POLLIN};
@@ -134,7 +135,7 @@ static int open_lane(struct client *c, size_t i)
     return expect_answer(c);
 }
 
-/* A server has one client at a time. */
+/* Greets the server, which has one client at a time. */
 static json_t *greet(struct client *c, const char *host_port)
 {
     struct pollfd p = {.fd = c->control.fd, .events = POLLIN};
@@ -228,14 +229,15 @@ static struct perf_run make_run(struct client *c, enum perf_test test, uint64_t 
                              .seed = ++c->seed};
 }
 
-/* Latencies are kept, so their number is bounded. */
+/* Returns the maximum number of messages: latencies are kept, so their number is bounded. */
 static uint64_t most_messages(const struct perf_plan *plan, enum perf_test test)
 {
     uint64_t most = PERF_SAMPLES / plan->rounds / plan->lanes[0].connections;
     return !perf_is_latency(test) ? PERF_COUNT : most > 0 ? most : 1;
 }
 
-/* Messages that fill a slice of the first lane; a warm-up at the same time. 0 on failure. */
+/* Returns the number of messages that fill a slice of the first lane; also warms up. Returns 0 on
+ * failure. */
 static uint64_t calibrate(struct client *c, enum perf_test test, uint64_t size)
 {
     double wanted = (double)c->plan->slice_ms * 1e-3;
@@ -387,7 +389,7 @@ struct soak {
     double began, told;
 };
 
-/* Each test with each size on each lane, verified. */
+/* Runs each test with each size on each lane, verified. */
 static int soak_pass(struct client *c, struct soak *s)
 {
     const struct perf_plan *plan = c->plan;
@@ -416,7 +418,7 @@ static void soak_tell(struct soak *s)
     fflush(stdout);
 }
 
-/* What an allocator moves is not growth. */
+/* Checks that memory does not grow, apart from an allocator's fluctuation. */
 static int soak_flat(struct client *c, const struct soak *s)
 {
     static const char *const ends[] = {"client", "server"};
@@ -445,8 +447,8 @@ static int soak(struct client *c)
             soak_tell(&s);
         if (s.watched && soak_flat(c, &s))
             return -1;
-        /* How much waits in a connection depends on how its ends happen to run: what has been done
-         * but twice has not seen the most of it. */
+        /* The octets that wait in a connection depend on how its ends happen to run: two passes
+         * may not have reached the maximum. */
         if (!s.watched && s.passes >= 2 && perf_seconds() - s.began >= wanted / 10) {
             memcpy(s.first, s.now, sizeof s.first);
             s.watched = true;
@@ -457,7 +459,7 @@ static int soak(struct client *c)
     return 0;
 }
 
-/* The limits of --min-ratio and --max-ratio hold for every lane beside the baseline. */
+/* Checks --min-ratio and --max-ratio, which hold for every lane except the baseline. */
 static int judge(const struct client *c)
 {
     const struct perf_plan *plan = c->plan;
@@ -477,7 +479,7 @@ static int judge(const struct client *c)
     return status;
 }
 
-/* The plan has seen that it is possible. */
+/* Pins the process to a CPU; the plan has checked that this is possible. */
 static void pin(int cpu)
 {
     cpu_set_t set;
@@ -523,7 +525,7 @@ int perf_client(const struct perf_plan *plan, const char *host_port)
     return status;
 }
 
-/* A server ends with its client. What one that does not end has to say it has said. */
+/* Waits for the server, which ends with its client. One that does not end has printed its error. */
 static int reap(pid_t child, bool failed)
 {
     int ended = 0;
@@ -539,7 +541,7 @@ static int reap(pid_t child, bool failed)
     return ended;
 }
 
-/* Client and server on this machine. */
+/* Runs client and server on this machine. */
 int perf_local(const struct perf_plan *plan)
 {
     struct iw_host_port at = {.host = "127.0.0.1", .port = 0};

@@ -13,7 +13,7 @@
 void perf_control_init(struct perf_control *c, int fd)
 {
     int on = 1;
-    /* A slice may take its time, and what it stalls for. */
+    /* A slice may take its time, and stall as well. */
     *c = (struct perf_control){.fd = fd, .patience = 10 * PERF_STALL};
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
@@ -49,7 +49,7 @@ int perf_control_send(struct perf_control *c, json_t *message)
     return sent == length ? 0 : -1;
 }
 
-/* The line that ends at `end`; what follows it stays for the next. */
+/* Returns the line that ends at `end`; keeps the rest for the next. */
 static json_t *take_line(struct perf_control *c, const char *end)
 {
     size_t length = (size_t)(end - c->line);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The two ends talk over a TCP connection of its own: objects of JSON, one a line. */
+/* The two ends talk over a separate TCP connection: JSON objects, one per line. */
 #ifndef IW_PERF_CONTROL_H
 #define IW_PERF_CONTROL_H
 
@@ -15,23 +15,24 @@ struct perf_control {
     char line[PERF_LINE];
     size_t have;
     char error[PERF_TEXT];
-    bool told;  /* the error is what the peer says */
+    bool told;  /* the error is the peer's text */
     bool ended; /* by the peer */
 };
 
 /* Takes the socket over. */
 void perf_control_init(struct perf_control *c, int fd);
 void perf_control_close(struct perf_control *c);
-/* Takes the message over. 0, or -1 with text in c->error. */
+/* Sends a message, which it takes over. Returns 0, or -1 with text in c->error. */
 int perf_control_send(struct perf_control *c, json_t *message);
-/* NULL with text in c->error, also if the peer tells of an error of its own. */
+/* Returns the next message; NULL with text in c->error, also if the peer reports an error of its
+ * own. */
 json_t *perf_control_receive(struct perf_control *c);
-/* TCP's port of this end of a socket, or of the peer's; 0 if it has none. */
+/* Returns TCP's port of this end of a socket, or of the peer's; 0 if it has none. */
 json_int_t perf_control_port(int fd, bool peer);
 
 json_t *perf_setup_to_json(const struct perf_setup *setup);
 json_t *perf_run_to_json(const struct perf_run *run);
-/* 0, or -1 if something is missing or out of range. */
+/* Returns 0, or -1 if something is missing or out of range. */
 int perf_setup_from_json(const json_t *from, struct perf_setup *setup);
 int perf_run_from_json(const json_t *from, struct perf_run *run);
 

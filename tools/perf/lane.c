@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What lanes of both kinds share: memory, its contents, and how sockets are set. */
+/* Code that lanes of both kinds share: memory, its contents, and socket options. */
 #include "perf.h"
 
 #include <errno.h>
@@ -81,7 +81,7 @@ int perf_lane_prepare(struct perf_lane *lane, const struct perf_run *run)
     return lane->ops->prepare(lane, run);
 }
 
-/* Whether octets of the peer's have come into this end's sink. */
+/* Returns true if octets of the peer have come into this end's sink. */
 static bool receives(const struct perf_lane *lane, const struct perf_run *run)
 {
     if (perf_is_atomic(run->test))
@@ -93,7 +93,7 @@ static bool receives(const struct perf_lane *lane, const struct perf_run *run)
 
 int perf_lane_verify(struct perf_lane *lane, const struct perf_run *run)
 {
-    /* A Write's arrival is seen by its last octet, which is therefore another one each time. */
+    /* The receiver detects a Write by its last octet, which therefore differs each time. */
     uint64_t most = run->test == PERF_WRITE_LAT ? run->size - 1 : run->size;
     if (!run->verify)
         return 0;
@@ -139,7 +139,8 @@ void perf_lane_congestion(const struct perf_setup *setup, char name[PERF_CONGEST
         close(fd);
 }
 
-/* The system cuts what is too much for it without an error, and doubles the rest: socket(7). */
+/* Sets a buffer and checks the result: the system reduces a size that is too large without an
+ * error, and doubles the rest: socket(7). */
 static int set_buffer(int fd, int which, uint64_t wanted, char *error)
 {
     int octets = (int)wanted, most = 0;

@@ -57,7 +57,7 @@ static bool post_receive(struct loop *l)
     return iw_endpoint_post_recv(l->ep[1], 0, &sge, 1) == IW_OK;
 }
 
-/* Hands what `i` wants to send to the other side as one list of pieces. */
+/* Passes the output of `i` to the other side as one list of pieces. */
 static bool carry(struct loop *l, int i)
 {
     const struct iw_iov *pieces;
@@ -118,7 +118,7 @@ static void move(struct loop *l, uint64_t messages)
     }
 }
 
-/* What no stack can avoid: a CRC on each side and one copy, in pieces of an FPDU's payload. */
+/* Does what no stack can avoid: a CRC on each side and one copy, in pieces of an FPDU's payload. */
 static void baseline(struct loop *l, uint64_t messages)
 {
     size_t size = (size_t)l->options->size, piece = (size_t)l->options->mulpdu;

@@ -12,7 +12,8 @@ struct iw_loop_options {
     double max_ratio, min_rate; /* 0: no limit */
 };
 
-/* Measures and prints; the program's exit status: 0, 1 (a limit was missed), 70 (it went wrong). */
+/* Measures and prints. Returns the program's exit status: 0, 1 (a limit was missed), 70 (an error).
+ */
 int iw_loop_run(const struct iw_loop_options *options);
 
 #endif

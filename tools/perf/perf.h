@@ -5,13 +5,13 @@
  * plan.c     the command line          client.c  rounds of slices, interleaved over the lanes
  * control.c  lines of JSON             server.c  the other side of them
  * lane.c     a lane's connections      stats.c   medians
- * rdma.c     a lane of iWARP           table.c   what is printed
+ * rdma.c     a lane of iWARP           table.c   the printed table
  * threads.c  one in several threads
  * tcp.c      the baseline              report.c, plot.c  JSON, a page
  *
  * A lane is a set of connections of one kind (plain TCP; iWARP with or without CRC and Markers).
  * All lanes are opened first. A slice is one test with one size on one lane; a round is one slice
- * of each lane, so that what disturbs the machine meets all of them.
+ * of each lane, so that a disturbance of the machine affects all of them.
  */
 #ifndef IW_PERF_PERF_H
 #define IW_PERF_PERF_H
@@ -63,7 +63,7 @@ static inline bool perf_is_latency(enum perf_test test)
     return test < PERF_SEND_BW;
 }
 
-/* Its answer comes from the peer's stack, not from a message of the peer's program. */
+/* Returns true if the answer comes from the peer's stack, not from a message of its program. */
 static inline bool perf_is_read(enum perf_test test)
 {
     return test == PERF_READ_LAT || test == PERF_READ_BW || test == PERF_ATOMIC_LAT ||
@@ -75,13 +75,13 @@ static inline bool perf_is_atomic(enum perf_test test)
     return test == PERF_ATOMIC_LAT || test == PERF_ATOMIC_BW;
 }
 
-/* Each message is answered by the peer's program with another. */
+/* Returns true if the peer's program answers each message with another. */
 static inline bool perf_is_ping_pong(enum perf_test test)
 {
     return test == PERF_SEND_LAT || test == PERF_WRITE_LAT;
 }
 
-/* What both sides know of a lane. */
+/* The properties of a lane that both sides know. */
 struct perf_setup {
     bool tcp, crc, markers, poll;
     bool ahead; /* receive_ahead: all receives share the sink, which is then not to be looked at */
@@ -102,13 +102,13 @@ struct perf_run {
     uint32_t seed; /* of the octets to be verified */
 };
 
-/* Messages of a connection in a slice, those of both directions. */
+/* Returns the messages of a connection in a slice, of both directions. */
 static inline uint64_t perf_messages(const struct perf_run *run)
 {
     return run->count * (run->both || perf_is_ping_pong(run->test) ? 2 : 1);
 }
 
-/* Messages of a connection that may be on their way. */
+/* Returns the messages of a connection that may be in flight. */
 static inline uint32_t perf_window(const struct perf_setup *setup, const struct perf_run *run)
 {
     if (perf_is_latency(run->test))
@@ -164,9 +164,9 @@ struct perf_samples {
 struct perf_lane_ops {
     /* Takes over connected sockets, one by one in order; it closes them in the end. */
     int (*attach)(struct perf_lane *lane, uint32_t index, int fd);
-    /* Every socket is there: until all are ready for use. */
+    /* Called when every socket is there: waits until all are ready for use. */
     int (*establish)(struct perf_lane *lane);
-    /* What must be so before the peer begins. */
+    /* Does what must be done before the peer begins. */
     int (*prepare)(struct perf_lane *lane, const struct perf_run *run);
     int (*execute)(struct perf_lane *lane, const struct perf_run *run,
                    struct perf_samples *samples);
@@ -176,24 +176,24 @@ struct perf_lane_ops {
 struct perf_lane *perf_lane_create(const struct perf_setup *setup, bool client, char *error);
 /* Fills the source and wipes the sink if the run is to be verified, then ops->prepare. */
 int perf_lane_prepare(struct perf_lane *lane, const struct perf_run *run);
-/* With run->verify: whether what came in is what the peer had. */
+/* With run->verify: checks that the received octets are the peer's. */
 int perf_lane_verify(struct perf_lane *lane, const struct perf_run *run);
 void perf_lane_destroy(struct perf_lane *lane);
 int perf_lane_fail(struct perf_lane *lane, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* The options of a socket of this lane, before it connects or behind accept. Returns -1, with
- * PERF_TEXT octets of text in `error`, if the system does not have what they ask for. */
+/* Sets the options of a socket of this lane, before it connects or after accept. Returns -1, with
+ * PERF_TEXT octets of text in `error`, if the system does not allow them. */
 int perf_lane_socket(const struct perf_setup *setup, int fd, char *error);
-/* What TCP uses for such a lane here; "?" if it does not tell. */
+/* Returns in `name` the algorithm that TCP uses for such a lane here; "?" if it is unknown. */
 void perf_lane_congestion(const struct perf_setup *setup, char name[PERF_CONGESTION]);
-/* Whether this end sends messages of its own accord. */
+/* Returns true if this end sends messages of its own accord. */
 static inline bool perf_lane_active(const struct perf_lane *lane, const struct perf_run *run)
 {
     return lane->client || (run->both && !perf_is_latency(run->test));
 }
 void perf_sample(struct perf_samples *samples, double nanoseconds);
 
-/* rdma.c, tcp.c: the lane with its kind's memory, or NULL. */
+/* rdma.c, tcp.c: return the lane with its kind's memory, or NULL. */
 struct perf_lane *perf_rdma_new(const struct perf_setup *setup);
 int perf_rdma_register(struct perf_lane *lane);
 /* threads.c: the same with setup->threads above 1. */
@@ -217,11 +217,12 @@ struct perf_spread {
 
 double perf_seconds(void);
 double perf_cpu_seconds(void);
-/* KiB of this process that are in memory, beside files. */
+/* Returns the KiB of this process that are in memory, without files. */
 uint64_t perf_resident(void);
-/* Sorts the values. The median of an even number of them is the mean of the middle two. */
+/* Sorts the values and returns their spread. The median of an even number of them is the mean of
+ * the middle two. */
 struct perf_spread perf_spread(double *values, size_t count);
-/* The nearest rank: the least value that at least the part q of all is not above. */
+/* Returns the nearest rank: the least value that at least the part q of all is not above. */
 double perf_quantile(const double *sorted, size_t count, double q);
 
 /* One test with one size on one lane. */
@@ -245,13 +246,14 @@ struct perf_results {
 
 /* ---- table.c, report.c, plot.c ---- */
 
-/* "tcp", "iwarp crc", "iwarp crc markers", "iwarp". */
+/* Writes the name: "tcp", "iwarp crc", "iwarp crc markers", "iwarp". */
 void perf_lane_name(const struct perf_setup *setup, char *name, size_t room);
-/* The standard output, or stderr if that is the report's. */
+/* Returns the standard output, or stderr if the report uses that. */
 FILE *perf_table(const struct perf_plan *plan);
 void perf_table_head(const struct perf_plan *plan);
 void perf_table_row(const struct perf_plan *plan, const struct perf_result *result);
-/* Each returns 0, or -1 after one line on stderr. The first: whether the other two can. */
+/* Each returns 0, or -1 after one line on stderr. The first checks whether the other two can work.
+ */
 int perf_report_possible(const struct perf_plan *plan);
 int perf_report_json(const struct perf_plan *plan, const struct perf_results *results);
 int perf_report_html(const struct perf_plan *plan, const struct perf_results *results);

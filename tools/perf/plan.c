@@ -16,7 +16,7 @@
 const char *const perf_test_names[PERF_TESTS] = {"send-lat", "write-lat", "read-lat", "atomic-lat",
                                                  "send-bw",  "write-bw",  "read-bw",  "atomic-bw"};
 
-/* The next word of a list; false at its end. */
+/* Reads the next word of a list. Returns false at its end. */
 static bool next_word(const char **list, char *word, size_t room)
 {
     size_t length = strcspn(*list, ",");
@@ -67,7 +67,7 @@ static void all_sizes(struct perf_plan *plan)
         plan->sizes[plan->size_count++] = size;
 }
 
-/* Bit 0: off, bit 1: on. */
+/* Parses on, off or both. Bit 0: off, bit 1: on. */
 static bool parse_both(const char *text, unsigned *out)
 {
     *out = strcmp(text, "on") == 0 ? 2 : strcmp(text, "off") == 0 ? 1 : 3;
@@ -206,7 +206,7 @@ static int set_max_ratio(void *context, const char *value, char *error, size_t r
     return set_ratio(value, &((struct draft *)context)->plan->max_ratio, error, room);
 }
 
-/* TCP has it: a socket takes it. */
+/* Takes the congestion control if a socket accepts it. */
 static int set_congestion(void *context, const char *value, char *text, size_t room)
 {
     struct draft *d = context;
@@ -299,7 +299,7 @@ static const char usage[] =
     "Measures latency and bandwidth of RDMA over TCP, and of plain TCP beside it.\n"
     "\n";
 
-/* The lanes: the baseline, then every combination of CRC and Markers. */
+/* Makes the lanes: the baseline, then every combination of CRC and Markers. */
 static int make_lanes(struct perf_plan *plan, const struct draft *d)
 {
     struct perf_setup setup = {.poll = d->poll,
@@ -352,7 +352,7 @@ static int make_lanes(struct perf_plan *plan, const struct draft *d)
     return -1;
 }
 
-/* What would be without effect. Returns -1 to go on, else the exit status. */
+/* Refuses options that would have no effect. Returns -1 to go on, else the exit status. */
 static int check_sense(const struct perf_plan *plan, const struct draft *d, bool local, bool timed)
 {
     bool tests[2] = {false, false};

@@ -80,7 +80,7 @@ static double at_y(const struct plot *p, double value)
     return HEIGHT - BOTTOM - (y - p->y0) / (p->y1 - p->y0) * (HEIGHT - TOP - BOTTOM);
 }
 
-/* The least and the most of the medians, and some room. */
+/* Finds the range of the medians, with a margin. */
 static void find_ranges(struct plot *p)
 {
     p->x0 = p->y0 = INFINITY;
@@ -166,7 +166,7 @@ static void axes(const struct plot *p)
             (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, (TOP + HEIGHT - BOTTOM) / 2, what);
 }
 
-/* Through the medians, or the 99th percentiles of latencies. */
+/* Draws the curve through the medians, or the 99th percentiles of latencies. */
 static void curve(const struct plot *p, size_t lane, bool p99)
 {
     const char *colour = colour_of(p->plan, lane);

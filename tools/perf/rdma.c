@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A lane of iWARP. All is driven by completions, in `ready`; only the arrival of a Write is seen by
- * its last octet, as no completion tells of it.
+ * A lane of iWARP. Completions drive everything, in `ready`; only the arrival of a Write is
+ * detected by its last octet, as no completion reports it.
  *
- * What the two ends have to say to each other during a slice is Immediate Data: how many Sends may
- * follow (CREDIT), that all has been sent (END), and that it has come (ACK).
+ * During a slice the two ends talk to each other by Immediate Data: how many Sends may follow
+ * (CREDIT), that all has been sent (END), and that it has come (ACK).
  */
 #include "perf.h"
 
@@ -29,7 +29,7 @@ struct flow {
     uint64_t posted, completed; /* messages of ours */
     uint64_t received;          /* messages of the peer's program */
     uint64_t credit;            /* Sends that the peer has room for */
-    uint64_t told;              /* the credit that was last given to it */
+    uint64_t granted;           /* the credit that was last given to it */
     uint32_t controls;          /* Immediate Data on its way */
     bool end_posted, end_seen, ack_due, ack_seen, complete;
     uint64_t began;
@@ -55,7 +55,7 @@ static struct rdma_lane *of(struct perf_lane *lane)
     return (struct rdma_lane *)lane;
 }
 
-/* Receives for the peer's Sends; there are CONTROLS more for its Immediate Data. */
+/* Returns the receives for the peer's Sends; there are CONTROLS more for its Immediate Data. */
 static uint32_t receives(const struct perf_setup *setup)
 {
     return 4 * setup->window;
@@ -76,7 +76,7 @@ static bool post_control(struct flow *f, uint32_t kind, uint64_t value)
     return iw_endpoint_post(f->ep, &work, 0) == IW_OK;
 }
 
-/* Successive Writes end in different octets, none of them 0. */
+/* Returns the last octet of a Write: successive ones differ, and none is 0. */
 static uint8_t last_octet(uint64_t number)
 {
     return (uint8_t)(number % 255 + 1);
@@ -141,7 +141,7 @@ static void sample(struct flow *f, int halves)
         perf_sample(f->lane->samples, (double)(iw_transport_now() - f->began) / halves);
 }
 
-/* The next message of a ping-pong, or the next request. */
+/* Posts the next message of a ping-pong, or the next request. */
 static bool post_timed(struct flow *f)
 {
     if (f->lane->base.client && f->lane->samples != NULL)
@@ -180,10 +180,10 @@ static void advance_stream(struct flow *f)
             good = post_control(f, END, 0);
         }
     }
-    if (good && sends && f->received + receives(&f->lane->base.setup) / 2 > f->told &&
+    if (good && sends && f->received + receives(&f->lane->base.setup) / 2 > f->granted &&
         f->received < run->count) {
-        f->told = f->received + receives(&f->lane->base.setup);
-        good = post_control(f, CREDIT, f->told);
+        f->granted = f->received + receives(&f->lane->base.setup);
+        good = post_control(f, CREDIT, f->granted);
     }
     if (good && f->ack_due) {
         f->ack_due = false;
@@ -209,7 +209,7 @@ static void advance(struct flow *f)
     lane->complete += f->complete;
 }
 
-/* ---- what the endpoint tells ---- */
+/* ---- completions and events ---- */
 
 static void control(struct flow *f, const uint8_t *octets)
 {
@@ -230,7 +230,7 @@ static void completed(struct flow *f, const struct iw_completion *done)
 {
     f->lane->moved++;
     if (done->status != IW_STATUS_OK)
-        return; /* an event tells why */
+        return; /* an event gives the reason */
     if (done->opcode == IW_WORK_RECV) {
         if (done->immediate) {
             control(f, done->immediate_data);
@@ -291,7 +291,7 @@ static void ready(void *context, struct iw_connection *c)
         for (size_t i = 0; i < n; i++)
             completed(f, &done[i]);
     if (f->lane->run != NULL && !is_active(f))
-        f->lane->moved++; /* of the peer's Writes and Reads no completion tells */
+        f->lane->moved++; /* no completion reports the peer's Writes and Reads */
     advance(f);
 }
 
@@ -356,7 +356,7 @@ static bool stalled(const struct rdma_lane *r, double *since, uint64_t *moved)
     return now - *since > PERF_STALL;
 }
 
-/* Steps until `*count` connections are all of them. */
+/* Steps until `*count` reaches the number of connections. */
 static int turn_until(struct rdma_lane *r, const uint32_t *count)
 {
     const struct perf_setup *setup = &r->base.setup;
@@ -387,7 +387,7 @@ static int prepare(struct perf_lane *lane, const struct perf_run *run)
     for (uint32_t i = 0; i < lane->setup.connections; i++) {
         struct flow *f = &r->flows[i];
         f->posted = f->completed = f->received = 0;
-        f->credit = f->told = receives(&lane->setup);
+        f->credit = f->granted = receives(&lane->setup);
         f->end_posted = f->end_seen = f->ack_due = f->ack_seen = f->complete = false;
         if (run->test == PERF_WRITE_LAT)
             f->sink[run->size - 1] = 0;
@@ -446,7 +446,7 @@ int perf_rdma_register(struct perf_lane *lane)
 
 static const struct perf_lane_ops rdma_ops = {attach, establish, prepare, execute, close_lane};
 
-/* The same numbers for each domain that begins with the same (splitmix64). */
+/* Generates the same numbers for each domain with the same seed (splitmix64). */
 static void repeatable(void *context, void *out, size_t length)
 {
     struct rdma_lane *r = context;

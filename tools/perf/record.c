@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A capture of RDMA Writes and Reads, or Sends, over many connections, written as it is made. */
+/* Makes up a capture of RDMA Writes and Reads, or Sends, over many connections, and writes it on
+ * the fly. */
 #include "record.h"
 
 #include <inttypes.h>
@@ -49,7 +50,7 @@ static void send_octets(struct record *r, const struct flow *f, unsigned side, s
     (void)iw_synth_data(r->synth, f->tcp, side, START + r->now, r->segment, length);
 }
 
-/* Whole segments; what remains waits for more. */
+/* Sends whole segments; the rest waits for more. */
 static void send_segments(struct record *r, struct flow *f, unsigned side, size_t length)
 {
     size_t mss = (size_t)r->options->mss, whole = length / mss * mss;
@@ -80,7 +81,7 @@ static void send_startup(struct record *r, const struct flow *f, unsigned side)
     send_octets(r, f, side, (size_t)iw_wire_put_startup(r->segment, sizeof r->segment, &header));
 }
 
-/* One FPDU, as a segment of its own if no size of FPDUs was asked for. */
+/* Sends one FPDU, as a segment of its own if no size of FPDUs was given. */
 static void send_fpdu(struct record *r, struct flow *f, unsigned side,
                       const struct iw_ddp_header *header, const uint8_t *payload, size_t length)
 {
@@ -102,7 +103,7 @@ static void send_fpdu(struct record *r, struct flow *f, unsigned side,
         send_octets(r, f, side, at);
 }
 
-/* The next segment of a Write or Read Response; true if it is the message's last. */
+/* Sends the next segment of a Write or Read Response. Returns true if it is the message's last. */
 static bool send_tagged(struct record *r, struct flow *f, unsigned side, unsigned opcode,
                         uint32_t stag)
 {
@@ -134,7 +135,7 @@ static void send_request(struct record *r, struct flow *f)
     send_fpdu(r, f, 0, &header, octets, sizeof octets);
 }
 
-/* The next segment of a Send; true if it is the message's last. */
+/* Sends the next segment of a Send. Returns true if it is the message's last. */
 static bool send_untagged(struct record *r, struct flow *f)
 {
     uint64_t room = r->mulpdu - IW_DDP_UNTAGGED_HEADER, left = r->options->size - f->at;
@@ -151,7 +152,7 @@ static bool send_untagged(struct record *r, struct flow *f)
     return last;
 }
 
-/* One segment of this connection: of a Write, the Read Request behind it, or the response. */
+/* Sends one segment of this connection: of a Write, the Read Request after it, or the response. */
 static void step(struct record *r, struct flow *f)
 {
     switch (f->phase) {
@@ -232,7 +233,7 @@ static bool write_all(struct record *r)
     return true;
 }
 
-/* RFC 5044 §4.5: room for the length, the CRC, Markers and the pad. */
+/* Returns the MULPDU. RFC 5044 §4.5: leaves room for the length, the CRC, Markers and the pad. */
 static uint32_t mulpdu_of(const struct iw_record_options *o)
 {
     uint64_t fpdu = o->fpdu > 0 ? o->fpdu : o->mss;

@@ -15,12 +15,12 @@ struct iw_record_options {
     uint64_t mss;                   /* octets of a segment, which is one FPDU if `fpdu` is 0 */
     uint64_t fpdu;                  /* octets of an FPDU; segments are cut from them as they fall */
     uint64_t connections;           /* they take turns, too, */
-    uint64_t burst;                 /* each for so many FPDUs */
+    uint64_t burst;                 /* each for this many FPDUs */
     uint64_t port;                  /* of the responder */
     bool crc, markers;
 };
 
-/* Writes the capture; the program's exit status: 0, 70 (it went wrong). */
+/* Writes the capture. Returns the program's exit status: 0, 70 (an error). */
 int iw_record_run(const struct iw_record_options *options);
 
 #endif

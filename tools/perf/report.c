@@ -51,7 +51,8 @@ static int unwritable(const char *path)
     return -1;
 }
 
-/* Opens nothing that somebody may be waiting at, and leaves nothing where nothing was. */
+/* Checks that the file can be written. Does not open a pipe, whose reader would notice, and leaves
+ * no file where there was none. */
 static int possible(const char *path)
 {
     struct stat there;
@@ -100,6 +101,6 @@ int perf_report_json(const struct perf_plan *plan, const struct perf_results *re
     if (out != NULL && out != stdout)
         bad |= fclose(out) != 0;
     json_decref(all);
-    bool told = out == stdout && ferror(out); /* by main */
-    return bad && !told ? unwritable(plan->json) : 0;
+    bool reported = out == stdout && ferror(out); /* by main */
+    return bad && !reported ? unwritable(plan->json) : 0;
 }

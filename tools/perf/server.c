@@ -13,7 +13,7 @@
 
 enum { GREETING = 10 /* seconds */ };
 
-/* What has come to the listening socket while somebody else was expected. */
+/* Connections that came to the listening socket while another was expected. */
 struct door {
     int listener;
     int waiting[PERF_CONNECTIONS];
@@ -56,8 +56,8 @@ static bool same_host(int a, int b)
     return x->sin_addr.s_addr == y->sin_addr.s_addr;
 }
 
-/* Whether a connection is the one that the client means. Behind something that gives it other
- * ports, any of the same address may be. */
+/* Returns true if a connection is the one that the client means. If something between the two
+ * changes ports, any of the same address may be. */
 static bool is_meant(const struct session *s, int fd, json_int_t port)
 {
     return same_host(s->control.fd, fd) && (!s->direct || perf_control_port(fd, true) == port);
@@ -70,8 +70,8 @@ static int let_in(struct door *d, size_t i)
     return fd;
 }
 
-/* The connection of the lane that has this port at the client's end; -1, with errno, if it cannot
- * be had. */
+/* Returns the connection of the lane with this port at the client's end; -1, with errno, if there
+ * is none. */
 static int accept_one(struct session *s, json_int_t port)
 {
     struct door *d = s->door;
@@ -103,10 +103,10 @@ static int attach_one(struct session *s, struct perf_lane *lane, uint32_t i)
 {
     char error[PERF_TEXT];
     json_int_t port;
-    json_t *told = perf_control_receive(&s->control);
-    int known = json_unpack(told, "{sI}", "port", &port);
-    bool spoke = told != NULL;
-    json_decref(told);
+    json_t *message = perf_control_receive(&s->control);
+    int known = json_unpack(message, "{sI}", "port", &port);
+    bool spoke = message != NULL;
+    json_decref(message);
     if (known != 0)
         return spoke ? refuse(s, "no port of a connection") : -1;
     int fd = accept_one(s, port);
@@ -197,7 +197,7 @@ static int greet(struct session *s)
     return perf_control_send(&s->control, json_pack("{si}", "iwarp-perf", PERF_PROTOCOL));
 }
 
-/* 0 once the client says goodbye. */
+/* Runs the session. Returns 0 once the client says goodbye. */
 static int converse(struct session *s)
 {
     int status = greet(s);
@@ -220,8 +220,8 @@ static int converse(struct session *s)
     return status < 0 ? -1 : 0;
 }
 
-/* Whether it was a client. What closes before its first line only looks whether somebody listens,
- * or is the rest of a lane that failed. */
+/* Serves a connection. Returns true if it was a client. A connection that closes before its first
+ * line only probes for a listener, or is the rest of a lane that failed. */
 static bool serve_one(struct door *door, int fd, int *exit_status)
 {
     struct session s = {.door = door};

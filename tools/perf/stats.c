@@ -52,7 +52,7 @@ struct perf_spread perf_spread(double *values, size_t count)
 
 double perf_quantile(const double *sorted, size_t count, double q)
 {
-    /* The part that a product of doubles may be too large by. */
+    /* Subtract the error by which a product of doubles may be too large. */
     size_t rank = (size_t)ceil(q * (double)count - 1e-6);
     if (count == 0)
         return 0;

@@ -91,7 +91,7 @@ static void set_nodelay(struct flow *f, bool on)
     f->nodelay = on;
 }
 
-/* The two directions as the active side sees them. */
+/* Plans the two directions as the active side sees them. */
 static void plan_active(struct flow *f, const struct perf_lane *lane, const struct perf_run *run)
 {
     f->out = (struct way){.size = run->size, .count = run->count};
@@ -144,7 +144,7 @@ static int prepare(struct perf_lane *lane, const struct perf_run *run)
     return 0;
 }
 
-/* What went wrong with a socket; EAGAIN is only wrong if it was to block. */
+/* Records a socket's error; EAGAIN is one only if the call was to block. */
 static int broken(struct tcp_lane *t, ssize_t n)
 {
     if (n == 0)
@@ -154,7 +154,7 @@ static int broken(struct tcp_lane *t, ssize_t n)
     return perf_lane_fail(&t->base, "TCP: %s", strerror(errno));
 }
 
-/* What may go out now: octets left of the message under way. */
+/* Returns how many octets may be sent now: those left of the message under way. */
 static size_t sendable(const struct flow *f)
 {
     const struct way *out = &f->out;
@@ -169,7 +169,7 @@ static bool receivable(const struct flow *f)
     return f->in.done < f->in.count || f->in.last;
 }
 
-/* 1: octets went; 0: the socket takes none now; -1: it broke. */
+/* Sends some octets. Returns 1: octets were sent; 0: the socket takes none now; -1: it broke. */
 static int send_some(struct tcp_lane *t, struct flow *f)
 {
     size_t left = sendable(f);
@@ -177,7 +177,7 @@ static int send_some(struct tcp_lane *t, struct flow *f)
         return 0;
     bool final = f->out.done + 1 >= f->out.count;
     if (final)
-        set_nodelay(f, true); /* nothing comes behind it for which Nagle could wait */
+        set_nodelay(f, true); /* nothing follows for which Nagle could wait */
     t->base.calls++;
     ssize_t n = send(f->fd, f->source + f->out.offset, left, MSG_NOSIGNAL);
     if (n < 0 && (errno == EINTR || (errno == EAGAIN && !t->blocking)))
@@ -196,7 +196,7 @@ static int send_some(struct tcp_lane *t, struct flow *f)
     return 1;
 }
 
-/* `n` octets have come, in place or at the chunk. Returns -1 if there are too many. */
+/* Takes `n` octets that came in place or into the chunk. Returns -1 if there are too many. */
 static int take(struct tcp_lane *t, struct flow *f, const struct perf_run *run, uint64_t n,
                 bool in_place)
 {
@@ -240,7 +240,8 @@ static uint64_t nanoseconds(void)
     return (uint64_t)(perf_seconds() * 1e9);
 }
 
-/* A latency's clock starts when the message leaves and stops when its answer is here. */
+/* Makes one turn. A latency's clock starts when the message leaves and stops when its answer is
+ * here. */
 static int turn(struct tcp_lane *t, struct flow *f, const struct perf_run *run,
                 struct perf_samples *samples)
 {

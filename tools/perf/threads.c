@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A lane of iWARP whose connections are shared out among threads: a lane of its own for each, with
- * its own reactor and domain, so that no two have anything to wait for. The octets of all lie in
- * one piece, and all domains give the same STags: the peer need not know what is whose.
+ * A lane of iWARP whose connections are divided among threads: each thread has a lane with its own
+ * reactor and domain, so that none waits for another. The octets of all are in one piece, and all
+ * domains give the same STags: the peer need not know the division.
  */
 #include "perf.h"
 
@@ -46,7 +46,7 @@ static int attach(struct perf_lane *lane, uint32_t index, int fd)
     return p->lane->ops->attach(p->lane, index - p->first, fd) ? failed(lane, p) : 0;
 }
 
-/* In the same order at both ends: no part waits for another. */
+/* Establishes the parts in the same order at both ends, so that none waits for another. */
 static int establish(struct perf_lane *lane)
 {
     struct crew *crew = of(lane);

@@ -41,7 +41,7 @@ def write_all(fd, data):
 
 
 class Frames:
-    """Takes octets as they come and gives whole frames."""
+    """Takes octets as they come and returns whole frames."""
 
     def __init__(self):
         self.data = b""
@@ -118,7 +118,7 @@ class Job:
             pass
 
     def end(self):
-        """What is left of its group goes as well. The exit status as a shell gives it."""
+        """Ends the rest of its group as well. Returns the exit status as a shell gives it."""
         status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         self.signal(signal.SIGKILL)
         os.close(self.pidfd)
@@ -138,7 +138,7 @@ def pass_output(line, job, fds):
 
 
 def finish(line, job):
-    """The command has ended: what it had written is still to be passed on, and no more than that."""
+    """Finishes a command that has ended: passes on what it had written, and no more than that."""
     while True:
         ready = select.select(list(job.streams), [], [], 0)[0]
         if not ready:
@@ -196,7 +196,7 @@ def die(text):
 
 
 def free_line(state):
-    """The first serial line that nobody uses: its two descriptors and the lock that goes with them."""
+    """Returns the first unused serial line: its two descriptors and the lock that goes with them."""
     names = sorted(glob.glob(os.path.join(glob.escape(state), "*.in")))
     for name in names:
         lock = os.open(name + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
@@ -211,7 +211,7 @@ def free_line(state):
 
 
 def begin(to, source, kernel):
-    """Both ends start afresh: what a client before us left unread is passed over."""
+    """Synchronises both ends: skips what an earlier client left unread."""
     nonce = secrets.token_bytes(16)
     hello, seen = frame(b"h", nonce), b""
     write_all(to, frame(b"H", nonce))
@@ -236,7 +236,7 @@ def execute(state, pid, writable, argv):
     to, source, lock = free_line(state)
     rest = begin(to, source, kernel)
     request = {"argv": argv, "cwd": os.getcwd(), "env": dict(os.environ), "writable": writable}
-    # A signal in front of the request would find no command to end.
+    # A signal before the request would find no command to end.
     passed_on = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     signal.pthread_sigmask(signal.SIG_BLOCK, passed_on)
     for number in passed_on:

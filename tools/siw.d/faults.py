@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Does the suite notice faults in siw? Plants those of faults.csv in its source, one at a time.
+"""Checks that the suite notices faults in siw: plants those of faults.csv in its source, one at a time.
 
 usage: faults.py [--all] [--source DIR] [--select PATTERN] PROGRAMS RESULTS [NAME...]
 
@@ -9,9 +9,9 @@ PROGRAMS: the folder of iwarp-conform and iwarp-siw; RESULTS: a folder for the r
 --select: play these cases only ('effect-*': those that ask what an error does, whatever the form of the Terminate).
 
 A line of faults.csv: the targets to try, in this order, and a text that occurs once in a file of drivers/infiniband/sw/siw
-with what replaces it. A fault is caught by the cases whose verdict, or what they record of the peer, differs from what it
-is against siw without the fault, in the run of the whole suite and again when only they are played. Of those whose verdict
-differs from the baseline, too, CI would have told.
+with its replacement. A fault is caught by the cases whose verdict, or record of the peer, differs from that against siw
+without the fault, in the run of the whole suite and again when only they are played. CI would have reported those whose
+verdict differs from the baseline, too.
 Exit status: 0 all caught, 1 not all, 3 no kernel, 70 a line no longer fits or a run failed.
 """
 import argparse
@@ -30,7 +30,7 @@ BASELINES = os.path.join(HERE, "..", "..", "conformance", "baselines")
 BASELINE = {"siw": "siw-rping", "siw-client": "siw-rping-client", "siw-agent": "siw-agent"}
 GOOD = (0, 1, 2, 3)  # exit statuses of a run that went to its end
 RECORDED = ("verdict", "rule", "reason", "actual", "observed")  # what `iwarp-conform diff` compares
-LISTED = 12  # cases that are told of each fault
+LISTED = 12  # cases that are printed for each fault
 
 
 def give_up(text, status=70):
@@ -39,7 +39,7 @@ def give_up(text, status=70):
 
 
 class Bench:
-    """The sources, once unpacked, and a place for the kernels and an instance of tools/siw of our own."""
+    """Holds the sources, once unpacked, and a place for the kernels and a separate instance of tools/siw."""
 
     def __init__(self, programs, results, source, select):
         self.select = [select] if select else []
@@ -70,7 +70,7 @@ class Bench:
             give_up("no sources: tools/siw source ended with status %d" % status, 3)
 
     def build(self, fault):
-        """The kernel with this fault: only siw's file is compiled again, once there is a first one."""
+        """Returns the kernel with this fault. After the first one, only siw's file is compiled again."""
         path = os.path.join(self.source, "drivers/infiniband/sw/siw", fault["file"])
         with open(path, encoding="utf-8") as f:
             text = f.read()
@@ -90,7 +90,7 @@ class Bench:
         return kernel
 
     def run(self, target, kernel, name, cases=()):
-        """A run of the suite; its cases by id. None: the kernel as it is."""
+        """Runs the suite. Returns its cases by id. None: the kernel without a fault."""
         folder = os.path.join(self.results, name + ("-again" if cases else ""), target)
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
@@ -119,17 +119,17 @@ class Bench:
 
 
 def differ(clean, bent):
-    """The cases that record something else."""
+    """Returns the cases that record something else."""
     return [name for name, case in bent.items() if any(case.get(key) != clean[name].get(key) for key in RECORDED)]
 
 
-def told(case):
+def verdict_of(case):
     text = " ".join(str(case[key]) for key in ("reason", "actual") if case.get(key))
     return case["verdict"] + (": " + text if text else "")
 
 
 def try_fault(bench, fault, everywhere):
-    """True if some case noticed."""
+    """Returns True if some case noticed."""
     kernel, caught = bench.build(fault), False
     for target in fault["targets"].split():
         clean, bent = bench.clean_run(target), bench.run(target, kernel, fault["name"])
@@ -143,7 +143,7 @@ def try_fault(bench, fault, everywhere):
             fault["name"], fault["what"], "caught" if noticed else "NOT caught", len(noticed), target, len(in_ci)), flush=True)
         for name in (in_ci + [name for name in noticed if name not in in_ci])[:LISTED]:
             print("          %s (%s)\n              %s\n              %s" % (
-                name, " ".join(bent[name]["rules"][:3]), told(clean[name]), told(bent[name])), flush=True)
+                name, " ".join(bent[name]["rules"][:3]), verdict_of(clean[name]), verdict_of(bent[name])), flush=True)
         caught = caught or bool(noticed)
         if caught and not everywhere:
             break

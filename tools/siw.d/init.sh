@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The first process inside the user-mode kernel: siw_lines=N (the kernel's command line) serial lines are
-# served once siw0 is there. What goes wrong is said on the console; without this process
+# served once siw0 is there. It prints errors on the console; when this process ends,
 # the kernel ends, too.
 set -u
 : "${siw_lines:?}" "${siw_address:?}" "${siw_address6:?}"

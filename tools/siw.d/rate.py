@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Inside the user-mode kernel: perftest's PROGRAM over siw, COUNT messages of SIZE octets. Prints how many octets TCP carried a
-second on lo, which nothing else uses, in the middle of them. perftest itself wants to read the CPU's clock rate to tell
-the time, and there is none here (it says "inf").
+"""Runs perftest's PROGRAM over siw inside the user-mode kernel, COUNT messages of SIZE octets. Prints how many octets per
+second TCP carried on lo, which nothing else uses, in the middle of them. perftest itself needs the CPU's clock rate to
+measure time, and there is none here (it says "inf").
 
-With "calls" instead of the rate: the system calls of the client and of the server that write, read or control, which
-post and wait; what the same takes for another COUNT must be taken off.
+With "calls", prints instead of the rate the system calls of the client and of the server that write, read or control, which
+post and wait; subtract the number for another COUNT.
 
 perftest that does not end well within PATIENCE seconds (IW_RATE_PATIENCE) is ended: siw may stand still, and librdmacm crash in its client.
 
@@ -44,7 +44,7 @@ def main(program, size, count, crc, calls=False):
     words = ["bash", "-c", 'ulimit -l unlimited; exec "$@"', "sh"]
     words += ["strace", "-f", "-c"] if calls else []
     words += [program, "-d", "siw0", "-R", "-F", "-s", size, "-n", count]
-    # Two who poll on the only processor would wait for each other's slices of time to end.
+    # Two processes that poll on the only processor would wait for each other's time slices to end.
     words += ["-e"] if program.endswith("_lat") else []
     how = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE if calls else subprocess.DEVNULL, "text": True,
            "start_new_session": True}
@@ -65,7 +65,7 @@ def main(program, size, count, crc, calls=False):
         if pair[1].returncode != 0:
             sys.exit("rate.py: the client of %s %s" % (program, "stands still" if pair[1].returncode is None else
                                                        "ended with status %d" % pair[1].returncode))
-        told = [p.communicate(timeout=PATIENCE)[1] for p in (pair[1], pair[0])]
+        traces = [p.communicate(timeout=PATIENCE)[1] for p in (pair[1], pair[0])]
     except subprocess.TimeoutExpired:
         sys.exit("rate.py: the server of %s stands still" % program)
     finally:
@@ -74,7 +74,7 @@ def main(program, size, count, crc, calls=False):
                 os.killpg(one.pid, signal.SIGKILL)
                 one.wait()
     if calls:
-        print(*map(calls_in, told))
+        print(*map(calls_in, traces))
         return
     first, last = seen[0][1], seen[-1][1]
     part = [s for s in seen if first + (last - first) * 0.15 <= s[1] <= first + (last - first) * 0.85]

@@ -50,7 +50,7 @@ static inline const char *caught(void)
 }
 
 /* As a test's teardown: an assertion that fails before caught() is printed, and so are those of the
- * tests behind it. */
+ * tests after it. */
 static inline int catch_no_more(void **state)
 {
     (void)state;

@@ -51,13 +51,13 @@ def recordings(program, pcaps):
         check([line.startswith("%s:%d: %s (" % (path, w[0], w[3])) for line, w in zip(text, wanted)] == [True] * len(wanted)
               and len(text) == len(wanted), "as text, too", text)
         connections = {o["initiator_address"]: o for o in out if o["type"] == "connection"}
-        check(len(connections) == len(capture["connections"]), "%s: every connection is told" % capture["file"], connections)
+        check(len(connections) == len(capture["connections"]), "%s: every connection is reported" % capture["file"], connections)
         for one in capture["connections"]:
             for direction, side in SIDES.items():
-                told = connections[one["initiator"]][side]["messages"]
+                found = connections[one["initiator"]][side]["messages"]
                 wanted = {NAMES[k]: v for k, v in one["directions"][direction]["messages"].items()}
-                check({k: v["messages"] for k, v in told.items()} == wanted, "%s %s: messages" % (one["initiator"], direction),
-                      told, wanted)
+                check({k: v["messages"] for k, v in found.items()} == wanted, "%s %s: messages" % (one["initiator"], direction),
+                      found, wanted)
 
 
 def messages(program, pcaps):
@@ -146,7 +146,7 @@ def faults(program, pcaps):
             f.write(octets[:9000])
         done = lint(program, 2, cut)
         check(done.stdout.count(b"MPA-4.1-02") == 2 and done.stderr.startswith(b"iwarp-lint: " + cut.encode()),
-              "what stands before a cut is told, and the cut", done.stdout, done.stderr)
+              "everything before a cut is reported, and the cut", done.stdout, done.stderr)
         with open(cut, "wb") as f:
             f.write(b"this is no capture at all")
         check(cut.encode() in lint(program, 2, cut).stderr, "what is no capture is refused")

@@ -12,7 +12,7 @@ import sys
 
 from check_lint_joined import PACKET, blocks
 
-SENDER = slice(34, 40)  # of an Enhanced Packet Block: the Ethernet address behind the other one
+SENDER = slice(34, 40)  # of an Enhanced Packet Block: the second Ethernet address
 
 
 def lint(program, data):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""iwarp-lint tells the same of the same packets whatever they come in, and takes any octets at all.
+"""iwarp-lint reports the same for the same packets in every format, and accepts any octets.
 
 usage: check_lint_input.py IWARP-LINT IWARP-PERF LINT-SERVE [memory]
 
@@ -263,7 +263,7 @@ def sequence_space(lint, frames, wanted):
 
 
 def cut(lint):
-    """A file with a finding, cut at every octet: what is told is the beginning of what the whole tells."""
+    """A file with a finding, cut at every octet: the report is the beginning of the whole file's report."""
     frames = [(t, FRAMES["Ethernet"][1](p)) for t, p in packets(lint.record("--size", "1", "--total", "2"))]
     bad = next(i for i, (_, f) in enumerate(frames) if len(f) == 54 + 24)  # the Write: 14 octets of header, 1 of payload
     frames[bad] = frames[bad][0], frames[bad][1][:-1] + bytes([frames[bad][1][-1] ^ 1])
@@ -339,13 +339,13 @@ def streaming(lint):
                    ((0, b"x"), (0, b"MPA ID Req Frame is a key")), ((0, b"x"), (0, REQUEST[:19])),
                    ((0, b"x"), (0, REQUEST[:17] + b"\3\0\0")), ((0, b"x"), (0, REQUEST[:18] + b"\2\1"))):
         got = found(*before, *mpa)
-        check(got == later(len(before)), "start-up behind %s" % (before,), got)
+        check(got == later(len(before)), "start-up after %s" % (before,), got)
         check(found(*before) == [], "and no start-up in it")
     got = found((1, b"x"), *((1 - side, data) for side, data in mpa))
     check([g[:2] for g in got] == [(2, "initiator"), (3, "responder"), (4, "initiator")], "the one who was called sends the Request", got)
     got = found((0, b"HELLO"), (1, b"200"), (0, REQUEST[:16] + b"\x08" + REQUEST[17:]), (1, REPLY))
-    check((3, "initiator", "mpa-res-bits", 16) in got, "a finding behind it", got)
-    # What was sent before comes again, alone and with the Request behind it.
+    check((3, "initiator", "mpa-res-bits", 16) in got, "a finding after it", got)
+    # The octets sent before come again, alone and followed by the Request.
     frames = talk((0, b"HELLO"), (1, b"200"), *mpa)
     joined = talk((0, b"HELLO" + REQUEST))[0][1]
     joined = joined[:28] + frames[2][1][28:32] + joined[32:]
@@ -406,8 +406,8 @@ def extract(lint):
     # One segment of each Write is not in the capture: 1440 octets of payload each, so the second is from 1440 on.
     frames = [f for f in packets(octets) if f[1][40 + 2:44] != b"\x81\x40" or struct.unpack(">Q", f[1][48:56])[0] != 1440]
     out = lint.run("--json", "--extract", "0x1000", "--into", into, lint.write(pcap(frames, RAW))).stdout.splitlines()
-    told = next(json.loads(line) for line in out if b'"extract"' in line)
-    check(told["holes"] == [{"from": "0x5a0", "to": "0xb3f"}] and told["from"] == "0x0" and told["to"] == "0x1387", "a hole", told)
+    line = next(json.loads(line) for line in out if b'"extract"' in line)
+    check(line["holes"] == [{"from": "0x5a0", "to": "0xb3f"}] and line["from"] == "0x0" and line["to"] == "0x1387", "a hole", line)
     with open(into, "rb") as f:
         check(f.read() == pattern[:1440] + bytes(1440) + pattern[2880:], "is a hole in the file")
     lint.record("--size", "500", "--total", "4000", "--connections", "2")
@@ -437,7 +437,7 @@ def live(lint):
     port = server.getsockname()[1]
     with subprocess.Popen([lint.program, "--live", "lo", "--filter", "tcp port %d" % port, "--json", "--messages", "--summary"],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        told = b""
+        line = b""
         for _ in range(600):
             with socket.create_connection(("127.0.0.1", port)) as a, server.accept()[0] as b:
                 a.sendall(b"MPA ID Req Frame\0\1\0\0")
@@ -445,7 +445,7 @@ def live(lint):
                 b.sendall(b"MPA ID Rep Frame\0\1\0\0")
                 a.recv(20, socket.MSG_WAITALL)
             if select.select([process.stdout], [], [], 0.1)[0]:
-                told = process.stdout.readline()
+                line = process.stdout.readline()
                 break
             if process.poll() is not None:
                 break
@@ -454,7 +454,7 @@ def live(lint):
     if process.returncode == 2 and (b"not permitted" in said or b"No such device" in said):
         print("ok - live # SKIP %s" % said.decode().strip())
         return
-    check(process.returncode == 0 and b"mpa request rev 1" in told, "a live capture tells at once", told, said)
+    check(process.returncode == 0 and b"mpa request rev 1" in line, "a live capture is reported at once", line, said)
     lines = [json.loads(line) for line in out.splitlines()]
     check(lines[-1]["type"] == "total" and lines[-1]["connections"] > 0, "and sums up when it is ended", lines[-1:])
 

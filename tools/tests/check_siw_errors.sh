@@ -101,7 +101,7 @@ fi
 expected=3
 fails "no place" '^siw: cannot make /proc/iwarp/siw' env XDG_CACHE_HOME=/proc "$siw" up
 
-# A build that is killed outright leaves its folder and its processes; the next one removes them. One that is told to
+# A build that is killed outright leaves its folder and its processes; the next one removes them. One that is asked to
 # end leaves nothing.
 begin_build() {
     "$siw" build >said 2>&1 &
@@ -126,7 +126,7 @@ killed=$group
 begin_build "$(cat left)"
 alive "$killed" && fail "that is ended by the next one"
 kill -TERM $building
-wait $building && fail "told to end, it does not end well"
+wait $building && fail "asked to end, it does not end well"
 alive "$group" && fail "its processes end"
 left=$(cd "$cache" && ls)
 [ "$left" = "$(printf '%s\n' build.log console.log lock)" ] || fail "$left stay"

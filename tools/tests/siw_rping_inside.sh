@@ -23,7 +23,7 @@ outcome() {
     fi
 }
 
-# place ADDRESS: as iwarp-peer has it in front of a port.
+# place ADDRESS: as iwarp-peer writes it before a port.
 place() {
     case $1 in *:*) echo "[$1]" ;; *) echo "$1" ;; esac
 }

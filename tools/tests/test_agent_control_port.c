@@ -68,7 +68,7 @@ static void want_line(int fd, const char *expected)
     assert_string_equal(line, expected);
 }
 
-/* What a client is told that is refused, and what the agent writes down about it. */
+/* Checks the error that a refused client gets, and the line that the agent prints about it. */
 static void want_refused(struct agent *a, int fd, uint16_t own, const char *why)
 {
     char expected[200], line[200];
@@ -150,7 +150,7 @@ static void the_token_comes_first(void **state)
     agent_end(&a, SIGTERM);
 }
 
-/* Others that wait in silence do not keep a client out; they are told when their time is up. */
+/* Others that wait in silence do not keep a client out; they get an error when their time is up. */
 static void silence_keeps_nobody_out(void **state)
 {
     enum { MANY = 40, PLACES = 16 };

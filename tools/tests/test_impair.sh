@@ -21,10 +21,10 @@ same "a fault's Terminate comes through" 1 "$(grep -c 'Terminate 2/0/02 from the
 kill -TERM "$pid"
 end_of "$pid"
 out=$("$bin/iwarp-peer" connect "$through" --personality rping --count 1 --size 100 2>&1)
-same "nobody behind it" "69 1" "$? $(grep -c 'cannot connect' <<<"$out")"
+same "no peer at the other end" "69 1" "$? $(grep -c 'cannot connect' <<<"$out")"
 exec {proxy_out}<&-
 
-# An agent behind it: its listeners and its own connects, too.
+# An agent at the other end: its listeners and its own connects, too.
 out=$(python3 -B "$impair" suite "$bin" "$scratch/results" --pieces 40 --delay 0.2 -- --jobs 4 --select 'mpa-crc-*')
 same "suite through the proxy: exit" 0 $?
 same "no verdict differs" ", 0 verdicts differ through the proxy, 0 of them unexpectedly" "${out#* cases}"

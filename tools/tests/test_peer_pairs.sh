@@ -40,7 +40,7 @@ done
 # A line each way in streaming mode (RFC 5044 §7.1.3).
 listen 127.0.0.1:0 --once --personality rping --verify --stream "MPA it is"
 out=$("$bin/iwarp-peer" connect "$at" --personality rping --count 3 --size 3000 --verify --stream "MPA?" 2>&1)
-same "rping behind streaming mode" "0 rping: 3 exchanges of 3000 octets, verified" "$? $out"
+same "rping after streaming mode" "0 rping: 3 exchanges of 3000 octets, verified" "$? $out"
 end_of "$pid"
 same "its server" "0 " "$status $(cat "$scratch/server")"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Several threads of one iwarp-peer, many connections, the memory that it tells and the descriptors that it lacks.
+# Several threads of one iwarp-peer, many connections, the memory that it reports and the descriptors that it lacks.
 # shellcheck source=tools/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -59,7 +59,7 @@ listen_few() {
     listen 127.0.0.1:0 --limit 100 --personality rping --verify
 }
 listen_few
-same "what is missing is told" "iwarp-peer: --limit 100: expected 116 descriptors (ulimit -n), there are 64; more connections wait" \
+same "missing descriptors are reported" "iwarp-peer: --limit 100: expected 116 descriptors (ulimit -n), there are 64; more connections wait" \
     "$(cat "$scratch/server")"
 out=$("$bin/iwarp-peer" connect "$at" --personality rping --count 2 --size 500 --verify 2>&1)
 same "and rping goes on" "0 rping: 2 exchanges of 500 octets, verified" "$? $out"

@@ -4,7 +4,7 @@
 # shellcheck source=tools/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# local_run NAME ROWS OPTION...: ends well, with so many rows below the heading.
+# local_run NAME ROWS OPTION...: ends well, with ROWS rows below the heading.
 local_run() {
     local name=$1 rows=$2 status
     shift 2
@@ -78,7 +78,7 @@ ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=0:thread_local_q
     "$bin/iwarp-perf" local --soak 1 --count 2 --test all --size 5,3000 --connections 3 --crc both --both-ways >"$scratch/said" 2>&1
 same "soak: exit" 0 $?
 same "soak: lines" 1 "$(($(wc -l <"$scratch/said") >= 4))"
-same "soak: what each line tells" 0 "$(tail -n +2 "$scratch/said" | grep -cvE '^ *[0-9.]+( +[1-9][0-9]*){3}$')"
+same "soak: the content of each line" 0 "$(tail -n +2 "$scratch/said" | grep -cvE '^ *[0-9.]+( +[1-9][0-9]*){3}$')"
 
 # Server and client apart; the server goes on to the next client.
 exec {out}< <(exec "$bin/iwarp-perf" server 127.0.0.1:0 2>"$scratch/server")
@@ -119,8 +119,9 @@ assert "congestion control" in session(mulpdu=0, congestion="none")
 assert descriptors() == before, (descriptors(), before)
 EOP
 python3 -B "$scratch/refused.py" "$at" "${pids[-1]}"
-same "descriptors behind a lane that was refused" 0 $?
-# Who comes while a lane's connections are expected is no part of it, but the next client, who is told if it takes long.
+same "descriptors after a lane that was refused" 0 $?
+# A client that comes while a lane's connections are expected is no part of it, but the next client; if the wait is long, a
+# line says so.
 cat >"$scratch/stranger.py" <<'EOP'
 import json, socket, subprocess, sys
 host, port = sys.argv[1].rsplit(":", 1)
@@ -142,9 +143,9 @@ with connect() as control, control.makefile("rw") as lines:
     # Their connections come to the server before the others of ours.
     others = [subprocess.Popen([sys.argv[2], "client", sys.argv[1], "--count", "2", "--rounds", "1"], stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    told = [other.stderr.readline() for other in others]
+    warnings = [other.stderr.readline() for other in others]
     ours += [connect() for _ in range(19)]
-    # Each is the one whose port is told, in whatever order they came.
+    # Each is the one whose port was sent, in whatever order they came.
     ours.reverse()
     for one in ours:
         say(port=one.getsockname()[1])
@@ -159,8 +160,8 @@ with connect() as control, control.makefile("rw") as lines:
     answer = hear()
     assert "calls" in answer, answer
     say(command="end")
-for text in told:
-    assert text.endswith("no answer yet; it may be busy with another client\n"), told
+for text in warnings:
+    assert text.endswith("no answer yet; it may be busy with another client\n"), warnings
 for other in others:
     assert (other.communicate()[1], other.returncode) == ("", 0)
 EOP
@@ -174,11 +175,11 @@ at_once=${line#listening on }
 exec {knock}<>"/dev/tcp/${at_once%:*}/${at_once##*:}"
 exec {knock}<&-
 "$bin/iwarp-perf" client "$at_once" --count 1 --rounds 1 >"$scratch/said" 2>&1
-same "client behind a knock" 0 $?
+same "client after a knock" 0 $?
 wait "${pids[-1]}"
 same "the server's words of the knock" "0 " "$? $(cat "$scratch/once")"
 exec {knocked}<&-
-# A server with too few descriptors: its reason is told, at whichever connection it comes.
+# A server with too few descriptors: it reports the reason, at whichever connection it comes.
 exec {few}< <(ulimit -n 30 && exec "$bin/iwarp-perf" server 127.0.0.1:0 2>/dev/null)
 pids+=("$!")
 read -r -t 60 line <&"$few" || line=""
@@ -194,19 +195,19 @@ cat "$scratch/pipe" >"$scratch/piped" &
 reader=$!
 ln -s "$scratch/linked" "$scratch/link"
 "$bin/iwarp-perf" local --count 2 --rounds 1 --json "$scratch/pipe" --html "$scratch/link" >"$scratch/said" 2>&1
-same "reports into a pipe and behind a link" 0 $?
+same "reports into a pipe and through a link" 0 $?
 wait "$reader"
 same "each has come" "2 2" "$(wc -l "$scratch/piped" "$scratch/linked" | awk '$1 > 5 {n++} END {print n - 1, NR - 1}')"
 # Who says nothing has some seconds.
 exec {silent}<>"/dev/tcp/${at%:*}/${at##*:}"
 "$bin/iwarp-perf" client "$at" --count 2 --rounds 1 >"$scratch/said" 2>&1
-same "client behind a silent stranger" 0 $?
+same "client after a silent stranger" 0 $?
 exec {silent}<&-
 same "server's words of the silent" "iwarp-perf: server: control connection: nothing came for 10 seconds" "$(tail -n 1 "$scratch/server")"
 # What does not speak the same language is sent away, and the server goes on.
 printf 'GET / HTTP/1.0\n' >"/dev/tcp/${at%:*}/${at##*:}"
 "$bin/iwarp-perf" client "$at" --count 2 --rounds 1 --json - >"$scratch/said" 2>"$scratch/table"
-same "client behind a stranger" 0 $?
+same "client after a stranger" 0 $?
 same "JSON and nothing else" 1 "$(python3 -c 'import json, sys; print(len(json.load(sys.stdin)["results"]))' <"$scratch/said")"
 same "the table is beside it" 3 "$(grep -cv "no answer yet" "$scratch/table")"
 same "server's words" "iwarp-perf: server: the peer does not speak as iwarp-perf does" "$(tail -n 1 "$scratch/server")"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Linked into a peer that is built with -fsanitize-coverage=trace-pc-guard (clang) or trace-pc
- * (gcc), it tells iwarp-fuzz --coverage which places were reached: one octet each, in the file that
- * the environment variable IWARP_FUZZ_COVERAGE names. Without it nothing happens. This file itself
- * is to be built without coverage.
+ * (gcc), it reports to iwarp-fuzz --coverage which places were reached: one octet each, in the file
+ * that the environment variable IWARP_FUZZ_COVERAGE names. Without the variable it does nothing.
+ * Build this file itself without coverage.
  */
 #include <fcntl.h>
 #include <stdint.h>

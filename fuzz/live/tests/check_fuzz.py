@@ -18,7 +18,7 @@ TARGET = """return {
   ready = "listening on", crc = "on", markers = "off", can = { "extensions" },
 }
 """
-# Something that ends as a whole when its peer does, as a kernel would.
+# Surroundings that end as a whole when the peer does, as a kernel would.
 INSIDE = """return {
   name = "kernel", class = "bare", address = "127.0.0.1",
   inside = "test ! -e %(dead)s || exit 3; echo $$ >%(pid)s; exec {command}", restart = "rm %(dead)s",
@@ -27,7 +27,7 @@ INSIDE = """return {
   ready = "listening on", crc = "on", markers = "off", can = { "extensions" },
 }
 """
-# The hunt inside is killed once, and what it is in goes on. What its peer reaches is told in a file.
+# The hunt inside is killed once, and its surroundings live on. Its peer reports its coverage in a file.
 KILLED = """return {
   name = "kernel", class = "bare", address = "127.0.0.1",
   inside = "echo $$ >%(pid)s; exec {command}", restart = "true", coverage = "%(map)s",
@@ -82,7 +82,7 @@ class Check:
         return os.path.join(self.bin, name)
 
     def target(self, name, environment=""):
-        """A target file; the peer is reached by a path of its own, so that it can be told from others."""
+        """A target file; the peer gets a path of its own, so that the test can distinguish it from others."""
         own = os.path.join(self.scratch, os.path.basename(name))
         if not os.path.exists(own):
             os.symlink(self.program(name), own)
@@ -176,7 +176,7 @@ class Check:
         assert done.returncode == 1, done
         finding = report["findings"][0]
         assert finding["kind"] == "crash" and finding["key"].startswith(
-            "crash the target's kernel ended: Kernel panic - not syncing: planted at X, behind"), finding
+            "crash the target's kernel ended: Kernel panic - not syncing: planted at X, after"), finding
         assert (finding["verdict"] or "").startswith("FAIL"), (finding, done)
         assert finding["steps"] <= 16 and len(finding["pattern"]) > 4, finding
         assert report["restarts"] > 2 and report["sequences"] > 0, report
@@ -265,7 +265,7 @@ class Check:
                 assert f.read().startswith("digraph states {\n")
 
     def repeats_itself(self):
-        """What is sent without having learnt anything is the seed's choice alone."""
+        """Without learning, the seed alone decides what is sent."""
         digests = []
         for seed in ("3", "3", "4"):
             done, report = self.run("--target", self.target("iwarp-peer"), "--seed", seed, "--blind", "--count", "300",
@@ -352,7 +352,7 @@ class Check:
         assert len(os.listdir(self.scratch + "/iwarp-fuzz-results")) == 4, os.listdir(self.scratch + "/iwarp-fuzz-results")
 
     def looks_again_into_what_could_not_be_shown(self):
-        """What breaks a rule by chance does not stand in for what always does."""
+        """A sequence that breaks a rule by chance does not stand in for one that always does."""
         results, bent = os.path.join(self.scratch, "again"), os.path.join(self.scratch, "again.sh")
         os.mkdir(results)
         with open(os.path.join(results, "findings.jsonl"), "w", encoding="utf-8") as f:
@@ -364,7 +364,7 @@ class Check:
         assert [f["key"] for f in report["findings"]] == ["unexplained rule ddp-rsvd", "rule ddp-rsvd"], report
 
     def knows_all_of_what_is_under_way(self):
-        """Also of a long sequence, should what it is in end under it."""
+        """Also for a long sequence, should the surroundings end during it."""
         results = os.path.join(self.scratch, "long")
         os.makedirs(os.path.join(results, "corpus"))
         sequence = bytes(4) + 5 * (bytes([0]) + (4000).to_bytes(2, "little") + 4000 * b"Z")
@@ -375,7 +375,7 @@ class Check:
             assert sequence in f.read()
 
     def believes_no_agent_blindly(self):
-        """Octets that it does not tell are no octets that have changed."""
+        """Octets that the agent does not report do not count as changed."""
         path = os.path.join(self.scratch, "between")
         for said, since, status, text in ((b'"hex":"00"', 1, 3, "iwarp-fuzz: the agent: read: expected 384 octets\n"),
                                           (b'"other":1', 1, 3, "iwarp-fuzz: the agent: read: expected 384 octets\n"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""iwarp-fuzz watches a hunt elsewhere: what it makes of each way in which that, or what it is in, can end.
+"""iwarp-fuzz watches a hunt elsewhere: checks its reaction to each way in which the hunt, or its kernel, can end.
 
 usage: check_watch.py BIN
 """
@@ -17,7 +17,7 @@ TARGET = """return { name = "kernel", class = "bare", address = "127.0.0.1", por
 """
 # What stands for everything inside: a session of the hunt, one try, and `true`.
 INSIDE = """cd %(results)s
-echo "$*" >>told
+echo "$*" >>commands
 case "$*" in
 true) test ! -e dead ;;
 *--try*) %(try)s ;;
@@ -39,7 +39,7 @@ class Check:
         self.bin, self.scratch, self.number = os.path.abspath(folder), scratch, 0
 
     def run(self, session, *arguments, attempt=NOTHING, restart="", before=""):
-        """A hunt for 10 sequences; what it says, its report, and the commands that were run inside."""
+        """Runs a hunt for 10 sequences. Returns its output, its report, and the commands that were run inside."""
         self.number += 1
         folder = os.path.join(self.scratch, str(self.number))
         results = os.path.join(folder, "r")
@@ -57,11 +57,11 @@ class Check:
         if os.path.exists(folder + "/report"):
             with open(folder + "/report", encoding="utf-8") as f:
                 report = json.load(f)
-        told = []
-        if os.path.exists(results + "/told"):
-            with open(results + "/told", encoding="utf-8") as f:
-                told = f.read().splitlines()
-        return done, report, told
+        commands = []
+        if os.path.exists(results + "/commands"):
+            with open(results + "/commands", encoding="utf-8") as f:
+                commands = f.read().splitlines()
+        return done, report, commands
 
     def takes_no_other_end_for_it(self):
         """Alone, the sequence ends the peer, but not the kernel: that is something else."""
@@ -71,8 +71,8 @@ class Check:
         assert [f["key"] for f in report["findings"]] == ["unexplained crash the target's kernel ended: BUG: it has ended"], report
         assert done.returncode == 1, done
 
-    def sees_an_end_behind_the_last_session(self):
-        """What the hunt inside did last may strike when that has told already how it went."""
+    def sees_an_end_after_the_last_session(self):
+        """The last sequences of the hunt inside may take effect after it has reported its result."""
         once = "test -e once || { touch once; %s; echo 'BUG: too late' >console; touch dead; %s; }; %s" % (STARTED, whole(10), whole(10))
         done, report, _ = self.run(once)
         assert [f["key"] for f in report["findings"]] == ["unexplained crash the target's kernel ended: BUG: too late"], report
@@ -86,7 +86,7 @@ class Check:
         assert [report[k] for k in ("sequences", "states", "edges", "kept")] == [10, 7, 5, 8], report
 
     def says_that_it_gives_up(self):
-        done, report, told = self.run("echo '{\"sequences\": 1}' >progress.json; " + DIES, "--count", "1000")
+        done, report, commands = self.run("echo '{\"sequences\": 1}' >progress.json; " + DIES, "--count", "1000")
         assert done.returncode == 70 and report["sequences"] == report["restarts"] == 200, (done, report)
         assert done.stderr.endswith("iwarp-fuzz: everything has been started again 200 times for 200 sequences: that is enough\n"), done
 
@@ -117,14 +117,14 @@ class Check:
         """Each try inside asks for consent once more."""
         once = "test -e once && { %s; }; touch once; %s; %s" % (whole(10), STARTED, DIES)
         for consent in (["--allow-hazard"], []):
-            _, _, told = self.run(once, "--count", "10", *consent)
-            tries = [line for line in told if "--try" in line]
-            assert tries and all(("--allow-hazard" in line) == bool(consent) for line in tries), told
+            _, _, commands = self.run(once, "--count", "10", *consent)
+            tries = [line for line in commands if "--try" in line]
+            assert tries and all(("--allow-hazard" in line) == bool(consent) for line in tries), commands
 
     def has_a_little_time_left(self):
-        done, _, told = self.run("exit 64", "--time", "0.045")
-        sessions = [line for line in told if "--resume" in line]
-        assert not any("--time 0.0 " in line + " " or "--time -" in line for line in sessions), told
+        done, _, commands = self.run("exit 64", "--time", "0.045")
+        sessions = [line for line in commands if "--resume" in line]
+        assert not any("--time 0.0 " in line + " " or "--time -" in line for line in sessions), commands
 
     def misses_a_finding(self):
         """The hunt inside has found something, and could not write it down."""
@@ -134,7 +134,7 @@ class Check:
             self.scratch + "/%d/r/findings.jsonl" % self.number), done
 
     def tells_what_cannot_be_tried(self):
-        """The kernel does not come back: its end is told, with what was under way."""
+        """The kernel does not come back: its end is reported, with what was under way."""
         done, report, _ = self.run("%s; %s" % (STARTED, DIES), restart="exit 1")
         assert done.returncode == 70 and len(report["findings"]) == 1, (done, report)
         finding = report["findings"][0]
@@ -142,7 +142,7 @@ class Check:
         assert finding["connections"] == 1 and os.path.exists(finding["case"]), finding
 
     def is_interrupted_while_it_tries(self):
-        """Nobody knows what did it, but what may have is not lost."""
+        """The cause is unknown, but the suspects are not lost."""
         done, report, _ = self.run("%s; %s" % (STARTED, DIES), attempt="kill -INT $PPID; exit 1")
         assert done.returncode == 1 and len(report["findings"]) == 1, (done, report)
         finding = report["findings"][0]
@@ -167,18 +167,18 @@ class Check:
             with open(files[name], "wb") as f:
                 f.write((1).to_bytes(8, "little") + len(body).to_bytes(4, "little") + body)
         known = os.path.join(self.scratch, "known")
-        for glob, status in ((", behind odd octets", 1), ("*", 0)):
+        for glob, status in ((", after odd octets", 1), ("*", 0)):
             with open(known, "w", encoding="utf-8") as f:
                 f.write("crash the target's kernel ended: BUG: it has ended%s \"known\"\n" % glob)
             session = "echo >>n; test $(wc -l <n) -le 4 || { %s; }; cp %s started; test $(wc -l <n) -le 3 || cp %s started; %s" % (
                 whole(10), files["odd"], files["request"], DIES)
             attempt = "if grep -qa -e zz -e MPA try; then %s; fi; %s" % (DIES, NOTHING)
             done, report, _ = self.run(session, "--count", "10", "--suppress", known, attempt=attempt)
-            keys = [f["key"].partition(", behind ")[2] for f in report["findings"]]
+            keys = [f["key"].partition(", after ")[2] for f in report["findings"]]
             assert done.returncode == status and keys == ["odd octets", "a Request"][:1 + status], (done, report)
 
     def leaves_nothing_behind(self):
-        """Hung up, it ends as with ^C; killed, what it watches ends as well: that has our end of its output."""
+        """After a hangup it ends as with ^C; if killed, the hunt that it watches ends as well: that has our end of its output."""
         done, report, _ = self.run("kill -HUP $PPID; exit 0")
         assert done.returncode == 0 and report["findings"] == [], done
         held = "trap 'echo >ended; exit 1' TERM; kill -KILL $PPID; n=0; while test $n -lt 3000000; do n=$((n+1)); done"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A peer with a fault of its own, for the tests of iwarp-fuzz only: linked around iwarp-peer with
- * --wrap. It lies after a start-up of RFC 6581 and three good FPDUs: the segment that goes on with
- * a Send's message ends the process. Only what is said decides, never how TCP or a busy machine
- * cuts it. With IW_PLANTED=hang in the environment it does nothing any more instead, with
+ * A peer with a planted fault, for the tests of iwarp-fuzz only: linked around iwarp-peer with
+ * --wrap. The fault lies after a start-up of RFC 6581 and three good FPDUs: the segment that
+ * continues a Send's message ends the process. Only the octets decide, never how TCP or a busy
+ * machine cuts them. With IW_PLANTED=hang in the environment the peer hangs instead, with
  * IW_PLANTED=refuse it lives on without its listeners.
  */
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static void fail(void)
     close_listeners();
 }
 
-/* Whether it is a segment of a Send behind the first. */
+/* Returns true for a segment of a Send after the first. */
 static bool goes_on(const struct iw_fpdu *fpdu)
 {
     uint8_t head[IW_DDP_UNTAGGED_HEADER];

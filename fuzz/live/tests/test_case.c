@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The cases that findings become, whole. */
+/* Checks the cases written for findings, as a whole. */
 #include "support.h"
 
 #include <unistd.h>

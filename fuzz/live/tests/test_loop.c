@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sequences on real connections to a listener of the test, at a time that the test decides: how
- * long a Reply takes, and what is waited for in vain. */
+/* Runs sequences on real connections to a listener of the test, at a time that the test decides:
+ * checks how long a Reply takes, and which waits are in vain. */
 #include "support.h"
 
 #include <arpa/inet.h>

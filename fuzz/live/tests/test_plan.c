@@ -195,11 +195,11 @@ static char *framed(const char *ulpdu)
 
 static void turns(struct iw_hunt_known *known, const char *ulpdu, const char *into)
 {
-    char *before = framed(ulpdu), *behind = framed(into);
+    char *before = framed(ulpdu), *after = framed(into);
 
-    renders(known, before, behind);
+    renders(known, before, after);
     free(before);
-    free(behind);
+    free(after);
 }
 
 static void placeholders_are_filled(void **state)

@@ -11,7 +11,7 @@
 
 #include "host/text.h"
 
-/* A sequence that is told by its one octet. */
+/* Ends a sequence that is identified by its one octet. */
 static void ends(struct iw_hunt_recent *r, uint64_t number, uint8_t octet)
 {
     struct iw_hunt_input *in = iw_hunt_input_new();

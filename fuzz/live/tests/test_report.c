@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a hunt prints and reports, at a time that the test decides. */
+/* Checks the output and reports of a hunt, at a time that the test decides. */
 #include "support.h"
 
 #include <stdio.h>
@@ -188,14 +188,14 @@ static void progress_every_second(void **state)
     assert_true(saved());
 }
 
-static void tell(void *context)
+static void print_finding(void *context)
 {
     iw_hunt_tell(&hunt, context);
 }
 
-static void tells(const struct iw_hunt_finding *f, const char *expected)
+static void prints(const struct iw_hunt_finding *f, const char *expected)
 {
-    char *text = support_printed(1, tell, (void *)(uintptr_t)f);
+    char *text = support_printed(1, print_finding, (void *)(uintptr_t)f);
 
     assert_string_equal(text, expected);
     free(text);
@@ -209,18 +209,18 @@ static void a_finding_is_printed(void **state)
     two.number = 12;
     two.seconds = 3.25;
     hunt.next_line = 5;
-    tells(&two, "FOUND hang\n"
-                "  what      B\n"
-                "  when      sequence 12, after 3.2 s\n"
-                "  how       not found: what was sent before does not do it again\n");
+    prints(&two, "FOUND hang\n"
+                 "  what      B\n"
+                 "  when      sequence 12, after 3.2 s\n"
+                 "  how       not found: what was sent before does not do it again\n");
     assert_int_equal(hunt.next_line, 5);
     terminal = true;
     two.inputs = inputs;
     two.n_inputs = 1;
-    tells(&two, "FOUND hang\n"
-                "  what      B\n"
-                "  when      sequence 12, after 3.2 s\n"
-                "  how       3 steps on 1 connection\n");
+    prints(&two, "FOUND hang\n"
+                 "  what      B\n"
+                 "  when      sequence 12, after 3.2 s\n"
+                 "  how       3 steps on 1 connection\n");
     assert_int_equal(hunt.next_line, 0);
     one.inputs = inputs;
     one.n_inputs = 2;
@@ -228,14 +228,14 @@ static void a_finding_is_printed(void **state)
     one.pcap = key_one;
     one.verdict = key_two;
     hunt.dir = folder;
-    tells(&one, "known crash\n"
-                "  what      A\n"
-                "  when      sequence 0, after 0.0 s\n"
-                "  how       4 steps on 2 connections\n"
-                "  case      the target\n"
-                "  capture   crash A\n"
-                "  verdict   hang B\n"
-                "  known     why not\n");
+    prints(&one, "known crash\n"
+                 "  what      A\n"
+                 "  when      sequence 0, after 0.0 s\n"
+                 "  how       4 steps on 2 connections\n"
+                 "  case      the target\n"
+                 "  capture   crash A\n"
+                 "  verdict   hang B\n"
+                 "  known     why not\n");
     {
         char *path = iw_text_format("%s/findings.jsonl", folder);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a hunt leaves on disk, and what it prints and reports about a finding. */
+/* Checks the files of a hunt, and its output and report about a finding. */
 #include "support.h"
 
 #include <fcntl.h>

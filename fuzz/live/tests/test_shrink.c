@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A finding made small, by a peer that is a function: what is left, how many tries that took, and
- * what was tried (as a digest). */
+/* Minimises findings against a peer that is a function: checks the result, the number of tries, and
+ * the tries themselves (as a digest). */
 #include "support.h"
 
 #include "host/text.h"
@@ -88,8 +88,8 @@ static void begin(void)
     otherwise = IW_HUNT_NOTHING;
 }
 
-/* Makes these small and asks for what is left. */
-static void becomes(const char *const *before, const char *const *behind, unsigned expected,
+/* Minimises these and checks the result. */
+static void becomes(const char *const *before, const char *const *after, unsigned expected,
                     uint64_t expected_digest)
 {
     struct iw_hunt_finding f = {.event = {.kind = IW_HUNT_CRASH}};
@@ -101,11 +101,11 @@ static void becomes(const char *const *before, const char *const *behind, unsign
         f.n_inputs++;
     }
     iw_hunt_shrink(&hunt, &f);
-    while (behind[n])
+    while (after[n])
         n++;
     assert_int_equal(f.n_inputs, n);
     for (size_t i = 0; i < n; i++) {
-        struct iw_hunt_input *in = sequence(behind[i]);
+        struct iw_hunt_input *in = sequence(after[i]);
         char *text = support_text(in);
 
         support_is(f.inputs[i], text);

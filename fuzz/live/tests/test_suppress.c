@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is known, and what is kept out because it is. */
+/* Known findings, and the sequences that are kept out because of them. */
 #include "support.h"
 
 #include "host/text.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From something that has happened to a finding: which tries that takes, and what comes of it. The
- * peer is a function; what is done is noted as one text. */
+/* From an event to a finding: the tries that this takes, and the result. The peer is a function;
+ * all actions are noted in one text. */
 #include "support.h"
 
 #include <stdio.h>
@@ -117,7 +117,7 @@ void __wrap_iw_hunt_write_unplayed(struct iw_hunt *h, struct iw_hunt_finding *f,
 void __wrap_iw_hunt_tell(struct iw_hunt *h, const struct iw_hunt_finding *f)
 {
     (void)h;
-    note(" tell");
+    note(" report");
     for (size_t i = 0; i < f->n_inputs; i++)
         assert_false(f->requested[i]);
     note("[%s|%s|%llu|%g|%llu|", f->key, f->event.text, (unsigned long long)f->number, f->seconds,
@@ -266,7 +266,7 @@ static void one_alone(void **state)
     (void)state;
     happens = of_2;
     does(IW_HUNT_CRASH, NULL, 4,
-         " open 0:04- 0:03- 0:02+ shrink case 1 tell[crash as it was, behind odd octets|as it "
+         " open 0:04- 0:03- 0:02+ shrink case 1 report[crash as it was, after odd octets|as it "
          "was|55|2.5|1|02|-| 200]");
     does(IW_HUNT_CRASH, NULL, 3, " open 0:03- 0:02+");
     assert_int_equal(hunt.findings->times, 2);
@@ -278,7 +278,7 @@ static void one_with_patience(void **state)
     (void)state;
     happens = of_2_with_patience;
     does(IW_HUNT_HANG, NULL, 3,
-         " open 0:03- 0:02- 0:01- 1:03- 1:02+ shrink case 1 tell[hang as it was, behind odd "
+         " open 0:03- 0:02- 0:01- 1:03- 1:02+ shrink case 1 report[hang as it was, after odd "
          "octets|as it was|55|2.5|1|02|-| 200]");
 }
 
@@ -288,7 +288,7 @@ static void one_elsewhere(void **state)
     happens = of_2;
     hunt.outside = true;
     does(IW_HUNT_STRAY, NULL, 3,
-         " 1:03- 1:02+ shrink case 1 tell[stray as it was, behind odd octets|as it "
+         " 1:03- 1:02+ shrink case 1 report[stray as it was, after odd octets|as it "
          "was|55|2.5|1|02|-|]");
 }
 
@@ -296,10 +296,11 @@ static void two_together(void **state)
 {
     (void)state;
     happens = of_2_and_4;
-    does(IW_HUNT_CRASH, NULL, 7,
-         " open 0:07- 0:06- 0:05- 0:04- 0:03- 0:02- 0:01- 1:07- 1:06- 1:05- 1:04- 1:03- 1:02- "
-         "1:01- 1:01,02,03,04,05,06,07+ 1:04,05,06,07- 1:01,02,03- shrink case 1 tell[crash as it "
-         "was, behind odd octets|as it was|55|2.5|1|01,02,03,04,05,06,07|-|]");
+    does(
+        IW_HUNT_CRASH, NULL, 7,
+        " open 0:07- 0:06- 0:05- 0:04- 0:03- 0:02- 0:01- 1:07- 1:06- 1:05- 1:04- 1:03- 1:02- "
+        "1:01- 1:01,02,03,04,05,06,07+ 1:04,05,06,07- 1:01,02,03- shrink case 1 report[crash as it "
+        "was, after odd octets|as it was|55|2.5|1|01,02,03,04,05,06,07|-|]");
 }
 
 static void a_long_row(void **state)
@@ -313,7 +314,7 @@ static void a_long_row(void **state)
          "1:19,1a,1b,1c,1d,1e,1f,20,58=64- 1:19,1a,1b,1c,1d,1e,1f,20,58=64- "
          "1:59,5a,5b,5c,5d,5e,5f,60,58=512+ 1:59,5a,5b,5c,5d,5e,5f,60,58=256+ "
          "1:d9,da,db,dc,dd,de,df,e0,58=128+ 1:19,1a,1b,1c,1d,1e,1f,20,58=64- "
-         "1:d9,da,db,dc,dd,de,df,e0,18=64- shrink case 1 tell[refusal as it was, behind odd "
+         "1:d9,da,db,dc,dd,de,df,e0,18=64- shrink case 1 report[refusal as it was, after odd "
          "octets|as it was|55|2.5|1|d9,da,db,dc,dd,de,df,e0,58=128|-|]");
 }
 
@@ -323,7 +324,7 @@ static void without_waiting(void **state)
     happens = of_no_pause;
     does(IW_HUNT_CRASH, (const char *[]){"a01 t1", "a03 t1 t2 a0405", "t5 a02", "a06"}, 4,
          " open 0:06- 0:05- 0:03- 0:01- 1:06- 1:05- 1:03- 1:01- 1:01,03,05,06- 1:01,03,05,06- "
-         "1:01,03,05,06- 1:06- 1:02- 1:03+ shrink case 1 tell[crash as it was, behind odd "
+         "1:01,03,05,06- 1:06- 1:02- 1:03+ shrink case 1 report[crash as it was, after odd "
          "octets|as it was|55|2.5|1|03|-| 200 200]");
 }
 
@@ -332,7 +333,7 @@ static void nothing_does_it(void **state)
     (void)state;
     happens = of_none;
     does(IW_HUNT_CRASH, NULL, 2,
-         " open 0:02- 0:01- 1:02- 1:01- 1:01,02- 1:01,02- 1:01,02- 1:02- 1:01- tell[unexplained "
+         " open 0:02- 0:01- 1:02- 1:01- 1:01,02- 1:01,02- 1:01,02- 1:02- 1:01- report[unexplained "
          "crash the text|the text|55|2.5|1||-|]");
     does(IW_HUNT_CRASH, NULL, 0, " open");
     assert_int_equal(hunt.findings->times, 2);
@@ -348,7 +349,7 @@ static void a_peer_that_is_gone(void **state)
     happens = of_none;
     opened = 3;
     does(IW_HUNT_CRASH, NULL, 70,
-         " open unplayed 1 tell[unexplained crash the text|the "
+         " open unplayed 1 report[unexplained crash the text|the "
          "text|55|2.5|1|07,08,09,0a,0b,0c,0d,0e,46=64|-|]");
     assert_int_equal(hunt.findings->n_inputs, 64);
     assert_int_equal(first_octet(hunt.findings->inputs[0]), 7);
@@ -361,40 +362,40 @@ static void a_signal(void **state)
     happens = of_any;
     stop = 15;
     does(IW_HUNT_CRASH, NULL, 3,
-         " close unplayed 1 tell[unexplained crash the text|the text|55|2.5|1|01,02,03|-|]");
+         " close unplayed 1 report[unexplained crash the text|the text|55|2.5|1|01,02,03|-|]");
     hunt.outside = true;
     does(IW_HUNT_HANG, NULL, 2,
-         " unplayed 2 tell[unexplained hang the text|the text|55|2.5|1|01,02|-|]");
+         " unplayed 2 report[unexplained hang the text|the text|55|2.5|1|01,02|-|]");
 }
 
-/* The key says what was sent last. */
+/* The key names the last thing sent. */
 static void keys(void **state)
 {
     (void)state;
     happens = of_any;
     does(IW_HUNT_CRASH, (const char *[]){REQUEST " t5"}, 1,
-         " open 0:4d+ shrink case 1 tell[crash as it was, behind a Request|as it "
+         " open 0:4d+ shrink case 1 report[crash as it was, after a Request|as it "
          "was|55|2.5|1|4d|-| 140]");
     does(IW_HUNT_HANG, (const char *[]){"t5 " REPLY " f"}, 1,
-         " open 0:05+ shrink case 2 tell[hang as it was, behind a Reply|as it was|55|2.5|1|05|-| "
+         " open 0:05+ shrink case 2 report[hang as it was, after a Reply|as it was|55|2.5|1|05|-| "
          "151]");
     does(IW_HUNT_STRAY, (const char *[]){REQUEST " " SEND " a"}, 1,
-         " open 0:4d+ shrink case 3 tell[stray as it was, behind opcode 3|as it "
+         " open 0:4d+ shrink case 3 report[stray as it was, after opcode 3|as it "
          "was|55|2.5|1|4d|-|]");
     does(IW_HUNT_REFUSAL, (const char *[]){REQUEST " a00"}, 1,
-         " open 0:4d+ shrink case 4 tell[refusal as it was, behind odd octets|as it "
+         " open 0:4d+ shrink case 4 report[refusal as it was, after odd octets|as it "
          "was|55|2.5|1|4d|-|]");
     does(IW_HUNT_CRASH, (const char *[]){"t5"}, 1,
-         " open 0:05+ shrink case 5 tell[crash as it was|as it was|55|2.5|1|05|-|]");
+         " open 0:05+ shrink case 5 report[crash as it was|as it was|55|2.5|1|05|-|]");
     does(IW_HUNT_RULE, (const char *[]){REQUEST " " SEND}, 1,
-         " open 0:4d+ shrink case 6 tell[rule mpa-rev|as it was|55|2.5|1|4d|-|]");
+         " open 0:4d+ shrink case 6 report[rule mpa-rev|as it was|55|2.5|1|4d|-|]");
     does(IW_HUNT_RULE, (const char *[]){REQUEST}, 1, "");
     assert_int_equal(hunt.findings->next->next->next->next->next->times, 2);
     shown = false;
     does_all(IW_HUNT_HANG, (const char *[]){REQUEST " " SEND}, 1,
-             " open 0:4d+ shrink case 7 tell[hang as it was, behind opcode 3|as it "
+             " open 0:4d+ shrink case 7 report[hang as it was, after opcode 3|as it "
              "was|55|2.5|1|4d|-| 140 3]",
-             "iwarp-fuzz: finding 7 (hang as it was, behind opcode 3) could not be shown again by "
+             "iwarp-fuzz: finding 7 (hang as it was, after opcode 3) could not be shown again by "
              "its case\n");
 }
 
@@ -409,7 +410,7 @@ static void what_is_left_is_known(void **state)
     (void)state;
     happens = of_any;
     does(IW_HUNT_CRASH, (const char *[]){"a00"}, 1,
-         " open 0:00+ shrink case 1 tell[crash as it was, behind odd octets|as it "
+         " open 0:00+ shrink case 1 report[crash as it was, after odd octets|as it "
          "was|55|2.5|1|00|-| 200]");
     shrinks = becomes_another;
     does(IW_HUNT_CRASH, (const char *[]){SEND}, 1, " open 0:00+ shrink");
@@ -420,20 +421,20 @@ static void what_is_left_is_known(void **state)
 static void what_is_suppressed(void **state)
 {
     char *path = support_file(support_folder(), "known",
-                              "crash *behind odd octets \"odd\"\n"
+                              "crash *after odd octets \"odd\"\n"
                               "hang*anything \"any\"\n");
 
     (void)state;
     options.suppress = path;
     happens = of_any;
     does(IW_HUNT_CRASH, (const char *[]){"a00"}, 1,
-         " open 0:00+ shrink case 1 tell[crash as it was, behind odd octets|as it "
+         " open 0:00+ shrink case 1 report[crash as it was, after odd octets|as it "
          "was|55|2.5|1|00|odd| 200]");
     for (int i = 0; i < 3; i++) /* does not stand in for what may not be known */
         does(IW_HUNT_CRASH, (const char *[]){"a00"}, 1, " open 0:00+");
     assert_int_equal(hunt.findings->times, 4);
     does(IW_HUNT_HANG, (const char *[]){"a00"}, 1,
-         " open 0:00+ shrink case 2 tell[hang as it was, behind odd octets|as it "
+         " open 0:00+ shrink case 2 report[hang as it was, after odd octets|as it "
          "was|55|2.5|1|00|-| 200]");
     hunt.findings->next->times = 2;
     does(IW_HUNT_HANG, (const char *[]){"a00"}, 1, " open 0:00+");

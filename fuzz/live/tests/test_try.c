@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How long the peer is waited for before something is held against it. No peer: the loop and the
- * clock are the test's. */
+/* Checks how long the fuzzer waits for the peer before it reports a finding. There is no peer: the
+ * test provides the loop and the clock. */
 #include "support.h"
 
 #include <poll.h>
@@ -129,7 +129,7 @@ static int begin(void **state)
     return 0;
 }
 
-/* What a look at the peer finds, and how long the probe is waited for. */
+/* Checks what a look at the peer finds, and how long it waits for the probe. */
 static void looks(enum iw_hunt_kind kind, const char *expected)
 {
     *waits = 0;
@@ -155,8 +155,8 @@ static void patience_has_bounds(void **state)
     looks(IW_HUNT_NOTHING, "180/1.5");
 }
 
-/* Before the first answer of all, how long one takes is not known. The peer's end is not waited for
- * as long. */
+/* Before the very first answer, the time that one takes is not known. The wait for the peer's end
+ * is shorter. */
 static void the_first_look(void **state)
 {
     (void)state;
@@ -196,7 +196,7 @@ static void a_hang_is_tried(void **state)
     tries(IW_HUNT_CRASH, IW_HUNT_NOTHING, "0.25/0.25 50/0.5");
 }
 
-/* Whether the process ends is waited for where somebody would learn of it: nothing else counts as
+/* The look waits for the end of the process if the end can be noticed: nothing else counts as
  * waiting. */
 static void the_end_of_the_process(void **state)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The sequences that a seed gives, as a digest, and the map of places that a peer reached. */
+/* Checks the sequences that a seed gives, as a digest, and the map of places that a peer reached.
+ */
 #include "support.h"
 
 #include <stdio.h>

@@ -201,7 +201,7 @@ static void test_markers(void **state)
     script.markers[0] = false;
     assert_writes(&script, "03000000 001c00" SEND_1);
 
-    /* A Marker within: position 512 is 508 octets behind ULPDU_Length. */
+    /* A Marker within: position 512 is 508 octets after ULPDU_Length. */
     script.markers[0] = true;
     assert_true(iw_mutate_resize(&script, 0, 618));
     assert_int_equal(iw_mutate_write(&script, out, sizeof out), 4 + 3 + 632);

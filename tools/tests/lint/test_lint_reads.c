@@ -53,7 +53,7 @@ static void the_last_entry(void **state)
     }
 }
 
-/* Entries behind the end of the ring lie at its beginning. */
+/* Entries past the end of the ring lie at its beginning. */
 static void entries_around_its_end(void **state)
 {
     (void)state;
@@ -116,7 +116,7 @@ static void its_limit(void **state)
     }
 }
 
-/* Any octet of a Read tells which it is, and one that is behind it or of another STag does not. */
+/* Any octet of a Read identifies it; one after it or of another STag does not. */
 static void what_answers(void **state)
 {
     (void)state;

@@ -23,7 +23,7 @@ double perf_seconds(void)
     return atomic_load(&late) ? 2.0 * PERF_STALL * (atomic_fetch_add(&looks, 1) + 1) : 0;
 }
 
-/* Of all others, the transport's: so many seconds late. */
+/* All other clocks, the transport's: late by this many seconds. */
 static atomic_int delay;
 
 int clock_gettime(clockid_t clock_id, struct timespec *tp)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Doubles of the functions of libibverbs and librdmacm that iwarp-agent uses: a device without
- * hardware or driver, which records what it is asked and tells what a test has put in. */
+ * hardware or driver, which records its calls and returns what a test has put in. */
 #ifndef RDMA_DOUBLES_H
 #define RDMA_DOUBLES_H
 
@@ -69,7 +69,7 @@ void doubles_begin(void);
 /* The next calls of a function fail. */
 void doubles_fail(enum double_fault fault, int number, int times);
 
-/* What librdmacm tells next of an id; `listener` is for a request. `data` are private octets. */
+/* Sets librdmacm's next event of an id; `listener` is for a request. `data` are private octets. */
 void doubles_tell(enum rdma_cm_event_type kind, struct rdma_cm_id *id, struct rdma_cm_id *listener,
                   int status, const char *data);
 /* A new id, as a request brings it. */

@@ -25,7 +25,7 @@ struct host {
     char error[AGENT_ERROR];
 };
 
-/* Behind doubles_begin. */
+/* Call after doubles_begin. */
 struct host *host_start(void);
 /* Ends what there is; nothing of the device's may be left. */
 void host_end(struct host *h);

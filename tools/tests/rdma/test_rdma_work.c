@@ -46,7 +46,7 @@ static void posts_each_operation(void **state)
         assert_int_equal(wr->num_sge, 1);
         assert_int_equal(doubles.pieces[0].addr, (uintptr_t)(base + 3));
         assert_int_equal(doubles.pieces[0].length, 7);
-        /* A Read's sink goes by the STag that the peer is told of. */
+        /* A Read's sink uses the STag that the peer gets. */
         assert_int_equal(doubles.pieces[0].lkey == remote, read);
         if (ops[i].opcode == IBV_WR_SEND_WITH_INV) {
             assert_int_equal(wr->invalidate_rkey, 0x55667788);
@@ -334,7 +334,7 @@ static void waits_only_so_long_for_a_window(void **state)
            "{'do':'bind','mem':%d,'length':1}", m);
     refuse(h, "the device binds no window: no completion",
            "{'do':'bind','mem':%d,'length':1,'conn':%d}", m, h->conn);
-    /* It comes late: nobody is told. */
+    /* It comes late: it is not reported. */
     doubles_complete(&(struct ibv_wc){.wr_id = doubles.sent.wr_id, .status = IBV_WC_SUCCESS});
     assert_int_equal(iw_reactor_step(h->reactor, 0), 0);
     assert_int_equal(json_array_size(h->events), 0);
@@ -443,7 +443,7 @@ static void on_term(int number)
     terminated++;
 }
 
-/* Also one that a listener is told of. */
+/* Also one that a listener reports. */
 static void ends_when_the_device_is_removed(void **state)
 {
     (void)state;
