@@ -136,7 +136,7 @@ static void says_which_field_differs(void **state)
                  "the target's read-request differs from the recorded one in size", "size 16384 ",
                  "read-request msn 1 ");
     assert_fails(play(PCAPS, "embedded", "--violate=mpa-rep-a", CASE_P2P), "EMPA-9.2-04",
-                 "the target's answer to the Request differs", "mpa reply rev 2 C S pd 4 A C ",
+                 "the target answered the Request otherwise", "mpa reply rev 2 C S pd 4 A C ",
                  "mpa reply rev 2 C S pd 4 ");
 }
 
@@ -144,7 +144,7 @@ static void looks_at_what_was_placed(void **state)
 {
     (void)state;
     assert_fails(play(PCAPS, "embedded", "--violate=ddp-place-exact", CASE_CRCOFF), "DDP-5.2-05",
-                 "octet 0 of the buffer is not what it should be", "", "5a");
+                 "octet 0 of the buffer has another value than expected", "", "5a");
 }
 
 static void names_what_the_observer_found(void **state)

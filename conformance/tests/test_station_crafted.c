@@ -179,7 +179,7 @@ static void before_its_turn(void **state)
 
     (void)state;
     assert_int_equal(r.verdict, IW_VERDICT_FAIL);
-    assert_string_equal(r.reason, "the target answered what it cannot have delivered yet");
+    assert_string_equal(r.reason, "the target answered octets that it cannot have delivered yet");
     assert_string_equal(r.actual, "read-response L stag 00000007 to 2 len 0");
     assert_string_equal(r.rule->id, "RDMAP-5.5-08");
     iw_result_free(&r);
