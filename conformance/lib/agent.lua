@@ -394,8 +394,8 @@ function Agent:completion(handle, fields, options)
   local right = event ~= nil
   for name, value in pairs(wanted) do
     -- A driver does not report SE.
-    local told = name ~= "solicited" or event and event.solicited ~= nil
-    if right and told and event[name] ~= value then right = false end
+    local reported = name ~= "solicited" or event and event.solicited ~= nil
+    if right and reported and event[name] ~= value then right = false end
   end
   if right then return event end
   self:fail("the target did not complete the work as expected", {

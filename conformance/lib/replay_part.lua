@@ -112,7 +112,7 @@ local function inside(buffer, offset, length)
 end
 
 -- Returns a message of the target with the live places instead of the recorded ones.
-local function told(r, thing)
+local function live_payload(r, thing)
   local payload = thing.payload
   for _, one in ipairs(thing.tells) do
     if memory(r, one.stag) then
@@ -307,7 +307,7 @@ function part.post(r, thing)
   elseif BARE[thing.op] then
     return t:post { conn = stream.conn, op = thing.op, immediate = thing.payload }
   elseif SENDS[thing.op] then
-    return t:post { conn = stream.conn, op = thing.op, payload = told(r, thing),
+    return t:post { conn = stream.conn, op = thing.op, payload = live_payload(r, thing),
                     invalidate = INVALIDATES[thing.op] and thing.invalidate or nil }
   end
   recording.unfit(r, thing, "nothing that an agent can do")

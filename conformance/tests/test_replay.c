@@ -210,7 +210,7 @@ static void sees_other_data_come_back(void **state)
                      "len 64: 4849", "6849");
 }
 
-/* The recorded target went on behind a wrong CRC. */
+/* The recorded target went on after a wrong CRC. */
 static void sends_a_wrong_crc_again(void **state)
 {
     const struct folder *folder = *state;

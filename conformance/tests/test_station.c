@@ -362,7 +362,7 @@ static void an_unasked_finding_is_a_failure(void **state)
     iw_result_free(&r);
 }
 
-/* The end came with the octets, before MPA began: it is judged, and handed out, behind them. */
+/* The end came with the octets, before MPA began: the station judges it, and hands it out, after them. */
 static void an_end_while_streaming_is_judged(void **state)
 {
     static const char body[] = "local conn = t:connect { octets = true }\n"

@@ -31,7 +31,7 @@ struct peer {
     struct iw_tun near, far;
     int stop[2];
     pthread_t thread;
-    bool early;  /* answers the second Read Request when anything has come behind the start-up */
+    bool early;  /* answers the second Read Request when anything has come after the start-up */
     bool silent; /* answers no segment out of order */
 };
 
@@ -224,7 +224,7 @@ static void what_cannot_be(void **state)
         struct iw_result r;
         char body[256];
 
-        /* What is left behind a gap would keep the connection from its end. */
+        /* Octets left after a gap would keep the connection from its end. */
         snprintf(body, sizeof(body), "parts:send()\n%s", rows[i].body);
         r = play(&p, body);
         assert_int_equal(r.verdict, IW_VERDICT_ERROR);
