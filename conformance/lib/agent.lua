@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What a case can have the target's agent do: memory, posting, completions. Methods of t.
+-- The target's agent at a case's service: memory, posting, completions. Methods of t.
 
 local strict = iw.load("strict")
 local octets = iw.load("octets")
 
 local Agent = {}
 
--- What a case uses of a reply, with the types that it must have.
+-- The fields of a reply that cases use, with the types that they must have.
 local REPLIES = {
   listen = { listen = "integer", port = "integer" }, connect = { conn = "integer" },
   pd = { pd = "integer" }, bind = { window = "integer", stag = "integer", to = "quantity" }, stream_take = { hex = "octets" }, register = { mem = "integer", stag = "integer", to = "quantity" },
@@ -48,7 +48,7 @@ end
 
 local features
 
--- Why a connection ended; a driver does not tell.
+-- Fields about why a connection ended, which a driver does not report.
 local ENDS = strict.set("graceful cause check rule pos terminate")
 
 -- The next event, or nil.
@@ -56,7 +56,7 @@ local function next_event(t, seconds)
   local event = iw.event(seconds)
   if event and (event.event == "closed" or event.event == "fault") then
     setmetatable(event, { __index = function(_, name)
-      if ENDS[name] and not features(t).reports.fault then t:skip("the target's agent does not tell why a connection ended") end
+      if ENDS[name] and not features(t).reports.fault then t:skip("the target's agent does not report why a connection ended") end
       return nil
     end })
   end
@@ -65,9 +65,8 @@ local function next_event(t, seconds)
   return event
 end
 
--- Asks the agent for something of its protocol (PROTOCOL.md). Returns the reply. A refusal makes the
--- case INCONCLUSIVE, or an ERROR if our own agent did not understand the request; with `optional` it returns nil
--- and the reason.
+-- Sends the agent a request of its protocol (PROTOCOL.md). Returns the reply. A refusal makes the case INCONCLUSIVE, or an
+-- ERROR if our own agent did not understand the request; with `optional` this returns nil and the reason.
 function Agent:agent(verb, fields, optional)
   local request = { ["do"] = verb }
   for name, value in pairs(fields or {}) do request[name] = value end
@@ -87,7 +86,7 @@ function Agent:agent(verb, fields, optional)
   self:inconclusive("the target's " .. text)
 end
 
--- What the agent can do, as sets of words.
+-- Returns the agent's features, as sets of words.
 function features(t)
   local sets = { config = {}, reports = {} }
   local said = t:agent("hello").features
@@ -98,10 +97,10 @@ function features(t)
   return sets
 end
 
--- Whether the agent lets connections be configured so.
+-- True if the agent's `config` has this field.
 function Agent:takes(field) return features(self).config[field] or false end
 
--- The agent's next event that `wanted` accepts; others are kept for later. nil if none came.
+-- Returns the agent's next event that `wanted` accepts, or nil if none came; keeps other events for later.
 function Agent:wait_event(wanted, seconds)
   for i, event in ipairs(self.events) do
     if wanted(event) then return table.remove(self.events, i) end
@@ -139,7 +138,7 @@ function Agent:event(kind, conn, fields, options)
   options = strict.check("t:event", options or {}, strict.set("rule within"))
   strict.check(("t:event(%q)"):format(kind), fields or {}, strict.set(EVENT_FIELDS[strict.word("t:event", kind, EVENT_FIELDS)] .. " conn"))
   if (kind == "fault" or kind == "terminated") and not features(self).reports[kind] then
-    self:skip(("the target's agent does not tell of '%s'"):format(kind))
+    self:skip(("the target's agent does not report '%s'"):format(kind))
   end
   local event = self:wait_event(function(e)
     return e.event == kind and (not conn or e.conn == conn.agent)
@@ -151,7 +150,7 @@ function Agent:event(kind, conn, fields, options)
     if right and event[name] ~= value then right = false end
   end
   if right then return event end
-  self:fail("the target's own report is not the expected one", {
+  self:fail("the target reported another event than expected", {
     rule = options.rule, expected = event_text(wanted),
     actual = event and event_text(event) or ("no event '%s' within %g s"):format(kind, options.within or iw.patience()),
   })
@@ -172,7 +171,7 @@ end
 
 local REMOTE = strict.set("read write atomic")
 
--- Appends what the peer may do to a list of rights.
+-- Appends the peer's rights to a list of rights.
 local function access(what, fields, list)
   for word in (fields.remote or ""):gmatch("%S+") do
     strict.word(what .. ": remote", word, REMOTE)
@@ -188,11 +187,10 @@ end
 
 local BUFFER = { __index = strict.only("t:memory's buffer", {}, strict.set("mem stag to length guard content")) }
 
--- A buffer of the target: length, remote ("read", "write", "atomic" or several of them; nothing: not
--- remotely accessible), fill (an octet, octets, or "count" for 00 01 02 ...), guard (octets in front and
--- behind that are watched), to (its first TO), pd, conn (bound to that stream), invalidate (by the
--- peer), bind (windows may be bound to it). Returns {stag, to, length, ...}, which stands for STag and TO
--- in messages.
+-- Makes a buffer of the target: length, remote ("read", "write", "atomic" or several of them; nothing: not
+-- remotely accessible), fill (an octet, octets, or "count" for 00 01 02 ...), guard (watched octets before
+-- and after it), to (its first TO), pd, conn (bound to that stream), invalidate (by the peer), bind (windows
+-- may be bound to it). Returns {stag, to, length, ...}, which stands for STag and TO in messages.
 function Agent:memory(fields)
   strict.check("t:memory", fields, MEMORY)
   local guard = fields.guard or 64
@@ -214,7 +212,7 @@ function Agent:memory(fields)
   return buffer
 end
 
--- Octets of a buffer, read by the agent; offset may reach into the guard areas.
+-- Has the agent read octets of a buffer; offset may reach into the guard areas.
 function Agent:read(buffer, offset, length)
   local parts, at = {}, offset or 0
   local left = length or buffer.length
@@ -239,8 +237,8 @@ end
 
 local BOUND = { __index = strict.only("t:bind's window", {}, strict.set("window stag to length memory offset")) }
 
--- A window: `length` octets from `offset` on of a buffer made with bind = true, under an STag of its own;
--- remote and invalidate as in t:memory, conn: for that stream only. window: one that is bound anew, and
+-- Binds a window: `length` octets from `offset` on of a buffer made with bind = true, under an STag of its
+-- own; remote and invalidate as in t:memory, conn: for that stream only. window: a window to bind again,
 -- whose old STag is forgotten. Returns {stag, to, length, ...}, which goes where a buffer goes in messages.
 function Agent:bind(fields)
   strict.check("t:bind", fields, WINDOW)
@@ -257,7 +255,7 @@ function Agent:bind(fields)
   }, BOUND)
 end
 
--- Forgets a window.
+-- Unbinds a window.
 function Agent:unbind(window) self:agent("unbind", { window = window.window }) end
 
 -- Invalidates the STag of a buffer or window at the target; the memory can still be read by the agent.
@@ -271,8 +269,8 @@ function Agent:protection_domain() return self:agent("pd").pd end
 
 local function place_text(buffer, at)
   at = at - buffer.guard
-  if at < 0 then return ("guard octet %d in front of the buffer"):format(-at) end
-  if at >= buffer.length then return ("guard octet %d behind the buffer"):format(at - buffer.length) end
+  if at < 0 then return ("guard octet %d before the buffer"):format(-at) end
+  if at >= buffer.length then return ("guard octet %d after the buffer"):format(at - buffer.length) end
   return ("octet %d of the buffer"):format(at)
 end
 
@@ -286,22 +284,22 @@ local function compare(t, buffer, wanted, options)
   end
   local at = octets.difference(wanted, got)
   if not at then return end
-  t:fail(place_text(buffer, at) .. " is not what it should be", {
+  t:fail(place_text(buffer, at) .. " has another value than expected", {
     rule = options and options.rule,
     expected = octets.show(wanted:sub(at + 1), 16),
     actual = octets.show(got:sub(at + 1), 16),
   })
 end
 
--- The buffer and its guard areas still hold what they held when it was made or filled; options:
--- rule, except = {offset, length} (octets of the buffer that may hold anything).
+-- Checks that the buffer and its guard areas still hold the octets of when it was made or filled;
+-- options: rule, except = {offset, length} (octets of the buffer that may hold anything).
 function Agent:expect_unchanged(buffer, options)
   strict.check("t:expect_unchanged", options or {}, strict.set("rule except"))
   compare(self, buffer, buffer.content, options)
 end
 
--- The buffer holds these octets at options.offset (0) and is otherwise unchanged, guards included.
--- What it holds then is what it is compared with from now on.
+-- Checks that the buffer holds these octets at options.offset (0) and is otherwise unchanged, guards
+-- included. Later checks compare with its content now.
 function Agent:expect_contents(buffer, text, options)
   options = strict.check("t:expect_contents", options or {}, strict.set("offset rule"))
   local at = buffer.guard + (options.offset or 0)
@@ -395,9 +393,9 @@ function Agent:completion(handle, fields, options)
   end, options.within)
   local right = event ~= nil
   for name, value in pairs(wanted) do
-    -- A driver does not tell what had SE.
-    local told = name ~= "solicited" or event and event.solicited ~= nil
-    if right and told and event[name] ~= value then right = false end
+    -- A driver does not report SE.
+    local reported = name ~= "solicited" or event and event.solicited ~= nil
+    if right and reported and event[name] ~= value then right = false end
   end
   if right then return event end
   self:fail("the target did not complete the work as expected", {
@@ -407,7 +405,7 @@ function Agent:completion(handle, fields, options)
   })
 end
 
--- Takes in every event that the agent has sent so far.
+-- Reads every event that the agent has sent so far.
 local function gather(t)
   t:agent("hello")
   local event = next_event(t, 0)
@@ -417,8 +415,8 @@ local function gather(t)
   end
 end
 
--- The handle has not completed successfully so far (completed "flushed" is no success). Use it behind
--- a fence or a Terminate.
+-- Checks that the handle has not completed successfully so far (completed "flushed" is no success). Use
+-- it after a fence or a Terminate.
 function Agent:expect_no_completion(handle, options)
   options = strict.check("t:expect_no_completion", options or {}, strict.set("rule"))
   gather(self)
@@ -433,14 +431,14 @@ function Agent:expect_no_completion(handle, options)
 end
 
 -- Waits for the Request of a connection whose listener was made with accept = "ask". Returns the
--- private data that the ULP is shown. t:accept or t:reject must follow.
+-- private data that the ULP sees. t:accept or t:reject must follow.
 function Agent:requested(conn, options)
   options = strict.check("t:requested", options or {}, strict.set("rule within"))
   local event = self:wait_event(function(e)
     return e.event == "request" and e.listen == conn.listen
   end, options.within)
   if not event then
-    self:fail("the Request was not shown to the target's ULP", {
+    self:fail("the target did not pass the Request to its ULP", {
       rule = options.rule, expected = "event request", actual = "none",
     })
   end
@@ -466,7 +464,7 @@ local function streamed(t, conn, length)
     return e.event == "stream" and (conn.agent and e.conn == conn.agent or not conn.agent and e.listen == conn.listen)
       and e.length >= length
   end)
-  if not event then t:inconclusive(("%d streamed octets did not come to the target's application"):format(length)) end
+  if not event then t:inconclusive(("the target's application did not get %d streamed octets"):format(length)) end
   conn.agent = event.conn
 end
 
@@ -476,7 +474,7 @@ function Agent:stream(conn, text)
   self:agent("stream_send", { conn = conn.agent, hex = octets.show(text) })
 end
 
--- The next `length` octets that the target's application got.
+-- Returns the next `length` octets that the target's application got.
 function Agent:streamed(conn, length)
   streamed(self, conn, length)
   return octets.hex(self:agent("stream_take", { conn = conn.agent, length = length }).hex)

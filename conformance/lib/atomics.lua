@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Memory for the atomics of RFC 7306. An atomic acts on 64 bits in the order of the target's
--- processor, which the wire does not tell (§5.1.1): it is asked for with a FetchAdd of 0.
+-- processor, which the wire does not show (§5.1.1): a FetchAdd of 0 finds it out.
 
 local message = iw.load("message")
 local octets = iw.load("octets")
@@ -12,8 +12,8 @@ atomics.FETCH_ADD, atomics.CMP_SWAP = 0, 2
 local PROBE = octets.hex("0123456789abcdef")
 local PROBE_ID = 0x50524f42
 
--- The format (of string.pack) of 64 bits in the target's memory. Takes one MSN of queue 1 and, if
--- the answer is right, one of queue 3.
+-- Returns the format (of string.pack) of 64 bits in the target's memory. Uses one MSN of queue 1 and,
+-- if the answer is right, one of queue 3.
 local function native(t, conn)
   if t.native then return t.native end
   local cell = t:memory { length = 8, remote = "atomic", fill = PROBE }
@@ -23,7 +23,7 @@ local function native(t, conn)
     if item and item.op == "atomic-response" and item.value == format:unpack(PROBE) then t.native = format end
   end
   if not t.native then
-    t:inconclusive("a FetchAdd of 0 does not tell what the memory holds", { item = item,
+    t:inconclusive("the target answered a FetchAdd of 0 without the value in its memory", { item = item,
       expected = "atomic-response value " .. octets.show(PROBE), actual = item and item.text or "nothing" })
   end
   return t.native
@@ -39,7 +39,7 @@ end
 -- The octets of a value in the target's memory; after atomics.cells.
 function atomics.octets(t, value) return t.native:pack(value) end
 
--- The buffer holds this value at its offset (0) and is otherwise unchanged.
+-- Checks that the buffer holds this value at its offset (0) and is otherwise unchanged.
 function atomics.expect(t, buffer, value, offset, rule)
   t:expect_contents(buffer, t.native:pack(value), { offset = offset or 0, rule = rule })
 end

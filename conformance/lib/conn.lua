@@ -20,7 +20,7 @@ local STATE = { __index = strict.only("conn:state()", {}, strict.set("own peer r
 -- unacked (segments), ...
 function Conn:state() return setmetatable(self.raw:state(), STATE) end
 
--- DV and RV of this connection: 0 behind a Reply of revision 0 (RFC 5044 Appendix C).
+-- DV and RV of this connection: 0 after a Reply of revision 0 (RFC 5044 Appendix C).
 function Conn:version()
   local state = self:state()
   local reply = state.initiator and state.peer or state.own
@@ -38,7 +38,7 @@ local function queue(conn, qn)
   return q
 end
 
--- The header that a right stack would send now, and what of it was overridden.
+-- Returns the header that a correct stack would send now, and the overridden fields.
 local function header_of(conn, m, body)
   local f, spec = m.fields, m.spec
   local v = conn:version()
@@ -87,8 +87,8 @@ local function mulpdu(conn)
   return iw.mulpdu(state.mss > 0 and state.mss or 1460, state.markers)
 end
 
--- The ULPDUs of a message, as records of their header fields with `ulpdu` and `payload`; MSN and MO
--- move on as if they were sent. `sizes`, or `segment`, cut the payload otherwise than the MULPDU.
+-- Returns the ULPDUs of a message, as records of their header fields with `ulpdu` and `payload`; MSN and
+-- MO move on as if they were sent. `sizes`, or `segment`, cut the payload otherwise than the MULPDU.
 function Conn:encode(m, segment, sizes)
   if m.name == "raw" then
     return { { ulpdu = m.fields.ulpdu, t = (m.fields.ulpdu:byte() or 0) & 0x80 ~= 0 } }
@@ -115,7 +115,7 @@ end
 
 local FRAME = strict.set("length pad crc markers marker writes each segment segments broken comment")
 local MARKER = strict.set("shift which pointer add reserved")
--- Fields that a right stack never sends otherwise, and those among them that make a message broken.
+-- Fields that a correct stack never overrides, and those among them that make a message broken.
 local ODD = { "t", "dv", "rv", "rsvd", "rsv", "opcode", "qn", "msn", "mo", "flags", "key", "reserved",
   "pd_length" }
 local BREAKING = { "t", "dv", "rv", "opcode", "qn", "msn", "mo" }
@@ -152,8 +152,8 @@ end
 
 local REVISION_2 = { "revision", "enhanced", "a", "b", "c", "d", "ird", "ord" }
 
--- What a case leaves open is said as the run was told to. A target that knows revision 1 only is asked
--- in that.
+-- Fills fields that a case leaves open from the run's options. A target that knows revision 1 only gets
+-- that one.
 local function fitting(conn, m)
   local say, fields = conn.t.peer.startup, {}
   if #some(m.fields, REVISION_2) == 0 then
@@ -205,7 +205,7 @@ function Conn:send(m, bend)
   return first
 end
 
--- Octets as they are, not told to the observer. options: writes, each, comment.
+-- Sends octets as they are, hidden from the observer. options: writes, each, comment.
 function Conn:write(text, options)
   options = strict.check("conn:write", options or {}, strict.set("writes each comment"))
   self.raw:write(text, writes_of(options))
@@ -214,7 +214,7 @@ function Conn:write(text, options)
   self.raw:comment_sent("stimulus: " .. (options.comment or #text .. " octets as they are"))
 end
 
--- What `action` sends leaves in one write (or cut as options say: writes, each).
+-- Sends everything that `action` sends in one write (or cut as options say: writes, each).
 function Conn:together(action, options)
   options = strict.check("conn:together", options or {}, strict.set("writes each"))
   self.raw:cork()
@@ -222,8 +222,8 @@ function Conn:together(action, options)
   self.raw:uncork(writes_of(options))
 end
 
--- What `action` sends is held back: conn:release(n) writes the first n octets of it, and
--- conn:release() all that is left.
+-- Holds back everything that `action` sends: conn:release(n) writes the first n octets of it, and
+-- conn:release() the rest.
 function Conn:hold(action)
   self.held = true
   self.raw:cork()
@@ -241,8 +241,8 @@ end
 local Segments = {}
 Segments.__index = Segments
 
--- What `action` sends is cut into TCP segments, none of which leaves by itself: one for each FPDU or
--- frame; or each (octets of every one) or sizes (of one after the other, the rest in the last).
+-- Cuts everything that `action` sends into TCP segments, none of which leaves by itself: one for each
+-- FPDU or frame; or each (octets of every one) or sizes (of one after the other, the rest in the last).
 -- overlap: octets of the one before with which each begins. Returns their list, see Segments:send.
 function Conn:segments(action, options)
   options = strict.check("conn:segments", options or {}, strict.set("each sizes overlap"))
@@ -285,15 +285,15 @@ function Segments:send(...)
   return self
 end
 
--- The target's TCP has answered the segment that was sent last, as it does at once for one behind a
--- gap (RFC 5681 §4.2), and its MPA has said nothing so far. options: rule.
+-- Checks that the target's TCP has answered the last segment, as it does at once for one after a gap
+-- (RFC 5681 §4.2), and that its MPA has sent nothing so far. options: rule.
 function Conn:expect_nothing(options)
   options = strict.check("conn:expect_nothing", options or {}, strict.set("rule"))
-  if not self.raw:answered() then self.t:note("the target's TCP did not answer a segment behind a gap") end
+  if not self.raw:answered() then self.t:note("the target's TCP did not answer a segment after a gap") end
   if self.agent then self.t:agent("hello") end -- its program had its turn, too
   local item = self:next(0)
   if item then
-    self.t:fail("the target answered what it cannot have delivered yet", {
+    self.t:fail("the target answered octets that it cannot have delivered yet", {
       rule = options.rule, expected = "nothing before the gap is closed", actual = item.text, item = item,
     })
   end
@@ -301,11 +301,11 @@ end
 
 -- Withholds acknowledgements (false), or sends one and goes on (true).
 function Conn:acknowledge(on) self.raw:acknowledge(on) end
--- With acknowledgements withheld: the target's TCP sends again what is not acknowledged. options: rule.
+-- With acknowledgements withheld: checks that the target's TCP retransmits. options: rule.
 function Conn:expect_repeat(options)
   options = strict.check("conn:expect_repeat", options or {}, strict.set("rule"))
   if self.raw:repeated() then return end
-  self.t:fail("the target's TCP did not send again what was not acknowledged", {
+  self.t:fail("the target's TCP did not send unacknowledged octets again", {
     rule = options.rule, expected = "a retransmission", actual = ("none within %g s"):format(iw.patience()),
   })
 end
@@ -315,7 +315,7 @@ function Conn:window(octets) self.raw:window(octets) end
 
 -- ---- streaming mode (RFC 5044 7.1.2): octets before MPA ----
 
--- Sends octets as the application's own, which MPA has nothing to do with.
+-- Sends octets as the application's own, outside of MPA.
 function Conn:stream(text)
   if text ~= "" then self.raw:write(text) end
   self.raw:comment_sent(("streaming mode: %d octets"):format(#text))
@@ -326,14 +326,14 @@ function Conn:take(length)
   if length == 0 then return "" end
   local text = self.raw:streamed(length)
   if not text then
-    self.t:inconclusive("the target did not stream what it was asked to", {
+    self.t:inconclusive("the target streamed fewer octets than it was asked to", {
       expected = length .. " octets of streaming mode", actual = "fewer",
     })
   end
   return text
 end
 
--- MPA begins here, in the target's direction behind what was taken.
+-- MPA begins here, in the target's direction after the octets taken so far.
 function Conn:begin() self.raw:begin() end
 
 function Conn:shutdown() self.raw:shutdown() end
@@ -372,9 +372,9 @@ function Conn:next(seconds)
   return item
 end
 
--- What a connecting target without an agent has its ULP say, for which no case asked: rping's client its Sends, another
--- one whatever it likes. Nobody knows when it comes, so it counts as an answer only where it is one that is expected;
--- the observer judges it all the same.
+-- Messages that the ULP of a connecting target without an agent sends unasked: rping's client its Sends, another ULP
+-- anything. Nobody knows when they come, so one counts as an answer only where the case expects it; the observer judges
+-- it all the same.
 local ULP = strict.set("send send-se send-invalidate send-se-invalidate write read-request immediate immediate-se")
 
 local function of_its_own(conn, item)
@@ -389,7 +389,7 @@ local function nothing_text(conn, seconds)
   return ("nothing within %g s"):format(seconds or iw.patience())
 end
 
--- The fields that tell an item from the message of the set that is nearest to it; "" if none is near.
+-- Names the fields in which an item differs from the nearest message of the set; "" if none is near.
 local function differs(patterns, item)
   local nearest
   for _, pattern in ipairs(patterns) do
@@ -406,10 +406,10 @@ local function reason_for(patterns, item)
   if item.op == "terminate" then
     return "the target sent another Terminate than expected" .. differs(patterns, item)
   end
-  return "the target's answer is not the expected one" .. differs(patterns, item)
+  return "the target gave another answer than expected" .. differs(patterns, item)
 end
 
--- Remembers under PASS what the target chose.
+-- Records the target's choice under PASS.
 local function record(conn, item, which)
   if item.op == "terminate" and item.layer then
     conn.t:observe("terminate", ("%x/%x/%02x%s%s%s"):format(item.layer, item.etype, item.code,
@@ -420,10 +420,10 @@ local function record(conn, item, which)
   if which > 1 and item.kind ~= "message" then conn.t:observe("answer", item.text) end
 end
 
--- The next thing that the peer does must match one of the messages, of which the first is the
--- preferred one. Options come last: rule (that is broken if it does not), within (seconds),
--- ignoring (a message that may come before), dropped (nothing at all will do, too, if the target's
--- TCP has not acknowledged what was sent: RFC 5044 §8). Returns the item.
+-- Checks that the peer's next action matches one of the messages, the preferred one first. Options come
+-- last: rule (broken if it does not), within (seconds), ignoring (a message that may come before),
+-- dropped (silence passes, too, if the target's TCP has not acknowledged the octets sent: RFC 5044 §8).
+-- Returns the item.
 function Conn:expect(...)
   local patterns = { ... }
   local options = options_of("conn:expect", patterns)
@@ -464,12 +464,12 @@ end
 
 local function check_terminated(conn, item, sent, rule)
   if item.d and not same_header(item.segment, sent) then
-    conn.t:fail("the Terminate holds the header of another segment", {
+    conn.t:fail("the target's Terminate holds the header of another segment", {
       rule = rule, expected = "the header of " .. sent.text, actual = item.text, item = item,
     })
   end
   if item.r and item.request and item.payload:sub(-28) ~= sent.ulpdu:sub(19, 46) then
-    conn.t:fail("the Terminate holds the header of another Read Request", {
+    conn.t:fail("the target's Terminate holds the header of another Read Request", {
       rule = rule, expected = "the header of " .. sent.text, actual = item.text, item = item,
     })
   end
@@ -478,8 +478,8 @@ local function check_terminated(conn, item, sent, rule)
   end
 end
 
--- A Terminate out of a set, the preferred one first: terminate{...} or "1/1/01". Named fields: `of`
--- (what conn:send returned; the headers in the Terminate must be its), rule, within, ignoring.
+-- Expects a Terminate out of a set, the preferred one first: terminate{...} or "1/1/01". Named fields:
+-- `of` (returned by conn:send; the Terminate must hold its headers), rule, within, ignoring.
 function Conn:expect_terminate(set)
   strict.check("conn:expect_terminate", set, setmetatable(strict.set("of rule within ignoring"), {
     __index = function(_, name) return math.type(name) == "integer" end,
@@ -495,7 +495,7 @@ function Conn:expect_terminate(set)
   return item, which
 end
 
--- The end of the peer's direction: options by ("fin" or "reset", else either), rule, within.
+-- Expects the end of the peer's direction: options by ("fin" or "reset", else either), rule, within.
 function Conn:expect_close(options)
   options = strict.check("conn:expect_close", options or {}, strict.set("by rule within"))
   local pattern = message.closed()
@@ -508,7 +508,7 @@ end
 
 local FENCE = 0x46454e00
 
--- SKIP if the peer has said that it takes no RDMA Reads.
+-- SKIP if the peer's start-up frame says that it takes no RDMA Reads.
 function Conn:need_reads()
   local state = self:state()
   if state.peer and state.peer.ird == 0 then self.t:skip("the target takes no RDMA Reads (IRD 0)") end
@@ -523,8 +523,8 @@ local function ask(conn)
   return message.read_response { stag = stag, to = conn.fences, payload = "" }
 end
 
--- Proves that the peer has dealt with everything sent so far and had nothing to say to it: a
--- zero-length Read Request is answered, and nothing comes before the answer (RFC 5040 §5.2.1).
+-- Proves that the peer has processed everything sent so far without a reaction: it answers a
+-- zero-length Read Request, and nothing comes before the answer (RFC 5040 §5.2.1).
 function Conn:fence(options)
   options = strict.check("conn:fence", options or {}, strict.set("rule within"))
   return self:expect(ask(self), { rule = options.rule, within = options.within })
@@ -538,13 +538,13 @@ function Conn:sanity()
   local item
   repeat item = self:next() until not (item and of_its_own(self, item))
   if not (item and answer:matches(item)) then
-    self.t:inconclusive("a good exchange did not succeed", {
+    self.t:inconclusive("the target did not complete a good exchange", {
       expected = answer:text(), actual = item and item.text or nothing_text(self), item = item,
     })
   end
 end
 
--- Where no fence exists: nothing comes for a while that is scaled by the connection's round trip.
+-- Where no fence exists: checks that nothing comes for a time scaled by the connection's round trip.
 function Conn:expect_silence(options)
   options = strict.check("conn:expect_silence", options or {}, strict.set("rule"))
   local rtt = self:state().rtt
@@ -552,11 +552,11 @@ function Conn:expect_silence(options)
   local item
   repeat item = self:next(window) until not (item and of_its_own(self, item))
   if item then
-    self.t:fail("the target was expected to stay silent", {
+    self.t:fail("the target sent something where silence was expected", {
       rule = options.rule, expected = "nothing", actual = item.text, item = item,
     })
   end
-  self.t:note(("silence was watched for %.0f ms (round trip %.2f ms)"):format(window * 1e3, rtt * 1e3))
+  self.t:note(("watched silence for %.0f ms (round trip %.2f ms)"):format(window * 1e3, rtt * 1e3))
 end
 
 -- Reads everything up to the peer's end; true if it came.
@@ -572,7 +572,7 @@ function Conn:read(buffer, offset, size)
   })
   local item = self:expect(message.read_response { stag = FENCE + 0x100, to = 0x1000 })
   if #item.payload ~= (size or buffer.length) then
-    self.t:fail("the RDMA Read Response has another length than the request asked for", {
+    self.t:fail("the target's RDMA Read Response has another length than the request asked for", {
       expected = ("%d octets for %s"):format(size or buffer.length, sent.text), actual = item.text, item = item,
     })
   end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- The vocabulary as a whole: what a case file sees, and what the runner calls.
+-- The vocabulary as a whole: the names that a case file sees, and the functions that the runner calls.
 
 local strict = iw.load("strict")
 local octets = iw.load("octets")
@@ -81,9 +81,9 @@ local function both_roles(fields)
   return list
 end
 
--- ---- what the runner calls ----
+-- ---- functions that the runner calls ----
 
--- The list of the cases that a file returned: one, or a list, or lists of lists.
+-- Lists the cases that a file returned: one, or a list, or lists of lists.
 local function collect(value)
   local list, seen = {}, {}
   local function take(one)
@@ -164,7 +164,7 @@ function ending.alive(outcome)
   end
 end
 
--- The verdict of the case, `outcome` being what ended it early.
+-- Returns the verdict of the case; `outcome` ended it early.
 function ending.result(outcome)
   local t = current
   if not t then return outcome end

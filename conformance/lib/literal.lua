@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Cases in literal octets: use "literal". Station, observer and reference stack share proto/wire, so a header that all of
--- them lay out in the same wrong way is right to each. What goes through here is written and compared as octets: the
--- connection is made with octets = true, so that nothing decodes it, and the CRC is computed here from its polynomial.
+-- them lay out in the same wrong way is right to each. These functions write and compare octets: the connection is made
+-- with octets = true, so that nothing decodes it, and the CRC is computed here from its polynomial.
 
 local octets = iw.load("octets")
 local strict = iw.load("strict")
@@ -49,7 +49,7 @@ local function parse(pattern)
   return parts, size
 end
 
--- What stands for the names of the pattern, or nil if the text is not this pattern.
+-- Returns the octets for the names of the pattern, or nil if the text does not match.
 local function match(pattern, text)
   local parts, size = parse(pattern)
   if size ~= #text then return nil end
@@ -71,13 +71,13 @@ end
 
 -- ---- sending ----
 
--- Octets as they are. The comment of what no right stack sends begins with "stimulus: ".
+-- Sends octets as they are. A comment about octets that no correct stack sends begins with "stimulus: ".
 function literal.send(conn, digits, comment)
   conn.raw:write(octets.hex(digits))
   if comment then conn.raw:comment_sent(comment) end
 end
 
--- An FPDU: `digits` are ULPDU_Length, ULPDU and pad, and the CRC is added.
+-- Sends an FPDU: `digits` are ULPDU_Length, ULPDU and pad; this adds the CRC.
 function literal.send_fpdu(conn, digits, comment)
   local text = octets.hex(digits)
   literal.send(conn, octets.show(text .. literal.crc(text)), comment)
@@ -85,7 +85,7 @@ end
 
 -- ---- expecting ----
 
--- All octets that have come and were not taken.
+-- Returns all octets that have come and that nobody took.
 local function rest(conn)
   local parts = {}
   repeat
@@ -112,7 +112,7 @@ local function take(conn, size, patterns, options, before)
   return text
 end
 
--- The next octets are these. Options come last: rule, reason. Returns what stands for the names.
+-- Expects these octets next. Options come last: rule, reason. Returns the octets for the names.
 function literal.expect(conn, ...)
   local patterns, options = alternatives("literal.expect", { ... })
   local _, size = parse(patterns[1])
@@ -125,18 +125,18 @@ function literal.expect(conn, ...)
 end
 
 -- No MULPDU is below 128 (RFC 5044 §3). Above that a target may cut a message smaller than its peers would: to fill its
--- MULPDU is a SHOULD (§4.5), and what its MULPDU is only it knows. Ends the case INCONCLUSIVE if it has cut this one, whose
--- first FPDU has a ULPDU of `size` octets in place of `whole`.
+-- MULPDU is a SHOULD (§4.5), and only the target knows its MULPDU. Ends the case INCONCLUSIVE if the target has cut this
+-- message, whose first FPDU has a ULPDU of `size` octets instead of `whole`.
 function literal.not_cut(conn, size, whole)
   if size < 128 or size >= whole then return end
-  conn.t:inconclusive("the target cuts the message into several FPDUs", {
+  conn.t:inconclusive("the target cut the message into several FPDUs", {
     expected = ("a ULPDU of %d octets"):format(whole), actual = ("%d octets"):format(size),
   })
 end
 
--- The next FPDU is one of these, each ULPDU_Length, ULPDU and pad; its CRC is checked. Options come last: rule, reason,
--- premise (INCONCLUSIVE if it is another one), whole (INCONCLUSIVE if it is but the beginning of the first pattern's
--- message). Returns what stands for the names, and which of the patterns it was.
+-- Expects one of these FPDUs next, each ULPDU_Length, ULPDU and pad, and checks its CRC. Options come last: rule, reason,
+-- premise (INCONCLUSIVE if it is another one), whole (INCONCLUSIVE if it is only the beginning of the first pattern's
+-- message). Returns the octets for the names, and which of the patterns it was.
 function literal.expect_fpdu(conn, ...)
   local patterns, options = alternatives("literal.expect_fpdu", { ... })
   local length = take(conn, 2, patterns, options)
@@ -146,7 +146,7 @@ function literal.expect_fpdu(conn, ...)
   local crc = take(conn, 4, patterns, options, text)
   if crc ~= literal.crc(text) then
     unexpected(conn, { patterns[1] .. " with the CRC " .. octets.show(literal.crc(text)) },
-      { rule = options.rule or "MPA-4.4-11", reason = "the CRC field does not hold the CRC32c of the FPDU" }, text .. crc)
+      { rule = options.rule or "MPA-4.4-11", reason = "the target sent a CRC field without the CRC32c of the FPDU" }, text .. crc)
   end
   for i, pattern in ipairs(patterns) do
     local found = match(pattern, text)
@@ -155,18 +155,19 @@ function literal.expect_fpdu(conn, ...)
   unexpected(conn, patterns, options, text)
 end
 
--- The octets between ULPDU_Length, which has been taken, and pad.
+-- Returns the octets between ULPDU_Length, already taken, and pad.
 local function ulpdu_of(conn, length, options)
   local what = { "an FPDU" }
   local size = length:byte(1) << 8 | length:byte(2)
   local text = take(conn, size + -(2 + size) % 4 + 4, what, options, length)
   if text:sub(-4) ~= literal.crc(length .. text:sub(1, -5)) then
-    unexpected(conn, what, { rule = "MPA-4.4-11", reason = "the CRC field does not hold the CRC32c of the FPDU" }, length .. text)
+    unexpected(conn, what,
+      { rule = "MPA-4.4-11", reason = "the target sent a CRC field without the CRC32c of the FPDU" }, length .. text)
   end
   return text:sub(1, size)
 end
 
--- The next FPDU, whatever its length: the octets between ULPDU_Length and pad. For messages that the target cuts itself.
+-- Returns the octets between ULPDU_Length and pad of the next FPDU of any length. For messages that the target cuts itself.
 function literal.next_ulpdu(conn, options)
   options = strict.check("literal.next_ulpdu", options or {}, strict.set("rule reason"))
   return ulpdu_of(conn, take(conn, 2, { "an FPDU" }, options), options)
@@ -182,19 +183,19 @@ literal.TERMINATE = "4147 00000000 00000002 00000001 00000000"
 local function segment_length(t, got, ulpdu)
   if got == #ulpdu then return end
   local why = { rule = "RDMAP-4.8-09", expected = literal.x16(#ulpdu), actual = literal.x16(got) }
-  t:check(got <= #ulpdu + 9, "the DDP Segment Length is more than the whole FPDU at fault has", why)
+  t:check(got <= #ulpdu + 9, "the target's Terminate has a DDP Segment Length above the whole FPDU at fault", why)
   why.rule = "RDMAP-4.8-04"
-  t:deviates("the DDP Segment Length is not the ULPDU_Length of the segment at fault (OP-48)", why)
+  t:deviates("the target's Terminate has a DDP Segment Length other than the ULPDU_Length of the segment at fault (OP-48)", why)
 end
 
 local function header_of(ulpdu) return ulpdu:sub(1, ulpdu:byte() & 0x80 ~= 0 and 14 or 18) end
 
 local function same(t, got, wanted, rule, what)
-  t:check(got == wanted, ("the %s in the Terminate is not that of the segment at fault"):format(what),
+  t:check(got == wanted, ("the target's Terminate holds another %s than that of the segment at fault"):format(what),
     { rule = rule, expected = octets.show(wanted, 64), actual = octets.show(got, 64) })
 end
 
--- Which of M, D and R should be set (figure 10) is a SHOULD; what they announce has to be there.
+-- Which of M, D and R should be set (figure 10) is a SHOULD; the fields that they announce must be there.
 local function announced(t, m, d, r, options)
   local function should(is, wanted, name, rule)
     if is == wanted then return end
@@ -207,13 +208,13 @@ local function announced(t, m, d, r, options)
   should(r, options.request or false, "R", options.request and "RDMAP-4.8-06" or "RDMAP-4.8-14")
 end
 
--- What stands behind the control word. OP-60: fields that are not valid are left out, or zeros.
+-- Checks the fields after the control word. OP-60: fields that are not valid are absent, or zeros.
 local function fields(t, flags, text, options)
   local m, d, r = flags & 0x80 ~= 0, flags & 0x40 ~= 0, flags & 0x20 ~= 0
   announced(t, m, d, r, options)
   local ulpdu, at = options.of, 1
   if m or d then
-    t:check(#text >= 2, "the DDP Segment Length is missing", { rule = m and "RDMAP-4.8-09" or "RDMAP-4.8-10" })
+    t:check(#text >= 2, "the target's Terminate lacks the DDP Segment Length", { rule = m and "RDMAP-4.8-09" or "RDMAP-4.8-10" })
     if m and ulpdu then segment_length(t, text:byte(1) << 8 | text:byte(2), ulpdu) end
     at = 3
   end
@@ -226,18 +227,18 @@ local function fields(t, flags, text, options)
     same(t, text:sub(math.max(at, #text - 27)), ulpdu:sub(19, 46), "RDMAP-4.8-13", "Read Request")
     text = text:sub(1, -29)
   elseif d and not ulpdu or r then
-    -- Of what segment is not known; R has its header all the same.
-    t:check(not r or #text - at + 1 >= 28, "R is set, and no Read Request header is there", { rule = "RDMAP-4.8-13" })
+    -- The segment is unknown; R must have its header all the same.
+    t:check(not r or #text - at + 1 >= 28, "the target's Terminate has R set and no Read Request header", { rule = "RDMAP-4.8-13" })
     return
   end
-  t:check(not text:sub(at):find("[^%z]"), "the Terminate is longer than its flags say",
+  t:check(not text:sub(at):find("[^%z]"), "the target's Terminate is longer than its flags say",
     { rule = "RDMAP-4.8-01", actual = octets.show(text:sub(at), 64) })
 end
 
--- The next FPDU is a Terminate with layer, type and code out of `codes` ("1100": the preferred one first) and the fields that
+-- Expects a Terminate next, with layer, type and code out of `codes` ("1100": the preferred one first) and the fields that
 -- its flags announce. options: of (digits of the FPDU at fault, from ULPDU_Length on; none: no segment is at fault), request
--- (that is a Read Request), dropped (the end of the stream will do, too, and nothing at all if the target's TCP has not
--- acknowledged what was sent: RFC 5044 §8). Returns "terminate", "closed" or "dropped".
+-- (that is a Read Request), dropped (the end of the stream passes, too, and so does silence if the target's TCP has not
+-- acknowledged the octets sent: RFC 5044 §8). Returns "terminate", "closed" or "dropped".
 function literal.expect_terminate(conn, codes, options)
   options = strict.check("literal.expect_terminate", options or {}, strict.set("of request dropped"))
   local t, patterns = conn.t, {}
@@ -255,7 +256,7 @@ function literal.expect_terminate(conn, codes, options)
   local known = false
   for _, one in ipairs(codes) do known = known or one == code end
   if text:sub(1, 18) ~= octets.hex(literal.TERMINATE) or #text < 22 or not known then unexpected(conn, patterns, {}, text) end
-  t:check(text:byte(21) & 0x1f == 0 and text:byte(22) == 0, "reserved bits of the Terminate are not zero",
+  t:check(text:byte(21) & 0x1f == 0 and text:byte(22) == 0, "the target set reserved bits in its Terminate",
     { rule = "RDMAP-4.8-07", actual = octets.show(text:sub(21, 22)) })
   local of = options.of and octets.hex(options.of)
   fields(t, text:byte(21), text:sub(23), {
@@ -291,8 +292,9 @@ function literal.start(t, options)
     { rule = "MPA-7.1.1-03", reason = "the target did not answer with a Reply of revision 1" })
   local flags = reply.flags:byte()
   if flags & 0x80 ~= 0 and not (options.target and options.target.markers) then t:skip("the target asks for Markers") end
-  if flags & 0x20 ~= 0 then t:inconclusive("the target refuses the Request", { actual = "flags " .. octets.show(reply.flags) }) end
-  t:check(flags & 0x1f == 0, "the Reply has reserved bits set", { rule = "MPA-7.1.1-14", actual = "flags " .. octets.show(reply.flags) })
+  if flags & 0x20 ~= 0 then t:inconclusive("the target refused the Request", { actual = "flags " .. octets.show(reply.flags) }) end
+  t:check(flags & 0x1f == 0, "the target set reserved bits in its Reply",
+    { rule = "MPA-7.1.1-14", actual = "flags " .. octets.show(reply.flags) })
   take(conn, reply.length:byte(1) << 8 | reply.length:byte(2), { "the Reply's private data" }, {})
   t:established(conn)
   if options.first ~= false then literal.send_fpdu(conn, "000e c140 00000000 0000000000000000", "a Write of no octets") end

@@ -26,7 +26,7 @@ return {
   advertisements = { entry { stag = { at = 16 }, to = { at = 24 } } },
   free = {
     entry { at = 8, size = 8 }, -- qpn, psn
-    entry { at = 20, size = 4 }, -- padding, whatever was there
+    entry { at = 20, size = 4 }, -- padding, any octets
     entry { at = 32, size = 16 }, -- gid
     { op = "send", octets = 8 }, -- a figure of the report
     { stream = 2 }, -- the buffers' random contents

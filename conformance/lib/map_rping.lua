@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- rping (librdmacm): the client Sends where a buffer is, 16 octets: address, STag, length.
+-- rping (librdmacm): the client advertises a buffer in a Send of 16 octets: address, STag, length.
 
--- The initiator's first Send says where the responder's first Read Request goes.
+-- The initiator's first Send names the place of the responder's first Read Request.
 local function recognises(things)
   for _, thing in ipairs(things) do
     if thing.side == "initiator" and thing.op and thing.op:find("^send") then
@@ -24,6 +24,6 @@ return {
   advertisements = {
     { op = "send", side = "initiator", octets = 16, to = { at = 0 }, stag = { at = 8 }, length = { at = 12 } },
   },
-  -- The server Writes back what it has read.
+  -- The server Writes back the octets that it has read.
   echo = true,
 }

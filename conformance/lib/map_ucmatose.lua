@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- ucmatose (librdmacm): Sends of what its memory held, 100 octets unless told otherwise. The responder begins, at once.
+-- ucmatose (librdmacm): Sends of its memory's content, 100 octets by default. The responder begins, at once.
 
 local function recognises(things)
   local sends, first = 0, nil

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Messages, both to be sent and to be expected: the same constructor makes both. Sent, what is left
--- out is computed; expected, what is left out may be anything.
+-- Messages, to send and to expect: the same constructor makes both. In a message to send, fields left
+-- out are computed; in an expected one they may be anything.
 
 local strict = iw.load("strict")
 local octets = iw.load("octets")
@@ -114,7 +114,7 @@ local function copy(fields)
   return result
 end
 
--- A place in a buffer (t:memory) that stands for STag and TO.
+-- Turns a place in a buffer (t:memory) into STag and TO.
 local function place(fields, buffer, offset, stag, to)
   local value = fields[buffer]
   if type(value) == "table" and value.stag then
@@ -221,7 +221,7 @@ function Message:frame()
   } .. body
 end
 
--- What the Terminate says about the segment at fault, `of` being what conn:send returned.
+-- Returns the Terminate's fields about the segment at fault; `of` was returned by conn:send.
 local function terminate_body(f)
   local part = { layer = f.layer, etype = f.etype, code = f.code, reserved = f.reserved,
                  m = f.m, d = f.d, r = f.r, segment_length = f.segment_length }
@@ -237,7 +237,7 @@ local function terminate_body(f)
   return iw.terminate(part) .. headers
 end
 
--- The octets behind the DDP header.
+-- Returns the octets after the DDP header.
 function Message:body()
   local f, header = self.fields, self.spec.header
   if f.payload then return f.payload end
@@ -263,8 +263,8 @@ end
 
 local NOT_COMPARED = strict.set("broken comment of")
 
--- What of an item of the peer is not as this message has it: a list of names of fields, empty if the item
--- is this message; nil if it is another kind of message altogether.
+-- Returns the names of the fields in which an item of the peer differs from this message, empty if it
+-- matches; nil if it is another kind of message altogether.
 function Message:differences(item)
   if self.kind == "end" then
     local closed = self.name == "closed" and (item.kind == "fin" or item.kind == "reset")
@@ -278,7 +278,7 @@ function Message:differences(item)
     local opcode, t = self.fields.opcode, self.fields.t
     if item.opcode ~= (opcode or self.spec.opcode) then return nil end
     if t == nil and item.t ~= (self.spec.t or false) then list[1] = "t" end
-    -- One that is too short for its own header is another thing: what cases read from it is not there.
+    -- An item too short for its own header is another kind: it lacks the fields that cases read.
     if t == nil and self.spec.tell and item[self.spec.tell] == nil then return nil end
   end
   for name, wanted in pairs(self.fields) do
@@ -288,7 +288,7 @@ function Message:differences(item)
   return list
 end
 
--- Whether an item of the peer is this message.
+-- True if an item of the peer matches this message.
 function Message:matches(item)
   local list = self:differences(item)
   return list ~= nil and #list == 0
@@ -378,7 +378,7 @@ function Message:text()
   return table.concat(parts, " ")
 end
 
--- The octets of a message on their own: a start-up frame, or the ULPDU of a raw one.
+-- Returns the octets of a message: a start-up frame, or the ULPDU of a raw one.
 function message.octets(m)
   if not message.is(m) then error("octets() takes a message", 0) end
   if m.kind == "startup" then return m:frame() end
@@ -386,7 +386,7 @@ function message.octets(m)
   error("octets() takes a start-up frame; conn:encode() makes the ULPDUs of other messages", 0)
 end
 
--- What an item, or a record of what was sent, may have; reading anything else from one is an error.
+-- Fields that an item, or a record of a sent message, may have; reading any other is an error.
 local ITEM = {}
 for name in pairs(STARTUP) do ITEM[name] = true end
 for name in pairs(strict.set("kind which op text conn position finish ulpdu crc_good segments segment request dv rv"

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What the cases of MPA share: use "mpa".
+-- Functions that the cases of MPA share: use "mpa".
 
 local message = iw.load("message")
 
@@ -7,22 +7,22 @@ local mpa = {}
 
 -- ---- a connection that serves ----
 
--- A good exchange before the stimulus; without it the case is INCONCLUSIVE. A target of which no
--- Read is expected gets a zero-length Write, which touches nothing.
+-- Makes a good exchange before the stimulus; if it fails the case is INCONCLUSIVE. A target that need
+-- not answer Reads gets a zero-length Write, which touches nothing.
 function mpa.good(conn)
   if conn.t:can("read") then return conn:sanity() end
   conn:send(message.write {})
 end
 
--- The connection is in full operation: what was sent was taken in and called for nothing.
+-- Checks that the connection is in full operation: the target took everything and sent nothing.
 function mpa.serves(conn, options)
   if conn.t:can("read") then return conn:fence(options) end
   conn:send(message.write {})
   conn:expect_silence(options)
 end
 
--- The same for a connection whose start-up may have ended it: true if it serves, false if the target
--- has ended it. Anything else is a failure.
+-- The same for a connection whose start-up may have ended it: returns true if it serves, false if the
+-- target has ended it. Anything else is a failure.
 function mpa.still_serves(conn, options)
   local answer = message.read_response { payload = "" }
   conn:send(message.read_request { size = 0 })
@@ -42,14 +42,14 @@ function mpa.called(t, target)
   return conn, item
 end
 
--- What the initiator does first in peer-to-peer mode: one RTR form (RFC 6581 §9.2).
+-- The initiator's first message in peer-to-peer mode: one RTR form (RFC 6581 §9.2).
 mpa.rtr = {
   send = message.send { payload = "", qn = 0, msn = 1 },
   write = message.write { payload = "" },
   read = message.read_request { size = 0, qn = 1, msn = 1 },
 }
 
--- Sends an RTR indication; the answer to a Read Request is left to be expected.
+-- Sends an RTR indication; the caller expects the answer to a Read Request.
 function mpa.send_rtr(conn, form)
   if form == "send" then return conn:send(message.send {}) end
   if form == "write" then return conn:send(message.write {}) end
@@ -63,18 +63,19 @@ function mpa.answer_rtr(conn, item)
   end
 end
 
--- The first FPDU of a target that has connected: the RTR that its Request announced, which is answered, or else what
--- its ULP has to say first.
+-- Takes the first FPDU of a target that has connected: the RTR that its Request announced, which this answers, or else
+-- its ULP's first message.
 function mpa.opens(conn, asked)
   if asked.a then return mpa.answer_rtr(conn, conn:expect(mpa.rtr.write, mpa.rtr.read, mpa.rtr.send)) end
   local item = conn:next()
   if not (item and item.kind == "message") then
-    local reason = item and "the connection ended in place of the target's first FPDU" or "the target's ULP opens the way with no message of its own"
+    local reason = item and "the target ended the connection instead of sending its first FPDU"
+      or "the target's ULP sent no first message of its own"
     conn.t:inconclusive(reason, { actual = item and item.text, item = item })
   end
 end
 
--- The target ends the stream without having sent a single octet more than `octets`.
+-- Checks that the target ends the stream after exactly `octets` octets.
 function mpa.ends_after(conn, octets, options)
   conn:expect_close(options)
   conn.t:check(conn:state().received == octets, "the target sent more octets before it closed", {
@@ -85,10 +86,9 @@ end
 
 -- ---- FPDUs made by hand (RFC 5044 §4) ----
 
--- An FPDU as it should be at this place of the station's stream, and where its parts lie, as octets
--- from its first one: `length` (ULPDU_Length), `ulpdu`, `pad`, `crc`, `markers` (a list, each with
--- `at` and `pointer`), and at(k): the place of octet k behind the start of ULPDU_Length, Markers
--- not counted.
+-- Returns a correct FPDU for this place of the station's stream, and the places of its parts, in octets
+-- from its first one: `length` (ULPDU_Length), `ulpdu`, `pad`, `crc`, `markers` (a list, each with `at`
+-- and `pointer`), and at(k): the place of octet k after the start of ULPDU_Length, Markers not counted.
 function mpa.fpdu(conn, ulpdu)
   local state = conn:state()
   local position = state.sent - 20 - state.own.pd_length
@@ -150,8 +150,8 @@ function mpa.position(conn)
   return state.sent - 20 - state.own.pd_length
 end
 
--- Sends zero-length Writes until the next FPDU starts at this place mod 512 (0: with a Marker in
--- front of it). Markers must be on in this direction.
+-- Sends zero-length Writes until the next FPDU starts at this place mod 512 (0: with a Marker before
+-- it). Markers must be on in this direction.
 function mpa.align(conn, place)
   conn:together(function()
     for _ = 1, 2000 do
@@ -162,7 +162,7 @@ function mpa.align(conn, place)
   end)
 end
 
--- What answers a wrong CRC: a Terminate, a close without any effect, or the segment is dropped and
+-- Expects the answer to a wrong CRC: a Terminate, a close without any effect, or a dropped segment,
 -- not acknowledged (OP-11).
 function mpa.expect_crc_fault(conn, options)
   local how = { dropped = true }

@@ -12,7 +12,7 @@ function octets.bytes(n, fill)
   return period:rep(n // 256) .. period:sub(1, n % 256)
 end
 
--- What stands for an octet, and for a pair of digits.
+-- The digits of an octet, and the octet of a pair of digits.
 local DIGITS, OCTETS = {}, {}
 for value = 0, 255 do
   DIGITS[string.char(value)] = ("%02x"):format(value)
@@ -28,7 +28,7 @@ function octets.hex(text)
   return (digits:lower():gsub("%x%x", OCTETS))
 end
 
--- Hexadecimal digits of octets, cut behind `most` octets.
+-- Hexadecimal digits of octets, cut after `most` octets.
 function octets.show(text, most)
   local cut = most and #text > most
   local digits = (cut and text:sub(1, most) or text):gsub(".", DIGITS)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- `iwarp-conform probe`: finds out what a peer supports, by the same means as a case. What it finds goes into the notes
--- of its result, one line each: "file: " and a line of the target file, "can: " and "cannot: " and a capability; "none: "
--- and why there is no MPA. The runner puts them together with what is known of how the peer is reached.
+-- `iwarp-conform probe`: finds out what a peer supports, by the same means as a case. It writes its findings into the
+-- notes of its result, one line each: "file: " and a line of the target file, "can: " and "cannot: " and a capability;
+-- "none: " and why there is no MPA. The runner combines them with what it knows about reaching the peer.
 
 local message = iw.load("message")
 local Conn = iw.load("conn")
@@ -23,7 +23,7 @@ local function with(fields, more)
   return all
 end
 
--- ---- what is written ----
+-- ---- output ----
 
 local Facts = {}
 Facts.__index = Facts
@@ -35,7 +35,7 @@ function Facts:can(word, whether) self.t:note((whether and "can: " or "cannot: "
 
 local function facts(t) return setmetatable({ t = t, slowest = 0 }, Facts) end
 
--- Ends the probe. The verdict tells nothing: the observer may have found something worse.
+-- Ends the probe. The verdict means nothing: the observer may have found something worse.
 local function nothing(t, why)
   t:note("none: " .. why)
   t:inconclusive(why)
@@ -51,7 +51,7 @@ end
 
 local function accepted(item) return item ~= nil and item.kind == "startup" and item.which == "reply" and not item.rejected end
 
--- What came in place of a Reply that accepts.
+-- Describes the answer that came instead of an accepting Reply.
 local function instead(conn, item)
   if not item then return ("said nothing for %g s"):format(iw.patience()) end
   if item.kind == "fin" then return "closed the connection" end
@@ -60,7 +60,7 @@ local function instead(conn, item)
   return ("answered with what is no MPA Reply (%d octets)"):format(conn:state().received)
 end
 
--- A connection with a Request; the connection and the answer, or nil and why there is none.
+-- Connects and sends a Request. Returns the connection and the answer, or nil and why there is none.
 local function ask(f, fields)
   local raw, why = iw.connect(f.t.peer.host, f.t.peer.port)
   if not raw then return nil, nil, "gave no connection: " .. why end
@@ -74,14 +74,14 @@ local function ask(f, fields)
   return nil, item, text
 end
 
--- The same, where only the answer is of interest.
+-- The same for callers that need only the answer.
 local function answer(f, fields)
   local conn, item, why = ask(f, fields)
   if conn then finish(conn) end
   return conn and item, why
 end
 
--- A connection in full operation, in the way that is known to work.
+-- Returns a connection in full operation, made in the way that works.
 local function open(f) return ask(f, f.good) end
 
 -- ---- questions to a peer that listens ----
@@ -184,7 +184,7 @@ local function several(f)
   if two then finish(two) end
 end
 
--- A zero-length RDMA Read must be answered by whoever has an IRD.
+-- A peer with an IRD must answer a zero-length RDMA Read.
 local function reads(conn)
   conn:send(message.read_request { size = 0, sink_stag = 7, sink_to = 7 })
   local item = conn:next()
@@ -206,7 +206,7 @@ local function info(buffer, size) return string.pack(">I8I4I4", buffer.to, buffe
 
 local GO_AHEAD = message.send { payload = function(payload) return #payload == 16 end }
 
--- One exchange of rping with the peer as server: whether it was whole, and what came first.
+-- Makes one exchange of rping with the peer as server. Returns whether it was complete, and the first item.
 local function exchange(f, size)
   local conn = open(f)
   if not conn then return false end
@@ -231,7 +231,7 @@ local function exchange(f, size)
   return whole, first
 end
 
--- How an STag is followed by the next one.
+-- Shows how STags follow each other.
 local function entropy(f, stags)
   if #stags < 2 then return end
   local texts, index, all = {}, true, true
@@ -249,7 +249,7 @@ end
 local function class(f)
   local whole, first = exchange(f, 64)
   if whole then
-    f:remark("serves the exchange of rping: it Reads what it is told of and Writes it back")
+    f:remark("serves the exchange of rping: it Reads the advertised buffer and Writes it back")
     f:set("class", "rping")
     local stags, most = { first.sink_stag }, 64
     for _, size in ipairs { 64, 16384, 65536, 1048576 } do
@@ -267,7 +267,7 @@ local function class(f)
   if first == "taken" or first and first.op == "send" then f:can("send", true) end
 end
 
--- An atomic on an STag that is not valid: refused for the STag by who knows RFC 7306, else for its opcode.
+-- An atomic on an invalid STag: a peer that knows RFC 7306 refuses the STag, another one the opcode.
 local function extensions(f, conn)
   if not conn then return end
   conn:send(message.atomic_request { remote_stag = 0x5bad57a6, remote_to = 0x1000, atomic = 0, add_swap = 1 })
@@ -276,7 +276,7 @@ local function extensions(f, conn)
   local opcode = item and item.op == "terminate" and item.layer == 0 and item.etype == 2
   f:remark("RFC 7306: an atomic on an unknown STag: %s", item and item.text or "nothing comes")
   f:can("extensions", item and item.op == "terminate" and item.layer == 0 and item.etype == 1 or false)
-  if not (item and item.op == "terminate") then f:remark("(a Terminate was to be expected; 0/2/06 without RFC 7306)") end
+  if not (item and item.op == "terminate") then f:remark("(expected a Terminate; 0/2/06 without RFC 7306)") end
   finish(conn)
   return opcode
 end
@@ -303,7 +303,7 @@ end
 
 -- ---- a peer that connects ----
 
--- Whether what its ULP says first is where rping's source buffer is; the proof is a Read of it.
+-- True if its ULP's first message advertises rping's source buffer; the proof is a Read of it.
 local function tells_of_source(conn, first)
   if not (first and first.op == "send" and #first.payload == 16) then return nil end
   local to, stag, size = string.unpack(">I8I4I4", first.payload)
@@ -340,7 +340,7 @@ function probe.connects(t)
     if first.op == "read-request" then conn:send(message.read_response { stag = first.sink_stag, to = first.sink_to }) end
     first = conn:next()
   end
-  f:remark("what its ULP says first: %s", first and first.text or "nothing")
+  f:remark("its ULP's first message: %s", first and first.text or "nothing")
   local size = tells_of_source(conn, first)
   f:set("class", size and "rping" or "bare")
   if size then

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What `iwarp-conform probe` plays: the first against a peer that listens, the second against one that connects.
+-- The cases of `iwarp-conform probe`: the first against a peer that listens, the second against one that connects.
 
 local function one(role, run)
   return case {

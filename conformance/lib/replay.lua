@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Replays one side of a recorded conversation against the target and compares what comes back with what the recorded peer
--- did. What the played side sent once it had received so many messages waits for as many; how messages are cut into segments
--- is each stack's own affair. STags and TOs of the target's are put in live; of the played side's own, which the target only
--- repeats, the recorded ones are as good as any.
+-- Replays one side of a recorded conversation against the target and compares the answers with the recorded peer's. A
+-- message that the played side sent after receiving N messages waits for N messages now; each stack cuts messages into
+-- segments as it likes. The replay puts in the target's live STags and TOs; for the played side's own, which the target
+-- only repeats, the recorded ones are as good as any.
 
 local strict = iw.load("strict")
 local octets = iw.load("octets")
@@ -18,18 +18,18 @@ Replay.__index = Replay
 
 -- ---- recorded places and live ones ----
 
--- The target's buffer that is recorded under this STag is live under that one.
+-- Maps the recorded STag of a target's buffer to the live one.
 function Replay:bind(stag, to, live_stag, live_to)
   self.places[stag] = { stag = live_stag, shift = live_to - to }
 end
 
--- The live STag and TO of the target's; as recorded where nobody has said another, and the TO where it wrapped.
+-- Returns the target's live STag and TO; the recorded ones if nothing replaced them, and the TO where it wrapped.
 function Replay:live(stag, to, thing)
   local found = self.places[stag]
   if found then return found.stag, thing.refused == "wrap" and to or to + found.shift end
   if not self.unknown[stag] then
     self.unknown[stag] = true
-    self.t:note(("STag %08x of the target is used as recorded: nothing said where that buffer is now"):format(stag))
+    self.t:note(("STag %08x of the target is used as recorded: no message says where that buffer is now"):format(stag))
   end
   return stag, to
 end
@@ -45,21 +45,21 @@ function Replay:writes(field, payload, value)
   return payload:sub(1, field.at) .. field.format:pack(value) .. payload:sub(field.at + field.size + 1)
 end
 
--- STag, TO and length that a payload tells of; a length that it does not tell is any.
+-- Returns STag, TO and length that a payload advertises; nil for a length that it does not state.
 function Replay:told(entry, payload)
   local stag = self:reads(entry.stag, payload)
   if not stag then return nil end
   return stag, entry.to and self:reads(entry.to, payload) or 0, entry.length and self:reads(entry.length, payload) or nil
 end
 
--- What the target has told of its buffers, if the recording goes on to use it.
+-- Takes the target's advertisements of its buffers, if the recording goes on to use them.
 function Replay:learn(thing, item)
   for _, one in ipairs(#item.payload == #thing.payload and thing.tells or {}) do
     local stag, to = one.stag, one.to
     if one.meant then
       stag, to = one.meant.stag, one.meant.to
       compare.field(self, thing, item, "payload", ("STag %08x, TO %x"):format(one.stag, one.to),
-        ("%08x, %x, which are used in frame %d"):format(stag, to, one.meant.frame), { thing.text, item.text })
+        ("%08x, %x, used in frame %d"):format(stag, to, one.meant.frame), { thing.text, item.text })
     end
     if one.meant or one.used then
       local live_stag, live_to = self:told(one.entry, item.payload)
@@ -76,8 +76,8 @@ local function covers(told, stag, to)
   return told.stag == stag and not math.ult(to, told.to) and (not told.length or math.ult(to - told.to, told.length))
 end
 
--- Where the target tells of its buffers, and which of it is used. Where a place is used of which nobody told, and what was
--- told last is used by nobody, the recording says itself that another place was meant.
+-- Finds the target's advertisements of its buffers, and marks those in use. If the recording uses a place that nobody
+-- advertised, and never uses the last advertised one, it shows itself that another place was meant.
 function Replay:find_told()
   local told = {}
   for _, thing in ipairs(self.things) do
@@ -104,14 +104,14 @@ end
 
 -- ---- receiving ----
 
-local IN_VAIN = 0.5 -- seconds for what is listed as missing
+local IN_VAIN = 0.5 -- seconds for messages listed as missing
 
 local RESPONSES = recording.responses
 
--- Responses and what a peer sends of its own accord are ordered among themselves only (RFC 5040 §5.5).
+-- Responses and a peer's own messages are ordered among themselves only (RFC 5040 §5.5).
 local function lane(thing) return RESPONSES[thing.op] and "answer" or "own" end
 
--- Whether the recorded peer goes on to send something of this lane.
+-- True if the recorded peer sends more messages of this lane.
 local function still_due(r, thing, which)
   for i = thing.number + 1, #r.things do
     local other = r.things[i]
@@ -124,7 +124,7 @@ local function nothing_text(conn, seconds)
   return conn:state().ended and "nothing more: the stream had ended" or ("nothing within %g s"):format(seconds or iw.patience())
 end
 
--- The next thing that the target does, which is to be compared with a recorded one; nil, and the replay is over.
+-- Returns the target's next item, to compare with a recorded one; nil ends the replay.
 function Replay.take(r, thing, expected)
   local stream = thing.of
   for i, item in ipairs(stream.kept) do
@@ -155,7 +155,7 @@ end
 local NAMES = {}
 for name, spec in pairs(message.specs) do NAMES[spec.opcode] = name end
 
--- What of the recorded header no right stack would have sent: it is sent again.
+-- Fields of the recorded header that no correct stack would have sent: the replay sends them again.
 local function oddities(thing, spec, fields)
   local stream = thing.of
   for _, name in ipairs { "rsvd", "rsv" } do
@@ -177,7 +177,7 @@ local function oddities(thing, spec, fields)
   if thing.mo ~= 0 then fields.mo = thing.mo end
 end
 
-local FILL = {} -- by operation: fields that are the live ones
+local FILL = {} -- by operation: fills in live fields
 
 FILL["write"] = function(r, thing) return { payload = thing.payload, place = { r:live(thing.stag, thing.to, thing) } } end
 FILL["read-request"] = function(r, thing)
@@ -189,7 +189,7 @@ FILL["read-response"] = function(r, thing)
   local place = { thing.stag, thing.to }
   if asked and asked.live then
     place = { asked.live.sink_stag, asked.live.sink_to }
-    if r.terminated[r.target] then -- a wrong answer, perhaps, which is what it is about
+    if r.terminated[r.target] then -- perhaps about a wrong answer
       place[1] = place[1] + (thing.stag - asked.sink_stag) & 0xffffffff
       place[2] = place[2] + (thing.to - asked.sink_to)
     end
@@ -278,7 +278,7 @@ end
 function awaited.message(r, thing)
   local stream = thing.of
   if thing.skip then return end
-  if thing.wrong_crc then recording.unfit(r, thing, "a wrong CRC of the peer's, which has nothing to be compared with") end
+  if thing.wrong_crc then recording.unfit(r, thing, "a wrong CRC of the peer's, with nothing to compare") end
   if thing == stream.rtr then return start.take_rtr(r, thing) end
   if r.t.peer.agent and not stream.begun then part.begin(r, stream) end
   local posted = r.t.peer.agent and part.post(r, thing)
@@ -292,7 +292,7 @@ function awaited.message(r, thing)
   if posted then part.posted(r, stream, posted) end
 end
 
--- The end of the target's direction; that it is abrupt is a remark.
+-- Expects the end of the target's direction; an abrupt end is a remark.
 local function ends(r, thing)
   local stream = thing.of
   if r.t.peer.agent then
@@ -357,7 +357,7 @@ local function step(r, thing, before)
   rest(r, thing, before)
   if not stream.conn then arrive(r, stream) end
   if stream.gone then
-    r.remarks.gone = ("what was recorded behind the reset (%s) is left out: %s has reset the connection"):format(
+    r.remarks.gone = ("left out the items recorded after the reset (%s): %s has reset the connection"):format(
       recording.place(r, thing), stream.gone)
   elseif thing.side == r.played then
     played[thing.kind](r, thing)
@@ -366,21 +366,21 @@ local function step(r, thing, before)
   end
 end
 
--- Behind the last recorded thing nothing more should come.
+-- Nothing more should come after the last recorded item.
 local function nothing_more(r)
   for _, stream in ipairs(r.streams) do
     local last = r.things[#r.things]
     local item = not stream.gone and stream.conn and (stream.kept[1] or stream.conn:next(0))
     if item and item.kind == "message" then
       compare.differs(r, last, "more", {
-        item = item, rule = compare.rules.op, reason = "the target sends more than the recorded " .. r.target .. " did",
+        item = item, rule = compare.rules.op, reason = "the target sent more than the recorded " .. r.target .. " did",
         expected = "nothing more", actual = compare.line(item), recorded = "nothing more", got = compare.line(item),
       })
     end
   end
 end
 
--- What was found about the recorded peer is no news about the live one.
+-- A finding about the recorded peer is no news about the live one.
 local function allow_recorded(r)
   local recorded = {}
   for _, stream in ipairs(r.streams) do
@@ -412,10 +412,10 @@ local function scale_of(time)
   error(("time: expected \"keep\", \"drop\" or a number, not %s"):format(tostring(time)), 0)
 end
 
--- Plays the side that the target does not (the case's role is the target's) of a conversation in the capture, a path below
--- pcaps/. stream: the number of its connection, from 1, or several that belong together; map: where the application says where
--- its buffers are; time: "drop", "keep", or a factor; private: other private data for the start-up; differences: those that
--- have to come, "MESSAGE FIELD" each.
+-- Plays the target's peer (the case's role is the target's) in a conversation of the capture, a path below pcaps/. stream:
+-- the number of its connection, from 1, or several that belong together; map: where the application advertises its
+-- buffers; time: "drop", "keep", or a factor; private: other private data for the start-up; differences: those that must
+-- come, "MESSAGE FIELD" each.
 local function play(t, options)
   options = strict.check("t:replay", options or {}, OPTIONS)
   if type(options.capture) ~= "string" then error("t:replay needs capture = \"a path below pcaps/\"", 0) end
@@ -449,7 +449,7 @@ end
 local RULES_OF_COMMAND = { "RDMAP-5.5-10" }
 local SECONDS = 20
 
--- What the command line says, as options of t:replay.
+-- Turns the command line into options of t:replay.
 local function said()
   local words = iw.replay()
   local options = { capture = words.capture, map = words.map, time = words.time }
@@ -462,7 +462,7 @@ local function said()
   return options, SIDES[words.as]
 end
 
--- The case that it stands for.
+-- Makes the case for it.
 local function as_case(case)
   local options, role = said()
   local r = recording.read(options)
@@ -475,7 +475,7 @@ local function as_case(case)
   }
 end
 
--- What is going to be played, in one line.
+-- Describes the coming replay in one line.
 local function describe()
   local options, role = said()
   local r = recording.read(options)

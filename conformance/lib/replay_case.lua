@@ -1,4 +1,4 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What `iwarp-conform replay` plays: a conversation of a capture, as the command line says.
+-- The case of `iwarp-conform replay`: a conversation of a capture, chosen on the command line.
 
 return use("replay").as_case(case)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Replaying: the live peer's messages against the recorded ones, field by field. Where recorded values stand for live ones
--- (STags and TOs of the peer), what is compared is how they are used.
+-- (STags and TOs of the peer), it compares how the peer uses them.
 
 local octets = iw.load("octets")
 local strict = iw.load("strict")
@@ -8,7 +8,7 @@ local recording = iw.load("replay_recording")
 
 local compare = {}
 
--- What is wrong where a field differs from what it should be.
+-- The rule that a wrong field breaks.
 local RULES = {
   which = "MPA-7.1.1-03", rejected = "MPA-7.1.1-13", revision = "MPA-7.1.1-16", enhanced = "EMPA-10-05", a = "EMPA-9.2-04",
   op = "RDMAP-5.5-10", t = "RDMAP-4.1-04", rsvd = "DDP-4.1-09", dv = "DDP-4.1-11", rv = "RDMAP-4.1-08", rsv = "RDMAP-4.1-09",
@@ -20,9 +20,9 @@ compare.rules = RULES
 local FIELDS = { "t", "rsvd", "dv", "rv", "rsv", "l", "qn", "msn", "mo", "stag", "to", "invalidate", "size", "source_stag", "source_to",
   "atomic", "remote_stag", "remote_to", "add_swap", "add_swap_mask", "compare", "compare_mask", "value", "layer", "etype", "code",
   "m", "d", "r" }
--- Read Requests and their like are compared by their fields, since they hold live values.
+-- Compare Read Requests and the like by their fields, since they hold live values.
 local BY_FIELDS = strict.set("read-request atomic-request atomic-response terminate")
--- Operations of one family: where only the opcode is another one, the rest can still be compared.
+-- Operations of one family: if only the opcode differs, the rest can still be compared.
 local SENDS = strict.set("send send-se send-invalidate send-se-invalidate immediate immediate-se")
 local HEX = strict.set("stag to invalidate source_stag source_to remote_stag remote_to sink_stag sink_to")
 
@@ -44,13 +44,13 @@ local function plain(op) return op and (op:gsub("^malformed ", "")) end
 
 -- ---- differences ----
 
-local TOLD = 20 -- one by one
+local LISTED = 20 -- one by one
 
--- One more difference. why: rule, item (live), reason, expected and actual (the two messages), recorded and got (the values).
+-- Adds a difference. why: rule, item (live), reason, expected and actual (the two messages), recorded and got (the values).
 local function differs(r, thing, name, why)
   local key = ("%d %s"):format(thing.number, name)
   r.count = r.count + 1
-  if r.count <= TOLD then
+  if r.count <= LISTED then
     r.t:note(("difference %d: message %d of %d (%s), %s of the %s: %s: recorded %s, got %s"):format(r.count, thing.number,
       #r.things, recording.place(r, thing), plain(thing.op) or thing.which or thing.kind, thing.side, (name:gsub("_", " ")), why.recorded, why.got))
   end
@@ -67,9 +67,9 @@ local function differs(r, thing, name, why)
 end
 compare.differs = differs
 
--- Those that were not told one by one.
+-- Notes the number of differences that were not listed one by one.
 function compare.rest(r)
-  if r.count > TOLD then r.t:note(("and %d differences more"):format(r.count - TOLD)) end
+  if r.count > LISTED then r.t:note(("and %d differences more"):format(r.count - LISTED)) end
 end
 
 local function field_differs(r, thing, item, name, recorded, got, texts)
@@ -81,22 +81,22 @@ local function field_differs(r, thing, item, name, recorded, got, texts)
 end
 compare.field = field_differs
 
--- The target does something else altogether, after which nothing can be compared any more. Where its stream cannot be
--- followed, what the observer found first says more than the missing message.
+-- The target does something else altogether, and the comparison ends. Where nobody can follow its stream, the observer's
+-- first finding says more than the missing message.
 function compare.strays(r, thing, item, expected, rule)
   local found = item.kind == "lost" and iw.findings()[1] or nil
   differs(r, thing, "op", {
     rule = found and found.rule or rule or RULES.op, item = item,
-    reason = found and found.text or "the target does not do what the recorded " .. thing.side .. " did",
+    reason = found and found.text or "the target did something else than the recorded " .. thing.side,
     expected = expected, actual = line(item), recorded = expected, got = line(item),
   })
   r.over = true
 end
 
--- What was awaited has not come.
+-- The awaited item has not come.
 function compare.missing(r, thing, expected, actual)
   differs(r, thing, "missing", {
-    reason = "the target does not do what the recorded " .. thing.side .. " did", expected = expected, actual = actual,
+    reason = "the target did something else than the recorded " .. thing.side, expected = expected, actual = actual,
     recorded = expected, got = actual,
   })
   r.over = true
@@ -104,8 +104,8 @@ end
 
 -- ---- payloads ----
 
--- Which octets of a message's payload are not compared: those of an advertisement, and what the map leaves free, which an
--- agent, told by the recording, sends as recorded all the same. Returns a list of {at, size}.
+-- Returns the octets of a message's payload that are not compared, as a list of {at, size}: those of an advertisement, and
+-- those that the map leaves free, which an agent sends as recorded all the same.
 local function excused(r, thing, op)
   local list = {}
   for _, entry in ipairs(r.map.advertisements) do
@@ -164,7 +164,7 @@ end
 
 -- ---- messages ----
 
--- The recorded message as it should come now.
+-- Returns the recorded message as it should come now.
 local function mapped(thing)
   local want = { op = plain(thing.op), opcode = thing.opcode, t = thing.t, payload = thing.payload, kind = thing.kind, text = thing.text }
   for _, name in ipairs(FIELDS) do want[name] = thing[name] end
@@ -178,8 +178,8 @@ local function mapped(thing)
   return want
 end
 
--- The recorded sink of a Read Request is not where the recorded answer went, which the recorded peer took: the request was
--- another one.
+-- The recorded answer went to another place than the sink of the Read Request, and the recorded peer took it: the request
+-- was another one.
 local function check_sink(r, thing, item)
   local answer = thing.answer
   if not answer or r.terminated[thing.side] then return end

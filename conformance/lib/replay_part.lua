@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Replaying against an agent: it is told by the same recording to play the target's side with its verbs. It registers memory
--- where the recorded peer had some, posts receives for what the station Sends and the work that the recorded peer did, and
--- what was placed in its memory is looked at.
+-- Replaying against an agent: the same recording makes it play the target's side with its verbs. It registers memory where
+-- the recorded peer had some, posts receives for the station's Sends and the work that the recorded peer did, and these
+-- functions look at the octets placed in its memory.
 
 local strict = iw.load("strict")
 local recording = iw.load("replay_recording")
@@ -18,7 +18,7 @@ for name in pairs(SENDS) do RECEIVED[name] = true end
 local ATOMICS = { [0] = "fetch-add", [2] = "cmp-swap" }
 local RTR = { b = "send", c = "write", d = "read" }
 local MEMORY = 16 << 20 -- octets of a buffer
-local DEPTH = 64 -- of the agent's queues unless it is told otherwise
+local DEPTH = 64 -- of the agent's queues by default
 
 -- ---- where the recorded peer had memory ----
 
@@ -31,7 +31,7 @@ local function area(r, stag)
   return one
 end
 
--- What lies too far away belongs to no buffer.
+-- A place too far away belongs to no buffer.
 local function widen(one, to, length)
   local first, last = one.first or to, one.last or to + length
   if math.ult(to, first) then first = to end
@@ -39,7 +39,7 @@ local function widen(one, to, length)
   if math.ult(last - first, MEMORY + 1) then one.first, one.last = first, last end
 end
 
--- The target's buffers are as large as it told, or as large as what is done to them.
+-- The target's buffers are as large as advertised, or as the accesses to them need.
 local function survey_told(r)
   for _, thing in ipairs(r.things) do
     for _, told in ipairs(thing.tells or {}) do
@@ -65,7 +65,7 @@ local function invalidated(thing, one)
   if thing.refused == "invalidate" then one.unknown = true end
 end
 
--- What the played side does to the target's buffers, and what the target reads into its own.
+-- Collects the played side's accesses to the target's buffers, and the target's reads into its own.
 function part.survey(r)
   refused.find(r)
   survey_told(r)
@@ -86,7 +86,7 @@ function part.survey(r)
   end
 end
 
--- The agent's memory that stands for what is recorded under this STag.
+-- Returns the agent's memory for the buffer recorded under this STag.
 local function memory(r, stag)
   local one = r.areas[stag]
   if not one or one.unknown then return nil end
@@ -111,8 +111,8 @@ local function inside(buffer, offset, length)
   return offset >= 0 and offset + length <= buffer.length
 end
 
--- A message of the target with the live places in the stead of the recorded ones.
-local function told(r, thing)
+-- Returns a message of the target with the live places instead of the recorded ones.
+local function live_payload(r, thing)
   local payload = thing.payload
   for _, one in ipairs(thing.tells) do
     if memory(r, one.stag) then
@@ -126,7 +126,7 @@ end
 
 -- ---- start-up ----
 
--- The configuration with which the agent says what the recorded target said in its start-up frame.
+-- Returns the configuration with which the agent sends the recorded target's start-up frame.
 function part.config(r, stream)
   local frame = r.target == "initiator" and stream.request or stream.reply
   local say = r.t.peer.startup
@@ -167,7 +167,7 @@ function part.begin(r, stream)
   end
 end
 
--- ---- what the station sends ----
+-- ---- the station's messages ----
 
 -- Before a Read Request of the station's: its source holds what the recorded one held.
 function part.prepare(r, thing)
@@ -185,7 +185,7 @@ end
 
 function part.needs(r, stag) memory(r, stag) end
 
--- What was Written so far must be where it belongs.
+-- Checks that the octets Written so far are where they belong.
 local function check_placed(r, stream)
   for _, one in ipairs(stream.placed) do
     local at = one.buffer.guard + one.offset
@@ -200,7 +200,7 @@ local function check_placed(r, stream)
   stream.placed = {}
 end
 
--- Whether the target has refused what was to go into this receive, as the recorded target, which sent a Terminate, may have.
+-- True if the target has refused the message for this receive, as the recorded target, which sent a Terminate, may have.
 local function not_taken(r, handle)
   if not handle then return true end
   if not r.terminated[r.target] then return false end
@@ -209,7 +209,7 @@ local function not_taken(r, handle)
   return event ~= nil and event.status ~= "ok"
 end
 
--- Work completes in the order in which it was posted: behind a read that is not answered yet, nothing does.
+-- Work completes in the order of posting: nothing completes after an unanswered read.
 local function completed(r, stream)
   while stream.asked == 0 and stream.posted[1] do r.t:completion(table.remove(stream.posted, 1)) end
 end
@@ -235,7 +235,7 @@ local function answered(r, stream, thing, asked)
   completed(r, stream)
 end
 
--- Behind what the station has sent.
+-- Comes after the station's messages.
 function part.sent(r, thing)
   local stream = thing.of
   if RECEIVED[thing.op] then
@@ -259,7 +259,7 @@ function part.sent(r, thing)
   end
 end
 
--- The station's direction has ended. What the target did not refuse must be in its place.
+-- The station's direction has ended. Octets that the target did not refuse must be in their place.
 function part.ended(r, stream)
   if not stream.placed or #stream.placed == 0 or r.terminated[r.target] then return end
   local conn = stream.conn
@@ -269,7 +269,7 @@ function part.ended(r, stream)
   check_placed(r, stream)
 end
 
--- ---- what the target sends ----
+-- ---- the target's messages ----
 
 local function post_write(r, thing)
   local latest = thing.of.latest
@@ -283,7 +283,7 @@ local function post_write(r, thing)
   return r.t:post(fields)
 end
 
--- Posts what the recorded target did. Returns a handle, if it completes by itself.
+-- Posts the recorded target's work. Returns a handle, if it completes by itself.
 function part.post(r, thing)
   local stream, t = thing.of, r.t
   if thing == stream.rtr or recording.responses[thing.op] or thing.op == "terminate" then return nil end
@@ -298,7 +298,7 @@ function part.post(r, thing)
     stream.asked = stream.asked + 1
     return nil
   elseif thing.op == "atomic-request" then
-    local op = ATOMICS[thing.atomic] or recording.unfit(r, thing, "an operation that an agent cannot be told to do")
+    local op = ATOMICS[thing.atomic] or recording.unfit(r, thing, "an operation that no agent can do")
     thing.work = t:post { conn = stream.conn, op = op, stag = thing.remote_stag, to = thing.remote_to,
                           add_swap = thing.add_swap, add_swap_mask = thing.add_swap_mask, compare = thing.compare,
                           compare_mask = thing.compare_mask }
@@ -307,10 +307,10 @@ function part.post(r, thing)
   elseif BARE[thing.op] then
     return t:post { conn = stream.conn, op = thing.op, immediate = thing.payload }
   elseif SENDS[thing.op] then
-    return t:post { conn = stream.conn, op = thing.op, payload = told(r, thing),
+    return t:post { conn = stream.conn, op = thing.op, payload = live_payload(r, thing),
                     invalidate = INVALIDATES[thing.op] and thing.invalidate or nil }
   end
-  recording.unfit(r, thing, "nothing that an agent can be told to do")
+  recording.unfit(r, thing, "nothing that an agent can do")
 end
 
 -- The target's end of a direction.

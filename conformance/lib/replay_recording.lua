@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- A recorded conversation, made ready to be replayed: what was said on the wanted connections of a capture in the order of
--- its frames, which answer belongs to which Read Request, and the map of the application.
+-- A recorded conversation, ready for replay: the messages on the wanted connections of a capture in the order of its
+-- frames, which answer belongs to which Read Request, and the map of the application.
 
 local strict = iw.load("strict")
 
 local recording = {}
 
--- Applications that are known by what they say.
+-- Applications that are recognised by their messages.
 local KNOWN = { "rping", "perftest", "ucmatose" }
 local BATCH = 16 -- connections that iw.capture holds at a time
 local REQUESTS = { ["read-request"] = "read-response", ["atomic-request"] = "atomic-response" }
@@ -25,7 +25,7 @@ local function want(ok, text, ...)
   if not ok then error(text:format(...), 0) end
 end
 
--- A field of an advertisement in the words of string.pack.
+-- Returns a field of an advertisement in string.pack's terms.
 local function check_field(what, field, standard)
   strict.check(what, field, FIELD)
   want(math.type(field.at) == "integer" and field.at >= 0, "%s: at is the offset in the payload, from 0", what)
@@ -34,7 +34,7 @@ local function check_field(what, field, standard)
   return { at = field.at, size = size, format = ENDS[strict.word(what .. ": endian", field.endian or "big", ENDS)] .. "I" .. size }
 end
 
--- A map that a case or a user wrote.
+-- Checks a map that a case or a user wrote.
 local function check_map(map)
   strict.check("map", map, MAP)
   local checked = { name = map.name or "a map", echo = map.echo, together = map.together, free = map.free or {}, advertisements = {} }
@@ -51,7 +51,7 @@ local function check_map(map)
   return checked
 end
 
--- Whether an entry of a map is about this message, which may have come with another opcode.
+-- True if an entry of a map is about this message, which may have come with another opcode.
 function recording.fits(entry, thing, op)
   if entry.op and entry.op ~= (op or thing.op) or entry.side and entry.side ~= thing.side then return false end
   if entry.stream and entry.stream ~= thing.stream or entry.octets and entry.octets ~= #thing.payload then return false end
@@ -72,7 +72,7 @@ end
 
 local function host(address) return address:match("^(.*):%d+$") end
 
--- The connections of `list` that are of one run with connection `number`: perftest's are.
+-- Returns the connections of `list` that belong to the same run as connection `number`, as perftest's do.
 local function group(list, number)
   local first = list[number]
   local name = guess(first.things)
@@ -87,7 +87,7 @@ local function group(list, number)
   return streams
 end
 
--- ---- a list of what there is ----
+-- ---- listing ----
 
 local function tally(things, side)
   local names, counts = {}, {}
@@ -138,7 +138,7 @@ end
 
 function recording.place(r, thing) return ("%s, frame %d"):format(r.file, thing.frame) end
 
--- What cannot be played is no fault of the target's.
+-- An item that cannot be played is no fault of the target's.
 function recording.unfit(r, thing, why)
   local text = ("%s: %s: %s"):format(recording.place(r, thing), why, thing.text)
   if r.t then r.t:inconclusive(text) end

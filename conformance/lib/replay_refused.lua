@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Replaying against an agent what ended in a Terminate of the recorded peer's: the message that provoked it has to find at the
--- agent what it found then, an STag that nobody has, memory without the right, no receive.
+-- Replaying, against an agent, conversations that ended in a Terminate of the recorded peer: the message that provoked it has
+-- to find the same at the agent, an STag that nobody has, memory without the right, no receive.
 
 local refused = {}
 
@@ -23,7 +23,7 @@ local function provoker(r, terminate)
   return nil
 end
 
--- Gives the messages that were refused a member `refused`, the reason.
+-- Gives refused messages a member `refused`, the reason.
 function refused.find(r)
   for _, thing in ipairs(r.things) do
     if thing.op == "terminate" and thing.side == r.target and thing.layer then

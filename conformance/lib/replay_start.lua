@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Replaying: start-up frames and the RTR indication. What is negotiated is negotiated now: the played side says what it said
--- when it was recorded, as far as the run leaves it that and the target can.
+-- Replaying: start-up frames and the RTR indication. The ends negotiate anew: the played side sends its recorded values, as
+-- far as the run's options and the target allow.
 
 local octets = iw.load("octets")
 local message = iw.load("message")
@@ -10,11 +10,11 @@ local compare = iw.load("replay_compare")
 local start = {}
 
 local START = "revision crc markers enhanced a b c d ird ord private rejected"
--- What an end is free to choose.
+-- Fields that an end is free to choose.
 local FREE = { "crc", "markers", "b", "c", "d", "ird", "ord" }
 local FORMS = { { "c", "write" }, { "b", "send" }, { "d", "read" } }
 
--- The fields of a recorded frame, but for what the run was told to say, and what this target cannot.
+-- Returns the fields of a recorded frame, except those that the run's options set, and those that this target cannot do.
 function start.fields(r, thing)
   local fields, say = {}, r.t.peer.startup
   for name in START:gmatch("%S+") do fields[name] = thing[name] end
@@ -44,7 +44,7 @@ local function remark(r, thing, item, names)
   end
 end
 
--- The Reply that should come: as recorded, unless our Request was another one.
+-- Returns the Reply that should come: as recorded, unless our Request was another one.
 local function expected_reply(thing, own, asked)
   local want = { which = thing.which, rejected = thing.rejected, revision = thing.revision, enhanced = thing.enhanced, a = thing.a }
   if own.revision ~= asked.revision or own.enhanced ~= asked.enhanced then
@@ -66,7 +66,7 @@ function start.compare_reply(r, thing)
   for _, name in ipairs { "which", "rejected", "revision", "enhanced", "a" } do
     if (item[name] or false) ~= (want[name] or false) then
       compare.differs(r, thing, name, {
-        rule = compare.rules[name], item = item, reason = "the target's answer to the Request differs from the recorded one",
+        rule = compare.rules[name], item = item, reason = "the target answered the Request otherwise than recorded",
         expected = thing.text, actual = item.text, recorded = tostring(want[name]), got = tostring(item[name]),
       })
     end
@@ -75,7 +75,7 @@ function start.compare_reply(r, thing)
   remark(r, thing, item, FREE)
 end
 
--- The first thing on a connection that the target made. One on which it says nothing was a look whether somebody listens.
+-- Takes the first item on a connection that the target made. A silent connection only checked whether somebody listens.
 local function take_request(r, thing)
   local item = r:take(thing, thing.text)
   local listener = not r.t.peer.agent and r.t.callers[1]
@@ -97,7 +97,7 @@ function start.compare_request(r, thing)
   remark(r, thing, item, FREE)
 end
 
--- The recorded Reply, or, to another Request, what a good responder says.
+-- Returns the recorded Reply, or, to another Request, a good responder's.
 function start.send_reply(r, thing)
   local asked, recorded = thing.of.asked, thing.of.request
   local fields = start.fields(r, thing)

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- The exchange of rping (librdmacm), with the station in the part that the target does not play. The client Sends where
--- its source buffer is, the server Reads it and Sends a go-ahead; the client Sends where its sink is, the server Writes
--- the data there and Sends another. So a target with no software of ours on it is made to Send, to Read and to Write, and
--- tells of memory that may be read and written. An agent is made to play its part with its verbs.
+-- The exchange of rping (librdmacm), with the station in the part that the target does not play. The client advertises its
+-- source buffer in a Send, the server Reads it and Sends a go-ahead; the client advertises its sink, the server Writes the
+-- data there and Sends another go-ahead. Thus a target without our software Sends, Reads and Writes, and advertises memory
+-- that may be read and written. An agent plays its part with its verbs.
 --
 -- local r = t:rping { stage = ... } brings a connection to one of these stages:
 --   a target that is the server   "open" (start-up only), "reading" (its Read Request is in r.asked), "read" (that was
@@ -20,7 +20,7 @@ Rping.__index = Rping
 
 local INFO = ">I8I4I4"
 local FIRST, LAST = 65, 122
--- Where the station says that its buffers are.
+-- The places that the station advertises.
 local SOURCE = { stag = 0x52500100, to = 0x7e92000000000000 }
 local SINK = { stag = 0x52500200, to = 0x7e93000000000000 }
 local GO_AHEAD = ("\0"):rep(16)
@@ -42,7 +42,7 @@ local function pattern(size, exchange)
   return (text .. table.concat(parts)):sub(1, size - 1) .. "\0"
 end
 
--- The next thing that the target does must be one of these.
+-- Checks that the target's next item is one of these.
 function Rping:take(...)
   local wanted = { ... }
   if self.judge then
@@ -53,12 +53,12 @@ function Rping:take(...)
   for _, one in ipairs(wanted) do
     if item and one:matches(item) then return item end
   end
-  self.t:inconclusive("the exchange of rping did not come so far", {
+  self.t:inconclusive("the exchange of rping did not reach this stage", {
     expected = wanted[1]:text(), actual = item and item.text or "nothing", item = item,
   })
 end
 
--- What the agent's ULP does at this point, if there is an agent.
+-- Has the agent's ULP act at this point, if there is an agent.
 function Rping:post(fields)
   if not self.agent then return end
   fields.conn = self.conn
@@ -98,7 +98,7 @@ function server.reading(r)
   r.asked = r:take(message.read_request { size = r.size, source_stag = r.source.stag, source_to = r.source.to })
 end
 
--- The Read Response as it should be, but for what `fields` name: payload, stag, shift (of the TO), l ...
+-- Sends the correct Read Response, except for the `fields`: payload, stag, shift (of the TO), l ...
 function Rping:answer(fields, bend)
   local all = { stag = self.asked.sink_stag, to = self.asked.sink_to, payload = self.data }
   for name, value in pairs(fields or {}) do all[name] = value end
@@ -106,7 +106,7 @@ function Rping:answer(fields, bend)
   return self.conn:send(message.read_response(all), bend)
 end
 
--- The server's go-ahead behind a Read that was answered.
+-- Takes the server's go-ahead after an answered Read.
 function Rping:go_ahead()
   self:posted()
   if self.agent and self.stage == "reading" then self.t:expect_contents(self.buffer, self.data) end
@@ -134,11 +134,11 @@ function server.done(r) r:go_ahead() end
 
 local client = {}
 
--- Where the client says that its buffer is.
-local function told(r, item)
+-- Returns the place that the client advertises.
+local function advertised(r, item)
   local to, stag, length = string.unpack(INFO, item.payload)
   if length == 0 or length > 1 << 24 then
-    r.t:inconclusive("the target tells of no buffer of a likely size", { actual = item.text, item = item })
+    r.t:inconclusive("the target advertised no buffer of a likely size", { actual = item.text, item = item })
   end
   return { stag = stag, to = to, length = length }
 end
@@ -166,7 +166,7 @@ function client.source(r)
     item = r:take(message.send { payload = is_info })
     r:posted()
   end
-  r.source = told(r, item)
+  r.source = advertised(r, item)
   r.size = r.source.length
 end
 
@@ -182,10 +182,10 @@ function client.sink(r)
   if r.agent then r:post { op = "send", payload = info(r.memory.sink, r.size) } end
   local item = r:take(message.send { payload = is_info })
   r:posted()
-  r.sink = told(r, item)
+  r.sink = advertised(r, item)
 end
 
--- The whole data is in the sink: the go-ahead, and what the client does then: its next exchange, or the end.
+-- The whole data is in the sink: sends the go-ahead, and takes the client's reaction: its next exchange, or the end.
 function Rping:finish()
   self.conn:send(message.send { payload = GO_AHEAD })
   self:received()
@@ -235,8 +235,8 @@ function Rping:advance(stage)
   return self
 end
 
--- Nothing in the client's memory has changed; `except` as in t:expect_unchanged. Where nobody can look, the client
--- itself notices what it Reads back.
+-- Checks that the client's memory has not changed; `except` as in t:expect_unchanged. Where nobody can look, the client
+-- itself compares the data.
 function Rping:unchanged(except)
   if self.agent then self.t:expect_unchanged(self.memory.sink, { except = except }) end
 end

@@ -1,18 +1,18 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What several cases look at after an error.
+-- Checks after an error that several cases share.
 
 local seen = {}
 
--- Of a message that RDMAP refuses, DDP may have placed the payload before (RFC 5040 §5.5): whether
--- it did is recorded. Nothing beside the buffer may have changed.
+-- DDP may have placed the payload of a message that RDMAP refuses (RFC 5040 §5.5): records whether it
+-- did. Nothing beside the buffer may have changed.
 function seen.placed(t, buffer)
   local before = buffer.content:sub(buffer.guard + 1, buffer.guard + buffer.length)
   t:observe("placed", t:read(buffer) ~= before)
   t:expect_unchanged(buffer, { except = { 0, buffer.length } })
 end
 
--- Proves that the stream is over for the peer as well: a Read Request behind everything else is not
--- answered. `ends`: what may come instead, closed() unless given.
+-- Proves that the stream is over for the peer as well: it does not answer a Read Request after everything
+-- else. `ends`: items that may come instead, closed() unless given.
 function seen.over(conn, ...)
   local message = iw.load("message")
   local ends = { ... }
@@ -22,8 +22,8 @@ function seen.over(conn, ...)
   return conn:expect(table.unpack(ends))
 end
 
--- An error is to have no effect: all that comes from the target is its end, with a Terminate of whatever form in front of
--- it or without one. How a Terminate should look is not asked. options: as of conn:expect.
+-- Checks that an error has no effect: only the end of the stream comes from the target, with a Terminate of any form before
+-- it or without one. Does not judge the form of the Terminate. options: as of conn:expect.
 local FORM = { "rdmap-terminate-valid", "rdmap-terminate-rsvd", "rdmap-terminate-headers", "rdmap-terminate-reason",
                "rdmap-terminate-segment" }
 function seen.only_the_end(t, conn, options)

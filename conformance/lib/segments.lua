@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What the cases with crafted TCP segments share: use "segments".
+-- Functions that the cases with crafted TCP segments share: use "segments".
 
 local segments = {}
 
@@ -17,9 +17,8 @@ local function copy(from)
   return to
 end
 
--- Descriptions of one case in each of these ways. fields.run(t, way) gets the way for
--- segments.session; fields.markers = true: only those with Markers; fields.crc likewise. fields.all: the
--- rare one, too.
+-- Describes one case in each of these ways. fields.run(t, way) gets the way for segments.session;
+-- fields.markers = true: only those with Markers; fields.crc likewise. fields.all: the rare one, too.
 function segments.ways(fields)
   local list = {}
   for _, way in ipairs(WAYS) do
@@ -60,11 +59,11 @@ function segments.session(t, way, options)
   return conn
 end
 
--- The initial sequence number with which the octet at `position` of the station's direction is the
--- first behind the wrap.
+-- Returns the initial sequence number with which the octet at `position` of the station's direction is
+-- the first after the wrap.
 function segments.wrapping(position) return (0xffffffff - position) & 0xffffffff end
 
--- All segments of a list but the first, the last one first; nothing may come of them.
+-- Sends all segments of a list but the first, in reverse; they must have no effect.
 function segments.behind_a_gap(conn, list, rule)
   for i = #list, 2, -1 do list:send(i) end
   conn:expect_nothing { rule = rule }
@@ -82,7 +81,7 @@ function segments.shuffled(n, seed)
   return order
 end
 
--- The works that the target has completed, waiting for the last of them.
+-- Lists the work that the target has completed; waits for the last of it.
 function segments.completed(t, handles)
   local done, names = {}, {}
   for i, handle in ipairs(handles) do names[handle.work] = i end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Help for names that are written by hand: a misspelt one is an error that says what was meant.
+-- Checks of names written by hand: a misspelt one is an error with a suggestion.
 
 local strict = {}
 
@@ -18,7 +18,7 @@ function strict.suggest(name, known)
   return best and (" (did you mean '%s'?)"):format(best) or ""
 end
 
--- What is wrong with a value that has to be one of a few words.
+-- Describes the fault of a value that must be one of a few words.
 function strict.word(what, value, known)
   if known[value] then return value end
   local list = {}

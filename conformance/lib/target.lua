@@ -36,8 +36,8 @@ local function verdict_of(t, rule)
   return verdict, rule
 end
 
--- The case does not hold: FAIL, or NOTE if the rule (the case's first one unless given) is no MUST.
--- Ends the case. why: rule, expected, actual, item.
+-- Ends the case: FAIL, or NOTE if the rule (the case's first one unless given) is no MUST. why: rule,
+-- expected, actual, item.
 function Target:fail(reason, why)
   why = strict.check("t:fail", why or {}, WHY)
   local verdict, rule = verdict_of(self, why.rule)
@@ -48,7 +48,7 @@ function Target:fail(reason, why)
   }
 end
 
--- The target is no longer there for its peers: a FAIL, whatever the case is about.
+-- The target no longer serves its peers: a FAIL, whatever the case is about.
 function Target:gone(reason, expected, item)
   iw.raise { verdict = "FAIL", rule = self.case.rules[1], reason = reason, expected = expected,
              actual = item and item.text or "nothing", item = item }
@@ -76,33 +76,33 @@ function Target:deviates(reason, why)
   }
 end
 
--- The case cannot get to its question.
+-- Ends the case INCONCLUSIVE: it cannot get to its question.
 function Target:inconclusive(reason, why)
   why = strict.check("t:inconclusive", why or {}, WHY)
   iw.raise { verdict = "INCONCLUSIVE", reason = reason, expected = why.expected, actual = why.actual, item = why.item }
 end
 
--- The case does not apply to this target.
+-- Ends the case with SKIP: it does not apply to this target.
 function Target:skip(reason) iw.raise { verdict = "SKIP", reason = reason } end
 
--- Records what the target does where it is free; compared between runs.
+-- Records the target's choice where it is free; compared between runs.
 function Target:observe(name, value)
   self.observed[#self.observed + 1] = ("%s=%s"):format(name, tostring(value):gsub("[;\n]", ","))
 end
 
--- All of it in one line; what repeats is told once, with how often.
+-- Returns all observations in one line; repeated ones once, with a count.
 function Target:observations()
   local list, at = {}, 1
   while self.observed[at] do
-    local behind = at + 1
-    while self.observed[behind] == self.observed[at] do behind = behind + 1 end
-    list[#list + 1] = self.observed[at] .. (behind - at > 1 and (" (%dx)"):format(behind - at) or "")
-    at = behind
+    local after = at + 1
+    while self.observed[after] == self.observed[at] do after = after + 1 end
+    list[#list + 1] = self.observed[at] .. (after - at > 1 and (" (%dx)"):format(after - at) or "")
+    at = after
   end
   return #list > 0 and table.concat(list, "; ") or nil
 end
 
--- A remark for the reader; not compared.
+-- Adds a remark for the reader; not compared.
 function Target:note(text) self.notes[#self.notes + 1] = text end
 
 -- Findings of the observer about these checks do not count in this case.
@@ -113,7 +113,7 @@ function Target:allow(...)
   end
 end
 
--- The observer found that this check fails; waits for nothing.
+-- True if the observer found that this check fails; does not wait.
 function Target:found(name)
   self:allow(name)
   for _, finding in ipairs(iw.findings()) do
@@ -128,7 +128,7 @@ function Target:can(capability)
   return iw.can(capability)
 end
 
--- The item that decides for now (a comment in the capture).
+-- Sets the item that decides for now (a comment in the capture).
 function Target:decided(item) self.deciding = item end
 
 -- ---- connections ----
@@ -146,7 +146,7 @@ local function startup_fields(options)
   return fields
 end
 
--- What the station's own TCP starts with; nil: nothing is said.
+-- The start values of the station's own TCP; nil: the defaults.
 local function tcp_options(options)
   local list = { isn = options.isn, mss = options.mss, window = options.window, acknowledge = options.acknowledge }
   return next(list) and list
@@ -169,7 +169,7 @@ local function listener(t, config, accept, half_close, stream, private)
   return t.listeners[key]
 end
 
--- What the target sends is handed over as octets: for good, or in streaming mode until MPA begins.
+-- Hands the target's octets over undecoded: for good, or in streaming mode until MPA begins.
 local function undecoded(conn, options)
   conn.literal = options.octets
   if options.octets or options.target and options.target.stream then conn.raw:streaming() end
@@ -211,8 +211,8 @@ local function reach(t, options)
   return conn
 end
 
--- A target without an agent makes one connection each time that it is made to connect: of two, nobody knows which one
--- would have been the one to judge. Behind something odd it may have come back on purpose.
+-- A target without an agent makes one connection each time that it is made to connect: of two, nobody knows which one to
+-- judge. After an odd message it may have come back on purpose.
 local function connected_again(t)
   for _, listener in ipairs(t.peer.agent and {} or t.callers) do
     local raw = listener:accept(0)
@@ -221,7 +221,7 @@ local function connected_again(t)
       if t.negative then
         t:note("the target connected again")
       else
-        t:inconclusive("the target connected more than once, and was made to once")
+        t:inconclusive("the target connected more than once, but was made to connect once")
       end
     end
   end
@@ -268,12 +268,12 @@ local function agent_side(t, conn)
   end
   conn.agent = event.conn
   conn.agreed = event.agreed or setmetatable({}, { __index = function()
-    t:skip("the target's agent does not tell what was agreed")
+    t:skip("the target's agent does not report the agreed settings")
   end })
 end
 
--- What the agent says was agreed on a connection whose start-up was played by hand (raw = true). From
--- then on the agent can be asked to post work on it.
+-- Waits for the agent's report on a connection whose start-up was played by hand (raw = true). From then
+-- on the agent can post work on it.
 function Target:established(conn)
   if not conn.agreed then agent_side(self, conn) end
   return conn.agreed
@@ -341,7 +341,7 @@ local function called(t, options)
   return conn
 end
 
--- What a good responder answers to this Request.
+-- Returns a good responder's Reply to this Request.
 local function answer(request, options)
   local fields = startup_fields(options)
   local say = iw.target().startup
@@ -367,7 +367,7 @@ local function answer(request, options)
 end
 Target.answer = function(_, request, options) return message.reply(answer(request, options or {})) end
 
--- Takes what opens the responder's way to send: the RTR, or a first FPDU.
+-- Takes the message that lets a responder send: the RTR, or a first FPDU.
 local function take_first(t, conn, options)
   local state, posted = conn:state(), nil
   if options.first == false then return end
@@ -389,7 +389,7 @@ end
 -- Has a target that is the MPA initiator connect, and answers its Request; the fields of reply{...}
 -- are those of the Reply, by default what the Request asks for. target: the agent's configuration
 -- (peer-to-peer unless given, so that the target opens the way with an RTR); first = false leaves
--- the first FPDU alone; raw: TCP only, the Request is left to be expected. The Request is in
+-- the first FPDU alone; raw: TCP only, the case expects the Request itself. The Request is in
 -- conn.request, the first FPDU in conn.first.
 function Target:target_connects(options)
   options = strict.check("t:target_connects", options or {}, ACCEPT)
@@ -407,7 +407,7 @@ function Target:target_connects(options)
   return conn
 end
 
--- A connection in full operation, whatever the target's role; options that both roles know.
+-- Returns a connection in full operation, in either role; options that both roles know.
 function Target:session(options)
   if self.case.role == "initiator" then return self:target_connects(options) end
   return self:connect(options)
@@ -449,18 +449,18 @@ local function alive(t)
   return conn
 end
 
--- What the case left unread must not hold a Terminate, which says that something was wrong.
+-- Octets that the case left unread must not hold a Terminate, which would report an error.
 local function left_over(t, conn)
   local octet = conn.literal and conn.raw:streamed(1, 0)
   if octet then
-    t:fail("the target sent octets that nothing called for", {
+    t:fail("the target sent octets that the case did not cause", {
       expected = "no more octets", actual = ("%02x, perhaps more"):format(octet:byte()),
     })
   end
   local item = conn:next(0)
   while item do
     if item.op == "terminate" and not conn.terminated then
-      t:fail("the target sent a Terminate that nothing called for", {
+      t:fail("the target sent a Terminate that the case did not cause", {
         expected = "no Terminate", actual = item.text, item = item,
       })
     end
@@ -480,9 +480,9 @@ function Target:check_alive()
   if conn then end_connection(self, conn, math.min(iw.patience(), 1)) end
 end
 
--- After a case that went wrong for whatever reason: a target that is gone counts above that. A look at TCP must do,
--- since a target that never answered may well not answer now. It is asked, all the same: a connection that ends before it
--- is accepted is more than some targets can take (siw loses its listener now and then).
+-- After a case that went wrong for any reason: a dead target outweighs that. Only TCP decides, since a target that never
+-- answered may well not answer now. The station still sends a Request: some targets cannot cope with a connection that
+-- ends before the accept (siw loses its listener now and then).
 function Target:check_listens()
   self:check_death()
   if self.peer.agent or self.case.role == "initiator" or #self.conns == 0 or not iw.can("reconnect") then return end

@@ -26,7 +26,7 @@ function options(select, first, list) {
 }
 const wordsOf = input => input.value.toLowerCase().split(/\s+/).filter(Boolean);
 
-/* ---- what became of each rule ---- */
+/* ---- the status of each rule ---- */
 const status = {};
 for (const id of Object.keys(data.rules)) status[id] = { held: [], broken: [], open: [] };
 for (const c of report.cases) {
@@ -63,7 +63,7 @@ function facts() {
     : musts + (musts === 1 ? " MUST is" : " MUSTs are") + " broken" +
       (broken.length > musts ? ", and " + (broken.length - musts) + " that " + (broken.length - musts === 1 ? "is" : "are") + " no MUST. " : ". ")) +
     is(HOLDS).length + " rules hold" + (is(OPEN).length ? ", " + is(OPEN).length + " could not be decided" : "") + "; " +
-    "the part “Rules” says of all " + all.length + " what became of them.";
+    "the part “Rules” lists the status of all " + all.length + ".";
 }
 
 /* ---- parts ---- */
@@ -114,14 +114,14 @@ const labels = {
   flags: [FLAGS], reserved: [FLAGS, "HdrCt"], rejected: [FLAGS], enhanced: [FLAGS], revision: ["Rev"], pd_length: ["PD_Length"],
   a: ["A B IRD"], b: ["A B IRD"], ird: ["A B IRD"], c: ["C D ORD"], ord: ["C D ORD"], private: ["Private data"],
 };
-/* What a Terminate is about, in the message that it answers. */
+/* The fields at fault, by Terminate, in the message that it answers. */
 const blamed = {
   "0/1/00": ["source_stag", "remote_stag"], "0/1/01": ["source_to", "remote_to"], "0/1/02": ["source_stag", "remote_stag"], "0/1/03": ["source_stag", "remote_stag"],
   "0/1/04": ["source_to", "remote_to"], "0/1/09": ["invalidate"], "0/2/05": ["rv"], "0/2/06": ["opcode"], "1/1/00": ["stag"], "1/1/01": ["to"], "1/1/02": ["stag"],
   "1/1/03": ["to"], "1/1/04": ["dv"], "1/2/01": ["qn"], "1/2/02": ["msn"], "1/2/03": ["msn"], "1/2/04": ["mo"], "1/2/05": ["length"], "1/2/06": ["dv"],
   "2/0/02": ["crc"], "2/0/03": ["marker"],
 };
-/* The fields that a remark is about: named by it, or known from what had to come of the message. */
+/* The fields that a remark is about: named by it, or known from the expected answer. */
 function deciding(line, c) {
   const named = new Set(), add = name => (labels[name] || []).forEach(l => named.add(l));
   for (const [, text] of line.remarks || []) {
@@ -214,7 +214,7 @@ function ladder(lines, c) {
   poles.forEach(p => p.setAttribute("y2", y + 4));
   s.setAttribute("viewBox", "0 0 " + width + " " + (y + 10));
   if (first) choose(...first);
-  box.append(make("p", { class: "facts" }, "Time in ms. A click or Enter on a message shows its octets; marked: what the case says something about."), s, panel);
+  box.append(make("p", { class: "facts" }, "Time in ms. A click or Enter on a message shows its octets; marks show the fields that the case comments on."), s, panel);
   return box;
 }
 
@@ -260,13 +260,13 @@ function steps(again, capture) {
   const here = again.replace(/ --(target|agent) ('(?:[^']|'\\'')*'|\S+)/g, "");
   const step = (text, run) => make("li", {}, text, run ? make("div", {}, command(run)) : null);
   return make("ol", {},
-    step("Read the reason, what was expected and what came. INCONCLUSIVE says nothing against the target; ERROR is the tester's."),
-    step("Open the capture at the frame with a comment: the stimulus says what was set on purpose, “deciding” what decided.",
+    step("Read the reason, the expected and the actual answer. INCONCLUSIVE says nothing against the target; ERROR is the tester's fault."),
+    step("Open the capture at the frame with a comment: “stimulus” names the fields set on purpose, “deciding” marks the frame that decided.",
          "tshark -r " + capture + " -Y frame.comment -T fields -e frame.number -e frame.comment"),
-    step("Read the rule's section in the RFC. Where RFCs leave room, the script says in a comment which reading it takes."),
+    step("Read the rule's section in the RFC. Where RFCs leave room, a comment in the script says which reading it takes."),
     step("Play it again and follow every message. Does it come out the same?", again + " --trace"),
     step("Play it many times: a verdict that changes points to the network, to load, or to a race in the target.", again + " --repeat 20"),
-    step("Play it against the reference peer that comes with the tool. If that fails as well, the case or the station is to blame: tell us.", here),
+    step("Play it against the reference peer that comes with the tool. If that fails as well, the case or the station is to blame: please report it.", here),
     step("Compare with a run against another peer or an older version.", "iwarp-conform diff RUN-A RUN-B"));
 }
 function whose(c) {
@@ -454,8 +454,8 @@ $("rulerfc").addEventListener("input", () => { sections($("rulesection"), Number
 /* ---- help ---- */
 const keys = [["/", "search"], ["j  k", "next, previous case"], ["Enter", "open or close a case, show a message's octets"], ["1 2 3 4", "cases, summary, rules, help"],
               ["← →", "the next part, when the names of the parts have the focus"], ["a", "show all cases"], ["?", "this help"], ["Esc", "leave the search"]];
-const meanings = { PASS: "the case holds", FAIL: "a MUST was broken, or the target ended or accepts no more connections", NOTE: "a SHOULD, or what the RFC only implies, was broken",
-  INCONCLUSIVE: "the case could not get to its question", SKIP: "the target cannot do what the case needs; the reason says what", ERROR: "the tester or the script is at fault" };
+const meanings = { PASS: "the case holds", FAIL: "a MUST was broken, or the target ended or accepts no more connections", NOTE: "a SHOULD, or a rule that the RFC only implies, was broken",
+  INCONCLUSIVE: "the case could not get to its question", SKIP: "the target lacks something that the case needs; the reason names it", ERROR: "the tester or the script is at fault" };
 late.help = () => {
   for (const [key, what] of keys) $("keys").append(make("dt", {}, ...key.split("  ").flatMap(k => [make("kbd", {}, k), " "])), make("dd", {}, what));
   for (const [v, what] of Object.entries(meanings)) $("verdicts").append(make("dt", { class: v }, make("span", { class: "badge" }, v)), make("dd", {}, what));

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- UNVERIFIED template: Chelsio T5 and T6 (driver iw_cxgb4) under `iwarp-agent --backend verbs` on the RNIC's host. Nobody has run it yet; what
--- is set below was read in Linux 6.1's driver, drivers/infiniband/hw/cxgb4 (module parameters: `modinfo iw_cxgb4`).
+-- UNVERIFIED template: Chelsio T5 and T6 (driver iw_cxgb4) under `iwarp-agent --backend verbs` on the RNIC's host. Nobody has run it yet; the
+-- settings come from Linux 6.1's driver, drivers/infiniband/hw/cxgb4 (module parameters: `modinfo iw_cxgb4`).
 
 return {
   class = "agent",
   agent = "192.0.2.1:7471", -- iwarp-agent --listen
-  -- token_file = "token", -- what was given to iwarp-agent --token-file
+  -- token_file = "token", -- the file given to iwarp-agent --token-file
   address = "192.0.2.1", -- the RNIC's own
   station = "192.0.2.2", -- where the RNIC reaches this host
   revision = 2, -- cm.c: mpa_rev = 2 (parameter; 1: no RFC 6581). Reset, an initiator tries again with revision 1

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- UNVERIFIED template: Intel E810 (drivers ice and irdma) under `iwarp-agent --backend verbs` on the RNIC's host. Nobody has run it yet;
--- what is set below was read in Linux 6.1's driver, drivers/infiniband/hw/irdma. It has no module parameters.
--- E810 speaks RoCEv2 unless it is told otherwise (release notes of Intel's irdman 1.4.4.0; Documentation/networking/devlink/devlink-params.rst):
+-- the settings come from Linux 6.1's driver, drivers/infiniband/hw/irdma. It has no module parameters.
+-- E810 speaks RoCEv2 by default (release notes of Intel's irdman 1.4.4.0; Documentation/networking/devlink/devlink-params.rst):
 --   devlink dev param set pci/0000:xx:00.0 name enable_roce value false cmode runtime
 --   devlink dev param set pci/0000:xx:00.0 name enable_iwarp value true cmode runtime
 -- `ibv_devinfo` then says "transport: iWARP"; iwarp-agent takes no device that speaks RoCE.
@@ -9,7 +9,7 @@
 return {
   class = "agent",
   agent = "192.0.2.1:7471", -- iwarp-agent --listen
-  -- token_file = "token", -- what was given to iwarp-agent --token-file
+  -- token_file = "token", -- the file given to iwarp-agent --token-file
   address = "192.0.2.1", -- the RNIC's own
   station = "192.0.2.2", -- where the RNIC reaches this host
   revision = 2, -- cm.h: IRDMA_CM_DEFAULT_MPA_VER = 2

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- UNVERIFIED template: Marvell (QLogic) FastLinQ 41000 and 45000 (drivers qed and qedr) under `iwarp-agent --backend verbs` on the RNIC's host.
--- Nobody has run it yet; what is set below was read in Linux 6.1's drivers, drivers/net/ethernet/qlogic/qed/qed_iwarp.c above all; none of it is
+-- Nobody has run it yet; the settings come from Linux 6.1's drivers, drivers/net/ethernet/qlogic/qed/qed_iwarp.c above all; none of it is
 -- a module parameter. The adapter speaks either RoCE or iWARP, as it was configured before the system started: `ibv_devinfo` says which.
 
 return {
   class = "agent",
   agent = "192.0.2.1:7471", -- iwarp-agent --listen
-  -- token_file = "token", -- what was given to iwarp-agent --token-file
+  -- token_file = "token", -- the file given to iwarp-agent --token-file
   address = "192.0.2.1", -- the RNIC's own
   station = "192.0.2.2", -- where the RNIC reaches this host
   revision = 2, -- qed_iwarp_setup: mpa_rev = MPA_NEGOTIATION_TYPE_ENHANCED

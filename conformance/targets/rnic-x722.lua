@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- UNVERIFIED template: Intel X722 (drivers i40e and irdma; before Linux 5.14 i40iw) under `iwarp-agent --backend verbs` on the RNIC's host.
--- Nobody has run it yet; what is set below was read in Linux 6.1's driver, drivers/infiniband/hw/irdma. It has no module parameters.
+-- Nobody has run it yet; the settings come from Linux 6.1's driver, drivers/infiniband/hw/irdma. It has no module parameters.
 -- X722 speaks iWARP only (release notes of Intel's irdman 1.4.4.0).
 
 return {
   class = "agent",
   agent = "192.0.2.1:7471", -- iwarp-agent --listen
-  -- token_file = "token", -- what was given to iwarp-agent --token-file
+  -- token_file = "token", -- the file given to iwarp-agent --token-file
   address = "192.0.2.1", -- the RNIC's own
   station = "192.0.2.2", -- where the RNIC reaches this host
   revision = 2, -- cm.h: IRDMA_CM_DEFAULT_MPA_VER = 2

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- rdma-core's `rping -c` on a host where nothing can be started from here: a person is asked to.
+-- rdma-core's `rping -c` on a host where the runner can start nothing: it asks a person.
 
 return {
   class = "rping",

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- This project's own reference peer as rping's server, started from PATH: what the replay cases talk to.
+-- This project's own reference peer as rping's server, started from PATH, for the replay cases.
 
 return {
   class = "rping",

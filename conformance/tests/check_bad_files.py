@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files that are garbled, cut off or not what they should be: each gets one line that names it, and exit status 64.
+"""Garbled, truncated or wrong files: each gets one line that names it, and exit status 64.
 
 usage: check_bad_files.py IWARP-CONFORM [GARBLED]
 

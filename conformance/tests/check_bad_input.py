@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What goes wrong around iwarp-conform gets one clear line and the right exit status, in time.
+"""Every failure around iwarp-conform gets one clear line and the right exit status, in time.
 
 usage: check_bad_input.py IWARP-CONFORM IWARP-PEER IWARP-AGENT
 """

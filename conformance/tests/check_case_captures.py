@@ -27,9 +27,9 @@ FIELDS = ["frame.number", "frame.comment", "tcp.stream", "tcp.srcport", "tcp.ana
 OPCODES = {"Write": 0, "Read Request": 1, "Read Response": 2, "Send": 3, "Send with Invalidate": 4,
            "Send with SE": 5, "Send with SE and Invalidate": 6, "Terminate": 7, "Immediate Data": 8,
            "Immediate Data with SE": 9, "Atomic Request": 10, "Atomic Response": 11}
-# What tshark's built-in dissectors get wrong by themselves, with the reason: they take an FPDU for
+# Mistakes of tshark's built-in dissectors, with the reason: they take an FPDU for
 # granted at the start of each TCP segment, so that FPDUs cut by the station's writes are lost to
-# them, and look for MPA at the start of a connection, not behind what was streamed. The second
+# them, and look for MPA at the start of a connection, not after streamed octets. The second
 # decoder still judges those captures.
 CRAFTED = re.compile(r"^tcp-")
 CUT = re.compile(r"^tcp-|split|octet|coalesced|together|dribble|segment|and-fpdu"
@@ -50,7 +50,7 @@ def frames(octets):
 
 
 def tshark_group(paths, folder):
-    """The rows of several captures; put one behind the other, pcapng files are one."""
+    """The rows of several captures; concatenated pcapng files are one."""
     if len(paths) == 1:
         return {paths[0]: tshark(paths[0])}
     texts = [pathlib.Path(p).read_bytes() for p in paths]

@@ -4,7 +4,7 @@
 
 usage: check_connecting.py IWARP-CONFORM IWARP-PEER
 
-Commands that fail, end, hang, connect twice or leave something behind; a command in the manner of ssh; a person who is
+Commands that fail, end, hang, connect twice or leave processes over; a command in the manner of ssh; a person who is
 asked on a pseudo-terminal, and nobody to ask.
 """
 import json
@@ -79,7 +79,7 @@ def check_leftovers(bench, command, status):
     with open(note, encoding="utf-8") as f:
         pids = [int(line) for line in f]
     if not pids or not all(gone(pid) for pid in pids):
-        sys.exit("%s: left behind: %s" % (command, pids))
+        sys.exit("%s: processes left over: %s" % (command, pids))
 
 
 def check_commands(bench):

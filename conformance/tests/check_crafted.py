@@ -5,7 +5,7 @@
 usage: check_crafted.py IWARP-CONFORM
 
 Where no network namespace may be made they are skipped, with the reason, and the others run. Where
-one may, they pass, their captures have the packets as they were, and nothing is left behind. Exits
+one may, they pass, their captures have the packets as they were, and no process is left over. Exits
 with 77 where the second half cannot be tried.
 """
 import ctypes

@@ -22,11 +22,11 @@ import hostile
 import memory
 
 MEMORY = 320 * 1024  # KiB that a process may ever have had; the log of a case, its capture and 64 MiB of Lua are in it
-SLOWER = 5  # what a sanitizer costs
+SLOWER = 5  # the factor that a sanitizer costs
 ADDRESSES = 1024 * 1024  # KiB of addresses, where no sanitizer needs them all
 # Seconds, from iwarp-conform.1: of a case, of its end (4 patiences and 2), of reaching the target.
 CASE, ENDING, REACH = 20, 4 * 3 + 2, 5 + 10
-LOAD = 600  # what a busy machine may add to a run
+LOAD = 600  # seconds that a busy machine may add to a run
 CASES = 6
 ANCHORS = {"responder": "mpa-crc-bad", "initiator": "mpa-crc-bad-initiator"}
 ROLES = tuple(ANCHORS)
@@ -38,7 +38,7 @@ CONNECTS = """return {
 """
 LISTENS = "address = \"127.0.0.1\", port = %d,"
 
-# What went wrong once: an agent or None, the MPA port, the seed of both, cases.
+# Settings that failed once: an agent or None, the MPA port, the seed of both, cases.
 KNOWN = (
     (hostile.agent_null_features, hostile.nothing, 0, ["empa-rtr-chosen-send", "empa-rtr-taken-read"]),
     (hostile.agent_stale, hostile.nothing, 0, ["rdmap-send-basic", "rdmap-send-basic-initiator"]),

@@ -185,7 +185,7 @@ def one_case(browser, page):
     browser.run("document.querySelector('#case-a-failing > summary').click()")
     browser.until("document.querySelector('#case-a-failing .body')", "a case opens")
     text = browser.run("return document.querySelector('#case-a-failing .body').innerText")
-    check(text.count(HOSTILE) >= 5 and "MPA-8-02" in text and "t:fail(" not in text, "it tells what happened", text)
+    check(text.count(HOSTILE) >= 5 and "MPA-8-02" in text and "t:fail(" not in text, "it shows what happened", text)
     members = browser.run("return [...document.querySelectorAll('#case-a-failing dd li .mono')].map(e => e.innerText)")
     check(members == [HOSTILE, 'send "a or b"'], "the expected set has its members", members)
     browser.run("document.querySelector('#case-a-failing .script').parentElement.open = true")
@@ -230,7 +230,7 @@ def keyboard(browser):
     browser.press("3")
     browser.until("document.getElementById('tab-rules').getAttribute('aria-selected') === 'true'", "digits choose the part")
     browser.press("?")
-    browser.until("document.getElementById('keys').innerText.includes('search')", "the keys are told")
+    browser.until("document.getElementById('keys').innerText.includes('search')", "it shows the keys")
     browser.press("a")
     browser.until(SHOWN + ".startsWith('" + FIRST + "')", "a shows all")
 

@@ -19,7 +19,7 @@ TARGET = """return { class = "bare", address = "127.0.0.1", start = "exec %(peer
   console = "cat %(folder)s/console 2>/dev/null; test ! -e %(folder)s/endless || exec tail -f /dev/null",
   restart = "echo again >>%(folder)s/restarts; kill -KILL -$(cat %(folder)s/group) 2>/dev/null; true" }
 """
-# What stands for a kernel: it ends, or stops, as soon as the case that is its end has begun.
+# A stand-in for a kernel: it ends, or stops, as soon as the case that is its end has begun.
 KERNEL = """import os, signal, subprocess, sys, time
 inside = subprocess.Popen(sys.argv[2:], start_new_session=True)
 with open("%(folder)s/group", "w") as f:
@@ -40,7 +40,7 @@ sys.exit(inside.returncode)
 """
 
 
-# What it says then.
+# Its last message.
 CONSOLE = """[   13.370000] siw: crc error. in: eb4d9203, own 0363e4d2, op 0
 [   13.380000] BUG: failure at f.c:7/f+0x12/0x340, address 0x60a3f018!
 [   13.390000] BUG: KASAN: use-after-free in g+0x1f/0x80
@@ -87,7 +87,7 @@ def main():
                            "z-good": ("PASS", None)}, "the case under way has failed, and the run goes on", verdicts)
         check(os.path.getsize(restarts) == len("again\n"), "the target was brought back once")
         check(done.stdout.count("FAIL a-fails") == 1 and done.stdout.count("FAIL m-ends") == 1,
-              "each case is told once", done.stdout)
+              "each case is reported once", done.stdout)
 
         console = os.path.join(folder, "console")
         for said, words in ((CONSOLE, "BUG: KASAN: use-after-free in g+0x1f/0x80"),
@@ -96,7 +96,7 @@ def main():
                             ("KASAN:\n" + "x" * 300 + "\nKernel panic - \x01" + "y" * 300, "Kernel panic - \ufffd" + "y" * 239)):
             write(console, said)
             done, verdicts = run(conform, folder, 1)
-            check(verdicts["m-ends"] == ("FAIL", "the target's kernel ended: " + words), "its last words are told", verdicts)
+            check(verdicts["m-ends"] == ("FAIL", "the target's kernel ended: " + words), "the reason quotes its last words", verdicts)
             check("m-ends: the target's kernel ended: %s; it is started again\n" % words in done.stderr, "at once", done.stderr)
 
         write(console, CONSOLE)

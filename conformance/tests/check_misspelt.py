@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whatever is misspelt gets an error that says where it stands and what was probably meant.
+"""Every misspelt name gets an error with its place and a suggestion.
 
 usage: check_misspelt.py IWARP-CONFORM IWARP-PEER
 """
@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-# What a case file says, and what is said of it; the error is in the file's second line.
+# Lines of a case file, and the error about each; the error is in the file's second line.
 FILES = [
     ("purpos = 'x'", "case has no field 'purpos' (did you mean 'purpose'?)"),
     ("nedes = {}", "case has no field 'nedes' (did you mean 'needs'?)"),
@@ -33,7 +33,7 @@ FILES = [
     ("needs = { tcp = 'craftd' }", "'tcp.craftd' is none (did you mean 'tcp.crafted'?)"),
 ]
 
-# What a case does, and what is said of it; all of it is in one line.
+# Calls of a case, and the error about each; all of it is in one line.
 CALLS = [
     ("t:conect {}", "t: has no 'conect' (did you mean 'connect'?)"),
     ("t:expect_unchnaged(1)", "t: has no 'expect_unchnaged' (did you mean 'expect_unchanged'?)"),

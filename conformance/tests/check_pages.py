@@ -24,7 +24,7 @@ def commands(page):
         for line in f.read().splitlines():
             if not line.startswith("    "):
                 if line:
-                    found.append(None)  # text: what was printed ends
+                    found.append(None)  # text: the output ends
                 continue
             text = line[4:]
             if text.startswith("$ "):

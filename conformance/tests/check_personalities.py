@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 LEAST = {"iwarp-peer": 60, "bare-client": 60, "rping-peer": 120, "rping-client": 120}
-# What a case against rping's part cannot do without.
+# The needs of a case against rping's part.
 OWN = {"rping-peer": ("responder", "rping-server-"), "rping-client": ("initiator", "rping-client-")}
 
 

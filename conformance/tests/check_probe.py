@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `iwarp-conform probe` says of peers, and whether what it writes is of use.
+"""The findings of `iwarp-conform probe` about peers, and whether its files are of use.
 
 usage: check_probe.py IWARP-CONFORM IWARP-PEER
 
@@ -21,7 +21,7 @@ import threading
 CASES = ["mpa-startup-*", "mpa-crc-bad", "rdmap-read-zero", "ddp-stag-unknown", "empa-rtr-first-*", "ext-fetch-add*",
          "rdmap-opcode-8-*", "rping-server-size-*", "replay-*"]
 
-# Options of the peer, and what must be in its file (a regular expression each).
+# Options of the peer, and patterns that its file must match (a regular expression each).
 SETTINGS = [
     ([], ['revision = 2,', 'crc = "on",', 'markers = "off",', 'class = "bare",', '"read"', '"extensions"', '"ird.16"', '"send"']),
     (["--crc", "off"], ['crc = "off",']),
@@ -190,7 +190,7 @@ def check_strangers(bench):
 
 
 def check_files(bench):
-    """A target file is filled in, and what it says stands."""
+    """probe completes a target file, and keeps its values."""
     given = os.path.join(bench.folder, "given.lua")
     with open(given, "w", encoding="utf-8") as f:
         f.write('return { address = "127.0.0.1", start = [[exec %s listen {host}:{port} --personality rping --crc off]],\n'

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is committed about the suite (conformance/proof/) against the suite itself.
+"""Compares the committed proof of the suite (conformance/proof/) with the suite itself.
 
 usage: check_proof.py IWARP-CONFORM IWARP-AGENT FOLDER-OF-THE-TABLES
 
@@ -14,7 +14,7 @@ import re
 import subprocess
 import sys
 
-PROVEN, TOGETHER = 240, 320  # rules that can be provoked on the wire: at least so many
+PROVEN, TOGETHER = 240, 320  # rules that can be provoked on the wire: at least this many
 IDLE = 0.05                  # at most this part of the cases notices nothing
 
 problems = []

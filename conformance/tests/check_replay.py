@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""iwarp-conform replay: recorded conversations in both roles, and what is told of one that was changed.
+"""iwarp-conform replay: recorded conversations in both roles, and the reports about changed ones.
 
 usage: check_replay.py IWARP-CONFORM PCAPS [few|all]      few: each synthetic capture in one role
 
@@ -30,7 +30,7 @@ SERVER = [(9, 0, 0x80, "t"), (9, 0, 0x40, "l"), (9, 0, 4, "rsvd"), (9, 0, 2, "dv
           (11, 0, 0x40, "l"), (11, 1, 6, "op"), (11, 9, 4, "qn"), (11, 13, 4, "msn"), (13, 0, 0x80, "t"), (13, 0, 0x40, "l"),
           (13, 1, 3, "op"), (13, 5, 1, "stag"), (13, 13, 4, "to")]
 OTHERS = [(10, 0, 4, "rsvd"), (10, 1, 3, "op"), (10, 5, 1, "stag"), (10, 13, 4, "to"), (8, 1, 6, "op"), (8, 13, 4, "msn")]
-# Payload octets: of go-ahead, Write, Read Response, and the places that the client tells of, which are used next.
+# Payload octets: of go-ahead, Write, Read Response, and the places that the client advertises, which come into use next.
 SERVER_DATA = [(11, -1, 1), (11, 20, 0x80), (13, -1, 1), (13, 40, 1), (23, 14, 0x20)]
 CLIENT_DATA = [(10, -1, 1), (10, 40, 1), (8, -1, 1), (8, 20, 1), (8, 25, 1), (8, 28, 1), (12, 25, 1)]
 MISUSE = [
@@ -66,7 +66,7 @@ class Bench:
                               capture_output=True, text=True, stdin=subprocess.DEVNULL)
 
     def differences(self, capture, side, target, *more):
-        """[(message, field)] as they are told, and all that was printed."""
+        """The reported [(message, field)], and the whole output."""
         done = self.replay(capture, "--as", side, "--target", target, *more)
         found = re.findall(r"difference \d+: message (\d+) of \d+ \(.*?, frame (\d+)\), \S+ of the \S+: ([a-z ]+): recorded ", done.stdout)
         if done.returncode != bool(found):
@@ -97,7 +97,7 @@ def unchanged(b):
 
 GOLDEN = ["operations", "tcp"]  # folders of synthetic captures
 CUT = ("tcp/late-start", "tcp/lost", "tcp/snap")  # which cannot be played
-# Refused as recorded, since the agent lacks what the recorded peer lacked.
+# Refused as recorded, since the agent lacks the same as the recorded peer.
 REFUSED = ["0-1-00", "0-1-01", "0-1-02", "0-1-04", "0-1-09", "1-1-00", "1-1-01", "1-1-03", "1-2-02", "1-2-05", "2-0-02",
            "atomic-0-1-00", "atomic-0-1-02", "atomic-0-2-07", "immediate-0-2-ff"]
 
@@ -123,12 +123,12 @@ def synthetic(b):
 
 
 def both_sides(b):
-    """The program against itself: each side compares what the other one plays. Only the outer one's verdict is looked at."""
+    """The program against itself: each side compares the other one's messages. Only the outer one's verdict counts."""
     program = "exec %s replay %s --as initiator --target tcp:{host}:{port},class=bare --results %s/inner"
     for name in BOTH + [UCMATOSE]:
         target = b.file('return { class = "bare", connect = "%s" }\n' % (program % (b.conform, b.path(name), b.folder)))
         b.expect([], b.path(name), "responder", target)
-    # The played side is told that this octet was another one when it was recorded.
+    # The played side's recording has another octet here.
     for name, frame, octet in (("rdma_server-crcon", 8, -1), ("rdma_server-crcon", 8, 25), ("ib_send_lat-64B-crcon", 16, 20)):
         target = b.file('return { class = "bare", connect = "%s" }\n' % (program % (b.conform, b.path(name), b.folder)))
         b.expect([(frame, "payload")], change(b, name, frame, octet, 1), "responder", target)
@@ -156,7 +156,7 @@ def changed(b):
 
 
 def negotiated(b):
-    """The RTR in another form than the recorded Write, which moves MSNs; and what a Reply must not differ in."""
+    """The RTR in another form than the recorded Write, which moves MSNs; and fields in which a Reply must not differ."""
     for form in ("write", "read", "send"):
         connect = CLIENT % 3 + " --peer-to-peer on --rtr " + form
         b.expect([], b.path("rping-p2p-crcon"), "responder", b.file('return { class = "rping", connect = "%s" }\n' % connect))
@@ -173,13 +173,13 @@ def as_recorded(b):
         agent = b.file('#!/bin/sh\nexec iwarp-agent "$@" --violate %s\n' % rule, "agent")
         os.chmod(agent, 0o755)
         done = b.replay(b.path("ib_send_lat-64B-crcon"), "--as", "initiator", "--agent", agent)
-        told = "finding mpa-pad (MPA-4.1-02), as in the recording: pad octets are not zero" in done.stdout
-        if done.returncode != wanted or told == bool(wanted):
+        reported = "finding mpa-pad (MPA-4.1-02), as in the recording: pad octets are not zero" in done.stdout
+        if done.returncode != wanted or reported == bool(wanted):
             sys.exit("a peer that breaks %s: exit %d\n%s%s" % (rule, done.returncode, done.stdout, done.stderr))
 
 
 def patience(b):
-    """A peer that takes the connection and says nothing: what was awaited, and where it was recorded."""
+    """A peer that takes the connection and sends nothing: the report names the awaited message, and its recorded place."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         target = "tcp:127.0.0.1:%d" % silent.getsockname()[1]
         found, text = b.differences(b.path(RPING), "initiator", target, "--time-scale", "0.1")
@@ -193,7 +193,7 @@ def others(b):
                  "   > 20 write, 1 fin\n"):
         if part not in listed:
             sys.exit("--list: no %r in\n%s" % (part, listed))
-    # A client that makes fewer exchanges: what was awaited, and where it was recorded.
+    # A client that makes fewer exchanges: the report names the awaited message, and its recorded place.
     found, text = b.differences(b.path(RPING), "responder", b.client(4))
     if found != [(50, "op")] or "send L msn 9 mo 0 len 16" not in text or "actual    fin" not in text:
         sys.exit("four exchanges instead of five: %s\n%s" % (found, text))
@@ -203,7 +203,7 @@ def others(b):
     b.expect([], b.path(RPING), "responder", b.client(5), "--map", own, "--time", "scale=0.01")
     nothing = b.file("return {}\n", "map")
     if b.differences(b.path(RPING), "responder", b.client(5), "--map", nothing)[0][0] != (8, "payload"):
-        sys.exit("without a map the first place that is told is another one")
+        sys.exit("without a map the first reported place is another one")
     done = b.replay(b.path(RPING), "--as", "responder", "--map", b.file("return { advertisments = {} }\n", "map"))
     if done.returncode != 64 or "did you mean 'advertisements'?" not in done.stderr:
         sys.exit("a misspelt map: exit %d, %s" % (done.returncode, done.stderr))

@@ -75,12 +75,12 @@ def tap(run):
     check(what == [(False, "bad \\# SKIP.lua", None, True), (True, "a-good", None, False), (False, "b-failing", None, True), (True, "c-noted", None, True),
                    (True, "d-undecided", "SKIP", True), (True, "e-skipped", "SKIP", False), (False, "f-broken", None, True),
                    (False, "g-known", "TODO", True), (True, "h-mended", "TODO", False)],
-          "TAP tells what became of each, and no reason says otherwise", *what)
+          "TAP reports the verdict of each, and no reason contradicts it", *what)
     check(points[7][4] == "see \\# TODO \\\\ <1>" and points[2][5]["verdict"] == "FAIL" and "\\n" in points[2][5]["reason"],
           "reasons are escaped", points[7], points[2])
 
 
-# What may stand where: an element's attributes (those with a * must) and its children.
+# The allowed structure: an element's attributes (those with a * are required) and its children.
 JUNIT = {
     "testsuites": ("name tests failures errors time disabled", "testsuite"),
     "testsuite": ("name* tests* failures* errors* time timestamp skipped hostname id package file", "properties testcase system-out system-err"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run that is killed loses no case that had ended, leaves no process behind, and goes on with --resume.
+"""A run that is killed loses no finished case, leaves no process over, and goes on with --resume.
 
 usage: check_resume.py IWARP-CONFORM IWARP-PEER
 """
@@ -110,7 +110,7 @@ def goes_on(run, rng, name, *words):
     begin = ["--results", out, *words]
     while len(done) < len(all_ids) * rounds * 3 // 4:
         ids = run.killed(out, len(done) + rng.choice((1, 2, 10, 40)), *begin)
-        check(ids[:len(done)] == done and len(ids) >= len(done), "%s, killed behind %d of %d" %
+        check(ids[:len(done)] == done and len(ids) >= len(done), "%s, killed after %d of %d" %
               (name, len(ids), len(all_ids) * rounds))
         done, kills = ids, kills + 1
         if rng.random() < 0.5:
@@ -131,7 +131,7 @@ def goes_on(run, rng, name, *words):
 
 
 def keeps_the_capture(run):
-    """The second round of a case had ended, and the first had not: what is played now takes nothing from it."""
+    """The second round of a case had ended, and the first had not: the rounds played now take nothing from it."""
     out = os.path.join(run.folder, "second")
     journal = os.path.join(out, "journal.jsonl")
     run.whole("--results", out, "-j1", "--repeat", "2", "mpa-startup-reset")
@@ -154,7 +154,7 @@ def keeps_the_capture(run):
 
 
 def ends_at_once(run, peer, rounds=8):
-    """Killed as soon as what it has started has started something, it leaves nothing."""
+    """Killed as soon as a process that it has started has started another, it leaves none."""
     target = os.path.join(run.folder, "kills.lua")
     own = os.path.join(run.folder, "own")
     out = os.path.join(run.folder, "at-once")
@@ -178,7 +178,7 @@ def main(conform, peer):
         run = Run(os.path.abspath(conform), folder)
         goes_on(run, rng, "embedded", "-j2", *SELECT)
         goes_on(run, rng, "repeated", "-j2", "--repeat", "3", "mpa-startup-re*")
-        # A command that stays as the parent of what it has started.
+        # A command that stays as the parent of the process that it has started.
         target = os.path.join(run.folder, "started.lua")
         with open(target, "w", encoding="utf-8") as f:
             f.write("return { class = \"bare\", address = \"127.0.0.1\", ready = \"listening on\",\n"

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
-# What each case does, and the verdict that comes of it.
+# The body of each case, and its verdict.
 CASES = {
     "good": ("", "PASS"),
     "noted": ('t:fail("not so nice")', "NOTE"),
@@ -99,7 +99,7 @@ def console(run):
     block = re.search(r"^FAIL failing\n((?:  .*\n)*)", done.stdout, re.M).group(1)
     for text in ("cases/failing.lua:1", "cases/failing.lua:3", "MPA-4.1-02 (MUST): ",
                  "reason    not good", "expected  this", "actual    that", "failing.pcapng"):
-        check(text in block, "a failure tells: %s" % text, block)
+        check(text in block, "a failure reports: %s" % text, block)
     again = re.search(r"again +(.*)", block).group(1)
     done = subprocess.run(again, shell=True, cwd=run.folder, capture_output=True, text=True)
     check(done.returncode == 1 and "1 FAIL," in done.stdout, "the command given repeats the case",
@@ -143,7 +143,7 @@ def tap(run):
     tests = [line for line in lines if re.match(r"(not )?ok ", line)]
     check(tests == ["not ok 1 - broken", "not ok 2 - failing", "ok 3 - good", "ok 4 - noted",
                     "ok 5 - skipped # SKIP not here",
-                    "ok 6 - undecided # SKIP inconclusive: no way to tell"], "TAP tells each", tests)
+                    "ok 6 - undecided # SKIP inconclusive: no way to tell"], "TAP reports each", tests)
 
 
 def listing(run):
@@ -162,9 +162,9 @@ def listing(run):
         f.write("return {\n")
     done = run(70, "list")
     check("bad.lua:" in done.stderr and len(done.stdout.splitlines()) == len(CASES),
-          "list tells of a broken file and lists the others", done.stderr)
+          "list reports a broken file and lists the others", done.stderr)
     done = run(70, "run", "good", "--json", "bad.json")
-    check("1 PASS" in done.stdout and "bad.lua:" in done.stdout, "run tells of it and runs the others",
+    check("1 PASS" in done.stdout and "bad.lua:" in done.stdout, "run reports it and runs the others",
           done.stdout)
 
 
@@ -187,7 +187,7 @@ def baselines(run):
     check("baseline %s: 3 as expected, 0 new, 0 stale" % known in out and "FAIL failing" not in out,
           "what is known does not count", out)
     check("FAIL failing: as expected: not good" in run(0, "run", "-v", *names, "--baseline", known).stdout,
-          "--verbose tells it")
+          "--verbose reports it")
     new = write(run, "new", 'noted NOTE "n"\n')
     out = run(1, "run", *names, "--baseline", new).stdout
     check("FAIL failing (not in the baseline)" in out, "what is new counts", out)
@@ -227,7 +227,7 @@ def rounds(run):
 
 
 def resumed(run):
-    """What was done before a kill is not done again."""
+    """Cases done before a kill are not done again."""
     out = os.path.join(run.folder, "killed")
     run(70, "run", "--results", out)
     journal = os.path.join(out, "journal.jsonl")

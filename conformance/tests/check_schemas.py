@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What iwarp-conform writes in JSON is as its schemas say, and they let nothing else pass.
+"""iwarp-conform's JSON fits its schemas, and they let nothing else pass.
 
 usage: check_schemas.py IWARP-CONFORM SUITE
 

@@ -66,7 +66,7 @@ def main(conform):
         check(any("self-check:" in line and "switches noticed" in line for line in out.splitlines()),
               "there is a summary line", out)
         check("idle" in out.split("never changed their verdict")[1], "the idle case is named", out)
-        # Some cases, some switches: what else goes unnoticed does not count.
+        # Some cases, some switches: other unnoticed switches do not count.
         out, matrix = self_check(conform, folder, 0, "--select", "crc-bad", "--switch", "*=mpa-crc")
         check([s["kind"] for s in matrix["switches"]] == ["ignore", "violate"] and len(matrix["cases"]) == 1,
               "only the switches that were asked for are tried, on the case that was asked for", out)

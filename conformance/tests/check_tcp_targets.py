@@ -50,7 +50,7 @@ def run(conform, folder, spec):
 
 
 def decoded(decoder, folder):
-    """What the second decoder says of the captures in a folder. Ends the test if it finds a problem."""
+    """Runs the second decoder on the captures in a folder. Ends the test if it finds a problem."""
     if not decoder:
         return ""
     done = subprocess.run([*decoder, folder], capture_output=True, text=True)

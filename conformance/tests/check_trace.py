@@ -24,7 +24,7 @@ def grammar():
 
 
 def pattern(rules, name):
-    """A rule as a regular expression. Braces hold what may be absent, angles another rule."""
+    """A rule as a regular expression. Braces mark optional parts, angles another rule."""
     def one(text):
         out = ""
         # Words with strokes between them are alternatives of one word.

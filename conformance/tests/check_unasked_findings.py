@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A violation that no case asks about is a finding of the run all the same, wherever its results are told.
+"""A violation that no case asks about is still a finding of the run, in every form of its results.
 
 usage: check_unasked_findings.py IWARP-CONFORM IWARP-AGENT [AT-LEAST]
 
@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 CASES = """
 local PEER = { peer_to_peer = true, enhanced = true, revision = 2 }
 
--- Has the target close behind all that it has posted; answers what it asks for, and looks at nothing.
+-- Has the target close after all that it has posted; answers its requests, and checks nothing.
 local function serve(t, conn)
   t:agent("close", { conn = conn.agent, how = "graceful" }, true)
   local item = conn:next()
@@ -150,7 +150,7 @@ def options(agent):
 
 
 def findings(case):
-    """(check, rule) of what was found."""
+    """(check, rule) of the findings."""
     return set(re.findall(r"^finding (\S+) \((\S+)\): ", "\n".join(case.get("notes", [])), re.MULTILINE))
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What an agent's backend cannot do makes a case SKIP, with the agent's reason, wherever it comes.
+"""A request that an agent's backend cannot do makes a case SKIP, with the agent's reason, wherever it comes.
 
 usage: check_unsupported.py IWARP-CONFORM IWARP-AGENT [LUA DECODE-DIR]
 
-The whole suite is played through a relay in front of the agent that answers with "unsupported: ..." what the backend on
-verbs refuses on a device that has no more than it must (tools/tests/rdma/test_rdma.c has the list): nothing may fail,
+Plays the whole suite through a relay before the agent. The relay answers with "unsupported: ..." every request that the
+verbs backend refuses on a minimal device (tools/tests/rdma/test_rdma.c has the list): nothing may fail,
 be inconclusive or be an error because of it. The second decoder follows the captures.
 """
 import collections
@@ -21,7 +21,7 @@ ACCESS = ("remote-invalidate", "remote-atomic", "bind")
 
 
 def why_not(request):
-    """What the backend would say, or None."""
+    """The backend's answer, or None."""
     verb = request["do"]
     if verb in ("bind", "unbind", "stream_send", "stream_take", "start"):
         return "verb " + verb

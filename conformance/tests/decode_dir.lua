@@ -31,7 +31,7 @@ local KNOWN = {
   { "^rdmap%-invalidate%-field%-", "^reserved octets 2 to 5", "octets that a receiver ignores are set" },
   { "^ddp%-tagged%-", "does not continue", "segments of a tagged message in another order, twice or with a gap" },
   { "^bug%-write%-that%-never%-ends", "does not continue", "other messages among the segments of a Write" },
-  { "^rdmap%-terminate%-received%-busy", "does not continue", "Read Requests behind an unfinished Send" },
+  { "^rdmap%-terminate%-received%-busy", "does not continue", "Read Requests after an unfinished Send" },
   { "^rdmap%-terminate%-received%-busy", "^MSN %d+ on queue 1", "the first of them was taken for more of the Send" },
   { "^rping%-server%-waits", "does not continue", "a fence in the midst of a Read Response" },
   { "^rping%-server%-waits", "^response 1 is", "the rest of that Read Response" },

@@ -163,7 +163,7 @@ def opened(wire, rng, called, **bent):
         startup(wire, rng, **bent)
 
 
-# ---- what an MPA port may do: (wire, rng, called); `called`: this end has connected and begins ----
+# ---- behaviours of an MPA port: (wire, rng, called); `called`: this end has connected and begins ----
 
 def nothing(wire, rng, called):
     wire.idle()
@@ -338,7 +338,7 @@ def reset_soon(wire, rng, called):
 
 
 def half_open(wire, rng, called):
-    """A FIN at any moment; what the tester sends is taken, or is not."""
+    """A FIN at any moment; takes the tester's octets, or does not."""
     if rng.random() < 0.5:
         opened(wire, rng, called)
     if rng.random() < 0.5:
@@ -354,7 +354,7 @@ PEERS = (nothing, unread, random_octets, endless_octets, endless_startup, drip, 
          random_fpdus, bent_framing, mirror, reset_soon, half_open)
 
 
-# ---- what a control port may do: (wire, rng, port), `port` being a hostile MPA port ----
+# ---- behaviours of a control port: (wire, rng, port), `port` being a hostile MPA port ----
 
 def value(rng, depth=3):
     kind = rng.randrange(9 if depth else 6)
@@ -375,7 +375,7 @@ AGREED = {"revision": 2, "version": 1, "crc": True, "tx_markers": False, "rx_mar
 
 
 def answer(request, port):
-    """What a good agent might answer."""
+    """A possible answer of a good agent."""
     verb = request.get("do")
     reply = {"id": request.get("id"), "ok": True}
     if verb == "hello":
@@ -507,7 +507,7 @@ def agent_refuses(wire, rng, port):
 
 
 def agent_good(wire, rng, port):
-    """All right as far as it goes; the MPA port behind it is hostile."""
+    """A correct control port; the MPA port that it names is hostile."""
     for request in requests(wire):
         put(wire, answer(request, port))
         if request.get("do") in ("listen", "connect") and rng.random() < 0.8:
@@ -515,7 +515,7 @@ def agent_good(wire, rng, port):
 
 
 def agent_null_features(wire, rng, port):
-    """Lists of its features hold what is no word."""
+    """Lists of its features hold values that are no words."""
     for request in requests(wire):
         reply = answer(request, port)
         if "features" in reply:

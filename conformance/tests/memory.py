@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bounds the memory that the programs of a test took. What a sanitizer takes is not theirs: with one, nothing is bounded."""
+"""Bounds the memory of a test's programs. A sanitizer's memory is not theirs: with one, nothing is bounded."""
 import re
 import resource
 import sys

@@ -15,7 +15,7 @@ enum peer_step_kind {
     PEER_REPEAT, /* sends these octets `count` times, or until the station is gone */
     PEER_DRAIN,  /* reads until the station has ended its direction */
     PEER_STARE,  /* reads nothing and says nothing until the test is over */
-    PEER_FIN,    /* closes; the connection ends anyway behind the last step */
+    PEER_FIN,    /* closes; the connection ends anyway after the last step */
     PEER_RESET
 };
 

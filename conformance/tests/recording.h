@@ -20,7 +20,7 @@ struct recording {
 
 /* `name` is a path below pcaps/. */
 void recording_read(struct recording *r, const char *name);
-/* The offset of frame `number` (from 1): its first octet, behind the record's header. */
+/* The offset of frame `number` (from 1): its first octet, after the record's header. */
 size_t recording_frame(const struct recording *r, unsigned number, size_t *length);
 /* Leaves out the last `count` octets of a frame, as a short snap length does. */
 void recording_shorten(struct recording *r, unsigned number, size_t count);

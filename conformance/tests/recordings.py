@@ -16,7 +16,7 @@ class Recording:
     def __init__(self, path):
         with open(path, "rb") as f:
             self.octets = bytearray(f.read())
-        self.frames = [None]  # (first octet of the TCP payload, behind its last one), from 1
+        self.frames = [None]  # (first octet of the TCP payload, end), from 1
         at = 24
         while at < len(self.octets):
             length = struct.unpack_from("<I", self.octets, at + 8)[0]
@@ -26,14 +26,14 @@ class Recording:
             at += 16 + length
 
     def ulpdu(self, frame):
-        """Where the ULPDU of a frame's FPDU begins, and behind its end."""
+        """The offsets of the first octet of the ULPDU of a frame's FPDU, and of its end."""
         first = self.frames[frame][0]
         return first + 2, first + 2 + struct.unpack_from(">H", self.octets, first)[0]
 
     def change(self, frame, octet, mask):
         """Changes bits of an octet of the ULPDU (from its end if it is negative), and the CRC with it."""
-        first, behind = self.ulpdu(frame)
-        self.octets[(first if octet >= 0 else behind) + octet] ^= mask
+        first, end = self.ulpdu(frame)
+        self.octets[(first if octet >= 0 else end) + octet] ^= mask
         end = self.frames[frame][1]
         struct.pack_into("<I", self.octets, end - 4, crc32c(self.octets[first - 2:end - 4]))
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- A second iWARP decoder, written from RFC 5040, 5041, 5044, 6581 and 7306 alone. It shares nothing
--- with libiwarp, so that a fault of that library cannot hide behind itself.
+-- with libiwarp, so that a fault of that library cannot hide itself.
 --   lua5.4 second_decoder.lua [--summary-json] [--expect-problems] CAPTURE...
 -- prints a line per start-up frame and FPDU, and a SUMMARY line per file. Exit 0: all followed to
 -- the end; 1: framing lost, a Marker wrong or a CRC in force bad (0 with --expect-problems); 2: a
@@ -116,7 +116,7 @@ local function terminate(p)
 end
 
 -- Puts a segment beside those of its direction: a new message, or more of the open one. A Terminate
--- may come behind any segment of a message (RFC 5040 5.4).
+-- may come after any segment of a message (RFC 5040 5.4).
 local function follow(d, m, last, bad)
   local open = m.op ~= 7 and d.open or nil
   if open then

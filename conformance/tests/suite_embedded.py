@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The suite against the embedded peer, once for all tests that look at what it leaves.
+"""The suite against the embedded peer, once for all tests that look at its results.
 
 usage: suite_embedded.py IWARP-CONFORM FOLDER [LUA DECODE-DIR]
 
@@ -19,13 +19,13 @@ def main(conform, folder, *decoder):
     folder = pathlib.Path(folder)
     shutil.rmtree(folder, ignore_errors=True)
     pcaps, report = folder / "pcaps", folder / "run.json"
-    # No verdict is to depend on how busy the machine is: what a case waits for comes, or does not for minutes.
+    # No verdict may depend on how busy the machine is: an awaited message comes, or does not for minutes.
     done = subprocess.run([conform, "run", "--time-scale", "10", "--results", folder, "--pcap-dir", pcaps, "--json", report],
                           stdin=subprocess.DEVNULL)
     if done.returncode != 0:
         sys.exit("iwarp-conform: exit %d" % done.returncode)
     cases = json.loads(report.read_text(encoding="utf-8"))["cases"]
-    # A NOTE leaves the exit status 0: our own peer does what it should, too.
+    # A NOTE leaves the exit status 0: our own peer must honour SHOULDs, too.
     others = [c["verdict"] + " " + c["id"] for c in cases if c["verdict"] not in ("PASS", "SKIP")]
     if others:
         sys.exit("expected PASS or SKIP: %s" % ", ".join(others))

@@ -135,7 +135,7 @@ static void a_wrong_crc_fails(void **state)
 
     (void)state;
     assert_int_equal(r.verdict, IW_VERDICT_FAIL);
-    assert_string_equal(r.reason, "the CRC field does not hold the CRC32c of the FPDU");
+    assert_string_equal(r.reason, "the target sent a CRC field without the CRC32c of the FPDU");
     assert_string_equal(r.rule->id, "MPA-4.4-11");
     iw_result_free(&r);
 }
@@ -145,7 +145,7 @@ static void octets_that_nobody_took_fail(void **state)
     (void)state;
     expect_fail(AGAINST(START "conn:shutdown()\n", {PEER_READ, REQUEST, 0}, {PEER_WRITE, REPLY, 0},
                         {PEER_WRITE, "ee", 0}, {PEER_DRAIN, NULL, 0}, {PEER_FIN, NULL, 0}),
-                "the target sent octets that nothing called for", "no more octets",
+                "the target sent octets that the case did not cause", "no more octets",
                 "ee, perhaps more");
     expect_fail(
         AGAINST(START "literal.expect_end(conn)\n", {PEER_READ, REQUEST, 0}, {PEER_WRITE, REPLY, 0},

@@ -136,7 +136,7 @@ static void says_which_field_differs(void **state)
                  "the target's read-request differs from the recorded one in size", "size 16384 ",
                  "read-request msn 1 ");
     assert_fails(play(PCAPS, "embedded", "--violate=mpa-rep-a", CASE_P2P), "EMPA-9.2-04",
-                 "the target's answer to the Request differs", "mpa reply rev 2 C S pd 4 A C ",
+                 "the target answered the Request otherwise", "mpa reply rev 2 C S pd 4 A C ",
                  "mpa reply rev 2 C S pd 4 ");
 }
 
@@ -144,7 +144,7 @@ static void looks_at_what_was_placed(void **state)
 {
     (void)state;
     assert_fails(play(PCAPS, "embedded", "--violate=ddp-place-exact", CASE_CRCOFF), "DDP-5.2-05",
-                 "octet 0 of the buffer is not what it should be", "", "5a");
+                 "octet 0 of the buffer has another value than expected", "", "5a");
 }
 
 static void names_what_the_observer_found(void **state)
@@ -210,7 +210,7 @@ static void sees_other_data_come_back(void **state)
                      "len 64: 4849", "6849");
 }
 
-/* The recorded target went on behind a wrong CRC. */
+/* The recorded target went on after a wrong CRC. */
 static void sends_a_wrong_crc_again(void **state)
 {
     const struct folder *folder = *state;

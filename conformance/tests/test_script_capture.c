@@ -223,7 +223,7 @@ static void gives_what_is_asked_for(void **state)
 }
 
 /* The Read Request in frame 9 does not say that it is whole: the Send in frame 11 begins another
- * message, and what it was is not behind the Read Response of frame 10. */
+ * message, and the Read Request does not come after the Read Response of frame 10. */
 static void ends_a_message_where_another_begins(void **state)
 {
     static const char body[] = "local lines = {}\n"

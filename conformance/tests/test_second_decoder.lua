@@ -31,7 +31,7 @@ local function fatal(x)
   return false
 end
 
--- Decodes what the Initiator sends behind a Rev 1 start-up; `flags` of Request and Reply.
+-- Decodes the Initiator's octets after a Rev 1 start-up; `flags` of Request and Reply.
 local function initiator(data, flags, reply_flags)
   return decoder.decode(req((flags or "40") .. "010000") .. data,
     rep((reply_flags or flags or "40") .. "010000"))
@@ -228,7 +228,7 @@ is(listing(decoder.decode(req "50010000", rep "40010000")),
   "Rev 1 with S=1: the bit is reserved there")
 is(listing(decoder.decode("hello" .. req "40010002 6162", "ok" .. rep "60010000" .. "text")),
   "0 I>R Request rev=1 M=0 C=1 R=0 S=0 res=0 pd=2\n0 R>I Reply rev=1 M=0 C=1 R=1 S=0 res=0 pd=0",
-  "streaming mode before, private data, a rejecting Reply with text of the ULP behind it")
+  "streaming mode before, private data, a rejecting Reply followed by text of the ULP")
 is(problems(decoder.decode(rep "40010000", rep "40010000")), "framing I>R", "two Replies")
 is(problems(decoder.decode(req "40010000", req "40010000")), "framing R>I", "two Requests")
 is(problems(decoder.decode(req "40010201" .. ("x"):rep(513), "")), "framing I>R", "PD_Length 513")
@@ -393,7 +393,7 @@ is(decoded(pcapng(frames, "<")), GOOD, "pcapng, little-endian")
 is(decoded(pcapng(frames, ">")), GOOD, "pcapng, big-endian")
 local A6, B6 = { ("\0"):rep(15) .. "\1", 4000 }, { "\xfe\x80" .. ("\0"):rep(13) .. "\2", 5000 }
 is(decoded(pcap(conversation(A6, B6, I2R, SHUFFLED, R2I), "<")),
-  "[0:0:0:0:0:0:0:1]:4000 [fe80:0:0:0:0:0:0:2]:5000 2 2 ", "IPv6 behind a VLAN tag")
+  "[0:0:0:0:0:0:0:1]:4000 [fe80:0:0:0:0:0:0:2]:5000 2 2 ", "IPv6 after a VLAN tag")
 is(decoded(pcap(conversation(B, A, R2I, { { 0, 20 } }, I2R), "<")), GOOD,
   "the Responder sent the SYN")
 is(decoded(pcap(conversation(A, B, I2R, { { 0, 30 }, { 40, 64 } }, R2I), "<")),

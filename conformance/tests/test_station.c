@@ -284,7 +284,7 @@ static void judges_the_answer(void **state)
         "local conn = t:connect { revision = 1 }\nconn:fence()\n", {PEER_READ, REQUEST_1, 0},
         {PEER_WRITE, REPLY_1, 0}, {PEER_READ, FENCE, 0}, {PEER_SKIP, NULL, 4},
         {PEER_WRITE, "000ec142 46454e01 00000000 00000002 e8a76865", 0}, {PEER_DRAIN, NULL, 0});
-    expect_verdict(r, IW_VERDICT_FAIL, "the target's answer is not the expected one (differs: to)");
+    expect_verdict(r, IW_VERDICT_FAIL, "the target gave another answer than expected (differs: to)");
 }
 
 static void a_close_is_no_terminate(void **state)
@@ -343,7 +343,7 @@ static void an_unasked_terminate_is_a_failure(void **state)
 
     (void)state;
     assert_string_equal(r.actual, "terminate 2/0/02 \"LLP: MPA CRC mismatch\"");
-    expect_verdict(r, IW_VERDICT_FAIL, "the target sent a Terminate that nothing called for");
+    expect_verdict(r, IW_VERDICT_FAIL, "the target sent a Terminate that the case did not cause");
 }
 
 static void an_unasked_finding_is_a_failure(void **state)
@@ -362,7 +362,7 @@ static void an_unasked_finding_is_a_failure(void **state)
     iw_result_free(&r);
 }
 
-/* The end came with the octets, before MPA began: it is judged, and handed out, behind them. */
+/* The end came with the octets, before MPA began: the station judges it, and hands it out, after them. */
 static void an_end_while_streaming_is_judged(void **state)
 {
     static const char body[] = "local conn = t:connect { octets = true }\n"
@@ -502,7 +502,7 @@ static void a_fence_proves_silence(void **state)
                 {PEER_DRAIN, NULL, 0});
     assert_string_equal(r.expected, "read-response stag 46454e01 to 1 len 0");
     assert_string_equal(r.actual, "send L msn 1 mo 0 len 0");
-    expect_verdict(r, IW_VERDICT_FAIL, "the target's answer is not the expected one");
+    expect_verdict(r, IW_VERDICT_FAIL, "the target gave another answer than expected");
 }
 
 static void every_case_leaves_a_capture(void **state)

@@ -31,7 +31,7 @@ struct peer {
     struct iw_tun near, far;
     int stop[2];
     pthread_t thread;
-    bool early;  /* answers the second Read Request when anything has come behind the start-up */
+    bool early;  /* answers the second Read Request when anything has come after the start-up */
     bool silent; /* answers no segment out of order */
 };
 
@@ -179,7 +179,7 @@ static void before_its_turn(void **state)
 
     (void)state;
     assert_int_equal(r.verdict, IW_VERDICT_FAIL);
-    assert_string_equal(r.reason, "the target answered what it cannot have delivered yet");
+    assert_string_equal(r.reason, "the target answered octets that it cannot have delivered yet");
     assert_string_equal(r.actual, "read-response L stag 00000007 to 2 len 0");
     assert_string_equal(r.rule->id, "RDMAP-5.5-08");
     iw_result_free(&r);
@@ -224,7 +224,7 @@ static void what_cannot_be(void **state)
         struct iw_result r;
         char body[256];
 
-        /* What is left behind a gap would keep the connection from its end. */
+        /* Octets left after a gap would keep the connection from its end. */
         snprintf(body, sizeof(body), "parts:send()\n%s", rows[i].body);
         r = play(&p, body);
         assert_int_equal(r.verdict, IW_VERDICT_ERROR);

@@ -230,8 +230,8 @@ static struct iw_target_instance *open_spec(const struct iw_target_spec *spec)
     return instance;
 }
 
-/* What a target of this spec (behind "tcp:HOST:PORT") answers: the first list holds what it can,
- * the second what it cannot; blanks between the words. */
+/* Checks the answers of a target of this spec (after "tcp:HOST:PORT"): the first list holds its
+ * capabilities, the second those that it lacks; blanks between the words. */
 static void assert_can(const char *more, const char *yes, const char *no)
 {
     uint16_t port;
@@ -406,7 +406,7 @@ static void test_connecting(void **state)
     }
 }
 
-/* The command's end is told once it has failed; what it leaves in its group is ended with it. */
+/* The command's end is reported once it has failed; the rest of its group is ended with it. */
 static void test_caller(void **state)
 {
     struct iw_target_spec *spec;
@@ -484,7 +484,7 @@ static void test_embedded(void **state)
     assert_true(target->can(target, "extensions"));
     assert_true(target->can(target, "extensions.off"));
     kill(iw_target_group(instance), SIGKILL);
-    /* The end of the control connection is what tells. */
+    /* The end of the control connection shows it. */
     for (const char *how = NULL; !how;)
         how = iw_target_check(instance, error, sizeof(error));
     assert_string_equal(iw_target_check(instance, error, sizeof(error)),

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Start-up frames with something behind them in the same segment: the receiver reads beyond the end
--- of its frame, or loses what follows. Neither end may send FPDUs that early (RFC 5044 §7.1.2), so
--- the stream may end as well; what is never right is private data that PD_Length does not cover.
+-- Start-up frames followed by more octets in the same segment: the receiver reads beyond the end of
+-- its frame, or loses the rest. Neither end may send FPDUs that early (RFC 5044 §7.1.2), so the
+-- stream may end as well; private data that PD_Length does not cover is never right.
 
 local mpa = use "mpa"
 local list = {}
@@ -35,7 +35,7 @@ for _, length in ipairs { 0, 1, 8, 508 } do
       t:observe("initiator", item.op or item.kind)
       local event = t:wait_event(function(e) return e.conn == conn.agent and (e.event == "established" or e.event == "closed" or e.event == "fault") end)
       if event and event.event == "established" then
-        t:check(event.private == show(bytes(length)), "the ULP is shown other private data than PD_Length says",
+        t:check(event.private == show(bytes(length)), "the ULP saw other private data than PD_Length covers",
           { rule = "MPA-7.1.1-23", expected = show(bytes(length), 32), actual = event.private:sub(1, 64) })
       end
     end,
@@ -55,20 +55,20 @@ for _, length in ipairs { 0, 1, 8, 508 } do
       local event = t:wait_event(function(e) return e.event == "request" or e.event == "closed" end)
       t:observe("responder", event and event.event)
       if event and event.event == "request" then
-        t:check(event.private == show(bytes(length)), "the ULP is shown other private data than PD_Length says",
+        t:check(event.private == show(bytes(length)), "the ULP saw other private data than PD_Length covers",
           { expected = show(bytes(length), 32), actual = event.private:sub(1, 64) })
-        t:agent("accept", { conn = event.conn }, true) -- is refused where the connection is over
+        t:agent("accept", { conn = event.conn }, true) -- the agent refuses if the connection is over
       end
       conn:expect(closed(), reply {})
     end,
   }
 end
 
--- What is right: everything of the initiator's that waited for the Reply leaves at once.
+-- Allowed: everything of the initiator's that waited for the Reply leaves at once.
 for _, form in ipairs { "send", "write", "read" } do
   add {
     id = "bug-first-fpdu-lost-behind-rtr-" .. form,
-    purpose = ("The RTR form %s and the data behind it in one segment: none of it is lost"):format(form),
+    purpose = ("A responder takes the RTR form %s and the data after it from one segment and loses none"):format(form),
     rules = { "MPA-7.1.2-10", "EMPA-9.2-03", "MPA-7.1-01" },
     role = "responder",
     needs = { memory = "write", rtr = form },

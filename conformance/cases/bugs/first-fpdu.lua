@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- A fault in the very first FPDU: what serves a stream is not set up yet in some stacks, and they
--- crash. It ends the stream like any other fault, and the target lives on for the next connection.
+-- A fault in the very first FPDU: some stacks have not yet set up what serves a stream, and crash.
+-- It ends the stream like any other fault, and the target lives on for the next connection.
 
 local mpa = use "mpa"
 local seen = use "seen"
@@ -28,16 +28,16 @@ local faults = {
     t:receive { length = 8 }
     return conn:send(send { opcode = 0xc, payload = bytes(8) })
   end },
-  { "queue", "a queue that there is none of", nil, { "1/2/01", "0/2/06" }, function(_, conn)
+  { "queue", "a queue that does not exist", nil, { "1/2/01", "0/2/06" }, function(_, conn)
     return conn:send(send { qn = 0x80000000, payload = bytes(8) })
   end },
-  { "stag", "an STag that is not valid", nil, { "1/1/00", "1/1/02" }, function(_, conn)
+  { "stag", "an invalid STag", nil, { "1/1/00", "1/1/02" }, function(_, conn)
     return conn:send(write { stag = 0x5bad57a6, payload = bytes(8) })
   end },
   { "no-buffer", "a Send for which no buffer is posted", { agent = true }, { "1/2/02", "1/2/03" }, function(_, conn)
     return conn:send(send { payload = bytes(8) })
   end },
-  { "read-stag", "a Read of an STag that is not valid", nil, { "0/1/00", "0/1/03" }, function(_, conn)
+  { "read-stag", "a Read of an invalid STag", nil, { "0/1/00", "0/1/03" }, function(_, conn)
     conn:need_reads()
     return conn:send(read_request { size = 8, source_stag = 0x5bad57a6 })
   end },
@@ -80,7 +80,7 @@ list[#list + 1] = both_roles {
   end,
 }
 
--- A responder that waits for the RTR has told its ULP nothing yet, and may not know what has ended then.
+-- A responder that waits for the RTR has reported nothing to its ULP yet, and may not know what has ended then.
 list[#list + 1] = case {
   id = "bug-terminate-in-place-of-rtr",
   purpose = "An initiator that sends a Terminate in place of its RTR ends its own connection, and the target lives on",
@@ -97,11 +97,11 @@ list[#list + 1] = case {
   end,
 }
 
--- No initiator may send that early (RFC 5044 §7.1.2), hence no MUST; but what is neither refused nor processed hangs.
--- Where the Reply is faster there is nothing to see.
+-- No initiator may send that early (RFC 5044 §7.1.2), hence no MUST; but an FPDU neither refused nor processed hangs.
+-- If the Reply is faster, the case sees nothing.
 list[#list + 1] = case {
   id = "bug-first-fpdu-not-taken-up",
-  purpose = "A first FPDU between Request and Reply is processed, or ends the stream, without another one behind it",
+  purpose = "A first FPDU between Request and Reply is processed, or ends the stream, without waiting for another FPDU",
   rules = { "MPA-7.1.2-10", "MPA-7.1-01" },
   level = "should",
   role = "responder",
@@ -113,7 +113,7 @@ list[#list + 1] = case {
       local ulpdu = hex "4141 00000000 00000001" .. string.pack(">I4", msn) .. hex "00000000 00000001 0000000000000002 00000000 00000000 0000000000000000"
       conn:write(mpa.fpdu_octets(ulpdu), { comment = "a Read Request of no octets" })
     end
-    local held = t.peer.agent -- it can be told when to accept; others may be faster
+    local held = t.peer.agent -- an agent accepts on demand; others may be faster
     for _ = 1, held and 1 or 50 do
       local conn = t:connect { raw = true, target = held and { accept = "ask" } }
       conn:send(request { ird = 2, ord = 2 })
@@ -126,7 +126,7 @@ list[#list + 1] = case {
         if not conn:next(0.5) then
           ask(conn, 2)
           t:observe("taken-up", conn:next() and "with-the-next" or "never")
-          t:fail("an FPDU that came before the Reply lies there until another one comes",
+          t:fail("the target ignored an FPDU that came before the Reply until another one came",
             { expected = "a Read Response, or the end of the stream", actual = "nothing within 0.5 s" })
         end
       end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- ULPDU_Length and what is computed from it. OP-09: a length below that of the headers ends the
--- stream, by whatever Terminate or by a close.
+-- ULPDU_Length and lengths computed from it. OP-09: a length below that of the headers ends the
+-- stream, by any Terminate or by a close.
 
 local list = {}
 
@@ -41,7 +41,7 @@ for i, one in ipairs(messages) do
         local posted = t:receive { length = 64, memory = guard }
         local ulpdu = conn:encode(make())[1].ulpdu
         conn:send(raw { ulpdu = ulpdu:sub(1, length), broken = true, comment = ("%d octets of a %s"):format(length, name) })
-        -- Behind it comes what only a stream that goes on would answer.
+        -- Then send what only a stream that goes on would answer.
         conn:send(read_request { size = 0, sink_stag = 1, sink_to = 2 })
         conn:expect(terminate {}, closed())
         t:expect_no_completion(posted)

@@ -11,7 +11,7 @@ local function add(fields)
   list[#list + 1] = fields.role and case(fields) or both_roles(fields)
 end
 
--- A session with these M and C of the target; what it cannot be had with is no question.
+-- A session with these M and C of the target; skips if the target cannot have them.
 local function session(t, crc, to_target, to_station)
   local target = { crc = crc, markers = to_target }
   if t.case.role == "initiator" then target.peer_to_peer, target.enhanced, target.revision = true, true, 2 end
@@ -25,7 +25,7 @@ end
 
 add {
   id = "bug-crc-field-left-out",
-  purpose = "Without CRCs the field is there all the same: an FPDU of the target has its four octets, and so has one for it",
+  purpose = "Without CRCs the field stays: FPDUs of the target and FPDUs sent to it have its four octets",
   rules = { "MPA-4.1-07", "MPA-4.4-10" },
   needs = { read = true, crc = "off" },
   run = function(t)
@@ -36,13 +36,14 @@ add {
       conn:send(write {}, { crc = crc })
       conn:fence()
       local octets = conn:state().received - before
-      t:check(octets == 20, "a zero-length Read Response is not 2 + 14 + 4 octets", { expected = "20", actual = tostring(octets) })
+      t:check(octets == 20, "the target's zero-length Read Response is not 2 + 14 + 4 octets",
+        { expected = "20", actual = tostring(octets) })
     end
     conn:fence()
   end,
 }
 
--- Every octet of an FPDU, ULPDU_Length excepted: to change that makes it another FPDU.
+-- Every octet of an FPDU except ULPDU_Length, which would make it another FPDU.
 add {
   id = "bug-crc-not-checked",
   purpose = "One wrong bit in any octet of an FPDU, its pad and its CRC is found, and the FPDU has no effect",
@@ -64,7 +65,7 @@ add {
 
 add {
   id = "bug-crc-not-computed",
-  purpose = "FPDUs of the target that differ have right CRCs that differ",
+  purpose = "Different FPDUs of the target have different, correct CRCs",
   rules = { "MPA-7.1.1-08", "MPA-4.4-11", "MPA-4.4-12", "DDP-3-07" },
   needs = { memory = "read", crc = "on" },
   run = function(t)
@@ -74,7 +75,7 @@ add {
       conn:send(read_request { source = buf, size = size, sink_stag = 1, sink_to = size })
       local item = conn:expect(read_response { stag = 1, to = size, payload = bytes(size) })
       for _, segment in ipairs(item.segments) do
-        t:check(segment.crc_good, "the CRC of an FPDU is wrong", { item = item })
+        t:check(segment.crc_good, "the target sent an FPDU with a wrong CRC", { item = item })
       end
     end
   end,
@@ -82,7 +83,7 @@ add {
 
 add {
   id = "bug-placed-before-crc-check",
-  purpose = "Nothing of an FPDU with a wrong CRC is placed, be it long or short",
+  purpose = "No octet of an FPDU with a wrong CRC is placed, whether the FPDU is long or short",
   rules = { "MPA-8-02", "MPA-4.4-17" },
   needs = { memory = "write", crc = "on", reconnect = true },
   run = function(t)
@@ -113,7 +114,7 @@ local function both_ways(t, conn)
   local buf = t:memory { length = 3000, remote = "read write" }
   for i, segment in ipairs { 1400, 333 } do
     conn:send(write { to = buf, payload = bytes(3000, i) }, { segment = segment })
-    t:check(conn:read(buf) == bytes(3000, i), "the RDMA Read returned other octets than were written")
+    t:check(conn:read(buf) == bytes(3000, i), "the RDMA Read returned other octets than the Write placed")
   end
   t:post { op = "send", payload = bytes(1500) }
   conn:expect(send { payload = bytes(1500) })
@@ -144,17 +145,17 @@ for _, crc in ipairs { true, false } do
   }
 end
 
--- What the pointer of the Marker inside would be if it were written otherwise. OP-13: a receiver need
--- not look at it while octets come in order.
+-- The pointer of the Marker inside, written the wrong way. OP-13: a receiver need not look at it while
+-- octets come in order.
 local pointers = {
   { "in-host-order", "the octets of FPDUPTR swapped", function(pointer) return pointer >> 8 | (pointer & 0xff) << 8 end },
-  { "counts-from-marker", "FPDUPTR counted from the Marker in front", function(pointer) return pointer + 4 end },
+  { "counts-from-marker", "FPDUPTR counted from the Marker before", function(pointer) return pointer + 4 end },
 }
 for _, one in ipairs(pointers) do
   local name, text, wrong = one[1], one[2], one[3]
   add {
     id = "bug-fpduptr-" .. name,
-    purpose = ("FPDUs with right Markers are taken, and the target's own are right; one with %s is refused or not looked at"):format(text),
+    purpose = ("The target takes and sends correct Markers, and refuses or ignores one with %s"):format(text),
     rules = { "MPA-4.3-09", "MPA-4.3-03", "MPA-8-03", "MPA-4.3-10" },
     needs = { memory = "read write", markers = "on" },
     run = function(t)
@@ -162,7 +163,7 @@ for _, one in ipairs(pointers) do
       local buf = t:memory { length = 1000, remote = "read write" }
       for i = 1, 9 do
         conn:send(write { to = buf, payload = bytes(1000, i) }, { segment = 1000 })
-        t:check(conn:read(buf) == bytes(1000, i), "the RDMA Read returned other octets than were written")
+        t:check(conn:read(buf) == bytes(1000, i), "the RDMA Read returned other octets than the Write placed")
       end
       t:expect_contents(buf, bytes(1000, 9))
       mpa.align(conn, 0)
@@ -177,8 +178,8 @@ for _, one in ipairs(pointers) do
   }
 end
 
--- Of the 128 places of four octets none ends an FPDU 4 behind a Marker: a CRC is not split. The FPDUs
--- end at all the others, so that Markers fall everywhere in them.
+-- Of the 128 places of four octets, no FPDU ends at the one 4 after a Marker: a CRC is not split. The
+-- FPDUs end at all the others, so that Markers fall everywhere in them.
 add {
   id = "bug-marker-places-drift",
   purpose = "Over 128 KiB each way in FPDUs of many lengths every Marker is where it should be, wherever it falls in its FPDU",
@@ -195,10 +196,11 @@ add {
       if not places[mpa.position(conn) % 512] then
         places[mpa.position(conn) % 512], count = true, count + 1
       end
-      t:check(conn:read(buf, 0, size) == bytes(size, size & 0xff), ("after %d octets the RDMA Read returned others than were written"):format(sent))
+      t:check(conn:read(buf, 0, size) == bytes(size, size & 0xff), ("after %d octets the RDMA Read returned wrong ones"):format(sent))
       sent = sent + size
     end
-    t:check(count == 127, "the station left out places", { expected = "127", actual = tostring(count) })
+    t:check(count == 127, "the station did not reach every place of a Marker",
+      { expected = "127", actual = tostring(count) })
     t:expect_unchanged(buf, { except = { 0, 1200 } })
   end,
 }
@@ -207,7 +209,7 @@ add {
 
 add {
   id = "bug-read-request-too-long",
-  purpose = "The target's own Read Request has 28 octets behind its DDP header, in network order",
+  purpose = "The target's own Read Request has 28 octets after its DDP header, in network order",
   rules = { "RDMAP-4.4-01", "RDMAP-4.2-01" },
   needs = { agent = true },
   run = function(t)
@@ -217,9 +219,10 @@ add {
     local handle = t:post { op = "read", memory = memory, offset = 1, length = 0x102, stag = 0x0a0b0c0d, to = 0x1112131415161718 }
     local item = conn:expect(read_request {})
     local wanted = pack(">I4I8I4I4I8", memory.stag, 0x0102030405060709, 0x102, 0x0a0b0c0d, 0x1112131415161718)
-    t:check(#item.ulpdu == 46, "the ULPDU of a Read Request has not 46 octets", { expected = "46", actual = tostring(#item.ulpdu), item = item })
+    t:check(#item.ulpdu == 46, "the target's Read Request has a ULPDU of another length than 46 octets",
+      { expected = "46", actual = tostring(#item.ulpdu), item = item })
     -- The sink is the target's own affair; its parts must still come back as they are.
-    t:check(item.ulpdu:sub(31) == wanted:sub(13), "size or source of the Read Request are not what was asked for",
+    t:check(item.ulpdu:sub(31) == wanted:sub(13), "the target's Read Request has another size or source than its ULP asked for",
       { rule = "RDMAP-4.4-01", expected = show(wanted:sub(13)), actual = show(item.ulpdu:sub(31)), item = item })
     conn:send(read_response { stag = item.sink_stag, to = item.sink_to, payload = bytes(0x102) })
     t:completion(handle, { length = 0x102 })
@@ -229,7 +232,7 @@ add {
 
 add {
   id = "bug-one-msn-for-all-queues",
-  purpose = "Sends and Read Requests in turns, from either end, count their MSNs each on their own queue",
+  purpose = "Alternating Sends and Read Requests, from either end, count their MSNs per queue",
   rules = { "DDP-4.3-08", "DDP-4.3-09", "DDP-5.3-02" },
   needs = { memory = "read" },
   run = function(t)
@@ -262,7 +265,7 @@ add {
     -- The Terminate counts on a third one.
     t:target_close(conn, "terminate")
     local item = conn:expect(terminate {})
-    t:check(item.segments[1].qn == 2 and item.segments[1].msn == 1, "the first Terminate has not MSN 1 on queue 2",
+    t:check(item.segments[1].qn == 2 and item.segments[1].msn == 1, "the target's first Terminate does not have MSN 1 on queue 2",
       { rule = "RDMAP-5.4-02", expected = "qn 2 msn 1", actual = item.text, item = item })
   end,
 }

@@ -1,8 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- The target reads, and is given more than it asked for, or other places than it asked for: octets land behind its
--- buffer, or where they do not belong. Here the buffer ends where the Read ends, so that any octet too many would lie
--- outside of it (OP-66).
+-- The target reads, and gets more octets or other places than it asked for: a bad stack writes them past the end of its
+-- buffer, or to a wrong place. Here the buffer ends where the Read ends, so that any octet too many lies outside (OP-66).
 
 local list = {}
 
@@ -30,7 +29,7 @@ local more = {
   { "for-nothing", "an octet for a Read of size zero", 0, false, function(conn, asked)
     answer(conn, asked, 0, "\xee", "an octet for a Read of size 0")
   end },
-  { "after-completion", "another segment behind the last one", SIZE, true, function(conn, asked)
+  { "after-completion", "another segment after the last one", SIZE, true, function(conn, asked)
     answer(conn, asked, 0, bytes(SIZE, 0xee))
     answer(conn, asked, SIZE, bytes(8, 0xee), "the Read is complete")
   end },
@@ -43,14 +42,14 @@ for _, one in ipairs(more) do
   local name, text, size, completes, stimulus = table.unpack(one, 1, 5)
   list[#list + 1] = both_roles {
     id = "bug-read-response-longer-than-asked-" .. name,
-    purpose = ("A target that reads and is given %s ends the stream; no octet outside the buffer changes"):format(text),
+    purpose = ("A target that reads and gets %s ends the stream; no octet outside the buffer changes"):format(text),
     rules = { "DDP-8.3.1-04", "RDMAP-8.1.1-03", "RDMAP-5.2.2-07" },
     needs = { agent = true },
     tags = { "known-bug", "field" },
     run = function(t)
       local conn = t:session {}
       conn:sanity()
-      -- A guard that takes in whatever the response could reach.
+      -- A guard that covers everything the response could reach.
       local memory = t:memory { length = math.max(size, 1), guard = 4096 }
       local handle = t:post { op = "read", memory = memory, length = size, stag = 0x11223344, to = 0x5000 }
       local asked = conn:expect(read_request { size = size })
@@ -64,14 +63,14 @@ end
 
 -- ---- the second of two segments goes elsewhere ----
 
--- Some look at STag and TO of a response's first segment only. What a right one answers, by rule of DDP; RDMAP's
--- comparison with the request comes first in others (OP-66).
+-- Some look at STag and TO of a response's first segment only. A correct one answers by DDP's rules; others compare
+-- with the request first, as RDMAP allows (OP-66).
 local HALF = SIZE // 2
 local STAG = { codes = { "1/1/00", "1/1/02" }, rules = { "DDP-7.1-10", "RDMAP-4.4-02" } }
 local BASE = { codes = { "1/1/01" }, rules = { "DDP-7.1-12", "RDMAP-4.4-03" } }
 local BOUNDS = { codes = { "1/1/01" }, rules = { "DDP-7.1-13", "RDMAP-4.4-03" } }
 
--- The right first half, the second one with what `fields` bend, and a Read that nothing may answer any more.
+-- Sends the correct first half, the second half bent by `fields`, and a Read that the target must not answer any more.
 local function halves(conn, asked, fields, text)
   local sent
   conn:together(function()
@@ -92,11 +91,11 @@ local function read_half(t, fill)
 end
 
 local elsewhere = {
-  { "stag-unknown", "an STag that is not valid", { stag = 0x5bad57a6 }, STAG },
+  { "stag-unknown", "an invalid STag", { stag = 0x5bad57a6 }, STAG },
   { "stag-key", "an STag that differs in its last octet", { key = 0xff }, STAG },
   { "4-gib-above", "a TO 4 GiB above its own", { shift = 0x100000000 }, BASE },
-  { "in-front", "a TO 8 octets in front of the buffer", { shift = -HALF - 8 }, BASE },
-  { "behind", "a TO just behind the buffer", { shift = HALF }, BASE },
+  { "in-front", "a TO 8 octets before the buffer", { shift = -HALF - 8 }, BASE },
+  { "behind", "a TO just after the buffer", { shift = HALF }, BASE },
   { "past-end", "a TO one octet above its own", { shift = 1 }, BOUNDS },
 }
 for _, one in ipairs(elsewhere) do

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Wrong counts of octets at the edges of pages and segments, and where a message is gathered from
--- several pieces: the target's own Sends and Writes, and its Read Responses.
+-- Wrong counts of octets at the edges of pages and segments, and in messages gathered from several
+-- pieces: the target's own Sends and Writes, and its Read Responses.
 
 local list = {}
 
@@ -76,7 +76,8 @@ for _, kind in ipairs(kinds) do
   end
 end
 
--- Short messages, which a sender may copy behind their header, out of two pages. An address as TO tells where these are.
+-- Short messages, which a sender may copy after their header, out of two pages. If TO is an address, it shows where
+-- the pages are.
 for _, kind in ipairs(kinds) do
   local name, _, exchange = table.unpack(kind)
   list[#list + 1] = both_roles {

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Headers that TCP brings in parts: the rest is copied without bound, or is not taken off the
--- stream, or a short read is taken for an error. rdmap-split-* cuts the messages of RFC 5040 once at
--- every octet; here are three parts, the other messages, and single octets.
+-- Headers that TCP brings in parts: bad stacks copy the rest without bound, leave it on the stream, or
+-- take a short read for an error. rdmap-split-* cuts the messages of RFC 5040 once at every octet;
+-- here are three parts, the other messages, and single octets.
 
 local atomics = use "atomics"
 local list = {}
@@ -25,7 +25,7 @@ end
 
 add {
   id = "bug-header-split-in-three",
-  purpose = "Writes, Sends and Read Requests that come in three parts, cut inside and behind their headers, are understood",
+  purpose = "Writes, Sends and Read Requests that come in three parts, cut inside and after their headers, are understood",
   rules = RULES,
   needs = { memory = "read write" },
   run = function(t)
@@ -47,7 +47,7 @@ add {
 
 add {
   id = "bug-header-left-over-when-split",
-  purpose = "An untagged header of which 16 octets come first, and its last two with the rest, is taken off the stream whole",
+  purpose = "The target takes a whole untagged header off the stream when its last two octets come with the rest",
   rules = RULES,
   needs = { agent = true },
   run = function(t)
@@ -56,7 +56,7 @@ add {
     for first = 14, 20 do
       local one, two = t:receive { memory = memory, length = 40 }, t:receive { memory = memory, length = 40 }
       conn:send(send { payload = bytes(33, first) }, { writes = { first } })
-      -- Had octets of the header been left over, this one would not be found.
+      -- If the target had left octets of the header over, it would not find this one.
       conn:send(send { payload = bytes(40, first + 1) }, { writes = { first } })
       t:completion(one, { length = 33 })
       t:completion(two, { length = 40 })
@@ -123,7 +123,7 @@ add {
 for _, markers in ipairs { false, true } do
   add {
     id = "bug-short-read-is-no-error" .. (markers and "-markers" or ""),
-    purpose = ("Everything behind the start-up comes one octet at a time, %s Markers, and is understood"):format(markers and "with" or "without"),
+    purpose = ("FPDUs that come one octet at a time, %s Markers, are all understood"):format(markers and "with" or "without"),
     rules = { "MPA-A.4-01", "MPA-5.1-05", "MPA-5.2-01" },
     needs = { memory = "read write", markers = markers and "on" or "off" },
     run = function(t)
@@ -175,7 +175,7 @@ add {
       local asked = conn:expect(request {})
       conn:send(t:answer(asked, { private = bytes(length) }), { each = 1 })
       local event = t:event("established", conn, {}, { rule = "MPA-7.1.2-14" })
-      t:check(event.private == show(bytes(length)), "the ULP is shown other private data than the Reply's",
+      t:check(event.private == show(bytes(length)), "the ULP saw other private data than the Reply's",
         { rule = "MPA-7.1.1-23", expected = show(bytes(length), 32), actual = event.private:sub(1, 64) })
     end
   end,

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- What start-up frames of real stacks got wrong.
+-- Mistakes of real stacks in start-up frames.
 
 local mpa = use "mpa"
 local list = {}
@@ -46,7 +46,7 @@ add {
 
 add {
   id = "bug-several-rtr-forms-confuse",
-  purpose = "Of several RTR forms on offer the Reply names some that were offered, and each one of them works",
+  purpose = "The Reply names only RTR forms that the Request offered, and each one of them works",
   rules = { "EMPA-9.2-09", "EMPA-9.2-07", "EMPA-9.2-03" },
   role = "responder",
   needs = { peer_to_peer = true, reconnect = true },
@@ -71,7 +71,7 @@ add {
 
 add {
   id = "bug-zero-length-refused-for-its-stag",
-  purpose = "Zero-length Writes and Reads are taken with STag 0, with one that looks valid, and with all ones",
+  purpose = "Zero-length Writes and Reads work with STag 0, with one that looks valid, and with all ones",
   rules = { "DDP-5.2-11", "RDMAP-5.1-08", "RDMAP-5.2.1-15", "EMPA-9.2-19" },
   run = function(t)
     local conn = t:session {}
@@ -88,7 +88,7 @@ add {
 
 add {
   id = "bug-revision-of-reply-differs",
-  purpose = "The Reply is of the revision that was asked for, and says so to a peer that knows no other",
+  purpose = "The Reply has the revision of the Request, also for a peer that knows no other",
   rules = { "EMPA-6-07", "MPA-7.1.1-17", "EMPA-10-06", "EMPA-10-04" },
   role = "responder",
   needs = { revision = 2, reconnect = true },
@@ -131,19 +131,19 @@ add {
       t:event("rejected", conn)
       conn:shutdown()
       conn:drain(1)
-      t:check(conn:state().received == 20 + asked.pd_length, "octets follow a refusal",
+      t:check(conn:state().received == 20 + asked.pd_length, "the target sent octets after a refusal",
         { expected = ("%d octets in all"):format(20 + asked.pd_length), actual = conn:state().received .. " octets" })
     end
   end,
 }
 
--- PD_Length, octets that follow: those that fit, and those that are more than any buffer has to have.
+-- PD_Length, octets that follow: lengths that fit, and lengths above what any buffer has to hold.
 local GOOD = { 0, 1, 511, 512 }
 local BAD = { { 513, 513 }, { 1024, 1024 }, { 2000, 2000 }, { 0x7fff, 4096 }, { 0x8000, 0 }, { 0xffff, 0 }, { 0xffff, 600 } }
 
 add {
   id = "bug-private-data-overruns-request",
-  purpose = "A Request with more than 512 octets of private data is met by a close, one with as many is shown whole",
+  purpose = "The target closes on a Request with more than 512 octets of private data, and shows its ULP all of 512",
   rules = { "MPA-7.1.1-22", "MPA-7.1.2-23", "MPA-7.1.2-26", "MPA-7.1.1-25" },
   role = "responder",
   needs = { agent = true },
@@ -151,7 +151,8 @@ add {
     for _, length in ipairs(GOOD) do
       local conn = t:connect { raw = true, target = { accept = "ask" } }
       conn:send(request { revision = 1, private = bytes(length) })
-      t:check(t:requested(conn) == bytes(length), "the ULP is shown other private data than was sent", { rule = "MPA-7.1.1-23" })
+      t:check(t:requested(conn) == bytes(length), "the ULP saw other private data than the station sent",
+        { rule = "MPA-7.1.1-23" })
       t:accept(conn)
       conn:expect(reply { rejected = false })
     end
@@ -165,7 +166,7 @@ add {
 
 add {
   id = "bug-private-data-overruns-reply",
-  purpose = "A Reply with more than 512 octets of private data is met by a close and no FPDU, one with as many is shown whole",
+  purpose = "The target closes without an FPDU on a Reply with more than 512 octets of private data, and shows its ULP all of 512",
   rules = { "MPA-7.1.1-22", "MPA-7.1.2-12", "MPA-7.1.2-26", "MPA-7.1.1-25" },
   role = "initiator",
   needs = { agent = true },
@@ -176,7 +177,8 @@ add {
       conn:expect(request {})
       conn:send(reply { revision = 1, private = bytes(length) })
       local event = t:event("established", conn)
-      t:check(event.private == show(bytes(length)), "the ULP is shown other private data than the Reply's", { rule = "MPA-7.1.1-23" })
+      t:check(event.private == show(bytes(length)), "the ULP saw other private data than the Reply's",
+        { rule = "MPA-7.1.1-23" })
     end
     for _, one in ipairs(BAD) do
       local conn, asked = mpa.called(t, plain)
@@ -186,10 +188,10 @@ add {
   end,
 }
 
--- Where the key is wrong, the length is nothing to wait for.
+-- A target need not wait for the length once the key is wrong.
 add {
   id = "bug-key-checked-after-private-data-request",
-  purpose = "A Request with a wrong key is met by a close although none of its private data has come",
+  purpose = "The target closes on a Request with a wrong key before any of its private data has come",
   rules = { "MPA-7.1.1-02", "MPA-7.1.2-04", "MPA-8-07" },
   role = "responder",
   needs = { reconnect = true },
@@ -204,7 +206,7 @@ add {
 
 add {
   id = "bug-key-checked-after-private-data-reply",
-  purpose = "A Reply with a wrong key is met by a close although none of its private data has come",
+  purpose = "The target closes on a Reply with a wrong key before any of its private data has come",
   rules = { "MPA-7.1.1-04", "MPA-7.1.2-12", "MPA-8-07" },
   role = "initiator",
   needs = { reconnect = true },

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- What a peer must not be able to do to others (RFC 5042): guess an STag, reach into another
--- protection domain, use up what others need.
+-- A peer must not be able to guess an STag, reach into another protection domain, or use up what
+-- others need (RFC 5042).
 
 local mpa = use "mpa"
 local atomics = use "atomics"
@@ -18,7 +18,7 @@ local COUNT = 64
 
 add {
   id = "bug-stags-guessable",
-  purpose = ("Of %d STags made one after another it is recorded how many bits vary and whether a step repeats"):format(COUNT),
+  purpose = ("Records how many bits vary among %d STags made one after another, and whether a step repeats"):format(COUNT),
   rules = { "RDMAP-8.1.1-08", "RDMAP-8.1.1-09", "SEC-6.1.1-04" },
   role = "responder",
   needs = { memory = "write" },
@@ -40,9 +40,10 @@ add {
     t:observe("bits-that-vary", vary)
     -- Of 63 random steps two are alike once in two million runs.
     t:observe("step-repeats", repeated > COUNT // 4 and "most" or repeated > 2 and "some" or "no")
-    t:check(repeated <= COUNT // 4, "most STags follow from the one before by the same step",
+    t:check(repeated <= COUNT // 4, "the target makes most STags from the one before by the same step",
       { expected = "steps that differ", actual = ("%d of %d alike"):format(repeated, COUNT - 1) })
-    t:check(lowest > 1024, "an STag is a small number", { rule = "RDMAP-8.1.1-09", expected = "above 1024", actual = tostring(lowest) })
+    t:check(lowest > 1024, "the target gave out an STag that is a small number",
+      { rule = "RDMAP-8.1.1-09", expected = "above 1024", actual = tostring(lowest) })
     t:check(vary > 8, "most bits of an STag are always the same",
       { rule = "RDMAP-8.1.1-09", expected = "more than 8 of 32 that vary", actual = tostring(vary) })
   end,
@@ -83,13 +84,13 @@ for _, one in ipairs(crossings) do
   }
 end
 
--- ---- what a peer can make the target spend ----
+-- ---- resources that a peer can make the target spend ----
 
 local MANY = 40
 
 add {
   id = "bug-half-open-startups-exhaust",
-  purpose = ("While %d peers have connected and sent nothing, or a part of a Request, another one is served"):format(MANY),
+  purpose = ("The target serves a peer while %d others have connected and sent nothing, or a part of a Request"):format(MANY),
   rules = { "MPA-7.1.2-22", "MPA-7.1.2-10" },
   level = "should",
   role = "responder",
@@ -105,7 +106,7 @@ add {
       waiting[i] = conn
     end
     mpa.serves(t:connect {})
-    -- Those who waited are still served, too, as far as they are not timed out.
+    -- The target still serves those who waited, too, unless they timed out.
     waiting[1]:send(request {})
     local item = waiting[1]:expect(reply { rejected = false }, closed())
     t:observe("waiting", item.kind)
@@ -116,7 +117,7 @@ add {
 
 add {
   id = "bug-one-peer-blocks-others",
-  purpose = "While one peer is silent in the middle of an FPDU, others are served, and its FPDU is taken in when it ends",
+  purpose = "The target serves others while one peer is silent inside an FPDU, and takes that FPDU when it ends",
   rules = { "MPA-A.4-01", "RDMAP-5.2.1-12" },
   needs = { memory = "read write", reconnect = true },
   run = function(t)
@@ -131,7 +132,7 @@ add {
       slow:release(part)
       local other = t:session {}
       other:send(write { to = buf, offset = 16, payload = bytes(16, part) })
-      t:check(other:read(buf, 16, 16) == bytes(16, part), "the RDMA Read returned other octets than were written")
+      t:check(other:read(buf, 16, 16) == bytes(16, part), "the RDMA Read returned other octets than the Write placed")
       t:expect_contents(buf, bytes(16, part), { offset = 16 })
       other:shutdown()
       other:expect_close {}
@@ -141,11 +142,11 @@ add {
   end,
 }
 
--- Nobody reads the responses, so that they pile up at the target; what is above its IRD is a fault of
+-- Nobody reads the responses, so that they pile up at the target; Reads above its IRD are a fault of
 -- the peer (OP-70). RFC 5042 §6.4.3.3: other streams are not touched.
 add {
   id = "bug-unread-reads-exhaust",
-  purpose = "Reads of 1 MiB each above the IRD, whose responses nobody reads, end their stream or wait; other streams are served",
+  purpose = "Reads of 1 MiB above the IRD, whose responses nobody reads, end their stream or wait; other streams go on",
   rules = { "SEC-6.4.3.3-02", "RDMAP-6.1-05" },
   needs = { memory = "read", reconnect = true },
   tags = { "known-bug", "hostile" },
@@ -168,13 +169,14 @@ add {
     repeat
       item = conn:expect(terminate "1/2/02", terminate {}, read_response {}, closed())
       if item.op == "read-response" then
-        -- One that is not whole is cut off by what the Reads above the IRD lead to.
+        -- The end that the Reads above the IRD cause may cut one off.
         served = served + (item.l and 1 or 0)
         t:check(not item.l or item.stag == served and #item.payload == size,
-          ("a Read Response is not the next one: STag %08x, %d octets"):format(item.stag, #item.payload), { rule = "RDMAP-5.2.2-06", item = item })
+          ("the target sent another Read Response than the next one: STag %08x, %d octets"):format(item.stag, #item.payload),
+          { rule = "RDMAP-5.2.2-06", item = item })
       end
     until item.op ~= "read-response" or served == count
-    t:check(served <= count, "more responses than Reads")
+    t:check(served <= count, "the target sent more responses than there were Reads")
     other:fence()
   end,
 }
@@ -198,7 +200,7 @@ end
 
 add {
   id = "bug-write-that-never-ends",
-  purpose = "A Write of 64 segments none of which is the last does no harm; other streams are served",
+  purpose = "A Write of 64 segments without a last one does no harm; other streams go on",
   rules = { "DDP-4.1-07", "DDP-5.2-05" },
   needs = { memory = "write", reconnect = true },
   run = function(t) endless(t, 16) end,
@@ -206,7 +208,7 @@ add {
 
 add {
   id = "bug-write-that-never-ends-for-long",
-  purpose = "A Write of 40,000 segments none of which is the last does no harm; other streams are served",
+  purpose = "A Write of 40,000 segments without a last one does no harm; other streams go on",
   rules = { "DDP-4.1-07", "DDP-5.2-05" },
   role = "responder",
   needs = { memory = "write", reconnect = true },
@@ -216,7 +218,7 @@ add {
 
 add {
   id = "bug-send-that-never-ends",
-  purpose = "A Send none of whose segments is the last ends the stream where its buffer is full, and is not delivered",
+  purpose = "A Send without a last segment ends the stream when its buffer is full, and is not delivered",
   rules = { "DDP-7.1-08", "DDP-4.1-07", "RDMAP-5.3-04" },
   needs = { agent = true, reconnect = true },
   run = function(t)
@@ -226,7 +228,7 @@ add {
     local sent
     conn:together(function()
       for i = 0, 3 do conn:send(send { payload = bytes(1024, i), l = false }) end
-      sent = conn:send(send { payload = bytes(1024, 0xee), l = false, broken = true, comment = "behind the end of the buffer" })
+      sent = conn:send(send { payload = bytes(1024, 0xee), l = false, broken = true, comment = "past the end of the buffer" })
     end)
     conn:expect_terminate { "1/2/05", "1/2/04", of = sent }
     t:expect_no_completion(posted)
@@ -234,7 +236,7 @@ add {
   end,
 }
 
--- The Terminate's own buffer is taken by a Terminate that never ends; nothing is left for anyone.
+-- A Terminate that never ends takes the buffer for Terminates; nothing is left for anyone.
 add {
   id = "bug-terminate-that-never-ends",
   purpose = "A Terminate without a last segment ends the stream at the latest when the peer closes; the target lives on",
@@ -254,7 +256,7 @@ add {
 
 -- ---- listeners ----
 
--- Whether a connection ends before the target has accepted it is a race: hence so many, each after a pause for both.
+-- Whether a connection ends before the target has accepted it is a race: hence this number, each after a pause for both.
 for _, how in ipairs { "shutdown", "reset" } do
   add {
     id = "bug-closed-before-accepted-" .. how,
@@ -270,7 +272,7 @@ for _, how in ipairs { "shutdown", "reset" } do
         local conn = t:connect { raw = true }
         conn:write(octets(request {}):sub(1, 15), { comment = "the Request, cut" })
         conn[how](conn)
-        if how == "shutdown" and not conn:drain(1) then break end -- what that means is seen below
+        if how == "shutdown" and not conn:drain(1) then break end -- judged below
       end
       local conn = t:connect { raw = true }
       conn:send(request {})

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
 -- Both ends of a buffer of 64 octets, for each operation that names one: its first octet, its last
--- one, all up to the end, the octet behind it, and nothing at all at the end and behind it. The
--- buffer lies where the target puts it, at TO 0, or just below 2^64.
+-- one, all up to the end, the octet after it, and no octet at the end and past it. The buffer lies
+-- where the target puts it, at TO 0, or just below 2^64.
 
 local list = {}
 
@@ -10,17 +10,17 @@ local LENGTH = 64
 
 local atomics = use "atomics"
 
--- name, text, offset, octets (of an atomic: 8), what becomes of it
+-- name, text, offset, octets (of an atomic: 8), whether the target carries it out
 local places = {
   { "first", "the first octets", 0, 1, true },
   { "last", "the last octets", LENGTH - 1, 1, true },
   { "to-end", "all octets up to the end", 1, LENGTH - 1, true },
   { "whole", "all octets", 0, LENGTH, true },
-  { "past-end", "the octet behind the end", LENGTH, 1, false },
-  { "over-end", "the last octet and the one behind it", LENGTH - 1, 2, false },
+  { "past-end", "the octet after the end", LENGTH, 1, false },
+  { "over-end", "the last octet and the one after it", LENGTH - 1, 2, false },
   { "empty-at-start", "no octet at the start", 0, 0, true },
   { "empty-at-end", "no octet at the end", LENGTH, 0, true },
-  { "empty-past-end", "no octet behind the end", LENGTH + 1, 0, true },
+  { "empty-past-end", "no octet past the end", LENGTH + 1, 0, true },
 }
 
 -- name, text, remote access, codes of a refusal, rules when it is right, empty, refused
@@ -82,7 +82,7 @@ end
 
 local atomic_places = {
   { "first", "the first 8 octets", 0, true }, { "last", "the last 8 octets", LENGTH - 8, true },
-  { "past-end", "the 8 octets behind the end", LENGTH, false },
+  { "past-end", "the 8 octets after the end", LENGTH, false },
 }
 local operations = { { "fetch-add", "FetchAdd", 0 }, { "cmp-swap", "CmpSwap", 2 } }
 

@@ -2,7 +2,7 @@
 
 -- Field bug: ULPDU_Length smaller than the header that its opcode calls for, and a length that
 -- becomes negative (siw, "Reject MPA FPDU length underflow before signed receive math"). OP-09: the
--- stream has to end, by whatever Terminate or by a close.
+-- stream has to end, by any Terminate or by a close.
 
 -- The whole header of each message, and how many octets of it make a header.
 local headers = {
@@ -20,7 +20,7 @@ for _, name in ipairs { "write", "read-response", "send", "send-invalidate", "re
   for _, short in ipairs { 1, length - 1 } do
     list[#list + 1] = case {
       id = ("ddp-header-short-%s-%d"):format(name, short),
-      purpose = ("A ULPDU that is cut off behind %d octets of a %s header ends the stream"):format(short, name:gsub("-", " ")),
+      purpose = ("A ULPDU that is cut off after %d octets of a %s header ends the stream"):format(short, name:gsub("-", " ")),
       role = "responder",
       rules = { "DDP-4.4-02", "DDP-4.4-01" },
       level = "must",
@@ -55,7 +55,7 @@ for _, one in ipairs { { "tagged", "write" }, { "untagged", "send" } } do
   local kind, name = table.unpack(one)
   list[#list + 1] = case {
     id = "ddp-header-short-" .. kind .. "-first",
-    purpose = ("A first FPDU with %s header of any length that is too short ends the stream"):format(
+    purpose = ("A first FPDU with %s header that is too short, by any number, ends the stream"):format(
       kind == "tagged" and "a tagged" or "an untagged"),
     rules = { "DDP-4.4-02", "DDP-4.4-01" },
     level = "must",

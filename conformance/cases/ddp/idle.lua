@@ -4,7 +4,7 @@
 
 return both_roles {
   id = "ddp-idle-stays",
-  purpose = "A stream on which nothing happens is still there after another one was used and ended, in order and by an error",
+  purpose = "An idle stream stays open while other streams end, gracefully and by an error",
   rules = { "DDP-6.2-01" },
   needs = { reconnect = true },
   run = function(t)

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Segments of more than 16 KiB that must not be placed, without CRCs and Markers. A receiver may put such payload where it
--- belongs before all of it has come: by then it must have looked at everything that can be wrong with the header. The
--- header and a little payload come first, and the target has its turn before the rest comes.
+-- Segments of more than 16 KiB that must not be placed, without CRCs and Markers. A receiver may place such payload before
+-- all of it has come: by then it must have checked everything in the header. The header and a little payload come first,
+-- and the target has its turn before the rest comes.
 -- RFC 5044 §3 (OP-10): a receiver need not handle a ULPDU above its MULPDU. On a connection whose MULPDU is smaller it may end
--- the stream for the length alone, with any Terminate or none; what must not be placed must not be placed there either.
+-- the stream for the length alone, with any Terminate or none; it must not place such a segment there either.
 
 local list = {}
 
@@ -29,7 +29,7 @@ local function handles(conn, payload)
   return mulpdu(state.mss, false) >= payload + 18
 end
 
--- Whether the target took what was sent; false if it refused it, as it may where the FPDUs are above its MULPDU.
+-- True if the target took the message; false if it refused it, as it may where the FPDUs are above its MULPDU.
 local function taken(t, conn)
   if handles(conn, LENGTH) then
     conn:fence()
@@ -73,7 +73,7 @@ local function rules(first)
   return all
 end
 
--- ---- what is right, so that the rest means something ----
+-- ---- correct messages, so that the rest means something ----
 
 add {
   id = "ddp-long-write",
@@ -134,11 +134,11 @@ add {
 
 local bounds, dead, access = { "1/1/01" }, { "1/1/00", "1/1/02" }, { "1/1/00", "1/1/02", "0/1/02" }
 
--- name, rule, codes, text, the buffer's rights, offset in the buffer, bits of the STag that differ, what is done before
+-- name, rule, codes, text, the buffer's rights, offset in the buffer, bits of the STag that differ, invalidate it before
 local writes = {
   { "past-end", "DDP-7.1-13", bounds, "runs one octet past the end of its buffer", "write", 1, 0 },
-  { "in-front", "DDP-7.1-12", bounds, "begins one octet in front of its buffer", "write", -1, 0 },
-  { "at-end", "DDP-7.1-12", bounds, "begins just behind its buffer", "write", LENGTH, 0 },
+  { "in-front", "DDP-7.1-12", bounds, "begins one octet before its buffer", "write", -1, 0 },
+  { "at-end", "DDP-7.1-12", bounds, "begins just after its buffer", "write", LENGTH, 0 },
   { "4-gib-above", "DDP-7.1-12", bounds, "is right in the low 32 bits of its TO only", "write", 0x100000000, 0 },
   { "stag-key", "DDP-7.1-10", dead, "has an STag that differs in its last octet", "write", 0, 0xff },
   { "stag-dead", "DDP-7.1-10", dead, "has an STag that was invalidated", "write", 0, 0, true },
@@ -165,7 +165,7 @@ end
 
 add {
   id = "ddp-long-write-second-segment",
-  purpose = "Of a Write in two FPDUs of 20000 octets the second of which runs past the end nothing of the second is placed",
+  purpose = "The target places nothing of the second of two FPDUs of 20000 octets when it runs past the end of the buffer",
   rules = rules("DDP-7.1-13"),
   memory = "write",
   run = function(t)
@@ -180,12 +180,12 @@ add {
 
 -- ---- Read Responses ----
 
--- The sink is a buffer of just what is read, so that DDP has to refuse what the request does not. name, text, octets asked
--- for, offset from the Sink TO, bits of the STag that differ
+-- The sink is exactly as large as the Read, so that DDP has to refuse what the request does not cover. name, text, octets
+-- asked for, offset from the Sink TO, bits of the STag that differ
 local responses = {
-  { "past-end", "has an octet more than was asked for", LENGTH - 1, 0, 0 },
-  { "shifted", "begins one octet behind the Sink TO", LENGTH, 1, 0 },
-  { "in-front", "begins one octet in front of the Sink TO", LENGTH, -1, 0 },
+  { "past-end", "has an octet more than the Read asked for", LENGTH - 1, 0, 0 },
+  { "shifted", "begins one octet after the Sink TO", LENGTH, 1, 0 },
+  { "in-front", "begins one octet before the Sink TO", LENGTH, -1, 0 },
   { "4-gib-above", "is right in the low 32 bits of its TO only", LENGTH, 0x100000000, 0 },
   { "stag-key", "has an STag that differs in its last octet", LENGTH, 0, 0xff },
 }
@@ -226,11 +226,11 @@ add {
 
 -- ---- Sends ----
 
--- name, rule, codes, text, octets of the receive, MO, what is added to the MSN
+-- name, rule, codes, text, octets of the receive, MO, number added to the MSN
 local sends = {
   { "too-long", "DDP-7.1-08", { "1/2/05" }, "is one octet longer than its buffer", LENGTH - 1, 0, 0 },
   { "mo-shifted", "DDP-7.1-08", { "1/2/05", "1/2/04" }, "has an MO of 1 and would run past the end of its buffer", LENGTH, 1, 0 },
-  { "mo-at-end", "DDP-7.1-07", { "1/2/04", "1/2/05" }, "has an MO just behind its buffer", LENGTH, LENGTH, 0 },
+  { "mo-at-end", "DDP-7.1-07", { "1/2/04", "1/2/05" }, "has an MO just after its buffer", LENGTH, LENGTH, 0 },
   { "mo-wrap", "DDP-7.1-07", { "1/2/04", "1/2/05" }, "has an MO just below 2^32, and wraps into its buffer", LENGTH, 0xffffff00, 0 },
   { "msn", "DDP-7.1-09", { "1/2/03", "1/2/02" }, "has an MSN for which no buffer is posted", LENGTH, 0, 1 },
 }

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- RFC 5041 §5.3: ascending order is only a SHOULD for who sends, and a sink need not verify that a
+-- RFC 5041 §5.3: ascending order is only a SHOULD for senders, and a sink need not verify that a
 -- message is complete. OP-43: a receiver should cope.
 
 -- {offset, payload, L}

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- The four reserved bits of the DDP control octet are not for the receiver to look at.
+-- A receiver ignores the four reserved bits of the DDP control octet.
 local values = { 1, 2, 4, 8, 15 }
 
 return {

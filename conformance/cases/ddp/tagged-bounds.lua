@@ -5,10 +5,10 @@
 -- acceptable codes, rule, text.
 local bounds, wrap = { "1/1/01" }, { "1/1/03", "1/1/01" }
 local wrong = {
-  { "before-base", nil, -1, 1, bounds, "DDP-7.1-12", "names the octet in front of its buffer" },
-  { "straddling-base", nil, -4, 8, bounds, "DDP-7.1-12", "begins in front of its buffer and runs into it" },
+  { "before-base", nil, -1, 1, bounds, "DDP-7.1-12", "names the octet before its buffer" },
+  { "straddling-base", nil, -4, 8, bounds, "DDP-7.1-12", "begins before its buffer and runs into it" },
   { "far-before-base", 0x100000000, -0x100000000, 8, bounds, "DDP-7.1-12", "has TO 0 where the buffer begins at 2^32" },
-  { "at-end", nil, 64, 1, bounds, "DDP-7.1-12", "names the octet behind its buffer" },
+  { "at-end", nil, 64, 1, bounds, "DDP-7.1-12", "names the octet after its buffer" },
   { "4-gib-above", nil, 0x100000000, 8, bounds, "DDP-7.1-12", "is right in the low 32 bits of its TO only" },
   { "sign-of-to", nil, math.mininteger, 8, bounds, "DDP-7.1-12", "is right but for the top bit of its TO" },
   { "past-end-by-one", nil, 63, 2, bounds, "DDP-7.1-13", "runs one octet past the end of its buffer" },
@@ -41,7 +41,7 @@ end
 
 list[#list + 1] = both_roles {
   id = "ddp-write-later-segment-past-end",
-  purpose = "Of a Write in three segments whose third runs past the end, nothing of the third is placed",
+  purpose = "The target places nothing of a Write's third segment when that one runs past the end",
   rules = { "DDP-7.1-13", "DDP-7.1-17", "DDP-8.3.1-04" },
   needs = { memory = "write" },
   run = function(t)

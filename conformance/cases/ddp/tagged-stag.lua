@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Each way in which an STag does not open its buffer to a Write.
+-- Every reason why an STag does not open its buffer to a Write.
 
--- OP-50: a design that cannot tell such an STag from an unknown one may say so.
+-- OP-50: a design that cannot distinguish such an STag from an unknown one may use that code.
 local association = { "1/1/02", "1/1/00" }
 -- OP-44: there is no code for this.
 local access = { "1/1/00", "1/1/02", "0/1/02" }
 
--- name, rules, codes, text, prepare(t, conn): the buffer, and one that is to be named in its place
+-- name, rules, codes, text, prepare(t, conn): the buffer, and one to name in its place
 local wrong = {
   { "other-pd", { "DDP-8.2-01", "DDP-8.3.1-02", "RDMAP-8.1.1-01", "SEC-6.1.1-02" }, association, "belongs to another protection domain",
     function(t) return t:memory { length = 64, remote = "write", pd = t:protection_domain() } end },
@@ -52,7 +52,7 @@ list[#list + 1] = both_roles {
 
 list[#list + 1] = both_roles {
   id = "ddp-stag-zero",
-  purpose = "A Write that is not empty with STag 0 ends the stream",
+  purpose = "A Write with STag 0 that is not empty ends the stream",
   rules = { "DDP-7.1-10", "DDP-4.2-05" },
   run = function(t)
     local conn = t:session {}
@@ -62,7 +62,7 @@ list[#list + 1] = both_roles {
   end,
 }
 
--- An index and a key make an STag in many designs: each part has to be compared.
+-- In many designs an STag consists of an index and a key: the target must compare both.
 for _, bit in ipairs { 0, 7, 8, 15, 31 } do
   list[#list + 1] = case {
     id = ("ddp-stag-bit-%d"):format(bit),
@@ -137,7 +137,7 @@ list[#list + 1] = case {
 
 list[#list + 1] = case {
   id = "ddp-stag-bound-to-this-stream",
-  purpose = "An STag that is bound to a stream works on that stream, also after another one was refused it",
+  purpose = "An STag that is bound to a stream works on that stream, also after the target refused it on another one",
   rules = { "DDP-8.2-02", "DDP-8.3.1-03" },
   role = "responder",
   needs = { memory = "write" },

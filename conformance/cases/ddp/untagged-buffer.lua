@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Sends and the buffers posted for them: what fits, what does not, and which buffer is used.
+-- Sends and the buffers posted for them: Sends that fit, Sends that do not, and which buffer takes them.
 
 local list = {}
 
--- ---- what does not fit ----
+-- ---- Sends that do not fit ----
 
 local LONG = { "DDP-7.1-08", "RDMAP-5.3-04", "DDP-7.1-17", "RDMAP-7.2-01" }
 local AWAY = { "DDP-7.1-07", "DDP-7.1-17", "RDMAP-7.2-01" }
@@ -17,7 +17,7 @@ local wrong = {
   { "twice-as-long", nil, 32, nil, 1, long, LONG, "is twice as long as its buffer" },
   { "second-segment-too-long", nil, 17, { 8, 9 }, 2, long, LONG, "runs past the end of its buffer with its second segment" },
   { "one-segment-more", nil, 17, { 16, 1 }, 2, { "1/2/05", "1/2/04" }, LONG, "fills its buffer and has a segment more" },
-  { "mo-at-end", 16, 1, nil, 1, away, AWAY, "has an MO just behind its buffer" },
+  { "mo-at-end", 16, 1, nil, 1, away, AWAY, "has an MO just after its buffer" },
   { "mo-past-end", 17, 1, nil, 1, away, AWAY, "has an MO beyond its buffer" },
   { "mo-64-kib", 65536, 8, nil, 1, away, AWAY, "has an MO of 64 KiB" },
   { "mo-sign", 0x80000000, 8, nil, 1, away, AWAY, "has an MO of 2^31" },
@@ -40,7 +40,7 @@ for _, one in ipairs(wrong) do
       local sent = conn:send(send { mo = mo, payload = bytes(length, 0xee), comment = "it " .. how }, { segments = segments })
       conn:expect_terminate { codes[1], codes[2], of = sent.segments[at] }
       t:expect_no_completion(posted)
-      -- RFC 5040 §5.5: what was right may have been placed, but only there.
+      -- RFC 5040 §5.5: the target may have placed the correct part, but only there.
       local right = segments and segments[1] or 0
       t:expect_unchanged(memory, { except = { 16, right } })
     end,
@@ -108,7 +108,7 @@ list[#list + 1] = both_roles {
   end,
 }
 
--- ---- what fits ----
+-- ---- Sends that fit ----
 
 list[#list + 1] = both_roles {
   id = "ddp-send-fits-exactly",
@@ -172,7 +172,7 @@ list[#list + 1] = both_roles {
 
 list[#list + 1] = both_roles {
   id = "ddp-send-tiny-segments",
-  purpose = "A Send in segments of one octet each is delivered once, whole, when its last segment came",
+  purpose = "A Send in segments of one octet each is delivered once, whole, when its last segment has come",
   rules = { "DDP-5.4-01", "DDP-4.1-07", "DDP-5.2-05", "DDP-5.3-07" },
   needs = { agent = true },
   run = function(t)

@@ -2,13 +2,13 @@
 
 -- MSNs that are not the next one of their queue.
 
--- OP-42: what lies beyond the posted buffers may be told as either.
+-- OP-42: an MSN beyond the posted buffers may get either code.
 local CODES = { "1/2/03", "1/2/02" }
 local RULES = { "DDP-7.1-09", "DDP-4.3-08", "DDP-7.1-17", "DDP-7.2-01", "RDMAP-7.2-06" }
 
 local list = {}
 
--- On a queue that nothing came on so far, with no buffer posted.
+-- On a queue that is still unused, with no buffer posted.
 for _, msn in ipairs { 0, 2, 0x80000001, 0xffffffff } do
   local both = msn == 2
   list[#list + 1] = (both and both_roles or case) {
@@ -56,7 +56,7 @@ for _, one in ipairs(queues) do
   end
 end
 
--- Read Requests: two went before, so that 3 is the next.
+-- Read Requests: after two, MSN 3 is the next.
 local requests = {
   { "zero", 0, "0" }, { "repeated", 2, "that of the one before" }, { "skipped", 4, "one more than the next" },
   { "far", 0x80000003, "far ahead" },
@@ -97,7 +97,7 @@ list[#list + 1] = both_roles {
 }
 
 -- OP-41: within the posted buffers the range check may pass, but the message can never be complete.
--- It must not be delivered; to let it lie is worth a warning.
+-- The target must not deliver it; keeping it is worth a warning.
 for _, one in ipairs { { "ahead-by-one", 2 }, { "ahead-by-two", 3 }, { "behind-by-one", 0 } } do
   local name, msn = table.unpack(one)
   local both = name == "ahead-by-one"
@@ -117,11 +117,11 @@ for _, one in ipairs { { "ahead-by-one", 2 }, { "ahead-by-two", 3 }, { "behind-b
         read_response { stag = 7, to = 7, payload = "" }, { rule = "DDP-4.3-13" })
       for _, handle in ipairs(posted) do
         t:expect_no_completion(handle, { rule = "DDP-7.1-09" })
-        -- A buffer that is ahead of its turn may have been placed into, but only that one.
+        -- The target may have placed into a buffer ahead of its turn, but only into that one.
         if handle ~= posted[msn] then t:expect_unchanged(handle.memory, { rule = "DDP-7.1-09" }) end
       end
       if item.op ~= "terminate" then
-        t:deviates("the target lets a message lie that it can never deliver", {
+        t:deviates("the target keeps a message that it can never deliver", {
           rule = "DDP-4.3-13", expected = "terminate 1/2/03", actual = item.text, item = item,
         })
       end
@@ -131,7 +131,7 @@ end
 
 list[#list + 1] = both_roles {
   id = "ddp-msn-beyond-buffers",
-  purpose = "A Send whose MSN is behind all posted buffers ends the stream and has no effect",
+  purpose = "A Send whose MSN is beyond all posted buffers ends the stream and has no effect",
   rules = { "DDP-7.1-09", "DDP-7.1-02" },
   needs = { agent = true },
   run = function(t)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Queues that RDMAP does not have; 256 and 65536 are queue 0 to who looks at the low octets only.
+-- Queues that RDMAP does not have; 256 and 65536 are queue 0 to a stack that looks at the low octets only.
 local list = {}
 local rules = { "DDP-7.1-01", "DDP-7.1-17", "DDP-4.3-07", "DDP-7.2-01", "RDMAP-7.2-01" }
 

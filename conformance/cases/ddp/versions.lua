@@ -9,7 +9,7 @@ local function terminates(tagged)
   return tagged and "1/1/04" or "1/2/06", tagged and "DDP-7.1-15" or "DDP-7.1-16"
 end
 
--- What is sent with the wrong version, and what shows afterwards that it had no effect.
+-- The message with the wrong version, and the check that it had no effect.
 local stimuli = {
   ["empty-write"] = { tagged = true, make = function() return write end },
   ["read-request"] = { make = function() return read_request, { size = 0, sink_stag = 1 } end },

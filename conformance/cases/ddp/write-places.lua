@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Good Writes of many sizes, places and segmentations: every octet where it belongs, and no other
--- one changed.
+-- Valid Writes of many sizes, places and segmentations: every octet lands where it belongs, and no
+-- other octet changes.
 
 local MULPDU = 14 -- less the tagged header: the payload of a full segment
 
@@ -10,7 +10,7 @@ local function room(conn)
   return mulpdu(state.mss > 0 and state.mss or 1460, state.markers) - MULPDU
 end
 
--- Puts octets into the picture of what a buffer should hold.
+-- Puts octets into the expected content of a buffer.
 local function put(picture, at, octets) return picture:sub(1, at) .. octets .. picture:sub(at + #octets + 1) end
 
 -- A buffer of `length` octets is written to at these places {offset, payload, segments}.

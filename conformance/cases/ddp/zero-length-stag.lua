@@ -16,10 +16,10 @@ for _, stag in ipairs { 0, 0xdeadbeef } do
   }
 end
 
--- What is wrong with the buffer that a zero-length Write names: text, memory, TO, a last preparation.
+-- The fault of the buffer that a zero-length Write names: text, memory, TO, a last preparation.
 local named = {
-  ["past-end"] = { "a TO behind the end of a valid buffer", { length = 16, remote = "write" }, 17 },
-  ["before-base"] = { "a TO in front of a valid buffer", { length = 16, remote = "write" }, -1 },
+  ["past-end"] = { "a TO past the end of a valid buffer", { length = 16, remote = "write" }, 17 },
+  ["before-base"] = { "a TO before a valid buffer", { length = 16, remote = "write" }, -1 },
   ["read-only"] = { "a buffer that permits reading only", { length = 16, remote = "read" }, 0 },
   ["revoked"] = { "a buffer whose STag is invalidated", { length = 16, remote = "write" }, 0, "invalidate" },
 }

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- A target in the part of rping's client, which opens a source to Reads and a sink to Writes. What is wrong is not
--- answered and, where an agent can look, changes no octet. The form of its Terminate is not asked about.
+-- A target in the part of rping's client, which opens a source to Reads and a sink to Writes. It does not answer a wrong
+-- message and, where an agent can look, no octet changes. These cases do not judge the form of its Terminate.
 local seen = use "seen"
 local list = {}
 
@@ -27,8 +27,8 @@ end
 for _, one in ipairs {
   { "past-end-by-one", function(n) return n - 1, 2 end, 0, "that runs one octet past the end", "RDMAP-7.2-12", "DDP-7.1-13" },
   { "past-end-by-many", function(n) return n - 1, 33 end, 0, "that runs 32 octets past the end", "RDMAP-7.2-12", "DDP-7.1-13" },
-  { "at-end", function(n) return n, 1 end, 0, "of the octet behind the end", "RDMAP-7.2-11", "DDP-7.1-12" },
-  { "before-base", function() return -1, 2 end, 0, "that begins in front of the base", "RDMAP-7.2-11", "DDP-7.1-12" },
+  { "at-end", function(n) return n, 1 end, 0, "of the octet after the end", "RDMAP-7.2-11", "DDP-7.1-12" },
+  { "before-base", function() return -1, 2 end, 0, "that begins before the base", "RDMAP-7.2-11", "DDP-7.1-12" },
   { "key", function(n) return 0, n end, 1, "with the last bit of the STag inverted", "RDMAP-7.2-09", "DDP-7.1-10" },
 } do
   local name, where, key, text, read_rule, write_rule = table.unpack(one)

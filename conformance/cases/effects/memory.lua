@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Memory that a peer has no right to, and Read Responses that nobody asked for: no octet leaves or changes. The form of
--- the target's Terminate is not asked about.
+-- Memory that a peer has no right to, and Read Responses that nobody asked for: no octet leaves or changes. These cases
+-- do not judge the form of the target's Terminate.
 local seen = use "seen"
 local list = {}
 
@@ -49,9 +49,9 @@ end)
 
 -- The target Reads 64 octets into a buffer that has just these.
 for _, one in ipairs {
-  { "past-end", 0, 65, "one octet longer than what was asked for, and than its buffer" },
-  { "shifted", 8, 64, "8 octets behind its place, and past the end of its buffer" },
-  { "before-base", -8, 64, "8 octets in front of its place, and of its buffer" },
+  { "past-end", 0, 65, "one octet longer than the Read and its buffer" },
+  { "shifted", 8, 64, "8 octets after its place, and past the end of its buffer" },
+  { "before-base", -8, 64, "8 octets before its place and its buffer" },
 } do
   local name, shift, size, how = table.unpack(one)
   add("response-" .. name, "A Read Response " .. how, { "DDP-8.3.1-04", "DDP-7.1-13", "RDMAP-5.2.2-04" }, function(t)

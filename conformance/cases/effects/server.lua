@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- A target in the part of rping's server: what is wrong must not move it. Had it taken the Send it would ask for an RDMA
--- Read, had it taken the Read Response it would go ahead. The form of its Terminate is not asked about.
+-- A target in the part of rping's server: a wrong message must not move it. Had it taken the Send it would ask for an RDMA
+-- Read, had it taken the Read Response it would go ahead. These cases do not judge the form of its Terminate.
 local seen = use "seen"
 local list = {}
 
@@ -18,7 +18,7 @@ end
 
 local CRC = { "MPA-4.4-17", "MPA-8-02", "MPA-8-11" }
 
--- ---- the client's first Send, which tells of its buffer ----
+-- ---- the client's first Send, which advertises its buffer ----
 
 for _, one in ipairs {
   { "crc", "A Send with a wrong CRC", CRC, {}, { crc = "bad" } },
@@ -35,7 +35,7 @@ for _, one in ipairs {
     seen.only_the_end(t, r.conn, { dropped = bend and true or nil })
     for _, posted in ipairs(r.agent and r.waiting or {}) do
       t:expect_no_completion(posted)
-      -- bug-placed-before-crc-check asks where octets with a wrong CRC are.
+      -- bug-placed-before-crc-check looks for octets with a wrong CRC.
       if not bend then t:expect_unchanged(posted.memory) end
     end
   end)

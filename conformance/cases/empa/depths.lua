@@ -8,7 +8,7 @@ local function add(fields) list[#list + 1] = case(fields) end
 
 local UNSPECIFIED = 0x3fff
 
--- ---- what a responder answers ----
+-- ---- a responder's answer ----
 
 for _, ird in ipairs { 0, 1, 2, 16, 0x3ffe } do
   add {
@@ -51,7 +51,7 @@ for _, one in ipairs {
 } do
   add {
     id = "empa-reply-3fff-" .. one[1],
-    purpose = ("%s 0x3FFF in the Request is answered with %s 0x3FFF, the other value being negotiated"):format(one[2],
+    purpose = ("A responder answers %s 0x3FFF with %s 0x3FFF and negotiates the other value"):format(one[2],
       one[3]),
     rules = { one[6] },
     role = "responder",
@@ -69,7 +69,7 @@ end
 
 add {
   id = "empa-reply-3fff-both",
-  purpose = "IRD and ORD 0x3FFF in the Request are both answered with 0x3FFF",
+  purpose = "A responder answers IRD and ORD 0x3FFF in the Request with 0x3FFF for both",
   rules = { "EMPA-9.1-12", "EMPA-9.1-14" },
   role = "responder",
   needs = { enhanced = true },
@@ -81,7 +81,7 @@ add {
   end,
 }
 
--- OP-29: a Read as RTR needs a place to be received in.
+-- OP-29: a Read as RTR needs a place in the responder's IRD.
 add {
   id = "empa-reply-ird-for-read-rtr",
   purpose = "A responder whose own IRD is 0 offers a place for the Read when it chooses that RTR form",
@@ -93,7 +93,7 @@ add {
     conn:send(request { peer_to_peer = true, rtr = { "read" }, ord = 1 })
     local answer = conn:expect(reply { rejected = false, a = true })
     if answer.d then
-      t:check(answer.ird >= 1, "the Reply chooses the Read form, but its IRD is 0",
+      t:check(answer.ird >= 1, "the target's Reply chooses the Read form, but its IRD is 0",
         { expected = "ird 1 or more", actual = answer.text, item = answer })
       conn:send(read_request { size = 0, sink_stag = 7, sink_to = 8 })
       conn:expect(read_response { stag = 7, to = 8, payload = "" })
@@ -119,18 +119,18 @@ add {
 
 add {
   id = "empa-depths-seen-responder",
-  purpose = "The ULP of a responder is shown the initiator's IRD and ORD",
+  purpose = "A responder's ULP sees the initiator's IRD and ORD",
   rules = { "EMPA-9.1-01", "EMPA-9-01" },
   role = "responder",
   needs = { agent = true, ird = true },
   run = function(t)
     local conn = t:connect { ird = 0x1234, ord = 0x0567 }
-    t:check(conn.agreed.peer_ird == 0x1234 and conn.agreed.peer_ord == 0x0567, "the ULP is shown other depths", {
+    t:check(conn.agreed.peer_ird == 0x1234 and conn.agreed.peer_ord == 0x0567, "the ULP saw other depths than the peer sent", {
       expected = "ird 4660 ord 1383", actual = ("ird %d ord %d"):format(conn.agreed.peer_ird, conn.agreed.peer_ord) })
   end,
 }
 
--- ---- what the target keeps to ----
+-- ---- limits that the target keeps to ----
 
 -- The target has `count` Reads to make and may have `limit` of them open.
 local function reads(t, conn, count, limit, rule)
@@ -144,7 +144,7 @@ local function reads(t, conn, count, limit, rule)
   for i = 1, limit do
     open[i] = conn:expect(read_request { size = 4, source_to = 0x1000 * i }, { rule = rule })
   end
-  -- What is beyond the limit would have left before the answer to this.
+  -- A Read beyond the limit would have left before the answer to this.
   conn:fence { rule = rule }
   for i = 1, count do
     conn:send(read_response { stag = open[i].sink_stag, to = open[i].sink_to, payload = bytes(4, i) })
@@ -199,7 +199,7 @@ add {
     local posted, why = t:agent("post", { conn = conn.agent, work = 1000, op = "read", mem = sink.mem, length = 4,
       remote_stag = 1, remote_to = "0x1000" }, true)
     t:observe("read", posted and "held back" or "refused")
-    if why then t:note("the target's ULP was told: " .. why) end
+    if why then t:note("the target reported to its ULP: " .. why) end
     conn:fence()
   end,
 }
@@ -221,7 +221,7 @@ for _, one in ipairs {
       conn:expect(write { payload = "" })
       local agreed = t:established(conn)
       local own = one[5] == "ord" and 6 or 5
-      t:check(agreed[one[5]] == own, "the initiator changed a depth that was left to its ULP", {
+      t:check(agreed[one[5]] == own, "the initiator changed a depth that its ULP decides", {
         expected = ("%s %d"):format(one[5], own), actual = ("%s %d"):format(one[5], agreed[one[5]]) })
       mpa.serves(conn)
     end,
@@ -230,7 +230,7 @@ end
 
 add {
   id = "empa-reply-ird-above",
-  purpose = "A Reply whose IRD exceeds the initiator's ORD is taken",
+  purpose = "An initiator takes a Reply whose IRD exceeds its ORD",
   rules = { "EMPA-9.1-03", "EMPA-9.1-11" },
   level = "must",
   role = "initiator",
@@ -247,16 +247,16 @@ add {
 
 add {
   id = "empa-depths-seen-initiator",
-  purpose = "The ULP of an initiator is shown the responder's IRD and ORD",
+  purpose = "An initiator's ULP sees the responder's IRD and ORD",
   rules = { "EMPA-9.1-11", "EMPA-9.1-01" },
   role = "initiator",
   needs = { agent = true },
   run = function(t)
     local conn = t:target_connects { ird = 0x0123, ord = 3, target = { peer_to_peer = true, enhanced = true,
       revision = 2, ird = 9, ord = 7 } }
-    t:check(conn.request.ird == 9 and conn.request.ord == 7, "the Request states other depths than the ULP's",
+    t:check(conn.request.ird == 9 and conn.request.ord == 7, "the target's Request has other depths than its ULP's",
       { rule = "EMPA-9-01", expected = "ird 9 ord 7", actual = conn.request.text, item = conn.request })
-    t:check(conn.agreed.peer_ird == 0x0123 and conn.agreed.peer_ord == 3, "the ULP is shown other depths", {
+    t:check(conn.agreed.peer_ird == 0x0123 and conn.agreed.peer_ord == 3, "the ULP saw other depths than the peer sent", {
       expected = "ird 291 ord 3", actual = ("ird %d ord %d"):format(conn.agreed.peer_ird, conn.agreed.peer_ord) })
   end,
 }
@@ -272,14 +272,14 @@ for _, one in ipairs { { "one-more", function(ird) return ird + 1 end }, { "3ffe
     needs = { enhanced = true },
     run = function(t)
       local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2, rtr = { "write" }, ird = 2 })
-      t:check(asked.ird and asked.ird < 0x3ffe, "the Request has no IRD that leaves a larger ORD",
+      t:check(asked.ird and asked.ird < 0x3ffe, "the target's Request has no IRD that leaves a larger ORD",
         { actual = asked.text, item = asked })
       local ord = one[2](asked.ird)
       conn:send(reply { ord = ord, ird = 16, a = asked.a, b = asked.b, c = asked.c, d = asked.d })
       local item
       if asked.a then
         item = conn:expect(terminate "2/0/06", mpa.rtr.write, mpa.rtr.read, mpa.rtr.send)
-      else -- client-server: what goes on begins with the ULP's own
+      else -- client-server: an initiator that goes on begins with the ULP's own message
         item = conn:expect(terminate "2/0/06", send {}, write {}, read_request {})
       end
       if item.op == "terminate" then return conn:expect_close {} end

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- A target holds octets for every connection on which an FPDU is begun and not ended. When it has no
--- more room it may give up connections, with the code for that; the others must not notice.
+-- A target holds octets for every connection on which an FPDU has begun and not ended. When it has no
+-- more room it may end connections, with the code for that; the others must not notice.
 return case {
   id = "empa-half-fpdus",
-  purpose = "150 connections with an FPDU begun: each is served when the rest comes, or ended with 2/0/05",
+  purpose = "The target serves each of 150 connections with an unfinished FPDU when the rest comes, or ends it with 2/0/05",
   rules = { "EMPA-9.3-01", "EMPA-8-01", "MPA-6-05" },
   role = "responder",
   needs = { agent = true },
@@ -16,7 +16,7 @@ return case {
       conn:release(30)
       conns[i] = conn
     end
-    -- What the target has to say about the octets so far comes before it answers its agent's client.
+    -- The target reacts to the octets so far before it answers its agent's client.
     t:agent("hello")
     local served, refused, codes = 0, 0, {}
     for i, conn in ipairs(conns) do
@@ -27,14 +27,14 @@ return case {
       elseif item and (terminate("2/0/05"):matches(item) or closed():matches(item)) then
         refused, codes[item.op or "close"] = refused + 1, true
       else
-        t:fail("a connection was neither served nor ended with 2/0/05", { item = item, actual = item and item.text,
+        t:fail("the target neither served a connection nor ended it with 2/0/05", { item = item, actual = item and item.text,
           expected = 'read-response or terminate 2/0/05 or the end of the stream' })
       end
     end
-    t:note(("%d connections were served and %d refused"):format(served, refused))
-    -- How many depends on what else the target was just doing.
+    t:note(("the target served %d connections and refused %d"):format(served, refused))
+    -- The number depends on the target's other work at that time.
     t:observe("refused", codes.terminate and "2/0/05" or codes.close and "closed" or "none")
-    t:check(served > 0, "the target serves no connection at all any more")
+    t:check(served > 0, "the target served no connection at all")
     t.negative = refused > 0
   end,
 }

@@ -6,19 +6,20 @@ local mpa = use "mpa"
 
 return case {
   id = "empa-retry-unenhanced",
-  purpose = "An initiator whose enhanced Request is met by a close tells its user, and may connect again unenhanced",
+  purpose = "An initiator reports the close that answers its enhanced Request to its user, and may retry unenhanced",
   rules = { "EMPA-10-08" },
   role = "initiator",
   needs = { agent = true, enhanced = true, revision = 2 },
   run = function(t)
     local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
-    t:check(asked.revision == 2 and asked.enhanced, "the target was asked for an enhanced Request and sent another", { item = asked })
+    t:check(asked.revision == 2 and asked.enhanced, "the target sent another Request than the enhanced one it was configured for",
+      { item = asked })
     conn:shutdown()
     mpa.ends_after(conn, 20 + asked.pd_length)
     t:event("closed", conn)
     t:observe("retry", "left to its user")
     local again, second = mpa.called(t, { revision = 1 })
-    t:check(second.revision == 1 and not second.enhanced, "the second Request is enhanced again",
+    t:check(second.revision == 1 and not second.enhanced, "the target's second Request is enhanced again",
       { expected = "mpa request rev 1 enhanced false", actual = second.text, item = second })
     again:send(t:answer(second))
     t:established(again)

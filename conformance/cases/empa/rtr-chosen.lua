@@ -19,7 +19,7 @@ for _, form in ipairs { "send", "write", "read" } do
     run = function(t)
       local conn = t:target_connects { rtr = { form }, first = false,
         target = { peer_to_peer = true, enhanced = true, rtr = { "send", "write", "read" } } }
-      t:check(conn.request.a, "the Request does not ask for peer-to-peer", { expected = "mpa request A" })
+      t:check(conn.request.a, "the target's Request does not ask for peer-to-peer", { expected = "mpa request A" })
       conn:expect(forms[form])
     end,
   }

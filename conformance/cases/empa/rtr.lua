@@ -20,7 +20,7 @@ local function flags_text(item)
   return (item.b and "B" or "") .. (item.c and "C" or "") .. (item.d and "D" or "")
 end
 
--- ---- what a responder answers, and takes as RTR ----
+-- ---- a responder's answer, and what it takes as RTR ----
 
 local offers = {
   { "b", { "send" } }, { "c", { "write" } }, { "d", { "read" } }, { "bc", { "send", "write" } },
@@ -29,7 +29,7 @@ local offers = {
 for _, one in ipairs(offers) do
   add {
     id = "empa-rtr-offer-" .. one[1],
-    purpose = ("A Request that offers %s is answered with A=1 and at least one RTR form"):format(one[1]:upper()),
+    purpose = ("A responder answers a Request that offers %s with A=1 and at least one RTR form"):format(one[1]:upper()),
     rules = { "EMPA-9.2-07", "EMPA-9.2-04", "EMPA-9.2-03", "EMPA-9.2-09", "EMPA-9.2-06", "EMPA-9.2-05" },
     role = "responder",
     needs = { peer_to_peer = true },
@@ -38,7 +38,7 @@ for _, one in ipairs(offers) do
       local conn = t:connect { raw = true }
       conn:send(request { peer_to_peer = true, rtr = one[2] })
       local answer = conn:expect(reply { rejected = false, a = true })
-      t:check(answer.b or answer.c or answer.d, "the Reply names no RTR form",
+      t:check(answer.b or answer.c or answer.d, "the target's Reply names no RTR form",
         { expected = "B, C or D", actual = answer.text, item = answer })
       t:observe("forms", flags_text(answer))
       local common
@@ -56,13 +56,13 @@ end
 for _, form in ipairs { "send", "write", "read" } do
   add {
     id = "empa-rtr-taken-" .. form,
-    purpose = ("A responder takes the RTR form %s, and what its ULP has to send follows"):format(form),
+    purpose = ("A responder takes the RTR form %s, and then sends its ULP's messages"):format(form),
     rules = { form == "read" and "EMPA-9.2-18" or "EMPA-9.2-17", "EMPA-9.2-03", "MPA-7.1.2-15" },
     role = "responder",
     needs = { agent = true, rtr = form },
     run = function(t)
       local conn = t:connect { peer_to_peer = true, rtr = { form }, rtr_send = false }
-      t:check(conn:state().peer[FLAG[form]], "the Reply does not choose the one form that was offered",
+      t:check(conn:state().peer[FLAG[form]], "the target's Reply does not choose the only form offered",
         { rule = "EMPA-9.2-05" })
       t:post { op = "send", payload = "data" }
       conn:expect_silence { rule = "EMPA-9.2-17" }
@@ -84,7 +84,7 @@ end
 for _, stag in ipairs { 0, 1, 0xdeadbeef } do
   add {
     id = ("empa-rtr-write-stag-%x"):format(stag),
-    purpose = ("A zero-length Write with STag %x is taken as RTR: STag and TO are not looked at"):format(stag),
+    purpose = ("A responder takes a zero-length Write with STag %x as RTR: it ignores STag and TO"):format(stag),
     rules = { "EMPA-9.2-19", "DDP-5.2-11" },
     role = "responder",
     needs = { rtr = "write" },
@@ -97,7 +97,7 @@ for _, stag in ipairs { 0, 1, 0xdeadbeef } do
   }
   add {
     id = ("empa-rtr-read-stag-%x"):format(stag),
-    purpose = ("A Read Request of size 0 with Source STag %x is taken as RTR and answered"):format(stag),
+    purpose = ("A responder takes a Read Request of size 0 with Source STag %x as RTR and answers it"):format(stag),
     rules = { "EMPA-9.2-18", "RDMAP-5.2.1-15" },
     role = "responder",
     needs = { rtr = "read" },
@@ -112,7 +112,7 @@ for _, stag in ipairs { 0, 1, 0xdeadbeef } do
   }
 end
 
--- OP-28: whether the RTR takes one of the ULP's buffers is not tested.
+-- OP-28: no case tests whether the RTR takes one of the ULP's buffers.
 add {
   id = "empa-rtr-send-msn",
   purpose = "The RTR Send uses up MSN 1: the Send that follows has MSN 2 and is delivered",
@@ -125,7 +125,7 @@ add {
     conn:send(send { payload = "" })
     conn:send(send { payload = "follows" })
     local event = t:wait_event(function(e) return e.event == "completion" and e.length == 7 end)
-    t:check(event and event.status == "ok", "the Send behind the RTR was not delivered",
+    t:check(event and event.status == "ok", "the target did not deliver the Send after the RTR",
       { expected = "a completion of 7 octets" })
     for _, handle in ipairs(posted) do
       if handle.work == event.work then t:expect_contents(handle.memory, "follows") end
@@ -136,7 +136,7 @@ add {
 
 add {
   id = "empa-reply-rtr-extra",
-  purpose = "A Reply that names RTR forms beside the one that was offered is taken: the initiator sends that one",
+  purpose = "An initiator takes a Reply that names more RTR forms than it offered, and sends the one it offered",
   rules = { "EMPA-9.2-08", "EMPA-9.2-10" },
   level = "must",
   role = "initiator",
@@ -154,7 +154,7 @@ add {
 
 add {
   id = "empa-rtr-no-common-form",
-  purpose = "A responder that has none of the forms offered names one that it has",
+  purpose = "A responder that supports none of the offered forms names one that it supports",
   rules = { "EMPA-9.2-09", "EMPA-9.2-08", "EMPA-9.2-04" },
   role = "responder",
   needs = { agent = true, rtr = true },
@@ -173,7 +173,7 @@ add {
 -- OP-25.
 add {
   id = "empa-rtr-offer-none",
-  purpose = "A Request with A=1 and no RTR form is answered with a form of the target's own, or refused",
+  purpose = "A responder answers a Request with A=1 and no RTR form with a form of its own, or refuses it",
   rules = { "EMPA-9.2-04", "EMPA-9.2-09", "EMPA-12-01" },
   role = "responder",
   needs = { peer_to_peer = true },
@@ -190,7 +190,7 @@ for _, flags in ipairs { "b", "c", "d", "bcd" } do
   for flag in flags:gmatch(".") do fields[flag] = true end
   add {
     id = "empa-rtr-unasked-" .. flags,
-    purpose = ("With A=0 the %s of a Request is ignored, and not repeated in the Reply"):format(flags:upper()),
+    purpose = ("With A=0 a responder ignores the %s of a Request, and does not repeat it in the Reply"):format(flags:upper()),
     rules = { "EMPA-9.2-16", "EMPA-9.2-15", "EMPA-9.2-14" },
     role = "responder",
     needs = { enhanced = true },
@@ -199,7 +199,7 @@ for _, flags in ipairs { "b", "c", "d", "bcd" } do
       local conn = t:connect { raw = true }
       conn:send(request(with(fields, { a = false })))
       local answer = conn:expect(reply { rejected = false, a = false })
-      t:check(not (answer.b or answer.c or answer.d), "the Reply names RTR forms although A is 0",
+      t:check(not (answer.b or answer.c or answer.d), "the target's Reply names RTR forms although A is 0",
         { rule = "EMPA-9.2-15", expected = "no B, C, D", actual = answer.text, item = answer })
       -- Client-server mode: the first FPDU need not be an RTR.
       conn:send(write { payload = "" })
@@ -208,7 +208,7 @@ for _, flags in ipairs { "b", "c", "d", "bcd" } do
   }
   add {
     id = "empa-reply-rtr-unasked-" .. flags,
-    purpose = ("With A=0 the %s of a Reply is ignored: the initiator sends no RTR"):format(flags:upper()),
+    purpose = ("With A=0 an initiator ignores the %s of a Reply and sends no RTR"):format(flags:upper()),
     rules = { "EMPA-9.2-16" },
     role = "initiator",
     needs = { agent = true },
@@ -223,14 +223,14 @@ for _, flags in ipairs { "b", "c", "d", "bcd" } do
   }
 end
 
--- What a responder does about a first FPDU that is no RTR is not stated: the rule binds the peer.
+-- The RFC does not say what a responder does about a first FPDU that is no RTR: the rule binds the peer.
 for _, one in ipairs {
   { "send-with-data", function(t) t:receive { length = 8 } end, send { payload = "data" } },
   { "other-form", nil, read_request { size = 0, sink_stag = 1, sink_to = 2 } },
 } do
   add {
     id = "empa-rtr-first-" .. one[1],
-    purpose = "A first FPDU that is not the chosen RTR form: an end, or normal service",
+    purpose = "A first FPDU that is not the chosen RTR form ends the stream or is served as usual",
     rules = { "EMPA-9.2-10", "EMPA-5-01" },
     role = "responder",
     level = "may",
@@ -238,7 +238,7 @@ for _, one in ipairs {
     run = function(t)
       local conn = t:connect { peer_to_peer = true, rtr = { "write" }, rtr_send = false }
       if one[2] then one[2](t) end
-      conn:send(one[3], { comment = "not the RTR form that was chosen" })
+      conn:send(one[3], { comment = "not the chosen RTR form" })
       conn:send(read_request { size = 0, sink_stag = 3, sink_to = 4 })
       local item = conn:expect(terminate "2/0/07", terminate "2/0/05", closed(), read_response {})
       t:observe("first", item.op or item.kind)
@@ -246,19 +246,20 @@ for _, one in ipairs {
   }
 end
 
--- ---- what an initiator asks for, and makes of the answer ----
+-- ---- an initiator's Request, and its reaction to the answer ----
 
 for _, one in ipairs(offers) do
   add {
     id = "empa-request-offers-" .. one[1],
-    purpose = ("A peer-to-peer Request has A=1 and offers the forms that its end has (%s)"):format(one[1]:upper()),
+    purpose = ("A peer-to-peer Request has A=1 and offers the forms that the initiator supports (%s)"):format(one[1]:upper()),
     rules = { "EMPA-9.2-02", "EMPA-9.2-01" },
     role = "initiator",
     needs = { agent = true },
     run = function(t)
       local conn, asked = mpa.called(t, with(P2P, { rtr = one[2] }))
-      t:check(asked.a, "the Request does not ask for peer-to-peer", { rule = "EMPA-9.2-01", actual = asked.text })
-      t:check(flags_text(asked) == one[1]:upper(), "the Request offers other forms than its end has",
+      t:check(asked.a, "the target's Request does not ask for peer-to-peer",
+        { rule = "EMPA-9.2-01", actual = asked.text })
+      t:check(flags_text(asked) == one[1]:upper(), "the target's Request offers other forms than the target supports",
         { expected = one[1]:upper(), actual = asked.text, item = asked })
       conn:send(reply { a = true, b = asked.b, c = asked.c, d = asked.d })
       local first = conn:expect(mpa.rtr[one[2][1]], mpa.rtr[one[2][2] or one[2][1]], mpa.rtr[one[2][3] or one[2][1]])
@@ -268,7 +269,7 @@ for _, one in ipairs(offers) do
   }
 end
 
--- Replies that leave a choice of several forms: any of them, once.
+-- Replies that leave a choice of several forms: the initiator sends any of them, once.
 for _, one in ipairs(offers) do
   add {
     id = "empa-rtr-chosen-of-" .. one[1],
@@ -279,14 +280,15 @@ for _, one in ipairs(offers) do
     tags = { "field" },
     run = function(t)
       local conn, asked = mpa.called(t, with(P2P, { rtr = { "send", "write", "read" } }))
-      t:check(asked.a, "the Request does not ask for peer-to-peer", { rule = "EMPA-9.2-01", actual = asked.text })
+      t:check(asked.a, "the target's Request does not ask for peer-to-peer",
+        { rule = "EMPA-9.2-01", actual = asked.text })
       conn:send(reply { peer_to_peer = true, rtr = one[2] })
       local allowed = {}
       for i, form in ipairs(one[2]) do allowed[i] = mpa.rtr[form] end
       local first = conn:expect(table.unpack(allowed))
       t:observe("form", first.op)
       mpa.answer_rtr(conn, first)
-      conn:fence() -- nothing comes before the answer: there was one RTR only
+      conn:fence() -- nothing comes before the answer: the initiator sent one RTR only
     end,
   }
 end
@@ -297,7 +299,7 @@ for _, one in ipairs {
 } do
   add {
     id = "empa-rtr-match-" .. one[1],
-    purpose = "An initiator that has none of the forms that the Reply names ends the connection with 2/0/07",
+    purpose = "An initiator that supports none of the forms that the Reply names ends the connection with 2/0/07",
     rules = { "EMPA-9.2-11", "EMPA-9.2-12", "EMPA-8-01" },
     role = "initiator",
     needs = { agent = true },
@@ -313,7 +315,7 @@ end
 -- OP-26.
 add {
   id = "empa-reply-a-clear",
-  purpose = "A peer-to-peer Request answered with A=0: no RTR and normal operation, or an end",
+  purpose = "An initiator whose peer-to-peer Request is answered with A=0 works without an RTR, or ends the connection",
   rules = { "EMPA-9.2-16" },
   role = "initiator",
   needs = { agent = true },
@@ -332,7 +334,7 @@ add {
 
 add {
   id = "empa-reply-a-set",
-  purpose = "A client-server Request answered with A=1: no RTR is due, or an end",
+  purpose = "An initiator whose client-server Request is answered with A=1 owes no RTR, or ends the connection",
   rules = { "EMPA-9.2-14" },
   role = "initiator",
   needs = { agent = true },

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Atomic Requests that are not to be carried out: a Terminate with their DDP header (RFC 7306 §8.1),
--- no answer, and memory as it was.
+-- Atomic Requests that the target must not carry out: it sends a Terminate with their DDP header
+-- (RFC 7306 §8.1) and no answer, and memory stays as it was.
 
 local atomics = use "atomics"
 local list = {}
@@ -20,7 +20,7 @@ local function joined(...)
   return fields
 end
 
--- OP-84: the DDP header is in the Terminate, the RDMAP header is not.
+-- OP-84: the Terminate holds the DDP header but not the RDMAP header.
 local function coded(code)
   local m = terminate(code)
   m.fields.d, m.fields.r = true, false
@@ -86,7 +86,7 @@ end
 
 -- ---- the STag and the place ----
 
--- OP-50: a design that cannot tell such an STag from an unknown one may say so.
+-- OP-50: a design that cannot distinguish such an STag from an unknown one may use that code.
 local association = { "0/1/03", "0/1/00" }
 local access = { "0/1/02", "0/1/00" }
 local stags = {
@@ -130,9 +130,9 @@ end
 -- A buffer of 60 octets at TO 0x10000: all places are aligned.
 local bounds = { "0/1/01" }
 local places = {
-  { "before-base", 0x10000 - 8, bounds, "in front of its buffer" },
+  { "before-base", 0x10000 - 8, bounds, "before its buffer" },
   { "straddling-end", 0x10000 + 56, bounds, "that runs past the end of its buffer" },
-  { "behind-end", 0x10000 + 64, bounds, "behind its buffer" },
+  { "behind-end", 0x10000 + 64, bounds, "after its buffer" },
   { "4-gib-above", 0x100010000, bounds, "that is right in the low 32 bits of its TO only" },
   { "sign-of-to", 0x8000000000010000, bounds, "that is right but for the top bit of its TO" },
   { "top-of-memory", 0xfffffffffffffff8, { "0/1/01", "0/1/04" }, "whose end is at 2^64" },
@@ -201,7 +201,7 @@ for _, size in ipairs { 0, 1, 28, 51, 53, 60, 110 } do
   }
 end
 
--- OP-67 of Read Requests: whether a request may come in several segments is not stated.
+-- As OP-67 for Read Requests: the RFC does not say whether a request may come in several segments.
 list[#list + 1] = both_roles {
   id = "ext-atomic-request-segments",
   purpose = "An Atomic Request in two segments is carried out once, or ends the stream and changes no octet",
@@ -229,7 +229,7 @@ for _, one in ipairs { { "atomics", "" }, { "atomics-and-reads", ", Reads counte
   local name, how = table.unpack(one)
   list[#list + 1] = both_roles {
     id = "ext-ird-exceeded-by-" .. name,
-    purpose = ("One Atomic Request more than the IRD allows%s ends the stream or waits its turn; other streams go on"):format(how),
+    purpose = ("An Atomic Request above the IRD%s ends the stream or waits its turn; other streams go on"):format(how),
     rules = { "EXT-5.2.1-11", "EXT-5.2.2-05" },
     needs = { memory = "read atomic", extensions = true, ird = 2 },
     run = function(t)
@@ -238,8 +238,8 @@ for _, one in ipairs { { "atomics", "" }, { "atomics-and-reads", ", Reads counte
       local conn = t:session { target = { ird = 2, enhanced = t.case.role == "initiator" or nil }, ord = 2 }
       local cells = atomics.cells(t, conn, { 1 })
       local ird = conn:state().peer.ird
-      if ird ~= 2 then t:inconclusive(("the target states IRD %s although it was given 2"):format(tostring(ird))) end
-      -- The long Read keeps what is behind it waiting.
+      if ird ~= 2 then t:inconclusive(("the target announced IRD %s although it was configured with 2"):format(tostring(ird))) end
+      -- The long Read keeps the requests after it waiting.
       conn:together(function()
         conn:send(read_request { source = buf, size = 100000, sink_stag = 5, sink_to = 1 })
         if name == "atomics" then

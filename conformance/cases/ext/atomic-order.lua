@@ -23,7 +23,7 @@ for _, one in ipairs(mixes) do
     needs = { memory = "read atomic", extensions = true, ird = 12 },
     run = function(t)
       local conn = t:session {}
-      local cell = t:memory { length = 8, remote = "atomic", fill = 0 } -- 0, in whatever order of octets
+      local cell = t:memory { length = 8, remote = "atomic", fill = 0 } -- 0 in either order of octets
       local buf = t:memory { length = 30000, remote = "read", fill = "count" }
       local content, old = bytes(30000), 0
       conn:together(function()
@@ -41,7 +41,8 @@ for _, one in ipairs(mixes) do
           old = old + 1
         else
           local item = conn:expect(read_response { stag = 5, to = i << 32 })
-          t:check(item.payload == content:sub(1, what), "a Read among atomics was answered with other octets", { item = item })
+          t:check(item.payload == content:sub(1, what), "the target answered a Read among atomics with other octets",
+            { item = item })
         end
       end
       atomics.ask(conn, { target = cell, request_id = 100 }, old)
@@ -51,10 +52,10 @@ for _, one in ipairs(mixes) do
   }
 end
 
--- What an atomic finds and what it leaves.
+-- The value that an atomic finds and the value that it leaves.
 list[#list + 1] = both_roles {
   id = "ext-order-write-atomic-read",
-  purpose = "An atomic finds what the Write in front of it wrote, and the Read behind it what it left",
+  purpose = "An atomic sees the Write before it, and the Read after it sees the atomic",
   rules = { "EXT-5.4-06", "EXT-7-05" },
   needs = { memory = "read write atomic", extensions = true },
   run = function(t)
@@ -70,25 +71,26 @@ list[#list + 1] = both_roles {
       conn:expect(atomic_response { request_id = i, value = value })
       local item = conn:expect(read_response { stag = 5, to = i })
       local wanted = atomics.octets(t, value + 0x0100000000000001)
-      t:check(item.payload == wanted, "the Read did not see the atomic in front of it",
+      t:check(item.payload == wanted, "the target's Read Response does not show the atomic before it",
         { expected = show(wanted), actual = show(item.payload), item = item })
     end
   end,
 }
 
--- ---- nothing is begun before it is there ----
+-- ---- the target begins nothing before all of it has come ----
 
--- No answer, and memory as it was, as long as `count` octets are there.
+-- Checks that there is no answer, and that memory is as it was, while only `count` octets have come.
 local function nothing_yet(t, conn, cells, count)
   conn:release(count)
   t:expect_unchanged(cells, { rule = "EXT-5.4-04" })
   local item = conn:next(0)
-  t:check(not item, "there is an answer to what has not come yet", { expected = "nothing", actual = item and item.text, item = item })
+  t:check(not item, "the target answered before the whole request had come",
+    { expected = "nothing", actual = item and item.text, item = item })
 end
 
 list[#list + 1] = both_roles {
   id = "ext-atomic-cut",
-  purpose = "An Atomic Request of which the last octets are not there yet is not carried out",
+  purpose = "The target does not carry out an Atomic Request before its last octets have come",
   rules = { "EXT-5.4-04", "EXT-5.4-06" },
   needs = { memory = "atomic", extensions = true },
   run = function(t)
@@ -105,7 +107,7 @@ list[#list + 1] = both_roles {
 
 list[#list + 1] = both_roles {
   id = "ext-atomic-behind-cut-write",
-  purpose = "An atomic behind a Write on the same place, whose last octets are late, finds what was written",
+  purpose = "An atomic after a Write on the same place, whose last octets are late, sees the written value",
   rules = { "EXT-5.4-06", "EXT-5.4-04" },
   needs = { memory = "write atomic", extensions = true },
   run = function(t)
@@ -122,21 +124,21 @@ list[#list + 1] = both_roles {
   end,
 }
 
--- ---- what may overtake an answer: it has to come through in any case ----
+-- ---- messages that may overtake an answer: they have to come through in any case ----
 
-local behind = {
-  { "atomic-then-send", { "EXT-5.4-07", "EXT-5.4-05", "EXT-7-03" }, "A Send behind an atomic is delivered", function(conn)
+local followers = {
+  { "atomic-then-send", { "EXT-5.4-07", "EXT-5.4-05", "EXT-7-03" }, "A Send after an atomic is delivered", function(conn)
     conn:send(send { payload = "behind" })
   end, { length = 6 } },
-  { "atomic-then-immediate", { "EXT-7-02" }, "Immediate Data behind an atomic is delivered", function(conn)
+  { "atomic-then-immediate", { "EXT-7-02" }, "Immediate Data after an atomic is delivered", function(conn)
     conn:send(immediate { payload = "8 octets" })
   end, { immediate = "8 octets" } },
 }
-for _, one in ipairs(behind) do
+for _, one in ipairs(followers) do
   local name, rules, text, stimulus, fields = table.unpack(one)
   list[#list + 1] = both_roles {
     id = "ext-order-" .. name,
-    purpose = text .. ", before or after the atomic is answered",
+    purpose = text .. ", before or after the atomic's answer",
     rules = rules,
     level = "must",
     needs = { memory = "atomic", extensions = true },
@@ -157,7 +159,7 @@ end
 
 list[#list + 1] = both_roles {
   id = "ext-order-read-then-immediate",
-  purpose = "Immediate Data behind a Read is delivered, before or after the Read is answered",
+  purpose = "Immediate Data after a Read is delivered, before or after the Read's answer",
   rules = { "EXT-7-01" },
   level = "must",
   needs = { memory = "read", extensions = true },
@@ -176,7 +178,7 @@ list[#list + 1] = both_roles {
 
 list[#list + 1] = both_roles {
   id = "ext-order-atomic-then-write",
-  purpose = "A Write behind an atomic is placed, before or after the atomic is answered",
+  purpose = "A Write after an atomic is placed, before or after the atomic's answer",
   rules = { "EXT-7-04", "EXT-5.4-05" },
   level = "must",
   needs = { memory = "write atomic", extensions = true },
@@ -195,7 +197,7 @@ list[#list + 1] = both_roles {
 
 list[#list + 1] = both_roles {
   id = "ext-order-send-then-atomic",
-  purpose = "When an atomic is answered, the Send and the Immediate Data in front of it have been delivered",
+  purpose = "The target delivers the Send and the Immediate Data before an atomic before it answers the atomic",
   rules = { "EXT-5.4-06", "EXT-6.4-01" },
   level = "must",
   needs = { memory = "atomic", extensions = true },
@@ -209,7 +211,7 @@ list[#list + 1] = both_roles {
       conn:send(atomic_request { target = cells, add_swap = 1, request_id = 2 })
     end)
     conn:expect(atomic_response { request_id = 2, value = 7 })
-    -- Both are there already.
+    -- Both have completed already.
     t:completion(one, { length = 8 }, { within = 1 })
     t:completion(two, { immediate = "as well.", solicited = true }, { within = 1 })
   end,

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- FetchAdd and CmpSwap (RFC 7306 §5.1): what they answer and what they leave behind. All values are
--- those of the wire; in memory they stand in the target's own order.
+-- FetchAdd and CmpSwap (RFC 7306 §5.1): their answers and the values they leave. All values are
+-- those of the wire; memory holds them in the target's own order.
 
 local atomics = use "atomics"
 local list = {}
@@ -94,17 +94,17 @@ list[#list + 1] = both_roles {
       conn:send(atomic_request { target = cell, request_id = id })
       local item = conn:expect(atomic_response { t = false })
       local wanted = hex "414b 00000000 00000003" .. pack(">I4", i) .. hex "00000000" .. pack(">I4", id) .. hex "f1e2d3c4c4d3e2f1"
-      t:check(item.ulpdu == wanted, "the Atomic Response has other octets than it should",
+      t:check(item.ulpdu == wanted, "the target's Atomic Response has other octets than expected",
         { expected = show(wanted), actual = show(item.ulpdu), item = item })
     end
     t:expect_unchanged(cell)
   end,
 }
 
--- RFC 7306 §1.1: how a peer finds out.
+-- RFC 7306 §1.1: how a peer finds out whether the target has atomics.
 list[#list + 1] = both_roles {
   id = "ext-probe",
-  purpose = "A FetchAdd of 0 is answered with the old value and changes nothing",
+  purpose = "The target answers a FetchAdd of 0 with the old value and changes nothing",
   rules = { "EXT-1.1-04", "EXT-5.2.1-12" },
   level = "must",
   needs = { memory = "read atomic", extensions = true },
@@ -113,14 +113,14 @@ list[#list + 1] = both_roles {
     local value = 0x4142434444434241 -- the same in either order of octets
     local cell = t:memory { length = 8, remote = "read atomic", fill = pack(">i8", value) }
     atomics.ask(conn, { target = cell, request_id = 1 }, value)
-    t:check(conn:read(cell) == pack(">i8", value), "the probe changed the memory")
+    t:check(conn:read(cell) == pack(">i8", value), "the target changed its memory for a FetchAdd of 0")
     t:expect_unchanged(cell)
   end,
 }
 
 list[#list + 1] = both_roles {
   id = "ext-both-atomics",
-  purpose = "A target that answers a FetchAdd answers a CmpSwap, too, and the other way round",
+  purpose = "A target answers both FetchAdd and CmpSwap, or neither",
   rules = { "EXT-5-03", "EXT-5.2.1-03" },
   needs = { memory = "atomic", extensions = true },
   run = function(t)
@@ -145,7 +145,7 @@ for _, one in ipairs(ignored) do
   local name, how, fields, rule = table.unpack(one)
   list[#list + 1] = both_roles {
     id = "ext-atomic-ignores-" .. name,
-    purpose = ("A FetchAdd in which %s is carried out as any other"):format(how),
+    purpose = ("The target carries out a FetchAdd in which %s like any other"):format(how),
     rules = { rule, "EXT-5.2.1-12" },
     level = "must",
     needs = { memory = "atomic", extensions = true },
@@ -180,10 +180,10 @@ list[#list + 1] = both_roles {
   end,
 }
 
--- No completion for the target's own user, no buffer of queue 0.
+-- The target's own user gets no completion, and no buffer of queue 0 is used up.
 list[#list + 1] = both_roles {
   id = "ext-atomic-not-delivered",
-  purpose = "A valid Atomic Request is not delivered: the posted buffer is left for the Send behind it",
+  purpose = "A valid Atomic Request is not delivered: it leaves the posted buffer to the Send after it",
   rules = { "EXT-5.2.1-13", "EXT-5.2.1-12" },
   needs = { memory = "atomic", extensions = true },
   run = function(t)
@@ -203,7 +203,7 @@ list[#list + 1] = both_roles {
 
 list[#list + 1] = both_roles {
   id = "ext-atomics-dependent",
-  purpose = "Atomics that come together on one place are carried out and answered in their order",
+  purpose = "The target carries out and answers atomics that come together on one place in their order",
   rules = { "EXT-5.2.1-18", "EXT-5.4-09", "EXT-5.2.2-09", "EXT-5.4-10", "EXT-5.2.2-05" },
   needs = { memory = "atomic", extensions = true },
   run = function(t)
@@ -229,7 +229,7 @@ list[#list + 1] = both_roles {
 
 list[#list + 1] = both_roles {
   id = "ext-atomics-streams",
-  purpose = "Atomics of three streams on one place, sent at the same time, all count, and no old value comes twice",
+  purpose = "The target carries out every concurrent atomic of three streams on one place, and returns no old value twice",
   rules = { "EXT-5-01", "EXT-5.3-01", "EXT-5.4-02" },
   needs = { memory = "atomic", extensions = true },
   run = function(t)
@@ -243,13 +243,14 @@ list[#list + 1] = both_roles {
       for _ = 1, 4 do
         for i = 1, 3 do
           local item = conns[i]:expect(atomic_response { request_id = round })
-          t:check(not seen[item.value], ("the old value 0x%x came twice"):format(item.value), { item = item })
+          t:check(not seen[item.value], ("the target returned the old value 0x%x twice"):format(item.value),
+            { item = item })
           seen[item.value], total = true, total + 1
         end
       end
     end
     for value = 0x00000000fffffff0, 0x00000000fffffff0 + total - 1 do
-      t:check(seen[value], ("the old value 0x%x did not come"):format(value))
+      t:check(seen[value], ("the target never returned the old value 0x%x"):format(value))
     end
     atomics.expect(t, cells, 0x00000000fffffff0 + total)
   end,

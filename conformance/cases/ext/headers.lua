@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- The messages of RFC 7306 with one field of their headers wrong (§8.2). Before the Atomic Response
--- the target has asked for one, so that there is a buffer for it.
+-- The messages of RFC 7306 with one wrong header field (§8.2). Before the Atomic Response the target
+-- has asked for one, so that there is a buffer for it.
 
 local list = {}
 
@@ -10,8 +10,8 @@ local messages = {
   { 0xa, "atomic-request", atomic_request, 1 }, { 0xb, "atomic-response", atomic_response, 3 },
 }
 
--- A connection, what a right message of this kind would have, and a look at what must not have
--- happened.
+-- Returns a connection, the fields of a correct message of this kind, and a function that checks that
+-- the message had no effect.
 local function prepared(t, opcode)
   local conn = t:session {}
   conn:sanity()
@@ -49,7 +49,7 @@ for _, one in ipairs(fields) do
     list[#list + 1] = (both and both_roles or case) {
       id = ("ext-%s-%s"):format(name, field),
       purpose = ("%s with %s ends the stream and has no effect"):format(name, how),
-      -- What is delivered ahead of its turn is out of order.
+      -- A message delivered ahead of its turn is out of order.
       rules = { rule, "EXT-8.2-01", field == "msn-ahead" and opcode < 0xa and "EXT-6.3-04" or nil },
       role = not both and "responder" or nil,
       needs = { memory = "atomic", extensions = true },
@@ -64,7 +64,7 @@ for _, one in ipairs(fields) do
   end
 end
 
--- Against the queue (OP-68: DDP's or RDMAP's code). On queue 2 it may look like a Terminate (OP-69).
+-- On the wrong queue (OP-68: DDP's or RDMAP's code). On queue 2 it may look like a Terminate (OP-69).
 for _, kind in ipairs(messages) do
   local opcode, name, message, queue = table.unpack(kind)
   for qn = 0, 3 do
@@ -85,7 +85,7 @@ for _, kind in ipairs(messages) do
           if qn == 2 then set[3] = closed() end
           local item = conn:expect(table.unpack(set))
           if item.d then
-            t:check(item.segment.qn == qn and item.segment.opcode == opcode, "the Terminate is about another segment",
+            t:check(item.segment.qn == qn and item.segment.opcode == opcode, "the target's Terminate is about another segment",
               { expected = sent.text, actual = item.text, item = item })
           end
           check()
@@ -108,22 +108,22 @@ for _, kind in ipairs(messages) do
   }
 end
 
--- MSNs are shared: a message of the queue's other kind goes before.
+-- Both kinds of a queue share its MSNs: a message of the other kind goes before.
 local shared = {
-  { "immediate-with-msn-of-send", "Immediate Data with the MSN of the Send in front of it", function(conn)
+  { "immediate-with-msn-of-send", "Immediate Data with the MSN of the Send before it", function(conn)
     conn:send(send { payload = "in front" })
     return conn:send(immediate { msn = 1, payload = "8 octets" })
   end },
-  { "send-with-msn-of-immediate", "A Send with the MSN of the Immediate Data in front of it", function(conn)
+  { "send-with-msn-of-immediate", "A Send with the MSN of the Immediate Data before it", function(conn)
     conn:send(immediate { payload = "in front" })
     return conn:send(send { msn = 1, payload = "8 octets" })
   end },
-  { "atomic-with-msn-of-read", "An Atomic Request with the MSN of the Read in front of it", function(conn, cell)
+  { "atomic-with-msn-of-read", "An Atomic Request with the MSN of the Read before it", function(conn, cell)
     conn:send(read_request { size = 0, sink_stag = 1, sink_to = 1 })
     conn:expect(read_response { stag = 1, to = 1 })
     return conn:send(atomic_request { target = cell, add_swap = 1, msn = 1 })
   end },
-  { "read-with-msn-of-atomic", "A Read with the MSN of the Atomic Request in front of it", function(conn, cell)
+  { "read-with-msn-of-atomic", "A Read with the MSN of the Atomic Request before it", function(conn, cell)
     conn:send(atomic_request { target = cell })
     conn:expect(atomic_response {})
     return conn:send(read_request { size = 0, sink_stag = 1, sink_to = 1, msn = 1 })

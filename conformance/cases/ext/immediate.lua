@@ -48,7 +48,7 @@ for _, kind in ipairs(kinds) do
 
   list[#list + 1] = both_roles {
     id = ("ext-%s-no-buffer"):format(name),
-    purpose = ("%s without a posted buffer ends the stream; those in front of it are delivered"):format(name),
+    purpose = ("%s without a posted buffer ends the stream; messages before it are delivered"):format(name),
     rules = { "EXT-6.3-03", "EXT-8.2-02" },
     needs = { agent = true, extensions = true },
     run = function(t)
@@ -90,7 +90,7 @@ end
 
 list[#list + 1] = both_roles {
   id = "ext-immediate-among-sends",
-  purpose = "Sends and Immediate Data use one row of MSNs and are delivered in the order in which they were sent",
+  purpose = "Sends and Immediate Data share one sequence of MSNs and are delivered in the order sent",
   rules = { "EXT-6.3-04", "EXT-6.3-03", "EXT-6.4-01" },
   needs = { agent = true, extensions = true },
   run = function(t)
@@ -103,12 +103,13 @@ list[#list + 1] = both_roles {
     for i, message in ipairs(sequence) do
       local plain = message == send or message == send_se
       local event = t:event("completion", conn, { work = posted[i].work, status = "ok" })
-      t:check(event.solicited == (message == send_se or message == immediate_se), "the solicited event is not where it was sent")
+      t:check(event.solicited == (message == send_se or message == immediate_se),
+        "the target reported a solicited event for the wrong message")
       if plain then
-        t:check(event.immediate == nil and event.length == 8, "a Send is delivered as something else")
+        t:check(event.immediate == nil and event.length == 8, "the target delivered a Send as something else")
         t:expect_contents(posted[i].memory, bytes(8, i))
       else
-        t:check(event.immediate == show(bytes(8, i)), "other Immediate Data than was sent",
+        t:check(event.immediate == show(bytes(8, i)), "the target delivered other Immediate Data than the station sent",
           { expected = show(bytes(8, i)), actual = event.immediate })
       end
     end
@@ -118,7 +119,7 @@ list[#list + 1] = both_roles {
 
 list[#list + 1] = both_roles {
   id = "ext-immediate-behind-write",
-  purpose = "When Immediate Data is delivered, the Write in front of it has been placed",
+  purpose = "The target places the Write before Immediate Data before it delivers that",
   rules = { "EXT-6.4-01", "EXT-6.3-03" },
   level = "must",
   needs = { memory = "write", extensions = true },
@@ -139,7 +140,7 @@ list[#list + 1] = both_roles {
 
 list[#list + 1] = both_roles {
   id = "ext-immediate-invalidate-field",
-  purpose = "The field of the Invalidate STag of Immediate Data is not looked at: the STag in it stays valid",
+  purpose = "The target ignores the Invalidate STag field of Immediate Data: the STag in it stays valid",
   rules = { "EXT-4.1-04", "EXT-6.3-03" },
   needs = { memory = "read", extensions = true },
   run = function(t)
@@ -147,10 +148,10 @@ list[#list + 1] = both_roles {
     local conn = t:session {}
     for _, message in ipairs { immediate, immediate_se } do
       local posted = t:receive { length = 16 }
-      conn:send(message { payload = "8 octets", invalidate = buf, comment = "a valid STag in a field that is not used" })
+      conn:send(message { payload = "8 octets", invalidate = buf, comment = "a valid STag in an unused field" })
       local event = t:completion(posted, { immediate = "8 octets" })
-      t:check(event.invalidated == nil, "the STag was invalidated")
-      t:check(conn:read(buf) == bytes(16), "the STag is not what it was")
+      t:check(event.invalidated == nil, "the target invalidated the STag")
+      t:check(conn:read(buf) == bytes(16), "the RDMA Read through the STag returned other octets than before")
     end
   end,
 }

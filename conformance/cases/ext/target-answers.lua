@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- The target asks for an atomic, and the station's answer is not the right one. What counts is that
--- the atomic does not complete with what is not its answer.
+-- The target asks for an atomic, and the station answers wrongly. The atomic must not complete with
+-- anything but its own answer.
 
 local list = {}
 
@@ -27,9 +27,9 @@ local wrong = {
   { "length-32", "32 octets", { terminate { rdmap = "operation" }, terminate "1/2/05", terminate { rdmap = "catastrophic" } }, function(conn, asked)
     return conn:send(atomic_response { payload = pack(">I4", asked[1].request_id) .. bytes(28), broken = true, comment = "32 octets for 12" })
   end },
-  { "swapped", "the identifier of the request behind it", { terminate { rdmap = "operation" }, terminate { rdmap = "catastrophic" } },
+  { "swapped", "the identifier of the next request", { terminate { rdmap = "operation" }, terminate { rdmap = "catastrophic" } },
     function(conn, asked)
-      return conn:send(atomic_response { request_id = asked[2].request_id, value = 5, broken = true, comment = "the first one is not answered yet" })
+      return conn:send(atomic_response { request_id = asked[2].request_id, value = 5, broken = true, comment = "the first one is open" })
     end, 2 },
 }
 for _, one in ipairs(wrong) do
@@ -91,7 +91,7 @@ for _, one in ipairs { { "again", 2, "with the next MSN" }, { "repeated", 1, "wi
       local sent = conn:send(atomic_response { request_id = asked.request_id, value = 6, msn = msn, broken = true, comment = "the atomic is complete" })
       local set = { terminate(msn == 2 and "1/2/02" or "1/2/03"), terminate(msn == 2 and "1/2/03" or "1/2/02"), of = sent }
       conn:expect_terminate(set)
-      for _, event in ipairs(t.events) do t:check(event.work ~= handle.work, "the atomic completed twice") end
+      for _, event in ipairs(t.events) do t:check(event.work ~= handle.work, "the target completed the atomic twice") end
     end,
   }
 end
@@ -100,7 +100,7 @@ end
 
 list[#list + 1] = both_roles {
   id = "ext-atomic-response-before-read-response",
-  purpose = "An Atomic Response in front of the response to an earlier Read ends the stream and completes nothing",
+  purpose = "An Atomic Response that overtakes the response to an earlier Read ends the stream and completes nothing",
   rules = { "EXT-5.2.2-08", "EXT-7-05" },
   level = "must",
   needs = { agent = true, extensions = true },
@@ -112,7 +112,7 @@ list[#list + 1] = both_roles {
     conn:expect(read_request {})
     local adding = add(t)
     local asked = conn:expect(atomic_request {})
-    local sent = conn:send(atomic_response { request_id = asked.request_id, value = 5, broken = true, comment = "the Read is not answered yet" })
+    local sent = conn:send(atomic_response { request_id = asked.request_id, value = 5, broken = true, comment = "the Read is still open" })
     conn:expect_terminate { terminate { rdmap = "operation" }, terminate { ddp = "untagged" }, terminate { rdmap = "catastrophic" }, of = sent }
     t:expect_no_completion(reading)
     t:expect_no_completion(adding)
@@ -122,7 +122,7 @@ list[#list + 1] = both_roles {
 
 list[#list + 1] = both_roles {
   id = "ext-read-response-before-atomic-response",
-  purpose = "A Read Response in front of the response to an earlier atomic ends the stream and completes nothing",
+  purpose = "A Read Response that overtakes the response to an earlier atomic ends the stream and completes nothing",
   rules = { "EXT-7-05", "EXT-5.2.2-08", "RDMAP-5.2.2-04" },
   level = "must",
   needs = { agent = true, extensions = true },
@@ -135,7 +135,7 @@ list[#list + 1] = both_roles {
     local reading = t:post { op = "read", memory = memory, length = 16, stag = 1, to = 8 }
     local asked = conn:expect(read_request {})
     local sent = conn:send(read_response { stag = asked.sink_stag, to = asked.sink_to, payload = bytes(16, 0xee), broken = true,
-                                           comment = "the atomic is not answered yet" })
+                                           comment = "the atomic is still open" })
     conn:expect_terminate { terminate { rdmap = "operation" }, terminate { rdmap = "protection" }, terminate {}, of = sent }
     t:expect_no_completion(reading)
     t:expect_no_completion(adding)

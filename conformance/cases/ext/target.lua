@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- What of RFC 7306 the target sends when its own user asks for it. Everything of it passes the
--- observer, too.
+-- The messages of RFC 7306 that the target sends when its own user asks for them. The observer checks
+-- all of them, too.
 
 local list = {}
 
@@ -18,7 +18,7 @@ local function opened(t, options)
 end
 
 local function check_octets(t, item, wanted)
-  t:check(item.ulpdu == wanted, "the message has other octets than it should",
+  t:check(item.ulpdu == wanted, "the target's message has other octets than expected",
     { expected = show(wanted), actual = show(item.ulpdu), item = item })
 end
 
@@ -87,7 +87,7 @@ end
 
 list[#list + 1] = both_roles {
   id = "ext-target-queues",
-  purpose = "The target's own messages leave in their order; reads and atomics share their MSNs, Sends and Immediates theirs",
+  purpose = "The target's own messages leave in order; Reads and atomics share one sequence of MSNs, Sends and Immediates another",
   rules = { "EXT-5.2-01", "EXT-5.2.1-17", "EXT-6.3-05", "EXT-6.3-07", "EXT-5.2.1-15" },
   needs = { agent = true, extensions = true },
   run = function(t)
@@ -121,7 +121,7 @@ list[#list + 1] = both_roles {
 -- A response belongs to the request whose turn it is (RFC 7306 §5).
 list[#list + 1] = both_roles {
   id = "ext-target-atomics-outstanding",
-  purpose = "The target's own atomics that are outstanding together are answered late and complete in order, each with its own value",
+  purpose = "The target's own atomics, outstanding together and answered late, complete in order, each with its own value",
   rules = { "EXT-5-06", "EXT-5.2.2-06", "EXT-5.2.2-01", "EXT-5.2.2-07" },
   level = "must",
   needs = { agent = true, extensions = true },
@@ -147,7 +147,7 @@ for _, one in ipairs { { "peer-ird", { ird = 1, target = { enhanced = true, revi
   local name, options, whose = table.unpack(one)
   list[#list + 1] = both_roles {
     id = "ext-target-atomics-" .. name,
-    purpose = ("The target has no more reads and atomics outstanding than %s, which is 1, allows"):format(whose),
+    purpose = ("The target keeps its outstanding Reads and atomics within %s, which is 1"):format(whose),
     rules = { "EXT-5.2-01", "EXT-5.2.1-17", "RDMAP-6.1-04" },
     needs = { agent = true, extensions = true, ird = 1 },
     run = function(t)
@@ -160,7 +160,7 @@ for _, one in ipairs { { "peer-ird", { ird = 1, target = { enhanced = true, revi
       }
       for i, work in ipairs(works) do
         local asked = conn:expect(i == 2 and read_request { source_stag = 2 } or atomic_request { remote_stag = i })
-        conn:fence() -- the next one does not come before this one is answered
+        conn:fence() -- the next one does not come before the answer to this one
         if i == 2 then
           conn:send(read_response { stag = asked.sink_stag, to = asked.sink_to, payload = bytes(8) })
           t:completion(work, { length = 8 })
@@ -175,7 +175,7 @@ end
 
 list[#list + 1] = both_roles {
   id = "ext-target-atomic-fence",
-  purpose = "Immediate Data that is fenced behind an atomic leaves when the atomic has been answered",
+  purpose = "Fenced Immediate Data after an atomic leaves when the atomic has its answer",
   rules = { "EXT-6.3-07", "EXT-5.4-08", "EXT-7-02" },
   level = "must",
   needs = { agent = true, extensions = true },
@@ -194,7 +194,7 @@ list[#list + 1] = both_roles {
 
 -- ---- the end ----
 
--- RFC 7306 §8.1: what no segment of the peer caused has no header in the Terminate.
+-- RFC 7306 §8.1: the Terminate for an error that no segment of the peer caused holds no header.
 list[#list + 1] = both_roles {
   id = "ext-target-terminate-own-error",
   purpose = "A Terminate for a local error with an atomic and Immediate Data under way holds no headers; the work is flushed",

@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- A target without the extensions of RFC 7306 (§1.1, OP-86): a good message of theirs is an opcode
--- that is not assigned.
+-- A target without the extensions of RFC 7306 (§1.1, OP-86): a valid message of theirs has an
+-- unassigned opcode.
 
 local ONES = 0xffffffffffffffff
 local list = {}
 
 local function without(t)
   if t:can("extensions.off") then return { target = { extensions = false } } end
-  if t:can("extensions") then t:skip("the target has RFC 7306 and cannot be had without") end
+  if t:can("extensions") then t:skip("the target has RFC 7306 and cannot turn it off") end
   return {}
 end
 
@@ -47,7 +47,7 @@ for _, one in ipairs(messages) do
   }
 end
 
--- Its own user cannot have them either.
+-- Its own user cannot use them either.
 list[#list + 1] = case {
   id = "ext-unsupported-post",
   purpose = "A target without RFC 7306 takes no atomics and no Immediate Data from its own user and sends none",

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- How streams end: inside an FPDU, at its end, behind a Terminate.
+-- How streams end: inside an FPDU, at its end, after a Terminate.
 local mpa = use "mpa"
 local list = {}
 
@@ -35,7 +35,7 @@ end
 
 add {
   id = "mpa-reset-inside",
-  purpose = "A connection that is reset inside an FPDU delivers nothing and is reported",
+  purpose = "The target delivers nothing of an FPDU cut by a reset, and reports the end",
   rules = { "MPA-8-01", "MPA-6-05" },
   needs = { agent = true },
   run = function(t)
@@ -46,7 +46,7 @@ add {
     conn:release(30)
     conn:reset()
     local event = t:event("closed", conn, {})
-    t:check(event.graceful == false, "a connection that was reset is reported as a graceful close")
+    t:check(event.graceful == false, "the target reported a reset as a graceful close")
     t:expect_no_completion(posted)
     t.negative = true
   end,
@@ -54,7 +54,7 @@ add {
 
 add {
   id = "mpa-fin-between",
-  purpose = "A stream that ends between two FPDUs is closed gracefully, and what came before is delivered",
+  purpose = "The target closes a stream that ends between two FPDUs gracefully, and delivers everything before",
   rules = { "MPA-7.2-01", "MPA-3-12", "MPA-7.2-02" },
   needs = { agent = true },
   run = function(t)
@@ -71,14 +71,14 @@ add {
     t:completion(posted[2], { length = 31 })
     t:expect_contents(posted[2].memory, bytes(31))
     local event = t:event("closed", conn, {})
-    t:check(event.graceful, "a graceful close is reported as something else", { rule = "MPA-7.2-01" })
+    t:check(event.graceful, "the target reported a graceful close as something else", { rule = "MPA-7.2-01" })
   end,
 }
 
--- OP-08: a Marker that is due belongs to the next FPDU, but may have gone out before the end.
+-- OP-08: a Marker that is due belongs to the next FPDU, but may go out before the end.
 add {
   id = "mpa-fin-behind-marker",
-  purpose = "A stream that ends with a Marker behind its last FPDU is closed gracefully, and the FPDU is delivered",
+  purpose = "The target closes a stream that ends with a Marker after its last FPDU gracefully, and delivers the FPDU",
   rules = { "MPA-7.2-01", "MPA-4.3-06" },
   needs = { agent = true, markers = "on" },
   run = function(t)
@@ -91,11 +91,11 @@ add {
     conn:expect_close { by = "fin" }
     t:completion(posted, { length = 484 })
     local event = t:event("closed", conn, {})
-    t:check(event.graceful, "a graceful close is reported as something else")
+    t:check(event.graceful, "the target reported a graceful close as something else")
   end,
 }
 
--- With its own direction kept open: what is an error inside an FPDU is none between two.
+-- With its own direction kept open: a FIN is an error inside an FPDU, but none between two.
 add {
   id = "mpa-half-close",
   purpose = "A target whose peer has closed its direction between FPDUs goes on sending what its ULP posts",
@@ -114,13 +114,13 @@ add {
     conn:expect(send { payload = "afterwards" })
     t:target_close(conn, "graceful")
     conn:expect(fin())
-    t:check(t:event("closed", conn).graceful, "a graceful close is reported as something else")
+    t:check(t:event("closed", conn).graceful, "the target reported a graceful close as something else")
   end,
 }
 
 add {
   id = "mpa-fin-inside-half-close",
-  purpose = "A stream that ends inside an FPDU is given up even if the ULP keeps half-closed connections",
+  purpose = "The target ends a stream that ends inside an FPDU even if its ULP keeps half-closed connections",
   rules = { "MPA-8-01", "MPA-6-05" },
   needs = { agent = true },
   run = function(t)
@@ -167,7 +167,7 @@ add {
 
 add {
   id = "mpa-after-terminate",
-  purpose = "What comes behind the station's own Terminate is neither placed nor delivered",
+  purpose = "The target neither places nor delivers FPDUs after the station's own Terminate",
   rules = { "MPA-8-11", "RDMAP-5.4-08" },
   needs = { memory = "write" },
   run = function(t)
@@ -177,8 +177,8 @@ add {
     conn:sanity()
     conn:together(function()
       conn:send(terminate "2/0/02")
-      conn:send(write { to = buf, payload = bytes(64) }, { broken = true, comment = "behind a Terminate" })
-      conn:send(send { payload = bytes(16) }, { broken = true, comment = "behind a Terminate" })
+      conn:send(write { to = buf, payload = bytes(64) }, { broken = true, comment = "after a Terminate" })
+      conn:send(send { payload = bytes(16) }, { broken = true, comment = "after a Terminate" })
     end)
     conn:expect_close {}
     t:expect_unchanged(buf)
@@ -187,10 +187,10 @@ add {
   end,
 }
 
--- A Terminate must not be lost because octets that the target never read lie in its socket.
+-- Unread octets in the target's socket must not make its Terminate get lost.
 add {
   id = "mpa-terminate-arrives",
-  purpose = "The Terminate arrives although the station goes on sending behind its error",
+  purpose = "The target's Terminate arrives although the station goes on sending after its error",
   rules = { "MPA-8-12", "RDMAP-7.1-01", "MPA-8-02" },
   needs = { read = true },
   run = function(t)

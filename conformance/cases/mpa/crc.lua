@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- CRCs: who wants them, what they cover, what a wrong one leads to (OP-11, OP-17, OP-19).
+-- CRCs: who wants them, what they cover, the effect of a wrong one (OP-11, OP-17, OP-19).
 local mpa = use "mpa"
 local list = {}
 
@@ -33,7 +33,7 @@ for _, station in ipairs { false, true } do
     local needs = { agent = true, memory = "read write", crc = target and "on" or "off" }
     add {
       id = "mpa-crc-" .. name,
-      purpose = ("With C=%d from the station and C=%d from the target data goes both ways %s CRCs"):format(
+      purpose = ("With C=%d from the station and C=%d from the target, data goes both ways %s CRCs"):format(
         station and 1 or 0, target and 1 or 0, used and "under" or "without"),
       rules = { used and "MPA-7.1.1-08" or "MPA-4.1-07", "MPA-4.4-11", "MPA-4.4-12", "MPA-4.4-15", "MPA-4.4-10" },
       needs = needs,
@@ -41,17 +41,17 @@ for _, station in ipairs { false, true } do
         local conn = session(t, station, target)
         local buf = t:memory { length = 3000, remote = "read write" }
         conn:send(write { to = buf, payload = bytes(3000) }, { segment = 999 })
-        -- Whether its CRCs are right is checked by the observer.
-        t:check(conn:read(buf) == bytes(3000), "the RDMA Read returned other octets than were written")
+        -- The observer checks its CRCs.
+        t:check(conn:read(buf) == bytes(3000), "the RDMA Read returned other octets than the Write placed")
         for size = 1, 8 do conn:read(buf, 0, size) end
         t:expect_contents(buf, bytes(3000))
-        t:check(conn.agreed.crc == used, "the target's ULP is told otherwise about CRCs", { rule = "MPA-4.4-07" })
+        t:check(conn.agreed.crc == used, "the target reported another use of CRCs to its ULP", { rule = "MPA-4.4-07" })
       end,
     }
     add {
       id = "mpa-crc-wrong-" .. name,
-      purpose = used and "A wrong CRC is found when either side has asked for CRCs"
-        or "With C=0 from both sides any CRC is taken, in the very first FPDU too",
+      purpose = used and "The target finds a wrong CRC when either side has asked for CRCs"
+        or "With C=0 from both sides the target takes any CRC, in the very first FPDU too",
       rules = used and { "MPA-7.1.1-09", "MPA-4.4-04", "MPA-4.4-07", "MPA-8-02", "MPA-4.4-17" }
         or { "MPA-7.1.1-10", "MPA-4.1-06", "MPA-7.1.1-07", "MPA-4.4-08" },
       needs = needs,
@@ -76,7 +76,7 @@ end
 
 add {
   id = "mpa-crc-wrong-late",
-  purpose = "CRCs demanded by the station alone are checked to the end of the connection",
+  purpose = "The target checks CRCs that only the station asked for to the end of the connection",
   rules = { "MPA-4.4-07", "MPA-7.1.1-09", "MPA-8-02" },
   run = function(t)
     local conn = t:session { crc = true }
@@ -86,11 +86,11 @@ add {
   end,
 }
 
--- MPA does not close for this code: the ULP's Terminate comes first. Where a stack drops the segment
--- instead nothing comes at all.
+-- MPA does not close for this code: the ULP's Terminate comes first. A stack that drops the segment
+-- instead sends nothing at all.
 add {
   id = "mpa-crc-terminate-first",
-  purpose = "When a wrong CRC ends the stream, a Terminate 2/0/02 without headers comes before the close",
+  purpose = "When a wrong CRC ends the stream, the target sends a Terminate 2/0/02 without headers before it closes",
   rules = { "MPA-8-12", "MPA-8-02", "RDMAP-7.1-01" },
   run = function(t)
     local conn = t:session { crc = true }
@@ -104,7 +104,7 @@ add {
 
 add {
   id = "mpa-crc-nothing-after",
-  purpose = "After an FPDU with a wrong CRC nothing is placed, delivered or answered, good as it may be",
+  purpose = "After an FPDU with a wrong CRC the target places, delivers and answers nothing, however valid",
   rules = { "MPA-8-11", "MPA-6-01", "MPA-4.4-17", "DDP-7.1-19" },
   needs = { memory = "write" },
   run = function(t)
@@ -146,7 +146,7 @@ for _, one in ipairs {
 } do
   add {
     id = "mpa-crc-value-" .. one[1],
-    purpose = ("A CRC field that holds %s is not taken"):format(one[2]),
+    purpose = ("The target refuses a CRC field that holds %s"):format(one[2]),
     rules = { "MPA-4.4-17", "MPA-4.4-16", "MPA-8-02", "MPA-6-03" },
     tags = { "field" },
     run = function(t)
@@ -160,10 +160,10 @@ for _, one in ipairs {
   }
 end
 
--- Field bug: the CRC field was left out when CRCs are off.
+-- Field bug: a stack left out the CRC field when CRCs were off.
 add {
   id = "mpa-crc-field-present",
-  purpose = "A target that does not use CRCs has the four octets in its FPDUs all the same",
+  purpose = "A target that does not use CRCs still sends the four octets in its FPDUs",
   rules = { "MPA-4.1-07", "MPA-4.4-10", "MPA-4.1-01" },
   needs = { crc = "off", memory = "read" },
   tags = { "field" },
@@ -202,7 +202,7 @@ for _, one in ipairs(parts) do
   local name, what, where = one[1], one[2], one[3]
   add {
     id = "mpa-crc-flip-" .. name,
-    purpose = ("One inverted bit in %s is found by the CRC, and nothing is delivered"):format(what),
+    purpose = ("The CRC reveals one inverted bit in %s, and the target delivers nothing"):format(what),
     rules = { name == "pad" and "MPA-4.1-04" or "MPA-4.4-17", "MPA-4.4-16", "MPA-6-01", "MPA-8-02", "MPA-4.4-01" },
     needs = { agent = true },
     run = function(t)
@@ -212,7 +212,7 @@ for _, one in ipairs(parts) do
       local ulpdu = conn:encode(send { payload = bytes(PAYLOAD) })[1].ulpdu
       local frame = mpa.fpdu(conn, ulpdu)
       local place, mask = where(frame)
-      -- A zero-length Write behind it brings what a longer length asks for.
+      -- A zero-length Write after it brings the octets that a longer length asks for.
       conn:write(mpa.flip(frame.octets, place, mask) .. mpa.fpdu_octets(conn:encode(write {})[1].ulpdu),
         { comment = "a Send with one bit inverted in " .. what })
       mpa.expect_crc_fault(conn)
@@ -222,10 +222,10 @@ for _, one in ipairs(parts) do
   }
 end
 
--- The other parity: what a receiver takes must be checked as well.
+-- The counterpart: the target must take the same FPDUs when they are intact.
 add {
   id = "mpa-crc-good-by-hand",
-  purpose = "The same FPDUs without the inverted bit are taken, with 0 to 3 pad octets",
+  purpose = "The target takes the same FPDUs without the inverted bit, with 0 to 3 pad octets",
   rules = { "MPA-4.4-16", "MPA-3-08", "MPA-3-06", "MPA-4.1-05" },
   needs = { agent = true },
   run = function(t)
@@ -244,7 +244,7 @@ add {
 for _, pad in ipairs { 1, 2, 3 } do
   add {
     id = ("mpa-pad-nonzero-%d"):format(pad),
-    purpose = ("%d pad octets that are not zero are taken, and reach no buffer"):format(pad),
+    purpose = ("The target takes %d pad octets that are not zero, and places them in no buffer"):format(pad),
     rules = { "MPA-4.1-03", "MPA-3-08", "MPA-4.3-14" },
     needs = { agent = true },
     run = function(t)

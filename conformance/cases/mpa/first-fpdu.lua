@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Field bug (CVE-2026-23242): an error in the very first FPDU of a connection met a context that was
--- not there yet. OP-12: a responder may answer with the Terminate or just close.
+-- Field bug (CVE-2026-23242): an error in the very first FPDU of a connection used a context that did
+-- not exist yet. OP-12: a responder may answer with the Terminate or just close.
 local mpa = use "mpa"
 local list = {}
 

@@ -8,8 +8,8 @@ local function add(fields)
   list[#list + 1] = fields.role and case(fields) or both_roles(fields)
 end
 
--- Field bug: a length below that of the header that the opcode calls for, taken for a negative number
--- of octets to come. Every such length, each on a connection of its own.
+-- Field bug: a stack took a length below that of the opcode's header for a negative number of octets
+-- to come. Every such length, each on a connection of its own.
 local messages = {
   { "write", 14, function() return write {} end },
   { "read-response", 14, function() return read_response {} end },
@@ -36,7 +36,7 @@ for _, one in ipairs(messages) do
         local ulpdu = conn:encode(make())[1].ulpdu
         conn:send(raw { ulpdu = ulpdu:sub(1, length) }, { broken = true,
           comment = ("%d octets of a %s"):format(length, name) })
-        -- Behind it comes what only a stream that goes on would answer.
+        -- Then send what only a stream that goes on would answer.
         conn:send(read_request { size = 0, sink_stag = 1, sink_to = 2 })
         local item = conn:expect(terminate {}, closed())
         answers[item.text] = (answers[item.text] or 0) + 1
@@ -70,11 +70,11 @@ for _, length in ipairs { 0, 1, 13, 17 } do
   }
 end
 
--- The longest ULPDU that is legal, and those that are not. A receiver need not take one above its
--- MULPDU, which is a matter of its path; it must then end the stream and place nothing outside.
+-- The longest legal ULPDU, and longer ones. A receiver need not take one above its MULPDU, which
+-- depends on its path; it must then end the stream and place nothing outside.
 add {
   id = "mpa-length-64768",
-  purpose = "A ULPDU of 64768 octets is placed, or refused cleanly",
+  purpose = "The target places a ULPDU of 64768 octets, or refuses it cleanly",
   rules = { "MPA-3-06", "MPA-3-07" },
   needs = { memory = "write" },
   run = function(t)
@@ -110,10 +110,10 @@ for _, length in ipairs { 64769, 65535 } do
       conn:send(write { to = buf, payload = bytes(size) }, { segment = size, broken = true })
       conn:send(read_request { size = 0, sink_stag = 1, sink_to = 2 })
       conn:expect(terminate {}, closed())
-      -- No octet outside the buffer; inside it no rule is broken.
+      -- No octet outside the buffer may change; inside, octets break no rule.
       t:observe("placed", t:read(buf, 0, 16) == bytes(16))
       local guard = t:read(buf, -buf.guard, buf.guard)
-      t:check(guard == buf.content:sub(1, buf.guard), "the octets in front of the buffer have changed")
+      t:check(guard == buf.content:sub(1, buf.guard), "the target changed octets before the buffer")
     end,
   }
 end
@@ -122,7 +122,7 @@ end
 for _, size in ipairs { 1460, 4096, 16384, 60000 } do
   add {
     id = ("mpa-ulpdu-large-%d"):format(size),
-    purpose = ("A Write of %d octets in one FPDU, in TCP segments of 1000, is placed or refused cleanly"):format(size),
+    purpose = ("The target places a Write of %d octets in one FPDU, in TCP segments of 1000, or refuses it cleanly"):format(size),
     rules = { "MPA-3-07", "MPA-5.1-05", "MPA-A.4-01" },
     role = "responder",
     needs = { memory = "write", read = true },
@@ -144,7 +144,7 @@ end
 
 add {
   id = "mpa-ulpdu-sizes",
-  purpose = "ULPDUs of 14 to 150 octets are all taken, with exactly their payload",
+  purpose = "The target takes ULPDUs of 14 to 150 octets, with exactly their payload",
   rules = { "MPA-3-06", "MPA-3-08", "MPA-5.2-01", "MPA-4.3-13" },
   needs = { memory = "write" },
   run = function(t)
@@ -162,7 +162,7 @@ add {
   end,
 }
 
--- ---- what looks like something else ----
+-- ---- payload that looks like something else ----
 
 add {
   id = "mpa-payload-looks-like-mpa",

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- FPDUs in TCP segments of any kind. Field bugs: short reads taken for errors, headers in two parts.
+-- FPDUs in TCP segments of any kind. Field bugs: stacks took short reads for errors, or failed on headers in two parts.
 local mpa = use "mpa"
 local list = {}
 
@@ -19,7 +19,7 @@ for _, markers in ipairs { false, true } do
   local suffix = markers and "-markers" or ""
   add {
     id = "mpa-split-read-request" .. suffix,
-    purpose = "A Read Request in two TCP segments, cut at every octet in turn, is answered",
+    purpose = "The target answers a Read Request in two TCP segments, cut at every octet in turn",
     rules = { "MPA-5.1-05", "MPA-A.4-01", "MPA-4.3-13" },
     needs = needs,
     run = function(t)
@@ -32,7 +32,7 @@ for _, markers in ipairs { false, true } do
   }
   add {
     id = "mpa-split-send" .. suffix,
-    purpose = "A Send in two TCP segments, cut at every octet in turn, is delivered",
+    purpose = "The target delivers a Send in two TCP segments, cut at every octet in turn",
     rules = { "MPA-5.1-05", "MPA-A.4-01", "MPA-4.3-13" },
     needs = { agent = true, markers = markers and "on" or "off" },
     run = function(t)
@@ -49,7 +49,7 @@ for _, markers in ipairs { false, true } do
   }
   add {
     id = "mpa-split-write" .. suffix,
-    purpose = "A Write in two TCP segments, cut at every octet in turn, is placed",
+    purpose = "The target places a Write in two TCP segments, cut at every octet in turn",
     rules = { "MPA-5.1-05", "MPA-A.4-01", "MPA-4.3-13" },
     needs = { memory = "write", markers = markers and "on" or "off" },
     run = function(t)
@@ -89,7 +89,7 @@ end
 
 add {
   id = "mpa-many-in-one-segment",
-  purpose = "FPDUs that come together in one TCP segment are all dealt with, in order",
+  purpose = "The target processes all FPDUs of one TCP segment, in order",
   rules = { "MPA-4.3-13", "MPA-5.2-01", "MPA-5.1-05" },
   needs = { read = true, agent = true },
   run = function(t)
@@ -115,7 +115,7 @@ for _, one in ipairs {
 } do
   add {
     id = "mpa-segment-ends-" .. one[1],
-    purpose = "TCP segments that end inside an FPDU that follows a whole one do not matter",
+    purpose = "The target copes with TCP segments that hold a whole FPDU and part of the next",
     rules = { "MPA-A.4-01", "MPA-4.3-13", "MPA-5.2-01" },
     role = "responder",
     run = function(t)
@@ -128,10 +128,10 @@ for _, one in ipairs {
   }
 end
 
--- ULPDU_Length decides when an FPDU is there: until its last octet nothing may come of it.
+-- ULPDU_Length decides when an FPDU is complete: before its last octet it may have no effect.
 add {
   id = "mpa-incomplete-read-request",
-  purpose = "A Read Request without its last octet is not answered, and is when it has come",
+  purpose = "The target answers a Read Request when its last octet has come, and not before",
   rules = { "MPA-6-05", "MPA-6-01" },
   needs = { read = true },
   run = function(t)
@@ -148,7 +148,7 @@ add {
 
 add {
   id = "mpa-incomplete-send",
-  purpose = "A Send without its last octet is not delivered, and is when it has come",
+  purpose = "The target delivers a Send when its last octet has come, and not before",
   rules = { "MPA-6-05", "MPA-6-01" },
   needs = { agent = true },
   run = function(t)

@@ -8,7 +8,7 @@ return both_roles {
   run = function(t)
     local buf = t:memory { length = 4096, remote = "read", fill = "count" }
     local conn = t:session { markers = true }
-    -- Every Marker of the answer is checked by the observer: without them nothing fits.
+    -- The observer checks every Marker of the answer: without them nothing fits.
     t:check(conn:read(buf) == bytes(4096), "the RDMA Read returned other octets than the buffer holds")
     for size = 1, 32 do conn:read(buf, 0, size) end
     conn:fence()

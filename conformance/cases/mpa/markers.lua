@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Markers: who gets them, where they may fall, what in them counts. What the target sends is checked
--- against RFC 5044 §4 by the observer: a Marker out of place makes everything behind it unreadable.
+-- Markers: who gets them, where they may fall, which of their bits count. The observer checks what the
+-- target sends against RFC 5044 §4: a Marker out of place makes everything after it unreadable.
 local mpa = use "mpa"
 local list = {}
 
@@ -37,12 +37,12 @@ for _, to_target in ipairs { false, true } do
         local conn = session(t, to_target, to_station)
         local buf = t:memory { length = 5000, remote = "read write" }
         conn:send(write { to = buf, payload = bytes(5000) }, { segment = 1400 })
-        t:check(conn:read(buf) == bytes(5000), "the RDMA Read returned other octets than were written")
+        t:check(conn:read(buf) == bytes(5000), "the RDMA Read returned other octets than the Write placed")
         t:expect_contents(buf, bytes(5000))
         t:post { op = "send", payload = bytes(2000, 3) }
         conn:expect(send { payload = bytes(2000, 3) })
         t:check(conn.agreed.tx_markers == to_station and conn.agreed.rx_markers == to_target,
-          "the target's ULP is told otherwise about Markers")
+          "the target reported another use of Markers to its ULP")
       end,
     }
   end
@@ -50,13 +50,13 @@ end
 
 -- ---- from the station ----
 
--- A Read Request is an FPDU of 52 octets; its answer tells that all of its header was found.
+-- A Read Request is an FPDU of 52 octets; its answer shows that the target found all of its header.
 for at = 0, 48, 4 do
-  local where = at == 0 and "in front of ULPDU_Length" or at == 48 and "between the ULPDU and the CRC"
-    or ("%d octets behind the start of the FPDU"):format(at)
+  local where = at == 0 and "before ULPDU_Length" or at == 48 and "between the ULPDU and the CRC"
+    or ("%d octets after the start of the FPDU"):format(at)
   add {
     id = ("mpa-marker-at-%d"):format(at),
-    purpose = ("A Marker %s of a Read Request is left out of what is handed up"):format(where),
+    purpose = ("The target removes a Marker %s of a Read Request"):format(where),
     rules = { at == 0 and "MPA-4.3-06" or "MPA-4.3-14", "MPA-4.4-16", "MPA-4.3-07" },
     role = "responder",
     needs = { read = true, markers = "on" },
@@ -127,18 +127,18 @@ for _, one in ipairs { { "one-fpdu", 12000 }, { "small", 100 }, { "odd", 333 }, 
       for at = 0, #content - 1, one[2] do
         local size = math.min(one[2], #content - at)
         t:check(conn:read(buf, at, size) == content:sub(at + 1, at + size),
-          ("the RDMA Read at %d returned other octets than were written"):format(at))
+          ("the RDMA Read at %d returned other octets than the Write placed"):format(at))
       end
       t:expect_contents(buf, content)
     end,
   }
 end
 
--- Field bugs: FPDUPTR in host order; counted from the Marker; Markers without the CRC octets. These
--- are the two annotated frames of RFC 5044, octet by octet.
+-- Field bugs: FPDUPTR in host order; FPDUPTR counted from the Marker; Markers without the CRC octets.
+-- These are the two annotated frames of RFC 5044, octet by octet.
 add {
   id = "mpa-marker-rfc-first",
-  purpose = "The first example frame of RFC 5044, a Send behind the first Marker, is delivered",
+  purpose = "The target delivers the first example frame of RFC 5044, a Send after the first Marker",
   rules = { "MPA-4.4-11", "MPA-4.4-14", "MPA-4.4-16", "MPA-4.3-08" },
   role = "responder",
   needs = { agent = true, markers = "on" },
@@ -156,7 +156,7 @@ add {
 
 add {
   id = "mpa-marker-rfc-second",
-  purpose = "The second example frame of RFC 5044, with a Marker inside, is delivered",
+  purpose = "The target delivers the second example frame of RFC 5044, with a Marker inside",
   rules = { "MPA-4.4-11", "MPA-4.4-12", "MPA-4.4-16", "MPA-4.3-07" },
   role = "responder",
   needs = { agent = true, markers = "on" },
@@ -177,7 +177,7 @@ add {
 
 -- ---- bits that do not count ----
 
--- Three zero-length Writes: behind a Marker, with one inside, with one between ULPDU and CRC.
+-- Three zero-length Writes: after a Marker, with one inside, with one between ULPDU and CRC.
 local places = { { "before", 0 }, { "inside", 512 - 8 }, { "before-crc", 512 - 16 } }
 for _, place in ipairs(places) do
   for _, bend in ipairs {
@@ -188,8 +188,8 @@ for _, place in ipairs(places) do
   } do
     add {
       id = ("mpa-marker-%s-%s"):format(bend[1], place[1]),
-      purpose = ("A Marker %s of an FPDU with %s, and a CRC over it, is taken"):format(
-        place[1] == "inside" and "inside" or place[1] == "before" and "in front" or "before the CRC", bend[2]),
+      purpose = ("The target takes a Marker %s an FPDU with %s, and a CRC over it"):format(
+        place[1] == "inside" and "inside" or place[1] == "before" and "before" or "before the CRC of", bend[2]),
       rules = { bend[4], "MPA-4.3-07" },
       role = "responder",
       needs = { markers = "on" },
@@ -204,7 +204,7 @@ for _, place in ipairs(places) do
   -- OP-13: the check is optional for data in order.
   add {
     id = "mpa-marker-pointer-" .. place[1],
-    purpose = "A Marker whose FPDUPTR points elsewhere, in order: taken, or Terminate 2/0/03",
+    purpose = "The target takes a Marker whose FPDUPTR points elsewhere, in order, or sends a Terminate 2/0/03",
     rules = { "MPA-8-03", "MPA-5.2-02", "MPA-8-04" },
     role = "responder",
     needs = { read = true, markers = "on" },
@@ -219,7 +219,7 @@ for _, place in ipairs(places) do
   }
   add {
     id = "mpa-marker-crc-flip-" .. place[1],
-    purpose = "One inverted bit in a Marker is found by the CRC",
+    purpose = "The CRC reveals one inverted bit in a Marker",
     rules = { place[1] == "before" and "MPA-4.3-06" or "MPA-4.4-17", "MPA-4.4-16", "MPA-8-02" },
     role = "responder",
     needs = { markers = "on" },
@@ -233,7 +233,7 @@ for _, place in ipairs(places) do
   }
   add {
     id = "mpa-marker-not-in-crc-" .. place[1],
-    purpose = "An FPDU whose CRC leaves its Marker out is not taken",
+    purpose = "The target refuses an FPDU whose CRC leaves its Marker out",
     rules = { place[1] == "before" and "MPA-4.3-06" or "MPA-4.4-17", "MPA-4.4-16", "MPA-8-02" },
     role = "responder",
     needs = { markers = "on" },
@@ -250,7 +250,7 @@ end
 
 add {
   id = "mpa-marker-zero-inside",
-  purpose = "A Marker of zeros inside an FPDU, as if it lay between two: taken, or Terminate 2/0/03",
+  purpose = "The target takes a Marker of zeros inside an FPDU, as if between two, or sends a Terminate 2/0/03",
   rules = { "MPA-8-03", "MPA-5.2-02" },
   role = "responder",
   needs = { read = true, memory = "write", markers = "on" },
@@ -285,11 +285,11 @@ for _, one in ipairs {
     run = function(t)
       local conn = session(t, one[3])
       local buf = t:memory { length = 1000, remote = "write" }
-      -- Not the first FPDU: with its Marker missing, half of the STag, whatever that is, would be read as the length.
+      -- Not the first FPDU: with its Marker missing, the target would read half of the STag as the length.
       if one[1] == "missing" then conn:sanity() end
       conn:send(write { to = buf, payload = bytes(1000) }, one[4])
-      -- More octets, so that any length that is read out of place is reached.
-      conn:write(bytes(70000, 0), { comment = "octets that end whatever was begun" })
+      -- More octets, so that any length read out of place is reached.
+      conn:write(bytes(70000, 0), { comment = "octets that complete any FPDU" })
       conn:expect(terminate "2/0/02", terminate "2/0/03", closed(), { dropped = true })
       t:expect_unchanged(buf)
     end,
@@ -300,7 +300,7 @@ end
 
 add {
   id = "mpa-markers-sent-phases",
-  purpose = "A target asked for Markers places them rightly in FPDUs of every length and at every place",
+  purpose = "A target that is asked for Markers places them correctly in FPDUs of every length and at every place",
   rules = { "MPA-4.3-03", "MPA-4.3-02", "MPA-4.3-05", "MPA-4.3-10", "MPA-4.3-11", "MPA-4.4-13", "MPA-4.4-14",
     "MPA-4.2-01", "MPA-4.2-02", "MPA-4.2-04" },
   needs = { memory = "read", read = true },
@@ -328,8 +328,8 @@ add {
         if ending < at and ending > 4 then seen.inside = seen.inside + 1 end
       end
     end
-    t:note(("Markers in front of an FPDU %d, before a CRC %d, otherwise inside %d"):format(seen.before, seen.crc, seen.inside))
-    t:check(seen.before > 0 and seen.crc > 0 and seen.inside > 0, "the lengths did not lead to every place of a Marker")
+    t:note(("Markers before an FPDU %d, before a CRC %d, otherwise inside %d"):format(seen.before, seen.crc, seen.inside))
+    t:check(seen.before > 0 and seen.crc > 0 and seen.inside > 0, "the target's FPDUs did not have Markers in every place")
   end,
 }
 

@@ -1,17 +1,17 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Refusals. OP-01: after a rejecting Reply TCP may be closed or left to the ULP; no FPDU may follow.
+-- Refusals. OP-01: after a rejecting Reply a target may close TCP or leave it to the ULP; no FPDU may follow.
 local mpa = use "mpa"
 local list = {}
 
 local function add(fields) list[#list + 1] = case(fields) end
 
--- Nothing but the end of the stream may come.
+-- Expects nothing but the end of the stream.
 local function nothing_more(t, conn, received, rule)
   conn:shutdown()
   local ended = conn:drain(1)
   if not ended then t:note("the target left TCP open") end
-  t:check(conn:state().received == received, "octets follow a refusal", {
+  t:check(conn:state().received == received, "the target sent octets after a refusal", {
     rule = rule, expected = ("%d octets in all"):format(received), actual = conn:state().received .. " octets" })
 end
 
@@ -19,7 +19,7 @@ for _, one in ipairs { { "plain-rev1", 1, 0 }, { "private-rev1", 1, 512 }, { "pl
   local name, revision, length = one[1], one[2], one[3]
   add {
     id = "mpa-reject-" .. name,
-    purpose = ("A Request that the ULP refuses is answered with R=1 and %s"):format(
+    purpose = ("A responder whose ULP refuses a Request answers with R=1 and %s"):format(
       length > 0 and ("the ULP's %d octets"):format(length) or "no private data"),
     rules = { "MPA-7.1.2-07", "MPA-7.1.2-05", "MPA-7.1.2-19", "MPA-7.1.1-13", "MPA-7.1.2-06", "EMPA-10-05",
       "EMPA-10-06" },
@@ -28,7 +28,7 @@ for _, one in ipairs { { "plain-rev1", 1, 0 }, { "private-rev1", 1, 512 }, { "pl
     run = function(t)
       local conn = t:connect { raw = true, target = { accept = "ask" } }
       conn:send(request { revision = revision, private = "no, thanks" })
-      t:check(t:requested(conn) == "no, thanks", "the ULP is shown other private data", { rule = "MPA-7.1.1-23" })
+      t:check(t:requested(conn) == "no, thanks", "the ULP saw other private data", { rule = "MPA-7.1.1-23" })
       t:reject(conn, bytes(length))
       local answer = conn:expect(reply { rejected = true, private = bytes(length), enhanced = revision == 2 })
       nothing_more(t, conn, 20 + answer.pd_length)
@@ -36,7 +36,7 @@ for _, one in ipairs { { "plain-rev1", 1, 0 }, { "private-rev1", 1, 512 }, { "pl
   }
   add {
     id = "mpa-rejected-" .. name,
-    purpose = ("An initiator that is refused with %d octets of private data sends no FPDU and tells its ULP"):format(length),
+    purpose = ("A refused initiator sends no FPDU and reports the refusal, with %d octets of private data, to its ULP"):format(length),
     rules = { "MPA-7.1.2-13", "MPA-7.1.1-13", "MPA-7.1.2-24" },
     role = "initiator",
     needs = { agent = true, revision = revision },
@@ -46,7 +46,7 @@ for _, one in ipairs { { "plain-rev1", 1, 0 }, { "private-rev1", 1, 512 }, { "pl
       conn:send(reply { rejected = true, revision = revision, a = asked.a, b = asked.b, c = asked.c, d = asked.d,
         private = bytes(length) })
       local event = t:event("rejected", conn)
-      t:check(event.private == show(bytes(length)), "the ULP is shown other private data", {
+      t:check(event.private == show(bytes(length)), "the ULP saw other private data", {
         expected = show(bytes(length), 32), actual = event.private:sub(1, 64) })
       nothing_more(t, conn, 20 + asked.pd_length)
     end,
@@ -55,7 +55,7 @@ end
 
 add {
   id = "mpa-rejected-bare",
-  purpose = "An initiator that is refused sends no FPDU",
+  purpose = "A refused initiator sends no FPDU",
   rules = { "MPA-7.1.2-13" },
   role = "initiator",
   run = function(t)
@@ -67,7 +67,7 @@ add {
 
 add {
   id = "mpa-reject-then-accept",
-  purpose = "A refusal leaves no trace on the connections that come before and after it",
+  purpose = "A refusal has no effect on the connections before and after it",
   rules = { "MPA-7.1.2-07", "MPA-7.1.2-08" },
   role = "responder",
   needs = { agent = true, reject = true },
@@ -92,7 +92,7 @@ add {
   end,
 }
 
--- FPDUs sent in spite of a refusal must not be acted upon.
+-- The target must not act upon FPDUs sent in spite of a refusal.
 add {
   id = "mpa-reject-fpdu",
   purpose = "An FPDU that comes after the target's refusal has no effect",

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- What the target's ULP is told, and the versions that follow from the start-up.
+-- The target's reports to its ULP, and the versions that follow from the start-up.
 local mpa = use "mpa"
 local list = {}
 
@@ -35,13 +35,13 @@ for revision = 1, 2 do
   }
   add {
     id = ("mpa-revision-seen-rev%d"):format(revision),
-    purpose = ("The ULP is told that revision %d is in use"):format(revision),
+    purpose = ("The target reports to its ULP that revision %d is in use"):format(revision),
     rules = { "MPA-7.1.1-19" },
     needs = { agent = true, revision = revision },
     run = function(t)
       local conn = t:session { revision = revision, crc = true, target = config(t, revision) }
       t:check(conn.agreed.revision == revision and conn.agreed.enhanced == (revision == 2),
-        "the ULP is told of another revision", { expected = "revision " .. revision,
+        "the target reported another revision to its ULP", { expected = "revision " .. revision,
           actual = ("revision %d%s"):format(conn.agreed.revision, conn.agreed.enhanced and ", enhanced" or "") })
     end,
   }
@@ -49,7 +49,7 @@ end
 
 add {
   id = "mpa-fault-reported-crc",
-  purpose = "A wrong CRC is reported to the target's ULP with the code that the Terminate has",
+  purpose = "The target reports a wrong CRC to its ULP with the code of its Terminate",
   rules = { "MPA-8-09", "MPA-8-02" },
   needs = { agent = true },
   run = function(t)
@@ -57,15 +57,16 @@ add {
     conn:send(write {}, { crc = "bad" })
     local item = mpa.expect_crc_fault(conn)
     if not (item and item.op) then return end
-    local told = t:event("fault", conn).terminate
-    t:check(told and told.layer == 2 and told.type == 0 and told.code == 2, "the ULP is told of another code",
-      { expected = "2/0/02", actual = told and ("%d/%d/%02x"):format(told.layer, told.type, told.code) or "none" })
+    local reported = t:event("fault", conn).terminate
+    t:check(reported and reported.layer == 2 and reported.type == 0 and reported.code == 2,
+      "the target reported another code to its ULP",
+      { expected = "2/0/02", actual = reported and ("%d/%d/%02x"):format(reported.layer, reported.type, reported.code) or "none" })
   end,
 }
 
 add {
   id = "mpa-fault-reported-startup",
-  purpose = "A malformed Request or Reply is reported to the target's ULP as the loss of the connection",
+  purpose = "The target reports a malformed Request or Reply to its ULP as the loss of the connection",
   rules = { "MPA-8-13", "MPA-8-07", "MPA-7.1.2-17" },
   needs = { agent = true },
   run = function(t)
@@ -82,14 +83,15 @@ add {
     local event = t:wait_event(function(e)
       return (e.event == "closed" or e.event == "established") and (not conn.agent or e.conn == conn.agent)
     end)
-    t:check(event and event.event == "closed" and event.graceful == false, "the ULP is not told that the start-up failed",
+    t:check(event and event.event == "closed" and event.graceful == false,
+      "the target did not report the failed start-up to its ULP",
       { expected = "closed, not gracefully", actual = event and event.event })
   end,
 }
 
 add {
   id = "mpa-startup-frames-plain",
-  purpose = "Start-up frames have neither Markers nor a CRC, also where 512 octets of private data call for one",
+  purpose = "Start-up frames have neither Markers nor a CRC, even with 512 octets of private data",
   rules = { "MPA-7.1-05", "EMPA-6-01", "EMPA-6-03", "MPA-7.1-01", "MPA-7.1.2-20" },
   role = "responder",
   needs = { agent = true },
@@ -99,10 +101,10 @@ add {
     t:requested(conn)
     t:accept(conn, bytes(512, 0x77))
     local answer = conn:expect(reply { revision = 1, reserved = 0, private = bytes(512, 0x77), pd_length = 512 })
-    t:check(conn:state().received == 532, "more octets came than those of the frame")
+    t:check(conn:state().received == 532, "the target sent more octets than those of the frame")
     conn:send(read_request { size = 0, sink_stag = 1, sink_to = 2 })
     local item = conn:expect(read_response { stag = 1, to = 2, payload = "" })
-    t:check(item.position == answer.finish, "the first FPDU does not follow the Reply directly",
+    t:check(item.position == answer.finish, "the target's first FPDU does not follow its Reply directly",
       { expected = tostring(answer.finish), actual = tostring(item.position) })
   end,
 }

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- A start-up frame that ends early. OP-06: what PD_Length promises and does not come is known to be
+-- A start-up frame that ends early. OP-06: the target learns that octets promised by PD_Length are
 -- missing when the stream ends, or by a time-out.
 local mpa = use "mpa"
 local list = {}
@@ -14,7 +14,7 @@ for _, one in ipairs(at) do
   local octet, name = one[1], one[2]
   list[#list + 1] = case {
     id = "mpa-startup-cut-" .. name,
-    purpose = ("A Request of 32 octets that ends after %d is met by a close and no Reply"):format(octet),
+    purpose = ("The target closes without a Reply on a Request of 32 octets that ends after %d"):format(octet),
     rules = { "MPA-7.1.1-21", "MPA-7.1.2-03", "MPA-7.1.2-26", "MPA-7.1.2-23", "MPA-8-01" },
     role = "responder",
     needs = { revision = 2 },
@@ -23,14 +23,14 @@ for _, one in ipairs(at) do
       if octet > 0 then
         conn:write(octets(request { private = bytes(8) }):sub(1, octet), { comment = "the Request, cut" })
       end
-      conn:expect_silence {} -- the end of what is not accepted yet is bug-closed-before-accepted-*'s matter
+      conn:expect_silence {} -- bug-closed-before-accepted-* tests ends before the accept
       conn:shutdown()
       conn:expect_close {}
     end,
   }
   list[#list + 1] = case {
     id = "mpa-reply-cut-" .. name,
-    purpose = ("A Reply of 32 octets that ends after %d is met by a close and no FPDU"):format(octet),
+    purpose = ("The target closes without an FPDU on a Reply of 32 octets that ends after %d"):format(octet),
     rules = { "MPA-7.1.1-21", "MPA-7.1.2-11", "MPA-7.1.2-26", "MPA-8-01" },
     role = "initiator",
     needs = { enhanced = true },
@@ -57,16 +57,17 @@ list[#list + 1] = case {
     conn:shutdown()
     conn:expect_close {}
     local event = t:wait_event(function(e) return e.event == "request" or e.event == "closed" end)
-    t:check(event, "the ULP is not told that the start-up failed", { rule = "MPA-8-13", expected = "closed" })
-    t:check(event.event == "closed", "the ULP was shown a Request that was cut", { expected = "closed", actual = event.event })
+    t:check(event, "the target did not report the failed start-up to its ULP", { rule = "MPA-8-13", expected = "closed" })
+    t:check(event.event == "closed", "the target passed a cut Request to its ULP",
+      { expected = "closed", actual = event.event })
     t:observe("graceful", event.graceful)
   end,
 }
 
--- A target whose ULP would keep its own direction open behind a FIN: the close is MPA's then.
+-- A target whose ULP would keep its own direction open after a FIN: MPA has to close then.
 list[#list + 1] = case {
   id = "mpa-startup-cut-half-close",
-  purpose = "A Request that is cut is met by a close even if the ULP keeps half-closed connections",
+  purpose = "The target closes on a cut Request even if its ULP keeps half-closed connections",
   rules = { "MPA-7.1.1-21", "MPA-7.1.2-26", "MPA-8-08" },
   role = "responder",
   needs = { agent = true },
@@ -79,7 +80,7 @@ list[#list + 1] = case {
 }
 list[#list + 1] = case {
   id = "mpa-reply-cut-half-close",
-  purpose = "A Reply that is cut is met by a close even if the ULP keeps half-closed connections",
+  purpose = "The target closes on a cut Reply even if its ULP keeps half-closed connections",
   rules = { "MPA-7.1.1-21", "MPA-7.1.2-26", "MPA-8-08" },
   role = "initiator",
   needs = { agent = true },
@@ -100,7 +101,7 @@ list[#list + 1] = case {
     for _, octet in ipairs { 0, 7, 20, 23 } do
       local conn = t:connect { raw = true }
       if octet > 0 then conn:write(octets(request {}):sub(1, octet), { comment = "the Request, cut" }) end
-      conn:next(0.05) -- it is accepted by then
+      conn:next(0.05) -- the target has accepted it by then
       conn:reset()
     end
     local conn = t:connect { raw = true }

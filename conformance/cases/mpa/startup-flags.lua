@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Flags and reserved bits of a Request that must not matter. Field bug: start-up refused because of a
--- reserved bit.
+-- Flags and reserved bits of a Request that must not matter. Field bug: a stack refused the start-up
+-- for a reserved bit.
 local mpa = use "mpa"
 local list = {}
 
@@ -16,7 +16,7 @@ for _, bit in ipairs { 0x01, 0x02, 0x04, 0x08, 0x0f } do
   for revision = 1, 2 do
     list[#list + 1] = case {
       id = ("mpa-startup-reserved-%02x-rev%d"):format(bit, revision),
-      purpose = ("The reserved bits %02x of a Request of revision %d are not looked at"):format(bit, revision),
+      purpose = ("The target ignores the reserved bits %02x of a Request of revision %d"):format(bit, revision),
       rules = { revision == 1 and "MPA-7.1.1-15" or "EMPA-6-04", "MPA-7.1.1-14" },
       role = "responder",
       needs = { revision = revision },
@@ -28,7 +28,7 @@ end
 
 list[#list + 1] = case {
   id = "mpa-startup-request-r",
-  purpose = "The R bit of a Request is not looked at",
+  purpose = "The target ignores the R bit of a Request",
   rules = { "MPA-7.1.1-12", "MPA-7.1.1-11" },
   role = "responder",
   run = function(t) proceeds(t, { rejected = true }) end,
@@ -37,7 +37,7 @@ list[#list + 1] = case {
 -- OP-03: in revision 1 the bit is a reserved one.
 list[#list + 1] = case {
   id = "mpa-startup-rev1-s",
-  purpose = "S in a Request of revision 1 is a reserved bit: the start-up is an unenhanced one",
+  purpose = "The target takes S in a Request of revision 1 for a reserved bit: the start-up is unenhanced",
   rules = { "EMPA-6-11", "MPA-7.1.1-15", "EMPA-6-05" },
   role = "responder",
   run = function(t)
@@ -50,7 +50,7 @@ list[#list + 1] = case {
 
 list[#list + 1] = case {
   id = "mpa-startup-no-c",
-  purpose = "A Request without C is answered, and CRCs follow the Reply's C",
+  purpose = "The target answers a Request without C, and CRCs follow the Reply's C",
   rules = { "MPA-7.1.1-08", "MPA-7.1.1-10" },
   role = "responder",
   run = function(t)
@@ -64,7 +64,7 @@ list[#list + 1] = case {
 
 list[#list + 1] = case {
   id = "mpa-startup-m",
-  purpose = "A Request with M is accepted, and the target's FPDUs carry Markers",
+  purpose = "The target accepts a Request with M, and its FPDUs carry Markers",
   rules = { "MPA-4.3-01", "MPA-7.1.1-06", "MPA-7.1.2-20" },
   role = "responder",
   needs = { read = true },
@@ -86,7 +86,7 @@ end
 for _, bit in ipairs { 0x01, 0x02, 0x04, 0x08, 0x0f } do
   list[#list + 1] = case {
     id = ("mpa-reply-reserved-%02x"):format(bit),
-    purpose = ("The reserved bits %02x of a Reply are not looked at"):format(bit),
+    purpose = ("The target ignores the reserved bits %02x of a Reply"):format(bit),
     rules = { "EMPA-6-04", "MPA-7.1.1-15" },
     role = "initiator",
     needs = { enhanced = true },
@@ -97,7 +97,7 @@ end
 
 list[#list + 1] = case {
   id = "mpa-reply-m",
-  purpose = "A Reply with M is taken, and the target's FPDUs carry Markers from the first one on",
+  purpose = "The target takes a Reply with M, and its FPDUs carry Markers from the first one on",
   rules = { "MPA-4.3-01", "MPA-7.1.1-06", "MPA-7.1.2-20", "MPA-4.3-08" },
   role = "initiator",
   needs = { enhanced = true },
@@ -113,9 +113,9 @@ list[#list + 1] = case {
   tags = { "sanity" },
   run = function(t)
     local conn, asked = mpa.called(t)
-    t:check(asked.revision == 1 or asked.revision == 2, "the Request has another revision than 1 or 2", {
+    t:check(asked.revision == 1 or asked.revision == 2, "the target's Request has another revision than 1 or 2", {
       rule = "MPA-7.1.1-16", expected = "revision 1 or 2", actual = asked.text, item = asked })
-    t:check(not asked.rejected and asked.reserved == 0, "a bit of the Request is set that must be zero", {
+    t:check(not asked.rejected and asked.reserved == 0, "the target's Request has a bit set that must be zero", {
       rule = "MPA-7.1.1-14", actual = asked.text, item = asked })
     t:observe("request", ("rev %d%s%s"):format(asked.revision, asked.enhanced and " enhanced" or "",
       asked.markers and " M" or ""))

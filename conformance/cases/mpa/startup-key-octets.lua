@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- One bit of the key is wrong, in each of its 16 octets. Both roles: as responder the target judges
--- the key of a Request, as initiator that of a Reply.
+-- One wrong bit of the key, in each of its 16 octets. Both roles: as responder the target judges the
+-- key of a Request, as initiator that of a Reply.
 local mpa = use "mpa"
 
 local REQUEST, REPLY = "MPA ID Req Frame", "MPA ID Rep Frame"
@@ -9,7 +9,7 @@ local list = {}
 for octet = 0, 15 do
   list[#list + 1] = case {
     id = ("mpa-startup-key-octet-%d"):format(octet),
-    purpose = ("A Request whose key is wrong in octet %d is met by a close and no Reply"):format(octet),
+    purpose = ("The target closes without a Reply on a Request whose key is wrong in octet %d"):format(octet),
     rules = { "MPA-7.1.1-02", "MPA-7.1.2-17", "MPA-7.1.2-04", "MPA-8-07", "MPA-8-08" },
     role = "responder",
     run = function(t)
@@ -20,7 +20,7 @@ for octet = 0, 15 do
   }
   list[#list + 1] = case {
     id = ("mpa-reply-key-octet-%d"):format(octet),
-    purpose = ("A Reply whose key is wrong in octet %d is met by a close and no FPDU"):format(octet),
+    purpose = ("The target closes without an FPDU on a Reply whose key is wrong in octet %d"):format(octet),
     rules = { "MPA-7.1.1-04", "MPA-7.1.2-17", "MPA-7.1.2-12", "MPA-8-07", "MPA-8-08" },
     role = "initiator",
     run = function(t)
@@ -33,7 +33,7 @@ end
 
 list[#list + 1] = case {
   id = "mpa-reply-key-request",
-  purpose = "A Request that answers a Request (two initiators) is met by a close and no FPDU",
+  purpose = "The target closes without an FPDU on a Request that answers its Request (two initiators)",
   rules = { "MPA-7.1.2-21", "MPA-7.1.1-04", "MPA-7.1.2-17" },
   role = "initiator",
   run = function(t)
@@ -43,10 +43,10 @@ list[#list + 1] = case {
   end,
 }
 
--- Field bug: the key was judged only after the private data had been read.
+-- Field bug: a stack judged the key only after it had read the private data.
 list[#list + 1] = case {
   id = "mpa-startup-key-and-length",
-  purpose = "A wrong key with PD_Length 65535 is met by a close, whether or not the private data comes",
+  purpose = "The target closes on a wrong key with PD_Length 65535, whether or not the private data comes",
   rules = { "MPA-7.1.1-02", "MPA-7.1.1-22", "MPA-8-08" },
   role = "responder",
   tags = { "field" },

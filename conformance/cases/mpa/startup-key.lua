@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- One case for each way in which a key can be wrong.
+-- One case for each kind of wrong key.
 local wrong = {
   { "reply", "MPA ID Rep Frame", "is that of a Reply" },
   { "case", "MPA ID REQ FRAME", "has other letter cases" },
@@ -14,7 +14,7 @@ for i, one in ipairs(wrong) do
   if name == "last" then key = key:sub(1, 15) .. "\0" end
   list[i] = case {
     id = "mpa-startup-key-" .. name,
-    purpose = ("A Request whose key %s is met by a close and no Reply"):format(how),
+    purpose = ("The target closes without a Reply on a Request whose key %s"):format(how),
     rules = { "MPA-7.1.1-02" },
     role = "responder",
     run = function(t)

@@ -14,7 +14,7 @@ for _, one in ipairs(right) do
   local pd = length + (revision == 2 and 4 or 0)
   add {
     id = ("mpa-startup-private-%d-rev%d"):format(length, revision),
-    purpose = ("%d octets of private data in a Request of revision %d (PD_Length %d) are taken"):format(length,
+    purpose = ("The target takes %d octets of private data in a Request of revision %d (PD_Length %d)"):format(length,
       revision, pd),
     rules = { pd == 512 and "MPA-7.1.1-25" or "MPA-7.1.2-23", "MPA-7.1.2-24", "EMPA-6-08" },
     role = "responder",
@@ -28,7 +28,7 @@ for _, one in ipairs(right) do
   }
   add {
     id = ("mpa-startup-private-seen-%d-rev%d"):format(length, revision),
-    purpose = ("The ULP of a responder is shown the %d octets of private data, and its own answer arrives whole")
+    purpose = ("A responder's ULP sees the %d octets of private data, and its own answer arrives whole")
       :format(length),
     rules = { "MPA-7.1.1-23", "MPA-7.1.2-24", "MPA-7.1.2-09", "MPA-7.1.1-20", "MPA-7.1.1-24" },
     role = "responder",
@@ -37,7 +37,7 @@ for _, one in ipairs(right) do
       local conn = t:connect { raw = true, target = { accept = "ask" } }
       conn:send(request { revision = revision, private = bytes(length) })
       local seen = t:requested(conn)
-      t:check(seen == bytes(length), "the ULP is shown other private data than was sent", {
+      t:check(seen == bytes(length), "the ULP saw other private data than the station sent", {
         expected = show(bytes(length), 32), actual = show(seen, 32) })
       local answer = bytes(length, 0xa7)
       t:accept(conn, answer)
@@ -53,11 +53,12 @@ for _, one in ipairs(right) do
     needs = { agent = true, revision = revision },
     run = function(t)
       local conn, asked = mpa.called(t, { revision = revision, enhanced = revision == 2, private = bytes(length, 0x5c) })
-      t:check(asked.private == bytes(length, 0x5c) and asked.pd_length == pd, "the private data of the Request is not the ULP's",
+      t:check(asked.private == bytes(length, 0x5c) and asked.pd_length == pd,
+        "the target's Request has other private data than its ULP's",
         { rule = "MPA-7.1.1-20", actual = asked.text, item = asked })
       conn:send(reply { revision = revision, private = bytes(length), a = asked.a })
       local event = t:event("established", conn, {}, { rule = "MPA-7.1.2-14" })
-      t:check(event.private == show(bytes(length)), "the ULP is shown other private data than the Reply's",
+      t:check(event.private == show(bytes(length)), "the ULP saw other private data than the Reply's",
         { rule = "MPA-7.1.1-23", expected = show(bytes(length), 32), actual = event.private:sub(1, 64) })
     end,
   }
@@ -65,7 +66,7 @@ end
 
 -- ---- lengths that are not ----
 
--- PD_Length, octets present, S. Field bug: 2000 octets written into 512.
+-- PD_Length, octets present, S. Field bug: a stack wrote 2000 octets into 512.
 local wrong = {
   { 513, 513 }, { 513, 0 }, { 1024, 1024 }, { 2000, 2000 }, { 65535, 0 }, { 65535, 4096 },
   { 513, 509, true }, { 516, 512, true }, { 517, 513, true }, { 513, 0, true }, { 65535, 0, true },
@@ -75,7 +76,7 @@ for _, one in ipairs(wrong) do
   local name = ("%d-of-%d%s"):format(present, pd, enhanced and "-enhanced" or "")
   add {
     id = "mpa-startup-pd-length-" .. name,
-    purpose = ("A Request with PD_Length %d is met by a close at once"):format(pd),
+    purpose = ("The target closes at once on a Request with PD_Length %d"):format(pd),
     rules = { "MPA-7.1.1-22", "MPA-7.1.2-23", "MPA-7.1.2-26", "MPA-7.1.2-04", "MPA-8-07", "MPA-8-08" },
     role = "responder",
     needs = { revision = enhanced and 2 or 1 },
@@ -88,7 +89,7 @@ for _, one in ipairs(wrong) do
   }
   add {
     id = "mpa-reply-pd-length-" .. name,
-    purpose = ("A Reply with PD_Length %d is met by a close and no FPDU"):format(pd),
+    purpose = ("The target closes without an FPDU on a Reply with PD_Length %d"):format(pd),
     rules = { "MPA-7.1.1-22", "MPA-7.1.2-12", "MPA-7.1.2-26", "MPA-8-07", "MPA-8-08" },
     role = "initiator",
     needs = { agent = true },
@@ -106,7 +107,7 @@ end
 for pd = 0, 3 do
   add {
     id = ("empa-startup-s-pd-length-%d"):format(pd),
-    purpose = ("A Request with S=1 and PD_Length %d has no room for its block: a close"):format(pd),
+    purpose = ("The target closes on a Request with S=1 and PD_Length %d, too short for its block"):format(pd),
     rules = { "EMPA-6-10", "EMPA-6-09", "EMPA-6-08" },
     role = "responder",
     needs = { revision = 2 },
@@ -118,7 +119,7 @@ for pd = 0, 3 do
   }
   add {
     id = ("empa-reply-s-pd-length-%d"):format(pd),
-    purpose = ("A Reply with S=1 and PD_Length %d has no room for its block: a close"):format(pd),
+    purpose = ("The target closes on a Reply with S=1 and PD_Length %d, too short for its block"):format(pd),
     rules = { "EMPA-6-10", "EMPA-6-09", "EMPA-6-08" },
     role = "initiator",
     needs = { enhanced = true },

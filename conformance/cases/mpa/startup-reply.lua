@@ -2,7 +2,7 @@
 
 return case {
   id = "mpa-startup-reply",
-  purpose = "A good enhanced Request is answered by an accepting enhanced Reply without reserved bits",
+  purpose = "The target answers a valid enhanced Request with an accepting enhanced Reply without reserved bits",
   rules = { "EMPA-10-01", "MPA-7.1.1-03", "MPA-7.1.1-14" },
   role = "responder",
   needs = { revision = 2 },

@@ -8,7 +8,7 @@ local function add(fields) list[#list + 1] = case(fields) end
 
 add {
   id = "mpa-startup-rev1",
-  purpose = "A Request of revision 1 is answered by an unenhanced Reply of revision 1",
+  purpose = "The target answers a Request of revision 1 with an unenhanced Reply of revision 1",
   rules = { "EMPA-6-07", "EMPA-10-02", "EMPA-10-06", "MPA-7.1.1-17", "MPA-7.1.2-08" },
   role = "responder",
   run = function(t)
@@ -23,7 +23,7 @@ add {
 
 add {
   id = "mpa-startup-rev2-unenhanced",
-  purpose = "A Request of revision 2 with S=0 is answered with S=0",
+  purpose = "A Request of revision 2 with S=0 gets a Reply with S=0",
   rules = { "EMPA-10-06", "EMPA-10-02" },
   role = "responder",
   needs = { revision = 2 },
@@ -38,7 +38,7 @@ add {
 
 add {
   id = "mpa-startup-rev1-after-rev2",
-  purpose = "An unenhanced Request is taken after an enhanced one on another connection",
+  purpose = "The target takes an unenhanced Request after an enhanced one on another connection",
   rules = { "EMPA-10-04", "EMPA-6-07", "EMPA-10-01" },
   role = "responder",
   needs = { revision = 2 },
@@ -52,10 +52,10 @@ add {
   end,
 }
 
--- Field bug: the revision of the peer was not looked at at all.
+-- Field bug: a stack ignored the peer's revision.
 add {
   id = "mpa-startup-rev0",
-  purpose = "A Request of revision 0 is refused, or answered in full as RDMA Consortium peers are",
+  purpose = "The target refuses a Request of revision 0, or answers it in full like an RDMA Consortium peer's",
   rules = { "MPA-7.1.1-18", "MPA-7.1.1-17", "MPA-C.1-02", "MPA-C.2.4-01" },
   role = "responder",
   tags = { "field" },
@@ -65,8 +65,8 @@ add {
     local answer, which = conn:expect(closed(), reply { revision = 1, enhanced = false },
       reply { revision = 0, enhanced = false, markers = true, crc = true, rejected = false })
     if which == 2 and not answer.rejected then
-      t:check(not mpa.still_serves(conn), "the target goes on with a peer of revision 0",
-        { expected = "a close behind the Reply of revision 1" })
+      t:check(not mpa.still_serves(conn), "the target went on with a peer of revision 0",
+        { expected = "a close after the Reply of revision 1" })
     end
   end,
 }
@@ -74,7 +74,7 @@ add {
 for _, revision in ipairs { 3, 127, 255 } do
   add {
     id = ("mpa-startup-rev%d"):format(revision),
-    purpose = ("A Request of revision %d is met by a close, perhaps after a Reply of the target's own revision")
+    purpose = ("The target closes on a Request of revision %d, perhaps after a Reply of its own revision")
       :format(revision),
     rules = { "MPA-7.1.1-18", "MPA-7.1.1-17", "MPA-7.1.2-04", "MPA-8-08" },
     role = "responder",
@@ -83,14 +83,14 @@ for _, revision in ipairs { 3, 127, 255 } do
       conn:send(request { revision = revision, enhanced = false })
       local answer, which = conn:expect(closed(), reply { revision = one_of { 1, 2 } })
       if which == 2 and not answer.rejected then
-        t:check(not mpa.still_serves(conn), "the target goes on with a revision that it does not know",
-          { expected = "a close behind the Reply" })
+        t:check(not mpa.still_serves(conn), "the target went on with a revision that it does not know",
+          { expected = "a close after the Reply" })
       end
     end,
   }
   add {
     id = ("mpa-reply-rev%d"):format(revision),
-    purpose = ("A Reply of revision %d is met by a close and no FPDU"):format(revision),
+    purpose = ("The target closes without an FPDU on a Reply of revision %d"):format(revision),
     rules = { "MPA-7.1.1-18", "MPA-7.1.1-17", "MPA-7.1.2-12", "MPA-8-08" },
     role = "initiator",
     run = function(t)
@@ -104,7 +104,7 @@ end
 
 add {
   id = "mpa-reply-rev0",
-  purpose = "A Reply of revision 0 is met by a close without any FPDU",
+  purpose = "The target closes without any FPDU on a Reply of revision 0",
   rules = { "MPA-C.2.2-01", "MPA-7.1.1-18" },
   role = "initiator",
   tags = { "field" },
@@ -141,26 +141,26 @@ add {
   needs = { agent = true, revision = 1 },
   run = function(t)
     local conn = t:target_connects { target = { revision = 1 } }
-    t:check(conn.request.revision == 1 and not conn.request.enhanced, "the Request is not an unenhanced one of revision 1",
+    t:check(conn.request.revision == 1 and not conn.request.enhanced, "the target's Request is not an unenhanced one of revision 1",
       { expected = "mpa request rev 1", actual = conn.request.text, item = conn.request })
     mpa.serves(conn)
   end,
 }
 
--- OP-26: what an initiator makes of a Reply that answers otherwise than asked is not stated.
+-- OP-26: the RFC does not say what an initiator does about a Reply that differs from its Request.
 for _, one in ipairs {
   { "unenhanced", "an unenhanced Reply of revision 1", { revision = 1, enhanced = false } },
   { "s-clear", "a Reply of revision 2 with S=0", { revision = 2, enhanced = false } },
 } do
   add {
     id = "mpa-reply-" .. one[1],
-    purpose = ("An enhanced Request answered by %s: unenhanced operation or a close"):format(one[2]),
+    purpose = ("An initiator whose enhanced Request gets %s works unenhanced or closes"):format(one[2]),
     rules = { "EMPA-10-05", "EMPA-6-06" },
     role = "initiator",
     needs = { enhanced = true },
     run = function(t)
       local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
-      t:check(asked.enhanced, "the Request is not enhanced", { rule = "EMPA-6-02", actual = asked.text })
+      t:check(asked.enhanced, "the target's Request is not enhanced", { rule = "EMPA-6-02", actual = asked.text })
       conn:send(reply(one[3]))
       local item = conn:next(0.05)
       t:observe("initiator", item and (item.op or "close") or "waits")
@@ -170,7 +170,7 @@ end
 
 add {
   id = "mpa-request-s-set-in-reply",
-  purpose = "An unenhanced Request answered with S=1: a close, or operation as agreed",
+  purpose = "An initiator whose unenhanced Request is answered with S=1 closes, or works as agreed",
   rules = { "EMPA-10-06" },
   role = "initiator",
   needs = { agent = true },

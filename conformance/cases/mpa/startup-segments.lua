@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Start-up frames in any number of TCP segments, and with something behind them. Field bugs: short
--- reads taken for errors; reading beyond the message.
+-- Start-up frames in any number of TCP segments, and followed by more octets. Field bugs: stacks took
+-- short reads for errors, or read beyond the message.
 local mpa = use "mpa"
 local list = {}
 
@@ -17,7 +17,7 @@ local places = {
 for _, one in ipairs(places) do
   add {
     id = "mpa-startup-split-before-" .. one[2],
-    purpose = ("A Request in two TCP segments, the second one from octet %d on, is answered as usual"):format(one[1]),
+    purpose = ("The target answers a Request in two TCP segments, the second from octet %d on, as usual"):format(one[1]),
     rules = { "MPA-A.4-01", "MPA-7.1.2-24", "MPA-7.1.5-03" },
     role = "responder",
     needs = { revision = 2 },
@@ -30,7 +30,7 @@ for _, one in ipairs(places) do
   }
   add {
     id = "mpa-reply-split-before-" .. one[2],
-    purpose = ("A Reply in two TCP segments, the second one from octet %d on, is taken as usual"):format(one[1]),
+    purpose = ("The target takes a Reply in two TCP segments, the second from octet %d on, as usual"):format(one[1]),
     rules = { "MPA-A.4-01", "MPA-7.1.2-11", "MPA-7.1.5-03" },
     role = "initiator",
     needs = { enhanced = true },
@@ -46,7 +46,7 @@ end
 
 add {
   id = "mpa-startup-split-512",
-  purpose = "A Request with 512 octets of private data, one octet in each write, is answered as usual",
+  purpose = "The target answers a Request with 512 octets of private data, one octet per write, as usual",
   rules = { "MPA-7.1.2-24", "MPA-A.4-01" },
   role = "responder",
   run = function(t)
@@ -59,7 +59,7 @@ add {
 
 add {
   id = "mpa-reply-split-each",
-  purpose = "A Reply that comes one octet at a time is taken as usual",
+  purpose = "The target takes a Reply that comes one octet at a time as usual",
   rules = { "MPA-A.4-01", "MPA-7.1.2-11" },
   role = "initiator",
   needs = { enhanced = true },
@@ -90,7 +90,7 @@ add {
   end,
 }
 
--- ---- something behind the frame ----
+-- ---- octets after the frame ----
 
 local PD = bytes(8)
 for _, one in ipairs {
@@ -102,7 +102,7 @@ for _, one in ipairs {
 } do
   add {
     id = "mpa-startup-surplus-" .. one[1],
-    purpose = ("A Request with %s in the same segment: a close; the surplus is no private data"):format(one[2]),
+    purpose = ("The target closes on a Request with %s in the same segment, or does not take the surplus for private data"):format(one[2]),
     rules = { "MPA-7.1.2-25", "MPA-7.1.1-21" },
     role = "responder",
     run = function(t)
@@ -119,7 +119,7 @@ end
 
 add {
   id = "mpa-startup-surplus-private",
-  purpose = "Octets behind a Request whose PD_Length is 8 never show up as private data",
+  purpose = "Octets after a Request whose PD_Length is 8 never show up as private data",
   rules = { "MPA-7.1.2-25", "MPA-7.1.2-24" },
   role = "responder",
   needs = { agent = true },
@@ -132,20 +132,20 @@ add {
     local event = t:wait_event(function(e) return e.event == "request" or e.event == "closed" end)
     t:observe("surplus", event and event.event)
     if event and event.event == "request" then
-      t:check(event.private == show(PD), "the ULP is shown more private data than PD_Length says",
+      t:check(event.private == show(PD), "the ULP saw more private data than PD_Length covers",
         { expected = show(PD), actual = event.private:sub(1, 64) })
-      t:agent("accept", { conn = event.conn }, true) -- is refused where the connection is over
+      t:agent("accept", { conn = event.conn }, true) -- the agent refuses if the connection is over
     end
     conn:expect(closed(), reply { revision = 1, rejected = false })
   end,
 }
 
--- A responder has to wait for the initiator's first FPDU, so this is no legal exchange; a robust
+-- A responder has to wait for the initiator's first FPDU, so this exchange is not legal; a robust
 -- initiator takes it or ends the stream. With A=0 it sends nothing of its own.
 for _, one in ipairs { { "read", "an RDMA Read Request" }, { "write", "a zero-length Write" } } do
   add {
     id = "mpa-reply-and-fpdu-" .. one[1],
-    purpose = ("A Reply and %s in one segment: taken, or the stream ends"):format(one[2]),
+    purpose = ("The target takes a Reply and %s in one segment, or ends the stream"):format(one[2]),
     rules = { "MPA-7.1-01", "MPA-7.1.2-14", "MPA-7.1.2-15" },
     role = "initiator",
     needs = { enhanced = true },
@@ -164,7 +164,7 @@ end
 
 add {
   id = "mpa-reply-and-fpdu-split",
-  purpose = "The Reply's last octet and the start of an FPDU in one segment, its rest in another: taken, or an end",
+  purpose = "The target takes a segment of the Reply's last octet and half an FPDU, and its rest in another, or ends the stream",
   rules = { "MPA-7.1-01", "MPA-7.1.2-14", "MPA-A.4-01" },
   role = "initiator",
   needs = { peer_to_peer = true },
@@ -187,7 +187,7 @@ add {
 
 add {
   id = "mpa-startup-and-first-fpdu",
-  purpose = "FPDUs that the initiator sends at once behind the Reply are all taken",
+  purpose = "The target takes all FPDUs that the initiator sends right after the Reply",
   rules = { "MPA-7.1.2-10", "MPA-7.1-01", "MPA-7.1-02" },
   role = "responder",
   run = function(t)

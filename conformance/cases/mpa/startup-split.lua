@@ -2,7 +2,7 @@
 
 return case {
   id = "mpa-startup-split",
-  purpose = "A Request that comes one octet at a time is answered as usual",
+  purpose = "The target answers a Request that comes one octet at a time as usual",
   rules = { "MPA-A.4-01", "MPA-7.1.1-01" },
   role = "responder",
   run = function(t)

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Who may speak when during start-up, and for how long it may take (OP-15).
+-- Who may speak when during start-up, and how long it may take (OP-15).
 local mpa = use "mpa"
 local list = {}
 
 local function add(fields) list[#list + 1] = case(fields) end
 
--- Milliseconds: where no start-up is meant to succeed, and where one must.
+-- Milliseconds: for start-ups that are meant to fail, and for those that must succeed.
 local SHORT, ENOUGH = 80, 200
 
 for _, one in ipairs {
@@ -25,7 +25,7 @@ for _, one in ipairs {
         conn:write(octets(request { private = bytes(64) }):sub(1, one[3]), { comment = "a part of the Request" })
       end
       conn:expect_close {}
-      t:check(conn:state().received == 0, "the target sent octets before the Request was complete",
+      t:check(conn:state().received == 0, "the target sent octets before the whole Request had come",
         { rule = "MPA-7.1.2-03" })
     end,
   }
@@ -33,7 +33,7 @@ end
 
 add {
   id = "mpa-startup-timeout-trickle",
-  purpose = "A Request of which an octet comes now and then does not hold a responder beyond its time-out",
+  purpose = "A Request that trickles in does not hold a responder beyond its time-out",
   rules = { "MPA-7.1.2-27", "MPA-7.1.2-22" },
   role = "responder",
   needs = { agent = true },
@@ -46,7 +46,7 @@ add {
       item = conn:next(0.01)
       if item then break end
     end
-    t:check(item and closed():matches(item), "the start-up is not limited in time as a whole",
+    t:check(item and closed():matches(item), "the target does not limit the time of the whole start-up",
       { expected = "the end of the stream", actual = item and item.text, item = item })
   end,
 }
@@ -75,7 +75,7 @@ add {
   run = function(t)
     local conn = t:connect { target = { startup_timeout_ms = ENOUGH } }
     mpa.good(conn)
-    -- Another connection runs into the time-out meanwhile: that is how the case knows it has passed.
+    -- Another connection runs into the time-out meanwhile: that shows the case that it has passed.
     local late = t:connect { raw = true, target = { startup_timeout_ms = ENOUGH } }
     late:expect_close {}
     mpa.serves(conn)
@@ -84,7 +84,7 @@ add {
 
 add {
   id = "mpa-startup-silence",
-  purpose = "A responder says nothing before the last octet of the Request, then answers it",
+  purpose = "A responder sends nothing before the last octet of the Request, then answers it",
   rules = { "MPA-7.1.2-03" },
   role = "responder",
   run = function(t)
@@ -120,10 +120,10 @@ for _, one in ipairs { { "client-server", false }, { "peer-to-peer", true } } do
   }
 end
 
--- OP-12: a Terminate or a close may answer a bad first FPDU; the work posted may not.
+-- OP-12: a target may answer a bad first FPDU with a Terminate or a close, but not send its posted work.
 add {
   id = "mpa-responder-waits-bad-first",
-  purpose = "A first FPDU with a wrong CRC does not open a responder's way to send",
+  purpose = "A first FPDU with a wrong CRC does not allow a responder to send",
   rules = { "MPA-7.1.2-16", "MPA-7.1.2-15", "MPA-8-02" },
   role = "responder",
   needs = { agent = true },
@@ -138,14 +138,14 @@ add {
 
 add {
   id = "mpa-initiator-waits",
-  purpose = "An initiator with Sends to make sends its RTR indication first and the Sends behind it",
+  purpose = "An initiator with Sends to make sends its RTR indication first and the Sends after it",
   rules = { "EMPA-5-01", "EMPA-9.2-10", "MPA-7.1.2-11" },
   role = "initiator",
   needs = { agent = true, peer_to_peer = true },
   run = function(t)
     local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
     local posted, why = t:agent("post", { conn = conn.agent, work = 1000, op = "send" }, true)
-    if not posted then t:note("work could not be posted before the Reply: " .. why) end
+    if not posted then t:note("the target took no work before the Reply: " .. why) end
     conn:expect_silence {}
     conn:send(reply { a = asked.a, b = asked.b, c = asked.c, d = asked.d })
     local first = conn:expect(mpa.rtr.write, mpa.rtr.read, mpa.rtr.send)
@@ -165,7 +165,7 @@ add {
   needs = { agent = true },
   run = function(t)
     local conn, asked = mpa.called(t, { peer_to_peer = false, enhanced = true, revision = 2 })
-    t:check(not asked.a, "the Request asks for peer-to-peer", { actual = asked.text, item = asked })
+    t:check(not asked.a, "the target's Request asks for peer-to-peer", { actual = asked.text, item = asked })
     conn:send(t:answer(asked))
     t:established(conn)
     conn:expect_silence {}

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Streaming mode before MPA: in each direction MPA begins behind the last octet that was streamed.
+-- Streaming mode before MPA: in each direction MPA begins after the last streamed octet.
 
 local ASK, GO = "iwarp?\n", "go\n"
 
@@ -21,9 +21,10 @@ local function switched(t, from_station, from_target, options, comment)
   else
     conn:stream(from_station)
   end
-  t:check(t:streamed(conn, #from_station) == from_station, "streamed octets do not come to the application as they were sent")
+  t:check(t:streamed(conn, #from_station) == from_station,
+    "the target's application got other streamed octets than the station sent")
   t:stream(conn, from_target)
-  t:check(conn:take(#from_target) == from_target, "streamed octets of the target are not the ones that its application sent")
+  t:check(conn:take(#from_target) == from_target, "the target streamed other octets than its application sent")
   conn:begin()
   t:start(conn)
   return conn
@@ -52,7 +53,7 @@ for _, amount in ipairs(amounts) do
   for _, markers in ipairs { false, true } do
     streaming {
       id = ("mpa-streaming-%d-%d%s"):format(ours, theirs, markers and "-markers" or ""),
-      purpose = ("MPA begins behind %d octets streamed to the target and %d streamed by it%s"):format(ours, theirs,
+      purpose = ("MPA begins after %d octets streamed to the target and %d streamed by it%s"):format(ours, theirs,
         markers and "; Markers are counted from there" or ""),
       rules = { "MPA-7.1-01" },
       run = function(t)
@@ -62,7 +63,8 @@ for _, amount in ipairs(amounts) do
         start_up(t, conn, not plain and { markers = markers } or {})
         conn:sanity()
         local buf = t:memory { length = 3000, remote = "read", fill = "count" }
-        t:check(conn:read(buf, 0, 3000) == bytes(3000), "what is read behind the start-up is not what the target holds")
+        t:check(conn:read(buf, 0, 3000) == bytes(3000),
+          "the RDMA Read after the start-up returned other octets than the target holds")
       end,
     }
   end
@@ -70,7 +72,7 @@ end
 
 streaming {
   id = "mpa-streaming-like-a-request",
-  purpose = "Octets that look like a Request are none as long as MPA has not begun",
+  purpose = "The target takes octets that look like a Request for streamed ones while MPA has not begun",
   rules = { "MPA-7.1-01" },
   run = function(t)
     local conn = switched(t, octets(request {}) .. ASK, GO, nil, "streaming mode, though it looks like a Request")
@@ -81,7 +83,7 @@ streaming {
 
 list[#list + 1] = case {
   id = "mpa-streaming-request-at-once",
-  purpose = "A Request in the same segment as the last streamed octets is not lost when the target begins MPA between them",
+  purpose = "A target that begins MPA between the last streamed octets and a Request in the same segment does not lose the Request",
   rules = { "MPA-7.1-01" },
   role = "responder",
   needs = { streaming = true },
@@ -92,7 +94,7 @@ list[#list + 1] = case {
       conn:stream(ASK)
       conn:send(request {})
     end)
-    t:check(t:streamed(conn, #ASK) == ASK, "streamed octets do not come to the application as they were sent")
+    t:check(t:streamed(conn, #ASK) == ASK, "the target's application got other streamed octets than the station sent")
     t:start(conn)
     conn:expect(reply { rejected = false })
     t:established(conn)
@@ -117,7 +119,7 @@ list[#list + 1] = case {
 -- One octet too many, where MPA has begun.
 list[#list + 1] = case {
   id = "mpa-streaming-octet-too-many",
-  purpose = "An octet of streaming mode behind the beginning of MPA, in front of the Request, ends the connection",
+  purpose = "An octet of streaming mode after the beginning of MPA, before the Request, ends the connection",
   rules = { "MPA-7.1.1-02", "MPA-7.1.2-04", "MPA-7.1-01" },
   role = "responder",
   needs = { streaming = true },
@@ -130,7 +132,7 @@ list[#list + 1] = case {
 
 list[#list + 1] = case {
   id = "mpa-streaming-octet-too-many-initiator",
-  purpose = "An octet of streaming mode in front of the Reply ends the connection, and the target sends no FPDU",
+  purpose = "An octet of streaming mode before the Reply ends the connection, and the target sends no FPDU",
   rules = { "MPA-7.1.1-04", "MPA-7.1.2-12", "MPA-7.1-01" },
   role = "initiator",
   needs = { streaming = true },

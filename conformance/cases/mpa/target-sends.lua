@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- What a target sends of its own: sizes of its FPDUs and how they are made.
+-- The target's own FPDUs: their sizes and how the target makes them.
 local list = {}
 
 local function add(fields)
@@ -14,15 +14,15 @@ local function judge(t, item, most)
   for i, segment in ipairs(segments) do
     local size = #segment.ulpdu
     largest = math.max(largest, size)
-    t:check(size <= 64768, "a ULPDU of the target is above 64768 octets",
+    t:check(size <= 64768, "the target sent a ULPDU above 64768 octets",
       { rule = "MPA-3-05", expected = "at most 64768", actual = tostring(size), item = item })
     if i < #segments then
-      t:check(size >= 128, "a ULPDU of the target that is not its message's last is below 128 octets",
+      t:check(size >= 128, "the target sent a ULPDU below 128 octets that is not its message's last",
         { rule = "MPA-4.5-06", expected = "at least 128", actual = tostring(size), item = item })
     end
   end
   if largest > most then
-    t:deviates("a ULPDU of the target is above the MULPDU of this connection",
+    t:deviates("the target sent a ULPDU above the MULPDU of this connection",
       { rule = "MPA-3-03", expected = ("at most %d"):format(most), actual = tostring(largest), item = item })
   end
   return largest
@@ -31,7 +31,7 @@ end
 for _, markers in ipairs { false, true } do
   add {
     id = "mpa-target-mulpdu" .. (markers and "-markers" or ""),
-    purpose = "A long message of the target comes in ULPDUs of 128 to 64768 octets and at most MULPDU",
+    purpose = "The target sends a long message in ULPDUs of 128 to 64768 octets and at most MULPDU",
     rules = { "MPA-3-05", "MPA-3-04", "MPA-4.5-06", "MPA-4.5-07", markers and "MPA-4.5-01" or "MPA-4.5-02", "MPA-3-03",
       "MPA-5.1-01" },
     needs = { memory = "read", read = true },
@@ -65,7 +65,7 @@ for _, most in ipairs { 128, 1000, 1454 } do
       local item = conn:expect(send { payload = bytes(5000) })
       local largest = judge(t, item, most)
       if largest < most - 3 then
-        t:deviates("the target's ULPDUs are smaller than they may be", { rule = "MPA-4.5-05",
+        t:deviates("the target sent smaller ULPDUs than it may", { rule = "MPA-4.5-05",
           expected = tostring(most), actual = tostring(largest), item = item })
       end
     end,
@@ -95,7 +95,7 @@ for _, markers in ipairs { false, true } do
           local largest = judge(t, item, most[i])
           -- A few octets less may have reasons of the connection's own.
           if largest < most[i] - 16 then
-            t:deviates("the target's ULPDUs are smaller than they may be", { rule = "MPA-4.5-05",
+            t:deviates("the target sent smaller ULPDUs than it may", { rule = "MPA-4.5-05",
               expected = tostring(most[i]), actual = tostring(largest), item = item })
           end
         end
@@ -107,7 +107,7 @@ end
 -- Field bugs at the edges of pages and of MULPDU.
 add {
   id = "mpa-target-sizes",
-  purpose = "Sends of the target of lengths around pages and segments arrive with the right octets",
+  purpose = "The target's Sends of lengths around pages and segments arrive with the right octets",
   rules = { "MPA-4.1-01", "MPA-3-01", "MPA-4.4-11", "MPA-4.4-12" },
   needs = { agent = true },
   tags = { "field" },
@@ -129,7 +129,7 @@ add {
 
 add {
   id = "mpa-target-gathers",
-  purpose = "A Send of the target that is gathered from many pieces arrives as one message with a right CRC",
+  purpose = "A Send that the target gathers from many pieces arrives as one message with a correct CRC",
   rules = { "MPA-4.4-11", "MPA-3-01", "MPA-4.1-05" },
   needs = { agent = true },
   tags = { "field" },

@@ -21,7 +21,7 @@ add {
     local buf = t:memory { length = 64, remote = "write" }
     literal.send_fpdu(conn, "0013 8140" .. x32(buf.stag) .. x64(buf.to + 9) .. "6162636465 000000", "5 octets, L clear")
     literal.send_fpdu(conn, "0011 c140" .. x32(buf.stag) .. x64(buf.to + 14) .. "666768 00", "3 octets, L set")
-    -- A Read behind it is answered when both are placed.
+    -- The target answers the Read after it when it has placed both.
     literal.send_fpdu(conn, "002e 4141 00000000 00000001 00000001 00000000 99aabbcc 0102030405060708 00000000 00000000 0000000000000000")
     literal.expect_fpdu(conn, "000e c142 99aabbcc 0102030405060708")
     t:expect_contents(buf, "abcdefgh", { offset = 9 })
@@ -30,7 +30,7 @@ add {
 
 add {
   id = "octets-ddp-reserved",
-  purpose = "Each of the four reserved bits of the DDP control octet, and all of them, are ignored in a Write and in a Send",
+  purpose = "The target ignores the four reserved bits of the DDP control octet, each and all, in a Write and in a Send",
   rules = { "DDP-4.1-10" },
   needs = { memory = "write", revision = 1, markers = "off" },
   run = function(t)
@@ -50,16 +50,16 @@ add {
   end,
 }
 
--- The message in the target's own segments: header(last, at) is what stands in front of each one's payload.
+-- Checks the target's own segments of one message: header(last, at) returns the octets before each one's payload.
 local function segments(t, conn, payload, header)
   local at, count = 0, 0
   repeat
     local ulpdu = literal.next_ulpdu(conn)
-    -- Whether it is the last one is known from its length, not from its L.
+    -- Its length, not its L, shows whether it is the last one.
     local size = #hex(header(false, 0))
     local last = at + #ulpdu - size >= #payload
     local wanted = hex(header(last, at)) .. payload:sub(at + 1, at + #ulpdu - size)
-    t:check(ulpdu == wanted, ("segment %d has other octets than it should"):format(count + 1),
+    t:check(ulpdu == wanted, ("the target's segment %d has other octets than expected"):format(count + 1),
       { expected = show(wanted, 40), actual = show(ulpdu, 40) })
     at, count = at + #ulpdu - size, count + 1
   until at >= #payload
@@ -86,7 +86,7 @@ add {
 
 add {
   id = "octets-untagged-received",
-  purpose = "The segments of a second Send are joined by MSN 00000002 and MO 00000000, 00000102 and 00000203",
+  purpose = "The target joins the segments of a second Send by MSN 00000002 and MO 00000000, 00000102 and 00000203",
   rules = { "DDP-4.3-01", "DDP-4.3-11", "DDP-4.3-12", "DDP-4.3-08", "DDP-4.1-02", "DDP-4.1-07" },
   needs = { agent = true, revision = 1, markers = "off" },
   run = function(t)

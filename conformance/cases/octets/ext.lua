@@ -29,8 +29,8 @@ for _, one in ipairs { { "immediate", "8", false }, { "immediate-se", "9", true 
   }
 end
 
--- An Atomic Request behind its header's first words: id, STag, TO, data, mask, compare data, compare mask. `code` has AOpCode
--- in its lowest four bits; the others are reserved.
+-- Returns an Atomic Request; after its first header words: id, STag, TO, data, mask, compare data, compare mask. `code` has
+-- AOpCode in its lowest four bits; the others are reserved.
 local function request(msn, code, id, stag, to, data, mask, compare, compare_mask)
   return "0046 414a 00000000 00000001" .. x32(msn) .. "00000000" .. x32(code) .. x32(id) .. x32(stag) .. x64(to)
     .. x64(data) .. x64(mask) .. x64(compare) .. x64(compare_mask)
@@ -42,10 +42,10 @@ end
 
 local ONES = 0xffffffffffffffff
 
--- The 64 bits lie in the order of the target's processor, which the wire does not tell: the last answer asks for them.
+-- The 64 bits lie in the order of the target's processor, which the wire does not show: the last request reads them.
 add {
   id = "octets-atomics-received",
-  purpose = "Atomic Requests are read field by field, and the Atomic Responses have Request Identifier and value at their places",
+  purpose = "The target reads each field of Atomic Requests, and answers with Request Identifier and value at their places",
   rules = { "EXT-5.2.1-04", "EXT-4.1-05", "EXT-5.1.1-06", "EXT-5.1.1-07", "EXT-5.1.2-01", "EXT-5.2-02", "EXT-5.2.2-03" },
   needs = { memory = "atomic", extensions = true, revision = 1, markers = "off" },
   run = function(t)
@@ -67,7 +67,8 @@ add {
     literal.send_fpdu(conn, request(5, 0, 0x9a9b9c9d, stag, to, 0, 0, 0, ONES), "FetchAdd of 0")
     literal.expect_fpdu(conn, response(5, 0x9a9b9c9d, 0x0202030485868788))
     local value = t:read(cell, 8, 8)
-    t:check(value == hex "0202030485868788" or value == hex "8887868504030202", "the memory holds another value than was answered",
+    t:check(value == hex "0202030485868788" or value == hex "8887868504030202",
+      "the target's memory holds another value than its answer",
       { expected = "0202030485868788 in either order", actual = show(value) })
     t:expect_unchanged(cell, { except = { 8, 8 } })
   end,
@@ -76,7 +77,7 @@ add {
 -- RFC 7306 §5.2.1: "ignored on receive", which is no MUST.
 add {
   id = "octets-atomics-reserved",
-  purpose = "The 28 reserved bits in front of AOpCode are ignored in an Atomic Request",
+  purpose = "The target ignores the 28 reserved bits before AOpCode in an Atomic Request",
   rules = { "EXT-5.2.1-02", "EXT-5.2.2-03" },
   level = "should",
   needs = { memory = "atomic", extensions = true, revision = 1, markers = "off" },

@@ -42,7 +42,7 @@ end
 
 add {
   id = "octets-crc-wrong",
-  purpose = "An FPDU whose CRC field has the right octets in the wrong order is refused, or dropped",
+  purpose = "The target refuses or drops an FPDU whose CRC field has the right octets in the wrong order",
   rules = { "MPA-4.4-17", "MPA-4.4-11", "MPA-8-02" },
   needs = { agent = true, revision = 1, markers = "off" },
   run = function(t)
@@ -73,14 +73,14 @@ add {
   end,
 }
 
--- ---- Markers: in front of the first FPDU, and every 512 octets from there ----
+-- ---- Markers: before the first FPDU, and every 512 octets from there ----
 
--- A Send with MSN 1 of 600 octets, all of it behind a Marker, and with one that points 508 octets back.
+-- A Send with MSN 1 of 600 octets, all of it after a Marker, and with one that points 508 octets back.
 local PAYLOAD = bytes(600)
 local CONTENT = hex "026a 4143 00000000 00000000 00000001 00000000" .. PAYLOAD
 local MARKED = hex "0000 0000" .. CONTENT:sub(1, 508) .. hex "0000 01fc" .. CONTENT:sub(509)
 
--- One of 20,001 octets, which a stack may well gather and place piece by piece, with 39 more Markers.
+-- A Send of 20,001 octets, which a stack may gather and place piece by piece, with 39 more Markers.
 local LONG = bytes(20001)
 local LONG_CONTENT = hex "4e33 4143 00000000 00000000 00000001 00000000" .. LONG .. hex "000000"
 local LONG_MARKED = hex "0000 0000" .. LONG_CONTENT:sub(1, 508)
@@ -120,10 +120,10 @@ for _, one in ipairs { { "", PAYLOAD, MARKED, "01fc" }, { "-long", LONG, LONG_MA
   }
 end
 
--- A stack that compares a whole Marker with what it expects has to look at its halves here.
+-- A stack that compares whole Markers with the expected octets has to look at the halves here.
 add {
   id = "octets-markers-reserved",
-  purpose = "Of Markers with reserved bits the target takes FPDUPTR from octets 2 and 3, without its two lowest bits",
+  purpose = "The target takes FPDUPTR from octets 2 and 3 of Markers with reserved bits, without its two lowest bits",
   rules = { "MPA-4.2-03", "MPA-4.2-05", "MPA-4.3-07", "MPA-4.2-01" },
   needs = { agent = true, revision = 1, markers = "on" },
   run = function(t)

@@ -42,7 +42,7 @@ end
 
 add {
   id = "octets-rdmap-reserved",
-  purpose = "The two reserved bits of the RDMAP control octet are ignored in a Write and in a Send",
+  purpose = "The target ignores the two reserved bits of the RDMAP control octet in a Write and in a Send",
   rules = { "RDMAP-4.1-10" },
   needs = { memory = "write", revision = 1, markers = "off" },
   run = function(t)
@@ -66,7 +66,7 @@ add {
 
 add {
   id = "octets-read-received",
-  purpose = "A Read Request's sink STag, sink TO, size 00000102, source STag and source TO are read where they are, twice",
+  purpose = "The target reads sink STag, sink TO, size 00000102, source STag and source TO of two Read Requests at their places",
   rules = { "RDMAP-4.4-01", "RDMAP-4.4-02", "RDMAP-4.4-03", "RDMAP-4.1-06", "RDMAP-4.1-04" },
   needs = { memory = "read", read = true, revision = 1, markers = "off" },
   run = function(t)
@@ -83,7 +83,7 @@ add {
 
 add {
   id = "octets-read-sent",
-  purpose = "The target's own Read Requests have their fields where they should, on queue 00000001, and take a Read Response",
+  purpose = "The target's own Read Requests have their fields at their places, on queue 00000001, and take a Read Response",
   rules = { "RDMAP-4.4-01", "RDMAP-4.1-06", "RDMAP-4.1-04", "RDMAP-4.2-01", "DDP-4.3-08" },
   needs = { agent = true, revision = 1, markers = "off" },
   run = function(t)
@@ -94,7 +94,8 @@ add {
     local asked = literal.expect_fpdu(conn, "002e 4141 00000000 00000001 00000001 00000000"
       .. "{stag:4} {to:8} 00000102 0a0b0c0d 1112131415161718")
     if t.peer.name:find("^embedded") then
-      t:check(show(asked.stag) == x32(buf.stag) and show(asked.to) == x64(buf.to + 1), "the sink is not the buffer of the Read",
+      t:check(show(asked.stag) == x32(buf.stag) and show(asked.to) == x64(buf.to + 1),
+        "the target's Read Request names another sink",
         { expected = x32(buf.stag) .. "/" .. x64(buf.to + 1), actual = show(asked.stag) .. "/" .. show(asked.to) })
     end
     literal.send_fpdu(conn, "0110 c142" .. show(asked.stag) .. show(asked.to) .. show(bytes(0x102)) .. "0000")

@@ -14,7 +14,7 @@ local REQUEST, REPLY = literal.REQUEST, literal.REPLY
 
 -- ---- flags, in a target's frame and in the station's ----
 
--- M, C and both: the first octet behind the key.
+-- M, C and both: the first octet after the key.
 local FLAGS = { { "none", "00" }, { "c", "40" }, { "m", "80" }, { "mc", "c0" } }
 
 local function wants(flags)
@@ -22,13 +22,13 @@ local function wants(flags)
   return value & 0x80 ~= 0, value & 0x40 ~= 0
 end
 
--- What the target's ULP is told was agreed, where M and C of the two frames are these.
+-- Checks what the target reports as agreed, for these M and C of the two frames.
 local function agreed(t, conn, station, target)
   local said = t:established(conn)
   local station_m, station_c = wants(station)
   local target_m, target_c = wants(target)
   t:check(said.crc == (station_c or target_c) and said.tx_markers == station_m and said.rx_markers == target_m,
-    "the target takes M or C of the frame for another bit", {
+    "the target took M or C of the frame for another bit", {
       expected = ("flags %s of the station, %s of the target"):format(station, target),
       actual = ("crc %s, Markers sent %s, received %s"):format(said.crc, said.tx_markers, said.rx_markers) })
 end
@@ -48,7 +48,8 @@ for _, one in ipairs(FLAGS) do
       -- A responder may say in its Reply that CRCs are used because the Request asks for them.
       local found = literal.expect(conn, REPLY .. "{flags:1} 01 0000")
       local answer = show(found.flags)
-      t:check(answer == "00" or answer == "40", "the Reply has other flags than C set", { expected = "00 or 40", actual = answer })
+      t:check(answer == "00" or answer == "40", "the target's Reply has other flags than C set",
+        { expected = "00 or 40", actual = answer })
       if answer == "40" and not crc then t:skip("the target's start-up frame has C=1") end
       agreed(t, conn, flags, answer)
     end,
@@ -94,12 +95,12 @@ for _, one in ipairs(FLAGS) do
   }
 end
 
--- The four bits that no revision has a use for, one by one and together.
+-- The four bits that no revision uses, one by one and together.
 local RESERVED = { "41", "42", "44", "48", "4f" }
 
 add {
   id = "octets-request-reserved",
-  purpose = "The target does not look at the reserved bits of a Request, and sets none in its Reply",
+  purpose = "The target ignores the reserved bits of a Request, and sets none in its Reply",
   rules = { "MPA-7.1.1-15", "MPA-7.1.1-14" },
   role = "responder",
   needs = { agent = true, markers = "off", revision = 1 },
@@ -115,7 +116,7 @@ add {
 
 add {
   id = "octets-reply-reserved",
-  purpose = "The target does not look at the reserved bits of a Reply",
+  purpose = "The target ignores the reserved bits of a Reply",
   rules = { "MPA-7.1.1-15" },
   role = "initiator",
   needs = { agent = true, markers = "off", revision = 1 },
@@ -138,7 +139,7 @@ add {
   run = function(t)
     local conn = t:connect { octets = true, target = { accept = "ask", revision = 1, crc = true, markers = false } }
     literal.send(conn, REQUEST .. "40 01 0003 796573")
-    t:check(t:requested(conn) == hex "796573", "the ULP is shown other private data")
+    t:check(t:requested(conn) == hex "796573", "the ULP saw other private data")
     t:reject(conn, hex "6e6f")
     literal.expect(conn, REPLY .. "60 01 0002 6e6f", REPLY .. "20 01 0002 6e6f") -- nobody will use CRCs
     literal.expect_end(conn)
@@ -155,7 +156,7 @@ add {
     local conn = t:target_connects { octets = true, target = { revision = 1, enhanced = false, crc = true, markers = false } }
     literal.expect(conn, REQUEST .. "40 01 0000")
     literal.send(conn, REPLY .. "60 01 0002 6e6f")
-    t:check(t:event("rejected", conn).private == "6e6f", "the ULP is shown other private data")
+    t:check(t:event("rejected", conn).private == "6e6f", "the ULP saw other private data")
     literal.expect_end(conn)
   end,
 }
@@ -167,14 +168,14 @@ local DATA = bytes(0x0102, 0x5c)
 
 add {
   id = "octets-private-length-responder",
-  purpose = "PD_Length 0102 of a Request is 258 octets, and so it is in the target's Reply",
+  purpose = "PD_Length 0102 means 258 octets in a Request and in the target's Reply",
   rules = { "MPA-7.1.1-20", "MPA-7.1.1-24" },
   role = "responder",
   needs = { agent = true, private = 258, markers = "off", revision = 1 },
   run = function(t)
     local conn = t:connect { octets = true, target = { accept = "ask", revision = 1, crc = true, markers = false } }
     literal.send(conn, REQUEST .. "40 01 0102" .. show(DATA))
-    t:check(t:requested(conn) == DATA, "the ULP is shown other private data")
+    t:check(t:requested(conn) == DATA, "the ULP saw other private data")
     t:accept(conn, DATA)
     literal.expect(conn, REPLY .. "40 01 0102" .. show(DATA))
     t:established(conn)
@@ -183,7 +184,7 @@ add {
 
 add {
   id = "octets-private-length-initiator",
-  purpose = "258 octets of private data have PD_Length 0102 in the target's Request, and a Reply with it is read so",
+  purpose = "PD_Length 0102 means 258 octets of private data in the target's Request and in a Reply",
   rules = { "MPA-7.1.1-20", "MPA-7.1.1-24" },
   role = "initiator",
   needs = { agent = true, private = 258, markers = "off", revision = 1 },
@@ -193,7 +194,7 @@ add {
     literal.expect(conn, REQUEST .. "40 01 0102" .. show(DATA))
     literal.send(conn, REPLY .. "40 01 0102" .. show(DATA))
     local event = t:event("established", conn)
-    t:check(event.private == show(DATA), "the ULP is shown other private data")
+    t:check(event.private == show(DATA), "the ULP saw other private data")
   end,
 }
 
@@ -209,7 +210,7 @@ local FORMS = {
 
 local function half(bits, depth) return literal.x16(bits | depth) end
 
--- The reference stack puts into its frames just what it was configured with, so that octets in the wrong order show.
+-- The reference stack puts exactly its configured values into its frames, so that octets in the wrong order show.
 local function exact(t) return t.peer.name:find("^embedded") ~= nil end
 
 -- The block of a frame in two halves: the flags of each, and both depths.
@@ -218,10 +219,10 @@ local function block(found)
   return { first = a & 0xc000, second = b & 0xc000, ird = a & 0x3fff, ord = b & 0x3fff }
 end
 
--- Depths of the target's frame, which was configured with IRD 0567 and ORD 089a. 3FFF is not negotiated (RFC 6581 §9.1).
+-- Checks the depths in the frame of a target configured with IRD 0567 and ORD 089a. 3FFF is not negotiated (RFC 6581 §9.1).
 local function configured(t, said)
   if not exact(t) then return end
-  t:check(said.ird == 0x0567 and said.ord == 0x089a, "the frame has other depths than the target is configured with",
+  t:check(said.ird == 0x0567 and said.ord == 0x089a, "the target's frame has other depths than its configuration",
     { rule = "EMPA-9-01", expected = "IRD 567, ORD 89a", actual = ("IRD %x, ORD %x"):format(said.ird, said.ord) })
 end
 
@@ -231,19 +232,20 @@ local function replied(t, found, first, second)
   local said = block(found)
   local wrong = exact(t) and (said.first ~= first or said.second ~= second)
     or said.first & first ~= first or said.second & second ~= second or first == 0 and said.first | said.second ~= 0
-  t:check(not wrong, "the Reply has other flags in its block than it should",
+  t:check(not wrong, "the target's Reply has other flags in its block than expected",
     { expected = half(first, 0) .. " " .. half(second, 0), actual = half(said.first, 0) .. " " .. half(said.second, 0) })
   configured(t, said)
-  t:check(said.ord <= 0x1234 or said.ord == 0x3fff, "the Reply's ORD is above the initiator's IRD",
+  t:check(said.ord <= 0x1234 or said.ord == 0x3fff, "the target's Reply has an ORD above the initiator's IRD",
     { rule = "EMPA-9.1-04", expected = "up to 1234", actual = half(0, said.ord) })
   if said.ird < 0x0203 then
-    t:deviates("the Reply's IRD is below the initiator's ORD", { rule = "EMPA-9.1-16", expected = "from 0203 on", actual = half(0, said.ird) })
+    t:deviates("the target's Reply has an IRD below the initiator's ORD",
+      { rule = "EMPA-9.1-16", expected = "from 0203 on", actual = half(0, said.ird) })
   end
 end
 
 local function depths(t, said, ird, ord)
   if not (said.peer_ird and said.peer_ord) then return end
-  t:check(said.peer_ird == ird and said.peer_ord == ord, "the target reads other depths from the block", {
+  t:check(said.peer_ird == ird and said.peer_ord == ord, "the target read other depths from the block", {
     rule = "EMPA-9-01", expected = ("IRD %x, ORD %x"):format(ird, ord),
     actual = ("IRD %x, ORD %x"):format(said.peer_ird, said.peer_ord) })
 end
@@ -254,7 +256,7 @@ for _, one in ipairs(FORMS) do
     crc = true, markers = false }
   add {
     id = "octets-enhanced-responder-" .. form,
-    purpose = ("S, A, the bit of %s, IRD and ORD of a Request are read where they are, and are there in the Reply"):format(form),
+    purpose = ("The target reads S, A, the bit of %s, IRD and ORD of a Request at their places, and replies with them there"):format(form),
     rules = { "EMPA-9-01", "EMPA-6-02", "EMPA-6-08", "EMPA-6-09", "EMPA-9.2-04", "EMPA-9.2-05", "EMPA-6-05" },
     role = "responder",
     needs = { agent = true, enhanced = true, rtr = form, markers = "off" },
@@ -273,14 +275,15 @@ for _, one in ipairs(FORMS) do
   }
   add {
     id = "octets-enhanced-initiator-" .. form,
-    purpose = ("S, A, the bit of %s, IRD and ORD are where they should be in the target's Request, and are read there in a Reply"):format(form),
+    purpose = ("The target's Request has S, A, the bit of %s, IRD and ORD at their places, and it reads a Reply's there"):format(form),
     rules = { "EMPA-9-01", "EMPA-6-02", "EMPA-6-08", "EMPA-6-09", "EMPA-9.2-01", "EMPA-9.2-02", "EMPA-9.2-10", "EMPA-6-05" },
     role = "initiator",
     needs = { agent = true, enhanced = true, rtr = form, markers = "off" },
     run = function(t)
       local conn = t:target_connects { octets = true, target = target }
       local asked = block(literal.expect(conn, REQUEST .. "50 02 0004 {block:4}"))
-      t:check(asked.first == 0x8000 | first and asked.second == second, "the Request has other flags in its block than it should",
+      t:check(asked.first == 0x8000 | first and asked.second == second,
+        "the target's Request has other flags in its block than expected",
         { expected = half(0x8000 | first, 0) .. " " .. half(second, 0), actual = half(asked.first, 0) .. " " .. half(asked.second, 0) })
       configured(t, asked)
       if asked.ird < 0x0203 then t:skip("the target's IRD is below the ORD of the Reply") end
@@ -296,7 +299,7 @@ end
 
 add {
   id = "octets-enhanced-client-server",
-  purpose = "A Request with S=1 and A=0 is answered with A, B, C and D 0, and both depths at their places",
+  purpose = "The target answers a Request with S=1 and A=0 with A, B, C and D 0, and both depths at their places",
   rules = { "EMPA-9-01", "EMPA-9.2-14", "EMPA-9.2-15", "EMPA-6-02" },
   role = "responder",
   needs = { agent = true, enhanced = true, markers = "off" },
@@ -307,7 +310,7 @@ add {
     replied(t, literal.expect(conn, REPLY .. "50 02 0004 {block:4}"), 0, 0)
     local said = t:established(conn)
     depths(t, said, 0x1234, 0x0203)
-    t:check(said.enhanced and not said.peer_to_peer, "the target takes the Request for another than it is")
+    t:check(said.enhanced and not said.peer_to_peer, "the target took the Request for an unenhanced or a peer-to-peer one")
   end,
 }
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- The Terminate in literal octets (RFC 5040 §4.8): layer, type, code, M, D and R, the segment's length and the headers
--- that it returns; those of the target and those of the station.
+-- The Terminate in literal octets (RFC 5040 §4.8): layer, type, code, M, D and R, the segment's length and the returned
+-- headers; the target's Terminates and the station's.
 
 local literal = use "literal"
 local list = {}
@@ -11,10 +11,9 @@ local function add(fields)
   list[#list + 1] = case(fields)
 end
 
--- name, what is wrong, what is sent, layer, type and code of the Terminates (the preferred one first), whether a receive is
--- posted
+-- name, fault, FPDU to send, layer, type and code of the Terminates (the preferred one first), whether a receive is posted
 local sent = {
-  { "tagged-stag", "an STag that there is none of", "0012 c140 5bad57a6 123456789abcdef0 deadbeef", { "1100", "1102" } },
+  { "tagged-stag", "an STag that does not exist", "0012 c140 5bad57a6 123456789abcdef0 deadbeef", { "1100", "1102" } },
   { "untagged-qn", "QN 0000004d", "0016 4143 00000000 0000004d 00000001 00000000 deadbeef", { "1201", "0206" } },
   { "untagged-msn", "MSN 00000102", "0016 4143 00000000 00000000 00000102 00000000 deadbeef", { "1203", "1202" }, true },
   { "untagged-mo", "MO 00010203", "0016 4143 00000000 00000000 00000001 00010203 deadbeef", { "1204", "1205" }, true },
@@ -31,7 +30,7 @@ for _, one in ipairs(sent) do
   local name, text, fpdu, codes, posted = table.unpack(one, 1, 5)
   add {
     id = "octets-terminate-" .. name,
-    purpose = ("The Terminate for %s has its fields and the headers that it returns where they should be"):format(text),
+    purpose = ("The target's Terminate for %s has its fields and the returned headers at their places"):format(text),
     rules = RULES,
     needs = { agent = posted, revision = 1, markers = "off" },
     run = function(t)
@@ -47,21 +46,21 @@ end
 -- A target whose ULP grants no Read answers the first one with 1/2/2, and rightly so (OP-70).
 add {
   id = "octets-terminate-read-source",
-  purpose = "The Terminate for a Read Request for an STag that there is none of has its fields and the headers that it returns where they should be",
+  purpose = "The target's Terminate for a Read Request for an unknown STag has its fields and returned headers at their places",
   rules = RULES,
   needs = { read = true, revision = 1, markers = "off" },
   run = function(t)
     local conn = literal.start(t)
     literal.send_fpdu(conn, "002e 4141 00000000 00000001 00000001 00000000 99aabbcc 0102030405060708 00000000 00000000 0000000000000000")
-    literal.expect_fpdu(conn, "000e c142 99aabbcc 0102030405060708", { premise = true, reason = "a good Read was not answered" })
+    literal.expect_fpdu(conn, "000e c142 99aabbcc 0102030405060708", { premise = true, reason = "the target did not answer a good Read" })
     local fpdu = "002e 4141 00000000 00000001 00000002 00000000 99aabbcc 0000000000003344 0000004d 5bad57a6 0102030405060708"
-    literal.send_fpdu(conn, fpdu, "stimulus: a Read Request for an STag that there is none of")
+    literal.send_fpdu(conn, fpdu, "stimulus: a Read Request for an STag that does not exist")
     literal.expect_terminate(conn, { "0100", "0103" }, { of = fpdu, request = true })
     literal.expect_end(conn)
   end,
 }
 
--- name, the Terminate, what the target's ULP is told of it
+-- name, the Terminate, the target's report of it to its ULP
 local received = {
   { "llp", "2002 0000", "0016", { layer = 2, type = 0, code = 2, flags = 0 } },
   { "ddp", "1203 c000 0016 4143 00000000 00000000 00000102 00000000", "002a", { layer = 1, type = 2, code = 3, flags = 0xc0 } },
@@ -73,7 +72,7 @@ local received = {
 
 add {
   id = "octets-terminate-received-reserved",
-  purpose = "The reserved bits of a Terminate are ignored: the target reads the other fields as if they were 0",
+  purpose = "The target ignores the reserved bits of a Terminate: it reads the other fields as if they were 0",
   rules = { "RDMAP-4.8-08", "RDMAP-5.4-06", "RDMAP-5.4-05" },
   needs = { agent = true, revision = 1, markers = "off" },
   run = function(t)
@@ -90,7 +89,7 @@ for _, one in ipairs(received) do
   local pad = ("00"):rep((2 - tonumber(length, 16)) % 4)
   add {
     id = "octets-terminate-received-" .. name,
-    purpose = ("The target reads layer, type, code and flags of a Terminate %s where they are"):format(octets:sub(1, 9)),
+    purpose = ("The target reads layer, type, code and flags of a Terminate %s at their places"):format(octets:sub(1, 9)),
     rules = { "RDMAP-4.8-02", "RDMAP-5.4-06", "RDMAP-5.4-05" },
     needs = { agent = true, revision = 1, markers = "off" },
     run = function(t)

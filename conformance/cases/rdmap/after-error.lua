@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- What comes behind an error on the same stream is dropped: nothing of it is placed, delivered or
--- answered, whether it comes together with the error or behind the Terminate.
+-- The target drops everything that follows an error on the same stream: it places, delivers and
+-- answers nothing of it, whether it comes together with the error or after the Terminate.
 
 local errors = {
   { "ddp-tagged", "1/1/00", function(conn) conn:send(write { stag = 0x5bad57a6, to = 0, payload = bytes(8) }) end },
@@ -18,7 +18,7 @@ for _, one in ipairs(errors) do
     list[#list + 1] = (together and both_roles or case) {
       id = ("rdmap-after-error-%s-%s"):format(name, together and "together" or "later"),
       purpose = ("Write, Send and Read Request %s an error have no effect"):format(
-        together and "in one TCP segment with" or "behind the Terminate about"),
+        together and "in one TCP segment with" or "after the Terminate about"),
       rules = { "DDP-7.1-19", "RDMAP-7-02", "DDP-3-10", "RDMAP-5.4-08" },
       role = not together and "responder" or nil,
       needs = { memory = "read write" },
@@ -28,9 +28,9 @@ for _, one in ipairs(errors) do
         local buf = t:memory { length = 16, remote = "read write" }
         local posted = t:receive { length = 16 }
         local function harmless()
-          conn:send(write { to = buf, payload = bytes(16, 0xee), comment = "behind the error" })
-          conn:send(send { payload = bytes(16, 0xee), comment = "behind the error" })
-          conn:send(read_request { source = buf, size = 16, sink_stag = 5, comment = "behind the error" })
+          conn:send(write { to = buf, payload = bytes(16, 0xee), comment = "after the error" })
+          conn:send(send { payload = bytes(16, 0xee), comment = "after the error" })
+          conn:send(read_request { source = buf, size = 16, sink_stag = 5, comment = "after the error" })
         end
         if together then
           conn:together(function()
@@ -53,10 +53,10 @@ for _, one in ipairs(errors) do
   end
 end
 
--- RFC 5042: another stream is not concerned.
+-- RFC 5042: other streams are unaffected.
 list[#list + 1] = both_roles {
   id = "rdmap-after-error-other-stream",
-  purpose = "An error on one stream leaves another one of the same target as it was",
+  purpose = "An error on one stream of a target does not affect another one",
   rules = { "DDP-5.2-05", "RDMAP-5.2.1-12", "RDMAP-5.3-05" },
   needs = { memory = "read write" },
   run = function(t)
@@ -70,7 +70,7 @@ list[#list + 1] = both_roles {
     good:send(write { to = buf, offset = 16, payload = bytes(16, 7) })
     good:send(send { payload = "still there" })
     t:completion(posted, { length = 11 })
-    t:check(good:read(buf) == bytes(16) .. bytes(16, 7), "the other stream reads other octets than it wrote")
+    t:check(good:read(buf) == bytes(16) .. bytes(16, 7), "the other stream read other octets than it wrote")
     t:expect_contents(buf, bytes(16) .. bytes(16, 7))
   end,
 }

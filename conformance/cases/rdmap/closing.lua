@@ -6,7 +6,7 @@ local list = {}
 
 list[1] = both_roles {
   id = "rdmap-close-by-target",
-  purpose = "A graceful close by the target's user sends all its data first, then a FIN, and no Terminate",
+  purpose = "After a graceful close by its user the target sends all its data, then a FIN, and no Terminate",
   rules = { "DDP-6.2.1-01", "MPA-7.2-02" },
   needs = { agent = true },
   run = function(t)
@@ -23,7 +23,7 @@ list[1] = both_roles {
 
 list[#list + 1] = both_roles {
   id = "rdmap-close-by-peer",
-  purpose = "When its peer closes, the target's user is told, posted receives are given back, and no Terminate comes",
+  purpose = "When its peer closes, the target reports it, gives posted receives back, and sends no Terminate",
   rules = { "DDP-6.2.1-05", "DDP-6.2.1-04", "DDP-6.2.1-06" },
   needs = { agent = true },
   run = function(t)
@@ -32,7 +32,7 @@ list[#list + 1] = both_roles {
     local posted = t:receive { length = 16 }
     conn:shutdown()
     t:event("peer-closed", conn)
-    conn:expect_close { by = "fin" } -- the agent closes, too, unless it was asked for half-close
+    conn:expect_close { by = "fin" } -- the agent closes, too, unless configured for half-close
     t:expect_no_completion(posted)
     t:expect_unchanged(posted.memory)
   end,
@@ -40,7 +40,7 @@ list[#list + 1] = both_roles {
 
 list[#list + 1] = both_roles {
   id = "rdmap-close-half-by-peer",
-  purpose = "When its peer has closed one direction, the target may send on in the other",
+  purpose = "A target whose peer has closed one direction may still send in the other",
   rules = { "DDP-6.2.1-04", "DDP-6.2.1-05", "DDP-6.2-01" },
   needs = { agent = true },
   run = function(t)
@@ -59,7 +59,7 @@ list[#list + 1] = both_roles {
 -- The response is far more than TCP takes while nobody reads, so that it is under way when the FIN comes.
 list[#list + 1] = case {
   id = "rdmap-close-half-under-way",
-  purpose = "When its peer closes one direction, the target sends the rest of a Read Response in the other",
+  purpose = "A target whose peer closes one direction sends the rest of a Read Response in the other",
   rules = { "DDP-6.2.1-04", "RDMAP-5.2.1-12" },
   role = "responder",
   needs = { memory = "read" },
@@ -77,7 +77,7 @@ list[#list + 1] = case {
     t:event("peer-closed", conn)
     local item, got = conn:next(), 0
     for _, segment in ipairs(item and item.segments or {}) do got = got + #segment.payload end
-    t:check(got == size and item.op == "read-response", "the Read Response is not whole",
+    t:check(got == size and item.op == "read-response", "the target did not send the whole Read Response",
       { expected = size .. " octets", actual = item and item.text or "nothing", item = item })
     conn:expect_close { by = "fin" }
   end,
@@ -85,7 +85,7 @@ list[#list + 1] = case {
 
 list[#list + 1] = both_roles {
   id = "rdmap-close-half-by-target",
-  purpose = "When the target has closed its direction, it receives on in the other",
+  purpose = "A target that has closed its direction still receives in the other",
   rules = { "DDP-6.2.1-07" },
   needs = { memory = "write" },
   run = function(t)
@@ -105,7 +105,7 @@ list[#list + 1] = both_roles {
 
 list[#list + 1] = both_roles {
   id = "rdmap-close-within-message",
-  purpose = "A Send of which the last segment never comes is not delivered when the peer closes",
+  purpose = "A Send without its last segment is not delivered when the peer closes",
   rules = { "DDP-5.4-01", "DDP-4.1-07" },
   needs = { agent = true },
   run = function(t)
@@ -122,7 +122,7 @@ list[#list + 1] = both_roles {
 
 list[#list + 1] = both_roles {
   id = "rdmap-reset-by-peer",
-  purpose = "When its peer resets the connection, open work does not succeed and the target's user is told",
+  purpose = "When its peer resets the connection, the target fails its open work and reports the reset to its user",
   rules = { "DDP-6.2.2-01", "DDP-6.2.2-02" },
   needs = { agent = true },
   run = function(t)

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- What reaches the target's user, and when.
+-- What the target delivers to its user, and when.
 
 local list = {}
 
 list[1] = both_roles {
   id = "rdmap-write-not-delivered",
-  purpose = "Valid Writes and Read Requests are not delivered: the posted buffer is left for the Send behind them",
+  purpose = "Valid Writes and Read Requests are not delivered: they leave the posted buffer to the Send after them",
   rules = { "RDMAP-5.1-02", "RDMAP-5.2.1-04" },
   needs = { memory = "read write" },
   run = function(t)
@@ -26,7 +26,7 @@ list[1] = both_roles {
 
 list[#list + 1] = both_roles {
   id = "rdmap-write-then-send",
-  purpose = "When a Send is delivered, all Writes in front of it have been placed",
+  purpose = "The target places all Writes before a Send before it delivers the Send",
   rules = { "DDP-4.1-07", "DDP-4.1-08", "DDP-5.4-01", "RDMAP-5.1-06", "RDMAP-5.5-05" },
   needs = { memory = "write" },
   run = function(t)
@@ -44,7 +44,7 @@ list[#list + 1] = both_roles {
   end,
 }
 
--- What is wrong is not only answered, but told to the target's user.
+-- The target does not only answer a wrong message, but reports it to its user.
 local faults = {
   { "write", "RDMAP-5.1-09", "Write", "1/1/00", function(conn)
     return conn:send(write { stag = 0x5bad57a6, to = 0, payload = "\xee" })
@@ -59,7 +59,7 @@ for _, one in ipairs(faults) do
   local name, rule, text, code, stimulus = table.unpack(one)
   list[#list + 1] = both_roles {
     id = "rdmap-surfaced-" .. name,
-    purpose = ("An invalid %s is reported to the target's user, too"):format(text),
+    purpose = ("The target also reports an invalid %s to its user"):format(text),
     rules = { rule, "DDP-6.2.2-01", "RDMAP-7.1-01" },
     needs = { agent = true },
     run = function(t)
@@ -75,7 +75,7 @@ end
 -- RFC 5041 §4.3: a sink may take RsvdULP from any segment.
 list[#list + 1] = case {
   id = "rdmap-send-opcode-differs",
-  purpose = "A Send of which the second segment says Send with SE may be delivered",
+  purpose = "The target may deliver a Send whose second segment says Send with SE",
   rules = { "DDP-4.3-05" },
   role = "responder",
   needs = { agent = true },
@@ -93,10 +93,10 @@ list[#list + 1] = case {
   end,
 }
 
--- Reserved bits are not looked at, not even whether they stay the same.
+-- A receiver ignores reserved bits, and does not even compare them between segments.
 list[#list + 1] = case {
   id = "rdmap-write-rsv-differs",
-  purpose = "A Write of which the second segment has reserved bits set, and the first has not, is placed",
+  purpose = "The target places a Write whose second segment alone has reserved bits set",
   rules = { "RDMAP-4.1-10", "DDP-4.2-04" },
   role = "responder",
   needs = { memory = "write" },
@@ -116,7 +116,7 @@ list[#list + 1] = case {
 -- RFC 5041 §4.2 binds the sender; each segment names a valid place, and a sink need not compare.
 list[#list + 1] = case {
   id = "rdmap-write-stag-differs",
-  purpose = "A Write of which the second segment names another buffer may be placed segment by segment",
+  purpose = "The target may place a Write whose second segment names another buffer, segment by segment",
   rules = { "DDP-4.2-08", "DDP-4.2-05" },
   level = "may",
   role = "responder",
@@ -138,16 +138,16 @@ list[#list + 1] = case {
   end,
 }
 
--- RFC 5040 §4.8: the Read Request comes back with what is left of it. The response is far more than
+-- RFC 5040 §4.8: the Read Request comes back with the part left. The response is far more than
 -- TCP takes while nobody reads, so that it is under way when its source is revoked.
 list[#list + 1] = case {
   id = "rdmap-read-revoked-under-way",
-  purpose = "A Read whose source is revoked while it is answered ends the stream, the Terminate saying what was left",
+  purpose = "A Read whose source is revoked during the response ends the stream, and the Terminate states the part left",
   rules = { "RDMAP-4.8-15", "RDMAP-8.1.1-06" },
   role = "responder",
   needs = { memory = "read" },
   run = function(t)
-    local size = 11 << 20 -- less than the most that the station takes for one message
+    local size = 11 << 20 -- less than the station's limit for one message
     local source = t:agent("register", { length = size, access = { "remote-read" }, fill = 0x5a })
     local conn = t:connect {}
     conn:together(function()
@@ -158,25 +158,25 @@ list[#list + 1] = case {
     conn:expect(read_response { stag = 7, to = 7, payload = "" })
     t:agent("invalidate", { mem = source.mem })
     local item = conn:next()
-    t:check(item and item.kind == "message", "the response does not go on, nor does a Terminate come",
+    t:check(item and item.kind == "message", "the target sent neither the rest of the response nor a Terminate",
       { expected = "terminate 0/1/00", actual = item and item.text or "nothing", item = item })
     local sent = 0
     if item.op == "read-response" then
       sent = #item.payload
       if item.l and sent == size then
-        t:note("the whole response was under way before its source was revoked")
+        t:note("the target had sent the whole response before it revoked the source")
         return
       end
       item = conn:next()
     end
-    t:check(item and item.op == "terminate", "the response ends early, but not with a Terminate",
+    t:check(item and item.op == "terminate", "the target ended the response early, but not with a Terminate",
       { expected = "terminate 0/1/00", actual = item and item.text or "nothing", item = item })
     local control, _, _, sink_stag, sink_to, left, source_stag, source_to = unpack(">I4I2c18I4I8I4I4I8", item.payload)
-    t:check(control == 0x0100e000, "the Terminate is another one than expected",
+    t:check(control == 0x0100e000, "the target sent another Terminate than expected",
       { expected = "0/1/00 with M, D and R", actual = show(item.payload, 4), item = item })
     local from = math.tointeger(tonumber(source.to))
     t:check(left == size - sent and sink_to == 0x1000 + sent and source_to == from + sent and sink_stag == 0x01020304
-      and source_stag == source.stag, "the Read Request in the Terminate does not say what was left", {
+      and source_stag == source.stag, "the Read Request in the target's Terminate does not state the part left", {
         expected = ("sink to %x, %d octets"):format(0x1000 + sent, size - sent),
         actual = ("sink to %x, %d octets"):format(sink_to, left), item = item })
     conn.terminated = true

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Field bugs: the rest of a header that is split over TCP segments was copied without bound, or not
--- taken off the stream (siw). Each message is cut once at every octet.
+-- Field bugs: a stack copied the rest of a header split over TCP segments without bound, or left it on
+-- the stream (siw). Each message is cut once at every octet.
 
 local messages = {
   { "send", "Send", { agent = true }, function(t, conn, each)
@@ -53,7 +53,7 @@ for i, one in ipairs(messages) do
   local name, text, needs, run = table.unpack(one)
   list[i] = both_roles {
     id = "rdmap-split-" .. name,
-    purpose = ("A %s that is cut in two at any octet is understood"):format(text),
+    purpose = ("The target understands a %s that is cut in two at any octet"):format(text),
     rules = { "DDP-3-04", "DDP-3-08", "DDP-5.2-05" },
     needs = needs,
     tags = { "field" },

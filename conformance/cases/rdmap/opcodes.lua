@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Opcodes that are not assigned, that belong to RFC 7306, or that go with another T bit or queue.
--- Field bugs: a null pointer behind an opcode above 7 in the first FPDU (siw, CVE-2026-23242), an
--- assertion on opcodes that do not match T (SoftUiWARP).
+-- Opcodes that are unassigned, that belong to RFC 7306, or that go with another T bit or queue. Field
+-- bugs: a null pointer after an opcode above 7 in the first FPDU (siw, CVE-2026-23242), an assertion
+-- on opcodes that do not match T (SoftUiWARP).
 
 local seen = use "seen"
 local list = {}
 
 -- ---- not assigned ----
 
--- Forms of a message with the opcode; the Terminate is about the opcode, OP-86 leaves some choice
--- to targets that do not know RFC 7306.
+-- Acceptable Terminates for a message with the opcode: about the opcode; OP-86 leaves some choice to
+-- targets that do not know RFC 7306.
 local function codes(opcode)
   if opcode < 0xc then return { terminate "0/2/06", terminate { rdmap = "operation" } } end
   return { terminate "0/2/06" }
@@ -58,7 +58,7 @@ for opcode = 0x8, 0xf do
         if extension(opcode, name) and t:can("extensions.off") then
           options.target = { extensions = false }
         elseif extension(opcode, name) and t:can("extensions") then
-          t:skip("the target has RFC 7306 and cannot be had without")
+          t:skip("the target has RFC 7306 and cannot turn it off")
         end
         local conn = t:session(options)
         if not form.first then conn:sanity() end
@@ -82,7 +82,7 @@ local messages = {
 }
 local queue_of = { [0x1] = 1, [0x3] = 0, [0x4] = 0, [0x5] = 0, [0x6] = 0, [0x7] = 2 }
 
--- OP-69: what looks like a Terminate need not be answered by one.
+-- OP-69: a target need not answer with a Terminate to what looks like one.
 local function refused(conn, sent, layer, quiet)
   local set = { terminate "0/2/06", terminate { ddp = layer } }
   if quiet then set[#set + 1] = closed() end

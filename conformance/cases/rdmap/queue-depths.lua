@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Queues of three requests, used over and over: each that has completed leaves its place to another one. Whether one that
--- is done but not yet polled still takes its place no case can ask: an agent polls what there is at once.
+-- Queues of three requests, used over and over: each completed one leaves its place to another one. No case can check
+-- whether one that is done but not yet polled still takes its place: an agent polls at once.
 
 local DEPTH, ROUNDS = 3, 5
 
@@ -19,7 +19,7 @@ local list = {}
 
 list[1] = both_roles {
   id = "rdmap-queue-depth-receives",
-  purpose = "A queue of three receives takes three more whenever three Sends were delivered, and loses none",
+  purpose = "A queue of three receives takes three more after every three delivered Sends, and loses none",
   rules = { "RDMAP-5.3-05", "DDP-7.1-02", "DDP-5.3-07" },
   needs = { agent = true },
   run = function(t)
@@ -41,7 +41,7 @@ list[1] = both_roles {
 
 list[2] = both_roles {
   id = "rdmap-queue-depth-sends",
-  purpose = "A queue of three Sends, Writes and Reads takes three more whenever three have completed, and loses none",
+  purpose = "A queue of three Sends, Writes and Reads takes three more after every three completions, and loses none",
   rules = { "DDP-5.3-02", "RDMAP-5.2.1-07", "RDMAP-5.5-10" },
   needs = { agent = true },
   run = function(t)

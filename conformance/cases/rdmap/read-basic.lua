@@ -2,7 +2,7 @@
 
 return case {
   id = "rdmap-read-basic",
-  purpose = "An RDMA Read returns the octets asked for, and those of earlier Writes",
+  purpose = "An RDMA Read returns the requested octets, and those of earlier Writes",
   rules = { "RDMAP-5.2.1-12", "RDMAP-5.2-01" },
   role = "responder",
   needs = { memory = "read write" },

@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Read Requests that do not carry 28 octets. Field bugs: 32 octets through a padded struct (OSC
--- 1.2), a length that becomes negative (siw). OP-67: the stream has to end, no code is assigned.
+-- Read Requests that do not carry 28 octets. Field bugs: 32 octets through a padded struct (OSC 1.2), a
+-- length that becomes negative (siw). OP-67: the stream has to end; the RFC assigns no code.
 
 local list = {}
 for _, length in ipairs { 0, 1, 4, 24, 27, 29, 32, 56 } do
   local both = length == 27 or length == 29
   list[#list + 1] = (both and both_roles or case) {
     id = ("rdmap-read-request-%d-octets"):format(length),
-    purpose = ("A Read Request that carries %d octets in place of 28 ends the stream and is not answered"):format(length),
+    purpose = ("A Read Request of %d octets instead of 28 ends the stream and gets no answer"):format(length),
     rules = { "RDMAP-7.2-15", "RDMAP-4.4-01", "RDMAP-4.2-01" },
     level = "must",
     role = not both and "responder" or nil,
@@ -25,7 +25,7 @@ end
 -- ULPDUs between the DDP header and a whole Read Request, each as the first FPDU of a connection.
 list[#list + 1] = case {
   id = "rdmap-read-request-cut-anywhere",
-  purpose = "A Read Request that ends anywhere in its 28 octets ends the stream and is not answered",
+  purpose = "A Read Request that ends anywhere in its 28 octets ends the stream and gets no answer",
   rules = { "RDMAP-7.2-15", "RDMAP-4.4-01" },
   level = "must",
   role = "responder",
@@ -40,12 +40,12 @@ list[#list + 1] = case {
   end,
 }
 
--- Nothing says that a Read Request has to be one segment.
+-- No rule requires a Read Request to be one segment.
 for _, one in ipairs { { "14-14", { 14, 14 } }, { "27-1", { 27, 1 } } } do
   local name, segments = table.unpack(one)
   list[#list + 1] = case {
     id = "rdmap-read-request-segments-" .. name,
-    purpose = "A Read Request in two segments is answered, or ends the stream",
+    purpose = "The target answers a Read Request in two segments, or ends the stream",
     rules = { "RDMAP-7.2-15" },
     role = "responder",
     run = function(t)

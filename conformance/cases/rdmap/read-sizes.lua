@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Good RDMA Reads: sizes, places, and what of the request comes back in the response.
+-- Valid RDMA Reads: sizes, places, and the request's fields that come back in the response.
 
 local list = {}
 
@@ -64,16 +64,16 @@ for _, size in ipairs { 113, 114, 115, 228, 229, 1000 } do
       local item = conn:expect(read_response { stag = 0x01020304, to = 0x1000, payload = bytes(size) })
       t:observe("segments", #item.segments)
       for i, segment in ipairs(item.segments) do
-        t:check(#segment.ulpdu <= 128, "a segment is larger than the MULPDU",
+        t:check(#segment.ulpdu <= 128, "the target sent a segment larger than the MULPDU",
           { rule = "DDP-5.2-02", expected = "128 octets at most", actual = #segment.ulpdu .. " octets" })
-        t:check(segment.to == 0x1000 + 114 * (i - 1), "the TO of a segment does not follow the Sink TO",
+        t:check(segment.to == 0x1000 + 114 * (i - 1), "the target sent a segment whose TO does not follow the Sink TO",
           { rule = "RDMAP-4.4-03", expected = ("TO %x"):format(0x1000 + 114 * (i - 1)), actual = ("TO %x"):format(segment.to) })
       end
     end)
 end
 
--- What the request says of the sink is not the target's to judge.
-reads("rdmap-read-sink-echoed", "Sink STag and Sink TO come back as they were, whatever they are",
+-- The target must not judge the request's Sink STag and Sink TO.
+reads("rdmap-read-sink-echoed", "The target returns any Sink STag and Sink TO unchanged",
   { "RDMAP-4.4-02", "RDMAP-4.4-03", "RDMAP-4.4-04" }, function(t)
     local buf = t:memory { length = 300, remote = "read", fill = "count" }
     local conn = t:session { target = { mulpdu = 128 } }
@@ -82,7 +82,8 @@ reads("rdmap-read-sink-echoed", "Sink STag and Sink TO come back as they were, w
         conn:send(read_request { source = buf, size = 300, sink_stag = stag, sink_to = to })
         local item = conn:expect(read_response { stag = stag, to = to, payload = bytes(300) })
         for i, segment in ipairs(item.segments) do
-          t:check(segment.stag == stag and segment.to == to + 114 * (i - 1), "STag or TO of a segment does not follow the sink",
+          t:check(segment.stag == stag and segment.to == to + 114 * (i - 1),
+            "the target sent a segment whose STag or TO does not follow the sink",
             { rule = "RDMAP-4.4-03", expected = ("stag %x to %x"):format(stag, to + 114 * (i - 1)),
               actual = ("stag %x to %x"):format(segment.stag, segment.to) })
         end
@@ -109,7 +110,7 @@ reads("rdmap-read-after-local-change", "An RDMA Read returns what the buffer hol
     local conn = t:session {}
     for i = 1, 3 do
       t:fill(buf, bytes(64, i))
-      check(t, conn:read(buf), bytes(64, i), "what was just put there")
+      check(t, conn:read(buf), bytes(64, i), "octets that were just put there")
     end
   end)
 
@@ -117,7 +118,7 @@ reads("rdmap-read-after-local-change", "An RDMA Read returns what the buffer hol
 
 list[#list + 1] = both_roles {
   id = "rdmap-read-zero",
-  purpose = "An RDMA Read of size zero is answered although STag and TO of its source are not valid",
+  purpose = "The target answers an RDMA Read of size zero although STag and TO of its source are invalid",
   rules = { "RDMAP-5.2.1-15", "RDMAP-5.2.1-16", "RDMAP-5.2.1-13" },
   tags = { "field" },
   run = function(t)
@@ -126,7 +127,8 @@ list[#list + 1] = both_roles {
     for i, source in ipairs { { 0, 0 }, { 0x5bad57a6, 0x1000 }, { 0xffffffff, -1 } } do
       conn:send(read_request { size = 0, source_stag = source[1], source_to = source[2], sink_stag = 9, sink_to = i })
       local item = conn:expect(read_response { stag = 9, to = i, payload = "" })
-      t:check(#item.segments == 1, "a zero-length message has more than one segment", { rule = "DDP-5.2-09" })
+      t:check(#item.segments == 1, "the target sent a zero-length message in more than one segment",
+        { rule = "DDP-5.2-09" })
     end
   end,
 }
@@ -135,7 +137,7 @@ for _, one in ipairs { { "write-only", "permits no reading", "write" }, { "local
   local name, how, remote, revoke = table.unpack(one, 1, 4)
   list[#list + 1] = case {
     id = "rdmap-read-zero-" .. name,
-    purpose = ("An RDMA Read of size zero is answered although the STag of its source %s"):format(how),
+    purpose = ("The target answers an RDMA Read of size zero although the STag of its source %s"):format(how),
     rules = { "RDMAP-5.2.1-15", "RDMAP-5.2.1-16", name == "write-only" and "SEC-6.3.5-02" or nil },
     role = "responder",
     needs = { memory = remote or "write" },

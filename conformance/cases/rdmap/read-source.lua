@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- RDMA Reads whose source is not for the peer to read: a Terminate with the header of the request,
--- and no octet of a response.
+-- RDMA Reads whose source the peer may not read: the target sends a Terminate with the header of the
+-- request, and no octet of a response.
 
 local list = {}
 
@@ -17,9 +17,9 @@ local bounds, wrap = { "0/1/01" }, { "0/1/04", "0/1/01" }
 -- name, first TO of the buffer (nil: the target's choice), first octet (from the buffer's first
 -- one; nil: TO 2^64-8), size, codes, rule, text
 local places = {
-  { "before-base", nil, -1, 1, bounds, "RDMAP-7.2-11", "names the octet in front of its buffer" },
-  { "straddling-base", nil, -4, 8, bounds, "RDMAP-7.2-11", "begins in front of its buffer and runs into it" },
-  { "at-end", nil, 64, 1, bounds, "RDMAP-7.2-11", "names the octet behind its buffer" },
+  { "before-base", nil, -1, 1, bounds, "RDMAP-7.2-11", "names the octet before its buffer" },
+  { "straddling-base", nil, -4, 8, bounds, "RDMAP-7.2-11", "begins before its buffer and runs into it" },
+  { "at-end", nil, 64, 1, bounds, "RDMAP-7.2-11", "names the octet after its buffer" },
   { "4-gib-above", nil, 0x100000000, 8, bounds, "RDMAP-7.2-11", "is right in the low 32 bits of its TO only" },
   { "sign-of-to", nil, math.mininteger, 8, bounds, "RDMAP-7.2-11", "is right but for the top bit of its TO" },
   { "past-end-by-one", nil, 63, 2, bounds, "RDMAP-7.2-12", "runs one octet past the end of its buffer" },
@@ -34,7 +34,7 @@ for _, one in ipairs(places) do
   local both = name == "before-base" or name == "past-end-by-one" or name == "wrap"
   list[#list + 1] = (both and both_roles or case) {
     id = "rdmap-read-" .. name,
-    purpose = ("An RDMA Read that %s ends the stream and is not answered"):format(how),
+    purpose = ("An RDMA Read that %s ends the stream and gets no answer"):format(how),
     rules = { rule, "RDMAP-5.2.1-14", "RDMAP-8.1.1-03", "RDMAP-7.1-04", "SEC-6.2.1-01" },
     role = not both and "responder" or nil,
     needs = { memory = "read" },
@@ -49,7 +49,7 @@ end
 
 -- ---- the STag ----
 
--- OP-50: a design that cannot tell such an STag from an unknown one may say so.
+-- OP-50: a design that cannot distinguish such an STag from an unknown one may use that code.
 local association = { "0/1/03", "0/1/00" }
 local stags = {
   { "other-pd", { "RDMAP-7.2-10", "RDMAP-8.1.1-01", "SEC-6.1.1-02" }, association, "belongs to another protection domain",
@@ -65,9 +65,9 @@ for _, one in ipairs(stags) do
   local name, rules, codes, how, prepare = table.unpack(one)
   list[#list + 1] = both_roles {
     id = "rdmap-read-stag-" .. name,
-    purpose = ("An RDMA Read of a buffer whose STag %s ends the stream and is not answered"):format(how),
+    purpose = ("An RDMA Read of a buffer whose STag %s ends the stream and gets no answer"):format(how),
     rules = { rules[1], rules[2] or "RDMAP-5.2.1-14", "RDMAP-7.1-04", rules[3] },
-    -- RFC 5040 names the right to read only in its table of codes, but to give out octets is no trifle.
+    -- RFC 5040 names the right to read only in its table of codes, but giving out octets is serious.
     level = "must",
     needs = { memory = "read write" },
     run = function(t)
@@ -82,7 +82,7 @@ end
 for _, stag in ipairs { 0, 0x5bad57a6 } do
   list[#list + 1] = both_roles {
     id = ("rdmap-read-stag-%x"):format(stag),
-    purpose = ("An RDMA Read of STag 0x%x, which is not valid, ends the stream and is not answered"):format(stag),
+    purpose = ("An RDMA Read of the invalid STag 0x%x ends the stream and gets no answer"):format(stag),
     rules = { "RDMAP-7.2-09", "RDMAP-5.2.1-14", "RDMAP-5.2.1-05", "RDMAP-7.1-04" },
     run = function(t)
       local conn = t:session {}
@@ -110,7 +110,7 @@ end
 
 list[#list + 1] = both_roles {
   id = "rdmap-read-stag-revoked",
-  purpose = "An RDMA Read of an STag that its owner has invalidated ends the stream and is not answered",
+  purpose = "An RDMA Read of an STag that its owner has invalidated ends the stream and gets no answer",
   rules = { "RDMAP-7.2-09", "RDMAP-5.2.1-14" },
   needs = { memory = "read" },
   run = function(t)

@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Two Reads of the target outstanding into one buffer: only the TO tells their responses from each other. A stack that
--- keeps its Reads by STag alone takes one's octets for the other's. OP-66: to compare a response with its request is
--- only a MAY; what counts is that no Read completes with what never came, and that octets land where their TO says.
+-- Two Reads of the target outstanding into one buffer: only the TO distinguishes their responses. A stack that keeps its
+-- Reads by STag alone takes one's octets for the other's. OP-66: to compare a response with its request is only a MAY;
+-- but no Read may complete with octets that never came, and octets must land where their TO says.
 
 local list = {}
 
 local LENGTH, FIRST, SECOND, SIZE, HALF = 256, 32, 160, 64, 32
 local ONE, TWO = bytes(SIZE, 0x11), bytes(SIZE, 0x22)
 
--- The buffer, what the target was asked to do, and its Read Requests.
+-- Returns the buffer, the target's two pieces of work, and its Read Requests.
 local function read_twice(t, conn)
   local memory = t:memory { length = LENGTH, fill = 0x5a }
   local handles, asked = {}, {}
@@ -18,7 +18,8 @@ local function read_twice(t, conn)
   end
   for i = 1, 2 do asked[i] = conn:expect(read_request { size = SIZE, source_stag = 0x11223344, source_to = 0x1000 * i }) end
   if asked[1].sink_stag ~= asked[2].sink_stag then t:skip("the target gives each Read an STag of its own") end
-  t:check(asked[2].sink_to - asked[1].sink_to == SECOND - FIRST, "the Sink TOs are not as far apart as the places in the buffer",
+  t:check(asked[2].sink_to - asked[1].sink_to == SECOND - FIRST,
+    "the target's Sink TOs are not as far apart as the places in the buffer",
     { rule = "RDMAP-5.2.1-07", expected = tostring(SECOND - FIRST), actual = tostring(asked[2].sink_to - asked[1].sink_to) })
   return memory, handles, asked
 end
@@ -50,10 +51,10 @@ list[#list + 1] = both_roles {
   end,
 }
 
--- name, what the station does, stimulus, the Read that nothing may complete, the half of a place that nothing may touch
+-- name, the target's lot, stimulus, the Read that must not complete, the half of a place that must not change
 local wrong = {
   { "swapped", "gets the second one's response first", function(conn, asked)
-    answer(conn, asked[2], TWO, { comment = "the first Read is not answered yet" })
+    answer(conn, asked[2], TWO, { comment = "the first Read has no answer yet" })
   end, 1, FIRST },
   { "amid", "gets the second one's octets amid the first one's response", function(conn, asked)
     answer(conn, asked[1], ONE:sub(1, HALF), { l = false })
@@ -83,7 +84,7 @@ for _, one in ipairs(wrong) do
         read_response { stag = 7, to = 7, payload = "" })
       if item.op == "read-response" then t:observe("answer", "taken") end
       local held = t:read(memory, place, HALF)
-      t:check(held == bytes(HALF, 0x5a), "octets landed where none were sent",
+      t:check(held == bytes(HALF, 0x5a), "the target placed octets where the station sent none",
         { rule = "DDP-5.2-05", expected = show(bytes(HALF, 0x5a), 16), actual = show(held, 16) })
       t:observe("second-placed", t:read(memory, SECOND, HALF) == TWO:sub(1, HALF))
       t:expect_unchanged(memory, { except = { FIRST, SECOND + SIZE - FIRST }, rule = "DDP-5.2-05" })
@@ -92,10 +93,10 @@ for _, one in ipairs(wrong) do
   }
 end
 
--- RFC 5041 section 5.3 does not let a sender mix the segments of two messages; a target that takes them has to get them right.
+-- RFC 5041 §5.3 does not let a sender mix the segments of two messages; a target that takes them has to place them right.
 list[#list + 1] = both_roles {
   id = "rdmap-reads-one-sink-interleaved",
-  purpose = "Responses to two Reads into one buffer whose segments come in turns are refused, or each octet lands in its place",
+  purpose = "The target refuses interleaved responses to two Reads into one buffer, or places each octet right",
   rules = { "RDMAP-5.2.2-04", "DDP-5.2-05", "RDMAP-4.4-03" },
   needs = { agent = true },
   run = function(t)
@@ -117,10 +118,10 @@ list[#list + 1] = both_roles {
       t:expect_contents(memory, ONE, { offset = FIRST })
       t:expect_contents(memory, TWO, { offset = SECOND })
     else
-      -- Of what was refused, segments that came before may lie where their TO says.
+      -- After a refusal, segments that came before may lie where their TO says.
       t:observe("second-placed", t:read(memory, SECOND, HALF) == TWO:sub(1, HALF))
       local held = t:read(memory, FIRST + HALF, HALF)
-      t:check(held == bytes(HALF, 0x5a) or held == ONE:sub(HALF + 1), "octets landed where none were sent",
+      t:check(held == bytes(HALF, 0x5a) or held == ONE:sub(HALF + 1), "the target placed octets where the station sent none",
         { rule = "DDP-5.2-05", expected = show(bytes(HALF, 0x5a), 16), actual = show(held, 16) })
       t:expect_unchanged(memory, { except = { FIRST, SECOND + SIZE - FIRST }, rule = "DDP-5.2-05" })
       for _, handle in ipairs(handles) do t:expect_no_completion(handle, { rule = "RDMAP-5.2.2-04" }) end

@@ -11,7 +11,7 @@ local list = {}
 
 list[1] = both_roles {
   id = "rdmap-reads-in-order",
-  purpose = "RDMA Reads that come together are answered in their order, each with its own octets",
+  purpose = "The target answers RDMA Reads that come together in their order, each with its own octets",
   rules = { "RDMAP-5.2.2-06", "RDMAP-5.5-17", "RDMAP-5.2.1-08", "RDMAP-5.2.1-03" },
   needs = { memory = "read" },
   run = function(t)
@@ -34,7 +34,7 @@ list[1] = both_roles {
 
 list[#list + 1] = both_roles {
   id = "rdmap-reads-alike",
-  purpose = "RDMA Reads that are alike to the last octet are each answered",
+  purpose = "The target answers each of several identical RDMA Reads",
   rules = { "RDMAP-5.2.1-12", "RDMAP-5.2.1-03", "RDMAP-5.2-01" },
   needs = { memory = "read" },
   run = function(t)
@@ -51,7 +51,7 @@ list[#list + 1] = both_roles {
 
 list[#list + 1] = both_roles {
   id = "rdmap-reads-many",
-  purpose = "A hundred RDMA Reads one after another are all answered",
+  purpose = "The target answers a hundred RDMA Reads one after another",
   rules = { "RDMAP-5.2.1-12", "RDMAP-5.2.1-02", "RDMAP-5.2.2-02" },
   needs = { memory = "read" },
   run = function(t)
@@ -66,7 +66,7 @@ list[#list + 1] = both_roles {
 
 list[#list + 1] = both_roles {
   id = "rdmap-write-read-order",
-  purpose = "An RDMA Read returns the octets of all Writes that went before it",
+  purpose = "An RDMA Read returns the octets of all Writes before it",
   rules = { "RDMAP-5.5-07", "RDMAP-5.5-14" },
   needs = { memory = "read write" },
   run = function(t)
@@ -78,7 +78,7 @@ list[#list + 1] = both_roles {
         conn:send(read_request { source = buf, size = 64, sink_stag = 5, sink_to = i })
       end)
       local item = conn:expect(read_response { stag = 5, to = i })
-      t:check(item.payload == bytes(64, i), "the RDMA Read did not see the Write in front of it",
+      t:check(item.payload == bytes(64, i), "the target's Read Response does not show the Write before it",
         { expected = show(bytes(64, i), 32), actual = show(item.payload, 32) })
     end
   end,
@@ -86,7 +86,7 @@ list[#list + 1] = both_roles {
 
 list[#list + 1] = both_roles {
   id = "rdmap-send-between-reads",
-  purpose = "Sends between RDMA Reads are delivered in order and the Reads answered in order",
+  purpose = "The target delivers Sends between RDMA Reads in order and answers the Reads in order",
   rules = { "RDMAP-5.2.2-06", "RDMAP-5.3-05", "RDMAP-5.5-05", "RDMAP-5.5-09", "RDMAP-5.5-15" },
   needs = { memory = "read" },
   run = function(t)
@@ -109,8 +109,8 @@ list[#list + 1] = both_roles {
   end,
 }
 
--- OP-70: RFC 5040 §6.1 forbids the peer to send more; what the target does about it is a Terminate,
--- or it lets the request wait. Other streams are not touched (RFC 5042).
+-- OP-70: RFC 5040 §6.1 forbids the peer to send more; the target sends a Terminate, or lets the request
+-- wait. Other streams are unaffected (RFC 5042).
 list[#list + 1] = both_roles {
   id = "rdmap-ird-exceeded",
   purpose = "An RDMA Read above the IRD ends the stream or waits its turn; other streams go on",
@@ -121,7 +121,7 @@ list[#list + 1] = both_roles {
     local other = t:session {}
     local conn = t:session { target = { ird = 1, enhanced = t.case.role == "initiator" or nil }, ord = 1 }
     local ird = conn:state().peer.ird
-    if ird ~= 1 then t:inconclusive(("the target states IRD %s although it was given 1"):format(tostring(ird))) end
+    if ird ~= 1 then t:inconclusive(("the target announced IRD %s although it was configured with 1"):format(tostring(ird))) end
     conn:together(function()
       conn:send(read_request { source = buf, size = 100000, sink_stag = 5, sink_to = 1 })
       conn:send(read_request { source = buf, size = 8, sink_stag = 5, sink_to = 2, broken = true, comment = "the IRD is 1" })
@@ -129,7 +129,7 @@ list[#list + 1] = both_roles {
     local first = read_response { stag = 5, to = 1, payload = buf.content:sub(65, 100064) }
     local item = conn:expect(terminate "1/2/02", terminate {}, first)
     if item.op ~= "terminate" then
-      t:allow("rdmap-response-unsolicited") -- OP-70: it may be served in its turn
+      t:allow("rdmap-response-unsolicited") -- OP-70: the target may serve it in its turn
       item = conn:expect(terminate "1/2/02", terminate {}, read_response { stag = 5, to = 2, payload = buf.content:sub(65, 72) })
       if item.op ~= "terminate" then t:observe("answer", "both reads served") end
     end

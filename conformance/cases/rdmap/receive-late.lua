@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
 -- A Send comes before its receive is posted. RFC 5041 §7.1: the lower layer may recover from that,
--- which on TCP means to let the octets wait; else the stream ends.
+-- which on TCP means that the octets wait; otherwise the stream ends.
 
 return both_roles {
   id = "rdmap-send-before-receive",
@@ -12,12 +12,13 @@ return both_roles {
     local conn = t:session {}
     conn:sanity()
     local sent = conn:send(send { payload = bytes(16), comment = "no receive is posted yet" })
-    local item = conn:next() -- a target that lets the Send wait says nothing
+    local item = conn:next() -- a target that lets the Send wait sends nothing
     if item then
       t:check(item.op == "terminate" and item.layer == 1 and item.etype == 2 and (item.code == 2 or item.code == 3),
-        "the target's answer is no Terminate about a missing buffer",
+        "the target answered with something else than a Terminate about a missing buffer",
         { rule = "DDP-7.1-02", expected = "terminate 1/2/02 or 1/2/03", actual = item.text, item = item })
-      t:check(not item.d or item.segment.msn == sent.msn, "the Terminate is about another segment", { rule = "DDP-7.1-18", item = item })
+      t:check(not item.d or item.segment.msn == sent.msn, "the target's Terminate is about another segment",
+        { rule = "DDP-7.1-18", item = item })
       t:observe("late-receive", "ended")
       conn:expect_close { rule = "RDMAP-7-03" }
       return

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Reserved bits and fields of RDMAP are not for the receiver to look at.
+-- A receiver ignores the reserved bits and fields of RDMAP.
 
 local RSV = { "RDMAP-4.1-10" }
 local FIELD = { "RDMAP-4.1-12", "RDMAP-4.1-11" }
@@ -65,7 +65,7 @@ return {
   },
   both_roles {
     id = "rdmap-invalidate-field-read-request",
-    purpose = "The Invalidate STag field of a Read Request is ignored",
+    purpose = "The target ignores the Invalidate STag field of a Read Request",
     rules = FIELD,
     run = function(t)
       local conn = t:session {}
@@ -78,7 +78,7 @@ return {
   },
   both_roles {
     id = "rdmap-invalidate-field-sends",
-    purpose = "The Invalidate STag field of a Send and of a Send with SE is ignored: the STag in it stays valid",
+    purpose = "The target ignores the Invalidate STag field of a Send and of a Send with SE: the STag in it stays valid",
     rules = FIELD,
     needs = { memory = "write" },
     run = function(t)

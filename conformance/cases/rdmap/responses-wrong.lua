@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- The target reads, and the station answers what was not asked for. Field bug: more octets than the
--- request asked for are written behind the buffer (siw, CVE-2026-64268). OP-66: to compare a response
--- with its request is only a MAY; what counts is that nothing is written where nothing may be, and
--- that no Read completes with what never came.
+-- The target reads, and the station answers with something else than it asked for. Field bug: a stack
+-- wrote more octets than it asked for past the end of the buffer (siw, CVE-2026-64268). OP-66: to
+-- compare a response with its request is only a MAY; but a target must not write outside of what is
+-- open, nor complete a Read with octets that never came.
 
 local list = {}
 
@@ -25,23 +25,23 @@ end
 
 -- The buffer is just the 64 octets that are read into.
 local beyond = {
-  { "one-octet-more", "one octet more than was asked for", function(conn, asked)
+  { "one-octet-more", "one octet more than the Read asked for", function(conn, asked)
     answer(conn, asked, { payload = bytes(65, 0xee), comment = "65 octets for 64" })
   end },
-  { "twice-the-size", "twice the octets that were asked for", function(conn, asked)
+  { "twice-the-size", "twice the octets that the Read asked for", function(conn, asked)
     answer(conn, asked, { payload = bytes(128, 0xee), comment = "128 octets for 64" })
   end },
-  { "one-segment-more", "a segment more than was asked for", function(conn, asked)
+  { "one-segment-more", "a segment more than the Read asked for", function(conn, asked)
     answer(conn, asked, { payload = bytes(72, 0xee), comment = "72 octets for 64" }, { segments = { 32, 32, 8 } })
   end },
-  { "segment-after-last", "another segment behind the one with L=1", function(conn, asked)
+  { "segment-after-last", "another segment after the one with L=1", function(conn, asked)
     answer(conn, asked, { payload = bytes(64, 0xee) })
     answer(conn, asked, { shift = 64, payload = bytes(8, 0xee), comment = "the response was complete" })
   end, true },
-  { "shifted", "octets from 8 behind the Sink TO on", function(conn, asked)
+  { "shifted", "octets that begin 8 after the Sink TO", function(conn, asked)
     answer(conn, asked, { shift = 8, payload = bytes(64, 0xee), comment = "8 octets off" })
   end },
-  { "in-front", "octets from 8 in front of the Sink TO on", function(conn, asked)
+  { "in-front", "octets that begin 8 before the Sink TO", function(conn, asked)
     answer(conn, asked, { shift = -8, payload = bytes(64, 0xee), comment = "8 octets off" })
   end },
   { "4-gib-above", "octets 4 GiB above the Sink TO", function(conn, asked)
@@ -78,17 +78,17 @@ end
 -- ---- within a larger buffer: to look is a MAY ----
 
 local within = {
-  { "one-octet-more", "one octet more than was asked for", { payload = bytes(65, 0xee) } },
-  { "twice-the-size", "twice the octets that were asked for", { payload = bytes(128, 0xee) } },
-  { "short", "one octet less than was asked for", { payload = bytes(63, 0xee) } },
+  { "one-octet-more", "one octet more than the Read asked for", { payload = bytes(65, 0xee) } },
+  { "twice-the-size", "twice the octets that the Read asked for", { payload = bytes(128, 0xee) } },
+  { "short", "one octet less than the Read asked for", { payload = bytes(63, 0xee) } },
   { "empty", "no octet at all", { payload = "" } },
-  { "shifted", "octets from 8 behind the Sink TO on", { shift = 8, payload = bytes(64, 0xee) } },
+  { "shifted", "octets that begin 8 after the Sink TO", { shift = 8, payload = bytes(64, 0xee) } },
 }
 for _, one in ipairs(within) do
   local name, how, fields = table.unpack(one)
   list[#list + 1] = case {
     id = "rdmap-response-within-" .. name,
-    purpose = ("A Read Response with %s, inside of a larger buffer, may be refused"):format(how),
+    purpose = ("The target may refuse a Read Response with %s, inside a larger buffer"):format(how),
     rules = { "RDMAP-5.2.2-07", "RDMAP-5.2.1-12", "RDMAP-4.4-03", "RDMAP-5.2.2-04" },
     role = "responder",
     needs = { agent = true },
@@ -111,7 +111,7 @@ end
 
 list[#list + 1] = case {
   id = "rdmap-response-for-another-buffer",
-  purpose = "A Read Response that names another buffer, which is not open to the peer, is refused and changes no octet",
+  purpose = "The target refuses a Read Response that names another buffer, not open to the peer, and changes no octet",
   rules = { "DDP-7.1-11", "RDMAP-4.4-02", "RDMAP-5.2.2-07", "RDMAP-5.2.2-08" },
   level = "may",
   role = "responder",
@@ -130,7 +130,7 @@ list[#list + 1] = case {
 
 list[#list + 1] = case {
   id = "rdmap-responses-swapped",
-  purpose = "Of two Reads the second one's response may not complete the first",
+  purpose = "The response to the second of two Reads must not complete the first",
   rules = { "RDMAP-5.2.2-07", "RDMAP-4.4-02", "RDMAP-4.4-03" },
   role = "responder",
   needs = { agent = true },
@@ -140,7 +140,7 @@ list[#list + 1] = case {
     local one, two = t:memory { length = 64 }, t:memory { length = 64 }
     local first = read_into(t, conn, one, 0, 64)
     local _, second = read_into(t, conn, two, 0, 64)
-    answer(conn, second, { payload = bytes(64, 0xee), comment = "the first Read is not answered yet" })
+    answer(conn, second, { payload = bytes(64, 0xee), comment = "the first Read has no answer yet" })
     conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7 })
     local item = conn:expect(terminate { rdmap = "protection" }, terminate {}, closed(),
       read_response { stag = 7, to = 7, payload = "" })
@@ -166,7 +166,7 @@ list[#list + 1] = both_roles {
 
 list[#list + 1] = both_roles {
   id = "rdmap-response-unsolicited-unknown-stag",
-  purpose = "A Read Response that nobody asked for, with an STag that is not valid, ends the stream",
+  purpose = "A Read Response that nobody asked for, with an invalid STag, ends the stream",
   rules = { "DDP-7.1-10", "RDMAP-5.2.2-04" },
   run = function(t)
     local conn = t:session {}
@@ -180,7 +180,7 @@ for _, remote in ipairs { "none", "read", "write" } do
   list[#list + 1] = case {
     id = "rdmap-response-unsolicited-buffer-" .. remote,
     purpose = ("A Read Response that nobody asked for, to a buffer with remote access %s, ends the stream"):format(remote),
-    -- Into a buffer that the peer may write to it does no harm.
+    -- It does no harm to a buffer that the peer may write to.
     rules = remote == "write" and { "RDMAP-5.2.2-04", "RDMAP-5.2-01" } or { "DDP-7.1-11", "RDMAP-5.2.2-04" },
     role = "responder",
     needs = { agent = true },

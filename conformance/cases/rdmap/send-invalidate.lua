@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Send with Invalidate: what it does to the STag, and which STags it may not touch.
+-- Send with Invalidate: its effect on the STag, and STags that it must not touch.
 
 local WRITE_REFUSED = { "1/1/00", "1/1/02" }
 -- OP-63: the code stands under two error types.
@@ -10,7 +10,7 @@ local list = {}
 
 local function invalidatable(t, conn) return t:memory { length = 32, remote = "read write", invalidate = true, conn = conn } end
 
--- ---- what it does ----
+-- ---- effect ----
 
 list[1] = both_roles {
   id = "rdmap-send-invalidate",
@@ -33,7 +33,7 @@ list[1] = both_roles {
 
 list[#list + 1] = both_roles {
   id = "rdmap-send-invalidate-at-once",
-  purpose = "A Write that comes together with the Send with Invalidate in front of it finds the STag invalidated",
+  purpose = "A Write that comes together with the Send with Invalidate before it finds the STag invalidated",
   rules = { "RDMAP-5.3-15", "DDP-7.1-10", "DDP-8.3.1-07" },
   needs = { memory = "read write" },
   run = function(t)
@@ -104,9 +104,9 @@ list[#list + 1] = both_roles {
   end,
 }
 
--- ---- which it may not touch ----
+-- ---- STags that it must not touch ----
 
--- The STag is refused; nothing is delivered.
+-- The target refuses the STag and delivers nothing.
 local function refused(t, conn, kind, stag, codes)
   local posted = t:receive { length = 8, conn = conn }
   local sent = conn:send(kind { invalidate = stag, payload = bytes(8, 0xee) })
@@ -129,7 +129,7 @@ for _, one in ipairs { { "send-invalidate", send_invalidate }, { "send-se-invali
     local both = wrong[1] == "unknown"
     list[#list + 1] = (both and both_roles or case) {
       id = ("rdmap-%s-%s"):format(name, wrong[1]),
-      purpose = ("%s of STag 0x%x, which is not valid, ends the stream"):format(words, wrong[2]),
+      purpose = ("%s of the invalid STag 0x%x ends the stream"):format(words, wrong[2]),
       rules = { "RDMAP-7.2-04", "RDMAP-5.3-16" },
       role = not both and "responder" or nil,
       needs = { agent = true },

@@ -16,7 +16,7 @@ for _, kind in ipairs(kinds) do
     local both = suffix == ""
     list[#list + 1] = (both and both_roles or case) {
       id = "rdmap-kind-" .. name .. suffix,
-      purpose = ("A %s%s is delivered whole, and the next Send with its own buffer"):format(text, how),
+      purpose = ("The target delivers a %s%s whole, and the next Send into its own buffer"):format(text, how),
       rules = kind.invalidates and { "RDMAP-5.3-15", "RDMAP-5.3-02", "RDMAP-5.3-05" }
         or { "RDMAP-5.3-02", "RDMAP-5.3-05", "RDMAP-5.3-11", "RDMAP-5.3-10" },
       role = not both and "responder" or nil,

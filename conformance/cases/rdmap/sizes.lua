@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Messages of boundary sizes, of each kind and in each direction: nothing, one octet, a ULPDU that is
--- just as long as the MULPDU, an octet shorter and an octet longer, and 64768 octets, which no ULPDU
--- may exceed.
+-- Messages of boundary sizes, of each kind and in each direction: no octet, one octet, a ULPDU exactly
+-- as long as the MULPDU, an octet shorter and an octet longer, and 64768 octets, which no ULPDU may
+-- exceed.
 
 -- name, text, octets of payload for a MULPDU of `most` and a header of `header`
 local sizes = {
@@ -21,15 +21,19 @@ local function most(conn, markers)
 end
 
 local function judge(t, item, size, limit)
-  t:check(#item.payload == size, "the message has another length", { expected = size .. " octets", actual = #item.payload .. " octets", item = item })
+  t:check(#item.payload == size, "the target sent a message of another length",
+    { expected = size .. " octets", actual = #item.payload .. " octets", item = item })
   for i, segment in ipairs(item.segments) do
     if #segment.ulpdu > limit then
-      t:deviates("a ULPDU of the target is above the MULPDU of this connection",
+      t:deviates("the target sent a ULPDU above the MULPDU of this connection",
         { rule = "DDP-5.2-02", expected = ("at most %d"):format(limit), actual = tostring(#segment.ulpdu), item = item })
     end
-    t:check(segment.l == (i == #item.segments), "L is not set on the last segment alone", { rule = "DDP-4.1-03", item = item })
+    t:check(segment.l == (i == #item.segments), "the target did not set L on the last segment alone",
+      { rule = "DDP-4.1-03", item = item })
   end
-  if size == 0 then t:check(#item.segments == 1, "a zero-length message has more than one segment", { rule = "DDP-5.2-09", item = item }) end
+  if size == 0 then
+    t:check(#item.segments == 1, "the target sent a zero-length message in more than one segment", { rule = "DDP-5.2-09", item = item })
+  end
 end
 
 -- name, text, whether the target sends it, header, needs, rules (the first: of a message with octets), exchange

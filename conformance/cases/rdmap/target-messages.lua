@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- What the target sends when its own user asks for it. Everything of it passes the observer, too:
--- header fields, MSN, MO, TO, L, one message after the other.
+-- The messages that the target sends when its own user asks for them. The observer checks all of them,
+-- too: header fields, MSN, MO, TO, L, one message after the other.
 
 local list = {}
 
@@ -19,7 +19,7 @@ end
 
 local MULPDU = 128
 
--- A connection, and the most octets of a ULPDU on it.
+-- Returns a connection, and the longest ULPDU on it.
 local function segmented(t)
   if t:takes("mulpdu") then return opened(t, { target = { mulpdu = MULPDU } }), MULPDU end
   local conn = opened(t)
@@ -29,17 +29,18 @@ end
 
 local function check_segments(t, item, most, room, size)
   local wanted = math.max(1, (size + room - 1) // room)
-  t:check(#item.segments >= wanted, "a message is cut into too few segments",
+  t:check(#item.segments >= wanted, "the target cut a message into too few segments",
     { rule = "DDP-5.2-02", expected = wanted .. " segments", actual = #item.segments .. " segments" })
   t:observe("segments-" .. size, #item.segments)
   local at = 0
   for i, segment in ipairs(item.segments) do
-    t:check(#segment.ulpdu <= most, "a segment is larger than the MULPDU",
+    t:check(#segment.ulpdu <= most, "the target sent a segment larger than the MULPDU",
       { rule = "DDP-5.2-02", expected = most .. " octets at most", actual = #segment.ulpdu .. " octets" })
     local offset = segment.t and segment.to - item.to or segment.mo
-    t:check(offset == at, "the segments of a message do not follow each other",
+    t:check(offset == at, "the target sent a message whose segments do not follow each other",
       { rule = segment.t and "DDP-5.2-08" or "DDP-5.2-06", expected = "offset " .. at, actual = "offset " .. offset })
-    t:check(segment.l == (i == #item.segments), "L is not set on the last segment alone", { rule = "DDP-4.1-03" })
+    t:check(segment.l == (i == #item.segments), "the target did not set L on the last segment alone",
+      { rule = "DDP-4.1-03" })
     at = at + #segment.payload
   end
 end
@@ -52,7 +53,7 @@ for _, kind in ipairs(kinds) do
   local invalidate = op:find("invalidate") and 0xdecade01 or nil
   list[#list + 1] = both_roles {
     id = "rdmap-target-" .. op,
-    purpose = ("The target's own %s messages come whole, numbered, and cut as the MULPDU asks"):format(op),
+    purpose = ("The target's own %s messages come whole, numbered, and cut to the MULPDU"):format(op),
     rules = { "DDP-5.2-06", "DDP-5.2-02", "DDP-5.2-09", "DDP-4.3-01", "DDP-4.3-02", "DDP-4.3-04", "DDP-4.3-06", "DDP-4.3-08",
               "DDP-4.3-12", "DDP-4.1-03", "DDP-4.1-04", "DDP-4.1-06", "DDP-4.1-09", "DDP-4.1-12", "RDMAP-4.1-01", "RDMAP-4.1-02",
               "RDMAP-4.1-06", "RDMAP-4.1-03", "RDMAP-4.1-09", "RDMAP-4.1-11", "RDMAP-5.3-01", "RDMAP-5.3-08",
@@ -74,7 +75,7 @@ end
 
 list[#list + 1] = both_roles {
   id = "rdmap-target-write",
-  purpose = "The target's own Writes come whole, to the STag and TO that it was told, and cut as the MULPDU asks",
+  purpose = "The target's own Writes come whole, to the given STag and TO, and cut to the MULPDU",
   rules = { "DDP-5.2-08", "DDP-5.2-02", "DDP-5.2-09", "DDP-5.2-10", "DDP-4.2-01", "DDP-4.2-02", "DDP-4.2-04", "DDP-4.2-05",
             "DDP-4.2-06", "DDP-4.2-08", "DDP-4.2-09", "DDP-7.1-14", "DDP-4.1-03", "DDP-4.1-04", "RDMAP-4.1-06", "RDMAP-5.1-01" },
   needs = { agent = true },
@@ -112,7 +113,7 @@ for _, op in ipairs { "send", "write" } do
   }
   list[#list + 1] = both_roles {
     id = "rdmap-target-" .. op .. "-gathered",
-    purpose = ("The target's own %ss of several pieces of memory come as one message"):format(op),
+    purpose = ("The target's own %ss from several pieces of memory come as one message"):format(op),
     rules = { "DDP-5.2-04", "DDP-5.2-01" },
     needs = { agent = true },
     tags = { "field" },
@@ -155,7 +156,7 @@ list[#list + 1] = both_roles {
     local item = conn:expect(read_request {})
     local wanted = (conn:version() == 0 and hex "4001" or hex "4141") .. hex "00000000 00000001" .. pack(">I4", next_msn(conn, "read-request")) .. hex "00000000"
       .. item.ulpdu:sub(19, 30) .. hex "00000010 11223344 5566778899aabbcc"
-    t:check(item.ulpdu == wanted, "the Read Request has other octets than it should",
+    t:check(item.ulpdu == wanted, "the target's Read Request has other octets than expected",
       { expected = show(wanted), actual = show(item.ulpdu), item = item })
     conn:send(read_response { stag = item.sink_stag, to = item.sink_to, payload = bytes(16) })
     t:completion(handle, { length = 16 })
@@ -165,7 +166,7 @@ list[#list + 1] = both_roles {
 
 list[#list + 1] = both_roles {
   id = "rdmap-target-reads",
-  purpose = "The target's own Reads of several sizes are answered in several segmentations and complete with the right octets",
+  purpose = "The target's own Reads of several sizes, answered in several segmentations, complete with the right octets",
   rules = { "RDMAP-5.2-01", "RDMAP-5.2.1-10", "RDMAP-5.2.2-03", "RDMAP-5.2.2-05", "DDP-5.2-05" },
   needs = { agent = true },
   run = function(t)
@@ -186,7 +187,7 @@ list[#list + 1] = both_roles {
 
 list[#list + 1] = both_roles {
   id = "rdmap-target-reads-outstanding",
-  purpose = "The target's own Reads that are outstanding together are answered in order and complete in order",
+  purpose = "The target's own Reads that are outstanding together complete in the order of their answers",
   rules = { "RDMAP-5.2.1-07", "RDMAP-5.2.2-06", "DDP-4.3-08", "DDP-5.3-02" },
   needs = { agent = true },
   run = function(t)
@@ -216,7 +217,7 @@ for _, one in ipairs {
   local name, options, whose = table.unpack(one)
   list[#list + 1] = both_roles {
     id = "rdmap-target-reads-" .. name,
-    purpose = ("The target has no more Reads outstanding than %s, which is 1, allows"):format(whose),
+    purpose = ("The target keeps its outstanding Reads within %s, which is 1"):format(whose),
     rules = { "RDMAP-6.1-04", "EMPA-9.1-08", "EMPA-9.1-04" },
     needs = { agent = true, ird = 1 },
     run = function(t)
@@ -229,7 +230,7 @@ for _, one in ipairs {
       end
       for i = 1, 3 do
         local asked = conn:expect(read_request { size = 8, source_stag = i })
-        conn:fence() -- the next one does not come before this one is answered
+        conn:fence() -- the next one does not come before the answer to this one
         conn:send(read_response { stag = asked.sink_stag, to = asked.sink_to, payload = bytes(8, i) })
         t:completion(handles[i], { length = 8 })
         t:expect_contents(handles[i].memory, bytes(8, i))
@@ -238,10 +239,10 @@ for _, one in ipairs {
   }
 end
 
--- RFC 5040 appendix B: a Send may be on its way before a Read's answer came, unless it is fenced.
+-- RFC 5040 appendix B: a Send may leave before the answer to a Read has come, unless it is fenced.
 list[#list + 1] = both_roles {
   id = "rdmap-target-read-fence",
-  purpose = "A Send that is fenced behind a Read leaves when the Read has been answered",
+  purpose = "A fenced Send after a Read leaves when the Read has its answer",
   rules = { "RDMAP-5.5-10", "RDMAP-5.5-16" },
   needs = { agent = true },
   run = function(t)
@@ -288,7 +289,7 @@ list[#list + 1] = both_roles {
 
 list[#list + 1] = both_roles {
   id = "rdmap-target-messages-whole",
-  purpose = "Segments of the target's own Sends, Writes and Read Responses are not mixed with each other",
+  purpose = "The target does not mix segments of its own Sends, Writes and Read Responses",
   rules = { "DDP-5.3-01", "DDP-4.1-05", "DDP-5.3-02" },
   needs = { memory = "read" },
   run = function(t)
@@ -306,12 +307,14 @@ list[#list + 1] = both_roles {
     for _ = 1, 10 do
       local item = conn:expect(read_response { payload = bytes(500) }, send { payload = payload }, write { payload = payload })
       for i, segment in ipairs(item.segments) do
-        t:check(segment.opcode == item.opcode, "a message is interrupted by another one", { rule = "DDP-5.3-01", item = item })
-        t:check(segment.l == (i == #item.segments), "L is not set on the last segment alone", { rule = "DDP-4.1-03" })
+        t:check(segment.opcode == item.opcode, "the target interrupted a message by another one",
+          { rule = "DDP-5.3-01", item = item })
+        t:check(segment.l == (i == #item.segments), "the target did not set L on the last segment alone",
+          { rule = "DDP-4.1-03" })
       end
       seen[item.op] = seen[item.op] + 1
     end
-    t:check(seen["read-response"] == 4 and seen.send == 3 and seen.write == 3, "messages are missing")
+    t:check(seen["read-response"] == 4 and seen.send == 3 and seen.write == 3, "the target did not send all messages")
   end,
 }
 return list

@@ -2,7 +2,7 @@
 
 return both_roles {
   id = "rdmap-target-writes",
-  purpose = "A Write, a Send and a Read that the target is asked for come in order and as asked",
+  purpose = "The target sends the Write, the Send and the Read that its user asks for in order",
   rules = { "DDP-5.3-07", "RDMAP-5.2-01" },
   needs = { agent = true },
   tags = { "sanity" },

@@ -1,25 +1,25 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- What the receiver of a Terminate is free to do (RFC 5040 §5.4, §6.2.1): what it does is recorded.
+-- Records the choices that the receiver of a Terminate has (RFC 5040 §5.4, §6.2.1).
 
 local list = {}
 
 list[1] = both_roles {
   id = "rdmap-terminate-received-teardown",
-  purpose = "Having received a Terminate, the target ends the TCP connection at once, by FIN or RST",
+  purpose = "The target ends the TCP connection at once after receiving a Terminate, by FIN or RST",
   rules = { "RDMAP-6.2.1-03", "RDMAP-6.2.1-04" },
   run = function(t)
     local conn = t:session {}
     conn:sanity()
     conn:send(terminate "0/0/00")
-    -- The station leaves its own direction open: the target does not wait for it.
+    -- The station leaves its own direction open: the target must not wait for it.
     local item = conn:expect(fin(), reset())
     t:observe("teardown", item.kind)
   end,
 }
 
 -- The response is far more than TCP takes while nobody reads, so that it is under way when the
--- Terminate comes: behind it on the same stream is nothing that the target has to answer.
+-- Terminate comes: on the same stream the target has to answer nothing after that.
 list[#list + 1] = both_roles {
   id = "rdmap-terminate-received-under-way",
   purpose = "A Terminate that comes during a long Read Response ends the stream; the target may stop sending at once",
@@ -38,17 +38,18 @@ list[#list + 1] = both_roles {
     local item = conn:expect(closed(), read_response { stag = 8, to = 0x1000 })
     local whole = item.kind == "message"
     if whole then
-      t:check(#item.payload == size, "a Read Response with L=1 is shorter than asked for", { rule = "RDMAP-5.2.1-12", item = item })
+      t:check(#item.payload == size, "the target sent a Read Response with L=1 that is shorter than the Read",
+        { rule = "RDMAP-5.2.1-12", item = item })
       conn:expect_close {}
     end
     t:observe("response", whole and "finished" or "stopped")
     t:event("terminated", conn, { layer = 0, type = 0, code = 0 })
   end,
 }
--- RFC 5040 §5.4: room for one Terminate is there whatever else is used up.
+-- RFC 5040 §5.4: the target has room for one Terminate whatever else is used up.
 list[#list + 1] = both_roles {
   id = "rdmap-terminate-received-busy",
-  purpose = "A Terminate that comes while every receive is used up, a Send is unfinished and Reads are outstanding is reported",
+  purpose = "The target reports a Terminate that comes with all receives used up, a Send unfinished and Reads outstanding",
   rules = { "RDMAP-5.4-04", "RDMAP-5.4-03", "RDMAP-5.4-06" },
   needs = { memory = "read" },
   run = function(t)

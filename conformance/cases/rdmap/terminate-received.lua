@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Terminates that the target receives: the stream ends, and none comes back.
+-- Terminates that the target receives: the stream ends, and the target sends none back.
 
 local seen = use "seen"
 local list = {}
 
--- name, text, what is sent (layer/type/code), fields, the event's code
+-- name, text, the Terminate (layer/type/code), fields, the event's code
 local valid = {
   { "llp", "an LLP error, without headers", { layer = 2, etype = 0, code = 2 } },
   { "catastrophic", "a local catastrophic error", { layer = 0, etype = 0, code = 0 } },
@@ -18,9 +18,9 @@ local valid = {
   { "reserved", "reserved bits set", { layer = 2, etype = 0, code = 5 }, function() return hex "1fff" end, "RDMAP-4.8-08" },
   { "zero-filled", "fields that are not flagged but sent as zeros", { layer = 2, etype = 0, code = 5 }, function()
     return bytes(50, 0) end }, -- OP-60
-  { "trailing", "octets behind its fields", { layer = 1, etype = 1, code = 1 }, function()
+  { "trailing", "octets after its fields", { layer = 1, etype = 1, code = 1 }, function()
     return hex "c0000012 c140 11223344 0000000000001000 ffffffffffffffff" end },
-  { "unknown-layer", "a layer that there is none of", { layer = 7, etype = 3, code = 0x55 } },
+  { "unknown-layer", "a layer that does not exist", { layer = 7, etype = 3, code = 0x55 } },
   { "unknown-code", "a code that is not assigned", { layer = 0, etype = 2, code = 0x77 } },
 }
 
@@ -33,7 +33,7 @@ for _, one in ipairs(valid) do
   local both = name == "llp" or name == "read" or name == "trailing"
   list[#list + 1] = (both and both_roles or case) {
     id = "rdmap-terminate-received-" .. name,
-    purpose = ("A Terminate with %s ends the stream and is not answered"):format(text),
+    purpose = ("A Terminate with %s ends the stream and gets no answer"):format(text),
     rules = { rule or "RDMAP-5.4-05", "RDMAP-5.4-03", "RDMAP-5.4-07", "RDMAP-7-02" },
     role = not both and "responder" or nil,
     run = function(t)
@@ -47,7 +47,7 @@ end
 
 list[#list + 1] = both_roles {
   id = "rdmap-terminate-received-first",
-  purpose = "A Terminate as the first FPDU ends the stream and is not answered",
+  purpose = "A Terminate as the first FPDU ends the stream and gets no answer",
   rules = { "RDMAP-5.4-05", "RDMAP-5.4-04" },
   tags = { "field" },
   run = function(t)
@@ -59,7 +59,7 @@ list[#list + 1] = both_roles {
 
 list[#list + 1] = case {
   id = "rdmap-terminate-received-reserved-reported",
-  purpose = "A Terminate with reserved bits set is reported like any other",
+  purpose = "The target reports a Terminate with reserved bits set like any other",
   rules = { "RDMAP-4.8-08", "RDMAP-5.4-06" },
   role = "responder",
   needs = { agent = true },
@@ -72,10 +72,10 @@ list[#list + 1] = case {
   end,
 }
 
--- To its user the target reports what the Terminate says, and all open work as failed.
+-- The target reports to its user the Terminate's fields, and all open work as failed.
 list[#list + 1] = both_roles {
   id = "rdmap-terminate-received-work",
-  purpose = "A Terminate is reported with its code, and posted receives and an open Read do not succeed",
+  purpose = "The target reports a Terminate with its code, and fails posted receives and an open Read",
   rules = { "RDMAP-5.4-06", "RDMAP-6.2.1-02", "RDMAP-5.4-10" },
   needs = { agent = true },
   run = function(t)
@@ -95,10 +95,10 @@ list[#list + 1] = both_roles {
   end,
 }
 
--- Data behind a Terminate is not taken any more.
+-- The target takes no data after a Terminate.
 list[#list + 1] = both_roles {
   id = "rdmap-terminate-received-then-data",
-  purpose = "Write and Send behind a Terminate have no effect",
+  purpose = "A Write and a Send after a Terminate have no effect",
   rules = { "RDMAP-7-02", "RDMAP-5.4-05" },
   needs = { memory = "write" },
   run = function(t)
@@ -108,8 +108,8 @@ list[#list + 1] = both_roles {
     local posted = t:receive { length = 16 }
     conn:together(function()
       conn:send(terminate "2/0/05")
-      conn:send(write { to = buf, payload = bytes(16, 0xee), comment = "behind a Terminate" })
-      conn:send(send { payload = bytes(16, 0xee), comment = "behind a Terminate" })
+      conn:send(write { to = buf, payload = bytes(16, 0xee), comment = "after a Terminate" })
+      conn:send(send { payload = bytes(16, 0xee), comment = "after a Terminate" })
     end)
     seen.over(conn)
     t:expect_no_completion(posted)
@@ -118,7 +118,7 @@ list[#list + 1] = both_roles {
   end,
 }
 
--- OP-69: what cannot be understood ends the stream, too. It need not be answered.
+-- OP-69: a Terminate that the target cannot parse ends the stream, too. It need not answer.
 local invalid = {
   { "empty", "no octet", "" },
   { "1-octet", "1 octet", hex "20" },
@@ -166,7 +166,7 @@ end
 
 list[#list + 1] = case {
   id = "rdmap-terminate-received-twice",
-  purpose = "A second Terminate behind the first is not answered, either",
+  purpose = "A second Terminate after the first gets no answer, either",
   rules = { "RDMAP-5.4-04", "RDMAP-5.4-05" },
   role = "responder",
   run = function(t)

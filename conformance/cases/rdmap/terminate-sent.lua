@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- What a Terminate of the target looks like, by class of error (RFC 5040 §4.8 and its figure 10),
--- and that it is the last thing.
+-- The form of the target's Terminates, by class of error (RFC 5040 §4.8 and its figure 10); nothing
+-- may follow one.
 
 local seen = use "seen"
 
@@ -10,45 +10,52 @@ local HEADERS = { "RDMAP-4.8-05", "RDMAP-4.8-04", "RDMAP-4.8-06", "RDMAP-4.8-09"
   "DDP-7.1-20", "DDP-3-13", "DDP-6.2.2-04" }
 
 -- The form of every Terminate: on queue 2 with MSN 1, one segment, nothing reserved set, no octet
--- behind its fields.
+-- after its fields.
 local function form(t, item)
   local first = item.segments[1]
   local good = #item.segments == 1 and first.qn == 2 and first.msn == 1 and first.mo == 0 and first.l and not first.t
-  t:check(good, "the Terminate does not stand on queue 2 with MSN 1, MO 0 and L=1",
+  t:check(good, "the target's Terminate is not on queue 2 with MSN 1, MO 0 and L=1",
     { rule = "RDMAP-5.4-02", expected = "qn 2 msn 1 mo 0", actual = item.text, item = item })
-  t:check(item.reserved == 0, "reserved bits of the Terminate are not zero", { rule = "RDMAP-4.8-07", item = item })
-  t:check((item.trailing or 0) == 0, "octets follow the Terminate header", { rule = "RDMAP-4.8-01", item = item })
-  t:check(first.invalidate == 0, "the Invalidate STag field of a Terminate is not zero", { rule = "RDMAP-4.1-11", item = item })
+  t:check(item.reserved == 0, "the target set reserved bits in its Terminate", { rule = "RDMAP-4.8-07", item = item })
+  t:check((item.trailing or 0) == 0, "the target sent octets after the Terminate header",
+    { rule = "RDMAP-4.8-01", item = item })
+  t:check(first.invalidate == 0, "the target's Terminate has an Invalidate STag field that is not zero",
+    { rule = "RDMAP-4.1-11", item = item })
 end
 
--- It says which segment was at fault.
+-- Checks that it names the segment at fault.
 local function about(t, item, sent, returns_request)
-  t:check(item.m and item.d, "length and DDP header of the segment at fault are left out",
+  t:check(item.m and item.d, "the target's Terminate lacks length and DDP header of the segment at fault",
     { rule = "RDMAP-4.8-05", expected = "M and D set", actual = item.text, item = item })
-  t:check(item.segment_length == #sent.ulpdu, "the segment length is not the ULPDU_Length of the segment at fault (OP-48)",
+  t:check(item.segment_length == #sent.ulpdu,
+    "the target's Terminate does not hold the ULPDU_Length of the segment at fault (OP-48)",
     { rule = "RDMAP-4.8-04", expected = tostring(#sent.ulpdu), actual = tostring(item.segment_length), item = item })
   local length = 6 + (sent.t and 14 or 18)
   t:check(item.payload:sub(7, length) == sent.ulpdu:sub(1, length - 6),
-    "the DDP header in the Terminate is not that of the segment at fault",
+    "the target's Terminate holds another DDP header than that of the segment at fault",
     { rule = "RDMAP-4.8-11", expected = show(sent.ulpdu:sub(1, length - 6)), actual = show(item.payload:sub(7, length)), item = item })
   if returns_request == true then
-    t:check(item.r, "the header of the Read Request at fault is left out",
+    t:check(item.r, "the target's Terminate lacks the header of the Read Request at fault",
       { rule = "RDMAP-4.8-06", expected = "R set", actual = item.text, item = item })
   elseif returns_request == false then
-    t:check(not item.r, "an RDMAP header is returned for a message that has none", { rule = "RDMAP-4.8-14", item = item })
+    t:check(not item.r, "the target returned an RDMAP header for a message that has none",
+      { rule = "RDMAP-4.8-14", item = item })
   end
   if item.r then
-    t:check(item.payload:sub(length + 1) == sent.ulpdu:sub(19, 46), "the Read Request in the Terminate is not the one at fault",
+    t:check(item.payload:sub(length + 1) == sent.ulpdu:sub(19, 46),
+      "the target's Terminate holds another Read Request than the one at fault",
       { rule = "RDMAP-4.8-13", expected = show(sent.ulpdu:sub(19, 46)), actual = show(item.payload:sub(length + 1)), item = item })
   else
-    t:check(#item.payload == length, "the Terminate is longer or shorter than its flags say", { rule = "RDMAP-4.8-01", item = item })
+    t:check(#item.payload == length, "the target's Terminate is longer or shorter than its flags say",
+      { rule = "RDMAP-4.8-01", item = item })
   end
 end
 
 local function nothing(t, item, rule)
-  t:check(not (item.m or item.d or item.r), "headers are returned for an error that no segment caused",
+  t:check(not (item.m or item.d or item.r), "the target returned headers for an error that no segment caused",
     { rule = rule, expected = "no M, D, R", actual = item.text, item = item })
-  t:check(item.payload:sub(5):gsub("%z", "") == "", "fields that are not valid are not zero", { rule = "RDMAP-4.8-01", item = item })
+  t:check(item.payload:sub(5):gsub("%z", "") == "", "the target's Terminate has invalid fields that are not zero",
+    { rule = "RDMAP-4.8-01", item = item })
 end
 
 -- name, text, needs, codes, whether a Read Request comes back (nil: either way), stimulus(t, conn)
@@ -90,7 +97,7 @@ for _, class in ipairs(classes) do
   local name, text, needs, codes, returns_request, stimulus = table.unpack(class, 1, 6)
   list[#list + 1] = both_roles {
     id = "rdmap-terminate-" .. name,
-    purpose = ("The Terminate about %s has the headers that it should, and is the last thing sent"):format(text),
+    purpose = ("The target's Terminate about %s has the right headers, and nothing follows it"):format(text),
     rules = { returns_request and "RDMAP-7.1-04" or "RDMAP-7.1-03", "RDMAP-5.4-08", "RDMAP-5.4-01", "DDP-7.1-18", table.unpack(HEADERS) },
     needs = needs,
     run = function(t)
@@ -100,16 +107,17 @@ for _, class in ipairs(classes) do
       local item = conn:expect_terminate { codes[1], codes[2], codes[3], of = sent }
       form(t, item)
       about(t, item, sent, returns_request)
-      -- Nothing of what is sent now is answered, and no second Terminate comes.
+      -- The target must not answer these, nor send a second Terminate.
       local last = seen.over(conn)
-      t:check(last.kind ~= "message", "something follows the Terminate", { rule = "RDMAP-5.4-08", item = last })
+      t:check(last.kind ~= "message", "the target sent something after its Terminate",
+        { rule = "RDMAP-5.4-08", item = last })
     end,
   }
 end
 
 list[#list + 1] = both_roles {
   id = "rdmap-terminate-llp",
-  purpose = "The Terminate about a bad CRC has no headers, and is the last thing sent",
+  purpose = "The target's Terminate about a bad CRC has no headers, and nothing follows it",
   rules = { "RDMAP-5.4-08", "RDMAP-4.8-01", "RDMAP-4.8-05" },
   needs = { crc = "on" },
   run = function(t)
@@ -127,7 +135,7 @@ list[#list + 1] = both_roles {
 
 list[#list + 1] = both_roles {
   id = "rdmap-terminate-by-user",
-  purpose = "A Terminate that the target's user asks for has no headers, and is the last thing sent",
+  purpose = "A Terminate that the target's user asks for has no headers, and nothing follows it",
   rules = { "RDMAP-7.1-02", "RDMAP-4.8-12", "RDMAP-5.4-08" },
   needs = { agent = true },
   run = function(t)
@@ -145,7 +153,7 @@ list[#list + 1] = both_roles {
 
 list[#list + 1] = both_roles {
   id = "rdmap-terminate-first-error",
-  purpose = "Of two errors that come together the first one is reported, and only that",
+  purpose = "The target reports the first of two errors that come together, and only that",
   rules = { "RDMAP-7.1-05", "RDMAP-5.4-08", "DDP-7.1-19" },
   run = function(t)
     local conn = t:session {}
@@ -163,7 +171,7 @@ list[#list + 1] = both_roles {
 
 list[#list + 1] = both_roles {
   id = "rdmap-terminate-behind-responses",
-  purpose = "Read Responses that are under way are whole, or cut off for good, when a Terminate comes",
+  purpose = "The target sends Read Responses under way whole, or cuts them off for good, before its Terminate",
   rules = { "RDMAP-5.4-08", "DDP-5.3-01", "RDMAP-7.1-06" },
   needs = { memory = "read" },
   run = function(t)
@@ -179,7 +187,7 @@ list[#list + 1] = both_roles {
       item = conn:expect(terminate "1/2/01", terminate "0/2/06", read_response { stag = 5, to = i, payload = bytes(1000) })
       if item.op == "terminate" then break end
     end
-    t:check(item.op == "terminate", "no Terminate follows the responses", { rule = "RDMAP-7.1-03" })
+    t:check(item.op == "terminate", "the target sent no Terminate after the responses", { rule = "RDMAP-7.1-03" })
     seen.over(conn)
   end,
 }

@@ -6,7 +6,7 @@
 
 local seen = use "seen"
 
--- What is sent with the wrong version, and what shows afterwards that it had no effect.
+-- The message with the wrong version, and the check that it had no effect.
 local stimuli = {
   ["empty-write"] = { make = function() return write end },
   ["read-request"] = { rule = "RDMAP-7.2-08", make = function() return read_request, { size = 0, sink_stag = 1 } end },

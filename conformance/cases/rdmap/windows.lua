@@ -2,7 +2,7 @@
 
 -- Memory windows: an STag for a part of a buffer, with bounds, rights, a stream and a life of its own.
 
--- OP-50: a design that cannot tell such an STag from an unknown one may say so.
+-- OP-50: a design that cannot distinguish such an STag from an unknown one may use that code.
 local association = { "1/1/02", "1/1/00" }
 local dead = { "1/1/00", "1/1/02" }
 -- OP-44: there is no code for this.
@@ -18,7 +18,7 @@ local function windowed(one)
   list[#list + 1] = both_roles(one)
 end
 
--- A buffer that no peer may touch, and a window in its middle.
+-- Returns a buffer that no peer may touch, and a window in its middle.
 local function make(t, options)
   local buf = t:memory { length = LENGTH, bind = true, pd = options and options.pd }
   return buf, t:bind { memory = buf, offset = FIRST, length = SIZE, remote = options and options.remote or "write",
@@ -27,7 +27,7 @@ end
 
 windowed {
   id = "rdmap-window-write",
-  purpose = "Writes to the first and the last octets of a window are placed there in the buffer, and nowhere else",
+  purpose = "The target places Writes to the first and the last octets of a window there in the buffer, and nowhere else",
   rules = { "DDP-8.3.1-04" },
   run = function(t)
     local conn = t:session {}
@@ -53,7 +53,7 @@ for _, one in ipairs(around) do
   local name, offset, length = table.unpack(one)
   windowed {
     id = "rdmap-window-bounds-" .. name,
-    purpose = ("A Write through a window that leaves it (%s) ends the stream and changes no octet, though the buffer goes on")
+    purpose = ("A Write that leaves its window (%s) ends the stream and changes no octet, though the buffer goes on")
       :format(name:gsub("-", " ")),
     rules = { "DDP-8.3.1-04", "DDP-7.1-13", "RDMAP-8.1.1-03", "SEC-6.2.1-01" },
     run = function(t)
@@ -69,7 +69,7 @@ end
 
 windowed {
   id = "rdmap-window-bounds-read",
-  purpose = "A Read through a window that leaves it ends the stream, though the buffer goes on",
+  purpose = "A Read that leaves its window ends the stream, though the buffer goes on",
   rules = { "RDMAP-8.1.1-03", "RDMAP-5.2.1-14", "SEC-6.2.1-01" },
   memory = "read",
   run = function(t)
@@ -104,7 +104,7 @@ windowed {
     local conn = t:session {}
     local buf = t:memory { length = LENGTH, remote = "read", bind = true }
     local window = t:bind { memory = buf, offset = FIRST, length = SIZE, remote = "write" }
-    t:check(conn:read(buf, FIRST, 4) == bytes(4, 0x5a), "the buffer itself cannot be read")
+    t:check(conn:read(buf, FIRST, 4) == bytes(4, 0x5a), "the target's own STag of the buffer does not permit reading")
     local sent = conn:send(read_request { source = window, size = 4 })
     conn:expect_terminate { "0/1/02", "0/1/00", of = sent }
   end,
@@ -144,7 +144,7 @@ windowed {
 
 windowed {
   id = "rdmap-window-invalidated",
-  purpose = "An invalidated window takes no Write any more, while its buffer's own STag goes on",
+  purpose = "An invalidated window takes no more Writes, while its buffer's own STag still works",
   rules = { "DDP-8.3.1-07", "DDP-7.1-10", "RDMAP-8.1.1-06" },
   run = function(t)
     local conn = t:session {}
@@ -162,7 +162,7 @@ windowed {
 
 windowed {
   id = "rdmap-window-unbound",
-  purpose = "A window that is forgotten takes no Write any more",
+  purpose = "An unbound window takes no more Writes",
   rules = { "DDP-8.3.1-07", "DDP-7.1-10" },
   run = function(t)
     local conn = t:session {}
@@ -179,13 +179,13 @@ windowed {
 
 windowed {
   id = "rdmap-window-rebound",
-  purpose = "A window that is bound anew has another STag; the old one takes no Write any more",
+  purpose = "A window that is bound again has another STag; the old one takes no more Writes",
   rules = { "DDP-8.3.1-07", "DDP-7.1-10", "RDMAP-8.1.1-06" },
   run = function(t)
     local conn = t:session {}
     local buf, old = make(t)
     local new = t:bind { memory = buf, offset = 0, length = 8, remote = "write", window = old }
-    t:check(new.stag ~= old.stag, "the window keeps its STag")
+    t:check(new.stag ~= old.stag, "the target bound the window again under the same STag")
     conn:send(write { to = new, payload = bytes(8, 0x66) })
     conn:fence()
     t:expect_contents(buf, bytes(8, 0x66))
@@ -197,7 +197,7 @@ windowed {
 
 windowed {
   id = "rdmap-window-send-invalidate",
-  purpose = "Send with Invalidate kills a window that its stream may invalidate, and leaves the buffer's STag alone",
+  purpose = "Send with Invalidate invalidates a window that its stream may invalidate, and leaves the buffer's STag valid",
   rules = { "RDMAP-5.3-15", "DDP-7.1-10", "DDP-8.3.1-07" },
   run = function(t)
     local conn = t:session {}
@@ -219,7 +219,7 @@ windowed {
 
 windowed {
   id = "rdmap-window-send-invalidate-refused",
-  purpose = "Send with Invalidate of a window without that right ends the stream; the window lives on",
+  purpose = "Send with Invalidate of a window without that right ends the stream; the window stays valid",
   rules = { "RDMAP-5.3-16", "RDMAP-8.1.1-07" },
   run = function(t)
     local conn = t:session {}
@@ -235,16 +235,16 @@ windowed {
   end,
 }
 
--- What a program does with memory that it has given up is its own affair: nothing may lead there any more.
+-- A program may use memory that it has given up as it likes: no STag may lead there any more.
 windowed {
   id = "rdmap-window-of-released-buffer",
-  purpose = "A buffer with a window is not given up, or the window dies with it; without its window it is, and both STags are dead",
+  purpose = "A buffer with a window stays, or takes the window with it; without the window its release succeeds, and both STags are dead",
   rules = { "DDP-8.3.1-07", "DDP-7.1-10", "DDP-8.3.1-04", "RDMAP-8.1.1-06" },
   run = function(t)
     local conn = t:session {}
     local buf = t:memory { length = LENGTH, remote = "write", bind = true }
     local window = t:bind { memory = buf, offset = FIRST, length = SIZE, remote = "write" }
-    -- Both STags are good, so that what comes later is about the release.
+    -- Both STags are good, so that later errors are about the release.
     conn:send(write { to = buf, payload = bytes(4, 0x7c) })
     conn:fence()
     t:expect_contents(buf, bytes(4, 0x7c))
@@ -270,7 +270,7 @@ windowed {
 
 windowed {
   id = "rdmap-window-of-dead-buffer",
-  purpose = "What a window does whose buffer's own STag is invalidated is recorded; nothing outside of it changes",
+  purpose = "Records the effect of invalidating the buffer's own STag on its window; nothing outside of it changes",
   rules = { "DDP-8.3.1-04", "DDP-8.3.1-07" },
   run = function(t)
     local conn = t:session {}

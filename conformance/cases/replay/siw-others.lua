@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Other programs over Linux's soft-iWARP (pcaps/README.md), replayed in both roles against an agent that is told by the same
--- recording to play the other one.
+-- Other programs over Linux's soft-iWARP (pcaps/README.md), replayed in both roles against an agent. The same recording
+-- makes the agent play the other role.
 
 local recordings = {
   { "rdma_server-crcoff", "rdma_server and rdma_client, without CRCs" },
   { "rdma_server-crcon", "rdma_server and rdma_client" },
-  -- perftest has two connections a run; lib/map_perftest.lua says where it tells of its buffers.
+  -- perftest has two connections per run; lib/map_perftest.lua says where it advertises its buffers.
   { "ib_send_lat-64B-crcon", "ib_send_lat: Sends in turn" },
   { "ib_write_bw-32K-crcon", "ib_write_bw: RDMA Writes of 32768 octets" },
   { "ib_read_bw-32K-crcon", "ib_read_bw: RDMA Reads of 32768 octets, four at a time" },

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What rping and Linux's soft-iWARP said to each other (pcaps/README.md), replayed in both roles. A stock `rping -s` needs -P,
--- and -S 16384 for the buffers of the 16K conversation; how many exchanges a client makes is its user's choice, so the client's
--- part is an agent's here.
+-- Conversations of rping over Linux's soft-iWARP (pcaps/README.md), replayed in both roles. A stock `rping -s` needs -P, and
+-- -S 16384 for the buffers of the 16K conversation. The number of exchanges that a client makes is its user's choice, so an
+-- agent plays the client here.
 
 local recordings = {
   { "64B-crcoff", "five exchanges of 64 octets, without CRCs", {} },
@@ -26,7 +26,7 @@ for _, recording in ipairs(recordings) do
   }
   list[#list + 1] = case {
     id = "replay-siw-rping-" .. name:lower() .. "-initiator",
-    purpose = "The target, told to be the recorded client of " .. what .. ", says what siw's said",
+    purpose = "The target, in the part of the recorded client of " .. what .. ", sends what siw's sent",
     rules = RULES, role = "initiator", needs = client, tags = { "replay" }, run = run,
   }
 end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- A target that is rping's client, and wrong uses of the memory that it tells of. rping opens both of its buffers to Reads
--- and Writes, so what is only the one or the other cannot be asked for here.
+-- A target that is rping's client, and wrong uses of the memory that it advertises. rping opens both of its buffers to
+-- Reads and Writes, so these cases cannot test a buffer open to only one of them.
 local seen = use "seen"
 local list = {}
 
@@ -22,9 +22,9 @@ end
 local bounds, wrap = { "01" }, { "04", "01" }
 local far = math.mininteger
 for _, one in ipairs {
-  { "before-base", function() return -1, 1 end, bounds, "names the octet in front of the buffer", "RDMAP-7.2-11", "DDP-7.1-12" },
-  { "straddling-base", function() return -4, 8 end, bounds, "begins in front of the buffer and runs into it", "RDMAP-7.2-11", "DDP-7.1-12" },
-  { "at-end", function(n) return n, 1 end, bounds, "names the octet behind the buffer", "RDMAP-7.2-11", "DDP-7.1-12" },
+  { "before-base", function() return -1, 1 end, bounds, "names the octet before the buffer", "RDMAP-7.2-11", "DDP-7.1-12" },
+  { "straddling-base", function() return -4, 8 end, bounds, "begins before the buffer and runs into it", "RDMAP-7.2-11", "DDP-7.1-12" },
+  { "at-end", function(n) return n, 1 end, bounds, "names the octet after the buffer", "RDMAP-7.2-11", "DDP-7.1-12" },
   { "past-end", function(n) return n - 1, 2 end, bounds, "runs one octet past the end", "RDMAP-7.2-12", "DDP-7.1-13" },
   { "longer", function(n) return 0, n + 1 end, bounds, "begins with the buffer and is an octet longer", "RDMAP-7.2-12", "DDP-7.1-13" },
   { "4-gib-above", function() return 0x100000000, 8 end, bounds, "is right in the low 32 bits of its TO only", "RDMAP-7.2-11", "DDP-7.1-12" },
@@ -35,7 +35,7 @@ for _, one in ipairs {
   local name, where, codes, how, read_rule, write_rule = table.unpack(one, 1, 6)
   add {
     id = "rping-client-read-" .. name,
-    purpose = ("An RDMA Read of the client's source that %s ends the stream and is not answered"):format(how),
+    purpose = ("An RDMA Read of the client's source that %s ends the stream and gets no answer"):format(how),
     rules = { read_rule, "RDMAP-5.2.1-14", "RDMAP-8.1.1-03", "RDMAP-7.1-04" },
     run = function(t)
       local r = t:rping { stage = "source" }
@@ -96,7 +96,7 @@ end
 
 add {
   id = "rping-client-write-last-segment-past-end",
-  purpose = "Of a Write in two segments whose second runs past the client's sink, the second ends the stream",
+  purpose = "The second segment of a Write ends the stream when it runs past the client's sink",
   rules = { "DDP-7.1-13", "DDP-7.1-17" },
   run = function(t)
     local r = t:rping { stage = "sink" }
@@ -169,7 +169,7 @@ for _, stage in ipairs { "source", "read", "sink" } do
   for _, one in ipairs(TERMINATES) do
     add {
       id = ("rping-client-%s-terminate-%s"):format(stage, one[1]),
-      purpose = ("A Terminate (%s) at the stage '%s' of the exchange ends the stream and is not answered"):format(one[1], stage),
+      purpose = ("A Terminate (%s) at the stage '%s' of the exchange ends the stream and gets no answer"):format(one[1], stage),
       rules = { "RDMAP-5.4-05", "RDMAP-5.4-03", "RDMAP-5.4-07", "RDMAP-7-02" },
       run = function(t)
         local r = t:rping { stage = stage }
@@ -180,7 +180,7 @@ for _, stage in ipairs { "source", "read", "sink" } do
   end
   add {
     id = ("rping-client-%s-fin"):format(stage),
-    purpose = ("A FIN at the stage '%s' of the exchange is answered by the end of the client's stream"):format(stage),
+    purpose = ("The client ends its stream after a FIN at the stage '%s' of the exchange"):format(stage),
     rules = { "MPA-7.2-02", "DDP-6.2.1-04" },
     run = function(t)
       local r = t:rping { stage = stage }

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- A target that is rping's client: it tells of memory that may be read and of memory that may be written. The station is
--- the server.
+-- A target that is rping's client: it advertises memory that the server may read and memory that it may write. The
+-- station is the server.
 local list = {}
 
 local function add(fields)
@@ -13,7 +13,7 @@ end
 
 add {
   id = "rping-client-exchange",
-  purpose = "rping's client tells of its buffers, serves the Read and takes the Write",
+  purpose = "rping's client advertises its buffers, serves the Read and takes the Write",
   rules = { "RDMAP-5.2.1-03", "RDMAP-5.2.1-12", "DDP-5.2-05", "RDMAP-5.3-01", "RDMAP-5.3-08", "DDP-4.3-08" },
   run = function(t) t:rping { stage = "written", judge = true } end,
 }
@@ -34,7 +34,7 @@ add {
 
 add {
   id = "rping-client-data-kept",
-  purpose = "rping's client takes the octets that it gave out, in a second exchange as well",
+  purpose = "rping's client takes back the octets that it gave out, in a second exchange as well",
   rules = { "DDP-5.2-05", "RDMAP-5.1-06" },
   level = "must",
   run = function(t)
@@ -44,12 +44,12 @@ add {
   end,
 }
 
--- ---- Reads of the source; each is compared with the same octets of the first ----
+-- ---- Reads of the source, each compared with the same octets of the first ----
 
 local function reads(name, text, rules, list_of)
   add {
     id = "rping-client-read-" .. name,
-    purpose = ("An RDMA Read of %s of the client's source gives its octets"):format(text),
+    purpose = ("An RDMA Read of %s of the client's source returns its octets"):format(text),
     rules = rules,
     run = function(t)
       local r = t:rping { stage = "read" }
@@ -75,7 +75,7 @@ reads("halves", "one half after the other", PART, function(n) return { { 0, n //
 reads("odd-sink", "all into an odd Sink TO", { "RDMAP-5.2.1-12", "RDMAP-4.4-04", "RDMAP-4.4-03" }, function(n) return { { 0, n, 0x1001 } } end)
 reads("high-sink", "all into a Sink TO across 2^32", { "RDMAP-5.2.1-12", "RDMAP-4.4-03" },
   function(n) return { { 0, n, 0xfffffff0 } } end)
-reads("last-sink", "all into the last octets in front of 2^64", { "RDMAP-5.2.1-12", "RDMAP-4.4-03" }, function(n) return { { 0, n, -n } } end)
+reads("last-sink", "all into the last octets before 2^64", { "RDMAP-5.2.1-12", "RDMAP-4.4-03" }, function(n) return { { 0, n, -n } } end)
 reads("sizes", "1, 2, 3, ... 16 octets", PART, function(n)
   local sizes = {}
   for size = 1, math.min(16, n) do sizes[size] = { size % 3 <= n - size and size % 3 or 0, size } end
@@ -85,7 +85,7 @@ end)
 for _, one in ipairs { { "base", 0 }, { "end", 1 }, { "beyond", 2 } } do
   add {
     id = "rping-client-read-empty-at-" .. one[1],
-    purpose = ("A zero-length RDMA Read at the %s of the client's source is answered"):format(one[1]),
+    purpose = ("The client answers a zero-length RDMA Read at the %s of its source"):format(one[1]),
     rules = { "RDMAP-5.2.1-15", "RDMAP-5.2.1-16", "RDMAP-5.2.1-13" },
     run = function(t)
       local r = t:rping { stage = "source" }
@@ -99,7 +99,7 @@ end
 for _, count in ipairs { 2, 3, 4 } do
   add {
     id = ("rping-client-reads-%d-at-once"):format(count),
-    purpose = ("%d RDMA Reads at once are answered in their order"):format(count),
+    purpose = ("The client answers %d RDMA Reads at once in their order"):format(count),
     rules = { "RDMAP-5.2.1-08", "RDMAP-5.2.2-06", "RDMAP-5.5-17" },
     needs = { ird = count },
     run = function(t)
@@ -184,7 +184,7 @@ add {
 
 add {
   id = "rping-client-no-crc",
-  purpose = "A Reply without C is taken, and CRCs follow the client's own C",
+  purpose = "The client takes a Reply without C, and CRCs follow the client's own C",
   rules = { "MPA-7.1.1-08", "MPA-7.1.1-10" },
   run = function(t)
     local r = t:rping { start = { crc = false }, stage = "written", judge = true }

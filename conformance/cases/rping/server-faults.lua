@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- A target that is rping's server, with its RDMA Read open, and wrong things in place of the Read Response. The server's
--- buffer may be larger than what it Reads (rping allots it once), so what runs past the Read may still be in bounds: to
--- compare a response with its request is only a MAY (OP-66).
+-- A target that is rping's server, with its RDMA Read open, and wrong messages instead of the Read Response. The server's
+-- buffer may be larger than its Read (rping allots it once), so a response that runs past the Read may still be in bounds:
+-- to compare a response with its request is only a MAY (OP-66).
 local seen = use "seen"
 local list = {}
 
@@ -13,14 +13,14 @@ local function add(fields)
   list[#list + 1] = case(fields)
 end
 
--- Nothing succeeds on a connection that has failed: the server never says that it goes ahead.
+-- Nothing succeeds on a failed connection: the server never sends its go-ahead.
 local function refused(t, r, sent, codes)
   codes.of = sent
   r.conn:expect_terminate(codes)
-  t:check(not r.conn:next(0) or r.conn:state().ended, "the target goes on behind its Terminate", { rule = "RDMAP-5.4-08" })
+  t:check(not r.conn:next(0) or r.conn:state().ended, "the target went on after its Terminate", { rule = "RDMAP-5.4-08" })
 end
 
--- ---- places that no buffer of the server can have ----
+-- ---- places outside of every buffer of the server ----
 
 local BOUNDS = { "DDP-7.1-13", "DDP-8.3.1-04", "RDMAP-5.2.2-07" }
 local WRONG_STAG = { "DDP-7.1-10", "RDMAP-5.2.2-04", "DDP-7.1-17" }
@@ -28,7 +28,7 @@ for _, one in ipairs {
   { "4-gib-above", { shift = 0x100000000 }, "octets 4 GiB above the Sink TO", { "1/1/01" }, BOUNDS },
   { "4-gib-below", { shift = -0x100000000 }, "octets 4 GiB below the Sink TO", { "1/1/01" }, BOUNDS },
   { "sign-of-to", { shift = math.mininteger }, "a TO with the top bit inverted", { "1/1/01" }, BOUNDS },
-  { "in-front", { shift = -8 }, "octets from 8 in front of the Sink TO on", { "1/1/01" }, BOUNDS },
+  { "in-front", { shift = -8 }, "octets that begin 8 before the Sink TO", { "1/1/01" }, BOUNDS },
   { "wrap", { to = -8 }, "a range that wraps at 2^64", { "1/1/03", "1/1/01" }, { "DDP-7.1-14", "RDMAP-5.2.2-07" } },
   { "stag-unknown", { stag = 0x5bad57a6 }, "an STag that is not valid", { "1/1/00", "1/1/02" }, WRONG_STAG },
   { "stag-zero", { stag = 0 }, "STag 0", { "1/1/00", "1/1/02" }, WRONG_STAG },
@@ -92,23 +92,23 @@ for _, one in ipairs {
   }
 end
 
--- ---- too long, too short, too often: a MAY, but the octets must not do harm ----
+-- ---- too long, too short, too often: the check is a MAY, but the octets must not do harm ----
 
 for _, one in ipairs {
   { "one-more", function(r) return r:answer { payload = r.data .. "\xee", broken = true, comment = "an octet more" } end,
-    "an octet more than was asked for" },
+    "an octet more than the Read asked for" },
   { "twice", function(r) return r:answer { payload = r.data .. r.data, broken = true, comment = "twice the size" } end,
-    "twice the octets that were asked for" },
+    "twice the octets that the Read asked for" },
   { "short", function(r) return r:answer { payload = r.data:sub(1, -2), broken = true, comment = "an octet less" } end,
-    "an octet less than was asked for" },
+    "an octet less than the Read asked for" },
   { "empty", function(r) return r:answer { payload = "", broken = true, comment = "no octets" } end, "no octets at all" },
   { "shifted", function(r) return r:answer { shift = 8, broken = true, comment = "8 octets off" } end,
-    "octets from 8 behind the Sink TO on" },
+    "octets that begin 8 after the Sink TO" },
 } do
   local name, stimulus, text = table.unpack(one)
   add {
     id = "rping-server-response-" .. name,
-    purpose = ("A Read Response with %s is refused, or taken within the server's buffer"):format(text),
+    purpose = ("The server refuses a Read Response with %s, or takes it within its buffer"):format(text),
     rules = { "RDMAP-5.2.2-07", "RDMAP-4.4-03" },
     run = function(t)
       local r = t:rping { stage = "reading" }
@@ -123,7 +123,7 @@ end
 
 add {
   id = "rping-server-response-again",
-  purpose = "A second Read Response behind the right one ends the stream",
+  purpose = "A second Read Response after the right one ends the stream",
   rules = { "RDMAP-5.2.2-04", "RDMAP-5.2-01" },
   run = function(t)
     local r = t:rping { stage = "read" }
@@ -198,7 +198,7 @@ for _, stage in ipairs { "reading", "read", "writing", "done" } do
   for _, one in ipairs(TERMINATES) do
     add {
       id = ("rping-server-%s-terminate-%s"):format(stage, one[1]),
-      purpose = ("A Terminate (%s) at the stage '%s' of the exchange ends the stream and is not answered"):format(one[1], stage),
+      purpose = ("A Terminate (%s) at the stage '%s' of the exchange ends the stream and gets no answer"):format(one[1], stage),
       rules = { "RDMAP-5.4-05", "RDMAP-5.4-03", "RDMAP-5.4-07", "RDMAP-7-02" },
       run = function(t)
         local r = t:rping { stage = stage }
@@ -210,7 +210,7 @@ for _, stage in ipairs { "reading", "read", "writing", "done" } do
   end
   add {
     id = ("rping-server-%s-fin"):format(stage),
-    purpose = ("A FIN at the stage '%s' of the exchange is answered by the end of the server's stream"):format(stage),
+    purpose = ("The server ends its stream after a FIN at the stage '%s' of the exchange"):format(stage),
     rules = { "MPA-7.2-02", "DDP-6.2.1-04" },
     run = function(t)
       local r = t:rping { stage = stage }

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- A target that is rping's server: its RDMA Reads and Writes, and that it takes every right Read Response.
+-- A target that is rping's server: its RDMA Reads and Writes, and correct Read Responses, all of which it must take.
 local list = {}
 
 local function add(fields)
@@ -30,13 +30,13 @@ end
 
 add {
   id = "rping-server-exchanges",
-  purpose = "Over five exchanges the MSNs of rping's server count on, on each queue for itself",
+  purpose = "rping's server counts its MSNs per queue over five exchanges",
   rules = { "DDP-4.3-08", "RDMAP-5.2.1-07", "RDMAP-5.3-09", "RDMAP-3.1-02" },
   run = function(t)
     local r = t:rping { stage = "done", judge = true }
     for n = 2, 5 do
       r:advance "done"
-      t:check(r.asked.msn == n and r.asked.qn == 1, "the Read Request has another queue or MSN",
+      t:check(r.asked.msn == n and r.asked.qn == 1, "the target's Read Request has another queue or MSN",
         { expected = ("qn 1 msn %d"):format(n), actual = r.asked.text, item = r.asked })
     end
   end,
@@ -44,14 +44,14 @@ add {
 
 -- ---- places ----
 
--- What the server must say back is what it was told; none of these is out of the ordinary for a client.
+-- The server must use exactly what the client advertised; all of these are ordinary for a client.
 local places = {
   { "to-0", 0x11223344, 0, "TO 0" },
   { "to-odd", 0x11223344, 0x1001, "an odd TO" },
-  { "to-page-edge", 0x11223344, 0x1fff, "a TO in front of the edge of a page" },
+  { "to-page-edge", 0x11223344, 0x1fff, "a TO before the edge of a page" },
   { "to-32-bits", 0x11223344, 0xffffffe0, "a range across 2^32" },
   { "to-63-bits", 0x11223344, 0x7fffffffffffffe0, "a range across 2^63" },
-  { "to-last", 0x11223344, -64, "the last 64 octets in front of 2^64" },
+  { "to-last", 0x11223344, -64, "the last 64 octets before 2^64" },
   { "stag-1", 1, 0x1000, "STag 1" },
   { "stag-top", 0x80000000, 0x1000, "an STag with the top bit only" },
   { "stag-ones", 0xffffffff, 0x1000, "the STag of all ones" },
@@ -60,7 +60,7 @@ for _, one in ipairs(places) do
   local name, stag, to, text = table.unpack(one)
   add {
     id = "rping-server-reads-" .. name,
-    purpose = ("rping's server Reads from %s as it was told"):format(text),
+    purpose = ("rping's server Reads from %s as advertised"):format(text),
     rules = READS,
     run = function(t)
       t:rping { stage = "read", source = { stag = stag, to = to }, judge = true }
@@ -68,7 +68,7 @@ for _, one in ipairs(places) do
   }
   add {
     id = "rping-server-writes-" .. name,
-    purpose = ("rping's server Writes to %s as it was told"):format(text),
+    purpose = ("rping's server Writes to %s as advertised"):format(text),
     rules = WRITES,
     run = function(t)
       t:rping { stage = "done", sink = { stag = stag, to = to }, judge = true }
@@ -132,7 +132,7 @@ add {
 
 add {
   id = "rping-server-read-amid",
-  purpose = "While the server's Read is open it answers one of its peer, which does not count as the response",
+  purpose = "The server answers its peer's Read while its own is open, and does not take it for the response",
   rules = { "RDMAP-5.2.1-03", "RDMAP-5.5-10", "RDMAP-5.2.1-13" },
   run = function(t)
     local r = t:rping { stage = "reading" }
@@ -145,7 +145,7 @@ add {
 
 add {
   id = "rping-server-write-amid",
-  purpose = "Zero-length Writes before and behind the Read Response call for nothing",
+  purpose = "Zero-length Writes before and after the Read Response have no effect",
   rules = { "RDMAP-5.1-02", "RDMAP-5.1-08" },
   run = function(t)
     local r = t:rping { stage = "reading" }
@@ -160,7 +160,7 @@ add {
 
 add {
   id = "rping-server-waits",
-  purpose = "Before the Read Response has come whole, rping's server has nothing to say",
+  purpose = "rping's server sends nothing before the whole Read Response has come",
   rules = { "DDP-5.2-05", "RDMAP-5.2.2-03" },
   run = function(t)
     local r = t:rping { stage = "reading" }
@@ -174,7 +174,7 @@ add {
 
 add {
   id = "rping-server-two-connections",
-  purpose = "Two clients of rping's server at once get each its own octets",
+  purpose = "Two simultaneous clients of rping's server each get their own octets",
   rules = { "DDP-5.2-08", "RDMAP-4.4-01", "SEC-6.1.1-03" },
   run = function(t)
     local one = t:rping { stage = "reading", sink = { stag = 0x101, to = 0x1000 } }

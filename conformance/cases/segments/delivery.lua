@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Segments that are late, repeated or overlap: what lies behind a gap may be placed, but it is
--- delivered in its turn, and once (RFC 5041 §5.3 and §5.4).
+-- Segments that are late, repeated or overlap: the target may place octets after a gap, but delivers
+-- them in their turn, and once (RFC 5041 §5.3 and §5.4).
 
 local segments = use "segments"
 local list = {}
@@ -15,7 +15,7 @@ end
 for late, name in ipairs { "first", "middle", "last" } do
   add {
     id = ("tcp-send-%s-late"):format(name),
-    purpose = ("A Send whose %s FPDU lacks an octet is not delivered before that has come"):format(name),
+    purpose = ("The target does not deliver a Send before the octet that its %s FPDU lacks has come"):format(name),
     rules = { "DDP-5.4-01", "DDP-4.1-07", "RDMAP-5.5-05", "DDP-5.3-05" },
     needs = { agent = true },
     run = function(t, way)
@@ -40,7 +40,7 @@ end
 
 add {
   id = "tcp-send-waits-for-write",
-  purpose = "A Send that is there whole is not delivered before the Write in front of it has been placed",
+  purpose = "The target does not deliver a complete Send before it has placed the Write before it",
   rules = { "DDP-4.1-07", "DDP-5.4-01", "RDMAP-5.5-05", "RDMAP-5.5-13" },
   needs = { memory = "write" },
   run = function(t, way)
@@ -63,7 +63,7 @@ add {
 
 add {
   id = "tcp-sends-reversed",
-  purpose = "Six Sends in segments that come last one first are delivered in the order of their MSNs",
+  purpose = "The target delivers six Sends whose segments come in reverse in the order of their MSNs",
   rules = { "DDP-5.3-08", "DDP-4.1-08", "RDMAP-5.5-05", "DDP-5.3-07" },
   needs = { agent = true },
   run = function(t, way)
@@ -77,7 +77,8 @@ add {
     for i = 1, 6 do t:expect_no_completion(posted[i]) end
     parts:send(1)
     local order = segments.completed(t, posted)
-    t:check(order == "1 2 3 4 5 6", "the Sends were not delivered in their order", { expected = "1 2 3 4 5 6", actual = order })
+    t:check(order == "1 2 3 4 5 6", "the target did not deliver the Sends in their order",
+      { expected = "1 2 3 4 5 6", actual = order })
     for i = 1, 6 do t:expect_contents(posted[i].memory, bytes(10 * i, i)) end
     conn:fence()
   end,
@@ -86,7 +87,7 @@ add {
 for seed = 1, 3 do
   add {
     id = ("tcp-shuffled-%d"):format(seed),
-    purpose = "Writes, Sends and Reads in shuffled segments of 200 octets do what they would do in order",
+    purpose = "Writes, Sends and Reads in shuffled segments of 200 octets have the same effect as in order",
     rules = { "DDP-5.3-08", "DDP-5.3-07", "RDMAP-5.5-05", "RDMAP-5.5-07", "DDP-4.1-08" },
     needs = { memory = "read write", ird = 4 },
     run = function(t, way)
@@ -105,11 +106,12 @@ for seed = 1, 3 do
       for i = 1, 4 do
         local item = conn:expect(read_response { stag = 7, to = i })
         -- Later Writes may have come before the source was read (RFC 5040 §5.5).
-        t:check(#item.payload == 1000 and item.payload:byte() >= i, "a Read was answered with what was there before it",
+        t:check(#item.payload == 1000 and item.payload:byte() >= i, "the target answered a Read with octets from before the Write",
           { rule = "RDMAP-5.5-07", expected = show(bytes(8, i)), actual = show(item.payload, 8), item = item })
       end
       local order = segments.completed(t, posted)
-      t:check(order == "1 2 3 4", "the Sends were not delivered in their order", { expected = "1 2 3 4", actual = order })
+      t:check(order == "1 2 3 4", "the target did not deliver the Sends in their order",
+        { expected = "1 2 3 4", actual = order })
       for i = 1, 4 do t:expect_contents(posted[i].memory, bytes(100, i)) end
       t:expect_contents(buf, bytes(4000, 4))
       conn:fence()
@@ -119,7 +121,7 @@ end
 
 add {
   id = "tcp-fin-behind-gap",
-  purpose = "A FIN that comes before the octets in front of it takes effect behind them",
+  purpose = "A FIN that overtakes octets before it takes effect after them",
   rules = { "DDP-5.4-01", "DDP-4.1-07" },
   needs = { agent = true },
   run = function(t, way)
@@ -137,7 +139,7 @@ add {
 
 add {
   id = "tcp-reset-behind-gap",
-  purpose = "What lay behind a gap when the connection was reset is never delivered, and the loss is told",
+  purpose = "The target never delivers octets after a gap when a reset comes, and reports the loss",
   rules = { "MPA-8-01", "DDP-5.4-01" },
   needs = { agent = true },
   run = function(t, way)
@@ -160,7 +162,7 @@ add {
 
 add {
   id = "tcp-repeated",
-  purpose = "Segments that come again once they are acknowledged are neither placed nor delivered again",
+  purpose = "The target neither places nor delivers acknowledged segments that come again",
   rules = { "DDP-3-14", "DDP-5.3-07" },
   needs = { memory = "write" },
   run = function(t, way)
@@ -204,7 +206,7 @@ add {
 
 add {
   id = "tcp-each-twice",
-  purpose = "Messages each segment of which comes twice are delivered once",
+  purpose = "The target delivers messages once when each of their segments comes twice",
   rules = { "DDP-5.3-07", "DDP-3-14", "DDP-5.3-08" },
   needs = { memory = "read write" },
   run = function(t, way)
@@ -219,10 +221,11 @@ add {
     end)
     for i = 1, #parts do parts:send(i, i) end
     local item = conn:expect(read_response { stag = 7, to = 1 })
-    t:check(item.payload == bytes(2000), "the Read was answered with other octets", { item = item })
+    t:check(item.payload == bytes(2000), "the target answered the Read with other octets", { item = item })
     conn:fence()
     local order = segments.completed(t, { posted[1], posted[2], posted[3] })
-    t:check(order == "1 2 3", "the Sends were not delivered in their order", { expected = "1 2 3", actual = order })
+    t:check(order == "1 2 3", "the target did not deliver the Sends in their order",
+      { expected = "1 2 3", actual = order })
     t:expect_no_completion(posted[4])
     t:expect_contents(buf, bytes(2000))
   end,
@@ -231,7 +234,7 @@ add {
 for _, one in ipairs { { "forwards", 1, 2, 3, 4 }, { "backwards", 4, 3, 2, 1 }, { "inside-out", 3, 2, 4, 1 } } do
   add {
     id = "tcp-overlap-" .. one[1],
-    purpose = ("A Send in four segments that overlap by half and come %s is delivered once and whole"):format(one[1]),
+    purpose = ("The target delivers a Send in four half-overlapping segments that come %s once and whole"):format(one[1]),
     rules = { "DDP-5.3-07", "DDP-3-14", "DDP-5.4-01" },
     needs = { agent = true },
     run = function(t, way)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- MPA over segments that are out of order or lost: Markers and their check (RFC 5044 §4.3, §8), the
--- wrap of TCP's sequence numbers, the start-up (§7.1.5), dropped segments.
+-- MPA over lost or out-of-order segments: Markers and their check (RFC 5044 §4.3, §8), the wrap of
+-- TCP's sequence numbers, the start-up (§7.1.5), dropped segments.
 
 local segments = use "segments"
 local mpa = use "mpa"
@@ -16,8 +16,8 @@ end
 -- Octets of the station's start-up frame.
 local function startup_length(conn) return 20 + conn:state().own.pd_length end
 
--- Where octet 0x00000000 of the sequence space lies: octets from the first of full operation. With
--- Markers the first FPDU begins at 4, and the next Marker lies at 512.
+-- The place of octet 0x00000000 of the sequence space, in octets from the first of full operation.
+-- With Markers the first FPDU begins at 4, and the next Marker lies at 512.
 local wraps = {
   { "length", "the first FPDU's Marker and ULPDU_Length", { 0, 1, 3, 4, 5, 6 } },
   { "header", "the first FPDU's header", { 7, 11, 16, 19, 20, 21 } },
@@ -38,7 +38,8 @@ for _, one in ipairs(wraps) do
       local buf = t:memory { length = 3000, remote = "write" }
       for i, place in ipairs(places) do
         local conn = segments.session(t, way, { isn = segments.wrapping(length + place) })
-        t:check(startup_length(conn) == length, "the start-up frames differ in length", { rule = "MPA-7.1.1-20" })
+        t:check(startup_length(conn) == length, "the target sent start-up frames of different lengths",
+          { rule = "MPA-7.1.1-20" })
         local parts = conn:segments(function()
           conn:send(write { to = buf, payload = bytes(3000, i) }, { segments = { 997, 700 } })
         end, { each = 400 })
@@ -53,7 +54,7 @@ end
 
 -- ---- Markers that contradict ----
 
--- The FPDU behind a gap has a Marker that points elsewhere; then the gap closes.
+-- The FPDU after a gap has a Marker that points elsewhere; then the gap closes.
 for _, one in ipairs {
   { "far", "points 8 octets too far", { add = 8 } },
   { "near", "points 4 octets too near", { add = -4 } },
@@ -61,7 +62,7 @@ for _, one in ipairs {
 } do
   add {
     id = "tcp-marker-wrong-behind-gap-" .. one[1],
-    purpose = ("A Marker behind a gap that %s is found when the gap closes"):format(one[2]),
+    purpose = ("The target finds a Marker after a gap that %s when the gap closes"):format(one[2]),
     rules = { "MPA-8-05", "MPA-8-03", "MPA-8-04" },
     markers = true,
     all = true,
@@ -77,7 +78,7 @@ for _, one in ipairs {
         conn:send(write { to = buf, offset = 1000, payload = bytes(1000, 1) }, { marker = bend })
       end)
       parts:send(2)
-      -- That the Marker contradicts its FPDU may be seen before the gap closes.
+      -- The target may notice before the gap closes that the Marker contradicts its FPDU.
       parts:send(1)
       conn:expect(terminate("2/0/03"), closed(), { dropped = true })
       t:expect_unchanged(buf, { except = { 0, 2000 } })
@@ -85,10 +86,10 @@ for _, one in ipairs {
   }
 end
 
--- In the FPDU that closes the gap, while the one behind it, which is right, waits.
+-- In the FPDU that closes the gap, while the correct one after it waits.
 add {
   id = "tcp-marker-wrong-in-gap",
-  purpose = "A Marker that contradicts ULPDU_Length in the segment that closes a gap is found",
+  purpose = "The target finds a Marker that contradicts ULPDU_Length in the segment that closes a gap",
   rules = { "MPA-8-05", "MPA-8-03", "MPA-8-11" },
   markers = true,
   all = true,
@@ -114,7 +115,7 @@ add {
 
 add {
   id = "tcp-crc-bad-then-good",
-  purpose = "A segment with a wrong CRC may be dropped and taken when it comes again; else the stream ends for good",
+  purpose = "The target drops a segment with a wrong CRC and takes it when it comes again, or ends the stream for good",
   rules = { "MPA-8-10" },
   crc = true,
   needs = { memory = "write" },
@@ -142,7 +143,7 @@ add {
 
 add {
   id = "tcp-crc-bad-behind-gap",
-  purpose = "A wrong CRC behind a gap leads to a Terminate when its turn has come; what precedes it is delivered",
+  purpose = "A wrong CRC after a gap leads to a Terminate in its turn, after the FPDUs before it are delivered",
   rules = { "MPA-8-02", "MPA-8-11", "MPA-8-12" },
   crc = true,
   needs = { memory = "write" },
@@ -193,7 +194,8 @@ for _, one in ipairs(ORDERS) do
     local suffix = overlap > 0 and "-overlapping" or ""
     startup {
       id = ("tcp-request-%s%s"):format(name, suffix),
-      purpose = ("A Request in %ssegments of 5 octets, %s, is answered as usual"):format(overlap > 0 and "overlapping " or "", text),
+      purpose = ("The target answers a Request in %ssegments of 5 octets, %s, as usual"):format(
+        overlap > 0 and "overlapping " or "", text),
       rules = { "MPA-7.1.5-03", "MPA-7.1.5-04" },
       role = "responder",
       run = function(t)
@@ -206,7 +208,8 @@ for _, one in ipairs(ORDERS) do
     }
     startup {
       id = ("tcp-reply-%s%s"):format(name, suffix),
-      purpose = ("A Reply in %ssegments of 5 octets, %s, is taken as usual"):format(overlap > 0 and "overlapping " or "", text),
+      purpose = ("The target takes a Reply in %ssegments of 5 octets, %s, as usual"):format(
+        overlap > 0 and "overlapping " or "", text),
       rules = { "MPA-7.1.5-03", "MPA-7.1.5-04" },
       role = "initiator",
       needs = { peer_to_peer = true },
@@ -223,7 +226,7 @@ end
 
 startup {
   id = "tcp-request-part-lost",
-  purpose = "A Request of which one segment is lost at first is answered once that has come, and once only",
+  purpose = "The target answers a Request once, when its segment that was lost at first has come",
   rules = { "MPA-7.1.5-04", "MPA-7.1.5-03" },
   role = "responder",
   run = function(t)
@@ -240,7 +243,7 @@ startup {
 
 startup {
   id = "tcp-reply-part-lost",
-  purpose = "An initiator sends nothing before the lost segment of the Reply has come, and takes the Reply once only",
+  purpose = "An initiator sends nothing before the lost segment of the Reply has come, and takes the Reply once",
   rules = { "MPA-7.1.5-04", "MPA-7.1.5-03" },
   role = "initiator",
   needs = { peer_to_peer = true },
@@ -260,7 +263,7 @@ startup {
 
 startup {
   id = "tcp-request-acknowledged-late",
-  purpose = "A target whose Reply is not acknowledged sends it again, and takes the first FPDU meanwhile",
+  purpose = "A target sends an unacknowledged Reply again, and takes the first FPDU meanwhile",
   rules = { "MPA-7.1.5-04", "MPA-7.1.5-03" },
   role = "responder",
   run = function(t)
@@ -277,7 +280,7 @@ startup {
 
 startup {
   id = "tcp-reply-acknowledged-late",
-  purpose = "A target whose Request is not acknowledged sends it again; a Reply that came meanwhile is taken once",
+  purpose = "A target sends an unacknowledged Request again, and takes a Reply that came meanwhile once",
   rules = { "MPA-7.1.5-04", "MPA-7.1.5-03" },
   role = "initiator",
   needs = { peer_to_peer = true },
@@ -288,7 +291,7 @@ startup {
     if not asked or asked.kind ~= "startup" then t:inconclusive("the target sent no Request") end
     conn:expect_repeat()
     conn:send(t:answer(asked))
-    conn:acknowledge(true) -- TCP sends nothing new before what it has sent again is acknowledged
+    conn:acknowledge(true) -- TCP sends nothing new before its retransmission is acknowledged
     mpa.answer_rtr(conn, conn:expect(mpa.rtr.write, mpa.rtr.read, mpa.rtr.send))
     mpa.serves(conn)
   end,
@@ -298,7 +301,7 @@ startup {
 
 add {
   id = "tcp-first-fpdu-lost",
-  purpose = "The first FPDU is lost at first: those behind it wait, and it is dealt with once",
+  purpose = "When the first FPDU is lost at first, those after it wait, and the target processes it once",
   rules = { "MPA-7.1.5-04", "MPA-7.1.5-03", "DDP-5.3-07" },
   needs = { memory = "write" },
   run = function(t, way)

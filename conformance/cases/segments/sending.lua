@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- What the target sends to a station that takes small segments (RFC 5044 §4.5), or none for a while.
+-- The target's messages to a station that takes small segments (RFC 5044 §4.5), or none for a while.
 
 local list = {}
 
@@ -14,7 +14,7 @@ for _, mss in ipairs { 88, 128, 140, 141, 256, 511, 512, 536, 1000, 1459, 1460 }
     local smallest = mulpdu(mss, markers) == 128
     for _, one in ipairs(both_roles {
       id = ("tcp-mss-%d%s"):format(mss, markers and "-markers" or ""),
-      purpose = ("To a station that takes segments of %d octets the target sends ULPDUs of %d at most, and that many (%s Markers)"):format(
+      purpose = ("To a station that takes segments of %d octets the target sends full ULPDUs of %d octets at most (%s Markers)"):format(
         mss, mulpdu(mss, markers), markers and "with" or "without"),
       rules = { smallest and "MPA-4.5-06" or markers and "MPA-4.5-01" or "MPA-4.5-02", "MPA-5.1-01", "MPA-4.5-05", "DDP-5.3-04",
         "MPA-4.5-07" },
@@ -28,14 +28,14 @@ for _, mss in ipairs { 88, 128, 140, 141, 256, 511, 512, 536, 1000, 1459, 1460 }
         local item = conn:expect(write { stag = 7, payload = bytes(9000) })
         for i, segment in ipairs(item.segments) do
           local size = #segment.ulpdu
-          t:check(size <= most, "a ULPDU is longer than the segments allow",
+          t:check(size <= most, "the target sent a ULPDU longer than the segments allow",
             { rule = conn:state().peer_markers and "MPA-4.5-01" or "MPA-4.5-02",
               expected = ("at most %d octets"):format(most), actual = ("%d octets"):format(size), item = item })
           if i < #item.segments then
-            t:check(size >= 128, "a ULPDU that is not the last is shorter than 128 octets",
+            t:check(size >= 128, "the target sent a ULPDU shorter than 128 octets that is not the last",
               { rule = "MPA-4.5-06", expected = "at least 128 octets", actual = ("%d octets"):format(size), item = item })
             if size < most then
-              t:deviates("a ULPDU that is not the last is shorter than it could be",
+              t:deviates("the target sent a ULPDU that is not the last and shorter than it could be",
                 { rule = "MPA-4.5-05", expected = ("%d octets"):format(most), actual = ("%d octets"):format(size), item = item })
             end
           end
@@ -48,7 +48,7 @@ end
 
 list[#list + 1] = both_roles {
   id = "tcp-window-closed",
-  purpose = "What the target posts while the station's window is closed comes in order when it opens, a little at a time",
+  purpose = "Work that the target posts while the station's window is closed comes in order when it opens a little at a time",
   rules = { "DDP-5.3-02", "RDMAP-5.5-10", "DDP-5.3-04" },
   needs = { agent = true, tcp = "crafted" },
   run = function(t)
@@ -59,7 +59,7 @@ list[#list + 1] = both_roles {
       t:post { op = "write", payload = bytes(1000, i), stag = 7, to = 1000 * i }
       t:post { op = "send", payload = bytes(100, i) }
     end
-    t:check(conn:next(0) == nil, "the target sends into a closed window", { expected = "nothing" })
+    t:check(conn:next(0) == nil, "the target sent into a closed window", { expected = "nothing" })
     for window = 600, 6000, 600 do conn:window(window) end
     for i = 1, 3 do
       conn:expect(write { stag = 7, to = 1000 * i, payload = bytes(1000, i) })

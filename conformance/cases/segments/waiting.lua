@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
--- Read Requests and Atomic Requests behind a gap are not begun (RFC 5040 §5.5, RFC 7306 §5.4): the
--- answer, when it comes, shows what was in front of them.
+-- The target does not begin Read Requests and Atomic Requests after a gap (RFC 5040 §5.5, RFC 7306
+-- §5.4): the answer, when it comes, shows the messages before them.
 
 local segments = use "segments"
 local atomics = use "atomics"
@@ -15,7 +15,7 @@ for _, one in ipairs { { "first", 1 }, { "middle", 2 }, { "last", 3 } } do
   local name, late = table.unpack(one)
   add {
     id = "tcp-read-waits-" .. name,
-    purpose = ("A Read Request is not answered while the %s FPDU of the Write in front of it is missing"):format(name),
+    purpose = ("The target does not answer a Read Request while the %s FPDU of the Write before it is missing"):format(name),
     rules = { "RDMAP-5.5-07", "RDMAP-5.5-14", "DDP-5.4-01" },
     needs = { memory = "read write" },
     run = function(t, way)
@@ -31,7 +31,7 @@ for _, one in ipairs { { "first", 1 }, { "middle", 2 }, { "last", 3 } } do
       conn:expect_nothing()
       parts:send(late)
       local item = conn:expect(read_response { stag = 7, to = 1 })
-      t:check(item.payload == bytes(3000), "the Read was answered with what was there before the Write",
+      t:check(item.payload == bytes(3000), "the target answered the Read with octets from before the Write",
         { rule = "RDMAP-5.5-14", expected = show(bytes(3000), 16), actual = show(item.payload, 16), item = item })
       conn:fence()
     end,
@@ -41,7 +41,7 @@ end
 -- The request's own header, late by one octet.
 add {
   id = "tcp-read-header-late",
-  purpose = "A Read Request of which one octet is missing is not answered, nor are those behind it",
+  purpose = "The target answers neither a Read Request of which one octet is missing nor those after it",
   rules = { "RDMAP-5.5-07", "RDMAP-5.5-08" },
   needs = { memory = "read" },
   run = function(t, way)
@@ -62,7 +62,7 @@ add {
 
 add {
   id = "tcp-empty-read-waits",
-  purpose = "A zero-length Read Request is not answered before what is in front of it has come",
+  purpose = "The target does not answer a zero-length Read Request before the messages before it have come",
   rules = { "RDMAP-5.5-08", "RDMAP-5.5-07" },
   needs = { memory = "write" },
   run = function(t, way)
@@ -86,7 +86,7 @@ add {
 
 add {
   id = "tcp-atomic-waits",
-  purpose = "An Atomic Request is not begun before the Write in front of it has come",
+  purpose = "The target does not begin an Atomic Request before the Write before it has come",
   rules = { "EXT-5.4-04", "EXT-5.4-06" },
   needs = { memory = "write atomic", extensions = true },
   run = function(t, way)
@@ -108,7 +108,7 @@ add {
 
 add {
   id = "tcp-atomics-reversed",
-  purpose = "FetchAdds in segments that come last one first find the values of their order on the stream",
+  purpose = "FetchAdds whose segments come in reverse see the values of their order on the stream",
   rules = { "EXT-5.4-04", "EXT-5.4-09", "EXT-5.4-10" },
   needs = { memory = "atomic", extensions = true, ird = 4 },
   run = function(t, way)
@@ -126,10 +126,10 @@ add {
   end,
 }
 
--- An STag is invalidated when the Send is delivered.
+-- Delivering the Send invalidates the STag.
 add {
   id = "tcp-invalidate-waits",
-  purpose = "A Send with Invalidate behind a gap leaves its STag valid for the Write in front of it",
+  purpose = "A Send with Invalidate after a gap leaves its STag valid for the Write before it",
   rules = { "RDMAP-5.5-05", "DDP-5.4-01" },
   needs = { memory = "write" },
   run = function(t, way)

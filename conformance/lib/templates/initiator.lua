@@ -11,19 +11,19 @@ return case {
   run = function(t)
     -- The target connects, and the station answers its Request as a good responder would.
     local conn = t:target_connects {}
-    -- A good exchange first: whatever goes wrong later is about the stimulus.
+    -- A good exchange first: any later failure is about the stimulus.
     conn:sanity()
     -- The RTR that opened the way may have been a Send of its own (RFC 6581 section 9).
     local msn = conn.first.op == "send" and 2 or 1
 
-    -- The stimulus: what the target's ULP is asked to do.
+    -- The stimulus: work for the target's ULP.
     local first = t:post { op = "send", payload = "one" }
     local second = t:post { op = "send", payload = "second" }
 
-    -- What a right target does; fields that are left out may be anything.
+    -- The answer of a correct target; fields that are left out may be anything.
     conn:expect(send { qn = 0, msn = msn, mo = 0, l = true, payload = "one" })
     conn:expect(send { qn = 0, msn = msn + 1, mo = 0, l = true, payload = "second" })
-    -- What its ULP is told.
+    -- The report to its ULP.
     t:completion(first)
     t:completion(second)
   end,

@@ -9,18 +9,18 @@ return case {
   role = "responder", -- of the TARGET
   needs = { memory = "write" }, -- what the target must be able to do, else the case is skipped
   run = function(t)
-    -- A buffer of the target, with guard areas in front of it and behind it.
+    -- A buffer of the target, with guard areas before and after it.
     local buffer = t:memory { length = 64, remote = "write" }
     local conn = t:connect {}
-    -- A good exchange first: whatever goes wrong later is about the stimulus.
+    -- A good exchange first: any later failure is about the stimulus.
     conn:sanity()
 
-    -- The stimulus. What is left out is computed correctly: lengths, pad, CRC, Markers, DDP and RDMAP control.
+    -- The stimulus. Fields left out are computed correctly: lengths, pad, CRC, Markers, DDP and RDMAP control.
     local sent = conn:send(write { to = buffer, offset = 60, payload = bytes(8), comment = "4 octets too many" })
 
-    -- What a right target does. A set may have several members, the preferred one first.
+    -- The answer of a correct target. A set may have several members, the preferred one first.
     conn:expect_terminate { "1/1/01", of = sent }
-    -- Memory is checked by looking at it.
+    -- Look at the memory.
     t:expect_unchanged(buffer)
   end,
 }
