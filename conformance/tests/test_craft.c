@@ -302,8 +302,8 @@ static void withheld_acknowledgements(void **state)
     end(&l);
 }
 
-/* Repeated segments are counted and acknowledged again; segments after our RST are answered with one
- * that fits (RFC 5961 §3.2: a RST elsewhere in the window gets a challenge ACK). */
+/* Repeated segments are counted and acknowledged again; segments after our RST are answered with
+ * one that fits (RFC 5961 §3.2: a RST elsewhere in the window gets a challenge ACK). */
 static void repeats_and_a_reset(void **state)
 {
     static const char again[] =

@@ -284,7 +284,8 @@ static void judges_the_answer(void **state)
         "local conn = t:connect { revision = 1 }\nconn:fence()\n", {PEER_READ, REQUEST_1, 0},
         {PEER_WRITE, REPLY_1, 0}, {PEER_READ, FENCE, 0}, {PEER_SKIP, NULL, 4},
         {PEER_WRITE, "000ec142 46454e01 00000000 00000002 e8a76865", 0}, {PEER_DRAIN, NULL, 0});
-    expect_verdict(r, IW_VERDICT_FAIL, "the target gave another answer than expected (differs: to)");
+    expect_verdict(r, IW_VERDICT_FAIL,
+                   "the target gave another answer than expected (differs: to)");
 }
 
 static void a_close_is_no_terminate(void **state)
@@ -362,7 +363,8 @@ static void an_unasked_finding_is_a_failure(void **state)
     iw_result_free(&r);
 }
 
-/* The end came with the octets, before MPA began: the station judges it, and hands it out, after them. */
+/* The end came with the octets, before MPA began: the station judges it, and hands it out, after
+ * them. */
 static void an_end_while_streaming_is_judged(void **state)
 {
     static const char body[] = "local conn = t:connect { octets = true }\n"
