@@ -18,6 +18,8 @@ import sys
 import tempfile
 import threading
 
+from peers import Peer
+
 CASES = ["mpa-startup-*", "mpa-crc-bad", "rdmap-read-zero", "ddp-stag-unknown", "empa-rtr-first-*", "ext-fetch-add*",
          "rdmap-opcode-8-*", "rping-server-size-*", "replay-*"]
 
@@ -40,27 +42,6 @@ SETTINGS = [
 
 def fail(*parts):
     sys.exit("\n".join(str(part) for part in parts))
-
-
-class Peer:
-    """iwarp-peer on a port of the system's choice; ended on leaving."""
-
-    def __init__(self, program, options):
-        self.process = subprocess.Popen([program, "listen", "127.0.0.1:0", *options], stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL, text=True)
-        line = self.process.stdout.readline()
-        if not line.startswith("listening on "):
-            self.process.kill()
-            fail("iwarp-peer said: " + line)
-        self.address = line.split()[2]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        self.process.stdout.close()
-        self.process.wait()
 
 
 class Stranger:
@@ -152,7 +133,7 @@ class Bench:
 
 
 def check_setting(bench, options, patterns):
-    with Peer(bench.peer, options) as peer:
+    with Peer(bench.peer, *options) as peer:
         bench.probe(0, "tcp:" + peer.address, "--output", bench.file, "--force")
         text = bench.text()
         for pattern in patterns:
@@ -204,7 +185,7 @@ def check_files(bench):
         fail("a file: what it said does not stand", out)
     with open(bench.file, "w", encoding="utf-8") as f:
         f.write("precious\n")
-    with Peer(bench.peer, []) as peer:
+    with Peer(bench.peer) as peer:
         if "--force" not in bench.probe(64, "tcp:" + peer.address, "--output", bench.file):
             fail("no word of --force")
     if bench.text() != "precious\n":

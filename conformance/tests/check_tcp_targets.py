@@ -15,28 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-
-class Peer:
-    """iwarp-peer on a port of the system's choice; ended on leaving."""
-
-    def __init__(self, program, host, *options):
-        self.process = subprocess.Popen([program, "listen", host + ":0", *options],
-                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                        text=True)
-        line = self.process.stdout.readline()
-        if not line.startswith("listening on "):
-            self.process.kill()
-            sys.exit("iwarp-peer said: " + line)
-        self.address = line.split()[2]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        self.process.stdout.close()
-        if self.process.wait() != 0:
-            sys.exit("iwarp-peer ended with %d" % self.process.returncode)
+from peers import Peer
 
 
 def run(conform, folder, spec):
@@ -74,7 +53,7 @@ def play(conform, peer, decoder, folder, combination):
     host, crc, markers = combination
     name = "%s crc %s markers %s" % combination
     results = os.path.join(folder, name)
-    with Peer(peer, host, "--crc", crc, "--markers", markers) as p:
+    with Peer(peer, "--crc", crc, "--markers", markers, host=host) as p:
         result = run(conform, results, "tcp:%s,crc=%s,markers=%s,can=extensions" % (p.address, crc, markers))
     verdicts = [c["verdict"] for c in result["cases"]]
     bad = [v for v in verdicts if v in ("FAIL", "ERROR", "INCONCLUSIVE")]
