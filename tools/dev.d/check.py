@@ -27,6 +27,9 @@ def targets(chosen):
     prefixes = tuple(prefix for room in chosen for prefix in PREFIXES.get(room, ALL))
     if prefixes:
         folder = build_folder("default")
+        # Sources that came or went since it was configured.
+        if subprocess.run(["ninja", "-C", folder, "build.ninja"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False).returncode:
+            raise Failed("check: cmake failed; see cmake --preset default")
         known = subprocess.run(["ninja", "-C", folder, "-t", "targets", "all"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()
         tests += sorted({name.rstrip(":") for name in known if name.endswith(":") and "/" not in name and name.startswith(prefixes) and ".c" not in name})
     return tests

@@ -11,10 +11,12 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 
+import check  # noqa: E402
 import results  # noqa: E402
 import rooms  # noqa: E402
 import scheduler  # noqa: E402
@@ -183,6 +185,22 @@ class Rooms(unittest.TestCase):
     def test_no_such_room(self):
         with self.assertRaises(Failed):
             rooms.check_room("mpaa")
+
+
+class Check(unittest.TestCase):
+    def test_tests_that_came_or_went_since_the_build_was_configured(self):
+        with tempfile.TemporaryDirectory() as top:
+            build = os.path.join(top, "build")
+            for name in ("old", "kept"):
+                with open(os.path.join(top, f"conformance_test_{name}.in"), "w", encoding="utf-8"):
+                    pass
+            with open(os.path.join(top, "CMakeLists.txt"), "w", encoding="utf-8") as file:
+                file.write("cmake_minimum_required(VERSION 3.25)\nproject(x NONE)\nfile(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/*.in)\n"
+                           "foreach(test ${tests})\n get_filename_component(name ${test} NAME_WE)\n add_custom_target(${name})\nendforeach()\n")
+            subprocess.run(["cmake", "-G", "Ninja", "-S", top, "-B", build], check=True, stdout=subprocess.DEVNULL)
+            os.rename(os.path.join(top, "conformance_test_old.in"), os.path.join(top, "conformance_test_new.in"))
+            with unittest.mock.patch.object(check, "build_folder", lambda _: build):
+                self.assertEqual(check.targets(["conformance"]), ["conformance_test_kept", "conformance_test_new"])
 
 
 class Commands(unittest.TestCase):
