@@ -153,15 +153,19 @@ class Scheduler:
 
     def run(self):
         """Runs all; returns the results."""
+        asked = []  # a handler that raised could do so after a step has started and before it is in `running`
+
         def ask(number, frame):
             del frame
-            raise Ended(number)
+            asked.append(number)
 
         old = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
         try:
             self.start()
             while self.running:
                 time.sleep(0.05)
+                if asked:
+                    raise Ended(asked[0])
                 for run in list(self.running):
                     if run.poll() is None and not run.hangs():
                         self.beat(run)
@@ -172,6 +176,8 @@ class Scheduler:
                         end([run])  # also what a step has left that is over
                     self.ended(run, hung)
                 self.start()
+            if asked:
+                raise Ended(asked[0])
         finally:
             for number in old:
                 signal.signal(number, signal.SIG_IGN)

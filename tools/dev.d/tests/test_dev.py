@@ -140,22 +140,37 @@ class Running(unittest.TestCase):
         found, _ = self.run_steps(self.step("a", f"mkdir {mark}; rmdir {mark}"), self.step("b", f"mkdir {mark}; rmdir {mark}"), self.step("c", f"mkdir {mark}; rmdir {mark}"))
         self.assertEqual(set(found.values()), {"ok"})
 
-    def test_a_signal_ends_whole_process_groups(self):
+    def ends_on_a_signal(self, more, signal_it):
+        """Whether a signal to a scheduler ends the `sleep` that its step began."""
         pid = os.path.join(self.folder.name, "pid")
-        code = (f"import sys; sys.path.insert(0, {os.path.dirname(HERE)!r}); import scheduler, steps\n"
+        code = (f"import os, signal, sys; sys.path.insert(0, {os.path.dirname(HERE)!r}); import scheduler, steps\n{more}\n"
                 f"scheduler.Scheduler([steps.Step('a', 'A', 'sleep 1000 & echo $! > {pid}.new; mv {pid}.new {pid}; wait', [], 1, log={self.folder.name + '/log'!r})], True, {{}}).run()")
         with subprocess.Popen([sys.executable, "-B", "-c", code], stderr=subprocess.DEVNULL) as runner:
-            while not os.path.exists(pid):
-                self.assertIsNone(runner.poll())
-                time.sleep(0.01)
-            runner.send_signal(signal.SIGTERM)
+            if signal_it:
+                while not os.path.exists(pid):
+                    self.assertIsNone(runner.poll())
+                    time.sleep(0.01)
+                runner.send_signal(signal.SIGTERM)
             self.assertNotEqual(runner.wait(), 0)
         with open(pid, encoding="ascii") as file:
             number = int(file.read())
         until = time.monotonic() + 600  # the signal is sent; on a busy machine it takes effect later
         while sleeps(number) and time.monotonic() < until:
             time.sleep(0.01)
-        self.assertFalse(sleeps(number))
+        return not sleeps(number)
+
+    def test_a_signal_ends_whole_process_groups(self):
+        self.assertTrue(self.ends_on_a_signal("", True))
+
+    def test_a_signal_while_a_step_starts_ends_it(self):
+        pid = os.path.join(self.folder.name, "pid")
+        self.assertTrue(self.ends_on_a_signal(
+            "class Run(scheduler.Run):\n"
+            "    def __init__(self, *more):\n"
+            "        super().__init__(*more)\n"
+            f"        while not os.path.exists({pid!r}): pass\n"
+            "        os.kill(os.getpid(), signal.SIGTERM)\n"
+            "scheduler.Run = Run", False))
 
     def test_the_figure_is_the_last_match(self):
         row = self.step("a", "echo 1 edits; echo '22 edits  of 3'; echo end", figure=r"^\d+ edits.*")
