@@ -41,8 +41,23 @@ OCTETS = re.compile(r"^( *[^:]*?)(?: \[…\])?: ([0-9a-f]{72})(?:[0-9a-f]+…?|�
 SMALL = re.compile(r"(\d+\.\d+) (milli|micro|nano)seconds\]$")
 
 
+def lent(word, home):
+    """Returns the word, or a copy of the capture that it names: NOBODY may not reach a source tree in a private folder."""
+    if not str(word).startswith(f"{PCAPS}/"):
+        return word
+    copy = home / "lent" / pathlib.Path(word).relative_to(PCAPS)
+    if not copy.exists():
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(word, copy)
+        copy.chmod(0o644)
+    return copy
+
+
 def run(command, home):
-    drop = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+    drop = {}
+    if os.geteuid() == 0:
+        drop = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+        command = [lent(word, home) for word in command]
     env = {"PATH": os.environ["PATH"], "HOME": str(home), "WIRESHARK_PLUGIN_DIR": str(home / "plugins"),
            "LC_ALL": "C.UTF-8"}
     if command[0] == "tshark" and os.environ.get("IW_PRELOAD"):
