@@ -81,10 +81,10 @@ def main(conform, agent, *decoder):
         threading.Thread(target=serve, args=(listener, port, refused), daemon=True).start()
         target = "tcp:127.0.0.1:%d,class=agent" % listener.getsockname()[1]
         done = subprocess.run([conform, "run", "--target", target, "--time-scale", "10", "--results", folder + "/results",
-                               "--json", folder + "/json", "--pcap-dir", folder + "/pcaps"],
+                               "--json", folder + "/json", "--pcap-dir", folder + "/results/pcaps"],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         process.terminate()
-        decoded = subprocess.run([*decoder, folder + "/pcaps"], check=False).returncode if decoder else 0
+        decoded = subprocess.run([*decoder, folder + "/results/pcaps"], check=False).returncode if decoder else 0
         with open(folder + "/json", encoding="utf-8") as file:
             cases = json.load(file)["cases"]
     bad = [case for case in cases if case["verdict"] not in ("PASS", "NOTE", "SKIP")]

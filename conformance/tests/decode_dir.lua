@@ -12,6 +12,7 @@
 local here = debug.getinfo(1, "S").source:match("^@(.*/)") or "./"
 package.path = here .. "?.lua;" .. package.path
 local decoder = require "second_decoder"
+local json = require "cjson"
 
 local function captures(dir)
   local quoted = "'" .. dir:gsub("'", "'\\''") .. "'"
@@ -25,7 +26,7 @@ end
 
 -- What the station sends in these cases is odd and yet nothing that a receiver may refuse, so that it
 -- is no stimulus: pattern of the capture's name, pattern of the problem, why. `target`: the problem shows in what the
--- target sends, and must not be in the station's direction; of all others it is the other way round. `either`: both.
+-- target sends, and must not be in the station's direction; of all others it is the other way round.
 local KNOWN = {
   { "^ext%-.*%-segments", " with a header of %d+ octets, expected", "a message of RFC 7306 in several segments" },
   { "^rdmap%-invalidate%-field%-", "^reserved octets 2 to 5", "octets that a receiver ignores are set" },
@@ -41,14 +42,28 @@ local KNOWN = {
     "and with other flags: there are Markers that the octets of streaming mode did not ask for", target = true },
 }
 
--- The direction in which the station sends. Of a case for both roles of the target, the one for a target that connects
--- ends in -initiator; all the others of the table above are for one that listens.
-local function from_station(name) return name:find("%-initiator%.pcapng$") and "R>I" or "I>R" end
+-- Reads the target's role in each case from the report beside a folder of captures, if there is one.
+local function read_roles(dir)
+  local found, file = {}, io.open(dir .. "/../run.json")
+  if not file then return found end
+  for _, case in ipairs(json.decode(file:read("a")).cases) do found[case.id] = case.role end
+  file:close()
+  return found
+end
+
+local roles = {}
+
+-- The direction in which the station sends. Without a report, only cases that end in -initiator have a target that connects.
+local function from_station(case)
+  local role = roles[case] or (case:find("%-initiator$") and "initiator" or "responder")
+  return role == "initiator" and "R>I" or "I>R"
+end
 
 local function known(name, p)
-  local station = p.dir == from_station(name)
+  local case = name:match("([^/]*)%.pcapng$")
+  local station = p.dir == from_station(case)
   for _, one in ipairs(KNOWN) do
-    if (one.either or station == not one.target) and name:match("[^/]*$"):find(one[1]) and p.text:find(one[2]) then return true end
+    if station == not one.target and case:find(one[1]) and p.text:find(one[2]) then return true end
   end
   return false
 end
@@ -87,6 +102,7 @@ end
 local fine, why = pcall(function()
   for _, one in ipairs(more and dofile(more) or {}) do KNOWN[#KNOWN + 1] = one end
   for _, dir in ipairs(dirs) do
+    roles = read_roles(dir)
     for _, name in ipairs(captures(dir)) do check(name) end
   end
 end)

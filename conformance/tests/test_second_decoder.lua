@@ -473,21 +473,29 @@ SUMMARY FILE connections=1 problems=0 | I>R fpdus=2 crc=2/0/0 markers=0 Send: 1,
   is(select(2, run("text", "--nonsense")), 64, "exit status 64")
 end
 
--- decode_dir.lua over a folder with one pcapng in it.
-local function run_dir(octets_of_file)
-  local pipe = assert(io.popen("mktemp -d"))
-  local dir = pipe:read("l")
+-- decode_dir.lua over a folder with one pcapng in it. `role`: of the target, in the report beside that folder. `row`: of a table
+-- for --known.
+local function run_dir(octets_of_file, role, row)
+  local pipe = assert(io.popen("d=$(mktemp -d) && mkdir $d/pcaps && echo $d"))
+  local top = pipe:read("l")
   pipe:close()
-  if octets_of_file then
-    local out = assert(io.open(dir .. "/case.pcapng", "wb"))
-    out:write(octets_of_file)
+  local dir, made = top .. "/pcaps", {}
+  local function make(path, content)
+    local out = assert(io.open(path, "wb"))
+    out:write(content)
     out:close()
+    made[#made + 1] = path
   end
-  pipe = assert(io.popen(("'%s' '%sdecode_dir.lua' '%s' 2>&1"):format(arg[-1], here, dir)))
+  if octets_of_file then make(dir .. "/case.pcapng", octets_of_file) end
+  if role then make(top .. "/run.json", ('{"cases":[{"id":"case","role":"%s"}]}'):format(role)) end
+  if row then make(top .. "/known.lua", "return { " .. row .. " }") end
+  pipe = assert(io.popen(("'%s' '%sdecode_dir.lua' %s '%s' 2>&1"):format(arg[-1], here,
+    row and "--known '" .. top .. "/known.lua'" or "", dir)))
   local text = pipe:read("a"):gsub(dir:gsub("%p", "%%%0"), "DIR")
   local _, _, status = pipe:close()
-  os.remove(dir .. "/case.pcapng")
+  for _, path in ipairs(made) do os.remove(path) end
   os.remove(dir)
+  os.remove(top)
   return status .. " " .. text
 end
 
@@ -499,6 +507,13 @@ do
     "0 1 captures, 1 connections, 2 FPDUs, 0 directions with a stimulus, 0 problems\n",
     "decode_dir: a good case")
   is(run_dir(pcapng(broken, "<")), finding:format(0), "decode_dir: a bad CRC nobody meant")
+  local excused = "0 1 captures, 1 connections, 2 FPDUs, 0 directions with a stimulus, 0 problems\n"
+  local of_station, of_target = '{ "^case$", "^FPDU 1", "why" }', '{ "^case$", "^FPDU 1", "why", target = true }'
+  for _, one in ipairs { { "responder", of_station, true }, { "initiator", of_station, false }, { "responder", of_target, false },
+    { "initiator", of_target, true }, { nil, of_station, true }, { "responder", '{ "^other", "^FPDU 1", "why" }', false } } do
+    is(run_dir(pcapng(broken, "<"), one[1], one[2]), one[3] and excused or finding:format(0),
+      "decode_dir: what is known of one side excuses that side: " .. tostring(one[1]) .. " " .. one[2])
+  end
   is(run_dir(pcapng(broken, "<", { [4] = "stimulus: bad CRC" })),
     "0 1 captures, 1 connections, 2 FPDUs, 1 directions with a stimulus, 0 problems\n",
     "decode_dir: a bad CRC that is the stimulus")
