@@ -25,19 +25,6 @@ static void on_signal(int number)
     stopped = number;
 }
 
-static char *find_agent(const struct iw_hunt_options *o)
-{
-    const char *said = o->agent ? o->agent : getenv("IWARP_AGENT");
-    char *own, *path;
-
-    if (said && *said)
-        return iw_text_copy(said);
-    own = iw_own_folder();
-    path = iw_text_format("%s/iwarp-agent", own);
-    free(own);
-    return path;
-}
-
 /* Returns true if the peer is the initiator: it has no listener. */
 static bool connects(const struct iw_target_spec *s)
 {
@@ -46,7 +33,7 @@ static bool connects(const struct iw_target_spec *s)
 
 static int read_target(struct iw_hunt *h)
 {
-    char *agent = find_agent(h->o), *library = iw_library();
+    char *agent = iw_agent(h->o->agent), *library = iw_library();
     char *targets = iw_text_format("%s/../targets", library);
     char error[1024];
     int status = 0;

@@ -42,3 +42,16 @@ char *iw_library(void)
     free(root);
     return library;
 }
+
+char *iw_agent(const char *said)
+{
+    const char *wanted = said ? said : getenv("IWARP_AGENT");
+    char *own, *path;
+
+    if (wanted && *wanted)
+        return iw_text_copy(wanted);
+    own = iw_own_folder();
+    path = iw_text_format("%s/iwarp-agent", own);
+    free(own);
+    return path;
+}

@@ -9,5 +9,8 @@
 char *iw_conformance_folder(void);
 /* Returns the folder of the vocabulary (lib/). The caller frees it. */
 char *iw_library(void);
+/* Returns the program of the embedded target: `said`, else $IWARP_AGENT, else iwarp-agent beside
+ * this program. The caller frees it. */
+char *iw_agent(const char *said);
 
 #endif

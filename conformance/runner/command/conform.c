@@ -11,12 +11,11 @@
 #include "run/journal.h"
 #include "setup.h"
 
-/* A run continues as it was begun. A selection, which only the continuation inside a target's
- * kernel has among its words, stands. */
+/* A run continues as it was begun. (Inside a target's kernel its words have the selection again,
+ * which selects nothing more.) */
 static int resume(struct iw_command *c)
 {
     struct iw_journal_head head;
-    bool selected = c->n_select > 0;
     int status;
 
     c->journal = iw_journal_resume(c->resume, &head, &status);
@@ -28,7 +27,7 @@ static int resume(struct iw_command *c)
     c->pcap_dir = head.pcap_dir;
     c->time_scale = head.time_scale;
     c->repeat = head.repeat;
-    for (size_t i = 0; !selected && i < head.n_select; i++)
+    for (size_t i = 0; i < head.n_select; i++)
         iw_command_select(c, head.select[i]);
     c->results = c->resume;
     return -1;

@@ -195,6 +195,7 @@ static int parse_options(struct iw_command *c, const struct command *command, bo
         .n_tables = 1,
         .command = command->bit,
         .command_name = quoted,
+        .most_words = -1,
         .more_help = named ? NULL : list_commands,
     };
     int status = iw_options_read(&line, argc, argv, words);

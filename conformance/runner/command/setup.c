@@ -12,19 +12,6 @@
 #include "host/files.h"
 #include "host/text.h"
 
-static char *find_agent(const struct iw_command *c)
-{
-    const char *said = c->agent ? c->agent : getenv("IWARP_AGENT");
-    char *own, *path;
-
-    if (said && *said)
-        return iw_text_copy(said);
-    own = iw_own_folder();
-    path = iw_text_format("%s/iwarp-agent", own);
-    free(own);
-    return path;
-}
-
 char *iw_results_create(const struct iw_command *c, const char *name)
 {
     static const char parent[] = "iwarp-conform-results";
@@ -51,7 +38,7 @@ char *iw_results_create(const struct iw_command *c, const char *name)
 struct iw_target_spec *iw_setup_target(const struct iw_command *c, const char *text, char *error,
                                        size_t room)
 {
-    char *agent = find_agent(c), *root = iw_conformance_folder();
+    char *agent = iw_agent(c->agent), *root = iw_conformance_folder();
     char *targets = iw_text_format("%s/targets", root);
     struct iw_target_spec *spec =
         iw_target_parse(text ? text : "embedded", agent, targets, error, room);
