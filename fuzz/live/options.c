@@ -81,10 +81,6 @@ int iw_hunt_parse(struct iw_hunt_options *o, int argc, char **argv)
     iw_complain_as("iwarp-fuzz");
     defaults(o);
     status = iw_options_read(&line, argc, argv, &first);
-    if (status < 0 && first < argc) {
-        iw_complain("%s: unexpected argument; see --help", argv[first]);
-        status = IW_EXIT_USAGE;
-    }
     if (o->time <= 0 && !o->count)
         o->time = 60;
     return status;

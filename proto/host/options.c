@@ -110,8 +110,10 @@ static int take(const struct iw_option *o, void *context, const char *value, cha
         if (!iw_number_real(value, o->low.x, o->high.x, (double *)(void *)at)) {
             if (o->low.x > 0)
                 snprintf(error, room, "expected a number from %g to %g", o->low.x, o->high.x);
-            else
+            else if (o->high.x < 1e9)
                 snprintf(error, room, "expected a number above 0, at most %g", o->high.x);
+            else /* a bound that nobody is meant to meet */
+                snprintf(error, room, "expected a number above 0");
             status = IW_OPTION_WRONG;
         }
         break;
@@ -261,7 +263,10 @@ static int carry_out(const struct iw_command_line *line, size_t index)
     case IW_OPTION_END:
         return IW_EXIT_GOOD;
     default:
-        iw_complain("--%s%s%.200s: %s", o->name, o->argument ? " " : "", o->argument ? optarg : "",
+        iw_complain("--%s%s%.200s: %s", o->name, o->argument ? " " : "",
+                    !o->argument ? ""
+                    : *optarg    ? optarg
+                                 : "\"\"",
                     error);
         return IW_EXIT_USAGE;
     }
@@ -308,6 +313,10 @@ int iw_options_read(const struct iw_command_line *line, int argc, char **argv, i
         status = got == ':' || got == '?' ? unreadable(line, got, argv)
                                           : carry_out(line, index_of(line, got));
     *words = optind;
+    if (status < 0 && line->most_words >= 0 && argc - optind > line->most_words) {
+        iw_complain("%s: unexpected argument; see --help", argv[optind + line->most_words]);
+        status = IW_EXIT_USAGE;
+    }
     free(letters);
     free(names);
     return status;

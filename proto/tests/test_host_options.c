@@ -53,6 +53,7 @@ static const struct iw_option more[] = {
     {"n64", 0, "N", "eight", 0, IW_OPTION_COUNTS(struct values, n64, 0, UINT64_MAX)},
     {"real", 0, "X", "real", 0, IW_OPTION_MEASURES(struct values, real, 0.5, 2)},
     {"amount", 0, "X", "amount", 0, IW_OPTION_MEASURES(struct values, real, 0, 2)},
+    {"free", 0, "X", "free", 0, IW_OPTION_MEASURES(struct values, real, 0, 1e9)},
     {"bare", 0, NULL, "a call without a word", 0, IW_OPTION_CALLS(call)},
 };
 
@@ -66,6 +67,8 @@ static char *words[8];
 static int n_words;
 
 /* Reads a line of words, `fd` (1 or 2) into `printed`. */
+static int most_words = -1;
+
 static int read_line(unsigned command, int fd, const char *text)
 {
     static char copy[400];
@@ -79,6 +82,7 @@ static int read_line(unsigned command, int fd, const char *text)
                                          .n_tables = 2,
                                          .command = command,
                                          .command_name = command == LIST ? "'list'" : "'run'",
+                                         .most_words = most_words,
                                          .more_help = between};
     char *argv[20] = {program};
     int argc = 1, first = 0, saved = dup(fd), status;
@@ -172,15 +176,28 @@ static void refused(void **state)
     complains(RUN, "--n8=1x", "prog: --n8 1x: expected a number from 1 to 255\n");
     complains(RUN, "--real 0.4", "prog: --real 0.4: expected a number from 0.5 to 2\n");
     complains(RUN, "--amount 0", "prog: --amount 0: expected a number above 0, at most 2\n");
+    complains(RUN, "--free 0", "prog: --free 0: expected a number above 0\n");
     complains(RUN, "--call bad", "prog: --call bad: expected anything else\n");
     complains(RUN, "--call", "prog: --call: expected a value; see --help\n");
     complains(RUN, "-t", "prog: -t: expected a value; see --help\n");
+    complains(RUN, "--n8=", "prog: --n8 \"\": expected a number from 1 to 255\n");
     complains(RUN, "--flag=x", "prog: --flag=x: takes no value\n");
     complains(RUN, "--flig", "prog: --flig: unknown option (did you mean --flag?)\n");
     complains(RUN, "--flig=3", "prog: --flig: unknown option (did you mean --flag?)\n");
     complains(RUN, "--zzzzzzzz", "prog: --zzzzzzzz: unknown option; see --help\n");
     complains(RUN, "-fz", "prog: -z: unknown option; see --help\n");
     complains(RUN, "--n", "prog: --n: unknown option (did you mean --on?)\n"); /* not clear */
+}
+
+static void too_many_words(void **state)
+{
+    (void)state;
+    most_words = 1;
+    assert_int_equal(read_line(RUN, 2, "a --flag"), -1);
+    complains(RUN, "a --flag b c", "prog: b: unexpected argument; see --help\n");
+    most_words = 0;
+    complains(RUN, "-- --flag", "prog: --flag: unexpected argument; see --help\n");
+    most_words = -1;
 }
 
 static void ends(void **state)
@@ -210,6 +227,7 @@ static void help(void **state)
                                    "      --n64 N              eight\n"
                                    "      --real X             real\n"
                                    "      --amount X           amount\n"
+                                   "      --free X             free\n"
                                    "      --bare               a call without a word\n"
                                    "  -h, --help               print this\n"
                                    "  -V, --version            print the version\n"
@@ -243,10 +261,10 @@ static void octets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values),  cmocka_unit_test(neighbours_stay),
-        cmocka_unit_test(refused), cmocka_unit_test(one_name_for_two_commands),
-        cmocka_unit_test(ends),    cmocka_unit_test(help),
-        cmocka_unit_test(octets),
+        cmocka_unit_test(values),         cmocka_unit_test(neighbours_stay),
+        cmocka_unit_test(refused),        cmocka_unit_test(one_name_for_two_commands),
+        cmocka_unit_test(too_many_words), cmocka_unit_test(ends),
+        cmocka_unit_test(help),           cmocka_unit_test(octets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -223,10 +223,6 @@ static int check(const struct iw_endpoint_options *o)
 static int take_words(const struct iw_program *program, int count, char **words)
 {
     size_t n = count > 0 ? (size_t)count : 0;
-    if (n > program->word_count) {
-        iw_complain("%s: unexpected argument (see --help)", words[program->word_count]);
-        return IW_EXIT_USAGE;
-    }
     if (n < program->word_count) {
         iw_complain("expected %s (see --help)", program->wanted[n]);
         return IW_EXIT_USAGE;
@@ -246,8 +242,11 @@ int iw_endpoint_options_read(const struct iw_program *program, struct iw_endpoin
     char usage[400];
     snprintf(usage, sizeof usage, "usage: %s %s\n%s\n\n", program->name, program->usage,
              program->summary);
-    const struct iw_command_line line = {
-        .program = program->name, .usage = usage, .tables = tables, .n_tables = 2};
+    const struct iw_command_line line = {.program = program->name,
+                                         .usage = usage,
+                                         .tables = tables,
+                                         .n_tables = 2,
+                                         .most_words = (int)program->word_count};
     int first;
     iw_complain_as(program->name);
     memset(options, 0, sizeof(*options));

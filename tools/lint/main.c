@@ -193,8 +193,12 @@ static int parse(int argc, char **argv, struct choice *c)
         "usage, 70 error of the tool\n";
     const struct iw_option_table table = {
         .options = options, .count = sizeof(options) / sizeof(*options), .context = c};
-    const struct iw_command_line line = {
-        .program = "iwarp-lint", .usage = usage, .ending = ending, .tables = &table, .n_tables = 1};
+    const struct iw_command_line line = {.program = "iwarp-lint",
+                                         .usage = usage,
+                                         .ending = ending,
+                                         .tables = &table,
+                                         .n_tables = 1,
+                                         .most_words = -1};
     int first, status = iw_options_read(&line, argc, argv, &first);
 
     if (status >= 0)

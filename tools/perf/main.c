@@ -120,10 +120,6 @@ static int parse(int argc, char **argv, struct both *b)
     int first, status = iw_options_read(&line, argc, argv, &first);
     if (status >= 0)
         return status;
-    if (first < argc) {
-        iw_complain("%s: unexpected argument", argv[first]);
-        return IW_EXIT_USAGE;
-    }
     b->record.size = b->loop.size;
     b->record.total = b->loop.total;
     b->record.crc = b->loop.crc;

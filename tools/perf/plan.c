@@ -98,8 +98,8 @@ static bool parse_cpus(const char *list, struct perf_plan *plan)
 
 /* What the options say. 0: not said. */
 struct draft {
-    struct perf_plan *plan;
-    uint64_t connections, window, mss, mulpdu, buffer, rounds, count, slice, soak, threads;
+    struct perf_plan plan;
+    uint64_t connections, window, mss, mulpdu, buffer, threads;
     unsigned crc, markers;
     bool poll;
     char congestion[PERF_CONGESTION];
@@ -114,29 +114,29 @@ static int wrong(char *error, size_t room, const char *expected)
 static int set_tests(void *context, const char *value, char *error, size_t room)
 {
     struct draft *d = context;
-    return parse_tests(value, d->plan) ? IW_OPTION_TAKEN : wrong(error, room, "a list of tests");
+    return parse_tests(value, &d->plan) ? IW_OPTION_TAKEN : wrong(error, room, "a list of tests");
 }
 
 static int set_sizes(void *context, const char *value, char *error, size_t room)
 {
     struct draft *d = context;
-    return parse_sizes(value, d->plan) ? IW_OPTION_TAKEN
-                                       : wrong(error, room, "1..8388608, or a list");
+    return parse_sizes(value, &d->plan) ? IW_OPTION_TAKEN
+                                        : wrong(error, room, "1..8388608, or a list");
 }
 
 static int set_all_sizes(void *context, const char *value, char *error, size_t room)
 {
     struct draft *d = context;
     (void)value, (void)error, (void)room;
-    all_sizes(d->plan);
+    all_sizes(&d->plan);
     return IW_OPTION_TAKEN;
 }
 
 static int set_baseline(void *context, const char *value, char *error, size_t room)
 {
     struct draft *d = context;
-    d->plan->baseline = strcmp(value, "tcp") == 0;
-    return d->plan->baseline ? IW_OPTION_TAKEN : wrong(error, room, "tcp");
+    d->plan.baseline = strcmp(value, "tcp") == 0;
+    return d->plan.baseline ? IW_OPTION_TAKEN : wrong(error, room, "tcp");
 }
 
 static int set_crc(void *context, const char *value, char *error, size_t room)
@@ -151,59 +151,11 @@ static int set_markers(void *context, const char *value, char *error, size_t roo
     return parse_both(value, &d->markers) ? IW_OPTION_TAKEN : wrong(error, room, "on, off or both");
 }
 
-static int set_both_ways(void *context, const char *value, char *error, size_t room)
-{
-    struct draft *d = context;
-    (void)value, (void)error, (void)room;
-    d->plan->both = true;
-    return IW_OPTION_TAKEN;
-}
-
-static int set_verify(void *context, const char *value, char *error, size_t room)
-{
-    struct draft *d = context;
-    (void)value, (void)error, (void)room;
-    d->plan->verify = true;
-    return IW_OPTION_TAKEN;
-}
-
 static int set_cpus(void *context, const char *value, char *error, size_t room)
 {
     struct draft *d = context;
-    return parse_cpus(value, d->plan) ? IW_OPTION_TAKEN
-                                      : wrong(error, room, "the number of a CPU here, or two");
-}
-
-static int set_json(void *context, const char *value, char *error, size_t room)
-{
-    struct draft *d = context;
-    (void)error, (void)room;
-    d->plan->json = value;
-    return IW_OPTION_TAKEN;
-}
-
-static int set_html(void *context, const char *value, char *error, size_t room)
-{
-    struct draft *d = context;
-    (void)error, (void)room;
-    d->plan->html = value;
-    return IW_OPTION_TAKEN;
-}
-
-static int set_ratio(const char *value, double *out, char *error, size_t room)
-{
-    return iw_number_real(value, 0, 1e9, out) ? IW_OPTION_TAKEN
-                                              : wrong(error, room, "a number above 0");
-}
-
-static int set_min_ratio(void *context, const char *value, char *error, size_t room)
-{
-    return set_ratio(value, &((struct draft *)context)->plan->min_ratio, error, room);
-}
-
-static int set_max_ratio(void *context, const char *value, char *error, size_t room)
-{
-    return set_ratio(value, &((struct draft *)context)->plan->max_ratio, error, room);
+    return parse_cpus(value, &d->plan) ? IW_OPTION_TAKEN
+                                       : wrong(error, room, "the number of a CPU here, or two");
 }
 
 /* Takes the congestion control if a socket accepts it. */
@@ -253,7 +205,7 @@ static const struct iw_option client_options[] = {
     {"window", 0, "N", "messages on their way, bandwidth (128), 1..4096", 0,
      COUNT(window, 1, PERF_WINDOW)},
     {"both-ways", 0, NULL, "bandwidth in both directions at once", 0,
-     IW_OPTION_CALLS(set_both_ways)},
+     IW_OPTION_SETS(struct draft, plan.both)},
     {"poll", 0, NULL, "ask the sockets again and again instead of waiting for them", 0,
      IW_OPTION_SETS(struct draft, poll)},
     {"mss", 0, "N", "octets of a TCP segment (TCP_MAXSEG), 140..32767", 0,
@@ -264,26 +216,29 @@ static const struct iw_option client_options[] = {
      COUNT(buffer, 4096, 1073741824)},
     {"congestion", 0, "NAME", "TCP's congestion control in every lane (the system's choice)", 0,
      IW_OPTION_CALLS(set_congestion)},
-    {"rounds", 0, "N", "(9), 1..1000", 0, COUNT(rounds, 1, PERF_ROUNDS)},
+    {"rounds", 0, "N", "(9), 1..1000", 0, COUNT(plan.rounds, 1, PERF_ROUNDS)},
     {"count", 0, "N", "messages of a connection in a slice (as many as fill --slice)", 0,
-     COUNT(count, 1, PERF_COUNT)},
-    {"slice", 0, "MS", "milliseconds that a slice lasts (50), 1..60000", 0, COUNT(slice, 1, 60000)},
-    {"verify", 0, NULL, "fill, and compare what came", 0, IW_OPTION_CALLS(set_verify)},
+     COUNT(plan.count, 1, PERF_COUNT)},
+    {"slice", 0, "MS", "milliseconds that a slice lasts (50), 1..60000", 0,
+     COUNT(plan.slice_ms, 1, 60000)},
+    {"verify", 0, NULL, "fill, and compare what came", 0,
+     IW_OPTION_SETS(struct draft, plan.verify)},
     {"cpu", 0, "N[,M]", "run on this CPU; with local, M is the server's", 0,
      IW_OPTION_CALLS(set_cpus)},
     {"json", 0, "FILE", "all figures; - is standard output (the table goes to stderr then)", 0,
-     IW_OPTION_CALLS(set_json)},
-    {"html", 0, "FILE", "a page with plots over the sizes", 0, IW_OPTION_CALLS(set_html)},
+     IW_OPTION_KEEPS(struct draft, plan.json)},
+    {"html", 0, "FILE", "a page with plots over the sizes", 0,
+     IW_OPTION_KEEPS(struct draft, plan.html)},
     {"min-ratio", 0, "X", "exit with 1 if a bandwidth is below X of plain TCP's", 0,
-     IW_OPTION_CALLS(set_min_ratio)},
+     IW_OPTION_MEASURES(struct draft, plan.min_ratio, 0, 1e9)},
     {"max-ratio", 0, "X", "exit with 1 if a latency is above X of plain TCP's", 0,
-     IW_OPTION_CALLS(set_max_ratio)},
+     IW_OPTION_MEASURES(struct draft, plan.max_ratio, 0, 1e9)},
     {"threads", 0, "N", "of iWARP, at each end; they share the connections out (1), 1..64", 0,
      COUNT(threads, 1, PERF_THREADS)},
     {"soak", 0, "SECONDS",
      "no figures: all that the options name, repeated for this long and verified;\n"
      "exit with 1 if memory grows",
-     0, COUNT(soak, 1, 1000000)},
+     0, COUNT(plan.soak, 1, 1000000)},
 };
 
 static const struct iw_option server_options[] = {
@@ -387,46 +342,45 @@ static int check_sense(const struct perf_plan *plan, const struct draft *d, bool
     return -1;
 }
 
-/* The word beside the options. */
-static int take_address(struct perf_plan *plan, int argc, char **argv, int first, bool wanted)
+static int take_address(struct perf_plan *plan, int argc, char **argv, int first)
 {
-    if (first < argc && wanted)
-        plan->address = argv[first++];
-    if (first < argc) {
-        iw_complain("%s: unexpected argument", argv[first]);
-        return IW_EXIT_USAGE;
-    }
-    if (wanted && plan->address == NULL) {
+    if (first == argc) {
         iw_complain("expected HOST:PORT");
         return IW_EXIT_USAGE;
     }
+    plan->address = argv[first];
     return -1;
 }
 
 int perf_plan_client(struct perf_plan *plan, bool local, int argc, char **argv)
 {
-    struct draft d = {
-        .plan = plan, .connections = 1, .window = 128, .threads = 1, .crc = 2, .markers = 1};
+    struct draft d = {.plan = {.sizes = {65536}, .size_count = 1, .cpu = {-1, -1}},
+                      .connections = 1,
+                      .window = 128,
+                      .threads = 1,
+                      .crc = 2,
+                      .markers = 1};
     const struct iw_option_table table = {.options = client_options,
                                           .count = sizeof client_options / sizeof *client_options,
                                           .context = &d};
-    const struct iw_command_line line = {
-        .program = "iwarp-perf", .usage = usage, .tables = &table, .n_tables = 1};
+    const struct iw_command_line line = {.program = "iwarp-perf",
+                                         .usage = usage,
+                                         .tables = &table,
+                                         .n_tables = 1,
+                                         .most_words = local ? 0 : 1};
     int first;
-    *plan = (struct perf_plan){.sizes = {65536}, .size_count = 1, .cpu = {-1, -1}};
-    plan->tests[PERF_WRITE_BW] = true;
+    d.plan.tests[PERF_WRITE_BW] = true;
     int result = iw_options_read(&line, argc, argv, &first);
+    *plan = d.plan;
+    if (result < 0 && !local)
+        result = take_address(plan, argc, argv, first);
     if (result >= 0)
         return result;
-    plan->rounds = d.rounds > 0 ? d.rounds : 9;
-    plan->count = d.count;
-    plan->slice_ms = d.slice > 0 ? d.slice : 50;
-    plan->soak = d.soak;
+    bool timed = plan->rounds > 0 || plan->slice_ms > 0;
+    plan->rounds = plan->rounds > 0 ? plan->rounds : 9;
+    plan->slice_ms = plan->slice_ms > 0 ? plan->slice_ms : 50;
     plan->verify = plan->verify || plan->soak > 0;
-    result = take_address(plan, argc, argv, first, !local);
-    if (result >= 0)
-        return result;
-    result = check_sense(plan, &d, local, d.rounds > 0 || d.slice > 0);
+    result = check_sense(plan, &d, local, timed);
     return result >= 0 ? result : make_lanes(plan, &d);
 }
 
@@ -436,9 +390,9 @@ int perf_plan_server(struct perf_plan *plan, int argc, char **argv)
                                           .count = sizeof server_options / sizeof *server_options,
                                           .context = plan};
     const struct iw_command_line line = {
-        .program = "iwarp-perf", .usage = usage, .tables = &table, .n_tables = 1};
+        .program = "iwarp-perf", .usage = usage, .tables = &table, .n_tables = 1, .most_words = 1};
     int first;
     *plan = (struct perf_plan){.cpu = {-1, -1}};
     int result = iw_options_read(&line, argc, argv, &first);
-    return result >= 0 ? result : take_address(plan, argc, argv, first, true);
+    return result >= 0 ? result : take_address(plan, argc, argv, first);
 }

@@ -11,7 +11,7 @@ peer() {
 peer 64 "expected listen or connect (see --help)"
 peer 64 "expected HOST:PORT (see --help)" listen
 peer 64 'expected listen or connect, not "serve"' serve 127.0.0.1:0
-peer 64 "extra: unexpected argument (see --help)" listen 127.0.0.1:0 extra
+peer 64 "extra: unexpected argument; see --help" listen 127.0.0.1:0 extra
 peer 64 'bad address "127.0.0.1": expected HOST:PORT' listen 127.0.0.1
 peer 64 'bad port "99999" in "127.0.0.1:99999": expected 0 to 65535' listen 127.0.0.1:99999
 peer 64 "connect needs a port above 0" connect 127.0.0.1:0
@@ -19,7 +19,7 @@ peer 64 "--colour: unknown option; see --help" listen 127.0.0.1:0 --colour red
 peer 64 "-v: unknown option; see --help" listen 127.0.0.1:0 -v
 peer 64 "--crc: expected a value; see --help" listen 127.0.0.1:0 --crc
 peer 64 '--crc yes: expected on or off' listen 127.0.0.1:0 --crc yes
-peer 64 '--crc : expected on or off' listen 127.0.0.1:0 --crc=
+peer 64 '--crc "": expected on or off' listen 127.0.0.1:0 --crc=
 peer 64 "--once=1: takes no value" listen 127.0.0.1:0 --once=1
 peer 64 '--revision 3: expected a number from 0 to 2' listen 127.0.0.1:0 --revision 3
 peer 64 '--ird 0x4000: expected a number from 0 to 16383' listen 127.0.0.1:0 --ird 0x4000
@@ -61,7 +61,7 @@ peer 64 '--trace xml: expected json' listen 127.0.0.1:0 --trace xml
 peer 1 "--trace-file: cannot write \"$scratch/no/file\": No such file or directory" \
     listen 127.0.0.1:0 --trace-file "$scratch/no/file"
 
-refuses 64 "iwarp-agent: 127.0.0.1:0: unexpected argument (see --help)" iwarp-agent 127.0.0.1:0
+refuses 64 "iwarp-agent: 127.0.0.1:0: unexpected argument; see --help" iwarp-agent 127.0.0.1:0
 refuses 64 'iwarp-agent: --listen here: bad address "here": expected HOST:PORT' iwarp-agent --listen here
 
 # Port 1 is a privileged port that nobody listens on.

@@ -224,7 +224,7 @@ perf 64 "--mss 100: expected a number from 140 to 32767" local --mss 100
 perf 64 "--baseline udp: expected tcp" local --baseline udp
 perf 64 "--rounds 0: expected a number from 1 to 1000" local --rounds 0
 perf 64 "--congestion none: expected what TCP has here: $(cat /proc/sys/net/ipv4/tcp_available_congestion_control)" local --congestion none
-perf 64 "--congestion : expected what TCP has here: $(cat /proc/sys/net/ipv4/tcp_available_congestion_control)" local --congestion ""
+perf 64 "--congestion \"\": expected what TCP has here: $(cat /proc/sys/net/ipv4/tcp_available_congestion_control)" local --congestion ""
 perf 64 "--soak 0: expected a number from 1 to 1000000" local --soak 0
 perf 64 "--min-ratio and --max-ratio: expected --baseline tcp, too" local --min-ratio 0.5
 perf 64 "200 connections of 8388608 octets: expected at most 1 GiB in all" local --connections 200 --size 8388608
@@ -243,7 +243,7 @@ perf 64 "$scratch: cannot be written: Is a directory" local --html "$scratch"
 perf 64 "--html: expected another file than that of --json" local --json "$scratch/both" --html "$scratch/both"
 perf 64 "$scratch/no/file: cannot be written: No such file or directory" local --json "$scratch/no/file"
 perf 64 "expected HOST:PORT" client
-perf 64 "x: unexpected argument" local x
+perf 64 "x: unexpected argument; see --help" local x
 perf 64 'bad address "nowhere": expected HOST:PORT' client nowhere
 perf 69 "127.0.0.1:1: cannot connect: Connection refused" client 127.0.0.1:1
 perf 64 "--size 00000000000000000000000000000641: expected 1..8388608, or a list" local --size 00000000000000000000000000000641

@@ -225,7 +225,7 @@ static void test_lists_of_tests(void **state)
         accept_line(line);
         expect_tests(cases[i].expected);
     }
-    refuse(true, "--test ''", "--test : expected a list of tests");
+    refuse(true, "--test ''", "--test \"\": expected a list of tests");
     refuse(true, "--test send-lat,ping", "--test send-lat,ping: expected a list of tests");
     refuse(true, "--test send-lat,,bw", "--test send-lat,,bw: expected a list of tests");
     refuse(true, "--test send-latsend-latsend-latsend-lat",
@@ -250,7 +250,7 @@ static void test_sizes(void **state)
     assert_int_equal(plan.lanes[0].size_max, 8388608);
     refuse(true, "--size 8388609", "--size 8388609: expected 1..8388608, or a list");
     refuse(true, "--size 0", "--size 0: expected 1..8388608, or a list");
-    refuse(true, "--size ''", "--size : expected 1..8388608, or a list");
+    refuse(true, "--size ''", "--size \"\": expected 1..8388608, or a list");
     refuse(true, "--size 5,,6", "--size 5,,6: expected 1..8388608, or a list");
     /* Words of 31 digits are the longest that are read. */
     accept_line("--size 0000000000000000000000000000641");
@@ -358,7 +358,7 @@ static void test_ratios(void **state)
             const char *name = most ? "max-ratio" : "min-ratio";
             snprintf(line, sizeof line, "--baseline tcp --%s %s", name, bad[i]);
             snprintf(text, sizeof text, "--%s %s: expected a number above 0", name,
-                     strcmp(bad[i], "''") == 0 ? "" : bad[i]);
+                     strcmp(bad[i], "''") == 0 ? "\"\"" : bad[i]);
             refuse(true, line, text);
         }
     accept_line("--baseline tcp --min-ratio 0.25");
@@ -377,7 +377,7 @@ static void test_cpus(void **state)
     assert_true(CPU_ISSET(1023, &pinned));
     assert_int_equal(pins, 4);
     refuse(true, "--cpu 1,2,3", "--cpu 1,2,3: expected the number of a CPU here, or two");
-    refuse(true, "--cpu ''", "--cpu : expected the number of a CPU here, or two");
+    refuse(true, "--cpu ''", "--cpu \"\": expected the number of a CPU here, or two");
     refuse(true, "--cpu 1024", "--cpu 1024: expected the number of a CPU here, or two");
     refuse(true, "--cpu 1,x", "--cpu 1,x: expected the number of a CPU here, or two");
     for (failing_pin = 1; failing_pin <= 2; failing_pin++) {
@@ -412,7 +412,7 @@ static void test_congestion(void **state)
     assert_string_equal(plan.lanes[0].congestion, "fifteen-letters");
     congestion_text(text, sizeof text, "sixteen--letters", "available");
     refuse(true, "--congestion sixteen--letters", text);
-    congestion_text(text, sizeof text, "", "available");
+    congestion_text(text, sizeof text, "\"\"", "available");
     refuse(true, "--congestion ''", text);
     refusal = ENOENT;
     congestion_text(text, sizeof text, "bad", "available");
@@ -496,11 +496,11 @@ static void test_sense(void **state)
 static void test_words(void **state)
 {
     (void)state;
-    refuse(true, "x", "x: unexpected argument");
+    refuse(true, "x", "x: unexpected argument; see --help");
     assert_int_equal(read_line(false, false, "here:1 --verify"), -1);
     assert_string_equal(plan.address, "here:1");
     assert_true(plan.verify);
-    refuse(false, "a:1 b:2", "b:2: unexpected argument");
+    refuse(false, "a:1 b:2", "b:2: unexpected argument; see --help");
     refuse(false, "--verify", "expected HOST:PORT");
     catch_from(2);
     assert_int_equal(read_line(true, false, "--once"), 64);
