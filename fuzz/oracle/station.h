@@ -17,7 +17,7 @@
 #include "input/local.h"
 #include "memory.h"
 
-#include "iwarp/endpoint.h"
+#include "iwarp/endpoint_transport.h"
 #include "iwarp/observer.h"
 
 enum { IW_STATION_REGIONS = 24, IW_STATION_WORK = 64, IW_STATION_SGE = 4 };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "iwarp/endpoint.h"
+#include "iwarp/endpoint_transport.h"
 
 enum { SIDES = 2, REGIONS = 4, MEMORY = 1 << 17, RECEIVE = 4096, EVENTS = 64 };
 

@@ -2,7 +2,7 @@
 #ifndef IW_ENDPOINT_INTERNAL_H
 #define IW_ENDPOINT_INTERNAL_H
 
-#include "iwarp/endpoint.h"
+#include "iwarp/endpoint_transport.h"
 
 #include <string.h>
 

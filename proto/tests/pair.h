@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "iwarp/endpoint.h"
+#include "iwarp/endpoint_transport.h"
 
 enum { PAIR_GUARD = 64, PAIR_MEMORY = 1 << 20 };
 

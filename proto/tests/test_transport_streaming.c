@@ -3,6 +3,8 @@
  * cuts the octets. */
 #include "transport_world.h"
 
+#include "iwarp/endpoint_transport.h"
+
 #define REQUEST "MPA ID Req Frame\x40\x01\x00\x00"
 #define REPLY "MPA ID Rep Frame\x40\x01\x00\x00"
 enum { FRAME = 20 };

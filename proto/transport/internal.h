@@ -2,6 +2,7 @@
 #ifndef IW_TRANSPORT_INTERNAL_H
 #define IW_TRANSPORT_INTERNAL_H
 
+#include "iwarp/endpoint_transport.h"
 #include "iwarp/transport.h"
 
 #include <netinet/in.h>

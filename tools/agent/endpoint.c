@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "endpoint.h"
 
+#include "iwarp/endpoint_transport.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

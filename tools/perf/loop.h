@@ -2,7 +2,7 @@
 #ifndef IW_PERF_LOOP_H
 #define IW_PERF_LOOP_H
 
-#include "iwarp/endpoint.h"
+#include "iwarp/endpoint_transport.h"
 
 enum { IW_LOOP_ROUNDS_MAX = 1000 };
 

@@ -8,6 +8,7 @@
  */
 #include "perf.h"
 
+#include "iwarp/endpoint_transport.h"
 #include "iwarp/octets.h"
 #include "iwarp/transport.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../caught.h"
-#include "iwarp/endpoint.h"
+#include "iwarp/endpoint_transport.h"
 #include "loop.h"
 
 static enum iw_event_kind odd; /* comes in place of the first ESTABLISHED; 0: nothing does */
