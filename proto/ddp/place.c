@@ -70,39 +70,42 @@ static const struct use_checks *checks_of(enum iw_ddp_use use)
                                          : &source_checks;
 }
 
-/* Makes the checks in order; *failed is the first that fails. Returns false if the access must not
+/* Makes a check, unless one has failed already. Returns true if the access must not happen. */
+static bool refuses(const struct iw_ddp_stream *s, enum iw_check check, bool wrong,
+                    enum iw_check *failed)
+{
+    if (!wrong || *failed != IW_CHECK_NONE || iw_switch_ignored(s->switches, check))
+        return false;
+    *failed = check;
+    return iw_switch_botched(s->switches, check) != IW_BOTCH_PLACE;
+}
+
+/* Makes the checks in order; *failed is the first that fails. Returns true if the access must not
  * happen at all. An access that has to precede a botched check precedes those after it, too. */
-static bool validate(const struct iw_ddp_stream *s, const struct use_checks *use,
-                     const struct iw_region *r, uint64_t to, uint64_t length, enum iw_check *failed)
+static bool forbids(const struct iw_ddp_stream *s, const struct use_checks *use,
+                    const struct iw_region *r, uint64_t to, uint64_t length, enum iw_check *failed)
 {
     *failed = IW_CHECK_NONE;
-#define IW_TEST(condition, check)                                                                  \
-    do {                                                                                           \
-        if ((condition) && *failed == IW_CHECK_NONE && !iw_switch_ignored(s->switches, (check))) { \
-            *failed = (check);                                                                     \
-            if (iw_switch_botched(s->switches, (check)) != IW_BOTCH_PLACE)                         \
-                return false;                                                                      \
-        }                                                                                          \
-    } while (0)
-    IW_TEST(r == NULL || !r->valid, use->stag);
-    if (r == NULL)
+    if (refuses(s, use->stag, r == NULL || !r->valid, failed))
         return true;
-    IW_TEST(r->pd != s->pd, use->pd);
-    IW_TEST(r->stream != 0 && r->stream != s->stream, use->stream);
-    IW_TEST((r->access & use->rights) == 0, use->access);
-    /* Wrap before bounds: otherwise its code could never be seen (OP-47). */
-    IW_TEST(length > UINT64_MAX - to, use->wrap);
-    IW_TEST(to < r->to || to - r->to >= r->length, use->base);
-    IW_TEST(to >= r->to && to - r->to < r->length && length > r->length - (to - r->to),
-            use->bounds);
-#undef IW_TEST
-    /* Legal, so that only --overstrict refuses it. */
-    if (*failed == IW_CHECK_NONE && iw_switch_overstrict(s->switches, use->fit) && to >= r->to &&
-        to - r->to < r->length && length == r->length - (to - r->to)) {
-        *failed = use->fit;
+    if (r == NULL)
         return false;
+    bool begins_inside = to >= r->to && to - r->to < r->length;
+    if (refuses(s, use->pd, r->pd != s->pd, failed) ||
+        refuses(s, use->stream, r->stream != 0 && r->stream != s->stream, failed) ||
+        refuses(s, use->access, (r->access & use->rights) == 0, failed) ||
+        /* Wrap before bounds: otherwise its code could never be seen (OP-47). */
+        refuses(s, use->wrap, length > UINT64_MAX - to, failed) ||
+        refuses(s, use->base, !begins_inside, failed) ||
+        refuses(s, use->bounds, begins_inside && length > r->length - (to - r->to), failed))
+        return true;
+    /* Legal, so that only --overstrict refuses it. */
+    if (*failed == IW_CHECK_NONE && iw_switch_overstrict(s->switches, use->fit) && begins_inside &&
+        length == r->length - (to - r->to)) {
+        *failed = use->fit;
+        return true;
     }
-    return true;
+    return false;
 }
 
 /* Returns the memory that an access really touches: all of it when it is legal, otherwise the part
@@ -131,7 +134,7 @@ enum iw_check iw_ddp_place_tagged(const struct iw_ddp_stream *s, enum iw_ddp_use
     enum iw_check failed;
     iw_domain_lock(d);
     const struct iw_region *r = iw_domain_find(d, stag);
-    bool act = validate(s, checks_of(use), r, to, length, &failed);
+    bool act = !forbids(s, checks_of(use), r, to, length, &failed);
     if (length == 0) {
         act = false;
         failed = failed == IW_CHECK_NONE ? failed : IW_CHECK_DDP_ZERO_TAGGED;
@@ -161,7 +164,7 @@ enum iw_check iw_ddp_read_source(const struct iw_ddp_stream *s, uint32_t stag, u
     enum iw_check failed;
     iw_domain_lock(d);
     const struct iw_region *r = iw_domain_find(d, stag);
-    bool act = validate(s, &source_checks, r, to, size, &failed);
+    bool act = !forbids(s, &source_checks, r, to, size, &failed);
     if (size == 0) {
         failed = failed == IW_CHECK_NONE ? failed : IW_CHECK_RDMAP_READ_ZERO;
     } else if (act && room > 0) {
@@ -185,7 +188,7 @@ static enum iw_check lend(const struct iw_ddp_stream *s, const struct use_checks
     const struct iw_region *r = iw_domain_find(s->domain, stag);
     uint64_t reachable = length;
     /* An unknown STag whose check is switched off leads to no memory that could be lent. */
-    if (validate(s, use, r, to, length, &failed) && failed == IW_CHECK_NONE && r != NULL)
+    if (!forbids(s, use, r, to, length, &failed) && failed == IW_CHECK_NONE && r != NULL)
         *at = reach(r, to, &reachable);
     return failed;
 }
@@ -209,7 +212,7 @@ uint8_t *iw_domain_atomic_target(const struct iw_ddp_stream *s, uint32_t stag, u
     checks.rights = IW_ACCESS_REMOTE_ATOMIC;
     struct iw_domain *d = s->domain;
     const struct iw_region *r = iw_domain_find(d, stag);
-    if (!validate(s, &checks, r, to, sizeof(uint64_t), failed))
+    if (forbids(s, &checks, r, to, sizeof(uint64_t), failed))
         return NULL;
     uint64_t room = sizeof(uint64_t);
     uint8_t *at = r == NULL ? d->scratch : reach(r, to, &room);
