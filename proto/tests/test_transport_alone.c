@@ -205,6 +205,21 @@ static void one_connection_busily(void **state)
     converse(true, true);
 }
 
+/* Each step of a busy reactor looks at the socket, also those that do not ask epoll. */
+static void a_busy_step_looks_at_the_socket(void **state)
+{
+    (void)state;
+    struct both b;
+    struct end *e = b.end;
+    open_both(&b, true, false);
+    for (unsigned i = 0; i < 200; i++) {
+        uint64_t before = iw_reactor_calls(e[1].reactor);
+        assert_int_equal(iw_reactor_step(e[1].reactor, 0), 0);
+        assert_true(iw_reactor_calls(e[1].reactor) > before);
+    }
+    close_both(&b);
+}
+
 /* Where Sends belong is guessed: the first octets of one are nowhere but in the receive's memory
  * while the rest is missing. */
 static void guesses(bool busy)
@@ -283,6 +298,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_connection_alone),
         cmocka_unit_test(one_connection_busily),
+        cmocka_unit_test(a_busy_step_looks_at_the_socket),
         cmocka_unit_test(what_comes_is_guessed),
         cmocka_unit_test(short_segments_are_asked_for),
     };

@@ -21,7 +21,7 @@ _Static_assert(sizeof(struct iw_iov) == sizeof(struct iovec) &&
                "struct iw_iov is handed to sendmsg");
 
 static void handle(struct iw_source *s, uint32_t events);
-static bool ask(struct iw_source *s);
+static void ask(struct iw_source *s);
 static bool wait_alone(struct iw_source *s, int timeout_ms);
 
 static void release(struct iw_source *s)
@@ -489,18 +489,15 @@ static void handle(struct iw_source *s, uint32_t events)
         iw_connection_serve(c, false);
 }
 
-static bool ask(struct iw_source *s)
+static void ask(struct iw_source *s)
 {
     struct iw_connection *c = (struct iw_connection *)s;
     bool waiting = c->stalled;
     if (c->fd < 0 || c->connecting || c->read_done)
-        return false;
+        return;
     c->stalled = false;
-    if (!receive(c, MSG_DONTWAIT) && !waiting)
-        return false;
-    if (!s->dead)
+    if ((receive(c, MSG_DONTWAIT) || waiting) && !s->dead)
         iw_connection_serve(c, false);
-    return true;
 }
 
 /* With a time-out, a receive is not restarted after a signal, so there is always one. */

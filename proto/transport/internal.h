@@ -19,7 +19,7 @@ struct iw_source {
     void (*release)(struct iw_source *s);
     /* Busy polling: checks for itself whether there is something to do, and does it. NULL if only
      * epoll knows. */
-    bool (*ask)(struct iw_source *s);
+    void (*ask)(struct iw_source *s);
     /* The only source of its reactor: waits without epoll, and does whatever is due. Returns false,
      * at once, if only epoll can report the event it waits for. May be NULL. */
     bool (*wait_alone)(struct iw_source *s, int timeout_ms);

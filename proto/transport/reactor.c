@@ -242,26 +242,25 @@ static void serve_deadlines(struct iw_reactor *r)
             iw_listener_resume(l);
 }
 
-static bool ask_busily(struct iw_reactor *r)
+static void ask_busily(struct iw_reactor *r)
 {
-    bool any = false;
     for (struct iw_source *s = r->live, *next; s && !s->dead; s = next) {
         next = s->next;
-        any = (s->ask && s->ask(s)) || any;
+        if (s->ask)
+            s->ask(s);
     }
-    return any;
 }
 
 /* Does what it can without asking epoll. Returns true if that was all of this step: epoll has its
  * turn soon enough, and in between asking it would cost more than the work itself. */
 static bool step_unasked(struct iw_reactor *r, bool busy)
 {
-    bool pending = r->pending != NULL;
-    if (!pending && !busy)
+    if (r->pending == NULL && !busy)
         return false;
     serve_pending(r);
-    bool any = (busy && ask_busily(r)) || pending;
-    return r->unasked++ < (busy ? UNASKED_BUSY : UNASKED_PENDING) && (any || busy);
+    if (busy)
+        ask_busily(r);
+    return r->unasked++ < (busy ? UNASKED_BUSY : UNASKED_PENDING);
 }
 
 /* Returns the longest that a step may wait. */
