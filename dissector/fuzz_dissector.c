@@ -10,6 +10,7 @@
  */
 #include "engine/fuzz.h"
 #include "input/input.h"
+#include "iwarp/capture.h"
 #include "iwarp_dissector.h"
 
 #include <epan/column-info.h>
@@ -36,7 +37,7 @@ enum {
 
 enum { NOBODY = 65534 };
 
-enum { FRAMES = 512, ETHERNET = 14, IP = 20, TCP = 20, HEADERS = ETHERNET + IP + TCP, MTU = 65000 };
+enum { FRAMES = 512, ETHERNET = 14, HEADERS = ETHERNET + 40, MTU = 65000 };
 
 struct frame {
     frame_data fd;
@@ -57,24 +58,24 @@ static dissector_handle_t iwarp;
 
 /* ---- frames ---- */
 
-static void put16(uint8_t *at, unsigned value)
-{
-    at[0] = (uint8_t)(value >> 8);
-    at[1] = (uint8_t)value;
-}
-
-static void put32(uint8_t *at, uint32_t value)
-{
-    put16(at, value >> 16);
-    put16(at + 2, value & 0xffff);
-}
-
 static void add_frame(unsigned side, uint64_t pos, uint8_t flags, const uint8_t *octets,
                       size_t length)
 {
     static const uint16_t ports[2] = {40000, 4711};
     bool swapped = (settings[1] & SWAPPED) != 0;
     struct frame *f = &frames[count];
+    const struct iw_packet packet = {
+        .source = {4, {10, 0, 0, (uint8_t)(1 + side)}},
+        .destination = {4, {10, 0, 0, (uint8_t)(2 - side)}},
+        .source_port = ports[side ^ swapped],
+        .destination_port = ports[!side ^ swapped],
+        .seq = isn[side] + (uint32_t)pos,
+        .ack = flags & IW_TCP_ACK ? isn[!side] + (uint32_t)next[!side] : 0,
+        .flags = flags,
+        .window = 0xffff,
+        .payload = octets,
+        .length = (uint32_t)length,
+    };
     size_t size = HEADERS + length, here = size;
     uint8_t *at;
 
@@ -86,24 +87,8 @@ static void add_frame(unsigned side, uint64_t pos, uint8_t flags, const uint8_t 
         here = HEADERS + 2u * settings[2];
     at[5] = at[11] = 2;
     at[11 - 6 * side] = 1;
-    put16(at + 12, 0x0800);
-    at += ETHERNET;
-    at[0] = 0x45;
-    put16(at + 2, (unsigned)(size - ETHERNET));
-    at[8] = 64;
-    at[9] = 6;
-    put32(at + 12, 0x0a000001u + side);
-    put32(at + 16, 0x0a000002u - side);
-    at += IP;
-    put16(at, ports[side ^ swapped]);
-    put16(at + 2, ports[!side ^ swapped]);
-    put32(at + 4, isn[side] + (uint32_t)pos);
-    put32(at + 8, flags & 0x10 ? isn[!side] + (uint32_t)next[!side] : 0);
-    at[12] = 5 << 4;
-    at[13] = flags;
-    put16(at + 14, 0xffff);
-    if (length)
-        memcpy(at + TCP, octets, length);
+    at[12] = 8;
+    (void)iw_packet_put(at + ETHERNET, size - ETHERNET, &packet);
     /* Shrink to the octets that a short capture has, so that ASan notices a read past them. */
     f->octets = g_realloc(f->octets, here);
 

@@ -265,11 +265,7 @@ extern iwd_bool iwd_default_config;
 /* Returns the offset in an FPDU of its n-th octet that belongs to no Marker. */
 static inline uint32_t iwd_place(const struct iwd_thing *t, uint32_t n)
 {
-    const uint32_t between = IW_MPA_MARKER_PERIOD - IW_MPA_MARKER;
-
-    return t->marker >= t->size || n < t->marker
-               ? n
-               : n + IW_MPA_MARKER * (1 + (n - t->marker) / between);
+    return t->marker < t->size ? (uint32_t)iw_mpa_position(t->marker, 0, n) : n;
 }
 
 /* Returns the rare properties; all zero for a thing without any. */

@@ -14,7 +14,6 @@
 
 #include "hex.h"
 #include "station/craft.h"
-#include "station/craft_packet.h"
 
 /* A pair of sockets is the device: one packet a read or write. */
 struct link {
@@ -352,20 +351,6 @@ static void the_peers_window_is_kept(void **state)
     end(&l);
 }
 
-static void what_does_not_fit_is_not_written(void **state)
-{
-    struct iw_craft_header h = {.mss = 1460};
-    uint8_t out[IW_CRAFT_PACKET];
-    static const uint8_t payload[IW_CRAFT_PACKET];
-
-    (void)state;
-    assert_int_equal(iw_craft_packet_put(out, 43, &h, NULL, 0), 0);
-    assert_int_equal(iw_craft_packet_put(out, 44, &h, NULL, 0), 44);
-    h.mss = 0;
-    assert_int_equal(iw_craft_packet_put(out, sizeof(out), &h, payload, 1461), 0);
-    assert_int_equal(iw_craft_packet_put(out, sizeof(out), &h, payload, 1460), 1500);
-}
-
 static void no_more_than_the_host_holds(void **state)
 {
     const struct iw_craft_options none = {.isn = 1, .mss = 0, .window = 1};
@@ -397,7 +382,6 @@ int main(void)
         cmocka_unit_test(withheld_acknowledgements),
         cmocka_unit_test(repeats_and_a_reset),
         cmocka_unit_test(the_peers_window_is_kept),
-        cmocka_unit_test(what_does_not_fit_is_not_written),
         cmocka_unit_test(no_more_than_the_host_holds),
     };
 

@@ -81,7 +81,7 @@ static void *serve(void *context)
     uint64_t sent = 0, heard = 0;
     size_t got = 0;
 
-    inet_pton(AF_INET, IW_TUN_TARGET, h->address);
+    inet_pton(AF_INET, IW_TUN_TARGET, h->address.octets);
     l = iw_craft_listen(h, &options);
     while (poll(fds, 2, -1) > 0 && !fds[1].revents) {
         uint8_t octets[256];

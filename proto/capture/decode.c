@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads packets; packet.c writes them. */
 #include "iwarp/capture.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "iwarp/octets.h"
 
 /* The rest of the frame while headers are taken off it. `data` ends where the capture does; `whole`
  * counts the octets that the frame had on the link, cut at the length that a header gives. */
@@ -20,16 +23,6 @@ static enum iw_decode stop(const struct cursor *c, enum iw_decode what, const ch
     c->packet->reason = reason;
     c->packet->offset = c->at;
     return what;
-}
-
-static uint16_t get16(const uint8_t *p)
-{
-    return (uint16_t)(p[0] << 8 | p[1]);
-}
-
-static uint32_t get32(const uint8_t *p)
-{
-    return (uint32_t)get16(p) << 16 | get16(p + 2);
 }
 
 /* Returns the next `length` octets, NULL if the capture ends before. */
@@ -49,21 +42,24 @@ static bool limit(struct cursor *c, uint32_t length)
     return true;
 }
 
-static uint16_t read_mss(const uint8_t *options, uint32_t length)
+/* Reads the options (RFC 9293 §3.1, RFC 7323 §2.2). The first of a kind that is not 0 counts. */
+static void read_options(struct iw_packet *packet, const uint8_t *options, uint32_t length)
 {
+    enum { END = 0, NO_OPERATION = 1, MSS = 2, SCALE = 3 };
     uint32_t at = 0;
-    while (at < length && options[at] != 0) {
-        if (options[at] == 1) {
+    while (at < length && options[at] != END) {
+        if (options[at] == NO_OPERATION) {
             at++;
             continue;
         }
         if (length - at < 2 || options[at + 1] < 2 || options[at + 1] > length - at)
             break;
-        if (options[at] == 2 && options[at + 1] == 4)
-            return get16(options + at + 2);
+        if (options[at] == MSS && options[at + 1] == 4 && packet->mss == 0)
+            packet->mss = iw_get16(options + at + 2);
+        if (options[at] == SCALE && options[at + 1] == 3 && packet->scale == 0)
+            packet->scale = options[at + 2];
         at += options[at + 1];
     }
-    return 0;
 }
 
 /* RFC 9293 §3.1 */
@@ -80,13 +76,13 @@ static enum iw_decode decode_tcp(struct cursor *c)
         return stop(c, IW_DECODE_BAD, "the TCP data offset is out of range");
     if (look(c, header) == NULL)
         return stop(c, IW_DECODE_CUT, "the captured octets end inside the TCP options");
-    packet->source_port = get16(p);
-    packet->destination_port = get16(p + 2);
-    packet->seq = get32(p + 4);
-    packet->ack = get32(p + 8);
+    packet->source_port = iw_get16(p);
+    packet->destination_port = iw_get16(p + 2);
+    packet->seq = iw_get32(p + 4);
+    packet->ack = iw_get32(p + 8);
     packet->flags = p[13] & 0x1f;
-    packet->window = get16(p + 14);
-    packet->mss = read_mss(p + 20, header - 20);
+    packet->window = iw_get16(p + 14);
+    read_options(packet, p + 20, header - 20);
     packet->payload = p + header;
     packet->length = c->end - c->at - header;
     packet->missing = c->whole - c->end;
@@ -114,7 +110,7 @@ static enum iw_decode decode_ipv4(struct cursor *c)
     if (p == NULL)
         return stop(c, IW_DECODE_CUT, "the captured octets end inside the IPv4 header");
     uint32_t header = (uint32_t)(p[0] & 15) * 4;
-    uint32_t total = get16(p + 2);
+    uint32_t total = iw_get16(p + 2);
     if (p[0] >> 4 != 4)
         return stop(c, IW_DECODE_BAD, "the IP version is not 4");
     /* Captures of a host that leaves segmentation to the interface have 0 here. */
@@ -129,10 +125,11 @@ static enum iw_decode decode_ipv4(struct cursor *c)
     c->packet->source.family = c->packet->destination.family = 4;
     memcpy(c->packet->source.octets, p + 12, 4);
     memcpy(c->packet->destination.octets, p + 16, 4);
-    if ((get16(p + 6) & 0x3fff) != 0)
+    c->packet->id = iw_get16(p + 4);
+    if ((iw_get16(p + 6) & 0x3fff) != 0)
         return stop_at_fragment(c, header,
-                                (struct iw_fragment){.id = get16(p + 4),
-                                                     .offset = (get16(p + 6) & 0x1fffu) * 8,
+                                (struct iw_fragment){.id = c->packet->id,
+                                                     .offset = (iw_get16(p + 6) & 0x1fffu) * 8,
                                                      .more = (p[6] & 0x20) != 0,
                                                      .next = p[9]},
                                 "a fragment of an IPv4 datagram");
@@ -167,10 +164,10 @@ static enum iw_decode decode_extensions(struct cursor *c, uint8_t next)
         if (look(c, size) == NULL)
             return stop(c, IW_DECODE_CUT,
                         "the captured octets end inside an IPv6 extension header");
-        if (next == FRAGMENT && (get16(p + 2) & 0xfff9) != 0)
+        if (next == FRAGMENT && (iw_get16(p + 2) & 0xfff9) != 0)
             return stop_at_fragment(c, size,
-                                    (struct iw_fragment){.id = get32(p + 4),
-                                                         .offset = get16(p + 2) & 0xfff8u,
+                                    (struct iw_fragment){.id = iw_get32(p + 4),
+                                                         .offset = iw_get16(p + 2) & 0xfff8u,
                                                          .more = (p[3] & 1) != 0,
                                                          .next = p[0]},
                                     "a fragment of an IPv6 datagram");
@@ -188,7 +185,7 @@ static enum iw_decode decode_ipv6(struct cursor *c)
         return stop(c, IW_DECODE_CUT, "the captured octets end inside the IPv6 header");
     if (p[0] >> 4 != 6)
         return stop(c, IW_DECODE_BAD, "the IP version is not 6");
-    uint32_t length = get16(p + 4);
+    uint32_t length = iw_get16(p + 4);
     uint8_t next = p[6];
     c->packet->source.family = c->packet->destination.family = 6;
     memcpy(c->packet->source.octets, p + 8, 16);
@@ -220,7 +217,7 @@ static enum iw_decode decode_ethertype(struct cursor *c, uint16_t type)
         const uint8_t *p = look(c, 4);
         if (p == NULL)
             return stop(c, IW_DECODE_CUT, "the captured octets end inside a VLAN tag");
-        type = get16(p + 2);
+        type = iw_get16(p + 2);
         c->at += 4;
     }
     if (type == 0x0800)
@@ -237,7 +234,7 @@ static enum iw_decode decode_typed(struct cursor *c, uint32_t size, uint32_t at)
     if (p == NULL)
         return stop(c, IW_DECODE_CUT, "the captured octets end inside the link header");
     c->at += size;
-    return decode_ethertype(c, get16(p + at));
+    return decode_ethertype(c, iw_get16(p + at));
 }
 
 /* The address family is 2 for IPv4 everywhere; for IPv6 it depends on the system. */
@@ -246,7 +243,7 @@ static enum iw_decode decode_family(struct cursor *c, bool network_order)
     const uint8_t *p = look(c, 4);
     if (p == NULL)
         return stop(c, IW_DECODE_CUT, "the captured octets end inside the link header");
-    uint32_t family = get32(p);
+    uint32_t family = iw_get32(p);
     if (!network_order && family > 0xffff)
         family = (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
     c->at += 4;

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ETHERNET = 14, IPV4 = 20, IPV6 = 40, TCP = 20, SYN_OPTIONS = 8 };
+#include "iwarp/octets.h"
+
+enum { ETHERNET = 14, IPV4 = 20, IPV6 = 40, TCP = 20 };
 /* Every segment offers 65535 << 7 octets; with at most ACK_OCTETS in flight no window fills, not
  * even the unscaled one of a SYN. */
 enum { WINDOW = 65535, WINDOW_SHIFT = 7, ACK_OCTETS = 32768, ACK_SEGMENTS = 2 };
@@ -156,63 +158,13 @@ static void put_frame(struct iw_synth *s, size_t length)
         s->full = true;
 }
 
-static uint8_t *put16(uint8_t *p, uint32_t value)
-{
-    p[0] = (uint8_t)(value >> 8);
-    p[1] = (uint8_t)value;
-    return p + 2;
-}
-
-static uint8_t *put32(uint8_t *p, uint32_t value)
-{
-    return put16(put16(p, value >> 16), value & 0xffff);
-}
-
-/* Adds to the Internet checksum (RFC 1071), a running sum of 16-bit words. */
-static uint32_t sum(uint32_t total, const uint8_t *data, size_t length)
-{
-    uint64_t wide = total;
-    for (size_t i = 0; i + 1 < length; i += 2)
-        wide += (uint32_t)(data[i] << 8 | data[i + 1]);
-    if (length % 2 != 0)
-        wide += (uint32_t)data[length - 1] << 8;
-    while (wide > 0xffff)
-        wide = (wide & 0xffff) + (wide >> 16);
-    return (uint32_t)wide;
-}
-
-static uint8_t *put_ip(uint8_t *p, const struct connection *c, unsigned from, uint32_t length)
-{
-    const struct iw_address *source = &c->tcp.address[from];
-    const struct iw_address *destination = &c->tcp.address[1 - from];
-    uint8_t *start = p;
-    if (source->family == 4) {
-        p = put16(p, 0x4500);
-        p = put16(p, IPV4 + length);
-        p = put16(p, c->side[from].id);
-        p = put16(p, 0x4000); /* do not fragment */
-        p = put16(p, 64 << 8 | 6);
-        p = put16(p, 0);
-        memcpy(p, source->octets, 4);
-        memcpy(p + 4, destination->octets, 4);
-        put16(start + 10, ~sum(0, start, IPV4) & 0xffff);
-        return p + 8;
-    }
-    p = put32(p, UINT32_C(0x60000000));
-    p = put16(p, length);
-    p = put16(p, 6 << 8 | 64);
-    memcpy(p, source->octets, 16);
-    memcpy(p + 16, destination->octets, 16);
-    return p + 32;
-}
-
 static uint8_t *put_ethernet(uint8_t *p, unsigned from, bool v4)
 {
     static const uint8_t mac[2][6] = {{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}};
 
     memcpy(p, mac[1 - from], 6);
     memcpy(p + 6, mac[from], 6);
-    return put16(p + 12, v4 ? 0x0800 : 0x86dd);
+    return iw_put16(p + 12, v4 ? 0x0800 : 0x86dd);
 }
 
 /* Writes one frame of side `from` that begins at `seq`. Returns false if it is not recorded. */
@@ -221,39 +173,32 @@ static bool put_at(struct iw_synth *s, struct connection *c, unsigned from, uint
 {
     struct side *own = &c->side[from];
     const struct side *other = &c->side[1 - from];
-    bool v4 = c->tcp.address[from].family == 4;
-    uint32_t header = TCP + ((flags & IW_TCP_SYN) != 0 ? SYN_OPTIONS : 0);
-    uint32_t tcp_length = header + (uint32_t)length;
-    size_t ip = v4 ? IPV4 : IPV6;
-    uint8_t *p = add_frame(s, now, ETHERNET + ip + tcp_length);
+    bool ack = (flags & IW_TCP_ACK) != 0;
+    const struct iw_packet packet = {
+        .source = c->tcp.address[from],
+        .destination = c->tcp.address[1 - from],
+        .source_port = c->tcp.port[from],
+        .destination_port = c->tcp.port[1 - from],
+        .seq = seq,
+        .ack = ack ? other->next : 0,
+        .flags = flags,
+        .scale = (flags & IW_TCP_SYN) != 0 ? WINDOW_SHIFT : 0,
+        .window = (flags & IW_TCP_RST) != 0 ? 0 : WINDOW,
+        .mss = (flags & IW_TCP_SYN) == 0 ? 0
+               : c->tcp.told != 0        ? c->tcp.told
+                                         : c->tcp.mss,
+        .id = own->id,
+        .payload = data,
+        .length = (uint32_t)length,
+    };
+    size_t size = iw_packet_size(&packet);
+    uint8_t *p = add_frame(s, now, ETHERNET + size);
     if (p == NULL)
         return false;
-
-    p = put_ethernet(p, from, v4);
-    p = put_ip(p, c, from, tcp_length);
+    p = put_ethernet(p, from, packet.source.family == 4);
+    (void)iw_packet_put(p, size, &packet);
+    put_frame(s, ETHERNET + size);
     own->id++;
-
-    uint8_t *tcp = p;
-    bool ack = (flags & IW_TCP_ACK) != 0;
-    p = put16(p, c->tcp.port[from]);
-    p = put16(p, c->tcp.port[1 - from]);
-    p = put32(p, seq);
-    p = put32(p, ack ? other->next : 0);
-    p = put16(p, header / 4 << 12 | flags);
-    p = put16(p, (flags & IW_TCP_RST) != 0 ? 0 : WINDOW);
-    p = put32(p, 0); /* checksum, urgent pointer */
-    if ((flags & IW_TCP_SYN) != 0) {
-        p = put16(p, 2 << 8 | 4); /* maximum segment size */
-        p = put16(p, c->tcp.told != 0 ? c->tcp.told : c->tcp.mss);
-        p = put32(p, UINT32_C(0x01030300) | WINDOW_SHIFT); /* no-op, window scale */
-    }
-    if (length != 0)
-        memcpy(p, data, length);
-    size_t address = v4 ? 4 : 16;
-    uint32_t total = sum(tcp_length + 6, c->tcp.address[0].octets, address);
-    total = sum(total, c->tcp.address[1].octets, address);
-    put16(tcp + 16, ~sum(total, tcp, tcp_length) & 0xffff);
-    put_frame(s, ETHERNET + ip + tcp_length);
 
     seq += (uint32_t)length + ((flags & (IW_TCP_SYN | IW_TCP_FIN)) != 0 ? 1u : 0u);
     if (seq - own->next < UINT32_C(0x80000000))

@@ -3,18 +3,6 @@
 
 #include "iwarp/octets.h"
 
-/* Returns the stream position of a ULPDU octet; Markers may lie between (RFC 5044 §4.3). */
-static uint64_t position(const struct iw_endpoint *ep, const struct iw_fpdu *fpdu, uint32_t offset)
-{
-    uint64_t start = fpdu->header_pos;
-    uint32_t octets = IW_MPA_LENGTH_FIELD + offset;
-    uint32_t before = IW_MPA_MARKER_PERIOD - (uint32_t)(start % IW_MPA_MARKER_PERIOD);
-    if (!ep->deframer.markers || octets < before)
-        return start + octets;
-    uint32_t more = (octets - before) / (IW_MPA_MARKER_PERIOD - IW_MPA_MARKER);
-    return start + octets + (uint64_t)IW_MPA_MARKER * (1 + more);
-}
-
 /* Reports that a check failed `offset` octets into the ULPDU. Returns true if the segment goes no
  * further. */
 static bool fails(struct iw_endpoint *ep, const struct segment *s, enum iw_check check,
@@ -25,7 +13,8 @@ static bool fails(struct iw_endpoint *ep, const struct segment *s, enum iw_check
         return false;
     if (ep->deferred.check != IW_CHECK_NONE)
         return true; /* the first error is the one reported */
-    struct iw_fault fault = {check, position(ep, s->fpdu, offset), got, want};
+    uint64_t pos = iw_deframer_position(&ep->deframer, s->fpdu, offset);
+    struct iw_fault fault = {check, pos, got, want};
     if (iw_switch_botched(switches, check) == IW_BOTCH_PLACE) {
         ep->deferred = fault;
         return false;

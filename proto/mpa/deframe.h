@@ -108,7 +108,7 @@ struct iw_shape {
 /* Returns the octets from `pos` to the next Marker position; 0 if one is here. */
 static inline uint32_t iw_to_marker(const struct iw_deframer *d, uint64_t pos)
 {
-    return (uint32_t)(0 - (pos - d->start)) % IW_MPA_MARKER_PERIOD;
+    return (uint32_t)(d->start - pos) % IW_MPA_MARKER_PERIOD;
 }
 
 /* Returns the octets of the Marker that stands before the ULPDU_Length of an FPDU at `pos`. */

@@ -3,6 +3,7 @@
 
 #include "iwarp/mpa.h"
 #include "iwarp/octets.h"
+#include "marker.h"
 
 /* The FPDU under construction. */
 struct build {
@@ -114,11 +115,8 @@ uint32_t iw_framer_size(const struct iw_framer *f, uint32_t ulpdu)
     uint32_t period = marker_period(f), size = iw_wire_fpdu_size(ulpdu);
     if (period == 0)
         return size;
-    uint32_t place = (uint32_t)(f->pos % period);
-    uint32_t lead = place == 0 ? IW_MPA_MARKER : 0, between = period - IW_MPA_MARKER;
-    uint32_t first = period - place - lead; /* octets before the next Marker */
-    uint32_t inside = size > first ? (size - first + between - 1) / between : 0;
-    return lead + size + inside * IW_MPA_MARKER;
+    uint32_t place = (uint32_t)(f->pos % period), free_run = place == 0 ? 0 : period - place;
+    return size + IW_MPA_MARKER * (uint32_t)iw_markers_before(size - 1, free_run, period);
 }
 
 int iw_framer_frame(struct iw_framer *f, const struct iw_iov *ulpdu, size_t pieces,

@@ -2,6 +2,23 @@
 #include "deframe.h"
 
 #include "iwarp/octets.h"
+#include "marker.h"
+
+uint64_t iw_mpa_position(uint64_t start, uint64_t pos, uint64_t octets)
+{
+    uint32_t free_run = (uint32_t)(start - pos) % IW_MPA_MARKER_PERIOD;
+
+    return pos + octets + IW_MPA_MARKER * iw_markers_before(octets, free_run, IW_MPA_MARKER_PERIOD);
+}
+
+uint64_t iw_deframer_position(const struct iw_deframer *d, const struct iw_fpdu *fpdu,
+                              uint64_t offset)
+{
+    uint64_t octets = IW_MPA_LENGTH_FIELD + offset;
+
+    return d->markers ? iw_mpa_position(d->start, fpdu->header_pos, octets)
+                      : fpdu->header_pos + octets;
+}
 
 /* RFC 5044 §4.3: a Marker after the last octet of the CRC belongs to the next FPDU. */
 static void take_shape(const struct iw_deframer *d, uint64_t pos, uint32_t length,
@@ -13,12 +30,9 @@ static void take_shape(const struct iw_deframer *d, uint64_t pos, uint32_t lengt
     s->length = length;
     s->pad = iw_wire_pad(length);
     s->inside = 0;
-    if (d->markers) {
-        const uint32_t between = IW_MPA_MARKER_PERIOD - IW_MPA_MARKER;
-        uint32_t first = iw_to_marker(d, pos + s->lead);
-        if (content > first)
-            s->inside = (content - first + between - 1) / between;
-    }
+    if (d->markers)
+        s->inside = (uint32_t)iw_markers_before(content - 1, iw_to_marker(d, pos + s->lead),
+                                                IW_MPA_MARKER_PERIOD);
     s->size = s->lead + content + s->inside * IW_MPA_MARKER;
 }
 

@@ -26,27 +26,11 @@ void iw_observer_lose_place(struct iw_observer *o, struct iw_observed_side *s)
     iw_observer_doubt_reads(o);
 }
 
-/* Returns the stream position of octet `offset` of the ULPDU, Markers counted. */
-static uint64_t position(const struct iw_observed_side *s, const struct iw_fpdu *fpdu,
-                         size_t offset)
-{
-    uint64_t pos = fpdu->header_pos + IW_MPA_LENGTH_FIELD;
-
-    for (size_t left = offset; s->deframer.markers;) {
-        uint64_t to_marker = (0 - (pos - s->deframer.start)) % IW_MPA_MARKER_PERIOD;
-        if (left < to_marker)
-            return pos + left;
-        left -= (size_t)to_marker;
-        pos += to_marker + IW_MPA_MARKER;
-    }
-    return pos + offset;
-}
-
 void iw_observer_find_at(struct iw_observer *o, enum iw_check check, size_t offset, uint64_t got,
                          uint64_t want)
 {
     const struct iw_observed_side *s = &o->side[o->now->side];
-    uint64_t pos = o->now->fpdu ? position(s, o->now->fpdu, offset) : 0;
+    uint64_t pos = o->now->fpdu ? iw_deframer_position(&s->deframer, o->now->fpdu, offset) : 0;
 
     iw_observer_find(o, check, pos, got, want);
 }

@@ -61,6 +61,8 @@ static void expect_packet(enum iw_link link, const char *hex, bool v6)
     assert_int_equal(s.packet.flags, IW_TCP_ACK | IW_TCP_PSH);
     assert_int_equal(s.packet.window, 0x1234);
     assert_int_equal(s.packet.mss, 0);
+    assert_int_equal(s.packet.scale, 0);
+    assert_int_equal(s.packet.id, v6 ? 0 : 1);
     assert_int_equal(s.packet.length, 4);
     assert_int_equal(s.packet.missing, 0);
     assert_memory_equal(s.packet.payload, "MPA ", 4);
@@ -191,21 +193,24 @@ static void offloaded_length(void **state)
     expect_packet(IW_LINK_ETHERNET, MAC "86 dd " IP6("00 00", "06") TCP_HEADER PAYLOAD, true);
 }
 
-static void mss_option(void **state)
+static void tcp_options(void **state)
 {
     (void)state;
     static const struct {
         const char *options; /* 12 octets */
         uint16_t mss;
+        uint8_t scale;
     } samples[] = {
-        {"02 04 05 b4 04 02 08 0a 00 00 00 00 ", 1460},
-        {"01 01 03 03 07 02 04 23 00 01 01 00 ", 8960},
-        {"00 02 04 05 b4 00 00 00 00 00 00 00 ", 0},
-        {"02 03 05 02 04 05 b4 01 01 01 01 01 ", 1460},
-        {"01 01 01 01 01 01 01 01 01 02 04 05 ", 0},
-        {"08 00 02 04 05 b4 00 00 00 00 00 00 ", 0},
-        {"08 0d 02 04 05 b4 00 00 00 00 00 00 ", 0},
-        {"01 01 01 01 01 01 01 01 01 01 01 02 ", 0},
+        {"02 04 05 b4 04 02 08 0a 00 00 00 00 ", 1460, 0},
+        {"01 01 03 03 07 02 04 23 00 01 01 00 ", 8960, 7},
+        {"02 04 05 b4 03 03 0e 01 02 04 23 00 ", 1460, 14},
+        {"03 04 07 01 01 01 01 01 01 01 03 03 ", 0, 0},
+        {"00 02 04 05 b4 00 00 00 00 00 00 00 ", 0, 0},
+        {"02 03 05 02 04 05 b4 01 01 01 01 01 ", 1460, 0},
+        {"01 01 01 01 01 01 01 01 01 02 04 05 ", 0, 0},
+        {"08 00 02 04 05 b4 00 00 00 00 00 00 ", 0, 0},
+        {"08 0d 02 04 05 b4 00 00 00 00 00 00 ", 0, 0},
+        {"01 01 01 01 01 01 01 01 01 01 01 02 ", 0, 0},
     };
     for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++) {
         struct sample s;
@@ -216,6 +221,7 @@ static void mss_option(void **state)
         assert_int_equal(decode(&s, IW_LINK_RAW, hex, 0), IW_DECODE_TCP);
         assert_int_equal(s.packet.flags, IW_TCP_SYN);
         assert_int_equal(s.packet.mss, samples[i].mss);
+        assert_int_equal(s.packet.scale, samples[i].scale);
         assert_int_equal(s.packet.length, 0);
         free(s.octets);
     }
@@ -295,7 +301,7 @@ int main(void)
         cmocka_unit_test(fragments),
         cmocka_unit_test(padding_is_no_payload),
         cmocka_unit_test(offloaded_length),
-        cmocka_unit_test(mss_option),
+        cmocka_unit_test(tcp_options),
         cmocka_unit_test(contradictions),
         cmocka_unit_test(every_snap_length),
     };

@@ -311,14 +311,18 @@ def garbage(lint):
 REQUEST, REPLY = b"MPA ID Req Frame\0\1\0\0", b"MPA ID Rep Frame\0\1\0\0"  # no CRCs
 
 
+def packet(addresses, ports, seq, ack, data):
+    """An IPv4 packet of an acknowledging TCP segment, without checksums."""
+    tcp = struct.pack(">HHIIHHHH", *ports, seq, ack, 0x5010, 65535, 0, 0) + data
+    return b"\x45\0" + struct.pack(">HHHBBH", 20 + len(tcp), 0, 0, 64, 6, 0) + b"".join(addresses) + tcp
+
+
 def talk(*said):
     """The IP packets, without SYNs, of what two sides (0, 1) say in turn from sequence numbers 1 on."""
     frames, seq = [], [1, 1]
     for n, (side, data) in enumerate(said):
-        ports = (1000, 2000)[::1 - 2 * side]
-        tcp = struct.pack(">HHIIHHHH", *ports, seq[side], seq[1 - side], 0x5010, 65535, 0, 0) + data
-        ends = (b"\x0a\0\0\1", b"\x0a\0\0\2")[::1 - 2 * side]
-        frames.append((n, b"\x45\0" + struct.pack(">HHHBBH", 20 + len(tcp), 0, 0, 64, 6, 0) + b"".join(ends) + tcp))
+        turn = slice(None, None, 1 - 2 * side)
+        frames.append((n, packet((b"\x0a\0\0\1", b"\x0a\0\0\2")[turn], (1000, 2000)[turn], seq[side], seq[1 - side], data)))
         seq[side] += len(data)
     return frames
 
@@ -361,9 +365,8 @@ def half_open(lint):
         a, b = (b"\x0a\0" + struct.pack(">H", n), b"\x0a\1\0\1")
         for sent, seq, ack, data in ((0, 1, 1, b"MPA ID Req Frame\x40\1\0\0"), (1, 1, 21, b"MPA ID Rep Frame\x40\1\0\0"),
                                      (0, 21, 21, b"\x10\0" + b"\xc1\x40" + bytes(98))):
-            ends = (a + b, struct.pack(">HH", 1000, 2000)) if sent == 0 else (b + a, struct.pack(">HH", 2000, 1000))
-            tcp = ends[1] + struct.pack(">IIHHHH", seq, ack, 0x5010, 65535, 0, 0) + data
-            frames.append((n, b"\x45\0" + struct.pack(">HHHBBH", 20 + len(tcp), 0, 0, 64, 6, 0) + ends[0] + tcp))
+            turn = slice(None, None, 1 - 2 * sent)
+            frames.append((n, packet((a, b)[turn], (1000, 2000)[turn], seq, ack, data)))
     path = lint.write(pcap(frames, RAW))
     child = os.fork()
     if child == 0:

@@ -6,8 +6,8 @@
 
 #include "base/result_json.h"
 #include "host/text.h"
+#include "iwarp/mpa.h"
 #include "iwarp/octets.h"
-#include "iwarp/wire.h"
 
 /* The octets of one line as they are shown. */
 struct view {
@@ -122,16 +122,17 @@ static const struct layout *header_of(unsigned opcode)
 static size_t fpdu_fields(struct view *v, size_t at)
 {
     const struct iw_exchange_line *line = v->line;
-    uint64_t position = line->position - line->start;
+    uint64_t begin = line->position + at;
     struct plain p = {.length = 0};
     size_t whole = SIZE_MAX, crc, ulpdu_end, next;
     bool tagged;
 
     for (; at < v->length && p.length < whole; at++) {
-        if (line->markers && (position + at) % 512 == 0) {
+        uint64_t here = line->markers ? iw_mpa_position(line->start, begin, p.length) : 0;
+        if (here > line->position + at) {
             field(v, at, 2, "Marker: reserved");
             field(v, at + 2, 2, "Marker: FPDUPTR");
-            at += 3;
+            at += IW_MPA_MARKER - 1;
             continue;
         }
         p.to[p.length] = (uint16_t)at;

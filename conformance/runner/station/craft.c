@@ -42,21 +42,23 @@ static void emit(struct iw_craft *c, uint8_t flags, uint64_t position, const voi
 {
     uint64_t next = in_order(c);
     size_t room = IW_CRAFT_ROOM - (size_t)(next - iw_stream_next(&c->came));
-    struct iw_craft_header h = {
+    struct iw_packet p = {
+        .destination = c->peer,
         .source_port = c->own_port,
         .destination_port = c->peer_port,
         .seq = c->options.isn + (flags & IW_TCP_SYN ? 0 : 1 + (uint32_t)position),
         .flags = flags,
         .window = (uint16_t)(c->options.window < room ? c->options.window : room),
         .mss = flags & IW_TCP_SYN ? c->options.mss : 0,
+        .payload = payload,
+        .length = (uint32_t)length,
     };
 
     if (!c->withhold)
         c->told = c->peer_isn + 1 + (uint32_t)next + c->state.ended;
     if (flags & IW_TCP_ACK)
-        h.ack = c->told;
-    memcpy(h.destination, c->peer, sizeof(h.destination));
-    iw_craft_emit(c->host, c, &h, position, payload, length);
+        p.ack = c->told;
+    iw_craft_emit(c->host, c, &p, position);
 }
 
 static void acknowledge(struct iw_craft *c)
@@ -302,9 +304,8 @@ int *iw_craft_label(struct iw_craft *c)
 void iw_craft_addresses(const struct iw_craft *c, struct iw_address *own, uint16_t *own_port,
                         struct iw_address *peer, uint16_t *peer_port)
 {
-    *own = *peer = (struct iw_address){.family = 4};
-    memcpy(own->octets, c->host->address, 4);
-    memcpy(peer->octets, c->peer, 4);
+    *own = c->host->address;
+    *peer = c->peer;
     *own_port = c->own_port;
     *peer_port = c->peer_port;
 }

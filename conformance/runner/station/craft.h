@@ -27,7 +27,8 @@
 
 enum {
     IW_CRAFT_MTU = 1500,
-    IW_CRAFT_MSS = IW_CRAFT_MTU - 40,
+    IW_CRAFT_HEADERS = 40, /* of IPv4 and TCP */
+    IW_CRAFT_MSS = IW_CRAFT_MTU - IW_CRAFT_HEADERS,
     IW_CRAFT_WINDOW = 65535,
     IW_CRAFT_ROOM = 65536, /* octets received and not yet taken */
     IW_CRAFT_TRIES = 5,    /* of a SYN or FIN */

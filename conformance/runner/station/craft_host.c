@@ -18,7 +18,8 @@ struct iw_craft_host *iw_craft_host_new(struct iw_tun *tun, iw_craft_seen_fn *se
     h->tun = tun;
     h->seen = seen;
     h->context = context;
-    inet_pton(AF_INET, IW_TUN_STATION, h->address);
+    h->address.family = 4;
+    inet_pton(AF_INET, IW_TUN_STATION, h->address.octets);
     return h;
 }
 
@@ -76,27 +77,28 @@ static void show(const struct iw_craft_host *h, struct iw_craft *c, struct iw_cr
         h->seen(h->context, c, p);
 }
 
-void iw_craft_emit(struct iw_craft_host *h, struct iw_craft *c, struct iw_craft_header *header,
-                   uint64_t position, const void *payload, size_t length)
+void iw_craft_emit(struct iw_craft_host *h, struct iw_craft *c, struct iw_packet *packet,
+                   uint64_t position)
 {
-    uint8_t packet[IW_CRAFT_PACKET];
-    struct iw_craft_packet p = {
-        .data = packet, .position = position, .octets = length, .flags = header->flags};
+    uint8_t octets[IW_CRAFT_MTU];
+    struct iw_craft_packet shown = {
+        .data = octets, .position = position, .octets = packet->length, .flags = packet->flags};
 
-    memcpy(header->source, h->address, sizeof(header->source));
-    header->id = ++h->id;
-    p.length = iw_craft_packet_put(packet, sizeof(packet), header, payload, length);
-    if (!p.length)
+    packet->source = h->address;
+    packet->id = ++h->id;
+    shown.length = iw_packet_put(octets, sizeof(octets), packet);
+    if (!shown.length)
         return;
     /* A device that takes nothing is a link that loses it. */
-    (void)!write(h->tun->fd, packet, p.length);
-    show(h, c, &p);
+    (void)!write(h->tun->fd, octets, shown.length);
+    show(h, c, &shown);
 }
 
 /* RFC 9293 §3.10.7.1: what belongs to no connection, or to one that is over (`c`). */
 static void refuse(struct iw_craft_host *h, struct iw_craft *c, const struct iw_packet *p)
 {
-    struct iw_craft_header header = {
+    struct iw_packet answer = {
+        .destination = p->source,
         .source_port = p->destination_port,
         .destination_port = p->source_port,
         .flags = IW_TCP_RST,
@@ -105,13 +107,12 @@ static void refuse(struct iw_craft_host *h, struct iw_craft *c, const struct iw_
     if (p->flags & IW_TCP_RST)
         return;
     if (p->flags & IW_TCP_ACK) {
-        header.seq = p->ack;
+        answer.seq = p->ack;
     } else {
-        header.ack = p->seq + p->length + !!(p->flags & IW_TCP_SYN) + !!(p->flags & IW_TCP_FIN);
-        header.flags |= IW_TCP_ACK;
+        answer.ack = p->seq + p->length + !!(p->flags & IW_TCP_SYN) + !!(p->flags & IW_TCP_FIN);
+        answer.flags |= IW_TCP_ACK;
     }
-    memcpy(header.destination, p->source.octets, sizeof(header.destination));
-    iw_craft_emit(h, c, &header, 0, NULL, 0);
+    iw_craft_emit(h, c, &answer, 0);
 }
 
 static struct iw_craft *find(const struct iw_craft_host *h, const struct iw_packet *p)
@@ -119,7 +120,7 @@ static struct iw_craft *find(const struct iw_craft_host *h, const struct iw_pack
     struct iw_craft *c = h->crafts;
 
     while (c && (c->own_port != p->destination_port || c->peer_port != p->source_port ||
-                 memcmp(c->peer, p->source.octets, 4) != 0))
+                 memcmp(&c->peer, &p->source, sizeof(c->peer)) != 0))
         c = c->next;
     return c;
 }
@@ -140,7 +141,7 @@ static struct iw_craft *begin(struct iw_craft_host *h, const struct iw_packet *p
     c->listener = l;
     c->own_port = l->port;
     c->peer_port = p->source_port;
-    memcpy(c->peer, p->source.octets, sizeof(c->peer));
+    c->peer = p->source;
     return c;
 }
 
@@ -154,8 +155,8 @@ static void input(struct iw_craft_host *h, const uint8_t *octets, size_t length,
     struct iw_craft *c;
     struct iw_craft_packet shown = {.from_peer = true, .data = octets, .length = length};
 
-    if (iw_packet_decode(&frame, &p) != IW_DECODE_TCP || p.missing || p.destination.family != 4 ||
-        memcmp(p.destination.octets, h->address, 4) != 0)
+    if (iw_packet_decode(&frame, &p) != IW_DECODE_TCP || p.missing ||
+        memcmp(&p.destination, &h->address, sizeof(h->address)) != 0)
         return;
     c = find(h, &p);
     if (!c)
@@ -191,12 +192,13 @@ void iw_craft_pump(struct iw_craft_host *h, uint64_t now)
 struct iw_craft *iw_craft_connect(struct iw_craft_host *h, const char *host, uint16_t port,
                                   const struct iw_craft_options *options, uint64_t now)
 {
-    uint8_t peer[4];
-    struct iw_craft *c = inet_pton(AF_INET, host, peer) == 1 ? iw_craft_new(h, options) : NULL;
+    struct iw_address peer = {.family = 4};
+    struct iw_craft *c =
+        inet_pton(AF_INET, host, peer.octets) == 1 ? iw_craft_new(h, options) : NULL;
 
     if (!c)
         return NULL;
-    memcpy(c->peer, peer, sizeof(peer));
+    c->peer = peer;
     c->active = true;
     c->own_port = iw_craft_free_port(h);
     c->peer_port = port;

@@ -3,12 +3,11 @@
 #define IW_RUNNER_CRAFT_INTERNAL_H
 
 #include "craft.h"
-#include "craft_packet.h"
 #include "iwarp/stream.h"
 
 struct iw_craft_host {
     struct iw_tun *tun;
-    uint8_t address[4]; /* the station's */
+    struct iw_address address; /* the station's */
     iw_craft_seen_fn *seen;
     void *context;
     struct iw_craft *crafts;
@@ -29,7 +28,7 @@ struct iw_craft {
     struct iw_craft_host *host;
     const struct iw_craft_listener *listener; /* that has not given it away yet; NULL: none */
     struct iw_craft_options options;
-    uint8_t peer[4];
+    struct iw_address peer;
     uint16_t own_port, peer_port;
     int label;
     struct iw_craft_state state;
@@ -58,9 +57,9 @@ void iw_craft_send_syn(struct iw_craft *c, uint64_t now);
 void iw_craft_input(struct iw_craft *c, const struct iw_packet *p, uint64_t now);
 /* Repeats a SYN or FIN that is due, or gives it up. */
 void iw_craft_repeat(struct iw_craft *c, uint64_t now);
-/* craft_host.c: writes a packet and shows it; `c` may be NULL. */
-void iw_craft_emit(struct iw_craft_host *h, struct iw_craft *c, struct iw_craft_header *header,
-                   uint64_t position, const void *payload, size_t length);
+/* craft_host.c: writes a packet from the station's address and shows it; `c` may be NULL. */
+void iw_craft_emit(struct iw_craft_host *h, struct iw_craft *c, struct iw_packet *packet,
+                   uint64_t position);
 uint16_t iw_craft_free_port(struct iw_craft_host *h);
 
 #endif

@@ -87,7 +87,7 @@ uint64_t iw_capture_dropped(const struct iw_capture *c);
 
 void iw_capture_close(struct iw_capture *c);
 
-/* ------------------------------------------------------------------- decoder */
+/* ------------------------------------------------------------------- packets */
 
 struct iw_address {
     uint8_t family;     /* 4 or 6 */
@@ -125,8 +125,10 @@ struct iw_packet {
     uint16_t source_port, destination_port;
     uint32_t seq, ack;
     uint8_t flags; /* IW_TCP_* */
+    uint8_t scale; /* the window scale option, 0 if there is none */
     uint16_t window;
     uint16_t mss;                /* the MSS option, 0 if there is none */
+    uint16_t id;                 /* IPv4: the identification */
     const uint8_t *payload;      /* TCP payload, points into the frame's data */
     uint32_t length;             /* payload octets captured; padding of the link is no payload */
     uint32_t missing;            /* payload octets after these that were not captured */
@@ -145,6 +147,15 @@ enum iw_decode iw_packet_decode(const struct iw_frame *frame, struct iw_packet *
  * `next`. */
 enum iw_decode iw_packet_decode_whole(struct iw_packet *packet, uint8_t next, const uint8_t *data,
                                       uint32_t length);
+
+/* Writes an IP packet of one TCP segment, checksums included (RFC 791 §3.1, RFC 8200 §3, RFC 9293
+ * §3.1): IPv4 if packet->source.family is 4, else IPv6, without options or extension headers. Uses
+ * every member of *packet before `missing`; the addresses are of one family, as iw_packet_decode
+ * leaves them. Returns the packet's octets, 0 if they are more than `room` or than an IP header can
+ * say; then nothing is written. */
+size_t iw_packet_put(uint8_t *octets, size_t room, const struct iw_packet *packet);
+/* Returns the octets that iw_packet_put needs room for, 0 if an IP header cannot say so many. */
+size_t iw_packet_size(const struct iw_packet *packet);
 
 /* Reassembles datagrams from fragments in any order. At most IW_FRAGMENTS of them can be unfinished
  * at a time (66 KiB each, allocated when first needed). The oldest is dropped to make room for one

@@ -139,6 +139,12 @@ void iw_mpa_startup_sent(struct iw_mpa_startup *s, size_t length);
  * (initiator). */
 size_t iw_mpa_startup_private(const struct iw_mpa_startup *s, const uint8_t **data);
 
+/* Returns the stream position of the octet that comes `octets` octets after the one at `pos`,
+ * Markers not counted among them (RFC 5044 §4.3). A Marker begins at `start`, which may lie before
+ * or after `pos`, and at every multiple of 512 octets from there in both directions; where one
+ * begins at `pos`, the octets follow it. Positions may pass 2^64. */
+uint64_t iw_mpa_position(uint64_t start, uint64_t pos, uint64_t octets);
+
 /* -------------------------------------------------------------------- framer */
 
 /* One direction's sending state. `pos` is the position in full operation, counted from
@@ -345,6 +351,11 @@ bool iw_deframer_marked(const struct iw_deframer *d, uint64_t pos, const uint8_t
  * ULPDU_Length is not here. */
 size_t iw_deframer_peek(const struct iw_deframer *d, uint64_t pos, const uint8_t *data,
                         size_t length, struct iw_fpdu *fpdu, uint8_t *ulpdu, size_t room);
+
+/* Returns the stream position of octet `offset` of the ULPDU of an FPDU that this deframer handed
+ * out or described; Markers may lie before it (RFC 5044 §4.3). */
+uint64_t iw_deframer_position(const struct iw_deframer *d, const struct iw_fpdu *fpdu,
+                              uint64_t offset);
 
 /* Returns the position after the octets that have come without a gap. */
 uint64_t iw_deframer_edge(struct iw_deframer *d);
