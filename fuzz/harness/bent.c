@@ -257,7 +257,7 @@ static void take(struct iw_fuzz_step *step)
         iw_endpoint_tick(ep, now);
         break;
     case IW_FUZZ_AT:
-        pos = iw_fuzz_at(step, iw_ep_rx_edge(ep));
+        pos = iw_fuzz_at(step, ep->rx_pos);
         (void)iw_endpoint_input_at(
             ep, pos, &(struct iw_iov){(void *)(uintptr_t)step->body, step->length}, 1, now);
         break;

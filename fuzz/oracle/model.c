@@ -149,7 +149,7 @@ void iw_station_saw(struct iw_station *s, const struct iw_observation *o)
 
     /* After a fault, or in it, nothing is accepted. */
     if ((s->events & 1u << IW_EVENT_ESTABLISHED) == 0 ||
-        ((s->events & 1u << IW_EVENT_FAULT) != 0 && iw_station_fault_pos(s) < o->end))
+        ((s->events & 1u << IW_EVENT_FAULT) != 0 && s->fault.fault.pos < o->end))
         s->deaf = true;
     if (listening && s->deaf && placed(s))
         send(s, o);

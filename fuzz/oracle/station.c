@@ -262,17 +262,7 @@ bool iw_station_boundary(const struct iw_station *s)
 
 uint64_t iw_station_edge(const struct iw_station *s)
 {
-    return iw_ep_rx_edge(s->ep);
-}
-
-uint64_t iw_station_fault_pos(const struct iw_station *s)
-{
-    const struct iw_fault *fault = &s->fault.fault;
-    bool of_startup =
-        fault->check <= IW_CHECK_MPA_ORD_3FFF && fault->check != IW_CHECK_MPA_RTR_FIRST;
-    bool framed = (s->events & 1u << IW_EVENT_ESTABLISHED) != 0 && !of_startup;
-
-    return fault->pos + (framed ? s->framed_from : 0);
+    return s->ep->rx_pos;
 }
 
 static void completed_send(struct iw_station *s, const struct iw_completion *c)

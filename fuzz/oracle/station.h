@@ -116,8 +116,6 @@ void iw_station_input_end(struct iw_station *s, bool reset);
 bool iw_station_boundary(const struct iw_station *s);
 /* Returns how many octets came in order so far. */
 uint64_t iw_station_edge(const struct iw_station *s);
-/* Returns the position of the endpoint's fault, counted from the peer's first octet. */
-uint64_t iw_station_fault_pos(const struct iw_station *s);
 /* Checks completions and memory, and, unless the settings are lazy, sends pending output. */
 void iw_station_settle(struct iw_station *s);
 /* Sends pending output, up to `most` octets. */

@@ -154,7 +154,7 @@ static void seen(void *context, const struct iw_observation *o)
         if (asks_or_answers(&o->ddp) && !complete(w, 1 - o->side))
             w->guessed = true;
         if (receiver != NULL) {
-            uint64_t pos = iw_station_fault_pos(receiver);
+            uint64_t pos = receiver->fault.fault.pos;
             if (o->pos <= pos && pos < o->end)
                 w->unfinished[o->side] = !iw_ddp_last(&o->ddp);
             iw_station_saw(receiver, o);
@@ -169,8 +169,8 @@ static void seen(void *context, const struct iw_observation *o)
                           (w->doubted && o->fault.check == IW_CHECK_RDMAP_TERMINATE_SEGMENT),
                       "%s sends what breaks %s, at octet %llu", w->station[o->side]->who,
                       name(o->fault.check), (unsigned long long)o->fault.pos);
-        if (receiver != NULL && o->pos <= iw_station_fault_pos(receiver) &&
-            iw_station_fault_pos(receiver) < o->end)
+        if (receiver != NULL && o->pos <= receiver->fault.fault.pos &&
+            receiver->fault.fault.pos < o->end)
             w->noticed[o->side] = true;
         note(w, o);
         w->irregular = true;
@@ -240,7 +240,7 @@ void iw_witness_agree(struct iw_witness *w, enum iw_side side)
     bool faulted = (s->events & 1u << IW_EVENT_FAULT) != 0;
     enum iw_check check = faulted ? s->fault.fault.check : IW_CHECK_NONE;
     enum iw_check found = w->found[side] ? w->fault[side].check : IW_CHECK_NONE;
-    uint64_t pos = iw_station_fault_pos(s);
+    uint64_t pos = s->fault.fault.pos;
 
     if (s->over || w->diverged)
         return;

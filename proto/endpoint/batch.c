@@ -135,7 +135,8 @@ void iw_ep_batch_add(struct batch *b, struct iw_iov *slices, size_t count)
     for (size_t i = 0; i < count; i++)
         length += slices[i].length;
     size_t shown = slices[0].length < IW_TX_HEADER ? slices[0].length : IW_TX_HEADER;
-    iw_ep_trace(ep, IW_TRACE_FPDU_OUT, b->octets, shown, (uint32_t)length, ep->framer.pos, b->now);
+    iw_ep_trace(ep, IW_TRACE_FPDU_OUT, b->octets, shown, (uint32_t)length,
+                ep->startup.out_length + ep->framer.pos, b->now);
     uint64_t before = ep->framer.pos;
     int made;
     if (!aligned(b, length)) {

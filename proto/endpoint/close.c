@@ -255,7 +255,7 @@ void iw_endpoint_input_end(struct iw_endpoint *ep, bool graceful, uint64_t now)
     }
     if (!ep->fin_known && ep->phase != IW_PHASE_DONE) {
         ep->fin_known = true;
-        ep->fin_at = iw_ep_rx_edge(ep);
+        ep->fin_at = ep->rx_pos;
     }
     ep->fin_in = true;
     if (ep->phase == IW_PHASE_STARTUP) {

@@ -96,11 +96,6 @@ bool iw_ep_rx_early(void *context, const struct iw_fpdu *fpdu)
 
 /* ---- input ---- */
 
-uint64_t iw_ep_rx_edge(const struct iw_endpoint *ep)
-{
-    return ep->rx_startup + ep->rx_pos;
-}
-
 static uint8_t octet_at(const struct iw_iov *data, uint64_t offset)
 {
     while (offset >= data->length)
@@ -124,7 +119,7 @@ static int input_ahead(struct iw_endpoint *ep, uint64_t pos, const struct iw_iov
         return IW_ERR_FULL;
     if (ep->fin_out && ep->phase == IW_PHASE_FULL)
         ep->deadline = iw_ep_after(now, ep->config.linger_timeout);
-    int result = iw_deframer_input(&ep->deframer, pos - ep->rx_startup, data, pieces);
+    int result = iw_deframer_input(&ep->deframer, pos, data, pieces);
     iw_ep_settle(ep);
     return result == -2 ? IW_ERR_FULL : IW_OK;
 }
@@ -132,7 +127,7 @@ static int input_ahead(struct iw_endpoint *ep, uint64_t pos, const struct iw_iov
 int iw_endpoint_input_at(struct iw_endpoint *ep, uint64_t pos, const struct iw_iov *data,
                          size_t pieces, uint64_t now)
 {
-    uint64_t end = pos, known = iw_ep_rx_edge(ep);
+    uint64_t end = pos, known = ep->rx_pos;
     for (size_t i = 0; i < pieces; i++) {
         if (data[i].length > UINT64_MAX - end)
             return IW_ERR_ARGUMENT;
@@ -156,7 +151,7 @@ int iw_endpoint_input_at(struct iw_endpoint *ep, uint64_t pos, const struct iw_i
     }
     /* Skip repeats. Each piece may close a gap and make octets of the next known. */
     for (size_t i = 0; i < pieces; pos += data[i++].length) {
-        known = iw_ep_rx_edge(ep);
+        known = ep->rx_pos;
         uint64_t skip = known > pos ? known - pos : 0;
         if (skip >= data[i].length)
             continue;
@@ -181,8 +176,8 @@ void iw_ep_fin_reached(struct iw_endpoint *ep, uint64_t now)
 {
     if (ep->fin_in)
         return;
-    if (iw_ep_rx_edge(ep) > ep->fin_at)
+    if (ep->rx_pos > ep->fin_at)
         iw_ep_after_close(ep, 0, now);
-    else if (iw_ep_rx_edge(ep) == ep->fin_at || ep->phase == IW_PHASE_DONE)
+    else if (ep->rx_pos == ep->fin_at || ep->phase == IW_PHASE_DONE)
         iw_endpoint_input_end(ep, true, now);
 }

@@ -122,8 +122,7 @@ struct iw_endpoint {
     /* receiving */
     struct iw_deframer deframer;
     struct iw_deframer_sink sink;
-    uint64_t rx_startup; /* octets before the first of full operation */
-    uint64_t rx_pos;
+    uint64_t rx_pos; /* octets from the peer, without a gap, its start-up frame included */
     uint64_t rx_now; /* of the call under way */
     void *rx_buffer;
     uint32_t rx_msn[4]; /* expected */
@@ -223,8 +222,6 @@ size_t iw_ep_landing_input(struct iw_endpoint *ep, const uint8_t *octets, size_t
 
 /* early.c */
 bool iw_ep_rx_early(void *context, const struct iw_fpdu *fpdu);
-/* Returns the end of the octets in order, counted from the peer's first. */
-uint64_t iw_ep_rx_edge(const struct iw_endpoint *ep);
 /* With fin_known: ends the stream if everything before the FIN has come. */
 void iw_ep_fin_reached(struct iw_endpoint *ep, uint64_t now);
 

@@ -161,8 +161,8 @@ static void establish(struct iw_endpoint *ep, uint64_t now)
     ep->phase = IW_PHASE_FULL;
     ep->deadline = UINT64_MAX;
     iw_framer_init(&ep->framer, tx_markers, agreed->crc, ep->env->crc32c, switches);
-    iw_deframer_init(&ep->deframer, &ep->sink, agreed->rx_markers, agreed->crc, ep->env->crc32c, 0,
-                     NULL, 0);
+    iw_deframer_init(&ep->deframer, &ep->sink, agreed->rx_markers, agreed->crc, ep->env->crc32c,
+                     ep->rx_pos, NULL, 0);
     ep->deframer.aligned = ep->config.aligned_peer;
     ep->deframer.always_crc = iw_switch_overstrict(switches, IW_CHECK_MPA_CRC_OFF);
     iw_endpoint_set_emss(ep, ep->config.emss);
@@ -221,9 +221,9 @@ void iw_ep_startup_input(struct iw_endpoint *ep, const struct iw_iov *data, size
         enum iw_mpa_state before = ep->startup.state;
         if (before == IW_MPA_IDLE || before == IW_MPA_WAIT_REPLY || before == IW_MPA_WAIT_REQUEST)
             taken = iw_mpa_startup_input(&ep->startup, octets, data[i].length);
+        ep->rx_pos += taken;
         if (ep->startup.state != before)
             advance(ep, now);
-        ep->rx_startup += ep->phase == IW_PHASE_STARTUP ? data[i].length : taken;
         if (ep->phase != IW_PHASE_STARTUP) {
             struct iw_iov rest = {(uint8_t *)data[i].base + taken, data[i].length - taken};
             if (rest.length > 0)
@@ -232,6 +232,7 @@ void iw_ep_startup_input(struct iw_endpoint *ep, const struct iw_iov *data, size
                 iw_endpoint_input(ep, data + i + 1, pieces - i - 1, now);
             return;
         }
+        ep->rx_pos += data[i].length - taken;
         if (taken < data[i].length && iw_ep_surplus(ep, octets[taken], now))
             return;
     }

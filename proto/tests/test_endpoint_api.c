@@ -291,10 +291,10 @@ static void test_trace(void **state)
     assert_int_equal(traced[0].length[3], 18);
     assert_int_equal(traced[1].ulpdu[4], 118);
     assert_int_equal(traced[1].length[4], 70);
-    assert_int_equal(traced[1].pos[4], 0);
+    assert_int_equal(traced[1].pos[4], 24);
     assert_memory_equal(traced[1].octets[4], traced[0].octets[3], 18);
     assert_int_equal(traced[1].octets[4][69], 0x33);
-    assert_int_equal(traced[1].pos[5], 12); /* the MSN, after ULPDU_Length and ten octets */
+    assert_int_equal(traced[1].pos[5], 36); /* the MSN, after ULPDU_Length and ten octets */
     assert_memory_equal(traced[1].octets[6], traced[0].octets[4], traced[1].length[6]);
     pair_close(&p);
 }

@@ -102,8 +102,8 @@ static void test_mixed_versions(void **state)
         const char *send, *terminate;
         enum iw_check check;
         uint64_t pos;
-    } rows[] = {{SEND_DV_1, TERM_DV, IW_CHECK_DDP_VERSION_UNTAGGED, 6},
-                {SEND_RV_1, TERM_RV, IW_CHECK_RDMAP_VERSION, 7}};
+    } rows[] = {{SEND_DV_1, TERM_DV, IW_CHECK_DDP_VERSION_UNTAGGED, 26},
+                {SEND_RV_1, TERM_RV, IW_CHECK_RDMAP_VERSION, 27}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct lone l;
         request_0(&l);
@@ -122,7 +122,7 @@ static void test_bad_crc(void **state)
     request_0(&l);
     feed(&l, SEND_BAD_CRC_0);
     expect(&l, TERM_CRC_0);
-    expect_fault(&l, IW_CHECK_MPA_CRC, 24);
+    expect_fault(&l, IW_CHECK_MPA_CRC, 44);
     lone_close(&l);
 }
 

@@ -272,8 +272,8 @@ static void test_a_source_that_is_gone(void **state)
     static const struct {
         const char *request;
         uint64_t pos;
-    } rows[] = {{READ_OF(M(1), "00000004", "SSSS", SINK), 52},
-                {ATOMIC("00000000", "SSSS", SINK), 76}};
+    } rows[] = {{READ_OF(M(1), "00000004", "SSSS", SINK), 20 + 52},
+                {ATOMIC("00000000", "SSSS", SINK), 20 + 76}};
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct lone l;
         struct iw_event event;

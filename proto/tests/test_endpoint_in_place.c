@@ -285,7 +285,7 @@ static void expect_no_more(struct pair *p)
     const struct iw_event *fault = pair_event(p, 1, IW_EVENT_FAULT);
     assert_non_null(fault);
     assert_int_equal(fault->fault.check, IW_CHECK_DDP_STAG);
-    assert_int_equal(fault->fault.pos, 4); /* of the FPDU: after length and control octets */
+    assert_int_equal(fault->fault.pos, 28); /* after Request, length and control octets */
     assert_memory_equal(p->side[1].memory, p->side[0].memory, 100);
     for (size_t i = 100; i < PAIR_MEMORY; i++)
         assert_int_equal(p->side[1].memory[i], 0xa5);

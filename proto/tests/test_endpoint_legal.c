@@ -212,7 +212,7 @@ static void test_an_rtr_is_not_an_empty_message(void **state)
                  : i == 1 ? EMPTY_WRITE CRC
                           : "002e 4141 00000000 00000001 00000002 00000000 aabbccdd 00000000 "
                             "00002000 00000000 SSSS 00000000 00001000" CRC);
-        expect_fault(&l, iw_check_find(forms[i].rule), i == 0 ? 26 : i == 1 ? 22 : 54);
+        expect_fault(&l, iw_check_find(forms[i].rule), i == 0 ? 50 : i == 1 ? 46 : 78);
         lone_close(&l);
     }
 }

@@ -49,7 +49,7 @@ static void expect_to_fault(struct lone *l, uint64_t pos, uint64_t got, uint64_t
         assert_true(iw_endpoint_event(l->ep, &event));
     while (event.kind != IW_EVENT_FAULT);
     assert_int_equal(event.fault.check, IW_CHECK_RDMAP_RESPONSE_TO);
-    assert_int_equal(event.fault.pos, pos);
+    assert_int_equal(event.fault.pos, 20 + pos);
     assert_int_equal(event.fault.got, got);
     assert_int_equal(event.fault.want, want);
 }

@@ -393,7 +393,7 @@ static void test_ird_full(void **state)
         assert_int_equal(fault, count == IRD);
         if (fault) {
             assert_int_equal(event.fault.check, IW_CHECK_RDMAP_IRD_FULL);
-            assert_int_equal(event.fault.pos, 2 * 52 + 12);
+            assert_int_equal(event.fault.pos, 20 + 2 * 52 + 12);
             assert_int_equal(event.fault.got, IRD);
             assert_int_equal(event.fault.want, IRD);
         }

@@ -237,17 +237,17 @@ static int give(struct pair *p, const struct piece *s)
 }
 
 /* The stream from `head` on as segments, those of the sender or others. */
-static size_t cut(size_t frame, size_t head)
+static size_t cut(size_t head)
 {
     size_t count = 0, longest = chance(20) ? 60000 : 30 + below(4000);
     size_t next = 0;
     for (size_t at = head; at < plan.length; count++) {
         size_t end = at + 1 + below(longest), from = at;
         if (plan.mode == ALIGNED) {
-            while (next < plan.fpdus && frame + plan.fpdu[next] <= at)
+            while (next < plan.fpdus && plan.fpdu[next] <= at)
                 next++;
             size_t last = next + (chance(60) ? 0 : below(4));
-            end = last < plan.fpdus ? frame + (size_t)plan.fpdu[last] : plan.length;
+            end = last < plan.fpdus ? (size_t)plan.fpdu[last] : plan.length;
         } else if (chance(10)) {
             from = at - head < 400 ? head : at - below(400);
         }
@@ -267,13 +267,13 @@ static void run_twin(struct pair *p)
     size_t head = frame;
     /* A responder's Reads leave only after the first FPDU; their answers come after it. */
     if (plan.receiver == 1)
-        head = plan.fpdus > 1 ? frame + (size_t)plan.fpdu[1] : plan.length;
+        head = plan.fpdus > 1 ? (size_t)plan.fpdu[1] : plan.length;
     drain(p); /* an initiator's Request */
     struct piece opening = {0, frame, false}, first = {frame, head, false};
     assert_int_equal(give(p, &opening), IW_OK);
     if (head > frame)
         assert_int_equal(give(p, &first), IW_OK);
-    size_t left = cut(frame, head), window = 2 + below(chance(50) ? 6 : 400);
+    size_t left = cut(head), window = 2 + below(chance(50) ? 6 : 400);
     while (left > 0) {
         /* Among the oldest that have not come: the pool keeps its order. */
         size_t k = below(left < window ? left : window);

@@ -20,7 +20,7 @@ static void on_trace(void *context, const struct iw_trace *t)
     if (t->kind != IW_TRACE_FPDU_OUT)
         return;
     assert_true(framed.count < FPDUS);
-    framed.pos[framed.count] = t->pos;
+    framed.pos[framed.count] = t->pos - 24; /* after the Request */
     framed.ulpdu[framed.count++] = t->ulpdu_length;
 }
 

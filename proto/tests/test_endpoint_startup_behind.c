@@ -77,7 +77,7 @@ static void test_behind_the_reply(void **state)
                 give(&l, fpdu + n, MOST - n, 0);
                 expect_hello(&l);
                 feed(&l, BAD);
-                expect_fault(&l, IW_CHECK_MPA_CRC, MOST + 16);
+                expect_fault(&l, IW_CHECK_MPA_CRC, forms[f].frame + MOST + 16);
                 lone_close(&l);
             }
 }
@@ -154,7 +154,7 @@ static void test_behind_our_reply(void **state)
             give(&l, fpdu + n, MOST - n, 0);
             expect_hello(&l);
             feed(&l, BAD);
-            expect_fault(&l, IW_CHECK_MPA_CRC, MOST + 16);
+            expect_fault(&l, IW_CHECK_MPA_CRC, forms[f].frame + MOST + 16);
             lone_close(&l);
         }
 }

@@ -156,7 +156,7 @@ static void test_the_responder_checks(void **state)
                 no_fault(&l);
             } else {
                 expect(&l, TERMINATE("2007"));
-                expect_fault(&l, IW_CHECK_MPA_RTR_FIRST, 3);
+                expect_fault(&l, IW_CHECK_MPA_RTR_FIRST, 27);
                 assert_int_equal(iw_endpoint_want(l.ep), IW_WANT_FIN);
             }
             assert_int_equal(l.memory[0], 'h'); /* nothing was placed */
@@ -180,7 +180,7 @@ static void test_a_form_that_was_not_offered(void **state)
     expect(&l, REPLY_2 "0004 8001 4001");
     feed(&l, RTR_READ);
     expect(&l, TERMINATE("2007"));
-    expect_fault(&l, IW_CHECK_MPA_RTR_FIRST, 3);
+    expect_fault(&l, IW_CHECK_MPA_RTR_FIRST, 27);
     lone_close(&l);
 }
 
@@ -214,7 +214,7 @@ static void test_an_rtr_read_fills_the_ird(void **state)
         respond(&l, D, REPLY_2 "0004 8001 4001");
         if (together) {
             feed(&l, RTR_READ READ("00000002", "00000000"));
-            expect_fault(&l, IW_CHECK_RDMAP_IRD, 64);
+            expect_fault(&l, IW_CHECK_RDMAP_IRD, 88);
         } else {
             feed(&l, RTR_READ);
             expect(&l, RESPONSE);

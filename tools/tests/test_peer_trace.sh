@@ -23,8 +23,8 @@ PYTHON
 same "the client's trace" "startup-out - - mpa request rev 2 C S pd 4 ird 16 ord 16
 startup-in - - mpa reply rev 2 C S pd 4 ird 16 ord 16
 state - - established
-fpdu-out 0 22 send L msn 1 mo 0 len 4
-fpdu-in 0 22 send L msn 1 mo 0 len 4
+fpdu-out 24 22 send L msn 1 mo 0 len 4
+fpdu-in 24 22 send L msn 1 mo 0 len 4
 state - - peer-closed
 state - - closed" "$(summary "$scratch/client")"
 same "the server's trace" "startup-in - - mpa request rev 2 C S pd 4 ird 16 ord 16

@@ -44,7 +44,7 @@ struct iw_trace {
     const uint8_t *octets;
     size_t length;         /* valid octets */
     uint32_t ulpdu_length; /* FPDU: ULPDU_Length */
-    uint64_t pos;          /* FPDU: position in full operation of that direction */
+    uint64_t pos;          /* FPDU: its first octet, counted from the first of that direction */
     const struct iw_fault *fault;
     const char *text;
 };

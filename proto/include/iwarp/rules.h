@@ -101,7 +101,7 @@ struct iw_check_info {
 /* A failed check. */
 struct iw_fault {
     enum iw_check check; /* IW_CHECK_NONE: no fault */
-    uint64_t pos;        /* stream position of the octet at fault */
+    uint64_t pos;        /* of the octet at fault, counted from the first of its direction */
     uint64_t got, want;  /* the value found and the one expected, 0 where the check has none */
 };
 
