@@ -74,12 +74,12 @@ static void draw_findings(const struct iwd_finding *findings, const struct iwd_t
 static void draw_flags(tvbuff_t *tvb, proto_tree *tree)
 {
     proto_tree *sub = proto_item_add_subtree(
-        proto_tree_add_item(tree, iwd_hf[F_STARTUP_FLAGS], tvb, 16, 1, ENC_BIG_ENDIAN),
+        proto_tree_add_item(tree, iwd_hf[F_STARTUP_FLAGS], tvb, IW_AT_MPA_FLAGS, 1, ENC_BIG_ENDIAN),
         iwd_ett[T_FLAGS]);
     static const enum iwd_field flags[] = {F_FLAG_M, F_FLAG_C, F_FLAG_R, F_FLAG_S, F_FLAG_RES};
 
     for (size_t k = 0; k < G_N_ELEMENTS(flags); k++)
-        proto_tree_add_item(sub, iwd_hf[flags[k]], tvb, 16, 1, ENC_BIG_ENDIAN);
+        proto_tree_add_item(sub, iwd_hf[flags[k]], tvb, IW_AT_MPA_FLAGS, 1, ENC_BIG_ENDIAN);
 }
 
 static void draw_enhanced(tvbuff_t *tvb, proto_tree *tree)
@@ -87,10 +87,13 @@ static void draw_enhanced(tvbuff_t *tvb, proto_tree *tree)
     static const struct {
         enum iwd_field field;
         int at;
-    } rows[] = {{F_PEER_TO_PEER, 20}, {F_RTR_SEND, 20}, {F_IRD, 20},
-                {F_RTR_WRITE, 22},    {F_RTR_READ, 22}, {F_ORD, 22}};
-    proto_tree *sub = proto_item_add_subtree(
-        proto_tree_add_item(tree, iwd_hf[F_ENHANCED], tvb, 20, 4, ENC_NA), iwd_ett[T_HEADER]);
+    } rows[] = {{F_PEER_TO_PEER, IW_AT_MPA_IRD}, {F_RTR_SEND, IW_AT_MPA_IRD},
+                {F_IRD, IW_AT_MPA_IRD},          {F_RTR_WRITE, IW_AT_MPA_ORD},
+                {F_RTR_READ, IW_AT_MPA_ORD},     {F_ORD, IW_AT_MPA_ORD}};
+    proto_tree *sub = proto_item_add_subtree(proto_tree_add_item(tree, iwd_hf[F_ENHANCED], tvb,
+                                                                 IW_MPA_STARTUP_HEADER,
+                                                                 IW_MPA_ENHANCED_LENGTH, ENC_NA),
+                                             iwd_ett[T_HEADER]);
 
     for (size_t k = 0; k < G_N_ELEMENTS(rows); k++)
         proto_tree_add_item(sub, iwd_hf[rows[k].field], tvb, rows[k].at, 2, ENC_BIG_ENDIAN);
@@ -161,11 +164,11 @@ static void draw_startup(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *
 
     if (iw_wire_get_startup(tvb_get_ptr(tvb, 0, length), (size_t)length, &h) < 0)
         return;
-    proto_tree_add_item(tree, iwd_hf[F_KEY], tvb, 0, 16, ENC_ASCII);
+    proto_tree_add_item(tree, iwd_hf[F_KEY], tvb, 0, IW_MPA_KEY_LENGTH, ENC_ASCII);
     generated(proto_tree_add_boolean(tree, iwd_hf[request ? F_REQUEST : F_REPLY], tvb, 0, 0, 1));
     draw_flags(tvb, tree);
-    proto_tree_add_item(tree, iwd_hf[F_REVISION], tvb, 17, 1, ENC_BIG_ENDIAN);
-    proto_tree_add_item(tree, iwd_hf[F_PD_LENGTH], tvb, 18, 2, ENC_BIG_ENDIAN);
+    proto_tree_add_item(tree, iwd_hf[F_REVISION], tvb, IW_AT_MPA_REVISION, 1, ENC_BIG_ENDIAN);
+    proto_tree_add_item(tree, iwd_hf[F_PD_LENGTH], tvb, IW_AT_MPA_PD_LENGTH, 2, ENC_BIG_ENDIAN);
     if ((h.flags & IW_MPA_FLAG_S) && h.revision >= 2 &&
         length >= data + (int)IW_MPA_ENHANCED_LENGTH) {
         draw_enhanced(tvb, tree);
@@ -218,8 +221,9 @@ static void draw_marker(tvbuff_t *tvb, uint32_t at, proto_tree *tree)
     item = proto_tree_add_none_format(tree, iwd_hf[F_MARKER], tvb, (int)at, 4, "Marker: FPDUPTR %u",
                                       m.fpduptr);
     sub = proto_item_add_subtree(item, iwd_ett[T_MARKER]);
-    proto_tree_add_uint(sub, iwd_hf[F_MARKER_RESERVED], tvb, (int)at, 2, m.reserved);
-    proto_tree_add_uint(sub, iwd_hf[F_FPDUPTR], tvb, (int)at + 2, 2, m.fpduptr);
+    proto_tree_add_uint(sub, iwd_hf[F_MARKER_RESERVED], tvb, (int)at + IW_AT_MARKER_RESERVED, 2,
+                        m.reserved);
+    proto_tree_add_uint(sub, iwd_hf[F_FPDUPTR], tvb, (int)at + IW_AT_MARKER_FPDUPTR, 2, m.fpduptr);
 }
 
 static const char *const crc_words[] = {"unchecked", "good", "bad", "unknown"};

@@ -18,25 +18,39 @@ static void draw_rows(const struct row *rows, size_t n, tvbuff_t *tvb, int offse
 
 #define DRAW_ROWS(rows, tvb, offset, tree) draw_rows(rows, G_N_ELEMENTS(rows), tvb, offset, tree)
 
-static const struct row tagged_rows[] = {{F_STAG, 2, 4}, {F_TO, 6, 8}};
-static const struct row untagged_rows[] = {{F_QN, 6, 4}, {F_MSN, 10, 4}, {F_MO, 14, 4}};
-static const struct row ddp_rows[] = {
-    {F_DDP_CONTROL, 0, 1}, {F_TAGGED, 0, 1}, {F_LAST, 0, 1}, {F_DDP_RSVD, 0, 1}, {F_DV, 0, 1}};
-static const struct row rdmap_rows[] = {
-    {F_RDMAP_CONTROL, 1, 1}, {F_RV, 1, 1}, {F_RDMAP_RSV, 1, 1}, {F_OPCODE, 1, 1}};
-static const struct row read_rows[] = {{F_SINK_STAG, 0, 4},
-                                       {F_SINK_TO, 4, 8},
-                                       {F_READ_SIZE, 12, 4},
-                                       {F_SOURCE_STAG, 16, 4},
-                                       {F_SOURCE_TO, 20, 8}};
-static const struct row atomic_rows[] = {
-    {F_ATOMIC_ID, 4, 4},    {F_ATOMIC_STAG, 8, 4},   {F_ATOMIC_TO, 12, 8},   {F_ATOMIC_DATA, 20, 8},
-    {F_ATOMIC_MASK, 28, 8}, {F_COMPARE_DATA, 36, 8}, {F_COMPARE_MASK, 44, 8}};
-static const struct row atomic_response_rows[] = {{F_ATOMIC_ID, 0, 4}, {F_ATOMIC_VALUE, 4, 8}};
-static const struct row terminate_rows[] = {
-    {F_TERM_LAYER, 0, 1}, {F_TERM_ETYPE, 0, 1}, {F_TERM_CODE, 1, 1}};
-static const struct row terminate_flag_rows[] = {
-    {F_TERM_M, 2, 1}, {F_TERM_D, 2, 1}, {F_TERM_R, 2, 1}, {F_TERM_RESERVED, 2, 2}};
+static const struct row tagged_rows[] = {{F_STAG, IW_AT_STAG, 4}, {F_TO, IW_AT_TO, 8}};
+static const struct row untagged_rows[] = {
+    {F_QN, IW_AT_QN, 4}, {F_MSN, IW_AT_MSN, 4}, {F_MO, IW_AT_MO, 4}};
+static const struct row ddp_rows[] = {{F_DDP_CONTROL, IW_AT_DDP_CONTROL, 1},
+                                      {F_TAGGED, IW_AT_DDP_CONTROL, 1},
+                                      {F_LAST, IW_AT_DDP_CONTROL, 1},
+                                      {F_DDP_RSVD, IW_AT_DDP_CONTROL, 1},
+                                      {F_DV, IW_AT_DDP_CONTROL, 1}};
+static const struct row rdmap_rows[] = {{F_RDMAP_CONTROL, IW_AT_RDMAP_CONTROL, 1},
+                                        {F_RV, IW_AT_RDMAP_CONTROL, 1},
+                                        {F_RDMAP_RSV, IW_AT_RDMAP_CONTROL, 1},
+                                        {F_OPCODE, IW_AT_RDMAP_CONTROL, 1}};
+static const struct row read_rows[] = {{F_SINK_STAG, IW_AT_READ_SINK_STAG, 4},
+                                       {F_SINK_TO, IW_AT_READ_SINK_TO, 8},
+                                       {F_READ_SIZE, IW_AT_READ_SIZE, 4},
+                                       {F_SOURCE_STAG, IW_AT_READ_SOURCE_STAG, 4},
+                                       {F_SOURCE_TO, IW_AT_READ_SOURCE_TO, 8}};
+static const struct row atomic_rows[] = {{F_ATOMIC_ID, IW_AT_ATOMIC_ID, 4},
+                                         {F_ATOMIC_STAG, IW_AT_ATOMIC_STAG, 4},
+                                         {F_ATOMIC_TO, IW_AT_ATOMIC_TO, 8},
+                                         {F_ATOMIC_DATA, IW_AT_ATOMIC_DATA, 8},
+                                         {F_ATOMIC_MASK, IW_AT_ATOMIC_MASK, 8},
+                                         {F_COMPARE_DATA, IW_AT_ATOMIC_COMPARE, 8},
+                                         {F_COMPARE_MASK, IW_AT_ATOMIC_COMPARE_MASK, 8}};
+static const struct row atomic_response_rows[] = {{F_ATOMIC_ID, IW_AT_RESPONSE_ID, 4},
+                                                  {F_ATOMIC_VALUE, IW_AT_RESPONSE_VALUE, 8}};
+static const struct row terminate_rows[] = {{F_TERM_LAYER, IW_AT_TERM_LAYER, 1},
+                                            {F_TERM_ETYPE, IW_AT_TERM_LAYER, 1},
+                                            {F_TERM_CODE, IW_AT_TERM_CODE, 1}};
+static const struct row terminate_flag_rows[] = {{F_TERM_M, IW_AT_TERM_FLAGS, 1},
+                                                 {F_TERM_D, IW_AT_TERM_FLAGS, 1},
+                                                 {F_TERM_R, IW_AT_TERM_FLAGS, 1},
+                                                 {F_TERM_RESERVED, IW_AT_TERM_FLAGS, 2}};
 
 static void generated(proto_item *item)
 {
@@ -75,7 +89,8 @@ static void draw_rdmap(const struct iw_ddp_header *h, tvbuff_t *tvb, int offset,
 
     DRAW_ROWS(rdmap_rows, tvb, offset, sub);
     if (!iw_ddp_tagged(h))
-        proto_tree_add_item(sub, iwd_hf[field], tvb, offset + 2, 4, ENC_BIG_ENDIAN);
+        proto_tree_add_item(sub, iwd_hf[field], tvb, offset + IW_AT_INVALIDATE_STAG, 4,
+                            ENC_BIG_ENDIAN);
 }
 
 static proto_tree *header_tree(enum iwd_field field, tvbuff_t *tvb, int offset, unsigned length,
@@ -106,7 +121,7 @@ static void draw_atomic_request(tvbuff_t *tvb, int offset, proto_tree *tree)
 
 static void draw_terminate(const struct iwd_thing *t, tvbuff_t *tvb, int offset, proto_tree *tree)
 {
-    int length = tvb_captured_length_remaining(tvb, offset), at = offset + 4;
+    int length = tvb_captured_length_remaining(tvb, offset), at = offset + IW_AT_TERM_LENGTH;
     struct iw_rdmap_terminate m;
     proto_tree *sub, *headers;
     int used = iw_wire_get_terminate(tvb_get_ptr(tvb, offset, length), (size_t)length, &m);

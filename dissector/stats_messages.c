@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* -z iwarp,messages and -z iwarp,times. */
+#include "host/number.h"
 #include "stats.h"
 
 /* ---- messages by opcode ---- */
@@ -113,9 +114,8 @@ static gint compare(gconstpointer a, gconstpointer b, gpointer data _U_)
 /* Returns the least time that `share` thousandths of all do not exceed, in microseconds. */
 static double percentile(GSequence *times, guint share)
 {
-    guint n = (guint)g_sequence_get_length(times);
-    guint64 rank = ((guint64)n * share + 999) / 1000;
-    GSequenceIter *at = g_sequence_get_iter_at_pos(times, (gint)(rank ? rank - 1 : 0));
+    guint64 place = iw_number_place((guint64)g_sequence_get_length(times), share);
+    GSequenceIter *at = g_sequence_get_iter_at_pos(times, (gint)place);
 
     return (double)GPOINTER_TO_SIZE(g_sequence_get(at)) / 1000;
 }

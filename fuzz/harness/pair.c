@@ -14,7 +14,6 @@
 #include <string.h>
 
 enum { CHANNEL = 1 << 16, ROUNDS = 2000 };
-enum { FLAGS = 16, REVISION = 17 }; /* in a start-up frame, RFC 5044 §7.1.1 */
 
 /* Octets in flight from a side. */
 struct channel {
@@ -113,7 +112,7 @@ static void forge(size_t side, const struct iw_fuzz_step *step, size_t length)
         c->octets[c->first + at] += step->body[i + 2];
         watch.forged[side] = touched = true;
         /* The sender still acts on its own request, such as for Markers; the observer does not. */
-        if (pos == FLAGS || pos == REVISION)
+        if (pos == IW_AT_MPA_FLAGS || pos == IW_AT_MPA_REVISION)
             station[side].blind = true;
     }
 }

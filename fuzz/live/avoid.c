@@ -25,8 +25,8 @@ size_t iw_hunt_pattern(const struct iw_hunt_input *in, uint16_t *out, size_t roo
         bool block = p.units[i].length > IW_MPA_STARTUP_HEADER;
 
         if (said == IW_SAID_REQUEST || said == IW_SAID_REPLY) /* flags, and A of RFC 6581 */
-            out[n++] = (uint16_t)(REQUEST | (octets[16] & 0xf0) |
-                                  (block && octets[IW_MPA_STARTUP_HEADER] & 0x80 ? 1 : 0));
+            out[n++] = (uint16_t)(REQUEST | (octets[IW_AT_MPA_FLAGS] & ~IW_MPA_FLAG_RES) |
+                                  (block && octets[IW_AT_MPA_IRD] & 0x80 ? 1 : 0));
         else
             out[n++] = said == IW_SAID_OCTETS ? OCTETS : said;
     }

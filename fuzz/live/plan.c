@@ -154,14 +154,15 @@ size_t iw_hunt_places(const uint8_t *ulpdu, size_t length, struct iw_hunt_place 
 
     if (length < IW_DDP_TAGGED_HEADER)
         return 0;
-    if (ulpdu[0] & IW_DDP_T)
-        return place(ulpdu, length, 2, 6, out);
-    n += place(ulpdu, length, 2, 0, out); /* to be invalidated */
-    if ((ulpdu[1] & IW_RDMAP_OPCODE) == IW_OP_READ_REQUEST)
-        n +=
-            place(ulpdu, length, IW_DDP_UNTAGGED_HEADER + 16, IW_DDP_UNTAGGED_HEADER + 20, out + n);
-    if ((ulpdu[1] & IW_RDMAP_OPCODE) == IW_OP_ATOMIC_REQUEST)
-        n += place(ulpdu, length, IW_DDP_UNTAGGED_HEADER + 8, IW_DDP_UNTAGGED_HEADER + 12, out + n);
+    if (ulpdu[IW_AT_DDP_CONTROL] & IW_DDP_T)
+        return place(ulpdu, length, IW_AT_STAG, IW_AT_TO, out);
+    n += place(ulpdu, length, IW_AT_INVALIDATE_STAG, 0, out); /* to be invalidated */
+    if ((ulpdu[IW_AT_RDMAP_CONTROL] & IW_RDMAP_OPCODE) == IW_OP_READ_REQUEST)
+        n += place(ulpdu, length, IW_IN_ULPDU(IW_AT_READ_SOURCE_STAG),
+                   IW_IN_ULPDU(IW_AT_READ_SOURCE_TO), out + n);
+    if ((ulpdu[IW_AT_RDMAP_CONTROL] & IW_RDMAP_OPCODE) == IW_OP_ATOMIC_REQUEST)
+        n += place(ulpdu, length, IW_IN_ULPDU(IW_AT_ATOMIC_STAG), IW_IN_ULPDU(IW_AT_ATOMIC_TO),
+                   out + n);
     return n;
 }
 

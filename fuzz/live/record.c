@@ -68,17 +68,20 @@ static void name_places(uint8_t *ulpdu, size_t length, uint32_t *stags, size_t *
     size_t at = 0;
     uint32_t stag;
 
-    if (length >= 14 && ulpdu[0] & IW_DDP_T)
-        at = 2;
-    else if (length >= 46 && (ulpdu[1] & IW_RDMAP_OPCODE) == IW_OP_READ_REQUEST)
-        at = 34;
-    else if (length >= 30 && (ulpdu[1] & IW_RDMAP_OPCODE) == IW_OP_ATOMIC_REQUEST)
-        at = 26;
+    if (length >= IW_DDP_TAGGED_HEADER && ulpdu[IW_AT_DDP_CONTROL] & IW_DDP_T)
+        at = IW_AT_STAG;
+    else if (length >= IW_IN_ULPDU(IW_RDMAP_READ_REQUEST) &&
+             (ulpdu[IW_AT_RDMAP_CONTROL] & IW_RDMAP_OPCODE) == IW_OP_READ_REQUEST)
+        at = IW_IN_ULPDU(IW_AT_READ_SOURCE_STAG);
+    else if (length >= IW_IN_ULPDU(IW_AT_ATOMIC_TO) &&
+             (ulpdu[IW_AT_RDMAP_CONTROL] & IW_RDMAP_OPCODE) == IW_OP_ATOMIC_REQUEST)
+        at = IW_IN_ULPDU(IW_AT_ATOMIC_STAG);
     if (!at)
         return;
     stag = (uint32_t)ulpdu[at] << 24 | (uint32_t)ulpdu[at + 1] << 16 |
            (uint32_t)ulpdu[at + 2] << 8 | ulpdu[at + 3];
-    if ((ulpdu[0] & IW_DDP_T) && (ulpdu[1] & IW_RDMAP_OPCODE) == IW_OP_READ_RESPONSE) {
+    if ((ulpdu[IW_AT_DDP_CONTROL] & IW_DDP_T) &&
+        (ulpdu[IW_AT_RDMAP_CONTROL] & IW_RDMAP_OPCODE) == IW_OP_READ_RESPONSE) {
         stag = IW_HUNT_STAG_ASKED;
         memset(ulpdu + at + 4, 0, 8);
     } else {

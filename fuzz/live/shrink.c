@@ -238,10 +238,22 @@ static size_t length_at(const struct shrink *s, size_t i, size_t at)
  */
 static void plain_fpdu(struct shrink *s, size_t i, size_t at)
 {
-    static const uint8_t fields[][2] = {{2, 4},  {6, 4},  {6, 8},  {10, 4}, {14, 4},
-                                        {18, 4}, {22, 8}, {30, 4}, {34, 4}, {38, 8}};
+    static const uint8_t fields[][2] = {{IW_AT_STAG, 4},
+                                        {IW_AT_QN, 4},
+                                        {IW_AT_TO, 8},
+                                        {IW_AT_MSN, 4},
+                                        {IW_AT_MO, 4},
+                                        {IW_IN_ULPDU(IW_AT_READ_SINK_STAG), 4},
+                                        {IW_IN_ULPDU(IW_AT_READ_SINK_TO), 8},
+                                        {IW_IN_ULPDU(IW_AT_READ_SIZE), 4},
+                                        {IW_IN_ULPDU(IW_AT_READ_SOURCE_STAG), 4},
+                                        {IW_IN_ULPDU(IW_AT_READ_SOURCE_TO), 8}};
+    enum {
+        DDP_CONTROL = IW_MPA_LENGTH_FIELD + IW_AT_DDP_CONTROL,
+        RDMAP_CONTROL = IW_MPA_LENGTH_FIELD + IW_AT_RDMAP_CONTROL
+    };
     const uint8_t *octets = s->f->inputs[i]->steps[at].octets;
-    size_t header = octets[2] & IW_DDP_T ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER;
+    size_t header = octets[DDP_CONTROL] & IW_DDP_T ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER;
 
     while (length_at(s, i, at) > header) {
         size_t more = length_at(s, i, at) - header;
@@ -250,13 +262,14 @@ static void plain_fpdu(struct shrink *s, size_t i, size_t at)
             break;
     }
     octets = s->f->inputs[i]->steps[at].octets;
-    change(s, i, at, 0, 1, (octets[2] & IW_DDP_T) | IW_DDP_L | 1, false);
+    change(s, i, at, IW_AT_DDP_CONTROL, 1, (octets[DDP_CONTROL] & IW_DDP_T) | IW_DDP_L | 1, false);
     octets = s->f->inputs[i]->steps[at].octets;
-    change(s, i, at, 1, 1, 0x40u | (octets[3] & IW_RDMAP_OPCODE), false);
+    change(s, i, at, IW_AT_RDMAP_CONTROL, 1, 0x40u | (octets[RDMAP_CONTROL] & IW_RDMAP_OPCODE),
+           false);
     for (size_t k = 0; k < sizeof(fields) / sizeof(*fields); k++)
-        if (!change(s, i, at, fields[k][0], fields[k][1], 0, false) && fields[k][0] == 10 &&
+        if (!change(s, i, at, fields[k][0], fields[k][1], 0, false) && fields[k][0] == IW_AT_MSN &&
             header == IW_DDP_UNTAGGED_HEADER)
-            change(s, i, at, 10, 4, 1, false); /* MSN */
+            change(s, i, at, IW_AT_MSN, 4, 1, false);
     for (size_t k = header; k + 4 <= length_at(s, i, at); k += 4)
         change(s, i, at, k, 4, 0, false);
 }

@@ -149,7 +149,8 @@ static char *key_of(const struct iw_hunt_finding *f)
             snprintf(said, sizeof(said), ", after a %s",
                      iw_wire_mpa_key(s->octets) == IW_MPA_KEY_REPLY ? "Reply" : "Request");
         else if (iw_hunt_regular(s->octets, s->length) && s->length > 3)
-            snprintf(said, sizeof(said), ", after opcode %x", s->octets[3] & 0x0f);
+            snprintf(said, sizeof(said), ", after opcode %x",
+                     s->octets[IW_MPA_LENGTH_FIELD + IW_AT_RDMAP_CONTROL] & IW_RDMAP_OPCODE);
         else
             snprintf(said, sizeof(said), ", after odd octets");
     }

@@ -375,7 +375,7 @@ static void split(struct iw_mutate_script *s, struct iw_mutate_random *r)
     if (!p || p->length == 0)
         return;
     o = s->octets + p->at;
-    header = o[0] & IW_DDP_T ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER;
+    header = o[IW_AT_DDP_CONTROL] & IW_DDP_T ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER;
     if (p->length <= header + 1 || !iw_mutate_copy(s, at, at + 1))
         return;
     first = 1 + iw_mutate_below(r, p->length - header - 1);

@@ -11,14 +11,31 @@ struct field {
     uint8_t at, size; /* octets */
 };
 
-static const struct field tagged_fields[] = {{0, 1}, {1, 1}, {2, 4}, {6, 8}};
-static const struct field untagged_fields[] = {{0, 1}, {1, 1}, {2, 4}, {6, 4}, {10, 4}, {14, 4}};
-static const struct field read_fields[] = {{18, 4}, {22, 8}, {30, 4}, {34, 4}, {38, 8}};
-static const struct field atomic_fields[] = {{18, 4}, {22, 4}, {26, 4}, {30, 8},
-                                             {38, 8}, {46, 8}, {54, 8}, {62, 8}};
-static const struct field response_fields[] = {{18, 4}, {22, 8}};
-static const struct field terminate_fields[] = {{18, 1}, {19, 1}, {20, 1}, {21, 1},
-                                                {22, 2}, {24, 1}, {25, 1}};
+static const struct field tagged_fields[] = {
+    {IW_AT_DDP_CONTROL, 1}, {IW_AT_RDMAP_CONTROL, 1}, {IW_AT_STAG, 4}, {IW_AT_TO, 8}};
+static const struct field untagged_fields[] = {
+    {IW_AT_DDP_CONTROL, 1}, {IW_AT_RDMAP_CONTROL, 1}, {IW_AT_INVALIDATE_STAG, 4},
+    {IW_AT_QN, 4},          {IW_AT_MSN, 4},           {IW_AT_MO, 4}};
+#define RDMAP(at, size)                                                                            \
+    {                                                                                              \
+        IW_IN_ULPDU(at), size                                                                      \
+    }
+static const struct field read_fields[] = {
+    RDMAP(IW_AT_READ_SINK_STAG, 4), RDMAP(IW_AT_READ_SINK_TO, 8), RDMAP(IW_AT_READ_SIZE, 4),
+    RDMAP(IW_AT_READ_SOURCE_STAG, 4), RDMAP(IW_AT_READ_SOURCE_TO, 8)};
+static const struct field atomic_fields[] = {
+    RDMAP(IW_AT_ATOMIC_OPCODE, 4),  RDMAP(IW_AT_ATOMIC_ID, 4),          RDMAP(IW_AT_ATOMIC_STAG, 4),
+    RDMAP(IW_AT_ATOMIC_TO, 8),      RDMAP(IW_AT_ATOMIC_DATA, 8),        RDMAP(IW_AT_ATOMIC_MASK, 8),
+    RDMAP(IW_AT_ATOMIC_COMPARE, 8), RDMAP(IW_AT_ATOMIC_COMPARE_MASK, 8)};
+static const struct field response_fields[] = {RDMAP(IW_AT_RESPONSE_ID, 4),
+                                               RDMAP(IW_AT_RESPONSE_VALUE, 8)};
+static const struct field terminate_fields[] = {RDMAP(IW_AT_TERM_LAYER, 1),
+                                                RDMAP(IW_AT_TERM_CODE, 1),
+                                                RDMAP(IW_AT_TERM_FLAGS, 1),
+                                                RDMAP(IW_AT_TERM_RESERVED, 1),
+                                                RDMAP(IW_AT_TERM_LENGTH, 2),
+                                                RDMAP(IW_AT_TERM_DDP + IW_AT_DDP_CONTROL, 1),
+                                                RDMAP(IW_AT_TERM_DDP + IW_AT_RDMAP_CONTROL, 1)};
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
@@ -63,9 +80,9 @@ static size_t rdmap_fields(const uint8_t *ulpdu, size_t size, const struct field
 {
     size_t count = 0;
 
-    if (size < 2 || ulpdu[0] & IW_DDP_T)
+    if (size < 2 || ulpdu[IW_AT_DDP_CONTROL] & IW_DDP_T)
         return 0;
-    switch (ulpdu[1] & IW_RDMAP_OPCODE) {
+    switch (ulpdu[IW_AT_RDMAP_CONTROL] & IW_RDMAP_OPCODE) {
     case IW_OP_READ_REQUEST:
         *out = read_fields;
         count = COUNT(read_fields);
@@ -92,7 +109,7 @@ static size_t rdmap_fields(const uint8_t *ulpdu, size_t size, const struct field
 
 static size_t ddp_fields(const uint8_t *ulpdu, size_t size, const struct field **out)
 {
-    bool tagged = size > 0 && (ulpdu[0] & IW_DDP_T) != 0;
+    bool tagged = size > 0 && (ulpdu[IW_AT_DDP_CONTROL] & IW_DDP_T) != 0;
     size_t count = tagged ? COUNT(tagged_fields) : COUNT(untagged_fields);
 
     *out = tagged ? tagged_fields : untagged_fields;
@@ -204,9 +221,10 @@ static void change_field(struct iw_mutate_random *r, const struct iw_mutate_scri
 {
     uint64_t old = get(o + f->at, f->size);
 
-    if (f->at == 1 && iw_mutate_chance(r, 2)) /* of its bits the opcode is what matters most */
+    if (f->at == IW_AT_RDMAP_CONTROL &&
+        iw_mutate_chance(r, 2)) /* of its bits the opcode is what matters most */
         put(o + f->at, 1, (old & 0xf0u) | iw_mutate_below(r, 16));
-    else if (f->at <= 1)
+    else if (f->at <= IW_AT_RDMAP_CONTROL)
         put(o + f->at, 1, old ^ UINT64_C(1) << iw_mutate_below(r, 8));
     else if (f->size >= 4 && iw_mutate_chance(r, 2))
         put(o + f->at, f->size, known(r, s, f->size, old));
@@ -278,8 +296,9 @@ void iw_mutate_ulpdu(struct iw_mutate_random *r, const struct iw_mutate_script *
                      size_t *size, size_t most)
 {
     const struct field *fields = NULL;
-    size_t count,
-        header = *size > 0 && ulpdu[0] & IW_DDP_T ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER;
+    size_t count, header = *size > 0 && ulpdu[IW_AT_DDP_CONTROL] & IW_DDP_T
+                               ? IW_DDP_TAGGED_HEADER
+                               : IW_DDP_UNTAGGED_HEADER;
     size_t other;
 
     switch (iw_mutate_below(r, 8)) {
@@ -309,11 +328,11 @@ void iw_mutate_ulpdu(struct iw_mutate_random *r, const struct iw_mutate_script *
     case 4:
         if (*size > 0 &&
             iw_mutate_chance(r, 4)) { /* tagged becomes untagged, and the other way round */
-            ulpdu[0] ^= IW_DDP_T;
+            ulpdu[IW_AT_DDP_CONTROL] ^= IW_DDP_T;
             return;
         }
         if (*size > 0) {
-            ulpdu[0] ^= IW_DDP_L;
+            ulpdu[IW_AT_DDP_CONTROL] ^= IW_DDP_L;
             return;
         }
         break;
@@ -338,21 +357,23 @@ void iw_mutate_startup(struct iw_mutate_random *r, uint8_t *frame, size_t *size,
     }
     switch (iw_mutate_below(r, 9)) {
     case 0:
-        frame[16] ^= IW_MPA_FLAG_M;
+        frame[IW_AT_MPA_FLAGS] ^= IW_MPA_FLAG_M;
         break;
     case 1:
-        frame[16] ^= IW_MPA_FLAG_C;
+        frame[IW_AT_MPA_FLAGS] ^= IW_MPA_FLAG_C;
         break;
     case 2:
-        frame[16] ^= (uint8_t)(1u << iw_mutate_below(r, 8));
+        frame[IW_AT_MPA_FLAGS] ^= (uint8_t)(1u << iw_mutate_below(r, 8));
         break;
     case 3:
-        frame[17] = (uint8_t)(iw_mutate_chance(r, 4) ? iw_mutate_next(r) : iw_mutate_below(r, 4));
+        frame[IW_AT_MPA_REVISION] =
+            (uint8_t)(iw_mutate_chance(r, 4) ? iw_mutate_next(r) : iw_mutate_below(r, 4));
         break;
     case 4: /* PD_Length alone */
-        (void)iw_put16(frame + 18, iw_mutate_chance(r, 2)
-                                       ? pd[iw_mutate_below(r, COUNT(pd))]
-                                       : (uint16_t)value(r, NULL, 2, iw_get16(frame + 18)));
+        (void)iw_put16(frame + IW_AT_MPA_PD_LENGTH,
+                       iw_mutate_chance(r, 2)
+                           ? pd[iw_mutate_below(r, COUNT(pd))]
+                           : (uint16_t)value(r, NULL, 2, iw_get16(frame + IW_AT_MPA_PD_LENGTH)));
         break;
     case 5: /* with its private data */
         other = IW_MPA_STARTUP_HEADER + pd[iw_mutate_below(r, COUNT(pd))];
@@ -360,25 +381,25 @@ void iw_mutate_startup(struct iw_mutate_random *r, uint8_t *frame, size_t *size,
         for (size_t i = *size; i < other; i++)
             frame[i] = (uint8_t)i;
         *size = other;
-        (void)iw_put16(frame + 18, (uint16_t)(*size - IW_MPA_STARTUP_HEADER));
+        (void)iw_put16(frame + IW_AT_MPA_PD_LENGTH, (uint16_t)(*size - IW_MPA_STARTUP_HEADER));
         break;
     case 6:
         if (*size >= IW_MPA_STARTUP_HEADER + IW_MPA_ENHANCED_LENGTH) {
-            uint8_t *depth = frame + 20 + 2 * iw_mutate_below(r, 2);
+            uint8_t *depth = frame + (iw_mutate_below(r, 2) ? IW_AT_MPA_ORD : IW_AT_MPA_IRD);
             *depth ^= (uint8_t)(1u << (6 + iw_mutate_below(r, 2)));
             break;
         }
-        frame[16] ^= IW_MPA_FLAG_S;
+        frame[IW_AT_MPA_FLAGS] ^= IW_MPA_FLAG_S;
         break;
     case 7:
         if (*size >= IW_MPA_STARTUP_HEADER + IW_MPA_ENHANCED_LENGTH) {
-            uint8_t *depth = frame + 20 + 2 * iw_mutate_below(r, 2);
+            uint8_t *depth = frame + (iw_mutate_below(r, 2) ? IW_AT_MPA_ORD : IW_AT_MPA_IRD);
             static const uint16_t depths[] = {0, 1, 2, 16, 0x3ffd, 0x3ffe, 0x3fff};
             uint16_t flags = iw_get16(depth) & 0xc000u;
             (void)iw_put16(depth, (uint16_t)(flags | depths[iw_mutate_below(r, COUNT(depths))]));
             break;
         }
-        frame[17] = 2;
+        frame[IW_AT_MPA_REVISION] = 2;
         break;
     default:
         other = iw_mutate_below(r, *size);

@@ -99,9 +99,10 @@ static uint8_t *untagged(struct iw_mutate_script *s, const struct iw_mutate_part
 {
     uint8_t *o = s->octets + p->at;
 
-    if (p->kind != IW_MUTATE_FPDU || p->length < IW_DDP_UNTAGGED_HEADER || (o[0] & IW_DDP_T) != 0)
+    if (p->kind != IW_MUTATE_FPDU || p->length < IW_DDP_UNTAGGED_HEADER ||
+        (o[IW_AT_DDP_CONTROL] & IW_DDP_T) != 0)
         return NULL;
-    *qn = iw_get32(o + 6);
+    *qn = iw_get32(o + IW_AT_QN);
     return *qn <= IW_QN_ATOMIC_RESPONSE ? o : NULL;
 }
 
@@ -114,8 +115,8 @@ void iw_mutate_renumber(struct iw_mutate_script *s)
         uint8_t *o = untagged(s, p, &qn);
         if (!o)
             continue;
-        (void)iw_put32(o + 10, msn[iw_mutate_side(s, p)][qn]);
-        if (o[0] & IW_DDP_L)
+        (void)iw_put32(o + IW_AT_MSN, msn[iw_mutate_side(s, p)][qn]);
+        if (o[IW_AT_DDP_CONTROL] & IW_DDP_L)
             msn[iw_mutate_side(s, p)][qn]++;
     }
 }
@@ -129,9 +130,9 @@ void iw_mutate_reoffset(struct iw_mutate_script *s)
         uint8_t *o = untagged(s, p, &qn);
         if (!o)
             continue;
-        (void)iw_put32(o + 14, mo[iw_mutate_side(s, p)][qn]);
+        (void)iw_put32(o + IW_AT_MO, mo[iw_mutate_side(s, p)][qn]);
         mo[iw_mutate_side(s, p)][qn] += p->length - IW_DDP_UNTAGGED_HEADER;
-        if (o[0] & IW_DDP_L)
+        if (o[IW_AT_DDP_CONTROL] & IW_DDP_L)
             mo[iw_mutate_side(s, p)][qn] = 0;
     }
 }
@@ -141,7 +142,8 @@ void iw_mutate_repair_startups(struct iw_mutate_script *s)
     for (size_t i = 0; i < s->count; i++) {
         const struct iw_mutate_part *p = &s->part[i];
         if (p->kind == IW_MUTATE_STARTUP && p->length >= IW_MPA_STARTUP_HEADER)
-            (void)iw_put16(s->octets + p->at + 18, (uint16_t)(p->length - IW_MPA_STARTUP_HEADER));
+            (void)iw_put16(s->octets + p->at + IW_AT_MPA_PD_LENGTH,
+                           (uint16_t)(p->length - IW_MPA_STARTUP_HEADER));
     }
 }
 

@@ -25,8 +25,9 @@ static size_t header(const struct iw_mutate_script *s, const struct iw_mutate_pa
     case IW_MUTATE_STARTUP:
         return IW_MPA_STARTUP_HEADER;
     case IW_MUTATE_FPDU:
-        return p->length > 0 && s->octets[p->at] & IW_DDP_T ? IW_DDP_TAGGED_HEADER
-                                                            : IW_DDP_UNTAGGED_HEADER;
+        return p->length > 0 && s->octets[p->at + IW_AT_DDP_CONTROL] & IW_DDP_T
+                   ? IW_DDP_TAGGED_HEADER
+                   : IW_DDP_UNTAGGED_HEADER;
     default:
         return 0;
     }

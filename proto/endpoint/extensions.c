@@ -1,34 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rx.h"
 
-/* Offsets in the ULPDU of an untagged message. */
-enum {
-    MSN_OFFSET = 10,
-    MO_OFFSET = 14,
-    HEADER_OFFSET = IW_DDP_UNTAGGED_HEADER,
-    STAG_OFFSET = HEADER_OFFSET + 8,
-    TO_OFFSET = HEADER_OFFSET + 12,
-    COMPARE_OFFSET = HEADER_OFFSET + 36,
-    COMPARE_MASK_OFFSET = HEADER_OFFSET + 44
-};
-
 #define AOPCODE 0xfu
 
 /* The messages of RFC 7306 have one segment each and one size. */
 static bool size_fails(struct iw_endpoint *ep, const struct segment *s, enum iw_check check,
                        uint32_t size)
 {
-    if (s->header.mo != 0 && iw_ep_rx_fails(ep, s, IW_CHECK_DDP_MO, MO_OFFSET, s->header.mo, 0))
+    if (s->header.mo != 0 && iw_ep_rx_fails(ep, s, IW_CHECK_DDP_MO, IW_AT_MO, s->header.mo, 0))
         return true;
     return (s->length != size || !iw_ddp_last(&s->header)) &&
-           iw_ep_rx_fails(ep, s, check, HEADER_OFFSET, s->length, size);
+           iw_ep_rx_fails(ep, s, check, IW_DDP_UNTAGGED_HEADER, s->length, size);
 }
 
 static bool msn_fails(struct iw_endpoint *ep, const struct segment *s)
 {
     uint32_t expected = ep->rx_msn[s->header.qn];
     return s->header.msn != expected &&
-           iw_ep_rx_fails(ep, s, IW_CHECK_DDP_MSN, MSN_OFFSET, s->header.msn, expected);
+           iw_ep_rx_fails(ep, s, IW_CHECK_DDP_MSN, IW_AT_MSN, s->header.msn, expected);
 }
 
 /* RFC 7306 §6: takes a buffer like a Send, but leaves its octets alone. */
@@ -38,8 +27,9 @@ void iw_ep_rx_immediate(struct iw_endpoint *ep, struct segment *s)
         size_fails(ep, s, IW_CHECK_RDMAP_IMMEDIATE_LENGTH, IW_RDMAP_IMMEDIATE))
         return;
     /* A Send that is not finished has the same MSN. */
-    if (ep->rx_open && iw_ep_rx_fails(ep, s, IW_CHECK_RDMAP_IMMEDIATE_LENGTH, HEADER_OFFSET,
-                                      ep->rx_mo + s->length, IW_RDMAP_IMMEDIATE))
+    if (ep->rx_open &&
+        iw_ep_rx_fails(ep, s, IW_CHECK_RDMAP_IMMEDIATE_LENGTH, IW_DDP_UNTAGGED_HEADER,
+                       ep->rx_mo + s->length, IW_RDMAP_IMMEDIATE))
         return;
     if (ep->deferred.check != IW_CHECK_NONE)
         return;
@@ -48,7 +38,7 @@ void iw_ep_rx_immediate(struct iw_endpoint *ep, struct segment *s)
                                        .length = IW_RDMAP_IMMEDIATE,
                                        .solicited = iw_rdmap_solicits(iw_rdmap_op(&s->header)),
                                        .immediate = true};
-    memcpy(completion.immediate_data, s->head + HEADER_OFFSET, IW_RDMAP_IMMEDIATE);
+    memcpy(completion.immediate_data, s->head + IW_DDP_UNTAGGED_HEADER, IW_RDMAP_IMMEDIATE);
     ep->rx_open = false;
     ep->rx_msn[IW_QN_SEND]++;
     iw_ep_rx_deliver(ep, &completion);
@@ -59,17 +49,17 @@ void iw_ep_rx_immediate(struct iw_endpoint *ep, struct segment *s)
 static bool refuses_fields(struct iw_endpoint *ep, const struct segment *s,
                            const struct iw_rdmap_atomic_request *r)
 {
-    if ((r->opcode & ~AOPCODE) != 0 &&
-        iw_ep_rx_refuses(ep, s, IW_CHECK_RDMAP_ATOMIC_RSVD, HEADER_OFFSET, r->opcode >> 4, 0))
+    if ((r->opcode & ~AOPCODE) != 0 && iw_ep_rx_refuses(ep, s, IW_CHECK_RDMAP_ATOMIC_RSVD,
+                                                        IW_DDP_UNTAGGED_HEADER, r->opcode >> 4, 0))
         return true;
     if ((r->opcode & AOPCODE) != IW_ATOMIC_FETCH_ADD)
         return false;
     if (r->compare_data != 0)
-        return iw_ep_rx_refuses(ep, s, IW_CHECK_RDMAP_ATOMIC_UNUSED, COMPARE_OFFSET,
-                                r->compare_data, 0);
+        return iw_ep_rx_refuses(ep, s, IW_CHECK_RDMAP_ATOMIC_UNUSED,
+                                IW_IN_ULPDU(IW_AT_ATOMIC_COMPARE), r->compare_data, 0);
     return r->compare_mask != UINT64_MAX &&
-           iw_ep_rx_refuses(ep, s, IW_CHECK_RDMAP_ATOMIC_UNUSED, COMPARE_MASK_OFFSET,
-                            r->compare_mask, UINT64_MAX);
+           iw_ep_rx_refuses(ep, s, IW_CHECK_RDMAP_ATOMIC_UNUSED,
+                            IW_IN_ULPDU(IW_AT_ATOMIC_COMPARE_MASK), r->compare_mask, UINT64_MAX);
 }
 
 static bool target_fails(struct iw_endpoint *ep, const struct segment *s,
@@ -80,15 +70,15 @@ static bool target_fails(struct iw_endpoint *ep, const struct segment *s,
     case IW_CHECK_NONE:
         return false;
     case IW_CHECK_RDMAP_ATOMIC_OPCODE:
-        return iw_ep_rx_fails(ep, s, check, HEADER_OFFSET, r->opcode & AOPCODE, 0);
+        return iw_ep_rx_fails(ep, s, check, IW_DDP_UNTAGGED_HEADER, r->opcode & AOPCODE, 0);
     case IW_CHECK_RDMAP_ATOMIC_ALIGN:
     case IW_CHECK_RDMAP_READ_BASE:
     case IW_CHECK_RDMAP_READ_BOUNDS:
     case IW_CHECK_RDMAP_READ_FIT:
     case IW_CHECK_RDMAP_READ_WRAP:
-        return iw_ep_rx_fails(ep, s, check, TO_OFFSET, r->remote_to, 0);
+        return iw_ep_rx_fails(ep, s, check, IW_IN_ULPDU(IW_AT_ATOMIC_TO), r->remote_to, 0);
     default:
-        return iw_ep_rx_fails(ep, s, check, STAG_OFFSET, r->remote_stag, 0);
+        return iw_ep_rx_fails(ep, s, check, IW_IN_ULPDU(IW_AT_ATOMIC_STAG), r->remote_stag, 0);
     }
 }
 
@@ -99,7 +89,7 @@ void iw_ep_rx_atomic_request(struct iw_endpoint *ep, struct segment *s)
         size_fails(ep, s, IW_CHECK_RDMAP_ATOMIC_LENGTH, IW_RDMAP_ATOMIC_REQUEST) ||
         iw_ep_rx_over_ird(ep, s))
         return;
-    (void)iw_wire_get_atomic_request(s->head + HEADER_OFFSET, IW_RDMAP_ATOMIC_REQUEST,
+    (void)iw_wire_get_atomic_request(s->head + IW_DDP_UNTAGGED_HEADER, IW_RDMAP_ATOMIC_REQUEST,
                                      &read.atomic);
     if (refuses_fields(ep, s, &read.atomic) || target_fails(ep, s, &read.atomic))
         return;
@@ -115,7 +105,7 @@ void iw_ep_rx_atomic_response(struct iw_endpoint *ep, struct segment *s)
         return;
     struct iw_read_out *read = iw_ep_read_out(ep, true);
     if (read == NULL) {
-        if (!iw_ep_rx_fails(ep, s, IW_CHECK_RDMAP_ATOMIC_RESPONSE_UNSOLICITED, MSN_OFFSET,
+        if (!iw_ep_rx_fails(ep, s, IW_CHECK_RDMAP_ATOMIC_RESPONSE_UNSOLICITED, IW_AT_MSN,
                             s->header.msn, 0))
             ep->rx_msn[IW_QN_ATOMIC_RESPONSE]++;
         return;
@@ -123,10 +113,11 @@ void iw_ep_rx_atomic_response(struct iw_endpoint *ep, struct segment *s)
     if (size_fails(ep, s, IW_CHECK_RDMAP_ATOMIC_RESPONSE_LENGTH, IW_RDMAP_ATOMIC_RESPONSE) ||
         iw_ep_rx_out_of_turn(ep, s, read))
         return;
-    (void)iw_wire_get_atomic_response(s->head + HEADER_OFFSET, IW_RDMAP_ATOMIC_RESPONSE, &response);
+    (void)iw_wire_get_atomic_response(s->head + IW_DDP_UNTAGGED_HEADER, IW_RDMAP_ATOMIC_RESPONSE,
+                                      &response);
     if (response.request_id != read->request_id &&
-        iw_ep_rx_fails(ep, s, IW_CHECK_RDMAP_ATOMIC_RESPONSE_ID, HEADER_OFFSET, response.request_id,
-                       read->request_id))
+        iw_ep_rx_fails(ep, s, IW_CHECK_RDMAP_ATOMIC_RESPONSE_ID, IW_DDP_UNTAGGED_HEADER,
+                       response.request_id, read->request_id))
         return;
     ep->rx_msn[IW_QN_ATOMIC_RESPONSE]++;
     iw_ep_send_at(ep, read->entry)->original = response.original_value;

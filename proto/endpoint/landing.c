@@ -14,8 +14,6 @@
  * any other landing; a wrong one has spoilt memory that nobody uses yet.
  */
 
-enum { STAG_OFFSET = 2 };
-
 static uint32_t payload(const struct iw_landing *l)
 {
     return l->length - l->header_length;
@@ -121,7 +119,7 @@ static void moved(struct iw_endpoint *ep)
 {
     struct iw_ddp_header h;
     (void)iw_wire_get_ddp(ep->landing.header, ep->landing.header_length, &h);
-    uint64_t pos = ep->deframer.next + IW_MPA_LENGTH_FIELD + STAG_OFFSET;
+    uint64_t pos = ep->deframer.next + IW_MPA_LENGTH_FIELD + IW_AT_STAG;
     struct iw_fault fault = {IW_CHECK_DDP_STAG, pos, h.stag, 0};
     iw_ep_fault(ep, fault, &h, NULL, ep->landing.length, ep->rx_now);
 }

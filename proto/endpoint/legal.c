@@ -6,9 +6,6 @@
 /* Habits that a sender may have and a receiver must accept, refused by --overstrict: one check per
  * habit. */
 
-/* Offsets in a ULPDU. */
-enum { RDMAP_OFFSET = 1, STAG_OFFSET = 2, MO_OFFSET = 14 };
-
 /* The messages of several segments that may be in progress at once. */
 enum { SENDS, WRITES, RESPONSES, OTHERS };
 
@@ -30,9 +27,10 @@ static struct iw_refusal changed(const struct iw_endpoint *ep, const struct iw_d
     uint32_t stag = tagged ? h->stag : h->invalidate_stag;
 
     if (last->open && h->rdmap_control != last->rdmap_control && iw_switch_overstrict(s, constant))
-        return (struct iw_refusal){constant, RDMAP_OFFSET, h->rdmap_control, last->rdmap_control};
+        return (struct iw_refusal){constant, IW_AT_RDMAP_CONTROL, h->rdmap_control,
+                                   last->rdmap_control};
     if (last->open && stag != last->stag && iw_switch_overstrict(s, same))
-        return (struct iw_refusal){same, STAG_OFFSET, stag, last->stag};
+        return (struct iw_refusal){same, IW_AT_STAG, stag, last->stag};
     return (struct iw_refusal){.check = IW_CHECK_NONE};
 }
 
@@ -55,7 +53,6 @@ struct iw_refusal iw_ep_refused(struct iw_endpoint *ep, const struct iw_fpdu *fp
                                 const struct iw_ddp_header *h, uint32_t octets,
                                 const uint8_t *payload)
 {
-    enum { READ_SIZE = 12 };
     unsigned opcode = iw_rdmap_op(h);
     bool send = !iw_ddp_tagged(h) && h->qn == IW_QN_SEND && iw_rdmap_is_send(opcode);
     /* An RTR is an empty message, too, but no message of the ULP's (RFC 6581 §9.2). */
@@ -71,14 +68,15 @@ struct iw_refusal iw_ep_refused(struct iw_endpoint *ep, const struct iw_fpdu *fp
     } habits[] = {
         {ep->rx_together > 1, {IW_CHECK_MPA_FPDU_PACKED, 0, ep->rx_together, 1}},
         {fpdu->length > ep->mulpdu, {IW_CHECK_MPA_MULPDU, 0, fpdu->length, ep->mulpdu}},
-        {send && iw_rdmap_solicits(opcode), {IW_CHECK_RDMAP_SEND_SE, RDMAP_OFFSET, opcode, 0}},
+        {send && iw_rdmap_solicits(opcode),
+         {IW_CHECK_RDMAP_SEND_SE, IW_AT_RDMAP_CONTROL, opcode, 0}},
         {send && iw_rdmap_invalidates(opcode),
-         {IW_CHECK_RDMAP_SEND_INVALIDATE, RDMAP_OFFSET, opcode, 0}},
+         {IW_CHECK_RDMAP_SEND_INVALIDATE, IW_AT_RDMAP_CONTROL, opcode, 0}},
         {send && whole && h->mo == 0, {IW_CHECK_RDMAP_SEND_EMPTY, 0, 0, 0}},
         {opcode == IW_OP_WRITE && alone, {IW_CHECK_RDMAP_WRITE_EMPTY, 0, 0, 0}},
-        {read && iw_get32(payload + READ_SIZE) == 0, {IW_CHECK_RDMAP_READ_EMPTY, 0, 0, 0}},
+        {read && iw_get32(payload + IW_AT_READ_SIZE) == 0, {IW_CHECK_RDMAP_READ_EMPTY, 0, 0, 0}},
         {opcode == IW_OP_READ_RESPONSE && alone, {IW_CHECK_RDMAP_RESPONSE_EMPTY, 0, 0, 0}},
-        {send && fills_its_buffer(ep, end, octets), {IW_CHECK_DDP_FIT, MO_OFFSET, end, 0}},
+        {send && fills_its_buffer(ep, end, octets), {IW_CHECK_DDP_FIT, IW_AT_MO, end, 0}},
     };
 
     remember(ep, h);

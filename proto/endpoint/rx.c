@@ -46,7 +46,6 @@ bool iw_ep_rx_refuses(struct iw_endpoint *ep, const struct segment *s, enum iw_c
 /* Places the payload of a tagged segment. Returns true if the segment goes no further. */
 static bool placed_badly(struct iw_endpoint *ep, const struct segment *s, enum iw_ddp_use use)
 {
-    enum { STAG_OFFSET = 2, TO_OFFSET = 6 };
     const struct iw_ddp_header *h = &s->header;
     enum iw_check check = iw_ddp_place_tagged(&ep->stream, use, h->stag, h->to, s->fpdu->ulpdu,
                                               s->fpdu->pieces, s->header_length, s->length);
@@ -54,15 +53,15 @@ static bool placed_badly(struct iw_endpoint *ep, const struct segment *s, enum i
         return false;
     bool to = check == IW_CHECK_DDP_TO_BASE || check == IW_CHECK_DDP_TO_BOUNDS ||
               check == IW_CHECK_DDP_TO_WRAP || check == IW_CHECK_DDP_TO_FIT;
-    return to ? fails(ep, s, check, TO_OFFSET, h->to, 0)
-              : fails(ep, s, check, STAG_OFFSET, h->stag, 0);
+    return to ? fails(ep, s, check, IW_AT_TO, h->to, 0)
+              : fails(ep, s, check, IW_AT_STAG, h->stag, 0);
 }
 
 static void receive_write(struct iw_endpoint *ep, struct segment *s)
 {
     const struct iw_ddp_header *h = &s->header;
     if (ep->write_open && h->to != ep->write_to &&
-        overstrict(ep, s, IW_CHECK_DDP_TO_ORDER, 6, h->to, ep->write_to))
+        overstrict(ep, s, IW_CHECK_DDP_TO_ORDER, IW_AT_TO, h->to, ep->write_to))
         return;
     if (placed_badly(ep, s, IW_USE_WRITE))
         return;
@@ -75,8 +74,8 @@ bool iw_ep_rx_out_of_turn(struct iw_endpoint *ep, const struct segment *s,
                           const struct iw_read_out *answered)
 {
     const struct iw_read_out *due = &ep->reads_out[ep->reads_out_head % ep->reads_out_room];
-    return answered != due &&
-           fails(ep, s, IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER, 1, s->header.rdmap_control, 0);
+    return answered != due && fails(ep, s, IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER,
+                                    IW_AT_RDMAP_CONTROL, s->header.rdmap_control, 0);
 }
 
 static void receive_response(struct iw_endpoint *ep, struct segment *s)
@@ -84,7 +83,8 @@ static void receive_response(struct iw_endpoint *ep, struct segment *s)
     const struct iw_ddp_header *h = &s->header;
     struct iw_read_out *read = iw_ep_read_out(ep, false);
     if (read == NULL) {
-        if (!fails(ep, s, IW_CHECK_RDMAP_RESPONSE_UNSOLICITED, 1, h->rdmap_control, 0))
+        if (!fails(ep, s, IW_CHECK_RDMAP_RESPONSE_UNSOLICITED, IW_AT_RDMAP_CONTROL,
+                   h->rdmap_control, 0))
             (void)placed_badly(ep, s, IW_USE_READ_RESPONSE);
         return;
     }
@@ -93,10 +93,11 @@ static void receive_response(struct iw_endpoint *ep, struct segment *s)
     /* RFC 5041 §5.2: nothing of a zero-length tagged message is compared. */
     if (read->size != 0 || s->length != 0) {
         if (h->stag != read->sink_stag &&
-            fails(ep, s, IW_CHECK_RDMAP_RESPONSE_STAG, 2, h->stag, read->sink_stag))
+            fails(ep, s, IW_CHECK_RDMAP_RESPONSE_STAG, IW_AT_STAG, h->stag, read->sink_stag))
             return;
         if (h->to != read->sink_to + read->received &&
-            fails(ep, s, IW_CHECK_RDMAP_RESPONSE_TO, 6, h->to, read->sink_to + read->received))
+            fails(ep, s, IW_CHECK_RDMAP_RESPONSE_TO, IW_AT_TO, h->to,
+                  read->sink_to + read->received))
             return;
     }
     uint64_t received = (uint64_t)read->received + s->length;
@@ -140,7 +141,8 @@ static void deliver(struct iw_endpoint *ep, struct segment *s, uint64_t length)
                                        .solicited = iw_rdmap_solicits(opcode)};
     if (iw_rdmap_invalidates(opcode)) {
         enum iw_check check = iw_rdmap_invalidate(&ep->stream, h->invalidate_stag);
-        if (check != IW_CHECK_NONE && fails(ep, s, check, 2, h->invalidate_stag, 0))
+        if (check != IW_CHECK_NONE &&
+            fails(ep, s, check, IW_AT_INVALIDATE_STAG, h->invalidate_stag, 0))
             return;
         completion.invalidated = true;
         completion.invalidate_stag = h->invalidate_stag;
@@ -152,11 +154,11 @@ bool iw_ep_rx_no_buffer(struct iw_endpoint *ep, const struct segment *s)
 {
     const struct iw_ddp_header *h = &s->header;
     if (h->msn != ep->rx_msn[IW_QN_SEND] &&
-        fails(ep, s, IW_CHECK_DDP_MSN, 10, h->msn, ep->rx_msn[IW_QN_SEND]))
+        fails(ep, s, IW_CHECK_DDP_MSN, IW_AT_MSN, h->msn, ep->rx_msn[IW_QN_SEND]))
         return true;
     if (ep->recv_head != ep->recv_tail)
         return false;
-    if (!fails(ep, s, IW_CHECK_DDP_NO_BUFFER, 10, h->msn, 0) && iw_ddp_last(h))
+    if (!fails(ep, s, IW_CHECK_DDP_NO_BUFFER, IW_AT_MSN, h->msn, 0) && iw_ddp_last(h))
         ep->rx_msn[IW_QN_SEND]++;
     return true;
 }
@@ -167,16 +169,16 @@ static void receive_send(struct iw_endpoint *ep, struct segment *s)
     if (iw_ep_rx_no_buffer(ep, s))
         return;
     const struct iw_recv_entry *entry = &ep->recvs[ep->recv_head % ep->config.recv_depth];
-    if (!ep->rx_open && h->mo != 0 && overstrict(ep, s, IW_CHECK_DDP_MO_ZERO, 14, h->mo, 0))
+    if (!ep->rx_open && h->mo != 0 && overstrict(ep, s, IW_CHECK_DDP_MO_ZERO, IW_AT_MO, h->mo, 0))
         return;
     if (ep->rx_open && h->mo != ep->rx_mo &&
-        overstrict(ep, s, IW_CHECK_DDP_MO_ORDER, 14, h->mo, ep->rx_mo))
+        overstrict(ep, s, IW_CHECK_DDP_MO_ORDER, IW_AT_MO, h->mo, ep->rx_mo))
         return;
-    if (h->mo > entry->capacity && fails(ep, s, IW_CHECK_DDP_MO, 14, h->mo, entry->capacity))
+    if (h->mo > entry->capacity && fails(ep, s, IW_CHECK_DDP_MO, IW_AT_MO, h->mo, entry->capacity))
         return;
     uint64_t end = (uint64_t)h->mo + s->length;
     if (h->mo <= entry->capacity && end > entry->capacity &&
-        fails(ep, s, IW_CHECK_DDP_TOO_LONG, 14, end, entry->capacity))
+        fails(ep, s, IW_CHECK_DDP_TOO_LONG, IW_AT_MO, end, entry->capacity))
         return;
     /* The octets stay inside the list of buffers even if they are misplaced or too long. */
     uint64_t at = h->mo > entry->capacity ? h->mo % (entry->capacity + 1) : h->mo;
@@ -198,17 +200,16 @@ static void receive_send(struct iw_endpoint *ep, struct segment *s)
 /* Reports a fault of a Read Request's source. */
 static bool read_fails(struct iw_endpoint *ep, const struct segment *s, enum iw_check check)
 {
-    enum { SIZE_OFFSET = 30, STAG_OFFSET = 34, TO_OFFSET = 38 };
     const struct iw_rdmap_read_request *r = &s->request;
     switch (check) {
     case IW_CHECK_RDMAP_READ_BASE:
-        return fails(ep, s, check, TO_OFFSET, r->source_to, 0);
+        return fails(ep, s, check, IW_IN_ULPDU(IW_AT_READ_SOURCE_TO), r->source_to, 0);
     case IW_CHECK_RDMAP_READ_BOUNDS:
     case IW_CHECK_RDMAP_READ_FIT:
     case IW_CHECK_RDMAP_READ_WRAP:
-        return fails(ep, s, check, SIZE_OFFSET, r->size, 0);
+        return fails(ep, s, check, IW_IN_ULPDU(IW_AT_READ_SIZE), r->size, 0);
     default:
-        return fails(ep, s, check, STAG_OFFSET, r->source_stag, 0);
+        return fails(ep, s, check, IW_IN_ULPDU(IW_AT_READ_SOURCE_STAG), r->source_stag, 0);
     }
 }
 
@@ -219,8 +220,9 @@ bool iw_ep_rx_over_ird(struct iw_endpoint *ep, const struct segment *s)
         limit = ep->config.max_reads;
     uint64_t open = ep->reads_in_tail - ep->reads_in_head;
     if (open >= limit)
-        return fails(ep, s, IW_CHECK_RDMAP_IRD, 10, open + 1, limit);
-    return open + 1 == limit && overstrict(ep, s, IW_CHECK_RDMAP_IRD_FULL, 10, open + 1, limit);
+        return fails(ep, s, IW_CHECK_RDMAP_IRD, IW_AT_MSN, open + 1, limit);
+    return open + 1 == limit &&
+           overstrict(ep, s, IW_CHECK_RDMAP_IRD_FULL, IW_AT_MSN, open + 1, limit);
 }
 
 void iw_ep_rx_request(struct iw_endpoint *ep, const struct segment *s, struct iw_read_in read,
@@ -244,7 +246,7 @@ static void receive_read_request(struct iw_endpoint *ep, struct segment *s)
 {
     const struct iw_ddp_header *h = &s->header;
     if (h->msn != ep->rx_msn[IW_QN_READ_REQUEST] &&
-        fails(ep, s, IW_CHECK_DDP_MSN, 10, h->msn, ep->rx_msn[IW_QN_READ_REQUEST]))
+        fails(ep, s, IW_CHECK_DDP_MSN, IW_AT_MSN, h->msn, ep->rx_msn[IW_QN_READ_REQUEST]))
         return;
     s->request_known =
         iw_wire_get_read_request(s->head + IW_DDP_UNTAGGED_HEADER,
@@ -279,11 +281,11 @@ static void receive_terminate(struct iw_endpoint *ep, struct segment *s)
         fails(ep, s, IW_CHECK_RDMAP_TERMINATE_VALID, (uint32_t)s->header_length, s->length, 0))
         return;
     if (got >= 0 && terminate.reserved != 0 &&
-        overstrict(ep, s, IW_CHECK_RDMAP_TERMINATE_RSVD, (uint32_t)s->header_length + 2,
-                   terminate.reserved, 0))
+        overstrict(ep, s, IW_CHECK_RDMAP_TERMINATE_RSVD,
+                   (uint32_t)s->header_length + IW_AT_TERM_FLAGS, terminate.reserved, 0))
         return;
     if (s->header.msn != ep->rx_msn[IW_QN_TERMINATE] &&
-        fails(ep, s, IW_CHECK_DDP_MSN, 10, s->header.msn, ep->rx_msn[IW_QN_TERMINATE]))
+        fails(ep, s, IW_CHECK_DDP_MSN, IW_AT_MSN, s->header.msn, ep->rx_msn[IW_QN_TERMINATE]))
         return;
     if (got >= 0)
         iw_ep_peer_terminated(ep, &terminate, ep->rx_now);
@@ -303,19 +305,17 @@ static bool receive_rtr(struct iw_endpoint *ep, struct segment *s)
     else if (opcode == IW_OP_WRITE && s->length == 0)
         form = IW_MPA_RTR_WRITE;
     else if (opcode == IW_OP_READ_REQUEST && s->length == IW_RDMAP_READ_REQUEST)
-        form = iw_get32(s->head + IW_DDP_UNTAGGED_HEADER + 12) == 0 ? IW_MPA_RTR_READ : 0;
+        form = iw_get32(s->head + IW_IN_ULPDU(IW_AT_READ_SIZE)) == 0 ? IW_MPA_RTR_READ : 0;
     /* A Reply that names a form that was not offered must be answered with a Terminate. A Request
      * that offers none (mpa-rtr-offer) leaves the choice to the Reply. */
     if (ep->startup.peer_enhanced.rtr != 0)
         forms &= ep->startup.peer_enhanced.rtr;
     if ((form & forms) == 0)
-        return fails(ep, s, IW_CHECK_MPA_RTR_FIRST, 1, form, forms);
+        return fails(ep, s, IW_CHECK_MPA_RTR_FIRST, IW_AT_RDMAP_CONTROL, form, forms);
     if (form == IW_MPA_RTR_SEND)
         ep->rx_msn[IW_QN_SEND]++;
     return form == IW_MPA_RTR_SEND;
 }
-
-enum { RDMAP_OFFSET = 1, INVALIDATE_OFFSET = 2, QN_OFFSET = 6 };
 
 static bool header_fails(struct iw_endpoint *ep, const struct segment *s, enum iw_check check)
 {
@@ -323,22 +323,24 @@ static bool header_fails(struct iw_endpoint *ep, const struct segment *s, enum i
     switch (check) {
     case IW_CHECK_DDP_VERSION_TAGGED:
     case IW_CHECK_DDP_VERSION_UNTAGGED:
-        return fails(ep, s, check, 0, iw_ddp_version(h), ep->startup.agreed.version);
+        return fails(ep, s, check, IW_AT_DDP_CONTROL, iw_ddp_version(h),
+                     ep->startup.agreed.version);
     case IW_CHECK_DDP_QN:
     case IW_CHECK_RDMAP_OPCODE_QUEUE:
-        return fails(ep, s, check, QN_OFFSET, h->qn, iw_rdmap_queue(iw_rdmap_op(h)));
+        return fails(ep, s, check, IW_AT_QN, h->qn, iw_rdmap_queue(iw_rdmap_op(h)));
     case IW_CHECK_RDMAP_VERSION:
-        return fails(ep, s, check, RDMAP_OFFSET, iw_rdmap_version(h), ep->startup.agreed.version);
+        return fails(ep, s, check, IW_AT_RDMAP_CONTROL, iw_rdmap_version(h),
+                     ep->startup.agreed.version);
     default:
-        return fails(ep, s, check, RDMAP_OFFSET, iw_rdmap_op(h), 0);
+        return fails(ep, s, check, IW_AT_RDMAP_CONTROL, iw_rdmap_op(h), 0);
     }
 }
 
 /* Handles a segment that is shorter than its DDP header. */
 static void too_short(struct iw_endpoint *ep, const struct segment *s)
 {
-    bool tagged = s->head_length > 0 && (s->head[0] & IW_DDP_T) != 0;
-    (void)fails(ep, s, IW_CHECK_DDP_HEADER_SHORT, 0, s->fpdu->length,
+    bool tagged = s->head_length > 0 && (s->head[IW_AT_DDP_CONTROL] & IW_DDP_T) != 0;
+    (void)fails(ep, s, IW_CHECK_DDP_HEADER_SHORT, IW_AT_DDP_CONTROL, s->fpdu->length,
                 tagged ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER);
 }
 
@@ -349,10 +351,10 @@ static bool refuses_reserved(struct iw_endpoint *ep, const struct segment *s)
     enum iw_check check;
     while ((check = iw_rdmap_check_reserved(h, &seen)) != IW_CHECK_NONE) {
         if (check == IW_CHECK_DDP_RSVD
-                ? overstrict(ep, s, check, 0, h->ddp_control & IW_DDP_RSVD, 0)
+                ? overstrict(ep, s, check, IW_AT_DDP_CONTROL, h->ddp_control & IW_DDP_RSVD, 0)
             : check == IW_CHECK_RDMAP_RSV
-                ? overstrict(ep, s, check, RDMAP_OFFSET, h->rdmap_control & IW_RDMAP_RSV, 0)
-                : overstrict(ep, s, check, INVALIDATE_OFFSET, h->invalidate_stag, 0))
+                ? overstrict(ep, s, check, IW_AT_RDMAP_CONTROL, h->rdmap_control & IW_RDMAP_RSV, 0)
+                : overstrict(ep, s, check, IW_AT_INVALIDATE_STAG, h->invalidate_stag, 0))
             return true;
     }
     return false;

@@ -34,3 +34,13 @@ bool iw_number_real(const char *text, double low, double high, double *out)
     *out = value;
     return true;
 }
+
+uint64_t iw_number_place(uint64_t count, unsigned share)
+{
+    enum { ALL = 1000 };
+    uint64_t part = share < ALL ? share : ALL;
+    /* count * part, rounded up, without passing 64 bits. */
+    uint64_t rank = count / ALL * part + (count % ALL * part + ALL - 1) / ALL;
+
+    return rank == 0 ? 0 : rank - 1;
+}

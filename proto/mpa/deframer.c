@@ -86,11 +86,12 @@ static bool check_marker(struct iw_deframer *d, struct iw_cursor c, uint64_t poi
 
     pointer &= 0xfffcu; /* only an FPDU above the ULPDU maximum is long enough to wrap it */
     if ((m.fpduptr & 0xfffcu) != pointer &&
-        report(d, IW_CHECK_MPA_MARKER_POINTER, pos + 2, m.fpduptr, pointer))
+        report(d, IW_CHECK_MPA_MARKER_POINTER, pos + IW_AT_MARKER_FPDUPTR, m.fpduptr, pointer))
         return true;
     if (m.reserved && report(d, IW_CHECK_MPA_MARKER_RSVD, pos, m.reserved, 0))
         return true;
-    return (m.fpduptr & 3u) && report(d, IW_CHECK_MPA_MARKER_LOW, pos + 3, m.fpduptr & 3u, 0);
+    return (m.fpduptr & 3u) &&
+           report(d, IW_CHECK_MPA_MARKER_LOW, pos + IW_AT_MARKER_FPDUPTR + 1, m.fpduptr & 3u, 0);
 }
 
 /* Returns whether the Markers inside an FPDU that lies in one piece, from ULPDU_Length at c on, are

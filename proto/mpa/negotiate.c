@@ -230,7 +230,7 @@ void iw_mpa_agree_initiator(struct iw_mpa_startup *s)
     if (c->ird != IW_MPA_DEPTH_UNSPECIFIED && peer->ord != IW_MPA_DEPTH_UNSPECIFIED &&
         peer->ord > c->ird && !iw_switch_ignored(s->switches, IW_CHECK_MPA_IRD_SHORT))
         s->fault = (struct iw_fault){.check = IW_CHECK_MPA_IRD_SHORT,
-                                     .pos = IW_MPA_STARTUP_HEADER + 2u,
+                                     .pos = IW_AT_MPA_ORD,
                                      .got = peer->ord,
                                      .want = c->ird};
 }

@@ -4,8 +4,6 @@
 #include "mpa/startup.h"
 
 /* Octets of the fixed header's fields, for fault positions. */
-enum { AT_FLAGS = 16, AT_REVISION = 17, AT_PD_LENGTH = 18, AT_IRD = 20, AT_ORD = 22 };
-
 int iw_mpa_startup_init(struct iw_mpa_startup *s, enum iw_mpa_role role,
                         const struct iw_mpa_config *config, const void *private_data,
                         size_t private_length, const struct iw_switches *switches)
@@ -80,12 +78,13 @@ static bool refuse_frame(struct iw_mpa_startup *s, bool enhanced)
     bool plain = s->role == IW_MPA_RESPONDER && h->revision >= 2 && !enhanced;
 
     return (h->revision < s->config.revision &&
-            refuse(s, IW_CHECK_MPA_REV_OLDER, AT_REVISION, h->revision, s->config.revision)) ||
-           (plain && refuse(s, IW_CHECK_MPA_REV2_PLAIN, AT_FLAGS, 0, 1)) ||
+            refuse(s, IW_CHECK_MPA_REV_OLDER, IW_AT_MPA_REVISION, h->revision,
+                   s->config.revision)) ||
+           (plain && refuse(s, IW_CHECK_MPA_REV2_PLAIN, IW_AT_MPA_FLAGS, 0, 1)) ||
            (h->pd_length == IW_MPA_PRIVATE_MAX &&
-            refuse(s, IW_CHECK_MPA_PD_FULL, AT_PD_LENGTH, h->pd_length, 0)) ||
+            refuse(s, IW_CHECK_MPA_PD_FULL, IW_AT_MPA_PD_LENGTH, h->pd_length, 0)) ||
            (h->pd_length == block &&
-            refuse(s, IW_CHECK_MPA_PD_NONE, AT_PD_LENGTH, h->pd_length, block + 1));
+            refuse(s, IW_CHECK_MPA_PD_NONE, IW_AT_MPA_PD_LENGTH, h->pd_length, block + 1));
 }
 
 /* Legal in an enhanced Reply (RFC 6581 §9; OP-21, OP-30). */
@@ -97,14 +96,14 @@ static bool refuse_reply(struct iw_mpa_startup *s)
     bool told = e->ird != IW_MPA_DEPTH_UNSPECIFIED;
 
     return (e->peer_to_peer && (e->rtr & ~c->rtr) &&
-            refuse(s, IW_CHECK_MPA_RTR_EXTRA, AT_IRD, e->rtr, c->rtr)) ||
+            refuse(s, IW_CHECK_MPA_RTR_EXTRA, IW_AT_MPA_IRD, e->rtr, c->rtr)) ||
            (reads && told && e->ird > c->ord &&
-            refuse(s, IW_CHECK_MPA_IRD_ABOVE, AT_IRD, e->ird, c->ord)) ||
+            refuse(s, IW_CHECK_MPA_IRD_ABOVE, IW_AT_MPA_IRD, e->ird, c->ord)) ||
            (reads && e->ird < c->ord &&
-            refuse(s, IW_CHECK_MPA_IRD_BELOW, AT_IRD, e->ird, c->ord)) ||
-           (reads && !told && refuse(s, IW_CHECK_MPA_IRD_UNASKED, AT_IRD, e->ird, c->ord)) ||
+            refuse(s, IW_CHECK_MPA_IRD_BELOW, IW_AT_MPA_IRD, e->ird, c->ord)) ||
+           (reads && !told && refuse(s, IW_CHECK_MPA_IRD_UNASKED, IW_AT_MPA_IRD, e->ird, c->ord)) ||
            (c->ird != IW_MPA_DEPTH_UNSPECIFIED && e->ord == IW_MPA_DEPTH_UNSPECIFIED &&
-            refuse(s, IW_CHECK_MPA_ORD_UNASKED, AT_ORD, e->ord, c->ird));
+            refuse(s, IW_CHECK_MPA_ORD_UNASKED, IW_AT_MPA_ORD, e->ord, c->ird));
 }
 
 /* RFC 5044 Appendix C: an end of the RDMA Consortium's answers revision 1 with its own. */
@@ -125,23 +124,24 @@ static void check_header(struct iw_mpa_startup *s)
     bool enhanced = iw_mpa_frame_enhanced(h);
 
     if (!revision_fits(s) &&
-        fail(s, IW_CHECK_MPA_REV, AT_REVISION, h->revision, s->config.revision))
+        fail(s, IW_CHECK_MPA_REV, IW_AT_MPA_REVISION, h->revision, s->config.revision))
         return;
-    if (res && refuse(s, IW_CHECK_MPA_RES_BITS, AT_FLAGS, res, 0))
+    if (res && refuse(s, IW_CHECK_MPA_RES_BITS, IW_AT_MPA_FLAGS, res, 0))
         return;
-    if (!initiator && (h->flags & IW_MPA_FLAG_R) && refuse(s, IW_CHECK_MPA_REQ_R, AT_FLAGS, 1, 0))
+    if (!initiator && (h->flags & IW_MPA_FLAG_R) &&
+        refuse(s, IW_CHECK_MPA_REQ_R, IW_AT_MPA_FLAGS, 1, 0))
         return;
     if (h->revision == 1 && (h->flags & IW_MPA_FLAG_S) &&
-        refuse(s, IW_CHECK_MPA_REV1_S, AT_FLAGS, 1, 0))
+        refuse(s, IW_CHECK_MPA_REV1_S, IW_AT_MPA_FLAGS, 1, 0))
         return;
     if (initiator && enhanced != s->sent_enhanced &&
-        fail(s, IW_CHECK_MPA_REP_S, AT_FLAGS, enhanced, s->sent_enhanced))
+        fail(s, IW_CHECK_MPA_REP_S, IW_AT_MPA_FLAGS, enhanced, s->sent_enhanced))
         return;
     if (h->pd_length > IW_MPA_PRIVATE_MAX &&
-        fail(s, IW_CHECK_MPA_PD_LENGTH, AT_PD_LENGTH, h->pd_length, IW_MPA_PRIVATE_MAX))
+        fail(s, IW_CHECK_MPA_PD_LENGTH, IW_AT_MPA_PD_LENGTH, h->pd_length, IW_MPA_PRIVATE_MAX))
         return;
     if (enhanced && h->pd_length < IW_MPA_ENHANCED_LENGTH &&
-        fail(s, IW_CHECK_MPA_ENH_LENGTH, AT_PD_LENGTH, h->pd_length, IW_MPA_ENHANCED_LENGTH))
+        fail(s, IW_CHECK_MPA_ENH_LENGTH, IW_AT_MPA_PD_LENGTH, h->pd_length, IW_MPA_ENHANCED_LENGTH))
         return;
     (void)refuse_frame(s, enhanced);
 }
@@ -155,7 +155,8 @@ static void finish(struct iw_mpa_startup *s)
                                    &s->peer_enhanced);
     if (!s->peer_enhanced.peer_to_peer && s->peer_enhanced.rtr &&
         refuse(s, IW_CHECK_MPA_RTR_UNASKED,
-               s->peer_enhanced.rtr & IW_MPA_RTR_SEND ? AT_IRD : AT_ORD, s->peer_enhanced.rtr, 0))
+               s->peer_enhanced.rtr & IW_MPA_RTR_SEND ? IW_AT_MPA_IRD : IW_AT_MPA_ORD,
+               s->peer_enhanced.rtr, 0))
         return;
     if (s->role == IW_MPA_RESPONDER) {
         s->state = IW_MPA_REQUESTED;

@@ -3,17 +3,14 @@
  * TOs, the rule is about addresses (OP-85). */
 #include "observer/internal.h"
 
-/* Offsets in a ULPDU. */
-enum { PAYLOAD = 18, RESPONSE_ID = 18, COMPARE_DATA = 54, COMPARE_MASK = 62 };
-
 #define RESERVED 0xfffffff0u
 #define AOPCODE 0xfu
 
 void iw_observer_immediate(struct iw_observer *o)
 {
     if (o->now->message_length != IW_RDMAP_IMMEDIATE) /* RFC 7306 §6.3 */
-        iw_observer_find_at(o, IW_CHECK_RDMAP_IMMEDIATE_LENGTH, PAYLOAD, o->now->message_length,
-                            IW_RDMAP_IMMEDIATE);
+        iw_observer_find_at(o, IW_CHECK_RDMAP_IMMEDIATE_LENGTH, IW_DDP_UNTAGGED_HEADER,
+                            o->now->message_length, IW_RDMAP_IMMEDIATE);
 }
 
 /* RFC 7306 §5.2.1, figure 5. */
@@ -22,24 +19,25 @@ static void check_request(struct iw_observer *o, const struct iw_rdmap_atomic_re
     uint32_t code = request->opcode & AOPCODE;
 
     if (request->opcode & RESERVED)
-        iw_observer_find_at(o, IW_CHECK_RDMAP_ATOMIC_RSVD, PAYLOAD, request->opcode >> 4, 0);
+        iw_observer_find_at(o, IW_CHECK_RDMAP_ATOMIC_RSVD, IW_DDP_UNTAGGED_HEADER,
+                            request->opcode >> 4, 0);
     if (code != IW_ATOMIC_FETCH_ADD && code != IW_ATOMIC_CMP_SWAP)
-        iw_observer_find_at(o, IW_CHECK_RDMAP_ATOMIC_OPCODE, PAYLOAD, code, 0);
+        iw_observer_find_at(o, IW_CHECK_RDMAP_ATOMIC_OPCODE, IW_DDP_UNTAGGED_HEADER, code, 0);
     if (code != IW_ATOMIC_FETCH_ADD)
         return;
     if (request->compare_data != 0)
-        iw_observer_find_at(o, IW_CHECK_RDMAP_ATOMIC_UNUSED, COMPARE_DATA, request->compare_data,
-                            0);
+        iw_observer_find_at(o, IW_CHECK_RDMAP_ATOMIC_UNUSED, IW_IN_ULPDU(IW_AT_ATOMIC_COMPARE),
+                            request->compare_data, 0);
     else if (request->compare_mask != UINT64_MAX)
-        iw_observer_find_at(o, IW_CHECK_RDMAP_ATOMIC_UNUSED, COMPARE_MASK, request->compare_mask,
-                            UINT64_MAX);
+        iw_observer_find_at(o, IW_CHECK_RDMAP_ATOMIC_UNUSED, IW_IN_ULPDU(IW_AT_ATOMIC_COMPARE_MASK),
+                            request->compare_mask, UINT64_MAX);
 }
 
 void iw_observer_atomic_request(struct iw_observer *o)
 {
     if (o->now->message_length != IW_RDMAP_ATOMIC_REQUEST) {
-        iw_observer_find_at(o, IW_CHECK_RDMAP_ATOMIC_LENGTH, PAYLOAD, o->now->message_length,
-                            IW_RDMAP_ATOMIC_REQUEST);
+        iw_observer_find_at(o, IW_CHECK_RDMAP_ATOMIC_LENGTH, IW_DDP_UNTAGGED_HEADER,
+                            o->now->message_length, IW_RDMAP_ATOMIC_REQUEST);
         iw_observer_doubt_reads(o);
         return;
     }
@@ -78,7 +76,7 @@ void iw_observer_atomic_response(struct iw_observer *o)
 
     s->answered++;
     if (o->now->message_length != IW_RDMAP_ATOMIC_RESPONSE) {
-        iw_observer_find_at(o, IW_CHECK_RDMAP_ATOMIC_RESPONSE_LENGTH, PAYLOAD,
+        iw_observer_find_at(o, IW_CHECK_RDMAP_ATOMIC_RESPONSE_LENGTH, IW_DDP_UNTAGGED_HEADER,
                             o->now->message_length, IW_RDMAP_ATOMIC_RESPONSE);
         iw_observer_doubt_reads(o);
         return;
@@ -92,8 +90,8 @@ void iw_observer_atomic_response(struct iw_observer *o)
         return;
     }
     if (!answers(o->now, iw_observer_request_at(r, k)))
-        iw_observer_find_at(o, IW_CHECK_RDMAP_ATOMIC_RESPONSE_ID, RESPONSE_ID, id,
-                            iw_observer_request_at(r, k)->sink_stag);
+        iw_observer_find_at(o, IW_CHECK_RDMAP_ATOMIC_RESPONSE_ID, IW_IN_ULPDU(IW_AT_RESPONSE_ID),
+                            id, iw_observer_request_at(r, k)->sink_stag);
     else if (k > 0 || split)
         iw_observer_find(o, IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER, o->now->pos, k, 0);
     (void)iw_observer_answered(o, r, k);

@@ -3,8 +3,6 @@
  * states that nobody has configured the sides (struct iw_observer_config). */
 #include "observer/internal.h"
 
-enum { FLAGS = 16 }; /* offset in a start-up frame */
-
 bool iw_observer_wants_crc(const struct iw_observer *o, const struct iw_observed_side *s)
 {
     return o->config.default_config && s->startup.revision != 0 &&

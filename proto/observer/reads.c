@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "observer/internal.h"
 
-/* Offsets in a ULPDU. */
-enum { STAG = 2, TO = 6, TAGGED_PAYLOAD = 14, UNTAGGED_PAYLOAD = 18 };
-
 enum { READS = 16 }; /* entries in the smallest ring */
 
 /* Returns the number of reads that `asking` may have outstanding (RFC 6581 §9.1); false if no frame
@@ -112,8 +109,8 @@ void iw_observer_read_request(struct iw_observer *o)
     const struct iw_rdmap_read_request *request = &o->now->read_request;
 
     if (o->now->message_length != IW_RDMAP_READ_REQUEST) {
-        iw_observer_find_at(o, IW_CHECK_RDMAP_READ_LENGTH, UNTAGGED_PAYLOAD, o->now->message_length,
-                            IW_RDMAP_READ_REQUEST);
+        iw_observer_find_at(o, IW_CHECK_RDMAP_READ_LENGTH, IW_DDP_UNTAGGED_HEADER,
+                            o->now->message_length, IW_RDMAP_READ_REQUEST);
         iw_observer_doubt_reads(o);
         return;
     }
@@ -191,9 +188,10 @@ void iw_observer_begin_response(struct iw_observer *o, struct iw_observed_tagged
         if (due->atomic)
             iw_observer_find(o, IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER, o->now->pos, k, 0);
         else if (h->stag != due->sink_stag)
-            iw_observer_find_at(o, IW_CHECK_RDMAP_RESPONSE_STAG, STAG, h->stag, due->sink_stag);
+            iw_observer_find_at(o, IW_CHECK_RDMAP_RESPONSE_STAG, IW_AT_STAG, h->stag,
+                                due->sink_stag);
         else
-            iw_observer_find_at(o, IW_CHECK_RDMAP_RESPONSE_TO, TO, h->to, due->sink_to);
+            iw_observer_find_at(o, IW_CHECK_RDMAP_RESPONSE_TO, IW_AT_TO, h->to, due->sink_to);
     }
     t->read = iw_observer_answered(o, r, k);
     t->matched = true;
@@ -207,5 +205,5 @@ void iw_observer_continue_response(struct iw_observer *o, struct iw_observed_tag
     t->over = true;
     iw_observer_find_at(
         o, t->length > t->read.size ? IW_CHECK_RDMAP_RESPONSE_PAST : IW_CHECK_RDMAP_RESPONSE_SIZE,
-        TAGGED_PAYLOAD, t->length, t->read.size);
+        IW_DDP_TAGGED_HEADER, t->length, t->read.size);
 }

@@ -157,8 +157,9 @@ static bool may_begin(const uint8_t *octets, size_t length)
 
     return length >= IW_MPA_MARKER &&
            (memcmp(octets, leading, sizeof leading) == 0 ||
-            (iw_get16(octets) >= IW_DDP_TAGGED_HEADER && (octets[2] & IW_DDP_RSVD) == 0 &&
-             (octets[3] & IW_RDMAP_RSV) == 0));
+            (iw_get16(octets) >= IW_DDP_TAGGED_HEADER &&
+             (octets[IW_MPA_LENGTH_FIELD + IW_AT_DDP_CONTROL] & IW_DDP_RSVD) == 0 &&
+             (octets[IW_MPA_LENGTH_FIELD + IW_AT_RDMAP_CONTROL] & IW_RDMAP_RSV) == 0));
 }
 
 /* Supposes that an FPDU begins at `pos` and that the first Marker from there on stands where octets

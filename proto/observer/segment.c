@@ -3,9 +3,6 @@
 
 #include "observer/internal.h"
 
-/* Offsets in a ULPDU. */
-enum { DDP_CONTROL = 0, RDMAP_CONTROL = 1, INVALIDATE_STAG = 2, QN = 6 };
-
 void iw_observer_doubt_reads(struct iw_observer *o)
 {
     for (int i = 0; i < 2; i++) {
@@ -257,7 +254,8 @@ static void check_first(struct iw_observer *o, struct iw_observed_side *s, bool 
         s->first_done = true;
         if (initiator->enhanced.peer_to_peer && responder->enhanced.peer_to_peer && header &&
             !terminate && !(rtr_form(o->now) & forms))
-            iw_observer_find_at(o, IW_CHECK_MPA_RTR_FIRST, RDMAP_CONTROL, rtr_form(o->now), forms);
+            iw_observer_find_at(o, IW_CHECK_MPA_RTR_FIRST, IW_AT_RDMAP_CONTROL, rtr_form(o->now),
+                                forms);
     }
     if (s == responder && !initiator->first_done && !s->early_fpdu && !terminate &&
         !iw_observed_gap(initiator)) {
@@ -290,11 +288,11 @@ static void check_reserved(struct iw_observer *o)
 
     while ((check = iw_rdmap_check_reserved(h, &seen)) != IW_CHECK_NONE) {
         if (check == IW_CHECK_DDP_RSVD)
-            iw_observer_find_at(o, check, DDP_CONTROL, h->ddp_control & IW_DDP_RSVD, 0);
+            iw_observer_find_at(o, check, IW_AT_DDP_CONTROL, h->ddp_control & IW_DDP_RSVD, 0);
         else if (check == IW_CHECK_RDMAP_RSV)
-            iw_observer_find_at(o, check, RDMAP_CONTROL, h->rdmap_control & IW_RDMAP_RSV, 0);
+            iw_observer_find_at(o, check, IW_AT_RDMAP_CONTROL, h->rdmap_control & IW_RDMAP_RSV, 0);
         else
-            iw_observer_find_at(o, check, INVALIDATE_STAG, h->invalidate_stag, 0);
+            iw_observer_find_at(o, check, IW_AT_INVALIDATE_STAG, h->invalidate_stag, 0);
     }
 }
 
@@ -349,22 +347,22 @@ static bool check_header(struct iw_observer *o)
         switch (check) {
         case IW_CHECK_DDP_VERSION_TAGGED:
         case IW_CHECK_DDP_VERSION_UNTAGGED:
-            iw_observer_find_at(o, check, DDP_CONTROL, iw_ddp_version(h), o->version);
+            iw_observer_find_at(o, check, IW_AT_DDP_CONTROL, iw_ddp_version(h), o->version);
             break;
         case IW_CHECK_RDMAP_VERSION:
-            iw_observer_find_at(o, check, RDMAP_CONTROL, iw_rdmap_version(h), o->version);
+            iw_observer_find_at(o, check, IW_AT_RDMAP_CONTROL, iw_rdmap_version(h), o->version);
             break;
         case IW_CHECK_DDP_QN:
             pass_over(&passed, IW_CHECK_RDMAP_OPCODE_QUEUE);
-            iw_observer_find_at(o, check, QN, h->qn, iw_rdmap_queue(iw_rdmap_op(h)));
+            iw_observer_find_at(o, check, IW_AT_QN, h->qn, iw_rdmap_queue(iw_rdmap_op(h)));
             placeable = false;
             break;
         case IW_CHECK_RDMAP_OPCODE_QUEUE:
-            iw_observer_find_at(o, check, QN, h->qn, iw_rdmap_queue(iw_rdmap_op(h)));
+            iw_observer_find_at(o, check, IW_AT_QN, h->qn, iw_rdmap_queue(iw_rdmap_op(h)));
             placeable = false;
             break;
         default: /* the opcode; DDP numbers an unassigned one's messages all the same */
-            iw_observer_find_at(o, check, RDMAP_CONTROL, iw_rdmap_op(h), 0);
+            iw_observer_find_at(o, check, IW_AT_RDMAP_CONTROL, iw_rdmap_op(h), 0);
             placeable = placeable && check == IW_CHECK_RDMAP_OPCODE && !iw_ddp_tagged(h);
             iw_observer_doubt_reads(o);
             break;
@@ -405,9 +403,10 @@ void iw_observer_segment(struct iw_observer *o, enum iw_side side, const uint8_t
     iw_observer_check_size(o);
     check_first(o, s, header);
     if (!header) {
-        iw_observer_find_at(o, IW_CHECK_DDP_HEADER_SHORT, DDP_CONTROL, length,
-                            length > 0 && (ulpdu[0] & IW_DDP_T) ? IW_DDP_TAGGED_HEADER
-                                                                : IW_DDP_UNTAGGED_HEADER);
+        iw_observer_find_at(o, IW_CHECK_DDP_HEADER_SHORT, IW_AT_DDP_CONTROL, length,
+                            length > 0 && (ulpdu[IW_AT_DDP_CONTROL] & IW_DDP_T)
+                                ? IW_DDP_TAGGED_HEADER
+                                : IW_DDP_UNTAGGED_HEADER);
         iw_observer_lose_place(o, s);
         return;
     }

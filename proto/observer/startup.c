@@ -4,8 +4,6 @@
 #include <string.h>
 
 /* Offsets of fields in a start-up frame. */
-enum { FLAGS = 16, REVISION = 17, PD_LENGTH = 18, IRD = 20, ORD = 22 };
-
 static bool has_flag(const struct iw_observed_side *s, unsigned flag)
 {
     return (s->startup.flags & flag) != 0;
@@ -90,10 +88,10 @@ static void check_enhanced(struct iw_observer *o, const struct iw_observed_side 
 {
     const struct iw_mpa_enhanced *e = &s->enhanced;
     bool rejects = s->self == IW_SIDE_RESPONDER && has_flag(s, IW_MPA_FLAG_R);
-    uint64_t pos = e->rtr & IW_MPA_RTR_SEND ? IRD : ORD;
+    uint64_t pos = e->rtr & IW_MPA_RTR_SEND ? IW_AT_MPA_IRD : IW_AT_MPA_ORD;
 
     if (e->peer_to_peer && e->rtr == 0 && !rejects)
-        find_in_frame(o, s, IW_CHECK_MPA_RTR_OFFER, IRD, 0, 0);
+        find_in_frame(o, s, IW_CHECK_MPA_RTR_OFFER, IW_AT_MPA_IRD, 0, 0);
     if (!e->peer_to_peer && e->rtr != 0)
         find_in_frame(o, s, IW_CHECK_MPA_RTR_UNASKED, pos, e->rtr, 0);
 }
@@ -105,17 +103,17 @@ static void check_frame(struct iw_observer *o, const struct iw_observed_side *s)
 
     check_key(o, s);
     if (h->flags & IW_MPA_FLAG_RES)
-        find_in_frame(o, s, IW_CHECK_MPA_RES_BITS, FLAGS, h->flags & IW_MPA_FLAG_RES, 0);
+        find_in_frame(o, s, IW_CHECK_MPA_RES_BITS, IW_AT_MPA_FLAGS, h->flags & IW_MPA_FLAG_RES, 0);
     if (iw_observer_wants_crc(o, s))
-        find_in_frame(o, s, IW_CHECK_MPA_CRC_DEFAULT, FLAGS, 0, 1);
+        find_in_frame(o, s, IW_CHECK_MPA_CRC_DEFAULT, IW_AT_MPA_FLAGS, 0, 1);
     if (s->self == IW_SIDE_INITIATOR && (h->flags & IW_MPA_FLAG_R))
-        find_in_frame(o, s, IW_CHECK_MPA_REQ_R, FLAGS, 1, 0);
+        find_in_frame(o, s, IW_CHECK_MPA_REQ_R, IW_AT_MPA_FLAGS, 1, 0);
     if (h->revision == 1 && (h->flags & IW_MPA_FLAG_S))
-        find_in_frame(o, s, IW_CHECK_MPA_REV1_S, FLAGS, 1, 0);
+        find_in_frame(o, s, IW_CHECK_MPA_REV1_S, IW_AT_MPA_FLAGS, 1, 0);
     if (s->self == IW_SIDE_INITIATOR && !known_revision(h->revision))
-        find_in_frame(o, s, IW_CHECK_MPA_REV, REVISION, h->revision, 2);
+        find_in_frame(o, s, IW_CHECK_MPA_REV, IW_AT_MPA_REVISION, h->revision, 2);
     if (says_enhanced(s) && !s->has_enhanced)
-        find_in_frame(o, s, IW_CHECK_MPA_ENH_LENGTH, PD_LENGTH, h->pd_length,
+        find_in_frame(o, s, IW_CHECK_MPA_ENH_LENGTH, IW_AT_MPA_PD_LENGTH, h->pd_length,
                       IW_MPA_ENHANCED_LENGTH);
     if (s->has_enhanced)
         check_enhanced(o, s);
@@ -131,15 +129,18 @@ static void check_answers(struct iw_observer *o, const struct iw_observed_side *
     const struct iw_mpa_enhanced *p = &reply->enhanced;
 
     if (q->peer_to_peer != p->peer_to_peer)
-        find_in_frame(o, reply, IW_CHECK_MPA_REP_A, IRD, p->peer_to_peer, q->peer_to_peer);
+        find_in_frame(o, reply, IW_CHECK_MPA_REP_A, IW_AT_MPA_IRD, p->peer_to_peer,
+                      q->peer_to_peer);
     if (has_flag(reply, IW_MPA_FLAG_R))
         return; /* a refusal may state the depths that would have been needed */
     if (q->ord == IW_MPA_DEPTH_UNSPECIFIED && p->ird != IW_MPA_DEPTH_UNSPECIFIED)
-        find_in_frame(o, reply, IW_CHECK_MPA_IRD_3FFF, IRD, p->ird, IW_MPA_DEPTH_UNSPECIFIED);
+        find_in_frame(o, reply, IW_CHECK_MPA_IRD_3FFF, IW_AT_MPA_IRD, p->ird,
+                      IW_MPA_DEPTH_UNSPECIFIED);
     if (q->ird == IW_MPA_DEPTH_UNSPECIFIED && p->ord != IW_MPA_DEPTH_UNSPECIFIED)
-        find_in_frame(o, reply, IW_CHECK_MPA_ORD_3FFF, ORD, p->ord, IW_MPA_DEPTH_UNSPECIFIED);
+        find_in_frame(o, reply, IW_CHECK_MPA_ORD_3FFF, IW_AT_MPA_ORD, p->ord,
+                      IW_MPA_DEPTH_UNSPECIFIED);
     if (p->ord != IW_MPA_DEPTH_UNSPECIFIED && p->ord > q->ird) /* OP-30 */
-        find_in_frame(o, reply, IW_CHECK_MPA_ORD_REPLY, ORD, p->ord, q->ird);
+        find_in_frame(o, reply, IW_CHECK_MPA_ORD_REPLY, IW_AT_MPA_ORD, p->ord, q->ird);
 }
 
 static void check_reply(struct iw_observer *o)
@@ -151,11 +152,12 @@ static void check_reply(struct iw_observer *o)
     bool other = !known_revision(revision) || revision == 0;
 
     if (other && revision != request->startup.revision) /* OP-05 */
-        find_in_frame(o, reply, IW_CHECK_MPA_REV, REVISION, revision, request->startup.revision);
+        find_in_frame(o, reply, IW_CHECK_MPA_REV, IW_AT_MPA_REVISION, revision,
+                      request->startup.revision);
     if (!request->sound)
         return; /* there is no right answer to it */
     if (says_enhanced(reply) != says_enhanced(request))
-        find_in_frame(o, reply, IW_CHECK_MPA_REP_S, FLAGS, says_enhanced(reply),
+        find_in_frame(o, reply, IW_CHECK_MPA_REP_S, IW_AT_MPA_FLAGS, says_enhanced(reply),
                       says_enhanced(request));
     if (request->has_enhanced && reply->has_enhanced)
         check_answers(o, request, reply);
@@ -302,7 +304,7 @@ void iw_observer_seek_startup(struct iw_observer *o, enum iw_side side)
         check_key(o, s);
         fault = o->now->fault;
     } else if (s->startup.pd_length > IW_MPA_PRIVATE_MAX) {
-        find_in_frame(o, s, IW_CHECK_MPA_PD_LENGTH, PD_LENGTH, s->startup.pd_length,
+        find_in_frame(o, s, IW_CHECK_MPA_PD_LENGTH, IW_AT_MPA_PD_LENGTH, s->startup.pd_length,
                       IW_MPA_PRIVATE_MAX);
         fault = o->now->fault;
     } else if (length >= IW_MPA_STARTUP_HEADER + s->startup.pd_length) {

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "observer/internal.h"
 
-/* Offsets in a ULPDU. */
-enum { RDMAP_CONTROL = 1, STAG = 2, TO = 6 };
-
 static void open_message(struct iw_observer *o, struct iw_observed_tagged *t)
 {
     const struct iw_ddp_header *h = &o->now->ddp;
@@ -22,15 +19,15 @@ static void check_continued(struct iw_observer *o, struct iw_observed_tagged *t)
 
     if (h->stag != t->stag) {
         if (h->to == t->to) {
-            iw_observer_find_at(o, IW_CHECK_DDP_CONSTANT_STAG, STAG, h->stag, t->stag);
+            iw_observer_find_at(o, IW_CHECK_DDP_CONSTANT_STAG, IW_AT_STAG, h->stag, t->stag);
             return;
         }
         iw_observer_find(o, IW_CHECK_DDP_LAST, o->now->pos, h->stag, t->stag);
         if (!response_goes_on)
             open_message(o, t);
     } else if (h->to != t->to) {
-        iw_observer_find_at(o, t->matched ? IW_CHECK_RDMAP_RESPONSE_TO : IW_CHECK_DDP_TO_ORDER, TO,
-                            h->to, t->to);
+        iw_observer_find_at(o, t->matched ? IW_CHECK_RDMAP_RESPONSE_TO : IW_CHECK_DDP_TO_ORDER,
+                            IW_AT_TO, h->to, t->to);
         t->to = h->to;
     }
 }
@@ -45,7 +42,7 @@ void iw_observer_tagged(struct iw_observer *o)
 
     if (!t->open && other->open && h->stag == other->stag && h->to == other->to &&
         o->now->payload_length > 0) {
-        iw_observer_find_at(o, IW_CHECK_DDP_CONSTANT_TAGGED, RDMAP_CONTROL, iw_rdmap_op(h),
+        iw_observer_find_at(o, IW_CHECK_DDP_CONSTANT_TAGGED, IW_AT_RDMAP_CONTROL, iw_rdmap_op(h),
                             response ? IW_OP_WRITE : IW_OP_READ_RESPONSE);
         t = other;
     } else if (t->open) {

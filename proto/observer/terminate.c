@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "observer/internal.h"
 
-/* Offsets in a ULPDU. */
-enum { LAYER = 18, CODE = 19, FLAGS = 20, HEADER = 22 };
-
 enum { LOCAL_CATASTROPHIC = 0, REMOTE_PROTECTION = 1, REMOTE_OPERATION = 2, TO_LLP = 3 };
 
 /* The known codes: RFC 5040 figure 9, RFC 5041 §7.2 and RFC 5044 §8 with RFC 6581 §8. */
@@ -127,22 +124,25 @@ void iw_observer_terminate(struct iw_observer *o)
     if (other->provocation.fault.check != IW_CHECK_NONE)
         o->now->provoked_by = &other->provocation.fault;
     if (!o->now->terminate_valid) {
-        iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_VALID, LAYER, o->now->message_length, 0);
+        iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_VALID, IW_IN_ULPDU(IW_AT_TERM_LAYER),
+                            o->now->message_length, 0);
     } else if (!known_code(t->layer, t->etype, t->code)) {
-        iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_VALID, CODE,
+        iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_VALID, IW_IN_ULPDU(IW_AT_TERM_CODE),
                             (uint64_t)t->layer << 12 | (uint64_t)t->etype << 8 | t->code, 0);
     } else if (!flags_fit(t)) {
         want = iw_rdmap_terminate_flags(t->layer, t->etype,
                                         t->flags & IW_TERM_D ? iw_rdmap_op(&t->ddp) : 0);
-        iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_HEADERS, FLAGS, t->flags, want);
+        iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_HEADERS, IW_IN_ULPDU(IW_AT_TERM_FLAGS),
+                            t->flags, want);
     } else if (!reason_fits(o, t)) {
-        iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_REASON, CODE,
+        iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_REASON, IW_IN_ULPDU(IW_AT_TERM_CODE),
                             (uint64_t)t->layer << 12 | (uint64_t)t->etype << 8 | t->code, 0);
     } else if (!segment_fits(other, t)) {
-        iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_SEGMENT, HEADER, t->segment_length,
-                            other->provocation.length);
+        iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_SEGMENT, IW_IN_ULPDU(IW_AT_TERM_LENGTH),
+                            t->segment_length, other->provocation.length);
     }
     if (o->now->terminate_valid && t->reserved)
-        iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_RSVD, FLAGS, t->reserved, 0);
+        iw_observer_find_at(o, IW_CHECK_RDMAP_TERMINATE_RSVD, IW_IN_ULPDU(IW_AT_TERM_FLAGS),
+                            t->reserved, 0);
     o->side[o->now->side].terminated = true;
 }

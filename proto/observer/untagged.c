@@ -3,9 +3,6 @@
 
 #include "observer/internal.h"
 
-/* Offsets in a ULPDU. */
-enum { RDMAP_CONTROL = 1, INVALIDATE_STAG = 2, MSN = 10, MO = 14 };
-
 static void open_message(const struct iw_observation *now, struct iw_observed_queue *q)
 {
     const struct iw_ddp_header *h = &now->ddp;
@@ -25,9 +22,9 @@ static void check_next(struct iw_observer *o, struct iw_observed_queue *q)
     const struct iw_ddp_header *h = &o->now->ddp;
 
     if (h->msn != q->msn)
-        iw_observer_find_at(o, IW_CHECK_DDP_MSN, MSN, h->msn, q->msn);
+        iw_observer_find_at(o, IW_CHECK_DDP_MSN, IW_AT_MSN, h->msn, q->msn);
     if (h->mo != 0)
-        iw_observer_find_at(o, IW_CHECK_DDP_MO_ZERO, MO, h->mo, 0);
+        iw_observer_find_at(o, IW_CHECK_DDP_MO_ZERO, IW_AT_MO, h->mo, 0);
     open_message(o->now, q);
 }
 
@@ -44,19 +41,20 @@ static void check_continued(struct iw_observer *o, struct iw_observed_queue *q)
         return;
     }
     if (h->msn != q->msn) {
-        iw_observer_find_at(o, IW_CHECK_DDP_MSN, MSN, h->msn, q->msn);
+        iw_observer_find_at(o, IW_CHECK_DDP_MSN, IW_AT_MSN, h->msn, q->msn);
         q->msn = h->msn;
     }
     if (h->mo != q->mo) {
-        iw_observer_find_at(o, IW_CHECK_DDP_MO_ORDER, MO, h->mo, q->mo);
+        iw_observer_find_at(o, IW_CHECK_DDP_MO_ORDER, IW_AT_MO, h->mo, q->mo);
         q->mo = h->mo;
     }
     /* Reserved bits and versions that change are found by their own checks. */
     if (opcode != q->opcode)
-        iw_observer_find_at(o, IW_CHECK_DDP_CONSTANT_UNTAGGED, RDMAP_CONTROL, opcode, q->opcode);
+        iw_observer_find_at(o, IW_CHECK_DDP_CONSTANT_UNTAGGED, IW_AT_RDMAP_CONTROL, opcode,
+                            q->opcode);
     else if (iw_rdmap_invalidates(opcode) && h->invalidate_stag != q->invalidate_stag)
-        iw_observer_find_at(o, IW_CHECK_DDP_CONSTANT_UNTAGGED, INVALIDATE_STAG, h->invalidate_stag,
-                            q->invalidate_stag);
+        iw_observer_find_at(o, IW_CHECK_DDP_CONSTANT_UNTAGGED, IW_AT_INVALIDATE_STAG,
+                            h->invalidate_stag, q->invalidate_stag);
 }
 
 /* Keeps the beginning of the message. */

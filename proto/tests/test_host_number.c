@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers that a user wrote. */
+/* Numbers that a user wrote, and places among sorted ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,8 +56,50 @@ static void real(void **state)
     assert_true(value == 1000);
 }
 
+static void place(void **state)
+{
+    static const struct {
+        uint64_t count;
+        unsigned share;
+        uint64_t place;
+    } rows[] = {
+        {0, 0, 0},
+        {0, 990, 0},
+        {1, 0, 0},
+        {1, 1, 0},
+        {1, 1000, 0},
+        {2, 500, 0},
+        {2, 501, 1},
+        {3, 500, 1},
+        {4, 500, 1},
+        {5, 500, 2},
+        {10, 0, 0},
+        {10, 900, 8},
+        {10, 901, 9},
+        {10, 1000, 9},
+        {10, 1001, 9},
+        {100, 990, 98},
+        {100, 999, 99},
+        {101, 990, 99},
+        {999, 999, 998},
+        {1000, 990, 989},
+        {1000, 999, 998},
+        {1001, 999, 999},
+        {2000, 1, 1},
+        {UINT64_C(1000000000000), 999, UINT64_C(998999999999)},
+        {UINT64_MAX, 0, 0},
+        {UINT64_MAX, 500, UINT64_C(9223372036854775807)},
+        {UINT64_MAX, 1000, UINT64_MAX - 1},
+        {UINT64_MAX, UINT32_MAX, UINT64_MAX - 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(iw_number_place(rows[i].count, rows[i].share), rows[i].place);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(whole), cmocka_unit_test(real)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(whole), cmocka_unit_test(real),
+                                       cmocka_unit_test(place)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,6 @@
 #include "iwarp/octets.h"
 #include "iwarp/wire.h"
 
-/* Offsets in a Marker (RFC 5044 §4.2). */
-enum { MARKER_RESERVED = 0, MARKER_FPDUPTR = 2 };
-
 uint32_t iw_wire_mulpdu(uint32_t emss, bool markers)
 {
     /* RFC 5044 §4.5; in 64 bits, as a small EMSS makes the sum exceed it. */
@@ -21,8 +18,8 @@ int iw_wire_get_marker(const uint8_t *octets, size_t length, struct iw_mpa_marke
 {
     if (length < IW_MPA_MARKER)
         return IW_WIRE_SHORT;
-    out->reserved = iw_get16(octets + MARKER_RESERVED);
-    out->fpduptr = iw_get16(octets + MARKER_FPDUPTR);
+    out->reserved = iw_get16(octets + IW_AT_MARKER_RESERVED);
+    out->fpduptr = iw_get16(octets + IW_AT_MARKER_FPDUPTR);
     return IW_MPA_MARKER;
 }
 
@@ -30,7 +27,7 @@ int iw_wire_put_marker(uint8_t *octets, size_t room, const struct iw_mpa_marker 
 {
     if (room < IW_MPA_MARKER)
         return IW_WIRE_SHORT;
-    iw_put16(octets + MARKER_RESERVED, in->reserved);
-    iw_put16(octets + MARKER_FPDUPTR, in->fpduptr);
+    iw_put16(octets + IW_AT_MARKER_RESERVED, in->reserved);
+    iw_put16(octets + IW_AT_MARKER_FPDUPTR, in->fpduptr);
     return IW_MPA_MARKER;
 }

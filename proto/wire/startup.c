@@ -4,13 +4,10 @@
 
 #include <string.h>
 
-/* Offsets after the key (RFC 5044 §7.1.1). */
-enum { FLAGS = 16, REVISION = 17, PD_LENGTH = 18 };
-
 /* The enhanced block (RFC 6581 §9): two words, two flags on top of each 14-bit depth. */
 enum {
-    FIRST_WORD = 0,  /* A, B, IRD */
-    SECOND_WORD = 2, /* C, D, ORD */
+    FIRST_WORD = IW_AT_MPA_IRD - IW_MPA_STARTUP_HEADER,
+    SECOND_WORD = IW_AT_MPA_ORD - IW_MPA_STARTUP_HEADER,
     FIRST_A = 0x8000,
     FIRST_B = 0x4000,
     SECOND_C = 0x8000,
@@ -36,9 +33,9 @@ int iw_wire_get_startup(const uint8_t *octets, size_t length, struct iw_mpa_star
     if (length < IW_MPA_STARTUP_HEADER)
         return IW_WIRE_SHORT;
     memcpy(out->key, octets, IW_MPA_KEY_LENGTH);
-    out->flags = octets[FLAGS];
-    out->revision = octets[REVISION];
-    out->pd_length = iw_get16(octets + PD_LENGTH);
+    out->flags = octets[IW_AT_MPA_FLAGS];
+    out->revision = octets[IW_AT_MPA_REVISION];
+    out->pd_length = iw_get16(octets + IW_AT_MPA_PD_LENGTH);
     return IW_MPA_STARTUP_HEADER;
 }
 
@@ -47,9 +44,9 @@ int iw_wire_put_startup(uint8_t *octets, size_t room, const struct iw_mpa_startu
     if (room < IW_MPA_STARTUP_HEADER)
         return IW_WIRE_SHORT;
     memcpy(octets, in->key, IW_MPA_KEY_LENGTH);
-    octets[FLAGS] = in->flags;
-    octets[REVISION] = in->revision;
-    iw_put16(octets + PD_LENGTH, in->pd_length);
+    octets[IW_AT_MPA_FLAGS] = in->flags;
+    octets[IW_AT_MPA_REVISION] = in->revision;
+    iw_put16(octets + IW_AT_MPA_PD_LENGTH, in->pd_length);
     return IW_MPA_STARTUP_HEADER;
 }
 

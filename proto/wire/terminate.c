@@ -4,26 +4,20 @@
 
 #include <string.h>
 
-/* Offsets in the Terminate header, and of layer and type in its first octet (RFC 5040 §4.8). */
-enum {
-    LAYER_AND_TYPE = 0,
-    LAYER_SHIFT = 4,
-    TYPE_SHIFT = 0,
-    CODE = 1,
-    FLAGS = 2,
-    RESERVED = 3,
-};
+/* Layer and type in one octet (RFC 5040 §4.8). */
+enum { LAYER_SHIFT = 4, TYPE_SHIFT = 0 };
 
 int iw_wire_get_terminate(const uint8_t *octets, size_t length, struct iw_rdmap_terminate *out)
 {
     if (length < 4)
         return IW_WIRE_SHORT;
     memset(out, 0, sizeof *out);
-    out->layer = octets[LAYER_AND_TYPE] >> LAYER_SHIFT & 0x0f;
-    out->etype = octets[LAYER_AND_TYPE] >> TYPE_SHIFT & 0x0f;
-    out->code = octets[CODE];
-    out->flags = octets[FLAGS] & (IW_TERM_M | IW_TERM_D | IW_TERM_R);
-    out->reserved = (uint16_t)((octets[FLAGS] & 0x1f) << 8 | octets[RESERVED]);
+    out->layer = octets[IW_AT_TERM_LAYER] >> LAYER_SHIFT & 0x0f;
+    out->etype = octets[IW_AT_TERM_LAYER] >> TYPE_SHIFT & 0x0f;
+    out->code = octets[IW_AT_TERM_CODE];
+    out->flags = octets[IW_AT_TERM_FLAGS] & (IW_TERM_M | IW_TERM_D | IW_TERM_R);
+    out->reserved =
+        (uint16_t)((octets[IW_AT_TERM_FLAGS] & 0x1f) << 8 | octets[IW_AT_TERM_RESERVED]);
     size_t used = 4;
     if ((out->flags & IW_TERM_D) != 0) {
         if (length - used < 2)
@@ -54,11 +48,11 @@ int iw_wire_put_terminate(uint8_t *octets, size_t room, const struct iw_rdmap_te
         need += IW_RDMAP_READ_REQUEST;
     if (room < need)
         return IW_WIRE_SHORT;
-    octets[LAYER_AND_TYPE] =
+    octets[IW_AT_TERM_LAYER] =
         (uint8_t)((in->layer & 0x0f) << LAYER_SHIFT | (in->etype & 0x0f) << TYPE_SHIFT);
-    octets[CODE] = in->code;
-    octets[FLAGS] = (uint8_t)((in->flags & 0xe0) | (in->reserved >> 8 & 0x1f));
-    octets[RESERVED] = (uint8_t)in->reserved;
+    octets[IW_AT_TERM_CODE] = in->code;
+    octets[IW_AT_TERM_FLAGS] = (uint8_t)((in->flags & 0xe0) | (in->reserved >> 8 & 0x1f));
+    octets[IW_AT_TERM_RESERVED] = (uint8_t)in->reserved;
     uint8_t *p = octets + 4, *end = octets + need;
     if ((in->flags & IW_TERM_D) != 0) {
         p = iw_put16(p, in->segment_length);

@@ -86,7 +86,8 @@ static void add_fpdu(json_t *line, const struct iw_trace *t)
     char *len = strstr(text, " len ");
     size_t used = len ? (size_t)(len - text) : 0;
     if (len && t->length < t->ulpdu_length) {
-        size_t header = (t->octets[0] & IW_DDP_T) ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER;
+        size_t header = (t->octets[IW_AT_DDP_CONTROL] & IW_DDP_T) ? IW_DDP_TAGGED_HEADER
+                                                                  : IW_DDP_UNTAGGED_HEADER;
         snprintf(len, sizeof(text) - used, " len %zu", t->ulpdu_length - header);
     }
     json_object_set_new(line, "pos", json_integer((json_int_t)t->pos));

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "host/number.h"
+
 /* Times are counted in steps of a sixteenth of each power of two, with memory for the powers that
  * occur. */
 enum { STEPS = 16, STEPS_BITS = 4, POWERS = 40 };
@@ -119,15 +121,15 @@ void iw_lint_forget_reads(struct iw_lint_side *s)
         s->reads->count = 0;
 }
 
-/* Returns the end of the step up to which this part, in percent, of all times lies. */
-static uint64_t percentile(const struct iw_lint_reads *r, unsigned percent)
+/* Returns the end of the step up to which this part, in thousandths, of all times lies. */
+static uint64_t percentile(const struct iw_lint_reads *r, unsigned share)
 {
-    uint64_t rank = (r->answered * percent + 99) / 100, seen = 0, end;
+    uint64_t place = iw_number_place(r->answered, share), seen = 0, end;
 
     for (unsigned p = 0; p < POWERS; p++)
         for (unsigned i = 0; r->power[p] && i < STEPS; i++) {
             seen += r->power[p][i];
-            if (seen < rank)
+            if (seen <= place)
                 continue;
             end = p ? (uint64_t)(STEPS + i + 1) << (p - 1) : i + 1;
             return end - 1 < r->most ? end - 1 : r->most;
@@ -146,9 +148,9 @@ struct iw_lint_times iw_lint_times(const struct iw_lint_side *s)
     t.answered = r->answered;
     if (!t.answered)
         return t;
-    t.p50 = percentile(r, 50);
-    t.p90 = percentile(r, 90);
-    t.p99 = percentile(r, 99);
+    t.p50 = percentile(r, 500);
+    t.p90 = percentile(r, 900);
+    t.p99 = percentile(r, 990);
     t.most = r->most;
     return t;
 }

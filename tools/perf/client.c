@@ -329,8 +329,8 @@ static int conclude(struct client *c, const struct perf_run *run, size_t lane)
     }
     if (perf_is_latency(run->test)) {
         (void)perf_spread(s->samples, s->sample_count);
-        r->p99 = perf_quantile(s->samples, s->sample_count, 0.99) * 1e-3;
-        r->p999 = perf_quantile(s->samples, s->sample_count, 0.999) * 1e-3;
+        r->p99 = perf_quantile(s->samples, s->sample_count, 990) * 1e-3;
+        r->p999 = perf_quantile(s->samples, s->sample_count, 999) * 1e-3;
     }
     perf_table_row(c->plan, r);
     return 0;

@@ -222,8 +222,8 @@ uint64_t perf_resident(void);
 /* Sorts the values and returns their spread. The median of an even number of them is the mean of
  * the middle two. */
 struct perf_spread perf_spread(double *values, size_t count);
-/* Returns the nearest rank: the least value that at least the part q of all is not above. */
-double perf_quantile(const double *sorted, size_t count, double q);
+/* Returns the value at iw_number_place; 0 if there are none. */
+double perf_quantile(const double *sorted, size_t count, unsigned share);
 
 /* One test with one size on one lane. */
 struct perf_result {

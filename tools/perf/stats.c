@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "perf.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "host/number.h"
 
 static double clock_seconds(clockid_t clock)
 {
@@ -50,11 +51,7 @@ struct perf_spread perf_spread(double *values, size_t count)
                                 values[count - 1]};
 }
 
-double perf_quantile(const double *sorted, size_t count, double q)
+double perf_quantile(const double *sorted, size_t count, unsigned share)
 {
-    /* Subtract the error by which a product of doubles may be too large. */
-    size_t rank = (size_t)ceil(q * (double)count - 1e-6);
-    if (count == 0)
-        return 0;
-    return sorted[rank == 0 ? 0 : rank <= count ? rank - 1 : count - 1];
+    return count == 0 ? 0 : sorted[iw_number_place(count, share)];
 }

@@ -103,23 +103,20 @@ static int l_atomic_response(lua_State *L)
  * segment length if d is set. The headers are appended by the caller. */
 static int l_terminate(lua_State *L)
 {
-    uint64_t flags, reserved;
-    uint8_t out[6];
+    struct iw_rdmap_terminate t = {0};
+    uint8_t out[IW_TERM_MAX];
 
     luaL_checktype(L, 1, LUA_TTABLE);
-    reserved = iw_script_number(L, 1, "reserved", 0, 0x1fff);
-    flags = (iw_script_boolean(L, 1, "m", false) ? IW_TERM_M : 0) |
-            (iw_script_boolean(L, 1, "d", false) ? IW_TERM_D : 0) |
-            (iw_script_boolean(L, 1, "r", false) ? IW_TERM_R : 0);
-    out[0] = (uint8_t)(iw_script_number(L, 1, "layer", 0, 15) << 4 |
-                       iw_script_number(L, 1, "etype", 0, 15));
-    out[1] = (uint8_t)iw_script_number(L, 1, "code", 0, 255);
-    out[2] = (uint8_t)(flags | reserved >> 8);
-    out[3] = (uint8_t)reserved;
-    flags = iw_script_number(L, 1, "segment_length", 0, 65535);
-    out[4] = (uint8_t)(flags >> 8);
-    out[5] = (uint8_t)flags;
-    lua_pushlstring(L, (const char *)out, iw_script_boolean(L, 1, "d", false) ? 6 : 4);
+    t.reserved = (uint16_t)iw_script_number(L, 1, "reserved", 0, 0x1fff);
+    t.flags = (uint8_t)((iw_script_boolean(L, 1, "m", false) ? IW_TERM_M : 0) |
+                        (iw_script_boolean(L, 1, "d", false) ? IW_TERM_D : 0) |
+                        (iw_script_boolean(L, 1, "r", false) ? IW_TERM_R : 0));
+    t.layer = (uint8_t)iw_script_number(L, 1, "layer", 0, 15);
+    t.etype = (uint8_t)iw_script_number(L, 1, "etype", 0, 15);
+    t.code = (uint8_t)iw_script_number(L, 1, "code", 0, 255);
+    t.segment_length = (uint16_t)iw_script_number(L, 1, "segment_length", 0, 65535);
+    iw_wire_put_terminate(out, sizeof(out), &t);
+    lua_pushlstring(L, (const char *)out, t.flags & IW_TERM_D ? IW_AT_TERM_DDP : IW_AT_TERM_LENGTH);
     return 1;
 }
 

@@ -36,13 +36,13 @@ static void startup_fields(struct view *v)
     size_t at = IW_MPA_STARTUP_HEADER;
 
     field(v, 0, IW_MPA_KEY_LENGTH, "Key");
-    field(v, 16, 1, "Flags: M C R S");
-    field(v, 17, 1, "Rev");
-    field(v, 18, 2, "PD_Length");
-    if (v->length >= at + IW_MPA_ENHANCED_LENGTH && v->octets[17] >= 2 &&
-        (v->octets[16] & IW_MPA_FLAG_S)) {
-        field(v, at, 2, "A B IRD");
-        field(v, at + 2, 2, "C D ORD");
+    field(v, IW_AT_MPA_FLAGS, 1, "Flags: M C R S");
+    field(v, IW_AT_MPA_REVISION, 1, "Rev");
+    field(v, IW_AT_MPA_PD_LENGTH, 2, "PD_Length");
+    if (v->length >= at + IW_MPA_ENHANCED_LENGTH && v->octets[IW_AT_MPA_REVISION] >= 2 &&
+        (v->octets[IW_AT_MPA_FLAGS] & IW_MPA_FLAG_S)) {
+        field(v, IW_AT_MPA_IRD, 2, "A B IRD");
+        field(v, IW_AT_MPA_ORD, 2, "C D ORD");
         at += IW_MPA_ENHANCED_LENGTH;
     }
     field(v, at, v->length, "Private data");
@@ -124,40 +124,43 @@ static size_t fpdu_fields(struct view *v, size_t at)
     const struct iw_exchange_line *line = v->line;
     uint64_t begin = line->position + at;
     struct plain p = {.length = 0};
+    const uint8_t *ulpdu = p.octets + IW_MPA_LENGTH_FIELD;
     size_t whole = SIZE_MAX, crc, ulpdu_end, next;
+    unsigned opcode;
     bool tagged;
 
     for (; at < v->length && p.length < whole; at++) {
         uint64_t here = line->markers ? iw_mpa_position(line->start, begin, p.length) : 0;
         if (here > line->position + at) {
-            field(v, at, 2, "Marker: reserved");
-            field(v, at + 2, 2, "Marker: FPDUPTR");
+            field(v, at + IW_AT_MARKER_RESERVED, 2, "Marker: reserved");
+            field(v, at + IW_AT_MARKER_FPDUPTR, 2, "Marker: FPDUPTR");
             at += IW_MPA_MARKER - 1;
             continue;
         }
         p.to[p.length] = (uint16_t)at;
         p.octets[p.length++] = v->octets[at];
-        if (p.length == 2)
+        if (p.length == IW_MPA_LENGTH_FIELD)
             whole = iw_wire_fpdu_size(iw_get16(p.octets));
     }
-    if (p.length < 4)
+    if (p.length < IW_MPA_LENGTH_FIELD + IW_AT_STAG)
         return at;
-    crc = whole - 4;
-    ulpdu_end = 2u + iw_get16(p.octets);
-    tagged = (p.octets[2] & IW_DDP_T) != 0;
-    plain_field(v, &p, 0, 2, "ULPDU_Length");
-    plain_field(v, &p, 2, 1, "DDP control: T L DV");
-    plain_field(v, &p, 3, 1, "RDMAP control: RV opcode");
-    next = lay_out(v, &p, 4, ulpdu_end, tagged ? tagged_header : untagged_header);
+    crc = whole - IW_MPA_CRC_FIELD;
+    ulpdu_end = IW_MPA_LENGTH_FIELD + iw_get16(p.octets);
+    opcode = ulpdu[IW_AT_RDMAP_CONTROL] & IW_RDMAP_OPCODE;
+    tagged = (ulpdu[IW_AT_DDP_CONTROL] & IW_DDP_T) != 0;
+    plain_field(v, &p, 0, IW_MPA_LENGTH_FIELD, "ULPDU_Length");
+    plain_field(v, &p, IW_MPA_LENGTH_FIELD + IW_AT_DDP_CONTROL, 1, "DDP control: T L DV");
+    plain_field(v, &p, IW_MPA_LENGTH_FIELD + IW_AT_RDMAP_CONTROL, 1, "RDMAP control: RV opcode");
+    next = lay_out(v, &p, IW_MPA_LENGTH_FIELD + IW_AT_STAG, ulpdu_end,
+                   tagged ? tagged_header : untagged_header);
     if (!tagged)
-        next = lay_out(v, &p, next, ulpdu_end, header_of(p.octets[3] & 0x0f));
+        next = lay_out(v, &p, next, ulpdu_end, header_of(opcode));
     if (ulpdu_end > next)
         plain_field(v, &p, next, ulpdu_end - next,
-                    !tagged && (p.octets[3] & 0x0f) == IW_OP_TERMINATE ? "Terminated headers"
-                                                                       : "Payload");
+                    !tagged && opcode == IW_OP_TERMINATE ? "Terminated headers" : "Payload");
     if (crc > ulpdu_end)
         plain_field(v, &p, ulpdu_end, crc - ulpdu_end, "Pad");
-    plain_field(v, &p, crc, 4, "CRC");
+    plain_field(v, &p, crc, IW_MPA_CRC_FIELD, "CRC");
     return at;
 }
 

@@ -3,9 +3,10 @@
 #define IWARP_CAPTURE_H
 
 /*
- * capture/: packets in files and on interfaces. Reads pcap and pcapng through libpcap; decodes link
- * layer, IP and TCP; sorts segments into connections; writes pcapng with comments, and frames
- * synthesised from the octets of TCP connections.
+ * capture/: packets in files and on interfaces. Reads pcap and pcapng; decodes link layer, IP and
+ * TCP, and writes IP and TCP; sorts segments into connections; writes pcapng with comments, and
+ * frames synthesised from the octets of TCP connections. libpcap captures, compiles filters and
+ * reads older formats.
  *
  * Functions that can fail on a file or an interface take `error`: room for one clear line of at
  * most IW_CAPTURE_ERROR octets including the terminating zero, set only on failure. Times are ns

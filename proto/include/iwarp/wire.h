@@ -13,6 +13,9 @@
  * inside the structure; `out` is then undefined. Any content of sufficient length can be decoded:
  * judging it is up to the caller.
  *
+ * Common to all offsets (IW_AT_*): octets before a field, from the first octet of the header that
+ * the comment names; where fields share an octet, of the octet that they share.
+ *
  * Common to all encoders (iw_wire_put_*): `octets` has room for `room` octets; `in` is borrowed for
  * the call. They return the number of octets written (> 0), or IW_WIRE_SHORT if `room` is too
  * small; then nothing is written.
@@ -41,6 +44,16 @@ enum { IW_WIRE_SHORT = -1 };
 #define IW_MPA_FLAG_R 0x20u /* Reply only: rejected */
 #define IW_MPA_FLAG_S 0x10u /* RFC 6581: private data begins with the enhanced block */
 #define IW_MPA_FLAG_RES 0x0fu
+
+/* In a Request or Reply (RFC 5044 §7.1.1), with the enhanced block at the beginning of its private
+ * data (RFC 6581 §9). */
+enum {
+    IW_AT_MPA_FLAGS = 16,
+    IW_AT_MPA_REVISION = 17,
+    IW_AT_MPA_PD_LENGTH = 18,
+    IW_AT_MPA_IRD = 20, /* with A and B */
+    IW_AT_MPA_ORD = 22  /* with C and D */
+};
 
 /* "MPA ID Req Frame" and "MPA ID Rep Frame", without a terminating zero. */
 extern const uint8_t iw_mpa_request_key[IW_MPA_KEY_LENGTH];
@@ -96,6 +109,9 @@ int iw_wire_put_enhanced(uint8_t *octets, size_t room, const struct iw_mpa_enhan
  * to hold it, because ULPDU_Length can express 65535. */
 #define IW_MPA_FPDU_MAX (2u + 65535u + 3u + 4u + 4u * 130u)
 
+/* In a Marker (RFC 5044 §4.2). */
+enum { IW_AT_MARKER_RESERVED = 0, IW_AT_MARKER_FPDUPTR = 2 };
+
 /* Returns the number of pad octets after a ULPDU of `ulpdu` octets, 0..3. */
 static inline unsigned iw_wire_pad(uint32_t ulpdu)
 {
@@ -126,6 +142,19 @@ int iw_wire_put_marker(uint8_t *octets, size_t room, const struct iw_mpa_marker 
 
 #define IW_DDP_TAGGED_HEADER 14u
 #define IW_DDP_UNTAGGED_HEADER 18u
+
+/* In the tagged (RFC 5041 §4.2) and the untagged header (§4.3), with RDMAP's part of RsvdULP (RFC
+ * 5040 §4.1), and so in every ULPDU. */
+enum {
+    IW_AT_DDP_CONTROL = 0,
+    IW_AT_RDMAP_CONTROL = 1,
+    IW_AT_STAG = 2, /* tagged */
+    IW_AT_TO = 6,
+    IW_AT_INVALIDATE_STAG = 2, /* untagged */
+    IW_AT_QN = 6,
+    IW_AT_MSN = 10,
+    IW_AT_MO = 14
+};
 
 #define IW_DDP_T 0x80u
 #define IW_DDP_L 0x40u
@@ -203,6 +232,32 @@ int iw_wire_put_ddp(uint8_t *octets, size_t room, const struct iw_ddp_header *in
 
 /* ---- RDMAP headers after the DDP header ---- */
 
+/* The offset in a ULPDU of a field of the RDMAP header, which follows an untagged DDP header. */
+#define IW_IN_ULPDU(at) (IW_DDP_UNTAGGED_HEADER + (at))
+
+/* In a Read Request header (RFC 5040 §4.4). */
+enum {
+    IW_AT_READ_SINK_STAG = 0,
+    IW_AT_READ_SINK_TO = 4,
+    IW_AT_READ_SIZE = 12,
+    IW_AT_READ_SOURCE_STAG = 16,
+    IW_AT_READ_SOURCE_TO = 20
+};
+
+/* In an Atomic Request (RFC 7306 §5.2.1) and in an Atomic Response header (§5.2.2). */
+enum {
+    IW_AT_ATOMIC_OPCODE = 0,
+    IW_AT_ATOMIC_ID = 4,
+    IW_AT_ATOMIC_STAG = 8,
+    IW_AT_ATOMIC_TO = 12,
+    IW_AT_ATOMIC_DATA = 20, /* Add Data or Swap Data, and its mask */
+    IW_AT_ATOMIC_MASK = 28,
+    IW_AT_ATOMIC_COMPARE = 36,
+    IW_AT_ATOMIC_COMPARE_MASK = 44,
+    IW_AT_RESPONSE_ID = 0,
+    IW_AT_RESPONSE_VALUE = 4
+};
+
 #define IW_RDMAP_READ_REQUEST 28u
 #define IW_RDMAP_ATOMIC_REQUEST 52u
 #define IW_RDMAP_ATOMIC_RESPONSE 12u
@@ -255,6 +310,16 @@ int iw_wire_put_atomic_response(uint8_t *octets, size_t room,
 /* ---- Terminate (RFC 5040 §4.8) ---- */
 
 enum iw_term_layer { IW_LAYER_RDMAP = 0, IW_LAYER_DDP = 1, IW_LAYER_LLP = 2 };
+
+/* In a Terminate header (RFC 5040 §4.8). */
+enum {
+    IW_AT_TERM_LAYER = 0, /* with the error type */
+    IW_AT_TERM_CODE = 1,
+    IW_AT_TERM_FLAGS = 2, /* M, D and R, with reserved bits */
+    IW_AT_TERM_RESERVED = 3,
+    IW_AT_TERM_LENGTH = 4, /* D: of the segment */
+    IW_AT_TERM_DDP = 6     /* D: the segment's DDP header */
+};
 
 #define IW_TERM_M 0x80u /* segment length is valid */
 #define IW_TERM_D 0x40u /* DDP header included */

@@ -31,15 +31,15 @@ static void test_percentiles(void **state)
     (void)state;
     for (int i = 0; i < 1000; i++)
         values[i] = i + 1;
-    assert_close(perf_quantile(values, 1000, 0.99), 990);
-    assert_close(perf_quantile(values, 1000, 0.999), 999);
-    assert_close(perf_quantile(values, 100, 0.99), 99);
-    assert_close(perf_quantile(values, 100, 0.999), 100);
-    assert_close(perf_quantile(values, 101, 0.99), 100);
-    assert_close(perf_quantile(values, 1, 0.99), 1);
-    assert_close(perf_quantile(values, 10, 1), 10);
+    assert_close(perf_quantile(values, 1000, 990), 990);
+    assert_close(perf_quantile(values, 1000, 999), 999);
+    assert_close(perf_quantile(values, 100, 990), 99);
+    assert_close(perf_quantile(values, 100, 999), 100);
+    assert_close(perf_quantile(values, 101, 990), 100);
+    assert_close(perf_quantile(values, 1, 990), 1);
+    assert_close(perf_quantile(values, 10, 1000), 10);
     assert_close(perf_quantile(values, 10, 0), 1);
-    assert_close(perf_quantile(values, 0, 0.99), 0);
+    assert_close(perf_quantile(values, 0, 990), 0);
 }
 
 static void test_messages(void **state)
