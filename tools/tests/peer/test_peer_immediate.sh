@@ -3,7 +3,7 @@
 # The echo of iwarp-peer sends Immediate Data back as Immediate Data; its buffers, of one octet here,
 # hold nothing of it.
 # shellcheck source=tools/tests/lib.sh
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 
 listen 127.0.0.1:0 --size 1 --buffers 1
 exec {agent_out}< <(exec "$bin/iwarp-agent" --listen 127.0.0.1:0)

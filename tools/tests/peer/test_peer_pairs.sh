@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Two iwarp-peer processes: echo and rping, IPv4 and IPv6, all combinations of CRC and Markers.
 # shellcheck source=tools/tests/lib.sh
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 
 for address in 127.0.0.1 '[::1]'; do
     for crc in on off; do

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # --trace json: one object a line, on stderr or in a file.
 # shellcheck source=tools/tests/lib.sh
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 
 listen 127.0.0.1:0 --once --trace json
 "$bin/iwarp-peer" connect "$at" --count 1 --size 4 --trace json --trace-file "$scratch/client"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Every kind of test of iwarp-perf over sockets, with few messages, whose octets are compared.
 # shellcheck source=tools/tests/lib.sh
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 
 # local_run NAME ROWS OPTION...: ends well, with ROWS rows below the heading.
 local_run() {

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-README = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib", "README.md")
+README = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lib", "README.md")
 SELECT = ["mpa-startup-*", "mpa-crc-*", "empa-rtr-*", "bug-*", "ddp-header-*", "ddp-*version*", "ext-*response*", "ext-cmp-swap-*", "ext-immediate-*",
           "rdmap-send-*", "rdmap-terminate-*", "rdmap-*opcode*"]
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # One clear line and the right exit status for each mistake; clean ends on signals.
 # shellcheck source=tools/tests/lib.sh
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 
 peer() {
     refuses "$1" "iwarp-peer: $2" iwarp-peer "${@:3}"
@@ -141,7 +141,7 @@ same "--list-rules shows which reaction can be botched" 1 "$(grep -c '^mpa-rev .
 same "--list-rules shows where nothing can be placed" 1 "$(grep -c '^ddp-qn .*ignore,violate,botch!=place ' "$scratch/rules")"
 same "--list-rules names a rule" 1 "$(grep -c '^MPA-8-02 .*MUST' "$scratch/rules")"
 same "--list-rules names all rules" \
-    "$(($(wc -l <"$(dirname "$0")/../../proto/rules/requirements.csv") - 1))" \
+    "$(($(wc -l <"$(dirname "$0")/../../../proto/rules/requirements.csv") - 1))" \
     "$(grep -cE '^(MPA|EMPA|DDP|RDMAP|EXT|SEC|SCTP)-' "$scratch/rules")"
 
 exit "$failed"

@@ -18,7 +18,7 @@ case $("$cc" --version | head -n 1) in
 esac
 # GCC's <limits.h> asks for the C library's as well unless a macro says that it was read already.
 flags=(-std=c11 -O2 -ffreestanding -nostdinc -isystem "$own" -D_LIBC_LIMITS_H_
-    -isystem "$proto/tests/freestanding" -I"$proto/include" -I"$generated/include" -I"$proto"
+    -isystem "$proto/tests/library/freestanding" -I"$proto/include" -I"$generated/include" -I"$proto"
     -Werror -Wframe-larger-than=1024)
 
 objects=$(mktemp -d)
@@ -54,7 +54,7 @@ done
 
 "$cc" -r -nostdlib "$objects"/*.o -o "$objects/core"
 "$("$cc" -print-prog-name=nm)" -u "$objects/core" | awk '{print $NF}' >"$objects/needed"
-if grep -vxF -f <(grep -v '^#' "$proto/tests/freestanding/symbols.txt") "$objects/needed" >"$objects/foreign"; then
+if grep -vxF -f <(grep -v '^#' "$proto/tests/library/freestanding/symbols.txt") "$objects/needed" >"$objects/foreign"; then
     echo "symbols that the core may not need:" >&2
     cat "$objects/foreign" >&2
     exit 1

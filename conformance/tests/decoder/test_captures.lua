@@ -11,7 +11,7 @@ local streams = require "tcp_streams"
 local tap = require "tap"
 local ok, is = tap.ok, tap.is
 
-local pcaps, tshark = arg[1] or here .. "../../pcaps", arg[2] or "tshark"
+local pcaps, tshark = arg[1] or here .. "../../../pcaps", arg[2] or "tshark"
 local manifest = json.decode(streams.read_file(pcaps .. "/manifest.json"))
 local DIRS = { "I>R", "R>I" }
 

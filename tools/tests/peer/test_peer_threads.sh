@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Several threads of one iwarp-peer, many connections, the memory that it reports and the descriptors that it lacks.
 # shellcheck source=tools/tests/lib.sh
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 
 # memory: asks the peer for it; sets connections and each.
 memory() {

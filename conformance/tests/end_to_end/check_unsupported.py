@@ -5,7 +5,7 @@
 usage: check_unsupported.py IWARP-CONFORM IWARP-AGENT [LUA DECODE-DIR]
 
 Plays the whole suite through a relay before the agent. The relay answers with "unsupported: ..." every request that the
-verbs backend refuses on a minimal device (tools/tests/rdma/test_rdma.c has the list): nothing may fail,
+verbs backend refuses on a minimal device (tools/tests/agent/rdma/test_rdma.c has the list): nothing may fail,
 be inconclusive or be an error because of it. The second decoder follows the captures.
 """
 import collections

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A written capture is clean, has what was asked for, and comes out the same every time.
 # shellcheck source=tools/tests/lib.sh
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 
 perf() {
     refuses 64 "iwarp-perf: $1" iwarp-perf loop "${@:2}"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Mistakes on iwarp-agent's command line, and where it refuses to listen.
 
-# shellcheck source-path=SCRIPTDIR source=lib.sh
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=tools/tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
 
 unset IWARP_AGENT_TOKEN
 open="other hosts can reach it: expected --token-file, a token in the environment variable"

@@ -16,7 +16,7 @@ import tempfile
 import jsonschema
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SCHEMAS = os.path.join(HERE, "..", "report")
+SCHEMAS = os.path.join(HERE, "..", "..", "report")
 
 # Every verdict, an exchange with stimulus and decision, octets that are no text, observations and notes.
 CASES = r"""
