@@ -12,14 +12,15 @@ FOLDER is what suite_embedded.py left, which has asked the second decoder by its
 - captures without a stimulus and without Markers: tshark's own iWARP dissector lists the FPDUs that
   the second decoder lists, frame by frame and in order.
 """
-import concurrent.futures
+import functools
 import os
 import pathlib
 import re
 import struct
-import subprocess
 import sys
 import tempfile
+
+import harness
 
 FIELDS = ["frame.number", "frame.comment", "tcp.stream", "tcp.srcport", "tcp.analysis.flags",
           "_ws.malformed", "tcp.checksum.status", "ip.checksum.status", "iwarp_mpa.ulpdulength",
@@ -75,15 +76,12 @@ def tshark(path):
                "smb_direct", "-T", "fields", "-E", "separator=|"]
     for field in FIELDS:
         command += ["-e", field]
-    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return [dict(zip(FIELDS, line.split("|"))) for line in out.splitlines()]
+    return [dict(zip(FIELDS, line.split("|"))) for line in harness.run(*command).stdout.splitlines()]
 
 
 def second_decoder(lua, script, path):
     """The FPDUs of each TCP connection and direction: (ULPDU_Length, opcode)."""
-    out = subprocess.run([lua, script, "--expect-problems", path], capture_output=True, text=True)
-    if out.returncode != 0:
-        raise RuntimeError("%s: second decoder: %s" % (path, out.stderr.strip()))
+    out = harness.run(lua, script, "--expect-problems", path)
     lists, ports, markers = {}, None, False
     for line in out.stdout.splitlines():
         head = re.match(r"CONNECTION \d+ I=\S*:(\d+) R=\S*:(\d+)", line)
@@ -155,29 +153,21 @@ def check_group(paths, folder, lua, script):
 
 
 def main(suite, lua, script):
-    failed = 0
     judge_checksums()
     with tempfile.TemporaryDirectory() as folder:
         paths = sorted(map(str, pathlib.Path(suite, "pcaps").glob("*.pcapng")))
         if len(paths) < 2000:
             sys.exit("%s: %d captures" % (suite, len(paths)))
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            groups = [paths[k:k + GROUP] for k in range(0, len(paths), GROUP)]
-            lists = pool.map(lambda group: check_group(group, folder, lua, script), groups)
-            results = [result for group in lists for result in group]
-        for name, _, problems in results:
-            for problem in problems:
-                print("%s: %s" % (name, problem))
-                failed += 1
-        compared = sum(1 for _, c, _ in results if c)
-        print("tshark: %d captures read, FPDU lists compared in %d, %d problems" %
-              (len(results), compared, failed))
-        if compared < 20:
-            sys.exit("too few captures were compared")
-    sys.exit(1 if failed else 0)
+        groups = [paths[k:k + GROUP] for k in range(0, len(paths), GROUP)]
+        lists = harness.side_by_side([functools.partial(check_group, group, folder, lua, script) for group in groups], os.cpu_count() or 1)
+    results = [result for group in lists for result in group]
+    for name, _, problems in results:
+        harness.complain(*("%s: %s" % (name, problem) for problem in problems))
+    compared = sum(1 for _, c, _ in results if c)
+    print("tshark: %d captures read, FPDU lists compared in %d" % (len(results), compared))
+    harness.expect("captures that were compared", compared >= 20, compared)
+    harness.conclude()
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 4:
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    harness.start(main, __doc__)

@@ -8,14 +8,12 @@ Journals (--resume), runs (diff), baselines and target files: some by hand, and 
 at random, which may also be good still.
 """
 import json
-import os
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 
-import memory
+import harness
 
 SECONDS = 600  # nothing here may take longer, whatever the machine's load
 MEMORY = 512 * 1024  # KiB that a process may ever have had
@@ -26,38 +24,17 @@ CASE = """return { case { id = "one", purpose = "p", rules = { "MPA-4.1-02" }, r
 """
 
 
-class Files:
+class Files(harness.Bench):
     def __init__(self, conform, folder):
-        self.conform, self.folder = os.path.abspath(conform), folder
-        os.makedirs(self.at("cases"))
+        super().__init__(conform, folder)
         self.write("cases/x.lua", CASE)
         self.run(0, "run", "--cases", "cases", "--results", "good", "--write-baseline", "baseline", "-j1")
 
-    def at(self, name):
-        return os.path.join(self.folder, name)
-
     def read(self, name):
-        with open(self.at(name), "rb") as f:
-            return f.read()
+        return harness.octets(self.at(name))
 
-    def write(self, name, text):
-        with open(self.at(name), "wb") as f:
-            f.write(text if isinstance(text, bytes) else text.encode())
-
-    def run(self, statuses, *words):
-        done = subprocess.run([self.conform, *words], cwd=self.folder, capture_output=True, stdin=subprocess.DEVNULL,
-                              timeout=SECONDS)
-        if done.returncode not in ((statuses,) if isinstance(statuses, int) else statuses):
-            sys.exit("%s: exit %d, expected %s\n%s" %
-                     (" ".join(words), done.returncode, statuses, (done.stdout + done.stderr)[-3000:]))
-        return done
-
-    def refused(self, what, name, *words):
-        """Exit 64, and nothing but one line, which names the file."""
-        lines = self.run(64, *words).stderr.decode(errors="replace").splitlines()
-        if len(lines) != 1 or name not in lines[0]:
-            sys.exit("%s: expected one line that names %s:\n%s" % (what, name, "\n".join(lines)))
-        print("ok - %s" % what)
+    def run(self, status, *words):
+        return super().run(status, *words, errors="replace", timeout=SECONDS)
 
 
 def journal(files):
@@ -79,12 +56,9 @@ def journal(files):
                        ("a journal with a case twice", head + one + one),
                        ("a journal with an unknown verdict", head + one.replace(b"PASS", b"GOOD")),
                        ("a journal with octets that are no text", head + b"\xff\xfe\x00\n")):
-        before = files.at("killed/journal.jsonl")
-        words = resumed(text)
-        files.refused(what, "journal.jsonl", *words)
-        with open(before, "rb") as f:
-            if f.read() != text:
-                sys.exit("%s: the journal was changed" % what)
+        files.refused(what, *resumed(text), says=["journal.jsonl"])
+        if files.read("killed/journal.jsonl") != text:
+            sys.exit("%s: the journal was changed" % what)
     files.run(0, *resumed(head + one + two[:-1]))
     files.run(0, *resumed(head + b"\xff" * 1000000))
     print("ok - what was cut off is played again")
@@ -102,8 +76,8 @@ def run_json(files):
                        ("a run of another schema", json.dumps({**run, "schema": 99})),
                        ("a run without cases", json.dumps({**run, "cases": 3})), ("nested garbage", DEEP),
                        ("a run with octets that are no text", b"{\"\xff\":1}")):
-        files.refused("diff: " + what, "bad.json", *compared(text))
-    files.refused("diff: no file", "none.json", "diff", "good", "none.json")
+        files.refused("diff: " + what, *compared(text), says=["bad.json"])
+    files.refused("diff: no file", "diff", "good", "none.json", says=["none.json"])
     for odd in ([None], [3, "x", []], [{}], [{"id": 3}], [{"id": "one", "exchange": [3, {"remarks": [1, [0], [0, 1]]}]}],
                 [{"id": "one", "verdict": [], "exchange": {"a": 1}}]):
         files.run(1, *compared(json.dumps({**run, "cases": odd, "target": odd})))
@@ -121,7 +95,7 @@ def baseline(files):
                        ("with an unknown verdict", "one WRONG \"x\"\n"), ("with an open reason", "one FAIL \"x\n"),
                        ("with an id twice", "one FAIL \"x\"\none NOTE \"x\"\n"),
                        ("of octets", bytes(range(256))), ("of one long line", b"x" * 3000000)):
-        files.refused("a baseline " + what, "bad.baseline", *used(text))
+        files.refused("a baseline " + what, *used(text), says=["bad.baseline"])
     return good, lambda text: files.run((0, 1, 2, 64), *used(text))
 
 
@@ -141,7 +115,7 @@ def target(files):
                        ("of compiled code", b"\x1bLua"), ("of octets", bytes(range(256))),
                        ("with a port of its own kind", "return { address = 'x', port = 1e300 }"),
                        ("with a list of other things", "return { address = 'x', port = 1, can = { {} } }")):
-        files.refused("a target file " + what, "bad.lua", *used(text))
+        files.refused("a target file " + what, *used(text), says=["bad.lua"])
     return good, lambda text: files.run((0, 3, 64, 70), *used(text))
 
 
@@ -164,19 +138,17 @@ def garble(rng, text):
     return bytes(octets)
 
 
-def main(conform, count):
+def main(conform, count=60):
     rng = random.Random(0)
     with tempfile.TemporaryDirectory() as folder:
         files = Files(conform, folder)
         for kind in (journal, run_json, baseline, target):
             good, use = kind(files)
-            for _ in range(count):
+            for _ in range(int(count)):
                 use(garble(rng, good))
-            print("ok - %s: %d garbled files" % (kind.__name__, count))
-    memory.check(conform, MEMORY)
+            print("ok - %s: %d garbled files" % (kind.__name__, int(count)))
+    harness.check_memory(conform, MEMORY)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (2, 3):
-        sys.exit(__doc__)
-    main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) == 3 else 60)
+    harness.start(main, __doc__)

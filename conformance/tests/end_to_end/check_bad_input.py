@@ -6,21 +6,18 @@ usage: check_bad_input.py IWARP-CONFORM IWARP-PEER IWARP-AGENT
 """
 import os
 import socket
-import subprocess
 import sys
 import tempfile
-import threading
-import time
 
-import memory
+import harness
+from hostile import Crowd
 
 SECONDS = 600  # nothing here may take longer, whatever the machine's load
 MEMORY = 1024 * 1024  # KiB: the most that any of the programs may ever have had in memory
 
 
-def run(*command, cwd=None):
-    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, cwd=cwd,
-                          stdin=subprocess.DEVNULL)
+def run(*command):
+    return harness.run(*command, status=None, timeout=SECONDS)
 
 
 def expect(what, done, status, *texts):
@@ -43,9 +40,7 @@ CASE = """return case {
 def scripts(conform, folder):
     def one(name, text, *options):
         cases = os.path.join(folder, name)
-        os.makedirs(cases)
-        with open(os.path.join(cases, "x.lua"), "w", encoding="utf-8") as f:
-            f.write(text)
+        harness.write(os.path.join(cases, "x.lua"), text)
         return run(conform, "run", "--cases", cases, "--results", folder, *options)
 
     expect("a syntax error in a script", one("syntax", "return case {\n  id = = 3 }"), 70, "x.lua:2")
@@ -89,98 +84,39 @@ def programs(peer, agent):
            "no-such-check")
 
 
-class Hostile:
-    """A TCP peer that answers every connection with `behave` in a thread of its own."""
-
-    def __init__(self, behave):
-        self.behave, self.over = behave, False
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.listener.settimeout(0.1)
-        self.threads = [threading.Thread(target=self.accept)]
-        self.threads[0].start()
-
-    def accept(self):
-        while not self.over:
-            try:
-                s, _ = self.listener.accept()
-            except TimeoutError:
-                continue
-            except OSError:
-                return  # closed by `behave`
-            thread = threading.Thread(target=self.serve, args=(s,))
-            self.threads.append(thread)
-            thread.start()
-
-    def serve(self, s):
-        with s:
-            s.settimeout(0.1)
-            try:
-                self.behave(self, s)
-            except OSError:
-                pass
-
-    def wait(self, s, seconds):
-        """Waits, but no longer than the tester's side of the connection lives."""
-        end = time.monotonic() + seconds
-        while not self.over and time.monotonic() < end:
-            try:
-                if s.recv(65536) == b"":
-                    return False
-            except TimeoutError:
-                pass
-        return not self.over
-
-    def __enter__(self):
-        return self.listener.getsockname()[1]
-
-    def __exit__(self, *_):
-        self.over = True
-        for thread in self.threads:
-            thread.join()
-        self.listener.close()
+def silent(wire):
+    wire.idle()
 
 
-def silent(self, s):
-    self.wait(s, 1000)
+def flood(wire):
+    while True:
+        wire.send(bytes(65536))
 
 
-def flood(self, s):
-    block = bytes(65536)
-    while not self.over:
-        try:
-            s.send(block)
-        except TimeoutError:
-            pass
-
-
-def drip(self, s):
+def drip(wire):
     for octet in b"MPA ID Rep Frame\x50\x02\x00\x04\x00\x10\x00\x10" + bytes(1000):
-        s.send(bytes([octet]))
-        if not self.wait(s, 1):
-            return
+        wire.send(bytes([octet]))
+        wire.pause(1)
 
 
-def garbage(self, s):
-    s.sendall(bytes((i * 7919 >> 3) & 255 for i in range(100000)))
-    self.wait(s, 1000)
+def garbage(wire):
+    wire.send(bytes((i * 7919 >> 3) & 255 for i in range(100000)))
+    wire.idle()
 
 
-def crash(self, s):
-    """Once a Request has come, nobody listens any more."""
-    if s.recv(1):
-        self.listener.close()
-        self.over = True
+def played(conform, folder, select, port):
+    return run(conform, "run", "--target", "tcp:127.0.0.1:%d" % port, "--results", folder, "--select", select, "-j", "1")
 
 
 def hostile(conform, folder):
     for behave in (silent, flood, drip, garbage):
-        with Hostile(behave) as port:
-            done = run(conform, "run", "--target", "tcp:127.0.0.1:%d" % port, "--results", folder,
-                       "--select", "mpa-startup-reply", "-j", "1")
+        with Crowd() as crowd:
+            done = played(conform, folder, "mpa-startup-reply", crowd.listen(behave))
         expect("a peer that is %s" % behave.__name__, done, (1, 3), "mpa-startup-reply")
-    with Hostile(crash) as port:
-        done = run(conform, "run", "--target", "tcp:127.0.0.1:%d" % port, "--results", folder,
-                   "--select", "mpa-startup-re*", "-j", "1")
+    with Crowd() as crowd:
+        # Once a Request has come, nobody listens any more.
+        port = crowd.listen(lambda wire: wire.recv(1) and crowd.close())
+        done = played(conform, folder, "mpa-startup-re*", port)
     # Refused or, where the kernel had already taken the connection, reset: both are failures.
     expect("a peer that ends at the first Request", done, 1, "FAIL mpa-startup-re")
 
@@ -191,10 +127,8 @@ def main(conform, peer, agent):
         options(conform, folder)
         programs(peer, agent)
         hostile(conform, folder)
-    memory.check(conform, MEMORY)
+    harness.check_memory(conform, MEMORY)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 4:
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    harness.start(main, __doc__)

@@ -8,7 +8,6 @@ First comes what went wrong once. Run number n (FIRST, or 0, and on) is the same
 random; its target is an MPA port, or connects, or is an agent's control port (see hostile.py). No case may be an
 ERROR; ANCHORS, which ask for what none of these peers can know, must not pass.
 """
-import json
 import os
 import random
 import re
@@ -18,8 +17,8 @@ import sys
 import tempfile
 import time
 
+import harness
 import hostile
-import memory
 
 MEMORY = 320 * 1024  # KiB that a process may ever have had; the log of a case, its capture and 64 MiB of Lua are in it
 SLOWER = 5  # the factor that a sanitizer costs
@@ -52,27 +51,21 @@ KNOWN = (
 )
 
 
-def write(path, text):
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(text)
-    return path
-
-
 class Check:
     def __init__(self, conform, folder):
         self.conform, self.folder = conform, folder
-        self.sanitized = memory.sanitized(conform)
+        self.sanitized = harness.sanitized(conform)
         self.verdicts, self.longest = {}, 0
         self.fitting = self.suite()
 
     def suite(self):
         """The cases that fit: {class: {role: [id]}}. To learn those of rping each is played against a peer that
         closes at once."""
-        listed = subprocess.run([self.conform, "list"], capture_output=True, text=True, check=True).stdout
+        listed = harness.run(self.conform, "list").stdout
         cases = re.findall(r"^(\S+) +(?:must|should|may) +(responder|initiator) ", listed, re.MULTILINE)
         with hostile.Crowd() as crowd:
             port, door = crowd.listen(lambda wire: None), crowd.listen(lambda wire: wire.line())
-            path = write(os.path.join(self.folder, "both.lua"), CONNECTS % (LISTENS % port, door))
+            path = harness.write(os.path.join(self.folder, "both.lua"), CONNECTS % (LISTENS % port, door))
             played = self.play("closing at once", path, 0.02, [id for id, _ in cases], 8)
         skipped = {case["id"] for case in played if case["verdict"] == "SKIP"}
         return {"agent": {role: [id for id, r in cases if r == role] for role in ROLES},
@@ -90,19 +83,16 @@ class Check:
             command[:0] = ["bash", "-c", "ulimit -v %d; exec \"$@\"" % ADDRESSES, "-"]
         began = time.monotonic()
         try:
-            done = subprocess.run(command, capture_output=True, timeout=bound, stdin=subprocess.DEVNULL)
+            done = harness.run(*command, status=None, timeout=bound, errors="replace")
         except subprocess.TimeoutExpired:
             sys.exit("%s: no end within %.1f s: %s" % (name, bound, " ".join(command)))
         self.longest = max(self.longest, time.monotonic() - began)
-        cases = []
-        if done.returncode in (0, 1, 3, 70):
-            with open(report, encoding="utf-8") as f:
-                cases = json.load(f)["cases"]
+        cases = harness.load(report)["cases"] if done.returncode in (0, 1, 3, 70) else []
         wrong = ["%s %s: %s" % (case["verdict"], case["id"], case.get("reason")) for case in cases
                  if case["verdict"] == "ERROR" or case["verdict"] == "PASS" and case["id"] in ANCHORS.values()]
-        if done.returncode not in (0, 1, 3) or wrong or not self.sanitized and memory.peak() > MEMORY:
+        if done.returncode not in (0, 1, 3) or wrong or not self.sanitized and harness.peak() > MEMORY:
             sys.exit("%s: exit %d, %d MiB at most\n%s%s\n%s" %
-                     (name, done.returncode, memory.peak() // 1024, done.stderr[-3000:].decode(errors="replace"),
+                     (name, done.returncode, harness.peak() // 1024, done.stderr[-3000:],
                       "\n".join(wrong), " ".join(command)[:1000]))
         for case in cases:
             self.verdicts[case["verdict"]] = self.verdicts.get(case["verdict"], 0) + 1
@@ -137,7 +127,7 @@ class Check:
                 for _ in range(times):
                     crowd.connect(host, int(port), act)
 
-            path = write(os.path.join(self.folder, "connects.lua"), CONNECTS % ("", crowd.listen(ring)))
+            path = harness.write(os.path.join(self.folder, "connects.lua"), CONNECTS % ("", crowd.listen(ring)))
             return "%s, %d times" % (peer.__name__, times), "rping", path, ROLES[1:]
         agent = rng.choice(hostile.AGENTS)
         port = crowd.listen(act)
@@ -157,7 +147,8 @@ class Check:
             self.play("run %d: %s" % (number, name), target, scale, ids)
 
 
-def main(conform, runs, first):
+def main(conform, runs, first=0):
+    runs, first = int(runs), int(first)
     with tempfile.TemporaryDirectory() as folder:
         check = Check(conform, folder)
         for case in KNOWN:
@@ -166,10 +157,8 @@ def main(conform, runs, first):
             check.run(number)
     print("ok - %d runs, %d cases: %s; the longest run %.1f s, at most %d MiB" %
           (runs, sum(check.verdicts.values()), ", ".join("%d %s" % (n, v) for v, n in sorted(check.verdicts.items())),
-           check.longest, memory.peak() // 1024))
+           check.longest, harness.peak() // 1024))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (3, 4):
-        sys.exit(__doc__)
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) == 4 else 0)
+    harness.start(main, __doc__)

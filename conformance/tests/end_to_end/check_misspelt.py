@@ -4,11 +4,10 @@
 
 usage: check_misspelt.py IWARP-CONFORM IWARP-PEER
 """
-import json
 import os
-import subprocess
-import sys
 import tempfile
+
+import harness
 
 # Lines of a case file, and the error about each; the error is in the file's second line.
 FILES = [
@@ -112,42 +111,29 @@ PEER = [
 ]
 
 
-WRONG = []
-
-
 def expect(what, wanted, *texts):
-    good = all(text in what for text in texts)
-    print("ok - %s" % wanted if good else "not so: %s\n  got      %s\n  expected %s" % (wanted, what, " and ".join(texts)))
-    if not good:
-        WRONG.append(wanted)
+    harness.expect(wanted, all(text in what for text in texts), f"got {what}, expected {' and '.join(texts)}")
 
 
 def run(*words, cwd=None):
-    done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL, cwd=cwd)
+    done = harness.run(*words, status=None, cwd=cwd)
     return done.returncode, done.stdout + done.stderr
-
-
-def write(path, text):
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(text)
 
 
 def scripts(conform, folder):
     """All at once: a file for each line, and one run."""
     cases = os.path.join(folder, "cases")
-    os.makedirs(cases)
     for i, (text, _) in enumerate(FILES):
         standard = "id = 'f', purpose = 'p', rules = { 'MPA-8-02' }, role = 'responder', run = function(t) end, "
         for field in ("rules", "role"):
             if text.startswith(field + " ="):
                 standard = standard.replace("rules = { 'MPA-8-02' }, " if field == "rules" else "role = 'responder', ", "")
-        write(os.path.join(cases, "f%02d.lua" % i), "\nreturn case { %s%s }\n" % (standard, text))
+        harness.write(os.path.join(cases, "f%02d.lua" % i), "\nreturn case { %s%s }\n" % (standard, text))
     for i, (text, _) in enumerate(CALLS):
-        write(os.path.join(cases, "c%02d.lua" % i), "return case { id = 'c%02d', purpose = 'p', rules = { 'MPA-8-02' }, role = 'responder',\n"
+        harness.write(os.path.join(cases, "c%02d.lua" % i), "return case { id = 'c%02d', purpose = 'p', rules = { 'MPA-8-02' }, role = 'responder',\n"
               "run = function(t) %s end }\n" % (i, text))
     run(conform, "run", "--cases", cases, "--results", os.path.join(folder, "out"))
-    with open(os.path.join(folder, "out", "run.json"), encoding="utf-8") as f:
-        results = {os.path.basename(c["file"]): c for c in json.load(f)["cases"]}
+    results = {os.path.basename(c["file"]): c for c in harness.load(folder, "out", "run.json")["cases"]}
     for kind, table in (("f", FILES), ("c", CALLS)):
         for i, (text, wanted) in enumerate(table):
             name = "%s%02d.lua" % (kind, i)
@@ -164,16 +150,14 @@ def main(conform, peer):
             expect("%d %s" % (status, text), " ".join(words), "64 ", wanted)
         for i, (field, wanted) in enumerate(TARGETS):
             path = os.path.join(folder, "t%d.lua" % i)
-            write(path, "return { %s }\n" % field)
+            harness.write(path, "return { %s }\n" % field)
             status, text = run(conform, "run", "--target", path, cwd=folder)
             expect("%d %s" % (status, text), "target file: " + field, "64 ", path, wanted)
         for words, wanted in PEER:
             status, text = run(peer, "listen", "127.0.0.1:0", *words)
             expect("%d %s" % (status, text), "iwarp-peer " + " ".join(words), "64 ", wanted)
-    sys.exit("%d are not as they should be" % len(WRONG) if WRONG else 0)
+    harness.conclude()
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    harness.start(main, __doc__)

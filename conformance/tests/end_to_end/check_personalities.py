@@ -7,12 +7,12 @@ usage: check_personalities.py IWARP-CONFORM IWARP-PEER [LUA DECODE-DIR]
 A peer that only listens, or only connects: at least 60 cases are judged; rping's server or client: at least 120. None of
 them fails, and none is INCONCLUSIVE. The second decoder follows the captures.
 """
-import concurrent.futures
-import json
+import functools
 import os
-import subprocess
 import sys
 import tempfile
+
+import harness
 
 LEAST = {"iwarp-peer": 60, "bare-client": 60, "rping-peer": 120, "rping-client": 120}
 # The needs of a case against rping's part.
@@ -22,12 +22,7 @@ OWN = {"rping-peer": ("responder", "rping-server-"), "rping-client": ("initiator
 def play(conform, decoder, environment, folder, target):
     folder = os.path.join(folder, target)
     pcaps = os.path.join(folder, "pcaps")
-    done = subprocess.run([conform, "run", "--target", target, "--time-scale", "10", "--results", folder, "--pcap-dir", pcaps],
-                          capture_output=True, text=True, env=environment)
-    if done.returncode != 0:
-        sys.exit("%s: exit %d\n%s%s" % (target, done.returncode, done.stdout, done.stderr))
-    with open(os.path.join(folder, "run.json"), encoding="utf-8") as f:
-        cases = json.load(f)["cases"]
+    cases = harness.suite(conform, folder, "--target", target, "--time-scale", "10", "--pcap-dir", pcaps, env=environment)["cases"]
     judged = [c for c in cases if c["verdict"] in ("PASS", "NOTE", "FAIL")]
     print("%s: %d cases are judged" % (target, len(judged)))
     if len(judged) < LEAST[target]:
@@ -38,20 +33,15 @@ def play(conform, decoder, environment, folder, target):
         if left_out or any(c["role"] != role for c in judged):
             sys.exit("%s: not judged, or of the other role: %s" % (target, left_out))
     if decoder:
-        done = subprocess.run([*decoder, pcaps], capture_output=True, text=True)
-        print("%s: %s" % (target, done.stdout.strip()))
-        if done.returncode != 0:
-            sys.exit("%s: second decoder: exit %d\n%s" % (target, done.returncode, done.stderr))
+        print("%s: %s" % (target, harness.run(*decoder, pcaps).stdout.strip()))
 
 
 def main(conform, peer, *decoder):
     environment = dict(os.environ, PATH=os.path.dirname(peer) + ":" + os.environ["PATH"])
     # They mostly wait.
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(len(LEAST)) as pool:
-        list(pool.map(lambda target: play(conform, decoder, environment, folder, target), LEAST))
+    with tempfile.TemporaryDirectory() as folder:
+        harness.side_by_side([functools.partial(play, conform, decoder, environment, folder, target) for target in LEAST], len(LEAST))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (3, 5):
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    harness.start(main, __doc__)

@@ -7,18 +7,15 @@ usage: check_probe.py IWARP-CONFORM IWARP-PEER
 iwarp-peer in many settings is probed, and a selection of cases is run with the target file that came out: no FAIL, nothing
 INCONCLUSIVE. Then peers that are none, target files, files that are there already, and peers that connect.
 """
-import concurrent.futures
-import json
+import functools
 import os
 import re
 import socket
-import struct
-import subprocess
 import sys
 import tempfile
-import threading
 
-from peers import Peer
+import harness
+from hostile import Crowd
 
 CASES = ["mpa-startup-*", "mpa-crc-bad", "rdmap-read-zero", "ddp-stag-unknown", "empa-rtr-first-*", "ext-fetch-add*",
          "rdmap-opcode-8-*", "rping-server-size-*", "replay-*"]
@@ -44,102 +41,64 @@ def fail(*parts):
     sys.exit("\n".join(str(part) for part in parts))
 
 
-class Stranger:
-    """A listener that does one thing with each connection, and no MPA."""
+# What a listener without MPA does with a connection.
 
-    def __init__(self, act):
-        self.act = act
-        self.socket = socket.create_server(("127.0.0.1", 0))
-        self.address = "127.0.0.1:%d" % self.socket.getsockname()[1]
-        self.held = []
-        self.thread = threading.Thread(target=self.serve)
-        self.thread.start()
-
-    def serve(self):
-        while True:
-            try:
-                connection, _ = self.socket.accept()
-            except OSError:
-                return
-            self.held.append(connection)
-            self.act(connection)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.socket.shutdown(socket.SHUT_RDWR)
-        self.thread.join()
-        self.socket.close()
-        for connection in self.held:
-            connection.close()
+def silent(wire):
+    wire.stare()
 
 
-def silent(_):
+def closes(_):
     pass
 
 
-def closes(connection):
-    connection.shutdown(socket.SHUT_RDWR)
-    connection.close()
+def resets(wire):
+    wire.reset()
 
 
-def resets(connection):
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    connection.close()
+def garbage(wire):
+    wire.send(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n" * 20)
+    wire.stare()
 
 
-def garbage(connection):
-    connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n" * 20)
+def flood(wire):
+    wire.send(bytes(range(256)) * 40960)
+    wire.stare()
 
 
-def flood(connection):
-    try:
-        connection.sendall(bytes(range(256)) * 40960)
-    except OSError:
-        pass
-
-
-class Bench:
+class Bench(harness.Bench):
     """A folder with the target file of one peer, and the programs."""
 
     def __init__(self, conform, peer, folder):
-        self.conform, self.peer, self.folder = conform, peer, folder
-        self.file = os.path.join(folder, "probed.lua")
-        os.makedirs(folder, exist_ok=True)
+        super().__init__(conform, folder)
+        self.peer, self.file = os.path.abspath(peer), self.at("probed.lua")
 
     def beside(self, name):
-        return Bench(self.conform, self.peer, os.path.join(self.folder, str(name)))
+        return Bench(self.program, self.peer, self.at(str(name)))
 
     def probe(self, status, *arguments):
-        done = subprocess.run([self.conform, "probe", *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL)
-        if done.returncode != status or (status and (done.stdout or done.stderr.count("\n") != 1)):
+        done = self.run(status, "probe", *arguments)
+        if status and (done.stdout or done.stderr.count("\n") != 1):
             fail("probe %s: exit %d" % (arguments, done.returncode), done.stdout, done.stderr)
         return done.stdout + done.stderr
 
-    def run(self, *cases):
-        results = os.path.join(self.folder, "results")
-        done = subprocess.run([self.conform, "run", "--target", self.file, "--time-scale", "10", "--results", results, *cases],
-                              capture_output=True, text=True)
+    def play(self, *cases):
+        done = self.run(None, "run", "--target", self.file, "--time-scale", "10", "--results", "results", *cases)
         if done.returncode:
-            with open(self.file, encoding="utf-8") as f:
-                fail(f.read(), done.stdout, done.stderr)
-        with open(os.path.join(results, "run.json"), encoding="utf-8") as f:
-            return json.load(f)["summary"]
+            fail(self.text(), done.stdout, done.stderr)
+        return harness.load(self.at("results", "run.json"))["summary"]
 
     def text(self):
-        with open(self.file, encoding="utf-8") as f:
-            return f.read()
+        return harness.read(self.file)
 
 
 def check_setting(bench, options, patterns):
-    with Peer(bench.peer, *options) as peer:
+    with harness.listening(bench.peer, *options) as peer:
         bench.probe(0, "tcp:" + peer.address, "--output", bench.file, "--force")
         text = bench.text()
         for pattern in patterns:
             if not re.search(pattern, text):
                 fail("%s: expected %s" % (options, pattern), text)
-        summary = bench.run(*CASES)
+        summary = bench.play(*CASES)
     if summary["PASS"] < 15:
         fail("%s: too few cases" % options, summary, text)
     print("%s: %s" % (" ".join(options) or "as it is", summary))
@@ -147,15 +106,14 @@ def check_setting(bench, options, patterns):
 
 def check_settings(bench):
     # They mostly wait.
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda n: check_setting(bench.beside(n), *SETTINGS[n]), range(len(SETTINGS))))
+    harness.side_by_side([functools.partial(check_setting, bench.beside(n), *setting) for n, setting in enumerate(SETTINGS)], 4)
 
 
 def check_strangers(bench):
     for act, pattern in ((silent, "said nothing for 3 s"), (closes, "(closed|reset) the connection"), (resets, "reset the connection|closed"),
                          (garbage, "no MPA Reply"), (flood, "no MPA Reply|reset the connection")):
-        with Stranger(act) as stranger:
-            out = bench.probe(3, "tcp:" + stranger.address, "--output", os.path.join(bench.folder, "none"), "--time-scale", "0.1")
+        with Crowd() as strangers:
+            out = bench.probe(3, "tcp:127.0.0.1:%d" % strangers.listen(act), "--output", bench.at("none"), "--time-scale", "0.1")
         # A reset may come so early that there was no connection, the first time or later.
         if not re.search("accepts TCP connections, but no MPA: .*(%s)|no connection.* reset by peer" % pattern, out):
             fail("%s: %s" % (act.__name__, out))
@@ -166,16 +124,14 @@ def check_strangers(bench):
     for bad in ("tcp:127.0.0.1:0", "tcp:127.0.0.1:1,class=x", "no-such-file", "embedded", "tcp:127.0.0.1:1,class=agent"):
         bench.probe(64, bad)
     bench.probe(64)
-    if os.path.exists(os.path.join(bench.folder, "none")):
+    if os.path.exists(bench.at("none")):
         fail("a file was written")
 
 
 def check_files(bench):
     """probe completes a target file, and keeps its values."""
-    given = os.path.join(bench.folder, "given.lua")
-    with open(given, "w", encoding="utf-8") as f:
-        f.write('return { address = "127.0.0.1", start = [[exec %s listen {host}:{port} --personality rping --crc off]],\n'
-                '  ready = "listening on", crc = "on", cannot = { "extensions" }, can = { "ird.2" } }\n' % bench.peer)
+    given = bench.write("given.lua", 'return { address = "127.0.0.1", start = [[exec %s listen {host}:{port} --personality rping --crc off]],\n'
+                        '  ready = "listening on", crc = "on", cannot = { "extensions" }, can = { "ird.2" } }\n' % bench.peer)
     out = bench.probe(0, given)
     for part in ('start = "exec ', 'ready = "listening on"', '-- seen: crc = "off"', 'class = "rping"', '"ird.2"', '"crc.on"',
                  'cannot = .*"crc.off"', 'cannot = .*"extensions"'):
@@ -183,34 +139,29 @@ def check_files(bench):
             fail("a file: expected " + part, out)
     if "ird.16" in out:
         fail("a file: what it said does not stand", out)
-    with open(bench.file, "w", encoding="utf-8") as f:
-        f.write("precious\n")
-    with Peer(bench.peer) as peer:
+    harness.write(bench.file, "precious\n")
+    with harness.listening(bench.peer) as peer:
         if "--force" not in bench.probe(64, "tcp:" + peer.address, "--output", bench.file):
             fail("no word of --force")
     if bench.text() != "precious\n":
         fail("the file was written over")
     bench.probe(0, given, "--output", bench.file, "--force")
-    print("from a file: %s" % bench.run(*CASES))
+    print("from a file: %s" % bench.play(*CASES))
 
 
 def check_connecting(bench):
-    given = os.path.join(bench.folder, "given.lua")
     for options, patterns in ((["--personality", "rping", "--count", "3"], ['class = "rping"', '"read"', '"ird.16"']),
                               (["--peer-to-peer", "on", "--crc", "off"], ['class = "bare"', 'crc = "off"'])):
-        with open(given, "w", encoding="utf-8") as f:
-            f.write("return { connect = [[exec %s connect {host}:{port} %s]] }\n" % (bench.peer, " ".join(options)))
+        given = bench.write("given.lua", "return { connect = [[exec %s connect {host}:{port} %s]] }\n" % (bench.peer, " ".join(options)))
         bench.probe(0, given, "--output", bench.file, "--force")
         for pattern in patterns:
             if not re.search(pattern, bench.text()):
                 fail("%s: expected %s" % (options, pattern), bench.text())
-        summary = bench.run("mpa-reply-*", "rping-client-exchange*", "ddp-stag-unknown-initiator", "empa-rtr-chosen*", "ext-*-initiator")
+        summary = bench.play("mpa-reply-*", "rping-client-exchange*", "ddp-stag-unknown-initiator", "empa-rtr-chosen*", "ext-*-initiator")
         if summary["PASS"] < 15:
             fail("%s: too few cases" % options, summary, bench.text())
         print("%s: %s" % (" ".join(options), summary))
-    with open(given, "w", encoding="utf-8") as f:
-        f.write("return { connect = [[exit 7]] }\n")
-    print(bench.probe(3, given).strip())
+    print(bench.probe(3, bench.write("given.lua", "return { connect = [[exit 7]] }\n")).strip())
 
 
 def main(conform, peer):
@@ -223,6 +174,4 @@ def main(conform, peer):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    harness.start(main, __doc__)

@@ -12,10 +12,10 @@ import os
 import pathlib
 import re
 import socket
-import subprocess
 import sys
 import tempfile
 
+import harness
 from recordings import Recording
 
 BOTH = ["rping-64B-crcoff", "rping-64B-crcon", "rping-16K-crcon", "rping-p2p-crcon", "rdma_server-crcoff", "rdma_server-crcon",
@@ -46,24 +46,26 @@ MISUSE = [
 ]
 
 
-class Bench:
+class Bench(harness.Bench):
     def __init__(self, conform, pcaps, folder, few):
-        self.conform, self.pcaps, self.folder, self.few = conform, pcaps, folder, few
-        self.count = 0
+        super().__init__(conform, folder)
+        self.pcaps, self.few, self.count = pcaps, few, 0
 
     def path(self, name):
         return os.path.join(self.pcaps, "siw", "siw-%s.pcap" % name)
 
     def file(self, text, name="file"):
         self.count += 1
-        path = os.path.join(self.folder, "%s-%d.lua" % (name, self.count))
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(text)
-        return path
+        return self.write("%s-%d.lua" % (name, self.count), text)
 
-    def replay(self, *arguments):
-        return subprocess.run([self.conform, "replay", "--results", os.path.join(self.folder, "results"), *arguments],
-                              capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    def replay(self, *arguments, status=None):
+        return self.run(status, "replay", "--results", "results", *arguments)
+
+    def refuse(self, text, *arguments):
+        """Exit 64, and one line with this pattern."""
+        done = self.replay(*arguments)
+        if done.returncode != 64 or not re.search(text, done.stderr) or done.stderr.count("\n") != 1:
+            sys.exit("%s: exit %d\n%s%s" % (arguments, done.returncode, done.stdout, done.stderr))
 
     def differences(self, capture, side, target, *more):
         """The reported [(message, field)], and the whole output."""
@@ -107,9 +109,7 @@ def synthetic(b):
     files = [p for folder in GOLDEN for p in sorted(golden.glob(folder + "/*.pcapng"))]
     cut = [p for p in files if p.relative_to(golden).as_posix().startswith(CUT)]
     for path in cut:
-        done = b.replay(str(path), "--as", "initiator")
-        if done.returncode != 64 or not re.search("cannot be followed|does not begin with", done.stderr) or done.stderr.count("\n") != 1:
-            sys.exit("%s: exit %d\n%s%s" % (path, done.returncode, done.stdout, done.stderr))
+        b.refuse("cannot be followed|does not begin with", str(path), "--as", "initiator")
     whole = [p for p in files if p not in cut]
     if len(cut) < 20 or len(whole) < 60:
         sys.exit("%d and %d golden captures" % (len(cut), len(whole)))
@@ -126,11 +126,11 @@ def both_sides(b):
     """The program against itself: each side compares the other one's messages. Only the outer one's verdict counts."""
     program = "exec %s replay %s --as initiator --target tcp:{host}:{port},class=bare --results %s/inner"
     for name in BOTH + [UCMATOSE]:
-        target = b.file('return { class = "bare", connect = "%s" }\n' % (program % (b.conform, b.path(name), b.folder)))
+        target = b.file('return { class = "bare", connect = "%s" }\n' % (program % (b.program, b.path(name), b.folder)))
         b.expect([], b.path(name), "responder", target)
     # The played side's recording has another octet here.
     for name, frame, octet in (("rdma_server-crcon", 8, -1), ("rdma_server-crcon", 8, 25), ("ib_send_lat-64B-crcon", 16, 20)):
-        target = b.file('return { class = "bare", connect = "%s" }\n' % (program % (b.conform, b.path(name), b.folder)))
+        target = b.file('return { class = "bare", connect = "%s" }\n' % (program % (b.program, b.path(name), b.folder)))
         b.expect([(frame, "payload")], change(b, name, frame, octet, 1), "responder", target)
     print("both sides: none, and one for an octet")
 
@@ -138,9 +138,7 @@ def both_sides(b):
 def change(b, name, frame, octet, mask):
     recording = Recording(b.path(name))
     recording.change(frame, octet, mask)
-    path = os.path.join(b.folder, "changed.pcap")
-    recording.write(path)
-    return path
+    return b.write("changed.pcap", recording.octets)
 
 
 def changed(b):
@@ -170,8 +168,7 @@ def negotiated(b):
 def as_recorded(b):
     """siw does not set its pad to zero: that another peer does not either is no news, that it breaks something else is."""
     for rule, wanted in (("mpa-pad", 0), ("rdmap-rsv", 1)):
-        agent = b.file('#!/bin/sh\nexec iwarp-agent "$@" --violate %s\n' % rule, "agent")
-        os.chmod(agent, 0o755)
+        agent = harness.script(b.at("agent"), '#!/bin/sh\nexec iwarp-agent "$@" --violate %s\n' % rule)
         done = b.replay(b.path("ib_send_lat-64B-crcon"), "--as", "initiator", "--agent", agent)
         reported = "finding mpa-pad (MPA-4.1-02), as in the recording: pad octets are not zero" in done.stdout
         if done.returncode != wanted or reported == bool(wanted):
@@ -215,24 +212,20 @@ def others(b):
     as_recorded(b)
     patience(b)
     for arguments, text in MISUSE:
-        done = b.replay(b.path(RPING), *arguments)
-        if done.returncode != 64 or text not in done.stderr or done.stderr.count("\n") != 1:
-            sys.exit("%s: exit %d\n%s" % (arguments, done.returncode, done.stderr))
-    done = b.replay("--list", own)
-    if done.returncode != 64 or done.stderr.count("\n") != 1:
-        sys.exit("no capture: exit %d\n%s" % (done.returncode, done.stderr))
+        b.refuse(re.escape(text), b.path(RPING), *arguments)
+    b.refuse("", "--list", own)
     print("list, map, time, private, verbose, misuse: as they should be")
 
 
 def main(conform, pcaps, amount="all"):
-    os.environ["PATH"] = os.path.dirname(conform) + ":" + os.environ["PATH"]
+    if amount not in ("few", "all"):
+        sys.exit(__doc__)
+    os.environ["PATH"] = os.path.dirname(os.path.abspath(conform)) + ":" + os.environ["PATH"]
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(conform, pcaps, folder, amount == "few")
+        bench = Bench(conform, os.path.abspath(pcaps), folder, amount == "few")
         for part in (unchanged, synthetic, both_sides, changed, others):
             part(bench)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (3, 4) or sys.argv[3:] not in ([], ["few"], ["all"]):
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    harness.start(main, __doc__)

@@ -8,10 +8,11 @@ import json
 import os
 import re
 import socket
-import subprocess
-import sys
 import tempfile
 import xml.etree.ElementTree
+
+import harness
+from harness import check
 
 # The body of each case, and its verdict.
 CASES = {
@@ -27,34 +28,18 @@ CASES = {
 def write_cases(folder):
     for name, (body, _) in CASES.items():
         level = ' level = "should",' if name == "noted" else ""
-        with open(os.path.join(folder, name + ".lua"), "w", encoding="utf-8") as f:
-            f.write('return case { id = "%s", purpose = "p", rules = { "MPA-4.1-02" },%s\n'
-                    '  role = "responder", run = function(t)\n    %s\n  end }\n' % (name, level, body))
+        harness.write(os.path.join(folder, name + ".lua"), 'return case { id = "%s", purpose = "p", rules = { "MPA-4.1-02" },%s\n'
+                      '  role = "responder", run = function(t)\n    %s\n  end }\n' % (name, level, body))
 
 
-class Runner:
+class Runner(harness.Bench):
     def __init__(self, conform, folder):
-        self.conform, self.folder = conform, folder
-        self.cases = os.path.join(folder, "cases")
-        os.makedirs(self.cases)
+        super().__init__(conform, folder)
+        self.cases = self.at("cases")
         write_cases(self.cases)
 
     def __call__(self, status, *words):
-        return self.plain(status, *words, *([] if "--resume" in words else ["--cases", self.cases]))
-
-    def plain(self, status, *words):
-        done = subprocess.run([self.conform, *words], cwd=self.folder,
-                              capture_output=True, text=True, stdin=subprocess.DEVNULL)
-        if done.returncode != status:
-            sys.exit("%s: exit %d, expected %d\n%s%s" %
-                     (" ".join(words), done.returncode, status, done.stdout, done.stderr))
-        return done
-
-
-def check(condition, what, *context):
-    if not condition:
-        sys.exit("not so: %s\n%s" % (what, "\n".join(str(c) for c in context)))
-    print("ok - %s" % what)
+        return self.run(status, *words, *([] if "--resume" in words else ["--cases", self.cases]))
 
 
 def statuses(run):
@@ -78,15 +63,12 @@ def statuses(run):
 
 def elsewhere(run):
     """A target that can be reached from elsewhere only: the runner goes there; the programs beside it are found."""
-    path = os.path.join(run.folder, "elsewhere.lua")
-    with open(path, "w", encoding="utf-8") as f:
-        f.write('return { address = "127.0.0.1", start = "exec iwarp-peer listen {host}:{port}",\n'
-                '  ready = "listening on", inside = "echo inside {writable} >&2; exec {command}" }\n')
-    junit = os.path.join(run.folder, "jun it.xml")
+    path = run.write("elsewhere.lua", 'return { address = "127.0.0.1", start = "exec iwarp-peer listen {host}:{port}",\n'
+                     '  ready = "listening on", inside = "echo inside {writable} >&2; exec {command}" }\n')
+    junit = run.at("jun it.xml")
     done = run(0, "run", "good", "--target", path, "--results", "out of here", "--junit", junit)
-    folder = os.path.realpath(run.folder)
-    check(done.stderr == "inside %s/out of here:%s\n" % (folder, folder), "the runner goes inside once", done.stderr)
-    check(os.path.exists(os.path.join(run.folder, "out of here", "run.json")), "results are written from there")
+    check(done.stderr == "inside %s/out of here:%s\n" % (run.folder, run.folder), "the runner goes inside once", done.stderr)
+    check(os.path.exists(run.at("out of here", "run.json")), "results are written from there")
 
 
 def console(run):
@@ -101,22 +83,20 @@ def console(run):
                  "reason    not good", "expected  this", "actual    that", "failing.pcapng"):
         check(text in block, "a failure reports: %s" % text, block)
     again = re.search(r"again +(.*)", block).group(1)
-    done = subprocess.run(again, shell=True, cwd=run.folder, capture_output=True, text=True)
-    check(done.returncode == 1 and "1 FAIL," in done.stdout, "the command given repeats the case",
+    done = harness.run("sh", "-c", again, status=1, cwd=run.folder)
+    check("1 FAIL," in done.stdout, "the command given repeats the case",
           again, done.stdout)
     check("PASS good" in run(0, "run", "-v", "good").stdout, "--verbose names what passed")
 
 
 def files(run):
-    out = os.path.join(run.folder, "out")
-    pcaps = os.path.join(run.folder, "some", "pcaps")
-    report = os.path.join(run.folder, "report.json")
-    junit = os.path.join(run.folder, "report.xml")
+    out = run.at("out")
+    pcaps = run.at("some", "pcaps")
+    report = run.at("report.json")
+    junit = run.at("report.xml")
     run(70, "run", "--results", out, "--pcap-dir", pcaps, "--json", report, "--junit", junit, "-j", "3")
-    with open(report, encoding="utf-8") as f:
-        result = json.load(f)
-    with open(os.path.join(out, "run.json"), encoding="utf-8") as f:
-        check(json.load(f) == result, "run.json is the report")
+    result = harness.load(report)
+    check(harness.load(out, "run.json") == result, "run.json is the report")
     check({c["id"]: c["verdict"] for c in result["cases"]} ==
           {name: verdict for name, (_, verdict) in CASES.items()}, "every verdict is in it", result)
     check([c["id"] for c in result["cases"]] == sorted(CASES), "in the order of the suite")
@@ -131,7 +111,7 @@ def files(run):
     suite = xml.etree.ElementTree.parse(junit).getroot().find("testsuite")
     check([suite.get(k) for k in ("tests", "failures", "errors", "skipped")] == ["6", "1", "1", "2"],
           "JUnit counts", suite.attrib)
-    latest = os.path.join(run.folder, "iwarp-conform-results", "latest")
+    latest = run.at("iwarp-conform-results", "latest")
     run(0, "run", "good")
     check(sorted(os.listdir(latest)) == ["good.pcapng", "journal.jsonl", "run.json"], "latest leads to the last run",
           os.listdir(latest))
@@ -158,8 +138,7 @@ def listing(run):
           "requirements name the cases of a rule")
     check(re.search(r"^all +\d+ +\d+ +1 ", run(0, "requirements", "--summary").stdout, re.M),
           "one rule of all is named")
-    with open(os.path.join(run.cases, "bad.lua"), "w", encoding="utf-8") as f:
-        f.write("return {\n")
+    run.write("cases/bad.lua", "return {\n")
     done = run(70, "list")
     check("bad.lua:" in done.stderr and len(done.stdout.splitlines()) == len(CASES),
           "list reports a broken file and lists the others", done.stderr)
@@ -168,19 +147,11 @@ def listing(run):
           done.stdout)
 
 
-def write(run, name, text):
-    path = os.path.join(run.folder, name)
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(text)
-    return path
-
-
 def baselines(run):
     names = ["good", "noted", "failing", "undecided"]
-    known = os.path.join(run.folder, "known")
+    known = run.at("known")
     run(1, "run", *names, "--write-baseline", known)
-    with open(known, encoding="utf-8") as f:
-        lines = f.read().splitlines()
+    lines = harness.read(known).splitlines()
     check(lines[1:] == ['failing FAIL "not good"', 'noted NOTE "not so nice"',
                         'undecided INCONCLUSIVE "no way to tell"'], "a baseline is written", lines)
     out = run(0, "run", *names, "--baseline", known).stdout
@@ -188,18 +159,17 @@ def baselines(run):
           "what is known does not count", out)
     check("FAIL failing: as expected: not good" in run(0, "run", "-v", *names, "--baseline", known).stdout,
           "--verbose reports it")
-    new = write(run, "new", 'noted NOTE "n"\n')
+    new = run.write("new", 'noted NOTE "n"\n')
     out = run(1, "run", *names, "--baseline", new).stdout
     check("FAIL failing (not in the baseline)" in out, "what is new counts", out)
-    stale = write(run, "stale", 'good FAIL "was bad"\nnever FAIL "x"\nfailing FAIL "f"\n')
-    report = os.path.join(run.folder, "stale.json")
-    junit = os.path.join(run.folder, "stale.xml")
+    stale = run.write("stale", 'good FAIL "was bad"\nnever FAIL "x"\nfailing FAIL "f"\n')
+    report = run.at("stale.json")
+    junit = run.at("stale.xml")
     out = run(2, "run", "good", "failing", "--baseline", stale, "--json", report, "--junit", junit).stdout
     check("STALE good: PASS, but the baseline says: was bad" in out and
           "STALE never: the baseline has it, but there is no such case" in out and
           "1 as expected, 0 new, 2 stale" in out, "what is out of date counts", out)
-    with open(report, encoding="utf-8") as f:
-        result = {c["id"]: c for c in json.load(f)["cases"]}
+    result = {c["id"]: c for c in harness.load(report)["cases"]}
     check(result["good"]["baseline"] == "stale" and result["good"]["known"] == "was bad" and
           result["failing"]["baseline"] == "expected", "JSON has it", result)
     suite = xml.etree.ElementTree.parse(junit).getroot().find("testsuite")
@@ -207,18 +177,17 @@ def baselines(run):
           "JUnit counts it", suite.attrib)
     lines = run(2, "run", "--tap", "good", "failing", "--baseline", stale).stdout.splitlines()
     check("not ok 1 - failing # TODO f" in lines and "ok 2 - good # TODO was bad" in lines, "TAP has it", lines)
-    bad = write(run, "bad", "good FAIL\n")
+    bad = run.write("bad", "good FAIL\n")
     done = run(64, "run", "good", "--baseline", bad)
     check("%s:1: expected a reason" % bad in done.stderr, "a broken baseline is refused", done.stderr)
 
 
 def rounds(run):
-    report = os.path.join(run.folder, "rounds.json")
-    out = os.path.join(run.folder, "rounds")
+    report = run.at("rounds.json")
+    out = run.at("rounds")
     done = run(1, "run", "good", "failing", "--repeat", "3", "--json", report, "--results", out)
     check("3 rounds: 0 of 2 cases gave more than one verdict" in done.stdout, "rounds are summed up", done.stdout)
-    with open(report, encoding="utf-8") as f:
-        result = {c["id"]: c for c in json.load(f)["cases"]}
+    result = {c["id"]: c for c in harness.load(report)["cases"]}
     check(result["good"]["rounds"] == {"PASS": 3} and result["failing"]["rounds"] == {"FAIL": 3},
           "JSON has the rounds", result)
     captures = sorted(n.split(".")[0] for n in os.listdir(out) if n.endswith(".pcapng"))
@@ -228,79 +197,67 @@ def rounds(run):
 
 def resumed(run):
     """Cases done before a kill are not done again."""
-    out = os.path.join(run.folder, "killed")
+    out = run.at("killed")
     run(70, "run", "--results", out)
     journal = os.path.join(out, "journal.jsonl")
-    with open(journal, encoding="utf-8") as f:
-        lines = f.read().splitlines(keepends=True)
+    lines = harness.read(journal).splitlines(keepends=True)
     check(len(lines) == 1 + len(CASES), "the journal has every case", lines)
     first = json.loads(lines[1])
     first["reason"] = "from the journal"
-    with open(journal, "w", encoding="utf-8") as f:  # two whole results, and one that was cut off
-        f.write(lines[0] + json.dumps(first) + "\n" + lines[2] + lines[3][:20])
+    # Two whole results, and one that was cut off.
+    harness.write(journal, lines[0] + json.dumps(first) + "\n" + lines[2] + lines[3][:20])
     os.unlink(os.path.join(out, "run.json"))
     run(70, "run", "--resume", out)
-    with open(os.path.join(out, "run.json"), encoding="utf-8") as f:
-        result = {c["id"]: c for c in json.load(f)["cases"]}
+    result = {c["id"]: c for c in harness.load(out, "run.json")["cases"]}
     check({n: c["verdict"] for n, c in result.items()} == {n: v for n, (_, v) in CASES.items()},
           "the run is whole", result)
     check(result[first["id"]]["reason"] == "from the journal", "what had been done is taken over", result)
-    with open(journal, encoding="utf-8") as f:
-        check(len([json.loads(line) for line in f]) == 1 + len(CASES), "and the journal is whole")
-    done = run.plain(64, "run", "--resume", out, "--target", "embedded")
+    check(len(harness.lines_of(harness.read(journal))) == 1 + len(CASES), "and the journal is whole")
+    done = run.run(64, "run", "--resume", out, "--target", "embedded")
     check("did not expect --target" in done.stderr, "the rest is as it was", done.stderr)
-    done = run.plain(64, "run", "--resume", run.cases)
+    done = run.run(64, "run", "--resume", run.cases)
     check("journal.jsonl: No such file" in done.stderr, "only a run goes on", done.stderr)
-    write(run, "cases/later.lua", "return {}\n")
-    done = run.plain(64, "run", "--resume", out)
+    run.write("cases/later.lua", "return {}\n")
+    done = run.run(64, "run", "--resume", out)
     check("the cases have changed" in done.stderr, "with the same cases", done.stderr)
     os.unlink(os.path.join(run.cases, "later.lua"))
 
 
 def differences(run):
     for name, body in (("one", 't:fail("bad", { expected = "x", actual = "y" })'), ("two", "")):
-        cases = os.path.join(run.folder, name)
-        os.makedirs(cases)
-        with open(os.path.join(cases, "c.lua"), "w", encoding="utf-8") as f:
-            f.write('return { case { id = "changed", purpose = "p", rules = { "MPA-4.1-02" }, role = "responder",\n'
-                    'run = function(t) t:connect {}:sanity() %s end },\n'
-                    'case { id = "%s", purpose = "p", rules = { "MPA-4.1-02" }, role = "responder",\n'
-                    'run = function(t) end },\n'
-                    'case { id = "same", purpose = "p", rules = { "MPA-4.1-02" }, role = "responder",\n'
-                    'run = function(t) t:connect {}:sanity() end } }\n' % (body, name))
-        run.plain(1 if name == "one" else 0, "run", "--cases", cases, "--results", name + "-out")
-    out = run.plain(1, "diff", "one-out", "two-out/run.json").stdout
+        run.write(name + "/c.lua", 'return { case { id = "changed", purpose = "p", rules = { "MPA-4.1-02" }, role = "responder",\n'
+                  'run = function(t) t:connect {}:sanity() %s end },\n'
+                  'case { id = "%s", purpose = "p", rules = { "MPA-4.1-02" }, role = "responder",\n'
+                  'run = function(t) end },\n'
+                  'case { id = "same", purpose = "p", rules = { "MPA-4.1-02" }, role = "responder",\n'
+                  'run = function(t) t:connect {}:sanity() end } }\n' % (body, name))
+        run.run(1 if name == "one" else 0, "run", "--cases", name, "--results", name + "-out")
+    out = run.run(1, "diff", "one-out", "two-out/run.json").stdout
     check("changed\n  A  FAIL MPA-4.1-02: bad\n     expected x\n     actual   y\n  B  PASS\n" in out, "diff shows both sides", out)
     check("one\n  A  PASS\n  B  (not played)\n" in out and "two\n  A  (not played)\n  B  PASS\n" in out,
           "and what one of them has not", out)
     check("\nsame\n" not in out and "3 cases differ" in out, "and nothing else", out)
-    check("0 cases differ" in run.plain(0, "diff", "one-out", "one-out").stdout, "a run is like itself")
-    check("expected two runs" in run.plain(64, "diff", "one-out").stderr, "diff wants two")
-    check("cases.lua" in run.plain(64, "diff", "one-out", "cases.lua").stderr, "which can be read")
-    check("expected the JSON report of a run" in run.plain(64, "diff", "one-out", write(run, "not.json", "{}\n")).stderr,
+    check("0 cases differ" in run.run(0, "diff", "one-out", "one-out").stdout, "a run is like itself")
+    check("expected two runs" in run.run(64, "diff", "one-out").stderr, "diff wants two")
+    check("cases.lua" in run.run(64, "diff", "one-out", "cases.lua").stderr, "which can be read")
+    check("expected the JSON report of a run" in run.run(64, "diff", "one-out", run.write("not.json", "{}\n")).stderr,
           "and are runs")
 
 
 def hazards(run):
-    cases = os.path.join(run.folder, "hazards")
-    os.makedirs(cases)
-    with open(os.path.join(cases, "h.lua"), "w", encoding="utf-8") as f:
-        f.write('return case { id = "wedge", purpose = "p", rules = { "MPA-4.1-02" }, role = "responder",\n'
-                'tags = { "hazard" }, run = function(t) t:fail("played") end }\n')
-    out = run.plain(0, "run", "--cases", cases).stdout
+    run.write("hazards/h.lua", 'return case { id = "wedge", purpose = "p", rules = { "MPA-4.1-02" }, role = "responder",\n'
+              'tags = { "hazard" }, run = function(t) t:fail("played") end }\n')
+    out = run.run(0, "run", "--cases", "hazards").stdout
     check("SKIP wedge: a hazard: it could wedge the target; see --allow-hazard" in out, "a hazard is not run", out)
-    check("FAIL wedge" in run.plain(1, "run", "--cases", cases, "--allow-hazard").stdout, "unless it is allowed")
+    check("FAIL wedge" in run.run(1, "run", "--cases", "hazards", "--allow-hazard").stdout, "unless it is allowed")
 
 
 def silence(run):
     """A peer that accepts connections and says nothing is given up."""
-    cases = os.path.join(run.folder, "silence")
-    os.makedirs(cases)
-    with open(os.path.join(cases, "s.lua"), "w", encoding="utf-8") as f:
-        f.write("local all = {}\nfor i = 1, 20 do\n  all[i] = case { id = 's-' .. i, purpose = 'p', rules = { 'MPA-4.1-02' },\n"
-                "    role = 'responder', run = function(t) t:connect {}:sanity() end }\nend\nreturn all\n")
+    run.write("silence/s.lua", "local all = {}\nfor i = 1, 20 do\n  all[i] = case { id = 's-' .. i, purpose = 'p', rules = { 'MPA-4.1-02' },\n"
+              "    role = 'responder', run = function(t) t:connect {}:sanity() end }\nend\nreturn all\n")
     with socket.create_server(("127.0.0.1", 0), backlog=64) as deaf:
-        out = run.plain(3, "run", "--cases", cases, "--target", "tcp:127.0.0.1:%d" % deaf.getsockname()[1],
+        out = run.run(3, "run", "--cases", "silence", "--target", "tcp:127.0.0.1:%d" % deaf.getsockname()[1],
                         "--time-scale", "0.02").stdout
     check("the target is silent: 12 cases in a row had no answer of any kind" in out and
           " 20 INCONCLUSIVE," in out, "a silent peer is given up", out)
@@ -309,17 +266,16 @@ def silence(run):
 def templates(run):
     """The cases to begin with hold, and each fails where it should."""
     cases = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lib", "templates")
-    check("2 PASS" in run.plain(0, "run", "--cases", cases).stdout, "the templates hold")
+    check("2 PASS" in run.run(0, "run", "--cases", cases).stdout, "the templates hold")
     for switch, failing, others in (("--ignore ddp-to-bounds", "my-write-past-end", "1 PASS"), ("--violate ddp-msn", "my-sends-in-order", "")):
-        bent = write(run, "bent", '#!/bin/sh\nexec "%s" "$@" %s\n' % (os.path.join(os.path.dirname(run.conform), "iwarp-agent"), switch))
-        os.chmod(bent, 0o755)
-        out = run.plain(1, "run", "--cases", cases, "--agent", bent, "--time-scale", "0.3").stdout
+        bent = harness.script(run.at("bent"), '#!/bin/sh\nexec "%s" "$@" %s\n' % (os.path.join(os.path.dirname(run.program), "iwarp-agent"), switch))
+        out = run.run(1, "run", "--cases", cases, "--agent", bent, "--time-scale", "0.3").stdout
         check("FAIL " + failing in out and others in out, "%s fails with %s" % (failing, switch), out)
 
 
 def main(conform):
     with tempfile.TemporaryDirectory() as folder:
-        run = Runner(os.path.abspath(conform), folder)
+        run = Runner(conform, folder)
         statuses(run)
         elsewhere(run)
         console(run)
@@ -336,6 +292,4 @@ def main(conform):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    harness.start(main, __doc__)

@@ -10,11 +10,11 @@ them. No case may end as FAIL, ERROR or INCONCLUSIVE, and every SKIP says why. W
 the second decoder follows all captures and finds every header as the RFCs lay it out.
 """
 import itertools
-import json
 import os
-import subprocess
 import sys
 import tempfile
+
+import harness
 
 SETTINGS = list(itertools.product(("on", "off"), ("both", "target", "station", "none"),
                                   ("0", "1", "2-plain", "2")))
@@ -23,18 +23,16 @@ LEAST = 900  # cases that pass in every setting
 
 
 def run(conform, folder, spec, decoder):
-    report, pcaps = os.path.join(folder, "run.json"), os.path.join(folder, "pcaps")
-    done = subprocess.run([conform, "run", "--target", spec, "--results", folder, "--json", report, "--pcap-dir", pcaps],
-                          capture_output=True, text=True)
-    if done.returncode == 0 and decoder:
-        done = subprocess.run([*decoder, pcaps], capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit("%s: exit %d\n%s%s" % (spec, done.returncode, done.stdout, done.stderr))
-    with open(report, encoding="utf-8") as f:
-        return json.load(f)["cases"]
+    pcaps = os.path.join(folder, "pcaps")
+    report = harness.suite(conform, folder, "--target", spec, "--pcap-dir", pcaps)
+    if decoder:
+        harness.run(*decoder, pcaps)
+    return report["cases"]
 
 
 def main(conform, which, *decoder):
+    if which not in ("few", "all"):
+        sys.exit(__doc__)
     for crc, markers, revision in SETTINGS if which == "all" else FEW:
         spec = "embedded,crc=%s,markers=%s,revision=%s" % (crc, markers, revision)
         with tempfile.TemporaryDirectory() as folder:
@@ -49,6 +47,4 @@ def main(conform, which, *decoder):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (3, 5) or sys.argv[2] not in ("few", "all"):
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    harness.start(main, __doc__)

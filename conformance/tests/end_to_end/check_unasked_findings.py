@@ -7,13 +7,13 @@ usage: check_unasked_findings.py IWARP-CONFORM IWARP-AGENT [AT-LEAST]
 The cases of this suite let the target do everything that it can, and expect nothing. Its agent breaks one rule after the
 other; AT-LEAST (60) of them must be found, by as many checks of the observer, each with its rule and the octet at fault.
 """
-import json
+import functools
 import os
 import re
-import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
+
+import harness
 
 CASES = """
 local PEER = { peer_to_peer = true, enhanced = true, revision = 2 }
@@ -145,8 +145,7 @@ return list
 
 def options(agent):
     """Checks that take --violate, with their primary rules."""
-    text = subprocess.run([agent, "--list-rules"], capture_output=True, text=True, check=True).stdout
-    return re.findall(r"^(\S+) +\S*\bviolate\b\S* +\S+ +(\S+) ", text, re.MULTILINE)
+    return re.findall(r"^(\S+) +\S*\bviolate\b\S* +\S+ +(\S+) ", harness.run(agent, "--list-rules").stdout, re.MULTILINE)
 
 
 def findings(case):
@@ -154,57 +153,40 @@ def findings(case):
     return set(re.findall(r"^finding (\S+) \((\S+)\): ", "\n".join(case.get("notes", [])), re.MULTILINE))
 
 
-class Suite:
+class Suite(harness.Bench):
     def __init__(self, conform, agent, folder):
-        self.conform, self.agent, self.folder = os.path.abspath(conform), os.path.abspath(agent), folder
-        os.makedirs(self.at("cases"))
-        with open(self.at("cases", "x.lua"), "w", encoding="utf-8") as f:
-            f.write(CASES)
+        super().__init__(conform, folder)
+        self.agent = os.path.abspath(agent)
+        self.write("cases/x.lua", CASES)
 
-    def at(self, *names):
-        return os.path.join(self.folder, *names)
-
-    def run(self, violation=None):
+    def play(self, violation=None):
         """The results of all cases against an agent that breaks this rule."""
         name = violation or "none"
-        program = self.at(name)
-        with open(program, "w", encoding="utf-8") as f:
-            f.write("#!/bin/sh\nexec '%s' \"$@\" %s\n" % (self.agent, "--violate=" + violation if violation else ""))
-        os.chmod(program, 0o755)
-        done = subprocess.run([self.conform, "run", "--cases", "cases", "--agent", program, "--results", name + ".out",
-                               "--json", name + ".json", "--junit", name + ".xml", "--html", name + ".html", "-j4"],
-                              cwd=self.folder, capture_output=True, text=True, stdin=subprocess.DEVNULL, errors="replace")
-        with open(program + ".console", "w", encoding="utf-8") as f:
-            f.write(done.stdout)
-        if done.returncode not in (0, 1, 3):
-            sys.exit("%s: exit %d\n%s%s" % (name, done.returncode, done.stdout[-3000:], done.stderr))
-        return self.cases(name)
-
-    def cases(self, name):
-        with open(self.at(name + ".json"), encoding="utf-8") as f:
-            return json.load(f)["cases"]
+        program = harness.script(self.at(name), "#!/bin/sh\nexec '%s' \"$@\" %s\n" % (self.agent, "--violate=" + violation if violation else ""))
+        done = self.run((0, 1, 3), "run", "--cases", "cases", "--agent", program, "--results", name + ".out", "--json", name + ".json",
+                        "--junit", name + ".xml", "--html", name + ".html", "-j4", errors="replace")
+        self.write(name + ".console", done.stdout)
+        return harness.load(self.at(name + ".json"))["cases"]
 
 
 def told_everywhere(suite, name, check, rule):
     """The check and its rule are in the console's text, in JUnit's and on the page."""
     for form in ("console", "xml", "html", "json"):
-        with open(suite.at(name + "." + form), encoding="utf-8") as f:
-            text = f.read()
+        text = harness.read(suite.at(name + "." + form))
         if check not in text or rule not in text:
             sys.exit("--violate %s: %s (%s) is not in %s" % (name, check, rule, form))
 
 
-def main(conform, agent, least):
+def main(conform, agent, least=60):
     with tempfile.TemporaryDirectory() as folder:
         suite = Suite(conform, agent, folder)
-        clean = suite.run()
+        clean = suite.play()
         wrong = [(case["id"], case["verdict"], case.get("reason")) for case in clean
                  if findings(case) or case["verdict"] not in ("PASS", "NOTE")]
         if wrong:
             sys.exit("without a violation: %s" % wrong)
         violations = dict(options(agent))
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            played = dict(zip(violations, pool.map(suite.run, violations)))
+        played = dict(zip(violations, harness.side_by_side([functools.partial(suite.play, one) for one in violations], os.cpu_count())))
         found, deciding = {}, set()
         for check, cases in played.items():
             found[check] = {name for case in cases for name, _ in findings(case)}
@@ -213,20 +195,17 @@ def main(conform, agent, least):
                 if decided and re.search(r" at octet \d+ of connection \d+$", case["actual"] or ""):
                     told_everywhere(suite, check, decided[1], case["rule"])
                     deciding.add(decided[1])
-                    with open(suite.at(case["pcap"]), "rb") as f:
-                        if ("deciding: %s: %s" % (case["verdict"], case["reason"])).encode() not in f.read():
-                            sys.exit("--violate %s: %s: no frame of the capture says so" % (check, case["id"]))
+                    if ("deciding: %s: %s" % (case["verdict"], case["reason"])).encode() not in harness.octets(suite.at(case["pcap"])):
+                        sys.exit("--violate %s: %s: no frame of the capture says so" % (check, case["id"]))
         itself = [check for check in found if check in found[check]]
         print("# not found: %s" % " ".join(check for check in found if not found[check]))
         print("# found, but never what decided: %s" % " ".join(set().union(*found.values()) - deciding))
-        if len(itself) < least:
+        if len(itself) < int(least):
             sys.exit("%d violations are found by their own check, expected %d; not: %s" %
-                     (len(itself), least, " ".join(sorted(set(violations) - set(itself)))))
+                     (len(itself), int(least), " ".join(sorted(set(violations) - set(itself)))))
         print("ok - %d of %d violations are found by plain cases, %d by their own check; %d checks decide a verdict" %
               (sum(map(bool, found.values())), len(found), len(itself), len(deciding)))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (3, 4):
-        sys.exit(__doc__)
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]) if len(sys.argv) == 4 else 60)
+    harness.start(main, __doc__)

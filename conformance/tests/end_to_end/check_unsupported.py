@@ -11,10 +11,10 @@ be inconclusive or be an error because of it. The second decoder follows the cap
 import collections
 import json
 import socket
-import subprocess
-import sys
 import tempfile
 import threading
+
+import harness
 
 OPS = ("send-invalidate", "send-se-invalidate", "immediate", "immediate-se", "fetch-add", "cmp-swap")
 ACCESS = ("remote-invalidate", "remote-atomic", "bind")
@@ -76,17 +76,12 @@ def serve(listener, port, refused):
 def main(conform, agent, *decoder):
     listener = socket.create_server(("127.0.0.1", 0))
     refused = collections.Counter()
-    with subprocess.Popen([agent], stdout=subprocess.PIPE, text=True) as process, tempfile.TemporaryDirectory() as folder:
-        port = int(process.stdout.readline().rsplit(":", 1)[1])
-        threading.Thread(target=serve, args=(listener, port, refused), daemon=True).start()
+    with tempfile.TemporaryDirectory() as folder, harness.Peer(agent, stderr=None) as peer:
+        threading.Thread(target=serve, args=(listener, peer.port, refused), daemon=True).start()
         target = "tcp:127.0.0.1:%d,class=agent" % listener.getsockname()[1]
-        done = subprocess.run([conform, "run", "--target", target, "--time-scale", "10", "--results", folder + "/results",
-                               "--json", folder + "/json", "--pcap-dir", folder + "/results/pcaps"],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        process.terminate()
-        decoded = subprocess.run([*decoder, folder + "/results/pcaps"], check=False).returncode if decoder else 0
-        with open(folder + "/json", encoding="utf-8") as file:
-            cases = json.load(file)["cases"]
+        done = harness.run(conform, "run", "--target", target, "--time-scale", "10", "--results", folder, "--pcap-dir", folder + "/pcaps", status=None)
+        cases = harness.load(folder, "run.json")["cases"]
+        decoded = harness.run(*decoder, folder + "/pcaps", status=None, stdout=None).returncode if decoder else 0
     bad = [case for case in cases if case["verdict"] not in ("PASS", "NOTE", "SKIP")]
     skipped = [case for case in cases if "unsupported: " in (case["reason"] or "")]
     for case in bad:
@@ -97,10 +92,10 @@ def main(conform, agent, *decoder):
             bad.append(case)
     print("%d cases are skipped for %d reasons: %s" % (len(skipped), len(refused), dict(refused)))
     if bad or done.returncode or decoded or len(skipped) < 50 or len(refused) < 10:
-        print(done.stdout[-2000:])
+        print(done.stdout[-2000:], done.stderr[-2000:])
         return 1
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    harness.start(main, __doc__)

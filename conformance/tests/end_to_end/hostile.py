@@ -582,6 +582,11 @@ class Crowd:
             self.serve(sock, act)
         self.begin(go)
 
+    def close(self):
+        """From now on nobody listens."""
+        for listener in self.listeners:
+            listener.close()
+
     def __enter__(self):
         return self
 
@@ -589,5 +594,4 @@ class Crowd:
         self.over.set()
         for thread in self.threads:
             thread.join()
-        for listener in self.listeners:
-            listener.close()
+        self.close()

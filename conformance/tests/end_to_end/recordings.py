@@ -2,6 +2,8 @@
 """Changes octets of recorded FPDUs (classic pcap over Ethernet, one FPDU a segment) and puts their CRCs right again."""
 import struct
 
+import harness
+
 
 def crc32c(octets):
     crc = 0xFFFFFFFF
@@ -14,8 +16,7 @@ def crc32c(octets):
 
 class Recording:
     def __init__(self, path):
-        with open(path, "rb") as f:
-            self.octets = bytearray(f.read())
+        self.octets = bytearray(harness.octets(path))
         self.frames = [None]  # (first octet of the TCP payload, end), from 1
         at = 24
         while at < len(self.octets):
@@ -36,7 +37,3 @@ class Recording:
         self.octets[(first if octet >= 0 else end) + octet] ^= mask
         end = self.frames[frame][1]
         struct.pack_into("<I", self.octets, end - 4, crc32c(self.octets[first - 2:end - 4]))
-
-    def write(self, path):
-        with open(path, "wb") as f:
-            f.write(self.octets)

@@ -8,23 +8,19 @@ Leaves in FOLDER, made anew: run.json, journal.jsonl and a capture of every case
 case passed or was skipped, every case that was played has a capture, and the second decoder (DECODE-DIR), which shares nothing
 with the runner, follows all of them and finds every header as the RFCs lay it out.
 """
-import json
 import pathlib
 import shutil
-import subprocess
 import sys
+
+import harness
 
 
 def main(conform, folder, *decoder):
     folder = pathlib.Path(folder)
     shutil.rmtree(folder, ignore_errors=True)
-    pcaps, report = folder / "pcaps", folder / "run.json"
+    pcaps = folder / "pcaps"
     # No verdict may depend on how busy the machine is: an awaited message comes, or does not for minutes.
-    done = subprocess.run([conform, "run", "--time-scale", "10", "--results", folder, "--pcap-dir", pcaps, "--json", report],
-                          stdin=subprocess.DEVNULL)
-    if done.returncode != 0:
-        sys.exit("iwarp-conform: exit %d" % done.returncode)
-    cases = json.loads(report.read_text(encoding="utf-8"))["cases"]
+    cases = harness.suite(conform, folder, "--time-scale", "10", "--pcap-dir", pcaps, stdout=None)["cases"]
     # A NOTE leaves the exit status 0: our own peer must honour SHOULDs, too.
     others = [c["verdict"] + " " + c["id"] for c in cases if c["verdict"] not in ("PASS", "SKIP")]
     if others:
@@ -34,10 +30,8 @@ def main(conform, folder, *decoder):
     if without or len(played) < 2000:
         sys.exit("%d cases were played; without a capture: %s" % (len(played), ", ".join(without) or "none"))
     if decoder:
-        sys.exit(subprocess.run([*decoder, pcaps], stdin=subprocess.DEVNULL).returncode)
+        harness.run(*decoder, pcaps, stdout=None)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (3, 5):
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    harness.start(main, __doc__)

@@ -16,6 +16,9 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+import harness
+from harness import check
+
 HOSTILE = "</script><!--<script>document.title='owned'</script><img src=x onerror=document.title='owned'>"
 SMALL = 380  # pixels
 ESCAPE, ENTER, TAB = "\ue00c", "\ue007", "\ue004"  # as WebDriver names them
@@ -58,12 +61,6 @@ for i = %d, %d do
 end
 return list
 """
-
-
-def check(condition, what, *context):
-    if not condition:
-        sys.exit("not so: %s\n%s" % (what, "\n".join(str(c) for c in context)))
-    print("ok - %s" % what)
 
 
 class Browser:
@@ -139,16 +136,12 @@ def report(conform, folder):
     """The page of a run with every verdict, in a folder whose name is as bad as the rest."""
     out = os.path.join(folder, "<img src=x>#1 100% &amp;")
     cases = os.path.join(folder, "cases <b>")
-    os.makedirs(cases)
-    with open(os.path.join(cases, "page.lua"), "w", encoding="utf-8") as f:
-        f.write(CASE)
+    harness.write(os.path.join(cases, "page.lua"), CASE)
     for i in range(1, 1601, 50):
-        with open(os.path.join(cases, "z%04d.lua" % i), "w", encoding="utf-8") as f:
-            f.write(MANY % (i, i + 49))
+        harness.write(os.path.join(cases, "z%04d.lua" % i), MANY % (i, i + 49))
     page = os.path.join(out, "report.html")
-    done = subprocess.run([conform, "run", "--cases", cases, "--results", out, "--html", page],
-                          cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    check(done.returncode == 70 and "1601 PASS, 1 NOTE, 2 FAIL, 1 INCONCLUSIVE, 1 SKIP, 1 ERROR" in done.stdout,
+    done = harness.run(conform, "run", "--cases", cases, "--results", out, "--html", page, status=70, cwd=folder)
+    check("1601 PASS, 1 NOTE, 2 FAIL, 1 INCONCLUSIVE, 1 SKIP, 1 ERROR" in done.stdout,
           "the run has every verdict", done.stdout, done.stderr)
     return page
 
@@ -158,8 +151,7 @@ FIRST = "a-failing,b-answer,c-noted,d-undecided,f-broken"
 
 
 def alone(browser, page):
-    with open(page, encoding="utf-8") as f:
-        text = f.read()
+    text = harness.read(page)
     urls = set(re.findall(r"https?://[^\s\"'<>]*", text)) - {"http://www.w3.org/2000/svg"}
     check(not urls and "default-src 'none'" in text, "the page names nothing outside of itself", urls)
     check(browser.run("return performance.getEntriesByType('resource').length") == 0, "and loads nothing")
@@ -293,6 +285,4 @@ def main(conform, driver):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    harness.start(main, __doc__)

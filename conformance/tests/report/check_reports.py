@@ -11,9 +11,11 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import tempfile
 import xml.etree.ElementTree
+
+import harness
+from harness import check
 
 HOSTILE = r"""a # TODO b \\ \\# ]]> <x> & \" ' \1\27[31m\127\r\n\xc2\x9b\xff\xf4\x90\x80\x80 1..9 \226\128\168ok"""
 CASES = """
@@ -33,12 +35,6 @@ return {
 }
 """ % HOSTILE
 BASELINE = 'g-known FAIL "see # TODO \\\\ <1>"\nh-mended FAIL "was # SKIP bad"\n'
-
-
-def check(condition, what, *context):
-    if not condition:
-        sys.exit("not so: %s\n%s" % (what, "\n".join(str(c) for c in context)))
-    print("ok - %s" % what)
 
 
 def parse_tap(text):
@@ -134,11 +130,10 @@ def matrix(run, path):
 
 def interrupted(conform, folder):
     """A run that is ended says so: the plan is not fulfilled."""
-    os.makedirs(os.path.join(folder, "slow"))
-    with open(os.path.join(folder, "slow", "s.lua"), "w", encoding="utf-8") as f:
-        f.write('return { case { id = "a", purpose = "p", rules = { "MPA-8-02" }, role = "responder", run = function(t) end },\n'
-                'case { id = "b", purpose = "p", rules = { "MPA-8-02" }, role = "responder", deadline = 300,\n'
-                'run = function(t) t:connect {}:next(300) end } }\n')
+    harness.write(os.path.join(folder, "slow", "s.lua"),
+                  'return { case { id = "a", purpose = "p", rules = { "MPA-8-02" }, role = "responder", run = function(t) end },\n'
+                  'case { id = "b", purpose = "p", rules = { "MPA-8-02" }, role = "responder", deadline = 300,\n'
+                  'run = function(t) t:connect {}:next(300) end } }\n')
     process = subprocess.Popen([conform, "run", "--cases", "slow", "--tap", "-j", "1"], cwd=folder, stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, text=True)
     lines = [process.stdout.readline() for _ in range(3)]
@@ -151,15 +146,11 @@ def main(conform):
     conform = os.path.abspath(conform)
     with tempfile.TemporaryDirectory() as folder:
         cases = os.path.join(folder, "c # TODO \\ <&>")
-        os.makedirs(cases)
         for name, text in (("a.lua", CASES), ("bad # SKIP.lua", "return {\n"), ("../known", BASELINE)):
-            with open(os.path.join(cases, name), "w", encoding="utf-8") as f:
-                f.write(text)
+            harness.write(os.path.join(cases, name), text)
 
         def run(*words):
-            done = subprocess.run([conform, "run", "--cases", cases, *words], cwd=folder, capture_output=True, stdin=subprocess.DEVNULL)
-            if done.returncode != 70:
-                sys.exit("%s: exit %d\n%s%s" % (" ".join(words), done.returncode, done.stdout, done.stderr))
+            done = harness.run(conform, "run", "--cases", cases, *words, status=70, cwd=folder, text=False)
             return done.stdout.decode("utf-8")
 
         tap(run)
@@ -171,6 +162,4 @@ def main(conform):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    main(sys.argv[1])
+    harness.start(main, __doc__)

@@ -9,11 +9,13 @@ SUITE is the folder that suite_embedded.py left.
 import copy
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
 import jsonschema
+
+import harness
+from harness import check, load
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCHEMAS = os.path.join(HERE, "..", "..", "report")
@@ -38,15 +40,8 @@ return {
 """
 
 
-def check(condition, what, *context):
-    if not condition:
-        sys.exit("not so: %s\n%s" % (what, "\n".join(str(c) for c in context)))
-    print("ok - %s" % what)
-
-
 def schema(name):
-    with open(os.path.join(SCHEMAS, name + ".schema.json"), encoding="utf-8") as f:
-        return json.load(f)
+    return load(SCHEMAS, name + ".schema.json")
 
 
 def problems(name, value):
@@ -54,14 +49,8 @@ def problems(name, value):
     return ["%s: %s" % ("/".join(map(str, e.absolute_path)), e.message[:200]) for e in validator.iter_errors(value)]
 
 
-def read(*path):
-    with open(os.path.join(*path), encoding="utf-8") as f:
-        return json.load(f)
-
-
 def journal(folder):
-    with open(os.path.join(folder, "journal.jsonl"), encoding="utf-8") as f:
-        return [json.loads(line) for line in f]
+    return harness.lines_of(harness.octets(folder, "journal.jsonl"))
 
 
 def fits(name, what, value):
@@ -69,20 +58,11 @@ def fits(name, what, value):
     check(not found, "%s fits %s.schema.json" % (what, name), *found[:5])
 
 
-class Runner:
-    def __init__(self, conform, folder):
-        self.conform, self.folder = conform, folder
-
-    def __call__(self, status, *words):
-        done = subprocess.run([self.conform, *words], cwd=self.folder, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-        if done.returncode != status:
-            sys.exit("%s: exit %d, expected %d\n%s%s" % (" ".join(words), done.returncode, status, done.stdout, done.stderr))
-
-    def run(self, what, status, *words):
-        self(status, "run", "--results", what, *words)
-        report = read(self.folder, what, "run.json")
+class Runner(harness.Bench):
+    def play(self, what, status, *words):
+        report = harness.suite(self.program, self.at(what), *words, status=status, cwd=self.folder)
         fits("run", what, report)
-        for line in journal(os.path.join(self.folder, what)):
+        for line in journal(self.at(what)):
             if problems("journal", line):
                 sys.exit("the journal of %s does not fit: %s" % (what, problems("journal", line)))
         print("ok - so does its journal")
@@ -91,31 +71,29 @@ class Runner:
 
 def outputs(run, cases):
     mine = ("--cases", cases)
-    report = run.run("every-verdict", 70, *mine)
+    report = run.play("every-verdict", 70, *mine)
     check(all(report["summary"][v] == 1 for v in report["summary"]), "it has every verdict", report["summary"])
     failing = next(c for c in report["cases"] if c["id"] == "b-failing")
     check(any("remarks" in line and "fields" in line for line in failing["exchange"]), "and an exchange", failing)
-    run.run("repeated", 1, *mine, "--repeat", "3", "--time-scale", "2", "a-good", "b-failing")
-    with open(os.path.join(run.folder, "known"), "w", encoding="utf-8") as f:
-        f.write('b-failing FAIL "known"\na-good FAIL "was bad"\n')
-    report = run.run("baselined", 2, *mine, "--baseline", "known", "--select", "[a-d]-*")
+    run.play("repeated", 1, *mine, "--repeat", "3", "--time-scale", "2", "a-good", "b-failing")
+    run.write("known", 'b-failing FAIL "known"\na-good FAIL "was bad"\n')
+    report = run.play("baselined", 2, *mine, "--baseline", "known", "--select", "[a-d]-*")
     check([c.get("baseline") for c in report["cases"]] == ["stale", "expected", "new", "new"], "it has a baseline", report["cases"])
-    run.run("unreached", 3, *mine, "--target", "tcp:127.0.0.1:1,class=rping", "a-good", "--pcap-dir", "pcaps")
-    run(70, "run", "--resume", "every-verdict")
-    fits("run", "a run that went on", read(run.folder, "every-verdict", "run.json"))
-    with open(os.path.join(cases, "bad.lua"), "w", encoding="utf-8") as f:
-        f.write("return {\n")
-    report = run.run("unreadable", 70, *mine, "a-good")
+    run.play("unreached", 3, *mine, "--target", "tcp:127.0.0.1:1,class=rping", "a-good", "--pcap-dir", "pcaps")
+    run.run(70, "run", "--resume", "every-verdict")
+    fits("run", "a run that went on", load(run.folder, "every-verdict", "run.json"))
+    bad = harness.write(os.path.join(cases, "bad.lua"), "return {\n")
+    report = run.play("unreadable", 70, *mine, "a-good")
     check(report["cases"][0]["role"] is None, "it has a file that cannot be read", report)
-    os.unlink(os.path.join(cases, "bad.lua"))
-    run(0, "self-check", *mine, "--results", "matrix", "--select", "a-good", "--switch", "*=mpa-crc")
-    matrix = read(run.folder, "matrix", "run.json")
+    os.unlink(bad)
+    run.run(0, "self-check", *mine, "--results", "matrix", "--select", "a-good", "--switch", "*=mpa-crc")
+    matrix = load(run.folder, "matrix", "run.json")
     fits("self-check", "a self-check", matrix)
     return report, journal(os.path.join(run.folder, "every-verdict")), matrix
 
 
 def whole_suite(folder):
-    fits("run", "the whole suite", read(folder, "run.json"))
+    fits("run", "the whole suite", load(folder, "run.json"))
     validator = jsonschema.Draft202012Validator(schema("journal"))
     lines = journal(folder)
     bad = [line for line in lines if not validator.is_valid(line)]
@@ -150,11 +128,9 @@ def main(conform, suite):
     check(schema("run")["$defs"]["line"] == schema("journal")["$defs"]["line"], "run and journal agree about an exchange")
     with tempfile.TemporaryDirectory() as folder:
         cases = os.path.join(folder, "cases")
-        os.makedirs(cases)
-        with open(os.path.join(cases, "c.lua"), "w", encoding="utf-8") as f:
-            f.write(CASES)
-        _, lines, matrix = outputs(Runner(os.path.abspath(conform), folder), cases)
-        report = read(folder, "repeated", "run.json")
+        harness.write(os.path.join(cases, "c.lua"), CASES)
+        _, lines, matrix = outputs(Runner(conform, folder), cases)
+        report = load(folder, "repeated", "run.json")
     nothing_else("run", report)
     for line in (lines[0], max(lines, key=lambda line: len(str(line)))):
         nothing_else("journal", line)
@@ -165,6 +141,4 @@ def main(conform, suite):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    harness.start(main, __doc__)

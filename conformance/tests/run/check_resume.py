@@ -13,14 +13,16 @@ import subprocess
 import sys
 import tempfile
 
+import harness
+from harness import check
+
 SELECT = ["mpa-startup-*", "mpa-reply-*", "ddp-write-*"]
 TORN = b'{"verdict":"PASS","seconds":0.00'
 END = 60000  # ms that a killed run's processes may take to be gone, on a machine that is busy
 
 
 def ids_of(report, member="verdict"):
-    with open(report, encoding="utf-8") as f:
-        cases = json.load(f)["cases"]
+    cases = harness.load(report)["cases"]
     ids = {case["id"]: case.get(member) for case in cases}
     if len(ids) != len(cases):
         sys.exit("%s: a case is there twice" % report)
@@ -30,8 +32,7 @@ def ids_of(report, member="verdict"):
 def journaled(out):
     """The ids of the cases in a journal, in order; a last line that was torn does not count."""
     try:
-        with open(os.path.join(out, "journal.jsonl"), "rb") as f:
-            return [json.loads(line)["id"] for line in f.read().split(b"\n")[1:-1]]
+        return [json.loads(line)["id"] for line in harness.octets(out, "journal.jsonl").split(b"\n")[1:-1]]
     except FileNotFoundError:
         return []
 
@@ -64,28 +65,18 @@ def wait_for(pids):
         poll = select.poll()
         poll.register(fd, select.POLLIN)
         if not poll.poll(END):
-            with open("/proc/%d/cmdline" % pid, "rb") as f:
-                sys.exit("still there: %s" % f.read())
+            sys.exit("still there: %s" % harness.octets("/proc/%d/cmdline" % pid))
         os.close(fd)
 
 
-class Run:
-    def __init__(self, conform, folder):
-        self.conform, self.folder = conform, os.path.realpath(folder)
-
-    def begin(self, *words):
-        return subprocess.Popen([self.conform, "run", *words], cwd=self.folder, stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-
+class Run(harness.Bench):
     def whole(self, *words):
-        with self.begin(*words) as run:
-            text = run.stdout.read().decode(errors="replace")
-        if run.returncode not in (0, 1, 3):
-            sys.exit("run %s: exit %d\n%s" % (" ".join(words), run.returncode, text[-3000:]))
+        self.run((0, 1, 3), "run", *words, errors="replace")
 
     def killed(self, out, count, *words):
         """Kills the run as soon as its journal has `count` cases. Those that it has then."""
-        with self.begin(*words) as run:
+        with subprocess.Popen([self.program, "run", *words], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL) as run:
             while run.poll() is None and len(journaled(out)) < count:
                 os.sched_yield()
             run.kill()
@@ -93,16 +84,10 @@ class Run:
         return journaled(out)
 
 
-def check(condition, what, context=""):
-    if not condition:
-        sys.exit("not so: %s\n%s" % (what, context))
-    print("ok - %s" % what)
-
-
 def goes_on(run, rng, name, *words):
     """Killed again and again, and gone on with, it ends as a run that nobody has killed."""
-    wanted = os.path.join(run.folder, name + "-whole")
-    out = os.path.join(run.folder, name)
+    wanted = run.at(name + "-whole")
+    out = run.at(name)
     run.whole("--results", wanted, *words)
     all_ids = ids_of(os.path.join(wanted, "run.json"))
     rounds = len(journaled(wanted)) // len(all_ids)
@@ -132,40 +117,31 @@ def goes_on(run, rng, name, *words):
 
 def keeps_the_capture(run):
     """The second round of a case had ended, and the first had not: the rounds played now take nothing from it."""
-    out = os.path.join(run.folder, "second")
+    out = run.at("second")
     journal = os.path.join(out, "journal.jsonl")
     run.whole("--results", out, "-j1", "--repeat", "2", "mpa-startup-reset")
-    with open(journal, encoding="utf-8") as f:
-        head, first, second = f.read().splitlines()
+    head, first, second = harness.read(journal).splitlines()
     os.rename(json.loads(first)["pcap"], json.loads(second)["pcap"])
-    with open(journal, "w", encoding="utf-8") as f:
-        f.write("%s\n%s\n" % (head, second))
+    harness.write(journal, "%s\n%s\n" % (head, second))
     run.whole("--resume", out)
     pcap = ids_of(os.path.join(out, "run.json"), "pcap")["mpa-startup-reset"]
     check(pcap == json.loads(second)["pcap"] and os.path.getsize(pcap), "second: its capture is there")
     check(len(journaled(out)) == 2, "second: the first was played as well")
     for wrong in ("2", "-1", "null", '"1"'):
-        with open(journal, "w", encoding="utf-8") as f:
-            f.write("%s\n%s\n" % (head, second.replace('"round":1', '"round":%s' % wrong)))
-        done = subprocess.run([run.conform, "run", "--resume", out], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.PIPE, text=True)
-        check(done.returncode == 64 and "journal.jsonl:2: expected the result of a case" in done.stderr,
-              "second: no round is %s" % wrong, done)
+        harness.write(journal, "%s\n%s\n" % (head, second.replace('"round":1', '"round":%s' % wrong)))
+        done = run.run(64, "run", "--resume", out)
+        check("journal.jsonl:2: expected the result of a case" in done.stderr, "second: no round is %s" % wrong, done)
 
 
 def ends_at_once(run, peer, rounds=8):
     """Killed as soon as a process that it has started has started another, it leaves none."""
-    target = os.path.join(run.folder, "kills.lua")
-    own = os.path.join(run.folder, "own")
-    out = os.path.join(run.folder, "at-once")
-    with open(target, "w", encoding="utf-8") as f:
-        f.write("return { class = \"bare\", address = \"127.0.0.1\", ready = \"listening on\",\n"
-                "  start = \"(%s listen {host}:{port} & read run <%s; kill -9 $run $PPID; wait)\" }\n" % (peer, own))
+    own, out = run.at("own"), run.at("at-once")
+    target = run.write("kills.lua", "return { class = \"bare\", address = \"127.0.0.1\", ready = \"listening on\",\n"
+                       "  start = \"(%s listen {host}:{port} & read run <%s; kill -9 $run $PPID; wait)\" }\n" % (peer, own))
     for _ in range(rounds):
-        done = subprocess.run(["sh", "-c", "echo $$ >%s; exec \"$@\"" % own, "sh", run.conform, "run", "--results", out,
-                               "--target", target, *SELECT], cwd=run.folder, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        check(done.returncode == -9, "at once: it was killed", done)
+        harness.run("sh", "-c", "echo $$ >%s; exec \"$@\"" % own, "sh", run.program, "run", "--results", out, "--target", target, *SELECT,
+                    status=-9, cwd=run.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        print("ok - at once: it was killed")
         wait_gone(run.folder)
         shutil.rmtree(out)
     print("ok - at once: no process is left")
@@ -175,20 +151,16 @@ def main(conform, peer):
     peer = os.path.abspath(peer)
     rng = random.Random(0)
     with tempfile.TemporaryDirectory() as folder:
-        run = Run(os.path.abspath(conform), folder)
+        run = Run(conform, folder)
         goes_on(run, rng, "embedded", "-j2", *SELECT)
         goes_on(run, rng, "repeated", "-j2", "--repeat", "3", "mpa-startup-re*")
         # A command that stays as the parent of the process that it has started.
-        target = os.path.join(run.folder, "started.lua")
-        with open(target, "w", encoding="utf-8") as f:
-            f.write("return { class = \"bare\", address = \"127.0.0.1\", ready = \"listening on\",\n"
-                    "  start = \"(%s listen {host}:{port} & wait)\" }\n" % peer)
+        target = run.write("started.lua", "return { class = \"bare\", address = \"127.0.0.1\", ready = \"listening on\",\n"
+                           "  start = \"(%s listen {host}:{port} & wait)\" }\n" % peer)
         goes_on(run, rng, "started", "--target", target, "mpa-startup-r*")
         keeps_the_capture(run)
         ends_at_once(run, peer)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    harness.start(main, __doc__)

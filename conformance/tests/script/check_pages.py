@@ -14,25 +14,26 @@ import subprocess
 import sys
 import tempfile
 
+import harness
+
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
 
 
 def commands(page):
     """(command, lines that it prints), in the order of the page."""
     found = []
-    with open(page, encoding="utf-8") as f:
-        for line in f.read().splitlines():
-            if not line.startswith("    "):
-                if line:
-                    found.append(None)  # text: the output ends
-                continue
-            text = line[4:]
-            if text.startswith("$ "):
-                found.append((text[2:], []))
-            elif found and found[-1] is not None and text.startswith("> ") and not found[-1][1]:
-                found[-1] = (found[-1][0] + "\n" + text[2:], [])
-            elif found and found[-1] is not None:
-                found[-1][1].append(text)
+    for line in harness.read(page).splitlines():
+        if not line.startswith("    "):
+            if line:
+                found.append(None)  # text: the output ends
+            continue
+        text = line[4:]
+        if text.startswith("$ "):
+            found.append((text[2:], []))
+        elif found and found[-1] is not None and text.startswith("> ") and not found[-1][1]:
+            found[-1] = (found[-1][0] + "\n" + text[2:], [])
+        elif found and found[-1] is not None:
+            found[-1][1].append(text)
     return [one for one in found if one]
 
 
@@ -53,17 +54,13 @@ def main(bin_folder, page):
             if not shutil.which(command.split()[0], path=environment["PATH"]):
                 print("ok - left out: %s" % command)
                 continue
-            done = subprocess.run(command, shell=True, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, encoding="utf-8")
-            if not re.fullmatch(pattern(lines), done.stdout):
-                sys.exit("not so: %s\n---- printed\n%s---- the page says\n%s" % (command, done.stdout, "\n".join(lines)))
-            print("ok - %s" % command.splitlines()[0])
+            done = harness.run("sh", "-c", command, status=None, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               encoding="utf-8")
+            harness.check(re.fullmatch(pattern(lines), done.stdout), command, "---- printed", done.stdout, "---- the page says", *lines)
             n += 1
         if n < 8:
             sys.exit("%s: only %d commands were found" % (page, n))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    harness.start(main, __doc__)

@@ -4,12 +4,12 @@
 
 usage: check_trace.py IWARP-CONFORM
 """
-import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
+
+import harness
 
 README = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lib", "README.md")
 SELECT = ["mpa-startup-*", "mpa-crc-*", "empa-rtr-*", "bug-*", "ddp-header-*", "ddp-*version*", "ext-*response*", "ext-cmp-swap-*", "ext-immediate-*",
@@ -18,8 +18,7 @@ SELECT = ["mpa-startup-*", "mpa-crc-*", "empa-rtr-*", "bug-*", "ddp-header-*", "
 
 def grammar():
     """The rules of the README's block: name -> text."""
-    with open(README, encoding="utf-8") as f:
-        section = f.read().split("## The one-line syntax")[1].split("\n## ")[0]
+    section = harness.read(README).split("## The one-line syntax")[1].split("\n## ")[0]
     return dict(re.findall(r"^    (\w+) += (.*)$", section, re.M))
 
 
@@ -46,12 +45,8 @@ def main(conform):
     line = re.compile(pattern(rules, "what"))
     with tempfile.TemporaryDirectory() as folder:
         words = [word for glob in SELECT for word in ("--select", glob)]
-        done = subprocess.run([os.path.abspath(conform), "run", "--trace", "--results", "out", *words], cwd=folder, capture_output=True,
-                              text=True, stdin=subprocess.DEVNULL)
-        with open(os.path.join(folder, "out", "run.json"), encoding="utf-8") as f:
-            cases = json.load(f)["cases"]
-    if done.returncode:
-        sys.exit("exit %d\n%s" % (done.returncode, done.stdout))
+        done = harness.Bench(conform, folder).run(0, "run", "--trace", "--results", "out", *words)
+        cases = harness.load(folder, "out", "run.json")["cases"]
     traced = done.stderr.splitlines()
     ids = [text[5:] for text in traced if text.startswith("case ")]
     if ids != [c["id"] for c in cases if c["verdict"] != "SKIP"]:
@@ -75,6 +70,4 @@ def main(conform):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    main(sys.argv[1])
+    harness.start(main, __doc__)

@@ -4,11 +4,11 @@
 
 usage: check_self_check.py IWARP-CONFORM
 """
-import json
 import os
-import subprocess
-import sys
 import tempfile
+
+import harness
+from harness import check, read, write
 
 CRC = """return case {
   id = "crc-bad", purpose = "A bad CRC ends the stream with a Terminate", rules = { "MPA-8-02" },
@@ -27,33 +27,17 @@ IDLE = """return case {
 """
 
 
-def read(path):
-    with open(path, encoding="utf-8") as f:
-        return f.read()
-
-
 def self_check(conform, folder, status, *options, report=True):
-    wanted, report = report, os.path.join(folder, "matrix.json")
-    done = subprocess.run([conform, "self-check", "--cases", os.path.join(folder, "cases"),
-                           "--results", os.path.join(folder, "results"), "--json", report, *options],
-                          capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    if done.returncode != status:
-        sys.exit("exit %d, expected %d\n%s%s" % (done.returncode, status, done.stdout, done.stderr))
-    return done.stdout, json.loads(read(report)) if wanted else None
-
-
-def check(condition, what, output):
-    if not condition:
-        sys.exit("not so: %s\n%s" % (what, output))
-    print("ok - %s" % what)
+    matrix = os.path.join(folder, "matrix.json")
+    done = harness.run(conform, "self-check", "--cases", os.path.join(folder, "cases"), "--results", os.path.join(folder, "results"),
+                       "--json", matrix, *options, status=status)
+    return done.stdout, harness.load(matrix) if report else None
 
 
 def main(conform):
     with tempfile.TemporaryDirectory() as folder:
-        os.makedirs(os.path.join(folder, "cases"))
         for name, text in (("crc", CRC), ("idle", IDLE)):
-            with open(os.path.join(folder, "cases", name + ".lua"), "w", encoding="utf-8") as f:
-                f.write(text)
+            write(os.path.join(folder, "cases", name + ".lua"), text)
         # Most checks go unnoticed by two cases: exit 1.
         out, matrix = self_check(conform, folder, 1)
         noticed = {(s["check"], s["kind"]): s for s in matrix["switches"] if s["noticed"]}
@@ -72,8 +56,7 @@ def main(conform):
               "only the switches that were asked for are tried, on the case that was asked for", out)
         # The full form wants every case to notice something, and records it.
         record = os.path.join(folder, "matrix.csv")
-        with open(record, "w", encoding="utf-8") as f:
-            f.write("case,noticed\ngone,F:ignore=mpa-crc\nidle,F:ignore=mpa-pad\n")
+        write(record, "case,noticed\ngone,F:ignore=mpa-crc\nidle,F:ignore=mpa-pad\n")
         out, matrix = self_check(conform, folder, 0, "--full", "--select", "crc-bad", "--matrix", record)
         lines = read(record).splitlines()
         check(len(lines) == 3 and lines[1].startswith("crc-bad,F:ignore=mpa-crc ") and
@@ -81,24 +64,19 @@ def main(conform):
               "a case's line is recorded, the others' stay, that of a case that is gone goes", "\n".join(lines))
         out, matrix = self_check(conform, folder, 1, "--full", "--select", "idle", "--matrix", record)
         check(read(record).splitlines()[2] == "idle,", "a case that notices nothing is recorded and fails", out)
-        os.makedirs(os.path.join(folder, "proof"))
-        with open(os.path.join(folder, "proof", "idle.csv"), "w", encoding="utf-8") as f:
-            f.write("case,reason\nidle,\"asks nothing, for a test\"\n")
+        write(os.path.join(folder, "proof", "idle.csv"), "case,reason\nidle,\"asks nothing, for a test\"\n")
         self_check(conform, folder, 0, "--full", "--select", "idle")
         print("ok - unless it is justified")
         self_check(conform, folder, 64, "--switch", "ignore=nothing", report=False)
         self_check(conform, folder, 64, "--matrix", record, report=False)
         print("ok - a glob that fits no switch, and a record of the quick form, are usage errors")
         # A case that fails without any switch: the run is not clean, and says so.
-        with open(os.path.join(folder, "cases", "wrong.lua"), "w", encoding="utf-8") as f:
-            f.write(IDLE.replace("idle", "wrong").replace("run = function(t) end",
-                                                          'run = function(t) t:fail("no") end'))
+        write(os.path.join(folder, "cases", "wrong.lua"),
+              IDLE.replace("idle", "wrong").replace("run = function(t) end", 'run = function(t) t:fail("no") end'))
         out, matrix = self_check(conform, folder, 1)
         check(matrix["summary"]["unclean"] == 1 and "FAIL wrong: no" in out,
               "a case that fails the clean run is named", out)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    harness.start(main, __doc__)

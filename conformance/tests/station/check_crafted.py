@@ -9,23 +9,17 @@ one may, they pass, their captures have the packets as they were, and no process
 with 77 where the second half cannot be tried.
 """
 import ctypes
-import json
 import os
 import platform
 import struct
-import subprocess
-import sys
 import tempfile
+
+import harness
+from harness import check
 
 UNSHARE = {"x86_64": 272, "aarch64": 97}
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, FILTER = 38, 22, 2
 ALLOW, REFUSE = 0x7FFF0000, 0x00050000 | 1  # EPERM
-
-
-def check(condition, what, *context):
-    if not condition:
-        sys.exit("not so: %s\n%s" % (what, "\n".join(str(c) for c in context)))
-    print("ok - %s" % what)
 
 
 def refuse_unshare():
@@ -40,18 +34,12 @@ def refuse_unshare():
 
 
 def run(conform, folder, ids, limit=None):
-    report = os.path.join(folder, "run.json")
-    done = subprocess.run([conform, "run", "--results", folder, "--json", report, *ids], capture_output=True,
-                          text=True, preexec_fn=limit)
-    check(done.returncode == 0, "the run succeeds", done.stdout, done.stderr)
-    with open(report, encoding="utf-8") as f:
-        return {c["id"]: c for c in json.load(f)["cases"]}
+    return {c["id"]: c for c in harness.suite(conform, folder, *ids, preexec_fn=limit)["cases"]}
 
 
 def packets(path):
     """(from the station, sequence number, flags, payload) of each packet of a pcapng's IPv4 frames."""
-    with open(path, "rb") as f:
-        data = f.read()
+    data = harness.octets(path)
     at, found = 0, []
     while at < len(data):
         kind, size = struct.unpack_from("<II", data, at)
@@ -96,8 +84,7 @@ def main(conform):
         cases = run(conform, folder, ["tcp-*"])
         reasons = {c.get("reason") for c in cases.values()}
         if all(c["verdict"] == "SKIP" for c in cases.values()):
-            print("skipped: %s" % "; ".join(sorted(str(r) for r in reasons)))
-            sys.exit(77)
+            harness.skip("; ".join(sorted(str(r) for r in reasons)))
         check(all(c["verdict"] == "PASS" for c in cases.values()), "every case passes",
               [c for c in cases.values() if c["verdict"] != "PASS"])
         captures(cases)
@@ -105,6 +92,4 @@ def main(conform):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    main(sys.argv[1])
+    harness.start(main, __doc__)

@@ -11,30 +11,26 @@ import csv
 import io
 import os
 import re
-import subprocess
-import sys
+
+import harness
 
 PROVEN, TOGETHER = 240, 320  # rules that can be provoked on the wire: at least this many
 IDLE = 0.05                  # at most this part of the cases notices nothing
 
-problems = []
-
 
 def output(*command):
-    return subprocess.run(command, check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout
+    return harness.run(*command).stdout
 
 
 def table(folder, name):
     path = os.path.join(folder, name + ".csv")
     if not os.path.exists(path):
         return {}
-    with open(path, encoding="utf-8", newline="") as f:
-        return {line[0]: line[1] for line in list(csv.reader(f))[1:] if line}
+    return {line[0]: line[1] for line in list(csv.reader(io.StringIO(harness.read(path))))[1:] if line}
 
 
 def complain(name, what, items):
-    for item in sorted(items):
-        problems.append("%s: %s %s" % (name, item, what))
+    harness.complain(*("%s: %s %s" % (name, item, what) for item in sorted(items)))
 
 
 def switches_of(agent):
@@ -61,12 +57,12 @@ def check_rules(rules, claims, dispositions):
 def check_bars(summary):
     line = re.search(r"^wire-active: proven (\d+), claimed (\d+), dispositioned (\d+), of (\d+)$", summary, re.M)
     if not line:
-        problems.append("requirements --summary: no whole line for wire-active\n" + summary)
+        harness.complain("requirements --summary: no whole line for wire-active\n" + summary)
         return
     proven, claimed, dispositioned, of = map(int, line.groups())
     print(line.group(0))
     if proven < PROVEN or proven + claimed < TOGETHER or proven + claimed + dispositioned != of:
-        problems.append("expected at least %d proven, %d proven or claimed, and all accounted for" % (PROVEN, TOGETHER))
+        harness.complain("expected at least %d proven, %d proven or claimed, and all accounted for" % (PROVEN, TOGETHER))
 
 
 def check_cases(cases, switches, matrix, idle):
@@ -85,7 +81,7 @@ def check_cases(cases, switches, matrix, idle):
     complain("idle.csv", "has no reason", {c for c, reason in idle.items() if not reason})
     print("%d cases, %d of them notice nothing" % (len(cases), len(quiet)))
     if len(quiet) > IDLE * len(cases):
-        problems.append("idle.csv: expected at most %d cases" % (IDLE * len(cases)))
+        harness.complain("idle.csv: expected at most %d cases" % (IDLE * len(cases)))
 
 
 def main(conform, agent, folder):
@@ -94,12 +90,8 @@ def main(conform, agent, folder):
     check_rules(rules, table(folder, "claims"), table(folder, "dispositions"))
     check_bars(output(conform, "requirements", "--summary"))
     check_cases(cases, switches_of(agent), table(folder, "matrix"), table(folder, "idle"))
-    for problem in problems:
-        print(problem)
-    sys.exit(bool(problems))
+    harness.conclude()
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 4:
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    harness.start(main, __doc__)

@@ -7,7 +7,6 @@ usage: check_connecting.py IWARP-CONFORM IWARP-PEER
 Commands that fail, end, hang, connect twice or leave processes over; a command in the manner of ssh; a person who is
 asked on a pseudo-terminal, and nobody to ask.
 """
-import json
 import os
 import pty
 import re
@@ -15,6 +14,8 @@ import select
 import subprocess
 import sys
 import tempfile
+
+import harness
 
 CASE = "rdmap-read-zero-initiator"
 
@@ -28,34 +29,25 @@ os.execl(peer, peer, "connect", host + ":" + port, "--peer-to-peer", "on")
 """
 
 
-class Bench:
+class Bench(harness.Bench):
     def __init__(self, conform, peer, folder):
-        self.conform, self.peer, self.folder = conform, peer, folder
-        self.target = os.path.join(folder, "target.lua")
-        self.results = os.path.join(folder, "results")
+        super().__init__(conform, folder)
+        self.peer = os.path.abspath(peer)
 
-    def write(self, fields):
-        with open(self.target, "w", encoding="utf-8") as f:
-            f.write('return { class = "bare", %s }\n' % fields)
-
-    def arguments(self):
-        return [self.conform, "run", CASE, "--target", self.target, "--results", self.results]
-
-    def run(self, fields, **more):
-        self.write(fields)
-        return subprocess.run(self.arguments(), capture_output=True, text=True,
-                              **{"stdin": subprocess.DEVNULL, **more})
+    def arguments(self, fields):
+        """The words of a run against a target with these fields."""
+        target = self.write("target.lua", 'return { class = "bare", %s }\n' % fields)
+        return ["run", CASE, "--target", target, "--results", self.at("results")]
 
     def reason(self):
-        with open(os.path.join(self.results, "run.json"), encoding="utf-8") as f:
-            one = json.load(f)["cases"][0]
+        one = harness.load(self.at("results", "run.json"))["cases"][0]
         return one["verdict"], one.get("reason") or ""
 
     def expect(self, fields, verdict, reason, status):
-        done = self.run(fields)
+        done = self.run(status, *self.arguments(fields))
         got = self.reason()
-        if done.returncode != status or got[0] != verdict or not re.search(reason, got[1]):
-            sys.exit("%s: exit %d, %s: %s\n%s" % (fields, done.returncode, *got, done.stderr))
+        if got[0] != verdict or not re.search(reason, got[1]):
+            sys.exit("%s: %s: %s\n%s" % (fields, *got, done.stderr))
         print("%-12s %s" % (verdict, got[1] or "connected"))
 
 
@@ -72,12 +64,10 @@ def gone(pid):
 
 
 def check_leftovers(bench, command, status):
-    note = os.path.join(bench.folder, "pids")
-    open(note, "w", encoding="utf-8").close()
+    note = bench.write("pids", "")
     bench.expect("connect = [[%s]], connect_within = 0.3" % command.replace("NOTE", note),
                  "INCONCLUSIVE", status, 3)
-    with open(note, encoding="utf-8") as f:
-        pids = [int(line) for line in f]
+    pids = [int(line) for line in harness.read(note).split()]
     if not pids or not all(gone(pid) for pid in pids):
         sys.exit("%s: processes left over: %s" % (command, pids))
 
@@ -98,9 +88,7 @@ def check_commands(bench):
     check_leftovers(bench, "tail -f /dev/null & echo $! >> NOTE; exit 0", "0.3 s; its command ended")
     # In the background, as ssh -f does.
     bench.expect("connect = [[%s & exit 0]]" % connect, "PASS", "", 0)
-    script = os.path.join(bench.folder, "twice.py")
-    with open(script, "w", encoding="utf-8") as f:
-        f.write(TWICE)
+    script = bench.write("twice.py", TWICE)
     bench.expect("connect = [[exec %s %s {host} {port} %s]]" % (sys.executable, script, bench.peer), "INCONCLUSIVE",
                  "connected more than once", 3)
     # ssh reads its input and asks for a password on the terminal: it finds neither.
@@ -109,20 +97,16 @@ def check_commands(bench):
 
 def check_person(bench):
     fields = "ask = [[make it connect to {host}:{port}]], connect_within = 60"
-    done = bench.run(fields)
-    if done.returncode != 64 or done.stdout or done.stderr.count("\n") != 1 or "standard input is no terminal" not in done.stderr:
-        sys.exit("nobody to ask: exit %d\n%s%s" % (done.returncode, done.stdout, done.stderr))
-    print(done.stderr.strip())
+    print(bench.refused("nobody to ask", *bench.arguments(fields), says=["standard input is no terminal"]).strip())
     ours, theirs = pty.openpty()
-    with subprocess.Popen(bench.arguments(), stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+    with subprocess.Popen([bench.program, *bench.arguments(fields)], stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
         os.close(theirs)
         line = run.stderr.readline()
         asked = re.fullmatch(r"iwarp-conform: please do within 60 s: make it connect to (\S+)\n", line)
         if not asked:
             run.kill()
             sys.exit("asked: " + line + run.stderr.read())
-        subprocess.run([bench.peer, "connect", asked[1], "--peer-to-peer", "on"], check=False,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        harness.run(bench.peer, "connect", asked[1], "--peer-to-peer", "on", status=None)
         rest = run.stderr.read()
         run.stdout.read()
     os.close(ours)
@@ -130,8 +114,7 @@ def check_person(bench):
         sys.exit("a person: exit %d, %s\n%s" % (run.returncode, bench.reason(), rest))
     print(line.strip())
     ours, theirs = pty.openpty()
-    bench.write("ask = 'do nothing', connect_within = 0.3")
-    subprocess.run(bench.arguments(), stdin=theirs, capture_output=True, check=False)
+    bench.run(None, *bench.arguments("ask = 'do nothing', connect_within = 0.3"), stdin=theirs)
     os.close(theirs)
     os.close(ours)
     if bench.reason() != ("INCONCLUSIVE", "the target did not connect: nothing connected within 0.3 s"):
@@ -143,9 +126,7 @@ def check_bad_files(bench):
                          ("connect = 'x', connect_within = 0", "connect_within: expected seconds"),
                          ("address = 'h', port = 1, connect_within = 5", "connect_within: of use only with connect or ask"),
                          ("ask = ''", "ask: expected a text")):
-        done = bench.run(fields)
-        if done.returncode != 64 or done.stderr.count("\n") != 1 or text not in done.stderr:
-            sys.exit("%s: exit %d\n%s" % (fields, done.returncode, done.stderr))
+        bench.refused(fields, *bench.arguments(fields), says=[text])
 
 
 def main(conform, peer):
@@ -157,6 +138,4 @@ def main(conform, peer):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    harness.start(main, __doc__)

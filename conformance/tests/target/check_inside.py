@@ -4,11 +4,12 @@
 
 usage: check_inside.py IWARP-CONFORM IWARP-PEER
 """
-import json
 import os
-import subprocess
 import sys
 import tempfile
+
+import harness
+from harness import check, write
 
 CASE = """return case { id = "%s", purpose = "p", rules = { "MPA-4.1-02" }, role = "responder", deadline = 100, run = function(t)
   %s
@@ -48,33 +49,16 @@ CONSOLE = """[   13.370000] siw: crc error. in: eb4d9203, own 0363e4d2, op 0
 """
 
 
-def check(condition, what, *context):
-    if not condition:
-        sys.exit("not so: %s\n%s" % (what, "\n".join(str(c) for c in context)))
-    print("ok - %s" % what)
-
-
-def write(path, text):
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(text)
-
-
 def run(conform, folder, status, *words):
-    done = subprocess.run([conform, "run", "--target", os.path.join(folder, "target.lua"), "--cases",
-                           os.path.join(folder, "cases"), "--results", os.path.join(folder, "results"), *words],
-                          capture_output=True, text=True, stdin=subprocess.DEVNULL, cwd=folder)
-    if done.returncode != status:
-        sys.exit("%s: exit %d, expected %d\n%s%s" % (words, done.returncode, status, done.stdout, done.stderr))
-    with open(os.path.join(folder, "results", "run.json"), encoding="utf-8") as f:
-        verdicts = {c["id"]: (c["verdict"], c.get("reason")) for c in json.load(f)["cases"]}
-    return done, verdicts
+    done = harness.run(conform, "run", "--target", os.path.join(folder, "target.lua"), "--cases", os.path.join(folder, "cases"),
+                       "--results", os.path.join(folder, "results"), *words, status=status, cwd=folder)
+    return done, {c["id"]: (c["verdict"], c.get("reason")) for c in harness.load(folder, "results", "run.json")["cases"]}
 
 
-def main():
-    conform, peer = map(os.path.abspath, sys.argv[1:])
+def main(conform, peer):
+    conform, peer = map(os.path.abspath, (conform, peer))
     with tempfile.TemporaryDirectory() as folder:
         names = {"folder": folder, "peer": peer, "python": sys.executable, "how": "end"}
-        os.mkdir(os.path.join(folder, "cases"))
         for name, body in (("a-fails", 't:fail("first")'), ("m-ends", "t:connect { raw = true }:next(90)"),
                            ("z-good", "t:connect {}")):
             write(os.path.join(folder, "cases", name + ".lua"), CASE % (name, body))
@@ -121,4 +105,5 @@ def main():
               "one that hangs is brought back as well", verdicts)
 
 
-main()
+if __name__ == "__main__":
+    harness.start(main, __doc__)
