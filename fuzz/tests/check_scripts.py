@@ -11,17 +11,15 @@ import os
 import sys
 import tempfile
 
+import harness
+
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import depth
 import planted
 
 
 def fuzzer(path, text):
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w", encoding="utf-8") as f:
-        f.write("#!/bin/sh\n" + text)
-    os.chmod(path, 0o755)
-    return path
+    return harness.script(path, "#!/bin/sh\n" + text)
 
 
 def ended(call):

@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+import harness
+
 PATIENCE = 60
 UNKNOWN = {"port", "stag", "to", "version", "remote_stag", "remote_to", "invalidate_stag", "invalidated"}
 
@@ -90,14 +92,8 @@ class Player:
                 token.write(secret if secret != "wrong-token-0123" else "another-token-0123")
                 token.flush()
                 arguments += ["--token-file", token.name]
-            process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-            try:
-                port = int(process.stdout.readline().rsplit(":", 1)[1])
-                self.talk(block, port)
-            finally:
-                process.terminate()
-                process.wait(PATIENCE)
-                process.stdout.close()
+            with harness.Peer(*arguments) as peer:
+                self.talk(block, peer.port)
 
     def talk(self, block, port):
         self.names = {}
@@ -119,11 +115,9 @@ class Player:
             self.settle(waiting)
 
 
-def main():
-    agent, path = sys.argv[1:3]
-    with open(path, encoding="utf-8") as f:
-        text = f.read()
-    player = Player(agent, "--show" in sys.argv)
+def main(agent, path, show=""):
+    text = harness.read(path)
+    player = Player(agent, show == "--show")
     count = 0
     for block in sessions(text):
         count += 1
@@ -156,5 +150,6 @@ def offers(agent):
     return set(reply["features"]["verbs"])
 
 
-os.environ.pop("IWARP_AGENT_TOKEN", None)
-main()
+if __name__ == "__main__":
+    os.environ.pop("IWARP_AGENT_TOKEN", None)
+    harness.start(main, __doc__)

@@ -7,9 +7,10 @@ usage: check_lint.py IWARP-LINT PCAPS
 import json
 import os
 import struct
-import subprocess
-import sys
 import tempfile
+
+import harness
+from harness import check, lines_of, octets, write
 
 # What the manifest's findings are to the observer, if they do not say it.
 CHECKS = {"header": ("mpa-pad", "MPA-4.1-02"), "order": ("mpa-responder-early", "MPA-7.1.2-15")}
@@ -18,28 +19,16 @@ NAMES = {"Send": "send", "Read Request": "read-request", "Read Response": "read-
          "Write": "write", "Terminate": "terminate"}
 
 
-def check(condition, what, *context):
-    if not condition:
-        sys.exit("not so: %s\n%s" % (what, "\n".join(str(c) for c in context)))
-    print("ok - %s" % what)
-
-
 def lint(program, status, *words, **more):
-    done = subprocess.run([program, *words], capture_output=True, **more)
-    if done.returncode != status:
-        sys.exit("%s: exit %d, expected %d\n%s%s" % (" ".join(words), done.returncode, status, done.stdout.decode()[-2000:],
-                                                     done.stderr.decode()))
-    return done
+    return harness.run(program, *words, status=status, text=False, **more)
 
 
 def objects(done):
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return lines_of(done.stdout)
 
 
 def recordings(program, pcaps):
-    with open(os.path.join(pcaps, "manifest.json"), encoding="utf-8") as f:
-        manifest = json.load(f)
-    for capture in manifest["captures"]:
+    for capture in harness.load(pcaps, "manifest.json")["captures"]:
         path = os.path.join(pcaps, capture["file"])
         wanted = [(f["frame"], SIDES[f["dir"]], *((f["check"], f["rule"]) if "check" in f else CHECKS[f["kind"]]))
                   for f in capture.get("findings", [])]
@@ -70,8 +59,7 @@ def messages(program, pcaps):
 
 def blocks(path):
     """The packets of a little-endian pcapng file: (captured octets, length on the link, comments)."""
-    with open(path, "rb") as f:
-        data = f.read()
+    data = octets(path)
     packets = []
     while data:
         kind, size = struct.unpack("<II", data[:8])
@@ -90,10 +78,8 @@ def blocks(path):
 
 def annotated(program, pcaps):
     path = os.path.join(pcaps, "siw", "siw-ib_send_lat-64B-crcon.pcap")
-    with open(path, "rb") as f:
-        octets = f.read()
     frames = []
-    rest = octets[24:]
+    rest = octets(path)[24:]
     while rest:
         captured, original = struct.unpack("<II", rest[8:16])
         frames.append((rest[16:16 + captured], original))
@@ -106,9 +92,7 @@ def annotated(program, pcaps):
         check({i + 1: [c.split(": ")[0] for c in p[2]] for i, p in enumerate(packets) if p[2]} ==
               {14: ["MPA-4.1-02 (MUST)"], 15: ["MPA-4.1-02 (MUST)"]}, "the findings are comments on their packets", packets)
         check(len(objects(lint(program, 1, "--json", copy))) == 3, "the copy is a capture with the same findings")
-        cut = os.path.join(folder, "cut.pcap")
-        with open(cut, "wb") as f:
-            f.write(octets[:9000])
+        cut = write(os.path.join(folder, "cut.pcap"), octets(path)[:9000])
         lint(program, 2, "--annotate", copy, cut)
         check(0 < len(blocks(copy)) < len(frames), "a capture that is cut short is copied up to the cut")
         check(b"another file" in lint(program, 64, "--annotate", cut, cut).stderr, "the capture is not written over")
@@ -118,9 +102,7 @@ def annotated(program, pcaps):
 
 def sarif(program, pcaps):
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "a b%\u00e9.pcap")
-        with open(os.path.join(pcaps, "siw", "siw-ib_send_lat-64B-crcon.pcap"), "rb") as f, open(path, "wb") as g:
-            g.write(f.read())
+        path = write(os.path.join(folder, "a b%\u00e9.pcap"), octets(pcaps, "siw", "siw-ib_send_lat-64B-crcon.pcap"))
         run, = json.loads(lint(program, 1, "--sarif", path).stdout)["runs"]
     first = run["results"][0]
     place = first["locations"][0]
@@ -136,36 +118,30 @@ def sarif(program, pcaps):
 
 def faults(program, pcaps):
     path = os.path.join(pcaps, "siw", "siw-ib_send_lat-64B-crcon.pcap")
-    with open(path, "rb") as f:
-        octets = f.read()
-    done = lint(program, 1, "-", input=octets)
+    whole = octets(path)
+    done = lint(program, 1, "-", input=whole)
     check(done.stdout.count(b"MPA-4.1-02") == 2, "the standard input is read", done.stdout)
     with tempfile.TemporaryDirectory() as folder:
-        cut = os.path.join(folder, "cut.pcap")
-        with open(cut, "wb") as f:
-            f.write(octets[:9000])
+        cut = write(os.path.join(folder, "cut.pcap"), whole[:9000])
         done = lint(program, 2, cut)
         check(done.stdout.count(b"MPA-4.1-02") == 2 and done.stderr.startswith(b"iwarp-lint: " + cut.encode()),
               "everything before a cut is reported, and the cut", done.stdout, done.stderr)
-        with open(cut, "wb") as f:
-            f.write(b"this is no capture at all")
+        write(cut, b"this is no capture at all")
         check(cut.encode() in lint(program, 2, cut).stderr, "what is no capture is refused")
         # The fourth octet of the responder's first Send, which its CRC covers.
-        at = octets.index(b"\x00\x22\x41\x43", 400)
-        with open(cut, "wb") as f:
-            f.write(octets[:at + 24] + bytes([octets[at + 24] ^ 1]) + octets[at + 25:])
+        at = whole.index(b"\x00\x22\x41\x43", 400)
+        write(cut, whole[:at + 24] + bytes([whole[at + 24] ^ 1]) + whole[at + 25:])
         done = lint(program, 1, "--level", "must", cut)
         check(b"MPA-8-02 (MUST): the CRC of an FPDU does not match its octets" in done.stdout, "a flipped bit is found", done.stdout)
         # Without its first three packets and the start-up frames nobody knows that it is iWARP.
-        late = octets[:24]
-        rest, n = octets[24:], 0
+        late = whole[:24]
+        rest, n = whole[24:], 0
         while rest:
             length = 16 + int.from_bytes(rest[8:12], "little")
             if n >= 8:
                 late += rest[:length]
             rest, n = rest[length:], n + 1
-        with open(cut, "wb") as f:
-            f.write(late)
+        write(cut, late)
         out = objects(lint(program, 0, "--json", "--summary", cut))
         check([o["initiator_address"] for o in out if o["type"] == "connection"] == ["10.9.0.2:59182"],
               "only the connection that opens is followed", out)
@@ -187,6 +163,4 @@ def main(program, pcaps):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    harness.start(main, __doc__)

@@ -5,11 +5,10 @@ the capture in order does not show.
 
 usage: check_lint_halves.py IWARP-LINT GOLDEN
 """
-import json
 import pathlib
-import subprocess
 import sys
 
+import harness
 from check_lint_joined import PACKET, blocks
 
 SENDER = slice(34, 40)  # of an Enhanced Packet Block: the second Ethernet address
@@ -17,10 +16,7 @@ SENDER = slice(34, 40)  # of an Enhanced Packet Block: the second Ethernet addre
 
 def lint(program, data):
     """How often each rule is found broken."""
-    done = subprocess.run([program, "--json", "-"], input=data, capture_output=True, check=False)
-    if done.returncode not in (0, 1):
-        sys.exit(f"exit {done.returncode}\n{done.stderr.decode()}")
-    found = [json.loads(line) for line in done.stdout.splitlines()]
+    found = harness.lines_of(harness.run(program, "--json", "-", status=(0, 1), input=data, text=False).stdout)
     return sorted(o["check"] for o in found if o["type"] == "finding")
 
 
@@ -43,6 +39,4 @@ def main(program, golden):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    harness.start(main, __doc__)

@@ -10,7 +10,6 @@ run where the process matters: a capture on the standard input, memory, signals.
 import json
 import os
 import random
-import re
 import select
 import signal
 import socket
@@ -19,14 +18,11 @@ import subprocess
 import sys
 import tempfile
 
+import harness
+from harness import check
+
 ETHERNET, SLL, SLL2, NULL, LOOP, RAW = 1, 113, 276, 0, 108, 101
 MEMORY = 64 << 20
-
-
-def check(condition, what, *context):
-    if not condition:
-        sys.exit("not so: %s\n%s" % (what, "\n".join(str(c) for c in context)))
-    print("ok - %s" % what)
 
 
 class Served:
@@ -52,20 +48,16 @@ class Served:
         return self.process.wait()
 
 
-class Lint:
+class Lint(harness.Bench):
     def __init__(self, program, perf, served, folder):
-        self.program, self.perf, self.served, self.folder = program, perf, served, folder
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
+        super().__init__(program, folder)
+        self.perf, self.served = perf, served
 
     def write(self, octets, name="in.pcap"):
-        with open(self.path(name), "wb") as f:
-            f.write(octets)
-        return self.path(name)
+        return super().write(name, octets)
 
     def run(self, *words, status=0, **more):
-        done = subprocess.run([self.program, *words], capture_output=True, **more) if more else self.served.run(words)
+        done = harness.run(self.program, *words, status=None, text=False, **more) if more else self.served.run(words)
         if done.returncode not in ((0, 1) if status is None else (status,)):
             sys.exit("%s: exit %d, expected %s\n%s%s" % (" ".join(words), done.returncode, status,
                                                          done.stdout.decode()[-2000:], done.stderr.decode()[-2000:]))
@@ -76,10 +68,9 @@ class Lint:
         return [o for o in map(json.loads, lines) if o["type"] == "connection"]
 
     def record(self, *words):
-        path = self.path("made.pcapng")
-        subprocess.run([self.perf, "loop", "--pcap", path, *words], check=True, stdout=subprocess.DEVNULL)
-        with open(path, "rb") as f:
-            return f.read()
+        path = self.at("made.pcapng")
+        harness.run(self.perf, "loop", "--pcap", path, *words)
+        return harness.octets(path)
 
 
 def packets(octets):
@@ -231,10 +222,10 @@ def inputs(lint, frames, wanted):
     check(len(lint.connections(path, "--filter", "tcp port 10001")) == 1, "a filter")
     check(lint.connections(path, "--filter", "udp") == [], "a filter that selects nothing")
     check(b'filter "tcp prt 1": ' in lint.run("--filter", "tcp prt 1", path, status=2).stderr, "a filter that is none")
-    copy = lint.path("copy.pcapng")
+    copy = lint.at("copy.pcapng")
     mixed = list(FRAMES.values())
     lint.write(pcapng([(t, mixed[n % len(mixed)][1](p)) for n, (t, p) in enumerate(frames)], [m[0] for m in mixed]), "mixed.pcapng")
-    lint.run("--annotate", copy, lint.path("mixed.pcapng"))
+    lint.run("--annotate", copy, lint.at("mixed.pcapng"))
     check(len(lint.connections(copy)) == 2, "a copy has the interfaces of the capture")
     # 60 octets of each frame: of what carries an FPDU the end is missing, and nothing is found.
     out = lint.connections(lint.write(pcap(ethernet, ETHERNET, snap=60)))
@@ -369,27 +360,24 @@ def half_open(lint):
     if child == 0:
         null = os.open("/dev/null", os.O_WRONLY)
         os.dup2(null, 1)
-        os.dup2(os.open(lint.path("said"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+        os.dup2(os.open(lint.at("said"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
         # The shell's child has a memory of its own from its beginning on.
         os.execvp("sh", ["sh", "-c", '"$0" "$@"; exit $?', lint.program, "--summary", path])
     _, status, usage = os.wait4(child, 0)
-    with open(lint.path("said"), encoding="utf-8") as f:
-        said = f.read()
+    said = harness.read(lint.at("said"))
     check(os.waitstatus_to_exitcode(status) == 0 and said.count("\n") == 1 and "more than 10000 connections" in said,
           "20,000 half-open connections: said once", said)
     # What a sanitizer takes is not the program's.
-    with open(lint.program, "rb") as f:
-        instrumented = re.search(b"__[amt]san_init", f.read()) is not None
-    check(instrumented or usage.ru_maxrss * 1024 < MEMORY, "in 64 MiB", usage.ru_maxrss)
+    check(harness.sanitized(lint.program) or usage.ru_maxrss * 1024 < MEMORY, "in 64 MiB", usage.ru_maxrss)
 
 
 def summary(lint):
     lint.record("--size", "2000", "--total", "40000", "--crc", "off", "--markers", "on")
-    out = lint.run("--summary", lint.path("made.pcapng")).stdout.decode()
+    out = lint.run("--summary", lint.at("made.pcapng")).stdout.decode()
     for text in ("agreed: revision 1, CRC off, Markers both ways\n", "10 write (20000 octets, 2000 each), 10 read-request",
                  "reads and atomics: at most 1 outstanding; 10 answered in (p50, p90, p99, most) "):
         check(text in out, "the summary has: %s" % text.strip(), out)
-    one, = lint.connections(lint.path("made.pcapng"))
+    one, = lint.connections(lint.at("made.pcapng"))
     times = one["initiator"]["reads"]["nanoseconds"]
     # 2000 octets and what goes around them, at a nanosecond each.
     check(2000 < times["p50"] <= times["p90"] <= times["p99"] <= times["most"] < 2300, "how long Reads took", times)
@@ -397,19 +385,17 @@ def summary(lint):
 
 def extract(lint):
     octets = lint.record("--size", "5000", "--total", "40000")
-    path, into = lint.path("made.pcapng"), lint.path("buffer")
+    path, into = lint.at("made.pcapng"), lint.at("buffer")
     pattern = bytes((i * 31 + i // 257) & 255 for i in range(5000))
     for stag in ("0x1000", "8192"):
         out = lint.run("--extract", stag, "--into", into, path).stdout.decode()
-        with open(into, "rb") as f:
-            check(f.read() == pattern and "5000 octets of STag 0x%x" % int(stag, 0) in out, "the buffer %s" % stag, out)
+        check(harness.octets(into) == pattern and "5000 octets of STag 0x%x" % int(stag, 0) in out, "the buffer %s" % stag, out)
     # One segment of each Write is not in the capture: 1440 octets of payload each, so the second is from 1440 on.
     frames = [f for f in packets(octets) if f[1][40 + 2:44] != b"\x81\x40" or struct.unpack(">Q", f[1][48:56])[0] != 1440]
     out = lint.run("--json", "--extract", "0x1000", "--into", into, lint.write(pcap(frames, RAW))).stdout.splitlines()
     line = next(json.loads(line) for line in out if b'"extract"' in line)
     check(line["holes"] == [{"from": "0x5a0", "to": "0xb3f"}] and line["from"] == "0x0" and line["to"] == "0x1387", "a hole", line)
-    with open(into, "rb") as f:
-        check(f.read() == pattern[:1440] + bytes(1440) + pattern[2880:], "is a hole in the file")
+    check(harness.octets(into) == pattern[:1440] + bytes(1440) + pattern[2880:], "is a hole in the file")
     lint.record("--size", "500", "--total", "4000", "--connections", "2")
     said = lint.run("--extract", "0x1000", "--into", into, path, status=64).stderr
     check(b"of connection 0" in said and b"of connection 1: expected --connection or --owner" in said, "two buffers", said)
@@ -421,7 +407,7 @@ def extract(lint):
 
 
 def usage(lint):
-    path = lint.path("made.pcapng")
+    path = lint.at("made.pcapng")
     for words, said in ((["--extract", "0x1", path], b"expected both or none"), (["--into", "x", path], b"expected both or none"),
                         (["--extract", "x", path], b"expected an STag"), (["--owner", "me", path], b"expected initiator or responder"),
                         (["--connection", "-1", path], b"expected the number of a connection"),
@@ -459,38 +445,30 @@ def live(lint):
     check(lines[-1]["type"] == "total" and lines[-1]["connections"] > 0, "and sums up when it is ended", lines[-1:])
 
 
-def memory(program, perf, served):
+def main(program, perf, served, only=""):
+    if only not in ("", "memory"):
+        sys.exit(__doc__)
     with tempfile.TemporaryDirectory() as folder:
         lint = Lint(program, perf, Served(served), folder)
+        if not only:
+            frames, wanted = links(lint)
+            in_fragments(lint, frames)
+            inputs(lint, frames, wanted)
+            sequence_space(lint, frames, wanted)
+            summary(lint)
+            extract(lint)
+            usage(lint)
+            live(lint)
+            streaming(lint)
         half_open(lint)
-        lint.served.end()
-
-
-def main(program, perf, served):
-    with tempfile.TemporaryDirectory() as folder:
-        lint = Lint(program, perf, Served(served), folder)
-        frames, wanted = links(lint)
-        in_fragments(lint, frames)
-        inputs(lint, frames, wanted)
-        sequence_space(lint, frames, wanted)
-        summary(lint)
-        extract(lint)
-        usage(lint)
-        live(lint)
-        streaming(lint)
-        half_open(lint)
-        garbage(lint)
-        cut(lint)
+        if not only:
+            garbage(lint)
+            cut(lint)
     status = lint.served.end()
     check(status == 0, "the process that was asked all of this has ended well", status)
-    check("No such device" in subprocess.run([program, "--live", "nowhere0"], capture_output=True, text=True).stderr or
+    check("No such device" in harness.run(program, "--live", "nowhere0", status=None).stderr or
           os.geteuid() != 0, "an interface that is not there")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 5 and sys.argv[4] == "memory":
-        memory(*sys.argv[1:4])
-    elif len(sys.argv) == 4:
-        main(*sys.argv[1:])
-    else:
-        sys.exit(__doc__)
+    harness.start(main, __doc__)

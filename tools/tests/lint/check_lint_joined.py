@@ -4,11 +4,11 @@
 
 usage: check_lint_joined.py IWARP-LINT GOLDEN
 """
-import json
 import os
 import struct
-import subprocess
 import sys
+
+import harness
 
 PORT = "4711"
 PACKET = 6  # pcapng: Enhanced Packet Block
@@ -34,9 +34,8 @@ def without_first(data, n):
 
 
 def lint(program, data):
-    done = subprocess.run([program, "--json", "--messages", "--decode-as", PORT, "-"], input=data, capture_output=True,
-                          check=False)
-    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
+    done = harness.run(program, "--json", "--messages", "--decode-as", PORT, "-", status=None, input=data, text=False)
+    return done.returncode, harness.lines_of(done.stdout)
 
 
 def main(program, golden):
@@ -45,8 +44,7 @@ def main(program, golden):
         path = os.path.join(golden, name)
         if not os.path.exists(path):
             continue
-        with open(path, "rb") as f:
-            data = f.read()
+        data = harness.octets(path)
         packets = sum(kind == PACKET for kind, _ in blocks(data))
         for n in range(packets):
             status, out = lint(program, without_first(data, n))
@@ -61,6 +59,4 @@ def main(program, golden):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    harness.start(main, __doc__)

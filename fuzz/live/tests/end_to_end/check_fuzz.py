@@ -4,7 +4,7 @@
 
 usage: check_fuzz.py BIN PCAPS [PART]...
 """
-import concurrent.futures
+import functools
 import json
 import os
 import re
@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import harness
 
 TARGET = """return {
   name = "%s", class = "bare", address = "127.0.0.1", start = "exec %s listen {host}:{port} --size 4096 --buffers 8",
@@ -78,28 +80,26 @@ class Check:
     def __init__(self, folder, scratch, pcaps):
         self.bin, self.scratch, self.pcaps = os.path.abspath(folder), scratch, pcaps
 
+    def at(self, *names):
+        return os.path.join(self.scratch, *names)
+
     def program(self, name):
         return os.path.join(self.bin, name)
 
     def target(self, name, environment=""):
         """A target file; the peer gets a path of its own, so that the test can distinguish it from others."""
-        own = os.path.join(self.scratch, os.path.basename(name))
+        own = self.at(os.path.basename(name))
         if not os.path.exists(own):
             os.symlink(self.program(name), own)
-        path = os.path.join(self.scratch, os.path.basename(name) + ".lua")
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(TARGET % (os.path.basename(name), environment + own))
-        return path
+        return harness.write(self.at(os.path.basename(name) + ".lua"), TARGET % (os.path.basename(name), environment + own))
 
     def run(self, *arguments, results="r"):
-        results = os.path.join(self.scratch, results)
+        results = self.at(results)
         report = results + ".json"
-        done = subprocess.run([self.program("iwarp-fuzz"), "--results", results, "--json", report, *arguments],
-                              capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        done = harness.run(self.program("iwarp-fuzz"), "--results", results, "--json", report, *arguments, status=None)
         whole = None
         if os.path.exists(report):
-            with open(report, encoding="utf-8") as f:
-                whole = json.load(f)
+            whole = harness.load(report)
             os.remove(report)
         self.no_leftovers()
         return done, whole
@@ -107,8 +107,7 @@ class Check:
     def no_leftovers(self):
         for pid in os.listdir("/proc"):
             try:
-                with open("/proc/%s/cmdline" % pid, "rb") as f:
-                    line = f.read()
+                line = harness.octets("/proc", pid, "cmdline")
             except (OSError, ValueError):
                 continue
             assert not (pid.isdigit() and int(pid) != os.getpid() and
@@ -134,15 +133,13 @@ class Check:
         self.is_told_what_is_known(target, finding)
 
     def is_told_what_is_known(self, target, finding):
-        known = os.path.join(self.scratch, "known")
-        with open(known, "w", encoding="utf-8") as f:
-            f.write('# of this peer\n*%s* "planted"\n' % finding["key"].split(",")[0])
+        known = self.at("known")
+        harness.write(known, '# of this peer\n*%s* "planted"\n' % finding["key"].split(",")[0])
         done, report = self.run("--target", target, "--seed", "1", "--count", "%d" % (finding["sequence"] + 50),
                                 "--suppress", known, results="suppressed")
         assert done.returncode == 0, done
         assert all(f["known"] == "planted" for f in report["findings"]), report
-        with open(known, "w", encoding="utf-8") as f:
-            f.write("rule mpa-crc without a reason\n")
+        harness.write(known, "rule mpa-crc without a reason\n")
         done, _ = self.run("--suppress", known)
         assert done.returncode == 64 and done.stderr == 'iwarp-fuzz: %s:1: expected GLOB "reason"\n' % known, done
 
@@ -167,10 +164,9 @@ class Check:
 
     def outlives_what_it_is_in(self):
         self.target("tests/iwarp-peer-planted")
-        path = os.path.join(self.scratch, "kernel.lua")
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(INSIDE % {"dead": self.scratch + "/dead", "pid": self.scratch + "/pid",
-                              "peer": self.scratch + "/iwarp-peer-planted"})
+        path = self.at("kernel.lua")
+        harness.write(path, INSIDE % {"dead": self.scratch + "/dead", "pid": self.scratch + "/pid",
+                                      "peer": self.scratch + "/iwarp-peer-planted"})
         done, report = self.run("--target", path, "--seed", "1", "--findings", "1", "--count", "100000",
                                 results="kernel")
         assert done.returncode == 1, done
@@ -189,30 +185,26 @@ class Check:
 
     def outlives_its_own_end(self):
         self.target("tests/iwarp-peer-traced")
-        path, reached = os.path.join(self.scratch, "killed.lua"), os.path.join(self.scratch, "map")
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(KILLED % {"once": self.scratch + "/once", "pid": self.scratch + "/pid", "map": reached,
-                              "peer": self.scratch + "/iwarp-peer-traced"})
+        path, reached = self.at("killed.lua"), self.at("map")
+        harness.write(path, KILLED % {"once": self.scratch + "/once", "pid": self.scratch + "/pid", "map": reached,
+                                      "peer": self.scratch + "/iwarp-peer-traced"})
         done, report = self.run("--target", path, "--seed", "1", "--count", "200", "--coverage", results="killed")
         assert done.returncode == 70 and "--coverage: %s: No such file or directory\n" % reached in done.stderr, done
-        with open(reached, "w", encoding="utf-8"):
-            pass
+        harness.write(reached, "")
         done, report = self.run("--target", path, "--seed", "1", "--count", "200", "--coverage", results="killed")
         assert done.returncode == 0 and report["findings"] == [], (done, report)
         assert "the hunt inside ended with status 137; everything is started again\n" in done.stderr, done
         assert report["restarts"] == 1 and report["sequences"] >= 200 and report["places"] > 200, report
         assert os.path.getsize(reached) == 1 << 16
-        with open(path, "w", encoding="utf-8") as f:
-            f.write("return { address = '::1', port = 1, inside = '{command}' }")
+        harness.write(path, "return { address = '::1', port = 1, inside = '{command}' }")
         done, _ = self.run("--target", path, "--coverage")
         assert done.returncode == 64 and done.stderr == (
             "iwarp-fuzz: --coverage: expected a target file that says where it is told (coverage)\n"), done
 
     def has_it_connect(self):
-        path = os.path.join(self.scratch, "calling.lua")
+        path = self.at("calling.lua")
         self.target("tests/iwarp-peer-planted")
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(CALLING % (self.scratch + "/iwarp-peer-planted"))
+        harness.write(path, CALLING % (self.scratch + "/iwarp-peer-planted"))
         done, report = self.run("--target", path, "--seed", "1", "--findings", "1", "--count", "100000",
                                 results="calling")
         assert done.returncode == 1, done
@@ -223,8 +215,7 @@ class Check:
         assert played.returncode == 1 and played.stdout.startswith("FAIL fuzz-1-crash"), played
         print("a peer that connects: sequence %d, %d steps" % (finding["sequence"], finding["steps"]))
         self.target("iwarp-peer")
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(CALLING % (self.scratch + "/iwarp-peer"))
+        harness.write(path, CALLING % (self.scratch + "/iwarp-peer"))
         played = self.play(path, finding["case"])
         assert played.returncode == 0 and played.stdout.startswith("1 PASS"), played
         capture = os.path.join(self.pcaps, "siw", "siw-rping-64B-crcon.pcap")
@@ -232,16 +223,12 @@ class Check:
         assert done.returncode == 0 and report["findings"] == [] and report["sequences"] == 200, (done, report)
 
     def play(self, target, case):
-        return subprocess.run([self.program("iwarp-conform"), "run", "--target", target, "--cases", case, "--results",
-                               os.path.join(self.scratch, "played")], capture_output=True, text=True)
+        return harness.run(self.program("iwarp-conform"), "run", "--target", target, "--cases", case, "--results", self.at("played"), status=None)
 
     def finds_what_is_bent(self):
         for switch, kind, text in (("--ignore=ddp-to-bounds", "stray", "memory 0 (read write atomic) has changed"),
                                    ("--violate=ddp-rsvd", "rule", "ddp-rsvd (DDP-4.1-09)")):
-            bent = os.path.join(self.scratch, "bent")
-            with open(bent, "w", encoding="utf-8") as f:
-                f.write('#!/bin/sh\nexec %s "$@" %s\n' % (self.program("iwarp-agent"), switch))
-            os.chmod(bent, 0o755)
+            bent = harness.script(self.at("bent"), '#!/bin/sh\nexec %s "$@" %s\n' % (self.program("iwarp-agent"), switch))
             done, report = self.run("--agent", bent, "--seed", "1", "--findings", "1", "--count", "100000",
                                     results=kind)
             finding = report["findings"][0]
@@ -251,18 +238,16 @@ class Check:
 
     def finds_nothing_else(self):
         for target, count in ((self.target("iwarp-peer"), 3000), ("embedded", 1500)):
-            graph = os.path.join(self.scratch, "graph")
+            graph = self.at("graph")
             for end in (".json", ".dot"):
                 done, report = self.run("--target", target, "--seed", "2", "--count", str(count), "--graph",
                                         graph + end)
                 assert done.returncode == 0 and report["findings"] == [], (done, report)
                 assert report["sequences"] >= count and report["states"] > 10 and report["starts"] == 1, report
-            with open(graph + ".json", encoding="utf-8") as f:
-                states = json.load(f)
+            states = harness.load(graph + ".json")
             assert {"connected", "fin", "read-response"} <= {s["answer"] for s in states["states"]}
             assert all(e["to"] < len(states["states"]) for e in states["edges"])
-            with open(graph + ".dot", encoding="utf-8") as f:
-                assert f.read().startswith("digraph states {\n")
+            assert harness.read(graph + ".dot").startswith("digraph states {\n")
 
     def repeats_itself(self):
         """Without learning, the seed alone decides what is sent."""
@@ -298,39 +283,33 @@ class Check:
         # Nobody there.
         done, _ = self.run("--target", "tcp:127.0.0.1:1")
         assert done.returncode == 3 and done.stderr.count("\n") == 1, done
-        path = os.path.join(self.scratch, "nobody.lua")
+        path = self.at("nobody.lua")
         for command, line in (("exit 7", "its command (sh ended with status 7) made no connection"),
                               ("exit 0", "nothing connected within 0.2 s; its command ended: sh ended with status 0")):
-            with open(path, "w", encoding="utf-8") as f:
-                f.write("return { connect = '%s', connect_within = 0.2 }" % command)
+            harness.write(path, "return { connect = '%s', connect_within = 0.2 }" % command)
             done, _ = self.run("--target", path)
             assert done.returncode == 3 and done.stderr.count("\n") == 1 and line in done.stderr, done
 
     def goes_on_with_what_was_kept(self):
-        corpus = os.path.join(self.scratch, "resumed", "corpus")
-        os.makedirs(corpus)
+        corpus = self.at("resumed", "corpus")
         kept = bytes([4, 0, 0, 0]) + bytes(4)  # nothing is said
-        with open(os.path.join(corpus, "00000"), "wb") as f:
-            f.write(kept)
+        harness.write(os.path.join(corpus, "00000"), kept)
         for _ in range(2):
             done, _ = self.run("--resume", "--seed", "8", "--count", "5", results="resumed")
             assert done.returncode == 0, done
-            there = [open(os.path.join(corpus, name), "rb").read() for name in os.listdir(corpus)]
+            there = [harness.octets(corpus, name) for name in os.listdir(corpus)]
             assert kept in there and 1 < len(there) == len(set(there)), there
 
     def tells_what_is_no_text(self):
         """Names and what a peer prints may be any octets: a report is UTF-8."""
         self.target("tests/iwarp-peer-planted")
         path = os.path.join(os.fsencode(self.scratch), b"\xff.lua")
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(TARGET.replace("exec ", "") .replace("--buffers 8", "--buffers 8 || { printf '\\\\377%%0700d runtime error: '; exit 134; }")
-                    % ("odd", self.scratch + "/iwarp-peer-planted"))
+        harness.write(path, TARGET.replace("exec ", "").replace("--buffers 8", "--buffers 8 || { printf '\\\\377%%0700d runtime error: '; exit 134; }")
+                      % ("odd", self.scratch + "/iwarp-peer-planted"))
         report, results = self.scratch + "/odd.json", os.path.join(os.fsencode(self.scratch), b"odd\xff")
-        done = subprocess.run([self.program("iwarp-fuzz"), "--target", path, "--results", results, "--json", report, "--seed", "1",
-                               "--findings", "1", "--count", "100000"], capture_output=True)
-        assert done.returncode == 1, done
-        with open(report, encoding="utf-8") as f:
-            whole = json.load(f)
+        harness.run(self.program("iwarp-fuzz"), "--target", path, "--results", results, "--json", report, "--seed", "1", "--findings", "1",
+                    "--count", "100000", status=1, text=False)
+        whole = harness.load(report)
         finding = whole["findings"][0]
         assert finding["key"].startswith("crash sh ended with status 134: \ufffd000"), finding
         assert len(finding["text"].encode()) < 640 and finding["case"].endswith("/odd\ufffd/findings/fuzz-1-crash.lua"), finding
@@ -353,63 +332,47 @@ class Check:
 
     def looks_again_into_what_could_not_be_shown(self):
         """A sequence that breaks a rule by chance does not stand in for one that always does."""
-        results, bent = os.path.join(self.scratch, "again"), os.path.join(self.scratch, "again.sh")
-        os.mkdir(results)
-        with open(os.path.join(results, "findings.jsonl"), "w", encoding="utf-8") as f:
-            f.write(json.dumps({"kind": "rule", "key": "unexplained rule ddp-rsvd", "check": "ddp-rsvd", "text": "", "times": 1}) + "\n")
-        with open(bent, "w", encoding="utf-8") as f:
-            f.write('#!/bin/sh\nexec %s "$@" --violate=ddp-rsvd\n' % self.program("iwarp-agent"))
-        os.chmod(bent, 0o755)
+        finding = {"kind": "rule", "key": "unexplained rule ddp-rsvd", "check": "ddp-rsvd", "text": "", "times": 1}
+        harness.write(self.at("again", "findings.jsonl"), json.dumps(finding) + "\n")
+        bent = harness.script(self.at("again.sh"), '#!/bin/sh\nexec %s "$@" --violate=ddp-rsvd\n' % self.program("iwarp-agent"))
         _, report = self.run("--resume", "--agent", bent, "--seed", "1", "--count", "1000", results="again")
         assert [f["key"] for f in report["findings"]] == ["unexplained rule ddp-rsvd", "rule ddp-rsvd"], report
 
     def knows_all_of_what_is_under_way(self):
         """Also for a long sequence, should the surroundings end during it."""
-        results = os.path.join(self.scratch, "long")
-        os.makedirs(os.path.join(results, "corpus"))
         sequence = bytes(4) + 5 * (bytes([0]) + (4000).to_bytes(2, "little") + 4000 * b"Z")
-        with open(os.path.join(results, "corpus", "long"), "wb") as f:
-            f.write(len(sequence).to_bytes(4, "little") + sequence)
+        harness.write(self.at("long", "corpus", "long"), len(sequence).to_bytes(4, "little") + sequence)
         self.run("--resume", "--seed", "1", "--count", "80", "--jobs", "1", results="long")
-        with open(os.path.join(results, "started"), "rb") as f:
-            assert sequence in f.read()
+        assert sequence in harness.octets(self.at("long", "started"))
 
     def believes_no_agent_blindly(self):
         """Octets that the agent does not report do not count as changed."""
-        path = os.path.join(self.scratch, "between")
+        path = self.at("between")
         for said, since, status, text in ((b'"hex":"00"', 1, 3, "iwarp-fuzz: the agent: read: expected 384 octets\n"),
                                           (b'"other":1', 1, 3, "iwarp-fuzz: the agent: read: expected 384 octets\n"),
                                           (b'"hex":"00"', 4, 0, "")):
-            with open(path, "w", encoding="utf-8") as f:
-                f.write(BETWEEN % (sys.executable, self.program("iwarp-agent"), said, since))
-            os.chmod(path, 0o755)
+            harness.script(path, BETWEEN % (sys.executable, self.program("iwarp-agent"), said, since))
             done, report = self.run("--agent", path, "--seed", "1", "--count", "20")
             assert (done.returncode, done.stderr) == (status, text) and (status or report["findings"] == []), (done, report)
 
     def keeps_the_case_of_a_peer_that_is_gone(self):
         self.target("tests/iwarp-peer-planted")
-        path = os.path.join(self.scratch, "gone.lua")
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(TARGET % ("gone", "test $(echo >>%s/starts; wc -l <%s/starts) -le 2 && exec %s/iwarp-peer-planted" % (3 * (self.scratch,))))
-        with open(path, encoding="utf-8") as f:
-            text = f.read().replace('"exec test', '"test')
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(text)
+        path = self.at("gone.lua")
+        start = "test $(echo >>%s/starts; wc -l <%s/starts) -le 2 && exec %s/iwarp-peer-planted" % (3 * (self.scratch,))
+        harness.write(path, (TARGET % ("gone", start)).replace('"exec test', '"test'))
         done, report = self.run("--target", path, "--seed", "1", "--count", "100000", "--time-scale", "0.2", results="gone")
         finding = report["findings"][0]
         assert done.returncode == 1 and os.path.exists(finding["case"]), (done, report)
         assert "cannot write" not in done.stderr, done
 
     def asks_for_consent_where_the_agent_is(self):
-        path = os.path.join(self.scratch, "agent.lua")
+        path = self.at("agent.lua")
         for fields, status in (("agent = '127.0.0.1:1'", 3), ("agent = '192.0.2.1:1', address = '127.0.0.1'", 64),
                                ("agent = '127.0.0.1:1', address = '192.0.2.1'", 64)):
-            with open(path, "w", encoding="utf-8") as f:
-                f.write("return { class = 'agent', %s }" % fields)
+            harness.write(path, "return { class = 'agent', %s }" % fields)
             environment = dict(os.environ, IWARP_AGENT_TOKEN="x" * 32)
-            done = subprocess.run([self.program("iwarp-fuzz"), "--target", path, "--results", self.scratch + "/agent", "--time", "1"],
-                                  env=environment, capture_output=True, text=True)
-            assert done.returncode == status and ("expected --allow-hazard" in done.stderr) == (status == 64), (fields, done)
+            done = harness.run(self.program("iwarp-fuzz"), "--target", path, "--results", self.scratch + "/agent", "--time", "1", status=status, env=environment)
+            assert ("expected --allow-hazard" in done.stderr) == (status == 64), (fields, done)
 
     PARTS = {
         "planted": (refuses, finds_what_was_planted, tells_what_is_no_text, says_at_once_what_it_cannot_write, has_a_folder_of_its_own, keeps_the_case_of_a_peer_that_is_gone, asks_for_consent_where_the_agent_is),
@@ -427,18 +390,17 @@ def timed(check, step):
     print("%-40s %5.1f s" % (step.__name__, time.monotonic() - began), flush=True)
 
 
-def main():
+def main(folder, pcaps, *parts):
     """The steps of a part side by side: each has a folder of its own, and most of them wait."""
-    for part in sys.argv[3:] or Check.PARTS:
-        with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(3) as pool:
-            running = []
+    for part in parts or Check.PARTS:
+        with tempfile.TemporaryDirectory() as scratch:
+            steps = []
             for n, step in enumerate(Check.PARTS[part]):
-                folder = os.path.join(scratch, str(n))
-                os.mkdir(folder)
-                running.append(pool.submit(timed, Check(sys.argv[1], folder, sys.argv[2]), step))
-            concurrent.futures.wait(running)
-            for one in running:
-                one.result()
+                own = os.path.join(scratch, str(n))
+                os.mkdir(own)
+                steps.append(functools.partial(timed, Check(folder, own, pcaps), step))
+            harness.side_by_side(steps, 3)
 
 
-main()
+if __name__ == "__main__":
+    harness.start(main, __doc__)

@@ -2,15 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """iwarp-fuzz watches a hunt elsewhere: checks its reaction to each way in which the hunt, or its kernel, can end.
 
-usage: check_watch.py BIN
+usage: check_watch.py BIN [CHECK]...
 """
-import concurrent.futures
-import json
 import os
 import signal
-import subprocess
-import sys
 import tempfile
+
+import harness
 
 TARGET = """return { name = "kernel", class = "bare", address = "127.0.0.1", port = 1,
   inside = "exec sh %(inside)s {command}", restart = "%(restart)s", console = "cat %(results)s/console 2>/dev/null" }
@@ -43,24 +41,16 @@ class Check:
         self.number += 1
         folder = os.path.join(self.scratch, str(self.number))
         results = os.path.join(folder, "r")
-        os.makedirs(results)
         words = {"inside": folder + "/inside", "results": results, "session": session, "try": attempt,
                  "restart": restart or "rm -f %s/dead" % results}
         for name, text in (("inside", before + INSIDE), ("kernel.lua", TARGET)):
-            with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
-                f.write(text % words)
-        done = subprocess.run([os.path.join(self.bin, "iwarp-fuzz"), "--target", folder + "/kernel.lua", "--results", results,
-                               "--json", folder + "/report", *(arguments or ("--count", "10"))],
-                              capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                              preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))  # nohup has it ignored
-        report = None
-        if os.path.exists(folder + "/report"):
-            with open(folder + "/report", encoding="utf-8") as f:
-                report = json.load(f)
-        commands = []
-        if os.path.exists(results + "/commands"):
-            with open(results + "/commands", encoding="utf-8") as f:
-                commands = f.read().splitlines()
+            harness.write(os.path.join(folder, name), text % words)
+        os.makedirs(results)
+        done = harness.run(os.path.join(self.bin, "iwarp-fuzz"), "--target", folder + "/kernel.lua", "--results", results,
+                           "--json", folder + "/report", *(arguments or ("--count", "10")), status=None,
+                           preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))  # nohup has it ignored
+        report = harness.load(folder, "report") if os.path.exists(folder + "/report") else None
+        commands = harness.read(results, "commands").splitlines() if os.path.exists(results + "/commands") else []
         return done, report, commands
 
     def takes_no_other_end_for_it(self):
@@ -108,8 +98,7 @@ class Check:
         graph = "echo graph >graph.json; " + whole(10)
         path = os.path.join(self.scratch, "graph.json")
         done, _, _ = self.run(graph, "--count", "10", "--graph", path)
-        with open(path, encoding="utf-8") as f:
-            assert done.returncode == 0 and f.read() == "graph\n", done
+        assert done.returncode == 0 and harness.read(path) == "graph\n", done
         done, _, _ = self.run(graph, "--count", "10", "--graph", "/nowhere/graph.json")
         assert done.returncode == 70 and "/nowhere/graph.json" in done.stderr, done
 
@@ -164,12 +153,10 @@ class Check:
         for name, octets in (("odd", b"zz"), ("request", b"MPA ID Req Frame\x00\x01\x00\x00")):
             files[name] = os.path.join(self.scratch, name)
             body = bytes(5) + len(octets).to_bytes(2, "little") + octets
-            with open(files[name], "wb") as f:
-                f.write((1).to_bytes(8, "little") + len(body).to_bytes(4, "little") + body)
+            harness.write(files[name], (1).to_bytes(8, "little") + len(body).to_bytes(4, "little") + body)
         known = os.path.join(self.scratch, "known")
         for glob, status in ((", after odd octets", 1), ("*", 0)):
-            with open(known, "w", encoding="utf-8") as f:
-                f.write("crash the target's kernel ended: BUG: it has ended%s \"known\"\n" % glob)
+            harness.write(known, "crash the target's kernel ended: BUG: it has ended%s \"known\"\n" % glob)
             session = "echo >>n; test $(wc -l <n) -le 4 || { %s; }; cp %s started; test $(wc -l <n) -le 3 || cp %s started; %s" % (
                 whole(10), files["odd"], files["request"], DIES)
             attempt = "if grep -qa -e zz -e MPA try; then %s; fi; %s" % (DIES, NOTHING)
@@ -186,16 +173,14 @@ class Check:
         assert done.returncode == -9 and os.path.exists("%s/%d/r/ended" % (self.scratch, self.number)), done
 
 
-def main():
+def main(folder, *chosen):
     """Side by side: each has a folder of its own, and most of them wait."""
-    names = [n for n in vars(Check) if not n.startswith("_") and n != "run" and (len(sys.argv) < 3 or n in sys.argv[2:])]
-    with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(4) as pool:
+    names = [n for n in vars(Check) if not n.startswith("_") and n != "run" and (not chosen or n in chosen)]
+    with tempfile.TemporaryDirectory() as scratch:
         for name in names:
             os.mkdir(os.path.join(scratch, name))
-        running = [pool.submit(getattr(Check(sys.argv[1], os.path.join(scratch, name)), name)) for name in names]
-        concurrent.futures.wait(running)
-        for one in running:
-            one.result()
+        harness.side_by_side([getattr(Check(folder, os.path.join(scratch, name)), name) for name in names], 4)
 
 
-main()
+if __name__ == "__main__":
+    harness.start(main, __doc__)
