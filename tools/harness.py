@@ -1,7 +1,9 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """What the tests and benchmarks in Python share: programs that are run and have to end well, peers that listen, what has to hold.
 
-ctest and tools/dev put this folder on PYTHONPATH; by hand: PYTHONPATH=tools python3 -B TEST ARGUMENT...
+ctest and tools/dev put this folder on PYTHONPATH, so that `import harness` finds it. To run a test by hand:
+tools/harness.py TEST ARGUMENT...
 """
 import concurrent.futures
 import inspect
@@ -120,7 +122,8 @@ def run(*command, status=0, **more):
     done = subprocess.run(command, check=False, **{"text": True, **more})
     if status is not None and done.returncode not in ((status,) if isinstance(status, int) else status):
         said = [text if isinstance(text, str) else text.decode(errors="replace") for text in (done.stdout, done.stderr) if text]
-        sys.exit("%s: exit %d, expected %s\n%s" % (" ".join(map(str, command))[:1000], done.returncode, status, "".join(text[-3000:] for text in said)))
+        sys.exit("%s: exit %d, expected %s\n%s" %
+                 (" ".join(map(str, command))[:1000], done.returncode, status, "".join(text[-3000:] for text in said)))
     return done
 
 
@@ -160,7 +163,8 @@ class Peer:
 
     def __init__(self, *command, strict=True, **more):
         self.strict = strict
-        self.process = subprocess.Popen(command, **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True, **more})
+        self.process = subprocess.Popen(command, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        **{"stderr": subprocess.DEVNULL, **more})
         line = self.process.stdout.readline()
         found = re.fullmatch(r"\w+ on (\S+):(\d+)\n", line)
         if not found:
@@ -201,3 +205,10 @@ def check_memory(program, most):
     """Ends the test if a process had more than `most` KiB in memory."""
     if not sanitized(program):
         check(peak() <= most, f"at most {most // 1024} MiB of memory", f"{peak()} KiB")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    os.environ["PYTHONPATH"] = os.path.dirname(os.path.abspath(__file__))
+    os.execv(sys.executable, [sys.executable, "-B", *sys.argv[1:]])

@@ -240,7 +240,8 @@ def main(plugins, version, lint, update=""):
         (home / "captures").mkdir()
         if "iwarp.so" not in run(["tshark", "-G", "plugins"], home):
             raise SystemExit("tshark does not load the plugin")
-        found = harness.side_by_side([functools.partial(check_group, k, group, home, lint, update == "--update") for k, group in enumerate(groups)], 2)
+        calls = [functools.partial(check_group, k, group, home, lint, update == "--update") for k, group in enumerate(groups)]
+        found = harness.side_by_side(calls, 2)
     harness.complain(*(line for wrong in found for line in wrong))
     harness.expect("captures", captures, "none")
     texts = {p.relative_to(EXPECTED).as_posix() for p in EXPECTED.rglob("*.txt")}

@@ -79,7 +79,8 @@ def main(conform, agent, *decoder):
     with tempfile.TemporaryDirectory() as folder, harness.Peer(agent, stderr=None) as peer:
         threading.Thread(target=serve, args=(listener, peer.port, refused), daemon=True).start()
         target = "tcp:127.0.0.1:%d,class=agent" % listener.getsockname()[1]
-        done = harness.run(conform, "run", "--target", target, "--time-scale", "10", "--results", folder, "--pcap-dir", folder + "/pcaps", status=None)
+        done = harness.run(conform, "run", "--target", target, "--time-scale", "10", "--results", folder, "--pcap-dir", folder + "/pcaps",
+                           status=None)
         cases = harness.load(folder, "run.json")["cases"]
         decoded = harness.run(*decoder, folder + "/pcaps", status=None, stdout=None).returncode if decoder else 0
     bad = [case for case in cases if case["verdict"] not in ("PASS", "NOTE", "SKIP")]

@@ -371,7 +371,8 @@ class Check:
                                ("agent = '127.0.0.1:1', address = '192.0.2.1'", 64)):
             harness.write(path, "return { class = 'agent', %s }" % fields)
             environment = dict(os.environ, IWARP_AGENT_TOKEN="x" * 32)
-            done = harness.run(self.program("iwarp-fuzz"), "--target", path, "--results", self.scratch + "/agent", "--time", "1", status=status, env=environment)
+            done = harness.run(self.program("iwarp-fuzz"), "--target", path, "--results", self.at("agent"), "--time", "1", status=status,
+                               env=environment)
             assert ("expected --allow-hazard" in done.stderr) == (status == 64), (fields, done)
 
     PARTS = {
