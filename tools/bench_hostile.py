@@ -20,6 +20,8 @@ import subprocess
 import sys
 import time
 
+import harness
+
 BAR = 2.0
 CLIENTS = 4
 REQUEST = b"MPA ID Req Frame" + bytes([0x40, 1, 0, 0])
@@ -123,7 +125,7 @@ KINDS = CONTROLS + ["half_open", "half_an_fpdu", "malformed", "storm", "slow_rea
 
 def accept_plainly():
     listener = socket.create_server(("127.0.0.1", 0), backlog=4096)
-    print(listener.getsockname()[1], flush=True)
+    print("listening on 127.0.0.1:%d" % listener.getsockname()[1], flush=True)
     while True:
         listener.accept()[0].close()
 
@@ -169,17 +171,9 @@ def main():
     peer = sys.argv[1]
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 9
     exchanges = int(sys.argv[3]) if len(sys.argv) > 3 else 2000
-    server = subprocess.Popen([peer, "listen", "127.0.0.1:0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    acceptor = subprocess.Popen([sys.executable, "-B", __file__, "accept"], stdout=subprocess.PIPE, text=True)
-    try:
-        port = int(server.stdout.readline().rsplit(":", 1)[1])
-        elsewhere = int(acceptor.stdout.readline())
-        others(peer, port, exchanges)
-        found = {kind: measure(peer, port, elsewhere if kind in CONTROLS else port, kind, rounds, exchanges) for kind in KINDS}
-    finally:
-        for process in (server, acceptor):
-            process.terminate()
-            process.wait()
+    with harness.listening(peer, strict=False) as server, harness.Peer(sys.executable, "-B", __file__, "accept", strict=False) as acceptor:
+        others(peer, server.port, exchanges)
+        found = {kind: measure(peer, server.port, (acceptor if kind in CONTROLS else server).port, kind, rounds, exchanges) for kind in KINDS}
     print("storm: %.2f times what it does to them against a plain TCP acceptor" % (found["storm"] / found["storm_elsewhere"]))
     bad = [kind for kind in KINDS if kind not in CONTROLS and found[kind] > BAR]
     sys.exit("bench_hostile.py: above %.1f: %s" % (BAR, ", ".join(bad)) if bad else 0)

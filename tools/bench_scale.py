@@ -15,8 +15,9 @@ import resource
 import signal
 import socket
 import struct
-import subprocess
 import sys
+
+import harness
 
 LIMIT = 8192
 MESSAGES, EACH = 640000, 64  # of all connections in a slice, and of each at least
@@ -50,20 +51,18 @@ def memory(peer):
 
 def idle(programs, count, size):
     """Returns the octets of each connection after its start-up."""
-    peer = subprocess.Popen([os.path.join(programs, "iwarp-peer"), "listen", "127.0.0.1:0", "--crc", "off", "--limit",
-                             str(count), "--buffers", "4", "--size", str(size)], stdout=subprocess.PIPE, text=True)
-    try:
-        port = int(peer.stdout.readline().rsplit(":", 1)[1])
+    with harness.listening(os.path.join(programs, "iwarp-peer"), "--crc", "off", "--limit", str(count), "--buffers", "4", "--size", str(size),
+                           stderr=None, strict=False) as peer:
         connections = []
         for _ in range(count):
-            connection = socket.create_connection(("127.0.0.1", port))
+            connection = socket.create_connection(("127.0.0.1", peer.port))
             connection.sendall(REQUEST)
             connections.append(connection)
         for connection in connections:
             if receive(connection, len(REPLY))[:16] != REPLY[:16]:
                 sys.exit("bench_scale.py: no Reply")
         print("receives of %5d octets, after the start-up:    " % size, end="")
-        living, each = memory(peer)
+        living, each = memory(peer.process)
         for number in (1, 2, 3, 4):
             message = send_message(number, bytes(64))
             for connection in connections:
@@ -72,12 +71,9 @@ def idle(programs, count, size):
                 if receive(connection, len(message)) != message:
                     sys.exit("bench_scale.py: another echo")
         print("receives of %5d octets, after 4 messages each: " % size, end="")
-        memory(peer)
+        memory(peer.process)
         for connection in connections:
             connection.close()
-    finally:
-        peer.terminate()
-        peer.wait()
     if living != count:
         sys.exit("bench_scale.py: %d connections of %d" % (living, count))
     return each
@@ -85,11 +81,8 @@ def idle(programs, count, size):
 
 def busy(programs, count):
     """Returns microseconds per message of plain TCP and of iWARP, both sides together."""
-    ran = subprocess.run([os.path.join(programs, "iwarp-perf"), "local", "--baseline", "tcp", "--test", "send-bw", "--size", "64",
-                          "--window", "8", "--connections", str(count), "--rounds", "5", "--count", str(max(MESSAGES // count, EACH)),
-                          "--json", "-"], capture_output=True, text=True, check=False)
-    if ran.returncode:
-        sys.exit("bench_scale.py: " + ran.stderr.strip())
+    ran = harness.run(os.path.join(programs, "iwarp-perf"), "local", "--baseline", "tcp", "--test", "send-bw", "--size", "64",
+                      "--window", "8", "--connections", str(count), "--rounds", "5", "--count", str(max(MESSAGES // count, EACH)), "--json", "-")
     rows = json.loads(ran.stdout)["results"]
     return [row["cpu"]["client_us_per_message"] + row["cpu"]["server_us_per_message"] for row in rows]
 

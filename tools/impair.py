@@ -29,6 +29,8 @@ import subprocess
 import sys
 import tempfile
 
+import harness
+
 CHUNK = 65536
 LINE = 1 << 24  # of the control protocol: no line is longer
 STALL_EACH = 2000  # pieces, on average
@@ -204,11 +206,11 @@ async def serve(options, host, port):
     await asyncio.Event().wait()
 
 
-def first_line(process, what):
-    line = process.stdout.readline()
-    if " on " not in line:
-        give_up("%s does not start: %s" % (what, line.strip()))
-    return line.split()[-1]
+def reached(*command, **more):
+    try:
+        return harness.Peer(*command, strict=False, **more)
+    except (SystemExit, OSError) as fault:
+        return give_up(str(fault))
 
 
 def run(programs, results, words, inside=()):
@@ -256,27 +258,16 @@ def target_file(results, name, at):
 def suite(programs, results, impairing, words):
     environment = dict(os.environ)
     environment.pop("IWARP_AGENT_TOKEN", None)
-    started = []
-    try:
-        agent = subprocess.Popen([os.path.join(programs, "iwarp-agent"), "--listen", "127.0.0.1:0"],
-                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
-        started.append(agent)
-        at = first_line(agent, "iwarp-agent")
-        plain = run(programs, os.path.join(results, "plain"), target_file(results, "plain", at) + words)
-        proxy = subprocess.Popen([sys.executable, "-B", os.path.realpath(__file__), "proxy", at, *impairing],
-                                 stdout=subprocess.PIPE, text=True)
-        started.append(proxy)
-        target = target_file(results, "impaired", first_line(proxy, "the proxy"))
-        through = run(programs, os.path.join(results, "impaired"), target + words)
-        # What an impaired line is too slow for is played again with patience, which all cases would take too long with.
-        again = sorted(name for name, what in through.items() if what[0] != plain.get(name, what)[0])[:AGAIN]
-        if again:
-            print("again, with patience: %s" % " ".join(again), flush=True)
-            through.update(run(programs, os.path.join(results, "again"), target + PATIENT + again))
-    finally:
-        for process in reversed(started):
-            process.terminate()
-            process.wait()
+    with reached(os.path.join(programs, "iwarp-agent"), "--listen", "127.0.0.1:0", env=environment) as agent:
+        plain = run(programs, os.path.join(results, "plain"), target_file(results, "plain", agent.address) + words)
+        with reached(sys.executable, "-B", os.path.realpath(__file__), "proxy", agent.address, *impairing, stderr=None) as proxy:
+            target = target_file(results, "impaired", proxy.address)
+            through = run(programs, os.path.join(results, "impaired"), target + words)
+            # What an impaired line is too slow for is played again with patience, which all cases would take too long with.
+            again = sorted(name for name, what in through.items() if what[0] != plain.get(name, what)[0])[:AGAIN]
+            if again:
+                print("again, with patience: %s" % " ".join(again), flush=True)
+                through.update(run(programs, os.path.join(results, "again"), target + PATIENT + again))
     return compare(plain, through)
 
 

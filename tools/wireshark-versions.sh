@@ -32,7 +32,7 @@ for suite in "${@:-trixie}"; do
         cmake --build build --target iwarp_dissector iwarp-lint"
     for test in captures settings ulps; do
         printf '%s, %s, check_%s: ' "$suite" "$(inside 'tshark --version 2>/dev/null | sed 1q')" "$test"
-        inside "cd /iwarp; python3 -B dissector/tests/check_$test.py build/wireshark \$(ls build/wireshark) \
+        inside "cd /iwarp; PYTHONPATH=tools python3 -B dissector/tests/check_$test.py build/wireshark \$(ls build/wireshark) \
             build/bin/iwarp-lint" || status=1
     done
 done

@@ -13,26 +13,19 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
-import tempfile
 
-from check_captures import NOBODY, PCAPS, by_frame, first_pass, run, tree
+import harness
+from check_captures import NOBODY, PCAPS, by_frame, first_pass, home_of, run, tree
+from harness import expect
 
 CONNECTIONS = 400
-wrong = []
-
-
-def expect(what, holds, seen=""):
-    if not holds:
-        wrong.append(f"{what}: {seen}")
 
 
 def make(perf, home):
     """(name, capture, options): many connections at the same time, each of a Write and a Read of some segments."""
     options = ["--size", "4000", "--total", str(8000 * CONNECTIONS), "--connections", str(CONNECTIONS)]
     for name, port in (("whole", "4711"), ("swapped", "65000")):
-        subprocess.run([perf, "loop", "--pcap", home / f"{name}.pcapng", "--port", port, *options], check=True,
-                       stdout=subprocess.DEVNULL)
+        harness.run(perf, "loop", "--pcap", home / f"{name}.pcapng", "--port", port, *options)
     opening = 6 * CONNECTIONS  # SYNs, start-up frames and their ACKs
     whole, out = home / "whole.pcapng", []
     for name, words in (("late", [f"1-{opening + 500}"]), ("gaps", [str(n) for n in range(opening + 1, opening + 8000, 23)]),
@@ -138,23 +131,18 @@ def check_reload(home):
     sharkd.end()
 
 
-def main():
-    plugins, version = pathlib.Path(sys.argv[1]), sys.argv[2]
-    perf = pathlib.Path(sys.argv[3]).resolve().with_name("iwarp-perf")
-    with tempfile.TemporaryDirectory() as folder:
-        home = pathlib.Path(folder)
-        shutil.copytree(plugins / version, home / "plugins" / version)
+def main(plugins, version, lint):
+    perf = pathlib.Path(lint).resolve().with_name("iwarp-perf")
+    with home_of(plugins, version, 0o777) as home:
         shutil.copytree(PCAPS / "golden", home / "golden")
-        home.chmod(0o777)
         check_many(perf, home)
         check_halves(home)
         check_fragments(home)
         check_base(home)
         if shutil.which("sharkd"):
             check_reload(home)
-    print("\n".join(wrong) if wrong else "good")
-    sys.exit(1 if wrong else 0)
+    harness.conclude()
 
 
 if __name__ == "__main__":
-    main()
+    harness.start(main, __doc__)

@@ -9,18 +9,18 @@ same octets; one pass gives the same but for what only a second can know, and th
 segments in order first. --update writes the texts instead; a capture without a text is reported, but is no failure.
 """
 
-import concurrent.futures
+import contextlib
 import difflib
+import functools
 import hashlib
-import json
 import os
 import pathlib
 import re
 import shutil
 import struct
-import subprocess
-import sys
 import tempfile
+
+import harness
 
 HERE = pathlib.Path(__file__).resolve().parent
 PCAPS = HERE.parent.parent / "pcaps"
@@ -65,11 +65,17 @@ def run(command, home):
         # leak, and the programs with which it looks for interfaces do not start.
         env |= {"LD_PRELOAD": os.environ["IW_PRELOAD"], "UBSAN_OPTIONS": "print_stacktrace=1",
                 "ASAN_OPTIONS": f"detect_leaks={int('-q' not in command)}", "WIRESHARK_EXTCAP_DIR": "/nonexistent"}
-    done = subprocess.run(command, env=env, cwd=home, stdin=subprocess.DEVNULL, capture_output=True,
-                          encoding="utf-8", timeout=300, check=False, **drop)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(map(str, command))}: exit status {done.returncode}\n{done.stderr}")
-    return done.stdout
+    return harness.run(*command, env=env, cwd=home, encoding="utf-8", timeout=300, **drop).stdout
+
+
+@contextlib.contextmanager
+def home_of(plugins, version, mode=0o755):
+    """A folder with the plugin, that NOBODY may read."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = pathlib.Path(folder)
+        home.chmod(mode)
+        shutil.copytree(pathlib.Path(plugins, version), home / "plugins" / version)
+        yield home
 
 
 def tree(text):
@@ -150,9 +156,7 @@ def findings_of_tree(lines):
 
 
 def findings_of_lint(lint, capture, *options):
-    done = subprocess.run([lint, "--json", *options, capture], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
-                          timeout=300, check=False)
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    rows = harness.lines_of(harness.run(lint, "--json", *options, capture, status=None, encoding="utf-8", timeout=300).stdout)
     return sorted((r["frame"], r["side"], r["octet"], r["rule"], r["check"], int(r["got"], 16), int(r["want"], 16))
                   for r in rows if r["type"] == "finding")
 
@@ -227,30 +231,24 @@ def check(capture, twice, once, ordered, lint, update):
     return wrong
 
 
-def main():
-    plugins, version, lint = pathlib.Path(sys.argv[1]), sys.argv[2], os.path.abspath(sys.argv[3])
-    update = "--update" in sys.argv[4:]
+def main(plugins, version, lint, update=""):
+    lint = os.path.abspath(lint)
     captures = sorted(p for p in PCAPS.rglob("*") if p.suffix in (".pcap", ".pcapng"))
     chains = [c for c in captures if c.suffix == ".pcapng"]
     groups = [[c] for c in captures if c.suffix == ".pcap"] + [chains[k:k + GROUP] for k in range(0, len(chains), GROUP)]
-    with tempfile.TemporaryDirectory() as folder:
-        home = pathlib.Path(folder)
-        home.chmod(0o755)
+    with home_of(plugins, version) as home:
         (home / "captures").mkdir()
-        shutil.copytree(plugins / version, home / "plugins" / version)
         if "iwarp.so" not in run(["tshark", "-G", "plugins"], home):
             raise SystemExit("tshark does not load the plugin")
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            jobs = [pool.submit(check_group, k, group, home, lint, update) for k, group in enumerate(groups)]
-            wrong = [line for job in jobs for line in job.result()]
-    if not captures:
-        wrong.append("no captures")
+        calls = [functools.partial(check_group, k, group, home, lint, update == "--update") for k, group in enumerate(groups)]
+        found = harness.side_by_side(calls, 2)
+    harness.complain(*(line for wrong in found for line in wrong))
+    harness.expect("captures", captures, "none")
     texts = {p.relative_to(EXPECTED).as_posix() for p in EXPECTED.rglob("*.txt")}
     gone = texts - {c.relative_to(PCAPS).as_posix() + ".txt" for c in captures}
-    wrong += [f"expected/{name}: there is no such capture any more" for name in sorted(gone)]
-    print("\n".join(wrong) if wrong else f"{len(captures)} captures: good")
-    sys.exit(1 if wrong else 0)
+    harness.complain(*(f"expected/{name}: there is no such capture any more" for name in sorted(gone)))
+    harness.conclude(f"{len(captures)} captures: good")
 
 
 if __name__ == "__main__":
-    main()
+    harness.start(main, __doc__)

@@ -9,18 +9,16 @@ IW_PRELOAD names their library), no exception may be thrown by the plugin's own 
 same as the first, but for what only a second can know. What fails is kept in the folder mutated-SEED beside PLUGINS.
 """
 
-import concurrent.futures
 import difflib
+import functools
 import itertools
-import os
 import pathlib
 import random
 import re
 import shutil
-import sys
-import tempfile
 
-from check_captures import PCAPS, by_frame, first_pass, frames, run, tree
+import harness
+from check_captures import PCAPS, by_frame, first_pass, frames, home_of, run, tree
 
 BATCH = 100_000  # frames that tshark reads at a time
 # What tshark prints for an exception, or a fault in a dissector, if it is the plugin's.
@@ -58,10 +56,8 @@ def mutate(file, seed, home):
 def check(capture, home):
     """Returns what is wrong in tshark's output for a file."""
     command = ["tshark", "-n", "-r", capture, "-V", "-O", "iwarp"]
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        jobs = [pool.submit(run, [*command, *passes], home) for passes in ((), ("-2",))]
     try:
-        once, twice = [job.result() for job in jobs]
+        once, twice = harness.side_by_side([functools.partial(run, [*command, *passes], home) for passes in ((), ("-2",))], 2)
     except SystemExit as fault:
         return [str(fault)]
     wrong = [line for text in (once, twice) for line in FAULT.findall(text)]
@@ -73,13 +69,9 @@ def check(capture, home):
     return wrong
 
 
-def main():
-    plugins, version, wanted = pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-    seed, done, wrong = int(sys.argv[4]) if len(sys.argv) > 4 else 1, 0, []
-    with tempfile.TemporaryDirectory() as folder:
-        home = pathlib.Path(folder)
-        shutil.copytree(plugins / version, home / "plugins" / version)
-        os.chmod(home, 0o777)
+def main(plugins, version, wanted, seed=1):
+    wanted, seed, done, wrong = int(wanted), int(seed), 0, []
+    with home_of(plugins, version, 0o777) as home:
         file = gather(home)
         while done < wanted and not wrong:
             first, batch, number = seed, home / "batch.pcapng", 0
@@ -91,12 +83,12 @@ def main():
             wrong = check(batch, home)
             done += number
             if wrong:
-                keep = plugins.parent / f"mutated-{first}.pcapng"
+                keep = pathlib.Path(plugins).parent / f"mutated-{first}.pcapng"
                 shutil.copy(batch, keep)
                 wrong.append(f"the capture: {keep}")
-    print("\n".join(wrong) if wrong else f"{done} frames, seeds up to {seed - 1}: good")
-    sys.exit(1 if wrong else 0)
+    harness.complain(*wrong)
+    harness.conclude(f"{done} frames, seeds up to {seed - 1}: good")
 
 
 if __name__ == "__main__":
-    main()
+    harness.start(main, __doc__)

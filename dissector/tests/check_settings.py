@@ -9,22 +9,16 @@ import re
 import shlex
 import shutil
 import struct
-import sys
-import tempfile
 
-from check_captures import PCAPS, run
+import harness
+from check_captures import PCAPS, home_of, run
+from harness import expect
 
 OPERATIONS = PCAPS / "golden/operations/rev2-crc-markers.pcapng"
 TERMINATE = PCAPS / "golden/terminates/0-1-01.pcapng"
 BAD = PCAPS / "golden/violations/ddp-msn-gap-broken.pcapng"
 PLAIN = PCAPS / "golden/tcp/aligned-nocrc.pcapng"
 SIW = PCAPS / "siw/siw-ib_read_bw-32K-crcon.pcap"
-wrong = []
-
-
-def expect(what, holds, seen=""):
-    if not holds:
-        wrong.append(f"{what}: {seen}")
 
 
 def packets(data):
@@ -139,12 +133,8 @@ def try_page(home):
         expect(command, run(shlex.split(command) + ["-n"], home).strip(), "nothing is shown")
 
 
-def main():
-    plugins, version = pathlib.Path(sys.argv[1]), sys.argv[2]
-    with tempfile.TemporaryDirectory() as folder:
-        home = pathlib.Path(folder)
-        home.chmod(0o755)
-        shutil.copytree(plugins / version, home / "plugins" / version)
+def main(plugins, version, _lint=""):
+    with home_of(plugins, version) as home:
         original = OPERATIONS.read_bytes()
 
         def tshark(data, *options):
@@ -196,9 +186,8 @@ def main():
         try_depths(tshark)
         try_profile(home)
         try_page(home)
-    print("\n".join(wrong) if wrong else "good")
-    sys.exit(1 if wrong else 0)
+    harness.conclude()
 
 
 if __name__ == "__main__":
-    main()
+    harness.start(main, __doc__)

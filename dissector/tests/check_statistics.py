@@ -8,17 +8,13 @@ is what iwarp-lint says, and the percentiles are those of the response times tha
 texts instead.
 """
 
-import concurrent.futures
-import json
+import functools
 import math
 import os
 import pathlib
-import shutil
-import subprocess
-import sys
-import tempfile
 
-from check_captures import PCAPS, differences, run
+import harness
+from check_captures import PCAPS, differences, home_of, run
 
 TEXTS = pathlib.Path(__file__).resolve().parent / "statistics"
 READS = "siw/siw-ib_read_bw-32K-crcon.pcap"
@@ -47,12 +43,10 @@ RUNS = {
                          "MAX(iwarp.outstanding)iwarp.outstanding,SUM(iwarp.message.length)iwarp.message.length")),
     "expert": (VIOLATIONS, ("-z", "expert")),
 }
-wrong = []
 
 
 def expect(what, want, got):
-    if want != got:
-        wrong.append(f"{what}: expected {want}, got {got}")
+    harness.equal(what, got, want)
 
 
 def join(home, name, captures):
@@ -78,8 +72,7 @@ def check_text(home, name, update):
         TEXTS.mkdir(exist_ok=True)
         file.write_text("".join(line.rstrip() + "\n" for line in text), encoding="utf-8")
         return
-    wrong.extend(differences(name, file.read_text(encoding="utf-8").splitlines(), [line.rstrip() for line in text],
-                             ("expected", "shown")))
+    harness.complain(*differences(name, file.read_text(encoding="utf-8").splitlines(), [line.rstrip() for line in text], ("expected", "shown")))
 
 
 def of_side(connection, side):
@@ -92,9 +85,7 @@ def of_side(connection, side):
 
 def from_lint(lint, file):
     """Returns iwarp-lint's summary of each connection, in the table's words."""
-    done = subprocess.run([lint, "--json", "--summary", file], stdin=subprocess.DEVNULL, capture_output=True,
-                          encoding="utf-8", timeout=300, check=False)
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    rows = harness.lines_of(harness.run(lint, "--json", "--summary", file, status=None, encoding="utf-8", timeout=300).stdout)
     out = {}
     for c in (r for r in rows if r["type"] == "connection" and r.get("agreed")):
         agreed = c["agreed"]
@@ -151,24 +142,17 @@ def check_percentiles(home):
     expect("percentiles", want, {k: float(row[k]) for k in want})
 
 
-def main():
-    plugins, version, lint = pathlib.Path(sys.argv[1]), sys.argv[2], os.path.abspath(sys.argv[3])
-    with tempfile.TemporaryDirectory() as folder:
-        home = pathlib.Path(folder)
-        home.chmod(0o777)
-        shutil.copytree(plugins / version, home / "plugins" / version)
+def main(plugins, version, lint, update=""):
+    lint = os.path.abspath(lint)
+    with home_of(plugins, version, 0o777) as home:
         golden = sorted(p.relative_to(PCAPS) for p in (PCAPS / "golden").rglob("*.pcapng"))
-        jobs = [lambda name=name: check_text(home, name, "--update" in sys.argv) for name in RUNS]
-        jobs.append(lambda: check_percentiles(home))
-        jobs.append(lambda: check_lost_responses(home))
-        jobs.append(lambda: check_connections(home, lint, "golden", golden))
-        jobs += [lambda p=p: check_connections(home, lint, p.stem, (p,)) for p in sorted(PCAPS.glob("siw/*.pcap"))]
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            for job in [pool.submit(job) for job in jobs]:
-                job.result()
-    print("\n".join(wrong) if wrong else "good")
-    sys.exit(1 if wrong else 0)
+        jobs = [functools.partial(check_text, home, name, update == "--update") for name in RUNS]
+        jobs += [functools.partial(check_percentiles, home), functools.partial(check_lost_responses, home),
+                 functools.partial(check_connections, home, lint, "golden", golden)]
+        jobs += [functools.partial(check_connections, home, lint, p.stem, (p,)) for p in sorted(PCAPS.glob("siw/*.pcap"))]
+        harness.side_by_side(jobs, 2)
+    harness.conclude()
 
 
 if __name__ == "__main__":
-    main()
+    harness.start(main, __doc__)

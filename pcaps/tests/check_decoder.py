@@ -3,10 +3,9 @@
 capture to its end without a problem, and counts the messages that iwarp-lint counts."""
 import json
 import os
-import subprocess
-import sys
 
 import golden
+import harness
 
 NAMES = {"Write": "write", "Read Request": "read-request", "Read Response": "read-response", "Send": "send",
          "Send with Invalidate": "send-inv", "Send with SE": "send-se", "Send with SE and Invalidate": "send-se-inv",
@@ -24,8 +23,7 @@ def clean(capture):
 
 
 def second(lua, decoder, paths):
-    done = subprocess.run([lua, decoder, "--summary-json", "--expect-problems", *paths], stdout=subprocess.PIPE, check=True)
-    return json.loads(done.stdout)
+    return json.loads(harness.run(lua, decoder, "--summary-json", "--expect-problems", *paths).stdout)
 
 
 def counts(lines):
@@ -37,19 +35,18 @@ def counts(lines):
 def main(lint, lua, decoder):
     captures = [c for c in golden.manifest()["captures"] if clean(c)]
     paths = [os.path.join(golden.GOLDEN, c["file"]) for c in captures]
-    failures = []
     for capture, path, theirs in zip(captures, paths, second(lua, decoder, paths)):
         found = theirs["connections"]
         problems = [p for x in found for p in x["problems"]]
         if problems:
-            failures.append(f'{capture["file"]}: the second decoder finds {problems[0]}')
+            harness.complain(f'{capture["file"]}: the second decoder finds {problems[0]}')
         mine = counts(golden.lint(lint, path, "--summary", *capture.get("lint", [])))
         yours = [{SIDES[d]: {NAMES[k]: v for k, v in x["directions"][d]["messages"].items()} for d in SIDES} for x in found]
         if mine != yours:
-            failures.append(f'{capture["file"]}: iwarp-lint counts {mine}, the second decoder {yours}')
-    print("\n".join(failures) or f"{len(captures)} clean captures, the same messages in all")
-    return 1 if failures or len(captures) < 200 else 0
+            harness.complain(f'{capture["file"]}: iwarp-lint counts {mine}, the second decoder {yours}')
+    harness.expect("clean captures", len(captures) >= 200, len(captures))
+    harness.conclude(f"{len(captures)} clean captures, the same messages in all")
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    harness.start(main, __doc__)

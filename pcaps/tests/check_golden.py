@@ -2,17 +2,10 @@
 """check_golden.py BUILDER LINT [FOLDER]: the golden captures are those that the scripts make, octet by octet, and
 iwarp-lint finds in each exactly what the manifest says. With FOLDER: only the second, for the captures there."""
 import os
-import sys
 import tempfile
 
 import golden
-
-FAILURES = []
-
-
-def fail(text):
-    print(text)
-    FAILURES.append(text)
+import harness
 
 
 def compare(builder):
@@ -20,25 +13,25 @@ def compare(builder):
         golden.rebuild(builder, folder)
         made, kept = golden.files(folder), golden.files(golden.GOLDEN)
         for name in sorted(made - kept):
-            fail(f"{name}: made by the scripts, but not in {golden.GOLDEN} (tools/dev captures)")
+            harness.complain(f"{name}: made by the scripts, but not in {golden.GOLDEN} (tools/dev captures)")
         for name in sorted(kept - made):
-            fail(f"{name}: no script makes it")
+            harness.complain(f"{name}: no script makes it")
         for name in sorted(made & kept):
-            if golden.read(folder, name) != golden.read(golden.GOLDEN, name):
-                fail(f"{name}: the scripts make other octets (tools/dev captures)")
+            if harness.octets(folder, name) != harness.octets(golden.GOLDEN, name):
+                harness.complain(f"{name}: the scripts make other octets (tools/dev captures)")
 
 
 def judge(lint, folder):
     captures = golden.manifest(folder)["captures"]
     listed = {c["file"] for c in captures} | {"manifest.json"}
     for name in sorted(golden.files(folder) - listed):
-        fail(f"{name}: not in the manifest")
+        harness.complain(f"{name}: not in the manifest")
     for c in captures:
         lines = golden.lint(lint, os.path.join(folder, c["file"]), *c.get("lint", []))
         want, got = golden.expected(c), golden.findings(lines)
         for what, a, b in ("findings", want[0], got[0]), ("unknown", want[1], got[1]):
             if a != b and not (what == "unknown" and c.get("gaps")):
-                fail(f'{c["file"]}: {what}:\n  expected {"; ".join(a) or "none"}\n  found    {"; ".join(b) or "none"}')
+                harness.complain(f'{c["file"]}: {what}:\n  expected {"; ".join(a) or "none"}\n  found    {"; ".join(b) or "none"}')
     return len(captures)
 
 
@@ -46,9 +39,9 @@ def main(builder, lint, folder=None):
     if not folder:
         compare(builder)
     n = judge(lint, folder or golden.GOLDEN)
-    print(f"{n} captures, {len(FAILURES)} failures")
-    return 1 if FAILURES or not n else 0
+    harness.expect("captures in the manifest", n, n)
+    harness.conclude(f"{n} captures")
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    harness.start(main, __doc__)

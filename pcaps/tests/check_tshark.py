@@ -10,11 +10,11 @@ import fnmatch
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
 import golden
+import harness
 
 VERSION = "4.0."  # of tshark, that the lists were made with
 WHOSE = ("theirs", "ours", "scope")
@@ -81,11 +81,10 @@ def theirs(tshark, mergecap, paths, counts):
     """By file and sender, what tshark lists. One run for all files."""
     with tempfile.TemporaryDirectory() as folder:
         merged = os.path.join(folder, "all.pcapng")
-        subprocess.run([mergecap, "-a", "-w", merged, *paths], check=True)
+        harness.run(mergecap, "-a", "-w", merged, *paths)
         # The ports are some other protocol's in some version of tshark; only iWARP is wanted here.
-        done = subprocess.run([tshark, "-n", "-r", merged, "-o", "tcp.try_heuristic_first:TRUE", "-o",
-                               "tcp.reassemble_out_of_order:TRUE", "-T", "json", "-J",
-                               "frame ip ipv6 tcp iwarp_mpa iwarp_ddp_rdmap"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
+        done = harness.run(tshark, "-n", "-r", merged, "-o", "tcp.try_heuristic_first:TRUE", "-o", "tcp.reassemble_out_of_order:TRUE",
+                           "-T", "json", "-J", "frame ip ipv6 tcp iwarp_mpa iwarp_ddp_rdmap", text=False)
     frames = json.loads(done.stdout, object_pairs_hook=list)
     listed, at = {}, 0
     for path, count in zip(paths, counts):
@@ -141,7 +140,7 @@ def difference(mine, yours):
 
 
 def captures():
-    recorded = json.loads(golden.read(golden.PCAPS, "manifest.json"))["captures"]
+    recorded = harness.load(golden.PCAPS, "manifest.json")["captures"]
     return [(c["file"], []) for c in recorded] + [("golden/" + c["file"], c.get("lint", [])) for c in golden.manifest()["captures"]]
 
 
@@ -179,10 +178,9 @@ def write(found, known):
 
 
 def main(lint, tshark, mergecap, how=None):
-    shown = subprocess.run([tshark, "--version"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout.decode()
+    shown = harness.run(tshark, "--version").stdout
     if not re.search(r"TShark \(Wireshark\) " + re.escape(VERSION), shown):
-        print(f"the list is that of tshark {VERSION}x, this is {shown.splitlines()[0]}")
-        return 77
+        harness.skip(f"the list is that of tshark {VERSION}x, this is {shown.splitlines()[0]}")
     known = {(r["file"], r["sender"]): r for r in table("tshark.csv")}
     anything = [r["file"] for r in known.values() if r["lacking"] == "*"]
     found = {k: v for k, v in differences(lint, tshark, mergecap).items() if not any(fnmatch.fnmatch(k[0], a) for a in anything)}
@@ -193,20 +191,19 @@ def main(lint, tshark, mergecap, how=None):
             if not known.get((file, sender), {}).get("why"):
                 print(f"{file} {sender}:\n  lacking {lacking[:4]}\n  more {more[:4]}")
         return 0
-    failures = [f'tshark-why.csv: {k}: expected one of {", ".join(WHOSE)} and a text' for k, r in why.items()
-                if r["whose"] not in WHOSE or not r["text"]]
-    failures += [f"tshark-why.csv: {k}: nothing has this reason" for k in why if k not in {r["why"] for r in known.values()}]
+    harness.complain(*(f'tshark-why.csv: {k}: expected one of {", ".join(WHOSE)} and a text' for k, r in why.items()
+                       if r["whose"] not in WHOSE or not r["text"]))
+    harness.complain(*(f"tshark-why.csv: {k}: nothing has this reason" for k in why if k not in {r["why"] for r in known.values()}))
     for key in sorted({*found, *(k for k, r in known.items() if r["lacking"] != "*")}):
         got = tuple(str(len(x)) for x in found.get(key, ([], [])))
         row = known.get(key)
         if not row or got != (row["lacking"], row["more"]):
             want = f'{row["lacking"]} and {row["more"]}' if row else "no difference"
-            failures.append(f'{" ".join(key)}: they lack {got[0]} and have {got[1]} more, expected {want}: {found.get(key)}')
+            harness.complain(f'{" ".join(key)}: they lack {got[0]} and have {got[1]} more, expected {want}: {found.get(key)}')
         elif row["why"] not in why:
-            failures.append(f'{" ".join(key)}: tshark.csv does not say why')
-    print("\n".join(failures) or f"{len(captures())} captures, {len(found)} directions differ, all explained")
-    return 1 if failures else 0
+            harness.complain(f'{" ".join(key)}: tshark.csv does not say why')
+    harness.conclude(f"{len(captures())} captures, {len(found)} directions differ, all explained")
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    harness.start(main, __doc__)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The synthetic golden captures: what their tests and tools/dev captures share."""
-import json
 import os
-import subprocess
-import sys
+
+import harness
 
 PCAPS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 GOLDEN = os.path.join(PCAPS, "golden")
@@ -12,7 +11,7 @@ GOLDEN = os.path.join(PCAPS, "golden")
 def rebuild(builder, folder):
     """Builds all captures and their manifest below `folder`."""
     library = os.path.join(os.path.dirname(PCAPS), "conformance", "lib")
-    subprocess.run([builder, library, os.path.join(PCAPS, "scripts"), folder], check=True)
+    harness.run(builder, library, os.path.join(PCAPS, "scripts"), folder)
 
 
 def files(folder):
@@ -23,21 +22,13 @@ def files(folder):
     return found
 
 
-def read(*path):
-    with open(os.path.join(*path), "rb") as f:
-        return f.read()
-
-
 def manifest(folder=GOLDEN):
-    return json.loads(read(folder, "manifest.json"))
+    return harness.load(folder, "manifest.json")
 
 
 def lint(program, path, *options):
     """The lines of iwarp-lint --json about a capture. A capture that it cannot read is an error."""
-    done = subprocess.run([program, "--json", *options, path], stdout=subprocess.PIPE, check=False)
-    if done.returncode not in (0, 1):
-        sys.exit(f"{path}: iwarp-lint gave exit status {done.returncode}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return harness.lines_of(harness.run(program, "--json", *options, path, status=(0, 1), encoding="utf-8").stdout)
 
 
 def findings(lines):

@@ -87,3 +87,10 @@ function(iw_add_test name)
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
   set_tests_properties(${name} PROPERTIES TIMEOUT 1800)
 endfunction()
+
+# iw_add_python_test(NAME script argument...): a test in Python, registered with ctest under NAME. It finds tools/harness.py.
+function(iw_add_python_test name script)
+  get_filename_component(script "${script}" ABSOLUTE)
+  add_test(NAME ${name} COMMAND Python3::Interpreter -B "${script}" ${ARGN})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 1800 ENVIRONMENT "PYTHONPATH=${PROJECT_SOURCE_DIR}/tools")
+endfunction()

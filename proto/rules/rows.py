@@ -23,7 +23,7 @@ def read_checks(folder):
 def read_functions(folder):
     """The test functions of each test program."""
     return {path.stem: set(re.findall(r"^static void (\w+)\(void \*\*", path.read_text(encoding="utf-8"), re.M))
-            for path in pathlib.Path(folder).glob("test_*.c")}
+            for path in pathlib.Path(folder).glob("**/test_*.c")}
 
 
 def read_reasons(folder, rules):

@@ -56,7 +56,8 @@ def say(text):
 
 def environment(night):
     """What the scripts of the steps find in their environment."""
-    return {"JOBS": str(jobs()), "SEED": datetime.date.today().strftime("%Y%m%d"), "NIGHT": str(night), "IW_JOBS": str(jobs())}
+    return {"JOBS": str(jobs()), "SEED": datetime.date.today().strftime("%Y%m%d"), "NIGHT": str(night), "IW_JOBS": str(jobs()),
+            "PYTHONPATH": os.path.join(ROOT, "tools")}  # of tests in Python: harness.py
 
 
 def run_steps(chosen, keep_going, night):

@@ -5,6 +5,6 @@
 set -euo pipefail
 [ -d build-asan/wireshark ] || { echo "no plugin was built"; exit 77; }
 IW_PRELOAD=$(clang -print-file-name="libclang_rt.asan-$(uname -m).so")
-export IW_PRELOAD
+export IW_PRELOAD PYTHONPATH=tools
 exec tools/dev.d/share.py "$1" -- python3 -B dissector/tests/check_mutated.py build-asan/wireshark "$(ls build-asan/wireshark)" \
     '{count}' '{seed}'

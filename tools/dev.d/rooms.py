@@ -56,7 +56,7 @@ def changed_rooms():
         for name in done.stdout.split():
             parts = name.split("/")
             if parts[0] == "proto":
-                room = os.path.splitext(parts[3])[0] if parts[1] == "include" and len(parts) > 3 else parts[1]
+                room = os.path.splitext(parts[3])[0] if parts[1] == "include" and len(parts) > 3 else parts[2 if parts[1] == "tests" else 1]
                 if room in known or name.endswith((".c", ".h", ".txt", ".cmake")):
                     found.add(room if room in known else "tests")
             elif parts[0] in known:

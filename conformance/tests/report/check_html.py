@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page of a run in a real browser: it opens, filters, expands, obeys the keyboard, fits a small screen,
+and shows hostile text as text.
+
+usage: check_html.py IWARP-CONFORM CHROMEDRIVER
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import harness
+from harness import check
+
+HOSTILE = "</script><!--<script>document.title='owned'</script><img src=x onerror=document.title='owned'>"
+SMALL = 380  # pixels
+ESCAPE, ENTER, TAB = "\ue00c", "\ue007", "\ue004"  # as WebDriver names them
+
+CASE = r"""-- SPDX-License-Identifier: BSD-3-Clause
+-- %(hostile)s
+local hostile = "%(hostile)s"
+local function one(id, level, run)
+  return case { id = id, purpose = hostile, rules = { "MPA-8-02", "MPA-4.1-02" }, role = "responder", level = level, run = run }
+end
+return {
+  one("a-failing", nil, function(t)
+      local conn = t:connect { raw = true, target = { accept = "ask" } }
+      conn:send(request { private = hostile })
+      t:requested(conn)
+      t:accept(conn, hostile)
+      conn:expect(reply { private = hostile })
+      t:observe("said", hostile)
+      t:note(hostile)
+      t:fail(hostile, { expected = hostile .. ' or send "a or b"', actual = hostile })
+    end),
+  one("b-answer", nil, function(t)
+      local conn = t:connect {}
+      conn:send(send { payload = bytes(4) }, { crc = "bad" })
+      conn:expect_terminate { "1/1/01", "1/1/03" }
+    end),
+  one("c-noted", "should", function(t) t:fail("not so nice") end),
+  one("d-undecided", nil, function(t) t:inconclusive(hostile) end),
+  one("e-skipped", nil, function(t) t:skip(hostile) end),
+  one("f-broken", nil, function(t) nothing() end),
+  case { id = "g-good", purpose = "goes well", rules = { "DDP-4.1-03" }, role = "responder",
+    run = function(t) t:connect {}:sanity() end },
+}
+""" % {"hostile": HOSTILE}
+
+MANY = """local list = {}
+for i = %d, %d do
+  list[#list + 1] = case { id = "z-" .. i, purpose = "one of many", rules = { "DDP-4.1-03" }, role = "initiator",
+    run = function(t) if i %% 4 == 0 then t:session {} end end }
+end
+return list
+"""
+
+
+class Browser:
+    """One session of WebDriver's protocol."""
+
+    def __init__(self, driver):
+        self.driver, self.process, self.started = driver, None, False
+
+    def port(self):
+        """Starts the driver. The port that it picks for IPv4 may be taken for IPv6: then it ends."""
+        for _ in range(10):
+            self.process = subprocess.Popen([self.driver, "--port=0"], stdout=subprocess.PIPE, text=True)
+            for line in self.process.stdout:
+                if "successfully on port" in line:
+                    return line.split("on port")[1].split()[0].rstrip(".")
+            self.process.wait()
+        sys.exit("%s does not start" % self.driver)
+
+    def start(self):
+        port = self.port()
+        self.base = "http://127.0.0.1:%s/session" % port
+        options = {"args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]}
+        made = self.call("POST", "", {"capabilities": {"alwaysMatch": {
+            "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}}})
+        self.base += "/" + made["sessionId"]
+        self.started = True
+
+    def call(self, method, path, body=None):
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.base + path, data, {"Content-Type": "application/json"}, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=120) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:
+            sys.exit("%s %s: %s" % (method, path, error.read().decode()))
+
+    def open(self, path):
+        self.call("POST", "/url", {"url": "about:blank"})
+        self.call("POST", "/url", {"url": "file://" + urllib.parse.quote(path)})
+
+    def view(self, width, height, scheme):
+        for command, parameters in (
+                ("setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}),
+                ("setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})):
+            self.call("POST", "/goog/cdp/execute", {"cmd": "Emulation." + command, "params": parameters})
+
+    def press(self, *keys):
+        actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
+        self.call("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
+
+    def run(self, script):
+        return self.call("POST", "/execute/sync", {"script": script, "args": []})
+
+    def until(self, script, what):
+        """Each look is a round trip to the browser, which is all the waiting that there is."""
+        end = time.monotonic() + 60
+        while not self.run("return Boolean(%s)" % script):
+            if time.monotonic() > end:
+                sys.exit("not so: %s" % what)
+        print("ok - %s" % what)
+
+    def close(self):
+        try:
+            if self.started:
+                self.call("DELETE", "")
+        finally:
+            if self.process:
+                self.process.terminate()
+                self.process.wait()
+
+
+def report(conform, folder):
+    """The page of a run with every verdict, in a folder whose name is as bad as the rest."""
+    out = os.path.join(folder, "<img src=x>#1 100% &amp;")
+    cases = os.path.join(folder, "cases <b>")
+    harness.write(os.path.join(cases, "page.lua"), CASE)
+    for i in range(1, 1601, 50):
+        harness.write(os.path.join(cases, "z%04d.lua" % i), MANY % (i, i + 49))
+    page = os.path.join(out, "report.html")
+    done = harness.run(conform, "run", "--cases", cases, "--results", out, "--html", page, status=70, cwd=folder)
+    check("1601 PASS, 1 NOTE, 2 FAIL, 1 INCONCLUSIVE, 1 SKIP, 1 ERROR" in done.stdout,
+          "the run has every verdict", done.stdout, done.stderr)
+    return page
+
+
+SHOWN = "[...document.querySelectorAll('details.case:not(.hidden)')].map(d => d.id.slice(5)).join()"
+FIRST = "a-failing,b-answer,c-noted,d-undecided,f-broken"
+
+
+def alone(browser, page):
+    text = harness.read(page)
+    urls = set(re.findall(r"https?://[^\s\"'<>]*", text)) - {"http://www.w3.org/2000/svg"}
+    check(not urls and "default-src 'none'" in text, "the page names nothing outside of itself", urls)
+    check(browser.run("return performance.getEntriesByType('resource').length") == 0, "and loads nothing")
+
+
+def filters(browser):
+    check(browser.run("return " + SHOWN) == FIRST, "what did not pass is shown first")
+    check(browser.run("return document.querySelectorAll('.body, #ruletable tr').length") == 0, "what nobody has opened is not made")
+    browser.run("document.querySelector('#tiles [data-verdict=PASS]').click()")
+    browser.until(SHOWN + ".startsWith('" + FIRST + ",g-good,z-1,z-2,')", "a click on a verdict shows its cases")
+    fill = "const f = document.getElementById('%s'); f.value = '%s'; f.dispatchEvent(new Event('input'))"
+    for field, value, wanted in (("find", "goes well", "g-good"), ("find", "", None), ("rfc", "5044", FIRST), ("section", "8", FIRST),
+                                 ("section", "5.1", ""), ("rfc", "5041", None), ("level", "should", ""), ("level", "", None),
+                                 ("role", "responder", "g-good")):
+        browser.run(fill % (field, value))
+        if wanted is not None:
+            browser.until(SHOWN + " === '" + wanted + "'", "the filter %s=%s" % (field, value))
+    browser.run("document.getElementById('clear').click()")
+    browser.until("document.getElementById('count').textContent === '1607 of 1607 cases'", "and a way back")
+
+
+def one_case(browser, page):
+    browser.run("document.querySelector('#case-a-failing > summary').click()")
+    browser.until("document.querySelector('#case-a-failing .body')", "a case opens")
+    text = browser.run("return document.querySelector('#case-a-failing .body').innerText")
+    check(text.count(HOSTILE) >= 5 and "MPA-8-02" in text and "t:fail(" not in text, "it shows what happened", text)
+    members = browser.run("return [...document.querySelectorAll('#case-a-failing dd li .mono')].map(e => e.innerText)")
+    check(members == [HOSTILE, 'send "a or b"'], "the expected set has its members", members)
+    browser.run("document.querySelector('#case-a-failing .script').parentElement.open = true")
+    browser.until("document.querySelector('#case-a-failing .script .at').innerText.includes('t:fail(hostile')", "the script is marked where it decided")
+    check(browser.run("return document.querySelectorAll('#case-a-failing svg.ladder g[role=button]').length") >= 4,
+          "the exchange is a ladder")
+    link = browser.run("return document.querySelector('#case-a-failing a.capture').getAttribute('href')")
+    check(os.path.exists(os.path.join(os.path.dirname(page), urllib.parse.unquote(link))) and "%23" not in link, "the link leads to the capture", link)
+    browser.run("location.hash = 'case-b-answer'")
+    browser.until("document.querySelector('#case-b-answer .body')", "a link to a case opens it")
+    said = "[...document.querySelectorAll('#case-b-answer .fields .said')].map(e => e.innerText.split(' ')[0]).join()"
+    check(browser.run("return " + said) == "Layer,,Error", "the deciding fields are marked", browser.run("return " + said))
+    check(browser.run("return [...document.querySelectorAll('#case-b-answer .hex .said')].map(e => e.innerText).join('')") == "2002",
+          "and their octets")
+    text = browser.run("return document.querySelector('#case-b-answer .body').innerText")
+    check("differs: code, etype, layer" in text and 'terminate 2/0/02 "LLP: MPA CRC mismatch"' in text, "in words as well", text)
+    browser.run("[...document.querySelectorAll('#case-b-answer svg g[role=button]')].find(g => g.textContent.includes('send L'))"
+                ".dispatchEvent(new MouseEvent('click', { bubbles: true }))")
+    browser.until(said + " === 'CRC'", "so is what the stimulus bends")
+    check("--select b-answer --trace" in text or browser.run(
+        "return document.querySelector('#case-b-answer .body').textContent.includes('--select b-answer --trace')"), "there is a way to go on")
+
+
+def keyboard(browser):
+    browser.run("document.activeElement.blur(); location.hash = ''; document.getElementById('clear').click(); document.activeElement.blur()")
+    browser.press("/")
+    browser.press(*"goes well")
+    browser.until(SHOWN + " === 'g-good'", "the slash leads to the search")
+    browser.press(ESCAPE, "j")
+    browser.until("document.activeElement.parentElement.id === 'case-g-good'", "j leads to a case")
+    check(browser.run("const s = getComputedStyle(document.activeElement); return document.activeElement.matches(':focus-visible') &&"
+                      " s.outlineStyle === 'solid'"), "the focus is seen")
+    browser.press(ENTER)
+    browser.until("document.querySelector('#case-g-good .body')", "Enter opens it")
+    for _ in range(40):
+        browser.press(TAB)
+        if browser.run("return document.activeElement.getAttribute('role') === 'button' && document.activeElement.tagName === 'g'"):
+            break
+    browser.press(ENTER)
+    browser.until("document.querySelector('#case-g-good .fields').innerText.includes('PD_Length 0004')",
+                  "Tab and Enter lead to a message, whose fields have names")
+    browser.press("3")
+    browser.until("document.getElementById('tab-rules').getAttribute('aria-selected') === 'true'", "digits choose the part")
+    browser.press("?")
+    browser.until("document.getElementById('keys').innerText.includes('search')", "it shows the keys")
+    browser.press("a")
+    browser.until(SHOWN + ".startsWith('" + FIRST + "')", "a shows all")
+
+
+def summary(browser):
+    browser.run("document.getElementById('tab-summary').click()")
+    text = browser.run("return document.getElementById('summary').innerText")
+    check(all(word in text for word in ("Rules by layer", "MPA (RFC 5044)", "Rules by level", "MUST NOT", "Rules by section")), "there is a summary", text)
+    browser.run("[...document.querySelectorAll('#summary .link')].find(b => b.innerText === 'MPA (RFC 5044)').click()")
+    browser.until("document.getElementById('rulecount').textContent.match(/^(\\d+) of (\\d+) rules/) && RegExp.$1 !== RegExp.$2",
+                  "its names lead to the rules")
+    browser.run("location.hash = 'rule-DDP-4.1-03'")
+    browser.until("!document.getElementById('rule-DDP-4.1-03').classList.contains('hidden')", "a link leads to a rule")
+    row = browser.run("return [...document.querySelectorAll('#ruletable tr')].map(r => r.innerText)"
+                      ".filter(t => t.startsWith('DDP-4.1-03') || t.startsWith('MPA-8-02')).join()")
+    check("holds" in row and "broken" in row, "with what became of them", row)
+
+
+def looks(browser):
+    """Light, dark, small: nothing is wider than the screen, and the colours change."""
+    backs = set()
+    for scheme in ("light", "dark"):
+        browser.view(SMALL, 800, scheme)
+        browser.open(browser.page)
+        backs.add(browser.run("return getComputedStyle(document.body).backgroundColor"))
+        browser.run("location.hash = 'case-b-answer'")
+        browser.until("document.querySelector('#case-b-answer svg')", "the case opens, %s" % scheme)
+        for part in ("cases", "summary", "rules", "help"):
+            browser.run("document.getElementById('tab-%s').click()" % part)
+            wide = browser.run("return document.documentElement.scrollWidth")
+            check(wide <= SMALL, "%s fits a small screen" % part, wide)
+    check(len(backs) == 2, "dark is not light", backs)
+
+
+def look(browser, page):
+    browser.page = page
+    browser.open(page)
+    check(browser.run("return document.title") == "iWARP conformance: embedded", "the page runs, and nothing else does")
+    alone(browser, page)
+    filters(browser)
+    one_case(browser, page)
+    keyboard(browser)
+    summary(browser)
+    looks(browser)
+    check(browser.run("return document.querySelectorAll('img, iframe, b:not(#tiles b)').length") == 0 and
+          browser.run("return document.title") == "iWARP conformance: embedded", "hostile text stayed text")
+    log = [e for e in browser.call("POST", "/se/log", {"type": "browser"}) if e["level"] in ("SEVERE", "WARNING")]
+    check(not log, "the console has no errors", log)
+
+
+def main(conform, driver):
+    with tempfile.TemporaryDirectory() as folder:
+        page = report(os.path.abspath(conform), folder)
+        browser = Browser(driver)
+        try:
+            browser.start()
+            look(browser, page)
+        finally:
+            browser.close()
+
+
+if __name__ == "__main__":
+    harness.start(main, __doc__)

@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the tests and benchmarks in Python share: programs that are run and have to end well, peers that listen, what has to hold.
+
+ctest and tools/dev put this folder on PYTHONPATH, so that `import harness` finds it. To run a test by hand:
+tools/harness.py TEST ARGUMENT...
+"""
+import concurrent.futures
+import inspect
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+
+SKIPPED = 77  # the exit status that ctest takes for "skipped"
+
+
+def start(main, usage):
+    """Calls main with the words of the command line; ends the test with the usage if they are too few or too many, else
+    with the status that main returns."""
+    try:
+        inspect.signature(main).bind(*sys.argv[1:])
+    except TypeError:
+        sys.exit(usage)
+    sys.exit(main(*sys.argv[1:]))
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(SKIPPED)
+
+
+# ---- what has to hold ----
+
+_wrong = []
+
+
+def check(holds, what, *seen):
+    """Ends the test unless it holds."""
+    if not holds:
+        sys.exit("\n".join([f"not so: {what}", *map(str, seen)]))
+    print(f"ok - {what}")
+
+
+def complain(*texts):
+    """Records what is wrong; the test goes on, to conclude()."""
+    _wrong.extend(texts)
+
+
+def expect(what, holds, seen=""):
+    """Complains unless it holds."""
+    if not holds:
+        complain(f"{what}: {seen}")
+
+
+def equal(what, seen, wanted):
+    """Complains unless what was seen is what was wanted."""
+    expect(what, seen == wanted, f"{seen!r} instead of {wanted!r}")
+
+
+def conclude(good="good"):
+    """Ends the test: prints what is wrong, else `good`."""
+    print(*(_wrong or [good]), sep="\n")
+    sys.exit(1 if _wrong else 0)
+
+
+def side_by_side(calls, most):
+    """Makes all calls, `most` at a time. Ends the test if one has ended with an exception, once all have ended."""
+    with concurrent.futures.ThreadPoolExecutor(most) as pool:
+        running = [pool.submit(call) for call in calls]
+    return [one.result() for one in running]
+
+
+# ---- files ----
+
+def read(*path):
+    with open(os.path.join(*path), encoding="utf-8") as file:
+        return file.read()
+
+
+def octets(*path):
+    with open(os.path.join(*path), "rb") as file:
+        return file.read()
+
+
+def load(*path):
+    """The JSON value that a file holds."""
+    return json.loads(read(*path))
+
+
+def lines_of(text):
+    """The JSON values of a text or of octets, one a line."""
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def write(path, text):
+    """Writes a text or octets; makes the folder. Returns the path."""
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(text if isinstance(text, (bytes, bytearray)) else text.encode())
+    return path
+
+
+def script(path, text):
+    """Writes a program. Returns its path."""
+    write(path, text)
+    os.chmod(path, 0o755)
+    return path
+
+
+# ---- programs ----
+
+def run(*command, status=0, **more):
+    """Runs a program to its end; it has no input but what `input` or `stdin` gives. Ends the test unless the exit status is
+    `status`, or one of them; None: any. Returns what subprocess.run() does, with its output as text unless text=False."""
+    if "input" not in more:
+        more.setdefault("stdin", subprocess.DEVNULL)
+    if "stdout" not in more and "stderr" not in more:
+        more["capture_output"] = True
+    done = subprocess.run(command, check=False, **{"text": True, **more})
+    if status is not None and done.returncode not in ((status,) if isinstance(status, int) else status):
+        said = [text if isinstance(text, str) else text.decode(errors="replace") for text in (done.stdout, done.stderr) if text]
+        sys.exit("%s: exit %d, expected %s\n%s" %
+                 (" ".join(map(str, command))[:1000], done.returncode, status, "".join(text[-3000:] for text in said)))
+    return done
+
+
+def suite(conform, results, *words, **more):
+    """Plays cases (iwarp-conform run), with the folder `results`. Returns the report."""
+    run(conform, "run", "--results", results, *words, **more)
+    return load(results, "run.json")
+
+
+class Bench:
+    """A program, and the folder in which it is run."""
+
+    def __init__(self, program, folder):
+        self.program, self.folder = os.path.abspath(program), os.path.realpath(folder)
+        os.makedirs(self.folder, exist_ok=True)
+
+    def at(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def write(self, name, text):
+        return write(self.at(name), text)
+
+    def run(self, status, *words, **more):
+        return run(self.program, *words, status=status, cwd=self.folder, **more)
+
+    def refused(self, what, *words, status=64, says=()):
+        """Checks that the program refuses these words by one line, which holds all these texts."""
+        done = self.run(None, *words)
+        check(done.returncode == status and done.stdout == "" and done.stderr.count("\n") == 1 and all(text in done.stderr for text in says),
+              what, f"exit {done.returncode}, expected {status} and one line with {' and '.join(says)}", done.stdout, done.stderr)
+        return done.stderr
+
+
+class Peer:
+    """A program that first prints where it can be reached ("listening on HOST:PORT"). Ends on leaving, and has to end well,
+    unless `strict` is false."""
+
+    def __init__(self, *command, strict=True, **more):
+        self.strict = strict
+        self.process = subprocess.Popen(command, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        **{"stderr": subprocess.DEVNULL, **more})
+        line = self.process.stdout.readline()
+        found = re.fullmatch(r"\w+ on (\S+):(\d+)\n", line)
+        if not found:
+            self.process.kill()
+            self.process.wait()
+            sys.exit(f"{command[0]} said, instead of its address: {line}")
+        self.host, self.port = found[1], int(found[2])
+        self.address = f"{self.host}:{self.port}"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        self.process.terminate()
+        self.process.stdout.close()
+        if self.process.wait() != 0 and self.strict and kind is None:
+            sys.exit(f"{self.process.args[0]} ended with {self.process.returncode}")
+
+
+def listening(program, *options, host="127.0.0.1", **more):
+    """iwarp-peer on a port that the system chooses."""
+    return Peer(program, "listen", f"{host}:0", *options, **more)
+
+
+# ---- memory ----
+
+def sanitized(program):
+    """True if the program was built with a sanitizer that has memory of its own: with one, nothing can be bounded."""
+    return re.search(rb"__[amt]san_init", octets(program)) is not None
+
+
+def peak():
+    """The most KiB that one process of those that this one has waited for ever had in memory."""
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+
+
+def check_memory(program, most):
+    """Ends the test if a process had more than `most` KiB in memory."""
+    if not sanitized(program):
+        check(peak() <= most, f"at most {most // 1024} MiB of memory", f"{peak()} KiB")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    os.environ["PYTHONPATH"] = os.path.dirname(os.path.abspath(__file__))
+    os.execv(sys.executable, [sys.executable, "-B", *sys.argv[1:]])

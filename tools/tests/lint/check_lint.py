@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""iwarp-lint over the recordings, against what their manifest says, and over files that are none.
+
+usage: check_lint.py IWARP-LINT PCAPS
+"""
+import json
+import os
+import struct
+import tempfile
+
+import harness
+from harness import check, lines_of, octets, write
+
+# What the manifest's findings are to the observer, if they do not say it.
+CHECKS = {"header": ("mpa-pad", "MPA-4.1-02"), "order": ("mpa-responder-early", "MPA-7.1.2-15")}
+SIDES = {"I>R": "initiator", "R>I": "responder"}
+NAMES = {"Send": "send", "Read Request": "read-request", "Read Response": "read-response", "RDMA Write": "write",
+         "Write": "write", "Terminate": "terminate"}
+
+
+def lint(program, status, *words, **more):
+    return harness.run(program, *words, status=status, text=False, **more)
+
+
+def objects(done):
+    return lines_of(done.stdout)
+
+
+def recordings(program, pcaps):
+    for capture in harness.load(pcaps, "manifest.json")["captures"]:
+        path = os.path.join(pcaps, capture["file"])
+        wanted = [(f["frame"], SIDES[f["dir"]], *((f["check"], f["rule"]) if "check" in f else CHECKS[f["kind"]]))
+                  for f in capture.get("findings", [])]
+        out = objects(lint(program, 1 if wanted else 0, "--json", "--summary", path))
+        got = [(o["frame"], o["side"], o["check"], o["rule"]) for o in out if o["type"] == "finding"]
+        check(sorted(got) == sorted(wanted), "%s: %d findings" % (capture["file"], len(wanted)), got, wanted)
+        check(not [o for o in out if o["type"] == "unknown"], "%s is followed to its end" % capture["file"], out)
+        text = lint(program, 1 if wanted else 0, path).stdout.decode().splitlines()
+        check([line.startswith("%s:%d: %s (" % (path, w[0], w[3])) for line, w in zip(text, wanted)] == [True] * len(wanted)
+              and len(text) == len(wanted), "as text, too", text)
+        connections = {o["initiator_address"]: o for o in out if o["type"] == "connection"}
+        check(len(connections) == len(capture["connections"]), "%s: every connection is reported" % capture["file"], connections)
+        for one in capture["connections"]:
+            for direction, side in SIDES.items():
+                found = connections[one["initiator"]][side]["messages"]
+                wanted = {NAMES[k]: v for k, v in one["directions"][direction]["messages"].items()}
+                check({k: v["messages"] for k, v in found.items()} == wanted, "%s %s: messages" % (one["initiator"], direction),
+                      found, wanted)
+
+
+def messages(program, pcaps):
+    path = os.path.join(pcaps, "siw", "siw-rping-64B-crcoff.pcap")
+    lines = lint(program, 0, "--messages", path).stdout.decode().splitlines()
+    check("initiator 10.9.0.2:" in lines[0] and ": mpa request rev 2 S pd " in lines[0], "messages are listed", lines[0])
+    check(any(": read-request msn 1 " in line for line in lines) and any(line.endswith(": fin") for line in lines),
+          "in the one-line syntax", lines)
+
+
+def blocks(path):
+    """The packets of a little-endian pcapng file: (captured octets, length on the link, comments)."""
+    data = octets(path)
+    packets = []
+    while data:
+        kind, size = struct.unpack("<II", data[:8])
+        if kind == 6:
+            captured, original = struct.unpack("<II", data[20:28])
+            at, comments = 28 + (captured + 3) // 4 * 4, []
+            while at + 4 < size - 4:
+                option, length = struct.unpack("<HH", data[at:at + 4])
+                if option == 1:
+                    comments.append(data[at + 4:at + 4 + length].decode())
+                at += 4 + (length + 3) // 4 * 4
+            packets.append((data[28:28 + captured], original, comments))
+        data = data[size:]
+    return packets
+
+
+def annotated(program, pcaps):
+    path = os.path.join(pcaps, "siw", "siw-ib_send_lat-64B-crcon.pcap")
+    frames = []
+    rest = octets(path)[24:]
+    while rest:
+        captured, original = struct.unpack("<II", rest[8:16])
+        frames.append((rest[16:16 + captured], original))
+        rest = rest[16 + captured:]
+    with tempfile.TemporaryDirectory() as folder:
+        copy = os.path.join(folder, "copy.pcapng")
+        lint(program, 1, "--annotate", copy, path)
+        packets = blocks(copy)
+        check([p[:2] for p in packets] == frames, "the copy has the same packets")
+        check({i + 1: [c.split(": ")[0] for c in p[2]] for i, p in enumerate(packets) if p[2]} ==
+              {14: ["MPA-4.1-02 (MUST)"], 15: ["MPA-4.1-02 (MUST)"]}, "the findings are comments on their packets", packets)
+        check(len(objects(lint(program, 1, "--json", copy))) == 3, "the copy is a capture with the same findings")
+        cut = write(os.path.join(folder, "cut.pcap"), octets(path)[:9000])
+        lint(program, 2, "--annotate", copy, cut)
+        check(0 < len(blocks(copy)) < len(frames), "a capture that is cut short is copied up to the cut")
+        check(b"another file" in lint(program, 64, "--annotate", cut, cut).stderr, "the capture is not written over")
+    check(b"expected a file" in lint(program, 64, "--annotate", "x", "-").stderr, "the standard input cannot be read twice")
+    check(b"cannot be created" in lint(program, 70, "--annotate", "/nonexistent/x", path).stderr, "a copy that cannot be written")
+
+
+def sarif(program, pcaps):
+    with tempfile.TemporaryDirectory() as folder:
+        path = write(os.path.join(folder, "a b%\u00e9.pcap"), octets(pcaps, "siw", "siw-ib_send_lat-64B-crcon.pcap"))
+        run, = json.loads(lint(program, 1, "--sarif", path).stdout)["runs"]
+    first = run["results"][0]
+    place = first["locations"][0]
+    check(len(run["results"]) == 2 and first["ruleId"] == "MPA-4.1-02" and first["level"] == "error", "SARIF results", run["results"])
+    check(place["physicalLocation"]["artifactLocation"]["uri"].endswith("/a%20b%25%C3%A9.pcap") and
+          place["logicalLocations"][0]["name"] == "frame 14" and first["properties"]["check"] == "mpa-pad", "say where", first)
+    rules = {r["id"] for r in run["tool"]["driver"]["rules"]}
+    check(len(rules) == 775 and {r["ruleId"] for r in run["results"]} <= rules, "with all rules")
+    clean = json.loads(lint(program, 0, "--sarif", os.path.join(pcaps, "siw", "siw-rping-64B-crcoff.pcap")).stdout)
+    check(clean["version"] == "2.1.0" and clean["runs"][0]["results"] == [], "a clean capture has none", clean["version"])
+    check(b"did not expect" in lint(program, 64, "--sarif", "--summary", "x").stderr, "64: --sarif --summary")
+
+
+def faults(program, pcaps):
+    path = os.path.join(pcaps, "siw", "siw-ib_send_lat-64B-crcon.pcap")
+    whole = octets(path)
+    done = lint(program, 1, "-", input=whole)
+    check(done.stdout.count(b"MPA-4.1-02") == 2, "the standard input is read", done.stdout)
+    with tempfile.TemporaryDirectory() as folder:
+        cut = write(os.path.join(folder, "cut.pcap"), whole[:9000])
+        done = lint(program, 2, cut)
+        check(done.stdout.count(b"MPA-4.1-02") == 2 and done.stderr.startswith(b"iwarp-lint: " + cut.encode()),
+              "everything before a cut is reported, and the cut", done.stdout, done.stderr)
+        write(cut, b"this is no capture at all")
+        check(cut.encode() in lint(program, 2, cut).stderr, "what is no capture is refused")
+        # The fourth octet of the responder's first Send, which its CRC covers.
+        at = whole.index(b"\x00\x22\x41\x43", 400)
+        write(cut, whole[:at + 24] + bytes([whole[at + 24] ^ 1]) + whole[at + 25:])
+        done = lint(program, 1, "--level", "must", cut)
+        check(b"MPA-8-02 (MUST): the CRC of an FPDU does not match its octets" in done.stdout, "a flipped bit is found", done.stdout)
+        # Without its first three packets and the start-up frames nobody knows that it is iWARP.
+        late = whole[:24]
+        rest, n = whole[24:], 0
+        while rest:
+            length = 16 + int.from_bytes(rest[8:12], "little")
+            if n >= 8:
+                late += rest[:length]
+            rest, n = rest[length:], n + 1
+        write(cut, late)
+        out = objects(lint(program, 0, "--json", "--summary", cut))
+        check([o["initiator_address"] for o in out if o["type"] == "connection"] == ["10.9.0.2:59182"],
+              "only the connection that opens is followed", out)
+    for words, said in ((["--level", "no", path], b"expected must or all"), (["--decode-as", "0", path], b"expected a port"),
+                        (["--mss", "127", path], b"expected a number from 128"), (["--assume", "x", path], b"expected default-config"),
+                        (["--connections", "0", path], b"expected a number"), ([], b"expected one capture"),
+                        ([path, path], b"expected one capture"), (["--nonsense", path], b"unknown option")):
+        check(said in lint(program, 64, *words).stderr, "64: %s" % " ".join(words[:2]))
+    check(b"No such file" in lint(program, 2, "/nonexistent.pcap").stderr, "a file that is not there")
+    check(b"usage: iwarp-lint" in lint(program, 0, "--help").stdout, "--help helps")
+
+
+def main(program, pcaps):
+    recordings(program, pcaps)
+    messages(program, pcaps)
+    annotated(program, pcaps)
+    sarif(program, pcaps)
+    faults(program, pcaps)
+
+
+if __name__ == "__main__":
+    harness.start(main, __doc__)
