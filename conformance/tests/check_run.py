@@ -262,7 +262,7 @@ def differences(run):
         cases = os.path.join(run.folder, name)
         os.makedirs(cases)
         with open(os.path.join(cases, "c.lua"), "w", encoding="utf-8") as f:
-            f.write('return { case { id = "changed", purpose = "p", rules = { "MPA-4.1-02" }, role = "responder",\n'
+            f.write('return family { case { id = "changed", purpose = "p", rules = { "MPA-4.1-02" }, role = "responder",\n'
                     'run = function(t) t:connect {}:sanity() %s end },\n'
                     'case { id = "%s", purpose = "p", rules = { "MPA-4.1-02" }, role = "responder",\n'
                     'run = function(t) end },\n'
@@ -297,8 +297,8 @@ def silence(run):
     cases = os.path.join(run.folder, "silence")
     os.makedirs(cases)
     with open(os.path.join(cases, "s.lua"), "w", encoding="utf-8") as f:
-        f.write("local all = {}\nfor i = 1, 20 do\n  all[i] = case { id = 's-' .. i, purpose = 'p', rules = { 'MPA-4.1-02' },\n"
-                "    role = 'responder', run = function(t) t:connect {}:sanity() end }\nend\nreturn all\n")
+        f.write("return family { each(range(1, 20), function(i) return case { id = 's-' .. i, purpose = 'p',\n"
+                "  rules = { 'MPA-4.1-02' }, role = 'responder', run = function(t) t:connect {}:sanity() end } end) }\n")
     with socket.create_server(("127.0.0.1", 0), backlog=64) as deaf:
         out = run.plain(3, "run", "--cases", cases, "--target", "tcp:127.0.0.1:%d" % deaf.getsockname()[1],
                         "--time-scale", "0.02").stdout

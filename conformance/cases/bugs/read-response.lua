@@ -3,8 +3,6 @@
 -- The target reads, and gets more octets or other places than it asked for: a bad stack writes them past the end of its
 -- buffer, or to a wrong place. Here the buffer ends where the Read ends, so that any octet too many lies outside (OP-66).
 
-local list = {}
-
 local SIZE = 64
 
 local function answer(conn, asked, shift, payload, comment, segments)
@@ -38,30 +36,6 @@ local more = {
     answer(conn, asked, 1, bytes(SIZE, 0xee), "the Read is complete")
   end },
 }
-for _, one in ipairs(more) do
-  local name, text, size, completes, stimulus = table.unpack(one, 1, 5)
-  list[#list + 1] = both_roles {
-    id = "bug-read-response-longer-than-asked-" .. name,
-    purpose = ("A target that reads and gets %s ends the stream; no octet outside the buffer changes"):format(text),
-    rules = { "DDP-8.3.1-04", "RDMAP-8.1.1-03", "RDMAP-5.2.2-07" },
-    needs = { agent = true },
-    tags = { "known-bug", "field" },
-    run = function(t)
-      local conn = t:session {}
-      conn:sanity()
-      -- A guard that covers everything the response could reach.
-      local memory = t:memory { length = math.max(size, 1), guard = 4096 }
-      local handle = t:post { op = "read", memory = memory, length = size, stag = 0x11223344, to = 0x5000 }
-      local asked = conn:expect(read_request { size = size })
-      stimulus(conn, asked)
-      conn:expect(terminate { rdmap = "protection" }, terminate { ddp = "tagged" }, terminate {}, closed())
-      if not completes then t:expect_no_completion(handle) end
-      t:expect_unchanged(memory, { except = { 0, size } })
-    end,
-  }
-end
-
--- ---- the second of two segments goes elsewhere ----
 
 -- Some look at STag and TO of a response's first segment only. A correct one answers by DDP's rules; others compare
 -- with the request first, as RDMAP allows (OP-66).
@@ -98,40 +72,67 @@ local elsewhere = {
   { "behind", "a TO just after the buffer", { shift = HALF }, BASE },
   { "past-end", "a TO one octet above its own", { shift = 1 }, BOUNDS },
 }
-for _, one in ipairs(elsewhere) do
-  local name, text, fields, refused = table.unpack(one)
-  list[#list + 1] = both_roles {
-    id = "bug-read-response-second-segment-" .. name,
-    purpose = ("A Read Response whose second segment has %s ends the stream; that segment is placed nowhere"):format(text),
-    rules = { refused.rules[1], refused.rules[2], "RDMAP-5.2.2-04", "DDP-8.3.1-04", "RDMAP-5.2.2-07", "DDP-7.1-17" },
+
+return family {
+  each(more, function(one)
+    local name, text, size, completes, stimulus = table.unpack(one, 1, 5)
+    return both_roles {
+      id = "bug-read-response-longer-than-asked-" .. name,
+      purpose = ("A target that reads and gets %s ends the stream; no octet outside the buffer changes"):format(text),
+      rules = { "DDP-8.3.1-04", "RDMAP-8.1.1-03", "RDMAP-5.2.2-07" },
+      needs = { agent = true },
+      tags = { "known-bug", "field" },
+      run = function(t)
+        local conn = t:session {}
+        conn:sanity()
+        -- A guard that covers everything the response could reach.
+        local memory = t:memory { length = math.max(size, 1), guard = 4096 }
+        local handle = t:post { op = "read", memory = memory, length = size, stag = 0x11223344, to = 0x5000 }
+        local asked = conn:expect(read_request { size = size })
+        stimulus(conn, asked)
+        conn:expect(terminate { rdmap = "protection" }, terminate { ddp = "tagged" }, terminate {}, closed())
+        if not completes then t:expect_no_completion(handle) end
+        t:expect_unchanged(memory, { except = { 0, size } })
+      end,
+    }
+  end),
+
+  -- ---- the second of two segments goes elsewhere ----
+
+  each(elsewhere, function(one)
+    local name, text, fields, refused = table.unpack(one)
+    return both_roles {
+      id = "bug-read-response-second-segment-" .. name,
+      purpose = ("A Read Response whose second segment has %s ends the stream; that segment is placed nowhere"):format(text),
+      rules = { refused.rules[1], refused.rules[2], "RDMAP-5.2.2-04", "DDP-8.3.1-04", "RDMAP-5.2.2-07", "DDP-7.1-17" },
+      needs = { agent = true },
+      tags = { "known-bug", "field" },
+      run = function(t)
+        local conn, memory, handle, asked = read_half(t)
+        local sent = halves(conn, asked, fields, text)
+        local set = { table.unpack(refused.codes) }
+        set[#set + 1], set.of = terminate { rdmap = "protection" }, sent
+        conn:expect_terminate(set)
+        t:expect_no_completion(handle)
+        t:expect_unchanged(memory, { except = { 0, HALF } })
+      end,
+    }
+  end),
+
+  both_roles {
+    id = "bug-read-response-second-segment-over-first",
+    purpose = "A Read Response whose second segment has the first one's TO is refused, or placed there",
+    rules = { "DDP-5.2-05", "RDMAP-4.4-03", "RDMAP-5.2.2-07" },
     needs = { agent = true },
     tags = { "known-bug", "field" },
     run = function(t)
-      local conn, memory, handle, asked = read_half(t)
-      local sent = halves(conn, asked, fields, text)
-      local set = { table.unpack(refused.codes) }
-      set[#set + 1], set.of = terminate { rdmap = "protection" }, sent
-      conn:expect_terminate(set)
-      t:expect_no_completion(handle)
+      local conn, memory, _, asked = read_half(t, 0x5a)
+      local sent = halves(conn, asked, { shift = -HALF }, "the first one's TO")
+      local item = conn:expect(terminate { rdmap = "protection" }, terminate { ddp = "tagged" }, closed(),
+        read_response { stag = 7, to = 7, payload = "" })
+      t:observe("answer", item.op == "read-response" and "taken" or "refused")
       t:expect_unchanged(memory, { except = { 0, HALF } })
+      if item.op == "read-response" then t:expect_contents(memory, sent.payload) end
     end,
-  }
-end
-
-list[#list + 1] = both_roles {
-  id = "bug-read-response-second-segment-over-first",
-  purpose = "A Read Response whose second segment has the first one's TO is refused, or placed there",
-  rules = { "DDP-5.2-05", "RDMAP-4.4-03", "RDMAP-5.2.2-07" },
-  needs = { agent = true },
-  tags = { "known-bug", "field" },
-  run = function(t)
-    local conn, memory, _, asked = read_half(t, 0x5a)
-    local sent = halves(conn, asked, { shift = -HALF }, "the first one's TO")
-    local item = conn:expect(terminate { rdmap = "protection" }, terminate { ddp = "tagged" }, closed(),
-      read_response { stag = 7, to = 7, payload = "" })
-    t:observe("answer", item.op == "read-response" and "taken" or "refused")
-    t:expect_unchanged(memory, { except = { 0, HALF } })
-    if item.op == "read-response" then t:expect_contents(memory, sent.payload) end
-  end,
+  },
 }
-return list

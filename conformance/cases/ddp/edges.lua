@@ -4,8 +4,6 @@
 -- one, all up to the end, the octet after it, and no octet at the end and past it. The buffer lies
 -- where the target puts it, at TO 0, or just below 2^64.
 
-local list = {}
-
 local LENGTH = 64
 
 local atomics = use "atomics"
@@ -58,67 +56,60 @@ local function exchange(t, kind, place, base)
   t:expect_contents(buf, payload, { offset = offset })
 end
 
-for _, kind in ipairs(kinds) do
-  for _, place in ipairs(places) do
-    for _, base in ipairs(bases) do
-      local both = base[2] == nil
-      list[#list + 1] = (both and both_roles or case) {
-        id = ("%s-%s%s"):format(kind[1], place[1], base[1]),
-        purpose = ("A %s of %s of a buffer%s %s"):format(kind[2], place[2],
-          base[2] == 0 and " that begins at TO 0" or base[2] and " that ends just below TO 2^64" or "",
-          place[5] and "is carried out, and no other octet changes" or "ends the stream and changes no octet"),
-        rules = place[4] == 0 and { kind[6] } or place[5] and kind[5] or { kind[7], "SEC-6.2.1-01" },
-        level = "must",
-        role = not both and "responder" or nil,
-        needs = { memory = kind[3] },
-        tags = { "boundary" },
-        run = function(t) exchange(t, kind, place, base[2]) end,
-      }
-    end
-  end
-end
-
--- ---- atomics: 8 octets, aligned ----
-
 local atomic_places = {
   { "first", "the first 8 octets", 0, true }, { "last", "the last 8 octets", LENGTH - 8, true },
   { "past-end", "the 8 octets after the end", LENGTH, false },
 }
 local operations = { { "fetch-add", "FetchAdd", 0 }, { "cmp-swap", "CmpSwap", 2 } }
 
-for _, operation in ipairs(operations) do
-  for _, place in ipairs(atomic_places) do
-    for _, base in ipairs { { "", nil }, { "-base-0", 0 }, { "-base-top", -LENGTH - 8 } } do
-      local both = base[2] == nil
-      list[#list + 1] = (both and both_roles or case) {
-        id = ("ext-edge-%s-%s%s"):format(operation[1], place[1], base[1]),
-        purpose = ("A %s on %s of a buffer%s %s"):format(operation[2], place[2],
-          base[2] == 0 and " that begins at TO 0" or base[2] and " that ends just below TO 2^64" or "",
-          place[4] and "is carried out, and no other octet changes" or "ends the stream and changes no octet"),
-        rules = place[4] and { operation[3] == 0 and "EXT-5.1.1-06" or "EXT-5.1.2-01", "EXT-5-01" } or { "EXT-8.2-08", "SEC-6.2.1-01" },
-        level = "must",
-        role = not both and "responder" or nil,
-        needs = { memory = "atomic", extensions = true },
-        tags = { "boundary" },
-        run = function(t)
-          local conn = t:session {}
-          conn:sanity()
-          atomics.cells(t, conn, { 0 }) -- finds out the order of the target's octets
-          local zeros = bytes(LENGTH, 0)
-          local buf = t:memory { length = LENGTH, remote = "atomic", fill = zeros, to = base[2] }
-          local request = { target = buf, offset = place[3], atomic = operation[3], request_id = 7, add_swap = 5,
-                            add_swap_mask = operation[3] == 2 and 0xffffffffffffffff or nil,
-                            comment = not place[4] and place[2] or nil }
-          local sent = conn:send(atomic_request(request))
-          if not place[4] then
-            conn:expect_terminate { "0/1/01", "0/1/04", terminate { rdmap = "protection" }, of = sent }
-            return t:expect_unchanged(buf)
-          end
-          conn:expect(atomic_response { request_id = 7, value = 0 })
-          atomics.expect(t, buf, 5, place[3])
-        end,
-      }
-    end
-  end
-end
-return list
+return family {
+  each(kinds, places, bases, function(kind, place, base)
+    local both = base[2] == nil
+    return (both and both_roles or case) {
+      id = ("%s-%s%s"):format(kind[1], place[1], base[1]),
+      purpose = ("A %s of %s of a buffer%s %s"):format(kind[2], place[2],
+        base[2] == 0 and " that begins at TO 0" or base[2] and " that ends just below TO 2^64" or "",
+        place[5] and "is carried out, and no other octet changes" or "ends the stream and changes no octet"),
+      rules = place[4] == 0 and { kind[6] } or place[5] and kind[5] or { kind[7], "SEC-6.2.1-01" },
+      level = "must",
+      role = not both and "responder" or nil,
+      needs = { memory = kind[3] },
+      tags = { "boundary" },
+      run = function(t) exchange(t, kind, place, base[2]) end,
+    }
+  end),
+
+  -- ---- atomics: 8 octets, aligned ----
+
+  each(operations, atomic_places, { { "", nil }, { "-base-0", 0 }, { "-base-top", -LENGTH - 8 } }, function(operation, place, base)
+    local both = base[2] == nil
+    return (both and both_roles or case) {
+      id = ("ext-edge-%s-%s%s"):format(operation[1], place[1], base[1]),
+      purpose = ("A %s on %s of a buffer%s %s"):format(operation[2], place[2],
+        base[2] == 0 and " that begins at TO 0" or base[2] and " that ends just below TO 2^64" or "",
+        place[4] and "is carried out, and no other octet changes" or "ends the stream and changes no octet"),
+      rules = place[4] and { operation[3] == 0 and "EXT-5.1.1-06" or "EXT-5.1.2-01", "EXT-5-01" } or { "EXT-8.2-08", "SEC-6.2.1-01" },
+      level = "must",
+      role = not both and "responder" or nil,
+      needs = { memory = "atomic", extensions = true },
+      tags = { "boundary" },
+      run = function(t)
+        local conn = t:session {}
+        conn:sanity()
+        atomics.cells(t, conn, { 0 }) -- finds out the order of the target's octets
+        local zeros = bytes(LENGTH, 0)
+        local buf = t:memory { length = LENGTH, remote = "atomic", fill = zeros, to = base[2] }
+        local request = { target = buf, offset = place[3], atomic = operation[3], request_id = 7, add_swap = 5,
+                          add_swap_mask = operation[3] == 2 and 0xffffffffffffffff or nil,
+                          comment = not place[4] and place[2] or nil }
+        local sent = conn:send(atomic_request(request))
+        if not place[4] then
+          conn:expect_terminate { "0/1/01", "0/1/04", terminate { rdmap = "protection" }, of = sent }
+          return t:expect_unchanged(buf)
+        end
+        conn:expect(atomic_response { request_id = 7, value = 0 })
+        atomics.expect(t, buf, 5, place[3])
+      end,
+    }
+  end),
+}

@@ -6,8 +6,6 @@
 -- RFC 5044 §3 (OP-10): a receiver need not handle a ULPDU above its MULPDU. On a connection whose MULPDU is smaller it may end
 -- the stream for the length alone, with any Terminate or none; it must not place such a segment there either.
 
-local list = {}
-
 local LENGTH, HALF, FIRST = 40000, 20000, 120
 
 local function session(t)
@@ -60,10 +58,10 @@ local function send_slowly(t, conn, message, sizes)
   return sent
 end
 
-local function add(fields)
+local function long(fields)
   fields.needs = { agent = true, memory = fields.memory, crc = "off", markers = "off" }
   fields.memory = nil
-  list[#list + 1] = both_roles(fields)
+  return both_roles(fields)
 end
 
 local TOTAL = { "DDP-7.1-17", "DDP-8.3.1-04", "DDP-7.2-01", "RDMAP-7.2-01" }
@@ -72,65 +70,6 @@ local function rules(first)
   for _, rule in ipairs(TOTAL) do all[#all + 1] = rule end
   return all
 end
-
--- ---- correct messages, so that the rest means something ----
-
-add {
-  id = "ddp-long-write",
-  purpose = "A Write of 40000 octets in one FPDU that fills its buffer is placed whole, and nothing beside it",
-  rules = { "DDP-5.2-05", "DDP-8.3.1-04" },
-  memory = "write",
-  run = function(t)
-    local buf = t:memory { length = LENGTH, remote = "write" }
-    local conn = session(t)
-    send_slowly(t, conn, write { to = buf, payload = bytes(LENGTH) })
-    if taken(t, conn) then
-      t:expect_contents(buf, bytes(LENGTH))
-    else
-      t:expect_unchanged(buf, { except = { 0, LENGTH } })
-    end
-  end,
-}
-
-add {
-  id = "ddp-long-response",
-  purpose = "A Read Response of 40000 octets in one FPDU that fills the sink is placed whole, and nothing beside it",
-  rules = { "DDP-5.2-05", "DDP-8.3.1-04" },
-  run = function(t)
-    local conn = session(t)
-    local memory = t:memory { length = LENGTH }
-    local handle = t:post { op = "read", memory = memory, length = LENGTH, stag = 0x11223344, to = 0x5000 }
-    local asked = conn:expect(read_request { size = LENGTH })
-    send_slowly(t, conn, read_response { stag = asked.sink_stag, to = asked.sink_to, payload = bytes(LENGTH) })
-    if taken(t, conn) then
-      t:completion(handle, { length = LENGTH })
-      t:expect_contents(memory, bytes(LENGTH))
-    else
-      t:expect_no_completion(handle)
-      t:expect_unchanged(memory, { except = { 0, LENGTH } })
-    end
-  end,
-}
-
-add {
-  id = "ddp-long-send",
-  purpose = "A Send of 40000 octets in one FPDU that fills its buffer is delivered whole, and nothing beside it changes",
-  rules = { "DDP-5.2-05", "RDMAP-5.3-03" },
-  run = function(t)
-    local conn = session(t)
-    local posted = t:receive { length = LENGTH }
-    send_slowly(t, conn, send { payload = bytes(LENGTH) })
-    if taken(t, conn) then
-      t:completion(posted, { length = LENGTH })
-      t:expect_contents(posted.memory, bytes(LENGTH))
-    else
-      t:expect_no_completion(posted)
-      t:expect_unchanged(posted.memory, { except = { 0, LENGTH } })
-    end
-  end,
-}
-
--- ---- Writes ----
 
 local bounds, dead, access = { "1/1/01" }, { "1/1/00", "1/1/02" }, { "1/1/00", "1/1/02", "0/1/02" }
 
@@ -144,41 +83,6 @@ local writes = {
   { "stag-dead", "DDP-7.1-10", dead, "has an STag that was invalidated", "write", 0, 0, true },
   { "access", "DDP-7.1-11", access, "names a buffer that may be read only", "read", 0, 0 },
 }
-for _, one in ipairs(writes) do
-  local name, rule, codes, text, rights, offset, key, invalidated = table.unpack(one, 1, 8)
-  add {
-    id = "ddp-long-write-" .. name,
-    purpose = ("A Write of 40000 octets in one FPDU that %s ends the stream and changes no octet"):format(text),
-    rules = rules(rule),
-    memory = rights,
-    run = function(t)
-      local buf = t:memory { length = LENGTH, remote = rights }
-      local conn = session(t)
-      if invalidated then t:invalidate(buf) end
-      local sent = send_slowly(t, conn, write { stag = buf.stag ~ key, to = buf.to + offset, payload = bytes(LENGTH, 0xee),
-                                                broken = true, comment = "it " .. text })
-      refused(conn, { codes[1], codes[2], codes[3], of = sent })
-      t:expect_unchanged(buf)
-    end,
-  }
-end
-
-add {
-  id = "ddp-long-write-second-segment",
-  purpose = "The target places nothing of the second of two FPDUs of 20000 octets when it runs past the end of the buffer",
-  rules = rules("DDP-7.1-13"),
-  memory = "write",
-  run = function(t)
-    local buf = t:memory { length = LENGTH - 1, remote = "write" }
-    local conn = session(t)
-    local sent = send_slowly(t, conn, write { to = buf, payload = bytes(LENGTH, 0xee), broken = true,
-                                              comment = "the second segment is an octet too long" }, { HALF, HALF })
-    refused(conn, { "1/1/01", of = sent.segments[2] }, HALF)
-    t:expect_unchanged(buf, { except = { 0, HALF } })
-  end,
-}
-
--- ---- Read Responses ----
 
 -- The sink is exactly as large as the Read, so that DDP has to refuse what the request does not cover. name, text, octets
 -- asked for, offset from the Sink TO, bits of the STag that differ
@@ -189,42 +93,6 @@ local responses = {
   { "4-gib-above", "is right in the low 32 bits of its TO only", LENGTH, 0x100000000, 0 },
   { "stag-key", "has an STag that differs in its last octet", LENGTH, 0, 0xff },
 }
-for _, one in ipairs(responses) do
-  local name, text, size, shift, key = table.unpack(one)
-  add {
-    id = "ddp-long-response-" .. name,
-    purpose = ("A Read Response of 40000 octets in one FPDU that %s ends the stream and changes no octet"):format(text),
-    rules = rules(key ~= 0 and "DDP-7.1-10" or name == "past-end" and "DDP-7.1-13" or "DDP-8.3.1-04"),
-    run = function(t)
-      local conn = session(t)
-      local memory = t:memory { length = size }
-      local handle = t:post { op = "read", memory = memory, length = size, stag = 0x11223344, to = 0x5000 }
-      local asked = conn:expect(read_request { size = size })
-      local sent = send_slowly(t, conn, read_response { stag = asked.sink_stag ~ key, to = asked.sink_to + shift,
-                                                        payload = bytes(LENGTH, 0xee), broken = true, comment = "it " .. text })
-      refused(conn, { terminate { rdmap = "protection" }, terminate { ddp = "tagged" }, of = sent })
-      t:expect_no_completion(handle)
-      t:expect_unchanged(memory)
-    end,
-  }
-end
-
-add {
-  id = "ddp-long-response-unsolicited",
-  purpose = "A Read Response of 40000 octets that nobody asked for ends the stream and changes no octet",
-  rules = rules("DDP-7.1-11"),
-  memory = "read",
-  run = function(t)
-    local buf = t:memory { length = LENGTH, remote = "read" }
-    local conn = session(t)
-    local sent = send_slowly(t, conn, read_response { stag = buf.stag, to = buf.to, payload = bytes(LENGTH, 0xee), broken = true,
-                                                      comment = "no Read was asked for" })
-    refused(conn, { "0/2/06", terminate { ddp = "tagged" }, terminate { rdmap = "protection" }, of = sent })
-    t:expect_unchanged(buf)
-  end,
-}
-
--- ---- Sends ----
 
 -- name, rule, codes, text, octets of the receive, MO, number added to the MSN
 local sends = {
@@ -234,21 +102,155 @@ local sends = {
   { "mo-wrap", "DDP-7.1-07", { "1/2/04", "1/2/05" }, "has an MO just below 2^32, and wraps into its buffer", LENGTH, 0xffffff00, 0 },
   { "msn", "DDP-7.1-09", { "1/2/03", "1/2/02" }, "has an MSN for which no buffer is posted", LENGTH, 0, 1 },
 }
-for _, one in ipairs(sends) do
-  local name, rule, codes, text, room, mo, step = table.unpack(one)
-  add {
-    id = "ddp-long-send-" .. name,
-    purpose = ("A Send of 40000 octets in one FPDU that %s ends the stream and changes no octet beside the buffer"):format(text),
-    rules = { rule, "DDP-7.1-17", "RDMAP-5.3-04", "RDMAP-7.2-01" },
+
+return family {
+  -- ---- correct messages, so that the rest means something ----
+
+  long {
+    id = "ddp-long-write",
+    purpose = "A Write of 40000 octets in one FPDU that fills its buffer is placed whole, and nothing beside it",
+    rules = { "DDP-5.2-05", "DDP-8.3.1-04" },
+    memory = "write",
+    run = function(t)
+      local buf = t:memory { length = LENGTH, remote = "write" }
+      local conn = session(t)
+      send_slowly(t, conn, write { to = buf, payload = bytes(LENGTH) })
+      if taken(t, conn) then
+        t:expect_contents(buf, bytes(LENGTH))
+      else
+        t:expect_unchanged(buf, { except = { 0, LENGTH } })
+      end
+    end,
+  },
+
+  long {
+    id = "ddp-long-response",
+    purpose = "A Read Response of 40000 octets in one FPDU that fills the sink is placed whole, and nothing beside it",
+    rules = { "DDP-5.2-05", "DDP-8.3.1-04" },
     run = function(t)
       local conn = session(t)
-      local posted = t:receive { length = room }
-      local sent = send_slowly(t, conn, send { mo = mo, msn = step > 0 and 1 + step or nil, payload = bytes(LENGTH, 0xee),
-                                               broken = true, comment = "it " .. text })
-      refused(conn, { codes[1], codes[2], of = sent })
-      t:expect_no_completion(posted)
-      t:expect_unchanged(posted.memory)
+      local memory = t:memory { length = LENGTH }
+      local handle = t:post { op = "read", memory = memory, length = LENGTH, stag = 0x11223344, to = 0x5000 }
+      local asked = conn:expect(read_request { size = LENGTH })
+      send_slowly(t, conn, read_response { stag = asked.sink_stag, to = asked.sink_to, payload = bytes(LENGTH) })
+      if taken(t, conn) then
+        t:completion(handle, { length = LENGTH })
+        t:expect_contents(memory, bytes(LENGTH))
+      else
+        t:expect_no_completion(handle)
+        t:expect_unchanged(memory, { except = { 0, LENGTH } })
+      end
     end,
-  }
-end
-return list
+  },
+
+  long {
+    id = "ddp-long-send",
+    purpose = "A Send of 40000 octets in one FPDU that fills its buffer is delivered whole, and nothing beside it changes",
+    rules = { "DDP-5.2-05", "RDMAP-5.3-03" },
+    run = function(t)
+      local conn = session(t)
+      local posted = t:receive { length = LENGTH }
+      send_slowly(t, conn, send { payload = bytes(LENGTH) })
+      if taken(t, conn) then
+        t:completion(posted, { length = LENGTH })
+        t:expect_contents(posted.memory, bytes(LENGTH))
+      else
+        t:expect_no_completion(posted)
+        t:expect_unchanged(posted.memory, { except = { 0, LENGTH } })
+      end
+    end,
+  },
+
+  -- ---- Writes ----
+
+  each(writes, function(one)
+    local name, rule, codes, text, rights, offset, key, invalidated = table.unpack(one, 1, 8)
+    return long {
+      id = "ddp-long-write-" .. name,
+      purpose = ("A Write of 40000 octets in one FPDU that %s ends the stream and changes no octet"):format(text),
+      rules = rules(rule),
+      memory = rights,
+      run = function(t)
+        local buf = t:memory { length = LENGTH, remote = rights }
+        local conn = session(t)
+        if invalidated then t:invalidate(buf) end
+        local sent = send_slowly(t, conn, write { stag = buf.stag ~ key, to = buf.to + offset, payload = bytes(LENGTH, 0xee),
+                                                  broken = true, comment = "it " .. text })
+        refused(conn, { codes[1], codes[2], codes[3], of = sent })
+        t:expect_unchanged(buf)
+      end,
+    }
+  end),
+
+  long {
+    id = "ddp-long-write-second-segment",
+    purpose = "The target places nothing of the second of two FPDUs of 20000 octets when it runs past the end of the buffer",
+    rules = rules("DDP-7.1-13"),
+    memory = "write",
+    run = function(t)
+      local buf = t:memory { length = LENGTH - 1, remote = "write" }
+      local conn = session(t)
+      local sent = send_slowly(t, conn, write { to = buf, payload = bytes(LENGTH, 0xee), broken = true,
+                                                comment = "the second segment is an octet too long" }, { HALF, HALF })
+      refused(conn, { "1/1/01", of = sent.segments[2] }, HALF)
+      t:expect_unchanged(buf, { except = { 0, HALF } })
+    end,
+  },
+
+  -- ---- Read Responses ----
+
+  each(responses, function(one)
+    local name, text, size, shift, key = table.unpack(one)
+    return long {
+      id = "ddp-long-response-" .. name,
+      purpose = ("A Read Response of 40000 octets in one FPDU that %s ends the stream and changes no octet"):format(text),
+      rules = rules(key ~= 0 and "DDP-7.1-10" or name == "past-end" and "DDP-7.1-13" or "DDP-8.3.1-04"),
+      run = function(t)
+        local conn = session(t)
+        local memory = t:memory { length = size }
+        local handle = t:post { op = "read", memory = memory, length = size, stag = 0x11223344, to = 0x5000 }
+        local asked = conn:expect(read_request { size = size })
+        local sent = send_slowly(t, conn, read_response { stag = asked.sink_stag ~ key, to = asked.sink_to + shift,
+                                                          payload = bytes(LENGTH, 0xee), broken = true, comment = "it " .. text })
+        refused(conn, { terminate { rdmap = "protection" }, terminate { ddp = "tagged" }, of = sent })
+        t:expect_no_completion(handle)
+        t:expect_unchanged(memory)
+      end,
+    }
+  end),
+
+  long {
+    id = "ddp-long-response-unsolicited",
+    purpose = "A Read Response of 40000 octets that nobody asked for ends the stream and changes no octet",
+    rules = rules("DDP-7.1-11"),
+    memory = "read",
+    run = function(t)
+      local buf = t:memory { length = LENGTH, remote = "read" }
+      local conn = session(t)
+      local sent = send_slowly(t, conn, read_response { stag = buf.stag, to = buf.to, payload = bytes(LENGTH, 0xee), broken = true,
+                                                        comment = "no Read was asked for" })
+      refused(conn, { "0/2/06", terminate { ddp = "tagged" }, terminate { rdmap = "protection" }, of = sent })
+      t:expect_unchanged(buf)
+    end,
+  },
+
+  -- ---- Sends ----
+
+  each(sends, function(one)
+    local name, rule, codes, text, room, mo, step = table.unpack(one)
+    return long {
+      id = "ddp-long-send-" .. name,
+      purpose = ("A Send of 40000 octets in one FPDU that %s ends the stream and changes no octet beside the buffer"):format(text),
+      rules = { rule, "DDP-7.1-17", "RDMAP-5.3-04", "RDMAP-7.2-01" },
+      run = function(t)
+        local conn = session(t)
+        local posted = t:receive { length = room }
+        local sent = send_slowly(t, conn, send { mo = mo, msn = step > 0 and 1 + step or nil, payload = bytes(LENGTH, 0xee),
+                                                 broken = true, comment = "it " .. text })
+        refused(conn, { codes[1], codes[2], of = sent })
+        t:expect_no_completion(posted)
+        t:expect_unchanged(posted.memory)
+      end,
+    }
+  end),
+}

@@ -3,7 +3,7 @@
 -- A receiver ignores the four reserved bits of the DDP control octet.
 local values = { 1, 2, 4, 8, 15 }
 
-return {
+return family {
   both_roles {
     id = "ddp-rsvd-empty-write",
     purpose = "Reserved bits of the DDP control octet are ignored in a zero-length Write",

@@ -17,43 +17,43 @@ local wrong = {
   { "wrap-into-buffer", 0, -8, 16, wrap, "DDP-7.1-14", "wraps at 2^64 and would end in its buffer, which begins at TO 0" },
 }
 
-local list = {}
-for i, one in ipairs(wrong) do
-  local name, base, offset, length, codes, rule, how = table.unpack(one, 1, 7)
-  local both = name == "before-base" or name == "past-end-by-one" or name == "wrap"
-  list[i] = (both and both_roles or case) {
-    id = "ddp-write-" .. name,
-    purpose = ("A Write that %s ends the stream and changes no octet"):format(how),
-    rules = { rule, "DDP-7.1-17", "DDP-8.3.1-04", "RDMAP-8.1.1-03", "DDP-7.2-01", "SEC-6.2.1-01", "RDMAP-7.2-01" },
-    role = not both and "responder" or nil,
+return family {
+  each(wrong, function(one)
+    local name, base, offset, length, codes, rule, how = table.unpack(one, 1, 7)
+    local both = name == "before-base" or name == "past-end-by-one" or name == "wrap"
+    return (both and both_roles or case) {
+      id = "ddp-write-" .. name,
+      purpose = ("A Write that %s ends the stream and changes no octet"):format(how),
+      rules = { rule, "DDP-7.1-17", "DDP-8.3.1-04", "RDMAP-8.1.1-03", "DDP-7.2-01", "SEC-6.2.1-01", "RDMAP-7.2-01" },
+      role = not both and "responder" or nil,
+      needs = { memory = "write" },
+      run = function(t)
+        local buf = t:memory { length = 64, remote = "write", to = base }
+        local conn = t:session {}
+        conn:sanity()
+        local to = offset and buf.to + offset or -8
+        local sent = conn:send(write { stag = buf.stag, to = to, payload = bytes(length, 0xee), comment = how })
+        conn:expect_terminate { codes[1], codes[2], of = sent }
+        t:expect_unchanged(buf)
+      end,
+    }
+  end),
+
+  both_roles {
+    id = "ddp-write-later-segment-past-end",
+    purpose = "The target places nothing of a Write's third segment when that one runs past the end",
+    rules = { "DDP-7.1-13", "DDP-7.1-17", "DDP-8.3.1-04" },
     needs = { memory = "write" },
     run = function(t)
-      local buf = t:memory { length = 64, remote = "write", to = base }
+      local buf = t:memory { length = 64, remote = "write" }
       local conn = t:session {}
       conn:sanity()
-      local to = offset and buf.to + offset or -8
-      local sent = conn:send(write { stag = buf.stag, to = to, payload = bytes(length, 0xee), comment = how })
-      conn:expect_terminate { codes[1], codes[2], of = sent }
-      t:expect_unchanged(buf)
+      local sent = conn:send(write { to = buf, payload = bytes(65, 0xee), comment = "the third segment is an octet too long" },
+        { segments = { 24, 24, 17 } })
+      conn:expect_terminate { "1/1/01", of = sent.segments[3] }
+      -- RFC 5041 §7.1: the first two were right; whether they were placed shows in the buffer.
+      t:expect_unchanged(buf, { except = { 0, 48 } })
+      t:expect_contents(buf, bytes(48, 0xee), { rule = "DDP-5.2-05" })
     end,
-  }
-end
-
-list[#list + 1] = both_roles {
-  id = "ddp-write-later-segment-past-end",
-  purpose = "The target places nothing of a Write's third segment when that one runs past the end",
-  rules = { "DDP-7.1-13", "DDP-7.1-17", "DDP-8.3.1-04" },
-  needs = { memory = "write" },
-  run = function(t)
-    local buf = t:memory { length = 64, remote = "write" }
-    local conn = t:session {}
-    conn:sanity()
-    local sent = conn:send(write { to = buf, payload = bytes(65, 0xee), comment = "the third segment is an octet too long" },
-      { segments = { 24, 24, 17 } })
-    conn:expect_terminate { "1/1/01", of = sent.segments[3] }
-    -- RFC 5041 §7.1: the first two were right; whether they were placed shows in the buffer.
-    t:expect_unchanged(buf, { except = { 0, 48 } })
-    t:expect_contents(buf, bytes(48, 0xee), { rule = "DDP-5.2-05" })
-  end,
+  },
 }
-return list

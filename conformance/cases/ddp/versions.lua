@@ -26,14 +26,13 @@ local stimuli = {
   end },
 }
 
-local list = {}
-for _, name in ipairs { "empty-write", "read-request", "write", "send" } do
-  local stimulus = stimuli[name]
-  local code, rule = terminates(stimulus.tagged)
-  for _, version in ipairs { 0, 2, 3 } do
-    for _, place in ipairs { "first", "later" } do
+return family {
+  each({ "empty-write", "read-request", "write", "send" }, function(name)
+    local stimulus = stimuli[name]
+    local code, rule = terminates(stimulus.tagged)
+    return each({ 0, 2, 3 }, { "first", "later" }, function(version, place)
       local both = place == "first" and version == 2
-      list[#list + 1] = (both and both_roles or case) {
+      return (both and both_roles or case) {
         id = ("ddp-version-%d-%s-%s"):format(version, name, place),
         purpose = ("A %s with DDP version %d in the %s FPDU ends the stream and has no effect"):format(
           name:gsub("-", " "), version, place == "first" and "first" or "second"),
@@ -54,7 +53,6 @@ for _, name in ipairs { "empty-write", "read-request", "write", "send" } do
           if check then check() end
         end,
       }
-    end
-  end
-end
-return list
+    end)
+  end),
+}

@@ -3,7 +3,6 @@
 -- Field bug (CVE-2026-23242): an error in the very first FPDU of a connection used a context that did
 -- not exist yet. OP-12: a responder may answer with the Terminate or just close.
 local mpa = use "mpa"
-local list = {}
 
 local faults = {
   { "crc", "a wrong CRC", { "2/0/02" }, write {}, { crc = "bad" }, "MPA-8-02" },
@@ -20,48 +19,50 @@ local faults = {
   { "response", "a Read Response that answers nothing", { "0/2/06", "1/1/00" },
     read_response { stag = 1, payload = "x", broken = true }, nil, "RDMAP-5.2.2-04" },
 }
-for _, one in ipairs(faults) do
-  list[#list + 1] = both_roles {
-    id = "mpa-first-fpdu-" .. one[1],
-    purpose = ("A connection whose first FPDU has %s ends with the right Terminate, or a close"):format(one[2]),
-    rules = { one[6], "MPA-7.1.2-16" },
+
+return family {
+  each(faults, function(one)
+    return both_roles {
+      id = "mpa-first-fpdu-" .. one[1],
+      purpose = ("A connection whose first FPDU has %s ends with the right Terminate, or a close"):format(one[2]),
+      rules = { one[6], "MPA-7.1.2-16" },
+      tags = { "field" },
+      run = function(t)
+        local conn = t:session { crc = true }
+        conn:send(one[4], one[5])
+        local set = {}
+        for i, code in ipairs(one[3]) do set[i] = terminate(code) end
+        set[#set + 1] = closed()
+        conn:expect(table.unpack(set))
+      end,
+    }
+  end),
+
+  both_roles {
+    id = "mpa-first-fpdu-short",
+    purpose = "A connection whose first FPDU is shorter than any header ends",
+    rules = { "DDP-4.4-02", "MPA-7.1.2-16" },
     tags = { "field" },
     run = function(t)
-      local conn = t:session { crc = true }
-      conn:send(one[4], one[5])
-      local set = {}
-      for i, code in ipairs(one[3]) do set[i] = terminate(code) end
-      set[#set + 1] = closed()
-      conn:expect(table.unpack(set))
-    end,
-  }
-end
-
-list[#list + 1] = both_roles {
-  id = "mpa-first-fpdu-short",
-  purpose = "A connection whose first FPDU is shorter than any header ends",
-  rules = { "DDP-4.4-02", "MPA-7.1.2-16" },
-  tags = { "field" },
-  run = function(t)
-    local conn = t:session {}
-    conn:send(raw { ulpdu = hex "4143 0000" }, { broken = true })
-    conn:send(write {}, { broken = true })
-    conn:expect(terminate {}, closed())
-  end,
-}
-
-list[#list + 1] = both_roles {
-  id = "mpa-first-fpdu-cut",
-  purpose = "A connection that ends inside its first FPDU does no harm",
-  rules = { "MPA-8-01", "MPA-6-05" },
-  tags = { "field" },
-  run = function(t)
-    for _, size in ipairs { 1, 2, 3, 15, 16, 17, 19 } do
       local conn = t:session {}
-      conn:write(mpa.fpdu(conn, conn:encode(write {})[1].ulpdu).octets:sub(1, size), { comment = "a first FPDU, cut short" })
-      conn:shutdown()
-      conn:expect_close {}
-    end
-  end,
+      conn:send(raw { ulpdu = hex "4143 0000" }, { broken = true })
+      conn:send(write {}, { broken = true })
+      conn:expect(terminate {}, closed())
+    end,
+  },
+
+  both_roles {
+    id = "mpa-first-fpdu-cut",
+    purpose = "A connection that ends inside its first FPDU does no harm",
+    rules = { "MPA-8-01", "MPA-6-05" },
+    tags = { "field" },
+    run = function(t)
+      for _, size in ipairs { 1, 2, 3, 15, 16, 17, 19 } do
+        local conn = t:session {}
+        conn:write(mpa.fpdu(conn, conn:encode(write {})[1].ulpdu).octets:sub(1, size), { comment = "a first FPDU, cut short" })
+        conn:shutdown()
+        conn:expect_close {}
+      end
+    end,
+  },
 }
-return list

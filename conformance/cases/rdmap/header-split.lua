@@ -48,19 +48,19 @@ local messages = {
   end },
 }
 
-local list = {}
-for i, one in ipairs(messages) do
-  local name, text, needs, run = table.unpack(one)
-  list[i] = both_roles {
-    id = "rdmap-split-" .. name,
-    purpose = ("The target understands a %s that is cut in two at any octet"):format(text),
-    rules = { "DDP-3-04", "DDP-3-08", "DDP-5.2-05" },
-    needs = needs,
-    tags = { "field" },
-    run = function(t)
-      local conn = t:session {}
-      run(t, conn, function(cut, message) conn:send(message, { writes = { cut } }) end)
-    end,
-  }
-end
-return list
+return family {
+  each(messages, function(one)
+    local name, text, needs, run = table.unpack(one)
+    return both_roles {
+      id = "rdmap-split-" .. name,
+      purpose = ("The target understands a %s that is cut in two at any octet"):format(text),
+      rules = { "DDP-3-04", "DDP-3-08", "DDP-5.2-05" },
+      needs = needs,
+      tags = { "field" },
+      run = function(t)
+        local conn = t:session {}
+        run(t, conn, function(cut, message) conn:send(message, { writes = { cut } }) end)
+      end,
+    }
+  end),
+}

@@ -3,15 +3,11 @@
 -- RDMA Reads whose source the peer may not read: the target sends a Terminate with the header of the
 -- request, and no octet of a response.
 
-local list = {}
-
 local function refused(conn, request, codes, how)
   request.sink_stag, request.sink_to, request.comment = 0x51a70001, 0x1000, how
   local sent = conn:send(read_request(request))
   conn:expect_terminate { codes[1], codes[2], codes[3], of = sent }
 end
-
--- ---- the place: a buffer of 64 octets ----
 
 local bounds, wrap = { "0/1/01" }, { "0/1/04", "0/1/01" }
 -- name, first TO of the buffer (nil: the target's choice), first octet (from the buffer's first
@@ -29,25 +25,6 @@ local places = {
   { "wrap", nil, nil, 16, wrap, "RDMAP-7.2-13", "wraps at 2^64, far from its buffer" },
   { "wrap-into-buffer", 0, -8, 16, wrap, "RDMAP-7.2-13", "wraps at 2^64 and would end in its buffer, which begins at TO 0" },
 }
-for _, one in ipairs(places) do
-  local name, base, offset, size, codes, rule, how = table.unpack(one, 1, 7)
-  local both = name == "before-base" or name == "past-end-by-one" or name == "wrap"
-  list[#list + 1] = (both and both_roles or case) {
-    id = "rdmap-read-" .. name,
-    purpose = ("An RDMA Read that %s ends the stream and gets no answer"):format(how),
-    rules = { rule, "RDMAP-5.2.1-14", "RDMAP-8.1.1-03", "RDMAP-7.1-04", "SEC-6.2.1-01" },
-    role = not both and "responder" or nil,
-    needs = { memory = "read" },
-    run = function(t)
-      local buf = t:memory { length = 64, remote = "read", to = base }
-      local conn = t:session {}
-      conn:sanity()
-      refused(conn, { source_stag = buf.stag, source_to = offset and buf.to + offset or -8, size = size }, codes, how)
-    end,
-  }
-end
-
--- ---- the STag ----
 
 -- OP-50: a design that cannot distinguish such an STag from an unknown one may use that code.
 local association = { "0/1/03", "0/1/00" }
@@ -61,64 +38,88 @@ local stags = {
   { "local-only", { "RDMAP-7.2-14" }, { "0/1/02", "0/1/00" }, "permits no remote access",
     function(t) return t:memory { length = 64 } end },
 }
-for _, one in ipairs(stags) do
-  local name, rules, codes, how, prepare = table.unpack(one)
-  list[#list + 1] = both_roles {
-    id = "rdmap-read-stag-" .. name,
-    purpose = ("An RDMA Read of a buffer whose STag %s ends the stream and gets no answer"):format(how),
-    rules = { rules[1], rules[2] or "RDMAP-5.2.1-14", "RDMAP-7.1-04", rules[3] },
-    -- RFC 5040 names the right to read only in its table of codes, but giving out octets is serious.
-    level = "must",
-    needs = { memory = "read write" },
-    run = function(t)
-      local buf = prepare(t)
-      local conn = t:session {}
-      conn:sanity()
-      refused(conn, { source = buf, size = 64 }, codes, "the STag " .. how)
-    end,
-  }
-end
 
-for _, stag in ipairs { 0, 0x5bad57a6 } do
-  list[#list + 1] = both_roles {
-    id = ("rdmap-read-stag-%x"):format(stag),
-    purpose = ("An RDMA Read of the invalid STag 0x%x ends the stream and gets no answer"):format(stag),
-    rules = { "RDMAP-7.2-09", "RDMAP-5.2.1-14", "RDMAP-5.2.1-05", "RDMAP-7.1-04" },
-    run = function(t)
-      local conn = t:session {}
-      conn:sanity()
-      refused(conn, { source_stag = stag, source_to = 0x1000, size = 1 }, { "0/1/00", "0/1/03" })
-    end,
-  }
-end
+return family {
+  -- ---- the place: a buffer of 64 octets ----
 
-for _, bit in ipairs { 0, 8, 31 } do
-  list[#list + 1] = case {
-    id = ("rdmap-read-stag-bit-%d"):format(bit),
-    purpose = ("An RDMA Read whose STag differs from a valid one in bit %d ends the stream"):format(bit),
+  each(places, function(one)
+    local name, base, offset, size, codes, rule, how = table.unpack(one, 1, 7)
+    local both = name == "before-base" or name == "past-end-by-one" or name == "wrap"
+    return (both and both_roles or case) {
+      id = "rdmap-read-" .. name,
+      purpose = ("An RDMA Read that %s ends the stream and gets no answer"):format(how),
+      rules = { rule, "RDMAP-5.2.1-14", "RDMAP-8.1.1-03", "RDMAP-7.1-04", "SEC-6.2.1-01" },
+      role = not both and "responder" or nil,
+      needs = { memory = "read" },
+      run = function(t)
+        local buf = t:memory { length = 64, remote = "read", to = base }
+        local conn = t:session {}
+        conn:sanity()
+        refused(conn, { source_stag = buf.stag, source_to = offset and buf.to + offset or -8, size = size }, codes, how)
+      end,
+    }
+  end),
+
+  -- ---- the STag ----
+
+  each(stags, function(one)
+    local name, rules, codes, how, prepare = table.unpack(one)
+    return both_roles {
+      id = "rdmap-read-stag-" .. name,
+      purpose = ("An RDMA Read of a buffer whose STag %s ends the stream and gets no answer"):format(how),
+      rules = { rules[1], rules[2] or "RDMAP-5.2.1-14", "RDMAP-7.1-04", rules[3] },
+      -- RFC 5040 names the right to read only in its table of codes, but giving out octets is serious.
+      level = "must",
+      needs = { memory = "read write" },
+      run = function(t)
+        local buf = prepare(t)
+        local conn = t:session {}
+        conn:sanity()
+        refused(conn, { source = buf, size = 64 }, codes, "the STag " .. how)
+      end,
+    }
+  end),
+
+  each({ 0, 0x5bad57a6 }, function(stag)
+    return both_roles {
+      id = ("rdmap-read-stag-%x"):format(stag),
+      purpose = ("An RDMA Read of the invalid STag 0x%x ends the stream and gets no answer"):format(stag),
+      rules = { "RDMAP-7.2-09", "RDMAP-5.2.1-14", "RDMAP-5.2.1-05", "RDMAP-7.1-04" },
+      run = function(t)
+        local conn = t:session {}
+        conn:sanity()
+        refused(conn, { source_stag = stag, source_to = 0x1000, size = 1 }, { "0/1/00", "0/1/03" })
+      end,
+    }
+  end),
+
+  each({ 0, 8, 31 }, function(bit)
+    return case {
+      id = ("rdmap-read-stag-bit-%d"):format(bit),
+      purpose = ("An RDMA Read whose STag differs from a valid one in bit %d ends the stream"):format(bit),
+      rules = { "RDMAP-7.2-09", "RDMAP-5.2.1-14" },
+      role = "responder",
+      needs = { memory = "read" },
+      run = function(t)
+        local buf = t:memory { length = 64, remote = "read" }
+        local conn = t:connect {}
+        conn:sanity()
+        refused(conn, { source_stag = buf.stag ~ (1 << bit), source_to = buf.to, size = 64 }, { "0/1/00", "0/1/03" })
+      end,
+    }
+  end),
+
+  both_roles {
+    id = "rdmap-read-stag-revoked",
+    purpose = "An RDMA Read of an STag that its owner has invalidated ends the stream and gets no answer",
     rules = { "RDMAP-7.2-09", "RDMAP-5.2.1-14" },
-    role = "responder",
     needs = { memory = "read" },
     run = function(t)
-      local buf = t:memory { length = 64, remote = "read" }
-      local conn = t:connect {}
-      conn:sanity()
-      refused(conn, { source_stag = buf.stag ~ (1 << bit), source_to = buf.to, size = 64 }, { "0/1/00", "0/1/03" })
+      local buf = t:memory { length = 64, remote = "read", fill = "count" }
+      local conn = t:session {}
+      conn:read(buf)
+      t:invalidate(buf)
+      refused(conn, { source = buf, size = 64 }, { "0/1/00", "0/1/03" }, "the STag was invalidated")
     end,
-  }
-end
-
-list[#list + 1] = both_roles {
-  id = "rdmap-read-stag-revoked",
-  purpose = "An RDMA Read of an STag that its owner has invalidated ends the stream and gets no answer",
-  rules = { "RDMAP-7.2-09", "RDMAP-5.2.1-14" },
-  needs = { memory = "read" },
-  run = function(t)
-    local buf = t:memory { length = 64, remote = "read", fill = "count" }
-    local conn = t:session {}
-    conn:read(buf)
-    t:invalidate(buf)
-    refused(conn, { source = buf, size = 64 }, { "0/1/00", "0/1/03" }, "the STag was invalidated")
-  end,
+  },
 }
-return list

@@ -5,7 +5,7 @@
 local RSV = { "RDMAP-4.1-10" }
 local FIELD = { "RDMAP-4.1-12", "RDMAP-4.1-11" }
 
-return {
+return family {
   both_roles {
     id = "rdmap-rsv-empty-write",
     purpose = "Reserved bits of the RDMAP control octet are ignored in a zero-length Write",

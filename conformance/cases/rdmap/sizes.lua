@@ -81,27 +81,27 @@ local kinds = {
     end },
 }
 
-local list = {}
-for _, kind in ipairs(kinds) do
-  local name, text, by_target, header, needs, rules, empty, exchange = table.unpack(kind, 1, 8)
-  for _, one in ipairs(sizes) do
-    list[#list + 1] = both_roles {
-      id = ("rdmap-size-%s-%s"):format(name, one[1]),
-      purpose = ("%s with %s arrives whole"):format(text, one[2]),
-      rules = one[1] == "0" and { empty } or rules,
-      level = "must",
-      needs = needs,
-      tags = { "boundary" },
-      run = function(t)
-        local conn = t:session {}
-        conn:sanity()
-        local state = conn:state()
-        local limit = most(conn, by_target and state.own.markers or not by_target and state.markers)
-        local size = one[3](limit, header)
-        exchange(t, conn, size, bytes(size), limit)
-        conn:fence()
-      end,
-    }
-  end
-end
-return list
+return family {
+  each(kinds, function(kind)
+    local name, text, by_target, header, needs, rules, empty, exchange = table.unpack(kind, 1, 8)
+    return each(sizes, function(one)
+      return both_roles {
+        id = ("rdmap-size-%s-%s"):format(name, one[1]),
+        purpose = ("%s with %s arrives whole"):format(text, one[2]),
+        rules = one[1] == "0" and { empty } or rules,
+        level = "must",
+        needs = needs,
+        tags = { "boundary" },
+        run = function(t)
+          local conn = t:session {}
+          conn:sanity()
+          local state = conn:state()
+          local limit = most(conn, by_target and state.own.markers or not by_target and state.markers)
+          local size = one[3](limit, header)
+          exchange(t, conn, size, bytes(size), limit)
+          conn:fence()
+        end,
+      }
+    end)
+  end),
+}
