@@ -343,16 +343,18 @@ function Conn:reset() self.raw:reset() end
 
 local OPTIONS = strict.set("rule within ignoring dropped")
 
-local function options_of(what, list)
+-- The messages of a list, and the options that stand last in it.
+local function patterns_of(what, list)
   local last = list[#list]
   local options = {}
-  if type(last) == "table" and not message.is(last) then
+  if type(last) == "table" and not message.is(last) and #last == 0 then
     options = strict.check(what, table.remove(list), OPTIONS)
   end
-  for _, pattern in ipairs(list) do
+  local patterns = message.flat(list)
+  for _, pattern in ipairs(patterns) do
     if not message.is(pattern) then error(what .. " takes messages such as send{...}", 0) end
   end
-  return options
+  return patterns, options
 end
 
 local function set_text(patterns)
@@ -420,13 +422,12 @@ local function record(conn, item, which)
   if which > 1 and item.kind ~= "message" then conn.t:observe("answer", item.text) end
 end
 
--- Checks that the peer's next action matches one of the messages, the preferred one first. Options come
+-- Checks that the peer's next action matches one of the messages or lists of them, the preferred one first. Options come
 -- last: rule (broken if it does not), within (seconds), ignoring (a message that may come before),
 -- dropped (silence passes, too, if the target's TCP has not acknowledged the octets sent: RFC 5044 §8).
 -- Returns the item.
 function Conn:expect(...)
-  local patterns = { ... }
-  local options = options_of("conn:expect", patterns)
+  local patterns, options = patterns_of("conn:expect", { ... })
   if #patterns == 0 then error("conn:expect needs something to expect", 0) end
   local item
   repeat
@@ -478,19 +479,15 @@ local function check_terminated(conn, item, sent, rule)
   end
 end
 
--- Expects a Terminate out of a set, the preferred one first: terminate{...} or "1/1/01". Named fields:
+-- Expects a Terminate out of a set, the preferred one first: terminate{...}, "1/1/01" or lists of them. Named fields:
 -- `of` (returned by conn:send; the Terminate must hold its headers), rule, within, ignoring.
 function Conn:expect_terminate(set)
   strict.check("conn:expect_terminate", set, setmetatable(strict.set("of rule within ignoring"), {
     __index = function(_, name) return math.type(name) == "integer" end,
   }))
-  local list = {}
-  for i, one in ipairs(set) do
-    list[i] = type(one) == "string" and message.terminate(one) or one
-  end
+  local list = message.flat(set)
   if #list == 0 then list[1] = message.terminate {} end
-  list[#list + 1] = { rule = set.rule, within = set.within, ignoring = set.ignoring }
-  local item, which = self:expect(table.unpack(list))
+  local item, which = self:expect(list, { rule = set.rule, within = set.within, ignoring = set.ignoring })
   if set.of then check_terminated(self, item, set.of, set.rule) end
   return item, which
 end

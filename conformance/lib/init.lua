@@ -230,7 +230,7 @@ end
 
 local env = {
   case = case, both_roles = both_roles, family = family, each = each, range = range, use = iw.load,
-  bytes = octets.bytes, hex = octets.hex, show = octets.show, octets = message.octets,
+  fault = iw.load("fault"), bytes = octets.bytes, hex = octets.hex, show = octets.show, octets = message.octets,
   request = message.request, reply = message.reply, raw = message.raw, terminate = message.terminate,
   fin = message.fin, reset = message.reset, closed = message.closed, one_of = message.one_of,
   crc32c = iw.crc, mulpdu = iw.mulpdu,

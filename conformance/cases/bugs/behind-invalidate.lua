@@ -27,7 +27,7 @@ return family {
           r.conn:send(send { opcode = opcode, payload = bytes(8, 0xee), comment = "after the error" })
           r.conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7, comment = "after the error" })
         end)
-        local item = r.conn:expect_terminate { "0/1/09", "0/2/09", "0/1/00", of = sent } -- OP-63, OP-64
+        local item = r.conn:expect_terminate { fault.invalidate_invalid_stag, of = sent }
         t:check(item.m and item.d, "the target's Terminate lacks length and DDP header of the segment at fault",
           { rule = "RDMAP-4.8-05", expected = "M and D set", actual = item.text, item = item })
         -- OP-48: whether the header counts can be read either way.

@@ -6,59 +6,63 @@
 local mpa = use "mpa"
 local seen = use "seen"
 
--- name, text, needs, codes, stimulus(t, conn)
 local faults = {
-  { "ddp-version-tagged", "a DDP version that was not agreed, T=1", nil, { "1/1/04" }, function(_, conn)
+  { name = "ddp-version-tagged", text = "a DDP version that was not agreed, T=1", fault = fault.tagged_version, stimulus = function(_, conn)
     return conn:send(write { dv = 2 })
   end },
-  { "ddp-version-untagged", "a DDP version that was not agreed, T=0", nil, { "1/2/06" }, function(_, conn)
+  { name = "ddp-version-untagged", text = "a DDP version that was not agreed, T=0", fault = fault.untagged_version,
+    stimulus = function(_, conn)
     return conn:send(read_request { dv = 3, size = 0 })
   end },
-  { "rdmap-version-tagged", "an RDMAP version that was not agreed, T=1", nil, { "0/2/05" }, function(_, conn)
+  { name = "rdmap-version-tagged", text = "an RDMAP version that was not agreed, T=1", fault = fault.rdmap_version,
+    stimulus = function(_, conn)
     return conn:send(write { rv = 2 })
   end },
-  { "rdmap-version-untagged", "an RDMAP version that was not agreed, T=0", { agent = true }, { "0/2/05" }, function(t, conn)
+  { name = "rdmap-version-untagged", text = "an RDMAP version that was not agreed, T=0", needs = { agent = true },
+    fault = fault.rdmap_version, stimulus = function(t, conn)
     t:receive { length = 8 }
     return conn:send(send { rv = 3, payload = bytes(8) })
   end },
-  { "opcode-tagged", "an opcode that is not assigned, T=1", nil, { "0/2/06" }, function(_, conn)
+  { name = "opcode-tagged", text = "an opcode that is not assigned, T=1", fault = fault.opcode, stimulus = function(_, conn)
     return conn:send(write { opcode = 0xf, stag = 1, payload = bytes(8) })
   end },
-  { "opcode-untagged", "an opcode that is not assigned, T=0", { agent = true }, { "0/2/06" }, function(t, conn)
+  { name = "opcode-untagged", text = "an opcode that is not assigned, T=0", needs = { agent = true }, fault = fault.opcode,
+    stimulus = function(t, conn)
     t:receive { length = 8 }
     return conn:send(send { opcode = 0xc, payload = bytes(8) })
   end },
-  { "queue", "a queue that does not exist", nil, { "1/2/01", "0/2/06" }, function(_, conn)
+  { name = "queue", text = "a queue that does not exist", fault = fault.invalid_queue, stimulus = function(_, conn)
     return conn:send(send { qn = 0x80000000, payload = bytes(8) })
   end },
-  { "stag", "an invalid STag", nil, { "1/1/00", "1/1/02" }, function(_, conn)
+  { name = "stag", text = "an invalid STag", fault = fault.invalid_stag, stimulus = function(_, conn)
     return conn:send(write { stag = 0x5bad57a6, payload = bytes(8) })
   end },
-  { "no-buffer", "a Send for which no buffer is posted", { agent = true }, { "1/2/02", "1/2/03" }, function(_, conn)
+  { name = "no-buffer", text = "a Send for which no buffer is posted", needs = { agent = true }, fault = fault.no_buffer,
+    stimulus = function(_, conn)
     return conn:send(send { payload = bytes(8) })
   end },
-  { "read-stag", "a Read of an invalid STag", nil, { "0/1/00", "0/1/03" }, function(_, conn)
+  { name = "read-stag", text = "a Read of an invalid STag", fault = fault.rdmap_invalid_stag, stimulus = function(_, conn)
     conn:need_reads()
     return conn:send(read_request { size = 8, source_stag = 0x5bad57a6 })
   end },
-  { "response", "a Read Response that nobody asked for", nil, { "0/2/06", "1/1/00", "0/1/00", "1/1/02" }, function(_, conn)
+  { name = "response", text = "a Read Response that nobody asked for", fault = { "0/2/06", "1/1/00", "0/1/00", "1/1/02" },
+    stimulus = function(_, conn)
     return conn:send(read_response { stag = 0x5bad57a6, payload = bytes(8), broken = true, comment = "no Read was asked for" })
   end },
 }
 
 return family {
   each(faults, function(one)
-    local name, text, needs, codes, stimulus = table.unpack(one, 1, 5)
     return both_roles {
-      id = "bug-first-fpdu-crash-" .. name,
-      purpose = ("%s in the first FPDU ends the stream, and the target lives on"):format(text:sub(1, 1):upper() .. text:sub(2)),
+      id = "bug-first-fpdu-crash-" .. one.name,
+      purpose = ("%s in the first FPDU ends the stream, and the target lives on"):format(one.text:sub(1, 1):upper() .. one.text:sub(2)),
       rules = { "RDMAP-7.1-03", "DDP-7.1-17", "RDMAP-5.4-08" },
-      needs = needs,
+      needs = one.needs,
       tags = { "known-bug", "field" },
       run = function(t)
         local conn = t:session {}
-        local sent = stimulus(t, conn)
-        conn:expect_terminate { codes[1], codes[2], codes[3], codes[4], of = sent }
+        local sent = one.stimulus(t, conn)
+        conn:expect_terminate { one.fault, of = sent }
         seen.over(conn)
       end,
     }

@@ -88,7 +88,7 @@ return family {
             t:receive { length = 16 }
             conn:send((tagged and write or send) { opcode = opcode, payload = bytes(size, 0xee), broken = true,
                                                    comment = ("opcode %x with T=%d"):format(opcode, tagged and 1 or 0) })
-            conn:expect(terminate "0/2/06", terminate {}, closed())
+            conn:expect(fault.opcode, terminate {}, closed())
             conn:reset()
           end
         end

@@ -169,7 +169,7 @@ return family {
         local sent = conn:send(write { to = buf, payload = bytes(600, 0xee), comment = text },
           { segment = 600, broken = true, marker = { which = 1, pointer = wrong(508) } })
         conn:send(read_request { size = 0, sink_stag = 1, sink_to = 2 })
-        local item = conn:expect(terminate "2/0/03", closed(), read_response { stag = 1, to = 2, payload = "" })
+        local item = conn:expect(fault.marker, closed(), read_response { stag = 1, to = 2, payload = "" })
         t:observe("fpduptr", item.op or item.kind)
         if item.op ~= "read-response" then return t:expect_unchanged(buf) end
         t:expect_contents(buf, sent.payload)

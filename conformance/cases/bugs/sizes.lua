@@ -30,19 +30,19 @@ local content = bytes(140000)
 
 local function some(from, size) return content:sub(from + 1, from + size) end
 
--- op, header, how the target is made to send `size` octets from `from` on, and what is expected
+-- exchange: makes the target send `size` octets from `from` on, and expects them.
 local kinds = {
-  { "send", 18, function(t, conn, memory, from, size)
+  { name = "send", header = 18, exchange = function(t, conn, memory, from, size)
     local work = t:post { op = "send", memory = memory, offset = from, length = size }
     conn:expect(send { payload = some(from, size) })
     t:completion(work)
   end },
-  { "write", 14, function(t, conn, memory, from, size)
+  { name = "write", header = 14, exchange = function(t, conn, memory, from, size)
     local work = t:post { op = "write", memory = memory, offset = from, length = size, stag = 1, to = 0x1000 }
     conn:expect(write { stag = 1, to = 0x1000, payload = some(from, size) })
     t:completion(work)
   end },
-  { "read-response", 14, function(_, conn, memory, from, size)
+  { name = "read-response", header = 14, exchange = function(_, conn, memory, from, size)
     conn:send(read_request { source = memory, offset = from, size = size, sink_stag = 1, sink_to = 0x1000 })
     conn:expect(read_response { stag = 1, to = 0x1000, payload = some(from, size) })
   end },
@@ -61,13 +61,12 @@ local gathers = {
 
 return family {
   each(kinds, function(kind)
-    local name, header, exchange = table.unpack(kind)
     return each({ "page", "segment" }, function(edges)
       return both_roles {
-        id = ("bug-wrong-count-at-%s-edge-%s"):format(edges, name),
-        purpose = ("The target's own %ss of lengths around %s arrive whole"):format(name:gsub("-", " "),
+        id = ("bug-wrong-count-at-%s-edge-%s"):format(edges, kind.name),
+        purpose = ("The target's own %ss of lengths around %s arrive whole"):format(kind.name:gsub("-", " "),
           edges == "page" and "0 to 4 pages, from places around the edge of a page" or "the edges of segments"),
-        rules = { name == "read-response" and "RDMAP-5.2.1-12" or "DDP-5.2-04", "DDP-5.2-01", "DDP-5.2-02" },
+        rules = { kind.name == "read-response" and "RDMAP-5.2.1-12" or "DDP-5.2-04", "DDP-5.2-01", "DDP-5.2-02" },
         needs = { memory = "read" },
         tags = { "known-bug", "field" },
         run = function(t)
@@ -75,11 +74,11 @@ return family {
           conn:sanity()
           local memory = t:memory { length = #content, remote = "read", fill = "count", guard = 0 }
           if edges == "segment" then
-            for _, size in ipairs(segment_edges(conn, header)) do exchange(t, conn, memory, 1, size) end
+            for _, size in ipairs(segment_edges(conn, kind.header)) do kind.exchange(t, conn, memory, 1, size) end
             return
           end
           for i, size in ipairs(page_edges()) do
-            for _, from in ipairs { 0, PAGE - 1, PAGE + i } do exchange(t, conn, memory, from, size) end
+            for _, from in ipairs { 0, PAGE - 1, PAGE + i } do kind.exchange(t, conn, memory, from, size) end
           end
         end,
       }
@@ -89,11 +88,10 @@ return family {
   -- Short messages, which a sender may copy after their header, out of two pages. If TO is an address, it shows where
   -- the pages are.
   each(kinds, function(kind)
-    local name, _, exchange = table.unpack(kind)
     return both_roles {
-      id = "bug-short-message-from-two-pages-" .. name,
-      purpose = ("The target's own short %ss from both sides of the edge of a page arrive whole"):format(name:gsub("-", " ")),
-      rules = { name == "read-response" and "RDMAP-5.2.1-12" or "DDP-5.2-04", "DDP-5.2-01" },
+      id = "bug-short-message-from-two-pages-" .. kind.name,
+      purpose = ("The target's own short %ss from both sides of the edge of a page arrive whole"):format(kind.name:gsub("-", " ")),
+      rules = { kind.name == "read-response" and "RDMAP-5.2.1-12" or "DDP-5.2-04", "DDP-5.2-01" },
       needs = { memory = "read" },
       tags = { "known-bug", "field" },
       run = function(t)
@@ -102,7 +100,7 @@ return family {
         local memory = t:memory { length = #content, remote = "read", fill = "count", guard = 0 }
         local edge = 2 * PAGE - memory.to % PAGE
         for _, size in ipairs { 2, 3, 8, 16, 31, 32, 33, 48 } do
-          for _, first in ipairs { 1, size // 2, size - 1 } do exchange(t, conn, memory, edge - first, size) end
+          for _, first in ipairs { 1, size // 2, size - 1 } do kind.exchange(t, conn, memory, edge - first, size) end
         end
       end,
     }

@@ -14,17 +14,21 @@ end
 local COUNT = 64
 
 local crossings = {
-  { "write", "Write", "write", { "DDP-8.2-01", "SEC-6.1.1-02" }, { "1/1/02", "1/1/00" }, function(conn, buf)
+  { name = "write", text = "Write", remote = "write", rules = { "DDP-8.2-01", "SEC-6.1.1-02" }, fault = fault.foreign_stag,
+    stimulus = function(conn, buf)
     return conn:send(write { to = buf, payload = bytes(16, 0xee) })
   end },
-  { "read", "Read", "read", { "RDMAP-8.1.1-01", "SEC-6.1.1-02" }, { "0/1/03", "0/1/00" }, function(conn, buf)
+  { name = "read", text = "Read", remote = "read", rules = { "RDMAP-8.1.1-01", "SEC-6.1.1-02" }, fault = fault.rdmap_foreign_stag,
+    stimulus = function(conn, buf)
     return conn:send(read_request { source = buf, size = 16, sink_stag = 1 })
   end },
-  { "atomic", "atomic", "atomic", { "RDMAP-8.1.1-01", "EXT-8.2-08" }, { "0/1/03", "0/1/00" }, function(conn, buf)
+  { name = "atomic", text = "atomic", remote = "atomic", rules = { "RDMAP-8.1.1-01", "EXT-8.2-08" },
+    fault = fault.rdmap_foreign_stag, stimulus = function(conn, buf)
     return conn:send(atomic_request { target = buf, add_swap = 1 })
   end },
-  { "invalidate", "Send with Invalidate", "write", { "RDMAP-5.3-16", "RDMAP-7.2-05" }, { "0/1/09", "0/2/09", "0/1/03", "0/1/00" },
-    function(conn, buf) return conn:send(send_invalidate { invalidate = buf }) end },
+  { name = "invalidate", text = "Send with Invalidate", remote = "write", rules = { "RDMAP-5.3-16", "RDMAP-7.2-05" },
+    fault = { fault.not_invalidatable, fault.rdmap_foreign_stag },
+    stimulus = function(conn, buf) return conn:send(send_invalidate { invalidate = buf }) end },
 }
 
 local MANY = 40
@@ -85,20 +89,19 @@ return family {
   -- ---- protection domains ----
 
   each(crossings, function(one)
-    local name, text, remote, rules, codes, stimulus = table.unpack(one, 1, 6)
     return known_bug {
-      id = "bug-protection-domain-crossed-" .. name,
-      purpose = ("A %s that names memory of another protection domain ends the stream; who owns it can still use it"):format(text),
-      rules = rules,
-      needs = { memory = remote, extensions = name == "atomic" or nil },
+      id = "bug-protection-domain-crossed-" .. one.name,
+      purpose = ("A %s that names memory of another protection domain ends the stream; who owns it can still use it"):format(one.text),
+      rules = one.rules,
+      needs = { memory = one.remote, extensions = one.name == "atomic" or nil },
       run = function(t)
         local conn = t:session {}
         conn:sanity()
         local pd = t:protection_domain()
-        local buf = t:memory { length = 16, remote = remote, pd = pd, invalidate = name == "invalidate" or nil }
-        if name == "invalidate" then t:receive { length = 16 } end
-        local sent = stimulus(conn, buf)
-        conn:expect_terminate { codes[1], codes[2], codes[3], codes[4], of = sent }
+        local buf = t:memory { length = 16, remote = one.remote, pd = pd, invalidate = one.name == "invalidate" or nil }
+        if one.name == "invalidate" then t:receive { length = 16 } end
+        local sent = one.stimulus(conn, buf)
+        conn:expect_terminate { one.fault, of = sent }
         t:expect_unchanged(buf)
       end,
     }
@@ -185,7 +188,7 @@ return family {
       local served = 0
       local item
       repeat
-        item = conn:expect(terminate "1/2/02", terminate {}, read_response {}, closed())
+        item = conn:expect(fault.more_reads_than_ird, read_response {}, closed())
         if item.op == "read-response" then
           -- The end that the Reads above the IRD cause may cut one off.
           served = served + (item.l and 1 or 0)
@@ -231,7 +234,7 @@ return family {
         for i = 0, 3 do conn:send(send { payload = bytes(1024, i), l = false }) end
         sent = conn:send(send { payload = bytes(1024, 0xee), l = false, broken = true, comment = "past the end of the buffer" })
       end)
-      conn:expect_terminate { "1/2/05", "1/2/04", of = sent }
+      conn:expect_terminate { fault.runs_past_buffer, of = sent }
       t:expect_no_completion(posted)
       t:expect_unchanged(posted.memory, { except = { 0, 4096 } })
     end,

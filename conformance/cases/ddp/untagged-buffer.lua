@@ -4,32 +4,32 @@
 
 local LONG = { "DDP-7.1-08", "RDMAP-5.3-04", "DDP-7.1-17", "RDMAP-7.2-01" }
 local AWAY = { "DDP-7.1-07", "DDP-7.1-17", "RDMAP-7.2-01" }
-local long, away = { "1/2/05" }, { "1/2/04", "1/2/05" }
 
--- name, MO of the only segment (nil: of a right message), payload, segments, which segment is at
--- fault, codes (OP-73), rules, text. The buffer has 16 octets.
+-- The buffer has 16 octets. at: which segment is at fault.
 local wrong = {
-  { "longer-by-one", nil, 17, nil, 1, long, LONG, "is one octet longer than its buffer" },
-  { "twice-as-long", nil, 32, nil, 1, long, LONG, "is twice as long as its buffer" },
-  { "second-segment-too-long", nil, 17, { 8, 9 }, 2, long, LONG, "runs past the end of its buffer with its second segment" },
-  { "one-segment-more", nil, 17, { 16, 1 }, 2, { "1/2/05", "1/2/04" }, LONG, "fills its buffer and has a segment more" },
-  { "mo-at-end", 16, 1, nil, 1, away, AWAY, "has an MO just after its buffer" },
-  { "mo-past-end", 17, 1, nil, 1, away, AWAY, "has an MO beyond its buffer" },
-  { "mo-64-kib", 65536, 8, nil, 1, away, AWAY, "has an MO of 64 KiB" },
-  { "mo-sign", 0x80000000, 8, nil, 1, away, AWAY, "has an MO of 2^31" },
-  { "mo-wrap", 0xfffffff8, 16, nil, 1, away, AWAY, "has an MO just below 2^32, and wraps into its buffer" },
+  { name = "longer-by-one", length = 17, at = 1, fault = fault.too_long, rules = LONG, text = "is one octet longer than its buffer" },
+  { name = "twice-as-long", length = 32, at = 1, fault = fault.too_long, rules = LONG, text = "is twice as long as its buffer" },
+  { name = "second-segment-too-long", length = 17, segments = { 8, 9 }, at = 2, fault = fault.too_long, rules = LONG,
+    text = "runs past the end of its buffer with its second segment" },
+  { name = "one-segment-more", length = 17, segments = { 16, 1 }, at = 2, fault = fault.runs_past_buffer, rules = LONG,
+    text = "fills its buffer and has a segment more" },
+  { name = "mo-at-end", mo = 16, length = 1, at = 1, fault = fault.invalid_mo, rules = AWAY, text = "has an MO just after its buffer" },
+  { name = "mo-past-end", mo = 17, length = 1, at = 1, fault = fault.invalid_mo, rules = AWAY, text = "has an MO beyond its buffer" },
+  { name = "mo-64-kib", mo = 65536, length = 8, at = 1, fault = fault.invalid_mo, rules = AWAY, text = "has an MO of 64 KiB" },
+  { name = "mo-sign", mo = 0x80000000, length = 8, at = 1, fault = fault.invalid_mo, rules = AWAY, text = "has an MO of 2^31" },
+  { name = "mo-wrap", mo = 0xfffffff8, length = 16, at = 1, fault = fault.invalid_mo, rules = AWAY,
+    text = "has an MO just below 2^32, and wraps into its buffer" },
 }
 
 return family {
   -- ---- Sends that do not fit ----
 
   each(wrong, function(one)
-    local name, mo, length, segments, at, codes, rules, how = table.unpack(one, 1, 8)
-    local both = name == "longer-by-one" or name == "second-segment-too-long" or name == "mo-at-end"
+    local both = one.name == "longer-by-one" or one.name == "second-segment-too-long" or one.name == "mo-at-end"
     return (both and both_roles or case) {
-      id = "ddp-send-" .. name,
-      purpose = ("A Send that %s ends the stream and changes no octet beside the buffer"):format(how),
-      rules = rules,
+      id = "ddp-send-" .. one.name,
+      purpose = ("A Send that %s ends the stream and changes no octet beside the buffer"):format(one.text),
+      rules = one.rules,
       role = not both and "responder" or nil,
       needs = { agent = true },
       run = function(t)
@@ -37,11 +37,11 @@ return family {
         conn:sanity()
         local memory = t:memory { length = 48 }
         local posted = t:receive { memory = memory, offset = 16, length = 16 }
-        local sent = conn:send(send { mo = mo, payload = bytes(length, 0xee), comment = "it " .. how }, { segments = segments })
-        conn:expect_terminate { codes[1], codes[2], of = sent.segments[at] }
+        local sent = conn:send(send { mo = one.mo, payload = bytes(one.length, 0xee), comment = "it " .. one.text }, { segments = one.segments })
+        conn:expect_terminate { one.fault, of = sent.segments[one.at] }
         t:expect_no_completion(posted)
         -- RFC 5040 §5.5: the target may have placed the correct part, but only there.
-        local right = segments and segments[1] or 0
+        local right = one.segments and one.segments[1] or 0
         t:expect_unchanged(memory, { except = { 16, right } })
       end,
     }
@@ -57,7 +57,7 @@ return family {
       local memory = t:memory { length = 16 }
       local posted = t:receive { memory = memory, length = 0 }
       local sent = conn:send(send { payload = "\xee" })
-      conn:expect_terminate { "1/2/05", "1/2/04", of = sent }
+      conn:expect_terminate { fault.runs_past_buffer, of = sent }
       t:expect_no_completion(posted)
       t:expect_unchanged(memory)
     end,
@@ -72,7 +72,7 @@ return family {
     run = function(t)
       local conn = t:session {}
       local sent = conn:send(send { payload = bytes(8) })
-      conn:expect_terminate { "1/2/02", "1/2/03", of = sent }
+      conn:expect_terminate { fault.no_buffer, of = sent }
     end,
   },
 
@@ -88,7 +88,7 @@ return family {
       t:completion(posted, { length = 0 })
       t:expect_unchanged(posted.memory)
       local sent = conn:send(send { payload = bytes(16, 0xee), comment = "no receive is left for it" })
-      conn:expect_terminate { "1/2/02", "1/2/03", of = sent }
+      conn:expect_terminate { fault.no_buffer, of = sent }
       t:expect_unchanged(posted.memory)
     end,
   },
@@ -104,7 +104,7 @@ return family {
       local conn = t:session {}
       conn:sanity()
       local sent = conn:send(send {})
-      conn:expect_terminate { "1/2/02", "1/2/03", of = sent }
+      conn:expect_terminate { fault.no_buffer, of = sent }
     end,
   },
 

@@ -13,7 +13,7 @@ return family {
       local conn = t:session {}
       conn:sanity()
       local sent = conn:send(send { qn = 77, payload = bytes(8) })
-      conn:expect_terminate { "1/2/01", "0/2/06", of = sent }
+      conn:expect_terminate { fault.invalid_queue, of = sent }
     end,
   },
 
@@ -30,7 +30,7 @@ return family {
         conn:sanity()
         local posted = t:receive { length = 8 }
         local sent = conn:send(send { qn = qn, payload = bytes(8, 0xee) })
-        conn:expect_terminate { "1/2/01", "0/2/06", of = sent }
+        conn:expect_terminate { fault.invalid_queue, of = sent }
         t:expect_no_completion(posted)
         t:expect_unchanged(posted.memory)
       end,
@@ -47,7 +47,7 @@ return family {
         local conn = t:connect {}
         conn:sanity()
         local sent = conn:send(read_request { qn = qn, size = 0, sink_stag = 1 })
-        conn:expect_terminate { "1/2/01", "0/2/06", of = sent }
+        conn:expect_terminate { fault.invalid_queue, of = sent }
       end,
     }
   end),
@@ -60,7 +60,7 @@ return family {
     run = function(t)
       local conn = t:session {}
       local sent = conn:send(send { qn = 77, payload = bytes(8) })
-      conn:expect_terminate { "1/2/01", "0/2/06", of = sent }
+      conn:expect_terminate { fault.invalid_queue, of = sent }
     end,
   },
 
@@ -74,7 +74,7 @@ return family {
       local conn = t:session {}
       conn:sanity()
       local sent = conn:send(send { qn = 77 })
-      conn:expect_terminate { "1/2/01", "0/2/06", of = sent }
+      conn:expect_terminate { fault.invalid_queue, of = sent }
     end,
   },
 }

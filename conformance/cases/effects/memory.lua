@@ -49,19 +49,18 @@ return family {
 
   -- The target Reads 64 octets into a buffer that has just these.
   each({
-    { "past-end", 0, 65, "one octet longer than the Read and its buffer" },
-    { "shifted", 8, 64, "8 octets after its place, and past the end of its buffer" },
-    { "before-base", -8, 64, "8 octets before its place and its buffer" },
+    { name = "past-end", shift = 0, size = 65, text = "one octet longer than the Read and its buffer" },
+    { name = "shifted", shift = 8, size = 64, text = "8 octets after its place, and past the end of its buffer" },
+    { name = "before-base", shift = -8, size = 64, text = "8 octets before its place and its buffer" },
   }, function(one)
-    local name, shift, size, how = table.unpack(one)
-    return harmless("response-" .. name, "A Read Response " .. how, { "DDP-8.3.1-04", "DDP-7.1-13", "RDMAP-5.2.2-04" }, function(t)
+    return harmless("response-" .. one.name, "A Read Response " .. one.text, { "DDP-8.3.1-04", "DDP-7.1-13", "RDMAP-5.2.2-04" }, function(t)
       local memory = t:memory { length = 64 }
       local conn = t:connect {}
       conn:sanity()
       local handle = t:post { op = "read", memory = memory, length = 64, stag = 0x11223344, to = 0x5000 }
       local asked = conn:expect(read_request { size = 64, source_stag = 0x11223344, source_to = 0x5000 })
-      conn:send(read_response { stag = asked.sink_stag, to = asked.sink_to + shift, payload = bytes(size, 0xee), broken = true,
-                                comment = how })
+      conn:send(read_response { stag = asked.sink_stag, to = asked.sink_to + one.shift, payload = bytes(one.size, 0xee), broken = true,
+                                comment = one.text })
       seen.only_the_end(t, conn)
       t:expect_no_completion(handle)
       t:expect_unchanged(memory, { except = { 0, 64 } })

@@ -71,22 +71,21 @@ return family {
   end),
 
   each({
-    { "ord", "ORD", "IRD", "ird", { ord = UNSPECIFIED, ird = 4 }, "EMPA-9.1-12" },
-    { "ird", "IRD", "ORD", "ord", { ird = UNSPECIFIED, ord = 4 }, "EMPA-9.1-14" },
+    { asked = "ord", answer = "ird", depths = { ord = UNSPECIFIED, ird = 4 }, rule = "EMPA-9.1-12" },
+    { asked = "ird", answer = "ord", depths = { ird = UNSPECIFIED, ord = 4 }, rule = "EMPA-9.1-14" },
   }, function(one)
     return case {
-      id = "empa-reply-3fff-" .. one[1],
-      purpose = ("A responder answers %s 0x3FFF with %s 0x3FFF and negotiates the other value"):format(one[2],
-        one[3]),
-      rules = { one[6] },
+      id = "empa-reply-3fff-" .. one.asked,
+      purpose = ("A responder answers %s 0x3FFF with %s 0x3FFF and negotiates the other value"):format(one.asked:upper(),
+        one.answer:upper()),
+      rules = { one.rule },
       role = "responder",
       needs = { enhanced = true },
       run = function(t)
         local conn = t:connect { raw = true }
-        conn:send(request(one[5]))
-        local other = one[4] == "ird" and "ord" or "ird"
-        local answer = conn:expect(reply { rejected = false, [one[4]] = UNSPECIFIED })
-        t:observe(other, answer[other])
+        conn:send(request(one.depths))
+        local answer = conn:expect(reply { rejected = false, [one.answer] = UNSPECIFIED })
+        t:observe(one.asked, answer[one.asked])
         mpa.serves(conn)
       end,
     }
@@ -205,24 +204,23 @@ return family {
   },
 
   each({
-    { "ird", "ORD", { ird = UNSPECIFIED }, "EMPA-9.1-13", "ord" }, { "ord", "IRD", { ord = UNSPECIFIED }, "EMPA-9.1-15", "ird" },
+    { name = "ird", rule = "EMPA-9.1-13", own = "ord", depth = 6 }, { name = "ord", rule = "EMPA-9.1-15", own = "ird", depth = 5 },
   }, function(one)
     return case {
-      id = "empa-initiator-3fff-" .. one[1],
-      purpose = ("%s 0x3FFF in the Reply leaves the initiator's %s as it is"):format(one[1]:upper(), one[2]),
-      rules = { one[4], "EMPA-9.1-11" },
+      id = "empa-initiator-3fff-" .. one.name,
+      purpose = ("%s 0x3FFF in the Reply leaves the initiator's %s as it is"):format(one.name:upper(), one.own:upper()),
+      rules = { one.rule, "EMPA-9.1-11" },
       role = "initiator",
       needs = { agent = true },
       run = function(t)
         local conn = t:target_connects { raw = true, target = { peer_to_peer = true, enhanced = true, revision = 2,
           rtr = { "write" }, ird = 5, ord = 6 } }
         local asked = conn:expect(request { a = true })
-        conn:send(t:answer(asked, one[3]))
+        conn:send(t:answer(asked, { [one.name] = UNSPECIFIED }))
         conn:expect(write { payload = "" })
         local agreed = t:established(conn)
-        local own = one[5] == "ord" and 6 or 5
-        t:check(agreed[one[5]] == own, "the initiator changed a depth that its ULP decides", {
-          expected = ("%s %d"):format(one[5], own), actual = ("%s %d"):format(one[5], agreed[one[5]]) })
+        t:check(agreed[one.own] == one.depth, "the initiator changed a depth that its ULP decides", {
+          expected = ("%s %d"):format(one.own, one.depth), actual = ("%s %d"):format(one.own, agreed[one.own]) })
         mpa.serves(conn)
       end,
     }
@@ -278,9 +276,9 @@ return family {
         conn:send(reply { ord = ord, ird = 16, a = asked.a, b = asked.b, c = asked.c, d = asked.d })
         local item
         if asked.a then
-          item = conn:expect(terminate "2/0/06", mpa.rtr.write, mpa.rtr.read, mpa.rtr.send)
+          item = conn:expect(fault.too_little_ird, mpa.rtr.write, mpa.rtr.read, mpa.rtr.send)
         else -- client-server: an initiator that goes on begins with the ULP's own message
-          item = conn:expect(terminate "2/0/06", send {}, write {}, read_request {})
+          item = conn:expect(fault.too_little_ird, send {}, write {}, read_request {})
         end
         if item.op == "terminate" then return conn:expect_close {} end
         -- It goes on: then it must have the resources.

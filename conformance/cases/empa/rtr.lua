@@ -243,7 +243,7 @@ return family {
         if one[2] then one[2](t) end
         conn:send(one[3], { comment = "not the chosen RTR form" })
         conn:send(read_request { size = 0, sink_stag = 3, sink_to = 4 })
-        local item = conn:expect(terminate "2/0/07", terminate "2/0/05", closed(), read_response {})
+        local item = conn:expect(fault.no_common_rtr, terminate "2/0/05", closed(), read_response {})
         t:observe("first", item.op or item.kind)
       end,
     }
@@ -309,7 +309,7 @@ return family {
       run = function(t)
         local conn = mpa.called(t, with(P2P, { rtr = one[2] }))
         conn:send(reply { peer_to_peer = true, rtr = one[3] })
-        conn:expect_terminate { "2/0/07" }
+        conn:expect_terminate { fault.no_common_rtr }
         conn:expect_close {}
       end,
     }

@@ -19,33 +19,32 @@ local function joined(...)
   return fields
 end
 
--- OP-84: the Terminate holds the DDP header but not the RDMAP header.
-local function coded(code)
-  local m = terminate(code)
-  m.fields.d, m.fields.r = true, false
-  return m
+-- Sends it and expects a Terminate of one of the sets. OP-84: it holds the DDP header but not the RDMAP header.
+local function refused(conn, request, ...)
+  local all = { of = conn:send(atomic_request(request)) }
+  for _, set in ipairs { ... } do
+    for _, one in ipairs(set) do
+      local fields = one.fields
+      all[#all + 1] = terminate { layer = fields.layer, etype = fields.etype, code = fields.code, d = true, r = false }
+    end
+  end
+  conn:expect_terminate(all)
 end
 
--- Sends it and expects one of the codes.
-local function refused(conn, request, codes)
-  local set = { of = conn:send(atomic_request(request)) }
-  for i, code in ipairs(codes) do set[i] = coded(code) end
-  conn:expect_terminate(set)
-end
-
--- OP-50: a design that cannot distinguish such an STag from an unknown one may use that code.
-local association = { "0/1/03", "0/1/00" }
-local access = { "0/1/02", "0/1/00" }
 local stags = {
-  { "unknown", { "0/1/00" }, "is not valid", function() return { stag = 0x5bad57a6, to = 0x10000 } end },
-  { "other-pd", association, "belongs to another protection domain",
-    function(t) return t:memory { length = 64, remote = "atomic", pd = t:protection_domain() } end },
-  { "other-stream", association, "is bound to another stream",
-    function(t) return t:memory { length = 64, remote = "atomic", conn = t:session {} } end },
-  { "read-only", access, "permits reading only", function(t) return t:memory { length = 64, remote = "read" } end },
-  { "write-only", access, "permits writing only", function(t) return t:memory { length = 64, remote = "write" } end },
-  { "local-only", access, "permits no remote access", function(t) return t:memory { length = 64 } end },
-  { "invalidated", { "0/1/00" }, "was invalidated", function(t)
+  { name = "unknown", fault = fault.atomic_invalid_stag, text = "is not valid",
+    prepare = function() return { stag = 0x5bad57a6, to = 0x10000 } end },
+  { name = "other-pd", fault = fault.rdmap_foreign_stag, text = "belongs to another protection domain",
+    prepare = function(t) return t:memory { length = 64, remote = "atomic", pd = t:protection_domain() } end },
+  { name = "other-stream", fault = fault.rdmap_foreign_stag, text = "is bound to another stream",
+    prepare = function(t) return t:memory { length = 64, remote = "atomic", conn = t:session {} } end },
+  { name = "read-only", fault = fault.rdmap_no_access, text = "permits reading only",
+    prepare = function(t) return t:memory { length = 64, remote = "read" } end },
+  { name = "write-only", fault = fault.rdmap_no_access, text = "permits writing only",
+    prepare = function(t) return t:memory { length = 64, remote = "write" } end },
+  { name = "local-only", fault = fault.rdmap_no_access, text = "permits no remote access",
+    prepare = function(t) return t:memory { length = 64 } end },
+  { name = "invalidated", fault = fault.atomic_invalid_stag, text = "was invalidated", prepare = function(t)
     local buf = t:memory { length = 64, remote = "atomic" }
     t:invalidate(buf)
     return buf
@@ -53,14 +52,13 @@ local stags = {
 }
 
 -- A buffer of 60 octets at TO 0x10000: all places are aligned.
-local bounds = { "0/1/01" }
 local places = {
-  { "before-base", 0x10000 - 8, bounds, "before its buffer" },
-  { "straddling-end", 0x10000 + 56, bounds, "that runs past the end of its buffer" },
-  { "behind-end", 0x10000 + 64, bounds, "after its buffer" },
-  { "4-gib-above", 0x100010000, bounds, "that is right in the low 32 bits of its TO only" },
-  { "sign-of-to", 0x8000000000010000, bounds, "that is right but for the top bit of its TO" },
-  { "top-of-memory", 0xfffffffffffffff8, { "0/1/01", "0/1/04" }, "whose end is at 2^64" },
+  { name = "before-base", to = 0x10000 - 8, fault = fault.rdmap_out_of_bounds, text = "before its buffer" },
+  { name = "straddling-end", to = 0x10000 + 56, fault = fault.rdmap_out_of_bounds, text = "that runs past the end of its buffer" },
+  { name = "behind-end", to = 0x10000 + 64, fault = fault.rdmap_out_of_bounds, text = "after its buffer" },
+  { name = "4-gib-above", to = 0x100010000, fault = fault.rdmap_out_of_bounds, text = "that is right in the low 32 bits of its TO only" },
+  { name = "sign-of-to", to = 0x8000000000010000, fault = fault.rdmap_out_of_bounds, text = "that is right but for the top bit of its TO" },
+  { name = "top-of-memory", to = 0xfffffffffffffff8, fault = fault.rdmap_past_end_or_wraps, text = "whose end is at 2^64" },
 }
 
 local function body(buf)
@@ -87,7 +85,7 @@ return family {
           local buf = t:memory { length = 24, remote = "atomic", to = 0x10000, fill = "count" }
           local conn = t:session {}
           conn:sanity()
-          refused(conn, joined(fields, { target = buf, offset = 8 + shift, comment = shift .. " octets off" }), { "0/2/07" })
+          refused(conn, joined(fields, { target = buf, offset = 8 + shift, comment = shift .. " octets off" }), fault.unaligned_atomic)
           t:expect_unchanged(buf, { rule = section .. (name == "fetch-add" and "03" or "04") })
           t:event("fault", conn, nil, { rule = section .. (name == "fetch-add" and "04" or "05") })
         end,
@@ -112,7 +110,7 @@ return family {
         conn:sanity()
         local sent = conn:send(atomic_request { target = buf, atomic = code, add_swap = 0x1111111111111111, add_swap_mask = ONES,
                                                 compare_mask = 0, broken = true, comment = "AOpCode " .. code })
-        conn:expect_terminate { "0/2/06", terminate { rdmap = "operation", d = true, r = false }, of = sent }
+        conn:expect_terminate { fault.opcode, terminate { rdmap = "operation", d = true, r = false }, of = sent }
         t:expect_unchanged(buf)
       end,
     }
@@ -121,22 +119,21 @@ return family {
   -- ---- the STag and the place ----
 
   each(stags, function(one)
-    local name, codes, how, prepare = table.unpack(one)
     return each(requests, function(request)
       local op, words, fields = table.unpack(request)
       local both = op == "fetch-add"
       return (both and both_roles or case) {
-        id = ("ext-%s-stag-%s"):format(op, name),
-        purpose = ("A %s on a buffer whose STag %s ends the stream and changes no octet"):format(words, how),
+        id = ("ext-%s-stag-%s"):format(op, one.name),
+        purpose = ("A %s on a buffer whose STag %s ends the stream and changes no octet"):format(words, one.text),
         rules = { "EXT-8.2-08", "EXT-8.2-05", "EXT-8.1-02" },
         level = "must",
         role = not both and "responder" or nil,
         needs = { memory = "atomic", extensions = true },
         run = function(t)
-          local buf = prepare(t)
+          local buf = one.prepare(t)
           local conn = t:session {}
           conn:sanity()
-          refused(conn, joined(fields, { remote_stag = buf.stag, remote_to = buf.to, comment = "the STag " .. how }), codes)
+          refused(conn, joined(fields, { remote_stag = buf.stag, remote_to = buf.to, comment = "the STag " .. one.text }), one.fault)
           if buf.mem then t:expect_unchanged(buf) end
         end,
       }
@@ -144,13 +141,12 @@ return family {
   end),
 
   each(places, function(one)
-    local name, to, codes, how = table.unpack(one)
     return each(requests, function(request)
       local op, words, fields = table.unpack(request)
-      local both = op == "cmp-swap" and name == "straddling-end"
+      local both = op == "cmp-swap" and one.name == "straddling-end"
       return (both and both_roles or case) {
-        id = ("ext-%s-%s"):format(op, name),
-        purpose = ("A %s %s ends the stream and changes no octet"):format(words, how),
+        id = ("ext-%s-%s"):format(op, one.name),
+        purpose = ("A %s %s ends the stream and changes no octet"):format(words, one.text),
         rules = { "EXT-8.2-08", "EXT-8.2-05", "EXT-8.1-02" },
         level = "must",
         role = not both and "responder" or nil,
@@ -159,7 +155,7 @@ return family {
           local buf = t:memory { length = 60, remote = "atomic", to = 0x10000, fill = "count" }
           local conn = t:session {}
           conn:sanity()
-          refused(conn, joined(fields, { remote_stag = buf.stag, remote_to = to, comment = how }), codes)
+          refused(conn, joined(fields, { remote_stag = buf.stag, remote_to = one.to, comment = one.text }), one.fault)
           t:expect_unchanged(buf)
         end,
       }
@@ -177,7 +173,7 @@ return family {
       local conn = t:session {}
       conn:sanity()
       -- It is misaligned as well: either check may come first.
-      refused(conn, { remote_stag = buf.stag, remote_to = -4, add_swap = 1, comment = "TO 2^64-4" }, { "0/1/04", "0/1/01", "0/2/07" })
+      refused(conn, { remote_stag = buf.stag, remote_to = -4, add_swap = 1, comment = "TO 2^64-4" }, fault.rdmap_to_wraps, fault.unaligned_atomic)
       t:expect_unchanged(buf)
     end,
   },
@@ -259,7 +255,7 @@ return family {
         }
         local item
         for i = 1, 3 do
-          item = conn:expect(terminate "1/2/02", terminate {}, answers[i])
+          item = conn:expect(fault.more_reads_than_ird, answers[i])
           if item.op == "terminate" then break end
         end
         if item.op ~= "terminate" then t:observe("answer", "all served") end

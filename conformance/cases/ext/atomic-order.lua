@@ -23,12 +23,13 @@ local function nothing_yet(t, conn, cells, count)
 end
 
 local followers = {
-  { "atomic-then-send", { "EXT-5.4-07", "EXT-5.4-05", "EXT-7-03" }, "A Send after an atomic is delivered", function(conn)
+  { name = "atomic-then-send", rules = { "EXT-5.4-07", "EXT-5.4-05", "EXT-7-03" }, text = "A Send after an atomic is delivered",
+    stimulus = function(conn)
     conn:send(send { payload = "behind" })
-  end, { length = 6 } },
-  { "atomic-then-immediate", { "EXT-7-02" }, "Immediate Data after an atomic is delivered", function(conn)
+  end, fields = { length = 6 } },
+  { name = "atomic-then-immediate", rules = { "EXT-7-02" }, text = "Immediate Data after an atomic is delivered", stimulus = function(conn)
     conn:send(immediate { payload = "8 octets" })
-  end, { immediate = "8 octets" } },
+  end, fields = { immediate = "8 octets" } },
 }
 
 return family {
@@ -137,11 +138,10 @@ return family {
   -- ---- messages that may overtake an answer: they have to come through in any case ----
 
   each(followers, function(one)
-    local name, rules, text, stimulus, fields = table.unpack(one)
     return both_roles {
-      id = "ext-order-" .. name,
-      purpose = text .. ", before or after the atomic's answer",
-      rules = rules,
+      id = "ext-order-" .. one.name,
+      purpose = one.text .. ", before or after the atomic's answer",
+      rules = one.rules,
       level = "must",
       needs = { memory = "atomic", extensions = true },
       run = function(t)
@@ -150,10 +150,10 @@ return family {
         local posted = t:receive { length = 16 }
         conn:together(function()
           conn:send(atomic_request { target = cells, add_swap = 1, request_id = 2 })
-          stimulus(conn)
+          one.stimulus(conn)
         end)
         conn:expect(atomic_response { request_id = 2, value = 7 })
-        t:completion(posted, fields)
+        t:completion(posted, one.fields)
         atomics.expect(t, cells, 8)
       end,
     }

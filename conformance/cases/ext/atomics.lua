@@ -8,81 +8,89 @@ local atomics = use "atomics"
 local ONES = 0xffffffffffffffff
 local TOP = 0x8000000000000000
 
+-- before, after: the value in memory.
 local additions = {
-  { "one", 0x0102030405060708, 1, 0, 0x0102030405060709 },
-  { "zero", 0xfedcba9876543210, 0, 0, 0xfedcba9876543210 },
-  { "top-bit", TOP, TOP, 0, 0 },
-  { "wrap", ONES, 1, 0, 0 },
-  { "minus-one", 5, ONES, 0, 4 },
-  { "carry-into-high-half", 0x00000000ffffffff, 1, 0, 0x0000000100000000 },
-  { "halves", 0xffffffffffffffff, 0x0000000200000003, 0x8000000080000000, 0x0000000100000002 },
-  { "octets", 0xff7f80010203fe00, 0x0101010101010101, 0x8080808080808080, 0x008081020304ff01 },
-  { "bits", 0x5555555555555555, 0xffffffffffffffff, ONES, 0xaaaaaaaaaaaaaaaa },
-  { "lowest-field-of-one-bit", 1, 1, 1, 0 },
-  { "top-mask", 0x7fffffffffffffff, 1, TOP, TOP },
-  { "unequal-fields", 0x0fff0fff0fff0fff, 0x0001000100010001, 0x0000080000000800, 0x1000000010000000 },
+  { name = "one", before = 0x0102030405060708, add = 1, mask = 0, after = 0x0102030405060709 },
+  { name = "zero", before = 0xfedcba9876543210, add = 0, mask = 0, after = 0xfedcba9876543210 },
+  { name = "top-bit", before = TOP, add = TOP, mask = 0, after = 0 },
+  { name = "wrap", before = ONES, add = 1, mask = 0, after = 0 },
+  { name = "minus-one", before = 5, add = ONES, mask = 0, after = 4 },
+  { name = "carry-into-high-half", before = 0x00000000ffffffff, add = 1, mask = 0, after = 0x0000000100000000 },
+  { name = "halves", before = 0xffffffffffffffff, add = 0x0000000200000003, mask = 0x8000000080000000, after = 0x0000000100000002 },
+  { name = "octets", before = 0xff7f80010203fe00, add = 0x0101010101010101, mask = 0x8080808080808080, after = 0x008081020304ff01 },
+  { name = "bits", before = 0x5555555555555555, add = 0xffffffffffffffff, mask = ONES, after = 0xaaaaaaaaaaaaaaaa },
+  { name = "lowest-field-of-one-bit", before = 1, add = 1, mask = 1, after = 0 },
+  { name = "top-mask", before = 0x7fffffffffffffff, add = 1, mask = TOP, after = TOP },
+  { name = "unequal-fields", before = 0x0fff0fff0fff0fff, add = 0x0001000100010001, mask = 0x0000080000000800, after = 0x1000000010000000 },
 }
 
 local swaps = {
-  { "match", 0x0102030405060708, 0xfedcba9876543210, ONES, 0x0102030405060708, ONES, 0xfedcba9876543210 },
-  { "mismatch", 0x0102030405060708, 0xfedcba9876543210, ONES, 0x0102030405060709, ONES, 0x0102030405060708 },
-  { "mismatch-top-bit", TOP, 1, ONES, 0, ONES, TOP },
-  { "swap-mask", 0x1111111111111111, 0x2222222222222222, 0xffff0000ff0000ff, 0x1111111111111111, ONES, 0x2222111122111122 },
-  { "swap-mask-zero", 0x1111111111111111, 0x2222222222222222, 0, 0x1111111111111111, ONES, 0x1111111111111111 },
-  { "compare-mask-zero", 0x1111111111111111, 0x2222222222222222, ONES, 0xffffffffffffffff, 0, 0x2222222222222222 },
-  { "compare-mask-match", 0x1122334455667788, 7, ONES, 0xff22ff44ff66ff88, 0x00ff00ff00ff00ff, 7 },
-  { "compare-mask-mismatch", 0x1122334455667788, 7, ONES, 0xff22ff44ff66ff89, 0x00ff00ff00ff00ff, 0x1122334455667788 },
-  { "both-masks", 0x00000000deadbeef, 0xa5a5a5a55a5a5a5a, 0xff000000000000ff, 0x12345678deadbeef, 0x00000000ffffffff,
-    0xa5000000deadbe5a },
+  { name = "match", before = 0x0102030405060708, swap = 0xfedcba9876543210, swap_mask = ONES, compare = 0x0102030405060708,
+    compare_mask = ONES, after = 0xfedcba9876543210 },
+  { name = "mismatch", before = 0x0102030405060708, swap = 0xfedcba9876543210, swap_mask = ONES, compare = 0x0102030405060709,
+    compare_mask = ONES, after = 0x0102030405060708 },
+  { name = "mismatch-top-bit", before = TOP, swap = 1, swap_mask = ONES, compare = 0, compare_mask = ONES, after = TOP },
+  { name = "swap-mask", before = 0x1111111111111111, swap = 0x2222222222222222, swap_mask = 0xffff0000ff0000ff,
+    compare = 0x1111111111111111, compare_mask = ONES, after = 0x2222111122111122 },
+  { name = "swap-mask-zero", before = 0x1111111111111111, swap = 0x2222222222222222, swap_mask = 0, compare = 0x1111111111111111,
+    compare_mask = ONES, after = 0x1111111111111111 },
+  { name = "compare-mask-zero", before = 0x1111111111111111, swap = 0x2222222222222222, swap_mask = ONES,
+    compare = 0xffffffffffffffff, compare_mask = 0, after = 0x2222222222222222 },
+  { name = "compare-mask-match", before = 0x1122334455667788, swap = 7, swap_mask = ONES, compare = 0xff22ff44ff66ff88,
+    compare_mask = 0x00ff00ff00ff00ff, after = 7 },
+  { name = "compare-mask-mismatch", before = 0x1122334455667788, swap = 7, swap_mask = ONES, compare = 0xff22ff44ff66ff89,
+    compare_mask = 0x00ff00ff00ff00ff, after = 0x1122334455667788 },
+  { name = "both-masks", before = 0x00000000deadbeef, swap = 0xa5a5a5a55a5a5a5a, swap_mask = 0xff000000000000ff,
+    compare = 0x12345678deadbeef, compare_mask = 0x00000000ffffffff,
+    after = 0xa5000000deadbe5a },
 }
 
 local ignored = {
-  { "reserved-ones", "the reserved bits are ones", { atomic = 0xfffffff0 }, "EXT-5.2.1-02" },
-  { "reserved-some", "some reserved bits are set", { atomic = 0x05a0b1c0 }, "EXT-5.2.1-02" },
-  { "compare-fields", "Compare Data and Compare Mask hold something", { compare = 0x1122334455667788, compare_mask = 0x0f }, "EXT-5.2.1-08" },
-  { "compare-mask-zero", "Compare Mask is zero", { compare_mask = 0 }, "EXT-5.2.1-08" },
-  { "invalidate-field", "the field of the Invalidate STag names a valid STag", {}, "EXT-4.1-04" },
+  { name = "reserved-ones", text = "the reserved bits are ones", fields = { atomic = 0xfffffff0 }, rule = "EXT-5.2.1-02" },
+  { name = "reserved-some", text = "some reserved bits are set", fields = { atomic = 0x05a0b1c0 }, rule = "EXT-5.2.1-02" },
+  { name = "compare-fields", text = "Compare Data and Compare Mask hold something",
+    fields = { compare = 0x1122334455667788, compare_mask = 0x0f }, rule = "EXT-5.2.1-08" },
+  { name = "compare-mask-zero", text = "Compare Mask is zero", fields = { compare_mask = 0 }, rule = "EXT-5.2.1-08" },
+  { name = "invalidate-field", text = "the field of the Invalidate STag names a valid STag", fields = {}, rule = "EXT-4.1-04" },
 }
 
 return family {
-  -- ---- results: name, value in memory, Add or Swap Data, its mask, (Compare Data, its mask,) result ----
+  -- ---- results ----
 
   each(additions, function(one)
-    local name, before, add, mask, after = table.unpack(one)
-    local masked = mask ~= 0
-    local both = name == "wrap" or name == "halves"
+    local masked = one.mask ~= 0
+    local both = one.name == "wrap" or one.name == "halves"
     return (both and both_roles or case) {
-      id = "ext-fetch-add-" .. name,
-      purpose = ("FetchAdd of 0x%x with mask 0x%x to 0x%x answers the old value and leaves 0x%x"):format(add, mask, before, after),
+      id = "ext-fetch-add-" .. one.name,
+      purpose = ("FetchAdd of 0x%x with mask 0x%x to 0x%x answers the old value and leaves 0x%x"):format(one.add, one.mask, one.before, one.after),
       rules = { masked and "EXT-5.1.1-07" or "EXT-5.1.1-06", "EXT-5.1.1-08", "EXT-5.2.1-12", "EXT-5.2.1-19", "EXT-5.2.1-03" },
       level = "must",
       role = not both and "responder" or nil,
       needs = { memory = "atomic", extensions = true },
       run = function(t)
         local conn = t:session {}
-        local cells = atomics.cells(t, conn, { ONES, before, 0 })
-        atomics.ask(conn, { target = cells, offset = 8, add_swap = add, add_swap_mask = mask, request_id = 7 }, before)
-        atomics.expect(t, cells, after, 8)
+        local cells = atomics.cells(t, conn, { ONES, one.before, 0 })
+        atomics.ask(conn, { target = cells, offset = 8, add_swap = one.add, add_swap_mask = one.mask, request_id = 7 }, one.before)
+        atomics.expect(t, cells, one.after, 8)
       end,
     }
   end),
 
   each(swaps, function(one)
-    local name, before, swap, swap_mask, compare, compare_mask, after = table.unpack(one)
-    local both = name == "match" or name == "both-masks"
+    local both = one.name == "match" or one.name == "both-masks"
     return (both and both_roles or case) {
-      id = "ext-cmp-swap-" .. name,
-      purpose = ("CmpSwap of 0x%x/0x%x if 0x%x/0x%x on 0x%x answers the old value and leaves 0x%x"):format(swap, swap_mask,
-        compare, compare_mask, before, after),
+      id = "ext-cmp-swap-" .. one.name,
+      purpose = ("CmpSwap of 0x%x/0x%x if 0x%x/0x%x on 0x%x answers the old value and leaves 0x%x"):format(one.swap, one.swap_mask,
+        one.compare, one.compare_mask, one.before, one.after),
       rules = { "EXT-5.1.2-01", "EXT-5.1.1-08", "EXT-5.2.1-12", "EXT-5.2.1-19", "EXT-5.2.1-03" },
       role = not both and "responder" or nil,
       needs = { memory = "atomic", extensions = true },
       run = function(t)
         local conn = t:session {}
-        local cells = atomics.cells(t, conn, { ONES, before, 0 })
-        atomics.ask(conn, { target = cells, offset = 8, atomic = atomics.CMP_SWAP, add_swap = swap, add_swap_mask = swap_mask,
-                            compare = compare, compare_mask = compare_mask, request_id = 7 }, before)
-        atomics.expect(t, cells, after, 8)
+        local cells = atomics.cells(t, conn, { ONES, one.before, 0 })
+        atomics.ask(conn, { target = cells, offset = 8, atomic = atomics.CMP_SWAP, add_swap = one.swap, add_swap_mask = one.swap_mask,
+                            compare = one.compare, compare_mask = one.compare_mask, request_id = 7 }, one.before)
+        atomics.expect(t, cells, one.after, 8)
       end,
     }
   end),
@@ -145,19 +153,18 @@ return family {
   },
 
   each(ignored, function(one)
-    local name, how, fields, rule = table.unpack(one)
     return both_roles {
-      id = "ext-atomic-ignores-" .. name,
-      purpose = ("The target carries out a FetchAdd in which %s like any other"):format(how),
-      rules = { rule, "EXT-5.2.1-12" },
+      id = "ext-atomic-ignores-" .. one.name,
+      purpose = ("The target carries out a FetchAdd in which %s like any other"):format(one.text),
+      rules = { one.rule, "EXT-5.2.1-12" },
       level = "must",
       needs = { memory = "atomic", extensions = true },
       run = function(t)
         local conn = t:session {}
         local cells = atomics.cells(t, conn, { 40 })
-        local request = { target = cells, add_swap = 2, request_id = 3, comment = how }
-        for field, value in pairs(fields) do request[field] = value end
-        if rule == "EXT-4.1-04" then request.invalidate = cells.stag end
+        local request = { target = cells, add_swap = 2, request_id = 3, comment = one.text }
+        for field, value in pairs(one.fields) do request[field] = value end
+        if one.rule == "EXT-4.1-04" then request.invalidate = cells.stag end
         conn:send(atomic_request(request))
         conn:expect(atomic_response { request_id = 3, value = 40 })
         atomics.expect(t, cells, 42)

@@ -7,38 +7,35 @@ local RULES = { "EXT-5.2.2-08", "EXT-8.2-01" }
 
 local function add(t) return t:post { op = "fetch-add", stag = 0x11223344, to = 0x1000, add_swap = 1 } end
 
--- name, text, codes, stimulus(conn, asked, t), atomics (1)
+-- count: atomics that the target asks for.
 local wrong = {
-  { "id", "the identifier of no request", { terminate { rdmap = "operation" }, terminate { rdmap = "catastrophic" } }, function(conn, asked)
+  { name = "id", text = "the identifier of no request", fault = fault.atomic_response, stimulus = function(conn, asked)
     return conn:send(atomic_response { request_id = asked[1].request_id ~ 0x80000001, value = 5, broken = true, comment = "another identifier" })
   end },
-  { "length-0", "no octet", { terminate { rdmap = "operation" }, terminate { rdmap = "catastrophic" } }, function(conn)
+  { name = "length-0", text = "no octet", fault = fault.atomic_response, stimulus = function(conn)
     return conn:send(atomic_response { payload = "", broken = true, comment = "0 octets for 12" })
   end },
-  { "length-11", "11 octets", { terminate { rdmap = "operation" }, terminate { rdmap = "catastrophic" } }, function(conn, asked)
+  { name = "length-11", text = "11 octets", fault = fault.atomic_response, stimulus = function(conn, asked)
     return conn:send(atomic_response { payload = pack(">I4", asked[1].request_id) .. bytes(7), broken = true, comment = "11 octets for 12" })
   end },
-  { "length-13", "13 octets", { terminate { rdmap = "operation" }, terminate "1/2/05", terminate { rdmap = "catastrophic" } }, function(conn, asked)
+  { name = "length-13", text = "13 octets", fault = fault.atomic_response_too_long, stimulus = function(conn, asked)
     return conn:send(atomic_response { payload = pack(">I4", asked[1].request_id) .. bytes(9), broken = true, comment = "13 octets for 12" })
   end },
   -- OP-80: the text of section 4 says 32, the figure 12.
-  { "length-32", "32 octets", { terminate { rdmap = "operation" }, terminate "1/2/05", terminate { rdmap = "catastrophic" } }, function(conn, asked)
+  { name = "length-32", text = "32 octets", fault = fault.atomic_response_too_long, stimulus = function(conn, asked)
     return conn:send(atomic_response { payload = pack(">I4", asked[1].request_id) .. bytes(28), broken = true, comment = "32 octets for 12" })
   end },
-  { "swapped", "the identifier of the next request", { terminate { rdmap = "operation" }, terminate { rdmap = "catastrophic" } },
-    function(conn, asked)
+  { name = "swapped", text = "the identifier of the next request", fault = fault.atomic_response,
+    stimulus = function(conn, asked)
       return conn:send(atomic_response { request_id = asked[2].request_id, value = 5, broken = true, comment = "the first one is open" })
-    end, 2 },
+    end, count = 2 },
 }
-
-local UNASKED = { terminate "1/2/02", terminate "1/2/03", terminate "0/2/06" }
 
 return family {
   each(wrong, function(one)
-    local name, how, codes, stimulus, count = table.unpack(one, 1, 5)
     return both_roles {
-      id = "ext-atomic-response-" .. name,
-      purpose = ("An Atomic Response with %s ends the stream and completes nothing"):format(how),
+      id = "ext-atomic-response-" .. one.name,
+      purpose = ("An Atomic Response with %s ends the stream and completes nothing"):format(one.text),
       rules = RULES,
       level = "must",
       needs = { agent = true, extensions = true },
@@ -46,13 +43,12 @@ return family {
         local conn = t:session {}
         conn:sanity()
         local handles, asked = {}, {}
-        for i = 1, count or 1 do
+        for i = 1, one.count or 1 do
           handles[i] = add(t)
           asked[i] = conn:expect(atomic_request {})
         end
-        local set = { of = stimulus(conn, asked) }
-        for i, code in ipairs(codes) do set[i] = code end
-        conn:expect_terminate(set)
+        local sent = one.stimulus(conn, asked)
+        conn:expect_terminate { one.fault, of = sent }
         for _, handle in ipairs(handles) do t:expect_no_completion(handle) end
       end,
     }
@@ -70,7 +66,7 @@ return family {
       local conn = t:session {}
       conn:sanity()
       local sent = conn:send(atomic_response { request_id = 1, value = 1, broken = true, comment = "no atomic was asked for" })
-      conn:expect_terminate { UNASKED[1], UNASKED[2], UNASKED[3], of = sent }
+      conn:expect_terminate { fault.no_buffer, fault.opcode, of = sent }
     end,
   },
 
@@ -89,8 +85,7 @@ return family {
         conn:send(atomic_response { request_id = asked.request_id, value = 5 })
         t:completion(handle, { original = 5 })
         local sent = conn:send(atomic_response { request_id = asked.request_id, value = 6, msn = msn, broken = true, comment = "the atomic is complete" })
-        local set = { terminate(msn == 2 and "1/2/02" or "1/2/03"), terminate(msn == 2 and "1/2/03" or "1/2/02"), of = sent }
-        conn:expect_terminate(set)
+        conn:expect_terminate { msn == 2 and fault.no_buffer or fault.invalid_msn, of = sent }
         for _, event in ipairs(t.events) do t:check(event.work ~= handle.work, "the target completed the atomic twice") end
       end,
     }

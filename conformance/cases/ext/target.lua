@@ -25,11 +25,13 @@ local function answer(conn, asked, value)
 end
 
 local requests = {
-  { "fetch-add", { add_swap = 1 }, 0, { 1, 0, 0, ONES } },
-  { "fetch-add-masked", { op = "fetch-add", add_swap = ONES, add_swap_mask = 0x8080808080808080 }, 0, { ONES, 0x8080808080808080, 0, ONES } },
-  { "cmp-swap", { add_swap = 0x0102030405060708, compare = 0xfedcba9876543210 }, 2, { 0x0102030405060708, ONES, 0xfedcba9876543210, ONES } },
-  { "cmp-swap-masked", { op = "cmp-swap", add_swap = 2, add_swap_mask = 0x8000000000000001, compare = 3, compare_mask = 0xf00000000000000f }, 2,
-    { 2, 0x8000000000000001, 3, 0xf00000000000000f } },
+  { name = "fetch-add", fields = { add_swap = 1 }, code = 0, operands = { 1, 0, 0, ONES } },
+  { name = "fetch-add-masked", fields = { op = "fetch-add", add_swap = ONES, add_swap_mask = 0x8080808080808080 }, code = 0,
+    operands = { ONES, 0x8080808080808080, 0, ONES } },
+  { name = "cmp-swap", fields = { add_swap = 0x0102030405060708, compare = 0xfedcba9876543210 }, code = 2,
+    operands = { 0x0102030405060708, ONES, 0xfedcba9876543210, ONES } },
+  { name = "cmp-swap-masked", fields = { op = "cmp-swap", add_swap = 2, add_swap_mask = 0x8000000000000001, compare = 3, compare_mask = 0xf00000000000000f }, code = 2,
+    operands = { 2, 0x8000000000000001, 3, 0xf00000000000000f } },
 }
 
 return family {
@@ -56,11 +58,10 @@ return family {
   end),
 
   each(requests, function(one)
-    local name, fields, code, operands = table.unpack(one)
     return both_roles {
-      id = "ext-target-" .. name,
-      purpose = ("The target's own %s has the 52 octets of RFC 7306, on queue 1, and completes with the value of the answer"):format(name),
-      rules = { code == 0 and "EXT-5.2.1-07" or "EXT-5.1.2-02", "EXT-5.2.1-01", "EXT-5.2.1-06", "EXT-5.2.1-09", "EXT-5.2.1-10", "EXT-5.2.1-15",
+      id = "ext-target-" .. one.name,
+      purpose = ("The target's own %s has the 52 octets of RFC 7306, on queue 1, and completes with the value of the answer"):format(one.name),
+      rules = { one.code == 0 and "EXT-5.2.1-07" or "EXT-5.1.2-02", "EXT-5.2.1-01", "EXT-5.2.1-06", "EXT-5.2.1-09", "EXT-5.2.1-10", "EXT-5.2.1-15",
                 "EXT-5.2.1-16",
                 "EXT-5.1.1-01", "EXT-5.1.1-08", "EXT-4.1-01", "EXT-4.1-02", "EXT-4.1-03", "EXT-4.1-05", "EXT-5.2.2-07", "EXT-5-05" },
       level = "must",
@@ -68,13 +69,13 @@ return family {
       run = function(t)
         local conn = opened(t)
         for i, value in ipairs { 0x0102030405060708, 0x8000000000000001, ONES, 0 } do
-          local post = { op = name, stag = 0xfedcba98, to = 0xfffffffffffff000 }
-          for field, given in pairs(fields) do post[field] = given end
+          local post = { op = one.name, stag = 0xfedcba98, to = 0xfffffffffffff000 }
+          for field, given in pairs(one.fields) do post[field] = given end
           local handle = t:post(post)
           local item = conn:expect(atomic_request {})
           check_octets(t, item, hex "414a 00000000 00000001" .. pack(">I4I4", next_msn(conn, "read-request") + i - 1, 0)
-            .. pack(">I4", code) .. item.ulpdu:sub(23, 26) .. hex "fedcba98 fffffffffffff000"
-            .. pack(">i8i8i8i8", table.unpack(operands)))
+            .. pack(">I4", one.code) .. item.ulpdu:sub(23, 26) .. hex "fedcba98 fffffffffffff000"
+            .. pack(">i8i8i8i8", table.unpack(one.operands)))
           answer(conn, item, value)
           t:completion(handle, { original = value })
         end

@@ -39,9 +39,7 @@ return family {
         for field, value in pairs(fields) do bent[field] = value end
         if message == atomic_request then bent.target = buf end
         local sent = conn:send(message(bent))
-        local set = { terminate "0/2/06", terminate { rdmap = "operation" }, of = sent }
-        if message == atomic_response then set[3] = terminate "1/2/01" end -- it has no queue 3
-        conn:expect_terminate(set)
+        conn:expect_terminate { fault.opcode_of_rfc7306, message == atomic_response and "1/2/01" or {}, of = sent }
         t:expect_no_completion(posted)
         t:expect_unchanged(buf)
       end,

@@ -194,7 +194,7 @@ return family {
       mpa.good(conn)
       conn:send(write {}, { crc = "bad" })
       for _ = 1, 50 do conn:send(write {}, { broken = true }) end
-      conn:expect(terminate "2/0/02", { dropped = true })
+      conn:expect(fault.crc, { dropped = true })
     end,
   },
 }

@@ -6,17 +6,17 @@ local mpa = use "mpa"
 -- Field bug: a stack took a length below that of the opcode's header for a negative number of octets
 -- to come. Every such length, each on a connection of its own.
 local messages = {
-  { "write", 14, function() return write {} end },
-  { "read-response", 14, function() return read_response {} end },
-  { "send", 18, function() return send {} end },
-  { "send-invalidate", 18, function() return send_invalidate { invalidate = 1 } end },
-  { "read-request", 46, function() return read_request { size = 0 } end },
-  { "terminate", 22, function() return terminate "2/0/02" end },
+  { name = "write", header = 14, message = write {} },
+  { name = "read-response", header = 14, message = read_response {} },
+  { name = "send", header = 18, message = send {} },
+  { name = "send-invalidate", header = 18, message = send_invalidate { invalidate = 1 } },
+  { name = "read-request", header = 46, message = read_request { size = 0 } },
+  { name = "terminate", header = 22, message = terminate "2/0/02" },
 }
 
 return family {
   each(messages, function(one)
-    local name, header, make = one[1], one[2], one[3]
+    local name, header = one.name, one.header
     return case {
       id = "mpa-length-underflow-" .. name,
       purpose = ("A %s whose ULPDU_Length is below its %d octets of headers ends the stream and does no harm"):format(
@@ -30,7 +30,7 @@ return family {
         for length = 0, header - 1 do
           local conn = t:connect {}
           local posted = t:receive { length = 64 }
-          local ulpdu = conn:encode(make())[1].ulpdu
+          local ulpdu = conn:encode(one.message)[1].ulpdu
           conn:send(raw { ulpdu = ulpdu:sub(1, length) }, { broken = true,
             comment = ("%d octets of a %s"):format(length, name) })
           -- Then send what only a stream that goes on would answer.

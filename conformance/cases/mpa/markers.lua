@@ -210,7 +210,7 @@ return family {
           mpa.align(conn, place[2])
           conn:send(write {}, { marker = { add = 8 } })
           conn:send(read_request { size = 0, sink_stag = 1, sink_to = 2 })
-          local item = conn:expect(terminate "2/0/03", read_response { stag = 1, to = 2, payload = "" })
+          local item = conn:expect(fault.marker, read_response { stag = 1, to = 2, payload = "" })
           t:observe("pointer", item.op == "terminate" and "examined" or "not examined")
         end,
       },
@@ -257,7 +257,7 @@ return family {
       local buf = t:memory { length = 2000, remote = "write" }
       conn:send(write { to = buf, payload = bytes(2000) }, { segment = 2000, marker = { which = 2, pointer = 0 } })
       conn:send(read_request { size = 0, sink_stag = 1, sink_to = 2 })
-      local item = conn:expect(terminate "2/0/03", read_response { stag = 1, to = 2, payload = "" })
+      local item = conn:expect(fault.marker, read_response { stag = 1, to = 2, payload = "" })
       t:observe("pointer", item.op == "terminate" and "examined" or "not examined")
       if item.op == "terminate" then
         t:expect_unchanged(buf)
@@ -270,25 +270,25 @@ return family {
   -- ---- Markers that should be there, or should not ----
 
   each({
-    { "missing", "left out although the target asked for them", true, { markers = false } },
-    { "unasked", "sent although the target did not ask for them", false, { markers = true } },
-    { "shifted", "4 octets late, all of them", true, { marker = { shift = 4 } } },
+    { name = "missing", text = "left out although the target asked for them", on = true, bend = { markers = false } },
+    { name = "unasked", text = "sent although the target did not ask for them", on = false, bend = { markers = true } },
+    { name = "shifted", text = "4 octets late, all of them", on = true, bend = { marker = { shift = 4 } } },
   }, function(one)
     return case {
-      id = "mpa-marker-" .. one[1],
-      purpose = ("Markers %s: the stream ends and nothing is placed"):format(one[2]),
+      id = "mpa-marker-" .. one.name,
+      purpose = ("Markers %s: the stream ends and nothing is placed"):format(one.text),
       rules = { "MPA-4.4-17", "MPA-8-02", "MPA-6-01" },
       role = "responder",
-      needs = { memory = "write", markers = one[3] and "on" or "off" },
+      needs = { memory = "write", markers = one.on and "on" or "off" },
       run = function(t)
-        local conn = session(t, one[3])
+        local conn = session(t, one.on)
         local buf = t:memory { length = 1000, remote = "write" }
         -- Not the first FPDU: with its Marker missing, the target would read half of the STag as the length.
-        if one[1] == "missing" then conn:sanity() end
-        conn:send(write { to = buf, payload = bytes(1000) }, one[4])
+        if one.name == "missing" then conn:sanity() end
+        conn:send(write { to = buf, payload = bytes(1000) }, one.bend)
         -- More octets, so that any length read out of place is reached.
         conn:write(bytes(70000, 0), { comment = "octets that complete any FPDU" })
-        conn:expect(terminate "2/0/02", terminate "2/0/03", closed(), { dropped = true })
+        conn:expect(fault.crc, fault.marker, closed(), { dropped = true })
         t:expect_unchanged(buf)
       end,
     }

@@ -3,19 +3,25 @@
 -- PD_Length and private data, both ways.
 local mpa = use "mpa"
 
-local right = { { 1, 0 }, { 1, 1 }, { 1, 508 }, { 1, 509 }, { 1, 511 }, { 1, 512 }, { 2, 0 }, { 2, 1 }, { 2, 507 }, { 2, 508 } }
+local right = {
+  { revision = 1, length = 0 }, { revision = 1, length = 1 }, { revision = 1, length = 508 }, { revision = 1, length = 509 },
+  { revision = 1, length = 511 }, { revision = 1, length = 512 },
+  { revision = 2, length = 0 }, { revision = 2, length = 1 }, { revision = 2, length = 507 }, { revision = 2, length = 508 },
+}
 
--- PD_Length, octets present, S. Field bug: a stack wrote 2000 octets into 512.
+-- Field bug: a stack wrote 2000 octets into 512.
 local wrong = {
-  { 513, 513 }, { 513, 0 }, { 1024, 1024 }, { 2000, 2000 }, { 65535, 0 }, { 65535, 4096 },
-  { 513, 509, true }, { 516, 512, true }, { 517, 513, true }, { 513, 0, true }, { 65535, 0, true },
+  { pd = 513, present = 513 }, { pd = 513, present = 0 }, { pd = 1024, present = 1024 }, { pd = 2000, present = 2000 },
+  { pd = 65535, present = 0 }, { pd = 65535, present = 4096 },
+  { pd = 513, present = 509, enhanced = true }, { pd = 516, present = 512, enhanced = true }, { pd = 517, present = 513, enhanced = true },
+  { pd = 513, present = 0, enhanced = true }, { pd = 65535, present = 0, enhanced = true },
 }
 
 return family {
   -- ---- lengths that are right ----
 
   each(right, function(one)
-    local revision, length = one[1], one[2]
+    local revision, length = one.revision, one.length
     local pd = length + (revision == 2 and 4 or 0)
     return {
       case {
@@ -74,7 +80,7 @@ return family {
   -- ---- lengths that are not ----
 
   each(wrong, function(one)
-    local pd, present, enhanced = one[1], one[2], one[3] or false
+    local pd, present, enhanced = one.pd, one.present, one.enhanced or false
     local name = ("%d-of-%d%s"):format(present, pd, enhanced and "-enhanced" or "")
     return {
       case {

@@ -23,12 +23,12 @@ end
 
 local ONES = 0xffffffffffffffff
 
--- name, what is posted, AOpCode, operands
+-- code: AOpCode.
 local posts = {
-  { "fetch-add", { add_swap = 0x0102030405060708, add_swap_mask = 0x1112131415161718 }, 0,
-    { 0x0102030405060708, 0x1112131415161718, 0, ONES } },
-  { "cmp-swap", { add_swap = 0x0102030405060708, add_swap_mask = 0x1112131415161718, compare = 0x2122232425262728,
-    compare_mask = 0x3132333435363738 }, 2, { 0x0102030405060708, 0x1112131415161718, 0x2122232425262728, 0x3132333435363738 } },
+  { op = "fetch-add", fields = { add_swap = 0x0102030405060708, add_swap_mask = 0x1112131415161718 }, code = 0,
+    operands = { 0x0102030405060708, 0x1112131415161718, 0, ONES } },
+  { op = "cmp-swap", fields = { add_swap = 0x0102030405060708, add_swap_mask = 0x1112131415161718, compare = 0x2122232425262728,
+    compare_mask = 0x3132333435363738 }, code = 2, operands = { 0x0102030405060708, 0x1112131415161718, 0x2122232425262728, 0x3132333435363738 } },
 }
 
 return family {
@@ -105,20 +105,19 @@ return family {
   },
 
   each(posts, function(one)
-    local op, fields, code, operands = table.unpack(one)
     return in_octets {
-      id = ("octets-%s-sent"):format(op),
-      purpose = ("The target's own %s has its fields at their places, and takes the value of an Atomic Response"):format(op),
+      id = ("octets-%s-sent"):format(one.op),
+      purpose = ("The target's own %s has its fields at their places, and takes the value of an Atomic Response"):format(one.op),
       rules = { "EXT-5.2.1-01", "EXT-5.2.1-07", "EXT-5.2.1-15", "EXT-4.1-02", "EXT-4.1-05", "EXT-5.1.1-08", "EXT-5-06" },
       needs = { agent = true, extensions = true, revision = 1, markers = "off" },
       run = function(t)
         local conn = literal.start(t)
         for msn = 1, 2 do
-          local post = { conn = conn, op = op, stag = 0x0a0b0c0d, to = 0x4142434445464748 }
-          for name, value in pairs(fields) do post[name] = value end
+          local post = { conn = conn, op = one.op, stag = 0x0a0b0c0d, to = 0x4142434445464748 }
+          for name, value in pairs(one.fields) do post[name] = value end
           local handle = t:post(post)
-          local found = literal.expect_fpdu(conn, "0046 414a 00000000 00000001" .. x32(msn) .. "00000000 0000000" .. code
-            .. " {id:4} 0a0b0c0d 4142434445464748" .. x64(operands[1]) .. x64(operands[2]) .. x64(operands[3]) .. x64(operands[4]))
+          local found = literal.expect_fpdu(conn, "0046 414a 00000000 00000001" .. x32(msn) .. "00000000 0000000" .. one.code
+            .. " {id:4} 0a0b0c0d 4142434445464748" .. x64(one.operands[1]) .. x64(one.operands[2]) .. x64(one.operands[3]) .. x64(one.operands[4]))
           literal.send_fpdu(conn, "001e 414b 00000000 00000003" .. x32(msn) .. "00000000" .. show(found.id) .. "5152535455565758")
           t:completion(handle, { original = 0x5152535455565758 })
         end

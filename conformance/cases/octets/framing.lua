@@ -88,34 +88,33 @@ return family {
 
   -- ---- Markers: before the first FPDU, and every 512 octets from there ----
 
-  each({ { "", PAYLOAD, MARKED, "01fc" }, { "-long", LONG, LONG_MARKED, "01fc, 03fc, ... 4dfc" } }, function(one)
-    local name, payload, marked, pointers = table.unpack(one)
+  each({ { name = "", payload = PAYLOAD, marked = MARKED, pointers = "01fc" }, { name = "-long", payload = LONG, marked = LONG_MARKED, pointers = "01fc, 03fc, ... 4dfc" } }, function(one)
     return {
       in_octets {
-        id = "octets-markers-sent" .. name,
-        purpose = ("The target's Markers have FPDUPTR 0000 between FPDUs, %s in one, and are covered by its CRC"):format(pointers),
+        id = "octets-markers-sent" .. one.name,
+        purpose = ("The target's Markers have FPDUPTR 0000 between FPDUs, %s in one, and are covered by its CRC"):format(one.pointers),
         rules = { "MPA-4.2-01", "MPA-4.3-03", "MPA-4.3-08", "MPA-4.3-09", "MPA-4.3-11", "MPA-4.4-14", "MPA-4.2-02", "MPA-4.2-04", "MPA-7.1.1-06" },
         needs = { agent = true, revision = 1, markers = "off" },
         run = function(t)
           local conn = literal.start(t, { flags = "c0" })
-          if mulpdu(conn:state().mss, true) < #payload + 18 then t:skip("the message does not fit into one FPDU on this connection") end
-          t:post { conn = conn, op = "send", payload = payload }
+          if mulpdu(conn:state().mss, true) < #one.payload + 18 then t:skip("the message does not fit into one FPDU on this connection") end
+          t:post { conn = conn, op = "send", payload = one.payload }
           local length = literal.expect(conn, "0000 0000 {length:2}").length
-          literal.not_cut(conn, unpack(">I2", length), #payload + 18)
-          literal.expect(conn, show((marked .. literal.crc(marked)):sub(7)))
+          literal.not_cut(conn, unpack(">I2", length), #one.payload + 18)
+          literal.expect(conn, show((one.marked .. literal.crc(one.marked)):sub(7)))
         end,
       },
       in_octets {
-        id = "octets-markers-received" .. name,
-        purpose = ("The target finds Markers where they are, with FPDUPTR 0000 and %s"):format(pointers),
+        id = "octets-markers-received" .. one.name,
+        purpose = ("The target finds Markers where they are, with FPDUPTR 0000 and %s"):format(one.pointers),
         rules = { "MPA-4.2-01", "MPA-4.3-14", "MPA-4.3-06", "MPA-4.4-16", "MPA-7.1.1-06" },
         needs = { agent = true, revision = 1, markers = "on" },
         run = function(t)
           local conn = literal.start(t, { target = { markers = true }, first = false })
           local posted = t:receive { length = 32768 }
-          literal.send(conn, show(marked .. literal.crc(marked)))
-          t:completion(posted, { length = #payload })
-          t:expect_contents(posted.memory, payload)
+          literal.send(conn, show(one.marked .. literal.crc(one.marked)))
+          t:completion(posted, { length = #one.payload })
+          t:expect_contents(posted.memory, one.payload)
         end,
       },
     }

@@ -11,30 +11,30 @@ local function in_octets(fields)
 end
 
 local SENDS = {
-  { "send", "3" }, { "send-invalidate", "4", true }, { "send-se", "5", nil, true }, { "send-se-invalidate", "6", true, true },
+  { op = "send", opcode = "3" }, { op = "send-invalidate", opcode = "4", invalidate = true }, { op = "send-se", opcode = "5",
+    solicited = true }, { op = "send-se-invalidate", opcode = "6", invalidate = true, solicited = true },
 }
 
 return family {
   -- ---- the four Sends ----
 
   each(SENDS, function(one)
-    local op, opcode, invalidate, solicited = table.unpack(one, 1, 4)
     return in_octets {
-      id = "octets-" .. op,
-      purpose = ("%s is opcode %s%s, from the station and from the target"):format(op, opcode,
-        invalidate and " with the Invalidate STag in octets 2 to 5" or ""),
-      rules = { invalidate and "RDMAP-4.1-03" or "RDMAP-4.1-06", "RDMAP-4.1-01", "RDMAP-4.1-02", "RDMAP-4.1-04", "RDMAP-4.1-08" },
-      needs = { memory = invalidate and "read" or nil, agent = true, revision = 1, markers = "off" },
+      id = "octets-" .. one.op,
+      purpose = ("%s is opcode %s%s, from the station and from the target"):format(one.op, one.opcode,
+        one.invalidate and " with the Invalidate STag in octets 2 to 5" or ""),
+      rules = { one.invalidate and "RDMAP-4.1-03" or "RDMAP-4.1-06", "RDMAP-4.1-01", "RDMAP-4.1-02", "RDMAP-4.1-04", "RDMAP-4.1-08" },
+      needs = { memory = one.invalidate and "read" or nil, agent = true, revision = 1, markers = "off" },
       run = function(t)
         local conn = literal.start(t)
         local posted = t:receive { length = 16 }
-        local victim = invalidate and t:memory { length = 16, remote = "read", invalidate = true, conn = conn }
-        literal.send_fpdu(conn, "0015 414" .. opcode .. (victim and x32(victim.stag) or "00000000")
+        local victim = one.invalidate and t:memory { length = 16, remote = "read", invalidate = true, conn = conn }
+        literal.send_fpdu(conn, "0015 414" .. one.opcode .. (victim and x32(victim.stag) or "00000000")
           .. "00000000 00000001 00000000 616263 00")
-        t:completion(posted, { length = 3, solicited = solicited or false, invalidated = victim and victim.stag or nil })
+        t:completion(posted, { length = 3, solicited = one.solicited or false, invalidated = victim and victim.stag or nil })
         t:expect_contents(posted.memory, "abc")
-        t:post { conn = conn, op = op, payload = "xyz", invalidate = invalidate and 0x0a0b0c0d or nil }
-        literal.expect_fpdu(conn, "0015 414" .. opcode .. (invalidate and "0a0b0c0d" or "00000000")
+        t:post { conn = conn, op = one.op, payload = "xyz", invalidate = one.invalidate and 0x0a0b0c0d or nil }
+        literal.expect_fpdu(conn, "0015 414" .. one.opcode .. (one.invalidate and "0a0b0c0d" or "00000000")
           .. "00000000 00000001 00000000 78797a 00")
       end,
     }

@@ -38,10 +38,10 @@ local DATA = bytes(0x0102, 0x5c)
 
 -- form, B, C and D as bits of the two halves, the FPDU that is the RTR (RFC 6581 §9.2)
 local FORMS = {
-  { "send", 0x4000, 0, "0012 4143 00000000 00000000 00000001 00000000" },
-  { "write", 0, 0x8000, "000e c140 {stag:4} {to:8}", "000e c140 00000000 0000000000000000" },
-  { "read", 0, 0x4000, "002e 4141 00000000 00000001 00000001 00000000 {stag:4} {to:8} 00000000 {from:4} {at:8}",
-    "002e 4141 00000000 00000001 00000001 00000000 99aabbcc 0102030405060708 00000000 00000000 0000000000000000" },
+  { form = "send", first = 0x4000, second = 0, rtr = "0012 4143 00000000 00000000 00000001 00000000" },
+  { form = "write", first = 0, second = 0x8000, rtr = "000e c140 {stag:4} {to:8}", ours = "000e c140 00000000 0000000000000000" },
+  { form = "read", first = 0, second = 0x4000, rtr = "002e 4141 00000000 00000001 00000001 00000000 {stag:4} {to:8} 00000000 {from:4} {at:8}",
+    ours = "002e 4141 00000000 00000001 00000001 00000000 99aabbcc 0102030405060708 00000000 00000000 0000000000000000" },
 }
 
 local function half(bits, depth) return literal.x16(bits | depth) end
@@ -253,46 +253,45 @@ return family {
   -- ---- the enhanced block: A, B and IRD in its first half, C, D and ORD in its second (RFC 6581 §9) ----
 
   each(FORMS, function(one)
-    local form, first, second, rtr, ours = table.unpack(one, 1, 5)
-    local target = { revision = 2, enhanced = true, peer_to_peer = true, rtr = { form }, ird = 0x0567, ord = 0x089a,
+    local target = { revision = 2, enhanced = true, peer_to_peer = true, rtr = { one.form }, ird = 0x0567, ord = 0x089a,
       crc = true, markers = false }
     return {
       in_octets {
-        id = "octets-enhanced-responder-" .. form,
-        purpose = ("The target reads S, A, the bit of %s, IRD and ORD of a Request at their places, and replies with them there"):format(form),
+        id = "octets-enhanced-responder-" .. one.form,
+        purpose = ("The target reads S, A, the bit of %s, IRD and ORD of a Request at their places, and replies with them there"):format(one.form),
         rules = { "EMPA-9-01", "EMPA-6-02", "EMPA-6-08", "EMPA-6-09", "EMPA-9.2-04", "EMPA-9.2-05", "EMPA-6-05" },
         role = "responder",
-        needs = { agent = true, enhanced = true, rtr = form, markers = "off" },
+        needs = { agent = true, enhanced = true, rtr = one.form, markers = "off" },
         run = function(t)
           local conn = t:connect { octets = true, target = target }
-          literal.send(conn, REQUEST .. "50 02 0004" .. half(0x8000 | first, 0x1234) .. half(second, 0x0203))
-          replied(t, literal.expect(conn, REPLY .. "50 02 0004 {block:4}"), 0x8000 | first, second)
+          literal.send(conn, REQUEST .. "50 02 0004" .. half(0x8000 | one.first, 0x1234) .. half(one.second, 0x0203))
+          replied(t, literal.expect(conn, REPLY .. "50 02 0004 {block:4}"), 0x8000 | one.first, one.second)
           local said = t:established(conn)
           depths(t, said, 0x1234, 0x0203)
-          literal.send_fpdu(conn, ours or rtr, "the RTR")
-          if form == "read" then literal.expect_fpdu(conn, "000e c142 99aabbcc 0102030405060708") end
+          literal.send_fpdu(conn, one.ours or one.rtr, "the RTR")
+          if one.form == "read" then literal.expect_fpdu(conn, "000e c142 99aabbcc 0102030405060708") end
           -- The RTR opens the way for the target.
           t:completion(t:post { conn = conn, op = "write", stag = 0x0a0b0c0d, to = 0x1112131415161718, payload = "go" })
           literal.expect_fpdu(conn, "0010 c140 0a0b0c0d 1112131415161718 676f 0000")
         end,
       },
       in_octets {
-        id = "octets-enhanced-initiator-" .. form,
-        purpose = ("The target's Request has S, A, the bit of %s, IRD and ORD at their places, and it reads a Reply's there"):format(form),
+        id = "octets-enhanced-initiator-" .. one.form,
+        purpose = ("The target's Request has S, A, the bit of %s, IRD and ORD at their places, and it reads a Reply's there"):format(one.form),
         rules = { "EMPA-9-01", "EMPA-6-02", "EMPA-6-08", "EMPA-6-09", "EMPA-9.2-01", "EMPA-9.2-02", "EMPA-9.2-10", "EMPA-6-05" },
         role = "initiator",
-        needs = { agent = true, enhanced = true, rtr = form, markers = "off" },
+        needs = { agent = true, enhanced = true, rtr = one.form, markers = "off" },
         run = function(t)
           local conn = t:target_connects { octets = true, target = target }
           local asked = block(literal.expect(conn, REQUEST .. "50 02 0004 {block:4}"))
-          t:check(asked.first == 0x8000 | first and asked.second == second,
+          t:check(asked.first == 0x8000 | one.first and asked.second == one.second,
             "the target's Request has other flags in its block than expected",
-            { expected = half(0x8000 | first, 0) .. " " .. half(second, 0), actual = half(asked.first, 0) .. " " .. half(asked.second, 0) })
+            { expected = half(0x8000 | one.first, 0) .. " " .. half(one.second, 0), actual = half(asked.first, 0) .. " " .. half(asked.second, 0) })
           configured(t, asked)
           if asked.ird < 0x0203 then t:skip("the target's IRD is below the ORD of the Reply") end
-          literal.send(conn, REPLY .. "50 02 0004" .. half(0x8000 | first, 0x1234) .. half(second, 0x0203))
-          local found = literal.expect_fpdu(conn, rtr)
-          if form == "read" then
+          literal.send(conn, REPLY .. "50 02 0004" .. half(0x8000 | one.first, 0x1234) .. half(one.second, 0x0203))
+          local found = literal.expect_fpdu(conn, one.rtr)
+          if one.form == "read" then
             literal.send_fpdu(conn, "000e c142" .. show(found.stag) .. show(found.to), "the answer to the RTR")
           end
           depths(t, t:established(conn), 0x1234, 0x0203)

@@ -4,14 +4,16 @@
 
 -- The target does not only answer a wrong message, but reports it to its user.
 local faults = {
-  { "write", "RDMAP-5.1-09", "Write", "1/1/00", function(conn)
+  { name = "write", rule = "RDMAP-5.1-09", text = "Write", code = "1/1/00", stimulus = function(conn)
     return conn:send(write { stag = 0x5bad57a6, to = 0, payload = "\xee" })
   end },
-  { "send", "RDMAP-5.3-07", "Send", "1/2/02", function(conn) return conn:send(send { payload = "\xee" }) end },
-  { "read-request", "RDMAP-5.2.1-05", "Read Request", "0/1/00", function(conn)
+  { name = "send", rule = "RDMAP-5.3-07", text = "Send", code = "1/2/02",
+    stimulus = function(conn) return conn:send(send { payload = "\xee" }) end },
+  { name = "read-request", rule = "RDMAP-5.2.1-05", text = "Read Request", code = "0/1/00", stimulus = function(conn)
     return conn:send(read_request { size = 1, source_stag = 0x5bad57a6 })
   end },
-  { "read-response", "RDMAP-5.2.2-04", "Read Response", "0/2/06", function(conn) return conn:send(read_response { broken = true }) end },
+  { name = "read-response", rule = "RDMAP-5.2.2-04", text = "Read Response", code = "0/2/06",
+    stimulus = function(conn) return conn:send(read_response { broken = true }) end },
 }
 
 return family {
@@ -56,17 +58,16 @@ return family {
   },
 
   each(faults, function(one)
-    local name, rule, text, code, stimulus = table.unpack(one)
     return both_roles {
-      id = "rdmap-surfaced-" .. name,
-      purpose = ("The target also reports an invalid %s to its user"):format(text),
-      rules = { rule, "DDP-6.2.2-01", "RDMAP-7.1-01" },
+      id = "rdmap-surfaced-" .. one.name,
+      purpose = ("The target also reports an invalid %s to its user"):format(one.text),
+      rules = { one.rule, "DDP-6.2.2-01", "RDMAP-7.1-01" },
       needs = { agent = true },
       run = function(t)
         local conn = t:session {}
         conn:sanity()
-        stimulus(conn)
-        conn:expect_terminate { code, terminate {} }
+        one.stimulus(conn)
+        conn:expect_terminate { one.code, terminate {} }
         t:event("fault", conn)
       end,
     }

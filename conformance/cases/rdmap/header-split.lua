@@ -4,7 +4,7 @@
 -- the stream (siw). Each message is cut once at every octet.
 
 local messages = {
-  { "send", "Send", { agent = true }, function(t, conn, each)
+  { name = "send", text = "Send", needs = { agent = true }, run = function(t, conn, each)
     for cut = 1, 30 do
       local posted = t:receive { length = 12 }
       each(cut, send { payload = bytes(7, cut) })
@@ -12,7 +12,7 @@ local messages = {
       t:expect_contents(posted.memory, bytes(7, cut))
     end
   end },
-  { "send-invalidate", "Send with Invalidate", { agent = true }, function(t, conn, each)
+  { name = "send-invalidate", text = "Send with Invalidate", needs = { agent = true }, run = function(t, conn, each)
     for cut = 1, 30 do
       local buf = t:memory { length = 4, remote = "write", invalidate = true, conn = conn }
       local posted = t:receive { length = 12 }
@@ -20,7 +20,7 @@ local messages = {
       t:completion(posted, { length = 7, invalidated = buf.stag })
     end
   end },
-  { "write", "Write", { memory = "write" }, function(t, conn, each)
+  { name = "write", text = "Write", needs = { memory = "write" }, run = function(t, conn, each)
     local buf = t:memory { length = 12, remote = "write" }
     for cut = 1, 26 do
       each(cut, write { to = buf, offset = 3, payload = bytes(7, cut) })
@@ -28,14 +28,14 @@ local messages = {
       t:expect_contents(buf, bytes(7, cut), { offset = 3 })
     end
   end },
-  { "read-request", "Read Request", { memory = "read" }, function(t, conn, each)
+  { name = "read-request", text = "Read Request", needs = { memory = "read" }, run = function(t, conn, each)
     local buf = t:memory { length = 100, remote = "read", fill = "count" }
     for cut = 1, 51 do
       each(cut, read_request { source = buf, offset = cut, size = 7, sink_stag = 5, sink_to = cut })
       conn:expect(read_response { stag = 5, to = cut, payload = bytes(100):sub(cut + 1, cut + 7) })
     end
   end },
-  { "read-response", "Read Response", { agent = true }, function(t, conn, each)
+  { name = "read-response", text = "Read Response", needs = { agent = true }, run = function(t, conn, each)
     conn:sanity()
     local memory = t:memory { length = 12 }
     for cut = 1, 26 do
@@ -50,16 +50,15 @@ local messages = {
 
 return family {
   each(messages, function(one)
-    local name, text, needs, run = table.unpack(one)
     return both_roles {
-      id = "rdmap-split-" .. name,
-      purpose = ("The target understands a %s that is cut in two at any octet"):format(text),
+      id = "rdmap-split-" .. one.name,
+      purpose = ("The target understands a %s that is cut in two at any octet"):format(one.text),
       rules = { "DDP-3-04", "DDP-3-08", "DDP-5.2-05" },
-      needs = needs,
+      needs = one.needs,
       tags = { "field" },
       run = function(t)
         local conn = t:session {}
-        run(t, conn, function(cut, message) conn:send(message, { writes = { cut } }) end)
+        one.run(t, conn, function(cut, message) conn:send(message, { writes = { cut } }) end)
       end,
     }
   end),

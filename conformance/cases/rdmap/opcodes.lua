@@ -6,13 +6,6 @@
 
 local seen = use "seen"
 
--- Acceptable Terminates for a message with the opcode: about the opcode; OP-86 leaves some choice to
--- targets that do not know RFC 7306.
-local function codes(opcode)
-  if opcode < 0xc then return { terminate "0/2/06", terminate { rdmap = "operation" } } end
-  return { terminate "0/2/06" }
-end
-
 -- Whether RFC 7306 puts this opcode there.
 local function extension(opcode, form)
   return (opcode == 0x8 or opcode == 0x9) and form == "queue-0" or opcode == 0xa and form == "queue-1"
@@ -45,10 +38,8 @@ local messages = {
 local queue_of = { [0x1] = 1, [0x3] = 0, [0x4] = 0, [0x5] = 0, [0x6] = 0, [0x7] = 2 }
 
 -- OP-69: a target need not answer with a Terminate to what looks like one.
-local function refused(conn, sent, layer, quiet)
-  local set = { terminate "0/2/06", terminate { ddp = layer } }
-  if quiet then set[#set + 1] = closed() end
-  conn:expect(table.unpack(set))
+local function refused(conn, set, quiet)
+  conn:expect(set, quiet and closed() or {})
 end
 
 return family {
@@ -78,9 +69,7 @@ return family {
           local message, fields, check = form.make(t)
           fields.opcode = opcode
           local sent = conn:send(message(fields))
-          local set = codes(opcode)
-          set.of = sent
-          conn:expect_terminate(set)
+          conn:expect_terminate { opcode < 0xc and fault.opcode_of_rfc7306 or fault.opcode, of = sent }
           if check then check() end
         end,
       }
@@ -102,7 +91,8 @@ return family {
         run = function(t)
           local conn = t:session {}
           conn:sanity()
-          refused(conn, conn:send(write { opcode = opcode }), "tagged", opcode == 0x7)
+          conn:send(write { opcode = opcode })
+          refused(conn, fault.opcode_with_t, opcode == 0x7)
         end,
       } or {},
       queue and case {
@@ -115,7 +105,8 @@ return family {
           local buf = t:memory { length = 46, remote = "write" }
           local conn = t:connect {}
           conn:sanity()
-          refused(conn, conn:send(write { opcode = opcode, to = buf, payload = bytes(46, 0xee) }), "tagged", opcode == 0x7)
+          conn:send(write { opcode = opcode, to = buf, payload = bytes(46, 0xee) })
+          refused(conn, fault.opcode_with_t, opcode == 0x7)
           seen.placed(t, buf)
         end,
       } or {},
@@ -134,8 +125,8 @@ return family {
             conn:sanity()
             local posted = qn == 0 and t:receive { length = 28 }
             -- 28 octets, as a Read Request of size 0 has them.
-            local sent = conn:send(send { opcode = opcode, qn = qn, payload = bytes(28, 0) })
-            refused(conn, sent, "untagged", opcode == 0x7 or qn == 2)
+            conn:send(send { opcode = opcode, qn = qn, payload = bytes(28, 0) })
+            refused(conn, fault.opcode_on_queue, opcode == 0x7 or qn == 2)
             if posted then t:expect_no_completion(posted) end
           end,
         }

@@ -132,19 +132,18 @@ return family {
     end,
   },
 
-  each({ { "write-only", "permits no reading", "write" }, { "local", "permits no remote access" },
-                         { "revoked", "was invalidated", "read", true } }, function(one)
-    local name, how, remote, revoke = table.unpack(one, 1, 4)
+  each({ { name = "write-only", text = "permits no reading", remote = "write" }, { name = "local", text = "permits no remote access" },
+                         { name = "revoked", text = "was invalidated", remote = "read", revoke = true } }, function(one)
     return case {
-      id = "rdmap-read-zero-" .. name,
-      purpose = ("The target answers an RDMA Read of size zero although the STag of its source %s"):format(how),
-      rules = { "RDMAP-5.2.1-15", "RDMAP-5.2.1-16", name == "write-only" and "SEC-6.3.5-02" or nil },
+      id = "rdmap-read-zero-" .. one.name,
+      purpose = ("The target answers an RDMA Read of size zero although the STag of its source %s"):format(one.text),
+      rules = { "RDMAP-5.2.1-15", "RDMAP-5.2.1-16", one.name == "write-only" and "SEC-6.3.5-02" or nil },
       role = "responder",
-      needs = { memory = remote or "write" },
+      needs = { memory = one.remote or "write" },
       run = function(t)
-        local buf = t:memory { length = 16, remote = remote }
+        local buf = t:memory { length = 16, remote = one.remote }
         local conn = t:connect {}
-        if revoke then t:invalidate(buf) end
+        if one.revoke then t:invalidate(buf) end
         conn:send(read_request { source = buf, size = 0, sink_stag = 9, sink_to = 5 })
         conn:expect(read_response { stag = 9, to = 5, payload = "" })
         conn:fence()

@@ -28,19 +28,19 @@ local function answer(conn, asked, payload, fields)
                                    broken = fields.comment ~= nil, comment = fields.comment })
 end
 
--- name, the target's lot, stimulus, the Read that must not complete, the half of a place that must not change
+-- which: the Read that must not complete. place: of the octets that must not change.
 local wrong = {
-  { "swapped", "gets the second one's response first", function(conn, asked)
+  { name = "swapped", text = "gets the second one's response first", stimulus = function(conn, asked)
     answer(conn, asked[2], TWO, { comment = "the first Read has no answer yet" })
-  end, 1, FIRST },
-  { "amid", "gets the second one's octets amid the first one's response", function(conn, asked)
+  end, which = 1, place = FIRST },
+  { name = "amid", text = "gets the second one's octets amid the first one's response", stimulus = function(conn, asked)
     answer(conn, asked[1], ONE:sub(1, HALF), { l = false })
     answer(conn, asked[2], TWO:sub(1, HALF), { comment = "the first Read lacks its second half" })
-  end, 1, FIRST + HALF },
-  { "over", "gets the second one's response in the first one's place", function(conn, asked)
+  end, which = 1, place = FIRST + HALF },
+  { name = "over", text = "gets the second one's response in the first one's place", stimulus = function(conn, asked)
     answer(conn, asked[1], ONE)
     answer(conn, asked[1], TWO, { comment = "the first Read is complete" })
-  end, 2, SECOND },
+  end, which = 2, place = SECOND },
 }
 
 return family {
@@ -66,10 +66,9 @@ return family {
   },
 
   each(wrong, function(one)
-    local name, text, stimulus, which, place = table.unpack(one)
     return both_roles {
-      id = "rdmap-reads-one-sink-" .. name,
-      purpose = ("Of two Reads into one buffer a target that %s completes none whose octets never came"):format(text),
+      id = "rdmap-reads-one-sink-" .. one.name,
+      purpose = ("Of two Reads into one buffer a target that %s completes none whose octets never came"):format(one.text),
       rules = { "RDMAP-5.2.2-07", "RDMAP-5.2.2-04", "RDMAP-4.4-03" },
       needs = { agent = true },
       run = function(t)
@@ -77,18 +76,18 @@ return family {
         conn:sanity()
         local memory, handles, asked = read_twice(t, conn)
         conn:together(function()
-          stimulus(conn, asked)
+          one.stimulus(conn, asked)
           conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7 })
         end)
         local item = conn:expect(terminate { rdmap = "protection" }, terminate {}, closed(),
           read_response { stag = 7, to = 7, payload = "" })
         if item.op == "read-response" then t:observe("answer", "taken") end
-        local held = t:read(memory, place, HALF)
+        local held = t:read(memory, one.place, HALF)
         t:check(held == bytes(HALF, 0x5a), "the target placed octets where the station sent none",
           { rule = "DDP-5.2-05", expected = show(bytes(HALF, 0x5a), 16), actual = show(held, 16) })
         t:observe("second-placed", t:read(memory, SECOND, HALF) == TWO:sub(1, HALF))
         t:expect_unchanged(memory, { except = { FIRST, SECOND + SIZE - FIRST }, rule = "DDP-5.2-05" })
-        t:expect_no_completion(handles[which], { rule = "RDMAP-5.2.2-04" })
+        t:expect_no_completion(handles[one.which], { rule = "RDMAP-5.2.2-04" })
       end,
     }
   end),

@@ -21,29 +21,29 @@ end
 
 -- The buffer is just the 64 octets that are read into.
 local beyond = {
-  { "one-octet-more", "one octet more than the Read asked for", function(conn, asked)
+  { name = "one-octet-more", text = "one octet more than the Read asked for", stimulus = function(conn, asked)
     answer(conn, asked, { payload = bytes(65, 0xee), comment = "65 octets for 64" })
   end },
-  { "twice-the-size", "twice the octets that the Read asked for", function(conn, asked)
+  { name = "twice-the-size", text = "twice the octets that the Read asked for", stimulus = function(conn, asked)
     answer(conn, asked, { payload = bytes(128, 0xee), comment = "128 octets for 64" })
   end },
-  { "one-segment-more", "a segment more than the Read asked for", function(conn, asked)
+  { name = "one-segment-more", text = "a segment more than the Read asked for", stimulus = function(conn, asked)
     answer(conn, asked, { payload = bytes(72, 0xee), comment = "72 octets for 64" }, { segments = { 32, 32, 8 } })
   end },
-  { "segment-after-last", "another segment after the one with L=1", function(conn, asked)
+  { name = "segment-after-last", text = "another segment after the one with L=1", stimulus = function(conn, asked)
     answer(conn, asked, { payload = bytes(64, 0xee) })
     answer(conn, asked, { shift = 64, payload = bytes(8, 0xee), comment = "the response was complete" })
-  end, true },
-  { "shifted", "octets that begin 8 after the Sink TO", function(conn, asked)
+  end, completes = true },
+  { name = "shifted", text = "octets that begin 8 after the Sink TO", stimulus = function(conn, asked)
     answer(conn, asked, { shift = 8, payload = bytes(64, 0xee), comment = "8 octets off" })
   end },
-  { "in-front", "octets that begin 8 before the Sink TO", function(conn, asked)
+  { name = "in-front", text = "octets that begin 8 before the Sink TO", stimulus = function(conn, asked)
     answer(conn, asked, { shift = -8, payload = bytes(64, 0xee), comment = "8 octets off" })
   end },
-  { "4-gib-above", "octets 4 GiB above the Sink TO", function(conn, asked)
+  { name = "4-gib-above", text = "octets 4 GiB above the Sink TO", stimulus = function(conn, asked)
     answer(conn, asked, { shift = 0x100000000, payload = bytes(64, 0xee), comment = "4 GiB off" })
   end },
-  { "unknown-stag", "an STag that is not valid", function(conn, asked)
+  { name = "unknown-stag", text = "an STag that is not valid", stimulus = function(conn, asked)
     answer(conn, asked, { stag = 0x5bad57a6, payload = bytes(64, 0xee), comment = "another STag" })
   end },
 }
@@ -60,11 +60,10 @@ return family {
   -- ---- beyond the buffer: DDP has to refuse it, whatever RDMAP looks at ----
 
   each(beyond, function(one)
-    local name, how, stimulus, completes = table.unpack(one, 1, 4)
-    local both = name == "one-octet-more" or name == "one-segment-more"
+    local both = one.name == "one-octet-more" or one.name == "one-segment-more"
     return (both and both_roles or case) {
-      id = "rdmap-response-beyond-" .. name,
-      purpose = ("A Read Response with %s ends the stream and changes nothing beside the buffer"):format(how),
+      id = "rdmap-response-beyond-" .. one.name,
+      purpose = ("A Read Response with %s ends the stream and changes nothing beside the buffer"):format(one.text),
       rules = { "DDP-8.3.1-04", "RDMAP-8.1.1-03", "DDP-7.1-13", "DDP-7.1-10", "RDMAP-5.2.2-07", "RDMAP-5.2.1-12",
                 "RDMAP-4.4-02", "RDMAP-4.4-03", "RDMAP-7.2-01" },
       role = not both and "responder" or nil,
@@ -75,9 +74,9 @@ return family {
         conn:sanity()
         local memory = t:memory { length = 64 }
         local handle, asked = read_into(t, conn, memory, 0, 64)
-        stimulus(conn, asked)
+        one.stimulus(conn, asked)
         conn:expect(terminate { rdmap = "protection" }, terminate { ddp = "tagged" }, terminate {}, closed())
-        if not completes then t:expect_no_completion(handle) end
+        if not one.completes then t:expect_no_completion(handle) end
         t:expect_unchanged(memory, { except = { 0, 64 } })
       end,
     }
@@ -161,7 +160,7 @@ return family {
       local conn = t:session {}
       conn:sanity()
       local sent = conn:send(read_response { stag = 0, to = 0, broken = true, comment = "no Read was asked for" })
-      conn:expect_terminate { "0/2/06", terminate { rdmap = "protection" }, terminate { rdmap = "operation" }, of = sent }
+      conn:expect_terminate { fault.unasked_response, terminate { rdmap = "protection" }, terminate { rdmap = "operation" }, of = sent }
     end,
   },
 
@@ -173,7 +172,7 @@ return family {
       local conn = t:session {}
       local sent = conn:send(read_response { stag = 0x5bad57a6, to = 0x1000, payload = bytes(8, 0xee), broken = true,
                                              comment = "no Read was asked for" })
-      conn:expect_terminate { "0/2/06", "1/1/00", "1/1/02", terminate { rdmap = "protection" }, of = sent }
+      conn:expect_terminate { fault.unasked_response, fault.invalid_stag, terminate { rdmap = "protection" }, of = sent }
     end,
   },
 
@@ -190,7 +189,7 @@ return family {
         local conn = t:connect {}
         conn:sanity()
         local sent = conn:send(read_response { to = buf, payload = bytes(16, 0xee), broken = true, comment = "no Read was asked for" })
-        conn:expect_terminate { "0/2/06", terminate { ddp = "tagged" }, terminate { rdmap = "protection" }, of = sent }
+        conn:expect_terminate { fault.unasked_response, terminate { ddp = "tagged" }, terminate { rdmap = "protection" }, of = sent }
         if remote ~= "write" then t:expect_unchanged(buf) end
       end,
     }
@@ -211,7 +210,7 @@ return family {
       t:completion(handle, { length = 64 })
       t:expect_contents(memory, bytes(64))
       answer(conn, asked, { payload = bytes(64, 0xee), comment = "the Read is complete" })
-      conn:expect_terminate { "0/2/06", terminate { rdmap = "protection" }, terminate { ddp = "tagged" } }
+      conn:expect_terminate { fault.unasked_response, terminate { rdmap = "protection" }, terminate { ddp = "tagged" } }
       t:expect_unchanged(memory, { rule = "RDMAP-5.2.2-04" })
     end,
   },

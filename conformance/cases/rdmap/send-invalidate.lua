@@ -2,17 +2,14 @@
 
 -- Send with Invalidate: its effect on the STag, and STags that it must not touch.
 
-local WRITE_REFUSED = { "1/1/00", "1/1/02" }
--- OP-63: the code stands under two error types.
-local REFUSED = { "0/1/09", "0/2/09" }
 
 local function invalidatable(t, conn) return t:memory { length = 32, remote = "read write", invalidate = true, conn = conn } end
 
 -- The target refuses the STag and delivers nothing.
-local function refused(t, conn, kind, stag, codes)
+local function refused(t, conn, kind, stag, set)
   local posted = t:receive { length = 8, conn = conn }
   local sent = conn:send(kind { invalidate = stag, payload = bytes(8, 0xee) })
-  conn:expect_terminate { codes[1], codes[2], codes[3], of = sent }
+  conn:expect_terminate { set, of = sent }
   t:expect_no_completion(posted)
 end
 
@@ -40,7 +37,7 @@ return family {
       t:completion(posted, { length = 8, invalidated = buf.stag })
       t:expect_contents(buf, bytes(32))
       local sent = conn:send(write { to = buf, payload = bytes(32, 0xee), comment = "its STag is invalidated" })
-      conn:expect_terminate { WRITE_REFUSED[1], WRITE_REFUSED[2], of = sent }
+      conn:expect_terminate { fault.invalid_stag, of = sent }
       t:expect_unchanged(buf)
     end,
   },
@@ -60,7 +57,7 @@ return family {
         conn:send(send_invalidate { invalidate = buf, payload = bytes(8) })
         sent = conn:send(write { to = buf, payload = bytes(32, 0xee), comment = "its STag is invalidated" })
       end)
-      conn:expect_terminate { WRITE_REFUSED[1], WRITE_REFUSED[2], of = sent }
+      conn:expect_terminate { fault.invalid_stag, of = sent }
       t:expect_contents(buf, bytes(16))
     end,
   },
@@ -77,7 +74,7 @@ return family {
       conn:send(send_se_invalidate { invalidate = buf })
       t:completion(posted, { length = 0, invalidated = buf.stag })
       local sent = conn:send(write { to = buf, payload = bytes(32, 0xee), comment = "its STag is invalidated" })
-      conn:expect_terminate { WRITE_REFUSED[1], WRITE_REFUSED[2], of = sent }
+      conn:expect_terminate { fault.invalid_stag, of = sent }
       t:expect_unchanged(buf)
     end,
   },
@@ -95,7 +92,7 @@ return family {
       conn:send(send_invalidate { invalidate = buf })
       t:completion(posted, { length = 0, invalidated = buf.stag })
       local sent = conn:send(read_request { source = buf, size = 8, sink_stag = 1, comment = "its STag is invalidated" })
-      conn:expect_terminate { "0/1/00", "0/1/03", of = sent }
+      conn:expect_terminate { fault.rdmap_invalid_stag, of = sent }
     end,
   },
 
@@ -136,7 +133,7 @@ return family {
           run = function(t)
             local conn = t:session {}
             conn:sanity()
-            refused(t, conn, kind, wrong[2], { REFUSED[1], REFUSED[2], "0/1/00" }) -- OP-64
+            refused(t, conn, kind, wrong[2], fault.invalidate_invalid_stag)
           end,
         }
       end),
@@ -149,7 +146,7 @@ return family {
         run = function(t)
           local other, conn = t:session {}, t:session {}
           local buf = t:memory { length = 32, remote = "write" }
-          refused(t, conn, kind, buf, REFUSED)
+          refused(t, conn, kind, buf, fault.not_invalidatable)
           still_valid(t, other, buf)
         end,
       },
@@ -162,7 +159,7 @@ return family {
         run = function(t)
           local other, conn = t:session {}, t:session {}
           local buf = t:memory { length = 32, remote = "write", invalidate = true, conn = other }
-          refused(t, conn, kind, buf, REFUSED)
+          refused(t, conn, kind, buf, fault.not_invalidatable)
           still_valid(t, other, buf)
         end,
       },
@@ -175,7 +172,7 @@ return family {
         run = function(t)
           local conn = t:session {}
           local buf = t:memory { length = 32, remote = "write", invalidate = true, pd = t:protection_domain() }
-          refused(t, conn, kind, buf, REFUSED)
+          refused(t, conn, kind, buf, fault.not_invalidatable)
         end,
       },
     }
@@ -192,7 +189,7 @@ return family {
       local posted = t:receive { length = 8 }
       conn:send(send_invalidate { invalidate = buf })
       t:completion(posted, { length = 0, invalidated = buf.stag })
-      refused(t, conn, send_invalidate, buf, { REFUSED[1], REFUSED[2], "0/1/00" })
+      refused(t, conn, send_invalidate, buf, fault.invalidate_invalid_stag)
     end,
   },
 }

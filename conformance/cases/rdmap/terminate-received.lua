@@ -4,54 +4,57 @@
 
 local seen = use "seen"
 
--- name, text, the Terminate (layer/type/code), fields, the event's code
+-- rest: the octets after layer, type and code.
 local valid = {
-  { "llp", "an LLP error, without headers", { layer = 2, etype = 0, code = 2 } },
-  { "catastrophic", "a local catastrophic error", { layer = 0, etype = 0, code = 0 } },
-  { "ddp-tagged", "a DDP error, with the header of a Write", { layer = 1, etype = 1, code = 1 }, function()
+  { name = "llp", text = "an LLP error, without headers", fields = { layer = 2, etype = 0, code = 2 } },
+  { name = "catastrophic", text = "a local catastrophic error", fields = { layer = 0, etype = 0, code = 0 } },
+  { name = "ddp-tagged", text = "a DDP error, with the header of a Write", fields = { layer = 1, etype = 1, code = 1 }, rest = function()
     return hex "c0000012 c140 11223344 0000000000001000" end },
-  { "ddp-untagged", "a DDP error, with the header of a Send", { layer = 1, etype = 2, code = 2 }, function()
+  { name = "ddp-untagged", text = "a DDP error, with the header of a Send", fields = { layer = 1, etype = 2, code = 2 }, rest = function()
     return hex "c0000016 4143 00000000 00000000 00000001 00000000" end },
-  { "read", "a protection error, with the header of a Read Request", { layer = 0, etype = 1, code = 1 }, function()
+  { name = "read", text = "a protection error, with the header of a Read Request", fields = { layer = 0, etype = 1, code = 1 },
+    rest = function()
     return hex "e000002e 4141 00000000 00000001 00000001 00000000 00000001 0000000000000000 00000008 11223344 0000000000001000" end },
-  { "reserved", "reserved bits set", { layer = 2, etype = 0, code = 5 }, function() return hex "1fff" end, "RDMAP-4.8-08" },
-  { "zero-filled", "fields that are not flagged but sent as zeros", { layer = 2, etype = 0, code = 5 }, function()
+  { name = "reserved", text = "reserved bits set", fields = { layer = 2, etype = 0, code = 5 },
+    rest = function() return hex "1fff" end, rule = "RDMAP-4.8-08" },
+  { name = "zero-filled", text = "fields that are not flagged but sent as zeros", fields = { layer = 2, etype = 0, code = 5 },
+    rest = function()
     return bytes(50, 0) end }, -- OP-60
-  { "trailing", "octets after its fields", { layer = 1, etype = 1, code = 1 }, function()
+  { name = "trailing", text = "octets after its fields", fields = { layer = 1, etype = 1, code = 1 }, rest = function()
     return hex "c0000012 c140 11223344 0000000000001000 ffffffffffffffff" end },
-  { "unknown-layer", "a layer that does not exist", { layer = 7, etype = 3, code = 0x55 } },
-  { "unknown-code", "a code that is not assigned", { layer = 0, etype = 2, code = 0x77 } },
+  { name = "unknown-layer", text = "a layer that does not exist", fields = { layer = 7, etype = 3, code = 0x55 } },
+  { name = "unknown-code", text = "a code that is not assigned", fields = { layer = 0, etype = 2, code = 0x77 } },
 }
 
 local function header(fields) return pack(">BB", fields.layer << 4 | fields.etype, fields.code) end
 
 -- OP-69: a Terminate that the target cannot parse ends the stream, too. It need not answer.
 local invalid = {
-  { "empty", "no octet", "" },
-  { "1-octet", "1 octet", hex "20" },
-  { "3-octets", "3 octets", hex "200500" },
-  { "header-cut", "a DDP header that is cut short", hex "1101c000 0012c140 112233" },
-  { "header-absent", "the flag D and no DDP header", hex "1101c000" },
-  { "request-cut", "a Read Request header that is cut short",
-    hex "0101e000 002e4141 00000000 00000001 00000001 00000000 00000001 0000" },
-  { "request-absent", "the flag R and no Read Request header", hex "0101e000 002e4141 00000000 00000001 00000001 00000000" },
+  { name = "empty", text = "no octet", payload = "" },
+  { name = "1-octet", text = "1 octet", payload = hex "20" },
+  { name = "3-octets", text = "3 octets", payload = hex "200500" },
+  { name = "header-cut", text = "a DDP header that is cut short", payload = hex "1101c000 0012c140 112233" },
+  { name = "header-absent", text = "the flag D and no DDP header", payload = hex "1101c000" },
+  { name = "request-cut", text = "a Read Request header that is cut short",
+    payload = hex "0101e000 002e4141 00000000 00000001 00000001 00000000 00000001 0000" },
+  { name = "request-absent", text = "the flag R and no Read Request header",
+    payload = hex "0101e000 002e4141 00000000 00000001 00000001 00000000" },
 }
 
 return family {
   each(valid, function(one)
-    local name, text, fields, rest, rule = table.unpack(one, 1, 5)
-    local payload = header(fields) .. (rest and rest() or "")
+    local payload = header(one.fields) .. (one.rest and one.rest() or "")
     if #payload < 4 then payload = payload .. bytes(4 - #payload, 0) end
-    local both = name == "llp" or name == "read" or name == "trailing"
+    local both = one.name == "llp" or one.name == "read" or one.name == "trailing"
     return (both and both_roles or case) {
-      id = "rdmap-terminate-received-" .. name,
-      purpose = ("A Terminate with %s ends the stream and gets no answer"):format(text),
-      rules = { rule or "RDMAP-5.4-05", "RDMAP-5.4-03", "RDMAP-5.4-07", "RDMAP-7-02" },
+      id = "rdmap-terminate-received-" .. one.name,
+      purpose = ("A Terminate with %s ends the stream and gets no answer"):format(one.text),
+      rules = { one.rule or "RDMAP-5.4-05", "RDMAP-5.4-03", "RDMAP-5.4-07", "RDMAP-7-02" },
       role = not both and "responder" or nil,
       run = function(t)
         local conn = t:session {}
         conn:sanity()
-        conn:send(terminate { payload = payload, comment = text })
+        conn:send(terminate { payload = payload, comment = one.text })
         seen.over(conn)
       end,
     }
@@ -131,35 +134,33 @@ return family {
   },
 
   each(invalid, function(one)
-    local name, text, payload = table.unpack(one)
-    local both = name == "header-cut"
+    local both = one.name == "header-cut"
     return (both and both_roles or case) {
-      id = "rdmap-terminate-invalid-" .. name,
-      purpose = ("A Terminate with %s ends the stream"):format(text),
+      id = "rdmap-terminate-invalid-" .. one.name,
+      purpose = ("A Terminate with %s ends the stream"):format(one.text),
       rules = { "RDMAP-5.4-07", "RDMAP-4.8-01", "RDMAP-4.8-02" },
       role = not both and "responder" or nil,
       tags = { "field" },
       run = function(t)
         local conn = t:session {}
         conn:sanity()
-        conn:send(terminate { payload = payload, broken = true, comment = text })
+        conn:send(terminate { payload = one.payload, broken = true, comment = one.text })
         seen.over(conn, closed(), terminate {})
       end,
     }
   end),
 
-  each({ { "msn", { msn = 2 }, "MSN 2" }, { "mo", { mo = 4 }, "MO 4" }, { "not-last", { l = false }, "L=0" } }, function(one)
-    local name, fields, text = table.unpack(one)
+  each({ { name = "msn", fields = { msn = 2 }, text = "MSN 2" }, { name = "mo", fields = { mo = 4 }, text = "MO 4" }, { name = "not-last", fields = { l = false }, text = "L=0" } }, function(one)
     return case {
-      id = "rdmap-terminate-invalid-" .. name,
-      purpose = ("A Terminate with %s ends the stream"):format(text),
+      id = "rdmap-terminate-invalid-" .. one.name,
+      purpose = ("A Terminate with %s ends the stream"):format(one.text),
       rules = { "RDMAP-5.4-07", "DDP-7.1-09" },
       role = "responder",
       run = function(t)
         local conn = t:connect {}
         conn:sanity()
-        fields.layer, fields.etype, fields.code, fields.comment, fields.broken = 2, 0, 5, text, true
-        conn:send(terminate(fields))
+        one.fields.layer, one.fields.etype, one.fields.code, one.fields.comment, one.fields.broken = 2, 0, 5, one.text, true
+        conn:send(terminate(one.fields))
         seen.over(conn, closed(), terminate {})
       end,
     }

@@ -44,7 +44,7 @@ return family {
           fields = fields or {}
           fields.rv = version
           local sent = conn:send(message(fields))
-          conn:expect_terminate { "0/2/05", of = sent }
+          conn:expect_terminate { fault.rdmap_version, of = sent }
           if check then check() end
         end,
       }

@@ -2,12 +2,6 @@
 
 -- Memory windows: an STag for a part of a buffer, with bounds, rights, a stream and a life of its own.
 
--- OP-50: a design that cannot distinguish such an STag from an unknown one may use that code.
-local association = { "1/1/02", "1/1/00" }
-local dead = { "1/1/00", "1/1/02" }
--- OP-44: there is no code for this.
-local access = { "1/1/00", "1/1/02", "0/1/02" }
-
 local LENGTH, FIRST, SIZE = 64, 16, 32 -- of the buffer; of the window in it
 
 local function windowed(one)
@@ -23,13 +17,13 @@ local function make(t, options)
                        invalidate = options and options.invalidate, conn = options and options.conn }
 end
 
--- Places around the window that are inside the buffer: offset in the window, octets.
+-- Places around the window that are inside the buffer. offset: from the window's first octet.
 local around = {
-  { "behind", SIZE, 1 },
-  { "in-front", -1, 1 },
-  { "over-the-end", SIZE - 1, 2 },
-  { "over-the-start", -1, 2 },
-  { "all-of-the-buffer", -FIRST, LENGTH },
+  { name = "behind", offset = SIZE, length = 1 },
+  { name = "in-front", offset = -1, length = 1 },
+  { name = "over-the-end", offset = SIZE - 1, length = 2 },
+  { name = "over-the-start", offset = -1, length = 2 },
+  { name = "all-of-the-buffer", offset = -FIRST, length = LENGTH },
 }
 
 return family {
@@ -50,18 +44,17 @@ return family {
   },
 
   each(around, function(one)
-    local name, offset, length = table.unpack(one)
     return windowed {
-      id = "rdmap-window-bounds-" .. name,
+      id = "rdmap-window-bounds-" .. one.name,
       purpose = ("A Write that leaves its window (%s) ends the stream and changes no octet, though the buffer goes on")
-        :format(name:gsub("-", " ")),
+        :format(one.name:gsub("-", " ")),
       rules = { "DDP-8.3.1-04", "DDP-7.1-13", "RDMAP-8.1.1-03", "SEC-6.2.1-01" },
       run = function(t)
         local conn = t:session {}
         local buf, window = make(t)
         conn:sanity()
-        local sent = conn:send(write { stag = window.stag, to = window.to + offset, payload = bytes(length, 0xee) })
-        conn:expect_terminate { "1/1/01", of = sent }
+        local sent = conn:send(write { stag = window.stag, to = window.to + one.offset, payload = bytes(one.length, 0xee) })
+        conn:expect_terminate { fault.out_of_bounds, of = sent }
         t:expect_unchanged(buf)
       end,
     }
@@ -77,7 +70,7 @@ return family {
       local _, window = make(t, { remote = "read" })
       conn:sanity()
       local sent = conn:send(read_request { source_stag = window.stag, source_to = window.to + 1, size = SIZE })
-      conn:expect_terminate { "0/1/01", of = sent }
+      conn:expect_terminate { fault.rdmap_out_of_bounds, of = sent }
     end,
   },
 
@@ -90,7 +83,7 @@ return family {
       local buf, window = make(t, { remote = "read" })
       conn:sanity()
       local sent = conn:send(write { to = window, payload = bytes(4, 0xee) })
-      conn:expect_terminate { access[1], access[2], access[3], of = sent }
+      conn:expect_terminate { fault.no_write_access, of = sent }
       t:expect_unchanged(buf)
     end,
   },
@@ -106,7 +99,7 @@ return family {
       local window = t:bind { memory = buf, offset = FIRST, length = SIZE, remote = "write" }
       t:check(conn:read(buf, FIRST, 4) == bytes(4, 0x5a), "the target's own STag of the buffer does not permit reading")
       local sent = conn:send(read_request { source = window, size = 4 })
-      conn:expect_terminate { "0/1/02", "0/1/00", of = sent }
+      conn:expect_terminate { fault.rdmap_no_access, of = sent }
     end,
   },
 
@@ -120,7 +113,7 @@ return family {
       local conn = t:session {}
       conn:sanity()
       local sent = conn:send(write { to = window, payload = bytes(4, 0xee) })
-      conn:expect_terminate { association[1], association[2], of = sent }
+      conn:expect_terminate { fault.foreign_stag, of = sent }
       t:expect_unchanged(buf)
       other:send(write { to = window, payload = bytes(4, 0x33) })
       other:fence()
@@ -137,7 +130,7 @@ return family {
       local conn = t:session {}
       conn:sanity()
       local sent = conn:send(write { to = window, payload = bytes(4, 0xee) })
-      conn:expect_terminate { association[1], association[2], of = sent }
+      conn:expect_terminate { fault.foreign_stag, of = sent }
       t:expect_unchanged(buf)
     end,
   },
@@ -155,7 +148,7 @@ return family {
       conn:fence()
       t:expect_contents(buf, bytes(4, 0x44))
       local sent = conn:send(write { to = window, payload = bytes(4, 0xee), comment = "the window is invalidated" })
-      conn:expect_terminate { dead[1], dead[2], of = sent }
+      conn:expect_terminate { fault.invalid_stag, of = sent }
       t:expect_unchanged(buf)
     end,
   },
@@ -172,7 +165,7 @@ return family {
       t:expect_contents(buf, bytes(4, 0x55), { offset = FIRST })
       t:unbind(window)
       local sent = conn:send(write { to = window, payload = bytes(4, 0xee), comment = "the window is unbound" })
-      conn:expect_terminate { dead[1], dead[2], of = sent }
+      conn:expect_terminate { fault.invalid_stag, of = sent }
       t:expect_unchanged(buf)
     end,
   },
@@ -190,7 +183,7 @@ return family {
       conn:fence()
       t:expect_contents(buf, bytes(8, 0x66))
       local sent = conn:send(write { stag = old.stag, to = new.to, payload = bytes(4, 0xee), comment = "the old STag" })
-      conn:expect_terminate { dead[1], dead[2], of = sent }
+      conn:expect_terminate { fault.invalid_stag, of = sent }
       t:expect_unchanged(buf)
     end,
   },
@@ -212,7 +205,7 @@ return family {
       conn:fence()
       t:expect_contents(buf, bytes(4, 0x78))
       local sent = conn:send(write { to = window, payload = bytes(4, 0xee), comment = "the window is invalidated" })
-      conn:expect_terminate { dead[1], dead[2], of = sent }
+      conn:expect_terminate { fault.invalid_stag, of = sent }
       t:expect_unchanged(buf)
     end,
   },
@@ -227,7 +220,7 @@ return family {
       t:receive { length = 8 }
       conn:sanity()
       local sent = conn:send(send_invalidate { invalidate = window })
-      conn:expect_terminate { "0/1/09", "0/2/09", of = sent } -- OP-63: the code stands under two error types
+      conn:expect_terminate { fault.not_invalidatable, of = sent }
       local other = t:session {}
       other:send(write { to = window, payload = bytes(4, 0x79) })
       other:fence()
@@ -251,7 +244,7 @@ return family {
       if t:agent("release", { mem = buf.mem }, true) then
         t:observe("release", "taken")
         local sent = conn:send(write { to = window, payload = bytes(4, 0xee), broken = true, comment = "its buffer was given up" })
-        conn:expect_terminate { dead[1], dead[2], of = sent }
+        conn:expect_terminate { fault.invalid_stag, of = sent }
         return
       end
       conn:send(write { to = window, payload = bytes(4, 0x7b) })
@@ -260,11 +253,11 @@ return family {
       t:unbind(window)
       t:release(buf)
       local sent = conn:send(write { to = window, payload = bytes(4, 0xee), broken = true, comment = "window and buffer were given up" })
-      conn:expect_terminate { dead[1], dead[2], of = sent }
+      conn:expect_terminate { fault.invalid_stag, of = sent }
       local other = t:session {}
       other:sanity()
       sent = other:send(write { to = buf, payload = bytes(4, 0xee), broken = true, comment = "the buffer was given up" })
-      other:expect_terminate { dead[1], dead[2], of = sent }
+      other:expect_terminate { fault.invalid_stag, of = sent }
     end,
   },
 

@@ -15,15 +15,15 @@ local WRITES = { "DDP-5.2-08", "DDP-5.2-04", "RDMAP-5.1-01", "RDMAP-5.1-05" }
 
 -- The server must use exactly what the client advertised; all of these are ordinary for a client.
 local places = {
-  { "to-0", 0x11223344, 0, "TO 0" },
-  { "to-odd", 0x11223344, 0x1001, "an odd TO" },
-  { "to-page-edge", 0x11223344, 0x1fff, "a TO before the edge of a page" },
-  { "to-32-bits", 0x11223344, 0xffffffe0, "a range across 2^32" },
-  { "to-63-bits", 0x11223344, 0x7fffffffffffffe0, "a range across 2^63" },
-  { "to-last", 0x11223344, -64, "the last 64 octets before 2^64" },
-  { "stag-1", 1, 0x1000, "STag 1" },
-  { "stag-top", 0x80000000, 0x1000, "an STag with the top bit only" },
-  { "stag-ones", 0xffffffff, 0x1000, "the STag of all ones" },
+  { name = "to-0", stag = 0x11223344, to = 0, text = "TO 0" },
+  { name = "to-odd", stag = 0x11223344, to = 0x1001, text = "an odd TO" },
+  { name = "to-page-edge", stag = 0x11223344, to = 0x1fff, text = "a TO before the edge of a page" },
+  { name = "to-32-bits", stag = 0x11223344, to = 0xffffffe0, text = "a range across 2^32" },
+  { name = "to-63-bits", stag = 0x11223344, to = 0x7fffffffffffffe0, text = "a range across 2^63" },
+  { name = "to-last", stag = 0x11223344, to = -64, text = "the last 64 octets before 2^64" },
+  { name = "stag-1", stag = 1, to = 0x1000, text = "STag 1" },
+  { name = "stag-top", stag = 0x80000000, to = 0x1000, text = "an STag with the top bit only" },
+  { name = "stag-ones", stag = 0xffffffff, to = 0x1000, text = "the STag of all ones" },
 }
 
 return family {
@@ -58,22 +58,21 @@ return family {
   -- ---- places ----
 
   each(places, function(one)
-    local name, stag, to, text = table.unpack(one)
     return {
       server {
-        id = "rping-server-reads-" .. name,
-        purpose = ("rping's server Reads from %s as advertised"):format(text),
+        id = "rping-server-reads-" .. one.name,
+        purpose = ("rping's server Reads from %s as advertised"):format(one.text),
         rules = READS,
         run = function(t)
-          t:rping { stage = "read", source = { stag = stag, to = to }, judge = true }
+          t:rping { stage = "read", source = { stag = one.stag, to = one.to }, judge = true }
         end,
       },
       server {
-        id = "rping-server-writes-" .. name,
-        purpose = ("rping's server Writes to %s as advertised"):format(text),
+        id = "rping-server-writes-" .. one.name,
+        purpose = ("rping's server Writes to %s as advertised"):format(one.text),
         rules = WRITES,
         run = function(t)
-          t:rping { stage = "done", sink = { stag = stag, to = to }, judge = true }
+          t:rping { stage = "done", sink = { stag = one.stag, to = one.to }, judge = true }
         end,
       },
     }

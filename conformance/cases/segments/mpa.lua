@@ -101,7 +101,7 @@ return family {
         parts:send(2)
         -- The target may notice before the gap closes that the Marker contradicts its FPDU.
         parts:send(1)
-        conn:expect(terminate("2/0/03"), closed(), { dropped = true })
+        conn:expect(fault.marker, closed(), { dropped = true })
         t:expect_unchanged(buf, { except = { 0, 2000 } })
       end,
     }
@@ -127,7 +127,7 @@ return family {
       parts:send(2)
       conn:expect_nothing()
       parts:send(1)
-      conn:expect(terminate("2/0/03"), closed(), { dropped = true })
+      conn:expect(fault.marker, closed(), { dropped = true })
       t:expect_no_completion(posted)
     end,
   },
@@ -147,7 +147,7 @@ return family {
       local parts = conn:segments(function() conn:send(write { to = buf, payload = bytes(64) }, { crc = "bad" }) end)
       good = parts[1].octets:sub(1, -5) .. pack(">I4", unpack(">I4", parts[1].octets, -4) ~ 0xffffffff)
       parts:send(1)
-      local item = conn:expect(terminate("2/0/02"), closed(), { dropped = true })
+      local item = conn:expect(fault.crc, closed(), { dropped = true })
       t:expect_unchanged(buf, { rule = "MPA-8-02" })
       parts[1].octets = good
       parts:send(1)
