@@ -24,7 +24,7 @@ end
 local function both_ways(t, conn)
   local buf = t:memory { length = 3000, remote = "read write" }
   for i, segment in ipairs { 1400, 333 } do
-    conn:send(write { to = buf, payload = bytes(3000, i) }, { segment = segment })
+    conn:send(write { to = buf, payload = bytes(3000, i) }, { segments = segment })
     t:check(conn:read(buf) == bytes(3000, i), "the RDMA Read returned other octets than the Write placed")
   end
   t:post { op = "send", payload = bytes(1500) }
@@ -111,13 +111,13 @@ return family {
         local conn = t:session { crc = true }
         local posted = t:receive { length = size }
         conn:sanity()
-        conn:send(write { to = buf, payload = bytes(size, 0xee) }, { segment = size, crc = "bad", each = 20000 })
+        conn:send(write { to = buf, payload = bytes(size, 0xee) }, { segments = size, crc = "bad", writes = 20000 })
         mpa.expect_crc_fault(conn)
         t:expect_unchanged(buf)
         conn = t:session { crc = true }
         local other = t:receive { length = size }
         conn:sanity()
-        conn:send(send { payload = bytes(size, 0xee) }, { segment = size, crc = "bad", each = 20000 })
+        conn:send(send { payload = bytes(size, 0xee) }, { segments = size, crc = "bad", writes = 20000 })
         mpa.expect_crc_fault(conn)
         t:expect_no_completion(other)
         t:expect_unchanged(other.memory)
@@ -161,13 +161,13 @@ return family {
         local conn = session(t, true, true, true)
         local buf = t:memory { length = 1000, remote = "read write" }
         for i = 1, 9 do
-          conn:send(write { to = buf, payload = bytes(1000, i) }, { segment = 1000 })
+          conn:send(write { to = buf, payload = bytes(1000, i) }, { segments = 1000 })
           t:check(conn:read(buf) == bytes(1000, i), "the RDMA Read returned other octets than the Write placed")
         end
         t:expect_contents(buf, bytes(1000, 9))
         mpa.align(conn, 0)
         local sent = conn:send(write { to = buf, payload = bytes(600, 0xee), comment = text },
-          { segment = 600, broken = true, marker = { which = 1, pointer = wrong(508) } })
+          { segments = 600, broken = true, marker = { which = 1, pointer = wrong(508) } })
         conn:send(read_request { size = 0, sink_stag = 1, sink_to = 2 })
         local item = conn:expect(fault.marker, closed(), read_response { stag = 1, to = 2, payload = "" })
         t:observe("fpduptr", item.op or item.kind)
@@ -191,7 +191,7 @@ return family {
       local size = 0
       while sent < 131072 or count < 127 and sent < 1000000 do
         size = (size + 401) % 1201 -- goes through every length up to 1200
-        conn:send(write { to = buf, payload = bytes(size, size & 0xff) }, { segment = 1200 })
+        conn:send(write { to = buf, payload = bytes(size, size & 0xff) }, { segments = 1200 })
         if not places[mpa.position(conn) % 512] then
           places[mpa.position(conn) % 512], count = true, count + 1
         end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 
 -- Headers that TCP brings in parts: bad stacks copy the rest without bound, leave it on the stream, or
--- take a short read for an error. rdmap-split-* cuts the messages of RFC 5040 once at every octet;
+-- take a short read for an error. rdmap-split-* splits the messages of RFC 5040 once at every octet;
 -- here are three parts, the other messages, and single octets.
 
 local atomics = use "atomics"
@@ -14,25 +14,25 @@ end
 local RULES = { "MPA-5.1-05", "MPA-A.4-01", "DDP-3-08" }
 
 -- Where the parts of an FPDU end: the first at `a`, the second `b` octets on.
-local function cuts(most)
-  local places = {}
+local function places(most)
+  local all = {}
   for a = 1, most, 3 do
-    for _, b in ipairs { 1, 2, 7, 16 } do places[#places + 1] = { a, b } end
+    for _, b in ipairs { 1, 2, 7, 16 } do all[#all + 1] = { a, b } end
   end
-  return places
+  return all
 end
 
 return family {
   known_bug {
     id = "bug-header-split-in-three",
-    purpose = "Writes, Sends and Read Requests that come in three parts, cut inside and after their headers, are understood",
+    purpose = "Writes, Sends and Read Requests that come in three parts, split inside and after their headers, are understood",
     rules = RULES,
     needs = { memory = "read write" },
     run = function(t)
       local conn = t:session {}
       local buf = t:memory { length = 64, remote = "read write" }
       local posted = t:memory { length = 16 }
-      for i, place in ipairs(cuts(24)) do
+      for i, place in ipairs(places(24)) do
         local payload = bytes(13, i)
         local handle = t:receive { memory = posted, length = 16 }
         conn:send(write { to = buf, offset = i % 8, payload = payload }, { writes = place })
@@ -68,14 +68,14 @@ return family {
 
   known_bug {
     id = "bug-header-split-terminate",
-    purpose = "A Terminate that comes in two parts, cut at any octet, is understood",
+    purpose = "A Terminate that comes in two parts, split at any octet, is understood",
     rules = { "RDMAP-5.4-06", "MPA-A.4-01", "DDP-3-08" },
     needs = { agent = true, reconnect = true },
     run = function(t)
-      for cut = 1, 43, 2 do
+      for at = 1, 43, 2 do
         local conn = t:session {}
         conn:send(terminate { payload = hex "1101c000 0012 c140 11223344 0000000000001000", comment = "1/1/01 in two parts" },
-          { writes = { cut } })
+          { writes = { at } })
         conn:expect_close {}
         t:event("terminated", conn, { layer = 1, type = 1, code = 1 })
       end
@@ -84,37 +84,37 @@ return family {
 
   known_bug {
     id = "bug-header-split-immediate",
-    purpose = "Immediate Data that comes in two parts, cut at any octet, is delivered",
+    purpose = "Immediate Data that comes in two parts, split at any octet, is delivered",
     rules = { "EXT-6.3-06", "MPA-A.4-01" },
     needs = { agent = true, extensions = true },
     run = function(t)
       local conn = t:session {}
-      for cut = 1, 31 do
+      for at = 1, 31 do
         local posted = t:receive { length = 0 }
-        conn:send(immediate { payload = bytes(8, cut) }, { writes = { cut } })
-        t:completion(posted, { immediate = bytes(8, cut) })
+        conn:send(immediate { payload = bytes(8, at) }, { writes = { at } })
+        t:completion(posted, { immediate = bytes(8, at) })
       end
     end,
   },
 
   known_bug {
     id = "bug-header-split-atomic",
-    purpose = "An Atomic Request and an Atomic Response that come in two parts, cut at any octet, are understood",
+    purpose = "An Atomic Request and an Atomic Response that come in two parts, split at any octet, are understood",
     rules = { "EXT-5.2.1-12", "EXT-5.2.2-07", "MPA-A.4-01" },
     needs = { memory = "atomic", extensions = true },
     run = function(t)
       local conn = t:session {}
       conn:sanity()
       local cell = atomics.cells(t, conn, { 0 })
-      for cut = 1, 75 do
-        conn:send(atomic_request { target = cell, add_swap = 1, request_id = cut }, { writes = { cut } })
-        conn:expect(atomic_response { request_id = cut, value = cut - 1 })
+      for at = 1, 75 do
+        conn:send(atomic_request { target = cell, add_swap = 1, request_id = at }, { writes = { at } })
+        conn:expect(atomic_response { request_id = at, value = at - 1 })
       end
-      for cut = 1, 35 do
+      for at = 1, 35 do
         local handle = t:post { op = "fetch-add", stag = 1, to = 8, add_swap = 1 }
         local asked = conn:expect(atomic_request {})
-        conn:send(atomic_response { request_id = asked.request_id, value = 1000 + cut }, { writes = { cut } })
-        t:completion(handle, { original = 1000 + cut })
+        conn:send(atomic_response { request_id = asked.request_id, value = 1000 + at }, { writes = { at } })
+        t:completion(handle, { original = 1000 + at })
       end
     end,
   },
@@ -133,11 +133,11 @@ return family {
         local buf = t:memory { length = 100, remote = "read write" }
         local posted = { t:receive { length = 64 }, t:receive { length = 64 } }
         conn:together(function()
-          conn:send(write { to = buf, payload = bytes(100) }, { segment = 33 })
+          conn:send(write { to = buf, payload = bytes(100) }, { segments = 33 })
           conn:send(send { payload = bytes(50, 1) })
-          conn:send(send { payload = bytes(64, 2) }, { segment = 9 })
+          conn:send(send { payload = bytes(64, 2) }, { segments = 9 })
           conn:send(read_request { source = buf, size = 100, sink_stag = 5, sink_to = 6 })
-        end, { each = 1 })
+        end, { writes = 1 })
         conn:expect(read_response { stag = 5, to = 6, payload = bytes(100) })
         t:completion(posted[1], { length = 50 })
         t:completion(posted[2], { length = 64 })
@@ -155,8 +155,8 @@ return family {
     role = "responder",
     run = function(t)
       for _, length in ipairs { 0, 1, 4, 5, 508 } do
-        local conn = t:connect { private = bytes(length), each = 1 }
-        conn:send(write {}, { each = 1 })
+        local conn = t:connect { private = bytes(length), writes = 1 }
+        conn:send(write {}, { writes = 1 })
         conn:shutdown()
         conn:expect_close {}
       end
@@ -173,7 +173,7 @@ return family {
       for _, length in ipairs { 0, 1, 4, 5, 508 } do
         local conn = t:target_connects { raw = true }
         local asked = conn:expect(request {})
-        conn:send(t:answer(asked, { private = bytes(length) }), { each = 1 })
+        conn:send(t:answer(asked, { private = bytes(length) }), { writes = 1 })
         local event = t:event("established", conn, {}, { rule = "MPA-7.1.2-14" })
         t:check(event.private == show(bytes(length)), "the ULP saw other private data than the Reply's",
           { rule = "MPA-7.1.1-23", expected = show(bytes(length), 32), actual = event.private:sub(1, 64) })

@@ -190,7 +190,7 @@ return family {
       repeat
         item = conn:expect(fault.more_reads_than_ird, read_response {}, closed())
         if item.op == "read-response" then
-          -- The end that the Reads above the IRD cause may cut one off.
+          -- The end that the Reads above the IRD cause may cut one short.
           served = served + (item.l and 1 or 0)
           t:check(not item.l or item.stag == served and #item.payload == size,
             ("the target sent another Read Response than the next one: STag %08x, %d octets"):format(item.stag, #item.payload),
@@ -274,7 +274,7 @@ return family {
         for _ = 1, COUNT do
           idle:next(0.02)
           local conn = t:connect { raw = true }
-          conn:write(octets(request {}):sub(1, 15), { comment = "the Request, cut" })
+          conn:write(octets(request {}):sub(1, 15), { comment = "the Request, cut short" })
           conn[how](conn)
           if how == "shutdown" and not conn:drain(1) then break end -- judged below
         end

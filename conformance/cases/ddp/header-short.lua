@@ -20,7 +20,7 @@ return family {
     return each({ 1, length - 1 }, function(short)
       return case {
         id = ("ddp-header-short-%s-%d"):format(name, short),
-        purpose = ("A ULPDU that is cut off after %d octets of a %s header ends the stream"):format(short, name:gsub("-", " ")),
+        purpose = ("A ULPDU that is cut short after %d octets of a %s header ends the stream"):format(short, name:gsub("-", " ")),
         role = "responder",
         rules = { "DDP-4.4-02", "DDP-4.4-01" },
         level = "must",

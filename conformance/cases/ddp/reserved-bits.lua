@@ -36,7 +36,7 @@ return family {
       local buf = t:memory { length = 50, remote = "write" }
       local conn = t:session {}
       for i, bits in ipairs(values) do
-        conn:send(write { rsvd = bits, to = buf, offset = 10 * (i - 1), payload = bytes(10, i) }, { segment = 4 })
+        conn:send(write { rsvd = bits, to = buf, offset = 10 * (i - 1), payload = bytes(10, i) }, { segments = 4 })
       end
       conn:fence()
       t:expect_contents(buf, bytes(10, 1) .. bytes(10, 2) .. bytes(10, 3) .. bytes(10, 4) .. bytes(10, 5))
@@ -51,7 +51,7 @@ return family {
       local conn = t:session {}
       for i, bits in ipairs(values) do
         local posted = t:receive { length = 10 }
-        conn:send(send { rsvd = bits, payload = bytes(10, i) }, { segment = 4 })
+        conn:send(send { rsvd = bits, payload = bytes(10, i) }, { segments = 4 })
         t:completion(posted, { length = 10 })
         t:expect_contents(posted.memory, bytes(10, i))
       end

@@ -178,7 +178,7 @@ return family {
     run = function(t)
       local conn = t:session {}
       local one, two = t:receive { length = 40 }, t:receive { length = 40 }
-      conn:send(send { payload = bytes(40) }, { segment = 1 })
+      conn:send(send { payload = bytes(40) }, { segments = 1 })
       conn:fence()
       t:completion(one, { length = 40 })
       t:expect_contents(one.memory, bytes(40))

@@ -84,7 +84,7 @@ return family {
       for i = 1, 5 do
         local value = 0x0102030405060708 * i
         conn:together(function()
-          conn:send(write { to = cells, payload = atomics.octets(t, value) }, { segment = 3 })
+          conn:send(write { to = cells, payload = atomics.octets(t, value) }, { segments = 3 })
           conn:send(atomic_request { target = cells, add_swap = 0x0100000000000001, request_id = i })
           conn:send(read_request { source = cells, size = 8, sink_stag = 5, sink_to = i })
         end)

@@ -130,7 +130,7 @@ return family {
       for i = 1, 3 do
         local posted = t:receive { length = 16 }
         conn:together(function()
-          conn:send(write { to = buf, payload = bytes(30000, i) }, { segment = 999 })
+          conn:send(write { to = buf, payload = bytes(30000, i) }, { segments = 999 })
           conn:send(immediate { payload = "written." })
         end)
         t:completion(posted, { immediate = "written." })

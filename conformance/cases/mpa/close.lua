@@ -31,7 +31,7 @@ return family {
 
   both_roles {
     id = "mpa-reset-inside",
-    purpose = "The target delivers nothing of an FPDU cut by a reset, and reports the end",
+    purpose = "The target delivers nothing of an FPDU that a reset cuts short, and reports the end",
     rules = { "MPA-8-01", "MPA-6-05" },
     needs = { agent = true },
     run = function(t)

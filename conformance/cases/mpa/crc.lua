@@ -58,7 +58,7 @@ return family {
         run = function(t)
           local conn = session(t, station, target)
           local buf = t:memory { length = 3000, remote = "read write" }
-          conn:send(write { to = buf, payload = bytes(3000) }, { segment = 999 })
+          conn:send(write { to = buf, payload = bytes(3000) }, { segments = 999 })
           -- The observer checks its CRCs.
           t:check(conn:read(buf) == bytes(3000), "the RDMA Read returned other octets than the Write placed")
           for size = 1, 8 do conn:read(buf, 0, size) end

@@ -80,7 +80,7 @@ return family {
       local size = 64768 - 14
       conn:sanity()
       conn:together(function()
-        conn:send(write { to = buf, payload = bytes(size) }, { segment = size })
+        conn:send(write { to = buf, payload = bytes(size) }, { segments = size })
         conn:send(read_request { size = 0, sink_stag = 1, sink_to = 2 })
       end)
       local item = conn:expect(read_response { stag = 1, to = 2, payload = "" }, terminate {}, closed())
@@ -104,7 +104,7 @@ return family {
         local size = length - 14
         local buf = t:memory { length = 70000, remote = "write" }
         conn:sanity()
-        conn:send(write { to = buf, payload = bytes(size) }, { segment = size, broken = true })
+        conn:send(write { to = buf, payload = bytes(size) }, { segments = size, broken = true })
         conn:send(read_request { size = 0, sink_stag = 1, sink_to = 2 })
         conn:expect(terminate {}, closed())
         -- No octet outside the buffer may change; inside, octets break no rule.
@@ -126,7 +126,7 @@ return family {
       run = function(t)
         local conn = t:connect {}
         local buf = t:memory { length = size, remote = "write" }
-        conn:send(write { to = buf, payload = bytes(size) }, { segment = size, each = 1000 })
+        conn:send(write { to = buf, payload = bytes(size) }, { segments = size, writes = 1000 })
         conn:send(read_request { size = 0, sink_stag = 1, sink_to = 2 })
         local item = conn:expect(read_response { stag = 1, to = 2, payload = "" }, terminate {}, closed())
         t:observe("large", item.op or item.kind)

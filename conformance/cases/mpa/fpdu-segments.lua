@@ -20,7 +20,7 @@ return family {
     return {
       field_bug {
         id = "mpa-split-read-request" .. suffix,
-        purpose = "The target answers a Read Request in two TCP segments, cut at every octet in turn",
+        purpose = "The target answers a Read Request in two TCP segments, split at every octet in turn",
         rules = { "MPA-5.1-05", "MPA-A.4-01", "MPA-4.3-13" },
         needs = needs,
         run = function(t)
@@ -33,7 +33,7 @@ return family {
       },
       field_bug {
         id = "mpa-split-send" .. suffix,
-        purpose = "The target delivers a Send in two TCP segments, cut at every octet in turn",
+        purpose = "The target delivers a Send in two TCP segments, split at every octet in turn",
         rules = { "MPA-5.1-05", "MPA-A.4-01", "MPA-4.3-13" },
         needs = { agent = true, markers = markers and "on" or "off" },
         run = function(t)
@@ -50,7 +50,7 @@ return family {
       },
       field_bug {
         id = "mpa-split-write" .. suffix,
-        purpose = "The target places a Write in two TCP segments, cut at every octet in turn",
+        purpose = "The target places a Write in two TCP segments, split at every octet in turn",
         rules = { "MPA-5.1-05", "MPA-A.4-01", "MPA-4.3-13" },
         needs = { memory = "write", markers = markers and "on" or "off" },
         run = function(t)
@@ -80,7 +80,7 @@ return family {
                 conn:send(write { to = buf, offset = at, payload = bytes(length):sub(at + 1, at + size) })
                 at = at + size
               end
-            end, { each = each })
+            end, { writes = each })
             mpa.serves(conn)
             t:expect_contents(buf, bytes(length))
           end,

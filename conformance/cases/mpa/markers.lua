@@ -34,7 +34,7 @@ return family {
       run = function(t)
         local conn = session(t, to_target, to_station)
         local buf = t:memory { length = 5000, remote = "read write" }
-        conn:send(write { to = buf, payload = bytes(5000) }, { segment = 1400 })
+        conn:send(write { to = buf, payload = bytes(5000) }, { segments = 1400 })
         t:check(conn:read(buf) == bytes(5000), "the RDMA Read returned other octets than the Write placed")
         t:expect_contents(buf, bytes(5000))
         t:post { op = "send", payload = bytes(2000, 3) }
@@ -121,7 +121,7 @@ return family {
         local conn = session(t, true, true)
         local content = bytes(16384)
         local buf = t:memory { length = #content, remote = "read write" }
-        conn:send(write { to = buf, payload = content }, { segment = one[2] })
+        conn:send(write { to = buf, payload = content }, { segments = one[2] })
         for at = 0, #content - 1, one[2] do
           local size = math.min(one[2], #content - at)
           t:check(conn:read(buf, at, size) == content:sub(at + 1, at + size),
@@ -255,7 +255,7 @@ return family {
     run = function(t)
       local conn = session(t, true)
       local buf = t:memory { length = 2000, remote = "write" }
-      conn:send(write { to = buf, payload = bytes(2000) }, { segment = 2000, marker = { which = 2, pointer = 0 } })
+      conn:send(write { to = buf, payload = bytes(2000) }, { segments = 2000, marker = { which = 2, pointer = 0 } })
       conn:send(read_request { size = 0, sink_stag = 1, sink_to = 2 })
       local item = conn:expect(fault.marker, read_response { stag = 1, to = 2, payload = "" })
       t:observe("pointer", item.op == "terminate" and "examined" or "not examined")

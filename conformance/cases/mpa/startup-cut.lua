@@ -23,7 +23,7 @@ return family {
         run = function(t)
           local conn = t:connect { raw = true }
           if octet > 0 then
-            conn:write(octets(request { private = bytes(8) }):sub(1, octet), { comment = "the Request, cut" })
+            conn:write(octets(request { private = bytes(8) }):sub(1, octet), { comment = "the Request, cut short" })
           end
           conn:expect_silence {} -- bug-closed-before-accepted-* tests ends before the accept
           conn:shutdown()
@@ -39,7 +39,7 @@ return family {
         run = function(t)
           local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
           local frame = octets(reply { private = bytes(8), a = asked.a, b = asked.b, c = asked.c, d = asked.d })
-          if octet > 0 then conn:write(frame:sub(1, octet), { comment = "the Reply, cut" }) end
+          if octet > 0 then conn:write(frame:sub(1, octet), { comment = "the Reply, cut short" }) end
           conn:shutdown()
           mpa.ends_after(conn, 20 + asked.pd_length)
         end,
@@ -61,7 +61,7 @@ return family {
       conn:expect_close {}
       local event = t:wait_event(function(e) return e.event == "request" or e.event == "closed" end)
       t:check(event, "the target did not report the failed start-up to its ULP", { rule = "MPA-8-13", expected = "closed" })
-      t:check(event.event == "closed", "the target passed a cut Request to its ULP",
+      t:check(event.event == "closed", "the target passed a Request that was cut short to its ULP",
         { expected = "closed", actual = event.event })
       t:observe("graceful", event.graceful)
     end,
@@ -70,13 +70,13 @@ return family {
   -- A target whose ULP would keep its own direction open after a FIN: MPA has to close then.
   case {
     id = "mpa-startup-cut-half-close",
-    purpose = "The target closes on a cut Request even if its ULP keeps half-closed connections",
+    purpose = "The target closes on a Request that is cut short even if its ULP keeps half-closed connections",
     rules = { "MPA-7.1.1-21", "MPA-7.1.2-26", "MPA-8-08" },
     role = "responder",
     needs = { agent = true },
     run = function(t)
       local conn = t:connect { raw = true, target = { half_close = true } }
-      conn:write(octets(request { private = bytes(8) }):sub(1, 25), { comment = "the Request, cut" })
+      conn:write(octets(request { private = bytes(8) }):sub(1, 25), { comment = "the Request, cut short" })
       conn:shutdown()
       conn:expect_close {}
     end,
@@ -84,13 +84,13 @@ return family {
 
   case {
     id = "mpa-reply-cut-half-close",
-    purpose = "The target closes on a cut Reply even if its ULP keeps half-closed connections",
+    purpose = "The target closes on a Reply that is cut short even if its ULP keeps half-closed connections",
     rules = { "MPA-7.1.1-21", "MPA-7.1.2-26", "MPA-8-08" },
     role = "initiator",
     needs = { agent = true },
     run = function(t)
       local conn, asked = mpa.called(t, { half_close = true })
-      conn:write(octets(reply { private = bytes(8) }):sub(1, 25), { comment = "the Reply, cut" })
+      conn:write(octets(reply { private = bytes(8) }):sub(1, 25), { comment = "the Reply, cut short" })
       conn:shutdown()
       mpa.ends_after(conn, 20 + asked.pd_length)
     end,
@@ -104,7 +104,7 @@ return family {
     run = function(t)
       for _, octet in ipairs { 0, 7, 20, 23 } do
         local conn = t:connect { raw = true }
-        if octet > 0 then conn:write(octets(request {}):sub(1, octet), { comment = "the Request, cut" }) end
+        if octet > 0 then conn:write(octets(request {}):sub(1, octet), { comment = "the Request, cut short" }) end
         conn:next(0.05) -- the target has accepted it by then
         conn:reset()
       end

@@ -56,7 +56,7 @@ return family {
     role = "responder",
     run = function(t)
       local conn = t:connect { raw = true }
-      conn:send(request { revision = 1, private = bytes(512) }, { each = 1 })
+      conn:send(request { revision = 1, private = bytes(512) }, { writes = 1 })
       conn:expect(reply { rejected = false, revision = 1 })
       mpa.serves(conn)
     end,
@@ -70,7 +70,7 @@ return family {
     needs = { enhanced = true },
     run = function(t)
       local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
-      conn:send(reply { private = bytes(16), a = asked.a, b = asked.b, c = asked.c, d = asked.d }, { each = 1 })
+      conn:send(reply { private = bytes(16), a = asked.a, b = asked.b, c = asked.c, d = asked.d }, { writes = 1 })
       mpa.opens(conn, asked)
       mpa.serves(conn)
     end,

@@ -100,7 +100,7 @@ return family {
           if mulpdu(conn:state().mss, true) < #one.payload + 18 then t:skip("the message does not fit into one FPDU on this connection") end
           t:post { conn = conn, op = "send", payload = one.payload }
           local length = literal.expect(conn, "0000 0000 {length:2}").length
-          literal.not_cut(conn, unpack(">I2", length), #one.payload + 18)
+          literal.not_split(conn, unpack(">I2", length), #one.payload + 18)
           literal.expect(conn, show((one.marked .. literal.crc(one.marked)):sub(7)))
         end,
       },

@@ -48,7 +48,7 @@ return family {
       for i = 1, 2 do
         local posted = t:receive { length = 8 }
         conn:together(function()
-          for at = 0, 20000, 10000 do conn:send(write { to = buf, offset = at, payload = bytes(10000, i) }, { segment = 999 }) end
+          for at = 0, 20000, 10000 do conn:send(write { to = buf, offset = at, payload = bytes(10000, i) }, { segments = 999 }) end
           conn:send(send { payload = "written" })
         end)
         t:completion(posted, { length = 7 })

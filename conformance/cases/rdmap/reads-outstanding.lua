@@ -73,7 +73,7 @@ return family {
       local conn = t:session {}
       for i = 1, 5 do
         conn:together(function()
-          conn:send(write { to = buf, payload = bytes(64, i) }, { segment = 10 })
+          conn:send(write { to = buf, payload = bytes(64, i) }, { segments = 10 })
           conn:send(read_request { source = buf, size = 64, sink_stag = 5, sink_to = i })
         end)
         local item = conn:expect(read_response { stag = 5, to = i })

@@ -11,7 +11,7 @@ local kinds = {
 return family {
   each(kinds, function(kind)
     local name, text, message = table.unpack(kind)
-    return each({ { suffix = "", length = 100, text = "" }, { suffix = "-empty", length = 0, text = " without payload" }, { suffix = "-segmented", length = 100, segment = 33, text = " in four segments" } }, function(one)
+    return each({ { suffix = "", length = 100, text = "" }, { suffix = "-empty", length = 0, text = " without payload" }, { suffix = "-segmented", length = 100, segments = 33, text = " in four segments" } }, function(one)
       local both = one.suffix == ""
       return (both and both_roles or case) {
         id = "rdmap-kind-" .. name .. one.suffix,
@@ -24,7 +24,7 @@ return family {
           local conn = t:session {}
           local buf = t:memory { length = 8, remote = "write", invalidate = true, conn = conn }
           local posted, following = t:receive { length = 128 }, t:receive { length = 128 }
-          conn:send(message { invalidate = kind.invalidates and buf or nil, payload = bytes(one.length) }, { segment = one.segment })
+          conn:send(message { invalidate = kind.invalidates and buf or nil, payload = bytes(one.length) }, { segments = one.segments })
           conn:send(send { payload = "next" })
           local event = t:completion(posted, { length = one.length, invalidated = kind.invalidates and buf.stag })
           -- RFC 5040 §5.3: a Solicited Event is for the target's own use.

@@ -25,7 +25,7 @@ end
 
 local function check_segments(t, item, most, room, size)
   local wanted = math.max(1, (size + room - 1) // room)
-  t:check(#item.segments >= wanted, "the target cut a message into too few segments",
+  t:check(#item.segments >= wanted, "the target split a message into too few segments",
     { rule = "DDP-5.2-02", expected = wanted .. " segments", actual = #item.segments .. " segments" })
   t:observe("segments-" .. size, #item.segments)
   local at = 0
@@ -53,7 +53,7 @@ return family {
     local invalidate = op:find("invalidate") and 0xdecade01 or nil
     return both_roles {
       id = "rdmap-target-" .. op,
-      purpose = ("The target's own %s messages come whole, numbered, and cut to the MULPDU"):format(op),
+      purpose = ("The target's own %s messages come whole, numbered, and split to fit the MULPDU"):format(op),
       rules = { "DDP-5.2-06", "DDP-5.2-02", "DDP-5.2-09", "DDP-4.3-01", "DDP-4.3-02", "DDP-4.3-04", "DDP-4.3-06", "DDP-4.3-08",
                 "DDP-4.3-12", "DDP-4.1-03", "DDP-4.1-04", "DDP-4.1-06", "DDP-4.1-09", "DDP-4.1-12", "RDMAP-4.1-01", "RDMAP-4.1-02",
                 "RDMAP-4.1-06", "RDMAP-4.1-03", "RDMAP-4.1-09", "RDMAP-4.1-11", "RDMAP-5.3-01", "RDMAP-5.3-08",
@@ -75,7 +75,7 @@ return family {
 
   both_roles {
     id = "rdmap-target-write",
-    purpose = "The target's own Writes come whole, to the given STag and TO, and cut to the MULPDU",
+    purpose = "The target's own Writes come whole, to the given STag and TO, and split to fit the MULPDU",
     rules = { "DDP-5.2-08", "DDP-5.2-02", "DDP-5.2-09", "DDP-5.2-10", "DDP-4.2-01", "DDP-4.2-02", "DDP-4.2-04", "DDP-4.2-05",
               "DDP-4.2-06", "DDP-4.2-08", "DDP-4.2-09", "DDP-7.1-14", "DDP-4.1-03", "DDP-4.1-04", "RDMAP-4.1-06", "RDMAP-5.1-01" },
     needs = { agent = true },
@@ -178,7 +178,7 @@ return family {
           local memory = t:memory { length = size + 2 }
           local handle = t:post { op = "read", memory = memory, offset = 1, length = size, stag = i, to = 0x1000 * i }
           local asked = conn:expect(read_request { size = size, source_stag = i, source_to = 0x1000 * i })
-          conn:send(read_response { stag = asked.sink_stag, to = asked.sink_to, payload = bytes(size, i) }, { segment = segment })
+          conn:send(read_response { stag = asked.sink_stag, to = asked.sink_to, payload = bytes(size, i) }, { segments = segment })
           t:completion(handle, { length = size })
           t:expect_contents(memory, bytes(size, i), { offset = 1 })
         end
@@ -201,7 +201,7 @@ return family {
       end
       for i = 1, 4 do asked[i] = conn:expect(read_request { size = 20, source_stag = i, source_to = i }) end
       for i = 1, 4 do
-        conn:send(read_response { stag = asked[i].sink_stag, to = asked[i].sink_to, payload = bytes(20, i) }, { segment = 11 })
+        conn:send(read_response { stag = asked[i].sink_stag, to = asked[i].sink_to, payload = bytes(20, i) }, { segments = 11 })
       end
       for i = 1, 4 do
         t:event("completion", conn, { work = handles[i].work, status = "ok", length = 20 })

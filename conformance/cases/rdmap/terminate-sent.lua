@@ -177,7 +177,7 @@ return family {
 
   both_roles {
     id = "rdmap-terminate-behind-responses",
-    purpose = "The target sends Read Responses under way whole, or cuts them off for good, before its Terminate",
+    purpose = "The target sends Read Responses under way whole, or cuts them short for good, before its Terminate",
     rules = { "RDMAP-5.4-08", "DDP-5.3-01", "RDMAP-7.1-06" },
     needs = { memory = "read" },
     run = function(t)

@@ -168,7 +168,7 @@ return family {
   end),
 
   writes("each-1", "in TCP writes of one octet", { "DDP-5.2-05", "MPA-A.4-01" }, function(conn, r)
-    conn:send(write { to = r.sink, payload = r.data }, { each = 1 })
+    conn:send(write { to = r.sink, payload = r.data }, { writes = 1 })
   end),
 
   writes("last-in-front", "with its last octet ahead of all others", { "DDP-5.2-05", "RDMAP-5.1-04" }, function(conn, r)

@@ -113,7 +113,7 @@ return family {
       rules = { "MPA-A.4-01", "DDP-5.2-05", "RDMAP-5.2.2-03" },
       run = function(t)
         local r = t:rping { stage = "reading" }
-        r:answer({}, { each = each })
+        r:answer({}, { writes = each })
         r.judge = true
         r:go_ahead()
       end,

@@ -23,7 +23,7 @@ return family {
       run = function(t, way)
         local conn = segments.session(t, way)
         local posted = t:receive { length = 300 }
-        local parts = conn:segments(function()
+        local parts = conn:split(function()
           for i = 1, 3 do conn:send(send { payload = bytes(100, i), l = i == 3 }) end
         end):split(late, 1)
         for i = 1, 4 do
@@ -49,8 +49,8 @@ return family {
       local buf = t:memory { length = 3000, remote = "write" }
       local conn = segments.session(t, way)
       local posted = t:receive { length = 16 }
-      local parts = conn:segments(function()
-        conn:send(write { to = buf, payload = bytes(3000) }, { segment = 1000 })
+      local parts = conn:split(function()
+        conn:send(write { to = buf, payload = bytes(3000) }, { segments = 1000 })
         conn:send(send { payload = "written" })
       end)
       parts:send(1, 3, 4)
@@ -72,7 +72,7 @@ return family {
       local conn = segments.session(t, way)
       local posted = {}
       for i = 1, 6 do posted[i] = t:receive { length = 100 } end
-      local parts = conn:segments(function()
+      local parts = conn:split(function()
         for i = 1, 6 do conn:send(send { payload = bytes(10 * i, i) }) end
       end)
       segments.behind_a_gap(conn, parts)
@@ -97,13 +97,13 @@ return family {
         local conn = segments.session(t, way)
         local posted = {}
         for i = 1, 4 do posted[i] = t:receive { length = 100 } end
-        local parts = conn:segments(function()
+        local parts = conn:split(function()
           for i = 1, 4 do
-            conn:send(write { to = buf, payload = bytes(4000, i) }, { segment = 700 })
+            conn:send(write { to = buf, payload = bytes(4000, i) }, { segments = 700 })
             conn:send(send { payload = bytes(100, i) })
             conn:send(read_request { source = buf, offset = 1000 * (i - 1), size = 1000, sink_stag = 7, sink_to = i })
           end
-        end, { each = 200 })
+        end, { sizes = 200 })
         for _, i in ipairs(segments.shuffled(#parts, seed)) do parts:send(i) end
         for i = 1, 4 do
           local item = conn:expect(read_response { stag = 7, to = i })
@@ -129,7 +129,7 @@ return family {
     run = function(t, way)
       local conn = segments.session(t, way)
       local posted = t:receive { length = 40 }
-      local parts = conn:segments(function() conn:send(send { payload = bytes(40) }) end)
+      local parts = conn:split(function() conn:send(send { payload = bytes(40) }) end)
       conn:shutdown()
       conn:expect_nothing()
       t:expect_no_completion(posted)
@@ -148,7 +148,7 @@ return family {
       local conn = segments.session(t, way)
       local posted = t:receive { length = 40 }
       conn:send(write { comment = "the next FPDU is lost for good" })
-      local parts = conn:segments(function()
+      local parts = conn:split(function()
         conn:send(write {})
         conn:send(send { payload = bytes(40) })
       end)
@@ -171,7 +171,7 @@ return family {
       local buf = t:memory { length = 500, remote = "write" }
       local conn = segments.session(t, way)
       local posted = { t:receive { length = 20 }, t:receive { length = 20 } }
-      local parts = conn:segments(function()
+      local parts = conn:split(function()
         conn:send(write { to = buf, payload = bytes(500) })
         conn:send(send { payload = bytes(20) })
       end)
@@ -196,7 +196,7 @@ return family {
     run = function(t, way)
       local buf = t:memory { length = 500, remote = "write" }
       local conn = segments.session(t, way)
-      local parts = conn:segments(function() conn:send(write { to = buf, payload = bytes(500) }) end)
+      local parts = conn:split(function() conn:send(write { to = buf, payload = bytes(500) }) end)
       parts:send(1)
       conn:fence()
       parts[1].octets = parts[1].octets:sub(1, 30) .. ("\xee"):rep(100) .. parts[1].octets:sub(131)
@@ -216,8 +216,8 @@ return family {
       local conn = segments.session(t, way)
       local posted = {}
       for i = 1, 4 do posted[i] = t:receive { length = 50 } end
-      local parts = conn:segments(function()
-        conn:send(write { to = buf, payload = bytes(2000) }, { segment = 900 })
+      local parts = conn:split(function()
+        conn:send(write { to = buf, payload = bytes(2000) }, { segments = 900 })
         for i = 1, 3 do conn:send(send { payload = bytes(50, i) }) end
         conn:send(read_request { source = buf, size = 2000, sink_stag = 7, sink_to = 1 })
       end)
@@ -242,7 +242,7 @@ return family {
       run = function(t, way)
         local conn = segments.session(t, way)
         local posted = { t:receive { length = 380 }, t:receive { length = 8 } }
-        local parts = conn:segments(function() conn:send(send { payload = bytes(380) }) end,
+        local parts = conn:split(function() conn:send(send { payload = bytes(380) }) end,
           { sizes = { 110, 110, 110 }, overlap = 55 })
         parts:send(table.unpack(one, 2))
         t:completion(posted[1], { length = 380 })

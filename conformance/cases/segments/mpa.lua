@@ -61,9 +61,9 @@ return family {
           local conn = segments.session(t, way, { isn = segments.wrapping(length + place) })
           t:check(startup_length(conn) == length, "the target sent start-up frames of different lengths",
             { rule = "MPA-7.1.1-20" })
-          local parts = conn:segments(function()
+          local parts = conn:split(function()
             conn:send(write { to = buf, payload = bytes(3000, i) }, { segments = { 997, 700 } })
-          end, { each = 400 })
+          end, { sizes = 400 })
           segments.behind_a_gap(conn, parts)
           parts:send(1)
           conn:fence()
@@ -94,7 +94,7 @@ return family {
         mpa.align(conn, 0)
         local bend = { which = 1 }
         for field, value in pairs(one[3]) do bend[field] = value end
-        local parts = conn:segments(function()
+        local parts = conn:split(function()
           conn:send(write { to = buf, payload = bytes(600) })
           conn:send(write { to = buf, offset = 1000, payload = bytes(1000, 1) }, { marker = bend })
         end)
@@ -120,7 +120,7 @@ return family {
       local conn = segments.session(t, way)
       local posted = t:receive { length = 8 }
       mpa.align(conn, 0)
-      local parts = conn:segments(function()
+      local parts = conn:split(function()
         conn:send(write { to = buf, payload = bytes(1000) }, { marker = { which = 1, add = 8 } })
         conn:send(send { payload = "behind" })
       end)
@@ -144,7 +144,7 @@ return family {
       local buf = t:memory { length = 64, remote = "write" }
       local conn = segments.session(t, way)
       local good
-      local parts = conn:segments(function() conn:send(write { to = buf, payload = bytes(64) }, { crc = "bad" }) end)
+      local parts = conn:split(function() conn:send(write { to = buf, payload = bytes(64) }, { crc = "bad" }) end)
       good = parts[1].octets:sub(1, -5) .. pack(">I4", unpack(">I4", parts[1].octets, -4) ~ 0xffffffff)
       parts:send(1)
       local item = conn:expect(fault.crc, closed(), { dropped = true })
@@ -172,7 +172,7 @@ return family {
       local buf = t:memory { length = 64, remote = "write" }
       local conn = segments.session(t, way)
       local posted = { t:receive { length = 8 }, t:receive { length = 8 } }
-      local parts = conn:segments(function()
+      local parts = conn:split(function()
         conn:send(send { payload = "before" })
         conn:send(write { to = buf, payload = bytes(64) }, { crc = "bad" })
         conn:send(send { payload = "behind" })
@@ -202,7 +202,7 @@ return family {
           role = "responder",
           run = function(t)
             local conn = t:connect { raw = true }
-            local parts = conn:segments(function() conn:send(request {}) end, { each = 5, overlap = overlap })
+            local parts = conn:split(function() conn:send(request {}) end, { sizes = 5, overlap = overlap })
             parts:send(table.unpack(order_of(#parts)))
             conn:expect(reply { rejected = false })
             mpa.serves(conn)
@@ -217,7 +217,7 @@ return family {
           needs = { peer_to_peer = true },
           run = function(t)
             local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
-            local parts = conn:segments(function() conn:send(t:answer(asked)) end, { each = 5, overlap = overlap })
+            local parts = conn:split(function() conn:send(t:answer(asked)) end, { sizes = 5, overlap = overlap })
             parts:send(table.unpack(order_of(#parts)))
             mpa.answer_rtr(conn, conn:expect(mpa.rtr.write, mpa.rtr.read, mpa.rtr.send))
             mpa.serves(conn)
@@ -234,7 +234,7 @@ return family {
     role = "responder",
     run = function(t)
       local conn = t:connect { raw = true }
-      local parts = conn:segments(function() conn:send(request {}) end, { sizes = { 7, 6 } })
+      local parts = conn:split(function() conn:send(request {}) end, { sizes = { 7, 6 } })
       parts:send(1, 3)
       conn:expect_nothing()
       parts:send(2)
@@ -252,7 +252,7 @@ return family {
     needs = { peer_to_peer = true },
     run = function(t)
       local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
-      local parts = conn:segments(function() conn:send(t:answer(asked)) end, { sizes = { 7, 6 } })
+      local parts = conn:split(function() conn:send(t:answer(asked)) end, { sizes = { 7, 6 } })
       parts:send(1, 3)
       conn:expect_nothing()
       parts:send(2)
@@ -311,7 +311,7 @@ return family {
       local buf = t:memory { length = 500, remote = "write" }
       local conn = segments.session(t, way)
       local posted = { t:receive { length = 8 }, t:receive { length = 8 } }
-      local parts = conn:segments(function()
+      local parts = conn:split(function()
         conn:send(send { payload = "first" })
         conn:send(write { to = buf, payload = bytes(500) })
         conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7 })

@@ -21,8 +21,8 @@ return family {
       run = function(t, way)
         local buf = t:memory { length = 3000, remote = "read write" }
         local conn = segments.session(t, way)
-        local parts = conn:segments(function()
-          conn:send(write { to = buf, payload = bytes(3000) }, { segment = 1000 })
+        local parts = conn:split(function()
+          conn:send(write { to = buf, payload = bytes(3000) }, { segments = 1000 })
           conn:send(read_request { source = buf, size = 3000, sink_stag = 7, sink_to = 1 })
         end)
         for _, i in ipairs { 4, 3, 2, 1 } do
@@ -47,7 +47,7 @@ return family {
     run = function(t, way)
       local buf = t:memory { length = 64, remote = "read", fill = "count" }
       local conn = segments.session(t, way)
-      local parts = conn:segments(function()
+      local parts = conn:split(function()
         conn:send(read_request { source = buf, size = 64, sink_stag = 7, sink_to = 1 })
         conn:send(read_request { source = buf, size = 32, sink_stag = 7, sink_to = 2 })
       end):split(1, 30):split(2, 1)
@@ -68,8 +68,8 @@ return family {
     run = function(t, way)
       local buf = t:memory { length = 2000, remote = "write" }
       local conn = segments.session(t, way)
-      local parts = conn:segments(function()
-        conn:send(write { to = buf, payload = bytes(2000) }, { segment = 1000 })
+      local parts = conn:split(function()
+        conn:send(write { to = buf, payload = bytes(2000) }, { segments = 1000 })
         conn:send(read_request { size = 0, sink_stag = 7, sink_to = 1 })
         conn:send(read_request { size = 0, sink_stag = 7, sink_to = 2 })
       end)
@@ -92,7 +92,7 @@ return family {
     run = function(t, way)
       local conn = segments.session(t, way)
       local cells = atomics.cells(t, conn, { 100 }, { remote = "write atomic" })
-      local parts = conn:segments(function()
+      local parts = conn:split(function()
         conn:send(write { to = cells, payload = atomics.octets(t, 7) })
         conn:send(atomic_request { target = cells, add_swap = 1, request_id = 9 })
       end)
@@ -114,7 +114,7 @@ return family {
     run = function(t, way)
       local conn = segments.session(t, way)
       local cells = atomics.cells(t, conn, { 0 })
-      local parts = conn:segments(function()
+      local parts = conn:split(function()
         for i = 1, 4 do conn:send(atomic_request { target = cells, add_swap = 10 ^ i // 1 | 0, request_id = i }) end
       end)
       segments.behind_a_gap(conn, parts)
@@ -136,7 +136,7 @@ return family {
       local buf = t:memory { length = 64, remote = "write", invalidate = true }
       local conn = segments.session(t, way)
       local posted = t:receive { length = 8 }
-      local parts = conn:segments(function()
+      local parts = conn:split(function()
         conn:send(write { to = buf, payload = bytes(64) })
         conn:send(send_invalidate { invalidate = buf, payload = "done" })
       end)
