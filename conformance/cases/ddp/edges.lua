@@ -62,6 +62,7 @@ local atomic_places = {
     offset = LENGTH - 8, right = true },
   { name = "past-end", text = "the 8 octets after the end", offset = LENGTH },
 }
+local atomic_bases = { { suffix = "" }, { suffix = "-base-0", to = 0 }, { suffix = "-base-top", to = -LENGTH - 8 } }
 local operations = { { name = "fetch-add", text = "FetchAdd", code = 0 }, { name = "cmp-swap", text = "CmpSwap", code = 2 } }
 
 return family {
@@ -83,7 +84,7 @@ return family {
 
   -- ---- atomics: 8 octets, aligned ----
 
-  each(operations, atomic_places, { { suffix = "" }, { suffix = "-base-0", to = 0 }, { suffix = "-base-top", to = -LENGTH - 8 } }, function(operation, place, base)
+  each(operations, atomic_places, atomic_bases, function(operation, place, base)
     local both = base.to == nil
     return (both and both_roles or case) {
       id = ("ext-edge-%s-%s%s"):format(operation.name, place.name, base.suffix),

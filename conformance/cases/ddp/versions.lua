@@ -30,7 +30,8 @@ return family {
         id = ("ddp-version-%d-%s-%s"):format(version, name, place),
         purpose = ("A %s with DDP version %d in the %s FPDU ends the stream and has no effect"):format(
           name:gsub("-", " "), version, place == "first" and "first" or "second"),
-        rules = { stimulus.tagged and "DDP-7.1-15" or "DDP-7.1-16", "DDP-4.1-13", "DDP-7.1-17", "DDP-7.2-01", name ~= "read-request" and "RDMAP-7.2-01" or nil },
+        rules = { stimulus.tagged and "DDP-7.1-15" or "DDP-7.1-16", "DDP-4.1-13", "DDP-7.1-17", "DDP-7.2-01",
+                  name ~= "read-request" and "RDMAP-7.2-01" or nil },
         level = "must", -- OP-45: the check is missing from the RFC's list, but it has codes
         role = not both and "responder" or nil,
         needs = stimulus.needs,

@@ -17,7 +17,6 @@ end
 
 local CRC = { "MPA-4.4-17", "MPA-8-02", "MPA-8-11" }
 
-
 return family {
   -- ---- the client's first Send, which advertises its buffer ----
 

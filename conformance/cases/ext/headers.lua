@@ -4,8 +4,10 @@
 -- has asked for one, so that there is a buffer for it.
 
 local messages = {
-  { opcode = 0x8, name = "immediate", message = immediate, queue = 0 }, { opcode = 0x9, name = "immediate-se", message = immediate_se, queue = 0 },
-  { opcode = 0xa, name = "atomic-request", message = atomic_request, queue = 1 }, { opcode = 0xb, name = "atomic-response", message = atomic_response, queue = 3 },
+  { opcode = 0x8, name = "immediate", message = immediate, queue = 0 },
+  { opcode = 0x9, name = "immediate-se", message = immediate_se, queue = 0 },
+  { opcode = 0xa, name = "atomic-request", message = atomic_request, queue = 1 },
+  { opcode = 0xb, name = "atomic-response", message = atomic_response, queue = 3 },
 }
 
 -- Returns a connection, the fields of a correct message of this kind, and a function that checks that

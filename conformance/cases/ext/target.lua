@@ -30,7 +30,8 @@ local requests = {
     operands = { ONES, 0x8080808080808080, 0, ONES } },
   { name = "cmp-swap", fields = { add_swap = 0x0102030405060708, compare = 0xfedcba9876543210 }, code = 2,
     operands = { 0x0102030405060708, ONES, 0xfedcba9876543210, ONES } },
-  { name = "cmp-swap-masked", fields = { op = "cmp-swap", add_swap = 2, add_swap_mask = 0x8000000000000001, compare = 3, compare_mask = 0xf00000000000000f }, code = 2,
+  { name = "cmp-swap-masked", code = 2,
+    fields = { op = "cmp-swap", add_swap = 2, add_swap_mask = 0x8000000000000001, compare = 3, compare_mask = 0xf00000000000000f },
     operands = { 2, 0x8000000000000001, 3, 0xf00000000000000f } },
 }
 
@@ -62,8 +63,7 @@ return family {
       id = "ext-target-" .. one.name,
       purpose = ("The target's own %s has the 52 octets of RFC 7306, on queue 1, and completes with the value of the answer"):format(one.name),
       rules = { one.code == 0 and "EXT-5.2.1-07" or "EXT-5.1.2-02", "EXT-5.2.1-01", "EXT-5.2.1-06", "EXT-5.2.1-09", "EXT-5.2.1-10", "EXT-5.2.1-15",
-                "EXT-5.2.1-16",
-                "EXT-5.1.1-01", "EXT-5.1.1-08", "EXT-4.1-01", "EXT-4.1-02", "EXT-4.1-03", "EXT-4.1-05", "EXT-5.2.2-07", "EXT-5-05" },
+                "EXT-5.2.1-16", "EXT-5.1.1-01", "EXT-5.1.1-08", "EXT-4.1-01", "EXT-4.1-02", "EXT-4.1-03", "EXT-4.1-05", "EXT-5.2.2-07", "EXT-5-05" },
       level = "must",
       needs = { agent = true, extensions = true },
       run = function(t)
@@ -144,8 +144,11 @@ return family {
   },
 
   -- Both the station's IRD and the target's own ORD bind it.
-  each({ { "peer-ird", { ird = 1, target = { enhanced = true, revision = 2 } }, "the IRD of its peer" }, { "own-ord", { target = { ord = 1 } }, "its own ORD" } }, function(one)
-    local name, options, whose = table.unpack(one)
+  each({
+    { name = "peer-ird", options = { ird = 1, target = { enhanced = true, revision = 2 } }, whose = "the IRD of its peer" },
+    { name = "own-ord", options = { target = { ord = 1 } }, whose = "its own ORD" },
+  }, function(one)
+    local name, options, whose = one.name, one.options, one.whose
     return both_roles {
       id = "ext-target-atomics-" .. name,
       purpose = ("The target keeps its outstanding Reads and atomics within %s, which is 1"):format(whose),

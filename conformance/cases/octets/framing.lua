@@ -88,7 +88,10 @@ return family {
 
   -- ---- Markers: before the first FPDU, and every 512 octets from there ----
 
-  each({ { name = "", payload = PAYLOAD, marked = MARKED, pointers = "01fc" }, { name = "-long", payload = LONG, marked = LONG_MARKED, pointers = "01fc, 03fc, ... 4dfc" } }, function(one)
+  each({
+    { name = "", payload = PAYLOAD, marked = MARKED, pointers = "01fc" },
+    { name = "-long", payload = LONG, marked = LONG_MARKED, pointers = "01fc, 03fc, ... 4dfc" },
+  }, function(one)
     return {
       in_octets {
         id = "octets-markers-sent" .. one.name,

@@ -2,7 +2,6 @@
 
 -- Send with Invalidate: its effect on the STag, and STags that it must not touch.
 
-
 local function invalidatable(t, conn) return t:memory { length = 32, remote = "read write", invalidate = true, conn = conn } end
 
 -- The target refuses the STag and delivers nothing.

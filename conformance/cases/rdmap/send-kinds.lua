@@ -11,7 +11,10 @@ local kinds = {
 return family {
   each(kinds, function(kind)
     local name, text, message = table.unpack(kind)
-    return each({ { suffix = "", length = 100, text = "" }, { suffix = "-empty", length = 0, text = " without payload" }, { suffix = "-segmented", length = 100, segments = 33, text = " in four segments" } }, function(one)
+    return each({
+      { suffix = "", length = 100, text = "" }, { suffix = "-empty", length = 0, text = " without payload" },
+      { suffix = "-segmented", length = 100, segments = 33, text = " in four segments" },
+    }, function(one)
       local both = one.suffix == ""
       return (both and both_roles or case) {
         id = "rdmap-kind-" .. name .. one.suffix,

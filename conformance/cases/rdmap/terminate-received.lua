@@ -150,7 +150,10 @@ return family {
     }
   end),
 
-  each({ { name = "msn", fields = { msn = 2 }, text = "MSN 2" }, { name = "mo", fields = { mo = 4 }, text = "MO 4" }, { name = "not-last", fields = { l = false }, text = "L=0" } }, function(one)
+  each({
+    { name = "msn", fields = { msn = 2 }, text = "MSN 2" }, { name = "mo", fields = { mo = 4 }, text = "MO 4" },
+    { name = "not-last", fields = { l = false }, text = "L=0" },
+  }, function(one)
     return case {
       id = "rdmap-terminate-invalid-" .. one.name,
       purpose = ("A Terminate with %s ends the stream"):format(one.text),

@@ -9,7 +9,6 @@ local function in_every_way(fields)
   return each(segments.ways(fields), both_roles)
 end
 
-
 return family {
   -- ---- a gap ----
 
