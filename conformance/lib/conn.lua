@@ -65,20 +65,15 @@ local function header_of(conn, m, body)
   return h
 end
 
-local function cut(body, room, sizes)
+-- Splits octets into parts: of `sizes` octets each, or of sizes[1], sizes[2], ... and the rest in one more.
+local function split(text, sizes)
+  if sizes == 0 then error("a segment of no octets", 0) end
   local parts, at = {}, 1
-  if sizes then
-    for _, size in ipairs(sizes) do
-      parts[#parts + 1] = body:sub(at, at + size - 1)
-      at = at + size
-    end
-    if at <= #body then parts[#parts + 1] = body:sub(at) end
-    return parts
-  end
   repeat
-    parts[#parts + 1] = body:sub(at, at + room - 1)
-    at = at + room
-  until at > #body
+    local size = type(sizes) == "number" and sizes or sizes[#parts + 1] or #text
+    parts[#parts + 1] = text:sub(at, at + size - 1)
+    at = at + size
+  until at > #text and (type(sizes) == "number" or #parts >= #sizes)
   return parts
 end
 
@@ -88,16 +83,15 @@ local function mulpdu(conn)
 end
 
 -- Returns the ULPDUs of a message, as records of their header fields with `ulpdu` and `payload`; MSN and
--- MO move on as if they were sent. `sizes`, or `segment`, cut the payload otherwise than the MULPDU.
-function Conn:encode(m, segment, sizes)
+-- MO move on as if they were sent. `segments` splits the payload otherwise than the MULPDU.
+function Conn:encode(m, segments)
   if m.name == "raw" then
     return { { ulpdu = m.fields.ulpdu, t = (m.fields.ulpdu:byte() or 0) & 0x80 ~= 0 } }
   end
   local body = m:body()
   local header = header_of(self, m, body)
-  local room = segment or mulpdu(self) - (header.t and 14 or 18)
   local records = {}
-  for i, part in ipairs(cut(body, room, sizes)) do
+  for i, part in ipairs(split(body, segments or mulpdu(self) - (header.t and 14 or 18))) do
     local h = {}
     for name, value in pairs(header) do h[name] = value end
     h.payload = part
@@ -113,7 +107,7 @@ function Conn:encode(m, segment, sizes)
   return records
 end
 
-local FRAME = strict.set("length pad crc markers marker writes each segment segments broken comment")
+local FRAME = strict.set("length pad crc markers marker writes segments broken comment")
 local MARKER = strict.set("shift which pointer add reserved")
 -- Fields that a correct stack never overrides, and those among them that make a message broken.
 local ODD = { "t", "dv", "rv", "rsvd", "rsv", "opcode", "qn", "msn", "mo", "flags", "key", "reserved",
@@ -140,12 +134,7 @@ local function marked(conn, m, bend, text)
   return ("stimulus: %s (set on purpose: %s)"):format(comment or text, table.concat(odd, ", "))
 end
 
-local function writes_of(bend)
-  if bend.each then return { each = bend.each } end
-  return bend.writes
-end
-
--- Inside conn:segments: something ends here.
+-- Inside conn:split: something ends here.
 local function ended(conn)
   if conn.ends then conn.ends[#conn.ends + 1] = conn:state().sent end
 end
@@ -175,7 +164,7 @@ local function send_startup(conn, m, bend)
   m = fitting(conn, m)
   local frame = m:frame()
   local comment = marked(conn, m, bend, iw.print_startup(frame))
-  conn.raw:startup(frame, writes_of(bend))
+  conn.raw:startup(frame, bend.writes)
   ended(conn)
   if comment then conn.raw:comment_sent(comment) end
   return { kind = "startup", frame = frame, text = iw.print_startup(frame) }
@@ -192,12 +181,12 @@ function Conn:send(m, bend)
   local broken = bend.broken
   if broken == nil then broken = m.fields.broken end
   if broken == nil then broken = #some(m.fields, BREAKING) > 0 end
-  local records = self:encode(m, bend.segment, bend.segments)
+  local records = self:encode(m, bend.segments)
   for _, record in ipairs(records) do record.text = iw.print_segment(record.ulpdu) end
   local first = message.seal(records[1])
   local comment = marked(self, m, bend, first.text)
   for i, record in ipairs(records) do
-    self.raw:ulpdu(record.ulpdu, bend, broken, writes_of(bend))
+    self.raw:ulpdu(record.ulpdu, bend, broken, bend.writes)
     ended(self)
     if i == 1 and comment then self.raw:comment_sent(comment) end
   end
@@ -205,21 +194,21 @@ function Conn:send(m, bend)
   return first
 end
 
--- Sends octets as they are, hidden from the observer. options: writes, each, comment.
+-- Sends octets as they are, hidden from the observer. options: writes, comment.
 function Conn:write(text, options)
-  options = strict.check("conn:write", options or {}, strict.set("writes each comment"))
-  self.raw:write(text, writes_of(options))
+  options = strict.check("conn:write", options or {}, strict.set("writes comment"))
+  self.raw:write(text, options.writes)
   ended(self)
   self.t.negative = true
   self.raw:comment_sent("stimulus: " .. (options.comment or #text .. " octets as they are"))
 end
 
--- Sends everything that `action` sends in one write (or cut as options say: writes, each).
+-- Sends everything that `action` sends in one write, or split as options.writes says.
 function Conn:together(action, options)
-  options = strict.check("conn:together", options or {}, strict.set("writes each"))
+  options = strict.check("conn:together", options or {}, strict.set("writes"))
   self.raw:cork()
   action()
-  self.raw:uncork(writes_of(options))
+  self.raw:uncork(options.writes)
 end
 
 -- Holds back everything that `action` sends: conn:release(n) writes the first n octets of it, and
@@ -241,11 +230,11 @@ end
 local Segments = {}
 Segments.__index = Segments
 
--- Cuts everything that `action` sends into TCP segments, none of which leaves by itself: one for each
--- FPDU or frame; or each (octets of every one) or sizes (of one after the other, the rest in the last).
--- overlap: octets of the one before with which each begins. Returns their list, see Segments:send.
-function Conn:segments(action, options)
-  options = strict.check("conn:segments", options or {}, strict.set("each sizes overlap"))
+-- Splits everything that `action` sends into TCP segments, none of which leaves by itself: one for each FPDU or frame; or of
+-- these sizes (a number of octets for all, or one after the other, and the rest in the last). overlap: octets of the one before
+-- with which each begins. Returns their list, see Segments:send.
+function Conn:split(action, options)
+  options = strict.check("conn:split", options or {}, strict.set("sizes overlap"))
   self.raw:cork()
   self.ends = {}
   action()
@@ -256,7 +245,8 @@ function Conn:segments(action, options)
   local at = 0
   while at < #text do
     local i = #list + 1
-    local size = options.sizes and (options.sizes[i] or #text) or options.each or ends[i] - position - at
+    local sizes = options.sizes
+    local size = type(sizes) == "table" and (sizes[i] or #text) or sizes or ends[i] - position - at
     if size <= 0 then error("a segment of no octets", 0) end
     local from = math.max(0, at - (options.overlap or 0))
     list[i] = { position = position + from, octets = text:sub(from + 1, at + size) }
@@ -265,7 +255,7 @@ function Conn:segments(action, options)
   return list
 end
 
--- Cuts segment `number` in two, the first of them of `size` octets. Returns the list.
+-- Splits segment `number` in two, the first of them of `size` octets. Returns the list.
 function Segments:split(number, size)
   local one = self[number]
   table.insert(self, number + 1, { position = one.position + size, octets = one.octets:sub(size + 1) })
@@ -343,16 +333,18 @@ function Conn:reset() self.raw:reset() end
 
 local OPTIONS = strict.set("rule within ignoring dropped")
 
-local function options_of(what, list)
+-- The messages of a list, and the options that stand last in it.
+local function patterns_of(what, list)
   local last = list[#list]
   local options = {}
-  if type(last) == "table" and not message.is(last) then
+  if type(last) == "table" and not message.is(last) and #last == 0 then
     options = strict.check(what, table.remove(list), OPTIONS)
   end
-  for _, pattern in ipairs(list) do
+  local patterns = message.flat(list)
+  for _, pattern in ipairs(patterns) do
     if not message.is(pattern) then error(what .. " takes messages such as send{...}", 0) end
   end
-  return options
+  return patterns, options
 end
 
 local function set_text(patterns)
@@ -420,13 +412,12 @@ local function record(conn, item, which)
   if which > 1 and item.kind ~= "message" then conn.t:observe("answer", item.text) end
 end
 
--- Checks that the peer's next action matches one of the messages, the preferred one first. Options come
+-- Checks that the peer's next action matches one of the messages or lists of them, the preferred one first. Options come
 -- last: rule (broken if it does not), within (seconds), ignoring (a message that may come before),
 -- dropped (silence passes, too, if the target's TCP has not acknowledged the octets sent: RFC 5044 §8).
 -- Returns the item.
 function Conn:expect(...)
-  local patterns = { ... }
-  local options = options_of("conn:expect", patterns)
+  local patterns, options = patterns_of("conn:expect", { ... })
   if #patterns == 0 then error("conn:expect needs something to expect", 0) end
   local item
   repeat
@@ -478,19 +469,15 @@ local function check_terminated(conn, item, sent, rule)
   end
 end
 
--- Expects a Terminate out of a set, the preferred one first: terminate{...} or "1/1/01". Named fields:
+-- Expects a Terminate out of a set, the preferred one first: terminate{...}, "1/1/01" or lists of them. Named fields:
 -- `of` (returned by conn:send; the Terminate must hold its headers), rule, within, ignoring.
 function Conn:expect_terminate(set)
   strict.check("conn:expect_terminate", set, setmetatable(strict.set("of rule within ignoring"), {
     __index = function(_, name) return math.type(name) == "integer" end,
   }))
-  local list = {}
-  for i, one in ipairs(set) do
-    list[i] = type(one) == "string" and message.terminate(one) or one
-  end
+  local list = message.flat(set)
   if #list == 0 then list[1] = message.terminate {} end
-  list[#list + 1] = { rule = set.rule, within = set.within, ignoring = set.ignoring }
-  local item, which = self:expect(table.unpack(list))
+  local item, which = self:expect(list, { rule = set.rule, within = set.within, ignoring = set.ignoring })
   if set.of then check_terminated(self, item, set.of, set.rule) end
   return item, which
 end

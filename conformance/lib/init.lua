@@ -81,24 +81,69 @@ local function both_roles(fields)
   return list
 end
 
+-- ---- describing a family ----
+
+-- Adds a case, or all cases of a list, to `cases`.
+local function take(cases, value, what)
+  if getmetatable(value) == Case then
+    cases[#cases + 1] = value
+    return
+  end
+  want(type(value) == "table", "%s takes case{...} and lists of them, not a %s", what, type(value))
+  for name in pairs(value) do
+    want(math.type(name) == "integer", "%s takes case{...}, not a table with the field '%s'", what, tostring(name))
+  end
+  for i = 1, #value do take(cases, value[i], what) end
+end
+
+-- The cases of a file, in order.
+local function family(members)
+  want(type(members) == "table", "family takes a table in braces, not a %s", type(members))
+  local cases = {}
+  take(cases, members, "family")
+  return cases
+end
+
+-- The cases that `make` describes for each row of a list: it returns one, a list of them, or nil. Given several lists
+-- ahead of `make`, it gets a row of each, in every combination; the row of the last list changes first.
+local function each(rows, ...)
+  local rest = table.pack(...)
+  local make = rest[rest.n]
+  want(type(rows) == "table" and type(make) == "function", "each takes lists, and then a function")
+  local cases = {}
+  for _, row in ipairs(rows) do
+    local made
+    if rest.n == 1 then
+      made = make(row)
+    else
+      rest[rest.n] = function(...) return make(row, ...) end
+      made = each(table.unpack(rest, 1, rest.n))
+    end
+    if made ~= nil then take(cases, made, "each") end
+  end
+  return cases
+end
+
+-- The numbers from `first` to `last`, as rows for each.
+local function range(first, last)
+  local numbers = {}
+  for number = first, last do numbers[#numbers + 1] = number end
+  return numbers
+end
+
 -- ---- functions that the runner calls ----
 
--- Lists the cases that a file returned: one, or a list, or lists of lists.
+-- Lists the cases that a file returned.
 local function collect(value)
-  local list, seen = {}, {}
-  local function take(one)
-    want(type(one) == "table", "a case file returns case{...} or a list of them")
-    if getmetatable(one) == Case then
-      want(not seen[one.id], "two cases have the id '%s'", one.id)
-      seen[one.id] = true
-      list[#list + 1] = one
-      return
-    end
-    want(#one > 0, "a case file returns case{...} or a list of them")
-    for _, inner in ipairs(one) do take(inner) end
+  want(type(value) == "table", "a case file returns case{...} or family{...}")
+  local cases, seen = {}, {}
+  take(cases, value, "a case file")
+  want(#cases > 0, "a case file returns case{...} or family{...}")
+  for _, one in ipairs(cases) do
+    want(not seen[one.id], "two cases have the id '%s'", one.id)
+    seen[one.id] = true
   end
-  take(value)
-  return list
+  return cases
 end
 
 local current
@@ -184,8 +229,8 @@ end
 -- ---- the names that a case file sees ----
 
 local env = {
-  case = case, both_roles = both_roles, use = iw.load,
-  bytes = octets.bytes, hex = octets.hex, show = octets.show, octets = message.octets,
+  case = case, both_roles = both_roles, family = family, each = each, range = range, use = iw.load,
+  fault = iw.load("fault"), bytes = octets.bytes, hex = octets.hex, show = octets.show, octets = message.octets,
   request = message.request, reply = message.reply, raw = message.raw, terminate = message.terminate,
   fin = message.fin, reset = message.reset, closed = message.closed, one_of = message.one_of,
   crc32c = iw.crc, mulpdu = iw.mulpdu,

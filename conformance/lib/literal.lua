@@ -124,12 +124,12 @@ function literal.expect(conn, ...)
   unexpected(conn, patterns, options, text)
 end
 
--- No MULPDU is below 128 (RFC 5044 §3). Above that a target may cut a message smaller than its peers would: to fill its
--- MULPDU is a SHOULD (§4.5), and only the target knows its MULPDU. Ends the case INCONCLUSIVE if the target has cut this
+-- No MULPDU is below 128 (RFC 5044 §3). Above that a target may split a message smaller than its peers would: to fill its
+-- MULPDU is a SHOULD (§4.5), and only the target knows its MULPDU. Ends the case INCONCLUSIVE if the target has split this
 -- message, whose first FPDU has a ULPDU of `size` octets instead of `whole`.
-function literal.not_cut(conn, size, whole)
+function literal.not_split(conn, size, whole)
   if size < 128 or size >= whole then return end
-  conn.t:inconclusive("the target cut the message into several FPDUs", {
+  conn.t:inconclusive("the target split the message into several FPDUs", {
     expected = ("a ULPDU of %d octets"):format(whole), actual = ("%d octets"):format(size),
   })
 end
@@ -141,7 +141,7 @@ function literal.expect_fpdu(conn, ...)
   local patterns, options = alternatives("literal.expect_fpdu", { ... })
   local length = take(conn, 2, patterns, options)
   local size = length:byte(1) << 8 | length:byte(2)
-  if options.whole then literal.not_cut(conn, size, tonumber(patterns[1]:match("^%s*(%x%x%x%x)"), 16)) end
+  if options.whole then literal.not_split(conn, size, tonumber(patterns[1]:match("^%s*(%x%x%x%x)"), 16)) end
   local text = length .. take(conn, size + -(2 + size) % 4, patterns, options, length)
   local crc = take(conn, 4, patterns, options, text)
   if crc ~= literal.crc(text) then
@@ -167,7 +167,7 @@ local function ulpdu_of(conn, length, options)
   return text:sub(1, size)
 end
 
--- Returns the octets between ULPDU_Length and pad of the next FPDU of any length. For messages that the target cuts itself.
+-- Returns the octets between ULPDU_Length and pad of the next FPDU of any length. For messages that the target splits itself.
 function literal.next_ulpdu(conn, options)
   options = strict.check("literal.next_ulpdu", options or {}, strict.set("rule reason"))
   return ulpdu_of(conn, take(conn, 2, { "an FPDU" }, options), options)

@@ -378,6 +378,20 @@ function Message:text()
   return table.concat(parts, " ")
 end
 
+-- The messages of a list, which may have lists of them in it; "1/1/01" is that Terminate.
+function message.flat(list, messages)
+  messages = messages or {}
+  for _, one in ipairs(list) do
+    if type(one) == "string" then one = message.terminate(one) end
+    if type(one) == "table" and not message.is(one) then
+      message.flat(one, messages)
+    else
+      messages[#messages + 1] = one
+    end
+  end
+  return messages
+end
+
 -- Returns the octets of a message: a start-up frame, or the ULPDU of a raw one.
 function message.octets(m)
   if not message.is(m) then error("octets() takes a message", 0) end

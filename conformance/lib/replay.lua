@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Replays one side of a recorded conversation against the target and compares the answers with the recorded peer's. A
--- message that the played side sent after receiving N messages waits for N messages now; each stack cuts messages into
+-- message that the played side sent after receiving N messages waits for N messages now; each stack splits messages into
 -- segments as it likes. The replay puts in the target's live STags and TOs; for the played side's own, which the target
 -- only repeats, the recorded ones are as good as any.
 

@@ -136,7 +136,7 @@ function Target:decided(item) self.deciding = item end
 local START = "revision crc markers enhanced a b c d peer_to_peer rtr ird ord private key flags"
   .. " reserved pd_length"
 local TCP = "isn mss window acknowledge"
-local CONNECT = strict.set(START .. " target writes each raw octets rtr_send " .. TCP)
+local CONNECT = strict.set(START .. " target writes raw octets rtr_send " .. TCP)
 local ACCEPT = strict.set(START .. " rejected target raw octets first " .. TCP)
 local FORMS = { { "c", "write" }, { "b", "send" }, { "d", "read" } }
 
@@ -288,7 +288,7 @@ function Target:connect(options)
   options = strict.check("t:connect", options or {}, CONNECT)
   local conn = reach(self, options)
   if options.raw or options.octets then return conn end
-  conn:send(message.request(startup_fields(options)), { each = options.each, writes = options.writes })
+  conn:send(message.request(startup_fields(options)), { writes = options.writes })
   local item = conn:next()
   if not (item and message.reply { rejected = false }:matches(item)) then
     not_established(self, item, "mpa reply rejected false")

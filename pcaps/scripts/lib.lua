@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The functions that the scripts of the golden captures share; see README.md. Messages are those of the cases
--- (conformance/lib): conn:send{...}, conn:segments(...) and all constructors mean the same here.
+-- (conformance/lib): conn:send{...}, conn:split(...) and all constructors mean the same here.
 
 local strict = iw.load("strict")
 local Conn = iw.load("conn")
@@ -15,18 +15,15 @@ local taken = {} -- addresses
 local Raw = {}
 Raw.__index = Raw
 
--- Puts octets after those that have been sent.
-local function emit(raw, text, writes)
+-- Puts octets after those that have been sent, in `size` octets a segment.
+local function emit(raw, text, size)
   if raw.corked then
     raw.corked = raw.corked .. text
     raw.sent = raw.sent + #text
     return
   end
-  local each, at = writes and writes.each or #text, 1
-  while at <= #text do
-    raw.file:data(raw, text:sub(at, at + each - 1))
-    at = at + each
-  end
+  size = size or #text
+  for at = 1, #text, math.max(size, 1) do raw.file:data(raw, text:sub(at, at + size - 1)) end
   raw.sent = raw.sent + #text
 end
 
@@ -69,7 +66,7 @@ function Raw:uncork(writes)
   emit(self, text, writes)
 end
 
--- For conn:segments: returns the octets that were held back, and where they begin.
+-- For conn:split: returns the octets that were held back, and where they begin.
 function Raw:take()
   local text = self.corked
   self.corked = nil

@@ -6,8 +6,8 @@ local SETTINGS = {
 }
 
 -- Builds a conversation whose middle part, 12 FPDUs of the initiator, is sent by play(segments, connection). It can be read
--- to its end, as the answer after it shows. cut: how conn:segments cuts.
-local function segments(name, what, cut, play, options)
+-- to its end, as the answer after it shows. how: options of conn:split.
+local function segments(name, what, how, play, options)
   for _, pair in ipairs(SETTINGS) do
     local suffix, setting = table.unpack(pair)
     capture {
@@ -18,13 +18,13 @@ local function segments(name, what, cut, play, options)
         c:start(setting)
         c.initiator:send(send { payload = "before" })
         c.responder:send(send { payload = "yes" })
-        local list = c.initiator:segments(function()
+        local list = c.initiator:split(function()
           for n = 1, 4 do
             c.initiator:send(send { payload = bytes(n * 90 + n) })
-            c.initiator:send(write { stag = 0x4711, to = n * 4096, payload = bytes(n * 200) }, { segment = 333 })
+            c.initiator:send(write { stag = 0x4711, to = n * 4096, payload = bytes(n * 200) }, { segments = 333 })
             c.initiator:send(read_request { sink_stag = 0x815 + n, sink_to = 0, size = n, source_stag = 1, source_to = 0 })
           end
-        end, cut)
+        end, how)
         play(list, f, c)
         if options and options.silent then return end
         for n = 1, 4 do c.responder:send(read_response { stag = 0x815 + n, to = 0, payload = bytes(n) }) end
@@ -36,11 +36,11 @@ local function segments(name, what, cut, play, options)
 end
 
 segments("aligned", "each FPDU in a segment of its own", {}, function(list) list:send() end)
-segments("unaligned", "segments of 100 octets that know nothing of FPDUs", { each = 100 }, function(list) list:send() end)
+segments("unaligned", "segments of 100 octets that know nothing of FPDUs", { sizes = 100 }, function(list) list:send() end)
 segments("single-octets", "an octet a segment in the middle of a header", { sizes = { 150, 1, 1, 1, 1, 1, 1, 1, 1, 1000, 1000, 1000 } }, function(list) list:send() end)
-segments("packed", "all FPDUs in segments of 1460 octets", { each = 1460 }, function(list) list:send() end)
+segments("packed", "all FPDUs in segments of 1460 octets", { sizes = 1460 }, function(list) list:send() end)
 segments("out-of-order", "two segments change places", {}, function(list) list:send(1, 3, 2, 4, 6, 5, 7, 8, 10, 9, 11, 12, 13, 14, 15, 16) end)
-segments("reversed", "unaligned segments arrive last first", { each = 400 }, function(list)
+segments("reversed", "unaligned segments arrive last first", { sizes = 400 }, function(list)
   local order = {}
   for i = #list, 1, -1 do order[#order + 1] = i end
   list:send(table.unpack(order))
@@ -48,22 +48,22 @@ end)
 segments("retransmitted", "segments come twice, some of them long after", {}, function(list)
   list:send(1, 1, 2, 3, 3, 3, 1, 4, 5, 6, 7, 8, 2, 9, 10, 11, 12, 13, 14, 15, 16, 16)
 end)
-segments("overlapping", "each segment begins with 30 octets of the one before", { each = 250, overlap = 30 }, function(list) list:send() end)
-segments("repacked", "what was lost comes again in segments of another size", { each = 200 }, function(list)
+segments("overlapping", "each segment begins with 30 octets of the one before", { sizes = 250, overlap = 30 }, function(list) list:send() end)
+segments("repacked", "what was lost comes again in segments of another size", { sizes = 200 }, function(list)
   list:send(1, 2, 5)
   list:split(3, 50):split(4, 50)
   list:send(3, 4, 5, 6, 7)
   for i = 8, #list do list:send(i) end
 end)
-segments("late", "one segment is retransmitted only after all others", { each = 300 }, function(list)
+segments("late", "one segment is retransmitted only after all others", { sizes = 300 }, function(list)
   for i = 2, #list do list:send(i) end
   list:send(1)
 end)
-segments("sequence-wrap", "sequence numbers wrap in the middle", { each = 256 }, function(list) list:send() end,
+segments("sequence-wrap", "sequence numbers wrap in the middle", { sizes = 256 }, function(list) list:send() end,
   { open = { isn = { 0xfffffa00, 0xffffffd0 } } })
 segments("ipv6", "the same over IPv6", {}, function(list) list:send() end, { open = { ipv6 = true } })
 
--- Segment sizes. The MULPDU follows them, except with offload: there the NIC cuts and the capture shows its input.
+-- Segment sizes. The MULPDU follows them, except with offload: there the NIC splits and the capture shows its input.
 for _, size in ipairs { 128, 536, 1448, 8960 } do
   for _, markers in ipairs { false, true } do
     capture {
@@ -93,9 +93,9 @@ for _, pair in ipairs(SETTINGS) do
     run = function(f)
       local c = f:open { mss = 60000, told = 1460 }
       c:start(setting)
-      local list = c.initiator:segments(function()
+      local list = c.initiator:split(function()
         for n = 1, 12 do c.initiator:send(write { stag = 0x4711, to = n * 65536, payload = bytes(1300) }) end
-      end, { each = 8000 })
+      end, { sizes = 8000 })
       list:send()
       c:close()
     end,
@@ -114,14 +114,14 @@ local function all_but(...)
 end
 segments("lost", "one segment, a whole FPDU, is not in the capture", {}, all_but(4), { gaps = true })
 segments("lost-several", "segments here and there are not in the capture", {}, all_but(1, 5, 6, 11), { gaps = true })
-segments("lost-unaligned", "one of many unaligned segments is not in the capture", { each = 150 }, all_but(7), { gaps = true })
+segments("lost-unaligned", "one of many unaligned segments is not in the capture", { sizes = 150 }, all_but(7), { gaps = true })
 segments("lost-header", "the segment with the length of an FPDU is not in the capture", { sizes = { 110, 40, 800, 800, 800 } }, all_but(2), { gaps = true })
 segments("lost-end", "the last of the segments in a row is not in the capture", {}, all_but(16), { gaps = true })
 
 -- Without the start-up frames only an option shows that a connection is iWARP.
 local LATE = { "--decode-as", "4711" }
 segments("late-start", "the capture begins after the start-up frames", {}, function(list) list:send() end, { first = 9, gaps = true, lint = LATE })
-segments("late-start-unaligned", "the capture begins inside an FPDU", { each = 100 }, function(list) list:send() end, { first = 13, gaps = true, lint = LATE })
+segments("late-start-unaligned", "the capture begins inside an FPDU", { sizes = 100 }, function(list) list:send() end, { first = 13, gaps = true, lint = LATE })
 
 for _, pair in ipairs(SETTINGS) do
   local suffix, setting = table.unpack(pair)
@@ -145,7 +145,7 @@ capture {
     local c = f:open()
     c:start {}
     c.initiator:send(send { payload = bytes(40) })
-    local list = c.initiator:segments(function() c.initiator:send(send { payload = bytes(1000) }) end, { each = 300 })
+    local list = c.initiator:split(function() c.initiator:send(send { payload = bytes(1000) }) end, { sizes = 300 })
     list:send(1, 2)
     c:reset(c.responder)
   end,
@@ -170,7 +170,7 @@ capture {
   file = "tcp/request-split", what = "the Request comes in three segments, the Reply followed by an FPDU",
   run = function(f)
     local c = f:open()
-    c.initiator:send(request { private = bytes(30), a = true, rtr = { "send" } }, { each = 19 })
+    c.initiator:send(request { private = bytes(30), a = true, rtr = { "send" } }, { writes = 19 })
     c.responder:send(reply { a = true, rtr = { "send" } })
     c.initiator:together(function()
       c.initiator:send(send { payload = "" })

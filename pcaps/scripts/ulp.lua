@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Upper layers over iWARP: RPC-over-RDMA (RFC 8166), iSER (RFC 7145), NVMe/RDMA, SMB Direct ([MS-SMBD]).
 
-local PART = { segment = 1000 } -- payload of one segment: larger messages take several
+local PART = { segments = 1000 } -- payload of one segment: larger messages take several
 
 local function ulp(name, port, what, setting, run)
   capture {

@@ -28,7 +28,7 @@ end
 
 -- MULPDU is 506 without Markers, 502 with them (RFC 5044 §4.5); a tagged header has 14 octets.
 local function one(i, payload, c)
-  i:send(write { stag = 1, payload = bytes(payload) }, { segment = payload })
+  i:send(write { stag = 1, payload = bytes(payload) }, { segments = payload })
   c:finds(nil, { frame = c.file.first })
 end
 sized("mpa-mulpdu-over", "mpa-mulpdu-over", "a ULPDU is an octet longer than MULPDU", {},
@@ -41,7 +41,7 @@ sized("mpa-mulpdu-under", "mpa-mulpdu-under", "a long Write is cut into pieces s
   i:send(write { stag = 1, to = bad and 200 or 492, payload = bytes(20) })
 end, { "MPA-4.5-05" })
 sized("mpa-fpdu-cut", "mpa-fpdu-cut", "an FPDU lies in two segments, though it would fit into one", {}, function(i, bad, c)
-  local list = i:segments(function()
+  local list = i:split(function()
     i:send(write { stag = 1, payload = bytes(300) })
     i:send(write { stag = 1, payload = bytes(300) })
   end, bad and { sizes = { 500 } } or {})

@@ -335,7 +335,7 @@ violation {
   check = "mpa-ulpdu-max", what = "ULPDU_Length is 64769", rules = { "MPA-3-05", "MPA-3-04" },
   run = function(c, bad)
     c:start {}
-    c.initiator:send(send { payload = bytes(64768 - 18 + (bad and 1 or 0)) }, { segment = 65000, each = 1460 })
+    c.initiator:send(send { payload = bytes(64768 - 18 + (bad and 1 or 0)) }, { segments = 65000, writes = 1460 })
     c:finds(nil, bad and { frame = 6 } or nil)
     c:close()
   end,
@@ -345,7 +345,7 @@ violation {
   check = "mpa-fin-inside", what = "the stream ends inside an FPDU",
   run = function(c, bad)
     c:start {}
-    local list = c.initiator:segments(function() c.initiator:send(send { payload = bytes(100) }) end, { sizes = { 60 } })
+    local list = c.initiator:split(function() c.initiator:send(send { payload = bytes(100) }) end, { sizes = { 60 } })
     list:send(1)
     if not bad then list:send(2) end
     c:fin(c.initiator)

@@ -3,8 +3,6 @@
 -- The target reads, and gets more octets or other places than it asked for: a bad stack writes them past the end of its
 -- buffer, or to a wrong place. Here the buffer ends where the Read ends, so that any octet too many lies outside (OP-66).
 
-local list = {}
-
 local SIZE = 64
 
 local function answer(conn, asked, shift, payload, comment, segments)
@@ -12,63 +10,40 @@ local function answer(conn, asked, shift, payload, comment, segments)
                                    comment = comment }, { segments = segments })
 end
 
--- name, text, octets asked for, whether the Read may complete, stimulus
+-- size: octets that the target asks for. completes: the Read may complete.
 local more = {
-  { "by-one-octet", "one octet more than it asked for", SIZE, false, function(conn, asked)
+  { name = "by-one-octet", text = "one octet more than it asked for", size = SIZE, stimulus = function(conn, asked)
     answer(conn, asked, 0, bytes(SIZE + 1, 0xee), "65 octets for 64")
   end },
-  { "by-one-segment", "one segment more than it asked for", SIZE, false, function(conn, asked)
+  { name = "by-one-segment", text = "one segment more than it asked for", size = SIZE, stimulus = function(conn, asked)
     answer(conn, asked, 0, bytes(SIZE + 16, 0xee), "80 octets for 64, in segments of 16", { 16, 16, 16, 16, 16 })
   end },
-  { "twice", "twice the octets that it asked for", SIZE, false, function(conn, asked)
+  { name = "twice", text = "twice the octets that it asked for", size = SIZE, stimulus = function(conn, asked)
     answer(conn, asked, 0, bytes(2 * SIZE, 0xee), "128 octets for 64")
   end },
-  { "by-a-lot", "64 KiB for the octet that it asked for", 1, false, function(conn, asked)
+  { name = "by-a-lot", text = "64 KiB for the octet that it asked for", size = 1, stimulus = function(conn, asked)
     answer(conn, asked, 0, bytes(65536, 0xee), "65536 octets for 1")
   end },
-  { "for-nothing", "an octet for a Read of size zero", 0, false, function(conn, asked)
+  { name = "for-nothing", text = "an octet for a Read of size zero", size = 0, stimulus = function(conn, asked)
     answer(conn, asked, 0, "\xee", "an octet for a Read of size 0")
   end },
-  { "after-completion", "another segment after the last one", SIZE, true, function(conn, asked)
+  { name = "after-completion", text = "another segment after the last one", size = SIZE, completes = true, stimulus = function(conn, asked)
     answer(conn, asked, 0, bytes(SIZE, 0xee))
     answer(conn, asked, SIZE, bytes(8, 0xee), "the Read is complete")
   end },
-  { "over-again", "the whole response again, one octet further on", SIZE, true, function(conn, asked)
+  { name = "over-again", text = "the whole response again, one octet further on", size = SIZE, completes = true,
+    stimulus = function(conn, asked)
     answer(conn, asked, 0, bytes(SIZE, 0xee))
     answer(conn, asked, 1, bytes(SIZE, 0xee), "the Read is complete")
   end },
 }
-for _, one in ipairs(more) do
-  local name, text, size, completes, stimulus = table.unpack(one, 1, 5)
-  list[#list + 1] = both_roles {
-    id = "bug-read-response-longer-than-asked-" .. name,
-    purpose = ("A target that reads and gets %s ends the stream; no octet outside the buffer changes"):format(text),
-    rules = { "DDP-8.3.1-04", "RDMAP-8.1.1-03", "RDMAP-5.2.2-07" },
-    needs = { agent = true },
-    tags = { "known-bug", "field" },
-    run = function(t)
-      local conn = t:session {}
-      conn:sanity()
-      -- A guard that covers everything the response could reach.
-      local memory = t:memory { length = math.max(size, 1), guard = 4096 }
-      local handle = t:post { op = "read", memory = memory, length = size, stag = 0x11223344, to = 0x5000 }
-      local asked = conn:expect(read_request { size = size })
-      stimulus(conn, asked)
-      conn:expect(terminate { rdmap = "protection" }, terminate { ddp = "tagged" }, terminate {}, closed())
-      if not completes then t:expect_no_completion(handle) end
-      t:expect_unchanged(memory, { except = { 0, size } })
-    end,
-  }
-end
-
--- ---- the second of two segments goes elsewhere ----
 
 -- Some look at STag and TO of a response's first segment only. A correct one answers by DDP's rules; others compare
 -- with the request first, as RDMAP allows (OP-66).
 local HALF = SIZE // 2
-local STAG = { codes = { "1/1/00", "1/1/02" }, rules = { "DDP-7.1-10", "RDMAP-4.4-02" } }
-local BASE = { codes = { "1/1/01" }, rules = { "DDP-7.1-12", "RDMAP-4.4-03" } }
-local BOUNDS = { codes = { "1/1/01" }, rules = { "DDP-7.1-13", "RDMAP-4.4-03" } }
+local STAG = { fault = fault.invalid_stag, rules = { "DDP-7.1-10", "RDMAP-4.4-02" } }
+local BASE = { fault = fault.out_of_bounds, rules = { "DDP-7.1-12", "RDMAP-4.4-03" } }
+local BOUNDS = { fault = fault.out_of_bounds, rules = { "DDP-7.1-13", "RDMAP-4.4-03" } }
 
 -- Sends the correct first half, the second half bent by `fields`, and a Read that the target must not answer any more.
 local function halves(conn, asked, fields, text)
@@ -91,47 +66,70 @@ local function read_half(t, fill)
 end
 
 local elsewhere = {
-  { "stag-unknown", "an invalid STag", { stag = 0x5bad57a6 }, STAG },
-  { "stag-key", "an STag that differs in its last octet", { key = 0xff }, STAG },
-  { "4-gib-above", "a TO 4 GiB above its own", { shift = 0x100000000 }, BASE },
-  { "in-front", "a TO 8 octets before the buffer", { shift = -HALF - 8 }, BASE },
-  { "behind", "a TO just after the buffer", { shift = HALF }, BASE },
-  { "past-end", "a TO one octet above its own", { shift = 1 }, BOUNDS },
+  { name = "stag-unknown", text = "an invalid STag", fields = { stag = 0x5bad57a6 }, refused = STAG },
+  { name = "stag-key", text = "an STag that differs in its last octet", fields = { key = 0xff }, refused = STAG },
+  { name = "4-gib-above", text = "a TO 4 GiB above its own", fields = { shift = 0x100000000 }, refused = BASE },
+  { name = "in-front", text = "a TO 8 octets before the buffer", fields = { shift = -HALF - 8 }, refused = BASE },
+  { name = "behind", text = "a TO just after the buffer", fields = { shift = HALF }, refused = BASE },
+  { name = "past-end", text = "a TO one octet above its own", fields = { shift = 1 }, refused = BOUNDS },
 }
-for _, one in ipairs(elsewhere) do
-  local name, text, fields, refused = table.unpack(one)
-  list[#list + 1] = both_roles {
-    id = "bug-read-response-second-segment-" .. name,
-    purpose = ("A Read Response whose second segment has %s ends the stream; that segment is placed nowhere"):format(text),
-    rules = { refused.rules[1], refused.rules[2], "RDMAP-5.2.2-04", "DDP-8.3.1-04", "RDMAP-5.2.2-07", "DDP-7.1-17" },
+
+return family {
+  each(more, function(one)
+    return both_roles {
+      id = "bug-read-response-longer-than-asked-" .. one.name,
+      purpose = ("A target that reads and gets %s ends the stream; no octet outside the buffer changes"):format(one.text),
+      rules = { "DDP-8.3.1-04", "RDMAP-8.1.1-03", "RDMAP-5.2.2-07" },
+      needs = { agent = true },
+      tags = { "known-bug", "field" },
+      run = function(t)
+        local conn = t:session {}
+        conn:sanity()
+        -- A guard that covers everything the response could reach.
+        local memory = t:memory { length = math.max(one.size, 1), guard = 4096 }
+        local handle = t:post { op = "read", memory = memory, length = one.size, stag = 0x11223344, to = 0x5000 }
+        local asked = conn:expect(read_request { size = one.size })
+        one.stimulus(conn, asked)
+        conn:expect(terminate { rdmap = "protection" }, terminate { ddp = "tagged" }, terminate {}, closed())
+        if not one.completes then t:expect_no_completion(handle) end
+        t:expect_unchanged(memory, { except = { 0, one.size } })
+      end,
+    }
+  end),
+
+  -- ---- the second of two segments goes elsewhere ----
+
+  each(elsewhere, function(one)
+    return both_roles {
+      id = "bug-read-response-second-segment-" .. one.name,
+      purpose = ("A Read Response whose second segment has %s ends the stream; that segment is placed nowhere"):format(one.text),
+      rules = { one.refused.rules[1], one.refused.rules[2], "RDMAP-5.2.2-04", "DDP-8.3.1-04", "RDMAP-5.2.2-07", "DDP-7.1-17" },
+      needs = { agent = true },
+      tags = { "known-bug", "field" },
+      run = function(t)
+        local conn, memory, handle, asked = read_half(t)
+        local sent = halves(conn, asked, one.fields, one.text)
+        conn:expect_terminate { one.refused.fault, terminate { rdmap = "protection" }, of = sent }
+        t:expect_no_completion(handle)
+        t:expect_unchanged(memory, { except = { 0, HALF } })
+      end,
+    }
+  end),
+
+  both_roles {
+    id = "bug-read-response-second-segment-over-first",
+    purpose = "A Read Response whose second segment has the first one's TO is refused, or placed there",
+    rules = { "DDP-5.2-05", "RDMAP-4.4-03", "RDMAP-5.2.2-07" },
     needs = { agent = true },
     tags = { "known-bug", "field" },
     run = function(t)
-      local conn, memory, handle, asked = read_half(t)
-      local sent = halves(conn, asked, fields, text)
-      local set = { table.unpack(refused.codes) }
-      set[#set + 1], set.of = terminate { rdmap = "protection" }, sent
-      conn:expect_terminate(set)
-      t:expect_no_completion(handle)
+      local conn, memory, _, asked = read_half(t, 0x5a)
+      local sent = halves(conn, asked, { shift = -HALF }, "the first one's TO")
+      local item = conn:expect(terminate { rdmap = "protection" }, terminate { ddp = "tagged" }, closed(),
+        read_response { stag = 7, to = 7, payload = "" })
+      t:observe("answer", item.op == "read-response" and "taken" or "refused")
       t:expect_unchanged(memory, { except = { 0, HALF } })
+      if item.op == "read-response" then t:expect_contents(memory, sent.payload) end
     end,
-  }
-end
-
-list[#list + 1] = both_roles {
-  id = "bug-read-response-second-segment-over-first",
-  purpose = "A Read Response whose second segment has the first one's TO is refused, or placed there",
-  rules = { "DDP-5.2-05", "RDMAP-4.4-03", "RDMAP-5.2.2-07" },
-  needs = { agent = true },
-  tags = { "known-bug", "field" },
-  run = function(t)
-    local conn, memory, _, asked = read_half(t, 0x5a)
-    local sent = halves(conn, asked, { shift = -HALF }, "the first one's TO")
-    local item = conn:expect(terminate { rdmap = "protection" }, terminate { ddp = "tagged" }, closed(),
-      read_response { stag = 7, to = 7, payload = "" })
-    t:observe("answer", item.op == "read-response" and "taken" or "refused")
-    t:expect_unchanged(memory, { except = { 0, HALF } })
-    if item.op == "read-response" then t:expect_contents(memory, sent.payload) end
-  end,
+  },
 }
-return list

@@ -3,8 +3,6 @@
 -- Wrong counts of octets at the edges of pages and segments, and in messages gathered from several
 -- pieces: the target's own Sends and Writes, and its Read Responses.
 
-local list = {}
-
 local PAGE = 4096
 
 -- 0 to 4 pages, an octet less and an octet more.
@@ -32,71 +30,23 @@ local content = bytes(140000)
 
 local function some(from, size) return content:sub(from + 1, from + size) end
 
--- op, header, how the target is made to send `size` octets from `from` on, and what is expected
+-- exchange: makes the target send `size` octets from `from` on, and expects them.
 local kinds = {
-  { "send", 18, function(t, conn, memory, from, size)
+  { name = "send", header = 18, exchange = function(t, conn, memory, from, size)
     local work = t:post { op = "send", memory = memory, offset = from, length = size }
     conn:expect(send { payload = some(from, size) })
     t:completion(work)
   end },
-  { "write", 14, function(t, conn, memory, from, size)
+  { name = "write", header = 14, exchange = function(t, conn, memory, from, size)
     local work = t:post { op = "write", memory = memory, offset = from, length = size, stag = 1, to = 0x1000 }
     conn:expect(write { stag = 1, to = 0x1000, payload = some(from, size) })
     t:completion(work)
   end },
-  { "read-response", 14, function(_, conn, memory, from, size)
+  { name = "read-response", header = 14, exchange = function(_, conn, memory, from, size)
     conn:send(read_request { source = memory, offset = from, size = size, sink_stag = 1, sink_to = 0x1000 })
     conn:expect(read_response { stag = 1, to = 0x1000, payload = some(from, size) })
   end },
 }
-
-for _, kind in ipairs(kinds) do
-  local name, header, exchange = table.unpack(kind)
-  for _, edges in ipairs { "page", "segment" } do
-    list[#list + 1] = both_roles {
-      id = ("bug-wrong-count-at-%s-edge-%s"):format(edges, name),
-      purpose = ("The target's own %ss of lengths around %s arrive whole"):format(name:gsub("-", " "),
-        edges == "page" and "0 to 4 pages, from places around the edge of a page" or "the edges of segments"),
-      rules = { name == "read-response" and "RDMAP-5.2.1-12" or "DDP-5.2-04", "DDP-5.2-01", "DDP-5.2-02" },
-      needs = { memory = "read" },
-      tags = { "known-bug", "field" },
-      run = function(t)
-        local conn = t:session {}
-        conn:sanity()
-        local memory = t:memory { length = #content, remote = "read", fill = "count", guard = 0 }
-        if edges == "segment" then
-          for _, size in ipairs(segment_edges(conn, header)) do exchange(t, conn, memory, 1, size) end
-          return
-        end
-        for i, size in ipairs(page_edges()) do
-          for _, from in ipairs { 0, PAGE - 1, PAGE + i } do exchange(t, conn, memory, from, size) end
-        end
-      end,
-    }
-  end
-end
-
--- Short messages, which a sender may copy after their header, out of two pages. If TO is an address, it shows where
--- the pages are.
-for _, kind in ipairs(kinds) do
-  local name, _, exchange = table.unpack(kind)
-  list[#list + 1] = both_roles {
-    id = "bug-short-message-from-two-pages-" .. name,
-    purpose = ("The target's own short %ss from both sides of the edge of a page arrive whole"):format(name:gsub("-", " ")),
-    rules = { name == "read-response" and "RDMAP-5.2.1-12" or "DDP-5.2-04", "DDP-5.2-01" },
-    needs = { memory = "read" },
-    tags = { "known-bug", "field" },
-    run = function(t)
-      local conn = t:session {}
-      conn:sanity()
-      local memory = t:memory { length = #content, remote = "read", fill = "count", guard = 0 }
-      local edge = 2 * PAGE - memory.to % PAGE
-      for _, size in ipairs { 2, 3, 8, 16, 31, 32, 33, 48 } do
-        for _, first in ipairs { 1, size // 2, size - 1 } do exchange(t, conn, memory, edge - first, size) end
-      end
-    end,
-  }
-end
 
 -- Pieces {offset, length} whose sums and edges lie around a page.
 local gathers = {
@@ -109,34 +59,81 @@ local gathers = {
   { { 0, 3 }, { 0, 0 }, { 100, 16000 }, { 0, 1 } },
 }
 
-for _, op in ipairs { "send", "write" } do
-  list[#list + 1] = both_roles {
-    id = "bug-wrong-count-of-pieces-" .. op,
-    purpose = ("The target's own %ss that are gathered from 1 to 16 pieces around page edges arrive whole"):format(op),
-    rules = { "DDP-5.2-04", "DDP-5.2-01" },
-    needs = { agent = true },
-    tags = { "known-bug", "field" },
-    run = function(t)
-      local conn = t:session {}
-      conn:sanity()
-      local memory = t:memory { length = 5 * PAGE, fill = "count", guard = 0 }
-      local lists = { table.unpack(gathers) }
-      for count = 1, 16 do
-        local pieces = {}
-        for i = 1, count do pieces[i] = { i * 1000 + i, (i * count) % 7 + PAGE // count } end
-        lists[#lists + 1] = pieces
-      end
-      for _, pieces in ipairs(lists) do
-        local payload, sge = "", {}
-        for i, piece in ipairs(pieces) do
-          payload = payload .. some(piece[1], piece[2])
-          sge[i] = { memory, piece[1], piece[2] }
+return family {
+  each(kinds, function(kind)
+    return each({ "page", "segment" }, function(edges)
+      return both_roles {
+        id = ("bug-wrong-count-at-%s-edge-%s"):format(edges, kind.name),
+        purpose = ("The target's own %ss of lengths around %s arrive whole"):format(kind.name:gsub("-", " "),
+          edges == "page" and "0 to 4 pages, from places around the edge of a page" or "the edges of segments"),
+        rules = { kind.name == "read-response" and "RDMAP-5.2.1-12" or "DDP-5.2-04", "DDP-5.2-01", "DDP-5.2-02" },
+        needs = { memory = "read" },
+        tags = { "known-bug", "field" },
+        run = function(t)
+          local conn = t:session {}
+          conn:sanity()
+          local memory = t:memory { length = #content, remote = "read", fill = "count", guard = 0 }
+          if edges == "segment" then
+            for _, size in ipairs(segment_edges(conn, kind.header)) do kind.exchange(t, conn, memory, 1, size) end
+            return
+          end
+          for i, size in ipairs(page_edges()) do
+            for _, from in ipairs { 0, PAGE - 1, PAGE + i } do kind.exchange(t, conn, memory, from, size) end
+          end
+        end,
+      }
+    end)
+  end),
+
+  -- Short messages, which a sender may copy after their header, out of two pages. If TO is an address, it shows where
+  -- the pages are.
+  each(kinds, function(kind)
+    return both_roles {
+      id = "bug-short-message-from-two-pages-" .. kind.name,
+      purpose = ("The target's own short %ss from both sides of the edge of a page arrive whole"):format(kind.name:gsub("-", " ")),
+      rules = { kind.name == "read-response" and "RDMAP-5.2.1-12" or "DDP-5.2-04", "DDP-5.2-01" },
+      needs = { memory = "read" },
+      tags = { "known-bug", "field" },
+      run = function(t)
+        local conn = t:session {}
+        conn:sanity()
+        local memory = t:memory { length = #content, remote = "read", fill = "count", guard = 0 }
+        local edge = 2 * PAGE - memory.to % PAGE
+        for _, size in ipairs { 2, 3, 8, 16, 31, 32, 33, 48 } do
+          for _, first in ipairs { 1, size // 2, size - 1 } do kind.exchange(t, conn, memory, edge - first, size) end
         end
-        local work = t:post { op = op, sge = sge, stag = 1, to = 0x1000 }
-        conn:expect(op == "send" and send { payload = payload } or write { stag = 1, to = 0x1000, payload = payload })
-        t:completion(work)
-      end
-    end,
-  }
-end
-return list
+      end,
+    }
+  end),
+
+  each({ "send", "write" }, function(op)
+    return both_roles {
+      id = "bug-wrong-count-of-pieces-" .. op,
+      purpose = ("The target's own %ss that are gathered from 1 to 16 pieces around page edges arrive whole"):format(op),
+      rules = { "DDP-5.2-04", "DDP-5.2-01" },
+      needs = { agent = true },
+      tags = { "known-bug", "field" },
+      run = function(t)
+        local conn = t:session {}
+        conn:sanity()
+        local memory = t:memory { length = 5 * PAGE, fill = "count", guard = 0 }
+        local lists = { table.unpack(gathers) }
+        for count = 1, 16 do
+          local pieces = {}
+          for i = 1, count do pieces[i] = { i * 1000 + i, (i * count) % 7 + PAGE // count } end
+          lists[#lists + 1] = pieces
+        end
+        for _, pieces in ipairs(lists) do
+          local payload, sge = "", {}
+          for i, piece in ipairs(pieces) do
+            payload = payload .. some(piece[1], piece[2])
+            sge[i] = { memory, piece[1], piece[2] }
+          end
+          local work = t:post { op = op, sge = sge, stag = 1, to = 0x1000 }
+          conn:expect(op == "send" and send { payload = payload } or write { stag = 1, to = 0x1000, payload = payload })
+          t:completion(work)
+        end
+      end,
+    }
+  end),
+}

@@ -15,7 +15,7 @@ return both_roles {
     local posted = t:receive { length = 64 }
     conn:shutdown()
     t:event("peer-closed", conn)
-    local list = conn:segments(function()
+    local list = conn:split(function()
       conn:send(write { to = buf, payload = bytes(64, 0xee), broken = true, comment = "after the FIN" })
       conn:send(send { payload = bytes(64, 0xee), broken = true, comment = "after the FIN" })
     end)

@@ -14,62 +14,62 @@ local headers = {
   ["terminate"] = { hex "4147 00000000 00000002 00000001 00000000", 18 },
 }
 
-local list = {}
-for _, name in ipairs { "write", "read-response", "send", "send-invalidate", "read-request", "terminate" } do
-  local header, length = table.unpack(headers[name])
-  for _, short in ipairs { 1, length - 1 } do
-    list[#list + 1] = case {
-      id = ("ddp-header-short-%s-%d"):format(name, short),
-      purpose = ("A ULPDU that is cut off after %d octets of a %s header ends the stream"):format(short, name:gsub("-", " ")),
-      role = "responder",
-      rules = { "DDP-4.4-02", "DDP-4.4-01" },
-      level = "must",
-      tags = { "field" },
-      run = function(t)
-        local conn = t:connect {}
-        conn:sanity()
-        conn:send(raw { ulpdu = header:sub(1, short), broken = true,
-                        comment = ("%d of %d octets of a DDP header"):format(short, length) })
-        conn:expect(terminate {}, closed())
-      end,
-    }
-  end
-end
+return family {
+  each({ "write", "read-response", "send", "send-invalidate", "read-request", "terminate" }, function(name)
+    local header, length = table.unpack(headers[name])
+    return each({ 1, length - 1 }, function(short)
+      return case {
+        id = ("ddp-header-short-%s-%d"):format(name, short),
+        purpose = ("A ULPDU that is cut short after %d octets of a %s header ends the stream"):format(short, name:gsub("-", " ")),
+        role = "responder",
+        rules = { "DDP-4.4-02", "DDP-4.4-01" },
+        level = "must",
+        tags = { "field" },
+        run = function(t)
+          local conn = t:connect {}
+          conn:sanity()
+          conn:send(raw { ulpdu = header:sub(1, short), broken = true,
+                          comment = ("%d of %d octets of a DDP header"):format(short, length) })
+          conn:expect(terminate {}, closed())
+        end,
+      }
+    end)
+  end),
 
-list[#list + 1] = both_roles {
-  id = "ddp-header-absent",
-  purpose = "An FPDU with no ULPDU at all ends the stream",
-  rules = { "DDP-4.4-02", "DDP-4.4-01" },
-  level = "must",
-  tags = { "field" },
-  run = function(t)
-    local conn = t:session {}
-    conn:sanity()
-    conn:send(raw { ulpdu = "", broken = true, comment = "ULPDU_Length is zero" })
-    conn:expect(terminate {}, closed())
-  end,
-}
-
--- The same for every length there is, one connection each.
-for _, one in ipairs { { "tagged", "write" }, { "untagged", "send" } } do
-  local kind, name = table.unpack(one)
-  list[#list + 1] = case {
-    id = "ddp-header-short-" .. kind .. "-first",
-    purpose = ("A first FPDU with %s header that is too short, by any number, ends the stream"):format(
-      kind == "tagged" and "a tagged" or "an untagged"),
+  both_roles {
+    id = "ddp-header-absent",
+    purpose = "An FPDU with no ULPDU at all ends the stream",
     rules = { "DDP-4.4-02", "DDP-4.4-01" },
     level = "must",
-    role = "responder",
-    needs = { reconnect = true },
     tags = { "field" },
     run = function(t)
-      local header, length = table.unpack(headers[name])
-      for short = 0, length - 1 do
-        local conn = t:connect {}
-        conn:send(raw { ulpdu = header:sub(1, short), broken = true })
-        conn:expect(terminate {}, closed())
-      end
+      local conn = t:session {}
+      conn:sanity()
+      conn:send(raw { ulpdu = "", broken = true, comment = "ULPDU_Length is zero" })
+      conn:expect(terminate {}, closed())
     end,
-  }
-end
-return list
+  },
+
+  -- The same for every length there is, one connection each.
+  each({ { "tagged", "write" }, { "untagged", "send" } }, function(one)
+    local kind, name = table.unpack(one)
+    return case {
+      id = "ddp-header-short-" .. kind .. "-first",
+      purpose = ("A first FPDU with %s header that is too short, by any number, ends the stream"):format(
+        kind == "tagged" and "a tagged" or "an untagged"),
+      rules = { "DDP-4.4-02", "DDP-4.4-01" },
+      level = "must",
+      role = "responder",
+      needs = { reconnect = true },
+      tags = { "field" },
+      run = function(t)
+        local header, length = table.unpack(headers[name])
+        for short = 0, length - 1 do
+          local conn = t:connect {}
+          conn:send(raw { ulpdu = header:sub(1, short), broken = true })
+          conn:expect(terminate {}, closed())
+        end
+      end,
+    }
+  end),
+}

@@ -3,7 +3,7 @@
 -- A receiver ignores the four reserved bits of the DDP control octet.
 local values = { 1, 2, 4, 8, 15 }
 
-return {
+return family {
   both_roles {
     id = "ddp-rsvd-empty-write",
     purpose = "Reserved bits of the DDP control octet are ignored in a zero-length Write",
@@ -36,7 +36,7 @@ return {
       local buf = t:memory { length = 50, remote = "write" }
       local conn = t:session {}
       for i, bits in ipairs(values) do
-        conn:send(write { rsvd = bits, to = buf, offset = 10 * (i - 1), payload = bytes(10, i) }, { segment = 4 })
+        conn:send(write { rsvd = bits, to = buf, offset = 10 * (i - 1), payload = bytes(10, i) }, { segments = 4 })
       end
       conn:fence()
       t:expect_contents(buf, bytes(10, 1) .. bytes(10, 2) .. bytes(10, 3) .. bytes(10, 4) .. bytes(10, 5))
@@ -51,7 +51,7 @@ return {
       local conn = t:session {}
       for i, bits in ipairs(values) do
         local posted = t:receive { length = 10 }
-        conn:send(send { rsvd = bits, payload = bytes(10, i) }, { segment = 4 })
+        conn:send(send { rsvd = bits, payload = bytes(10, i) }, { segments = 4 })
         t:completion(posted, { length = 10 })
         t:expect_contents(posted.memory, bytes(10, i))
       end

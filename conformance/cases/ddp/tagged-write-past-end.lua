@@ -11,7 +11,7 @@ return case {
     local conn = t:connect {}
     conn:sanity()
     local sent = conn:send(write { to = buf, offset = 60, payload = bytes(8), comment = "4 octets too many" })
-    conn:expect_terminate { "1/1/01", of = sent }
+    conn:expect_terminate { fault.out_of_bounds, of = sent }
     t:expect_unchanged(buf)
   end,
 }

@@ -2,170 +2,169 @@
 
 -- MSNs that are not the next one of their queue.
 
--- OP-42: an MSN beyond the posted buffers may get either code.
-local CODES = { "1/2/03", "1/2/02" }
 local RULES = { "DDP-7.1-09", "DDP-4.3-08", "DDP-7.1-17", "DDP-7.2-01", "RDMAP-7.2-06" }
-
-local list = {}
-
--- On a queue that is still unused, with no buffer posted.
-for _, msn in ipairs { 0, 2, 0x80000001, 0xffffffff } do
-  local both = msn == 2
-  list[#list + 1] = (both and both_roles or case) {
-    id = ("ddp-msn-first-%x"):format(msn),
-    purpose = ("A first Send with MSN 0x%x ends the stream"):format(msn),
-    rules = { "DDP-7.1-09", "DDP-4.3-13", "DDP-4.3-09", "RDMAP-7.2-01" },
-    role = not both and "responder" or nil,
-    needs = { agent = true },
-    run = function(t)
-      local conn = t:session {}
-      conn:sanity()
-      local sent = conn:send(send { msn = msn, payload = bytes(8, 0xee) })
-      conn:expect_terminate { CODES[1], CODES[2], of = sent }
-    end,
-  }
-end
 
 -- MSNs wrap from 2^32-1 to 0 (RFC 5041 §4.3): either side of that wrap is far from a queue's first MSN,
 -- whatever width a receiver compares them in. To get there in order takes 2^32 messages.
 local queues = {
-  { "send", "Send", nil, function(msn) return send { msn = msn, payload = bytes(8) } end },
-  { "read-request", "Read Request", nil, function(msn) return read_request { msn = msn, size = 0, sink_stag = 1 } end },
-  { "immediate", "Immediate Data message", { agent = true, extensions = true }, function(msn) return immediate { msn = msn, payload = bytes(8) } end },
-  { "atomic-request", "Atomic Request", { agent = true, extensions = true }, function(msn)
+  { name = "send", text = "Send", make = function(msn) return send { msn = msn, payload = bytes(8) } end },
+  { name = "read-request", text = "Read Request", make = function(msn) return read_request { msn = msn, size = 0, sink_stag = 1 } end },
+  { name = "immediate", text = "Immediate Data message", needs = { agent = true, extensions = true },
+    make = function(msn) return immediate { msn = msn, payload = bytes(8) } end },
+  { name = "atomic-request", text = "Atomic Request", needs = { agent = true, extensions = true }, make = function(msn)
     return atomic_request { msn = msn, remote_stag = 1, remote_to = 8 } end },
 }
-for _, one in ipairs(queues) do
-  local name, text, needs, make = table.unpack(one, 1, 4)
-  for _, msn in ipairs { 0xfffffffe, 0xffffffff, 0, 0x7fffffff, 0x80000000 } do
-    local both = msn == 0xffffffff or msn == 0
-    list[#list + 1] = (both and both_roles or case) {
-      id = ("ddp-msn-wrap-%s-%x"):format(name, msn),
-      purpose = ("A first %s with MSN 0x%x ends the stream"):format(text, msn),
-      rules = { "DDP-7.1-09", "DDP-4.3-09", "DDP-4.3-13" },
-      role = not both and "responder" or nil,
-      needs = needs,
-      tags = { "boundary" },
-      run = function(t)
-        local conn = t:session {}
-        if needs then t:receive { length = 8 } end
-        local sent = conn:send(make(msn))
-        conn:expect_terminate { CODES[1], CODES[2], of = sent }
-      end,
-    }
-  end
-end
 
 -- Read Requests: after two, MSN 3 is the next.
 local requests = {
   { "zero", 0, "0" }, { "repeated", 2, "that of the one before" }, { "skipped", 4, "one more than the next" },
   { "far", 0x80000003, "far ahead" },
 }
-for _, one in ipairs(requests) do
-  local name, msn, how = table.unpack(one)
-  local both = name == "repeated"
-  list[#list + 1] = (both and both_roles or case) {
-    id = "ddp-msn-read-request-" .. name,
-    purpose = ("A Read Request whose MSN is %s ends the stream and is not answered"):format(how),
-    rules = RULES,
-    role = not both and "responder" or nil,
-    run = function(t)
-      local conn = t:session {}
-      conn:sanity()
-      conn:sanity()
-      local sent = conn:send(read_request { msn = msn, size = 0, sink_stag = 1, comment = "its MSN is " .. how })
-      conn:expect_terminate { CODES[1], CODES[2], of = sent }
-    end,
-  }
-end
 
-list[#list + 1] = both_roles {
-  id = "ddp-msn-repeated",
-  purpose = "A Send that comes again with its old MSN is not delivered again and ends the stream",
-  rules = { "DDP-7.1-09", "DDP-5.3-07", "DDP-3-14" },
-  needs = { agent = true },
-  run = function(t)
-    local conn = t:session {}
-    local one, two = t:receive { length = 16 }, t:receive { length = 16 }
-    conn:send(send { payload = bytes(16) })
-    t:completion(one, { length = 16 })
-    local sent = conn:send(send { msn = 1, payload = bytes(16), comment = "sent a second time" })
-    conn:expect_terminate { CODES[1], CODES[2], of = sent }
-    t:expect_no_completion(two)
-    t:expect_unchanged(two.memory)
-  end,
-}
+return family {
+  -- On a queue that is still unused, with no buffer posted.
+  each({ 0, 2, 0x80000001, 0xffffffff }, function(msn)
+    local both = msn == 2
+    return (both and both_roles or case) {
+      id = ("ddp-msn-first-%x"):format(msn),
+      purpose = ("A first Send with MSN 0x%x ends the stream"):format(msn),
+      rules = { "DDP-7.1-09", "DDP-4.3-13", "DDP-4.3-09", "RDMAP-7.2-01" },
+      role = not both and "responder" or nil,
+      needs = { agent = true },
+      run = function(t)
+        local conn = t:session {}
+        conn:sanity()
+        local sent = conn:send(send { msn = msn, payload = bytes(8, 0xee) })
+        conn:expect_terminate { fault.invalid_msn, of = sent }
+      end,
+    }
+  end),
 
--- OP-41: within the posted buffers the range check may pass, but the message can never be complete.
--- The target must not deliver it; keeping it is worth a warning.
-for _, one in ipairs { { "ahead-by-one", 2 }, { "ahead-by-two", 3 }, { "behind-by-one", 0 } } do
-  local name, msn = table.unpack(one)
-  local both = name == "ahead-by-one"
-  list[#list + 1] = (both and both_roles or case) {
-    id = "ddp-msn-" .. name,
-    purpose = ("Of three posted buffers none is used for a first Send with MSN %d, which ends the stream"):format(msn),
-    rules = { "DDP-7.1-09", "DDP-4.3-13", "DDP-5.4-01" },
-    role = not both and "responder" or nil,
+  each(queues, function(one)
+    return each({ 0xfffffffe, 0xffffffff, 0, 0x7fffffff, 0x80000000 }, function(msn)
+      local both = msn == 0xffffffff or msn == 0
+      return (both and both_roles or case) {
+        id = ("ddp-msn-wrap-%s-%x"):format(one.name, msn),
+        purpose = ("A first %s with MSN 0x%x ends the stream"):format(one.text, msn),
+        rules = { "DDP-7.1-09", "DDP-4.3-09", "DDP-4.3-13" },
+        role = not both and "responder" or nil,
+        needs = one.needs,
+        tags = { "boundary" },
+        run = function(t)
+          local conn = t:session {}
+          if one.needs then t:receive { length = 8 } end
+          local sent = conn:send(one.make(msn))
+          conn:expect_terminate { fault.invalid_msn, of = sent }
+        end,
+      }
+    end)
+  end),
+
+  each(requests, function(one)
+    local name, msn, how = table.unpack(one)
+    local both = name == "repeated"
+    return (both and both_roles or case) {
+      id = "ddp-msn-read-request-" .. name,
+      purpose = ("A Read Request whose MSN is %s ends the stream and is not answered"):format(how),
+      rules = RULES,
+      role = not both and "responder" or nil,
+      run = function(t)
+        local conn = t:session {}
+        conn:sanity()
+        conn:sanity()
+        local sent = conn:send(read_request { msn = msn, size = 0, sink_stag = 1, comment = "its MSN is " .. how })
+        conn:expect_terminate { fault.invalid_msn, of = sent }
+      end,
+    }
+  end),
+
+  both_roles {
+    id = "ddp-msn-repeated",
+    purpose = "A Send that comes again with its old MSN is not delivered again and ends the stream",
+    rules = { "DDP-7.1-09", "DDP-5.3-07", "DDP-3-14" },
     needs = { agent = true },
     run = function(t)
       local conn = t:session {}
-      local posted = {}
-      for i = 1, 3 do posted[i] = t:receive { length = 16 } end
-      conn:send(send { msn = msn, payload = bytes(16, 0xee) })
-      conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7 })
-      local item = conn:expect(terminate(CODES[1]), terminate(CODES[2]),
-        read_response { stag = 7, to = 7, payload = "" }, { rule = "DDP-4.3-13" })
-      for _, handle in ipairs(posted) do
-        t:expect_no_completion(handle, { rule = "DDP-7.1-09" })
-        -- The target may have placed into a buffer ahead of its turn, but only into that one.
-        if handle ~= posted[msn] then t:expect_unchanged(handle.memory, { rule = "DDP-7.1-09" }) end
-      end
-      if item.op ~= "terminate" then
-        t:deviates("the target keeps a message that it can never deliver", {
-          rule = "DDP-4.3-13", expected = "terminate 1/2/03", actual = item.text, item = item,
-        })
+      local one, two = t:receive { length = 16 }, t:receive { length = 16 }
+      conn:send(send { payload = bytes(16) })
+      t:completion(one, { length = 16 })
+      local sent = conn:send(send { msn = 1, payload = bytes(16), comment = "sent a second time" })
+      conn:expect_terminate { fault.invalid_msn, of = sent }
+      t:expect_no_completion(two)
+      t:expect_unchanged(two.memory)
+    end,
+  },
+
+  -- OP-41: within the posted buffers the range check may pass, but the message can never be complete.
+  -- The target must not deliver it; keeping it is worth a warning.
+  each({ { "ahead-by-one", 2 }, { "ahead-by-two", 3 }, { "behind-by-one", 0 } }, function(one)
+    local name, msn = table.unpack(one)
+    local both = name == "ahead-by-one"
+    return (both and both_roles or case) {
+      id = "ddp-msn-" .. name,
+      purpose = ("Of three posted buffers none is used for a first Send with MSN %d, which ends the stream"):format(msn),
+      rules = { "DDP-7.1-09", "DDP-4.3-13", "DDP-5.4-01" },
+      role = not both and "responder" or nil,
+      needs = { agent = true },
+      run = function(t)
+        local conn = t:session {}
+        local posted = {}
+        for i = 1, 3 do posted[i] = t:receive { length = 16 } end
+        conn:send(send { msn = msn, payload = bytes(16, 0xee) })
+        conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7 })
+        local item = conn:expect(fault.invalid_msn,
+          read_response { stag = 7, to = 7, payload = "" }, { rule = "DDP-4.3-13" })
+        for _, handle in ipairs(posted) do
+          t:expect_no_completion(handle, { rule = "DDP-7.1-09" })
+          -- The target may have placed into a buffer ahead of its turn, but only into that one.
+          if handle ~= posted[msn] then t:expect_unchanged(handle.memory, { rule = "DDP-7.1-09" }) end
+        end
+        if item.op ~= "terminate" then
+          t:deviates("the target keeps a message that it can never deliver", {
+            rule = "DDP-4.3-13", expected = "terminate 1/2/03", actual = item.text, item = item,
+          })
+        end
+      end,
+    }
+  end),
+
+  both_roles {
+    id = "ddp-msn-beyond-buffers",
+    purpose = "A Send whose MSN is beyond all posted buffers ends the stream and has no effect",
+    rules = { "DDP-7.1-09", "DDP-7.1-02" },
+    needs = { agent = true },
+    run = function(t)
+      local conn = t:session {}
+      local one, two = t:receive { length = 16 }, t:receive { length = 16 }
+      local sent = conn:send(send { msn = 1000, payload = bytes(16, 0xee) })
+      conn:expect_terminate { fault.invalid_msn, of = sent }
+      for _, handle in ipairs { one, two } do
+        t:expect_no_completion(handle)
+        t:expect_unchanged(handle.memory)
       end
     end,
-  }
-end
+  },
 
-list[#list + 1] = both_roles {
-  id = "ddp-msn-beyond-buffers",
-  purpose = "A Send whose MSN is beyond all posted buffers ends the stream and has no effect",
-  rules = { "DDP-7.1-09", "DDP-7.1-02" },
-  needs = { agent = true },
-  run = function(t)
-    local conn = t:session {}
-    local one, two = t:receive { length = 16 }, t:receive { length = 16 }
-    local sent = conn:send(send { msn = 1000, payload = bytes(16, 0xee) })
-    conn:expect_terminate { CODES[1], CODES[2], of = sent }
-    for _, handle in ipairs { one, two } do
-      t:expect_no_completion(handle)
-      t:expect_unchanged(handle.memory)
-    end
-  end,
+  -- Field bug: one counter of MSNs for all queues (OSC 1.2).
+  both_roles {
+    id = "ddp-msn-queues-independent",
+    purpose = "Sends and Read Requests that alternate are counted on their own queues",
+    rules = { "DDP-4.3-08", "DDP-4.3-09", "DDP-7.1-09" },
+    needs = { agent = true },
+    tags = { "field" },
+    run = function(t)
+      local conn = t:session {}
+      for i = 1, 4 do
+        local one, two = t:receive { length = 8 }, t:receive { length = 8 }
+        conn:send(send { payload = bytes(8, i) })
+        conn:send(read_request { size = 0, sink_stag = 1, sink_to = i })
+        conn:send(send_se { payload = bytes(4, i) })
+        conn:expect(read_response { stag = 1, to = i, payload = "" })
+        t:completion(one, { length = 8 })
+        t:completion(two, { length = 4 })
+        t:expect_contents(one.memory, bytes(8, i))
+        t:expect_contents(two.memory, bytes(4, i))
+      end
+    end,
+  },
 }
-
--- Field bug: one counter of MSNs for all queues (OSC 1.2).
-list[#list + 1] = both_roles {
-  id = "ddp-msn-queues-independent",
-  purpose = "Sends and Read Requests that alternate are counted on their own queues",
-  rules = { "DDP-4.3-08", "DDP-4.3-09", "DDP-7.1-09" },
-  needs = { agent = true },
-  tags = { "field" },
-  run = function(t)
-    local conn = t:session {}
-    for i = 1, 4 do
-      local one, two = t:receive { length = 8 }, t:receive { length = 8 }
-      conn:send(send { payload = bytes(8, i) })
-      conn:send(read_request { size = 0, sink_stag = 1, sink_to = i })
-      conn:send(send_se { payload = bytes(4, i) })
-      conn:expect(read_response { stag = 1, to = i, payload = "" })
-      t:completion(one, { length = 8 })
-      t:completion(two, { length = 4 })
-      t:expect_contents(one.memory, bytes(8, i))
-      t:expect_contents(two.memory, bytes(4, i))
-    end
-  end,
-}
-return list

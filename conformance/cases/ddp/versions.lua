@@ -4,11 +4,6 @@
 -- dereferenced a null pointer when the very first FPDU had a wrong version or opcode (siw,
 -- CVE-2026-23242). The FPDU itself is good, so that also a responder may send from there on.
 
-local function terminates(tagged)
-  -- OP-46: nothing else is wrong, so there is one code only.
-  return tagged and "1/1/04" or "1/2/06", tagged and "DDP-7.1-15" or "DDP-7.1-16"
-end
-
 -- The message with the wrong version, and the check that it had no effect.
 local stimuli = {
   ["empty-write"] = { tagged = true, make = function() return write end },
@@ -26,18 +21,17 @@ local stimuli = {
   end },
 }
 
-local list = {}
-for _, name in ipairs { "empty-write", "read-request", "write", "send" } do
-  local stimulus = stimuli[name]
-  local code, rule = terminates(stimulus.tagged)
-  for _, version in ipairs { 0, 2, 3 } do
-    for _, place in ipairs { "first", "later" } do
+return family {
+  each({ "empty-write", "read-request", "write", "send" }, function(name)
+    local stimulus = stimuli[name]
+    return each({ 0, 2, 3 }, { "first", "later" }, function(version, place)
       local both = place == "first" and version == 2
-      list[#list + 1] = (both and both_roles or case) {
+      return (both and both_roles or case) {
         id = ("ddp-version-%d-%s-%s"):format(version, name, place),
         purpose = ("A %s with DDP version %d in the %s FPDU ends the stream and has no effect"):format(
           name:gsub("-", " "), version, place == "first" and "first" or "second"),
-        rules = { rule, "DDP-4.1-13", "DDP-7.1-17", "DDP-7.2-01", name ~= "read-request" and "RDMAP-7.2-01" or nil },
+        rules = { stimulus.tagged and "DDP-7.1-15" or "DDP-7.1-16", "DDP-4.1-13", "DDP-7.1-17", "DDP-7.2-01",
+                  name ~= "read-request" and "RDMAP-7.2-01" or nil },
         level = "must", -- OP-45: the check is missing from the RFC's list, but it has codes
         role = not both and "responder" or nil,
         needs = stimulus.needs,
@@ -50,11 +44,10 @@ for _, name in ipairs { "empty-write", "read-request", "write", "send" } do
           fields = fields or {}
           fields.dv = version
           local sent = conn:send(message(fields))
-          conn:expect_terminate { code, of = sent }
+          conn:expect_terminate { stimulus.tagged and fault.tagged_version or fault.untagged_version, of = sent }
           if check then check() end
         end,
       }
-    end
-  end
-end
-return list
+    end)
+  end),
+}

@@ -26,7 +26,7 @@ local function written(t, length, options, places)
   t:expect_contents(buf, picture)
 end
 
-local function family(id, purpose, rules, length, places, options)
+local function writes(id, purpose, rules, length, places, options)
   local both = id == "alignments" or id == "mulpdu-edges"
   return (both and both_roles or case) {
     id = "ddp-write-" .. id,
@@ -60,13 +60,13 @@ end
 local octet_by_octet = {}
 for i = 1, 99 do octet_by_octet[i] = 1 end
 
-return {
-  family("alignments", "Writes of 1 to 8 octets at every alignment are placed exactly", EXACT, 4096, alignments),
-  family("both-ends", "Writes of the first octet, of the last one and of the whole buffer are placed exactly",
+return family {
+  writes("alignments", "Writes of 1 to 8 octets at every alignment are placed exactly", EXACT, 4096, alignments),
+  writes("both-ends", "Writes of the first octet, of the last one and of the whole buffer are placed exactly",
     { "DDP-5.2-05", "DDP-7.1-12", "DDP-7.1-13", "RDMAP-5.1-04" }, 64,
     { { 0, bytes(64, 1) }, { 0, "\2" }, { 63, "\3" }, { 1, bytes(62) } }),
-  family("page-edges", "Writes of 1, 2 and 4 pages, an octet less and an octet more, are placed exactly", EXACT, at, edges),
-  family("mulpdu-edges", "Writes that just fill a segment, and that leave one octet for the next, are placed exactly",
+  writes("page-edges", "Writes of 1, 2 and 4 pages, an octet less and an octet more, are placed exactly", EXACT, at, edges),
+  writes("mulpdu-edges", "Writes that just fill a segment, and that leave one octet for the next, are placed exactly",
     { "DDP-5.2-05", "DDP-3-04", "DDP-4.1-01" }, 132000, function(conn)
       local full, places, from = room(conn), {}, 3
       for _, size in ipairs { full, full + 1 } do
@@ -75,17 +75,17 @@ return {
       end
       return places
     end),
-  family("tiny-segments", "A Write of 100 octets in segments of one octet each is placed exactly",
+  writes("tiny-segments", "A Write of 100 octets in segments of one octet each is placed exactly",
     { "DDP-5.2-05", "DDP-3-04" }, 128, { { 7, bytes(100), octet_by_octet } }),
-  family("uneven-segments", "A Write in segments of very different lengths is placed exactly",
+  writes("uneven-segments", "A Write in segments of very different lengths is placed exactly",
     { "DDP-5.2-05", "DDP-3-04" }, 4096, { { 0, bytes(3333), { 1, 1000, 2, 3, 700, 1500 } } }),
-  family("base-zero", "A buffer that begins at TO 0 is written to at both ends",
+  writes("base-zero", "A buffer that begins at TO 0 is written to at both ends",
     { "DDP-4.2-10", "RDMAP-5.1-03", "DDP-5.2-05" }, 64, { { 0, bytes(8) }, { 56, bytes(8, 9) } }, { to = 0 }),
-  family("base-odd", "A buffer that begins at an odd TO is written to at both ends",
+  writes("base-odd", "A buffer that begins at an odd TO is written to at both ends",
     { "DDP-5.2-05", "RDMAP-5.1-03" }, 64, { { 0, bytes(3) }, { 61, bytes(3, 9) } }, { to = 0x123456789abcdef1 }),
-  family("base-half", "A buffer that lies across TO 2^63 is written to at both ends and across the middle",
+  writes("base-half", "A buffer that lies across TO 2^63 is written to at both ends and across the middle",
     { "DDP-5.2-05", "RDMAP-5.1-03" }, 64, { { 0, bytes(8) }, { 56, bytes(8, 9) }, { 28, bytes(8, 7) } },
     { to = math.maxinteger - 31 }),
-  family("base-top", "A buffer that ends just below TO 2^64 is written to at both ends",
+  writes("base-top", "A buffer that ends just below TO 2^64 is written to at both ends",
     { "DDP-5.2-05", "RDMAP-5.1-03" }, 64, { { 0, bytes(8) }, { 56, bytes(8, 9) } }, { to = -65 }),
 }

@@ -3,11 +3,11 @@
 -- The messages of RFC 7306 with one wrong header field (§8.2). Before the Atomic Response the target
 -- has asked for one, so that there is a buffer for it.
 
-local list = {}
-
 local messages = {
-  { 0x8, "immediate", immediate, 0 }, { 0x9, "immediate-se", immediate_se, 0 },
-  { 0xa, "atomic-request", atomic_request, 1 }, { 0xb, "atomic-response", atomic_response, 3 },
+  { opcode = 0x8, name = "immediate", message = immediate, queue = 0 },
+  { opcode = 0x9, name = "immediate-se", message = immediate_se, queue = 0 },
+  { opcode = 0xa, name = "atomic-request", message = atomic_request, queue = 1 },
+  { opcode = 0xb, name = "atomic-response", message = atomic_response, queue = 3 },
 }
 
 -- Returns a connection, the fields of a correct message of this kind, and a function that checks that
@@ -28,124 +28,122 @@ local function prepared(t, opcode)
 end
 
 local fields = {
-  { "dv-0", { dv = 0 }, { "1/2/06" }, "EXT-8.2-02", "DDP version 0" },
-  { "dv-2", { dv = 2 }, { "1/2/06" }, "EXT-8.2-02", "DDP version 2" },
-  { "dv-3", { dv = 3 }, { "1/2/06" }, "EXT-8.2-02", "DDP version 3" },
-  { "rv-0", { rv = 0 }, { "0/2/05" }, "EXT-8.2-04", "RDMAP version 0" },
-  { "rv-2", { rv = 2 }, { "0/2/05" }, "EXT-8.2-04", "RDMAP version 2" },
-  { "rv-3", { rv = 3 }, { "0/2/05" }, "EXT-8.2-04", "RDMAP version 3" },
-  { "qn-4", { qn = 4 }, { "1/2/01", "0/2/06" }, "EXT-8.2-02", "QN 4" },
-  { "qn-most", { qn = 0xffffffff }, { "1/2/01", "0/2/06" }, "EXT-8.2-02", "QN 2^32-1" },
-  { "msn-0", { msn = 0 }, { "1/2/03", "1/2/02" }, "EXT-8.2-02", "MSN 0" },
-  { "msn-ahead", { msn = 9 }, { "1/2/03", "1/2/02" }, "EXT-8.2-02", "an MSN that is ahead" },
-  { "mo-far", { mo = 0x10000 }, { "1/2/04", "1/2/05" }, "EXT-8.2-02", "an MO far outside of the buffer" },
-  { "mo-most", { mo = 0xfffffff8 }, { "1/2/04", "1/2/05" }, "EXT-8.2-02", "an MO of 2^32-8" },
+  { field = "dv-0", bend = { dv = 0 }, fault = fault.untagged_version, rule = "EXT-8.2-02", text = "DDP version 0" },
+  { field = "dv-2", bend = { dv = 2 }, fault = fault.untagged_version, rule = "EXT-8.2-02", text = "DDP version 2" },
+  { field = "dv-3", bend = { dv = 3 }, fault = fault.untagged_version, rule = "EXT-8.2-02", text = "DDP version 3" },
+  { field = "rv-0", bend = { rv = 0 }, fault = fault.rdmap_version, rule = "EXT-8.2-04", text = "RDMAP version 0" },
+  { field = "rv-2", bend = { rv = 2 }, fault = fault.rdmap_version, rule = "EXT-8.2-04", text = "RDMAP version 2" },
+  { field = "rv-3", bend = { rv = 3 }, fault = fault.rdmap_version, rule = "EXT-8.2-04", text = "RDMAP version 3" },
+  { field = "qn-4", bend = { qn = 4 }, fault = fault.invalid_queue, rule = "EXT-8.2-02", text = "QN 4" },
+  { field = "qn-most", bend = { qn = 0xffffffff }, fault = fault.invalid_queue, rule = "EXT-8.2-02", text = "QN 2^32-1" },
+  { field = "msn-0", bend = { msn = 0 }, fault = fault.invalid_msn, rule = "EXT-8.2-02", text = "MSN 0" },
+  { field = "msn-ahead", bend = { msn = 9 }, fault = fault.invalid_msn, rule = "EXT-8.2-02", text = "an MSN that is ahead" },
+  { field = "mo-far", bend = { mo = 0x10000 }, fault = fault.invalid_mo, rule = "EXT-8.2-02", text = "an MO far outside of the buffer" },
+  { field = "mo-most", bend = { mo = 0xfffffff8 }, fault = fault.invalid_mo, rule = "EXT-8.2-02", text = "an MO of 2^32-8" },
 }
-for _, one in ipairs(fields) do
-  local field, bend, codes, rule, how = table.unpack(one)
-  for _, kind in ipairs(messages) do
-    local opcode, name, message = table.unpack(kind)
-    local both = field == "dv-2" or field == "msn-ahead"
-    list[#list + 1] = (both and both_roles or case) {
-      id = ("ext-%s-%s"):format(name, field),
-      purpose = ("%s with %s ends the stream and has no effect"):format(name, how),
-      -- A message delivered ahead of its turn is out of order.
-      rules = { rule, "EXT-8.2-01", field == "msn-ahead" and opcode < 0xa and "EXT-6.3-04" or nil },
-      role = not both and "responder" or nil,
-      needs = { memory = "atomic", extensions = true },
-      run = function(t)
-        local conn, right, check = prepared(t, opcode)
-        for key, value in pairs(bend) do right[key] = value end
-        local sent = conn:send(message(right))
-        conn:expect_terminate { codes[1], codes[2], of = sent }
-        check()
-      end,
-    }
-  end
-end
-
--- On the wrong queue (OP-68: DDP's or RDMAP's code). On queue 2 it may look like a Terminate (OP-69).
-for _, kind in ipairs(messages) do
-  local opcode, name, message, queue = table.unpack(kind)
-  for qn = 0, 3 do
-    if qn ~= queue then
-      local both = qn == 1 or (qn == 3 and opcode == 0xa)
-      list[#list + 1] = (both and both_roles or case) {
-        id = ("ext-%s-on-queue-%d"):format(name, qn),
-        purpose = ("%s on queue %d ends the stream and has no effect"):format(name, qn),
-        rules = { "EXT-8.2-03", "EXT-8.2-01" },
-        role = not both and "responder" or nil,
-        needs = { memory = "atomic", extensions = true },
-        run = function(t)
-          local conn, right, check = prepared(t, opcode)
-          if qn == 0 then t:receive { length = 64 } end
-          right.qn = qn
-          local sent = conn:send(message(right))
-          local set = { terminate "0/2/06", terminate { ddp = "untagged" } }
-          if qn == 2 then set[3] = closed() end
-          local item = conn:expect(table.unpack(set))
-          if item.d then
-            t:check(item.segment.qn == qn and item.segment.opcode == opcode, "the target's Terminate is about another segment",
-              { expected = sent.text, actual = item.text, item = item })
-          end
-          check()
-        end,
-      }
-    end
-  end
-  list[#list + 1] = both_roles {
-    id = ("ext-%s-tagged"):format(name),
-    purpose = ("%s in a tagged message ends the stream and has no effect"):format(name),
-    rules = { "EXT-8.2-03", "EXT-8.2-01" },
-    needs = { memory = "write atomic", extensions = true },
-    run = function(t)
-      local conn, _, check = prepared(t, opcode)
-      local buf = t:memory { length = 64, remote = "write" }
-      local sent = conn:send(write { opcode = opcode, to = buf, payload = bytes(52, 0) })
-      conn:expect_terminate { "0/2/06", terminate { ddp = "tagged" }, of = sent }
-      check()
-    end,
-  }
-end
 
 -- Both kinds of a queue share its MSNs: a message of the other kind goes before.
 local shared = {
-  { "immediate-with-msn-of-send", "Immediate Data with the MSN of the Send before it", function(conn)
+  { name = "immediate-with-msn-of-send", text = "Immediate Data with the MSN of the Send before it", stimulus = function(conn)
     conn:send(send { payload = "in front" })
     return conn:send(immediate { msn = 1, payload = "8 octets" })
   end },
-  { "send-with-msn-of-immediate", "A Send with the MSN of the Immediate Data before it", function(conn)
+  { name = "send-with-msn-of-immediate", text = "A Send with the MSN of the Immediate Data before it", stimulus = function(conn)
     conn:send(immediate { payload = "in front" })
     return conn:send(send { msn = 1, payload = "8 octets" })
   end },
-  { "atomic-with-msn-of-read", "An Atomic Request with the MSN of the Read before it", function(conn, cell)
+  { name = "atomic-with-msn-of-read", text = "An Atomic Request with the MSN of the Read before it", stimulus = function(conn, cell)
     conn:send(read_request { size = 0, sink_stag = 1, sink_to = 1 })
     conn:expect(read_response { stag = 1, to = 1 })
     return conn:send(atomic_request { target = cell, add_swap = 1, msn = 1 })
   end },
-  { "read-with-msn-of-atomic", "A Read with the MSN of the Atomic Request before it", function(conn, cell)
+  { name = "read-with-msn-of-atomic", text = "A Read with the MSN of the Atomic Request before it", stimulus = function(conn, cell)
     conn:send(atomic_request { target = cell })
     conn:expect(atomic_response {})
     return conn:send(read_request { size = 0, sink_stag = 1, sink_to = 1, msn = 1 })
   end },
 }
-for _, one in ipairs(shared) do
-  local name, text, stimulus = table.unpack(one)
-  list[#list + 1] = both_roles {
-    id = "ext-" .. name,
-    purpose = text .. " ends the stream",
-    rules = { "EXT-8.2-02", "EXT-8.2-01" },
-    needs = { memory = "atomic", extensions = true },
-    run = function(t)
-      local conn = t:session {}
-      local cell = t:memory { length = 8, remote = "atomic", fill = "count" }
-      t:receive { length = 16 }
-      local second = t:receive { length = 16 }
-      local sent = stimulus(conn, cell)
-      conn:expect_terminate { "1/2/03", "1/2/02", of = sent }
-      t:expect_no_completion(second)
-      t:expect_unchanged(cell)
-    end,
-  }
-end
-return list
+
+return family {
+  each(fields, function(one)
+    return each(messages, function(kind)
+      local both = one.field == "dv-2" or one.field == "msn-ahead"
+      return (both and both_roles or case) {
+        id = ("ext-%s-%s"):format(kind.name, one.field),
+        purpose = ("%s with %s ends the stream and has no effect"):format(kind.name, one.text),
+        -- A message delivered ahead of its turn is out of order.
+        rules = { one.rule, "EXT-8.2-01", one.field == "msn-ahead" and kind.opcode < 0xa and "EXT-6.3-04" or nil },
+        role = not both and "responder" or nil,
+        needs = { memory = "atomic", extensions = true },
+        run = function(t)
+          local conn, right, check = prepared(t, kind.opcode)
+          for key, value in pairs(one.bend) do right[key] = value end
+          local sent = conn:send(kind.message(right))
+          conn:expect_terminate { one.fault, of = sent }
+          check()
+        end,
+      }
+    end)
+  end),
+
+  -- On the wrong queue (OP-68: DDP's or RDMAP's code). On queue 2 it may look like a Terminate (OP-69).
+  each(messages, function(kind)
+    return {
+      each(range(0, 3), function(qn)
+        if qn == kind.queue then return nil end
+        local both = qn == 1 or (qn == 3 and kind.opcode == 0xa)
+        return (both and both_roles or case) {
+          id = ("ext-%s-on-queue-%d"):format(kind.name, qn),
+          purpose = ("%s on queue %d ends the stream and has no effect"):format(kind.name, qn),
+          rules = { "EXT-8.2-03", "EXT-8.2-01" },
+          role = not both and "responder" or nil,
+          needs = { memory = "atomic", extensions = true },
+          run = function(t)
+            local conn, right, check = prepared(t, kind.opcode)
+            if qn == 0 then t:receive { length = 64 } end
+            right.qn = qn
+            local sent = conn:send(kind.message(right))
+            local item = conn:expect(fault.opcode_on_queue, qn == 2 and closed() or {})
+            if item.d then
+              t:check(item.segment.qn == qn and item.segment.opcode == kind.opcode, "the target's Terminate is about another segment",
+                { expected = sent.text, actual = item.text, item = item })
+            end
+            check()
+          end,
+        }
+      end),
+      both_roles {
+        id = ("ext-%s-tagged"):format(kind.name),
+        purpose = ("%s in a tagged message ends the stream and has no effect"):format(kind.name),
+        rules = { "EXT-8.2-03", "EXT-8.2-01" },
+        needs = { memory = "write atomic", extensions = true },
+        run = function(t)
+          local conn, _, check = prepared(t, kind.opcode)
+          local buf = t:memory { length = 64, remote = "write" }
+          local sent = conn:send(write { opcode = kind.opcode, to = buf, payload = bytes(52, 0) })
+          conn:expect_terminate { fault.opcode_with_t, of = sent }
+          check()
+        end,
+      },
+    }
+  end),
+
+  each(shared, function(one)
+    return both_roles {
+      id = "ext-" .. one.name,
+      purpose = one.text .. " ends the stream",
+      rules = { "EXT-8.2-02", "EXT-8.2-01" },
+      needs = { memory = "atomic", extensions = true },
+      run = function(t)
+        local conn = t:session {}
+        local cell = t:memory { length = 8, remote = "atomic", fill = "count" }
+        t:receive { length = 16 }
+        local second = t:receive { length = 16 }
+        local sent = one.stimulus(conn, cell)
+        conn:expect_terminate { fault.invalid_msn, of = sent }
+        t:expect_no_completion(second)
+        t:expect_unchanged(cell)
+      end,
+    }
+  end),
+}

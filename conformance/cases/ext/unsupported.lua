@@ -4,7 +4,6 @@
 -- unassigned opcode.
 
 local ONES = 0xffffffffffffffff
-local list = {}
 
 local function without(t)
   if t:can("extensions.off") then return { target = { extensions = false } } end
@@ -20,49 +19,49 @@ local messages = {
   { "cmp-swap", atomic_request, { atomic = 2, add_swap = ONES, add_swap_mask = ONES, compare_mask = 0 } },
   { "atomic-response", atomic_response, { request_id = 1, value = 1 } },
 }
-for _, one in ipairs(messages) do
-  local name, message, fields = table.unpack(one)
-  list[#list + 1] = both_roles {
-    id = "ext-unsupported-" .. name,
-    purpose = ("To a target without RFC 7306 %s is an unexpected opcode, which ends the stream"):format(name),
-    rules = { name == "probe" and "EXT-1.1-04" or "EXT-1.1-02", "EXT-1.1-02" },
-    level = "must",
-    needs = { agent = true },
-    run = function(t)
-      local options = without(t)
-      local buf = t:memory { length = 16, remote = "read write", fill = "count" }
-      local conn = t:session(options)
-      conn:sanity()
-      local posted = t:receive { length = 16 }
-      local bent = { broken = true, comment = "the target has no RFC 7306" }
-      for field, value in pairs(fields) do bent[field] = value end
-      if message == atomic_request then bent.target = buf end
-      local sent = conn:send(message(bent))
-      local set = { terminate "0/2/06", terminate { rdmap = "operation" }, of = sent }
-      if message == atomic_response then set[3] = terminate "1/2/01" end -- it has no queue 3
-      conn:expect_terminate(set)
-      t:expect_no_completion(posted)
-      t:expect_unchanged(buf)
-    end,
-  }
-end
 
--- Its own user cannot use them either.
-list[#list + 1] = case {
-  id = "ext-unsupported-post",
-  purpose = "A target without RFC 7306 takes no atomics and no Immediate Data from its own user and sends none",
-  rules = { "EXT-1.1-02" },
-  level = "may",
-  role = "responder",
-  needs = { agent = true, extensions = "off" },
-  run = function(t)
-    local conn = t:connect { target = { extensions = false } }
-    conn:sanity()
-    for _, op in ipairs { "immediate", "immediate-se", "fetch-add", "cmp-swap" } do
-      local reply = t:agent("post", { conn = conn.agent, work = 1, op = op, immediate = "0000000000000000", remote_stag = 1 }, true)
-      t:observe(op, reply and "taken" or "refused")
-    end
-    conn:fence()
-  end,
+return family {
+  each(messages, function(one)
+    local name, message, fields = table.unpack(one)
+    return both_roles {
+      id = "ext-unsupported-" .. name,
+      purpose = ("To a target without RFC 7306 %s is an unexpected opcode, which ends the stream"):format(name),
+      rules = { name == "probe" and "EXT-1.1-04" or "EXT-1.1-02", "EXT-1.1-02" },
+      level = "must",
+      needs = { agent = true },
+      run = function(t)
+        local options = without(t)
+        local buf = t:memory { length = 16, remote = "read write", fill = "count" }
+        local conn = t:session(options)
+        conn:sanity()
+        local posted = t:receive { length = 16 }
+        local bent = { broken = true, comment = "the target has no RFC 7306" }
+        for field, value in pairs(fields) do bent[field] = value end
+        if message == atomic_request then bent.target = buf end
+        local sent = conn:send(message(bent))
+        conn:expect_terminate { fault.opcode_of_rfc7306, message == atomic_response and "1/2/01" or {}, of = sent }
+        t:expect_no_completion(posted)
+        t:expect_unchanged(buf)
+      end,
+    }
+  end),
+
+  -- Its own user cannot use them either.
+  case {
+    id = "ext-unsupported-post",
+    purpose = "A target without RFC 7306 takes no atomics and no Immediate Data from its own user and sends none",
+    rules = { "EXT-1.1-02" },
+    level = "may",
+    role = "responder",
+    needs = { agent = true, extensions = "off" },
+    run = function(t)
+      local conn = t:connect { target = { extensions = false } }
+      conn:sanity()
+      for _, op in ipairs { "immediate", "immediate-se", "fetch-add", "cmp-swap" } do
+        local reply = t:agent("post", { conn = conn.agent, work = 1, op = op, immediate = "0000000000000000", remote_stag = 1 }, true)
+        t:observe(op, reply and "taken" or "refused")
+      end
+      conn:fence()
+    end,
+  },
 }
-return list

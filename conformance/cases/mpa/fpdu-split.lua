@@ -9,7 +9,7 @@ return both_roles {
     local conn = t:session {}
     local one = t:receive { length = 100 }
     local two = t:receive { length = 100 }
-    conn:send(send { payload = bytes(100) }, { each = 1 })
+    conn:send(send { payload = bytes(100) }, { writes = 1 })
     t:completion(one, { length = 100 })
     t:expect_contents(one.memory, bytes(100))
 

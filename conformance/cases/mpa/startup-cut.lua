@@ -3,110 +3,114 @@
 -- A start-up frame that ends early. OP-06: the target learns that octets promised by PD_Length are
 -- missing when the stream ends, or by a time-out.
 local mpa = use "mpa"
-local list = {}
 
 local at = {
   { 0, "empty" }, { 1, "one-octet" }, { 15, "key-short" }, { 16, "key-only" }, { 17, "no-revision" },
   { 18, "no-length" }, { 19, "half-length" }, { 20, "no-private" }, { 22, "half-block" }, { 24, "block-only" },
   { 31, "last-missing" },
 }
-for _, one in ipairs(at) do
-  local octet, name = one[1], one[2]
-  list[#list + 1] = case {
-    id = "mpa-startup-cut-" .. name,
-    purpose = ("The target closes without a Reply on a Request of 32 octets that ends after %d"):format(octet),
-    rules = { "MPA-7.1.1-21", "MPA-7.1.2-03", "MPA-7.1.2-26", "MPA-7.1.2-23", "MPA-8-01" },
+
+return family {
+  each(at, function(one)
+    local octet, name = one[1], one[2]
+    return {
+      case {
+        id = "mpa-startup-cut-" .. name,
+        purpose = ("The target closes without a Reply on a Request of 32 octets that ends after %d"):format(octet),
+        rules = { "MPA-7.1.1-21", "MPA-7.1.2-03", "MPA-7.1.2-26", "MPA-7.1.2-23", "MPA-8-01" },
+        role = "responder",
+        needs = { revision = 2 },
+        run = function(t)
+          local conn = t:connect { raw = true }
+          if octet > 0 then
+            conn:write(octets(request { private = bytes(8) }):sub(1, octet), { comment = "the Request, cut short" })
+          end
+          conn:expect_silence {} -- bug-closed-before-accepted-* tests ends before the accept
+          conn:shutdown()
+          conn:expect_close {}
+        end,
+      },
+      case {
+        id = "mpa-reply-cut-" .. name,
+        purpose = ("The target closes without an FPDU on a Reply of 32 octets that ends after %d"):format(octet),
+        rules = { "MPA-7.1.1-21", "MPA-7.1.2-11", "MPA-7.1.2-26", "MPA-8-01" },
+        role = "initiator",
+        needs = { enhanced = true },
+        run = function(t)
+          local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
+          local frame = octets(reply { private = bytes(8), a = asked.a, b = asked.b, c = asked.c, d = asked.d })
+          if octet > 0 then conn:write(frame:sub(1, octet), { comment = "the Reply, cut short" }) end
+          conn:shutdown()
+          mpa.ends_after(conn, 20 + asked.pd_length)
+        end,
+      },
+    }
+  end),
+
+  case {
+    id = "mpa-startup-cut-reported",
+    purpose = "A Request that ends inside its private data never reaches the ULP",
+    rules = { "MPA-7.1.1-21", "MPA-8-07", "MPA-8-01", "MPA-8-13" },
     role = "responder",
-    needs = { revision = 2 },
+    needs = { agent = true },
     run = function(t)
-      local conn = t:connect { raw = true }
-      if octet > 0 then
-        conn:write(octets(request { private = bytes(8) }):sub(1, octet), { comment = "the Request, cut" })
-      end
-      conn:expect_silence {} -- bug-closed-before-accepted-* tests ends before the accept
+      local conn = t:connect { raw = true, target = { accept = "ask" } }
+      conn:write(octets(request { revision = 1, private = bytes(100) }):sub(1, 70), { comment = "50 of 100 octets" })
+      conn:expect_silence {} -- bug-closed-before-accepted-*
+      conn:shutdown()
+      conn:expect_close {}
+      local event = t:wait_event(function(e) return e.event == "request" or e.event == "closed" end)
+      t:check(event, "the target did not report the failed start-up to its ULP", { rule = "MPA-8-13", expected = "closed" })
+      t:check(event.event == "closed", "the target passed a Request that was cut short to its ULP",
+        { expected = "closed", actual = event.event })
+      t:observe("graceful", event.graceful)
+    end,
+  },
+
+  -- A target whose ULP would keep its own direction open after a FIN: MPA has to close then.
+  case {
+    id = "mpa-startup-cut-half-close",
+    purpose = "The target closes on a Request that is cut short even if its ULP keeps half-closed connections",
+    rules = { "MPA-7.1.1-21", "MPA-7.1.2-26", "MPA-8-08" },
+    role = "responder",
+    needs = { agent = true },
+    run = function(t)
+      local conn = t:connect { raw = true, target = { half_close = true } }
+      conn:write(octets(request { private = bytes(8) }):sub(1, 25), { comment = "the Request, cut short" })
       conn:shutdown()
       conn:expect_close {}
     end,
-  }
-  list[#list + 1] = case {
-    id = "mpa-reply-cut-" .. name,
-    purpose = ("The target closes without an FPDU on a Reply of 32 octets that ends after %d"):format(octet),
-    rules = { "MPA-7.1.1-21", "MPA-7.1.2-11", "MPA-7.1.2-26", "MPA-8-01" },
+  },
+
+  case {
+    id = "mpa-reply-cut-half-close",
+    purpose = "The target closes on a Reply that is cut short even if its ULP keeps half-closed connections",
+    rules = { "MPA-7.1.1-21", "MPA-7.1.2-26", "MPA-8-08" },
     role = "initiator",
-    needs = { enhanced = true },
+    needs = { agent = true },
     run = function(t)
-      local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
-      local frame = octets(reply { private = bytes(8), a = asked.a, b = asked.b, c = asked.c, d = asked.d })
-      if octet > 0 then conn:write(frame:sub(1, octet), { comment = "the Reply, cut" }) end
+      local conn, asked = mpa.called(t, { half_close = true })
+      conn:write(octets(reply { private = bytes(8) }):sub(1, 25), { comment = "the Reply, cut short" })
       conn:shutdown()
       mpa.ends_after(conn, 20 + asked.pd_length)
     end,
-  }
-end
+  },
 
-list[#list + 1] = case {
-  id = "mpa-startup-cut-reported",
-  purpose = "A Request that ends inside its private data never reaches the ULP",
-  rules = { "MPA-7.1.1-21", "MPA-8-07", "MPA-8-01", "MPA-8-13" },
-  role = "responder",
-  needs = { agent = true },
-  run = function(t)
-    local conn = t:connect { raw = true, target = { accept = "ask" } }
-    conn:write(octets(request { revision = 1, private = bytes(100) }):sub(1, 70), { comment = "50 of 100 octets" })
-    conn:expect_silence {} -- bug-closed-before-accepted-*
-    conn:shutdown()
-    conn:expect_close {}
-    local event = t:wait_event(function(e) return e.event == "request" or e.event == "closed" end)
-    t:check(event, "the target did not report the failed start-up to its ULP", { rule = "MPA-8-13", expected = "closed" })
-    t:check(event.event == "closed", "the target passed a cut Request to its ULP",
-      { expected = "closed", actual = event.event })
-    t:observe("graceful", event.graceful)
-  end,
-}
-
--- A target whose ULP would keep its own direction open after a FIN: MPA has to close then.
-list[#list + 1] = case {
-  id = "mpa-startup-cut-half-close",
-  purpose = "The target closes on a cut Request even if its ULP keeps half-closed connections",
-  rules = { "MPA-7.1.1-21", "MPA-7.1.2-26", "MPA-8-08" },
-  role = "responder",
-  needs = { agent = true },
-  run = function(t)
-    local conn = t:connect { raw = true, target = { half_close = true } }
-    conn:write(octets(request { private = bytes(8) }):sub(1, 25), { comment = "the Request, cut" })
-    conn:shutdown()
-    conn:expect_close {}
-  end,
-}
-list[#list + 1] = case {
-  id = "mpa-reply-cut-half-close",
-  purpose = "The target closes on a cut Reply even if its ULP keeps half-closed connections",
-  rules = { "MPA-7.1.1-21", "MPA-7.1.2-26", "MPA-8-08" },
-  role = "initiator",
-  needs = { agent = true },
-  run = function(t)
-    local conn, asked = mpa.called(t, { half_close = true })
-    conn:write(octets(reply { private = bytes(8) }):sub(1, 25), { comment = "the Reply, cut" })
-    conn:shutdown()
-    mpa.ends_after(conn, 20 + asked.pd_length)
-  end,
-}
-
-list[#list + 1] = case {
-  id = "mpa-startup-reset",
-  purpose = "A connection that is reset inside the Request does no harm",
-  rules = { "MPA-8-01" },
-  role = "responder",
-  run = function(t)
-    for _, octet in ipairs { 0, 7, 20, 23 } do
+  case {
+    id = "mpa-startup-reset",
+    purpose = "A connection that is reset inside the Request does no harm",
+    rules = { "MPA-8-01" },
+    role = "responder",
+    run = function(t)
+      for _, octet in ipairs { 0, 7, 20, 23 } do
+        local conn = t:connect { raw = true }
+        if octet > 0 then conn:write(octets(request {}):sub(1, octet), { comment = "the Request, cut short" }) end
+        conn:next(0.05) -- the target has accepted it by then
+        conn:reset()
+      end
       local conn = t:connect { raw = true }
-      if octet > 0 then conn:write(octets(request {}):sub(1, octet), { comment = "the Request, cut" }) end
-      conn:next(0.05) -- the target has accepted it by then
-      conn:reset()
-    end
-    local conn = t:connect { raw = true }
-    conn:send(request {})
-    conn:expect(reply { rejected = false })
-  end,
+      conn:send(request {})
+      conn:expect(reply { rejected = false })
+    end,
+  },
 }
-return list

@@ -8,20 +8,20 @@ local wrong = {
   { "zeros", ("\0"):rep(16), "is all zeros" },
 }
 
-local list = {}
-for i, one in ipairs(wrong) do
-  local name, key, how = one[1], one[2], one[3]
-  if name == "last" then key = key:sub(1, 15) .. "\0" end
-  list[i] = case {
-    id = "mpa-startup-key-" .. name,
-    purpose = ("The target closes without a Reply on a Request whose key %s"):format(how),
-    rules = { "MPA-7.1.1-02" },
-    role = "responder",
-    run = function(t)
-      local conn = t:connect { raw = true }
-      conn:send(request { key = key })
-      conn:expect_close {}
-    end,
-  }
-end
-return list
+return family {
+  each(wrong, function(one)
+    local name, key, how = one[1], one[2], one[3]
+    if name == "last" then key = key:sub(1, 15) .. "\0" end
+    return case {
+      id = "mpa-startup-key-" .. name,
+      purpose = ("The target closes without a Reply on a Request whose key %s"):format(how),
+      rules = { "MPA-7.1.1-02" },
+      role = "responder",
+      run = function(t)
+        local conn = t:connect { raw = true }
+        conn:send(request { key = key })
+        conn:expect_close {}
+      end,
+    }
+  end),
+}

@@ -3,201 +3,205 @@
 -- Start-up frames in any number of TCP segments, and followed by more octets. Field bugs: stacks took
 -- short reads for errors, or read beyond the message.
 local mpa = use "mpa"
-local list = {}
 
-local function add(fields)
+local function field_bug(fields)
   fields.tags = fields.tags or { "field" }
-  list[#list + 1] = case(fields)
+  return case(fields)
 end
 
 local places = {
   { 1, "key" }, { 9, "middle-of-key" }, { 16, "flags" }, { 17, "revision" }, { 18, "length" },
   { 19, "middle-of-length" }, { 20, "block" }, { 22, "ord" }, { 24, "private" }, { 39, "last-octet" },
 }
-for _, one in ipairs(places) do
-  add {
-    id = "mpa-startup-split-before-" .. one[2],
-    purpose = ("The target answers a Request in two TCP segments, the second from octet %d on, as usual"):format(one[1]),
-    rules = { "MPA-A.4-01", "MPA-7.1.2-24", "MPA-7.1.5-03" },
+
+local PD = bytes(8)
+
+return family {
+  each(places, function(one)
+    return {
+      field_bug {
+        id = "mpa-startup-split-before-" .. one[2],
+        purpose = ("The target answers a Request in two TCP segments, the second from octet %d on, as usual"):format(one[1]),
+        rules = { "MPA-A.4-01", "MPA-7.1.2-24", "MPA-7.1.5-03" },
+        role = "responder",
+        needs = { revision = 2 },
+        run = function(t)
+          local conn = t:connect { raw = true }
+          conn:send(request { private = bytes(16) }, { writes = { one[1] } })
+          conn:expect(reply { rejected = false })
+          mpa.serves(conn)
+        end,
+      },
+      field_bug {
+        id = "mpa-reply-split-before-" .. one[2],
+        purpose = ("The target takes a Reply in two TCP segments, the second from octet %d on, as usual"):format(one[1]),
+        rules = { "MPA-A.4-01", "MPA-7.1.2-11", "MPA-7.1.5-03" },
+        role = "initiator",
+        needs = { enhanced = true },
+        run = function(t)
+          local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
+          conn:send(reply { private = bytes(16), a = asked.a, b = asked.b, c = asked.c, d = asked.d },
+            { writes = { one[1] } })
+          mpa.opens(conn, asked)
+          mpa.serves(conn)
+        end,
+      },
+    }
+  end),
+
+  field_bug {
+    id = "mpa-startup-split-512",
+    purpose = "The target answers a Request with 512 octets of private data, one octet per write, as usual",
+    rules = { "MPA-7.1.2-24", "MPA-A.4-01" },
     role = "responder",
-    needs = { revision = 2 },
     run = function(t)
       local conn = t:connect { raw = true }
-      conn:send(request { private = bytes(16) }, { writes = { one[1] } })
-      conn:expect(reply { rejected = false })
+      conn:send(request { revision = 1, private = bytes(512) }, { writes = 1 })
+      conn:expect(reply { rejected = false, revision = 1 })
       mpa.serves(conn)
     end,
-  }
-  add {
-    id = "mpa-reply-split-before-" .. one[2],
-    purpose = ("The target takes a Reply in two TCP segments, the second from octet %d on, as usual"):format(one[1]),
-    rules = { "MPA-A.4-01", "MPA-7.1.2-11", "MPA-7.1.5-03" },
+  },
+
+  field_bug {
+    id = "mpa-reply-split-each",
+    purpose = "The target takes a Reply that comes one octet at a time as usual",
+    rules = { "MPA-A.4-01", "MPA-7.1.2-11" },
     role = "initiator",
     needs = { enhanced = true },
     run = function(t)
       local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
-      conn:send(reply { private = bytes(16), a = asked.a, b = asked.b, c = asked.c, d = asked.d },
-        { writes = { one[1] } })
+      conn:send(reply { private = bytes(16), a = asked.a, b = asked.b, c = asked.c, d = asked.d }, { writes = 1 })
       mpa.opens(conn, asked)
       mpa.serves(conn)
     end,
-  }
-end
+  },
 
-add {
-  id = "mpa-startup-split-512",
-  purpose = "The target answers a Request with 512 octets of private data, one octet per write, as usual",
-  rules = { "MPA-7.1.2-24", "MPA-A.4-01" },
-  role = "responder",
-  run = function(t)
-    local conn = t:connect { raw = true }
-    conn:send(request { revision = 1, private = bytes(512) }, { each = 1 })
-    conn:expect(reply { rejected = false, revision = 1 })
-    mpa.serves(conn)
-  end,
-}
+  -- The initiator must have the whole Reply before its first FPDU.
+  field_bug {
+    id = "mpa-reply-incomplete",
+    purpose = "An initiator sends nothing before the last octet of the Reply",
+    rules = { "MPA-7.1.2-11", "EMPA-5-01" },
+    role = "initiator",
+    needs = { enhanced = true },
+    tags = {},
+    run = function(t)
+      local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
+      conn:hold(function() conn:send(reply { a = asked.a, b = asked.b, c = asked.c, d = asked.d }) end)
+      conn:release(23)
+      conn:expect_silence {}
+      conn:release()
+      mpa.opens(conn, asked)
+      mpa.serves(conn)
+    end,
+  },
 
-add {
-  id = "mpa-reply-split-each",
-  purpose = "The target takes a Reply that comes one octet at a time as usual",
-  rules = { "MPA-A.4-01", "MPA-7.1.2-11" },
-  role = "initiator",
-  needs = { enhanced = true },
-  run = function(t)
-    local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
-    conn:send(reply { private = bytes(16), a = asked.a, b = asked.b, c = asked.c, d = asked.d }, { each = 1 })
-    mpa.opens(conn, asked)
-    mpa.serves(conn)
-  end,
-}
+  -- ---- octets after the frame ----
 
--- The initiator must have the whole Reply before its first FPDU.
-add {
-  id = "mpa-reply-incomplete",
-  purpose = "An initiator sends nothing before the last octet of the Reply",
-  rules = { "MPA-7.1.2-11", "EMPA-5-01" },
-  role = "initiator",
-  needs = { enhanced = true },
-  tags = {},
-  run = function(t)
-    local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
-    conn:hold(function() conn:send(reply { a = asked.a, b = asked.b, c = asked.c, d = asked.d }) end)
-    conn:release(23)
-    conn:expect_silence {}
-    conn:release()
-    mpa.opens(conn, asked)
-    mpa.serves(conn)
-  end,
-}
+  each({
+    { "octet", "one more octet", function() return "\0" end },
+    { "fpdu", "a zero-length Write", function(conn)
+      return mpa.fpdu_octets(conn:encode(write {})[1].ulpdu)
+    end },
+    { "600", "600 more octets", function() return bytes(600, 0xee) end },
+  }, function(one)
+    return field_bug {
+      id = "mpa-startup-surplus-" .. one[1],
+      purpose = ("The target closes on a Request with %s in the same segment, or does not take the surplus for private data"):format(one[2]),
+      rules = { "MPA-7.1.2-25", "MPA-7.1.1-21" },
+      role = "responder",
+      run = function(t)
+        local conn = t:connect { raw = true }
+        conn:together(function()
+          conn:send(request { revision = 1, private = PD })
+          conn:write(one[3](conn), { comment = one[2] .. " before the Reply" })
+        end)
+        local _, which = conn:expect(closed(), reply { revision = 1 })
+        t:observe("surplus", which == 1 and "closed" or "answered")
+      end,
+    }
+  end),
 
--- ---- octets after the frame ----
+  field_bug {
+    id = "mpa-startup-surplus-private",
+    purpose = "Octets after a Request whose PD_Length is 8 never show up as private data",
+    rules = { "MPA-7.1.2-25", "MPA-7.1.2-24" },
+    role = "responder",
+    needs = { agent = true },
+    run = function(t)
+      local conn = t:connect { raw = true, target = { accept = "ask" } }
+      conn:together(function()
+        conn:send(request { revision = 1, private = PD })
+        conn:write(bytes(600, 0xee), { comment = "600 octets before the Reply" })
+      end)
+      local event = t:wait_event(function(e) return e.event == "request" or e.event == "closed" end)
+      t:observe("surplus", event and event.event)
+      if event and event.event == "request" then
+        t:check(event.private == show(PD), "the ULP saw more private data than PD_Length covers",
+          { expected = show(PD), actual = event.private:sub(1, 64) })
+        t:agent("accept", { conn = event.conn }, true) -- the agent refuses if the connection is over
+      end
+      conn:expect(closed(), reply { revision = 1, rejected = false })
+    end,
+  },
 
-local PD = bytes(8)
-for _, one in ipairs {
-  { "octet", "one more octet", function() return "\0" end },
-  { "fpdu", "a zero-length Write", function(conn)
-    return mpa.fpdu_octets(conn:encode(write {})[1].ulpdu)
-  end },
-  { "600", "600 more octets", function() return bytes(600, 0xee) end },
-} do
-  add {
-    id = "mpa-startup-surplus-" .. one[1],
-    purpose = ("The target closes on a Request with %s in the same segment, or does not take the surplus for private data"):format(one[2]),
-    rules = { "MPA-7.1.2-25", "MPA-7.1.1-21" },
+  -- A responder has to wait for the initiator's first FPDU, so this exchange is not legal; a robust
+  -- initiator takes it or ends the stream. With A=0 it sends nothing of its own.
+  each({ { "read", "an RDMA Read Request" }, { "write", "a zero-length Write" } }, function(one)
+    return field_bug {
+      id = "mpa-reply-and-fpdu-" .. one[1],
+      purpose = ("The target takes a Reply and %s in one segment, or ends the stream"):format(one[2]),
+      rules = { "MPA-7.1-01", "MPA-7.1.2-14", "MPA-7.1.2-15" },
+      role = "initiator",
+      needs = { enhanced = true },
+      run = function(t)
+        local conn, asked = mpa.called(t, { peer_to_peer = false, enhanced = true, revision = 2 })
+        conn:together(function()
+          conn:send(reply { revision = asked.revision, enhanced = asked.enhanced })
+          conn:send(one[1] == "write" and write {} or read_request { size = 0, sink_stag = 1, sink_to = 2 })
+          if one[1] == "write" then conn:send(read_request { size = 0, sink_stag = 1, sink_to = 2 }) end
+        end)
+        local item = conn:expect(read_response { stag = 1, to = 2, payload = "" }, terminate {}, closed())
+        t:observe("initiator", item.op or item.kind)
+      end,
+    }
+  end),
+
+  field_bug {
+    id = "mpa-reply-and-fpdu-split",
+    purpose = "The target takes a segment of the Reply's last octet and half an FPDU, and its rest in another, or ends the stream",
+    rules = { "MPA-7.1-01", "MPA-7.1.2-14", "MPA-A.4-01" },
+    role = "initiator",
+    needs = { peer_to_peer = true },
+    run = function(t)
+      local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
+      local fields = { revision = 2, a = asked.a, b = asked.b, c = asked.c, d = asked.d }
+      local length = #octets(reply(fields))
+      conn:together(function()
+        conn:send(reply(fields))
+        conn:send(read_request { size = 0, sink_stag = 1, sink_to = 2 })
+      end, { writes = { length - 1, 8 } })
+      local item = conn:expect(mpa.rtr.write, mpa.rtr.send, mpa.rtr.read, terminate {}, closed())
+      t:observe("initiator", item.op or item.kind)
+      if item.op and item.op ~= "terminate" then
+        mpa.answer_rtr(conn, item)
+        conn:expect(read_response { stag = 1, to = 2, payload = "" }, terminate {}, closed())
+      end
+    end,
+  },
+
+  field_bug {
+    id = "mpa-startup-and-first-fpdu",
+    purpose = "The target takes all FPDUs that the initiator sends right after the Reply",
+    rules = { "MPA-7.1.2-10", "MPA-7.1-01", "MPA-7.1-02" },
     role = "responder",
     run = function(t)
       local conn = t:connect { raw = true }
+      conn:send(request {})
+      conn:expect(reply { rejected = false })
       conn:together(function()
-        conn:send(request { revision = 1, private = PD })
-        conn:write(one[3](conn), { comment = one[2] .. " before the Reply" })
+        for _ = 1, 8 do conn:send(write {}) end
       end)
-      local _, which = conn:expect(closed(), reply { revision = 1 })
-      t:observe("surplus", which == 1 and "closed" or "answered")
+      mpa.serves(conn)
     end,
-  }
-end
-
-add {
-  id = "mpa-startup-surplus-private",
-  purpose = "Octets after a Request whose PD_Length is 8 never show up as private data",
-  rules = { "MPA-7.1.2-25", "MPA-7.1.2-24" },
-  role = "responder",
-  needs = { agent = true },
-  run = function(t)
-    local conn = t:connect { raw = true, target = { accept = "ask" } }
-    conn:together(function()
-      conn:send(request { revision = 1, private = PD })
-      conn:write(bytes(600, 0xee), { comment = "600 octets before the Reply" })
-    end)
-    local event = t:wait_event(function(e) return e.event == "request" or e.event == "closed" end)
-    t:observe("surplus", event and event.event)
-    if event and event.event == "request" then
-      t:check(event.private == show(PD), "the ULP saw more private data than PD_Length covers",
-        { expected = show(PD), actual = event.private:sub(1, 64) })
-      t:agent("accept", { conn = event.conn }, true) -- the agent refuses if the connection is over
-    end
-    conn:expect(closed(), reply { revision = 1, rejected = false })
-  end,
+  },
 }
-
--- A responder has to wait for the initiator's first FPDU, so this exchange is not legal; a robust
--- initiator takes it or ends the stream. With A=0 it sends nothing of its own.
-for _, one in ipairs { { "read", "an RDMA Read Request" }, { "write", "a zero-length Write" } } do
-  add {
-    id = "mpa-reply-and-fpdu-" .. one[1],
-    purpose = ("The target takes a Reply and %s in one segment, or ends the stream"):format(one[2]),
-    rules = { "MPA-7.1-01", "MPA-7.1.2-14", "MPA-7.1.2-15" },
-    role = "initiator",
-    needs = { enhanced = true },
-    run = function(t)
-      local conn, asked = mpa.called(t, { peer_to_peer = false, enhanced = true, revision = 2 })
-      conn:together(function()
-        conn:send(reply { revision = asked.revision, enhanced = asked.enhanced })
-        conn:send(one[1] == "write" and write {} or read_request { size = 0, sink_stag = 1, sink_to = 2 })
-        if one[1] == "write" then conn:send(read_request { size = 0, sink_stag = 1, sink_to = 2 }) end
-      end)
-      local item = conn:expect(read_response { stag = 1, to = 2, payload = "" }, terminate {}, closed())
-      t:observe("initiator", item.op or item.kind)
-    end,
-  }
-end
-
-add {
-  id = "mpa-reply-and-fpdu-split",
-  purpose = "The target takes a segment of the Reply's last octet and half an FPDU, and its rest in another, or ends the stream",
-  rules = { "MPA-7.1-01", "MPA-7.1.2-14", "MPA-A.4-01" },
-  role = "initiator",
-  needs = { peer_to_peer = true },
-  run = function(t)
-    local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
-    local fields = { revision = 2, a = asked.a, b = asked.b, c = asked.c, d = asked.d }
-    local length = #octets(reply(fields))
-    conn:together(function()
-      conn:send(reply(fields))
-      conn:send(read_request { size = 0, sink_stag = 1, sink_to = 2 })
-    end, { writes = { length - 1, 8 } })
-    local item = conn:expect(mpa.rtr.write, mpa.rtr.send, mpa.rtr.read, terminate {}, closed())
-    t:observe("initiator", item.op or item.kind)
-    if item.op and item.op ~= "terminate" then
-      mpa.answer_rtr(conn, item)
-      conn:expect(read_response { stag = 1, to = 2, payload = "" }, terminate {}, closed())
-    end
-  end,
-}
-
-add {
-  id = "mpa-startup-and-first-fpdu",
-  purpose = "The target takes all FPDUs that the initiator sends right after the Reply",
-  rules = { "MPA-7.1.2-10", "MPA-7.1-01", "MPA-7.1-02" },
-  role = "responder",
-  run = function(t)
-    local conn = t:connect { raw = true }
-    conn:send(request {})
-    conn:expect(reply { rejected = false })
-    conn:together(function()
-      for _ = 1, 8 do conn:send(write {}) end
-    end)
-    mpa.serves(conn)
-  end,
-}
-return list

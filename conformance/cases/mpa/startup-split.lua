@@ -7,7 +7,7 @@ return case {
   role = "responder",
   run = function(t)
     local conn = t:connect { raw = true }
-    conn:send(request { private = bytes(32) }, { each = 1 })
+    conn:send(request { private = bytes(32) }, { writes = 1 })
     conn:expect(reply { rejected = false })
   end,
 }

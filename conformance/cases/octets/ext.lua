@@ -4,29 +4,10 @@
 
 local literal = use "literal"
 local x32, x64 = literal.x32, literal.x64
-local list = {}
 
-local function add(fields)
+local function in_octets(fields)
   fields.role, fields.level = "responder", fields.level or "must"
-  list[#list + 1] = case(fields)
-end
-
-for _, one in ipairs { { "immediate", "8", false }, { "immediate-se", "9", true } } do
-  local op, opcode, solicited = table.unpack(one)
-  add {
-    id = "octets-" .. op,
-    purpose = ("%s is opcode %s on queue 0 with its 8 octets, from the station and from the target"):format(op, opcode),
-    rules = { "EXT-4.1-02", "EXT-4.1-01", "EXT-4.1-05", "EXT-6.3-06", "EXT-6.3-05" },
-    needs = { agent = true, extensions = true, revision = 1, markers = "off" },
-    run = function(t)
-      local conn = literal.start(t)
-      local posted = t:receive { length = 16 }
-      literal.send_fpdu(conn, "001a 414" .. opcode .. "00000000 00000000 00000001 00000000 0102030405060708")
-      t:completion(posted, { immediate = hex "0102030405060708", solicited = solicited })
-      t:post { conn = conn, op = op, immediate = hex "1112131415161718" }
-      literal.expect_fpdu(conn, "001a 414" .. opcode .. "00000000 00000000 00000001 00000000 1112131415161718")
-    end,
-  }
+  return case(fields)
 end
 
 -- Returns an Atomic Request; after its first header words: id, STag, TO, data, mask, compare data, compare mask. `code` has
@@ -42,88 +23,105 @@ end
 
 local ONES = 0xffffffffffffffff
 
--- The 64 bits lie in the order of the target's processor, which the wire does not show: the last request reads them.
-add {
-  id = "octets-atomics-received",
-  purpose = "The target reads each field of Atomic Requests, and answers with Request Identifier and value at their places",
-  rules = { "EXT-5.2.1-04", "EXT-4.1-05", "EXT-5.1.1-06", "EXT-5.1.1-07", "EXT-5.1.2-01", "EXT-5.2-02", "EXT-5.2.2-03" },
-  needs = { memory = "atomic", extensions = true, revision = 1, markers = "off" },
-  run = function(t)
-    local conn = literal.start(t)
-    local cell = t:memory { length = 32, remote = "atomic", fill = 0, to = 0x0102030405060700 }
-    local stag, to = cell.stag, cell.to + 8
-    -- FetchAdd of a number whose octets differ, to 0.
-    literal.send_fpdu(conn, request(1, 0, 0x5a5b5c5d, stag, to, 0x0102030405060708, 0, 0, ONES), "FetchAdd")
-    literal.expect_fpdu(conn, response(1, 0x5a5b5c5d, 0))
-    -- With a mask: bit 7 ends the lowest field, so that its carry is lost (RFC 7306 §5.1.1).
-    literal.send_fpdu(conn, request(2, 0, 0x6a6b6c6d, stag, to, 0x1000000000000f9, 0x80, 0, ONES), "FetchAdd with a mask")
-    literal.expect_fpdu(conn, response(2, 0x6a6b6c6d, 0x0102030405060708))
-    -- CmpSwap that looks at the two uppermost octets, and swaps the lowest four.
-    literal.send_fpdu(conn, request(3, 2, 0x7a7b7c7d, stag, to, 0x8182838485868788, 0xffffffff, 0x0202ffffffffffff, ONES << 48), "CmpSwap")
-    literal.expect_fpdu(conn, response(3, 0x7a7b7c7d, 0x0202030405060701))
-    -- One that does not match.
-    literal.send_fpdu(conn, request(4, 2, 0x8a8b8c8d, stag, to, 0, ONES, 0x0202030405060701, ONES), "CmpSwap that fails")
-    literal.expect_fpdu(conn, response(4, 0x8a8b8c8d, 0x0202030485868788))
-    literal.send_fpdu(conn, request(5, 0, 0x9a9b9c9d, stag, to, 0, 0, 0, ONES), "FetchAdd of 0")
-    literal.expect_fpdu(conn, response(5, 0x9a9b9c9d, 0x0202030485868788))
-    local value = t:read(cell, 8, 8)
-    t:check(value == hex "0202030485868788" or value == hex "8887868504030202",
-      "the target's memory holds another value than its answer",
-      { expected = "0202030485868788 in either order", actual = show(value) })
-    t:expect_unchanged(cell, { except = { 8, 8 } })
-  end,
-}
-
--- RFC 7306 §5.2.1: "ignored on receive", which is no MUST.
-add {
-  id = "octets-atomics-reserved",
-  purpose = "The target ignores the 28 reserved bits before AOpCode in an Atomic Request",
-  rules = { "EXT-5.2.1-02", "EXT-5.2.2-03" },
-  level = "should",
-  needs = { memory = "atomic", extensions = true, revision = 1, markers = "off" },
-  run = function(t)
-    local conn = literal.start(t)
-    local cell = t:memory { length = 32, remote = "atomic", fill = 0, to = 0x0102030405060700 }
-    -- A bit of each octet, then all of them.
-    for i, bits in ipairs { 0x10, 0x0100, 0x010000, 0x01000000, 0xfffffff0 } do
-      literal.send_fpdu(conn, request(i, bits, 0x5a5b5c00 + i, cell.stag, cell.to + 8, 1, 0, 0, ONES), "stimulus: reserved bits set in a FetchAdd")
-      literal.expect_fpdu(conn, response(i, 0x5a5b5c00 + i, i - 1))
-    end
-    literal.send_fpdu(conn, request(6, 0xfffffff2, 0x6a6b6c6d, cell.stag, cell.to + 8, 0x77, ONES, 5, ONES), "stimulus: reserved bits set in a CmpSwap")
-    literal.expect_fpdu(conn, response(6, 0x6a6b6c6d, 5))
-    literal.send_fpdu(conn, request(7, 0, 0x7a7b7c7d, cell.stag, cell.to + 8, 0, 0, 0, ONES), "FetchAdd of 0")
-    literal.expect_fpdu(conn, response(7, 0x7a7b7c7d, 0x77))
-  end,
-}
-
--- name, what is posted, AOpCode, operands
+-- code: AOpCode.
 local posts = {
-  { "fetch-add", { add_swap = 0x0102030405060708, add_swap_mask = 0x1112131415161718 }, 0,
-    { 0x0102030405060708, 0x1112131415161718, 0, ONES } },
-  { "cmp-swap", { add_swap = 0x0102030405060708, add_swap_mask = 0x1112131415161718, compare = 0x2122232425262728,
-    compare_mask = 0x3132333435363738 }, 2, { 0x0102030405060708, 0x1112131415161718, 0x2122232425262728, 0x3132333435363738 } },
+  { op = "fetch-add", fields = { add_swap = 0x0102030405060708, add_swap_mask = 0x1112131415161718 }, code = 0,
+    operands = { 0x0102030405060708, 0x1112131415161718, 0, ONES } },
+  { op = "cmp-swap", fields = { add_swap = 0x0102030405060708, add_swap_mask = 0x1112131415161718, compare = 0x2122232425262728,
+    compare_mask = 0x3132333435363738 }, code = 2, operands = { 0x0102030405060708, 0x1112131415161718, 0x2122232425262728, 0x3132333435363738 } },
 }
 
-for _, one in ipairs(posts) do
-  local op, fields, code, operands = table.unpack(one)
-  add {
-    id = ("octets-%s-sent"):format(op),
-    purpose = ("The target's own %s has its fields at their places, and takes the value of an Atomic Response"):format(op),
-    rules = { "EXT-5.2.1-01", "EXT-5.2.1-07", "EXT-5.2.1-15", "EXT-4.1-02", "EXT-4.1-05", "EXT-5.1.1-08", "EXT-5-06" },
-    needs = { agent = true, extensions = true, revision = 1, markers = "off" },
+return family {
+  each({ { "immediate", "8", false }, { "immediate-se", "9", true } }, function(one)
+    local op, opcode, solicited = table.unpack(one)
+    return in_octets {
+      id = "octets-" .. op,
+      purpose = ("%s is opcode %s on queue 0 with its 8 octets, from the station and from the target"):format(op, opcode),
+      rules = { "EXT-4.1-02", "EXT-4.1-01", "EXT-4.1-05", "EXT-6.3-06", "EXT-6.3-05" },
+      needs = { agent = true, extensions = true, revision = 1, markers = "off" },
+      run = function(t)
+        local conn = literal.start(t)
+        local posted = t:receive { length = 16 }
+        literal.send_fpdu(conn, "001a 414" .. opcode .. "00000000 00000000 00000001 00000000 0102030405060708")
+        t:completion(posted, { immediate = hex "0102030405060708", solicited = solicited })
+        t:post { conn = conn, op = op, immediate = hex "1112131415161718" }
+        literal.expect_fpdu(conn, "001a 414" .. opcode .. "00000000 00000000 00000001 00000000 1112131415161718")
+      end,
+    }
+  end),
+
+  -- The 64 bits lie in the order of the target's processor, which the wire does not show: the last request reads them.
+  in_octets {
+    id = "octets-atomics-received",
+    purpose = "The target reads each field of Atomic Requests, and answers with Request Identifier and value at their places",
+    rules = { "EXT-5.2.1-04", "EXT-4.1-05", "EXT-5.1.1-06", "EXT-5.1.1-07", "EXT-5.1.2-01", "EXT-5.2-02", "EXT-5.2.2-03" },
+    needs = { memory = "atomic", extensions = true, revision = 1, markers = "off" },
     run = function(t)
       local conn = literal.start(t)
-      for msn = 1, 2 do
-        local post = { conn = conn, op = op, stag = 0x0a0b0c0d, to = 0x4142434445464748 }
-        for name, value in pairs(fields) do post[name] = value end
-        local handle = t:post(post)
-        local found = literal.expect_fpdu(conn, "0046 414a 00000000 00000001" .. x32(msn) .. "00000000 0000000" .. code
-          .. " {id:4} 0a0b0c0d 4142434445464748" .. x64(operands[1]) .. x64(operands[2]) .. x64(operands[3]) .. x64(operands[4]))
-        literal.send_fpdu(conn, "001e 414b 00000000 00000003" .. x32(msn) .. "00000000" .. show(found.id) .. "5152535455565758")
-        t:completion(handle, { original = 0x5152535455565758 })
-      end
+      local cell = t:memory { length = 32, remote = "atomic", fill = 0, to = 0x0102030405060700 }
+      local stag, to = cell.stag, cell.to + 8
+      -- FetchAdd of a number whose octets differ, to 0.
+      literal.send_fpdu(conn, request(1, 0, 0x5a5b5c5d, stag, to, 0x0102030405060708, 0, 0, ONES), "FetchAdd")
+      literal.expect_fpdu(conn, response(1, 0x5a5b5c5d, 0))
+      -- With a mask: bit 7 ends the lowest field, so that its carry is lost (RFC 7306 §5.1.1).
+      literal.send_fpdu(conn, request(2, 0, 0x6a6b6c6d, stag, to, 0x1000000000000f9, 0x80, 0, ONES), "FetchAdd with a mask")
+      literal.expect_fpdu(conn, response(2, 0x6a6b6c6d, 0x0102030405060708))
+      -- CmpSwap that looks at the two uppermost octets, and swaps the lowest four.
+      literal.send_fpdu(conn, request(3, 2, 0x7a7b7c7d, stag, to, 0x8182838485868788, 0xffffffff, 0x0202ffffffffffff, ONES << 48), "CmpSwap")
+      literal.expect_fpdu(conn, response(3, 0x7a7b7c7d, 0x0202030405060701))
+      -- One that does not match.
+      literal.send_fpdu(conn, request(4, 2, 0x8a8b8c8d, stag, to, 0, ONES, 0x0202030405060701, ONES), "CmpSwap that fails")
+      literal.expect_fpdu(conn, response(4, 0x8a8b8c8d, 0x0202030485868788))
+      literal.send_fpdu(conn, request(5, 0, 0x9a9b9c9d, stag, to, 0, 0, 0, ONES), "FetchAdd of 0")
+      literal.expect_fpdu(conn, response(5, 0x9a9b9c9d, 0x0202030485868788))
+      local value = t:read(cell, 8, 8)
+      t:check(value == hex "0202030485868788" or value == hex "8887868504030202",
+        "the target's memory holds another value than its answer",
+        { expected = "0202030485868788 in either order", actual = show(value) })
+      t:expect_unchanged(cell, { except = { 8, 8 } })
     end,
-  }
-end
+  },
 
-return list
+  -- RFC 7306 §5.2.1: "ignored on receive", which is no MUST.
+  in_octets {
+    id = "octets-atomics-reserved",
+    purpose = "The target ignores the 28 reserved bits before AOpCode in an Atomic Request",
+    rules = { "EXT-5.2.1-02", "EXT-5.2.2-03" },
+    level = "should",
+    needs = { memory = "atomic", extensions = true, revision = 1, markers = "off" },
+    run = function(t)
+      local conn = literal.start(t)
+      local cell = t:memory { length = 32, remote = "atomic", fill = 0, to = 0x0102030405060700 }
+      -- A bit of each octet, then all of them.
+      for i, bits in ipairs { 0x10, 0x0100, 0x010000, 0x01000000, 0xfffffff0 } do
+        literal.send_fpdu(conn, request(i, bits, 0x5a5b5c00 + i, cell.stag, cell.to + 8, 1, 0, 0, ONES), "stimulus: reserved bits set in a FetchAdd")
+        literal.expect_fpdu(conn, response(i, 0x5a5b5c00 + i, i - 1))
+      end
+      literal.send_fpdu(conn, request(6, 0xfffffff2, 0x6a6b6c6d, cell.stag, cell.to + 8, 0x77, ONES, 5, ONES), "stimulus: reserved bits set in a CmpSwap")
+      literal.expect_fpdu(conn, response(6, 0x6a6b6c6d, 5))
+      literal.send_fpdu(conn, request(7, 0, 0x7a7b7c7d, cell.stag, cell.to + 8, 0, 0, 0, ONES), "FetchAdd of 0")
+      literal.expect_fpdu(conn, response(7, 0x7a7b7c7d, 0x77))
+    end,
+  },
+
+  each(posts, function(one)
+    return in_octets {
+      id = ("octets-%s-sent"):format(one.op),
+      purpose = ("The target's own %s has its fields at their places, and takes the value of an Atomic Response"):format(one.op),
+      rules = { "EXT-5.2.1-01", "EXT-5.2.1-07", "EXT-5.2.1-15", "EXT-4.1-02", "EXT-4.1-05", "EXT-5.1.1-08", "EXT-5-06" },
+      needs = { agent = true, extensions = true, revision = 1, markers = "off" },
+      run = function(t)
+        local conn = literal.start(t)
+        for msn = 1, 2 do
+          local post = { conn = conn, op = one.op, stag = 0x0a0b0c0d, to = 0x4142434445464748 }
+          for name, value in pairs(one.fields) do post[name] = value end
+          local handle = t:post(post)
+          local found = literal.expect_fpdu(conn, "0046 414a 00000000 00000001" .. x32(msn) .. "00000000 0000000" .. one.code
+            .. " {id:4} 0a0b0c0d 4142434445464748" .. x64(one.operands[1]) .. x64(one.operands[2]) .. x64(one.operands[3]) .. x64(one.operands[4]))
+          literal.send_fpdu(conn, "001e 414b 00000000 00000003" .. x32(msn) .. "00000000" .. show(found.id) .. "5152535455565758")
+          t:completion(handle, { original = 0x5152535455565758 })
+        end
+      end,
+    }
+  end),
+}

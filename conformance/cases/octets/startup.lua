@@ -3,16 +3,13 @@
 -- The fields of the start-up frames in literal octets (RFC 5044 §7.1.1, RFC 6581 §6 and §9), in each direction.
 
 local literal = use "literal"
-local list = {}
 
-local function add(fields)
+local function in_octets(fields)
   fields.level = "must"
-  list[#list + 1] = case(fields)
+  return case(fields)
 end
 
 local REQUEST, REPLY = literal.REQUEST, literal.REPLY
-
--- ---- flags, in a target's frame and in the station's ----
 
 -- M, C and both: the first octet after the key.
 local FLAGS = { { "none", "00" }, { "c", "40" }, { "m", "80" }, { "mc", "c0" } }
@@ -33,179 +30,18 @@ local function agreed(t, conn, station, target)
       actual = ("crc %s, Markers sent %s, received %s"):format(said.crc, said.tx_markers, said.rx_markers) })
 end
 
-for _, one in ipairs(FLAGS) do
-  local name, flags = one[1], one[2]
-  local markers, crc = wants(flags)
-  add {
-    id = "octets-request-flags-" .. name,
-    purpose = ("The target reads flags %s of a Request as M=%d C=%d"):format(flags, markers and 1 or 0, crc and 1 or 0),
-    rules = { "EMPA-6-01", "MPA-7.1.1-08", "MPA-7.1.1-06", "MPA-7.1.1-02" },
-    role = "responder",
-    needs = { agent = true, crc = "off", markers = "off", revision = 1 },
-    run = function(t)
-      local conn = t:connect { octets = true, target = { revision = 1, crc = false, markers = false } }
-      literal.send(conn, REQUEST .. flags .. " 01 0000")
-      -- A responder may say in its Reply that CRCs are used because the Request asks for them.
-      local found = literal.expect(conn, REPLY .. "{flags:1} 01 0000")
-      local answer = show(found.flags)
-      t:check(answer == "00" or answer == "40", "the target's Reply has other flags than C set",
-        { expected = "00 or 40", actual = answer })
-      if answer == "40" and not crc then t:skip("the target's start-up frame has C=1") end
-      agreed(t, conn, flags, answer)
-    end,
-  }
-  add {
-    id = "octets-reply-flags-" .. name,
-    purpose = ("The target reads flags %s of a Reply as M=%d C=%d"):format(flags, markers and 1 or 0, crc and 1 or 0),
-    rules = { "EMPA-6-01", "MPA-7.1.1-08", "MPA-7.1.1-06", "MPA-7.1.1-04" },
-    role = "initiator",
-    needs = { agent = true, crc = "off", markers = "off", revision = 1 },
-    run = function(t)
-      local conn = t:target_connects { octets = true, target = { revision = 1, enhanced = false, crc = false, markers = false } }
-      literal.expect(conn, REQUEST .. "00 01 0000")
-      literal.send(conn, REPLY .. flags .. " 01 0000")
-      agreed(t, conn, flags, "00")
-    end,
-  }
-  add {
-    id = "octets-target-reply-flags-" .. name,
-    purpose = ("The Reply of a target with M=%d C=%d has flags %s"):format(markers and 1 or 0, crc and 1 or 0, flags),
-    rules = { "EMPA-6-01", "MPA-7.1.1-03", "MPA-7.1.1-14" },
-    role = "responder",
-    needs = { agent = true, crc = crc and "on" or "off", markers = markers and "on" or "off", revision = 1 },
-    run = function(t)
-      local conn = t:connect { octets = true, target = { revision = 1, crc = crc, markers = markers } }
-      literal.send(conn, REQUEST .. "00 01 0000")
-      literal.expect(conn, REPLY .. flags .. " 01 0000")
-      agreed(t, conn, "00", flags)
-    end,
-  }
-  add {
-    id = "octets-target-request-flags-" .. name,
-    purpose = ("The Request of a target with M=%d C=%d has flags %s"):format(markers and 1 or 0, crc and 1 or 0, flags),
-    rules = { "EMPA-6-01", "MPA-7.1.1-01", "MPA-7.1.1-11", "MPA-7.1.1-14" },
-    role = "initiator",
-    needs = { agent = true, crc = crc and "on" or "off", markers = markers and "on" or "off", revision = 1 },
-    run = function(t)
-      local conn = t:target_connects { octets = true, target = { revision = 1, enhanced = false, crc = crc, markers = markers } }
-      literal.expect(conn, REQUEST .. flags .. " 01 0000")
-      literal.send(conn, REPLY .. "00 01 0000")
-      agreed(t, conn, "00", flags)
-    end,
-  }
-end
-
 -- The four bits that no revision uses, one by one and together.
 local RESERVED = { "41", "42", "44", "48", "4f" }
-
-add {
-  id = "octets-request-reserved",
-  purpose = "The target ignores the reserved bits of a Request, and sets none in its Reply",
-  rules = { "MPA-7.1.1-15", "MPA-7.1.1-14" },
-  role = "responder",
-  needs = { agent = true, markers = "off", revision = 1 },
-  run = function(t)
-    for _, flags in ipairs(RESERVED) do
-      local conn = t:connect { octets = true, target = { revision = 1, crc = true, markers = false } }
-      literal.send(conn, REQUEST .. flags .. " 01 0000", "stimulus: reserved bits set")
-      literal.expect(conn, REPLY .. "40 01 0000")
-      agreed(t, conn, "40", "40")
-    end
-  end,
-}
-
-add {
-  id = "octets-reply-reserved",
-  purpose = "The target ignores the reserved bits of a Reply",
-  rules = { "MPA-7.1.1-15" },
-  role = "initiator",
-  needs = { agent = true, markers = "off", revision = 1 },
-  run = function(t)
-    for _, flags in ipairs(RESERVED) do
-      local conn = t:target_connects { octets = true, target = { revision = 1, enhanced = false, crc = true, markers = false } }
-      literal.expect(conn, REQUEST .. "40 01 0000")
-      literal.send(conn, REPLY .. flags .. " 01 0000", "stimulus: reserved bits set")
-      t:event("established", conn)
-    end
-  end,
-}
-
-add {
-  id = "octets-target-refuses",
-  purpose = "A Reply that refuses has R set, and the ULP's octets as its private data",
-  rules = { "MPA-7.1.1-13", "MPA-7.1.1-20" },
-  role = "responder",
-  needs = { agent = true, reject = true, markers = "off", revision = 1 },
-  run = function(t)
-    local conn = t:connect { octets = true, target = { accept = "ask", revision = 1, crc = true, markers = false } }
-    literal.send(conn, REQUEST .. "40 01 0003 796573")
-    t:check(t:requested(conn) == hex "796573", "the ULP saw other private data")
-    t:reject(conn, hex "6e6f")
-    literal.expect(conn, REPLY .. "60 01 0002 6e6f", REPLY .. "20 01 0002 6e6f") -- nobody will use CRCs
-    literal.expect_end(conn)
-  end,
-}
-
-add {
-  id = "octets-target-refused",
-  purpose = "The target takes a Reply with R set for a refusal",
-  rules = { "MPA-7.1.1-13", "MPA-7.1.1-12" },
-  role = "initiator",
-  needs = { agent = true, markers = "off", revision = 1 },
-  run = function(t)
-    local conn = t:target_connects { octets = true, target = { revision = 1, enhanced = false, crc = true, markers = false } }
-    literal.expect(conn, REQUEST .. "40 01 0000")
-    literal.send(conn, REPLY .. "60 01 0002 6e6f")
-    t:check(t:event("rejected", conn).private == "6e6f", "the ULP saw other private data")
-    literal.expect_end(conn)
-  end,
-}
-
--- ---- PD_Length ----
 
 -- 258 octets: the two octets of PD_Length differ.
 local DATA = bytes(0x0102, 0x5c)
 
-add {
-  id = "octets-private-length-responder",
-  purpose = "PD_Length 0102 means 258 octets in a Request and in the target's Reply",
-  rules = { "MPA-7.1.1-20", "MPA-7.1.1-24" },
-  role = "responder",
-  needs = { agent = true, private = 258, markers = "off", revision = 1 },
-  run = function(t)
-    local conn = t:connect { octets = true, target = { accept = "ask", revision = 1, crc = true, markers = false } }
-    literal.send(conn, REQUEST .. "40 01 0102" .. show(DATA))
-    t:check(t:requested(conn) == DATA, "the ULP saw other private data")
-    t:accept(conn, DATA)
-    literal.expect(conn, REPLY .. "40 01 0102" .. show(DATA))
-    t:established(conn)
-  end,
-}
-
-add {
-  id = "octets-private-length-initiator",
-  purpose = "PD_Length 0102 means 258 octets of private data in the target's Request and in a Reply",
-  rules = { "MPA-7.1.1-20", "MPA-7.1.1-24" },
-  role = "initiator",
-  needs = { agent = true, private = 258, markers = "off", revision = 1 },
-  run = function(t)
-    local conn = t:target_connects { octets = true,
-      target = { revision = 1, enhanced = false, crc = true, markers = false, private = DATA } }
-    literal.expect(conn, REQUEST .. "40 01 0102" .. show(DATA))
-    literal.send(conn, REPLY .. "40 01 0102" .. show(DATA))
-    local event = t:event("established", conn)
-    t:check(event.private == show(DATA), "the ULP saw other private data")
-  end,
-}
-
--- ---- the enhanced block: A, B and IRD in its first half, C, D and ORD in its second (RFC 6581 §9) ----
-
 -- form, B, C and D as bits of the two halves, the FPDU that is the RTR (RFC 6581 §9.2)
 local FORMS = {
-  { "send", 0x4000, 0, "0012 4143 00000000 00000000 00000001 00000000" },
-  { "write", 0, 0x8000, "000e c140 {stag:4} {to:8}", "000e c140 00000000 0000000000000000" },
-  { "read", 0, 0x4000, "002e 4141 00000000 00000001 00000001 00000000 {stag:4} {to:8} 00000000 {from:4} {at:8}",
-    "002e 4141 00000000 00000001 00000001 00000000 99aabbcc 0102030405060708 00000000 00000000 0000000000000000" },
+  { form = "send", first = 0x4000, second = 0, rtr = "0012 4143 00000000 00000000 00000001 00000000" },
+  { form = "write", first = 0, second = 0x8000, rtr = "000e c140 {stag:4} {to:8}", ours = "000e c140 00000000 0000000000000000" },
+  { form = "read", first = 0, second = 0x4000, rtr = "002e 4141 00000000 00000001 00000001 00000000 {stag:4} {to:8} 00000000 {from:4} {at:8}",
+    ours = "002e 4141 00000000 00000001 00000001 00000000 99aabbcc 0102030405060708 00000000 00000000 0000000000000000" },
 }
 
 local function half(bits, depth) return literal.x16(bits | depth) end
@@ -250,68 +86,234 @@ local function depths(t, said, ird, ord)
     actual = ("IRD %x, ORD %x"):format(said.peer_ird, said.peer_ord) })
 end
 
-for _, one in ipairs(FORMS) do
-  local form, first, second, rtr, ours = table.unpack(one, 1, 5)
-  local target = { revision = 2, enhanced = true, peer_to_peer = true, rtr = { form }, ird = 0x0567, ord = 0x089a,
-    crc = true, markers = false }
-  add {
-    id = "octets-enhanced-responder-" .. form,
-    purpose = ("The target reads S, A, the bit of %s, IRD and ORD of a Request at their places, and replies with them there"):format(form),
-    rules = { "EMPA-9-01", "EMPA-6-02", "EMPA-6-08", "EMPA-6-09", "EMPA-9.2-04", "EMPA-9.2-05", "EMPA-6-05" },
+return family {
+  -- ---- flags, in a target's frame and in the station's ----
+
+  each(FLAGS, function(one)
+    local name, flags = one[1], one[2]
+    local markers, crc = wants(flags)
+    return {
+      in_octets {
+        id = "octets-request-flags-" .. name,
+        purpose = ("The target reads flags %s of a Request as M=%d C=%d"):format(flags, markers and 1 or 0, crc and 1 or 0),
+        rules = { "EMPA-6-01", "MPA-7.1.1-08", "MPA-7.1.1-06", "MPA-7.1.1-02" },
+        role = "responder",
+        needs = { agent = true, crc = "off", markers = "off", revision = 1 },
+        run = function(t)
+          local conn = t:connect { octets = true, target = { revision = 1, crc = false, markers = false } }
+          literal.send(conn, REQUEST .. flags .. " 01 0000")
+          -- A responder may say in its Reply that CRCs are used because the Request asks for them.
+          local found = literal.expect(conn, REPLY .. "{flags:1} 01 0000")
+          local answer = show(found.flags)
+          t:check(answer == "00" or answer == "40", "the target's Reply has other flags than C set",
+            { expected = "00 or 40", actual = answer })
+          if answer == "40" and not crc then t:skip("the target's start-up frame has C=1") end
+          agreed(t, conn, flags, answer)
+        end,
+      },
+      in_octets {
+        id = "octets-reply-flags-" .. name,
+        purpose = ("The target reads flags %s of a Reply as M=%d C=%d"):format(flags, markers and 1 or 0, crc and 1 or 0),
+        rules = { "EMPA-6-01", "MPA-7.1.1-08", "MPA-7.1.1-06", "MPA-7.1.1-04" },
+        role = "initiator",
+        needs = { agent = true, crc = "off", markers = "off", revision = 1 },
+        run = function(t)
+          local conn = t:target_connects { octets = true, target = { revision = 1, enhanced = false, crc = false, markers = false } }
+          literal.expect(conn, REQUEST .. "00 01 0000")
+          literal.send(conn, REPLY .. flags .. " 01 0000")
+          agreed(t, conn, flags, "00")
+        end,
+      },
+      in_octets {
+        id = "octets-target-reply-flags-" .. name,
+        purpose = ("The Reply of a target with M=%d C=%d has flags %s"):format(markers and 1 or 0, crc and 1 or 0, flags),
+        rules = { "EMPA-6-01", "MPA-7.1.1-03", "MPA-7.1.1-14" },
+        role = "responder",
+        needs = { agent = true, crc = crc and "on" or "off", markers = markers and "on" or "off", revision = 1 },
+        run = function(t)
+          local conn = t:connect { octets = true, target = { revision = 1, crc = crc, markers = markers } }
+          literal.send(conn, REQUEST .. "00 01 0000")
+          literal.expect(conn, REPLY .. flags .. " 01 0000")
+          agreed(t, conn, "00", flags)
+        end,
+      },
+      in_octets {
+        id = "octets-target-request-flags-" .. name,
+        purpose = ("The Request of a target with M=%d C=%d has flags %s"):format(markers and 1 or 0, crc and 1 or 0, flags),
+        rules = { "EMPA-6-01", "MPA-7.1.1-01", "MPA-7.1.1-11", "MPA-7.1.1-14" },
+        role = "initiator",
+        needs = { agent = true, crc = crc and "on" or "off", markers = markers and "on" or "off", revision = 1 },
+        run = function(t)
+          local conn = t:target_connects { octets = true, target = { revision = 1, enhanced = false, crc = crc, markers = markers } }
+          literal.expect(conn, REQUEST .. flags .. " 01 0000")
+          literal.send(conn, REPLY .. "00 01 0000")
+          agreed(t, conn, "00", flags)
+        end,
+      },
+    }
+  end),
+
+  in_octets {
+    id = "octets-request-reserved",
+    purpose = "The target ignores the reserved bits of a Request, and sets none in its Reply",
+    rules = { "MPA-7.1.1-15", "MPA-7.1.1-14" },
     role = "responder",
-    needs = { agent = true, enhanced = true, rtr = form, markers = "off" },
+    needs = { agent = true, markers = "off", revision = 1 },
     run = function(t)
-      local conn = t:connect { octets = true, target = target }
-      literal.send(conn, REQUEST .. "50 02 0004" .. half(0x8000 | first, 0x1234) .. half(second, 0x0203))
-      replied(t, literal.expect(conn, REPLY .. "50 02 0004 {block:4}"), 0x8000 | first, second)
+      for _, flags in ipairs(RESERVED) do
+        local conn = t:connect { octets = true, target = { revision = 1, crc = true, markers = false } }
+        literal.send(conn, REQUEST .. flags .. " 01 0000", "stimulus: reserved bits set")
+        literal.expect(conn, REPLY .. "40 01 0000")
+        agreed(t, conn, "40", "40")
+      end
+    end,
+  },
+
+  in_octets {
+    id = "octets-reply-reserved",
+    purpose = "The target ignores the reserved bits of a Reply",
+    rules = { "MPA-7.1.1-15" },
+    role = "initiator",
+    needs = { agent = true, markers = "off", revision = 1 },
+    run = function(t)
+      for _, flags in ipairs(RESERVED) do
+        local conn = t:target_connects { octets = true, target = { revision = 1, enhanced = false, crc = true, markers = false } }
+        literal.expect(conn, REQUEST .. "40 01 0000")
+        literal.send(conn, REPLY .. flags .. " 01 0000", "stimulus: reserved bits set")
+        t:event("established", conn)
+      end
+    end,
+  },
+
+  in_octets {
+    id = "octets-target-refuses",
+    purpose = "A Reply that refuses has R set, and the ULP's octets as its private data",
+    rules = { "MPA-7.1.1-13", "MPA-7.1.1-20" },
+    role = "responder",
+    needs = { agent = true, reject = true, markers = "off", revision = 1 },
+    run = function(t)
+      local conn = t:connect { octets = true, target = { accept = "ask", revision = 1, crc = true, markers = false } }
+      literal.send(conn, REQUEST .. "40 01 0003 796573")
+      t:check(t:requested(conn) == hex "796573", "the ULP saw other private data")
+      t:reject(conn, hex "6e6f")
+      literal.expect(conn, REPLY .. "60 01 0002 6e6f", REPLY .. "20 01 0002 6e6f") -- nobody will use CRCs
+      literal.expect_end(conn)
+    end,
+  },
+
+  in_octets {
+    id = "octets-target-refused",
+    purpose = "The target takes a Reply with R set for a refusal",
+    rules = { "MPA-7.1.1-13", "MPA-7.1.1-12" },
+    role = "initiator",
+    needs = { agent = true, markers = "off", revision = 1 },
+    run = function(t)
+      local conn = t:target_connects { octets = true, target = { revision = 1, enhanced = false, crc = true, markers = false } }
+      literal.expect(conn, REQUEST .. "40 01 0000")
+      literal.send(conn, REPLY .. "60 01 0002 6e6f")
+      t:check(t:event("rejected", conn).private == "6e6f", "the ULP saw other private data")
+      literal.expect_end(conn)
+    end,
+  },
+
+  -- ---- PD_Length ----
+
+  in_octets {
+    id = "octets-private-length-responder",
+    purpose = "PD_Length 0102 means 258 octets in a Request and in the target's Reply",
+    rules = { "MPA-7.1.1-20", "MPA-7.1.1-24" },
+    role = "responder",
+    needs = { agent = true, private = 258, markers = "off", revision = 1 },
+    run = function(t)
+      local conn = t:connect { octets = true, target = { accept = "ask", revision = 1, crc = true, markers = false } }
+      literal.send(conn, REQUEST .. "40 01 0102" .. show(DATA))
+      t:check(t:requested(conn) == DATA, "the ULP saw other private data")
+      t:accept(conn, DATA)
+      literal.expect(conn, REPLY .. "40 01 0102" .. show(DATA))
+      t:established(conn)
+    end,
+  },
+
+  in_octets {
+    id = "octets-private-length-initiator",
+    purpose = "PD_Length 0102 means 258 octets of private data in the target's Request and in a Reply",
+    rules = { "MPA-7.1.1-20", "MPA-7.1.1-24" },
+    role = "initiator",
+    needs = { agent = true, private = 258, markers = "off", revision = 1 },
+    run = function(t)
+      local conn = t:target_connects { octets = true,
+        target = { revision = 1, enhanced = false, crc = true, markers = false, private = DATA } }
+      literal.expect(conn, REQUEST .. "40 01 0102" .. show(DATA))
+      literal.send(conn, REPLY .. "40 01 0102" .. show(DATA))
+      local event = t:event("established", conn)
+      t:check(event.private == show(DATA), "the ULP saw other private data")
+    end,
+  },
+
+  -- ---- the enhanced block: A, B and IRD in its first half, C, D and ORD in its second (RFC 6581 §9) ----
+
+  each(FORMS, function(one)
+    local target = { revision = 2, enhanced = true, peer_to_peer = true, rtr = { one.form }, ird = 0x0567, ord = 0x089a,
+      crc = true, markers = false }
+    return {
+      in_octets {
+        id = "octets-enhanced-responder-" .. one.form,
+        purpose = ("The target reads S, A, the bit of %s, IRD and ORD of a Request at their places, and replies with them there"):format(one.form),
+        rules = { "EMPA-9-01", "EMPA-6-02", "EMPA-6-08", "EMPA-6-09", "EMPA-9.2-04", "EMPA-9.2-05", "EMPA-6-05" },
+        role = "responder",
+        needs = { agent = true, enhanced = true, rtr = one.form, markers = "off" },
+        run = function(t)
+          local conn = t:connect { octets = true, target = target }
+          literal.send(conn, REQUEST .. "50 02 0004" .. half(0x8000 | one.first, 0x1234) .. half(one.second, 0x0203))
+          replied(t, literal.expect(conn, REPLY .. "50 02 0004 {block:4}"), 0x8000 | one.first, one.second)
+          local said = t:established(conn)
+          depths(t, said, 0x1234, 0x0203)
+          literal.send_fpdu(conn, one.ours or one.rtr, "the RTR")
+          if one.form == "read" then literal.expect_fpdu(conn, "000e c142 99aabbcc 0102030405060708") end
+          -- The RTR opens the way for the target.
+          t:completion(t:post { conn = conn, op = "write", stag = 0x0a0b0c0d, to = 0x1112131415161718, payload = "go" })
+          literal.expect_fpdu(conn, "0010 c140 0a0b0c0d 1112131415161718 676f 0000")
+        end,
+      },
+      in_octets {
+        id = "octets-enhanced-initiator-" .. one.form,
+        purpose = ("The target's Request has S, A, the bit of %s, IRD and ORD at their places, and it reads a Reply's there"):format(one.form),
+        rules = { "EMPA-9-01", "EMPA-6-02", "EMPA-6-08", "EMPA-6-09", "EMPA-9.2-01", "EMPA-9.2-02", "EMPA-9.2-10", "EMPA-6-05" },
+        role = "initiator",
+        needs = { agent = true, enhanced = true, rtr = one.form, markers = "off" },
+        run = function(t)
+          local conn = t:target_connects { octets = true, target = target }
+          local asked = block(literal.expect(conn, REQUEST .. "50 02 0004 {block:4}"))
+          t:check(asked.first == 0x8000 | one.first and asked.second == one.second,
+            "the target's Request has other flags in its block than expected",
+            { expected = half(0x8000 | one.first, 0) .. " " .. half(one.second, 0), actual = half(asked.first, 0) .. " " .. half(asked.second, 0) })
+          configured(t, asked)
+          if asked.ird < 0x0203 then t:skip("the target's IRD is below the ORD of the Reply") end
+          literal.send(conn, REPLY .. "50 02 0004" .. half(0x8000 | one.first, 0x1234) .. half(one.second, 0x0203))
+          local found = literal.expect_fpdu(conn, one.rtr)
+          if one.form == "read" then
+            literal.send_fpdu(conn, "000e c142" .. show(found.stag) .. show(found.to), "the answer to the RTR")
+          end
+          depths(t, t:established(conn), 0x1234, 0x0203)
+        end,
+      },
+    }
+  end),
+
+  in_octets {
+    id = "octets-enhanced-client-server",
+    purpose = "The target answers a Request with S=1 and A=0 with A, B, C and D 0, and both depths at their places",
+    rules = { "EMPA-9-01", "EMPA-9.2-14", "EMPA-9.2-15", "EMPA-6-02" },
+    role = "responder",
+    needs = { agent = true, enhanced = true, markers = "off" },
+    run = function(t)
+      local conn = t:connect { octets = true,
+        target = { revision = 2, enhanced = true, ird = 0x0567, ord = 0x089a, crc = true, markers = false } }
+      literal.send(conn, REQUEST .. "50 02 0007 1234 0203 616263")
+      replied(t, literal.expect(conn, REPLY .. "50 02 0004 {block:4}"), 0, 0)
       local said = t:established(conn)
       depths(t, said, 0x1234, 0x0203)
-      literal.send_fpdu(conn, ours or rtr, "the RTR")
-      if form == "read" then literal.expect_fpdu(conn, "000e c142 99aabbcc 0102030405060708") end
-      -- The RTR opens the way for the target.
-      t:completion(t:post { conn = conn, op = "write", stag = 0x0a0b0c0d, to = 0x1112131415161718, payload = "go" })
-      literal.expect_fpdu(conn, "0010 c140 0a0b0c0d 1112131415161718 676f 0000")
+      t:check(said.enhanced and not said.peer_to_peer, "the target took the Request for an unenhanced or a peer-to-peer one")
     end,
-  }
-  add {
-    id = "octets-enhanced-initiator-" .. form,
-    purpose = ("The target's Request has S, A, the bit of %s, IRD and ORD at their places, and it reads a Reply's there"):format(form),
-    rules = { "EMPA-9-01", "EMPA-6-02", "EMPA-6-08", "EMPA-6-09", "EMPA-9.2-01", "EMPA-9.2-02", "EMPA-9.2-10", "EMPA-6-05" },
-    role = "initiator",
-    needs = { agent = true, enhanced = true, rtr = form, markers = "off" },
-    run = function(t)
-      local conn = t:target_connects { octets = true, target = target }
-      local asked = block(literal.expect(conn, REQUEST .. "50 02 0004 {block:4}"))
-      t:check(asked.first == 0x8000 | first and asked.second == second,
-        "the target's Request has other flags in its block than expected",
-        { expected = half(0x8000 | first, 0) .. " " .. half(second, 0), actual = half(asked.first, 0) .. " " .. half(asked.second, 0) })
-      configured(t, asked)
-      if asked.ird < 0x0203 then t:skip("the target's IRD is below the ORD of the Reply") end
-      literal.send(conn, REPLY .. "50 02 0004" .. half(0x8000 | first, 0x1234) .. half(second, 0x0203))
-      local found = literal.expect_fpdu(conn, rtr)
-      if form == "read" then
-        literal.send_fpdu(conn, "000e c142" .. show(found.stag) .. show(found.to), "the answer to the RTR")
-      end
-      depths(t, t:established(conn), 0x1234, 0x0203)
-    end,
-  }
-end
-
-add {
-  id = "octets-enhanced-client-server",
-  purpose = "The target answers a Request with S=1 and A=0 with A, B, C and D 0, and both depths at their places",
-  rules = { "EMPA-9-01", "EMPA-9.2-14", "EMPA-9.2-15", "EMPA-6-02" },
-  role = "responder",
-  needs = { agent = true, enhanced = true, markers = "off" },
-  run = function(t)
-    local conn = t:connect { octets = true,
-      target = { revision = 2, enhanced = true, ird = 0x0567, ord = 0x089a, crc = true, markers = false } }
-    literal.send(conn, REQUEST .. "50 02 0007 1234 0203 616263")
-    replied(t, literal.expect(conn, REPLY .. "50 02 0004 {block:4}"), 0, 0)
-    local said = t:established(conn)
-    depths(t, said, 0x1234, 0x0203)
-    t:check(said.enhanced and not said.peer_to_peer, "the target took the Request for an unenhanced or a peer-to-peer one")
-  end,
+  },
 }
-
-return list

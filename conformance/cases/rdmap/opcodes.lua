@@ -5,16 +5,6 @@
 -- on opcodes that do not match T (SoftUiWARP).
 
 local seen = use "seen"
-local list = {}
-
--- ---- not assigned ----
-
--- Acceptable Terminates for a message with the opcode: about the opcode; OP-86 leaves some choice to
--- targets that do not know RFC 7306.
-local function codes(opcode)
-  if opcode < 0xc then return { terminate "0/2/06", terminate { rdmap = "operation" } } end
-  return { terminate "0/2/06" }
-end
 
 -- Whether RFC 7306 puts this opcode there.
 local function extension(opcode, form)
@@ -41,41 +31,6 @@ local forms = {
   end },
 }
 
-for opcode = 0x8, 0xf do
-  for _, name in ipairs { "tagged-empty", "queue-1", "tagged", "queue-0" } do
-    local form = forms[name]
-    local what = opcode < 0xc and "which belongs to RFC 7306," or "which is not assigned,"
-    local both = form.first and (opcode == 0x8 or opcode == 0xc)
-    list[#list + 1] = (both and both_roles or case) {
-      id = ("rdmap-opcode-%x-%s"):format(opcode, name),
-      purpose = ("Opcode 0x%x, %s %s ends the stream"):format(opcode, what, form.text),
-      rules = { form.rule or "RDMAP-7.2-02", "RDMAP-4.1-06" },
-      role = not both and "responder" or nil,
-      needs = form.needs,
-      tags = form.first and { "field" } or nil,
-      run = function(t)
-        local options = {}
-        if extension(opcode, name) and t:can("extensions.off") then
-          options.target = { extensions = false }
-        elseif extension(opcode, name) and t:can("extensions") then
-          t:skip("the target has RFC 7306 and cannot turn it off")
-        end
-        local conn = t:session(options)
-        if not form.first then conn:sanity() end
-        local message, fields, check = form.make(t)
-        fields.opcode = opcode
-        local sent = conn:send(message(fields))
-        local set = codes(opcode)
-        set.of = sent
-        conn:expect_terminate(set)
-        if check then check() end
-      end,
-    }
-  end
-end
-
--- ---- against the T bit, against the queue (OP-68: DDP's or RDMAP's code) ----
-
 local messages = {
   { 0x0, "write" }, { 0x1, "read-request" }, { 0x2, "read-response" }, { 0x3, "send" }, { 0x4, "send-invalidate" },
   { 0x5, "send-se" }, { 0x6, "send-se-invalidate" }, { 0x7, "terminate" },
@@ -83,65 +38,99 @@ local messages = {
 local queue_of = { [0x1] = 1, [0x3] = 0, [0x4] = 0, [0x5] = 0, [0x6] = 0, [0x7] = 2 }
 
 -- OP-69: a target need not answer with a Terminate to what looks like one.
-local function refused(conn, sent, layer, quiet)
-  local set = { terminate "0/2/06", terminate { ddp = layer } }
-  if quiet then set[#set + 1] = closed() end
-  conn:expect(table.unpack(set))
+local function refused(conn, set, quiet)
+  conn:expect(set, quiet and closed() or {})
 end
 
-for _, one in ipairs(messages) do
-  local opcode, name = table.unpack(one)
-  local queue = queue_of[opcode]
-  local words = name:gsub("-", " ")
-  if queue then
-    local both = name == "send"
-    list[#list + 1] = (both and both_roles or case) {
-      id = ("rdmap-opcode-%s-tagged"):format(name),
-      purpose = ("A zero-length tagged message with the opcode of a %s ends the stream"):format(words),
-      rules = { "RDMAP-4.1-05", "RDMAP-4.1-04", "RDMAP-7.2-02" },
-      role = not both and "responder" or nil,
-      run = function(t)
-        local conn = t:session {}
-        conn:sanity()
-        refused(conn, conn:send(write { opcode = opcode }), "tagged", opcode == 0x7)
-      end,
-    }
-    list[#list + 1] = case {
-      id = ("rdmap-opcode-%s-tagged-payload"):format(name),
-      purpose = ("A tagged message to a good buffer with the opcode of a %s ends the stream"):format(words),
-      rules = { "RDMAP-4.1-05", "RDMAP-4.1-04", "RDMAP-7.2-02" },
-      role = "responder",
-      needs = { memory = "write" },
-      run = function(t)
-        local buf = t:memory { length = 46, remote = "write" }
-        local conn = t:connect {}
-        conn:sanity()
-        refused(conn, conn:send(write { opcode = opcode, to = buf, payload = bytes(46, 0xee) }), "tagged", opcode == 0x7)
-        seen.placed(t, buf)
-      end,
-    }
-  end
-  for qn = 0, 2 do
-    if qn ~= queue then
-      local both = qn == 1 and (name == "send" or name == "write")
-      list[#list + 1] = (both and both_roles or case) {
-        id = ("rdmap-opcode-%s-on-queue-%d"):format(name, qn),
-        purpose = ("An untagged message with the opcode of a %s on queue %d ends the stream"):format(words, qn),
-        rules = { queue and "RDMAP-3.1-02" or "RDMAP-4.1-05", "RDMAP-4.1-07", "RDMAP-7.2-02" },
-        level = "must",
+return family {
+  -- ---- not assigned ----
+
+  each(range(0x8, 0xf), function(opcode)
+    return each({ "tagged-empty", "queue-1", "tagged", "queue-0" }, function(name)
+      local form = forms[name]
+      local what = opcode < 0xc and "which belongs to RFC 7306," or "which is not assigned,"
+      local both = form.first and (opcode == 0x8 or opcode == 0xc)
+      return (both and both_roles or case) {
+        id = ("rdmap-opcode-%x-%s"):format(opcode, name),
+        purpose = ("Opcode 0x%x, %s %s ends the stream"):format(opcode, what, form.text),
+        rules = { form.rule or "RDMAP-7.2-02", "RDMAP-4.1-06" },
         role = not both and "responder" or nil,
-        needs = qn == 0 and { agent = true } or nil,
+        needs = form.needs,
+        tags = form.first and { "field" } or nil,
+        run = function(t)
+          local options = {}
+          if extension(opcode, name) and t:can("extensions.off") then
+            options.target = { extensions = false }
+          elseif extension(opcode, name) and t:can("extensions") then
+            t:skip("the target has RFC 7306 and cannot turn it off")
+          end
+          local conn = t:session(options)
+          if not form.first then conn:sanity() end
+          local message, fields, check = form.make(t)
+          fields.opcode = opcode
+          local sent = conn:send(message(fields))
+          conn:expect_terminate { opcode < 0xc and fault.opcode_of_rfc7306 or fault.opcode, of = sent }
+          if check then check() end
+        end,
+      }
+    end)
+  end),
+
+  -- ---- against the T bit, against the queue (OP-68: DDP's or RDMAP's code) ----
+
+  each(messages, function(one)
+    local opcode, name = table.unpack(one)
+    local queue = queue_of[opcode]
+    local words = name:gsub("-", " ")
+    return {
+      queue and (name == "send" and both_roles or case) {
+        id = ("rdmap-opcode-%s-tagged"):format(name),
+        purpose = ("A zero-length tagged message with the opcode of a %s ends the stream"):format(words),
+        rules = { "RDMAP-4.1-05", "RDMAP-4.1-04", "RDMAP-7.2-02" },
+        role = name ~= "send" and "responder" or nil,
         run = function(t)
           local conn = t:session {}
           conn:sanity()
-          local posted = qn == 0 and t:receive { length = 28 }
-          -- 28 octets, as a Read Request of size 0 has them.
-          local sent = conn:send(send { opcode = opcode, qn = qn, payload = bytes(28, 0) })
-          refused(conn, sent, "untagged", opcode == 0x7 or qn == 2)
-          if posted then t:expect_no_completion(posted) end
+          conn:send(write { opcode = opcode })
+          refused(conn, fault.opcode_with_t, opcode == 0x7)
         end,
-      }
-    end
-  end
-end
-return list
+      } or {},
+      queue and case {
+        id = ("rdmap-opcode-%s-tagged-payload"):format(name),
+        purpose = ("A tagged message to a good buffer with the opcode of a %s ends the stream"):format(words),
+        rules = { "RDMAP-4.1-05", "RDMAP-4.1-04", "RDMAP-7.2-02" },
+        role = "responder",
+        needs = { memory = "write" },
+        run = function(t)
+          local buf = t:memory { length = 46, remote = "write" }
+          local conn = t:connect {}
+          conn:sanity()
+          conn:send(write { opcode = opcode, to = buf, payload = bytes(46, 0xee) })
+          refused(conn, fault.opcode_with_t, opcode == 0x7)
+          seen.placed(t, buf)
+        end,
+      } or {},
+      each(range(0, 2), function(qn)
+        if qn == queue then return nil end
+        local both = qn == 1 and (name == "send" or name == "write")
+        return (both and both_roles or case) {
+          id = ("rdmap-opcode-%s-on-queue-%d"):format(name, qn),
+          purpose = ("An untagged message with the opcode of a %s on queue %d ends the stream"):format(words, qn),
+          rules = { queue and "RDMAP-3.1-02" or "RDMAP-4.1-05", "RDMAP-4.1-07", "RDMAP-7.2-02" },
+          level = "must",
+          role = not both and "responder" or nil,
+          needs = qn == 0 and { agent = true } or nil,
+          run = function(t)
+            local conn = t:session {}
+            conn:sanity()
+            local posted = qn == 0 and t:receive { length = 28 }
+            -- 28 octets, as a Read Request of size 0 has them.
+            conn:send(send { opcode = opcode, qn = qn, payload = bytes(28, 0) })
+            refused(conn, fault.opcode_on_queue, opcode == 0x7 or qn == 2)
+            if posted then t:expect_no_completion(posted) end
+          end,
+        }
+      end),
+    }
+  end),
+}

@@ -2,14 +2,12 @@
 
 -- Valid RDMA Reads: sizes, places, and the request's fields that come back in the response.
 
-local list = {}
-
 local function reads(id, purpose, rules, run, options)
   local both = id == "rdmap-read-every-alignment" or id == "rdmap-read-large" or id == "rdmap-read-segments-115"
   local fields = { id = id, purpose = purpose, rules = rules, needs = { memory = "read" }, run = run }
   fields.role = not both and "responder" or nil
   for name, value in pairs(options or {}) do fields[name] = value end
-  list[#list + 1] = (both and both_roles or case)(fields)
+  return (both and both_roles or case)(fields)
 end
 
 local function check(t, got, wanted, what)
@@ -17,138 +15,139 @@ local function check(t, got, wanted, what)
     { rule = "RDMAP-5.2-01", expected = show(wanted, 32), actual = show(got, 32) })
 end
 
-reads("rdmap-read-every-alignment", "RDMA Reads of 1 to 8 octets at every alignment return those octets",
-  { "RDMAP-5.2.1-12", "RDMAP-5.2.1-11", "RDMAP-4.4-05" }, function(t)
-    local buf = t:memory { length = 24, remote = "read", fill = "count" }
-    local conn = t:session {}
-    for offset = 0, 15 do
-      for size = 1, 8 do
-        check(t, conn:read(buf, offset, size), bytes(24):sub(offset + 1, offset + size),
-          ("%d octets at %d"):format(size, offset))
-      end
-    end
-  end)
-
-reads("rdmap-read-both-ends", "RDMA Reads of the first octet, of the last one and of the whole buffer return them",
-  { "RDMAP-5.2.1-12", "RDMAP-7.2-11", "RDMAP-7.2-12", "RDMAP-5.2.1-11" }, function(t)
-    local buf = t:memory { length = 1000, remote = "read", fill = "count" }
-    local conn = t:session {}
-    check(t, conn:read(buf, 0, 1), "\0", "the first octet")
-    check(t, conn:read(buf, 999, 1), bytes(1000):sub(1000), "the last octet")
-    check(t, conn:read(buf), bytes(1000), "the whole buffer")
-  end)
-
-reads("rdmap-read-page-edges", "RDMA Reads of 1 and 4 pages, an octet less and an octet more, return those octets",
-  { "RDMAP-5.2.1-12", "RDMAP-4.4-06" }, function(t)
-    local buf = t:memory { length = 16400, remote = "read", fill = "count" }
-    local conn = t:session {}
-    for _, size in ipairs { 4095, 4096, 4097, 16383, 16384, 16385 } do
-      check(t, conn:read(buf, 3, size), bytes(16400):sub(4, size + 3), size .. " octets")
-    end
-  end, { tags = { "field" } })
-
-reads("rdmap-read-large", "An RDMA Read of more than a segment can hold returns every octet",
-  { "RDMAP-5.2.1-12", "RDMAP-4.4-06" }, function(t)
-    local buf = t:memory { length = 100000, remote = "read", fill = "count" }
-    check(t, t:session {}:read(buf), bytes(100000), "100000 octets")
-  end)
-
--- Segments of the response: the MULPDU is 128, so that 114 octets fit.
-for _, size in ipairs { 113, 114, 115, 228, 229, 1000 } do
-  reads(("rdmap-read-segments-%d"):format(size),
-    ("The response to an RDMA Read of %d octets comes in as few segments as a MULPDU of 128 allows"):format(size),
-    { "DDP-5.2-02", "RDMAP-4.4-03", "DDP-5.2-08", "DDP-4.1-03", "RDMAP-5.2.2-01" }, function(t)
-      local buf = t:memory { length = size, remote = "read", fill = "count" }
-      local conn = t:session { target = { mulpdu = 128 } }
-      conn:send(read_request { source = buf, size = size, sink_stag = 0x01020304, sink_to = 0x1000 })
-      local item = conn:expect(read_response { stag = 0x01020304, to = 0x1000, payload = bytes(size) })
-      t:observe("segments", #item.segments)
-      for i, segment in ipairs(item.segments) do
-        t:check(#segment.ulpdu <= 128, "the target sent a segment larger than the MULPDU",
-          { rule = "DDP-5.2-02", expected = "128 octets at most", actual = #segment.ulpdu .. " octets" })
-        t:check(segment.to == 0x1000 + 114 * (i - 1), "the target sent a segment whose TO does not follow the Sink TO",
-          { rule = "RDMAP-4.4-03", expected = ("TO %x"):format(0x1000 + 114 * (i - 1)), actual = ("TO %x"):format(segment.to) })
-      end
-    end)
-end
-
--- The target must not judge the request's Sink STag and Sink TO.
-reads("rdmap-read-sink-echoed", "The target returns any Sink STag and Sink TO unchanged",
-  { "RDMAP-4.4-02", "RDMAP-4.4-03", "RDMAP-4.4-04" }, function(t)
-    local buf = t:memory { length = 300, remote = "read", fill = "count" }
-    local conn = t:session { target = { mulpdu = 128 } }
-    for _, stag in ipairs { 0, 1, 0x80000000, 0xdeadbeef, 0xffffffff, buf.stag } do
-      for _, to in ipairs { 0, 1, 0xffffffff, 0xffffff00, math.maxinteger - 100, -301 } do
-        conn:send(read_request { source = buf, size = 300, sink_stag = stag, sink_to = to })
-        local item = conn:expect(read_response { stag = stag, to = to, payload = bytes(300) })
-        for i, segment in ipairs(item.segments) do
-          t:check(segment.stag == stag and segment.to == to + 114 * (i - 1),
-            "the target sent a segment whose STag or TO does not follow the sink",
-            { rule = "RDMAP-4.4-03", expected = ("stag %x to %x"):format(stag, to + 114 * (i - 1)),
-              actual = ("stag %x to %x"):format(segment.stag, segment.to) })
+return family {
+  reads("rdmap-read-every-alignment", "RDMA Reads of 1 to 8 octets at every alignment return those octets",
+    { "RDMAP-5.2.1-12", "RDMAP-5.2.1-11", "RDMAP-4.4-05" }, function(t)
+      local buf = t:memory { length = 24, remote = "read", fill = "count" }
+      local conn = t:session {}
+      for offset = 0, 15 do
+        for size = 1, 8 do
+          check(t, conn:read(buf, offset, size), bytes(24):sub(offset + 1, offset + size),
+            ("%d octets at %d"):format(size, offset))
         end
       end
-    end
-  end)
+    end),
 
--- Where the source lies.
-for _, one in ipairs { { "zero", 0 }, { "odd", 0x123456789abcdef1 }, { "half", math.maxinteger - 31 }, { "top", -65 } } do
-  local name, base = table.unpack(one)
-  reads("rdmap-read-base-" .. name, ("A buffer that begins at TO 0x%x is read at both ends"):format(base),
-    { "RDMAP-5.2.1-12", "RDMAP-4.4-05" }, function(t)
-      local buf = t:memory { length = 64, remote = "read", fill = "count", to = base }
+  reads("rdmap-read-both-ends", "RDMA Reads of the first octet, of the last one and of the whole buffer return them",
+    { "RDMAP-5.2.1-12", "RDMAP-7.2-11", "RDMAP-7.2-12", "RDMAP-5.2.1-11" }, function(t)
+      local buf = t:memory { length = 1000, remote = "read", fill = "count" }
       local conn = t:session {}
-      check(t, conn:read(buf, 0, 8), bytes(8), "the beginning")
-      check(t, conn:read(buf, 56, 8), bytes(64):sub(57), "the end")
-      check(t, conn:read(buf), bytes(64), "all")
-    end)
-end
+      check(t, conn:read(buf, 0, 1), "\0", "the first octet")
+      check(t, conn:read(buf, 999, 1), bytes(1000):sub(1000), "the last octet")
+      check(t, conn:read(buf), bytes(1000), "the whole buffer")
+    end),
 
-reads("rdmap-read-after-local-change", "An RDMA Read returns what the buffer holds when the request comes",
-  { "RDMAP-5.5-14", "RDMAP-5.5-07" }, function(t)
-    local buf = t:memory { length = 64, remote = "read" }
-    local conn = t:session {}
-    for i = 1, 3 do
-      t:fill(buf, bytes(64, i))
-      check(t, conn:read(buf), bytes(64, i), "octets that were just put there")
-    end
-  end)
+  reads("rdmap-read-page-edges", "RDMA Reads of 1 and 4 pages, an octet less and an octet more, return those octets",
+    { "RDMAP-5.2.1-12", "RDMAP-4.4-06" }, function(t)
+      local buf = t:memory { length = 16400, remote = "read", fill = "count" }
+      local conn = t:session {}
+      for _, size in ipairs { 4095, 4096, 4097, 16383, 16384, 16385 } do
+        check(t, conn:read(buf, 3, size), bytes(16400):sub(4, size + 3), size .. " octets")
+      end
+    end, { tags = { "field" } }),
 
--- ---- size zero ----
+  reads("rdmap-read-large", "An RDMA Read of more than a segment can hold returns every octet",
+    { "RDMAP-5.2.1-12", "RDMAP-4.4-06" }, function(t)
+      local buf = t:memory { length = 100000, remote = "read", fill = "count" }
+      check(t, t:session {}:read(buf), bytes(100000), "100000 octets")
+    end),
 
-list[#list + 1] = both_roles {
-  id = "rdmap-read-zero",
-  purpose = "The target answers an RDMA Read of size zero although STag and TO of its source are invalid",
-  rules = { "RDMAP-5.2.1-15", "RDMAP-5.2.1-16", "RDMAP-5.2.1-13" },
-  tags = { "field" },
-  run = function(t)
-    local conn = t:session {}
-    conn:need_reads()
-    for i, source in ipairs { { 0, 0 }, { 0x5bad57a6, 0x1000 }, { 0xffffffff, -1 } } do
-      conn:send(read_request { size = 0, source_stag = source[1], source_to = source[2], sink_stag = 9, sink_to = i })
-      local item = conn:expect(read_response { stag = 9, to = i, payload = "" })
-      t:check(#item.segments == 1, "the target sent a zero-length message in more than one segment",
-        { rule = "DDP-5.2-09" })
-    end
-  end,
-}
-for _, one in ipairs { { "write-only", "permits no reading", "write" }, { "local", "permits no remote access" },
-                       { "revoked", "was invalidated", "read", true } } do
-  local name, how, remote, revoke = table.unpack(one, 1, 4)
-  list[#list + 1] = case {
-    id = "rdmap-read-zero-" .. name,
-    purpose = ("The target answers an RDMA Read of size zero although the STag of its source %s"):format(how),
-    rules = { "RDMAP-5.2.1-15", "RDMAP-5.2.1-16", name == "write-only" and "SEC-6.3.5-02" or nil },
-    role = "responder",
-    needs = { memory = remote or "write" },
+  -- Segments of the response: the MULPDU is 128, so that 114 octets fit.
+  each({ 113, 114, 115, 228, 229, 1000 }, function(size)
+    return reads(("rdmap-read-segments-%d"):format(size),
+      ("The response to an RDMA Read of %d octets comes in as few segments as a MULPDU of 128 allows"):format(size),
+      { "DDP-5.2-02", "RDMAP-4.4-03", "DDP-5.2-08", "DDP-4.1-03", "RDMAP-5.2.2-01" }, function(t)
+        local buf = t:memory { length = size, remote = "read", fill = "count" }
+        local conn = t:session { target = { mulpdu = 128 } }
+        conn:send(read_request { source = buf, size = size, sink_stag = 0x01020304, sink_to = 0x1000 })
+        local item = conn:expect(read_response { stag = 0x01020304, to = 0x1000, payload = bytes(size) })
+        t:observe("segments", #item.segments)
+        for i, segment in ipairs(item.segments) do
+          t:check(#segment.ulpdu <= 128, "the target sent a segment larger than the MULPDU",
+            { rule = "DDP-5.2-02", expected = "128 octets at most", actual = #segment.ulpdu .. " octets" })
+          t:check(segment.to == 0x1000 + 114 * (i - 1), "the target sent a segment whose TO does not follow the Sink TO",
+            { rule = "RDMAP-4.4-03", expected = ("TO %x"):format(0x1000 + 114 * (i - 1)), actual = ("TO %x"):format(segment.to) })
+        end
+      end)
+  end),
+
+  -- The target must not judge the request's Sink STag and Sink TO.
+  reads("rdmap-read-sink-echoed", "The target returns any Sink STag and Sink TO unchanged",
+    { "RDMAP-4.4-02", "RDMAP-4.4-03", "RDMAP-4.4-04" }, function(t)
+      local buf = t:memory { length = 300, remote = "read", fill = "count" }
+      local conn = t:session { target = { mulpdu = 128 } }
+      for _, stag in ipairs { 0, 1, 0x80000000, 0xdeadbeef, 0xffffffff, buf.stag } do
+        for _, to in ipairs { 0, 1, 0xffffffff, 0xffffff00, math.maxinteger - 100, -301 } do
+          conn:send(read_request { source = buf, size = 300, sink_stag = stag, sink_to = to })
+          local item = conn:expect(read_response { stag = stag, to = to, payload = bytes(300) })
+          for i, segment in ipairs(item.segments) do
+            t:check(segment.stag == stag and segment.to == to + 114 * (i - 1),
+              "the target sent a segment whose STag or TO does not follow the sink",
+              { rule = "RDMAP-4.4-03", expected = ("stag %x to %x"):format(stag, to + 114 * (i - 1)),
+                actual = ("stag %x to %x"):format(segment.stag, segment.to) })
+          end
+        end
+      end
+    end),
+
+  -- Where the source lies.
+  each({ { "zero", 0 }, { "odd", 0x123456789abcdef1 }, { "half", math.maxinteger - 31 }, { "top", -65 } }, function(one)
+    local name, base = table.unpack(one)
+    return reads("rdmap-read-base-" .. name, ("A buffer that begins at TO 0x%x is read at both ends"):format(base),
+      { "RDMAP-5.2.1-12", "RDMAP-4.4-05" }, function(t)
+        local buf = t:memory { length = 64, remote = "read", fill = "count", to = base }
+        local conn = t:session {}
+        check(t, conn:read(buf, 0, 8), bytes(8), "the beginning")
+        check(t, conn:read(buf, 56, 8), bytes(64):sub(57), "the end")
+        check(t, conn:read(buf), bytes(64), "all")
+      end)
+  end),
+
+  reads("rdmap-read-after-local-change", "An RDMA Read returns what the buffer holds when the request comes",
+    { "RDMAP-5.5-14", "RDMAP-5.5-07" }, function(t)
+      local buf = t:memory { length = 64, remote = "read" }
+      local conn = t:session {}
+      for i = 1, 3 do
+        t:fill(buf, bytes(64, i))
+        check(t, conn:read(buf), bytes(64, i), "octets that were just put there")
+      end
+    end),
+
+  -- ---- size zero ----
+
+  both_roles {
+    id = "rdmap-read-zero",
+    purpose = "The target answers an RDMA Read of size zero although STag and TO of its source are invalid",
+    rules = { "RDMAP-5.2.1-15", "RDMAP-5.2.1-16", "RDMAP-5.2.1-13" },
+    tags = { "field" },
     run = function(t)
-      local buf = t:memory { length = 16, remote = remote }
-      local conn = t:connect {}
-      if revoke then t:invalidate(buf) end
-      conn:send(read_request { source = buf, size = 0, sink_stag = 9, sink_to = 5 })
-      conn:expect(read_response { stag = 9, to = 5, payload = "" })
-      conn:fence()
+      local conn = t:session {}
+      conn:need_reads()
+      for i, source in ipairs { { 0, 0 }, { 0x5bad57a6, 0x1000 }, { 0xffffffff, -1 } } do
+        conn:send(read_request { size = 0, source_stag = source[1], source_to = source[2], sink_stag = 9, sink_to = i })
+        local item = conn:expect(read_response { stag = 9, to = i, payload = "" })
+        t:check(#item.segments == 1, "the target sent a zero-length message in more than one segment",
+          { rule = "DDP-5.2-09" })
+      end
     end,
-  }
-end
-return list
+  },
+
+  each({ { name = "write-only", text = "permits no reading", remote = "write" }, { name = "local", text = "permits no remote access" },
+                         { name = "revoked", text = "was invalidated", remote = "read", revoke = true } }, function(one)
+    return case {
+      id = "rdmap-read-zero-" .. one.name,
+      purpose = ("The target answers an RDMA Read of size zero although the STag of its source %s"):format(one.text),
+      rules = { "RDMAP-5.2.1-15", "RDMAP-5.2.1-16", one.name == "write-only" and "SEC-6.3.5-02" or nil },
+      role = "responder",
+      needs = { memory = one.remote or "write" },
+      run = function(t)
+        local buf = t:memory { length = 16, remote = one.remote }
+        local conn = t:connect {}
+        if one.revoke then t:invalidate(buf) end
+        conn:send(read_request { source = buf, size = 0, sink_stag = 9, sink_to = 5 })
+        conn:expect(read_response { stag = 9, to = 5, payload = "" })
+        conn:fence()
+      end,
+    }
+  end),
+}

@@ -4,8 +4,6 @@
 -- Reads by STag alone takes one's octets for the other's. OP-66: to compare a response with its request is only a MAY;
 -- but no Read may complete with octets that never came, and octets must land where their TO says.
 
-local list = {}
-
 local LENGTH, FIRST, SECOND, SIZE, HALF = 256, 32, 160, 64, 32
 local ONE, TWO = bytes(SIZE, 0x11), bytes(SIZE, 0x22)
 
@@ -30,102 +28,103 @@ local function answer(conn, asked, payload, fields)
                                    broken = fields.comment ~= nil, comment = fields.comment })
 end
 
-list[#list + 1] = both_roles {
-  id = "rdmap-reads-one-sink-in-order",
-  purpose = "The target's own Reads into two places of one buffer, outstanding together, each get their own octets",
-  rules = { "RDMAP-5.2.2-06", "RDMAP-5.2.1-07", "DDP-5.2-05", "RDMAP-5.2.2-05" },
-  needs = { agent = true },
-  run = function(t)
-    local conn = t:session {}
-    conn:sanity()
-    local memory, handles, asked = read_twice(t, conn)
-    answer(conn, asked[1], ONE:sub(1, HALF), { l = false })
-    answer(conn, asked[1], ONE:sub(HALF + 1), { shift = HALF })
-    t:completion(handles[1], { length = SIZE })
-    t:expect_no_completion(handles[2])
-    t:expect_contents(memory, ONE, { offset = FIRST })
-    answer(conn, asked[2], TWO)
-    t:completion(handles[2], { length = SIZE })
-    t:expect_contents(memory, TWO, { offset = SECOND })
-    conn:fence()
-  end,
-}
-
--- name, the target's lot, stimulus, the Read that must not complete, the half of a place that must not change
+-- which: the Read that must not complete. place: of the octets that must not change.
 local wrong = {
-  { "swapped", "gets the second one's response first", function(conn, asked)
+  { name = "swapped", text = "gets the second one's response first", stimulus = function(conn, asked)
     answer(conn, asked[2], TWO, { comment = "the first Read has no answer yet" })
-  end, 1, FIRST },
-  { "amid", "gets the second one's octets amid the first one's response", function(conn, asked)
+  end, which = 1, place = FIRST },
+  { name = "amid", text = "gets the second one's octets amid the first one's response", stimulus = function(conn, asked)
     answer(conn, asked[1], ONE:sub(1, HALF), { l = false })
     answer(conn, asked[2], TWO:sub(1, HALF), { comment = "the first Read lacks its second half" })
-  end, 1, FIRST + HALF },
-  { "over", "gets the second one's response in the first one's place", function(conn, asked)
+  end, which = 1, place = FIRST + HALF },
+  { name = "over", text = "gets the second one's response in the first one's place", stimulus = function(conn, asked)
     answer(conn, asked[1], ONE)
     answer(conn, asked[1], TWO, { comment = "the first Read is complete" })
-  end, 2, SECOND },
+  end, which = 2, place = SECOND },
 }
-for _, one in ipairs(wrong) do
-  local name, text, stimulus, which, place = table.unpack(one)
-  list[#list + 1] = both_roles {
-    id = "rdmap-reads-one-sink-" .. name,
-    purpose = ("Of two Reads into one buffer a target that %s completes none whose octets never came"):format(text),
-    rules = { "RDMAP-5.2.2-07", "RDMAP-5.2.2-04", "RDMAP-4.4-03" },
+
+return family {
+  both_roles {
+    id = "rdmap-reads-one-sink-in-order",
+    purpose = "The target's own Reads into two places of one buffer, outstanding together, each get their own octets",
+    rules = { "RDMAP-5.2.2-06", "RDMAP-5.2.1-07", "DDP-5.2-05", "RDMAP-5.2.2-05" },
+    needs = { agent = true },
+    run = function(t)
+      local conn = t:session {}
+      conn:sanity()
+      local memory, handles, asked = read_twice(t, conn)
+      answer(conn, asked[1], ONE:sub(1, HALF), { l = false })
+      answer(conn, asked[1], ONE:sub(HALF + 1), { shift = HALF })
+      t:completion(handles[1], { length = SIZE })
+      t:expect_no_completion(handles[2])
+      t:expect_contents(memory, ONE, { offset = FIRST })
+      answer(conn, asked[2], TWO)
+      t:completion(handles[2], { length = SIZE })
+      t:expect_contents(memory, TWO, { offset = SECOND })
+      conn:fence()
+    end,
+  },
+
+  each(wrong, function(one)
+    return both_roles {
+      id = "rdmap-reads-one-sink-" .. one.name,
+      purpose = ("Of two Reads into one buffer a target that %s completes none whose octets never came"):format(one.text),
+      rules = { "RDMAP-5.2.2-07", "RDMAP-5.2.2-04", "RDMAP-4.4-03" },
+      needs = { agent = true },
+      run = function(t)
+        local conn = t:session {}
+        conn:sanity()
+        local memory, handles, asked = read_twice(t, conn)
+        conn:together(function()
+          one.stimulus(conn, asked)
+          conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7 })
+        end)
+        local item = conn:expect(terminate { rdmap = "protection" }, terminate {}, closed(),
+          read_response { stag = 7, to = 7, payload = "" })
+        if item.op == "read-response" then t:observe("answer", "taken") end
+        local held = t:read(memory, one.place, HALF)
+        t:check(held == bytes(HALF, 0x5a), "the target placed octets where the station sent none",
+          { rule = "DDP-5.2-05", expected = show(bytes(HALF, 0x5a), 16), actual = show(held, 16) })
+        t:observe("second-placed", t:read(memory, SECOND, HALF) == TWO:sub(1, HALF))
+        t:expect_unchanged(memory, { except = { FIRST, SECOND + SIZE - FIRST }, rule = "DDP-5.2-05" })
+        t:expect_no_completion(handles[one.which], { rule = "RDMAP-5.2.2-04" })
+      end,
+    }
+  end),
+
+  -- RFC 5041 §5.3 does not let a sender mix the segments of two messages; a target that takes them has to place them right.
+  both_roles {
+    id = "rdmap-reads-one-sink-interleaved",
+    purpose = "The target refuses interleaved responses to two Reads into one buffer, or places each octet right",
+    rules = { "RDMAP-5.2.2-04", "DDP-5.2-05", "RDMAP-4.4-03" },
     needs = { agent = true },
     run = function(t)
       local conn = t:session {}
       conn:sanity()
       local memory, handles, asked = read_twice(t, conn)
       conn:together(function()
-        stimulus(conn, asked)
+        answer(conn, asked[1], ONE:sub(1, HALF), { l = false })
+        answer(conn, asked[2], TWO:sub(1, HALF), { l = false, comment = "the first response has not ended" })
+        answer(conn, asked[1], ONE:sub(HALF + 1), { shift = HALF, comment = "the second response has begun" })
+        answer(conn, asked[2], TWO:sub(HALF + 1), { shift = HALF, comment = "the second response goes on" })
         conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7 })
       end)
       local item = conn:expect(terminate { rdmap = "protection" }, terminate {}, closed(),
         read_response { stag = 7, to = 7, payload = "" })
-      if item.op == "read-response" then t:observe("answer", "taken") end
-      local held = t:read(memory, place, HALF)
-      t:check(held == bytes(HALF, 0x5a), "the target placed octets where the station sent none",
-        { rule = "DDP-5.2-05", expected = show(bytes(HALF, 0x5a), 16), actual = show(held, 16) })
-      t:observe("second-placed", t:read(memory, SECOND, HALF) == TWO:sub(1, HALF))
-      t:expect_unchanged(memory, { except = { FIRST, SECOND + SIZE - FIRST }, rule = "DDP-5.2-05" })
-      t:expect_no_completion(handles[which], { rule = "RDMAP-5.2.2-04" })
+      if item.op == "read-response" then
+        t:observe("answer", "taken")
+        for _, handle in ipairs(handles) do t:completion(handle, { length = SIZE }) end
+        t:expect_contents(memory, ONE, { offset = FIRST })
+        t:expect_contents(memory, TWO, { offset = SECOND })
+      else
+        -- After a refusal, segments that came before may lie where their TO says.
+        t:observe("second-placed", t:read(memory, SECOND, HALF) == TWO:sub(1, HALF))
+        local held = t:read(memory, FIRST + HALF, HALF)
+        t:check(held == bytes(HALF, 0x5a) or held == ONE:sub(HALF + 1), "the target placed octets where the station sent none",
+          { rule = "DDP-5.2-05", expected = show(bytes(HALF, 0x5a), 16), actual = show(held, 16) })
+        t:expect_unchanged(memory, { except = { FIRST, SECOND + SIZE - FIRST }, rule = "DDP-5.2-05" })
+        for _, handle in ipairs(handles) do t:expect_no_completion(handle, { rule = "RDMAP-5.2.2-04" }) end
+      end
     end,
-  }
-end
-
--- RFC 5041 §5.3 does not let a sender mix the segments of two messages; a target that takes them has to place them right.
-list[#list + 1] = both_roles {
-  id = "rdmap-reads-one-sink-interleaved",
-  purpose = "The target refuses interleaved responses to two Reads into one buffer, or places each octet right",
-  rules = { "RDMAP-5.2.2-04", "DDP-5.2-05", "RDMAP-4.4-03" },
-  needs = { agent = true },
-  run = function(t)
-    local conn = t:session {}
-    conn:sanity()
-    local memory, handles, asked = read_twice(t, conn)
-    conn:together(function()
-      answer(conn, asked[1], ONE:sub(1, HALF), { l = false })
-      answer(conn, asked[2], TWO:sub(1, HALF), { l = false, comment = "the first response has not ended" })
-      answer(conn, asked[1], ONE:sub(HALF + 1), { shift = HALF, comment = "the second response has begun" })
-      answer(conn, asked[2], TWO:sub(HALF + 1), { shift = HALF, comment = "the second response goes on" })
-      conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7 })
-    end)
-    local item = conn:expect(terminate { rdmap = "protection" }, terminate {}, closed(),
-      read_response { stag = 7, to = 7, payload = "" })
-    if item.op == "read-response" then
-      t:observe("answer", "taken")
-      for _, handle in ipairs(handles) do t:completion(handle, { length = SIZE }) end
-      t:expect_contents(memory, ONE, { offset = FIRST })
-      t:expect_contents(memory, TWO, { offset = SECOND })
-    else
-      -- After a refusal, segments that came before may lie where their TO says.
-      t:observe("second-placed", t:read(memory, SECOND, HALF) == TWO:sub(1, HALF))
-      local held = t:read(memory, FIRST + HALF, HALF)
-      t:check(held == bytes(HALF, 0x5a) or held == ONE:sub(HALF + 1), "the target placed octets where the station sent none",
-        { rule = "DDP-5.2-05", expected = show(bytes(HALF, 0x5a), 16), actual = show(held, 16) })
-      t:expect_unchanged(memory, { except = { FIRST, SECOND + SIZE - FIRST }, rule = "DDP-5.2-05" })
-      for _, handle in ipairs(handles) do t:expect_no_completion(handle, { rule = "RDMAP-5.2.2-04" }) end
-    end
-  end,
+  },
 }
-return list

@@ -5,7 +5,7 @@
 local RSV = { "RDMAP-4.1-10" }
 local FIELD = { "RDMAP-4.1-12", "RDMAP-4.1-11" }
 
-return {
+return family {
   both_roles {
     id = "rdmap-rsv-empty-write",
     purpose = "Reserved bits of the RDMAP control octet are ignored in a zero-length Write",
@@ -38,7 +38,7 @@ return {
       local buf = t:memory { length = 30, remote = "write" }
       local conn = t:session {}
       for bits = 1, 3 do
-        conn:send(write { rsv = bits, to = buf, offset = 10 * (bits - 1), payload = bytes(10, bits) }, { segment = 4 })
+        conn:send(write { rsv = bits, to = buf, offset = 10 * (bits - 1), payload = bytes(10, bits) }, { segments = 4 })
       end
       conn:fence()
       t:expect_contents(buf, bytes(10, 1) .. bytes(10, 2) .. bytes(10, 3))
@@ -56,7 +56,7 @@ return {
           local buf = t:memory { length = 4, remote = "write", invalidate = true, conn = conn }
           local posted = t:receive { length = 10 }
           local invalidate = (kind == send_invalidate or kind == send_se_invalidate) and buf or nil
-          conn:send(kind { rsv = bits, invalidate = invalidate, payload = bytes(10, bits) }, { segment = 4 })
+          conn:send(kind { rsv = bits, invalidate = invalidate, payload = bytes(10, bits) }, { segments = 4 })
           t:completion(posted, { length = 10, invalidated = invalidate and buf.stag })
           t:expect_contents(posted.memory, bytes(10, bits))
         end
@@ -87,7 +87,7 @@ return {
       for _, kind in ipairs { send, send_se } do
         for _, stag in ipairs { buf.stag, 0x11223344 } do
           local posted = t:receive { length = 10 }
-          conn:send(kind { invalidate = stag, payload = bytes(10) }, { segment = 4 })
+          conn:send(kind { invalidate = stag, payload = bytes(10) }, { segments = 4 })
           t:completion(posted, { length = 10 })
         end
       end

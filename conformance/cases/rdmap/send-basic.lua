@@ -11,7 +11,7 @@ return both_roles {
     local lengths = { 0, 1, 64, 4096 }
     local posted = {}
     for i, length in ipairs(lengths) do posted[i] = t:receive { length = 4096 } end
-    for _, length in ipairs(lengths) do conn:send(send { payload = bytes(length) }, { segment = 1000 }) end
+    for _, length in ipairs(lengths) do conn:send(send { payload = bytes(length) }, { segments = 1000 }) end
     for i, length in ipairs(lengths) do
       t:completion(posted[i], { length = length, solicited = false })
       t:expect_contents(posted[i].memory, bytes(length))

@@ -8,34 +8,36 @@ local kinds = {
   { "send-se-invalidate", "Send with SE and Invalidate", send_se_invalidate, se = true, invalidates = true },
 }
 
-local list = {}
-for _, kind in ipairs(kinds) do
-  local name, text, message = table.unpack(kind)
-  for _, one in ipairs { { "", 100, nil, "" }, { "-empty", 0, nil, " without payload" }, { "-segmented", 100, 33, " in four segments" } } do
-    local suffix, length, segment, how = table.unpack(one, 1, 4)
-    local both = suffix == ""
-    list[#list + 1] = (both and both_roles or case) {
-      id = "rdmap-kind-" .. name .. suffix,
-      purpose = ("The target delivers a %s%s whole, and the next Send into its own buffer"):format(text, how),
-      rules = kind.invalidates and { "RDMAP-5.3-15", "RDMAP-5.3-02", "RDMAP-5.3-05" }
-        or { "RDMAP-5.3-02", "RDMAP-5.3-05", "RDMAP-5.3-11", "RDMAP-5.3-10" },
-      role = not both and "responder" or nil,
-      needs = { agent = true },
-      run = function(t)
-        local conn = t:session {}
-        local buf = t:memory { length = 8, remote = "write", invalidate = true, conn = conn }
-        local posted, following = t:receive { length = 128 }, t:receive { length = 128 }
-        conn:send(message { invalidate = kind.invalidates and buf or nil, payload = bytes(length) }, { segment = segment })
-        conn:send(send { payload = "next" })
-        local event = t:completion(posted, { length = length, invalidated = kind.invalidates and buf.stag })
-        -- RFC 5040 §5.3: a Solicited Event is for the target's own use.
-        t:observe("solicited", event.solicited)
-        t:expect_contents(posted.memory, bytes(length))
-        t:completion(following, { length = 4 })
-        t:expect_contents(following.memory, "next")
-        conn:fence()
-      end,
-    }
-  end
-end
-return list
+return family {
+  each(kinds, function(kind)
+    local name, text, message = table.unpack(kind)
+    return each({
+      { suffix = "", length = 100, text = "" }, { suffix = "-empty", length = 0, text = " without payload" },
+      { suffix = "-segmented", length = 100, segments = 33, text = " in four segments" },
+    }, function(one)
+      local both = one.suffix == ""
+      return (both and both_roles or case) {
+        id = "rdmap-kind-" .. name .. one.suffix,
+        purpose = ("The target delivers a %s%s whole, and the next Send into its own buffer"):format(text, one.text),
+        rules = kind.invalidates and { "RDMAP-5.3-15", "RDMAP-5.3-02", "RDMAP-5.3-05" }
+          or { "RDMAP-5.3-02", "RDMAP-5.3-05", "RDMAP-5.3-11", "RDMAP-5.3-10" },
+        role = not both and "responder" or nil,
+        needs = { agent = true },
+        run = function(t)
+          local conn = t:session {}
+          local buf = t:memory { length = 8, remote = "write", invalidate = true, conn = conn }
+          local posted, following = t:receive { length = 128 }, t:receive { length = 128 }
+          conn:send(message { invalidate = kind.invalidates and buf or nil, payload = bytes(one.length) }, { segments = one.segments })
+          conn:send(send { payload = "next" })
+          local event = t:completion(posted, { length = one.length, invalidated = kind.invalidates and buf.stag })
+          -- RFC 5040 §5.3: a Solicited Event is for the target's own use.
+          t:observe("solicited", event.solicited)
+          t:expect_contents(posted.memory, bytes(one.length))
+          t:completion(following, { length = 4 })
+          t:expect_contents(following.memory, "next")
+          conn:fence()
+        end,
+      }
+    end)
+  end),
+}

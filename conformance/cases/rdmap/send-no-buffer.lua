@@ -12,6 +12,6 @@ return both_roles {
     conn:send(send { payload = bytes(16) })
     t:completion(posted, { length = 16 })
     local sent = conn:send(send { payload = bytes(16), comment = "no receive is posted for it" })
-    conn:expect_terminate { "1/2/02", "1/2/03", of = sent }
+    conn:expect_terminate { fault.no_buffer, of = sent }
   end,
 }

@@ -20,7 +20,7 @@ local function different(values)
   return count
 end
 
-return {
+return family {
   case {
     id = "rdmap-stags-unpredictable",
     purpose = ("%d STags made one after another do not follow each other by a constant step"):format(COUNT),

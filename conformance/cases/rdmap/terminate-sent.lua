@@ -58,137 +58,143 @@ local function nothing(t, item, rule)
     { rule = "RDMAP-4.8-01", item = item })
 end
 
--- name, text, needs, codes, whether a Read Request comes back (nil: either way), stimulus(t, conn)
+-- returns_request: whether the Terminate holds a Read Request; nil: either way.
 local classes = {
-  { "ddp-tagged", "a DDP error on a tagged segment", nil, { "1/1/00", "1/1/02" }, false, function(_, conn)
+  { name = "ddp-tagged", text = "a DDP error on a tagged segment", fault = fault.invalid_stag, returns_request = false,
+    stimulus = function(_, conn)
     return conn:send(write { stag = 0x5bad57a6, to = 0x123456789abcdef0, payload = bytes(13, 0xee), l = false })
   end },
-  { "ddp-untagged", "a DDP error on an untagged segment", nil, { "1/2/01", "0/2/06" }, false, function(_, conn)
+  { name = "ddp-untagged", text = "a DDP error on an untagged segment", fault = fault.invalid_queue, returns_request = false,
+    stimulus = function(_, conn)
     return conn:send(send { qn = 77, payload = bytes(9, 0xee) })
   end },
-  { "ddp-later-segment", "a DDP error on a later segment", { agent = true }, { "1/2/05" }, false, function(t, conn)
+  { name = "ddp-later-segment", text = "a DDP error on a later segment", needs = { agent = true }, fault = fault.too_long,
+    returns_request = false, stimulus = function(t, conn)
     t:receive { length = 16 }
     return conn:send(send { payload = bytes(17, 0xee) }, { segments = { 8, 9 } }).segments[2]
   end },
-  { "read-protection", "a protection error on a Read Request", nil, { "0/1/00", "0/1/03" }, true, function(_, conn)
+  { name = "read-protection", text = "a protection error on a Read Request", fault = fault.rdmap_invalid_stag,
+    returns_request = true, stimulus = function(_, conn)
     return conn:send(read_request { size = 77, source_stag = 0x5bad57a6, source_to = 0x1122, sink_stag = 0x99aabbcc, sink_to = 0x3344 })
   end },
-  { "read-msn", "a DDP error on a Read Request", nil, { "1/2/03", "1/2/02" }, nil, function(_, conn)
+  { name = "read-msn", text = "a DDP error on a Read Request", fault = fault.invalid_msn, stimulus = function(_, conn)
     return conn:send(read_request { size = 0, msn = 500, sink_stag = 0x99aabbcc })
   end },
-  { "read-version", "an operation error on a Read Request", nil, { "0/2/05" }, nil, function(_, conn)
+  { name = "read-version", text = "an operation error on a Read Request", fault = fault.rdmap_version, stimulus = function(_, conn)
     return conn:send(read_request { size = 0, rv = 2, sink_stag = 0x99aabbcc })
   end },
-  { "operation-tagged", "an operation error on a Write", nil, { "0/2/05" }, false, function(_, conn)
+  { name = "operation-tagged", text = "an operation error on a Write", fault = fault.rdmap_version, returns_request = false,
+    stimulus = function(_, conn)
     return conn:send(write { rv = 2, stag = 0x11223344, to = 0x55667788 })
   end },
-  { "operation-untagged", "an operation error on a Send", { agent = true }, { "0/2/05" }, false, function(t, conn)
+  { name = "operation-untagged", text = "an operation error on a Send", needs = { agent = true }, fault = fault.rdmap_version,
+    returns_request = false, stimulus = function(t, conn)
     t:receive { length = 16 }
     return conn:send(send { rv = 2, payload = bytes(16, 0xee) })
   end },
-  { "invalidate", "a protection error on a Send with Invalidate", { agent = true }, { "0/1/09", "0/2/09", "0/1/00" }, nil, function(t, conn)
+  { name = "invalidate", text = "a protection error on a Send with Invalidate", needs = { agent = true },
+    fault = fault.invalidate_invalid_stag, stimulus = function(t, conn)
     t:receive { length = 16 }
     return conn:send(send_invalidate { invalidate = 0x5bad57a6, payload = bytes(16, 0xee) })
   end },
 }
 
-local list = {}
-for _, class in ipairs(classes) do
-  local name, text, needs, codes, returns_request, stimulus = table.unpack(class, 1, 6)
-  list[#list + 1] = both_roles {
-    id = "rdmap-terminate-" .. name,
-    purpose = ("The target's Terminate about %s has the right headers, and nothing follows it"):format(text),
-    rules = { returns_request and "RDMAP-7.1-04" or "RDMAP-7.1-03", "RDMAP-5.4-08", "RDMAP-5.4-01", "DDP-7.1-18", table.unpack(HEADERS) },
-    needs = needs,
+return family {
+  each(classes, function(class)
+    return both_roles {
+      id = "rdmap-terminate-" .. class.name,
+      purpose = ("The target's Terminate about %s has the right headers, and nothing follows it"):format(class.text),
+      rules = { class.returns_request and "RDMAP-7.1-04" or "RDMAP-7.1-03", "RDMAP-5.4-08", "RDMAP-5.4-01", "DDP-7.1-18", table.unpack(HEADERS) },
+      needs = class.needs,
+      run = function(t)
+        local conn = t:session {}
+        conn:sanity()
+        local sent = class.stimulus(t, conn)
+        local item = conn:expect_terminate { class.fault, of = sent }
+        form(t, item)
+        about(t, item, sent, class.returns_request)
+        -- The target must not answer these, nor send a second Terminate.
+        local last = seen.over(conn)
+        t:check(last.kind ~= "message", "the target sent something after its Terminate",
+          { rule = "RDMAP-5.4-08", item = last })
+      end,
+    }
+  end),
+
+  both_roles {
+    id = "rdmap-terminate-llp",
+    purpose = "The target's Terminate about a bad CRC has no headers, and nothing follows it",
+    rules = { "RDMAP-5.4-08", "RDMAP-4.8-01", "RDMAP-4.8-05" },
+    needs = { crc = "on" },
+    run = function(t)
+      local conn = t:session { crc = true }
+      conn:sanity()
+      conn:send(send { payload = bytes(8) }, { crc = "bad" })
+      -- MPA may drop the segment instead (RFC 5044 §8).
+      local item = conn:expect(fault.crc, { dropped = true })
+      if not item then return end
+      form(t, item)
+      nothing(t, item, "RDMAP-4.8-05")
+      seen.over(conn)
+    end,
+  },
+
+  both_roles {
+    id = "rdmap-terminate-by-user",
+    purpose = "A Terminate that the target's user asks for has no headers, and nothing follows it",
+    rules = { "RDMAP-7.1-02", "RDMAP-4.8-12", "RDMAP-5.4-08" },
+    needs = { agent = true },
     run = function(t)
       local conn = t:session {}
       conn:sanity()
-      local sent = stimulus(t, conn)
-      local item = conn:expect_terminate { codes[1], codes[2], codes[3], of = sent }
+      local posted = t:receive { length = 16 }
+      t:target_close(conn, "terminate")
+      local item = conn:expect_terminate { terminate { rdmap = "catastrophic" }, terminate { rdmap = "operation" } }
       form(t, item)
-      about(t, item, sent, returns_request)
-      -- The target must not answer these, nor send a second Terminate.
-      local last = seen.over(conn)
-      t:check(last.kind ~= "message", "the target sent something after its Terminate",
-        { rule = "RDMAP-5.4-08", item = last })
+      nothing(t, item, "RDMAP-7.1-02")
+      seen.over(conn)
+      t:completion(posted, { status = "flushed" }, { rule = "RDMAP-5.4-10" })
     end,
-  }
-end
+  },
 
-list[#list + 1] = both_roles {
-  id = "rdmap-terminate-llp",
-  purpose = "The target's Terminate about a bad CRC has no headers, and nothing follows it",
-  rules = { "RDMAP-5.4-08", "RDMAP-4.8-01", "RDMAP-4.8-05" },
-  needs = { crc = "on" },
-  run = function(t)
-    local conn = t:session { crc = true }
-    conn:sanity()
-    conn:send(send { payload = bytes(8) }, { crc = "bad" })
-    -- MPA may drop the segment instead (RFC 5044 §8).
-    local item = conn:expect(terminate "2/0/02", { dropped = true })
-    if not item then return end
-    form(t, item)
-    nothing(t, item, "RDMAP-4.8-05")
-    seen.over(conn)
-  end,
-}
+  both_roles {
+    id = "rdmap-terminate-first-error",
+    purpose = "The target reports the first of two errors that come together, and only that",
+    rules = { "RDMAP-7.1-05", "RDMAP-5.4-08", "DDP-7.1-19" },
+    run = function(t)
+      local conn = t:session {}
+      conn:sanity()
+      local sent
+      conn:together(function()
+        sent = conn:send(send { qn = 77, payload = bytes(8) })
+        conn:send(write { rv = 2 })
+        conn:send(read_request { size = 8, source_stag = 0x5bad57a6 })
+      end)
+      conn:expect_terminate { fault.invalid_queue, of = sent }
+      seen.over(conn)
+    end,
+  },
 
-list[#list + 1] = both_roles {
-  id = "rdmap-terminate-by-user",
-  purpose = "A Terminate that the target's user asks for has no headers, and nothing follows it",
-  rules = { "RDMAP-7.1-02", "RDMAP-4.8-12", "RDMAP-5.4-08" },
-  needs = { agent = true },
-  run = function(t)
-    local conn = t:session {}
-    conn:sanity()
-    local posted = t:receive { length = 16 }
-    t:target_close(conn, "terminate")
-    local item = conn:expect_terminate { terminate { rdmap = "catastrophic" }, terminate { rdmap = "operation" } }
-    form(t, item)
-    nothing(t, item, "RDMAP-7.1-02")
-    seen.over(conn)
-    t:completion(posted, { status = "flushed" }, { rule = "RDMAP-5.4-10" })
-  end,
+  both_roles {
+    id = "rdmap-terminate-behind-responses",
+    purpose = "The target sends Read Responses under way whole, or cuts them short for good, before its Terminate",
+    rules = { "RDMAP-5.4-08", "DDP-5.3-01", "RDMAP-7.1-06" },
+    needs = { memory = "read" },
+    run = function(t)
+      local buf = t:memory { length = 1000, remote = "read", fill = "count" }
+      local conn = t:session { target = { mulpdu = 128 } }
+      conn:sanity()
+      conn:together(function()
+        for i = 1, 4 do conn:send(read_request { source = buf, size = 1000, sink_stag = 5, sink_to = i }) end
+        conn:send(send { qn = 77, payload = bytes(8) })
+      end)
+      local item
+      for i = 1, 5 do
+        item = conn:expect(fault.invalid_queue, read_response { stag = 5, to = i, payload = bytes(1000) })
+        if item.op == "terminate" then break end
+      end
+      t:check(item.op == "terminate", "the target sent no Terminate after the responses", { rule = "RDMAP-7.1-03" })
+      seen.over(conn)
+    end,
+  },
 }
-
-list[#list + 1] = both_roles {
-  id = "rdmap-terminate-first-error",
-  purpose = "The target reports the first of two errors that come together, and only that",
-  rules = { "RDMAP-7.1-05", "RDMAP-5.4-08", "DDP-7.1-19" },
-  run = function(t)
-    local conn = t:session {}
-    conn:sanity()
-    local sent
-    conn:together(function()
-      sent = conn:send(send { qn = 77, payload = bytes(8) })
-      conn:send(write { rv = 2 })
-      conn:send(read_request { size = 8, source_stag = 0x5bad57a6 })
-    end)
-    conn:expect_terminate { "1/2/01", "0/2/06", of = sent }
-    seen.over(conn)
-  end,
-}
-
-list[#list + 1] = both_roles {
-  id = "rdmap-terminate-behind-responses",
-  purpose = "The target sends Read Responses under way whole, or cuts them off for good, before its Terminate",
-  rules = { "RDMAP-5.4-08", "DDP-5.3-01", "RDMAP-7.1-06" },
-  needs = { memory = "read" },
-  run = function(t)
-    local buf = t:memory { length = 1000, remote = "read", fill = "count" }
-    local conn = t:session { target = { mulpdu = 128 } }
-    conn:sanity()
-    conn:together(function()
-      for i = 1, 4 do conn:send(read_request { source = buf, size = 1000, sink_stag = 5, sink_to = i }) end
-      conn:send(send { qn = 77, payload = bytes(8) })
-    end)
-    local item
-    for i = 1, 5 do
-      item = conn:expect(terminate "1/2/01", terminate "0/2/06", read_response { stag = 5, to = i, payload = bytes(1000) })
-      if item.op == "terminate" then break end
-    end
-    t:check(item.op == "terminate", "the target sent no Terminate after the responses", { rule = "RDMAP-7.1-03" })
-    seen.over(conn)
-  end,
-}
-return list

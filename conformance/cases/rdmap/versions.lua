@@ -23,13 +23,12 @@ local stimuli = {
   end },
 }
 
-local list = {}
-for _, name in ipairs { "empty-write", "read-request", "write", "send" } do
-  local stimulus = stimuli[name]
-  for _, version in ipairs { 0, 2, 3 } do
-    for _, place in ipairs { "first", "later" } do
+return family {
+  each({ "empty-write", "read-request", "write", "send" }, function(name)
+    local stimulus = stimuli[name]
+    return each({ 0, 2, 3 }, { "first", "later" }, function(version, place)
       local both = place == "first" and version == 2
-      list[#list + 1] = (both and both_roles or case) {
+      return (both and both_roles or case) {
         id = ("rdmap-version-%d-%s-%s"):format(version, name, place),
         purpose = ("A %s with RDMAP version %d in the %s FPDU ends the stream"):format(
           name:gsub("-", " "), version, place == "first" and "first" or "second"),
@@ -45,11 +44,10 @@ for _, name in ipairs { "empty-write", "read-request", "write", "send" } do
           fields = fields or {}
           fields.rv = version
           local sent = conn:send(message(fields))
-          conn:expect_terminate { "0/2/05", of = sent }
+          conn:expect_terminate { fault.rdmap_version, of = sent }
           if check then check() end
         end,
       }
-    end
-  end
-end
-return list
+    end)
+  end),
+}

@@ -13,14 +13,14 @@ local recordings = {
 local RULES = { "RDMAP-5.5-10", "RDMAP-4.4-01", "RDMAP-4.1-08", "RDMAP-3.1-02", "DDP-4.1-03", "DDP-4.1-11", "DDP-4.3-08", "DDP-4.3-12",
                 "DDP-5.2-04", "DDP-5.2-05", "DDP-5.2-08", "MPA-7.1.1-03", "MPA-7.1.1-16", "EMPA-10-01", "EMPA-10-05" }
 
-local list = {}
-for _, recording in ipairs(recordings) do
-  local name, what = table.unpack(recording)
-  for i, one in ipairs(both_roles {
-    id = "replay-siw-" .. name:lower():gsub("_", "-"),
-    purpose = "The target does what the recorded peer did: " .. what,
-    rules = RULES, needs = { agent = true }, tags = { "replay" },
-    run = function(t) t:replay { capture = "siw/siw-" .. name .. ".pcap" } end,
-  }) do list[#list + 1] = one end
-end
-return list
+return family {
+  each(recordings, function(recording)
+    local name, what = table.unpack(recording)
+    return both_roles {
+      id = "replay-siw-" .. name:lower():gsub("_", "-"),
+      purpose = "The target does what the recorded peer did: " .. what,
+      rules = RULES, needs = { agent = true }, tags = { "replay" },
+      run = function(t) t:replay { capture = "siw/siw-" .. name .. ".pcap" } end,
+    }
+  end),
+}

@@ -12,22 +12,24 @@ local recordings = {
 local RULES = { "RDMAP-5.5-10", "RDMAP-4.4-01", "RDMAP-4.1-08", "RDMAP-3.1-02", "DDP-4.1-03", "DDP-4.1-11", "DDP-4.3-08", "DDP-4.3-12",
                 "DDP-5.2-04", "DDP-5.2-05", "DDP-5.2-08", "MPA-7.1.1-03", "MPA-7.1.1-16", "EMPA-10-01", "EMPA-10-05", "EMPA-9.2-04" }
 
-local list = {}
-for _, recording in ipairs(recordings) do
-  local name, what, needs = table.unpack(recording)
-  local function run(t) t:replay { capture = "siw/siw-rping-" .. name .. ".pcap" } end
-  local client = { agent = true }
-  for need, value in pairs(needs) do client[need] = value end
-  needs.class = "rping agent"
-  list[#list + 1] = case {
-    id = "replay-siw-rping-" .. name:lower(),
-    purpose = "The target serves the recorded client of " .. what .. " as siw's rping server did",
-    rules = RULES, role = "responder", needs = needs, tags = { "replay" }, run = run,
-  }
-  list[#list + 1] = case {
-    id = "replay-siw-rping-" .. name:lower() .. "-initiator",
-    purpose = "The target, in the part of the recorded client of " .. what .. ", sends what siw's sent",
-    rules = RULES, role = "initiator", needs = client, tags = { "replay" }, run = run,
-  }
-end
-return list
+return family {
+  each(recordings, function(recording)
+    local name, what, needs = table.unpack(recording)
+    local function run(t) t:replay { capture = "siw/siw-rping-" .. name .. ".pcap" } end
+    local client = { agent = true }
+    for need, value in pairs(needs) do client[need] = value end
+    needs.class = "rping agent"
+    return {
+      case {
+        id = "replay-siw-rping-" .. name:lower(),
+        purpose = "The target serves the recorded client of " .. what .. " as siw's rping server did",
+        rules = RULES, role = "responder", needs = needs, tags = { "replay" }, run = run,
+      },
+      case {
+        id = "replay-siw-rping-" .. name:lower() .. "-initiator",
+        purpose = "The target, in the part of the recorded client of " .. what .. ", sends what siw's sent",
+        rules = RULES, role = "initiator", needs = client, tags = { "replay" }, run = run,
+      },
+    }
+  end),
+}

@@ -6,7 +6,7 @@ local function run(differences)
   return function(t) t:replay { capture = "siw/siw-ucmatose-responder-first-crcon.pcap", differences = differences } end
 end
 
-return {
+return family {
   case {
     id = "replay-siw-ucmatose-responder-first",
     purpose = "A responder that spoke first in the recording sends nothing before the initiator's first FPDU",

@@ -5,13 +5,10 @@
 
 local segments = use "segments"
 local mpa = use "mpa"
-local list = {}
 
-local function add(fields)
-  for _, one in ipairs(segments.ways(fields)) do list[#list + 1] = both_roles(one) end
+local function in_every_way(fields)
+  return each(segments.ways(fields), both_roles)
 end
-
--- ---- sequence numbers wrap ----
 
 -- Octets of the station's start-up frame.
 local function startup_length(conn) return 20 + conn:state().own.pd_length end
@@ -25,148 +22,6 @@ local wraps = {
   { "end", "the end of the first FPDU", { 1013, 1017, 1019, 1020, 1021, 1023, 1024, 1027, 1028, 1029 } },
   { "startup", "the start-up frame", { -20, -19, -5, -4, -3, -2, -1 } },
 }
-for _, one in ipairs(wraps) do
-  local name, where, places = table.unpack(one)
-  add {
-    id = "tcp-wrap-" .. name,
-    purpose = ("TCP's sequence numbers may wrap in or beside %s, also out of order"):format(where),
-    rules = { "MPA-4.3-04", "MPA-7.1.5-03" },
-    all = true,
-    needs = { memory = "write" },
-    run = function(t, way)
-      local length = startup_length(segments.session(t, way))
-      local buf = t:memory { length = 3000, remote = "write" }
-      for i, place in ipairs(places) do
-        local conn = segments.session(t, way, { isn = segments.wrapping(length + place) })
-        t:check(startup_length(conn) == length, "the target sent start-up frames of different lengths",
-          { rule = "MPA-7.1.1-20" })
-        local parts = conn:segments(function()
-          conn:send(write { to = buf, payload = bytes(3000, i) }, { segments = { 997, 700 } })
-        end, { each = 400 })
-        segments.behind_a_gap(conn, parts)
-        parts:send(1)
-        conn:fence()
-        t:expect_contents(buf, bytes(3000, i))
-      end
-    end,
-  }
-end
-
--- ---- Markers that contradict ----
-
--- The FPDU after a gap has a Marker that points elsewhere; then the gap closes.
-for _, one in ipairs {
-  { "far", "points 8 octets too far", { add = 8 } },
-  { "near", "points 4 octets too near", { add = -4 } },
-  { "inside", "points to the middle of the FPDU", { pointer = 300 } },
-} do
-  add {
-    id = "tcp-marker-wrong-behind-gap-" .. one[1],
-    purpose = ("The target finds a Marker after a gap that %s when the gap closes"):format(one[2]),
-    rules = { "MPA-8-05", "MPA-8-03", "MPA-8-04" },
-    markers = true,
-    all = true,
-    needs = { memory = "write" },
-    run = function(t, way)
-      local buf = t:memory { length = 2000, remote = "write" }
-      local conn = segments.session(t, way)
-      mpa.align(conn, 0)
-      local bend = { which = 1 }
-      for field, value in pairs(one[3]) do bend[field] = value end
-      local parts = conn:segments(function()
-        conn:send(write { to = buf, payload = bytes(600) })
-        conn:send(write { to = buf, offset = 1000, payload = bytes(1000, 1) }, { marker = bend })
-      end)
-      parts:send(2)
-      -- The target may notice before the gap closes that the Marker contradicts its FPDU.
-      parts:send(1)
-      conn:expect(terminate("2/0/03"), closed(), { dropped = true })
-      t:expect_unchanged(buf, { except = { 0, 2000 } })
-    end,
-  }
-end
-
--- In the FPDU that closes the gap, while the correct one after it waits.
-add {
-  id = "tcp-marker-wrong-in-gap",
-  purpose = "The target finds a Marker that contradicts ULPDU_Length in the segment that closes a gap",
-  rules = { "MPA-8-05", "MPA-8-03", "MPA-8-11" },
-  markers = true,
-  all = true,
-  needs = { memory = "write" },
-  run = function(t, way)
-    local buf = t:memory { length = 2000, remote = "write" }
-    local conn = segments.session(t, way)
-    local posted = t:receive { length = 8 }
-    mpa.align(conn, 0)
-    local parts = conn:segments(function()
-      conn:send(write { to = buf, payload = bytes(1000) }, { marker = { which = 1, add = 8 } })
-      conn:send(send { payload = "behind" })
-    end)
-    parts:send(2)
-    conn:expect_nothing()
-    parts:send(1)
-    conn:expect(terminate("2/0/03"), closed(), { dropped = true })
-    t:expect_no_completion(posted)
-  end,
-}
-
--- ---- wrong CRCs, and the right octets later ----
-
-add {
-  id = "tcp-crc-bad-then-good",
-  purpose = "The target drops a segment with a wrong CRC and takes it when it comes again, or ends the stream for good",
-  rules = { "MPA-8-10" },
-  crc = true,
-  needs = { memory = "write" },
-  run = function(t, way)
-    local buf = t:memory { length = 64, remote = "write" }
-    local conn = segments.session(t, way)
-    local good
-    local parts = conn:segments(function() conn:send(write { to = buf, payload = bytes(64) }, { crc = "bad" }) end)
-    good = parts[1].octets:sub(1, -5) .. pack(">I4", unpack(">I4", parts[1].octets, -4) ~ 0xffffffff)
-    parts:send(1)
-    local item = conn:expect(terminate("2/0/02"), closed(), { dropped = true })
-    t:expect_unchanged(buf, { rule = "MPA-8-02" })
-    parts[1].octets = good
-    parts:send(1)
-    if item then
-      t:observe("after", "the stream has ended")
-      t:agent("hello")
-      t:expect_unchanged(buf, { rule = "MPA-8-11" })
-    else
-      conn:fence()
-      t:expect_contents(buf, bytes(64))
-    end
-  end,
-}
-
-add {
-  id = "tcp-crc-bad-behind-gap",
-  purpose = "A wrong CRC after a gap leads to a Terminate in its turn, after the FPDUs before it are delivered",
-  rules = { "MPA-8-02", "MPA-8-11", "MPA-8-12" },
-  crc = true,
-  needs = { memory = "write" },
-  run = function(t, way)
-    local buf = t:memory { length = 64, remote = "write" }
-    local conn = segments.session(t, way)
-    local posted = { t:receive { length = 8 }, t:receive { length = 8 } }
-    local parts = conn:segments(function()
-      conn:send(send { payload = "before" })
-      conn:send(write { to = buf, payload = bytes(64) }, { crc = "bad" })
-      conn:send(send { payload = "behind" })
-    end)
-    parts:send(3, 2)
-    conn:expect_nothing()
-    parts:send(1)
-    mpa.expect_crc_fault(conn)
-    t:completion(posted[1], { length = 6 })
-    t:expect_no_completion(posted[2])
-    t:expect_unchanged(buf)
-  end,
-}
-
--- ---- the start-up ----
 
 local ORDERS = {
   { "reversed", "in reverse", function(n)
@@ -185,143 +40,291 @@ local ORDERS = {
 local function startup(fields)
   fields.needs = fields.needs or {}
   fields.needs.tcp = "crafted"
-  list[#list + 1] = case(fields)
+  return case(fields)
 end
 
-for _, one in ipairs(ORDERS) do
-  local name, text, order_of = table.unpack(one)
-  for _, overlap in ipairs { 0, 3 } do
-    local suffix = overlap > 0 and "-overlapping" or ""
-    startup {
-      id = ("tcp-request-%s%s"):format(name, suffix),
-      purpose = ("The target answers a Request in %ssegments of 5 octets, %s, as usual"):format(
-        overlap > 0 and "overlapping " or "", text),
-      rules = { "MPA-7.1.5-03", "MPA-7.1.5-04" },
-      role = "responder",
-      run = function(t)
-        local conn = t:connect { raw = true }
-        local parts = conn:segments(function() conn:send(request {}) end, { each = 5, overlap = overlap })
-        parts:send(table.unpack(order_of(#parts)))
-        conn:expect(reply { rejected = false })
-        mpa.serves(conn)
+return family {
+  -- ---- sequence numbers wrap ----
+
+  each(wraps, function(one)
+    local name, where, places = table.unpack(one)
+    return in_every_way {
+      id = "tcp-wrap-" .. name,
+      purpose = ("TCP's sequence numbers may wrap in or beside %s, also out of order"):format(where),
+      rules = { "MPA-4.3-04", "MPA-7.1.5-03" },
+      all = true,
+      needs = { memory = "write" },
+      run = function(t, way)
+        local length = startup_length(segments.session(t, way))
+        local buf = t:memory { length = 3000, remote = "write" }
+        for i, place in ipairs(places) do
+          local conn = segments.session(t, way, { isn = segments.wrapping(length + place) })
+          t:check(startup_length(conn) == length, "the target sent start-up frames of different lengths",
+            { rule = "MPA-7.1.1-20" })
+          local parts = conn:split(function()
+            conn:send(write { to = buf, payload = bytes(3000, i) }, { segments = { 997, 700 } })
+          end, { sizes = 400 })
+          segments.behind_a_gap(conn, parts)
+          parts:send(1)
+          conn:fence()
+          t:expect_contents(buf, bytes(3000, i))
+        end
       end,
     }
-    startup {
-      id = ("tcp-reply-%s%s"):format(name, suffix),
-      purpose = ("The target takes a Reply in %ssegments of 5 octets, %s, as usual"):format(
-        overlap > 0 and "overlapping " or "", text),
-      rules = { "MPA-7.1.5-03", "MPA-7.1.5-04" },
-      role = "initiator",
-      needs = { peer_to_peer = true },
-      run = function(t)
-        local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
-        local parts = conn:segments(function() conn:send(t:answer(asked)) end, { each = 5, overlap = overlap })
-        parts:send(table.unpack(order_of(#parts)))
-        mpa.answer_rtr(conn, conn:expect(mpa.rtr.write, mpa.rtr.read, mpa.rtr.send))
-        mpa.serves(conn)
+  end),
+
+  -- ---- Markers that contradict ----
+
+  -- The FPDU after a gap has a Marker that points elsewhere; then the gap closes.
+  each({
+    { "far", "points 8 octets too far", { add = 8 } },
+    { "near", "points 4 octets too near", { add = -4 } },
+    { "inside", "points to the middle of the FPDU", { pointer = 300 } },
+  }, function(one)
+    return in_every_way {
+      id = "tcp-marker-wrong-behind-gap-" .. one[1],
+      purpose = ("The target finds a Marker after a gap that %s when the gap closes"):format(one[2]),
+      rules = { "MPA-8-05", "MPA-8-03", "MPA-8-04" },
+      markers = true,
+      all = true,
+      needs = { memory = "write" },
+      run = function(t, way)
+        local buf = t:memory { length = 2000, remote = "write" }
+        local conn = segments.session(t, way)
+        mpa.align(conn, 0)
+        local bend = { which = 1 }
+        for field, value in pairs(one[3]) do bend[field] = value end
+        local parts = conn:split(function()
+          conn:send(write { to = buf, payload = bytes(600) })
+          conn:send(write { to = buf, offset = 1000, payload = bytes(1000, 1) }, { marker = bend })
+        end)
+        parts:send(2)
+        -- The target may notice before the gap closes that the Marker contradicts its FPDU.
+        parts:send(1)
+        conn:expect(fault.marker, closed(), { dropped = true })
+        t:expect_unchanged(buf, { except = { 0, 2000 } })
       end,
     }
-  end
-end
+  end),
 
-startup {
-  id = "tcp-request-part-lost",
-  purpose = "The target answers a Request once, when its segment that was lost at first has come",
-  rules = { "MPA-7.1.5-04", "MPA-7.1.5-03" },
-  role = "responder",
-  run = function(t)
-    local conn = t:connect { raw = true }
-    local parts = conn:segments(function() conn:send(request {}) end, { sizes = { 7, 6 } })
-    parts:send(1, 3)
-    conn:expect_nothing()
-    parts:send(2)
-    conn:expect(reply { rejected = false })
-    parts:send()
-    mpa.serves(conn)
-  end,
-}
+  -- In the FPDU that closes the gap, while the correct one after it waits.
+  in_every_way {
+    id = "tcp-marker-wrong-in-gap",
+    purpose = "The target finds a Marker that contradicts ULPDU_Length in the segment that closes a gap",
+    rules = { "MPA-8-05", "MPA-8-03", "MPA-8-11" },
+    markers = true,
+    all = true,
+    needs = { memory = "write" },
+    run = function(t, way)
+      local buf = t:memory { length = 2000, remote = "write" }
+      local conn = segments.session(t, way)
+      local posted = t:receive { length = 8 }
+      mpa.align(conn, 0)
+      local parts = conn:split(function()
+        conn:send(write { to = buf, payload = bytes(1000) }, { marker = { which = 1, add = 8 } })
+        conn:send(send { payload = "behind" })
+      end)
+      parts:send(2)
+      conn:expect_nothing()
+      parts:send(1)
+      conn:expect(fault.marker, closed(), { dropped = true })
+      t:expect_no_completion(posted)
+    end,
+  },
 
-startup {
-  id = "tcp-reply-part-lost",
-  purpose = "An initiator sends nothing before the lost segment of the Reply has come, and takes the Reply once",
-  rules = { "MPA-7.1.5-04", "MPA-7.1.5-03" },
-  role = "initiator",
-  needs = { peer_to_peer = true },
-  run = function(t)
-    local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
-    local parts = conn:segments(function() conn:send(t:answer(asked)) end, { sizes = { 7, 6 } })
-    parts:send(1, 3)
-    conn:expect_nothing()
-    parts:send(2)
-    mpa.answer_rtr(conn, conn:expect(mpa.rtr.write, mpa.rtr.read, mpa.rtr.send))
-    parts:send()
-    mpa.serves(conn)
-  end,
-}
+  -- ---- wrong CRCs, and the right octets later ----
 
--- ---- the target's own frame, not acknowledged ----
+  in_every_way {
+    id = "tcp-crc-bad-then-good",
+    purpose = "The target drops a segment with a wrong CRC and takes it when it comes again, or ends the stream for good",
+    rules = { "MPA-8-10" },
+    crc = true,
+    needs = { memory = "write" },
+    run = function(t, way)
+      local buf = t:memory { length = 64, remote = "write" }
+      local conn = segments.session(t, way)
+      local good
+      local parts = conn:split(function() conn:send(write { to = buf, payload = bytes(64) }, { crc = "bad" }) end)
+      good = parts[1].octets:sub(1, -5) .. pack(">I4", unpack(">I4", parts[1].octets, -4) ~ 0xffffffff)
+      parts:send(1)
+      local item = conn:expect(fault.crc, closed(), { dropped = true })
+      t:expect_unchanged(buf, { rule = "MPA-8-02" })
+      parts[1].octets = good
+      parts:send(1)
+      if item then
+        t:observe("after", "the stream has ended")
+        t:agent("hello")
+        t:expect_unchanged(buf, { rule = "MPA-8-11" })
+      else
+        conn:fence()
+        t:expect_contents(buf, bytes(64))
+      end
+    end,
+  },
 
-startup {
-  id = "tcp-request-acknowledged-late",
-  purpose = "A target sends an unacknowledged Reply again, and takes the first FPDU meanwhile",
-  rules = { "MPA-7.1.5-04", "MPA-7.1.5-03" },
-  role = "responder",
-  run = function(t)
-    local conn = t:connect { raw = true }
-    conn:acknowledge(false)
-    conn:send(request {})
-    conn:expect(reply { rejected = false })
-    conn:send(write {})
-    conn:expect_repeat()
-    conn:acknowledge(true)
-    mpa.serves(conn)
-  end,
-}
+  in_every_way {
+    id = "tcp-crc-bad-behind-gap",
+    purpose = "A wrong CRC after a gap leads to a Terminate in its turn, after the FPDUs before it are delivered",
+    rules = { "MPA-8-02", "MPA-8-11", "MPA-8-12" },
+    crc = true,
+    needs = { memory = "write" },
+    run = function(t, way)
+      local buf = t:memory { length = 64, remote = "write" }
+      local conn = segments.session(t, way)
+      local posted = { t:receive { length = 8 }, t:receive { length = 8 } }
+      local parts = conn:split(function()
+        conn:send(send { payload = "before" })
+        conn:send(write { to = buf, payload = bytes(64) }, { crc = "bad" })
+        conn:send(send { payload = "behind" })
+      end)
+      parts:send(3, 2)
+      conn:expect_nothing()
+      parts:send(1)
+      mpa.expect_crc_fault(conn)
+      t:completion(posted[1], { length = 6 })
+      t:expect_no_completion(posted[2])
+      t:expect_unchanged(buf)
+    end,
+  },
 
-startup {
-  id = "tcp-reply-acknowledged-late",
-  purpose = "A target sends an unacknowledged Request again, and takes a Reply that came meanwhile once",
-  rules = { "MPA-7.1.5-04", "MPA-7.1.5-03" },
-  role = "initiator",
-  needs = { peer_to_peer = true },
-  run = function(t)
-    local conn = t:target_connects { raw = true, acknowledge = false,
-                                     target = { peer_to_peer = true, enhanced = true, revision = 2 } }
-    local asked = conn:next()
-    if not asked or asked.kind ~= "startup" then t:inconclusive("the target sent no Request") end
-    conn:expect_repeat()
-    conn:send(t:answer(asked))
-    conn:acknowledge(true) -- TCP sends nothing new before its retransmission is acknowledged
-    mpa.answer_rtr(conn, conn:expect(mpa.rtr.write, mpa.rtr.read, mpa.rtr.send))
-    mpa.serves(conn)
-  end,
-}
+  -- ---- the start-up ----
 
--- ---- the first FPDUs ----
-
-add {
-  id = "tcp-first-fpdu-lost",
-  purpose = "When the first FPDU is lost at first, those after it wait, and the target processes it once",
-  rules = { "MPA-7.1.5-04", "MPA-7.1.5-03", "DDP-5.3-07" },
-  needs = { memory = "write" },
-  run = function(t, way)
-    local buf = t:memory { length = 500, remote = "write" }
-    local conn = segments.session(t, way)
-    local posted = { t:receive { length = 8 }, t:receive { length = 8 } }
-    local parts = conn:segments(function()
-      conn:send(send { payload = "first" })
-      conn:send(write { to = buf, payload = bytes(500) })
-      conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7 })
+  each(ORDERS, function(one)
+    local name, text, order_of = table.unpack(one)
+    return each({ 0, 3 }, function(overlap)
+      local suffix = overlap > 0 and "-overlapping" or ""
+      return {
+        startup {
+          id = ("tcp-request-%s%s"):format(name, suffix),
+          purpose = ("The target answers a Request in %ssegments of 5 octets, %s, as usual"):format(
+            overlap > 0 and "overlapping " or "", text),
+          rules = { "MPA-7.1.5-03", "MPA-7.1.5-04" },
+          role = "responder",
+          run = function(t)
+            local conn = t:connect { raw = true }
+            local parts = conn:split(function() conn:send(request {}) end, { sizes = 5, overlap = overlap })
+            parts:send(table.unpack(order_of(#parts)))
+            conn:expect(reply { rejected = false })
+            mpa.serves(conn)
+          end,
+        },
+        startup {
+          id = ("tcp-reply-%s%s"):format(name, suffix),
+          purpose = ("The target takes a Reply in %ssegments of 5 octets, %s, as usual"):format(
+            overlap > 0 and "overlapping " or "", text),
+          rules = { "MPA-7.1.5-03", "MPA-7.1.5-04" },
+          role = "initiator",
+          needs = { peer_to_peer = true },
+          run = function(t)
+            local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
+            local parts = conn:split(function() conn:send(t:answer(asked)) end, { sizes = 5, overlap = overlap })
+            parts:send(table.unpack(order_of(#parts)))
+            mpa.answer_rtr(conn, conn:expect(mpa.rtr.write, mpa.rtr.read, mpa.rtr.send))
+            mpa.serves(conn)
+          end,
+        },
+      }
     end)
-    parts:send(2, 3)
-    conn:expect_nothing()
-    t:expect_no_completion(posted[1])
-    parts:send(1, 2, 3, 1)
-    conn:expect(read_response { stag = 7, to = 7, payload = "" })
-    t:completion(posted[1], { length = 5 })
-    t:expect_contents(buf, bytes(500))
-    conn:fence()
-    t:expect_no_completion(posted[2])
-  end,
+  end),
+
+  startup {
+    id = "tcp-request-part-lost",
+    purpose = "The target answers a Request once, when its segment that was lost at first has come",
+    rules = { "MPA-7.1.5-04", "MPA-7.1.5-03" },
+    role = "responder",
+    run = function(t)
+      local conn = t:connect { raw = true }
+      local parts = conn:split(function() conn:send(request {}) end, { sizes = { 7, 6 } })
+      parts:send(1, 3)
+      conn:expect_nothing()
+      parts:send(2)
+      conn:expect(reply { rejected = false })
+      parts:send()
+      mpa.serves(conn)
+    end,
+  },
+
+  startup {
+    id = "tcp-reply-part-lost",
+    purpose = "An initiator sends nothing before the lost segment of the Reply has come, and takes the Reply once",
+    rules = { "MPA-7.1.5-04", "MPA-7.1.5-03" },
+    role = "initiator",
+    needs = { peer_to_peer = true },
+    run = function(t)
+      local conn, asked = mpa.called(t, { peer_to_peer = true, enhanced = true, revision = 2 })
+      local parts = conn:split(function() conn:send(t:answer(asked)) end, { sizes = { 7, 6 } })
+      parts:send(1, 3)
+      conn:expect_nothing()
+      parts:send(2)
+      mpa.answer_rtr(conn, conn:expect(mpa.rtr.write, mpa.rtr.read, mpa.rtr.send))
+      parts:send()
+      mpa.serves(conn)
+    end,
+  },
+
+  -- ---- the target's own frame, not acknowledged ----
+
+  startup {
+    id = "tcp-request-acknowledged-late",
+    purpose = "A target sends an unacknowledged Reply again, and takes the first FPDU meanwhile",
+    rules = { "MPA-7.1.5-04", "MPA-7.1.5-03" },
+    role = "responder",
+    run = function(t)
+      local conn = t:connect { raw = true }
+      conn:acknowledge(false)
+      conn:send(request {})
+      conn:expect(reply { rejected = false })
+      conn:send(write {})
+      conn:expect_repeat()
+      conn:acknowledge(true)
+      mpa.serves(conn)
+    end,
+  },
+
+  startup {
+    id = "tcp-reply-acknowledged-late",
+    purpose = "A target sends an unacknowledged Request again, and takes a Reply that came meanwhile once",
+    rules = { "MPA-7.1.5-04", "MPA-7.1.5-03" },
+    role = "initiator",
+    needs = { peer_to_peer = true },
+    run = function(t)
+      local conn = t:target_connects { raw = true, acknowledge = false,
+                                       target = { peer_to_peer = true, enhanced = true, revision = 2 } }
+      local asked = conn:next()
+      if not asked or asked.kind ~= "startup" then t:inconclusive("the target sent no Request") end
+      conn:expect_repeat()
+      conn:send(t:answer(asked))
+      conn:acknowledge(true) -- TCP sends nothing new before its retransmission is acknowledged
+      mpa.answer_rtr(conn, conn:expect(mpa.rtr.write, mpa.rtr.read, mpa.rtr.send))
+      mpa.serves(conn)
+    end,
+  },
+
+  -- ---- the first FPDUs ----
+
+  in_every_way {
+    id = "tcp-first-fpdu-lost",
+    purpose = "When the first FPDU is lost at first, those after it wait, and the target processes it once",
+    rules = { "MPA-7.1.5-04", "MPA-7.1.5-03", "DDP-5.3-07" },
+    needs = { memory = "write" },
+    run = function(t, way)
+      local buf = t:memory { length = 500, remote = "write" }
+      local conn = segments.session(t, way)
+      local posted = { t:receive { length = 8 }, t:receive { length = 8 } }
+      local parts = conn:split(function()
+        conn:send(send { payload = "first" })
+        conn:send(write { to = buf, payload = bytes(500) })
+        conn:send(read_request { size = 0, sink_stag = 7, sink_to = 7 })
+      end)
+      parts:send(2, 3)
+      conn:expect_nothing()
+      t:expect_no_completion(posted[1])
+      parts:send(1, 2, 3, 1)
+      conn:expect(read_response { stag = 7, to = 7, payload = "" })
+      t:completion(posted[1], { length = 5 })
+      t:expect_contents(buf, bytes(500))
+      conn:fence()
+      t:expect_no_completion(posted[2])
+    end,
+  },
 }
-return list

@@ -2,17 +2,15 @@
 
 -- The target's messages to a station that takes small segments (RFC 5044 §4.5), or none for a while.
 
-local list = {}
-
 local function way_of(t, markers)
   return { markers = markers, target = t.case.role == "initiator"
     and { peer_to_peer = true, enhanced = true, revision = 2 } or nil }
 end
 
-for _, mss in ipairs { 88, 128, 140, 141, 256, 511, 512, 536, 1000, 1459, 1460 } do
-  for _, markers in ipairs { false, true } do
+return family {
+  each({ 88, 128, 140, 141, 256, 511, 512, 536, 1000, 1459, 1460 }, { false, true }, function(mss, markers)
     local smallest = mulpdu(mss, markers) == 128
-    for _, one in ipairs(both_roles {
+    return both_roles {
       id = ("tcp-mss-%d%s"):format(mss, markers and "-markers" or ""),
       purpose = ("To a station that takes segments of %d octets the target sends full ULPDUs of %d octets at most (%s Markers)"):format(
         mss, mulpdu(mss, markers), markers and "with" or "without"),
@@ -42,31 +40,30 @@ for _, mss in ipairs { 88, 128, 140, 141, 256, 511, 512, 536, 1000, 1459, 1460 }
         end
         conn:fence()
       end,
-    }) do list[#list + 1] = one end
-  end
-end
+    }
+  end),
 
-list[#list + 1] = both_roles {
-  id = "tcp-window-closed",
-  purpose = "Work that the target posts while the station's window is closed comes in order when it opens a little at a time",
-  rules = { "DDP-5.3-02", "RDMAP-5.5-10", "DDP-5.3-04" },
-  needs = { agent = true, tcp = "crafted" },
-  run = function(t)
-    local conn = t:session { mss = 536 }
-    conn:sanity()
-    conn:window(0)
-    for i = 1, 3 do
-      t:post { op = "write", payload = bytes(1000, i), stag = 7, to = 1000 * i }
-      t:post { op = "send", payload = bytes(100, i) }
-    end
-    t:check(conn:next(0) == nil, "the target sent into a closed window", { expected = "nothing" })
-    for window = 600, 6000, 600 do conn:window(window) end
-    for i = 1, 3 do
-      conn:expect(write { stag = 7, to = 1000 * i, payload = bytes(1000, i) })
-      conn:expect(send { payload = bytes(100, i) })
-    end
-    conn:window(65535)
-    conn:fence()
-  end,
+  both_roles {
+    id = "tcp-window-closed",
+    purpose = "Work that the target posts while the station's window is closed comes in order when it opens a little at a time",
+    rules = { "DDP-5.3-02", "RDMAP-5.5-10", "DDP-5.3-04" },
+    needs = { agent = true, tcp = "crafted" },
+    run = function(t)
+      local conn = t:session { mss = 536 }
+      conn:sanity()
+      conn:window(0)
+      for i = 1, 3 do
+        t:post { op = "write", payload = bytes(1000, i), stag = 7, to = 1000 * i }
+        t:post { op = "send", payload = bytes(100, i) }
+      end
+      t:check(conn:next(0) == nil, "the target sent into a closed window", { expected = "nothing" })
+      for window = 600, 6000, 600 do conn:window(window) end
+      for i = 1, 3 do
+        conn:expect(write { stag = 7, to = 1000 * i, payload = bytes(1000, i) })
+        conn:expect(send { payload = bytes(100, i) })
+      end
+      conn:window(65535)
+      conn:fence()
+    end,
+  },
 }
-return list

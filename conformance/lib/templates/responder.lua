@@ -19,7 +19,7 @@ return case {
     local sent = conn:send(write { to = buffer, offset = 60, payload = bytes(8), comment = "4 octets too many" })
 
     -- The answer of a correct target. A set may have several members, the preferred one first.
-    conn:expect_terminate { "1/1/01", of = sent }
+    conn:expect_terminate { fault.out_of_bounds, of = sent }
     -- Look at the memory.
     t:expect_unchanged(buffer)
   end,

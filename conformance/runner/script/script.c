@@ -29,12 +29,14 @@ bool iw_script_where(lua_State *L, const struct iw_script *s, char *text, size_t
     int line = s->line;
 
     for (int level = 0; lua_getstack(L, level, &ar); level++) {
-        if (!lua_getinfo(L, "Sl", &ar) || ar.currentline < 0 || *ar.source != '@')
+        if (!lua_getinfo(L, "Slt", &ar))
             continue;
-        if (!strcmp(ar.source + 1, s->file)) {
+        if (ar.currentline >= 0 && *ar.source == '@' && !strcmp(ar.source + 1, s->file)) {
             line = ar.currentline;
             break;
         }
+        if (s->loading && ar.istailcall)
+            break; /* its caller left no frame: "return case{...}" in a function */
     }
     if (line > 0)
         snprintf(text, room, "%s:%d", s->file, line);
@@ -512,9 +514,14 @@ static int load_protected(lua_State *L)
 
 int iw_script_load(struct iw_script *s, char *error, size_t room)
 {
+    bool done;
+
     lua_pushcfunction(s->L, load_protected);
     lua_pushvalue(s->L, -2);
-    if (iw_script_call(s, 1, 1))
+    s->loading = true;
+    done = iw_script_call(s, 1, 1);
+    s->loading = false;
+    if (done)
         return 0;
     say(s->L, error, room);
     return -1;

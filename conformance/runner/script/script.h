@@ -24,6 +24,7 @@ struct iw_script {
     const struct iw_run_options *options;
     const char *file; /* of the case */
     int line;         /* of that file, for what no function on the call stack tells: a tail call */
+    bool loading; /* the file describes its cases, so that `line` is the caller's of a tail call */
     size_t used, limit;
     uint64_t deadline;           /* iw_transport_now(); 0: none */
     double allowed;              /* seconds, for the error's text */
@@ -57,8 +58,8 @@ int iw_script_load(struct iw_script *s, char *error, size_t room);
  * results, or that table, are on the stack. True if there was no error. */
 bool iw_script_call(struct iw_script *s, int arguments, int results);
 
-/* "file:line" of the innermost function of the case file on the call stack, else s->line. False if
- * neither is known. */
+/* "file:line" of the innermost function of the case file on the call stack; s->line if there is
+ * none, or if it left its frame to a tail call while the file loads. False if neither is known. */
 bool iw_script_where(lua_State *L, const struct iw_script *s, char *text, size_t room);
 
 /* Seconds from `argument` (scaled by the run's time scale; `standard` if absent) as an absolute

@@ -9,7 +9,7 @@
 #define CONN "iw.conn"
 #define LISTENER "iw.listener"
 
-enum { PIECES = 4096 }; /* sizes in one list of writes */
+enum { WRITES = 4096 }; /* in one list */
 
 static struct iw_station *station_of(lua_State *L)
 {
@@ -160,8 +160,18 @@ static int l_await(lua_State *L)
     return 2;
 }
 
-/* A table {each = n} or {n, n, ...} at `index`, or nothing. The sizes are left on the stack, behind
- * an argument (the seconds) that follows `index`. */
+/* The octets of one write. */
+static size_t octets_of(lua_State *L, int index)
+{
+    lua_Integer octets = luaL_checkinteger(L, index);
+
+    if (octets < 1)
+        luaL_error(L, "a write of no octets");
+    return (size_t)octets;
+}
+
+/* A number of octets for every write, or {n, n, ...}, at `index`, or nothing. The sizes are left on
+ * the stack, behind an argument (the seconds) that follows `index`. */
 static const struct iw_writes *writes_of(lua_State *L, int index, struct iw_writes *writes)
 {
     size_t *sizes;
@@ -171,20 +181,20 @@ static const struct iw_writes *writes_of(lua_State *L, int index, struct iw_writ
     lua_settop(L, index + 1);
     if (lua_isnoneornil(L, index))
         return NULL;
+    if (lua_isinteger(L, index)) {
+        writes->each = octets_of(L, index);
+        return writes;
+    }
     luaL_checktype(L, index, LUA_TTABLE);
-    lua_settop(L, index + 1); /* what is pushed below is not the caller's next argument */
-    writes->each = (size_t)iw_script_number(L, index, "each", 0, SIZE_MAX);
     count = (size_t)luaL_len(L, index);
-    if (count > PIECES)
-        luaL_error(L, "more than %d writes in one list", PIECES);
+    if (count > WRITES)
+        luaL_error(L, "more than %d writes in one list", WRITES);
     if (!count)
         return writes;
     sizes = lua_newuserdatauv(L, count * sizeof(*sizes), 0);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, index, (lua_Integer)i + 1);
-        sizes[i] = (size_t)luaL_checkinteger(L, -1);
-        if (sizes[i] == 0)
-            luaL_error(L, "a write of no octets");
+        sizes[i] = octets_of(L, -1);
         lua_pop(L, 1);
     }
     writes->sizes = sizes;

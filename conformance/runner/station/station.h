@@ -94,7 +94,7 @@ bool iw_station_wait(struct iw_station *s, int fd, uint64_t deadline);
 
 /* ---- sending ---- */
 
-/* How octets are cut into writes: each of `sizes` in turn, the rest in one. `each` > 0 cuts
+/* How octets are split into writes: each of `sizes` in turn, the rest in one. `each` > 0 splits
  * everything into writes of that many octets. Zeros mean one write. */
 struct iw_writes {
     const size_t *sizes;

@@ -29,11 +29,11 @@ OPCODES = {"Write": 0, "Read Request": 1, "Read Response": 2, "Send": 3, "Send w
            "Send with SE": 5, "Send with SE and Invalidate": 6, "Terminate": 7, "Immediate Data": 8,
            "Immediate Data with SE": 9, "Atomic Request": 10, "Atomic Response": 11}
 # Mistakes of tshark's built-in dissectors, with the reason: they take an FPDU for
-# granted at the start of each TCP segment, so that FPDUs cut by the station's writes are lost to
+# granted at the start of each TCP segment, so that FPDUs split by the station's writes are lost to
 # them, and look for MPA at the start of a connection, not after streamed octets. The second
 # decoder still judges those captures.
 CRAFTED = re.compile(r"^tcp-")
-CUT = re.compile(r"^tcp-|split|octet|coalesced|together|dribble|segment|and-fpdu"
+SPLIT = re.compile(r"^tcp-|split|octet|coalesced|together|dribble|segment|and-fpdu"
                  r"|short-read|read-beyond|peer-blocks|^mpa-streaming|writes-of-|write-each-")
 
 
@@ -132,7 +132,7 @@ def check(path, rows, lua, script):
         else:
             listed.setdefault(key, []).append((lengths, opcodes))
     expected, markers = second_decoder(lua, script, path)
-    compared = not stimulus and not markers and not CUT.search(name)
+    compared = not stimulus and not markers and not SPLIT.search(name)
     if compared:
         for key in set(listed) | set(expected):
             if listed.get(key, []) != expected.get(key, []):

@@ -18,7 +18,7 @@ import harness
 SECONDS = 600  # nothing here may take longer, whatever the machine's load
 MEMORY = 512 * 1024  # KiB that a process may ever have had
 DEEP = "[" * 100000
-CASE = """return { case { id = "one", purpose = "p", rules = { "MPA-4.1-02" }, role = "responder",
+CASE = """return family { case { id = "one", purpose = "p", rules = { "MPA-4.1-02" }, role = "responder",
   run = function(t) end },
   case { id = "two", purpose = "p", rules = { "MPA-4.1-02" }, role = "responder", run = function(t) end } }
 """

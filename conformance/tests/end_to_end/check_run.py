@@ -225,7 +225,7 @@ def resumed(run):
 
 def differences(run):
     for name, body in (("one", 't:fail("bad", { expected = "x", actual = "y" })'), ("two", "")):
-        run.write(name + "/c.lua", 'return { case { id = "changed", purpose = "p", rules = { "MPA-4.1-02" }, role = "responder",\n'
+        run.write(name + "/c.lua", 'return family { case { id = "changed", purpose = "p", rules = { "MPA-4.1-02" }, role = "responder",\n'
                   'run = function(t) t:connect {}:sanity() %s end },\n'
                   'case { id = "%s", purpose = "p", rules = { "MPA-4.1-02" }, role = "responder",\n'
                   'run = function(t) end },\n'
@@ -254,8 +254,8 @@ def hazards(run):
 
 def silence(run):
     """A peer that accepts connections and says nothing is given up."""
-    run.write("silence/s.lua", "local all = {}\nfor i = 1, 20 do\n  all[i] = case { id = 's-' .. i, purpose = 'p', rules = { 'MPA-4.1-02' },\n"
-              "    role = 'responder', run = function(t) t:connect {}:sanity() end }\nend\nreturn all\n")
+    run.write("silence/s.lua", "return family { each(range(1, 20), function(i) return case { id = 's-' .. i, purpose = 'p',\n"
+              "  rules = { 'MPA-4.1-02' }, role = 'responder', run = function(t) t:connect {}:sanity() end } end) }\n")
     with socket.create_server(("127.0.0.1", 0), backlog=64) as deaf:
         out = run.run(3, "run", "--cases", "silence", "--target", "tcp:127.0.0.1:%d" % deaf.getsockname()[1],
                         "--time-scale", "0.02").stdout

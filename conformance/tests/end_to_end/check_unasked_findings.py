@@ -53,11 +53,10 @@ local function everything(t, conn)
   serve(t, conn)
 end
 
-local list = {}
-local function add(id, run, role)
+local function unasked(id, run, role)
   local fields = { id = id, purpose = "Everything, and no question", rules = { "MPA-4.1-02" }, level = "must", run = run,
                    role = role, needs = { agent = true, extensions = true } }
-  list[#list + 1] = role and case(fields) or both_roles(fields)
+  return role and case(fields) or both_roles(fields)
 end
 
 -- Segments are small, so that messages have several.
@@ -66,80 +65,89 @@ local function config(t, more)
   if t.case.role == "initiator" then for name, value in pairs(PEER) do c[name] = value end end
   return c
 end
-
-add("plain", function(t) everything(t, t:session { ird = 4, target = config(t) }) end)
-add("markers", function(t) everything(t, t:session { markers = true, target = config(t, { markers = true }) }) end)
-add("terminated", function(t)
-  local conn = t:session { target = config(t) }
-  local buf = t:memory { length = 64, remote = "read" }
-  conn:send(read_request { source = buf, size = 4, sink_stag = 7, sink_to = 0 })
-  conn:send(write { to = buf, payload = bytes(4) })
-  serve(t, conn)
-end)
-add("closed", function(t)
-  local conn = t:session { target = config(t) }
-  conn:send(read_request { size = 0 })
-  t:post { conn = conn, op = "send", payload = bytes(3001) }
-  serve(t, conn)
-end)
-add("large", function(t)
-  local conn = t:session { target = t.case.role == "initiator" and PEER or nil }
-  conn:send(read_request { size = 0 })
-  t:post { conn = conn, op = "write", stag = 5, to = 6, payload = bytes(70000) }
-  serve(t, conn)
-end)
-add("waiting", function(t)
-  local conn = t:connect { raw = true }
-  conn:send(request {})
-  conn:next()
-  t:established(conn)
-  t:post { conn = conn, op = "send", payload = bytes(30) }
-  conn:next(0.2)
-  conn:send(send {})
-  serve(t, conn)
-end, "responder")
 -- Start-up alone, in every way that there is.
 local STARTS = {
   { "revision-1", { revision = 1 } }, { "unenhanced", { revision = 2, enhanced = false } },
   { "rtr", { peer_to_peer = true, rtr = { "send" } } }, { "depths", { ird = 4, ord = 4 } },
   { "any-depths", { ird = 0x3fff, ord = 0x3fff } }, { "private", { private = bytes(100) } },
 }
-for _, one in ipairs(STARTS) do
-  add("start-" .. one[1], function(t)
-    local conn = t:connect { raw = true }
-    conn:send(request(one[2]))
-    conn:next()
-    conn:shutdown()
-    conn:next()
-  end, "responder")
-end
-add("start-slowly", function(t)
-  local conn = t:connect { raw = true }
-  conn:send(request { private = bytes(64) }, { writes = { 20, 10 } })
-  conn:next()
-end, "responder")
-add("start-in-pieces", function(t)
-  local conn = t:connect { raw = true }
-  conn:write(octets(request {}):sub(1, 20))
-  conn:next(0.5)
-end, "responder")
 local ANSWERS = {
   { "peer-to-peer", PEER }, { "one-form", { peer_to_peer = true, enhanced = true, revision = 2, rtr = { "write" } } },
   { "revision-1", { revision = 1, enhanced = false, peer_to_peer = false } },
   { "plain", { revision = 2, enhanced = true, peer_to_peer = false } },
 }
-for _, one in ipairs(ANSWERS) do
-  add("answer-" .. one[1], function(t)
-    local c = one[2]
-    local conn = t:target_connects { raw = true, target = c }
-    local item = conn:next()
-    if item and item.kind == "startup" then conn:send(t:answer(item)) end
-    if c.peer_to_peer then conn:next() end
-    conn:shutdown()
+
+return family {
+  unasked("plain", function(t) everything(t, t:session { ird = 4, target = config(t) }) end),
+  unasked("markers", function(t) everything(t, t:session { markers = true, target = config(t, { markers = true }) }) end),
+
+  unasked("terminated", function(t)
+    local conn = t:session { target = config(t) }
+    local buf = t:memory { length = 64, remote = "read" }
+    conn:send(read_request { source = buf, size = 4, sink_stag = 7, sink_to = 0 })
+    conn:send(write { to = buf, payload = bytes(4) })
+    serve(t, conn)
+  end),
+
+  unasked("closed", function(t)
+    local conn = t:session { target = config(t) }
+    conn:send(read_request { size = 0 })
+    t:post { conn = conn, op = "send", payload = bytes(3001) }
+    serve(t, conn)
+  end),
+
+  unasked("large", function(t)
+    local conn = t:session { target = t.case.role == "initiator" and PEER or nil }
+    conn:send(read_request { size = 0 })
+    t:post { conn = conn, op = "write", stag = 5, to = 6, payload = bytes(70000) }
+    serve(t, conn)
+  end),
+
+  unasked("waiting", function(t)
+    local conn = t:connect { raw = true }
+    conn:send(request {})
     conn:next()
-  end, "initiator")
-end
-return list
+    t:established(conn)
+    t:post { conn = conn, op = "send", payload = bytes(30) }
+    conn:next(0.2)
+    conn:send(send {})
+    serve(t, conn)
+  end, "responder"),
+
+  each(STARTS, function(one)
+    return unasked("start-" .. one[1], function(t)
+      local conn = t:connect { raw = true }
+      conn:send(request(one[2]))
+      conn:next()
+      conn:shutdown()
+      conn:next()
+    end, "responder")
+  end),
+
+  unasked("start-slowly", function(t)
+    local conn = t:connect { raw = true }
+    conn:send(request { private = bytes(64) }, { writes = { 20, 10 } })
+    conn:next()
+  end, "responder"),
+
+  unasked("start-in-pieces", function(t)
+    local conn = t:connect { raw = true }
+    conn:write(octets(request {}):sub(1, 20))
+    conn:next(0.5)
+  end, "responder"),
+
+  each(ANSWERS, function(one)
+    return unasked("answer-" .. one[1], function(t)
+      local c = one[2]
+      local conn = t:target_connects { raw = true, target = c }
+      local item = conn:next()
+      if item and item.kind == "startup" then conn:send(t:answer(item)) end
+      if c.peer_to_peer then conn:next() end
+      conn:shutdown()
+      conn:next()
+    end, "initiator")
+  end),
+}
 """
 
 

@@ -29,7 +29,7 @@ local hostile = "%(hostile)s"
 local function one(id, level, run)
   return case { id = id, purpose = hostile, rules = { "MPA-8-02", "MPA-4.1-02" }, role = "responder", level = level, run = run }
 end
-return {
+return family {
   one("a-failing", nil, function(t)
       local conn = t:connect { raw = true, target = { accept = "ask" } }
       conn:send(request { private = hostile })
@@ -54,12 +54,10 @@ return {
 }
 """ % {"hostile": HOSTILE}
 
-MANY = """local list = {}
-for i = %d, %d do
-  list[#list + 1] = case { id = "z-" .. i, purpose = "one of many", rules = { "DDP-4.1-03" }, role = "initiator",
+MANY = """return family { each(range(%d, %d), function(i)
+  return case { id = "z-" .. i, purpose = "one of many", rules = { "DDP-4.1-03" }, role = "initiator",
     run = function(t) if i %% 4 == 0 then t:session {} end end }
-end
-return list
+end) }
 """
 
 

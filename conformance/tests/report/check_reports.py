@@ -131,7 +131,7 @@ def matrix(run, path):
 def interrupted(conform, folder):
     """A run that is ended says so: the plan is not fulfilled."""
     harness.write(os.path.join(folder, "slow", "s.lua"),
-                  'return { case { id = "a", purpose = "p", rules = { "MPA-8-02" }, role = "responder", run = function(t) end },\n'
+                  'return family { case { id = "a", purpose = "p", rules = { "MPA-8-02" }, role = "responder", run = function(t) end },\n'
                   'case { id = "b", purpose = "p", rules = { "MPA-8-02" }, role = "responder", deadline = 300,\n'
                   'run = function(t) t:connect {}:next(300) end } }\n')
     process = subprocess.Popen([conform, "run", "--cases", "slow", "--tap", "-j", "1"], cwd=folder, stdout=subprocess.PIPE,

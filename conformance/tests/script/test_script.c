@@ -29,7 +29,7 @@ static void reads_a_description(void **state)
 
     (void)state;
     play_write("-- a comment\n"
-               "return {\n"
+               "return family {\n"
                "  case { id = 'one', purpose = 'first', rules = { 'MPA-8-02', 'MPA-4.4-17' },\n"
                "    role = 'responder', needs = { memory = 'read write', agent = true, ird = 4 },\n"
                "    tags = { 'a', 'b' }, deadline = 2.5, run = function(t) end },\n"
@@ -63,6 +63,46 @@ static void reads_a_description(void **state)
     assert_string_equal(cases[2].id, "two-initiator");
     assert_int_equal(cases[2].role, IW_MPA_INITIATOR);
     assert_int_equal(cases[2].index, 2);
+    iw_case_free_all(cases, n);
+}
+
+/* A case's line is that of the word case, also where a tail call leaves no frame. */
+static void a_family_keeps_order_and_lines(void **state)
+{
+    static const struct {
+        const char *id;
+        int line;
+    } want[] = {{"a", 4},    {"b-1-x", 7}, {"b-1-y", 7},          {"b-3-x", 7}, {"b-3-y", 7},
+                {"d-2", 12}, {"d-3", 12},  {"d-3-initiator", 12}, {"c", 15}};
+    struct iw_case *cases;
+    char error[256] = "";
+    size_t n;
+
+    (void)state;
+    play_write(
+        "local function run() end\n"
+        "local common = { 'MPA-8-02' }\n"
+        "return family {\n"
+        "  case { id = 'a', purpose = 'p', rules = common, role = 'responder', run = run },\n"
+        "  each({ 1, 2, 3 }, { 'x', 'y' }, function(number, letter)\n"
+        "    if number == 2 then return nil end\n"
+        "    return case {\n"
+        "      id = ('b-%d-%s'):format(number, letter), purpose = 'p', rules = common,\n"
+        "      role = 'initiator', run = run }\n"
+        "  end),\n"
+        "  { each(range(2, 3), function(number)\n"
+        "    return (number == 3 and both_roles or case) {\n"
+        "      id = 'd-' .. number, purpose = 'p', rules = common,\n"
+        "      role = number ~= 3 and 'responder' or nil, run = run } end),\n"
+        "  case { id = 'c', purpose = 'p', rules = common, role = 'responder', run = run } },\n"
+        "}\n");
+    iw_case_load(play_file, &play_options, &cases, &n, error, sizeof(error));
+    assert_string_equal(error, "");
+    assert_int_equal(n, sizeof(want) / sizeof(want[0]));
+    for (size_t i = 0; i < n; i++) {
+        assert_string_equal(cases[i].id, want[i].id);
+        assert_int_equal(cases[i].line, want[i].line);
+    }
     iw_case_free_all(cases, n);
 }
 
@@ -106,8 +146,26 @@ static void bad_files_give_one_clear_line(void **state)
          ":3: unknown name 'csae' (did you mean 'case'?)"},
         {"local c = case { " GOOD " run = function(t) end }\nreturn { c, c }",
          ":2: two cases have the id 'one'"},
-        {"return 7", ":1: a case file returns case{...} or a list of them"},
-        {"", ": a case file returns case{...} or a list of them"},
+        {"return 7", ":1: a case file returns case{...} or family{...}"},
+        {"", ": a case file returns case{...} or family{...}"},
+        {"return {}", ":1: a case file returns case{...} or family{...}"},
+        {"\nreturn family {}", ":2: a case file returns case{...} or family{...}"},
+        {"\nreturn family(7)", ":2: family takes a table in braces, not a number"},
+        {"local c = case { " GOOD " run = function(t) end }\nreturn family { c, 'd' }",
+         ":2: family takes case{...} and lists of them, not a string"},
+        {"local c = case { " GOOD " run = function(t) end }\n\nreturn family { {}, { nil, c } }",
+         ":3: family takes case{...} and lists of them, not a nil"},
+        {"\nreturn family { { id = 'one' } }",
+         ":2: family takes case{...}, not a table with the field 'id'"},
+        {"return family {\n each({ 1 }, function() return\n 5 end) }",
+         ":2: each takes case{...} and lists of them, not a number"},
+        {"return family {\n each({ 1 }) }", ":2: each takes lists, and then a function"},
+        {"return family { each({ 1 }, function()\nreturn case {\n" GOOD " } end) }",
+         ":2: a case needs run = function(t) ... end"},
+        {"return fault.invalid_stg",
+         ":1: unknown fault 'invalid_stg' (did you mean 'invalid_stag'?)"},
+        {"\nfault.crc[2] = '2/0/03'",
+         ":2: a set of fault.* stays as it is: put it into a list of your own"},
         {"error('by hand')", ":1: by hand"},
         {"os.execute('true')", ":1: unknown name 'os'"},
         {"return io.open('/etc/passwd')", ":1: unknown name 'io'"},
@@ -320,6 +378,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_a_description),
+        cmocka_unit_test(a_family_keeps_order_and_lines),
         cmocka_unit_test(a_should_is_a_note),
         cmocka_unit_test(bad_files_give_one_clear_line),
         cmocka_unit_test(a_missing_file_is_named),

@@ -141,7 +141,7 @@ static struct iw_result play(struct peer *p, const char *ending)
         options.time_scale = 4;
     snprintf(body, sizeof(body),
              "local conn = t:connect { revision = 1, crc = false, isn = 0xfffffff0 }\n"
-             "local parts = conn:segments(function()\n"
+             "local parts = conn:split(function()\n"
              "  conn:send(read_request { size = 0, sink_stag = 7, sink_to = 1 })\n"
              "  conn:send(read_request { size = 0, sink_stag = 7, sink_to = 2 })\n"
              "end)\n"
@@ -185,13 +185,13 @@ static void before_its_turn(void **state)
     iw_result_free(&r);
 }
 
-/* Segments cut and split, the second of them twice, overlapping the one before. */
-static void pieces(void **state)
+/* Segments split once more, the second of them twice, and one sent again. */
+static void split_segments(void **state)
 {
     struct peer p = {0};
     struct iw_result r = play(
         &p, "parts:split(2, 10):split(1, 50)\n"
-            "t:check(#parts == 4 and #parts[2].octets == 2 and #parts[4].octets == 42, 'cut')\n"
+            "t:check(#parts == 4 and #parts[2].octets == 2 and #parts[4].octets == 42, 'split')\n"
             "parts:send(4, 4, 2, 1, 3)\n"
             "conn:expect(read_response { stag = 7, to = 1, payload = '' })\n"
             "conn:expect(read_response { stag = 7, to = 2, payload = '' })\n"
@@ -210,11 +210,10 @@ static void what_cannot_be(void **state)
     } rows[] = {
         {"parts:send(3)", "there are 2 segments, no 3"},
         {"conn:window(65536)", "to 'window' (expected 0 to 65535)"},
-        {"conn:segments(function() conn:send(write { payload = bytes(1461) }) end, { each = 1461 "
+        {"conn:split(function() conn:send(write { payload = bytes(1461) }) end, { sizes = 1461 "
          "}):send()",
          "a segment of 1461 octets: 1460 fit"},
-        {"conn:segments(function() conn:send(write {}) end, { each = 0 })",
-         "a segment of no octets"},
+        {"conn:split(function() conn:send(write {}) end, { sizes = 0 })", "a segment of no octets"},
         {"t:connect { window = 0 }", "mss and window are at least 1 at first"},
     };
 
@@ -247,7 +246,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(in_its_turn),
         cmocka_unit_test(before_its_turn),
-        cmocka_unit_test(pieces),
+        cmocka_unit_test(split_segments),
         cmocka_unit_test(what_cannot_be),
     };
 

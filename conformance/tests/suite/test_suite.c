@@ -52,8 +52,8 @@ static void load(void)
 static void test_order_and_depth(void **state)
 {
     (void)state;
-    put("b/two.lua",
-        "return { " CASE("c2", "MPA-8-02", RESPONDER) ", " CASE("c1", "MPA-8-02", RESPONDER) " }");
+    put("b/two.lua", "return family { " CASE("c2", "MPA-8-02", RESPONDER) ", " CASE(
+                         "c1", "MPA-8-02", RESPONDER) " }");
     put("a/deep/er/one.lua", "return " CASE("c3", "MPA-8-02", RESPONDER));
     put("b/notes.txt", "no case");
     put(".hidden/x.lua", "syntax error");
@@ -138,8 +138,8 @@ static void test_same_id_in_two_files(void **state)
 {
     (void)state;
     put("a.lua", "return " CASE("same", "MPA-8-02", RESPONDER));
-    put("b.lua", "\nreturn {" CASE("other", "MPA-8-02", RESPONDER) ",\n" CASE("same", "MPA-8-02",
-                                                                              RESPONDER) "}");
+    put("b.lua", "\nreturn family {" CASE("other", "MPA-8-02",
+                                          RESPONDER) ",\n" CASE("same", "MPA-8-02", RESPONDER) "}");
     load();
     assert_int_equal(suite.n_broken, 1);
     assert_int_equal(suite.n_cases, 1);
@@ -152,13 +152,18 @@ static void test_same_id_in_two_files(void **state)
 
 static void put_some(void)
 {
-    put("x.lua",
-        "return {" CASE("mpa-crc-bad", "MPA-8-02", RESPONDER "tags = { \"quick\" },") "," CASE(
-            "mpa-pad", "MPA-4.1-02",
-            "role = \"initiator\", level = \"should\",") "," CASE("ddp-crc", "MPA-8-02",
-                                                                  RESPONDER
-                                                                  "level = \"may\","
-                                                                  "tags = { \"slow\" },") "}");
+    put("x.lua", "return family {" CASE(
+                     "mpa-crc-bad", "MPA-8-02",
+                     RESPONDER "tags = { \"quick\" },") "," CASE("mpa-pad", "MPA-4.1-02",
+                                                                 "role = \"initiator\", level = "
+                                                                 "\"should\",") "," CASE("ddp-crc",
+                                                                                         "MPA-8-02",
+                                                                                         RESPONDER
+                                                                                         "level = "
+                                                                                         "\"may\","
+                                                                                         "tags = { "
+                                                                                         "\"slow\" "
+                                                                                         "},") "}");
     load();
 }
 

@@ -1,0 +1,68 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- The Terminates with which a correct target may answer a fault, the preferred one first, and why there is more than one;
+-- proto/rules/positions.md has each position (OP-...). A case may add to a set: { fault.invalid_stag, terminate { rdmap = "protection" } }.
+
+local strict = iw.load("strict")
+local message = iw.load("message")
+
+local rdmap = {
+  catastrophic = message.terminate { rdmap = "catastrophic" },
+  operation = message.terminate { rdmap = "operation" },
+}
+
+local sets = {
+  -- MPA
+  crc = { "2/0/02" },
+  marker = { "2/0/03" },
+  too_little_ird = { "2/0/06" },
+  no_common_rtr = { "2/0/07" },
+
+  -- DDP, tagged segments
+  invalid_stag = { "1/1/00", "1/1/02" }, -- many designs cannot distinguish it from a foreign one (OP-50)
+  foreign_stag = { "1/1/02", "1/1/00" }, -- of another protection domain or stream (OP-50)
+  no_write_access = { "1/1/00", "1/1/02", "0/1/02" }, -- DDP has no code for it (OP-44)
+  out_of_bounds = { "1/1/01" },
+  to_wraps = { "1/1/03", "1/1/01" }, -- the bounds may be checked first (OP-47)
+  past_end_or_wraps = { "1/1/01", "1/1/03" }, -- of a buffer that may lie just below 2^64 (OP-47)
+  tagged_version = { "1/1/04" }, -- the check is required (OP-45)
+
+  -- DDP, untagged segments
+  invalid_queue = { "1/2/01", "0/2/06" }, -- the opcode does not go with it, either (OP-68)
+  no_buffer = { "1/2/02", "1/2/03" }, -- the MSN is beyond the posted receives (OP-42)
+  invalid_msn = { "1/2/03", "1/2/02" }, -- likewise (OP-41, OP-42)
+  invalid_mo = { "1/2/04", "1/2/05" }, -- from there on the message is too long as well (OP-73)
+  too_long = { "1/2/05" }, -- the first segment that runs past the buffer (OP-73)
+  runs_past_buffer = { "1/2/05", "1/2/04" }, -- a segment whose MO may count as the fault (OP-73)
+  untagged_version = { "1/2/06" }, -- the check is required (OP-45)
+  more_reads_than_ird = { "1/2/02", message.terminate {} }, -- only the peer is forbidden to send them (OP-70)
+
+  -- RDMAP: Read Requests, and the requests of RFC 7306 (OP-82)
+  rdmap_invalid_stag = { "0/1/00", "0/1/03" }, -- as invalid_stag (OP-50)
+  rdmap_foreign_stag = { "0/1/03", "0/1/00" }, -- as foreign_stag (OP-50)
+  rdmap_no_access = { "0/1/02", "0/1/00" }, -- a design may keep no STag for what is not open (OP-50)
+  rdmap_out_of_bounds = { "0/1/01" },
+  rdmap_to_wraps = { "0/1/04", "0/1/01" }, -- as to_wraps (OP-47)
+  rdmap_past_end_or_wraps = { "0/1/01", "0/1/04" }, -- as past_end_or_wraps (OP-47)
+  atomic_invalid_stag = { "0/1/00" }, -- OP-82: the codes of Read Requests
+  unaligned_atomic = { "0/2/07" },
+
+  -- RDMAP: Sends with Invalidate
+  not_invalidatable = { "0/1/09", "0/2/09" }, -- the code stands under two error types (OP-63)
+  invalidate_invalid_stag = { "0/1/09", "0/2/09", "0/1/00" }, -- or the code for any invalid STag (OP-63, OP-64)
+
+  -- RDMAP: versions, opcodes, responses
+  rdmap_version = { "0/2/05" }, -- also for 0 (OP-72)
+  opcode = { "0/2/06" },
+  opcode_of_rfc7306 = { "0/2/06", rdmap.operation }, -- to a target that does not know it (OP-86)
+  opcode_with_t = { "0/2/06", message.terminate { ddp = "tagged" } }, -- RDMAP's code, or one of DDP's (OP-68)
+  opcode_on_queue = { "0/2/06", message.terminate { ddp = "untagged" } }, -- likewise (OP-68)
+  unasked_response = { "0/2/06" }, -- what else a case accepts depends on the sink that it names (OP-66)
+  atomic_response = { rdmap.operation, rdmap.catastrophic }, -- there is no code for it (OP-82)
+  atomic_response_too_long = { rdmap.operation, "1/2/05", rdmap.catastrophic }, -- nor for this, but DDP may see the end of its buffer (OP-82)
+}
+
+-- Cases share them.
+local FIXED = { __newindex = function() error("a set of fault.* stays as it is: put it into a list of your own", 0) end }
+for name, set in pairs(sets) do sets[name] = setmetatable(message.flat(set), FIXED) end
+
+return strict.seal("fault", sets)
