@@ -3,9 +3,9 @@
 #define IW_LINT_H
 
 /*
- * iwarp-lint: runs the observer over a capture. follow.c sorts frames into connections and octets
- * into observers, report.c prints what they see, summary.c sums it up at the end, reads.c times
- * Reads, extract.c collects the octets placed in a buffer.
+ * iwarp-lint: runs the observer over a capture. lint_follow.c sorts frames into connections and
+ * octets into observers, lint_report.c prints what they see, summary.c sums it up at the end,
+ * lint_reads.c times Reads, extract.c collects the octets placed in a buffer.
  */
 
 #include <stdio.h>
@@ -133,7 +133,7 @@ struct iw_lint {
     bool sarif_begun;    /* a result has been written */
 };
 
-/* follow.c: checks the whole file. Returns an exit status. */
+/* lint_follow.c: checks the whole file. Returns an exit status. */
 int iw_lint_run(const struct iw_lint_options *options, FILE *out);
 /* Returns the frame that has an octet of this side; the one being read if that is not remembered.
  */
@@ -161,7 +161,7 @@ void iw_lint_note(struct iw_lint *lint, uint64_t frame, const char *format, ...)
 bool iw_lint_annotate(struct iw_lint *lint);
 void iw_lint_free_notes(struct iw_lint *lint);
 
-/* report.c */
+/* lint_report.c */
 void iw_lint_finding(struct iw_lint_connection *c, const struct iw_observation *o);
 void iw_lint_message(const struct iw_lint_connection *c, const struct iw_observation *o);
 /* Stops judging this side and reports `why`. */
@@ -175,7 +175,7 @@ void iw_lint_total(const struct iw_lint *lint, const struct iw_capture_counts *n
 /* "write", "read-request", ... by opcode. */
 extern const char *const iw_lint_opcodes[16];
 
-/* reads.c: Reads and atomics of one side. Those that do not fit into memory are not timed. */
+/* lint_reads.c: Reads and atomics of one side. Those that do not fit into memory are not timed. */
 struct iw_lint_times {
     uint64_t answered;
     uint64_t p50, p90, p99, most; /* ns, within a sixteenth but the last; 0 if none was answered */
