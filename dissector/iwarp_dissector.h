@@ -3,15 +3,15 @@
 #define IWARP_DISSECTOR_H
 
 /*
- * The Wireshark plugin. On the first pass over a capture follow.c feeds the observer of each
+ * The Wireshark plugin. On the first pass over a capture first_pass.c feeds the observer of each
  * connection and keeps what it sees, by frame and position, for as long as the file is open. On
- * every pass, the first included, draw.c, segment.c and ulp.c show what was kept. Drawing computes
- * nothing new, so that each pass shows the same. Only links to later frames have to wait for the
- * second.
+ * every pass, the first included, draw.c, draw_segment.c and ulp.c show what was kept. Drawing
+ * computes nothing new, so that each pass shows the same. Only links to later frames have to wait
+ * for the second.
  */
 
 #include "compat.h"
-#include "fields.h"
+#include "display_fields.h"
 #include "iwarp/observer.h"
 #include "iwarp/stream.h"
 
@@ -213,7 +213,7 @@ extern struct iwd_connection *iwd_shown;
 void iwd_register(void);
 void iwd_handoff(void);
 
-/* memory.c */
+/* file_memory.c */
 
 /* Allocates zeroed memory that stays until the file is closed. */
 void *iwd_take(size_t size);
@@ -228,7 +228,7 @@ void iwd_give_back(void *context, void *block, size_t size);
 /* Frees everything: the file is closed. */
 void iwd_forget_all(void);
 
-/* follow.c */
+/* first_pass.c */
 
 /* Returns the connection of the frame's conversation, or NULL if that is not iWARP. */
 struct iwd_connection *iwd_connection_of(packet_info *pinfo);
@@ -295,7 +295,7 @@ static inline enum iw_side iwd_other(enum iw_side side)
     return side == IW_SIDE_INITIATOR ? IW_SIDE_RESPONDER : IW_SIDE_INITIATOR;
 }
 
-/* messages.c */
+/* join_messages.c */
 
 /* Processes a good segment that the observer shows, which became `thing`. */
 void iwd_segment(struct iwd_connection *c, struct iwd_thing *thing,
@@ -318,11 +318,11 @@ void iwd_print_thing(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinf
 /* Adds a field that links to a frame; adds nothing if that is 0. */
 proto_item *iwd_link(proto_tree *tree, enum iwd_field field, tvbuff_t *tvb, uint32_t frame);
 
-/* segment.c: draws the ULPDU in `tvb`, whose end may be missing. */
+/* draw_segment.c: draws the ULPDU in `tvb`, whose end may be missing. */
 void iwd_draw_segment(const struct iwd_thing *thing, tvbuff_t *tvb, packet_info *pinfo,
                       proto_tree *tree, proto_tree *root);
 
-/* stats.c: gives the statistics a start-up frame or an FPDU (`octets`: its ULPDU; NULL: none is
+/* stats_tap.c: gives the statistics a start-up frame or an FPDU (`octets`: its ULPDU; NULL: none is
  * here), or findings that belong to none. */
 void iwd_tap_thing(const struct iwd_thing *t, tvbuff_t *octets, packet_info *pinfo);
 void iwd_tap_findings(const struct iwd_finding *findings, packet_info *pinfo);
@@ -365,7 +365,7 @@ void iwd_handoff_infiniband(void);
 /* Returns true for iSER's dissector, which takes only Sends. */
 bool iwd_is_iser(dissector_handle_t handle);
 
-/* stream.c */
+/* follow_stream.c */
 void iwd_register_stream(int proto);
 /* Taps octets of the ULP, in the order of the stream. */
 void iwd_tap_payload(tvbuff_t *tvb, packet_info *pinfo);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Finds connections, and passes frames to follow.c and draw.c. */
+/* Finds connections, and passes frames to first_pass.c and draw.c. */
 #include "iwarp_dissector.h"
 
 #include "iwarp/capture.h"

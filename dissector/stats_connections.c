@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* -z iwarp,connections: what each connection agreed on, and what it carried. */
-#include "stats.h"
+#include "stats_tap.h"
 
 enum {
     STREAM,

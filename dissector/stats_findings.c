@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* -z iwarp,findings: by rule and severity. */
-#include "stats.h"
+#include "stats_tap.h"
 
 enum { SEVERITY, LEVEL, RULE, SECTION, COUNT, FIRST, TEXT };
 enum { NO_ROW = -1 };

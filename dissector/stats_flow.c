@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* -z flow,iwarp,standard and Statistics, Flow Graph: one arrow for each message. */
-#include "stats.h"
+#include "stats_tap.h"
 
 #include <inttypes.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* -z iwarp,messages and -z iwarp,times. */
-#include "stats.h"
+#include "stats_tap.h"
 
 /* ---- messages by opcode ---- */
 

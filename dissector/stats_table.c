@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "stats.h"
+#include "stats_tap.h"
 
 static struct iwd_table *tables[4];
 static unsigned n_tables;

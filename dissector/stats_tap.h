@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef IWD_STATS_H
-#define IWD_STATS_H
+#ifndef IWD_STATS_TAP_H
+#define IWD_STATS_TAP_H
 
 /*
  * Statistics. All listen to the tap "iwarp", which reports each start-up frame and FPDU as it is

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef IWD_FIELDS_H
-#define IWD_FIELDS_H
+#ifndef IWD_DISPLAY_FIELDS_H
+#define IWD_DISPLAY_FIELDS_H
 
 /*
  * The fields: X(name, label, filter, type, display, strings, mask, description). A field that the

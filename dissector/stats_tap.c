@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The tap; -z iwarp,tree and -z iwarp,srt, and the same in Wireshark's menus. */
-#include "stats.h"
+#include "stats_tap.h"
 
 #include <epan/srt_table.h>
 #include <epan/stats_tree.h>
