@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/complain.h"
+
 enum { COMMENTS = 64 /* of one frame */ };
 
 void iw_lint_note(struct iw_lint *lint, uint64_t frame, const char *format, ...)
@@ -100,6 +102,6 @@ bool iw_lint_annotate(struct iw_lint *lint)
     if (from)
         iw_capture_close(from);
     if (!good)
-        fprintf(stderr, "iwarp-lint: %s\n", error);
+        iw_complain("%s", error);
     return good;
 }

@@ -5,7 +5,6 @@
 
 #include "oracle/file.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,16 +2,6 @@
 #include "lint.h"
 
 #include <inttypes.h>
-#include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
-
-static const char *const side_names[] = {"initiator", "responder"};
-
-const char *iw_lint_side_name(enum iw_side side)
-{
-    return side_names[side];
-}
 
 char *iw_lint_address(const struct iw_lint_connection *c, enum iw_side side, char *text)
 {
@@ -20,178 +10,142 @@ char *iw_lint_address(const struct iw_lint_connection *c, enum iw_side side, cha
     return iw_address_print(text, &c->tcp->address[direction], c->tcp->port[direction]);
 }
 
-static void put_json(FILE *out, json_t *object)
+char *iw_lint_hex(char text[IW_LINT_HEX], uint64_t value)
 {
-    if (!object)
+    snprintf(text, IW_LINT_HEX, "0x%" PRIx64, value);
+    return text;
+}
+
+void iw_lint_put_json(const struct iw_lint *lint, json_t *object)
+{
+    if (object == NULL)
         return;
-    json_dumpf(object, out, JSON_COMPACT);
-    putc('\n', out);
+    json_dumpf(object, lint->out, JSON_COMPACT);
+    putc('\n', lint->out);
     json_decref(object);
 }
 
-/* Makes the fields common to every line about one side. */
-static json_t *line(const struct iw_lint_connection *c, const char *type, enum iw_side side,
-                    uint64_t pos)
+/* Writes a line about one side, which begins with what all of them have. */
+static void put_line(const struct iw_lint_connection *c, const char *type, enum iw_side side,
+                     uint64_t frame, json_t *more)
 {
     char from[IW_ENDPOINT_TEXT];
+    json_t *object = json_pack("{s:s, s:I, s:I, s:s, s:s}", "type", type, "frame",
+                               (json_int_t)frame, "connection", (json_int_t)c->tcp->number, "side",
+                               iw_side_name(side), "from", iw_lint_address(c, side, from));
 
-    return json_pack("{s:s, s:I, s:I, s:s, s:s, s:I}", "type", type, "frame",
-                     (json_int_t)iw_lint_frame(c, side, pos), "connection",
-                     (json_int_t)c->tcp->number, "side", side_names[side], "from",
-                     iw_lint_address(c, side, from), "octet", (json_int_t)pos);
+    json_object_update_new(object, more);
+    iw_lint_put_json(c->lint, object);
 }
 
-/* "0x2a" : 64 bits do not fit into every reader's numbers. */
-static void set_value(json_t *object, const char *name, uint64_t value)
+bool iw_lint_is_must(const struct iw_rule *rule)
 {
-    char text[24];
-
-    snprintf(text, sizeof(text), "0x%" PRIx64, value);
-    json_object_set_new(object, name, json_string(text));
-}
-
-static bool counts(const struct iw_lint *lint, const struct iw_rule *rule)
-{
-    bool must = rule->level == IW_LEVEL_MUST || rule->level == IW_LEVEL_MUST_NOT;
-
-    return !lint->options->must || (must && !rule->implied);
+    return rule->level == IW_LEVEL_MUST || rule->level == IW_LEVEL_MUST_NOT;
 }
 
 void iw_lint_finding(struct iw_lint_connection *c, const struct iw_observation *o)
 {
     struct iw_lint *lint = c->lint;
-    const struct iw_check_info *info = iw_check_info(o->fault.check);
+    const struct iw_fault *f = &o->fault;
+    const struct iw_check_info *info = iw_check_info(f->check);
     const struct iw_rule *rule = iw_rule_at(info->rule);
-    char from[IW_ENDPOINT_TEXT];
+    const char *level = iw_level_name(rule->level);
+    uint64_t frame = iw_lint_frame(c, o->side, f->pos);
+    char what[512], where[128], from[IW_ENDPOINT_TEXT], got[IW_LINT_HEX], want[IW_LINT_HEX];
 
-    if (!counts(lint, rule))
+    if (lint->options->must && (!iw_lint_is_must(rule) || rule->implied))
         return;
     lint->findings++;
-    if (lint->options->annotate)
-        iw_lint_note(
-            lint, iw_lint_frame(c, o->side, o->fault.pos),
-            "%s (%s%s): %s [%s; %s, octet %" PRIu64 ": 0x%" PRIx64 ", expected 0x%" PRIx64 "]",
-            rule->id, iw_level_name(rule->level), rule->implied ? ", implied" : "", info->text,
-            info->name, side_names[o->side], o->fault.pos, o->fault.got, o->fault.want);
-    if (lint->options->format == IW_LINT_SARIF) {
-        iw_lint_sarif_finding(c, o);
-        return;
+    iw_lint_hex(got, f->got);
+    iw_lint_hex(want, f->want);
+    snprintf(what, sizeof(what), "%s (%s%s): %s [%s; %s", rule->id, level,
+             rule->implied ? ", implied" : "", info->text, info->name, iw_side_name(o->side));
+    snprintf(where, sizeof(where), "octet %" PRIu64 ": %s, expected %s", f->pos, got, want);
+    if (lint->options->annotate != NULL)
+        iw_lint_note(lint, frame, "%s, %s]", what, where);
+    switch (lint->options->format) {
+    case IW_LINT_TEXT:
+        fprintf(lint->out, "%s:%" PRIu64 ": %s %s, %s]\n", lint->options->path, frame, what,
+                iw_lint_address(c, o->side, from), where);
+        break;
+    case IW_LINT_JSON:
+        put_line(c, "finding", o->side, frame,
+                 json_pack("{s:I, s:s, s:s, s:s, s:b, s:s, s:s, s:s}", "octet", (json_int_t)f->pos,
+                           "check", info->name, "rule", rule->id, "level", level, "implied",
+                           (int)rule->implied, "text", info->text, "got", got, "want", want));
+        break;
+    case IW_LINT_SARIF:
+        iw_lint_sarif_finding(c, o, where);
+        break;
     }
-    if (lint->options->format == IW_LINT_JSON) {
-        json_t *object = line(c, "finding", o->side, o->fault.pos);
-
-        json_object_set_new(object, "check", json_string(info->name));
-        json_object_set_new(object, "rule", json_string(rule->id));
-        json_object_set_new(object, "level", json_string(iw_level_name(rule->level)));
-        json_object_set_new(object, "implied", json_boolean(rule->implied));
-        json_object_set_new(object, "text", json_string(info->text));
-        set_value(object, "got", o->fault.got);
-        set_value(object, "want", o->fault.want);
-        put_json(lint->out, object);
-        return;
-    }
-    fprintf(lint->out,
-            "%s:%" PRIu64 ": %s (%s%s): %s [%s; %s %s, octet %" PRIu64 ": 0x%" PRIx64
-            ", expected 0x%" PRIx64 "]\n",
-            lint->options->path, iw_lint_frame(c, o->side, o->fault.pos), rule->id,
-            iw_level_name(rule->level), rule->implied ? ", implied" : "", info->text, info->name,
-            side_names[o->side], iw_lint_address(c, o->side, from), o->fault.pos, o->fault.got,
-            o->fault.want);
 }
 
 void iw_lint_message(const struct iw_lint_connection *c, const struct iw_observation *o)
 {
     const struct iw_lint *lint = c->lint;
-    char text[512] = "", segments[64] = "", from[IW_ENDPOINT_TEXT];
+    bool message = o->kind == IW_OBSERVED_MESSAGE;
+    uint64_t frame = iw_lint_frame(c, o->side, o->pos);
+    char text[512], segments[64] = "", from[IW_ENDPOINT_TEXT];
 
-    if (o->kind == IW_OBSERVED_STARTUP)
-        iw_wire_print_startup(text, sizeof(text), o->frame, o->frame_length);
-    else if (o->kind == IW_OBSERVED_MESSAGE)
+    if (message)
         iw_wire_print_segment(text, sizeof(text), o->ulpdu, o->ulpdu_captured);
-    else if (o->kind == IW_OBSERVED_FIN || o->kind == IW_OBSERVED_RESET)
-        snprintf(text, sizeof(text), "%s", o->kind == IW_OBSERVED_FIN ? "fin" : "reset");
+    else if (o->kind == IW_OBSERVED_STARTUP)
+        iw_wire_print_startup(text, sizeof(text), o->frame, o->frame_length);
     else
+        snprintf(text, sizeof(text), "%s", o->kind == IW_OBSERVED_FIN ? "fin" : "reset");
+    if (lint->options->format == IW_LINT_JSON) {
+        json_t *more = json_pack("{s:I, s:s}", "octet", (json_int_t)o->pos, "text", text);
+
+        if (message)
+            json_object_update_new(more,
+                                   json_pack("{s:I, s:I}", "segments", (json_int_t)o->segments,
+                                             "octets", (json_int_t)o->message_length));
+        put_line(c, "message", o->side, frame, more);
         return;
-    if (o->kind == IW_OBSERVED_MESSAGE && o->segments > 1)
+    }
+    if (message && o->segments > 1)
         snprintf(segments, sizeof(segments), " (last of %" PRIu32 " segments, %" PRIu64 " octets)",
                  o->segments, o->message_length);
-    if (lint->options->format == IW_LINT_JSON) {
-        json_t *object = line(c, "message", o->side, o->pos);
-
-        json_object_set_new(object, "text", json_string(text));
-        if (o->kind == IW_OBSERVED_MESSAGE) {
-            json_object_set_new(object, "segments", json_integer((json_int_t)o->segments));
-            json_object_set_new(object, "octets", json_integer((json_int_t)o->message_length));
-        }
-        put_json(lint->out, object);
-        return;
-    }
-    fprintf(lint->out, "%s:%" PRIu64 ": %s %s: %s%s\n", lint->options->path,
-            iw_lint_frame(c, o->side, o->pos), side_names[o->side],
-            iw_lint_address(c, o->side, from), text, segments);
+    fprintf(lint->out, "%s:%" PRIu64 ": %s %s: %s%s\n", lint->options->path, frame,
+            iw_side_name(o->side), iw_lint_address(c, o->side, from), text, segments);
 }
 
-void iw_lint_end(struct iw_lint_connection *c, enum iw_side side, const char *why)
+void iw_lint_break(struct iw_lint_connection *c, const struct iw_observation *o)
 {
+    static const char *const types[] = {
+        [IW_OBSERVED_LOST] = "unknown", [IW_OBSERVED_GAP] = "gap", [IW_OBSERVED_RESYNC] = "resync"};
+    static const char *const found_by[] = {[IW_RESYNC_MARKER] = "by a Marker",
+                                           [IW_RESYNC_CRC] = "by a CRC",
+                                           [IW_RESYNC_CHAIN] = "by a chain of headers"};
     struct iw_lint *lint = c->lint;
-    char from[IW_ENDPOINT_TEXT];
+    bool lost = o->kind == IW_OBSERVED_LOST;
+    const char *unknown = lost ? "unknown from here: " : "";
+    char from[IW_ENDPOINT_TEXT], text[512];
 
-    if (lint->options->annotate)
-        iw_lint_note(lint, lint->frame, "unknown from here: %s [%s]", why, side_names[side]);
-    if (lint->options->format == IW_LINT_SARIF) {
-        iw_lint_sarif_unknown(c, side, why);
-        return;
-    }
-    if (lint->options->format == IW_LINT_JSON) {
-        json_t *object = line(c, "unknown", side, 0);
-
-        json_object_set_new(object, "frame", json_integer((json_int_t)lint->frame));
-        json_object_del(object, "octet");
-        json_object_set_new(object, "text", json_string(why));
-        put_json(lint->out, object);
-        return;
-    }
-    fprintf(lint->out, "%s:%" PRIu64 ": unknown from here: %s [%s %s]\n", lint->options->path,
-            lint->frame, why, side_names[side], iw_lint_address(c, side, from));
-}
-
-static const char *found_by(enum iw_resync how)
-{
-    static const char *const names[] = {[IW_RESYNC_MARKER] = "by a Marker",
-                                        [IW_RESYNC_CRC] = "by a CRC",
-                                        [IW_RESYNC_CHAIN] = "by a chain of headers"};
-
-    return names[how];
-}
-
-void iw_lint_gap(struct iw_lint_connection *c, const struct iw_observation *o)
-{
-    struct iw_lint *lint = c->lint;
-    bool gap = o->kind == IW_OBSERVED_GAP;
-    char from[IW_ENDPOINT_TEXT], text[128];
-
-    if (gap)
+    if (lost)
+        snprintf(text, sizeof(text), "%s", iw_check_info(o->fault.check)->text);
+    else if (o->kind == IW_OBSERVED_GAP)
         snprintf(text, sizeof(text), "octets %" PRIu64 " to %" PRIu64 " are not in the capture",
                  o->pos, o->end - 1);
     else
         snprintf(text, sizeof(text), "FPDUs found again at octet %" PRIu64 ", %s", o->end,
-                 found_by(o->found_by));
-    if (lint->options->annotate)
-        iw_lint_note(lint, lint->frame, "%s [%s]", text, side_names[o->side]);
-    if (lint->options->format == IW_LINT_SARIF) {
-        if (gap)
+                 found_by[o->found_by]);
+    if (lint->options->annotate != NULL)
+        iw_lint_note(lint, lint->frame, "%s%s [%s]", unknown, text, iw_side_name(o->side));
+    switch (lint->options->format) {
+    case IW_LINT_TEXT:
+        fprintf(lint->out, "%s:%" PRIu64 ": %s%s [%s %s]\n", lint->options->path, lint->frame,
+                unknown, text, iw_side_name(o->side), iw_lint_address(c, o->side, from));
+        break;
+    case IW_LINT_JSON:
+        put_line(c, types[o->kind], o->side, lint->frame,
+                 lost ? json_pack("{s:s}", "text", text)
+                      : json_pack("{s:I, s:I, s:s}", "octet", (json_int_t)o->pos, "end",
+                                  (json_int_t)o->end, "text", text));
+        break;
+    case IW_LINT_SARIF:
+        if (o->kind != IW_OBSERVED_RESYNC)
             iw_lint_sarif_unknown(c, o->side, text);
-        return;
+        break;
     }
-    if (lint->options->format == IW_LINT_JSON) {
-        json_t *object = line(c, gap ? "gap" : "resync", o->side, o->pos);
-
-        json_object_set_new(object, "frame", json_integer((json_int_t)lint->frame));
-        json_object_set_new(object, "end", json_integer((json_int_t)o->end));
-        json_object_set_new(object, "text", json_string(text));
-        put_json(lint->out, object);
-        return;
-    }
-    fprintf(lint->out, "%s:%" PRIu64 ": %s [%s %s]\n", lint->options->path, lint->frame, text,
-            side_names[o->side], iw_lint_address(c, o->side, from));
 }

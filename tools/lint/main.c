@@ -14,7 +14,6 @@ enum { PORTS = 64, CONNECTIONS = 10000, MOST_CONNECTIONS = 1000000 };
 struct choice {
     struct iw_lint_options lint;
     uint16_t ports[PORTS];
-    bool extract;
 };
 
 static int wrong(char *error, size_t room, const char *expected)
@@ -50,17 +49,6 @@ static int set_level(void *context, const char *value, char *error, size_t room)
                                                  : wrong(error, room, "must or all");
 }
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): as the table wants it */
-static int set_live(void *context, const char *value, char *error, size_t room)
-{
-    struct choice *c = context;
-
-    (void)error, (void)room;
-    c->lint.live = true;
-    c->lint.path = value;
-    return IW_OPTION_TAKEN;
-}
-
 static int set_extract(void *context, const char *value, char *error, size_t room)
 {
     struct choice *c = context;
@@ -68,8 +56,7 @@ static int set_extract(void *context, const char *value, char *error, size_t roo
 
     if (!iw_number(value, 0, UINT32_MAX, &stag))
         return wrong(error, room, "an STag, decimal or 0x...");
-    c->lint.stag = (uint32_t)stag;
-    c->extract = true;
+    c->lint.stag = (int64_t)stag;
     return IW_OPTION_TAKEN;
 }
 
@@ -129,8 +116,7 @@ static const struct iw_option options[] = {
      "copy the capture (pcapng), with the findings as comments on its packets", 0, KEEP(annotate)},
     {"level", 0, "must|all", "only findings about MUST and MUST NOT (all)", 0,
      IW_OPTION_CALLS(set_level)},
-    {"live", 0, "INTERFACE", "capture from there until a signal (Ctrl-C) ends it", 0,
-     IW_OPTION_CALLS(set_live)},
+    {"live", 0, "INTERFACE", "capture from there until a signal (Ctrl-C) ends it", 0, KEEP(live)},
     {"filter", 0, "EXPRESSION", "look only at packets that this BPF filter selects", 0,
      KEEP(filter)},
     {"decode-as", 0, "PORT",
@@ -159,13 +145,13 @@ static bool same_file(const char *a, const char *b)
 }
 
 /* Options that contradict each other, or the capture. */
-static bool fits(const struct iw_lint_options *o, bool extract)
+static bool fits(const struct iw_lint_options *o)
 {
     const char *wrong = NULL;
 
     if (o->format == IW_LINT_SARIF && (o->summary || o->messages))
         wrong = "--sarif tells findings only: did not expect --summary or --messages";
-    if (!o->into != !extract)
+    if ((o->into != NULL) != (o->stag >= 0))
         wrong = "--extract STAG and --into FILE: expected both or none";
     if (o->into && !o->live && same_file(o->into, o->path))
         wrong = "--into: expected another file than the capture";
@@ -205,20 +191,19 @@ static int parse(int argc, char **argv, struct choice *c)
         return status;
     if (argc - first != !c->lint.live) {
         iw_complain("expected one capture%s; see --help", c->lint.live ? ", a file or --live" : "");
-        return IW_LINT_USAGE;
+        return IW_EXIT_USAGE;
     }
-    if (!c->lint.live)
-        c->lint.path = argv[first];
-    return fits(&c->lint, c->extract) ? -1 : IW_LINT_USAGE;
+    c->lint.path = c->lint.live ? c->lint.live : argv[first];
+    return fits(&c->lint) ? -1 : IW_EXIT_USAGE;
 }
 
 int main(int argc, char **argv)
 {
-    struct choice c = {.lint = {.connections = CONNECTIONS, .connection = -1, .owner = -1}};
-    int status;
+    struct choice c = {
+        .lint = {.connections = CONNECTIONS, .stag = -1, .connection = -1, .owner = -1}};
 
     iw_complain_as("iwarp-lint");
     c.lint.ports = c.ports;
-    status = parse(argc, argv, &c);
+    int status = parse(argc, argv, &c);
     return status >= 0 ? status : iw_lint_run(&c.lint, stdout);
 }
