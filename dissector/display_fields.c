@@ -31,25 +31,28 @@ static const value_string iwd_atomics[] = {
 static value_string iwd_opcodes[16 + 1];
 static value_string iwd_layers[3 + 1];
 
-static void fill_names(void)
-{
-    for (unsigned k = 0; k < 16; k++)
-        iwd_opcodes[k] = (value_string){k, iw_wire_opcode_name(k)};
-    for (unsigned k = 0; k < 3; k++)
-        iwd_layers[k] = (value_string){k, iw_wire_term_layer_name(k)};
-}
+/* The kinds of fields: type, display, strings, mask. */
+#define TREE FT_NONE, BASE_NONE, NULL, 0
+#define BYTES FT_BYTES, BASE_NONE, NULL, 0
+#define TEXT FT_STRING, BASE_NONE, NULL, 0
+#define TIME FT_RELATIVE_TIME, BASE_NONE, NULL, 0
+#define FLAG FT_BOOLEAN, BASE_NONE, NULL, 0
+#define BIT(bits, mask) FT_BOOLEAN, bits, NULL, mask
+#define DEC(bits) FT_UINT##bits, BASE_DEC, NULL, 0
+#define HEX(bits) FT_UINT##bits, BASE_HEX, NULL, 0
+#define DEC_PART(bits, mask) FT_UINT##bits, BASE_DEC, NULL, mask
+#define HEX_PART(bits, mask) FT_UINT##bits, BASE_HEX, NULL, mask
+#define NAMED(bits, base, strings, mask) FT_UINT##bits, BASE_##base, VALS(strings), mask
+#define FRAME FT_FRAMENUM, BASE_NONE, NULL, 0
+#define REQUEST_FRAME FT_FRAMENUM, BASE_NONE, FRAMENUM_TYPE(FT_FRAMENUM_REQUEST), 0
+#define RESPONSE_FRAME FT_FRAMENUM, BASE_NONE, FRAMENUM_TYPE(FT_FRAMENUM_RESPONSE), 0
 
-static void register_hf(int proto)
-{
-    static hf_register_info list[F_COUNT] = {
-#define X(name, label, filter, type, display, strings, mask, description)                          \
-    {&iwd_hf[F_##name], {label, "iwarp." filter, type, display, strings, mask, description, HFILL}},
-        IWD_FIELDS
+static hf_register_info fields[F_COUNT] = {
+#define X(name, label, filter, kind, description)                                                  \
+    {&iwd_hf[F_##name], {label, "iwarp." filter, kind, description, HFILL}},
+    IWD_FIELDS
 #undef X
-    };
-
-    proto_register_field_array(proto, list, F_COUNT);
-}
+};
 
 int iwd_severity(const struct iw_rule *rule)
 {
@@ -65,50 +68,48 @@ int iwd_severity(const struct iw_rule *rule)
     }
 }
 
+/* Expert infos about no check. */
+static ei_register_info remarks[] = {
+    {&iwd_ei_lost, {"iwarp.unknown", PI_UNDECODED, PI_WARN, "iWARP: unknown from here", EXPFILL}},
+    {&iwd_ei_gap,
+     {"iwarp.missing", PI_SEQUENCE, PI_NOTE, "iWARP: octets are not in the capture", EXPFILL}},
+    {&iwd_ei_resync,
+     {"iwarp.found_again", PI_SEQUENCE, PI_NOTE, "iWARP: framing found again", EXPFILL}},
+    {&iwd_ei_rejected,
+     {"iwarp.rejected", PI_RESPONSE_CODE, PI_NOTE, "iWARP: the responder refuses the connection",
+      EXPFILL}},
+    {&iwd_ei_terminate,
+     {"iwarp.terminated", PI_RESPONSE_CODE, PI_WARN, "iWARP: Terminate", EXPFILL}},
+};
+
 /* Registers each check of the observer, so that users can filter for it and the list of expert
  * infos shows it with its rule: iwarp.check.mpa_crc. */
 static void register_checks(expert_module_t *module)
 {
     wmem_allocator_t *scope = wmem_epan_scope();
-    ei_register_info *list = wmem_alloc0_array(scope, ei_register_info, IW_CHECK_COUNT + 5);
+    ei_register_info *list = wmem_alloc0_array(scope, ei_register_info, IW_CHECK_COUNT);
     int count = 0;
 
     iwd_ei = wmem_alloc0_array(scope, expert_field, IW_CHECK_COUNT);
     for (unsigned k = 1; k < IW_CHECK_COUNT; k++) {
         const struct iw_check_info *info = iw_check_info((enum iw_check)k);
         const struct iw_rule *rule = iw_check_rule((enum iw_check)k);
-        ei_register_info *ei = &list[count];
 
         if (!(info->kinds & IW_KIND_OBSERVER))
             continue;
-        count++;
-        *ei = (ei_register_info){
+        list[count++] = (ei_register_info){
             &iwd_ei[k],
             {g_strdelimit(wmem_strdup_printf(scope, "iwarp.check.%s", info->name), "-", '_'),
              PI_PROTOCOL, iwd_severity(rule),
              wmem_strdup_printf(scope, "%s: %s", rule->id, info->text), EXPFILL}};
     }
-    list[count++] = (ei_register_info){
-        &iwd_ei_lost,
-        {"iwarp.unknown", PI_UNDECODED, PI_WARN, "iWARP: unknown from here", EXPFILL}};
-    list[count++] = (ei_register_info){
-        &iwd_ei_gap,
-        {"iwarp.missing", PI_SEQUENCE, PI_NOTE, "iWARP: octets are not in the capture", EXPFILL}};
-    list[count++] = (ei_register_info){
-        &iwd_ei_resync,
-        {"iwarp.found_again", PI_SEQUENCE, PI_NOTE, "iWARP: framing found again", EXPFILL}};
-    list[count++] = (ei_register_info){&iwd_ei_rejected,
-                                       {"iwarp.rejected", PI_RESPONSE_CODE, PI_NOTE,
-                                        "iWARP: the responder refuses the connection", EXPFILL}};
-    list[count++] = (ei_register_info){
-        &iwd_ei_terminate,
-        {"iwarp.terminated", PI_RESPONSE_CODE, PI_WARN, "iWARP: Terminate", EXPFILL}};
     expert_register_field_array(module, list, count);
 }
 
 void iwd_register_fields(int proto)
 {
     static int *ett[T_COUNT];
+    expert_module_t *module = expert_register_protocol(proto);
 
     for (int k = 0; k < T_COUNT; k++) {
         iwd_ett[k] = -1;
@@ -116,8 +117,12 @@ void iwd_register_fields(int proto)
     }
     for (int k = 0; k < F_COUNT; k++)
         iwd_hf[k] = -1;
-    fill_names();
-    register_hf(proto);
+    for (unsigned k = 0; k < 16; k++)
+        iwd_opcodes[k] = (value_string){k, iw_wire_opcode_name(k)};
+    for (unsigned k = 0; k < 3; k++)
+        iwd_layers[k] = (value_string){k, iw_wire_term_layer_name(k)};
+    proto_register_field_array(proto, fields, F_COUNT);
     proto_register_subtree_array(ett, T_COUNT);
-    register_checks(expert_register_protocol(proto));
+    register_checks(module);
+    expert_register_field_array(module, remarks, G_N_ELEMENTS(remarks));
 }

@@ -15,15 +15,17 @@ static void add_info(packet_info *pinfo, bool first, const char *text)
         col_append_sep_str(pinfo->cinfo, COL_INFO, "; ", text);
 }
 
-static proto_item *generated(proto_item *item)
+void iwd_link(proto_tree *tree, enum iwd_field field, tvbuff_t *tvb, uint32_t frame)
 {
-    proto_item_set_generated(item);
-    return item;
+    if (frame != 0)
+        generated(proto_tree_add_uint(tree, iwd_hf[field], tvb, 0, 0, frame));
 }
 
-proto_item *iwd_link(proto_tree *tree, enum iwd_field field, tvbuff_t *tvb, uint32_t frame)
+proto_tree *iwd_subtree(proto_tree *tree, int hf, tvbuff_t *tvb, int at, int length,
+                        enum iwd_tree kind)
 {
-    return frame ? generated(proto_tree_add_uint(tree, iwd_hf[field], tvb, 0, 0, frame)) : NULL;
+    return proto_item_add_subtree(proto_tree_add_item(tree, hf, tvb, at, length, ENC_NA),
+                                  iwd_ett[kind]);
 }
 
 /* ---- findings ---- */
@@ -35,11 +37,10 @@ static void draw_finding(const struct iwd_finding *f, const struct iwd_thing *t,
     const struct iw_rule *rule = iw_check_rule(f->check);
     const char *level = iw_level_name(rule->level), *implied = rule->implied ? ", implied" : "";
     bool here = t && f->pos >= t->pos && f->pos - t->pos < tvb_captured_length(tvb);
-    proto_item *item = proto_tree_add_item(tree, iwd_hf[F_FINDING], tvb,
-                                           here ? (int)(f->pos - t->pos) : 0, here, ENC_NA);
-    proto_tree *sub = proto_item_add_subtree(item, iwd_ett[T_FINDING]);
+    proto_tree *sub = iwd_subtree(tree, iwd_hf[F_FINDING], tvb, here ? (int)(f->pos - t->pos) : 0,
+                                  here, T_FINDING);
+    proto_item *item = generated(proto_tree_get_parent(sub));
 
-    generated(item);
     proto_item_set_text(item, "%s: %s: 0x%" PRIx64 ", expected 0x%" PRIx64, rule->id, info->text,
                         f->got, f->want);
     expert_add_info_format(pinfo, item, &iwd_ei[f->check], "%s (%s%s, RFC %u section %s): %s",
@@ -115,7 +116,7 @@ static void draw_agreed(const struct iwd_connection *c, tvbuff_t *tvb, proto_tre
 static void draw_startup_links(const struct iwd_connection *c, const struct iwd_thing *t,
                                tvbuff_t *tvb, proto_tree *tree)
 {
-    const struct iwd_side *other = &c->side[iwd_other((enum iw_side)t->side)];
+    const struct iwd_side *other = &c->side[iw_observed_other((enum iw_side)t->side)];
     const struct iwd_side *self = &c->side[t->side];
     bool reply = t->side == IW_SIDE_RESPONDER;
 
@@ -152,9 +153,8 @@ static void draw_depths(tvbuff_t *tvb, int at, proto_tree *tree)
 }
 
 static void draw_startup(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinfo,
-                         proto_item *item, proto_tree *root)
+                         proto_tree *tree, proto_tree *root)
 {
-    proto_tree *tree = proto_item_add_subtree(item, iwd_ett[T_IWARP]);
     int length = (int)tvb_captured_length(tvb), data = (int)IW_MPA_STARTUP_HEADER;
     bool request = t->side == IW_SIDE_INITIATOR;
     struct iw_mpa_startup_header h;
@@ -173,7 +173,7 @@ static void draw_startup(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *
     }
     draw_startup_links(iwd_shown, t, tvb, tree);
     if (!request && (h.flags & IW_MPA_FLAG_R))
-        expert_add_info(pinfo, item, &iwd_ei_rejected);
+        expert_add_info(pinfo, proto_tree_get_parent(tree), &iwd_ei_rejected);
     draw_findings(iwd_rare_of(t)->findings, t, tvb, pinfo, tree);
     if (data < length)
         draw_depths(tvb, data, tree);
@@ -187,21 +187,17 @@ static void draw_startup(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *
 static tvbuff_t *ulpdu_of(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinfo)
 {
     uint32_t begin = iwd_place(t, IW_MPA_LENGTH_FIELD), here = tvb_captured_length(tvb), n = 0;
-    tvbuff_t *joined;
-    uint8_t *octets;
 
     if (!t->length || begin >= here)
         return NULL;
     if (iwd_place(t, IW_MPA_LENGTH_FIELD + t->length - 1u) - begin == t->length - 1u)
         return tvb_new_subset_length(tvb, (int)begin, t->length);
-    octets = wmem_alloc(pinfo->pool, t->length);
-    for (uint32_t at; n < t->length; n++) {
-        at = iwd_place(t, IW_MPA_LENGTH_FIELD + n);
-        if (at >= here)
-            break;
+    uint8_t *octets = wmem_alloc(pinfo->pool, t->length);
+    for (uint32_t at = begin; n < t->length && at < here; n++) {
         octets[n] = iwd_tvb_u8(tvb, (int)at);
+        at = iwd_place(t, IW_MPA_LENGTH_FIELD + n + 1);
     }
-    joined = tvb_new_child_real_data(tvb, octets, n, t->length);
+    tvbuff_t *joined = tvb_new_child_real_data(tvb, octets, n, t->length);
     add_new_data_source(pinfo, joined, "DDP segment without Markers");
     return joined;
 }
@@ -328,22 +324,9 @@ static void add_relations(const struct iwd_thing *t, tvbuff_t *ulpdu, char line[
         g_strlcat(line, ")", LINE);
 }
 
-static void draw_fpdu(const struct iwd_thing *t, bool first, tvbuff_t *tvb, packet_info *pinfo,
-                      proto_item *item, proto_tree *root)
+static void draw_fpdu(const struct iwd_thing *t, tvbuff_t *tvb, tvbuff_t *ulpdu, packet_info *pinfo,
+                      proto_tree *tree, proto_tree *root)
 {
-    proto_tree *tree = proto_item_add_subtree(item, iwd_ett[T_IWARP]);
-    tvbuff_t *ulpdu = ulpdu_of(t, tvb, pinfo);
-    char line[LINE] = "";
-
-    iwd_tap_thing(t, ulpdu, pinfo);
-    if (tree || col_get_writable(pinfo->cinfo, COL_INFO)) {
-        iwd_print_thing(t, ulpdu, pinfo, line, sizeof line);
-        add_relations(t, ulpdu, line);
-    }
-    add_info(pinfo, first, line);
-    proto_item_append_text(item, ", %s%s", line, t->cut ? ", cut short" : "");
-    if (t->cut)
-        col_append_fstr(pinfo->cinfo, COL_INFO, " (cut short)");
     if (tree) {
         generated(proto_tree_add_uint(tree, iwd_hf[F_SIDE], tvb, 0, 0, t->side));
         draw_mpa(t, tvb, tree);
@@ -358,28 +341,33 @@ static void draw_fpdu(const struct iwd_thing *t, bool first, tvbuff_t *tvb, pack
 static void draw_thing(const struct iwd_chunk *chunk, const struct iwd_thing *t, tvbuff_t *tvb,
                        packet_info *pinfo, proto_tree *root)
 {
-    bool first = t == chunk->things && !chunk->late;
-    char line[LINE];
-    proto_item *item;
+    const uint8_t *raw = iwd_rare_of(t)->raw;
+    char line[LINE] = "";
     tvbuff_t *octets;
 
-    if (iwd_rare_of(t)->raw) {
-        octets = tvb_new_child_real_data(tvb, iwd_rare_of(t)->raw, iwd_here(t), (int)t->size);
+    if (raw != NULL) {
+        octets = tvb_new_child_real_data(tvb, raw, iwd_here(t), (int)t->size);
         add_new_data_source(pinfo, octets, "Reassembled FPDU");
     } else {
         octets = tvb_new_subset_length_caplen(tvb, (int)(t->pos - chunk->pos), (int)iwd_here(t),
                                               (int)t->size);
     }
-    item = proto_tree_add_item(root, iwd_proto, octets, 0, -1, ENC_NA);
-    if (t->kind == IWD_FPDU) {
-        draw_fpdu(t, first, octets, pinfo, item, root);
-        return;
+    proto_tree *tree = iwd_subtree(root, iwd_proto, octets, 0, -1, T_IWARP);
+    tvbuff_t *ulpdu = t->kind == IWD_FPDU ? ulpdu_of(t, octets, pinfo) : NULL;
+    tvbuff_t *printed = t->kind == IWD_FPDU ? ulpdu : octets;
+    iwd_tap_thing(t, printed, pinfo);
+    if (tree != NULL || col_get_writable(pinfo->cinfo, COL_INFO)) {
+        iwd_print_thing(t, printed, pinfo, line, sizeof line);
+        add_relations(t, ulpdu, line);
     }
-    iwd_tap_thing(t, octets, pinfo);
-    iwd_print_thing(t, octets, pinfo, line, sizeof line);
-    add_info(pinfo, first, line);
-    proto_item_append_text(item, ", %s", line);
-    draw_startup(t, octets, pinfo, item, root);
+    add_info(pinfo, t == chunk->things && !chunk->late, line);
+    proto_item_append_text(tree, ", %s%s", line, t->cut ? ", cut short" : "");
+    if (t->cut)
+        col_append_str(pinfo->cinfo, COL_INFO, " (cut short)");
+    if (t->kind == IWD_FPDU)
+        draw_fpdu(t, octets, ulpdu, pinfo, tree, root);
+    else
+        draw_startup(t, octets, pinfo, tree, root);
 }
 
 /* Draws octets that are part of something incomplete, or of nothing known. */
@@ -392,18 +380,15 @@ static void draw_rest(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info 
                        : chunk->gap     ? "after a gap"
                                         : "part of an FPDU";
     enum iwd_field field = chunk->streaming ? F_STREAMING : chunk->lost ? F_UNFOLLOWED : F_PART;
-    proto_item *item;
-    proto_tree *tree;
+    const char *text =
+        wmem_strdup_printf(pinfo->pool, "%s, %d octet%s", what, length, length == 1 ? "" : "s");
+    proto_tree *tree = iwd_subtree(root, iwd_proto, tvb, at, length, T_IWARP);
 
-    item = proto_tree_add_item(root, iwd_proto, tvb, at, length, ENC_NA);
-    tree = proto_item_add_subtree(item, iwd_ett[T_IWARP]);
-    proto_item_append_text(item, ", %s, %d octet%s", what, length, length == 1 ? "" : "s");
+    proto_item_append_text(tree, ", %s", text);
     if (chunk->things)
-        col_append_fstr(pinfo->cinfo, COL_INFO, "; ...");
+        col_append_str(pinfo->cinfo, COL_INFO, "; ...");
     else
-        add_info(pinfo, !chunk->late,
-                 wmem_strdup_printf(pinfo->pool, "%s, %d octet%s", what, length,
-                                    length == 1 ? "" : "s"));
+        add_info(pinfo, !chunk->late, text);
     generated(proto_tree_add_uint(tree, iwd_hf[F_SIDE], tvb, 0, 0, chunk->side));
     generated(proto_tree_add_uint64(tree, iwd_hf[F_OCTET], tvb, 0, 0, chunk->pos + chunk->rest));
     if (chunk->begun != pinfo->num)
@@ -416,10 +401,9 @@ static void draw_rest(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info 
 static void draw_repeated(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *pinfo,
                           proto_tree *root)
 {
-    proto_item *item = proto_tree_add_item(root, iwd_proto, tvb, 0, -1, ENC_NA);
-    proto_tree *tree = proto_item_add_subtree(item, iwd_ett[T_IWARP]);
+    proto_tree *tree = iwd_subtree(root, iwd_proto, tvb, 0, -1, T_IWARP);
 
-    proto_item_append_text(item, ", %u octet%s that came before", chunk->length,
+    proto_item_append_text(tree, ", %u octet%s that came before", chunk->length,
                            chunk->length == 1 ? "" : "s");
     generated(proto_tree_add_uint(tree, iwd_hf[F_SIDE], tvb, 0, 0, chunk->side));
     generated(proto_tree_add_uint64(tree, iwd_hf[F_OCTET], tvb, 0, 0, chunk->pos));
@@ -431,7 +415,6 @@ static void draw_notes(const struct iwd_remarks *remarks, tvbuff_t *tvb, packet_
                        proto_tree *tree)
 {
     static const char *const means[] = {"by a Marker", "by a CRC", "by a chain of headers"};
-    static const char *const sides[] = {"initiator", "responder"};
     proto_item *item;
 
     for (const struct iwd_note *n = remarks->notes; n; n = n->next) {
@@ -439,18 +422,17 @@ static void draw_notes(const struct iwd_remarks *remarks, tvbuff_t *tvb, packet_
             item = proto_tree_add_uint64(tree, iwd_hf[F_RESYNC], tvb, 0, 0, n->to);
             expert_add_info_format(pinfo, item, &iwd_ei_resync,
                                    "framing of the %s found again %s at octet %" PRIu64,
-                                   sides[n->side], means[n->found_by], n->to);
+                                   iw_side_name(n->side), means[n->found_by], n->to);
         } else {
             item = proto_tree_add_uint64(tree, iwd_hf[F_GAP], tvb, 0, 0, n->to - n->from);
             expert_add_info_format(pinfo, item, &iwd_ei_gap,
                                    "the capture lacks octets %" PRIu64 " to %" PRIu64 " of the %s",
-                                   n->from, n->to - 1, sides[n->side]);
+                                   n->from, n->to - 1, iw_side_name(n->side));
         }
         generated(item);
     }
     if (remarks->why) {
-        item = proto_tree_add_string(tree, iwd_hf[F_LOST], tvb, 0, 0, remarks->why);
-        generated(item);
+        item = generated(proto_tree_add_string(tree, iwd_hf[F_LOST], tvb, 0, 0, remarks->why));
         expert_add_info_format(pinfo, item, &iwd_ei_lost, "unknown from here: %s", remarks->why);
     }
 }
@@ -458,8 +440,6 @@ static void draw_notes(const struct iwd_remarks *remarks, tvbuff_t *tvb, packet_
 void iwd_draw_chunk(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *pinfo,
                     proto_tree *root)
 {
-    proto_item *item;
-
     const struct iwd_remarks *remarks = chunk->remarks;
 
     if (chunk->repeated)
@@ -474,11 +454,9 @@ void iwd_draw_chunk(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *p
     if (!chunk->repeated && chunk->rest < chunk->length)
         draw_rest(chunk, tvb, pinfo, root);
     if (remarks) {
-        proto_tree *tree;
+        proto_tree *tree = iwd_subtree(root, iwd_proto, tvb, 0, 0, T_IWARP);
 
-        item = proto_tree_add_item(root, iwd_proto, tvb, 0, 0, ENC_NA);
-        tree = proto_item_add_subtree(item, iwd_ett[T_IWARP]);
-        proto_item_append_text(item, ", about the connection");
+        proto_item_append_text(tree, ", about the connection");
         draw_notes(remarks, tvb, pinfo, tree);
         draw_findings(remarks->findings, NULL, tvb, pinfo, tree);
         iwd_tap_findings(remarks->findings, pinfo);

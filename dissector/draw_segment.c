@@ -38,11 +38,6 @@ static const struct row terminate_rows[] = {
 static const struct row terminate_flag_rows[] = {
     {F_TERM_M, 2, 1}, {F_TERM_D, 2, 1}, {F_TERM_R, 2, 1}, {F_TERM_RESERVED, 2, 2}};
 
-static void generated(proto_item *item)
-{
-    proto_item_set_generated(item);
-}
-
 /* ---- headers ---- */
 
 /* Draws the DDP header at `offset`. Returns its subtree. */
@@ -51,16 +46,14 @@ static proto_tree *draw_ddp(const struct iw_ddp_header *h, tvbuff_t *tvb, int of
 {
     bool tagged = iw_ddp_tagged(h);
     int length = (int)(tagged ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER);
-    proto_item *item = proto_tree_add_item(tree, iwd_hf[F_DDP], tvb, offset, length, ENC_NA);
-    proto_tree *sub = proto_item_add_subtree(item, iwd_ett[T_DDP]);
+    proto_tree *sub = iwd_subtree(tree, iwd_hf[F_DDP], tvb, offset, length, T_DDP);
 
     if (tagged)
-        proto_item_append_text(item, ", tagged, STag 0x%08x, TO 0x%" PRIx64, h->stag, h->to);
+        proto_item_append_text(sub, ", tagged, STag 0x%08x, TO 0x%" PRIx64, h->stag, h->to);
     else
-        proto_item_append_text(item, ", untagged, QN %u, MSN %u, MO %u", h->qn, h->msn, h->mo);
+        proto_item_append_text(sub, ", untagged, QN %u, MSN %u, MO %u", h->qn, h->msn, h->mo);
     if (iw_ddp_last(h))
-        proto_item_append_text(item, ", last segment");
-
+        proto_item_append_text(sub, ", last segment");
     DRAW_ROWS(ddp_rows, tvb, offset, sub);
     if (tagged)
         DRAW_ROWS(tagged_rows, tvb, offset, sub);
@@ -81,9 +74,7 @@ static void draw_rdmap(const struct iw_ddp_header *h, tvbuff_t *tvb, int offset,
 static proto_tree *header_tree(enum iwd_field field, tvbuff_t *tvb, int offset, unsigned length,
                                proto_tree *tree)
 {
-    proto_item *item = proto_tree_add_item(tree, iwd_hf[field], tvb, offset, (int)length, ENC_NA);
-
-    return proto_item_add_subtree(item, iwd_ett[T_HEADER]);
+    return iwd_subtree(tree, iwd_hf[field], tvb, offset, (int)length, T_HEADER);
 }
 
 static void draw_read_request(tvbuff_t *tvb, int offset, proto_tree *tree)
@@ -104,18 +95,27 @@ static void draw_atomic_request(tvbuff_t *tvb, int offset, proto_tree *tree)
     DRAW_ROWS(atomic_rows, tvb, offset, sub);
 }
 
+static void draw_atomic_response(tvbuff_t *tvb, int offset, proto_tree *tree)
+{
+    DRAW_ROWS(atomic_response_rows, tvb, offset, tree);
+}
+
+static void draw_immediate(tvbuff_t *tvb, int offset, proto_tree *tree)
+{
+    proto_tree_add_item(tree, iwd_hf[F_IMMEDIATE], tvb, offset, (int)IW_RDMAP_IMMEDIATE, ENC_NA);
+}
+
 static void draw_terminate(const struct iwd_thing *t, tvbuff_t *tvb, int offset, proto_tree *tree)
 {
     int length = tvb_captured_length_remaining(tvb, offset), at = offset + 4;
     struct iw_rdmap_terminate m;
-    proto_tree *sub, *headers;
     int used = iw_wire_get_terminate(tvb_get_ptr(tvb, offset, length), (size_t)length, &m);
 
     if (used < 0) {
         proto_tree_add_item(tree, iwd_hf[F_HEADER_ODD], tvb, offset, length, ENC_NA);
         return;
     }
-    sub = header_tree(F_TERMINATE, tvb, offset, (unsigned)length, tree);
+    proto_tree *sub = header_tree(F_TERMINATE, tvb, offset, (unsigned)length, tree);
     proto_item_append_text(proto_tree_get_parent(sub), ": %s: %s", iw_wire_term_layer_name(m.layer),
                            iw_wire_term_name(m.layer, m.etype, m.code));
     DRAW_ROWS(terminate_rows, tvb, offset, sub);
@@ -124,7 +124,7 @@ static void draw_terminate(const struct iwd_thing *t, tvbuff_t *tvb, int offset,
     DRAW_ROWS(terminate_flag_rows, tvb, offset, sub);
     iwd_link(sub, F_TERM_CAUSE, tvb, iwd_rare_of(t)->cause);
     if (m.flags & (IW_TERM_D | IW_TERM_R)) {
-        headers = header_tree(F_TERM_HEADERS, tvb, at, (unsigned)(used - 4), sub);
+        proto_tree *headers = header_tree(F_TERM_HEADERS, tvb, at, (unsigned)(used - 4), sub);
         if (m.flags & IW_TERM_D) {
             proto_tree_add_item(headers, iwd_hf[F_TERM_LENGTH], tvb, at, 2, ENC_BIG_ENDIAN);
             draw_rdmap(&m.ddp, tvb, at + 2, draw_ddp(&m.ddp, tvb, at + 2, headers));
@@ -149,16 +149,13 @@ static bool is_short(const struct iwd_message *m)
 static void draw_message(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
 {
     const struct iwd_message *m = t->message;
-    proto_item *item;
-    proto_tree *sub;
-    nstime_t time;
     bool last = m->last == t->frame && m->whole;
+    nstime_t time;
 
     if (is_short(m))
         return;
-    item = proto_tree_add_item(tree, iwd_hf[F_MESSAGE], tvb, 0, 0, ENC_NA);
-    sub = proto_item_add_subtree(item, iwd_ett[T_MESSAGE]);
-    generated(item);
+    proto_tree *sub = iwd_subtree(tree, iwd_hf[F_MESSAGE], tvb, 0, 0, T_MESSAGE);
+    generated(sub);
     iwd_link(sub, F_MESSAGE_FIRST, tvb, m->first);
     if (m->whole && !last)
         iwd_link(sub, F_MESSAGE_IN, tvb, m->last);
@@ -173,15 +170,6 @@ static void draw_message(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *t
     generated(proto_tree_add_uint64(sub, iwd_hf[F_MESSAGE_LENGTH], tvb, 0, 0, m->length));
     generated(proto_tree_add_uint(sub, iwd_hf[F_MESSAGE_SEGMENTS], tvb, 0, 0, m->segments));
     generated(proto_tree_add_time(sub, iwd_hf[F_MESSAGE_TIME], tvb, 0, 0, &time));
-}
-
-/* Draws a message of one segment: for filters and graphs only, as its payload shows the same. */
-static void draw_short_message(uint32_t length, tvbuff_t *tvb, proto_tree *tree)
-{
-    proto_item *item = proto_tree_add_uint64(tree, iwd_hf[F_MESSAGE_LENGTH], tvb, 0, 0, length);
-
-    generated(item);
-    proto_item_set_hidden(item);
 }
 
 static void draw_request_links(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
@@ -212,11 +200,9 @@ static void draw_request_links(const struct iwd_thing *t, tvbuff_t *tvb, proto_t
 /* Draws an STag: all of it, or (on the first pass over a capture) only its first use. */
 static void draw_stag(const struct iwd_stag *s, bool all, tvbuff_t *tvb, proto_tree *tree)
 {
-    proto_item *item = proto_tree_add_item(tree, iwd_hf[F_STAG_USE], tvb, 0, 0, ENC_NA);
-    proto_tree *sub = proto_item_add_subtree(item, iwd_ett[T_STAG]);
+    proto_tree *sub = iwd_subtree(tree, iwd_hf[F_STAG_USE], tvb, 0, 0, T_STAG);
 
-    generated(item);
-    proto_item_append_text(item, " 0x%08x", s->stag);
+    proto_item_append_text(generated(sub), " 0x%08x", s->stag);
     iwd_link(sub, F_STAG_FIRST, tvb, s->first);
     if (!all)
         return;
@@ -248,39 +234,25 @@ static void draw_ddp_worked_out(const struct iwd_thing *t, const struct iw_ddp_h
 static void draw_header(const struct iwd_thing *t, const struct iw_ddp_header *h, tvbuff_t *tvb,
                         int offset, proto_tree *tree)
 {
+    static const struct {
+        unsigned length;
+        void (*draw)(tvbuff_t *tvb, int offset, proto_tree *tree);
+    } headers[16] = {
+        [IW_OP_READ_REQUEST] = {IW_RDMAP_READ_REQUEST, draw_read_request},
+        [IW_OP_ATOMIC_REQUEST] = {IW_RDMAP_ATOMIC_REQUEST, draw_atomic_request},
+        [IW_OP_ATOMIC_RESPONSE] = {IW_RDMAP_ATOMIC_RESPONSE, draw_atomic_response},
+        [IW_OP_IMMEDIATE] = {IW_RDMAP_IMMEDIATE, draw_immediate},
+        [IW_OP_IMMEDIATE_SE] = {IW_RDMAP_IMMEDIATE, draw_immediate},
+    };
+    unsigned opcode = iw_rdmap_op(h);
     int length = tvb_captured_length_remaining(tvb, offset);
-    unsigned want;
 
-    switch (iw_rdmap_op(h)) {
-    case IW_OP_READ_REQUEST:
-        want = IW_RDMAP_READ_REQUEST;
-        break;
-    case IW_OP_ATOMIC_REQUEST:
-        want = IW_RDMAP_ATOMIC_REQUEST;
-        break;
-    case IW_OP_ATOMIC_RESPONSE:
-        want = IW_RDMAP_ATOMIC_RESPONSE;
-        break;
-    case IW_OP_IMMEDIATE:
-    case IW_OP_IMMEDIATE_SE:
-        want = IW_RDMAP_IMMEDIATE;
-        break;
-    case IW_OP_TERMINATE:
+    if (opcode == IW_OP_TERMINATE)
         draw_terminate(t, tvb, offset, tree);
-        return;
-    default:
-        return;
-    }
-    if (length != (int)want)
+    else if (headers[opcode].draw != NULL && length == (int)headers[opcode].length)
+        headers[opcode].draw(tvb, offset, tree);
+    else if (headers[opcode].draw != NULL)
         proto_tree_add_item(tree, iwd_hf[F_HEADER_ODD], tvb, offset, length, ENC_NA);
-    else if (iw_rdmap_op(h) == IW_OP_READ_REQUEST)
-        draw_read_request(tvb, offset, tree);
-    else if (iw_rdmap_op(h) == IW_OP_ATOMIC_REQUEST)
-        draw_atomic_request(tvb, offset, tree);
-    else if (iw_rdmap_op(h) == IW_OP_ATOMIC_RESPONSE)
-        DRAW_ROWS(atomic_response_rows, tvb, offset, tree);
-    else
-        proto_tree_add_item(tree, iwd_hf[F_IMMEDIATE], tvb, offset, length, ENC_NA);
 }
 
 static void tell_read(const struct iwd_thing *t, const struct iw_ddp_header *h, tvbuff_t *tvb,
@@ -316,8 +288,9 @@ static void draw_headers(const struct iwd_thing *t, const struct iw_ddp_header *
         draw_request_links(t, tvb, sub);
         draw_message(t, tvb, sub);
     }
-    if (iw_ddp_last(h) && is_short(t->message))
-        draw_short_message(t->length - (uint32_t)offset, tvb, sub);
+    if (iw_ddp_last(h) && is_short(t->message)) /* for filters and graphs: its payload shows it */
+        proto_item_set_hidden(generated(proto_tree_add_uint64(sub, iwd_hf[F_MESSAGE_LENGTH], tvb, 0,
+                                                              0, t->length - (uint32_t)offset)));
 }
 
 /* Adds an expert info for a Terminate. */
@@ -330,8 +303,7 @@ static void tell_terminate(const struct iwd_thing *t, tvbuff_t *tvb, int offset,
     if (iw_wire_get_terminate(tvb_get_ptr(tvb, offset, length), (size_t)length, &m) < 0)
         return;
     expert_add_info_format(pinfo, item, &iwd_ei_terminate, "the %s terminates: %s: %s",
-                           t->side == IW_SIDE_RESPONDER ? "responder" : "initiator",
-                           iw_wire_term_layer_name(m.layer),
+                           iw_side_name((enum iw_side)t->side), iw_wire_term_layer_name(m.layer),
                            iw_wire_term_name(m.layer, m.etype, m.code));
 }
 

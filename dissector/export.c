@@ -114,7 +114,7 @@ void iwd_tap_placed(const struct iwd_thing *t, const struct iw_ddp_header *h, tv
                          .octets = tvb_get_ptr(tvb, 0, (int)length),
                          .length = length,
                          .stream = tcp ? tcp->stream : 0,
-                         .owner = iwd_other((enum iw_side)t->side)};
+                         .owner = iw_observed_other((enum iw_side)t->side)};
     tap_queue_packet(tap, pinfo, p);
 }
 

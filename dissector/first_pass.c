@@ -168,7 +168,7 @@ static void see_startup(struct iwd_connection *c, const struct iw_observation *s
     } else {
         c->left = (seen->startup.flags & IW_MPA_FLAG_R) != 0;
     }
-    s->second = c->side[iwd_other(seen->side)].startup != NULL;
+    s->second = c->side[iw_observed_other(seen->side)].startup != NULL;
     nstime_delta(&s->since_request, &c->arrived, &c->requested);
 }
 

@@ -289,12 +289,6 @@ static inline uint32_t iwd_here(const struct iwd_thing *t)
 /* First pass: returns the rare properties to be filled in. */
 struct iwd_rare *iwd_make_rare(struct iwd_thing *t);
 
-/* Returns the other end. */
-static inline enum iw_side iwd_other(enum iw_side side)
-{
-    return side == IW_SIDE_INITIATOR ? IW_SIDE_RESPONDER : IW_SIDE_INITIATOR;
-}
-
 /* join_messages.c */
 
 /* Processes a good segment that the observer shows, which became `thing`. */
@@ -315,8 +309,17 @@ void iwd_draw_chunk(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *p
 /* Prints the one-line form of a start-up frame or an FPDU; `tvb` is as for iwd_tap_thing. */
 void iwd_print_thing(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinfo, char *line,
                      size_t room);
+/* Marks an item as worked out. Returns it. */
+static inline proto_item *generated(proto_item *item)
+{
+    proto_item_set_generated(item);
+    return item;
+}
 /* Adds a field that links to a frame; adds nothing if that is 0. */
-proto_item *iwd_link(proto_tree *tree, enum iwd_field field, tvbuff_t *tvb, uint32_t frame);
+void iwd_link(proto_tree *tree, enum iwd_field field, tvbuff_t *tvb, uint32_t frame);
+/* Adds the item of a protocol or field of `length` octets (-1: all). Returns its subtree. */
+proto_tree *iwd_subtree(proto_tree *tree, int hf, tvbuff_t *tvb, int at, int length,
+                        enum iwd_tree kind);
 
 /* draw_segment.c: draws the ULPDU in `tvb`, whose end may be missing. */
 void iwd_draw_segment(const struct iwd_thing *thing, tvbuff_t *tvb, packet_info *pinfo,

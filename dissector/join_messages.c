@@ -53,7 +53,7 @@ static uint32_t depth(const struct iwd_connection *c, uint16_t stated)
 /* Adds a request. Like the observer, forgets requests that find no response after some time. */
 static void ask(struct iwd_connection *c, enum iw_side side, struct iwd_message *m)
 {
-    const struct iwd_side *other = &c->side[iwd_other(side)];
+    const struct iwd_side *other = &c->side[iw_observed_other(side)];
     const struct iwd_message *answer = other->tagged[1];
     struct iwd_side *s = &c->side[side];
 
@@ -99,7 +99,7 @@ static struct iwd_message *take_request(struct iwd_connection *c, enum iw_side s
 
 void iwd_missed(struct iwd_connection *c, enum iw_side side)
 {
-    struct iwd_side *other = &c->side[iwd_other(side)];
+    struct iwd_side *other = &c->side[iw_observed_other(side)];
 
     other->passed = wmem_list_count(other->requests);
 }
@@ -268,7 +268,7 @@ static void see_tagged(struct iwd_connection *c, struct iwd_thing *thing,
 {
     const struct iw_ddp_header *h = &seen->ddp;
     struct iwd_side *s = &c->side[seen->side];
-    enum iw_side owner = iwd_other(seen->side);
+    enum iw_side owner = iw_observed_other(seen->side);
     unsigned opcode = iw_rdmap_op(h), k = opcode == IW_OP_READ_RESPONSE;
     struct iwd_message *m, *request = NULL;
 
@@ -300,7 +300,7 @@ static void link_message(struct iwd_connection *c, struct iwd_thing *thing,
     struct iwd_message *m = thing->message;
     const struct iw_rdmap_read_request *r = &seen->read_request;
     const struct iw_rdmap_atomic_request *a = &seen->atomic_request;
-    enum iw_side other = iwd_other(seen->side);
+    enum iw_side other = iw_observed_other(seen->side);
 
     if (seen->payload_captured < seen->payload_length)
         return;
@@ -341,9 +341,10 @@ static void see_untagged(struct iwd_connection *c, struct iwd_thing *thing,
         return;
     if (iw_ddp_last(h) && iw_rdmap_invalidates(opcode))
         iwd_make_rare(thing)->invalidated =
-            invalidate(c, iwd_other(seen->side), h->invalidate_stag);
+            invalidate(c, iw_observed_other(seen->side), h->invalidate_stag);
     if (opcode == IW_OP_TERMINATE && seen->terminate_valid)
-        iwd_make_rare(thing)->cause = find_cause(&c->side[iwd_other(seen->side)], &seen->terminate);
+        iwd_make_rare(thing)->cause =
+            find_cause(&c->side[iw_observed_other(seen->side)], &seen->terminate);
     m = go_on(&s->untagged[h->qn], s->untagged[h->qn] && s->untagged[h->qn]->msn == h->msn);
     if (!m && iw_ddp_last(h) && h->mo == 0 && !linked(opcode))
         return;

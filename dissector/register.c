@@ -112,7 +112,7 @@ static int dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
     side = iwd_side_of(c, pinfo);
     relative = is_relative(pinfo, tcp);
     if (!PINFO_FD_VISITED(pinfo) && (tcp->flags & TH_ACK))
-        acknowledge(c, iwd_other(side), analysis->rev, tcp->lastackseq, relative);
+        acknowledge(c, iw_observed_other(side), analysis->rev, tcp->lastackseq, relative);
     low = low_position(&c->side[side], analysis->fwd, tcp->seq, relative);
     chunk = iwd_find_chunk(c, side, pinfo->num, low);
     if (!chunk && !PINFO_FD_VISITED(pinfo))
@@ -130,7 +130,7 @@ static int dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
 static void rebase(struct iwd_connection *c, enum iw_side side, const struct tcp_analysis *analysis,
                    const struct tcpinfo *tcp, bool relative)
 {
-    struct iwd_side *self = &c->side[side], *other = &c->side[iwd_other(side)];
+    struct iwd_side *self = &c->side[side], *other = &c->side[iw_observed_other(side)];
 
     self->based = other->based = true;
     self->base = tcp->seq + (relative ? analysis->fwd->base_seq : 0);
@@ -225,7 +225,7 @@ static void follow_packet(tvbuff_t *tvb, packet_info *pinfo, struct iwd_connecti
     struct iwd_chunk *chunk;
 
     if (packet->flags & IW_TCP_ACK)
-        acknowledge(c, iwd_other(side), analysis->rev, packet->ack, false);
+        acknowledge(c, iw_observed_other(side), analysis->rev, packet->ack, false);
     if (packet->length && pos < UINT64_MAX / 2 && !iwd_find_chunk(c, side, pinfo->num, low)) {
         int offset = (int)(packet->payload - tvb_get_ptr(tvb, 0, -1));
 
