@@ -10,6 +10,8 @@
  */
 #include "engine/fuzz.h"
 #include "input/input.h"
+#include "iwarp/capture.h"
+#include "iwarp/octets.h"
 #include "iwarp_dissector.h"
 
 #include <epan/column-info.h>
@@ -57,18 +59,6 @@ static dissector_handle_t iwarp;
 
 /* ---- frames ---- */
 
-static void put16(uint8_t *at, unsigned value)
-{
-    at[0] = (uint8_t)(value >> 8);
-    at[1] = (uint8_t)value;
-}
-
-static void put32(uint8_t *at, uint32_t value)
-{
-    put16(at, value >> 16);
-    put16(at + 2, value & 0xffff);
-}
-
 static void add_frame(unsigned side, uint64_t pos, uint8_t flags, const uint8_t *octets,
                       size_t length)
 {
@@ -76,44 +66,42 @@ static void add_frame(unsigned side, uint64_t pos, uint8_t flags, const uint8_t 
     bool swapped = (settings[1] & SWAPPED) != 0;
     struct frame *f = &frames[count];
     size_t size = HEADERS + length, here = size;
-    uint8_t *at;
 
     if (count == FRAMES)
         return;
     count++;
-    at = f->octets = g_malloc0(size);
+    uint8_t *at = f->octets = g_malloc0(size);
     if ((settings[1] & SNAP) && length > 2u * settings[2])
         here = HEADERS + 2u * settings[2];
     at[5] = at[11] = 2;
     at[11 - 6 * side] = 1;
-    put16(at + 12, 0x0800);
+    iw_put16(at + 12, 0x0800);
     at += ETHERNET;
     at[0] = 0x45;
-    put16(at + 2, (unsigned)(size - ETHERNET));
+    iw_put16(at + 2, (uint16_t)(size - ETHERNET));
     at[8] = 64;
     at[9] = 6;
-    put32(at + 12, 0x0a000001u + side);
-    put32(at + 16, 0x0a000002u - side);
+    iw_put32(at + 12, 0x0a000001u + side);
+    iw_put32(at + 16, 0x0a000002u - side);
     at += IP;
-    put16(at, ports[side ^ swapped]);
-    put16(at + 2, ports[!side ^ swapped]);
-    put32(at + 4, isn[side] + (uint32_t)pos);
-    put32(at + 8, flags & 0x10 ? isn[!side] + (uint32_t)next[!side] : 0);
+    iw_put16(at, ports[side ^ swapped]);
+    iw_put16(at + 2, ports[!side ^ swapped]);
+    iw_put32(at + 4, isn[side] + (uint32_t)pos);
+    iw_put32(at + 8, flags & IW_TCP_ACK ? isn[!side] + (uint32_t)next[!side] : 0);
     at[12] = 5 << 4;
     at[13] = flags;
-    put16(at + 14, 0xffff);
+    iw_put16(at + 14, 0xffff);
     if (length)
         memcpy(at + TCP, octets, length);
     /* Shrink to the octets that a short capture has, so that ASan notices a read past them. */
     f->octets = g_realloc(f->octets, here);
 
-    memset(&f->rec, 0, sizeof f->rec);
-    f->rec.rec_type = REC_TYPE_PACKET;
-    f->rec.presence_flags = WTAP_HAS_TS | WTAP_HAS_CAP_LEN;
-    f->rec.ts = now;
-    f->rec.rec_header.packet_header.caplen = (guint32)here;
-    f->rec.rec_header.packet_header.len = (guint32)size;
-    f->rec.rec_header.packet_header.pkt_encap = WTAP_ENCAP_ETHERNET;
+    f->rec = (wtap_rec){.rec_type = REC_TYPE_PACKET,
+                        .presence_flags = WTAP_HAS_TS | WTAP_HAS_CAP_LEN,
+                        .ts = now,
+                        .rec_header.packet_header = {.caplen = (guint32)here,
+                                                     .len = (guint32)size,
+                                                     .pkt_encap = WTAP_ENCAP_ETHERNET}};
     frame_data_init(&f->fd, count, &f->rec, 0, 0);
     now.nsecs += 1000;
 }
@@ -123,13 +111,13 @@ static void send_octets(unsigned side, uint64_t pos, const uint8_t *octets, size
     size_t most = settings[3] ? 4u * settings[3] : MTU;
 
     while (length) {
-        size_t n = length < most ? length : most;
+        size_t n = MIN(length, most);
 
-        add_frame(side, pos, 0x18, octets, n);
+        add_frame(side, pos, IW_TCP_PSH | IW_TCP_ACK, octets, n);
         pos += n;
         octets += n;
         length -= n;
-        next[side] = pos > next[side] ? pos : next[side];
+        next[side] = MAX(next[side], pos);
     }
 }
 
@@ -169,16 +157,16 @@ static void take(struct iw_fuzz_step *step)
     case IW_FUZZ_AT:
         pos = iw_fuzz_at(step, next[side]);
         if (step->length) /* what is next goes on where it would have: a hole may be filled */
-            add_frame(side, pos, 0x18, step->body, step->length < MTU ? step->length : MTU);
+            add_frame(side, pos, IW_TCP_PSH | IW_TCP_ACK, step->body, MIN(step->length, MTU));
         break;
     case IW_FUZZ_TIME:
         now.secs += iw_fuzz_pair(step, 0) / 1000;
         break;
     case IW_FUZZ_FIN:
-        add_frame(side, next[side]++, 0x11, NULL, 0);
+        add_frame(side, next[side]++, IW_TCP_FIN | IW_TCP_ACK, NULL, 0);
         break;
     case IW_FUZZ_RST:
-        add_frame(side, next[side], 0x14, NULL, 0);
+        add_frame(side, next[side], IW_TCP_RST | IW_TCP_ACK, NULL, 0);
         break;
     case IW_FUZZ_LOCAL:
     case IW_FUZZ_NONE:
@@ -194,9 +182,9 @@ static void connection(struct iw_fuzz_input in, uint32_t first)
     isn[1] = 0x80000000u + first;
     next[0] = next[1] = 0;
     if (!(settings[1] & NO_SYN)) {
-        add_frame(0, next[0]++, 0x02, NULL, 0);
-        add_frame(1, next[1]++, 0x12, NULL, 0);
-        add_frame(0, next[0], 0x10, NULL, 0);
+        add_frame(0, next[0]++, IW_TCP_SYN, NULL, 0);
+        add_frame(1, next[1]++, IW_TCP_SYN | IW_TCP_ACK, NULL, 0);
+        add_frame(0, next[0], IW_TCP_ACK, NULL, 0);
     }
     if (settings[0] & IW_FUZZ_STARTED) {
         start_up(0);
@@ -289,8 +277,6 @@ static void run(const uint8_t *octets, size_t length)
 {
     static const struct packet_provider_funcs provider = {.get_frame_ts = time_of};
     struct iw_fuzz_input in = iw_fuzz_open(octets, length);
-    uint64_t second, third;
-    epan_t *session;
 
     memcpy(settings, in.settings, sizeof settings);
     count = 0;
@@ -302,11 +288,10 @@ static void run(const uint8_t *octets, size_t length)
     set("tcp.relative_sequence_numbers", !(settings[1] & ABSOLUTE));
     if (settings[1] & DECODE_AS)
         dissector_change_uint("tcp.port", 4711, iwarp);
-    session = epan_new(NULL, &provider);
+    epan_t *session = epan_new(NULL, &provider);
     (void)pass(session);
     postseq_cleanup_all_protocols();
-    second = pass(session);
-    third = pass(session);
+    uint64_t second = pass(session), third = pass(session);
     epan_free(session);
     if (settings[1] & DECODE_AS)
         dissector_reset_uint("tcp.port", 4711);
