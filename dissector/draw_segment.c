@@ -255,15 +255,15 @@ static void draw_header(const struct iwd_thing *t, const struct iw_ddp_header *h
         proto_tree_add_item(tree, iwd_hf[F_HEADER_ODD], tvb, offset, length, ENC_NA);
 }
 
-static void tell_read(const struct iwd_thing *t, const struct iw_ddp_header *h, tvbuff_t *tvb,
-                      int offset, packet_info *pinfo, proto_tree *root)
+static void announce_read(const struct iwd_thing *t, const struct iw_ddp_header *h, tvbuff_t *tvb,
+                          int offset, packet_info *pinfo, proto_tree *root)
 {
     int length = tvb_captured_length_remaining(tvb, offset);
     struct iw_rdmap_read_request r;
 
     if (length == (int)IW_RDMAP_READ_REQUEST &&
         iw_wire_get_read_request(tvb_get_ptr(tvb, offset, length), (size_t)length, &r) > 0)
-        iwd_tell_read(t, h, &r, tvb_new_subset_remaining(tvb, offset), pinfo, root);
+        iwd_announce_read(t, h, &r, tvb_new_subset_remaining(tvb, offset), pinfo, root);
 }
 
 /* Draws the headers; again: not on the first pass. */
@@ -294,7 +294,7 @@ static void draw_headers(const struct iwd_thing *t, const struct iw_ddp_header *
 }
 
 /* Adds an expert info for a Terminate. */
-static void tell_terminate(const struct iwd_thing *t, tvbuff_t *tvb, int offset, packet_info *pinfo,
+static void note_terminate(const struct iwd_thing *t, tvbuff_t *tvb, int offset, packet_info *pinfo,
                            proto_item *item)
 {
     int length = tvb_captured_length_remaining(tvb, offset);
@@ -331,9 +331,9 @@ void iwd_draw_segment(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pin
     if (t->crc == IWD_CRC_BAD)
         return;
     if (!iw_ddp_tagged(&h) && iw_rdmap_op(&h) == IW_OP_TERMINATE)
-        tell_terminate(t, tvb, used, pinfo, proto_tree_get_parent(tree));
+        note_terminate(t, tvb, used, pinfo, proto_tree_get_parent(tree));
     if (!iw_ddp_tagged(&h) && iw_rdmap_op(&h) == IW_OP_READ_REQUEST)
-        tell_read(t, &h, tvb, used, pinfo, root);
+        announce_read(t, &h, tvb, used, pinfo, root);
     if (is_payload(&h))
         iwd_draw_payload(t, &h, tvb_new_subset_remaining(tvb, used), pinfo, tree, root);
 }

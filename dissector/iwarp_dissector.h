@@ -160,9 +160,8 @@ struct iwd_side {
     uint64_t edge;         /* position after the octets that came without a gap */
     uint32_t marker_phase; /* of the Markers' positions, if known */
     bool marked;
-    const char *why;           /* lost */
-    struct iwd_chunk **chunks; /* in the order of frames */
-    uint32_t n_chunks, room_chunks;
+    const char *why;       /* lost */
+    wmem_array_t *chunks;  /* struct iwd_chunk *, in the order of frames */
     struct iwd_kept *kept; /* the newest first */
     struct iwd_thing *startup;
     struct iw_mpa_startup_header header;
@@ -215,6 +214,7 @@ void iwd_handoff(void);
 
 /* file_memory.c */
 
+void iwd_register_memory(void);
 /* Allocates zeroed memory that stays until the file is closed. */
 void *iwd_take(size_t size);
 /* Allocates memory that can be freed before that. */
@@ -225,9 +225,6 @@ void *iwd_reborrow(void *borrowed, size_t size);
 /* Allocates memory for observers, which share one limit. */
 void *iwd_lend(void *context, size_t size);
 void iwd_give_back(void *context, void *block, size_t size);
-/* Frees everything: the file is closed. */
-void iwd_forget_all(void);
-
 /* first_pass.c */
 
 /* Returns the connection of the frame's conversation, or NULL if that is not iWARP. */
@@ -236,6 +233,8 @@ struct iwd_connection *iwd_connection_of(packet_info *pinfo);
  * captured. */
 struct iwd_connection *iwd_connect(packet_info *pinfo, enum iw_side side, bool joined);
 enum iw_side iwd_side_of(const struct iwd_connection *c, const packet_info *pinfo);
+/* Returns TCP's number of the frame's connection. */
+uint32_t iwd_stream_of(packet_info *pinfo);
 /* Feeds the observer. */
 struct iwd_chunk *iwd_follow(struct iwd_connection *c, packet_info *pinfo, enum iw_side side,
                              uint64_t pos, tvbuff_t *tvb);
@@ -358,9 +357,9 @@ void iwd_draw_private(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto
 void iwd_draw_payload(const struct iwd_thing *thing, const struct iw_ddp_header *h, tvbuff_t *tvb,
                       packet_info *pinfo, proto_tree *tree, proto_tree *root);
 /* Passes a Read Request on: dissectors of ULPs need to know what is going to be read. */
-void iwd_tell_read(const struct iwd_thing *thing, const struct iw_ddp_header *h,
-                   const struct iw_rdmap_read_request *r, tvbuff_t *tvb, packet_info *pinfo,
-                   proto_tree *root);
+void iwd_announce_read(const struct iwd_thing *thing, const struct iw_ddp_header *h,
+                       const struct iw_rdmap_read_request *r, tvbuff_t *tvb, packet_info *pinfo,
+                       proto_tree *root);
 
 /* infiniband.c: ULPs whose dissectors know InfiniBand. */
 void iwd_register_infiniband(void);
