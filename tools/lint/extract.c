@@ -8,12 +8,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #include "host/complain.h"
 #include "host/text.h"
 
-enum { EXTENTS = 65536, HOLES_LISTED = 16, CHUNK = 65536 };
+enum { EXTENTS = 65536, ROOM = 2 * EXTENTS, HOLES_LISTED = 16, CHUNK = 65536 };
 /* The place of the first octet in the sparse file; others are at most as far from it. */
 #define MIDDLE (UINT64_C(1) << 40)
 
@@ -33,8 +34,8 @@ struct iw_lint_extract {
     enum iw_side other_owner;
     uint64_t base; /* the first TO */
     const char *failed;
-    struct extent *extents; /* TOs, ascending, not touching */
-    size_t count, room;
+    struct extent *extents; /* TOs; once joined: ascending, not touching */
+    size_t count;
 };
 
 bool iw_lint_extract_begin(struct iw_lint *lint)
@@ -48,46 +49,43 @@ bool iw_lint_extract_begin(struct iw_lint *lint)
     lint->extract = iw_got(calloc(1, sizeof(*lint->extract)));
     lint->extract->options = lint->options;
     lint->extract->spool = spool;
+    lint->extract->extents = iw_got(malloc(ROOM * sizeof(struct extent)));
     return true;
 }
 
-/* Returns the index of the first extent that ends at `to` or after it. */
-static size_t search(const struct iw_lint_extract *e, uint64_t to)
+static int by_from(const void *a, const void *b)
 {
-    size_t low = 0, high = e->count;
+    const struct extent *x = a, *y = b;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (e->extents[middle].to < to)
-            low = middle + 1;
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/* Sorts the extents, and joins those that touch. Fails if more are left than can be remembered. */
+static void join(struct iw_lint_extract *e)
+{
+    size_t n = 0;
+
+    qsort(e->extents, e->count, sizeof(*e->extents), by_from);
+    for (size_t i = 0; i < e->count; i++)
+        if (n > 0 && e->extents[i].from <= e->extents[n - 1].to)
+            e->extents[n - 1].to = MAX(e->extents[n - 1].to, e->extents[i].to);
         else
-            high = middle;
-    }
-    return low;
+            e->extents[n++] = e->extents[i];
+    e->count = n;
+    if (n > EXTENTS)
+        e->failed = "it is scattered over more pieces than can be remembered";
 }
 
 static void cover(struct iw_lint_extract *e, uint64_t from, uint64_t to)
 {
-    size_t i = search(e, from), n = 0;
-
-    for (; i + n < e->count && e->extents[i + n].from <= to; n++) {
-        from = e->extents[i + n].from < from ? e->extents[i + n].from : from;
-        to = e->extents[i + n].to > to ? e->extents[i + n].to : to;
+    if (e->count > 0 && e->extents[e->count - 1].to == from) {
+        e->extents[e->count - 1].to = to;
+        return;
     }
-    if (n == 0 && e->count == e->room) {
-        size_t room = e->room ? 2 * e->room : 16;
-        struct extent *larger =
-            room <= EXTENTS ? realloc(e->extents, room * sizeof(*larger)) : NULL;
-        if (!larger) {
-            e->failed = "it is scattered over more pieces than can be remembered";
-            return;
-        }
-        e->extents = larger;
-        e->room = room;
-    }
-    memmove(&e->extents[i + 1], &e->extents[i + n], (e->count - i - n) * sizeof(e->extents[0]));
-    e->extents[i] = (struct extent){from, to};
-    e->count = e->count + 1 - n;
+    if (e->count == ROOM)
+        join(e);
+    if (e->failed == NULL)
+        e->extents[e->count++] = (struct extent){from, to};
 }
 
 static bool wanted(const struct iw_lint_extract *e, const struct iw_lint_connection *c,
@@ -137,7 +135,7 @@ static bool copy(const struct iw_lint_extract *e, int fd)
 
     for (size_t i = 0; i < e->count; i++)
         for (uint64_t at = e->extents[i].from, n; at < e->extents[i].to; at += n) {
-            n = e->extents[i].to - at < CHUNK ? e->extents[i].to - at : CHUNK;
+            n = MIN(e->extents[i].to - at, CHUNK);
             if (pread(fileno(e->spool), chunk, n, (off_t)(at - e->base + MIDDLE)) != (ssize_t)n ||
                 pwrite(fd, chunk, n, (off_t)(at - first)) != (ssize_t)n)
                 return false;
@@ -211,6 +209,7 @@ int iw_lint_extract_end(struct iw_lint *lint)
     uint64_t stag = (uint64_t)lint->options->stag;
     int status = IW_EXIT_USAGE;
 
+    join(e);
     if (!e->found) {
         iw_complain("--extract 0x%" PRIx64 ": no Write or Read Response to this STag was seen",
                     stag);

@@ -122,7 +122,7 @@ struct iw_lint {
     struct iw_lint_extract *extract; /* NULL: nothing is extracted */
     void *scratch;                   /* of all observers */
     size_t lent;                     /* octets in their blocks */
-    struct iw_lint_note *notes;
+    struct iw_lint_note *notes;      /* NULL: the capture is not copied */
     size_t n_notes;
     uint64_t more_notes; /* that were not kept */
     bool sarif_begun;    /* a result has been written */
@@ -143,7 +143,8 @@ void iw_lint_sarif_unknown(struct iw_lint_connection *c, enum iw_side side, cons
 void iw_lint_sarif_end(struct iw_lint *lint);
 
 /* annotate.c */
-/* Keeps a note; without memory it counts as one that was not kept. */
+/* Keeps a note, if the capture is to be copied; without memory it counts as one that was not kept.
+ */
 void iw_lint_note(struct iw_lint *lint, uint64_t frame, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Reads the capture again and writes the copy. Returns false after printing an error. */
@@ -158,8 +159,6 @@ enum { IW_LINT_HEX = 24 };
 char *iw_lint_hex(char text[IW_LINT_HEX], uint64_t value);
 /* Writes the object as one line and drops it; writes nothing for NULL. */
 void iw_lint_put_json(const struct iw_lint *lint, json_t *object);
-/* Returns true for a rule about MUST and MUST NOT. */
-bool iw_lint_is_must(const struct iw_rule *rule);
 void iw_lint_finding(struct iw_lint_connection *c, const struct iw_observation *o);
 /* Reports IW_OBSERVED_STARTUP, _MESSAGE, _FIN or _RESET. */
 void iw_lint_message(const struct iw_lint_connection *c, const struct iw_observation *o);

@@ -563,6 +563,8 @@ int iw_lint_run(const struct iw_lint_options *options, FILE *out)
     catch_signals(options);
     lint.scratch = iw_got(malloc(iw_observer_scratch_size()));
     lint.table = iw_got(iw_connections_new(TABLE, on_segment, &lint));
+    if (options->annotate != NULL)
+        lint.notes = iw_got(malloc(IW_LINT_NOTES * sizeof(*lint.notes)));
     iw_connections_recycle(lint.table, dropped);
     iw_connections_tell_acks(lint.table);
     iw_connections_foresee(lint.table, soon);

@@ -122,14 +122,14 @@ void iw_lint_forget_reads(struct iw_lint_side *s)
 /* Returns the end of the step up to which this part, in percent, of all times lies. */
 static uint64_t percentile(const struct iw_lint_reads *r, unsigned percent)
 {
-    uint64_t rank = (r->answered * percent + 99) / 100, seen = 0, end;
+    uint64_t rank = (r->answered * percent + 99) / 100, seen = 0;
 
     for (unsigned p = 0; p < POWERS; p++)
         for (unsigned i = 0; r->power[p] && i < STEPS; i++) {
             seen += r->power[p][i];
             if (seen < rank)
                 continue;
-            end = p ? (uint64_t)(STEPS + i + 1) << (p - 1) : i + 1;
+            uint64_t end = p ? (uint64_t)(STEPS + i + 1) << (p - 1) : i + 1;
             return end - 1 < r->most ? end - 1 : r->most;
         }
     return r->most;
@@ -138,19 +138,15 @@ static uint64_t percentile(const struct iw_lint_reads *r, unsigned percent)
 struct iw_lint_times iw_lint_times(const struct iw_lint_side *s)
 {
     const struct iw_lint_reads *r = s->reads;
-    struct iw_lint_times t = {0};
 
-    if (!r)
-        return t;
-    t.outstanding = r->outstanding;
-    t.answered = r->answered;
-    if (!t.answered)
-        return t;
-    t.p50 = percentile(r, 50);
-    t.p90 = percentile(r, 90);
-    t.p99 = percentile(r, 99);
-    t.most = r->most;
-    return t;
+    if (r == NULL)
+        return (struct iw_lint_times){.answered = 0};
+    return (struct iw_lint_times){.answered = r->answered,
+                                  .p50 = percentile(r, 50),
+                                  .p90 = percentile(r, 90),
+                                  .p99 = percentile(r, 99),
+                                  .most = r->most,
+                                  .outstanding = r->outstanding};
 }
 
 void iw_lint_free_reads(struct iw_lint_side *s)

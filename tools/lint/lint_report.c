@@ -38,11 +38,6 @@ static void put_line(const struct iw_lint_connection *c, const char *type, enum 
     iw_lint_put_json(c->lint, object);
 }
 
-bool iw_lint_is_must(const struct iw_rule *rule)
-{
-    return rule->level == IW_LEVEL_MUST || rule->level == IW_LEVEL_MUST_NOT;
-}
-
 void iw_lint_finding(struct iw_lint_connection *c, const struct iw_observation *o)
 {
     struct iw_lint *lint = c->lint;
@@ -53,7 +48,7 @@ void iw_lint_finding(struct iw_lint_connection *c, const struct iw_observation *
     uint64_t frame = iw_lint_frame(c, o->side, f->pos);
     char what[512], where[128], from[IW_ENDPOINT_TEXT], got[IW_LINT_HEX], want[IW_LINT_HEX];
 
-    if (lint->options->must && (!iw_lint_is_must(rule) || rule->implied))
+    if (lint->options->must && (rule->level < IW_LEVEL_MUST || rule->implied))
         return;
     lint->findings++;
     iw_lint_hex(got, f->got);
@@ -61,8 +56,7 @@ void iw_lint_finding(struct iw_lint_connection *c, const struct iw_observation *
     snprintf(what, sizeof(what), "%s (%s%s): %s [%s; %s", rule->id, level,
              rule->implied ? ", implied" : "", info->text, info->name, iw_side_name(o->side));
     snprintf(where, sizeof(where), "octet %" PRIu64 ": %s, expected %s", f->pos, got, want);
-    if (lint->options->annotate != NULL)
-        iw_lint_note(lint, frame, "%s, %s]", what, where);
+    iw_lint_note(lint, frame, "%s, %s]", what, where);
     switch (lint->options->format) {
     case IW_LINT_TEXT:
         fprintf(lint->out, "%s:%" PRIu64 ": %s %s, %s]\n", lint->options->path, frame, what,
@@ -130,8 +124,7 @@ void iw_lint_break(struct iw_lint_connection *c, const struct iw_observation *o)
     else
         snprintf(text, sizeof(text), "FPDUs found again at octet %" PRIu64 ", %s", o->end,
                  found_by[o->found_by]);
-    if (lint->options->annotate != NULL)
-        iw_lint_note(lint, lint->frame, "%s%s [%s]", unknown, text, iw_side_name(o->side));
+    iw_lint_note(lint, lint->frame, "%s%s [%s]", unknown, text, iw_side_name(o->side));
     switch (lint->options->format) {
     case IW_LINT_TEXT:
         fprintf(lint->out, "%s:%" PRIu64 ": %s%s [%s %s]\n", lint->options->path, lint->frame,

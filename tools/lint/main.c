@@ -22,24 +22,6 @@ static int wrong(char *error, size_t room, const char *expected)
     return IW_OPTION_WRONG;
 }
 
-static int set_format(struct choice *c, enum iw_lint_format format)
-{
-    c->lint.format = format;
-    return IW_OPTION_TAKEN;
-}
-
-static int set_json(void *context, const char *value, char *error, size_t room)
-{
-    (void)value, (void)error, (void)room;
-    return set_format(context, IW_LINT_JSON);
-}
-
-static int set_sarif(void *context, const char *value, char *error, size_t room)
-{
-    (void)value, (void)error, (void)room;
-    return set_format(context, IW_LINT_SARIF);
-}
-
 static int set_level(void *context, const char *value, char *error, size_t room)
 {
     struct choice *c = context;
@@ -102,6 +84,7 @@ static int set_assume(void *context, const char *value, char *error, size_t room
 
 #define KEEP(member) IW_OPTION_KEEPS(struct choice, lint.member)
 #define FLAG(member) IW_OPTION_SETS(struct choice, lint.member)
+#define FORMAT(name) IW_OPTION_CHOOSES(struct choice, lint.format, IW_LINT_##name)
 
 static const struct iw_option options[] = {
     {"summary", 0, NULL,
@@ -109,9 +92,8 @@ static const struct iw_option options[] = {
      "long they took, findings",
      0, FLAG(summary)},
     {"messages", 0, NULL, "list every RDMAP message", 0, FLAG(messages)},
-    {"json", 0, NULL, "JSON, one object per line", 0, IW_OPTION_CALLS(set_json)},
-    {"sarif", 0, NULL, "SARIF 2.1.0, for programs that collect findings", 0,
-     IW_OPTION_CALLS(set_sarif)},
+    {"json", 0, NULL, "JSON, one object per line", 0, FORMAT(JSON)},
+    {"sarif", 0, NULL, "SARIF 2.1.0, for programs that collect findings", 0, FORMAT(SARIF)},
     {"annotate", 0, "FILE",
      "copy the capture (pcapng), with the findings as comments on its packets", 0, KEEP(annotate)},
     {"level", 0, "must|all", "only findings about MUST and MUST NOT (all)", 0,

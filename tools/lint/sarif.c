@@ -8,7 +8,7 @@
 
 static const char *level(const struct iw_rule *rule)
 {
-    if (iw_lint_is_must(rule))
+    if (rule->level >= IW_LEVEL_MUST)
         return rule->implied ? "warning" : "error";
     return rule->level == IW_LEVEL_MAY ? "note" : "warning";
 }
@@ -53,11 +53,11 @@ static char *uri_of(const char *path)
 static json_t *locations(const struct iw_lint_connection *c, uint64_t frame)
 {
     char name[32], *uri = uri_of(c->lint->options->path);
-    json_t *list;
 
     snprintf(name, sizeof(name), "frame %" PRIu64, frame);
-    list = json_pack("[{s:{s:{s:s?}}, s:[{s:s, s:s}]}]", "physicalLocation", "artifactLocation",
-                     "uri", uri, "logicalLocations", "name", name, "kind", "packet");
+    json_t *list =
+        json_pack("[{s:{s:{s:s?}}, s:[{s:s, s:s}]}]", "physicalLocation", "artifactLocation", "uri",
+                  uri, "logicalLocations", "name", name, "kind", "packet");
     free(uri);
     return list;
 }
@@ -96,13 +96,12 @@ static void put_rule(FILE *out, size_t i)
 {
     const struct iw_rule *r = iw_rule_at(i);
     char full[64];
-    json_t *rule;
 
     snprintf(full, sizeof(full), "RFC %u section %s, %s%s", r->rfc, r->section,
              iw_level_name(r->level), r->implied ? " (implied)" : "");
-    rule = json_pack("{s:s, s:{s:s}, s:{s:s}, s:{s:s}}", "id", r->id, "shortDescription", "text",
-                     r->text, "fullDescription", "text", full, "defaultConfiguration", "level",
-                     level(r));
+    json_t *rule = json_pack("{s:s, s:{s:s}, s:{s:s}, s:{s:s}}", "id", r->id, "shortDescription",
+                             "text", r->text, "fullDescription", "text", full,
+                             "defaultConfiguration", "level", level(r));
     if (!rule)
         return;
     fputs(i ? ",\n" : "\n", out);

@@ -2,6 +2,7 @@
 #include "lint.h"
 
 #include <inttypes.h>
+#include <sys/param.h>
 
 #include "host/complain.h"
 
@@ -20,30 +21,22 @@ struct agreed {
     unsigned ord[2];
 };
 
-static unsigned least(unsigned a, unsigned b)
-{
-    return a < b ? a : b;
-}
-
 static bool agree(const struct iw_lint_connection *c, struct agreed *a)
 {
     const struct iw_lint_side *i = &c->side[IW_SIDE_INITIATOR], *r = &c->side[IW_SIDE_RESPONDER];
 
     if (!i->started || !r->started)
         return false;
-    *a = (struct agreed){.revision = r->startup.revision,
-                         .rejected = (r->startup.flags & IW_MPA_FLAG_R) != 0,
-                         .crc = ((i->startup.flags | r->startup.flags) & IW_MPA_FLAG_C) != 0,
-                         .markers = {(r->startup.flags & IW_MPA_FLAG_M) != 0,
-                                     (i->startup.flags & IW_MPA_FLAG_M) != 0},
-                         .peer_to_peer = i->enhanced.peer_to_peer && r->enhanced.peer_to_peer};
-    if (a->revision == 0) /* RFC 5044 Appendix C */
-        a->crc = a->markers[0] = a->markers[1] = true;
-    if ((i->startup.flags & r->startup.flags & IW_MPA_FLAG_S) == 0)
-        return true;
-    a->depths = true;
-    a->ord[0] = least(i->enhanced.ord, r->enhanced.ird);
-    a->ord[1] = least(r->enhanced.ord, i->enhanced.ird);
+    bool old = r->startup.revision == 0; /* RFC 5044 Appendix C */
+    unsigned request = i->startup.flags, reply = r->startup.flags;
+    *a = (struct agreed){
+        .revision = r->startup.revision,
+        .rejected = (reply & IW_MPA_FLAG_R) != 0,
+        .crc = old || ((request | reply) & IW_MPA_FLAG_C),
+        .markers = {old || (reply & IW_MPA_FLAG_M), old || (request & IW_MPA_FLAG_M)},
+        .peer_to_peer = i->enhanced.peer_to_peer && r->enhanced.peer_to_peer,
+        .depths = (request & reply & IW_MPA_FLAG_S) != 0,
+        .ord = {MIN(i->enhanced.ord, r->enhanced.ird), MIN(r->enhanced.ord, i->enhanced.ird)}};
     return true;
 }
 
@@ -199,13 +192,13 @@ static json_t *side_json(const struct iw_lint_side *s)
 static json_t *agreed_json(const struct iw_lint_connection *c)
 {
     struct agreed a;
-    json_t *object;
 
     if (!agree(c, &a))
         return json_null();
-    object = json_pack("{s:i, s:b, s:b, s:b, s:b, s:b}", "revision", (int)a.revision, "rejected",
-                       (int)a.rejected, "crc", (int)a.crc, "initiator_markers", (int)a.markers[0],
-                       "responder_markers", (int)a.markers[1], "peer_to_peer", (int)a.peer_to_peer);
+    json_t *object =
+        json_pack("{s:i, s:b, s:b, s:b, s:b, s:b}", "revision", (int)a.revision, "rejected",
+                  (int)a.rejected, "crc", (int)a.crc, "initiator_markers", (int)a.markers[0],
+                  "responder_markers", (int)a.markers[1], "peer_to_peer", (int)a.peer_to_peer);
     if (a.depths)
         json_object_update_new(object, json_pack("{s:i, s:i}", "initiator_ord", (int)a.ord[0],
                                                  "responder_ord", (int)a.ord[1]));
