@@ -56,16 +56,9 @@ static hf_register_info fields[F_COUNT] = {
 
 int iwd_severity(const struct iw_rule *rule)
 {
-    switch (rule->level) {
-    case IW_LEVEL_MUST:
-    case IW_LEVEL_MUST_NOT:
+    if (rule->level >= IW_LEVEL_MUST)
         return rule->implied ? PI_WARN : PI_ERROR;
-    case IW_LEVEL_SHOULD:
-    case IW_LEVEL_SHOULD_NOT:
-        return PI_WARN;
-    default:
-        return PI_NOTE;
-    }
+    return rule->level == IW_LEVEL_MAY ? PI_NOTE : PI_WARN;
 }
 
 /* Expert infos about no check. */

@@ -259,20 +259,18 @@ static void draw_mpa(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
 }
 
 /* Octets of payload that are missing still count. */
-void iwd_print_thing(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinfo, char *line,
-                     size_t room)
+const char *iwd_print_thing(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinfo)
 {
     size_t length = tvb ? tvb_captured_length(tvb) : 0;
     const uint8_t *octets = tvb ? tvb_get_ptr(tvb, 0, (int)length) : NULL;
     struct iw_ddp_header h;
 
-    if (!octets) {
-        g_strlcpy(line, "empty FPDU", room);
-        return;
-    }
+    if (octets == NULL)
+        return "empty FPDU";
+    char *line = wmem_alloc(pinfo->pool, LINE);
     if (t->kind == IWD_STARTUP) {
-        iw_wire_print_startup(line, room, octets, length);
-        return;
+        iw_wire_print_startup(line, LINE, octets, length);
+        return line;
     }
     if (t->cut && iw_wire_get_ddp(octets, length, &h) > 0 &&
         (iw_ddp_tagged(&h) || iw_rdmap_is_send(iw_rdmap_op(&h)))) {
@@ -282,46 +280,40 @@ void iwd_print_thing(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinf
         octets = whole;
         length = t->length;
     }
-    iw_wire_print_segment(line, room, octets, length);
+    iw_wire_print_segment(line, LINE, octets, length);
+    return line;
 }
 
-/* Inserts the cause after a Terminate's error in words, as its line is long. */
-static void add_cause(uint32_t frame, char line[LINE])
-{
-    char *words = strchr(line, '"'), *end = words ? strchr(words + 1, '"') : NULL;
-    char *rest = g_strdup(end ? end + 1 : "");
-
-    if (end)
-        g_snprintf(end + 1, LINE - (size_t)(end + 1 - line), " (provoked by frame %u)%s", frame,
-                   rest);
-    g_free(rest);
-}
-
-/* Appends what was worked out to the line: for the last segment of a message its length and the
- * request that it answers, for a Terminate its cause. */
-static void add_relations(const struct iwd_thing *t, tvbuff_t *ulpdu, char line[LINE])
+/* Adds what was worked out to the line: for the last segment of a message its length and the
+ * request that it answers. For a Terminate its cause, after the error in words, as its line is
+ * long. */
+static const char *add_relations(const char *line, const struct iwd_thing *t, tvbuff_t *ulpdu,
+                                 packet_info *pinfo)
 {
     const struct iwd_message *m = t->message;
-    size_t used = strlen(line);
     bool ends = m && m->whole && m->last == t->frame && ulpdu && (iwd_tvb_u8(ulpdu, 0) & IW_DDP_L);
-    const char *separator = " (";
-    nstime_t time;
+    const char *words = iwd_rare_of(t)->cause ? strchr(line, '"') : NULL;
+    const char *end = words ? strchr(words + 1, '"') : NULL;
+    wmem_strbuf_t *text = wmem_strbuf_new(pinfo->pool, "");
 
-    if (iwd_rare_of(t)->cause)
-        add_cause(iwd_rare_of(t)->cause, line);
-    if (ends && m->segments > 1) {
-        used +=
-            (size_t)g_snprintf(line + used, LINE - used,
-                               " (last of %u segments, %" PRIu64 " octets", m->segments, m->length);
-        separator = "; ";
+    if (end != NULL) {
+        wmem_strbuf_append_len(text, line, (gsize)(end + 1 - line));
+        wmem_strbuf_append_printf(text, " (provoked by frame %u)", iwd_rare_of(t)->cause);
+        line = end + 1;
     }
+    wmem_strbuf_append(text, line);
+    if (ends && m->segments > 1)
+        wmem_strbuf_append_printf(text, " (last of %u segments, %" PRIu64 " octets%s", m->segments,
+                                  m->length, m->request ? "; " : ")");
     if (ends && m->request) {
+        nstime_t time;
+
         nstime_delta(&time, &m->ended, &m->request->begun);
-        g_snprintf(line + used, LINE - used, "%sanswers frame %u after %.3f ms", separator,
-                   m->request->first, nstime_to_msec(&time));
+        wmem_strbuf_append_printf(text, "%sanswers frame %u after %.3f ms)",
+                                  m->segments > 1 ? "" : " (", m->request->first,
+                                  nstime_to_msec(&time));
     }
-    if (ends && (m->segments > 1 || m->request))
-        g_strlcat(line, ")", LINE);
+    return wmem_strbuf_get_str(text);
 }
 
 static void draw_fpdu(const struct iwd_thing *t, tvbuff_t *tvb, tvbuff_t *ulpdu, packet_info *pinfo,
@@ -342,7 +334,7 @@ static void draw_thing(const struct iwd_chunk *chunk, const struct iwd_thing *t,
                        packet_info *pinfo, proto_tree *root)
 {
     const uint8_t *raw = iwd_rare_of(t)->raw;
-    char line[LINE] = "";
+    const char *line = "";
     tvbuff_t *octets;
 
     if (raw != NULL) {
@@ -356,10 +348,8 @@ static void draw_thing(const struct iwd_chunk *chunk, const struct iwd_thing *t,
     tvbuff_t *ulpdu = t->kind == IWD_FPDU ? ulpdu_of(t, octets, pinfo) : NULL;
     tvbuff_t *printed = t->kind == IWD_FPDU ? ulpdu : octets;
     iwd_tap_thing(t, printed, pinfo);
-    if (tree != NULL || col_get_writable(pinfo->cinfo, COL_INFO)) {
-        iwd_print_thing(t, printed, pinfo, line, sizeof line);
-        add_relations(t, ulpdu, line);
-    }
+    if (tree != NULL || col_get_writable(pinfo->cinfo, COL_INFO))
+        line = add_relations(iwd_print_thing(t, printed, pinfo), t, ulpdu, pinfo);
     add_info(pinfo, t == chunk->things && !chunk->late, line);
     proto_item_append_text(tree, ", %s%s", line, t->cut ? ", cut short" : "");
     if (t->cut)

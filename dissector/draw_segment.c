@@ -255,17 +255,6 @@ static void draw_header(const struct iwd_thing *t, const struct iw_ddp_header *h
         proto_tree_add_item(tree, iwd_hf[F_HEADER_ODD], tvb, offset, length, ENC_NA);
 }
 
-static void announce_read(const struct iwd_thing *t, const struct iw_ddp_header *h, tvbuff_t *tvb,
-                          int offset, packet_info *pinfo, proto_tree *root)
-{
-    int length = tvb_captured_length_remaining(tvb, offset);
-    struct iw_rdmap_read_request r;
-
-    if (length == (int)IW_RDMAP_READ_REQUEST &&
-        iw_wire_get_read_request(tvb_get_ptr(tvb, offset, length), (size_t)length, &r) > 0)
-        iwd_announce_read(t, h, &r, tvb_new_subset_remaining(tvb, offset), pinfo, root);
-}
-
 /* Draws the headers; again: not on the first pass. */
 static void draw_headers(const struct iwd_thing *t, const struct iw_ddp_header *h, bool again,
                          tvbuff_t *tvb, int offset, proto_tree *tree)
@@ -330,10 +319,11 @@ void iwd_draw_segment(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pin
         draw_headers(t, &h, PINFO_FD_VISITED(pinfo), tvb, used, tree);
     if (t->crc == IWD_CRC_BAD)
         return;
+    tvbuff_t *payload = tvb_new_subset_remaining(tvb, used);
     if (!iw_ddp_tagged(&h) && iw_rdmap_op(&h) == IW_OP_TERMINATE)
         note_terminate(t, tvb, used, pinfo, proto_tree_get_parent(tree));
     if (!iw_ddp_tagged(&h) && iw_rdmap_op(&h) == IW_OP_READ_REQUEST)
-        announce_read(t, &h, tvb, used, pinfo, root);
+        iwd_announce_read(t, &h, payload, pinfo, root);
     if (is_payload(&h))
-        iwd_draw_payload(t, &h, tvb_new_subset_remaining(tvb, used), pinfo, tree, root);
+        iwd_draw_payload(t, &h, payload, pinfo, tree, root);
 }

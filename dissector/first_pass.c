@@ -396,12 +396,16 @@ struct iwd_chunk *iwd_find_chunk(const struct iwd_connection *c, enum iw_side si
     return NULL;
 }
 
-static void end(struct iwd_connection *c)
+/* Returns the chunk if there is anything to show for it. */
+static struct iwd_chunk *end(struct iwd_connection *c)
 {
+    struct iwd_chunk *chunk = c->chunk;
+
     c->pinfo = NULL;
     c->chunk = NULL;
     c->octets = NULL;
     c->thing = NULL;
+    return chunk->remarks || chunk->things ? chunk : NULL;
 }
 
 /* If this many segments have come after a missing octet, and the other end has acknowledged more,
@@ -492,32 +496,28 @@ struct iwd_chunk *iwd_follow(struct iwd_connection *c, packet_info *pinfo, enum 
         give_up(c, side);
     settle(c, s);
     wmem_array_append_one(s->chunks, chunk);
-    end(c);
+    (void)end(c);
     return chunk;
 }
 
 struct iwd_chunk *iwd_follow_end(struct iwd_connection *c, packet_info *pinfo, enum iw_side side,
                                  uint64_t pos, bool reset)
 {
-    struct iwd_chunk *chunk = begin(c, pinfo, side, pos, 0);
-
+    (void)begin(c, pinfo, side, pos, 0);
     iw_observer_end(c->observer, side, pos, reset);
     if (reset || !c->side[side].ended)
         c->side[side].fin = reset ? 0 : pos;
     c->side[side].ended = true;
-    end(c);
-    return chunk->remarks || chunk->things ? chunk : NULL;
+    return end(c);
 }
 
 struct iwd_chunk *iwd_follow_flush(struct iwd_connection *c)
 {
     packet_info last = {.num = c->last, .abs_ts = c->ended};
-    struct iwd_chunk *chunk = begin(c, &last, IW_SIDE_INITIATOR, 0, 0);
 
-    chunk->late = true;
+    begin(c, &last, IW_SIDE_INITIATOR, 0, 0)->late = true;
     iw_observer_flush(c->observer);
     for (int k = 0; k < 2; k++)
         forget(&c->side[k], c->side[k].done, c->last);
-    end(c);
-    return chunk->remarks || chunk->things ? chunk : NULL;
+    return end(c);
 }

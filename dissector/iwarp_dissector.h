@@ -160,7 +160,6 @@ struct iwd_side {
     uint64_t edge;         /* position after the octets that came without a gap */
     uint32_t marker_phase; /* of the Markers' positions, if known */
     bool marked;
-    const char *why;       /* lost */
     wmem_array_t *chunks;  /* struct iwd_chunk *, in the order of frames */
     struct iwd_kept *kept; /* the newest first */
     struct iwd_thing *startup;
@@ -225,6 +224,7 @@ void *iwd_reborrow(void *borrowed, size_t size);
 /* Allocates memory for observers, which share one limit. */
 void *iwd_lend(void *context, size_t size);
 void iwd_give_back(void *context, void *block, size_t size);
+
 /* first_pass.c */
 
 /* Returns the connection of the frame's conversation, or NULL if that is not iWARP. */
@@ -305,9 +305,8 @@ void iwd_forget_messages(void);
 /* draw.c */
 void iwd_draw_chunk(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *pinfo,
                     proto_tree *root);
-/* Prints the one-line form of a start-up frame or an FPDU; `tvb` is as for iwd_tap_thing. */
-void iwd_print_thing(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinfo, char *line,
-                     size_t room);
+/* Returns the one-line form of a start-up frame or an FPDU; `tvb` is as for iwd_tap_thing. */
+const char *iwd_print_thing(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinfo);
 /* Marks an item as worked out. Returns it. */
 static inline proto_item *generated(proto_item *item)
 {
@@ -357,9 +356,8 @@ void iwd_draw_private(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto
 void iwd_draw_payload(const struct iwd_thing *thing, const struct iw_ddp_header *h, tvbuff_t *tvb,
                       packet_info *pinfo, proto_tree *tree, proto_tree *root);
 /* Passes a Read Request on: dissectors of ULPs need to know what is going to be read. */
-void iwd_announce_read(const struct iwd_thing *thing, const struct iw_ddp_header *h,
-                       const struct iw_rdmap_read_request *r, tvbuff_t *tvb, packet_info *pinfo,
-                       proto_tree *root);
+void iwd_announce_read(const struct iwd_thing *thing, const struct iw_ddp_header *h, tvbuff_t *tvb,
+                       packet_info *pinfo, proto_tree *root);
 
 /* infiniband.c: ULPs whose dissectors know InfiniBand. */
 void iwd_register_infiniband(void);

@@ -4,18 +4,6 @@
 
 enum { SEVERITY, LEVEL, RULE, SECTION, COUNT, FIRST, TEXT };
 
-static const char *severity_name(const struct iw_rule *rule)
-{
-    switch (iwd_severity(rule)) {
-    case PI_ERROR:
-        return "Error";
-    case PI_WARN:
-        return "Warning";
-    default:
-        return "Note";
-    }
-}
-
 static void count_finding(enum iw_check check, uint32_t frame)
 {
     const struct iw_rule *rule = iw_check_rule(check);
@@ -29,7 +17,8 @@ static void count_finding(enum iw_check check, uint32_t frame)
         return;
     g_snprintf(section, sizeof section, "%u, %s", rule->rfc, rule->section);
     row[FIRST].value.uint_value = frame;
-    iwd_table_text(&row[SEVERITY], severity_name(rule));
+    iwd_table_text(&row[SEVERITY],
+                   val_to_str_const((guint32)iwd_severity(rule), expert_severity_vals, ""));
     iwd_table_text(&row[LEVEL], iw_level_name(rule->level));
     iwd_table_text(&row[RULE], rule->id);
     iwd_table_text(&row[SECTION], section);

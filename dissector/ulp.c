@@ -182,11 +182,16 @@ static bool claim(uint32_t *from, const packet_info *pinfo, bool taken)
     return taken;
 }
 
-void iwd_announce_read(const struct iwd_thing *t, const struct iw_ddp_header *h,
-                       const struct iw_rdmap_read_request *r, tvbuff_t *tvb, packet_info *pinfo,
-                       proto_tree *root)
+void iwd_announce_read(const struct iwd_thing *t, const struct iw_ddp_header *h, tvbuff_t *tvb,
+                       packet_info *pinfo, proto_tree *root)
 {
-    rdmap_request_t request = {r->sink_stag, r->sink_to, r->source_stag, r->source_to, r->size};
+    uint32_t length = tvb_captured_length(tvb);
+    struct iw_rdmap_read_request r;
+
+    if (length != IW_RDMAP_READ_REQUEST ||
+        iw_wire_get_read_request(tvb_get_ptr(tvb, 0, (int)length), length, &r) < 0)
+        return;
+    rdmap_request_t request = {r.sink_stag, r.sink_to, r.source_stag, r.source_to, r.size};
     struct iwd_offer offer = {.info = {.opcode = RDMA_READ_REQUEST,
                                        .last_flag = TRUE,
                                        .queue_number = h->qn,
