@@ -4,32 +4,27 @@
 int iwd_hf[F_COUNT];
 int iwd_ett[T_COUNT];
 expert_field *iwd_ei;
-expert_field iwd_ei_lost;
-expert_field iwd_ei_gap;
-expert_field iwd_ei_resync;
-expert_field iwd_ei_rejected;
-expert_field iwd_ei_terminate;
+expert_field iwd_ei_remark[R_COUNT];
 
-static const value_string iwd_sides[] = {
+static const value_string sides[] = {
     {IW_SIDE_INITIATOR, "initiator"}, {IW_SIDE_RESPONDER, "responder"}, {0, NULL}};
-static const value_string iwd_revisions[] = {
+static const value_string revisions[] = {
     {0, "RDMA Consortium (RFC 5044 appendix C)"}, {1, "RFC 5044"}, {2, "RFC 6581"}, {0, NULL}};
-static const value_string iwd_crc_states[] = {
-    {IWD_CRC_UNCHECKED, "unchecked: CRCs are not in force"},
-    {IWD_CRC_GOOD, "good"},
-    {IWD_CRC_BAD, "bad"},
-    {IWD_CRC_UNKNOWN, "unknown: not all octets are here"},
-    {0, NULL}};
-static const value_string iwd_queues[] = {{IW_QN_SEND, "Send"},
-                                          {IW_QN_READ_REQUEST, "Read and Atomic Request"},
-                                          {IW_QN_TERMINATE, "Terminate"},
-                                          {IW_QN_ATOMIC_RESPONSE, "Atomic Response"},
+static const value_string crc_states[] = {{IWD_CRC_UNCHECKED, "unchecked: CRCs are not in force"},
+                                          {IWD_CRC_GOOD, "good"},
+                                          {IWD_CRC_BAD, "bad"},
+                                          {IWD_CRC_UNKNOWN, "unknown: not all octets are here"},
                                           {0, NULL}};
-static const value_string iwd_atomics[] = {
+static const value_string queues[] = {{IW_QN_SEND, "Send"},
+                                      {IW_QN_READ_REQUEST, "Read and Atomic Request"},
+                                      {IW_QN_TERMINATE, "Terminate"},
+                                      {IW_QN_ATOMIC_RESPONSE, "Atomic Response"},
+                                      {0, NULL}};
+static const value_string atomics[] = {
     {IW_ATOMIC_FETCH_ADD, "FetchAdd"}, {IW_ATOMIC_CMP_SWAP, "CmpSwap"}, {0, NULL}};
 /* Filled from proto/wire's names. */
-static value_string iwd_opcodes[16 + 1];
-static value_string iwd_layers[3 + 1];
+static value_string opcodes[16 + 1];
+static value_string layers[3 + 1];
 
 /* The kinds of fields: type, display, strings, mask. */
 #define TREE FT_NONE, BASE_NONE, NULL, 0
@@ -63,15 +58,16 @@ int iwd_severity(const struct iw_rule *rule)
 
 /* Expert infos about no check. */
 static ei_register_info remarks[] = {
-    {&iwd_ei_lost, {"iwarp.unknown", PI_UNDECODED, PI_WARN, "iWARP: unknown from here", EXPFILL}},
-    {&iwd_ei_gap,
+    {&iwd_ei_remark[R_LOST],
+     {"iwarp.unknown", PI_UNDECODED, PI_WARN, "iWARP: unknown from here", EXPFILL}},
+    {&iwd_ei_remark[R_GAP],
      {"iwarp.missing", PI_SEQUENCE, PI_NOTE, "iWARP: octets are not in the capture", EXPFILL}},
-    {&iwd_ei_resync,
+    {&iwd_ei_remark[R_RESYNC],
      {"iwarp.found_again", PI_SEQUENCE, PI_NOTE, "iWARP: framing found again", EXPFILL}},
-    {&iwd_ei_rejected,
+    {&iwd_ei_remark[R_REJECTED],
      {"iwarp.rejected", PI_RESPONSE_CODE, PI_NOTE, "iWARP: the responder refuses the connection",
       EXPFILL}},
-    {&iwd_ei_terminate,
+    {&iwd_ei_remark[R_TERMINATE],
      {"iwarp.terminated", PI_RESPONSE_CODE, PI_WARN, "iWARP: Terminate", EXPFILL}},
 };
 
@@ -104,16 +100,12 @@ void iwd_register_fields(int proto)
     static int *ett[T_COUNT];
     expert_module_t *module = expert_register_protocol(proto);
 
-    for (int k = 0; k < T_COUNT; k++) {
-        iwd_ett[k] = -1;
+    for (int k = 0; k < T_COUNT; k++)
         ett[k] = &iwd_ett[k];
-    }
-    for (int k = 0; k < F_COUNT; k++)
-        iwd_hf[k] = -1;
     for (unsigned k = 0; k < 16; k++)
-        iwd_opcodes[k] = (value_string){k, iw_wire_opcode_name(k)};
+        opcodes[k] = (value_string){k, iw_wire_opcode_name(k)};
     for (unsigned k = 0; k < 3; k++)
-        iwd_layers[k] = (value_string){k, iw_wire_term_layer_name(k)};
+        layers[k] = (value_string){k, iw_wire_term_layer_name(k)};
     proto_register_field_array(proto, fields, F_COUNT);
     proto_register_subtree_array(ett, T_COUNT);
     register_checks(module);

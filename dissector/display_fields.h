@@ -8,7 +8,7 @@
  */
 
 #define IWD_FIELDS                                                                                 \
-    X(SIDE, "Sender", "side", NAMED(8, NONE, iwd_sides, 0),                                        \
+    X(SIDE, "Sender", "side", NAMED(8, NONE, sides, 0),                                            \
       "Worked out: which end of the connection sent this")                                         \
     X(OCTET, "Stream octet", "octet", DEC(64),                                                     \
       "Worked out: position in this direction's stream, 0 is its first octet")                     \
@@ -37,7 +37,7 @@
     X(FLAG_R, "R (rejected)", "mpa.flags.r", BIT(8, 0x20), "RFC 5044 section 7.1.1, Reply only")   \
     X(FLAG_S, "S (enhanced, RFC 6581)", "mpa.flags.s", BIT(8, 0x10), "RFC 6581 section 6")         \
     X(FLAG_RES, "Reserved", "mpa.flags.reserved", HEX_PART(8, 0x0f), "Must be zero")               \
-    X(REVISION, "Revision", "mpa.rev", NAMED(8, DEC, iwd_revisions, 0), NULL)                      \
+    X(REVISION, "Revision", "mpa.rev", NAMED(8, DEC, revisions, 0), NULL)                          \
     X(PD_LENGTH, "Private data length", "mpa.pd_length", DEC(16),                                  \
       "Octets that follow the header, the block of RFC 6581 included")                             \
     X(ENHANCED, "Enhanced connection data", "mpa.enhanced", TREE, "RFC 6581 section 9")            \
@@ -77,7 +77,7 @@
       "Octets from the ULPDU length to this Marker")                                               \
     X(PAD, "Pad", "mpa.pad", BYTES, "Should be zero")                                              \
     X(CRC, "CRC", "mpa.crc", HEX(32), "CRC32c, RFC 5044 section 4.4")                              \
-    X(CRC_STATUS, "CRC status", "mpa.crc.status", NAMED(8, NONE, iwd_crc_states, 0),               \
+    X(CRC_STATUS, "CRC status", "mpa.crc.status", NAMED(8, NONE, crc_states, 0),                   \
       "Worked out: good, bad or unchecked")                                                        \
     X(CRC_COMPUTED, "Right CRC", "mpa.crc.computed", HEX(32), "Worked out")                        \
     X(DDP, "DDP", "ddp", TREE, "RFC 5041 section 4")                                               \
@@ -90,7 +90,7 @@
     X(TO, "TO", "ddp.to", HEX(64), "Tagged Offset")                                                \
     X(TO_RELATIVE, "Relative TO", "ddp.to.relative", DEC(64),                                      \
       "Worked out: from the TO of the message's first segment")                                    \
-    X(QN, "QN", "ddp.qn", NAMED(32, DEC, iwd_queues, 0), "Queue Number")                           \
+    X(QN, "QN", "ddp.qn", NAMED(32, DEC, queues, 0), "Queue Number")                               \
     X(MSN, "MSN", "ddp.msn", DEC(32), "Message Sequence Number")                                   \
     X(MSN_EXPECTED, "MSN expected", "ddp.msn.expected", DEC(32),                                   \
       "Worked out, where another one was seen")                                                    \
@@ -114,7 +114,7 @@
     X(RDMAP_CONTROL, "Control", "rdmap.control", HEX(8), "RV, reserved, opcode")                   \
     X(RV, "RDMAP version", "rdmap.rv", DEC_PART(8, 0xc0), NULL)                                    \
     X(RDMAP_RSV, "Reserved", "rdmap.rsv", HEX_PART(8, 0x30), "Must be zero")                       \
-    X(OPCODE, "Opcode", "rdmap.opcode", NAMED(8, HEX, iwd_opcodes, 0x0f),                          \
+    X(OPCODE, "Opcode", "rdmap.opcode", NAMED(8, HEX, opcodes, 0x0f),                              \
       "RFC 5040 figure 4, RFC 7306 figure 2")                                                      \
     X(INVALIDATE, "Invalidate STag", "rdmap.invalidate", HEX(32),                                  \
       "The STag of the receiver that this Send invalidates")                                       \
@@ -127,7 +127,7 @@
     X(IMMEDIATE, "Immediate Data", "rdmap.immediate", BYTES, "RFC 7306 section 6")                 \
     X(ATOMIC, "Atomic Request", "rdmap.atomic", TREE, "RFC 7306 section 5.2.1")                    \
     X(ATOMIC_RESERVED, "Reserved", "rdmap.atomic.reserved", HEX(32), "28 bits that must be zero")  \
-    X(AOPCODE, "Operation", "rdmap.atomic.opcode", NAMED(32, DEC, iwd_atomics, 0), NULL)           \
+    X(AOPCODE, "Operation", "rdmap.atomic.opcode", NAMED(32, DEC, atomics, 0), NULL)               \
     X(ATOMIC_ID, "Request identifier", "rdmap.atomic.id", HEX(32), NULL)                           \
     X(ATOMIC_STAG, "Remote STag", "rdmap.atomic.stag", HEX(32), NULL)                              \
     X(ATOMIC_TO, "Remote TO", "rdmap.atomic.to", HEX(64), NULL)                                    \
@@ -139,7 +139,7 @@
     X(HEADER_ODD, "Header, cut short or too long", "rdmap.odd_header", BYTES,                      \
       "Octets that are too few or too many for this opcode's header")                              \
     X(TERMINATE, "Terminate", "rdmap.terminate", TREE, "RFC 5040 section 4.8")                     \
-    X(TERM_LAYER, "Layer", "rdmap.terminate.layer", NAMED(8, DEC, iwd_layers, 0xf0), NULL)         \
+    X(TERM_LAYER, "Layer", "rdmap.terminate.layer", NAMED(8, DEC, layers, 0xf0), NULL)             \
     X(TERM_ETYPE, "Error type", "rdmap.terminate.etype", DEC_PART(8, 0x0f), NULL)                  \
     X(TERM_CODE, "Error code", "rdmap.terminate.code", HEX(8), NULL)                               \
     X(TERM_TEXT, "Error", "rdmap.terminate.text", TEXT,                                            \
@@ -190,7 +190,7 @@
     X(CHECK, "Check", "check", TEXT, "As iwarp-lint names it")                                     \
     X(FINDING_OCTET, "At stream octet", "finding.octet", DEC(64), NULL)                            \
     X(FINDING_FRAME, "That octet is in frame", "finding.frame", FRAME, NULL)                       \
-    X(FINDING_SIDE, "Sender at fault", "finding.side", NAMED(8, NONE, iwd_sides, 0), NULL)         \
+    X(FINDING_SIDE, "Sender at fault", "finding.side", NAMED(8, NONE, sides, 0), NULL)             \
     X(FINDING_GOT, "Found", "finding.got", HEX(64), NULL)                                          \
     X(FINDING_WANT, "Expected", "finding.want", HEX(64), NULL)
 
@@ -223,13 +223,9 @@ extern int iwd_hf[F_COUNT];
 extern int iwd_ett[T_COUNT];
 /* By enum iw_check. */
 extern expert_field *iwd_ei;
-/* Why octets cannot be judged. */
-extern expert_field iwd_ei_lost;
-extern expert_field iwd_ei_gap;
-extern expert_field iwd_ei_resync;
-/* A refusal, and a Terminate. */
-extern expert_field iwd_ei_rejected;
-extern expert_field iwd_ei_terminate;
+/* Why octets cannot be judged; a refusal, and a Terminate. */
+enum iwd_remark { R_LOST, R_GAP, R_RESYNC, R_REJECTED, R_TERMINATE, R_COUNT };
+extern expert_field iwd_ei_remark[R_COUNT];
 
 void iwd_register_fields(int proto);
 /* Returns the severity of the expert infos about this rule: PI_ERROR, PI_WARN or PI_NOTE. */

@@ -97,22 +97,7 @@ static void draw_enhanced(tvbuff_t *tvb, proto_tree *tree)
         proto_tree_add_item(sub, iwd_hf[rows[k].field], tvb, rows[k].at, 2, ENC_BIG_ENDIAN);
 }
 
-/* Draws what both start-up frames agreed on; known once the Reply is here, and shown with it. */
-static void draw_agreed(const struct iwd_connection *c, tvbuff_t *tvb, proto_tree *tree)
-{
-    const struct iwd_side *i = &c->side[IW_SIDE_INITIATOR], *r = &c->side[IW_SIDE_RESPONDER];
-    bool old = r->header.revision == 0;
-    bool crc = old || ((i->header.flags | r->header.flags) & IW_MPA_FLAG_C);
-
-    if (!i->startup || (r->header.flags & IW_MPA_FLAG_R))
-        return;
-    generated(proto_tree_add_boolean(tree, iwd_hf[F_AGREED_CRC], tvb, 0, 0, crc));
-    generated(proto_tree_add_boolean(tree, iwd_hf[F_AGREED_MARKERS_I], tvb, 0, 0,
-                                     old || (r->header.flags & IW_MPA_FLAG_M)));
-    generated(proto_tree_add_boolean(tree, iwd_hf[F_AGREED_MARKERS_R], tvb, 0, 0,
-                                     old || (i->header.flags & IW_MPA_FLAG_M)));
-}
-
+/* What both start-up frames agreed on is known once the Reply is here, and shown with it. */
 static void draw_startup_links(const struct iwd_connection *c, const struct iwd_thing *t,
                                tvbuff_t *tvb, proto_tree *tree)
 {
@@ -126,7 +111,11 @@ static void draw_startup_links(const struct iwd_connection *c, const struct iwd_
         return;
     iwd_link(tree, F_REQUEST_IN, tvb, other->startup->frame);
     generated(proto_tree_add_time(tree, iwd_hf[F_SETUP_TIME], tvb, 0, 0, &self->since_request));
-    draw_agreed(c, tvb, tree);
+    if (c->left)
+        return;
+    generated(proto_tree_add_boolean(tree, iwd_hf[F_AGREED_CRC], tvb, 0, 0, c->crc));
+    generated(proto_tree_add_boolean(tree, iwd_hf[F_AGREED_MARKERS_I], tvb, 0, 0, c->markers[0]));
+    generated(proto_tree_add_boolean(tree, iwd_hf[F_AGREED_MARKERS_R], tvb, 0, 0, c->markers[1]));
 }
 
 /* [MS-SMBD] section 6.1: before RFC 6581 the depths were private data, two numbers of 32 bits, and
@@ -157,28 +146,25 @@ static void draw_startup(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *
 {
     int length = (int)tvb_captured_length(tvb), data = (int)IW_MPA_STARTUP_HEADER;
     bool request = t->side == IW_SIDE_INITIATOR;
-    struct iw_mpa_startup_header h;
+    const struct iwd_side *s = &iwd_shown->side[t->side];
 
-    if (iw_wire_get_startup(tvb_get_ptr(tvb, 0, length), (size_t)length, &h) < 0)
-        return;
     proto_tree_add_item(tree, iwd_hf[F_KEY], tvb, 0, 16, ENC_ASCII);
     generated(proto_tree_add_boolean(tree, iwd_hf[request ? F_REQUEST : F_REPLY], tvb, 0, 0, 1));
     draw_flags(tvb, tree);
     proto_tree_add_item(tree, iwd_hf[F_REVISION], tvb, 17, 1, ENC_BIG_ENDIAN);
     proto_tree_add_item(tree, iwd_hf[F_PD_LENGTH], tvb, 18, 2, ENC_BIG_ENDIAN);
-    if ((h.flags & IW_MPA_FLAG_S) && h.revision >= 2 &&
-        length >= data + (int)IW_MPA_ENHANCED_LENGTH) {
+    if (s->has_enhanced) {
         draw_enhanced(tvb, tree);
         data += (int)IW_MPA_ENHANCED_LENGTH;
     }
     draw_startup_links(iwd_shown, t, tvb, tree);
-    if (!request && (h.flags & IW_MPA_FLAG_R))
-        expert_add_info(pinfo, proto_tree_get_parent(tree), &iwd_ei_rejected);
+    if (!request && (s->header.flags & IW_MPA_FLAG_R))
+        expert_add_info(pinfo, proto_tree_get_parent(tree), &iwd_ei_remark[R_REJECTED]);
     draw_findings(iwd_rare_of(t)->findings, t, tvb, pinfo, tree);
     if (data < length)
         draw_depths(tvb, data, tree);
     if (data < length)
-        iwd_draw_private(tvb_new_subset_remaining(tvb, data), pinfo, tree, root, &h);
+        iwd_draw_private(tvb_new_subset_remaining(tvb, data), pinfo, tree, root, &s->header);
 }
 
 /* ---- FPDUs ---- */
@@ -410,12 +396,12 @@ static void draw_notes(const struct iwd_remarks *remarks, tvbuff_t *tvb, packet_
     for (const struct iwd_note *n = remarks->notes; n; n = n->next) {
         if (n->resync) {
             item = proto_tree_add_uint64(tree, iwd_hf[F_RESYNC], tvb, 0, 0, n->to);
-            expert_add_info_format(pinfo, item, &iwd_ei_resync,
+            expert_add_info_format(pinfo, item, &iwd_ei_remark[R_RESYNC],
                                    "framing of the %s found again %s at octet %" PRIu64,
                                    iw_side_name(n->side), means[n->found_by], n->to);
         } else {
             item = proto_tree_add_uint64(tree, iwd_hf[F_GAP], tvb, 0, 0, n->to - n->from);
-            expert_add_info_format(pinfo, item, &iwd_ei_gap,
+            expert_add_info_format(pinfo, item, &iwd_ei_remark[R_GAP],
                                    "the capture lacks octets %" PRIu64 " to %" PRIu64 " of the %s",
                                    n->from, n->to - 1, iw_side_name(n->side));
         }
@@ -423,7 +409,8 @@ static void draw_notes(const struct iwd_remarks *remarks, tvbuff_t *tvb, packet_
     }
     if (remarks->why) {
         item = generated(proto_tree_add_string(tree, iwd_hf[F_LOST], tvb, 0, 0, remarks->why));
-        expert_add_info_format(pinfo, item, &iwd_ei_lost, "unknown from here: %s", remarks->why);
+        expert_add_info_format(pinfo, item, &iwd_ei_remark[R_LOST], "unknown from here: %s",
+                               remarks->why);
     }
 }
 

@@ -291,7 +291,7 @@ static void note_terminate(const struct iwd_thing *t, tvbuff_t *tvb, int offset,
 
     if (iw_wire_get_terminate(tvb_get_ptr(tvb, offset, length), (size_t)length, &m) < 0)
         return;
-    expert_add_info_format(pinfo, item, &iwd_ei_terminate, "the %s terminates: %s: %s",
+    expert_add_info_format(pinfo, item, &iwd_ei_remark[R_TERMINATE], "the %s terminates: %s: %s",
                            iw_side_name((enum iw_side)t->side), iw_wire_term_layer_name(m.layer),
                            iw_wire_term_name(m.layer, m.etype, m.code));
 }

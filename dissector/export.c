@@ -30,9 +30,7 @@ static GHashTable *regions;
 
 static void reset(void)
 {
-    if (regions)
-        g_hash_table_destroy(regions);
-    regions = NULL;
+    g_clear_pointer(&regions, g_hash_table_destroy);
 }
 
 static struct region *begin(export_object_list_t *list, const struct placed *p, uint32_t frame)
@@ -95,10 +93,8 @@ void iwd_tap_placed(const struct iwd_thing *t, const struct iw_ddp_header *h, tv
                     packet_info *pinfo)
 {
     uint32_t length = tvb_captured_length(tvb);
-    unsigned opcode = iw_rdmap_op(h);
 
-    if (!have_tap_listener(tap) || !t->stag || !length ||
-        (opcode != IW_OP_WRITE && opcode != IW_OP_READ_RESPONSE))
+    if (!have_tap_listener(tap) || !t->stag || !length || !iw_rdmap_is_tagged(iw_rdmap_op(h)))
         return;
     struct placed *p = wmem_new(pinfo->pool, struct placed);
     *p = (struct placed){.thing = t,

@@ -79,7 +79,6 @@ static void forget_all(void)
     arena.at = NULL;
     arena.left = 0;
     iwd_forget_messages();
-    iwd_forget_end();
 }
 
 static void end(void)

@@ -139,6 +139,17 @@ static void keep_thing(struct iwd_connection *c, struct iwd_thing *t)
     s->done = MAX(s->done, t->pos + t->size);
 }
 
+/* RFC 5044 section 7.1.1; revision 0: appendix C. */
+static void agree(struct iwd_connection *c, const struct iw_mpa_startup_header *request,
+                  const struct iw_mpa_startup_header *reply)
+{
+    bool old = reply->revision == 0;
+
+    c->crc = old || ((request->flags | reply->flags) & IW_MPA_FLAG_C);
+    c->markers[IW_SIDE_INITIATOR] = old || (reply->flags & IW_MPA_FLAG_M);
+    c->markers[IW_SIDE_RESPONDER] = old || (request->flags & IW_MPA_FLAG_M);
+}
+
 static void see_startup(struct iwd_connection *c, const struct iw_observation *seen)
 {
     struct iwd_side *s = &c->side[seen->side];
@@ -160,6 +171,7 @@ static void see_startup(struct iwd_connection *c, const struct iw_observation *s
     }
     s->second = c->side[iw_observed_other(seen->side)].startup != NULL;
     nstime_delta(&s->since_request, &c->arrived, &c->requested);
+    agree(c, &c->side[IW_SIDE_INITIATOR].header, &c->side[IW_SIDE_RESPONDER].header);
 }
 
 /* Derives the place of the FPDU's first Marker from where its ULPDU is interrupted. */

@@ -10,6 +10,7 @@
  */
 #include "engine/fuzz.h"
 #include "input/input.h"
+#include "input/start_up.h"
 #include "iwarp/capture.h"
 #include "iwarp/octets.h"
 #include "iwarp_dissector.h"
@@ -121,26 +122,11 @@ static void send_octets(unsigned side, uint64_t pos, const uint8_t *octets, size
     }
 }
 
-static void start_up(unsigned side)
+static void start_up(enum iw_side side)
 {
-    uint8_t octets[IW_MPA_STARTUP_HEADER + IW_MPA_ENHANCED_LENGTH];
-    bool enhanced = (settings[0] & IW_FUZZ_ENHANCED) != 0;
-    bool peer_to_peer = enhanced && (settings[0] & IW_FUZZ_PEER_TO_PEER);
-    struct iw_mpa_startup_header h = {.revision = enhanced ? 2 : 1};
-    struct iw_mpa_enhanced e = {peer_to_peer, peer_to_peer ? IW_MPA_RTR_READ : 0, 4, 4};
+    uint8_t frame[IW_FUZZ_START_UP];
 
-    memcpy(h.key, side ? iw_mpa_reply_key : iw_mpa_request_key, sizeof h.key);
-    if (settings[0] & (side ? IW_FUZZ_MARKERS_A : IW_FUZZ_MARKERS_B))
-        h.flags |= IW_MPA_FLAG_M;
-    if (settings[0] & IW_FUZZ_CRC)
-        h.flags |= IW_MPA_FLAG_C;
-    if (enhanced) {
-        h.flags |= IW_MPA_FLAG_S;
-        h.pd_length = IW_MPA_ENHANCED_LENGTH;
-    }
-    (void)iw_wire_put_startup(octets, sizeof octets, &h);
-    (void)iw_wire_put_enhanced(octets + IW_MPA_STARTUP_HEADER, IW_MPA_ENHANCED_LENGTH, &e);
-    send_octets(side, next[side], octets, enhanced ? sizeof octets : IW_MPA_STARTUP_HEADER);
+    send_octets(side, next[side], frame, iw_fuzz_start_up(settings[0], side, frame));
 }
 
 static void take(struct iw_fuzz_step *step)
@@ -187,8 +173,8 @@ static void connection(struct iw_fuzz_input in, uint32_t first)
         add_frame(0, next[0], IW_TCP_ACK, NULL, 0);
     }
     if (settings[0] & IW_FUZZ_STARTED) {
-        start_up(0);
-        start_up(1);
+        start_up(IW_SIDE_INITIATOR);
+        start_up(IW_SIDE_RESPONDER);
     }
     while (iw_fuzz_step(&in, &step))
         take(&step);

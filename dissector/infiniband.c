@@ -177,16 +177,15 @@ void iwd_register_infiniband(void)
 
 void iwd_handoff_infiniband(void)
 {
-    dissector_handle_t nvme_handle = create_dissector_handle(dissect_nvme, nvme_proto);
     dissector_handle_t iser_handle = create_dissector_handle(dissect_iser, iser_proto);
-    dissector_handle_t private_handle = create_dissector_handle(dissect_nvme_private, nvme_proto);
 
     infiniband_proto = proto_get_id_by_filter_name("infiniband");
     nvme = find_heur_dissector_by_unique_short_name("nvme_rdma");
     nvme_private = find_heur_dissector_by_unique_short_name("nvme_rdma_cm_private");
     iser = find_heur_dissector_by_unique_short_name("iser_infiniband");
-    dissector_add_uint("iwarp.port", NVME_PORT, nvme_handle);
+    dissector_add_uint("iwarp.port", NVME_PORT, create_dissector_handle(dissect_nvme, nvme_proto));
     dissector_add_uint("iwarp.port", ISER_PORT, iser_handle);
     dissector_add_uint("iwarp.port", ISER_OLD_PORT, iser_handle);
-    dissector_add_uint("iwarp.private_data.port", NVME_PORT, private_handle);
+    dissector_add_uint("iwarp.private_data.port", NVME_PORT,
+                       create_dissector_handle(dissect_nvme_private, nvme_proto));
 }

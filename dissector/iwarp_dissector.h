@@ -183,6 +183,7 @@ struct iwd_connection {
     struct iw_observer *observer;
     uint16_t initiator_port;
     address initiator;
+    bool crc, markers[2];        /* what both start-up frames agreed on; by sending side */
     bool left;                   /* the Reply was a refusal: what follows is not MPA's */
     bool by_port;                /* a dissector was chosen for its messages */
     uint32_t claimed;            /* frame from which on one of the built-in list wants its Sends */
@@ -250,7 +251,6 @@ struct iwd_chunk *iwd_follow_flush(struct iwd_connection *c);
 
 /* end.c: shows findings that are made once nothing more comes in the connection's last frame. */
 void iwd_add_connection(struct iwd_connection *c);
-void iwd_forget_end(void);
 void iwd_register_end(void);
 /* First pass: call after the frame has been followed. */
 void iwd_frame_followed(const packet_info *pinfo);

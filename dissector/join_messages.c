@@ -12,8 +12,8 @@ static struct iwd_stag *use_stag(struct iwd_connection *c, enum iw_side owner, u
 {
     struct iwd_side *s = &c->side[owner];
     uint64_t end = to + length < to ? UINT64_MAX : to + length;
-
     struct iwd_stag *known = wmem_map_lookup(s->stags, GUINT_TO_POINTER(stag));
+
     if (!known) {
         known = wmem_new(wmem_file_scope(), struct iwd_stag);
         *known = (struct iwd_stag){.stag = stag, .first = c->pinfo->num, .low = to, .high = end};
@@ -179,11 +179,6 @@ void iwd_forget_messages(void)
     kept = 0;
 }
 
-static bool is_bulk(const struct iwd_connection *c, const struct iwd_message *m)
-{
-    return !c->wants && (m->opcode == IW_OP_WRITE || m->opcode == IW_OP_READ_RESPONSE);
-}
-
 static void drop(struct iwd_message *m, enum iwd_octets why)
 {
     if (m->bulk)
@@ -215,7 +210,7 @@ static void collect(const struct iwd_connection *c, struct iwd_message *m,
     size_t need = (size_t)m->length, room = need > m->room ? MAX(need, 2 * m->room) : m->room;
 
     if (m->segments == 1) {
-        m->bulk = is_bulk(c, m);
+        m->bulk = !c->wants && iw_rdmap_is_tagged(m->opcode);
         if (m->whole)
             return;
     }
@@ -266,7 +261,7 @@ static void see_tagged(struct iwd_connection *c, struct iwd_thing *thing,
     struct iwd_message *request = NULL;
 
     thing->stag = use_stag(c, owner, h->stag, h->to, seen->payload_length);
-    if (opcode != IW_OP_WRITE && !k)
+    if (!iw_rdmap_is_tagged(opcode))
         return;
     struct iwd_message *m = go_on(&s->tagged[k], s->tagged[k] && s->tagged[k]->stag == h->stag &&
                                                      s->tagged_to[k] == h->to);

@@ -17,11 +17,6 @@ static pref_t *relative_pref, *analyze_pref;
 /* Keys for data of a frame beside the octets that TCP hands over. */
 enum { EXTRA_LATE, EXTRA_END };
 
-static int extra_key(void)
-{
-    return iwd_hf[F_FINDING];
-}
-
 /* ---- positions ---- */
 
 /* Returns the low bits of a position, which with the frame identify a chunk on every pass. Position
@@ -52,9 +47,8 @@ static void acknowledge(struct iwd_connection *c, enum iw_side side, const tcp_f
                         uint32_t ack, bool relative)
 {
     struct iwd_side *s = &c->side[side];
-    uint64_t ahead = s->ahead, pos = position(s, low_position(s, flow, ack, relative));
+    uint64_t pos = iw_stream_unwrap(s->ahead, low_position(s, flow, ack, relative));
 
-    s->ahead = ahead;
     if (pos < UINT64_MAX / 2 && pos > s->acked)
         s->acked = pos;
     iw_observer_acked(c->observer, side, s->acked);
@@ -69,17 +63,6 @@ static bool is_relative(const packet_info *pinfo, const struct tcpinfo *tcp)
         return false;
     return relative_pref && analyze_pref && prefs_get_bool_value(relative_pref, pref_current) &&
            prefs_get_bool_value(analyze_pref, pref_current);
-}
-
-/* ---- who is it? ---- */
-
-static bool opens(tvbuff_t *tvb, bool first, enum iw_side *side)
-{
-    uint8_t octets[IW_MPA_STARTUP_HEADER];
-    size_t length = MIN(tvb_captured_length(tvb), sizeof octets);
-
-    tvb_memcpy(tvb, octets, 0, length);
-    return iw_observer_opens(octets, length, first, side);
 }
 
 /* ---- octets ---- */
@@ -136,13 +119,14 @@ static iwd_bool try_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tr
     struct tcpinfo *tcp = data;
     conversation_t *conversation = find_or_create_conversation(pinfo);
     struct tcp_analysis *analysis = get_tcp_conversation_data(conversation, pinfo);
+    uint32_t length = tvb_captured_length(tvb);
     enum iw_side side;
 
-    if (!tcp || !analysis || built_in)
+    if (!tcp || !analysis || built_in || length == 0)
         return false;
     bool relative = is_relative(pinfo, tcp);
     bool first = tcp->seq - (relative ? 0 : analysis->fwd->base_seq) == 1;
-    if (!opens(tvb, first, &side))
+    if (!iw_observer_opens(tvb_get_ptr(tvb, 0, (int)length), length, first, &side))
         return false;
     if (!conversation_get_proto_data(conversation, iwd_proto)) {
         if (PINFO_FD_VISITED(pinfo))
@@ -211,12 +195,12 @@ static void follow_packet(tvbuff_t *tvb, packet_info *pinfo, struct iwd_connecti
             tvb_new_subset_length_caplen(tvb, offset, (int)packet->length, (int)(stop - pos)));
         chunk->late = true;
         chunk->offset = (uint32_t)offset;
-        p_add_proto_data(wmem_file_scope(), pinfo, extra_key(), EXTRA_LATE, chunk);
+        p_add_proto_data(wmem_file_scope(), pinfo, iwd_proto, EXTRA_LATE, chunk);
     }
     if (packet->flags & (IW_TCP_FIN | IW_TCP_RST)) {
         chunk = iwd_follow_end(c, pinfo, side, stop, (packet->flags & IW_TCP_RST) != 0);
         if (chunk)
-            p_add_proto_data(wmem_file_scope(), pinfo, extra_key(), EXTRA_END, chunk);
+            p_add_proto_data(wmem_file_scope(), pinfo, iwd_proto, EXTRA_END, chunk);
     }
 }
 
@@ -237,8 +221,8 @@ static int dissect_extra(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, vo
         follow_frame(tvb, pinfo);
         iwd_frame_followed(pinfo);
     }
-    struct iwd_chunk *chunk = p_get_proto_data(wmem_file_scope(), pinfo, extra_key(), EXTRA_LATE);
-    struct iwd_chunk *end = p_get_proto_data(wmem_file_scope(), pinfo, extra_key(), EXTRA_END);
+    struct iwd_chunk *chunk = p_get_proto_data(wmem_file_scope(), pinfo, iwd_proto, EXTRA_LATE);
+    struct iwd_chunk *end = p_get_proto_data(wmem_file_scope(), pinfo, iwd_proto, EXTRA_END);
     if (chunk || end)
         iwd_shown = iwd_connection_of(pinfo);
     if (chunk)

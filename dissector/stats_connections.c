@@ -89,7 +89,6 @@ static void set_markers(stat_tap_table_item_type *row, bool initiator, bool resp
 static void set_agreed(stat_tap_table_item_type *row, const struct iwd_connection *c)
 {
     const struct iwd_side *i = &c->side[IW_SIDE_INITIATOR], *r = &c->side[IW_SIDE_RESPONDER];
-    bool old = r->header.revision == 0;
     char text[8];
 
     set_depths(&row[DEPTHS_I], i);
@@ -98,12 +97,10 @@ static void set_agreed(stat_tap_table_item_type *row, const struct iwd_connectio
         return;
     g_snprintf(text, sizeof text, "%u", r->header.revision);
     iwd_table_text(&row[REVISION], text);
-    iwd_table_text(&row[CRC],
-                   old || ((i->header.flags | r->header.flags) & IW_MPA_FLAG_C) ? "on" : "off");
-    set_markers(row, old || (r->header.flags & IW_MPA_FLAG_M),
-                old || (i->header.flags & IW_MPA_FLAG_M));
+    iwd_table_text(&row[CRC], c->crc ? "on" : "off");
+    set_markers(row, c->markers[IW_SIDE_INITIATOR], c->markers[IW_SIDE_RESPONDER]);
     set_rtr(row, i, r);
-    if (r->header.flags & IW_MPA_FLAG_R)
+    if (c->left)
         iwd_table_text(&row[END], "rejected");
 }
 

@@ -41,6 +41,7 @@ static void init(stat_tap_table_ui *ui)
     table = stat_tap_init_table(ui->title, (int)ui->nfields, 0, NULL);
     stat_tap_add_table(ui, table);
     owner_of(table)->room = 0;
+    owner_of(table)->rows = g_hash_table_new(NULL, NULL);
     reset(table);
 }
 
@@ -65,7 +66,6 @@ void iwd_register_table(struct iwd_table *t)
 {
     static tap_param filter[] = {{PARAM_FILTER, "filter", "Filter", NULL, TRUE}};
 
-    t->rows = g_hash_table_new(NULL, NULL);
     t->ui.group = REGISTER_PACKET_STAT_GROUP_UNSORTED;
     t->ui.tap_name = "iwarp";
     t->ui.stat_tap_init_cb = init;

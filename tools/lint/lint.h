@@ -19,6 +19,8 @@ enum { IW_LINT_CLEAN = 0, IW_LINT_FINDINGS = 1, IW_LINT_UNREADABLE = 2 };
 
 enum iw_lint_format { IW_LINT_TEXT, IW_LINT_JSON, IW_LINT_SARIF };
 
+enum { IW_LINT_PORTS = 64 };
+
 struct iw_lint_options {
     const char *path;     /* of the capture, or the interface */
     const char *filter;   /* BPF, may be NULL */
@@ -28,14 +30,14 @@ struct iw_lint_options {
     int64_t connection;   /* of this connection; -1: the only one */
     int owner;            /* whose buffer it is, an enum iw_side; -1: the only one */
     enum iw_lint_format format;
-    const char *live;      /* the interface; NULL: a file */
-    bool messages;         /* print every RDMAP message, too */
-    bool summary;          /* summarise every connection at the end */
-    bool must;             /* only findings about MUST and MUST NOT count */
-    size_t connections;    /* followed at a time */
-    uint32_t mss;          /* EMSS of both sides; 0: not known */
-    bool default_config;   /* nobody has configured the sides */
-    const uint16_t *ports; /* connections to these are iWARP from their first octet on */
+    const char *live;              /* the interface; NULL: a file */
+    bool messages;                 /* print every RDMAP message, too */
+    bool summary;                  /* summarise every connection at the end */
+    bool must;                     /* only findings about MUST and MUST NOT count */
+    size_t connections;            /* followed at a time */
+    uint32_t mss;                  /* EMSS of both sides; 0: not known */
+    bool default_config;           /* nobody has configured the sides */
+    uint16_t ports[IW_LINT_PORTS]; /* connections to these are iWARP from their first octet on */
     size_t n_ports;
 };
 
@@ -51,7 +53,7 @@ struct iw_lint_range {
 enum { IW_LINT_FEW_RANGES = 4 };
 struct iw_lint_ranges {
     struct iw_lint_range few[IW_LINT_FEW_RANGES];
-    struct iw_lint_range *many; /* instead of the few; NULL: they have room enough */
+    struct iw_lint_range *all; /* the few, or others instead of them */
     uint32_t room, count;
 };
 

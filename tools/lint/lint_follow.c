@@ -28,24 +28,22 @@ static void stop(int number)
 /* Forgets the oldest ranges. */
 static void drop(struct iw_lint_ranges *r, uint32_t n)
 {
-    struct iw_lint_range *all = r->many != NULL ? r->many : r->few;
-
     r->count -= n;
-    memmove(all, all + n, r->count * sizeof(*all));
+    memmove(r->all, r->all + n, r->count * sizeof(*r->all));
 }
 
 /* Makes room for one more. Returns false if the oldest has to go instead. */
 static bool grow(struct iw_lint_ranges *r)
 {
     uint32_t room = 2 * r->room;
-    struct iw_lint_range *many =
-        room <= MOST_RANGES ? realloc(r->many, room * sizeof(*many)) : NULL;
+    struct iw_lint_range *all = room <= MOST_RANGES ? malloc(room * sizeof(*all)) : NULL;
 
-    if (many == NULL)
+    if (all == NULL)
         return false;
-    if (r->many == NULL)
-        memcpy(many, r->few, sizeof(r->few));
-    r->many = many;
+    memcpy(all, r->all, r->count * sizeof(*all));
+    if (r->all != r->few)
+        free(r->all);
+    r->all = all;
     r->room = room;
     return true;
 }
@@ -56,17 +54,15 @@ static void remember(struct iw_lint_connection *c, enum iw_side side, uint64_t p
 
     if (r->count == r->room && !grow(r))
         drop(r, 1);
-    (r->many != NULL ? r->many : r->few)[r->count++] =
-        (struct iw_lint_range){pos, end, c->lint->frame};
+    r->all[r->count++] = (struct iw_lint_range){pos, end, c->lint->frame};
 }
 
 /* Forgets ranges before `pos`, which have been judged. */
 static void forget(struct iw_lint_ranges *r, uint64_t pos)
 {
-    const struct iw_lint_range *all = r->many != NULL ? r->many : r->few;
     uint32_t n = 0;
 
-    while (n < r->count && all[n].end <= pos)
+    while (n < r->count && r->all[n].end <= pos)
         n++;
     drop(r, n);
 }
@@ -90,12 +86,12 @@ static void begin_message(struct iw_lint_connection *c, const struct iw_observat
 uint64_t iw_lint_frame(const struct iw_lint_connection *c, enum iw_side side, uint64_t pos)
 {
     const struct iw_lint_side *s = &c->side[side];
-    const struct iw_lint_range *all = s->ranges.many != NULL ? s->ranges.many : s->ranges.few;
+    const struct iw_lint_range *range = s->ranges.all;
 
     /* The first copy of an octet is the one that counts, hence from the oldest on. */
-    for (uint32_t k = 0; k < s->ranges.count; k++)
-        if (pos >= all[k].pos && pos < all[k].end)
-            return all[k].frame;
+    for (uint32_t k = 0; k < s->ranges.count; k++, range++)
+        if (pos >= range->pos && pos < range->end)
+            return range->frame;
     for (unsigned i = 0; i < IW_LINT_BEGUN; i++)
         if (s->begun[i].open && s->begun[i].pos == pos)
             return s->begun[i].frame;
@@ -250,7 +246,8 @@ static void close_connection(struct iw_lint_connection *c)
     c->tcp->user = NULL;
     iw_observer_drop(c->observer);
     for (int i = 0; i < 2; i++) {
-        free(c->side[i].ranges.many);
+        if (c->side[i].ranges.all != c->side[i].ranges.few)
+            free(c->side[i].ranges.all);
         iw_lint_free_reads(&c->side[i]);
     }
     free(c);
@@ -334,8 +331,10 @@ static struct iw_lint_connection *follow(struct iw_lint *lint, const struct iw_s
         lint->unfollowed++;
         return NULL;
     }
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
+        c->side[i].ranges.all = c->side[i].ranges.few;
         c->side[i].ranges.room = IW_LINT_FEW_RANGES;
+    }
     c->observer = (struct iw_observer *)(void *)(c + 1);
     c->lint = lint;
     c->tcp = s->connection;

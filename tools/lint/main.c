@@ -8,13 +8,7 @@
 #include "host/number.h"
 #include "host/options.h"
 
-enum { PORTS = 64, CONNECTIONS = 10000, MOST_CONNECTIONS = 1000000 };
-
-/* What the options say. */
-struct choice {
-    struct iw_lint_options lint;
-    uint16_t ports[PORTS];
-};
+enum { CONNECTIONS = 10000, MOST_CONNECTIONS = 1000000 };
 
 static int wrong(char *error, size_t room, const char *expected)
 {
@@ -24,67 +18,65 @@ static int wrong(char *error, size_t room, const char *expected)
 
 static int set_level(void *context, const char *value, char *error, size_t room)
 {
-    struct choice *c = context;
+    struct iw_lint_options *o = context;
 
-    c->lint.must = !strcmp(value, "must");
-    return c->lint.must || !strcmp(value, "all") ? IW_OPTION_TAKEN
-                                                 : wrong(error, room, "must or all");
+    o->must = !strcmp(value, "must");
+    return o->must || !strcmp(value, "all") ? IW_OPTION_TAKEN : wrong(error, room, "must or all");
 }
 
 static int set_extract(void *context, const char *value, char *error, size_t room)
 {
-    struct choice *c = context;
+    struct iw_lint_options *o = context;
     uint64_t stag;
 
     if (!iw_number(value, 0, UINT32_MAX, &stag))
         return wrong(error, room, "an STag, decimal or 0x...");
-    c->lint.stag = (int64_t)stag;
+    o->stag = (int64_t)stag;
     return IW_OPTION_TAKEN;
 }
 
 static int set_connection(void *context, const char *value, char *error, size_t room)
 {
-    struct choice *c = context;
+    struct iw_lint_options *o = context;
     uint64_t number;
 
     if (!iw_number(value, 0, INT64_MAX, &number))
         return wrong(error, room, "the number of a connection");
-    c->lint.connection = (int64_t)number;
+    o->connection = (int64_t)number;
     return IW_OPTION_TAKEN;
 }
 
 static int set_owner(void *context, const char *value, char *error, size_t room)
 {
-    struct choice *c = context;
+    struct iw_lint_options *o = context;
 
-    c->lint.owner = !strcmp(value, "responder");
-    return c->lint.owner || !strcmp(value, "initiator")
-               ? IW_OPTION_TAKEN
-               : wrong(error, room, "initiator or responder");
+    o->owner = !strcmp(value, "responder");
+    return o->owner || !strcmp(value, "initiator") ? IW_OPTION_TAKEN
+                                                   : wrong(error, room, "initiator or responder");
 }
 
 static int set_port(void *context, const char *value, char *error, size_t room)
 {
-    struct choice *c = context;
+    struct iw_lint_options *o = context;
     uint64_t port;
 
-    if (c->lint.n_ports == PORTS || !iw_number(value, 1, 65535, &port))
+    if (o->n_ports == IW_LINT_PORTS || !iw_number(value, 1, 65535, &port))
         return wrong(error, room, "a port, at most 64 of them");
-    c->ports[c->lint.n_ports++] = (uint16_t)port;
+    o->ports[o->n_ports++] = (uint16_t)port;
     return IW_OPTION_TAKEN;
 }
 
 static int set_assume(void *context, const char *value, char *error, size_t room)
 {
-    struct choice *c = context;
+    struct iw_lint_options *o = context;
 
-    c->lint.default_config = !strcmp(value, "default-config");
-    return c->lint.default_config ? IW_OPTION_TAKEN : wrong(error, room, "default-config");
+    o->default_config = !strcmp(value, "default-config");
+    return o->default_config ? IW_OPTION_TAKEN : wrong(error, room, "default-config");
 }
 
-#define KEEP(member) IW_OPTION_KEEPS(struct choice, lint.member)
-#define FLAG(member) IW_OPTION_SETS(struct choice, lint.member)
-#define FORMAT(name) IW_OPTION_CHOOSES(struct choice, lint.format, IW_LINT_##name)
+#define KEEP(member) IW_OPTION_KEEPS(struct iw_lint_options, member)
+#define FLAG(member) IW_OPTION_SETS(struct iw_lint_options, member)
+#define FORMAT(name) IW_OPTION_CHOOSES(struct iw_lint_options, format, IW_LINT_##name)
 
 static const struct iw_option options[] = {
     {"summary", 0, NULL,
@@ -106,7 +98,7 @@ static const struct iw_option options[] = {
      IW_OPTION_CALLS(set_port)},
     {"mss", 0, "N",
      "the EMSS of both sides: judge the sizes of FPDUs, and whether segments cut\nthem", 0,
-     IW_OPTION_COUNTS(struct choice, lint.mss, 128, 65535)},
+     IW_OPTION_COUNTS(struct iw_lint_options, mss, 128, 65535)},
     {"assume", 0, "WORD", "default-config: nobody has configured the sides, so they ask for CRCs",
      0, IW_OPTION_CALLS(set_assume)},
     {"extract", 0, "STAG", "write the octets that Writes and Read Responses placed under this STag",
@@ -116,7 +108,7 @@ static const struct iw_option options[] = {
      IW_OPTION_CALLS(set_connection)},
     {"owner", 0, "SIDE", "the buffer of the initiator or responder", 0, IW_OPTION_CALLS(set_owner)},
     {"connections", 0, "N", "follow at most N at a time (10000); each takes about 4 KiB", 0,
-     IW_OPTION_COUNTS(struct choice, lint.connections, 1, MOST_CONNECTIONS)},
+     IW_OPTION_COUNTS(struct iw_lint_options, connections, 1, MOST_CONNECTIONS)},
 };
 
 static bool same_file(const char *a, const char *b)
@@ -147,7 +139,7 @@ static bool fits(const struct iw_lint_options *o)
 }
 
 /* Returns -1 to go on, else the exit status. */
-static int parse(int argc, char **argv, struct choice *c)
+static int parse(int argc, char **argv, struct iw_lint_options *o)
 {
     static const char usage[] =
         "usage: iwarp-lint [options] FILE\n"
@@ -160,7 +152,7 @@ static int parse(int argc, char **argv, struct choice *c)
         "\nexit status: 0 clean, 1 findings, 2 unreadable or cut short, 64 "
         "usage, 70 error of the tool\n";
     const struct iw_option_table table = {
-        .options = options, .count = sizeof(options) / sizeof(*options), .context = c};
+        .options = options, .count = sizeof(options) / sizeof(*options), .context = o};
     const struct iw_command_line line = {.program = "iwarp-lint",
                                          .usage = usage,
                                          .ending = ending,
@@ -171,21 +163,20 @@ static int parse(int argc, char **argv, struct choice *c)
 
     if (status >= 0)
         return status;
-    if (argc - first != !c->lint.live) {
-        iw_complain("expected one capture%s; see --help", c->lint.live ? ", a file or --live" : "");
+    if (argc - first != !o->live) {
+        iw_complain("expected one capture%s; see --help", o->live ? ", a file or --live" : "");
         return IW_EXIT_USAGE;
     }
-    c->lint.path = c->lint.live ? c->lint.live : argv[first];
-    return fits(&c->lint) ? -1 : IW_EXIT_USAGE;
+    o->path = o->live ? o->live : argv[first];
+    return fits(o) ? -1 : IW_EXIT_USAGE;
 }
 
 int main(int argc, char **argv)
 {
-    struct choice c = {
-        .lint = {.connections = CONNECTIONS, .stag = -1, .connection = -1, .owner = -1}};
+    struct iw_lint_options o = {
+        .connections = CONNECTIONS, .stag = -1, .connection = -1, .owner = -1};
 
     iw_complain_as("iwarp-lint");
-    c.lint.ports = c.ports;
-    int status = parse(argc, argv, &c);
-    return status >= 0 ? status : iw_lint_run(&c.lint, stdout);
+    int status = parse(argc, argv, &o);
+    return status >= 0 ? status : iw_lint_run(&o, stdout);
 }
