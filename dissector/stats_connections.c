@@ -29,7 +29,7 @@ enum {
 };
 
 static stat_tap_table_item columns[] = {
-#define X(name, kind, title, width) IWD_COLUMN_##kind(title, width),
+#define X(name, kind, title, width) {IWD_##kind(title, width)},
     COLUMNS
 #undef X
 };

@@ -36,10 +36,9 @@ static tap_packet_status count(void *data _U_, packet_info *pinfo, epan_dissect_
 }
 
 static stat_tap_table_item columns[] = {
-    IWD_COLUMN_TEXT("Severity", 8),      IWD_COLUMN_TEXT("Level     ", 10),
-    IWD_COLUMN_TEXT("Rule        ", 12), IWD_COLUMN_TEXT("RFC, section", 12),
-    IWD_COLUMN_COUNT("   Count", 8),     IWD_COLUMN_COUNT("First frame", 11),
-    IWD_COLUMN_TEXT("What is wrong", 1)};
+    {IWD_TEXT("Severity", 8)},      {IWD_TEXT("Level     ", 10)}, {IWD_TEXT("Rule        ", 12)},
+    {IWD_TEXT("RFC, section", 12)}, {IWD_COUNT("   Count", 8)},   {IWD_COUNT("First frame", 11)},
+    {IWD_TEXT("What is wrong", 1)}};
 
 struct iwd_table iwd_findings_table = {.ui = {.title = "iWARP Findings by Rule",
                                               .cli_string = "iwarp,findings",

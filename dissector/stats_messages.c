@@ -50,13 +50,13 @@ static tap_packet_status count_message(void *data _U_, packet_info *pinfo _U_,
     return TAP_PACKET_REDRAW;
 }
 
-static stat_tap_table_item message_columns[] = {IWD_COLUMN_TEXT("Opcode                     ", 27),
-                                                IWD_COLUMN_COUNT(" Messages", 9),
-                                                IWD_COLUMN_COUNT(" Segments", 9),
-                                                IWD_COLUMN_NUMBER("        Octets", 14),
-                                                IWD_COLUMN_NUMBER("    Shortest", 12),
-                                                IWD_COLUMN_NUMBER("     Longest", 12),
-                                                IWD_COLUMN_NUMBER("     Average", 12)};
+static stat_tap_table_item message_columns[] = {{IWD_TEXT("Opcode                     ", 27)},
+                                                {IWD_COUNT(" Messages", 9)},
+                                                {IWD_COUNT(" Segments", 9)},
+                                                {IWD_NUMBER("        Octets", 14)},
+                                                {IWD_NUMBER("    Shortest", 12)},
+                                                {IWD_NUMBER("     Longest", 12)},
+                                                {IWD_NUMBER("     Average", 12)}};
 
 struct iwd_table iwd_messages_table = {.ui = {.title = "iWARP Messages by Opcode",
                                               .cli_string = "iwarp,messages",
@@ -142,11 +142,11 @@ static tap_packet_status take_time(void *data _U_, packet_info *pinfo _U_, epan_
 }
 
 static stat_tap_table_item time_columns[] = {
-    IWD_COLUMN_TEXT("Request     ", 12),   IWD_COLUMN_COUNT("    Count", 9),
-    IWD_COLUMN_NUMBER("Minimum (us)", 12), IWD_COLUMN_NUMBER("      Median", 12),
-    IWD_COLUMN_NUMBER("        90 %", 12), IWD_COLUMN_NUMBER("        99 %", 12),
-    IWD_COLUMN_NUMBER("      99.9 %", 12), IWD_COLUMN_NUMBER("     Maximum", 12),
-    IWD_COLUMN_NUMBER("     Average", 12),
+    {IWD_TEXT("Request     ", 12)},   {IWD_COUNT("    Count", 9)},
+    {IWD_NUMBER("Minimum (us)", 12)}, {IWD_NUMBER("      Median", 12)},
+    {IWD_NUMBER("        90 %", 12)}, {IWD_NUMBER("        99 %", 12)},
+    {IWD_NUMBER("      99.9 %", 12)}, {IWD_NUMBER("     Maximum", 12)},
+    {IWD_NUMBER("     Average", 12)},
 };
 
 struct iwd_table iwd_times_table = {.ui = {.title = "iWARP Response Times",

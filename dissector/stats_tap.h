@@ -52,20 +52,11 @@ struct iwd_table {
     guint room;           /* rows that were made; the table shows as many as num_elements says */
 };
 
-#define IWD_COLUMN_TEXT(name, width)                                                               \
-    {                                                                                              \
-        TABLE_ITEM_STRING, TAP_ALIGN_LEFT, name, "%-" #width "s"                                   \
-    }
-#define IWD_COLUMN_COUNT(name, width)                                                              \
-    {                                                                                              \
-        TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, name, "%" #width "u"                                     \
-    }
-/* A column of numbers as text, because Wireshark shows them badly otherwise. All texts are equally
- * long, so that they sort well. */
-#define IWD_COLUMN_NUMBER(name, width)                                                             \
-    {                                                                                              \
-        TABLE_ITEM_STRING, TAP_ALIGN_RIGHT, name, "%" #width "s"                                   \
-    }
+/* Columns: {IWD_TEXT("Rule", 12)}. IWD_NUMBER are numbers as text, because Wireshark shows them
+ * badly otherwise. All texts are equally long, so that they sort well. */
+#define IWD_TEXT(name, width) TABLE_ITEM_STRING, TAP_ALIGN_LEFT, name, "%-" #width "s"
+#define IWD_COUNT(name, width) TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, name, "%" #width "u"
+#define IWD_NUMBER(name, width) TABLE_ITEM_STRING, TAP_ALIGN_RIGHT, name, "%" #width "s"
 
 enum { IWD_NARROW = 12, IWD_WIDE = 14 };
 
@@ -74,7 +65,7 @@ void iwd_register_table(struct iwd_table *t);
  */
 stat_tap_table_item_type *iwd_table_row(struct iwd_table *t, gconstpointer key, bool *fresh);
 void iwd_table_text(stat_tap_table_item_type *cell, const char *text);
-/* Sets a cell of an IWD_COLUMN_NUMBER of that width, and its user_data.float_value. */
+/* Sets a cell of an IWD_NUMBER of that width, and its user_data.float_value. */
 void iwd_table_number(stat_tap_table_item_type *cell, int width, int decimals, double number);
 
 /* ---- registration ---- */

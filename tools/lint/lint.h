@@ -71,8 +71,6 @@ struct iw_lint_count {
     uint32_t least, most; /* octets of one */
 };
 
-struct iw_lint_reads;
-
 /* One direction of a connection; arrays of two are indexed by enum iw_side. */
 struct iw_lint_side {
     struct iw_lint_ranges ranges;
@@ -96,8 +94,6 @@ struct iw_lint_note {
 /* The limit of notes; a comment in the copy says how many more there were. */
 enum { IW_LINT_NOTES = 100000 };
 
-struct iw_lint;
-
 struct iw_lint_connection {
     struct iw_lint *lint;
     struct iw_connection *tcp;
@@ -105,8 +101,6 @@ struct iw_lint_connection {
     struct iw_observer *observer;
     struct iw_lint_side side[2];
 };
-
-struct iw_lint_extract;
 
 struct iw_lint {
     const struct iw_lint_options *options;
