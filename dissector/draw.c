@@ -394,18 +394,16 @@ static void draw_notes(const struct iwd_remarks *remarks, tvbuff_t *tvb, packet_
     proto_item *item;
 
     for (const struct iwd_note *n = remarks->notes; n; n = n->next) {
-        if (n->resync) {
-            item = proto_tree_add_uint64(tree, iwd_hf[F_RESYNC], tvb, 0, 0, n->to);
+        item = generated(proto_tree_add_uint64(tree, iwd_hf[n->resync ? F_RESYNC : F_GAP], tvb, 0,
+                                               0, n->resync ? n->to : n->to - n->from));
+        if (n->resync)
             expert_add_info_format(pinfo, item, &iwd_ei_remark[R_RESYNC],
                                    "framing of the %s found again %s at octet %" PRIu64,
                                    iw_side_name(n->side), means[n->found_by], n->to);
-        } else {
-            item = proto_tree_add_uint64(tree, iwd_hf[F_GAP], tvb, 0, 0, n->to - n->from);
+        else
             expert_add_info_format(pinfo, item, &iwd_ei_remark[R_GAP],
                                    "the capture lacks octets %" PRIu64 " to %" PRIu64 " of the %s",
                                    n->from, n->to - 1, iw_side_name(n->side));
-        }
-        generated(item);
     }
     if (remarks->why) {
         item = generated(proto_tree_add_string(tree, iwd_hf[F_LOST], tvb, 0, 0, remarks->why));

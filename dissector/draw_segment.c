@@ -124,7 +124,9 @@ static void draw_terminate(const struct iwd_thing *t, tvbuff_t *tvb, int offset,
     DRAW_ROWS(terminate_flag_rows, tvb, offset, sub);
     iwd_link(sub, F_TERM_CAUSE, tvb, iwd_rare_of(t)->cause);
     if (m.flags & (IW_TERM_D | IW_TERM_R)) {
-        proto_tree *headers = header_tree(F_TERM_HEADERS, tvb, at, (unsigned)(used - 4), sub);
+        proto_tree *headers;
+
+        headers = header_tree(F_TERM_HEADERS, tvb, at, (unsigned)(used - 4), sub);
         if (m.flags & IW_TERM_D) {
             proto_tree_add_item(headers, iwd_hf[F_TERM_LENGTH], tvb, at, 2, ENC_BIG_ENDIAN);
             draw_rdmap(&m.ddp, tvb, at + 2, draw_ddp(&m.ddp, tvb, at + 2, headers));

@@ -101,8 +101,7 @@ static double percentile(GSequence *all, guint share)
 static void take(unsigned kind, const nstime_t *time)
 {
     static const char *const names[] = {"RDMA Read", "Atomic", "MPA start-up"};
-    static const guint shares[][2] = {{LEAST, 0}, {MEDIAN, 500}, {P90, 900},
-                                      {P99, 990}, {P999, 999},   {MOST, 1000}};
+    static const guint shares[] = {0, 500, 900, 990, 999, 1000}; /* from LEAST to MOST */
     double nanoseconds = (double)time->secs * 1e9 + time->nsecs;
     bool fresh;
 
@@ -117,7 +116,7 @@ static void take(unsigned kind, const nstime_t *time)
     double *sum = &row[KIND].user_data.float_value;
     *sum += nanoseconds;
     for (size_t k = 0; k < G_N_ELEMENTS(shares); k++)
-        iwd_table_number(&row[shares[k][0]], IWD_NARROW, 3, percentile(times[kind], shares[k][1]));
+        iwd_table_number(&row[LEAST + k], IWD_NARROW, 3, percentile(times[kind], shares[k]));
     guint n = ++row[COUNT].value.uint_value;
     iwd_table_number(&row[MEAN], IWD_NARROW, 3, *sum / n / 1000);
 }

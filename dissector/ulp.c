@@ -42,16 +42,14 @@ static build_valid_func source[] = {source_value}, destination[] = {destination_
 static decode_as_value_t values[] = {{source_label, 1, source},
                                      {destination_label, 1, destination}};
 
-#define BY_PORT(table)                                                                             \
-    {                                                                                              \
-        .name = "iwarp", .table_name = (table), .num_items = G_N_ELEMENTS(values),                 \
-        .default_index_value = 1, .values = values,                                                \
-        .populate_list = decode_as_default_populate_list, .reset_value = decode_as_default_reset,  \
-        .change_value = decode_as_default_change                                                   \
-    }
+/* The members that all tables by port have in common. */
+#define BY_PORT                                                                                    \
+    .name = "iwarp", .num_items = G_N_ELEMENTS(values), .default_index_value = 1,                  \
+    .values = values, .populate_list = decode_as_default_populate_list,                            \
+    .reset_value = decode_as_default_reset, .change_value = decode_as_default_change
 
-static decode_as_t decode_messages = BY_PORT("iwarp.port");
-static decode_as_t decode_private = BY_PORT("iwarp.private_data.port");
+static decode_as_t decode_messages = {.table_name = "iwarp.port", BY_PORT};
+static decode_as_t decode_private = {.table_name = "iwarp.private_data.port", BY_PORT};
 
 static dissector_table_t add_table(int proto, decode_as_t *decode_as, const char *title)
 {

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #include "host/complain.h"
@@ -119,12 +120,10 @@ static void seen_message(struct iw_lint_connection *c, const struct iw_observati
     struct iw_lint_side *s = &c->side[o->side];
     unsigned opcode = iw_rdmap_op(&o->ddp);
     struct iw_lint_count *n = &s->count[opcode];
-    uint32_t length = o->message_length < UINT32_MAX ? (uint32_t)o->message_length : UINT32_MAX;
+    uint32_t length = (uint32_t)MIN(o->message_length, UINT32_MAX);
 
-    if (!n->messages || length < n->least)
-        n->least = length;
-    if (length > n->most)
-        n->most = length;
+    n->least = n->messages > 0 ? MIN(n->least, length) : length;
+    n->most = MAX(n->most, length);
     n->messages++;
     n->octets += o->message_length;
     if (!c->lint->options->summary)
@@ -213,10 +212,10 @@ static bool opens(const struct iw_lint *lint, const struct iw_segment *s, enum i
  * MPA's Request. */
 static bool is_joined(const struct iw_segment *s)
 {
-    static const char key[] = "MPA ID Req";
-    size_t n = s->length < sizeof(key) - 1 ? s->length : sizeof(key) - 1;
+    size_t n = MIN(s->length, strlen("MPA ID Req"));
 
-    return !s->connection->syn[0] && !s->connection->syn[1] && memcmp(s->data, key, n) != 0;
+    return !s->connection->syn[0] && !s->connection->syn[1] &&
+           memcmp(s->data, iw_mpa_request_key, n) != 0;
 }
 
 static void *lend(void *context, size_t size)
@@ -296,7 +295,7 @@ static void find_bases(struct iw_lint_connection *c, const struct iw_segment *s)
 static bool skip_streaming(const struct iw_lint_side *side, struct iw_segment *s)
 {
     uint64_t early = s->pos < side->base ? side->base - s->pos : 0;
-    size_t cut = early < s->length ? (size_t)early : s->length;
+    size_t cut = (size_t)MIN(early, s->length);
 
     if (early >= s->length + s->missing)
         return false;
