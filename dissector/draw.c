@@ -15,15 +15,17 @@ static void add_info(packet_info *pinfo, bool first, const char *text)
         col_append_sep_str(pinfo->cinfo, COL_INFO, "; ", text);
 }
 
-static proto_item *generated(proto_item *item)
+void iwd_link(proto_tree *tree, enum iwd_field field, tvbuff_t *tvb, uint32_t frame)
 {
-    proto_item_set_generated(item);
-    return item;
+    if (frame != 0)
+        generated(proto_tree_add_uint(tree, iwd_hf[field], tvb, 0, 0, frame));
 }
 
-proto_item *iwd_link(proto_tree *tree, enum iwd_field field, tvbuff_t *tvb, uint32_t frame)
+proto_tree *iwd_subtree(proto_tree *tree, int hf, tvbuff_t *tvb, int at, int length,
+                        enum iwd_tree kind)
 {
-    return frame ? generated(proto_tree_add_uint(tree, iwd_hf[field], tvb, 0, 0, frame)) : NULL;
+    return proto_item_add_subtree(proto_tree_add_item(tree, hf, tvb, at, length, ENC_NA),
+                                  iwd_ett[kind]);
 }
 
 /* ---- findings ---- */
@@ -35,11 +37,10 @@ static void draw_finding(const struct iwd_finding *f, const struct iwd_thing *t,
     const struct iw_rule *rule = iw_check_rule(f->check);
     const char *level = iw_level_name(rule->level), *implied = rule->implied ? ", implied" : "";
     bool here = t && f->pos >= t->pos && f->pos - t->pos < tvb_captured_length(tvb);
-    proto_item *item = proto_tree_add_item(tree, iwd_hf[F_FINDING], tvb,
-                                           here ? (int)(f->pos - t->pos) : 0, here, ENC_NA);
-    proto_tree *sub = proto_item_add_subtree(item, iwd_ett[T_FINDING]);
+    proto_tree *sub = iwd_subtree(tree, iwd_hf[F_FINDING], tvb, here ? (int)(f->pos - t->pos) : 0,
+                                  here, T_FINDING);
+    proto_item *item = generated(proto_tree_get_parent(sub));
 
-    generated(item);
     proto_item_set_text(item, "%s: %s: 0x%" PRIx64 ", expected 0x%" PRIx64, rule->id, info->text,
                         f->got, f->want);
     expert_add_info_format(pinfo, item, &iwd_ei[f->check], "%s (%s%s, RFC %u section %s): %s",
@@ -99,26 +100,11 @@ static void draw_enhanced(tvbuff_t *tvb, proto_tree *tree)
         proto_tree_add_item(sub, iwd_hf[rows[k].field], tvb, rows[k].at, 2, ENC_BIG_ENDIAN);
 }
 
-/* Draws what both start-up frames agreed on; known once the Reply is here, and shown with it. */
-static void draw_agreed(const struct iwd_connection *c, tvbuff_t *tvb, proto_tree *tree)
-{
-    const struct iwd_side *i = &c->side[IW_SIDE_INITIATOR], *r = &c->side[IW_SIDE_RESPONDER];
-    bool old = r->header.revision == 0;
-    bool crc = old || ((i->header.flags | r->header.flags) & IW_MPA_FLAG_C);
-
-    if (!i->startup || (r->header.flags & IW_MPA_FLAG_R))
-        return;
-    generated(proto_tree_add_boolean(tree, iwd_hf[F_AGREED_CRC], tvb, 0, 0, crc));
-    generated(proto_tree_add_boolean(tree, iwd_hf[F_AGREED_MARKERS_I], tvb, 0, 0,
-                                     old || (r->header.flags & IW_MPA_FLAG_M)));
-    generated(proto_tree_add_boolean(tree, iwd_hf[F_AGREED_MARKERS_R], tvb, 0, 0,
-                                     old || (i->header.flags & IW_MPA_FLAG_M)));
-}
-
+/* What both start-up frames agreed on is known once the Reply is here, and shown with it. */
 static void draw_startup_links(const struct iwd_connection *c, const struct iwd_thing *t,
                                tvbuff_t *tvb, proto_tree *tree)
 {
-    const struct iwd_side *other = &c->side[iwd_other((enum iw_side)t->side)];
+    const struct iwd_side *other = &c->side[iw_observed_other((enum iw_side)t->side)];
     const struct iwd_side *self = &c->side[t->side];
     bool reply = t->side == IW_SIDE_RESPONDER;
 
@@ -128,7 +114,11 @@ static void draw_startup_links(const struct iwd_connection *c, const struct iwd_
         return;
     iwd_link(tree, F_REQUEST_IN, tvb, other->startup->frame);
     generated(proto_tree_add_time(tree, iwd_hf[F_SETUP_TIME], tvb, 0, 0, &self->since_request));
-    draw_agreed(c, tvb, tree);
+    if (c->left)
+        return;
+    generated(proto_tree_add_boolean(tree, iwd_hf[F_AGREED_CRC], tvb, 0, 0, c->crc));
+    generated(proto_tree_add_boolean(tree, iwd_hf[F_AGREED_MARKERS_I], tvb, 0, 0, c->markers[0]));
+    generated(proto_tree_add_boolean(tree, iwd_hf[F_AGREED_MARKERS_R], tvb, 0, 0, c->markers[1]));
 }
 
 /* [MS-SMBD] section 6.1: before RFC 6581 the depths were private data, two numbers of 32 bits, and
@@ -155,33 +145,29 @@ static void draw_depths(tvbuff_t *tvb, int at, proto_tree *tree)
 }
 
 static void draw_startup(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinfo,
-                         proto_item *item, proto_tree *root)
+                         proto_tree *tree, proto_tree *root)
 {
-    proto_tree *tree = proto_item_add_subtree(item, iwd_ett[T_IWARP]);
     int length = (int)tvb_captured_length(tvb), data = (int)IW_MPA_STARTUP_HEADER;
     bool request = t->side == IW_SIDE_INITIATOR;
-    struct iw_mpa_startup_header h;
+    const struct iwd_side *s = &iwd_shown->side[t->side];
 
-    if (iw_wire_get_startup(tvb_get_ptr(tvb, 0, length), (size_t)length, &h) < 0)
-        return;
     proto_tree_add_item(tree, iwd_hf[F_KEY], tvb, 0, IW_MPA_KEY_LENGTH, ENC_ASCII);
     generated(proto_tree_add_boolean(tree, iwd_hf[request ? F_REQUEST : F_REPLY], tvb, 0, 0, 1));
     draw_flags(tvb, tree);
     proto_tree_add_item(tree, iwd_hf[F_REVISION], tvb, IW_AT_MPA_REVISION, 1, ENC_BIG_ENDIAN);
     proto_tree_add_item(tree, iwd_hf[F_PD_LENGTH], tvb, IW_AT_MPA_PD_LENGTH, 2, ENC_BIG_ENDIAN);
-    if ((h.flags & IW_MPA_FLAG_S) && h.revision >= 2 &&
-        length >= data + (int)IW_MPA_ENHANCED_LENGTH) {
+    if (s->has_enhanced) {
         draw_enhanced(tvb, tree);
         data += (int)IW_MPA_ENHANCED_LENGTH;
     }
     draw_startup_links(iwd_shown, t, tvb, tree);
-    if (!request && (h.flags & IW_MPA_FLAG_R))
-        expert_add_info(pinfo, item, &iwd_ei_rejected);
+    if (!request && (s->header.flags & IW_MPA_FLAG_R))
+        expert_add_info(pinfo, proto_tree_get_parent(tree), &iwd_ei_remark[R_REJECTED]);
     draw_findings(iwd_rare_of(t)->findings, t, tvb, pinfo, tree);
     if (data < length)
         draw_depths(tvb, data, tree);
     if (data < length)
-        iwd_draw_private(tvb_new_subset_remaining(tvb, data), pinfo, tree, root, &h);
+        iwd_draw_private(tvb_new_subset_remaining(tvb, data), pinfo, tree, root, &s->header);
 }
 
 /* ---- FPDUs ---- */
@@ -190,21 +176,17 @@ static void draw_startup(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *
 static tvbuff_t *ulpdu_of(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinfo)
 {
     uint32_t begin = iwd_place(t, IW_MPA_LENGTH_FIELD), here = tvb_captured_length(tvb), n = 0;
-    tvbuff_t *joined;
-    uint8_t *octets;
 
     if (!t->length || begin >= here)
         return NULL;
     if (iwd_place(t, IW_MPA_LENGTH_FIELD + t->length - 1u) - begin == t->length - 1u)
         return tvb_new_subset_length(tvb, (int)begin, t->length);
-    octets = wmem_alloc(pinfo->pool, t->length);
-    for (uint32_t at; n < t->length; n++) {
-        at = iwd_place(t, IW_MPA_LENGTH_FIELD + n);
-        if (at >= here)
-            break;
+    uint8_t *octets = wmem_alloc(pinfo->pool, t->length);
+    for (uint32_t at = begin; n < t->length && at < here; n++) {
         octets[n] = iwd_tvb_u8(tvb, (int)at);
+        at = iwd_place(t, IW_MPA_LENGTH_FIELD + n + 1);
     }
-    joined = tvb_new_child_real_data(tvb, octets, n, t->length);
+    tvbuff_t *joined = tvb_new_child_real_data(tvb, octets, n, t->length);
     add_new_data_source(pinfo, joined, "DDP segment without Markers");
     return joined;
 }
@@ -267,20 +249,18 @@ static void draw_mpa(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
 }
 
 /* Octets of payload that are missing still count. */
-void iwd_print_thing(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinfo, char *line,
-                     size_t room)
+const char *iwd_print_thing(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinfo)
 {
     size_t length = tvb ? tvb_captured_length(tvb) : 0;
     const uint8_t *octets = tvb ? tvb_get_ptr(tvb, 0, (int)length) : NULL;
     struct iw_ddp_header h;
 
-    if (!octets) {
-        g_strlcpy(line, "empty FPDU", room);
-        return;
-    }
+    if (octets == NULL)
+        return "empty FPDU";
+    char *line = wmem_alloc(pinfo->pool, LINE);
     if (t->kind == IWD_STARTUP) {
-        iw_wire_print_startup(line, room, octets, length);
-        return;
+        iw_wire_print_startup(line, LINE, octets, length);
+        return line;
     }
     if (t->cut && iw_wire_get_ddp(octets, length, &h) > 0 &&
         (iw_ddp_tagged(&h) || iw_rdmap_is_send(iw_rdmap_op(&h)))) {
@@ -290,64 +270,45 @@ void iwd_print_thing(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinf
         octets = whole;
         length = t->length;
     }
-    iw_wire_print_segment(line, room, octets, length);
+    iw_wire_print_segment(line, LINE, octets, length);
+    return line;
 }
 
-/* Inserts the cause after a Terminate's error in words, as its line is long. */
-static void add_cause(uint32_t frame, char line[LINE])
-{
-    char *words = strchr(line, '"'), *end = words ? strchr(words + 1, '"') : NULL;
-    char *rest = g_strdup(end ? end + 1 : "");
-
-    if (end)
-        g_snprintf(end + 1, LINE - (size_t)(end + 1 - line), " (provoked by frame %u)%s", frame,
-                   rest);
-    g_free(rest);
-}
-
-/* Appends what was worked out to the line: for the last segment of a message its length and the
- * request that it answers, for a Terminate its cause. */
-static void add_relations(const struct iwd_thing *t, tvbuff_t *ulpdu, char line[LINE])
+/* Adds what was worked out to the line: for the last segment of a message its length and the
+ * request that it answers. For a Terminate its cause, after the error in words, as its line is
+ * long. */
+static const char *add_relations(const char *line, const struct iwd_thing *t, tvbuff_t *ulpdu,
+                                 packet_info *pinfo)
 {
     const struct iwd_message *m = t->message;
-    size_t used = strlen(line);
     bool ends = m && m->whole && m->last == t->frame && ulpdu && (iwd_tvb_u8(ulpdu, 0) & IW_DDP_L);
-    const char *separator = " (";
-    nstime_t time;
+    const char *words = iwd_rare_of(t)->cause ? strchr(line, '"') : NULL;
+    const char *end = words ? strchr(words + 1, '"') : NULL;
+    wmem_strbuf_t *text = wmem_strbuf_new(pinfo->pool, "");
 
-    if (iwd_rare_of(t)->cause)
-        add_cause(iwd_rare_of(t)->cause, line);
-    if (ends && m->segments > 1) {
-        used +=
-            (size_t)g_snprintf(line + used, LINE - used,
-                               " (last of %u segments, %" PRIu64 " octets", m->segments, m->length);
-        separator = "; ";
+    if (end != NULL) {
+        wmem_strbuf_append_len(text, line, (gsize)(end + 1 - line));
+        wmem_strbuf_append_printf(text, " (provoked by frame %u)", iwd_rare_of(t)->cause);
+        line = end + 1;
     }
+    wmem_strbuf_append(text, line);
+    if (ends && m->segments > 1)
+        wmem_strbuf_append_printf(text, " (last of %u segments, %" PRIu64 " octets%s", m->segments,
+                                  m->length, m->request ? "; " : ")");
     if (ends && m->request) {
+        nstime_t time;
+
         nstime_delta(&time, &m->ended, &m->request->begun);
-        g_snprintf(line + used, LINE - used, "%sanswers frame %u after %.3f ms", separator,
-                   m->request->first, nstime_to_msec(&time));
+        wmem_strbuf_append_printf(text, "%sanswers frame %u after %.3f ms)",
+                                  m->segments > 1 ? "" : " (", m->request->first,
+                                  nstime_to_msec(&time));
     }
-    if (ends && (m->segments > 1 || m->request))
-        g_strlcat(line, ")", LINE);
+    return wmem_strbuf_get_str(text);
 }
 
-static void draw_fpdu(const struct iwd_thing *t, bool first, tvbuff_t *tvb, packet_info *pinfo,
-                      proto_item *item, proto_tree *root)
+static void draw_fpdu(const struct iwd_thing *t, tvbuff_t *tvb, tvbuff_t *ulpdu, packet_info *pinfo,
+                      proto_tree *tree, proto_tree *root)
 {
-    proto_tree *tree = proto_item_add_subtree(item, iwd_ett[T_IWARP]);
-    tvbuff_t *ulpdu = ulpdu_of(t, tvb, pinfo);
-    char line[LINE] = "";
-
-    iwd_tap_thing(t, ulpdu, pinfo);
-    if (tree || col_get_writable(pinfo->cinfo, COL_INFO)) {
-        iwd_print_thing(t, ulpdu, pinfo, line, sizeof line);
-        add_relations(t, ulpdu, line);
-    }
-    add_info(pinfo, first, line);
-    proto_item_append_text(item, ", %s%s", line, t->cut ? ", cut short" : "");
-    if (t->cut)
-        col_append_fstr(pinfo->cinfo, COL_INFO, " (cut short)");
     if (tree) {
         generated(proto_tree_add_uint(tree, iwd_hf[F_SIDE], tvb, 0, 0, t->side));
         draw_mpa(t, tvb, tree);
@@ -362,28 +323,31 @@ static void draw_fpdu(const struct iwd_thing *t, bool first, tvbuff_t *tvb, pack
 static void draw_thing(const struct iwd_chunk *chunk, const struct iwd_thing *t, tvbuff_t *tvb,
                        packet_info *pinfo, proto_tree *root)
 {
-    bool first = t == chunk->things && !chunk->late;
-    char line[LINE];
-    proto_item *item;
+    const uint8_t *raw = iwd_rare_of(t)->raw;
+    const char *line = "";
     tvbuff_t *octets;
 
-    if (iwd_rare_of(t)->raw) {
-        octets = tvb_new_child_real_data(tvb, iwd_rare_of(t)->raw, iwd_here(t), (int)t->size);
+    if (raw != NULL) {
+        octets = tvb_new_child_real_data(tvb, raw, iwd_here(t), (int)t->size);
         add_new_data_source(pinfo, octets, "Reassembled FPDU");
     } else {
         octets = tvb_new_subset_length_caplen(tvb, (int)(t->pos - chunk->pos), (int)iwd_here(t),
                                               (int)t->size);
     }
-    item = proto_tree_add_item(root, iwd_proto, octets, 0, -1, ENC_NA);
-    if (t->kind == IWD_FPDU) {
-        draw_fpdu(t, first, octets, pinfo, item, root);
-        return;
-    }
-    iwd_tap_thing(t, octets, pinfo);
-    iwd_print_thing(t, octets, pinfo, line, sizeof line);
-    add_info(pinfo, first, line);
-    proto_item_append_text(item, ", %s", line);
-    draw_startup(t, octets, pinfo, item, root);
+    proto_tree *tree = iwd_subtree(root, iwd_proto, octets, 0, -1, T_IWARP);
+    tvbuff_t *ulpdu = t->kind == IWD_FPDU ? ulpdu_of(t, octets, pinfo) : NULL;
+    tvbuff_t *printed = t->kind == IWD_FPDU ? ulpdu : octets;
+    iwd_tap_thing(t, printed, pinfo);
+    if (tree != NULL || col_get_writable(pinfo->cinfo, COL_INFO))
+        line = add_relations(iwd_print_thing(t, printed, pinfo), t, ulpdu, pinfo);
+    add_info(pinfo, t == chunk->things && !chunk->late, line);
+    proto_item_append_text(tree, ", %s%s", line, t->cut ? ", cut short" : "");
+    if (t->cut)
+        col_append_str(pinfo->cinfo, COL_INFO, " (cut short)");
+    if (t->kind == IWD_FPDU)
+        draw_fpdu(t, octets, ulpdu, pinfo, tree, root);
+    else
+        draw_startup(t, octets, pinfo, tree, root);
 }
 
 /* Draws octets that are part of something incomplete, or of nothing known. */
@@ -396,18 +360,15 @@ static void draw_rest(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info 
                        : chunk->gap     ? "after a gap"
                                         : "part of an FPDU";
     enum iwd_field field = chunk->streaming ? F_STREAMING : chunk->lost ? F_UNFOLLOWED : F_PART;
-    proto_item *item;
-    proto_tree *tree;
+    const char *text =
+        wmem_strdup_printf(pinfo->pool, "%s, %d octet%s", what, length, length == 1 ? "" : "s");
+    proto_tree *tree = iwd_subtree(root, iwd_proto, tvb, at, length, T_IWARP);
 
-    item = proto_tree_add_item(root, iwd_proto, tvb, at, length, ENC_NA);
-    tree = proto_item_add_subtree(item, iwd_ett[T_IWARP]);
-    proto_item_append_text(item, ", %s, %d octet%s", what, length, length == 1 ? "" : "s");
+    proto_item_append_text(tree, ", %s", text);
     if (chunk->things)
-        col_append_fstr(pinfo->cinfo, COL_INFO, "; ...");
+        col_append_str(pinfo->cinfo, COL_INFO, "; ...");
     else
-        add_info(pinfo, !chunk->late,
-                 wmem_strdup_printf(pinfo->pool, "%s, %d octet%s", what, length,
-                                    length == 1 ? "" : "s"));
+        add_info(pinfo, !chunk->late, text);
     generated(proto_tree_add_uint(tree, iwd_hf[F_SIDE], tvb, 0, 0, chunk->side));
     generated(proto_tree_add_uint64(tree, iwd_hf[F_OCTET], tvb, 0, 0, chunk->pos + chunk->rest));
     if (chunk->begun != pinfo->num)
@@ -420,10 +381,9 @@ static void draw_rest(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info 
 static void draw_repeated(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *pinfo,
                           proto_tree *root)
 {
-    proto_item *item = proto_tree_add_item(root, iwd_proto, tvb, 0, -1, ENC_NA);
-    proto_tree *tree = proto_item_add_subtree(item, iwd_ett[T_IWARP]);
+    proto_tree *tree = iwd_subtree(root, iwd_proto, tvb, 0, -1, T_IWARP);
 
-    proto_item_append_text(item, ", %u octet%s that came before", chunk->length,
+    proto_item_append_text(tree, ", %u octet%s that came before", chunk->length,
                            chunk->length == 1 ? "" : "s");
     generated(proto_tree_add_uint(tree, iwd_hf[F_SIDE], tvb, 0, 0, chunk->side));
     generated(proto_tree_add_uint64(tree, iwd_hf[F_OCTET], tvb, 0, 0, chunk->pos));
@@ -435,35 +395,30 @@ static void draw_notes(const struct iwd_remarks *remarks, tvbuff_t *tvb, packet_
                        proto_tree *tree)
 {
     static const char *const means[] = {"by a Marker", "by a CRC", "by a chain of headers"};
-    static const char *const sides[] = {"initiator", "responder"};
     proto_item *item;
 
     for (const struct iwd_note *n = remarks->notes; n; n = n->next) {
-        if (n->resync) {
-            item = proto_tree_add_uint64(tree, iwd_hf[F_RESYNC], tvb, 0, 0, n->to);
-            expert_add_info_format(pinfo, item, &iwd_ei_resync,
+        item = generated(proto_tree_add_uint64(tree, iwd_hf[n->resync ? F_RESYNC : F_GAP], tvb, 0,
+                                               0, n->resync ? n->to : n->to - n->from));
+        if (n->resync)
+            expert_add_info_format(pinfo, item, &iwd_ei_remark[R_RESYNC],
                                    "framing of the %s found again %s at octet %" PRIu64,
-                                   sides[n->side], means[n->found_by], n->to);
-        } else {
-            item = proto_tree_add_uint64(tree, iwd_hf[F_GAP], tvb, 0, 0, n->to - n->from);
-            expert_add_info_format(pinfo, item, &iwd_ei_gap,
+                                   iw_side_name(n->side), means[n->found_by], n->to);
+        else
+            expert_add_info_format(pinfo, item, &iwd_ei_remark[R_GAP],
                                    "the capture lacks octets %" PRIu64 " to %" PRIu64 " of the %s",
-                                   n->from, n->to - 1, sides[n->side]);
-        }
-        generated(item);
+                                   n->from, n->to - 1, iw_side_name(n->side));
     }
     if (remarks->why) {
-        item = proto_tree_add_string(tree, iwd_hf[F_LOST], tvb, 0, 0, remarks->why);
-        generated(item);
-        expert_add_info_format(pinfo, item, &iwd_ei_lost, "unknown from here: %s", remarks->why);
+        item = generated(proto_tree_add_string(tree, iwd_hf[F_LOST], tvb, 0, 0, remarks->why));
+        expert_add_info_format(pinfo, item, &iwd_ei_remark[R_LOST], "unknown from here: %s",
+                               remarks->why);
     }
 }
 
 void iwd_draw_chunk(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *pinfo,
                     proto_tree *root)
 {
-    proto_item *item;
-
     const struct iwd_remarks *remarks = chunk->remarks;
 
     if (chunk->repeated)
@@ -478,11 +433,9 @@ void iwd_draw_chunk(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *p
     if (!chunk->repeated && chunk->rest < chunk->length)
         draw_rest(chunk, tvb, pinfo, root);
     if (remarks) {
-        proto_tree *tree;
+        proto_tree *tree = iwd_subtree(root, iwd_proto, tvb, 0, 0, T_IWARP);
 
-        item = proto_tree_add_item(root, iwd_proto, tvb, 0, 0, ENC_NA);
-        tree = proto_item_add_subtree(item, iwd_ett[T_IWARP]);
-        proto_item_append_text(item, ", about the connection");
+        proto_item_append_text(tree, ", about the connection");
         draw_notes(remarks, tvb, pinfo, tree);
         draw_findings(remarks->findings, NULL, tvb, pinfo, tree);
         iwd_tap_findings(remarks->findings, pinfo);

@@ -27,30 +27,25 @@ void iwd_add_connection(struct iwd_connection *c)
     connections = c;
 }
 
-void iwd_forget_end(void)
+static void forget(void)
 {
     connections = NULL;
     found = NULL;
     now = (struct extent){.frames = 0};
 }
 
-static void keep(struct iwd_connection *c, struct iwd_chunk *chunk)
-{
-    struct found *f = wmem_new(wmem_file_scope(), struct found);
-
-    if (!found)
-        found = wmem_map_new(wmem_file_scope(), g_direct_hash, g_direct_equal);
-    *f = (struct found){wmem_map_lookup(found, GUINT_TO_POINTER(chunk->frame)), c, chunk};
-    wmem_map_insert(found, GUINT_TO_POINTER(chunk->frame), f);
-}
-
 static void flush(void)
 {
+    if (!found)
+        found = wmem_map_new(wmem_file_scope(), g_direct_hash, g_direct_equal);
     for (struct iwd_connection *c = connections; c; c = c->older) {
         struct iwd_chunk *chunk = iwd_follow_flush(c);
 
-        if (chunk)
-            keep(c, chunk);
+        if (!chunk)
+            continue;
+        struct found *f = wmem_new(wmem_file_scope(), struct found);
+        *f = (struct found){wmem_map_lookup(found, GUINT_TO_POINTER(chunk->frame)), c, chunk};
+        wmem_map_insert(found, GUINT_TO_POINTER(chunk->frame), f);
     }
     connections = NULL;
 }
@@ -88,4 +83,5 @@ void iwd_draw_end(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
 void iwd_register_end(void)
 {
     register_postseq_cleanup_routine(read_to_end);
+    register_cleanup_routine(forget);
 }

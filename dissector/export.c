@@ -12,12 +12,11 @@ enum { SPAN = 64 * 1024 * 1024 };
 static int tap;
 
 struct placed {
-    const struct iwd_stag *stag;
+    const struct iwd_thing *thing;
     uint64_t to;
     const uint8_t *octets;
     uint32_t length;
     uint32_t stream;
-    enum iw_side owner;
 };
 
 struct region {
@@ -31,25 +30,22 @@ static GHashTable *regions;
 
 static void reset(void)
 {
-    if (regions)
-        g_hash_table_destroy(regions);
-    regions = NULL;
+    g_clear_pointer(&regions, g_hash_table_destroy);
 }
 
 static struct region *begin(export_object_list_t *list, const struct placed *p, uint32_t frame)
 {
     struct region *r = g_new0(struct region, 1);
+    const char *owner = iw_side_name(iw_observed_other((enum iw_side)p->thing->side));
 
     r->entry = g_new0(export_object_entry_t, 1);
     r->entry->pkt_num = frame;
     r->entry->hostname = g_strdup_printf("TCP stream %u", p->stream);
-    r->entry->content_type = g_strdup_printf(
-        "memory of the %s", p->owner == IW_SIDE_INITIATOR ? "initiator" : "responder");
-    r->entry->filename = g_strdup_printf("stream-%u-%s-stag-0x%08x-frame-%u", p->stream,
-                                         p->owner == IW_SIDE_INITIATOR ? "initiator" : "responder",
-                                         p->stag->stag, frame);
+    r->entry->content_type = g_strdup_printf("memory of the %s", owner);
+    r->entry->filename = g_strdup_printf("stream-%u-%s-stag-0x%08x-frame-%u", p->stream, owner,
+                                         p->thing->stag->stag, frame);
     r->low = p->to;
-    g_hash_table_insert(regions, (gpointer)p->stag, r);
+    g_hash_table_insert(regions, p->thing->stag, r);
     list->add_entry(list->gui_data, r->entry);
     return r;
 }
@@ -81,11 +77,10 @@ static tap_packet_status place(void *data, packet_info *pinfo, epan_dissect_t *e
                                const void *tapped, tap_flags_t flags _U_)
 {
     const struct placed *p = tapped;
-    struct region *r;
 
     if (!regions)
         regions = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-    r = g_hash_table_lookup(regions, p->stag);
+    struct region *r = g_hash_table_lookup(regions, p->thing->stag);
     if (!r)
         r = begin(data, p, pinfo->num);
     if (p->to + p->length < p->to || !widen(r, p->to, p->to + p->length))
@@ -98,23 +93,15 @@ void iwd_tap_placed(const struct iwd_thing *t, const struct iw_ddp_header *h, tv
                     packet_info *pinfo)
 {
     uint32_t length = tvb_captured_length(tvb);
-    unsigned opcode = iw_rdmap_op(h);
-    conversation_t *conversation;
-    struct tcp_analysis *tcp;
-    struct placed *p;
 
-    if (!have_tap_listener(tap) || !t->stag || !length ||
-        (opcode != IW_OP_WRITE && opcode != IW_OP_READ_RESPONSE))
+    if (!have_tap_listener(tap) || !t->stag || !length || !iw_rdmap_is_tagged(iw_rdmap_op(h)))
         return;
-    conversation = find_conversation_pinfo(pinfo, 0);
-    tcp = conversation ? get_tcp_conversation_data(conversation, pinfo) : NULL;
-    p = wmem_new(pinfo->pool, struct placed);
-    *p = (struct placed){.stag = t->stag,
+    struct placed *p = wmem_new(pinfo->pool, struct placed);
+    *p = (struct placed){.thing = t,
                          .to = h->to,
                          .octets = tvb_get_ptr(tvb, 0, (int)length),
                          .length = length,
-                         .stream = tcp ? tcp->stream : 0,
-                         .owner = iwd_other((enum iw_side)t->side)};
+                         .stream = iwd_stream_of(pinfo)};
     tap_queue_packet(tap, pinfo, p);
 }
 

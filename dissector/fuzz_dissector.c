@@ -10,6 +10,7 @@
  */
 #include "engine/fuzz.h"
 #include "input/input.h"
+#include "input/start_up.h"
 #include "iwarp/capture.h"
 #include "iwarp_dissector.h"
 
@@ -77,12 +78,11 @@ static void add_frame(unsigned side, uint64_t pos, uint8_t flags, const uint8_t 
         .length = (uint32_t)length,
     };
     size_t size = HEADERS + length, here = size;
-    uint8_t *at;
 
     if (count == FRAMES)
         return;
     count++;
-    at = f->octets = g_malloc0(size);
+    uint8_t *at = f->octets = g_malloc0(size);
     if ((settings[1] & SNAP) && length > 2u * settings[2])
         here = HEADERS + 2u * settings[2];
     at[5] = at[11] = 2;
@@ -92,13 +92,12 @@ static void add_frame(unsigned side, uint64_t pos, uint8_t flags, const uint8_t 
     /* Shrink to the octets that a short capture has, so that ASan notices a read past them. */
     f->octets = g_realloc(f->octets, here);
 
-    memset(&f->rec, 0, sizeof f->rec);
-    f->rec.rec_type = REC_TYPE_PACKET;
-    f->rec.presence_flags = WTAP_HAS_TS | WTAP_HAS_CAP_LEN;
-    f->rec.ts = now;
-    f->rec.rec_header.packet_header.caplen = (guint32)here;
-    f->rec.rec_header.packet_header.len = (guint32)size;
-    f->rec.rec_header.packet_header.pkt_encap = WTAP_ENCAP_ETHERNET;
+    f->rec = (wtap_rec){.rec_type = REC_TYPE_PACKET,
+                        .presence_flags = WTAP_HAS_TS | WTAP_HAS_CAP_LEN,
+                        .ts = now,
+                        .rec_header.packet_header = {.caplen = (guint32)here,
+                                                     .len = (guint32)size,
+                                                     .pkt_encap = WTAP_ENCAP_ETHERNET}};
     frame_data_init(&f->fd, count, &f->rec, 0, 0);
     now.nsecs += 1000;
 }
@@ -108,36 +107,21 @@ static void send_octets(unsigned side, uint64_t pos, const uint8_t *octets, size
     size_t most = settings[3] ? 4u * settings[3] : MTU;
 
     while (length) {
-        size_t n = length < most ? length : most;
+        size_t n = MIN(length, most);
 
-        add_frame(side, pos, 0x18, octets, n);
+        add_frame(side, pos, IW_TCP_PSH | IW_TCP_ACK, octets, n);
         pos += n;
         octets += n;
         length -= n;
-        next[side] = pos > next[side] ? pos : next[side];
+        next[side] = MAX(next[side], pos);
     }
 }
 
-static void start_up(unsigned side)
+static void start_up(enum iw_side side)
 {
-    uint8_t octets[IW_MPA_STARTUP_HEADER + IW_MPA_ENHANCED_LENGTH];
-    bool enhanced = (settings[0] & IW_FUZZ_ENHANCED) != 0;
-    bool peer_to_peer = enhanced && (settings[0] & IW_FUZZ_PEER_TO_PEER);
-    struct iw_mpa_startup_header h = {.revision = enhanced ? 2 : 1};
-    struct iw_mpa_enhanced e = {peer_to_peer, peer_to_peer ? IW_MPA_RTR_READ : 0, 4, 4};
+    uint8_t frame[IW_FUZZ_START_UP];
 
-    memcpy(h.key, side ? iw_mpa_reply_key : iw_mpa_request_key, sizeof h.key);
-    if (settings[0] & (side ? IW_FUZZ_MARKERS_A : IW_FUZZ_MARKERS_B))
-        h.flags |= IW_MPA_FLAG_M;
-    if (settings[0] & IW_FUZZ_CRC)
-        h.flags |= IW_MPA_FLAG_C;
-    if (enhanced) {
-        h.flags |= IW_MPA_FLAG_S;
-        h.pd_length = IW_MPA_ENHANCED_LENGTH;
-    }
-    (void)iw_wire_put_startup(octets, sizeof octets, &h);
-    (void)iw_wire_put_enhanced(octets + IW_MPA_STARTUP_HEADER, IW_MPA_ENHANCED_LENGTH, &e);
-    send_octets(side, next[side], octets, enhanced ? sizeof octets : IW_MPA_STARTUP_HEADER);
+    send_octets(side, next[side], frame, iw_fuzz_start_up(settings[0], side, frame));
 }
 
 static void take(struct iw_fuzz_step *step)
@@ -154,16 +138,16 @@ static void take(struct iw_fuzz_step *step)
     case IW_FUZZ_AT:
         pos = iw_fuzz_at(step, next[side]);
         if (step->length) /* what is next goes on where it would have: a hole may be filled */
-            add_frame(side, pos, 0x18, step->body, step->length < MTU ? step->length : MTU);
+            add_frame(side, pos, IW_TCP_PSH | IW_TCP_ACK, step->body, MIN(step->length, MTU));
         break;
     case IW_FUZZ_TIME:
         now.secs += iw_fuzz_pair(step, 0) / 1000;
         break;
     case IW_FUZZ_FIN:
-        add_frame(side, next[side]++, 0x11, NULL, 0);
+        add_frame(side, next[side]++, IW_TCP_FIN | IW_TCP_ACK, NULL, 0);
         break;
     case IW_FUZZ_RST:
-        add_frame(side, next[side], 0x14, NULL, 0);
+        add_frame(side, next[side], IW_TCP_RST | IW_TCP_ACK, NULL, 0);
         break;
     case IW_FUZZ_LOCAL:
     case IW_FUZZ_NONE:
@@ -179,13 +163,13 @@ static void connection(struct iw_fuzz_input in, uint32_t first)
     isn[1] = 0x80000000u + first;
     next[0] = next[1] = 0;
     if (!(settings[1] & NO_SYN)) {
-        add_frame(0, next[0]++, 0x02, NULL, 0);
-        add_frame(1, next[1]++, 0x12, NULL, 0);
-        add_frame(0, next[0], 0x10, NULL, 0);
+        add_frame(0, next[0]++, IW_TCP_SYN, NULL, 0);
+        add_frame(1, next[1]++, IW_TCP_SYN | IW_TCP_ACK, NULL, 0);
+        add_frame(0, next[0], IW_TCP_ACK, NULL, 0);
     }
     if (settings[0] & IW_FUZZ_STARTED) {
-        start_up(0);
-        start_up(1);
+        start_up(IW_SIDE_INITIATOR);
+        start_up(IW_SIDE_RESPONDER);
     }
     while (iw_fuzz_step(&in, &step))
         take(&step);
@@ -274,8 +258,6 @@ static void run(const uint8_t *octets, size_t length)
 {
     static const struct packet_provider_funcs provider = {.get_frame_ts = time_of};
     struct iw_fuzz_input in = iw_fuzz_open(octets, length);
-    uint64_t second, third;
-    epan_t *session;
 
     memcpy(settings, in.settings, sizeof settings);
     count = 0;
@@ -287,11 +269,10 @@ static void run(const uint8_t *octets, size_t length)
     set("tcp.relative_sequence_numbers", !(settings[1] & ABSOLUTE));
     if (settings[1] & DECODE_AS)
         dissector_change_uint("tcp.port", 4711, iwarp);
-    session = epan_new(NULL, &provider);
+    epan_t *session = epan_new(NULL, &provider);
     (void)pass(session);
     postseq_cleanup_all_protocols();
-    second = pass(session);
-    third = pass(session);
+    uint64_t second = pass(session), third = pass(session);
     epan_free(session);
     if (settings[1] & DECODE_AS)
         dissector_reset_uint("tcp.port", 4711);

@@ -97,9 +97,9 @@ static uint8_t opcode_of(const rdmap_info_t *info)
 static struct infinibandinfo info_of(const struct iwd_offer *o, tvbuff_t *tvb, proto_tree *tree)
 {
     const rdmap_request_t *r = o->info.read_request;
-    struct infinibandinfo info = {.payload_tree = tree, .opCode = opcode_of(&o->info)};
+    struct infinibandinfo info = {
+        .payload_tree = tree, .opCode = opcode_of(&o->info), .packet_seq_num = o->id};
 
-    info.packet_seq_num = o->id;
     if (r) {
         info.reth_remote_key = r->source_stag;
         info.reth_remote_address = r->source_toffset;
@@ -120,19 +120,13 @@ static int call(heur_dtbl_entry_t *entry, uint16_t port, struct infinibandinfo *
     return (int)tvb_reported_length(tvb);
 }
 
-static bool is_operation(const rdmap_info_t *info)
-{
-    return info->opcode <= RDMA_SEND_SE_INVALIDATE;
-}
-
 static int dissect_nvme(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     const struct iwd_offer *o = data;
-    struct infinibandinfo info;
 
-    if (!nvme || !o || !iwd_shown || !is_operation(&o->info))
+    if (!nvme || !o || !iwd_shown || o->info.opcode > RDMA_SEND_SE_INVALIDATE)
         return 0;
-    info = info_of(o, tvb, tree);
+    struct infinibandinfo info = info_of(o, tvb, tree);
     if (o->info.read_request)
         tvb = tvb_new_subset_length(tvb, 0, 0);
     (void)call(nvme, NVME_PORT, &info, tvb, pinfo, tree);
@@ -158,12 +152,11 @@ static int dissect_nvme_private(tvbuff_t *tvb, packet_info *pinfo, proto_tree *t
 static int dissect_iser(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     const struct iwd_offer *o = data;
-    struct infinibandinfo info;
 
     if (!iser || !o || !iwd_shown || o->info.is_tagged || o->info.read_request ||
         tvb_captured_length(tvb) < ISER_SHORTEST || (iwd_tvb_u8(tvb, 0) & 0xf3) != ISER_CONTROL)
         return 0;
-    info = info_of(o, tvb, tree);
+    struct infinibandinfo info = info_of(o, tvb, tree);
     return call(iser, ISER_PORT, &info, tvb, pinfo, tree);
 }
 
@@ -184,16 +177,15 @@ void iwd_register_infiniband(void)
 
 void iwd_handoff_infiniband(void)
 {
-    dissector_handle_t nvme_handle = create_dissector_handle(dissect_nvme, nvme_proto);
     dissector_handle_t iser_handle = create_dissector_handle(dissect_iser, iser_proto);
-    dissector_handle_t private_handle = create_dissector_handle(dissect_nvme_private, nvme_proto);
 
     infiniband_proto = proto_get_id_by_filter_name("infiniband");
     nvme = find_heur_dissector_by_unique_short_name("nvme_rdma");
     nvme_private = find_heur_dissector_by_unique_short_name("nvme_rdma_cm_private");
     iser = find_heur_dissector_by_unique_short_name("iser_infiniband");
-    dissector_add_uint("iwarp.port", NVME_PORT, nvme_handle);
+    dissector_add_uint("iwarp.port", NVME_PORT, create_dissector_handle(dissect_nvme, nvme_proto));
     dissector_add_uint("iwarp.port", ISER_PORT, iser_handle);
     dissector_add_uint("iwarp.port", ISER_OLD_PORT, iser_handle);
-    dissector_add_uint("iwarp.private_data.port", NVME_PORT, private_handle);
+    dissector_add_uint("iwarp.private_data.port", NVME_PORT,
+                       create_dissector_handle(dissect_nvme_private, nvme_proto));
 }

@@ -3,15 +3,15 @@
 #define IWARP_DISSECTOR_H
 
 /*
- * The Wireshark plugin. On the first pass over a capture follow.c feeds the observer of each
+ * The Wireshark plugin. On the first pass over a capture first_pass.c feeds the observer of each
  * connection and keeps what it sees, by frame and position, for as long as the file is open. On
- * every pass, the first included, draw.c, segment.c and ulp.c show what was kept. Drawing computes
- * nothing new, so that each pass shows the same. Only links to later frames have to wait for the
- * second.
+ * every pass, the first included, draw.c, draw_segment.c and ulp.c show what was kept. Drawing
+ * computes nothing new, so that each pass shows the same. Only links to later frames have to wait
+ * for the second.
  */
 
 #include "compat.h"
-#include "fields.h"
+#include "display_fields.h"
 #include "iwarp/observer.h"
 #include "iwarp/stream.h"
 
@@ -160,9 +160,7 @@ struct iwd_side {
     uint64_t edge;         /* position after the octets that came without a gap */
     uint32_t marker_phase; /* of the Markers' positions, if known */
     bool marked;
-    const char *why;           /* lost */
-    struct iwd_chunk **chunks; /* in the order of frames */
-    uint32_t n_chunks, room_chunks;
+    wmem_array_t *chunks;  /* struct iwd_chunk *, in the order of frames */
     struct iwd_kept *kept; /* the newest first */
     struct iwd_thing *startup;
     struct iw_mpa_startup_header header;
@@ -185,6 +183,7 @@ struct iwd_connection {
     struct iw_observer *observer;
     uint16_t initiator_port;
     address initiator;
+    bool crc, markers[2];        /* what both start-up frames agreed on; by sending side */
     bool left;                   /* the Reply was a refusal: what follows is not MPA's */
     bool by_port;                /* a dissector was chosen for its messages */
     uint32_t claimed;            /* frame from which on one of the built-in list wants its Sends */
@@ -213,8 +212,9 @@ extern struct iwd_connection *iwd_shown;
 void iwd_register(void);
 void iwd_handoff(void);
 
-/* memory.c */
+/* file_memory.c */
 
+void iwd_register_memory(void);
 /* Allocates zeroed memory that stays until the file is closed. */
 void *iwd_take(size_t size);
 /* Allocates memory that can be freed before that. */
@@ -225,10 +225,8 @@ void *iwd_reborrow(void *borrowed, size_t size);
 /* Allocates memory for observers, which share one limit. */
 void *iwd_lend(void *context, size_t size);
 void iwd_give_back(void *context, void *block, size_t size);
-/* Frees everything: the file is closed. */
-void iwd_forget_all(void);
 
-/* follow.c */
+/* first_pass.c */
 
 /* Returns the connection of the frame's conversation, or NULL if that is not iWARP. */
 struct iwd_connection *iwd_connection_of(packet_info *pinfo);
@@ -236,6 +234,8 @@ struct iwd_connection *iwd_connection_of(packet_info *pinfo);
  * captured. */
 struct iwd_connection *iwd_connect(packet_info *pinfo, enum iw_side side, bool joined);
 enum iw_side iwd_side_of(const struct iwd_connection *c, const packet_info *pinfo);
+/* Returns TCP's number of the frame's connection. */
+uint32_t iwd_stream_of(packet_info *pinfo);
 /* Feeds the observer. */
 struct iwd_chunk *iwd_follow(struct iwd_connection *c, packet_info *pinfo, enum iw_side side,
                              uint64_t pos, tvbuff_t *tvb);
@@ -251,7 +251,6 @@ struct iwd_chunk *iwd_follow_flush(struct iwd_connection *c);
 
 /* end.c: shows findings that are made once nothing more comes in the connection's last frame. */
 void iwd_add_connection(struct iwd_connection *c);
-void iwd_forget_end(void);
 void iwd_register_end(void);
 /* First pass: call after the frame has been followed. */
 void iwd_frame_followed(const packet_info *pinfo);
@@ -285,13 +284,7 @@ static inline uint32_t iwd_here(const struct iwd_thing *t)
 /* First pass: returns the rare properties to be filled in. */
 struct iwd_rare *iwd_make_rare(struct iwd_thing *t);
 
-/* Returns the other end. */
-static inline enum iw_side iwd_other(enum iw_side side)
-{
-    return side == IW_SIDE_INITIATOR ? IW_SIDE_RESPONDER : IW_SIDE_INITIATOR;
-}
-
-/* messages.c */
+/* join_messages.c */
 
 /* Processes a good segment that the observer shows, which became `thing`. */
 void iwd_segment(struct iwd_connection *c, struct iwd_thing *thing,
@@ -308,17 +301,25 @@ void iwd_forget_messages(void);
 /* draw.c */
 void iwd_draw_chunk(const struct iwd_chunk *chunk, tvbuff_t *tvb, packet_info *pinfo,
                     proto_tree *root);
-/* Prints the one-line form of a start-up frame or an FPDU; `tvb` is as for iwd_tap_thing. */
-void iwd_print_thing(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinfo, char *line,
-                     size_t room);
+/* Returns the one-line form of a start-up frame or an FPDU; `tvb` is as for iwd_tap_thing. */
+const char *iwd_print_thing(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pinfo);
+/* Marks an item as worked out. Returns it. */
+static inline proto_item *generated(proto_item *item)
+{
+    proto_item_set_generated(item);
+    return item;
+}
 /* Adds a field that links to a frame; adds nothing if that is 0. */
-proto_item *iwd_link(proto_tree *tree, enum iwd_field field, tvbuff_t *tvb, uint32_t frame);
+void iwd_link(proto_tree *tree, enum iwd_field field, tvbuff_t *tvb, uint32_t frame);
+/* Adds the item of a protocol or field of `length` octets (-1: all). Returns its subtree. */
+proto_tree *iwd_subtree(proto_tree *tree, int hf, tvbuff_t *tvb, int at, int length,
+                        enum iwd_tree kind);
 
-/* segment.c: draws the ULPDU in `tvb`, whose end may be missing. */
+/* draw_segment.c: draws the ULPDU in `tvb`, whose end may be missing. */
 void iwd_draw_segment(const struct iwd_thing *thing, tvbuff_t *tvb, packet_info *pinfo,
                       proto_tree *tree, proto_tree *root);
 
-/* stats.c: gives the statistics a start-up frame or an FPDU (`octets`: its ULPDU; NULL: none is
+/* stats_tap.c: gives the statistics a start-up frame or an FPDU (`octets`: its ULPDU; NULL: none is
  * here), or findings that belong to none. */
 void iwd_tap_thing(const struct iwd_thing *t, tvbuff_t *octets, packet_info *pinfo);
 void iwd_tap_findings(const struct iwd_finding *findings, packet_info *pinfo);
@@ -351,9 +352,8 @@ void iwd_draw_private(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto
 void iwd_draw_payload(const struct iwd_thing *thing, const struct iw_ddp_header *h, tvbuff_t *tvb,
                       packet_info *pinfo, proto_tree *tree, proto_tree *root);
 /* Passes a Read Request on: dissectors of ULPs need to know what is going to be read. */
-void iwd_tell_read(const struct iwd_thing *thing, const struct iw_ddp_header *h,
-                   const struct iw_rdmap_read_request *r, tvbuff_t *tvb, packet_info *pinfo,
-                   proto_tree *root);
+void iwd_announce_read(const struct iwd_thing *thing, const struct iw_ddp_header *h, tvbuff_t *tvb,
+                       packet_info *pinfo, proto_tree *root);
 
 /* infiniband.c: ULPs whose dissectors know InfiniBand. */
 void iwd_register_infiniband(void);
@@ -361,7 +361,7 @@ void iwd_handoff_infiniband(void);
 /* Returns true for iSER's dissector, which takes only Sends. */
 bool iwd_is_iser(dissector_handle_t handle);
 
-/* stream.c */
+/* follow_stream.c */
 void iwd_register_stream(int proto);
 /* Taps octets of the ULP, in the order of the stream. */
 void iwd_tap_payload(tvbuff_t *tvb, packet_info *pinfo);

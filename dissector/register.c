@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Finds connections, and passes frames to follow.c and draw.c. */
+/* Finds connections, and passes frames to first_pass.c and draw.c. */
 #include "iwarp_dissector.h"
 
 #include "iwarp/capture.h"
@@ -16,11 +16,6 @@ static pref_t *relative_pref, *analyze_pref;
 
 /* Keys for data of a frame beside the octets that TCP hands over. */
 enum { EXTRA_LATE, EXTRA_END };
-
-static int extra_key(void)
-{
-    return iwd_hf[F_FINDING];
-}
 
 /* ---- positions ---- */
 
@@ -52,9 +47,8 @@ static void acknowledge(struct iwd_connection *c, enum iw_side side, const tcp_f
                         uint32_t ack, bool relative)
 {
     struct iwd_side *s = &c->side[side];
-    uint64_t ahead = s->ahead, pos = position(s, low_position(s, flow, ack, relative));
+    uint64_t pos = iw_stream_unwrap(s->ahead, low_position(s, flow, ack, relative));
 
-    s->ahead = ahead;
     if (pos < UINT64_MAX / 2 && pos > s->acked)
         s->acked = pos;
     iw_observer_acked(c->observer, side, s->acked);
@@ -71,17 +65,6 @@ static bool is_relative(const packet_info *pinfo, const struct tcpinfo *tcp)
            prefs_get_bool_value(analyze_pref, pref_current);
 }
 
-/* ---- who is it? ---- */
-
-static bool opens(tvbuff_t *tvb, bool first, enum iw_side *side)
-{
-    uint8_t octets[IW_MPA_STARTUP_HEADER];
-    size_t length = MIN(tvb_captured_length(tvb), sizeof octets);
-
-    tvb_memcpy(tvb, octets, 0, length);
-    return iw_observer_opens(octets, length, first, side);
-}
-
 /* ---- octets ---- */
 
 static iwd_bool try_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
@@ -90,13 +73,7 @@ static int dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
 {
     struct tcpinfo *tcp = data;
     conversation_t *conversation = find_conversation_pinfo(pinfo, 0);
-    struct iwd_connection *c =
-        conversation ? conversation_get_proto_data(conversation, iwd_proto) : NULL;
-    struct tcp_analysis *analysis;
-    struct iwd_chunk *chunk;
-    enum iw_side side;
-    bool relative;
-    uint32_t low;
+    struct iwd_connection *c = iwd_connection_of(pinfo);
 
     if (!tcp || !conversation)
         return 0;
@@ -108,13 +85,13 @@ static int dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
         c = iwd_connect(
             pinfo, pinfo->srcport >= pinfo->destport ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER, true);
     }
-    analysis = get_tcp_conversation_data(conversation, pinfo);
-    side = iwd_side_of(c, pinfo);
-    relative = is_relative(pinfo, tcp);
+    struct tcp_analysis *analysis = get_tcp_conversation_data(conversation, pinfo);
+    enum iw_side side = iwd_side_of(c, pinfo);
+    bool relative = is_relative(pinfo, tcp);
     if (!PINFO_FD_VISITED(pinfo) && (tcp->flags & TH_ACK))
-        acknowledge(c, iwd_other(side), analysis->rev, tcp->lastackseq, relative);
-    low = low_position(&c->side[side], analysis->fwd, tcp->seq, relative);
-    chunk = iwd_find_chunk(c, side, pinfo->num, low);
+        acknowledge(c, iw_observed_other(side), analysis->rev, tcp->lastackseq, relative);
+    uint32_t low = low_position(&c->side[side], analysis->fwd, tcp->seq, relative);
+    struct iwd_chunk *chunk = iwd_find_chunk(c, side, pinfo->num, low);
     if (!chunk && !PINFO_FD_VISITED(pinfo))
         chunk = iwd_follow(c, pinfo, side, position(&c->side[side], low), tvb);
     else if (!chunk) /* since the first pass TCP's base has come to be the next number */
@@ -130,7 +107,7 @@ static int dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
 static void rebase(struct iwd_connection *c, enum iw_side side, const struct tcp_analysis *analysis,
                    const struct tcpinfo *tcp, bool relative)
 {
-    struct iwd_side *self = &c->side[side], *other = &c->side[iwd_other(side)];
+    struct iwd_side *self = &c->side[side], *other = &c->side[iw_observed_other(side)];
 
     self->based = other->based = true;
     self->base = tcp->seq + (relative ? analysis->fwd->base_seq : 0);
@@ -142,20 +119,19 @@ static iwd_bool try_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tr
     struct tcpinfo *tcp = data;
     conversation_t *conversation = find_or_create_conversation(pinfo);
     struct tcp_analysis *analysis = get_tcp_conversation_data(conversation, pinfo);
-    bool relative, first;
-    struct iwd_connection *c;
+    uint32_t length = tvb_captured_length(tvb);
     enum iw_side side;
 
-    if (!tcp || !analysis || built_in)
+    if (!tcp || !analysis || built_in || length == 0)
         return false;
-    relative = is_relative(pinfo, tcp);
-    first = tcp->seq - (relative ? 0 : analysis->fwd->base_seq) == 1;
-    if (!opens(tvb, first, &side))
+    bool relative = is_relative(pinfo, tcp);
+    bool first = tcp->seq - (relative ? 0 : analysis->fwd->base_seq) == 1;
+    if (!iw_observer_opens(tvb_get_ptr(tvb, 0, (int)length), length, first, &side))
         return false;
     if (!conversation_get_proto_data(conversation, iwd_proto)) {
         if (PINFO_FD_VISITED(pinfo))
             return false;
-        c = iwd_connect(pinfo, side, false);
+        struct iwd_connection *c = iwd_connect(pinfo, side, false);
         if (side == IW_SIDE_INITIATOR) /* streaming mode may have come before it */
             rebase(c, side, analysis, tcp, relative);
         conversation_set_dissector_from_frame_number(conversation, pinfo->num, handle);
@@ -166,32 +142,22 @@ static iwd_bool try_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tr
 
 /* ---- what TCP does not hand over ---- */
 
-static bool link_of(const packet_info *pinfo, enum iw_link *link)
+static enum iw_link link_of(const packet_info *pinfo)
 {
-    switch (pinfo->rec->rec_header.packet_header.pkt_encap) {
-    case WTAP_ENCAP_ETHERNET:
-        *link = IW_LINK_ETHERNET;
-        return true;
-    case WTAP_ENCAP_SLL:
-        *link = IW_LINK_SLL;
-        return true;
-    case WTAP_ENCAP_SLL2:
-        *link = IW_LINK_SLL2;
-        return true;
-    case WTAP_ENCAP_NULL:
-        *link = IW_LINK_NULL;
-        return true;
-    case WTAP_ENCAP_LOOP:
-        *link = IW_LINK_LOOP;
-        return true;
-    case WTAP_ENCAP_RAW_IP:
-    case WTAP_ENCAP_RAW_IP4:
-    case WTAP_ENCAP_RAW_IP6:
-        *link = IW_LINK_RAW;
-        return true;
-    default:
-        return false;
-    }
+    static const struct {
+        int encapsulation;
+        enum iw_link link;
+    } links[] = {
+        {WTAP_ENCAP_ETHERNET, IW_LINK_ETHERNET}, {WTAP_ENCAP_SLL, IW_LINK_SLL},
+        {WTAP_ENCAP_SLL2, IW_LINK_SLL2},         {WTAP_ENCAP_NULL, IW_LINK_NULL},
+        {WTAP_ENCAP_LOOP, IW_LINK_LOOP},         {WTAP_ENCAP_RAW_IP, IW_LINK_RAW},
+        {WTAP_ENCAP_RAW_IP4, IW_LINK_RAW},       {WTAP_ENCAP_RAW_IP6, IW_LINK_RAW},
+    };
+
+    for (size_t k = 0; k < G_N_ELEMENTS(links); k++)
+        if (links[k].encapsulation == pinfo->rec->rec_header.packet_header.pkt_encap)
+            return links[k].link;
+    return IW_LINK_OTHER;
 }
 
 /* The frame's own TCP header. */
@@ -199,18 +165,13 @@ static bool get_packet(tvbuff_t *tvb, const packet_info *pinfo, struct iw_packet
 {
     uint32_t length = tvb_captured_length(tvb);
     struct iw_frame frame = {.number = pinfo->num,
+                             .link = link_of(pinfo),
                              .data = tvb_get_ptr(tvb, 0, (int)length),
                              .length = length,
                              .original = tvb_reported_length(tvb)};
 
-    return link_of(pinfo, &frame.link) && iw_packet_decode(&frame, packet) == IW_DECODE_TCP &&
+    return iw_packet_decode(&frame, packet) == IW_DECODE_TCP &&
            packet->source_port == pinfo->srcport && packet->destination_port == pinfo->destport;
-}
-
-static tvbuff_t *payload_of(tvbuff_t *tvb, int offset, const struct iw_packet *packet)
-{
-    return tvb_new_subset_length_caplen(tvb, offset, (int)packet->length,
-                                        (int)(packet->length + packet->missing));
 }
 
 /* TCP withholds retransmitted octets that fill a gap (its preference "Do not call subdissectors
@@ -225,47 +186,43 @@ static void follow_packet(tvbuff_t *tvb, packet_info *pinfo, struct iwd_connecti
     struct iwd_chunk *chunk;
 
     if (packet->flags & IW_TCP_ACK)
-        acknowledge(c, iwd_other(side), analysis->rev, packet->ack, false);
+        acknowledge(c, iw_observed_other(side), analysis->rev, packet->ack, false);
     if (packet->length && pos < UINT64_MAX / 2 && !iwd_find_chunk(c, side, pinfo->num, low)) {
         int offset = (int)(packet->payload - tvb_get_ptr(tvb, 0, -1));
 
-        chunk = iwd_follow(c, pinfo, side, pos, payload_of(tvb, offset, packet));
+        chunk = iwd_follow(
+            c, pinfo, side, pos,
+            tvb_new_subset_length_caplen(tvb, offset, (int)packet->length, (int)(stop - pos)));
         chunk->late = true;
         chunk->offset = (uint32_t)offset;
-        p_add_proto_data(wmem_file_scope(), pinfo, extra_key(), EXTRA_LATE, chunk);
+        p_add_proto_data(wmem_file_scope(), pinfo, iwd_proto, EXTRA_LATE, chunk);
     }
     if (packet->flags & (IW_TCP_FIN | IW_TCP_RST)) {
         chunk = iwd_follow_end(c, pinfo, side, stop, (packet->flags & IW_TCP_RST) != 0);
         if (chunk)
-            p_add_proto_data(wmem_file_scope(), pinfo, extra_key(), EXTRA_END, chunk);
+            p_add_proto_data(wmem_file_scope(), pinfo, iwd_proto, EXTRA_END, chunk);
     }
 }
 
 static void follow_frame(tvbuff_t *tvb, packet_info *pinfo)
 {
-    conversation_t *conversation;
-    struct iwd_connection *c;
-    struct tcp_analysis *analysis;
+    struct iwd_connection *c = pinfo->ptype == PT_TCP ? iwd_connection_of(pinfo) : NULL;
+    struct tcp_analysis *analysis =
+        c ? get_tcp_conversation_data(find_conversation_pinfo(pinfo, 0), pinfo) : NULL;
     struct iw_packet packet;
 
-    if (pinfo->ptype != PT_TCP || !(conversation = find_conversation_pinfo(pinfo, 0)))
-        return;
-    c = conversation_get_proto_data(conversation, iwd_proto);
-    analysis = c ? get_tcp_conversation_data(conversation, pinfo) : NULL;
     if (analysis && get_packet(tvb, pinfo, &packet))
         follow_packet(tvb, pinfo, c, analysis, &packet);
 }
 
 static int dissect_extra(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_)
 {
-    struct iwd_chunk *chunk, *end;
-
     if (!PINFO_FD_VISITED(pinfo)) {
         follow_frame(tvb, pinfo);
         iwd_frame_followed(pinfo);
     }
-    chunk = p_get_proto_data(wmem_file_scope(), pinfo, extra_key(), EXTRA_LATE);
-    end = p_get_proto_data(wmem_file_scope(), pinfo, extra_key(), EXTRA_END);
+    struct iwd_chunk *chunk = p_get_proto_data(wmem_file_scope(), pinfo, iwd_proto, EXTRA_LATE);
+    struct iwd_chunk *end = p_get_proto_data(wmem_file_scope(), pinfo, iwd_proto, EXTRA_END);
     if (chunk || end)
         iwd_shown = iwd_connection_of(pinfo);
     if (chunk)
@@ -283,68 +240,56 @@ static int dissect_extra(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, vo
  * The default has the ports of SMB, iSCSI, NVMe, SMB Direct and perftest. */
 #define PORTS "445,860,3260,4420,5445,9009"
 
-struct owned {
-    uint32_t port;
-    dissector_handle_t owner;
-};
-
 static range_t *ports;
-static GArray *owned; /* struct owned */
+static GHashTable *owners; /* dissector_handle_t by port */
 static dissector_handle_t port_handle;
 
 static int try_port(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     if (try_connection(tvb, pinfo, tree, data))
         return (int)tvb_reported_length(tvb);
-    for (unsigned k = 0; k < owned->len; k++) {
-        const struct owned *o = &g_array_index(owned, struct owned, k);
-
-        if (o->port != pinfo->match_uint)
-            continue;
-        /* As if TCP had called it. */
-        pinfo->can_desegment = pinfo->saved_can_desegment;
-        return call_dissector_only(o->owner, tvb, pinfo, tree, data);
-    }
-    return 0;
+    dissector_handle_t owner = g_hash_table_lookup(owners, GUINT_TO_POINTER(pinfo->match_uint));
+    if (!owner)
+        return 0;
+    /* As if TCP had called it. */
+    pinfo->can_desegment = pinfo->saved_can_desegment;
+    return call_dissector_only(owner, tvb, pinfo, tree, data);
 }
 
-static void own(uint32_t port, void *table)
+static void take_port(uint32_t port, void *table)
 {
-    struct owned o = {port, dissector_get_uint_handle(table, port)};
+    dissector_handle_t owner = dissector_get_uint_handle(table, port);
 
-    if (port == 0 || !o.owner || o.owner == port_handle)
+    if (port == 0 || !owner || owner == port_handle)
         return;
-    g_array_append_val(owned, o);
+    g_hash_table_insert(owners, GUINT_TO_POINTER(port), owner);
     dissector_add_uint("tcp.port", port, port_handle);
+}
+
+static void give_port_back(gpointer port, gpointer owner, gpointer data _U_)
+{
+    dissector_add_uint("tcp.port", GPOINTER_TO_UINT(port), owner);
 }
 
 static void apply_preferences(void)
 {
-    dissector_table_t table = find_dissector_table("tcp.port");
-
-    for (unsigned k = 0; k < owned->len; k++) {
-        const struct owned *o = &g_array_index(owned, struct owned, k);
-        dissector_add_uint("tcp.port", o->port, o->owner);
-    }
-    g_array_set_size(owned, 0);
-    range_foreach(ports, own, table);
+    g_hash_table_foreach(owners, give_port_back, NULL);
+    g_hash_table_remove_all(owners);
+    range_foreach(ports, take_port, find_dissector_table("tcp.port"));
 }
 
 static void free_ports(void)
 {
-    g_array_free(owned, TRUE);
+    g_hash_table_destroy(owners);
 }
 
 /* ---- registration ---- */
 
 void iwd_register(void)
 {
-    module_t *module;
-    int port_proto;
-
     iwd_proto = proto_register_protocol("iWARP (MPA, DDP, RDMAP)", "iWARP", "iwarp");
-    port_proto = proto_register_protocol_in_name_only("iWARP on others' ports", "iWARP ports",
-                                                      "iwarp_ports", iwd_proto, FT_PROTOCOL);
+    int port_proto = proto_register_protocol_in_name_only("iWARP on others' ports", "iWARP ports",
+                                                          "iwarp_ports", iwd_proto, FT_PROTOCOL);
     iwd_register_fields(iwd_proto);
     iwd_register_ulp(iwd_proto);
     iwd_register_stats(iwd_proto);
@@ -352,13 +297,13 @@ void iwd_register(void)
     iwd_register_export(iwd_proto);
     handle = register_dissector("iwarp", dissect, iwd_proto);
     port_handle = create_dissector_handle(try_port, port_proto);
-    owned = g_array_new(FALSE, FALSE, sizeof(struct owned));
+    owners = g_hash_table_new(NULL, NULL);
 
-    register_cleanup_routine(iwd_forget_all);
+    iwd_register_memory();
     iwd_register_end();
     register_shutdown_routine(free_ports);
 
-    module = prefs_register_protocol(iwd_proto, apply_preferences);
+    module_t *module = prefs_register_protocol(iwd_proto, apply_preferences);
     range_convert_str(wmem_epan_scope(), &ports, PORTS, 65535);
     prefs_register_range_preference(module, "ports", "Look first on TCP ports",
                                     "On these ports a connection that begins with an MPA start-up "

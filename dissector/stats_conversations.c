@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* -z conv,iwarp and -z endpoints,iwarp. They count packets that complete an FPDU or a start-up
  * frame, and the bytes that DDP carried. */
-#include "stats.h"
+#include "stats_tap.h"
 
 #include <epan/conversation_table.h>
 

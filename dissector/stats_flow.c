@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* -z flow,iwarp,standard and Statistics, Flow Graph: one arrow for each message. */
-#include "stats.h"
+#include "stats_tap.h"
 
 #include <inttypes.h>
-
-enum { LINE = 500 };
 
 /* Returns the number of octets that a Read Request asks for. */
 static uint64_t read_size(const struct iwd_seen *s)
@@ -22,31 +20,19 @@ static uint64_t read_size(const struct iwd_seen *s)
 /* Returns a label short enough for tshark's column, with the number of octets in brackets. */
 static char *label_of(const struct iwd_seen *s)
 {
+    /* By opcode. */
     static const char *const names[16] = {
-        [IW_OP_WRITE] = "Write",
-        [IW_OP_READ_REQUEST] = "Read Req",
-        [IW_OP_READ_RESPONSE] = "Read Resp",
-        [IW_OP_SEND] = "Send",
-        [IW_OP_SEND_INVALIDATE] = "Send Inv",
-        [IW_OP_SEND_SE] = "Send SE",
-        [IW_OP_SEND_SE_INVALIDATE] = "Send SE Inv",
-        [IW_OP_TERMINATE] = "Terminate",
-        [IW_OP_IMMEDIATE] = "Immediate",
-        [IW_OP_IMMEDIATE_SE] = "Immediate SE",
-        [IW_OP_ATOMIC_REQUEST] = "Atomic Req",
-        [IW_OP_ATOMIC_RESPONSE] = "Atomic Resp",
-    };
-    uint64_t length;
-    unsigned opcode;
+        "Write",       "Read Req",  "Read Resp", "Send",         "Send Inv",   "Send SE",
+        "Send SE Inv", "Terminate", "Immediate", "Immediate SE", "Atomic Req", "Atomic Resp"};
 
     if (s->thing->kind == IWD_STARTUP)
         return g_strdup(s->side == IW_SIDE_INITIATOR ? "MPA Request" : "MPA Reply");
-    opcode = (unsigned)s->opcode;
+    unsigned opcode = (unsigned)s->opcode;
     if (!names[opcode])
         return g_strdup_printf("opcode %u", opcode);
-    length = opcode == IW_OP_READ_REQUEST ? read_size(s) : iwd_seen_length(s);
     if (opcode != IW_OP_READ_REQUEST && !iw_rdmap_is_send(opcode) && !iw_rdmap_is_tagged(opcode))
         return g_strdup(names[opcode]);
+    uint64_t length = opcode == IW_OP_READ_REQUEST ? read_size(s) : iwd_seen_length(s);
     return g_strdup_printf("%s (%" PRIu64 ")", names[opcode], length);
 }
 
@@ -56,7 +42,6 @@ static char *comment_of(const struct iwd_seen *s, packet_info *pinfo)
 {
     const struct iwd_message *m = s->thing->message, *request = iwd_seen_request(s);
     GString *text = g_string_new(NULL);
-    char line[LINE];
     nstime_t time;
 
     for (const struct iwd_finding *f = s->findings; f; f = f->next)
@@ -69,8 +54,7 @@ static char *comment_of(const struct iwd_seen *s, packet_info *pinfo)
     }
     if (iwd_rare_of(s->thing)->cause)
         g_string_append_printf(text, "provoked by frame %u: ", iwd_rare_of(s->thing)->cause);
-    iwd_print_thing(s->thing, s->octets, pinfo, line, sizeof line);
-    g_string_append(text, line);
+    g_string_append(text, iwd_print_thing(s->thing, s->octets, pinfo));
     if (m && m->segments > 1)
         g_string_append_printf(text, " (last of %u segments)", m->segments);
     return g_string_free(text, FALSE);
@@ -81,11 +65,10 @@ static tap_packet_status add_arrow(void *graph, packet_info *pinfo, epan_dissect
 {
     const struct iwd_seen *s = seen;
     seq_analysis_info_t *all = graph;
-    seq_analysis_item_t *arrow;
 
     if (!s->thing || (s->thing->kind == IWD_FPDU && !s->ends))
         return TAP_PACKET_DONT_REDRAW;
-    arrow = sequence_analysis_create_sai_with_addresses(pinfo, all);
+    seq_analysis_item_t *arrow = sequence_analysis_create_sai_with_addresses(pinfo, all);
     if (!arrow)
         return TAP_PACKET_DONT_REDRAW;
     arrow->frame_number = pinfo->num;

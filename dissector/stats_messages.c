@@ -1,106 +1,84 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* -z iwarp,messages and -z iwarp,times. */
 #include "host/number.h"
-#include "stats.h"
+#include "stats_tap.h"
 
 /* ---- messages by opcode ---- */
 
-enum { OPCODES = 16, NO_ROW = -1, WIDE = 14, NARROW = 12 };
 enum { NAME, MESSAGES, SEGMENTS, OCTETS, SHORTEST, LONGEST, AVERAGE };
 
-static int rows[OPCODES];
-
-static void reset_messages(void)
+static stat_tap_table_item_type *row_of(unsigned opcode)
 {
-    for (unsigned k = 0; k < OPCODES; k++)
-        rows[k] = NO_ROW;
+    bool fresh;
+    stat_tap_table_item_type *row =
+        iwd_table_row(&iwd_messages_table, GUINT_TO_POINTER(opcode), &fresh);
+
+    if (fresh) {
+        iwd_table_text(&row[NAME], iw_wire_opcode_name(opcode));
+        for (guint k = OCTETS; k <= AVERAGE; k++)
+            iwd_table_number(&row[k], k == OCTETS ? IWD_WIDE : IWD_NARROW, k == AVERAGE, 0);
+    }
+    return row;
 }
 
-static int add_opcode(unsigned opcode)
+static void count_whole(stat_tap_table_item_type *row, double length)
 {
-    const struct iwd_table *t = &iwd_messages_table;
-    guint row = iwd_table_add(&iwd_messages_table);
-
-    iwd_table_text(t, row, NAME, iw_wire_opcode_name(opcode));
-    for (guint k = OCTETS; k <= AVERAGE; k++)
-        iwd_table_number(t, row, k, k == OCTETS ? WIDE : NARROW, k == AVERAGE, 0);
-    return (int)row;
-}
-
-static void count_whole(guint row, double length)
-{
-    const struct iwd_table *t = &iwd_messages_table;
-    stat_tap_table_item_type *items = iwd_table_at(t, row, 0);
-    guint n = ++items[MESSAGES].value.uint_value;
+    guint n = ++row[MESSAGES].value.uint_value;
     /* Octets of whole messages. */
-    double *sum = &items[NAME].user_data.float_value;
+    double *sum = &row[NAME].user_data.float_value;
 
-    if (n == 1 || length < items[SHORTEST].user_data.float_value)
-        iwd_table_number(t, row, SHORTEST, NARROW, 0, length);
-    if (length > items[LONGEST].user_data.float_value)
-        iwd_table_number(t, row, LONGEST, NARROW, 0, length);
+    if (n == 1 || length < row[SHORTEST].user_data.float_value)
+        iwd_table_number(&row[SHORTEST], IWD_NARROW, 0, length);
+    if (length > row[LONGEST].user_data.float_value)
+        iwd_table_number(&row[LONGEST], IWD_NARROW, 0, length);
     *sum += length;
-    iwd_table_number(t, row, AVERAGE, NARROW, 1, *sum / n);
+    iwd_table_number(&row[AVERAGE], IWD_NARROW, 1, *sum / n);
 }
 
 static tap_packet_status count_message(void *data _U_, packet_info *pinfo _U_,
                                        epan_dissect_t *edt _U_, const void *seen,
                                        tap_flags_t flags _U_)
 {
-    const struct iwd_table *t = &iwd_messages_table;
     const struct iwd_seen *s = seen;
-    stat_tap_table_item_type *items;
-    guint row;
 
     if (s->opcode < 0 || s->thing->crc == IWD_CRC_BAD)
         return TAP_PACKET_DONT_REDRAW;
-    if (rows[s->opcode] == NO_ROW)
-        rows[s->opcode] = add_opcode((unsigned)s->opcode);
-    row = (guint)rows[s->opcode];
-    items = iwd_table_at(t, row, 0);
-    items[SEGMENTS].value.uint_value++;
-    iwd_table_number(t, row, OCTETS, WIDE, 0, items[OCTETS].user_data.float_value + s->payload);
-    if (!s->ends)
-        return TAP_PACKET_REDRAW;
-    count_whole(row, (double)iwd_seen_length(s));
+    stat_tap_table_item_type *row = row_of((unsigned)s->opcode);
+    row[SEGMENTS].value.uint_value++;
+    iwd_table_number(&row[OCTETS], IWD_WIDE, 0, row[OCTETS].user_data.float_value + s->payload);
+    if (s->ends)
+        count_whole(row, (double)iwd_seen_length(s));
     return TAP_PACKET_REDRAW;
 }
 
-static stat_tap_table_item message_columns[] = {IWD_COLUMN_TEXT("Opcode                     ", 27),
-                                                IWD_COLUMN_COUNT(" Messages", 9),
-                                                IWD_COLUMN_COUNT(" Segments", 9),
-                                                IWD_COLUMN_NUMBER("        Octets", 14),
-                                                IWD_COLUMN_NUMBER("    Shortest", 12),
-                                                IWD_COLUMN_NUMBER("     Longest", 12),
-                                                IWD_COLUMN_NUMBER("     Average", 12)};
+static stat_tap_table_item message_columns[] = {{IWD_TEXT("Opcode                     ", 27)},
+                                                {IWD_COUNT(" Messages", 9)},
+                                                {IWD_COUNT(" Segments", 9)},
+                                                {IWD_NUMBER("        Octets", 14)},
+                                                {IWD_NUMBER("    Shortest", 12)},
+                                                {IWD_NUMBER("     Longest", 12)},
+                                                {IWD_NUMBER("     Average", 12)}};
 
-struct iwd_table iwd_messages_table = {.ui = {.group = REGISTER_PACKET_STAT_GROUP_UNSORTED,
-                                              .title = "iWARP Messages by Opcode",
+struct iwd_table iwd_messages_table = {.ui = {.title = "iWARP Messages by Opcode",
                                               .cli_string = "iwarp,messages",
                                               .packet_func = count_message,
                                               .nfields = G_N_ELEMENTS(message_columns),
-                                              .fields = message_columns},
-                                       .reset = reset_messages};
+                                              .fields = message_columns}};
 
 /* ---- percentiles of times ---- */
 
 enum { READS, ATOMICS, STARTUPS, KINDS };
 enum { KIND, COUNT, LEAST, MEDIAN, P90, P99, P999, MOST, MEAN };
 
-static struct {
-    GSequence *times; /* nanoseconds, sorted */
-    double sum;
-    int row;
-} kinds[KINDS];
+/* Nanoseconds, sorted. */
+static GSequence *times[KINDS];
 
 static void reset_times(void)
 {
     for (unsigned k = 0; k < KINDS; k++) {
-        if (kinds[k].times)
-            g_sequence_free(kinds[k].times);
-        kinds[k].times = NULL;
-        kinds[k].sum = 0;
-        kinds[k].row = NO_ROW;
+        if (times[k])
+            g_sequence_free(times[k]);
+        times[k] = g_sequence_new(NULL);
     }
 }
 
@@ -112,10 +90,10 @@ static gint compare(gconstpointer a, gconstpointer b, gpointer data _U_)
 }
 
 /* Returns the least time that `share` thousandths of all do not exceed, in microseconds. */
-static double percentile(GSequence *times, guint share)
+static double percentile(GSequence *all, guint share)
 {
-    guint64 place = iw_number_place((guint64)g_sequence_get_length(times), share);
-    GSequenceIter *at = g_sequence_get_iter_at_pos(times, (gint)place);
+    guint64 place = iw_number_place((guint64)g_sequence_get_length(all), share);
+    GSequenceIter *at = g_sequence_get_iter_at_pos(all, (gint)place);
 
     return (double)GPOINTER_TO_SIZE(g_sequence_get(at)) / 1000;
 }
@@ -123,29 +101,24 @@ static double percentile(GSequence *times, guint share)
 static void take(unsigned kind, const nstime_t *time)
 {
     static const char *const names[] = {"RDMA Read", "Atomic", "MPA start-up"};
-    static const guint shares[][2] = {{LEAST, 0}, {MEDIAN, 500}, {P90, 900},
-                                      {P99, 990}, {P999, 999},   {MOST, 1000}};
+    static const guint shares[] = {0, 500, 900, 990, 999, 1000}; /* from LEAST to MOST */
     double nanoseconds = (double)time->secs * 1e9 + time->nsecs;
-    const struct iwd_table *t = &iwd_times_table;
-    guint row, n;
+    bool fresh;
 
     if (nanoseconds < 0)
         return; /* the capture's clock went back */
-    if (kinds[kind].row == NO_ROW) {
-        kinds[kind].row = (int)iwd_table_add(&iwd_times_table);
-        kinds[kind].times = g_sequence_new(NULL);
-        iwd_table_text(&iwd_times_table, (guint)kinds[kind].row, KIND, names[kind]);
-    }
-    g_sequence_insert_sorted(kinds[kind].times,
+    stat_tap_table_item_type *row = iwd_table_row(&iwd_times_table, GUINT_TO_POINTER(kind), &fresh);
+    if (fresh)
+        iwd_table_text(&row[KIND], names[kind]);
+    g_sequence_insert_sorted(times[kind],
                              GSIZE_TO_POINTER((gsize)MIN(nanoseconds, (double)(G_MAXSIZE / 2))),
                              compare, NULL);
-    kinds[kind].sum += nanoseconds;
-    row = (guint)kinds[kind].row;
-    n = ++iwd_table_at(t, row, COUNT)->value.uint_value;
+    double *sum = &row[KIND].user_data.float_value;
+    *sum += nanoseconds;
     for (size_t k = 0; k < G_N_ELEMENTS(shares); k++)
-        iwd_table_number(t, row, shares[k][0], NARROW, 3,
-                         percentile(kinds[kind].times, shares[k][1]));
-    iwd_table_number(t, row, MEAN, NARROW, 3, kinds[kind].sum / n / 1000);
+        iwd_table_number(&row[LEAST + k], IWD_NARROW, 3, percentile(times[kind], shares[k]));
+    guint n = ++row[COUNT].value.uint_value;
+    iwd_table_number(&row[MEAN], IWD_NARROW, 3, *sum / n / 1000);
 }
 
 static tap_packet_status take_time(void *data _U_, packet_info *pinfo _U_, epan_dissect_t *edt _U_,
@@ -168,15 +141,14 @@ static tap_packet_status take_time(void *data _U_, packet_info *pinfo _U_, epan_
 }
 
 static stat_tap_table_item time_columns[] = {
-    IWD_COLUMN_TEXT("Request     ", 12),   IWD_COLUMN_COUNT("    Count", 9),
-    IWD_COLUMN_NUMBER("Minimum (us)", 12), IWD_COLUMN_NUMBER("      Median", 12),
-    IWD_COLUMN_NUMBER("        90 %", 12), IWD_COLUMN_NUMBER("        99 %", 12),
-    IWD_COLUMN_NUMBER("      99.9 %", 12), IWD_COLUMN_NUMBER("     Maximum", 12),
-    IWD_COLUMN_NUMBER("     Average", 12),
+    {IWD_TEXT("Request     ", 12)},   {IWD_COUNT("    Count", 9)},
+    {IWD_NUMBER("Minimum (us)", 12)}, {IWD_NUMBER("      Median", 12)},
+    {IWD_NUMBER("        90 %", 12)}, {IWD_NUMBER("        99 %", 12)},
+    {IWD_NUMBER("      99.9 %", 12)}, {IWD_NUMBER("     Maximum", 12)},
+    {IWD_NUMBER("     Average", 12)},
 };
 
-struct iwd_table iwd_times_table = {.ui = {.group = REGISTER_PACKET_STAT_GROUP_UNSORTED,
-                                           .title = "iWARP Response Times",
+struct iwd_table iwd_times_table = {.ui = {.title = "iWARP Response Times",
                                            .cli_string = "iwarp,times",
                                            .packet_func = take_time,
                                            .nfields = G_N_ELEMENTS(time_columns),

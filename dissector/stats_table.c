@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "stats.h"
+#include "stats_tap.h"
 
 static struct iwd_table *tables[4];
 static unsigned n_tables;
@@ -23,7 +23,10 @@ static void reset(stat_tap_table *table)
     struct iwd_table *t = owner_of(table);
 
     table->num_elements = 0;
-    if (t)
+    if (!t)
+        return;
+    g_hash_table_remove_all(t->rows);
+    if (t->reset)
         t->reset();
 }
 
@@ -38,25 +41,32 @@ static void init(stat_tap_table_ui *ui)
     table = stat_tap_init_table(ui->title, (int)ui->nfields, 0, NULL);
     stat_tap_add_table(ui, table);
     owner_of(table)->room = 0;
+    owner_of(table)->rows = g_hash_table_new(NULL, NULL);
     reset(table);
 }
 
+static void free_text(stat_tap_table_item_type *cell)
+{
+    if (cell->type == TABLE_ITEM_STRING)
+        g_free((char *)(uintptr_t)cell->value.string_value);
+}
+
 static void free_item(stat_tap_table *table, guint row, guint column,
-                      stat_tap_table_item_type *item)
+                      stat_tap_table_item_type *cell)
 {
     struct iwd_table *t = owner_of(table);
 
     if (t && row == 0 && column == 0)
         table->num_elements = t->room; /* all are freed */
-    if (item->type == TABLE_ITEM_STRING)
-        g_free((char *)(uintptr_t)item->value.string_value);
-    item->type = TABLE_ITEM_NONE;
+    free_text(cell);
+    cell->type = TABLE_ITEM_NONE;
 }
 
 void iwd_register_table(struct iwd_table *t)
 {
     static tap_param filter[] = {{PARAM_FILTER, "filter", "Filter", NULL, TRUE}};
 
+    t->ui.group = REGISTER_PACKET_STAT_GROUP_UNSORTED;
     t->ui.tap_name = "iwarp";
     t->ui.stat_tap_init_cb = init;
     t->ui.stat_tap_reset_table_cb = reset;
@@ -67,52 +77,54 @@ void iwd_register_table(struct iwd_table *t)
     register_stat_tap_table_ui(&t->ui);
 }
 
-guint iwd_table_add(struct iwd_table *t)
+/* Adds a row of zeros and empty strings. */
+static stat_tap_table_item_type *add_row(struct iwd_table *t)
 {
     stat_tap_table *table = table_of(&t->ui);
     guint row = table->num_elements;
-    stat_tap_table_item_type *items;
 
     if (row < t->room) {
         table->num_elements++;
     } else {
-        items = g_new0(stat_tap_table_item_type, t->ui.nfields);
-        stat_tap_init_table_row(table, row, (guint)t->ui.nfields, items);
-        g_free(items);
+        stat_tap_table_item_type *cells = g_new0(stat_tap_table_item_type, t->ui.nfields);
+
+        stat_tap_init_table_row(table, row, (guint)t->ui.nfields, cells);
+        g_free(cells);
         t->room++;
     }
+    stat_tap_table_item_type *cells = stat_tap_get_field_data(table, row, 0);
     for (guint k = 0; k < t->ui.nfields; k++) {
-        stat_tap_table_item_type *item = iwd_table_at(t, row, k);
-
-        if (item->type == TABLE_ITEM_STRING)
-            g_free((char *)(uintptr_t)item->value.string_value);
-        memset(item, 0, sizeof *item);
-        item->type = t->ui.fields[k].type;
-        if (item->type == TABLE_ITEM_STRING)
-            item->value.string_value = g_strdup("");
+        free_text(&cells[k]);
+        cells[k] = (stat_tap_table_item_type){.type = t->ui.fields[k].type};
+        if (cells[k].type == TABLE_ITEM_STRING)
+            cells[k].value.string_value = g_strdup("");
     }
-    return row;
+    return cells;
 }
 
-stat_tap_table_item_type *iwd_table_at(const struct iwd_table *t, guint row, guint column)
+stat_tap_table_item_type *iwd_table_row(struct iwd_table *t, gconstpointer key, bool *fresh)
 {
-    return stat_tap_get_field_data(table_of(&t->ui), row, column);
+    stat_tap_table_item_type *cells = g_hash_table_lookup(t->rows, key);
+
+    *fresh = cells == NULL;
+    if (*fresh) {
+        cells = add_row(t);
+        g_hash_table_insert(t->rows, (gpointer)(uintptr_t)key, cells);
+    }
+    return cells;
 }
 
-void iwd_table_text(const struct iwd_table *t, guint row, guint column, const char *text)
+void iwd_table_text(stat_tap_table_item_type *cell, const char *text)
 {
-    stat_tap_table_item_type *item = iwd_table_at(t, row, column);
-
-    g_free((char *)(uintptr_t)item->value.string_value);
-    item->value.string_value = g_strdup(text);
+    free_text(cell);
+    cell->value.string_value = g_strdup(text);
 }
 
-void iwd_table_number(const struct iwd_table *t, guint row, guint column, int width, int decimals,
-                      double number)
+void iwd_table_number(stat_tap_table_item_type *cell, int width, int decimals, double number)
 {
     char text[64];
 
-    iwd_table_at(t, row, column)->user_data.float_value = number;
+    cell->user_data.float_value = number;
     g_snprintf(text, sizeof text, "%*.*f", width, decimals, number);
-    iwd_table_text(t, row, column, text);
+    iwd_table_text(cell, text);
 }

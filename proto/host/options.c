@@ -93,7 +93,7 @@ static int take(const struct iw_option *o, void *context, const char *value, cha
 
     switch (o->kind) {
     case IW_OPTION_FLAG:
-        *(bool *)at = true;
+        store(at, o->size, o->low.n);
         break;
     case IW_OPTION_ON_OFF:
         status = iw_option_bool(value, (bool *)at, error, room);

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 enum iw_option_kind {
-    IW_OPTION_FLAG,   /* bool member: becomes true */
+    IW_OPTION_FLAG,   /* bool or unsigned member: becomes low.n */
     IW_OPTION_ON_OFF, /* bool member: "on" or "off" */
     IW_OPTION_TEXT,   /* const char * member: the argument itself */
     IW_OPTION_NUMBER, /* unsigned member of 8, 16, 32 or 64 bits: low.n to high.n */
@@ -45,7 +45,9 @@ struct iw_option {
 
 /* The last members of a row. */
 #define IW_OPTION_MEMBER(type, member) offsetof(type, member), sizeof(((type *)0)->member)
-#define IW_OPTION_SETS(type, member) IW_OPTION_FLAG, IW_OPTION_MEMBER(type, member), {0}, {0}, NULL
+#define IW_OPTION_CHOOSES(type, member, value)                                                     \
+    IW_OPTION_FLAG, IW_OPTION_MEMBER(type, member), {.n = (value)}, {0}, NULL
+#define IW_OPTION_SETS(type, member) IW_OPTION_CHOOSES(type, member, true)
 #define IW_OPTION_SWITCHES(type, member)                                                           \
     IW_OPTION_ON_OFF, IW_OPTION_MEMBER(type, member), {0}, {0}, NULL
 #define IW_OPTION_KEEPS(type, member) IW_OPTION_TEXT, IW_OPTION_MEMBER(type, member), {0}, {0}, NULL

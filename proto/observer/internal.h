@@ -175,11 +175,6 @@ struct iw_observer {
     struct iw_observed_side side[2];
 };
 
-static inline enum iw_side iw_observed_other(enum iw_side side)
-{
-    return side == IW_SIDE_INITIATOR ? IW_SIDE_RESPONDER : IW_SIDE_INITIATOR;
-}
-
 /* hold.c */
 /* The octets from s->next on that are held without a gap; their number. */
 size_t iw_hold_peek(const struct iw_observed_side *s, const uint8_t **octets);

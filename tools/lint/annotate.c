@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/complain.h"
+
 enum { COMMENTS = 64 /* of one frame */ };
 
 void iw_lint_note(struct iw_lint *lint, uint64_t frame, const char *format, ...)
@@ -14,18 +16,14 @@ void iw_lint_note(struct iw_lint *lint, uint64_t frame, const char *format, ...)
     struct iw_lint_note note = {.frame = frame, .number = lint->n_notes};
     va_list arguments;
 
+    if (lint->notes == NULL)
+        return;
     va_start(arguments, format);
-    if (lint->n_notes == IW_LINT_NOTES || vasprintf(&note.text, format, arguments) < 0)
-        note.text = NULL;
-    va_end(arguments);
-    if (note.text && !lint->notes)
-        lint->notes = malloc(IW_LINT_NOTES * sizeof(*lint->notes));
-    if (note.text && lint->notes) {
+    if (lint->n_notes < IW_LINT_NOTES && vasprintf(&note.text, format, arguments) >= 0)
         lint->notes[lint->n_notes++] = note;
-    } else {
-        free(note.text);
+    else
         lint->more_notes++;
-    }
+    va_end(arguments);
 }
 
 void iw_lint_free_notes(struct iw_lint *lint)
@@ -33,8 +31,6 @@ void iw_lint_free_notes(struct iw_lint *lint)
     for (size_t i = 0; i < lint->n_notes; i++)
         free(lint->notes[i].text);
     free(lint->notes);
-    lint->notes = NULL;
-    lint->n_notes = 0;
 }
 
 static int by_frame(const void *a, const void *b)
@@ -62,11 +58,12 @@ static size_t gather(const struct iw_lint *lint, uint64_t frame, size_t *next,
 
 static void summarise(const struct iw_lint *lint, char *text, size_t room)
 {
-    int n = snprintf(text, room, "iwarp-lint: %" PRIu64 " findings", lint->findings);
+    char more[64] = "";
 
-    if (lint->more_notes && n > 0 && (size_t)n < room)
-        snprintf(text + n, room - (size_t)n, "; %" PRIu64 " of them are not in this file",
+    if (lint->more_notes)
+        snprintf(more, sizeof(more), "; %" PRIu64 " of them are not in this file",
                  lint->more_notes);
+    snprintf(text, room, "iwarp-lint: %" PRIu64 " findings%s", lint->findings, more);
 }
 
 bool iw_lint_annotate(struct iw_lint *lint)
@@ -79,10 +76,8 @@ bool iw_lint_annotate(struct iw_lint *lint)
     struct iw_frame frame;
     size_t next = 0;
     int more = -1;
-    bool good;
 
-    if (lint->n_notes)
-        qsort(lint->notes, lint->n_notes, sizeof(*lint->notes), by_frame);
+    qsort(lint->notes, lint->n_notes, sizeof(*lint->notes), by_frame);
     summarise(lint, text, sizeof(text));
     /* An error about a capture that is cut short was printed before: copy the rest. */
     if (from && (!o->filter || iw_capture_filter(from, o->filter, error))) {
@@ -90,7 +85,8 @@ bool iw_lint_annotate(struct iw_lint *lint)
         to = iw_pcapng_create(o->annotate, more > 0 ? IW_LINK_OTHER : IW_LINK_ETHERNET,
                               "iwarp-lint " IW_VERSION, text, error);
     }
-    for (good = to; good && more > 0; more = iw_capture_next(from, &frame, error)) {
+    bool good = to != NULL;
+    for (; good && more > 0; more = iw_capture_next(from, &frame, error)) {
         size_t count = more == 1 ? gather(lint, frame.number, &next, comments) : 0;
 
         good = more != 1 || iw_pcapng_copy(to, &frame, comments, count);
@@ -100,6 +96,6 @@ bool iw_lint_annotate(struct iw_lint *lint)
     if (from)
         iw_capture_close(from);
     if (!good)
-        fprintf(stderr, "iwarp-lint: %s\n", error);
+        iw_complain("%s", error);
     return good;
 }

@@ -6,12 +6,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <unistd.h>
 
-enum { EXTENTS = 65536, HOLES_TOLD = 16, CHUNK = 65536 };
+#include "host/complain.h"
+#include "host/text.h"
+
+enum { EXTENTS = 65536, ROOM = 2 * EXTENTS, HOLES_LISTED = 16, CHUNK = 65536 };
 /* The place of the first octet in the sparse file; others are at most as far from it. */
 #define MIDDLE (UINT64_C(1) << 40)
 
@@ -31,63 +34,58 @@ struct iw_lint_extract {
     enum iw_side other_owner;
     uint64_t base; /* the first TO */
     const char *failed;
-    struct extent *extents; /* TOs, ascending, not touching */
-    size_t count, room;
+    struct extent *extents; /* TOs; once joined: ascending, not touching */
+    size_t count;
 };
 
-struct iw_lint_extract *iw_lint_extract_begin(const struct iw_lint_options *options)
+bool iw_lint_extract_begin(struct iw_lint *lint)
 {
-    struct iw_lint_extract *e = calloc(1, sizeof(*e));
+    FILE *spool = tmpfile();
 
-    if (e && !(e->spool = tmpfile())) {
-        fprintf(stderr, "iwarp-lint: a temporary file cannot be created: %s\n", strerror(errno));
-        free(e);
-        return NULL;
+    if (spool == NULL) {
+        iw_complain("a temporary file cannot be created: %s", strerror(errno));
+        return false;
     }
-    if (!e)
-        fprintf(stderr, "iwarp-lint: no memory\n");
-    else
-        e->options = options;
-    return e;
+    lint->extract = iw_got(calloc(1, sizeof(*lint->extract)));
+    lint->extract->options = lint->options;
+    lint->extract->spool = spool;
+    lint->extract->extents = iw_got(malloc(ROOM * sizeof(struct extent)));
+    return true;
 }
 
-/* Returns the index of the first extent that ends at `to` or after it. */
-static size_t search(const struct iw_lint_extract *e, uint64_t to)
+static int by_from(const void *a, const void *b)
 {
-    size_t low = 0, high = e->count;
+    const struct extent *x = a, *y = b;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (e->extents[middle].to < to)
-            low = middle + 1;
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/* Sorts the extents, and joins those that touch. Fails if more are left than can be remembered. */
+static void join(struct iw_lint_extract *e)
+{
+    size_t n = 0;
+
+    qsort(e->extents, e->count, sizeof(*e->extents), by_from);
+    for (size_t i = 0; i < e->count; i++)
+        if (n > 0 && e->extents[i].from <= e->extents[n - 1].to)
+            e->extents[n - 1].to = MAX(e->extents[n - 1].to, e->extents[i].to);
         else
-            high = middle;
-    }
-    return low;
+            e->extents[n++] = e->extents[i];
+    e->count = n;
+    if (n > EXTENTS)
+        e->failed = "it is scattered over more pieces than can be remembered";
 }
 
 static void cover(struct iw_lint_extract *e, uint64_t from, uint64_t to)
 {
-    size_t i = search(e, from), n = 0;
-
-    for (; i + n < e->count && e->extents[i + n].from <= to; n++) {
-        from = e->extents[i + n].from < from ? e->extents[i + n].from : from;
-        to = e->extents[i + n].to > to ? e->extents[i + n].to : to;
+    if (e->count > 0 && e->extents[e->count - 1].to == from) {
+        e->extents[e->count - 1].to = to;
+        return;
     }
-    if (n == 0 && e->count == e->room) {
-        size_t room = e->room ? 2 * e->room : 16;
-        struct extent *larger =
-            room <= EXTENTS ? realloc(e->extents, room * sizeof(*larger)) : NULL;
-        if (!larger) {
-            e->failed = "it is scattered over more pieces than can be remembered";
-            return;
-        }
-        e->extents = larger;
-        e->room = room;
-    }
-    memmove(&e->extents[i + 1], &e->extents[i + n], (e->count - i - n) * sizeof(e->extents[0]));
-    e->extents[i] = (struct extent){from, to};
-    e->count = e->count + 1 - n;
+    if (e->count == ROOM)
+        join(e);
+    if (e->failed == NULL)
+        e->extents[e->count++] = (struct extent){from, to};
 }
 
 static bool wanted(const struct iw_lint_extract *e, const struct iw_lint_connection *c,
@@ -102,7 +100,7 @@ static bool wanted(const struct iw_lint_extract *e, const struct iw_lint_connect
 void iw_lint_extract_segment(struct iw_lint_extract *e, const struct iw_lint_connection *c,
                              const struct iw_observation *o)
 {
-    enum iw_side owner = iw_lint_other(o->side);
+    enum iw_side owner = iw_observed_other(o->side);
     uint64_t to = o->ddp.to;
 
     if (o->ddp.stag != e->options->stag || e->failed || !wanted(e, c, owner) ||
@@ -137,18 +135,12 @@ static bool copy(const struct iw_lint_extract *e, int fd)
 
     for (size_t i = 0; i < e->count; i++)
         for (uint64_t at = e->extents[i].from, n; at < e->extents[i].to; at += n) {
-            n = e->extents[i].to - at < CHUNK ? e->extents[i].to - at : CHUNK;
+            n = MIN(e->extents[i].to - at, CHUNK);
             if (pread(fileno(e->spool), chunk, n, (off_t)(at - e->base + MIDDLE)) != (ssize_t)n ||
                 pwrite(fd, chunk, n, (off_t)(at - first)) != (ssize_t)n)
                 return false;
         }
     return true;
-}
-
-static int complain(const struct iw_lint_extract *e, int status, const char *why)
-{
-    fprintf(stderr, "iwarp-lint: --extract 0x%" PRIx32 ": %s\n", e->options->stag, why);
-    return status;
 }
 
 static int write_file(const struct iw_lint_extract *e)
@@ -160,73 +152,77 @@ static int write_file(const struct iw_lint_extract *e)
     if (fd >= 0)
         good = close(fd) == 0 && good;
     if (!good)
-        fprintf(stderr, "iwarp-lint: %s: cannot be written: %s\n", path, strerror(errno));
-    return good ? 0 : IW_LINT_BROKEN;
+        iw_complain("%s: cannot be written: %s", path, strerror(errno));
+    return good ? 0 : IW_EXIT_TESTER;
 }
 
-static void tell_text(const struct iw_lint *lint, const struct iw_lint_extract *e, uint64_t octets)
+static void put_text(const struct iw_lint *lint, const struct iw_lint_extract *e, uint64_t octets)
 {
     fprintf(lint->out,
-            "%s: %" PRIu64 " octets of STag 0x%" PRIx32 ", %s %s, connection %" PRIu64
+            "%s: %" PRIu64 " octets of STag 0x%" PRIx64 ", %s %s, connection %" PRIu64
             ", TO 0x%" PRIx64 " to 0x%" PRIx64 "\n",
-            e->options->into, octets, e->options->stag, iw_lint_side_name(e->owner), e->address,
-            e->connection, e->extents[0].from, e->extents[e->count - 1].to - 1);
-    for (size_t i = 1; i < e->count && i <= HOLES_TOLD; i++)
+            e->options->into, octets, (uint64_t)e->options->stag, iw_side_name(e->owner),
+            e->address, e->connection, e->extents[0].from, e->extents[e->count - 1].to - 1);
+    for (size_t i = 1; i < e->count && i <= HOLES_LISTED; i++)
         fprintf(lint->out, "%s: never written: TO 0x%" PRIx64 " to 0x%" PRIx64 "\n",
                 e->options->into, e->extents[i - 1].to, e->extents[i].from - 1);
-    if (e->count > HOLES_TOLD + 1)
+    if (e->count > HOLES_LISTED + 1)
         fprintf(lint->out, "%s: never written: %zu more places\n", e->options->into,
-                e->count - HOLES_TOLD - 1);
+                e->count - HOLES_LISTED - 1);
 }
 
-static void tell_json(const struct iw_lint *lint, const struct iw_lint_extract *e, uint64_t octets)
+static void put_json(const struct iw_lint *lint, const struct iw_lint_extract *e, uint64_t octets)
 {
-    json_t *holes = json_array(), *object;
-    char from[24], to[24];
+    json_t *holes = json_array();
+    char from[IW_LINT_HEX], to[IW_LINT_HEX];
 
-    for (size_t i = 1; i < e->count; i++) {
-        snprintf(from, sizeof(from), "0x%" PRIx64, e->extents[i - 1].to);
-        snprintf(to, sizeof(to), "0x%" PRIx64, e->extents[i].from - 1);
-        json_array_append_new(holes, json_pack("{s:s, s:s}", "from", from, "to", to));
-    }
-    snprintf(from, sizeof(from), "0x%" PRIx64, e->extents[0].from);
-    snprintf(to, sizeof(to), "0x%" PRIx64, e->extents[e->count - 1].to - 1);
-    object = json_pack("{s:s, s:s, s:I, s:I, s:s, s:s, s:s, s:s, s:o}", "type", "extract", "file",
-                       e->options->into, "octets", (json_int_t)octets, "connection",
-                       (json_int_t)e->connection, "side", iw_lint_side_name(e->owner), "address",
-                       e->address, "from", from, "to", to, "holes", holes);
-    if (object)
-        json_dumpf(object, lint->out, JSON_COMPACT);
-    putc('\n', lint->out);
-    json_decref(object);
+    for (size_t i = 1; i < e->count; i++)
+        json_array_append_new(holes, json_pack("{s:s, s:s}", "from",
+                                               iw_lint_hex(from, e->extents[i - 1].to), "to",
+                                               iw_lint_hex(to, e->extents[i].from - 1)));
+    iw_lint_put_json(lint,
+                     json_pack("{s:s, s:s, s:I, s:I, s:s, s:s, s:s, s:s, s:o}", "type", "extract",
+                               "file", e->options->into, "octets", (json_int_t)octets, "connection",
+                               (json_int_t)e->connection, "side", iw_side_name(e->owner), "address",
+                               e->address, "from", iw_lint_hex(from, e->extents[0].from), "to",
+                               iw_lint_hex(to, e->extents[e->count - 1].to - 1), "holes", holes));
+}
+
+/* Writes the file and reports. Returns an exit status. */
+static int finish(const struct iw_lint *lint, const struct iw_lint_extract *e)
+{
+    uint64_t octets = 0;
+    int status = write_file(e);
+
+    for (size_t i = 0; i < e->count; i++)
+        octets += e->extents[i].to - e->extents[i].from;
+    if (!status && lint->options->format == IW_LINT_TEXT)
+        put_text(lint, e, octets);
+    if (!status && lint->options->format == IW_LINT_JSON)
+        put_json(lint, e, octets);
+    return status;
 }
 
 int iw_lint_extract_end(struct iw_lint *lint)
 {
     struct iw_lint_extract *e = lint->extract;
-    uint64_t octets = 0;
-    int status;
+    uint64_t stag = (uint64_t)lint->options->stag;
+    int status = IW_EXIT_USAGE;
 
+    join(e);
     if (!e->found) {
-        status = complain(e, IW_LINT_USAGE, "no Write or Read Response to this STag was seen");
+        iw_complain("--extract 0x%" PRIx64 ": no Write or Read Response to this STag was seen",
+                    stag);
     } else if (e->others) {
-        char why[200];
-        snprintf(why, sizeof(why),
-                 "a buffer of the %s of connection %" PRIu64
-                 ", and of the %s of connection %" PRIu64 ": expected --connection or --owner",
-                 iw_lint_side_name(e->owner), e->connection, iw_lint_side_name(e->other_owner),
-                 e->other_connection);
-        status = complain(e, IW_LINT_USAGE, why);
-    } else if (e->failed) {
-        status = complain(e, IW_LINT_BROKEN, e->failed);
+        iw_complain("--extract 0x%" PRIx64 ": a buffer of the %s of connection %" PRIu64
+                    ", and of the %s of connection %" PRIu64 ": expected --connection or --owner",
+                    stag, iw_side_name(e->owner), e->connection, iw_side_name(e->other_owner),
+                    e->other_connection);
+    } else if (e->failed != NULL) {
+        iw_complain("--extract 0x%" PRIx64 ": %s", stag, e->failed);
+        status = IW_EXIT_TESTER;
     } else {
-        status = write_file(e);
-        for (size_t i = 0; i < e->count; i++)
-            octets += e->extents[i].to - e->extents[i].from;
-        if (!status && lint->options->format == IW_LINT_TEXT)
-            tell_text(lint, e, octets);
-        else if (!status && lint->options->format == IW_LINT_JSON)
-            tell_json(lint, e, octets);
+        status = finish(lint, e);
     }
     fclose(e->spool);
     free(e->extents);

@@ -5,7 +5,6 @@
 
 #include "oracle/file.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +20,6 @@ static void check_lines(char *text)
 
 static void run(const uint8_t *octets, size_t length)
 {
-    static const uint16_t port = 7471;
     struct iw_lint_options options = {.path = iw_fuzz_file(0),
                                       .connection = -1,
                                       .owner = -1,
@@ -30,7 +28,7 @@ static void run(const uint8_t *octets, size_t length)
                                       .messages = length % 3 != IW_LINT_SARIF,
                                       .connections = 1 + length % 16,
                                       .mss = length % 5 == 0 ? 1460 : 0,
-                                      .ports = &port,
+                                      .ports = {7471},
                                       .n_ports = length % 7 == 0};
     char *text = NULL;
     size_t size = 0;

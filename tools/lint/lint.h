@@ -3,61 +3,58 @@
 #define IW_LINT_H
 
 /*
- * iwarp-lint: runs the observer over a capture. follow.c sorts frames into connections and octets
- * into observers, report.c prints what they see, summary.c sums it up at the end, reads.c times
- * Reads, extract.c collects the octets placed in a buffer.
+ * iwarp-lint: runs the observer over a capture. lint_follow.c sorts frames into connections and
+ * octets into observers, lint_report.c prints what they see, summary.c sums it up at the end,
+ * lint_reads.c times Reads, extract.c collects the octets placed in a buffer.
  */
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "iwarp/capture.h"
 #include "iwarp/observer.h"
 
-enum {
-    IW_LINT_CLEAN = 0,
-    IW_LINT_FINDINGS = 1,
-    IW_LINT_UNREADABLE = 2,
-    IW_LINT_USAGE = 64,
-    IW_LINT_BROKEN = 70
-};
+/* Exit statuses, beside IW_EXIT_USAGE and IW_EXIT_TESTER. */
+enum { IW_LINT_CLEAN = 0, IW_LINT_FINDINGS = 1, IW_LINT_UNREADABLE = 2 };
 
 enum iw_lint_format { IW_LINT_TEXT, IW_LINT_JSON, IW_LINT_SARIF };
+
+enum { IW_LINT_PORTS = 64 };
 
 struct iw_lint_options {
     const char *path;     /* of the capture, or the interface */
     const char *filter;   /* BPF, may be NULL */
     const char *annotate; /* copy the capture there, findings as comments; NULL: do not */
     const char *into;     /* NULL: nothing is extracted; else the file for what was placed */
-    uint32_t stag;        /* under this STag */
+    int64_t stag;         /* under this STag; -1: none */
     int64_t connection;   /* of this connection; -1: the only one */
     int owner;            /* whose buffer it is, an enum iw_side; -1: the only one */
     enum iw_lint_format format;
-    bool live;
-    bool messages;         /* print every RDMAP message, too */
-    bool summary;          /* summarise every connection at the end */
-    bool must;             /* only findings about MUST and MUST NOT count */
-    size_t connections;    /* followed at a time */
-    uint32_t mss;          /* EMSS of both sides; 0: not known */
-    bool default_config;   /* nobody has configured the sides */
-    const uint16_t *ports; /* connections to these are iWARP from their first octet on */
+    const char *live;              /* the interface; NULL: a file */
+    bool messages;                 /* print every RDMAP message, too */
+    bool summary;                  /* summarise every connection at the end */
+    bool must;                     /* only findings about MUST and MUST NOT count */
+    size_t connections;            /* followed at a time */
+    uint32_t mss;                  /* EMSS of both sides; 0: not known */
+    bool default_config;           /* nobody has configured the sides */
+    uint16_t ports[IW_LINT_PORTS]; /* connections to these are iWARP from their first octet on */
     size_t n_ports;
 };
 
 /* Octets that all observers together may borrow. */
 enum { IW_LINT_LENT = 12 * 1024 * 1024 };
 
-/* Frames whose octets are still remembered, to find the frame of an octet. */
-enum { IW_LINT_RANGES = 256, IW_LINT_FEW_RANGES = 4 };
-
+/* Octets that a frame brought. */
 struct iw_lint_range {
     uint64_t pos, end, frame;
 };
 
 /* The frames whose octets have not been judged yet, the oldest first: most often one. */
+enum { IW_LINT_FEW_RANGES = 4 };
 struct iw_lint_ranges {
     struct iw_lint_range few[IW_LINT_FEW_RANGES];
-    struct iw_lint_range *many; /* instead of the few; NULL: they have room enough */
-    uint32_t room, first, count;
+    struct iw_lint_range *all; /* the few, or others instead of them */
+    uint32_t room, count;
 };
 
 /* Messages that have come in part: one of each untagged queue, a Write, a Read Response. */
@@ -73,8 +70,6 @@ struct iw_lint_count {
     uint64_t messages, octets;
     uint32_t least, most; /* octets of one */
 };
-
-struct iw_lint_reads;
 
 /* One direction of a connection; arrays of two are indexed by enum iw_side. */
 struct iw_lint_side {
@@ -99,8 +94,6 @@ struct iw_lint_note {
 /* The limit of notes; a comment in the copy says how many more there were. */
 enum { IW_LINT_NOTES = 100000 };
 
-struct iw_lint;
-
 struct iw_lint_connection {
     struct iw_lint *lint;
     struct iw_connection *tcp;
@@ -108,8 +101,6 @@ struct iw_lint_connection {
     struct iw_observer *observer;
     struct iw_lint_side side[2];
 };
-
-struct iw_lint_extract;
 
 struct iw_lint {
     const struct iw_lint_options *options;
@@ -127,55 +118,54 @@ struct iw_lint {
     struct iw_lint_extract *extract; /* NULL: nothing is extracted */
     void *scratch;                   /* of all observers */
     size_t lent;                     /* octets in their blocks */
-    struct iw_lint_note *notes;
+    struct iw_lint_note *notes;      /* NULL: the capture is not copied */
     size_t n_notes;
     uint64_t more_notes; /* that were not kept */
     bool sarif_begun;    /* a result has been written */
 };
 
-/* follow.c: checks the whole file. Returns an exit status. */
+/* lint_follow.c: checks the whole file. Returns an exit status. */
 int iw_lint_run(const struct iw_lint_options *options, FILE *out);
 /* Returns the frame that has an octet of this side; the one being read if that is not remembered.
  */
 uint64_t iw_lint_frame(const struct iw_lint_connection *c, enum iw_side side, uint64_t pos);
 
-/* Writes the side's address and port into `text` (IW_ENDPOINT_TEXT octets). Returns `text`. */
-char *iw_lint_address(const struct iw_lint_connection *c, enum iw_side side, char *text);
-const char *iw_lint_side_name(enum iw_side side);
-static inline enum iw_side iw_lint_other(enum iw_side side)
-{
-    return side == IW_SIDE_INITIATOR ? IW_SIDE_RESPONDER : IW_SIDE_INITIATOR;
-}
-
 /* sarif.c: SARIF 2.1.0. The results are written as they come, the rules at the end. */
 void iw_lint_sarif_begin(struct iw_lint *lint);
-void iw_lint_sarif_finding(struct iw_lint_connection *c, const struct iw_observation *o);
+/* `where`: the octet and its value. */
+void iw_lint_sarif_finding(struct iw_lint_connection *c, const struct iw_observation *o,
+                           const char *where);
 void iw_lint_sarif_unknown(struct iw_lint_connection *c, enum iw_side side, const char *why);
 void iw_lint_sarif_end(struct iw_lint *lint);
 
 /* annotate.c */
-/* Keeps a note; without memory it counts as one that was not kept. */
+/* Keeps a note, if the capture is to be copied; without memory it counts as one that was not kept.
+ */
 void iw_lint_note(struct iw_lint *lint, uint64_t frame, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Reads the capture again and writes the copy. Returns false after printing an error. */
 bool iw_lint_annotate(struct iw_lint *lint);
 void iw_lint_free_notes(struct iw_lint *lint);
 
-/* report.c */
+/* lint_report.c */
+/* Writes the side's address and port into `text` (IW_ENDPOINT_TEXT octets). Returns `text`. */
+char *iw_lint_address(const struct iw_lint_connection *c, enum iw_side side, char *text);
+/* Writes "0x2a" into `text`: 64 bits do not fit into every reader's numbers. Returns `text`. */
+enum { IW_LINT_HEX = 24 };
+char *iw_lint_hex(char text[IW_LINT_HEX], uint64_t value);
+/* Writes the object as one line and drops it; writes nothing for NULL. */
+void iw_lint_put_json(const struct iw_lint *lint, json_t *object);
 void iw_lint_finding(struct iw_lint_connection *c, const struct iw_observation *o);
+/* Reports IW_OBSERVED_STARTUP, _MESSAGE, _FIN or _RESET. */
 void iw_lint_message(const struct iw_lint_connection *c, const struct iw_observation *o);
-/* Stops judging this side and reports `why`. */
-void iw_lint_end(struct iw_lint_connection *c, enum iw_side side, const char *why);
-/* Reports IW_OBSERVED_GAP or _RESYNC. */
-void iw_lint_gap(struct iw_lint_connection *c, const struct iw_observation *o);
+/* Reports IW_OBSERVED_LOST, _GAP or _RESYNC. */
+void iw_lint_break(struct iw_lint_connection *c, const struct iw_observation *o);
 
 /* summary.c */
 void iw_lint_summary(const struct iw_lint_connection *c);
 void iw_lint_total(const struct iw_lint *lint, const struct iw_capture_counts *n);
-/* "write", "read-request", ... by opcode. */
-extern const char *const iw_lint_opcodes[16];
 
-/* reads.c: Reads and atomics of one side. Those that do not fit into memory are not timed. */
+/* lint_reads.c: Reads and atomics of one side. Those that do not fit into memory are not timed. */
 struct iw_lint_times {
     uint64_t answered;
     uint64_t p50, p90, p99, most; /* ns, within a sixteenth but the last; 0 if none was answered */
@@ -189,8 +179,8 @@ struct iw_lint_times iw_lint_times(const struct iw_lint_side *s);
 void iw_lint_free_reads(struct iw_lint_side *s);
 
 /* extract.c */
-/* Returns NULL after printing an error. */
-struct iw_lint_extract *iw_lint_extract_begin(const struct iw_lint_options *options);
+/* Sets lint->extract. Returns false after printing an error. */
+bool iw_lint_extract_begin(struct iw_lint *lint);
 /* Takes a tagged segment whose octets are good. */
 void iw_lint_extract_segment(struct iw_lint_extract *e, const struct iw_lint_connection *c,
                              const struct iw_observation *o);

@@ -8,14 +8,7 @@
 #include "host/number.h"
 #include "host/options.h"
 
-enum { PORTS = 64, CONNECTIONS = 10000, MOST_CONNECTIONS = 1000000 };
-
-/* What the options say. */
-struct choice {
-    struct iw_lint_options lint;
-    uint16_t ports[PORTS];
-    bool extract;
-};
+enum { CONNECTIONS = 10000, MOST_CONNECTIONS = 1000000 };
 
 static int wrong(char *error, size_t room, const char *expected)
 {
@@ -23,98 +16,67 @@ static int wrong(char *error, size_t room, const char *expected)
     return IW_OPTION_WRONG;
 }
 
-static int set_format(struct choice *c, enum iw_lint_format format)
-{
-    c->lint.format = format;
-    return IW_OPTION_TAKEN;
-}
-
-static int set_json(void *context, const char *value, char *error, size_t room)
-{
-    (void)value, (void)error, (void)room;
-    return set_format(context, IW_LINT_JSON);
-}
-
-static int set_sarif(void *context, const char *value, char *error, size_t room)
-{
-    (void)value, (void)error, (void)room;
-    return set_format(context, IW_LINT_SARIF);
-}
-
 static int set_level(void *context, const char *value, char *error, size_t room)
 {
-    struct choice *c = context;
+    struct iw_lint_options *o = context;
 
-    c->lint.must = !strcmp(value, "must");
-    return c->lint.must || !strcmp(value, "all") ? IW_OPTION_TAKEN
-                                                 : wrong(error, room, "must or all");
-}
-
-/* NOLINTNEXTLINE(readability-non-const-parameter): as the table wants it */
-static int set_live(void *context, const char *value, char *error, size_t room)
-{
-    struct choice *c = context;
-
-    (void)error, (void)room;
-    c->lint.live = true;
-    c->lint.path = value;
-    return IW_OPTION_TAKEN;
+    o->must = !strcmp(value, "must");
+    return o->must || !strcmp(value, "all") ? IW_OPTION_TAKEN : wrong(error, room, "must or all");
 }
 
 static int set_extract(void *context, const char *value, char *error, size_t room)
 {
-    struct choice *c = context;
+    struct iw_lint_options *o = context;
     uint64_t stag;
 
     if (!iw_number(value, 0, UINT32_MAX, &stag))
         return wrong(error, room, "an STag, decimal or 0x...");
-    c->lint.stag = (uint32_t)stag;
-    c->extract = true;
+    o->stag = (int64_t)stag;
     return IW_OPTION_TAKEN;
 }
 
 static int set_connection(void *context, const char *value, char *error, size_t room)
 {
-    struct choice *c = context;
+    struct iw_lint_options *o = context;
     uint64_t number;
 
     if (!iw_number(value, 0, INT64_MAX, &number))
         return wrong(error, room, "the number of a connection");
-    c->lint.connection = (int64_t)number;
+    o->connection = (int64_t)number;
     return IW_OPTION_TAKEN;
 }
 
 static int set_owner(void *context, const char *value, char *error, size_t room)
 {
-    struct choice *c = context;
+    struct iw_lint_options *o = context;
 
-    c->lint.owner = !strcmp(value, "responder");
-    return c->lint.owner || !strcmp(value, "initiator")
-               ? IW_OPTION_TAKEN
-               : wrong(error, room, "initiator or responder");
+    o->owner = !strcmp(value, "responder");
+    return o->owner || !strcmp(value, "initiator") ? IW_OPTION_TAKEN
+                                                   : wrong(error, room, "initiator or responder");
 }
 
 static int set_port(void *context, const char *value, char *error, size_t room)
 {
-    struct choice *c = context;
+    struct iw_lint_options *o = context;
     uint64_t port;
 
-    if (c->lint.n_ports == PORTS || !iw_number(value, 1, 65535, &port))
+    if (o->n_ports == IW_LINT_PORTS || !iw_number(value, 1, 65535, &port))
         return wrong(error, room, "a port, at most 64 of them");
-    c->ports[c->lint.n_ports++] = (uint16_t)port;
+    o->ports[o->n_ports++] = (uint16_t)port;
     return IW_OPTION_TAKEN;
 }
 
 static int set_assume(void *context, const char *value, char *error, size_t room)
 {
-    struct choice *c = context;
+    struct iw_lint_options *o = context;
 
-    c->lint.default_config = !strcmp(value, "default-config");
-    return c->lint.default_config ? IW_OPTION_TAKEN : wrong(error, room, "default-config");
+    o->default_config = !strcmp(value, "default-config");
+    return o->default_config ? IW_OPTION_TAKEN : wrong(error, room, "default-config");
 }
 
-#define KEEP(member) IW_OPTION_KEEPS(struct choice, lint.member)
-#define FLAG(member) IW_OPTION_SETS(struct choice, lint.member)
+#define KEEP(member) IW_OPTION_KEEPS(struct iw_lint_options, member)
+#define FLAG(member) IW_OPTION_SETS(struct iw_lint_options, member)
+#define FORMAT(name) IW_OPTION_CHOOSES(struct iw_lint_options, format, IW_LINT_##name)
 
 static const struct iw_option options[] = {
     {"summary", 0, NULL,
@@ -122,15 +84,13 @@ static const struct iw_option options[] = {
      "long they took, findings",
      0, FLAG(summary)},
     {"messages", 0, NULL, "list every RDMAP message", 0, FLAG(messages)},
-    {"json", 0, NULL, "JSON, one object per line", 0, IW_OPTION_CALLS(set_json)},
-    {"sarif", 0, NULL, "SARIF 2.1.0, for programs that collect findings", 0,
-     IW_OPTION_CALLS(set_sarif)},
+    {"json", 0, NULL, "JSON, one object per line", 0, FORMAT(JSON)},
+    {"sarif", 0, NULL, "SARIF 2.1.0, for programs that collect findings", 0, FORMAT(SARIF)},
     {"annotate", 0, "FILE",
      "copy the capture (pcapng), with the findings as comments on its packets", 0, KEEP(annotate)},
     {"level", 0, "must|all", "only findings about MUST and MUST NOT (all)", 0,
      IW_OPTION_CALLS(set_level)},
-    {"live", 0, "INTERFACE", "capture from there until a signal (Ctrl-C) ends it", 0,
-     IW_OPTION_CALLS(set_live)},
+    {"live", 0, "INTERFACE", "capture from there until a signal (Ctrl-C) ends it", 0, KEEP(live)},
     {"filter", 0, "EXPRESSION", "look only at packets that this BPF filter selects", 0,
      KEEP(filter)},
     {"decode-as", 0, "PORT",
@@ -138,7 +98,7 @@ static const struct iw_option options[] = {
      IW_OPTION_CALLS(set_port)},
     {"mss", 0, "N",
      "the EMSS of both sides: judge the sizes of FPDUs, and whether segments cut\nthem", 0,
-     IW_OPTION_COUNTS(struct choice, lint.mss, 128, 65535)},
+     IW_OPTION_COUNTS(struct iw_lint_options, mss, 128, 65535)},
     {"assume", 0, "WORD", "default-config: nobody has configured the sides, so they ask for CRCs",
      0, IW_OPTION_CALLS(set_assume)},
     {"extract", 0, "STAG", "write the octets that Writes and Read Responses placed under this STag",
@@ -148,7 +108,7 @@ static const struct iw_option options[] = {
      IW_OPTION_CALLS(set_connection)},
     {"owner", 0, "SIDE", "the buffer of the initiator or responder", 0, IW_OPTION_CALLS(set_owner)},
     {"connections", 0, "N", "follow at most N at a time (10000); each takes about 4 KiB", 0,
-     IW_OPTION_COUNTS(struct choice, lint.connections, 1, MOST_CONNECTIONS)},
+     IW_OPTION_COUNTS(struct iw_lint_options, connections, 1, MOST_CONNECTIONS)},
 };
 
 static bool same_file(const char *a, const char *b)
@@ -159,13 +119,13 @@ static bool same_file(const char *a, const char *b)
 }
 
 /* Options that contradict each other, or the capture. */
-static bool fits(const struct iw_lint_options *o, bool extract)
+static bool fits(const struct iw_lint_options *o)
 {
     const char *wrong = NULL;
 
     if (o->format == IW_LINT_SARIF && (o->summary || o->messages))
         wrong = "--sarif tells findings only: did not expect --summary or --messages";
-    if (!o->into != !extract)
+    if ((o->into != NULL) != (o->stag >= 0))
         wrong = "--extract STAG and --into FILE: expected both or none";
     if (o->into && !o->live && same_file(o->into, o->path))
         wrong = "--into: expected another file than the capture";
@@ -179,7 +139,7 @@ static bool fits(const struct iw_lint_options *o, bool extract)
 }
 
 /* Returns -1 to go on, else the exit status. */
-static int parse(int argc, char **argv, struct choice *c)
+static int parse(int argc, char **argv, struct iw_lint_options *o)
 {
     static const char usage[] =
         "usage: iwarp-lint [options] FILE\n"
@@ -192,7 +152,7 @@ static int parse(int argc, char **argv, struct choice *c)
         "\nexit status: 0 clean, 1 findings, 2 unreadable or cut short, 64 "
         "usage, 70 error of the tool\n";
     const struct iw_option_table table = {
-        .options = options, .count = sizeof(options) / sizeof(*options), .context = c};
+        .options = options, .count = sizeof(options) / sizeof(*options), .context = o};
     const struct iw_command_line line = {.program = "iwarp-lint",
                                          .usage = usage,
                                          .ending = ending,
@@ -203,22 +163,20 @@ static int parse(int argc, char **argv, struct choice *c)
 
     if (status >= 0)
         return status;
-    if (argc - first != !c->lint.live) {
-        iw_complain("expected one capture%s; see --help", c->lint.live ? ", a file or --live" : "");
-        return IW_LINT_USAGE;
+    if (argc - first != !o->live) {
+        iw_complain("expected one capture%s; see --help", o->live ? ", a file or --live" : "");
+        return IW_EXIT_USAGE;
     }
-    if (!c->lint.live)
-        c->lint.path = argv[first];
-    return fits(&c->lint, c->extract) ? -1 : IW_LINT_USAGE;
+    o->path = o->live ? o->live : argv[first];
+    return fits(o) ? -1 : IW_EXIT_USAGE;
 }
 
 int main(int argc, char **argv)
 {
-    struct choice c = {.lint = {.connections = CONNECTIONS, .connection = -1, .owner = -1}};
-    int status;
+    struct iw_lint_options o = {
+        .connections = CONNECTIONS, .stag = -1, .connection = -1, .owner = -1};
 
     iw_complain_as("iwarp-lint");
-    c.lint.ports = c.ports;
-    status = parse(argc, argv, &c);
-    return status >= 0 ? status : iw_lint_run(&c.lint, stdout);
+    int status = parse(argc, argv, &o);
+    return status >= 0 ? status : iw_lint_run(&o, stdout);
 }

@@ -3,13 +3,12 @@
 #include "lint.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char *level(const struct iw_rule *rule)
 {
-    if (rule->level == IW_LEVEL_MUST || rule->level == IW_LEVEL_MUST_NOT)
+    if (rule->level >= IW_LEVEL_MUST)
         return rule->implied ? "warning" : "error";
     return rule->level == IW_LEVEL_MAY ? "note" : "warning";
 }
@@ -54,16 +53,17 @@ static char *uri_of(const char *path)
 static json_t *locations(const struct iw_lint_connection *c, uint64_t frame)
 {
     char name[32], *uri = uri_of(c->lint->options->path);
-    json_t *list;
 
     snprintf(name, sizeof(name), "frame %" PRIu64, frame);
-    list = json_pack("[{s:{s:{s:s?}}, s:[{s:s, s:s}]}]", "physicalLocation", "artifactLocation",
-                     "uri", uri, "logicalLocations", "name", name, "kind", "packet");
+    json_t *list =
+        json_pack("[{s:{s:{s:s?}}, s:[{s:s, s:s}]}]", "physicalLocation", "artifactLocation", "uri",
+                  uri, "logicalLocations", "name", name, "kind", "packet");
     free(uri);
     return list;
 }
 
-void iw_lint_sarif_finding(struct iw_lint_connection *c, const struct iw_observation *o)
+void iw_lint_sarif_finding(struct iw_lint_connection *c, const struct iw_observation *o,
+                           const char *where)
 {
     const struct iw_check_info *info = iw_check_info(o->fault.check);
     const struct iw_rule *rule = iw_rule_at(info->rule);
@@ -71,15 +71,13 @@ void iw_lint_sarif_finding(struct iw_lint_connection *c, const struct iw_observa
     char from[IW_ENDPOINT_TEXT], text[512];
 
     iw_lint_address(c, o->side, from);
-    snprintf(text, sizeof(text),
-             "%s [%s %s, octet %" PRIu64 ": 0x%" PRIx64 ", expected 0x%" PRIx64 "]", info->text,
-             iw_lint_side_name(o->side), from, o->fault.pos, o->fault.got, o->fault.want);
+    snprintf(text, sizeof(text), "%s [%s %s, %s]", info->text, iw_side_name(o->side), from, where);
     put(c->lint,
         json_pack("{s:s, s:s, s:s, s:{s:s}, s:o, s:{s:s, s:I, s:I, s:s, s:s, s:I}}", "ruleId",
                   rule->id, "kind", "fail", "level", level(rule), "message", "text", text,
                   "locations", locations(c, frame), "properties", "check", info->name, "frame",
                   (json_int_t)frame, "connection", (json_int_t)c->tcp->number, "side",
-                  iw_lint_side_name(o->side), "from", from, "octet", (json_int_t)o->fault.pos));
+                  iw_side_name(o->side), "from", from, "octet", (json_int_t)o->fault.pos));
 }
 
 void iw_lint_sarif_unknown(struct iw_lint_connection *c, enum iw_side side, const char *why)
@@ -91,20 +89,19 @@ void iw_lint_sarif_unknown(struct iw_lint_connection *c, enum iw_side side, cons
         json_pack("{s:s, s:s, s:{s:s}, s:o, s:{s:I, s:I, s:s}}", "kind", "open", "level", "none",
                   "message", "text", text, "locations", locations(c, c->lint->frame), "properties",
                   "frame", (json_int_t)c->lint->frame, "connection", (json_int_t)c->tcp->number,
-                  "side", iw_lint_side_name(side)));
+                  "side", iw_side_name(side)));
 }
 
 static void put_rule(FILE *out, size_t i)
 {
     const struct iw_rule *r = iw_rule_at(i);
     char full[64];
-    json_t *rule;
 
     snprintf(full, sizeof(full), "RFC %u section %s, %s%s", r->rfc, r->section,
              iw_level_name(r->level), r->implied ? " (implied)" : "");
-    rule = json_pack("{s:s, s:{s:s}, s:{s:s}, s:{s:s}}", "id", r->id, "shortDescription", "text",
-                     r->text, "fullDescription", "text", full, "defaultConfiguration", "level",
-                     level(r));
+    json_t *rule = json_pack("{s:s, s:{s:s}, s:{s:s}, s:{s:s}}", "id", r->id, "shortDescription",
+                             "text", r->text, "fullDescription", "text", full,
+                             "defaultConfiguration", "level", level(r));
     if (!rule)
         return;
     fputs(i ? ",\n" : "\n", out);

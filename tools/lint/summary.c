@@ -2,9 +2,12 @@
 #include "lint.h"
 
 #include <inttypes.h>
-#include <jansson.h>
+#include <sys/param.h>
 
-const char *const iw_lint_opcodes[16] = {
+#include "host/complain.h"
+
+/* By opcode. */
+static const char *const opcodes[16] = {
     "write",     "read-request", "read-response",  "send",
     "send-inv",  "send-se",      "send-se-inv",    "terminate",
     "immediate", "immediate-se", "atomic-request", "atomic-response",
@@ -18,30 +21,22 @@ struct agreed {
     unsigned ord[2];
 };
 
-static unsigned least(unsigned a, unsigned b)
-{
-    return a < b ? a : b;
-}
-
 static bool agree(const struct iw_lint_connection *c, struct agreed *a)
 {
     const struct iw_lint_side *i = &c->side[IW_SIDE_INITIATOR], *r = &c->side[IW_SIDE_RESPONDER];
 
     if (!i->started || !r->started)
         return false;
-    *a = (struct agreed){.revision = r->startup.revision,
-                         .rejected = (r->startup.flags & IW_MPA_FLAG_R) != 0,
-                         .crc = ((i->startup.flags | r->startup.flags) & IW_MPA_FLAG_C) != 0,
-                         .markers = {(r->startup.flags & IW_MPA_FLAG_M) != 0,
-                                     (i->startup.flags & IW_MPA_FLAG_M) != 0},
-                         .peer_to_peer = i->enhanced.peer_to_peer && r->enhanced.peer_to_peer};
-    if (a->revision == 0) /* RFC 5044 Appendix C */
-        a->crc = a->markers[0] = a->markers[1] = true;
-    if ((i->startup.flags & r->startup.flags & IW_MPA_FLAG_S) == 0)
-        return true;
-    a->depths = true;
-    a->ord[0] = least(i->enhanced.ord, r->enhanced.ird);
-    a->ord[1] = least(r->enhanced.ord, i->enhanced.ird);
+    bool old = r->startup.revision == 0; /* RFC 5044 Appendix C */
+    unsigned request = i->startup.flags, reply = r->startup.flags;
+    *a = (struct agreed){
+        .revision = r->startup.revision,
+        .rejected = (reply & IW_MPA_FLAG_R) != 0,
+        .crc = old || ((request | reply) & IW_MPA_FLAG_C),
+        .markers = {old || (reply & IW_MPA_FLAG_M), old || (request & IW_MPA_FLAG_M)},
+        .peer_to_peer = i->enhanced.peer_to_peer && r->enhanced.peer_to_peer,
+        .depths = (request & reply & IW_MPA_FLAG_S) != 0,
+        .ord = {MIN(i->enhanced.ord, r->enhanced.ird), MIN(r->enhanced.ord, i->enhanced.ird)}};
     return true;
 }
 
@@ -64,9 +59,9 @@ static void print_agreed(const struct iw_lint_connection *c)
             a.peer_to_peer ? ", peer-to-peer" : "");
     for (int i = 0; i < 2; i++) {
         if (a.depths && a.ord[i] == IW_MPA_DEPTH_UNSPECIFIED)
-            fprintf(out, ", ORD of the %s left to the ULP", iw_lint_side_name((enum iw_side)i));
+            fprintf(out, ", ORD of the %s left to the ULP", iw_side_name((enum iw_side)i));
         else if (a.depths)
-            fprintf(out, ", ORD of the %s %u", iw_lint_side_name((enum iw_side)i), a.ord[i]);
+            fprintf(out, ", ORD of the %s %u", iw_side_name((enum iw_side)i), a.ord[i]);
     }
     putc('\n', out);
 }
@@ -77,7 +72,7 @@ static void print_startup(const struct iw_lint_connection *c, enum iw_side side)
     FILE *out = c->lint->out;
     char from[IW_ENDPOINT_TEXT];
 
-    fprintf(out, "  %s %s:", iw_lint_side_name(side), iw_lint_address(c, side, from));
+    fprintf(out, "  %s %s:", iw_side_name(side), iw_lint_address(c, side, from));
     if (!s->started) {
         fprintf(out, " no start-up frame");
         return;
@@ -97,10 +92,10 @@ static void print_counts(const struct iw_lint_side *s, FILE *out)
 
         if (n->messages && n->least == n->most)
             fprintf(out, ", %" PRIu64 " %s (%" PRIu64 " octets, %" PRIu32 " each)", n->messages,
-                    iw_lint_opcodes[i], n->octets, n->least);
+                    opcodes[i], n->octets, n->least);
         else if (n->messages)
             fprintf(out, ", %" PRIu64 " %s (%" PRIu64 " octets, %" PRIu32 " to %" PRIu32 ")",
-                    n->messages, iw_lint_opcodes[i], n->octets, n->least, n->most);
+                    n->messages, opcodes[i], n->octets, n->least, n->most);
     }
 }
 
@@ -153,7 +148,7 @@ static json_t *counts_json(const struct iw_lint_side *s)
         const struct iw_lint_count *n = &s->count[i];
 
         if (n->messages)
-            json_object_set_new(messages, iw_lint_opcodes[i],
+            json_object_set_new(messages, opcodes[i],
                                 json_pack("{s:I, s:I, s:I, s:I}", "messages",
                                           (json_int_t)n->messages, "octets", (json_int_t)n->octets,
                                           "least", (json_int_t)n->least, "most",
@@ -165,15 +160,13 @@ static json_t *counts_json(const struct iw_lint_side *s)
 static json_t *reads_json(const struct iw_lint_side *s)
 {
     struct iw_lint_times t = iw_lint_times(s);
-    json_t *object = json_pack("{s:I, s:I}", "outstanding", (json_int_t)t.outstanding, "answered",
-                               (json_int_t)t.answered);
+    json_t *times = t.answered == 0 ? NULL
+                                    : json_pack("{s:I, s:I, s:I, s:I}", "p50", (json_int_t)t.p50,
+                                                "p90", (json_int_t)t.p90, "p99", (json_int_t)t.p99,
+                                                "most", (json_int_t)t.most);
 
-    if (t.answered)
-        json_object_set_new(object, "nanoseconds",
-                            json_pack("{s:I, s:I, s:I, s:I}", "p50", (json_int_t)t.p50, "p90",
-                                      (json_int_t)t.p90, "p99", (json_int_t)t.p99, "most",
-                                      (json_int_t)t.most));
-    return object;
+    return json_pack("{s:I, s:I, s:o*}", "outstanding", (json_int_t)t.outstanding, "answered",
+                     (json_int_t)t.answered, "nanoseconds", times);
 }
 
 static json_t *side_json(const struct iw_lint_side *s)
@@ -182,45 +175,34 @@ static json_t *side_json(const struct iw_lint_side *s)
                                (int)!s->lost, "findings", (json_int_t)s->findings, "gaps",
                                (json_int_t)s->gaps, "missing", (json_int_t)s->missing);
 
-    if (s->started) {
-        json_object_set_new(object, "revision", json_integer(s->startup.revision));
-        json_object_set_new(object, "crc", json_boolean(s->startup.flags & IW_MPA_FLAG_C));
-        json_object_set_new(object, "markers", json_boolean(s->startup.flags & IW_MPA_FLAG_M));
-        json_object_set_new(object, "rejected", json_boolean(s->startup.flags & IW_MPA_FLAG_R));
-        if (s->startup.flags & IW_MPA_FLAG_S) {
-            json_object_set_new(object, "ird", json_integer(s->enhanced.ird));
-            json_object_set_new(object, "ord", json_integer(s->enhanced.ord));
-        }
-    }
-    json_object_set_new(object, "messages", counts_json(s));
-    json_object_set_new(object, "reads", reads_json(s));
+    if (s->started)
+        json_object_update_new(object, json_pack("{s:i, s:b, s:b, s:b}", "revision",
+                                                 (int)s->startup.revision, "crc",
+                                                 s->startup.flags & IW_MPA_FLAG_C, "markers",
+                                                 s->startup.flags & IW_MPA_FLAG_M, "rejected",
+                                                 s->startup.flags & IW_MPA_FLAG_R));
+    if (s->started && (s->startup.flags & IW_MPA_FLAG_S))
+        json_object_update_new(object, json_pack("{s:i, s:i}", "ird", (int)s->enhanced.ird, "ord",
+                                                 (int)s->enhanced.ord));
+    json_object_update_new(
+        object, json_pack("{s:o, s:o}", "messages", counts_json(s), "reads", reads_json(s)));
     return object;
 }
 
 static json_t *agreed_json(const struct iw_lint_connection *c)
 {
     struct agreed a;
-    json_t *object;
 
     if (!agree(c, &a))
         return json_null();
-    object = json_pack("{s:i, s:b, s:b, s:b, s:b, s:b}", "revision", (int)a.revision, "rejected",
-                       (int)a.rejected, "crc", (int)a.crc, "initiator_markers", (int)a.markers[0],
-                       "responder_markers", (int)a.markers[1], "peer_to_peer", (int)a.peer_to_peer);
-    if (a.depths) {
-        json_object_set_new(object, "initiator_ord", json_integer((json_int_t)a.ord[0]));
-        json_object_set_new(object, "responder_ord", json_integer((json_int_t)a.ord[1]));
-    }
+    json_t *object =
+        json_pack("{s:i, s:b, s:b, s:b, s:b, s:b}", "revision", (int)a.revision, "rejected",
+                  (int)a.rejected, "crc", (int)a.crc, "initiator_markers", (int)a.markers[0],
+                  "responder_markers", (int)a.markers[1], "peer_to_peer", (int)a.peer_to_peer);
+    if (a.depths)
+        json_object_update_new(object, json_pack("{s:i, s:i}", "initiator_ord", (int)a.ord[0],
+                                                 "responder_ord", (int)a.ord[1]));
     return object;
-}
-
-static void put_json(FILE *out, json_t *object)
-{
-    if (!object)
-        return;
-    json_dumpf(object, out, JSON_COMPACT);
-    putc('\n', out);
-    json_decref(object);
 }
 
 void iw_lint_summary(const struct iw_lint_connection *c)
@@ -229,12 +211,13 @@ void iw_lint_summary(const struct iw_lint_connection *c)
     char from[IW_ENDPOINT_TEXT], to[IW_ENDPOINT_TEXT];
 
     if (c->lint->options->format == IW_LINT_JSON) {
-        put_json(out, json_pack("{s:s, s:I, s:s, s:s, s:o, s:o, s:o}", "type", "connection",
-                                "connection", (json_int_t)c->tcp->number, "initiator_address",
-                                iw_lint_address(c, IW_SIDE_INITIATOR, from), "responder_address",
-                                iw_lint_address(c, IW_SIDE_RESPONDER, to), "agreed", agreed_json(c),
-                                "initiator", side_json(&c->side[IW_SIDE_INITIATOR]), "responder",
-                                side_json(&c->side[IW_SIDE_RESPONDER])));
+        iw_lint_put_json(
+            c->lint, json_pack("{s:s, s:I, s:s, s:s, s:o, s:o, s:o}", "type", "connection",
+                               "connection", (json_int_t)c->tcp->number, "initiator_address",
+                               iw_lint_address(c, IW_SIDE_INITIATOR, from), "responder_address",
+                               iw_lint_address(c, IW_SIDE_RESPONDER, to), "agreed", agreed_json(c),
+                               "initiator", side_json(&c->side[IW_SIDE_INITIATOR]), "responder",
+                               side_json(&c->side[IW_SIDE_RESPONDER])));
         return;
     }
     fprintf(out, "connection %" PRIu64 ", frames %" PRIu64 " to %" PRIu64 "\n", c->tcp->number,
@@ -247,14 +230,14 @@ void iw_lint_summary(const struct iw_lint_connection *c)
 void iw_lint_total(const struct iw_lint *lint, const struct iw_capture_counts *n)
 {
     if (lint->options->format == IW_LINT_JSON) {
-        put_json(lint->out,
-                 json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "type", "total",
-                           "frames", (json_int_t)n->frames, "cut",
-                           (json_int_t)n->decoded[IW_DECODE_CUT], "bad",
-                           (json_int_t)n->decoded[IW_DECODE_BAD], "unfinished_datagrams",
-                           (json_int_t)n->incomplete, "connections", (json_int_t)lint->followed,
-                           "not_followed", (json_int_t)lint->unfollowed, "closed_early",
-                           (json_int_t)lint->early, "findings", (json_int_t)lint->findings));
+        iw_lint_put_json(
+            lint,
+            json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "type", "total", "frames",
+                      (json_int_t)n->frames, "cut", (json_int_t)n->decoded[IW_DECODE_CUT], "bad",
+                      (json_int_t)n->decoded[IW_DECODE_BAD], "unfinished_datagrams",
+                      (json_int_t)n->incomplete, "connections", (json_int_t)lint->followed,
+                      "not_followed", (json_int_t)lint->unfollowed, "closed_early",
+                      (json_int_t)lint->early, "findings", (json_int_t)lint->findings));
         return;
     }
     if (lint->options->summary)
@@ -264,6 +247,5 @@ void iw_lint_total(const struct iw_lint *lint, const struct iw_capture_counts *n
                 n->frames, n->decoded[IW_DECODE_CUT], n->decoded[IW_DECODE_BAD], n->incomplete,
                 lint->followed, lint->findings);
     if (lint->unfollowed)
-        fprintf(stderr, "iwarp-lint: %" PRIu64 " more connections were not followed: no memory\n",
-                lint->unfollowed);
+        iw_complain("%" PRIu64 " more connections were not followed: no memory", lint->unfollowed);
 }

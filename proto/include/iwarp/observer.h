@@ -50,6 +50,18 @@ extern "C" {
 /* The sender of a direction. */
 enum iw_side { IW_SIDE_INITIATOR = 0, IW_SIDE_RESPONDER = 1 };
 
+/* Returns the other end. */
+static inline enum iw_side iw_observed_other(enum iw_side side)
+{
+    return side == IW_SIDE_INITIATOR ? IW_SIDE_RESPONDER : IW_SIDE_INITIATOR;
+}
+
+/* Returns "initiator" or "responder". */
+static inline const char *iw_side_name(enum iw_side side)
+{
+    return side == IW_SIDE_INITIATOR ? "initiator" : "responder";
+}
+
 enum iw_observed {
     IW_OBSERVED_STARTUP, /* a whole start-up frame */
     IW_OBSERVED_SEGMENT, /* one FPDU with its DDP segment, also if its CRC is wrong */

@@ -2,8 +2,6 @@
 /* Memory of the file that is open. */
 #include "iwarp_dissector.h"
 
-#include <stdalign.h>
-
 /* ---- what stays ---- */
 
 /* Some structs exist once per FPDU, and none is freed before the file is closed: allocate them in
@@ -17,14 +15,12 @@ static struct {
 
 void *iwd_take(size_t size)
 {
-    uint8_t *taken;
-
     size = (size + 7) & ~(size_t)7;
     if (arena.left < size) {
         arena.at = wmem_alloc0(wmem_file_scope(), BLOCK);
         arena.left = BLOCK;
     }
-    taken = arena.at;
+    uint8_t *taken = arena.at;
     arena.at += size;
     arena.left -= size;
     return taken;
@@ -33,41 +29,27 @@ void *iwd_take(size_t size)
 /* ---- what comes and goes ---- */
 
 /* wmem cannot reuse freed memory among blocks that stay, so these come from malloc. */
-struct loan {
-    alignas(max_align_t) struct loan *next;
-    struct loan *previous;
-};
-
-static struct loan loans = {&loans, &loans};
+static GHashTable *loans;
 
 void *iwd_borrow(size_t size)
 {
-    struct loan *loan = g_malloc(sizeof *loan + size);
+    void *loan = g_malloc(size);
 
-    loan->next = loans.next;
-    loan->previous = &loans;
-    loans.next->previous = loan;
-    loans.next = loan;
-    return loan + 1;
+    g_hash_table_add(loans, loan);
+    return loan;
 }
 
 void iwd_return(void *borrowed)
 {
-    struct loan *loan = (struct loan *)borrowed - 1;
-
-    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): those that are freed are in no list */
-    loan->previous->next = loan->next;
-    loan->next->previous = loan->previous;
-    g_free(loan);
+    g_hash_table_remove(loans, borrowed);
 }
 
 void *iwd_reborrow(void *borrowed, size_t size)
 {
-    struct loan *loan = g_realloc((struct loan *)borrowed - 1, sizeof *loan + size);
-
-    loan->previous->next = loan;
-    loan->next->previous = loan;
-    return loan + 1;
+    g_hash_table_steal(loans, borrowed);
+    void *loan = g_realloc(borrowed, size);
+    g_hash_table_add(loans, loan);
+    return loan;
 }
 
 /* The limit for the observers of all connections together. */
@@ -89,13 +71,24 @@ void iwd_give_back(void *context _U_, void *block, size_t size)
     iwd_return(block);
 }
 
-void iwd_forget_all(void)
+/* The file is closed. */
+static void forget_all(void)
 {
-    while (loans.next != &loans)
-        iwd_return(loans.next + 1);
+    g_hash_table_remove_all(loans);
     lent = 0;
     arena.at = NULL;
     arena.left = 0;
     iwd_forget_messages();
-    iwd_forget_end();
+}
+
+static void end(void)
+{
+    g_hash_table_destroy(loans);
+}
+
+void iwd_register_memory(void)
+{
+    loans = g_hash_table_new_full(NULL, NULL, g_free, NULL);
+    register_cleanup_routine(forget_all);
+    register_shutdown_routine(end);
 }

@@ -12,28 +12,24 @@ static struct iwd_stag *use_stag(struct iwd_connection *c, enum iw_side owner, u
 {
     struct iwd_side *s = &c->side[owner];
     uint64_t end = to + length < to ? UINT64_MAX : to + length;
-    struct iwd_stag *known;
+    struct iwd_stag *known = wmem_map_lookup(s->stags, GUINT_TO_POINTER(stag));
 
-    if (!s->stags)
-        s->stags = wmem_map_new(wmem_file_scope(), g_direct_hash, g_direct_equal);
-    known = wmem_map_lookup(s->stags, GUINT_TO_POINTER(stag));
     if (!known) {
         known = wmem_new(wmem_file_scope(), struct iwd_stag);
-        *known = (struct iwd_stag){stag, c->pinfo->num, 0, 0, 0, to, end};
+        *known = (struct iwd_stag){.stag = stag, .first = c->pinfo->num, .low = to, .high = end};
         wmem_map_insert(s->stags, GUINT_TO_POINTER(stag), known);
     }
     known->last = c->pinfo->num;
     known->uses++;
-    known->low = to < known->low ? to : known->low;
-    known->high = end > known->high ? end : known->high;
+    known->low = MIN(known->low, to);
+    known->high = MAX(known->high, end);
     return known;
 }
 
 /* Returns what was known of the STag when it was invalidated; from then on it is a new one. */
 static struct iwd_stag *invalidate(struct iwd_connection *c, enum iw_side owner, uint32_t stag)
 {
-    struct iwd_side *s = &c->side[owner];
-    struct iwd_stag *known = s->stags ? wmem_map_remove(s->stags, GUINT_TO_POINTER(stag)) : NULL;
+    struct iwd_stag *known = wmem_map_remove(c->side[owner].stags, GUINT_TO_POINTER(stag));
 
     if (known)
         known->invalidated = c->pinfo->num;
@@ -53,7 +49,7 @@ static uint32_t depth(const struct iwd_connection *c, uint16_t stated)
 /* Adds a request. Like the observer, forgets requests that find no response after some time. */
 static void ask(struct iwd_connection *c, enum iw_side side, struct iwd_message *m)
 {
-    const struct iwd_side *other = &c->side[iwd_other(side)];
+    const struct iwd_side *other = &c->side[iw_observed_other(side)];
     const struct iwd_message *answer = other->tagged[1];
     struct iwd_side *s = &c->side[side];
 
@@ -75,12 +71,12 @@ static struct iwd_message *take_request(struct iwd_connection *c, enum iw_side s
 {
     struct iwd_side *s = &c->side[side];
     wmem_list_frame_t *found = NULL;
-    struct iwd_message *m;
     uint32_t k = 0, place = 0;
 
     for (wmem_list_frame_t *at = wmem_list_head(s->requests); at;
          at = wmem_list_frame_next(at), k++) {
-        m = wmem_list_frame_data(at);
+        const struct iwd_message *m = wmem_list_frame_data(at);
+
         if (m->opcode != opcode || m->stag != stag || m->to != to ||
             (k < s->passed && nstime_cmp(&m->ended, &c->arrived) > 0))
             continue;
@@ -92,14 +88,14 @@ static struct iwd_message *take_request(struct iwd_connection *c, enum iw_side s
     if (!found)
         return NULL;
     s->passed = place < s->passed ? s->passed - 1 : place;
-    m = wmem_list_frame_data(found);
+    struct iwd_message *m = wmem_list_frame_data(found);
     wmem_list_remove_frame(s->requests, found);
     return m;
 }
 
 void iwd_missed(struct iwd_connection *c, enum iw_side side)
 {
-    struct iwd_side *other = &c->side[iwd_other(side)];
+    struct iwd_side *other = &c->side[iw_observed_other(side)];
 
     other->passed = wmem_list_count(other->requests);
 }
@@ -109,15 +105,12 @@ void iwd_missed(struct iwd_connection *c, enum iw_side side)
 static void remember(struct iwd_side *s, struct iwd_thing *thing, const uint8_t *ulpdu,
                      size_t length)
 {
-    struct iwd_recent *r;
-
     if (s->n_recent == s->room && s->room < IWD_RECENT) {
         s->room = s->room ? 2 * s->room : 4;
         s->recent = wmem_realloc(wmem_file_scope(), s->recent, s->room * sizeof *s->recent);
     }
-    r = &s->recent[s->n_recent++ % s->room];
-    memset(r, 0, sizeof *r);
-    r->thing = thing;
+    struct iwd_recent *r = &s->recent[s->n_recent++ % s->room];
+    *r = (struct iwd_recent){.thing = thing};
     memcpy(r->header, ulpdu, MIN(length, sizeof r->header));
 }
 
@@ -144,16 +137,16 @@ static uint32_t find_cause(const struct iwd_side *other, const struct iw_rdmap_t
 static struct iwd_message *new_message(const struct iwd_connection *c,
                                        const struct iw_observation *seen)
 {
-    struct iwd_message *m = wmem_new0(wmem_file_scope(), struct iwd_message);
+    struct iwd_message *m = wmem_new(wmem_file_scope(), struct iwd_message);
     const struct iw_ddp_header *h = &seen->ddp;
 
-    m->opcode = (uint8_t)iw_rdmap_op(h);
-    m->first = c->pinfo->num;
-    m->begun = c->arrived;
-    m->stag = h->stag;
-    m->to = h->to;
-    m->msn = h->msn;
-    m->id = (uint32_t)seen->pos;
+    *m = (struct iwd_message){.opcode = (uint8_t)iw_rdmap_op(h),
+                              .first = c->pinfo->num,
+                              .begun = c->arrived,
+                              .stag = h->stag,
+                              .to = h->to,
+                              .msn = h->msn,
+                              .id = (uint32_t)seen->pos};
     return m;
 }
 
@@ -184,11 +177,6 @@ static size_t kept;
 void iwd_forget_messages(void)
 {
     kept = 0;
-}
-
-static bool is_bulk(const struct iwd_connection *c, const struct iwd_message *m)
-{
-    return !c->wants && (m->opcode == IW_OP_WRITE || m->opcode == IW_OP_READ_RESPONSE);
 }
 
 static void drop(struct iwd_message *m, enum iwd_octets why)
@@ -222,7 +210,7 @@ static void collect(const struct iwd_connection *c, struct iwd_message *m,
     size_t need = (size_t)m->length, room = need > m->room ? MAX(need, 2 * m->room) : m->room;
 
     if (m->segments == 1) {
-        m->bulk = is_bulk(c, m);
+        m->bulk = !c->wants && iw_rdmap_is_tagged(m->opcode);
         if (m->whole)
             return;
     }
@@ -268,15 +256,15 @@ static void see_tagged(struct iwd_connection *c, struct iwd_thing *thing,
 {
     const struct iw_ddp_header *h = &seen->ddp;
     struct iwd_side *s = &c->side[seen->side];
-    enum iw_side owner = iwd_other(seen->side);
+    enum iw_side owner = iw_observed_other(seen->side);
     unsigned opcode = iw_rdmap_op(h), k = opcode == IW_OP_READ_RESPONSE;
-    struct iwd_message *m, *request = NULL;
+    struct iwd_message *request = NULL;
 
     thing->stag = use_stag(c, owner, h->stag, h->to, seen->payload_length);
-    if (opcode != IW_OP_WRITE && !k)
+    if (!iw_rdmap_is_tagged(opcode))
         return;
-    m = go_on(&s->tagged[k],
-              s->tagged[k] && s->tagged[k]->stag == h->stag && s->tagged_to[k] == h->to);
+    struct iwd_message *m = go_on(&s->tagged[k], s->tagged[k] && s->tagged[k]->stag == h->stag &&
+                                                     s->tagged_to[k] == h->to);
     if (!m) {
         if (k)
             request = take_request(c, owner, IW_OP_READ_REQUEST, h->stag, h->to);
@@ -300,22 +288,21 @@ static void link_message(struct iwd_connection *c, struct iwd_thing *thing,
     struct iwd_message *m = thing->message;
     const struct iw_rdmap_read_request *r = &seen->read_request;
     const struct iw_rdmap_atomic_request *a = &seen->atomic_request;
-    enum iw_side other = iwd_other(seen->side);
+    enum iw_side other = iw_observed_other(seen->side);
+    size_t length = seen->payload_length;
 
-    if (seen->payload_captured < seen->payload_length)
+    if (seen->payload_captured < length)
         return;
-    if (m->opcode == IW_OP_READ_REQUEST && seen->payload_length == IW_RDMAP_READ_REQUEST) {
+    if (m->opcode == IW_OP_READ_REQUEST && length == IW_RDMAP_READ_REQUEST) {
         m->stag = r->sink_stag;
         m->to = r->sink_to;
         thing->stag = use_stag(c, other, r->source_stag, r->source_to, r->size);
         ask(c, seen->side, m);
-    } else if (m->opcode == IW_OP_ATOMIC_REQUEST &&
-               seen->payload_length == IW_RDMAP_ATOMIC_REQUEST) {
+    } else if (m->opcode == IW_OP_ATOMIC_REQUEST && length == IW_RDMAP_ATOMIC_REQUEST) {
         m->stag = a->request_id;
         thing->stag = use_stag(c, other, a->remote_stag, a->remote_to, 8);
         ask(c, seen->side, m);
-    } else if (m->opcode == IW_OP_ATOMIC_RESPONSE &&
-               seen->payload_length == IW_RDMAP_ATOMIC_RESPONSE) {
+    } else if (m->opcode == IW_OP_ATOMIC_RESPONSE && length == IW_RDMAP_ATOMIC_RESPONSE) {
         m->request =
             take_request(c, other, IW_OP_ATOMIC_REQUEST, seen->atomic_response.request_id, 0);
         if (m->request)
@@ -323,7 +310,7 @@ static void link_message(struct iwd_connection *c, struct iwd_thing *thing,
     }
 }
 
-static bool linked(unsigned opcode)
+static bool is_linked(unsigned opcode)
 {
     return opcode == IW_OP_READ_REQUEST || opcode == IW_OP_ATOMIC_REQUEST ||
            opcode == IW_OP_ATOMIC_RESPONSE;
@@ -335,17 +322,18 @@ static void see_untagged(struct iwd_connection *c, struct iwd_thing *thing,
     const struct iw_ddp_header *h = &seen->ddp;
     struct iwd_side *s = &c->side[seen->side];
     unsigned opcode = iw_rdmap_op(h);
-    struct iwd_message *m;
 
     if (h->qn >= IWD_QUEUES)
         return;
     if (iw_ddp_last(h) && iw_rdmap_invalidates(opcode))
         iwd_make_rare(thing)->invalidated =
-            invalidate(c, iwd_other(seen->side), h->invalidate_stag);
+            invalidate(c, iw_observed_other(seen->side), h->invalidate_stag);
     if (opcode == IW_OP_TERMINATE && seen->terminate_valid)
-        iwd_make_rare(thing)->cause = find_cause(&c->side[iwd_other(seen->side)], &seen->terminate);
-    m = go_on(&s->untagged[h->qn], s->untagged[h->qn] && s->untagged[h->qn]->msn == h->msn);
-    if (!m && iw_ddp_last(h) && h->mo == 0 && !linked(opcode))
+        iwd_make_rare(thing)->cause =
+            find_cause(&c->side[iw_observed_other(seen->side)], &seen->terminate);
+    struct iwd_message *m =
+        go_on(&s->untagged[h->qn], s->untagged[h->qn] && s->untagged[h->qn]->msn == h->msn);
+    if (!m && iw_ddp_last(h) && h->mo == 0 && !is_linked(opcode))
         return;
     if (!m)
         m = new_message(c, seen);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The tap; -z iwarp,tree and -z iwarp,srt, and the same in Wireshark's menus. */
-#include "stats.h"
+#include "stats_tap.h"
 
 #include <epan/srt_table.h>
 #include <epan/stats_tree.h>
@@ -10,22 +10,13 @@ static int tap;
 /* Key for frames that the tap has already reported. */
 enum { REPORTED = 0x7461 };
 
-static uint32_t stream_of(packet_info *pinfo)
-{
-    conversation_t *conversation = find_conversation_pinfo(pinfo, 0);
-    const struct tcp_analysis *tcp =
-        conversation ? get_tcp_conversation_data(conversation, pinfo) : NULL;
-
-    return tcp ? tcp->stream : 0;
-}
-
 static struct iwd_seen *queue_report(packet_info *pinfo)
 {
     struct iwd_seen *s = wmem_new0(pinfo->pool, struct iwd_seen);
 
     s->connection = iwd_shown;
     s->side = iwd_side_of(s->connection, pinfo);
-    s->stream = stream_of(pinfo);
+    s->stream = iwd_stream_of(pinfo);
     s->opcode = -1;
     s->first = !p_get_proto_data(pinfo->pool, pinfo, iwd_proto, REPORTED);
     if (s->first)
@@ -37,13 +28,10 @@ static struct iwd_seen *queue_report(packet_info *pinfo)
 void iwd_tap_thing(const struct iwd_thing *t, tvbuff_t *octets, packet_info *pinfo)
 {
     struct iw_ddp_header h;
-    struct iwd_seen *s;
-    uint32_t length;
-    int used;
 
     if (!have_tap_listener(tap))
         return;
-    s = queue_report(pinfo);
+    struct iwd_seen *s = queue_report(pinfo);
     s->thing = t;
     s->reversed = s->side != (enum iw_side)t->side;
     s->side = (enum iw_side)t->side;
@@ -51,8 +39,8 @@ void iwd_tap_thing(const struct iwd_thing *t, tvbuff_t *octets, packet_info *pin
     s->octets = octets;
     if (t->kind != IWD_FPDU || !octets)
         return;
-    length = tvb_captured_length(octets);
-    used = iw_wire_get_ddp(tvb_get_ptr(octets, 0, (int)length), length, &h);
+    uint32_t length = tvb_captured_length(octets);
+    int used = iw_wire_get_ddp(tvb_get_ptr(octets, 0, (int)length), length, &h);
     if (used < 0)
         return;
     s->opcode = (int)iw_rdmap_op(&h);

@@ -52,11 +52,6 @@ static const struct row terminate_flag_rows[] = {{F_TERM_M, IW_AT_TERM_FLAGS, 1}
                                                  {F_TERM_R, IW_AT_TERM_FLAGS, 1},
                                                  {F_TERM_RESERVED, IW_AT_TERM_FLAGS, 2}};
 
-static void generated(proto_item *item)
-{
-    proto_item_set_generated(item);
-}
-
 /* ---- headers ---- */
 
 /* Draws the DDP header at `offset`. Returns its subtree. */
@@ -65,16 +60,14 @@ static proto_tree *draw_ddp(const struct iw_ddp_header *h, tvbuff_t *tvb, int of
 {
     bool tagged = iw_ddp_tagged(h);
     int length = (int)(tagged ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER);
-    proto_item *item = proto_tree_add_item(tree, iwd_hf[F_DDP], tvb, offset, length, ENC_NA);
-    proto_tree *sub = proto_item_add_subtree(item, iwd_ett[T_DDP]);
+    proto_tree *sub = iwd_subtree(tree, iwd_hf[F_DDP], tvb, offset, length, T_DDP);
 
     if (tagged)
-        proto_item_append_text(item, ", tagged, STag 0x%08x, TO 0x%" PRIx64, h->stag, h->to);
+        proto_item_append_text(sub, ", tagged, STag 0x%08x, TO 0x%" PRIx64, h->stag, h->to);
     else
-        proto_item_append_text(item, ", untagged, QN %u, MSN %u, MO %u", h->qn, h->msn, h->mo);
+        proto_item_append_text(sub, ", untagged, QN %u, MSN %u, MO %u", h->qn, h->msn, h->mo);
     if (iw_ddp_last(h))
-        proto_item_append_text(item, ", last segment");
-
+        proto_item_append_text(sub, ", last segment");
     DRAW_ROWS(ddp_rows, tvb, offset, sub);
     if (tagged)
         DRAW_ROWS(tagged_rows, tvb, offset, sub);
@@ -96,9 +89,7 @@ static void draw_rdmap(const struct iw_ddp_header *h, tvbuff_t *tvb, int offset,
 static proto_tree *header_tree(enum iwd_field field, tvbuff_t *tvb, int offset, unsigned length,
                                proto_tree *tree)
 {
-    proto_item *item = proto_tree_add_item(tree, iwd_hf[field], tvb, offset, (int)length, ENC_NA);
-
-    return proto_item_add_subtree(item, iwd_ett[T_HEADER]);
+    return iwd_subtree(tree, iwd_hf[field], tvb, offset, (int)length, T_HEADER);
 }
 
 static void draw_read_request(tvbuff_t *tvb, int offset, proto_tree *tree)
@@ -119,18 +110,27 @@ static void draw_atomic_request(tvbuff_t *tvb, int offset, proto_tree *tree)
     DRAW_ROWS(atomic_rows, tvb, offset, sub);
 }
 
+static void draw_atomic_response(tvbuff_t *tvb, int offset, proto_tree *tree)
+{
+    DRAW_ROWS(atomic_response_rows, tvb, offset, tree);
+}
+
+static void draw_immediate(tvbuff_t *tvb, int offset, proto_tree *tree)
+{
+    proto_tree_add_item(tree, iwd_hf[F_IMMEDIATE], tvb, offset, (int)IW_RDMAP_IMMEDIATE, ENC_NA);
+}
+
 static void draw_terminate(const struct iwd_thing *t, tvbuff_t *tvb, int offset, proto_tree *tree)
 {
     int length = tvb_captured_length_remaining(tvb, offset), at = offset + IW_AT_TERM_LENGTH;
     struct iw_rdmap_terminate m;
-    proto_tree *sub, *headers;
     int used = iw_wire_get_terminate(tvb_get_ptr(tvb, offset, length), (size_t)length, &m);
 
     if (used < 0) {
         proto_tree_add_item(tree, iwd_hf[F_HEADER_ODD], tvb, offset, length, ENC_NA);
         return;
     }
-    sub = header_tree(F_TERMINATE, tvb, offset, (unsigned)length, tree);
+    proto_tree *sub = header_tree(F_TERMINATE, tvb, offset, (unsigned)length, tree);
     proto_item_append_text(proto_tree_get_parent(sub), ": %s: %s", iw_wire_term_layer_name(m.layer),
                            iw_wire_term_name(m.layer, m.etype, m.code));
     DRAW_ROWS(terminate_rows, tvb, offset, sub);
@@ -139,6 +139,8 @@ static void draw_terminate(const struct iwd_thing *t, tvbuff_t *tvb, int offset,
     DRAW_ROWS(terminate_flag_rows, tvb, offset, sub);
     iwd_link(sub, F_TERM_CAUSE, tvb, iwd_rare_of(t)->cause);
     if (m.flags & (IW_TERM_D | IW_TERM_R)) {
+        proto_tree *headers;
+
         headers = header_tree(F_TERM_HEADERS, tvb, at, (unsigned)(used - 4), sub);
         if (m.flags & IW_TERM_D) {
             proto_tree_add_item(headers, iwd_hf[F_TERM_LENGTH], tvb, at, 2, ENC_BIG_ENDIAN);
@@ -164,16 +166,13 @@ static bool is_short(const struct iwd_message *m)
 static void draw_message(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
 {
     const struct iwd_message *m = t->message;
-    proto_item *item;
-    proto_tree *sub;
-    nstime_t time;
     bool last = m->last == t->frame && m->whole;
+    nstime_t time;
 
     if (is_short(m))
         return;
-    item = proto_tree_add_item(tree, iwd_hf[F_MESSAGE], tvb, 0, 0, ENC_NA);
-    sub = proto_item_add_subtree(item, iwd_ett[T_MESSAGE]);
-    generated(item);
+    proto_tree *sub = iwd_subtree(tree, iwd_hf[F_MESSAGE], tvb, 0, 0, T_MESSAGE);
+    generated(sub);
     iwd_link(sub, F_MESSAGE_FIRST, tvb, m->first);
     if (m->whole && !last)
         iwd_link(sub, F_MESSAGE_IN, tvb, m->last);
@@ -188,15 +187,6 @@ static void draw_message(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *t
     generated(proto_tree_add_uint64(sub, iwd_hf[F_MESSAGE_LENGTH], tvb, 0, 0, m->length));
     generated(proto_tree_add_uint(sub, iwd_hf[F_MESSAGE_SEGMENTS], tvb, 0, 0, m->segments));
     generated(proto_tree_add_time(sub, iwd_hf[F_MESSAGE_TIME], tvb, 0, 0, &time));
-}
-
-/* Draws a message of one segment: for filters and graphs only, as its payload shows the same. */
-static void draw_short_message(uint32_t length, tvbuff_t *tvb, proto_tree *tree)
-{
-    proto_item *item = proto_tree_add_uint64(tree, iwd_hf[F_MESSAGE_LENGTH], tvb, 0, 0, length);
-
-    generated(item);
-    proto_item_set_hidden(item);
 }
 
 static void draw_request_links(const struct iwd_thing *t, tvbuff_t *tvb, proto_tree *tree)
@@ -227,11 +217,9 @@ static void draw_request_links(const struct iwd_thing *t, tvbuff_t *tvb, proto_t
 /* Draws an STag: all of it, or (on the first pass over a capture) only its first use. */
 static void draw_stag(const struct iwd_stag *s, bool all, tvbuff_t *tvb, proto_tree *tree)
 {
-    proto_item *item = proto_tree_add_item(tree, iwd_hf[F_STAG_USE], tvb, 0, 0, ENC_NA);
-    proto_tree *sub = proto_item_add_subtree(item, iwd_ett[T_STAG]);
+    proto_tree *sub = iwd_subtree(tree, iwd_hf[F_STAG_USE], tvb, 0, 0, T_STAG);
 
-    generated(item);
-    proto_item_append_text(item, " 0x%08x", s->stag);
+    proto_item_append_text(generated(sub), " 0x%08x", s->stag);
     iwd_link(sub, F_STAG_FIRST, tvb, s->first);
     if (!all)
         return;
@@ -263,50 +251,25 @@ static void draw_ddp_worked_out(const struct iwd_thing *t, const struct iw_ddp_h
 static void draw_header(const struct iwd_thing *t, const struct iw_ddp_header *h, tvbuff_t *tvb,
                         int offset, proto_tree *tree)
 {
+    static const struct {
+        unsigned length;
+        void (*draw)(tvbuff_t *tvb, int offset, proto_tree *tree);
+    } headers[16] = {
+        [IW_OP_READ_REQUEST] = {IW_RDMAP_READ_REQUEST, draw_read_request},
+        [IW_OP_ATOMIC_REQUEST] = {IW_RDMAP_ATOMIC_REQUEST, draw_atomic_request},
+        [IW_OP_ATOMIC_RESPONSE] = {IW_RDMAP_ATOMIC_RESPONSE, draw_atomic_response},
+        [IW_OP_IMMEDIATE] = {IW_RDMAP_IMMEDIATE, draw_immediate},
+        [IW_OP_IMMEDIATE_SE] = {IW_RDMAP_IMMEDIATE, draw_immediate},
+    };
+    unsigned opcode = iw_rdmap_op(h);
     int length = tvb_captured_length_remaining(tvb, offset);
-    unsigned want;
 
-    switch (iw_rdmap_op(h)) {
-    case IW_OP_READ_REQUEST:
-        want = IW_RDMAP_READ_REQUEST;
-        break;
-    case IW_OP_ATOMIC_REQUEST:
-        want = IW_RDMAP_ATOMIC_REQUEST;
-        break;
-    case IW_OP_ATOMIC_RESPONSE:
-        want = IW_RDMAP_ATOMIC_RESPONSE;
-        break;
-    case IW_OP_IMMEDIATE:
-    case IW_OP_IMMEDIATE_SE:
-        want = IW_RDMAP_IMMEDIATE;
-        break;
-    case IW_OP_TERMINATE:
+    if (opcode == IW_OP_TERMINATE)
         draw_terminate(t, tvb, offset, tree);
-        return;
-    default:
-        return;
-    }
-    if (length != (int)want)
+    else if (headers[opcode].draw != NULL && length == (int)headers[opcode].length)
+        headers[opcode].draw(tvb, offset, tree);
+    else if (headers[opcode].draw != NULL)
         proto_tree_add_item(tree, iwd_hf[F_HEADER_ODD], tvb, offset, length, ENC_NA);
-    else if (iw_rdmap_op(h) == IW_OP_READ_REQUEST)
-        draw_read_request(tvb, offset, tree);
-    else if (iw_rdmap_op(h) == IW_OP_ATOMIC_REQUEST)
-        draw_atomic_request(tvb, offset, tree);
-    else if (iw_rdmap_op(h) == IW_OP_ATOMIC_RESPONSE)
-        DRAW_ROWS(atomic_response_rows, tvb, offset, tree);
-    else
-        proto_tree_add_item(tree, iwd_hf[F_IMMEDIATE], tvb, offset, length, ENC_NA);
-}
-
-static void tell_read(const struct iwd_thing *t, const struct iw_ddp_header *h, tvbuff_t *tvb,
-                      int offset, packet_info *pinfo, proto_tree *root)
-{
-    int length = tvb_captured_length_remaining(tvb, offset);
-    struct iw_rdmap_read_request r;
-
-    if (length == (int)IW_RDMAP_READ_REQUEST &&
-        iw_wire_get_read_request(tvb_get_ptr(tvb, offset, length), (size_t)length, &r) > 0)
-        iwd_tell_read(t, h, &r, tvb_new_subset_remaining(tvb, offset), pinfo, root);
 }
 
 /* Draws the headers; again: not on the first pass. */
@@ -331,12 +294,13 @@ static void draw_headers(const struct iwd_thing *t, const struct iw_ddp_header *
         draw_request_links(t, tvb, sub);
         draw_message(t, tvb, sub);
     }
-    if (iw_ddp_last(h) && is_short(t->message))
-        draw_short_message(t->length - (uint32_t)offset, tvb, sub);
+    if (iw_ddp_last(h) && is_short(t->message)) /* for filters and graphs: its payload shows it */
+        proto_item_set_hidden(generated(proto_tree_add_uint64(sub, iwd_hf[F_MESSAGE_LENGTH], tvb, 0,
+                                                              0, t->length - (uint32_t)offset)));
 }
 
 /* Adds an expert info for a Terminate. */
-static void tell_terminate(const struct iwd_thing *t, tvbuff_t *tvb, int offset, packet_info *pinfo,
+static void note_terminate(const struct iwd_thing *t, tvbuff_t *tvb, int offset, packet_info *pinfo,
                            proto_item *item)
 {
     int length = tvb_captured_length_remaining(tvb, offset);
@@ -344,9 +308,8 @@ static void tell_terminate(const struct iwd_thing *t, tvbuff_t *tvb, int offset,
 
     if (iw_wire_get_terminate(tvb_get_ptr(tvb, offset, length), (size_t)length, &m) < 0)
         return;
-    expert_add_info_format(pinfo, item, &iwd_ei_terminate, "the %s terminates: %s: %s",
-                           t->side == IW_SIDE_RESPONDER ? "responder" : "initiator",
-                           iw_wire_term_layer_name(m.layer),
+    expert_add_info_format(pinfo, item, &iwd_ei_remark[R_TERMINATE], "the %s terminates: %s: %s",
+                           iw_side_name((enum iw_side)t->side), iw_wire_term_layer_name(m.layer),
                            iw_wire_term_name(m.layer, m.etype, m.code));
 }
 
@@ -373,10 +336,11 @@ void iwd_draw_segment(const struct iwd_thing *t, tvbuff_t *tvb, packet_info *pin
         draw_headers(t, &h, PINFO_FD_VISITED(pinfo), tvb, used, tree);
     if (t->crc == IWD_CRC_BAD)
         return;
+    tvbuff_t *payload = tvb_new_subset_remaining(tvb, used);
     if (!iw_ddp_tagged(&h) && iw_rdmap_op(&h) == IW_OP_TERMINATE)
-        tell_terminate(t, tvb, used, pinfo, proto_tree_get_parent(tree));
+        note_terminate(t, tvb, used, pinfo, proto_tree_get_parent(tree));
     if (!iw_ddp_tagged(&h) && iw_rdmap_op(&h) == IW_OP_READ_REQUEST)
-        tell_read(t, &h, tvb, used, pinfo, root);
+        iwd_announce_read(t, &h, payload, pinfo, root);
     if (is_payload(&h))
-        iwd_draw_payload(t, &h, tvb_new_subset_remaining(tvb, used), pinfo, tree, root);
+        iwd_draw_payload(t, &h, payload, pinfo, tree, root);
 }

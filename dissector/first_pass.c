@@ -4,16 +4,6 @@
 
 #include "iwarp/crc32c.h"
 
-static uint64_t lesser(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t greater(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* ---- octets that wait ---- */
 
 static void keep(struct iwd_connection *c, struct iwd_side *s, uint64_t pos, const uint8_t *octets,
@@ -46,7 +36,7 @@ static void forget(struct iwd_side *s, uint64_t pos, uint32_t frame)
 static void overlay(uint8_t *out, uint64_t pos, uint32_t size, uint64_t from, const uint8_t *octets,
                     uint32_t length)
 {
-    uint64_t begin = greater(pos, from), end = lesser(pos + size, from + length);
+    uint64_t begin = MAX(pos, from), end = MIN(pos + size, from + length);
 
     if (begin < end)
         memcpy(out + (begin - pos), octets + (begin - from), (size_t)(end - begin));
@@ -146,7 +136,18 @@ static void keep_thing(struct iwd_connection *c, struct iwd_thing *t)
     if ((enum iw_side)t->side != chunk->side || t->pos < chunk->pos ||
         t->pos + iwd_here(t) > chunk->pos + chunk->length || t->begun != t->frame)
         iwd_make_rare(t)->raw = assemble(c, s, t->pos, iwd_here(t));
-    s->done = greater(s->done, t->pos + t->size);
+    s->done = MAX(s->done, t->pos + t->size);
+}
+
+/* RFC 5044 section 7.1.1; revision 0: appendix C. */
+static void agree(struct iwd_connection *c, const struct iw_mpa_startup_header *request,
+                  const struct iw_mpa_startup_header *reply)
+{
+    bool old = reply->revision == 0;
+
+    c->crc = old || ((request->flags | reply->flags) & IW_MPA_FLAG_C);
+    c->markers[IW_SIDE_INITIATOR] = old || (reply->flags & IW_MPA_FLAG_M);
+    c->markers[IW_SIDE_RESPONDER] = old || (request->flags & IW_MPA_FLAG_M);
 }
 
 static void see_startup(struct iwd_connection *c, const struct iw_observation *seen)
@@ -168,8 +169,9 @@ static void see_startup(struct iwd_connection *c, const struct iw_observation *s
     } else {
         c->left = (seen->startup.flags & IW_MPA_FLAG_R) != 0;
     }
-    s->second = c->side[iwd_other(seen->side)].startup != NULL;
+    s->second = c->side[iw_observed_other(seen->side)].startup != NULL;
     nstime_delta(&s->since_request, &c->arrived, &c->requested);
+    agree(c, &c->side[IW_SIDE_INITIATOR].header, &c->side[IW_SIDE_RESPONDER].header);
 }
 
 /* Derives the place of the FPDU's first Marker from where its ULPDU is interrupted. */
@@ -211,17 +213,17 @@ static void see_segment(struct iwd_connection *c, const struct iw_observation *s
 
 static void see_finding(struct iwd_connection *c, const struct iw_observation *seen)
 {
-    struct iwd_finding *f = wmem_new0(wmem_file_scope(), struct iwd_finding);
+    const struct iw_fault *fault = &seen->fault;
+    struct iwd_finding *f = wmem_new(wmem_file_scope(), struct iwd_finding);
     struct iwd_thing *t = c->thing;
     struct iwd_finding **at;
 
-    *f = (struct iwd_finding){NULL,
-                              seen->fault.check,
-                              seen->side,
-                              frame_of(c, seen->side, seen->fault.pos),
-                              seen->fault.pos,
-                              seen->fault.got,
-                              seen->fault.want};
+    *f = (struct iwd_finding){.check = fault->check,
+                              .side = seen->side,
+                              .frame = frame_of(c, seen->side, fault->pos),
+                              .pos = fault->pos,
+                              .got = fault->got,
+                              .want = fault->want};
     if (t && t->side == seen->side && t->pos == seen->pos && seen->end > seen->pos) {
         struct iwd_rare *rare = iwd_make_rare(t);
 
@@ -244,14 +246,14 @@ static void see_finding(struct iwd_connection *c, const struct iw_observation *s
     *at = f;
 }
 
-static void lose(struct iwd_connection *c, enum iw_side side, const char *why)
+static void lose(struct iwd_connection *c, const struct iw_observation *seen)
 {
-    struct iwd_side *s = &c->side[side];
+    struct iwd_side *s = &c->side[seen->side];
 
     if (s->lost)
         return;
     s->lost = true;
-    remark(c)->why = why;
+    remark(c)->why = iw_check_info(seen->fault.check)->text;
     forget(s, UINT64_MAX, 0);
 }
 
@@ -260,13 +262,15 @@ static void see_note(struct iwd_connection *c, const struct iw_observation *seen
     struct iwd_note *n = wmem_new(wmem_file_scope(), struct iwd_note);
     struct iwd_note **at = &remark(c)->notes;
 
-    *n = (struct iwd_note){
-        NULL,     seen->kind == IW_OBSERVED_RESYNC, (uint8_t)seen->found_by, seen->side, seen->pos,
-        seen->end};
+    *n = (struct iwd_note){.resync = seen->kind == IW_OBSERVED_RESYNC,
+                           .found_by = (uint8_t)seen->found_by,
+                           .side = seen->side,
+                           .from = seen->pos,
+                           .to = seen->end};
     while (*at)
         at = &(*at)->next;
     *at = n;
-    c->side[seen->side].done = greater(c->side[seen->side].done, seen->end);
+    c->side[seen->side].done = MAX(c->side[seen->side].done, seen->end);
     iwd_missed(c, seen->side);
 }
 
@@ -289,7 +293,7 @@ static void seen(void *context, const struct iw_observation *o)
         see_note(c, o);
         break;
     case IW_OBSERVED_LOST:
-        lose(c, o->side, iw_check_info(o->fault.check)->text);
+        lose(c, o);
         break;
     case IW_OBSERVED_MESSAGE:
         iwd_whole(c, o);
@@ -314,6 +318,15 @@ enum iw_side iwd_side_of(const struct iwd_connection *c, const packet_info *pinf
     return pinfo->srcport == c->initiator_port && addresses_equal(&pinfo->src, &c->initiator)
                ? IW_SIDE_INITIATOR
                : IW_SIDE_RESPONDER;
+}
+
+uint32_t iwd_stream_of(packet_info *pinfo)
+{
+    conversation_t *conversation = find_conversation_pinfo(pinfo, 0);
+    const struct tcp_analysis *tcp =
+        conversation ? get_tcp_conversation_data(conversation, pinfo) : NULL;
+
+    return tcp ? tcp->stream : 0;
 }
 
 struct iwd_connection *iwd_connect(packet_info *pinfo, enum iw_side side, bool joined)
@@ -342,8 +355,11 @@ struct iwd_connection *iwd_connect(packet_info *pinfo, enum iw_side side, bool j
         c->wants = pinfo->num;
     if (joined)
         iw_observer_assume(c->observer, NULL);
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < 2; k++) {
         c->side[k].requests = wmem_list_new(wmem_file_scope());
+        c->side[k].stags = wmem_map_new(wmem_file_scope(), g_direct_hash, g_direct_equal);
+        c->side[k].chunks = wmem_array_new(wmem_file_scope(), sizeof(struct iwd_chunk *));
+    }
     conversation_add_proto_data(find_or_create_conversation(pinfo), iwd_proto, c);
     iwd_add_connection(c);
     return c;
@@ -369,44 +385,39 @@ static struct iwd_chunk *begin(struct iwd_connection *c, packet_info *pinfo, enu
     return chunk;
 }
 
-static void remember(struct iwd_side *s, struct iwd_chunk *chunk)
-{
-    if (s->n_chunks == s->room_chunks) {
-        s->room_chunks = s->room_chunks ? 2 * s->room_chunks : 4;
-        /* NOLINTNEXTLINE(bugprone-sizeof-expression): the list is one of pointers */
-        s->chunks = wmem_realloc(wmem_file_scope(), s->chunks, s->room_chunks * sizeof *s->chunks);
-    }
-    s->chunks[s->n_chunks++] = chunk;
-}
-
 struct iwd_chunk *iwd_find_chunk(const struct iwd_connection *c, enum iw_side side, uint32_t frame,
                                  uint32_t pos32)
 {
-    const struct iwd_side *s = &c->side[side];
-    uint32_t low = 0, high = s->n_chunks;
+    wmem_array_t *array = c->side[side].chunks;
+    struct iwd_chunk *const *chunks = wmem_array_get_raw(array);
+    uint32_t count = wmem_array_get_count(array), low = 0, high = count;
 
-    if (high && s->chunks[high - 1]->frame < frame) /* the first pass, for the most part */
+    if (count && chunks[count - 1]->frame < frame) /* the first pass, for the most part */
         return NULL;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
 
-        if (s->chunks[middle]->frame < frame)
+        if (chunks[middle]->frame < frame)
             low = middle + 1;
         else
             high = middle;
     }
-    for (; low < s->n_chunks && s->chunks[low]->frame == frame; low++)
-        if ((uint32_t)s->chunks[low]->pos == pos32)
-            return s->chunks[low];
+    for (; low < count && chunks[low]->frame == frame; low++)
+        if ((uint32_t)chunks[low]->pos == pos32)
+            return chunks[low];
     return NULL;
 }
 
-static void end(struct iwd_connection *c)
+/* Returns the chunk if there is anything to show for it. */
+static struct iwd_chunk *end(struct iwd_connection *c)
 {
+    struct iwd_chunk *chunk = c->chunk;
+
     c->pinfo = NULL;
     c->chunk = NULL;
     c->octets = NULL;
     c->thing = NULL;
+    return chunk->remarks || chunk->things ? chunk : NULL;
 }
 
 /* If this many segments have come after a missing octet, and the other end has acknowledged more,
@@ -423,7 +434,7 @@ static void find_edge(struct iwd_side *s, uint64_t *next)
         *next = UINT64_MAX;
         for (const struct iwd_kept *k = s->kept; k; k = k->older) {
             if (k->pos > s->edge) {
-                *next = lesser(*next, k->pos);
+                *next = MIN(*next, k->pos);
             } else if (k->pos + k->length > s->edge) {
                 s->edge = k->pos + k->length;
                 more = true;
@@ -437,7 +448,7 @@ static void give_up(struct iwd_connection *c, enum iw_side side)
     struct iwd_side *s = &c->side[side];
     uint64_t before = s->edge, next;
 
-    s->edge = greater(s->edge, s->done);
+    s->edge = MAX(s->edge, s->done);
     find_edge(s, &next);
     if (next == UINT64_MAX || s->edge > before) {
         s->beyond = next != UINT64_MAX;
@@ -447,7 +458,7 @@ static void give_up(struct iwd_connection *c, enum iw_side side)
         return;
     s->beyond = 0;
     iw_observer_gap(c->observer, side, s->edge, next);
-    s->edge = greater(next, s->done);
+    s->edge = MAX(next, s->done);
     find_edge(s, &next);
 }
 
@@ -456,14 +467,14 @@ static void settle(struct iwd_connection *c, struct iwd_side *s)
 {
     struct iwd_chunk *chunk = c->chunk;
     uint64_t stop = chunk->pos + chunk->length;
-    uint64_t rest = greater(chunk->pos, lesser(s->done, stop));
+    uint64_t rest = MAX(chunk->pos, MIN(s->done, stop));
     uint64_t held = s->edge > IW_OBSERVER_WINDOW ? s->edge - IW_OBSERVER_WINDOW : 0;
     struct iwd_side *other = &c->side[!chunk->side];
 
     forget(other, other->done, c->pinfo->num); /* a Reply lets the initiator's be understood */
     if (chunk->pos <= s->edge)
-        s->edge = greater(s->edge, stop);
-    s->edge = greater(s->edge, s->done);
+        s->edge = MAX(s->edge, stop);
+    s->edge = MAX(s->edge, s->done);
     forget(s, s->done, c->pinfo->num);
     forget(s, held, 0);
     chunk->rest = (uint32_t)(rest - chunk->pos);
@@ -496,33 +507,29 @@ struct iwd_chunk *iwd_follow(struct iwd_connection *c, packet_info *pinfo, enum 
     if (!s->lost)
         give_up(c, side);
     settle(c, s);
-    remember(s, chunk);
-    end(c);
+    wmem_array_append_one(s->chunks, chunk);
+    (void)end(c);
     return chunk;
 }
 
 struct iwd_chunk *iwd_follow_end(struct iwd_connection *c, packet_info *pinfo, enum iw_side side,
                                  uint64_t pos, bool reset)
 {
-    struct iwd_chunk *chunk = begin(c, pinfo, side, pos, 0);
-
+    (void)begin(c, pinfo, side, pos, 0);
     iw_observer_end(c->observer, side, pos, reset);
     if (reset || !c->side[side].ended)
         c->side[side].fin = reset ? 0 : pos;
     c->side[side].ended = true;
-    end(c);
-    return chunk->remarks || chunk->things ? chunk : NULL;
+    return end(c);
 }
 
 struct iwd_chunk *iwd_follow_flush(struct iwd_connection *c)
 {
     packet_info last = {.num = c->last, .abs_ts = c->ended};
-    struct iwd_chunk *chunk = begin(c, &last, IW_SIDE_INITIATOR, 0, 0);
 
-    chunk->late = true;
+    begin(c, &last, IW_SIDE_INITIATOR, 0, 0)->late = true;
     iw_observer_flush(c->observer);
     for (int k = 0; k < 2; k++)
         forget(&c->side[k], c->side[k].done, c->last);
-    end(c);
-    return chunk->remarks || chunk->things ? chunk : NULL;
+    return end(c);
 }

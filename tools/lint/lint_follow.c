@@ -4,10 +4,14 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <unistd.h>
 
+#include "host/complain.h"
+#include "host/text.h"
 #include "iwarp/crc32c.h"
 
+enum { MOST_RANGES = 256 /* frames whose octets are remembered */ };
 enum { TABLE = 32768 /* TCP connections remembered at a time, iWARP or not */ };
 /* Show progress for files of this size or more, after this many frames. */
 enum { LARGE = 64 * 1024 * 1024, PROGRESS_FRAMES = 1 << 17 };
@@ -22,25 +26,26 @@ static void stop(int number)
 
 /* ---- where octets were ---- */
 
-static struct iw_lint_range *range_at(struct iw_lint_ranges *r, uint32_t k)
+/* Forgets the oldest ranges. */
+static void drop(struct iw_lint_ranges *r, uint32_t n)
 {
-    return &(r->many ? r->many : r->few)[(r->first + k) % r->room];
+    r->count -= n;
+    memmove(r->all, r->all + n, r->count * sizeof(*r->all));
 }
 
 /* Makes room for one more. Returns false if the oldest has to go instead. */
 static bool grow(struct iw_lint_ranges *r)
 {
     uint32_t room = 2 * r->room;
-    struct iw_lint_range *many = room <= IW_LINT_RANGES ? malloc(room * sizeof(*many)) : NULL;
+    struct iw_lint_range *all = room <= MOST_RANGES ? malloc(room * sizeof(*all)) : NULL;
 
-    if (!many)
+    if (all == NULL)
         return false;
-    for (uint32_t k = 0; k < r->count; k++)
-        many[k] = *range_at(r, k);
-    free(r->many);
-    r->many = many;
+    memcpy(all, r->all, r->count * sizeof(*all));
+    if (r->all != r->few)
+        free(r->all);
+    r->all = all;
     r->room = room;
-    r->first = 0;
     return true;
 }
 
@@ -48,22 +53,19 @@ static void remember(struct iw_lint_connection *c, enum iw_side side, uint64_t p
 {
     struct iw_lint_ranges *r = &c->side[side].ranges;
 
-    if (r->room == 0)
-        r->room = IW_LINT_FEW_RANGES;
-    if (r->count == r->room && !grow(r)) {
-        r->first = (r->first + 1) % r->room;
-        r->count--;
-    }
-    *range_at(r, r->count++) = (struct iw_lint_range){pos, end, c->lint->frame};
+    if (r->count == r->room && !grow(r))
+        drop(r, 1);
+    r->all[r->count++] = (struct iw_lint_range){pos, end, c->lint->frame};
 }
 
 /* Forgets ranges before `pos`, which have been judged. */
 static void forget(struct iw_lint_ranges *r, uint64_t pos)
 {
-    while (r->count > 0 && range_at(r, 0)->end <= pos) {
-        r->first = (r->first + 1) % r->room;
-        r->count--;
-    }
+    uint32_t n = 0;
+
+    while (n < r->count && r->all[n].end <= pos)
+        n++;
+    drop(r, n);
 }
 
 static unsigned begun_kind(const struct iw_ddp_header *h)
@@ -84,18 +86,16 @@ static void begin_message(struct iw_lint_connection *c, const struct iw_observat
 
 uint64_t iw_lint_frame(const struct iw_lint_connection *c, enum iw_side side, uint64_t pos)
 {
-    struct iw_lint_ranges *r = (struct iw_lint_ranges *)(uintptr_t)&c->side[side].ranges;
+    const struct iw_lint_side *s = &c->side[side];
+    const struct iw_lint_range *range = s->ranges.all;
 
     /* The first copy of an octet is the one that counts, hence from the oldest on. */
-    for (uint32_t k = 0; k < r->count; k++) {
-        const struct iw_lint_range *range = range_at(r, k);
-
+    for (uint32_t k = 0; k < s->ranges.count; k++, range++)
         if (pos >= range->pos && pos < range->end)
             return range->frame;
-    }
     for (unsigned i = 0; i < IW_LINT_BEGUN; i++)
-        if (c->side[side].begun[i].open && c->side[side].begun[i].pos == pos)
-            return c->side[side].begun[i].frame;
+        if (s->begun[i].open && s->begun[i].pos == pos)
+            return s->begun[i].frame;
     return c->lint->frame;
 }
 
@@ -117,15 +117,13 @@ static void seen_segment(struct iw_lint_connection *c, const struct iw_observati
 
 static void seen_message(struct iw_lint_connection *c, const struct iw_observation *o)
 {
-    struct iw_lint_side *s = &c->side[o->side], *other = &c->side[iw_lint_other(o->side)];
+    struct iw_lint_side *s = &c->side[o->side];
     unsigned opcode = iw_rdmap_op(&o->ddp);
     struct iw_lint_count *n = &s->count[opcode];
-    uint32_t length = o->message_length < UINT32_MAX ? (uint32_t)o->message_length : UINT32_MAX;
+    uint32_t length = (uint32_t)MIN(o->message_length, UINT32_MAX);
 
-    if (!n->messages || length < n->least)
-        n->least = length;
-    if (length > n->most)
-        n->most = length;
+    n->least = n->messages > 0 ? MIN(n->least, length) : length;
+    n->most = MAX(n->most, length);
     n->messages++;
     n->octets += o->message_length;
     if (!c->lint->options->summary)
@@ -133,7 +131,7 @@ static void seen_message(struct iw_lint_connection *c, const struct iw_observati
     if (opcode == IW_OP_READ_REQUEST || opcode == IW_OP_ATOMIC_REQUEST)
         iw_lint_asked(s, c->lint->time, o);
     else if (opcode == IW_OP_READ_RESPONSE || opcode == IW_OP_ATOMIC_RESPONSE)
-        iw_lint_answered(other, c->lint->time, o);
+        iw_lint_answered(&c->side[iw_observed_other(o->side)], c->lint->time, o);
 }
 
 static void seen_gap(struct iw_lint_connection *c, const struct iw_observation *o)
@@ -142,14 +140,14 @@ static void seen_gap(struct iw_lint_connection *c, const struct iw_observation *
 
     for (unsigned i = 0; i < IW_LINT_BEGUN; i++)
         s->begun[i].open = false;
-    iw_lint_forget_reads(&c->side[iw_lint_other(o->side)]); /* their answers may be missing */
-    if (o->kind == IW_OBSERVED_GAP && o->end == o->pos)
-        return;
+    iw_lint_forget_reads(&c->side[iw_observed_other(o->side)]); /* their answers may be missing */
     if (o->kind == IW_OBSERVED_GAP) {
+        if (o->end == o->pos)
+            return;
         s->gaps++;
         s->missing += o->end - o->pos;
     }
-    iw_lint_gap(c, o);
+    iw_lint_break(c, o);
 }
 
 static void seen(void *context, const struct iw_observation *o)
@@ -175,7 +173,7 @@ static void seen(void *context, const struct iw_observation *o)
         return;
     case IW_OBSERVED_LOST:
         s->lost = true;
-        iw_lint_end(c, o->side, iw_check_info(o->fault.check)->text);
+        iw_lint_break(c, o);
         return;
     case IW_OBSERVED_GAP:
     case IW_OBSERVED_RESYNC:
@@ -214,10 +212,10 @@ static bool opens(const struct iw_lint *lint, const struct iw_segment *s, enum i
  * MPA's Request. */
 static bool is_joined(const struct iw_segment *s)
 {
-    static const char key[] = "MPA ID Req";
-    size_t n = s->length < sizeof(key) - 1 ? s->length : sizeof(key) - 1;
+    size_t n = MIN(s->length, strlen("MPA ID Req"));
 
-    return !s->connection->syn[0] && !s->connection->syn[1] && memcmp(s->data, key, n) != 0;
+    return !s->connection->syn[0] && !s->connection->syn[1] &&
+           memcmp(s->data, iw_mpa_request_key, n) != 0;
 }
 
 static void *lend(void *context, size_t size)
@@ -247,7 +245,8 @@ static void close_connection(struct iw_lint_connection *c)
     c->tcp->user = NULL;
     iw_observer_drop(c->observer);
     for (int i = 0; i < 2; i++) {
-        free(c->side[i].ranges.many);
+        if (c->side[i].ranges.all != c->side[i].ranges.few)
+            free(c->side[i].ranges.all);
         iw_lint_free_reads(&c->side[i]);
     }
     free(c);
@@ -266,17 +265,16 @@ static void dropped(void *context, struct iw_connection *tcp)
 
 static void make_room(struct iw_lint *lint)
 {
-    struct iw_connection *oldest;
+    struct iw_connection *oldest =
+        lint->open < lint->options->connections ? NULL : iw_connections_oldest_used(lint->table);
 
-    if (lint->open < lint->options->connections ||
-        !(oldest = iw_connections_oldest_used(lint->table)))
+    if (oldest == NULL)
         return;
-    if (lint->early++ == 0)
-        fprintf(stderr,
-                "iwarp-lint: more than %zu connections at a time: from here on the one used least "
-                "recently is closed for each new one (--connections)\n",
-                lint->options->connections);
-    close_connection(oldest->user);
+    if (lint->early == 0)
+        iw_complain("more than %zu connections at a time: from here on the one used least "
+                    "recently is closed for each new one (--connections)",
+                    lint->options->connections);
+    dropped(lint, oldest);
 }
 
 /* Finds where MPA begins. After streaming mode (RFC 5044 §7.1.2) the initiator has read the
@@ -297,7 +295,7 @@ static void find_bases(struct iw_lint_connection *c, const struct iw_segment *s)
 static bool skip_streaming(const struct iw_lint_side *side, struct iw_segment *s)
 {
     uint64_t early = s->pos < side->base ? side->base - s->pos : 0;
-    size_t cut = early < s->length ? (size_t)early : s->length;
+    size_t cut = (size_t)MIN(early, s->length);
 
     if (early >= s->length + s->missing)
         return false;
@@ -325,13 +323,16 @@ static struct iw_lint_connection *follow(struct iw_lint *lint, const struct iw_s
                                         .emss = lint->options->mss,
                                         .default_config = lint->options->default_config,
                                         .extensions = true};
-    struct iw_lint_connection *c;
 
     make_room(lint);
-    c = calloc(1, sizeof(*c) + iw_observer_size());
-    if (!c) {
+    struct iw_lint_connection *c = calloc(1, sizeof(*c) + iw_observer_size());
+    if (c == NULL) {
         lint->unfollowed++;
         return NULL;
+    }
+    for (int i = 0; i < 2; i++) {
+        c->side[i].ranges.all = c->side[i].ranges.few;
+        c->side[i].ranges.room = IW_LINT_FEW_RANGES;
     }
     c->observer = (struct iw_observer *)(void *)(c + 1);
     c->lint = lint;
@@ -343,7 +344,7 @@ static struct iw_lint_connection *follow(struct iw_lint *lint, const struct iw_s
     if (is_joined(s))
         iw_observer_assume(c->observer, NULL);
     if (lint->acked_frame == lint->frame)
-        take_ack(c, lint->acked, iw_lint_other(side));
+        take_ack(c, lint->acked, iw_observed_other(side));
     s->connection->user = c;
     lint->open++;
     lint->followed++;
@@ -415,7 +416,6 @@ static int on_segment(void *context, const struct iw_segment *s)
 {
     struct iw_lint *lint = context;
     struct iw_lint_connection *c = s->connection->user;
-    enum iw_side side;
 
     lint->frame = s->frame->number;
     lint->time = s->frame->time;
@@ -429,9 +429,9 @@ static int on_segment(void *context, const struct iw_segment *s)
     }
     if (!c || s->kind == IW_SEGMENT_SYN)
         return 0;
-    side = s->direction == c->initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER;
+    enum iw_side side = s->direction == c->initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER;
     if (s->kind == IW_SEGMENT_ACK)
-        take_ack(c, s->pos, iw_lint_other(side));
+        take_ack(c, s->pos, iw_observed_other(side));
     else
         take_end(c, s, side);
     return 0;
@@ -442,10 +442,10 @@ static int on_segment(void *context, const struct iw_segment *s)
 static struct iw_capture *open_capture(const struct iw_lint_options *o,
                                        char error[IW_CAPTURE_ERROR])
 {
-    struct iw_capture *c =
-        o->live ? iw_capture_live(o->path, o->filter, error) : iw_capture_open(o->path, error);
-
-    if (c && !o->live && o->filter && !iw_capture_filter(c, o->filter, error)) {
+    if (o->live != NULL)
+        return iw_capture_live(o->live, o->filter, error);
+    struct iw_capture *c = iw_capture_open(o->path, error);
+    if (c != NULL && o->filter != NULL && !iw_capture_filter(c, o->filter, error)) {
         iw_capture_close(c);
         return NULL;
     }
@@ -483,8 +483,8 @@ static int read_frames(struct iw_lint *lint, struct iw_capture *c, struct iw_fra
     }
     progress(c, true);
     if (iw_capture_dropped(c))
-        fprintf(stderr, "iwarp-lint: %s: %llu packets were lost\n", lint->options->path,
-                (unsigned long long)iw_capture_dropped(c));
+        iw_complain("%s: %llu packets were lost", lint->options->path,
+                    (unsigned long long)iw_capture_dropped(c));
     return stopped && got > 0 ? 0 : got;
 }
 
@@ -494,11 +494,10 @@ static int walk(struct iw_lint *lint, struct iw_capture *c, struct iw_fragments 
                 char error[IW_CAPTURE_ERROR])
 {
     struct iw_capture_counts counts = {0};
-    int got;
 
     if (lint->options->format == IW_LINT_SARIF)
         iw_lint_sarif_begin(lint);
-    got = read_frames(lint, c, f, &counts, error);
+    int got = read_frames(lint, c, f, &counts, error);
     counts.incomplete = iw_fragments_incomplete(f);
     for (size_t i = 0; i < iw_connections_count(lint->table); i++) {
         struct iw_connection *tcp = iw_connections_get(lint->table, i);
@@ -526,41 +525,27 @@ static void catch_signals(const struct iw_lint_options *o)
 
 static int complain(const char *why, int status)
 {
-    fprintf(stderr, "iwarp-lint: %s\n", why);
+    iw_complain("%s", why);
     return status;
 }
 
-/* Prepares everything before the first frame is read. */
-static bool begin(struct iw_lint *lint, struct iw_fragments **f)
-{
-    lint->scratch = malloc(iw_observer_scratch_size());
-    lint->table = iw_connections_new(TABLE, on_segment, lint);
-    *f = iw_fragments_new();
-    if (!lint->scratch || !lint->table || !*f) {
-        (void)complain("no memory", IW_LINT_BROKEN);
-        return false;
-    }
-    iw_connections_recycle(lint->table, dropped);
-    iw_connections_tell_acks(lint->table);
-    iw_connections_foresee(lint->table, soon);
-    return !lint->options->into || (lint->extract = iw_lint_extract_begin(lint->options));
-}
-
-static int lint_capture(struct iw_lint *lint, struct iw_capture *c, struct iw_fragments *f)
+static int lint_capture(struct iw_lint *lint, struct iw_capture *c)
 {
     char error[IW_CAPTURE_ERROR];
+    struct iw_fragments *f = iw_got(iw_fragments_new());
     int walked = walk(lint, c, f, error);
-    int extracted = lint->extract ? iw_lint_extract_end(lint) : 0;
+    int extracted = lint->extract != NULL ? iw_lint_extract_end(lint) : 0;
     int status = lint->findings ? IW_LINT_FINDINGS : IW_LINT_CLEAN;
 
+    iw_fragments_free(f);
     if (walked < 0)
         status = complain(error, IW_LINT_UNREADABLE);
     if (extracted)
         status = extracted;
     if (fflush(lint->out) || ferror(lint->out))
-        status = complain("cannot write the findings", IW_LINT_BROKEN);
-    if (lint->options->annotate && !iw_lint_annotate(lint))
-        status = IW_LINT_BROKEN;
+        status = complain("cannot write the findings", IW_EXIT_TESTER);
+    if (lint->options->annotate != NULL && !iw_lint_annotate(lint))
+        status = IW_EXIT_TESTER;
     return status;
 }
 
@@ -569,16 +554,21 @@ int iw_lint_run(const struct iw_lint_options *options, FILE *out)
     struct iw_lint lint = {.options = options, .out = out};
     char error[IW_CAPTURE_ERROR];
     struct iw_capture *c = open_capture(options, error);
-    struct iw_fragments *f = NULL;
-    int status = IW_LINT_BROKEN;
+    int status = IW_EXIT_TESTER;
 
-    if (!c)
+    if (c == NULL)
         return complain(error, IW_LINT_UNREADABLE);
     catch_signals(options);
-    if (begin(&lint, &f))
-        status = lint_capture(&lint, c, f);
+    lint.scratch = iw_got(malloc(iw_observer_scratch_size()));
+    lint.table = iw_got(iw_connections_new(TABLE, on_segment, &lint));
+    if (options->annotate != NULL)
+        lint.notes = iw_got(malloc(IW_LINT_NOTES * sizeof(*lint.notes)));
+    iw_connections_recycle(lint.table, dropped);
+    iw_connections_tell_acks(lint.table);
+    iw_connections_foresee(lint.table, soon);
+    if (options->into == NULL || iw_lint_extract_begin(&lint))
+        status = lint_capture(&lint, c);
     iw_capture_close(c);
-    iw_fragments_free(f);
     iw_connections_free(lint.table);
     free(lint.scratch);
     iw_lint_free_notes(&lint);

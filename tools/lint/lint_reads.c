@@ -124,14 +124,14 @@ void iw_lint_forget_reads(struct iw_lint_side *s)
 /* Returns the end of the step up to which this part, in thousandths, of all times lies. */
 static uint64_t percentile(const struct iw_lint_reads *r, unsigned share)
 {
-    uint64_t place = iw_number_place(r->answered, share), seen = 0, end;
+    uint64_t place = iw_number_place(r->answered, share), seen = 0;
 
     for (unsigned p = 0; p < POWERS; p++)
         for (unsigned i = 0; r->power[p] && i < STEPS; i++) {
             seen += r->power[p][i];
             if (seen <= place)
                 continue;
-            end = p ? (uint64_t)(STEPS + i + 1) << (p - 1) : i + 1;
+            uint64_t end = p ? (uint64_t)(STEPS + i + 1) << (p - 1) : i + 1;
             return end - 1 < r->most ? end - 1 : r->most;
         }
     return r->most;
@@ -140,19 +140,15 @@ static uint64_t percentile(const struct iw_lint_reads *r, unsigned share)
 struct iw_lint_times iw_lint_times(const struct iw_lint_side *s)
 {
     const struct iw_lint_reads *r = s->reads;
-    struct iw_lint_times t = {0};
 
-    if (!r)
-        return t;
-    t.outstanding = r->outstanding;
-    t.answered = r->answered;
-    if (!t.answered)
-        return t;
-    t.p50 = percentile(r, 500);
-    t.p90 = percentile(r, 900);
-    t.p99 = percentile(r, 990);
-    t.most = r->most;
-    return t;
+    if (r == NULL)
+        return (struct iw_lint_times){.answered = 0};
+    return (struct iw_lint_times){.answered = r->answered,
+                                  .p50 = percentile(r, 500),
+                                  .p90 = percentile(r, 900),
+                                  .p99 = percentile(r, 990),
+                                  .most = r->most,
+                                  .outstanding = r->outstanding};
 }
 
 void iw_lint_free_reads(struct iw_lint_side *s)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef IWD_STATS_H
-#define IWD_STATS_H
+#ifndef IWD_STATS_TAP_H
+#define IWD_STATS_TAP_H
 
 /*
  * Statistics. All listen to the tap "iwarp", which reports each start-up frame and FPDU as it is
@@ -47,33 +47,26 @@ static inline const struct iwd_message *iwd_seen_request(const struct iwd_seen *
  * owns copies of its strings. */
 struct iwd_table {
     stat_tap_table_ui ui; /* all but what iwd_register_table sets */
-    void (*reset)(void);  /* forgets what was counted */
+    void (*reset)(void);  /* forgets what was counted beside the rows; NULL: nothing was */
+    GHashTable *rows;     /* stat_tap_table_item_type * by the key of the row */
     guint room;           /* rows that were made; the table shows as many as num_elements says */
 };
 
-#define IWD_COLUMN_TEXT(name, width)                                                               \
-    {                                                                                              \
-        TABLE_ITEM_STRING, TAP_ALIGN_LEFT, name, "%-" #width "s"                                   \
-    }
-#define IWD_COLUMN_COUNT(name, width)                                                              \
-    {                                                                                              \
-        TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, name, "%" #width "u"                                     \
-    }
-/* A column of numbers as text, because Wireshark shows them badly otherwise. All texts are equally
- * long, so that they sort well. */
-#define IWD_COLUMN_NUMBER(name, width)                                                             \
-    {                                                                                              \
-        TABLE_ITEM_STRING, TAP_ALIGN_RIGHT, name, "%" #width "s"                                   \
-    }
+/* Columns: {IWD_TEXT("Rule", 12)}. IWD_NUMBER are numbers as text, because Wireshark shows them
+ * badly otherwise. All texts are equally long, so that they sort well. */
+#define IWD_TEXT(name, width) TABLE_ITEM_STRING, TAP_ALIGN_LEFT, name, "%-" #width "s"
+#define IWD_COUNT(name, width) TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, name, "%" #width "u"
+#define IWD_NUMBER(name, width) TABLE_ITEM_STRING, TAP_ALIGN_RIGHT, name, "%" #width "s"
+
+enum { IWD_NARROW = 12, IWD_WIDE = 14 };
 
 void iwd_register_table(struct iwd_table *t);
-/* Adds a row of zeros and empty strings. Returns its number. */
-guint iwd_table_add(struct iwd_table *t);
-stat_tap_table_item_type *iwd_table_at(const struct iwd_table *t, guint row, guint column);
-void iwd_table_text(const struct iwd_table *t, guint row, guint column, const char *text);
-/* Sets a cell of an IWD_COLUMN_NUMBER of that width, from user_data.float_value. */
-void iwd_table_number(const struct iwd_table *t, guint row, guint column, int width, int decimals,
-                      double number);
+/* Returns the cells of the row with this key. *fresh: it was added, with zeros and empty strings.
+ */
+stat_tap_table_item_type *iwd_table_row(struct iwd_table *t, gconstpointer key, bool *fresh);
+void iwd_table_text(stat_tap_table_item_type *cell, const char *text);
+/* Sets a cell of an IWD_NUMBER of that width, and its user_data.float_value. */
+void iwd_table_number(stat_tap_table_item_type *cell, int width, int decimals, double number);
 
 /* ---- registration ---- */
 

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lint.h"
+
+#include <inttypes.h>
+
+char *iw_lint_address(const struct iw_lint_connection *c, enum iw_side side, char *text)
+{
+    unsigned direction = side == IW_SIDE_INITIATOR ? c->initiator : !c->initiator;
+
+    return iw_address_print(text, &c->tcp->address[direction], c->tcp->port[direction]);
+}
+
+char *iw_lint_hex(char text[IW_LINT_HEX], uint64_t value)
+{
+    snprintf(text, IW_LINT_HEX, "0x%" PRIx64, value);
+    return text;
+}
+
+void iw_lint_put_json(const struct iw_lint *lint, json_t *object)
+{
+    if (object == NULL)
+        return;
+    json_dumpf(object, lint->out, JSON_COMPACT);
+    putc('\n', lint->out);
+    json_decref(object);
+}
+
+/* Writes a line about one side, which begins with what all of them have. */
+static void put_line(const struct iw_lint_connection *c, const char *type, enum iw_side side,
+                     uint64_t frame, json_t *more)
+{
+    char from[IW_ENDPOINT_TEXT];
+    json_t *object = json_pack("{s:s, s:I, s:I, s:s, s:s}", "type", type, "frame",
+                               (json_int_t)frame, "connection", (json_int_t)c->tcp->number, "side",
+                               iw_side_name(side), "from", iw_lint_address(c, side, from));
+
+    json_object_update_new(object, more);
+    iw_lint_put_json(c->lint, object);
+}
+
+void iw_lint_finding(struct iw_lint_connection *c, const struct iw_observation *o)
+{
+    struct iw_lint *lint = c->lint;
+    const struct iw_fault *f = &o->fault;
+    const struct iw_check_info *info = iw_check_info(f->check);
+    const struct iw_rule *rule = iw_rule_at(info->rule);
+    const char *level = iw_level_name(rule->level);
+    uint64_t frame = iw_lint_frame(c, o->side, f->pos);
+    char what[512], where[128], from[IW_ENDPOINT_TEXT], got[IW_LINT_HEX], want[IW_LINT_HEX];
+
+    if (lint->options->must && (rule->level < IW_LEVEL_MUST || rule->implied))
+        return;
+    lint->findings++;
+    iw_lint_hex(got, f->got);
+    iw_lint_hex(want, f->want);
+    snprintf(what, sizeof(what), "%s (%s%s): %s [%s; %s", rule->id, level,
+             rule->implied ? ", implied" : "", info->text, info->name, iw_side_name(o->side));
+    snprintf(where, sizeof(where), "octet %" PRIu64 ": %s, expected %s", f->pos, got, want);
+    iw_lint_note(lint, frame, "%s, %s]", what, where);
+    switch (lint->options->format) {
+    case IW_LINT_TEXT:
+        fprintf(lint->out, "%s:%" PRIu64 ": %s %s, %s]\n", lint->options->path, frame, what,
+                iw_lint_address(c, o->side, from), where);
+        break;
+    case IW_LINT_JSON:
+        put_line(c, "finding", o->side, frame,
+                 json_pack("{s:I, s:s, s:s, s:s, s:b, s:s, s:s, s:s}", "octet", (json_int_t)f->pos,
+                           "check", info->name, "rule", rule->id, "level", level, "implied",
+                           (int)rule->implied, "text", info->text, "got", got, "want", want));
+        break;
+    case IW_LINT_SARIF:
+        iw_lint_sarif_finding(c, o, where);
+        break;
+    }
+}
+
+void iw_lint_message(const struct iw_lint_connection *c, const struct iw_observation *o)
+{
+    const struct iw_lint *lint = c->lint;
+    bool message = o->kind == IW_OBSERVED_MESSAGE;
+    uint64_t frame = iw_lint_frame(c, o->side, o->pos);
+    char text[512], segments[64] = "", from[IW_ENDPOINT_TEXT];
+
+    if (message)
+        iw_wire_print_segment(text, sizeof(text), o->ulpdu, o->ulpdu_captured);
+    else if (o->kind == IW_OBSERVED_STARTUP)
+        iw_wire_print_startup(text, sizeof(text), o->frame, o->frame_length);
+    else
+        snprintf(text, sizeof(text), "%s", o->kind == IW_OBSERVED_FIN ? "fin" : "reset");
+    if (lint->options->format == IW_LINT_JSON) {
+        json_t *more = json_pack("{s:I, s:s}", "octet", (json_int_t)o->pos, "text", text);
+
+        if (message)
+            json_object_update_new(more,
+                                   json_pack("{s:I, s:I}", "segments", (json_int_t)o->segments,
+                                             "octets", (json_int_t)o->message_length));
+        put_line(c, "message", o->side, frame, more);
+        return;
+    }
+    if (message && o->segments > 1)
+        snprintf(segments, sizeof(segments), " (last of %" PRIu32 " segments, %" PRIu64 " octets)",
+                 o->segments, o->message_length);
+    fprintf(lint->out, "%s:%" PRIu64 ": %s %s: %s%s\n", lint->options->path, frame,
+            iw_side_name(o->side), iw_lint_address(c, o->side, from), text, segments);
+}
+
+void iw_lint_break(struct iw_lint_connection *c, const struct iw_observation *o)
+{
+    static const char *const types[] = {
+        [IW_OBSERVED_LOST] = "unknown", [IW_OBSERVED_GAP] = "gap", [IW_OBSERVED_RESYNC] = "resync"};
+    static const char *const found_by[] = {[IW_RESYNC_MARKER] = "by a Marker",
+                                           [IW_RESYNC_CRC] = "by a CRC",
+                                           [IW_RESYNC_CHAIN] = "by a chain of headers"};
+    struct iw_lint *lint = c->lint;
+    bool lost = o->kind == IW_OBSERVED_LOST;
+    const char *unknown = lost ? "unknown from here: " : "";
+    char from[IW_ENDPOINT_TEXT], text[512];
+
+    if (lost)
+        snprintf(text, sizeof(text), "%s", iw_check_info(o->fault.check)->text);
+    else if (o->kind == IW_OBSERVED_GAP)
+        snprintf(text, sizeof(text), "octets %" PRIu64 " to %" PRIu64 " are not in the capture",
+                 o->pos, o->end - 1);
+    else
+        snprintf(text, sizeof(text), "FPDUs found again at octet %" PRIu64 ", %s", o->end,
+                 found_by[o->found_by]);
+    iw_lint_note(lint, lint->frame, "%s%s [%s]", unknown, text, iw_side_name(o->side));
+    switch (lint->options->format) {
+    case IW_LINT_TEXT:
+        fprintf(lint->out, "%s:%" PRIu64 ": %s%s [%s %s]\n", lint->options->path, lint->frame,
+                unknown, text, iw_side_name(o->side), iw_lint_address(c, o->side, from));
+        break;
+    case IW_LINT_JSON:
+        put_line(c, types[o->kind], o->side, lint->frame,
+                 lost ? json_pack("{s:s}", "text", text)
+                      : json_pack("{s:I, s:I, s:s}", "octet", (json_int_t)o->pos, "end",
+                                  (json_int_t)o->end, "text", text));
+        break;
+    case IW_LINT_SARIF:
+        if (o->kind != IW_OBSERVED_RESYNC)
+            iw_lint_sarif_unknown(c, o->side, text);
+        break;
+    }
+}
