@@ -17,7 +17,7 @@
 #include "report/report_json.h"
 #include "report/report_junit.h"
 #include "report/report_tap.h"
-#include "run/record.h"
+#include "run/run_record.h"
 
 /* ---- one entry of each verdict ---- */
 

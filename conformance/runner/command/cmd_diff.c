@@ -10,7 +10,7 @@
 #include "commands.h"
 #include "host/complain.h"
 #include "host/text.h"
-#include "run/record.h"
+#include "run/run_record.h"
 
 enum { ROW = 16 };
 

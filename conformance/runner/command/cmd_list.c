@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command_setup.h"
 #include "commands.h"
 #include "host/complain.h"
-#include "setup.h"
 
 int iw_command_list(const struct iw_command *c)
 {

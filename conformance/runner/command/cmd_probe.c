@@ -7,11 +7,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "command_setup.h"
 #include "commands.h"
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/text.h"
-#include "setup.h"
 
 /* What was found, in the words of lib/probe.lua. The lists end with NULL. */
 struct findings {

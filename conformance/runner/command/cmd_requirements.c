@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command_setup.h"
 #include "commands.h"
 #include "host/complain.h"
-#include "setup.h"
 #include "suite/proof.h"
 
 enum { RFCS = 16 };

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "command_setup.h"
 #include "commands.h"
 #include "host/complain.h"
 #include "host/files.h"
@@ -20,8 +21,7 @@
 #include "run/baseline.h"
 #include "run/journal.h"
 #include "run/pool.h"
-#include "run/record.h"
-#include "setup.h"
+#include "run/run_record.h"
 #include "suite/proof.h"
 
 /* Cases in which a peer may say nothing before it is given up. More than a family of cases that

@@ -3,12 +3,12 @@
  */
 #include <stdlib.h>
 
+#include "command_setup.h"
 #include "commands.h"
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/text.h"
 #include "selfcheck/selfcheck.h"
-#include "setup.h"
 #include "suite/proof.h"
 
 static bool write_matrix(const struct iw_self_check *s, const char *path)

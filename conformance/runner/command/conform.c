@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "command_setup.h"
 #include "commands.h"
 #include "host/complain.h"
 #include "reexec.h"
 #include "run/journal.h"
-#include "setup.h"
 
 /* A run continues as it was begun. (Inside a target's kernel its words have the selection again,
  * which selects nothing more.) */

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "command_setup.h"
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/text.h"
-#include "setup.h"
 #include "supervise.h"
 
 /* Says whose command this runner was started by: there it stays. */

@@ -4,7 +4,7 @@
 
 /* A table of rules (RFC 4180, with line feeds). */
 
-#include "run/record.h"
+#include "run/run_record.h"
 
 /* Writes one line per rule of the catalogue: its verdict, the cases that show it, and if there is
  * none, why. The caller asks the FILE whether that worked. */

@@ -9,7 +9,7 @@
 #include "iwarp/capture.h"
 #include "iwarp/crc32c.h"
 #include "iwarp/transport.h"
-#include "script.h"
+#include "script_host.h"
 #include "station/station_internal.h"
 
 /* Bounds of what a file can make us hold: connections that are read at a time, and those that are

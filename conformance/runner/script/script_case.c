@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "script.h"
+#include "script_host.h"
 
 /* The string in a field of the table on top of the stack, copied; NULL if it is absent. */
 static char *text_field(lua_State *L, const char *field)

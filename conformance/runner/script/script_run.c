@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "iwarp/transport.h"
-#include "script.h"
+#include "script_host.h"
 #include "sequence.h"
 
 enum { ERROR_ROOM = 1024, CASE_SECONDS = 20 };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "iwarp/transport.h"
-#include "script.h"
+#include "script_host.h"
 
 #define CONN "iw.conn"
 #define LISTENER "iw.listener"

@@ -3,7 +3,7 @@
 
 #include "base/result_json.h"
 #include "host/text.h"
-#include "run/record.h"
+#include "run/run_record.h"
 #include "selfcheck.h"
 
 enum { LINE = 120 /* columns */, IDLE = 40 /* names */ };

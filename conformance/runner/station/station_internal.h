@@ -2,8 +2,8 @@
 #ifndef IW_RUNNER_STATION_INTERNAL_H
 #define IW_RUNNER_STATION_INTERNAL_H
 
-#include "station.h"
-#include "tcp.h"
+#include "conform_station.h"
+#include "station_tcp.h"
 
 struct iw_station {
     struct iw_exchange *exchange;

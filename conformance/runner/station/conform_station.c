@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "station.h"
+#include "conform_station.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>

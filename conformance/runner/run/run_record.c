@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "record.h"
+#include "run_record.h"
 
 #include <stdlib.h>
 #include <string.h>

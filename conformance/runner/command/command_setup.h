@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef IW_RUNNER_SETUP_H
-#define IW_RUNNER_SETUP_H
+#ifndef IW_RUNNER_COMMAND_SETUP_H
+#define IW_RUNNER_COMMAND_SETUP_H
 
 /* What most commands work on: the suite, what was selected from it, and the target. */
 

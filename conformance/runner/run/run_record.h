@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef IW_RUNNER_RECORD_H
-#define IW_RUNNER_RECORD_H
+#ifndef IW_RUNNER_RUN_RECORD_H
+#define IW_RUNNER_RUN_RECORD_H
 
 /* The record of a run as it grows: what is to be played next, what a result amounts to. */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where things lie, and reading what a command works on. */
-#include "setup.h"
+#include "command_setup.h"
 
 #include <errno.h>
 #include <stdlib.h>

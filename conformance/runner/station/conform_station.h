@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef IW_RUNNER_STATION_H
-#define IW_RUNNER_STATION_H
+#ifndef IW_RUNNER_CONFORM_STATION_H
+#define IW_RUNNER_CONFORM_STATION_H
 
 /*
  * The station: the tester's end of TCP connections to the peer, over sockets or, with a TUN device,

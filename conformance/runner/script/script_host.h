@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef IW_RUNNER_SCRIPT_H
-#define IW_RUNNER_SCRIPT_H
+#ifndef IW_RUNNER_SCRIPT_HOST_H
+#define IW_RUNNER_SCRIPT_HOST_H
 
 /*
  * The script host: one Lua state with bounds on time and memory, the table `iw` of C primitives on
@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "base/runner.h"
-#include "station/station.h"
+#include "station/conform_station.h"
 
 enum { IW_SCRIPT_WHERE = 512 };
 
