@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/result_json.h"
 #include "host/text.h"
 #include "report/report_console.h"
 #include "report/report_csv.h"

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/result_json.h"
 #include "commands.h"
 #include "host/complain.h"
 #include "host/text.h"

@@ -12,6 +12,7 @@
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/text.h"
+#include "script/script_run.h"
 
 /* What was found, in the words of lib/probe.lua. The lists end with NULL. */
 struct findings {

@@ -4,7 +4,7 @@
 
 /* The command line. */
 
-#include "base/runner.h"
+#include "script/play_options.h"
 
 struct iw_journal;
 

@@ -7,13 +7,6 @@
 
 enum { MANY = 10 }; /* failures from which on they are summed up */
 
-const struct iw_rule *iw_entry_rule(const struct iw_entry *entry)
-{
-    if (entry->result.rule)
-        return entry->result.rule;
-    return entry->c && entry->c->n_rules ? entry->c->rules[0] : NULL;
-}
-
 static void field(FILE *out, const char *name, const char *text)
 {
     char *clean = iw_text_clean(text);

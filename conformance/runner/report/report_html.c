@@ -5,12 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/result_json.h"
 #include "host/text.h"
 #include "report_html.h"
 #include "report_json.h"
 #include "suite/proof.h"
-#include "suite/suite.h"
 
 enum { FILE_MOST = 1 << 20 };
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report_json.h"
-#include "base/result_json.h"
 #include "host/text.h"
-#include "suite/suite.h"
 
 static json_t *rules(const struct iw_case *c)
 {

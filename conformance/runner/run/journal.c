@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/result_json.h"
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/text.h"

@@ -15,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/result_json.h"
 #include "host/text.h"
 #include "iwarp/capture.h"
 #include "iwarp/transport.h"

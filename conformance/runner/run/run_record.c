@@ -11,6 +11,13 @@
 #include "pool.h"
 #include "suite/suite.h"
 
+const struct iw_rule *iw_entry_rule(const struct iw_entry *entry)
+{
+    if (entry->result.rule)
+        return entry->result.rule;
+    return entry->c && entry->c->n_rules ? entry->c->rules[0] : NULL;
+}
+
 static void count(struct iw_record *r, struct iw_entry *entry)
 {
     entry->done = true;

@@ -6,7 +6,8 @@
 
 #include <time.h>
 
-#include "base/runner.h"
+#include "base/conform_case.h"
+#include "base/result.h"
 
 struct iw_baseline;
 struct iw_proof;

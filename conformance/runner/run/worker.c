@@ -5,10 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/result_json.h"
 #include "host/text.h"
 #include "pool.h"
-#include "suite/suite.h"
 
 enum { LINE = 1024 };
 
@@ -175,7 +173,7 @@ static void play_once(struct worker *w, const struct iw_order *order, struct iw_
     }
     if (!open_target(w, order->option, crafted, r))
         return;
-    lacking = iw_case_hazardous(order->c) && !pool->options->hazards
+    lacking = iw_case_tagged(order->c, "hazard") && !pool->options->hazards
                   ? iw_text_copy("a hazard: it could wedge the target; see --allow-hazard")
                   : iw_target_lacks(iw_target_of(w->target), order->c);
     if (lacking) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "script_case.h"
 #include "script_host.h"
 
 /* The string in a field of the table on top of the stack, copied; NULL if it is absent. */

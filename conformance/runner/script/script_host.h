@@ -14,8 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/runner.h"
+#include "base/conform_case.h"
+#include "play_options.h"
 #include "station/conform_station.h"
+#include "target/target.h"
 
 enum { IW_SCRIPT_WHERE = 512 };
 

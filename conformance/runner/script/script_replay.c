@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "script_host.h"
+#include "script_replay.h"
 
 static void set(lua_State *L, const char *field, const char *text)
 {

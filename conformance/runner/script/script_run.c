@@ -5,6 +5,7 @@
 
 #include "iwarp/transport.h"
 #include "script_host.h"
+#include "script_run.h"
 #include "sequence.h"
 
 enum { ERROR_ROOM = 1024, CASE_SECONDS = 20 };

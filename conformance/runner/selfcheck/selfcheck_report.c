@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
-#include "base/result_json.h"
 #include "host/text.h"
 #include "run/run_record.h"
 #include "selfcheck.h"

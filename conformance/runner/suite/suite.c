@@ -107,7 +107,7 @@ static void drop_cases(struct iw_suite_file *file, char *error)
     file->error = error;
 }
 
-static const struct iw_case *with_id(const struct iw_suite *suite, const char *id)
+const struct iw_case *iw_suite_find(const struct iw_suite *suite, const char *id)
 {
     for (size_t i = 0; i < suite->n_cases; i++)
         if (!strcmp(suite->cases[i]->id, id))
@@ -128,7 +128,7 @@ static void load_file(struct iw_suite *suite, char *path, const struct iw_run_op
     }
     for (size_t i = 0; i < file->n_cases; i++) {
         const struct iw_case *c = &file->cases[i];
-        const struct iw_case *other = with_id(suite, c->id);
+        const struct iw_case *other = iw_suite_find(suite, c->id);
 
         if (other) {
             suite->n_broken++;
@@ -184,26 +184,6 @@ void iw_suite_free(struct iw_suite *suite)
     *suite = (struct iw_suite){0};
 }
 
-/* ---- questions ---- */
-
-bool iw_case_names_rule(const struct iw_case *c, const struct iw_rule *rule)
-{
-    for (size_t i = 0; i < c->n_rules; i++)
-        if (c->rules[i] == rule)
-            return true;
-    return false;
-}
-
-const char *iw_case_level(const struct iw_case *c)
-{
-    return c->worst == IW_VERDICT_FAIL ? "must" : c->worst == IW_VERDICT_NOTE ? "should" : "may";
-}
-
-const char *iw_role_name(enum iw_mpa_role role)
-{
-    return role == IW_MPA_INITIATOR ? "initiator" : "responder";
-}
-
 /* ---- selecting ---- */
 
 static bool rule_fits(const struct iw_case *c, const char *glob)
@@ -212,19 +192,6 @@ static bool rule_fits(const struct iw_case *c, const char *glob)
         if (!fnmatch(glob, c->rules[i]->id, FNM_CASEFOLD))
             return true;
     return false;
-}
-
-static bool tag_fits(const struct iw_case *c, const char *glob)
-{
-    for (size_t i = 0; i < c->n_tags; i++)
-        if (!fnmatch(glob, c->tags[i], 0))
-            return true;
-    return false;
-}
-
-bool iw_case_hazardous(const struct iw_case *c)
-{
-    return tag_fits(c, "hazard");
 }
 
 static bool level_fits(const struct iw_case *c, const char *level)
@@ -261,7 +228,7 @@ static fits_fn *question(const char *pattern, const char **argument, char *error
     if (n == 4 && !strncmp(pattern, "rule", n))
         return rule_fits;
     if (n == 3 && !strncmp(pattern, "tag", n))
-        return tag_fits;
+        return iw_case_tagged;
     if (n == 5 && !strncmp(pattern, "level", n) && one_of(*argument, "must", "should", "may"))
         return level_fits;
     if (n == 4 && !strncmp(pattern, "role", n) &&
