@@ -23,6 +23,15 @@ bool iw_verdict_find(const char *name, enum iw_verdict *out)
     return false;
 }
 
+int iw_verdict_gravity(enum iw_verdict verdict)
+{
+    static const int gravities[IW_VERDICT_COUNT] = {
+        [IW_VERDICT_PASS] = 1, [IW_VERDICT_SKIP] = 0,         [IW_VERDICT_NOTE] = 2,
+        [IW_VERDICT_FAIL] = 4, [IW_VERDICT_INCONCLUSIVE] = 3, [IW_VERDICT_ERROR] = 5,
+    };
+    return gravities[verdict];
+}
+
 const char *iw_testable_name(enum iw_testable testable)
 {
     static const char *const places[] = {

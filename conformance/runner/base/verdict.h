@@ -22,6 +22,10 @@ const char *iw_verdict_name(enum iw_verdict verdict);
 /* Finds the verdict of that name (NULL: none). False, leaving *out, if there is none. */
 bool iw_verdict_find(const char *name, enum iw_verdict *out);
 
+/* How grave it is among the rounds of one case: SKIP is the least, then PASS, NOTE, INCONCLUSIVE,
+ * FAIL and ERROR. */
+int iw_verdict_gravity(enum iw_verdict verdict);
+
 /* "no", "api", "wire-passive", "wire-active": where breaking a rule shows. */
 const char *iw_testable_name(enum iw_testable testable);
 

@@ -71,14 +71,6 @@ static int print_script(const char *path)
     return 0;
 }
 
-static const struct iw_case *find(const struct iw_suite *suite, const char *id)
-{
-    for (size_t i = 0; i < suite->n_cases; i++)
-        if (!strcmp(suite->cases[i]->id, id))
-            return suite->cases[i];
-    return NULL;
-}
-
 static void no_case(const struct iw_suite *suite, const char *id)
 {
     const char *near = iw_suite_nearest(suite, id);
@@ -93,7 +85,7 @@ int iw_command_show(const struct iw_command *c)
     int status = iw_setup(&s, c, false);
 
     if (!status) {
-        const struct iw_case *found = find(&s.suite, c->words[0]);
+        const struct iw_case *found = iw_suite_find(&s.suite, c->words[0]);
 
         if (found) {
             print_head(found);

@@ -81,7 +81,7 @@ static void done(void *context, unsigned worker, const struct iw_job *job, struc
 
     (void)worker;
     iw_journal_add(run->journal, result, job->round);
-    iw_record_take(&run->record, &run->baseline, iw_record_entry(&run->record, job->c), result);
+    iw_record_take(&run->record, &run->baseline, iw_record_entry(&run->record, job->c->id), result);
     tell(run);
     if (run->progress)
         iw_console_progress(stderr, &run->record, job->c->id);

@@ -138,14 +138,6 @@ struct iw_journal *iw_journal_resume(const char *dir, struct iw_journal_head *he
     return NULL;
 }
 
-static struct iw_entry *entry_of(struct iw_record *record, const char *id)
-{
-    for (size_t i = 0; id && i < record->count; i++)
-        if (record->entries[i].c && !strcmp(record->entries[i].c->id, id))
-            return &record->entries[i];
-    return NULL;
-}
-
 static bool is_round(const json_t *round, unsigned repeat)
 {
     return !round || (json_is_integer(round) && json_integer_value(round) >= 0 &&
@@ -169,7 +161,7 @@ int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
     {
         const char *id = json_string_value(json_object_get(object, "id"));
         const json_t *round = json_object_get(object, "round"); /* missing: as they came */
-        struct iw_entry *entry = entry_of(record, id);
+        struct iw_entry *entry = id != NULL ? iw_record_entry(record, id) : NULL;
         struct iw_result result;
 
         if (!entry || entry->handed >= record->repeat || !is_round(round, record->repeat) ||

@@ -51,11 +51,7 @@ void iw_record_fill(struct iw_record *r, const struct iw_suite *suite,
 void iw_record_pin(struct iw_record *r, const struct iw_baseline *b, const struct iw_suite *suite)
 {
     for (size_t i = 0; i < b->count; i++) {
-        size_t n = 0;
-
-        while (n < suite->n_cases && strcmp(suite->cases[n]->id, b->pins[i].id) != 0)
-            n++;
-        if (n < suite->n_cases)
+        if (iw_suite_find(suite, b->pins[i].id) != NULL)
             continue;
         r->unknown = iw_got(realloc(r->unknown, (r->n_unknown + 1) * sizeof(*r->unknown)));
         r->unknown[r->n_unknown++] = iw_text_copy(b->pins[i].id);
@@ -98,23 +94,12 @@ struct iw_entry *iw_record_next(struct iw_record *r, unsigned *number)
     return NULL;
 }
 
-struct iw_entry *iw_record_entry(struct iw_record *r, const struct iw_case *c)
+struct iw_entry *iw_record_entry(const struct iw_record *r, const char *id)
 {
     for (size_t i = 0; i < r->count; i++)
-        if (r->entries[i].c == c)
+        if (r->entries[i].c != NULL && strcmp(r->entries[i].c->id, id) == 0)
             return &r->entries[i];
     return NULL;
-}
-
-/* PASS is the least. */
-static int gravity(enum iw_verdict verdict)
-{
-    static const int gravities[IW_VERDICT_COUNT] = {
-        [IW_VERDICT_PASS] = 1, [IW_VERDICT_SKIP] = 0,         [IW_VERDICT_NOTE] = 2,
-        [IW_VERDICT_FAIL] = 4, [IW_VERDICT_INCONCLUSIVE] = 3, [IW_VERDICT_ERROR] = 5,
-    };
-
-    return gravities[verdict];
 }
 
 /* Keeps the graver of two rounds; the other's capture goes. */
@@ -122,7 +107,7 @@ static void keep(struct iw_entry *entry, bool first, struct iw_result *result)
 {
     struct iw_result lesser = *result;
 
-    if (first || gravity(result->verdict) > gravity(entry->result.verdict)) {
+    if (first || iw_verdict_gravity(result->verdict) > iw_verdict_gravity(entry->result.verdict)) {
         lesser = entry->result;
         entry->result = *result;
     }

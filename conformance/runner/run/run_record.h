@@ -90,8 +90,8 @@ void iw_record_pin(struct iw_record *r, const struct iw_baseline *b, const struc
 struct iw_entry *iw_record_next(struct iw_record *r, unsigned *number);
 /* The run before this one has played that round. */
 void iw_record_restore(struct iw_entry *entry, unsigned round);
-/* The entry of a case; NULL if there is none. */
-struct iw_entry *iw_record_entry(struct iw_record *r, const struct iw_case *c);
+/* The entry of the case with this id; NULL if there is none. */
+struct iw_entry *iw_record_entry(const struct iw_record *r, const char *id);
 
 /* A round ended: *result becomes the record's. The gravest round of a case counts. */
 void iw_record_take(struct iw_record *r, const struct iw_baseline *b, struct iw_entry *entry,

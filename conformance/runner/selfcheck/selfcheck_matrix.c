@@ -56,14 +56,6 @@ static char *line_of(const struct iw_self_check *s, const struct iw_case *c)
     return w.text;
 }
 
-static bool in_suite(const struct iw_suite *suite, const char *id)
-{
-    for (size_t i = 0; i < suite->n_cases; i++)
-        if (!strcmp(suite->cases[i]->id, id))
-            return true;
-    return false;
-}
-
 static int by_id(const void *a, const void *b)
 {
     return strcmp(((const struct iw_proof_line *)a)->id, ((const struct iw_proof_line *)b)->id);
@@ -99,7 +91,7 @@ int iw_self_check_record(const struct iw_self_check *s, const struct iw_suite *s
         qsort(t.lines, t.count, sizeof(*t.lines), by_id);
         fputs("case,noticed\n", f);
         for (size_t i = 0; i < t.count; i++)
-            if (in_suite(suite, t.lines[i].id))
+            if (iw_suite_find(suite, t.lines[i].id))
                 fprintf(f, "%s,%s\n", t.lines[i].id, t.lines[i].text);
     }
     status = f && iw_close_output(f, path) ? 0 : -1;

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_RUNNER_TEXT_TOOLS_H
+#define IW_RUNNER_TEXT_TOOLS_H
+
+/* Texts that grow, lists of them, and files of them. Without memory these end the program. */
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* Appends `more` to *text, with `between` before it unless *text is NULL so far. */
+void iw_text_join(char **text, const char *between, const char *more);
+/* Writes `text`, made valid first, with each of the characters pairs[0], pairs[2] ... replaced by
+ * the string that follows it; the list ends with NULL. Writes nothing for NULL. */
+void iw_text_put(FILE *out, const char *text, const char *const *pairs);
+
+/* Adds `text`, which the list takes over, to a list that ends with NULL; an empty one may be NULL
+ * itself. */
+void iw_texts_add(char ***list, char *text);
+void iw_texts_free(char **list);
+
+/* Takes one line of a file, without its end and to be changed at will. Returns what is wrong with
+ * it, or NULL. */
+typedef const char *iw_take_line_fn(void *context, char *line, int number);
+/* Hands out the lines of a file, counted from 1. 0, or -1 with one line in `error`: the file cannot
+ * be read, or "file:line: what" is wrong. */
+int iw_text_read_lines(const char *path, iw_take_line_fn *take, void *context, char *error,
+                       size_t room);
+
+#endif
