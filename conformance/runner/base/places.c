@@ -13,11 +13,9 @@
 static char *shortened(char *path)
 {
     char here[PATH_MAX];
-    size_t n;
-
     if (!getcwd(here, sizeof(here)))
         return path;
-    n = strlen(here);
+    size_t n = strlen(here);
     if (n > 1 && !strncmp(path, here, n) && path[n] == '/')
         memmove(path, path + n + 1, strlen(path + n + 1) + 1);
     return path;
@@ -28,7 +26,6 @@ char *iw_conformance_folder(void)
     char *own = iw_own_folder();
     char *installed = iw_text_format("%s/../share/iwarp/conformance", own);
     char *real = realpath(installed, NULL);
-
     free(own);
     free(installed);
     return real ? real : shortened(iw_text_copy(IW_CONFORMANCE_DIR));
@@ -38,7 +35,6 @@ char *iw_library(void)
 {
     char *root = iw_conformance_folder();
     char *library = iw_text_format("%s/lib", root);
-
     free(root);
     return library;
 }
@@ -46,12 +42,10 @@ char *iw_library(void)
 char *iw_agent(const char *said)
 {
     const char *wanted = said ? said : getenv("IWARP_AGENT");
-    char *own, *path;
-
     if (wanted && *wanted)
         return iw_text_copy(wanted);
-    own = iw_own_folder();
-    path = iw_text_format("%s/iwarp-agent", own);
+    char *own = iw_own_folder();
+    char *path = iw_text_format("%s/iwarp-agent", own);
     free(own);
     return path;
 }

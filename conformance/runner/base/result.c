@@ -27,7 +27,6 @@ json_t *iw_json_text(const char *text)
     free(clean);
     return string;
 }
-
 static json_t *lines(const char *text)
 {
     json_t *list = iw_got(json_array());
@@ -37,7 +36,6 @@ static json_t *lines(const char *text)
     free(copy);
     return list;
 }
-
 static void add(json_t *object, const char *name, const char *text)
 {
     if (text != NULL)
@@ -65,7 +63,6 @@ json_t *iw_result_to_json(const struct iw_result *r)
         json_object_set_new(object, "exchange", iw_got(json_loads(r->exchange, 0, NULL)));
     return object;
 }
-
 static char *text_of(const json_t *object, const char *name)
 {
     return iw_text_copy(json_string_value(json_object_get(object, name)));
@@ -86,7 +83,6 @@ static char *joined(const json_t *list)
     }
     return text;
 }
-
 bool iw_result_from_json(const json_t *object, struct iw_result *out)
 {
     enum iw_verdict verdict;

@@ -15,7 +15,6 @@ void iw_text_join(char **text, const char *between, const char *more)
     free(*text);
     *text = longer;
 }
-
 void iw_text_put(FILE *out, const char *text, const char *const *pairs)
 {
     char *clean = iw_text_clean(text);
@@ -30,7 +29,6 @@ void iw_text_put(FILE *out, const char *text, const char *const *pairs)
     }
     free(clean);
 }
-
 void iw_texts_add(char ***list, char *text)
 {
     size_t n = 0;
@@ -40,7 +38,6 @@ void iw_texts_add(char ***list, char *text)
     (*list)[n] = text;
     (*list)[n + 1] = NULL;
 }
-
 void iw_texts_free(char **list)
 {
     for (char **one = list; one != NULL && *one != NULL; one++)

@@ -31,7 +31,6 @@ int iw_verdict_gravity(enum iw_verdict verdict)
     };
     return gravities[verdict];
 }
-
 const char *iw_testable_name(enum iw_testable testable)
 {
     static const char *const places[] = {

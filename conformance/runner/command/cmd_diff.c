@@ -31,7 +31,6 @@ static bool read_run(struct side *s)
     char *path = !stat(s->path, &at) && S_ISDIR(at.st_mode) ? iw_text_format("%s/run.json", s->path)
                                                             : iw_text_copy(s->path);
     json_error_t error;
-
     s->run = json_load_file(path, 0, &error);
     s->cases = json_object_get(s->run, "cases");
     if (!s->run && access(path, R_OK))
@@ -52,7 +51,6 @@ static bool read_run(struct side *s)
 static const char *member(const json_t *object, const char *name)
 {
     const char *text = json_string_value(json_object_get(object, name));
-
     return text ? text : "";
 }
 
@@ -60,7 +58,6 @@ static const json_t *find(const json_t *cases, const char *id)
 {
     const json_t *one;
     size_t i;
-
     json_array_foreach(cases, i, one)
     {
         if (!strcmp(member(one, "id"), id))
@@ -82,13 +79,11 @@ static const char *deciding(const json_t *one)
 {
     const json_t *line, *remark;
     size_t i, k;
-
     json_array_foreach(json_object_get(one, "exchange"), i, line)
     {
         json_array_foreach(json_object_get(line, "remarks"), k, remark)
         {
             const char *text = json_string_value(json_array_get(remark, 1));
-
             if (text && !strncmp(text, "deciding", 8))
                 return member(line, "octets");
         }
@@ -109,7 +104,6 @@ static void print_row(const char *octets, size_t at)
 static void print_octets(const char *a, const char *b)
 {
     size_t length = strlen(a) > strlen(b) ? strlen(a) : strlen(b);
-
     if (!strcmp(a, b))
         return;
     for (size_t at = 0; at * 2 < length; at += ROW) {
@@ -158,11 +152,9 @@ static size_t compare(const struct side sides[2])
 {
     const json_t *one;
     size_t i, n = 0;
-
     json_array_foreach(sides[0].cases, i, one)
     {
         const json_t *other = find(sides[1].cases, member(one, "id"));
-
         if (other && !differ(one, other))
             continue;
         print_difference(sides, member(one, "id"), one, other);
@@ -182,10 +174,8 @@ int iw_command_diff(const struct iw_command *c)
 {
     struct side sides[2] = {{.name = "A", .path = c->words[0]}, {.name = "B", .path = c->words[1]}};
     int status = IW_EXIT_USAGE;
-
     if (read_run(&sides[0]) && read_run(&sides[1])) {
         size_t n = compare(sides);
-
         for (size_t i = 0; i < 2; i++) {
             const json_t *target = json_object_get(sides[i].run, "target");
 

@@ -11,7 +11,6 @@ int iw_command_list(const struct iw_command *c)
 {
     struct iw_setup s;
     int status = iw_setup(&s, c, false);
-
     if (!status) {
         for (size_t i = 0; i < s.n_selected; i++)
             printf("%-44s %-6s %-9s %s\n", s.selected[i]->id, iw_case_level(s.selected[i]),
@@ -59,7 +58,6 @@ static int print_script(const char *path)
     char block[4096];
     size_t n;
     FILE *f = fopen(path, "re");
-
     if (!f) {
         iw_complain("cannot read %s", path);
         return IW_EXIT_TESTER;
@@ -74,7 +72,6 @@ static int print_script(const char *path)
 static void no_case(const struct iw_suite *suite, const char *id)
 {
     const char *near = iw_suite_nearest(suite, id);
-
     iw_complain("there is no case '%s'%s%s%s", id, near ? " (did you mean '" : "",
                 near ? near : "; see `iwarp-conform list`", near ? "'?)" : "");
 }
@@ -83,10 +80,8 @@ int iw_command_show(const struct iw_command *c)
 {
     struct iw_setup s;
     int status = iw_setup(&s, c, false);
-
     if (!status) {
         const struct iw_case *found = iw_suite_find(&s.suite, c->words[0]);
-
         if (found) {
             print_head(found);
             print_rules(found);

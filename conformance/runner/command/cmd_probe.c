@@ -24,7 +24,6 @@ struct findings {
 static void append(char ***list, const char *text, size_t length)
 {
     size_t n = 0;
-
     while (*list && (*list)[n])
         n++;
     *list = iw_got(realloc(*list, (n + 2) * sizeof(**list)));
@@ -85,7 +84,6 @@ static void put_text(FILE *out, const char *name, const char *text)
 static bool said(const struct iw_target_spec *spec, const char *name)
 {
     size_t n = strpbrk(name, "0123456789") ? strcspn(name, ".") : strlen(name);
-
     for (char **one = spec->can; one && *one; one++) {
         const char *word = *one + (**one == '!');
 
@@ -100,7 +98,6 @@ static void put_list(FILE *out, const char *name, const struct iw_target_spec *s
                      char *const *found)
 {
     const char *before = "";
-
     for (char **one = spec->can; one && *one; one++) {
         if ((**one != '!') != can)
             continue;
@@ -137,7 +134,6 @@ static void write_file(FILE *out, const struct iw_target_spec *spec, const struc
     char date[32] = "";
     time_t now = time(NULL);
     struct tm utc;
-
     if (gmtime_r(&now, &utc))
         strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", &utc);
     fprintf(out,
@@ -189,7 +185,6 @@ static int ask(const struct iw_case *one, struct iw_target *target,
     struct iw_result r;
     const char *none;
     int status = IW_EXIT_GOOD;
-
     if (iw_script_run_case(one, target, options, &r))
         return IW_EXIT_TESTER;
     if (r.verdict == IW_VERDICT_ERROR)
@@ -219,7 +214,6 @@ static void show_log(const char *log)
     text[n] = 0;
     if (n) {
         char *clean = iw_text_clean(text);
-
         iw_complain("%s:\n%s", log, clean);
         free(clean);
     }
@@ -236,9 +230,7 @@ static int probe(const struct iw_command *c, const struct iw_setup *s, const str
     char text[1024];
     enum iw_target_opened opened =
         iw_target_open(s->target, NULL, log, c->time_scale, &instance, text, sizeof(text));
-    const char *how;
     int status = IW_EXIT_GOOD;
-
     if (opened != IW_TARGET_OPENED) {
         iw_complain("%s: %s", s->target->text, text);
         return opened == IW_TARGET_UNREACHED ? IW_EXIT_UNREACHED : IW_EXIT_TESTER;
@@ -250,7 +242,7 @@ static int probe(const struct iw_command *c, const struct iw_setup *s, const str
         status = ask(&cases[0], target, &options, f);
     if (!status && target->initiate)
         status = ask(&cases[1], target, &options, f);
-    how = iw_target_check(instance, text, sizeof(text));
+    const char *how = iw_target_check(instance, text, sizeof(text));
     if (how)
         iw_complain("the peer ended: %s", how);
     iw_target_close(instance, text, sizeof(text));
@@ -262,14 +254,12 @@ static int probe_logged(const struct iw_command *c, const struct iw_setup *s,
 {
     char log[] = "/tmp/iwarp-probe-XXXXXX";
     int fd = mkstemp(log);
-    int status;
-
     if (fd < 0) {
         iw_complain("cannot make a file in /tmp: %s", strerror(errno));
         return IW_EXIT_TESTER;
     }
     close(fd);
-    status = probe(c, s, cases, log, f);
+    int status = probe(c, s, cases, log, f);
     if (status)
         show_log(log);
     unlink(log);
@@ -305,15 +295,12 @@ int iw_command_probe(const struct iw_command *c)
     struct findings f = {0};
     size_t count = 0;
     char error[1024];
-    int status;
-
     with.target = c->words[0];
-    status = iw_setup(&s, &with, true);
+    int status = iw_setup(&s, &with, true);
     if (!status)
         status = refusal(c, s.target);
     if (!status) {
         char *file = iw_text_format("%s/probe_case.lua", s.library);
-
         if (iw_case_load(file, &s.options, &cases, &count, error, sizeof(error)) || count != 2) {
             iw_complain("%s: %s", file, count ? "expected two cases" : error);
             status = IW_EXIT_TESTER;

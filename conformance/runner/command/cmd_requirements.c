@@ -59,7 +59,6 @@ static void print_case_ids(const struct iw_suite *suite, const struct iw_proof *
                            const struct iw_rule *rule, bool proven)
 {
     const char *blank = "";
-
     for (size_t i = 0; i < suite->n_cases; i++) {
         if (!iw_case_names_rule(suite->cases[i], rule) ||
             iw_proof_pair(proof, suite->cases[i], rule) != proven)
@@ -104,7 +103,6 @@ static void add(struct sum *s, const struct iw_rule *r, bool has_case)
 {
     bool wire = r->testable >= IW_TESTABLE_WIRE_PASSIVE;
     bool must = wire && iw_rule_verdict(r) == IW_VERDICT_FAIL;
-
     s->rules++;
     s->wire += wire;
     s->named += has_case;
@@ -115,7 +113,6 @@ static void add(struct sum *s, const struct iw_rule *r, bool has_case)
 static void print_sum(const struct sum *s)
 {
     char name[16] = "all";
-
     if (s->rfc)
         snprintf(name, sizeof(name), "RFC %u", s->rfc);
     printf("%-9s %6zu %8zu %8zu %12zu %14zu\n", name, s->rules, s->wire, s->named, s->must,
@@ -126,7 +123,6 @@ static void print_by_rfc(const struct iw_suite *suite)
 {
     struct sum sums[RFCS] = {{0}}, all = {0};
     size_t n = 0;
-
     for (size_t i = 0; i < IW_RULE_COUNT; i++) {
         const struct iw_rule *r = iw_rule_at(i);
         bool has_case = named(suite, r);
@@ -177,7 +173,6 @@ int iw_command_requirements(const struct iw_command *c)
     struct iw_proof proof = {0};
     char error[512];
     int status = iw_setup(&s, c, false);
-
     if (!status && iw_proof_read(&proof, s.proof, error, sizeof(error))) {
         iw_complain("%s", error);
         status = IW_EXIT_TESTER;

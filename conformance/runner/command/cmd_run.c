@@ -45,12 +45,10 @@ struct run {
 static void tell(struct run *run)
 {
     struct iw_record *r = &run->record;
-
     if (run->progress)
         iw_console_progress(stderr, r, NULL);
     while (run->told < r->count && r->entries[run->told].done) {
         const struct iw_entry *entry = &r->entries[run->told++];
-
         if (run->command->tap)
             iw_tap_entry(stdout, run->told, entry);
         else
@@ -66,7 +64,6 @@ static bool next(void *context, unsigned worker, struct iw_job *job)
     struct run *run = context;
     unsigned round = 0;
     struct iw_entry *entry = iw_record_next(&run->record, &round);
-
     (void)worker;
     if (entry)
         *job = (struct iw_job){.c = entry->c, .round = round};
@@ -78,7 +75,6 @@ static bool next(void *context, unsigned worker, struct iw_job *job)
 static void done(void *context, unsigned worker, const struct iw_job *job, struct iw_result *result)
 {
     struct run *run = context;
-
     (void)worker;
     iw_journal_add(run->journal, result, job->round);
     iw_record_take(&run->record, &run->baseline, iw_record_entry(&run->record, job->c->id), result);
@@ -90,7 +86,6 @@ static void done(void *context, unsigned worker, const struct iw_job *job, struc
 static void trouble(void *context, const char *line)
 {
     struct run *run = context;
-
     if (run->progress)
         iw_console_progress(stderr, &run->record, NULL);
     run->trouble++;
@@ -104,7 +99,6 @@ static void trouble(void *context, const char *line)
 static unsigned jobs(const struct iw_command *c, const struct iw_target_spec *target, size_t cases)
 {
     unsigned n = c->jobs ? c->jobs : target->embedded ? iw_cpus() : 1;
-
     if (c->trace || (!target->embedded && (target->class == IW_TARGET_AGENT || target->start ||
                                            target->ask || target->restart)))
         n = 1;
@@ -116,7 +110,6 @@ static void add_option(char **command, const char *name, const char *value)
 {
     char *word = value ? iw_text_shell(value) : NULL;
     char *longer = value ? iw_text_format("%s --%s %s", *command, name, word) : NULL;
-
     if (longer) {
         free(*command);
         *command = longer;
@@ -133,7 +126,6 @@ static char *again(const struct iw_command *c)
     char *text = capture ? iw_text_format("%s replay %s", program, capture)
                          : iw_text_format("%s run", program);
     char scale[40] = "", *command;
-
     if (c->time_scale > 0)
         snprintf(scale, sizeof(scale), "%g", c->time_scale);
     add_option(&text, "as", replay->as);
@@ -161,7 +153,6 @@ static struct iw_live *open_live(const struct run *run, const char *dir)
                        : iw_text_format("tcp and host %s", target->host);
     char error[IW_CAPTURE_ERROR];
     struct iw_live *live = iw_live_open(run->command->capture, filter, path, error);
-
     if (!live)
         iw_complain("--capture %s: %s", run->command->capture, error);
     free(path);
@@ -185,7 +176,6 @@ static bool close_live(struct run *run, struct iw_pool *pool)
 {
     char error[IW_CAPTURE_ERROR];
     struct iw_live_counts counts;
-
     if (!pool->live)
         return true;
     if (*pool->live_error)
@@ -245,11 +235,9 @@ static void free_outputs(struct outputs *o)
 static bool write_html(struct run *run, FILE *f)
 {
     char error[1024];
-    bool good;
-
     if (!f)
         return true;
-    good = iw_html_write(f, &run->record, run->setup->report, error, sizeof(error));
+    bool good = iw_html_write(f, &run->record, run->setup->report, error, sizeof(error));
     if (!good)
         iw_complain("%s", error);
     return iw_close_output(f, run->command->html) && good;
@@ -260,7 +248,6 @@ static bool write_all(struct run *run, struct outputs *o)
     const struct iw_command *c = run->command;
     FILE *summary = iw_open_output(o->summary);
     bool good = summary && write_report(iw_json_write, summary, o->summary, &run->record);
-
     good = write_report(iw_junit_write, o->junit, c->junit, &run->record) && good;
     good = write_report(iw_json_write, o->json, c->json, &run->record) && good;
     good = write_html(run, o->html) && good;
@@ -291,14 +278,12 @@ static int play_all(struct run *run, struct iw_run_options *options, struct outp
         .trouble = trouble,
     };
     char error[256] = "";
-    bool good;
-
     if (c->capture && !(pool.live = open_live(run, o->dir)))
         return IW_EXIT_TESTER;
     if (c->tap && !iw_reexec_continues())
         iw_tap_begin(stdout, r->count);
     tell(run);
-    good = !iw_pool_run(&pool, error, sizeof(error));
+    bool good = !iw_pool_run(&pool, error, sizeof(error));
     if (!good)
         iw_complain("%s", error);
     if (run->progress)
@@ -322,7 +307,6 @@ static int play_all(struct run *run, struct iw_run_options *options, struct outp
 static void restore(void *context, struct iw_entry *entry, unsigned round, struct iw_result *result)
 {
     struct run *run = context;
-
     /* The last one is the case that what we are in has ended under: nobody has told that. */
     while (iw_reexec_continues() && run->told < run->record.count &&
            run->record.entries[run->told].done)
@@ -345,7 +329,6 @@ static int begin_journal(struct run *run, const char *dir)
         .time_scale = c->time_scale,
         .repeat = c->repeat,
     };
-
     if (c->journal) {
         run->journal = c->journal;
         return iw_journal_replay(run->journal, &run->record, restore, run);
@@ -358,7 +341,6 @@ static int begin_journal(struct run *run, const char *dir)
 static int read_proof(struct run *run, struct iw_proof *proof)
 {
     char error[1024];
-
     if ((!run->command->html && !run->command->csv_file) ||
         !iw_proof_read(proof, run->setup->proof, error, sizeof(error)))
         return 0;
@@ -369,7 +351,6 @@ static int read_proof(struct run *run, struct iw_proof *proof)
 static int read_baseline(struct run *run)
 {
     char error[1024];
-
     if (!run->command->baseline ||
         !iw_baseline_read(&run->baseline, run->command->baseline, error, sizeof(error)))
         return 0;
@@ -389,7 +370,6 @@ int iw_command_run(const struct iw_command *c)
         .console = c->tap ? stderr : stdout,
         .progress = !status && isatty(2) && !c->tap && !c->trace && !s.target->ask,
     };
-
     if (!status && iw_target_unattended(s.target)) {
         iw_complain("--target %s: %s", s.target->text, iw_target_unattended(s.target));
         status = IW_EXIT_USAGE;
@@ -402,7 +382,6 @@ int iw_command_run(const struct iw_command *c)
         status = IW_EXIT_TESTER;
     if (!status) {
         char *command = again(c);
-
         s.options.pcap_dir = c->pcap_dir ? c->pcap_dir : o.dir;
         s.options.exchange = true;
         s.options.hazards = c->hazards;

@@ -33,7 +33,6 @@ static int carry_out(const struct iw_command *c, const struct iw_setup *setup,
         .n_errors = setup->suite.n_broken,
     };
     int status;
-
     iw_self_check_begin(&s, setup->selected, setup->n_selected, proof);
     status =
         iw_self_check_play(&s, setup->target, &setup->options, c->jobs ? c->jobs : iw_cpus(), dir);
@@ -53,7 +52,6 @@ static int carry_out(const struct iw_command *c, const struct iw_setup *setup,
 static bool fits_some(const char *glob)
 {
     size_t count = 1;
-
     if (glob)
         free(iw_probes_make(true, glob, &count));
     if (!count)
@@ -67,7 +65,6 @@ int iw_command_self_check(const struct iw_command *c)
     struct iw_proof proof = {0};
     char error[512], *dir = NULL;
     int status = fits_some(c->switches) ? 0 : IW_EXIT_USAGE;
-
     if (!status && c->matrix && (!c->full || c->switches)) {
         iw_complain("--matrix: needs --full, and every switch");
         status = IW_EXIT_USAGE;

@@ -156,7 +156,6 @@ static const struct command *command_of(const char *name)
 static void unknown_command(const char *word)
 {
     struct iw_nearest n;
-
     iw_nearest_begin(&n, word);
     for (size_t i = 0; i < N_COMMANDS; i++)
         iw_nearest_offer(&n, commands[i].name);
@@ -199,7 +198,6 @@ static int parse_options(struct iw_command *c, const struct command *command, bo
         .more_help = named ? NULL : list_commands,
     };
     int status = iw_options_read(&line, argc, argv, words);
-
     free(quoted);
     free(usage);
     free(tail);
@@ -218,7 +216,6 @@ static bool check_resume(const struct iw_command *c)
                         : c->time_scale > 0 ? "--time-scale"
                         : c->repeat         ? "--repeat"
                                             : NULL;
-
     if (!c->resume || !other || iw_reexec_continues()) /* there, with the same words */
         return true;
     iw_complain("--resume goes on as the run was begun: did not expect %s", other);
@@ -229,7 +226,6 @@ static bool check_resume(const struct iw_command *c)
 static bool check_words(const struct iw_command *c, const struct command *command)
 {
     size_t wanted = command->bit & (SHOW | PROBE | REPLAY) ? 1 : command->bit == DIFF ? 2 : 0;
-
     if (c->n_words > wanted)
         iw_complain("%s: did not expect '%s'", c->name, c->words[wanted]);
     else if (c->n_words < wanted)
@@ -246,8 +242,7 @@ int iw_command_parse(struct iw_command *c, int argc, char **argv)
     bool named = argc > 1 && *argv[1] != '-';
     const struct command *command = command_of(named ? argv[1] : "run");
     char *program = argc ? argv[0] : (char[]){"iwarp-conform"};
-    int status, first;
-
+    int first;
     iw_complain_as("iwarp-conform");
     *c = (struct iw_command){.program = program};
     if (!command) {
@@ -261,7 +256,7 @@ int iw_command_parse(struct iw_command *c, int argc, char **argv)
         argv++;
         argc--;
     }
-    status = parse_options(c, command, named, argc, argv, &first);
+    int status = parse_options(c, command, named, argc, argv, &first);
     if (status >= 0)
         return status;
     c->words = argv + first;

@@ -16,15 +16,13 @@ char *iw_results_create(const struct iw_command *c, const char *name)
 {
     static const char parent[] = "iwarp-conform-results";
     const char *wanted = c->results ? c->results : parent;
-    char *path;
-
     if (iw_folder_create(wanted)) {
         iw_complain("cannot make the folder %s: %s", wanted, strerror(errno));
         return NULL;
     }
     if (c->results)
         return iw_text_copy(c->results);
-    path = iw_folder_new(parent, name);
+    char *path = iw_folder_new(parent, name);
     if (!path) {
         iw_complain("cannot make a folder in %s: %s", parent, strerror(errno));
         return NULL;
@@ -42,7 +40,6 @@ struct iw_target_spec *iw_setup_target(const struct iw_command *c, const char *t
     char *targets = iw_text_format("%s/targets", root);
     struct iw_target_spec *spec =
         iw_target_parse(text ? text : "embedded", agent, targets, error, room);
-
     free(targets);
     free(root);
     free(agent);
@@ -52,7 +49,6 @@ struct iw_target_spec *iw_setup_target(const struct iw_command *c, const char *t
 static int read_target(struct iw_setup *s, const struct iw_command *c)
 {
     char error[1024];
-
     s->target = iw_setup_target(c, c->target, error, sizeof(error));
     if (!s->target) {
         iw_complain("%s", error);
@@ -69,8 +65,6 @@ int iw_setup(struct iw_setup *s, const struct iw_command *c, bool target)
 {
     char *root = iw_conformance_folder();
     char error[1024];
-    int status;
-
     *s = (struct iw_setup){0};
     s->library = iw_text_format("%s/lib", root);
     s->targets = iw_text_format("%s/targets", root);
@@ -87,7 +81,7 @@ int iw_setup(struct iw_setup *s, const struct iw_command *c, bool target)
     s->options.pcaps = c->replay.capture ? c->replay_folder : s->pcaps;
     s->options.replay = c->replay.capture ? &c->replay : NULL;
     s->options.time_scale = c->time_scale;
-    status = target ? read_target(s, c) : 0;
+    int status = target ? read_target(s, c) : 0;
     if (status)
         return status;
     if (iw_suite_load(&s->suite, s->cases, &s->options, error, sizeof(error))) {

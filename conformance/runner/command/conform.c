@@ -17,7 +17,6 @@ static int resume(struct iw_command *c)
 {
     struct iw_journal_head head;
     int status;
-
     c->journal = iw_journal_resume(c->resume, &head, &status);
     if (!c->journal)
         return status;
@@ -38,13 +37,11 @@ static int resume(struct iw_command *c)
 static int elsewhere(const struct iw_command *c)
 {
     const char *text = c->carry_out == iw_command_probe ? c->words[0] : c->target;
-    struct iw_target_spec *spec;
     char error[1024];
     int status = -1;
-
     if (!text || c->list)
         return -1;
-    spec = iw_setup_target(c, text, error, sizeof(error));
+    struct iw_target_spec *spec = iw_setup_target(c, text, error, sizeof(error));
     if (spec)
         status = iw_reexec(c, spec);
     iw_target_free(spec);
@@ -55,7 +52,6 @@ int iw_conform(int argc, char **argv)
 {
     struct iw_command c;
     int status = iw_command_parse(&c, argc, argv);
-
     if (status < 0 && c.resume)
         status = resume(&c);
     if (status < 0)

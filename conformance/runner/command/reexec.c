@@ -27,7 +27,6 @@ static void add_word(char **text, const char *word)
 {
     char *quoted = iw_text_shell(word);
     char *longer = *text ? iw_text_format("%s %s", *text, quoted) : iw_text_copy(quoted);
-
     free(quoted);
     free(*text);
     *text = longer;
@@ -63,11 +62,9 @@ static char *own_command(const char *option, const char *value)
 static void add_folder(char **list, const char *folder)
 {
     char path[PATH_MAX];
-    char *longer;
-
     if (!realpath(folder, path)) /* that it cannot be written will be said when it is written */
         return;
-    longer = *list ? iw_text_format("%s:%s", *list, path) : iw_text_copy(path);
+    char *longer = *list ? iw_text_format("%s:%s", *list, path) : iw_text_copy(path);
     free(*list);
     *list = longer;
 }
@@ -76,7 +73,6 @@ static void add_folder_of(char **list, const char *file)
 {
     char *folder = iw_text_copy(file ? file : "");
     char *slash = strrchr(folder, '/');
-
     if (slash)
         slash[slash == folder] = 0;
     if (file)
@@ -88,7 +84,6 @@ static void add_folder_of(char **list, const char *file)
 static char *writable(const struct iw_command *c, const char *results)
 {
     char *list = NULL;
-
     if (iw_folder_create(results))
         iw_complain("cannot make the folder %s: %s", results, strerror(errno));
     add_folder(&list, results);
@@ -107,7 +102,6 @@ static void extend_path(void)
     char *own = iw_own_folder();
     const char *path = getenv("PATH");
     char *longer = iw_text_format("%s:%s", path ? path : "/usr/bin:/bin", own);
-
     if (setenv("PATH", longer, 1))
         iw_complain("PATH: %s", strerror(errno));
     free(longer);
@@ -123,7 +117,6 @@ static char *enter(const struct iw_target_spec *spec, const struct iw_command *c
     char *filled =
         iw_text_fill(spec->inside, (const char *const[]){"command", command ? command : "",
                                                          "writable", quoted, NULL});
-
     free(folders);
     free(quoted);
     free(command);
@@ -135,18 +128,16 @@ static int supervised(const struct iw_target_spec *spec, const struct iw_command
 {
     struct iw_supervised s = {.resumes = c->resume != NULL, .scale = c->time_scale};
     char *dir = iw_results_create(c, spec->name);
-    char *first, *filled, *again;
-    int status;
-
     if (!dir)
         return IW_EXIT_TESTER;
-    first = enter(spec, c, own_command(s.resumes || c->results ? NULL : "--results", dir), dir);
-    filled = enter(spec, c, own_command(s.resumes ? NULL : "--resume", dir), dir);
-    again = iw_text_format("export " GOES_ON "=1; %s", filled);
+    char *first =
+        enter(spec, c, own_command(s.resumes || c->results ? NULL : "--results", dir), dir);
+    char *filled = enter(spec, c, own_command(s.resumes ? NULL : "--resume", dir), dir);
+    char *again = iw_text_format("export " GOES_ON "=1; %s", filled);
     s.first = first;
     s.again = again;
     s.dir = dir;
-    status = iw_supervise(spec, &s);
+    int status = iw_supervise(spec, &s);
     free(first);
     free(filled);
     free(again);
@@ -158,7 +149,6 @@ int iw_reexec(const struct iw_command *c, const struct iw_target_spec *spec)
 {
     const char *here = getenv(variable);
     char *filled;
-
     if (!spec->inside || (here && !strcmp(here, spec->name)))
         return -1;
     extend_path();

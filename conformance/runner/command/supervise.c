@@ -35,7 +35,6 @@ struct watch {
 static double now(void)
 {
     struct timespec t;
-
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
@@ -45,7 +44,6 @@ static void look(struct watch *w)
 {
     struct stat at;
     double seconds = 0;
-
     if (stat(w->journal, &at))
         at.st_size = 0;
     if (at.st_size == w->size)
@@ -65,7 +63,6 @@ static int execute(const char *command, struct watch *w, const sigset_t *caught,
     struct timespec slice = {.tv_nsec = SLICE_MS * 1000000};
     pid_t pid = fork();
     int status = 0;
-
     if (pid < 0)
         return NOT_A_COMMAND;
     if (!pid) {
@@ -75,7 +72,6 @@ static int execute(const char *command, struct watch *w, const sigset_t *caught,
     }
     while (!waitpid(pid, &status, WNOHANG)) {
         int number = sigtimedwait(caught, NULL, &slice);
-
         if (number > 0 && number != SIGCHLD) {
             *ours = number;
             kill(pid, number);
@@ -97,10 +93,8 @@ static int recover(const struct iw_target_spec *spec, const struct watch *w, boo
 {
     char *reason = stuck ? iw_text_format("the target's kernel was stuck for %g s", w->limit)
                          : iw_target_kernel_ended(spec);
-    int status;
-
     iw_complain("%s: %s; it is started again", w->begun, reason);
-    status = iw_journal_append(w->journal, w->begun, reason) ? 0 : IW_EXIT_TESTER;
+    int status = iw_journal_append(w->journal, w->begun, reason) ? 0 : IW_EXIT_TESTER;
     free(reason);
     if (status)
         return status;
@@ -118,7 +112,6 @@ int iw_supervise(const struct iw_target_spec *spec, const struct iw_supervised *
     bool stuck = false, over = false;
     sigset_t caught, before;
     int status = 0, restarts = 0, ours = 0;
-
     sigemptyset(&caught);
     sigaddset(&caught, SIGINT);
     sigaddset(&caught, SIGTERM);

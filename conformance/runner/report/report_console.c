@@ -11,7 +11,6 @@ static void field(FILE *out, const char *name, const char *text)
 {
     char *clean = iw_text_clean(text);
     char *rest = clean, *line;
-
     while (clean && (line = strsep(&rest, "\n"))) {
         fprintf(out, "  %-9s %s\n", name, line);
         name = "";
@@ -22,7 +21,6 @@ static void field(FILE *out, const char *name, const char *text)
 static void rule(FILE *out, const struct iw_entry *entry)
 {
     const struct iw_rule *r = iw_entry_rule(entry);
-
     if (r)
         fprintf(out, "  %-9s %s (%s%s): %s\n", "rule", r->id, iw_level_name(r->level),
                 r->implied ? ", implied" : "", r->text);
@@ -32,7 +30,6 @@ static void where(FILE *out, const struct iw_entry *entry)
 {
     const struct iw_case *c = entry->c;
     char *text = c ? iw_text_format("%s:%d", c->file, c->line) : iw_text_copy(entry->file);
-
     fprintf(out, "  %-9s %s\n", "case", text);
     if (entry->result.where && strcmp(entry->result.where, text) != 0)
         field(out, "at", entry->result.where);
@@ -42,7 +39,6 @@ static void where(FILE *out, const struct iw_entry *entry)
 static void whole(FILE *out, const struct iw_record *record, const struct iw_entry *entry)
 {
     const struct iw_result *r = &entry->result;
-
     fprintf(out, "%s %s%s\n", iw_verdict_name(r->verdict), r->id,
             entry->pinned == IW_PINNED_NEW ? " (not in the baseline)" : "");
     where(out, entry);
@@ -61,7 +57,6 @@ void iw_console_entry(FILE *out, const struct iw_record *record, const struct iw
                       bool verbose)
 {
     const struct iw_result *r = &entry->result;
-
     if (entry->unreached)
         return; /* said once, in the summary */
     if (entry->pinned == IW_PINNED_STALE)
@@ -88,7 +83,6 @@ void iw_console_entry(FILE *out, const struct iw_record *record, const struct iw
 void iw_console_progress(FILE *out, const struct iw_record *record, const char *id)
 {
     size_t done = 0;
-
     for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
         done += record->verdicts[i];
     fprintf(out, "\r\033[K");
@@ -101,7 +95,6 @@ void iw_console_progress(FILE *out, const struct iw_record *record, const char *
 static bool skipped_for(const struct iw_entry *entry, const char *reason)
 {
     const struct iw_result *r = &entry->result;
-
     return entry->done && r->verdict == IW_VERDICT_SKIP && r->reason &&
            (!reason || !strcmp(r->reason, reason));
 }
@@ -134,7 +127,6 @@ static void skips(FILE *out, const struct iw_record *record)
 static bool broke(const struct iw_entry *entry, const struct iw_rule *rule)
 {
     enum iw_verdict v = entry->result.verdict;
-
     return entry->done && (v == IW_VERDICT_FAIL || v == IW_VERDICT_NOTE) &&
            entry->pinned != IW_PINNED_EXPECTED && (!rule || iw_entry_rule(entry) == rule);
 }
@@ -143,7 +135,6 @@ static bool broke(const struct iw_entry *entry, const struct iw_rule *rule)
 static void broken(FILE *out, const struct iw_record *record)
 {
     size_t all = 0;
-
     for (size_t i = 0; i < record->count; i++)
         all += broke(&record->entries[i], NULL);
     for (size_t r = 0; all >= MANY && r < IW_RULE_COUNT; r++) {
@@ -168,7 +159,6 @@ static void broken(FILE *out, const struct iw_record *record)
 static void unstable(FILE *out, const struct iw_record *record)
 {
     size_t n = 0;
-
     for (size_t i = 0; i < record->count; i++) {
         const struct iw_entry *entry = &record->entries[i];
         const char *comma = "";

@@ -15,13 +15,11 @@ enum { FILE_MOST = 1 << 20 };
 static char *read_text(const char *path)
 {
     FILE *f = fopen(path, "re");
-    char *text;
-    size_t n;
 
     if (!f)
         return NULL;
-    text = iw_got(malloc(FILE_MOST + 1));
-    n = fread(text, 1, FILE_MOST, f);
+    char *text = iw_got(malloc(FILE_MOST + 1));
+    size_t n = fread(text, 1, FILE_MOST, f);
     text[n] = 0;
     fclose(f);
     return text;
@@ -30,7 +28,6 @@ static char *read_text(const char *path)
 static json_t *rules(const struct iw_record *record)
 {
     json_t *all = iw_got(json_object());
-
     for (size_t i = 0; i < IW_RULE_COUNT; i++) {
         const struct iw_rule *r = iw_rule_at(i);
         const char *reason = NULL, *standing = NULL;
@@ -52,7 +49,6 @@ static json_t *rules(const struct iw_record *record)
 static json_t *needs(const struct iw_case *c)
 {
     json_t *list = iw_got(json_array());
-
     for (size_t i = 0; i < c->n_needs; i++) {
         char *need = iw_text_format("%s=%s", c->needs[i].name, c->needs[i].value);
 
@@ -65,7 +61,6 @@ static json_t *needs(const struct iw_case *c)
 static json_t *cases(const struct iw_record *record, json_t *files)
 {
     json_t *all = iw_got(json_object());
-
     for (size_t i = 0; i < record->count; i++) {
         const struct iw_case *c = record->entries[i].c;
         char *script;
@@ -101,14 +96,12 @@ static json_t *layouts(json_t *report)
     json_t *list = iw_got(json_array()), *known = iw_got(json_object());
     json_t *c, *line;
     size_t i, k;
-
     json_array_foreach(json_object_get(report, "cases"), i, c)
     {
         json_array_foreach(json_object_get(c, "exchange"), k, line)
         {
             json_t *fields = json_object_get(line, "fields");
             const char *text = json_string_value(fields);
-
             if (!text)
                 continue;
             if (!json_object_get(known, text)) {
@@ -131,7 +124,6 @@ static void put_data(FILE *out, const struct iw_record *record)
         iw_got(json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "report", report, "layouts", fields,
                          "rules", rules(record), "cases", known, "files", files, "again",
                          record->again ? record->again : "", "page", iw_json_text(record->html)));
-
     json_dump_callback(all, put, out, JSON_COMPACT | JSON_REAL_PRECISION(9));
     json_decref(all);
 }
@@ -140,7 +132,6 @@ static void put_data(FILE *out, const struct iw_record *record)
 static const char *put_up_to(FILE *out, const char *text, const char *place)
 {
     const char *at = strstr(text, place);
-
     if (!at)
         return NULL;
     fwrite(text, 1, (size_t)(at - text), out);
@@ -151,7 +142,6 @@ static bool put_page(FILE *out, const char *frame, const char *script,
                      const struct iw_record *record)
 {
     const char *rest = put_up_to(out, frame, "@DATA@");
-
     if (!rest)
         return false;
     put_data(out, record);
@@ -170,7 +160,6 @@ bool iw_html_write(FILE *out, const struct iw_record *record, const char *folder
                      iw_text_format("%s/report.js", folder)};
     char *texts[2] = {0};
     bool good = true;
-
     for (size_t i = 0; i < 2 && good; i++) {
         texts[i] = read_text(paths[i]);
         if (!texts[i]) {

@@ -5,7 +5,6 @@
 static json_t *rules(const struct iw_case *c)
 {
     json_t *list = iw_got(json_array());
-
     for (size_t i = 0; c && i < c->n_rules; i++)
         json_array_append_new(list, json_string(c->rules[i]->id));
     return list;
@@ -14,7 +13,6 @@ static json_t *rules(const struct iw_case *c)
 static json_t *rounds(const struct iw_entry *entry)
 {
     json_t *object = iw_got(json_object());
-
     for (size_t v = 0; v < IW_VERDICT_COUNT; v++)
         if (entry->rounds[v])
             json_object_set_new(object, iw_verdict_name((enum iw_verdict)v),
@@ -32,7 +30,6 @@ static json_t *entry_json(const struct iw_entry *entry, bool repeated)
                          "verdict", json_object_get(all, "verdict"), "role",
                          iw_json_text(entry->c ? iw_role_name(entry->c->role) : NULL), "rules",
                          rules(entry->c), "seconds", json_object_get(all, "seconds")));
-
     for (size_t i = 0; i < sizeof(always) / sizeof(*always); i++) {
         json_t *value = json_object_get(all, always[i]);
 
@@ -59,7 +56,6 @@ json_t *iw_record_to_json(const struct iw_record *record)
     json_t *summary = iw_got(json_object()), *cases = iw_got(json_array());
     char started[32] = "";
     struct tm utc;
-
     if (gmtime_r(&record->started, &utc))
         strftime(started, sizeof(started), "%Y-%m-%dT%H:%M:%SZ", &utc);
     for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
@@ -80,7 +76,6 @@ json_t *iw_record_to_json(const struct iw_record *record)
 void iw_json_write(FILE *out, const struct iw_record *record)
 {
     json_t *all = iw_record_to_json(record);
-
     json_dumpf(all, out, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
     putc('\n', out);
     json_decref(all);

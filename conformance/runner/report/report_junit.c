@@ -10,7 +10,6 @@
 static void put(FILE *out, const char *text)
 {
     char *clean = iw_text_clean(text ? text : "");
-
     for (const char *s = clean; *s; s++) {
         switch (*s) {
         case '&':
@@ -58,7 +57,6 @@ static void details(FILE *out, const char *element, const struct iw_record *reco
 {
     const struct iw_result *r = &entry->result;
     const struct iw_rule *rule = r->verdict == IW_VERDICT_ERROR ? NULL : iw_entry_rule(entry);
-
     fprintf(out, "      <%s", element);
     attribute(out, "message", r->reason);
     attribute(out, "type", rule ? rule->id : iw_verdict_name(r->verdict));
@@ -85,7 +83,6 @@ static void skipped(FILE *out, const struct iw_entry *entry)
             ? iw_text_format("%s as expected: %s", iw_verdict_name(r->verdict), entry->known)
             : iw_text_format("%s%s", r->verdict == IW_VERDICT_SKIP ? "" : "inconclusive: ",
                              r->reason ? r->reason : "");
-
     fputs("      <skipped", out);
     attribute(out, "message", message);
     fputs("/>\n", out);
@@ -95,7 +92,6 @@ static void skipped(FILE *out, const struct iw_entry *entry)
 static void note(FILE *out, const struct iw_entry *entry)
 {
     const struct iw_rule *rule = iw_entry_rule(entry);
-
     fputs("      <system-out>", out);
     line(out, rule ? rule->id : "note", entry->result.reason ? entry->result.reason : "");
     fputs("</system-out>\n", out);
@@ -117,7 +113,6 @@ static void testcase(FILE *out, const struct iw_record *record, const struct iw_
     const struct iw_result *r = &entry->result;
     char *class = iw_text_copy(entry->file);
     char *dot = strrchr(class, '.');
-
     if (dot)
         *dot = 0;
     fputs("    <testcase", out);
@@ -150,7 +145,6 @@ static void testcase(FILE *out, const struct iw_record *record, const struct iw_
 static void counts(FILE *out, const struct iw_record *record, size_t done, size_t known)
 {
     const size_t *n = record->verdicts;
-
     attribute(out, "name", "iwarp-conform");
     fprintf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" time=\"%.6f\"", done,
             n[IW_VERDICT_FAIL] - known + record->pinned[IW_PINNED_STALE], n[IW_VERDICT_ERROR],
@@ -163,7 +157,6 @@ void iw_junit_write(FILE *out, const struct iw_record *record)
     size_t done = 0, known = 0;
     char started[32] = "";
     struct tm utc;
-
     for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
         done += n[i];
     for (size_t i = 0; i < record->count; i++)

@@ -16,7 +16,6 @@ void iw_tap_begin(FILE *out, size_t count)
 static void put_line(FILE *out, const char *text)
 {
     char *clean = iw_text_clean(text);
-
     for (const char *s = clean; s && *s; s++) {
         if (*s == '#' || *s == '\\')
             putc('\\', out);
@@ -29,7 +28,6 @@ static void put_line(FILE *out, const char *text)
 static void pair(FILE *out, const char *name, const char *text)
 {
     char *clean = iw_text_clean(text);
-
     if (!clean)
         return;
     fprintf(out, "  %s: \"", name);
@@ -49,7 +47,6 @@ static void diagnostics(FILE *out, const struct iw_entry *entry)
 {
     const struct iw_result *r = &entry->result;
     const struct iw_rule *rule = r->verdict == IW_VERDICT_ERROR ? NULL : iw_entry_rule(entry);
-
     fputs("  ---\n", out);
     pair(out, "verdict", iw_verdict_name(r->verdict));
     pair(out, "rule", rule ? rule->id : NULL);
@@ -75,7 +72,6 @@ void iw_tap_entry(FILE *out, size_t number, const struct iw_entry *entry)
 {
     const struct iw_result *r = &entry->result;
     bool good = r->verdict != IW_VERDICT_FAIL && r->verdict != IW_VERDICT_ERROR;
-
     fprintf(out, "%sok %zu - ", good ? "" : "not ", number);
     put_line(out, r->id);
     if (r->verdict == IW_VERDICT_SKIP || r->verdict == IW_VERDICT_INCONCLUSIVE) {

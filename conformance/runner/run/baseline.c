@@ -14,7 +14,6 @@ static char *word(char **rest)
 {
     char *start = *rest + strspn(*rest, blanks);
     size_t length = strcspn(start, blanks);
-
     *rest = start + length;
     if (!length)
         return NULL;
@@ -28,7 +27,6 @@ static char *word(char **rest)
 static char *quoted(char *rest)
 {
     char *from = rest + strspn(rest, blanks), *to = from, *text = from;
-
     if (*from++ != '"')
         return NULL;
     while (*from && *from != '"') {
@@ -53,7 +51,6 @@ static bool pinned(char *name, struct iw_pin *pin)
            (pin->verdict == IW_VERDICT_NOTE || pin->verdict == IW_VERDICT_FAIL ||
             pin->verdict == IW_VERDICT_INCONCLUSIVE);
 }
-
 /* An iw_take_line_fn. */
 static const char *take_line(void *context, char *line, int number)
 {
@@ -75,7 +72,6 @@ static const char *take_line(void *context, char *line, int number)
     b->pins[b->count++] = pin;
     return NULL;
 }
-
 int iw_baseline_read(struct iw_baseline *b, const char *path, char *error, size_t room)
 {
     *b = (struct iw_baseline){0};
@@ -111,7 +107,6 @@ enum iw_pinned iw_baseline_judge(const struct iw_pin *pin, enum iw_verdict verdi
         return IW_PINNED_STALE;
     return now > known ? IW_PINNED_NEW : IW_PINNED_EXPECTED;
 }
-
 static void write_pin(FILE *out, const char *id, enum iw_verdict verdict, bool sometimes,
                       const char *reason)
 {

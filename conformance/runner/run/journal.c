@@ -23,7 +23,6 @@ static bool add_line(struct iw_journal *j, json_t *object)
 {
     bool good = !json_dumpf(object, j->file, JSON_COMPACT | JSON_REAL_PRECISION(9)) &&
                 putc('\n', j->file) != EOF && !fflush(j->file);
-
     json_decref(object);
     if (!good && !j->failed) {
         iw_complain("cannot write %s: %s", j->path, strerror(errno));
@@ -35,7 +34,6 @@ static bool add_line(struct iw_journal *j, json_t *object)
 static json_t *patterns(const struct iw_journal_head *head)
 {
     json_t *list = iw_got(json_array());
-
     for (size_t i = 0; i < head->n_select; i++)
         json_array_append_new(list, iw_json_text(head->select[i]));
     return list;
@@ -50,7 +48,6 @@ struct iw_journal *iw_journal_create(const char *dir, const struct iw_journal_he
                                      const struct iw_record *record)
 {
     struct iw_journal *j = iw_got(calloc(1, sizeof(*j)));
-
     j->path = iw_text_format("%s/journal.jsonl", dir);
     j->file = iw_open_output(j->path);
     if (j->file &&
@@ -73,7 +70,6 @@ static const char *member(const struct iw_journal *j, const char *name)
 static void take_head(struct iw_journal *j, struct iw_journal_head *head)
 {
     const json_t *list = json_object_get(j->head, "select");
-
     j->select = iw_got(calloc(json_array_size(list) + 1, sizeof(*j->select)));
     *head = (struct iw_journal_head){
         .target = member(j, "target"),
@@ -96,7 +92,6 @@ static bool read_lines(struct iw_journal *j)
     size_t size = 0;
     ssize_t got;
     off_t whole = 0;
-
     j->results = iw_got(json_array());
     while ((got = getline(&line, &size, j->file)) > 0 && line[got - 1] == '\n') {
         json_t *object = json_loadb(line, (size_t)got, 0, NULL);
@@ -122,7 +117,6 @@ static bool read_lines(struct iw_journal *j)
 struct iw_journal *iw_journal_resume(const char *dir, struct iw_journal_head *head, int *status)
 {
     struct iw_journal *j = iw_got(calloc(1, sizeof(*j)));
-
     j->path = iw_text_format("%s/journal.jsonl", dir);
     j->file = fopen(j->path, "r+e");
     *status = IW_EXIT_USAGE;
@@ -152,7 +146,6 @@ int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
     const char *suite = member(j, "suite");
     json_t *object;
     size_t i;
-
     if (!suite || strcmp(suite, record->suite) != 0) {
         iw_complain("%s: the cases have changed since that run; begin a new one", j->path);
         return IW_EXIT_USAGE;
@@ -163,7 +156,6 @@ int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
         const json_t *round = json_object_get(object, "round"); /* missing: as they came */
         struct iw_entry *entry = id != NULL ? iw_record_entry(record, id) : NULL;
         struct iw_result result;
-
         if (!entry || entry->handed >= record->repeat || !is_round(round, record->repeat) ||
             !iw_result_from_json(object, &result)) {
             iw_complain("%s:%zu: expected the result of a case", j->path, i + 2);
@@ -184,7 +176,6 @@ bool iw_journal_begin(struct iw_journal *j, const struct iw_case *c)
 bool iw_journal_add(struct iw_journal *j, const struct iw_result *result, unsigned round)
 {
     json_t *object = iw_result_to_json(result);
-
     json_object_set_new(object, "id", iw_json_text(result->id));
     json_object_set_new(object, "round", iw_got(json_integer(round)));
     return add_line(j, object);
@@ -231,12 +222,10 @@ static bool cut_off(FILE *f)
     size_t size = 0;
     ssize_t got;
     off_t whole = 0;
-    bool good;
-
     while ((got = getline(&line, &size, f)) > 0 && line[got - 1] == '\n')
         whole += got;
     free(line);
-    good = !ferror(f) && !ftruncate(fileno(f), whole) && !fseeko(f, whole, SEEK_SET);
+    bool good = !ferror(f) && !ftruncate(fileno(f), whole) && !fseeko(f, whole, SEEK_SET);
     return good;
 }
 
@@ -247,7 +236,6 @@ bool iw_journal_append(const char *path, const char *id, const char *reason)
         j.file && cut_off(j.file) &&
         add_line(&j, iw_got(json_pack("{s:s, s:f, s:s, s:b, s:s}", "verdict", "FAIL", "seconds",
                                       0.0, "reason", reason, "heard", 1, "id", id)));
-
     if (!good && !j.failed)
         iw_complain("cannot write %s: %s", path, strerror(errno));
     if (j.file && fclose(j.file))

@@ -63,7 +63,6 @@ static uint64_t processor_time(const struct worker *w)
 {
     clockid_t clock;
     struct timespec used;
-
     if (clock_getcpuclockid(w->pid, &clock) || clock_gettime(clock, &used))
         return 0;
     return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
@@ -83,11 +82,10 @@ static void give_time(struct worker *w, double seconds)
  */
 static bool overdue(struct worker *w, double still)
 {
-    uint64_t now = iw_transport_now(), used;
-
+    uint64_t now = iw_transport_now();
     if (now < w->deadline)
         return false;
-    used = processor_time(w);
+    uint64_t used = processor_time(w);
     if (now >= w->latest || used == w->progress || used - w->computed >= w->given)
         return true;
     w->progress = used;
@@ -102,7 +100,6 @@ static int start_worker(struct parent *p, unsigned number)
     struct worker *w = &p->workers[number];
     pid_t parent = getpid();
     int pair[2];
-
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
         return -1;
     fflush(NULL);
@@ -142,7 +139,6 @@ static int start_worker(struct parent *p, unsigned number)
 static void finish(struct parent *p, unsigned number, struct iw_result *result)
 {
     struct worker *w = &p->workers[number];
-
     w->busy = false;
     if (result->verdict != IW_VERDICT_SKIP)
         p->pool->silent = result->heard ? 0 : p->pool->silent + 1;
@@ -156,7 +152,6 @@ static void finish_with(struct parent *p, unsigned number, enum iw_verdict verdi
 {
     const struct worker *w = &p->workers[number];
     struct iw_result result = {.verdict = verdict};
-
     result.reason = reason;
     if (verdict == IW_VERDICT_ERROR)
         result.where = iw_text_format("%s:%d", w->job.c->file, w->job.c->line);
@@ -176,7 +171,6 @@ static void send_job(struct parent *p, unsigned number)
     double own = p->pool->grace > 0 || scale <= 0 || scale >= 1 ? 0 : GRACE_SECONDS * (1 - scale);
     double grace = p->pool->grace > 0 ? p->pool->grace : GRACE_SECONDS + 4 * patience;
     struct iw_order order = {.c = w->job.c, .round = w->job.round};
-
     /* The time that the peer takes to connect is not the case's. */
     if (p->pool->target->connect || p->pool->target->ask)
         limit += CALLS * iw_target_connect_within(p->pool->target);
@@ -192,7 +186,6 @@ static void send_job(struct parent *p, unsigned number)
 static int feed(struct parent *p, unsigned number)
 {
     struct worker *w = &p->workers[number];
-
     while (!w->busy) {
         if (!p->pool->next(p->pool->context, number, &w->job)) {
             if (w->pid > 0 && !w->closing) {
@@ -228,7 +221,6 @@ static void take_reached(struct iw_pool *pool, const json_t *object)
 {
     const char *version = json_string_value(json_object_get(object, "version"));
     const char *why = json_string_value(json_object_get(object, "why"));
-
     if (json_is_true(json_object_get(object, "reached"))) {
         pool->reached = true;
         pool->unreached = 0;
@@ -247,7 +239,6 @@ static void take_line(struct parent *p, unsigned number, const char *line)
     const char *trouble = json_string_value(json_object_get(object, "trouble"));
     const json_t *group = json_object_get(object, "group");
     struct iw_result result;
-
     if (group)
         w->group = (pid_t)json_integer_value(group);
     if (trouble)
@@ -264,12 +255,10 @@ static bool hear(struct parent *p, unsigned number)
 {
     struct worker *w = &p->workers[number];
     char *newline;
-    ssize_t got;
-
     if (w->length >= ANSWER)
         return false;
     w->answer = iw_got(realloc(w->answer, w->length + 65537));
-    got = read(w->fd, w->answer + w->length, 65536);
+    ssize_t got = read(w->fd, w->answer + w->length, 65536);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return true;
     if (got <= 0)
@@ -292,7 +281,6 @@ static void bury(struct parent *p, unsigned number, bool kill_it, char *how, siz
 {
     struct worker *w = &p->workers[number];
     int status = 0;
-
     if (kill_it)
         kill(w->pid, SIGKILL);
     while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
@@ -316,7 +304,6 @@ static void lose(struct parent *p, unsigned number, bool late)
     struct worker *w = &p->workers[number];
     char how[128];
     double seconds = (double)(iw_transport_now() - w->began) / 1e9;
-
     bury(p, number, late, how, sizeof(how));
     if (!w->busy)
         return;
@@ -332,7 +319,6 @@ static void lose(struct parent *p, unsigned number, bool late)
 static int wait_ms(const struct parent *p)
 {
     uint64_t now = iw_transport_now(), first = UINT64_MAX;
-
     for (unsigned i = 0; i < p->pool->workers; i++) {
         const struct worker *w = &p->workers[i];
 
@@ -356,7 +342,6 @@ static void turn(struct parent *p)
     unsigned n = p->pool->workers;
     struct pollfd fds[WORKERS + 2];
     bool live = p->pool->live && !*p->pool->live_error;
-
     for (unsigned i = 0; i < n; i++)
         fds[i] = (struct pollfd){.fd = p->workers[i].pid ? p->workers[i].fd : -1, .events = POLLIN};
     fds[n] = (struct pollfd){.fd = p->signals, .events = POLLIN};
@@ -365,7 +350,6 @@ static void turn(struct parent *p)
         return;
     if (fds[n].revents) {
         struct signalfd_siginfo info;
-
         if (read(p->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
             p->pool->interrupted = (int)info.ssi_signo;
         return;
@@ -387,7 +371,6 @@ static void turn(struct parent *p)
 static int loop(struct parent *p)
 {
     bool alive = true;
-
     while (alive && !p->pool->interrupted) {
         alive = false;
         for (unsigned i = 0; i < p->pool->workers; i++) {
@@ -407,8 +390,6 @@ int iw_pool_run(struct iw_pool *pool, char *error, size_t room)
     struct parent p = {.pool = pool};
     char how[128];
     sigset_t caught;
-    int status;
-
     if (pool->workers > WORKERS)
         pool->workers = WORKERS;
     p.workers = iw_got(calloc(pool->workers, sizeof(*p.workers)));
@@ -418,7 +399,7 @@ int iw_pool_run(struct iw_pool *pool, char *error, size_t room)
     sigaddset(&caught, SIGHUP);
     sigprocmask(SIG_BLOCK, &caught, &p.before);
     p.signals = signalfd(-1, &caught, SFD_CLOEXEC | SFD_NONBLOCK);
-    status = p.signals < 0 ? -1 : loop(&p);
+    int status = p.signals < 0 ? -1 : loop(&p);
     if (status)
         snprintf(error, room, "cannot start a worker: %s", strerror(errno));
     for (unsigned i = 0; i < pool->workers; i++) {

@@ -106,7 +106,6 @@ struct iw_entry *iw_record_entry(const struct iw_record *r, const char *id)
 static void keep(struct iw_entry *entry, bool first, struct iw_result *result)
 {
     struct iw_result lesser = *result;
-
     if (first || iw_verdict_gravity(result->verdict) > iw_verdict_gravity(entry->result.verdict)) {
         lesser = entry->result;
         entry->result = *result;
@@ -125,9 +124,7 @@ static bool starts(const struct iw_result *r, const char *with)
 void iw_record_take(struct iw_record *r, const struct iw_baseline *b, struct iw_entry *entry,
                     struct iw_result *result)
 {
-    const struct iw_pin *pin;
     unsigned rounds = 0;
-
     for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
         rounds += entry->rounds[i];
     entry->rounds[result->verdict]++;
@@ -135,7 +132,7 @@ void iw_record_take(struct iw_record *r, const struct iw_baseline *b, struct iw_
     if (rounds + 1 < r->repeat)
         return;
     entry->unreached = starts(&entry->result, IW_UNREACHED) || starts(&entry->result, IW_SILENT);
-    pin = iw_baseline_find(b, entry->c->id);
+    const struct iw_pin *pin = iw_baseline_find(b, entry->c->id);
     entry->known = pin ? pin->reason : NULL;
     entry->pinned =
         entry->unreached ? IW_PINNED_NOT : iw_baseline_judge(pin, entry->result.verdict);
@@ -148,7 +145,6 @@ void iw_record_take(struct iw_record *r, const struct iw_baseline *b, struct iw_
 bool iw_entry_unstable(const struct iw_entry *entry)
 {
     size_t kinds = 0;
-
     for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
         kinds += entry->rounds[i] > 0;
     return kinds > 1;
@@ -174,7 +170,6 @@ static bool unexpected(const struct iw_record *r, enum iw_verdict verdict)
 int iw_record_status(const struct iw_record *r, bool reached)
 {
     bool unreached = false;
-
     for (size_t i = 0; i < r->count; i++)
         unreached = unreached || r->entries[i].unreached;
     if (r->verdicts[IW_VERDICT_ERROR])

@@ -25,10 +25,8 @@ struct worker {
 static bool read_all(int fd, void *to, size_t length)
 {
     char *at = to;
-
     while (length) {
         ssize_t got = read(fd, at, length);
-
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
@@ -43,11 +41,9 @@ static void say(const struct worker *w, json_t *object)
 {
     char *text = iw_got(json_dumps(object, JSON_COMPACT));
     size_t length = strlen(text), at = 0;
-
     text[length++] = '\n'; /* in place of the zero */
     while (at < length) {
         ssize_t sent = write(w->fd, text + at, length - at);
-
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent < 0)
@@ -69,14 +65,12 @@ static void say_group(const struct worker *w)
 static void close_target(struct worker *w)
 {
     char trouble[LINE];
-
     if (!w->target)
         return;
     iw_target_close(w->target, trouble, sizeof(trouble));
     w->target = NULL;
     if (*trouble) {
         char *text = iw_text_format("%s%s%s", w->option, *w->option ? ": " : "", trouble);
-
         say(w, iw_got(json_pack("{s:o}", "trouble", iw_json_text(text))));
         free(text);
     }
@@ -95,10 +89,8 @@ static bool is_crafted(const struct iw_case *c)
 static const char *why_not_crafted(struct worker *w)
 {
     char error[LINE];
-
     if (w->tun.fd < 0 && !w->no_tun) {
         const char *why = iw_target_uncraftable(w->pool->target);
-
         if (!why && iw_tun_open(&w->tun, error, sizeof(error)))
             why = error;
         w->no_tun = iw_text_copy(why);
@@ -110,17 +102,15 @@ static const char *why_not_crafted(struct worker *w)
 static bool open_target(struct worker *w, const char *option, bool crafted, struct iw_result *out)
 {
     const struct iw_pool *pool = w->pool;
-    enum iw_target_opened opened;
     char error[LINE];
-
     if (w->target && (strcmp(w->option, option) != 0 || !iw_target_of(w->target)->tun == crafted))
         close_target(w);
     if (w->target)
         return true;
     snprintf(w->option, sizeof(w->option), "%s", option);
-    opened = iw_target_open_crafted(pool->target, *option ? option : NULL, w->log,
-                                    pool->options->time_scale, crafted ? &w->tun : NULL, &w->target,
-                                    error, sizeof(error));
+    enum iw_target_opened opened = iw_target_open_crafted(
+        pool->target, *option ? option : NULL, w->log, pool->options->time_scale,
+        crafted ? &w->tun : NULL, &w->target, error, sizeof(error));
     if (opened == IW_TARGET_OPENED) {
         say_group(w);
         say(w, iw_got(json_pack("{s:b, s:o}", "reached", 1, "version",
@@ -147,7 +137,6 @@ static void look_after(struct worker *w, struct iw_result *r)
 {
     char trouble[LINE];
     const char *how = iw_target_check(w->target, trouble, sizeof(trouble));
-
     if (*trouble) {
         set_reason(r, IW_VERDICT_ERROR,
                    iw_text_format("a sanitizer stopped the target: %s%s%s", trouble,
@@ -164,8 +153,6 @@ static void play_once(struct worker *w, const struct iw_order *order, struct iw_
     const struct iw_pool *pool = w->pool;
     struct iw_run_options options = *pool->options;
     bool crafted = is_crafted(order->c);
-    char *lacking;
-
     *r = (struct iw_result){0};
     if (crafted && why_not_crafted(w)) {
         set_reason(r, IW_VERDICT_SKIP, iw_text_format("needs crafted TCP segments: %s", w->no_tun));
@@ -173,9 +160,9 @@ static void play_once(struct worker *w, const struct iw_order *order, struct iw_
     }
     if (!open_target(w, order->option, crafted, r))
         return;
-    lacking = iw_case_tagged(order->c, "hazard") && !pool->options->hazards
-                  ? iw_text_copy("a hazard: it could wedge the target; see --allow-hazard")
-                  : iw_target_lacks(iw_target_of(w->target), order->c);
+    char *lacking = iw_case_tagged(order->c, "hazard") && !pool->options->hazards
+                        ? iw_text_copy("a hazard: it could wedge the target; see --allow-hazard")
+                        : iw_target_lacks(iw_target_of(w->target), order->c);
     if (lacking) {
         set_reason(r, IW_VERDICT_SKIP, lacking);
         return;
@@ -192,7 +179,6 @@ static void play_once(struct worker *w, const struct iw_order *order, struct iw_
 static void add_note(struct iw_result *r, const char *note)
 {
     char *notes = r->notes ? iw_text_format("%s\n%s", r->notes, note) : iw_text_copy(note);
-
     free(r->notes);
     r->notes = notes;
 }
@@ -202,7 +188,6 @@ static void add_note(struct iw_result *r, const char *note)
 static void play(struct worker *w, const struct iw_order *order, struct iw_result *r)
 {
     const struct iw_target_spec *spec = w->pool->target;
-
     play_once(w, order, r);
     if (!w->target || !iw_target_of(w->target)->refused || !spec->start ||
         spec->class == IW_TARGET_AGENT)
@@ -219,12 +204,10 @@ void iw_worker_serve(const struct iw_pool *pool, unsigned number, int fd)
 {
     struct worker w = {.pool = pool, .fd = fd, .tun = {.fd = -1, .net_ns = -1, .user_ns = -1}};
     struct iw_order order;
-
     if (pool->log_dir)
         w.log = iw_text_format("%s/target-%u.log", pool->log_dir, number + 1);
     while (read_all(fd, &order, sizeof(order))) {
         struct iw_result result;
-
         play(&w, &order, &result);
         say(&w, iw_got(json_pack("{s:o}", "result", iw_result_to_json(&result))));
         iw_result_free(&result);

@@ -60,10 +60,8 @@ const char *iw_switch_name(enum iw_switch kind)
 static void add_probe(struct iw_probe **list, size_t *count, enum iw_check check,
                       enum iw_switch kind, enum iw_botch botch)
 {
-    struct iw_probe *p;
-
     *list = iw_got(realloc(*list, (*count + 1) * sizeof(**list)));
-    p = &(*list)[(*count)++];
+    struct iw_probe *p = &(*list)[(*count)++];
     *p = (struct iw_probe){.check = check, .kind = kind, .botch = botch};
     snprintf(p->option, sizeof(p->option), "--%s=%s%s%s", iw_switch_name(kind),
              iw_check_info(check)->name, botch ? "=" : "", botch ? iw_botch_name(botch) : "");
@@ -83,7 +81,6 @@ static enum iw_botch one_botch(enum iw_check check)
 static void drop_others(struct iw_probe *list, size_t *count, const char *glob)
 {
     size_t kept = 0;
-
     for (size_t i = 0; i < *count; i++)
         if (!fnmatch(glob, list[i].option + 2, 0))
             list[kept++] = list[i];
@@ -95,7 +92,6 @@ struct iw_probe *iw_probes_make(bool full, const char *glob, size_t *count)
     static const enum iw_switch kinds[] = {IW_SWITCH_IGNORE, IW_SWITCH_OVERSTRICT,
                                            IW_SWITCH_VIOLATE};
     struct iw_probe *list = iw_got(calloc(1, sizeof(*list)));
-
     *count = 0;
     for (int i = IW_CHECK_NONE + 1; i < IW_CHECK_COUNT; i++) {
         enum iw_check check = (enum iw_check)i;
@@ -129,7 +125,6 @@ static bool late(const struct iw_suspect *suspect)
 static bool clean_next(struct check_run *run, struct iw_job *job)
 {
     const struct iw_self_check *s = run->s;
-
     while (run->stage == AGAIN && run->next < s->n_suspects && !late(&s->suspects[run->next]))
         run->next++;
     if (run->next == s->n_suspects)
@@ -141,7 +136,6 @@ static bool clean_next(struct check_run *run, struct iw_job *job)
 static struct iw_suspect *suspect_of(const struct iw_self_check *s, const struct iw_case *c)
 {
     size_t i = 0;
-
     while (s->suspects[i].c != c)
         i++;
     return &s->suspects[i];
@@ -150,7 +144,6 @@ static struct iw_suspect *suspect_of(const struct iw_self_check *s, const struct
 static void clean_done(struct check_run *run, const struct iw_job *job, struct iw_result *result)
 {
     struct iw_suspect *suspect = suspect_of(run->s, job->c);
-
     suspect->verdict = result->verdict;
     suspect->usable = result->verdict == IW_VERDICT_PASS || result->verdict == IW_VERDICT_NOTE;
     free(suspect->observed);
@@ -167,7 +160,6 @@ static void clean_done(struct check_run *run, const struct iw_job *job, struct i
 static int distance(const struct iw_case *c, enum iw_check check)
 {
     const struct iw_check_info *info = iw_check_info(check);
-
     if (iw_case_names_rule(c, iw_rule_at(info->rule)))
         return 0;
     for (size_t i = 0; i < info->n_others; i++)
@@ -186,7 +178,6 @@ static void begin_probe(struct check_run *run, unsigned worker, struct iw_probe 
     const struct iw_self_check *s = run->s;
     size_t *order = iw_got(calloc(s->n_suspects + 1, sizeof(*order)));
     size_t n = 0;
-
     for (int d = 0; d <= 2; d++) {
         if (d == 2)
             run->at[worker].near = n;
@@ -208,7 +199,6 @@ static bool over(const struct check_run *run, unsigned worker)
     const struct iw_self_check *s = run->s;
     const struct iw_probe *probe = run->at[worker].probe;
     size_t next = run->at[worker].next;
-
     return !probe || next == run->at[worker].count ||
            (s->full ? next >= run->at[worker].near && (probe->n_notices || s->partial)
                     : probe->n_notices > 0);
@@ -245,7 +235,6 @@ static void rank(struct check_run *run)
 {
     const struct iw_self_check *s = run->s;
     size_t *popular = iw_got(calloc(s->n_probes + 1, sizeof(*popular)));
-
     for (size_t i = 0; i < s->n_probes; i++) {
         size_t at = i;
 
@@ -262,10 +251,8 @@ static void rank(struct check_run *run)
 static bool other_probe(struct check_run *run, unsigned worker)
 {
     const struct iw_suspect *suspect = run->at[worker].suspect;
-
     while (!suspect->noticed && run->at[worker].next < run->s->n_probes) {
         struct iw_probe *probe = &run->s->probes[run->popular[run->at[worker].next++]];
-
         run->at[worker].probe = probe;
         if (!iw_case_near_check(suspect->c, probe->check))
             return true;
@@ -276,10 +263,8 @@ static bool other_probe(struct check_run *run, unsigned worker)
 static bool idle_next(struct check_run *run, unsigned worker, struct iw_job *job)
 {
     const struct iw_self_check *s = run->s;
-
     while (!run->at[worker].suspect || !other_probe(run, worker)) {
         struct iw_suspect *suspect = &s->suspects[run->next];
-
         if (run->next == s->n_suspects)
             return false;
         run->next++;
@@ -311,7 +296,6 @@ static void probe_done(struct check_run *run, unsigned worker, const struct iw_j
 {
     struct iw_probe *probe = run->at[worker].probe;
     struct iw_suspect *suspect = suspect_of(run->s, job->c);
-
     probe->tried++;
     suspect->tried++;
     if (result->verdict == IW_VERDICT_ERROR) { /* the reference's fault, or ours: nothing noticed */
@@ -340,7 +324,6 @@ static void probe_done(struct check_run *run, unsigned worker, const struct iw_j
 static bool next(void *context, unsigned worker, struct iw_job *job)
 {
     struct check_run *run = context;
-
     return run->stage == BEND   ? bend_next(run, worker, job)
            : run->stage == IDLE ? idle_next(run, worker, job)
                                 : clean_next(run, job);
@@ -349,7 +332,6 @@ static bool next(void *context, unsigned worker, struct iw_job *job)
 static void done(void *context, unsigned worker, const struct iw_job *job, struct iw_result *result)
 {
     struct check_run *run = context;
-
     if (run->stage == CLEAN || run->stage == AGAIN)
         clean_done(run, job, result);
     else
@@ -360,7 +342,6 @@ static void done(void *context, unsigned worker, const struct iw_job *job, struc
 static void trouble(void *context, const char *line)
 {
     struct check_run *run = context;
-
     wipe(run);
     iw_complain("the target, at its end: %s", line);
     run->s->n_errors++;
@@ -371,7 +352,6 @@ static int play_stage(struct check_run *run, enum stage stage, const struct iw_r
                       struct iw_pool *pool)
 {
     char error[256];
-
     pool->options = options;
     pool->play = iw_script_run_case;
     pool->context = run;
@@ -398,7 +378,6 @@ static int play_clean(struct check_run *run, const struct iw_run_options *option
 {
     struct iw_run_options patient = *options;
     int status = play_stage(run, CLEAN, options, pool);
-
     patient.time_scale = LATE * (options->time_scale > 0 ? options->time_scale : 1);
     if (!status)
         status = play_stage(run, AGAIN, &patient, pool);
@@ -437,10 +416,8 @@ int iw_self_check_play(struct iw_self_check *s, const struct iw_target_spec *tar
     struct iw_pool pool = {.target = target, .workers = workers, .log_dir = dir};
     struct iw_run_options hasty = *options;
     uint64_t began = iw_transport_now();
-    int status;
-
     hasty.patience = PATIENCE;
-    status = play_clean(&run, &hasty, &pool);
+    int status = play_clean(&run, &hasty, &pool);
     if (!status)
         status = play_stage(&run, BEND, &hasty, &pool);
     if (!status && s->full && !s->switches) {
@@ -460,7 +437,6 @@ int iw_self_check_play(struct iw_self_check *s, const struct iw_target_spec *tar
 int iw_self_check_status(const struct iw_self_check *s)
 {
     size_t checks, noticed, switches;
-
     iw_self_check_count(s, &checks, &noticed, &switches);
     if (s->n_errors)
         return IW_EXIT_TESTER;

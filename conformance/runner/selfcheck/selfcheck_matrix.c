@@ -17,7 +17,6 @@ struct words {
 static void add_word(struct words *w, char letter, const char *option)
 {
     size_t more = strlen(option) + 3; /* blank, letter, colon */
-
     w->text = iw_got(realloc(w->text, w->length + more + 1));
     w->length += (size_t)snprintf(w->text + w->length, more + 1, "%s%c:%s", w->length ? " " : "",
                                   letter, option);
@@ -49,7 +48,6 @@ static void add_notices(struct words *w, const struct iw_self_check *s, const st
 static char *line_of(const struct iw_self_check *s, const struct iw_case *c)
 {
     struct words w = {iw_text_copy(""), 0};
-
     add_notices(&w, s, c, true, s->n_probes);
     if (!w.length)
         add_notices(&w, s, c, false, 1);
@@ -67,7 +65,6 @@ static void record(struct iw_proof_table *t, const struct iw_self_check *s,
 {
     bool skipped = one->verdict == IW_VERDICT_SKIP;
     char *line = one->usable ? line_of(s, one->c) : iw_text_copy("");
-
     if (!skipped || !iw_proof_find(t, one->c->id))
         iw_proof_set(t, one->c->id, line);
     free(line);
@@ -79,9 +76,7 @@ int iw_self_check_record(const struct iw_self_check *s, const struct iw_suite *s
     struct iw_proof_table t;
     char error[512];
     FILE *f;
-    int status;
-
-    status = iw_proof_read_table(&t, path, error, sizeof(error));
+    int status = iw_proof_read_table(&t, path, error, sizeof(error));
     if (status)
         iw_complain("%s", error);
     for (size_t i = 0; !status && i < s->n_suspects; i++)

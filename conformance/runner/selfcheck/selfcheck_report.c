@@ -43,7 +43,6 @@ void iw_self_check_count(const struct iw_self_check *s, size_t *checks, size_t *
 static void print_probe(FILE *out, const struct iw_probe *p)
 {
     char kind[40];
-
     snprintf(kind, sizeof(kind), "%s%s%s", iw_switch_name(p->kind), p->botch ? "=" : "",
              p->botch ? iw_botch_name(p->botch) : "");
     fprintf(out, "%-26s %-14s ", iw_check_info(p->check)->name, kind);
@@ -75,7 +74,6 @@ static void print_unclean(FILE *out, const struct iw_self_check *s)
 static void print_unnoticed(FILE *out, const struct iw_self_check *s)
 {
     bool any = false;
-
     for (size_t i = 0; i < s->n_probes; i++) {
         const struct iw_check_info *info = iw_check_info(s->probes[i].check);
 
@@ -98,7 +96,6 @@ static bool idle(const struct iw_suspect *one)
 static void print_idle(FILE *out, const struct iw_self_check *s)
 {
     size_t column = LINE, n = 0;
-
     for (size_t i = 0; i < s->n_suspects; i++)
         n += idle(&s->suspects[i]);
     if (!n)
@@ -128,7 +125,6 @@ static double percent(size_t part, size_t whole)
 void iw_self_check_print(FILE *out, const struct iw_self_check *s)
 {
     size_t checks, noticed, switches;
-
     iw_self_check_count(s, &checks, &noticed, &switches);
     fprintf(out, "%-26s %-14s %s\n", "check", "switch", "noticed by");
     for (size_t i = 0; i < s->n_probes; i++)
@@ -149,7 +145,6 @@ void iw_self_check_print(FILE *out, const struct iw_self_check *s)
 static json_t *notices_json(const struct iw_probe *p)
 {
     json_t *list = iw_got(json_array());
-
     for (size_t i = 0; i < p->n_notices; i++)
         json_array_append_new(list,
                               iw_got(json_pack("{s:s, s:s, s:s, s:o}", "case", p->notices[i].c->id,
@@ -162,7 +157,6 @@ static json_t *notices_json(const struct iw_probe *p)
 static json_t *switches_json(const struct iw_self_check *s)
 {
     json_t *list = iw_got(json_array());
-
     for (size_t i = 0; i < s->n_probes; i++) {
         const struct iw_probe *p = &s->probes[i];
         const struct iw_check_info *info = iw_check_info(p->check);
@@ -180,7 +174,6 @@ static json_t *switches_json(const struct iw_self_check *s)
 static json_t *cases_json(const struct iw_self_check *s)
 {
     json_t *list = iw_got(json_array());
-
     for (size_t i = 0; i < s->n_suspects; i++) {
         const struct iw_suspect *one = &s->suspects[i];
 
@@ -196,10 +189,8 @@ static json_t *cases_json(const struct iw_self_check *s)
 void iw_self_check_json(FILE *out, const struct iw_self_check *s)
 {
     size_t checks, noticed, switches;
-    json_t *all;
-
     iw_self_check_count(s, &checks, &noticed, &switches);
-    all = iw_got(json_pack(
+    json_t *all = iw_got(json_pack(
         "{s:i, s:{s:s, s:s}, s:{s:s}, s:b, s:f, s:{s:I, s:I, s:I, s:I, s:I, s:I}, s:o, s:o}",
         "schema", (int)IW_REPORT_SCHEMA, "tool", "name", "iwarp-conform", "version", IW_VERSION,
         "suite", "version", s->suite, "full", (int)s->full, "seconds", s->seconds, "summary",

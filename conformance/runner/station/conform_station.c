@@ -18,7 +18,6 @@ static void conn_free(struct iw_conn *c)
 {
     while (c->items) {
         struct iw_item *item = c->items;
-
         c->items = item->next;
         iw_item_free(item);
     }
@@ -33,7 +32,6 @@ static void conn_free(struct iw_conn *c)
 struct iw_station *iw_station_create(struct iw_exchange *exchange, struct iw_tun *tun, FILE *trace)
 {
     struct iw_station *s = calloc(1, sizeof(*s));
-
     if (!s)
         return NULL;
     s->exchange = exchange;
@@ -49,13 +47,11 @@ void iw_station_destroy(struct iw_station *s)
         return;
     while (s->conns) {
         struct iw_conn *c = s->conns;
-
         s->conns = c->next;
         conn_free(c);
     }
     while (s->listeners) {
         struct iw_station_listener *l = s->listeners;
-
         s->listeners = l->next;
         if (l->fd >= 0)
             close(l->fd);
@@ -64,7 +60,6 @@ void iw_station_destroy(struct iw_station *s)
     iw_craft_host_free(s->host);
     while (s->findings) {
         struct iw_finding *f = s->findings;
-
         s->findings = f->next;
         free(f);
     }
@@ -94,7 +89,6 @@ static struct iw_conn *adopt(struct iw_station *s, struct iw_tcp tcp, bool initi
     socklen_t length = sizeof(int);
     struct iw_conn *c = calloc(1, sizeof(*c));
     int on = 1, mss = 0;
-
     if (!c) {
         iw_tcp_close(&tcp);
         return NULL;
@@ -132,10 +126,8 @@ static void seen_packet(void *context, struct iw_craft *craft, const struct iw_c
 {
     struct iw_station *s = context;
     int *number = iw_craft_label(craft);
-
     if (*number < 0) {
         struct sockaddr_storage own, peer;
-
         iw_tcp_addresses(&(struct iw_tcp){.fd = -1, .craft = craft}, &own, &peer);
         *number =
             iw_exchange_open(s->exchange, !p->from_peer, (const struct sockaddr *)&own,
@@ -159,7 +151,6 @@ struct iw_conn *iw_station_connect(struct iw_station *s, const char *host, uint1
 {
     struct iw_tcp tcp;
     struct iw_conn *c = NULL;
-
     if (s->tun && !craft_host(s))
         snprintf(error, room, "out of memory");
     else if (s->tun
@@ -177,7 +168,6 @@ struct iw_station_listener *iw_station_listen(struct iw_station *s, const char *
                                               size_t room)
 {
     struct iw_station_listener *l = calloc(1, sizeof(*l));
-
     if (!l || (s->tun && !craft_host(s))) {
         snprintf(error, room, "listen on %s: out of memory", host);
         free(l);
@@ -210,7 +200,6 @@ uint16_t iw_station_listener_port(const struct iw_station_listener *l)
 static struct iw_conn *accept_crafted(struct iw_station_listener *l, uint64_t deadline)
 {
     struct iw_tcp tcp = IW_TCP_CLOSED;
-
     for (;;) {
         /* What comes for other connections is taken meanwhile. */
         iw_station_take(l->station);
@@ -225,7 +214,6 @@ static struct iw_conn *accept_crafted(struct iw_station_listener *l, uint64_t de
 struct iw_conn *iw_station_listener_accept(struct iw_station_listener *l, uint64_t deadline)
 {
     struct iw_tcp tcp = IW_TCP_CLOSED;
-
     if (l->crafted)
         return accept_crafted(l, deadline);
     for (;;) {
@@ -251,7 +239,6 @@ static void tell_sent(const struct iw_conn *c, enum iw_line_kind kind, size_t le
         .position = c->state.sent,
         .end = c->state.sent + length,
     };
-
     iw_exchange_tell(c->station->exchange, &line, text, iw_transport_now());
     if (c->station->trace)
         fprintf(c->station->trace, "%d > %s\n", c->state.number, text);
@@ -261,10 +248,8 @@ static void tell_sent(const struct iw_conn *c, enum iw_line_kind kind, size_t le
 static void write_out(struct iw_conn *c, const uint8_t *octets, size_t length, uint64_t deadline)
 {
     size_t done = 0;
-
     while (done < length && !c->write_failed && iw_tcp_open(&c->tcp)) {
         ssize_t n = iw_tcp_send(&c->tcp, c->written + done, octets + done, length - done);
-
         if (n > 0) {
             done += (size_t)n;
             continue;
@@ -290,10 +275,8 @@ static void write_pieces(struct iw_conn *c, const uint8_t *octets, size_t length
                          const struct iw_writes *writes, uint64_t deadline)
 {
     size_t at = 0, piece = 0;
-
     while (at < length) {
         size_t size = length - at;
-
         if (writes && writes->each && writes->each < size)
             size = writes->each;
         if (writes && piece < writes->count && writes->sizes[piece] < size)
@@ -309,7 +292,6 @@ static bool hold(struct iw_conn *c, const uint8_t *octets, size_t length)
     if (c->room_held - c->n_held < length) {
         size_t room = (c->n_held + length) * 2;
         uint8_t *held = realloc(c->held, room);
-
         if (!held)
             return false;
         c->held = held;
@@ -335,7 +317,6 @@ void iw_conn_write(struct iw_conn *c, const void *octets, size_t length,
                    const struct iw_writes *writes, uint64_t deadline)
 {
     char text[64];
-
     snprintf(text, sizeof(text), "%zu octets as they are", length);
     tell_sent(c, IW_LINE_OCTETS, length, false, text);
     output(c, octets, length, writes, deadline);
@@ -345,7 +326,6 @@ static void learn_own_startup(struct iw_conn *c, const uint8_t *frame, size_t le
 {
     struct iw_conn_state *s = &c->state;
     int header = iw_wire_get_startup(frame, length, &s->own);
-
     if (header < 0)
         return;
     s->sent_startup = true;
@@ -357,7 +337,6 @@ void iw_conn_send_startup(struct iw_conn *c, const void *frame, size_t length,
                           const struct iw_writes *writes, uint64_t deadline)
 {
     char text[512];
-
     iw_wire_print_startup(text, sizeof(text), frame, length);
     tell_sent(c, IW_LINE_STARTUP, length, false, text);
     learn_own_startup(c, frame, length);
@@ -371,7 +350,6 @@ void iw_conn_send_startup(struct iw_conn *c, const void *frame, size_t length,
 bool iw_conn_consortium(const struct iw_conn_state *s)
 {
     bool got = s->got_startup && s->initiator && s->peer.revision == 0;
-
     return got || (s->sent_startup && !s->initiator && s->own.revision == 0);
 }
 
@@ -384,22 +362,20 @@ bool iw_conn_send_ulpdu(struct iw_conn *c, const void *ulpdu, size_t length,
     bool markers = iw_conn_consortium(&c->state) ||
                    (c->state.got_startup && (c->state.peer.flags & IW_MPA_FLAG_M));
     char text[512];
-    size_t size;
-    bool done;
-
     if (!fpdu)
         return false;
     if (bend && (bend->length >= 0 || bend->crc != IW_FRAME_CRC_RIGHT ||
                  bend->markers != IW_FRAME_MARKERS_AGREED || bend->marker_shift ||
                  bend->marker_pointer >= 0 || bend->marker_add))
         broken = true;
-    size = iw_frame_build(c->state.sent - c->start, markers, ulpdu, length, bend, fpdu, room);
+    size_t size =
+        iw_frame_build(c->state.sent - c->start, markers, ulpdu, length, bend, fpdu, room);
     iw_wire_print_segment(text, sizeof(text), ulpdu, length);
     tell_sent(c, IW_LINE_FPDU, size, markers, text);
     iw_observer_told_segment(c->observer,
                              c->state.initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER, ulpdu,
                              length, broken);
-    done = output(c, fpdu, size, writes, deadline);
+    bool done = output(c, fpdu, size, writes, deadline);
     free(fpdu);
     return done;
 }
@@ -412,7 +388,6 @@ void iw_conn_cork(struct iw_conn *c)
 void iw_conn_uncork(struct iw_conn *c, const struct iw_writes *writes, uint64_t deadline)
 {
     size_t length = c->n_held;
-
     c->corked = false;
     c->n_held = 0;
     write_pieces(c, c->held, length, writes, deadline);
@@ -460,7 +435,6 @@ void iw_conn_reset(struct iw_conn *c)
 void iw_conn_get_state(struct iw_conn *c, struct iw_conn_state *out)
 {
     struct iw_tcp_info info;
-
     if (iw_tcp_get_info(&c->tcp, &info)) {
         c->state.mss = info.mss;
         c->state.unacked = info.unacked;

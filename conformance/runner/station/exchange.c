@@ -69,7 +69,6 @@ struct iw_exchange *iw_exchange_create(void)
 {
     struct iw_exchange *x = calloc(1, sizeof(*x));
     struct timespec now;
-
     if (!x)
         return NULL;
     x->last_event = &x->events;
@@ -87,20 +86,17 @@ void iw_exchange_destroy(struct iw_exchange *x)
         return;
     while (x->events) {
         struct event *e = x->events;
-
         x->events = e->next;
         free(e);
     }
     while (x->remarks) {
         struct iw_exchange_remark *r = x->remarks;
-
         x->remarks = r->next;
         free(r->text);
         free(r);
     }
     while (x->lines) {
         struct iw_exchange_line *line = x->lines;
-
         x->lines = line->next;
         free(line);
     }
@@ -116,7 +112,6 @@ static struct event *add(struct iw_exchange *x, enum event_kind kind, int connec
                          bool from_peer, uint64_t now, const void *octets, size_t length)
 {
     struct event *e = malloc(sizeof(*e) + length);
-
     if (!e)
         return NULL;
     *e = (struct event){.kind = kind,
@@ -135,7 +130,6 @@ static struct event *add(struct iw_exchange *x, enum event_kind kind, int connec
 static void take_address(struct iw_synth_tcp *tcp, unsigned side, const struct sockaddr *from)
 {
     struct iw_address *to = &tcp->address[side];
-
     if (from->sa_family == AF_INET6) {
         struct sockaddr_in6 in6;
 
@@ -145,7 +139,6 @@ static void take_address(struct iw_synth_tcp *tcp, unsigned side, const struct s
         tcp->port[side] = ntohs(in6.sin6_port);
     } else {
         struct sockaddr_in in;
-
         memcpy(&in, from, sizeof(in));
         to->family = 4;
         memcpy(to->octets, &in.sin_addr, 4);
@@ -159,7 +152,6 @@ int iw_exchange_open(struct iw_exchange *x, bool station_connects, const struct 
     int number = x->n_connections;
     struct connection *more =
         realloc(x->connections, (size_t)(number + 1) * sizeof(*x->connections));
-
     if (!more)
         return -1;
     x->connections = more;
@@ -189,7 +181,6 @@ bool iw_exchange_packet(struct iw_exchange *x, int connection, const struct iw_c
     struct event *e = x->octets + p->length > IW_EXCHANGE_MAX
                           ? NULL
                           : add(x, EVENT_PACKET, connection, p->from_peer, now, p->data, p->length);
-
     if (!e)
         return false;
     e->position = p->position;
@@ -208,7 +199,6 @@ void iw_exchange_end(struct iw_exchange *x, int connection, bool from_peer, bool
 void iw_exchange_cut(struct iw_exchange *x, int connection, bool from_peer, uint64_t position)
 {
     struct cuts *cuts = &x->connections[connection].cuts[from_peer];
-
     if (cuts->count == cuts->room) {
         size_t room = cuts->room * 2 + 16;
         uint64_t *more = realloc(cuts->at, room * sizeof(*more));
@@ -226,7 +216,6 @@ void iw_exchange_comment(struct iw_exchange *x, int connection, bool from_peer, 
                          const char *text)
 {
     struct iw_exchange_remark *r = calloc(1, sizeof(*r));
-
     if (!r || !(r->text = strdup(text))) {
         free(r);
         return;
@@ -244,7 +233,6 @@ void iw_exchange_tell(struct iw_exchange *x, const struct iw_exchange_line *line
     size_t length = strlen(text) + 1;
     struct iw_exchange_line *l =
         x->n_lines < IW_EXCHANGE_LINES ? malloc(sizeof(*l) + length) : NULL;
-
     if (!l)
         return;
     *l = *line;
@@ -273,15 +261,13 @@ size_t iw_exchange_read(const struct iw_exchange *x, int connection, bool from_p
                         uint64_t position, uint8_t *out, size_t room)
 {
     size_t got = 0;
-
     for (const struct event *e = x->events; e && got < room; e = e->next) {
         uint64_t at = position + got;
-        size_t step;
 
         if (e->kind != EVENT_DATA || e->connection != connection || e->from_peer != from_peer ||
             at < e->position || at >= e->position + e->length)
             continue;
-        step = e->length - (size_t)(at - e->position);
+        size_t step = e->length - (size_t)(at - e->position);
         if (step > room - got)
             step = room - got;
         memcpy(out + got, e->octets + (at - e->position), step);
@@ -296,7 +282,6 @@ const struct iw_exchange_remark *iw_exchange_remark(const struct iw_exchange *x,
                                                     uint64_t *at, const char **text)
 {
     const struct iw_exchange_remark *r = after ? after->next : x->remarks;
-
     while (r && (r->connection != line->connection || r->from_peer != line->from_peer ||
                  r->position < line->position ||
                  (r->position >= line->end && r->position != line->position)))
@@ -326,17 +311,15 @@ static void replay_data(const struct iw_exchange *x, struct iw_synth *s, const s
     const struct cuts *cuts = &x->connections[e->connection].cuts[e->from_peer];
     size_t *next = &to->cut[e->from_peer];
     uint64_t at = e->position, end = e->position + e->length;
-
     while (at < end) {
         uint64_t until = end;
-        struct iw_synth_span span;
-
         while (*next < cuts->count && cuts->at[*next] <= at)
             (*next)++;
         if (*next < cuts->count && cuts->at[*next] < end)
             until = cuts->at[*next];
-        span = iw_synth_data(s, to->handle, side, e->time + x->epoch,
-                             e->octets + (at - e->position), (size_t)(until - at));
+        struct iw_synth_span span =
+            iw_synth_data(s, to->handle, side, e->time + x->epoch, e->octets + (at - e->position),
+                          (size_t)(until - at));
         comment(x, s, e, at, until, span);
         at = until;
     }
@@ -347,7 +330,6 @@ static void replay_packet(const struct iw_exchange *x, struct iw_synth *s, const
                           unsigned side)
 {
     struct iw_synth_span span = iw_synth_packet(s, side, e->time + x->epoch, e->octets, e->length);
-
     if (e->end > e->position)
         comment(x, s, e, e->position, e->end, span);
 }
@@ -391,7 +373,6 @@ int iw_exchange_save(const struct iw_exchange *x, const char *path, const char *
     struct iw_synth *s = iw_synth_new(2 * (size_t)IW_EXCHANGE_MAX);
     struct replayed *to = calloc((size_t)x->n_connections + 1, sizeof(*to));
     bool done = false;
-
     if (s && to) {
         replay(x, s, to);
         done = iw_synth_write(s, path, "iwarp-conform", title, what);

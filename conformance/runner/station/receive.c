@@ -17,7 +17,6 @@ int iw_station_ms(uint64_t deadline)
 {
     uint64_t now = iw_transport_now();
     uint64_t ms = deadline > now ? (deadline - now + 999999) / 1000000 : 0;
-
     return ms > 60000 ? 60000 : (int)ms;
 }
 
@@ -46,7 +45,6 @@ static void enqueue(struct iw_conn *c, struct iw_item *item)
         .position = item->position,
         .end = item->end,
     };
-
     iw_item_print(item, text, sizeof(text));
     iw_exchange_tell(c->station->exchange, &line, text, item->time);
     if (c->station->trace)
@@ -64,7 +62,6 @@ static void enqueue(struct iw_conn *c, struct iw_item *item)
 struct iw_item *iw_item_new(enum iw_item_kind kind, uint64_t position, uint64_t end)
 {
     struct iw_item *item = calloc(1, sizeof(*item));
-
     if (!item)
         return NULL;
     item->kind = kind;
@@ -85,7 +82,6 @@ static void enqueue_partial(struct iw_conn *c)
 static void enqueue_end(struct iw_conn *c, enum iw_item_kind kind, uint64_t position)
 {
     struct iw_item *item = iw_item_new(kind, position, position);
-
     enqueue_partial(c);
     if (item)
         enqueue(c, item);
@@ -95,7 +91,6 @@ static void seen_startup(struct iw_conn *c, const struct iw_observation *o)
 {
     struct iw_item *item = iw_item_new(IW_ITEM_STARTUP, o->pos, o->end);
     uint64_t now = iw_transport_now();
-
     iw_exchange_cut(c->station->exchange, c->state.number, true, o->end);
     c->state.got_startup = true;
     c->peer_start = o->end;
@@ -117,7 +112,6 @@ bool iw_item_append(struct iw_item *item, const struct iw_observation *o)
     struct iw_item_segment *segments =
         realloc(item->segments, (item->n_segments + 1) * sizeof(*segments));
     uint8_t *octets;
-
     if (!segments)
         return false;
     item->segments = segments;
@@ -142,7 +136,6 @@ bool iw_item_append(struct iw_item *item, const struct iw_observation *o)
 static bool of_another(const struct iw_item *item, const struct iw_ddp_header *h)
 {
     struct iw_ddp_header first;
-
     if (iw_wire_get_ddp(item->octets, item->segments[0].length, &first) < 0)
         return true;
     if (iw_ddp_tagged(&first) != iw_ddp_tagged(h))
@@ -175,7 +168,6 @@ static void seen_finding(struct iw_conn *c, const struct iw_observation *o)
     struct iw_station *s = c->station;
     struct iw_finding *f =
         s->found[o->fault.check] < IW_STATION_FINDINGS ? calloc(1, sizeof(*f)) : NULL;
-
     if (!f)
         return;
     s->found[o->fault.check]++;
@@ -197,7 +189,6 @@ void iw_conn_seen(void *context, const struct iw_observation *seen)
     struct iw_conn *c = context;
     struct iw_observation shifted = *seen;
     const struct iw_observation *o = &shifted;
-
     if (o->side != iw_conn_peer_side(c))
         return;
     shifted.pos += c->peer_base;
@@ -240,7 +231,6 @@ static void stream(struct iw_conn *c, const uint8_t *octets, size_t length)
 {
     uint8_t *grown =
         length > STREAMED_MAX - c->n_streamed ? NULL : realloc(c->streamed, c->n_streamed + length);
-
     c->peer_base += length;
     if (!grown) {
         c->station->flooded = true;
@@ -256,7 +246,6 @@ void iw_conn_read(struct iw_conn *c)
 {
     uint8_t octets[65536];
     ssize_t n = iw_tcp_receive(&c->tcp, octets, sizeof(octets));
-
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0) {
@@ -301,7 +290,6 @@ void iw_conn_streamed_drop(struct iw_conn *c, size_t length)
 void iw_conn_begin(struct iw_conn *c)
 {
     struct iw_item *end = c->items; /* nothing else comes while the peer streams */
-
     if (!c->streaming)
         return;
     c->streaming = false;
@@ -337,7 +325,6 @@ const struct iw_item *iw_conn_next(struct iw_conn *c, uint64_t deadline)
 void iw_conn_drop(struct iw_conn *c)
 {
     struct iw_item *item = c->items;
-
     if (!item)
         return;
     c->items = item->next;
@@ -371,8 +358,6 @@ bool iw_station_wait(struct iw_station *s, int fd, uint64_t deadline)
         struct iw_conn *conns[64];
         uint64_t due = s->host ? iw_craft_due(s->host) : UINT64_MAX;
         nfds_t n = 1;
-        int ready;
-
         iw_station_take(s);
         for (struct iw_conn *c = s->conns; c && n < 64; c = c->next) {
             if (!iw_tcp_open(&c->tcp) || c->state.ended)
@@ -380,7 +365,7 @@ bool iw_station_wait(struct iw_station *s, int fd, uint64_t deadline)
             conns[n] = c;
             p[n++] = (struct pollfd){.fd = iw_tcp_fd(&c->tcp), .events = POLLIN};
         }
-        ready = poll(p, n, iw_station_ms(due < deadline ? due : deadline));
+        int ready = poll(p, n, iw_station_ms(due < deadline ? due : deadline));
         for (nfds_t i = 1; ready > 0 && i < n; i++)
             if (p[i].revents)
                 iw_conn_read(conns[i]);
@@ -398,8 +383,7 @@ void iw_conn_comment_received(struct iw_conn *c, uint64_t position, const char *
 
 size_t iw_item_print(const struct iw_item *item, char *text, size_t room)
 {
-    size_t n, total = 0;
-
+    size_t total = 0;
     switch (item->kind) {
     case IW_ITEM_STARTUP:
         return iw_wire_print_startup(text, room, item->octets, item->length);
@@ -412,7 +396,7 @@ size_t iw_item_print(const struct iw_item *item, char *text, size_t room)
     case IW_ITEM_MESSAGE:
         break;
     }
-    n = iw_wire_print_segment(text, room, item->octets, item->segments[0].length);
+    size_t n = iw_wire_print_segment(text, room, item->octets, item->segments[0].length);
     for (size_t i = 0; i < item->n_segments; i++)
         total += item->segments[i].length;
     if (item->n_segments > 1)

@@ -24,7 +24,6 @@ const char *iw_proof_find(const struct iw_proof_table *t, const char *id)
     const struct iw_proof_line *line = line_of(t, id);
     return line != NULL ? line->text : NULL;
 }
-
 static void add(struct iw_proof_table *t, const char *id, const char *text, int line)
 {
     t->lines = iw_got(realloc(t->lines, (t->count + 1) * sizeof(*t->lines)));
@@ -68,7 +67,6 @@ static char *unquoted(char *field)
     *to = 0;
     return field;
 }
-
 /* An iw_take_line_fn; the first line names the columns. */
 static const char *take_line(void *context, char *line, int number)
 {
@@ -88,7 +86,6 @@ static const char *take_line(void *context, char *line, int number)
     add(t, line, text, number);
     return NULL;
 }
-
 int iw_proof_read_table(struct iw_proof_table *t, const char *path, char *error, size_t room)
 {
     *t = (struct iw_proof_table){0};
@@ -155,14 +152,12 @@ bool iw_proof_pair(const struct iw_proof *p, const struct iw_case *c, const stru
     const char *line = iw_proof_find(&p->matrix, c->id);
     return line != NULL && line_proves(line, rule);
 }
-
 /* ---- standing ---- */
 
 enum iw_standing iw_proof_standing(const struct iw_proof *p, const struct iw_suite *suite,
                                    const struct iw_rule *rule, const char **reason)
 {
     bool named = false, proven = false;
-
     *reason = NULL;
     for (size_t i = 0; i < suite->n_cases && !proven; i++) {
         bool names = iw_case_names_rule(suite->cases[i], rule);

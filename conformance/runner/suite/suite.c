@@ -24,7 +24,6 @@ static bool is_lua(const char *name)
     size_t n = strlen(name);
     return n > 4 && strcmp(name + n - 4, ".lua") == 0;
 }
-
 static int by_text(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -105,7 +104,6 @@ static void load_file(struct iw_suite *suite, char *path, const struct iw_run_op
     for (size_t i = 0; i < file->n_cases; i++)
         suite->cases[suite->n_cases++] = &file->cases[i];
 }
-
 int iw_suite_load(struct iw_suite *suite, const char *folder, const struct iw_run_options *options,
                   char *error, size_t room)
 {
@@ -128,7 +126,6 @@ int iw_suite_load(struct iw_suite *suite, const char *folder, const struct iw_ru
     free(library.list);
     return 0;
 }
-
 void iw_suite_free(struct iw_suite *suite)
 {
     for (size_t i = 0; i < suite->n_files; i++) {
@@ -213,7 +210,6 @@ const char *iw_suite_nearest(const struct iw_suite *suite, const char *id)
         iw_nearest_offer(&n, suite->cases[i]->id);
     return n.best;
 }
-
 /* Globs are not misspelt, at least not so that one could tell. */
 static void nothing_fits(const struct iw_suite *suite, const char *pattern, char *error,
                          size_t room)
@@ -228,7 +224,6 @@ static void nothing_fits(const struct iw_suite *suite, const char *pattern, char
         snprintf(error, room, "--select %s: no case fits%s%s%s", pattern,
                  near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
 }
-
 int iw_suite_select(const struct iw_suite *suite, char *const *patterns, size_t n_patterns,
                     const struct iw_case ***out, size_t *count, char *error, size_t room)
 {

@@ -24,7 +24,6 @@ enum { LINE_ROOM = 1024, LOOK_SECONDS = 60 };
 static ssize_t read_whole(int fd, void *octets, size_t length)
 {
     ssize_t got;
-
     do
         got = read(fd, octets, length);
     while (got < 0 && errno == EINTR);
@@ -38,7 +37,6 @@ static void become(const struct iw_tun *tun, char *const argv[], int inherit, in
     int null = open("/dev/null", O_RDONLY);
     sigset_t none;
     char octet;
-
     setsid();                     /* a group of its own, and no terminal to ask for a password on */
     if (tun && iw_tun_enter(tun)) /* which may undo the next */
         return;
@@ -79,7 +77,6 @@ static void guard(pid_t group, int end)
 {
     sigset_t all;
     char octet;
-
     setpgid(0, 0);
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
@@ -96,7 +93,6 @@ static void guard(pid_t group, int end)
 static int start_guard(struct iw_process *p)
 {
     int ends[2], number = 0;
-
     if (pipe2(ends, O_CLOEXEC))
         return errno;
     p->guard = fork();
@@ -128,7 +124,6 @@ static int start(struct iw_process *p, const struct iw_tun *tun, char *const arg
                  int output, bool guarded)
 {
     int go[2], report[2], number = 0, other;
-
     if (pipe2(go, O_CLOEXEC))
         return errno;
     if (pipe2(report, O_CLOEXEC)) {
@@ -169,16 +164,14 @@ static int start_logged(struct iw_process *p, const struct iw_tun *tun, char *co
 {
     const char *slash = strrchr(argv[0], '/');
     struct stat at = {0};
-    int output, number;
-
     *p = (struct iw_process){.pidfd = -1};
     snprintf(p->name, sizeof(p->name), "%s", slash ? slash + 1 : argv[0]);
-    output = open_log(log);
+    int output = open_log(log);
     if (output < 0)
         return failed(error, room, log ? log : "/dev/null", errno);
     if (!fstat(output, &at))
         p->scanned = (long)at.st_size; /* what it will print comes behind */
-    number = start(p, tun, argv, inherit, output, guarded);
+    int number = start(p, tun, argv, inherit, output, guarded);
     close(output);
     if (number) {
         p->pid = 0;
@@ -214,7 +207,6 @@ static bool is_fault(const siginfo_t *end)
 {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
     int number = end->si_code == CLD_EXITED ? end->si_status - 128 : end->si_status;
-
     for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
         if (signals[i] == number)
             return true;
@@ -238,7 +230,6 @@ static bool look(struct iw_process *p)
 {
     siginfo_t end = {0};
     int status;
-
     do
         status = waitid(P_PID, (id_t)p->pid, &end, WEXITED | WNOHANG | WNOWAIT);
     while (status && errno == EINTR);
@@ -255,7 +246,6 @@ bool iw_process_ended(struct iw_process *p, uint64_t deadline)
         uint64_t now = iw_transport_now();
         struct pollfd end = {.fd = p->pidfd, .events = POLLIN};
         uint64_t left = deadline > now ? deadline - now : 0;
-
         if (!left)
             return false;
         if (left > LOOK_SECONDS * (uint64_t)1000000000)
@@ -274,7 +264,6 @@ static uint64_t after(double seconds)
 void iw_process_stop(struct iw_process *p, double patience)
 {
     pid_t group = p->pid;
-
     if (group <= 0)
         return;
     if (!iw_process_ended(p, after(patience))) {
@@ -295,7 +284,6 @@ void iw_process_stop(struct iw_process *p, double patience)
 void iw_process_free(struct iw_process *p)
 {
     struct stat at;
-
     iw_process_stop(p, 0);
     if (p->log && !stat(p->log, &at) && at.st_size == 0)
         unlink(p->log);
@@ -323,7 +311,6 @@ bool iw_process_trouble(struct iw_process *p, char *line, size_t room)
     char text[LINE_ROOM];
     bool found = false;
     FILE *f = p->log ? fopen(p->log, "re") : NULL;
-
     if (!f)
         return false;
     if (!fseek(f, p->scanned, SEEK_SET)) {
@@ -345,7 +332,6 @@ bool iw_process_said(const struct iw_process *p, const char *text)
     char line[LINE_ROOM];
     bool found = false;
     FILE *f = p->log ? fopen(p->log, "re") : NULL;
-
     if (f && !fseek(f, p->scanned, SEEK_SET))
         while (!found && fgets(line, sizeof(line), f))
             found = strstr(line, text);

@@ -37,7 +37,6 @@ bool iw_target_class_find(const char *name, enum iw_target_class *out)
 void iw_target_add(struct iw_target_spec *spec, bool can, const char *capability)
 {
     size_t n = 0;
-
     while (spec->can && spec->can[n])
         n++;
     spec->can = iw_got(realloc(spec->can, (n + 2) * sizeof(*spec->can)));
@@ -50,7 +49,6 @@ void iw_target_add(struct iw_target_spec *spec, bool can, const char *capability
 bool iw_target_add_crc(struct iw_target_spec *spec, const char *value)
 {
     bool off = !strcmp(value, "off");
-
     if (!off && strcmp(value, "on") != 0)
         return false;
     iw_target_add(spec, true, "crc.on");
@@ -62,7 +60,6 @@ bool iw_target_add_crc(struct iw_target_spec *spec, const char *value)
 bool iw_target_add_markers(struct iw_target_spec *spec, const char *value)
 {
     bool on = !strcmp(value, "on");
-
     if (!on && strcmp(value, "off") != 0)
         return false;
     iw_target_add(spec, on, "markers.on");
@@ -73,7 +70,6 @@ bool iw_target_add_markers(struct iw_target_spec *spec, const char *value)
 bool iw_target_add_revision(struct iw_target_spec *spec, const char *value)
 {
     bool two = !strcmp(value, "2");
-
     if (!two && strcmp(value, "1") != 0)
         return false;
     iw_target_add(spec, true, "revision.1");
@@ -162,7 +158,6 @@ static bool parse_pairs(struct iw_target_spec *spec, char *list, char *error, si
 {
     char *rest = list;
     char *pair;
-
     while ((pair = strsep(&rest, ","))) {
         char *value = strchr(pair, '=');
         const char *expected = "key=value";
@@ -190,7 +185,6 @@ static bool parse_tcp(struct iw_target_spec *spec, const char *text, char *error
     struct iw_host_port at;
     char why[IW_TRANSPORT_TEXT * 2];
     bool good = true;
-
     if (pairs)
         *pairs++ = 0;
     if (iw_transport_parse(copy, &at, why, sizeof(why))) {
@@ -209,7 +203,6 @@ static bool parse_tcp(struct iw_target_spec *spec, const char *text, char *error
     }
     if (good) {
         bool agent = spec->class == IW_TARGET_AGENT;
-
         *(agent ? &spec->agent_host : &spec->host) = iw_text_copy(at.host);
         *(agent ? &spec->agent_port : &spec->port) = at.port;
         if (agent) /* listeners are the agent's own, on the same host */
@@ -224,7 +217,6 @@ static bool parse_tcp(struct iw_target_spec *spec, const char *text, char *error
 static char *file_path(const char *text, const char *folder)
 {
     size_t length = strlen(text);
-
     if (strchr(text, '/') || (length > 4 && !strcmp(text + length - 4, ".lua")))
         return iw_text_copy(text);
     return iw_text_format("%s/%s.lua", folder, text);
@@ -238,7 +230,6 @@ static void no_file(const char *text, const char *path, const char *folder, char
     char best[IW_NEAREST_WORD] = "embedded";
     DIR *dir = opendir(folder);
     const struct dirent *entry;
-
     iw_nearest_begin(&n, text);
     iw_nearest_offer(&n, best);
     while (dir && (entry = readdir(dir))) {
@@ -272,7 +263,6 @@ static struct iw_target_spec *parse_file(const char *text, const char *folder, c
 {
     char *path = file_path(text, folder);
     struct iw_target_spec *spec = NULL;
-
     if (access(path, F_OK))
         no_file(text, path, folder, error, room);
     else
@@ -290,7 +280,6 @@ struct iw_target_spec *iw_target_parse(const char *text, const char *program, co
     char *pairs;
     bool good = true;
     struct iw_target_spec *spec;
-
     if (!embedded && strncmp(text, "tcp:", 4) != 0)
         return parse_file(text, folder, error, room);
     spec = iw_got(calloc(1, sizeof(*spec)));
@@ -322,7 +311,6 @@ struct iw_target_spec *iw_target_parse(const char *text, const char *program, co
 static bool class_fits(const struct iw_target *target, const char *words)
 {
     char capability[64];
-
     for (const char *at = words; *at;) {
         size_t n = strcspn(at, " ");
 
@@ -356,7 +344,6 @@ char *iw_target_lacks(const struct iw_target *target, const struct iw_case *c)
 {
     const char *class = iw_target_class_name(target->class);
     char lacking[128];
-
     for (size_t i = 0; i < c->n_needs; i++) {
         const struct iw_need *need = &c->needs[i];
 
