@@ -29,6 +29,13 @@ void iw_text_put(FILE *out, const char *text, const char *const *pairs)
     }
     free(clean);
 }
+void iw_text_time(char *text, size_t room, const char *format, time_t when)
+{
+    struct tm utc;
+    if (gmtime_r(&when, &utc) == NULL || strftime(text, room, format, &utc) == 0)
+        *text = 0;
+}
+
 void iw_texts_add(char ***list, char *text)
 {
     size_t n = 0;

@@ -6,12 +6,16 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <time.h>
 
 /* Appends `more` to *text, with `between` before it unless *text is NULL so far. */
 void iw_text_join(char **text, const char *between, const char *more);
 /* Writes `text`, made valid first, with each of the characters pairs[0], pairs[2] ... replaced by
  * the string that follows it; the list ends with NULL. Writes nothing for NULL. */
 void iw_text_put(FILE *out, const char *text, const char *const *pairs);
+
+/* Writes a time, as UTC, by a format of strftime; "" for one that has no calendar date. */
+void iw_text_time(char *text, size_t room, const char *format, time_t when);
 
 /* Adds `text`, which the list takes over, to a list that ends with NULL; an empty one may be NULL
  * itself. */

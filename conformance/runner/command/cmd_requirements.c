@@ -6,6 +6,7 @@
 #include "command_setup.h"
 #include "commands.h"
 #include "host/complain.h"
+#include "report/report_csv.h"
 #include "suite/proof.h"
 
 enum { RFCS = 16 };
@@ -44,17 +45,6 @@ static void print_all(const struct iw_suite *suite, const struct iw_proof *proof
     }
 }
 
-static void csv_text(const char *text)
-{
-    putchar('"');
-    for (; *text; text++) {
-        if (*text == '"')
-            putchar('"');
-        putchar(*text);
-    }
-    putchar('"');
-}
-
 static void print_case_ids(const struct iw_suite *suite, const struct iw_proof *proof,
                            const struct iw_rule *rule, bool proven)
 {
@@ -80,7 +70,7 @@ static void print_csv(const struct iw_suite *suite, const struct iw_proof *proof
         printf("%s,%u,%s,%s,%s,%s,%s,", r->id, r->rfc, r->section, iw_level_name(r->level),
                r->implied ? "yes" : "no", iw_testable_name(r->testable),
                iw_standing_name(standing));
-        csv_text(reason ? reason : "");
+        iw_csv_quoted(stdout, reason ? reason : "");
         putchar(',');
         for (size_t k = 0; k < r->n_checks; k++)
             printf("%s%s", k ? " " : "", iw_check_info(r->checks[k])->name);
@@ -89,7 +79,7 @@ static void print_csv(const struct iw_suite *suite, const struct iw_proof *proof
         putchar(',');
         print_case_ids(suite, proof, r, false);
         putchar(',');
-        csv_text(r->text);
+        iw_csv_quoted(stdout, r->text);
         putchar('\n');
     }
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "report_console.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "host/text.h"
-#include "report_console.h"
 
 enum { MANY = 10 }; /* failures from which on they are summed up */
 
@@ -82,45 +83,34 @@ void iw_console_entry(FILE *out, const struct iw_record *record, const struct iw
 
 void iw_console_progress(FILE *out, const struct iw_record *record, const char *id)
 {
-    size_t done = 0;
-    for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
-        done += record->verdicts[i];
     fprintf(out, "\r\033[K");
     if (id)
-        fprintf(out, "[%zu/%zu] %zu FAIL  %.60s", done, record->count,
+        fprintf(out, "[%zu/%zu] %zu FAIL  %.60s", iw_record_done(record), record->count,
                 record->verdicts[IW_VERDICT_FAIL] + record->verdicts[IW_VERDICT_ERROR], id);
     fflush(out);
 }
 
-static bool skipped_for(const struct iw_entry *entry, const char *reason)
+static bool skipped(const struct iw_entry *entry)
 {
-    const struct iw_result *r = &entry->result;
-    return entry->done && r->verdict == IW_VERDICT_SKIP && r->reason &&
-           (!reason || !strcmp(r->reason, reason));
+    return entry->done && entry->result.verdict == IW_VERDICT_SKIP && entry->result.reason != NULL;
 }
 
 /* Skipped cases, one line for each reason: there may be many of either. */
 static void skips(FILE *out, const struct iw_record *record)
 {
     for (size_t i = 0; i < record->count; i++) {
-        const struct iw_entry *entry = &record->entries[i];
+        const struct iw_result *r = &record->entries[i].result;
         size_t before = 0, n = 0;
-
-        if (!skipped_for(entry, NULL))
-            continue;
-        for (size_t k = 0; k < record->count; k++) {
-            bool fits = skipped_for(&record->entries[k], entry->result.reason);
-
-            n += fits;
-            before += fits && k < i;
+        for (size_t k = 0; k < record->count && skipped(&record->entries[i]); k++) {
+            const struct iw_entry *other = &record->entries[k];
+            bool same = skipped(other) && strcmp(other->result.reason, r->reason) == 0;
+            n += same;
+            before += same && k < i;
         }
-        if (before)
-            continue;
         if (n == 1)
-            fprintf(out, "SKIP %s: %s\n", entry->result.id, entry->result.reason);
-        else
-            fprintf(out, "SKIP %zu cases (%s ...): %s\n", n, entry->result.id,
-                    entry->result.reason);
+            fprintf(out, "SKIP %s: %s\n", r->id, r->reason);
+        else if (n > 1 && before == 0)
+            fprintf(out, "SKIP %zu cases (%s ...): %s\n", n, r->id, r->reason);
     }
 }
 

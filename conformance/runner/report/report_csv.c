@@ -37,21 +37,23 @@ static const char *verdict(const struct iw_record *record, const struct iw_rule 
     return NULL;
 }
 
-void iw_csv_field(FILE *out, const char *text)
+void iw_csv_quoted(FILE *out, const char *text)
 {
-    if (!text)
-        return;
-    if (!strpbrk(text, ",\"\r\n")) {
-        fputs(text, out);
-        return;
-    }
     putc('"', out);
-    for (; *text; text++) {
+    for (; *text != 0; text++) {
         if (*text == '"')
             putc('"', out);
         putc(*text, out);
     }
     putc('"', out);
+}
+
+void iw_csv_field(FILE *out, const char *text)
+{
+    if (text != NULL && strpbrk(text, ",\"\r\n") != NULL)
+        iw_csv_quoted(out, text);
+    else if (text != NULL)
+        fputs(text, out);
 }
 
 static void cases(FILE *out, const struct iw_record *record, const struct iw_rule *rule,

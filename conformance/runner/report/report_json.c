@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report_json.h"
+
+#include "base/text_tools.h"
 #include "host/text.h"
 
 static json_t *rules(const struct iw_case *c)
@@ -54,10 +56,8 @@ static json_t *entry_json(const struct iw_entry *entry, bool repeated)
 json_t *iw_record_to_json(const struct iw_record *record)
 {
     json_t *summary = iw_got(json_object()), *cases = iw_got(json_array());
-    char started[32] = "";
-    struct tm utc;
-    if (gmtime_r(&record->started, &utc))
-        strftime(started, sizeof(started), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    char started[32];
+    iw_text_time(started, sizeof(started), "%Y-%m-%dT%H:%M:%SZ", record->started);
     for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
         json_object_set_new(summary, iw_verdict_name((enum iw_verdict)i),
                             json_integer((json_int_t)record->verdicts[i]));

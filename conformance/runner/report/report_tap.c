@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* https://testanything.org/tap-version-14-specification.html */
-#include <stdlib.h>
-#include <string.h>
-
-#include "host/text.h"
 #include "report_tap.h"
+
+#include "base/text_tools.h"
 
 void iw_tap_begin(FILE *out, size_t count)
 {
@@ -12,35 +10,22 @@ void iw_tap_begin(FILE *out, size_t count)
     fflush(out);
 }
 
-/* Text behind "# SKIP" on one line, and descriptions: '#' and '\' would mean something. */
+/* Text on one line after "# SKIP", and descriptions: '#' and '\' would mean something. */
 static void put_line(FILE *out, const char *text)
 {
-    char *clean = iw_text_clean(text);
-    for (const char *s = clean; s && *s; s++) {
-        if (*s == '#' || *s == '\\')
-            putc('\\', out);
-        putc(*s == '\n' ? ' ' : *s, out);
-    }
-    free(clean);
+    static const char *const pairs[] = {"#", "\\#", "\\", "\\\\", "\n", " ", NULL};
+    iw_text_put(out, text, pairs);
 }
 
 /* A YAML scalar in double quotes. */
 static void pair(FILE *out, const char *name, const char *text)
 {
-    char *clean = iw_text_clean(text);
-    if (!clean)
+    static const char *const pairs[] = {"\"", "\\\"", "\\", "\\\\", "\n", "\\n", NULL};
+    if (text == NULL)
         return;
     fprintf(out, "  %s: \"", name);
-    for (const char *s = clean; *s; s++) {
-        if (*s == '"' || *s == '\\')
-            putc('\\', out);
-        if (*s == '\n')
-            fputs("\\n", out);
-        else
-            putc(*s, out);
-    }
+    iw_text_put(out, text, pairs);
     fputs("\"\n", out);
-    free(clean);
 }
 
 static void diagnostics(FILE *out, const struct iw_entry *entry)

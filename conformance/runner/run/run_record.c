@@ -102,6 +102,14 @@ struct iw_entry *iw_record_entry(const struct iw_record *r, const char *id)
     return NULL;
 }
 
+size_t iw_record_done(const struct iw_record *r)
+{
+    size_t done = 0;
+    for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
+        done += r->verdicts[i];
+    return done;
+}
+
 /* Keeps the graver of two rounds; the other's capture goes. */
 static void keep(struct iw_entry *entry, bool first, struct iw_result *result)
 {

@@ -93,6 +93,9 @@ void iw_record_restore(struct iw_entry *entry, unsigned round);
 /* The entry of the case with this id; NULL if there is none. */
 struct iw_entry *iw_record_entry(const struct iw_record *r, const char *id);
 
+/* How many of its entries are done. */
+size_t iw_record_done(const struct iw_record *r);
+
 /* A round ended: *result becomes the record's. The gravest round of a case counts. */
 void iw_record_take(struct iw_record *r, const struct iw_baseline *b, struct iw_entry *entry,
                     struct iw_result *result);
