@@ -15,6 +15,13 @@ void iw_text_join(char **text, const char *between, const char *more)
     free(*text);
     *text = longer;
 }
+void iw_text_join_word(char **text, const char *word)
+{
+    char *quoted = iw_text_shell(word);
+    iw_text_join(text, " ", quoted);
+    free(quoted);
+}
+
 void iw_text_put(FILE *out, const char *text, const char *const *pairs)
 {
     char *clean = iw_text_clean(text);
@@ -50,6 +57,21 @@ void iw_texts_free(char **list)
     for (char **one = list; one != NULL && *one != NULL; one++)
         free(*one);
     free(list);
+}
+
+char *iw_text_read_file(const char *path)
+{
+    FILE *f = fopen(path, "re");
+    if (f == NULL)
+        return NULL;
+    char *text = NULL;
+    size_t room = 0;
+    if (getdelim(&text, &room, 0, f) < 0) {
+        free(text);
+        text = ferror(f) ? NULL : iw_text_copy("");
+    }
+    fclose(f);
+    return text;
 }
 
 int iw_text_read_lines(const char *path, iw_take_line_fn *take, void *context, char *error,

@@ -10,6 +10,8 @@
 
 /* Appends `more` to *text, with `between` before it unless *text is NULL so far. */
 void iw_text_join(char **text, const char *between, const char *more);
+/* Appends `word` as the next word of a shell's command. */
+void iw_text_join_word(char **text, const char *word);
 /* Writes `text`, made valid first, with each of the characters pairs[0], pairs[2] ... replaced by
  * the string that follows it; the list ends with NULL. Writes nothing for NULL. */
 void iw_text_put(FILE *out, const char *text, const char *const *pairs);
@@ -21,6 +23,9 @@ void iw_text_time(char *text, size_t room, const char *format, time_t when);
  * itself. */
 void iw_texts_add(char ***list, char *text);
 void iw_texts_free(char **list);
+
+/* Returns a file's text, up to its first zero octet. The caller frees it. NULL with errno. */
+char *iw_text_read_file(const char *path);
 
 /* Takes one line of a file, without its end and to be changed at will. Returns what is wrong with
  * it, or NULL. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_tools.h"
 #include "command_setup.h"
 #include "commands.h"
 #include "host/complain.h"
@@ -55,17 +56,13 @@ static void print_head(const struct iw_case *c)
 
 static int print_script(const char *path)
 {
-    char block[4096];
-    size_t n;
-    FILE *f = fopen(path, "re");
-    if (!f) {
+    char *script = iw_text_read_file(path);
+    if (script == NULL) {
         iw_complain("cannot read %s", path);
         return IW_EXIT_TESTER;
     }
-    putchar('\n');
-    while ((n = fread(block, 1, sizeof(block), f)))
-        fwrite(block, 1, n, stdout);
-    fclose(f);
+    printf("\n%s", script);
+    free(script);
     return 0;
 }
 

@@ -5,25 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_tools.h"
 #include "host/text.h"
 #include "report_html.h"
 #include "report_json.h"
 #include "suite/proof.h"
-
-enum { FILE_MOST = 1 << 20 };
-
-static char *read_text(const char *path)
-{
-    FILE *f = fopen(path, "re");
-
-    if (!f)
-        return NULL;
-    char *text = iw_got(malloc(FILE_MOST + 1));
-    size_t n = fread(text, 1, FILE_MOST, f);
-    text[n] = 0;
-    fclose(f);
-    return text;
-}
 
 static json_t *rules(const struct iw_record *record)
 {
@@ -63,16 +49,14 @@ static json_t *cases(const struct iw_record *record, json_t *files)
     json_t *all = iw_got(json_object());
     for (size_t i = 0; i < record->count; i++) {
         const struct iw_case *c = record->entries[i].c;
-        char *script;
-
-        if (!c)
+        if (c == NULL)
             continue;
         json_object_set_new(all, c->id,
                             iw_got(json_pack("{s:o, s:o}", "purpose", iw_json_text(c->purpose),
                                              "needs", needs(c))));
-        if (json_object_get(files, c->file) || !(script = read_text(c->file)))
-            continue;
-        json_object_set_new(files, c->file, iw_json_text(script));
+        char *script = json_object_get(files, c->file) ? NULL : iw_text_read_file(c->file);
+        if (script != NULL)
+            json_object_set_new(files, c->file, iw_json_text(script));
         free(script);
     }
     return all;
@@ -156,24 +140,18 @@ static bool put_page(FILE *out, const char *frame, const char *script,
 bool iw_html_write(FILE *out, const struct iw_record *record, const char *folder, char *error,
                    size_t room)
 {
-    char *paths[] = {iw_text_format("%s/report.html", folder),
-                     iw_text_format("%s/report.js", folder)};
-    char *texts[2] = {0};
-    bool good = true;
-    for (size_t i = 0; i < 2 && good; i++) {
-        texts[i] = read_text(paths[i]);
-        if (!texts[i]) {
-            snprintf(error, room, "%s: %s", paths[i], strerror(errno));
-            good = false;
-        }
-    }
-    if (good && !put_page(out, texts[0], texts[1], record)) {
-        snprintf(error, room, "%s: has no place for the data or the script", paths[0]);
-        good = false;
-    }
-    for (size_t i = 0; i < 2; i++) {
-        free(paths[i]);
-        free(texts[i]);
-    }
+    char *frame_path = iw_text_format("%s/report.html", folder);
+    char *script_path = iw_text_format("%s/report.js", folder);
+    char *frame = iw_text_read_file(frame_path);
+    char *script = frame != NULL ? iw_text_read_file(script_path) : NULL;
+    bool good = script != NULL && put_page(out, frame, script, record);
+    if (script == NULL)
+        snprintf(error, room, "%s: %s", frame != NULL ? script_path : frame_path, strerror(errno));
+    else if (!good)
+        snprintf(error, room, "%s: has no place for the data or the script", frame_path);
+    free(frame_path);
+    free(script_path);
+    free(frame);
+    free(script);
     return good;
 }
