@@ -22,7 +22,7 @@ int iw_connect_shell(struct iw_process *p, struct iw_tun *tun, const char *comma
 {
     char *text = filled(command, host, port);
     char *const argv[] = {(char[]){"/bin/sh"}, (char[]){"-c"}, text, NULL};
-    int status = iw_process_start_guarded(p, tun, argv, log, error, room);
+    int status = iw_process_start(p, tun, argv, -1, true, log, error, room);
     free(text);
     return status;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -30,9 +31,9 @@ static ssize_t read_whole(int fd, void *octets, size_t length)
     return got;
 }
 
-/* In the child. Only errno comes back, through `report`. */
-static void become(const struct iw_tun *tun, char *const argv[], int inherit, int output, int go,
-                   int report)
+/* In the child. `parent` says when to go on; only errno goes back through it. */
+static void become(const struct iw_tun *tun, char *const argv[], int inherit, int output,
+                   int parent)
 {
     int null = open("/dev/null", O_RDONLY);
     sigset_t none;
@@ -41,7 +42,7 @@ static void become(const struct iw_tun *tun, char *const argv[], int inherit, in
     if (tun && iw_tun_enter(tun)) /* which may undo the next */
         return;
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* should we be killed before we can end it */
-    if (read_whole(go, &octet, 1) != 1)
+    if (read_whole(parent, &octet, 1) != 1)
         _exit(127); /* we were killed before that */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -53,7 +54,7 @@ static void become(const struct iw_tun *tun, char *const argv[], int inherit, in
     if (syscall(SYS_close_range, 3u, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */) && errno != ENOSYS &&
         errno != EINVAL)
         return;
-    fcntl(report, F_SETFD, FD_CLOEXEC);
+    fcntl(parent, F_SETFD, FD_CLOEXEC);
     if (inherit >= 0)
         fcntl(inherit, F_SETFD, 0);
     execvp(argv[0], argv);
@@ -123,44 +124,37 @@ static void end_guard(struct iw_process *p)
 static int start(struct iw_process *p, const struct iw_tun *tun, char *const argv[], int inherit,
                  int output, bool guarded)
 {
-    int go[2], report[2], number = 0, other;
-    if (pipe2(go, O_CLOEXEC))
+    int pair[2], number = 0, other;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
         return errno;
-    if (pipe2(report, O_CLOEXEC)) {
-        number = errno;
-        close(go[0]);
-        close(go[1]);
-        return number;
-    }
     p->pid = fork();
     if (p->pid == 0) {
-        close(go[1]);
-        become(tun, argv, inherit, output, go[0], report[1]);
+        close(pair[0]);
+        become(tun, argv, inherit, output, pair[1]);
         number = errno;
-        (void)!write(report[1], &number, sizeof(number));
+        (void)!write(pair[1], &number, sizeof(number));
         _exit(127);
     }
     if (p->pid < 0)
         number = errno;
-    else if (guarded)
+    close(pair[1]);
+    if (!number && guarded)
         number = start_guard(p);
-    if (!number && write(go[1], "", 1) != 1)
+    if (!number && send(pair[0], "", 1, MSG_NOSIGNAL) != 1)
         number = errno;
-    close(go[0]);
-    close(go[1]);
-    close(report[1]);
-    if (p->pid > 0 && read_whole(report[0], &other, sizeof(other)) == (ssize_t)sizeof(other))
+    shutdown(pair[0], SHUT_WR);
+    if (p->pid > 0 && read_whole(pair[0], &other, sizeof(other)) == (ssize_t)sizeof(other))
         number = other;
     if (p->pid > 0 && number) {
         end_guard(p);
         waitpid(p->pid, NULL, 0);
     }
-    close(report[0]);
+    close(pair[0]);
     return number;
 }
 
-static int start_logged(struct iw_process *p, const struct iw_tun *tun, char *const argv[],
-                        int inherit, const char *log, bool guarded, char *error, size_t room)
+int iw_process_start(struct iw_process *p, const struct iw_tun *tun, char *const argv[],
+                     int inherit, bool guarded, const char *log, char *error, size_t room)
 {
     const char *slash = strrchr(argv[0], '/');
     struct stat at = {0};
@@ -170,7 +164,7 @@ static int start_logged(struct iw_process *p, const struct iw_tun *tun, char *co
     if (output < 0)
         return failed(error, room, log ? log : "/dev/null", errno);
     if (!fstat(output, &at))
-        p->scanned = (long)at.st_size; /* what it will print comes behind */
+        p->scanned = (long)at.st_size; /* what it will print comes after that */
     int number = start(p, tun, argv, inherit, output, guarded);
     close(output);
     if (number) {
@@ -180,24 +174,6 @@ static int start_logged(struct iw_process *p, const struct iw_tun *tun, char *co
     p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
     p->log = log ? strdup(log) : NULL;
     return 0;
-}
-
-int iw_process_start(struct iw_process *p, char *const argv[], int inherit, const char *log,
-                     char *error, size_t room)
-{
-    return start_logged(p, NULL, argv, inherit, log, false, error, room);
-}
-
-int iw_process_start_in(struct iw_process *p, const struct iw_tun *tun, char *const argv[],
-                        int inherit, const char *log, char *error, size_t room)
-{
-    return start_logged(p, tun, argv, inherit, log, false, error, room);
-}
-
-int iw_process_start_guarded(struct iw_process *p, const struct iw_tun *tun, char *const argv[],
-                             const char *log, char *error, size_t room)
-{
-    return start_logged(p, tun, argv, -1, log, true, error, room);
 }
 
 /* ---- ending ---- */

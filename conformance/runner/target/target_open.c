@@ -338,7 +338,7 @@ static int start_agent(struct iw_target_instance *t, const char *option, char *e
         *next++ = iw_text_copy(option);
     snprintf(number, sizeof(number), "%d", pair[1]);
     int status =
-        iw_process_start_in(&t->process, t->target.tun, argv, pair[1], t->log, error, room);
+        iw_process_start(&t->process, t->target.tun, argv, pair[1], false, t->log, error, room);
     while (next > argv + 3)
         free(*--next);
     close(pair[1]);
