@@ -9,11 +9,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "host/complain.h"
 #include "host/text.h"
+#include "iwarp/transport.h"
 #include "run/journal.h"
 
 enum {
@@ -27,17 +27,10 @@ struct watch {
     const char *journal; /* path */
     double scale;
     off_t size;
-    double since; /* seconds, monotonic */
-    char *begun;  /* the case under way; NULL: none */
-    double limit; /* seconds that the journal may stay as it is */
+    uint64_t since; /* iw_transport_now() */
+    char *begun;    /* the case under way; NULL: none */
+    double limit;   /* seconds that the journal may stay as it is */
 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 /* Looks at the journal again if it has grown. */
 static void look(struct watch *w)
@@ -49,7 +42,7 @@ static void look(struct watch *w)
     if (at.st_size == w->size)
         return;
     w->size = at.st_size;
-    w->since = now();
+    w->since = iw_transport_now();
     free(w->begun);
     w->begun = iw_journal_begun(w->journal, &seconds);
     w->limit = (STUCK_SECONDS + 2 * seconds) * w->scale;
@@ -79,7 +72,7 @@ static int execute(const char *command, struct watch *w, const sigset_t *caught,
         if (!w)
             continue;
         look(w);
-        if (!*stuck && w->begun && now() - w->since > w->limit) {
+        if (!*stuck && w->begun && (double)(iw_transport_now() - w->since) / 1e9 > w->limit) {
             *stuck = true;
             kill(pid, SIGKILL);
         }
@@ -108,7 +101,8 @@ int iw_supervise(const struct iw_target_spec *spec, const struct iw_supervised *
 {
     char *journal = iw_text_format("%s/journal.jsonl", s->dir);
     char *report = iw_text_format("%s/run.json", s->dir);
-    struct watch w = {.journal = journal, .scale = s->scale > 0 ? s->scale : 1, .since = now()};
+    struct watch w = {
+        .journal = journal, .scale = s->scale > 0 ? s->scale : 1, .since = iw_transport_now()};
     bool stuck = false, over = false;
     sigset_t caught, before;
     int status = 0, restarts = 0, ours = 0;
