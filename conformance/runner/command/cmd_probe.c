@@ -229,13 +229,13 @@ static int probe(const struct iw_command *c, const struct iw_setup *s, const str
     struct iw_target_instance *instance = NULL;
     char text[1024];
     enum iw_target_opened opened =
-        iw_target_open(s->target, NULL, log, c->time_scale, &instance, text, sizeof(text));
+        iw_target_open(s->target, NULL, log, c->head.time_scale, &instance, text, sizeof(text));
     int status = IW_EXIT_GOOD;
     if (opened != IW_TARGET_OPENED) {
         iw_complain("%s: %s", s->target->text, text);
         return opened == IW_TARGET_UNREACHED ? IW_EXIT_UNREACHED : IW_EXIT_TESTER;
     }
-    options.pcap_dir = c->pcap_dir;
+    options.pcap_dir = c->head.pcap_dir;
     options.trace = c->trace ? stderr : NULL;
     struct iw_target *target = iw_target_of(instance);
     if (target->port)
@@ -280,8 +280,8 @@ static int refusal(const struct iw_command *c, const struct iw_target_spec *spec
         iw_complain("%s is there already; --force writes over it", c->output);
         return IW_EXIT_USAGE;
     }
-    if (c->pcap_dir && iw_folder_create(c->pcap_dir)) {
-        iw_complain("cannot make the folder %s", c->pcap_dir);
+    if (c->head.pcap_dir && iw_folder_create(c->head.pcap_dir)) {
+        iw_complain("cannot make the folder %s", c->head.pcap_dir);
         return IW_EXIT_TESTER;
     }
     return 0;
@@ -295,7 +295,7 @@ int iw_command_probe(const struct iw_command *c)
     struct findings f = {0};
     size_t count = 0;
     char error[1024];
-    with.target = c->words[0];
+    with.head.target = c->words[0];
     int status = iw_setup(&s, &with, true);
     if (!status)
         status = refusal(c, s.target);

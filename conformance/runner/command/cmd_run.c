@@ -20,7 +20,6 @@
 #include "report/report_junit.h"
 #include "report/report_tap.h"
 #include "run/baseline.h"
-#include "run/journal.h"
 #include "run/pool.h"
 #include "run/run_record.h"
 #include "suite/proof.h"
@@ -136,12 +135,12 @@ static char *again(const struct iw_command *c)
         {" --map", replay->map},
         {" --time", replay->time},
         {" --private", replay->private},
-        {" --cases", c->cases},
-        {" --agent", c->agent},
-        {" --target", c->target},
-        {" --time-scale", c->time_scale > 0 ? scale : NULL},
+        {" --cases", c->head.cases},
+        {" --agent", c->head.agent},
+        {" --target", c->head.target},
+        {" --time-scale", c->head.time_scale > 0 ? scale : NULL},
     };
-    snprintf(scale, sizeof(scale), "%g", c->time_scale);
+    snprintf(scale, sizeof(scale), "%g", c->head.time_scale);
     iw_text_join_word(&text, c->program);
     iw_text_join(&text, " ", replay->capture ? "replay" : "run");
     if (replay->capture)
@@ -178,8 +177,8 @@ static bool open_outputs(struct run *run)
     run->dir = iw_results_create(c, run->setup->target->name);
     if (run->dir == NULL)
         return false;
-    if (c->pcap_dir && iw_folder_create(c->pcap_dir)) {
-        iw_complain("cannot make the folder %s", c->pcap_dir);
+    if (c->head.pcap_dir && iw_folder_create(c->head.pcap_dir)) {
+        iw_complain("cannot make the folder %s", c->head.pcap_dir);
         return false;
     }
     for (size_t i = 0; i < OUTPUTS; i++)
@@ -272,7 +271,7 @@ static int play_all(struct run *run)
     const struct iw_command *c = run->command;
     struct iw_record *r = &run->record;
     struct iw_run_options options = run->setup->options;
-    options.pcap_dir = c->pcap_dir ? c->pcap_dir : run->dir;
+    options.pcap_dir = c->head.pcap_dir ? c->head.pcap_dir : run->dir;
     options.exchange = true;
     options.hazards = c->hazards;
     options.trace = c->trace ? stderr : NULL;
@@ -330,16 +329,9 @@ static void restore(void *context, struct iw_entry *entry, unsigned round, struc
 static int begin_journal(struct run *run)
 {
     const struct iw_command *c = run->command;
-    const struct iw_journal_head head = {
-        .target = c->target,
-        .cases = c->cases,
-        .agent = c->agent,
-        .pcap_dir = c->pcap_dir,
-        .select = (const char *const *)c->select,
-        .n_select = c->n_select,
-        .time_scale = c->time_scale,
-        .repeat = c->repeat,
-    };
+    struct iw_journal_head head = c->head;
+    head.select = (const char *const *)c->select;
+    head.n_select = c->n_select;
     run->journal = c->journal ? c->journal : iw_journal_create(run->dir, &head, &run->record);
     if (c->journal)
         return iw_journal_replay(run->journal, &run->record, restore, run);
@@ -365,7 +357,7 @@ static int run_selected(struct run *run)
         .whole = &s->suite,
         .proof = &run->proof,
         .started = time(NULL),
-        .repeat = c->repeat ? c->repeat : 1,
+        .repeat = c->head.repeat ? c->head.repeat : 1,
     };
     iw_record_fill(&run->record, &s->suite, s->selected, s->n_selected);
     iw_record_pin(&run->record, &run->baseline, &s->suite);

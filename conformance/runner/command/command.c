@@ -66,7 +66,7 @@ static const struct iw_option options[] = {
      "embedded[,crc=on|off,markers=both|target|station|none,revision=0|1|2|2-plain] (default),\n"
      "the name or path of a target file, or\n"
      "tcp:HOST:PORT[,class=bare|rping|agent,crc=on|off,markers=on|off,rev=1|2,can=WORD]",
-     PLAY, KEEP(target)},
+     PLAY, KEEP(head.target)},
     {"jobs", 'j', "N", "cases at a time (embedded: as many as there are CPUs; else 1)",
      RUN | SELF_CHECK, COUNT(jobs, 256)},
     {"tap", 0, NULL, "TAP version 14 on standard output", RUN, FLAG(tap)},
@@ -78,7 +78,7 @@ static const struct iw_option options[] = {
     {"results", 0, "DIR", "folder of the results (iwarp-conform-results/TIME-TARGET)",
      PLAY | SELF_CHECK, KEEP(results)},
     {"pcap-dir", 0, "DIR", "folder of the captures (that of the results)", PROBE | PLAY,
-     KEEP(pcap_dir)},
+     KEEP(head.pcap_dir)},
     {"capture", 0, "IFACE", "also keep the real packets of this network interface (packets.pcap)",
      PLAY, KEEP(capture)},
     {"trace", 0, NULL, "tell every message as it happens; one case at a time", PROBE | PLAY,
@@ -101,7 +101,7 @@ static const struct iw_option options[] = {
      KEEP(baseline)},
     {"write-baseline", 0, "FILE", "pin the verdicts of this run", RUN, KEEP(write_baseline)},
     {"repeat", 0, "N", "run every case N times; the gravest verdict counts", PLAY,
-     COUNT(repeat, 100000)},
+     COUNT(head.repeat, 100000)},
     {"allow-hazard", 0, NULL, "also the cases with the tag hazard, which could wedge the target",
      RUN, FLAG(hazards)},
     {"resume", 0, "DIR", "go on with a run that was ended: the folder of its results", RUN,
@@ -120,11 +120,11 @@ static const struct iw_option options[] = {
      "record who noticed what there (with --full; conformance/proof/matrix.csv)", SELF_CHECK,
      KEEP(matrix)},
     {"cases", 0, "DIR", "folder with the cases", RUN | LIST | SHOW | REQUIREMENTS | SELF_CHECK,
-     KEEP(cases)},
+     KEEP(head.cases)},
     {"agent", 0, "PATH", "the embedded target (iwarp-agent beside this program, or $IWARP_AGENT)",
-     PLAY | SELF_CHECK, KEEP(agent)},
+     PLAY | SELF_CHECK, KEEP(head.agent)},
     {"time-scale", 0, "X", "multiply every patience and deadline (slow targets, sanitizers)",
-     PROBE | PLAY | SELF_CHECK, IW_OPTION_MEASURES(struct iw_command, time_scale, 0.01, 1000)},
+     PROBE | PLAY | SELF_CHECK, IW_OPTION_MEASURES(struct iw_command, head.time_scale, 0.01, 1000)},
 };
 
 enum {
@@ -207,15 +207,15 @@ static int parse_options(struct iw_command *c, const struct command *command, bo
 /* A run goes on as it was begun. */
 static bool check_resume(const struct iw_command *c)
 {
-    const char *other = c->n_select         ? "a selection"
-                        : c->target         ? "--target"
-                        : c->cases          ? "--cases"
-                        : c->agent          ? "--agent"
-                        : c->results        ? "--results"
-                        : c->pcap_dir       ? "--pcap-dir"
-                        : c->time_scale > 0 ? "--time-scale"
-                        : c->repeat         ? "--repeat"
-                                            : NULL;
+    const char *other = c->n_select              ? "a selection"
+                        : c->head.target         ? "--target"
+                        : c->head.cases          ? "--cases"
+                        : c->head.agent          ? "--agent"
+                        : c->results             ? "--results"
+                        : c->head.pcap_dir       ? "--pcap-dir"
+                        : c->head.time_scale > 0 ? "--time-scale"
+                        : c->head.repeat         ? "--repeat"
+                                                 : NULL;
     if (!c->resume || !other || iw_reexec_continues()) /* there, with the same words */
         return true;
     iw_complain("--resume goes on as the run was begun: did not expect %s", other);

@@ -36,7 +36,7 @@ char *iw_results_create(const struct iw_command *c, const char *name)
 struct iw_target_spec *iw_setup_target(const struct iw_command *c, const char *text, char *error,
                                        size_t room)
 {
-    char *agent = iw_agent(c->agent), *root = iw_conformance_folder();
+    char *agent = iw_agent(c->head.agent), *root = iw_conformance_folder();
     char *targets = iw_text_format("%s/targets", root);
     struct iw_target_spec *spec =
         iw_target_parse(text ? text : "embedded", agent, targets, error, room);
@@ -49,7 +49,7 @@ struct iw_target_spec *iw_setup_target(const struct iw_command *c, const char *t
 static int read_target(struct iw_setup *s, const struct iw_command *c)
 {
     char error[1024];
-    s->target = iw_setup_target(c, c->target, error, sizeof(error));
+    s->target = iw_setup_target(c, c->head.target, error, sizeof(error));
     if (!s->target) {
         iw_complain("%s", error);
         return IW_EXIT_USAGE;
@@ -71,16 +71,16 @@ int iw_setup(struct iw_setup *s, const struct iw_command *c, bool target)
     s->pcaps = iw_text_format("%s/../pcaps", root);
     s->report = iw_text_format("%s/report", root);
     /* What is known of other people's cases lies beside them. */
-    s->proof =
-        c->cases ? iw_text_format("%s/../proof", c->cases) : iw_text_format("%s/proof", root);
+    s->proof = c->head.cases ? iw_text_format("%s/../proof", c->head.cases)
+                             : iw_text_format("%s/proof", root);
     s->cases = c->replay.capture ? iw_text_format("%s/replay_case.lua", s->library)
-               : c->cases        ? iw_text_copy(c->cases)
+               : c->head.cases   ? iw_text_copy(c->head.cases)
                                  : iw_text_format("%s/cases", root);
     free(root);
     s->options.library = s->library;
     s->options.pcaps = c->replay.capture ? c->replay_folder : s->pcaps;
     s->options.replay = c->replay.capture ? &c->replay : NULL;
-    s->options.time_scale = c->time_scale;
+    s->options.time_scale = c->head.time_scale;
     int status = target ? read_target(s, c) : 0;
     if (status)
         return status;

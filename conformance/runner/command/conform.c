@@ -9,25 +9,17 @@
 #include "commands.h"
 #include "host/complain.h"
 #include "reexec.h"
-#include "run/journal.h"
 
 /* A run continues as it was begun. (Inside a target's kernel its words have the selection again,
  * which selects nothing more.) */
 static int resume(struct iw_command *c)
 {
-    struct iw_journal_head head;
     int status;
-    c->journal = iw_journal_resume(c->resume, &head, &status);
-    if (!c->journal)
+    c->journal = iw_journal_resume(c->resume, &c->head, &status);
+    if (c->journal == NULL)
         return status;
-    c->target = head.target;
-    c->cases = head.cases;
-    c->agent = head.agent;
-    c->pcap_dir = head.pcap_dir;
-    c->time_scale = head.time_scale;
-    c->repeat = head.repeat;
-    for (size_t i = 0; i < head.n_select; i++)
-        iw_command_select(c, head.select[i]);
+    for (size_t i = 0; i < c->head.n_select; i++)
+        iw_command_select(c, c->head.select[i]);
     c->results = c->resume;
     return -1;
 }
@@ -36,7 +28,7 @@ static int resume(struct iw_command *c)
  * be read is the command's to complain about. */
 static int elsewhere(const struct iw_command *c)
 {
-    const char *text = c->carry_out == iw_command_probe ? c->words[0] : c->target;
+    const char *text = c->carry_out == iw_command_probe ? c->words[0] : c->head.target;
     char error[1024];
     int status = -1;
     if (!text || c->list)

@@ -87,8 +87,8 @@ static char *writable(const struct iw_command *c, const char *results)
     if (iw_folder_create(results))
         iw_complain("cannot make the folder %s: %s", results, strerror(errno));
     add_folder(&list, results);
-    if (c->pcap_dir && !iw_folder_create(c->pcap_dir))
-        add_folder(&list, c->pcap_dir);
+    if (c->head.pcap_dir && !iw_folder_create(c->head.pcap_dir))
+        add_folder(&list, c->head.pcap_dir);
     add_folder_of(&list, c->junit);
     add_folder_of(&list, c->json);
     add_folder_of(&list, c->html);
@@ -126,7 +126,7 @@ static char *enter(const struct iw_target_spec *spec, const struct iw_command *c
 /* A run that may have to go on has its folder from the beginning. */
 static int supervised(const struct iw_target_spec *spec, const struct iw_command *c)
 {
-    struct iw_supervised s = {.resumes = c->resume != NULL, .scale = c->time_scale};
+    struct iw_supervised s = {.resumes = c->resume != NULL, .scale = c->head.time_scale};
     char *dir = iw_results_create(c, spec->name);
     if (!dir)
         return IW_EXIT_TESTER;
