@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "host/text.h"
@@ -12,7 +13,7 @@ enum { LINE = 1024 };
 
 struct worker {
     const struct iw_pool *pool;
-    int fd;
+    FILE *out; /* to the parent */
     char *log;
     struct iw_target_instance *target; /* NULL: not open */
     char option[sizeof(((struct iw_order *)0)->option)];
@@ -22,35 +23,10 @@ struct worker {
 
 /* ---- talking to the parent ---- */
 
-static bool read_all(int fd, void *to, size_t length)
-{
-    char *at = to;
-    while (length) {
-        ssize_t got = read(fd, at, length);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        at += got;
-        length -= (size_t)got;
-    }
-    return true;
-}
-
 static void say(const struct worker *w, json_t *object)
 {
-    char *text = iw_got(json_dumps(object, JSON_COMPACT));
-    size_t length = strlen(text), at = 0;
-    text[length++] = '\n'; /* in place of the zero */
-    while (at < length) {
-        ssize_t sent = write(w->fd, text + at, length - at);
-        if (sent < 0 && errno == EINTR)
-            continue;
-        if (sent < 0)
-            _exit(0); /* the parent is gone, and every target ends with its connection */
-        at += (size_t)sent;
-    }
-    free(text);
+    if (json_dumpf(object, w->out, JSON_COMPACT) || putc('\n', w->out) == EOF || fflush(w->out))
+        _exit(0); /* the parent is gone, and every target ends with its connection */
     json_decref(object);
 }
 
@@ -202,11 +178,13 @@ static void play(struct worker *w, const struct iw_order *order, struct iw_resul
 
 void iw_worker_serve(const struct iw_pool *pool, unsigned number, int fd)
 {
-    struct worker w = {.pool = pool, .fd = fd, .tun = {.fd = -1, .net_ns = -1, .user_ns = -1}};
+    struct worker w = {
+        .pool = pool, .out = fdopen(fd, "w"), .tun = {.fd = -1, .net_ns = -1, .user_ns = -1}};
     struct iw_order order;
+    iw_got(w.out);
     if (pool->log_dir)
         w.log = iw_text_format("%s/target-%u.log", pool->log_dir, number + 1);
-    while (read_all(fd, &order, sizeof(order))) {
+    while (recv(fd, &order, sizeof(order), MSG_WAITALL) == (ssize_t)sizeof(order)) {
         struct iw_result result;
         play(&w, &order, &result);
         say(&w, iw_got(json_pack("{s:o}", "result", iw_result_to_json(&result))));
