@@ -284,8 +284,7 @@ static char *bury(struct worker *w, bool kill_it)
     int status = 0;
     if (kill_it)
         kill(w->pid, SIGKILL);
-    while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
-        ;
+    TEMP_FAILURE_RETRY(waitpid(w->pid, &status, 0));
     while (hear(w)) /* its last words, up to the end of the stream */
         ;
     if (w->group > 0)

@@ -22,15 +22,6 @@ enum { LINE_ROOM = 1024, LOOK_SECONDS = 60 };
 
 /* ---- starting ---- */
 
-static ssize_t read_whole(int fd, void *octets, size_t length)
-{
-    ssize_t got;
-    do
-        got = read(fd, octets, length);
-    while (got < 0 && errno == EINTR);
-    return got;
-}
-
 /* In the child. `parent` says when to go on; only errno goes back through it. */
 static void become(const struct iw_tun *tun, char *const argv[], int inherit, int output,
                    int parent)
@@ -42,7 +33,7 @@ static void become(const struct iw_tun *tun, char *const argv[], int inherit, in
     if (tun && iw_tun_enter(tun)) /* which may undo the next */
         return;
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* should we be killed before we can end it */
-    if (read_whole(parent, &octet, 1) != 1)
+    if (TEMP_FAILURE_RETRY(read(parent, &octet, 1)) != 1)
         _exit(127); /* we were killed before that */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -85,7 +76,7 @@ static void guard(pid_t group, int end)
     if (syscall(SYS_close_range, 1u, ~0u, 0u))
         for (int fd = 1; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
             close(fd);
-    read_whole(0, &octet, 1);
+    TEMP_FAILURE_RETRY(read(0, &octet, 1));
     kill(-group, SIGKILL);
     _exit(0);
 }
@@ -115,8 +106,7 @@ static void end_guard(struct iw_process *p)
     if (!p->guard)
         return;
     close(p->guard_end);
-    while (waitpid(p->guard, NULL, 0) < 0 && errno == EINTR)
-        ;
+    TEMP_FAILURE_RETRY(waitpid(p->guard, NULL, 0));
     p->guard = 0;
 }
 
@@ -143,7 +133,8 @@ static int start(struct iw_process *p, const struct iw_tun *tun, char *const arg
     if (!number && send(pair[0], "", 1, MSG_NOSIGNAL) != 1)
         number = errno;
     shutdown(pair[0], SHUT_WR);
-    if (p->pid > 0 && read_whole(pair[0], &other, sizeof(other)) == (ssize_t)sizeof(other))
+    if (p->pid > 0 &&
+        TEMP_FAILURE_RETRY(read(pair[0], &other, sizeof(other))) == (ssize_t)sizeof(other))
         number = other;
     if (p->pid > 0 && number) {
         end_guard(p);
@@ -205,11 +196,8 @@ static void take_end(struct iw_process *p, const siginfo_t *end)
 static bool look(struct iw_process *p)
 {
     siginfo_t end = {0};
-    int status;
-    do
-        status = waitid(P_PID, (id_t)p->pid, &end, WEXITED | WNOHANG | WNOWAIT);
-    while (status && errno == EINTR);
-    if (status) /* nobody's child any more */
+    if (TEMP_FAILURE_RETRY(waitid(P_PID, (id_t)p->pid, &end, WEXITED | WNOHANG | WNOWAIT)))
+        /* nobody's child any more */
         snprintf(p->ended, sizeof(p->ended), "%s ended", p->name);
     else if (end.si_pid)
         take_end(p, &end);
@@ -249,8 +237,7 @@ void iw_process_stop(struct iw_process *p, double patience)
     kill(-group, SIGKILL); /* also what it left behind */
     iw_process_ended(p, UINT64_MAX);
     end_guard(p);
-    while (waitpid(group, NULL, 0) < 0 && errno == EINTR)
-        ;
+    TEMP_FAILURE_RETRY(waitpid(group, NULL, 0));
     if (p->pidfd >= 0)
         close(p->pidfd);
     p->pidfd = -1;
