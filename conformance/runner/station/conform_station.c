@@ -81,6 +81,11 @@ enum iw_side iw_conn_peer_side(const struct iw_conn *c)
     return c->state.initiator ? IW_SIDE_RESPONDER : IW_SIDE_INITIATOR;
 }
 
+static enum iw_side own_side(const struct iw_conn *c)
+{
+    return c->state.initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER;
+}
+
 /* Takes over a connection; closes it if there is no memory. */
 static struct iw_conn *adopt(struct iw_station *s, struct iw_tcp tcp, bool initiator)
 {
@@ -99,7 +104,7 @@ static struct iw_conn *adopt(struct iw_station *s, struct iw_tcp tcp, bool initi
     c->state.initiator = initiator;
     config.context = c;
     config.extensions = true;
-    config.told[iw_conn_peer_side(c) == IW_SIDE_INITIATOR] = true;
+    config.told[own_side(c)] = true;
     c->observer = iw_observer_new(&config);
     if (tcp.craft) {
         c->state.number = *iw_craft_label(tcp.craft);
@@ -340,8 +345,7 @@ void iw_conn_send_startup(struct iw_conn *c, const void *frame, size_t length,
     iw_wire_print_startup(text, sizeof(text), frame, length);
     tell_sent(c, IW_LINE_STARTUP, length, false, text);
     learn_own_startup(c, frame, length);
-    iw_observer_told_startup(
-        c->observer, c->state.initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER, frame, length);
+    iw_observer_told_startup(c->observer, own_side(c), frame, length);
     c->asked = iw_transport_now();
     output(c, frame, length, writes, deadline);
     c->start = c->state.sent;
@@ -372,9 +376,7 @@ bool iw_conn_send_ulpdu(struct iw_conn *c, const void *ulpdu, size_t length,
         iw_frame_build(c->state.sent - c->start, markers, ulpdu, length, bend, fpdu, room);
     iw_wire_print_segment(text, sizeof(text), ulpdu, length);
     tell_sent(c, IW_LINE_FPDU, size, markers, text);
-    iw_observer_told_segment(c->observer,
-                             c->state.initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER, ulpdu,
-                             length, broken);
+    iw_observer_told_segment(c->observer, own_side(c), ulpdu, length, broken);
     bool done = output(c, fpdu, size, writes, deadline);
     free(fpdu);
     return done;
@@ -414,8 +416,7 @@ void iw_conn_shutdown(struct iw_conn *c)
         return;
     tell_sent(c, IW_LINE_END, 0, false, "fin");
     c->state.shut = true;
-    iw_observer_told_end(c->observer, c->state.initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER,
-                         false);
+    iw_observer_told_end(c->observer, own_side(c), false);
     if (iw_tcp_shut(&c->tcp, c->written) && !c->write_failed)
         iw_exchange_end(c->station->exchange, c->state.number, false, false, iw_transport_now());
 }
@@ -425,8 +426,7 @@ void iw_conn_reset(struct iw_conn *c)
     if (!iw_tcp_open(&c->tcp))
         return;
     tell_sent(c, IW_LINE_END, 0, false, "reset");
-    iw_observer_told_end(c->observer, c->state.initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER,
-                         true);
+    iw_observer_told_end(c->observer, own_side(c), true);
     iw_tcp_reset(&c->tcp);
     c->state.shut = c->state.ended = true;
     iw_exchange_end(c->station->exchange, c->state.number, false, true, iw_transport_now());

@@ -297,12 +297,13 @@ const struct iw_exchange_remark *iw_exchange_remark(const struct iw_exchange *x,
 static void comment(const struct iw_exchange *x, struct iw_synth *s, const struct event *e,
                     uint64_t at, uint64_t end, struct iw_synth_span span)
 {
-    for (const struct iw_exchange_remark *r = x->remarks; r; r = r->next) {
-        if (r->connection != e->connection || r->from_peer != e->from_peer || r->position < at ||
-            (r->position >= end && at != end) || (at == end && r->position != at))
-            continue;
-        iw_synth_comment(s, r->position - at < (end - at) / 2 ? span.first : span.last, r->text);
-    }
+    const struct iw_exchange_line line = {
+        .connection = e->connection, .from_peer = e->from_peer, .position = at, .end = end};
+    const struct iw_exchange_remark *r = NULL;
+    const char *text;
+    uint64_t position;
+    while ((r = iw_exchange_remark(x, &line, r, &position, &text)) != NULL)
+        iw_synth_comment(s, position - at < (end - at) / 2 ? span.first : span.last, text);
 }
 
 static void replay_data(const struct iw_exchange *x, struct iw_synth *s, const struct event *e,
