@@ -28,24 +28,21 @@ struct side {
 static bool read_run(struct side *s)
 {
     struct stat at;
-    char *path = !stat(s->path, &at) && S_ISDIR(at.st_mode) ? iw_text_format("%s/run.json", s->path)
-                                                            : iw_text_copy(s->path);
+    bool folder = stat(s->path, &at) == 0 && S_ISDIR(at.st_mode);
+    char *path = iw_text_format("%s%s", s->path, folder ? "/run.json" : "");
     json_error_t error;
     s->run = json_load_file(path, 0, &error);
     s->cases = json_object_get(s->run, "cases");
-    if (!s->run && access(path, R_OK))
+    bool good = json_is_array(s->cases) &&
+                json_integer_value(json_object_get(s->run, "schema")) == IW_REPORT_SCHEMA;
+    if (s->run == NULL && access(path, R_OK))
         iw_complain("cannot read %s: %s", path, strerror(errno));
-    else if (!s->run)
+    else if (s->run == NULL)
         iw_complain("%s:%d: %s", path, error.line > 0 ? error.line : 0, error.text);
-    else if (!json_is_array(s->cases) ||
-             json_integer_value(json_object_get(s->run, "schema")) != IW_REPORT_SCHEMA)
+    else if (!good)
         iw_complain("%s: expected the JSON report of a run", path);
-    else {
-        free(path);
-        return true;
-    }
     free(path);
-    return false;
+    return good;
 }
 
 static const char *member(const json_t *object, const char *name)
@@ -91,20 +88,23 @@ static const char *deciding(const json_t *one)
     return "";
 }
 
+/* The octet at `at` in hexadecimal digits; "  " if there is none. */
+static const char *octet(const char *octets, size_t at)
+{
+    return 2 * at + 2 <= strlen(octets) ? octets + 2 * at : "  ";
+}
+
 static void print_row(const char *octets, size_t at)
 {
     for (size_t i = at; i < at + ROW; i++)
-        if (i * 2 + 2 <= strlen(octets))
-            printf("%s%.2s", i == at ? "" : " ", octets + 2 * i);
-        else
-            printf("%s  ", i == at ? "" : " ");
+        printf("%s%.2s", i == at ? "" : " ", octet(octets, i));
 }
 
 /* Row by row: those of A, those of B, and which of them differ. */
 static void print_octets(const char *a, const char *b)
 {
     size_t length = strlen(a) > strlen(b) ? strlen(a) : strlen(b);
-    if (!strcmp(a, b))
+    if (strcmp(a, b) == 0)
         return;
     for (size_t at = 0; at * 2 < length; at += ROW) {
         printf("    %04zx  ", at);
@@ -112,30 +112,29 @@ static void print_octets(const char *a, const char *b)
         printf("  |  ");
         print_row(b, at);
         printf("\n          ");
-        for (size_t i = at; i < at + ROW; i++) {
-            bool same = i * 2 < strlen(a) && i * 2 < strlen(b) && !strncmp(a + 2 * i, b + 2 * i, 2);
-            bool neither = i * 2 >= strlen(a) && i * 2 >= strlen(b);
-
-            printf("%s", same || neither ? "   " : "^^ ");
-        }
+        for (size_t i = at; i < at + ROW; i++)
+            printf("%s", strncmp(octet(a, i), octet(b, i), 2) == 0 ? "   " : "^^ ");
         putchar('\n');
     }
 }
 
+static void print_member(const json_t *one, const char *name)
+{
+    if (*member(one, name))
+        printf("     %-8s %s\n", name, member(one, name));
+}
+
 static void print_side(const struct side *s, const json_t *one)
 {
-    if (!one) {
+    if (one == NULL) {
         printf("  %s  (not played)\n", s->name);
         return;
     }
     printf("  %s  %s%s%s%s%s\n", s->name, member(one, "verdict"), *member(one, "rule") ? " " : "",
            member(one, "rule"), *member(one, "reason") ? ": " : "", member(one, "reason"));
-    if (*member(one, "expected"))
-        printf("     expected %s\n", member(one, "expected"));
-    if (*member(one, "actual"))
-        printf("     actual   %s\n", member(one, "actual"));
-    if (*member(one, "observed"))
-        printf("     observed %s\n", member(one, "observed"));
+    print_member(one, "expected");
+    print_member(one, "actual");
+    print_member(one, "observed");
 }
 
 static void print_difference(const struct side sides[2], const char *id, const json_t *a,
