@@ -30,19 +30,24 @@ static const struct command {
     int (*run)(const struct iw_command *c);
     const char *words; /* "", "ID", "[ID]..." */
     const char *help;
+    size_t n_words;       /* it takes so many words, no more and no less; patterns aside */
+    const char *expected; /* the words that it takes; NULL: none */
 } commands[] = {
-    {"run", RUN, iw_command_run, "[ID...]", "run cases against a target (the default)"},
-    {"list", LIST, iw_command_list, "[ID...]", "list cases"},
-    {"show", SHOW, iw_command_show, "ID", "all about one case, with its rules and its script"},
+    {"run", RUN, iw_command_run, "[ID...]", "run cases against a target (the default)", 0, NULL},
+    {"list", LIST, iw_command_list, "[ID...]", "list cases", 0, NULL},
+    {"show", SHOW, iw_command_show, "ID", "all about one case, with its rules and its script", 1,
+     "the id of a case"},
     {"requirements", REQUIREMENTS, iw_command_requirements, "",
-     "the rules of the RFCs, and the cases that name them"},
+     "the rules of the RFCs, and the cases that name them", 0, NULL},
     {"self-check", SELF_CHECK, iw_command_self_check, "",
-     "bend the reference peer in every way and see whether a case notices"},
-    {"diff", DIFF, iw_command_diff, "RUN-A RUN-B", "what two runs differ in"},
+     "bend the reference peer in every way and see whether a case notices", 0, NULL},
+    {"diff", DIFF, iw_command_diff, "RUN-A RUN-B", "what two runs differ in", 2,
+     "two runs: folders of results, or JSON reports"},
     {"probe", PROBE, iw_command_probe, "SPEC",
-     "find out what a peer supports and write its target file"},
+     "find out what a peer supports and write its target file", 1,
+     "a peer: tcp:HOST:PORT or a target file"},
     {"replay", REPLAY, iw_command_replay, "CAPTURE",
-     "play one side of a recorded conversation and compare the other one"},
+     "play one side of a recorded conversation and compare the other one", 1, "a capture"},
 };
 
 static int set_select(void *context, const char *value, char *error, size_t room)
@@ -222,19 +227,13 @@ static bool check_resume(const struct iw_command *c)
     return false;
 }
 
-/* Commands that take so many words, no more and no less. */
 static bool check_words(const struct iw_command *c, const struct command *command)
 {
-    size_t wanted = command->bit & (SHOW | PROBE | REPLAY) ? 1 : command->bit == DIFF ? 2 : 0;
-    if (c->n_words > wanted)
-        iw_complain("%s: did not expect '%s'", c->name, c->words[wanted]);
-    else if (c->n_words < wanted)
-        iw_complain("%s: expected %s", c->name,
-                    command->bit == SHOW     ? "the id of a case"
-                    : command->bit == PROBE  ? "a peer: tcp:HOST:PORT or a target file"
-                    : command->bit == REPLAY ? "a capture"
-                                             : "two runs: folders of results, or JSON reports");
-    return c->n_words == wanted;
+    if (c->n_words > command->n_words)
+        iw_complain("%s: did not expect '%s'", c->name, c->words[command->n_words]);
+    else if (c->n_words < command->n_words)
+        iw_complain("%s: expected %s", c->name, command->expected);
+    return c->n_words == command->n_words;
 }
 
 int iw_command_parse(struct iw_command *c, int argc, char **argv)

@@ -67,7 +67,6 @@ int iw_setup(struct iw_setup *s, const struct iw_command *c, bool target)
     char error[1024];
     *s = (struct iw_setup){0};
     s->library = iw_text_format("%s/lib", root);
-    s->targets = iw_text_format("%s/targets", root);
     s->pcaps = iw_text_format("%s/../pcaps", root);
     s->report = iw_text_format("%s/report", root);
     /* What is known of other people's cases lies beside them. */
@@ -107,7 +106,6 @@ void iw_setup_free(struct iw_setup *s)
     free(s->selected);
     iw_suite_free(&s->suite);
     free(s->library);
-    free(s->targets);
     free(s->pcaps);
     free(s->report);
     free(s->proof);
