@@ -31,32 +31,23 @@ static bool add_line(struct iw_journal *j, json_t *object)
     return good;
 }
 
-static json_t *patterns(const struct iw_journal_head *head)
-{
-    json_t *list = iw_got(json_array());
-    for (size_t i = 0; i < head->n_select; i++)
-        json_array_append_new(list, iw_json_text(head->select[i]));
-    return list;
-}
-
-static json_t *text(const char *value)
-{
-    return value ? iw_json_text(value) : json_null();
-}
-
 struct iw_journal *iw_journal_create(const char *dir, const struct iw_journal_head *head,
                                      const struct iw_record *record)
 {
     struct iw_journal *j = iw_got(calloc(1, sizeof(*j)));
+    json_t *select = iw_got(json_array());
+    for (size_t i = 0; i < head->n_select; i++)
+        json_array_append_new(select, iw_json_text(head->select[i]));
+    json_t *line = iw_got(json_pack(
+        "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:f, s:i}", "schema", (int)IW_REPORT_SCHEMA, "suite",
+        record->suite, "target", iw_json_text(head->target), "cases", iw_json_text(head->cases),
+        "agent", iw_json_text(head->agent), "pcap-dir", iw_json_text(head->pcap_dir), "select",
+        select, "time-scale", head->time_scale, "repeat", (int)head->repeat));
     j->path = iw_text_format("%s/journal.jsonl", dir);
     j->file = iw_open_output(j->path);
-    if (j->file &&
-        add_line(j, iw_got(json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:f, s:i}", "schema",
-                                     (int)IW_REPORT_SCHEMA, "suite", record->suite, "target",
-                                     text(head->target), "cases", text(head->cases), "agent",
-                                     text(head->agent), "pcap-dir", text(head->pcap_dir), "select",
-                                     patterns(head), "time-scale", head->time_scale, "repeat",
-                                     (int)head->repeat))))
+    if (j->file == NULL)
+        json_decref(line);
+    else if (add_line(j, line))
         return j;
     iw_journal_close(j);
     return NULL;
@@ -215,31 +206,22 @@ char *iw_journal_begun(const char *path, double *seconds)
     return id;
 }
 
-/* What a line that was cut off has left is cut off, too. */
-static bool cut_off(FILE *f)
-{
-    char *line = NULL;
-    size_t size = 0;
-    ssize_t got;
-    off_t whole = 0;
-    while ((got = getline(&line, &size, f)) > 0 && line[got - 1] == '\n')
-        whole += got;
-    free(line);
-    bool good = !ferror(f) && !ftruncate(fileno(f), whole) && !fseeko(f, whole, SEEK_SET);
-    return good;
-}
-
 bool iw_journal_append(const char *path, const char *id, const char *reason)
 {
     struct iw_journal j = {.path = iw_text_copy(path), .file = fopen(path, "r+e")};
-    bool good =
-        j.file && cut_off(j.file) &&
-        add_line(&j, iw_got(json_pack("{s:s, s:f, s:s, s:b, s:s}", "verdict", "FAIL", "seconds",
-                                      0.0, "reason", reason, "heard", 1, "id", id)));
-    if (!good && !j.failed)
+    bool good = false;
+    if (j.file == NULL)
         iw_complain("cannot write %s: %s", path, strerror(errno));
-    if (j.file && fclose(j.file))
+    else if (!read_lines(&j))
+        iw_complain("%s: expected the journal of a run", path);
+    else
+        good =
+            add_line(&j, iw_got(json_pack("{s:s, s:f, s:s, s:b, s:s}", "verdict", "FAIL", "seconds",
+                                          0.0, "reason", reason, "heard", 1, "id", id)));
+    if (j.file != NULL && fclose(j.file))
         good = false;
+    json_decref(j.head);
+    json_decref(j.results);
     free(j.path);
     return good;
 }
