@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/text.h"
 #include "iwarp/transport.h"
 #include "station_internal.h"
 
@@ -31,13 +32,9 @@ static void conn_free(struct iw_conn *c)
 
 struct iw_station *iw_station_create(struct iw_exchange *exchange, struct iw_tun *tun, FILE *trace)
 {
-    struct iw_station *s = calloc(1, sizeof(*s));
-    if (!s)
-        return NULL;
-    s->exchange = exchange;
-    s->tun = tun;
-    s->trace = trace;
-    s->last_finding = &s->findings;
+    struct iw_station *s = iw_got(malloc(sizeof(*s)));
+    *s = (struct iw_station){
+        .exchange = exchange, .tun = tun, .trace = trace, .last_finding = &s->findings};
     return s;
 }
 
@@ -86,18 +83,14 @@ static enum iw_side own_side(const struct iw_conn *c)
     return c->state.initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER;
 }
 
-/* Takes over a connection; closes it if there is no memory. */
+/* Takes over a connection. */
 static struct iw_conn *adopt(struct iw_station *s, struct iw_tcp tcp, bool initiator)
 {
     struct iw_observer_config config = {.crc32c = iw_crc32c_best(), .seen = iw_conn_seen};
     struct sockaddr_storage own, peer;
     socklen_t length = sizeof(int);
-    struct iw_conn *c = calloc(1, sizeof(*c));
+    struct iw_conn *c = iw_got(calloc(1, sizeof(*c)));
     int on = 1, mss = 0;
-    if (!c) {
-        iw_tcp_close(&tcp);
-        return NULL;
-    }
     c->station = s;
     c->tcp = tcp;
     c->last_item = &c->items;
@@ -105,7 +98,7 @@ static struct iw_conn *adopt(struct iw_station *s, struct iw_tcp tcp, bool initi
     config.context = c;
     config.extensions = true;
     config.told[own_side(c)] = true;
-    c->observer = iw_observer_new(&config);
+    c->observer = iw_got(iw_observer_new(&config));
     if (tcp.craft) {
         c->state.number = *iw_craft_label(tcp.craft);
     } else {
@@ -116,10 +109,6 @@ static struct iw_conn *adopt(struct iw_station *s, struct iw_tcp tcp, bool initi
         c->state.number =
             iw_exchange_open(s->exchange, initiator, (const struct sockaddr *)&own,
                              (const struct sockaddr *)&peer, (uint16_t)mss, iw_transport_now());
-    }
-    if (!c->observer || c->state.number < 0) {
-        conn_free(c);
-        return NULL;
     }
     c->next = s->conns;
     s->conns = c;
@@ -138,7 +127,7 @@ static void seen_packet(void *context, struct iw_craft *craft, const struct iw_c
             iw_exchange_open(s->exchange, !p->from_peer, (const struct sockaddr *)&own,
                              (const struct sockaddr *)&peer, IW_CRAFT_MSS, iw_transport_now());
     }
-    if (*number >= 0 && !iw_exchange_packet(s->exchange, *number, p, iw_transport_now()))
+    if (!iw_exchange_packet(s->exchange, *number, p, iw_transport_now()))
         s->flooded = true;
 }
 
@@ -146,7 +135,7 @@ static void seen_packet(void *context, struct iw_craft *craft, const struct iw_c
 static struct iw_craft_host *craft_host(struct iw_station *s)
 {
     if (!s->host)
-        s->host = iw_craft_host_new(s->tun, seen_packet, s);
+        s->host = iw_got(iw_craft_host_new(s->tun, seen_packet, s));
     return s->host;
 }
 
@@ -155,44 +144,28 @@ struct iw_conn *iw_station_connect(struct iw_station *s, const char *host, uint1
                                    char *error, size_t room)
 {
     struct iw_tcp tcp;
-    struct iw_conn *c = NULL;
-    if (s->tun && !craft_host(s))
-        snprintf(error, room, "out of memory");
-    else if (s->tun
-                 ? iw_tcp_connect_crafted(&tcp, s->host, host, port, options, deadline, error, room)
-                 : iw_tcp_connect(&tcp, host, port, options->mss, deadline, error, room)) {
-        c = adopt(s, tcp, true);
-        if (!c)
-            snprintf(error, room, "out of memory");
-    }
-    return c;
+    bool connected = s->tun ? iw_tcp_connect_crafted(&tcp, craft_host(s), host, port, options,
+                                                     deadline, error, room)
+                            : iw_tcp_connect(&tcp, host, port, options->mss, deadline, error, room);
+    return connected ? adopt(s, tcp, true) : NULL;
 }
 
 struct iw_station_listener *iw_station_listen(struct iw_station *s, const char *host,
                                               const struct iw_craft_options *options, char *error,
                                               size_t room)
 {
-    struct iw_station_listener *l = calloc(1, sizeof(*l));
-    if (!l || (s->tun && !craft_host(s))) {
-        snprintf(error, room, "listen on %s: out of memory", host);
-        free(l);
-        return NULL;
-    }
-    l->fd = -1;
-    if (s->tun)
-        l->crafted = iw_craft_listen(s->host, options);
-    else
+    struct iw_station_listener *l = iw_got(malloc(sizeof(*l)));
+    *l = (struct iw_station_listener){.next = s->listeners, .station = s, .fd = -1};
+    if (!s->tun)
         l->fd = iw_tcp_listen(host, &l->port, options->mss, error, room);
+    else if ((l->crafted = iw_craft_listen(craft_host(s), options)))
+        l->port = iw_craft_listener_port(l->crafted);
+    else
+        snprintf(error, room, "listen on %s: too many connections", host);
     if (l->fd < 0 && !l->crafted) {
-        if (s->tun)
-            snprintf(error, room, "listen on %s: too many connections", host);
         free(l);
         return NULL;
     }
-    if (l->crafted)
-        l->port = iw_craft_listener_port(l->crafted);
-    l->station = s;
-    l->next = s->listeners;
     s->listeners = l;
     return l;
 }
@@ -292,30 +265,25 @@ static void write_pieces(struct iw_conn *c, const uint8_t *octets, size_t length
     }
 }
 
-static bool hold(struct iw_conn *c, const uint8_t *octets, size_t length)
+static void hold(struct iw_conn *c, const uint8_t *octets, size_t length)
 {
     if (c->room_held - c->n_held < length) {
-        size_t room = (c->n_held + length) * 2;
-        uint8_t *held = realloc(c->held, room);
-        if (!held)
-            return false;
-        c->held = held;
-        c->room_held = room;
+        c->room_held = (c->n_held + length) * 2;
+        c->held = iw_got(realloc(c->held, c->room_held));
     }
     memcpy(c->held + c->n_held, octets, length);
     c->n_held += length;
-    return true;
 }
 
-static bool output(struct iw_conn *c, const uint8_t *octets, size_t length,
+static void output(struct iw_conn *c, const uint8_t *octets, size_t length,
                    const struct iw_writes *writes, uint64_t deadline)
 {
     c->last_sent = c->state.sent;
     c->state.sent += length;
     if (c->corked)
-        return hold(c, octets, length);
-    write_pieces(c, octets, length, writes, deadline);
-    return true;
+        hold(c, octets, length);
+    else
+        write_pieces(c, octets, length, writes, deadline);
 }
 
 void iw_conn_write(struct iw_conn *c, const void *octets, size_t length,
@@ -357,17 +325,15 @@ bool iw_conn_consortium(const struct iw_conn_state *s)
     return got || (s->sent_startup && !s->initiator && s->own.revision == 0);
 }
 
-bool iw_conn_send_ulpdu(struct iw_conn *c, const void *ulpdu, size_t length,
+void iw_conn_send_ulpdu(struct iw_conn *c, const void *ulpdu, size_t length,
                         const struct iw_frame_bend *bend, bool broken,
                         const struct iw_writes *writes, uint64_t deadline)
 {
     size_t room = iw_frame_room(length, bend ? bend->pad_length : 0);
-    uint8_t *fpdu = malloc(room);
+    uint8_t *fpdu = iw_got(malloc(room));
     bool markers = iw_conn_consortium(&c->state) ||
                    (c->state.got_startup && (c->state.peer.flags & IW_MPA_FLAG_M));
     char text[512];
-    if (!fpdu)
-        return false;
     if (bend && (bend->length >= 0 || bend->crc != IW_FRAME_CRC_RIGHT ||
                  bend->markers != IW_FRAME_MARKERS_AGREED || bend->marker_shift ||
                  bend->marker_pointer >= 0 || bend->marker_add))
@@ -377,9 +343,8 @@ bool iw_conn_send_ulpdu(struct iw_conn *c, const void *ulpdu, size_t length,
     iw_wire_print_segment(text, sizeof(text), ulpdu, length);
     tell_sent(c, IW_LINE_FPDU, size, markers, text);
     iw_observer_told_segment(c->observer, own_side(c), ulpdu, length, broken);
-    bool done = output(c, fpdu, size, writes, deadline);
+    output(c, fpdu, size, writes, deadline);
     free(fpdu);
-    return done;
 }
 
 void iw_conn_cork(struct iw_conn *c)

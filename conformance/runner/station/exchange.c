@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "host/text.h"
 #include "iwarp/capture.h"
 #include "iwarp/transport.h"
 
@@ -67,10 +68,8 @@ struct iw_exchange {
 
 struct iw_exchange *iw_exchange_create(void)
 {
-    struct iw_exchange *x = calloc(1, sizeof(*x));
+    struct iw_exchange *x = iw_got(calloc(1, sizeof(*x)));
     struct timespec now;
-    if (!x)
-        return NULL;
     x->last_event = &x->events;
     x->last_remark = &x->remarks;
     x->last_line = &x->lines;
@@ -111,9 +110,7 @@ void iw_exchange_destroy(struct iw_exchange *x)
 static struct event *add(struct iw_exchange *x, enum event_kind kind, int connection,
                          bool from_peer, uint64_t now, const void *octets, size_t length)
 {
-    struct event *e = malloc(sizeof(*e) + length);
-    if (!e)
-        return NULL;
+    struct event *e = iw_got(malloc(sizeof(*e) + length));
     *e = (struct event){.kind = kind,
                         .connection = connection,
                         .from_peer = from_peer,
@@ -149,18 +146,15 @@ static void take_address(struct iw_synth_tcp *tcp, unsigned side, const struct s
 int iw_exchange_open(struct iw_exchange *x, bool station_connects, const struct sockaddr *station,
                      const struct sockaddr *peer, uint16_t mss, uint64_t now)
 {
-    int number = x->n_connections;
-    struct connection *more =
-        realloc(x->connections, (size_t)(number + 1) * sizeof(*x->connections));
-    if (!more)
-        return -1;
-    x->connections = more;
-    more[number] = (struct connection){.tcp.mss = mss, .station_connects = station_connects};
-    take_address(&more[number].tcp, station_connects ? 0 : 1, station);
-    take_address(&more[number].tcp, station_connects ? 1 : 0, peer);
-    if (!add(x, EVENT_OPEN, number, false, now, NULL, 0))
-        return -1;
-    return x->n_connections++;
+    int number = x->n_connections++;
+    x->connections =
+        iw_got(realloc(x->connections, (size_t)x->n_connections * sizeof(*x->connections)));
+    struct connection *c = &x->connections[number];
+    *c = (struct connection){.tcp.mss = mss, .station_connects = station_connects};
+    take_address(&c->tcp, station_connects ? 0 : 1, station);
+    take_address(&c->tcp, station_connects ? 1 : 0, peer);
+    add(x, EVENT_OPEN, number, false, now, NULL, 0);
+    return number;
 }
 
 bool iw_exchange_data(struct iw_exchange *x, int connection, bool from_peer, const void *octets,
@@ -168,8 +162,7 @@ bool iw_exchange_data(struct iw_exchange *x, int connection, bool from_peer, con
 {
     if (x->octets + length + IW_EXCHANGE_COST > IW_EXCHANGE_MAX)
         return false;
-    if (!add(x, EVENT_DATA, connection, from_peer, now, octets, length))
-        return false;
+    add(x, EVENT_DATA, connection, from_peer, now, octets, length);
     x->octets += length + IW_EXCHANGE_COST;
     x->connections[connection].position[from_peer] += length;
     return true;
@@ -178,11 +171,9 @@ bool iw_exchange_data(struct iw_exchange *x, int connection, bool from_peer, con
 bool iw_exchange_packet(struct iw_exchange *x, int connection, const struct iw_craft_packet *p,
                         uint64_t now)
 {
-    struct event *e = x->octets + p->length > IW_EXCHANGE_MAX
-                          ? NULL
-                          : add(x, EVENT_PACKET, connection, p->from_peer, now, p->data, p->length);
-    if (!e)
+    if (x->octets + p->length > IW_EXCHANGE_MAX)
         return false;
+    struct event *e = add(x, EVENT_PACKET, connection, p->from_peer, now, p->data, p->length);
     e->position = p->position;
     e->end = p->position + p->octets + !!(p->flags & (IW_TCP_FIN | IW_TCP_RST));
     x->octets += p->length;
@@ -200,13 +191,8 @@ void iw_exchange_cut(struct iw_exchange *x, int connection, bool from_peer, uint
 {
     struct cuts *cuts = &x->connections[connection].cuts[from_peer];
     if (cuts->count == cuts->room) {
-        size_t room = cuts->room * 2 + 16;
-        uint64_t *more = realloc(cuts->at, room * sizeof(*more));
-
-        if (!more)
-            return;
-        cuts->at = more;
-        cuts->room = room;
+        cuts->room = cuts->room * 2 + 16;
+        cuts->at = iw_got(realloc(cuts->at, cuts->room * sizeof(*cuts->at)));
     }
     cuts->at[cuts->count++] = position;
     x->octets += IW_EXCHANGE_COST;
@@ -215,14 +201,11 @@ void iw_exchange_cut(struct iw_exchange *x, int connection, bool from_peer, uint
 void iw_exchange_comment(struct iw_exchange *x, int connection, bool from_peer, uint64_t position,
                          const char *text)
 {
-    struct iw_exchange_remark *r = calloc(1, sizeof(*r));
-    if (!r || !(r->text = strdup(text))) {
-        free(r);
-        return;
-    }
-    r->connection = connection;
-    r->from_peer = from_peer;
-    r->position = position;
+    struct iw_exchange_remark *r = iw_got(malloc(sizeof(*r)));
+    *r = (struct iw_exchange_remark){.connection = connection,
+                                     .from_peer = from_peer,
+                                     .position = position,
+                                     .text = iw_text_copy(text)};
     *x->last_remark = r;
     x->last_remark = &r->next;
 }
@@ -231,10 +214,9 @@ void iw_exchange_tell(struct iw_exchange *x, const struct iw_exchange_line *line
                       uint64_t now)
 {
     size_t length = strlen(text) + 1;
-    struct iw_exchange_line *l =
-        x->n_lines < IW_EXCHANGE_LINES ? malloc(sizeof(*l) + length) : NULL;
-    if (!l)
+    if (x->n_lines == IW_EXCHANGE_LINES)
         return;
+    struct iw_exchange_line *l = iw_got(malloc(sizeof(*l) + length));
     *l = *line;
     l->next = NULL;
     l->time = now - x->created;
@@ -372,9 +354,9 @@ int iw_exchange_save(const struct iw_exchange *x, const char *path, const char *
 {
     char what[IW_CAPTURE_ERROR] = "out of memory";
     struct iw_synth *s = iw_synth_new(2 * (size_t)IW_EXCHANGE_MAX);
-    struct replayed *to = calloc((size_t)x->n_connections + 1, sizeof(*to));
+    struct replayed *to = iw_got(calloc((size_t)x->n_connections + 1, sizeof(*to)));
     bool done = false;
-    if (s && to) {
+    if (s != NULL) {
         replay(x, s, to);
         done = iw_synth_write(s, path, "iwarp-conform", title, what);
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "host/text.h"
 #include "iwarp/transport.h"
 #include "station_internal.h"
 
@@ -61,13 +62,18 @@ static void enqueue(struct iw_conn *c, struct iw_item *item)
 
 struct iw_item *iw_item_new(enum iw_item_kind kind, uint64_t position, uint64_t end)
 {
-    struct iw_item *item = calloc(1, sizeof(*item));
-    if (!item)
-        return NULL;
-    item->kind = kind;
-    item->position = position;
-    item->end = end;
-    item->time = iw_transport_now();
+    struct iw_item *item = iw_got(malloc(sizeof(*item)));
+    *item = (struct iw_item){
+        .kind = kind, .position = position, .end = end, .time = iw_transport_now()};
+    return item;
+}
+
+struct iw_item *iw_item_startup(const struct iw_observation *o)
+{
+    struct iw_item *item = iw_item_new(IW_ITEM_STARTUP, o->pos, o->end);
+    item->octets = iw_got(malloc(o->frame_length));
+    memcpy(item->octets, o->frame, o->frame_length);
+    item->length = o->frame_length;
     return item;
 }
 
@@ -81,46 +87,29 @@ static void enqueue_partial(struct iw_conn *c)
 
 static void enqueue_end(struct iw_conn *c, enum iw_item_kind kind, uint64_t position)
 {
-    struct iw_item *item = iw_item_new(kind, position, position);
     enqueue_partial(c);
-    if (item)
-        enqueue(c, item);
+    enqueue(c, iw_item_new(kind, position, position));
 }
 
 static void seen_startup(struct iw_conn *c, const struct iw_observation *o)
 {
-    struct iw_item *item = iw_item_new(IW_ITEM_STARTUP, o->pos, o->end);
-    uint64_t now = iw_transport_now();
     iw_exchange_cut(c->station->exchange, c->state.number, true, o->end);
     c->state.got_startup = true;
     c->peer_start = o->end;
     c->state.peer = o->startup;
     c->state.peer_enhanced = o->enhanced;
     if (c->state.sent_startup && c->asked)
-        c->state.rtt = now - c->asked;
-    if (!item || !(item->octets = malloc(o->frame_length))) {
-        iw_item_free(item);
-        return;
-    }
-    memcpy(item->octets, o->frame, o->frame_length);
-    item->length = o->frame_length;
-    enqueue(c, item);
+        c->state.rtt = iw_transport_now() - c->asked;
+    enqueue(c, iw_item_startup(o));
 }
 
-bool iw_item_append(struct iw_item *item, const struct iw_observation *o)
+void iw_item_append(struct iw_item *item, const struct iw_observation *o)
 {
-    struct iw_item_segment *segments =
-        realloc(item->segments, (item->n_segments + 1) * sizeof(*segments));
-    uint8_t *octets;
-    if (!segments)
-        return false;
-    item->segments = segments;
-    octets = realloc(item->octets, item->length + o->ulpdu_captured + 1);
-    if (!octets)
-        return false;
-    item->octets = octets;
-    memcpy(octets + item->length, o->ulpdu, o->ulpdu_captured);
-    segments[item->n_segments++] = (struct iw_item_segment){
+    item->segments =
+        iw_got(realloc(item->segments, (item->n_segments + 1) * sizeof(*item->segments)));
+    item->octets = iw_got(realloc(item->octets, item->length + o->ulpdu_captured + 1));
+    memcpy(item->octets + item->length, o->ulpdu, o->ulpdu_captured);
+    item->segments[item->n_segments++] = (struct iw_item_segment){
         .offset = item->length,
         .length = o->ulpdu_captured,
         .position = o->pos,
@@ -128,10 +117,9 @@ bool iw_item_append(struct iw_item *item, const struct iw_observation *o)
     };
     item->length += o->ulpdu_captured;
     item->end = o->end;
-    return true;
 }
 
-/* A Terminate, above all, may come behind any segment of a message, which is cut off by it
+/* A Terminate, above all, may come after any segment of a message, which is cut off by it
  * (RFC 5040 §5.4). */
 static bool of_another(const struct iw_item *item, const struct iw_ddp_header *h)
 {
@@ -150,8 +138,7 @@ static void seen_segment(struct iw_conn *c, const struct iw_observation *o)
         enqueue_partial(c);
     if (!c->partial)
         c->partial = iw_item_new(IW_ITEM_MESSAGE, o->pos, o->end);
-    if (!c->partial || !iw_item_append(c->partial, o))
-        return;
+    iw_item_append(c->partial, o);
     if (c->partial->length > IW_STATION_MESSAGE || c->partial->n_segments > IW_STATION_SEGMENTS) {
         iw_item_free(c->partial);
         c->partial = NULL;
@@ -166,16 +153,15 @@ static void seen_segment(struct iw_conn *c, const struct iw_observation *o)
 static void seen_finding(struct iw_conn *c, const struct iw_observation *o)
 {
     struct iw_station *s = c->station;
-    struct iw_finding *f =
-        s->found[o->fault.check] < IW_STATION_FINDINGS ? calloc(1, sizeof(*f)) : NULL;
-    if (!f)
+    if (s->found[o->fault.check] == IW_STATION_FINDINGS)
         return;
     s->found[o->fault.check]++;
-    f->check = o->fault.check;
-    f->connection = c->state.number;
-    f->position = o->fault.pos;
-    f->got = o->fault.got;
-    f->want = o->fault.want;
+    struct iw_finding *f = iw_got(malloc(sizeof(*f)));
+    *f = (struct iw_finding){.check = o->fault.check,
+                             .connection = c->state.number,
+                             .position = o->fault.pos,
+                             .got = o->fault.got,
+                             .want = o->fault.want};
     if (s->trace)
         fprintf(s->trace, "%d < finding: %s: %s\n", c->state.number, iw_check_info(f->check)->name,
                 iw_check_info(f->check)->text);
@@ -227,18 +213,22 @@ static void seen_end(struct iw_conn *c, bool reset)
     enqueue_end(c, reset ? IW_ITEM_RESET : IW_ITEM_FIN, c->state.received);
 }
 
+/* The peer has sent more than a case can take: nothing more of it is read. */
+static void flood(struct iw_conn *c)
+{
+    c->station->flooded = true;
+    c->state.ended = true;
+}
+
 static void stream(struct iw_conn *c, const uint8_t *octets, size_t length)
 {
-    uint8_t *grown =
-        length > STREAMED_MAX - c->n_streamed ? NULL : realloc(c->streamed, c->n_streamed + length);
     c->peer_base += length;
-    if (!grown) {
-        c->station->flooded = true;
-        c->state.ended = true;
+    if (length > STREAMED_MAX - c->n_streamed) {
+        flood(c);
         return;
     }
-    memcpy(grown + c->n_streamed, octets, length);
-    c->streamed = grown;
+    c->streamed = iw_got(realloc(c->streamed, c->n_streamed + length));
+    memcpy(c->streamed + c->n_streamed, octets, length);
     c->n_streamed += length;
 }
 
@@ -254,8 +244,7 @@ void iw_conn_read(struct iw_conn *c)
     }
     if (!iw_exchange_data(c->station->exchange, c->state.number, true, octets, (size_t)n,
                           iw_transport_now())) {
-        c->station->flooded = true;
-        c->state.ended = true;
+        flood(c);
         return;
     }
     c->state.received += (uint64_t)n;
