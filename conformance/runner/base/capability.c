@@ -81,10 +81,7 @@ bool iw_capability_known(const char *capability, char *error, size_t room)
             (!capability[n] || fits(&capabilities[i], capability + n + 1)))
             return true;
     suggest(capability, suggestion, sizeof(suggestion));
-    if (*suggestion)
-        snprintf(error, room, "a capability; '%.64s' is none (did you mean '%s'?)", capability,
-                 suggestion);
-    else
-        snprintf(error, room, "a capability; '%.64s' is none", capability);
+    snprintf(error, room, "a capability; '%.64s' is none%s%s%s", capability,
+             *suggestion ? " (did you mean '" : "", suggestion, *suggestion ? "'?)" : "");
     return false;
 }

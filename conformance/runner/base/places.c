@@ -10,15 +10,11 @@
 #include "host/text.h"
 
 /* A path below the working folder is shorter without it. */
-static char *shortened(char *path)
+static const char *shortened(const char *path)
 {
     char here[PATH_MAX];
-    if (!getcwd(here, sizeof(here)))
-        return path;
-    size_t n = strlen(here);
-    if (n > 1 && !strncmp(path, here, n) && path[n] == '/')
-        memmove(path, path + n + 1, strlen(path + n + 1) + 1);
-    return path;
+    size_t n = getcwd(here, sizeof(here)) != NULL ? strlen(here) : 0;
+    return n > 1 && strncmp(path, here, n) == 0 && path[n] == '/' ? path + n + 1 : path;
 }
 
 char *iw_conformance_folder(void)
@@ -28,7 +24,7 @@ char *iw_conformance_folder(void)
     char *real = realpath(installed, NULL);
     free(own);
     free(installed);
-    return real ? real : shortened(iw_text_copy(IW_CONFORMANCE_DIR));
+    return real ? real : iw_text_copy(shortened(IW_CONFORMANCE_DIR));
 }
 
 char *iw_library(void)

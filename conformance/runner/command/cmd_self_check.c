@@ -11,13 +11,12 @@
 #include "selfcheck/selfcheck.h"
 #include "suite/proof.h"
 
-static bool write_matrix(const struct iw_self_check *s, const char *path)
+static bool write_report(const struct iw_self_check *s, const char *path)
 {
-    FILE *f = path ? iw_open_output(path) : NULL;
-
-    if (f)
+    FILE *f = iw_open_output(path);
+    if (f != NULL)
         iw_self_check_json(f, s);
-    return !path || (f && iw_close_output(f, path));
+    return f != NULL && iw_close_output(f, path);
 }
 
 /* The run itself, and what it leaves behind. */
@@ -40,7 +39,7 @@ static int carry_out(const struct iw_command *c, const struct iw_setup *setup,
         iw_self_check_print(stdout, &s);
         printf("results: %s\n", dir);
         status = iw_self_check_status(&s);
-        if (!write_matrix(&s, report) || !write_matrix(&s, c->json) ||
+        if (!write_report(&s, report) || (c->json && !write_report(&s, c->json)) ||
             (c->matrix && iw_self_check_record(&s, &setup->suite, c->matrix)))
             status = IW_EXIT_TESTER;
     }

@@ -103,7 +103,7 @@ int iw_supervise(const struct iw_target_spec *spec, const struct iw_supervised *
     char *report = iw_text_format("%s/run.json", s->dir);
     struct watch w = {
         .journal = journal, .scale = s->scale > 0 ? s->scale : 1, .since = iw_transport_now()};
-    bool stuck = false, over = false;
+    bool over = false;
     sigset_t caught, before;
     int status = 0, restarts = 0, ours = 0;
     sigemptyset(&caught);
@@ -115,7 +115,7 @@ int iw_supervise(const struct iw_target_spec *spec, const struct iw_supervised *
     if ((unlink(report) && errno != ENOENT) || (!s->resumes && unlink(journal) && errno != ENOENT))
         iw_complain("%s: %s", s->dir, strerror(errno));
     while (!over) {
-        stuck = false;
+        bool stuck = false;
         status = execute(restarts ? s->again : s->first, &w, &caught, &ours, &stuck);
         look(&w);
         over = ours || !access(report, F_OK) || !w.begun;
