@@ -87,6 +87,9 @@ void iw_script_check_time(lua_State *L);
 void iw_script_taking(lua_State *L);
 void iw_script_taken(lua_State *L);
 
+/* Returns a copy of the string in a field of the table on top of the stack; NULL if it is absent.
+ * The caller frees it. */
+char *iw_script_text(lua_State *L, const char *field);
 /* Fields of a table argument. Raise an error that names the field if it is of a wrong type or out
  * of range. Absent fields give `standard`. */
 uint64_t iw_script_number(lua_State *L, int table, const char *field, uint64_t standard,
