@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/text_tools.h"
 #include "host/text.h"
 #include "pool.h"
 
@@ -45,11 +46,10 @@ static void close_target(struct worker *w)
         return;
     iw_target_close(w->target, trouble, sizeof(trouble));
     w->target = NULL;
-    if (*trouble) {
-        char *text = iw_text_format("%s%s%s", w->option, *w->option ? ": " : "", trouble);
+    char *text = iw_text_format("%s%s%s", w->option, *w->option ? ": " : "", trouble);
+    if (*trouble)
         say(w, iw_got(json_pack("{s:o}", "trouble", iw_json_text(text))));
-        free(text);
-    }
+    free(text);
     say_group(w);
 }
 
@@ -152,13 +152,6 @@ static void play_once(struct worker *w, const struct iw_order *order, struct iw_
         fflush(pool->options->trace);
 }
 
-static void add_note(struct iw_result *r, const char *note)
-{
-    char *notes = r->notes ? iw_text_format("%s\n%s", r->notes, note) : iw_text_copy(note);
-    free(r->notes);
-    r->notes = notes;
-}
-
 /* A peer that lives but has lost its listener is started again, where that is the runner's
  * business. A case that has seen no more of it than that is played once more. */
 static void play(struct worker *w, const struct iw_order *order, struct iw_result *r)
@@ -173,7 +166,8 @@ static void play(struct worker *w, const struct iw_order *order, struct iw_resul
         return;
     iw_result_free(r);
     play_once(w, order, r);
-    add_note(r, "the target no longer accepted connections and was started again");
+    iw_text_join(&r->notes, "\n",
+                 "the target no longer accepted connections and was started again");
 }
 
 void iw_worker_serve(const struct iw_pool *pool, unsigned number, int fd)

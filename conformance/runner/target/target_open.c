@@ -27,6 +27,7 @@ struct iw_target_instance {
     struct iw_target target; /* first: the seam's view */
     const struct iw_target_spec *spec;
     char *log;
+    char *its_output; /* "; its output: " and the log */
     double scale;
     struct iw_process process; /* the agent, or the `start` command */
     struct iw_connect connect; /* how the peer is made to connect */
@@ -41,11 +42,12 @@ static uint64_t after(const struct iw_target_instance *t, double seconds)
     return iw_transport_now() + (uint64_t)(seconds * t->scale * 1e9);
 }
 
-/* Whether its commands have printed anything, which is then in the log. */
-static bool printed(const struct iw_target_instance *t)
+/* Where to read what its commands have printed, to be put after a message; "" if they printed
+ * nothing. */
+static const char *its_output(const struct iw_target_instance *t)
 {
     struct stat at;
-    return t->log && !stat(t->log, &at) && at.st_size > 0;
+    return t->log && !stat(t->log, &at) && at.st_size > 0 ? t->its_output : "";
 }
 
 /* ---- capabilities ---- */
@@ -197,8 +199,8 @@ static bool accepts(struct iw_target_instance *t, const char *host, uint16_t por
     if (!number)
         return true;
     if (started && *t->process.ended)
-        snprintf(error, room, "%s before it accepted a connection%s%s", t->process.ended,
-                 printed(t) ? "; its output: " : "", printed(t) ? t->log : "");
+        snprintf(error, room, "%s before it accepted a connection%s", t->process.ended,
+                 its_output(t));
     else
         snprintf(error, room, "no connection with %s port %u: %s", host, port, strerror(number));
     return false;
@@ -277,8 +279,8 @@ static const char *not_called(struct iw_target *target, bool late)
     if (!late && !failed)
         return NULL;
     if (!late)
-        snprintf(t->why, sizeof(t->why), "its command (%s) made no connection%s%s", how,
-                 printed(t) ? "; its output: " : "", printed(t) ? t->log : "");
+        snprintf(t->why, sizeof(t->why), "its command (%s) made no connection%s", how,
+                 its_output(t));
     else
         snprintf(t->why, sizeof(t->why), "nothing connected within %g s%s%s%s",
                  t->target.connect_within * t->scale, t->connect.command ? "; its command " : "",
@@ -325,22 +327,19 @@ static enum iw_target_opened start_peer(struct iw_target_instance *t, char *erro
 static int start_agent(struct iw_target_instance *t, const char *option, char *error, size_t room)
 {
     char number[16];
-    char *argv[3 + IW_TARGET_ARGUMENTS + 2] = {t->spec->program, (char[]){"--control-fd"}, number};
-    char **next = argv + 3;
+    const char *argv[3 + IW_TARGET_ARGUMENTS + 2] = {t->spec->program, "--control-fd", number};
+    size_t n = 3;
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
         snprintf(error, room, "no socket pair: %s", strerror(errno));
         return -1;
     }
     for (size_t i = 0; i < IW_TARGET_ARGUMENTS && t->spec->arguments[i]; i++)
-        *next++ = iw_text_copy(t->spec->arguments[i]);
-    if (option)
-        *next++ = iw_text_copy(option);
+        argv[n++] = t->spec->arguments[i];
+    argv[n] = option;
     snprintf(number, sizeof(number), "%d", pair[1]);
-    int status =
-        iw_process_start(&t->process, t->target.tun, argv, pair[1], false, t->log, error, room);
-    while (next > argv + 3)
-        free(*--next);
+    int status = iw_process_start(&t->process, t->target.tun, (char *const *)argv, pair[1], false,
+                                  t->log, error, room);
     close(pair[1]);
     if (status)
         close(pair[0]);
@@ -395,8 +394,7 @@ static enum iw_target_opened open_agent(struct iw_target_instance *t, const char
     if (iw_process_ended(&t->process,
                          iw_control_lost(t->target.control) ? after(t, LEAVE_SECONDS) : 0) &&
         *t->process.ended)
-        snprintf(error, room, "%s%s%s", t->process.ended, printed(t) ? "; its output: " : "",
-                 printed(t) ? t->log : "");
+        snprintf(error, room, "%s%s", t->process.ended, its_output(t));
     return spec->embedded ? IW_TARGET_BROKEN : IW_TARGET_UNREACHED;
 }
 
@@ -405,11 +403,9 @@ static enum iw_target_opened open_agent(struct iw_target_instance *t, const char
 static const char *death(struct iw_target *target)
 {
     struct iw_target_instance *t = (struct iw_target_instance *)target;
+    bool lost = t->target.control && iw_control_lost(t->target.control);
     /* An agent whose connection is gone is ending: a report of a sanitizer takes its time. */
-    if (t->target.control && iw_control_lost(t->target.control))
-        iw_process_ended(&t->process, after(t, LEAVE_SECONDS));
-    else
-        iw_process_ended(&t->process, 0);
+    iw_process_ended(&t->process, lost ? after(t, LEAVE_SECONDS) : 0);
     if (*t->process.ended)
         return t->process.ended;
     const char *how = iw_connect_crashed(&t->connect, 0);
@@ -467,6 +463,7 @@ enum iw_target_opened iw_target_open_crafted(const struct iw_target_spec *spec, 
     t->spec = spec;
     t->scale = time_scale > 0 ? time_scale : 1;
     t->log = iw_text_copy(log);
+    t->its_output = iw_text_format("; its output: %s", log ? log : "");
     t->process.pidfd = -1;
     t->connect = (struct iw_connect){.command = spec->connect,
                                      .ask = spec->ask,
@@ -550,5 +547,6 @@ void iw_target_close(struct iw_target_instance *t, char *trouble, size_t room)
     json_decref(t->features);
     free(t->version);
     free(t->log);
+    free(t->its_output);
     free(t);
 }
