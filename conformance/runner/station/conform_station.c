@@ -17,11 +17,8 @@ enum { MOST_MSS = 65475 };
 
 static void conn_free(struct iw_conn *c)
 {
-    while (c->items) {
-        struct iw_item *item = c->items;
-        c->items = item->next;
-        iw_item_free(item);
-    }
+    while (c->items)
+        iw_conn_drop(c);
     iw_item_free(c->partial);
     iw_tcp_close(&c->tcp);
     iw_observer_free(c->observer);
@@ -83,34 +80,38 @@ static enum iw_side own_side(const struct iw_conn *c)
     return c->state.initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER;
 }
 
+/* Opens a connection in the log. Returns its number there. */
+static int log_open(struct iw_station *s, const struct iw_tcp *tcp, bool station_connects, int mss)
+{
+    struct sockaddr_storage own, peer;
+    iw_tcp_addresses(tcp, &own, &peer);
+    return iw_exchange_open(s->exchange, station_connects, (const struct sockaddr *)&own,
+                            (const struct sockaddr *)&peer, (uint16_t)mss, iw_transport_now());
+}
+
 /* Takes over a connection. */
 static struct iw_conn *adopt(struct iw_station *s, struct iw_tcp tcp, bool initiator)
 {
-    struct iw_observer_config config = {.crc32c = iw_crc32c_best(), .seen = iw_conn_seen};
-    struct sockaddr_storage own, peer;
-    socklen_t length = sizeof(int);
-    struct iw_conn *c = iw_got(calloc(1, sizeof(*c)));
-    int on = 1, mss = 0;
-    c->station = s;
-    c->tcp = tcp;
-    c->last_item = &c->items;
-    c->state.initiator = initiator;
-    config.context = c;
-    config.extensions = true;
+    struct iw_conn *c = iw_got(malloc(sizeof(*c)));
+    *c = (struct iw_conn){.next = s->conns,
+                          .station = s,
+                          .tcp = tcp,
+                          .last_item = &c->items,
+                          .state.initiator = initiator};
+    struct iw_observer_config config = {
+        .crc32c = iw_crc32c_best(), .seen = iw_conn_seen, .context = c, .extensions = true};
     config.told[own_side(c)] = true;
     c->observer = iw_got(iw_observer_new(&config));
     if (tcp.craft) {
         c->state.number = *iw_craft_label(tcp.craft);
     } else {
+        int on = 1, mss = 0;
+        socklen_t length = sizeof(mss);
         setsockopt(tcp.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
         if (getsockopt(tcp.fd, IPPROTO_TCP, TCP_MAXSEG, &mss, &length) || mss < 0 || mss > MOST_MSS)
             mss = MOST_MSS;
-        iw_tcp_addresses(&tcp, &own, &peer);
-        c->state.number =
-            iw_exchange_open(s->exchange, initiator, (const struct sockaddr *)&own,
-                             (const struct sockaddr *)&peer, (uint16_t)mss, iw_transport_now());
+        c->state.number = log_open(s, &tcp, initiator, mss);
     }
-    c->next = s->conns;
     s->conns = c;
     return c;
 }
@@ -119,14 +120,10 @@ static struct iw_conn *adopt(struct iw_station *s, struct iw_tcp tcp, bool initi
 static void seen_packet(void *context, struct iw_craft *craft, const struct iw_craft_packet *p)
 {
     struct iw_station *s = context;
+    const struct iw_tcp tcp = {.fd = -1, .craft = craft};
     int *number = iw_craft_label(craft);
-    if (*number < 0) {
-        struct sockaddr_storage own, peer;
-        iw_tcp_addresses(&(struct iw_tcp){.fd = -1, .craft = craft}, &own, &peer);
-        *number =
-            iw_exchange_open(s->exchange, !p->from_peer, (const struct sockaddr *)&own,
-                             (const struct sockaddr *)&peer, IW_CRAFT_MSS, iw_transport_now());
-    }
+    if (*number < 0)
+        *number = log_open(s, &tcp, !p->from_peer, IW_CRAFT_MSS);
     if (!iw_exchange_packet(s->exchange, *number, p, iw_transport_now()))
         s->flooded = true;
 }
