@@ -85,19 +85,16 @@ int iw_setup(struct iw_setup *s, const struct iw_command *c, bool target)
         return status;
     if (iw_suite_load(&s->suite, s->cases, &s->options, error, sizeof(error))) {
         iw_complain("%s", error);
-        return IW_EXIT_USAGE;
-    }
-    if (!s->suite.n_files) {
+    } else if (!s->suite.n_files) {
         iw_complain("no case files in %s", s->cases);
-        return IW_EXIT_USAGE;
-    }
-    if (iw_suite_select(&s->suite, c->select, c->n_select, &s->selected, &s->n_selected, error,
-                        sizeof(error))) {
+    } else if (iw_suite_select(&s->suite, c->select, c->n_select, &s->selected, &s->n_selected,
+                               error, sizeof(error))) {
         iw_setup_broken(s); /* one of them may have the case */
         iw_complain("%s", error);
-        return IW_EXIT_USAGE;
+    } else {
+        return 0;
     }
-    return 0;
+    return IW_EXIT_USAGE;
 }
 
 void iw_setup_free(struct iw_setup *s)
