@@ -308,41 +308,32 @@ static void replay_data(const struct iw_exchange *x, struct iw_synth *s, const s
     }
 }
 
-/* A packet without octets says nothing that could be remarked upon. */
-static void replay_packet(const struct iw_exchange *x, struct iw_synth *s, const struct event *e,
-                          unsigned side)
-{
-    struct iw_synth_span span = iw_synth_packet(s, side, e->time + x->epoch, e->octets, e->length);
-    if (e->end > e->position)
-        comment(x, s, e, e->position, e->end, span);
-}
-
 static void replay(const struct iw_exchange *x, struct iw_synth *s, struct replayed *to)
 {
     for (const struct event *e = x->events; e; e = e->next) {
         const struct connection *c = &x->connections[e->connection];
         unsigned side = e->from_peer == c->station_connects;
         uint64_t time = e->time + x->epoch;
+        int *handle = &to[e->connection].handle;
         struct iw_synth_span span;
-
         if (c->crafted && e->kind != EVENT_PACKET)
             continue;
         switch (e->kind) {
         case EVENT_PACKET:
-            replay_packet(x, s, e, side);
+            span = iw_synth_packet(s, side, time, e->octets, e->length);
+            if (e->end > e->position) /* one without octets says nothing to be remarked upon */
+                comment(x, s, e, e->position, e->end, span);
             break;
         case EVENT_OPEN:
-            to[e->connection].handle = iw_synth_connect(s, &c->tcp, time, &span);
+            *handle = iw_synth_connect(s, &c->tcp, time, &span);
             break;
         case EVENT_DATA:
             replay_data(x, s, e, side, &to[e->connection]);
             break;
         case EVENT_FIN:
-            span = iw_synth_fin(s, to[e->connection].handle, side, time);
-            comment(x, s, e, e->position, e->position, span);
-            break;
         case EVENT_RESET:
-            span = iw_synth_reset(s, to[e->connection].handle, side, time);
+            span = e->kind == EVENT_FIN ? iw_synth_fin(s, *handle, side, time)
+                                        : iw_synth_reset(s, *handle, side, time);
             comment(x, s, e, e->position, e->position, span);
             break;
         }

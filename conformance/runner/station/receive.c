@@ -180,26 +180,15 @@ void iw_conn_seen(void *context, const struct iw_observation *seen)
     shifted.pos += c->peer_base;
     shifted.end += c->peer_base;
     shifted.fault.pos += c->peer_base;
-    switch (o->kind) {
-    case IW_OBSERVED_STARTUP:
+    /* The ends are read from the socket, which delivers without gaps. */
+    if (o->kind == IW_OBSERVED_STARTUP)
         seen_startup(c, o);
-        break;
-    case IW_OBSERVED_SEGMENT:
+    else if (o->kind == IW_OBSERVED_SEGMENT)
         seen_segment(c, o);
-        break;
-    case IW_OBSERVED_FINDING:
+    else if (o->kind == IW_OBSERVED_FINDING)
         seen_finding(c, o);
-        break;
-    case IW_OBSERVED_LOST:
+    else if (o->kind == IW_OBSERVED_LOST)
         enqueue_end(c, IW_ITEM_LOST, o->pos);
-        break;
-    case IW_OBSERVED_MESSAGE:
-    case IW_OBSERVED_FIN:
-    case IW_OBSERVED_RESET:
-    case IW_OBSERVED_GAP: /* there are none in what a socket delivers */
-    case IW_OBSERVED_RESYNC:
-        break;
-    }
 }
 
 static void seen_end(struct iw_conn *c, bool reset)
@@ -372,25 +361,17 @@ void iw_conn_comment_received(struct iw_conn *c, uint64_t position, const char *
 
 size_t iw_item_print(const struct iw_item *item, char *text, size_t room)
 {
-    size_t total = 0;
-    switch (item->kind) {
-    case IW_ITEM_STARTUP:
+    static const char *const ends[] = {[IW_ITEM_FIN] = "fin",
+                                       [IW_ITEM_RESET] = "reset",
+                                       [IW_ITEM_LOST] = "octets that are no FPDU"};
+    if (item->kind == IW_ITEM_STARTUP)
         return iw_wire_print_startup(text, room, item->octets, item->length);
-    case IW_ITEM_FIN:
-        return (size_t)snprintf(text, room, "fin");
-    case IW_ITEM_RESET:
-        return (size_t)snprintf(text, room, "reset");
-    case IW_ITEM_LOST:
-        return (size_t)snprintf(text, room, "octets that are no FPDU");
-    case IW_ITEM_MESSAGE:
-        break;
-    }
+    if (item->kind != IW_ITEM_MESSAGE)
+        return (size_t)snprintf(text, room, "%s", ends[item->kind]);
     size_t n = iw_wire_print_segment(text, room, item->octets, item->segments[0].length);
-    for (size_t i = 0; i < item->n_segments; i++)
-        total += item->segments[i].length;
     if (item->n_segments > 1)
         n += (size_t)snprintf(n < room ? text + n : NULL, n < room ? room - n : 0,
                               " and %zu more segments, %zu octets of ULPDU in all",
-                              item->n_segments - 1, total);
+                              item->n_segments - 1, item->length);
     return n;
 }
