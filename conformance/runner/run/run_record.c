@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text_tools.h"
 #include "baseline.h"
 #include "host/complain.h"
 #include "host/text.h"
@@ -53,8 +54,8 @@ void iw_record_pin(struct iw_record *r, const struct iw_baseline *b, const struc
     for (size_t i = 0; i < b->count; i++) {
         if (iw_suite_find(suite, b->pins[i].id) != NULL)
             continue;
-        r->unknown = iw_got(realloc(r->unknown, (r->n_unknown + 1) * sizeof(*r->unknown)));
-        r->unknown[r->n_unknown++] = iw_text_copy(b->pins[i].id);
+        iw_texts_add(&r->unknown, iw_text_copy(b->pins[i].id));
+        r->n_unknown++;
     }
 }
 
@@ -197,8 +198,6 @@ void iw_record_free(struct iw_record *r)
         iw_result_free(&r->entries[i].result);
         free(r->entries[i].restored);
     }
-    for (size_t i = 0; i < r->n_unknown; i++)
-        free(r->unknown[i]);
+    iw_texts_free(r->unknown);
     free(r->entries);
-    free(r->unknown);
 }

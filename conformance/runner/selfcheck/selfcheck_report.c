@@ -28,13 +28,10 @@ void iw_self_check_count(const struct iw_self_check *s, size_t *checks, size_t *
 {
     *checks = *noticed = *switches = 0;
     for (size_t i = 0; i < s->n_probes; i++) {
-        if (s->probes[i].n_notices)
-            (*switches)++;
-        if (!first_of_check(s, i))
-            continue;
-        (*checks)++;
-        if (iw_check_noticed(s, s->probes[i].check))
-            (*noticed)++;
+        bool first = first_of_check(s, i);
+        *switches += s->probes[i].n_notices > 0;
+        *checks += first;
+        *noticed += first && iw_check_noticed(s, s->probes[i].check);
     }
 }
 
@@ -100,21 +97,22 @@ static void print_idle(FILE *out, const struct iw_self_check *s)
         n += idle(&s->suspects[i]);
     if (!n)
         return;
+    bool few = s->full || n <= IDLE;
     fprintf(out, "\n%zu cases were run with switches and never changed their verdict%s%s", n,
             s->full ? "" : " (the quick form stops at the first notice; see --full)",
-            s->full || n <= IDLE ? ":" : "\n");
-    for (size_t i = 0; (s->full || n <= IDLE) && i < s->n_suspects; i++) {
+            few ? ":" : "");
+    for (size_t i = 0; few && i < s->n_suspects; i++) {
         if (!idle(&s->suspects[i]))
             continue;
-        column += 2 + strlen(s->suspects[i].c->id);
+        size_t width = 2 + strlen(s->suspects[i].c->id);
+        column += width;
         if (column > LINE) {
-            column = 2 + strlen(s->suspects[i].c->id);
-            fputs("\n", out);
+            column = width;
+            putc('\n', out);
         }
         fprintf(out, "  %s", s->suspects[i].c->id);
     }
-    if (s->full || n <= IDLE)
-        fputs("\n", out);
+    putc('\n', out);
 }
 
 static double percent(size_t part, size_t whole)
