@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "base/runner.h"
+#include "target/target.h"
 
 /* A peer that speaks literal octets: a thread with a listening socket on loopback that serves one
  * connection after the other, each with the same steps. */

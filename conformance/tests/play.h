@@ -2,7 +2,8 @@
 #ifndef IW_TESTS_PLAY_H
 #define IW_TESTS_PLAY_H
 
-#include "base/runner.h"
+#include "script/script_case.h"
+#include "script/script_run.h"
 
 /* Plays a case given as text: written to a file of its own, loaded, run. The file's name is
  * play_file. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The loader of case files: the input is one. It must return cases, or one line that says why not.
  */
-#include "base/runner.h"
 
 #include "oracle/file.h"
+#include "script/script_case.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* Records a peer's answers, as the observer sees them. */
 #include <stdlib.h>
 
-#include "base/runner.h"
+#include "base/verdict.h"
 #include "iwarp/transport.h"
 #include "slot.h"
 

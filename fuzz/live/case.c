@@ -8,12 +8,13 @@
 #include <string.h>
 
 #include "base/places.h"
-#include "base/runner.h"
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/text.h"
 #include "hunt.h"
 #include "plan.h"
+#include "script/script_case.h"
+#include "script/script_run.h"
 
 enum {
     RELEASES = 8,  /* of one octet: from there on a loop */

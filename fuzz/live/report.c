@@ -6,8 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/result_json.h"
-#include "base/runner.h"
+#include "base/result.h"
 #include "host/complain.h"
 #include "host/text.h"
 #include "hunt.h"

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/runner.h"
 #include "host/text.h"
 #include "hunt.h"
 #include "iwarp/transport.h"

@@ -4,7 +4,7 @@
 
 /* iwarp-golden: rebuilds the synthetic golden captures from Lua scripts (pcaps/scripts). */
 
-#include "script/script.h"
+#include "script/script_host.h"
 
 /* Each adds its functions to the table on top of the stack. */
 void golden_add_capture(lua_State *L);

@@ -57,7 +57,6 @@ static void suggest(const char *capability, char *suggestion, size_t room)
 {
     char whole[IW_NEAREST_WORD];
     struct iw_nearest n;
-
     iw_nearest_begin(&n, capability);
     for (size_t i = 0; i < COUNT * (WORDS + 1); i++) {
         const struct capability *c = &capabilities[i / (WORDS + 1)];
@@ -77,16 +76,12 @@ bool iw_capability_known(const char *capability, char *error, size_t room)
 {
     char suggestion[IW_NEAREST_WORD] = "";
     size_t n = strcspn(capability, ".");
-
     for (size_t i = 0; i < COUNT; i++)
         if (strlen(capabilities[i].name) == n && !strncmp(capabilities[i].name, capability, n) &&
             (!capability[n] || fits(&capabilities[i], capability + n + 1)))
             return true;
     suggest(capability, suggestion, sizeof(suggestion));
-    if (*suggestion)
-        snprintf(error, room, "a capability; '%.64s' is none (did you mean '%s'?)", capability,
-                 suggestion);
-    else
-        snprintf(error, room, "a capability; '%.64s' is none", capability);
+    snprintf(error, room, "a capability; '%.64s' is none%s%s%s", capability,
+             *suggestion ? " (did you mean '" : "", suggestion, *suggestion ? "'?)" : "");
     return false;
 }

@@ -10,17 +10,11 @@
 #include "host/text.h"
 
 /* A path below the working folder is shorter without it. */
-static char *shortened(char *path)
+static const char *shortened(const char *path)
 {
     char here[PATH_MAX];
-    size_t n;
-
-    if (!getcwd(here, sizeof(here)))
-        return path;
-    n = strlen(here);
-    if (n > 1 && !strncmp(path, here, n) && path[n] == '/')
-        memmove(path, path + n + 1, strlen(path + n + 1) + 1);
-    return path;
+    size_t n = getcwd(here, sizeof(here)) != NULL ? strlen(here) : 0;
+    return n > 1 && strncmp(path, here, n) == 0 && path[n] == '/' ? path + n + 1 : path;
 }
 
 char *iw_conformance_folder(void)
@@ -28,17 +22,15 @@ char *iw_conformance_folder(void)
     char *own = iw_own_folder();
     char *installed = iw_text_format("%s/../share/iwarp/conformance", own);
     char *real = realpath(installed, NULL);
-
     free(own);
     free(installed);
-    return real ? real : shortened(iw_text_copy(IW_CONFORMANCE_DIR));
+    return real ? real : iw_text_copy(shortened(IW_CONFORMANCE_DIR));
 }
 
 char *iw_library(void)
 {
     char *root = iw_conformance_folder();
     char *library = iw_text_format("%s/lib", root);
-
     free(root);
     return library;
 }
@@ -46,12 +38,10 @@ char *iw_library(void)
 char *iw_agent(const char *said)
 {
     const char *wanted = said ? said : getenv("IWARP_AGENT");
-    char *own, *path;
-
     if (wanted && *wanted)
         return iw_text_copy(wanted);
-    own = iw_own_folder();
-    path = iw_text_format("%s/iwarp-agent", own);
+    char *own = iw_own_folder();
+    char *path = iw_text_format("%s/iwarp-agent", own);
     free(own);
     return path;
 }

@@ -6,11 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/result_json.h"
 #include "commands.h"
 #include "host/complain.h"
 #include "host/text.h"
-#include "run/record.h"
+#include "run/run_record.h"
 
 enum { ROW = 16 };
 
@@ -29,31 +28,26 @@ struct side {
 static bool read_run(struct side *s)
 {
     struct stat at;
-    char *path = !stat(s->path, &at) && S_ISDIR(at.st_mode) ? iw_text_format("%s/run.json", s->path)
-                                                            : iw_text_copy(s->path);
+    bool folder = stat(s->path, &at) == 0 && S_ISDIR(at.st_mode);
+    char *path = iw_text_format("%s%s", s->path, folder ? "/run.json" : "");
     json_error_t error;
-
     s->run = json_load_file(path, 0, &error);
     s->cases = json_object_get(s->run, "cases");
-    if (!s->run && access(path, R_OK))
+    bool good = json_is_array(s->cases) &&
+                json_integer_value(json_object_get(s->run, "schema")) == IW_REPORT_SCHEMA;
+    if (s->run == NULL && access(path, R_OK))
         iw_complain("cannot read %s: %s", path, strerror(errno));
-    else if (!s->run)
+    else if (s->run == NULL)
         iw_complain("%s:%d: %s", path, error.line > 0 ? error.line : 0, error.text);
-    else if (!json_is_array(s->cases) ||
-             json_integer_value(json_object_get(s->run, "schema")) != IW_REPORT_SCHEMA)
+    else if (!good)
         iw_complain("%s: expected the JSON report of a run", path);
-    else {
-        free(path);
-        return true;
-    }
     free(path);
-    return false;
+    return good;
 }
 
 static const char *member(const json_t *object, const char *name)
 {
     const char *text = json_string_value(json_object_get(object, name));
-
     return text ? text : "";
 }
 
@@ -61,7 +55,6 @@ static const json_t *find(const json_t *cases, const char *id)
 {
     const json_t *one;
     size_t i;
-
     json_array_foreach(cases, i, one)
     {
         if (!strcmp(member(one, "id"), id))
@@ -83,13 +76,11 @@ static const char *deciding(const json_t *one)
 {
     const json_t *line, *remark;
     size_t i, k;
-
     json_array_foreach(json_object_get(one, "exchange"), i, line)
     {
         json_array_foreach(json_object_get(line, "remarks"), k, remark)
         {
             const char *text = json_string_value(json_array_get(remark, 1));
-
             if (text && !strncmp(text, "deciding", 8))
                 return member(line, "octets");
         }
@@ -97,21 +88,23 @@ static const char *deciding(const json_t *one)
     return "";
 }
 
+/* The octet at `at` in hexadecimal digits; "  " if there is none. */
+static const char *octet(const char *octets, size_t at)
+{
+    return 2 * at + 2 <= strlen(octets) ? octets + 2 * at : "  ";
+}
+
 static void print_row(const char *octets, size_t at)
 {
     for (size_t i = at; i < at + ROW; i++)
-        if (i * 2 + 2 <= strlen(octets))
-            printf("%s%.2s", i == at ? "" : " ", octets + 2 * i);
-        else
-            printf("%s  ", i == at ? "" : " ");
+        printf("%s%.2s", i == at ? "" : " ", octet(octets, i));
 }
 
 /* Row by row: those of A, those of B, and which of them differ. */
 static void print_octets(const char *a, const char *b)
 {
     size_t length = strlen(a) > strlen(b) ? strlen(a) : strlen(b);
-
-    if (!strcmp(a, b))
+    if (strcmp(a, b) == 0)
         return;
     for (size_t at = 0; at * 2 < length; at += ROW) {
         printf("    %04zx  ", at);
@@ -119,30 +112,29 @@ static void print_octets(const char *a, const char *b)
         printf("  |  ");
         print_row(b, at);
         printf("\n          ");
-        for (size_t i = at; i < at + ROW; i++) {
-            bool same = i * 2 < strlen(a) && i * 2 < strlen(b) && !strncmp(a + 2 * i, b + 2 * i, 2);
-            bool neither = i * 2 >= strlen(a) && i * 2 >= strlen(b);
-
-            printf("%s", same || neither ? "   " : "^^ ");
-        }
+        for (size_t i = at; i < at + ROW; i++)
+            printf("%s", strncmp(octet(a, i), octet(b, i), 2) == 0 ? "   " : "^^ ");
         putchar('\n');
     }
 }
 
+static void print_member(const json_t *one, const char *name)
+{
+    if (*member(one, name))
+        printf("     %-8s %s\n", name, member(one, name));
+}
+
 static void print_side(const struct side *s, const json_t *one)
 {
-    if (!one) {
+    if (one == NULL) {
         printf("  %s  (not played)\n", s->name);
         return;
     }
     printf("  %s  %s%s%s%s%s\n", s->name, member(one, "verdict"), *member(one, "rule") ? " " : "",
            member(one, "rule"), *member(one, "reason") ? ": " : "", member(one, "reason"));
-    if (*member(one, "expected"))
-        printf("     expected %s\n", member(one, "expected"));
-    if (*member(one, "actual"))
-        printf("     actual   %s\n", member(one, "actual"));
-    if (*member(one, "observed"))
-        printf("     observed %s\n", member(one, "observed"));
+    print_member(one, "expected");
+    print_member(one, "actual");
+    print_member(one, "observed");
 }
 
 static void print_difference(const struct side sides[2], const char *id, const json_t *a,
@@ -159,11 +151,9 @@ static size_t compare(const struct side sides[2])
 {
     const json_t *one;
     size_t i, n = 0;
-
     json_array_foreach(sides[0].cases, i, one)
     {
         const json_t *other = find(sides[1].cases, member(one, "id"));
-
         if (other && !differ(one, other))
             continue;
         print_difference(sides, member(one, "id"), one, other);
@@ -183,10 +173,8 @@ int iw_command_diff(const struct iw_command *c)
 {
     struct side sides[2] = {{.name = "A", .path = c->words[0]}, {.name = "B", .path = c->words[1]}};
     int status = IW_EXIT_USAGE;
-
     if (read_run(&sides[0]) && read_run(&sides[1])) {
         size_t n = compare(sides);
-
         for (size_t i = 0; i < 2; i++) {
             const json_t *target = json_object_get(sides[i].run, "target");
 

@@ -3,15 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_tools.h"
+#include "command_setup.h"
 #include "commands.h"
 #include "host/complain.h"
-#include "setup.h"
 
 int iw_command_list(const struct iw_command *c)
 {
     struct iw_setup s;
     int status = iw_setup(&s, c, false);
-
     if (!status) {
         for (size_t i = 0; i < s.n_selected; i++)
             printf("%-44s %-6s %-9s %s\n", s.selected[i]->id, iw_case_level(s.selected[i]),
@@ -56,33 +56,19 @@ static void print_head(const struct iw_case *c)
 
 static int print_script(const char *path)
 {
-    char block[4096];
-    size_t n;
-    FILE *f = fopen(path, "re");
-
-    if (!f) {
+    char *script = iw_text_read_file(path);
+    if (script == NULL) {
         iw_complain("cannot read %s", path);
         return IW_EXIT_TESTER;
     }
-    putchar('\n');
-    while ((n = fread(block, 1, sizeof(block), f)))
-        fwrite(block, 1, n, stdout);
-    fclose(f);
+    printf("\n%s", script);
+    free(script);
     return 0;
-}
-
-static const struct iw_case *find(const struct iw_suite *suite, const char *id)
-{
-    for (size_t i = 0; i < suite->n_cases; i++)
-        if (!strcmp(suite->cases[i]->id, id))
-            return suite->cases[i];
-    return NULL;
 }
 
 static void no_case(const struct iw_suite *suite, const char *id)
 {
     const char *near = iw_suite_nearest(suite, id);
-
     iw_complain("there is no case '%s'%s%s%s", id, near ? " (did you mean '" : "",
                 near ? near : "; see `iwarp-conform list`", near ? "'?)" : "");
 }
@@ -91,10 +77,8 @@ int iw_command_show(const struct iw_command *c)
 {
     struct iw_setup s;
     int status = iw_setup(&s, c, false);
-
     if (!status) {
-        const struct iw_case *found = find(&s.suite, c->words[0]);
-
+        const struct iw_case *found = iw_suite_find(&s.suite, c->words[0]);
         if (found) {
             print_head(found);
             print_rules(found);

@@ -7,51 +7,35 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text_tools.h"
+#include "command_setup.h"
 #include "commands.h"
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/text.h"
-#include "setup.h"
+#include "script/script_run.h"
 
-/* What was found, in the words of lib/probe.lua. The lists end with NULL. */
+/* What was found, in the words of lib/probe.lua: lines of the file, and what the peer can do or
+ * not. */
+enum { LINES, CAN, CANNOT, LISTS };
+
 struct findings {
-    char **lines; /* of the file */
-    char **can;
-    char **cannot;
+    char **lists[LISTS]; /* each ends with NULL */
 };
-
-static void append(char ***list, const char *text, size_t length)
-{
-    size_t n = 0;
-
-    while (*list && (*list)[n])
-        n++;
-    *list = iw_got(realloc(*list, (n + 2) * sizeof(**list)));
-    (*list)[n] = iw_text_format("%.*s", (int)length, text);
-    (*list)[n + 1] = NULL;
-}
-
-static void free_list(char **list)
-{
-    for (size_t i = 0; list && list[i]; i++)
-        free(list[i]);
-    free(list);
-}
 
 /* Of a second part, what the peer does in the other role, only remarks are kept. */
 static void take_notes(struct findings *f, const char *notes, bool second)
 {
-    for (const char *at = notes ? notes : ""; *at;) {
-        size_t n = strcspn(at, "\n");
-
-        if (!strncmp(at, "file: ", 6) && (!second || at[6] == '-'))
-            append(&f->lines, at + 6, n - 6);
-        else if (!strncmp(at, "can: ", 5) && !second)
-            append(&f->can, at + 5, n - 5);
-        else if (!strncmp(at, "cannot: ", 8) && !second)
-            append(&f->cannot, at + 8, n - 8);
-        at += n + (at[n] == '\n');
+    static const char *const names[LISTS] = {"file: ", "can: ", "cannot: "};
+    char *copy = iw_text_copy(notes), *rest = copy, *line;
+    while ((line = strsep(&rest, "\n")) != NULL) {
+        for (size_t i = 0; i < LISTS; i++) {
+            size_t n = strlen(names[i]);
+            if (strncmp(line, names[i], n) == 0 && (!second || (i == LINES && line[n] == '-')))
+                iw_texts_add(&f->lists[i], iw_text_copy(line + n));
+        }
     }
+    free(copy);
 }
 
 /* ---- writing ---- */
@@ -84,7 +68,6 @@ static void put_text(FILE *out, const char *name, const char *text)
 static bool said(const struct iw_target_spec *spec, const char *name)
 {
     size_t n = strpbrk(name, "0123456789") ? strcspn(name, ".") : strlen(name);
-
     for (char **one = spec->can; one && *one; one++) {
         const char *word = *one + (**one == '!');
 
@@ -94,27 +77,25 @@ static bool said(const struct iw_target_spec *spec, const char *name)
     return false;
 }
 
+static void put_word(FILE *out, const char *list, const char *word, bool *begun)
+{
+    fprintf(out, *begun ? ", " : "  %s = { ", list);
+    put_quoted(out, word);
+    *begun = true;
+}
+
 /* A list: what the user said first, then what was found and not said. */
 static void put_list(FILE *out, const char *name, const struct iw_target_spec *spec, bool can,
                      char *const *found)
 {
-    const char *before = "";
-
-    for (char **one = spec->can; one && *one; one++) {
-        if ((**one != '!') != can)
-            continue;
-        fprintf(out, *before ? ", " : "  %s = { ", name);
-        put_quoted(out, *one + !can);
-        before = ", ";
-    }
-    for (; found && *found; found++) {
-        if (said(spec, *found))
-            continue;
-        fprintf(out, *before ? ", " : "  %s = { ", name);
-        put_quoted(out, *found);
-        before = ", ";
-    }
-    if (*before)
+    bool begun = false;
+    for (char **one = spec->can; one && *one; one++)
+        if ((**one != '!') == can)
+            put_word(out, name, *one + !can, &begun);
+    for (; found && *found; found++)
+        if (!said(spec, *found))
+            put_word(out, name, *found, &begun);
+    if (begun)
         fputs(" },\n", out);
 }
 
@@ -133,12 +114,8 @@ static bool stands(const struct iw_target_spec *spec, const char *line)
 
 static void write_file(FILE *out, const struct iw_target_spec *spec, const struct findings *f)
 {
-    char date[32] = "";
-    time_t now = time(NULL);
-    struct tm utc;
-
-    if (gmtime_r(&now, &utc))
-        strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", &utc);
+    char date[32];
+    iw_text_time(date, sizeof(date), "%Y-%m-%d %H:%M UTC", time(NULL));
     fprintf(out,
             "-- What iwarp-conform probe found out about this peer (%s). Above each value: what "
             "was seen.\n\nreturn {\n",
@@ -155,10 +132,10 @@ static void write_file(FILE *out, const struct iw_target_spec *spec, const struc
     put_text(out, "station", spec->station_host);
     if (spec->class == IW_TARGET_RPING)
         put_text(out, "class", iw_target_class_name(spec->class));
-    for (char **line = f->lines; line && *line; line++)
+    for (char **line = f->lists[LINES]; line && *line; line++)
         fprintf(out, "  %s%s\n", stands(spec, *line) ? "-- seen: " : "", *line);
-    put_list(out, "can", spec, true, f->can);
-    put_list(out, "cannot", spec, false, f->cannot);
+    put_list(out, "can", spec, true, f->lists[CAN]);
+    put_list(out, "cannot", spec, false, f->lists[CANNOT]);
     fputs("}\n", out);
 }
 
@@ -188,7 +165,6 @@ static int ask(const struct iw_case *one, struct iw_target *target,
     struct iw_result r;
     const char *none;
     int status = IW_EXIT_GOOD;
-
     if (iw_script_run_case(one, target, options, &r))
         return IW_EXIT_TESTER;
     if (r.verdict == IW_VERDICT_ERROR)
@@ -202,7 +178,7 @@ static int ask(const struct iw_case *one, struct iw_target *target,
     } else if (status)
         iw_complain("%s", r.reason ? r.reason : "the probe came to no end");
     else
-        take_notes(f, r.notes, f->lines != NULL);
+        take_notes(f, r.notes, f->lists[LINES] != NULL);
     iw_result_free(&r);
     return status;
 }
@@ -211,19 +187,14 @@ static int ask(const struct iw_case *one, struct iw_target *target,
 static void show_log(const char *log)
 {
     enum { MOST = 4096 };
-    char text[MOST + 1];
-    FILE *f = fopen(log, "re");
-    size_t n = f ? fread(text, 1, MOST, f) : 0;
-
-    text[n] = 0;
-    if (n) {
+    char *text = iw_text_read_file(log);
+    if (text != NULL && *text != 0) {
+        text[strnlen(text, MOST)] = 0;
         char *clean = iw_text_clean(text);
-
         iw_complain("%s:\n%s", log, clean);
         free(clean);
     }
-    if (f)
-        fclose(f);
+    free(text);
 }
 
 /* Opens the target and has every question asked that fits its role. */
@@ -234,22 +205,20 @@ static int probe(const struct iw_command *c, const struct iw_setup *s, const str
     struct iw_target_instance *instance = NULL;
     char text[1024];
     enum iw_target_opened opened =
-        iw_target_open(s->target, NULL, log, c->time_scale, &instance, text, sizeof(text));
-    const char *how;
+        iw_target_open(s->target, NULL, log, c->head.time_scale, &instance, text, sizeof(text));
     int status = IW_EXIT_GOOD;
-
     if (opened != IW_TARGET_OPENED) {
         iw_complain("%s: %s", s->target->text, text);
         return opened == IW_TARGET_UNREACHED ? IW_EXIT_UNREACHED : IW_EXIT_TESTER;
     }
-    options.pcap_dir = c->pcap_dir;
+    options.pcap_dir = c->head.pcap_dir;
     options.trace = c->trace ? stderr : NULL;
     struct iw_target *target = iw_target_of(instance);
     if (target->port)
         status = ask(&cases[0], target, &options, f);
     if (!status && target->initiate)
         status = ask(&cases[1], target, &options, f);
-    how = iw_target_check(instance, text, sizeof(text));
+    const char *how = iw_target_check(instance, text, sizeof(text));
     if (how)
         iw_complain("the peer ended: %s", how);
     iw_target_close(instance, text, sizeof(text));
@@ -261,14 +230,12 @@ static int probe_logged(const struct iw_command *c, const struct iw_setup *s,
 {
     char log[] = "/tmp/iwarp-probe-XXXXXX";
     int fd = mkstemp(log);
-    int status;
-
     if (fd < 0) {
         iw_complain("cannot make a file in /tmp: %s", strerror(errno));
         return IW_EXIT_TESTER;
     }
     close(fd);
-    status = probe(c, s, cases, log, f);
+    int status = probe(c, s, cases, log, f);
     if (status)
         show_log(log);
     unlink(log);
@@ -289,8 +256,8 @@ static int refusal(const struct iw_command *c, const struct iw_target_spec *spec
         iw_complain("%s is there already; --force writes over it", c->output);
         return IW_EXIT_USAGE;
     }
-    if (c->pcap_dir && iw_folder_create(c->pcap_dir)) {
-        iw_complain("cannot make the folder %s", c->pcap_dir);
+    if (c->head.pcap_dir && iw_folder_create(c->head.pcap_dir)) {
+        iw_complain("cannot make the folder %s", c->head.pcap_dir);
         return IW_EXIT_TESTER;
     }
     return 0;
@@ -304,15 +271,12 @@ int iw_command_probe(const struct iw_command *c)
     struct findings f = {0};
     size_t count = 0;
     char error[1024];
-    int status;
-
-    with.target = c->words[0];
-    status = iw_setup(&s, &with, true);
+    with.head.target = c->words[0];
+    int status = iw_setup(&s, &with, true);
     if (!status)
         status = refusal(c, s.target);
     if (!status) {
         char *file = iw_text_format("%s/probe_case.lua", s.library);
-
         if (iw_case_load(file, &s.options, &cases, &count, error, sizeof(error)) || count != 2) {
             iw_complain("%s: %s", file, count ? "expected two cases" : error);
             status = IW_EXIT_TESTER;
@@ -323,9 +287,8 @@ int iw_command_probe(const struct iw_command *c)
     }
     if (!status)
         status = write_findings(c, s.target, &f);
-    free_list(f.lines);
-    free_list(f.can);
-    free_list(f.cannot);
+    for (size_t i = 0; i < LISTS; i++)
+        iw_texts_free(f.lists[i]);
     iw_case_free_all(cases, count);
     iw_setup_free(&s);
     return status;

@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "host/complain.h"
 #include "host/text.h"
+#include "script/script_replay.h"
 
 static bool one_of(const char *word, const char *a, const char *b)
 {
@@ -18,7 +19,6 @@ static bool one_of(const char *word, const char *a, const char *b)
 static bool is_numbers(const char *text)
 {
     size_t n = strlen(text);
-
     return n && n < 64 && strspn(text, "0123456789,") == n && text[0] != ',' &&
            text[n - 1] != ',' && !strstr(text, ",,");
 }
@@ -27,7 +27,6 @@ static bool is_time(const char *text)
 {
     char *end;
     double scale;
-
     if (one_of(text, "keep", "drop"))
         return true;
     if (strncmp(text, "scale=", 6) != 0)
@@ -39,7 +38,6 @@ static bool is_time(const char *text)
 static bool is_octets(const char *text)
 {
     size_t n = strlen(text);
-
     return n % 2 == 0 && n <= 1024 && strspn(text, "0123456789abcdefABCDEF") == n;
 }
 
@@ -47,7 +45,6 @@ static bool is_octets(const char *text)
 static char *wrong(const struct iw_command *c)
 {
     const struct iw_replay *r = &c->replay;
-
     if (!c->list && !r->as)
         return iw_text_copy("--as: expected the side to play, initiator or responder");
     if (r->as && !one_of(r->as, "initiator", "responder"))
@@ -75,7 +72,6 @@ static int tell(const struct iw_command *c, const char *what)
     struct iw_run_options options = {.pcaps = c->replay_folder, .replay = &c->replay};
     char error[1024];
     int status = IW_EXIT_GOOD;
-
     options.library = own = iw_library();
     if (iw_script_ask_replay(&options, what, &text, error, sizeof(error))) {
         iw_complain("%s", error);
@@ -95,7 +91,6 @@ int iw_command_replay(const struct iw_command *c)
     char *path = problem ? NULL : realpath(c->words[0], NULL);
     char *slash = path ? strrchr(path, '/') : NULL;
     int status = IW_EXIT_USAGE;
-
     if (problem) {
         iw_complain("%s", problem);
     } else if (!slash) {

@@ -3,20 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command_setup.h"
 #include "commands.h"
 #include "host/complain.h"
-#include "setup.h"
+#include "report/report_csv.h"
 #include "suite/proof.h"
 
 enum { RFCS = 16 };
-
-static bool named(const struct iw_suite *suite, const struct iw_rule *rule)
-{
-    for (size_t i = 0; i < suite->n_cases; i++)
-        if (iw_case_names_rule(suite->cases[i], rule))
-            return true;
-    return false;
-}
 
 /* A case that self-check has not proven for the rule is claimed to judge it: the rule's words in
  * claims.csv say why, or else other cases carry it. */
@@ -44,28 +37,18 @@ static void print_all(const struct iw_suite *suite, const struct iw_proof *proof
     }
 }
 
-static void csv_text(const char *text)
-{
-    putchar('"');
-    for (; *text; text++) {
-        if (*text == '"')
-            putchar('"');
-        putchar(*text);
-    }
-    putchar('"');
-}
-
+/* The ids of the cases that name the rule: the proven ones, or the others. */
 static void print_case_ids(const struct iw_suite *suite, const struct iw_proof *proof,
                            const struct iw_rule *rule, bool proven)
 {
     const char *blank = "";
-
+    putchar(',');
     for (size_t i = 0; i < suite->n_cases; i++) {
-        if (!iw_case_names_rule(suite->cases[i], rule) ||
-            iw_proof_pair(proof, suite->cases[i], rule) != proven)
-            continue;
-        printf("%s%s", blank, suite->cases[i]->id);
-        blank = " ";
+        if (iw_case_names_rule(suite->cases[i], rule) &&
+            iw_proof_pair(proof, suite->cases[i], rule) == proven) {
+            printf("%s%s", blank, suite->cases[i]->id);
+            blank = " ";
+        }
     }
 }
 
@@ -81,16 +64,14 @@ static void print_csv(const struct iw_suite *suite, const struct iw_proof *proof
         printf("%s,%u,%s,%s,%s,%s,%s,", r->id, r->rfc, r->section, iw_level_name(r->level),
                r->implied ? "yes" : "no", iw_testable_name(r->testable),
                iw_standing_name(standing));
-        csv_text(reason ? reason : "");
+        iw_csv_quoted(stdout, reason ? reason : "");
         putchar(',');
         for (size_t k = 0; k < r->n_checks; k++)
             printf("%s%s", k ? " " : "", iw_check_info(r->checks[k])->name);
-        putchar(',');
         print_case_ids(suite, proof, r, true);
-        putchar(',');
         print_case_ids(suite, proof, r, false);
         putchar(',');
-        csv_text(r->text);
+        iw_csv_quoted(stdout, r->text);
         putchar('\n');
     }
 }
@@ -100,51 +81,44 @@ struct sum {
     size_t rules, wire, named, must, must_named;
 };
 
-static void add(struct sum *s, const struct iw_rule *r, bool has_case)
+static void add(struct sum *s, const struct iw_suite *suite, const struct iw_rule *r)
 {
-    bool wire = r->testable >= IW_TESTABLE_WIRE_PASSIVE;
-    bool must = wire && iw_rule_verdict(r) == IW_VERDICT_FAIL;
-
+    bool must = r->testable >= IW_TESTABLE_WIRE_PASSIVE && iw_rule_verdict(r) == IW_VERDICT_FAIL;
+    bool named = false;
+    for (size_t i = 0; i < suite->n_cases && !named; i++)
+        named = iw_case_names_rule(suite->cases[i], r);
     s->rules++;
-    s->wire += wire;
-    s->named += has_case;
+    s->wire += r->testable >= IW_TESTABLE_WIRE_PASSIVE;
+    s->named += named;
     s->must += must;
-    s->must_named += must && has_case;
-}
-
-static void print_sum(const struct sum *s)
-{
-    char name[16] = "all";
-
-    if (s->rfc)
-        snprintf(name, sizeof(name), "RFC %u", s->rfc);
-    printf("%-9s %6zu %8zu %8zu %12zu %14zu\n", name, s->rules, s->wire, s->named, s->must,
-           s->must_named);
+    s->must_named += must && named;
 }
 
 static void print_by_rfc(const struct iw_suite *suite)
 {
-    struct sum sums[RFCS] = {{0}}, all = {0};
-    size_t n = 0;
-
+    struct sum sums[RFCS + 1] = {{0}}; /* the first of them is that of all */
+    size_t n = 1;
     for (size_t i = 0; i < IW_RULE_COUNT; i++) {
         const struct iw_rule *r = iw_rule_at(i);
-        bool has_case = named(suite, r);
-        size_t k = 0;
-
+        size_t k = 1;
         while (k < n && sums[k].rfc != r->rfc)
             k++;
-        if (k == n && n < RFCS)
+        if (k == n && n <= RFCS)
             sums[n++].rfc = r->rfc;
-        if (k < RFCS)
-            add(&sums[k], r, has_case);
-        add(&all, r, has_case);
+        if (k <= RFCS)
+            add(&sums[k], suite, r);
+        add(&sums[0], suite, r);
     }
     printf("%-9s %6s %8s %8s %12s %14s\n", "", "rules", "on wire", "named", "MUST on wire",
            "of them named");
-    for (size_t k = 0; k < n; k++)
-        print_sum(&sums[k]);
-    print_sum(&all);
+    for (size_t k = 1; k <= n; k++) {
+        const struct sum *s = &sums[k % n];
+        char name[16] = "all";
+        if (s->rfc)
+            snprintf(name, sizeof(name), "RFC %u", s->rfc);
+        printf("%-9s %6zu %8zu %8zu %12zu %14zu\n", name, s->rules, s->wire, s->named, s->must,
+               s->must_named);
+    }
 }
 
 /* One line a class: what can be provoked on the wire first. */
@@ -177,7 +151,6 @@ int iw_command_requirements(const struct iw_command *c)
     struct iw_proof proof = {0};
     char error[512];
     int status = iw_setup(&s, c, false);
-
     if (!status && iw_proof_read(&proof, s.proof, error, sizeof(error))) {
         iw_complain("%s", error);
         status = IW_EXIT_TESTER;

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text_tools.h"
+#include "command_setup.h"
 #include "commands.h"
 #include "host/complain.h"
 #include "host/files.h"
@@ -18,22 +20,27 @@
 #include "report/report_junit.h"
 #include "report/report_tap.h"
 #include "run/baseline.h"
-#include "run/journal.h"
 #include "run/pool.h"
-#include "run/record.h"
-#include "setup.h"
+#include "run/run_record.h"
 #include "suite/proof.h"
 
 /* Cases in which a peer may say nothing before it is given up. More than a family of cases that
  * ask for silence. */
 enum { PATIENCE = 12 };
 
+/* The files that the command line names, in the order in which they are made. */
+enum { JUNIT, JSON, HTML, CSV, BASELINE, OUTPUTS };
+
 struct run {
     const struct iw_command *command;
     const struct iw_setup *setup;
     struct iw_record record;
     struct iw_baseline baseline; /* empty if there is none */
+    struct iw_proof proof;       /* empty if no report needs it */
     struct iw_journal *journal;
+    char *dir; /* of results */
+    const char *paths[OUTPUTS];
+    FILE *files[OUTPUTS];
     size_t told;    /* entries that were reported */
     size_t trouble; /* lines about what went wrong outside of any case */
     FILE *console;
@@ -42,15 +49,18 @@ struct run {
 
 /* ---- telling ---- */
 
+static void show_progress(const struct run *run, const char *id)
+{
+    if (run->progress)
+        iw_console_progress(stderr, &run->record, id);
+}
+
 static void tell(struct run *run)
 {
-    struct iw_record *r = &run->record;
-
-    if (run->progress)
-        iw_console_progress(stderr, r, NULL);
+    const struct iw_record *r = &run->record;
+    show_progress(run, NULL);
     while (run->told < r->count && r->entries[run->told].done) {
         const struct iw_entry *entry = &r->entries[run->told++];
-
         if (run->command->tap)
             iw_tap_entry(stdout, run->told, entry);
         else
@@ -65,34 +75,36 @@ static bool next(void *context, unsigned worker, struct iw_job *job)
 {
     struct run *run = context;
     unsigned round = 0;
-    struct iw_entry *entry = iw_record_next(&run->record, &round);
-
+    const struct iw_entry *entry = iw_record_next(&run->record, &round);
     (void)worker;
-    if (entry)
-        *job = (struct iw_job){.c = entry->c, .round = round};
-    if (entry && run->setup->target->restart)
+    if (entry == NULL)
+        return false;
+    *job = (struct iw_job){.c = entry->c, .round = round};
+    if (run->setup->target->restart != NULL)
         iw_journal_begin(run->journal, entry->c);
-    return entry != NULL;
+    return true;
+}
+
+/* Takes a result into the record. */
+static void take(struct run *run, struct iw_entry *entry, struct iw_result *result)
+{
+    iw_record_take(&run->record, &run->baseline, entry, result);
 }
 
 static void done(void *context, unsigned worker, const struct iw_job *job, struct iw_result *result)
 {
     struct run *run = context;
-
     (void)worker;
     iw_journal_add(run->journal, result, job->round);
-    iw_record_take(&run->record, &run->baseline, iw_record_entry(&run->record, job->c), result);
+    take(run, iw_record_entry(&run->record, job->c->id), result);
     tell(run);
-    if (run->progress)
-        iw_console_progress(stderr, &run->record, job->c->id);
+    show_progress(run, job->c->id);
 }
 
 static void trouble(void *context, const char *line)
 {
     struct run *run = context;
-
-    if (run->progress)
-        iw_console_progress(stderr, &run->record, NULL);
+    show_progress(run, NULL);
     run->trouble++;
     iw_complain("the target, at its end: %s", line);
 }
@@ -104,89 +116,100 @@ static void trouble(void *context, const char *line)
 static unsigned jobs(const struct iw_command *c, const struct iw_target_spec *target, size_t cases)
 {
     unsigned n = c->jobs ? c->jobs : target->embedded ? iw_cpus() : 1;
-
     if (c->trace || (!target->embedded && (target->class == IW_TARGET_AGENT || target->start ||
                                            target->ask || target->restart)))
         n = 1;
     return n > cases ? (cases ? (unsigned)cases : 1) : n;
 }
 
-/* Adds an option to a command, if it was said. */
-static void add_option(char **command, const char *name, const char *value)
-{
-    char *word = value ? iw_text_shell(value) : NULL;
-    char *longer = value ? iw_text_format("%s --%s %s", *command, name, word) : NULL;
-
-    if (longer) {
-        free(*command);
-        *command = longer;
-    }
-    free(word);
-}
-
 /* What repeats a case, up to its id: that of a replay is the name of the folder for its results. */
 static char *again(const struct iw_command *c)
 {
     const struct iw_replay *replay = &c->replay;
-    char *program = iw_text_shell(c->program);
-    char *capture = replay->capture ? iw_text_shell(c->words[0]) : NULL;
-    char *text = capture ? iw_text_format("%s replay %s", program, capture)
-                         : iw_text_format("%s run", program);
-    char scale[40] = "", *command;
-
-    if (c->time_scale > 0)
-        snprintf(scale, sizeof(scale), "%g", c->time_scale);
-    add_option(&text, "as", replay->as);
-    add_option(&text, "stream", replay->stream);
-    add_option(&text, "map", replay->map);
-    add_option(&text, "time", replay->time);
-    add_option(&text, "private", replay->private);
-    add_option(&text, "cases", c->cases);
-    add_option(&text, "agent", c->agent);
-    add_option(&text, "target", c->target);
-    add_option(&text, "time-scale", *scale ? scale : NULL);
-    command = iw_text_format("%s --%s ", text, capture ? "results" : "select");
-    free(text);
-    free(capture);
-    free(program);
-    return command;
+    char scale[40], *text = NULL;
+    const struct {
+        const char *name, *value;
+    } options[] = {
+        {" --as", replay->as},
+        {" --stream", replay->stream},
+        {" --map", replay->map},
+        {" --time", replay->time},
+        {" --private", replay->private},
+        {" --cases", c->head.cases},
+        {" --agent", c->head.agent},
+        {" --target", c->head.target},
+        {" --time-scale", c->head.time_scale > 0 ? scale : NULL},
+    };
+    snprintf(scale, sizeof(scale), "%g", c->head.time_scale);
+    iw_text_join_word(&text, c->program);
+    iw_text_join(&text, " ", replay->capture ? "replay" : "run");
+    if (replay->capture)
+        iw_text_join_word(&text, c->words[0]);
+    for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
+        if (options[i].value == NULL)
+            continue;
+        iw_text_join(&text, "", options[i].name);
+        iw_text_join_word(&text, options[i].value);
+    }
+    iw_text_join(&text, "", replay->capture ? " --results " : " --select ");
+    return text;
 }
 
-static struct iw_live *open_live(const struct run *run, const char *dir)
+static struct iw_live *open_live(const struct run *run)
 {
     const struct iw_target_spec *target = run->setup->target;
-    char *path = iw_text_format("%s/packets.pcap", dir);
+    char *path = iw_text_format("%s/packets.pcap", run->dir);
     char *filter = target->embedded || !target->host
                        ? iw_text_copy("tcp")
                        : iw_text_format("tcp and host %s", target->host);
     char error[IW_CAPTURE_ERROR];
     struct iw_live *live = iw_live_open(run->command->capture, filter, path, error);
-
-    if (!live)
+    if (live == NULL)
         iw_complain("--capture %s: %s", run->command->capture, error);
     free(path);
     free(filter);
     return live;
 }
 
-/* ---- ending ---- */
-
-typedef void write_fn(FILE *out, const struct iw_record *record);
-
-static bool write_report(write_fn *write, FILE *f, const char *path, const struct iw_record *record)
+static bool open_outputs(struct run *run)
 {
-    if (!f)
-        return true;
-    write(f, record);
-    return iw_close_output(f, path);
+    const struct iw_command *c = run->command;
+    run->dir = iw_results_create(c, run->setup->target->name);
+    if (run->dir == NULL)
+        return false;
+    if (c->head.pcap_dir && iw_folder_create(c->head.pcap_dir)) {
+        iw_complain("cannot make the folder %s", c->head.pcap_dir);
+        return false;
+    }
+    for (size_t i = 0; i < OUTPUTS; i++)
+        if (run->paths[i] && (run->files[i] = iw_open_output(run->paths[i])) == NULL)
+            return false;
+    return true;
 }
+
+/* What is known of the peer, and what the reports for people say of rules that no case judged. */
+static int read_known(struct run *run)
+{
+    const struct iw_command *c = run->command;
+    char error[1024];
+    int status = 0;
+    if (c->baseline && iw_baseline_read(&run->baseline, c->baseline, error, sizeof(error)))
+        status = IW_EXIT_USAGE;
+    else if ((c->html || c->csv_file) &&
+             iw_proof_read(&run->proof, run->setup->proof, error, sizeof(error)))
+        status = IW_EXIT_TESTER;
+    if (status)
+        iw_complain("%s", error);
+    return status;
+}
+
+/* ---- ending ---- */
 
 static bool close_live(struct run *run, struct iw_pool *pool)
 {
     char error[IW_CAPTURE_ERROR];
     struct iw_live_counts counts;
-
-    if (!pool->live)
+    if (pool->live == NULL)
         return true;
     if (*pool->live_error)
         iw_complain("--capture %s: %s", run->command->capture, pool->live_error);
@@ -200,89 +223,63 @@ static bool close_live(struct run *run, struct iw_pool *pool)
     return !*pool->live_error;
 }
 
-/* ---- all of it ---- */
-
-struct outputs {
-    char *dir;     /* of results */
-    char *summary; /* run.json in it */
-    FILE *junit, *json, *html, *csv, *baseline;
-};
-
-static bool open_output(FILE **f, const char *path)
-{
-    if (path)
-        *f = iw_open_output(path);
-    return !path || *f;
-}
-
-static bool open_outputs(const struct iw_command *c, const struct iw_setup *s, struct outputs *o)
-{
-    o->dir = iw_results_create(c, s->target->name);
-    if (!o->dir)
-        return false;
-    o->summary = iw_text_format("%s/run.json", o->dir);
-    if (c->pcap_dir && iw_folder_create(c->pcap_dir)) {
-        iw_complain("cannot make the folder %s", c->pcap_dir);
-        return false;
-    }
-    return open_output(&o->junit, c->junit) && open_output(&o->json, c->json) &&
-           open_output(&o->html, c->html) && open_output(&o->csv, c->csv_file) &&
-           open_output(&o->baseline, c->write_baseline);
-}
-
-static void free_outputs(struct outputs *o)
-{
-    FILE *files[] = {o->junit, o->json, o->html, o->csv, o->baseline};
-
-    /* NOLINTNEXTLINE(bugprone-sizeof-expression): the list is one of pointers */
-    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
-        if (files[i])
-            fclose(files[i]);
-    free(o->dir);
-    free(o->summary);
-}
-
-static bool write_html(struct run *run, FILE *f)
+static bool write_html(const struct run *run, FILE *f)
 {
     char error[1024];
-    bool good;
-
-    if (!f)
-        return true;
-    good = iw_html_write(f, &run->record, run->setup->report, error, sizeof(error));
+    bool good = iw_html_write(f, &run->record, run->setup->report, error, sizeof(error));
     if (!good)
         iw_complain("%s", error);
-    return iw_close_output(f, run->command->html) && good;
-}
-
-static bool write_all(struct run *run, struct outputs *o)
-{
-    const struct iw_command *c = run->command;
-    FILE *summary = iw_open_output(o->summary);
-    bool good = summary && write_report(iw_json_write, summary, o->summary, &run->record);
-
-    good = write_report(iw_junit_write, o->junit, c->junit, &run->record) && good;
-    good = write_report(iw_json_write, o->json, c->json, &run->record) && good;
-    good = write_html(run, o->html) && good;
-    good = write_report(iw_csv_write, o->csv, c->csv_file, &run->record) && good;
-    if (o->baseline) {
-        iw_baseline_write(o->baseline, &run->record, &run->baseline);
-        good = iw_close_output(o->baseline, c->write_baseline) && good;
-    }
-    o->junit = o->json = o->html = o->csv = o->baseline = NULL;
     return good;
 }
 
-static int play_all(struct run *run, struct iw_run_options *options, struct outputs *o)
+/* Writes and closes one of the files. */
+static bool write_output(struct run *run, int kind)
+{
+    static void (*const writers[OUTPUTS])(FILE * out, const struct iw_record *record) = {
+        [JUNIT] = iw_junit_write, [JSON] = iw_json_write, [CSV] = iw_csv_write};
+    FILE *f = run->files[kind];
+    bool good = true;
+    if (f == NULL)
+        return true;
+    if (kind == HTML)
+        good = write_html(run, f);
+    else if (kind == BASELINE)
+        iw_baseline_write(f, &run->record, &run->baseline);
+    else
+        writers[kind](f, &run->record);
+    run->files[kind] = NULL;
+    return iw_close_output(f, run->paths[kind]) && good;
+}
+
+static bool write_all(struct run *run)
+{
+    char *path = iw_text_format("%s/run.json", run->dir);
+    FILE *summary = iw_open_output(path);
+    if (summary != NULL)
+        iw_json_write(summary, &run->record);
+    bool good = summary != NULL && iw_close_output(summary, path);
+    for (int i = 0; i < OUTPUTS; i++)
+        good = write_output(run, i) && good;
+    free(path);
+    return good;
+}
+
+/* ---- all of it ---- */
+
+static int play_all(struct run *run)
 {
     const struct iw_command *c = run->command;
     struct iw_record *r = &run->record;
-    uint64_t began = iw_transport_now();
+    struct iw_run_options options = run->setup->options;
+    options.pcap_dir = c->head.pcap_dir ? c->head.pcap_dir : run->dir;
+    options.exchange = true;
+    options.hazards = c->hazards;
+    options.trace = c->trace ? stderr : NULL;
     struct iw_pool pool = {
         .target = run->setup->target,
-        .options = options,
+        .options = &options,
         .workers = jobs(c, run->setup->target, run->setup->n_selected),
-        .log_dir = o->dir,
+        .log_dir = run->dir,
         .patience = PATIENCE,
         .play = iw_script_run_case,
         .context = run,
@@ -291,29 +288,27 @@ static int play_all(struct run *run, struct iw_run_options *options, struct outp
         .trouble = trouble,
     };
     char error[256] = "";
-    bool good;
-
-    if (c->capture && !(pool.live = open_live(run, o->dir)))
+    if (c->capture && !(pool.live = open_live(run)))
         return IW_EXIT_TESTER;
+    uint64_t began = iw_transport_now();
     if (c->tap && !iw_reexec_continues())
         iw_tap_begin(stdout, r->count);
     tell(run);
-    good = !iw_pool_run(&pool, error, sizeof(error));
+    bool good = !iw_pool_run(&pool, error, sizeof(error));
     if (!good)
         iw_complain("%s", error);
-    if (run->progress)
-        iw_console_progress(stderr, r, NULL);
+    show_progress(run, NULL);
     good = close_live(run, &pool) && good;
     r->seconds = (double)(iw_transport_now() - began) / 1e9;
     r->target_version = pool.version;
     r->status = good && !run->trouble ? iw_record_status(r, pool.reached) : IW_EXIT_TESTER;
     if (pool.interrupted)
         r->status = 128 + pool.interrupted;
-    good = write_all(run, o);
+    good = write_all(run);
     if (c->tap && (pool.interrupted || run->told < r->count))
         iw_tap_bail_out(stdout, pool.interrupted ? "interrupted" : error);
     if (pool.interrupted && !c->replay.capture)
-        iw_complain("interrupted; to go on: %s run --resume %s", c->program, o->dir);
+        iw_complain("interrupted; to go on: %s run --resume %s", c->program, run->dir);
     iw_console_summary(run->console, r, c->verbose);
     free(pool.version);
     return good || pool.interrupted ? r->status : IW_EXIT_TESTER;
@@ -322,119 +317,87 @@ static int play_all(struct run *run, struct iw_run_options *options, struct outp
 static void restore(void *context, struct iw_entry *entry, unsigned round, struct iw_result *result)
 {
     struct run *run = context;
-
     /* The last one is the case that what we are in has ended under: nobody has told that. */
     while (iw_reexec_continues() && run->told < run->record.count &&
            run->record.entries[run->told].done)
         run->told++;
     iw_record_restore(entry, round);
-    iw_record_take(&run->record, &run->baseline, entry, result);
+    take(run, entry, result);
 }
 
 /* The journal of this run: a new one, or that of the run that goes on. */
-static int begin_journal(struct run *run, const char *dir)
+static int begin_journal(struct run *run)
 {
     const struct iw_command *c = run->command;
-    struct iw_journal_head head = {
-        .target = c->target,
-        .cases = c->cases,
-        .agent = c->agent,
-        .pcap_dir = c->pcap_dir,
-        .select = (const char *const *)c->select,
-        .n_select = c->n_select,
-        .time_scale = c->time_scale,
-        .repeat = c->repeat,
-    };
-
-    if (c->journal) {
-        run->journal = c->journal;
+    struct iw_journal_head head = c->head;
+    head.select = (const char *const *)c->select;
+    head.n_select = c->n_select;
+    run->journal = c->journal ? c->journal : iw_journal_create(run->dir, &head, &run->record);
+    if (c->journal)
         return iw_journal_replay(run->journal, &run->record, restore, run);
-    }
-    run->journal = iw_journal_create(dir, &head, &run->record);
     return run->journal ? 0 : IW_EXIT_TESTER;
 }
 
-/* What the reports for people say of rules that no case judged. */
-static int read_proof(struct run *run, struct iw_proof *proof)
+/* Makes the record and plays what it is about. */
+static int run_selected(struct run *run)
 {
-    char error[1024];
-
-    if ((!run->command->html && !run->command->csv_file) ||
-        !iw_proof_read(proof, run->setup->proof, error, sizeof(error)))
-        return 0;
-    iw_complain("%s", error);
-    return IW_EXIT_TESTER;
-}
-
-static int read_baseline(struct run *run)
-{
-    char error[1024];
-
-    if (!run->command->baseline ||
-        !iw_baseline_read(&run->baseline, run->command->baseline, error, sizeof(error)))
-        return 0;
-    iw_complain("%s", error);
-    return IW_EXIT_USAGE;
+    const struct iw_command *c = run->command;
+    const struct iw_setup *s = run->setup;
+    char *command = again(c);
+    run->record = (struct iw_record){
+        .version = IW_VERSION,
+        .suite = s->suite.digest,
+        .target = s->target->text,
+        .target_class = iw_target_class_name(s->target->class),
+        .again = command,
+        .remarks = c->replay.capture != NULL,
+        .dir = run->dir,
+        .baseline = c->baseline,
+        .html = c->html,
+        .whole = &s->suite,
+        .proof = &run->proof,
+        .started = time(NULL),
+        .repeat = c->head.repeat ? c->head.repeat : 1,
+    };
+    iw_record_fill(&run->record, &s->suite, s->selected, s->n_selected);
+    iw_record_pin(&run->record, &run->baseline, &s->suite);
+    int status = begin_journal(run);
+    if (!status)
+        status = play_all(run);
+    if (!c->journal)
+        iw_journal_close(run->journal);
+    iw_record_free(&run->record);
+    free(command);
+    return status;
 }
 
 int iw_command_run(const struct iw_command *c)
 {
     struct iw_setup s;
-    struct outputs o = {0};
-    struct iw_proof proof = {0};
     int status = iw_setup(&s, c, true);
     struct run run = {
         .command = c,
         .setup = &s,
+        .paths = {[JUNIT] = c->junit, c->json, c->html, c->csv_file, c->write_baseline},
         .console = c->tap ? stderr : stdout,
         .progress = !status && isatty(2) && !c->tap && !c->trace && !s.target->ask,
     };
-
     if (!status && iw_target_unattended(s.target)) {
         iw_complain("--target %s: %s", s.target->text, iw_target_unattended(s.target));
         status = IW_EXIT_USAGE;
     }
     if (!status)
-        status = read_baseline(&run);
-    if (!status)
-        status = read_proof(&run, &proof);
-    if (!status && !open_outputs(c, &s, &o))
+        status = read_known(&run);
+    if (!status && !open_outputs(&run))
         status = IW_EXIT_TESTER;
-    if (!status) {
-        char *command = again(c);
-
-        s.options.pcap_dir = c->pcap_dir ? c->pcap_dir : o.dir;
-        s.options.exchange = true;
-        s.options.hazards = c->hazards;
-        s.options.trace = c->trace ? stderr : NULL;
-        run.record = (struct iw_record){
-            .version = IW_VERSION,
-            .suite = s.suite.digest,
-            .target = s.target->text,
-            .target_class = iw_target_class_name(s.target->class),
-            .again = command,
-            .remarks = c->replay.capture != NULL,
-            .dir = o.dir,
-            .baseline = c->baseline,
-            .html = c->html,
-            .whole = &s.suite,
-            .proof = &proof,
-            .started = time(NULL),
-            .repeat = c->repeat ? c->repeat : 1,
-        };
-        iw_record_fill(&run.record, &s.suite, s.selected, s.n_selected);
-        iw_record_pin(&run.record, &run.baseline, &s.suite);
-        status = begin_journal(&run, o.dir);
-        if (!status)
-            status = play_all(&run, &s.options, &o);
-        if (!c->journal)
-            iw_journal_close(run.journal);
-        iw_record_free(&run.record);
-        free(command);
-    }
+    if (!status)
+        status = run_selected(&run);
+    for (size_t i = 0; i < OUTPUTS; i++)
+        if (run.files[i])
+            fclose(run.files[i]);
+    free(run.dir);
     iw_baseline_free(&run.baseline);
-    iw_proof_free(&proof);
-    free_outputs(&o);
+    iw_proof_free(&run.proof);
     iw_setup_free(&s);
     return status;
 }

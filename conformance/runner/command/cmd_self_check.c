@@ -3,21 +3,20 @@
  */
 #include <stdlib.h>
 
+#include "command_setup.h"
 #include "commands.h"
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/text.h"
 #include "selfcheck/selfcheck.h"
-#include "setup.h"
 #include "suite/proof.h"
 
-static bool write_matrix(const struct iw_self_check *s, const char *path)
+static bool write_report(const struct iw_self_check *s, const char *path)
 {
-    FILE *f = path ? iw_open_output(path) : NULL;
-
-    if (f)
+    FILE *f = iw_open_output(path);
+    if (f != NULL)
         iw_self_check_json(f, s);
-    return !path || (f && iw_close_output(f, path));
+    return f != NULL && iw_close_output(f, path);
 }
 
 /* The run itself, and what it leaves behind. */
@@ -33,7 +32,6 @@ static int carry_out(const struct iw_command *c, const struct iw_setup *setup,
         .n_errors = setup->suite.n_broken,
     };
     int status;
-
     iw_self_check_begin(&s, setup->selected, setup->n_selected, proof);
     status =
         iw_self_check_play(&s, setup->target, &setup->options, c->jobs ? c->jobs : iw_cpus(), dir);
@@ -41,7 +39,7 @@ static int carry_out(const struct iw_command *c, const struct iw_setup *setup,
         iw_self_check_print(stdout, &s);
         printf("results: %s\n", dir);
         status = iw_self_check_status(&s);
-        if (!write_matrix(&s, report) || !write_matrix(&s, c->json) ||
+        if (!write_report(&s, report) || (c->json && !write_report(&s, c->json)) ||
             (c->matrix && iw_self_check_record(&s, &setup->suite, c->matrix)))
             status = IW_EXIT_TESTER;
     }
@@ -53,7 +51,6 @@ static int carry_out(const struct iw_command *c, const struct iw_setup *setup,
 static bool fits_some(const char *glob)
 {
     size_t count = 1;
-
     if (glob)
         free(iw_probes_make(true, glob, &count));
     if (!count)
@@ -67,7 +64,6 @@ int iw_command_self_check(const struct iw_command *c)
     struct iw_proof proof = {0};
     char error[512], *dir = NULL;
     int status = fits_some(c->switches) ? 0 : IW_EXIT_USAGE;
-
     if (!status && c->matrix && (!c->full || c->switches)) {
         iw_complain("--matrix: needs --full, and every switch");
         status = IW_EXIT_USAGE;

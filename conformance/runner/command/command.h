@@ -4,9 +4,8 @@
 
 /* The command line. */
 
-#include "base/runner.h"
-
-struct iw_journal;
+#include "run/journal.h"
+#include "script/play_options.h"
 
 struct iw_command {
     const char *program;                          /* argv[0] */
@@ -16,10 +15,10 @@ struct iw_command {
     size_t n_words;
     char **select; /* patterns; the words of `run` and `list` are some, too */
     size_t n_select;
-    unsigned jobs;   /* 0: not said */
-    unsigned repeat; /* 0: not said */
+    struct iw_journal_head head; /* what a run that goes on takes over; `select` is not there yet */
+    unsigned jobs;               /* 0: not said */
     bool tap, verbose, trace, full, summary, csv, hazards;
-    const char *junit, *json, *pcap_dir, *results, *cases, *target, *capture, *agent;
+    const char *junit, *json, *results, *capture;
     const char *baseline, *write_baseline, *resume, *html, *csv_file;
     const char *output;            /* probe: the target file; NULL: standard output */
     bool force;                    /* ... even if there is one */
@@ -28,7 +27,6 @@ struct iw_command {
     const char *replay_folder;     /* where that capture is */
     bool list;                     /* replay: tell what there is */
     struct iw_journal *journal;    /* that of `resume`, once it is open */
-    double time_scale;             /* 0: not said */
 };
 
 /* Reads the command line. Returns -1 to go on, else the exit status (--help, --version, a mistake).

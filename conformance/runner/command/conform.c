@@ -5,30 +5,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "command_setup.h"
 #include "commands.h"
 #include "host/complain.h"
 #include "reexec.h"
-#include "run/journal.h"
-#include "setup.h"
 
 /* A run continues as it was begun. (Inside a target's kernel its words have the selection again,
  * which selects nothing more.) */
 static int resume(struct iw_command *c)
 {
-    struct iw_journal_head head;
     int status;
-
-    c->journal = iw_journal_resume(c->resume, &head, &status);
-    if (!c->journal)
+    c->journal = iw_journal_resume(c->resume, &c->head, &status);
+    if (c->journal == NULL)
         return status;
-    c->target = head.target;
-    c->cases = head.cases;
-    c->agent = head.agent;
-    c->pcap_dir = head.pcap_dir;
-    c->time_scale = head.time_scale;
-    c->repeat = head.repeat;
-    for (size_t i = 0; i < head.n_select; i++)
-        iw_command_select(c, head.select[i]);
+    for (size_t i = 0; i < c->head.n_select; i++)
+        iw_command_select(c, c->head.select[i]);
     c->results = c->resume;
     return -1;
 }
@@ -37,14 +28,12 @@ static int resume(struct iw_command *c)
  * be read is the command's to complain about. */
 static int elsewhere(const struct iw_command *c)
 {
-    const char *text = c->carry_out == iw_command_probe ? c->words[0] : c->target;
-    struct iw_target_spec *spec;
+    const char *text = c->carry_out == iw_command_probe ? c->words[0] : c->head.target;
     char error[1024];
     int status = -1;
-
     if (!text || c->list)
         return -1;
-    spec = iw_setup_target(c, text, error, sizeof(error));
+    struct iw_target_spec *spec = iw_setup_target(c, text, error, sizeof(error));
     if (spec)
         status = iw_reexec(c, spec);
     iw_target_free(spec);
@@ -55,7 +44,6 @@ int iw_conform(int argc, char **argv)
 {
     struct iw_command c;
     int status = iw_command_parse(&c, argc, argv);
-
     if (status < 0 && c.resume)
         status = resume(&c);
     if (status < 0)

@@ -2,15 +2,17 @@
 #include "reexec.h"
 
 #include <errno.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text_tools.h"
+#include "command_setup.h"
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/text.h"
-#include "setup.h"
 #include "supervise.h"
 
 /* Says whose command this runner was started by: there it stays. */
@@ -23,38 +25,26 @@ bool iw_reexec_continues(void)
     return getenv(GOES_ON) != NULL;
 }
 
-static void add_word(char **text, const char *word)
-{
-    char *quoted = iw_text_shell(word);
-    char *longer = *text ? iw_text_format("%s %s", *text, quoted) : iw_text_copy(quoted);
-
-    free(quoted);
-    free(*text);
-    *text = longer;
-}
-
 /* The words that this program was started with, as a shell takes them, and one more option (NULL:
- * none) in front of the others; NULL if they are unknown. */
+ * none) before the others; NULL if they are unknown. */
 static char *own_command(const char *option, const char *value)
 {
     FILE *f = fopen("/proc/self/cmdline", "re");
     char *text = NULL, *word = NULL;
     size_t room = 0;
-
-    for (int i = 0; f && getdelim(&word, &room, 0, f) > 0; i++) {
-        if (option && i > 0 && (i > 1 || *word == '-')) {
-            add_word(&text, option);
-            add_word(&text, value);
+    bool more = f != NULL;
+    for (int i = 0; more; i++) {
+        more = getdelim(&word, &room, 0, f) > 0;
+        if (option != NULL && text != NULL && (!more || i > 1 || *word == '-')) {
+            iw_text_join_word(&text, option);
+            iw_text_join_word(&text, value);
             option = NULL;
         }
-        add_word(&text, word);
-    }
-    if (text && option) {
-        add_word(&text, option);
-        add_word(&text, value);
+        if (more)
+            iw_text_join_word(&text, word);
     }
     free(word);
-    if (f)
+    if (f != NULL)
         fclose(f);
     return text;
 }
@@ -63,37 +53,27 @@ static char *own_command(const char *option, const char *value)
 static void add_folder(char **list, const char *folder)
 {
     char path[PATH_MAX];
-    char *longer;
-
-    if (!realpath(folder, path)) /* that it cannot be written will be said when it is written */
-        return;
-    longer = *list ? iw_text_format("%s:%s", *list, path) : iw_text_copy(path);
-    free(*list);
-    *list = longer;
+    if (realpath(folder, path)) /* that it cannot be written will be said when it is written */
+        iw_text_join(list, ":", path);
 }
 
 static void add_folder_of(char **list, const char *file)
 {
-    char *folder = iw_text_copy(file ? file : "");
-    char *slash = strrchr(folder, '/');
-
-    if (slash)
-        slash[slash == folder] = 0;
-    if (file)
-        add_folder(list, slash ? folder : ".");
-    free(folder);
+    char *copy = iw_text_copy(file);
+    if (file != NULL)
+        add_folder(list, dirname(copy));
+    free(copy);
 }
 
 /* The folders that this run writes to; those of its own are made. */
 static char *writable(const struct iw_command *c, const char *results)
 {
     char *list = NULL;
-
     if (iw_folder_create(results))
         iw_complain("cannot make the folder %s: %s", results, strerror(errno));
     add_folder(&list, results);
-    if (c->pcap_dir && !iw_folder_create(c->pcap_dir))
-        add_folder(&list, c->pcap_dir);
+    if (c->head.pcap_dir && !iw_folder_create(c->head.pcap_dir))
+        add_folder(&list, c->head.pcap_dir);
     add_folder_of(&list, c->junit);
     add_folder_of(&list, c->json);
     add_folder_of(&list, c->html);
@@ -107,7 +87,6 @@ static void extend_path(void)
     char *own = iw_own_folder();
     const char *path = getenv("PATH");
     char *longer = iw_text_format("%s:%s", path ? path : "/usr/bin:/bin", own);
-
     if (setenv("PATH", longer, 1))
         iw_complain("PATH: %s", strerror(errno));
     free(longer);
@@ -123,7 +102,6 @@ static char *enter(const struct iw_target_spec *spec, const struct iw_command *c
     char *filled =
         iw_text_fill(spec->inside, (const char *const[]){"command", command ? command : "",
                                                          "writable", quoted, NULL});
-
     free(folders);
     free(quoted);
     free(command);
@@ -133,20 +111,18 @@ static char *enter(const struct iw_target_spec *spec, const struct iw_command *c
 /* A run that may have to go on has its folder from the beginning. */
 static int supervised(const struct iw_target_spec *spec, const struct iw_command *c)
 {
-    struct iw_supervised s = {.resumes = c->resume != NULL, .scale = c->time_scale};
+    bool resumes = c->resume != NULL;
     char *dir = iw_results_create(c, spec->name);
-    char *first, *filled, *again;
-    int status;
-
     if (!dir)
         return IW_EXIT_TESTER;
-    first = enter(spec, c, own_command(s.resumes || c->results ? NULL : "--results", dir), dir);
-    filled = enter(spec, c, own_command(s.resumes ? NULL : "--resume", dir), dir);
-    again = iw_text_format("export " GOES_ON "=1; %s", filled);
-    s.first = first;
-    s.again = again;
-    s.dir = dir;
-    status = iw_supervise(spec, &s);
+    char *first = enter(spec, c, own_command(resumes || c->results ? NULL : "--results", dir), dir);
+    char *filled = enter(spec, c, own_command(resumes ? NULL : "--resume", dir), dir);
+    char *again = iw_text_format("export " GOES_ON "=1; %s", filled);
+    int status = iw_supervise(spec, &(struct iw_supervised){.first = first,
+                                                            .again = again,
+                                                            .dir = dir,
+                                                            .resumes = resumes,
+                                                            .scale = c->head.time_scale});
     free(first);
     free(filled);
     free(again);
@@ -158,7 +134,6 @@ int iw_reexec(const struct iw_command *c, const struct iw_target_spec *spec)
 {
     const char *here = getenv(variable);
     char *filled;
-
     if (!spec->inside || (here && !strcmp(here, spec->name)))
         return -1;
     extend_path();

@@ -9,11 +9,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "host/complain.h"
 #include "host/text.h"
+#include "iwarp/transport.h"
 #include "run/journal.h"
 
 enum {
@@ -27,31 +27,22 @@ struct watch {
     const char *journal; /* path */
     double scale;
     off_t size;
-    double since; /* seconds, monotonic */
-    char *begun;  /* the case under way; NULL: none */
-    double limit; /* seconds that the journal may stay as it is */
+    uint64_t since; /* iw_transport_now() */
+    char *begun;    /* the case under way; NULL: none */
+    double limit;   /* seconds that the journal may stay as it is */
 };
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 /* Looks at the journal again if it has grown. */
 static void look(struct watch *w)
 {
     struct stat at;
     double seconds = 0;
-
     if (stat(w->journal, &at))
         at.st_size = 0;
     if (at.st_size == w->size)
         return;
     w->size = at.st_size;
-    w->since = now();
+    w->since = iw_transport_now();
     free(w->begun);
     w->begun = iw_journal_begun(w->journal, &seconds);
     w->limit = (STUCK_SECONDS + 2 * seconds) * w->scale;
@@ -65,7 +56,6 @@ static int execute(const char *command, struct watch *w, const sigset_t *caught,
     struct timespec slice = {.tv_nsec = SLICE_MS * 1000000};
     pid_t pid = fork();
     int status = 0;
-
     if (pid < 0)
         return NOT_A_COMMAND;
     if (!pid) {
@@ -75,7 +65,6 @@ static int execute(const char *command, struct watch *w, const sigset_t *caught,
     }
     while (!waitpid(pid, &status, WNOHANG)) {
         int number = sigtimedwait(caught, NULL, &slice);
-
         if (number > 0 && number != SIGCHLD) {
             *ours = number;
             kill(pid, number);
@@ -83,7 +72,7 @@ static int execute(const char *command, struct watch *w, const sigset_t *caught,
         if (!w)
             continue;
         look(w);
-        if (!*stuck && w->begun && now() - w->since > w->limit) {
+        if (!*stuck && w->begun && (double)(iw_transport_now() - w->since) / 1e9 > w->limit) {
             *stuck = true;
             kill(pid, SIGKILL);
         }
@@ -97,10 +86,8 @@ static int recover(const struct iw_target_spec *spec, const struct watch *w, boo
 {
     char *reason = stuck ? iw_text_format("the target's kernel was stuck for %g s", w->limit)
                          : iw_target_kernel_ended(spec);
-    int status;
-
     iw_complain("%s: %s; it is started again", w->begun, reason);
-    status = iw_journal_append(w->journal, w->begun, reason) ? 0 : IW_EXIT_TESTER;
+    int status = iw_journal_append(w->journal, w->begun, reason) ? 0 : IW_EXIT_TESTER;
     free(reason);
     if (status)
         return status;
@@ -114,11 +101,11 @@ int iw_supervise(const struct iw_target_spec *spec, const struct iw_supervised *
 {
     char *journal = iw_text_format("%s/journal.jsonl", s->dir);
     char *report = iw_text_format("%s/run.json", s->dir);
-    struct watch w = {.journal = journal, .scale = s->scale > 0 ? s->scale : 1, .since = now()};
-    bool stuck = false, over = false;
+    struct watch w = {
+        .journal = journal, .scale = s->scale > 0 ? s->scale : 1, .since = iw_transport_now()};
+    bool over = false;
     sigset_t caught, before;
     int status = 0, restarts = 0, ours = 0;
-
     sigemptyset(&caught);
     sigaddset(&caught, SIGINT);
     sigaddset(&caught, SIGTERM);
@@ -128,7 +115,7 @@ int iw_supervise(const struct iw_target_spec *spec, const struct iw_supervised *
     if ((unlink(report) && errno != ENOENT) || (!s->resumes && unlink(journal) && errno != ENOENT))
         iw_complain("%s: %s", s->dir, strerror(errno));
     while (!over) {
-        stuck = false;
+        bool stuck = false;
         status = execute(restarts ? s->again : s->first, &w, &caught, &ours, &stuck);
         look(&w);
         over = ours || !access(report, F_OK) || !w.begun;

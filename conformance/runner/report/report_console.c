@@ -1,24 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "report_console.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "host/text.h"
-#include "report_console.h"
 
 enum { MANY = 10 }; /* failures from which on they are summed up */
-
-const struct iw_rule *iw_entry_rule(const struct iw_entry *entry)
-{
-    if (entry->result.rule)
-        return entry->result.rule;
-    return entry->c && entry->c->n_rules ? entry->c->rules[0] : NULL;
-}
 
 static void field(FILE *out, const char *name, const char *text)
 {
     char *clean = iw_text_clean(text);
     char *rest = clean, *line;
-
     while (clean && (line = strsep(&rest, "\n"))) {
         fprintf(out, "  %-9s %s\n", name, line);
         name = "";
@@ -29,7 +22,6 @@ static void field(FILE *out, const char *name, const char *text)
 static void rule(FILE *out, const struct iw_entry *entry)
 {
     const struct iw_rule *r = iw_entry_rule(entry);
-
     if (r)
         fprintf(out, "  %-9s %s (%s%s): %s\n", "rule", r->id, iw_level_name(r->level),
                 r->implied ? ", implied" : "", r->text);
@@ -39,7 +31,6 @@ static void where(FILE *out, const struct iw_entry *entry)
 {
     const struct iw_case *c = entry->c;
     char *text = c ? iw_text_format("%s:%d", c->file, c->line) : iw_text_copy(entry->file);
-
     fprintf(out, "  %-9s %s\n", "case", text);
     if (entry->result.where && strcmp(entry->result.where, text) != 0)
         field(out, "at", entry->result.where);
@@ -49,7 +40,6 @@ static void where(FILE *out, const struct iw_entry *entry)
 static void whole(FILE *out, const struct iw_record *record, const struct iw_entry *entry)
 {
     const struct iw_result *r = &entry->result;
-
     fprintf(out, "%s %s%s\n", iw_verdict_name(r->verdict), r->id,
             entry->pinned == IW_PINNED_NEW ? " (not in the baseline)" : "");
     where(out, entry);
@@ -68,7 +58,6 @@ void iw_console_entry(FILE *out, const struct iw_record *record, const struct iw
                       bool verbose)
 {
     const struct iw_result *r = &entry->result;
-
     if (entry->unreached)
         return; /* said once, in the summary */
     if (entry->pinned == IW_PINNED_STALE)
@@ -94,54 +83,40 @@ void iw_console_entry(FILE *out, const struct iw_record *record, const struct iw
 
 void iw_console_progress(FILE *out, const struct iw_record *record, const char *id)
 {
-    size_t done = 0;
-
-    for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
-        done += record->verdicts[i];
     fprintf(out, "\r\033[K");
     if (id)
-        fprintf(out, "[%zu/%zu] %zu FAIL  %.60s", done, record->count,
+        fprintf(out, "[%zu/%zu] %zu FAIL  %.60s", iw_record_done(record), record->count,
                 record->verdicts[IW_VERDICT_FAIL] + record->verdicts[IW_VERDICT_ERROR], id);
     fflush(out);
 }
 
-static bool skipped_for(const struct iw_entry *entry, const char *reason)
+static bool skipped(const struct iw_entry *entry)
 {
-    const struct iw_result *r = &entry->result;
-
-    return entry->done && r->verdict == IW_VERDICT_SKIP && r->reason &&
-           (!reason || !strcmp(r->reason, reason));
+    return entry->done && entry->result.verdict == IW_VERDICT_SKIP && entry->result.reason != NULL;
 }
 
 /* Skipped cases, one line for each reason: there may be many of either. */
 static void skips(FILE *out, const struct iw_record *record)
 {
     for (size_t i = 0; i < record->count; i++) {
-        const struct iw_entry *entry = &record->entries[i];
+        const struct iw_result *r = &record->entries[i].result;
         size_t before = 0, n = 0;
-
-        if (!skipped_for(entry, NULL))
-            continue;
-        for (size_t k = 0; k < record->count; k++) {
-            bool fits = skipped_for(&record->entries[k], entry->result.reason);
-
-            n += fits;
-            before += fits && k < i;
+        for (size_t k = 0; k < record->count && skipped(&record->entries[i]); k++) {
+            const struct iw_entry *other = &record->entries[k];
+            bool same = skipped(other) && strcmp(other->result.reason, r->reason) == 0;
+            n += same;
+            before += same && k < i;
         }
-        if (before)
-            continue;
         if (n == 1)
-            fprintf(out, "SKIP %s: %s\n", entry->result.id, entry->result.reason);
-        else
-            fprintf(out, "SKIP %zu cases (%s ...): %s\n", n, entry->result.id,
-                    entry->result.reason);
+            fprintf(out, "SKIP %s: %s\n", r->id, r->reason);
+        else if (n > 1 && before == 0)
+            fprintf(out, "SKIP %zu cases (%s ...): %s\n", n, r->id, r->reason);
     }
 }
 
 static bool broke(const struct iw_entry *entry, const struct iw_rule *rule)
 {
     enum iw_verdict v = entry->result.verdict;
-
     return entry->done && (v == IW_VERDICT_FAIL || v == IW_VERDICT_NOTE) &&
            entry->pinned != IW_PINNED_EXPECTED && (!rule || iw_entry_rule(entry) == rule);
 }
@@ -150,7 +125,6 @@ static bool broke(const struct iw_entry *entry, const struct iw_rule *rule)
 static void broken(FILE *out, const struct iw_record *record)
 {
     size_t all = 0;
-
     for (size_t i = 0; i < record->count; i++)
         all += broke(&record->entries[i], NULL);
     for (size_t r = 0; all >= MANY && r < IW_RULE_COUNT; r++) {
@@ -175,7 +149,6 @@ static void broken(FILE *out, const struct iw_record *record)
 static void unstable(FILE *out, const struct iw_record *record)
 {
     size_t n = 0;
-
     for (size_t i = 0; i < record->count; i++) {
         const struct iw_entry *entry = &record->entries[i];
         const char *comma = "";

@@ -4,7 +4,7 @@
 
 /* The console: cases that did not pass, and the sum. */
 
-#include "run/record.h"
+#include "run/run_record.h"
 
 /* Prints a verdict, unless it is PASS or SKIP. With `verbose` also those. */
 void iw_console_entry(FILE *out, const struct iw_record *record, const struct iw_entry *entry,

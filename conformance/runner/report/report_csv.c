@@ -13,7 +13,6 @@ static enum answer answer(const struct iw_entry *entry, const struct iw_rule *ru
 {
     const struct iw_result *r = &entry->result;
     bool broken = r->verdict == IW_VERDICT_FAIL || r->verdict == IW_VERDICT_NOTE;
-
     if (!entry->done)
         return NOT_SAID;
     if (broken && r->rule == rule)
@@ -30,7 +29,6 @@ static const char *verdict(const struct iw_record *record, const struct iw_rule 
     static const enum iw_verdict order[] = {IW_VERDICT_FAIL,         IW_VERDICT_NOTE,
                                             IW_VERDICT_PASS,         IW_VERDICT_ERROR,
                                             IW_VERDICT_INCONCLUSIVE, IW_VERDICT_SKIP};
-
     for (size_t o = 0; o < sizeof(order) / sizeof(*order); o++)
         for (size_t i = 0; i < record->count; i++)
             if (answer(&record->entries[i], rule) != NOT_SAID &&
@@ -39,16 +37,10 @@ static const char *verdict(const struct iw_record *record, const struct iw_rule 
     return NULL;
 }
 
-void iw_csv_field(FILE *out, const char *text)
+void iw_csv_quoted(FILE *out, const char *text)
 {
-    if (!text)
-        return;
-    if (!strpbrk(text, ",\"\r\n")) {
-        fputs(text, out);
-        return;
-    }
     putc('"', out);
-    for (; *text; text++) {
+    for (; *text != 0; text++) {
         if (*text == '"')
             putc('"', out);
         putc(*text, out);
@@ -56,11 +48,18 @@ void iw_csv_field(FILE *out, const char *text)
     putc('"', out);
 }
 
+void iw_csv_field(FILE *out, const char *text)
+{
+    if (text != NULL && strpbrk(text, ",\"\r\n") != NULL)
+        iw_csv_quoted(out, text);
+    else if (text != NULL)
+        fputs(text, out);
+}
+
 static void cases(FILE *out, const struct iw_record *record, const struct iw_rule *rule,
                   enum answer wanted)
 {
     const char *blank = "";
-
     putc(',', out);
     for (size_t i = 0; i < record->count; i++) {
         if (answer(&record->entries[i], rule) != wanted)
@@ -73,7 +72,6 @@ static void cases(FILE *out, const struct iw_record *record, const struct iw_rul
 static void standing(FILE *out, const struct iw_record *record, const struct iw_rule *rule)
 {
     const char *reason = NULL;
-
     if (record->whole && record->proof) {
         fputs(iw_standing_name(iw_proof_standing(record->proof, record->whole, rule, &reason)),
               out);

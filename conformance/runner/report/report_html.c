@@ -5,34 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/result_json.h"
+#include "base/text_tools.h"
 #include "host/text.h"
 #include "report_html.h"
 #include "report_json.h"
 #include "suite/proof.h"
-#include "suite/suite.h"
-
-enum { FILE_MOST = 1 << 20 };
-
-static char *read_text(const char *path)
-{
-    FILE *f = fopen(path, "re");
-    char *text;
-    size_t n;
-
-    if (!f)
-        return NULL;
-    text = iw_got(malloc(FILE_MOST + 1));
-    n = fread(text, 1, FILE_MOST, f);
-    text[n] = 0;
-    fclose(f);
-    return text;
-}
 
 static json_t *rules(const struct iw_record *record)
 {
     json_t *all = iw_got(json_object());
-
     for (size_t i = 0; i < IW_RULE_COUNT; i++) {
         const struct iw_rule *r = iw_rule_at(i);
         const char *reason = NULL, *standing = NULL;
@@ -54,7 +35,6 @@ static json_t *rules(const struct iw_record *record)
 static json_t *needs(const struct iw_case *c)
 {
     json_t *list = iw_got(json_array());
-
     for (size_t i = 0; i < c->n_needs; i++) {
         char *need = iw_text_format("%s=%s", c->needs[i].name, c->needs[i].value);
 
@@ -67,19 +47,16 @@ static json_t *needs(const struct iw_case *c)
 static json_t *cases(const struct iw_record *record, json_t *files)
 {
     json_t *all = iw_got(json_object());
-
     for (size_t i = 0; i < record->count; i++) {
         const struct iw_case *c = record->entries[i].c;
-        char *script;
-
-        if (!c)
+        if (c == NULL)
             continue;
         json_object_set_new(all, c->id,
                             iw_got(json_pack("{s:o, s:o}", "purpose", iw_json_text(c->purpose),
                                              "needs", needs(c))));
-        if (json_object_get(files, c->file) || !(script = read_text(c->file)))
-            continue;
-        json_object_set_new(files, c->file, iw_json_text(script));
+        char *script = json_object_get(files, c->file) ? NULL : iw_text_read_file(c->file);
+        if (script != NULL)
+            json_object_set_new(files, c->file, iw_json_text(script));
         free(script);
     }
     return all;
@@ -103,14 +80,12 @@ static json_t *layouts(json_t *report)
     json_t *list = iw_got(json_array()), *known = iw_got(json_object());
     json_t *c, *line;
     size_t i, k;
-
     json_array_foreach(json_object_get(report, "cases"), i, c)
     {
         json_array_foreach(json_object_get(c, "exchange"), k, line)
         {
             json_t *fields = json_object_get(line, "fields");
             const char *text = json_string_value(fields);
-
             if (!text)
                 continue;
             if (!json_object_get(known, text)) {
@@ -133,7 +108,6 @@ static void put_data(FILE *out, const struct iw_record *record)
         iw_got(json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "report", report, "layouts", fields,
                          "rules", rules(record), "cases", known, "files", files, "again",
                          record->again ? record->again : "", "page", iw_json_text(record->html)));
-
     json_dump_callback(all, put, out, JSON_COMPACT | JSON_REAL_PRECISION(9));
     json_decref(all);
 }
@@ -142,7 +116,6 @@ static void put_data(FILE *out, const struct iw_record *record)
 static const char *put_up_to(FILE *out, const char *text, const char *place)
 {
     const char *at = strstr(text, place);
-
     if (!at)
         return NULL;
     fwrite(text, 1, (size_t)(at - text), out);
@@ -153,7 +126,6 @@ static bool put_page(FILE *out, const char *frame, const char *script,
                      const struct iw_record *record)
 {
     const char *rest = put_up_to(out, frame, "@DATA@");
-
     if (!rest)
         return false;
     put_data(out, record);
@@ -168,25 +140,18 @@ static bool put_page(FILE *out, const char *frame, const char *script,
 bool iw_html_write(FILE *out, const struct iw_record *record, const char *folder, char *error,
                    size_t room)
 {
-    char *paths[] = {iw_text_format("%s/report.html", folder),
-                     iw_text_format("%s/report.js", folder)};
-    char *texts[2] = {0};
-    bool good = true;
-
-    for (size_t i = 0; i < 2 && good; i++) {
-        texts[i] = read_text(paths[i]);
-        if (!texts[i]) {
-            snprintf(error, room, "%s: %s", paths[i], strerror(errno));
-            good = false;
-        }
-    }
-    if (good && !put_page(out, texts[0], texts[1], record)) {
-        snprintf(error, room, "%s: has no place for the data or the script", paths[0]);
-        good = false;
-    }
-    for (size_t i = 0; i < 2; i++) {
-        free(paths[i]);
-        free(texts[i]);
-    }
+    char *frame_path = iw_text_format("%s/report.html", folder);
+    char *script_path = iw_text_format("%s/report.js", folder);
+    char *frame = iw_text_read_file(frame_path);
+    char *script = frame != NULL ? iw_text_read_file(script_path) : NULL;
+    bool good = script != NULL && put_page(out, frame, script, record);
+    if (script == NULL)
+        snprintf(error, room, "%s: %s", frame != NULL ? script_path : frame_path, strerror(errno));
+    else if (!good)
+        snprintf(error, room, "%s: has no place for the data or the script", frame_path);
+    free(frame_path);
+    free(script_path);
+    free(frame);
+    free(script);
     return good;
 }

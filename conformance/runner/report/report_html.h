@@ -4,7 +4,7 @@
 
 /* One page that needs nothing beside it. */
 
-#include "run/record.h"
+#include "run/run_record.h"
 
 /* Writes the page. `folder` has its frame and script, report.html and report.js. Returns false with
  * one line in `error` if they cannot be read. */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report_json.h"
-#include "base/result_json.h"
+
+#include "base/text_tools.h"
 #include "host/text.h"
-#include "suite/suite.h"
 
 static json_t *rules(const struct iw_case *c)
 {
     json_t *list = iw_got(json_array());
-
     for (size_t i = 0; c && i < c->n_rules; i++)
         json_array_append_new(list, json_string(c->rules[i]->id));
     return list;
@@ -16,7 +15,6 @@ static json_t *rules(const struct iw_case *c)
 static json_t *rounds(const struct iw_entry *entry)
 {
     json_t *object = iw_got(json_object());
-
     for (size_t v = 0; v < IW_VERDICT_COUNT; v++)
         if (entry->rounds[v])
             json_object_set_new(object, iw_verdict_name((enum iw_verdict)v),
@@ -27,30 +25,19 @@ static json_t *rounds(const struct iw_entry *entry)
 /* Members that every consumer may count on come first and are null where there is nothing. */
 static json_t *entry_json(const struct iw_entry *entry, bool repeated)
 {
-    json_t *all = iw_result_to_json(&entry->result);
-    static const char *const always[] = {"reason", "expected", "actual", "pcap"};
-    json_t *object =
-        iw_got(json_pack("{s:o, s:O, s:o, s:o, s:O}", "id", iw_json_text(entry->result.id),
-                         "verdict", json_object_get(all, "verdict"), "role",
-                         iw_json_text(entry->c ? iw_role_name(entry->c->role) : NULL), "rules",
-                         rules(entry->c), "seconds", json_object_get(all, "seconds")));
-
-    for (size_t i = 0; i < sizeof(always) / sizeof(*always); i++) {
-        json_t *value = json_object_get(all, always[i]);
-
-        json_object_set(object, always[i], value ? value : json_null());
-    }
-    json_object_set_new(object, "file", iw_json_text(entry->file));
-    if (entry->c) {
-        json_object_set_new(object, "line", json_integer(entry->c->line));
-        json_object_set_new(object, "level", json_string(iw_case_level(entry->c)));
-    }
-    if (entry->pinned != IW_PINNED_NOT)
-        json_object_set_new(object, "baseline", json_string(iw_pinned_name(entry->pinned)));
-    if (entry->known)
-        json_object_set_new(object, "known", iw_json_text(entry->known));
-    if (repeated)
-        json_object_set_new(object, "rounds", rounds(entry));
+    const struct iw_case *c = entry->c;
+    const struct iw_result *r = &entry->result;
+    json_t *all = iw_result_to_json(r);
+    json_t *object = iw_got(json_pack(
+        "{s:o, s:s, s:o, s:o, s:O, s:o, s:o, s:o, s:o, s:o, s:o*, s:s*, s:s*, s:o*, s:o*}", "id",
+        iw_json_text(r->id), "verdict", iw_verdict_name(r->verdict), "role",
+        iw_json_text(c ? iw_role_name(c->role) : NULL), "rules", rules(c), "seconds",
+        json_object_get(all, "seconds"), "reason", iw_json_text(r->reason), "expected",
+        iw_json_text(r->expected), "actual", iw_json_text(r->actual), "pcap", iw_json_text(r->pcap),
+        "file", iw_json_text(entry->file), "line", c ? json_integer(c->line) : NULL, "level",
+        c ? iw_case_level(c) : NULL, "baseline", iw_pinned_name(entry->pinned), "known",
+        entry->known ? iw_json_text(entry->known) : NULL, "rounds",
+        repeated ? rounds(entry) : NULL));
     json_object_update_missing(object, all);
     json_decref(all);
     return object;
@@ -59,11 +46,8 @@ static json_t *entry_json(const struct iw_entry *entry, bool repeated)
 json_t *iw_record_to_json(const struct iw_record *record)
 {
     json_t *summary = iw_got(json_object()), *cases = iw_got(json_array());
-    char started[32] = "";
-    struct tm utc;
-
-    if (gmtime_r(&record->started, &utc))
-        strftime(started, sizeof(started), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    char started[32];
+    iw_text_time(started, sizeof(started), "%Y-%m-%dT%H:%M:%SZ", record->started);
     for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
         json_object_set_new(summary, iw_verdict_name((enum iw_verdict)i),
                             json_integer((json_int_t)record->verdicts[i]));
@@ -82,7 +66,6 @@ json_t *iw_record_to_json(const struct iw_record *record)
 void iw_json_write(FILE *out, const struct iw_record *record)
 {
     json_t *all = iw_record_to_json(record);
-
     json_dumpf(all, out, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
     putc('\n', out);
     json_decref(all);

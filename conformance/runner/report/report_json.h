@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "run/record.h"
+#include "run/run_record.h"
 
 /* Returns the whole report, a new reference. */
 json_t *iw_record_to_json(const struct iw_record *record);

@@ -4,35 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_tools.h"
 #include "host/text.h"
 #include "report_junit.h"
 
 static void put(FILE *out, const char *text)
 {
-    char *clean = iw_text_clean(text ? text : "");
-
-    for (const char *s = clean; *s; s++) {
-        switch (*s) {
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        case '"':
-            fputs("&quot;", out);
-            break;
-        case '\n':
-            fputs("&#10;", out);
-            break;
-        default:
-            putc(*s, out);
-        }
-    }
-    free(clean);
+    static const char *const pairs[] = {"&",  "&amp;",  "<",  "&lt;",  ">", "&gt;",
+                                        "\"", "&quot;", "\n", "&#10;", NULL};
+    iw_text_put(out, text, pairs);
 }
 
 static void attribute(FILE *out, const char *name, const char *text)
@@ -44,12 +24,20 @@ static void attribute(FILE *out, const char *name, const char *text)
 
 static void line(FILE *out, const char *name, const char *text)
 {
-    if (!text)
+    if (text == NULL)
         return;
-    put(out, name);
-    fputs(": ", out);
+    fprintf(out, "%s: ", name);
     put(out, text);
     putc('\n', out);
+}
+
+/* Begins an element of which lines follow. */
+static void begin(FILE *out, const char *element, const char *message, const char *type)
+{
+    fprintf(out, "      <%s", element);
+    attribute(out, "message", message);
+    attribute(out, "type", type);
+    putc('>', out);
 }
 
 /* <failure> or <error> with all that is known. */
@@ -58,21 +46,16 @@ static void details(FILE *out, const char *element, const struct iw_record *reco
 {
     const struct iw_result *r = &entry->result;
     const struct iw_rule *rule = r->verdict == IW_VERDICT_ERROR ? NULL : iw_entry_rule(entry);
-
-    fprintf(out, "      <%s", element);
-    attribute(out, "message", r->reason);
-    attribute(out, "type", rule ? rule->id : iw_verdict_name(r->verdict));
-    putc('>', out);
-    line(out, "rule", rule ? rule->text : NULL);
+    begin(out, element, r->reason, rule != NULL ? rule->id : iw_verdict_name(r->verdict));
+    line(out, "rule", rule != NULL ? rule->text : NULL);
     line(out, "expected", r->expected);
     line(out, "actual", r->actual);
     line(out, "at", r->where);
     line(out, "capture", r->pcap);
-    if (entry->c && record->again) {
-        put(out, "again: ");
-        put(out, record->again);
-        put(out, r->id);
-        putc('\n', out);
+    if (entry->c != NULL && record->again != NULL) {
+        char *again = iw_text_format("%s%s", record->again, r->id);
+        line(out, "again", again);
+        free(again);
     }
     fprintf(out, "</%s>\n", element);
 }
@@ -85,7 +68,6 @@ static void skipped(FILE *out, const struct iw_entry *entry)
             ? iw_text_format("%s as expected: %s", iw_verdict_name(r->verdict), entry->known)
             : iw_text_format("%s%s", r->verdict == IW_VERDICT_SKIP ? "" : "inconclusive: ",
                              r->reason ? r->reason : "");
-
     fputs("      <skipped", out);
     attribute(out, "message", message);
     fputs("/>\n", out);
@@ -95,19 +77,16 @@ static void skipped(FILE *out, const struct iw_entry *entry)
 static void note(FILE *out, const struct iw_entry *entry)
 {
     const struct iw_rule *rule = iw_entry_rule(entry);
-
     fputs("      <system-out>", out);
-    line(out, rule ? rule->id : "note", entry->result.reason ? entry->result.reason : "");
+    line(out, rule != NULL ? rule->id : "note",
+         entry->result.reason != NULL ? entry->result.reason : "");
     fputs("</system-out>\n", out);
 }
 
 /* Better than the baseline says. */
 static void stale(FILE *out, const struct iw_entry *entry)
 {
-    fputs("      <failure", out);
-    attribute(out, "message", "the baseline is out of date");
-    attribute(out, "type", iw_verdict_name(entry->result.verdict));
-    putc('>', out);
+    begin(out, "failure", "the baseline is out of date", iw_verdict_name(entry->result.verdict));
     line(out, "baseline", entry->known);
     fputs("</failure>\n", out);
 }
@@ -117,7 +96,6 @@ static void testcase(FILE *out, const struct iw_record *record, const struct iw_
     const struct iw_result *r = &entry->result;
     char *class = iw_text_copy(entry->file);
     char *dot = strrchr(class, '.');
-
     if (dot)
         *dot = 0;
     fputs("    <testcase", out);
@@ -146,50 +124,46 @@ static void testcase(FILE *out, const struct iw_record *record, const struct iw_
     fputs("    </testcase>\n", out);
 }
 
-/* What <testsuites> and <testsuite> have in common. */
-static void counts(FILE *out, const struct iw_record *record, size_t done, size_t known)
+/* What <testsuites> and <testsuite> have in common. `expected`: failures that the baseline has. */
+static void counts(FILE *out, const struct iw_record *record, size_t expected)
 {
     const size_t *n = record->verdicts;
-
     attribute(out, "name", "iwarp-conform");
-    fprintf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" time=\"%.6f\"", done,
-            n[IW_VERDICT_FAIL] - known + record->pinned[IW_PINNED_STALE], n[IW_VERDICT_ERROR],
-            record->seconds);
+    fprintf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" time=\"%.6f\"",
+            iw_record_done(record), n[IW_VERDICT_FAIL] - expected + record->pinned[IW_PINNED_STALE],
+            n[IW_VERDICT_ERROR], record->seconds);
+}
+
+static void property(FILE *out, const char *name, const char *value)
+{
+    if (value == NULL)
+        return;
+    fputs("      <property", out);
+    attribute(out, "name", name);
+    attribute(out, "value", value);
+    fputs("/>\n", out);
 }
 
 void iw_junit_write(FILE *out, const struct iw_record *record)
 {
     const size_t *n = record->verdicts;
-    size_t done = 0, known = 0;
-    char started[32] = "";
-    struct tm utc;
-
-    for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
-        done += n[i];
+    size_t expected = 0;
+    char started[32];
     for (size_t i = 0; i < record->count; i++)
-        known += record->entries[i].done && record->entries[i].pinned == IW_PINNED_EXPECTED &&
-                 record->entries[i].result.verdict == IW_VERDICT_FAIL;
-    if (gmtime_r(&record->started, &utc))
-        strftime(started, sizeof(started), "%Y-%m-%dT%H:%M:%S", &utc);
+        expected += record->entries[i].done && record->entries[i].pinned == IW_PINNED_EXPECTED &&
+                    record->entries[i].result.verdict == IW_VERDICT_FAIL;
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites", out);
-    counts(out, record, done, known);
+    counts(out, record, expected);
     fputs(">\n  <testsuite", out);
-    counts(out, record, done, known);
-    fprintf(out, " skipped=\"%zu\"", n[IW_VERDICT_SKIP] + n[IW_VERDICT_INCONCLUSIVE] + known);
+    counts(out, record, expected);
+    fprintf(out, " skipped=\"%zu\"", n[IW_VERDICT_SKIP] + n[IW_VERDICT_INCONCLUSIVE] + expected);
+    iw_text_time(started, sizeof(started), "%Y-%m-%dT%H:%M:%S", record->started);
     attribute(out, "timestamp", started);
     fputs(">\n    <properties>\n", out);
-    const char *const properties[][2] = {{"version", record->version},
-                                         {"suite", record->suite},
-                                         {"target", record->target},
-                                         {"target-version", record->target_version}};
-    for (size_t i = 0; i < sizeof(properties) / sizeof(*properties); i++) {
-        if (!properties[i][1])
-            continue;
-        fputs("      <property", out);
-        attribute(out, "name", properties[i][0]);
-        attribute(out, "value", properties[i][1]);
-        fputs("/>\n", out);
-    }
+    property(out, "version", record->version);
+    property(out, "suite", record->suite);
+    property(out, "target", record->target);
+    property(out, "target-version", record->target_version);
     fputs("    </properties>\n", out);
     for (size_t i = 0; i < record->count; i++)
         if (record->entries[i].done)

@@ -4,7 +4,7 @@
 
 /* JUnit's XML. */
 
-#include "run/record.h"
+#include "run/run_record.h"
 
 /* Writes the whole report. The caller asks the FILE whether that worked. */
 void iw_junit_write(FILE *out, const struct iw_record *record);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* https://testanything.org/tap-version-14-specification.html */
-#include <stdlib.h>
-#include <string.h>
-
-#include "host/text.h"
 #include "report_tap.h"
+
+#include "base/text_tools.h"
 
 void iw_tap_begin(FILE *out, size_t count)
 {
@@ -12,44 +10,28 @@ void iw_tap_begin(FILE *out, size_t count)
     fflush(out);
 }
 
-/* Text behind "# SKIP" on one line, and descriptions: '#' and '\' would mean something. */
+/* Text on one line after "# SKIP", and descriptions: '#' and '\' would mean something. */
 static void put_line(FILE *out, const char *text)
 {
-    char *clean = iw_text_clean(text);
-
-    for (const char *s = clean; s && *s; s++) {
-        if (*s == '#' || *s == '\\')
-            putc('\\', out);
-        putc(*s == '\n' ? ' ' : *s, out);
-    }
-    free(clean);
+    static const char *const pairs[] = {"#", "\\#", "\\", "\\\\", "\n", " ", NULL};
+    iw_text_put(out, text, pairs);
 }
 
 /* A YAML scalar in double quotes. */
 static void pair(FILE *out, const char *name, const char *text)
 {
-    char *clean = iw_text_clean(text);
-
-    if (!clean)
+    static const char *const pairs[] = {"\"", "\\\"", "\\", "\\\\", "\n", "\\n", NULL};
+    if (text == NULL)
         return;
     fprintf(out, "  %s: \"", name);
-    for (const char *s = clean; *s; s++) {
-        if (*s == '"' || *s == '\\')
-            putc('\\', out);
-        if (*s == '\n')
-            fputs("\\n", out);
-        else
-            putc(*s, out);
-    }
+    iw_text_put(out, text, pairs);
     fputs("\"\n", out);
-    free(clean);
 }
 
 static void diagnostics(FILE *out, const struct iw_entry *entry)
 {
     const struct iw_result *r = &entry->result;
     const struct iw_rule *rule = r->verdict == IW_VERDICT_ERROR ? NULL : iw_entry_rule(entry);
-
     fputs("  ---\n", out);
     pair(out, "verdict", iw_verdict_name(r->verdict));
     pair(out, "rule", rule ? rule->id : NULL);
@@ -75,7 +57,6 @@ void iw_tap_entry(FILE *out, size_t number, const struct iw_entry *entry)
 {
     const struct iw_result *r = &entry->result;
     bool good = r->verdict != IW_VERDICT_FAIL && r->verdict != IW_VERDICT_ERROR;
-
     fprintf(out, "%sok %zu - ", good ? "" : "not ", number);
     put_line(out, r->id);
     if (r->verdict == IW_VERDICT_SKIP || r->verdict == IW_VERDICT_INCONCLUSIVE) {

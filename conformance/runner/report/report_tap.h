@@ -4,7 +4,7 @@
 
 /* TAP version 14. */
 
-#include "run/record.h"
+#include "run/run_record.h"
 
 void iw_tap_begin(FILE *out, size_t count);
 void iw_tap_entry(FILE *out, size_t number, const struct iw_entry *entry);

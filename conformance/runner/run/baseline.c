@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "baseline.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_tools.h"
 #include "host/text.h"
 
 static const char blanks[] = " \t\r";
@@ -14,7 +14,6 @@ static char *word(char **rest)
 {
     char *start = *rest + strspn(*rest, blanks);
     size_t length = strcspn(start, blanks);
-
     *rest = start + length;
     if (!length)
         return NULL;
@@ -28,7 +27,6 @@ static char *word(char **rest)
 static char *quoted(char *rest)
 {
     char *from = rest + strspn(rest, blanks), *to = from, *text = from;
-
     if (*from++ != '"')
         return NULL;
     while (*from && *from != '"') {
@@ -42,42 +40,31 @@ static char *quoted(char *rest)
     return text;
 }
 
-static bool pinnable(const char *name, enum iw_verdict *out)
+/* Reads a verdict that can be pinned; a '?' after it is cut off and means sometimes. */
+static bool pinned(char *name, struct iw_pin *pin)
 {
-    static const enum iw_verdict may[] = {IW_VERDICT_NOTE, IW_VERDICT_FAIL,
-                                          IW_VERDICT_INCONCLUSIVE};
-
-    for (size_t i = 0; i < sizeof(may) / sizeof(*may); i++) {
-        *out = may[i];
-        if (!strcmp(name, iw_verdict_name(may[i])))
-            return true;
-    }
-    return false;
+    size_t last = strlen(name) - 1;
+    pin->sometimes = name[last] == '?';
+    if (pin->sometimes)
+        name[last] = 0;
+    return iw_verdict_find(name, &pin->verdict) &&
+           (pin->verdict == IW_VERDICT_NOTE || pin->verdict == IW_VERDICT_FAIL ||
+            pin->verdict == IW_VERDICT_INCONCLUSIVE);
 }
-
-/* "FAIL?": the sign is cut off. */
-static bool doubted(char *verdict)
+/* An iw_take_line_fn. */
+static const char *take_line(void *context, char *line, int number)
 {
-    size_t length = strlen(verdict);
-
-    if (verdict[length - 1] != '?')
-        return false;
-    verdict[length - 1] = 0;
-    return true;
-}
-
-/* One line that is neither empty nor a comment. NULL, or what is wrong with it. */
-static const char *take_line(struct iw_baseline *b, char *line, int number)
-{
-    char *id = word(&line), *verdict = word(&line), *reason = quoted(line);
+    struct iw_baseline *b = context;
     struct iw_pin pin = {.line = number};
-
-    pin.sometimes = verdict && doubted(verdict);
-    if (!verdict || !pinnable(verdict, &pin.verdict))
+    line += strspn(line, blanks);
+    if (*line == 0 || *line == '#')
+        return NULL;
+    char *id = word(&line), *verdict = word(&line), *reason = quoted(line);
+    if (verdict == NULL || !pinned(verdict, &pin))
         return "expected an id and then NOTE, FAIL or INCONCLUSIVE";
-    if (!reason || !*reason)
+    if (reason == NULL || *reason == 0)
         return "expected a reason in quotes at the end";
-    if (iw_baseline_find(b, id))
+    if (iw_baseline_find(b, id) != NULL)
         return "this id stands in an earlier line";
     pin.id = iw_text_copy(id);
     pin.reason = iw_text_copy(reason);
@@ -85,36 +72,10 @@ static const char *take_line(struct iw_baseline *b, char *line, int number)
     b->pins[b->count++] = pin;
     return NULL;
 }
-
 int iw_baseline_read(struct iw_baseline *b, const char *path, char *error, size_t room)
 {
-    FILE *f = fopen(path, "re");
-    char *line = NULL;
-    const char *wrong = NULL;
-    size_t size = 0;
-    int number = 0;
-
     *b = (struct iw_baseline){0};
-    if (!f) {
-        snprintf(error, room, "cannot read %s: %s", path, strerror(errno));
-        return -1;
-    }
-    while (!wrong && getline(&line, &size, f) >= 0) {
-        char *start = line + strspn(line, blanks);
-
-        number++;
-        line[strcspn(line, "\n")] = 0;
-        if (*start && *start != '#')
-            wrong = take_line(b, start, number);
-    }
-    if (wrong)
-        snprintf(error, room, "%s:%d: %s", path, number, wrong);
-    else if (ferror(f))
-        snprintf(error, room, "cannot read %s: %s", path, strerror(errno));
-    wrong = wrong || ferror(f) ? error : NULL;
-    free(line);
-    fclose(f);
-    return wrong ? -1 : 0;
+    return iw_text_read_lines(path, take_line, b, error, room);
 }
 
 void iw_baseline_free(struct iw_baseline *b)
@@ -135,51 +96,30 @@ const struct iw_pin *iw_baseline_find(const struct iw_baseline *b, const char *i
     return NULL;
 }
 
-/* PASS is the least. */
-static int gravity(enum iw_verdict verdict)
-{
-    return verdict == IW_VERDICT_FAIL           ? 3
-           : verdict == IW_VERDICT_INCONCLUSIVE ? 2
-           : verdict == IW_VERDICT_NOTE         ? 1
-                                                : 0;
-}
-
 enum iw_pinned iw_baseline_judge(const struct iw_pin *pin, enum iw_verdict verdict)
 {
-    int now = gravity(verdict), known = pin ? gravity(pin->verdict) : 0;
-
-    if (verdict == IW_VERDICT_SKIP || verdict == IW_VERDICT_ERROR || (!now && !known))
+    int now = iw_verdict_gravity(verdict);
+    int known = iw_verdict_gravity(pin != NULL ? pin->verdict : IW_VERDICT_PASS);
+    if (verdict == IW_VERDICT_SKIP || verdict == IW_VERDICT_ERROR ||
+        (verdict == IW_VERDICT_PASS && pin == NULL))
         return IW_PINNED_NOT;
     if (now < known && !pin->sometimes)
         return IW_PINNED_STALE;
     return now > known ? IW_PINNED_NEW : IW_PINNED_EXPECTED;
 }
-
 static void write_pin(FILE *out, const char *id, enum iw_verdict verdict, bool sometimes,
                       const char *reason)
 {
-    char *clean = iw_text_clean(reason && *reason ? reason : "no reason was given");
-
+    static const char *const pairs[] = {"\"", "\\\"", "\\", "\\\\", "\n", " ", NULL};
     fprintf(out, "%s %s%s \"", id, iw_verdict_name(verdict), sometimes ? "?" : "");
-    for (const char *s = clean; *s; s++) {
-        if (*s == '"' || *s == '\\')
-            putc('\\', out);
-        putc(*s == '\n' ? ' ' : *s, out);
-    }
+    iw_text_put(out, reason != NULL && *reason != 0 ? reason : "no reason was given", pairs);
     fputs("\"\n", out);
-    free(clean);
 }
 
-static bool judged(const struct iw_record *record, const char *id)
+static bool judged(const struct iw_entry *e)
 {
-    for (size_t i = 0; i < record->count; i++) {
-        const struct iw_entry *e = &record->entries[i];
-
-        if (e->c && !strcmp(e->c->id, id))
-            return e->done && e->result.verdict != IW_VERDICT_SKIP &&
-                   e->result.verdict != IW_VERDICT_ERROR;
-    }
-    return false;
+    return e != NULL && e->done && e->result.verdict != IW_VERDICT_SKIP &&
+           e->result.verdict != IW_VERDICT_ERROR;
 }
 
 void iw_baseline_write(FILE *out, const struct iw_record *record, const struct iw_baseline *old)
@@ -187,18 +127,20 @@ void iw_baseline_write(FILE *out, const struct iw_record *record, const struct i
     fprintf(out, "# %s: the cases that do not pass, with the reason why\n", record->target);
     for (size_t i = 0; i < record->count; i++) {
         const struct iw_entry *e = &record->entries[i];
-        const struct iw_pin *pin = e->c ? iw_baseline_find(old, e->c->id) : NULL;
-
-        if (!e->c || !judged(record, e->c->id))
+        if (e->c == NULL || !judged(e))
             continue;
-        if (pin && (pin->verdict == e->result.verdict ||
-                    (pin->sometimes && gravity(e->result.verdict) < gravity(pin->verdict))))
+        const struct iw_pin *pin = iw_baseline_find(old, e->c->id);
+        enum iw_verdict now = e->result.verdict;
+        if (pin != NULL &&
+            (pin->verdict == now ||
+             (pin->sometimes && iw_verdict_gravity(now) < iw_verdict_gravity(pin->verdict))))
             write_pin(out, e->c->id, pin->verdict, pin->sometimes, pin->reason);
-        else if (gravity(e->result.verdict))
-            write_pin(out, e->c->id, e->result.verdict, false, e->result.reason);
+        else if (now != IW_VERDICT_PASS)
+            write_pin(out, e->c->id, now, false, e->result.reason);
     }
-    for (size_t i = 0; i < old->count; i++)
-        if (!judged(record, old->pins[i].id))
-            write_pin(out, old->pins[i].id, old->pins[i].verdict, old->pins[i].sometimes,
-                      old->pins[i].reason);
+    for (size_t i = 0; i < old->count; i++) {
+        const struct iw_pin *pin = &old->pins[i];
+        if (!judged(iw_record_entry(record, pin->id)))
+            write_pin(out, pin->id, pin->verdict, pin->sometimes, pin->reason);
+    }
 }

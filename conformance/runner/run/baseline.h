@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "record.h"
+#include "run_record.h"
 
 struct iw_pin {
     char *id;

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/result_json.h"
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/text.h"
@@ -24,7 +23,6 @@ static bool add_line(struct iw_journal *j, json_t *object)
 {
     bool good = !json_dumpf(object, j->file, JSON_COMPACT | JSON_REAL_PRECISION(9)) &&
                 putc('\n', j->file) != EOF && !fflush(j->file);
-
     json_decref(object);
     if (!good && !j->failed) {
         iw_complain("cannot write %s: %s", j->path, strerror(errno));
@@ -33,34 +31,23 @@ static bool add_line(struct iw_journal *j, json_t *object)
     return good;
 }
 
-static json_t *patterns(const struct iw_journal_head *head)
-{
-    json_t *list = iw_got(json_array());
-
-    for (size_t i = 0; i < head->n_select; i++)
-        json_array_append_new(list, iw_json_text(head->select[i]));
-    return list;
-}
-
-static json_t *text(const char *value)
-{
-    return value ? iw_json_text(value) : json_null();
-}
-
 struct iw_journal *iw_journal_create(const char *dir, const struct iw_journal_head *head,
                                      const struct iw_record *record)
 {
     struct iw_journal *j = iw_got(calloc(1, sizeof(*j)));
-
+    json_t *select = iw_got(json_array());
+    for (size_t i = 0; i < head->n_select; i++)
+        json_array_append_new(select, iw_json_text(head->select[i]));
+    json_t *line = iw_got(json_pack(
+        "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:f, s:i}", "schema", (int)IW_REPORT_SCHEMA, "suite",
+        record->suite, "target", iw_json_text(head->target), "cases", iw_json_text(head->cases),
+        "agent", iw_json_text(head->agent), "pcap-dir", iw_json_text(head->pcap_dir), "select",
+        select, "time-scale", head->time_scale, "repeat", (int)head->repeat));
     j->path = iw_text_format("%s/journal.jsonl", dir);
     j->file = iw_open_output(j->path);
-    if (j->file &&
-        add_line(j, iw_got(json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:f, s:i}", "schema",
-                                     (int)IW_REPORT_SCHEMA, "suite", record->suite, "target",
-                                     text(head->target), "cases", text(head->cases), "agent",
-                                     text(head->agent), "pcap-dir", text(head->pcap_dir), "select",
-                                     patterns(head), "time-scale", head->time_scale, "repeat",
-                                     (int)head->repeat))))
+    if (j->file == NULL)
+        json_decref(line);
+    else if (add_line(j, line))
         return j;
     iw_journal_close(j);
     return NULL;
@@ -74,7 +61,6 @@ static const char *member(const struct iw_journal *j, const char *name)
 static void take_head(struct iw_journal *j, struct iw_journal_head *head)
 {
     const json_t *list = json_object_get(j->head, "select");
-
     j->select = iw_got(calloc(json_array_size(list) + 1, sizeof(*j->select)));
     *head = (struct iw_journal_head){
         .target = member(j, "target"),
@@ -97,7 +83,6 @@ static bool read_lines(struct iw_journal *j)
     size_t size = 0;
     ssize_t got;
     off_t whole = 0;
-
     j->results = iw_got(json_array());
     while ((got = getline(&line, &size, j->file)) > 0 && line[got - 1] == '\n') {
         json_t *object = json_loadb(line, (size_t)got, 0, NULL);
@@ -123,7 +108,6 @@ static bool read_lines(struct iw_journal *j)
 struct iw_journal *iw_journal_resume(const char *dir, struct iw_journal_head *head, int *status)
 {
     struct iw_journal *j = iw_got(calloc(1, sizeof(*j)));
-
     j->path = iw_text_format("%s/journal.jsonl", dir);
     j->file = fopen(j->path, "r+e");
     *status = IW_EXIT_USAGE;
@@ -136,14 +120,6 @@ struct iw_journal *iw_journal_resume(const char *dir, struct iw_journal_head *he
         return j;
     }
     iw_journal_close(j);
-    return NULL;
-}
-
-static struct iw_entry *entry_of(struct iw_record *record, const char *id)
-{
-    for (size_t i = 0; id && i < record->count; i++)
-        if (record->entries[i].c && !strcmp(record->entries[i].c->id, id))
-            return &record->entries[i];
     return NULL;
 }
 
@@ -161,7 +137,6 @@ int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
     const char *suite = member(j, "suite");
     json_t *object;
     size_t i;
-
     if (!suite || strcmp(suite, record->suite) != 0) {
         iw_complain("%s: the cases have changed since that run; begin a new one", j->path);
         return IW_EXIT_USAGE;
@@ -170,9 +145,8 @@ int iw_journal_replay(struct iw_journal *j, struct iw_record *record,
     {
         const char *id = json_string_value(json_object_get(object, "id"));
         const json_t *round = json_object_get(object, "round"); /* missing: as they came */
-        struct iw_entry *entry = entry_of(record, id);
+        struct iw_entry *entry = id != NULL ? iw_record_entry(record, id) : NULL;
         struct iw_result result;
-
         if (!entry || entry->handed >= record->repeat || !is_round(round, record->repeat) ||
             !iw_result_from_json(object, &result)) {
             iw_complain("%s:%zu: expected the result of a case", j->path, i + 2);
@@ -193,7 +167,6 @@ bool iw_journal_begin(struct iw_journal *j, const struct iw_case *c)
 bool iw_journal_add(struct iw_journal *j, const struct iw_result *result, unsigned round)
 {
     json_t *object = iw_result_to_json(result);
-
     json_object_set_new(object, "id", iw_json_text(result->id));
     json_object_set_new(object, "round", iw_got(json_integer(round)));
     return add_line(j, object);
@@ -233,34 +206,22 @@ char *iw_journal_begun(const char *path, double *seconds)
     return id;
 }
 
-/* What a line that was cut off has left is cut off, too. */
-static bool cut_off(FILE *f)
-{
-    char *line = NULL;
-    size_t size = 0;
-    ssize_t got;
-    off_t whole = 0;
-    bool good;
-
-    while ((got = getline(&line, &size, f)) > 0 && line[got - 1] == '\n')
-        whole += got;
-    free(line);
-    good = !ferror(f) && !ftruncate(fileno(f), whole) && !fseeko(f, whole, SEEK_SET);
-    return good;
-}
-
 bool iw_journal_append(const char *path, const char *id, const char *reason)
 {
     struct iw_journal j = {.path = iw_text_copy(path), .file = fopen(path, "r+e")};
-    bool good =
-        j.file && cut_off(j.file) &&
-        add_line(&j, iw_got(json_pack("{s:s, s:f, s:s, s:b, s:s}", "verdict", "FAIL", "seconds",
-                                      0.0, "reason", reason, "heard", 1, "id", id)));
-
-    if (!good && !j.failed)
+    bool good = false;
+    if (j.file == NULL)
         iw_complain("cannot write %s: %s", path, strerror(errno));
-    if (j.file && fclose(j.file))
+    else if (!read_lines(&j))
+        iw_complain("%s: expected the journal of a run", path);
+    else
+        good =
+            add_line(&j, iw_got(json_pack("{s:s, s:f, s:s, s:b, s:s}", "verdict", "FAIL", "seconds",
+                                          0.0, "reason", reason, "heard", 1, "id", id)));
+    if (j.file != NULL && fclose(j.file))
         good = false;
+    json_decref(j.head);
+    json_decref(j.results);
     free(j.path);
     return good;
 }

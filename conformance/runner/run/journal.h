@@ -7,7 +7,7 @@
  * its results. The first line tells how the run was begun, each further one is a case that ended.
  */
 
-#include "record.h"
+#include "run_record.h"
 
 struct iw_journal;
 

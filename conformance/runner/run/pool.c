@@ -15,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/result_json.h"
 #include "host/text.h"
 #include "iwarp/capture.h"
 #include "iwarp/transport.h"
@@ -31,6 +30,8 @@ enum {
 };
 
 struct worker {
+    struct parent *parent;
+    unsigned number;
     pid_t pid; /* 0: none */
     int fd;
     pid_t group; /* of its target, 0: none */
@@ -64,7 +65,6 @@ static uint64_t processor_time(const struct worker *w)
 {
     clockid_t clock;
     struct timespec used;
-
     if (clock_getcpuclockid(w->pid, &clock) || clock_gettime(clock, &used))
         return 0;
     return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
@@ -84,11 +84,10 @@ static void give_time(struct worker *w, double seconds)
  */
 static bool overdue(struct worker *w, double still)
 {
-    uint64_t now = iw_transport_now(), used;
-
+    uint64_t now = iw_transport_now();
     if (now < w->deadline)
         return false;
-    used = processor_time(w);
+    uint64_t used = processor_time(w);
     if (now >= w->latest || used == w->progress || used - w->computed >= w->given)
         return true;
     w->progress = used;
@@ -98,12 +97,11 @@ static bool overdue(struct worker *w, double still)
 
 /* ---- workers come and go ---- */
 
-static int start_worker(struct parent *p, unsigned number)
+static int start_worker(struct worker *w)
 {
-    struct worker *w = &p->workers[number];
+    const struct parent *p = w->parent;
     pid_t parent = getpid();
     int pair[2];
-
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
         return -1;
     fflush(NULL);
@@ -117,11 +115,11 @@ static int start_worker(struct parent *p, unsigned number)
         signal(SIGPIPE, SIG_IGN);
         sigprocmask(SIG_SETMASK, &p->before, NULL);
         for (unsigned i = 0; i < p->pool->workers; i++)
-            if (i != number && p->workers[i].pid > 0)
+            if (i != w->number && p->workers[i].pid > 0)
                 close(p->workers[i].fd);
         close(p->signals);
         close(pair[0]);
-        iw_worker_serve(p->pool, number, pair[1]);
+        iw_worker_serve(p->pool, w->number, pair[1]);
         fflush(NULL);
         _exit(0);
     }
@@ -140,85 +138,83 @@ static int start_worker(struct parent *p, unsigned number)
 
 /* ---- jobs ---- */
 
-static void finish(struct parent *p, unsigned number, struct iw_result *result)
+static void finish(struct worker *w, struct iw_result *result)
 {
-    struct worker *w = &p->workers[number];
-
+    struct iw_pool *pool = w->parent->pool;
     w->busy = false;
     if (result->verdict != IW_VERDICT_SKIP)
-        p->pool->silent = result->heard ? 0 : p->pool->silent + 1;
+        pool->silent = result->heard ? 0 : pool->silent + 1;
     result->id = iw_text_copy(w->job.c->id);
     result->role = w->job.c->role;
-    p->pool->done(p->pool->context, number, &w->job, result);
+    pool->done(pool->context, w->number, &w->job, result);
 }
 
 /* With a verdict of our own; takes over `reason`. */
-static void finish_with(struct parent *p, unsigned number, enum iw_verdict verdict, char *reason)
+static void finish_with(struct worker *w, enum iw_verdict verdict, char *reason)
 {
-    const struct worker *w = &p->workers[number];
-    struct iw_result result = {.verdict = verdict};
-
-    result.reason = reason;
+    struct iw_result result = {.verdict = verdict, .reason = reason};
     if (verdict == IW_VERDICT_ERROR)
         result.where = iw_text_format("%s:%d", w->job.c->file, w->job.c->line);
     result.seconds = (double)(iw_transport_now() - w->began) / 1e9;
-    finish(p, number, &result);
+    finish(w, &result);
 }
 
-static void send_job(struct parent *p, unsigned number)
+static void send_job(struct worker *w)
 {
-    struct worker *w = &p->workers[number];
-    double limit = w->job.c->deadline > 0           ? w->job.c->deadline
-                   : p->pool->options->deadline > 0 ? p->pool->options->deadline
-                                                    : CASE_SECONDS;
-    double patience = p->pool->options->patience > 0 ? p->pool->options->patience : 3;
-    double scale = p->pool->options->time_scale;
+    const struct iw_pool *pool = w->parent->pool;
+    const struct iw_run_options *options = pool->options;
+    double limit = w->job.c->deadline > 0  ? w->job.c->deadline
+                   : options->deadline > 0 ? options->deadline
+                                           : CASE_SECONDS;
+    double patience = options->patience > 0 ? options->patience : 3;
+    double scale = options->time_scale;
     /* What we do ourselves is not the faster for less patience with the peer. */
-    double own = p->pool->grace > 0 || scale <= 0 || scale >= 1 ? 0 : GRACE_SECONDS * (1 - scale);
-    double grace = p->pool->grace > 0 ? p->pool->grace : GRACE_SECONDS + 4 * patience;
+    double own = pool->grace > 0 || scale <= 0 || scale >= 1 ? 0 : GRACE_SECONDS * (1 - scale);
+    double grace = pool->grace > 0 ? pool->grace : GRACE_SECONDS + 4 * patience;
     struct iw_order order = {.c = w->job.c, .round = w->job.round};
-
     /* The time that the peer takes to connect is not the case's. */
-    if (p->pool->target->connect || p->pool->target->ask)
-        limit += CALLS * iw_target_connect_within(p->pool->target);
-
+    if (pool->target->connect || pool->target->ask)
+        limit += CALLS * iw_target_connect_within(pool->target);
     snprintf(order.option, sizeof(order.option), "%s", w->job.option ? w->job.option : "");
-    give_time(w, scaled(p->pool, limit + grace) + own);
+    give_time(w, scaled(pool, limit + grace) + own);
     /* One order at a time always fits into the socket's buffer; a dead worker is seen when its
      * answer is read. */
     (void)!send(w->fd, &order, sizeof(order), MSG_NOSIGNAL);
 }
 
-/* Gives work to an idle worker, or tells it to end. 0, or -1 if no process can be made. */
-static int feed(struct parent *p, unsigned number)
+/* Why no case is played any more; NULL if the next one is. The caller frees it. */
+static char *given_up(const struct iw_pool *pool)
 {
-    struct worker *w = &p->workers[number];
+    if (pool->unreached >= IW_POOL_ATTEMPTS)
+        return iw_text_format(IW_UNREACHED "%s", pool->why_not);
+    if (pool->patience && pool->silent >= pool->patience)
+        return iw_text_format(IW_SILENT "%u cases in a row had no answer of any kind",
+                              pool->patience);
+    return NULL;
+}
 
+/* Gives work to an idle worker, or has it end. 0, or -1 if no process can be made. */
+static int feed(struct worker *w)
+{
+    struct iw_pool *pool = w->parent->pool;
     while (!w->busy) {
-        if (!p->pool->next(p->pool->context, number, &w->job)) {
+        if (!pool->next(pool->context, w->number, &w->job)) {
             if (w->pid > 0 && !w->closing) {
                 w->closing = true;
-                give_time(w, scaled(p->pool, CLOSE_SECONDS));
+                give_time(w, scaled(pool, CLOSE_SECONDS));
                 shutdown(w->fd, SHUT_WR);
             }
             return 0;
         }
         w->busy = true;
         w->began = iw_transport_now();
-        if (p->pool->unreached >= IW_POOL_ATTEMPTS) {
-            finish_with(p, number, IW_VERDICT_INCONCLUSIVE,
-                        iw_text_format(IW_UNREACHED "%s", p->pool->why_not));
-            continue;
-        }
-        if (p->pool->patience && p->pool->silent >= p->pool->patience) {
-            finish_with(p, number, IW_VERDICT_INCONCLUSIVE,
-                        iw_text_format(IW_SILENT "%u cases in a row had no answer of any kind",
-                                       p->pool->patience));
-            continue;
-        }
-        if (w->pid == 0 && start_worker(p, number))
+        char *why = given_up(pool);
+        if (why != NULL)
+            finish_with(w, IW_VERDICT_INCONCLUSIVE, why);
+        else if (w->pid == 0 && start_worker(w))
             return -1;
-        send_job(p, number);
+        else
+            send_job(w);
     }
     return 0;
 }
@@ -229,7 +225,6 @@ static void take_reached(struct iw_pool *pool, const json_t *object)
 {
     const char *version = json_string_value(json_object_get(object, "version"));
     const char *why = json_string_value(json_object_get(object, "why"));
-
     if (json_is_true(json_object_get(object, "reached"))) {
         pool->reached = true;
         pool->unreached = 0;
@@ -241,36 +236,32 @@ static void take_reached(struct iw_pool *pool, const json_t *object)
     snprintf(pool->why_not, sizeof(pool->why_not), "%s", why ? why : "unknown");
 }
 
-static void take_line(struct parent *p, unsigned number, const char *line)
+static void take_line(struct worker *w, const char *line)
 {
-    struct worker *w = &p->workers[number];
+    struct iw_pool *pool = w->parent->pool;
     json_t *object = iw_got(json_loads(line, 0, NULL));
     const char *trouble = json_string_value(json_object_get(object, "trouble"));
     const json_t *group = json_object_get(object, "group");
     struct iw_result result;
-
     if (group)
         w->group = (pid_t)json_integer_value(group);
     if (trouble)
-        p->pool->trouble(p->pool->context, trouble);
+        pool->trouble(pool->context, trouble);
     if (json_object_get(object, "reached"))
-        take_reached(p->pool, object);
+        take_reached(pool, object);
     if (w->busy && iw_result_from_json(json_object_get(object, "result"), &result))
-        finish(p, number, &result);
+        finish(w, &result);
     json_decref(object);
 }
 
 /* Reads what there is. False at the worker's end. */
-static bool hear(struct parent *p, unsigned number)
+static bool hear(struct worker *w)
 {
-    struct worker *w = &p->workers[number];
     char *newline;
-    ssize_t got;
-
     if (w->length >= ANSWER)
         return false;
     w->answer = iw_got(realloc(w->answer, w->length + 65537));
-    got = read(w->fd, w->answer + w->length, 65536);
+    ssize_t got = read(w->fd, w->answer + w->length, 65536);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return true;
     if (got <= 0)
@@ -278,109 +269,103 @@ static bool hear(struct parent *p, unsigned number)
     w->length += (size_t)got;
     w->answer[w->length] = 0;
     while ((newline = memchr(w->answer, '\n', w->length))) {
-        size_t line = (size_t)(newline - w->answer) + 1;
-
-        *newline = 0;
-        take_line(p, number, w->answer);
-        w->length -= line;
-        memmove(w->answer, w->answer + line, w->length + 1);
+        *newline++ = 0;
+        take_line(w, w->answer);
+        w->length -= (size_t)(newline - w->answer);
+        memmove(w->answer, newline, w->length + 1);
     }
     return true;
 }
 
-/* Takes a worker's end, and ends what it has left behind. The text says how it ended. */
-static void bury(struct parent *p, unsigned number, bool kill_it, char *how, size_t room)
+/* Takes a worker's end, and ends what it has left behind. Returns how it ended, for the caller to
+ * free. */
+static char *bury(struct worker *w, bool kill_it)
 {
-    struct worker *w = &p->workers[number];
     int status = 0;
-
     if (kill_it)
         kill(w->pid, SIGKILL);
-    while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    while (hear(p, number)) /* its last words, up to the end of the stream */
+    TEMP_FAILURE_RETRY(waitpid(w->pid, &status, 0));
+    while (hear(w)) /* its last words, up to the end of the stream */
         ;
     if (w->group > 0)
         kill(-w->group, SIGKILL);
     close(w->fd);
-    if (WIFSIGNALED(status))
-        snprintf(how, room, "the worker was killed by signal %d (%s)", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
-    else
-        snprintf(how, room, "the worker ended with status %d", WEXITSTATUS(status));
     w->pid = 0;
     w->group = 0;
+    return WIFSIGNALED(status)
+               ? iw_text_format("the worker was killed by signal %d (%s)", WTERMSIG(status),
+                                strsignal(WTERMSIG(status)))
+               : iw_text_format("the worker ended with status %d", WEXITSTATUS(status));
 }
 
-static void lose(struct parent *p, unsigned number, bool late)
+static void lose(struct worker *w, bool late)
 {
-    struct worker *w = &p->workers[number];
-    char how[128];
     double seconds = (double)(iw_transport_now() - w->began) / 1e9;
-
-    bury(p, number, late, how, sizeof(how));
-    if (!w->busy)
-        return;
-    if (late)
-        finish_with(p, number, IW_VERDICT_ERROR,
-                    iw_text_format("no result after %.1f s: the worker was killed", seconds));
-    else
-        finish_with(p, number, IW_VERDICT_ERROR, iw_text_copy(how));
+    char *how = bury(w, late);
+    if (w->busy)
+        finish_with(w, IW_VERDICT_ERROR,
+                    late ? iw_text_format("no result after %.1f s: the worker was killed", seconds)
+                         : iw_text_copy(how));
+    free(how);
 }
 
 /* ---- the loop ---- */
 
+/* Whether its deadline counts. */
+static bool timed(const struct worker *w)
+{
+    return w->pid > 0 && (w->busy || w->closing);
+}
+
 static int wait_ms(const struct parent *p)
 {
     uint64_t now = iw_transport_now(), first = UINT64_MAX;
-
-    for (unsigned i = 0; i < p->pool->workers; i++) {
-        const struct worker *w = &p->workers[i];
-
-        if (w->pid > 0 && (w->busy || w->closing) && w->deadline < first)
-            first = w->deadline;
-    }
+    for (unsigned i = 0; i < p->pool->workers; i++)
+        if (timed(&p->workers[i]) && p->workers[i].deadline < first)
+            first = p->workers[i].deadline;
     if (first == UINT64_MAX)
         return -1;
     return first <= now ? 0 : (int)((first - now) / 1000000 + 1);
 }
 
+static bool is_live(const struct iw_pool *pool)
+{
+    return pool->live && !*pool->live_error;
+}
+
 static void pump(struct iw_pool *pool)
 {
-    if (pool->live && !*pool->live_error)
+    if (is_live(pool))
         iw_live_pump(pool->live, pool->live_error);
 }
 
 /* One turn: waits for something to happen and takes it. */
 static void turn(struct parent *p)
 {
-    unsigned n = p->pool->workers;
+    struct iw_pool *pool = p->pool;
+    unsigned n = pool->workers;
     struct pollfd fds[WORKERS + 2];
-    bool live = p->pool->live && !*p->pool->live_error;
-
     for (unsigned i = 0; i < n; i++)
         fds[i] = (struct pollfd){.fd = p->workers[i].pid ? p->workers[i].fd : -1, .events = POLLIN};
     fds[n] = (struct pollfd){.fd = p->signals, .events = POLLIN};
-    fds[n + 1] = (struct pollfd){.fd = live ? iw_live_fd(p->pool->live) : -1, .events = POLLIN};
+    fds[n + 1] =
+        (struct pollfd){.fd = is_live(pool) ? iw_live_fd(pool->live) : -1, .events = POLLIN};
     if (poll(fds, n + 2, wait_ms(p)) < 0)
         return;
     if (fds[n].revents) {
         struct signalfd_siginfo info;
-
         if (read(p->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
-            p->pool->interrupted = (int)info.ssi_signo;
+            pool->interrupted = (int)info.ssi_signo;
         return;
     }
     if (fds[n + 1].revents)
-        pump(p->pool);
+        pump(pool);
     for (unsigned i = 0; i < n; i++) {
         struct worker *w = &p->workers[i];
-
-        if (fds[i].revents && !hear(p, i))
-            lose(p, i, false);
-        else if (w->pid > 0 && (w->busy || w->closing) &&
-                 overdue(w, p->pool->grace > 0 ? p->pool->grace : GRACE_SECONDS))
-            lose(p, i, true);
+        if (fds[i].revents && !hear(w))
+            lose(w, false);
+        else if (timed(w) && overdue(w, pool->grace > 0 ? pool->grace : GRACE_SECONDS))
+            lose(w, true);
     }
 }
 
@@ -388,11 +373,10 @@ static void turn(struct parent *p)
 static int loop(struct parent *p)
 {
     bool alive = true;
-
     while (alive && !p->pool->interrupted) {
         alive = false;
         for (unsigned i = 0; i < p->pool->workers; i++) {
-            if (!p->workers[i].busy && feed(p, i))
+            if (feed(&p->workers[i]))
                 return -1;
             alive = alive || p->workers[i].pid > 0;
         }
@@ -406,25 +390,24 @@ static int loop(struct parent *p)
 int iw_pool_run(struct iw_pool *pool, char *error, size_t room)
 {
     struct parent p = {.pool = pool};
-    char how[128];
     sigset_t caught;
-    int status;
-
     if (pool->workers > WORKERS)
         pool->workers = WORKERS;
     p.workers = iw_got(calloc(pool->workers, sizeof(*p.workers)));
+    for (unsigned i = 0; i < pool->workers; i++)
+        p.workers[i] = (struct worker){.parent = &p, .number = i};
     sigemptyset(&caught);
     sigaddset(&caught, SIGINT);
     sigaddset(&caught, SIGTERM);
     sigaddset(&caught, SIGHUP);
     sigprocmask(SIG_BLOCK, &caught, &p.before);
     p.signals = signalfd(-1, &caught, SFD_CLOEXEC | SFD_NONBLOCK);
-    status = p.signals < 0 ? -1 : loop(&p);
+    int status = p.signals < 0 ? -1 : loop(&p);
     if (status)
         snprintf(error, room, "cannot start a worker: %s", strerror(errno));
     for (unsigned i = 0; i < pool->workers; i++) {
         if (p.workers[i].pid > 0)
-            bury(&p, i, true, how, sizeof(how));
+            free(bury(&p.workers[i], true));
         free(p.workers[i].answer);
     }
     free(p.workers);

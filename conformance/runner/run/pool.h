@@ -8,8 +8,7 @@
  * deadline that a worker cannot enforce upon itself, and ends what a dead worker has left behind.
  */
 
-#include "base/runner.h"
-#include "target/target.h"
+#include "script/script_run.h"
 
 struct iw_live;
 

@@ -3,18 +3,18 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/result_json.h"
+#include "base/text_tools.h"
 #include "host/text.h"
 #include "pool.h"
-#include "suite/suite.h"
 
 enum { LINE = 1024 };
 
 struct worker {
     const struct iw_pool *pool;
-    int fd;
+    FILE *out; /* to the parent */
     char *log;
     struct iw_target_instance *target; /* NULL: not open */
     char option[sizeof(((struct iw_order *)0)->option)];
@@ -24,39 +24,10 @@ struct worker {
 
 /* ---- talking to the parent ---- */
 
-static bool read_all(int fd, void *to, size_t length)
-{
-    char *at = to;
-
-    while (length) {
-        ssize_t got = read(fd, at, length);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        at += got;
-        length -= (size_t)got;
-    }
-    return true;
-}
-
 static void say(const struct worker *w, json_t *object)
 {
-    char *text = iw_got(json_dumps(object, JSON_COMPACT));
-    size_t length = strlen(text), at = 0;
-
-    text[length++] = '\n'; /* in place of the zero */
-    while (at < length) {
-        ssize_t sent = write(w->fd, text + at, length - at);
-
-        if (sent < 0 && errno == EINTR)
-            continue;
-        if (sent < 0)
-            _exit(0); /* the parent is gone, and every target ends with its connection */
-        at += (size_t)sent;
-    }
-    free(text);
+    if (json_dumpf(object, w->out, JSON_COMPACT) || putc('\n', w->out) == EOF || fflush(w->out))
+        _exit(0); /* the parent is gone, and every target ends with its connection */
     json_decref(object);
 }
 
@@ -71,17 +42,14 @@ static void say_group(const struct worker *w)
 static void close_target(struct worker *w)
 {
     char trouble[LINE];
-
     if (!w->target)
         return;
     iw_target_close(w->target, trouble, sizeof(trouble));
     w->target = NULL;
-    if (*trouble) {
-        char *text = iw_text_format("%s%s%s", w->option, *w->option ? ": " : "", trouble);
-
+    char *text = iw_text_format("%s%s%s", w->option, *w->option ? ": " : "", trouble);
+    if (*trouble)
         say(w, iw_got(json_pack("{s:o}", "trouble", iw_json_text(text))));
-        free(text);
-    }
+    free(text);
     say_group(w);
 }
 
@@ -97,10 +65,8 @@ static bool is_crafted(const struct iw_case *c)
 static const char *why_not_crafted(struct worker *w)
 {
     char error[LINE];
-
     if (w->tun.fd < 0 && !w->no_tun) {
         const char *why = iw_target_uncraftable(w->pool->target);
-
         if (!why && iw_tun_open(&w->tun, error, sizeof(error)))
             why = error;
         w->no_tun = iw_text_copy(why);
@@ -112,17 +78,15 @@ static const char *why_not_crafted(struct worker *w)
 static bool open_target(struct worker *w, const char *option, bool crafted, struct iw_result *out)
 {
     const struct iw_pool *pool = w->pool;
-    enum iw_target_opened opened;
     char error[LINE];
-
     if (w->target && (strcmp(w->option, option) != 0 || !iw_target_of(w->target)->tun == crafted))
         close_target(w);
     if (w->target)
         return true;
     snprintf(w->option, sizeof(w->option), "%s", option);
-    opened = iw_target_open_crafted(pool->target, *option ? option : NULL, w->log,
-                                    pool->options->time_scale, crafted ? &w->tun : NULL, &w->target,
-                                    error, sizeof(error));
+    enum iw_target_opened opened = iw_target_open_crafted(
+        pool->target, *option ? option : NULL, w->log, pool->options->time_scale,
+        crafted ? &w->tun : NULL, &w->target, error, sizeof(error));
     if (opened == IW_TARGET_OPENED) {
         say_group(w);
         say(w, iw_got(json_pack("{s:b, s:o}", "reached", 1, "version",
@@ -149,7 +113,6 @@ static void look_after(struct worker *w, struct iw_result *r)
 {
     char trouble[LINE];
     const char *how = iw_target_check(w->target, trouble, sizeof(trouble));
-
     if (*trouble) {
         set_reason(r, IW_VERDICT_ERROR,
                    iw_text_format("a sanitizer stopped the target: %s%s%s", trouble,
@@ -166,8 +129,6 @@ static void play_once(struct worker *w, const struct iw_order *order, struct iw_
     const struct iw_pool *pool = w->pool;
     struct iw_run_options options = *pool->options;
     bool crafted = is_crafted(order->c);
-    char *lacking;
-
     *r = (struct iw_result){0};
     if (crafted && why_not_crafted(w)) {
         set_reason(r, IW_VERDICT_SKIP, iw_text_format("needs crafted TCP segments: %s", w->no_tun));
@@ -175,9 +136,9 @@ static void play_once(struct worker *w, const struct iw_order *order, struct iw_
     }
     if (!open_target(w, order->option, crafted, r))
         return;
-    lacking = iw_case_hazardous(order->c) && !pool->options->hazards
-                  ? iw_text_copy("a hazard: it could wedge the target; see --allow-hazard")
-                  : iw_target_lacks(iw_target_of(w->target), order->c);
+    char *lacking = iw_case_tagged(order->c, "hazard") && !pool->options->hazards
+                        ? iw_text_copy("a hazard: it could wedge the target; see --allow-hazard")
+                        : iw_target_lacks(iw_target_of(w->target), order->c);
     if (lacking) {
         set_reason(r, IW_VERDICT_SKIP, lacking);
         return;
@@ -191,20 +152,11 @@ static void play_once(struct worker *w, const struct iw_order *order, struct iw_
         fflush(pool->options->trace);
 }
 
-static void add_note(struct iw_result *r, const char *note)
-{
-    char *notes = r->notes ? iw_text_format("%s\n%s", r->notes, note) : iw_text_copy(note);
-
-    free(r->notes);
-    r->notes = notes;
-}
-
 /* A peer that lives but has lost its listener is started again, where that is the runner's
  * business. A case that has seen no more of it than that is played once more. */
 static void play(struct worker *w, const struct iw_order *order, struct iw_result *r)
 {
     const struct iw_target_spec *spec = w->pool->target;
-
     play_once(w, order, r);
     if (!w->target || !iw_target_of(w->target)->refused || !spec->start ||
         spec->class == IW_TARGET_AGENT)
@@ -214,19 +166,20 @@ static void play(struct worker *w, const struct iw_order *order, struct iw_resul
         return;
     iw_result_free(r);
     play_once(w, order, r);
-    add_note(r, "the target no longer accepted connections and was started again");
+    iw_text_join(&r->notes, "\n",
+                 "the target no longer accepted connections and was started again");
 }
 
 void iw_worker_serve(const struct iw_pool *pool, unsigned number, int fd)
 {
-    struct worker w = {.pool = pool, .fd = fd, .tun = {.fd = -1, .net_ns = -1, .user_ns = -1}};
+    struct worker w = {
+        .pool = pool, .out = fdopen(fd, "w"), .tun = {.fd = -1, .net_ns = -1, .user_ns = -1}};
     struct iw_order order;
-
+    iw_got(w.out);
     if (pool->log_dir)
         w.log = iw_text_format("%s/target-%u.log", pool->log_dir, number + 1);
-    while (read_all(fd, &order, sizeof(order))) {
+    while (recv(fd, &order, sizeof(order), MSG_WAITALL) == (ssize_t)sizeof(order)) {
         struct iw_result result;
-
         play(&w, &order, &result);
         say(&w, iw_got(json_pack("{s:o}", "result", iw_result_to_json(&result))));
         iw_result_free(&result);

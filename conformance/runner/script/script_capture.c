@@ -9,7 +9,7 @@
 #include "iwarp/capture.h"
 #include "iwarp/crc32c.h"
 #include "iwarp/transport.h"
-#include "script.h"
+#include "script_host.h"
 #include "station/station_internal.h"
 
 /* Bounds of what a file can make us hold: connections that are read at a time, and those that are
@@ -122,16 +122,7 @@ static void flush(struct recorded *c, enum iw_side side)
 
 static void seen_startup(struct recorded *c, const struct iw_observation *o)
 {
-    struct iw_item *item = iw_item_new(IW_ITEM_STARTUP, o->pos, o->end);
-
-    if (item && (item->octets = malloc(o->frame_length))) {
-        memcpy(item->octets, o->frame, o->frame_length);
-        item->length = o->frame_length;
-    } else {
-        iw_item_free(item);
-        item = NULL;
-    }
-    add_now(c, o->side, item);
+    add_now(c, o->side, iw_item_startup(o));
 }
 
 /* Whether a segment goes on where the message that is not whole yet has ended so far. */
@@ -158,10 +149,7 @@ static void seen_segment(struct recorded *c, const struct iw_observation *o)
     c->time[o->side] = c->recording->time;
     if (!*item)
         *item = iw_item_new(IW_ITEM_MESSAGE, o->pos, o->end);
-    if (!*item || !iw_item_append(*item, o)) {
-        stop(c->recording, "no memory");
-        return;
-    }
+    iw_item_append(*item, o);
     if ((*item)->length > OCTETS)
         stop(c->recording, "the recording is too large to be replayed");
     if (iw_ddp_last(&o->ddp))

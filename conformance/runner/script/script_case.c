@@ -3,18 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "script.h"
-
-/* The string in a field of the table on top of the stack, copied; NULL if it is absent. */
-static char *text_field(lua_State *L, const char *field)
-{
-    char *copy = NULL;
-
-    if (lua_getfield(L, -1, field) == LUA_TSTRING)
-        copy = strdup(lua_tostring(L, -1));
-    lua_pop(L, 1);
-    return copy;
-}
+#include "script_case.h"
+#include "script_host.h"
 
 static void take_rules(lua_State *L, struct iw_case *c)
 {
@@ -56,29 +46,22 @@ static void take_needs(lua_State *L, struct iw_case *c)
     c->needs = calloc(n + 1, sizeof(*c->needs));
     for (size_t i = 0; c->needs && i < n; i++) {
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
-        c->needs[c->n_needs].name = text_field(L, "name");
-        c->needs[c->n_needs++].value = text_field(L, "value");
+        c->needs[c->n_needs].name = iw_script_text(L, "name");
+        c->needs[c->n_needs++].value = iw_script_text(L, "value");
         lua_pop(L, 1);
     }
     lua_pop(L, 1);
 }
 
-static enum iw_verdict worst_of(const char *name)
-{
-    if (!strcmp(name, "FAIL"))
-        return IW_VERDICT_FAIL;
-    return strcmp(name, "NOTE") ? IW_VERDICT_PASS : IW_VERDICT_NOTE;
-}
-
 /* The normalised case on top of the stack. False if there was no memory. */
 static bool take(lua_State *L, const char *file, struct iw_case *c)
 {
-    char *role = text_field(L, "role");
-    char *worst = text_field(L, "worst");
+    char *role = iw_script_text(L, "role");
+    char *worst = iw_script_text(L, "worst");
     bool done;
 
-    c->id = text_field(L, "id");
-    c->purpose = text_field(L, "purpose");
+    c->id = iw_script_text(L, "id");
+    c->purpose = iw_script_text(L, "purpose");
     c->file = strdup(file);
     lua_getfield(L, -1, "line");
     c->line = (int)lua_tointeger(L, -1);
@@ -91,7 +74,7 @@ static bool take(lua_State *L, const char *file, struct iw_case *c)
     done = role && worst && c->id && c->purpose && c->file && c->rules && c->tags && c->needs;
     if (done) {
         c->role = strcmp(role, "initiator") ? IW_MPA_RESPONDER : IW_MPA_INITIATOR;
-        c->worst = worst_of(worst);
+        iw_verdict_find(worst, &c->worst);
     }
     free(role);
     free(worst);

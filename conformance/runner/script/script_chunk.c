@@ -3,7 +3,7 @@
  * Compiled scripts, kept for the life of the process: every case has a Lua state of its own, and a
  * worker runs many cases of the same files. A file that has changed is read again.
  */
-#include "script.h"
+#include "script_host.h"
 
 #include <stdlib.h>
 #include <string.h>

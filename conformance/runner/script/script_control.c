@@ -4,7 +4,7 @@
 
 #include "iwarp/control.h"
 #include "iwarp/transport.h"
-#include "script.h"
+#include "script_host.h"
 
 enum { DEPTH = 16 };
 

@@ -2,7 +2,8 @@
 /* The part of `iw` that `iwarp-conform replay` stands on. */
 #include <string.h>
 
-#include "script.h"
+#include "script_host.h"
+#include "script_replay.h"
 
 static void set(lua_State *L, const char *field, const char *text)
 {

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "iwarp/transport.h"
-#include "script.h"
+#include "script_host.h"
+#include "script_run.h"
 #include "sequence.h"
 
 enum { ERROR_ROOM = 1024, CASE_SECONDS = 20 };
@@ -49,7 +50,7 @@ void iw_script_resume(struct iw_script *s)
     s->left = 0;
 }
 
-static char *text_field(lua_State *L, const char *field)
+char *iw_script_text(lua_State *L, const char *field)
 {
     char *copy = NULL;
 
@@ -62,20 +63,18 @@ static char *text_field(lua_State *L, const char *field)
 /* The table on top of the stack: an error, or what `finish` returned. */
 static void take_result(lua_State *L, struct iw_result *out)
 {
-    char *verdict = text_field(L, "verdict");
-    char *rule = text_field(L, "rule");
+    char *verdict = iw_script_text(L, "verdict");
+    char *rule = iw_script_text(L, "rule");
 
     out->verdict = IW_VERDICT_ERROR;
-    for (int v = 0; verdict && v < IW_VERDICT_COUNT; v++)
-        if (!strcmp(verdict, iw_verdict_name((enum iw_verdict)v)))
-            out->verdict = (enum iw_verdict)v;
+    iw_verdict_find(verdict, &out->verdict);
     out->rule = rule ? iw_rule_find(rule) : NULL;
-    out->reason = text_field(L, "reason");
-    out->expected = text_field(L, "expected");
-    out->actual = text_field(L, "actual");
-    out->where = text_field(L, "where");
-    out->observed = text_field(L, "observed");
-    out->notes = text_field(L, "notes");
+    out->reason = iw_script_text(L, "reason");
+    out->expected = iw_script_text(L, "expected");
+    out->actual = iw_script_text(L, "actual");
+    out->where = iw_script_text(L, "where");
+    out->observed = iw_script_text(L, "observed");
+    out->notes = iw_script_text(L, "notes");
     free(verdict);
     free(rule);
 }

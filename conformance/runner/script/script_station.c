@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "iwarp/transport.h"
-#include "script.h"
+#include "script_host.h"
 
 #define CONN "iw.conn"
 #define LISTENER "iw.listener"
@@ -292,9 +292,7 @@ static int c_ulpdu(lua_State *L)
     bool broken = lua_toboolean(L, 4);
     const struct iw_writes *w = writes_of(L, 5, &writes);
 
-    if (!iw_conn_send_ulpdu(c, octets, length, &bend, broken, w,
-                            iw_script_until(L, 6, patience(L))))
-        return luaL_error(L, "no memory for an FPDU of %I octets", (lua_Integer)length);
+    iw_conn_send_ulpdu(c, octets, length, &bend, broken, w, iw_script_until(L, 6, patience(L)));
     iw_script_check_time(L);
     return 0;
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "iwarp/crc32c.h"
-#include "script.h"
+#include "script_host.h"
 
 static void set_integer(lua_State *L, const char *field, uint64_t value)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/result_json.h"
+#include "base/result.h"
 #include "host/text.h"
 #include "iwarp/mpa.h"
 #include "iwarp/octets.h"

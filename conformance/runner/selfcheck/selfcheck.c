@@ -27,18 +27,20 @@ enum stage {
     IDLE   /* cases that have noticed nothing, each with the other switches until it does */
 };
 
+struct task {
+    struct iw_probe *probe;     /* NULL: none */
+    struct iw_suspect *suspect; /* IDLE: the case */
+    size_t next;                /* in `order` */
+    size_t *order;              /* BEND: suspects */
+    size_t count, near;         /* so many of them name a rule of the check */
+};
+
 struct check_run {
     struct iw_self_check *s;
     enum stage stage;
-    size_t next; /* probe (BEND), or suspect */
-    struct {
-        struct iw_probe *probe;     /* NULL: none */
-        struct iw_suspect *suspect; /* IDLE: the case */
-        size_t next;                /* in `order` */
-        size_t *order;              /* BEND: suspects */
-        size_t count, near;         /* so many of them name a rule of the check */
-    } at[WORKERS];                  /* what each worker is about */
-    size_t *popular;                /* IDLE: probes, those that many cases notice first */
+    size_t next;             /* probe (BEND), or suspect */
+    struct task at[WORKERS]; /* what each worker is about */
+    size_t *popular;         /* IDLE: probes, those that many cases notice first */
     size_t finished;
     bool progress;
 };
@@ -57,16 +59,19 @@ const char *iw_switch_name(enum iw_switch kind)
     return names[kind];
 }
 
-static void add_probe(struct iw_probe **list, size_t *count, enum iw_check check,
-                      enum iw_switch kind, enum iw_botch botch)
+/* Adds it unless it does not apply or does not fit the glob (NULL: any does). */
+static void add_probe(struct iw_probe **list, size_t *count, const char *glob,
+                      const struct iw_probe *probe)
 {
-    struct iw_probe *p;
-
+    struct iw_probe p = *probe;
+    snprintf(p.option, sizeof(p.option), "--%s=%s%s%s", iw_switch_name(p.kind),
+             iw_check_info(p.check)->name, p.botch ? "=" : "",
+             p.botch ? iw_botch_name(p.botch) : "");
+    if (!iw_switch_applies(p.kind, p.check, p.botch) ||
+        (glob && fnmatch(glob, p.option + 2, 0) != 0))
+        return;
     *list = iw_got(realloc(*list, (*count + 1) * sizeof(**list)));
-    p = &(*list)[(*count)++];
-    *p = (struct iw_probe){.check = check, .kind = kind, .botch = botch};
-    snprintf(p->option, sizeof(p->option), "--%s=%s%s%s", iw_switch_name(kind),
-             iw_check_info(check)->name, botch ? "=" : "", botch ? iw_botch_name(botch) : "");
+    (*list)[(*count)++] = p;
 }
 
 /* The quick form's wrong reaction: another code if there can be one. */
@@ -80,36 +85,25 @@ static enum iw_botch one_botch(enum iw_check check)
     return IW_BOTCH_NONE;
 }
 
-static void drop_others(struct iw_probe *list, size_t *count, const char *glob)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < *count; i++)
-        if (!fnmatch(glob, list[i].option + 2, 0))
-            list[kept++] = list[i];
-    *count = kept;
-}
-
 struct iw_probe *iw_probes_make(bool full, const char *glob, size_t *count)
 {
     static const enum iw_switch kinds[] = {IW_SWITCH_IGNORE, IW_SWITCH_OVERSTRICT,
                                            IW_SWITCH_VIOLATE};
-    struct iw_probe *list = iw_got(calloc(1, sizeof(*list)));
-
+    struct iw_probe *list = NULL;
     *count = 0;
     for (int i = IW_CHECK_NONE + 1; i < IW_CHECK_COUNT; i++) {
-        enum iw_check check = (enum iw_check)i;
-
-        for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
-            if (iw_switch_applies(kinds[k], check, IW_BOTCH_NONE))
-                add_probe(&list, count, check, kinds[k], IW_BOTCH_NONE);
-        for (int b = IW_BOTCH_NONE + 1; b < IW_BOTCH_COUNT; b++)
-            if (full ? iw_switch_applies(IW_SWITCH_BOTCH, check, (enum iw_botch)b)
-                     : (enum iw_botch)b == one_botch(check))
-                add_probe(&list, count, check, IW_SWITCH_BOTCH, (enum iw_botch)b);
+        struct iw_probe probe = {.check = (enum iw_check)i};
+        for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
+            probe.kind = kinds[k];
+            add_probe(&list, count, glob, &probe);
+        }
+        probe.kind = IW_SWITCH_BOTCH;
+        for (int b = IW_BOTCH_NONE + 1; b < IW_BOTCH_COUNT; b++) {
+            probe.botch = (enum iw_botch)b;
+            if (full || probe.botch == one_botch(probe.check))
+                add_probe(&list, count, glob, &probe);
+        }
     }
-    if (glob)
-        drop_others(list, count, glob);
     return list;
 }
 
@@ -129,7 +123,6 @@ static bool late(const struct iw_suspect *suspect)
 static bool clean_next(struct check_run *run, struct iw_job *job)
 {
     const struct iw_self_check *s = run->s;
-
     while (run->stage == AGAIN && run->next < s->n_suspects && !late(&s->suspects[run->next]))
         run->next++;
     if (run->next == s->n_suspects)
@@ -141,7 +134,6 @@ static bool clean_next(struct check_run *run, struct iw_job *job)
 static struct iw_suspect *suspect_of(const struct iw_self_check *s, const struct iw_case *c)
 {
     size_t i = 0;
-
     while (s->suspects[i].c != c)
         i++;
     return &s->suspects[i];
@@ -150,7 +142,6 @@ static struct iw_suspect *suspect_of(const struct iw_self_check *s, const struct
 static void clean_done(struct check_run *run, const struct iw_job *job, struct iw_result *result)
 {
     struct iw_suspect *suspect = suspect_of(run->s, job->c);
-
     suspect->verdict = result->verdict;
     suspect->usable = result->verdict == IW_VERDICT_PASS || result->verdict == IW_VERDICT_NOTE;
     free(suspect->observed);
@@ -167,7 +158,6 @@ static void clean_done(struct check_run *run, const struct iw_job *job, struct i
 static int distance(const struct iw_case *c, enum iw_check check)
 {
     const struct iw_check_info *info = iw_check_info(check);
-
     if (iw_case_names_rule(c, iw_rule_at(info->rule)))
         return 0;
     for (size_t i = 0; i < info->n_others; i++)
@@ -181,36 +171,27 @@ bool iw_case_near_check(const struct iw_case *c, enum iw_check check)
     return distance(c, check) < 2;
 }
 
-static void begin_probe(struct check_run *run, unsigned worker, struct iw_probe *probe)
+static void begin_probe(const struct iw_self_check *s, struct task *task, struct iw_probe *probe)
 {
-    const struct iw_self_check *s = run->s;
-    size_t *order = iw_got(calloc(s->n_suspects + 1, sizeof(*order)));
-    size_t n = 0;
-
+    free(task->order);
+    *task = (struct task){.probe = probe};
+    task->order = iw_got(calloc(s->n_suspects + 1, sizeof(*task->order)));
     for (int d = 0; d <= 2; d++) {
         if (d == 2)
-            run->at[worker].near = n;
+            task->near = task->count;
         for (size_t i = 0; i < s->n_suspects; i++)
             if (s->suspects[i].usable && distance(s->suspects[i].c, probe->check) == d)
-                order[n++] = i;
+                task->order[task->count++] = i;
     }
-    free(run->at[worker].order);
-    run->at[worker].probe = probe;
-    run->at[worker].order = order;
-    run->at[worker].count = n;
-    run->at[worker].next = 0;
 }
 
 /* Enough once it is noticed; in the full form all cases that name a rule of the check are asked,
  * and of some cases only these. */
-static bool over(const struct check_run *run, unsigned worker)
+static bool over(const struct iw_self_check *s, const struct task *task)
 {
-    const struct iw_self_check *s = run->s;
-    const struct iw_probe *probe = run->at[worker].probe;
-    size_t next = run->at[worker].next;
-
-    return !probe || next == run->at[worker].count ||
-           (s->full ? next >= run->at[worker].near && (probe->n_notices || s->partial)
+    const struct iw_probe *probe = task->probe;
+    return !probe || task->next == task->count ||
+           (s->full ? task->next >= task->near && (probe->n_notices || s->partial)
                     : probe->n_notices > 0);
 }
 
@@ -220,22 +201,21 @@ static void show_progress(const struct check_run *run, size_t count, const char 
         fprintf(stderr, "\r\033[K[%zu/%zu] %s", run->finished, count, what);
 }
 
-static bool bend_next(struct check_run *run, unsigned worker, struct iw_job *job)
+static bool bend_next(struct check_run *run, struct task *task, struct iw_job *job)
 {
-    while (over(run, worker)) {
-        if (run->at[worker].probe) {
+    const struct iw_self_check *s = run->s;
+    while (over(s, task)) {
+        if (task->probe) {
             run->finished++;
-            show_progress(run, run->s->n_probes, "switches");
-            run->at[worker].probe = NULL;
+            show_progress(run, s->n_probes, "switches");
+            task->probe = NULL;
         }
-        if (run->next == run->s->n_probes)
+        if (run->next == s->n_probes)
             return false;
-        begin_probe(run, worker, &run->s->probes[run->next++]);
+        begin_probe(s, task, &s->probes[run->next++]);
     }
-    *job = (struct iw_job){
-        .c = run->s->suspects[run->at[worker].order[run->at[worker].next++]].c,
-        .option = run->at[worker].probe->option,
-    };
+    *job = (struct iw_job){.c = s->suspects[task->order[task->next++]].c,
+                           .option = task->probe->option};
     return true;
 }
 
@@ -245,7 +225,6 @@ static void rank(struct check_run *run)
 {
     const struct iw_self_check *s = run->s;
     size_t *popular = iw_got(calloc(s->n_probes + 1, sizeof(*popular)));
-
     for (size_t i = 0; i < s->n_probes; i++) {
         size_t at = i;
 
@@ -259,45 +238,33 @@ static void rank(struct check_run *run)
 }
 
 /* The worker's next switch for its case; those of the case's own rules were tried. */
-static bool other_probe(struct check_run *run, unsigned worker)
+static bool other_probe(const struct check_run *run, struct task *task)
 {
-    const struct iw_suspect *suspect = run->at[worker].suspect;
-
-    while (!suspect->noticed && run->at[worker].next < run->s->n_probes) {
-        struct iw_probe *probe = &run->s->probes[run->popular[run->at[worker].next++]];
-
-        run->at[worker].probe = probe;
-        if (!iw_case_near_check(suspect->c, probe->check))
+    while (!task->suspect->noticed && task->next < run->s->n_probes) {
+        task->probe = &run->s->probes[run->popular[task->next++]];
+        if (!iw_case_near_check(task->suspect->c, task->probe->check))
             return true;
     }
     return false;
 }
 
-static bool idle_next(struct check_run *run, unsigned worker, struct iw_job *job)
+static bool idle_next(struct check_run *run, struct task *task, struct iw_job *job)
 {
     const struct iw_self_check *s = run->s;
-
-    while (!run->at[worker].suspect || !other_probe(run, worker)) {
+    while (!task->suspect || !other_probe(run, task)) {
         struct iw_suspect *suspect = &s->suspects[run->next];
-
         if (run->next == s->n_suspects)
             return false;
         run->next++;
         show_progress(run, s->n_suspects, "cases");
         run->finished = run->next;
-        if (!suspect->usable || suspect->noticed)
-            continue;
-        run->at[worker].suspect = suspect;
-        run->at[worker].next = 0;
+        if (suspect->usable && !suspect->noticed) {
+            task->suspect = suspect;
+            task->next = 0;
+        }
     }
-    *job =
-        (struct iw_job){.c = run->at[worker].suspect->c, .option = run->at[worker].probe->option};
+    *job = (struct iw_job){.c = task->suspect->c, .option = task->probe->option};
     return true;
-}
-
-static bool same(const char *a, const char *b)
-{
-    return a && b ? !strcmp(a, b) : a == b;
 }
 
 static void wipe(const struct check_run *run)
@@ -306,12 +273,10 @@ static void wipe(const struct check_run *run)
         fputs("\r\033[K", stderr);
 }
 
-static void probe_done(struct check_run *run, unsigned worker, const struct iw_job *job,
+static void probe_done(struct check_run *run, struct iw_probe *probe, const struct iw_job *job,
                        const struct iw_result *result)
 {
-    struct iw_probe *probe = run->at[worker].probe;
     struct iw_suspect *suspect = suspect_of(run->s, job->c);
-
     probe->tried++;
     suspect->tried++;
     if (result->verdict == IW_VERDICT_ERROR) { /* the reference's fault, or ours: nothing noticed */
@@ -321,7 +286,9 @@ static void probe_done(struct check_run *run, unsigned worker, const struct iw_j
         run->s->n_errors++;
         return;
     }
-    if (result->verdict == suspect->verdict && same(result->observed, suspect->observed))
+    if (result->verdict == suspect->verdict &&
+        strcmp(result->observed ? result->observed : "",
+               suspect->observed ? suspect->observed : "") == 0)
         return;
     suspect->noticed++;
     probe->notices =
@@ -340,27 +307,24 @@ static void probe_done(struct check_run *run, unsigned worker, const struct iw_j
 static bool next(void *context, unsigned worker, struct iw_job *job)
 {
     struct check_run *run = context;
-
-    return run->stage == BEND   ? bend_next(run, worker, job)
-           : run->stage == IDLE ? idle_next(run, worker, job)
+    return run->stage == BEND   ? bend_next(run, &run->at[worker], job)
+           : run->stage == IDLE ? idle_next(run, &run->at[worker], job)
                                 : clean_next(run, job);
 }
 
 static void done(void *context, unsigned worker, const struct iw_job *job, struct iw_result *result)
 {
     struct check_run *run = context;
-
     if (run->stage == CLEAN || run->stage == AGAIN)
         clean_done(run, job, result);
     else
-        probe_done(run, worker, job, result);
+        probe_done(run, run->at[worker].probe, job, result);
     iw_result_free(result);
 }
 
 static void trouble(void *context, const char *line)
 {
     struct check_run *run = context;
-
     wipe(run);
     iw_complain("the target, at its end: %s", line);
     run->s->n_errors++;
@@ -371,13 +335,7 @@ static int play_stage(struct check_run *run, enum stage stage, const struct iw_r
                       struct iw_pool *pool)
 {
     char error[256];
-
     pool->options = options;
-    pool->play = iw_script_run_case;
-    pool->context = run;
-    pool->next = next;
-    pool->done = done;
-    pool->trouble = trouble;
     pool->unreached = 0;
     run->stage = stage;
     run->next = run->finished = 0;
@@ -398,7 +356,6 @@ static int play_clean(struct check_run *run, const struct iw_run_options *option
 {
     struct iw_run_options patient = *options;
     int status = play_stage(run, CLEAN, options, pool);
-
     patient.time_scale = LATE * (options->time_scale > 0 ? options->time_scale : 1);
     if (!status)
         status = play_stage(run, AGAIN, &patient, pool);
@@ -434,13 +391,18 @@ int iw_self_check_play(struct iw_self_check *s, const struct iw_target_spec *tar
                        const struct iw_run_options *options, unsigned workers, const char *dir)
 {
     struct check_run run = {.s = s, .progress = isatty(2)};
-    struct iw_pool pool = {.target = target, .workers = workers, .log_dir = dir};
+    struct iw_pool pool = {.target = target,
+                           .workers = workers,
+                           .log_dir = dir,
+                           .play = iw_script_run_case,
+                           .context = &run,
+                           .next = next,
+                           .done = done,
+                           .trouble = trouble};
     struct iw_run_options hasty = *options;
     uint64_t began = iw_transport_now();
-    int status;
-
     hasty.patience = PATIENCE;
-    status = play_clean(&run, &hasty, &pool);
+    int status = play_clean(&run, &hasty, &pool);
     if (!status)
         status = play_stage(&run, BEND, &hasty, &pool);
     if (!status && s->full && !s->switches) {
@@ -460,7 +422,6 @@ int iw_self_check_play(struct iw_self_check *s, const struct iw_target_spec *tar
 int iw_self_check_status(const struct iw_self_check *s)
 {
     size_t checks, noticed, switches;
-
     iw_self_check_count(s, &checks, &noticed, &switches);
     if (s->n_errors)
         return IW_EXIT_TESTER;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
-#include "base/result_json.h"
 #include "host/text.h"
-#include "run/record.h"
+#include "run/run_record.h"
 #include "selfcheck.h"
 
 enum { LINE = 120 /* columns */, IDLE = 40 /* names */ };
@@ -29,13 +28,10 @@ void iw_self_check_count(const struct iw_self_check *s, size_t *checks, size_t *
 {
     *checks = *noticed = *switches = 0;
     for (size_t i = 0; i < s->n_probes; i++) {
-        if (s->probes[i].n_notices)
-            (*switches)++;
-        if (!first_of_check(s, i))
-            continue;
-        (*checks)++;
-        if (iw_check_noticed(s, s->probes[i].check))
-            (*noticed)++;
+        bool first = first_of_check(s, i);
+        *switches += s->probes[i].n_notices > 0;
+        *checks += first;
+        *noticed += first && iw_check_noticed(s, s->probes[i].check);
     }
 }
 
@@ -44,7 +40,6 @@ void iw_self_check_count(const struct iw_self_check *s, size_t *checks, size_t *
 static void print_probe(FILE *out, const struct iw_probe *p)
 {
     char kind[40];
-
     snprintf(kind, sizeof(kind), "%s%s%s", iw_switch_name(p->kind), p->botch ? "=" : "",
              p->botch ? iw_botch_name(p->botch) : "");
     fprintf(out, "%-26s %-14s ", iw_check_info(p->check)->name, kind);
@@ -76,7 +71,6 @@ static void print_unclean(FILE *out, const struct iw_self_check *s)
 static void print_unnoticed(FILE *out, const struct iw_self_check *s)
 {
     bool any = false;
-
     for (size_t i = 0; i < s->n_probes; i++) {
         const struct iw_check_info *info = iw_check_info(s->probes[i].check);
 
@@ -99,26 +93,26 @@ static bool idle(const struct iw_suspect *one)
 static void print_idle(FILE *out, const struct iw_self_check *s)
 {
     size_t column = LINE, n = 0;
-
     for (size_t i = 0; i < s->n_suspects; i++)
         n += idle(&s->suspects[i]);
     if (!n)
         return;
+    bool few = s->full || n <= IDLE;
     fprintf(out, "\n%zu cases were run with switches and never changed their verdict%s%s", n,
             s->full ? "" : " (the quick form stops at the first notice; see --full)",
-            s->full || n <= IDLE ? ":" : "\n");
-    for (size_t i = 0; (s->full || n <= IDLE) && i < s->n_suspects; i++) {
+            few ? ":" : "");
+    for (size_t i = 0; few && i < s->n_suspects; i++) {
         if (!idle(&s->suspects[i]))
             continue;
-        column += 2 + strlen(s->suspects[i].c->id);
+        size_t width = 2 + strlen(s->suspects[i].c->id);
+        column += width;
         if (column > LINE) {
-            column = 2 + strlen(s->suspects[i].c->id);
-            fputs("\n", out);
+            column = width;
+            putc('\n', out);
         }
         fprintf(out, "  %s", s->suspects[i].c->id);
     }
-    if (s->full || n <= IDLE)
-        fputs("\n", out);
+    putc('\n', out);
 }
 
 static double percent(size_t part, size_t whole)
@@ -129,7 +123,6 @@ static double percent(size_t part, size_t whole)
 void iw_self_check_print(FILE *out, const struct iw_self_check *s)
 {
     size_t checks, noticed, switches;
-
     iw_self_check_count(s, &checks, &noticed, &switches);
     fprintf(out, "%-26s %-14s %s\n", "check", "switch", "noticed by");
     for (size_t i = 0; i < s->n_probes; i++)
@@ -150,7 +143,6 @@ void iw_self_check_print(FILE *out, const struct iw_self_check *s)
 static json_t *notices_json(const struct iw_probe *p)
 {
     json_t *list = iw_got(json_array());
-
     for (size_t i = 0; i < p->n_notices; i++)
         json_array_append_new(list,
                               iw_got(json_pack("{s:s, s:s, s:s, s:o}", "case", p->notices[i].c->id,
@@ -163,7 +155,6 @@ static json_t *notices_json(const struct iw_probe *p)
 static json_t *switches_json(const struct iw_self_check *s)
 {
     json_t *list = iw_got(json_array());
-
     for (size_t i = 0; i < s->n_probes; i++) {
         const struct iw_probe *p = &s->probes[i];
         const struct iw_check_info *info = iw_check_info(p->check);
@@ -181,7 +172,6 @@ static json_t *switches_json(const struct iw_self_check *s)
 static json_t *cases_json(const struct iw_self_check *s)
 {
     json_t *list = iw_got(json_array());
-
     for (size_t i = 0; i < s->n_suspects; i++) {
         const struct iw_suspect *one = &s->suspects[i];
 
@@ -197,10 +187,8 @@ static json_t *cases_json(const struct iw_self_check *s)
 void iw_self_check_json(FILE *out, const struct iw_self_check *s)
 {
     size_t checks, noticed, switches;
-    json_t *all;
-
     iw_self_check_count(s, &checks, &noticed, &switches);
-    all = iw_got(json_pack(
+    json_t *all = iw_got(json_pack(
         "{s:i, s:{s:s, s:s}, s:{s:s}, s:b, s:f, s:{s:I, s:I, s:I, s:I, s:I, s:I}, s:o, s:o}",
         "schema", (int)IW_REPORT_SCHEMA, "tool", "name", "iwarp-conform", "version", IW_VERSION,
         "suite", "version", s->suite, "full", (int)s->full, "seconds", s->seconds, "summary",

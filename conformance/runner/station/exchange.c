@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "host/text.h"
 #include "iwarp/capture.h"
 #include "iwarp/transport.h"
 
@@ -67,11 +68,8 @@ struct iw_exchange {
 
 struct iw_exchange *iw_exchange_create(void)
 {
-    struct iw_exchange *x = calloc(1, sizeof(*x));
+    struct iw_exchange *x = iw_got(calloc(1, sizeof(*x)));
     struct timespec now;
-
-    if (!x)
-        return NULL;
     x->last_event = &x->events;
     x->last_remark = &x->remarks;
     x->last_line = &x->lines;
@@ -87,20 +85,17 @@ void iw_exchange_destroy(struct iw_exchange *x)
         return;
     while (x->events) {
         struct event *e = x->events;
-
         x->events = e->next;
         free(e);
     }
     while (x->remarks) {
         struct iw_exchange_remark *r = x->remarks;
-
         x->remarks = r->next;
         free(r->text);
         free(r);
     }
     while (x->lines) {
         struct iw_exchange_line *line = x->lines;
-
         x->lines = line->next;
         free(line);
     }
@@ -115,10 +110,7 @@ void iw_exchange_destroy(struct iw_exchange *x)
 static struct event *add(struct iw_exchange *x, enum event_kind kind, int connection,
                          bool from_peer, uint64_t now, const void *octets, size_t length)
 {
-    struct event *e = malloc(sizeof(*e) + length);
-
-    if (!e)
-        return NULL;
+    struct event *e = iw_got(malloc(sizeof(*e) + length));
     *e = (struct event){.kind = kind,
                         .connection = connection,
                         .from_peer = from_peer,
@@ -135,7 +127,6 @@ static struct event *add(struct iw_exchange *x, enum event_kind kind, int connec
 static void take_address(struct iw_synth_tcp *tcp, unsigned side, const struct sockaddr *from)
 {
     struct iw_address *to = &tcp->address[side];
-
     if (from->sa_family == AF_INET6) {
         struct sockaddr_in6 in6;
 
@@ -145,7 +136,6 @@ static void take_address(struct iw_synth_tcp *tcp, unsigned side, const struct s
         tcp->port[side] = ntohs(in6.sin6_port);
     } else {
         struct sockaddr_in in;
-
         memcpy(&in, from, sizeof(in));
         to->family = 4;
         memcpy(to->octets, &in.sin_addr, 4);
@@ -156,19 +146,15 @@ static void take_address(struct iw_synth_tcp *tcp, unsigned side, const struct s
 int iw_exchange_open(struct iw_exchange *x, bool station_connects, const struct sockaddr *station,
                      const struct sockaddr *peer, uint16_t mss, uint64_t now)
 {
-    int number = x->n_connections;
-    struct connection *more =
-        realloc(x->connections, (size_t)(number + 1) * sizeof(*x->connections));
-
-    if (!more)
-        return -1;
-    x->connections = more;
-    more[number] = (struct connection){.tcp.mss = mss, .station_connects = station_connects};
-    take_address(&more[number].tcp, station_connects ? 0 : 1, station);
-    take_address(&more[number].tcp, station_connects ? 1 : 0, peer);
-    if (!add(x, EVENT_OPEN, number, false, now, NULL, 0))
-        return -1;
-    return x->n_connections++;
+    int number = x->n_connections++;
+    x->connections =
+        iw_got(realloc(x->connections, (size_t)x->n_connections * sizeof(*x->connections)));
+    struct connection *c = &x->connections[number];
+    *c = (struct connection){.tcp.mss = mss, .station_connects = station_connects};
+    take_address(&c->tcp, station_connects ? 0 : 1, station);
+    take_address(&c->tcp, station_connects ? 1 : 0, peer);
+    add(x, EVENT_OPEN, number, false, now, NULL, 0);
+    return number;
 }
 
 bool iw_exchange_data(struct iw_exchange *x, int connection, bool from_peer, const void *octets,
@@ -176,8 +162,7 @@ bool iw_exchange_data(struct iw_exchange *x, int connection, bool from_peer, con
 {
     if (x->octets + length + IW_EXCHANGE_COST > IW_EXCHANGE_MAX)
         return false;
-    if (!add(x, EVENT_DATA, connection, from_peer, now, octets, length))
-        return false;
+    add(x, EVENT_DATA, connection, from_peer, now, octets, length);
     x->octets += length + IW_EXCHANGE_COST;
     x->connections[connection].position[from_peer] += length;
     return true;
@@ -186,12 +171,9 @@ bool iw_exchange_data(struct iw_exchange *x, int connection, bool from_peer, con
 bool iw_exchange_packet(struct iw_exchange *x, int connection, const struct iw_craft_packet *p,
                         uint64_t now)
 {
-    struct event *e = x->octets + p->length > IW_EXCHANGE_MAX
-                          ? NULL
-                          : add(x, EVENT_PACKET, connection, p->from_peer, now, p->data, p->length);
-
-    if (!e)
+    if (x->octets + p->length > IW_EXCHANGE_MAX)
         return false;
+    struct event *e = add(x, EVENT_PACKET, connection, p->from_peer, now, p->data, p->length);
     e->position = p->position;
     e->end = p->position + p->octets + !!(p->flags & (IW_TCP_FIN | IW_TCP_RST));
     x->octets += p->length;
@@ -208,15 +190,9 @@ void iw_exchange_end(struct iw_exchange *x, int connection, bool from_peer, bool
 void iw_exchange_cut(struct iw_exchange *x, int connection, bool from_peer, uint64_t position)
 {
     struct cuts *cuts = &x->connections[connection].cuts[from_peer];
-
     if (cuts->count == cuts->room) {
-        size_t room = cuts->room * 2 + 16;
-        uint64_t *more = realloc(cuts->at, room * sizeof(*more));
-
-        if (!more)
-            return;
-        cuts->at = more;
-        cuts->room = room;
+        cuts->room = cuts->room * 2 + 16;
+        cuts->at = iw_got(realloc(cuts->at, cuts->room * sizeof(*cuts->at)));
     }
     cuts->at[cuts->count++] = position;
     x->octets += IW_EXCHANGE_COST;
@@ -225,15 +201,11 @@ void iw_exchange_cut(struct iw_exchange *x, int connection, bool from_peer, uint
 void iw_exchange_comment(struct iw_exchange *x, int connection, bool from_peer, uint64_t position,
                          const char *text)
 {
-    struct iw_exchange_remark *r = calloc(1, sizeof(*r));
-
-    if (!r || !(r->text = strdup(text))) {
-        free(r);
-        return;
-    }
-    r->connection = connection;
-    r->from_peer = from_peer;
-    r->position = position;
+    struct iw_exchange_remark *r = iw_got(malloc(sizeof(*r)));
+    *r = (struct iw_exchange_remark){.connection = connection,
+                                     .from_peer = from_peer,
+                                     .position = position,
+                                     .text = iw_text_copy(text)};
     *x->last_remark = r;
     x->last_remark = &r->next;
 }
@@ -242,11 +214,9 @@ void iw_exchange_tell(struct iw_exchange *x, const struct iw_exchange_line *line
                       uint64_t now)
 {
     size_t length = strlen(text) + 1;
-    struct iw_exchange_line *l =
-        x->n_lines < IW_EXCHANGE_LINES ? malloc(sizeof(*l) + length) : NULL;
-
-    if (!l)
+    if (x->n_lines == IW_EXCHANGE_LINES)
         return;
+    struct iw_exchange_line *l = iw_got(malloc(sizeof(*l) + length));
     *l = *line;
     l->next = NULL;
     l->time = now - x->created;
@@ -273,15 +243,13 @@ size_t iw_exchange_read(const struct iw_exchange *x, int connection, bool from_p
                         uint64_t position, uint8_t *out, size_t room)
 {
     size_t got = 0;
-
     for (const struct event *e = x->events; e && got < room; e = e->next) {
         uint64_t at = position + got;
-        size_t step;
 
         if (e->kind != EVENT_DATA || e->connection != connection || e->from_peer != from_peer ||
             at < e->position || at >= e->position + e->length)
             continue;
-        step = e->length - (size_t)(at - e->position);
+        size_t step = e->length - (size_t)(at - e->position);
         if (step > room - got)
             step = room - got;
         memcpy(out + got, e->octets + (at - e->position), step);
@@ -296,7 +264,6 @@ const struct iw_exchange_remark *iw_exchange_remark(const struct iw_exchange *x,
                                                     uint64_t *at, const char **text)
 {
     const struct iw_exchange_remark *r = after ? after->next : x->remarks;
-
     while (r && (r->connection != line->connection || r->from_peer != line->from_peer ||
                  r->position < line->position ||
                  (r->position >= line->end && r->position != line->position)))
@@ -312,12 +279,13 @@ const struct iw_exchange_remark *iw_exchange_remark(const struct iw_exchange *x,
 static void comment(const struct iw_exchange *x, struct iw_synth *s, const struct event *e,
                     uint64_t at, uint64_t end, struct iw_synth_span span)
 {
-    for (const struct iw_exchange_remark *r = x->remarks; r; r = r->next) {
-        if (r->connection != e->connection || r->from_peer != e->from_peer || r->position < at ||
-            (r->position >= end && at != end) || (at == end && r->position != at))
-            continue;
-        iw_synth_comment(s, r->position - at < (end - at) / 2 ? span.first : span.last, r->text);
-    }
+    const struct iw_exchange_line line = {
+        .connection = e->connection, .from_peer = e->from_peer, .position = at, .end = end};
+    const struct iw_exchange_remark *r = NULL;
+    const char *text;
+    uint64_t position;
+    while ((r = iw_exchange_remark(x, &line, r, &position, &text)) != NULL)
+        iw_synth_comment(s, position - at < (end - at) / 2 ? span.first : span.last, text);
 }
 
 static void replay_data(const struct iw_exchange *x, struct iw_synth *s, const struct event *e,
@@ -326,30 +294,18 @@ static void replay_data(const struct iw_exchange *x, struct iw_synth *s, const s
     const struct cuts *cuts = &x->connections[e->connection].cuts[e->from_peer];
     size_t *next = &to->cut[e->from_peer];
     uint64_t at = e->position, end = e->position + e->length;
-
     while (at < end) {
         uint64_t until = end;
-        struct iw_synth_span span;
-
         while (*next < cuts->count && cuts->at[*next] <= at)
             (*next)++;
         if (*next < cuts->count && cuts->at[*next] < end)
             until = cuts->at[*next];
-        span = iw_synth_data(s, to->handle, side, e->time + x->epoch,
-                             e->octets + (at - e->position), (size_t)(until - at));
+        struct iw_synth_span span =
+            iw_synth_data(s, to->handle, side, e->time + x->epoch, e->octets + (at - e->position),
+                          (size_t)(until - at));
         comment(x, s, e, at, until, span);
         at = until;
     }
-}
-
-/* A packet without octets says nothing that could be remarked upon. */
-static void replay_packet(const struct iw_exchange *x, struct iw_synth *s, const struct event *e,
-                          unsigned side)
-{
-    struct iw_synth_span span = iw_synth_packet(s, side, e->time + x->epoch, e->octets, e->length);
-
-    if (e->end > e->position)
-        comment(x, s, e, e->position, e->end, span);
 }
 
 static void replay(const struct iw_exchange *x, struct iw_synth *s, struct replayed *to)
@@ -358,26 +314,26 @@ static void replay(const struct iw_exchange *x, struct iw_synth *s, struct repla
         const struct connection *c = &x->connections[e->connection];
         unsigned side = e->from_peer == c->station_connects;
         uint64_t time = e->time + x->epoch;
+        int *handle = &to[e->connection].handle;
         struct iw_synth_span span;
-
         if (c->crafted && e->kind != EVENT_PACKET)
             continue;
         switch (e->kind) {
         case EVENT_PACKET:
-            replay_packet(x, s, e, side);
+            span = iw_synth_packet(s, side, time, e->octets, e->length);
+            if (e->end > e->position) /* one without octets says nothing to be remarked upon */
+                comment(x, s, e, e->position, e->end, span);
             break;
         case EVENT_OPEN:
-            to[e->connection].handle = iw_synth_connect(s, &c->tcp, time, &span);
+            *handle = iw_synth_connect(s, &c->tcp, time, &span);
             break;
         case EVENT_DATA:
             replay_data(x, s, e, side, &to[e->connection]);
             break;
         case EVENT_FIN:
-            span = iw_synth_fin(s, to[e->connection].handle, side, time);
-            comment(x, s, e, e->position, e->position, span);
-            break;
         case EVENT_RESET:
-            span = iw_synth_reset(s, to[e->connection].handle, side, time);
+            span = e->kind == EVENT_FIN ? iw_synth_fin(s, *handle, side, time)
+                                        : iw_synth_reset(s, *handle, side, time);
             comment(x, s, e, e->position, e->position, span);
             break;
         }
@@ -389,10 +345,9 @@ int iw_exchange_save(const struct iw_exchange *x, const char *path, const char *
 {
     char what[IW_CAPTURE_ERROR] = "out of memory";
     struct iw_synth *s = iw_synth_new(2 * (size_t)IW_EXCHANGE_MAX);
-    struct replayed *to = calloc((size_t)x->n_connections + 1, sizeof(*to));
+    struct replayed *to = iw_got(calloc((size_t)x->n_connections + 1, sizeof(*to)));
     bool done = false;
-
-    if (s && to) {
+    if (s != NULL) {
         replay(x, s, to);
         done = iw_synth_write(s, path, "iwarp-conform", title, what);
     }

@@ -5,7 +5,7 @@
 /*
  * The log of what one case exchanged with the peer, over all its connections, and its way into a
  * capture: Ethernet, IP and TCP headers are made up around the station's own octets, unless the
- * packets of a crafted connection are known.
+ * packets of a crafted connection are known. Without memory the program ends (host/text.h).
  */
 
 #include <stdbool.h>
@@ -22,17 +22,15 @@
 
 struct iw_exchange;
 
-/* NULL if there is no memory. */
 struct iw_exchange *iw_exchange_create(void);
 void iw_exchange_destroy(struct iw_exchange *x);
 
 /* A TCP connection; `station_connects` says who sent the SYN. Addresses are copied; `mss` is in
- * octets. Returns its number for the calls below, or -1 if there is no memory. Times are
- * CLOCK_MONOTONIC in ns. */
+ * octets. Returns its number for the calls below. Times are CLOCK_MONOTONIC in ns. */
 int iw_exchange_open(struct iw_exchange *x, bool station_connects, const struct sockaddr *station,
                      const struct sockaddr *peer, uint16_t mss, uint64_t now);
-/* Octets in the order of their direction, as one write or read. False if the log is full or there
- * is no memory: nothing was added then. */
+/* Octets in the order of their direction, as one write or read. False if the log is full: nothing
+ * was added then. */
 bool iw_exchange_data(struct iw_exchange *x, int connection, bool from_peer, const void *octets,
                       size_t length, uint64_t now);
 /* An IP packet as it came or went. The capture of a connection that has one shows its packets only.
@@ -67,8 +65,8 @@ struct iw_exchange_line {
 /* Lines that one log keeps. */
 enum { IW_EXCHANGE_LINES = 500 };
 
-/* Adds a line: `line` is copied but for next, time and text. Behind IW_EXCHANGE_LINES, and without
- * memory, it is left out. */
+/* Adds a line: `line` is copied but for next, time and text. After IW_EXCHANGE_LINES it is left
+ * out. */
 void iw_exchange_tell(struct iw_exchange *x, const struct iw_exchange_line *line, const char *text,
                       uint64_t now);
 /* Whether the peer sent an octet, a FIN or a RST. */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "host/text.h"
 #include "iwarp/transport.h"
 #include "station_internal.h"
 
@@ -17,7 +18,6 @@ int iw_station_ms(uint64_t deadline)
 {
     uint64_t now = iw_transport_now();
     uint64_t ms = deadline > now ? (deadline - now + 999999) / 1000000 : 0;
-
     return ms > 60000 ? 60000 : (int)ms;
 }
 
@@ -46,7 +46,6 @@ static void enqueue(struct iw_conn *c, struct iw_item *item)
         .position = item->position,
         .end = item->end,
     };
-
     iw_item_print(item, text, sizeof(text));
     iw_exchange_tell(c->station->exchange, &line, text, item->time);
     if (c->station->trace)
@@ -63,14 +62,18 @@ static void enqueue(struct iw_conn *c, struct iw_item *item)
 
 struct iw_item *iw_item_new(enum iw_item_kind kind, uint64_t position, uint64_t end)
 {
-    struct iw_item *item = calloc(1, sizeof(*item));
+    struct iw_item *item = iw_got(malloc(sizeof(*item)));
+    *item = (struct iw_item){
+        .kind = kind, .position = position, .end = end, .time = iw_transport_now()};
+    return item;
+}
 
-    if (!item)
-        return NULL;
-    item->kind = kind;
-    item->position = position;
-    item->end = end;
-    item->time = iw_transport_now();
+struct iw_item *iw_item_startup(const struct iw_observation *o)
+{
+    struct iw_item *item = iw_item_new(IW_ITEM_STARTUP, o->pos, o->end);
+    item->octets = iw_got(malloc(o->frame_length));
+    memcpy(item->octets, o->frame, o->frame_length);
+    item->length = o->frame_length;
     return item;
 }
 
@@ -84,49 +87,29 @@ static void enqueue_partial(struct iw_conn *c)
 
 static void enqueue_end(struct iw_conn *c, enum iw_item_kind kind, uint64_t position)
 {
-    struct iw_item *item = iw_item_new(kind, position, position);
-
     enqueue_partial(c);
-    if (item)
-        enqueue(c, item);
+    enqueue(c, iw_item_new(kind, position, position));
 }
 
 static void seen_startup(struct iw_conn *c, const struct iw_observation *o)
 {
-    struct iw_item *item = iw_item_new(IW_ITEM_STARTUP, o->pos, o->end);
-    uint64_t now = iw_transport_now();
-
     iw_exchange_cut(c->station->exchange, c->state.number, true, o->end);
     c->state.got_startup = true;
     c->peer_start = o->end;
     c->state.peer = o->startup;
     c->state.peer_enhanced = o->enhanced;
     if (c->state.sent_startup && c->asked)
-        c->state.rtt = now - c->asked;
-    if (!item || !(item->octets = malloc(o->frame_length))) {
-        iw_item_free(item);
-        return;
-    }
-    memcpy(item->octets, o->frame, o->frame_length);
-    item->length = o->frame_length;
-    enqueue(c, item);
+        c->state.rtt = iw_transport_now() - c->asked;
+    enqueue(c, iw_item_startup(o));
 }
 
-bool iw_item_append(struct iw_item *item, const struct iw_observation *o)
+void iw_item_append(struct iw_item *item, const struct iw_observation *o)
 {
-    struct iw_item_segment *segments =
-        realloc(item->segments, (item->n_segments + 1) * sizeof(*segments));
-    uint8_t *octets;
-
-    if (!segments)
-        return false;
-    item->segments = segments;
-    octets = realloc(item->octets, item->length + o->ulpdu_captured + 1);
-    if (!octets)
-        return false;
-    item->octets = octets;
-    memcpy(octets + item->length, o->ulpdu, o->ulpdu_captured);
-    segments[item->n_segments++] = (struct iw_item_segment){
+    item->segments =
+        iw_got(realloc(item->segments, (item->n_segments + 1) * sizeof(*item->segments)));
+    item->octets = iw_got(realloc(item->octets, item->length + o->ulpdu_captured + 1));
+    memcpy(item->octets + item->length, o->ulpdu, o->ulpdu_captured);
+    item->segments[item->n_segments++] = (struct iw_item_segment){
         .offset = item->length,
         .length = o->ulpdu_captured,
         .position = o->pos,
@@ -134,15 +117,13 @@ bool iw_item_append(struct iw_item *item, const struct iw_observation *o)
     };
     item->length += o->ulpdu_captured;
     item->end = o->end;
-    return true;
 }
 
-/* A Terminate, above all, may come behind any segment of a message, which is cut off by it
+/* A Terminate, above all, may come after any segment of a message, which is cut off by it
  * (RFC 5040 §5.4). */
 static bool of_another(const struct iw_item *item, const struct iw_ddp_header *h)
 {
     struct iw_ddp_header first;
-
     if (iw_wire_get_ddp(item->octets, item->segments[0].length, &first) < 0)
         return true;
     if (iw_ddp_tagged(&first) != iw_ddp_tagged(h))
@@ -157,8 +138,7 @@ static void seen_segment(struct iw_conn *c, const struct iw_observation *o)
         enqueue_partial(c);
     if (!c->partial)
         c->partial = iw_item_new(IW_ITEM_MESSAGE, o->pos, o->end);
-    if (!c->partial || !iw_item_append(c->partial, o))
-        return;
+    iw_item_append(c->partial, o);
     if (c->partial->length > IW_STATION_MESSAGE || c->partial->n_segments > IW_STATION_SEGMENTS) {
         iw_item_free(c->partial);
         c->partial = NULL;
@@ -173,17 +153,15 @@ static void seen_segment(struct iw_conn *c, const struct iw_observation *o)
 static void seen_finding(struct iw_conn *c, const struct iw_observation *o)
 {
     struct iw_station *s = c->station;
-    struct iw_finding *f =
-        s->found[o->fault.check] < IW_STATION_FINDINGS ? calloc(1, sizeof(*f)) : NULL;
-
-    if (!f)
+    if (s->found[o->fault.check] == IW_STATION_FINDINGS)
         return;
     s->found[o->fault.check]++;
-    f->check = o->fault.check;
-    f->connection = c->state.number;
-    f->position = o->fault.pos;
-    f->got = o->fault.got;
-    f->want = o->fault.want;
+    struct iw_finding *f = iw_got(malloc(sizeof(*f)));
+    *f = (struct iw_finding){.check = o->fault.check,
+                             .connection = c->state.number,
+                             .position = o->fault.pos,
+                             .got = o->fault.got,
+                             .want = o->fault.want};
     if (s->trace)
         fprintf(s->trace, "%d < finding: %s: %s\n", c->state.number, iw_check_info(f->check)->name,
                 iw_check_info(f->check)->text);
@@ -197,32 +175,20 @@ void iw_conn_seen(void *context, const struct iw_observation *seen)
     struct iw_conn *c = context;
     struct iw_observation shifted = *seen;
     const struct iw_observation *o = &shifted;
-
     if (o->side != iw_conn_peer_side(c))
         return;
     shifted.pos += c->peer_base;
     shifted.end += c->peer_base;
     shifted.fault.pos += c->peer_base;
-    switch (o->kind) {
-    case IW_OBSERVED_STARTUP:
+    /* The ends are read from the socket, which delivers without gaps. */
+    if (o->kind == IW_OBSERVED_STARTUP)
         seen_startup(c, o);
-        break;
-    case IW_OBSERVED_SEGMENT:
+    else if (o->kind == IW_OBSERVED_SEGMENT)
         seen_segment(c, o);
-        break;
-    case IW_OBSERVED_FINDING:
+    else if (o->kind == IW_OBSERVED_FINDING)
         seen_finding(c, o);
-        break;
-    case IW_OBSERVED_LOST:
+    else if (o->kind == IW_OBSERVED_LOST)
         enqueue_end(c, IW_ITEM_LOST, o->pos);
-        break;
-    case IW_OBSERVED_MESSAGE:
-    case IW_OBSERVED_FIN:
-    case IW_OBSERVED_RESET:
-    case IW_OBSERVED_GAP: /* there are none in what a socket delivers */
-    case IW_OBSERVED_RESYNC:
-        break;
-    }
 }
 
 static void seen_end(struct iw_conn *c, bool reset)
@@ -236,19 +202,22 @@ static void seen_end(struct iw_conn *c, bool reset)
     enqueue_end(c, reset ? IW_ITEM_RESET : IW_ITEM_FIN, c->state.received);
 }
 
+/* The peer has sent more than a case can take: nothing more of it is read. */
+static void flood(struct iw_conn *c)
+{
+    c->station->flooded = true;
+    c->state.ended = true;
+}
+
 static void stream(struct iw_conn *c, const uint8_t *octets, size_t length)
 {
-    uint8_t *grown =
-        length > STREAMED_MAX - c->n_streamed ? NULL : realloc(c->streamed, c->n_streamed + length);
-
     c->peer_base += length;
-    if (!grown) {
-        c->station->flooded = true;
-        c->state.ended = true;
+    if (length > STREAMED_MAX - c->n_streamed) {
+        flood(c);
         return;
     }
-    memcpy(grown + c->n_streamed, octets, length);
-    c->streamed = grown;
+    c->streamed = iw_got(realloc(c->streamed, c->n_streamed + length));
+    memcpy(c->streamed + c->n_streamed, octets, length);
     c->n_streamed += length;
 }
 
@@ -256,7 +225,6 @@ void iw_conn_read(struct iw_conn *c)
 {
     uint8_t octets[65536];
     ssize_t n = iw_tcp_receive(&c->tcp, octets, sizeof(octets));
-
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0) {
@@ -265,8 +233,7 @@ void iw_conn_read(struct iw_conn *c)
     }
     if (!iw_exchange_data(c->station->exchange, c->state.number, true, octets, (size_t)n,
                           iw_transport_now())) {
-        c->station->flooded = true;
-        c->state.ended = true;
+        flood(c);
         return;
     }
     c->state.received += (uint64_t)n;
@@ -301,7 +268,6 @@ void iw_conn_streamed_drop(struct iw_conn *c, size_t length)
 void iw_conn_begin(struct iw_conn *c)
 {
     struct iw_item *end = c->items; /* nothing else comes while the peer streams */
-
     if (!c->streaming)
         return;
     c->streaming = false;
@@ -337,7 +303,6 @@ const struct iw_item *iw_conn_next(struct iw_conn *c, uint64_t deadline)
 void iw_conn_drop(struct iw_conn *c)
 {
     struct iw_item *item = c->items;
-
     if (!item)
         return;
     c->items = item->next;
@@ -371,8 +336,6 @@ bool iw_station_wait(struct iw_station *s, int fd, uint64_t deadline)
         struct iw_conn *conns[64];
         uint64_t due = s->host ? iw_craft_due(s->host) : UINT64_MAX;
         nfds_t n = 1;
-        int ready;
-
         iw_station_take(s);
         for (struct iw_conn *c = s->conns; c && n < 64; c = c->next) {
             if (!iw_tcp_open(&c->tcp) || c->state.ended)
@@ -380,7 +343,7 @@ bool iw_station_wait(struct iw_station *s, int fd, uint64_t deadline)
             conns[n] = c;
             p[n++] = (struct pollfd){.fd = iw_tcp_fd(&c->tcp), .events = POLLIN};
         }
-        ready = poll(p, n, iw_station_ms(due < deadline ? due : deadline));
+        int ready = poll(p, n, iw_station_ms(due < deadline ? due : deadline));
         for (nfds_t i = 1; ready > 0 && i < n; i++)
             if (p[i].revents)
                 iw_conn_read(conns[i]);
@@ -398,26 +361,17 @@ void iw_conn_comment_received(struct iw_conn *c, uint64_t position, const char *
 
 size_t iw_item_print(const struct iw_item *item, char *text, size_t room)
 {
-    size_t n, total = 0;
-
-    switch (item->kind) {
-    case IW_ITEM_STARTUP:
+    static const char *const ends[] = {[IW_ITEM_FIN] = "fin",
+                                       [IW_ITEM_RESET] = "reset",
+                                       [IW_ITEM_LOST] = "octets that are no FPDU"};
+    if (item->kind == IW_ITEM_STARTUP)
         return iw_wire_print_startup(text, room, item->octets, item->length);
-    case IW_ITEM_FIN:
-        return (size_t)snprintf(text, room, "fin");
-    case IW_ITEM_RESET:
-        return (size_t)snprintf(text, room, "reset");
-    case IW_ITEM_LOST:
-        return (size_t)snprintf(text, room, "octets that are no FPDU");
-    case IW_ITEM_MESSAGE:
-        break;
-    }
-    n = iw_wire_print_segment(text, room, item->octets, item->segments[0].length);
-    for (size_t i = 0; i < item->n_segments; i++)
-        total += item->segments[i].length;
+    if (item->kind != IW_ITEM_MESSAGE)
+        return (size_t)snprintf(text, room, "%s", ends[item->kind]);
+    size_t n = iw_wire_print_segment(text, room, item->octets, item->segments[0].length);
     if (item->n_segments > 1)
         n += (size_t)snprintf(n < room ? text + n : NULL, n < room ? room - n : 0,
                               " and %zu more segments, %zu octets of ULPDU in all",
-                              item->n_segments - 1, total);
+                              item->n_segments - 1, item->length);
     return n;
 }

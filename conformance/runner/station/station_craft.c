@@ -18,7 +18,6 @@ const uint8_t *iw_conn_take(struct iw_conn *c, uint64_t *position, size_t *lengt
 static struct iw_craft_state state_of(const struct iw_conn *c)
 {
     struct iw_craft_state state;
-
     iw_craft_get_state(c->tcp.craft, &state);
     return state;
 }
@@ -37,7 +36,6 @@ bool iw_conn_segment(struct iw_conn *c, uint64_t position, const void *octets, s
 static bool wait_for_more(struct iw_conn *c, bool repeats, uint64_t deadline)
 {
     struct iw_craft_state now = {0};
-
     if (!c->tcp.craft)
         return false;
     do {

@@ -2,8 +2,8 @@
 #ifndef IW_RUNNER_STATION_INTERNAL_H
 #define IW_RUNNER_STATION_INTERNAL_H
 
-#include "station.h"
-#include "tcp.h"
+#include "conform_station.h"
+#include "station_tcp.h"
 
 struct iw_station {
     struct iw_exchange *exchange;
@@ -61,9 +61,11 @@ void iw_conn_read(struct iw_conn *c);
 void iw_station_take(struct iw_station *s);
 /* The observer's call-back; context is the connection. */
 void iw_conn_seen(void *context, const struct iw_observation *seen);
-/* NULL, or false, without memory. A message grows by the segment that was observed. */
 struct iw_item *iw_item_new(enum iw_item_kind kind, uint64_t position, uint64_t end);
-bool iw_item_append(struct iw_item *item, const struct iw_observation *o);
+/* The start-up frame that was observed. */
+struct iw_item *iw_item_startup(const struct iw_observation *o);
+/* A message grows by the segment that was observed. */
+void iw_item_append(struct iw_item *item, const struct iw_observation *o);
 void iw_item_free(struct iw_item *item);
 /* Milliseconds until a deadline, rounded up, for poll(). */
 int iw_station_ms(uint64_t deadline);

@@ -4,19 +4,26 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/text_tools.h"
 #include "host/text.h"
 
 /* ---- tables ---- */
 
-const char *iw_proof_find(const struct iw_proof_table *t, const char *id)
+static struct iw_proof_line *line_of(const struct iw_proof_table *t, const char *id)
 {
     for (size_t i = 0; i < t->count; i++)
-        if (!strcmp(t->lines[i].id, id))
-            return t->lines[i].text;
+        if (strcmp(t->lines[i].id, id) == 0)
+            return &t->lines[i];
     return NULL;
 }
 
+const char *iw_proof_find(const struct iw_proof_table *t, const char *id)
+{
+    const struct iw_proof_line *line = line_of(t, id);
+    return line != NULL ? line->text : NULL;
+}
 static void add(struct iw_proof_table *t, const char *id, const char *text, int line)
 {
     t->lines = iw_got(realloc(t->lines, (t->count + 1) * sizeof(*t->lines)));
@@ -25,14 +32,13 @@ static void add(struct iw_proof_table *t, const char *id, const char *text, int 
 
 void iw_proof_set(struct iw_proof_table *t, const char *id, const char *text)
 {
-    for (size_t i = 0; i < t->count; i++) {
-        if (strcmp(t->lines[i].id, id) != 0)
-            continue;
-        free(t->lines[i].text);
-        t->lines[i].text = iw_text_copy(text);
-        return;
+    struct iw_proof_line *line = line_of(t, id);
+    if (line == NULL) {
+        add(t, id, text, 0);
+    } else {
+        free(line->text);
+        line->text = iw_text_copy(text);
     }
-    add(t, id, text, 0);
 }
 
 void iw_proof_free_table(struct iw_proof_table *t)
@@ -49,9 +55,8 @@ void iw_proof_free_table(struct iw_proof_table *t)
 static char *unquoted(char *field)
 {
     char *to = field, *from = field + 1;
-
     if (*field != '"')
-        return strchr(field, '"') ? NULL : field;
+        return strchr(field, '"') != NULL ? NULL : field;
     while (*from && (*from != '"' || from[1] == '"')) {
         if (*from == '"')
             from++;
@@ -62,52 +67,31 @@ static char *unquoted(char *field)
     *to = 0;
     return field;
 }
-
-/* NULL, or what is wrong with it. */
-static const char *take_line(struct iw_proof_table *t, char *line, int number)
+/* An iw_take_line_fn; the first line names the columns. */
+static const char *take_line(void *context, char *line, int number)
 {
-    char *comma = strchr(line, ','), *text;
-
-    if (!comma || comma == line)
+    struct iw_proof_table *t = context;
+    line[strcspn(line, "\r")] = 0;
+    if (number == 1 || *line == 0)
+        return NULL;
+    char *comma = strchr(line, ',');
+    if (comma == NULL || comma == line)
         return "expected an id, a comma and a text";
     *comma = 0;
-    text = unquoted(comma + 1);
-    if (!text)
+    const char *text = unquoted(comma + 1);
+    if (text == NULL)
         return "the quotes do not match";
-    if (iw_proof_find(t, line))
+    if (line_of(t, line) != NULL)
         return "this id stands in an earlier line";
     add(t, line, text, number);
     return NULL;
 }
-
 int iw_proof_read_table(struct iw_proof_table *t, const char *path, char *error, size_t room)
 {
-    FILE *f = fopen(path, "re");
-    const char *wrong = NULL;
-    char *line = NULL;
-    size_t size = 0;
-    int number = 0;
-
     *t = (struct iw_proof_table){0};
-    if (!f && errno == ENOENT)
+    if (access(path, F_OK) != 0 && errno == ENOENT)
         return 0;
-    if (!f) {
-        snprintf(error, room, "cannot read %s: %s", path, strerror(errno));
-        return -1;
-    }
-    while (!wrong && getline(&line, &size, f) >= 0) {
-        line[strcspn(line, "\r\n")] = 0;
-        if (++number > 1 && *line)
-            wrong = take_line(t, line, number);
-    }
-    if (wrong)
-        snprintf(error, room, "%s:%d: %s", path, number, wrong);
-    else if (ferror(f))
-        snprintf(error, room, "cannot read %s: %s", path, strerror(errno));
-    wrong = wrong || ferror(f) ? error : NULL;
-    free(line);
-    fclose(f);
-    return wrong ? -1 : 0;
+    return iw_text_read_lines(path, take_line, t, error, room);
 }
 
 int iw_proof_read(struct iw_proof *p, const char *folder, char *error, size_t room)
@@ -120,11 +104,9 @@ int iw_proof_read(struct iw_proof *p, const char *folder, char *error, size_t ro
                   {"dispositions", &p->dispositions},
                   {"idle", &p->idle}};
     int status = 0;
-
     *p = (struct iw_proof){0};
-    for (size_t i = 0; i < sizeof(tables) / sizeof(*tables) && !status; i++) {
+    for (size_t i = 0; i < sizeof(tables) / sizeof(*tables) && status == 0; i++) {
         char *path = iw_text_format("%s/%s.csv", folder, tables[i].name);
-
         status = iw_proof_read_table(tables[i].table, path, error, room);
         free(path);
     }
@@ -145,30 +127,22 @@ static bool serves(const char *check, size_t length, const struct iw_rule *rule)
 {
     for (size_t i = 0; i < rule->n_checks; i++) {
         const char *name = iw_check_info(rule->checks[i])->name;
-
-        if (!strncmp(name, check, length) && !name[length])
+        if (strncmp(name, check, length) == 0 && name[length] == 0)
             return true;
     }
     return false;
 }
 
 /* Whether a case with this line was proven for the rule. Its words are LETTER:KIND=CHECK, and
- * =REACTION behind that; the letter is that of the verdict that the case gave, or O if only an
+ * =REACTION after that; the letter is that of the verdict that the case gave, or O if only an
  * observation differed. */
 static bool line_proves(const char *line, const struct iw_rule *rule)
 {
-    for (const char *word = line; *word; word += strspn(word, " ")) {
-        size_t length = strcspn(word, " ");
-        const char *check = memchr(word, '=', length);
-
-        if (check && *word != 'I') {
-            size_t most = (size_t)(word + length - ++check);
-            size_t name = strcspn(check, "= ");
-
-            if (serves(check, name < most ? name : most, rule))
-                return true;
-        }
-        word += length;
+    for (const char *word = line; *word != 0; word += strspn(word, " ")) {
+        const char *check = word + strcspn(word, "= ");
+        if (*check == '=' && *word != 'I' && serves(check + 1, strcspn(check + 1, "= "), rule))
+            return true;
+        word += strcspn(word, " ");
     }
     return false;
 }
@@ -176,17 +150,14 @@ static bool line_proves(const char *line, const struct iw_rule *rule)
 bool iw_proof_pair(const struct iw_proof *p, const struct iw_case *c, const struct iw_rule *rule)
 {
     const char *line = iw_proof_find(&p->matrix, c->id);
-
-    return line && line_proves(line, rule);
+    return line != NULL && line_proves(line, rule);
 }
-
 /* ---- standing ---- */
 
 enum iw_standing iw_proof_standing(const struct iw_proof *p, const struct iw_suite *suite,
                                    const struct iw_rule *rule, const char **reason)
 {
     bool named = false, proven = false;
-
     *reason = NULL;
     for (size_t i = 0; i < suite->n_cases && !proven; i++) {
         bool names = iw_case_names_rule(suite->cases[i], rule);

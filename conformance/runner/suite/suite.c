@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "suite.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <fts.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "host/text.h"
 #include "iwarp/nearest.h"
-
-enum { DEPTH = 16 }; /* of folders: a loop of links ends there */
 
 /* ---- finding files ---- */
 
@@ -23,155 +19,113 @@ struct paths {
     size_t count;
 };
 
-static void add_path(struct paths *p, char *path)
-{
-    p->list = iw_got(realloc(p->list, (p->count + 1) * sizeof(*p->list)));
-    p->list[p->count++] = path;
-}
-
 static bool is_lua(const char *name)
 {
     size_t n = strlen(name);
-
-    return n > 4 && !strcmp(name + n - 4, ".lua");
+    return n > 4 && strcmp(name + n - 4, ".lua") == 0;
 }
-
-/* 0, or -1 with errno. */
-static int find(struct paths *found, const char *folder, int depth)
-{
-    DIR *dir = opendir(folder);
-    struct dirent *entry;
-
-    if (!dir)
-        return -1;
-    while ((entry = readdir(dir))) {
-        struct stat at;
-        char *path;
-
-        if (*entry->d_name == '.')
-            continue;
-        path = iw_text_format("%s/%s", folder, entry->d_name);
-        if (stat(path, &at) == 0 && S_ISDIR(at.st_mode)) {
-            if (depth < DEPTH)
-                find(found, path, depth + 1);
-        } else if (is_lua(entry->d_name)) {
-            add_path(found, path);
-            continue;
-        }
-        free(path);
-    }
-    closedir(dir);
-    return 0;
-}
-
 static int by_text(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void free_paths(struct paths *p)
+/* The *.lua at or under `place`, sorted. Returns an error's number, 0 if there is such a place. */
+static int find(struct paths *found, const char *place)
 {
-    for (size_t i = 0; i < p->count; i++)
-        free(p->list[i]);
-    free(p->list);
+    char *start = iw_text_copy(place);
+    FTS *tree = iw_got(fts_open((char *[]){start, NULL}, FTS_LOGICAL | FTS_NOCHDIR, NULL));
+    FTSENT *entry;
+    int number = 0;
+    while ((entry = fts_read(tree)) != NULL) {
+        bool top = entry->fts_level == FTS_ROOTLEVEL;
+        bool file = entry->fts_info == FTS_F || entry->fts_info == FTS_SLNONE;
+        if (!top && *entry->fts_name == '.') {
+            fts_set(tree, entry, FTS_SKIP);
+        } else if (file && is_lua(entry->fts_name)) {
+            found->list = iw_got(realloc(found->list, (found->count + 1) * sizeof(char *)));
+            found->list[found->count++] = iw_text_copy(entry->fts_path);
+        } else if (top && (file || entry->fts_errno != 0)) {
+            number = file ? ENOTDIR : entry->fts_errno;
+        }
+    }
+    fts_close(tree);
+    free(start);
+    if (found->count > 0)
+        qsort(found->list, found->count, sizeof(char *), by_text);
+    return number;
 }
 
-/* ---- digest: FNV-1a, 64 bits ---- */
-
-static uint64_t digest_file(uint64_t h, const char *path)
+/* FNV-1a, 64 bits. */
+static uint64_t digest(uint64_t h, const struct paths *p)
 {
-    FILE *f = fopen(path, "re");
-    int c;
-
-    while (f && (c = getc(f)) != EOF)
-        h = (h ^ (uint64_t)c) * 0x100000001b3u;
-    if (f)
-        fclose(f);
-    return h;
-}
-
-static uint64_t digest_all(uint64_t h, const struct paths *p)
-{
-    for (size_t i = 0; i < p->count; i++)
-        h = digest_file(h, p->list[i]);
+    for (size_t i = 0; i < p->count; i++) {
+        FILE *f = fopen(p->list[i], "re");
+        int c;
+        while (f != NULL && (c = getc(f)) != EOF)
+            h = (h ^ (uint64_t)c) * 0x100000001b3u;
+        if (f != NULL)
+            fclose(f);
+    }
     return h;
 }
 
 /* ---- loading ---- */
 
-static void drop_cases(struct iw_suite_file *file, char *error)
-{
-    iw_case_free_all(file->cases, file->n_cases);
-    file->cases = NULL;
-    file->n_cases = 0;
-    file->error = error;
-}
-
-static const struct iw_case *with_id(const struct iw_suite *suite, const char *id)
+const struct iw_case *iw_suite_find(const struct iw_suite *suite, const char *id)
 {
     for (size_t i = 0; i < suite->n_cases; i++)
-        if (!strcmp(suite->cases[i]->id, id))
+        if (strcmp(suite->cases[i]->id, id) == 0)
             return suite->cases[i];
     return NULL;
 }
 
+/* Takes over `path`. */
 static void load_file(struct iw_suite *suite, char *path, const struct iw_run_options *options)
 {
     struct iw_suite_file *file = &suite->files[suite->n_files++];
     char error[1024];
-
     *file = (struct iw_suite_file){.path = path};
-    if (iw_case_load(path, options, &file->cases, &file->n_cases, error, sizeof(error))) {
+    if (iw_case_load(path, options, &file->cases, &file->n_cases, error, sizeof(error)) != 0)
         file->error = iw_text_clean(error);
-        suite->n_broken++;
-        return;
+    for (size_t i = 0; i < file->n_cases && file->error == NULL; i++) {
+        const struct iw_case *c = &file->cases[i], *other = iw_suite_find(suite, c->id);
+        if (other != NULL)
+            file->error = iw_text_format("%s:%d: the id '%s' is taken by %s:%d", path, c->line,
+                                         c->id, other->file, other->line);
     }
-    for (size_t i = 0; i < file->n_cases; i++) {
-        const struct iw_case *c = &file->cases[i];
-        const struct iw_case *other = with_id(suite, c->id);
-
-        if (other) {
-            suite->n_broken++;
-            drop_cases(file, iw_text_format("%s:%d: the id '%s' is taken by %s:%d", path, c->line,
-                                            c->id, other->file, other->line));
-            return;
-        }
+    if (file->error != NULL) {
+        suite->n_broken++;
+        iw_case_free_all(file->cases, file->n_cases);
+        file->cases = NULL;
+        file->n_cases = 0;
     }
     suite->cases = iw_got(realloc(suite->cases, (suite->n_cases + file->n_cases + 1) *
                                                     sizeof(const struct iw_case *)));
     for (size_t i = 0; i < file->n_cases; i++)
         suite->cases[suite->n_cases++] = &file->cases[i];
 }
-
 int iw_suite_load(struct iw_suite *suite, const char *folder, const struct iw_run_options *options,
                   char *error, size_t room)
 {
     struct paths found = {0}, library = {0};
-    uint64_t digest = 0xcbf29ce484222325u;
-
+    int number = find(&found, folder);
     *suite = (struct iw_suite){0};
-    if (is_lua(folder) && !access(folder, R_OK) && find(&found, folder, 0)) {
-        add_path(&found, iw_text_copy(folder));
-    } else if (!found.count && find(&found, folder, 0)) {
-        snprintf(error, room, "no cases in %s: %s", folder, strerror(errno));
+    if (number != 0) {
+        snprintf(error, room, "no cases in %s: %s", folder, strerror(number));
         return -1;
     }
-    if (found.count)
-        qsort(found.list, found.count, sizeof(*found.list), by_text);
-    find(&library, options->library, 0);
-    if (library.count)
-        qsort(library.list, library.count, sizeof(*library.list), by_text);
-    digest = digest_all(digest_all(digest, &library), &found);
-    snprintf(suite->digest, sizeof(suite->digest), "%016" PRIx64, digest);
+    find(&library, options->library);
+    snprintf(suite->digest, sizeof(suite->digest), "%016" PRIx64,
+             digest(digest(0xcbf29ce484222325u, &library), &found));
     suite->files = iw_got(calloc(found.count + 1, sizeof(*suite->files)));
-    suite->cases = iw_got(calloc(1, sizeof(const struct iw_case *)));
     for (size_t i = 0; i < found.count; i++)
         load_file(suite, found.list[i], options);
     free(found.list); /* the paths live on in the files */
-    free_paths(&library);
+    for (size_t i = 0; i < library.count; i++)
+        free(library.list[i]);
+    free(library.list);
     return 0;
 }
-
 void iw_suite_free(struct iw_suite *suite)
 {
     for (size_t i = 0; i < suite->n_files; i++) {
@@ -184,89 +138,63 @@ void iw_suite_free(struct iw_suite *suite)
     *suite = (struct iw_suite){0};
 }
 
-/* ---- questions ---- */
-
-bool iw_case_names_rule(const struct iw_case *c, const struct iw_rule *rule)
-{
-    for (size_t i = 0; i < c->n_rules; i++)
-        if (c->rules[i] == rule)
-            return true;
-    return false;
-}
-
-const char *iw_case_level(const struct iw_case *c)
-{
-    return c->worst == IW_VERDICT_FAIL ? "must" : c->worst == IW_VERDICT_NOTE ? "should" : "may";
-}
-
-const char *iw_role_name(enum iw_mpa_role role)
-{
-    return role == IW_MPA_INITIATOR ? "initiator" : "responder";
-}
-
 /* ---- selecting ---- */
+
+static bool id_fits(const struct iw_case *c, const char *glob)
+{
+    return fnmatch(glob, c->id, 0) == 0;
+}
 
 static bool rule_fits(const struct iw_case *c, const char *glob)
 {
     for (size_t i = 0; i < c->n_rules; i++)
-        if (!fnmatch(glob, c->rules[i]->id, FNM_CASEFOLD))
+        if (fnmatch(glob, c->rules[i]->id, FNM_CASEFOLD) == 0)
             return true;
     return false;
-}
-
-static bool tag_fits(const struct iw_case *c, const char *glob)
-{
-    for (size_t i = 0; i < c->n_tags; i++)
-        if (!fnmatch(glob, c->tags[i], 0))
-            return true;
-    return false;
-}
-
-bool iw_case_hazardous(const struct iw_case *c)
-{
-    return tag_fits(c, "hazard");
 }
 
 static bool level_fits(const struct iw_case *c, const char *level)
 {
-    return !strcmp(level, iw_case_level(c));
+    return strcmp(level, iw_case_level(c)) == 0;
 }
 
 static bool role_fits(const struct iw_case *c, const char *role)
 {
-    return !strcmp(role, iw_role_name(c->role));
+    return strcmp(role, iw_role_name(c->role)) == 0;
 }
 
-static bool id_fits(const struct iw_case *c, const char *glob)
+/* What may stand before the colon of a pattern. */
+static const struct question {
+    const char *name;
+    bool (*fits)(const struct iw_case *c, const char *argument);
+    const char *arguments[4]; /* none: any */
+} questions[] = {
+    {"rule:", rule_fits, {NULL}},
+    {"tag:", iw_case_tagged, {NULL}},
+    {"level:", level_fits, {"must", "should", "may"}},
+    {"role:", role_fits, {"responder", "initiator"}},
+};
+
+static const struct question by_id = {"", id_fits, {NULL}};
+
+static bool takes(const struct question *q, const char *argument)
 {
-    return !fnmatch(glob, c->id, 0);
+    for (const char *const *one = q->arguments; *one != NULL; one++)
+        if (strcmp(argument, *one) == 0)
+            return true;
+    return q->arguments[0] == NULL;
 }
 
-static bool one_of(const char *word, const char *a, const char *b, const char *c)
+/* The question that a pattern asks; NULL with one line in `error`. */
+static const struct question *question_of(const char *pattern, char *error, size_t room)
 {
-    return !strcmp(word, a) || !strcmp(word, b) || !strcmp(word, c);
-}
-
-typedef bool fits_fn(const struct iw_case *c, const char *argument);
-
-/* The question that a pattern asks, and its argument; NULL with one line in `error`. */
-static fits_fn *question(const char *pattern, const char **argument, char *error, size_t room)
-{
-    const char *colon = strchr(pattern, ':');
-    size_t n = colon ? (size_t)(colon - pattern) : 0;
-
-    *argument = colon ? colon + 1 : pattern;
-    if (!colon)
-        return id_fits;
-    if (n == 4 && !strncmp(pattern, "rule", n))
-        return rule_fits;
-    if (n == 3 && !strncmp(pattern, "tag", n))
-        return tag_fits;
-    if (n == 5 && !strncmp(pattern, "level", n) && one_of(*argument, "must", "should", "may"))
-        return level_fits;
-    if (n == 4 && !strncmp(pattern, "role", n) &&
-        one_of(*argument, "responder", "initiator", "responder"))
-        return role_fits;
+    if (strchr(pattern, ':') == NULL)
+        return &by_id;
+    for (size_t i = 0; i < sizeof(questions) / sizeof(*questions); i++) {
+        size_t n = strlen(questions[i].name);
+        if (strncmp(pattern, questions[i].name, n) == 0 && takes(&questions[i], pattern + n))
+            return &questions[i];
+    }
     snprintf(error, room,
              "--select %s: expected an id, rule:ID, tag:WORD, level:must|should|may or "
              "role:responder|initiator",
@@ -277,58 +205,47 @@ static fits_fn *question(const char *pattern, const char **argument, char *error
 const char *iw_suite_nearest(const struct iw_suite *suite, const char *id)
 {
     struct iw_nearest n;
-
     iw_nearest_begin(&n, id);
     for (size_t i = 0; i < suite->n_cases; i++)
         iw_nearest_offer(&n, suite->cases[i]->id);
     return n.best;
 }
-
 /* Globs are not misspelt, at least not so that one could tell. */
 static void nothing_fits(const struct iw_suite *suite, const char *pattern, char *error,
                          size_t room)
 {
-    bool rule = !strncmp(pattern, "rule:", 5);
+    bool rule = strncmp(pattern, "rule:", 5) == 0;
     const char *near = NULL;
-
-    if (!strpbrk(pattern, "*?["))
+    if (strpbrk(pattern, "*?[") == NULL)
         near = rule ? iw_nearest_rule(pattern + 5) : iw_suite_nearest(suite, pattern);
-    if (rule && near && !strcasecmp(near, pattern + 5))
+    if (rule && near != NULL && strcasecmp(near, pattern + 5) == 0)
         snprintf(error, room, "--select %s: no case names this rule", pattern);
     else
         snprintf(error, room, "--select %s: no case fits%s%s%s", pattern,
                  near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
 }
-
 int iw_suite_select(const struct iw_suite *suite, char *const *patterns, size_t n_patterns,
                     const struct iw_case ***out, size_t *count, char *error, size_t room)
 {
     bool *chosen = iw_got(calloc(suite->n_cases + 1, sizeof(*chosen)));
-    const struct iw_case **list;
-    size_t n = 0;
-
     for (size_t p = 0; p < n_patterns; p++) {
-        const char *argument = NULL;
-        fits_fn *fits = question(patterns[p], &argument, error, room);
+        const struct question *q = question_of(patterns[p], error, room);
         bool any = false;
-
-        for (size_t i = 0; fits && i < suite->n_cases; i++) {
-            if (fits(suite->cases[i], argument))
+        for (size_t i = 0; q != NULL && i < suite->n_cases; i++)
+            if (q->fits(suite->cases[i], patterns[p] + strlen(q->name)))
                 any = chosen[i] = true;
-        }
-        if (fits && !any)
+        if (q != NULL && !any)
             nothing_fits(suite, patterns[p], error, room);
         if (!any) {
             free(chosen);
             return -1;
         }
     }
-    list = iw_got(calloc(suite->n_cases + 1, sizeof(const struct iw_case *)));
+    *out = iw_got(calloc(suite->n_cases + 1, sizeof(const struct iw_case *)));
+    *count = 0;
     for (size_t i = 0; i < suite->n_cases; i++)
-        if (!n_patterns || chosen[i])
-            list[n++] = suite->cases[i];
+        if (n_patterns == 0 || chosen[i])
+            (*out)[(*count)++] = suite->cases[i];
     free(chosen);
-    *out = list;
-    *count = n;
     return 0;
 }

@@ -4,7 +4,7 @@
 
 /* The suite: every case file under a folder, in the order of their paths. */
 
-#include "base/runner.h"
+#include "script/script_case.h"
 
 struct iw_suite_file {
     char *path;
@@ -37,14 +37,9 @@ void iw_suite_free(struct iw_suite *suite);
 int iw_suite_select(const struct iw_suite *suite, char *const *patterns, size_t n_patterns,
                     const struct iw_case ***out, size_t *count, char *error, size_t room);
 
-bool iw_case_names_rule(const struct iw_case *c, const struct iw_rule *rule);
+/* The case with this id, or NULL. */
+const struct iw_case *iw_suite_find(const struct iw_suite *suite, const char *id);
 /* The id that was probably meant; NULL if none is near. */
 const char *iw_suite_nearest(const struct iw_suite *suite, const char *id);
-/* Whether it has the tag "hazard". */
-bool iw_case_hazardous(const struct iw_case *c);
-/* "must", "should" or "may". */
-const char *iw_case_level(const struct iw_case *c);
-/* "responder" or "initiator". */
-const char *iw_role_name(enum iw_mpa_role role);
 
 #endif

@@ -13,7 +13,6 @@ static char *filled(const char *text, const char *host, uint16_t port)
 {
     char number[8];
     const char *const pairs[] = {"host", host, "port", number, NULL};
-
     snprintf(number, sizeof(number), "%u", port);
     return iw_text_fill(text, pairs);
 }
@@ -23,8 +22,7 @@ int iw_connect_shell(struct iw_process *p, struct iw_tun *tun, const char *comma
 {
     char *text = filled(command, host, port);
     char *const argv[] = {(char[]){"/bin/sh"}, (char[]){"-c"}, text, NULL};
-    int status = iw_process_start_guarded(p, tun, argv, log, error, room);
-
+    int status = iw_process_start(p, tun, argv, -1, true, log, error, room);
     free(text);
     return status;
 }
@@ -34,7 +32,6 @@ int iw_connect_start(struct iw_connect *c, struct iw_tun *tun, const char *host,
 {
     if (!c->command) {
         char *text = filled(c->ask, host, port);
-
         fprintf(stderr, "iwarp-conform: please do within %g s: %s\n", c->within, text);
         fflush(stderr);
         free(text);
@@ -54,7 +51,6 @@ int iw_connect_start(struct iw_connect *c, struct iw_tun *tun, const char *host,
 const char *iw_connect_ended(struct iw_connect *c, bool *failed)
 {
     struct iw_process *latest = c->count ? &c->running[c->count - 1] : NULL;
-
     *failed = false;
     if (!latest || !iw_process_ended(latest, 0))
         return NULL;

@@ -37,7 +37,7 @@ const char *iw_connect_crashed(struct iw_connect *c, uint64_t deadline);
 void iw_connect_stop(struct iw_connect *c, char *trouble, size_t room);
 
 /* Starts /bin/sh with a command in which {host} and {port} are replaced. As
- * iw_process_start_guarded. */
+ * iw_process_start, guarded. */
 int iw_connect_shell(struct iw_process *p, struct iw_tun *tun, const char *command,
                      const char *host, uint16_t port, const char *log, char *error, size_t room);
 

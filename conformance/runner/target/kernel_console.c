@@ -17,7 +17,6 @@ enum { SIGNS = sizeof(signs) / sizeof(*signs), LINE = 256, SECONDS = 10 /* to pr
 static char *plain(char *line)
 {
     char *time = *line == '[' ? strstr(line, "] ") : NULL;
-
     for (size_t n = strlen(line); n && isspace((unsigned char)line[n - 1]);)
         line[--n] = 0;
     return iw_text_clean(time ? time + 2 : line);
@@ -29,7 +28,6 @@ static FILE *console(const char *command)
     char *quoted = iw_text_shell(command);
     char *text = iw_text_format("exec timeout -k 1 %d sh -c %s </dev/null", SECONDS, quoted);
     FILE *f = popen(text, "re");
-
     free(quoted);
     free(text);
     return f;
@@ -58,7 +56,6 @@ char *iw_target_kernel_ended(const struct iw_target_spec *spec)
     char *words = last_words(spec);
     char *text =
         iw_text_format(IW_TARGET_KERNEL_ENDED "%s%s", words ? ": " : "", words ? words : "");
-
     free(words);
     return text;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -21,29 +22,18 @@ enum { LINE_ROOM = 1024, LOOK_SECONDS = 60 };
 
 /* ---- starting ---- */
 
-static ssize_t read_whole(int fd, void *octets, size_t length)
-{
-    ssize_t got;
-
-    do
-        got = read(fd, octets, length);
-    while (got < 0 && errno == EINTR);
-    return got;
-}
-
-/* In the child. Only errno comes back, through `report`. */
-static void become(const struct iw_tun *tun, char *const argv[], int inherit, int output, int go,
-                   int report)
+/* In the child. `parent` says when to go on; only errno goes back through it. */
+static void become(const struct iw_tun *tun, char *const argv[], int inherit, int output,
+                   int parent)
 {
     int null = open("/dev/null", O_RDONLY);
     sigset_t none;
     char octet;
-
     setsid();                     /* a group of its own, and no terminal to ask for a password on */
     if (tun && iw_tun_enter(tun)) /* which may undo the next */
         return;
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* should we be killed before we can end it */
-    if (read_whole(go, &octet, 1) != 1)
+    if (TEMP_FAILURE_RETRY(read(parent, &octet, 1)) != 1)
         _exit(127); /* we were killed before that */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -55,7 +45,7 @@ static void become(const struct iw_tun *tun, char *const argv[], int inherit, in
     if (syscall(SYS_close_range, 3u, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */) && errno != ENOSYS &&
         errno != EINVAL)
         return;
-    fcntl(report, F_SETFD, FD_CLOEXEC);
+    fcntl(parent, F_SETFD, FD_CLOEXEC);
     if (inherit >= 0)
         fcntl(inherit, F_SETFD, 0);
     execvp(argv[0], argv);
@@ -79,7 +69,6 @@ static void guard(pid_t group, int end)
 {
     sigset_t all;
     char octet;
-
     setpgid(0, 0);
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
@@ -87,7 +76,7 @@ static void guard(pid_t group, int end)
     if (syscall(SYS_close_range, 1u, ~0u, 0u))
         for (int fd = 1; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
             close(fd);
-    read_whole(0, &octet, 1);
+    TEMP_FAILURE_RETRY(read(0, &octet, 1));
     kill(-group, SIGKILL);
     _exit(0);
 }
@@ -96,7 +85,6 @@ static void guard(pid_t group, int end)
 static int start_guard(struct iw_process *p)
 {
     int ends[2], number = 0;
-
     if (pipe2(ends, O_CLOEXEC))
         return errno;
     p->guard = fork();
@@ -118,8 +106,7 @@ static void end_guard(struct iw_process *p)
     if (!p->guard)
         return;
     close(p->guard_end);
-    while (waitpid(p->guard, NULL, 0) < 0 && errno == EINTR)
-        ;
+    TEMP_FAILURE_RETRY(waitpid(p->guard, NULL, 0));
     p->guard = 0;
 }
 
@@ -127,58 +114,49 @@ static void end_guard(struct iw_process *p)
 static int start(struct iw_process *p, const struct iw_tun *tun, char *const argv[], int inherit,
                  int output, bool guarded)
 {
-    int go[2], report[2], number = 0, other;
-
-    if (pipe2(go, O_CLOEXEC))
+    int pair[2], number = 0, other;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
         return errno;
-    if (pipe2(report, O_CLOEXEC)) {
-        number = errno;
-        close(go[0]);
-        close(go[1]);
-        return number;
-    }
     p->pid = fork();
     if (p->pid == 0) {
-        close(go[1]);
-        become(tun, argv, inherit, output, go[0], report[1]);
+        close(pair[0]);
+        become(tun, argv, inherit, output, pair[1]);
         number = errno;
-        (void)!write(report[1], &number, sizeof(number));
+        (void)!write(pair[1], &number, sizeof(number));
         _exit(127);
     }
     if (p->pid < 0)
         number = errno;
-    else if (guarded)
+    close(pair[1]);
+    if (!number && guarded)
         number = start_guard(p);
-    if (!number && write(go[1], "", 1) != 1)
+    if (!number && send(pair[0], "", 1, MSG_NOSIGNAL) != 1)
         number = errno;
-    close(go[0]);
-    close(go[1]);
-    close(report[1]);
-    if (p->pid > 0 && read_whole(report[0], &other, sizeof(other)) == (ssize_t)sizeof(other))
+    shutdown(pair[0], SHUT_WR);
+    if (p->pid > 0 &&
+        TEMP_FAILURE_RETRY(read(pair[0], &other, sizeof(other))) == (ssize_t)sizeof(other))
         number = other;
     if (p->pid > 0 && number) {
         end_guard(p);
         waitpid(p->pid, NULL, 0);
     }
-    close(report[0]);
+    close(pair[0]);
     return number;
 }
 
-static int start_logged(struct iw_process *p, const struct iw_tun *tun, char *const argv[],
-                        int inherit, const char *log, bool guarded, char *error, size_t room)
+int iw_process_start(struct iw_process *p, const struct iw_tun *tun, char *const argv[],
+                     int inherit, bool guarded, const char *log, char *error, size_t room)
 {
     const char *slash = strrchr(argv[0], '/');
     struct stat at = {0};
-    int output, number;
-
     *p = (struct iw_process){.pidfd = -1};
     snprintf(p->name, sizeof(p->name), "%s", slash ? slash + 1 : argv[0]);
-    output = open_log(log);
+    int output = open_log(log);
     if (output < 0)
         return failed(error, room, log ? log : "/dev/null", errno);
     if (!fstat(output, &at))
-        p->scanned = (long)at.st_size; /* what it will print comes behind */
-    number = start(p, tun, argv, inherit, output, guarded);
+        p->scanned = (long)at.st_size; /* what it will print comes after that */
+    int number = start(p, tun, argv, inherit, output, guarded);
     close(output);
     if (number) {
         p->pid = 0;
@@ -189,24 +167,6 @@ static int start_logged(struct iw_process *p, const struct iw_tun *tun, char *co
     return 0;
 }
 
-int iw_process_start(struct iw_process *p, char *const argv[], int inherit, const char *log,
-                     char *error, size_t room)
-{
-    return start_logged(p, NULL, argv, inherit, log, false, error, room);
-}
-
-int iw_process_start_in(struct iw_process *p, const struct iw_tun *tun, char *const argv[],
-                        int inherit, const char *log, char *error, size_t room)
-{
-    return start_logged(p, tun, argv, inherit, log, false, error, room);
-}
-
-int iw_process_start_guarded(struct iw_process *p, const struct iw_tun *tun, char *const argv[],
-                             const char *log, char *error, size_t room)
-{
-    return start_logged(p, tun, argv, -1, log, true, error, room);
-}
-
 /* ---- ending ---- */
 
 /* A shell says so by a status. */
@@ -214,7 +174,6 @@ static bool is_fault(const siginfo_t *end)
 {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
     int number = end->si_code == CLD_EXITED ? end->si_status - 128 : end->si_status;
-
     for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
         if (signals[i] == number)
             return true;
@@ -237,12 +196,8 @@ static void take_end(struct iw_process *p, const siginfo_t *end)
 static bool look(struct iw_process *p)
 {
     siginfo_t end = {0};
-    int status;
-
-    do
-        status = waitid(P_PID, (id_t)p->pid, &end, WEXITED | WNOHANG | WNOWAIT);
-    while (status && errno == EINTR);
-    if (status) /* nobody's child any more */
+    if (TEMP_FAILURE_RETRY(waitid(P_PID, (id_t)p->pid, &end, WEXITED | WNOHANG | WNOWAIT)))
+        /* nobody's child any more */
         snprintf(p->ended, sizeof(p->ended), "%s ended", p->name);
     else if (end.si_pid)
         take_end(p, &end);
@@ -255,7 +210,6 @@ bool iw_process_ended(struct iw_process *p, uint64_t deadline)
         uint64_t now = iw_transport_now();
         struct pollfd end = {.fd = p->pidfd, .events = POLLIN};
         uint64_t left = deadline > now ? deadline - now : 0;
-
         if (!left)
             return false;
         if (left > LOOK_SECONDS * (uint64_t)1000000000)
@@ -274,7 +228,6 @@ static uint64_t after(double seconds)
 void iw_process_stop(struct iw_process *p, double patience)
 {
     pid_t group = p->pid;
-
     if (group <= 0)
         return;
     if (!iw_process_ended(p, after(patience))) {
@@ -284,8 +237,7 @@ void iw_process_stop(struct iw_process *p, double patience)
     kill(-group, SIGKILL); /* also what it left behind */
     iw_process_ended(p, UINT64_MAX);
     end_guard(p);
-    while (waitpid(group, NULL, 0) < 0 && errno == EINTR)
-        ;
+    TEMP_FAILURE_RETRY(waitpid(group, NULL, 0));
     if (p->pidfd >= 0)
         close(p->pidfd);
     p->pidfd = -1;
@@ -295,7 +247,6 @@ void iw_process_stop(struct iw_process *p, double patience)
 void iw_process_free(struct iw_process *p)
 {
     struct stat at;
-
     iw_process_stop(p, 0);
     if (p->log && !stat(p->log, &at) && at.st_size == 0)
         unlink(p->log);
@@ -323,7 +274,6 @@ bool iw_process_trouble(struct iw_process *p, char *line, size_t room)
     char text[LINE_ROOM];
     bool found = false;
     FILE *f = p->log ? fopen(p->log, "re") : NULL;
-
     if (!f)
         return false;
     if (!fseek(f, p->scanned, SEEK_SET)) {
@@ -345,7 +295,6 @@ bool iw_process_said(const struct iw_process *p, const char *text)
     char line[LINE_ROOM];
     bool found = false;
     FILE *f = p->log ? fopen(p->log, "re") : NULL;
-
     if (f && !fseek(f, p->scanned, SEEK_SET))
         while (!found && fgets(line, sizeof(line), f))
             found = strstr(line, text);

@@ -23,28 +23,21 @@ struct iw_process {
     bool crashed;    /* ... by a signal that a fault in it raises */
     char *log;       /* path; NULL: none was wanted */
     long scanned;    /* octets of the log that iw_process_trouble has seen */
-    pid_t guard;     /* see iw_process_start_guarded; 0: none */
+    pid_t guard;     /* see iw_process_start; 0: none */
     int guard_end;   /* closed, it makes the guard end the group */
 };
 
 struct iw_tun;
 
-/* Starts argv[0] (a path, or looked up in PATH) with `inherit` (or -1) as the only descriptor
- * beside the standard ones; stdin is empty, stdout and stderr are appended to `log` (NULL:
- * nowhere). 0, or -1 with one line in `error`; a program that cannot be executed is such an error.
- */
-int iw_process_start(struct iw_process *p, char *const argv[], int inherit, const char *log,
-                     char *error, size_t room);
-
-/* The same in the network namespace of `tun` (NULL: in this one). */
-int iw_process_start_in(struct iw_process *p, const struct iw_tun *tun, char *const argv[],
-                        int inherit, const char *log, char *error, size_t room);
-
-/* The same, and a process of its own sees to it that nothing of the group is left once we are gone,
- * in whatever way and however soon (kill -9), or once iw_process_free was called. For commands,
- * which may start others; a program that does not ends with us anyway. */
-int iw_process_start_guarded(struct iw_process *p, const struct iw_tun *tun, char *const argv[],
-                             const char *log, char *error, size_t room);
+/* Starts argv[0] (a path, or looked up in PATH) in the network namespace of `tun` (NULL: this one)
+ * with `inherit` (or -1) as the only descriptor beside the standard ones; stdin is empty, stdout
+ * and stderr are appended to `log` (NULL: nowhere). `guarded`: a process of its own sees to it that
+ * nothing of the group is left once we are gone, in whatever way and however soon (kill -9), or
+ * once iw_process_free was called. That is for commands, which may start others; a program that
+ * does not ends with us anyway. 0, or -1 with one line in `error`; a program that cannot be
+ * executed is such an error. */
+int iw_process_start(struct iw_process *p, const struct iw_tun *tun, char *const argv[],
+                     int inherit, bool guarded, const char *log, char *error, size_t room);
 
 /* Waits for its end until `deadline` (iw_transport_now()). True if it is not running (any more);
  * what it has left in its group may be. */

@@ -3,11 +3,13 @@
 #include "target.h"
 
 #include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/capability.h"
+#include "base/text_tools.h"
 #include "host/text.h"
 #include "iwarp/nearest.h"
 #include "iwarp/transport.h"
@@ -35,13 +37,7 @@ bool iw_target_class_find(const char *name, enum iw_target_class *out)
 
 void iw_target_add(struct iw_target_spec *spec, bool can, const char *capability)
 {
-    size_t n = 0;
-
-    while (spec->can && spec->can[n])
-        n++;
-    spec->can = iw_got(realloc(spec->can, (n + 2) * sizeof(*spec->can)));
-    spec->can[n] = iw_text_format("%s%s", can ? "" : "!", capability);
-    spec->can[n + 1] = NULL;
+    iw_texts_add(&spec->can, iw_text_format("%s%s", can ? "" : "!", capability));
 }
 
 /* A peer that wants CRCs has them on every connection; one that does not has them where the station
@@ -49,7 +45,6 @@ void iw_target_add(struct iw_target_spec *spec, bool can, const char *capability
 bool iw_target_add_crc(struct iw_target_spec *spec, const char *value)
 {
     bool off = !strcmp(value, "off");
-
     if (!off && strcmp(value, "on") != 0)
         return false;
     iw_target_add(spec, true, "crc.on");
@@ -61,7 +56,6 @@ bool iw_target_add_crc(struct iw_target_spec *spec, const char *value)
 bool iw_target_add_markers(struct iw_target_spec *spec, const char *value)
 {
     bool on = !strcmp(value, "on");
-
     if (!on && strcmp(value, "off") != 0)
         return false;
     iw_target_add(spec, on, "markers.on");
@@ -72,7 +66,6 @@ bool iw_target_add_markers(struct iw_target_spec *spec, const char *value)
 bool iw_target_add_revision(struct iw_target_spec *spec, const char *value)
 {
     bool two = !strcmp(value, "2");
-
     if (!two && strcmp(value, "1") != 0)
         return false;
     iw_target_add(spec, true, "revision.1");
@@ -109,9 +102,7 @@ void iw_target_free(struct iw_target_spec *spec)
 {
     if (!spec)
         return;
-    for (size_t i = 0; spec->can && spec->can[i]; i++)
-        free(spec->can[i]);
-    free(spec->can);
+    iw_texts_free(spec->can);
     free(spec->text);
     free(spec->name);
     free(spec->host);
@@ -161,7 +152,6 @@ static bool parse_pairs(struct iw_target_spec *spec, char *list, char *error, si
 {
     char *rest = list;
     char *pair;
-
     while ((pair = strsep(&rest, ","))) {
         char *value = strchr(pair, '=');
         const char *expected = "key=value";
@@ -181,41 +171,30 @@ static bool parse_pairs(struct iw_target_spec *spec, char *list, char *error, si
     return true;
 }
 
-/* "HOST:PORT[,key=value...]" */
-static bool parse_tcp(struct iw_target_spec *spec, const char *text, char *error, size_t room)
+/* "HOST:PORT[,key=value...]". False with one line in `error`. */
+static bool parse_tcp(struct iw_target_spec *spec, char *text, char *error, size_t room)
 {
-    char *copy = iw_text_copy(text);
-    char *pairs = strchr(copy, ',');
+    char *pairs = strchr(text, ',');
     struct iw_host_port at;
-    char why[IW_TRANSPORT_TEXT * 2];
-    bool good = true;
-
-    if (pairs)
+    char why[IW_TRANSPORT_TEXT * 2] = "";
+    if (pairs != NULL)
         *pairs++ = 0;
-    if (iw_transport_parse(copy, &at, why, sizeof(why))) {
+    if (iw_transport_parse(text, &at, why, sizeof(why)) == 0 && at.port == 0)
+        snprintf(why, sizeof(why), "expected a port from 1 to 65535");
+    else if (*why == 0 && pairs != NULL && !parse_pairs(spec, pairs, error, room))
+        return false;
+    bool agent = spec->class == IW_TARGET_AGENT;
+    if (*why == 0 && spec->token_file != NULL && !agent)
+        snprintf(why, sizeof(why), "token_file: only a target of class agent has one");
+    if (*why != 0) {
         snprintf(error, room, "--target %s: %s", spec->text, why);
-        good = false;
-    } else if (at.port == 0) {
-        snprintf(error, room, "--target %s: expected a port from 1 to 65535", spec->text);
-        good = false;
+        return false;
     }
-    if (good && pairs)
-        good = parse_pairs(spec, pairs, error, room);
-    if (good && spec->token_file && spec->class != IW_TARGET_AGENT) {
-        snprintf(error, room, "--target %s: token_file: only a target of class agent has one",
-                 spec->text);
-        good = false;
-    }
-    if (good) {
-        bool agent = spec->class == IW_TARGET_AGENT;
-
-        *(agent ? &spec->agent_host : &spec->host) = iw_text_copy(at.host);
-        *(agent ? &spec->agent_port : &spec->port) = at.port;
-        if (agent) /* listeners are the agent's own, on the same host */
-            spec->host = iw_text_copy(at.host);
-    }
-    free(copy);
-    return good;
+    spec->host = iw_text_copy(at.host); /* an agent's listeners are on the same host */
+    *(agent ? &spec->agent_port : &spec->port) = at.port;
+    if (agent)
+        spec->agent_host = iw_text_copy(at.host);
+    return true;
 }
 
 /* The path of a target file: as it is given if it has a slash or ends in ".lua", else in `folder`.
@@ -223,7 +202,6 @@ static bool parse_tcp(struct iw_target_spec *spec, const char *text, char *error
 static char *file_path(const char *text, const char *folder)
 {
     size_t length = strlen(text);
-
     if (strchr(text, '/') || (length > 4 && !strcmp(text + length - 4, ".lua")))
         return iw_text_copy(text);
     return iw_text_format("%s/%s.lua", folder, text);
@@ -237,7 +215,6 @@ static void no_file(const char *text, const char *path, const char *folder, char
     char best[IW_NEAREST_WORD] = "embedded";
     DIR *dir = opendir(folder);
     const struct dirent *entry;
-
     iw_nearest_begin(&n, text);
     iw_nearest_offer(&n, best);
     while (dir && (entry = readdir(dir))) {
@@ -271,7 +248,6 @@ static struct iw_target_spec *parse_file(const char *text, const char *folder, c
 {
     char *path = file_path(text, folder);
     struct iw_target_spec *spec = NULL;
-
     if (access(path, F_OK))
         no_file(text, path, folder, error, room);
     else
@@ -285,14 +261,12 @@ static struct iw_target_spec *parse_file(const char *text, const char *folder, c
 struct iw_target_spec *iw_target_parse(const char *text, const char *program, const char *folder,
                                        char *error, size_t room)
 {
-    bool embedded = !strncmp(text, "embedded", 8) && (!text[8] || text[8] == ',');
-    char *pairs;
-    bool good = true;
-    struct iw_target_spec *spec;
-
+    bool embedded = strncmp(text, "embedded", 8) == 0 && (text[8] == 0 || text[8] == ',');
     if (!embedded && strncmp(text, "tcp:", 4) != 0)
         return parse_file(text, folder, error, room);
-    spec = iw_got(calloc(1, sizeof(*spec)));
+    struct iw_target_spec *spec = iw_got(calloc(1, sizeof(*spec)));
+    char *copy = iw_text_copy(text);
+    bool good;
     spec->text = iw_text_copy(text);
     spec->name = iw_text_copy(text);
     spec->embedded = embedded;
@@ -302,77 +276,62 @@ struct iw_target_spec *iw_target_parse(const char *text, const char *program, co
         spec->station_host = iw_text_copy("127.0.0.1");
         spec->program = iw_text_copy(program);
         spec->startup = (struct iw_target_startup){.crc = true, .revision = 2, .enhanced = true};
-        pairs = text[8] ? iw_text_copy(text + 9) : NULL;
-        good = !pairs || parse_pairs(spec, pairs, error, room);
-        free(pairs);
+        good = text[8] == 0 || parse_pairs(spec, copy + 9, error, room);
         if (spec->startup.revision == 0) /* Markers and CRCs always (RFC 5044 figure 14) */
             spec->startup.crc = spec->startup.markers = true;
+    } else {
+        good = parse_tcp(spec, copy + 4, error, room);
     }
-    if (!good || (!embedded && !parse_tcp(spec, text + 4, error, room))) {
-        iw_target_free(spec);
-        return NULL;
-    }
-    return spec;
+    free(copy);
+    if (good)
+        return spec;
+    iw_target_free(spec);
+    return NULL;
 }
 
 /* ---- needs ---- */
 
-/* The case's need for one of several classes: any of the words. */
-static bool class_fits(const struct iw_target *target, const char *words)
+/* Whether the target can give all words of the need, or `any` of them. *lacking: the first word
+ * that it cannot, joined with the name; the caller frees it. */
+static bool gives(const struct iw_target *target, const struct iw_need *need, bool any,
+                  char **lacking)
 {
-    char capability[64];
-
-    for (const char *at = words; *at;) {
-        size_t n = strcspn(at, " ");
-
-        snprintf(capability, sizeof(capability), "class.%.*s", (int)(n < 32 ? n : 32), at);
-        if (n && target->can(target, capability))
-            return true;
-        at += n + (at[n] == ' ');
+    char *words = iw_text_copy(need->value), *rest = words, *word;
+    bool given = !any;
+    *lacking = NULL;
+    while (given != any && (word = strsep(&rest, " ")) != NULL) {
+        if (*word == 0)
+            continue;
+        free(*lacking);
+        *lacking = strcmp(need->value, "true") == 0 ? iw_text_copy(need->name)
+                                                    : iw_text_format("%s.%s", need->name, word);
+        given = target->can(target, *lacking);
     }
-    return false;
-}
-
-/* The first word of the need that the target cannot give, joined with its name, in `lacking`. */
-static bool can_all(const struct iw_target *target, const struct iw_need *need, char *lacking,
-                    size_t room)
-{
-    snprintf(lacking, room, "%s", need->name);
-    if (!strcmp(need->value, "true"))
-        return target->can(target, lacking);
-    for (const char *at = need->value; *at;) {
-        size_t n = strcspn(at, " ");
-
-        snprintf(lacking, room, "%s.%.*s", need->name, (int)n, at);
-        if (n && !target->can(target, lacking))
-            return false;
-        at += n + (at[n] == ' ');
-    }
-    return true;
+    free(words);
+    return given;
 }
 
 char *iw_target_lacks(const struct iw_target *target, const struct iw_case *c)
 {
     const char *class = iw_target_class_name(target->class);
-    char lacking[128];
-
-    for (size_t i = 0; i < c->n_needs; i++) {
+    char *lacking, *why = NULL;
+    for (size_t i = 0; i < c->n_needs && why == NULL; i++) {
         const struct iw_need *need = &c->needs[i];
-
-        if (!strcmp(need->name, "class")) {
-            if (!class_fits(target, need->value))
-                return iw_text_format("needs a target of class %s, this one is %s", need->value,
-                                      class);
-        } else if (!can_all(target, need, lacking, sizeof(lacking))) {
-            return iw_text_format("needs %s, which this target (class %s) does not offer", lacking,
-                                  class);
-        }
+        bool classes = strcmp(need->name, "class") == 0;
+        if (!gives(target, need, classes, &lacking))
+            why = classes ? iw_text_format("needs a target of class %s, this one is %s",
+                                           need->value, class)
+                          : iw_text_format("needs %s, which this target (class %s) does not offer",
+                                           lacking, class);
+        free(lacking);
     }
-    if (c->role == IW_MPA_INITIATOR && target->class != IW_TARGET_AGENT && !target->initiate)
+    if (why != NULL || target->class == IW_TARGET_AGENT)
+        return why;
+    if (c->role == IW_MPA_INITIATOR && target->initiate == NULL)
         return iw_text_format("needs a target that connects, and nothing here makes this one "
                               "(class %s) do so",
                               class);
-    if (c->role == IW_MPA_RESPONDER && target->class != IW_TARGET_AGENT && !target->port)
-        return iw_text_format("needs a target that listens");
-    return NULL;
+    return c->role == IW_MPA_RESPONDER && target->port == 0
+               ? iw_text_copy("needs a target that listens")
+               : NULL;
 }

@@ -7,9 +7,20 @@
  * each worker).
  */
 
-#include "base/runner.h"
+#include "base/conform_case.h"
 #include "process.h"
 #include "station/tun.h"
+
+struct iw_control;
+
+enum iw_target_class { IW_TARGET_BARE, IW_TARGET_RPING, IW_TARGET_AGENT };
+
+/* What the station says in its start-up frames where a case leaves it open. */
+struct iw_target_startup {
+    bool crc, markers;
+    uint8_t revision;
+    bool enhanced;
+};
 
 /* The most options of the embedded agent that a spec brings along. */
 enum { IW_TARGET_ARGUMENTS = 6 };
@@ -79,6 +90,35 @@ const char *iw_target_take_embedded(struct iw_target_spec *spec, const char *key
 struct iw_target_spec *iw_target_read(const char *path, char *error, size_t room);
 
 /* ---- instances ---- */
+
+/* A peer as a case sees it. Its instance keeps the fields true (a restarted agent has another
+ * `control`). */
+struct iw_target {
+    const char *name;
+    enum iw_target_class class;
+    const char *host; /* where the peer's listeners are reached */
+    uint16_t port;    /* bare, rping: the peer's listener; 0 if it has none. agent: unused */
+    const char *station_host; /* numeric address on which the station listens for the peer */
+    struct iw_tun *tun;       /* the station's way to the peer: crafted segments; NULL: sockets */
+    const struct iw_target_startup *startup; /* NULL: nothing is said */
+    struct iw_control *control;              /* agent: the open control connection; else NULL */
+    /* Whether the peer can do something: "memory.write", "crc.off", "reconnect" ... (a case's
+     * `needs` joined by a point, one question a word). */
+    bool (*can)(const struct iw_target *target, const char *capability);
+    /* bare, rping: has the peer connect to this address of the station (runs the target file's
+     * command). 0, or -1 with one line in `error`. NULL if the peer cannot. Agents get their order
+     * over `control` by the case's side. */
+    int (*initiate)(struct iw_target *target, const char *host, uint16_t port, char *error,
+                    size_t room);
+    /* After `initiate`: why no connection will come, in one line, or NULL if one still may;
+     * `late`: none came within the seconds below. */
+    const char *(*not_called)(struct iw_target *target, bool late);
+    double connect_within;
+    /* NULL while the peer's own process (if the runner started one) is alive, else one line on
+     * how it ended ("iwarp-agent was killed by signal 11"). NULL function: not known. */
+    const char *(*death)(struct iw_target *target);
+    bool refused; /* set when a connection to the peer's listener fails */
+};
 
 struct iw_target_instance; /* its first member is a struct iw_target */
 

@@ -18,7 +18,6 @@ static void argument(struct iw_target_spec *spec, const char *text)
 static const char *take_crc(struct iw_target_spec *spec, const char *value)
 {
     bool off = !strcmp(value, "off");
-
     if (!off && strcmp(value, "on") != 0)
         return "on or off";
     spec->startup.crc = !off;
@@ -31,7 +30,6 @@ static const char *take_markers(struct iw_target_spec *spec, const char *value)
 {
     bool both = !strcmp(value, "both"), target = !strcmp(value, "target");
     bool station = !strcmp(value, "station");
-
     if (!both && !target && !station && strcmp(value, "none") != 0)
         return "both, target, station or none";
     spec->startup.markers = both || station;
@@ -44,7 +42,6 @@ static const char *take_markers(struct iw_target_spec *spec, const char *value)
 static const char *take_revision(struct iw_target_spec *spec, const char *value)
 {
     bool plain = !strcmp(value, "2-plain");
-
     if (!plain && (strspn(value, "012") != 1 || value[1]))
         return "0, 1, 2 or 2-plain";
     spec->startup.revision = (uint8_t)(value[0] - '0');

@@ -69,7 +69,6 @@ static void take_port(lua_State *L, struct iw_target_spec *spec)
 {
     int whole = 0;
     lua_Integer port = lua_tointegerx(L, -1, &whole);
-
     expect(L, whole && port >= 1 && port <= 65535, "port", "a number from 1 to 65535");
     spec->port = (uint16_t)port;
 }
@@ -77,7 +76,6 @@ static void take_port(lua_State *L, struct iw_target_spec *spec)
 static void take_connect_within(lua_State *L, struct iw_target_spec *spec)
 {
     double seconds = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
-
     expect(L, seconds > 0 && seconds <= 3600, "connect_within",
            "seconds: a number above 0, at most 3600");
     spec->connect_within = seconds;
@@ -87,7 +85,6 @@ static void take_agent(lua_State *L, struct iw_target_spec *spec)
 {
     struct iw_host_port at;
     char error[160];
-
     if (iw_transport_parse(string_of(L, "agent"), &at, error, sizeof(error)))
         luaL_error(L, "agent: %s", error);
     free(spec->agent_host);
@@ -98,7 +95,6 @@ static void take_agent(lua_State *L, struct iw_target_spec *spec)
 static void take_words(lua_State *L, struct iw_target_spec *spec, bool can, const char *field)
 {
     char error[256];
-
     expect(L, lua_istable(L, -1), field, "a list of capabilities");
     for (lua_Integer i = 1, n = luaL_len(L, -1); i <= n; i++) {
         lua_rawgeti(L, -1, i);
@@ -179,7 +175,6 @@ static int read_protected(lua_State *L)
 {
     const char *path = lua_tostring(L, 1);
     struct iw_target_spec *spec = lua_touserdata(L, 2);
-
     if (luaL_loadfilex(L, path, "t"))
         return lua_error(L);
     lua_call(L, 0, 1);
@@ -201,13 +196,11 @@ static int read_protected(lua_State *L)
 static void *allocate(void *context, void *block, size_t old, size_t size)
 {
     size_t *left = context;
-    void *more;
-
     if (!block)
         old = 0;
     if (size > old && size - old > *left)
         return NULL;
-    more = size ? realloc(block, size) : NULL;
+    void *more = size ? realloc(block, size) : NULL;
     if (!size)
         free(block);
     if (more || !size)
@@ -220,7 +213,6 @@ static char *name_of(const char *path)
     const char *slash = strrchr(path, '/');
     char *name = iw_text_copy(slash ? slash + 1 : path);
     char *dot = strrchr(name, '.');
-
     if (dot && dot != name)
         *dot = 0;
     return name;
@@ -231,14 +223,12 @@ struct iw_target_spec *iw_target_read(const char *path, char *error, size_t room
     struct iw_target_spec *spec = iw_got(calloc(1, sizeof(*spec)));
     size_t left = MEMORY;
     lua_State *L = iw_got(lua_newstate(allocate, &left));
-
     lua_sethook(L, too_long, LUA_MASKCOUNT, INSTRUCTIONS);
     lua_pushcfunction(L, read_protected);
     lua_pushstring(L, path);
     lua_pushlightuserdata(L, spec);
     if (lua_pcall(L, 2, 0, 0)) {
         const char *why = lua_tostring(L, -1);
-
         if (why && strstr(why, path))
             snprintf(error, room, "%s", why);
         else

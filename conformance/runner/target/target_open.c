@@ -27,6 +27,7 @@ struct iw_target_instance {
     struct iw_target target; /* first: the seam's view */
     const struct iw_target_spec *spec;
     char *log;
+    char *its_output; /* "; its output: " and the log */
     double scale;
     struct iw_process process; /* the agent, or the `start` command */
     struct iw_connect connect; /* how the peer is made to connect */
@@ -41,12 +42,12 @@ static uint64_t after(const struct iw_target_instance *t, double seconds)
     return iw_transport_now() + (uint64_t)(seconds * t->scale * 1e9);
 }
 
-/* Whether its commands have printed anything, which is then in the log. */
-static bool printed(const struct iw_target_instance *t)
+/* Where to read what its commands have printed, to be put after a message; "" if they printed
+ * nothing. */
+static const char *its_output(const struct iw_target_instance *t)
 {
     struct stat at;
-
-    return t->log && !stat(t->log, &at) && at.st_size > 0;
+    return t->log && !stat(t->log, &at) && at.st_size > 0 ? t->its_output : "";
 }
 
 /* ---- capabilities ---- */
@@ -114,15 +115,14 @@ static bool features_can(const json_t *features, const char *question)
     char name[WORD];
     size_t n = strcspn(question, ".");
     const char *word = question[n] ? question + n + 1 : "";
-    json_t *value, *one;
+    json_t *one;
     size_t i;
-
     snprintf(name, sizeof(name), "%.*s", (int)n, question);
     if (!strcmp(name, "private"))
         return atol(word) <= json_integer_value(json_object_get(features, "max_private"));
     if (!strcmp(name, "enhanced") || !strcmp(name, "peer_to_peer") || !strcmp(name, "ird"))
         return features_can(features, "revision.2");
-    value = json_object_get(features, strcmp(name, "revision") ? name : "revisions");
+    json_t *value = json_object_get(features, strcmp(name, "revision") ? name : "revisions");
     if (!strcmp(question, "extensions.off"))
         return json_is_boolean(value);
     json_array_foreach(value, i, one)
@@ -139,7 +139,6 @@ static bool features_can(const json_t *features, const char *question)
 static bool can(const struct iw_target *target, const char *question)
 {
     const struct iw_target_instance *t = (const struct iw_target_instance *)target;
-
     if (!strcmp(question, "tcp.crafted"))
         return target->tun;
     for (char **said = t->spec->can; said && *said; said++) {
@@ -163,7 +162,6 @@ static int attempt(const struct addrinfo *to, uint64_t deadline)
     int fd = socket(to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     int error = 0;
     socklen_t length = sizeof(error);
-
     if (fd < 0)
         return errno;
     if (connect(fd, to->ai_addr, to->ai_addrlen)) {
@@ -190,7 +188,6 @@ static bool accepts(struct iw_target_instance *t, const char *host, uint16_t por
     uint64_t deadline = after(t, seconds);
     bool started = t->process.pid > 0;
     int number = ETIMEDOUT;
-
     if (!list)
         return false;
     do {
@@ -202,8 +199,8 @@ static bool accepts(struct iw_target_instance *t, const char *host, uint16_t por
     if (!number)
         return true;
     if (started && *t->process.ended)
-        snprintf(error, room, "%s before it accepted a connection%s%s", t->process.ended,
-                 printed(t) ? "; its output: " : "", printed(t) ? t->log : "");
+        snprintf(error, room, "%s before it accepted a connection%s", t->process.ended,
+                 its_output(t));
     else
         snprintf(error, room, "no connection with %s port %u: %s", host, port, strerror(number));
     return false;
@@ -218,7 +215,6 @@ static void find_station_host(struct iw_target_instance *t)
     struct addrinfo *list = iw_address_resolve(t->target.host, t->target.port ? t->target.port : 1,
                                                false, error, sizeof(error));
     int fd = list ? socket(list->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
-
     snprintf(t->station_host, sizeof(t->station_host), "127.0.0.1");
     if (fd >= 0) {
         if (!connect(fd, list->ai_addr, list->ai_addrlen) &&
@@ -237,7 +233,6 @@ static int bind_once(const char *host, uint16_t port)
     char error[160];
     struct addrinfo *list = iw_address_resolve(host, port, false, error, sizeof(error));
     int on = 1, status = -1;
-
     if (!list)
         return -1;
     int fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -272,7 +267,6 @@ static int initiate(struct iw_target *target, const char *host, uint16_t port, c
                     size_t room)
 {
     struct iw_target_instance *t = (struct iw_target_instance *)target;
-
     return iw_connect_start(&t->connect, t->target.tun, host, port, t->log, error, room);
 }
 
@@ -282,12 +276,11 @@ static const char *not_called(struct iw_target *target, bool late)
     struct iw_target_instance *t = (struct iw_target_instance *)target;
     bool failed;
     const char *how = iw_connect_ended(&t->connect, &failed);
-
     if (!late && !failed)
         return NULL;
     if (!late)
-        snprintf(t->why, sizeof(t->why), "its command (%s) made no connection%s%s", how,
-                 printed(t) ? "; its output: " : "", printed(t) ? t->log : "");
+        snprintf(t->why, sizeof(t->why), "its command (%s) made no connection%s", how,
+                 its_output(t));
     else
         snprintf(t->why, sizeof(t->why), "nothing connected within %g s%s%s%s",
                  t->target.connect_within * t->scale, t->connect.command ? "; its command " : "",
@@ -303,8 +296,6 @@ static enum iw_target_opened start_peer(struct iw_target_instance *t, char *erro
 {
     const struct iw_target_spec *spec = t->spec;
     const char *host = t->target.host ? t->target.host : "127.0.0.1";
-    uint64_t deadline;
-
     if (t->target.tun && !t->target.port)
         t->target.port = CRAFTED_PORT;
     if (spec->host && !t->target.port && free_port(host, &t->target.port)) {
@@ -316,7 +307,7 @@ static enum iw_target_opened start_peer(struct iw_target_instance *t, char *erro
         return IW_TARGET_BROKEN;
     if (!spec->ready)
         return IW_TARGET_OPENED;
-    deadline = after(t, START_SECONDS);
+    uint64_t deadline = after(t, START_SECONDS);
     while (!iw_process_said(&t->process, spec->ready)) {
         if (iw_process_ended(&t->process, iw_transport_now() + AGAIN_MS * 1000000u)) {
             snprintf(error, room, "%s before it printed '%s'", t->process.ended, spec->ready);
@@ -336,22 +327,19 @@ static enum iw_target_opened start_peer(struct iw_target_instance *t, char *erro
 static int start_agent(struct iw_target_instance *t, const char *option, char *error, size_t room)
 {
     char number[16];
-    char *argv[3 + IW_TARGET_ARGUMENTS + 2] = {t->spec->program, (char[]){"--control-fd"}, number};
-    char **next = argv + 3;
-    int pair[2], status;
-
+    const char *argv[3 + IW_TARGET_ARGUMENTS + 2] = {t->spec->program, "--control-fd", number};
+    size_t n = 3;
+    int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
         snprintf(error, room, "no socket pair: %s", strerror(errno));
         return -1;
     }
     for (size_t i = 0; i < IW_TARGET_ARGUMENTS && t->spec->arguments[i]; i++)
-        *next++ = iw_text_copy(t->spec->arguments[i]);
-    if (option)
-        *next++ = iw_text_copy(option);
+        argv[n++] = t->spec->arguments[i];
+    argv[n] = option;
     snprintf(number, sizeof(number), "%d", pair[1]);
-    status = iw_process_start_in(&t->process, t->target.tun, argv, pair[1], t->log, error, room);
-    while (next > argv + 3)
-        free(*--next);
+    int status = iw_process_start(&t->process, t->target.tun, (char *const *)argv, pair[1], false,
+                                  t->log, error, room);
     close(pair[1]);
     if (status)
         close(pair[0]);
@@ -368,7 +356,6 @@ static int say_hello(struct iw_target_instance *t, char *error, size_t room)
                                     deadline, error, room);
     const char *version = json_string_value(json_object_get(reply, "version"));
     const char *why = json_string_value(json_object_get(reply, "error"));
-
     if (!reply)
         return -1;
     if (why)
@@ -383,14 +370,12 @@ static enum iw_target_opened open_agent(struct iw_target_instance *t, const char
                                         char *error, size_t room)
 {
     const struct iw_target_spec *spec = t->spec;
-
     if (spec->embedded) {
         if (start_agent(t, option, error, room))
             return IW_TARGET_BROKEN;
     } else {
         char why[256];
         struct iw_control_token token;
-
         if (iw_control_token_find(&token, spec->token_file, error, room))
             return IW_TARGET_BROKEN;
         if (spec->start &&
@@ -409,8 +394,7 @@ static enum iw_target_opened open_agent(struct iw_target_instance *t, const char
     if (iw_process_ended(&t->process,
                          iw_control_lost(t->target.control) ? after(t, LEAVE_SECONDS) : 0) &&
         *t->process.ended)
-        snprintf(error, room, "%s%s%s", t->process.ended, printed(t) ? "; its output: " : "",
-                 printed(t) ? t->log : "");
+        snprintf(error, room, "%s%s", t->process.ended, its_output(t));
     return spec->embedded ? IW_TARGET_BROKEN : IW_TARGET_UNREACHED;
 }
 
@@ -419,16 +403,12 @@ static enum iw_target_opened open_agent(struct iw_target_instance *t, const char
 static const char *death(struct iw_target *target)
 {
     struct iw_target_instance *t = (struct iw_target_instance *)target;
-    const char *how;
-
+    bool lost = t->target.control && iw_control_lost(t->target.control);
     /* An agent whose connection is gone is ending: a report of a sanitizer takes its time. */
-    if (t->target.control && iw_control_lost(t->target.control))
-        iw_process_ended(&t->process, after(t, LEAVE_SECONDS));
-    else
-        iw_process_ended(&t->process, 0);
+    iw_process_ended(&t->process, lost ? after(t, LEAVE_SECONDS) : 0);
     if (*t->process.ended)
         return t->process.ended;
-    how = iw_connect_crashed(&t->connect, 0);
+    const char *how = iw_connect_crashed(&t->connect, 0);
     if (how)
         snprintf(t->why, sizeof(t->why), "%s", how);
     return how ? t->why : NULL;
@@ -438,10 +418,8 @@ static enum iw_target_opened reach(struct iw_target_instance *t, const char *opt
                                    size_t room)
 {
     const struct iw_target_spec *spec = t->spec;
-
     if (spec->start) {
         enum iw_target_opened started = start_peer(t, error, room);
-
         if (started != IW_TARGET_OPENED)
             return started;
     }
@@ -464,13 +442,12 @@ enum iw_target_opened iw_target_open(const struct iw_target_spec *spec, const ch
 
 const char *iw_target_uncraftable(const struct iw_target_spec *spec)
 {
-    bool said = false, ours;
-
+    bool said = false;
     if (spec->embedded)
         return NULL;
     for (char **can = spec->can; can && *can; can++)
         said = said || !strcmp(*can, "tcp.crafted");
-    ours = spec->start ? spec->ready != NULL : spec->connect && !spec->host;
+    bool ours = spec->start ? spec->ready != NULL : spec->connect && !spec->host;
     if (!ours || spec->agent_host)
         return "this target is not started by the runner in a namespace of its own";
     return said ? NULL : "its file does not say can = { \"tcp.crafted\" }";
@@ -482,12 +459,11 @@ enum iw_target_opened iw_target_open_crafted(const struct iw_target_spec *spec, 
                                              size_t room)
 {
     struct iw_target_instance *t = iw_got(calloc(1, sizeof(*t)));
-    enum iw_target_opened opened;
     char trouble[256];
-
     t->spec = spec;
     t->scale = time_scale > 0 ? time_scale : 1;
     t->log = iw_text_copy(log);
+    t->its_output = iw_text_format("; its output: %s", log ? log : "");
     t->process.pidfd = -1;
     t->connect = (struct iw_connect){.command = spec->connect,
                                      .ask = spec->ask,
@@ -512,7 +488,7 @@ enum iw_target_opened iw_target_open_crafted(const struct iw_target_spec *spec, 
     }
     if (!t->target.host)
         t->target.host = "127.0.0.1";
-    opened = reach(t, option, error, room);
+    enum iw_target_opened opened = reach(t, option, error, room);
     if (opened != IW_TARGET_OPENED) {
         iw_target_close(t, trouble, sizeof(trouble));
         return opened;
@@ -541,18 +517,15 @@ pid_t iw_target_group(const struct iw_target_instance *instance)
 bool iw_target_calling(struct iw_target_instance *t)
 {
     bool failed;
-
     return t->connect.count && !iw_connect_ended(&t->connect, &failed);
 }
 
 const char *iw_target_check(struct iw_target_instance *t, char *trouble, size_t room)
 {
-    const char *how;
-
     *trouble = 0;
     /* A program that crashes has ended a moment behind its connection. */
     iw_connect_crashed(&t->connect, after(t, crash_seconds));
-    how = t->target.death ? t->target.death(&t->target) : NULL;
+    const char *how = t->target.death ? t->target.death(&t->target) : NULL;
     iw_connect_stop(&t->connect, trouble, room);
     if (!*trouble)
         iw_process_trouble(&t->process, trouble, room);
@@ -574,5 +547,6 @@ void iw_target_close(struct iw_target_instance *t, char *trouble, size_t room)
     json_decref(t->features);
     free(t->version);
     free(t->log);
+    free(t->its_output);
     free(t);
 }

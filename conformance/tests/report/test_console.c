@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "report/report_console.h"
-#include "run/record.h"
+#include "run/run_record.h"
 
 enum { CASES = 14 };
 

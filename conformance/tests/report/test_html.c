@@ -15,7 +15,7 @@
 #include "host/text.h"
 #include "recording.h"
 #include "report/report_html.h"
-#include "run/record.h"
+#include "run/run_record.h"
 
 static struct iw_need needs[] = {{.name = (char[]){"agent"}, .value = (char[]){"yes"}},
                                  {.name = (char[]){"ird"}, .value = (char[]){"2"}}};

@@ -10,14 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/result_json.h"
 #include "host/text.h"
 #include "report/report_console.h"
 #include "report/report_csv.h"
 #include "report/report_json.h"
 #include "report/report_junit.h"
 #include "report/report_tap.h"
-#include "run/record.h"
+#include "run/run_record.h"
 
 /* ---- one entry of each verdict ---- */
 

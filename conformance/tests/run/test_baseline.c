@@ -12,7 +12,7 @@
 
 #include "folder.h"
 #include "run/baseline.h"
-#include "run/record.h"
+#include "run/run_record.h"
 #include "suite/suite.h"
 
 static struct folder folder;

@@ -4,7 +4,7 @@
 
 #include <sys/types.h>
 
-#include "base/runner.h"
+#include "target/target.h"
 
 /* An iwarp-agent of the build tree as a target: a child process on one end of a socket pair. */
 struct embedded {

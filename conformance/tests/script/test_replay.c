@@ -13,7 +13,8 @@
 #include <cmocka.h>
 
 #include "recording.h"
-#include "target/target.h"
+#include "script/script_case.h"
+#include "script/script_run.h"
 
 #define CASES IW_SOURCE_DIR "/conformance/cases/replay/siw-rping.lua"
 #define TARGETS IW_SOURCE_DIR "/conformance/targets"

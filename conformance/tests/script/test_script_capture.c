@@ -17,7 +17,7 @@
 #include "iwarp/octets.h"
 #include "iwarp/transport.h"
 #include "recording.h"
-#include "script/script.h"
+#include "script/script_host.h"
 
 #define RPING "siw/siw-rping-64B-crcon.pcap"
 

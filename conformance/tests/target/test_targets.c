@@ -546,7 +546,7 @@ static char *start_agent(struct iw_process *agent, char *const *argv)
     char *log = folder_file(&folder, "agent.log", "");
     char *said, *address, *text;
 
-    assert_int_equal(iw_process_start(agent, argv, -1, log, error, sizeof(error)), 0);
+    assert_int_equal(iw_process_start(agent, NULL, argv, -1, false, log, error, sizeof(error)), 0);
     while (!iw_process_said(agent, "control on "))
         assert_false(iw_process_ended(agent, 0));
     said = folder_read(log);
@@ -648,7 +648,7 @@ static void test_trouble(void **state)
     char line[256];
 
     (void)state;
-    assert_int_equal(iw_process_start(&p, argv, -1, log, error, sizeof(error)), 0);
+    assert_int_equal(iw_process_start(&p, NULL, argv, -1, false, log, error, sizeof(error)), 0);
     assert_true(iw_process_ended(&p, UINT64_MAX));
     assert_string_equal(p.ended, "sh ended with status 0");
     assert_true(iw_process_trouble(&p, line, sizeof(line)));

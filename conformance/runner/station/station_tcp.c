@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tcp.h"
+#include "station_tcp.h"
 #include "host/address.h"
 
 #include <errno.h>

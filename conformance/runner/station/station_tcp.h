@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef IW_RUNNER_TCP_H
-#define IW_RUNNER_TCP_H
+#ifndef IW_RUNNER_STATION_TCP_H
+#define IW_RUNNER_STATION_TCP_H
 
 /*
  * The wire of the station: one TCP connection, either a socket of the kernel's or segments of the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef IW_RUNNER_STATION_H
-#define IW_RUNNER_STATION_H
+#ifndef IW_RUNNER_CONFORM_STATION_H
+#define IW_RUNNER_CONFORM_STATION_H
 
 /*
  * The station: the tester's end of TCP connections to the peer, over sockets or, with a TUN device,
@@ -67,7 +67,7 @@ struct iw_conn;
 struct iw_station_listener;
 
 /* `trace` may be NULL. The exchange is borrowed, and so is the device over which all connections
- * go (NULL: sockets). NULL if there is no memory. */
+ * go (NULL: sockets). */
 struct iw_station *iw_station_create(struct iw_exchange *exchange, struct iw_tun *tun, FILE *trace);
 /* Closes what is open. */
 void iw_station_destroy(struct iw_station *s);
@@ -109,9 +109,8 @@ void iw_conn_write(struct iw_conn *c, const void *octets, size_t length,
 void iw_conn_send_startup(struct iw_conn *c, const void *frame, size_t length,
                           const struct iw_writes *writes, uint64_t deadline);
 /* One ULPDU as an FPDU. `broken`: no correct receiver takes it (iw_observer_told_segment); an FPDU
- * that is bent in its length, CRC or Markers always counts as broken. Returns false if there is no
- * memory. */
-bool iw_conn_send_ulpdu(struct iw_conn *c, const void *ulpdu, size_t length,
+ * that is bent in its length, CRC or Markers always counts as broken. */
+void iw_conn_send_ulpdu(struct iw_conn *c, const void *ulpdu, size_t length,
                         const struct iw_frame_bend *bend, bool broken,
                         const struct iw_writes *writes, uint64_t deadline);
 /* Corked, a connection collects what is sent; uncorking writes it as one. */

@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "record.h"
+#include "run_record.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text_tools.h"
 #include "baseline.h"
 #include "host/complain.h"
 #include "host/text.h"
 #include "pool.h"
 #include "suite/suite.h"
+
+const struct iw_rule *iw_entry_rule(const struct iw_entry *entry)
+{
+    if (entry->result.rule)
+        return entry->result.rule;
+    return entry->c && entry->c->n_rules ? entry->c->rules[0] : NULL;
+}
 
 static void count(struct iw_record *r, struct iw_entry *entry)
 {
@@ -44,14 +52,10 @@ void iw_record_fill(struct iw_record *r, const struct iw_suite *suite,
 void iw_record_pin(struct iw_record *r, const struct iw_baseline *b, const struct iw_suite *suite)
 {
     for (size_t i = 0; i < b->count; i++) {
-        size_t n = 0;
-
-        while (n < suite->n_cases && strcmp(suite->cases[n]->id, b->pins[i].id) != 0)
-            n++;
-        if (n < suite->n_cases)
+        if (iw_suite_find(suite, b->pins[i].id) != NULL)
             continue;
-        r->unknown = iw_got(realloc(r->unknown, (r->n_unknown + 1) * sizeof(*r->unknown)));
-        r->unknown[r->n_unknown++] = iw_text_copy(b->pins[i].id);
+        iw_texts_add(&r->unknown, iw_text_copy(b->pins[i].id));
+        r->n_unknown++;
     }
 }
 
@@ -91,31 +95,27 @@ struct iw_entry *iw_record_next(struct iw_record *r, unsigned *number)
     return NULL;
 }
 
-struct iw_entry *iw_record_entry(struct iw_record *r, const struct iw_case *c)
+struct iw_entry *iw_record_entry(const struct iw_record *r, const char *id)
 {
     for (size_t i = 0; i < r->count; i++)
-        if (r->entries[i].c == c)
+        if (r->entries[i].c != NULL && strcmp(r->entries[i].c->id, id) == 0)
             return &r->entries[i];
     return NULL;
 }
 
-/* PASS is the least. */
-static int gravity(enum iw_verdict verdict)
+size_t iw_record_done(const struct iw_record *r)
 {
-    static const int gravities[IW_VERDICT_COUNT] = {
-        [IW_VERDICT_PASS] = 1, [IW_VERDICT_SKIP] = 0,         [IW_VERDICT_NOTE] = 2,
-        [IW_VERDICT_FAIL] = 4, [IW_VERDICT_INCONCLUSIVE] = 3, [IW_VERDICT_ERROR] = 5,
-    };
-
-    return gravities[verdict];
+    size_t done = 0;
+    for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
+        done += r->verdicts[i];
+    return done;
 }
 
 /* Keeps the graver of two rounds; the other's capture goes. */
 static void keep(struct iw_entry *entry, bool first, struct iw_result *result)
 {
     struct iw_result lesser = *result;
-
-    if (first || gravity(result->verdict) > gravity(entry->result.verdict)) {
+    if (first || iw_verdict_gravity(result->verdict) > iw_verdict_gravity(entry->result.verdict)) {
         lesser = entry->result;
         entry->result = *result;
     }
@@ -133,9 +133,7 @@ static bool starts(const struct iw_result *r, const char *with)
 void iw_record_take(struct iw_record *r, const struct iw_baseline *b, struct iw_entry *entry,
                     struct iw_result *result)
 {
-    const struct iw_pin *pin;
     unsigned rounds = 0;
-
     for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
         rounds += entry->rounds[i];
     entry->rounds[result->verdict]++;
@@ -143,7 +141,7 @@ void iw_record_take(struct iw_record *r, const struct iw_baseline *b, struct iw_
     if (rounds + 1 < r->repeat)
         return;
     entry->unreached = starts(&entry->result, IW_UNREACHED) || starts(&entry->result, IW_SILENT);
-    pin = iw_baseline_find(b, entry->c->id);
+    const struct iw_pin *pin = iw_baseline_find(b, entry->c->id);
     entry->known = pin ? pin->reason : NULL;
     entry->pinned =
         entry->unreached ? IW_PINNED_NOT : iw_baseline_judge(pin, entry->result.verdict);
@@ -156,7 +154,6 @@ void iw_record_take(struct iw_record *r, const struct iw_baseline *b, struct iw_
 bool iw_entry_unstable(const struct iw_entry *entry)
 {
     size_t kinds = 0;
-
     for (size_t i = 0; i < IW_VERDICT_COUNT; i++)
         kinds += entry->rounds[i] > 0;
     return kinds > 1;
@@ -182,7 +179,6 @@ static bool unexpected(const struct iw_record *r, enum iw_verdict verdict)
 int iw_record_status(const struct iw_record *r, bool reached)
 {
     bool unreached = false;
-
     for (size_t i = 0; i < r->count; i++)
         unreached = unreached || r->entries[i].unreached;
     if (r->verdicts[IW_VERDICT_ERROR])
@@ -202,8 +198,6 @@ void iw_record_free(struct iw_record *r)
         iw_result_free(&r->entries[i].result);
         free(r->entries[i].restored);
     }
-    for (size_t i = 0; i < r->n_unknown; i++)
-        free(r->unknown[i]);
+    iw_texts_free(r->unknown);
     free(r->entries);
-    free(r->unknown);
 }

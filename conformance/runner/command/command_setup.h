@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef IW_RUNNER_SETUP_H
-#define IW_RUNNER_SETUP_H
+#ifndef IW_RUNNER_COMMAND_SETUP_H
+#define IW_RUNNER_COMMAND_SETUP_H
 
 /* What most commands work on: the suite, what was selected from it, and the target. */
 
@@ -9,8 +9,8 @@
 #include "target/target.h"
 
 struct iw_setup {
-    char *library, *cases, *targets, *pcaps, *report, *proof; /* folders */
-    struct iw_run_options options; /* its folders are borrowed from above */
+    char *library, *cases, *pcaps, *report, *proof; /* folders */
+    struct iw_run_options options;                  /* its folders are borrowed from above */
     struct iw_suite suite;
     const struct iw_case **selected;
     size_t n_selected;

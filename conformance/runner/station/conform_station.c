@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "station.h"
+#include "conform_station.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/text.h"
 #include "iwarp/transport.h"
 #include "station_internal.h"
 
@@ -16,12 +17,8 @@ enum { MOST_MSS = 65475 };
 
 static void conn_free(struct iw_conn *c)
 {
-    while (c->items) {
-        struct iw_item *item = c->items;
-
-        c->items = item->next;
-        iw_item_free(item);
-    }
+    while (c->items)
+        iw_conn_drop(c);
     iw_item_free(c->partial);
     iw_tcp_close(&c->tcp);
     iw_observer_free(c->observer);
@@ -32,14 +29,9 @@ static void conn_free(struct iw_conn *c)
 
 struct iw_station *iw_station_create(struct iw_exchange *exchange, struct iw_tun *tun, FILE *trace)
 {
-    struct iw_station *s = calloc(1, sizeof(*s));
-
-    if (!s)
-        return NULL;
-    s->exchange = exchange;
-    s->tun = tun;
-    s->trace = trace;
-    s->last_finding = &s->findings;
+    struct iw_station *s = iw_got(malloc(sizeof(*s)));
+    *s = (struct iw_station){
+        .exchange = exchange, .tun = tun, .trace = trace, .last_finding = &s->findings};
     return s;
 }
 
@@ -49,13 +41,11 @@ void iw_station_destroy(struct iw_station *s)
         return;
     while (s->conns) {
         struct iw_conn *c = s->conns;
-
         s->conns = c->next;
         conn_free(c);
     }
     while (s->listeners) {
         struct iw_station_listener *l = s->listeners;
-
         s->listeners = l->next;
         if (l->fd >= 0)
             close(l->fd);
@@ -64,7 +54,6 @@ void iw_station_destroy(struct iw_station *s)
     iw_craft_host_free(s->host);
     while (s->findings) {
         struct iw_finding *f = s->findings;
-
         s->findings = f->next;
         free(f);
     }
@@ -86,43 +75,43 @@ enum iw_side iw_conn_peer_side(const struct iw_conn *c)
     return c->state.initiator ? IW_SIDE_RESPONDER : IW_SIDE_INITIATOR;
 }
 
-/* Takes over a connection; closes it if there is no memory. */
+static enum iw_side own_side(const struct iw_conn *c)
+{
+    return c->state.initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER;
+}
+
+/* Opens a connection in the log. Returns its number there. */
+static int log_open(struct iw_station *s, const struct iw_tcp *tcp, bool station_connects, int mss)
+{
+    struct sockaddr_storage own, peer;
+    iw_tcp_addresses(tcp, &own, &peer);
+    return iw_exchange_open(s->exchange, station_connects, (const struct sockaddr *)&own,
+                            (const struct sockaddr *)&peer, (uint16_t)mss, iw_transport_now());
+}
+
+/* Takes over a connection. */
 static struct iw_conn *adopt(struct iw_station *s, struct iw_tcp tcp, bool initiator)
 {
-    struct iw_observer_config config = {.crc32c = iw_crc32c_best(), .seen = iw_conn_seen};
-    struct sockaddr_storage own, peer;
-    socklen_t length = sizeof(int);
-    struct iw_conn *c = calloc(1, sizeof(*c));
-    int on = 1, mss = 0;
-
-    if (!c) {
-        iw_tcp_close(&tcp);
-        return NULL;
-    }
-    c->station = s;
-    c->tcp = tcp;
-    c->last_item = &c->items;
-    c->state.initiator = initiator;
-    config.context = c;
-    config.extensions = true;
-    config.told[iw_conn_peer_side(c) == IW_SIDE_INITIATOR] = true;
-    c->observer = iw_observer_new(&config);
+    struct iw_conn *c = iw_got(malloc(sizeof(*c)));
+    *c = (struct iw_conn){.next = s->conns,
+                          .station = s,
+                          .tcp = tcp,
+                          .last_item = &c->items,
+                          .state.initiator = initiator};
+    struct iw_observer_config config = {
+        .crc32c = iw_crc32c_best(), .seen = iw_conn_seen, .context = c, .extensions = true};
+    config.told[own_side(c)] = true;
+    c->observer = iw_got(iw_observer_new(&config));
     if (tcp.craft) {
         c->state.number = *iw_craft_label(tcp.craft);
     } else {
+        int on = 1, mss = 0;
+        socklen_t length = sizeof(mss);
         setsockopt(tcp.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
         if (getsockopt(tcp.fd, IPPROTO_TCP, TCP_MAXSEG, &mss, &length) || mss < 0 || mss > MOST_MSS)
             mss = MOST_MSS;
-        iw_tcp_addresses(&tcp, &own, &peer);
-        c->state.number =
-            iw_exchange_open(s->exchange, initiator, (const struct sockaddr *)&own,
-                             (const struct sockaddr *)&peer, (uint16_t)mss, iw_transport_now());
+        c->state.number = log_open(s, &tcp, initiator, mss);
     }
-    if (!c->observer || c->state.number < 0) {
-        conn_free(c);
-        return NULL;
-    }
-    c->next = s->conns;
     s->conns = c;
     return c;
 }
@@ -131,17 +120,11 @@ static struct iw_conn *adopt(struct iw_station *s, struct iw_tcp tcp, bool initi
 static void seen_packet(void *context, struct iw_craft *craft, const struct iw_craft_packet *p)
 {
     struct iw_station *s = context;
+    const struct iw_tcp tcp = {.fd = -1, .craft = craft};
     int *number = iw_craft_label(craft);
-
-    if (*number < 0) {
-        struct sockaddr_storage own, peer;
-
-        iw_tcp_addresses(&(struct iw_tcp){.fd = -1, .craft = craft}, &own, &peer);
-        *number =
-            iw_exchange_open(s->exchange, !p->from_peer, (const struct sockaddr *)&own,
-                             (const struct sockaddr *)&peer, IW_CRAFT_MSS, iw_transport_now());
-    }
-    if (*number >= 0 && !iw_exchange_packet(s->exchange, *number, p, iw_transport_now()))
+    if (*number < 0)
+        *number = log_open(s, &tcp, !p->from_peer, IW_CRAFT_MSS);
+    if (!iw_exchange_packet(s->exchange, *number, p, iw_transport_now()))
         s->flooded = true;
 }
 
@@ -149,7 +132,7 @@ static void seen_packet(void *context, struct iw_craft *craft, const struct iw_c
 static struct iw_craft_host *craft_host(struct iw_station *s)
 {
     if (!s->host)
-        s->host = iw_craft_host_new(s->tun, seen_packet, s);
+        s->host = iw_got(iw_craft_host_new(s->tun, seen_packet, s));
     return s->host;
 }
 
@@ -158,46 +141,28 @@ struct iw_conn *iw_station_connect(struct iw_station *s, const char *host, uint1
                                    char *error, size_t room)
 {
     struct iw_tcp tcp;
-    struct iw_conn *c = NULL;
-
-    if (s->tun && !craft_host(s))
-        snprintf(error, room, "out of memory");
-    else if (s->tun
-                 ? iw_tcp_connect_crafted(&tcp, s->host, host, port, options, deadline, error, room)
-                 : iw_tcp_connect(&tcp, host, port, options->mss, deadline, error, room)) {
-        c = adopt(s, tcp, true);
-        if (!c)
-            snprintf(error, room, "out of memory");
-    }
-    return c;
+    bool connected = s->tun ? iw_tcp_connect_crafted(&tcp, craft_host(s), host, port, options,
+                                                     deadline, error, room)
+                            : iw_tcp_connect(&tcp, host, port, options->mss, deadline, error, room);
+    return connected ? adopt(s, tcp, true) : NULL;
 }
 
 struct iw_station_listener *iw_station_listen(struct iw_station *s, const char *host,
                                               const struct iw_craft_options *options, char *error,
                                               size_t room)
 {
-    struct iw_station_listener *l = calloc(1, sizeof(*l));
-
-    if (!l || (s->tun && !craft_host(s))) {
-        snprintf(error, room, "listen on %s: out of memory", host);
-        free(l);
-        return NULL;
-    }
-    l->fd = -1;
-    if (s->tun)
-        l->crafted = iw_craft_listen(s->host, options);
-    else
+    struct iw_station_listener *l = iw_got(malloc(sizeof(*l)));
+    *l = (struct iw_station_listener){.next = s->listeners, .station = s, .fd = -1};
+    if (!s->tun)
         l->fd = iw_tcp_listen(host, &l->port, options->mss, error, room);
+    else if ((l->crafted = iw_craft_listen(craft_host(s), options)))
+        l->port = iw_craft_listener_port(l->crafted);
+    else
+        snprintf(error, room, "listen on %s: too many connections", host);
     if (l->fd < 0 && !l->crafted) {
-        if (s->tun)
-            snprintf(error, room, "listen on %s: too many connections", host);
         free(l);
         return NULL;
     }
-    if (l->crafted)
-        l->port = iw_craft_listener_port(l->crafted);
-    l->station = s;
-    l->next = s->listeners;
     s->listeners = l;
     return l;
 }
@@ -210,7 +175,6 @@ uint16_t iw_station_listener_port(const struct iw_station_listener *l)
 static struct iw_conn *accept_crafted(struct iw_station_listener *l, uint64_t deadline)
 {
     struct iw_tcp tcp = IW_TCP_CLOSED;
-
     for (;;) {
         /* What comes for other connections is taken meanwhile. */
         iw_station_take(l->station);
@@ -225,7 +189,6 @@ static struct iw_conn *accept_crafted(struct iw_station_listener *l, uint64_t de
 struct iw_conn *iw_station_listener_accept(struct iw_station_listener *l, uint64_t deadline)
 {
     struct iw_tcp tcp = IW_TCP_CLOSED;
-
     if (l->crafted)
         return accept_crafted(l, deadline);
     for (;;) {
@@ -251,7 +214,6 @@ static void tell_sent(const struct iw_conn *c, enum iw_line_kind kind, size_t le
         .position = c->state.sent,
         .end = c->state.sent + length,
     };
-
     iw_exchange_tell(c->station->exchange, &line, text, iw_transport_now());
     if (c->station->trace)
         fprintf(c->station->trace, "%d > %s\n", c->state.number, text);
@@ -261,10 +223,8 @@ static void tell_sent(const struct iw_conn *c, enum iw_line_kind kind, size_t le
 static void write_out(struct iw_conn *c, const uint8_t *octets, size_t length, uint64_t deadline)
 {
     size_t done = 0;
-
     while (done < length && !c->write_failed && iw_tcp_open(&c->tcp)) {
         ssize_t n = iw_tcp_send(&c->tcp, c->written + done, octets + done, length - done);
-
         if (n > 0) {
             done += (size_t)n;
             continue;
@@ -290,10 +250,8 @@ static void write_pieces(struct iw_conn *c, const uint8_t *octets, size_t length
                          const struct iw_writes *writes, uint64_t deadline)
 {
     size_t at = 0, piece = 0;
-
     while (at < length) {
         size_t size = length - at;
-
         if (writes && writes->each && writes->each < size)
             size = writes->each;
         if (writes && piece < writes->count && writes->sizes[piece] < size)
@@ -304,38 +262,31 @@ static void write_pieces(struct iw_conn *c, const uint8_t *octets, size_t length
     }
 }
 
-static bool hold(struct iw_conn *c, const uint8_t *octets, size_t length)
+static void hold(struct iw_conn *c, const uint8_t *octets, size_t length)
 {
     if (c->room_held - c->n_held < length) {
-        size_t room = (c->n_held + length) * 2;
-        uint8_t *held = realloc(c->held, room);
-
-        if (!held)
-            return false;
-        c->held = held;
-        c->room_held = room;
+        c->room_held = (c->n_held + length) * 2;
+        c->held = iw_got(realloc(c->held, c->room_held));
     }
     memcpy(c->held + c->n_held, octets, length);
     c->n_held += length;
-    return true;
 }
 
-static bool output(struct iw_conn *c, const uint8_t *octets, size_t length,
+static void output(struct iw_conn *c, const uint8_t *octets, size_t length,
                    const struct iw_writes *writes, uint64_t deadline)
 {
     c->last_sent = c->state.sent;
     c->state.sent += length;
     if (c->corked)
-        return hold(c, octets, length);
-    write_pieces(c, octets, length, writes, deadline);
-    return true;
+        hold(c, octets, length);
+    else
+        write_pieces(c, octets, length, writes, deadline);
 }
 
 void iw_conn_write(struct iw_conn *c, const void *octets, size_t length,
                    const struct iw_writes *writes, uint64_t deadline)
 {
     char text[64];
-
     snprintf(text, sizeof(text), "%zu octets as they are", length);
     tell_sent(c, IW_LINE_OCTETS, length, false, text);
     output(c, octets, length, writes, deadline);
@@ -345,7 +296,6 @@ static void learn_own_startup(struct iw_conn *c, const uint8_t *frame, size_t le
 {
     struct iw_conn_state *s = &c->state;
     int header = iw_wire_get_startup(frame, length, &s->own);
-
     if (header < 0)
         return;
     s->sent_startup = true;
@@ -357,12 +307,10 @@ void iw_conn_send_startup(struct iw_conn *c, const void *frame, size_t length,
                           const struct iw_writes *writes, uint64_t deadline)
 {
     char text[512];
-
     iw_wire_print_startup(text, sizeof(text), frame, length);
     tell_sent(c, IW_LINE_STARTUP, length, false, text);
     learn_own_startup(c, frame, length);
-    iw_observer_told_startup(
-        c->observer, c->state.initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER, frame, length);
+    iw_observer_told_startup(c->observer, own_side(c), frame, length);
     c->asked = iw_transport_now();
     output(c, frame, length, writes, deadline);
     c->start = c->state.sent;
@@ -371,37 +319,29 @@ void iw_conn_send_startup(struct iw_conn *c, const void *frame, size_t length,
 bool iw_conn_consortium(const struct iw_conn_state *s)
 {
     bool got = s->got_startup && s->initiator && s->peer.revision == 0;
-
     return got || (s->sent_startup && !s->initiator && s->own.revision == 0);
 }
 
-bool iw_conn_send_ulpdu(struct iw_conn *c, const void *ulpdu, size_t length,
+void iw_conn_send_ulpdu(struct iw_conn *c, const void *ulpdu, size_t length,
                         const struct iw_frame_bend *bend, bool broken,
                         const struct iw_writes *writes, uint64_t deadline)
 {
     size_t room = iw_frame_room(length, bend ? bend->pad_length : 0);
-    uint8_t *fpdu = malloc(room);
+    uint8_t *fpdu = iw_got(malloc(room));
     bool markers = iw_conn_consortium(&c->state) ||
                    (c->state.got_startup && (c->state.peer.flags & IW_MPA_FLAG_M));
     char text[512];
-    size_t size;
-    bool done;
-
-    if (!fpdu)
-        return false;
     if (bend && (bend->length >= 0 || bend->crc != IW_FRAME_CRC_RIGHT ||
                  bend->markers != IW_FRAME_MARKERS_AGREED || bend->marker_shift ||
                  bend->marker_pointer >= 0 || bend->marker_add))
         broken = true;
-    size = iw_frame_build(c->state.sent - c->start, markers, ulpdu, length, bend, fpdu, room);
+    size_t size =
+        iw_frame_build(c->state.sent - c->start, markers, ulpdu, length, bend, fpdu, room);
     iw_wire_print_segment(text, sizeof(text), ulpdu, length);
     tell_sent(c, IW_LINE_FPDU, size, markers, text);
-    iw_observer_told_segment(c->observer,
-                             c->state.initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER, ulpdu,
-                             length, broken);
-    done = output(c, fpdu, size, writes, deadline);
+    iw_observer_told_segment(c->observer, own_side(c), ulpdu, length, broken);
+    output(c, fpdu, size, writes, deadline);
     free(fpdu);
-    return done;
 }
 
 void iw_conn_cork(struct iw_conn *c)
@@ -412,7 +352,6 @@ void iw_conn_cork(struct iw_conn *c)
 void iw_conn_uncork(struct iw_conn *c, const struct iw_writes *writes, uint64_t deadline)
 {
     size_t length = c->n_held;
-
     c->corked = false;
     c->n_held = 0;
     write_pieces(c, c->held, length, writes, deadline);
@@ -439,8 +378,7 @@ void iw_conn_shutdown(struct iw_conn *c)
         return;
     tell_sent(c, IW_LINE_END, 0, false, "fin");
     c->state.shut = true;
-    iw_observer_told_end(c->observer, c->state.initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER,
-                         false);
+    iw_observer_told_end(c->observer, own_side(c), false);
     if (iw_tcp_shut(&c->tcp, c->written) && !c->write_failed)
         iw_exchange_end(c->station->exchange, c->state.number, false, false, iw_transport_now());
 }
@@ -450,8 +388,7 @@ void iw_conn_reset(struct iw_conn *c)
     if (!iw_tcp_open(&c->tcp))
         return;
     tell_sent(c, IW_LINE_END, 0, false, "reset");
-    iw_observer_told_end(c->observer, c->state.initiator ? IW_SIDE_INITIATOR : IW_SIDE_RESPONDER,
-                         true);
+    iw_observer_told_end(c->observer, own_side(c), true);
     iw_tcp_reset(&c->tcp);
     c->state.shut = c->state.ended = true;
     iw_exchange_end(c->station->exchange, c->state.number, false, true, iw_transport_now());
@@ -460,7 +397,6 @@ void iw_conn_reset(struct iw_conn *c)
 void iw_conn_get_state(struct iw_conn *c, struct iw_conn_state *out)
 {
     struct iw_tcp_info info;
-
     if (iw_tcp_get_info(&c->tcp, &info)) {
         c->state.mss = info.mss;
         c->state.unacked = info.unacked;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef IW_RUNNER_RECORD_H
-#define IW_RUNNER_RECORD_H
+#ifndef IW_RUNNER_RUN_RECORD_H
+#define IW_RUNNER_RUN_RECORD_H
 
 /* The record of a run as it grows: what is to be played next, what a result amounts to. */
 
 #include <time.h>
 
-#include "base/runner.h"
+#include "base/conform_case.h"
+#include "base/result.h"
 
 struct iw_baseline;
 struct iw_proof;
@@ -89,8 +90,11 @@ void iw_record_pin(struct iw_record *r, const struct iw_baseline *b, const struc
 struct iw_entry *iw_record_next(struct iw_record *r, unsigned *number);
 /* The run before this one has played that round. */
 void iw_record_restore(struct iw_entry *entry, unsigned round);
-/* The entry of a case; NULL if there is none. */
-struct iw_entry *iw_record_entry(struct iw_record *r, const struct iw_case *c);
+/* The entry of the case with this id; NULL if there is none. */
+struct iw_entry *iw_record_entry(const struct iw_record *r, const char *id);
+
+/* How many of its entries are done. */
+size_t iw_record_done(const struct iw_record *r);
 
 /* A round ended: *result becomes the record's. The gravest round of a case counts. */
 void iw_record_take(struct iw_record *r, const struct iw_baseline *b, struct iw_entry *entry,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where things lie, and reading what a command works on. */
-#include "setup.h"
+#include "command_setup.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,15 +16,13 @@ char *iw_results_create(const struct iw_command *c, const char *name)
 {
     static const char parent[] = "iwarp-conform-results";
     const char *wanted = c->results ? c->results : parent;
-    char *path;
-
     if (iw_folder_create(wanted)) {
         iw_complain("cannot make the folder %s: %s", wanted, strerror(errno));
         return NULL;
     }
     if (c->results)
         return iw_text_copy(c->results);
-    path = iw_folder_new(parent, name);
+    char *path = iw_folder_new(parent, name);
     if (!path) {
         iw_complain("cannot make a folder in %s: %s", parent, strerror(errno));
         return NULL;
@@ -38,11 +36,10 @@ char *iw_results_create(const struct iw_command *c, const char *name)
 struct iw_target_spec *iw_setup_target(const struct iw_command *c, const char *text, char *error,
                                        size_t room)
 {
-    char *agent = iw_agent(c->agent), *root = iw_conformance_folder();
+    char *agent = iw_agent(c->head.agent), *root = iw_conformance_folder();
     char *targets = iw_text_format("%s/targets", root);
     struct iw_target_spec *spec =
         iw_target_parse(text ? text : "embedded", agent, targets, error, room);
-
     free(targets);
     free(root);
     free(agent);
@@ -52,8 +49,7 @@ struct iw_target_spec *iw_setup_target(const struct iw_command *c, const char *t
 static int read_target(struct iw_setup *s, const struct iw_command *c)
 {
     char error[1024];
-
-    s->target = iw_setup_target(c, c->target, error, sizeof(error));
+    s->target = iw_setup_target(c, c->head.target, error, sizeof(error));
     if (!s->target) {
         iw_complain("%s", error);
         return IW_EXIT_USAGE;
@@ -69,42 +65,36 @@ int iw_setup(struct iw_setup *s, const struct iw_command *c, bool target)
 {
     char *root = iw_conformance_folder();
     char error[1024];
-    int status;
-
     *s = (struct iw_setup){0};
     s->library = iw_text_format("%s/lib", root);
-    s->targets = iw_text_format("%s/targets", root);
     s->pcaps = iw_text_format("%s/../pcaps", root);
     s->report = iw_text_format("%s/report", root);
     /* What is known of other people's cases lies beside them. */
-    s->proof =
-        c->cases ? iw_text_format("%s/../proof", c->cases) : iw_text_format("%s/proof", root);
+    s->proof = c->head.cases ? iw_text_format("%s/../proof", c->head.cases)
+                             : iw_text_format("%s/proof", root);
     s->cases = c->replay.capture ? iw_text_format("%s/replay_case.lua", s->library)
-               : c->cases        ? iw_text_copy(c->cases)
+               : c->head.cases   ? iw_text_copy(c->head.cases)
                                  : iw_text_format("%s/cases", root);
     free(root);
     s->options.library = s->library;
     s->options.pcaps = c->replay.capture ? c->replay_folder : s->pcaps;
     s->options.replay = c->replay.capture ? &c->replay : NULL;
-    s->options.time_scale = c->time_scale;
-    status = target ? read_target(s, c) : 0;
+    s->options.time_scale = c->head.time_scale;
+    int status = target ? read_target(s, c) : 0;
     if (status)
         return status;
     if (iw_suite_load(&s->suite, s->cases, &s->options, error, sizeof(error))) {
         iw_complain("%s", error);
-        return IW_EXIT_USAGE;
-    }
-    if (!s->suite.n_files) {
+    } else if (!s->suite.n_files) {
         iw_complain("no case files in %s", s->cases);
-        return IW_EXIT_USAGE;
-    }
-    if (iw_suite_select(&s->suite, c->select, c->n_select, &s->selected, &s->n_selected, error,
-                        sizeof(error))) {
+    } else if (iw_suite_select(&s->suite, c->select, c->n_select, &s->selected, &s->n_selected,
+                               error, sizeof(error))) {
         iw_setup_broken(s); /* one of them may have the case */
         iw_complain("%s", error);
-        return IW_EXIT_USAGE;
+    } else {
+        return 0;
     }
-    return 0;
+    return IW_EXIT_USAGE;
 }
 
 void iw_setup_free(struct iw_setup *s)
@@ -113,7 +103,6 @@ void iw_setup_free(struct iw_setup *s)
     free(s->selected);
     iw_suite_free(&s->suite);
     free(s->library);
-    free(s->targets);
     free(s->pcaps);
     free(s->report);
     free(s->proof);

@@ -30,19 +30,24 @@ static const struct command {
     int (*run)(const struct iw_command *c);
     const char *words; /* "", "ID", "[ID]..." */
     const char *help;
+    size_t n_words;       /* it takes so many words, no more and no less; patterns aside */
+    const char *expected; /* the words that it takes; NULL: none */
 } commands[] = {
-    {"run", RUN, iw_command_run, "[ID...]", "run cases against a target (the default)"},
-    {"list", LIST, iw_command_list, "[ID...]", "list cases"},
-    {"show", SHOW, iw_command_show, "ID", "all about one case, with its rules and its script"},
+    {"run", RUN, iw_command_run, "[ID...]", "run cases against a target (the default)", 0, NULL},
+    {"list", LIST, iw_command_list, "[ID...]", "list cases", 0, NULL},
+    {"show", SHOW, iw_command_show, "ID", "all about one case, with its rules and its script", 1,
+     "the id of a case"},
     {"requirements", REQUIREMENTS, iw_command_requirements, "",
-     "the rules of the RFCs, and the cases that name them"},
+     "the rules of the RFCs, and the cases that name them", 0, NULL},
     {"self-check", SELF_CHECK, iw_command_self_check, "",
-     "bend the reference peer in every way and see whether a case notices"},
-    {"diff", DIFF, iw_command_diff, "RUN-A RUN-B", "what two runs differ in"},
+     "bend the reference peer in every way and see whether a case notices", 0, NULL},
+    {"diff", DIFF, iw_command_diff, "RUN-A RUN-B", "what two runs differ in", 2,
+     "two runs: folders of results, or JSON reports"},
     {"probe", PROBE, iw_command_probe, "SPEC",
-     "find out what a peer supports and write its target file"},
+     "find out what a peer supports and write its target file", 1,
+     "a peer: tcp:HOST:PORT or a target file"},
     {"replay", REPLAY, iw_command_replay, "CAPTURE",
-     "play one side of a recorded conversation and compare the other one"},
+     "play one side of a recorded conversation and compare the other one", 1, "a capture"},
 };
 
 static int set_select(void *context, const char *value, char *error, size_t room)
@@ -66,7 +71,7 @@ static const struct iw_option options[] = {
      "embedded[,crc=on|off,markers=both|target|station|none,revision=0|1|2|2-plain] (default),\n"
      "the name or path of a target file, or\n"
      "tcp:HOST:PORT[,class=bare|rping|agent,crc=on|off,markers=on|off,rev=1|2,can=WORD]",
-     PLAY, KEEP(target)},
+     PLAY, KEEP(head.target)},
     {"jobs", 'j', "N", "cases at a time (embedded: as many as there are CPUs; else 1)",
      RUN | SELF_CHECK, COUNT(jobs, 256)},
     {"tap", 0, NULL, "TAP version 14 on standard output", RUN, FLAG(tap)},
@@ -78,7 +83,7 @@ static const struct iw_option options[] = {
     {"results", 0, "DIR", "folder of the results (iwarp-conform-results/TIME-TARGET)",
      PLAY | SELF_CHECK, KEEP(results)},
     {"pcap-dir", 0, "DIR", "folder of the captures (that of the results)", PROBE | PLAY,
-     KEEP(pcap_dir)},
+     KEEP(head.pcap_dir)},
     {"capture", 0, "IFACE", "also keep the real packets of this network interface (packets.pcap)",
      PLAY, KEEP(capture)},
     {"trace", 0, NULL, "tell every message as it happens; one case at a time", PROBE | PLAY,
@@ -101,7 +106,7 @@ static const struct iw_option options[] = {
      KEEP(baseline)},
     {"write-baseline", 0, "FILE", "pin the verdicts of this run", RUN, KEEP(write_baseline)},
     {"repeat", 0, "N", "run every case N times; the gravest verdict counts", PLAY,
-     COUNT(repeat, 100000)},
+     COUNT(head.repeat, 100000)},
     {"allow-hazard", 0, NULL, "also the cases with the tag hazard, which could wedge the target",
      RUN, FLAG(hazards)},
     {"resume", 0, "DIR", "go on with a run that was ended: the folder of its results", RUN,
@@ -120,11 +125,11 @@ static const struct iw_option options[] = {
      "record who noticed what there (with --full; conformance/proof/matrix.csv)", SELF_CHECK,
      KEEP(matrix)},
     {"cases", 0, "DIR", "folder with the cases", RUN | LIST | SHOW | REQUIREMENTS | SELF_CHECK,
-     KEEP(cases)},
+     KEEP(head.cases)},
     {"agent", 0, "PATH", "the embedded target (iwarp-agent beside this program, or $IWARP_AGENT)",
-     PLAY | SELF_CHECK, KEEP(agent)},
+     PLAY | SELF_CHECK, KEEP(head.agent)},
     {"time-scale", 0, "X", "multiply every patience and deadline (slow targets, sanitizers)",
-     PROBE | PLAY | SELF_CHECK, IW_OPTION_MEASURES(struct iw_command, time_scale, 0.01, 1000)},
+     PROBE | PLAY | SELF_CHECK, IW_OPTION_MEASURES(struct iw_command, head.time_scale, 0.01, 1000)},
 };
 
 enum {
@@ -156,7 +161,6 @@ static const struct command *command_of(const char *name)
 static void unknown_command(const char *word)
 {
     struct iw_nearest n;
-
     iw_nearest_begin(&n, word);
     for (size_t i = 0; i < N_COMMANDS; i++)
         iw_nearest_offer(&n, commands[i].name);
@@ -199,7 +203,6 @@ static int parse_options(struct iw_command *c, const struct command *command, bo
         .more_help = named ? NULL : list_commands,
     };
     int status = iw_options_read(&line, argc, argv, words);
-
     free(quoted);
     free(usage);
     free(tail);
@@ -209,36 +212,28 @@ static int parse_options(struct iw_command *c, const struct command *command, bo
 /* A run goes on as it was begun. */
 static bool check_resume(const struct iw_command *c)
 {
-    const char *other = c->n_select         ? "a selection"
-                        : c->target         ? "--target"
-                        : c->cases          ? "--cases"
-                        : c->agent          ? "--agent"
-                        : c->results        ? "--results"
-                        : c->pcap_dir       ? "--pcap-dir"
-                        : c->time_scale > 0 ? "--time-scale"
-                        : c->repeat         ? "--repeat"
-                                            : NULL;
-
+    const char *other = c->n_select              ? "a selection"
+                        : c->head.target         ? "--target"
+                        : c->head.cases          ? "--cases"
+                        : c->head.agent          ? "--agent"
+                        : c->results             ? "--results"
+                        : c->head.pcap_dir       ? "--pcap-dir"
+                        : c->head.time_scale > 0 ? "--time-scale"
+                        : c->head.repeat         ? "--repeat"
+                                                 : NULL;
     if (!c->resume || !other || iw_reexec_continues()) /* there, with the same words */
         return true;
     iw_complain("--resume goes on as the run was begun: did not expect %s", other);
     return false;
 }
 
-/* Commands that take so many words, no more and no less. */
 static bool check_words(const struct iw_command *c, const struct command *command)
 {
-    size_t wanted = command->bit & (SHOW | PROBE | REPLAY) ? 1 : command->bit == DIFF ? 2 : 0;
-
-    if (c->n_words > wanted)
-        iw_complain("%s: did not expect '%s'", c->name, c->words[wanted]);
-    else if (c->n_words < wanted)
-        iw_complain("%s: expected %s", c->name,
-                    command->bit == SHOW     ? "the id of a case"
-                    : command->bit == PROBE  ? "a peer: tcp:HOST:PORT or a target file"
-                    : command->bit == REPLAY ? "a capture"
-                                             : "two runs: folders of results, or JSON reports");
-    return c->n_words == wanted;
+    if (c->n_words > command->n_words)
+        iw_complain("%s: did not expect '%s'", c->name, c->words[command->n_words]);
+    else if (c->n_words < command->n_words)
+        iw_complain("%s: expected %s", c->name, command->expected);
+    return c->n_words == command->n_words;
 }
 
 int iw_command_parse(struct iw_command *c, int argc, char **argv)
@@ -246,8 +241,7 @@ int iw_command_parse(struct iw_command *c, int argc, char **argv)
     bool named = argc > 1 && *argv[1] != '-';
     const struct command *command = command_of(named ? argv[1] : "run");
     char *program = argc ? argv[0] : (char[]){"iwarp-conform"};
-    int status, first;
-
+    int first;
     iw_complain_as("iwarp-conform");
     *c = (struct iw_command){.program = program};
     if (!command) {
@@ -261,7 +255,7 @@ int iw_command_parse(struct iw_command *c, int argc, char **argv)
         argv++;
         argc--;
     }
-    status = parse_options(c, command, named, argc, argv, &first);
+    int status = parse_options(c, command, named, argc, argv, &first);
     if (status >= 0)
         return status;
     c->words = argv + first;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "script.h"
+#include "script_host.h"
 
 #include <errno.h>
 #include <lualib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef IW_RUNNER_SCRIPT_H
-#define IW_RUNNER_SCRIPT_H
+#ifndef IW_RUNNER_SCRIPT_HOST_H
+#define IW_RUNNER_SCRIPT_HOST_H
 
 /*
  * The script host: one Lua state with bounds on time and memory, the table `iw` of C primitives on
@@ -14,8 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/runner.h"
-#include "station/station.h"
+#include "base/conform_case.h"
+#include "play_options.h"
+#include "station/conform_station.h"
+#include "target/target.h"
 
 enum { IW_SCRIPT_WHERE = 512 };
 
@@ -86,6 +88,9 @@ void iw_script_check_time(lua_State *L);
 void iw_script_taking(lua_State *L);
 void iw_script_taken(lua_State *L);
 
+/* Returns a copy of the string in a field of the table on top of the stack; NULL if it is absent.
+ * The caller frees it. */
+char *iw_script_text(lua_State *L, const char *field);
 /* Fields of a table argument. Raise an error that names the field if it is of a wrong type or out
  * of range. Absent fields give `standard`. */
 uint64_t iw_script_number(lua_State *L, int table, const char *field, uint64_t standard,

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_RUNNER_PLAY_OPTIONS_H
+#define IW_RUNNER_PLAY_OPTIONS_H
+
+/* How cases are read and played. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* What lib/replay_case.lua is to play: words of the command line, NULL where nothing was said. */
+struct iw_replay {
+    const char *capture; /* below the folder of recordings */
+    const char *as;      /* "initiator", "responder": the side that is played */
+    const char *stream;  /* numbers, separated by commas */
+    const char *map;     /* of one that is known, or a file's path */
+    const char *time;    /* "keep", "drop", "scale=X" */
+    const char *private; /* hexadecimal */
+};
+
+/* Zeros mean the defaults. */
+struct iw_run_options {
+    const char *library; /* folder of the vocabulary (conformance/lib); required */
+    const char *pcaps;   /* folder of the recordings (pcaps/) that iw.capture reads; NULL: none */
+    const struct iw_replay *replay; /* of the command of that name; else NULL */
+    const char *pcap_dir;           /* where <case id>.pcapng goes; NULL: no captures */
+    unsigned round;    /* of a case that is repeated, from 0; later ones have it in that name */
+    double patience;   /* seconds that an expectation waits for the peer, default 3 */
+    double deadline;   /* seconds that a case may take, default 20 */
+    double time_scale; /* multiplies both and every window, default 1 */
+    size_t memory;     /* octets that a case's Lua state may take, default 64 MiB */
+    bool exchange;     /* the result has what was exchanged */
+    bool hazards;      /* also cases with the tag "hazard", which may wedge a peer for good */
+    FILE *trace;       /* every message in the one-line syntax, as it happens; NULL: none */
+};
+
+#endif
