@@ -4,32 +4,31 @@
 #define AOPCODE 0xfu
 
 /* The messages of RFC 7306 have one segment each and one size. */
-static bool size_fails(struct iw_endpoint *ep, const struct segment *s, enum iw_check check,
+static bool check_size(struct iw_endpoint *ep, const struct segment *s, enum iw_check check,
                        uint32_t size)
 {
-    if (s->header.mo != 0 && iw_ep_rx_fails(ep, s, IW_CHECK_DDP_MO, IW_AT_MO, s->header.mo, 0))
+    if (s->header.mo != 0 && iw_ep_refuse(ep, s, IW_CHECK_DDP_MO, IW_AT_MO, s->header.mo, 0))
         return true;
     return (s->length != size || !iw_ddp_last(&s->header)) &&
-           iw_ep_rx_fails(ep, s, check, IW_DDP_UNTAGGED_HEADER, s->length, size);
+           iw_ep_refuse(ep, s, check, IW_DDP_UNTAGGED_HEADER, s->length, size);
 }
 
-static bool msn_fails(struct iw_endpoint *ep, const struct segment *s)
+static bool check_msn(struct iw_endpoint *ep, const struct segment *s)
 {
     uint32_t expected = ep->rx_msn[s->header.qn];
     return s->header.msn != expected &&
-           iw_ep_rx_fails(ep, s, IW_CHECK_DDP_MSN, IW_AT_MSN, s->header.msn, expected);
+           iw_ep_refuse(ep, s, IW_CHECK_DDP_MSN, IW_AT_MSN, s->header.msn, expected);
 }
 
 /* RFC 7306 §6: takes a buffer like a Send, but leaves its octets alone. */
 void iw_ep_rx_immediate(struct iw_endpoint *ep, struct segment *s)
 {
-    if (iw_ep_rx_no_buffer(ep, s) ||
-        size_fails(ep, s, IW_CHECK_RDMAP_IMMEDIATE_LENGTH, IW_RDMAP_IMMEDIATE))
+    if (iw_ep_rx_open_message(ep, s) ||
+        check_size(ep, s, IW_CHECK_RDMAP_IMMEDIATE_LENGTH, IW_RDMAP_IMMEDIATE))
         return;
     /* A Send that is not finished has the same MSN. */
-    if (ep->rx_open &&
-        iw_ep_rx_fails(ep, s, IW_CHECK_RDMAP_IMMEDIATE_LENGTH, IW_DDP_UNTAGGED_HEADER,
-                       ep->rx_mo + s->length, IW_RDMAP_IMMEDIATE))
+    if (ep->rx_open && iw_ep_refuse(ep, s, IW_CHECK_RDMAP_IMMEDIATE_LENGTH, IW_DDP_UNTAGGED_HEADER,
+                                    ep->rx_mo + s->length, IW_RDMAP_IMMEDIATE))
         return;
     if (ep->deferred.check != IW_CHECK_NONE)
         return;
@@ -46,23 +45,24 @@ void iw_ep_rx_immediate(struct iw_endpoint *ep, struct segment *s)
 
 /* Refuses fields of an Atomic Request that are legal to receive, but not to send (RFC 7306 §5.2.1).
  */
-static bool refuses_fields(struct iw_endpoint *ep, const struct segment *s,
-                           const struct iw_rdmap_atomic_request *r)
+static bool check_fields(struct iw_endpoint *ep, const struct segment *s,
+                         const struct iw_rdmap_atomic_request *r)
 {
-    if ((r->opcode & ~AOPCODE) != 0 && iw_ep_rx_refuses(ep, s, IW_CHECK_RDMAP_ATOMIC_RSVD,
-                                                        IW_DDP_UNTAGGED_HEADER, r->opcode >> 4, 0))
+    if ((r->opcode & ~AOPCODE) != 0 &&
+        iw_ep_refuse_legal(ep, s, IW_CHECK_RDMAP_ATOMIC_RSVD, IW_DDP_UNTAGGED_HEADER,
+                           r->opcode >> 4, 0))
         return true;
     if ((r->opcode & AOPCODE) != IW_ATOMIC_FETCH_ADD)
         return false;
     if (r->compare_data != 0)
-        return iw_ep_rx_refuses(ep, s, IW_CHECK_RDMAP_ATOMIC_UNUSED,
-                                IW_IN_ULPDU(IW_AT_ATOMIC_COMPARE), r->compare_data, 0);
+        return iw_ep_refuse_legal(ep, s, IW_CHECK_RDMAP_ATOMIC_UNUSED,
+                                  IW_IN_ULPDU(IW_AT_ATOMIC_COMPARE), r->compare_data, 0);
     return r->compare_mask != UINT64_MAX &&
-           iw_ep_rx_refuses(ep, s, IW_CHECK_RDMAP_ATOMIC_UNUSED,
-                            IW_IN_ULPDU(IW_AT_ATOMIC_COMPARE_MASK), r->compare_mask, UINT64_MAX);
+           iw_ep_refuse_legal(ep, s, IW_CHECK_RDMAP_ATOMIC_UNUSED,
+                              IW_IN_ULPDU(IW_AT_ATOMIC_COMPARE_MASK), r->compare_mask, UINT64_MAX);
 }
 
-static bool target_fails(struct iw_endpoint *ep, const struct segment *s,
+static bool check_target(struct iw_endpoint *ep, const struct segment *s,
                          const struct iw_rdmap_atomic_request *r)
 {
     enum iw_check check = iw_ddp_atomic(&ep->stream, r, NULL);
@@ -70,28 +70,28 @@ static bool target_fails(struct iw_endpoint *ep, const struct segment *s,
     case IW_CHECK_NONE:
         return false;
     case IW_CHECK_RDMAP_ATOMIC_OPCODE:
-        return iw_ep_rx_fails(ep, s, check, IW_DDP_UNTAGGED_HEADER, r->opcode & AOPCODE, 0);
+        return iw_ep_refuse(ep, s, check, IW_DDP_UNTAGGED_HEADER, r->opcode & AOPCODE, 0);
     case IW_CHECK_RDMAP_ATOMIC_ALIGN:
     case IW_CHECK_RDMAP_READ_BASE:
     case IW_CHECK_RDMAP_READ_BOUNDS:
     case IW_CHECK_RDMAP_READ_FIT:
     case IW_CHECK_RDMAP_READ_WRAP:
-        return iw_ep_rx_fails(ep, s, check, IW_IN_ULPDU(IW_AT_ATOMIC_TO), r->remote_to, 0);
+        return iw_ep_refuse(ep, s, check, IW_IN_ULPDU(IW_AT_ATOMIC_TO), r->remote_to, 0);
     default:
-        return iw_ep_rx_fails(ep, s, check, IW_IN_ULPDU(IW_AT_ATOMIC_STAG), r->remote_stag, 0);
+        return iw_ep_refuse(ep, s, check, IW_IN_ULPDU(IW_AT_ATOMIC_STAG), r->remote_stag, 0);
     }
 }
 
 void iw_ep_rx_atomic_request(struct iw_endpoint *ep, struct segment *s)
 {
     struct iw_read_in read = {.is_atomic = true};
-    if (msn_fails(ep, s) ||
-        size_fails(ep, s, IW_CHECK_RDMAP_ATOMIC_LENGTH, IW_RDMAP_ATOMIC_REQUEST) ||
-        iw_ep_rx_over_ird(ep, s))
+    if (check_msn(ep, s) ||
+        check_size(ep, s, IW_CHECK_RDMAP_ATOMIC_LENGTH, IW_RDMAP_ATOMIC_REQUEST) ||
+        iw_ep_rx_check_ird(ep, s))
         return;
     (void)iw_wire_get_atomic_request(s->head + IW_DDP_UNTAGGED_HEADER, IW_RDMAP_ATOMIC_REQUEST,
                                      &read.atomic);
-    if (refuses_fields(ep, s, &read.atomic) || target_fails(ep, s, &read.atomic))
+    if (check_fields(ep, s, &read.atomic) || check_target(ep, s, &read.atomic))
         return;
     iw_ep_rx_request(ep, s, read, IW_CHECK_RDMAP_ATOMIC_RESPONSE_MISSING);
 }
@@ -101,23 +101,23 @@ void iw_ep_rx_atomic_request(struct iw_endpoint *ep, struct segment *s)
 void iw_ep_rx_atomic_response(struct iw_endpoint *ep, struct segment *s)
 {
     struct iw_rdmap_atomic_response response;
-    if (msn_fails(ep, s))
+    if (check_msn(ep, s))
         return;
     struct iw_read_out *read = iw_ep_read_out(ep, true);
     if (read == NULL) {
-        if (!iw_ep_rx_fails(ep, s, IW_CHECK_RDMAP_ATOMIC_RESPONSE_UNSOLICITED, IW_AT_MSN,
-                            s->header.msn, 0))
+        if (!iw_ep_refuse(ep, s, IW_CHECK_RDMAP_ATOMIC_RESPONSE_UNSOLICITED, IW_AT_MSN,
+                          s->header.msn, 0))
             ep->rx_msn[IW_QN_ATOMIC_RESPONSE]++;
         return;
     }
-    if (size_fails(ep, s, IW_CHECK_RDMAP_ATOMIC_RESPONSE_LENGTH, IW_RDMAP_ATOMIC_RESPONSE) ||
-        iw_ep_rx_out_of_turn(ep, s, read))
+    if (check_size(ep, s, IW_CHECK_RDMAP_ATOMIC_RESPONSE_LENGTH, IW_RDMAP_ATOMIC_RESPONSE) ||
+        iw_ep_rx_check_turn(ep, s, read))
         return;
     (void)iw_wire_get_atomic_response(s->head + IW_DDP_UNTAGGED_HEADER, IW_RDMAP_ATOMIC_RESPONSE,
                                       &response);
     if (response.request_id != read->request_id &&
-        iw_ep_rx_fails(ep, s, IW_CHECK_RDMAP_ATOMIC_RESPONSE_ID, IW_DDP_UNTAGGED_HEADER,
-                       response.request_id, read->request_id))
+        iw_ep_refuse(ep, s, IW_CHECK_RDMAP_ATOMIC_RESPONSE_ID, IW_DDP_UNTAGGED_HEADER,
+                     response.request_id, read->request_id))
         return;
     ep->rx_msn[IW_QN_ATOMIC_RESPONSE]++;
     iw_ep_send_at(ep, read->entry)->original = response.original_value;

@@ -3,9 +3,7 @@
 
 #include "iwarp/octets.h"
 
-/* Reports that a check failed `offset` octets into the ULPDU. Returns true if the segment goes no
- * further. */
-static bool fails(struct iw_endpoint *ep, const struct segment *s, enum iw_check check,
+bool iw_ep_refuse(struct iw_endpoint *ep, const struct segment *s, enum iw_check check,
                   uint32_t offset, uint64_t got, uint64_t want)
 {
     const struct iw_switches *switches = ep->config.switches;
@@ -24,27 +22,15 @@ static bool fails(struct iw_endpoint *ep, const struct segment *s, enum iw_check
     return true;
 }
 
-bool iw_ep_rx_fails(struct iw_endpoint *ep, const struct segment *s, enum iw_check check,
-                    uint32_t offset, uint64_t got, uint64_t want)
-{
-    return fails(ep, s, check, offset, got, want);
-}
-
-static bool overstrict(struct iw_endpoint *ep, const struct segment *s, enum iw_check check,
-                       uint32_t offset, uint64_t got, uint64_t want)
+bool iw_ep_refuse_legal(struct iw_endpoint *ep, const struct segment *s, enum iw_check check,
+                        uint32_t offset, uint64_t got, uint64_t want)
 {
     return iw_switch_overstrict(ep->config.switches, check) &&
-           fails(ep, s, check, offset, got, want);
-}
-
-bool iw_ep_rx_refuses(struct iw_endpoint *ep, const struct segment *s, enum iw_check check,
-                      uint32_t offset, uint64_t got, uint64_t want)
-{
-    return overstrict(ep, s, check, offset, got, want);
+           iw_ep_refuse(ep, s, check, offset, got, want);
 }
 
 /* Places the payload of a tagged segment. Returns true if the segment goes no further. */
-static bool placed_badly(struct iw_endpoint *ep, const struct segment *s, enum iw_ddp_use use)
+static bool place_tagged(struct iw_endpoint *ep, const struct segment *s, enum iw_ddp_use use)
 {
     const struct iw_ddp_header *h = &s->header;
     enum iw_check check = iw_ddp_place_tagged(&ep->stream, use, h->stag, h->to, s->fpdu->ulpdu,
@@ -53,29 +39,29 @@ static bool placed_badly(struct iw_endpoint *ep, const struct segment *s, enum i
         return false;
     bool to = check == IW_CHECK_DDP_TO_BASE || check == IW_CHECK_DDP_TO_BOUNDS ||
               check == IW_CHECK_DDP_TO_WRAP || check == IW_CHECK_DDP_TO_FIT;
-    return to ? fails(ep, s, check, IW_AT_TO, h->to, 0)
-              : fails(ep, s, check, IW_AT_STAG, h->stag, 0);
+    return to ? iw_ep_refuse(ep, s, check, IW_AT_TO, h->to, 0)
+              : iw_ep_refuse(ep, s, check, IW_AT_STAG, h->stag, 0);
 }
 
 static void receive_write(struct iw_endpoint *ep, struct segment *s)
 {
     const struct iw_ddp_header *h = &s->header;
     if (ep->write_open && h->to != ep->write_to &&
-        overstrict(ep, s, IW_CHECK_DDP_TO_ORDER, IW_AT_TO, h->to, ep->write_to))
+        iw_ep_refuse_legal(ep, s, IW_CHECK_DDP_TO_ORDER, IW_AT_TO, h->to, ep->write_to))
         return;
-    if (placed_badly(ep, s, IW_USE_WRITE))
+    if (place_tagged(ep, s, IW_USE_WRITE))
         return;
     ep->write_open = !iw_ddp_last(h);
     ep->write_to = h->to + s->length;
 }
 
 /* RFC 7306 §7: responses come in the order of the requests. */
-bool iw_ep_rx_out_of_turn(struct iw_endpoint *ep, const struct segment *s,
-                          const struct iw_read_out *answered)
+bool iw_ep_rx_check_turn(struct iw_endpoint *ep, const struct segment *s,
+                         const struct iw_read_out *answered)
 {
     const struct iw_read_out *due = &ep->reads_out[ep->reads_out_head % ep->reads_out_room];
-    return answered != due && fails(ep, s, IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER,
-                                    IW_AT_RDMAP_CONTROL, s->header.rdmap_control, 0);
+    return answered != due && iw_ep_refuse(ep, s, IW_CHECK_RDMAP_ATOMIC_RESPONSE_ORDER,
+                                           IW_AT_RDMAP_CONTROL, s->header.rdmap_control, 0);
 }
 
 static void receive_response(struct iw_endpoint *ep, struct segment *s)
@@ -83,32 +69,32 @@ static void receive_response(struct iw_endpoint *ep, struct segment *s)
     const struct iw_ddp_header *h = &s->header;
     struct iw_read_out *read = iw_ep_read_out(ep, false);
     if (read == NULL) {
-        if (!fails(ep, s, IW_CHECK_RDMAP_RESPONSE_UNSOLICITED, IW_AT_RDMAP_CONTROL,
-                   h->rdmap_control, 0))
-            (void)placed_badly(ep, s, IW_USE_READ_RESPONSE);
+        if (!iw_ep_refuse(ep, s, IW_CHECK_RDMAP_RESPONSE_UNSOLICITED, IW_AT_RDMAP_CONTROL,
+                          h->rdmap_control, 0))
+            (void)place_tagged(ep, s, IW_USE_READ_RESPONSE);
         return;
     }
-    if (iw_ep_rx_out_of_turn(ep, s, read))
+    if (iw_ep_rx_check_turn(ep, s, read))
         return;
     /* RFC 5041 §5.2: nothing of a zero-length tagged message is compared. */
     if (read->size != 0 || s->length != 0) {
         if (h->stag != read->sink_stag &&
-            fails(ep, s, IW_CHECK_RDMAP_RESPONSE_STAG, IW_AT_STAG, h->stag, read->sink_stag))
+            iw_ep_refuse(ep, s, IW_CHECK_RDMAP_RESPONSE_STAG, IW_AT_STAG, h->stag, read->sink_stag))
             return;
         if (h->to != read->sink_to + read->received &&
-            fails(ep, s, IW_CHECK_RDMAP_RESPONSE_TO, IW_AT_TO, h->to,
-                  read->sink_to + read->received))
+            iw_ep_refuse(ep, s, IW_CHECK_RDMAP_RESPONSE_TO, IW_AT_TO, h->to,
+                         read->sink_to + read->received))
             return;
     }
     uint64_t received = (uint64_t)read->received + s->length;
-    if (received > read->size && fails(ep, s, IW_CHECK_RDMAP_RESPONSE_PAST,
-                                       (uint32_t)s->header_length, received, read->size))
+    if (received > read->size && iw_ep_refuse(ep, s, IW_CHECK_RDMAP_RESPONSE_PAST,
+                                              (uint32_t)s->header_length, received, read->size))
         return;
     if (iw_ddp_last(h) && received < read->size &&
-        fails(ep, s, IW_CHECK_RDMAP_RESPONSE_SIZE, (uint32_t)s->header_length, received,
-              read->size))
+        iw_ep_refuse(ep, s, IW_CHECK_RDMAP_RESPONSE_SIZE, (uint32_t)s->header_length, received,
+                     read->size))
         return;
-    if (placed_badly(ep, s, IW_USE_READ_RESPONSE))
+    if (place_tagged(ep, s, IW_USE_READ_RESPONSE))
         return;
     read->received = received > UINT32_MAX ? UINT32_MAX : (uint32_t)received;
     if (iw_ddp_last(h))
@@ -142,7 +128,7 @@ static void deliver(struct iw_endpoint *ep, struct segment *s, uint64_t length)
     if (iw_rdmap_invalidates(opcode)) {
         enum iw_check check = iw_rdmap_invalidate(&ep->stream, h->invalidate_stag);
         if (check != IW_CHECK_NONE &&
-            fails(ep, s, check, IW_AT_INVALIDATE_STAG, h->invalidate_stag, 0))
+            iw_ep_refuse(ep, s, check, IW_AT_INVALIDATE_STAG, h->invalidate_stag, 0))
             return;
         completion.invalidated = true;
         completion.invalidate_stag = h->invalidate_stag;
@@ -150,15 +136,15 @@ static void deliver(struct iw_endpoint *ep, struct segment *s, uint64_t length)
     iw_ep_rx_deliver(ep, &completion);
 }
 
-bool iw_ep_rx_no_buffer(struct iw_endpoint *ep, const struct segment *s)
+bool iw_ep_rx_open_message(struct iw_endpoint *ep, const struct segment *s)
 {
     const struct iw_ddp_header *h = &s->header;
     if (h->msn != ep->rx_msn[IW_QN_SEND] &&
-        fails(ep, s, IW_CHECK_DDP_MSN, IW_AT_MSN, h->msn, ep->rx_msn[IW_QN_SEND]))
+        iw_ep_refuse(ep, s, IW_CHECK_DDP_MSN, IW_AT_MSN, h->msn, ep->rx_msn[IW_QN_SEND]))
         return true;
     if (ep->recv_head != ep->recv_tail)
         return false;
-    if (!fails(ep, s, IW_CHECK_DDP_NO_BUFFER, IW_AT_MSN, h->msn, 0) && iw_ddp_last(h))
+    if (!iw_ep_refuse(ep, s, IW_CHECK_DDP_NO_BUFFER, IW_AT_MSN, h->msn, 0) && iw_ddp_last(h))
         ep->rx_msn[IW_QN_SEND]++;
     return true;
 }
@@ -166,19 +152,21 @@ bool iw_ep_rx_no_buffer(struct iw_endpoint *ep, const struct segment *s)
 static void receive_send(struct iw_endpoint *ep, struct segment *s)
 {
     const struct iw_ddp_header *h = &s->header;
-    if (iw_ep_rx_no_buffer(ep, s))
+    if (iw_ep_rx_open_message(ep, s))
         return;
     const struct iw_recv_entry *entry = &ep->recvs[ep->recv_head % ep->config.recv_depth];
-    if (!ep->rx_open && h->mo != 0 && overstrict(ep, s, IW_CHECK_DDP_MO_ZERO, IW_AT_MO, h->mo, 0))
+    if (!ep->rx_open && h->mo != 0 &&
+        iw_ep_refuse_legal(ep, s, IW_CHECK_DDP_MO_ZERO, IW_AT_MO, h->mo, 0))
         return;
     if (ep->rx_open && h->mo != ep->rx_mo &&
-        overstrict(ep, s, IW_CHECK_DDP_MO_ORDER, IW_AT_MO, h->mo, ep->rx_mo))
+        iw_ep_refuse_legal(ep, s, IW_CHECK_DDP_MO_ORDER, IW_AT_MO, h->mo, ep->rx_mo))
         return;
-    if (h->mo > entry->capacity && fails(ep, s, IW_CHECK_DDP_MO, IW_AT_MO, h->mo, entry->capacity))
+    if (h->mo > entry->capacity &&
+        iw_ep_refuse(ep, s, IW_CHECK_DDP_MO, IW_AT_MO, h->mo, entry->capacity))
         return;
     uint64_t end = (uint64_t)h->mo + s->length;
     if (h->mo <= entry->capacity && end > entry->capacity &&
-        fails(ep, s, IW_CHECK_DDP_TOO_LONG, IW_AT_MO, end, entry->capacity))
+        iw_ep_refuse(ep, s, IW_CHECK_DDP_TOO_LONG, IW_AT_MO, end, entry->capacity))
         return;
     /* The octets stay inside the list of buffers even if they are misplaced or too long. */
     uint64_t at = h->mo > entry->capacity ? h->mo % (entry->capacity + 1) : h->mo;
@@ -198,31 +186,31 @@ static void receive_send(struct iw_endpoint *ep, struct segment *s)
 }
 
 /* Reports a fault of a Read Request's source. */
-static bool read_fails(struct iw_endpoint *ep, const struct segment *s, enum iw_check check)
+static bool refuse_read(struct iw_endpoint *ep, const struct segment *s, enum iw_check check)
 {
     const struct iw_rdmap_read_request *r = &s->request;
     switch (check) {
     case IW_CHECK_RDMAP_READ_BASE:
-        return fails(ep, s, check, IW_IN_ULPDU(IW_AT_READ_SOURCE_TO), r->source_to, 0);
+        return iw_ep_refuse(ep, s, check, IW_IN_ULPDU(IW_AT_READ_SOURCE_TO), r->source_to, 0);
     case IW_CHECK_RDMAP_READ_BOUNDS:
     case IW_CHECK_RDMAP_READ_FIT:
     case IW_CHECK_RDMAP_READ_WRAP:
-        return fails(ep, s, check, IW_IN_ULPDU(IW_AT_READ_SIZE), r->size, 0);
+        return iw_ep_refuse(ep, s, check, IW_IN_ULPDU(IW_AT_READ_SIZE), r->size, 0);
     default:
-        return fails(ep, s, check, IW_IN_ULPDU(IW_AT_READ_SOURCE_STAG), r->source_stag, 0);
+        return iw_ep_refuse(ep, s, check, IW_IN_ULPDU(IW_AT_READ_SOURCE_STAG), r->source_stag, 0);
     }
 }
 
-bool iw_ep_rx_over_ird(struct iw_endpoint *ep, const struct segment *s)
+bool iw_ep_rx_check_ird(struct iw_endpoint *ep, const struct segment *s)
 {
     uint32_t limit = ep->startup.agreed.ird;
     if (limit == IW_MPA_DEPTH_UNSPECIFIED)
         limit = ep->config.max_reads;
     uint64_t open = ep->reads_in_tail - ep->reads_in_head;
     if (open >= limit)
-        return fails(ep, s, IW_CHECK_RDMAP_IRD, IW_AT_MSN, open + 1, limit);
+        return iw_ep_refuse(ep, s, IW_CHECK_RDMAP_IRD, IW_AT_MSN, open + 1, limit);
     return open + 1 == limit &&
-           overstrict(ep, s, IW_CHECK_RDMAP_IRD_FULL, IW_AT_MSN, open + 1, limit);
+           iw_ep_refuse_legal(ep, s, IW_CHECK_RDMAP_IRD_FULL, IW_AT_MSN, open + 1, limit);
 }
 
 void iw_ep_rx_request(struct iw_endpoint *ep, const struct segment *s, struct iw_read_in read,
@@ -246,28 +234,28 @@ static void receive_read_request(struct iw_endpoint *ep, struct segment *s)
 {
     const struct iw_ddp_header *h = &s->header;
     if (h->msn != ep->rx_msn[IW_QN_READ_REQUEST] &&
-        fails(ep, s, IW_CHECK_DDP_MSN, IW_AT_MSN, h->msn, ep->rx_msn[IW_QN_READ_REQUEST]))
+        iw_ep_refuse(ep, s, IW_CHECK_DDP_MSN, IW_AT_MSN, h->msn, ep->rx_msn[IW_QN_READ_REQUEST]))
         return;
     s->request_known =
         iw_wire_get_read_request(s->head + IW_DDP_UNTAGGED_HEADER,
                                  s->head_length - IW_DDP_UNTAGGED_HEADER, &s->request) > 0;
     /* OP-67: a request in one segment of exactly 28 octets. */
     if ((s->length != IW_RDMAP_READ_REQUEST || h->mo != 0 || !iw_ddp_last(h)) &&
-        fails(ep, s, IW_CHECK_RDMAP_READ_LENGTH, (uint32_t)s->header_length, s->length,
-              IW_RDMAP_READ_REQUEST))
+        iw_ep_refuse(ep, s, IW_CHECK_RDMAP_READ_LENGTH, (uint32_t)s->header_length, s->length,
+                     IW_RDMAP_READ_REQUEST))
         return;
     if (!s->request_known) {
         if (iw_ddp_last(h))
             ep->rx_msn[IW_QN_READ_REQUEST]++;
         return;
     }
-    if (iw_ep_rx_over_ird(ep, s))
+    if (iw_ep_rx_check_ird(ep, s))
         return;
     const struct iw_rdmap_read_request *r = &s->request;
     uint32_t none;
     enum iw_check check =
         iw_ddp_read_source(&ep->stream, r->source_stag, r->source_to, r->size, NULL, 0, &none);
-    if (check != IW_CHECK_NONE && read_fails(ep, s, check))
+    if (check != IW_CHECK_NONE && refuse_read(ep, s, check))
         return;
     iw_ep_rx_request(ep, s, (struct iw_read_in){.request = *r}, IW_CHECK_RDMAP_RESPONSE_MISSING);
 }
@@ -278,14 +266,16 @@ static void receive_terminate(struct iw_endpoint *ep, struct segment *s)
     int got = iw_wire_get_terminate(s->head + IW_DDP_UNTAGGED_HEADER,
                                     s->head_length - IW_DDP_UNTAGGED_HEADER, &terminate);
     if ((got < 0 || s->header.mo != 0 || !iw_ddp_last(&s->header)) &&
-        fails(ep, s, IW_CHECK_RDMAP_TERMINATE_VALID, (uint32_t)s->header_length, s->length, 0))
+        iw_ep_refuse(ep, s, IW_CHECK_RDMAP_TERMINATE_VALID, (uint32_t)s->header_length, s->length,
+                     0))
         return;
     if (got >= 0 && terminate.reserved != 0 &&
-        overstrict(ep, s, IW_CHECK_RDMAP_TERMINATE_RSVD,
-                   (uint32_t)s->header_length + IW_AT_TERM_FLAGS, terminate.reserved, 0))
+        iw_ep_refuse_legal(ep, s, IW_CHECK_RDMAP_TERMINATE_RSVD,
+                           (uint32_t)s->header_length + IW_AT_TERM_FLAGS, terminate.reserved, 0))
         return;
     if (s->header.msn != ep->rx_msn[IW_QN_TERMINATE] &&
-        fails(ep, s, IW_CHECK_DDP_MSN, IW_AT_MSN, s->header.msn, ep->rx_msn[IW_QN_TERMINATE]))
+        iw_ep_refuse(ep, s, IW_CHECK_DDP_MSN, IW_AT_MSN, s->header.msn,
+                     ep->rx_msn[IW_QN_TERMINATE]))
         return;
     if (got >= 0)
         iw_ep_peer_terminated(ep, &terminate, ep->rx_now);
@@ -311,28 +301,28 @@ static bool receive_rtr(struct iw_endpoint *ep, struct segment *s)
     if (ep->startup.peer_enhanced.rtr != 0)
         forms &= ep->startup.peer_enhanced.rtr;
     if ((form & forms) == 0)
-        return fails(ep, s, IW_CHECK_MPA_RTR_FIRST, IW_AT_RDMAP_CONTROL, form, forms);
+        return iw_ep_refuse(ep, s, IW_CHECK_MPA_RTR_FIRST, IW_AT_RDMAP_CONTROL, form, forms);
     if (form == IW_MPA_RTR_SEND)
         ep->rx_msn[IW_QN_SEND]++;
     return form == IW_MPA_RTR_SEND;
 }
 
-static bool header_fails(struct iw_endpoint *ep, const struct segment *s, enum iw_check check)
+static bool refuse_header(struct iw_endpoint *ep, const struct segment *s, enum iw_check check)
 {
     const struct iw_ddp_header *h = &s->header;
     switch (check) {
     case IW_CHECK_DDP_VERSION_TAGGED:
     case IW_CHECK_DDP_VERSION_UNTAGGED:
-        return fails(ep, s, check, IW_AT_DDP_CONTROL, iw_ddp_version(h),
-                     ep->startup.agreed.version);
+        return iw_ep_refuse(ep, s, check, IW_AT_DDP_CONTROL, iw_ddp_version(h),
+                            ep->startup.agreed.version);
     case IW_CHECK_DDP_QN:
     case IW_CHECK_RDMAP_OPCODE_QUEUE:
-        return fails(ep, s, check, IW_AT_QN, h->qn, iw_rdmap_queue(iw_rdmap_op(h)));
+        return iw_ep_refuse(ep, s, check, IW_AT_QN, h->qn, iw_rdmap_queue(iw_rdmap_op(h)));
     case IW_CHECK_RDMAP_VERSION:
-        return fails(ep, s, check, IW_AT_RDMAP_CONTROL, iw_rdmap_version(h),
-                     ep->startup.agreed.version);
+        return iw_ep_refuse(ep, s, check, IW_AT_RDMAP_CONTROL, iw_rdmap_version(h),
+                            ep->startup.agreed.version);
     default:
-        return fails(ep, s, check, IW_AT_RDMAP_CONTROL, iw_rdmap_op(h), 0);
+        return iw_ep_refuse(ep, s, check, IW_AT_RDMAP_CONTROL, iw_rdmap_op(h), 0);
     }
 }
 
@@ -340,31 +330,32 @@ static bool header_fails(struct iw_endpoint *ep, const struct segment *s, enum i
 static void too_short(struct iw_endpoint *ep, const struct segment *s)
 {
     bool tagged = s->head_length > 0 && (s->head[IW_AT_DDP_CONTROL] & IW_DDP_T) != 0;
-    (void)fails(ep, s, IW_CHECK_DDP_HEADER_SHORT, IW_AT_DDP_CONTROL, s->fpdu->length,
-                tagged ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER);
+    (void)iw_ep_refuse(ep, s, IW_CHECK_DDP_HEADER_SHORT, IW_AT_DDP_CONTROL, s->fpdu->length,
+                       tagged ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER);
 }
 
-static bool refuses_reserved(struct iw_endpoint *ep, const struct segment *s)
+static bool check_reserved(struct iw_endpoint *ep, const struct segment *s)
 {
     const struct iw_ddp_header *h = &s->header;
     unsigned seen = 0;
     enum iw_check check;
     while ((check = iw_rdmap_check_reserved(h, &seen)) != IW_CHECK_NONE) {
-        if (check == IW_CHECK_DDP_RSVD
-                ? overstrict(ep, s, check, IW_AT_DDP_CONTROL, h->ddp_control & IW_DDP_RSVD, 0)
+        if (check == IW_CHECK_DDP_RSVD ? iw_ep_refuse_legal(ep, s, check, IW_AT_DDP_CONTROL,
+                                                            h->ddp_control & IW_DDP_RSVD, 0)
             : check == IW_CHECK_RDMAP_RSV
-                ? overstrict(ep, s, check, IW_AT_RDMAP_CONTROL, h->rdmap_control & IW_RDMAP_RSV, 0)
-                : overstrict(ep, s, check, IW_AT_INVALIDATE_STAG, h->invalidate_stag, 0))
+                ? iw_ep_refuse_legal(ep, s, check, IW_AT_RDMAP_CONTROL,
+                                     h->rdmap_control & IW_RDMAP_RSV, 0)
+                : iw_ep_refuse_legal(ep, s, check, IW_AT_INVALIDATE_STAG, h->invalidate_stag, 0))
             return true;
     }
     return false;
 }
 
-static bool refuses_habit(struct iw_endpoint *ep, const struct segment *s)
+static bool check_habit(struct iw_endpoint *ep, const struct segment *s)
 {
     struct iw_refusal r =
         iw_ep_refused(ep, s->fpdu, &s->header, s->length, s->head + s->header_length);
-    return r.check != IW_CHECK_NONE && fails(ep, s, r.check, r.offset, r.got, r.want);
+    return r.check != IW_CHECK_NONE && iw_ep_refuse(ep, s, r.check, r.offset, r.got, r.want);
 }
 
 static void receive(struct iw_endpoint *ep, struct segment *s)
@@ -381,13 +372,13 @@ static void receive(struct iw_endpoint *ep, struct segment *s)
     const struct iw_ddp_header *h = &s->header;
 
     if (ep->config.role == IW_MPA_INITIATOR && ep->framer.pos == 0 &&
-        overstrict(ep, s, IW_CHECK_MPA_RESPONDER_EARLY, 0, 0, 0))
+        iw_ep_refuse_legal(ep, s, IW_CHECK_MPA_RESPONDER_EARLY, 0, 0, 0))
         return;
     enum iw_check check =
         iw_rdmap_check_header(h, ep->startup.agreed.version, ep->config.extensions, switches);
-    if (check != IW_CHECK_NONE && header_fails(ep, s, check))
+    if (check != IW_CHECK_NONE && refuse_header(ep, s, check))
         return;
-    if (refuses_reserved(ep, s) || (iw_switch_any(switches) && refuses_habit(ep, s)))
+    if (check_reserved(ep, s) || (iw_switch_any(switches) && check_habit(ep, s)))
         return;
     /* Instead of an RTR only a Terminate may come: none matched (RFC 6581 §9.2). */
     bool terminate = !iw_ddp_tagged(h) && h->qn == IW_QN_TERMINATE;

@@ -18,25 +18,27 @@ struct segment {
     uint32_t length; /* octets after the DDP header */
 };
 
-/* rx.c: reports that a check failed `offset` octets into the ULPDU. Returns true if the segment
- * goes no further. */
-bool iw_ep_rx_fails(struct iw_endpoint *ep, const struct segment *s, enum iw_check check,
-                    uint32_t offset, uint64_t got, uint64_t want);
+/* rx.c. Functions that return bool have checked something, and reported what is wrong with it; they
+ * return true if the segment goes no further. */
+
+/* Reports that a check failed `offset` octets into the ULPDU. */
+bool iw_ep_refuse(struct iw_endpoint *ep, const struct segment *s, enum iw_check check,
+                  uint32_t offset, uint64_t got, uint64_t want);
 /* Does the same for a legal segment that only --overstrict refuses. */
-bool iw_ep_rx_refuses(struct iw_endpoint *ep, const struct segment *s, enum iw_check check,
-                      uint32_t offset, uint64_t got, uint64_t want);
-/* Makes the checks of MSN and buffer that open a message of queue 0. */
-bool iw_ep_rx_no_buffer(struct iw_endpoint *ep, const struct segment *s);
+bool iw_ep_refuse_legal(struct iw_endpoint *ep, const struct segment *s, enum iw_check check,
+                        uint32_t offset, uint64_t got, uint64_t want);
+/* Makes the checks of MSN and buffer that open a message of queue 0. Counts the MSN of a message
+ * that is ignored for want of a buffer. */
+bool iw_ep_rx_open_message(struct iw_endpoint *ep, const struct segment *s);
 /* Delivers the message in the oldest buffer, which is whole. */
 void iw_ep_rx_deliver(struct iw_endpoint *ep, struct iw_completion *completion);
-/* Checks the IRD. */
-bool iw_ep_rx_over_ird(struct iw_endpoint *ep, const struct segment *s);
+bool iw_ep_rx_check_ird(struct iw_endpoint *ep, const struct segment *s);
 /* Adds a request to answer, unless that is impossible; --violate `missing`: it is not answered. */
 void iw_ep_rx_request(struct iw_endpoint *ep, const struct segment *s, struct iw_read_in read,
                       enum iw_check missing);
-/* Returns true if the response at hand comes before its turn. */
-bool iw_ep_rx_out_of_turn(struct iw_endpoint *ep, const struct segment *s,
-                          const struct iw_read_out *answered);
+/* Checks that the response at hand answers the oldest request. */
+bool iw_ep_rx_check_turn(struct iw_endpoint *ep, const struct segment *s,
+                         const struct iw_read_out *answered);
 
 /* extensions.c: the segments of RFC 7306 */
 void iw_ep_rx_immediate(struct iw_endpoint *ep, struct segment *s);
