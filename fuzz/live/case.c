@@ -12,6 +12,7 @@
 #include "host/files.h"
 #include "host/text.h"
 #include "hunt.h"
+#include "iwarp/octets.h"
 #include "plan.h"
 #include "script/script_case.h"
 #include "script/script_run.h"
@@ -63,15 +64,6 @@ static void put_text(FILE *f, const char *text)
     fputc('"', f);
 }
 
-static uint64_t get(const uint8_t *octets, size_t n)
-{
-    uint64_t value = 0;
-
-    for (size_t i = 0; i < n; i++)
-        value = value << 8 | octets[i];
-    return value;
-}
-
 static bool live(const struct writer *w, const struct iw_hunt_place *p)
 {
     return p->memory < 0 || (size_t)p->memory < w->h->world.n_memories;
@@ -91,12 +83,12 @@ static void put_ulpdu(struct writer *w, const uint8_t *ulpdu, size_t length)
         put_hex(w->f, ulpdu + at, p->at - at);
         at = p->at + (p->to ? 12 : 4);
         if (p->memory < 0 && p->to)
-            fprintf(w->f, " .. sink(0x%llx) .. ", (unsigned long long)get(ulpdu + p->to, 8));
+            fprintf(w->f, " .. sink(0x%llx) .. ", (unsigned long long)iw_get64(ulpdu + p->to));
         else if (p->memory < 0)
             fprintf(w->f, " .. sink() .. ");
         else if (p->to)
             fprintf(w->f, " .. pack(\">I4i8\", m%d.stag, m%d.to + %lld) .. ", p->memory, p->memory,
-                    (long long)(get(ulpdu + p->to, 8) - IW_HUNT_TO(p->memory)));
+                    (long long)(iw_get64(ulpdu + p->to) - IW_HUNT_TO(p->memory)));
         else
             fprintf(w->f, " .. pack(\">I4\", m%d.stag) .. ", p->memory);
     }
@@ -125,7 +117,7 @@ static void put_unit(struct writer *w, const struct iw_hunt_unit *u, const char 
     if (u->kind == IW_UNIT_STARTUP) {
         put_startup(w, octets, u->length);
     } else if (u->kind == IW_UNIT_FPDU) {
-        size_t length = (size_t)(octets[0] << 8 | octets[1]);
+        size_t length = iw_get16(octets);
         char text[512];
 
         fputs("conn:send(raw { ulpdu = ", w->f);
@@ -147,9 +139,8 @@ static void look_for_places(struct writer *w)
         const struct iw_hunt_unit *u = &w->plan.units[i];
         const uint8_t *octets = w->plan.octets + u->at;
         struct iw_hunt_place places[2];
-        size_t n = u->kind == IW_UNIT_FPDU
-                       ? iw_hunt_places(octets + 2, (size_t)(octets[0] << 8 | octets[1]), places)
-                       : 0;
+        size_t n =
+            u->kind == IW_UNIT_FPDU ? iw_hunt_places(octets + 2, iw_get16(octets), places) : 0;
 
         for (size_t k = 0; k < n; k++) {
             w->asked = w->asked || places[k].memory < 0;

@@ -6,6 +6,7 @@
 
 #include "host/text.h"
 #include "iwarp/crc32c.h"
+#include "iwarp/octets.h"
 #include "iwarp/wire.h"
 
 struct iw_hunt_input *iw_hunt_input_new(void)
@@ -179,7 +180,7 @@ bool iw_hunt_regular(const uint8_t *octets, size_t length)
 
     if (length < 8)
         return false;
-    ulpdu = (size_t)(octets[0] << 8 | octets[1]);
+    ulpdu = iw_get16(octets);
     size = iw_hunt_fpdu_size(ulpdu);
     if (ulpdu == 0 || size != length)
         return false;

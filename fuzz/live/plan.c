@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "host/text.h"
+#include "iwarp/octets.h"
 #include "iwarp/wire.h"
 #include "station/frame.h"
 
@@ -43,7 +44,7 @@ static size_t fpdu_at(const struct iw_hunt_plan *p, size_t at)
 
     if (left < 8)
         return 0;
-    size = iw_hunt_fpdu_size((size_t)(p->octets[at] << 8 | p->octets[at + 1]));
+    size = iw_hunt_fpdu_size(iw_get16(p->octets + at));
     return size <= left && iw_hunt_regular(p->octets + at, size) ? size : 0;
 }
 
@@ -117,21 +118,6 @@ void iw_hunt_plan_free(struct iw_hunt_plan *p)
 
 /* ---- placeholders ---- */
 
-static uint64_t get(const uint8_t *octets, size_t n)
-{
-    uint64_t value = 0;
-
-    for (size_t i = 0; i < n; i++)
-        value = value << 8 | octets[i];
-    return value;
-}
-
-static void put(uint8_t *octets, size_t n, uint64_t value)
-{
-    for (size_t i = n; i > 0; i--, value >>= 8)
-        octets[i - 1] = (uint8_t)value;
-}
-
 /* Adds the place if a placeholder is there. */
 static size_t place(const uint8_t *ulpdu, size_t length, size_t at, size_t to,
                     struct iw_hunt_place *out)
@@ -140,7 +126,7 @@ static size_t place(const uint8_t *ulpdu, size_t length, size_t at, size_t to,
 
     if (length < at + 4 || (to && length < to + 8))
         return 0;
-    stag = (uint32_t)get(ulpdu + at, 4);
+    stag = iw_get32(ulpdu + at);
     if (stag != IW_HUNT_STAG_ASKED && stag - IW_HUNT_STAG >= IW_HUNT_MEMORIES)
         return 0;
     *out = (struct iw_hunt_place){
@@ -173,21 +159,21 @@ static void fill(uint8_t *ulpdu, size_t length, struct iw_hunt_known *known)
 
     for (size_t i = 0; i < n; i++) {
         const struct iw_hunt_place *at = &places[i];
-        uint64_t to = at->to ? get(ulpdu + at->to, 8) : 0;
+        uint64_t to = at->to ? iw_get64(ulpdu + at->to) : 0;
 
         if (at->memory < 0) {
             size_t k = known->answered < known->asked ? known->answered++ : 0;
 
             k %= 8;
-            put(ulpdu + at->at, 4, known->asked_stag[k]);
+            (void)iw_put32(ulpdu + at->at, known->asked_stag[k]);
             if (at->to)
-                put(ulpdu + at->to, 8, known->asked_to[k] + to);
+                (void)iw_put64(ulpdu + at->to, known->asked_to[k] + to);
         } else if ((size_t)at->memory < known->world->n_memories) {
             const struct iw_hunt_memory *m = &known->world->memories[at->memory];
 
-            put(ulpdu + at->at, 4, m->stag);
+            (void)iw_put32(ulpdu + at->at, m->stag);
             if (at->to)
-                put(ulpdu + at->to, 8, m->to + to - IW_HUNT_TO(at->memory));
+                (void)iw_put64(ulpdu + at->to, m->to + to - IW_HUNT_TO(at->memory));
         }
     }
 }
@@ -199,7 +185,7 @@ size_t iw_hunt_render(const struct iw_hunt_plan *p, const struct iw_hunt_unit *u
     size_t size = u->length;
 
     if (u->kind == IW_UNIT_FPDU) {
-        size_t length = (size_t)(octets[0] << 8 | octets[1]);
+        size_t length = iw_get16(octets);
         size_t room = iw_frame_room(length, 0);
         uint8_t *ulpdu = iw_got(malloc(length));
 

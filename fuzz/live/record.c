@@ -6,6 +6,7 @@
 
 #include "host/text.h"
 #include "iwarp/capture.h"
+#include "iwarp/octets.h"
 #include "iwarp/wire.h"
 #include "seeds.h"
 
@@ -78,8 +79,7 @@ static void name_places(uint8_t *ulpdu, size_t length, uint32_t *stags, size_t *
         at = IW_IN_ULPDU(IW_AT_ATOMIC_STAG);
     if (!at)
         return;
-    stag = (uint32_t)ulpdu[at] << 24 | (uint32_t)ulpdu[at + 1] << 16 |
-           (uint32_t)ulpdu[at + 2] << 8 | ulpdu[at + 3];
+    stag = iw_get32(ulpdu + at);
     if ((ulpdu[IW_AT_DDP_CONTROL] & IW_DDP_T) &&
         (ulpdu[IW_AT_RDMAP_CONTROL] & IW_RDMAP_OPCODE) == IW_OP_READ_RESPONSE) {
         stag = IW_HUNT_STAG_ASKED;
@@ -97,8 +97,7 @@ static void name_places(uint8_t *ulpdu, size_t length, uint32_t *stags, size_t *
         memset(ulpdu + at + 4, 0, 8);
         ulpdu[at + 9] = (uint8_t)(IW_HUNT_TO(k) >> 16);
     }
-    for (int i = 0; i < 4; i++)
-        ulpdu[at + (size_t)i] = (uint8_t)(stag >> (24 - 8 * i));
+    (void)iw_put32(ulpdu + at, stag);
 }
 
 static struct iw_hunt_input *input_of(const struct pair *p, enum iw_side own)
@@ -125,13 +124,13 @@ static struct iw_hunt_input *input_of(const struct pair *p, enum iw_side own)
                 heard++;
         }
         if (!size)
-            size = iw_hunt_fpdu_size((size_t)(side->octets[at] << 8 | side->octets[at + 1]));
+            size = iw_hunt_fpdu_size(iw_get16(side->octets + at));
         if (size > left)
             break;                   /* cut off */
         fpdu = iw_got(malloc(size)); /* NOLINT(clang-analyzer-optin.portability.UnixAPI): not 0 */
         memcpy(fpdu, side->octets + at, size);
         if (iw_hunt_regular(fpdu, size)) {
-            size_t length = (size_t)(fpdu[0] << 8 | fpdu[1]);
+            size_t length = iw_get16(fpdu);
 
             name_places(fpdu + 2, length, stags, &n);
             iw_hunt_fpdu(fpdu + 2, length, fpdu);

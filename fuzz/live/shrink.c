@@ -7,6 +7,7 @@
 #include "frames.h"
 #include "host/text.h"
 #include "hunt.h"
+#include "iwarp/octets.h"
 #include "iwarp/transport.h"
 #include "iwarp/wire.h"
 
@@ -199,7 +200,7 @@ static bool change(struct shrink *s, size_t i, size_t at, size_t from, size_t co
                    bool gone)
 {
     const struct iw_hunt_step *step = &s->f->inputs[i]->steps[at];
-    size_t length = (size_t)(step->octets[0] << 8 | step->octets[1]);
+    size_t length = iw_get16(step->octets);
     struct iw_hunt_input *with;
     uint8_t *ulpdu, *fpdu;
 
@@ -231,7 +232,7 @@ static size_t length_at(const struct shrink *s, size_t i, size_t at)
 {
     const uint8_t *octets = s->f->inputs[i]->steps[at].octets;
 
-    return (size_t)(octets[0] << 8 | octets[1]);
+    return iw_get16(octets);
 }
 
 /* Simplifies a regular FPDU: less payload, then each field as a correct sender sets it, then zeros.
