@@ -150,20 +150,13 @@ static void test_same_id_in_two_files(void **state)
 
 /* ---- selecting ---- */
 
+#define QUICK CASE("mpa-crc-bad", "MPA-8-02", RESPONDER "tags = { \"quick\" },")
+#define CALLING CASE("mpa-pad", "MPA-4.1-02", "role = \"initiator\", level = \"should\",")
+#define SLOW CASE("ddp-crc", "MPA-8-02", RESPONDER "level = \"may\", tags = { \"slow\" },")
+
 static void put_some(void)
 {
-    put("x.lua", "return family {" CASE(
-                     "mpa-crc-bad", "MPA-8-02",
-                     RESPONDER "tags = { \"quick\" },") "," CASE("mpa-pad", "MPA-4.1-02",
-                                                                 "role = \"initiator\", level = "
-                                                                 "\"should\",") "," CASE("ddp-crc",
-                                                                                         "MPA-8-02",
-                                                                                         RESPONDER
-                                                                                         "level = "
-                                                                                         "\"may\","
-                                                                                         "tags = { "
-                                                                                         "\"slow\" "
-                                                                                         "},") "}");
+    put("x.lua", "return family { " QUICK ", " CALLING ", " SLOW " }");
     load();
 }
 
