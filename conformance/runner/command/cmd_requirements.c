@@ -7,7 +7,6 @@
 #include "commands.h"
 #include "host/complain.h"
 #include "report/report_csv.h"
-#include "suite/proof.h"
 
 enum { RFCS = 16 };
 

@@ -21,8 +21,6 @@
 #include "report/report_tap.h"
 #include "run/baseline.h"
 #include "run/pool.h"
-#include "run/run_record.h"
-#include "suite/proof.h"
 
 /* Cases in which a peer may say nothing before it is given up. More than a family of cases that
  * ask for silence. */

@@ -9,7 +9,6 @@
 #include "host/files.h"
 #include "host/text.h"
 #include "selfcheck/selfcheck.h"
-#include "suite/proof.h"
 
 static bool write_report(const struct iw_self_check *s, const char *path)
 {

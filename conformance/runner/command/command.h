@@ -5,7 +5,7 @@
 /* The command line. */
 
 #include "run/journal.h"
-#include "script/play_options.h"
+#include "script/script_replay.h"
 
 struct iw_command {
     const char *program;                          /* argv[0] */

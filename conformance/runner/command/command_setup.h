@@ -5,7 +5,7 @@
 /* What most commands work on: the suite, what was selected from it, and the target. */
 
 #include "command.h"
-#include "suite/suite.h"
+#include "suite/proof.h"
 #include "target/target.h"
 
 struct iw_setup {
