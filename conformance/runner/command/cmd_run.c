@@ -31,10 +31,9 @@ enum { JUNIT, JSON, HTML, CSV, BASELINE, OUTPUTS };
 
 struct run {
     const struct iw_command *command;
-    const struct iw_setup *setup;
+    struct iw_setup *setup;
     struct iw_record record;
     struct iw_baseline baseline; /* empty if there is none */
-    struct iw_proof proof;       /* empty if no report needs it */
     struct iw_journal *journal;
     char *dir; /* of results */
     const char *paths[OUTPUTS];
@@ -190,15 +189,11 @@ static int read_known(struct run *run)
 {
     const struct iw_command *c = run->command;
     char error[1024];
-    int status = 0;
-    if (c->baseline && iw_baseline_read(&run->baseline, c->baseline, error, sizeof(error)))
-        status = IW_EXIT_USAGE;
-    else if ((c->html || c->csv_file) &&
-             iw_proof_read(&run->proof, run->setup->proof, error, sizeof(error)))
-        status = IW_EXIT_TESTER;
-    if (status)
+    if (c->baseline && iw_baseline_read(&run->baseline, c->baseline, error, sizeof(error))) {
         iw_complain("%s", error);
-    return status;
+        return IW_EXIT_USAGE;
+    }
+    return c->html || c->csv_file ? iw_setup_proof(run->setup) : 0;
 }
 
 /* ---- ending ---- */
@@ -353,7 +348,7 @@ static int run_selected(struct run *run)
         .baseline = c->baseline,
         .html = c->html,
         .whole = &s->suite,
-        .proof = &run->proof,
+        .proof = &s->proof,
         .started = time(NULL),
         .repeat = c->head.repeat ? c->head.repeat : 1,
     };
@@ -395,7 +390,6 @@ int iw_command_run(const struct iw_command *c)
             fclose(run.files[i]);
     free(run.dir);
     iw_baseline_free(&run.baseline);
-    iw_proof_free(&run.proof);
     iw_setup_free(&s);
     return status;
 }
