@@ -38,13 +38,13 @@ struct run {
     char *dir; /* of results */
     const char *paths[OUTPUTS];
     FILE *files[OUTPUTS];
-    size_t told;    /* entries that were reported */
+    size_t printed; /* entries that were reported */
     size_t trouble; /* lines about what went wrong outside of any case */
     FILE *console;
     bool progress;
 };
 
-/* ---- telling ---- */
+/* ---- printing ---- */
 
 static void show_progress(const struct run *run, const char *id)
 {
@@ -52,14 +52,14 @@ static void show_progress(const struct run *run, const char *id)
         iw_console_progress(stderr, &run->record, id);
 }
 
-static void tell(struct run *run)
+static void print(struct run *run)
 {
     const struct iw_record *r = &run->record;
     show_progress(run, NULL);
-    while (run->told < r->count && r->entries[run->told].done) {
-        const struct iw_entry *entry = &r->entries[run->told++];
+    while (run->printed < r->count && r->entries[run->printed].done) {
+        const struct iw_entry *entry = &r->entries[run->printed++];
         if (run->command->tap)
-            iw_tap_entry(stdout, run->told, entry);
+            iw_tap_entry(stdout, run->printed, entry);
         else
             iw_console_entry(run->console, r, entry, run->command->verbose);
     }
@@ -94,7 +94,7 @@ static void done(void *context, unsigned worker, const struct iw_job *job, struc
     (void)worker;
     iw_journal_add(run->journal, result, job->round);
     take(run, iw_record_entry(&run->record, job->c->id), result);
-    tell(run);
+    print(run);
     show_progress(run, job->c->id);
 }
 
@@ -286,7 +286,7 @@ static int play_all(struct run *run)
     uint64_t began = iw_transport_now();
     if (c->tap && !iw_reexec_continues())
         iw_tap_begin(stdout, r->count);
-    tell(run);
+    print(run);
     bool good = !iw_pool_run(&pool, error, sizeof(error));
     if (!good)
         iw_complain("%s", error);
@@ -298,7 +298,7 @@ static int play_all(struct run *run)
     if (pool.interrupted)
         r->status = 128 + pool.interrupted;
     good = write_all(run);
-    if (c->tap && (pool.interrupted || run->told < r->count))
+    if (c->tap && (pool.interrupted || run->printed < r->count))
         iw_tap_bail_out(stdout, pool.interrupted ? "interrupted" : error);
     if (pool.interrupted && !c->replay.capture)
         iw_complain("interrupted; to go on: %s run --resume %s", c->program, run->dir);
@@ -310,10 +310,10 @@ static int play_all(struct run *run)
 static void restore(void *context, struct iw_entry *entry, unsigned round, struct iw_result *result)
 {
     struct run *run = context;
-    /* The last one is the case that what we are in has ended under: nobody has told that. */
-    while (iw_reexec_continues() && run->told < run->record.count &&
-           run->record.entries[run->told].done)
-        run->told++;
+    /* The last one is the case that what we are in has ended under: nobody has printed that. */
+    while (iw_reexec_continues() && run->printed < run->record.count &&
+           run->record.entries[run->printed].done)
+        run->printed++;
     iw_record_restore(entry, round);
     take(run, entry, result);
 }

@@ -51,7 +51,7 @@ static const char *its_output(const struct iw_target_instance *t)
 
 /* ---- capabilities ---- */
 
-/* What stands behind `name` and its point in `word` ("ird.16"); NULL if that is another name. "" if
+/* What follows `name` and its point in `word` ("ird.16"); NULL if that is another name. "" if
  * nothing does. */
 static const char *behind(const char *word, const char *name)
 {
@@ -497,7 +497,7 @@ bool iw_target_calling(struct iw_target_instance *t)
 const char *iw_target_check(struct iw_target_instance *t, char *trouble, size_t room)
 {
     *trouble = 0;
-    /* A program that crashes has ended a moment behind its connection. */
+    /* A program that crashes has ended a moment after its connection. */
     iw_connect_crashed(&t->connect, after(t, crash_seconds));
     const char *how = t->target.death ? t->target.death(&t->target) : NULL;
     iw_connect_stop(&t->connect, trouble, room);
