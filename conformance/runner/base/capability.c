@@ -11,7 +11,7 @@ enum { WORDS = 3 };
 static const struct capability {
     const char *name;
     const char *words[WORDS];
-    bool counted; /* a number may stand behind it */
+    bool counted; /* a number may follow it */
 } capabilities[] = {
     {.name = "agent"},
     {.name = "memory", .words = {"read", "write", "atomic"}},

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The name at this place ("memory"), NULL behind the last one. */
+/* The name at this place ("memory"), NULL after the last one. */
 const char *iw_capability_at(size_t index);
 /* Whether there is such a capability: a name ("read"), or one with a word of it ("memory.write",
  * "ird.4"). False with what was expected

@@ -9,7 +9,6 @@
 #include "commands.h"
 #include "host/complain.h"
 #include "host/text.h"
-#include "run/run_record.h"
 
 enum { ROW = 16 };
 

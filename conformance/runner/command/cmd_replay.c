@@ -9,7 +9,6 @@
 #include "commands.h"
 #include "host/complain.h"
 #include "host/text.h"
-#include "script/script_replay.h"
 
 static bool one_of(const char *word, const char *a, const char *b)
 {

@@ -7,7 +7,6 @@
 #include "commands.h"
 #include "host/complain.h"
 #include "report/report_csv.h"
-#include "suite/proof.h"
 
 enum { RFCS = 16 };
 
@@ -148,26 +147,21 @@ static void print_standings(const struct iw_suite *suite, const struct iw_proof 
 int iw_command_requirements(const struct iw_command *c)
 {
     struct iw_setup s;
-    struct iw_proof proof = {0};
-    char error[512];
     int status = iw_setup(&s, c, false);
-    if (!status && iw_proof_read(&proof, s.proof, error, sizeof(error))) {
-        iw_complain("%s", error);
-        status = IW_EXIT_TESTER;
-    }
+    if (!status)
+        status = iw_setup_proof(&s);
     if (!status) {
         if (c->summary) {
             print_by_rfc(&s.suite);
             putchar('\n');
-            print_standings(&s.suite, &proof);
+            print_standings(&s.suite, &s.proof);
         } else if (c->csv) {
-            print_csv(&s.suite, &proof);
+            print_csv(&s.suite, &s.proof);
         } else {
-            print_all(&s.suite, &proof);
+            print_all(&s.suite, &s.proof);
         }
         status = iw_setup_broken(&s);
     }
-    iw_proof_free(&proof);
     iw_setup_free(&s);
     return status;
 }

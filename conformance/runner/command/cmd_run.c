@@ -21,8 +21,6 @@
 #include "report/report_tap.h"
 #include "run/baseline.h"
 #include "run/pool.h"
-#include "run/run_record.h"
-#include "suite/proof.h"
 
 /* Cases in which a peer may say nothing before it is given up. More than a family of cases that
  * ask for silence. */
@@ -33,21 +31,20 @@ enum { JUNIT, JSON, HTML, CSV, BASELINE, OUTPUTS };
 
 struct run {
     const struct iw_command *command;
-    const struct iw_setup *setup;
+    struct iw_setup *setup;
     struct iw_record record;
     struct iw_baseline baseline; /* empty if there is none */
-    struct iw_proof proof;       /* empty if no report needs it */
     struct iw_journal *journal;
     char *dir; /* of results */
     const char *paths[OUTPUTS];
     FILE *files[OUTPUTS];
-    size_t told;    /* entries that were reported */
+    size_t printed; /* entries that were reported */
     size_t trouble; /* lines about what went wrong outside of any case */
     FILE *console;
     bool progress;
 };
 
-/* ---- telling ---- */
+/* ---- printing ---- */
 
 static void show_progress(const struct run *run, const char *id)
 {
@@ -55,14 +52,14 @@ static void show_progress(const struct run *run, const char *id)
         iw_console_progress(stderr, &run->record, id);
 }
 
-static void tell(struct run *run)
+static void print(struct run *run)
 {
     const struct iw_record *r = &run->record;
     show_progress(run, NULL);
-    while (run->told < r->count && r->entries[run->told].done) {
-        const struct iw_entry *entry = &r->entries[run->told++];
+    while (run->printed < r->count && r->entries[run->printed].done) {
+        const struct iw_entry *entry = &r->entries[run->printed++];
         if (run->command->tap)
-            iw_tap_entry(stdout, run->told, entry);
+            iw_tap_entry(stdout, run->printed, entry);
         else
             iw_console_entry(run->console, r, entry, run->command->verbose);
     }
@@ -97,7 +94,7 @@ static void done(void *context, unsigned worker, const struct iw_job *job, struc
     (void)worker;
     iw_journal_add(run->journal, result, job->round);
     take(run, iw_record_entry(&run->record, job->c->id), result);
-    tell(run);
+    print(run);
     show_progress(run, job->c->id);
 }
 
@@ -192,15 +189,11 @@ static int read_known(struct run *run)
 {
     const struct iw_command *c = run->command;
     char error[1024];
-    int status = 0;
-    if (c->baseline && iw_baseline_read(&run->baseline, c->baseline, error, sizeof(error)))
-        status = IW_EXIT_USAGE;
-    else if ((c->html || c->csv_file) &&
-             iw_proof_read(&run->proof, run->setup->proof, error, sizeof(error)))
-        status = IW_EXIT_TESTER;
-    if (status)
+    if (c->baseline && iw_baseline_read(&run->baseline, c->baseline, error, sizeof(error))) {
         iw_complain("%s", error);
-    return status;
+        return IW_EXIT_USAGE;
+    }
+    return c->html || c->csv_file ? iw_setup_proof(run->setup) : 0;
 }
 
 /* ---- ending ---- */
@@ -293,7 +286,7 @@ static int play_all(struct run *run)
     uint64_t began = iw_transport_now();
     if (c->tap && !iw_reexec_continues())
         iw_tap_begin(stdout, r->count);
-    tell(run);
+    print(run);
     bool good = !iw_pool_run(&pool, error, sizeof(error));
     if (!good)
         iw_complain("%s", error);
@@ -305,7 +298,7 @@ static int play_all(struct run *run)
     if (pool.interrupted)
         r->status = 128 + pool.interrupted;
     good = write_all(run);
-    if (c->tap && (pool.interrupted || run->told < r->count))
+    if (c->tap && (pool.interrupted || run->printed < r->count))
         iw_tap_bail_out(stdout, pool.interrupted ? "interrupted" : error);
     if (pool.interrupted && !c->replay.capture)
         iw_complain("interrupted; to go on: %s run --resume %s", c->program, run->dir);
@@ -317,10 +310,10 @@ static int play_all(struct run *run)
 static void restore(void *context, struct iw_entry *entry, unsigned round, struct iw_result *result)
 {
     struct run *run = context;
-    /* The last one is the case that what we are in has ended under: nobody has told that. */
-    while (iw_reexec_continues() && run->told < run->record.count &&
-           run->record.entries[run->told].done)
-        run->told++;
+    /* The last one is the case that what we are in has ended under: nobody has printed that. */
+    while (iw_reexec_continues() && run->printed < run->record.count &&
+           run->record.entries[run->printed].done)
+        run->printed++;
     iw_record_restore(entry, round);
     take(run, entry, result);
 }
@@ -355,7 +348,7 @@ static int run_selected(struct run *run)
         .baseline = c->baseline,
         .html = c->html,
         .whole = &s->suite,
-        .proof = &run->proof,
+        .proof = &s->proof,
         .started = time(NULL),
         .repeat = c->head.repeat ? c->head.repeat : 1,
     };
@@ -397,7 +390,6 @@ int iw_command_run(const struct iw_command *c)
             fclose(run.files[i]);
     free(run.dir);
     iw_baseline_free(&run.baseline);
-    iw_proof_free(&run.proof);
     iw_setup_free(&s);
     return status;
 }

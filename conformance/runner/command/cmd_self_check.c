@@ -9,7 +9,6 @@
 #include "host/files.h"
 #include "host/text.h"
 #include "selfcheck/selfcheck.h"
-#include "suite/proof.h"
 
 static bool write_report(const struct iw_self_check *s, const char *path)
 {
@@ -20,8 +19,7 @@ static bool write_report(const struct iw_self_check *s, const char *path)
 }
 
 /* The run itself, and what it leaves behind. */
-static int carry_out(const struct iw_command *c, const struct iw_setup *setup,
-                     const struct iw_proof *proof, const char *dir)
+static int carry_out(const struct iw_command *c, const struct iw_setup *setup, const char *dir)
 {
     char *report = iw_text_format("%s/run.json", dir);
     struct iw_self_check s = {
@@ -32,7 +30,7 @@ static int carry_out(const struct iw_command *c, const struct iw_setup *setup,
         .n_errors = setup->suite.n_broken,
     };
     int status;
-    iw_self_check_begin(&s, setup->selected, setup->n_selected, proof);
+    iw_self_check_begin(&s, setup->selected, setup->n_selected, &setup->proof);
     status =
         iw_self_check_play(&s, setup->target, &setup->options, c->jobs ? c->jobs : iw_cpus(), dir);
     if (!status) {
@@ -61,8 +59,7 @@ static bool fits_some(const char *glob)
 int iw_command_self_check(const struct iw_command *c)
 {
     struct iw_setup setup;
-    struct iw_proof proof = {0};
-    char error[512], *dir = NULL;
+    char *dir = NULL;
     int status = fits_some(c->switches) ? 0 : IW_EXIT_USAGE;
     if (!status && c->matrix && (!c->full || c->switches)) {
         iw_complain("--matrix: needs --full, and every switch");
@@ -71,18 +68,15 @@ int iw_command_self_check(const struct iw_command *c)
     if (status)
         return status;
     status = iw_setup(&setup, c, true);
-    if (!status && iw_proof_read(&proof, setup.proof, error, sizeof(error))) {
-        iw_complain("%s", error);
-        status = IW_EXIT_TESTER;
-    }
+    if (!status)
+        status = iw_setup_proof(&setup);
     if (!status && !(dir = iw_results_create(c, "self-check")))
         status = IW_EXIT_TESTER;
     if (!status) {
         iw_setup_broken(&setup);
-        status = carry_out(c, &setup, &proof, dir);
+        status = carry_out(c, &setup, dir);
     }
     free(dir);
-    iw_proof_free(&proof);
     iw_setup_free(&setup);
     return status;
 }

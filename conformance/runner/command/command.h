@@ -5,7 +5,7 @@
 /* The command line. */
 
 #include "run/journal.h"
-#include "script/play_options.h"
+#include "script/script_replay.h"
 
 struct iw_command {
     const char *program;                          /* argv[0] */
@@ -25,7 +25,7 @@ struct iw_command {
     const char *switches, *matrix; /* self-check: a glob over switches; where to record */
     struct iw_replay replay;       /* of the command; its capture is NULL in others */
     const char *replay_folder;     /* where that capture is */
-    bool list;                     /* replay: tell what there is */
+    bool list;                     /* replay: list what there is */
     struct iw_journal *journal;    /* that of `resume`, once it is open */
 };
 

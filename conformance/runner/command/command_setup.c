@@ -70,8 +70,8 @@ int iw_setup(struct iw_setup *s, const struct iw_command *c, bool target)
     s->pcaps = iw_text_format("%s/../pcaps", root);
     s->report = iw_text_format("%s/report", root);
     /* What is known of other people's cases lies beside them. */
-    s->proof = c->head.cases ? iw_text_format("%s/../proof", c->head.cases)
-                             : iw_text_format("%s/proof", root);
+    s->proof_folder = c->head.cases ? iw_text_format("%s/../proof", c->head.cases)
+                                    : iw_text_format("%s/proof", root);
     s->cases = c->replay.capture ? iw_text_format("%s/replay_case.lua", s->library)
                : c->head.cases   ? iw_text_copy(c->head.cases)
                                  : iw_text_format("%s/cases", root);
@@ -105,9 +105,19 @@ void iw_setup_free(struct iw_setup *s)
     free(s->library);
     free(s->pcaps);
     free(s->report);
-    free(s->proof);
+    free(s->proof_folder);
+    iw_proof_free(&s->proof);
     free(s->cases);
     *s = (struct iw_setup){0};
+}
+
+int iw_setup_proof(struct iw_setup *s)
+{
+    char error[1024];
+    if (!iw_proof_read(&s->proof, s->proof_folder, error, sizeof(error)))
+        return 0;
+    iw_complain("%s", error);
+    return IW_EXIT_TESTER;
 }
 
 int iw_setup_broken(const struct iw_setup *s)

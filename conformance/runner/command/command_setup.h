@@ -5,16 +5,17 @@
 /* What most commands work on: the suite, what was selected from it, and the target. */
 
 #include "command.h"
-#include "suite/suite.h"
+#include "suite/proof.h"
 #include "target/target.h"
 
 struct iw_setup {
-    char *library, *cases, *pcaps, *report, *proof; /* folders */
-    struct iw_run_options options;                  /* its folders are borrowed from above */
+    char *library, *cases, *pcaps, *report, *proof_folder; /* folders */
+    struct iw_run_options options;                         /* its folders are borrowed from above */
     struct iw_suite suite;
     const struct iw_case **selected;
     size_t n_selected;
     struct iw_target_spec *target; /* NULL unless wanted */
+    struct iw_proof proof;         /* empty until iw_setup_proof */
 };
 
 /* Finds the folders, reads the suite and selects from it, and reads the target's spec if `target`.
@@ -22,6 +23,8 @@ struct iw_setup {
  * iw_setup_free in either case. */
 int iw_setup(struct iw_setup *s, const struct iw_command *c, bool target);
 void iw_setup_free(struct iw_setup *s);
+/* Reads what is proved of the cases. Returns 0, or the exit status after printing an error. */
+int iw_setup_proof(struct iw_setup *s);
 /* Prints an error for each case file that could not be read. Returns IW_EXIT_TESTER if there are
  * any, else 0. */
 int iw_setup_broken(const struct iw_setup *s);

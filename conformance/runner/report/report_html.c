@@ -112,7 +112,7 @@ static void put_data(FILE *out, const struct iw_record *record)
     json_decref(all);
 }
 
-/* Writes `text` up to `place` and returns what is behind that; NULL if it is not there. */
+/* Writes `text` up to `place` and returns what follows that; NULL if it is not there. */
 static const char *put_up_to(FILE *out, const char *text, const char *place)
 {
     const char *at = strstr(text, place);

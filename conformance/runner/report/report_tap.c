@@ -63,7 +63,7 @@ void iw_tap_entry(FILE *out, size_t number, const struct iw_entry *entry)
         fprintf(out, " # SKIP %s", r->verdict == IW_VERDICT_SKIP ? "" : "inconclusive: ");
         put_line(out, r->reason);
     } else if (entry->pinned == IW_PINNED_EXPECTED || entry->pinned == IW_PINNED_STALE) {
-        fputs(" # TODO ", out); /* what passes all the same is told apart by its consumer */
+        fputs(" # TODO ", out); /* its consumer sees what passes all the same */
         put_line(out, entry->known);
     }
     putc('\n', out);

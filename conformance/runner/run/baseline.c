@@ -9,19 +9,6 @@
 
 static const char blanks[] = " \t\r";
 
-/* Cuts the next word off *rest; NULL if there is none. */
-static char *word(char **rest)
-{
-    char *start = *rest + strspn(*rest, blanks);
-    size_t length = strcspn(start, blanks);
-    *rest = start + length;
-    if (!length)
-        return NULL;
-    if (**rest)
-        *(*rest)++ = 0;
-    return start;
-}
-
 /* The text between quotes, in place; a backslash takes the next character as it is. NULL if there
  * are none or something follows them. */
 static char *quoted(char *rest)
@@ -56,10 +43,11 @@ static const char *take_line(void *context, char *line, int number)
 {
     struct iw_baseline *b = context;
     struct iw_pin pin = {.line = number};
-    line += strspn(line, blanks);
-    if (*line == 0 || *line == '#')
+    char *rest;
+    const char *id = strtok_r(line, blanks, &rest);
+    if (id == NULL || *id == '#')
         return NULL;
-    char *id = word(&line), *verdict = word(&line), *reason = quoted(line);
+    char *verdict = strtok_r(NULL, blanks, &rest), *reason = quoted(rest);
     if (verdict == NULL || !pinned(verdict, &pin))
         return "expected an id and then NOTE, FAIL or INCONCLUSIVE";
     if (reason == NULL || *reason == 0)

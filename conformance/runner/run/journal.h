@@ -4,7 +4,7 @@
 
 /*
  * What a run has done so far, so that one that was killed can go on: journal.jsonl in the folder of
- * its results. The first line tells how the run was begun, each further one is a case that ended.
+ * its results. The first line says how the run was begun, each further one is a case that ended.
  */
 
 #include "run_record.h"

@@ -36,7 +36,7 @@ struct worker {
     int fd;
     pid_t group; /* of its target, 0: none */
     bool busy;
-    bool closing; /* told to end */
+    bool closing; /* it is to end */
     struct iw_job job;
     uint64_t began;
     uint64_t given; /* time for the case */

@@ -50,7 +50,7 @@ struct iw_record {
     const char *target_class;
     const char *target_version; /* NULL: not known */
     const char *again;          /* what a command to repeat a case starts with, up to the id */
-    bool remarks;               /* the console tells them under PASS, too */
+    bool remarks;               /* the console prints them under PASS, too */
     const char *dir;            /* of results; NULL: none */
     const char *baseline;       /* its path; NULL: none */
     const char *html;           /* path of the page, from which it links; NULL: none */

@@ -4,7 +4,7 @@
 
 /* The exchange of one case in JSON, for reports. */
 
-#include "station/exchange.h"
+#include "station/conform_station.h"
 
 /* A list in order of happening; each member is an object:
  *   conn    number of the connection, from 0

@@ -10,7 +10,6 @@
 #include "host/text.h"
 #include "iwarp/transport.h"
 #include "run/pool.h"
-#include "suite/proof.h"
 
 /* Silence is what many a switch leads to; a peer on the same host needs no 3 s to answer. */
 #define PATIENCE 1.0

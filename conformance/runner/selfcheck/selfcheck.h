@@ -8,7 +8,7 @@
  */
 
 #include "run/pool.h"
-#include "suite/suite.h"
+#include "suite/proof.h"
 
 /* That one case noticed one switch. */
 struct iw_notice {
@@ -60,8 +60,6 @@ struct iw_self_check {
 struct iw_probe *iw_probes_make(bool full, const char *glob, size_t *count);
 /* Whether the check serves one of the case's rules. */
 bool iw_case_near_check(const struct iw_case *c, enum iw_check check);
-
-struct iw_proof;
 
 /* Makes the switches and the list of cases. suite, full, partial and switches of *s are the
  * caller's to set before. `proof` says why a case need not notice anything. */

@@ -2,12 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text_tools.h"
 #include "host/complain.h"
 #include "host/files.h"
 #include "host/text.h"
 #include "selfcheck.h"
-#include "suite/proof.h"
 
 static const struct iw_notice *notice_of(const struct iw_probe *p, const struct iw_case *c)
 {
@@ -26,10 +24,11 @@ static void add_notices(char **line, const struct iw_self_check *s, const struct
         const struct iw_notice *n = notice_of(p, c);
         if (!n || iw_case_near_check(c, p->check) != near)
             continue;
-        char *word = iw_text_format(
-            "%c:%s", n->before == n->after ? 'O' : *iw_verdict_name(n->after), p->option + 2);
-        iw_text_join(line, " ", word);
-        free(word);
+        char letter = n->before == n->after ? 'O' : *iw_verdict_name(n->after);
+        char *longer = iw_text_format("%s%s%c:%s", *line ? *line : "", *line ? " " : "", letter,
+                                      p->option + 2);
+        free(*line);
+        *line = longer;
         count++;
     }
 }

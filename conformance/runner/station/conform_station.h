@@ -102,10 +102,10 @@ struct iw_writes {
     size_t each;
 };
 
-/* Octets that the observer is not told about. */
+/* Octets of which the observer does not learn. */
 void iw_conn_write(struct iw_conn *c, const void *octets, size_t length,
                    const struct iw_writes *writes, uint64_t deadline);
-/* A start-up frame; FPDU positions count from behind it. */
+/* A start-up frame; FPDU positions count from its end. */
 void iw_conn_send_startup(struct iw_conn *c, const void *frame, size_t length,
                           const struct iw_writes *writes, uint64_t deadline);
 /* One ULPDU as an FPDU. `broken`: no correct receiver takes it (iw_observer_told_segment); an FPDU
@@ -160,7 +160,7 @@ void iw_conn_streaming(struct iw_conn *c);
  * come in time. They stay until iw_conn_streamed_drop. */
 const uint8_t *iw_conn_streamed(struct iw_conn *c, size_t length, uint64_t deadline);
 void iw_conn_streamed_drop(struct iw_conn *c, size_t length);
-/* MPA begins behind what was dropped. */
+/* MPA begins after what was dropped. */
 void iw_conn_begin(struct iw_conn *c);
 
 /* A comment on the packet with this octet of the peer's. */
@@ -189,7 +189,7 @@ struct iw_conn_state {
     bool shut;        /* the station ended its own */
 };
 
-/* True behind a Reply of revision 0, with which Markers and CRCs go both ways whatever the Request
+/* True after a Reply of revision 0, with which Markers and CRCs go both ways whatever the Request
  * says (RFC 5044 Appendix C). */
 bool iw_conn_consortium(const struct iw_conn_state *s);
 

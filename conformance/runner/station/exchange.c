@@ -21,7 +21,7 @@ struct event {
     uint64_t time;
     uint64_t position;
     size_t length;
-    uint64_t end; /* PACKET: behind its payload and FIN or RST */
+    uint64_t end; /* PACKET: after its payload and FIN or RST */
     uint8_t octets[];
 };
 

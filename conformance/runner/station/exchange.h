@@ -40,7 +40,7 @@ bool iw_exchange_packet(struct iw_exchange *x, int connection, const struct iw_c
 /* The end of one direction: FIN, or RST. */
 void iw_exchange_end(struct iw_exchange *x, int connection, bool from_peer, bool reset,
                      uint64_t now);
-/* A frame ends behind stream position `position` of this direction: octets that were read together
+/* A frame ends at stream position `position` of this direction: octets that were read together
  * become packets of their own. */
 void iw_exchange_cut(struct iw_exchange *x, int connection, bool from_peer, uint64_t position);
 /* A comment on the packet that holds the octet at `position` (or on the FIN or RST there). */
@@ -77,7 +77,7 @@ const struct iw_exchange_line *iw_exchange_lines(const struct iw_exchange *x);
  * their number. */
 size_t iw_exchange_read(const struct iw_exchange *x, int connection, bool from_peer,
                         uint64_t position, uint8_t *out, size_t room);
-/* The next comment behind `after` (NULL: the first) on this line. *at is its position. */
+/* The next comment after `after` (NULL: the first) on this line. *at is its position. */
 struct iw_exchange_remark;
 const struct iw_exchange_remark *iw_exchange_remark(const struct iw_exchange *x,
                                                     const struct iw_exchange_line *line,

@@ -244,6 +244,15 @@ void iw_conn_read(struct iw_conn *c)
                           c->state.received - (uint64_t)n - c->peer_base, octets, (size_t)n);
 }
 
+/* Waits for octets, or the end, and reads once. False if there are none until the deadline. */
+static bool read_more(struct iw_conn *c, uint64_t deadline)
+{
+    bool more = !c->state.ended && iw_tcp_open(&c->tcp) && iw_tcp_wait(&c->tcp, POLLIN, deadline);
+    if (more)
+        iw_conn_read(c);
+    return more;
+}
+
 /* ---- streaming mode ---- */
 
 void iw_conn_streaming(struct iw_conn *c)
@@ -253,9 +262,8 @@ void iw_conn_streaming(struct iw_conn *c)
 
 const uint8_t *iw_conn_streamed(struct iw_conn *c, size_t length, uint64_t deadline)
 {
-    while (c->streaming && c->n_streamed < length && !c->state.ended && iw_tcp_open(&c->tcp) &&
-           iw_tcp_wait(&c->tcp, POLLIN, deadline))
-        iw_conn_read(c);
+    while (c->streaming && c->n_streamed < length && read_more(c, deadline))
+        ;
     return c->n_streamed < length ? NULL : c->streamed;
 }
 
@@ -288,15 +296,10 @@ void iw_conn_begin(struct iw_conn *c)
 
 const struct iw_item *iw_conn_next(struct iw_conn *c, uint64_t deadline)
 {
-    /* Behind the deadline what has come already is taken; a peer that goes on and on is not waited
+    /* After the deadline what has come already is taken; a peer that goes on and on is not waited
      * for. */
-    for (unsigned late = 0;
-         !c->items && !c->state.ended && iw_tcp_open(&c->tcp) && late < LATE_READS;) {
-        if (!iw_tcp_wait(&c->tcp, POLLIN, deadline))
-            break;
-        iw_conn_read(c);
+    for (unsigned late = 0; !c->items && late < LATE_READS && read_more(c, deadline);)
         late += iw_transport_now() >= deadline;
-    }
     return c->items;
 }
 
@@ -314,9 +317,8 @@ void iw_conn_drop(struct iw_conn *c)
 
 bool iw_conn_drain(struct iw_conn *c, uint64_t deadline)
 {
-    while (!c->state.ended && iw_tcp_open(&c->tcp) && iw_transport_now() < deadline &&
-           iw_tcp_wait(&c->tcp, POLLIN, deadline))
-        iw_conn_read(c);
+    while (iw_transport_now() < deadline && read_more(c, deadline))
+        ;
     return c->state.ended;
 }
 

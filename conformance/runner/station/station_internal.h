@@ -31,10 +31,10 @@ struct iw_conn {
     struct iw_observer *observer;
     struct iw_tcp tcp;
     struct iw_conn_state state;
-    uint64_t written;    /* position behind the last octet given to TCP */
+    uint64_t written;    /* position after the last octet given to TCP */
     uint64_t start;      /* position of the first octet of full operation that we send */
     uint64_t peer_start; /* ... that the peer sends */
-    uint64_t peer_base;  /* position at which the peer's MPA begins: behind what it streamed */
+    uint64_t peer_base;  /* position at which the peer's MPA begins: after what it streamed */
     bool streaming;      /* MPA has not begun (RFC 5044 §7.1.2) */
     bool ended_early;    /* the peer ended its direction while it streamed */
     uint8_t *streamed;   /* what the peer streamed and nobody took */

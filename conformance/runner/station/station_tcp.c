@@ -52,8 +52,10 @@ bool iw_tcp_connect(struct iw_tcp *t, const char *host, uint16_t port, uint16_t 
     int problem = 0;
 
     *t = IW_TCP_CLOSED;
-    if (!list)
+    if (!list) {
+        errno = 0;
         return false;
+    }
     for (struct addrinfo *a = list; a && t->fd < 0; a = a->ai_next) {
         int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
@@ -74,6 +76,7 @@ bool iw_tcp_connect(struct iw_tcp *t, const char *host, uint16_t port, uint16_t 
     freeaddrinfo(list);
     if (t->fd < 0)
         snprintf(error, room, "connect to %s port %u: %s", host, port, strerror(problem));
+    errno = problem;
     return t->fd >= 0;
 }
 

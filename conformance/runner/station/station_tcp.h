@@ -28,7 +28,8 @@ struct iw_tcp {
 bool iw_tcp_open(const struct iw_tcp *t);
 
 /* As getaddrinfo and connect. `mss`: the largest segment that the peer is told to send and that is
- * sent to it (TCP_MAXSEG), options included; 0: the path's. False with one line in `error`. */
+ * sent to it (TCP_MAXSEG), options included; 0: the path's. False with one line in `error` and with
+ * errno, which is 0 if the host is unknown. */
 bool iw_tcp_connect(struct iw_tcp *t, const char *host, uint16_t port, uint16_t mss,
                     uint64_t deadline, char *error, size_t room);
 /* The same with segments of the station's own, to a numeric address. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a kernel said when it ended: the one line of its console that tells two ends apart. */
+/* What a kernel said when it ended: the one line of its console that shows which of two ends it
+ * was. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

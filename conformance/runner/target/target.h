@@ -47,7 +47,7 @@ struct iw_target_spec {
     char *console;         /* with `inside`: shell command that prints what it has said */
     char *coverage;        /* with `inside`: file there, see iwarp-fuzz --coverage */
     char *program;         /* embedded: the agent's path */
-    const char *arguments[IW_TARGET_ARGUMENTS]; /* embedded: of the agent; NULLs behind them */
+    const char *arguments[IW_TARGET_ARGUMENTS]; /* embedded: of the agent; NULLs after them */
     struct iw_target_startup startup;           /* embedded: the station's part of the start-up */
     unsigned taken;                             /* embedded: bits of the keys given */
     char **can; /* capabilities, refused ones with a '!' in front; ends with NULL */

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Peers that are started, reached, looked after and ended. */
 #include <errno.h>
-#include <fcntl.h>
 #include <netdb.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -16,6 +14,7 @@
 #include "host/text.h"
 #include "iwarp/control.h"
 #include "iwarp/transport.h"
+#include "station/station_tcp.h"
 #include "target.h"
 
 enum { CRAFTED_PORT = 7471 };             /* of a peer in a namespace of its own */
@@ -52,7 +51,7 @@ static const char *its_output(const struct iw_target_instance *t)
 
 /* ---- capabilities ---- */
 
-/* What stands behind `name` and its point in `word` ("ird.16"); NULL if that is another name. "" if
+/* What follows `name` and its point in `word` ("ird.16"); NULL if that is another name. "" if
  * nothing does. */
 static const char *behind(const char *word, const char *name)
 {
@@ -156,52 +155,27 @@ static bool can(const struct iw_target *target, const char *question)
 
 /* ---- reaching ---- */
 
-/* One attempt at a TCP connection, given up at the deadline. 0, or an errno. */
-static int attempt(const struct addrinfo *to, uint64_t deadline)
-{
-    int fd = socket(to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    int error = 0;
-    socklen_t length = sizeof(error);
-    if (fd < 0)
-        return errno;
-    if (connect(fd, to->ai_addr, to->ai_addrlen)) {
-        error = errno;
-        if (error == EINPROGRESS) {
-            uint64_t now = iw_transport_now();
-            struct pollfd p = {.fd = fd, .events = POLLOUT};
-
-            error = ETIMEDOUT;
-            if (poll(&p, 1, now < deadline ? (int)((deadline - now) / 1000000 + 1) : 0) > 0)
-                getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
-        }
-    }
-    close(fd);
-    return error;
-}
-
 /* Whether something accepts connections at host:port: once, or, if a command has just been
  * started, again until it does or the command has ended. */
 static bool accepts(struct iw_target_instance *t, const char *host, uint16_t port, double seconds,
                     char *error, size_t room)
 {
-    struct addrinfo *list = iw_address_resolve(host, port, false, error, room);
     uint64_t deadline = after(t, seconds);
     bool started = t->process.pid > 0;
-    int number = ETIMEDOUT;
-    if (!list)
-        return false;
+    struct iw_tcp tcp;
+    int number;
     do {
-        for (struct addrinfo *a = list; a && number; a = a->ai_next)
-            number = attempt(a, deadline);
+        if (iw_tcp_connect(&tcp, host, port, 0, deadline, error, room)) {
+            iw_tcp_close(&tcp);
+            return true;
+        }
+        number = errno;
     } while (number && started && iw_transport_now() < deadline &&
              !iw_process_ended(&t->process, iw_transport_now() + AGAIN_MS * 1000000u));
-    freeaddrinfo(list);
-    if (!number)
-        return true;
     if (started && *t->process.ended)
         snprintf(error, room, "%s before it accepted a connection%s", t->process.ended,
                  its_output(t));
-    else
+    else if (number)
         snprintf(error, room, "no connection with %s port %u: %s", host, port, strerror(number));
     return false;
 }
@@ -523,7 +497,7 @@ bool iw_target_calling(struct iw_target_instance *t)
 const char *iw_target_check(struct iw_target_instance *t, char *trouble, size_t room)
 {
     *trouble = 0;
-    /* A program that crashes has ended a moment behind its connection. */
+    /* A program that crashes has ended a moment after its connection. */
     iw_connect_crashed(&t->connect, after(t, crash_seconds));
     const char *how = t->target.death ? t->target.death(&t->target) : NULL;
     iw_connect_stop(&t->connect, trouble, room);
