@@ -5,17 +5,18 @@
 /*
  * iwarp-agent: executes the verbs of proto/control/PROTOCOL.md.
  *
- * main.c       the program: options, signals
- * control_port.c  the control port: tokens, one client at a time
- * session.c    one client: requests in, replies and events out
- * verbs.c      the verbs about connections, verbs_memory.c about memory, verbs_work.c about work:
- *              what requests say, checked, for any backend
- * args.c       fields of a request, checked one by one
- * memory.c     the arenas that regions lie in, with their guard areas
- * endpoint*.c  the backend on libiwarp's own endpoint (endpoint.h), config.c its `config`
+ * main.c              the program: options, signals
+ * control_port.c      the control port: tokens, one client at a time
+ * session.c           one client: requests in, replies and events out
+ * verbs.c             the verbs about connections, verbs_memory.c about memory, verbs_work.c about
+ *                     work: what requests say, checked, for any backend
+ * args.c              fields of a request, checked one by one
+ * agent_memory.c      the arenas that regions lie in, with their guard areas
+ * agent_endpoint*.c   the backend on libiwarp's own endpoint; agent_config.c: its `config`
+ * agent_rdma*.c       the backend on libibverbs and librdmacm
  *
- * Only main.c names a backend. Another one (libibverbs and librdmacm, say) implements struct
- * agent_backend and is handed to agent_control_port_open or agent_session_create instead.
+ * Only main.c names a backend: it hands a struct agent_backend to agent_control_port_open or
+ * agent_session_create.
  */
 
 #include <jansson.h>
@@ -78,7 +79,7 @@ json_t *agent_hex(const uint8_t *data, size_t length);
 /* Returns a new reference: a 64-bit number as "0x...". */
 json_t *agent_u64(uint64_t value);
 
-/* ---- memory.c ---- */
+/* ---- agent_memory.c ---- */
 
 struct agent_memory {
     uint64_t id;    /* 0: free slot */

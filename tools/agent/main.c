@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "endpoint.h"
+#include "agent_endpoint.h"
 
 #include "endpoint_options.h"
 #include "standard.h"
 #ifdef IW_AGENT_VERBS
-#include "rdma.h"
+#include "agent_rdma.h"
 #endif
 
 #include <errno.h>

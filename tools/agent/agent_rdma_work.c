@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Work requests of the backend on verbs. */
-#include "rdma.h"
+#include "agent_rdma.h"
 
 #include <errno.h>
 #include <stdio.h>

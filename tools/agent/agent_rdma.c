@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "rdma.h"
+#include "agent_rdma.h"
 #include "host/address.h"
 
 #include <errno.h>

@@ -2,9 +2,9 @@
 #ifndef IW_AGENT_ENDPOINT_H
 #define IW_AGENT_ENDPOINT_H
 
-/* The backend on libiwarp's endpoint: endpoint.c (its calls), endpoint_events.c (events of its
- * connections) and config.c (the object `config`). Its settings are a struct iw_endpoint_config,
- * which names switches that outlive the agent. */
+/* The backend on libiwarp's endpoint: agent_endpoint.c (its calls), agent_endpoint_events.c (events
+ * of its connections) and agent_config.c (the object `config`). Its settings are a struct
+ * iw_endpoint_config, which names switches that outlive the agent. */
 
 #include "agent.h"
 
@@ -50,7 +50,7 @@ struct agent_endpoint {
     struct agent_connection connections[AGENT_CONNECTIONS];
 };
 
-/* ---- endpoint_events.c ---- */
+/* ---- agent_endpoint_events.c ---- */
 
 extern const struct iw_connection_ops agent_connection_ops;
 extern const struct iw_connection_ops agent_stream_ops; /* of those that begin in streaming mode */
@@ -61,7 +61,7 @@ void agent_drop_connection(struct agent_connection *c);
 /* Reports a connection in streaming mode, or new octets on one. */
 void agent_tell_stream(struct agent_connection *c);
 
-/* ---- config.c ---- */
+/* ---- agent_config.c ---- */
 
 /* Applies the `config` object of listen and connect to a copy of the defaults. `switches` receives
  * the defaults' switches and those of the object. Returns false with a text on failure. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Places and listeners of the backend on verbs. */
+#include "agent_rdma.h"
 #include "host/address.h"
-#include "rdma.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Protection domains, memory regions and work requests of the backend on verbs. */
-#include "rdma.h"
+#include "agent_rdma.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events of librdmacm and the device for the backend on verbs, and the end of connections. */
-#include "rdma.h"
+#include "agent_rdma.h"
 
 #include <errno.h>
 #include <fcntl.h>

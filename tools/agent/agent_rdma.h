@@ -2,12 +2,13 @@
 #ifndef IW_AGENT_RDMA_H
 #define IW_AGENT_RDMA_H
 
-/* The backend on rdma-core's libibverbs and librdmacm: rdma_device.c (devices and their faults),
- * rdma.c (connections), rdma_listen.c (places, listeners), rdma_events.c (their events),
- * rdma_memory.c (protection domains, regions), rdma_window.c and rdma_work.c. Its settings are a
- * struct agent_rdma_device. All waiting is done by the reactor, except for the resolution of an
- * address (RDMA_RESOLVE_MS at most), the binding of a window (RDMA_BIND_MS) and the end of a
- * connection whose device is slow to flush (RDMA_FLUSH_MS). */
+/* The backend on rdma-core's libibverbs and librdmacm: agent_rdma_device.c (devices and their
+ * faults), agent_rdma.c (connections), agent_rdma_listen.c (places, listeners), agent_rdma_events.c
+ * (their events), agent_rdma_memory.c (protection domains, regions), agent_rdma_window.c and
+ * agent_rdma_work.c. Its settings are a struct agent_rdma_device. All waiting is done by the
+ * reactor, except for the resolution of an address (RDMA_RESOLVE_MS at most), the binding of a
+ * window (RDMA_BIND_MS) and the end of a connection whose device is slow to flush (RDMA_FLUSH_MS).
+ */
 
 #include "agent.h"
 
@@ -127,7 +128,7 @@ struct rdma_agent {
     struct rdma_window windows[AGENT_WINDOWS + 1]; /* one more while it is bound anew */
 };
 
-/* ---- rdma_device.c ---- */
+/* ---- agent_rdma_device.c ---- */
 
 json_t *rdma_features(void *b);
 /* Returns true if the device can invalidate STags, by local work and by the peer. */
@@ -143,7 +144,7 @@ void rdma_no_resource(const struct rdma_agent *a, const char *what, int number, 
 void rdma_no_way(const struct rdma_agent *a, const char *what, const struct iw_host_port *at,
                  int number, char *error);
 
-/* ---- rdma.c ---- */
+/* ---- agent_rdma.c ---- */
 
 struct rdma_connection *rdma_find_connection(struct rdma_agent *a, uint64_t id, char *error);
 /* Takes over `cm` and makes its queues; posts nothing. Returns NULL with a text on failure; `cm` is
@@ -154,7 +155,7 @@ void rdma_drop_connection(struct rdma_connection *c);
 /* Accepts with this private data. Returns 0, or -1 with errno. */
 int rdma_accept_with(struct rdma_connection *c, const struct agent_octets *data);
 
-/* ---- rdma_listen.c ---- */
+/* ---- agent_rdma_listen.c ---- */
 
 bool rdma_listen_at(void *b, const struct agent_place *place, uint64_t *listen, uint16_t *port,
                     char *error);
@@ -165,7 +166,7 @@ bool rdma_plan(const struct rdma_agent *a, const struct agent_place *place, stru
                char *error);
 /* Returns the addresses of a place, for freeaddrinfo; NULL with a text on failure. */
 
-/* ---- rdma_events.c ---- */
+/* ---- agent_rdma_events.c ---- */
 
 /* Watches the events of the device and of librdmacm. Returns false if that cannot be done. */
 bool rdma_watch(struct rdma_agent *a);
@@ -178,7 +179,7 @@ void rdma_close_when_done(struct rdma_connection *c);
  */
 bool rdma_await(struct rdma_connection *c, const struct rdma_record *r);
 
-/* ---- rdma_memory.c ---- */
+/* ---- agent_rdma_memory.c ---- */
 
 bool rdma_domain_of(const struct rdma_agent *a, uint64_t number, struct ibv_pd **pd, char *error);
 bool rdma_domain(void *b, uint64_t *domain, char *error);
@@ -192,7 +193,7 @@ struct rdma_region *rdma_region_of(struct rdma_agent *a, const struct agent_memo
 void rdma_invalidated(struct rdma_agent *a, uint32_t stag);
 unsigned rdma_rights(uint32_t rights);
 
-/* ---- rdma_window.c ---- */
+/* ---- agent_rdma_window.c ---- */
 
 bool rdma_bind(void *b, const struct agent_binding *binding, uint32_t *stag, uint64_t *to,
                char *error);
@@ -204,7 +205,7 @@ bool rdma_windows_on(const struct rdma_agent *a, const struct agent_memory *memo
 /* Ends the windows that belong to the stream of a connection, which die with it. */
 void rdma_end_windows(struct rdma_agent *a, uint64_t conn);
 
-/* ---- rdma_work.c ---- */
+/* ---- agent_rdma_work.c ---- */
 
 bool rdma_receive(void *b, const struct agent_work *work, char *error);
 bool rdma_post(void *b, const struct agent_work *work, char *error);

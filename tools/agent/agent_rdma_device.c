@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The devices of the backend on verbs: selection, capabilities, faults. */
-#include "rdma.h"
+#include "agent_rdma.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory windows of the backend on verbs. Those of type 1 belong to a protection domain, those of
  * type 2 to a connection; a queue pair in use binds either. */
-#include "rdma.h"
+#include "agent_rdma.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "endpoint.h"
+#include "agent_endpoint.h"
 
 #include <inttypes.h>
 #include <stdio.h>
