@@ -131,7 +131,7 @@ void iw_listener_resume(struct iw_listener *l);
 /* Called when a connection is going: one more may come. */
 void iw_listener_forget(struct iw_connection *c);
 
-/* address.c */
+/* host_port.c */
 void iw_sockaddr_print(const struct sockaddr *address, socklen_t length, char *text);
 void iw_transport_print_host_port(const struct iw_host_port *at, char *text, size_t room);
 
