@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "peer.h"
+#include "peer_program.h"
 
 enum { LARGE = 16384 };
 

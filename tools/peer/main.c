@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "peer.h"
+#include "peer_program.h"
 #include "standard.h"
 
 enum { LARGEST_MESSAGE = 1024 * 1024, SMALLEST_RPING = 23, LONGEST_LINE = 200, MANY = 1024 };

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "iwarp/octets.h"
-#include "peer.h"
+#include "peer_program.h"
 
 enum {
     INFO = 16,             /* octets: address 8, STag 4, length 4 */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "trace.h"
+#include "endpoint_trace.h"
 
 #include <inttypes.h>
 #include <jansson.h>

@@ -9,7 +9,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "peer.h"
+#include "peer_program.h"
 
 enum { OTHER_DESCRIPTORS = 16 }; /* beside connections, of each thread */
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef IW_PEER_H
-#define IW_PEER_H
+#ifndef IW_PEER_PROGRAM_H
+#define IW_PEER_PROGRAM_H
 
 #include <stdatomic.h>
 
 #include "endpoint_options.h"
+#include "endpoint_trace.h"
 #include "iwarp/transport.h"
-#include "trace.h"
 
 struct peer_connection;
 
@@ -69,7 +69,7 @@ struct peer_connection {
 /* main.c: begins to listen, or connects. Returns 0, or the exit status after one line on stderr. */
 int peer_start(struct peer *p);
 void peer_forget(struct peer_connection *pc);
-/* threads.c: runs one peer in each thread, with its own reactor, domain and listener, so that
+/* peer_threads.c: runs one peer in each thread, with its own reactor, domain and listener, so that
  * connections share nothing; until a signal or the end. Returns the exit status. */
 int peer_run(struct peer *p);
 
