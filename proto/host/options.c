@@ -70,20 +70,6 @@ int iw_option_hex(const char *value, uint8_t *out, size_t limit, size_t *length,
     return IW_OPTION_TAKEN;
 }
 
-static void store(void *at, size_t size, uint64_t n)
-{
-    uint8_t n8 = (uint8_t)n;
-    uint16_t n16 = (uint16_t)n;
-    uint32_t n32 = (uint32_t)n;
-
-    memcpy(at,
-           size == sizeof(n8)    ? (const void *)&n8
-           : size == sizeof(n16) ? (const void *)&n16
-           : size == sizeof(n32) ? (const void *)&n32
-                                 : (const void *)&n,
-           size);
-}
-
 static int take(const struct iw_option *o, void *context, const char *value, char *error,
                 size_t room)
 {
@@ -104,7 +90,7 @@ static int take(const struct iw_option *o, void *context, const char *value, cha
     case IW_OPTION_NUMBER:
         status = iw_option_number(value, o->low.n, o->high.n, &n, error, room);
         if (status == IW_OPTION_TAKEN)
-            store(at, o->size, n);
+            iw_number_store(at, o->size, n);
         break;
     case IW_OPTION_REAL:
         if (!iw_number_real(value, o->low.x, o->high.x, (double *)(void *)at)) {

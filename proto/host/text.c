@@ -128,6 +128,22 @@ char *iw_text_file_name(const char *text)
     return out;
 }
 
+void iw_text_printable(char *text)
+{
+    for (; *text; text++)
+        if (*text < ' ' || *text > '~')
+            *text = '?';
+}
+
+void iw_text_hex(char *out, const uint8_t *octets, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        *out++ = "0123456789abcdef"[octets[i] >> 4];
+        *out++ = "0123456789abcdef"[octets[i] & 15];
+    }
+    *out = 0;
+}
+
 /* The replacement for what starts at `text` ("{host}..."), and how long the name with its braces
  * is; NULL if none of the pairs fits. */
 static const char *replacement(const char *text, const char *const *pairs, size_t *length)
