@@ -10,17 +10,7 @@
 
 /* ---- values ---- */
 
-uint8_t iw_endpoint_options_rtr(const char *name, size_t length)
-{
-    static const struct {
-        const char *name;
-        uint8_t form;
-    } forms[] = {{"send", IW_MPA_RTR_SEND}, {"write", IW_MPA_RTR_WRITE}, {"read", IW_MPA_RTR_READ}};
-    for (size_t i = 0; i < 3; i++)
-        if (strlen(forms[i].name) == length && memcmp(forms[i].name, name, length) == 0)
-            return forms[i].form;
-    return 0;
-}
+const char *const iw_endpoint_rtr_names[] = {"send", "write", "read"};
 
 /* ---- the shared options ---- */
 
@@ -40,23 +30,24 @@ static int set_revision(void *context, const char *value, char *error, size_t ro
 
 static int set_rtr(void *context, const char *value, char *error, size_t room)
 {
-    uint8_t forms = 0;
+    struct iw_mpa_config *mpa = &CONFIG.mpa;
+    mpa->rtr = mpa->rtr_first = 0;
     for (const char *at = value;; at++) {
-        size_t length = strcspn(at, ",");
-        uint8_t form = iw_endpoint_options_rtr(at, length);
-        if (form == 0) {
+        size_t length = strcspn(at, ","), i = 0;
+        while (i < IW_ENDPOINT_RTR_FORMS && (strlen(iw_endpoint_rtr_names[i]) != length ||
+                                             memcmp(iw_endpoint_rtr_names[i], at, length) != 0))
+            i++;
+        if (i == IW_ENDPOINT_RTR_FORMS) {
             snprintf(error, room, "expected a list of send, write and read");
             return -1;
         }
-        if (forms == 0)
-            CONFIG.mpa.rtr_first = form;
-        forms |= form;
+        mpa->rtr |= (uint8_t)(1u << i);
+        if (at == value)
+            mpa->rtr_first = mpa->rtr;
         at += length;
         if (*at == '\0')
-            break;
+            return 0;
     }
-    CONFIG.mpa.rtr = forms;
-    return 0;
 }
 
 static int set_startup_timeout(void *context, const char *value, char *error, size_t room)

@@ -33,7 +33,8 @@ struct iw_program {
 int iw_endpoint_options_read(const struct iw_program *program, struct iw_endpoint_options *options,
                              int argc, char **argv);
 
-/* Returns one RTR form ("send", "write", "read") as IW_MPA_RTR_*, or 0 if there is no such form. */
-uint8_t iw_endpoint_options_rtr(const char *name, size_t length);
+/* The forms of an RTR indication; form i is the bit 1 << i of IW_MPA_RTR_*. */
+enum { IW_ENDPOINT_RTR_FORMS = 3 };
+extern const char *const iw_endpoint_rtr_names[IW_ENDPOINT_RTR_FORMS];
 
 #endif
