@@ -12,42 +12,34 @@ enum { AGENT_BUFFERS = 128 };
 
 extern const struct agent_backend agent_endpoint_backend;
 
-struct agent_endpoint;
-
-struct agent_connection {
-    uint64_t id; /* 0: free slot */
+/* One that is closed is AGENT_GONE until the client's end: connections that came through it use its
+ * switches. */
+struct endpoint_listener {
+    struct agent_listener base;
     struct agent_endpoint *agent;
+    struct iw_listener *listener; /* NULL: closed */
+    bool half_close, stream;
+    struct iw_switches *switches;
+};
+
+struct endpoint_connection {
+    struct agent_connection base;
     struct iw_connection *connection;
-    uint64_t listen; /* the listener that it came through, 0 if none */
-    bool ask, half_close;
+    const struct agent_listener *listener; /* that it came through; NULL: made here */
+    bool half_close;
     bool streaming;               /* MPA is not started */
     struct agent_octets streamed; /* what came meanwhile and is not taken */
-    struct agent_octets reply;    /* private data of the Reply if not asked */
     struct iw_switches *switches; /* of a connection that was made here */
 };
 
-struct agent_listener {
-    uint64_t id;
-    struct agent_endpoint *agent;
-    struct iw_listener *listener;
-    bool ask, half_close, stream;
-    struct agent_octets reply;
-    struct iw_switches *switches; /* outlive the connections that came through it */
-};
-
 struct agent_endpoint {
-    struct iw_reactor *reactor;
+    struct agent_core core;
     struct iw_host_env host;
     struct iw_domain *domain;
     struct iw_endpoint_config defaults;
     uint32_t domains[AGENT_DOMAINS]; /* by the client's number - 1 */
-    size_t domain_count;
-    agent_emit_fn emit;
-    void *context;
-    uint64_t last_id;
-    size_t live; /* connections */
-    struct agent_listener listeners[AGENT_LISTENERS];
-    struct agent_connection connections[AGENT_CONNECTIONS];
+    struct endpoint_listener listeners[AGENT_LISTENERS];
+    struct endpoint_connection connections[AGENT_CONNECTIONS];
 };
 
 /* ---- agent_endpoint_events.c ---- */
@@ -55,11 +47,11 @@ struct agent_endpoint {
 extern const struct iw_connection_ops agent_connection_ops;
 extern const struct iw_connection_ops agent_stream_ops; /* of those that begin in streaming mode */
 
-struct agent_connection *agent_find_connection(struct agent_endpoint *a, uint64_t id, char *error);
-struct agent_connection *agent_new_connection(struct agent_endpoint *a);
-void agent_drop_connection(struct agent_connection *c);
+/* Returns NULL with a text if there are too many. */
+struct endpoint_connection *agent_new_connection(struct agent_endpoint *a, char *error);
+void agent_drop_connection(struct endpoint_connection *c);
 /* Reports a connection in streaming mode, or new octets on one. */
-void agent_tell_stream(struct agent_connection *c);
+void agent_report_stream(struct endpoint_connection *c);
 
 /* ---- agent_config.c ---- */
 

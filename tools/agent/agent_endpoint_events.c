@@ -1,36 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "agent_endpoint.h"
+#include "endpoint_options.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct agent_connection *agent_find_connection(struct agent_endpoint *a, uint64_t id, char *error)
+struct endpoint_connection *agent_new_connection(struct agent_endpoint *a, char *error)
 {
-    for (size_t i = 0; id != 0 && i < AGENT_CONNECTIONS; i++)
-        if (a->connections[i].id == id)
-            return &a->connections[i];
-    snprintf(error, AGENT_ERROR, "field conn: no connection %" PRIu64, id);
-    return NULL;
-}
-
-struct agent_connection *agent_new_connection(struct agent_endpoint *a)
-{
-    for (size_t i = 0; i < AGENT_CONNECTIONS; i++)
-        if (a->connections[i].id == 0) {
-            a->connections[i] = (struct agent_connection){.id = ++a->last_id, .agent = a};
-            a->live++;
-            return &a->connections[i];
-        }
-    return NULL;
-}
-
-static void report_event(struct agent_connection *c, json_t *event)
-{
-    if (event != NULL)
-        json_object_set_new(event, "conn", json_integer((json_int_t)c->id));
-    c->agent->emit(c->agent->context, event);
+    struct endpoint_connection *c = agent_slot_free(&a->core.connections, error);
+    if (c == NULL)
+        return NULL;
+    *c = (struct endpoint_connection){.base = {.id = ++a->core.last_id, .core = &a->core}};
+    a->core.live++;
+    return c;
 }
 
 static json_t *private_data(struct iw_endpoint *ep)
@@ -43,27 +25,23 @@ static json_t *private_data(struct iw_endpoint *ep)
 static json_t *rtr_names(uint8_t rtr)
 {
     json_t *names = json_array();
-    if ((rtr & IW_MPA_RTR_SEND) != 0)
-        json_array_append_new(names, json_string("send"));
-    if ((rtr & IW_MPA_RTR_WRITE) != 0)
-        json_array_append_new(names, json_string("write"));
-    if ((rtr & IW_MPA_RTR_READ) != 0)
-        json_array_append_new(names, json_string("read"));
+    for (int i = 0; i < IW_ENDPOINT_RTR_FORMS; i++)
+        if ((rtr & 1u << i) != 0)
+            json_array_append_new(names, json_string(iw_endpoint_rtr_names[i]));
     return names;
 }
 
-static void established(struct agent_connection *c, struct iw_endpoint *ep)
+static void established(struct endpoint_connection *c, struct iw_endpoint *ep)
 {
     const struct iw_mpa_agreed *g = iw_endpoint_agreed(ep);
-    json_t *event = json_pack(
-        "{s:s,s:o,s:{s:i,s:i,s:b,s:b,s:b,s:b,s:b,s:o,s:i,s:i,s:i,s:i}}", "event", "established",
-        "private", private_data(ep), "agreed", "revision", g->revision, "version", g->version,
-        "crc", g->crc, "tx_markers", g->tx_markers, "rx_markers", g->rx_markers, "enhanced",
-        g->enhanced, "peer_to_peer", g->peer_to_peer, "rtr", rtr_names(g->rtr), "ird", g->ird,
-        "ord", g->ord, "peer_ird", g->peer_ird, "peer_ord", g->peer_ord);
-    if (event != NULL && c->listen != 0)
-        json_object_set_new(event, "listen", json_integer((json_int_t)c->listen));
-    report_event(c, event);
+    agent_report(&c->base,
+                 json_pack("{s:s,s:o,s:{s:i,s:i,s:b,s:b,s:b,s:b,s:b,s:o,s:i,s:i,s:i,s:i}}", "event",
+                           "established", "private", private_data(ep), "agreed", "revision",
+                           g->revision, "version", g->version, "crc", g->crc, "tx_markers",
+                           g->tx_markers, "rx_markers", g->rx_markers, "enhanced", g->enhanced,
+                           "peer_to_peer", g->peer_to_peer, "rtr", rtr_names(g->rtr), "ird", g->ird,
+                           "ord", g->ord, "peer_ird", g->peer_ird, "peer_ord", g->peer_ord),
+                 true);
 }
 
 static json_t *terminate(const struct iw_rdmap_terminate *t)
@@ -72,48 +50,51 @@ static json_t *terminate(const struct iw_rdmap_terminate *t)
                      "flags", t->flags, "meaning", iw_wire_term_name(t->layer, t->etype, t->code));
 }
 
-static void fault(struct agent_connection *c, const struct iw_event *e)
+static void fault(struct endpoint_connection *c, const struct iw_event *e)
 {
     const struct iw_rule *rule = iw_check_rule(e->fault.check);
     json_t *event = json_pack("{s:s,s:s,s:s,s:I}", "event", "fault", "check",
                               iw_check_info(e->fault.check)->name, "rule",
                               rule == NULL ? "" : rule->id, "pos", (json_int_t)e->fault.pos);
-    if (event != NULL && e->terminate_valid)
+    if (e->terminate_valid)
         json_object_set_new(event, "terminate", terminate(&e->terminate));
-    report_event(c, event);
+    agent_report(&c->base, event, false);
 }
 
-static void closed(struct agent_connection *c, const struct iw_event *e)
+static void closed(struct endpoint_connection *c, const struct iw_event *e)
 {
-    int number = c->connection == NULL ? 0 : iw_connection_error(c->connection);
+    int number = iw_connection_error(c->connection);
     const struct iw_rule *rule = iw_check_rule(e->fault.check);
     json_t *event = json_pack("{s:s,s:b,s:s}", "event", "closed", "graceful", e->graceful, "cause",
                               iw_cause_name(e->cause));
-    if (event != NULL && rule != NULL) {
+    if (rule != NULL) {
         json_object_set_new(event, "check", json_string(iw_check_info(e->fault.check)->name));
         json_object_set_new(event, "rule", json_string(rule->id));
     }
-    if (event != NULL && number != 0)
+    if (number != 0)
         json_object_set_new(event, "error", json_string(strerror(number)));
-    report_event(c, event);
+    agent_report(&c->base, event, false);
 }
 
 /* Private data that does not fit shows only now: an enhanced Request leaves less room for it. */
-static void accept_request(struct agent_connection *c, struct iw_endpoint *ep, uint64_t now)
+static void accept_request(struct endpoint_connection *c, struct iw_endpoint *ep, uint64_t now)
 {
-    if (iw_endpoint_accept(ep, c->reply.data, c->reply.length, now) != IW_OK)
+    if (iw_endpoint_accept(ep, c->listener->reply.data, c->listener->reply.length, now) != IW_OK)
         iw_endpoint_abort(ep, false, 0, now);
 }
 
-static void happened(struct agent_connection *c, struct iw_endpoint *ep, const struct iw_event *e)
+static void happened(struct endpoint_connection *c, struct iw_endpoint *ep,
+                     const struct iw_event *e)
 {
     uint64_t now = iw_transport_now();
     json_t *event;
     switch (e->kind) {
     case IW_EVENT_REQUEST:
-        if (c->ask)
-            report_event(c, json_pack("{s:s,s:I,s:o}", "event", "request", "listen",
-                                      (json_int_t)c->listen, "private", private_data(ep)));
+        if (c->listener->ask)
+            agent_report(&c->base,
+                         json_pack("{s:s,s:I,s:o}", "event", "request", "listen",
+                                   (json_int_t)c->base.listen, "private", private_data(ep)),
+                         false);
         else
             accept_request(c, ep, now);
         break;
@@ -121,7 +102,9 @@ static void happened(struct agent_connection *c, struct iw_endpoint *ep, const s
         established(c, ep);
         break;
     case IW_EVENT_REJECTED:
-        report_event(c, json_pack("{s:s,s:o}", "event", "rejected", "private", private_data(ep)));
+        agent_report(&c->base,
+                     json_pack("{s:s,s:o}", "event", "rejected", "private", private_data(ep)),
+                     false);
         break;
     case IW_EVENT_FAULT:
         fault(c, e);
@@ -129,10 +112,10 @@ static void happened(struct agent_connection *c, struct iw_endpoint *ep, const s
     case IW_EVENT_TERMINATED:
         event = terminate(&e->terminate);
         json_object_set_new(event, "event", json_string("terminated"));
-        report_event(c, event);
+        agent_report(&c->base, event, false);
         break;
     case IW_EVENT_PEER_CLOSED:
-        report_event(c, json_pack("{s:s}", "event", "peer-closed"));
+        agent_report(&c->base, json_pack("{s:s}", "event", "peer-closed"), false);
         if (!c->half_close)
             iw_endpoint_shutdown(ep, now);
         break;
@@ -149,26 +132,26 @@ static bool is_atomic(enum iw_work_opcode op)
     return op == IW_WORK_FETCH_ADD || op == IW_WORK_CMP_SWAP;
 }
 
-static void completed(struct agent_connection *c, const struct iw_completion *done)
+static void completed(struct endpoint_connection *c, const struct iw_completion *done)
 {
     static const char *const statuses[] = {"ok", "flushed", "local-fault", "remote-fault"};
     json_t *event =
         json_pack("{s:s,s:I,s:s,s:s,s:I,s:b}", "event", "completion", "work", (json_int_t)done->id,
                   "op", agent_op_names[done->opcode], "status", statuses[done->status], "length",
                   (json_int_t)done->length, "solicited", done->solicited);
-    if (event != NULL && done->invalidated)
+    if (done->invalidated)
         json_object_set_new(event, "invalidated", json_integer(done->invalidate_stag));
-    if (event != NULL && done->immediate)
+    if (done->immediate)
         json_object_set_new(event, "immediate",
                             agent_hex(done->immediate_data, sizeof done->immediate_data));
-    if (event != NULL && is_atomic(done->opcode) && done->status == IW_STATUS_OK)
+    if (is_atomic(done->opcode) && done->status == IW_STATUS_OK)
         json_object_set_new(event, "original", agent_u64(done->original));
-    if (event != NULL && done->check != IW_CHECK_NONE)
+    if (done->check != IW_CHECK_NONE)
         json_object_set_new(event, "check", json_string(iw_check_info(done->check)->name));
-    report_event(c, event);
+    agent_report(&c->base, event, false);
 }
 
-static void report_completions(struct agent_connection *c, struct iw_endpoint *ep)
+static void report_completions(struct endpoint_connection *c, struct iw_endpoint *ep)
 {
     struct iw_completion done[16];
     size_t n;
@@ -179,7 +162,7 @@ static void report_completions(struct agent_connection *c, struct iw_endpoint *e
 
 static void ready(void *context, struct iw_connection *connection)
 {
-    struct agent_connection *c = context;
+    struct endpoint_connection *c = context;
     struct iw_endpoint *ep = iw_connection_endpoint(connection);
     struct iw_event event;
     /* Events come in the order of their kinds. Completions come after the start-up and before the
@@ -194,18 +177,15 @@ static void ready(void *context, struct iw_connection *connection)
 
 static void ended(void *context, struct iw_connection *connection)
 {
-    struct agent_connection *c = context;
+    struct endpoint_connection *c = context;
     (void)connection;
     agent_drop_connection(c);
 }
 
-void agent_tell_stream(struct agent_connection *c)
+void agent_report_stream(struct endpoint_connection *c)
 {
-    json_t *event =
-        json_pack("{s:s,s:I}", "event", "stream", "length", (json_int_t)c->streamed.length);
-    if (event != NULL && c->listen != 0)
-        json_object_set_new(event, "listen", json_integer((json_int_t)c->listen));
-    report_event(c, event);
+    json_int_t length = (json_int_t)c->streamed.length;
+    agent_report(&c->base, json_pack("{s:s,s:I}", "event", "stream", "length", length), true);
 }
 
 /* Gives all octets to the application until it says `start`, which returns those it did not take.
@@ -213,7 +193,7 @@ void agent_tell_stream(struct agent_connection *c)
 static size_t streamed(void *context, struct iw_connection *connection, const uint8_t *octets,
                        size_t length)
 {
-    struct agent_connection *c = context;
+    struct endpoint_connection *c = context;
     struct agent_octets *s = &c->streamed;
     uint8_t *grown =
         length > AGENT_STREAM_MAX - s->length ? NULL : realloc(s->data, s->length + length);
@@ -224,7 +204,7 @@ static size_t streamed(void *context, struct iw_connection *connection, const ui
     memcpy(grown + s->length, octets, length);
     s->data = grown;
     s->length += length;
-    agent_tell_stream(c);
+    agent_report_stream(c);
     return length;
 }
 
@@ -232,12 +212,10 @@ const struct iw_connection_ops agent_connection_ops = {.ready = ready, .ended = 
 const struct iw_connection_ops agent_stream_ops = {
     .ready = ready, .ended = ended, .stream = streamed};
 
-void agent_drop_connection(struct agent_connection *c)
+void agent_drop_connection(struct endpoint_connection *c)
 {
-    struct agent_endpoint *a = c->agent;
-    agent_octets_free(&c->reply);
+    c->base.core->live--;
     agent_octets_free(&c->streamed);
     free(c->switches);
-    *c = (struct agent_connection){0};
-    a->live--;
+    *c = (struct endpoint_connection){0};
 }

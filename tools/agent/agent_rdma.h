@@ -60,12 +60,10 @@ struct rdma_plan {
 };
 
 struct rdma_listener {
-    uint64_t id; /* 0: free slot */
+    struct agent_listener base;
     struct rdma_agent *agent;
     struct rdma_cm_id *cm;
     struct rdma_plan plan;
-    struct agent_octets reply;
-    bool ask;
     bool on_tcp; /* it has a socket among those of the system's TCP */
 };
 
@@ -80,7 +78,7 @@ struct rdma_record {
 enum rdma_stage { RDMA_ASKED, RDMA_STARTING, RDMA_OPEN };
 
 struct rdma_connection {
-    uint64_t id; /* 0: free slot */
+    struct agent_connection base;
     struct rdma_agent *agent;
     struct rdma_cm_id *cm;
     struct ibv_cq *cq;
@@ -89,7 +87,6 @@ struct rdma_connection {
     uint64_t *originals;         /* what atomics found, by the send queue's records; may be NULL */
     struct ibv_mr *originals_mr;
     uint32_t sends, receives; /* outstanding */
-    uint64_t listen;          /* the listener that it came through, 0 if none */
     enum rdma_stage stage;
     bool closing, closed; /* asked to be closed; rdma_disconnect was called */
     bool faulted;         /* the device has reported a fault */
@@ -111,16 +108,11 @@ struct rdma_window {
 };
 
 struct rdma_agent {
+    struct agent_core core;
     const struct agent_rdma_device *device;
-    struct iw_reactor *reactor;
     struct ibv_comp_channel *completions;
     struct iw_watch *watches[3];
-    agent_emit_fn emit;
-    void *context;
     struct ibv_pd *domains[AGENT_DOMAINS]; /* by the client's number - 1 */
-    size_t domain_count;
-    uint64_t last_id;
-    size_t live; /* connections */
     bool device_gone;
     struct rdma_listener listeners[AGENT_LISTENERS];
     struct rdma_connection connections[AGENT_CONNECTIONS];
@@ -139,14 +131,13 @@ bool rdma_can_bind(const struct agent_rdma_device *device, enum ibv_mw_type type
 /* Returns true if regions can have other TOs than their addresses. */
 bool rdma_can_choose_to(const struct agent_rdma_device *device);
 bool rdma_port_active(const struct agent_rdma_device *device);
-/* Write texts: why there is none of `what`; why one cannot `what` at a place. */
-void rdma_no_resource(const struct rdma_agent *a, const char *what, int number, char *error);
-void rdma_no_way(const struct rdma_agent *a, const char *what, const struct iw_host_port *at,
+/* Write texts: why there is none of `what`; why one cannot `what` at a place. Return false. */
+bool rdma_no_resource(const struct rdma_agent *a, const char *what, int number, char *error);
+bool rdma_no_way(const struct rdma_agent *a, const char *what, const struct iw_host_port *at,
                  int number, char *error);
 
 /* ---- agent_rdma.c ---- */
 
-struct rdma_connection *rdma_find_connection(struct rdma_agent *a, uint64_t id, char *error);
 /* Takes over `cm` and makes its queues; posts nothing. Returns NULL with a text on failure; `cm` is
  * then destroyed. */
 struct rdma_connection *rdma_new_connection(struct rdma_agent *a, struct rdma_cm_id *cm,
@@ -157,14 +148,14 @@ int rdma_accept_with(struct rdma_connection *c, const struct agent_octets *data)
 
 /* ---- agent_rdma_listen.c ---- */
 
-bool rdma_listen_at(void *b, const struct agent_place *place, uint64_t *listen, uint16_t *port,
+bool rdma_listen_at(void *b, void *listener, const struct agent_place *place, uint16_t *port,
                     char *error);
-bool rdma_unlisten(void *b, uint64_t listen, char *error);
-void rdma_close_listener(struct rdma_listener *l);
+void rdma_close_listener(void *listener);
+/* Checks the length of private data. */
+bool rdma_check_private(const struct agent_octets *data, char *error);
 /* Makes the plan from `config` and the like of a place. Returns false with a text on failure. */
 bool rdma_plan(const struct rdma_agent *a, const struct agent_place *place, struct rdma_plan *out,
                char *error);
-/* Returns the addresses of a place, for freeaddrinfo; NULL with a text on failure. */
 
 /* ---- agent_rdma_events.c ---- */
 
@@ -181,8 +172,9 @@ bool rdma_await(struct rdma_connection *c, const struct rdma_record *r);
 
 /* ---- agent_rdma_memory.c ---- */
 
-bool rdma_domain_of(const struct rdma_agent *a, uint64_t number, struct ibv_pd **pd, char *error);
-bool rdma_domain(void *b, uint64_t *domain, char *error);
+/* Returns a protection domain, or NULL with a text. */
+struct ibv_pd *rdma_domain_of(const struct rdma_agent *a, uint64_t number, char *error);
+bool rdma_domain(void *b, char *error);
 bool rdma_enrol(void *b, struct agent_memory *memory, const struct agent_region *region,
                 char *error);
 bool rdma_invalidate(void *b, uint32_t stag, char *error);
@@ -207,8 +199,8 @@ void rdma_end_windows(struct rdma_agent *a, uint64_t conn);
 
 /* ---- agent_rdma_work.c ---- */
 
-bool rdma_receive(void *b, const struct agent_work *work, char *error);
-bool rdma_post(void *b, const struct agent_work *work, char *error);
+bool rdma_receive(void *connection, const struct agent_work *work, char *error);
+bool rdma_post(void *connection, const struct agent_work *work, char *error);
 /* Returns a free record of the send or receive queue; NULL with a text if there is none. */
 struct rdma_record *rdma_free_record(struct rdma_connection *c, bool receive, char *error);
 

@@ -42,17 +42,16 @@ static struct ibv_context *choose(struct ibv_context **list, int count, const ch
             found = list[i];
     }
     if (name != NULL && found == NULL)
-        snprintf(error, AGENT_ERROR, "--device %.60s: no such RDMA device; there are:%s%s", name,
-                 iwarp, others);
+        agent_fail(error, "--device %.60s: no such RDMA device; there are:%s%s", name, iwarp,
+                   others);
     else if (name != NULL && !speaks_iwarp(found->device))
-        snprintf(error, AGENT_ERROR,
-                 "--device %.60s: it speaks InfiniBand or RoCE; those with iWARP:%s", name,
-                 iwarp[0] != '\0' ? iwarp : " none");
+        agent_fail(error, "--device %.60s: it speaks InfiniBand or RoCE; those with iWARP:%s", name,
+                   iwarp[0] != '\0' ? iwarp : " none");
     else if (name == NULL && usable == 0)
-        snprintf(error, AGENT_ERROR,
-                 "--backend verbs: no device here speaks iWARP (InfiniBand or RoCE:%s)", others);
+        agent_fail(error, "--backend verbs: no device here speaks iWARP (InfiniBand or RoCE:%s)",
+                   others);
     else if (name == NULL && usable > 1)
-        snprintf(error, AGENT_ERROR, "--backend verbs: expected --device with one of:%s", iwarp);
+        agent_fail(error, "--backend verbs: expected --device with one of:%s", iwarp);
     else
         return found;
     return NULL;
@@ -65,15 +64,15 @@ int agent_rdma_find(const char *name, struct agent_rdma_device *device, char *er
     if (there != NULL)
         ibv_free_device_list(there);
     if (there == NULL || count == 0) {
-        snprintf(error, AGENT_ERROR,
-                 "--backend verbs: this host has no RDMA device (rdma link show), or libibverbs no "
-                 "driver for it (package ibverbs-providers)");
+        agent_fail(
+            error,
+            "--backend verbs: this host has no RDMA device (rdma link show), or libibverbs no "
+            "driver for it (package ibverbs-providers)");
         return -1;
     }
     struct ibv_context **list = rdma_get_devices(&count);
     if (list == NULL) {
-        snprintf(error, AGENT_ERROR, "--backend verbs: librdmacm: %s (is rdma_ucm loaded?)",
-                 strerror(errno));
+        agent_fail(error, "--backend verbs: librdmacm: %s (is rdma_ucm loaded?)", strerror(errno));
         return -1;
     }
     device->verbs = choose(list, count, name, error);
@@ -84,8 +83,8 @@ int agent_rdma_find(const char *name, struct agent_rdma_device *device, char *er
     device->parked = calloc(RDMA_PARKED, sizeof *device->parked);
     if (device->events == NULL || device->parked == NULL ||
         ibv_query_device(device->verbs, &device->attributes) != 0) {
-        snprintf(error, AGENT_ERROR, "--backend verbs: cannot use %.60s: %s",
-                 device->verbs->device->name, strerror(errno));
+        agent_fail(error, "--backend verbs: cannot use %.60s: %s", device->verbs->device->name,
+                   strerror(errno));
         return -1;
     }
     if (!rdma_port_active(device))
@@ -132,10 +131,10 @@ bool rdma_port_active(const struct agent_rdma_device *device)
     return false;
 }
 
-static void add(json_t *array, bool wanted, const char *word)
+static void add(json_t *array, bool wanted, const char *name)
 {
     if (wanted)
-        json_array_append_new(array, json_string(word));
+        json_array_append_new(array, json_string(name));
 }
 
 json_t *rdma_features(void *b)
@@ -164,32 +163,29 @@ json_t *rdma_features(void *b)
 
 /* ---- what is wrong ---- */
 
-void rdma_no_resource(const struct rdma_agent *a, const char *what, int number, char *error)
+bool rdma_no_resource(const struct rdma_agent *a, const char *what, int number, char *error)
 {
     struct rlimit locked;
-    if (number == ENOMEM && getrlimit(RLIMIT_MEMLOCK, &locked) == 0 &&
-        locked.rlim_cur != RLIM_INFINITY)
-        snprintf(error, AGENT_ERROR,
-                 "%s: %s; this process may lock %" PRIu64
-                 " KiB (RLIMIT_MEMLOCK): try ulimit -l unlimited",
-                 what, strerror(number), (uint64_t)locked.rlim_cur / 1024);
-    else if (number == ENOMEM)
-        snprintf(error, AGENT_ERROR, "%s: %s, or %.60s has no more of them", what, strerror(number),
-                 a->device->verbs->device->name);
-    else
-        snprintf(error, AGENT_ERROR, "%s: %s", what, strerror(number));
+    const char *text = strerror(number);
+    if (number != ENOMEM)
+        return agent_fail(error, "%s: %s", what, text);
+    if (getrlimit(RLIMIT_MEMLOCK, &locked) != 0 || locked.rlim_cur == RLIM_INFINITY)
+        return agent_fail(error, "%s: %s, or %.60s has no more of them", what, text,
+                          a->device->verbs->device->name);
+    return agent_fail(error,
+                      "%s: %s; this process may lock %" PRIu64
+                      " KiB (RLIMIT_MEMLOCK): try ulimit -l unlimited",
+                      what, text, (uint64_t)locked.rlim_cur / 1024);
 }
 
-void rdma_no_way(const struct rdma_agent *a, const char *what, const struct iw_host_port *at,
+bool rdma_no_way(const struct rdma_agent *a, const char *what, const struct iw_host_port *at,
                  int number, char *error)
 {
-    const char *name = a->device->verbs->device->name;
+    bool active = rdma_port_active(a->device);
     if (number == ENODEV || number == EADDRNOTAVAIL)
-        snprintf(error, AGENT_ERROR, "cannot %s %.60s port %u: not by way of %.60s%s", what,
-                 at->host, at->port, name,
-                 rdma_port_active(a->device) ? "" : ", no port of which is active");
-    else
-        snprintf(error, AGENT_ERROR, "cannot %s %.60s port %u: %.60s%s", what, at->host, at->port,
-                 strerror(number),
-                 rdma_port_active(a->device) ? "" : " (no port of the device is active)");
+        return agent_fail(error, "cannot %s %.60s port %u: not by way of %.60s%s", what, at->host,
+                          at->port, a->device->verbs->device->name,
+                          active ? "" : ", no port of which is active");
+    return agent_fail(error, "cannot %s %.60s port %u: %.60s%s", what, at->host, at->port,
+                      strerror(number), active ? "" : " (no port of the device is active)");
 }

@@ -11,13 +11,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-static void report_event(struct rdma_connection *c, json_t *event)
-{
-    if (event != NULL)
-        json_object_set_new(event, "conn", json_integer((json_int_t)c->id));
-    c->agent->emit(c->agent->context, event);
-}
-
 /* ---- completions ---- */
 
 static const char *status_name(enum ibv_wc_status status)
@@ -55,15 +48,15 @@ static void completed(struct rdma_connection *c, uint32_t slot, const struct ibv
     json_t *event = json_pack("{s:s,s:I,s:s,s:s,s:I}", "event", "completion", "work",
                               (json_int_t)r->work, "op", agent_op_names[r->op], "status",
                               status_name(wc->status), "length", (json_int_t)length);
-    if (event != NULL && ok && received && (wc->wc_flags & IBV_WC_WITH_INV) != 0) {
+    if (ok && received && (wc->wc_flags & IBV_WC_WITH_INV) != 0) {
         json_object_set_new(event, "invalidated", json_integer(wc->invalidated_rkey));
         rdma_invalidated(c->agent, wc->invalidated_rkey);
     }
-    if (event != NULL && ok && (r->op == IW_WORK_FETCH_ADD || r->op == IW_WORK_CMP_SWAP))
+    if (ok && (r->op == IW_WORK_FETCH_ADD || r->op == IW_WORK_CMP_SWAP))
         json_object_set_new(event, "original", agent_u64(c->originals[slot]));
-    if (event != NULL && !ok && wc->status != IBV_WC_WR_FLUSH_ERR)
+    if (!ok && wc->status != IBV_WC_WR_FLUSH_ERR)
         json_object_set_new(event, "error", json_string(ibv_wc_status_str(wc->status)));
-    report_event(c, event);
+    agent_report(&c->base, event, false);
 }
 
 static void poll_completions(struct rdma_connection *c)
@@ -78,13 +71,19 @@ static void poll_completions(struct rdma_connection *c)
         }
 }
 
-bool rdma_await(struct rdma_connection *c, const struct rdma_record *r)
+/* Polls until the work request (NULL: all work) has completed, at most for so many milliseconds. */
+static void poll_for(struct rdma_connection *c, const struct rdma_record *r, int ms)
 {
     poll_completions(c);
-    for (int i = 0; i < RDMA_BIND_MS && r->used; i++) {
+    for (; ms > 0 && (r != NULL ? r->used : c->sends + c->receives > 0); ms--) {
         (void)poll(NULL, 0, 1);
         poll_completions(c);
     }
+}
+
+bool rdma_await(struct rdma_connection *c, const struct rdma_record *r)
+{
+    poll_for(c, r, RDMA_BIND_MS);
     return !r->used;
 }
 
@@ -126,11 +125,7 @@ static void flush(struct rdma_connection *c)
     const struct ibv_wc flushed = {.status = IBV_WC_WR_FLUSH_ERR};
     if (!c->closed)
         (void)rdma_disconnect(c->cm);
-    poll_completions(c);
-    for (int i = 0; i < RDMA_FLUSH_MS && c->sends + c->receives > 0; i++) {
-        (void)poll(NULL, 0, 1);
-        poll_completions(c);
-    }
+    poll_for(c, NULL, RDMA_FLUSH_MS);
     for (uint32_t i = 0; i < c->plan.send_depth + c->plan.recv_depth; i++)
         if (c->records[i].used)
             completed(c, i, &flushed);
@@ -156,15 +151,15 @@ void rdma_finish(struct rdma_connection *c, const char *cause, const char *reaso
     const char *state = queue_pair_state(c);
     flush(c);
     json_t *event = json_pack("{s:s}", "event", "closed");
-    if (event != NULL && cause != NULL) {
+    if (cause != NULL) {
         json_object_set_new(event, "graceful", json_boolean(strcmp(cause, "graceful") == 0));
         json_object_set_new(event, "cause", json_string(cause));
     }
-    if (event != NULL && reason != NULL)
+    if (reason != NULL)
         json_object_set_new(event, "error", json_string(reason));
-    if (event != NULL && state != NULL)
+    if (state != NULL)
         json_object_set_new(event, "qp", json_string(state));
-    report_event(c, event);
+    agent_report(&c->base, event, false);
     rdma_drop_connection(c);
 }
 
@@ -191,23 +186,24 @@ static void asked(struct rdma_listener *l, struct rdma_cm_id *cm, struct agent_o
         agent_octets_free(data);
         return;
     }
-    c->listen = l->id;
+    c->base.listen = l->base.id;
     c->peer_private = *data;
-    if (l->ask)
-        report_event(c, json_pack("{s:s,s:I,s:o}", "event", "request", "listen", (json_int_t)l->id,
-                                  "private", agent_hex(data->data, data->length)));
-    else if (rdma_accept_with(c, &l->reply) != 0)
+    if (l->base.ask)
+        agent_report(&c->base,
+                     json_pack("{s:s,s:I,s:o}", "event", "request", "listen",
+                               (json_int_t)l->base.id, "private",
+                               agent_hex(data->data, data->length)),
+                     false);
+    else if (rdma_accept_with(c, &l->base.reply) != 0)
         rdma_finish(c, "lost", strerror(errno));
 }
 
 static void established(struct rdma_connection *c)
 {
-    json_t *event = json_pack("{s:s,s:o}", "event", "established", "private",
-                              agent_hex(c->peer_private.data, c->peer_private.length));
-    if (event != NULL && c->listen != 0)
-        json_object_set_new(event, "listen", json_integer((json_int_t)c->listen));
+    json_t *private = agent_hex(c->peer_private.data, c->peer_private.length);
     c->stage = RDMA_OPEN;
-    report_event(c, event);
+    agent_report(&c->base, json_pack("{s:s,s:o}", "event", "established", "private", private),
+                 true);
     close_if_done(c);
 }
 
@@ -219,7 +215,7 @@ static void disconnected(struct rdma_connection *c, int status)
         return;
     }
     if (!c->closing)
-        report_event(c, json_pack("{s:s}", "event", "peer-closed"));
+        agent_report(&c->base, json_pack("{s:s}", "event", "peer-closed"), false);
     /* librdmacm reports the same for a FIN, a reset and a Terminate. */
     const char *cause = status != 0 ? "lost" : c->closing ? "graceful" : NULL;
     rdma_finish(c, cause, status == 0 ? NULL : strerror(abs(status)));
@@ -230,7 +226,7 @@ static void happened(struct rdma_connection *c, enum rdma_cm_event_type kind, in
 {
     switch (kind) {
     case RDMA_CM_EVENT_ESTABLISHED:
-        if (c->listen == 0) {
+        if (c->base.listen == 0) {
             agent_octets_free(&c->peer_private);
             c->peer_private = *data;
             *data = (struct agent_octets){NULL, 0};
@@ -238,8 +234,10 @@ static void happened(struct rdma_connection *c, enum rdma_cm_event_type kind, in
         established(c);
         break;
     case RDMA_CM_EVENT_REJECTED:
-        report_event(c, json_pack("{s:s,s:o}", "event", "rejected", "private",
-                                  agent_hex(data->data, data->length)));
+        agent_report(&c->base,
+                     json_pack("{s:s,s:o}", "event", "rejected", "private",
+                               agent_hex(data->data, data->length)),
+                     false);
         rdma_finish(c, "graceful", NULL);
         break;
     case RDMA_CM_EVENT_CONNECT_ERROR:
@@ -262,7 +260,7 @@ static void device_gone(struct rdma_agent *a)
     a->device_gone = true;
     fprintf(stderr, "iwarp-agent: %s was removed\n", a->device->verbs->device->name);
     for (size_t i = 0; i < AGENT_CONNECTIONS; i++)
-        if (a->connections[i].id != 0)
+        if (a->connections[i].base.id != 0)
             rdma_finish(&a->connections[i], "lost", "the device was removed");
     (void)raise(SIGTERM);
 }
@@ -334,11 +332,11 @@ static void on_async(void *context, uint32_t events)
         ibv_ack_async_event(&event);
         for (size_t i = 0; i < AGENT_CONNECTIONS; i++) {
             struct rdma_connection *c = &a->connections[i];
-            if (c->id == 0 || !concerns(&event, c))
+            if (c->base.id == 0 || !concerns(&event, c))
                 continue;
             poll_completions(c);
             c->faulted = true;
-            report_event(c, json_pack("{s:s,s:s}", "event", "fault", "error", name));
+            agent_report(&c->base, json_pack("{s:s,s:s}", "event", "fault", "error", name), false);
         }
         if (event.event_type == IBV_EVENT_PORT_ERR || event.event_type == IBV_EVENT_PORT_ACTIVE ||
             event.event_type == IBV_EVENT_DEVICE_FATAL)
@@ -360,7 +358,8 @@ bool rdma_watch(struct rdma_agent *a)
         int flags = fcntl(sources[i].fd, F_GETFL);
         if (flags < 0 || fcntl(sources[i].fd, F_SETFL, flags | O_NONBLOCK) != 0)
             return false;
-        a->watches[i] = iw_watch_create(a->reactor, sources[i].fd, EPOLLIN, sources[i].ready, a);
+        a->watches[i] =
+            iw_watch_create(a->core.reactor, sources[i].fd, EPOLLIN, sources[i].ready, a);
         if (a->watches[i] == NULL)
             return false;
     }

@@ -4,7 +4,6 @@
 #include "host/address.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,52 +16,49 @@ static uint64_t at_most(uint64_t value, int most)
     return most > 0 && value > (uint64_t)most ? (uint64_t)most : value;
 }
 
+bool rdma_check_private(const struct agent_octets *data, char *error)
+{
+    return data->length <= RDMA_PRIVATE_MAX ||
+           agent_fail(error, AGENT_UNSUPPORTED "field private: more than %d octets",
+                      RDMA_PRIVATE_MAX);
+}
+
 bool rdma_plan(const struct rdma_agent *a, const struct agent_place *p, struct rdma_plan *out,
                char *error)
 {
-    static const char *const known[] = {"ird", "ord", "send_depth", "recv_depth"};
     const struct ibv_device_attr *most = &a->device->attributes;
-    uint64_t ird = at_most(RDMA_DEPTH, most->max_qp_rd_atom);
-    uint64_t ord = at_most(RDMA_DEPTH, most->max_qp_init_rd_atom);
-    uint64_t send_depth = RDMA_QUEUE, recv_depth = RDMA_QUEUE;
+    uint64_t most_ird = at_most(255, most->max_qp_rd_atom);
+    uint64_t most_ord = at_most(255, most->max_qp_init_rd_atom);
+    uint64_t most_work = at_most(4096, most->max_qp_wr);
+    *out = (struct rdma_plan){.send_depth = RDMA_QUEUE,
+                              .recv_depth = RDMA_QUEUE,
+                              .ird = (uint8_t)at_most(RDMA_DEPTH, most->max_qp_rd_atom),
+                              .ord = (uint8_t)at_most(RDMA_DEPTH, most->max_qp_init_rd_atom)};
     const struct agent_field fields[] = {
-        {"ird", AGENT_NUMBER, false, at_most(255, most->max_qp_rd_atom), &ird, NULL},
-        {"ord", AGENT_NUMBER, false, at_most(255, most->max_qp_init_rd_atom), &ord, NULL},
-        {"send_depth", AGENT_NUMBER, false, at_most(4096, most->max_qp_wr), &send_depth, NULL},
-        {"recv_depth", AGENT_NUMBER, false, at_most(4096, most->max_qp_wr), &recv_depth, NULL}};
-    const char *key, *beyond = NULL;
+        {"ird", AGENT_NUMBER, false, most_ird, AGENT_INTO(out->ird)},
+        {"ord", AGENT_NUMBER, false, most_ord, AGENT_INTO(out->ord)},
+        {"send_depth", AGENT_NUMBER, false, most_work, AGENT_INTO(out->send_depth)},
+        {"recv_depth", AGENT_NUMBER, false, most_work, AGENT_INTO(out->recv_depth)}};
+    const char *key, *beyond = p->half_close ? "half_close" : NULL;
     json_t *value;
-    if (p->half_close)
-        beyond = "half_close";
     json_object_foreach((json_t *)(uintptr_t)p->config, key, value)
     {
         size_t i = 0;
-        while (i < 4 && strcmp(known[i], key) != 0)
+        while (i < COUNT(fields) && strcmp(fields[i].name, key) != 0)
             i++;
-        if (i == 4)
+        if (i == COUNT(fields))
             beyond = key;
     }
-    if (beyond != NULL) {
-        snprintf(error, AGENT_ERROR, AGENT_UNSUPPORTED "field %.40s: the driver decides", beyond);
+    if (beyond != NULL)
+        return agent_fail(error, AGENT_UNSUPPORTED "field %.40s: the driver decides", beyond);
+    if (!rdma_check_private(&p->private_data, error) ||
+        (p->config != NULL && !agent_take(p->config, fields, COUNT(fields), error)))
         return false;
-    }
-    if (p->private_data.length > RDMA_PRIVATE_MAX) {
-        snprintf(error, AGENT_ERROR, AGENT_UNSUPPORTED "field private: more than %d octets",
-                 RDMA_PRIVATE_MAX);
-        return false;
-    }
-    if (p->config != NULL && !agent_take(p->config, fields, 4, error))
-        return false;
-    if (send_depth == 0 || recv_depth == 0) {
-        snprintf(error, AGENT_ERROR, "field %s: expected a number from 1",
-                 send_depth == 0 ? "send_depth" : "recv_depth");
-        return false;
-    }
-    *out = (struct rdma_plan){.send_depth = (uint32_t)send_depth,
-                              .recv_depth = (uint32_t)recv_depth,
-                              .ird = (uint8_t)ird,
-                              .ord = (uint8_t)ord};
-    return rdma_domain_of(a, p->domain, &out->pd, error);
+    if (out->send_depth == 0 || out->recv_depth == 0)
+        return agent_fail(error, "field %s: expected a number from 1",
+                          out->send_depth == 0 ? "send_depth" : "recv_depth");
+    out->pd = rdma_domain_of(a, p->domain, error);
+    return out->pd != NULL;
 }
 
 /* ---- listeners ---- */
@@ -168,60 +164,32 @@ static struct rdma_cm_id *unpark(struct rdma_agent *a, const struct iw_host_port
     return cm;
 }
 
-void rdma_close_listener(struct rdma_listener *l)
+void rdma_close_listener(void *listener)
 {
+    struct rdma_listener *l = listener;
     if (l->on_tcp)
         park(l);
     else
         (void)rdma_destroy_id(l->cm);
-    agent_octets_free(&l->reply);
+    agent_octets_free(&l->base.reply);
     *l = (struct rdma_listener){0};
 }
 
-bool rdma_listen_at(void *b, const struct agent_place *p, uint64_t *listen, uint16_t *port,
+bool rdma_listen_at(void *b, void *listener, const struct agent_place *p, uint16_t *port,
                     char *error)
 {
     struct rdma_agent *a = b;
-    struct rdma_listener *l = NULL, made = {.agent = a, .ask = p->ask};
-    for (size_t i = 0; i < AGENT_LISTENERS && l == NULL; i++)
-        if (a->listeners[i].id == 0)
-            l = &a->listeners[i];
-    if (l == NULL) {
-        snprintf(error, AGENT_ERROR, "at most %d listeners", AGENT_LISTENERS);
-        return false;
-    }
+    struct rdma_listener *l = listener, made = {.agent = a};
     if (!rdma_plan(a, p, &made.plan, error))
         return false;
-    made.reply = (struct agent_octets){malloc(p->private_data.length + 1), p->private_data.length};
-    if (made.reply.data == NULL) {
-        snprintf(error, AGENT_ERROR, "no memory");
-        return false;
-    }
-    if (made.reply.length > 0)
-        memcpy(made.reply.data, p->private_data.data, made.reply.length);
     made.cm = unpark(a, &p->at);
     if (made.cm == NULL)
         made.cm = listen_at(a, &p->at, error);
-    if (made.cm == NULL) {
-        agent_octets_free(&made.reply);
+    if (made.cm == NULL)
         return false;
-    }
     *port = ntohs(rdma_get_src_port(made.cm));
     made.on_tcp = on_tcp(*port);
-    made.id = *listen = ++a->last_id;
     *l = made;
     l->cm->context = l;
     return true;
-}
-
-bool rdma_unlisten(void *b, uint64_t listen, char *error)
-{
-    struct rdma_agent *a = b;
-    for (size_t i = 0; listen != 0 && i < AGENT_LISTENERS; i++)
-        if (a->listeners[i].id == listen) {
-            rdma_close_listener(&a->listeners[i]);
-            return true;
-        }
-    snprintf(error, AGENT_ERROR, "field listen: no listener %" PRIu64, listen);
-    return false;
 }

@@ -1,37 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Protection domains, memory regions and work requests of the backend on verbs. */
+/* Protection domains and memory regions of the backend on verbs. */
 #include "agent_rdma.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- protection domains ---- */
 
-bool rdma_domain_of(const struct rdma_agent *a, uint64_t number, struct ibv_pd **pd, char *error)
+struct ibv_pd *rdma_domain_of(const struct rdma_agent *a, uint64_t number, char *error)
 {
-    if (number > a->domain_count) {
-        snprintf(error, AGENT_ERROR, "field pd: no protection domain %" PRIu64, number);
-        return false;
-    }
-    *pd = a->domains[number == 0 ? 0 : number - 1];
-    return true;
+    int i = agent_domain_index(&a->core, number, error);
+    return i < 0 ? NULL : a->domains[i];
 }
 
-bool rdma_domain(void *b, uint64_t *domain, char *error)
+bool rdma_domain(void *b, char *error)
 {
     struct rdma_agent *a = b;
-    struct ibv_pd *pd = NULL;
-    if (a->domain_count == AGENT_DOMAINS)
-        snprintf(error, AGENT_ERROR, "at most %d protection domains", AGENT_DOMAINS);
-    else if ((pd = ibv_alloc_pd(a->device->verbs)) == NULL)
-        rdma_no_resource(a, "no protection domain", errno, error);
-    else
-        a->domains[a->domain_count++] = pd;
-    *domain = a->domain_count;
-    return pd != NULL;
+    struct ibv_pd *pd = ibv_alloc_pd(a->device->verbs);
+    a->domains[a->core.domain_count] = pd;
+    return pd != NULL || rdma_no_resource(a, "no protection domain", errno, error);
 }
 
 /* ---- regions ---- */
@@ -74,18 +61,19 @@ static const char *beyond_verbs(const struct rdma_agent *a, const struct agent_m
 
 unsigned rdma_rights(uint32_t rights)
 {
+    static const struct {
+        uint32_t right;
+        unsigned access;
+    } pairs[] = {{IW_ACCESS_LOCAL_WRITE, IBV_ACCESS_LOCAL_WRITE},
+                 {IW_ACCESS_REMOTE_READ, IBV_ACCESS_REMOTE_READ},
+                 /* ibv_reg_mr(3): the one needs the other. */
+                 {IW_ACCESS_REMOTE_WRITE, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE},
+                 {IW_ACCESS_REMOTE_ATOMIC, IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_LOCAL_WRITE},
+                 {IW_ACCESS_BIND, IBV_ACCESS_MW_BIND}};
     unsigned access = 0;
-    if ((rights & IW_ACCESS_LOCAL_WRITE) != 0)
-        access |= IBV_ACCESS_LOCAL_WRITE;
-    if ((rights & IW_ACCESS_REMOTE_READ) != 0)
-        access |= IBV_ACCESS_REMOTE_READ;
-    /* ibv_reg_mr(3): the one needs the other. */
-    if ((rights & IW_ACCESS_REMOTE_WRITE) != 0)
-        access |= IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE;
-    if ((rights & IW_ACCESS_REMOTE_ATOMIC) != 0)
-        access |= IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_LOCAL_WRITE;
-    if ((rights & IW_ACCESS_BIND) != 0)
-        access |= IBV_ACCESS_MW_BIND;
+    for (size_t i = 0; i < COUNT(pairs); i++)
+        if ((rights & pairs[i].right) != 0)
+            access |= pairs[i].access;
     return access;
 }
 
@@ -109,26 +97,20 @@ bool rdma_enrol(void *b, struct agent_memory *memory, const struct agent_region 
                 char *error)
 {
     struct rdma_agent *a = b;
-    struct ibv_pd *pd;
     struct rdma_region *r = NULL;
     const char *beyond = beyond_verbs(a, memory, region);
-    if (beyond != NULL) {
-        snprintf(error, AGENT_ERROR, AGENT_UNSUPPORTED "%s", beyond);
-        return false;
-    }
-    if (!rdma_domain_of(a, region->domain, &pd, error))
+    if (beyond != NULL)
+        return agent_fail(error, AGENT_UNSUPPORTED "%s", beyond);
+    struct ibv_pd *pd = rdma_domain_of(a, region->domain, error);
+    if (pd == NULL)
         return false;
     for (size_t i = 0; i < AGENT_MEMORIES && r == NULL; i++)
         if (a->regions[i].stag == 0)
             r = &a->regions[i];
-    if (r == NULL) {
-        snprintf(error, AGENT_ERROR, "no STag is left");
-        return false;
-    }
-    if (region->to_given && region->to + memory->length - 1 < region->to) {
-        snprintf(error, AGENT_ERROR, "field to: TO plus length wraps");
-        return false;
-    }
+    if (r == NULL)
+        return agent_fail(error, "no STag is left");
+    if (region->to_given && region->to + memory->length - 1 < region->to)
+        return agent_fail(error, "field to: TO plus length wraps");
     uint8_t *base = memory->arena + memory->guard;
     r->remote = register_remote(pd, memory, region);
     /* An invalidated memory is still identified by its STag, so that must be unique. */
@@ -157,18 +139,14 @@ bool rdma_invalidate(void *b, uint32_t stag, char *error)
     struct rdma_agent *a = b;
     struct rdma_region *r = find_region(a, stag);
     bool alive = r != NULL && r->remote != NULL;
-    if (alive && rdma_windows_on(a, r->memory)) {
-        snprintf(error, AGENT_ERROR,
-                 AGENT_UNSUPPORTED "field mem: windows are bound to it, which the device minds");
-        return false;
-    }
+    if (alive && rdma_windows_on(a, r->memory))
+        return agent_fail(error, AGENT_UNSUPPORTED
+                          "field mem: windows are bound to it, which the device minds");
     if (alive)
         deregister(&r->remote);
     else if (r == NULL)
         (void)rdma_invalidate_window(a, stag, &alive);
-    if (!alive)
-        snprintf(error, AGENT_ERROR, "the STag is not valid any more");
-    return alive;
+    return alive || agent_fail(error, "the STag is not valid any more");
 }
 
 void rdma_invalidated(struct rdma_agent *a, uint32_t stag)

@@ -4,7 +4,6 @@
 #include "agent_rdma.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 static struct rdma_window *find_window(struct rdma_agent *a, uint32_t stag)
@@ -58,7 +57,7 @@ void rdma_end_windows(struct rdma_agent *a, uint64_t conn)
 
 static bool open_for_work(const struct rdma_connection *c)
 {
-    return c->id != 0 && c->stage == RDMA_OPEN && !c->closing && !c->closed;
+    return c->base.id != 0 && c->stage == RDMA_OPEN && !c->closing && !c->closed;
 }
 
 /* Returns the connection whose queue pair binds: the one that the window is for, or any one of the
@@ -66,27 +65,24 @@ static bool open_for_work(const struct rdma_connection *c)
 static struct rdma_connection *binder(struct rdma_agent *a, const struct agent_binding *binding,
                                       const struct ibv_pd *pd, char *error)
 {
-    struct rdma_connection *c = NULL;
+    struct rdma_connection *c;
     if (!rdma_can_bind(a->device, binding->conn != 0 ? IBV_MW_TYPE_2 : IBV_MW_TYPE_1)) {
-        snprintf(error, AGENT_ERROR,
-                 AGENT_UNSUPPORTED "field conn: the device's windows belong to %s",
-                 binding->conn != 0 ? "a protection domain" : "a connection");
+        agent_fail(error, AGENT_UNSUPPORTED "field conn: the device's windows belong to %s",
+                   binding->conn != 0 ? "a protection domain" : "a connection");
         return NULL;
     }
-    if (binding->conn != 0)
-        c = rdma_find_connection(a, binding->conn, error);
-    else
-        for (size_t i = 0; i < AGENT_CONNECTIONS && c == NULL; i++)
-            if (open_for_work(&a->connections[i]) && a->connections[i].plan.pd == pd)
-                c = &a->connections[i];
-    if (binding->conn != 0 && c == NULL)
-        return NULL;
-    if (c == NULL || !open_for_work(c)) {
-        snprintf(error, AGENT_ERROR,
-                 AGENT_UNSUPPORTED "windows before a connection is established, which binds them");
-        return NULL;
+    if (binding->conn != 0) {
+        c = agent_slot_find(&a->core.connections, binding->conn, error);
+        if (c == NULL || open_for_work(c))
+            return c;
+    } else {
+        for (c = a->connections; c < a->connections + AGENT_CONNECTIONS; c++)
+            if (open_for_work(c) && c->plan.pd == pd)
+                return c;
     }
-    return c;
+    agent_fail(error,
+               AGENT_UNSUPPORTED "windows before a connection is established, which binds them");
+    return NULL;
 }
 
 static int post_bind(struct rdma_connection *c, struct ibv_mw *mw, uint64_t slot,
@@ -117,17 +113,13 @@ static bool bind_it(struct rdma_connection *c, struct ibv_mw *mw,
     if (r == NULL)
         return false;
     int status = post_bind(c, mw, (uint64_t)(r - c->records), info);
-    if (status != 0) {
-        rdma_no_resource(c->agent, "the device binds no window", status, error);
-        return false;
-    }
+    if (status != 0)
+        return rdma_no_resource(c->agent, "the device binds no window", status, error);
     *r = (struct rdma_record){.used = true, .outcome = &outcome};
     c->sends++;
-    if (rdma_await(c, r) && outcome == IBV_WC_SUCCESS)
-        return true;
-    snprintf(error, AGENT_ERROR, "the device binds no window: %s",
-             r->used ? "no completion" : ibv_wc_status_str(outcome));
-    return false;
+    return (rdma_await(c, r) && outcome == IBV_WC_SUCCESS) ||
+           agent_fail(error, "the device binds no window: %s",
+                      r->used ? "no completion" : ibv_wc_status_str(outcome));
 }
 
 bool rdma_bind(void *b, const struct agent_binding *binding, uint32_t *stag, uint64_t *to,
@@ -136,15 +128,11 @@ bool rdma_bind(void *b, const struct agent_binding *binding, uint32_t *stag, uin
     struct rdma_agent *a = b;
     const struct rdma_region *r = rdma_region_of(a, binding->memory);
     struct rdma_window *w = NULL;
-    if (r == NULL || r->remote == NULL) {
-        snprintf(error, AGENT_ERROR,
-                 "the memory's STag is dead, or its rights do not permit such a window");
-        return false;
-    }
-    if (binding->length == 0) {
-        snprintf(error, AGENT_ERROR, AGENT_UNSUPPORTED "field length: 0");
-        return false;
-    }
+    if (r == NULL || r->remote == NULL)
+        return agent_fail(error,
+                          "the memory's STag is dead, or its rights do not permit such a window");
+    if (binding->length == 0)
+        return agent_fail(error, AGENT_UNSUPPORTED "field length: 0");
     struct rdma_connection *c = binder(a, binding, r->remote->pd, error);
     if (c == NULL)
         return false;
@@ -154,10 +142,8 @@ bool rdma_bind(void *b, const struct agent_binding *binding, uint32_t *stag, uin
     struct ibv_mw *mw =
         w == NULL ? NULL
                   : ibv_alloc_mw(r->remote->pd, binding->conn != 0 ? IBV_MW_TYPE_2 : IBV_MW_TYPE_1);
-    if (mw == NULL) {
-        rdma_no_resource(a, "no window", w == NULL ? ENOMEM : errno, error);
-        return false;
-    }
+    if (mw == NULL)
+        return rdma_no_resource(a, "no window", w == NULL ? ENOMEM : errno, error);
     const struct ibv_mw_bind_info info = {.mr = r->remote,
                                           .addr = binding->memory->to + binding->offset,
                                           .length = binding->length,
