@@ -19,7 +19,7 @@
  * agent_session_create.
  */
 
-#include <jansson.h>
+#include "json_values.h"
 
 #include "iwarp/control.h"
 #include "iwarp/transport.h"
@@ -83,10 +83,6 @@ struct agent_field {
  * what was allocated. */
 bool agent_take(const json_t *object, const struct agent_field *fields, size_t count, char *error);
 void agent_octets_free(struct agent_octets *octets);
-/* Returns a new reference: "hex". */
-json_t *agent_hex(const uint8_t *data, size_t length);
-/* Returns a new reference: a 64-bit number as "0x...". */
-json_t *agent_u64(uint64_t value);
 /* Returns the index of a word of a request in a list, or -1 with a text that has the whole list.
  * `word` may be NULL. */
 int agent_index(const char *field, const char *const *list, size_t count, const char *word,
@@ -288,11 +284,12 @@ struct agent_client {
     struct agent_memories memories;
     struct agent_window windows[AGENT_WINDOWS];
     uint64_t last_window;
+    json_t *reply; /* the fields of the reply to the request at hand */
 };
 
-/* A verb: puts its fields into `reply`. Returns false with a text, or without one if there is no
+/* A verb: puts its fields into the reply. Returns false with a text, or without one if there is no
  * memory. */
-typedef bool agent_verb(struct agent_client *c, const json_t *request, json_t *reply, char *error);
+typedef bool agent_verb(struct agent_client *c, const json_t *request, char *error);
 
 /* Executes a verb. Returns the fields of the reply (a new object), or NULL, as a verb does. */
 json_t *agent_do(struct agent_client *c, const char *verb, const json_t *request, char *error);

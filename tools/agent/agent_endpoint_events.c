@@ -19,7 +19,7 @@ static json_t *private_data(struct iw_endpoint *ep)
 {
     const uint8_t *data = NULL;
     size_t length = iw_endpoint_private(ep, &data);
-    return agent_hex(data, length);
+    return iw_json_hex(data, length);
 }
 
 static json_t *rtr_names(uint8_t rtr)
@@ -143,9 +143,9 @@ static void completed(struct endpoint_connection *c, const struct iw_completion 
         json_object_set_new(event, "invalidated", json_integer(done->invalidate_stag));
     if (done->immediate)
         json_object_set_new(event, "immediate",
-                            agent_hex(done->immediate_data, sizeof done->immediate_data));
+                            iw_json_hex(done->immediate_data, sizeof done->immediate_data));
     if (is_atomic(done->opcode) && done->status == IW_STATUS_OK)
-        json_object_set_new(event, "original", agent_u64(done->original));
+        json_object_set_new(event, "original", iw_json_wide(done->original));
     if (done->check != IW_CHECK_NONE)
         json_object_set_new(event, "check", json_string(iw_check_info(done->check)->name));
     agent_report(&c->base, event, false);

@@ -53,7 +53,7 @@ static void completed(struct rdma_connection *c, uint32_t slot, const struct ibv
         rdma_invalidated(c->agent, wc->invalidated_rkey);
     }
     if (ok && (r->op == IW_WORK_FETCH_ADD || r->op == IW_WORK_CMP_SWAP))
-        json_object_set_new(event, "original", agent_u64(c->originals[slot]));
+        json_object_set_new(event, "original", iw_json_wide(c->originals[slot]));
     if (!ok && wc->status != IBV_WC_WR_FLUSH_ERR)
         json_object_set_new(event, "error", json_string(ibv_wc_status_str(wc->status)));
     agent_report(&c->base, event, false);
@@ -192,7 +192,7 @@ static void asked(struct rdma_listener *l, struct rdma_cm_id *cm, struct agent_o
         agent_report(&c->base,
                      json_pack("{s:s,s:I,s:o}", "event", "request", "listen",
                                (json_int_t)l->base.id, "private",
-                               agent_hex(data->data, data->length)),
+                               iw_json_hex(data->data, data->length)),
                      false);
     else if (rdma_accept_with(c, &l->base.reply) != 0)
         rdma_finish(c, "lost", strerror(errno));
@@ -200,7 +200,7 @@ static void asked(struct rdma_listener *l, struct rdma_cm_id *cm, struct agent_o
 
 static void established(struct rdma_connection *c)
 {
-    json_t *private = agent_hex(c->peer_private.data, c->peer_private.length);
+    json_t *private = iw_json_hex(c->peer_private.data, c->peer_private.length);
     c->stage = RDMA_OPEN;
     agent_report(&c->base, json_pack("{s:s,s:o}", "event", "established", "private", private),
                  true);
@@ -236,7 +236,7 @@ static void happened(struct rdma_connection *c, enum rdma_cm_event_type kind, in
     case RDMA_CM_EVENT_REJECTED:
         agent_report(&c->base,
                      json_pack("{s:s,s:o}", "event", "rejected", "private",
-                               agent_hex(data->data, data->length)),
+                               iw_json_hex(data->data, data->length)),
                      false);
         rdma_finish(c, "graceful", NULL);
         break;

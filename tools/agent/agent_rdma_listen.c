@@ -65,32 +65,26 @@ bool rdma_plan(const struct rdma_agent *a, const struct agent_place *p, struct r
 
 /* Listens. librdmacm has its own ports: one that it finds free may be taken on TCP. */
 static struct rdma_cm_id *listen_at(struct rdma_agent *a, const struct iw_host_port *at,
-                                    char *error)
+                                    struct sockaddr *address, char *error)
 {
-    struct addrinfo *to = iw_address_resolve(at->host, at->port, false, error, AGENT_ERROR);
-    struct rdma_cm_id *cm = NULL;
-    bool again = to != NULL;
+    bool again = true;
     for (int i = 0; i < RDMA_TRIES && again; i++) {
+        struct rdma_cm_id *cm = NULL;
         int status = rdma_create_id(a->device->events, &cm, NULL, RDMA_PS_TCP);
         if (status == 0)
-            status = rdma_bind_addr(cm, to->ai_addr);
+            status = rdma_bind_addr(cm, address);
         if (status == 0 && cm->verbs != a->device->verbs) {
             status = -1;
             errno = ENODEV;
         }
-        if (status == 0)
-            status = rdma_listen(cm, AGENT_CONNECTIONS);
-        if (status == 0)
-            break;
+        if (status == 0 && rdma_listen(cm, AGENT_CONNECTIONS) == 0)
+            return cm;
         again = errno == EADDRINUSE && at->port == 0;
         rdma_no_way(a, "listen on", at, errno, error);
         if (cm != NULL)
             (void)rdma_destroy_id(cm);
-        cm = NULL;
     }
-    if (to != NULL)
-        freeaddrinfo(to);
-    return cm;
+    return NULL;
 }
 
 /* Returns true if TCP of this host has a listening socket on the port, as a software device's. */
@@ -139,29 +133,26 @@ static bool same_address(const struct sockaddr *a, const struct sockaddr *b)
                   sizeof(struct in6_addr)) == 0;
 }
 
-/* Returns a parked listener for this place that still listens; NULL if there is none. */
-static struct rdma_cm_id *unpark(struct rdma_agent *a, const struct iw_host_port *at)
+/* Returns a parked listener for this address and port (0: any) that still listens; NULL if there is
+ * none. */
+static struct rdma_cm_id *unpark(struct rdma_agent *a, const struct sockaddr *address,
+                                 uint16_t wanted)
 {
-    char error[AGENT_ERROR];
-    struct rdma_parked *parked = a->device->parked;
-    struct rdma_cm_id *cm = NULL;
-    struct addrinfo *to = iw_address_resolve(at->host, at->port, false, error, AGENT_ERROR);
-    for (size_t i = 0; to != NULL && cm == NULL && i < RDMA_PARKED; i++) {
-        if (parked[i].cm == NULL || parked[i].lost)
+    for (size_t i = 0; i < RDMA_PARKED; i++) {
+        struct rdma_parked *parked = &a->device->parked[i];
+        struct rdma_cm_id *cm = parked->cm;
+        if (cm == NULL || parked->lost || !same_address(rdma_get_local_addr(cm), address))
             continue;
-        uint16_t port = ntohs(rdma_get_src_port(parked[i].cm));
-        if (!same_address(rdma_get_local_addr(parked[i].cm), to->ai_addr) ||
-            (at->port != 0 && at->port != port))
+        uint16_t port = ntohs(rdma_get_src_port(cm));
+        if (wanted != 0 && wanted != port)
             continue;
-        parked[i].lost = !on_tcp(port);
-        if (parked[i].lost)
+        parked->lost = !on_tcp(port);
+        if (parked->lost)
             continue;
-        cm = parked[i].cm;
-        parked[i].cm = NULL;
+        parked->cm = NULL;
+        return cm;
     }
-    if (to != NULL)
-        freeaddrinfo(to);
-    return cm;
+    return NULL;
 }
 
 void rdma_close_listener(void *listener)
@@ -182,9 +173,13 @@ bool rdma_listen_at(void *b, void *listener, const struct agent_place *p, uint16
     struct rdma_listener *l = listener, made = {.agent = a};
     if (!rdma_plan(a, p, &made.plan, error))
         return false;
-    made.cm = unpark(a, &p->at);
+    struct addrinfo *to = iw_address_resolve(p->at.host, p->at.port, false, error, AGENT_ERROR);
+    if (to == NULL)
+        return false;
+    made.cm = unpark(a, to->ai_addr, p->at.port);
     if (made.cm == NULL)
-        made.cm = listen_at(a, &p->at, error);
+        made.cm = listen_at(a, &p->at, to->ai_addr, error);
+    freeaddrinfo(to);
     if (made.cm == NULL)
         return false;
     *port = ntohs(rdma_get_src_port(made.cm));

@@ -9,7 +9,6 @@
 
 #include "host/number.h"
 #include "host/options.h"
-#include "host/text.h"
 #include "iwarp/nearest.h"
 
 bool agent_fail(char *error, const char *format, ...)
@@ -141,22 +140,4 @@ json_t *agent_strings(const char *const *list, size_t count)
     for (size_t i = 0; i < count; i++)
         json_array_append_new(array, json_string(list[i]));
     return array;
-}
-
-json_t *agent_hex(const uint8_t *data, size_t length)
-{
-    char *text = malloc(2 * length + 1);
-    if (text == NULL)
-        return NULL;
-    iw_text_hex(text, data, length);
-    json_t *hex = json_stringn(text, 2 * length);
-    free(text);
-    return hex;
-}
-
-json_t *agent_u64(uint64_t value)
-{
-    char text[24];
-    snprintf(text, sizeof text, "0x%" PRIx64, value);
-    return json_string(text);
 }

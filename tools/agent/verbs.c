@@ -6,9 +6,8 @@
 
 static agent_verb do_hello; /* lists all verbs */
 
-static bool do_reset(struct agent_client *c, const json_t *request, json_t *reply, char *error)
+static bool do_reset(struct agent_client *c, const json_t *request, char *error)
 {
-    (void)reply;
     if (!agent_take(request, NULL, 0, error))
         return false;
     agent_client_reset(c);
@@ -46,7 +45,7 @@ static bool take_place(const struct agent_client *c, const json_t *request, bool
            agent_fail(error, AGENT_UNSUPPORTED "field stream");
 }
 
-static bool do_listen(struct agent_client *c, const json_t *request, json_t *reply, char *error)
+static bool do_listen(struct agent_client *c, const json_t *request, char *error)
 {
     struct agent_place p;
     struct agent_listener *l;
@@ -59,11 +58,11 @@ static bool do_listen(struct agent_client *c, const json_t *request, json_t *rep
         return false;
     }
     *l = (struct agent_listener){++c->own->last_id, ask, p.private_data};
-    return json_object_update_new(
-               reply, json_pack("{s:I,s:i}", "listen", (json_int_t)l->id, "port", (int)port)) == 0;
+    return json_object_update_new(c->reply, json_pack("{s:I,s:i}", "listen", (json_int_t)l->id,
+                                                      "port", (int)port)) == 0;
 }
 
-static bool do_connect(struct agent_client *c, const json_t *request, json_t *reply, char *error)
+static bool do_connect(struct agent_client *c, const json_t *request, char *error)
 {
     struct agent_place p;
     uint64_t conn;
@@ -71,7 +70,7 @@ static bool do_connect(struct agent_client *c, const json_t *request, json_t *re
     bool good = take_place(c, request, false, &p, &ask, error) &&
                 c->backend->connect(c->own, &p, &conn, error);
     agent_octets_free(&p.private_data);
-    return good && json_object_set_new(reply, "conn", json_integer((json_int_t)conn)) == 0;
+    return good && json_object_set_new(c->reply, "conn", json_integer((json_int_t)conn)) == 0;
 }
 
 /* Finds the slot that the only field of a request numbers. */
@@ -84,10 +83,9 @@ static void *take_slot(const json_t *request, const struct agent_slots *slots, c
                                                              : NULL;
 }
 
-static bool do_unlisten(struct agent_client *c, const json_t *request, json_t *reply, char *error)
+static bool do_unlisten(struct agent_client *c, const json_t *request, char *error)
 {
     struct agent_listener *l = take_slot(request, &c->own->listeners, error);
-    (void)reply;
     if (l == NULL)
         return false;
     c->backend->unlisten(l);
@@ -119,19 +117,17 @@ static bool answer(struct agent_client *c, const json_t *request, bool accept, c
     return good;
 }
 
-static bool do_accept(struct agent_client *c, const json_t *request, json_t *reply, char *error)
+static bool do_accept(struct agent_client *c, const json_t *request, char *error)
 {
-    (void)reply;
     return answer(c, request, true, error);
 }
 
-static bool do_reject(struct agent_client *c, const json_t *request, json_t *reply, char *error)
+static bool do_reject(struct agent_client *c, const json_t *request, char *error)
 {
-    (void)reply;
     return answer(c, request, false, error);
 }
 
-static bool do_close(struct agent_client *c, const json_t *request, json_t *reply, char *error)
+static bool do_close(struct agent_client *c, const json_t *request, char *error)
 {
     static const char *const names[] = {"graceful", "reset", "terminate"};
     uint64_t conn;
@@ -140,7 +136,6 @@ static bool do_close(struct agent_client *c, const json_t *request, json_t *repl
     const struct agent_field fields[] = {{"conn", AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(conn)},
                                          {"how", AGENT_STRING, false, 0, AGENT_INTO(word)},
                                          {"code", AGENT_NUMBER, false, 255, AGENT_INTO(code)}};
-    (void)reply;
     void *connection = take_connection(c, request, fields, COUNT(fields), error);
     int how = connection == NULL ? -1 : agent_index("how", names, COUNT(names), word, error);
     return how >= 0 && c->backend->close(connection, (enum agent_how)how, code, error);
@@ -148,23 +143,20 @@ static bool do_close(struct agent_client *c, const json_t *request, json_t *repl
 
 /* ---- streaming mode ---- */
 
-static bool do_stream_send(struct agent_client *c, const json_t *request, json_t *reply,
-                           char *error)
+static bool do_stream_send(struct agent_client *c, const json_t *request, char *error)
 {
     uint64_t conn;
     struct agent_octets data = {NULL, 0};
     const struct agent_field fields[] = {
         {"conn", AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(conn)},
         {"hex", AGENT_OCTETS, true, AGENT_STREAM_MAX, AGENT_INTO(data)}};
-    (void)reply;
     void *connection = take_connection(c, request, fields, COUNT(fields), error);
     bool good = connection != NULL && c->backend->stream_send(connection, &data, error);
     agent_octets_free(&data);
     return good;
 }
 
-static bool do_stream_take(struct agent_client *c, const json_t *request, json_t *reply,
-                           char *error)
+static bool do_stream_take(struct agent_client *c, const json_t *request, char *error)
 {
     uint8_t octets[AGENT_STREAM_MAX];
     uint64_t conn, room = sizeof octets;
@@ -175,17 +167,16 @@ static bool do_stream_take(struct agent_client *c, const json_t *request, json_t
     void *connection = take_connection(c, request, fields, COUNT(fields), error);
     return connection != NULL &&
            c->backend->stream_take(connection, octets, (size_t)room, &length, error) &&
-           json_object_set_new(reply, "hex", agent_hex(octets, length)) == 0;
+           json_object_set_new(c->reply, "hex", iw_json_hex(octets, length)) == 0;
 }
 
-static bool do_start(struct agent_client *c, const json_t *request, json_t *reply, char *error)
+static bool do_start(struct agent_client *c, const json_t *request, char *error)
 {
     void *connection = take_slot(request, &c->own->connections, error);
-    (void)reply;
     return connection != NULL && c->backend->start(connection, error);
 }
 
-static bool do_pd(struct agent_client *c, const json_t *request, json_t *reply, char *error)
+static bool do_pd(struct agent_client *c, const json_t *request, char *error)
 {
     if (!agent_take(request, NULL, 0, error))
         return false;
@@ -194,7 +185,7 @@ static bool do_pd(struct agent_client *c, const json_t *request, json_t *reply, 
     if (!c->backend->domain(c->own, error))
         return false;
     c->own->domain_count++;
-    return json_object_set_new(reply, "pd", json_integer((json_int_t)c->own->domain_count)) == 0;
+    return json_object_set_new(c->reply, "pd", json_integer((json_int_t)c->own->domain_count)) == 0;
 }
 
 /* ---- all verbs ---- */
@@ -235,7 +226,7 @@ static bool offered(const struct agent_client *c, enum need need)
            (need == NEED_BIND && c->backend->bind != NULL);
 }
 
-static bool do_hello(struct agent_client *c, const json_t *request, json_t *reply, char *error)
+static bool do_hello(struct agent_client *c, const json_t *request, char *error)
 {
     if (!agent_take(request, NULL, 0, error))
         return false;
@@ -244,10 +235,10 @@ static bool do_hello(struct agent_client *c, const json_t *request, json_t *repl
         if (offered(c, verbs[i].need))
             json_array_append_new(names, json_string(verbs[i].name));
     json_object_set_new(features, "verbs", names);
-    return json_object_update_new(reply, json_pack("{s:s,s:s,s:i,s:s,s:o}", "agent", "iwarp-agent",
-                                                   "version", IW_VERSION, "schema",
-                                                   IW_CONTROL_SCHEMA, "backend", c->backend->name,
-                                                   "features", features)) == 0;
+    return json_object_update_new(c->reply, json_pack("{s:s,s:s,s:i,s:s,s:o}", "agent",
+                                                      "iwarp-agent", "version", IW_VERSION,
+                                                      "schema", IW_CONTROL_SCHEMA, "backend",
+                                                      c->backend->name, "features", features)) == 0;
 }
 
 json_t *agent_do(struct agent_client *c, const char *verb, const json_t *request, char *error)
@@ -255,14 +246,14 @@ json_t *agent_do(struct agent_client *c, const char *verb, const json_t *request
     size_t i = 0;
     while (i < COUNT(verbs) && strcmp(verbs[i].name, verb) != 0)
         i++;
-    json_t *reply = json_object();
+    c->reply = json_object();
     if (i == COUNT(verbs))
         agent_fail(error, "verb %.40s: not known", verb);
     else if (!offered(c, verbs[i].need))
         agent_fail(error, AGENT_UNSUPPORTED "verb %s", verb);
-    else if (reply != NULL && verbs[i].run(c, request, reply, error))
-        return reply;
-    json_decref(reply);
+    else if (c->reply != NULL && verbs[i].run(c, request, error))
+        return c->reply;
+    json_decref(c->reply);
     return NULL;
 }
 

@@ -34,7 +34,7 @@ static void sweep(struct agent_client *c)
 
 /* ---- register, release ---- */
 
-bool agent_do_register(struct agent_client *c, const json_t *request, json_t *reply, char *error)
+bool agent_do_register(struct agent_client *c, const json_t *request, char *error)
 {
     static const char *const patterns[] = {"count"};
     uint64_t length = 0, guard = 64;
@@ -68,17 +68,16 @@ bool agent_do_register(struct agent_client *c, const json_t *request, json_t *re
         agent_memory_free(&c->memories, m);
         return false;
     }
-    return json_object_update_new(reply,
+    return json_object_update_new(c->reply,
                                   json_pack("{s:I,s:I,s:o}", "mem", (json_int_t)m->id, "stag",
-                                            (json_int_t)m->stag, "to", agent_u64(m->to))) == 0;
+                                            (json_int_t)m->stag, "to", iw_json_wide(m->to))) == 0;
 }
 
-bool agent_do_release(struct agent_client *c, const json_t *request, json_t *reply, char *error)
+bool agent_do_release(struct agent_client *c, const json_t *request, char *error)
 {
     uint64_t id = 0;
     const struct agent_field fields[] = {{"mem", AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(id)}};
     struct agent_memory *m;
-    (void)reply;
     if (!agent_take(request, fields, COUNT(fields), error) ||
         (m = agent_memory_find(&c->memories, id, error)) == NULL)
         return false;
@@ -98,7 +97,7 @@ static struct agent_slots windows_of(struct agent_client *c)
     return (struct agent_slots){AGENT_SLOTS(c->windows), "window", "window"};
 }
 
-bool agent_do_bind(struct agent_client *c, const json_t *request, json_t *reply, char *error)
+bool agent_do_bind(struct agent_client *c, const json_t *request, char *error)
 {
     uint64_t id = 0, mem = 0, to;
     struct agent_binding b = {0};
@@ -130,19 +129,18 @@ bool agent_do_bind(struct agent_client *c, const json_t *request, json_t *reply,
     w->stag = stag;
     w->memory = b.memory;
     b.memory->windows++;
-    return json_object_update_new(reply,
+    return json_object_update_new(c->reply,
                                   json_pack("{s:I,s:I,s:o}", "window", (json_int_t)w->id, "stag",
-                                            (json_int_t)stag, "to", agent_u64(to))) == 0;
+                                            (json_int_t)stag, "to", iw_json_wide(to))) == 0;
 }
 
-bool agent_do_unbind(struct agent_client *c, const json_t *request, json_t *reply, char *error)
+bool agent_do_unbind(struct agent_client *c, const json_t *request, char *error)
 {
     uint64_t id = 0;
     const struct agent_field fields[] = {
         {"window", AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(id)}};
     const struct agent_slots windows = windows_of(c);
     struct agent_window *w;
-    (void)reply;
     if (!agent_take(request, fields, COUNT(fields), error) ||
         (w = agent_slot_find(&windows, id, error)) == NULL)
         return false;
@@ -152,7 +150,7 @@ bool agent_do_unbind(struct agent_client *c, const json_t *request, json_t *repl
     return true;
 }
 
-bool agent_do_invalidate(struct agent_client *c, const json_t *request, json_t *reply, char *error)
+bool agent_do_invalidate(struct agent_client *c, const json_t *request, char *error)
 {
     uint64_t mem = 0, window = 0;
     const struct agent_field fields[] = {
@@ -162,7 +160,6 @@ bool agent_do_invalidate(struct agent_client *c, const json_t *request, json_t *
     const struct agent_memory *m = NULL;
     const struct agent_window *w = NULL;
     bool given = json_object_get(request, "mem") != NULL;
-    (void)reply;
     if (!agent_take(request, fields, COUNT(fields), error))
         return false;
     if (given == (json_object_get(request, "window") != NULL))
@@ -192,7 +189,7 @@ void agent_reset_memory(struct agent_client *c)
 
 /* ---- fill, read ---- */
 
-bool agent_do_fill(struct agent_client *c, const json_t *request, json_t *reply, char *error)
+bool agent_do_fill(struct agent_client *c, const json_t *request, char *error)
 {
     uint64_t id = 0;
     int64_t offset = 0;
@@ -203,7 +200,6 @@ bool agent_do_fill(struct agent_client *c, const json_t *request, json_t *reply,
         {"hex", AGENT_OCTETS, true, IW_CONTROL_LINE / 2, AGENT_INTO(data)}};
     struct agent_memory *m = NULL;
     uint8_t *at = NULL;
-    (void)reply;
     if (agent_take(request, fields, COUNT(fields), error))
         m = agent_memory_find(&c->memories, id, error);
     if (m != NULL)
@@ -214,7 +210,7 @@ bool agent_do_fill(struct agent_client *c, const json_t *request, json_t *reply,
     return at != NULL;
 }
 
-bool agent_do_read(struct agent_client *c, const json_t *request, json_t *reply, char *error)
+bool agent_do_read(struct agent_client *c, const json_t *request, char *error)
 {
     uint64_t id = 0, length = 0;
     int64_t offset = 0;
@@ -227,5 +223,5 @@ bool agent_do_read(struct agent_client *c, const json_t *request, json_t *reply,
     return agent_take(request, fields, COUNT(fields), error) &&
            (m = agent_memory_find(&c->memories, id, error)) != NULL &&
            (at = agent_memory_at(m, offset, length, true, error)) != NULL &&
-           json_object_set_new(reply, "hex", agent_hex(at, length)) == 0;
+           json_object_set_new(c->reply, "hex", iw_json_hex(at, length)) == 0;
 }

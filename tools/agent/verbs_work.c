@@ -53,7 +53,7 @@ static bool take_pieces(struct agent_client *c, const json_t *array, struct agen
 
 /* ---- recv ---- */
 
-bool agent_do_recv(struct agent_client *c, const json_t *request, json_t *reply, char *error)
+bool agent_do_recv(struct agent_client *c, const json_t *request, char *error)
 {
     uint64_t conn = 0, mem = 0, offset = 0, length = 0;
     const json_t *pieces = NULL;
@@ -68,7 +68,6 @@ bool agent_do_recv(struct agent_client *c, const json_t *request, json_t *reply,
     };
     bool one = json_object_get(request, "mem") != NULL;
     void *connection;
-    (void)reply;
     return agent_take(request, fields, COUNT(fields), error) &&
            (!one || add_piece(c, &w, mem, offset, length, error)) &&
            take_pieces(c, pieces, &w, error) &&
@@ -96,7 +95,7 @@ static bool take_immediate(struct iw_work *w, const struct agent_octets *octets,
     return true;
 }
 
-bool agent_do_post(struct agent_client *c, const json_t *request, json_t *reply, char *error)
+bool agent_do_post(struct agent_client *c, const json_t *request, char *error)
 {
     uint64_t conn = 0, mem = 0, offset = 0;
     const json_t *pieces = NULL;
@@ -125,7 +124,6 @@ bool agent_do_post(struct agent_client *c, const json_t *request, json_t *reply,
     };
     bool one = json_object_get(request, "mem") != NULL;
     void *connection;
-    (void)reply;
     bool good = agent_take(request, fields, COUNT(fields), error) &&
                 take_op(op, &w->opcode, error) && take_immediate(w, &immediate, error);
     agent_octets_free(&immediate);
