@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,33 +20,29 @@ enum { LATE_READS = 64 }; /* for octets that came in time: more than a socket ho
 struct held_event {
     json_t *event;
     size_t octets; /* of its line */
-    struct held_event *next;
+    STAILQ_ENTRY(held_event) entry;
 };
 
 struct iw_control {
     struct iw_control_channel *channel;
     json_int_t id; /* of the last request */
-    struct held_event *first, *last;
+    STAILQ_HEAD(, held_event) events;
     size_t held, held_octets;
     bool lost;
     char reason[200]; /* why it was lost */
 };
 
-/* Waits until `fd` is ready. Returns 1, or 0 once the deadline has passed. */
-static int wait_for(int fd, short events, uint64_t deadline)
+/* Waits until `fd` is ready. Returns false once the deadline has passed. */
+static bool wait_for(int fd, short events, uint64_t deadline)
 {
-    for (;;) {
+    struct pollfd p = {.fd = fd, .events = events};
+    int n;
+    do {
         uint64_t now = iw_transport_now();
         uint64_t left = now < deadline ? (deadline - now + 999999) / 1000000 : 0;
-        struct pollfd p = {.fd = fd, .events = events};
-        int n = poll(&p, 1, left > INT_MAX ? INT_MAX : (int)left);
-        if (n > 0)
-            return 1;
-        if (n == 0 && iw_transport_now() >= deadline)
-            return 0;
-        if (n < 0 && errno != EINTR)
-            return 0;
-    }
+        n = poll(&p, 1, left > INT_MAX ? INT_MAX : (int)left);
+    } while ((n < 0 && errno == EINTR) || (n == 0 && iw_transport_now() < deadline));
+    return n > 0;
 }
 
 static int connect_one(const struct addrinfo *a, uint64_t deadline)
@@ -113,6 +110,7 @@ struct iw_control *iw_control_adopt(int fd)
     struct iw_control *c = calloc(1, sizeof(*c));
     if (!c)
         return NULL;
+    STAILQ_INIT(&c->events);
     c->channel = iw_control_channel_create(fd);
     if (!c->channel) {
         free(c);
@@ -123,11 +121,11 @@ struct iw_control *iw_control_adopt(int fd)
 
 static json_t *pop_event(struct iw_control *c)
 {
-    struct held_event *held = c->first;
+    struct held_event *held = STAILQ_FIRST(&c->events);
     if (!held)
         return NULL;
     json_t *event = held->event;
-    c->first = held->next;
+    STAILQ_REMOVE_HEAD(&c->events, entry);
     c->held--;
     c->held_octets -= held->octets;
     free(held);
@@ -138,7 +136,7 @@ void iw_control_close(struct iw_control *c)
 {
     if (!c)
         return;
-    while (c->first)
+    while (!STAILQ_EMPTY(&c->events))
         json_decref(pop_event(c));
     iw_control_channel_destroy(c->channel);
     free(c);
@@ -173,11 +171,7 @@ static void hold(struct iw_control *c, json_t *event, size_t octets)
         return;
     }
     *held = (struct held_event){.event = event, .octets = octets};
-    if (c->first)
-        c->last->next = held;
-    else
-        c->first = held;
-    c->last = held;
+    STAILQ_INSERT_TAIL(&c->events, held, entry);
     c->held++;
     c->held_octets += octets;
 }
@@ -275,7 +269,7 @@ json_t *iw_control_event(struct iw_control *c, uint64_t deadline)
         bool more = true;
         while (more && !c->lost)
             json_decref(take(c, 0, &more)); /* no call has this id: nobody waits for it */
-        if (c->first)
+        if (!STAILQ_EMPTY(&c->events))
             return pop_event(c);
     } while (more_input(c, deadline, &late));
     return NULL;
