@@ -30,7 +30,7 @@ int iw_option_number(const char *value, uint64_t low, uint64_t high, uint64_t *o
     return IW_OPTION_WRONG;
 }
 
-int iw_option_bool(const char *value, bool *out, char *error, size_t room)
+static int take_on_off(const char *value, bool *out, char *error, size_t room)
 {
     if (strcmp(value, "on") != 0 && strcmp(value, "off") != 0) {
         snprintf(error, room, "expected on or off");
@@ -82,7 +82,7 @@ static int take(const struct iw_option *o, void *context, const char *value, cha
         *(bool *)at = true;
         break;
     case IW_OPTION_ON_OFF:
-        status = iw_option_bool(value, (bool *)at, error, room);
+        status = take_on_off(value, (bool *)at, error, room);
         break;
     case IW_OPTION_TEXT:
         memcpy(at, &value, sizeof(value));
@@ -204,24 +204,22 @@ static int unknown(const struct iw_command_line *line, const char *word)
         if (o->help && belongs(line, o))
             iw_nearest_offer(&n, o->name);
     if (n.best)
-        iw_complain("%.*s: unknown option (did you mean --%s?)", (int)length, word, n.best);
-    else
-        iw_complain("%.*s: unknown option; see --help", (int)length, word);
-    return IW_EXIT_USAGE;
+        return iw_complain_exit(IW_EXIT_USAGE, "%.*s: unknown option (did you mean --%s?)",
+                                (int)length, word, n.best);
+    return iw_complain_exit(IW_EXIT_USAGE, "%.*s: unknown option; see --help", (int)length, word);
 }
 
 /* What getopt_long could not read. */
 static int unreadable(const struct iw_command_line *line, int got, char **argv)
 {
+    const char *word = argv[optind - 1];
     if (got == ':')
-        iw_complain("%s: expected a value; see --help", argv[optind - 1]);
-    else if (optopt >= FIRST)
-        iw_complain("%s: takes no value", argv[optind - 1]);
-    else if (optopt) /* of several letters the word is not over yet */
-        iw_complain("-%c: unknown option; see --help", optopt);
-    else
-        return unknown(line, argv[optind - 1]);
-    return IW_EXIT_USAGE;
+        return iw_complain_exit(IW_EXIT_USAGE, "%s: expected a value; see --help", word);
+    if (optopt >= FIRST)
+        return iw_complain_exit(IW_EXIT_USAGE, "%s: takes no value", word);
+    if (optopt) /* of several letters the word is not over yet */
+        return iw_complain_exit(IW_EXIT_USAGE, "-%c: unknown option; see --help", optopt);
+    return unknown(line, word);
 }
 
 /* Carries out one option. Returns -1 to go on, else the exit status. */
@@ -239,22 +237,20 @@ static int carry_out(const struct iw_command_line *line, size_t index)
         printf("%s %s\n", line->program, IW_VERSION);
         return IW_EXIT_GOOD;
     }
-    if (!belongs(line, o)) {
-        iw_complain("--%s: of no use with %s", o->name, line->command_name);
-        return IW_EXIT_USAGE;
-    }
+    if (!belongs(line, o))
+        return iw_complain_exit(IW_EXIT_USAGE, "--%s: of no use with %s", o->name,
+                                line->command_name);
     switch (take(o, context, o->argument ? optarg : NULL, error, sizeof(error))) {
     case IW_OPTION_TAKEN:
         return -1;
     case IW_OPTION_END:
         return IW_EXIT_GOOD;
     default:
-        iw_complain("--%s%s%.200s: %s", o->name, o->argument ? " " : "",
-                    !o->argument ? ""
-                    : *optarg    ? optarg
-                                 : "\"\"",
-                    error);
-        return IW_EXIT_USAGE;
+        return iw_complain_exit(IW_EXIT_USAGE, "--%s%s%.200s: %s", o->name, o->argument ? " " : "",
+                                !o->argument ? ""
+                                : *optarg    ? optarg
+                                             : "\"\"",
+                                error);
     }
 }
 
@@ -299,10 +295,9 @@ int iw_options_read(const struct iw_command_line *line, int argc, char **argv, i
         status = got == ':' || got == '?' ? unreadable(line, got, argv)
                                           : carry_out(line, index_of(line, got));
     *words = optind;
-    if (status < 0 && line->most_words >= 0 && argc - optind > line->most_words) {
-        iw_complain("%s: unexpected argument; see --help", argv[optind + line->most_words]);
-        status = IW_EXIT_USAGE;
-    }
+    if (status < 0 && line->most_words >= 0 && argc - optind > line->most_words)
+        status = iw_complain_exit(IW_EXIT_USAGE, "%s: unexpected argument; see --help",
+                                  argv[optind + line->most_words]);
     free(letters);
     free(names);
     return status;

@@ -84,7 +84,6 @@ int iw_options_read(const struct iw_command_line *line, int argc, char **argv, i
  * `error`. */
 int iw_option_number(const char *value, uint64_t low, uint64_t high, uint64_t *out, char *error,
                      size_t room);
-int iw_option_bool(const char *value, bool *out, char *error, size_t room);
 /* Hexadecimal digits in pairs, at most `limit` octets. */
 int iw_option_hex(const char *value, uint8_t *out, size_t limit, size_t *length, char *error,
                   size_t room);

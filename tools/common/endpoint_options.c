@@ -64,15 +64,14 @@ static int read_private(struct iw_endpoint_options *o, const char *path, char *e
     uint8_t octets[IW_MPA_PRIVATE_MAX + 1];
     FILE *f = fopen(path, "rb");
     size_t length = f ? fread(octets, 1, sizeof(octets), f) : 0;
-    if (!f || ferror(f)) {
-        snprintf(error, room, "cannot read \"%.200s\"", path);
-        if (f)
-            fclose(f);
-        return -1;
-    }
-    fclose(f);
-    if (length > IW_MPA_PRIVATE_MAX) {
-        snprintf(error, room, "\"%.200s\" holds more than %u octets", path, IW_MPA_PRIVATE_MAX);
+    bool failed = !f || ferror(f);
+    if (f)
+        fclose(f);
+    if (failed || length > IW_MPA_PRIVATE_MAX) {
+        if (failed)
+            snprintf(error, room, "cannot read \"%.200s\"", path);
+        else
+            snprintf(error, room, "\"%.200s\" holds more than %u octets", path, IW_MPA_PRIVATE_MAX);
         return -1;
     }
     memcpy(o->private_data, octets, length);
@@ -89,24 +88,19 @@ static int set_private(void *context, const char *value, char *error, size_t roo
                          room);
 }
 
-/* " (did you mean X?)" behind the error, if X is near. */
-static void suggest(const char *name, char *error, size_t room)
-{
-    size_t length = strlen(error);
-    if (name)
-        snprintf(error + length, room - length, " (did you mean %s?)", name);
-}
-
+/* Adds " (did you mean X?)" to the error, if X is near. */
 static void suggest_check(const char *value, char *error, size_t room)
 {
     char name[IW_NEAREST_WORD] = "";
-    size_t length = strcspn(value, "=");
+    size_t length = strcspn(value, "="), used = strlen(error);
     if (length >= sizeof(name))
         return;
     memcpy(name, value, length);
-    if (iw_check_find(name) == IW_CHECK_NONE && !iw_rule_find(name))
-        suggest(iw_nearest_check(name) ? iw_nearest_check(name) : iw_nearest_rule(name), error,
-                room);
+    if (iw_check_find(name) != IW_CHECK_NONE || iw_rule_find(name))
+        return;
+    const char *near = iw_nearest_check(name) ? iw_nearest_check(name) : iw_nearest_rule(name);
+    if (near)
+        snprintf(error + used, room - used, " (did you mean %s?)", near);
 }
 
 static int set_switch(void *context, enum iw_switch kind, const char *value, char *error,
@@ -196,30 +190,15 @@ static const struct iw_option shared[] = {
 static int check(const struct iw_endpoint_options *o)
 {
     const struct iw_mpa_config *mpa = &o->endpoint.mpa;
-    const char *error = NULL;
     if (mpa->enhanced && mpa->revision < 2)
-        error = "--enhanced on needs --revision 2";
-    else if (mpa->revision == 0 && !mpa->permissive)
-        error = "--revision 0 needs --permissive on";
-    else if (mpa->peer_to_peer && !mpa->enhanced)
-        error = "--peer-to-peer on needs --enhanced on";
-    else if (mpa->enhanced && o->private_length > IW_MPA_PRIVATE_MAX - IW_MPA_ENHANCED_LENGTH)
-        error = "--private: expected at most 508 octets with --enhanced on";
-    if (!error)
-        return -1;
-    iw_complain("%s", error);
-    return IW_EXIT_USAGE;
-}
-
-static int take_words(const struct iw_program *program, int count, char **words)
-{
-    size_t n = count > 0 ? (size_t)count : 0;
-    if (n < program->word_count) {
-        iw_complain("expected %s (see --help)", program->wanted[n]);
-        return IW_EXIT_USAGE;
-    }
-    for (size_t i = 0; i < n; i++)
-        program->words[i] = words[i];
+        return iw_complain_exit(IW_EXIT_USAGE, "--enhanced on needs --revision 2");
+    if (mpa->revision == 0 && !mpa->permissive)
+        return iw_complain_exit(IW_EXIT_USAGE, "--revision 0 needs --permissive on");
+    if (mpa->peer_to_peer && !mpa->enhanced)
+        return iw_complain_exit(IW_EXIT_USAGE, "--peer-to-peer on needs --enhanced on");
+    if (mpa->enhanced && o->private_length > IW_MPA_PRIVATE_MAX - IW_MPA_ENHANCED_LENGTH)
+        return iw_complain_exit(IW_EXIT_USAGE,
+                                "--private: expected at most 508 octets with --enhanced on");
     return -1;
 }
 
@@ -244,10 +223,13 @@ int iw_endpoint_options_read(const struct iw_program *program, struct iw_endpoin
     iw_endpoint_config_default(&options->endpoint);
     options->endpoint.switches = &options->switches;
     int status = iw_options_read(&line, argc, argv, &first);
-    if (status < 0)
-        status = take_words(program, argc - first, argv + first);
     if (status >= 0)
         return status;
+    size_t count = (size_t)(argc - first);
+    if (count < program->word_count)
+        return iw_complain_exit(IW_EXIT_USAGE, "expected %s (see --help)", program->wanted[count]);
+    for (size_t i = 0; i < count; i++)
+        program->words[i] = argv[first + (int)i];
     options->endpoint.private_data = options->private_data;
     options->endpoint.private_length = options->private_length;
     return check(options);
