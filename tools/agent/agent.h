@@ -102,9 +102,11 @@ struct agent_slots {
 };
 
 #define AGENT_GONE UINT64_MAX
-/* The first members, for slots that are an array. */
+/* The first members, and arguments, for slots that are an array. */
 #define AGENT_SLOTS(array) (array), COUNT(array), sizeof((array)[0])
 
+/* Returns the first slot with this number (0: the first free one), NULL if there is none. */
+void *agent_slot_with(void *first, size_t count, size_t size, uint64_t number);
 /* Returns what has this number; NULL with a text if there is no such thing. */
 void *agent_slot_find(const struct agent_slots *s, uint64_t number, char *error);
 /* Returns a free slot; NULL with a text if there is none. */
@@ -328,8 +330,9 @@ struct agent_control_port *agent_control_port_open(struct iw_reactor *reactor, i
                                                    const struct iw_control_token *token,
                                                    const struct agent_backend *backend,
                                                    const void *settings);
-/* Call after each step of the reactor: frees the clients that are gone. */
-void agent_control_port_tidy(struct agent_control_port *d);
+/* Call after each step of the reactor: frees the clients that are gone or whose time is up. Returns
+ * the milliseconds until it has to be called again, -1: until the next event. */
+int agent_control_port_tidy(struct agent_control_port *d);
 void agent_control_port_close(struct agent_control_port *d);
 
 #endif

@@ -4,24 +4,19 @@
 
 #include <inttypes.h>
 
-static uint64_t number_in(const void *slot)
+void *agent_slot_with(void *first, size_t count, size_t size, uint64_t number)
 {
-    return *(const uint64_t *)slot;
-}
-
-static void *slot_with(const struct agent_slots *s, uint64_t number)
-{
-    for (size_t i = 0; i < s->count; i++) {
-        void *slot = (char *)s->first + i * s->size;
-        if (number_in(slot) == number)
+    for (char *slot = first; count > 0; slot += size, count--)
+        if (*(const uint64_t *)(const void *)slot == number)
             return slot;
-    }
     return NULL;
 }
 
 void *agent_slot_find(const struct agent_slots *s, uint64_t number, char *error)
 {
-    void *slot = number == 0 || number == AGENT_GONE ? NULL : slot_with(s, number);
+    void *slot = number == 0 || number == AGENT_GONE
+                     ? NULL
+                     : agent_slot_with(s->first, s->count, s->size, number);
     if (slot == NULL)
         agent_fail(error, "field %s: no %s %" PRIu64, s->field, s->name, number);
     return slot;
@@ -29,7 +24,7 @@ void *agent_slot_find(const struct agent_slots *s, uint64_t number, char *error)
 
 void *agent_slot_free(const struct agent_slots *s, char *error)
 {
-    void *slot = slot_with(s, 0);
+    void *slot = agent_slot_with(s->first, s->count, s->size, 0);
     if (slot == NULL)
         agent_fail(error, "at most %zu %ss", s->count, s->name);
     return slot;

@@ -93,15 +93,16 @@ struct rdma_connection {
     struct agent_octets peer_private;
 };
 
+/* Regions and windows are slots; their number is the STag. */
 struct rdma_region {
-    uint32_t stag;         /* 0: free slot */
+    uint64_t stag;
     struct ibv_mr *remote; /* with the rights that were asked for; NULL: invalidated */
     struct ibv_mr *local;  /* where sends and receives find their octets; NULL: of no octets */
     const struct agent_memory *memory;
 };
 
 struct rdma_window {
-    uint32_t stag;     /* 0: free slot */
+    uint64_t stag;
     struct ibv_mw *mw; /* NULL: invalidated */
     uint64_t conn;     /* of type 2: whose stream it belongs to */
     const struct agent_memory *memory;
@@ -179,8 +180,8 @@ bool rdma_enrol(void *b, struct agent_memory *memory, const struct agent_region 
                 char *error);
 bool rdma_invalidate(void *b, uint32_t stag, char *error);
 void rdma_forget(void *b, uint32_t stag);
-/* Returns the region of a memory, NULL if it has none. */
-struct rdma_region *rdma_region_of(struct rdma_agent *a, const struct agent_memory *memory);
+/* Returns the region that has, or had, this STag; NULL if there is none. */
+struct rdma_region *rdma_region_find(struct rdma_agent *a, uint32_t stag);
 /* Notes that the peer has invalidated an STag. */
 void rdma_invalidated(struct rdma_agent *a, uint32_t stag);
 unsigned rdma_rights(uint32_t rights);

@@ -2,6 +2,8 @@
 /* The devices of the backend on verbs: selection, capabilities, faults. */
 #include "agent_rdma.h"
 
+#include "host/complain.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -88,7 +90,7 @@ int agent_rdma_find(const char *name, struct agent_rdma_device *device, char *er
         return -1;
     }
     if (!rdma_port_active(device))
-        fprintf(stderr, "iwarp-agent: %s: no port of it is active\n", device->verbs->device->name);
+        iw_complain("%s: no port of it is active", device->verbs->device->name);
     return 0;
 }
 

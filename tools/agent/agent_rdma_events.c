@@ -2,6 +2,8 @@
 /* Events of librdmacm and the device for the backend on verbs, and the end of connections. */
 #include "agent_rdma.h"
 
+#include "host/complain.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -258,7 +260,7 @@ static void device_gone(struct rdma_agent *a)
     if (a->device_gone)
         return;
     a->device_gone = true;
-    fprintf(stderr, "iwarp-agent: %s was removed\n", a->device->verbs->device->name);
+    iw_complain("%s was removed", a->device->verbs->device->name);
     for (size_t i = 0; i < AGENT_CONNECTIONS; i++)
         if (a->connections[i].base.id != 0)
             rdma_finish(&a->connections[i], "lost", "the device was removed");
@@ -340,7 +342,7 @@ static void on_async(void *context, uint32_t events)
         }
         if (event.event_type == IBV_EVENT_PORT_ERR || event.event_type == IBV_EVENT_PORT_ACTIVE ||
             event.event_type == IBV_EVENT_DEVICE_FATAL)
-            fprintf(stderr, "iwarp-agent: %s: %s\n", a->device->verbs->device->name, name);
+            iw_complain("%s: %s", a->device->verbs->device->name, name);
         if (event.event_type == IBV_EVENT_DEVICE_FATAL)
             device_gone(a);
     }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Places and listeners of the backend on verbs. */
 #include "agent_rdma.h"
+
 #include "host/address.h"
+#include "host/complain.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -116,8 +118,7 @@ static void park(struct rdma_listener *l)
             parked[i].cm = l->cm;
             return;
         }
-    fprintf(stderr, "iwarp-agent: %d listeners are parked: one more is lost sight of\n",
-            RDMA_PARKED);
+    iw_complain("%d listeners are parked: one more is lost sight of", RDMA_PARKED);
 }
 
 static bool same_address(const struct sockaddr *a, const struct sockaddr *b)

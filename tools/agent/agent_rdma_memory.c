@@ -23,20 +23,9 @@ bool rdma_domain(void *b, char *error)
 
 /* ---- regions ---- */
 
-static struct rdma_region *find_region(struct rdma_agent *a, uint32_t stag)
+struct rdma_region *rdma_region_find(struct rdma_agent *a, uint32_t stag)
 {
-    for (size_t i = 0; stag != 0 && i < AGENT_MEMORIES; i++)
-        if (a->regions[i].stag == stag)
-            return &a->regions[i];
-    return NULL;
-}
-
-struct rdma_region *rdma_region_of(struct rdma_agent *a, const struct agent_memory *memory)
-{
-    for (size_t i = 0; i < AGENT_MEMORIES; i++)
-        if (a->regions[i].stag != 0 && a->regions[i].memory == memory)
-            return &a->regions[i];
-    return NULL;
+    return stag == 0 ? NULL : agent_slot_with(AGENT_SLOTS(a->regions), stag);
 }
 
 /* Returns which property of the memory libibverbs cannot express or the device lacks; NULL: none.
@@ -97,16 +86,13 @@ bool rdma_enrol(void *b, struct agent_memory *memory, const struct agent_region 
                 char *error)
 {
     struct rdma_agent *a = b;
-    struct rdma_region *r = NULL;
+    struct rdma_region *r = agent_slot_with(AGENT_SLOTS(a->regions), 0);
     const char *beyond = beyond_verbs(a, memory, region);
     if (beyond != NULL)
         return agent_fail(error, AGENT_UNSUPPORTED "%s", beyond);
     struct ibv_pd *pd = rdma_domain_of(a, region->domain, error);
     if (pd == NULL)
         return false;
-    for (size_t i = 0; i < AGENT_MEMORIES && r == NULL; i++)
-        if (a->regions[i].stag == 0)
-            r = &a->regions[i];
     if (r == NULL)
         return agent_fail(error, "no STag is left");
     if (region->to_given && region->to + memory->length - 1 < region->to)
@@ -114,7 +100,7 @@ bool rdma_enrol(void *b, struct agent_memory *memory, const struct agent_region 
     uint8_t *base = memory->arena + memory->guard;
     r->remote = register_remote(pd, memory, region);
     /* An invalidated memory is still identified by its STag, so that must be unique. */
-    if (r->remote != NULL && find_region(a, r->remote->rkey) != NULL) {
+    if (r->remote != NULL && rdma_region_find(a, r->remote->rkey) != NULL) {
         struct ibv_mr *taken = r->remote;
         r->remote = register_remote(pd, memory, region);
         deregister(&taken);
@@ -137,7 +123,7 @@ bool rdma_enrol(void *b, struct agent_memory *memory, const struct agent_region 
 bool rdma_invalidate(void *b, uint32_t stag, char *error)
 {
     struct rdma_agent *a = b;
-    struct rdma_region *r = find_region(a, stag);
+    struct rdma_region *r = rdma_region_find(a, stag);
     bool alive = r != NULL && r->remote != NULL;
     if (alive && rdma_windows_on(a, r->memory))
         return agent_fail(error, AGENT_UNSUPPORTED
@@ -151,7 +137,7 @@ bool rdma_invalidate(void *b, uint32_t stag, char *error)
 
 void rdma_invalidated(struct rdma_agent *a, uint32_t stag)
 {
-    struct rdma_region *r = find_region(a, stag);
+    struct rdma_region *r = rdma_region_find(a, stag);
     bool alive;
     if (r == NULL)
         (void)rdma_invalidate_window(a, stag, &alive);
@@ -161,7 +147,7 @@ void rdma_invalidated(struct rdma_agent *a, uint32_t stag)
 
 void rdma_forget(void *b, uint32_t stag)
 {
-    struct rdma_region *r = find_region(b, stag);
+    struct rdma_region *r = rdma_region_find(b, stag);
     if (r == NULL) {
         (void)rdma_forget_window(b, stag);
         return;

@@ -8,10 +8,7 @@
 
 static struct rdma_window *find_window(struct rdma_agent *a, uint32_t stag)
 {
-    for (size_t i = 0; stag != 0 && i < AGENT_WINDOWS + 1; i++)
-        if (a->windows[i].stag == stag)
-            return &a->windows[i];
-    return NULL;
+    return stag == 0 ? NULL : agent_slot_with(AGENT_SLOTS(a->windows), stag);
 }
 
 static void dealloc(struct rdma_window *w)
@@ -126,8 +123,8 @@ bool rdma_bind(void *b, const struct agent_binding *binding, uint32_t *stag, uin
                char *error)
 {
     struct rdma_agent *a = b;
-    const struct rdma_region *r = rdma_region_of(a, binding->memory);
-    struct rdma_window *w = NULL;
+    const struct rdma_region *r = rdma_region_find(a, binding->memory->stag);
+    struct rdma_window *w = agent_slot_with(AGENT_SLOTS(a->windows), 0);
     if (r == NULL || r->remote == NULL)
         return agent_fail(error,
                           "the memory's STag is dead, or its rights do not permit such a window");
@@ -136,9 +133,6 @@ bool rdma_bind(void *b, const struct agent_binding *binding, uint32_t *stag, uin
     struct rdma_connection *c = binder(a, binding, r->remote->pd, error);
     if (c == NULL)
         return false;
-    for (size_t i = 0; i < AGENT_WINDOWS + 1 && w == NULL; i++)
-        if (a->windows[i].stag == 0)
-            w = &a->windows[i];
     struct ibv_mw *mw =
         w == NULL ? NULL
                   : ibv_alloc_mw(r->remote->pd, binding->conn != 0 ? IBV_MW_TYPE_2 : IBV_MW_TYPE_1);

@@ -16,7 +16,7 @@ static bool place_pieces(struct rdma_agent *a, const struct agent_work *w, struc
     *count = 0;
     for (size_t i = 0; i < w->count; i++) {
         const struct agent_piece *p = &w->pieces[i];
-        const struct rdma_region *r = rdma_region_of(a, p->memory);
+        const struct rdma_region *r = rdma_region_find(a, p->memory->stag);
         if (p->length == 0 && !only)
             continue;
         const struct ibv_mr *mr = r == NULL ? NULL : read ? r->remote : r->local;
