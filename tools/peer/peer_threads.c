@@ -63,11 +63,10 @@ static void raise_descriptors(struct peer *p)
         return;
     limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
     if (setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted)
-        fprintf(stderr,
-                "iwarp-peer: --limit %llu: expected %llu descriptors (ulimit -n), there are "
-                "%llu; more connections wait\n",
-                (unsigned long long)p->limit, (unsigned long long)wanted,
-                (unsigned long long)limit.rlim_cur);
+        iw_complain("--limit %llu: expected %llu descriptors (ulimit -n), there are %llu; more "
+                    "connections wait",
+                    (unsigned long long)p->limit, (unsigned long long)wanted,
+                    (unsigned long long)limit.rlim_cur);
 }
 
 /* ---- signals ---- */
@@ -121,7 +120,7 @@ static void turn(struct peer *p)
 /* Handles a signal that ends the work. */
 static void interrupted(struct peer *p)
 {
-    struct peer_connection *pc = p->connections;
+    struct peer_connection *pc = LIST_FIRST(&p->connections);
     if (p->listens || !pc || pc->done || p->status != IW_EXIT_GOOD)
         return;
     peer_fail(pc, "interrupted before everything was done");
@@ -150,10 +149,8 @@ static int prepare(struct worker *w)
     p->domain = iw_domain_create(&p->host.env, &limits);
     if (w->stop < 0 || !p->reactor || !p->domain ||
         !iw_watch_create(p->reactor, w->stop, EPOLLIN, first ? on_signal : on_stop,
-                         first ? (void *)w->crew : (void *)p)) {
-        fprintf(stderr, "iwarp-peer: no memory or descriptors to start with\n");
-        return IW_EXIT_FAILURE;
-    }
+                         first ? (void *)w->crew : (void *)p))
+        return iw_complain_exit(IW_EXIT_FAILURE, "no memory or descriptors to start with");
     p->options.endpoint.pd = iw_domain_pd(p->domain);
     return peer_start(p);
 }
@@ -162,8 +159,8 @@ static void dismiss(struct worker *w)
 {
     struct peer *p = &w->peer;
     iw_reactor_destroy(p->reactor);
-    while (p->connections)
-        peer_forget(p->connections);
+    while (!LIST_EMPTY(&p->connections))
+        peer_forget(LIST_FIRST(&p->connections));
     iw_domain_destroy(p->domain);
     iw_host_env_destroy(&p->host);
     if (w->stop >= 0)
@@ -175,10 +172,8 @@ int peer_run(struct peer *p)
     struct crew crew = {.count = (unsigned)p->threads};
     int status = IW_EXIT_GOOD;
     crew.workers = calloc(crew.count, sizeof(*crew.workers));
-    if (!crew.workers) {
-        fprintf(stderr, "iwarp-peer: no memory or descriptors to start with\n");
-        return IW_EXIT_FAILURE;
-    }
+    if (!crew.workers)
+        return iw_complain_exit(IW_EXIT_FAILURE, "no memory or descriptors to start with");
     raise_descriptors(p);
     unsigned ready = 0;
     while (ready < crew.count && status == IW_EXIT_GOOD) {
@@ -194,10 +189,8 @@ int peer_run(struct peer *p)
     for (unsigned i = 1; i < crew.count && status == IW_EXIT_GOOD; i++) {
         crew.workers[i].running =
             pthread_create(&crew.workers[i].thread, NULL, work, &crew.workers[i]) == 0;
-        if (!crew.workers[i].running) {
-            fprintf(stderr, "iwarp-peer: cannot start a thread\n");
-            status = IW_EXIT_FAILURE;
-        }
+        if (!crew.workers[i].running)
+            status = iw_complain_exit(IW_EXIT_FAILURE, "cannot start a thread");
     }
     if (status == IW_EXIT_GOOD) {
         turn(&crew.workers[0].peer);

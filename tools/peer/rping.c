@@ -25,8 +25,6 @@ struct rping {
     bool busy;                     /* server: a Read or Write is under way */
     uint64_t exchanges;
     uint8_t in[2][INFO], out[INFO];
-    uint32_t peer_stag;
-    uint64_t peer_to;
 };
 
 /* The text of an exchange: its number, then a run of characters that starts one later each time. */
@@ -59,12 +57,11 @@ static int register_buffer(struct peer_connection *pc, struct iw_region *region,
                                  .pd = pc->peer->options.endpoint.pd,
                                  .access = access,
                                  .stream = iw_endpoint_stream(pc->ep)};
-    if (iw_domain_register(pc->peer->domain, region)) {
-        free(memory);
-        region->base = NULL;
-        return -1;
-    }
-    return 0;
+    if (iw_domain_register(pc->peer->domain, region) == 0)
+        return 0;
+    free(memory);
+    region->base = NULL;
+    return -1;
 }
 
 static void release_buffer(struct peer_connection *pc, struct iw_region *region)
@@ -80,10 +77,7 @@ static void release_buffer(struct peer_connection *pc, struct iw_region *region)
 
 static void send_message(struct peer_connection *pc)
 {
-    struct rping *r = pc->state;
-    struct iw_iov sge = {r->out, INFO};
-    struct iw_work work = {.opcode = IW_WORK_SEND, .sge = &sge, .sge_count = 1};
-    peer_post(pc, &work);
+    peer_send(pc, ((struct rping *)pc->state)->out, INFO);
 }
 
 static void send_info(struct peer_connection *pc, const struct iw_region *region)
@@ -132,36 +126,12 @@ static void client_go_ahead(struct peer_connection *pc)
 
 /* ---- the server ---- */
 
-static void server_read(struct peer_connection *pc)
-{
-    struct rping *r = pc->state;
-    struct iw_work work = {.opcode = IW_WORK_READ,
-                           .remote_stag = r->peer_stag,
-                           .remote_to = r->peer_to,
-                           .sink_stag = r->sink.stag,
-                           .sink_to = r->sink.to,
-                           .length = (uint32_t)r->length};
-    peer_post(pc, &work);
-}
-
-static void server_write(struct peer_connection *pc)
-{
-    struct rping *r = pc->state;
-    struct iw_iov sge = {r->sink.base, r->length};
-    struct iw_work work = {.opcode = IW_WORK_WRITE,
-                           .sge = &sge,
-                           .sge_count = 1,
-                           .remote_stag = r->peer_stag,
-                           .remote_to = r->peer_to};
-    peer_post(pc, &work);
-}
-
+/* Reads what the client's buffer holds, or Writes it back. */
 static void server_info(struct peer_connection *pc, const uint8_t *info)
 {
     struct rping *r = pc->state;
     uint32_t length = iw_get32(info + 12);
-    r->peer_to = iw_get64(info);
-    r->peer_stag = iw_get32(info + 8);
+    struct iw_iov sge = {r->sink.base, length};
     if (r->busy) {
         peer_abort(pc, "the client sends out of turn");
         return;
@@ -173,10 +143,18 @@ static void server_info(struct peer_connection *pc, const uint8_t *info)
     }
     r->length = length;
     r->busy = true;
-    if (r->answering)
-        server_write(pc);
-    else
-        server_read(pc);
+    struct iw_work work = {.remote_to = iw_get64(info), .remote_stag = iw_get32(info + 8)};
+    if (r->answering) {
+        work.opcode = IW_WORK_WRITE;
+        work.sge = &sge;
+        work.sge_count = 1;
+    } else {
+        work.opcode = IW_WORK_READ;
+        work.sink_stag = r->sink.stag;
+        work.sink_to = r->sink.to;
+        work.length = length;
+    }
+    peer_post(pc, &work);
 }
 
 static void server_verify(struct peer_connection *pc)
@@ -228,31 +206,29 @@ static void rping_established(struct peer_connection *pc)
         client_begin(pc);
 }
 
-static void rping_completed(struct peer_connection *pc, const struct iw_completion *done)
+static void received(struct peer_connection *pc, const struct iw_completion *done)
 {
     struct rping *r = pc->state;
     uint8_t info[INFO];
-    switch (done->opcode) {
-    case IW_WORK_RECV:
-        if (done->length != INFO) {
-            peer_abort(pc, "a message of %u octets came, expected %d", done->length, INFO);
-            return;
-        }
-        memcpy(info, r->in[done->id], INFO);
-        if (!peer_post_recv(pc, done->id, r->in[done->id], INFO))
-            return;
-        if (pc->peer->listens)
-            server_info(pc, info);
-        else
-            client_go_ahead(pc);
-        break;
-    case IW_WORK_READ:
-    case IW_WORK_WRITE:
-        server_completed(pc, done->opcode);
-        break;
-    default:
-        break;
+    if (done->length != INFO) {
+        peer_abort(pc, "a message of %u octets came, expected %d", done->length, INFO);
+        return;
     }
+    memcpy(info, r->in[done->id], INFO);
+    if (!peer_post_recv(pc, done->id, r->in[done->id], INFO))
+        return;
+    if (pc->peer->listens)
+        server_info(pc, info);
+    else
+        client_go_ahead(pc);
+}
+
+static void rping_completed(struct peer_connection *pc, const struct iw_completion *done)
+{
+    if (done->opcode == IW_WORK_RECV)
+        received(pc, done);
+    else if (done->opcode == IW_WORK_READ || done->opcode == IW_WORK_WRITE)
+        server_completed(pc, done->opcode);
 }
 
 static void rping_close(struct peer_connection *pc)
