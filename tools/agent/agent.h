@@ -242,8 +242,6 @@ struct agent_backend {
     void (*destroy)(void *b);
     /* Resets connections and closes listeners, without events. */
     void (*hang_up)(void *b);
-    /* Called after hang_up, and when all STags are forgotten: forgets domains but the first. */
-    void (*reset)(void *b);
     /* Returns a new object: the features of PROTOCOL.md except for `verbs`. */
     json_t *(*features)(void *b);
 
@@ -261,7 +259,8 @@ struct agent_backend {
     bool (*stream_take)(void *connection, uint8_t *out, size_t room, size_t *length, char *error);
     bool (*start)(void *connection, char *error);
 
-    /* Makes the protection domain after the last one. */
+    /* Makes the protection domain after the last one, unless there is one from before a reset.
+     * NULL: all are there. */
     bool (*domain)(void *b, char *error);
     /* Fills stag and to. */
     bool (*enrol)(void *b, struct agent_memory *memory, const struct agent_region *region,

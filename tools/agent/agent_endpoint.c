@@ -203,14 +203,6 @@ static bool do_start(void *connection, char *error)
 
 /* ---- memory ---- */
 
-static bool do_domain(void *b, char *error)
-{
-    struct agent_endpoint *a = b;
-    (void)error;
-    a->domains[a->core.domain_count] = iw_domain_pd(a->domain);
-    return true;
-}
-
 /* Finds the stream of a connection; 0, any stream, if there is no number. */
 static bool find_stream(struct agent_endpoint *a, uint64_t conn, uint64_t *stream, char *error)
 {
@@ -349,11 +341,6 @@ static void hang_up(void *b)
     }
 }
 
-static void reset(void *b)
-{
-    (void)b; /* domains are only numbers */
-}
-
 static void destroy(void *b)
 {
     struct agent_endpoint *a = b;
@@ -384,7 +371,8 @@ static struct agent_core *create(struct iw_reactor *reactor, const void *setting
         destroy(a);
         return NULL;
     }
-    a->domains[0] = iw_domain_pd(a->domain);
+    for (size_t i = 0; i < AGENT_DOMAINS; i++)
+        a->domains[i] = iw_domain_pd(a->domain);
     return &a->core;
 }
 
@@ -392,7 +380,6 @@ const struct agent_backend agent_endpoint_backend = {.name = "endpoint",
                                                      .create = create,
                                                      .destroy = destroy,
                                                      .hang_up = hang_up,
-                                                     .reset = reset,
                                                      .features = features,
                                                      .listen = do_listen,
                                                      .unlisten = do_unlisten,
@@ -402,7 +389,6 @@ const struct agent_backend agent_endpoint_backend = {.name = "endpoint",
                                                      .stream_send = do_stream_send,
                                                      .stream_take = do_stream_take,
                                                      .start = do_start,
-                                                     .domain = do_domain,
                                                      .enrol = do_enrol,
                                                      .invalidate = do_invalidate,
                                                      .forget = do_forget,

@@ -53,7 +53,7 @@ struct rdma_connection *rdma_new_connection(struct rdma_agent *a, struct rdma_cm
         .base = {.id = ++a->core.last_id, .core = &a->core}, .agent = a, .cm = cm, .plan = *p};
     a->core.live++;
     c->records = calloc(depth, sizeof *c->records);
-    bool found = !rdma_can_atomics(a->device) || make_originals(c);
+    bool found = !a->device->atomics || make_originals(c);
     if (c->records != NULL && found)
         c->cq = ibv_create_cq(a->device->verbs, (int)depth, c, a->completions, 0);
     struct ibv_qp_init_attr attributes = {.qp_context = c,
@@ -201,21 +201,14 @@ static void hang_up(void *b)
             rdma_close_listener(&a->listeners[i]);
 }
 
-static void reset(void *b)
-{
-    struct rdma_agent *a = b;
-    while (a->core.domain_count > 1)
-        (void)ibv_dealloc_pd(a->domains[--a->core.domain_count]);
-}
-
 static void destroy(void *b)
 {
     struct rdma_agent *a = b;
     hang_up(a);
     for (size_t i = 0; i < 3; i++)
         iw_watch_destroy(a->watches[i]);
-    while (a->core.domain_count > 0)
-        (void)ibv_dealloc_pd(a->domains[--a->core.domain_count]);
+    for (size_t i = 0; i < AGENT_DOMAINS && a->domains[i] != NULL; i++)
+        (void)ibv_dealloc_pd(a->domains[i]);
     if (a->completions != NULL)
         (void)ibv_destroy_comp_channel(a->completions);
     free(a);
@@ -232,12 +225,12 @@ static struct agent_core *create(struct iw_reactor *reactor, const void *setting
                             .emit = emit,
                             .context = context,
                             .listeners = {AGENT_SLOTS(a->listeners), "listen", "listener"},
-                            .connections = {AGENT_SLOTS(a->connections), "conn", "connection"}};
+                            .connections = {AGENT_SLOTS(a->connections), "conn", "connection"},
+                            .domain_count = 1};
     a->device = settings;
     a->completions = ibv_create_comp_channel(a->device->verbs);
     a->domains[0] = ibv_alloc_pd(a->device->verbs);
-    a->core.domain_count = a->domains[0] != NULL;
-    if (a->completions == NULL || a->core.domain_count == 0 || !rdma_watch(a)) {
+    if (a->completions == NULL || a->domains[0] == NULL || !rdma_watch(a)) {
         destroy(a);
         return NULL;
     }
@@ -250,7 +243,6 @@ const struct agent_backend *agent_rdma_backend(const struct agent_rdma_device *d
                                            .create = create,
                                            .destroy = destroy,
                                            .hang_up = hang_up,
-                                           .reset = reset,
                                            .features = rdma_features,
                                            .listen = rdma_listen_at,
                                            .unlisten = rdma_close_listener,
@@ -263,7 +255,6 @@ const struct agent_backend *agent_rdma_backend(const struct agent_rdma_device *d
                                            .forget = rdma_forget,
                                            .receive = rdma_receive,
                                            .post = rdma_post};
-    bool windows = rdma_can_bind(device, IBV_MW_TYPE_1) || rdma_can_bind(device, IBV_MW_TYPE_2);
-    backend.bind = windows ? rdma_bind : NULL;
+    backend.bind = device->windows_1 || device->windows_2 ? rdma_bind : NULL;
     return &backend;
 }

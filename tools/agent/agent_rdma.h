@@ -40,6 +40,9 @@ struct rdma_parked {
 struct agent_rdma_device {
     struct ibv_context *verbs; /* librdmacm's own */
     struct ibv_device_attr attributes;
+    bool invalidates; /* STags, by local work and by the peer */
+    bool atomics;
+    bool windows_1, windows_2; /* of type 1; of either kind of type 2 */
     struct rdma_event_channel *events;
     struct rdma_parked *parked; /* RDMA_PARKED of them */
 };
@@ -124,14 +127,6 @@ struct rdma_agent {
 /* ---- agent_rdma_device.c ---- */
 
 json_t *rdma_features(void *b);
-/* Returns true if the device can invalidate STags, by local work and by the peer. */
-bool rdma_can_invalidate(const struct agent_rdma_device *device);
-bool rdma_can_atomics(const struct agent_rdma_device *device);
-/* Returns true if the device can bind windows of this type; type 2: either kind. */
-bool rdma_can_bind(const struct agent_rdma_device *device, enum ibv_mw_type type);
-/* Returns true if regions can have other TOs than their addresses. */
-bool rdma_can_choose_to(const struct agent_rdma_device *device);
-bool rdma_port_active(const struct agent_rdma_device *device);
 /* Write texts: why there is none of `what`; why one cannot `what` at a place. Return false. */
 bool rdma_no_resource(const struct rdma_agent *a, const char *what, int number, char *error);
 bool rdma_no_way(const struct rdma_agent *a, const char *what, const struct iw_host_port *at,

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-enum { VENDOR_SIW = 0x626d74, NAMES = 100 };
+enum { NAMES = 100 };
 
 /* ---- which one ---- */
 
@@ -59,6 +59,15 @@ static struct ibv_context *choose(struct ibv_context **list, int count, const ch
     return NULL;
 }
 
+static bool port_active(const struct agent_rdma_device *device)
+{
+    struct ibv_port_attr port;
+    for (int i = 1; i <= device->attributes.phys_port_cnt; i++)
+        if (ibv_query_port(device->verbs, (uint8_t)i, &port) == 0 && port.state == IBV_PORT_ACTIVE)
+            return true;
+    return false;
+}
+
 int agent_rdma_find(const char *name, struct agent_rdma_device *device, char *error)
 {
     int count = 0;
@@ -89,49 +98,18 @@ int agent_rdma_find(const char *name, struct agent_rdma_device *device, char *er
                    strerror(errno));
         return -1;
     }
-    if (!rdma_port_active(device))
+    unsigned flags = device->attributes.device_cap_flags;
+    device->invalidates = (flags & IBV_DEVICE_MEM_MGT_EXTENSIONS) != 0;
+    device->atomics = device->attributes.atomic_cap != IBV_ATOMIC_NONE;
+    device->windows_1 = (flags & IBV_DEVICE_MEM_WINDOW) != 0;
+    device->windows_2 =
+        (flags & (IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B)) != 0;
+    if (!port_active(device))
         iw_complain("%s: no port of it is active", device->verbs->device->name);
     return 0;
 }
 
 /* ---- what it can do ---- */
-
-static bool has(const struct agent_rdma_device *device, unsigned capability)
-{
-    return (device->attributes.device_cap_flags & capability) != 0;
-}
-
-bool rdma_can_invalidate(const struct agent_rdma_device *device)
-{
-    return has(device, IBV_DEVICE_MEM_MGT_EXTENSIONS);
-}
-
-bool rdma_can_atomics(const struct agent_rdma_device *device)
-{
-    return device->attributes.atomic_cap != IBV_ATOMIC_NONE;
-}
-
-bool rdma_can_bind(const struct agent_rdma_device *device, enum ibv_mw_type type)
-{
-    return type == IBV_MW_TYPE_1
-               ? has(device, IBV_DEVICE_MEM_WINDOW)
-               : has(device, IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B);
-}
-
-/* siw of Linux 6.1 does not look at the address that ibv_reg_mr_iova(3) gives. */
-bool rdma_can_choose_to(const struct agent_rdma_device *device)
-{
-    return device->attributes.vendor_id != VENDOR_SIW;
-}
-
-bool rdma_port_active(const struct agent_rdma_device *device)
-{
-    struct ibv_port_attr port;
-    for (int i = 1; i <= device->attributes.phys_port_cnt; i++)
-        if (ibv_query_port(device->verbs, (uint8_t)i, &port) == 0 && port.state == IBV_PORT_ACTIVE)
-            return true;
-    return false;
-}
 
 static void add(json_t *array, bool wanted, const char *name)
 {
@@ -143,20 +121,19 @@ json_t *rdma_features(void *b)
 {
     const struct agent_rdma_device *device = ((struct rdma_agent *)b)->device;
     const struct ibv_device_attr *most = &device->attributes;
-    bool invalidate = rdma_can_invalidate(device), atomics = rdma_can_atomics(device);
-    bool windows = rdma_can_bind(device, IBV_MW_TYPE_1) || rdma_can_bind(device, IBV_MW_TYPE_2);
+    bool windows = device->windows_1 || device->windows_2;
     json_t *access = json_pack("[s,s,s]", "local-write", "remote-read", "remote-write");
     json_t *ops = json_pack("[s,s,s,s]", "send", "send-se", "write", "read");
     json_t *limits = json_pack("{s:i,s:i,s:i,s:i,s:i,s:i}", "pieces", most->max_sge, "memories",
                                most->max_mr, "queue", most->max_qp_wr, "connections", most->max_qp,
                                "ird", most->max_qp_rd_atom, "ord", most->max_qp_init_rd_atom);
-    add(access, invalidate, "remote-invalidate");
-    add(access, atomics, "remote-atomic");
+    add(access, device->invalidates, "remote-invalidate");
+    add(access, device->atomics, "remote-atomic");
     add(access, windows, "bind");
-    add(ops, invalidate, "send-invalidate");
-    add(ops, invalidate, "send-se-invalidate");
-    add(ops, atomics, "fetch-add");
-    add(ops, atomics, "cmp-swap");
+    add(ops, device->invalidates, "send-invalidate");
+    add(ops, device->invalidates, "send-se-invalidate");
+    add(ops, device->atomics, "fetch-add");
+    add(ops, device->atomics, "cmp-swap");
     return json_pack("{s:s,s:i,s:b,s:o,s:o,s:[],s:[s,s,s,s],s:o}", "device",
                      device->verbs->device->name, "max_private", (int)RDMA_PRIVATE_MAX, "windows",
                      windows, "access", access, "ops", ops, "reports", "config", "ird", "ord",
@@ -183,7 +160,7 @@ bool rdma_no_resource(const struct rdma_agent *a, const char *what, int number, 
 bool rdma_no_way(const struct rdma_agent *a, const char *what, const struct iw_host_port *at,
                  int number, char *error)
 {
-    bool active = rdma_port_active(a->device);
+    bool active = port_active(a->device);
     if (number == ENODEV || number == EADDRNOTAVAIL)
         return agent_fail(error, "cannot %s %.60s port %u: not by way of %.60s%s", what, at->host,
                           at->port, a->device->verbs->device->name,

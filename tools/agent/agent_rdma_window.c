@@ -63,7 +63,7 @@ static struct rdma_connection *binder(struct rdma_agent *a, const struct agent_b
                                       const struct ibv_pd *pd, char *error)
 {
     struct rdma_connection *c;
-    if (!rdma_can_bind(a->device, binding->conn != 0 ? IBV_MW_TYPE_2 : IBV_MW_TYPE_1)) {
+    if (binding->conn != 0 ? !a->device->windows_2 : !a->device->windows_1) {
         agent_fail(error, AGENT_UNSUPPORTED "field conn: the device's windows belong to %s",
                    binding->conn != 0 ? "a protection domain" : "a connection");
         return NULL;

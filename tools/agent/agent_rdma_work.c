@@ -105,7 +105,7 @@ static bool take_op(const struct rdma_agent *a, const struct iw_work *w, struct 
         wr->invalidate_rkey = w->invalidate_stag;
         /* rdma-core's provider for siw takes the STag from here. */
         wr->wr.rdma.rkey = w->invalidate_stag;
-        can = rdma_can_invalidate(d);
+        can = d->invalidates;
         break;
     case IW_WORK_WRITE:
     case IW_WORK_READ:
@@ -117,7 +117,7 @@ static bool take_op(const struct rdma_agent *a, const struct iw_work *w, struct 
     case IW_WORK_CMP_SWAP:
         if (!take_atomic(w, wr))
             return agent_fail(error, AGENT_UNSUPPORTED "masks of op %s", agent_op_names[w->opcode]);
-        can = rdma_can_atomics(d);
+        can = d->atomics;
         break;
     default:
         can = false;

@@ -62,22 +62,24 @@ static void refuse(struct visitor *v, const char *why)
 /* Ends a client whose host has died: after half a minute of silence to TCP's keep-alives. */
 static void keep_alive(int fd)
 {
-    static const struct {
-        int option, value;
-    } options[] = {{TCP_KEEPIDLE, 15}, {TCP_KEEPINTVL, 5}, {TCP_KEEPCNT, 3}};
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &(int){1}, sizeof(int));
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
-        setsockopt(fd, IPPROTO_TCP, options[i].option, &options[i].value, sizeof(int));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &(int){15}, sizeof(int));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &(int){5}, sizeof(int));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &(int){3}, sizeof(int));
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &(unsigned){30000}, sizeof(unsigned));
+}
+
+static void end_session(struct agent_control_port *d)
+{
+    agent_session_destroy(d->session);
+    d->session = NULL;
 }
 
 static void admit(struct visitor *v)
 {
     struct agent_control_port *d = v->port;
-    if (d->session != NULL && agent_session_left(d->session)) {
-        agent_session_destroy(d->session);
-        d->session = NULL;
-    }
+    if (d->session != NULL && agent_session_left(d->session))
+        end_session(d);
     if (d->session != NULL) {
         refuse(v, "busy: another client is being served");
         return;
@@ -215,10 +217,8 @@ int agent_control_port_tidy(struct agent_control_port *d)
         else if (v->fd >= 0 && v->deadline < next)
             next = v->deadline;
     }
-    if (d->session != NULL && agent_session_over(d->session)) {
-        agent_session_destroy(d->session);
-        d->session = NULL;
-    }
+    if (d->session != NULL && agent_session_over(d->session))
+        end_session(d);
     return next == UINT64_MAX ? -1 : (int)((next - now) / 1000000 + 1);
 }
 

@@ -43,16 +43,11 @@ static struct agent_core *create(struct iw_reactor *reactor, const void *setting
     return &own.core;
 }
 
-static void nothing(void *b)
+static void hang_up(void *b)
 {
     (void)b;
-}
-
-static void reset(void *b)
-{
     for (size_t i = 0; i < THINGS; i++)
         agent_octets_free(&own.listeners[i].reply);
-    (void)b;
 }
 
 static json_t *features(void *b)
@@ -113,9 +108,9 @@ static bool stream_take(void *connection, uint8_t *out, size_t room, size_t *len
     return true;
 }
 
-static bool accepts(void *any, char *error)
+static bool start_stream(void *connection, char *error)
 {
-    (void)any, (void)error;
+    (void)connection, (void)error;
     return true;
 }
 
@@ -166,9 +161,8 @@ static bool work(void *connection, const struct agent_work *w, char *error)
 
 static const struct agent_backend backend = {.name = "fuzz",
                                              .create = create,
-                                             .destroy = nothing,
-                                             .hang_up = nothing,
-                                             .reset = reset,
+                                             .destroy = hang_up,
+                                             .hang_up = hang_up,
                                              .features = features,
                                              .listen = listen_,
                                              .unlisten = unlisten,
@@ -177,8 +171,7 @@ static const struct agent_backend backend = {.name = "fuzz",
                                              .close = close_,
                                              .stream_send = stream_send,
                                              .stream_take = stream_take,
-                                             .start = accepts,
-                                             .domain = accepts,
+                                             .start = start_stream,
                                              .enrol = enrol,
                                              .invalidate = invalidate,
                                              .forget = forget,

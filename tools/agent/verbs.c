@@ -182,7 +182,7 @@ static bool do_pd(struct agent_client *c, const json_t *request, char *error)
         return false;
     if (c->own->domain_count == AGENT_DOMAINS)
         return agent_fail(error, "at most %d protection domains", AGENT_DOMAINS);
-    if (!c->backend->domain(c->own, error))
+    if (c->backend->domain != NULL && !c->backend->domain(c->own, error))
         return false;
     c->own->domain_count++;
     return json_object_set_new(c->reply, "pd", json_integer((json_int_t)c->own->domain_count)) == 0;
@@ -261,7 +261,6 @@ void agent_client_reset(struct agent_client *c)
 {
     c->backend->hang_up(c->own);
     agent_reset_memory(c);
-    c->backend->reset(c->own);
     c->own->domain_count = 1;
     c->own->last_id = 0;
 }
