@@ -175,8 +175,11 @@ struct agent_connection {
 
 /* Checks the number of a protection domain. Returns its index, or -1 with a text. */
 int agent_domain_index(const struct agent_core *core, uint64_t number, char *error);
-/* Reports an event of a connection; with `listen` it names the listener, if there is one. */
-void agent_report(const struct agent_connection *c, json_t *event, bool listen);
+/* Reports an event of a connection; format and what follows are those of json_pack, an object with
+ * its fields (and with its name, if `event` is NULL). */
+void agent_report(const struct agent_connection *c, const char *event, const char *format, ...);
+/* Returns the listener of a connection as a value for o* (a new reference, NULL if it has none). */
+json_t *agent_listen_of(const struct agent_connection *c);
 
 /* The arguments of listen and connect, borrowed for the call. */
 struct agent_place {

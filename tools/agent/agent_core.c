@@ -3,6 +3,7 @@
 #include "agent.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 
 void *agent_slot_with(void *first, size_t count, size_t size, uint64_t number)
 {
@@ -38,10 +39,22 @@ int agent_domain_index(const struct agent_core *core, uint64_t number, char *err
     return -1;
 }
 
-void agent_report(const struct agent_connection *c, json_t *event, bool listen)
+void agent_report(const struct agent_connection *c, const char *event, const char *format, ...)
 {
-    if (listen && c->listen != 0)
-        json_object_set_new(event, "listen", json_integer((json_int_t)c->listen));
-    json_object_set_new(event, "conn", json_integer((json_int_t)c->id));
-    c->core->emit(c->core->context, event);
+    va_list arguments;
+    va_start(arguments, format);
+    json_t *fields = json_vpack_ex(NULL, 0, format, arguments);
+    va_end(arguments);
+    json_t *whole = json_pack("{s:s*}", "event", event);
+    if (json_object_update_new(whole, fields) != 0) {
+        json_decref(whole);
+        whole = NULL;
+    }
+    json_object_set_new(whole, "conn", json_integer((json_int_t)c->id));
+    c->core->emit(c->core->context, whole);
+}
+
+json_t *agent_listen_of(const struct agent_connection *c)
+{
+    return c->listen == 0 ? NULL : json_integer((json_int_t)c->listen);
 }

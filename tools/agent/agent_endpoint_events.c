@@ -34,14 +34,13 @@ static json_t *rtr_names(uint8_t rtr)
 static void established(struct endpoint_connection *c, struct iw_endpoint *ep)
 {
     const struct iw_mpa_agreed *g = iw_endpoint_agreed(ep);
-    agent_report(&c->base,
-                 json_pack("{s:s,s:o,s:{s:i,s:i,s:b,s:b,s:b,s:b,s:b,s:o,s:i,s:i,s:i,s:i}}", "event",
-                           "established", "private", private_data(ep), "agreed", "revision",
-                           g->revision, "version", g->version, "crc", g->crc, "tx_markers",
-                           g->tx_markers, "rx_markers", g->rx_markers, "enhanced", g->enhanced,
-                           "peer_to_peer", g->peer_to_peer, "rtr", rtr_names(g->rtr), "ird", g->ird,
-                           "ord", g->ord, "peer_ird", g->peer_ird, "peer_ord", g->peer_ord),
-                 true);
+    agent_report(&c->base, "established",
+                 "{s:o,s:{s:i,s:i,s:b,s:b,s:b,s:b,s:b,s:o,s:i,s:i,s:i,s:i},s:o*}", "private",
+                 private_data(ep), "agreed", "revision", g->revision, "version", g->version, "crc",
+                 g->crc, "tx_markers", g->tx_markers, "rx_markers", g->rx_markers, "enhanced",
+                 g->enhanced, "peer_to_peer", g->peer_to_peer, "rtr", rtr_names(g->rtr), "ird",
+                 g->ird, "ord", g->ord, "peer_ird", g->peer_ird, "peer_ord", g->peer_ord, "listen",
+                 agent_listen_of(&c->base));
 }
 
 static json_t *terminate(const struct iw_rdmap_terminate *t)
@@ -53,27 +52,20 @@ static json_t *terminate(const struct iw_rdmap_terminate *t)
 static void fault(struct endpoint_connection *c, const struct iw_event *e)
 {
     const struct iw_rule *rule = iw_check_rule(e->fault.check);
-    json_t *event = json_pack("{s:s,s:s,s:s,s:I}", "event", "fault", "check",
-                              iw_check_info(e->fault.check)->name, "rule",
-                              rule == NULL ? "" : rule->id, "pos", (json_int_t)e->fault.pos);
-    if (e->terminate_valid)
-        json_object_set_new(event, "terminate", terminate(&e->terminate));
-    agent_report(&c->base, event, false);
+    agent_report(&c->base, "fault", "{s:s,s:s,s:I,s:o*}", "check",
+                 iw_check_info(e->fault.check)->name, "rule", rule == NULL ? "" : rule->id, "pos",
+                 (json_int_t)e->fault.pos, "terminate",
+                 e->terminate_valid ? terminate(&e->terminate) : NULL);
 }
 
 static void closed(struct endpoint_connection *c, const struct iw_event *e)
 {
     int number = iw_connection_error(c->connection);
     const struct iw_rule *rule = iw_check_rule(e->fault.check);
-    json_t *event = json_pack("{s:s,s:b,s:s}", "event", "closed", "graceful", e->graceful, "cause",
-                              iw_cause_name(e->cause));
-    if (rule != NULL) {
-        json_object_set_new(event, "check", json_string(iw_check_info(e->fault.check)->name));
-        json_object_set_new(event, "rule", json_string(rule->id));
-    }
-    if (number != 0)
-        json_object_set_new(event, "error", json_string(strerror(number)));
-    agent_report(&c->base, event, false);
+    agent_report(&c->base, "closed", "{s:b,s:s,s:s*,s:s*,s:s*}", "graceful", e->graceful, "cause",
+                 iw_cause_name(e->cause), "check",
+                 rule == NULL ? NULL : iw_check_info(e->fault.check)->name, "rule",
+                 rule == NULL ? NULL : rule->id, "error", number == 0 ? NULL : strerror(number));
 }
 
 /* Private data that does not fit shows only now: an enhanced Request leaves less room for it. */
@@ -91,10 +83,8 @@ static void happened(struct endpoint_connection *c, struct iw_endpoint *ep,
     switch (e->kind) {
     case IW_EVENT_REQUEST:
         if (c->listener->ask)
-            agent_report(&c->base,
-                         json_pack("{s:s,s:I,s:o}", "event", "request", "listen",
-                                   (json_int_t)c->base.listen, "private", private_data(ep)),
-                         false);
+            agent_report(&c->base, "request", "{s:o*,s:o}", "listen", agent_listen_of(&c->base),
+                         "private", private_data(ep));
         else
             accept_request(c, ep, now);
         break;
@@ -102,9 +92,7 @@ static void happened(struct endpoint_connection *c, struct iw_endpoint *ep,
         established(c, ep);
         break;
     case IW_EVENT_REJECTED:
-        agent_report(&c->base,
-                     json_pack("{s:s,s:o}", "event", "rejected", "private", private_data(ep)),
-                     false);
+        agent_report(&c->base, "rejected", "{s:o}", "private", private_data(ep));
         break;
     case IW_EVENT_FAULT:
         fault(c, e);
@@ -112,10 +100,10 @@ static void happened(struct endpoint_connection *c, struct iw_endpoint *ep,
     case IW_EVENT_TERMINATED:
         event = terminate(&e->terminate);
         json_object_set_new(event, "event", json_string("terminated"));
-        agent_report(&c->base, event, false);
+        agent_report(&c->base, NULL, "o", event);
         break;
     case IW_EVENT_PEER_CLOSED:
-        agent_report(&c->base, json_pack("{s:s}", "event", "peer-closed"), false);
+        agent_report(&c->base, "peer-closed", "{}");
         if (!c->half_close)
             iw_endpoint_shutdown(ep, now);
         break;
@@ -127,28 +115,18 @@ static void happened(struct endpoint_connection *c, struct iw_endpoint *ep,
     }
 }
 
-static bool is_atomic(enum iw_work_opcode op)
-{
-    return op == IW_WORK_FETCH_ADD || op == IW_WORK_CMP_SWAP;
-}
-
 static void completed(struct endpoint_connection *c, const struct iw_completion *done)
 {
     static const char *const statuses[] = {"ok", "flushed", "local-fault", "remote-fault"};
-    json_t *event =
-        json_pack("{s:s,s:I,s:s,s:s,s:I,s:b}", "event", "completion", "work", (json_int_t)done->id,
-                  "op", agent_op_names[done->opcode], "status", statuses[done->status], "length",
-                  (json_int_t)done->length, "solicited", done->solicited);
-    if (done->invalidated)
-        json_object_set_new(event, "invalidated", json_integer(done->invalidate_stag));
-    if (done->immediate)
-        json_object_set_new(event, "immediate",
-                            iw_json_hex(done->immediate_data, sizeof done->immediate_data));
-    if (is_atomic(done->opcode) && done->status == IW_STATUS_OK)
-        json_object_set_new(event, "original", iw_json_wide(done->original));
-    if (done->check != IW_CHECK_NONE)
-        json_object_set_new(event, "check", json_string(iw_check_info(done->check)->name));
-    agent_report(&c->base, event, false);
+    bool atomic = done->opcode == IW_WORK_FETCH_ADD || done->opcode == IW_WORK_CMP_SWAP;
+    agent_report(
+        &c->base, "completion", "{s:I,s:s,s:s,s:I,s:b,s:o*,s:o*,s:o*,s:s*}", "work",
+        (json_int_t)done->id, "op", agent_op_names[done->opcode], "status", statuses[done->status],
+        "length", (json_int_t)done->length, "solicited", done->solicited, "invalidated",
+        done->invalidated ? json_integer(done->invalidate_stag) : NULL, "immediate",
+        done->immediate ? iw_json_hex(done->immediate_data, sizeof done->immediate_data) : NULL,
+        "original", atomic && done->status == IW_STATUS_OK ? iw_json_wide(done->original) : NULL,
+        "check", done->check == IW_CHECK_NONE ? NULL : iw_check_info(done->check)->name);
 }
 
 static void report_completions(struct endpoint_connection *c, struct iw_endpoint *ep)
@@ -184,8 +162,8 @@ static void ended(void *context, struct iw_connection *connection)
 
 void agent_report_stream(struct endpoint_connection *c)
 {
-    json_int_t length = (json_int_t)c->streamed.length;
-    agent_report(&c->base, json_pack("{s:s,s:I}", "event", "stream", "length", length), true);
+    agent_report(&c->base, "stream", "{s:I,s:o*}", "length", (json_int_t)c->streamed.length,
+                 "listen", agent_listen_of(&c->base));
 }
 
 /* Gives all octets to the application until it says `start`, which returns those it did not take.

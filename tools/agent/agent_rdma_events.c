@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -47,18 +46,17 @@ static void completed(struct rdma_connection *c, uint32_t slot, const struct ibv
         *r->outcome = wc->status;
         return;
     }
-    json_t *event = json_pack("{s:s,s:I,s:s,s:s,s:I}", "event", "completion", "work",
-                              (json_int_t)r->work, "op", agent_op_names[r->op], "status",
-                              status_name(wc->status), "length", (json_int_t)length);
-    if (ok && received && (wc->wc_flags & IBV_WC_WITH_INV) != 0) {
-        json_object_set_new(event, "invalidated", json_integer(wc->invalidated_rkey));
+    bool atomic = r->op == IW_WORK_FETCH_ADD || r->op == IW_WORK_CMP_SWAP;
+    bool invalidated = ok && received && (wc->wc_flags & IBV_WC_WITH_INV) != 0;
+    bool fault = !ok && wc->status != IBV_WC_WR_FLUSH_ERR;
+    if (invalidated)
         rdma_invalidated(c->agent, wc->invalidated_rkey);
-    }
-    if (ok && (r->op == IW_WORK_FETCH_ADD || r->op == IW_WORK_CMP_SWAP))
-        json_object_set_new(event, "original", iw_json_wide(c->originals[slot]));
-    if (!ok && wc->status != IBV_WC_WR_FLUSH_ERR)
-        json_object_set_new(event, "error", json_string(ibv_wc_status_str(wc->status)));
-    agent_report(&c->base, event, false);
+    agent_report(&c->base, "completion", "{s:I,s:s,s:s,s:I,s:o*,s:o*,s:s*}", "work",
+                 (json_int_t)r->work, "op", agent_op_names[r->op], "status",
+                 status_name(wc->status), "length", (json_int_t)length, "invalidated",
+                 invalidated ? json_integer(wc->invalidated_rkey) : NULL, "original",
+                 ok && atomic ? iw_json_wide(c->originals[slot]) : NULL, "error",
+                 fault ? ibv_wc_status_str(wc->status) : NULL);
 }
 
 static void poll_completions(struct rdma_connection *c)
@@ -152,16 +150,9 @@ void rdma_finish(struct rdma_connection *c, const char *cause, const char *reaso
 {
     const char *state = queue_pair_state(c);
     flush(c);
-    json_t *event = json_pack("{s:s}", "event", "closed");
-    if (cause != NULL) {
-        json_object_set_new(event, "graceful", json_boolean(strcmp(cause, "graceful") == 0));
-        json_object_set_new(event, "cause", json_string(cause));
-    }
-    if (reason != NULL)
-        json_object_set_new(event, "error", json_string(reason));
-    if (state != NULL)
-        json_object_set_new(event, "qp", json_string(state));
-    agent_report(&c->base, event, false);
+    agent_report(&c->base, "closed", "{s:o*,s:s*,s:s*,s:s*}", "graceful",
+                 cause == NULL ? NULL : json_boolean(strcmp(cause, "graceful") == 0), "cause",
+                 cause, "error", reason, "qp", state);
     rdma_drop_connection(c);
 }
 
@@ -191,21 +182,18 @@ static void asked(struct rdma_listener *l, struct rdma_cm_id *cm, struct agent_o
     c->base.listen = l->base.id;
     c->peer_private = *data;
     if (l->base.ask)
-        agent_report(&c->base,
-                     json_pack("{s:s,s:I,s:o}", "event", "request", "listen",
-                               (json_int_t)l->base.id, "private",
-                               iw_json_hex(data->data, data->length)),
-                     false);
+        agent_report(&c->base, "request", "{s:o*,s:o}", "listen", agent_listen_of(&c->base),
+                     "private", iw_json_hex(data->data, data->length));
     else if (rdma_accept_with(c, &l->base.reply) != 0)
         rdma_finish(c, "lost", strerror(errno));
 }
 
 static void established(struct rdma_connection *c)
 {
-    json_t *private = iw_json_hex(c->peer_private.data, c->peer_private.length);
     c->stage = RDMA_OPEN;
-    agent_report(&c->base, json_pack("{s:s,s:o}", "event", "established", "private", private),
-                 true);
+    agent_report(&c->base, "established", "{s:o,s:o*}", "private",
+                 iw_json_hex(c->peer_private.data, c->peer_private.length), "listen",
+                 agent_listen_of(&c->base));
     close_if_done(c);
 }
 
@@ -217,7 +205,7 @@ static void disconnected(struct rdma_connection *c, int status)
         return;
     }
     if (!c->closing)
-        agent_report(&c->base, json_pack("{s:s}", "event", "peer-closed"), false);
+        agent_report(&c->base, "peer-closed", "{}");
     /* librdmacm reports the same for a FIN, a reset and a Terminate. */
     const char *cause = status != 0 ? "lost" : c->closing ? "graceful" : NULL;
     rdma_finish(c, cause, status == 0 ? NULL : strerror(abs(status)));
@@ -236,10 +224,8 @@ static void happened(struct rdma_connection *c, enum rdma_cm_event_type kind, in
         established(c);
         break;
     case RDMA_CM_EVENT_REJECTED:
-        agent_report(&c->base,
-                     json_pack("{s:s,s:o}", "event", "rejected", "private",
-                               iw_json_hex(data->data, data->length)),
-                     false);
+        agent_report(&c->base, "rejected", "{s:o}", "private",
+                     iw_json_hex(data->data, data->length));
         rdma_finish(c, "graceful", NULL);
         break;
     case RDMA_CM_EVENT_CONNECT_ERROR:
@@ -338,7 +324,7 @@ static void on_async(void *context, uint32_t events)
                 continue;
             poll_completions(c);
             c->faulted = true;
-            agent_report(&c->base, json_pack("{s:s,s:s}", "event", "fault", "error", name), false);
+            agent_report(&c->base, "fault", "{s:s}", "error", name);
         }
         if (event.event_type == IBV_EVENT_PORT_ERR || event.event_type == IBV_EVENT_PORT_ACTIVE ||
             event.event_type == IBV_EVENT_DEVICE_FATAL)
