@@ -50,22 +50,17 @@ static int connect_one(const struct addrinfo *a, uint64_t deadline)
     int fd = socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
     if (fd < 0)
         return -1;
-    int result = 0;
+    int result = connect(fd, a->ai_addr, a->ai_addrlen) ? errno : 0;
     socklen_t length = sizeof(result);
-    if (connect(fd, a->ai_addr, a->ai_addrlen))
-        result = errno;
-    if (result == EINPROGRESS) {
-        if (!wait_for(fd, POLLOUT, deadline))
-            result = ETIMEDOUT;
-        else
-            getsockopt(fd, SOL_SOCKET, SO_ERROR, &result, &length);
-    }
-    if (result) {
-        close(fd);
-        errno = result;
-        return -1;
-    }
-    return fd;
+    if (result == EINPROGRESS && !wait_for(fd, POLLOUT, deadline))
+        result = ETIMEDOUT;
+    else if (result == EINPROGRESS)
+        getsockopt(fd, SOL_SOCKET, SO_ERROR, &result, &length);
+    if (result == 0)
+        return fd;
+    close(fd);
+    errno = result;
+    return -1;
 }
 
 /* The socket is new: its buffer takes the whole line. */
@@ -89,19 +84,17 @@ struct iw_control *iw_control_connect(const char *host, uint16_t port,
     int fd = -1;
     for (const struct addrinfo *a = addresses; a && fd < 0; a = a->ai_next)
         fd = connect_one(a, deadline);
-    int saved = errno;
-    freeaddrinfo(addresses);
-    if (fd >= 0)
+    struct iw_control *c = NULL;
+    if (fd >= 0) {
         send_token(fd, token);
-    struct iw_control *c = fd < 0 ? NULL : iw_control_adopt(fd);
-    if (!c) {
-        if (fd >= 0) {
+        c = iw_control_adopt(fd);
+        if (!c)
             close(fd);
-            saved = ENOMEM;
-        }
-        snprintf(error, room, "cannot reach the agent at %s port %u: %s", host, (unsigned)port,
-                 strerror(saved));
     }
+    if (!c)
+        snprintf(error, room, "cannot reach the agent at %s port %u: %s", host, (unsigned)port,
+                 strerror(errno));
+    freeaddrinfo(addresses);
     return c;
 }
 

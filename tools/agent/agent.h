@@ -326,7 +326,7 @@ bool agent_session_left(const struct agent_session *s);
 /* ---- control_port.c ---- */
 
 struct agent_control_port;
-/* Accepts clients on the listening socket `fd` (borrowed) that know the token (length 0: none is
+/* Accepts clients on the listening socket `fd` (taken over) that know the token (length 0: none is
  * asked for), one at a time. Returns NULL if there is no memory or descriptor. */
 struct agent_control_port *agent_control_port_open(struct iw_reactor *reactor, int fd,
                                                    const struct iw_control_token *token,

@@ -111,33 +111,24 @@ int agent_rdma_find(const char *name, struct agent_rdma_device *device, char *er
 
 /* ---- what it can do ---- */
 
-static void add(json_t *array, bool wanted, const char *name)
-{
-    if (wanted)
-        json_array_append_new(array, json_string(name));
-}
-
 json_t *rdma_features(void *b)
 {
-    const struct agent_rdma_device *device = ((struct rdma_agent *)b)->device;
-    const struct ibv_device_attr *most = &device->attributes;
-    bool windows = device->windows_1 || device->windows_2;
-    json_t *access = json_pack("[s,s,s]", "local-write", "remote-read", "remote-write");
-    json_t *ops = json_pack("[s,s,s,s]", "send", "send-se", "write", "read");
-    json_t *limits = json_pack("{s:i,s:i,s:i,s:i,s:i,s:i}", "pieces", most->max_sge, "memories",
-                               most->max_mr, "queue", most->max_qp_wr, "connections", most->max_qp,
-                               "ird", most->max_qp_rd_atom, "ord", most->max_qp_init_rd_atom);
-    add(access, device->invalidates, "remote-invalidate");
-    add(access, device->atomics, "remote-atomic");
-    add(access, windows, "bind");
-    add(ops, device->invalidates, "send-invalidate");
-    add(ops, device->invalidates, "send-se-invalidate");
-    add(ops, device->atomics, "fetch-add");
-    add(ops, device->atomics, "cmp-swap");
-    return json_pack("{s:s,s:i,s:b,s:o,s:o,s:[],s:[s,s,s,s],s:o}", "device",
-                     device->verbs->device->name, "max_private", (int)RDMA_PRIVATE_MAX, "windows",
+    const struct agent_rdma_device *d = ((struct rdma_agent *)b)->device;
+    const struct ibv_device_attr *most = &d->attributes;
+    bool windows = d->windows_1 || d->windows_2;
+    json_t *access = json_pack("[s,s,s,s*,s*,s*]", "local-write", "remote-read", "remote-write",
+                               d->invalidates ? "remote-invalidate" : NULL,
+                               d->atomics ? "remote-atomic" : NULL, windows ? "bind" : NULL);
+    json_t *ops = json_pack("[s,s,s,s,s*,s*,s*,s*]", "send", "send-se", "write", "read",
+                            d->invalidates ? "send-invalidate" : NULL,
+                            d->invalidates ? "send-se-invalidate" : NULL,
+                            d->atomics ? "fetch-add" : NULL, d->atomics ? "cmp-swap" : NULL);
+    return json_pack("{s:s,s:i,s:b,s:o,s:o,s:[],s:[s,s,s,s],s:{s:i,s:i,s:i,s:i,s:i,s:i}}", "device",
+                     d->verbs->device->name, "max_private", (int)RDMA_PRIVATE_MAX, "windows",
                      windows, "access", access, "ops", ops, "reports", "config", "ird", "ord",
-                     "send_depth", "recv_depth", "limits", limits);
+                     "send_depth", "recv_depth", "limits", "pieces", most->max_sge, "memories",
+                     most->max_mr, "queue", most->max_qp_wr, "connections", most->max_qp, "ird",
+                     most->max_qp_rd_atom, "ord", most->max_qp_init_rd_atom);
 }
 
 /* ---- what is wrong ---- */

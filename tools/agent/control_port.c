@@ -185,8 +185,10 @@ struct agent_control_port *agent_control_port_open(struct iw_reactor *reactor, i
                                                    const void *settings)
 {
     struct agent_control_port *d = calloc(1, sizeof *d);
-    if (d == NULL)
+    if (d == NULL) {
+        close(fd);
         return NULL;
+    }
     d->reactor = reactor;
     d->fd = fd;
     d->token = *token;
@@ -230,5 +232,6 @@ void agent_control_port_close(struct agent_control_port *d)
     for (size_t i = 0; i < AGENT_VISITORS; i++)
         let_go(&d->visitors[i]);
     agent_session_destroy(d->session);
+    close(d->fd);
     free(d);
 }

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -23,14 +22,14 @@ struct program {
     bool no_token;
     uint64_t control_fd;
     bool control_fd_given;
-    const char *backend_name, *device;
+    bool verbs;
+    const char *device;
     const struct agent_backend *backend;
     const void *settings; /* the backend's */
     struct iw_reactor *reactor;
     struct iw_control_token token;
     struct agent_control_port *port;
     struct agent_session *session; /* of --control-fd */
-    int listener;
     bool ended;
 };
 
@@ -50,8 +49,9 @@ static int set_control_fd(void *context, const char *value, char *error, size_t 
 
 static int set_backend(void *context, const char *value, char *error, size_t room)
 {
-    ((struct program *)context)->backend_name = value;
-    if (strcmp(value, "endpoint") == 0 || strcmp(value, "verbs") == 0)
+    struct program *p = context;
+    p->verbs = strcmp(value, "verbs") == 0;
+    if (p->verbs || strcmp(value, "endpoint") == 0)
         return 0;
     snprintf(error, room, "expected endpoint or verbs");
     return -1;
@@ -77,16 +77,18 @@ static int open_listener(struct program *p)
         return iw_complain_exit(IW_EXIT_USAGE, "--no-token contradicts --token-file");
     if (!p->no_token && iw_control_token_find(&p->token, p->token_file, error, sizeof error) != 0)
         return iw_complain_exit(IW_EXIT_USAGE, "%s", error);
-    p->listener = iw_transport_bind(&p->at, address, error, sizeof error);
-    if (p->listener < 0)
+    int fd = iw_transport_bind(&p->at, address, error, sizeof error);
+    if (fd < 0)
         return iw_complain_exit(IW_EXIT_UNAVAILABLE, "%s", error);
-    if (p->token.length == 0 && !p->no_token && !is_loopback(address))
+    if (p->token.length == 0 && !p->no_token && !is_loopback(address)) {
+        close(fd);
         return iw_complain_exit(
             IW_EXIT_USAGE,
             "--listen %.100s: other hosts can reach it: expected --token-file, a token in the "
             "environment variable " IW_CONTROL_TOKEN_ENV ", or --no-token",
             p->listen);
-    p->port = agent_control_port_open(p->reactor, p->listener, &p->token, p->backend, p->settings);
+    }
+    p->port = agent_control_port_open(p->reactor, fd, &p->token, p->backend, p->settings);
     if (p->port == NULL)
         return iw_complain_exit(IW_EXIT_FAILURE, "cannot start: no memory");
     printf("control on %s\n", address);
@@ -110,14 +112,8 @@ static int serve(struct program *p)
 
 static int run(struct program *p)
 {
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    sigprocmask(SIG_BLOCK, &signals, NULL);
-    signal(SIGPIPE, SIG_IGN);
     int status = IW_EXIT_FAILURE;
-    int signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    int signal_fd = iw_standard_signals(SIGTERM);
     p->reactor = iw_reactor_create();
     if (signal_fd < 0 || p->reactor == NULL ||
         iw_watch_create(p->reactor, signal_fd, EPOLLIN, on_signal, p) == NULL) {
@@ -137,8 +133,6 @@ static int run(struct program *p)
     agent_control_port_close(p->port);
     agent_session_destroy(p->session);
     iw_reactor_destroy(p->reactor);
-    if (p->listener >= 0)
-        close(p->listener);
     if (signal_fd >= 0)
         close(signal_fd);
     return status;
@@ -149,7 +143,7 @@ static int choose_backend(struct program *p, const struct iw_endpoint_config *en
 {
     p->backend = &agent_endpoint_backend;
     p->settings = endpoint;
-    if (strcmp(p->backend_name, "verbs") != 0)
+    if (!p->verbs)
         return p->device == NULL
                    ? IW_EXIT_GOOD
                    : iw_complain_exit(IW_EXIT_USAGE, "--device: needs --backend verbs");
@@ -186,10 +180,7 @@ int main(int argc, char **argv)
          IW_OPTION_KEEPS(struct program, device)},
     };
     static struct iw_endpoint_options options;
-    struct program p = {.listen = "127.0.0.1:0",
-                        .at = {.host = "127.0.0.1"},
-                        .listener = -1,
-                        .backend_name = "endpoint"};
+    struct program p = {.listen = "127.0.0.1:0", .at = {.host = "127.0.0.1"}};
     struct iw_program description = {
         .name = "iwarp-agent",
         .usage = "[options]",

@@ -104,10 +104,12 @@ static void *take_connection(const struct agent_client *c, const json_t *request
                : NULL;
 }
 
-static bool answer(struct agent_client *c, const json_t *request, bool accept, char *error)
+/* accept and reject */
+static bool do_answer(struct agent_client *c, const json_t *request, char *error)
 {
     uint64_t conn;
     struct agent_octets data = {NULL, 0};
+    bool accept = strcmp(json_string_value(json_object_get(request, "do")), "accept") == 0;
     const struct agent_field fields[] = {
         {"conn", AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(conn)},
         {"private", AGENT_OCTETS, false, IW_MPA_PRIVATE_MAX, AGENT_INTO(data)}};
@@ -115,16 +117,6 @@ static bool answer(struct agent_client *c, const json_t *request, bool accept, c
     bool good = connection != NULL && c->backend->answer(connection, accept, &data, error);
     agent_octets_free(&data);
     return good;
-}
-
-static bool do_accept(struct agent_client *c, const json_t *request, char *error)
-{
-    return answer(c, request, true, error);
-}
-
-static bool do_reject(struct agent_client *c, const json_t *request, char *error)
-{
-    return answer(c, request, false, error);
 }
 
 static bool do_close(struct agent_client *c, const json_t *request, char *error)
@@ -202,8 +194,8 @@ static const struct {
     {"listen", do_listen, NEED_NOTHING},
     {"unlisten", do_unlisten, NEED_NOTHING},
     {"connect", do_connect, NEED_NOTHING},
-    {"accept", do_accept, NEED_NOTHING},
-    {"reject", do_reject, NEED_NOTHING},
+    {"accept", do_answer, NEED_NOTHING},
+    {"reject", do_answer, NEED_NOTHING},
     {"close", do_close, NEED_NOTHING},
     {"stream_send", do_stream_send, NEED_STREAM},
     {"stream_take", do_stream_take, NEED_STREAM},

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* iwarp-peer: the reference stack as a program. */
 #include <errno.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -439,9 +438,7 @@ int main(int argc, char **argv)
     struct peer p = {.personality = &peer_echo, .count = 5, .threads = 1};
     iw_standard_open();
     int status = read_command_line(&p, argc, argv);
-    if (status < 0) {
-        signal(SIGPIPE, SIG_IGN);
+    if (status < 0)
         status = close_trace(&p, peer_run(&p));
-    }
     return iw_standard_close("iwarp-peer", status);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "peer_program.h"
+#include "standard.h"
 
 enum { OTHER_DESCRIPTORS = 16 }; /* beside connections, of each thread */
 
@@ -97,17 +98,6 @@ static void on_stop(void *context, uint32_t events)
     ((struct peer *)context)->stopping = true;
 }
 
-static int open_signals(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGUSR1);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 /* ---- threads ---- */
 
 static void turn(struct peer *p)
@@ -144,7 +134,7 @@ static int prepare(struct worker *w)
     uint32_t each = (uint32_t)(2 * p->limit);
     struct iw_domain_limits limits = {.regions = each, .buffers = each};
     iw_host_env_init(&p->host, false);
-    w->stop = first ? open_signals() : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    w->stop = first ? iw_standard_signals(SIGUSR1) : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     p->reactor = iw_reactor_create();
     p->domain = iw_domain_create(&p->host.env, &limits);
     if (w->stop < 0 || !p->reactor || !p->domain ||
