@@ -107,6 +107,8 @@ struct agent_slots {
 
 /* Returns the first slot with this number (0: the first free one), NULL if there is none. */
 void *agent_slot_with(void *first, size_t count, size_t size, uint64_t number);
+/* Finds what the only field of a request numbers. Returns NULL with a text if there is none. */
+void *agent_slot_take(const struct agent_slots *s, const json_t *request, char *error);
 /* Returns what has this number; NULL with a text if there is no such thing. */
 void *agent_slot_find(const struct agent_slots *s, uint64_t number, char *error);
 /* Returns a free slot; NULL with a text if there is none. */
@@ -135,6 +137,7 @@ struct agent_memories {
  * nothing else. Returns NULL with a text on failure. */
 struct agent_memory *agent_memory_new(struct agent_memories *m, uint64_t length, uint64_t guard,
                                       const uint64_t *to, char *error);
+struct agent_slots agent_memory_slots(struct agent_memories *m);
 struct agent_memory *agent_memory_find(struct agent_memories *m, uint64_t id, char *error);
 void agent_memory_free(struct agent_memories *m, struct agent_memory *memory);
 /* Frees all released memory, whose number is AGENT_GONE. */
@@ -173,8 +176,9 @@ struct agent_connection {
     uint64_t listen; /* the listener that it came through, 0 if none */
 };
 
-/* Checks the number of a protection domain. Returns its index, or -1 with a text. */
-int agent_domain_index(const struct agent_core *core, uint64_t number, char *error);
+/* Makes the index of a protection domain of its number, 0: the first one. Returns false with a text
+ * if there is no such domain. */
+bool agent_domain_index(const struct agent_core *core, uint64_t *domain, char *error);
 /* Reports an event of a connection; format and what follows are those of json_pack, an object with
  * its fields (and with its name, if `event` is NULL). */
 void agent_report(const struct agent_connection *c, const char *event, const char *format, ...);
@@ -186,7 +190,7 @@ struct agent_place {
     struct iw_host_port at;
     const json_t *config; /* NULL or an object, whose fields are the backend's own */
     struct agent_octets private_data;
-    uint64_t domain; /* number of a protection domain, 0: the first */
+    uint64_t domain; /* index of a protection domain */
     bool half_close; /* the peer's close is not answered by one */
     bool stream;     /* connections begin in streaming mode */
 };

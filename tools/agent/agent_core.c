@@ -31,12 +31,22 @@ void *agent_slot_free(const struct agent_slots *s, char *error)
     return slot;
 }
 
-int agent_domain_index(const struct agent_core *core, uint64_t number, char *error)
+void *agent_slot_take(const struct agent_slots *s, const json_t *request, char *error)
 {
-    if (number <= core->domain_count)
-        return number == 0 ? 0 : (int)number - 1;
-    agent_fail(error, "field pd: no protection domain %" PRIu64, number);
-    return -1;
+    uint64_t number;
+    const struct agent_field fields[] = {
+        {s->field, AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(number)}};
+    return agent_take(request, fields, COUNT(fields), error) ? agent_slot_find(s, number, error)
+                                                             : NULL;
+}
+
+bool agent_domain_index(const struct agent_core *core, uint64_t *domain, char *error)
+{
+    if (*domain > core->domain_count)
+        return agent_fail(error, "field pd: no protection domain %" PRIu64, *domain);
+    if (*domain > 0)
+        --*domain;
+    return true;
 }
 
 void agent_report(const struct agent_connection *c, const char *event, const char *format, ...)

@@ -43,14 +43,6 @@ static bool accepted(void *context, struct iw_connection *connection)
     return true;
 }
 
-static bool find_domain(const struct agent_endpoint *a, uint64_t number, uint32_t *out, char *error)
-{
-    int i = agent_domain_index(&a->core, number, error);
-    if (i >= 0)
-        *out = a->domains[i];
-    return i >= 0;
-}
-
 /* Sets the configuration for every connection of a place. Returns its switches, which belong to the
  * caller; NULL with a text on failure. */
 static struct iw_switches *configure(struct agent_endpoint *a, const struct agent_place *p,
@@ -60,8 +52,8 @@ static struct iw_switches *configure(struct agent_endpoint *a, const struct agen
     struct iw_switches *switches = malloc(sizeof *switches);
     *endpoint = a->defaults;
     endpoint->role = role;
-    if (switches != NULL && find_domain(a, p->domain, &endpoint->pd, error) &&
-        agent_config(p->config, endpoint, switches, error))
+    endpoint->pd = a->domains[p->domain];
+    if (switches != NULL && agent_config(p->config, endpoint, switches, error))
         return switches;
     free(switches);
     return NULL;
@@ -225,9 +217,9 @@ static bool do_enrol(void *b, struct agent_memory *m, const struct agent_region 
                           .length = m->length,
                           .to = region->to_given ? region->to : (uint64_t)(uintptr_t)base,
                           .guard = m->guard,
-                          .access = region->rights};
-    if (!find_domain(a, region->domain, &r.pd, error) ||
-        !find_stream(a, region->conn, &r.stream, error))
+                          .access = region->rights,
+                          .pd = a->domains[region->domain]};
+    if (!find_stream(a, region->conn, &r.stream, error))
         return false;
     int result = iw_domain_register(a->domain, &r);
     m->stag = r.stag;

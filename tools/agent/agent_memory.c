@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct agent_slots slots_of(struct agent_memories *m)
+struct agent_slots agent_memory_slots(struct agent_memories *m)
 {
     return (struct agent_slots){AGENT_SLOTS(m->slots), "mem", "memory"};
 }
@@ -13,7 +13,7 @@ static struct agent_slots slots_of(struct agent_memories *m)
 struct agent_memory *agent_memory_new(struct agent_memories *m, uint64_t length, uint64_t guard,
                                       const uint64_t *to, char *error)
 {
-    struct agent_slots slots = slots_of(m);
+    struct agent_slots slots = agent_memory_slots(m);
     struct agent_memory *slot = agent_slot_free(&slots, error);
     uint64_t size = length + 2 * guard;
     if (slot == NULL || size > AGENT_MEMORY_OCTETS - m->octets) {
@@ -37,7 +37,7 @@ struct agent_memory *agent_memory_new(struct agent_memories *m, uint64_t length,
 
 struct agent_memory *agent_memory_find(struct agent_memories *m, uint64_t id, char *error)
 {
-    struct agent_slots slots = slots_of(m);
+    struct agent_slots slots = agent_memory_slots(m);
     return agent_slot_find(&slots, id, error);
 }
 

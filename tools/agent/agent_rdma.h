@@ -168,8 +168,6 @@ bool rdma_await(struct rdma_connection *c, const struct rdma_record *r);
 
 /* ---- agent_rdma_memory.c ---- */
 
-/* Returns a protection domain, or NULL with a text. */
-struct ibv_pd *rdma_domain_of(const struct rdma_agent *a, uint64_t number, char *error);
 bool rdma_domain(void *b, char *error);
 bool rdma_enrol(void *b, struct agent_memory *memory, const struct agent_region *region,
                 char *error);

@@ -7,12 +7,6 @@
 
 /* ---- protection domains ---- */
 
-struct ibv_pd *rdma_domain_of(const struct rdma_agent *a, uint64_t number, char *error)
-{
-    int i = agent_domain_index(&a->core, number, error);
-    return i < 0 ? NULL : a->domains[i];
-}
-
 bool rdma_domain(void *b, char *error)
 {
     struct rdma_agent *a = b;
@@ -93,9 +87,7 @@ bool rdma_enrol(void *b, struct agent_memory *memory, const struct agent_region 
     const char *beyond = beyond_verbs(a, memory, region);
     if (beyond != NULL)
         return agent_fail(error, AGENT_UNSUPPORTED "%s", beyond);
-    struct ibv_pd *pd = rdma_domain_of(a, region->domain, error);
-    if (pd == NULL)
-        return false;
+    struct ibv_pd *pd = a->domains[region->domain];
     if (r == NULL)
         return agent_fail(error, "no STag is left");
     if (region->to_given && region->to + memory->length - 1 < region->to)

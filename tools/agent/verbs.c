@@ -32,7 +32,8 @@ static bool take_place(const struct agent_client *c, const json_t *request, bool
         {"stream", AGENT_BOOL, false, 0, AGENT_INTO(p->stream)},
         {"accept", AGENT_STRING, false, 0, AGENT_INTO(accept)},
     };
-    if (!agent_take(request, fields, COUNT(fields) - (listening ? 0 : 1), error))
+    if (!agent_take(request, fields, COUNT(fields) - (listening ? 0 : 1), error) ||
+        !agent_domain_index(c->own, &p->domain, error))
         return false;
     int answer = agent_index("accept", answers, COUNT(answers), accept, error);
     if (answer < 0)
@@ -73,19 +74,9 @@ static bool do_connect(struct agent_client *c, const json_t *request, char *erro
     return good && json_object_set_new(c->reply, "conn", json_integer((json_int_t)conn)) == 0;
 }
 
-/* Finds the slot that the only field of a request numbers. */
-static void *take_slot(const json_t *request, const struct agent_slots *slots, char *error)
-{
-    uint64_t number;
-    const struct agent_field fields[] = {
-        {slots->field, AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(number)}};
-    return agent_take(request, fields, COUNT(fields), error) ? agent_slot_find(slots, number, error)
-                                                             : NULL;
-}
-
 static bool do_unlisten(struct agent_client *c, const json_t *request, char *error)
 {
-    struct agent_listener *l = take_slot(request, &c->own->listeners, error);
+    struct agent_listener *l = agent_slot_take(&c->own->listeners, request, error);
     if (l == NULL)
         return false;
     c->backend->unlisten(l);
@@ -164,7 +155,7 @@ static bool do_stream_take(struct agent_client *c, const json_t *request, char *
 
 static bool do_start(struct agent_client *c, const json_t *request, char *error)
 {
-    void *connection = take_slot(request, &c->own->connections, error);
+    void *connection = agent_slot_take(&c->own->connections, request, error);
     return connection != NULL && c->backend->start(connection, error);
 }
 

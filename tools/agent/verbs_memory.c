@@ -53,6 +53,7 @@ bool agent_do_register(struct agent_client *c, const json_t *request, char *erro
         {"pattern", AGENT_STRING, false, 0, AGENT_INTO(pattern)},
     };
     if (!agent_take(request, fields, COUNT(fields), error) ||
+        !agent_domain_index(c->own, &region.domain, error) ||
         !take_access(access, &region.rights, error) ||
         (pattern != NULL && agent_index("pattern", patterns, 1, pattern, error) < 0))
         return false;
@@ -75,11 +76,9 @@ bool agent_do_register(struct agent_client *c, const json_t *request, char *erro
 
 bool agent_do_release(struct agent_client *c, const json_t *request, char *error)
 {
-    uint64_t id = 0;
-    const struct agent_field fields[] = {{"mem", AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(id)}};
-    struct agent_memory *m;
-    if (!agent_take(request, fields, COUNT(fields), error) ||
-        (m = agent_memory_find(&c->memories, id, error)) == NULL)
+    const struct agent_slots memories = agent_memory_slots(&c->memories);
+    struct agent_memory *m = agent_slot_take(&memories, request, error);
+    if (m == NULL)
         return false;
     if (m->windows > 0)
         return agent_fail(error, "field mem: windows are bound to it");
@@ -136,13 +135,9 @@ bool agent_do_bind(struct agent_client *c, const json_t *request, char *error)
 
 bool agent_do_unbind(struct agent_client *c, const json_t *request, char *error)
 {
-    uint64_t id = 0;
-    const struct agent_field fields[] = {
-        {"window", AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(id)}};
     const struct agent_slots windows = windows_of(c);
-    struct agent_window *w;
-    if (!agent_take(request, fields, COUNT(fields), error) ||
-        (w = agent_slot_find(&windows, id, error)) == NULL)
+    struct agent_window *w = agent_slot_take(&windows, request, error);
+    if (w == NULL)
         return false;
     c->backend->forget(c->own, w->stag);
     w->memory->windows--;
