@@ -192,10 +192,8 @@ static json_t *take(struct iw_control *c, json_int_t id, bool *more)
         hold(c, message, iw_control_channel_line(c->channel));
         return NULL;
     }
-    if (json_is_integer(json_object_get(message, "id")) &&
-        json_integer_value(json_object_get(message, "id")) == id) {
+    if (json_integer_value(json_object_get(message, "id")) == id)
         return message;
-    }
     json_decref(message); /* the late reply to a call that was given up */
     return NULL;
 }

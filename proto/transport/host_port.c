@@ -9,7 +9,7 @@
 
 int iw_transport_parse(const char *text, struct iw_host_port *out, char *error, size_t room)
 {
-    const char *host = text, *end, *colon;
+    const char *host = text, *colon = strrchr(text, ':'), *end = colon;
     if (text[0] == '[') {
         host = text + 1;
         end = strchr(host, ']');
@@ -18,18 +18,10 @@ int iw_transport_parse(const char *text, struct iw_host_port *out, char *error, 
             return -1;
         }
         colon = end + 1;
-    } else {
-        colon = strrchr(text, ':');
-        if (!colon) {
-            snprintf(error, room, "bad address \"%s\": expected HOST:PORT", text);
-            return -1;
-        }
-        if (memchr(text, ':', (size_t)(colon - text))) {
-            snprintf(error, room,
-                     "bad address \"%s\": expected HOST:PORT, an IPv6 address in brackets", text);
-            return -1;
-        }
-        end = colon;
+    } else if (!colon || memchr(text, ':', (size_t)(colon - text))) {
+        snprintf(error, room, "bad address \"%s\": expected HOST:PORT%s", text,
+                 colon ? ", an IPv6 address in brackets" : "");
+        return -1;
     }
     size_t length = (size_t)(end - host);
     if (length == 0 || length >= sizeof(out->host)) {

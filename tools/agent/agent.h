@@ -191,6 +191,7 @@ struct agent_place {
     const json_t *config; /* NULL or an object, whose fields are the backend's own */
     struct agent_octets private_data;
     uint64_t domain; /* index of a protection domain */
+    bool ask;        /* listen: Requests wait for an answer */
     bool half_close; /* the peer's close is not answered by one */
     bool stream;     /* connections begin in streaming mode */
 };

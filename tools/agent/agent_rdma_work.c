@@ -92,20 +92,19 @@ static bool take_atomic(const struct iw_work *w, struct ibv_send_wr *wr)
 static bool take_op(const struct rdma_agent *a, const struct iw_work *w, struct ibv_send_wr *wr,
                     char *error)
 {
-    const struct agent_rdma_device *d = a->device;
     bool can = true;
     switch (w->opcode) {
-    case IW_WORK_SEND:
     case IW_WORK_SEND_SE:
+    case IW_WORK_SEND:
         wr->opcode = IBV_WR_SEND;
         break;
-    case IW_WORK_SEND_INVALIDATE:
     case IW_WORK_SEND_SE_INVALIDATE:
+    case IW_WORK_SEND_INVALIDATE:
         wr->opcode = IBV_WR_SEND_WITH_INV;
         wr->invalidate_rkey = w->invalidate_stag;
         /* rdma-core's provider for siw takes the STag from here. */
         wr->wr.rdma.rkey = w->invalidate_stag;
-        can = d->invalidates;
+        can = a->device->invalidates;
         break;
     case IW_WORK_WRITE:
     case IW_WORK_READ:
@@ -117,19 +116,17 @@ static bool take_op(const struct rdma_agent *a, const struct iw_work *w, struct 
     case IW_WORK_CMP_SWAP:
         if (!take_atomic(w, wr))
             return agent_fail(error, AGENT_UNSUPPORTED "masks of op %s", agent_op_names[w->opcode]);
-        can = d->atomics;
+        can = a->device->atomics;
         break;
     default:
         can = false;
         break;
     }
-    if (!can)
-        return agent_fail(error, AGENT_UNSUPPORTED "op %s", agent_op_names[w->opcode]);
     if (w->opcode == IW_WORK_SEND_SE || w->opcode == IW_WORK_SEND_SE_INVALIDATE)
         wr->send_flags |= IBV_SEND_SOLICITED;
     if ((w->flags & IW_WORK_FENCE) != 0)
         wr->send_flags |= IBV_SEND_FENCE;
-    return true;
+    return can || agent_fail(error, AGENT_UNSUPPORTED "op %s", agent_op_names[w->opcode]);
 }
 
 bool rdma_post(void *connection, const struct agent_work *w, char *error)

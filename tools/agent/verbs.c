@@ -17,7 +17,7 @@ static bool do_reset(struct agent_client *c, const json_t *request, char *error)
 /* ---- listen, connect ---- */
 
 static bool take_place(const struct agent_client *c, const json_t *request, bool listening,
-                       struct agent_place *p, bool *ask, char *error)
+                       struct agent_place *p, char *error)
 {
     static const char *const answers[] = {"auto", "ask"};
     const char *host = "127.0.0.1", *accept = "auto";
@@ -38,7 +38,7 @@ static bool take_place(const struct agent_client *c, const json_t *request, bool
     int answer = agent_index("accept", answers, COUNT(answers), accept, error);
     if (answer < 0)
         return false;
-    *ask = answer == 1;
+    p->ask = answer == 1;
     if (strlen(host) >= sizeof p->at.host)
         return agent_fail(error, "field host: longer than %zu octets", sizeof p->at.host - 1);
     memcpy(p->at.host, host, strlen(host) + 1);
@@ -51,14 +51,13 @@ static bool do_listen(struct agent_client *c, const json_t *request, char *error
     struct agent_place p;
     struct agent_listener *l;
     uint16_t port;
-    bool ask;
-    if (!take_place(c, request, true, &p, &ask, error) ||
+    if (!take_place(c, request, true, &p, error) ||
         (l = agent_slot_free(&c->own->listeners, error)) == NULL ||
         !c->backend->listen(c->own, l, &p, &port, error)) {
         agent_octets_free(&p.private_data);
         return false;
     }
-    *l = (struct agent_listener){++c->own->last_id, ask, p.private_data};
+    *l = (struct agent_listener){++c->own->last_id, p.ask, p.private_data};
     return json_object_update_new(c->reply, json_pack("{s:I,s:i}", "listen", (json_int_t)l->id,
                                                       "port", (int)port)) == 0;
 }
@@ -67,9 +66,8 @@ static bool do_connect(struct agent_client *c, const json_t *request, char *erro
 {
     struct agent_place p;
     uint64_t conn;
-    bool ask;
-    bool good = take_place(c, request, false, &p, &ask, error) &&
-                c->backend->connect(c->own, &p, &conn, error);
+    bool good =
+        take_place(c, request, false, &p, error) && c->backend->connect(c->own, &p, &conn, error);
     agent_octets_free(&p.private_data);
     return good && json_object_set_new(c->reply, "conn", json_integer((json_int_t)conn)) == 0;
 }

@@ -157,6 +157,18 @@ static void dismiss(struct worker *w)
         close(w->stop);
 }
 
+/* Starts the other threads. */
+static int start_others(const struct crew *crew)
+{
+    for (unsigned i = 1; i < crew->count; i++) {
+        struct worker *w = &crew->workers[i];
+        w->running = pthread_create(&w->thread, NULL, work, w) == 0;
+        if (!w->running)
+            return iw_complain_exit(IW_EXIT_FAILURE, "cannot start a thread");
+    }
+    return IW_EXIT_GOOD;
+}
+
 int peer_run(struct peer *p)
 {
     struct crew crew = {.count = (unsigned)p->threads};
@@ -171,28 +183,24 @@ int peer_run(struct peer *p)
         w->peer = *p;
         w->peer.number = ready++;
         w->crew = &crew;
-        if (w->peer.number > 0)
-            w->peer.address.port = crew.workers[0].peer.address.port;
         status = prepare(w);
+        p->address.port = w->peer.address.port; /* of the next ones, too */
     }
     crew.resident = resident();
-    for (unsigned i = 1; i < crew.count && status == IW_EXIT_GOOD; i++) {
-        crew.workers[i].running =
-            pthread_create(&crew.workers[i].thread, NULL, work, &crew.workers[i]) == 0;
-        if (!crew.workers[i].running)
-            status = iw_complain_exit(IW_EXIT_FAILURE, "cannot start a thread");
-    }
+    if (status == IW_EXIT_GOOD)
+        status = start_others(&crew);
     if (status == IW_EXIT_GOOD) {
         turn(&crew.workers[0].peer);
         interrupted(&crew.workers[0].peer);
     }
     stop_others(&crew);
     for (unsigned i = 0; i < ready; i++) {
-        if (crew.workers[i].running)
-            pthread_join(crew.workers[i].thread, NULL);
+        struct worker *w = &crew.workers[i];
+        if (w->running)
+            pthread_join(w->thread, NULL);
         if (status == IW_EXIT_GOOD)
-            status = crew.workers[i].peer.status;
-        dismiss(&crew.workers[i]);
+            status = w->peer.status;
+        dismiss(w);
     }
     free(crew.workers);
     return status;

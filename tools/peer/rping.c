@@ -15,7 +15,7 @@ enum {
     INFO = 16,             /* octets: address 8, STag 4, length 4 */
     LARGEST = 1024 * 1024, /* octets that a server lets a client ask for */
     FIRST_CHAR = 'A',
-    LAST_CHAR = 'z'
+    CHARS = 'z' - FIRST_CHAR + 1
 };
 
 struct rping {
@@ -31,16 +31,11 @@ struct rping {
 static void fill_pattern(uint8_t *data, size_t length, uint64_t exchange)
 {
     char head[40];
-    int head_length =
-        snprintf(head, sizeof(head), "rdma-ping-%llu: ", (unsigned long long)exchange);
-    unsigned c = (unsigned)(exchange % (LAST_CHAR - FIRST_CHAR + 1));
+    size_t head_length =
+        (size_t)snprintf(head, sizeof(head), "rdma-ping-%llu: ", (unsigned long long)exchange);
     for (size_t i = 0; i < length; i++) {
-        if (i < (size_t)head_length) {
-            data[i] = (uint8_t)head[i];
-        } else {
-            data[i] = (uint8_t)(FIRST_CHAR + c);
-            c = (c + 1) % (LAST_CHAR - FIRST_CHAR + 1);
-        }
+        unsigned step = (unsigned)((exchange + i - head_length) % CHARS);
+        data[i] = i < head_length ? (uint8_t)head[i] : (uint8_t)(FIRST_CHAR + step);
     }
     data[length - 1] = 0;
 }
