@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include <getopt.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,22 +21,28 @@ static const struct iw_option standard[] = {
 
 /* ---- values ---- */
 
+int iw_option_wrong(char *error, size_t room, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error, room, format, arguments);
+    va_end(arguments);
+    return IW_OPTION_WRONG;
+}
+
 int iw_option_number(const char *value, uint64_t low, uint64_t high, uint64_t *out, char *error,
                      size_t room)
 {
     if (iw_number(value, low, high, out))
         return IW_OPTION_TAKEN;
-    snprintf(error, room, "expected a number from %llu to %llu", (unsigned long long)low,
-             (unsigned long long)high);
-    return IW_OPTION_WRONG;
+    return iw_option_wrong(error, room, "expected a number from %llu to %llu",
+                           (unsigned long long)low, (unsigned long long)high);
 }
 
 static int take_on_off(const char *value, bool *out, char *error, size_t room)
 {
-    if (strcmp(value, "on") != 0 && strcmp(value, "off") != 0) {
-        snprintf(error, room, "expected on or off");
-        return IW_OPTION_WRONG;
-    }
+    if (strcmp(value, "on") != 0 && strcmp(value, "off") != 0)
+        return iw_option_wrong(error, room, "expected on or off");
     *out = value[1] == 'n';
     return IW_OPTION_TAKEN;
 }
@@ -51,63 +58,59 @@ int iw_option_hex(const char *value, uint8_t *out, size_t limit, size_t *length,
                   size_t room)
 {
     size_t digits = strlen(value);
-
-    if (digits > 2 * limit) {
-        snprintf(error, room, "expected at most %zu octets, not %zu", limit, (digits + 1) / 2);
-        return IW_OPTION_WRONG;
-    }
+    if (digits > 2 * limit)
+        return iw_option_wrong(error, room, "expected at most %zu octets, not %zu", limit,
+                               (digits + 1) / 2);
     for (size_t i = 0; i < digits; i += 2) {
         int high = hex_digit(value[i]), low = hex_digit(value[i + 1]);
-
-        if (high < 0 || low < 0) {
-            snprintf(error, room, "expected pairs of hex digits, not \"%.20s\" at character %zu",
-                     value + i, i + 1);
-            return IW_OPTION_WRONG;
-        }
+        if (high < 0 || low < 0)
+            return iw_option_wrong(error, room,
+                                   "expected pairs of hex digits, not \"%.20s\" at character %zu",
+                                   value + i, i + 1);
         out[i / 2] = (uint8_t)(high << 4 | low);
     }
     *length = digits / 2;
     return IW_OPTION_TAKEN;
 }
 
+static int take_real(const struct iw_option *o, const char *value, double *out, char *error,
+                     size_t room)
+{
+    if (iw_number_real(value, o->low.x, o->high.x, out))
+        return IW_OPTION_TAKEN;
+    if (o->low.x > 0)
+        return iw_option_wrong(error, room, "expected a number from %g to %g", o->low.x, o->high.x);
+    if (o->high.x < 1e9)
+        return iw_option_wrong(error, room, "expected a number above 0, at most %g", o->high.x);
+    /* a bound that nobody is meant to meet */
+    return iw_option_wrong(error, room, "expected a number above 0");
+}
+
 static int take(const struct iw_option *o, void *context, const char *value, char *error,
                 size_t room)
 {
     char *at = (char *)context + o->offset;
-    uint64_t n = 0;
-    int status = IW_OPTION_TAKEN;
-
+    uint64_t n;
     switch (o->kind) {
     case IW_OPTION_FLAG:
         *(bool *)at = true;
         break;
     case IW_OPTION_ON_OFF:
-        status = take_on_off(value, (bool *)at, error, room);
-        break;
+        return take_on_off(value, (bool *)at, error, room);
     case IW_OPTION_TEXT:
         memcpy(at, &value, sizeof(value));
         break;
     case IW_OPTION_NUMBER:
-        status = iw_option_number(value, o->low.n, o->high.n, &n, error, room);
-        if (status == IW_OPTION_TAKEN)
-            iw_number_store(at, o->size, n);
+        if (iw_option_number(value, o->low.n, o->high.n, &n, error, room) != IW_OPTION_TAKEN)
+            return IW_OPTION_WRONG;
+        iw_number_store(at, o->size, n);
         break;
     case IW_OPTION_REAL:
-        if (!iw_number_real(value, o->low.x, o->high.x, (double *)(void *)at)) {
-            if (o->low.x > 0)
-                snprintf(error, room, "expected a number from %g to %g", o->low.x, o->high.x);
-            else if (o->high.x < 1e9)
-                snprintf(error, room, "expected a number above 0, at most %g", o->high.x);
-            else /* a bound that nobody is meant to meet */
-                snprintf(error, room, "expected a number above 0");
-            status = IW_OPTION_WRONG;
-        }
-        break;
+        return take_real(o, value, (double *)(void *)at, error, room);
     case IW_OPTION_CALL:
-        status = o->set(context, value, error, room);
-        break;
+        return o->set(context, value, error, room);
     }
-    return status;
+    return IW_OPTION_TAKEN;
 }
 
 /* ---- all options of a program, one after the other ---- */

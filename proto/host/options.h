@@ -80,6 +80,9 @@ struct iw_command_line {
  * status after printing the help, the version, or one line that says what is wrong. */
 int iw_options_read(const struct iw_command_line *line, int argc, char **argv, int *words);
 
+/* Writes what was expected into `error`. Returns IW_OPTION_WRONG. */
+int iw_option_wrong(char *error, size_t room, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Readers for set(). Each returns IW_OPTION_TAKEN, or IW_OPTION_WRONG with what was expected in
  * `error`. */
 int iw_option_number(const char *value, uint64_t low, uint64_t high, uint64_t *out, char *error,

@@ -51,10 +51,9 @@ static int set_backend(void *context, const char *value, char *error, size_t roo
 {
     struct program *p = context;
     p->verbs = strcmp(value, "verbs") == 0;
-    if (p->verbs || strcmp(value, "endpoint") == 0)
-        return 0;
-    snprintf(error, room, "expected endpoint or verbs");
-    return -1;
+    return p->verbs || strcmp(value, "endpoint") == 0
+               ? IW_OPTION_TAKEN
+               : iw_option_wrong(error, room, "expected endpoint or verbs");
 }
 
 static void on_signal(void *context, uint32_t events)

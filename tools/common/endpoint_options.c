@@ -37,10 +37,8 @@ static int set_rtr(void *context, const char *value, char *error, size_t room)
         while (i < IW_ENDPOINT_RTR_FORMS && (strlen(iw_endpoint_rtr_names[i]) != length ||
                                              memcmp(iw_endpoint_rtr_names[i], at, length) != 0))
             i++;
-        if (i == IW_ENDPOINT_RTR_FORMS) {
-            snprintf(error, room, "expected a list of send, write and read");
-            return -1;
-        }
+        if (i == IW_ENDPOINT_RTR_FORMS)
+            return iw_option_wrong(error, room, "expected a list of send, write and read");
         mpa->rtr |= (uint8_t)(1u << i);
         if (at == value)
             mpa->rtr_first = mpa->rtr;
@@ -67,13 +65,11 @@ static int read_private(struct iw_endpoint_options *o, const char *path, char *e
     bool failed = !f || ferror(f);
     if (f)
         fclose(f);
-    if (failed || length > IW_MPA_PRIVATE_MAX) {
-        if (failed)
-            snprintf(error, room, "cannot read \"%.200s\"", path);
-        else
-            snprintf(error, room, "\"%.200s\" holds more than %u octets", path, IW_MPA_PRIVATE_MAX);
-        return -1;
-    }
+    if (failed)
+        return iw_option_wrong(error, room, "cannot read \"%.200s\"", path);
+    if (length > IW_MPA_PRIVATE_MAX)
+        return iw_option_wrong(error, room, "\"%.200s\" holds more than %u octets", path,
+                               IW_MPA_PRIVATE_MAX);
     memcpy(o->private_data, octets, length);
     o->private_length = length;
     return 0;
@@ -88,30 +84,30 @@ static int set_private(void *context, const char *value, char *error, size_t roo
                          room);
 }
 
-/* Adds " (did you mean X?)" to the error, if X is near. */
-static void suggest_check(const char *value, char *error, size_t room)
+/* Returns the check or rule that is near to what stands before '=', NULL if it is one, or if none
+ * is near. */
+static const char *suggestion(const char *value)
 {
     char name[IW_NEAREST_WORD] = "";
-    size_t length = strcspn(value, "="), used = strlen(error);
+    size_t length = strcspn(value, "=");
     if (length >= sizeof(name))
-        return;
+        return NULL;
     memcpy(name, value, length);
     if (iw_check_find(name) != IW_CHECK_NONE || iw_rule_find(name))
-        return;
-    const char *near = iw_nearest_check(name) ? iw_nearest_check(name) : iw_nearest_rule(name);
-    if (near)
-        snprintf(error + used, room - used, " (did you mean %s?)", near);
+        return NULL;
+    return iw_nearest_check(name) ? iw_nearest_check(name) : iw_nearest_rule(name);
 }
 
 static int set_switch(void *context, enum iw_switch kind, const char *value, char *error,
                       size_t room)
 {
+    struct iw_endpoint_options *o = context;
     const char *why;
-    if (iw_switches_set(&((struct iw_endpoint_options *)context)->switches, kind, value, &why) > 0)
-        return 0;
-    snprintf(error, room, "%s", why);
-    suggest_check(value, error, room);
-    return -1;
+    if (iw_switches_set(&o->switches, kind, value, &why) > 0)
+        return IW_OPTION_TAKEN;
+    const char *near = suggestion(value);
+    return iw_option_wrong(error, room, "%s%s%s%s", why, near ? " (did you mean " : "",
+                           near ? near : "", near ? "?)" : "");
 }
 
 static int set_ignore(void *context, const char *value, char *error, size_t room)

@@ -20,16 +20,13 @@ static int set_personality(void *context, const char *value, char *error, size_t
             ((struct peer *)context)->personality = all[i];
             return 0;
         }
-    snprintf(error, room, "expected echo or rping");
-    return -1;
+    return iw_option_wrong(error, room, "expected echo or rping");
 }
 
 static int set_trace(void *context, const char *value, char *error, size_t room)
 {
-    if (strcmp(value, "json") != 0) {
-        snprintf(error, room, "expected json");
-        return -1;
-    }
+    if (strcmp(value, "json") != 0)
+        return iw_option_wrong(error, room, "expected json");
     ((struct peer *)context)->trace = stderr;
     return 0;
 }
@@ -37,11 +34,8 @@ static int set_trace(void *context, const char *value, char *error, size_t room)
 /* NOLINTNEXTLINE(readability-non-const-parameter): as the table wants it */
 static int set_stream(void *context, const char *value, char *error, size_t room)
 {
-    size_t length = strlen(value);
-    if (length > LONGEST_LINE || strchr(value, '\n')) {
-        snprintf(error, room, "expected one line of at most %d octets", LONGEST_LINE);
-        return -1;
-    }
+    if (strlen(value) > LONGEST_LINE || strchr(value, '\n'))
+        return iw_option_wrong(error, room, "expected one line of at most %d octets", LONGEST_LINE);
     ((struct peer *)context)->stream = value;
     return 0;
 }
