@@ -16,7 +16,7 @@ enum iw_option_kind {
     IW_OPTION_FLAG,   /* bool member: becomes true */
     IW_OPTION_ON_OFF, /* bool member: "on" or "off" */
     IW_OPTION_TEXT,   /* const char * member: the argument itself */
-    IW_OPTION_NUMBER, /* unsigned member of 8, 16, 32 or 64 bits: low.n to high.n */
+    IW_OPTION_NUMBER, /* integer member of 8, 16, 32 or 64 bits: low.n to high.n */
     IW_OPTION_REAL,   /* double member: low.x to high.x */
     IW_OPTION_CALL    /* set() does it */
 };

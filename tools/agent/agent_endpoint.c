@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "agent_endpoint.h"
+#include "endpoint_options.h"
 
 #include "iwarp/endpoint_transport.h"
 
@@ -15,8 +16,9 @@ static json_t *features(void *b)
     /* The revisions of a connection unless `config` names a higher one. */
     for (int i = 0; i <= a->defaults.mpa.revision; i++)
         json_array_append_new(revisions, json_integer(i));
-    return json_pack("{s:b,s:b,s:[s,s,s],s:i,s:b,s:b,s:b,s:b,s:[s,s],s:o,s:o,s:o,s:o}", "crc", 1,
-                     "markers", 1, "rtr", "send", "write", "read", "max_private",
+    return json_pack("{s:b,s:b,s:o,s:i,s:b,s:b,s:b,s:b,s:[s,s],s:o,s:o,s:o,s:o}", "crc", 1,
+                     "markers", 1, "rtr",
+                     agent_strings(iw_endpoint_rtr_names, IW_ENDPOINT_RTR_FORMS), "max_private",
                      (int)IW_MPA_PRIVATE_MAX, "switches", 1, "extensions", a->defaults.extensions,
                      "windows", 1, "streaming", 1, "reports", "fault", "terminated", "access",
                      agent_strings(agent_right_names, AGENT_RIGHTS), "revisions", revisions, "ops",

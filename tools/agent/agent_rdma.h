@@ -175,18 +175,15 @@ bool rdma_invalidate(void *b, uint32_t stag, char *error);
 void rdma_forget(void *b, uint32_t stag);
 /* Returns the region that has, or had, this STag; NULL if there is none. */
 struct rdma_region *rdma_region_find(struct rdma_agent *a, uint32_t stag);
-/* Notes that the peer has invalidated an STag. */
-void rdma_invalidated(struct rdma_agent *a, uint32_t stag);
 unsigned rdma_rights(uint32_t rights);
 
 /* ---- agent_rdma_window.c ---- */
 
 bool rdma_bind(void *b, const struct agent_binding *binding, uint32_t *stag, uint64_t *to,
                char *error);
-/* Invalidates a window's STag. Returns true if there is such a window: its STag is then dead, or
- * forgotten. */
-bool rdma_invalidate_window(struct rdma_agent *a, uint32_t stag, bool *alive);
-bool rdma_forget_window(struct rdma_agent *a, uint32_t stag);
+/* Returns true if there is such a window, whose STag was alive. */
+bool rdma_invalidate_window(struct rdma_agent *a, uint32_t stag);
+void rdma_forget_window(struct rdma_agent *a, uint32_t stag);
 bool rdma_windows_on(const struct rdma_agent *a, const struct agent_memory *memory);
 /* Ends the windows that belong to the stream of a connection, which die with it. */
 void rdma_end_windows(struct rdma_agent *a, uint64_t conn);

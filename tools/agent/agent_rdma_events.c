@@ -49,8 +49,9 @@ static void completed(struct rdma_connection *c, uint32_t slot, const struct ibv
     bool atomic = r->op == IW_WORK_FETCH_ADD || r->op == IW_WORK_CMP_SWAP;
     bool invalidated = ok && received && (wc->wc_flags & IBV_WC_WITH_INV) != 0;
     bool fault = !ok && wc->status != IBV_WC_WR_FLUSH_ERR;
-    if (invalidated)
-        rdma_invalidated(c->agent, wc->invalidated_rkey);
+    char error[AGENT_ERROR];
+    if (invalidated) /* by the peer: what the device cannot do now stays */
+        (void)rdma_invalidate(c->agent, wc->invalidated_rkey, error);
     agent_report(&c->base, "completion", "{s:I,s:s,s:s,s:I,s:o*,s:o*,s:s*}", "work",
                  (json_int_t)r->work, "op", agent_op_names[r->op], "status",
                  status_name(wc->status), "length", (json_int_t)length, "invalidated",

@@ -126,25 +126,15 @@ bool rdma_invalidate(void *b, uint32_t stag, char *error)
     if (alive)
         deregister(&r->remote);
     else if (r == NULL)
-        (void)rdma_invalidate_window(a, stag, &alive);
+        alive = rdma_invalidate_window(a, stag);
     return alive || agent_fail(error, "the STag is not valid any more");
-}
-
-void rdma_invalidated(struct rdma_agent *a, uint32_t stag)
-{
-    struct rdma_region *r = rdma_region_find(a, stag);
-    bool alive;
-    if (r == NULL)
-        (void)rdma_invalidate_window(a, stag, &alive);
-    else if (!rdma_windows_on(a, r->memory))
-        deregister(&r->remote);
 }
 
 void rdma_forget(void *b, uint32_t stag)
 {
     struct rdma_region *r = rdma_region_find(b, stag);
     if (r == NULL) {
-        (void)rdma_forget_window(b, stag);
+        rdma_forget_window(b, stag);
         return;
     }
     deregister(&r->remote);

@@ -18,23 +18,22 @@ static void dealloc(struct rdma_window *w)
     w->mw = NULL;
 }
 
-bool rdma_invalidate_window(struct rdma_agent *a, uint32_t stag, bool *alive)
+bool rdma_invalidate_window(struct rdma_agent *a, uint32_t stag)
 {
     struct rdma_window *w = find_window(a, stag);
-    *alive = w != NULL && w->mw != NULL;
-    if (w != NULL)
+    bool alive = w != NULL && w->mw != NULL;
+    if (alive)
         dealloc(w);
-    return w != NULL;
+    return alive;
 }
 
-bool rdma_forget_window(struct rdma_agent *a, uint32_t stag)
+void rdma_forget_window(struct rdma_agent *a, uint32_t stag)
 {
     struct rdma_window *w = find_window(a, stag);
     if (w == NULL)
-        return false;
+        return;
     dealloc(w);
     *w = (struct rdma_window){0};
-    return true;
 }
 
 bool rdma_windows_on(const struct rdma_agent *a, const struct agent_memory *memory)
@@ -150,8 +149,7 @@ bool rdma_bind(void *b, const struct agent_binding *binding, uint32_t *stag, uin
     *w = (struct rdma_window){
         .stag = mw->rkey, .mw = mw, .conn = binding->conn, .memory = binding->memory};
     /* A window that is bound anew is another one to the device. */
-    if (*stag != 0)
-        (void)rdma_forget_window(a, *stag);
+    rdma_forget_window(a, *stag);
     *stag = mw->rkey;
     *to = info.addr;
     return true;

@@ -20,8 +20,7 @@ struct program {
     const char *listen, *token_file;
     struct iw_host_port at; /* what `listen` says */
     bool no_token;
-    uint64_t control_fd;
-    bool control_fd_given;
+    int control_fd; /* -1: not given */
     bool verbs;
     const char *device;
     const struct agent_backend *backend;
@@ -38,13 +37,6 @@ static int set_listen(void *context, const char *value, char *error, size_t room
     struct program *p = context;
     p->listen = value;
     return iw_transport_parse(value, &p->at, error, room);
-}
-
-static int set_control_fd(void *context, const char *value, char *error, size_t room)
-{
-    struct program *p = context;
-    p->control_fd_given = true;
-    return iw_option_number(value, 0, 1 << 20, &p->control_fd, error, room);
 }
 
 static int set_backend(void *context, const char *value, char *error, size_t room)
@@ -117,13 +109,12 @@ static int run(struct program *p)
     if (signal_fd < 0 || p->reactor == NULL ||
         iw_watch_create(p->reactor, signal_fd, EPOLLIN, on_signal, p) == NULL) {
         iw_complain("cannot start: %s", strerror(errno));
-    } else if (p->control_fd_given) {
-        p->session = agent_session_create(p->reactor, (int)p->control_fd, p->backend, p->settings);
+    } else if (p->control_fd >= 0) {
+        p->session = agent_session_create(p->reactor, p->control_fd, p->backend, p->settings);
         if (p->session != NULL)
             status = serve(p);
         else
-            iw_complain("--control-fd %d: not a usable socket: %s", (int)p->control_fd,
-                        strerror(errno));
+            iw_complain("--control-fd %d: not a usable socket: %s", p->control_fd, strerror(errno));
     } else {
         status = open_listener(p);
         if (status == IW_EXIT_GOOD)
@@ -171,7 +162,7 @@ int main(int argc, char **argv)
         {"no-token", 0, NULL, "serve anyone, also where other hosts can reach the control port", 0,
          IW_OPTION_SETS(struct program, no_token)},
         {"control-fd", 0, "N", "serve one client on this inherited socket, then end", 0,
-         IW_OPTION_CALLS(set_control_fd)},
+         IW_OPTION_COUNTS(struct program, control_fd, 0, 1 << 20)},
         {"backend", 0, "NAME",
          "whose connections: endpoint (libiwarp's), or verbs (an RDMA device's)", 0,
          IW_OPTION_CALLS(set_backend)},
@@ -179,7 +170,7 @@ int main(int argc, char **argv)
          IW_OPTION_KEEPS(struct program, device)},
     };
     static struct iw_endpoint_options options;
-    struct program p = {.listen = "127.0.0.1:0", .at = {.host = "127.0.0.1"}};
+    struct program p = {.listen = "127.0.0.1:0", .at = {.host = "127.0.0.1"}, .control_fd = -1};
     struct iw_program description = {
         .name = "iwarp-agent",
         .usage = "[options]",
