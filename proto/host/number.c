@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "number.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,7 @@ bool iw_number(const char *text, uint64_t low, uint64_t high, uint64_t *out)
     char *end;
 
     /* strtoull would take blanks and signs as well. */
-    if (!((*digits >= '0' && *digits <= '9') ||
-          (hex && ((*digits | 32) >= 'a' && (*digits | 32) <= 'f'))))
+    if (!(hex ? isxdigit((unsigned char)*digits) : isdigit((unsigned char)*digits)))
         return false;
     errno = 0;
     unsigned long long value = strtoull(digits, &end, hex ? 16 : 10);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "options.h"
 
+#include <ctype.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -47,13 +48,6 @@ static int take_on_off(const char *value, bool *out, char *error, size_t room)
     return IW_OPTION_TAKEN;
 }
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'                 ? c - '0'
-           : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
-                                                : -1;
-}
-
 int iw_option_hex(const char *value, uint8_t *out, size_t limit, size_t *length, char *error,
                   size_t room)
 {
@@ -62,12 +56,12 @@ int iw_option_hex(const char *value, uint8_t *out, size_t limit, size_t *length,
         return iw_option_wrong(error, room, "expected at most %zu octets, not %zu", limit,
                                (digits + 1) / 2);
     for (size_t i = 0; i < digits; i += 2) {
-        int high = hex_digit(value[i]), low = hex_digit(value[i + 1]);
-        if (high < 0 || low < 0)
+        const char pair[] = {value[i], value[i + 1], 0};
+        if (!isxdigit((unsigned char)pair[0]) || !isxdigit((unsigned char)pair[1]))
             return iw_option_wrong(error, room,
                                    "expected pairs of hex digits, not \"%.20s\" at character %zu",
                                    value + i, i + 1);
-        out[i / 2] = (uint8_t)(high << 4 | low);
+        out[i / 2] = (uint8_t)strtoul(pair, NULL, 16);
     }
     *length = digits / 2;
     return IW_OPTION_TAKEN;

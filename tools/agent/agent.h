@@ -311,7 +311,7 @@ void agent_reset_memory(struct agent_client *c);
 /* What `access` may hold. */
 extern const char *const agent_right_names[AGENT_RIGHTS];
 
-agent_verb agent_do_recv, agent_do_post;
+agent_verb agent_do_work; /* recv and post */
 /* By enum iw_work_opcode, as `op` in requests and completions. */
 extern const char *const agent_op_names[IW_WORK_RECV + 1];
 

@@ -197,8 +197,8 @@ static const struct {
     {"release", agent_do_release, NEED_NOTHING},
     {"fill", agent_do_fill, NEED_NOTHING},
     {"read", agent_do_read, NEED_NOTHING},
-    {"recv", agent_do_recv, NEED_NOTHING},
-    {"post", agent_do_post, NEED_NOTHING},
+    {"recv", agent_do_work, NEED_NOTHING},
+    {"post", agent_do_work, NEED_NOTHING},
 };
 
 static bool offered(const struct agent_client *c, enum need need)

@@ -51,31 +51,9 @@ static bool take_pieces(struct agent_client *c, const json_t *array, struct agen
     return true;
 }
 
-/* ---- recv ---- */
+/* ---- recv, post ---- */
 
-bool agent_do_recv(struct agent_client *c, const json_t *request, char *error)
-{
-    uint64_t conn = 0, mem = 0, offset = 0, length = 0;
-    const json_t *pieces = NULL;
-    struct agent_work w = {.work = {.opcode = IW_WORK_RECV}};
-    const struct agent_field fields[] = {
-        {"conn", AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(conn)},
-        {"work", AGENT_NUMBER, true, INT64_MAX, AGENT_INTO(w.work.id)},
-        {"mem", AGENT_NUMBER, false, UINT64_MAX, AGENT_INTO(mem)},
-        {"offset", AGENT_NUMBER, false, AGENT_MEMORY_OCTETS, AGENT_INTO(offset)},
-        {"length", AGENT_NUMBER, false, AGENT_MEMORY_OCTETS, AGENT_INTO(length)},
-        {"sge", AGENT_ARRAY, false, AGENT_SGE_MAX, AGENT_INTO(pieces)},
-    };
-    bool one = json_object_get(request, "mem") != NULL;
-    void *connection;
-    return agent_take(request, fields, COUNT(fields), error) &&
-           (!one || add_piece(c, &w, mem, offset, length, error)) &&
-           take_pieces(c, pieces, &w, error) &&
-           (connection = agent_slot_find(&c->own->connections, conn, error)) != NULL &&
-           c->backend->receive(connection, &w, error);
-}
-
-/* ---- post ---- */
+enum { RECV_FIELDS = 6 };
 
 static bool take_op(const char *name, enum iw_work_opcode *out, char *error)
 {
@@ -95,23 +73,26 @@ static bool take_immediate(struct iw_work *w, const struct agent_octets *octets,
     return true;
 }
 
-bool agent_do_post(struct agent_client *c, const json_t *request, char *error)
+bool agent_do_work(struct agent_client *c, const json_t *request, char *error)
 {
     uint64_t conn = 0, mem = 0, offset = 0;
     const json_t *pieces = NULL;
     const char *op = "";
     struct agent_octets immediate = {NULL, 0};
-    struct agent_work aw = {.work = {.compare_mask = UINT64_MAX}};
+    struct agent_work aw = {.work = {.opcode = IW_WORK_RECV, .compare_mask = UINT64_MAX}};
     struct iw_work *w = &aw.work;
-    bool fence = false;
+    bool one = json_object_get(request, "mem") != NULL, fence = false;
+    bool receive = strcmp(json_string_value(json_object_get(request, "do")), "recv") == 0;
+    uint64_t longest = receive ? (uint64_t)AGENT_MEMORY_OCTETS : UINT32_MAX;
     const struct agent_field fields[] = {
         {"conn", AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(conn)},
         {"work", AGENT_NUMBER, true, INT64_MAX, AGENT_INTO(w->id)},
-        {"op", AGENT_STRING, true, 0, AGENT_INTO(op)},
         {"mem", AGENT_NUMBER, false, UINT64_MAX, AGENT_INTO(mem)},
         {"offset", AGENT_NUMBER, false, AGENT_MEMORY_OCTETS, AGENT_INTO(offset)},
-        {"length", AGENT_NUMBER, false, UINT32_MAX, AGENT_INTO(w->length)},
+        {"length", AGENT_NUMBER, false, longest, AGENT_INTO(w->length)},
         {"sge", AGENT_ARRAY, false, AGENT_SGE_MAX, AGENT_INTO(pieces)},
+        /* the rest is for post */
+        {"op", AGENT_STRING, true, 0, AGENT_INTO(op)},
         {"remote_stag", AGENT_NUMBER, false, UINT32_MAX, AGENT_INTO(w->remote_stag)},
         {"remote_to", AGENT_NUMBER, false, UINT64_MAX, AGENT_INTO(w->remote_to)},
         {"invalidate_stag", AGENT_NUMBER, false, UINT32_MAX, AGENT_INTO(w->invalidate_stag)},
@@ -122,10 +103,9 @@ bool agent_do_post(struct agent_client *c, const json_t *request, char *error)
         {"compare", AGENT_NUMBER, false, UINT64_MAX, AGENT_INTO(w->compare)},
         {"compare_mask", AGENT_NUMBER, false, UINT64_MAX, AGENT_INTO(w->compare_mask)},
     };
-    bool one = json_object_get(request, "mem") != NULL;
     void *connection;
-    bool good = agent_take(request, fields, COUNT(fields), error) &&
-                take_op(op, &w->opcode, error) && take_immediate(w, &immediate, error);
+    bool good = agent_take(request, fields, receive ? RECV_FIELDS : COUNT(fields), error) &&
+                (receive || take_op(op, &w->opcode, error)) && take_immediate(w, &immediate, error);
     agent_octets_free(&immediate);
     if (!good)
         return false;
@@ -136,5 +116,5 @@ bool agent_do_post(struct agent_client *c, const json_t *request, char *error)
     return ((!read && !one) || add_piece(c, &aw, mem, offset, w->length, error)) &&
            (read || take_pieces(c, pieces, &aw, error)) &&
            (connection = agent_slot_find(&c->own->connections, conn, error)) != NULL &&
-           c->backend->post(connection, &aw, error);
+           (receive ? c->backend->receive : c->backend->post)(connection, &aw, error);
 }

@@ -14,13 +14,11 @@ enum { LARGEST_MESSAGE = 1024 * 1024, SMALLEST_RPING = 23, LONGEST_LINE = 200, M
 
 static int set_personality(void *context, const char *value, char *error, size_t room)
 {
-    static const struct personality *const all[] = {&peer_echo, &peer_rping};
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-        if (strcmp(all[i]->name, value) == 0) {
-            ((struct peer *)context)->personality = all[i];
-            return 0;
-        }
-    return iw_option_wrong(error, room, "expected echo or rping");
+    struct peer *p = context;
+    p->personality = strcmp(value, peer_rping.name) == 0 ? &peer_rping : &peer_echo;
+    return strcmp(value, p->personality->name) == 0
+               ? IW_OPTION_TAKEN
+               : iw_option_wrong(error, room, "expected echo or rping");
 }
 
 static int set_trace(void *context, const char *value, char *error, size_t room)
