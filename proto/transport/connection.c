@@ -123,8 +123,7 @@ static void established(struct iw_connection *c)
 
 static void prepare_socket(int fd)
 {
-    int on = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 }
 
 int iw_connection_attach(struct iw_connection *c, int fd)

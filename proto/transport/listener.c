@@ -87,15 +87,14 @@ static void release(struct iw_source *s)
 
 static int open_listener(const struct addrinfo *a, bool shared)
 {
-    int on = 1;
     int fd = socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
     if (fd < 0)
         return -1;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
     if (shared)
-        setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
+        setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &(int){1}, sizeof(int));
     if (a->ai_family == AF_INET6)
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){1}, sizeof(int));
     if (bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, BACKLOG)) {
         int saved = errno;
         close(fd);
@@ -126,8 +125,7 @@ static void cannot_listen(const struct iw_host_port *at, int number, char *error
     snprintf(error, room, "cannot listen on %s: %s", name, strerror(number));
 }
 
-static int bind_to(const struct iw_host_port *at, bool shared, char *address, char *error,
-                   size_t room)
+static int bind_to(const struct iw_host_port *at, bool shared, char *error, size_t room)
 {
     struct addrinfo *addresses = iw_address_resolve(at->host, at->port, true, error, room);
     int fd = -1;
@@ -135,46 +133,43 @@ static int bind_to(const struct iw_host_port *at, bool shared, char *address, ch
         return -1;
     for (const struct addrinfo *a = addresses; a && fd < 0; a = a->ai_next)
         fd = open_listener(a, shared);
-    int saved = errno;
-    freeaddrinfo(addresses);
     if (fd < 0)
-        cannot_listen(at, saved, error, room);
-    else if (address)
-        print_socket(fd, address);
+        cannot_listen(at, errno, error, room);
+    freeaddrinfo(addresses);
     return fd;
 }
 
 int iw_transport_bind(const struct iw_host_port *at, char *address, char *error, size_t room)
 {
-    return bind_to(at, false, address, error, room);
+    int fd = bind_to(at, false, error, room);
+    if (fd >= 0 && address)
+        print_socket(fd, address);
+    return fd;
 }
 
 struct iw_listener *iw_transport_listen(struct iw_reactor *r, const struct iw_host_port *at,
                                         const struct iw_listener_config *config, char *error,
                                         size_t room)
 {
-    int fd = bind_to(at, config->shared, NULL, error, room);
+    int fd = bind_to(at, config->shared, error, room);
     if (fd < 0)
         return NULL;
-    int defer = config->defer; /* seconds */
-    if (defer)
-        setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &defer, sizeof(defer));
+    if (config->defer) /* for one second */
+        setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &(int){1}, sizeof(int));
     struct iw_listener *l = calloc(1, sizeof(*l));
-    if (l) {
-        l->source.handle = handle;
-        l->source.release = release;
-        l->fd = fd;
-        l->config = *config;
-        if (l->config.limit == 0)
-            l->config.limit = LIMIT;
-        l->resume_at = UINT64_MAX;
-    }
     if (!l || iw_source_add(r, &l->source, fd, EPOLLIN)) {
         cannot_listen(at, errno, error, room);
         close(fd);
         free(l);
         return NULL;
     }
+    l->source.handle = handle;
+    l->source.release = release;
+    l->fd = fd;
+    l->config = *config;
+    if (l->config.limit == 0)
+        l->config.limit = LIMIT;
+    l->resume_at = UINT64_MAX;
     LIST_INSERT_HEAD(&r->listeners, l, entry);
     return l;
 }

@@ -23,10 +23,9 @@ struct iw_reactor *iw_reactor_create(void)
     r->buffer = malloc(IW_TRANSPORT_READ);
     r->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (!r->buffer || r->epoll < 0) {
-        if (r->epoll >= 0)
-            close(r->epoll);
-        free(r->buffer);
-        free(r);
+        int saved = errno;
+        iw_reactor_destroy(r);
+        errno = saved;
         return NULL;
     }
     return r;
@@ -48,7 +47,8 @@ void iw_reactor_destroy(struct iw_reactor *r)
     while (!LIST_EMPTY(&r->live))
         LIST_FIRST(&r->live)->release(LIST_FIRST(&r->live));
     free_dead(r);
-    close(r->epoll);
+    if (r->epoll >= 0)
+        close(r->epoll);
     free(r->heap);
     free(r->buffer);
     free(r);
@@ -169,9 +169,7 @@ int iw_reactor_timeout(const struct iw_reactor *r)
     if (next == UINT64_MAX)
         return -1;
     uint64_t now = iw_transport_now();
-    if (next <= now)
-        return 0;
-    uint64_t ms = (next - now + 999999) / 1000000;
+    uint64_t ms = next > now ? (next - now + 999999) / 1000000 : 0;
     return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
@@ -314,19 +312,17 @@ struct iw_watch *iw_watch_create(struct iw_reactor *r, int fd, uint32_t events, 
                                  void *context)
 {
     struct iw_watch *w = calloc(1, sizeof(*w));
-    if (!w)
-        return NULL;
-    w->source.handle = watch_handle;
-    w->source.release = watch_release;
-    w->fd = fd;
-    w->ready = ready;
-    w->context = context;
-    if (iw_source_add(r, &w->source, fd, events)) {
+    if (!w || iw_source_add(r, &w->source, fd, events)) {
         int saved = errno;
         free(w);
         errno = saved;
         return NULL;
     }
+    w->source.handle = watch_handle;
+    w->source.release = watch_release;
+    w->fd = fd;
+    w->ready = ready;
+    w->context = context;
     return w;
 }
 
