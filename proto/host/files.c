@@ -94,8 +94,6 @@ bool iw_close_output(FILE *f, const char *path)
 unsigned iw_cpus(void)
 {
     cpu_set_t set;
-
-    if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0)
-        return (unsigned)CPU_COUNT(&set);
-    return 1;
+    bool known = sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0;
+    return known ? (unsigned)CPU_COUNT(&set) : 1;
 }

@@ -11,6 +11,7 @@
  * verbs.c             the verbs about connections, verbs_memory.c about memory, verbs_work.c about
  *                     work: what requests say, checked, for any backend
  * args.c              fields of a request, checked one by one
+ * agent_core.c        what all backends share: things with numbers, events of connections
  * agent_memory.c      the arenas that regions lie in, with their guard areas
  * agent_endpoint*.c   the backend on libiwarp's own endpoint; agent_config.c: its `config`
  * agent_rdma*.c       the backend on libibverbs and librdmacm

@@ -68,25 +68,21 @@ static void closed(struct endpoint_connection *c, const struct iw_event *e)
                  rule == NULL ? NULL : rule->id, "error", number == 0 ? NULL : strerror(number));
 }
 
-/* Private data that does not fit shows only now: an enhanced Request leaves less room for it. */
-static void accept_request(struct endpoint_connection *c, struct iw_endpoint *ep, uint64_t now)
-{
-    if (iw_endpoint_accept(ep, c->listener->reply.data, c->listener->reply.length, now) != IW_OK)
-        iw_endpoint_abort(ep, false, 0, now);
-}
-
 static void happened(struct endpoint_connection *c, struct iw_endpoint *ep,
                      const struct iw_event *e)
 {
     uint64_t now = iw_transport_now();
+    const struct agent_octets *reply;
     json_t *event;
     switch (e->kind) {
     case IW_EVENT_REQUEST:
+        reply = &c->listener->reply;
         if (c->listener->ask)
             agent_report(&c->base, "request", "{s:o*,s:o}", "listen", agent_listen_of(&c->base),
                          "private", private_data(ep));
-        else
-            accept_request(c, ep, now);
+        else if (iw_endpoint_accept(ep, reply->data, reply->length, now) != IW_OK)
+            /* Private data that does not fit shows only now: an enhanced Request leaves less. */
+            iw_endpoint_abort(ep, false, 0, now);
         break;
     case IW_EVENT_ESTABLISHED:
         established(c, ep);

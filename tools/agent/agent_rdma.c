@@ -98,19 +98,12 @@ static struct rdma_cm_id *find_way(struct rdma_agent *a, const struct iw_host_po
     if (to == NULL)
         return NULL;
     /* Without a channel librdmacm itself waits. */
-    int status = rdma_create_id(NULL, &cm, NULL, RDMA_PS_TCP);
-    if (status == 0)
-        status = rdma_resolve_addr(cm, NULL, to->ai_addr, RDMA_RESOLVE_MS);
-    if (status == 0 && cm->verbs != a->device->verbs) {
-        status = -1;
-        errno = ENODEV;
-    }
-    if (status == 0)
-        status = rdma_resolve_route(cm, RDMA_RESOLVE_MS);
-    if (status == 0)
-        status = rdma_migrate_id(cm, a->device->events);
+    bool good = rdma_create_id(NULL, &cm, NULL, RDMA_PS_TCP) == 0 &&
+                rdma_resolve_addr(cm, NULL, to->ai_addr, RDMA_RESOLVE_MS) == 0 &&
+                rdma_check_device(a, cm) == 0 && rdma_resolve_route(cm, RDMA_RESOLVE_MS) == 0 &&
+                rdma_migrate_id(cm, a->device->events) == 0;
     freeaddrinfo(to);
-    if (status == 0)
+    if (good)
         return cm;
     rdma_no_way(a, "connect to", at, errno, error);
     if (cm != NULL)

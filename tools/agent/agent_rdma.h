@@ -127,6 +127,8 @@ struct rdma_agent {
 /* ---- agent_rdma_device.c ---- */
 
 json_t *rdma_features(void *b);
+/* Returns 0 if the id is one of the agent's device, else -1 with errno. */
+int rdma_check_device(const struct rdma_agent *a, const struct rdma_cm_id *cm);
 /* Write texts: why there is none of `what`; why one cannot `what` at a place. Return false. */
 bool rdma_no_resource(const struct rdma_agent *a, const char *what, int number, char *error);
 bool rdma_no_way(const struct rdma_agent *a, const char *what, const struct iw_host_port *at,
@@ -162,9 +164,8 @@ bool rdma_watch(struct rdma_agent *a);
 void rdma_finish(struct rdma_connection *c, const char *cause, const char *reason);
 /* Disconnects as soon as the posted work is done. */
 void rdma_close_when_done(struct rdma_connection *c);
-/* Waits until the work request has completed. Returns false if that takes longer than RDMA_BIND_MS.
- */
-bool rdma_await(struct rdma_connection *c, const struct rdma_record *r);
+/* Polls until the work request (NULL: all work) has completed, at most for so many milliseconds. */
+void rdma_poll_for(struct rdma_connection *c, const struct rdma_record *r, int ms);
 
 /* ---- agent_rdma_memory.c ---- */
 

@@ -133,6 +133,14 @@ json_t *rdma_features(void *b)
 
 /* ---- what is wrong ---- */
 
+int rdma_check_device(const struct rdma_agent *a, const struct rdma_cm_id *cm)
+{
+    if (cm->verbs == a->device->verbs)
+        return 0;
+    errno = ENODEV;
+    return -1;
+}
+
 bool rdma_no_resource(const struct rdma_agent *a, const char *what, int number, char *error)
 {
     struct rlimit locked;

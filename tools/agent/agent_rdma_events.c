@@ -72,20 +72,13 @@ static void poll_completions(struct rdma_connection *c)
         }
 }
 
-/* Polls until the work request (NULL: all work) has completed, at most for so many milliseconds. */
-static void poll_for(struct rdma_connection *c, const struct rdma_record *r, int ms)
+void rdma_poll_for(struct rdma_connection *c, const struct rdma_record *r, int ms)
 {
     poll_completions(c);
     for (; ms > 0 && (r != NULL ? r->used : c->sends + c->receives > 0); ms--) {
         (void)poll(NULL, 0, 1);
         poll_completions(c);
     }
-}
-
-bool rdma_await(struct rdma_connection *c, const struct rdma_record *r)
-{
-    poll_for(c, r, RDMA_BIND_MS);
-    return !r->used;
 }
 
 static void close_if_done(struct rdma_connection *c)
@@ -126,7 +119,7 @@ static void flush(struct rdma_connection *c)
     const struct ibv_wc flushed = {.status = IBV_WC_WR_FLUSH_ERR};
     if (!c->closed)
         (void)rdma_disconnect(c->cm);
-    poll_for(c, NULL, RDMA_FLUSH_MS);
+    rdma_poll_for(c, NULL, RDMA_FLUSH_MS);
     for (uint32_t i = 0; i < c->plan.send_depth + c->plan.recv_depth; i++)
         if (c->records[i].used)
             completed(c, i, &flushed);
@@ -161,14 +154,14 @@ void rdma_finish(struct rdma_connection *c, const char *cause, const char *reaso
 
 static struct agent_octets private_of(const struct rdma_cm_event *event)
 {
-    struct agent_octets none = {NULL, 0};
     const struct rdma_conn_param *p = &event->param.conn;
-    if (p->private_data == NULL || p->private_data_len == 0)
-        return none;
-    struct agent_octets o = {malloc(p->private_data_len), p->private_data_len};
-    if (o.data == NULL)
-        return none;
-    memcpy(o.data, p->private_data, o.length);
+    struct agent_octets o = {NULL, 0};
+    if (p->private_data != NULL && p->private_data_len > 0)
+        o.data = malloc(p->private_data_len);
+    if (o.data != NULL) {
+        o.length = p->private_data_len;
+        memcpy(o.data, p->private_data, o.length);
+    }
     return o;
 }
 

@@ -73,14 +73,9 @@ static struct rdma_cm_id *listen_at(struct rdma_agent *a, const struct iw_host_p
     bool again = true;
     for (int i = 0; i < RDMA_TRIES && again; i++) {
         struct rdma_cm_id *cm = NULL;
-        int status = rdma_create_id(a->device->events, &cm, NULL, RDMA_PS_TCP);
-        if (status == 0)
-            status = rdma_bind_addr(cm, address);
-        if (status == 0 && cm->verbs != a->device->verbs) {
-            status = -1;
-            errno = ENODEV;
-        }
-        if (status == 0 && rdma_listen(cm, AGENT_CONNECTIONS) == 0)
+        if (rdma_create_id(a->device->events, &cm, NULL, RDMA_PS_TCP) == 0 &&
+            rdma_bind_addr(cm, address) == 0 && rdma_check_device(a, cm) == 0 &&
+            rdma_listen(cm, AGENT_CONNECTIONS) == 0)
             return cm;
         again = errno == EADDRINUSE && at->port == 0;
         rdma_no_way(a, "listen on", at, errno, error);

@@ -100,8 +100,8 @@ bool rdma_enrol(void *b, struct agent_memory *memory, const struct agent_region 
         r->remote = register_remote(pd, memory, region);
         deregister(&taken);
     }
-    r->local =
-        r->remote == NULL ? NULL : ibv_reg_mr(pd, base, memory->length, IBV_ACCESS_LOCAL_WRITE);
+    if (r->remote != NULL)
+        r->local = ibv_reg_mr(pd, base, memory->length, IBV_ACCESS_LOCAL_WRITE);
     if (r->local == NULL) {
         rdma_no_resource(a, "the device does not register it", errno, error);
         deregister(&r->remote);

@@ -113,7 +113,8 @@ static bool bind_it(struct rdma_connection *c, struct ibv_mw *mw,
         return rdma_no_resource(c->agent, "the device binds no window", status, error);
     *r = (struct rdma_record){.used = true, .outcome = &outcome};
     c->sends++;
-    return (rdma_await(c, r) && outcome == IBV_WC_SUCCESS) ||
+    rdma_poll_for(c, r, RDMA_BIND_MS);
+    return (!r->used && outcome == IBV_WC_SUCCESS) ||
            agent_fail(error, "the device binds no window: %s",
                       r->used ? "no completion" : ibv_wc_status_str(outcome));
 }

@@ -60,6 +60,16 @@ static bool is_loopback(const char *address)
            strncmp(address, "[::ffff:127.", 12) == 0;
 }
 
+/* Serves the client on --control-fd. Returns an exit status. */
+static int open_session(struct program *p)
+{
+    p->session = agent_session_create(p->reactor, p->control_fd, p->backend, p->settings);
+    return p->session != NULL
+               ? IW_EXIT_GOOD
+               : iw_complain_exit(IW_EXIT_FAILURE, "--control-fd %d: not a usable socket: %s",
+                                  p->control_fd, strerror(errno));
+}
+
 /* Opens the control port and prints its address. Returns an exit status. */
 static int open_listener(struct program *p)
 {
@@ -103,23 +113,15 @@ static int serve(struct program *p)
 
 static int run(struct program *p)
 {
-    int status = IW_EXIT_FAILURE;
-    int signal_fd = iw_standard_signals(SIGTERM);
+    int signal_fd = iw_standard_signals(SIGTERM), status;
     p->reactor = iw_reactor_create();
     if (signal_fd < 0 || p->reactor == NULL ||
-        iw_watch_create(p->reactor, signal_fd, EPOLLIN, on_signal, p) == NULL) {
-        iw_complain("cannot start: %s", strerror(errno));
-    } else if (p->control_fd >= 0) {
-        p->session = agent_session_create(p->reactor, p->control_fd, p->backend, p->settings);
-        if (p->session != NULL)
-            status = serve(p);
-        else
-            iw_complain("--control-fd %d: not a usable socket: %s", p->control_fd, strerror(errno));
-    } else {
-        status = open_listener(p);
-        if (status == IW_EXIT_GOOD)
-            status = serve(p);
-    }
+        iw_watch_create(p->reactor, signal_fd, EPOLLIN, on_signal, p) == NULL)
+        status = iw_complain_exit(IW_EXIT_FAILURE, "cannot start: %s", strerror(errno));
+    else
+        status = p->control_fd >= 0 ? open_session(p) : open_listener(p);
+    if (status == IW_EXIT_GOOD)
+        status = serve(p);
     agent_control_port_close(p->port);
     agent_session_destroy(p->session);
     iw_reactor_destroy(p->reactor);

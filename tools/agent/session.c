@@ -29,7 +29,7 @@ static void say(void *context, json_t *object)
 static void serve(struct agent_session *s, const json_t *request)
 {
     char error[AGENT_ERROR] = "";
-    const json_t *id = json_object_get(request, "id");
+    json_t *id = json_object_get(request, "id");
     const char *verb = json_string_value(json_object_get(request, "do"));
     json_t *reply = NULL;
     if (!json_is_integer(id))
@@ -44,7 +44,7 @@ static void serve(struct agent_session *s, const json_t *request)
         reply = json_pack("{s:s}", "error", error[0] != '\0' ? error : "no memory");
     json_object_set_new(reply, "ok", json_boolean(ok));
     if (json_is_integer(id))
-        json_object_set(reply, "id", (json_t *)(uintptr_t)id);
+        json_object_set(reply, "id", id);
     say(s, reply);
 }
 

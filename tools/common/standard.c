@@ -21,11 +21,8 @@ void iw_standard_open(void)
 
 int iw_standard_close(const char *program, int status)
 {
-    int bad = ferror(stdout);
-
     errno = 0;
-    bad |= fflush(stdout);
-    if (!bad)
+    if (fflush(stdout) == 0 && !ferror(stdout))
         return status;
     fprintf(stderr, "%s: cannot write to standard output%s%s\n", program, errno ? ": " : "",
             errno ? strerror(errno) : "");
