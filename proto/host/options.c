@@ -263,7 +263,7 @@ static size_t index_of(const struct iw_command_line *line, int got)
     return i;
 }
 
-int iw_options_read(const struct iw_command_line *line, int argc, char **argv, int *words)
+int iw_options_read(const struct iw_command_line *line, int argc, char **argv, int *first)
 {
     const struct iw_option *o;
     size_t count = 0, n = 0, at = 1;
@@ -291,7 +291,7 @@ int iw_options_read(const struct iw_command_line *line, int argc, char **argv, i
     while (status < 0 && (got = getopt_long(argc, argv, letters, names, NULL)) != -1)
         status = got == ':' || got == '?' ? unreadable(line, got, argv)
                                           : carry_out(line, index_of(line, got));
-    *words = optind;
+    *first = optind;
     if (status < 0 && line->most_words >= 0 && argc - optind > line->most_words)
         status = iw_complain_exit(IW_EXIT_USAGE, "%s: unexpected argument; see --help",
                                   argv[optind + line->most_words]);

@@ -76,9 +76,9 @@ struct iw_command_line {
 };
 
 /* Reads a command line, argv[0] is passed over. Moves the words that are no options to the end of
- * argv, and sets *words to the index of the first one. Returns -1 to go on, else the program's exit
+ * argv, and sets *first to the index of the first one. Returns -1 to go on, else the program's exit
  * status after printing the help, the version, or one line that says what is wrong. */
-int iw_options_read(const struct iw_command_line *line, int argc, char **argv, int *words);
+int iw_options_read(const struct iw_command_line *line, int argc, char **argv, int *first);
 
 /* Writes what was expected into `error`. Returns IW_OPTION_WRONG. */
 int iw_option_wrong(char *error, size_t room, const char *format, ...)

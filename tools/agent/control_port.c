@@ -141,7 +141,7 @@ static void on_visitor(void *context, uint32_t events)
 }
 
 /* Returns a free place, or that of the oldest visitor: a slow one does not keep others out. */
-static struct visitor *place(struct agent_control_port *d)
+static struct visitor *free_visitor(struct agent_control_port *d)
 {
     struct visitor *oldest = &d->visitors[0];
     for (size_t i = 0; i < AGENT_VISITORS; i++) {
@@ -159,7 +159,7 @@ static struct visitor *place(struct agent_control_port *d)
     return oldest;
 }
 
-static void on_knock(void *context, uint32_t events)
+static void on_connection(void *context, uint32_t events)
 {
     struct agent_control_port *d = context;
     struct sockaddr_storage from;
@@ -168,7 +168,7 @@ static void on_knock(void *context, uint32_t events)
     int fd = accept4(d->fd, (struct sockaddr *)&from, &length, SOCK_CLOEXEC);
     if (fd < 0)
         return;
-    struct visitor *v = place(d);
+    struct visitor *v = free_visitor(d);
     v->fd = fd;
     v->deadline = iw_transport_now() + AGENT_PATIENCE_SECONDS * UINT64_C(1000000000);
     iw_address_numeric((struct sockaddr *)&from, length, v->from, sizeof v->from);
@@ -196,7 +196,7 @@ struct agent_control_port *agent_control_port_open(struct iw_reactor *reactor, i
     d->settings = settings;
     for (size_t i = 0; i < AGENT_VISITORS; i++)
         d->visitors[i] = (struct visitor){.port = d, .fd = -1};
-    d->watch = iw_watch_create(reactor, fd, EPOLLIN, on_knock, d);
+    d->watch = iw_watch_create(reactor, fd, EPOLLIN, on_connection, d);
     if (d->watch == NULL) {
         agent_control_port_close(d);
         return NULL;

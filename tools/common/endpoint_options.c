@@ -212,7 +212,7 @@ int iw_endpoint_options_read(const struct iw_program *program, struct iw_endpoin
                                          .usage = usage,
                                          .tables = tables,
                                          .n_tables = 2,
-                                         .most_words = (int)program->word_count};
+                                         .most_words = (int)program->operand_count};
     int first;
     iw_complain_as(program->name);
     memset(options, 0, sizeof(*options));
@@ -221,11 +221,11 @@ int iw_endpoint_options_read(const struct iw_program *program, struct iw_endpoin
     int status = iw_options_read(&line, argc, argv, &first);
     if (status >= 0)
         return status;
-    size_t count = (size_t)(argc - first);
-    if (count < program->word_count)
-        return iw_complain_exit(IW_EXIT_USAGE, "expected %s (see --help)", program->wanted[count]);
-    for (size_t i = 0; i < count; i++)
-        program->words[i] = argv[first + (int)i];
+    size_t n = (size_t)(argc - first);
+    if (n < program->operand_count)
+        return iw_complain_exit(IW_EXIT_USAGE, "expected %s (see --help)", program->expected[n]);
+    for (size_t i = 0; i < n; i++)
+        program->operands[i] = argv[first + (int)i];
     options->endpoint.private_data = options->private_data;
     options->endpoint.private_length = options->private_length;
     return check(options);

@@ -22,10 +22,10 @@ struct iw_program {
     const char *summary; /* one line */
     const struct iw_option *options;
     size_t option_count;
-    void *context;             /* of the options */
-    const char **words;        /* takes what is not an option */
-    const char *const *wanted; /* what each word is, for errors */
-    size_t word_count;         /* exactly this many are expected */
+    void *context;               /* of the options */
+    const char **operands;       /* takes what is not an option */
+    const char *const *expected; /* what each of them is, for errors */
+    size_t operand_count;        /* exactly this many are expected */
 };
 
 /* Reads a command line. Returns -1 to go on, else the program's exit status: --help, --version and

@@ -85,8 +85,8 @@ static const char *contradiction(const struct peer *p)
 /* Returns -1 to go on, else the exit status. */
 static int read_command_line(struct peer *p, int argc, char **argv)
 {
-    static const char *const wanted[] = {"listen or connect", "HOST:PORT"};
-    const char *words[2];
+    static const char *const expected[] = {"listen or connect", "HOST:PORT"};
+    const char *operands[2];
     char error[400];
     struct iw_program program = {
         .name = "iwarp-peer",
@@ -95,17 +95,17 @@ static int read_command_line(struct peer *p, int argc, char **argv)
         .options = own_options,
         .option_count = sizeof own_options / sizeof *own_options,
         .context = p,
-        .words = words,
-        .wanted = wanted,
-        .word_count = 2};
+        .operands = operands,
+        .expected = expected,
+        .operand_count = 2};
     int status = iw_endpoint_options_read(&program, &p->options, argc, argv);
     if (status >= 0)
         return status;
-    p->listens = strcmp(words[0], "listen") == 0;
-    if (!p->listens && strcmp(words[0], "connect") != 0)
+    p->listens = strcmp(operands[0], "listen") == 0;
+    if (!p->listens && strcmp(operands[0], "connect") != 0)
         return iw_complain_exit(IW_EXIT_USAGE, "expected listen or connect, not \"%.100s\"",
-                                words[0]);
-    if (iw_transport_parse(words[1], &p->address, error, sizeof(error)))
+                                operands[0]);
+    if (iw_transport_parse(operands[1], &p->address, error, sizeof(error)))
         return iw_complain_exit(IW_EXIT_USAGE, "%s", error);
     const char *wrong = contradiction(p);
     if (wrong)
