@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Frames the control protocol: one JSON object per line, both directions bounded. */
+#include "host/text.h"
 #include "iwarp/control.h"
 
 #include <errno.h>
@@ -87,14 +88,6 @@ static bool too_deep(const char *line, size_t length)
     return false;
 }
 
-/* The parser's message may quote the line. */
-static void make_printable(char *text)
-{
-    for (; *text; text++)
-        if (*text < ' ' || *text > '~')
-            *text = '?';
-}
-
 int iw_control_channel_next(struct iw_control_channel *ch, json_t **out, char *error, size_t room)
 {
     const char *newline = memchr(ch->in + ch->in_scanned, '\n', ch->in_end - ch->in_scanned);
@@ -118,7 +111,7 @@ int iw_control_channel_next(struct iw_control_channel *ch, json_t **out, char *e
     json_t *value = json_loadb(line, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &detail);
     if (!value) {
         snprintf(error, room, "a line is not JSON: %s at octet %d", detail.text, detail.position);
-        make_printable(error);
+        iw_text_printable(error); /* the parser may quote the line */
         return -1;
     }
     if (!json_is_object(value)) {

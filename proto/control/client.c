@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,33 +20,29 @@ enum { LATE_READS = 64 }; /* for octets that came in time: more than a socket ho
 struct held_event {
     json_t *event;
     size_t octets; /* of its line */
-    struct held_event *next;
+    STAILQ_ENTRY(held_event) entry;
 };
 
 struct iw_control {
     struct iw_control_channel *channel;
     json_int_t id; /* of the last request */
-    struct held_event *first, *last;
+    STAILQ_HEAD(, held_event) events;
     size_t held, held_octets;
     bool lost;
     char reason[200]; /* why it was lost */
 };
 
-/* Waits until `fd` is ready. Returns 1, or 0 once the deadline has passed. */
-static int wait_for(int fd, short events, uint64_t deadline)
+/* Waits until `fd` is ready. Returns false once the deadline has passed. */
+static bool wait_for(int fd, short events, uint64_t deadline)
 {
-    for (;;) {
+    struct pollfd p = {.fd = fd, .events = events};
+    int n;
+    do {
         uint64_t now = iw_transport_now();
         uint64_t left = now < deadline ? (deadline - now + 999999) / 1000000 : 0;
-        struct pollfd p = {.fd = fd, .events = events};
-        int n = poll(&p, 1, left > INT_MAX ? INT_MAX : (int)left);
-        if (n > 0)
-            return 1;
-        if (n == 0 && iw_transport_now() >= deadline)
-            return 0;
-        if (n < 0 && errno != EINTR)
-            return 0;
-    }
+        n = poll(&p, 1, left > INT_MAX ? INT_MAX : (int)left);
+    } while ((n < 0 && errno == EINTR) || (n == 0 && iw_transport_now() < deadline));
+    return n > 0;
 }
 
 static int connect_one(const struct addrinfo *a, uint64_t deadline)
@@ -53,22 +50,17 @@ static int connect_one(const struct addrinfo *a, uint64_t deadline)
     int fd = socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
     if (fd < 0)
         return -1;
-    int result = 0;
+    int result = connect(fd, a->ai_addr, a->ai_addrlen) ? errno : 0;
     socklen_t length = sizeof(result);
-    if (connect(fd, a->ai_addr, a->ai_addrlen))
-        result = errno;
-    if (result == EINPROGRESS) {
-        if (!wait_for(fd, POLLOUT, deadline))
-            result = ETIMEDOUT;
-        else
-            getsockopt(fd, SOL_SOCKET, SO_ERROR, &result, &length);
-    }
-    if (result) {
-        close(fd);
-        errno = result;
-        return -1;
-    }
-    return fd;
+    if (result == EINPROGRESS && !wait_for(fd, POLLOUT, deadline))
+        result = ETIMEDOUT;
+    else if (result == EINPROGRESS)
+        getsockopt(fd, SOL_SOCKET, SO_ERROR, &result, &length);
+    if (result == 0)
+        return fd;
+    close(fd);
+    errno = result;
+    return -1;
 }
 
 /* The socket is new: its buffer takes the whole line. */
@@ -92,19 +84,17 @@ struct iw_control *iw_control_connect(const char *host, uint16_t port,
     int fd = -1;
     for (const struct addrinfo *a = addresses; a && fd < 0; a = a->ai_next)
         fd = connect_one(a, deadline);
-    int saved = errno;
-    freeaddrinfo(addresses);
-    if (fd >= 0)
+    struct iw_control *c = NULL;
+    if (fd >= 0) {
         send_token(fd, token);
-    struct iw_control *c = fd < 0 ? NULL : iw_control_adopt(fd);
-    if (!c) {
-        if (fd >= 0) {
+        c = iw_control_adopt(fd);
+        if (!c)
             close(fd);
-            saved = ENOMEM;
-        }
-        snprintf(error, room, "cannot reach the agent at %s port %u: %s", host, (unsigned)port,
-                 strerror(saved));
     }
+    if (!c)
+        snprintf(error, room, "cannot reach the agent at %s port %u: %s", host, (unsigned)port,
+                 strerror(errno));
+    freeaddrinfo(addresses);
     return c;
 }
 
@@ -113,6 +103,7 @@ struct iw_control *iw_control_adopt(int fd)
     struct iw_control *c = calloc(1, sizeof(*c));
     if (!c)
         return NULL;
+    STAILQ_INIT(&c->events);
     c->channel = iw_control_channel_create(fd);
     if (!c->channel) {
         free(c);
@@ -123,11 +114,11 @@ struct iw_control *iw_control_adopt(int fd)
 
 static json_t *pop_event(struct iw_control *c)
 {
-    struct held_event *held = c->first;
+    struct held_event *held = STAILQ_FIRST(&c->events);
     if (!held)
         return NULL;
     json_t *event = held->event;
-    c->first = held->next;
+    STAILQ_REMOVE_HEAD(&c->events, entry);
     c->held--;
     c->held_octets -= held->octets;
     free(held);
@@ -138,7 +129,7 @@ void iw_control_close(struct iw_control *c)
 {
     if (!c)
         return;
-    while (c->first)
+    while (!STAILQ_EMPTY(&c->events))
         json_decref(pop_event(c));
     iw_control_channel_destroy(c->channel);
     free(c);
@@ -173,11 +164,7 @@ static void hold(struct iw_control *c, json_t *event, size_t octets)
         return;
     }
     *held = (struct held_event){.event = event, .octets = octets};
-    if (c->first)
-        c->last->next = held;
-    else
-        c->first = held;
-    c->last = held;
+    STAILQ_INSERT_TAIL(&c->events, held, entry);
     c->held++;
     c->held_octets += octets;
 }
@@ -205,10 +192,8 @@ static json_t *take(struct iw_control *c, json_int_t id, bool *more)
         hold(c, message, iw_control_channel_line(c->channel));
         return NULL;
     }
-    if (json_is_integer(json_object_get(message, "id")) &&
-        json_integer_value(json_object_get(message, "id")) == id) {
+    if (json_integer_value(json_object_get(message, "id")) == id)
         return message;
-    }
     json_decref(message); /* the late reply to a call that was given up */
     return NULL;
 }
@@ -275,7 +260,7 @@ json_t *iw_control_event(struct iw_control *c, uint64_t deadline)
         bool more = true;
         while (more && !c->lost)
             json_decref(take(c, 0, &more)); /* no call has this id: nobody waits for it */
-        if (c->first)
+        if (!STAILQ_EMPTY(&c->events))
             return pop_event(c);
     } while (more_input(c, deadline, &late));
     return NULL;

@@ -2,6 +2,7 @@
 #include "address.h"
 
 #include <stdio.h>
+#include <sys/socket.h>
 
 struct addrinfo *iw_address_resolve(const char *host, uint16_t port, bool passive, char *error,
                                     size_t room)
@@ -17,4 +18,15 @@ struct addrinfo *iw_address_resolve(const char *host, uint16_t port, bool passiv
     if (status)
         snprintf(error, room, "cannot resolve host \"%.255s\": %s", host, gai_strerror(status));
     return status ? NULL : list;
+}
+
+void iw_address_numeric(const struct sockaddr *address, socklen_t length, char *text, size_t room)
+{
+    char host[NI_MAXHOST], port[8];
+    bool internet = address->sa_family == AF_INET || address->sa_family == AF_INET6;
+    if (!internet || getnameinfo(address, length, host, sizeof(host), port, sizeof(port),
+                                 NI_NUMERICHOST | NI_NUMERICSERV))
+        snprintf(text, room, "-");
+    else
+        snprintf(text, room, address->sa_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
 }

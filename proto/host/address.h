@@ -14,5 +14,8 @@
  * `error`. */
 struct addrinfo *iw_address_resolve(const char *host, uint16_t port, bool passive, char *error,
                                     size_t room);
+/* Writes "HOST:PORT", numeric, with brackets around an IPv6 address; "-" if it is of another
+ * family. */
+void iw_address_numeric(const struct sockaddr *address, socklen_t length, char *text, size_t room);
 
 #endif

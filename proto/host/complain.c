@@ -14,19 +14,30 @@ void iw_complain_as(const char *program)
     name = program;
 }
 
-void iw_complain(const char *format, ...)
+static void print(const char *format, va_list arguments)
 {
-    va_list arguments;
     char *text = NULL;
-    int length;
-
-    va_start(arguments, format);
-    length = vasprintf(&text, format, arguments);
-    va_end(arguments);
-    if (length < 0)
+    if (vasprintf(&text, format, arguments) < 0)
         iw_complain_memory();
     fprintf(stderr, "%s: %s\n", name, text);
     free(text);
+}
+
+void iw_complain(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print(format, arguments);
+    va_end(arguments);
+}
+
+int iw_complain_exit(int status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print(format, arguments);
+    va_end(arguments);
+    return status;
 }
 
 void iw_complain_memory(void)

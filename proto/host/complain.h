@@ -19,6 +19,8 @@ enum {
 void iw_complain_as(const char *program);
 /* Prints one line "PROGRAM: ..." on stderr. */
 void iw_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same. Returns `status`. */
+int iw_complain_exit(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Prints "PROGRAM: no memory" and ends the program with status 70. */
 void iw_complain_memory(void) __attribute__((noreturn));
 

@@ -19,39 +19,32 @@ char *iw_own_folder(void)
 {
     char path[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-    char *slash;
-
     if (n < 0)
         return iw_text_copy(".");
     path[n] = 0;
-    slash = strrchr(path, '/');
-    if (slash)
-        *slash = 0;
+    *strrchr(path, '/') = 0;
     return iw_text_copy(path);
 }
 
 int iw_folder_create(const char *path)
 {
-    char *copy = iw_text_copy(path);
-    int status = 0;
-
-    for (char *s = copy + 1; *s && !status; s++) {
-        if (*s != '/')
-            continue;
-        *s = 0;
-        status = mkdir(copy, 0755) && errno != EEXIST ? -1 : 0;
-        *s = '/';
-    }
-    if (!status && mkdir(copy, 0755)) {
-        struct stat at;
-        int number = errno;
-
-        if (number != EEXIST || stat(copy, &at) || !S_ISDIR(at.st_mode)) {
-            errno = number == EEXIST ? ENOTDIR : number;
-            status = -1;
+    struct stat at;
+    int status = mkdir(path, 0755);
+    if (status && errno == ENOENT) {
+        char *above = iw_text_copy(path);
+        char *slash = strrchr(above, '/');
+        if (slash && slash > above) {
+            *slash = 0;
+            status = iw_folder_create(above);
+            if (!status)
+                status = mkdir(path, 0755);
         }
+        free(above);
     }
-    free(copy);
+    if (status && errno == EEXIST) {
+        status = stat(path, &at) || !S_ISDIR(at.st_mode) ? -1 : 0;
+        errno = ENOTDIR;
+    }
     return status;
 }
 
@@ -101,8 +94,6 @@ bool iw_close_output(FILE *f, const char *path)
 unsigned iw_cpus(void)
 {
     cpu_set_t set;
-
-    if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0)
-        return (unsigned)CPU_COUNT(&set);
-    return 1;
+    bool known = sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0;
+    return known ? (unsigned)CPU_COUNT(&set) : 1;
 }

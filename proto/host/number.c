@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "number.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 bool iw_number(const char *text, uint64_t low, uint64_t high, uint64_t *out)
 {
@@ -11,8 +13,7 @@ bool iw_number(const char *text, uint64_t low, uint64_t high, uint64_t *out)
     char *end;
 
     /* strtoull would take blanks and signs as well. */
-    if (!((*digits >= '0' && *digits <= '9') ||
-          (hex && ((*digits | 32) >= 'a' && (*digits | 32) <= 'f'))))
+    if (!(hex ? isxdigit((unsigned char)*digits) : isdigit((unsigned char)*digits)))
         return false;
     errno = 0;
     unsigned long long value = strtoull(digits, &end, hex ? 16 : 10);
@@ -20,6 +21,20 @@ bool iw_number(const char *text, uint64_t low, uint64_t high, uint64_t *out)
         return false;
     *out = value;
     return true;
+}
+
+void iw_number_store(void *out, size_t size, uint64_t number)
+{
+    uint8_t n8 = (uint8_t)number;
+    uint16_t n16 = (uint16_t)number;
+    uint32_t n32 = (uint32_t)number;
+
+    memcpy(out,
+           size == sizeof(n8)    ? (const void *)&n8
+           : size == sizeof(n16) ? (const void *)&n16
+           : size == sizeof(n32) ? (const void *)&n32
+                                 : (const void *)&number,
+           size);
 }
 
 bool iw_number_real(const char *text, double low, double high, double *out)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "options.h"
 
+#include <ctype.h>
 #include <getopt.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,108 +22,89 @@ static const struct iw_option standard[] = {
 
 /* ---- values ---- */
 
+int iw_option_wrong(char *error, size_t room, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error, room, format, arguments);
+    va_end(arguments);
+    return IW_OPTION_WRONG;
+}
+
 int iw_option_number(const char *value, uint64_t low, uint64_t high, uint64_t *out, char *error,
                      size_t room)
 {
     if (iw_number(value, low, high, out))
         return IW_OPTION_TAKEN;
-    snprintf(error, room, "expected a number from %llu to %llu", (unsigned long long)low,
-             (unsigned long long)high);
-    return IW_OPTION_WRONG;
+    return iw_option_wrong(error, room, "expected a number from %llu to %llu",
+                           (unsigned long long)low, (unsigned long long)high);
 }
 
-int iw_option_bool(const char *value, bool *out, char *error, size_t room)
+static int take_on_off(const char *value, bool *out, char *error, size_t room)
 {
-    if (strcmp(value, "on") != 0 && strcmp(value, "off") != 0) {
-        snprintf(error, room, "expected on or off");
-        return IW_OPTION_WRONG;
-    }
+    if (strcmp(value, "on") != 0 && strcmp(value, "off") != 0)
+        return iw_option_wrong(error, room, "expected on or off");
     *out = value[1] == 'n';
     return IW_OPTION_TAKEN;
-}
-
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'                 ? c - '0'
-           : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
-                                                : -1;
 }
 
 int iw_option_hex(const char *value, uint8_t *out, size_t limit, size_t *length, char *error,
                   size_t room)
 {
     size_t digits = strlen(value);
-
-    if (digits > 2 * limit) {
-        snprintf(error, room, "expected at most %zu octets, not %zu", limit, (digits + 1) / 2);
-        return IW_OPTION_WRONG;
-    }
+    if (digits > 2 * limit)
+        return iw_option_wrong(error, room, "expected at most %zu octets, not %zu", limit,
+                               (digits + 1) / 2);
     for (size_t i = 0; i < digits; i += 2) {
-        int high = hex_digit(value[i]), low = hex_digit(value[i + 1]);
-
-        if (high < 0 || low < 0) {
-            snprintf(error, room, "expected pairs of hex digits, not \"%.20s\" at character %zu",
-                     value + i, i + 1);
-            return IW_OPTION_WRONG;
-        }
-        out[i / 2] = (uint8_t)(high << 4 | low);
+        const char pair[] = {value[i], value[i + 1], 0};
+        if (!isxdigit((unsigned char)pair[0]) || !isxdigit((unsigned char)pair[1]))
+            return iw_option_wrong(error, room,
+                                   "expected pairs of hex digits, not \"%.20s\" at character %zu",
+                                   value + i, i + 1);
+        out[i / 2] = (uint8_t)strtoul(pair, NULL, 16);
     }
     *length = digits / 2;
     return IW_OPTION_TAKEN;
 }
 
-static void store(void *at, size_t size, uint64_t n)
+static int take_real(const struct iw_option *o, const char *value, double *out, char *error,
+                     size_t room)
 {
-    uint8_t n8 = (uint8_t)n;
-    uint16_t n16 = (uint16_t)n;
-    uint32_t n32 = (uint32_t)n;
-
-    memcpy(at,
-           size == sizeof(n8)    ? (const void *)&n8
-           : size == sizeof(n16) ? (const void *)&n16
-           : size == sizeof(n32) ? (const void *)&n32
-                                 : (const void *)&n,
-           size);
+    if (iw_number_real(value, o->low.x, o->high.x, out))
+        return IW_OPTION_TAKEN;
+    if (o->low.x > 0)
+        return iw_option_wrong(error, room, "expected a number from %g to %g", o->low.x, o->high.x);
+    if (o->high.x < 1e9)
+        return iw_option_wrong(error, room, "expected a number above 0, at most %g", o->high.x);
+    /* a bound that nobody is meant to meet */
+    return iw_option_wrong(error, room, "expected a number above 0");
 }
 
 static int take(const struct iw_option *o, void *context, const char *value, char *error,
                 size_t room)
 {
     char *at = (char *)context + o->offset;
-    uint64_t n = 0;
-    int status = IW_OPTION_TAKEN;
-
+    uint64_t n;
     switch (o->kind) {
     case IW_OPTION_FLAG:
         store(at, o->size, o->low.n);
         break;
     case IW_OPTION_ON_OFF:
-        status = iw_option_bool(value, (bool *)at, error, room);
-        break;
+        return take_on_off(value, (bool *)at, error, room);
     case IW_OPTION_TEXT:
         memcpy(at, &value, sizeof(value));
         break;
     case IW_OPTION_NUMBER:
-        status = iw_option_number(value, o->low.n, o->high.n, &n, error, room);
-        if (status == IW_OPTION_TAKEN)
-            store(at, o->size, n);
+        if (iw_option_number(value, o->low.n, o->high.n, &n, error, room) != IW_OPTION_TAKEN)
+            return IW_OPTION_WRONG;
+        iw_number_store(at, o->size, n);
         break;
     case IW_OPTION_REAL:
-        if (!iw_number_real(value, o->low.x, o->high.x, (double *)(void *)at)) {
-            if (o->low.x > 0)
-                snprintf(error, room, "expected a number from %g to %g", o->low.x, o->high.x);
-            else if (o->high.x < 1e9)
-                snprintf(error, room, "expected a number above 0, at most %g", o->high.x);
-            else /* a bound that nobody is meant to meet */
-                snprintf(error, room, "expected a number above 0");
-            status = IW_OPTION_WRONG;
-        }
-        break;
+        return take_real(o, value, (double *)(void *)at, error, room);
     case IW_OPTION_CALL:
-        status = o->set(context, value, error, room);
-        break;
+        return o->set(context, value, error, room);
     }
-    return status;
+    return IW_OPTION_TAKEN;
 }
 
 /* ---- all options of a program, one after the other ---- */
@@ -218,24 +201,22 @@ static int unknown(const struct iw_command_line *line, const char *word)
         if (o->help && belongs(line, o))
             iw_nearest_offer(&n, o->name);
     if (n.best)
-        iw_complain("%.*s: unknown option (did you mean --%s?)", (int)length, word, n.best);
-    else
-        iw_complain("%.*s: unknown option; see --help", (int)length, word);
-    return IW_EXIT_USAGE;
+        return iw_complain_exit(IW_EXIT_USAGE, "%.*s: unknown option (did you mean --%s?)",
+                                (int)length, word, n.best);
+    return iw_complain_exit(IW_EXIT_USAGE, "%.*s: unknown option; see --help", (int)length, word);
 }
 
 /* What getopt_long could not read. */
 static int unreadable(const struct iw_command_line *line, int got, char **argv)
 {
+    const char *word = argv[optind - 1];
     if (got == ':')
-        iw_complain("%s: expected a value; see --help", argv[optind - 1]);
-    else if (optopt >= FIRST)
-        iw_complain("%s: takes no value", argv[optind - 1]);
-    else if (optopt) /* of several letters the word is not over yet */
-        iw_complain("-%c: unknown option; see --help", optopt);
-    else
-        return unknown(line, argv[optind - 1]);
-    return IW_EXIT_USAGE;
+        return iw_complain_exit(IW_EXIT_USAGE, "%s: expected a value; see --help", word);
+    if (optopt >= FIRST)
+        return iw_complain_exit(IW_EXIT_USAGE, "%s: takes no value", word);
+    if (optopt) /* of several letters the word is not over yet */
+        return iw_complain_exit(IW_EXIT_USAGE, "-%c: unknown option; see --help", optopt);
+    return unknown(line, word);
 }
 
 /* Carries out one option. Returns -1 to go on, else the exit status. */
@@ -253,22 +234,20 @@ static int carry_out(const struct iw_command_line *line, size_t index)
         printf("%s %s\n", line->program, IW_VERSION);
         return IW_EXIT_GOOD;
     }
-    if (!belongs(line, o)) {
-        iw_complain("--%s: of no use with %s", o->name, line->command_name);
-        return IW_EXIT_USAGE;
-    }
+    if (!belongs(line, o))
+        return iw_complain_exit(IW_EXIT_USAGE, "--%s: of no use with %s", o->name,
+                                line->command_name);
     switch (take(o, context, o->argument ? optarg : NULL, error, sizeof(error))) {
     case IW_OPTION_TAKEN:
         return -1;
     case IW_OPTION_END:
         return IW_EXIT_GOOD;
     default:
-        iw_complain("--%s%s%.200s: %s", o->name, o->argument ? " " : "",
-                    !o->argument ? ""
-                    : *optarg    ? optarg
-                                 : "\"\"",
-                    error);
-        return IW_EXIT_USAGE;
+        return iw_complain_exit(IW_EXIT_USAGE, "--%s%s%.200s: %s", o->name, o->argument ? " " : "",
+                                !o->argument ? ""
+                                : *optarg    ? optarg
+                                             : "\"\"",
+                                error);
     }
 }
 
@@ -284,7 +263,7 @@ static size_t index_of(const struct iw_command_line *line, int got)
     return i;
 }
 
-int iw_options_read(const struct iw_command_line *line, int argc, char **argv, int *words)
+int iw_options_read(const struct iw_command_line *line, int argc, char **argv, int *first)
 {
     const struct iw_option *o;
     size_t count = 0, n = 0, at = 1;
@@ -312,11 +291,10 @@ int iw_options_read(const struct iw_command_line *line, int argc, char **argv, i
     while (status < 0 && (got = getopt_long(argc, argv, letters, names, NULL)) != -1)
         status = got == ':' || got == '?' ? unreadable(line, got, argv)
                                           : carry_out(line, index_of(line, got));
-    *words = optind;
-    if (status < 0 && line->most_words >= 0 && argc - optind > line->most_words) {
-        iw_complain("%s: unexpected argument; see --help", argv[optind + line->most_words]);
-        status = IW_EXIT_USAGE;
-    }
+    *first = optind;
+    if (status < 0 && line->most_words >= 0 && argc - optind > line->most_words)
+        status = iw_complain_exit(IW_EXIT_USAGE, "%s: unexpected argument; see --help",
+                                  argv[optind + line->most_words]);
     free(letters);
     free(names);
     return status;

@@ -16,7 +16,7 @@ enum iw_option_kind {
     IW_OPTION_FLAG,   /* bool or unsigned member: becomes low.n */
     IW_OPTION_ON_OFF, /* bool member: "on" or "off" */
     IW_OPTION_TEXT,   /* const char * member: the argument itself */
-    IW_OPTION_NUMBER, /* unsigned member of 8, 16, 32 or 64 bits: low.n to high.n */
+    IW_OPTION_NUMBER, /* integer member of 8, 16, 32 or 64 bits: low.n to high.n */
     IW_OPTION_REAL,   /* double member: low.x to high.x */
     IW_OPTION_CALL    /* set() does it */
 };
@@ -78,15 +78,17 @@ struct iw_command_line {
 };
 
 /* Reads a command line, argv[0] is passed over. Moves the words that are no options to the end of
- * argv, and sets *words to the index of the first one. Returns -1 to go on, else the program's exit
+ * argv, and sets *first to the index of the first one. Returns -1 to go on, else the program's exit
  * status after printing the help, the version, or one line that says what is wrong. */
-int iw_options_read(const struct iw_command_line *line, int argc, char **argv, int *words);
+int iw_options_read(const struct iw_command_line *line, int argc, char **argv, int *first);
 
+/* Writes what was expected into `error`. Returns IW_OPTION_WRONG. */
+int iw_option_wrong(char *error, size_t room, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Readers for set(). Each returns IW_OPTION_TAKEN, or IW_OPTION_WRONG with what was expected in
  * `error`. */
 int iw_option_number(const char *value, uint64_t low, uint64_t high, uint64_t *out, char *error,
                      size_t room);
-int iw_option_bool(const char *value, bool *out, char *error, size_t room);
 /* Hexadecimal digits in pairs, at most `limit` octets. */
 int iw_option_hex(const char *value, uint8_t *out, size_t limit, size_t *length, char *error,
                   size_t room);

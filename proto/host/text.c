@@ -64,27 +64,18 @@ static size_t character(const unsigned char *s)
 
 char *iw_text_clean(const char *text)
 {
-    const unsigned char *s = (const unsigned char *)text;
-    char *out, *to;
-
+    char *out = NULL;
+    size_t size = 0;
     if (!text)
         return NULL;
-    out = to = iw_got(malloc(3 * strlen(text) + 1));
-    while (*s) {
-        size_t n = character(s);
-
-        if (n) {
-            memcpy(to, s, n);
-            to += n;
-            s += n;
-        } else {
-            memcpy(to, "\xef\xbf\xbd", 3);
-            to += 3;
-            s++;
-        }
+    FILE *f = iw_got(open_memstream(&out, &size));
+    while (*text) {
+        size_t n = character((const unsigned char *)text);
+        fwrite(n ? text : "\xef\xbf\xbd", 1, n ? n : 3, f);
+        text += n ? n : 1;
     }
-    *to = 0;
-    return out;
+    fclose(f);
+    return iw_got(out);
 }
 
 static bool plain(const char *text)
@@ -97,23 +88,20 @@ static bool plain(const char *text)
 
 char *iw_text_shell(const char *text)
 {
-    char *out, *to;
-
+    char *out = NULL;
+    size_t size = 0;
     if (plain(text))
         return iw_text_copy(text);
-    out = to = iw_got(malloc(4 * strlen(text) + 3));
-    *to++ = '\'';
-    for (const char *s = text; *s; s++) {
-        if (*s == '\'') {
-            memcpy(to, "'\\''", 4);
-            to += 4;
-        } else {
-            *to++ = *s;
-        }
-    }
-    *to++ = '\'';
-    *to = 0;
-    return out;
+    FILE *f = iw_got(open_memstream(&out, &size));
+    fputc('\'', f);
+    for (const char *s = text; *s; s++)
+        if (*s == '\'')
+            fputs("'\\''", f);
+        else
+            fputc(*s, f);
+    fputc('\'', f);
+    fclose(f);
+    return iw_got(out);
 }
 
 char *iw_text_file_name(const char *text)
@@ -126,6 +114,22 @@ char *iw_text_file_name(const char *text)
     if (*out == '.')
         *out = '-';
     return out;
+}
+
+void iw_text_printable(char *text)
+{
+    for (; *text; text++)
+        if (*text < ' ' || *text > '~')
+            *text = '?';
+}
+
+void iw_text_hex(char *out, const uint8_t *octets, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        *out++ = "0123456789abcdef"[octets[i] >> 4];
+        *out++ = "0123456789abcdef"[octets[i] & 15];
+    }
+    *out = 0;
 }
 
 /* The replacement for what starts at `text` ("{host}..."), and how long the name with its braces

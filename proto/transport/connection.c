@@ -100,6 +100,14 @@ static void refresh_emss(struct iw_connection *c, uint64_t now)
     }
 }
 
+int iw_socket_error(int fd)
+{
+    int error = 0;
+    socklen_t length = sizeof(error);
+    (void)getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
+    return error;
+}
+
 static void established(struct iw_connection *c)
 {
     socklen_t length = sizeof(c->local);
@@ -115,8 +123,7 @@ static void established(struct iw_connection *c)
 
 static void prepare_socket(int fd)
 {
-    int on = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 }
 
 int iw_connection_attach(struct iw_connection *c, int fd)
@@ -168,16 +175,12 @@ static void try_addresses(struct iw_connection *c)
 
 static void connect_progress(struct iw_connection *c)
 {
-    int error = 0;
-    socklen_t length = sizeof(error);
-    getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &length);
-    if (error == 0) {
-        c->error = 0;
+    c->error = iw_socket_error(c->fd);
+    if (c->error == 0) {
         fcntl(c->fd, F_SETFL, fcntl(c->fd, F_GETFL) & ~O_NONBLOCK);
         established(c);
         return;
     }
-    c->error = error;
     close_socket(c, false);
     c->address = c->address->ai_next;
     try_addresses(c);
@@ -477,10 +480,7 @@ static void handle(struct iw_source *s, uint32_t events)
             if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
                 receive(c, MSG_DONTWAIT);
         } else if (events & (EPOLLHUP | EPOLLERR)) {
-            int error = 0;
-            socklen_t length = sizeof(error);
-            getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &length);
-            lose(c, error);
+            lose(c, iw_socket_error(c->fd));
         }
         if (events & EPOLLOUT)
             c->stalled = false;
@@ -579,7 +579,7 @@ int iw_connection_error(const struct iw_connection *c)
 
 void iw_connection_local(const struct iw_connection *c, char *text)
 {
-    iw_sockaddr_print(&c->local.any, sizeof(c->local), text);
+    iw_address_numeric(&c->local.any, sizeof(c->local), text, IW_TRANSPORT_TEXT);
 }
 
 void iw_connection_remote(const struct iw_connection *c, char *text)
@@ -587,7 +587,7 @@ void iw_connection_remote(const struct iw_connection *c, char *text)
     if (c->name)
         snprintf(text, IW_TRANSPORT_TEXT, "%s", c->name);
     else
-        iw_sockaddr_print(&c->remote.any, sizeof(c->remote), text);
+        iw_address_numeric(&c->remote.any, sizeof(c->remote), text, IW_TRANSPORT_TEXT);
 }
 
 void iw_connection_destroy(struct iw_connection *c)

@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <sys/epoll.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 
 struct addrinfo;
@@ -24,7 +25,7 @@ struct iw_source {
      * at once, if only epoll can report the event it waits for. May be NULL. */
     bool (*wait_alone)(struct iw_source *s, int timeout_ms);
     struct iw_reactor *reactor;
-    struct iw_source *next, **link; /* the reactor's list of live sources, or of dead ones */
+    LIST_ENTRY(iw_source) entry; /* in the reactor's list of live sources, or of dead ones */
     bool dead;
 };
 
@@ -42,8 +43,8 @@ struct iw_listener {
     unsigned live; /* connections */
     bool paused;
     uint64_t resume_at; /* paused for want of descriptors: when to try again; else UINT64_MAX */
-    struct iw_listener *next_listener, **link_listener;
-    struct iw_connection *connections;
+    LIST_ENTRY(iw_listener) entry;
+    LIST_HEAD(, iw_connection) connections;
 };
 
 union iw_socket_name {
@@ -75,13 +76,13 @@ struct iw_connection {
     uint64_t emss_due;      /* when to ask TCP for its EMSS again */
     uint64_t deadline;      /* as the heap knows it */
     size_t heap_index;      /* 1..; 0 if not in the heap */
-    struct iw_connection *next_pending, *previous_pending;
+    TAILQ_ENTRY(iw_connection) pending_entry;
     struct iw_endpoint *ep;
     struct iw_connection_ops ops;
     void *context;
     struct addrinfo *addresses, *address; /* connecting: all of them, and the one being tried */
     struct iw_listener *listener;         /* NULL once it is gone */
-    struct iw_connection *next_of_listener, **link_of_listener;
+    LIST_ENTRY(iw_connection) listener_entry;
     char *name;                         /* the name to connect to, until it is established */
     union iw_socket_name local, remote; /* no family: not known */
 };
@@ -91,10 +92,10 @@ struct iw_reactor {
     bool stepping, busy;
     uint64_t calls;   /* system calls: iw_reactor_calls */
     unsigned unasked; /* steps since epoll was asked */
-    struct iw_source *live, *dead;
+    LIST_HEAD(, iw_source) live, dead;
     size_t live_count;
-    struct iw_listener *listeners;
-    struct iw_connection *pending, *pending_tail;
+    LIST_HEAD(, iw_listener) listeners;
+    TAILQ_HEAD(, iw_connection) pending;
     size_t pending_count;
     struct iw_connection **heap; /* by deadline, earliest at [1] */
     size_t heap_count, heap_room;
@@ -114,6 +115,8 @@ void iw_pending_remove(struct iw_reactor *r, struct iw_connection *c);
 struct iw_connection *iw_connection_create(struct iw_reactor *r, struct iw_domain *domain,
                                            const struct iw_endpoint_config *endpoint,
                                            const struct iw_connection_ops *ops, void *context);
+/* Returns the error that a socket has, and clears it. */
+int iw_socket_error(int fd);
 /* Gives it a connected, blocking socket. Returns -1 with errno set if epoll refuses it. */
 int iw_connection_attach(struct iw_connection *c, int fd);
 /* Sends, reports, ends or re-arms; with `tick`, a deadline has passed. */
@@ -131,8 +134,7 @@ void iw_listener_resume(struct iw_listener *l);
 /* Called when a connection is going: one more may come. */
 void iw_listener_forget(struct iw_connection *c);
 
-/* address.c */
-void iw_sockaddr_print(const struct sockaddr *address, socklen_t length, char *text);
+/* host_port.c */
 void iw_transport_print_host_port(const struct iw_host_port *at, char *text, size_t room);
 
 #endif

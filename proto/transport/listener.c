@@ -34,14 +34,12 @@ void iw_listener_forget(struct iw_connection *c)
 {
     struct iw_listener *l = c->listener;
     if (l) {
-        *c->link_of_listener = c->next_of_listener;
-        if (c->next_of_listener)
-            c->next_of_listener->link_of_listener = c->link_of_listener;
+        LIST_REMOVE(c, listener_entry);
         l->live--;
         c->listener = NULL;
     }
     /* Its descriptor is free for any listener that lacked one. */
-    for (l = c->source.reactor->listeners; l; l = l->next_listener)
+    for (l = LIST_FIRST(&c->source.reactor->listeners); l; l = LIST_NEXT(l, entry))
         iw_listener_resume(l);
 }
 
@@ -59,11 +57,7 @@ static void admit(struct iw_listener *l, int fd)
         return;
     }
     c->listener = l;
-    c->next_of_listener = l->connections;
-    c->link_of_listener = &l->connections;
-    if (c->next_of_listener)
-        c->next_of_listener->link_of_listener = &c->next_of_listener;
-    l->connections = c;
+    LIST_INSERT_HEAD(&l->connections, c, listener_entry);
     l->live++;
     if (!config->accepted(config->context, c))
         iw_connection_destroy(c);
@@ -93,15 +87,14 @@ static void release(struct iw_source *s)
 
 static int open_listener(const struct addrinfo *a, bool shared)
 {
-    int on = 1;
     int fd = socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
     if (fd < 0)
         return -1;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
     if (shared)
-        setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
+        setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &(int){1}, sizeof(int));
     if (a->ai_family == AF_INET6)
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){1}, sizeof(int));
     if (bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, BACKLOG)) {
         int saved = errno;
         close(fd);
@@ -111,13 +104,18 @@ static int open_listener(const struct addrinfo *a, bool shared)
     return fd;
 }
 
+static union iw_socket_name name_of(int fd)
+{
+    union iw_socket_name name = {.any = {0}};
+    socklen_t length = sizeof(name);
+    (void)getsockname(fd, &name.any, &length);
+    return name;
+}
+
 static void print_socket(int fd, char *text)
 {
-    struct sockaddr_storage address;
-    socklen_t length = sizeof(address);
-    snprintf(text, IW_TRANSPORT_TEXT, "-");
-    if (getsockname(fd, (struct sockaddr *)&address, &length) == 0)
-        iw_sockaddr_print((struct sockaddr *)&address, length, text);
+    union iw_socket_name name = name_of(fd);
+    iw_address_numeric(&name.any, sizeof(name), text, IW_TRANSPORT_TEXT);
 }
 
 static void cannot_listen(const struct iw_host_port *at, int number, char *error, size_t room)
@@ -127,60 +125,52 @@ static void cannot_listen(const struct iw_host_port *at, int number, char *error
     snprintf(error, room, "cannot listen on %s: %s", name, strerror(number));
 }
 
-static int bind_to(const struct iw_host_port *at, bool shared, char *address, char *error,
-                   size_t room)
+static int bind_to(const struct iw_host_port *at, bool shared, char *error, size_t room)
 {
-    struct addrinfo *addresses;
+    struct addrinfo *addresses = iw_address_resolve(at->host, at->port, true, error, room);
     int fd = -1;
-    if (!(addresses = iw_address_resolve(at->host, at->port, true, error, room)))
+    if (!addresses)
         return -1;
     for (const struct addrinfo *a = addresses; a && fd < 0; a = a->ai_next)
         fd = open_listener(a, shared);
-    int saved = errno;
-    freeaddrinfo(addresses);
     if (fd < 0)
-        cannot_listen(at, saved, error, room);
-    else if (address)
-        print_socket(fd, address);
+        cannot_listen(at, errno, error, room);
+    freeaddrinfo(addresses);
     return fd;
 }
 
 int iw_transport_bind(const struct iw_host_port *at, char *address, char *error, size_t room)
 {
-    return bind_to(at, false, address, error, room);
+    int fd = bind_to(at, false, error, room);
+    if (fd >= 0 && address)
+        print_socket(fd, address);
+    return fd;
 }
 
 struct iw_listener *iw_transport_listen(struct iw_reactor *r, const struct iw_host_port *at,
                                         const struct iw_listener_config *config, char *error,
                                         size_t room)
 {
-    int fd = bind_to(at, config->shared, NULL, error, room);
+    int fd = bind_to(at, config->shared, error, room);
     if (fd < 0)
         return NULL;
-    int defer = config->defer; /* seconds */
-    if (defer)
-        setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &defer, sizeof(defer));
+    if (config->defer) /* for one second */
+        setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &(int){1}, sizeof(int));
     struct iw_listener *l = calloc(1, sizeof(*l));
-    if (l) {
-        l->source.handle = handle;
-        l->source.release = release;
-        l->fd = fd;
-        l->config = *config;
-        if (l->config.limit == 0)
-            l->config.limit = LIMIT;
-        l->resume_at = UINT64_MAX;
-    }
     if (!l || iw_source_add(r, &l->source, fd, EPOLLIN)) {
         cannot_listen(at, errno, error, room);
         close(fd);
         free(l);
         return NULL;
     }
-    l->next_listener = r->listeners;
-    l->link_listener = &r->listeners;
-    if (l->next_listener)
-        l->next_listener->link_listener = &l->next_listener;
-    r->listeners = l;
+    l->source.handle = handle;
+    l->source.release = release;
+    l->fd = fd;
+    l->config = *config;
+    if (l->config.limit == 0)
+        l->config.limit = LIMIT;
+    l->resume_at = UINT64_MAX;
+    LIST_INSERT_HEAD(&r->listeners, l, entry);
     return l;
 }
 
@@ -191,29 +181,17 @@ void iw_listener_address(const struct iw_listener *l, char *text)
 
 uint16_t iw_listener_port(const struct iw_listener *l)
 {
-    union {
-        struct sockaddr any;
-        struct sockaddr_in v4;
-        struct sockaddr_in6 v6;
-    } address = {.any = {0}};
-    socklen_t length = sizeof(address);
-    if (getsockname(l->fd, &address.any, &length))
-        return 0;
-    return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
+    union iw_socket_name name = name_of(l->fd);
+    return ntohs(name.any.sa_family == AF_INET6 ? name.v6.sin6_port : name.v4.sin_port);
 }
 
 void iw_listener_destroy(struct iw_listener *l)
 {
     if (!l || l->source.dead)
         return;
-    while (l->connections) {
-        struct iw_connection *c = l->connections;
-        l->connections = c->next_of_listener;
+    for (struct iw_connection *c = LIST_FIRST(&l->connections); c; c = LIST_NEXT(c, listener_entry))
         c->listener = NULL;
-    }
-    *l->link_listener = l->next_listener;
-    if (l->next_listener)
-        l->next_listener->link_listener = l->link_listener;
+    LIST_REMOVE(l, entry);
     close(l->fd);
     iw_source_kill(&l->source);
 }

@@ -19,13 +19,13 @@ struct iw_reactor *iw_reactor_create(void)
     struct iw_reactor *r = calloc(1, sizeof(*r));
     if (!r)
         return NULL;
+    TAILQ_INIT(&r->pending);
     r->buffer = malloc(IW_TRANSPORT_READ);
     r->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (!r->buffer || r->epoll < 0) {
-        if (r->epoll >= 0)
-            close(r->epoll);
-        free(r->buffer);
-        free(r);
+        int saved = errno;
+        iw_reactor_destroy(r);
+        errno = saved;
         return NULL;
     }
     return r;
@@ -33,9 +33,9 @@ struct iw_reactor *iw_reactor_create(void)
 
 static void free_dead(struct iw_reactor *r)
 {
-    while (r->dead) {
-        struct iw_source *s = r->dead;
-        r->dead = s->next;
+    while (!LIST_EMPTY(&r->dead)) {
+        struct iw_source *s = LIST_FIRST(&r->dead);
+        LIST_REMOVE(s, entry);
         free(s);
     }
 }
@@ -44,10 +44,11 @@ void iw_reactor_destroy(struct iw_reactor *r)
 {
     if (!r)
         return;
-    while (r->live)
-        r->live->release(r->live);
+    while (!LIST_EMPTY(&r->live))
+        LIST_FIRST(&r->live)->release(LIST_FIRST(&r->live));
     free_dead(r);
-    close(r->epoll);
+    if (r->epoll >= 0)
+        close(r->epoll);
     free(r->heap);
     free(r->buffer);
     free(r);
@@ -71,11 +72,7 @@ int iw_source_add(struct iw_reactor *r, struct iw_source *s, int fd, uint32_t ev
     if (fd >= 0 && epoll_ctl(r->epoll, EPOLL_CTL_ADD, fd, &e))
         return -1;
     s->reactor = r;
-    s->next = r->live;
-    s->link = &r->live;
-    if (s->next)
-        s->next->link = &s->next;
-    r->live = s;
+    LIST_INSERT_HEAD(&r->live, s, entry);
     r->live_count++;
     return 0;
 }
@@ -83,13 +80,10 @@ int iw_source_add(struct iw_reactor *r, struct iw_source *s, int fd, uint32_t ev
 void iw_source_kill(struct iw_source *s)
 {
     struct iw_reactor *r = s->reactor;
-    *s->link = s->next;
-    if (s->next)
-        s->next->link = s->link;
     s->dead = true;
     r->live_count--;
-    s->next = r->dead;
-    r->dead = s;
+    LIST_REMOVE(s, entry);
+    LIST_INSERT_HEAD(&r->dead, s, entry);
     if (!r->stepping)
         free_dead(r);
 }
@@ -161,7 +155,7 @@ void iw_heap_remove(struct iw_reactor *r, struct iw_connection *c)
 static uint64_t next_deadline(const struct iw_reactor *r)
 {
     uint64_t next = r->heap_count > 0 ? r->heap[1]->deadline : UINT64_MAX;
-    for (const struct iw_listener *l = r->listeners; l; l = l->next_listener)
+    for (const struct iw_listener *l = LIST_FIRST(&r->listeners); l; l = LIST_NEXT(l, entry))
         if (l->paused && l->resume_at < next)
             next = l->resume_at;
     return next;
@@ -169,15 +163,13 @@ static uint64_t next_deadline(const struct iw_reactor *r)
 
 int iw_reactor_timeout(const struct iw_reactor *r)
 {
-    if (r->pending)
+    if (!TAILQ_EMPTY(&r->pending))
         return 0;
     uint64_t next = next_deadline(r);
     if (next == UINT64_MAX)
         return -1;
     uint64_t now = iw_transport_now();
-    if (next <= now)
-        return 0;
-    uint64_t ms = (next - now + 999999) / 1000000;
+    uint64_t ms = next > now ? (next - now + 999999) / 1000000 : 0;
     return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
@@ -189,13 +181,7 @@ void iw_pending_add(struct iw_reactor *r, struct iw_connection *c)
         return;
     c->pending = true;
     r->pending_count++;
-    c->next_pending = NULL;
-    c->previous_pending = r->pending_tail;
-    if (r->pending_tail)
-        r->pending_tail->next_pending = c;
-    else
-        r->pending = c;
-    r->pending_tail = c;
+    TAILQ_INSERT_TAIL(&r->pending, c, pending_entry);
 }
 
 void iw_pending_remove(struct iw_reactor *r, struct iw_connection *c)
@@ -204,14 +190,7 @@ void iw_pending_remove(struct iw_reactor *r, struct iw_connection *c)
         return;
     c->pending = false;
     r->pending_count--;
-    if (c->previous_pending)
-        c->previous_pending->next_pending = c->next_pending;
-    else
-        r->pending = c->next_pending;
-    if (c->next_pending)
-        c->next_pending->previous_pending = c->previous_pending;
-    else
-        r->pending_tail = c->previous_pending;
+    TAILQ_REMOVE(&r->pending, c, pending_entry);
 }
 
 /* ---- a step ---- */
@@ -220,8 +199,8 @@ static void serve_pending(struct iw_reactor *r)
 {
     /* Only those that are here now: connections that they cause to be served wait for the next
      * step. */
-    for (size_t n = r->pending_count; n > 0 && r->pending; n--) {
-        struct iw_connection *c = r->pending;
+    for (size_t n = r->pending_count; n > 0 && !TAILQ_EMPTY(&r->pending); n--) {
+        struct iw_connection *c = TAILQ_FIRST(&r->pending);
         iw_pending_remove(r, c);
         iw_connection_serve(c, false);
     }
@@ -237,15 +216,15 @@ static void serve_deadlines(struct iw_reactor *r)
             break;
         iw_connection_serve(r->heap[1], true);
     }
-    for (struct iw_listener *l = r->listeners; l; l = l->next_listener)
+    for (struct iw_listener *l = LIST_FIRST(&r->listeners); l; l = LIST_NEXT(l, entry))
         if (l->paused && l->resume_at <= now)
             iw_listener_resume(l);
 }
 
 static void ask_busily(struct iw_reactor *r)
 {
-    for (struct iw_source *s = r->live, *next; s && !s->dead; s = next) {
-        next = s->next;
+    for (struct iw_source *s = LIST_FIRST(&r->live), *next; s && !s->dead; s = next) {
+        next = LIST_NEXT(s, entry);
         if (s->ask)
             s->ask(s);
     }
@@ -255,7 +234,7 @@ static void ask_busily(struct iw_reactor *r)
  * turn soon enough, and in between asking it would cost more than the work itself. */
 static bool step_unasked(struct iw_reactor *r, bool busy)
 {
-    if (r->pending == NULL && !busy)
+    if (TAILQ_EMPTY(&r->pending) && !busy)
         return false;
     serve_pending(r);
     if (busy)
@@ -288,14 +267,14 @@ static int ask_epoll(struct iw_reactor *r, int timeout_ms)
 /* With a single connection, block in its receive instead of epoll_wait(): one system call less. */
 static bool ask_alone(struct iw_reactor *r, int timeout_ms)
 {
-    struct iw_source *s = r->live;
+    struct iw_source *s = LIST_FIRST(&r->live);
     return r->live_count == 1 && s->wait_alone && s->wait_alone(s, timeout_ms);
 }
 
 int iw_reactor_step(struct iw_reactor *r, int timeout_ms)
 {
     bool busy = r->busy && timeout_ms == 0 && r->live_count <= BUSY_SOURCES;
-    bool had_pending = r->pending != NULL;
+    bool had_pending = !TAILQ_EMPTY(&r->pending);
     int result = 0;
     r->stepping = true;
     if (!step_unasked(r, busy)) {
@@ -332,19 +311,17 @@ struct iw_watch *iw_watch_create(struct iw_reactor *r, int fd, uint32_t events, 
                                  void *context)
 {
     struct iw_watch *w = calloc(1, sizeof(*w));
-    if (!w)
-        return NULL;
-    w->source.handle = watch_handle;
-    w->source.release = watch_release;
-    w->fd = fd;
-    w->ready = ready;
-    w->context = context;
-    if (iw_source_add(r, &w->source, fd, events)) {
+    if (!w || iw_source_add(r, &w->source, fd, events)) {
         int saved = errno;
         free(w);
         errno = saved;
         return NULL;
     }
+    w->source.handle = watch_handle;
+    w->source.release = watch_release;
+    w->fd = fd;
+    w->ready = ready;
+    w->context = context;
     return w;
 }
 

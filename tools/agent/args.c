@@ -1,116 +1,100 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "agent.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/number.h"
+#include "host/options.h"
 #include "iwarp/nearest.h"
 
-static bool number(const json_t *value, uint64_t most, uint64_t *out)
+bool agent_fail(char *error, const char *format, ...)
 {
-    if (json_is_integer(value)) {
-        json_int_t n = json_integer_value(value);
-        if (n < 0)
-            return false;
-        *out = (uint64_t)n;
-        return *out <= most;
-    }
-    const char *text = json_string_value(value);
-    if (text == NULL || strncmp(text, "0x", 2) != 0 || !isxdigit((unsigned char)text[2]) ||
-        strlen(text) > sizeof "0x0123456789abcdef" - 1)
-        return false;
-    char *end;
-    errno = 0;
-    *out = strtoull(text + 2, &end, 16);
-    return errno == 0 && *end == '\0' && *out <= most;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error, AGENT_ERROR, format, arguments);
+    va_end(arguments);
+    return false;
 }
 
-static int nibble(char c)
+static bool number(const json_t *value, const struct agent_field *f)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)tolower((unsigned char)c);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    uint64_t n;
+    const char *text = json_string_value(value);
+    if (json_is_integer(value)) {
+        if (json_integer_value(value) < 0)
+            return false;
+        n = (uint64_t)json_integer_value(value);
+    } else if (text == NULL || strncmp(text, "0x", 2) != 0 ||
+               strlen(text) > sizeof "0x0123456789abcdef" - 1 ||
+               !iw_number(text, 0, UINT64_MAX, &n)) {
+        return false;
+    }
+    iw_number_store(f->out, f->size, n);
+    return n <= f->most;
 }
 
 static bool octets(const json_t *value, uint64_t most, struct agent_octets *out)
 {
-    const char *text = json_string_value(value);
-    size_t digits = json_string_length(value);
-    if (text == NULL || digits % 2 != 0 || digits / 2 > most)
+    char error[AGENT_ERROR];
+    if (!json_is_string(value))
         return false;
-    out->length = digits / 2;
-    out->data = malloc(out->length + 1);
-    if (out->data == NULL)
-        return false;
-    for (size_t i = 0; i < out->length; i++) {
-        int high = nibble(text[2 * i]), low = nibble(text[2 * i + 1]);
-        if (high < 0 || low < 0)
-            return false;
-        out->data[i] = (uint8_t)(high << 4 | low);
-    }
-    return true;
+    out->data = malloc(json_string_length(value) / 2 + 1);
+    return out->data != NULL && iw_option_hex(json_string_value(value), out->data, (size_t)most,
+                                              &out->length, error, sizeof error) == 0;
 }
 
 void agent_octets_free(struct agent_octets *o)
 {
     free(o->data);
-    o->data = NULL;
-    o->length = 0;
+    *o = (struct agent_octets){NULL, 0};
 }
 
 static bool take(const json_t *value, const struct agent_field *f, char *error)
 {
-    bool good = false;
-    const char *expected = "";
-    char range[64];
     switch (f->type) {
     case AGENT_NUMBER:
-        good = number(value, f->most, f->out);
-        snprintf(range, sizeof range, "a number, 0..%" PRIu64, f->most);
-        expected = range;
-        break;
-    case AGENT_OFFSET:
-        good = json_is_integer(value);
-        *(int64_t *)f->out = json_integer_value(value);
-        expected = "a whole number";
-        break;
-    case AGENT_BOOL:
-        good = json_is_boolean(value);
-        *(bool *)f->out = json_is_true(value);
-        expected = "true or false";
-        break;
-    case AGENT_STRING:
-        good = json_is_string(value);
-        *(const char **)f->out = json_string_value(value);
-        expected = "a string";
-        break;
+        return number(value, f) ||
+               agent_fail(error, "field %s: expected a number, 0..%" PRIu64, f->name, f->most);
     case AGENT_OCTETS:
-        good = octets(value, f->most, f->out);
-        snprintf(range, sizeof range, "hex digits of at most %" PRIu64 " octets", f->most);
-        expected = range;
-        break;
+        return octets(value, f->most, f->out) ||
+               agent_fail(error, "field %s: expected hex digits of at most %" PRIu64 " octets",
+                          f->name, f->most);
     case AGENT_ARRAY:
-        good = json_is_array(value) && json_array_size(value) <= f->most;
         *(const json_t **)f->out = value;
-        snprintf(range, sizeof range, "an array of at most %" PRIu64, f->most);
-        expected = range;
-        break;
+        return (json_is_array(value) && json_array_size(value) <= f->most) ||
+               agent_fail(error, "field %s: expected an array of at most %" PRIu64, f->name,
+                          f->most);
+    case AGENT_OFFSET:
+        *(int64_t *)f->out = json_integer_value(value);
+        return json_is_integer(value) ||
+               agent_fail(error, "field %s: expected a whole number", f->name);
+    case AGENT_BOOL:
+        *(bool *)f->out = json_is_true(value);
+        return json_is_boolean(value) ||
+               agent_fail(error, "field %s: expected true or false", f->name);
+    case AGENT_STRING:
+        *(const char **)f->out = json_string_value(value);
+        return json_is_string(value) || agent_fail(error, "field %s: expected a string", f->name);
     case AGENT_OBJECT:
-        good = json_is_object(value);
         *(const json_t **)f->out = value;
-        expected = "an object";
-        break;
+        return json_is_object(value) || agent_fail(error, "field %s: expected an object", f->name);
     }
-    if (!good)
-        snprintf(error, AGENT_ERROR, "field %s: expected %s", f->name, expected);
-    else if (f->given != NULL)
-        *f->given = true;
-    return good;
+    return false;
+}
+
+static bool unknown(const char *key, const struct agent_field *fields, size_t count, char *error)
+{
+    struct iw_nearest n;
+    iw_nearest_begin(&n, key);
+    for (size_t i = 0; i < count; i++)
+        iw_nearest_offer(&n, fields[i].name);
+    return agent_fail(error, "field %.40s: not known here%s%s%s", key,
+                      n.best != NULL ? " (did you mean " : "", n.best != NULL ? n.best : "",
+                      n.best != NULL ? "?)" : "");
 }
 
 bool agent_take(const json_t *object, const struct agent_field *fields, size_t count, char *error)
@@ -124,43 +108,36 @@ bool agent_take(const json_t *object, const struct agent_field *fields, size_t c
             continue;
         while (i < count && strcmp(fields[i].name, key) != 0)
             i++;
-        if (i == count) {
-            struct iw_nearest n;
-            iw_nearest_begin(&n, key);
-            for (size_t k = 0; k < count; k++)
-                iw_nearest_offer(&n, fields[k].name);
-            snprintf(error, AGENT_ERROR, "field %.40s: not known here%s%s%s", key,
-                     n.best ? " (did you mean " : "", n.best ? n.best : "", n.best ? "?)" : "");
-            return false;
-        }
+        if (i == count)
+            return unknown(key, fields, count, error);
         if (!take(value, &fields[i], error))
             return false;
     }
     for (size_t i = 0; i < count; i++)
-        if (fields[i].required && json_object_get(object, fields[i].name) == NULL) {
-            snprintf(error, AGENT_ERROR, "field %s: missing", fields[i].name);
-            return false;
-        }
+        if (fields[i].required && json_object_get(object, fields[i].name) == NULL)
+            return agent_fail(error, "field %s: missing", fields[i].name);
     return true;
 }
 
-json_t *agent_hex(const uint8_t *data, size_t length)
+int agent_index(const char *field, const char *const *list, size_t count, const char *word,
+                char *error)
 {
-    char *text = malloc(2 * length + 1);
-    if (text == NULL)
-        return NULL;
-    for (size_t i = 0; i < length; i++) {
-        text[2 * i] = "0123456789abcdef"[data[i] >> 4];
-        text[2 * i + 1] = "0123456789abcdef"[data[i] & 15];
-    }
-    json_t *hex = json_stringn(text, 2 * length);
-    free(text);
-    return hex;
+    for (size_t i = 0; word != NULL && i < count; i++)
+        if (strcmp(word, list[i]) == 0)
+            return (int)i;
+    int length = snprintf(error, AGENT_ERROR, "field %s: expected ", field);
+    for (size_t i = 0; i < count; i++)
+        length += snprintf(error + length, AGENT_ERROR - (size_t)length, "%s%s", list[i],
+                           i + 2 < count   ? ", "
+                           : i + 1 < count ? " or "
+                                           : "");
+    return -1;
 }
 
-json_t *agent_u64(uint64_t value)
+json_t *agent_strings(const char *const *list, size_t count)
 {
-    char text[24];
-    snprintf(text, sizeof text, "0x%" PRIx64, value);
-    return json_string(text);
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(array, json_string(list[i]));
+    return array;
 }

@@ -3,8 +3,10 @@
  * error, and are closed when they have gone or their time is up. */
 #include "agent.h"
 
+#include "host/address.h"
+#include "host/complain.h"
+
 #include <errno.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -12,19 +14,18 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 struct visitor {
     struct agent_control_port *port;
-    int fd, timer; /* -1: free slot */
-    struct iw_watch *watch, *timer_watch;
-    uint64_t order;                      /* of coming */
+    int fd; /* -1: none, the slot is free once it is not `over` */
+    struct iw_watch *watch;
+    uint64_t deadline;                   /* for its token, or its end */
     bool refused;                        /* got an error; only its end is awaited */
     bool over;                           /* to be freed */
     size_t length;                       /* of what it has said */
     char said[IW_CONTROL_TOKEN_MAX + 2]; /* a token, "\r" perhaps, and the newline */
-    char from[NI_MAXHOST + NI_MAXSERV + 4];
+    char from[IW_TRANSPORT_TEXT];
 };
 
 struct agent_control_port {
@@ -35,19 +36,15 @@ struct agent_control_port {
     const struct agent_backend *backend;
     const void *settings;
     struct agent_session *session;
-    uint64_t visits;
     struct visitor visitors[AGENT_VISITORS];
 };
 
 static void let_go(struct visitor *v)
 {
     iw_watch_destroy(v->watch);
-    iw_watch_destroy(v->timer_watch);
     if (v->fd >= 0)
         close(v->fd);
-    if (v->timer >= 0)
-        close(v->timer);
-    *v = (struct visitor){.port = v->port, .fd = -1, .timer = -1};
+    *v = (struct visitor){.port = v->port, .fd = -1};
 }
 
 /* Sends one line and ends our direction. Goes on reading the visitor's octets, so that no reset
@@ -56,7 +53,7 @@ static void refuse(struct visitor *v, const char *why)
 {
     char line[160];
     int length = snprintf(line, sizeof line, "{\"event\":\"refused\",\"error\":\"%s\"}\n", why);
-    fprintf(stderr, "iwarp-agent: %s: refused: %s\n", v->from, why);
+    iw_complain("%s: refused: %s", v->from, why);
     (void)send(v->fd, line, (size_t)length, MSG_NOSIGNAL);
     shutdown(v->fd, SHUT_WR);
     v->refused = true;
@@ -65,22 +62,24 @@ static void refuse(struct visitor *v, const char *why)
 /* Ends a client whose host has died: after half a minute of silence to TCP's keep-alives. */
 static void keep_alive(int fd)
 {
-    static const struct {
-        int option, value;
-    } options[] = {{TCP_KEEPIDLE, 15}, {TCP_KEEPINTVL, 5}, {TCP_KEEPCNT, 3}};
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &(int){1}, sizeof(int));
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
-        setsockopt(fd, IPPROTO_TCP, options[i].option, &options[i].value, sizeof(int));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &(int){15}, sizeof(int));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &(int){5}, sizeof(int));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &(int){3}, sizeof(int));
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &(unsigned){30000}, sizeof(unsigned));
+}
+
+static void end_session(struct agent_control_port *d)
+{
+    agent_session_destroy(d->session);
+    d->session = NULL;
 }
 
 static void admit(struct visitor *v)
 {
     struct agent_control_port *d = v->port;
-    if (d->session != NULL && agent_session_left(d->session)) {
-        agent_session_destroy(d->session);
-        d->session = NULL;
-    }
+    if (d->session != NULL && agent_session_left(d->session))
+        end_session(d);
     if (d->session != NULL) {
         refuse(v, "busy: another client is being served");
         return;
@@ -110,7 +109,7 @@ static void greet(struct visitor *v)
     if (n <= 0) {
         v->over = n == 0 || (errno != EAGAIN && errno != EINTR);
         if (v->over)
-            fprintf(stderr, "iwarp-agent: %s: left without a token\n", v->from);
+            iw_complain("%s: left without a token", v->from);
         return;
     }
     v->length += (size_t)n;
@@ -141,17 +140,8 @@ static void on_visitor(void *context, uint32_t events)
     v->over = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
-static void on_time(void *context, uint32_t events)
-{
-    struct visitor *v = context;
-    (void)events;
-    if (!v->refused)
-        refuse(v, "no token came in time");
-    v->over = true;
-}
-
 /* Returns a free place, or that of the oldest visitor: a slow one does not keep others out. */
-static struct visitor *place(struct agent_control_port *d)
+static struct visitor *free_visitor(struct agent_control_port *d)
 {
     struct visitor *oldest = &d->visitors[0];
     for (size_t i = 0; i < AGENT_VISITORS; i++) {
@@ -160,7 +150,7 @@ static struct visitor *place(struct agent_control_port *d)
             let_go(v);
             return v;
         }
-        if (v->order < oldest->order)
+        if (v->deadline < oldest->deadline)
             oldest = v;
     }
     if (!oldest->refused)
@@ -169,34 +159,21 @@ static struct visitor *place(struct agent_control_port *d)
     return oldest;
 }
 
-static bool set_timer(struct visitor *v)
-{
-    struct itimerspec time = {.it_value = {.tv_sec = AGENT_PATIENCE_SECONDS}};
-    v->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (v->timer < 0 || timerfd_settime(v->timer, 0, &time, NULL) != 0)
-        return false;
-    v->timer_watch = iw_watch_create(v->port->reactor, v->timer, EPOLLIN, on_time, v);
-    return v->timer_watch != NULL;
-}
-
-static void on_knock(void *context, uint32_t events)
+static void on_connection(void *context, uint32_t events)
 {
     struct agent_control_port *d = context;
     struct sockaddr_storage from;
     socklen_t length = sizeof from;
-    char host[NI_MAXHOST] = "?", port[NI_MAXSERV] = "?";
     (void)events;
     int fd = accept4(d->fd, (struct sockaddr *)&from, &length, SOCK_CLOEXEC);
     if (fd < 0)
         return;
-    struct visitor *v = place(d);
+    struct visitor *v = free_visitor(d);
     v->fd = fd;
-    v->order = ++d->visits;
-    (void)getnameinfo((struct sockaddr *)&from, length, host, sizeof host, port, sizeof port,
-                      NI_NUMERICHOST | NI_NUMERICSERV);
-    snprintf(v->from, sizeof v->from, strchr(host, ':') != NULL ? "[%s]:%s" : "%s:%s", host, port);
+    v->deadline = iw_transport_now() + AGENT_PATIENCE_SECONDS * UINT64_C(1000000000);
+    iw_address_numeric((struct sockaddr *)&from, length, v->from, sizeof v->from);
     v->watch = iw_watch_create(d->reactor, fd, EPOLLIN, on_visitor, v);
-    if (v->watch == NULL || !set_timer(v))
+    if (v->watch == NULL)
         let_go(v);
     else if (d->token.length == 0)
         admit(v);
@@ -208,16 +185,18 @@ struct agent_control_port *agent_control_port_open(struct iw_reactor *reactor, i
                                                    const void *settings)
 {
     struct agent_control_port *d = calloc(1, sizeof *d);
-    if (d == NULL)
+    if (d == NULL) {
+        close(fd);
         return NULL;
+    }
     d->reactor = reactor;
     d->fd = fd;
     d->token = *token;
     d->backend = backend;
     d->settings = settings;
     for (size_t i = 0; i < AGENT_VISITORS; i++)
-        d->visitors[i] = (struct visitor){.port = d, .fd = -1, .timer = -1};
-    d->watch = iw_watch_create(reactor, fd, EPOLLIN, on_knock, d);
+        d->visitors[i] = (struct visitor){.port = d, .fd = -1};
+    d->watch = iw_watch_create(reactor, fd, EPOLLIN, on_connection, d);
     if (d->watch == NULL) {
         agent_control_port_close(d);
         return NULL;
@@ -225,15 +204,24 @@ struct agent_control_port *agent_control_port_open(struct iw_reactor *reactor, i
     return d;
 }
 
-void agent_control_port_tidy(struct agent_control_port *d)
+int agent_control_port_tidy(struct agent_control_port *d)
 {
-    for (size_t i = 0; i < AGENT_VISITORS; i++)
-        if (d->visitors[i].over)
-            let_go(&d->visitors[i]);
-    if (d->session != NULL && agent_session_over(d->session)) {
-        agent_session_destroy(d->session);
-        d->session = NULL;
+    uint64_t now = iw_transport_now(), next = UINT64_MAX;
+    for (size_t i = 0; i < AGENT_VISITORS; i++) {
+        struct visitor *v = &d->visitors[i];
+        if (v->fd >= 0 && v->deadline <= now) {
+            if (!v->refused)
+                refuse(v, "no token came in time");
+            v->over = true;
+        }
+        if (v->over)
+            let_go(v);
+        else if (v->fd >= 0 && v->deadline < next)
+            next = v->deadline;
     }
+    if (d->session != NULL && agent_session_over(d->session))
+        end_session(d);
+    return next == UINT64_MAX ? -1 : (int)((next - now) / 1000000 + 1);
 }
 
 void agent_control_port_close(struct agent_control_port *d)
@@ -244,5 +232,6 @@ void agent_control_port_close(struct agent_control_port *d)
     for (size_t i = 0; i < AGENT_VISITORS; i++)
         let_go(&d->visitors[i]);
     agent_session_destroy(d->session);
+    close(d->fd);
     free(d);
 }

@@ -15,23 +15,39 @@ enum { MOST = 1 << 16, STEPS = 4096, ROOM = 1 << 20 };
 /* Of one arena; more is refused, so that filling it takes no time. */
 enum { ARENA = 1 << 16 };
 
+/* Half of the numbers of listeners and connections are taken from the start. */
+enum { THINGS = 16 };
+
 static struct {
-    uint64_t last;
+    struct agent_core core;
+    struct agent_listener listeners[THINGS];
+    struct agent_connection connections[THINGS];
     uint32_t stag;
 } own;
 
-static void *create(struct iw_reactor *reactor, const void *settings, agent_emit_fn emit,
-                    void *context)
+static struct agent_core *create(struct iw_reactor *reactor, const void *settings,
+                                 agent_emit_fn emit, void *context)
 {
-    (void)reactor, (void)settings, (void)emit, (void)context;
-    own.last = 0;
-    own.stag = 0;
-    return &own;
+    (void)settings;
+    memset(&own, 0, sizeof own);
+    own.core =
+        (struct agent_core){.reactor = reactor,
+                            .emit = emit,
+                            .context = context,
+                            .listeners = {AGENT_SLOTS(own.listeners), "listen", "listener"},
+                            .connections = {AGENT_SLOTS(own.connections), "conn", "connection"},
+                            .last_id = THINGS / 2,
+                            .domain_count = 1};
+    for (size_t i = 0; i < THINGS / 2; i++)
+        own.listeners[i].id = own.connections[i].id = i + 1;
+    return &own.core;
 }
 
-static void nothing(void *b)
+static void hang_up(void *b)
 {
     (void)b;
+    for (size_t i = 0; i < THINGS; i++)
+        agent_octets_free(&own.listeners[i].reply);
 }
 
 static json_t *features(void *b)
@@ -40,72 +56,61 @@ static json_t *features(void *b)
     return json_object();
 }
 
-static bool idle(void *b)
-{
-    (void)b;
-    return own.last % 2 == 0;
-}
-
-static bool listen_(void *b, const struct agent_place *place, uint64_t *number, uint16_t *port,
+static bool listen_(void *b, void *listener, const struct agent_place *place, uint16_t *port,
                     char *error)
 {
-    (void)b, (void)error;
-    *number = ++own.last;
+    (void)b, (void)listener, (void)error;
     *port = place->at.port;
     return true;
 }
 
-static bool unlisten(void *b, uint64_t number, char *error)
+static void unlisten(void *listener)
 {
-    (void)b, (void)error;
-    return number <= own.last;
+    struct agent_listener *l = listener;
+    agent_octets_free(&l->reply);
+    l->id = 0;
 }
 
 static bool connect_(void *b, const struct agent_place *place, uint64_t *conn, char *error)
 {
-    (void)b, (void)place, (void)error;
-    *conn = ++own.last;
+    struct agent_connection *c = agent_slot_free(&own.core.connections, error);
+    (void)b, (void)place;
+    if (c == NULL)
+        return false;
+    *conn = c->id = ++own.core.last_id;
+    own.core.live ^= 1;
     return true;
 }
 
-static bool answer(void *b, uint64_t conn, bool accept, const struct agent_octets *data,
-                   char *error)
+static bool answer(void *connection, bool accept, const struct agent_octets *data, char *error)
 {
-    (void)b, (void)conn, (void)accept, (void)data, (void)error;
+    (void)connection, (void)accept, (void)data, (void)error;
     return true;
 }
 
-static bool close_(void *b, uint64_t conn, enum agent_how how, uint8_t code, char *error)
+static bool close_(void *connection, enum agent_how how, uint8_t code, char *error)
 {
-    (void)b, (void)conn, (void)how, (void)code, (void)error;
+    (void)connection, (void)how, (void)code, (void)error;
     return true;
 }
 
-static bool stream_send(void *b, uint64_t conn, const struct agent_octets *octets, char *error)
+static bool stream_send(void *connection, const struct agent_octets *octets, char *error)
 {
-    (void)b, (void)conn, (void)octets, (void)error;
+    (void)connection, (void)octets, (void)error;
     return true;
 }
 
-static bool stream_take(void *b, uint64_t conn, uint8_t *out, size_t room, size_t *length,
-                        char *error)
+static bool stream_take(void *connection, uint8_t *out, size_t room, size_t *length, char *error)
 {
-    (void)b, (void)conn, (void)error;
+    (void)connection, (void)error;
     *length = room < 64 ? room : 64;
     memset(out, 0x5a, *length);
     return true;
 }
 
-static bool start_stream(void *b, uint64_t conn, char *error)
+static bool start_stream(void *connection, char *error)
 {
-    (void)b, (void)conn, (void)error;
-    return true;
-}
-
-static bool domain(void *b, uint64_t *number, char *error)
-{
-    (void)b, (void)error;
-    *number = ++own.last;
+    (void)connection, (void)error;
     return true;
 }
 
@@ -115,10 +120,7 @@ static bool enrol(void *b, struct agent_memory *memory, const struct agent_regio
     (void)b, (void)region;
     memory->stag = ++own.stag;
     memory->to = region->to_given ? region->to : 0;
-    if (memory->length <= ARENA)
-        return true;
-    memcpy(error, "too long", sizeof "too long");
-    return false;
+    return memory->length <= ARENA || agent_fail(error, "too long");
 }
 
 static bool invalidate(void *b, uint32_t stag, char *error)
@@ -144,9 +146,9 @@ static bool bind_(void *b, const struct agent_binding *binding, uint32_t *stag, 
 }
 
 /* Checks that the pieces can be accessed. */
-static bool work(void *b, const struct agent_work *w, char *error)
+static bool work(void *connection, const struct agent_work *w, char *error)
 {
-    (void)b, (void)error;
+    (void)connection, (void)error;
     for (size_t i = 0; i < w->count; i++) {
         const struct agent_piece *p = &w->pieces[i];
         IW_FUZZ_CHECK(p->offset <= p->memory->length && p->length <= p->memory->length - p->offset,
@@ -159,11 +161,9 @@ static bool work(void *b, const struct agent_work *w, char *error)
 
 static const struct agent_backend backend = {.name = "fuzz",
                                              .create = create,
-                                             .destroy = nothing,
-                                             .hang_up = nothing,
-                                             .reset = nothing,
+                                             .destroy = hang_up,
+                                             .hang_up = hang_up,
                                              .features = features,
-                                             .idle = idle,
                                              .listen = listen_,
                                              .unlisten = unlisten,
                                              .connect = connect_,
@@ -172,7 +172,6 @@ static const struct agent_backend backend = {.name = "fuzz",
                                              .stream_send = stream_send,
                                              .stream_take = stream_take,
                                              .start = start_stream,
-                                             .domain = domain,
                                              .enrol = enrol,
                                              .invalidate = invalidate,
                                              .forget = forget,
@@ -184,7 +183,6 @@ static const struct agent_backend backend = {.name = "fuzz",
 static size_t replies(const char *said, size_t length)
 {
     size_t count = 0;
-
     for (size_t at = 0; at < length; count++) {
         const char *end = memchr(said + at, '\n', length - at);
         IW_FUZZ_CHECK(end != NULL, "agent: half a reply");
@@ -203,7 +201,6 @@ static void run(const uint8_t *octets, size_t length)
     static char said[ROOM];
     size_t said_length = 0, lines = 0, given = 0;
     int fds[2];
-
     IW_FUZZ_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0, "no sockets");
     struct iw_reactor *reactor = iw_reactor_create();
     struct agent_session *s = agent_session_create(reactor, fds[1], &backend, NULL);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "endpoint.h"
+#include "agent_endpoint.h"
 
 #include "endpoint_options.h"
 #include "standard.h"
 #ifdef IW_AGENT_VERBS
-#include "rdma.h"
+#include "agent_rdma.h"
 #endif
 
 #include <errno.h>
@@ -13,48 +13,39 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 struct program {
     const char *listen, *token_file;
+    struct iw_host_port at; /* what `listen` says */
     bool no_token;
-    uint64_t control_fd;
-    bool control_fd_given;
-    const char *backend_name, *device;
+    int control_fd; /* -1: not given */
+    bool verbs;
+    const char *device;
     const struct agent_backend *backend;
     const void *settings; /* the backend's */
     struct iw_reactor *reactor;
     struct iw_control_token token;
     struct agent_control_port *port;
     struct agent_session *session; /* of --control-fd */
-    int listener;
     bool ended;
 };
 
 static int set_listen(void *context, const char *value, char *error, size_t room)
 {
     struct program *p = context;
-    struct iw_host_port at;
     p->listen = value;
-    return iw_transport_parse(value, &at, error, room);
-}
-
-static int set_control_fd(void *context, const char *value, char *error, size_t room)
-{
-    struct program *p = context;
-    p->control_fd_given = true;
-    return iw_option_number(value, 0, 1 << 20, &p->control_fd, error, room);
+    return iw_transport_parse(value, &p->at, error, room);
 }
 
 static int set_backend(void *context, const char *value, char *error, size_t room)
 {
-    ((struct program *)context)->backend_name = value;
-    if (strcmp(value, "endpoint") == 0 || strcmp(value, "verbs") == 0)
-        return 0;
-    snprintf(error, room, "expected endpoint or verbs");
-    return -1;
+    struct program *p = context;
+    p->verbs = strcmp(value, "verbs") == 0;
+    return p->verbs || strcmp(value, "endpoint") == 0
+               ? IW_OPTION_TAKEN
+               : iw_option_wrong(error, room, "expected endpoint or verbs");
 }
 
 static void on_signal(void *context, uint32_t events)
@@ -69,36 +60,38 @@ static bool is_loopback(const char *address)
            strncmp(address, "[::ffff:127.", 12) == 0;
 }
 
-static int complain(const char *error, int status)
+/* Serves the client on --control-fd. Returns an exit status. */
+static int open_session(struct program *p)
 {
-    fprintf(stderr, "iwarp-agent: %s\n", error);
-    return status;
+    p->session = agent_session_create(p->reactor, p->control_fd, p->backend, p->settings);
+    return p->session != NULL
+               ? IW_EXIT_GOOD
+               : iw_complain_exit(IW_EXIT_FAILURE, "--control-fd %d: not a usable socket: %s",
+                                  p->control_fd, strerror(errno));
 }
 
 /* Opens the control port and prints its address. Returns an exit status. */
 static int open_listener(struct program *p)
 {
-    struct iw_host_port at;
     char error[AGENT_ERROR + 4096], address[IW_TRANSPORT_TEXT];
     if (p->no_token && p->token_file != NULL)
-        return complain("--no-token contradicts --token-file", IW_EXIT_USAGE);
+        return iw_complain_exit(IW_EXIT_USAGE, "--no-token contradicts --token-file");
     if (!p->no_token && iw_control_token_find(&p->token, p->token_file, error, sizeof error) != 0)
-        return complain(error, IW_EXIT_USAGE);
-    if (iw_transport_parse(p->listen, &at, error, sizeof error) != 0)
-        return complain(error, IW_EXIT_UNAVAILABLE);
-    p->listener = iw_transport_bind(&at, address, error, sizeof error);
-    if (p->listener < 0)
-        return complain(error, IW_EXIT_UNAVAILABLE);
+        return iw_complain_exit(IW_EXIT_USAGE, "%s", error);
+    int fd = iw_transport_bind(&p->at, address, error, sizeof error);
+    if (fd < 0)
+        return iw_complain_exit(IW_EXIT_UNAVAILABLE, "%s", error);
     if (p->token.length == 0 && !p->no_token && !is_loopback(address)) {
-        snprintf(error, sizeof error,
-                 "--listen %.100s: other hosts can reach it: expected --token-file, a token in the "
-                 "environment variable " IW_CONTROL_TOKEN_ENV ", or --no-token",
-                 p->listen);
-        return complain(error, IW_EXIT_USAGE);
+        close(fd);
+        return iw_complain_exit(
+            IW_EXIT_USAGE,
+            "--listen %.100s: other hosts can reach it: expected --token-file, a token in the "
+            "environment variable " IW_CONTROL_TOKEN_ENV ", or --no-token",
+            p->listen);
     }
-    p->port = agent_control_port_open(p->reactor, p->listener, &p->token, p->backend, p->settings);
+    p->port = agent_control_port_open(p->reactor, fd, &p->token, p->backend, p->settings);
     if (p->port == NULL)
-        return complain("cannot start: no memory", IW_EXIT_FAILURE);
+        return iw_complain_exit(IW_EXIT_FAILURE, "cannot start: no memory");
     printf("control on %s\n", address);
     fflush(stdout);
     return IW_EXIT_GOOD;
@@ -106,11 +99,12 @@ static int open_listener(struct program *p)
 
 static int serve(struct program *p)
 {
+    int timeout_ms = -1;
     while (!p->ended) {
-        if (iw_reactor_step(p->reactor, -1) != 0)
+        if (iw_reactor_step(p->reactor, timeout_ms) != 0)
             return IW_EXIT_FAILURE;
         if (p->port != NULL)
-            agent_control_port_tidy(p->port);
+            timeout_ms = agent_control_port_tidy(p->port);
         else if (agent_session_over(p->session))
             p->ended = true;
     }
@@ -119,35 +113,18 @@ static int serve(struct program *p)
 
 static int run(struct program *p)
 {
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    sigprocmask(SIG_BLOCK, &signals, NULL);
-    signal(SIGPIPE, SIG_IGN);
-    int status = IW_EXIT_FAILURE;
-    int signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    int signal_fd = iw_standard_signals(SIGTERM), status;
     p->reactor = iw_reactor_create();
     if (signal_fd < 0 || p->reactor == NULL ||
-        iw_watch_create(p->reactor, signal_fd, EPOLLIN, on_signal, p) == NULL) {
-        fprintf(stderr, "iwarp-agent: cannot start: %s\n", strerror(errno));
-    } else if (p->control_fd_given) {
-        p->session = agent_session_create(p->reactor, (int)p->control_fd, p->backend, p->settings);
-        if (p->session != NULL)
-            status = serve(p);
-        else
-            fprintf(stderr, "iwarp-agent: --control-fd %d: not a usable socket: %s\n",
-                    (int)p->control_fd, strerror(errno));
-    } else {
-        status = open_listener(p);
-        if (status == IW_EXIT_GOOD)
-            status = serve(p);
-    }
+        iw_watch_create(p->reactor, signal_fd, EPOLLIN, on_signal, p) == NULL)
+        status = iw_complain_exit(IW_EXIT_FAILURE, "cannot start: %s", strerror(errno));
+    else
+        status = p->control_fd >= 0 ? open_session(p) : open_listener(p);
+    if (status == IW_EXIT_GOOD)
+        status = serve(p);
     agent_control_port_close(p->port);
     agent_session_destroy(p->session);
     iw_reactor_destroy(p->reactor);
-    if (p->listener >= 0)
-        close(p->listener);
     if (signal_fd >= 0)
         close(signal_fd);
     return status;
@@ -158,20 +135,21 @@ static int choose_backend(struct program *p, const struct iw_endpoint_config *en
 {
     p->backend = &agent_endpoint_backend;
     p->settings = endpoint;
-    if (strcmp(p->backend_name, "verbs") != 0)
-        return p->device == NULL ? IW_EXIT_GOOD
-                                 : complain("--device: needs --backend verbs", IW_EXIT_USAGE);
+    if (!p->verbs)
+        return p->device == NULL
+                   ? IW_EXIT_GOOD
+                   : iw_complain_exit(IW_EXIT_USAGE, "--device: needs --backend verbs");
 #ifdef IW_AGENT_VERBS
     static struct agent_rdma_device device;
     char error[AGENT_ERROR];
     if (agent_rdma_find(p->device, &device, error) != 0)
-        return complain(error, IW_EXIT_UNAVAILABLE);
+        return iw_complain_exit(IW_EXIT_UNAVAILABLE, "%s", error);
     p->backend = agent_rdma_backend(&device);
     p->settings = &device;
     return IW_EXIT_GOOD;
 #else
-    return complain("--backend verbs: not built in: librdmacm-dev or libibverbs-dev was missing",
-                    IW_EXIT_UNAVAILABLE);
+    return iw_complain_exit(IW_EXIT_UNAVAILABLE, "--backend verbs: not built in: librdmacm-dev or "
+                                                 "libibverbs-dev was missing");
 #endif
 }
 
@@ -186,7 +164,7 @@ int main(int argc, char **argv)
         {"no-token", 0, NULL, "serve anyone, also where other hosts can reach the control port", 0,
          IW_OPTION_SETS(struct program, no_token)},
         {"control-fd", 0, "N", "serve one client on this inherited socket, then end", 0,
-         IW_OPTION_CALLS(set_control_fd)},
+         IW_OPTION_COUNTS(struct program, control_fd, 0, 1 << 20)},
         {"backend", 0, "NAME",
          "whose connections: endpoint (libiwarp's), or verbs (an RDMA device's)", 0,
          IW_OPTION_CALLS(set_backend)},
@@ -194,7 +172,7 @@ int main(int argc, char **argv)
          IW_OPTION_KEEPS(struct program, device)},
     };
     static struct iw_endpoint_options options;
-    struct program p = {.listen = "127.0.0.1:0", .listener = -1, .backend_name = "endpoint"};
+    struct program p = {.listen = "127.0.0.1:0", .at = {.host = "127.0.0.1"}, .control_fd = -1};
     struct iw_program description = {
         .name = "iwarp-agent",
         .usage = "[options]",

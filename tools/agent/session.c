@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "agent.h"
+#include "host/text.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,8 +15,10 @@ struct agent_session {
     bool over;
 };
 
-static void say(struct agent_session *s, json_t *object)
+/* Sends a reply or an event, which it takes over. */
+static void say(void *context, json_t *object)
 {
+    struct agent_session *s = context;
     if (object == NULL || iw_control_channel_write(s->channel, object) != 0)
         s->over = true; /* a client that does not read is not served without bound */
     json_decref(object);
@@ -25,65 +26,25 @@ static void say(struct agent_session *s, json_t *object)
         iw_watch_set(s->watch, EPOLLIN | EPOLLOUT);
 }
 
-static void emit(void *context, json_t *event)
-{
-    say(context, event);
-}
-
-static json_t *hello(const struct agent_session *s)
-{
-    json_t *features = s->client.backend->features(s->client.own);
-    if (features != NULL)
-        json_object_set_new(features, "verbs", agent_verb_names(&s->client));
-    return json_pack("{s:s,s:s,s:i,s:s,s:o}", "agent", "iwarp-agent", "version", IW_VERSION,
-                     "schema", IW_CONTROL_SCHEMA, "backend", s->client.backend->name, "features",
-                     features);
-}
-
-static json_t *dispatch(struct agent_session *s, const char *verb, const json_t *request,
-                        char *error)
-{
-    bool greeting = strcmp(verb, "hello") == 0;
-    if (!greeting && strcmp(verb, "reset") != 0)
-        return agent_do(&s->client, verb, request, error);
-    if (!agent_take(request, NULL, 0, error))
-        return NULL;
-    if (greeting)
-        return hello(s);
-    agent_client_reset(&s->client);
-    return json_object();
-}
-
-/* Makes a text printable: it may quote a piece of a request, cut anywhere, which need not be UTF-8.
- */
-static void make_printable(char *text)
-{
-    for (; *text != '\0'; text++)
-        if (*text < ' ' || *text > '~')
-            *text = '?';
-}
-
 static void serve(struct agent_session *s, const json_t *request)
 {
     char error[AGENT_ERROR] = "";
-    const json_t *id = json_object_get(request, "id");
+    json_t *id = json_object_get(request, "id");
     const char *verb = json_string_value(json_object_get(request, "do"));
     json_t *reply = NULL;
     if (!json_is_integer(id))
-        snprintf(error, sizeof error, "field id: expected a number");
+        agent_fail(error, "field id: expected a number");
     else if (verb == NULL)
-        snprintf(error, sizeof error, "field do: expected a string");
+        agent_fail(error, "field do: expected a string");
     else
-        reply = dispatch(s, verb, request, error);
+        reply = agent_do(&s->client, verb, request, error);
     bool ok = reply != NULL;
-    make_printable(error);
+    iw_text_printable(error); /* it may quote a piece of a request, cut inside a character */
     if (!ok)
         reply = json_pack("{s:s}", "error", error[0] != '\0' ? error : "no memory");
-    if (reply != NULL) {
-        json_object_set_new(reply, "ok", json_boolean(ok));
-        if (json_is_integer(id))
-            json_object_set(reply, "id", (json_t *)(uintptr_t)id);
-    }
+    json_object_set_new(reply, "ok", json_boolean(ok));
+    if (json_is_integer(id))
+        json_object_set(reply, "id", id);
     say(s, reply);
 }
 
@@ -115,15 +76,13 @@ struct agent_session *agent_session_create(struct iw_reactor *reactor, int fd,
                                            const void *settings)
 {
     struct agent_session *s = calloc(1, sizeof *s);
-    struct iw_control_channel *channel = s == NULL ? NULL : iw_control_channel_create(fd);
-    if (channel == NULL) {
+    if (s == NULL || (s->channel = iw_control_channel_create(fd)) == NULL) {
         free(s);
         close(fd);
         return NULL;
     }
-    s->channel = channel;
     s->client.backend = backend;
-    s->client.own = backend->create(reactor, settings, emit, s);
+    s->client.own = backend->create(reactor, settings, say, s);
     s->watch = iw_watch_create(reactor, fd, EPOLLIN, ready, s);
     if (s->client.own == NULL || s->watch == NULL) {
         agent_session_destroy(s);

@@ -1,183 +1,172 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The verbs about connections and protection domains: parses and checks requests. */
+/* The verbs about the client, connections and protection domains: parses and checks requests. */
 #include "agent.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+static agent_verb do_hello; /* lists all verbs */
 
-/* ---- listen, connect ---- */
-
-static bool take_place(const json_t *request, bool listening, struct agent_place *p, char *error)
+static bool do_reset(struct agent_client *c, const json_t *request, char *error)
 {
-    const char *host = "127.0.0.1", *accept = "auto";
-    uint64_t port = 0;
-    *p = (struct agent_place){0};
-    const struct agent_field fields[] = {
-        {"host", AGENT_STRING, !listening, 0, &host, NULL},
-        {"port", AGENT_NUMBER, !listening, 65535, &port, NULL},
-        {"config", AGENT_OBJECT, false, 0, &p->config, NULL},
-        {"private", AGENT_OCTETS, false, IW_MPA_PRIVATE_MAX, &p->private_data, NULL},
-        {"pd", AGENT_NUMBER, false, UINT32_MAX, &p->domain, NULL},
-        {"half_close", AGENT_BOOL, false, 0, &p->half_close, NULL},
-        {"stream", AGENT_BOOL, false, 0, &p->stream, NULL},
-        {"accept", AGENT_STRING, false, 0, &accept, NULL},
-    };
-    if (!agent_take(request, fields, COUNT(fields) - (listening ? 0 : 1), error))
+    if (!agent_take(request, NULL, 0, error))
         return false;
-    p->ask = strcmp(accept, "ask") == 0;
-    if (!p->ask && strcmp(accept, "auto") != 0) {
-        snprintf(error, AGENT_ERROR, "field accept: expected auto or ask");
-        return false;
-    }
-    if (strlen(host) >= sizeof p->at.host) {
-        snprintf(error, AGENT_ERROR, "field host: longer than %zu octets", sizeof p->at.host - 1);
-        return false;
-    }
-    memcpy(p->at.host, host, strlen(host) + 1);
-    p->at.port = (uint16_t)port;
+    agent_client_reset(c);
     return true;
 }
 
-static bool can_stream(const struct agent_client *c, const struct agent_place *p, char *error)
+/* ---- listen, connect ---- */
+
+static bool take_place(const struct agent_client *c, const json_t *request, bool listening,
+                       struct agent_place *p, char *error)
 {
-    if (!p->stream || c->backend->start != NULL)
-        return true;
-    snprintf(error, AGENT_ERROR, AGENT_UNSUPPORTED "field stream");
-    return false;
+    static const char *const answers[] = {"auto", "ask"};
+    const char *host = "127.0.0.1", *accept = "auto";
+    *p = (struct agent_place){0};
+    const struct agent_field fields[] = {
+        {"host", AGENT_STRING, !listening, 0, AGENT_INTO(host)},
+        {"port", AGENT_NUMBER, !listening, 65535, AGENT_INTO(p->at.port)},
+        {"config", AGENT_OBJECT, false, 0, AGENT_INTO(p->config)},
+        {"private", AGENT_OCTETS, false, IW_MPA_PRIVATE_MAX, AGENT_INTO(p->private_data)},
+        {"pd", AGENT_NUMBER, false, UINT32_MAX, AGENT_INTO(p->domain)},
+        {"half_close", AGENT_BOOL, false, 0, AGENT_INTO(p->half_close)},
+        {"stream", AGENT_BOOL, false, 0, AGENT_INTO(p->stream)},
+        {"accept", AGENT_STRING, false, 0, AGENT_INTO(accept)},
+    };
+    if (!agent_take(request, fields, COUNT(fields) - (listening ? 0 : 1), error) ||
+        !agent_domain_index(c->own, &p->domain, error))
+        return false;
+    int answer = agent_index("accept", answers, COUNT(answers), accept, error);
+    if (answer < 0)
+        return false;
+    p->ask = answer == 1;
+    if (strlen(host) >= sizeof p->at.host)
+        return agent_fail(error, "field host: longer than %zu octets", sizeof p->at.host - 1);
+    memcpy(p->at.host, host, strlen(host) + 1);
+    return !p->stream || c->backend->start != NULL ||
+           agent_fail(error, AGENT_UNSUPPORTED "field stream");
 }
 
-static json_t *do_listen(struct agent_client *c, const json_t *request, char *error)
+static bool do_listen(struct agent_client *c, const json_t *request, char *error)
 {
     struct agent_place p;
-    uint64_t listen;
+    struct agent_listener *l;
     uint16_t port;
-    json_t *reply = NULL;
-    if (take_place(request, true, &p, error) && can_stream(c, &p, error) &&
-        c->backend->listen(c->own, &p, &listen, &port, error))
-        reply = json_pack("{s:I,s:i}", "listen", (json_int_t)listen, "port", (int)port);
-    agent_octets_free(&p.private_data);
-    return reply;
+    if (!take_place(c, request, true, &p, error) ||
+        (l = agent_slot_free(&c->own->listeners, error)) == NULL ||
+        !c->backend->listen(c->own, l, &p, &port, error)) {
+        agent_octets_free(&p.private_data);
+        return false;
+    }
+    *l = (struct agent_listener){++c->own->last_id, p.ask, p.private_data};
+    return json_object_update_new(c->reply, json_pack("{s:I,s:i}", "listen", (json_int_t)l->id,
+                                                      "port", (int)port)) == 0;
 }
 
-static json_t *do_connect(struct agent_client *c, const json_t *request, char *error)
+static bool do_connect(struct agent_client *c, const json_t *request, char *error)
 {
     struct agent_place p;
     uint64_t conn;
-    json_t *reply = NULL;
-    if (take_place(request, false, &p, error) && can_stream(c, &p, error) &&
-        c->backend->connect(c->own, &p, &conn, error))
-        reply = json_pack("{s:I}", "conn", (json_int_t)conn);
+    bool good =
+        take_place(c, request, false, &p, error) && c->backend->connect(c->own, &p, &conn, error);
     agent_octets_free(&p.private_data);
-    return reply;
+    return good && json_object_set_new(c->reply, "conn", json_integer((json_int_t)conn)) == 0;
 }
 
-/* Reads a request that has only one number. */
-static bool take_number(const json_t *request, const char *name, uint64_t *out, char *error)
+static bool do_unlisten(struct agent_client *c, const json_t *request, char *error)
 {
-    const struct agent_field fields[] = {{name, AGENT_NUMBER, true, UINT64_MAX, out, NULL}};
-    return agent_take(request, fields, COUNT(fields), error);
-}
-
-static json_t *do_unlisten(struct agent_client *c, const json_t *request, char *error)
-{
-    uint64_t listen;
-    if (!take_number(request, "listen", &listen, error) ||
-        !c->backend->unlisten(c->own, listen, error))
-        return NULL;
-    return json_object();
+    struct agent_listener *l = agent_slot_take(&c->own->listeners, request, error);
+    if (l == NULL)
+        return false;
+    c->backend->unlisten(l);
+    return true;
 }
 
 /* ---- accept, reject, close ---- */
 
-static json_t *answer(struct agent_client *c, const json_t *request, bool accept, char *error)
+/* Reads a request whose first field is the number of a connection. Returns its slot, or NULL with a
+ * text. */
+static void *take_connection(const struct agent_client *c, const json_t *request,
+                             const struct agent_field *fields, size_t count, char *error)
+{
+    return agent_take(request, fields, count, error)
+               ? agent_slot_find(&c->own->connections, *(uint64_t *)fields[0].out, error)
+               : NULL;
+}
+
+/* accept and reject */
+static bool do_answer(struct agent_client *c, const json_t *request, char *error)
 {
     uint64_t conn;
     struct agent_octets data = {NULL, 0};
+    bool accept = strcmp(json_string_value(json_object_get(request, "do")), "accept") == 0;
     const struct agent_field fields[] = {
-        {"conn", AGENT_NUMBER, true, UINT64_MAX, &conn, NULL},
-        {"private", AGENT_OCTETS, false, IW_MPA_PRIVATE_MAX, &data, NULL}};
-    bool good = agent_take(request, fields, COUNT(fields), error) &&
-                c->backend->answer(c->own, conn, accept, &data, error);
+        {"conn", AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(conn)},
+        {"private", AGENT_OCTETS, false, IW_MPA_PRIVATE_MAX, AGENT_INTO(data)}};
+    void *connection = take_connection(c, request, fields, COUNT(fields), error);
+    bool good = connection != NULL && c->backend->answer(connection, accept, &data, error);
     agent_octets_free(&data);
-    return good ? json_object() : NULL;
+    return good;
 }
 
-static json_t *do_accept(struct agent_client *c, const json_t *request, char *error)
-{
-    return answer(c, request, true, error);
-}
-
-static json_t *do_reject(struct agent_client *c, const json_t *request, char *error)
-{
-    return answer(c, request, false, error);
-}
-
-static json_t *do_close(struct agent_client *c, const json_t *request, char *error)
+static bool do_close(struct agent_client *c, const json_t *request, char *error)
 {
     static const char *const names[] = {"graceful", "reset", "terminate"};
-    uint64_t conn, code = 0;
-    const char *how = names[AGENT_GRACEFUL];
-    const struct agent_field fields[] = {{"conn", AGENT_NUMBER, true, UINT64_MAX, &conn, NULL},
-                                         {"how", AGENT_STRING, false, 0, &how, NULL},
-                                         {"code", AGENT_NUMBER, false, 255, &code, NULL}};
-    size_t i = 0;
-    if (!agent_take(request, fields, COUNT(fields), error))
-        return NULL;
-    while (i < COUNT(names) && strcmp(how, names[i]) != 0)
-        i++;
-    if (i == COUNT(names)) {
-        snprintf(error, AGENT_ERROR, "field how: expected graceful, reset or terminate");
-        return NULL;
-    }
-    return c->backend->close(c->own, conn, (enum agent_how)i, (uint8_t)code, error) ? json_object()
-                                                                                    : NULL;
+    uint64_t conn;
+    uint8_t code = 0;
+    const char *word = names[AGENT_GRACEFUL];
+    const struct agent_field fields[] = {{"conn", AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(conn)},
+                                         {"how", AGENT_STRING, false, 0, AGENT_INTO(word)},
+                                         {"code", AGENT_NUMBER, false, 255, AGENT_INTO(code)}};
+    void *connection = take_connection(c, request, fields, COUNT(fields), error);
+    int how = connection == NULL ? -1 : agent_index("how", names, COUNT(names), word, error);
+    return how >= 0 && c->backend->close(connection, (enum agent_how)how, code, error);
 }
 
 /* ---- streaming mode ---- */
 
-static json_t *do_stream_send(struct agent_client *c, const json_t *request, char *error)
+static bool do_stream_send(struct agent_client *c, const json_t *request, char *error)
 {
     uint64_t conn;
     struct agent_octets data = {NULL, 0};
     const struct agent_field fields[] = {
-        {"conn", AGENT_NUMBER, true, UINT64_MAX, &conn, NULL},
-        {"hex", AGENT_OCTETS, true, AGENT_STREAM_MAX, &data, NULL}};
-    bool good = agent_take(request, fields, COUNT(fields), error) &&
-                c->backend->stream_send(c->own, conn, &data, error);
+        {"conn", AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(conn)},
+        {"hex", AGENT_OCTETS, true, AGENT_STREAM_MAX, AGENT_INTO(data)}};
+    void *connection = take_connection(c, request, fields, COUNT(fields), error);
+    bool good = connection != NULL && c->backend->stream_send(connection, &data, error);
     agent_octets_free(&data);
-    return good ? json_object() : NULL;
+    return good;
 }
 
-static json_t *do_stream_take(struct agent_client *c, const json_t *request, char *error)
+static bool do_stream_take(struct agent_client *c, const json_t *request, char *error)
 {
     uint8_t octets[AGENT_STREAM_MAX];
     uint64_t conn, room = sizeof octets;
     size_t length;
     const struct agent_field fields[] = {
-        {"conn", AGENT_NUMBER, true, UINT64_MAX, &conn, NULL},
-        {"length", AGENT_NUMBER, false, sizeof octets, &room, NULL}};
-    if (!agent_take(request, fields, COUNT(fields), error) ||
-        !c->backend->stream_take(c->own, conn, octets, (size_t)room, &length, error))
-        return NULL;
-    return json_pack("{s:o}", "hex", agent_hex(octets, length));
+        {"conn", AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(conn)},
+        {"length", AGENT_NUMBER, false, sizeof octets, AGENT_INTO(room)}};
+    void *connection = take_connection(c, request, fields, COUNT(fields), error);
+    return connection != NULL &&
+           c->backend->stream_take(connection, octets, (size_t)room, &length, error) &&
+           json_object_set_new(c->reply, "hex", iw_json_hex(octets, length)) == 0;
 }
 
-static json_t *do_start(struct agent_client *c, const json_t *request, char *error)
+static bool do_start(struct agent_client *c, const json_t *request, char *error)
 {
-    uint64_t conn;
-    if (!take_number(request, "conn", &conn, error) || !c->backend->start(c->own, conn, error))
-        return NULL;
-    return json_object();
+    void *connection = agent_slot_take(&c->own->connections, request, error);
+    return connection != NULL && c->backend->start(connection, error);
 }
 
-static json_t *do_pd(struct agent_client *c, const json_t *request, char *error)
+static bool do_pd(struct agent_client *c, const json_t *request, char *error)
 {
-    uint64_t domain;
-    if (!agent_take(request, NULL, 0, error) || !c->backend->domain(c->own, &domain, error))
-        return NULL;
-    return json_pack("{s:I}", "pd", (json_int_t)domain);
+    if (!agent_take(request, NULL, 0, error))
+        return false;
+    if (c->own->domain_count == AGENT_DOMAINS)
+        return agent_fail(error, "at most %d protection domains", AGENT_DOMAINS);
+    if (c->backend->domain != NULL && !c->backend->domain(c->own, error))
+        return false;
+    c->own->domain_count++;
+    return json_object_set_new(c->reply, "pd", json_integer((json_int_t)c->own->domain_count)) == 0;
 }
 
 /* ---- all verbs ---- */
@@ -186,14 +175,16 @@ enum need { NEED_NOTHING, NEED_STREAM, NEED_BIND };
 
 static const struct {
     const char *name;
-    agent_verb_fn run;
+    agent_verb *run;
     enum need need;
 } verbs[] = {
+    {"hello", do_hello, NEED_NOTHING},
+    {"reset", do_reset, NEED_NOTHING},
     {"listen", do_listen, NEED_NOTHING},
     {"unlisten", do_unlisten, NEED_NOTHING},
     {"connect", do_connect, NEED_NOTHING},
-    {"accept", do_accept, NEED_NOTHING},
-    {"reject", do_reject, NEED_NOTHING},
+    {"accept", do_answer, NEED_NOTHING},
+    {"reject", do_answer, NEED_NOTHING},
     {"close", do_close, NEED_NOTHING},
     {"stream_send", do_stream_send, NEED_STREAM},
     {"stream_take", do_stream_take, NEED_STREAM},
@@ -206,8 +197,8 @@ static const struct {
     {"release", agent_do_release, NEED_NOTHING},
     {"fill", agent_do_fill, NEED_NOTHING},
     {"read", agent_do_read, NEED_NOTHING},
-    {"recv", agent_do_recv, NEED_NOTHING},
-    {"post", agent_do_post, NEED_NOTHING},
+    {"recv", agent_do_work, NEED_NOTHING},
+    {"post", agent_do_work, NEED_NOTHING},
 };
 
 static bool offered(const struct agent_client *c, enum need need)
@@ -216,32 +207,41 @@ static bool offered(const struct agent_client *c, enum need need)
            (need == NEED_BIND && c->backend->bind != NULL);
 }
 
-json_t *agent_do(struct agent_client *c, const char *verb, const json_t *request, char *error)
+static bool do_hello(struct agent_client *c, const json_t *request, char *error)
 {
-    for (size_t i = 0; i < COUNT(verbs); i++) {
-        if (strcmp(verbs[i].name, verb) != 0)
-            continue;
-        if (offered(c, verbs[i].need))
-            return verbs[i].run(c, request, error);
-        snprintf(error, AGENT_ERROR, AGENT_UNSUPPORTED "verb %s", verb);
-        return NULL;
-    }
-    snprintf(error, AGENT_ERROR, "verb %.40s: not known", verb);
-    return NULL;
-}
-
-json_t *agent_verb_names(const struct agent_client *c)
-{
-    json_t *names = json_pack("[s,s]", "hello", "reset");
+    if (!agent_take(request, NULL, 0, error))
+        return false;
+    json_t *features = c->backend->features(c->own), *names = json_array();
     for (size_t i = 0; i < COUNT(verbs); i++)
         if (offered(c, verbs[i].need))
             json_array_append_new(names, json_string(verbs[i].name));
-    return names;
+    json_object_set_new(features, "verbs", names);
+    return json_object_update_new(c->reply, json_pack("{s:s,s:s,s:i,s:s,s:o}", "agent",
+                                                      "iwarp-agent", "version", IW_VERSION,
+                                                      "schema", IW_CONTROL_SCHEMA, "backend",
+                                                      c->backend->name, "features", features)) == 0;
+}
+
+json_t *agent_do(struct agent_client *c, const char *verb, const json_t *request, char *error)
+{
+    size_t i = 0;
+    while (i < COUNT(verbs) && strcmp(verbs[i].name, verb) != 0)
+        i++;
+    c->reply = json_object();
+    if (i == COUNT(verbs))
+        agent_fail(error, "verb %.40s: not known", verb);
+    else if (!offered(c, verbs[i].need))
+        agent_fail(error, AGENT_UNSUPPORTED "verb %s", verb);
+    else if (c->reply != NULL && verbs[i].run(c, request, error))
+        return c->reply;
+    json_decref(c->reply);
+    return NULL;
 }
 
 void agent_client_reset(struct agent_client *c)
 {
     c->backend->hang_up(c->own);
     agent_reset_memory(c);
-    c->backend->reset(c->own);
+    c->own->domain_count = 1;
+    c->own->last_id = 0;
 }

@@ -2,10 +2,7 @@
 /* The verbs that post work: recv and post. */
 #include "agent.h"
 
-#include <stdio.h>
 #include <string.h>
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 const char *const agent_op_names[] = {
     [IW_WORK_SEND] = "send",
@@ -30,10 +27,8 @@ static bool add_piece(struct agent_client *c, struct agent_work *w, uint64_t mem
     if (m == NULL || agent_memory_at(m, offset > INT64_MAX ? INT64_MAX : (int64_t)offset, length,
                                      false, error) == NULL)
         return false;
-    if (w->count == AGENT_SGE_MAX) {
-        snprintf(error, AGENT_ERROR, "field sge: more than %d pieces", AGENT_SGE_MAX);
-        return false;
-    }
+    if (w->count == AGENT_SGE_MAX)
+        return agent_fail(error, "field sge: more than %d pieces", AGENT_SGE_MAX);
     w->pieces[w->count++] = (struct agent_piece){m, offset, length};
     return true;
 }
@@ -47,10 +42,8 @@ static bool take_pieces(struct agent_client *c, const json_t *array, struct agen
         for (size_t k = 0; k < 3; k++) {
             const json_t *value = json_array_get(piece, k);
             n[k] = json_integer_value(value);
-            if (json_array_size(piece) != 3 || !json_is_integer(value) || n[k] < 0) {
-                snprintf(error, AGENT_ERROR, "field sge: expected [[mem, offset, length], ...]");
-                return false;
-            }
+            if (json_array_size(piece) != 3 || !json_is_integer(value) || n[k] < 0)
+                return agent_fail(error, "field sge: expected [[mem, offset, length], ...]");
         }
         if (!add_piece(c, w, (uint64_t)n[0], (uint64_t)n[1], (uint64_t)n[2], error))
             return false;
@@ -58,42 +51,15 @@ static bool take_pieces(struct agent_client *c, const json_t *array, struct agen
     return true;
 }
 
-/* ---- recv ---- */
+/* ---- recv, post ---- */
 
-json_t *agent_do_recv(struct agent_client *c, const json_t *request, char *error)
-{
-    uint64_t mem = 0, offset = 0, length = 0;
-    const json_t *pieces = NULL;
-    bool mem_given = false;
-    struct agent_work w = {.work = {.opcode = IW_WORK_RECV}};
-    const struct agent_field fields[] = {
-        {"conn", AGENT_NUMBER, true, UINT64_MAX, &w.conn, NULL},
-        {"work", AGENT_NUMBER, true, INT64_MAX, &w.work.id, NULL},
-        {"mem", AGENT_NUMBER, false, UINT64_MAX, &mem, &mem_given},
-        {"offset", AGENT_NUMBER, false, AGENT_MEMORY_OCTETS, &offset, NULL},
-        {"length", AGENT_NUMBER, false, AGENT_MEMORY_OCTETS, &length, NULL},
-        {"sge", AGENT_ARRAY, false, AGENT_SGE_MAX, &pieces, NULL},
-    };
-    if (!agent_take(request, fields, COUNT(fields), error) ||
-        (mem_given && !add_piece(c, &w, mem, offset, length, error)) ||
-        !take_pieces(c, pieces, &w, error) || !c->backend->receive(c->own, &w, error))
-        return NULL;
-    return json_object();
-}
-
-/* ---- post ---- */
+enum { RECV_FIELDS = 6 };
 
 static bool take_op(const char *name, enum iw_work_opcode *out, char *error)
 {
-    for (size_t i = 0; i < COUNT(agent_op_names); i++)
-        if (i != IW_WORK_RECV && strcmp(name, agent_op_names[i]) == 0) {
-            *out = (enum iw_work_opcode)i;
-            return true;
-        }
-    snprintf(error, AGENT_ERROR,
-             "field op: expected send, send-se, send-invalidate, send-se-invalidate, write, read, "
-             "immediate, immediate-se, fetch-add or cmp-swap");
-    return false;
+    int index = agent_index("op", agent_op_names, IW_WORK_RECV, name, error);
+    *out = (enum iw_work_opcode)index;
+    return index >= 0;
 }
 
 /* RFC 7306 §6.2: exactly 8 octets. */
@@ -101,56 +67,54 @@ static bool take_immediate(struct iw_work *w, const struct agent_octets *octets,
 {
     if (w->opcode != IW_WORK_IMMEDIATE && w->opcode != IW_WORK_IMMEDIATE_SE)
         return true;
-    if (octets->length != sizeof w->immediate) {
-        snprintf(error, AGENT_ERROR, "field immediate: expected %zu octets", sizeof w->immediate);
-        return false;
-    }
+    if (octets->length != sizeof w->immediate)
+        return agent_fail(error, "field immediate: expected %zu octets", sizeof w->immediate);
     memcpy(w->immediate, octets->data, sizeof w->immediate);
     return true;
 }
 
-json_t *agent_do_post(struct agent_client *c, const json_t *request, char *error)
+bool agent_do_work(struct agent_client *c, const json_t *request, char *error)
 {
-    uint64_t mem = 0, offset = 0, length = 0, stag = 0, invalidate = 0;
+    uint64_t conn = 0, mem = 0, offset = 0;
     const json_t *pieces = NULL;
     const char *op = "";
     struct agent_octets immediate = {NULL, 0};
-    struct agent_work aw = {.work = {.compare_mask = UINT64_MAX}};
+    struct agent_work aw = {.work = {.opcode = IW_WORK_RECV, .compare_mask = UINT64_MAX}};
     struct iw_work *w = &aw.work;
-    bool mem_given = false, fence = false, mask_given = false;
+    bool one = json_object_get(request, "mem") != NULL, fence = false;
+    bool receive = strcmp(json_string_value(json_object_get(request, "do")), "recv") == 0;
+    uint64_t longest = receive ? (uint64_t)AGENT_MEMORY_OCTETS : UINT32_MAX;
     const struct agent_field fields[] = {
-        {"conn", AGENT_NUMBER, true, UINT64_MAX, &aw.conn, NULL},
-        {"work", AGENT_NUMBER, true, INT64_MAX, &w->id, NULL},
-        {"op", AGENT_STRING, true, 0, &op, NULL},
-        {"mem", AGENT_NUMBER, false, UINT64_MAX, &mem, &mem_given},
-        {"offset", AGENT_NUMBER, false, AGENT_MEMORY_OCTETS, &offset, NULL},
-        {"length", AGENT_NUMBER, false, UINT32_MAX, &length, NULL},
-        {"sge", AGENT_ARRAY, false, AGENT_SGE_MAX, &pieces, NULL},
-        {"remote_stag", AGENT_NUMBER, false, UINT32_MAX, &stag, NULL},
-        {"remote_to", AGENT_NUMBER, false, UINT64_MAX, &w->remote_to, NULL},
-        {"invalidate_stag", AGENT_NUMBER, false, UINT32_MAX, &invalidate, NULL},
-        {"fence", AGENT_BOOL, false, 0, &fence, NULL},
-        {"immediate", AGENT_OCTETS, false, AGENT_SGE_MAX, &immediate, NULL},
-        {"add_swap", AGENT_NUMBER, false, UINT64_MAX, &w->add_swap, NULL},
-        {"add_swap_mask", AGENT_NUMBER, false, UINT64_MAX, &w->add_swap_mask, &mask_given},
-        {"compare", AGENT_NUMBER, false, UINT64_MAX, &w->compare, NULL},
-        {"compare_mask", AGENT_NUMBER, false, UINT64_MAX, &w->compare_mask, NULL},
+        {"conn", AGENT_NUMBER, true, UINT64_MAX, AGENT_INTO(conn)},
+        {"work", AGENT_NUMBER, true, INT64_MAX, AGENT_INTO(w->id)},
+        {"mem", AGENT_NUMBER, false, UINT64_MAX, AGENT_INTO(mem)},
+        {"offset", AGENT_NUMBER, false, AGENT_MEMORY_OCTETS, AGENT_INTO(offset)},
+        {"length", AGENT_NUMBER, false, longest, AGENT_INTO(w->length)},
+        {"sge", AGENT_ARRAY, false, AGENT_SGE_MAX, AGENT_INTO(pieces)},
+        /* the rest is for post */
+        {"op", AGENT_STRING, true, 0, AGENT_INTO(op)},
+        {"remote_stag", AGENT_NUMBER, false, UINT32_MAX, AGENT_INTO(w->remote_stag)},
+        {"remote_to", AGENT_NUMBER, false, UINT64_MAX, AGENT_INTO(w->remote_to)},
+        {"invalidate_stag", AGENT_NUMBER, false, UINT32_MAX, AGENT_INTO(w->invalidate_stag)},
+        {"fence", AGENT_BOOL, false, 0, AGENT_INTO(fence)},
+        {"immediate", AGENT_OCTETS, false, AGENT_SGE_MAX, AGENT_INTO(immediate)},
+        {"add_swap", AGENT_NUMBER, false, UINT64_MAX, AGENT_INTO(w->add_swap)},
+        {"add_swap_mask", AGENT_NUMBER, false, UINT64_MAX, AGENT_INTO(w->add_swap_mask)},
+        {"compare", AGENT_NUMBER, false, UINT64_MAX, AGENT_INTO(w->compare)},
+        {"compare_mask", AGENT_NUMBER, false, UINT64_MAX, AGENT_INTO(w->compare_mask)},
     };
-    bool good = agent_take(request, fields, COUNT(fields), error) &&
-                take_op(op, &w->opcode, error) && take_immediate(w, &immediate, error);
+    void *connection;
+    bool good = agent_take(request, fields, receive ? RECV_FIELDS : COUNT(fields), error) &&
+                (receive || take_op(op, &w->opcode, error)) && take_immediate(w, &immediate, error);
     agent_octets_free(&immediate);
     if (!good)
-        return NULL;
-    if (w->opcode == IW_WORK_CMP_SWAP && !mask_given)
+        return false;
+    if (w->opcode == IW_WORK_CMP_SWAP && json_object_get(request, "add_swap_mask") == NULL)
         w->add_swap_mask = UINT64_MAX;
-    bool read = w->opcode == IW_WORK_READ; /* exactly one piece */
-    if ((read || mem_given) && !add_piece(c, &aw, mem, offset, length, error))
-        return NULL;
-    if (!read && !take_pieces(c, pieces, &aw, error))
-        return NULL;
     w->flags = fence ? IW_WORK_FENCE : 0;
-    w->length = (uint32_t)length;
-    w->remote_stag = (uint32_t)stag;
-    w->invalidate_stag = (uint32_t)invalidate;
-    return c->backend->post(c->own, &aw, error) ? json_object() : NULL;
+    bool read = w->opcode == IW_WORK_READ; /* exactly one piece */
+    return ((!read && !one) || add_piece(c, &aw, mem, offset, w->length, error)) &&
+           (read || take_pieces(c, pieces, &aw, error)) &&
+           (connection = agent_slot_find(&c->own->connections, conn, error)) != NULL &&
+           (receive ? c->backend->receive : c->backend->post)(connection, &aw, error);
 }

@@ -10,17 +10,7 @@
 
 /* ---- values ---- */
 
-uint8_t iw_endpoint_options_rtr(const char *name, size_t length)
-{
-    static const struct {
-        const char *name;
-        uint8_t form;
-    } forms[] = {{"send", IW_MPA_RTR_SEND}, {"write", IW_MPA_RTR_WRITE}, {"read", IW_MPA_RTR_READ}};
-    for (size_t i = 0; i < 3; i++)
-        if (strlen(forms[i].name) == length && memcmp(forms[i].name, name, length) == 0)
-            return forms[i].form;
-    return 0;
-}
+const char *const iw_endpoint_rtr_names[] = {"send", "write", "read"};
 
 /* ---- the shared options ---- */
 
@@ -40,23 +30,22 @@ static int set_revision(void *context, const char *value, char *error, size_t ro
 
 static int set_rtr(void *context, const char *value, char *error, size_t room)
 {
-    uint8_t forms = 0;
+    struct iw_mpa_config *mpa = &CONFIG.mpa;
+    mpa->rtr = mpa->rtr_first = 0;
     for (const char *at = value;; at++) {
-        size_t length = strcspn(at, ",");
-        uint8_t form = iw_endpoint_options_rtr(at, length);
-        if (form == 0) {
-            snprintf(error, room, "expected a list of send, write and read");
-            return -1;
-        }
-        if (forms == 0)
-            CONFIG.mpa.rtr_first = form;
-        forms |= form;
+        size_t length = strcspn(at, ","), i = 0;
+        while (i < IW_ENDPOINT_RTR_FORMS && (strlen(iw_endpoint_rtr_names[i]) != length ||
+                                             memcmp(iw_endpoint_rtr_names[i], at, length) != 0))
+            i++;
+        if (i == IW_ENDPOINT_RTR_FORMS)
+            return iw_option_wrong(error, room, "expected a list of send, write and read");
+        mpa->rtr |= (uint8_t)(1u << i);
+        if (at == value)
+            mpa->rtr_first = mpa->rtr;
         at += length;
         if (*at == '\0')
-            break;
+            return 0;
     }
-    CONFIG.mpa.rtr = forms;
-    return 0;
 }
 
 static int set_startup_timeout(void *context, const char *value, char *error, size_t room)
@@ -73,17 +62,14 @@ static int read_private(struct iw_endpoint_options *o, const char *path, char *e
     uint8_t octets[IW_MPA_PRIVATE_MAX + 1];
     FILE *f = fopen(path, "rb");
     size_t length = f ? fread(octets, 1, sizeof(octets), f) : 0;
-    if (!f || ferror(f)) {
-        snprintf(error, room, "cannot read \"%.200s\"", path);
-        if (f)
-            fclose(f);
-        return -1;
-    }
-    fclose(f);
-    if (length > IW_MPA_PRIVATE_MAX) {
-        snprintf(error, room, "\"%.200s\" holds more than %u octets", path, IW_MPA_PRIVATE_MAX);
-        return -1;
-    }
+    bool failed = !f || ferror(f);
+    if (f)
+        fclose(f);
+    if (failed)
+        return iw_option_wrong(error, room, "cannot read \"%.200s\"", path);
+    if (length > IW_MPA_PRIVATE_MAX)
+        return iw_option_wrong(error, room, "\"%.200s\" holds more than %u octets", path,
+                               IW_MPA_PRIVATE_MAX);
     memcpy(o->private_data, octets, length);
     o->private_length = length;
     return 0;
@@ -98,35 +84,30 @@ static int set_private(void *context, const char *value, char *error, size_t roo
                          room);
 }
 
-/* " (did you mean X?)" behind the error, if X is near. */
-static void suggest(const char *name, char *error, size_t room)
-{
-    size_t length = strlen(error);
-    if (name)
-        snprintf(error + length, room - length, " (did you mean %s?)", name);
-}
-
-static void suggest_check(const char *value, char *error, size_t room)
+/* Returns the check or rule that is near to what stands before '=', NULL if it is one, or if none
+ * is near. */
+static const char *suggestion(const char *value)
 {
     char name[IW_NEAREST_WORD] = "";
     size_t length = strcspn(value, "=");
     if (length >= sizeof(name))
-        return;
+        return NULL;
     memcpy(name, value, length);
-    if (iw_check_find(name) == IW_CHECK_NONE && !iw_rule_find(name))
-        suggest(iw_nearest_check(name) ? iw_nearest_check(name) : iw_nearest_rule(name), error,
-                room);
+    if (iw_check_find(name) != IW_CHECK_NONE || iw_rule_find(name))
+        return NULL;
+    return iw_nearest_check(name) ? iw_nearest_check(name) : iw_nearest_rule(name);
 }
 
 static int set_switch(void *context, enum iw_switch kind, const char *value, char *error,
                       size_t room)
 {
+    struct iw_endpoint_options *o = context;
     const char *why;
-    if (iw_switches_set(&((struct iw_endpoint_options *)context)->switches, kind, value, &why) > 0)
-        return 0;
-    snprintf(error, room, "%s", why);
-    suggest_check(value, error, room);
-    return -1;
+    if (iw_switches_set(&o->switches, kind, value, &why) > 0)
+        return IW_OPTION_TAKEN;
+    const char *near = suggestion(value);
+    return iw_option_wrong(error, room, "%s%s%s%s", why, near ? " (did you mean " : "",
+                           near ? near : "", near ? "?)" : "");
 }
 
 static int set_ignore(void *context, const char *value, char *error, size_t room)
@@ -205,30 +186,15 @@ static const struct iw_option shared[] = {
 static int check(const struct iw_endpoint_options *o)
 {
     const struct iw_mpa_config *mpa = &o->endpoint.mpa;
-    const char *error = NULL;
     if (mpa->enhanced && mpa->revision < 2)
-        error = "--enhanced on needs --revision 2";
-    else if (mpa->revision == 0 && !mpa->permissive)
-        error = "--revision 0 needs --permissive on";
-    else if (mpa->peer_to_peer && !mpa->enhanced)
-        error = "--peer-to-peer on needs --enhanced on";
-    else if (mpa->enhanced && o->private_length > IW_MPA_PRIVATE_MAX - IW_MPA_ENHANCED_LENGTH)
-        error = "--private: expected at most 508 octets with --enhanced on";
-    if (!error)
-        return -1;
-    iw_complain("%s", error);
-    return IW_EXIT_USAGE;
-}
-
-static int take_words(const struct iw_program *program, int count, char **words)
-{
-    size_t n = count > 0 ? (size_t)count : 0;
-    if (n < program->word_count) {
-        iw_complain("expected %s (see --help)", program->wanted[n]);
-        return IW_EXIT_USAGE;
-    }
-    for (size_t i = 0; i < n; i++)
-        program->words[i] = words[i];
+        return iw_complain_exit(IW_EXIT_USAGE, "--enhanced on needs --revision 2");
+    if (mpa->revision == 0 && !mpa->permissive)
+        return iw_complain_exit(IW_EXIT_USAGE, "--revision 0 needs --permissive on");
+    if (mpa->peer_to_peer && !mpa->enhanced)
+        return iw_complain_exit(IW_EXIT_USAGE, "--peer-to-peer on needs --enhanced on");
+    if (mpa->enhanced && o->private_length > IW_MPA_PRIVATE_MAX - IW_MPA_ENHANCED_LENGTH)
+        return iw_complain_exit(IW_EXIT_USAGE,
+                                "--private: expected at most 508 octets with --enhanced on");
     return -1;
 }
 
@@ -246,17 +212,20 @@ int iw_endpoint_options_read(const struct iw_program *program, struct iw_endpoin
                                          .usage = usage,
                                          .tables = tables,
                                          .n_tables = 2,
-                                         .most_words = (int)program->word_count};
+                                         .most_words = (int)program->operand_count};
     int first;
     iw_complain_as(program->name);
     memset(options, 0, sizeof(*options));
     iw_endpoint_config_default(&options->endpoint);
     options->endpoint.switches = &options->switches;
     int status = iw_options_read(&line, argc, argv, &first);
-    if (status < 0)
-        status = take_words(program, argc - first, argv + first);
     if (status >= 0)
         return status;
+    size_t n = (size_t)(argc - first);
+    if (n < program->operand_count)
+        return iw_complain_exit(IW_EXIT_USAGE, "expected %s (see --help)", program->expected[n]);
+    for (size_t i = 0; i < n; i++)
+        program->operands[i] = argv[first + (int)i];
     options->endpoint.private_data = options->private_data;
     options->endpoint.private_length = options->private_length;
     return check(options);

@@ -22,10 +22,10 @@ struct iw_program {
     const char *summary; /* one line */
     const struct iw_option *options;
     size_t option_count;
-    void *context;             /* of the options */
-    const char **words;        /* takes what is not an option */
-    const char *const *wanted; /* what each word is, for errors */
-    size_t word_count;         /* exactly this many are expected */
+    void *context;               /* of the options */
+    const char **operands;       /* takes what is not an option */
+    const char *const *expected; /* what each of them is, for errors */
+    size_t operand_count;        /* exactly this many are expected */
 };
 
 /* Reads a command line. Returns -1 to go on, else the program's exit status: --help, --version and
@@ -33,7 +33,8 @@ struct iw_program {
 int iw_endpoint_options_read(const struct iw_program *program, struct iw_endpoint_options *options,
                              int argc, char **argv);
 
-/* Returns one RTR form ("send", "write", "read") as IW_MPA_RTR_*, or 0 if there is no such form. */
-uint8_t iw_endpoint_options_rtr(const char *name, size_t length);
+/* The forms of an RTR indication; form i is the bit 1 << i of IW_MPA_RTR_*. */
+enum { IW_ENDPOINT_RTR_FORMS = 3 };
+extern const char *const iw_endpoint_rtr_names[IW_ENDPOINT_RTR_FORMS];
 
 #endif

@@ -5,14 +5,13 @@
 
 static void print_reaction(FILE *out, const struct iw_check_info *info)
 {
-    char text[16] = "-";
-    if (info->reaction == IW_REACTION_TERMINATE)
-        snprintf(text, sizeof(text), "%u/%u/%02x", info->layer, info->etype, info->code);
-    else if (info->reaction == IW_REACTION_CLOSE)
-        snprintf(text, sizeof(text), "close");
-    else if (info->reaction == IW_REACTION_LOCAL)
-        snprintf(text, sizeof(text), "local");
-    fprintf(out, "%-7s", text);
+    char text[16];
+    snprintf(text, sizeof(text), "%u/%u/%02x", info->layer, info->etype, info->code);
+    fprintf(out, "%-7s",
+            info->reaction == IW_REACTION_TERMINATE ? text
+            : info->reaction == IW_REACTION_CLOSE   ? "close"
+            : info->reaction == IW_REACTION_LOCAL   ? "local"
+                                                    : "-");
 }
 
 /* "botch", with the one reaction that applies, or without the one that does not. */

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "host/complain.h"
@@ -19,13 +21,22 @@ void iw_standard_open(void)
 
 int iw_standard_close(const char *program, int status)
 {
-    int bad = ferror(stdout);
-
     errno = 0;
-    bad |= fflush(stdout);
-    if (!bad)
+    if (fflush(stdout) == 0 && !ferror(stdout))
         return status;
     fprintf(stderr, "%s: cannot write to standard output%s%s\n", program, errno ? ": " : "",
             errno ? strerror(errno) : "");
     return status ? status : IW_EXIT_FAILURE;
+}
+
+int iw_standard_signals(int more)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, more);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 }

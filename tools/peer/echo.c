@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "peer.h"
+#include "peer_program.h"
 
 enum { LARGE = 16384 };
 
@@ -64,9 +64,7 @@ static void send_next(struct peer_connection *pc)
     for (size_t i = 0; i < e->size; i++)
         e->out[i] = (uint8_t)(i + e->sent);
     e->sent++;
-    struct iw_iov sge = {e->out, e->size};
-    struct iw_work work = {.opcode = IW_WORK_SEND, .sge = &sge, .sge_count = 1};
-    peer_post(pc, &work);
+    peer_send(pc, e->out, e->size);
 }
 
 static void echo_established(struct peer_connection *pc)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* iwarp-peer: the reference stack as a program. */
 #include <errno.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "peer.h"
+#include "peer_program.h"
 #include "standard.h"
 
 enum { LARGEST_MESSAGE = 1024 * 1024, SMALLEST_RPING = 23, LONGEST_LINE = 200, MANY = 1024 };
@@ -15,23 +14,17 @@ enum { LARGEST_MESSAGE = 1024 * 1024, SMALLEST_RPING = 23, LONGEST_LINE = 200, M
 
 static int set_personality(void *context, const char *value, char *error, size_t room)
 {
-    static const struct personality *const all[] = {&peer_echo, &peer_rping};
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-        if (strcmp(all[i]->name, value) == 0) {
-            ((struct peer *)context)->personality = all[i];
-            return 0;
-        }
-    }
-    snprintf(error, room, "expected echo or rping");
-    return -1;
+    struct peer *p = context;
+    p->personality = strcmp(value, peer_rping.name) == 0 ? &peer_rping : &peer_echo;
+    return strcmp(value, p->personality->name) == 0
+               ? IW_OPTION_TAKEN
+               : iw_option_wrong(error, room, "expected echo or rping");
 }
 
 static int set_trace(void *context, const char *value, char *error, size_t room)
 {
-    if (strcmp(value, "json") != 0) {
-        snprintf(error, room, "expected json");
-        return -1;
-    }
+    if (strcmp(value, "json") != 0)
+        return iw_option_wrong(error, room, "expected json");
     ((struct peer *)context)->trace = stderr;
     return 0;
 }
@@ -39,11 +32,8 @@ static int set_trace(void *context, const char *value, char *error, size_t room)
 /* NOLINTNEXTLINE(readability-non-const-parameter): as the table wants it */
 static int set_stream(void *context, const char *value, char *error, size_t room)
 {
-    size_t length = strlen(value);
-    if (length > LONGEST_LINE || strchr(value, '\n')) {
-        snprintf(error, room, "expected one line of at most %d octets", LONGEST_LINE);
-        return -1;
-    }
+    if (strlen(value) > LONGEST_LINE || strchr(value, '\n'))
+        return iw_option_wrong(error, room, "expected one line of at most %d octets", LONGEST_LINE);
     ((struct peer *)context)->stream = value;
     return 0;
 }
@@ -75,17 +65,28 @@ static const struct iw_option own_options[] = {
     {"trace-file", 0, "FILE", "write the trace there", 0, IW_OPTION_KEEPS(struct peer, trace_path)},
 };
 
-static int usage_error(const char *error)
+/* Returns what is wrong with options that are right one by one, NULL: nothing. */
+static const char *contradiction(const struct peer *p)
 {
-    iw_complain("%s", error);
-    return IW_EXIT_USAGE;
+    bool rping = p->personality == &peer_rping;
+    if (!p->listens && p->address.port == 0)
+        return "connect needs a port above 0";
+    if (rping && p->size > 0 && p->size < SMALLEST_RPING)
+        return "--size: rping needs at least 23 octets";
+    if (p->verify && !rping)
+        return "--verify: only with --personality rping";
+    if (!p->listens && (p->once || p->limit > 0))
+        return "--once and --limit: only for a listening peer";
+    if (p->threads > 1 && (!p->listens || p->once))
+        return "--threads: only for a listening peer, and not with --once";
+    return NULL;
 }
 
 /* Returns -1 to go on, else the exit status. */
 static int read_command_line(struct peer *p, int argc, char **argv)
 {
-    static const char *const wanted[] = {"listen or connect", "HOST:PORT"};
-    const char *words[2];
+    static const char *const expected[] = {"listen or connect", "HOST:PORT"};
+    const char *operands[2];
     char error[400];
     struct iw_program program = {
         .name = "iwarp-peer",
@@ -94,43 +95,30 @@ static int read_command_line(struct peer *p, int argc, char **argv)
         .options = own_options,
         .option_count = sizeof own_options / sizeof *own_options,
         .context = p,
-        .words = words,
-        .wanted = wanted,
-        .word_count = 2};
+        .operands = operands,
+        .expected = expected,
+        .operand_count = 2};
     int status = iw_endpoint_options_read(&program, &p->options, argc, argv);
     if (status >= 0)
         return status;
-    p->listens = strcmp(words[0], "listen") == 0;
-    if (!p->listens && strcmp(words[0], "connect") != 0) {
-        snprintf(error, sizeof(error), "expected listen or connect, not \"%.100s\"", words[0]);
-        return usage_error(error);
-    }
-    if (iw_transport_parse(words[1], &p->address, error, sizeof(error)))
-        return usage_error(error);
-    if (!p->listens && p->address.port == 0)
-        return usage_error("connect needs a port above 0");
+    p->listens = strcmp(operands[0], "listen") == 0;
+    if (!p->listens && strcmp(operands[0], "connect") != 0)
+        return iw_complain_exit(IW_EXIT_USAGE, "expected listen or connect, not \"%.100s\"",
+                                operands[0]);
+    if (iw_transport_parse(operands[1], &p->address, error, sizeof(error)))
+        return iw_complain_exit(IW_EXIT_USAGE, "%s", error);
+    const char *wrong = contradiction(p);
+    if (wrong)
+        return iw_complain_exit(IW_EXIT_USAGE, "%s", wrong);
+    if (p->trace_path && !(p->trace = fopen(p->trace_path, "w")))
+        return iw_complain_exit(IW_EXIT_FAILURE, "--trace-file: cannot write \"%s\": %s",
+                                p->trace_path, strerror(errno));
     if (p->size == 0)
         p->size = p->listens ? 16384 : 64;
-    if (p->personality == &peer_rping && p->size < SMALLEST_RPING)
-        return usage_error("--size: rping needs at least 23 octets");
-    if (p->trace_path) {
-        p->trace = fopen(p->trace_path, "w");
-        if (!p->trace) {
-            fprintf(stderr, "iwarp-peer: --trace-file: cannot write \"%s\": %s\n", p->trace_path,
-                    strerror(errno));
-            return IW_EXIT_FAILURE;
-        }
-    }
     if (p->buffers == 0)
         p->buffers = p->limit > MANY ? 4 : 64;
-    if (p->verify && p->personality != &peer_rping)
-        return usage_error("--verify: only with --personality rping");
-    if (!p->listens && (p->once || p->limit > 0))
-        return usage_error("--once and --limit: only for a listening peer");
     if (p->limit == 0)
         p->limit = 128;
-    if (p->threads > 1 && (!p->listens || p->once))
-        return usage_error("--threads: only for a listening peer, and not with --once");
     /* Queues no longer than the personalities need them: see --limit in the manual. */
     struct iw_endpoint_config *config = &p->options.endpoint;
     config->max_sge = 1;
@@ -143,9 +131,10 @@ static int read_command_line(struct peer *p, int argc, char **argv)
 
 /* ---- connections ---- */
 
-static void report(struct peer_connection *pc, const char *text)
+static void report(struct peer_connection *pc, const char *format, va_list arguments)
 {
-    char remote[IW_TRANSPORT_TEXT] = "-";
+    char text[300], remote[IW_TRANSPORT_TEXT] = "-";
+    vsnprintf(text, sizeof(text), format, arguments);
     if (pc->c)
         iw_connection_remote(pc->c, remote);
     fprintf(stderr, "iwarp-peer: connection %u with %s: %s\n", pc->tracer.connection, remote, text);
@@ -154,22 +143,18 @@ static void report(struct peer_connection *pc, const char *text)
 
 void peer_fail(struct peer_connection *pc, const char *format, ...)
 {
-    char text[300];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof(text), format, arguments);
+    report(pc, format, arguments);
     va_end(arguments);
-    report(pc, text);
 }
 
 void peer_abort(struct peer_connection *pc, const char *format, ...)
 {
-    char text[300];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof(text), format, arguments);
+    report(pc, format, arguments);
     va_end(arguments);
-    report(pc, text);
     iw_endpoint_abort(pc->ep, false, 0, iw_transport_now());
 }
 
@@ -184,6 +169,13 @@ static bool posted(struct peer_connection *pc, int result)
 bool peer_post(struct peer_connection *pc, const struct iw_work *work)
 {
     return posted(pc, iw_endpoint_post(pc->ep, work, iw_transport_now()));
+}
+
+void peer_send(struct peer_connection *pc, void *octets, size_t length)
+{
+    struct iw_iov sge = {octets, length};
+    struct iw_work work = {.opcode = IW_WORK_SEND, .sge = &sge, .sge_count = 1};
+    peer_post(pc, &work);
 }
 
 bool peer_post_recv(struct peer_connection *pc, uint64_t id, void *buffer, size_t length)
@@ -254,9 +246,7 @@ static void connection_ready(void *context, struct iw_connection *c)
 
 void peer_forget(struct peer_connection *pc)
 {
-    *pc->link = pc->next;
-    if (pc->next)
-        pc->next->link = pc->link;
+    LIST_REMOVE(pc, entry);
     atomic_fetch_sub(&pc->peer->living, 1);
     pc->peer->personality->close(pc);
     free(pc);
@@ -266,14 +256,10 @@ static const char *why_it_ended(const struct peer_connection *pc)
 {
     if (!pc->was_established)
         return pc->peer->listens ? "no start-up took place" : "cannot connect";
-    switch (pc->cause) {
-    case IW_CAUSE_GRACEFUL:
+    if (pc->cause == IW_CAUSE_GRACEFUL)
         return "the peer closed the connection before everything was done";
-    case IW_CAUSE_TIMEOUT:
-        return "the peer did not close the connection in time";
-    default:
-        return "the connection was lost";
-    }
+    return pc->cause == IW_CAUSE_TIMEOUT ? "the peer did not close the connection in time"
+                                         : "the connection was lost";
 }
 
 static void connection_ended(void *context, struct iw_connection *c)
@@ -338,11 +324,7 @@ static struct peer_connection *new_connection(struct peer *p, struct iw_endpoint
         config->trace = iw_trace_json;
         config->trace_context = &pc->tracer;
     }
-    pc->link = &p->connections;
-    pc->next = p->connections;
-    if (pc->next)
-        pc->next->link = &pc->next;
-    p->connections = pc;
+    LIST_INSERT_HEAD(&p->connections, pc, entry);
     return pc;
 }
 
@@ -395,10 +377,8 @@ static int start_listening(struct peer *p)
                                         .shared = p->threads > 1,
                                         .defer = true};
     p->listener = iw_transport_listen(p->reactor, &p->address, &config, error, sizeof(error));
-    if (!p->listener) {
-        fprintf(stderr, "iwarp-peer: %s\n", error);
-        return IW_EXIT_UNAVAILABLE;
-    }
+    if (!p->listener)
+        return iw_complain_exit(IW_EXIT_UNAVAILABLE, "%s", error);
     p->address.port = iw_listener_port(p->listener); /* of the other threads' listeners, too */
     if (p->number > 0)
         return IW_EXIT_GOOD;
@@ -417,10 +397,8 @@ static int start_connecting(struct peer *p)
         c = iw_transport_connect(p->reactor, p->domain, &p->address, &config,
                                  p->stream ? &stream_ops : &connection_ops, pc, error,
                                  sizeof(error));
-    if (!c) {
-        fprintf(stderr, "iwarp-peer: %s\n", pc ? error : "no memory");
-        return IW_EXIT_UNAVAILABLE;
-    }
+    if (!c)
+        return iw_complain_exit(IW_EXIT_UNAVAILABLE, "%s", pc ? error : "no memory");
     if (!open_connection(pc, c))
         return IW_EXIT_FAILURE;
     if (p->stream)
@@ -441,11 +419,10 @@ static int close_trace(const struct peer *p, int status)
     bool lost = ferror(p->trace);
     errno = 0;
     lost |= fclose(p->trace) != 0;
-    if (!lost)
-        return status;
-    fprintf(stderr, "iwarp-peer: --trace-file: cannot write \"%s\"%s%s\n", p->trace_path,
-            errno ? ": " : "", errno ? strerror(errno) : "");
-    return status ? status : IW_EXIT_FAILURE;
+    return !lost ? status
+                 : iw_complain_exit(status ? status : IW_EXIT_FAILURE,
+                                    "--trace-file: cannot write \"%s\"%s%s", p->trace_path,
+                                    errno ? ": " : "", errno ? strerror(errno) : "");
 }
 
 int main(int argc, char **argv)
@@ -453,9 +430,7 @@ int main(int argc, char **argv)
     struct peer p = {.personality = &peer_echo, .count = 5, .threads = 1};
     iw_standard_open();
     int status = read_command_line(&p, argc, argv);
-    if (status < 0) {
-        signal(SIGPIPE, SIG_IGN);
+    if (status < 0)
         status = close_trace(&p, peer_run(&p));
-    }
     return iw_standard_close("iwarp-peer", status);
 }

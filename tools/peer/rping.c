@@ -9,13 +9,13 @@
 #include <string.h>
 
 #include "iwarp/octets.h"
-#include "peer.h"
+#include "peer_program.h"
 
 enum {
     INFO = 16,             /* octets: address 8, STag 4, length 4 */
     LARGEST = 1024 * 1024, /* octets that a server lets a client ask for */
     FIRST_CHAR = 'A',
-    LAST_CHAR = 'z'
+    CHARS = 'z' - FIRST_CHAR + 1
 };
 
 struct rping {
@@ -25,24 +25,17 @@ struct rping {
     bool busy;                     /* server: a Read or Write is under way */
     uint64_t exchanges;
     uint8_t in[2][INFO], out[INFO];
-    uint32_t peer_stag;
-    uint64_t peer_to;
 };
 
 /* The text of an exchange: its number, then a run of characters that starts one later each time. */
 static void fill_pattern(uint8_t *data, size_t length, uint64_t exchange)
 {
     char head[40];
-    int head_length =
-        snprintf(head, sizeof(head), "rdma-ping-%llu: ", (unsigned long long)exchange);
-    unsigned c = (unsigned)(exchange % (LAST_CHAR - FIRST_CHAR + 1));
+    size_t head_length =
+        (size_t)snprintf(head, sizeof(head), "rdma-ping-%llu: ", (unsigned long long)exchange);
     for (size_t i = 0; i < length; i++) {
-        if (i < (size_t)head_length) {
-            data[i] = (uint8_t)head[i];
-        } else {
-            data[i] = (uint8_t)(FIRST_CHAR + c);
-            c = (c + 1) % (LAST_CHAR - FIRST_CHAR + 1);
-        }
+        unsigned step = (unsigned)((exchange + i - head_length) % CHARS);
+        data[i] = i < head_length ? (uint8_t)head[i] : (uint8_t)(FIRST_CHAR + step);
     }
     data[length - 1] = 0;
 }
@@ -59,12 +52,11 @@ static int register_buffer(struct peer_connection *pc, struct iw_region *region,
                                  .pd = pc->peer->options.endpoint.pd,
                                  .access = access,
                                  .stream = iw_endpoint_stream(pc->ep)};
-    if (iw_domain_register(pc->peer->domain, region)) {
-        free(memory);
-        region->base = NULL;
-        return -1;
-    }
-    return 0;
+    if (iw_domain_register(pc->peer->domain, region) == 0)
+        return 0;
+    free(memory);
+    region->base = NULL;
+    return -1;
 }
 
 static void release_buffer(struct peer_connection *pc, struct iw_region *region)
@@ -80,10 +72,7 @@ static void release_buffer(struct peer_connection *pc, struct iw_region *region)
 
 static void send_message(struct peer_connection *pc)
 {
-    struct rping *r = pc->state;
-    struct iw_iov sge = {r->out, INFO};
-    struct iw_work work = {.opcode = IW_WORK_SEND, .sge = &sge, .sge_count = 1};
-    peer_post(pc, &work);
+    peer_send(pc, ((struct rping *)pc->state)->out, INFO);
 }
 
 static void send_info(struct peer_connection *pc, const struct iw_region *region)
@@ -132,36 +121,12 @@ static void client_go_ahead(struct peer_connection *pc)
 
 /* ---- the server ---- */
 
-static void server_read(struct peer_connection *pc)
-{
-    struct rping *r = pc->state;
-    struct iw_work work = {.opcode = IW_WORK_READ,
-                           .remote_stag = r->peer_stag,
-                           .remote_to = r->peer_to,
-                           .sink_stag = r->sink.stag,
-                           .sink_to = r->sink.to,
-                           .length = (uint32_t)r->length};
-    peer_post(pc, &work);
-}
-
-static void server_write(struct peer_connection *pc)
-{
-    struct rping *r = pc->state;
-    struct iw_iov sge = {r->sink.base, r->length};
-    struct iw_work work = {.opcode = IW_WORK_WRITE,
-                           .sge = &sge,
-                           .sge_count = 1,
-                           .remote_stag = r->peer_stag,
-                           .remote_to = r->peer_to};
-    peer_post(pc, &work);
-}
-
+/* Reads what the client's buffer holds, or Writes it back. */
 static void server_info(struct peer_connection *pc, const uint8_t *info)
 {
     struct rping *r = pc->state;
     uint32_t length = iw_get32(info + 12);
-    r->peer_to = iw_get64(info);
-    r->peer_stag = iw_get32(info + 8);
+    struct iw_iov sge = {r->sink.base, length};
     if (r->busy) {
         peer_abort(pc, "the client sends out of turn");
         return;
@@ -173,10 +138,18 @@ static void server_info(struct peer_connection *pc, const uint8_t *info)
     }
     r->length = length;
     r->busy = true;
-    if (r->answering)
-        server_write(pc);
-    else
-        server_read(pc);
+    struct iw_work work = {.remote_to = iw_get64(info), .remote_stag = iw_get32(info + 8)};
+    if (r->answering) {
+        work.opcode = IW_WORK_WRITE;
+        work.sge = &sge;
+        work.sge_count = 1;
+    } else {
+        work.opcode = IW_WORK_READ;
+        work.sink_stag = r->sink.stag;
+        work.sink_to = r->sink.to;
+        work.length = length;
+    }
+    peer_post(pc, &work);
 }
 
 static void server_verify(struct peer_connection *pc)
@@ -228,31 +201,29 @@ static void rping_established(struct peer_connection *pc)
         client_begin(pc);
 }
 
-static void rping_completed(struct peer_connection *pc, const struct iw_completion *done)
+static void received(struct peer_connection *pc, const struct iw_completion *done)
 {
     struct rping *r = pc->state;
     uint8_t info[INFO];
-    switch (done->opcode) {
-    case IW_WORK_RECV:
-        if (done->length != INFO) {
-            peer_abort(pc, "a message of %u octets came, expected %d", done->length, INFO);
-            return;
-        }
-        memcpy(info, r->in[done->id], INFO);
-        if (!peer_post_recv(pc, done->id, r->in[done->id], INFO))
-            return;
-        if (pc->peer->listens)
-            server_info(pc, info);
-        else
-            client_go_ahead(pc);
-        break;
-    case IW_WORK_READ:
-    case IW_WORK_WRITE:
-        server_completed(pc, done->opcode);
-        break;
-    default:
-        break;
+    if (done->length != INFO) {
+        peer_abort(pc, "a message of %u octets came, expected %d", done->length, INFO);
+        return;
     }
+    memcpy(info, r->in[done->id], INFO);
+    if (!peer_post_recv(pc, done->id, r->in[done->id], INFO))
+        return;
+    if (pc->peer->listens)
+        server_info(pc, info);
+    else
+        client_go_ahead(pc);
+}
+
+static void rping_completed(struct peer_connection *pc, const struct iw_completion *done)
+{
+    if (done->opcode == IW_WORK_RECV)
+        received(pc, done);
+    else if (done->opcode == IW_WORK_READ || done->opcode == IW_WORK_WRITE)
+        server_completed(pc, done->opcode);
 }
 
 static void rping_close(struct peer_connection *pc)

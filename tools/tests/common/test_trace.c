@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The lines of --trace json, octet for octet: they are a promise (iwarp-peer(1), TRACE). */
-#include "trace.h"
+#include "endpoint_trace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

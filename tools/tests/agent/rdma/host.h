@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
+#include "agent_rdma.h"
 #include "doubles.h"
-#include "rdma.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

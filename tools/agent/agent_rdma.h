@@ -2,12 +2,13 @@
 #ifndef IW_AGENT_RDMA_H
 #define IW_AGENT_RDMA_H
 
-/* The backend on rdma-core's libibverbs and librdmacm: rdma_device.c (devices and their faults),
- * rdma.c (connections), rdma_listen.c (places, listeners), rdma_events.c (their events),
- * rdma_memory.c (protection domains, regions), rdma_window.c and rdma_work.c. Its settings are a
- * struct agent_rdma_device. All waiting is done by the reactor, except for the resolution of an
- * address (RDMA_RESOLVE_MS at most), the binding of a window (RDMA_BIND_MS) and the end of a
- * connection whose device is slow to flush (RDMA_FLUSH_MS). */
+/* The backend on rdma-core's libibverbs and librdmacm: agent_rdma_device.c (devices and their
+ * faults), agent_rdma.c (connections), agent_rdma_listen.c (places, listeners), agent_rdma_events.c
+ * (their events), agent_rdma_memory.c (protection domains, regions), agent_rdma_window.c and
+ * agent_rdma_work.c. Its settings are a struct agent_rdma_device. All waiting is done by the
+ * reactor, except for the resolution of an address (RDMA_RESOLVE_MS at most), the binding of a
+ * window (RDMA_BIND_MS) and the end of a connection whose device is slow to flush (RDMA_FLUSH_MS).
+ */
 
 #include "agent.h"
 
@@ -39,6 +40,9 @@ struct rdma_parked {
 struct agent_rdma_device {
     struct ibv_context *verbs; /* librdmacm's own */
     struct ibv_device_attr attributes;
+    bool invalidates; /* STags, by local work and by the peer */
+    bool atomics;
+    bool windows_1, windows_2; /* of type 1; of either kind of type 2 */
     struct rdma_event_channel *events;
     struct rdma_parked *parked; /* RDMA_PARKED of them */
 };
@@ -59,12 +63,10 @@ struct rdma_plan {
 };
 
 struct rdma_listener {
-    uint64_t id; /* 0: free slot */
+    struct agent_listener base;
     struct rdma_agent *agent;
     struct rdma_cm_id *cm;
     struct rdma_plan plan;
-    struct agent_octets reply;
-    bool ask;
     bool on_tcp; /* it has a socket among those of the system's TCP */
 };
 
@@ -79,7 +81,7 @@ struct rdma_record {
 enum rdma_stage { RDMA_ASKED, RDMA_STARTING, RDMA_OPEN };
 
 struct rdma_connection {
-    uint64_t id; /* 0: free slot */
+    struct agent_connection base;
     struct rdma_agent *agent;
     struct rdma_cm_id *cm;
     struct ibv_cq *cq;
@@ -88,38 +90,33 @@ struct rdma_connection {
     uint64_t *originals;         /* what atomics found, by the send queue's records; may be NULL */
     struct ibv_mr *originals_mr;
     uint32_t sends, receives; /* outstanding */
-    uint64_t listen;          /* the listener that it came through, 0 if none */
     enum rdma_stage stage;
     bool closing, closed; /* asked to be closed; rdma_disconnect was called */
     bool faulted;         /* the device has reported a fault */
     struct agent_octets peer_private;
 };
 
+/* Regions and windows are slots; their number is the STag. */
 struct rdma_region {
-    uint32_t stag;         /* 0: free slot */
+    uint64_t stag;
     struct ibv_mr *remote; /* with the rights that were asked for; NULL: invalidated */
     struct ibv_mr *local;  /* where sends and receives find their octets; NULL: of no octets */
     const struct agent_memory *memory;
 };
 
 struct rdma_window {
-    uint32_t stag;     /* 0: free slot */
+    uint64_t stag;
     struct ibv_mw *mw; /* NULL: invalidated */
     uint64_t conn;     /* of type 2: whose stream it belongs to */
     const struct agent_memory *memory;
 };
 
 struct rdma_agent {
+    struct agent_core core;
     const struct agent_rdma_device *device;
-    struct iw_reactor *reactor;
     struct ibv_comp_channel *completions;
     struct iw_watch *watches[3];
-    agent_emit_fn emit;
-    void *context;
     struct ibv_pd *domains[AGENT_DOMAINS]; /* by the client's number - 1 */
-    size_t domain_count;
-    uint64_t last_id;
-    size_t live; /* connections */
     bool device_gone;
     struct rdma_listener listeners[AGENT_LISTENERS];
     struct rdma_connection connections[AGENT_CONNECTIONS];
@@ -127,25 +124,18 @@ struct rdma_agent {
     struct rdma_window windows[AGENT_WINDOWS + 1]; /* one more while it is bound anew */
 };
 
-/* ---- rdma_device.c ---- */
+/* ---- agent_rdma_device.c ---- */
 
 json_t *rdma_features(void *b);
-/* Returns true if the device can invalidate STags, by local work and by the peer. */
-bool rdma_can_invalidate(const struct agent_rdma_device *device);
-bool rdma_can_atomics(const struct agent_rdma_device *device);
-/* Returns true if the device can bind windows of this type; type 2: either kind. */
-bool rdma_can_bind(const struct agent_rdma_device *device, enum ibv_mw_type type);
-/* Returns true if regions can have other TOs than their addresses. */
-bool rdma_can_choose_to(const struct agent_rdma_device *device);
-bool rdma_port_active(const struct agent_rdma_device *device);
-/* Write texts: why there is none of `what`; why one cannot `what` at a place. */
-void rdma_no_resource(const struct rdma_agent *a, const char *what, int number, char *error);
-void rdma_no_way(const struct rdma_agent *a, const char *what, const struct iw_host_port *at,
+/* Returns 0 if the id is one of the agent's device, else -1 with errno. */
+int rdma_check_device(const struct rdma_agent *a, const struct rdma_cm_id *cm);
+/* Write texts: why there is none of `what`; why one cannot `what` at a place. Return false. */
+bool rdma_no_resource(const struct rdma_agent *a, const char *what, int number, char *error);
+bool rdma_no_way(const struct rdma_agent *a, const char *what, const struct iw_host_port *at,
                  int number, char *error);
 
-/* ---- rdma.c ---- */
+/* ---- agent_rdma.c ---- */
 
-struct rdma_connection *rdma_find_connection(struct rdma_agent *a, uint64_t id, char *error);
 /* Takes over `cm` and makes its queues; posts nothing. Returns NULL with a text on failure; `cm` is
  * then destroyed. */
 struct rdma_connection *rdma_new_connection(struct rdma_agent *a, struct rdma_cm_id *cm,
@@ -154,18 +144,18 @@ void rdma_drop_connection(struct rdma_connection *c);
 /* Accepts with this private data. Returns 0, or -1 with errno. */
 int rdma_accept_with(struct rdma_connection *c, const struct agent_octets *data);
 
-/* ---- rdma_listen.c ---- */
+/* ---- agent_rdma_listen.c ---- */
 
-bool rdma_listen_at(void *b, const struct agent_place *place, uint64_t *listen, uint16_t *port,
+bool rdma_listen_at(void *b, void *listener, const struct agent_place *place, uint16_t *port,
                     char *error);
-bool rdma_unlisten(void *b, uint64_t listen, char *error);
-void rdma_close_listener(struct rdma_listener *l);
+void rdma_close_listener(void *listener);
+/* Checks the length of private data. */
+bool rdma_check_private(const struct agent_octets *data, char *error);
 /* Makes the plan from `config` and the like of a place. Returns false with a text on failure. */
 bool rdma_plan(const struct rdma_agent *a, const struct agent_place *place, struct rdma_plan *out,
                char *error);
-/* Returns the addresses of a place, for freeaddrinfo; NULL with a text on failure. */
 
-/* ---- rdma_events.c ---- */
+/* ---- agent_rdma_events.c ---- */
 
 /* Watches the events of the device and of librdmacm. Returns false if that cannot be done. */
 bool rdma_watch(struct rdma_agent *a);
@@ -174,40 +164,35 @@ bool rdma_watch(struct rdma_agent *a);
 void rdma_finish(struct rdma_connection *c, const char *cause, const char *reason);
 /* Disconnects as soon as the posted work is done. */
 void rdma_close_when_done(struct rdma_connection *c);
-/* Waits until the work request has completed. Returns false if that takes longer than RDMA_BIND_MS.
- */
-bool rdma_await(struct rdma_connection *c, const struct rdma_record *r);
+/* Polls until the work request (NULL: all work) has completed, at most for so many milliseconds. */
+void rdma_poll_for(struct rdma_connection *c, const struct rdma_record *r, int ms);
 
-/* ---- rdma_memory.c ---- */
+/* ---- agent_rdma_memory.c ---- */
 
-bool rdma_domain_of(const struct rdma_agent *a, uint64_t number, struct ibv_pd **pd, char *error);
-bool rdma_domain(void *b, uint64_t *domain, char *error);
+bool rdma_domain(void *b, char *error);
 bool rdma_enrol(void *b, struct agent_memory *memory, const struct agent_region *region,
                 char *error);
 bool rdma_invalidate(void *b, uint32_t stag, char *error);
 void rdma_forget(void *b, uint32_t stag);
-/* Returns the region of a memory, NULL if it has none. */
-struct rdma_region *rdma_region_of(struct rdma_agent *a, const struct agent_memory *memory);
-/* Notes that the peer has invalidated an STag. */
-void rdma_invalidated(struct rdma_agent *a, uint32_t stag);
+/* Returns the region that has, or had, this STag; NULL if there is none. */
+struct rdma_region *rdma_region_find(struct rdma_agent *a, uint32_t stag);
 unsigned rdma_rights(uint32_t rights);
 
-/* ---- rdma_window.c ---- */
+/* ---- agent_rdma_window.c ---- */
 
 bool rdma_bind(void *b, const struct agent_binding *binding, uint32_t *stag, uint64_t *to,
                char *error);
-/* Invalidates a window's STag. Returns true if there is such a window: its STag is then dead, or
- * forgotten. */
-bool rdma_invalidate_window(struct rdma_agent *a, uint32_t stag, bool *alive);
-bool rdma_forget_window(struct rdma_agent *a, uint32_t stag);
+/* Returns true if there is such a window, whose STag was alive. */
+bool rdma_invalidate_window(struct rdma_agent *a, uint32_t stag);
+void rdma_forget_window(struct rdma_agent *a, uint32_t stag);
 bool rdma_windows_on(const struct rdma_agent *a, const struct agent_memory *memory);
 /* Ends the windows that belong to the stream of a connection, which die with it. */
 void rdma_end_windows(struct rdma_agent *a, uint64_t conn);
 
-/* ---- rdma_work.c ---- */
+/* ---- agent_rdma_work.c ---- */
 
-bool rdma_receive(void *b, const struct agent_work *work, char *error);
-bool rdma_post(void *b, const struct agent_work *work, char *error);
+bool rdma_receive(void *connection, const struct agent_work *work, char *error);
+bool rdma_post(void *connection, const struct agent_work *work, char *error);
 /* Returns a free record of the send or receive queue; NULL with a text if there is none. */
 struct rdma_record *rdma_free_record(struct rdma_connection *c, bool receive, char *error);
 

@@ -9,7 +9,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "peer.h"
+#include "peer_program.h"
+#include "standard.h"
 
 enum { OTHER_DESCRIPTORS = 16 }; /* beside connections, of each thread */
 
@@ -63,11 +64,10 @@ static void raise_descriptors(struct peer *p)
         return;
     limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
     if (setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted)
-        fprintf(stderr,
-                "iwarp-peer: --limit %llu: expected %llu descriptors (ulimit -n), there are "
-                "%llu; more connections wait\n",
-                (unsigned long long)p->limit, (unsigned long long)wanted,
-                (unsigned long long)limit.rlim_cur);
+        iw_complain("--limit %llu: expected %llu descriptors (ulimit -n), there are %llu; more "
+                    "connections wait",
+                    (unsigned long long)p->limit, (unsigned long long)wanted,
+                    (unsigned long long)limit.rlim_cur);
 }
 
 /* ---- signals ---- */
@@ -98,17 +98,6 @@ static void on_stop(void *context, uint32_t events)
     ((struct peer *)context)->stopping = true;
 }
 
-static int open_signals(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGUSR1);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 /* ---- threads ---- */
 
 static void turn(struct peer *p)
@@ -121,7 +110,7 @@ static void turn(struct peer *p)
 /* Handles a signal that ends the work. */
 static void interrupted(struct peer *p)
 {
-    struct peer_connection *pc = p->connections;
+    struct peer_connection *pc = LIST_FIRST(&p->connections);
     if (p->listens || !pc || pc->done || p->status != IW_EXIT_GOOD)
         return;
     peer_fail(pc, "interrupted before everything was done");
@@ -145,15 +134,13 @@ static int prepare(struct worker *w)
     uint32_t each = (uint32_t)(2 * p->limit);
     struct iw_domain_limits limits = {.regions = each, .buffers = each};
     iw_host_env_init(&p->host, false);
-    w->stop = first ? open_signals() : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    w->stop = first ? iw_standard_signals(SIGUSR1) : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     p->reactor = iw_reactor_create();
     p->domain = iw_domain_create(&p->host.env, &limits);
     if (w->stop < 0 || !p->reactor || !p->domain ||
         !iw_watch_create(p->reactor, w->stop, EPOLLIN, first ? on_signal : on_stop,
-                         first ? (void *)w->crew : (void *)p)) {
-        fprintf(stderr, "iwarp-peer: no memory or descriptors to start with\n");
-        return IW_EXIT_FAILURE;
-    }
+                         first ? (void *)w->crew : (void *)p))
+        return iw_complain_exit(IW_EXIT_FAILURE, "no memory or descriptors to start with");
     p->options.endpoint.pd = iw_domain_pd(p->domain);
     return peer_start(p);
 }
@@ -162,12 +149,24 @@ static void dismiss(struct worker *w)
 {
     struct peer *p = &w->peer;
     iw_reactor_destroy(p->reactor);
-    while (p->connections)
-        peer_forget(p->connections);
+    while (!LIST_EMPTY(&p->connections))
+        peer_forget(LIST_FIRST(&p->connections));
     iw_domain_destroy(p->domain);
     iw_host_env_destroy(&p->host);
     if (w->stop >= 0)
         close(w->stop);
+}
+
+/* Starts the other threads. */
+static int start_others(const struct crew *crew)
+{
+    for (unsigned i = 1; i < crew->count; i++) {
+        struct worker *w = &crew->workers[i];
+        w->running = pthread_create(&w->thread, NULL, work, w) == 0;
+        if (!w->running)
+            return iw_complain_exit(IW_EXIT_FAILURE, "cannot start a thread");
+    }
+    return IW_EXIT_GOOD;
 }
 
 int peer_run(struct peer *p)
@@ -175,10 +174,8 @@ int peer_run(struct peer *p)
     struct crew crew = {.count = (unsigned)p->threads};
     int status = IW_EXIT_GOOD;
     crew.workers = calloc(crew.count, sizeof(*crew.workers));
-    if (!crew.workers) {
-        fprintf(stderr, "iwarp-peer: no memory or descriptors to start with\n");
-        return IW_EXIT_FAILURE;
-    }
+    if (!crew.workers)
+        return iw_complain_exit(IW_EXIT_FAILURE, "no memory or descriptors to start with");
     raise_descriptors(p);
     unsigned ready = 0;
     while (ready < crew.count && status == IW_EXIT_GOOD) {
@@ -186,30 +183,24 @@ int peer_run(struct peer *p)
         w->peer = *p;
         w->peer.number = ready++;
         w->crew = &crew;
-        if (w->peer.number > 0)
-            w->peer.address.port = crew.workers[0].peer.address.port;
         status = prepare(w);
+        p->address.port = w->peer.address.port; /* of the next ones, too */
     }
     crew.resident = resident();
-    for (unsigned i = 1; i < crew.count && status == IW_EXIT_GOOD; i++) {
-        crew.workers[i].running =
-            pthread_create(&crew.workers[i].thread, NULL, work, &crew.workers[i]) == 0;
-        if (!crew.workers[i].running) {
-            fprintf(stderr, "iwarp-peer: cannot start a thread\n");
-            status = IW_EXIT_FAILURE;
-        }
-    }
+    if (status == IW_EXIT_GOOD)
+        status = start_others(&crew);
     if (status == IW_EXIT_GOOD) {
         turn(&crew.workers[0].peer);
         interrupted(&crew.workers[0].peer);
     }
     stop_others(&crew);
     for (unsigned i = 0; i < ready; i++) {
-        if (crew.workers[i].running)
-            pthread_join(crew.workers[i].thread, NULL);
+        struct worker *w = &crew.workers[i];
+        if (w->running)
+            pthread_join(w->thread, NULL);
         if (status == IW_EXIT_GOOD)
-            status = crew.workers[i].peer.status;
-        dismiss(&crew.workers[i]);
+            status = w->peer.status;
+        dismiss(w);
     }
     free(crew.workers);
     return status;

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory windows of the backend on verbs. Those of type 1 belong to a protection domain, those of
  * type 2 to a connection; a queue pair in use binds either. */
-#include "rdma.h"
+#include "agent_rdma.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 static struct rdma_window *find_window(struct rdma_agent *a, uint32_t stag)
 {
-    for (size_t i = 0; stag != 0 && i < AGENT_WINDOWS + 1; i++)
-        if (a->windows[i].stag == stag)
-            return &a->windows[i];
-    return NULL;
+    return stag == 0 ? NULL : agent_slot_with(AGENT_SLOTS(a->windows), stag);
 }
 
 static void dealloc(struct rdma_window *w)
@@ -22,23 +18,22 @@ static void dealloc(struct rdma_window *w)
     w->mw = NULL;
 }
 
-bool rdma_invalidate_window(struct rdma_agent *a, uint32_t stag, bool *alive)
+bool rdma_invalidate_window(struct rdma_agent *a, uint32_t stag)
 {
     struct rdma_window *w = find_window(a, stag);
-    *alive = w != NULL && w->mw != NULL;
-    if (w != NULL)
+    bool alive = w != NULL && w->mw != NULL;
+    if (alive)
         dealloc(w);
-    return w != NULL;
+    return alive;
 }
 
-bool rdma_forget_window(struct rdma_agent *a, uint32_t stag)
+void rdma_forget_window(struct rdma_agent *a, uint32_t stag)
 {
     struct rdma_window *w = find_window(a, stag);
     if (w == NULL)
-        return false;
+        return;
     dealloc(w);
     *w = (struct rdma_window){0};
-    return true;
 }
 
 bool rdma_windows_on(const struct rdma_agent *a, const struct agent_memory *memory)
@@ -58,7 +53,7 @@ void rdma_end_windows(struct rdma_agent *a, uint64_t conn)
 
 static bool open_for_work(const struct rdma_connection *c)
 {
-    return c->id != 0 && c->stage == RDMA_OPEN && !c->closing && !c->closed;
+    return c->base.id != 0 && c->stage == RDMA_OPEN && !c->closing && !c->closed;
 }
 
 /* Returns the connection whose queue pair binds: the one that the window is for, or any one of the
@@ -66,27 +61,24 @@ static bool open_for_work(const struct rdma_connection *c)
 static struct rdma_connection *binder(struct rdma_agent *a, const struct agent_binding *binding,
                                       const struct ibv_pd *pd, char *error)
 {
-    struct rdma_connection *c = NULL;
-    if (!rdma_can_bind(a->device, binding->conn != 0 ? IBV_MW_TYPE_2 : IBV_MW_TYPE_1)) {
-        snprintf(error, AGENT_ERROR,
-                 AGENT_UNSUPPORTED "field conn: the device's windows belong to %s",
-                 binding->conn != 0 ? "a protection domain" : "a connection");
+    struct rdma_connection *c;
+    if (binding->conn != 0 ? !a->device->windows_2 : !a->device->windows_1) {
+        agent_fail(error, AGENT_UNSUPPORTED "field conn: the device's windows belong to %s",
+                   binding->conn != 0 ? "a protection domain" : "a connection");
         return NULL;
     }
-    if (binding->conn != 0)
-        c = rdma_find_connection(a, binding->conn, error);
-    else
-        for (size_t i = 0; i < AGENT_CONNECTIONS && c == NULL; i++)
-            if (open_for_work(&a->connections[i]) && a->connections[i].plan.pd == pd)
-                c = &a->connections[i];
-    if (binding->conn != 0 && c == NULL)
-        return NULL;
-    if (c == NULL || !open_for_work(c)) {
-        snprintf(error, AGENT_ERROR,
-                 AGENT_UNSUPPORTED "windows before a connection is established, which binds them");
-        return NULL;
+    if (binding->conn != 0) {
+        c = agent_slot_find(&a->core.connections, binding->conn, error);
+        if (c == NULL || open_for_work(c))
+            return c;
+    } else {
+        for (c = a->connections; c < a->connections + AGENT_CONNECTIONS; c++)
+            if (open_for_work(c) && c->plan.pd == pd)
+                return c;
     }
-    return c;
+    agent_fail(error,
+               AGENT_UNSUPPORTED "windows before a connection is established, which binds them");
+    return NULL;
 }
 
 static int post_bind(struct rdma_connection *c, struct ibv_mw *mw, uint64_t slot,
@@ -117,47 +109,35 @@ static bool bind_it(struct rdma_connection *c, struct ibv_mw *mw,
     if (r == NULL)
         return false;
     int status = post_bind(c, mw, (uint64_t)(r - c->records), info);
-    if (status != 0) {
-        rdma_no_resource(c->agent, "the device binds no window", status, error);
-        return false;
-    }
+    if (status != 0)
+        return rdma_no_resource(c->agent, "the device binds no window", status, error);
     *r = (struct rdma_record){.used = true, .outcome = &outcome};
     c->sends++;
-    if (rdma_await(c, r) && outcome == IBV_WC_SUCCESS)
-        return true;
-    snprintf(error, AGENT_ERROR, "the device binds no window: %s",
-             r->used ? "no completion" : ibv_wc_status_str(outcome));
-    return false;
+    rdma_poll_for(c, r, RDMA_BIND_MS);
+    return (!r->used && outcome == IBV_WC_SUCCESS) ||
+           agent_fail(error, "the device binds no window: %s",
+                      r->used ? "no completion" : ibv_wc_status_str(outcome));
 }
 
 bool rdma_bind(void *b, const struct agent_binding *binding, uint32_t *stag, uint64_t *to,
                char *error)
 {
     struct rdma_agent *a = b;
-    const struct rdma_region *r = rdma_region_of(a, binding->memory);
-    struct rdma_window *w = NULL;
-    if (r == NULL || r->remote == NULL) {
-        snprintf(error, AGENT_ERROR,
-                 "the memory's STag is dead, or its rights do not permit such a window");
-        return false;
-    }
-    if (binding->length == 0) {
-        snprintf(error, AGENT_ERROR, AGENT_UNSUPPORTED "field length: 0");
-        return false;
-    }
+    const struct rdma_region *r = rdma_region_find(a, binding->memory->stag);
+    struct rdma_window *w = agent_slot_with(AGENT_SLOTS(a->windows), 0);
+    if (r == NULL || r->remote == NULL)
+        return agent_fail(error,
+                          "the memory's STag is dead, or its rights do not permit such a window");
+    if (binding->length == 0)
+        return agent_fail(error, AGENT_UNSUPPORTED "field length: 0");
     struct rdma_connection *c = binder(a, binding, r->remote->pd, error);
     if (c == NULL)
         return false;
-    for (size_t i = 0; i < AGENT_WINDOWS + 1 && w == NULL; i++)
-        if (a->windows[i].stag == 0)
-            w = &a->windows[i];
     struct ibv_mw *mw =
         w == NULL ? NULL
                   : ibv_alloc_mw(r->remote->pd, binding->conn != 0 ? IBV_MW_TYPE_2 : IBV_MW_TYPE_1);
-    if (mw == NULL) {
-        rdma_no_resource(a, "no window", w == NULL ? ENOMEM : errno, error);
-        return false;
-    }
+    if (mw == NULL)
+        return rdma_no_resource(a, "no window", w == NULL ? ENOMEM : errno, error);
     const struct ibv_mw_bind_info info = {.mr = r->remote,
                                           .addr = binding->memory->to + binding->offset,
                                           .length = binding->length,
@@ -170,8 +150,7 @@ bool rdma_bind(void *b, const struct agent_binding *binding, uint32_t *stag, uin
     *w = (struct rdma_window){
         .stag = mw->rkey, .mw = mw, .conn = binding->conn, .memory = binding->memory};
     /* A window that is bound anew is another one to the device. */
-    if (*stag != 0)
-        (void)rdma_forget_window(a, *stag);
+    rdma_forget_window(a, *stag);
     *stag = mw->rkey;
     *to = info.addr;
     return true;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef IW_PEER_H
-#define IW_PEER_H
+#ifndef IW_PEER_PROGRAM_H
+#define IW_PEER_PROGRAM_H
 
 #include <stdatomic.h>
+#include <sys/queue.h>
 
 #include "endpoint_options.h"
+#include "endpoint_trace.h"
 #include "iwarp/transport.h"
-#include "trace.h"
 
 struct peer_connection;
 
@@ -45,8 +46,8 @@ struct peer {
     struct iw_domain *domain;
     struct iw_reactor *reactor;
     struct iw_listener *listener;
-    struct peer_connection *connections; /* live ones */
-    struct peer_connection *coming;      /* configured, not yet accepted */
+    LIST_HEAD(, peer_connection) connections; /* live ones */
+    struct peer_connection *coming;           /* configured, not yet accepted */
     unsigned made;
     bool stopping;
     int status; /* the exit status */
@@ -57,7 +58,7 @@ struct peer_connection {
     struct iw_connection *c;
     struct iw_endpoint *ep;
     struct iw_tracer tracer;
-    struct peer_connection *next, **link;
+    LIST_ENTRY(peer_connection) entry;
     size_t line_length; /* octets of the other's line so far */
     bool was_established;
     bool done;           /* connecting: all exchanges are through */
@@ -69,7 +70,7 @@ struct peer_connection {
 /* main.c: begins to listen, or connects. Returns 0, or the exit status after one line on stderr. */
 int peer_start(struct peer *p);
 void peer_forget(struct peer_connection *pc);
-/* threads.c: runs one peer in each thread, with its own reactor, domain and listener, so that
+/* peer_threads.c: runs one peer in each thread, with its own reactor, domain and listener, so that
  * connections share nothing; until a signal or the end. Returns the exit status. */
 int peer_run(struct peer *p);
 
@@ -81,6 +82,7 @@ __attribute__((format(printf, 2, 3))) void peer_abort(struct peer_connection *pc
                                                       const char *format, ...);
 /* Posts one work request without failing quietly. Returns false if the connection is over. */
 bool peer_post(struct peer_connection *pc, const struct iw_work *work);
+void peer_send(struct peer_connection *pc, void *octets, size_t length);
 bool peer_post_recv(struct peer_connection *pc, uint64_t id, void *buffer, size_t length);
 /* Closes gracefully: everything that was asked for is done. */
 void peer_done(struct peer_connection *pc);

@@ -1,31 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "trace.h"
+#include "endpoint_trace.h"
 
-#include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_values.h"
+
 enum { TEXT_ROOM = 400 };
 
-static void add_octets(json_t *line, const struct iw_trace *t)
+static json_t *octets_of(const struct iw_trace *t)
 {
-    static const char digits[] = "0123456789abcdef";
-    char hex[2 * IW_MPA_STARTUP_MAX];
-    size_t length = t->length < IW_MPA_STARTUP_MAX ? t->length : IW_MPA_STARTUP_MAX;
-    for (size_t i = 0; i < length; i++) {
-        hex[2 * i] = digits[t->octets[i] >> 4];
-        hex[2 * i + 1] = digits[t->octets[i] & 15];
-    }
-    json_object_set_new(line, "octets", json_stringn(hex, 2 * length));
-}
-
-/* Adds a number of 64 bits as a text: JSON's readers do not promise to keep all of its bits. */
-static void add_wide(json_t *object, const char *name, uint64_t value)
-{
-    char text[20];
-    snprintf(text, sizeof(text), "0x%" PRIx64, value);
-    json_object_set_new(object, name, json_string(text));
+    return iw_json_hex(t->octets, t->length < IW_MPA_STARTUP_MAX ? t->length : IW_MPA_STARTUP_MAX);
 }
 
 static void add_mpa(json_t *line, const struct iw_trace *t)
@@ -41,12 +26,10 @@ static void add_mpa(json_t *line, const struct iw_trace *t)
         h.revision, "markers", h.flags & IW_MPA_FLAG_M, "crc", h.flags & IW_MPA_FLAG_C, "rejected",
         h.flags & IW_MPA_FLAG_R, "enhanced", h.flags & IW_MPA_FLAG_S, "private", h.pd_length);
     if ((h.flags & IW_MPA_FLAG_S) &&
-        iw_wire_get_enhanced(t->octets + used, t->length - (size_t)used, &e) > 0) {
-        json_object_set_new(mpa, "peer_to_peer", json_boolean(e.peer_to_peer));
-        json_object_set_new(mpa, "rtr", json_integer(e.rtr));
-        json_object_set_new(mpa, "ird", json_integer(e.ird));
-        json_object_set_new(mpa, "ord", json_integer(e.ord));
-    }
+        iw_wire_get_enhanced(t->octets + used, t->length - (size_t)used, &e) > 0)
+        json_object_update_new(mpa,
+                               json_pack("{s:b, s:i, s:i, s:i}", "peer_to_peer", e.peer_to_peer,
+                                         "rtr", e.rtr, "ird", e.ird, "ord", e.ord));
     json_object_set_new(line, "mpa", mpa);
 }
 
@@ -57,15 +40,12 @@ static void add_ddp(json_t *line, const struct iw_trace *t)
         return;
     json_t *ddp = json_pack("{s:i, s:b, s:b}", "opcode", iw_rdmap_op(&h), "tagged",
                             iw_ddp_tagged(&h), "last", iw_ddp_last(&h));
-    if (iw_ddp_tagged(&h)) {
-        json_object_set_new(ddp, "stag", json_integer(h.stag));
-        add_wide(ddp, "to", h.to);
-    } else {
-        json_object_set_new(ddp, "qn", json_integer(h.qn));
-        json_object_set_new(ddp, "msn", json_integer(h.msn));
-        json_object_set_new(ddp, "mo", json_integer(h.mo));
-        json_object_set_new(ddp, "invalidate_stag", json_integer(h.invalidate_stag));
-    }
+    json_object_update_new(
+        ddp,
+        iw_ddp_tagged(&h)
+            ? json_pack("{s:I, s:o}", "stag", (json_int_t)h.stag, "to", iw_json_wide(h.to))
+            : json_pack("{s:I, s:I, s:I, s:I}", "qn", (json_int_t)h.qn, "msn", (json_int_t)h.msn,
+                        "mo", (json_int_t)h.mo, "invalidate_stag", (json_int_t)h.invalidate_stag));
     json_object_set_new(line, "ddp", ddp);
 }
 
@@ -75,7 +55,7 @@ static void add_startup(json_t *line, const struct iw_trace *t)
     iw_wire_print_startup(text, sizeof(text), t->octets, t->length);
     json_object_set_new(line, "text", json_string(text));
     add_mpa(line, t);
-    add_octets(line, t);
+    json_object_set_new(line, "octets", octets_of(t));
 }
 
 static void add_fpdu(json_t *line, const struct iw_trace *t)
@@ -94,18 +74,17 @@ static void add_fpdu(json_t *line, const struct iw_trace *t)
     json_object_set_new(line, "length", json_integer(t->ulpdu_length));
     json_object_set_new(line, "text", json_string(text));
     add_ddp(line, t);
-    add_octets(line, t);
+    json_object_set_new(line, "octets", octets_of(t));
 }
 
 static void add_fault(json_t *line, const struct iw_fault *f)
 {
     const struct iw_rule *rule = iw_check_rule(f->check);
-    json_object_set_new(line, "check", json_string(iw_check_info(f->check)->name));
-    json_object_set_new(line, "rule", json_string(rule ? rule->id : ""));
-    json_object_set_new(line, "pos", json_integer((json_int_t)f->pos));
-    add_wide(line, "got", f->got);
-    add_wide(line, "want", f->want);
-    json_object_set_new(line, "text", json_string(iw_check_info(f->check)->text));
+    const struct iw_check_info *info = iw_check_info(f->check);
+    json_object_update_new(line, json_pack("{s:s, s:s, s:I, s:o, s:o, s:s}", "check", info->name,
+                                           "rule", rule ? rule->id : "", "pos", (json_int_t)f->pos,
+                                           "got", iw_json_wide(f->got), "want",
+                                           iw_json_wide(f->want), "text", info->text));
 }
 
 void iw_trace_json(void *context, const struct iw_trace *t)
@@ -113,11 +92,9 @@ void iw_trace_json(void *context, const struct iw_trace *t)
     static const char *const kinds[] = {"startup-in", "startup-out", "fpdu-in",   "fpdu-out",
                                         "fault",      "state",       "fpdu-early"};
     const struct iw_tracer *tracer = context;
-    json_t *line = json_object();
-    json_object_set_new(line, "schema", json_integer(IW_TRACE_SCHEMA));
-    json_object_set_new(line, "time", json_real((double)t->now / 1e9));
-    json_object_set_new(line, "connection", json_integer(tracer->connection));
-    json_object_set_new(line, "kind", json_string(kinds[t->kind]));
+    json_t *line =
+        json_pack("{s:i, s:f, s:I, s:s}", "schema", IW_TRACE_SCHEMA, "time", (double)t->now / 1e9,
+                  "connection", (json_int_t)tracer->connection, "kind", kinds[t->kind]);
     switch (t->kind) {
     case IW_TRACE_STARTUP_IN:
     case IW_TRACE_STARTUP_OUT:

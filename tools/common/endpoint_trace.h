@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef IW_TOOLS_TRACE_H
-#define IW_TOOLS_TRACE_H
+#ifndef IW_TOOLS_ENDPOINT_TRACE_H
+#define IW_TOOLS_ENDPOINT_TRACE_H
 
 #include <stdio.h>
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Work requests of the backend on verbs. */
-#include "rdma.h"
+#include "agent_rdma.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,18 +16,14 @@ static bool place_pieces(struct rdma_agent *a, const struct agent_work *w, struc
     *count = 0;
     for (size_t i = 0; i < w->count; i++) {
         const struct agent_piece *p = &w->pieces[i];
-        const struct rdma_region *r = rdma_region_of(a, p->memory);
+        const struct rdma_region *r = rdma_region_find(a, p->memory->stag);
         if (p->length == 0 && !only)
             continue;
         const struct ibv_mr *mr = r == NULL ? NULL : read ? r->remote : r->local;
-        if (mr == NULL) {
-            snprintf(error, AGENT_ERROR, "not a legal request: the memory's STag is dead");
-            return false;
-        }
-        if (*count == a->device->attributes.max_sge) {
-            snprintf(error, AGENT_ERROR, AGENT_UNSUPPORTED "more than %d pieces", *count);
-            return false;
-        }
+        if (mr == NULL)
+            return agent_fail(error, "not a legal request: the memory's STag is dead");
+        if (*count == a->device->attributes.max_sge)
+            return agent_fail(error, AGENT_UNSUPPORTED "more than %d pieces", *count);
         uint8_t *at = p->memory->arena + p->memory->guard + p->offset;
         sge[(*count)++] = (struct ibv_sge){(uint64_t)(uintptr_t)at, (uint32_t)p->length, mr->lkey};
     }
@@ -42,7 +37,7 @@ struct rdma_record *rdma_free_record(struct rdma_connection *c, bool receive, ch
     for (uint32_t i = first; i < first + count; i++)
         if (!c->records[i].used)
             return &c->records[i];
-    snprintf(error, AGENT_ERROR, "the queue is full");
+    agent_fail(error, "the queue is full");
     return NULL;
 }
 
@@ -55,29 +50,27 @@ static void record(struct rdma_record *r, const struct agent_work *w)
         r->length += w->pieces[i].length;
 }
 
-/* Checks a return code. Some providers return their kernel's numbers, which are negative. */
-static bool refused(int number, char *error)
+/* Writes a text for a return code. Some providers return their kernel's numbers, which are
+ * negative. */
+static bool fail_post(int number, char *error)
 {
-    int status = abs(number);
-    if (status == ENOMEM)
-        snprintf(error, AGENT_ERROR, "the queue is full");
-    else
-        snprintf(error, AGENT_ERROR, "not a legal request: %s", strerror(status));
-    return false;
+    return abs(number) == ENOMEM
+               ? agent_fail(error, "the queue is full")
+               : agent_fail(error, "not a legal request: %s", strerror(abs(number)));
 }
 
-bool rdma_receive(void *b, const struct agent_work *w, char *error)
+bool rdma_receive(void *connection, const struct agent_work *w, char *error)
 {
     struct ibv_sge sge[AGENT_SGE_MAX];
     struct ibv_recv_wr wr = {.sg_list = sge}, *bad;
-    struct rdma_connection *c = rdma_find_connection(b, w->conn, error);
-    struct rdma_record *r = c == NULL ? NULL : rdma_free_record(c, true, error);
+    struct rdma_connection *c = connection;
+    struct rdma_record *r = rdma_free_record(c, true, error);
     if (r == NULL || !place_pieces(c->agent, w, sge, &wr.num_sge, error))
         return false;
     wr.wr_id = (uint64_t)(r - c->records);
     int status = ibv_post_recv(c->cm->qp, &wr, &bad);
     if (status != 0)
-        return refused(status, error);
+        return fail_post(status, error);
     record(r, w);
     c->receives++;
     return true;
@@ -99,20 +92,19 @@ static bool take_atomic(const struct iw_work *w, struct ibv_send_wr *wr)
 static bool take_op(const struct rdma_agent *a, const struct iw_work *w, struct ibv_send_wr *wr,
                     char *error)
 {
-    const struct agent_rdma_device *d = a->device;
     bool can = true;
     switch (w->opcode) {
-    case IW_WORK_SEND:
     case IW_WORK_SEND_SE:
+    case IW_WORK_SEND:
         wr->opcode = IBV_WR_SEND;
         break;
-    case IW_WORK_SEND_INVALIDATE:
     case IW_WORK_SEND_SE_INVALIDATE:
+    case IW_WORK_SEND_INVALIDATE:
         wr->opcode = IBV_WR_SEND_WITH_INV;
         wr->invalidate_rkey = w->invalidate_stag;
         /* rdma-core's provider for siw takes the STag from here. */
         wr->wr.rdma.rkey = w->invalidate_stag;
-        can = rdma_can_invalidate(d);
+        can = a->device->invalidates;
         break;
     case IW_WORK_WRITE:
     case IW_WORK_READ:
@@ -122,43 +114,32 @@ static bool take_op(const struct rdma_agent *a, const struct iw_work *w, struct 
         break;
     case IW_WORK_FETCH_ADD:
     case IW_WORK_CMP_SWAP:
-        if (!take_atomic(w, wr)) {
-            snprintf(error, AGENT_ERROR, AGENT_UNSUPPORTED "masks of op %s",
-                     agent_op_names[w->opcode]);
-            return false;
-        }
-        can = rdma_can_atomics(d);
+        if (!take_atomic(w, wr))
+            return agent_fail(error, AGENT_UNSUPPORTED "masks of op %s", agent_op_names[w->opcode]);
+        can = a->device->atomics;
         break;
     default:
         can = false;
         break;
     }
-    if (!can) {
-        snprintf(error, AGENT_ERROR, AGENT_UNSUPPORTED "op %s", agent_op_names[w->opcode]);
-        return false;
-    }
     if (w->opcode == IW_WORK_SEND_SE || w->opcode == IW_WORK_SEND_SE_INVALIDATE)
         wr->send_flags |= IBV_SEND_SOLICITED;
     if ((w->flags & IW_WORK_FENCE) != 0)
         wr->send_flags |= IBV_SEND_FENCE;
-    return true;
+    return can || agent_fail(error, AGENT_UNSUPPORTED "op %s", agent_op_names[w->opcode]);
 }
 
-bool rdma_post(void *b, const struct agent_work *w, char *error)
+bool rdma_post(void *connection, const struct agent_work *w, char *error)
 {
     struct ibv_sge sge[AGENT_SGE_MAX];
     struct ibv_send_wr wr = {.sg_list = sge, .send_flags = IBV_SEND_SIGNALED}, *bad;
-    struct rdma_connection *c = rdma_find_connection(b, w->conn, error);
-    if (c == NULL || !take_op(c->agent, &w->work, &wr, error))
+    struct rdma_connection *c = connection;
+    if (!take_op(c->agent, &w->work, &wr, error))
         return false;
-    if (c->stage != RDMA_OPEN) {
-        snprintf(error, AGENT_ERROR, AGENT_UNSUPPORTED "work before the connection is established");
-        return false;
-    }
-    if (c->closing) {
-        snprintf(error, AGENT_ERROR, "the connection is over");
-        return false;
-    }
+    if (c->stage != RDMA_OPEN)
+        return agent_fail(error, AGENT_UNSUPPORTED "work before the connection is established");
+    if (c->closing)
+        return agent_fail(error, "the connection is over");
     struct rdma_record *r = rdma_free_record(c, false, error);
     if (r == NULL || !place_pieces(c->agent, w, sge, &wr.num_sge, error))
         return false;
@@ -171,7 +152,7 @@ bool rdma_post(void *b, const struct agent_work *w, char *error)
     }
     int status = ibv_post_send(c->cm->qp, &wr, &bad);
     if (status != 0)
-        return refused(status, error);
+        return fail_post(status, error);
     record(r, w);
     c->sends++;
     return true;

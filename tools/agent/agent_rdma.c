@@ -1,29 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "rdma.h"
+#include "agent_rdma.h"
 #include "host/address.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <netdb.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- connections ---- */
 
-struct rdma_connection *rdma_find_connection(struct rdma_agent *a, uint64_t id, char *error)
-{
-    for (size_t i = 0; id != 0 && i < AGENT_CONNECTIONS; i++)
-        if (a->connections[i].id == id)
-            return &a->connections[i];
-    snprintf(error, AGENT_ERROR, "field conn: no connection %" PRIu64, id);
-    return NULL;
-}
-
 void rdma_drop_connection(struct rdma_connection *c)
 {
     c->cm->context = NULL;
-    rdma_end_windows(c->agent, c->id);
+    rdma_end_windows(c->agent, c->base.id);
     if (c->cm->qp != NULL)
         rdma_destroy_qp(c->cm);
     if (c->cq != NULL)
@@ -34,7 +23,7 @@ void rdma_drop_connection(struct rdma_connection *c)
     free(c->originals);
     free(c->records);
     agent_octets_free(&c->peer_private);
-    c->agent->live--;
+    c->base.core->live--;
     *c = (struct rdma_connection){0};
 }
 
@@ -51,12 +40,8 @@ static bool make_originals(struct rdma_connection *c)
 struct rdma_connection *rdma_new_connection(struct rdma_agent *a, struct rdma_cm_id *cm,
                                             const struct rdma_plan *p, char *error)
 {
-    struct rdma_connection *c = NULL;
-    for (size_t i = 0; i < AGENT_CONNECTIONS && c == NULL; i++)
-        if (a->connections[i].id == 0)
-            c = &a->connections[i];
+    struct rdma_connection *c = agent_slot_free(&a->core.connections, error);
     if (c == NULL) {
-        snprintf(error, AGENT_ERROR, "at most %d connections", AGENT_CONNECTIONS);
         (void)rdma_destroy_id(cm);
         return NULL;
     }
@@ -64,10 +49,11 @@ struct rdma_connection *rdma_new_connection(struct rdma_agent *a, struct rdma_cm
     uint32_t pieces =
         (uint32_t)(a->device->attributes.max_sge < AGENT_SGE_MAX ? a->device->attributes.max_sge
                                                                  : AGENT_SGE_MAX);
-    *c = (struct rdma_connection){.id = ++a->last_id, .agent = a, .cm = cm, .plan = *p};
-    a->live++;
+    *c = (struct rdma_connection){
+        .base = {.id = ++a->core.last_id, .core = &a->core}, .agent = a, .cm = cm, .plan = *p};
+    a->core.live++;
     c->records = calloc(depth, sizeof *c->records);
-    bool found = !rdma_can_atomics(a->device) || make_originals(c);
+    bool found = !a->device->atomics || make_originals(c);
     if (c->records != NULL && found)
         c->cq = ibv_create_cq(a->device->verbs, (int)depth, c, a->completions, 0);
     struct ibv_qp_init_attr attributes = {.qp_context = c,
@@ -112,19 +98,12 @@ static struct rdma_cm_id *find_way(struct rdma_agent *a, const struct iw_host_po
     if (to == NULL)
         return NULL;
     /* Without a channel librdmacm itself waits. */
-    int status = rdma_create_id(NULL, &cm, NULL, RDMA_PS_TCP);
-    if (status == 0)
-        status = rdma_resolve_addr(cm, NULL, to->ai_addr, RDMA_RESOLVE_MS);
-    if (status == 0 && cm->verbs != a->device->verbs) {
-        status = -1;
-        errno = ENODEV;
-    }
-    if (status == 0)
-        status = rdma_resolve_route(cm, RDMA_RESOLVE_MS);
-    if (status == 0)
-        status = rdma_migrate_id(cm, a->device->events);
+    bool good = rdma_create_id(NULL, &cm, NULL, RDMA_PS_TCP) == 0 &&
+                rdma_resolve_addr(cm, NULL, to->ai_addr, RDMA_RESOLVE_MS) == 0 &&
+                rdma_check_device(a, cm) == 0 && rdma_resolve_route(cm, RDMA_RESOLVE_MS) == 0 &&
+                rdma_migrate_id(cm, a->device->events) == 0;
     freeaddrinfo(to);
-    if (status == 0)
+    if (good)
         return cm;
     rdma_no_way(a, "connect to", at, errno, error);
     if (cm != NULL)
@@ -142,11 +121,11 @@ static int try_connect(struct rdma_agent *a, const struct agent_place *p,
         return -1;
     struct rdma_conn_param param = parameters(c, &p->private_data);
     c->stage = RDMA_STARTING;
-    *conn = c->id;
+    *conn = c->base.id;
     if (rdma_connect(cm, &param) == 0)
         return 0;
     int number = errno;
-    snprintf(error, AGENT_ERROR, "cannot connect: %s", strerror(number));
+    agent_fail(error, "cannot connect: %s", strerror(number));
     rdma_drop_connection(c);
     return number;
 }
@@ -164,44 +143,32 @@ static bool do_connect(void *b, const struct agent_place *p, uint64_t *conn, cha
     return number == 0;
 }
 
-static bool do_answer(void *b, uint64_t conn, bool accept, const struct agent_octets *data,
-                      char *error)
+static bool do_answer(void *connection, bool accept, const struct agent_octets *data, char *error)
 {
-    struct rdma_connection *c = rdma_find_connection(b, conn, error);
-    if (c == NULL)
+    struct rdma_connection *c = connection;
+    if (c->stage != RDMA_ASKED || c->base.listen == 0)
+        return agent_fail(error, "no Request waits for an answer");
+    if (!rdma_check_private(data, error))
         return false;
-    if (c->stage != RDMA_ASKED || c->listen == 0) {
-        snprintf(error, AGENT_ERROR, "no Request waits for an answer");
-        return false;
+    if (!accept) {
+        (void)rdma_reject(c->cm, data->data, (uint8_t)data->length);
+        c->closed = true;
+        rdma_finish(c, "graceful", NULL);
+        return true;
     }
-    if (data->length > RDMA_PRIVATE_MAX) {
-        snprintf(error, AGENT_ERROR, AGENT_UNSUPPORTED "field private: more than %d octets",
-                 RDMA_PRIVATE_MAX);
-        return false;
-    }
-    if (accept) {
-        if (rdma_accept_with(c, data) == 0)
-            return true;
-        snprintf(error, AGENT_ERROR, "the connection is over: %s", strerror(errno));
-        rdma_finish(c, "lost", NULL);
-        return false;
-    }
-    (void)rdma_reject(c->cm, data->data, (uint8_t)data->length);
-    c->closed = true;
-    rdma_finish(c, "graceful", NULL);
-    return true;
+    if (rdma_accept_with(c, data) == 0)
+        return true;
+    agent_fail(error, "the connection is over: %s", strerror(errno));
+    rdma_finish(c, "lost", NULL);
+    return false;
 }
 
-static bool do_close(void *b, uint64_t conn, enum agent_how how, uint8_t code, char *error)
+static bool do_close(void *connection, enum agent_how how, uint8_t code, char *error)
 {
-    struct rdma_connection *c = rdma_find_connection(b, conn, error);
+    struct rdma_connection *c = connection;
     (void)code;
-    if (c == NULL)
-        return false;
-    if (how == AGENT_TERMINATE) {
-        snprintf(error, AGENT_ERROR, AGENT_UNSUPPORTED "field how: terminate");
-        return false;
-    }
+    if (how == AGENT_TERMINATE)
+        return agent_fail(error, AGENT_UNSUPPORTED "field how: terminate");
     if (how == AGENT_GRACEFUL) {
         rdma_close_when_done(c);
         return true;
@@ -216,63 +183,51 @@ static bool do_close(void *b, uint64_t conn, enum agent_how how, uint8_t code, c
 
 /* ---- the whole ---- */
 
-static bool idle(void *b)
-{
-    return ((struct rdma_agent *)b)->live == 0;
-}
-
 static void hang_up(void *b)
 {
     struct rdma_agent *a = b;
     for (size_t i = 0; i < AGENT_CONNECTIONS; i++)
-        if (a->connections[i].id != 0)
+        if (a->connections[i].base.id != 0)
             rdma_drop_connection(&a->connections[i]);
     for (size_t i = 0; i < AGENT_LISTENERS; i++)
-        if (a->listeners[i].id != 0)
+        if (a->listeners[i].base.id != 0)
             rdma_close_listener(&a->listeners[i]);
-}
-
-static void reset(void *b)
-{
-    struct rdma_agent *a = b;
-    while (a->domain_count > 1)
-        (void)ibv_dealloc_pd(a->domains[--a->domain_count]);
-    a->last_id = 0;
 }
 
 static void destroy(void *b)
 {
     struct rdma_agent *a = b;
-    if (a == NULL)
-        return;
     hang_up(a);
     for (size_t i = 0; i < 3; i++)
         iw_watch_destroy(a->watches[i]);
-    while (a->domain_count > 0)
-        (void)ibv_dealloc_pd(a->domains[--a->domain_count]);
+    for (size_t i = 0; i < AGENT_DOMAINS && a->domains[i] != NULL; i++)
+        (void)ibv_dealloc_pd(a->domains[i]);
     if (a->completions != NULL)
         (void)ibv_destroy_comp_channel(a->completions);
     free(a);
 }
 
-static void *create(struct iw_reactor *reactor, const void *settings, agent_emit_fn emit,
-                    void *context)
+static struct agent_core *create(struct iw_reactor *reactor, const void *settings,
+                                 agent_emit_fn emit, void *context)
 {
     struct rdma_agent *a = calloc(1, sizeof *a);
     if (a == NULL)
         return NULL;
+    a->core =
+        (struct agent_core){.reactor = reactor,
+                            .emit = emit,
+                            .context = context,
+                            .listeners = {AGENT_SLOTS(a->listeners), "listen", "listener"},
+                            .connections = {AGENT_SLOTS(a->connections), "conn", "connection"},
+                            .domain_count = 1};
     a->device = settings;
-    a->reactor = reactor;
-    a->emit = emit;
-    a->context = context;
     a->completions = ibv_create_comp_channel(a->device->verbs);
     a->domains[0] = ibv_alloc_pd(a->device->verbs);
-    a->domain_count = a->domains[0] != NULL;
-    if (a->completions == NULL || a->domain_count == 0 || !rdma_watch(a)) {
+    if (a->completions == NULL || a->domains[0] == NULL || !rdma_watch(a)) {
         destroy(a);
         return NULL;
     }
-    return a;
+    return &a->core;
 }
 
 const struct agent_backend *agent_rdma_backend(const struct agent_rdma_device *device)
@@ -281,11 +236,9 @@ const struct agent_backend *agent_rdma_backend(const struct agent_rdma_device *d
                                            .create = create,
                                            .destroy = destroy,
                                            .hang_up = hang_up,
-                                           .reset = reset,
                                            .features = rdma_features,
-                                           .idle = idle,
                                            .listen = rdma_listen_at,
-                                           .unlisten = rdma_unlisten,
+                                           .unlisten = rdma_close_listener,
                                            .connect = do_connect,
                                            .answer = do_answer,
                                            .close = do_close,
@@ -295,7 +248,6 @@ const struct agent_backend *agent_rdma_backend(const struct agent_rdma_device *d
                                            .forget = rdma_forget,
                                            .receive = rdma_receive,
                                            .post = rdma_post};
-    bool windows = rdma_can_bind(device, IBV_MW_TYPE_1) || rdma_can_bind(device, IBV_MW_TYPE_2);
-    backend.bind = windows ? rdma_bind : NULL;
+    backend.bind = device->windows_1 || device->windows_2 ? rdma_bind : NULL;
     return &backend;
 }

@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events of librdmacm and the device for the backend on verbs, and the end of connections. */
-#include "rdma.h"
+#include "agent_rdma.h"
+
+#include "host/complain.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-
-static void report_event(struct rdma_connection *c, json_t *event)
-{
-    if (event != NULL)
-        json_object_set_new(event, "conn", json_integer((json_int_t)c->id));
-    c->agent->emit(c->agent->context, event);
-}
 
 /* ---- completions ---- */
 
@@ -52,18 +46,18 @@ static void completed(struct rdma_connection *c, uint32_t slot, const struct ibv
         *r->outcome = wc->status;
         return;
     }
-    json_t *event = json_pack("{s:s,s:I,s:s,s:s,s:I}", "event", "completion", "work",
-                              (json_int_t)r->work, "op", agent_op_names[r->op], "status",
-                              status_name(wc->status), "length", (json_int_t)length);
-    if (event != NULL && ok && received && (wc->wc_flags & IBV_WC_WITH_INV) != 0) {
-        json_object_set_new(event, "invalidated", json_integer(wc->invalidated_rkey));
-        rdma_invalidated(c->agent, wc->invalidated_rkey);
-    }
-    if (event != NULL && ok && (r->op == IW_WORK_FETCH_ADD || r->op == IW_WORK_CMP_SWAP))
-        json_object_set_new(event, "original", agent_u64(c->originals[slot]));
-    if (event != NULL && !ok && wc->status != IBV_WC_WR_FLUSH_ERR)
-        json_object_set_new(event, "error", json_string(ibv_wc_status_str(wc->status)));
-    report_event(c, event);
+    bool atomic = r->op == IW_WORK_FETCH_ADD || r->op == IW_WORK_CMP_SWAP;
+    bool invalidated = ok && received && (wc->wc_flags & IBV_WC_WITH_INV) != 0;
+    bool fault = !ok && wc->status != IBV_WC_WR_FLUSH_ERR;
+    char error[AGENT_ERROR];
+    if (invalidated) /* by the peer: what the device cannot do now stays */
+        (void)rdma_invalidate(c->agent, wc->invalidated_rkey, error);
+    agent_report(&c->base, "completion", "{s:I,s:s,s:s,s:I,s:o*,s:o*,s:s*}", "work",
+                 (json_int_t)r->work, "op", agent_op_names[r->op], "status",
+                 status_name(wc->status), "length", (json_int_t)length, "invalidated",
+                 invalidated ? json_integer(wc->invalidated_rkey) : NULL, "original",
+                 ok && atomic ? iw_json_wide(c->originals[slot]) : NULL, "error",
+                 fault ? ibv_wc_status_str(wc->status) : NULL);
 }
 
 static void poll_completions(struct rdma_connection *c)
@@ -78,14 +72,13 @@ static void poll_completions(struct rdma_connection *c)
         }
 }
 
-bool rdma_await(struct rdma_connection *c, const struct rdma_record *r)
+void rdma_poll_for(struct rdma_connection *c, const struct rdma_record *r, int ms)
 {
     poll_completions(c);
-    for (int i = 0; i < RDMA_BIND_MS && r->used; i++) {
+    for (; ms > 0 && (r != NULL ? r->used : c->sends + c->receives > 0); ms--) {
         (void)poll(NULL, 0, 1);
         poll_completions(c);
     }
-    return !r->used;
 }
 
 static void close_if_done(struct rdma_connection *c)
@@ -126,11 +119,7 @@ static void flush(struct rdma_connection *c)
     const struct ibv_wc flushed = {.status = IBV_WC_WR_FLUSH_ERR};
     if (!c->closed)
         (void)rdma_disconnect(c->cm);
-    poll_completions(c);
-    for (int i = 0; i < RDMA_FLUSH_MS && c->sends + c->receives > 0; i++) {
-        (void)poll(NULL, 0, 1);
-        poll_completions(c);
-    }
+    rdma_poll_for(c, NULL, RDMA_FLUSH_MS);
     for (uint32_t i = 0; i < c->plan.send_depth + c->plan.recv_depth; i++)
         if (c->records[i].used)
             completed(c, i, &flushed);
@@ -155,16 +144,9 @@ void rdma_finish(struct rdma_connection *c, const char *cause, const char *reaso
 {
     const char *state = queue_pair_state(c);
     flush(c);
-    json_t *event = json_pack("{s:s}", "event", "closed");
-    if (event != NULL && cause != NULL) {
-        json_object_set_new(event, "graceful", json_boolean(strcmp(cause, "graceful") == 0));
-        json_object_set_new(event, "cause", json_string(cause));
-    }
-    if (event != NULL && reason != NULL)
-        json_object_set_new(event, "error", json_string(reason));
-    if (event != NULL && state != NULL)
-        json_object_set_new(event, "qp", json_string(state));
-    report_event(c, event);
+    agent_report(&c->base, "closed", "{s:o*,s:s*,s:s*,s:s*}", "graceful",
+                 cause == NULL ? NULL : json_boolean(strcmp(cause, "graceful") == 0), "cause",
+                 cause, "error", reason, "qp", state);
     rdma_drop_connection(c);
 }
 
@@ -172,14 +154,14 @@ void rdma_finish(struct rdma_connection *c, const char *cause, const char *reaso
 
 static struct agent_octets private_of(const struct rdma_cm_event *event)
 {
-    struct agent_octets none = {NULL, 0};
     const struct rdma_conn_param *p = &event->param.conn;
-    if (p->private_data == NULL || p->private_data_len == 0)
-        return none;
-    struct agent_octets o = {malloc(p->private_data_len), p->private_data_len};
-    if (o.data == NULL)
-        return none;
-    memcpy(o.data, p->private_data, o.length);
+    struct agent_octets o = {NULL, 0};
+    if (p->private_data != NULL && p->private_data_len > 0)
+        o.data = malloc(p->private_data_len);
+    if (o.data != NULL) {
+        o.length = p->private_data_len;
+        memcpy(o.data, p->private_data, o.length);
+    }
     return o;
 }
 
@@ -191,23 +173,21 @@ static void asked(struct rdma_listener *l, struct rdma_cm_id *cm, struct agent_o
         agent_octets_free(data);
         return;
     }
-    c->listen = l->id;
+    c->base.listen = l->base.id;
     c->peer_private = *data;
-    if (l->ask)
-        report_event(c, json_pack("{s:s,s:I,s:o}", "event", "request", "listen", (json_int_t)l->id,
-                                  "private", agent_hex(data->data, data->length)));
-    else if (rdma_accept_with(c, &l->reply) != 0)
+    if (l->base.ask)
+        agent_report(&c->base, "request", "{s:o*,s:o}", "listen", agent_listen_of(&c->base),
+                     "private", iw_json_hex(data->data, data->length));
+    else if (rdma_accept_with(c, &l->base.reply) != 0)
         rdma_finish(c, "lost", strerror(errno));
 }
 
 static void established(struct rdma_connection *c)
 {
-    json_t *event = json_pack("{s:s,s:o}", "event", "established", "private",
-                              agent_hex(c->peer_private.data, c->peer_private.length));
-    if (event != NULL && c->listen != 0)
-        json_object_set_new(event, "listen", json_integer((json_int_t)c->listen));
     c->stage = RDMA_OPEN;
-    report_event(c, event);
+    agent_report(&c->base, "established", "{s:o,s:o*}", "private",
+                 iw_json_hex(c->peer_private.data, c->peer_private.length), "listen",
+                 agent_listen_of(&c->base));
     close_if_done(c);
 }
 
@@ -219,7 +199,7 @@ static void disconnected(struct rdma_connection *c, int status)
         return;
     }
     if (!c->closing)
-        report_event(c, json_pack("{s:s}", "event", "peer-closed"));
+        agent_report(&c->base, "peer-closed", "{}");
     /* librdmacm reports the same for a FIN, a reset and a Terminate. */
     const char *cause = status != 0 ? "lost" : c->closing ? "graceful" : NULL;
     rdma_finish(c, cause, status == 0 ? NULL : strerror(abs(status)));
@@ -230,7 +210,7 @@ static void happened(struct rdma_connection *c, enum rdma_cm_event_type kind, in
 {
     switch (kind) {
     case RDMA_CM_EVENT_ESTABLISHED:
-        if (c->listen == 0) {
+        if (c->base.listen == 0) {
             agent_octets_free(&c->peer_private);
             c->peer_private = *data;
             *data = (struct agent_octets){NULL, 0};
@@ -238,8 +218,8 @@ static void happened(struct rdma_connection *c, enum rdma_cm_event_type kind, in
         established(c);
         break;
     case RDMA_CM_EVENT_REJECTED:
-        report_event(c, json_pack("{s:s,s:o}", "event", "rejected", "private",
-                                  agent_hex(data->data, data->length)));
+        agent_report(&c->base, "rejected", "{s:o}", "private",
+                     iw_json_hex(data->data, data->length));
         rdma_finish(c, "graceful", NULL);
         break;
     case RDMA_CM_EVENT_CONNECT_ERROR:
@@ -260,9 +240,9 @@ static void device_gone(struct rdma_agent *a)
     if (a->device_gone)
         return;
     a->device_gone = true;
-    fprintf(stderr, "iwarp-agent: %s was removed\n", a->device->verbs->device->name);
+    iw_complain("%s was removed", a->device->verbs->device->name);
     for (size_t i = 0; i < AGENT_CONNECTIONS; i++)
-        if (a->connections[i].id != 0)
+        if (a->connections[i].base.id != 0)
             rdma_finish(&a->connections[i], "lost", "the device was removed");
     (void)raise(SIGTERM);
 }
@@ -334,15 +314,15 @@ static void on_async(void *context, uint32_t events)
         ibv_ack_async_event(&event);
         for (size_t i = 0; i < AGENT_CONNECTIONS; i++) {
             struct rdma_connection *c = &a->connections[i];
-            if (c->id == 0 || !concerns(&event, c))
+            if (c->base.id == 0 || !concerns(&event, c))
                 continue;
             poll_completions(c);
             c->faulted = true;
-            report_event(c, json_pack("{s:s,s:s}", "event", "fault", "error", name));
+            agent_report(&c->base, "fault", "{s:s}", "error", name);
         }
         if (event.event_type == IBV_EVENT_PORT_ERR || event.event_type == IBV_EVENT_PORT_ACTIVE ||
             event.event_type == IBV_EVENT_DEVICE_FATAL)
-            fprintf(stderr, "iwarp-agent: %s: %s\n", a->device->verbs->device->name, name);
+            iw_complain("%s: %s", a->device->verbs->device->name, name);
         if (event.event_type == IBV_EVENT_DEVICE_FATAL)
             device_gone(a);
     }
@@ -360,7 +340,8 @@ bool rdma_watch(struct rdma_agent *a)
         int flags = fcntl(sources[i].fd, F_GETFL);
         if (flags < 0 || fcntl(sources[i].fd, F_SETFL, flags | O_NONBLOCK) != 0)
             return false;
-        a->watches[i] = iw_watch_create(a->reactor, sources[i].fd, EPOLLIN, sources[i].ready, a);
+        a->watches[i] =
+            iw_watch_create(a->core.reactor, sources[i].fd, EPOLLIN, sources[i].ready, a);
         if (a->watches[i] == NULL)
             return false;
     }

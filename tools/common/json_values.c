@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "json_values.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "host/text.h"
+
+json_t *iw_json_hex(const uint8_t *octets, size_t length)
+{
+    char *text = malloc(2 * length + 1);
+    if (!text)
+        return NULL;
+    iw_text_hex(text, octets, length);
+    json_t *hex = json_stringn(text, 2 * length);
+    free(text);
+    return hex;
+}
+
+json_t *iw_json_wide(uint64_t value)
+{
+    return json_sprintf("0x%" PRIx64, value);
+}

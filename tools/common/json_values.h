@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IW_TOOLS_JSON_VALUES_H
+#define IW_TOOLS_JSON_VALUES_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Values that JSON has no type of its own for. Each returns a new reference, NULL if there is no
+ * memory. */
+
+/* Octets as hex digits. */
+json_t *iw_json_hex(const uint8_t *octets, size_t length);
+/* A number of 64 bits as "0x...": JSON's readers do not promise to keep all of its bits. */
+json_t *iw_json_wide(uint64_t value);
+
+#endif
