@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host/complain.h"
 #include "host/options.h"
-#include "loop.h"
 #include "perf.h"
-#include "record.h"
+#include "perf_loop.h"
+#include "perf_record.h"
 #include "standard.h"
 
 #include <stdio.h>

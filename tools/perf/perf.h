@@ -2,12 +2,12 @@
 /*
  * iwarp-perf over sockets.
  *
- * plan.c     the command line          client.c  rounds of slices, interleaved over the lanes
- * control.c  lines of JSON             server.c  the other side of them
- * lane.c     a lane's connections      stats.c   medians
- * rdma.c     a lane of iWARP           table.c   the printed table
- * threads.c  one in several threads
- * tcp.c      the baseline              report.c, plot.c  JSON, a page
+ * perf_plan.c     the command line      perf_client.c  rounds of slices, interleaved over the lanes
+ * perf_control.c  lines of JSON         perf_server.c  the other side of them
+ * lane.c          a lane's connections  perf_stats.c   medians
+ * perf_rdma.c     a lane of iWARP       perf_table.c   the printed table
+ * perf_threads.c  one in several threads
+ * perf_tcp.c      the baseline          perf_report.c, plot.c  JSON, a page
  *
  * A lane is a set of connections of one kind (plain TCP; iWARP with or without CRC and Markers).
  * All lanes are opened first. A slice is one test with one size on one lane; a round is one slice
@@ -116,7 +116,7 @@ static inline uint32_t perf_window(const struct perf_setup *setup, const struct 
     return perf_is_read(run->test) && setup->window > PERF_READS ? PERF_READS : setup->window;
 }
 
-/* ---- plan.c ---- */
+/* ---- perf_plan.c ---- */
 
 struct perf_plan {
     bool tests[PERF_TESTS];
@@ -193,15 +193,15 @@ static inline bool perf_lane_active(const struct perf_lane *lane, const struct p
 }
 void perf_sample(struct perf_samples *samples, double nanoseconds);
 
-/* rdma.c, tcp.c: return the lane with its kind's memory, or NULL. */
+/* perf_rdma.c, perf_tcp.c: return the lane with its kind's memory, or NULL. */
 struct perf_lane *perf_rdma_new(const struct perf_setup *setup);
 int perf_rdma_register(struct perf_lane *lane);
-/* threads.c: the same with setup->threads above 1. */
+/* perf_threads.c: the same with setup->threads above 1. */
 struct perf_lane *perf_threads_new(const struct perf_setup *setup);
 int perf_threads_register(struct perf_lane *lane);
 struct perf_lane *perf_tcp_new(const struct perf_setup *setup);
 
-/* ---- client.c, server.c ---- */
+/* ---- perf_client.c, perf_server.c ---- */
 
 int perf_client(const struct perf_plan *plan, const char *host_port);
 /* Serves clients, one after another, on a listening socket. */
@@ -209,7 +209,7 @@ int perf_serve(int listener, bool once);
 int perf_server(const struct perf_plan *plan);
 int perf_local(const struct perf_plan *plan);
 
-/* ---- stats.c ---- */
+/* ---- perf_stats.c ---- */
 
 struct perf_spread {
     double median, min, max;
@@ -244,7 +244,7 @@ struct perf_results {
     size_t count, room;
 };
 
-/* ---- table.c, report.c, plot.c ---- */
+/* ---- perf_table.c, perf_report.c, plot.c ---- */
 
 /* Writes the name: "tcp", "iwarp crc", "iwarp crc markers", "iwarp". */
 void perf_lane_name(const struct perf_setup *setup, char *name, size_t room);

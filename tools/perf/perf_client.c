@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "control.h"
 #include "host/address.h"
+#include "perf_control.h"
 
 #include <errno.h>
 #include <netdb.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "loop.h"
+#include "perf_loop.h"
 
 #include <inttypes.h>
 #include <stdio.h>

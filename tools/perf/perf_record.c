@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Makes up a capture of RDMA Writes and Reads, or Sends, over many connections, and writes it on
  * the fly. */
-#include "record.h"
+#include "perf_record.h"
 
 #include <inttypes.h>
 #include <stdio.h>

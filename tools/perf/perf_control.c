@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "control.h"
+#include "perf_control.h"
 
 #include <errno.h>
 #include <netinet/in.h>
