@@ -29,10 +29,26 @@ static bool next_word(const char **list, char *word, size_t room)
     return true;
 }
 
-static bool parse_tests(const char *list, struct perf_plan *plan)
+/* What the options say. */
+struct draft {
+    struct perf_plan plan;
+    struct perf_setup setup; /* of all lanes */
+    unsigned crc, markers;   /* bit 0: off, bit 1: on */
+};
+
+/* Returns what a setter returns, with what was expected in `error` if the value is not good. */
+static int taken(bool good, const char *expected, char *error, size_t room)
+{
+    if (good)
+        return IW_OPTION_TAKEN;
+    snprintf(error, room, "expected %s", expected);
+    return IW_OPTION_WRONG;
+}
+
+static bool parse_tests(const char *list, struct draft *d)
 {
     char word[32];
-    memset(plan->tests, 0, sizeof plan->tests);
+    memset(d->plan.tests, 0, sizeof d->plan.tests);
     if (*list == '\0')
         return false;
     while (next_word(&list, word, sizeof word)) {
@@ -41,12 +57,17 @@ static bool parse_tests(const char *list, struct perf_plan *plan)
             bool group = strcmp(word, perf_is_latency((enum perf_test)i) ? "lat" : "bw") == 0;
             if (!group && strcmp(word, "all") != 0 && strcmp(word, perf_test_names[i]) != 0)
                 continue;
-            known = plan->tests[i] = true;
+            known = d->plan.tests[i] = true;
         }
         if (!known)
             return false;
     }
     return true;
+}
+
+static int set_tests(void *context, const char *value, char *error, size_t room)
+{
+    return taken(parse_tests(value, context), "a list of tests", error, room);
 }
 
 static bool parse_sizes(const char *list, struct perf_plan *plan)
@@ -60,18 +81,45 @@ static bool parse_sizes(const char *list, struct perf_plan *plan)
     return plan->size_count > 0;
 }
 
-static void all_sizes(struct perf_plan *plan)
+static int set_sizes(void *context, const char *value, char *error, size_t room)
 {
-    plan->size_count = 0;
-    for (uint64_t size = 1; size <= PERF_SIZE_MAX; size *= 2)
-        plan->sizes[plan->size_count++] = size;
+    struct draft *d = context;
+    return taken(parse_sizes(value, &d->plan), "1..8388608, or a list", error, room);
 }
 
-/* Parses on, off or both. Bit 0: off, bit 1: on. */
-static bool parse_both(const char *text, unsigned *out)
+static int set_all_sizes(void *context, const char *value, char *error, size_t room)
 {
-    *out = strcmp(text, "on") == 0 ? 2 : strcmp(text, "off") == 0 ? 1 : 3;
-    return *out != 3 || strcmp(text, "both") == 0;
+    struct draft *d = context;
+    (void)value, (void)error, (void)room;
+    d->plan.size_count = 0;
+    for (uint64_t size = 1; size <= PERF_SIZE_MAX; size *= 2)
+        d->plan.sizes[d->plan.size_count++] = size;
+    return IW_OPTION_TAKEN;
+}
+
+static int set_baseline(void *context, const char *value, char *error, size_t room)
+{
+    struct draft *d = context;
+    d->plan.baseline = strcmp(value, "tcp") == 0;
+    return taken(d->plan.baseline, "tcp", error, room);
+}
+
+static int set_both(unsigned *out, const char *value, char *error, size_t room)
+{
+    *out = strcmp(value, "on") == 0 ? 2 : strcmp(value, "off") == 0 ? 1 : 3;
+    return taken(*out != 3 || strcmp(value, "both") == 0, "on, off or both", error, room);
+}
+
+static int set_crc(void *context, const char *value, char *error, size_t room)
+{
+    struct draft *d = context;
+    return set_both(&d->crc, value, error, room);
+}
+
+static int set_markers(void *context, const char *value, char *error, size_t room)
+{
+    struct draft *d = context;
+    return set_both(&d->markers, value, error, room);
 }
 
 static bool has_cpu(int cpu)
@@ -96,96 +144,47 @@ static bool parse_cpus(const char *list, struct perf_plan *plan)
     return plan->cpu[0] >= 0;
 }
 
-/* What the options say. 0: not said. */
-struct draft {
-    struct perf_plan plan;
-    uint64_t connections, window, mss, mulpdu, buffer, threads;
-    unsigned crc, markers;
-    bool poll;
-    char congestion[PERF_CONGESTION];
-};
-
-static int wrong(char *error, size_t room, const char *expected)
-{
-    snprintf(error, room, "expected %s", expected);
-    return IW_OPTION_WRONG;
-}
-
-static int set_tests(void *context, const char *value, char *error, size_t room)
-{
-    struct draft *d = context;
-    return parse_tests(value, &d->plan) ? IW_OPTION_TAKEN : wrong(error, room, "a list of tests");
-}
-
-static int set_sizes(void *context, const char *value, char *error, size_t room)
-{
-    struct draft *d = context;
-    return parse_sizes(value, &d->plan) ? IW_OPTION_TAKEN
-                                        : wrong(error, room, "1..8388608, or a list");
-}
-
-static int set_all_sizes(void *context, const char *value, char *error, size_t room)
-{
-    struct draft *d = context;
-    (void)value, (void)error, (void)room;
-    all_sizes(&d->plan);
-    return IW_OPTION_TAKEN;
-}
-
-static int set_baseline(void *context, const char *value, char *error, size_t room)
-{
-    struct draft *d = context;
-    d->plan.baseline = strcmp(value, "tcp") == 0;
-    return d->plan.baseline ? IW_OPTION_TAKEN : wrong(error, room, "tcp");
-}
-
-static int set_crc(void *context, const char *value, char *error, size_t room)
-{
-    struct draft *d = context;
-    return parse_both(value, &d->crc) ? IW_OPTION_TAKEN : wrong(error, room, "on, off or both");
-}
-
-static int set_markers(void *context, const char *value, char *error, size_t room)
-{
-    struct draft *d = context;
-    return parse_both(value, &d->markers) ? IW_OPTION_TAKEN : wrong(error, room, "on, off or both");
-}
-
 static int set_cpus(void *context, const char *value, char *error, size_t room)
 {
     struct draft *d = context;
-    return parse_cpus(value, &d->plan) ? IW_OPTION_TAKEN
-                                       : wrong(error, room, "the number of a CPU here, or two");
+    return taken(parse_cpus(value, &d->plan), "the number of a CPU here, or two", error, room);
+}
+
+/* Returns true if a socket takes these options, or if there is no socket to ask; else false, with
+ * errno and text in `error`. */
+static bool has_options(const struct perf_setup *setup, char *error)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool taken_all = fd < 0 || perf_lane_socket(setup, fd, error) == 0;
+    int why = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = why;
+    return taken_all;
 }
 
 /* Takes the congestion control if a socket accepts it. */
 static int set_congestion(void *context, const char *value, char *text, size_t room)
 {
     struct draft *d = context;
-    struct perf_setup setup = {.mss = 0};
-    char error[PERF_TEXT];
+    struct perf_setup alone = {.mss = 0};
     const char *path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-    char expected[256] = "one that TCP has here";
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    snprintf(setup.congestion, sizeof setup.congestion, "%s", value);
+    char error[PERF_TEXT], names[128] = "", expected[256] = "one that TCP has here";
+    snprintf(alone.congestion, sizeof alone.congestion, "%s", value);
     errno = 0;
-    bool known = value[0] != '\0' && strlen(value) < sizeof setup.congestion && fd >= 0 &&
-                 perf_lane_socket(&setup, fd, error) == 0;
-    if (!known && errno == EPERM)
-        path = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
-    if (fd >= 0)
-        close(fd);
-    memcpy(d->congestion, setup.congestion, sizeof d->congestion);
-    if (known)
+    if (value[0] != '\0' && strlen(value) < sizeof alone.congestion && has_options(&alone, error)) {
+        memcpy(d->setup.congestion, alone.congestion, sizeof alone.congestion);
         return IW_OPTION_TAKEN;
+    }
+    if (errno == EPERM)
+        path = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
     FILE *list = fopen(path, "r");
-    char names[128] = "";
     if (list != NULL && fgets(names, sizeof names, list) != NULL)
         snprintf(expected, sizeof expected, "what TCP has here: %.*s", (int)strcspn(names, "\n"),
                  names);
     if (list != NULL)
         fclose(list);
-    return wrong(text, room, expected);
+    return taken(false, expected, text, room);
 }
 
 #define COUNT(member, least, most) IW_OPTION_COUNTS(struct draft, member, least, most)
@@ -201,19 +200,19 @@ static const struct iw_option client_options[] = {
      IW_OPTION_CALLS(set_baseline)},
     {"crc", 0, "on|off|both", "(on)", 0, IW_OPTION_CALLS(set_crc)},
     {"markers", 0, "on|off|both", "(off)", 0, IW_OPTION_CALLS(set_markers)},
-    {"connections", 0, "N", "(1), 1..10000", 0, COUNT(connections, 1, PERF_CONNECTIONS)},
+    {"connections", 0, "N", "(1), 1..10000", 0, COUNT(setup.connections, 1, PERF_CONNECTIONS)},
     {"window", 0, "N", "messages on their way, bandwidth (128), 1..4096", 0,
-     COUNT(window, 1, PERF_WINDOW)},
+     COUNT(setup.window, 1, PERF_WINDOW)},
     {"both-ways", 0, NULL, "bandwidth in both directions at once", 0,
      IW_OPTION_SETS(struct draft, plan.both)},
     {"poll", 0, NULL, "ask the sockets again and again instead of waiting for them", 0,
-     IW_OPTION_SETS(struct draft, poll)},
+     IW_OPTION_SETS(struct draft, setup.poll)},
     {"mss", 0, "N", "octets of a TCP segment (TCP_MAXSEG), 140..32767", 0,
-     COUNT(mss, 140, PERF_MSS)},
+     COUNT(setup.mss, 140, PERF_MSS)},
     {"mulpdu", 0, "N", "octets of a DDP segment, 128..64768 (from TCP's segment size)", 0,
-     COUNT(mulpdu, 128, 64768)},
+     COUNT(setup.mulpdu, 128, 64768)},
     {"socket-buffer", 0, "N", "octets, 4096..1073741824 (the system's choice)", 0,
-     COUNT(buffer, 4096, 1073741824)},
+     COUNT(setup.socket_buffer, 4096, 1073741824)},
     {"congestion", 0, "NAME", "TCP's congestion control in every lane (the system's choice)", 0,
      IW_OPTION_CALLS(set_congestion)},
     {"rounds", 0, "N", "(9), 1..1000", 0, COUNT(plan.rounds, 1, PERF_ROUNDS)},
@@ -234,7 +233,7 @@ static const struct iw_option client_options[] = {
     {"max-ratio", 0, "X", "exit with 1 if a latency is above X of plain TCP's", 0,
      IW_OPTION_MEASURES(struct draft, plan.max_ratio, 0, 1e9)},
     {"threads", 0, "N", "of iWARP, at each end; they share the connections out (1), 1..64", 0,
-     COUNT(threads, 1, PERF_THREADS)},
+     COUNT(setup.threads, 1, PERF_THREADS)},
     {"soak", 0, "SECONDS",
      "no figures: all that the options name, repeated for this long and verified;\n"
      "exit with 1 if memory grows",
@@ -257,42 +256,31 @@ static const char usage[] =
 /* Makes the lanes: the baseline, then every combination of CRC and Markers. */
 static int make_lanes(struct perf_plan *plan, const struct draft *d)
 {
-    struct perf_setup setup = {.poll = d->poll,
-                               .ahead = !plan->verify,
-                               .connections = (uint32_t)d->connections,
-                               .window = (uint32_t)d->window,
-                               .threads = (uint32_t)d->threads,
-                               .mss = (uint32_t)d->mss,
-                               .mulpdu = (uint32_t)d->mulpdu,
-                               .socket_buffer = d->buffer,
-                               .size_max = 8};
-    memcpy(setup.congestion, d->congestion, sizeof setup.congestion);
+    struct perf_setup setup = d->setup;
+    char error[PERF_TEXT];
+    setup.ahead = !plan->verify;
+    setup.size_max = 8;
     for (size_t i = 0; i < plan->size_count; i++)
         if (plan->sizes[i] > setup.size_max)
             setup.size_max = plan->sizes[i];
     if (setup.threads > setup.connections) {
         iw_complain("--threads %u: expected at most one for each connection",
                     (unsigned)setup.threads);
-        return PERF_USAGE;
+        return IW_EXIT_USAGE;
     }
     if (setup.connections * setup.size_max > PERF_MEMORY) {
         iw_complain("%u connections of %llu octets: expected at most 1 GiB in all",
                     (unsigned)setup.connections, (unsigned long long)setup.size_max);
-        return PERF_USAGE;
+        return IW_EXIT_USAGE;
     }
     if (setup.connections * (uint64_t)setup.window > PERF_POSTED) {
         iw_complain("%u connections with a window of %u: expected at most %d in all",
                     (unsigned)setup.connections, (unsigned)setup.window, PERF_POSTED);
-        return PERF_USAGE;
+        return IW_EXIT_USAGE;
     }
-    char error[PERF_TEXT];
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool settable = fd < 0 || perf_lane_socket(&setup, fd, error) == 0;
-    if (fd >= 0)
-        close(fd);
-    if (!settable) {
+    if (!has_options(&setup, error)) {
         iw_complain("%s", error);
-        return PERF_USAGE;
+        return IW_EXIT_USAGE;
     }
     if (plan->baseline) {
         plan->lanes[plan->lane_count] = setup;
@@ -311,7 +299,7 @@ static int make_lanes(struct perf_plan *plan, const struct draft *d)
 static int check_sense(const struct perf_plan *plan, const struct draft *d, bool local, bool timed)
 {
     bool tests[2] = {false, false};
-    uint64_t most = PERF_SAMPLES / plan->rounds / d->connections;
+    uint64_t most = PERF_SAMPLES / plan->rounds / d->setup.connections;
     const char *text = NULL;
     for (int i = 0; i < PERF_TESTS; i++)
         tests[perf_is_latency((enum perf_test)i)] |= plan->tests[i];
@@ -330,52 +318,52 @@ static int check_sense(const struct perf_plan *plan, const struct draft *d, bool
         text = "--html: expected another file than that of --json";
     if (text != NULL) {
         iw_complain("%s", text);
-        return PERF_USAGE;
+        return IW_EXIT_USAGE;
     }
     if (plan->soak == 0 && tests[true] && plan->count > most) {
         iw_complain("--count %llu: expected at most %llu latencies of a connection in each "
                     "of %llu rounds",
                     (unsigned long long)plan->count, (unsigned long long)most,
                     (unsigned long long)plan->rounds);
-        return PERF_USAGE;
+        return IW_EXIT_USAGE;
     }
     return -1;
 }
 
-static int take_address(struct perf_plan *plan, int argc, char **argv, int first)
+/* Reads a command line into `context`, and a word HOST:PORT if `address` is not NULL. Returns -1 to
+ * go on, else the exit status. */
+static int read_line(const struct iw_option *options, size_t count, void *context,
+                     const char **address, int argc, char **argv)
 {
+    const struct iw_option_table table = {.options = options, .count = count, .context = context};
+    const struct iw_command_line line = {.program = "iwarp-perf",
+                                         .usage = usage,
+                                         .tables = &table,
+                                         .n_tables = 1,
+                                         .most_words = address != NULL};
+    int first, result = iw_options_read(&line, argc, argv, &first);
+    if (result >= 0 || address == NULL)
+        return result;
     if (first == argc) {
         iw_complain("expected HOST:PORT");
         return IW_EXIT_USAGE;
     }
-    plan->address = argv[first];
+    *address = argv[first];
     return -1;
 }
 
 int perf_plan_client(struct perf_plan *plan, bool local, int argc, char **argv)
 {
     struct draft d = {.plan = {.sizes = {65536}, .size_count = 1, .cpu = {-1, -1}},
-                      .connections = 1,
-                      .window = 128,
-                      .threads = 1,
+                      .setup = {.connections = 1, .window = 128, .threads = 1},
                       .crc = 2,
                       .markers = 1};
-    const struct iw_option_table table = {.options = client_options,
-                                          .count = sizeof client_options / sizeof *client_options,
-                                          .context = &d};
-    const struct iw_command_line line = {.program = "iwarp-perf",
-                                         .usage = usage,
-                                         .tables = &table,
-                                         .n_tables = 1,
-                                         .most_words = local ? 0 : 1};
-    int first;
     d.plan.tests[PERF_WRITE_BW] = true;
-    int result = iw_options_read(&line, argc, argv, &first);
-    *plan = d.plan;
-    if (result < 0 && !local)
-        result = take_address(plan, argc, argv, first);
+    int result = read_line(client_options, sizeof client_options / sizeof *client_options, &d,
+                           local ? NULL : &d.plan.address, argc, argv);
     if (result >= 0)
         return result;
+    *plan = d.plan;
     bool timed = plan->rounds > 0 || plan->slice_ms > 0;
     plan->rounds = plan->rounds > 0 ? plan->rounds : 9;
     plan->slice_ms = plan->slice_ms > 0 ? plan->slice_ms : 50;
@@ -386,13 +374,7 @@ int perf_plan_client(struct perf_plan *plan, bool local, int argc, char **argv)
 
 int perf_plan_server(struct perf_plan *plan, int argc, char **argv)
 {
-    const struct iw_option_table table = {.options = server_options,
-                                          .count = sizeof server_options / sizeof *server_options,
-                                          .context = plan};
-    const struct iw_command_line line = {
-        .program = "iwarp-perf", .usage = usage, .tables = &table, .n_tables = 1, .most_words = 1};
-    int first;
     *plan = (struct perf_plan){.cpu = {-1, -1}};
-    int result = iw_options_read(&line, argc, argv, &first);
-    return result >= 0 ? result : take_address(plan, argc, argv, first);
+    return read_line(server_options, sizeof server_options / sizeof *server_options, plan,
+                     &plan->address, argc, argv);
 }
