@@ -22,10 +22,6 @@
 #include <stdio.h>
 
 enum {
-    PERF_OK = 0,
-    PERF_FAILED = 1,
-    PERF_USAGE = 64,
-    PERF_UNAVAILABLE = 69,
     PERF_TEXT = 256,      /* room for any error text */
     PERF_CONGESTION = 16, /* Linux' TCP_CA_NAME_MAX */
     PERF_LANES = 5,
@@ -241,7 +237,7 @@ struct perf_result {
 
 struct perf_results {
     struct perf_result *list;
-    size_t count, room;
+    size_t count;
 };
 
 /* ---- perf_table.c, perf_report.c, plot.c ---- */

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -25,15 +26,19 @@ void perf_control_close(struct perf_control *c)
     c->fd = -1;
 }
 
+int perf_control_fail(struct perf_control *c, const char *text)
+{
+    snprintf(c->error, sizeof c->error, "%s", text);
+    return -1;
+}
+
 int perf_control_send(struct perf_control *c, json_t *message)
 {
     char *text = json_dumps(message, JSON_COMPACT);
     size_t length = text != NULL ? strlen(text) : 0, sent = 0;
     json_decref(message);
-    if (text == NULL) {
-        snprintf(c->error, sizeof c->error, "no memory");
-        return -1;
-    }
+    if (text == NULL)
+        return perf_control_fail(c, "no memory");
     text[length++] = '\n'; /* in place of its end */
     while (sent < length) {
         ssize_t n = send(c->fd, text + sent, length - sent, MSG_NOSIGNAL);
@@ -49,6 +54,8 @@ int perf_control_send(struct perf_control *c, json_t *message)
     return sent == length ? 0 : -1;
 }
 
+static const char foreign[] = "the peer does not speak as iwarp-perf does";
+
 /* Returns the line that ends at `end`; keeps the rest for the next. */
 static json_t *take_line(struct perf_control *c, const char *end)
 {
@@ -60,14 +67,13 @@ static json_t *take_line(struct perf_control *c, const char *end)
     memmove(c->line, end + 1, c->have);
     if (json_is_object(message) && trouble == NULL)
         return message;
-    c->told = trouble != NULL;
-    if (trouble != NULL) {
+    (void)perf_control_fail(c, foreign);
+    c->theirs = trouble != NULL;
+    if (trouble != NULL)
         snprintf(c->error, sizeof c->error, "the peer says: %.200s", trouble);
-        for (char *at = c->error; *at != '\0'; at++)
-            if ((unsigned char)*at < ' ' || *at == 0x7f)
-                *at = '?'; /* nothing for a terminal to obey */
-    } else
-        snprintf(c->error, sizeof c->error, "the peer does not speak as iwarp-perf does");
+    for (char *at = c->error; *at != '\0'; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7f)
+            *at = '?'; /* nothing for a terminal to obey */
     json_decref(message);
     return NULL;
 }
@@ -80,7 +86,7 @@ json_t *perf_control_receive(struct perf_control *c)
         if (end != NULL)
             return take_line(c, end);
         if (c->have == sizeof c->line) {
-            snprintf(c->error, sizeof c->error, "the peer does not speak as iwarp-perf does");
+            (void)perf_control_fail(c, foreign);
             return NULL;
         }
         struct pollfd p = {.fd = c->fd, .events = POLLIN};
@@ -101,6 +107,20 @@ json_t *perf_control_receive(struct perf_control *c)
         }
         c->have += (size_t)n;
     }
+}
+
+int perf_control_expect(struct perf_control *c, const char *format, ...)
+{
+    json_error_t error;
+    va_list members;
+    json_t *message = perf_control_receive(c);
+    if (message == NULL)
+        return -1;
+    va_start(members, format);
+    int result = json_vunpack_ex(message, &error, 0, format, members);
+    va_end(members);
+    json_decref(message);
+    return result == 0 ? 0 : -perf_control_fail(c, foreign);
 }
 
 json_int_t perf_control_port(int fd, bool peer)
