@@ -158,6 +158,8 @@ struct perf_samples {
 
 /* All but close return 0, or -1 with text in lane->error. */
 struct perf_lane_ops {
+    /* Makes source, sink and counter, which are there now, known to the peer by STags. */
+    int (*share)(struct perf_lane *lane);
     /* Takes over connected sockets, one by one in order; it closes them in the end. */
     int (*attach)(struct perf_lane *lane, uint32_t index, int fd);
     /* Called when every socket is there: waits until all are ready for use. */
@@ -166,6 +168,7 @@ struct perf_lane_ops {
     int (*prepare)(struct perf_lane *lane, const struct perf_run *run);
     int (*execute)(struct perf_lane *lane, const struct perf_run *run,
                    struct perf_samples *samples);
+    /* Closes and frees what the kind has added to struct perf_lane. */
     void (*close)(struct perf_lane *lane);
 };
 
@@ -189,13 +192,11 @@ static inline bool perf_lane_active(const struct perf_lane *lane, const struct p
 }
 void perf_sample(struct perf_samples *samples, double nanoseconds);
 
-/* perf_rdma.c, perf_tcp.c: return the lane with its kind's memory, or NULL. */
-struct perf_lane *perf_rdma_new(const struct perf_setup *setup);
-int perf_rdma_register(struct perf_lane *lane);
-/* perf_threads.c: the same with setup->threads above 1. */
-struct perf_lane *perf_threads_new(const struct perf_setup *setup);
-int perf_threads_register(struct perf_lane *lane);
+/* Each returns a lane of its kind with its setup and operations, or NULL. */
 struct perf_lane *perf_tcp_new(const struct perf_setup *setup);
+struct perf_lane *perf_rdma_new(const struct perf_setup *setup);
+/* With setup->threads above 1. */
+struct perf_lane *perf_threads_new(const struct perf_setup *setup);
 
 /* ---- perf_client.c, perf_server.c ---- */
 

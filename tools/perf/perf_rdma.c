@@ -62,19 +62,31 @@ static uint32_t receives(const struct perf_setup *setup)
     return 4 * setup->window;
 }
 
-static bool post_receive(struct flow *f)
+static void fail(struct flow *f, const char *text)
 {
-    struct iw_iov sge = {f->sink, f->lane->base.stride};
-    return iw_endpoint_post_recv(f->ep, 0, &sge, 1) == IW_OK;
+    perf_lane_fail(&f->lane->base, "connection %u: %s", (unsigned)f->index + 1, text);
 }
 
-static bool post_control(struct flow *f, uint32_t kind, uint64_t value)
+static void post_receive(struct flow *f)
+{
+    struct iw_iov sge = {f->sink, f->lane->base.stride};
+    if (iw_endpoint_post_recv(f->ep, 0, &sge, 1) != IW_OK)
+        fail(f, "a receive was refused");
+}
+
+static void post(struct flow *f, const struct iw_work *work)
+{
+    if (iw_endpoint_post(f->ep, work, 0) != IW_OK)
+        fail(f, "a work request was refused");
+}
+
+static void post_control(struct flow *f, uint32_t kind, uint64_t value)
 {
     struct iw_work work = {.opcode = IW_WORK_IMMEDIATE};
     iw_put32(work.immediate, kind);
     iw_put32(work.immediate + 4, (uint32_t)value);
     f->controls++;
-    return iw_endpoint_post(f->ep, &work, 0) == IW_OK;
+    post(f, &work);
 }
 
 /* Returns the last octet of a Write: successive ones differ, and none is 0. */
@@ -83,13 +95,16 @@ static uint8_t last_octet(uint64_t number)
     return (uint8_t)(number % 255 + 1);
 }
 
-static bool post_message(struct flow *f)
+/* Posts the next message; of a latency, its clock starts. */
+static void post_message(struct flow *f)
 {
     const struct perf_lane *lane = &f->lane->base;
     const struct perf_run *run = f->lane->run;
     struct iw_iov sge = {f->source, (size_t)run->size};
     uint64_t offset = f->index * (uint64_t)lane->stride;
     struct iw_work work = {.sge = &sge, .sge_count = 1};
+    if (perf_is_latency(run->test) && lane->client && f->lane->samples != NULL)
+        f->began = iw_transport_now();
     switch (run->test) {
     case PERF_SEND_LAT:
     case PERF_SEND_BW:
@@ -121,12 +136,7 @@ static bool post_message(struct flow *f)
         break;
     }
     f->posted++;
-    return iw_endpoint_post(f->ep, &work, 0) == IW_OK;
-}
-
-static void fail(struct flow *f, const char *text)
-{
-    perf_lane_fail(&f->lane->base, "connection %u: %s", (unsigned)f->index + 1, text);
+    post(f, &work);
 }
 
 static bool is_active(const struct flow *f)
@@ -142,14 +152,6 @@ static void sample(struct flow *f, int halves)
         perf_sample(f->lane->samples, (double)(iw_transport_now() - f->began) / halves);
 }
 
-/* Posts the next message of a ping-pong, or the next request. */
-static bool post_timed(struct flow *f)
-{
-    if (f->lane->base.client && f->lane->samples != NULL)
-        f->began = iw_transport_now();
-    return post_message(f);
-}
-
 static void advance_ping_pong(struct flow *f)
 {
     const struct perf_run *run = f->lane->run;
@@ -157,44 +159,41 @@ static void advance_ping_pong(struct flow *f)
     if (run->test == PERF_WRITE_LAT && f->received < run->count &&
         f->sink[run->size - 1] == last_octet(f->received)) {
         f->received++;
-        if (client)
-            sample(f, 2);
+        sample(f, 2);
     }
     bool turn = client ? f->posted == f->received : f->posted < f->received;
-    if (turn && f->posted < run->count && !post_timed(f))
-        fail(f, "a work request was refused");
+    if (turn && f->posted < run->count)
+        post_message(f);
     f->complete = f->received == run->count && f->completed == run->count;
 }
 
 static void advance_stream(struct flow *f)
 {
     const struct perf_run *run = f->lane->run;
-    bool good = true, sends = run->test == PERF_SEND_BW, timed = perf_is_latency(run->test);
+    uint32_t room = receives(&f->lane->base.setup);
+    bool sends = run->test == PERF_SEND_BW;
     if (is_active(f)) {
-        uint64_t most = f->completed + perf_window(&f->lane->base.setup, f->lane->run);
+        uint64_t most = f->completed + perf_window(&f->lane->base.setup, run);
         if (sends && most > f->credit)
             most = f->credit;
-        while (good && f->posted < run->count && f->posted < most)
-            good = timed ? post_timed(f) : post_message(f);
-        if (good && f->completed == run->count && !f->end_posted) {
+        while (f->posted < run->count && f->posted < most)
+            post_message(f);
+        if (f->completed == run->count && !f->end_posted) {
             f->end_posted = true;
-            good = post_control(f, END, 0);
+            post_control(f, END, 0);
         }
     }
-    if (good && sends && f->received + receives(&f->lane->base.setup) / 2 > f->granted &&
-        f->received < run->count) {
-        f->granted = f->received + receives(&f->lane->base.setup);
-        good = post_control(f, CREDIT, f->granted);
+    if (sends && f->received + room / 2 > f->granted && f->received < run->count) {
+        f->granted = f->received + room;
+        post_control(f, CREDIT, f->granted);
     }
-    if (good && f->ack_due) {
+    if (f->ack_due) {
         f->ack_due = false;
-        good = post_control(f, ACK, 0);
+        post_control(f, ACK, 0);
     }
-    if (!good)
-        fail(f, "a work request was refused");
     bool out = !is_active(f) || f->ack_seen;
     bool in = (f->lane->base.client && !run->both) || f->end_seen;
-    f->complete = out && in && !f->ack_due && f->controls == 0;
+    f->complete = out && in && f->controls == 0;
 }
 
 static void advance(struct flow *f)
@@ -203,7 +202,7 @@ static void advance(struct flow *f)
     const struct perf_run *run = lane->running ? lane->run : NULL;
     if (run == NULL || f->complete)
         return;
-    if (perf_is_latency(run->test) && !perf_is_read(run->test))
+    if (perf_is_ping_pong(run->test))
         advance_ping_pong(f);
     else
         advance_stream(f);
@@ -239,11 +238,10 @@ static void completed(struct flow *f, const struct iw_completion *done)
             fail(f, "a Send of a length that was not agreed");
         } else {
             f->received++;
-            if (f->lane->run->test == PERF_SEND_LAT && f->lane->base.client)
+            if (f->lane->run->test == PERF_SEND_LAT)
                 sample(f, 2);
         }
-        if (!post_receive(f))
-            fail(f, "a receive was refused");
+        post_receive(f);
     } else if (done->opcode == IW_WORK_IMMEDIATE) {
         f->controls--;
     } else {
@@ -342,19 +340,9 @@ static int attach(struct perf_lane *lane, uint32_t index, int fd)
         return perf_lane_fail(lane, "no memory for a connection");
     }
     f->ep = iw_connection_endpoint(f->c);
-    for (uint32_t i = 0; i < config.recv_depth; i++)
-        if (!post_receive(f))
-            return perf_lane_fail(lane, "a receive was refused");
-    return 0;
-}
-
-static bool stalled(const struct rdma_lane *r, double *since, uint64_t *moved)
-{
-    double now = perf_seconds();
-    if (*moved != r->moved)
-        *since = now;
-    *moved = r->moved;
-    return now - *since > PERF_STALL;
+    for (uint32_t i = 0; i < config.recv_depth && lane->error[0] == '\0'; i++)
+        post_receive(f);
+    return lane->error[0] == '\0' ? 0 : -1;
 }
 
 /* Steps until `*count` reaches the number of connections. */
@@ -367,10 +355,16 @@ static int turn_until(struct rdma_lane *r, const uint32_t *count)
     for (uint32_t n = 1; *count < setup->connections && r->base.error[0] == '\0'; n++) {
         if (iw_reactor_step(r->reactor, setup->poll ? 0 : 1000))
             return perf_lane_fail(&r->base, "epoll failed");
-        if (n % look == 0 && stalled(r, &since, &moved))
+        if (n % look != 0)
+            continue;
+        double now = perf_seconds();
+        if (moved != r->moved)
+            since = now;
+        moved = r->moved;
+        if (now - since > PERF_STALL)
             return perf_lane_fail(&r->base, "no progress for %d seconds", PERF_STALL);
     }
-    return r->base.error[0] != '\0' ? -1 : 0;
+    return r->base.error[0] == '\0' ? 0 : -1;
 }
 
 static int establish(struct perf_lane *lane)
@@ -421,7 +415,6 @@ static void close_lane(struct perf_lane *lane)
     iw_domain_destroy(r->domain);
     iw_host_env_destroy(&r->env);
     free(r->flows);
-    free(r);
 }
 
 static bool register_one(struct rdma_lane *r, void *base, uint64_t length, uint32_t access,
@@ -433,7 +426,7 @@ static bool register_one(struct rdma_lane *r, void *base, uint64_t length, uint3
     return good;
 }
 
-int perf_rdma_register(struct perf_lane *lane)
+static int share(struct perf_lane *lane)
 {
     struct rdma_lane *r = of(lane);
     uint64_t all = (uint64_t)lane->stride * lane->setup.connections;
@@ -445,7 +438,8 @@ int perf_rdma_register(struct perf_lane *lane)
     return good ? 0 : -1;
 }
 
-static const struct perf_lane_ops rdma_ops = {attach, establish, prepare, execute, close_lane};
+static const struct perf_lane_ops rdma_ops = {share,   attach,  establish,
+                                              prepare, execute, close_lane};
 
 /* Generates the same numbers for each domain with the same seed (splitmix64). */
 static void repeatable(void *context, void *out, size_t length)
@@ -466,6 +460,7 @@ struct perf_lane *perf_rdma_new(const struct perf_setup *setup)
     if (r == NULL)
         return NULL;
     r->base.ops = &rdma_ops;
+    r->base.setup = *setup;
     iw_host_env_init(&r->env, false);
     if (setup->stags != 0) {
         r->stags = setup->stags;
@@ -476,7 +471,7 @@ struct perf_lane *perf_rdma_new(const struct perf_setup *setup)
     r->reactor = iw_reactor_create();
     r->flows = calloc(setup->connections, sizeof *r->flows);
     if (r->domain == NULL || r->reactor == NULL || r->flows == NULL) {
-        close_lane(&r->base);
+        perf_lane_destroy(&r->base);
         return NULL;
     }
     iw_reactor_busy(r->reactor, setup->poll);

@@ -43,7 +43,7 @@ struct flow {
     uint64_t lead; /* messages that may go out beyond those that have come in */
     bool complete, nodelay;
     uint32_t armed;
-    uint64_t began;
+    double began; /* of the message under way */
 };
 
 struct tcp_lane {
@@ -77,7 +77,8 @@ static int attach(struct perf_lane *lane, uint32_t index, int fd)
     return 0;
 }
 
-static int establish(struct perf_lane *lane)
+/* TCP has no STags, and is established once it is connected. */
+static int nothing_to_do(struct perf_lane *lane)
 {
     (void)lane;
     return 0;
@@ -235,11 +236,6 @@ static int receive_some(struct tcp_lane *t, struct flow *f, const struct perf_ru
     return take(t, f, run, (uint64_t)n, in_place) ? -1 : 1;
 }
 
-static uint64_t nanoseconds(void)
-{
-    return (uint64_t)(perf_seconds() * 1e9);
-}
-
 /* Makes one turn. A latency's clock starts when the message leaves and stops when its answer is
  * here. */
 static int turn(struct tcp_lane *t, struct flow *f, const struct perf_run *run,
@@ -249,7 +245,7 @@ static int turn(struct tcp_lane *t, struct flow *f, const struct perf_run *run,
     int moved = 0, result;
     for (int i = 0; i < TURNS; i++) {
         if (timed && f->out.offset == 0 && sendable(f) > 0)
-            f->began = nanoseconds();
+            f->began = perf_seconds();
         result = send_some(t, f);
         if (result <= 0)
             break;
@@ -265,7 +261,7 @@ static int turn(struct tcp_lane *t, struct flow *f, const struct perf_run *run,
         moved |= result;
         if (timed && f->in.done > before)
             perf_sample(samples,
-                        (double)(nanoseconds() - f->began) / (perf_is_read(run->test) ? 1 : 2));
+                        (perf_seconds() - f->began) * 1e9 / (perf_is_read(run->test) ? 1 : 2));
     }
     f->complete = f->out.done == f->out.count && !f->out.last && !receivable(f);
     return moved;
@@ -332,10 +328,10 @@ static void close_lane(struct perf_lane *lane)
     if (t->epoll >= 0)
         close(t->epoll);
     free(t->flows);
-    free(t);
 }
 
-static const struct perf_lane_ops tcp_ops = {attach, establish, prepare, execute, close_lane};
+static const struct perf_lane_ops tcp_ops = {nothing_to_do, attach,  nothing_to_do,
+                                             prepare,       execute, close_lane};
 
 struct perf_lane *perf_tcp_new(const struct perf_setup *setup)
 {
@@ -349,7 +345,7 @@ struct perf_lane *perf_tcp_new(const struct perf_setup *setup)
     for (uint32_t i = 0; t->flows != NULL && i < setup->connections; i++)
         t->flows[i].fd = -1;
     if (t->flows == NULL) {
-        close_lane(&t->base);
+        perf_lane_destroy(&t->base);
         return NULL;
     }
     return &t->base;

@@ -111,12 +111,13 @@ static int execute(struct perf_lane *lane, const struct perf_run *run, struct pe
 static void close_lane(struct perf_lane *lane)
 {
     struct crew *crew = of(lane);
-    for (uint32_t i = 0; i < crew->count; i++)
+    for (uint32_t i = 0; i < crew->count; i++) {
         crew->parts[i].lane->ops->close(crew->parts[i].lane);
-    free(crew);
+        free(crew->parts[i].lane);
+    }
 }
 
-int perf_threads_register(struct perf_lane *lane)
+static int share(struct perf_lane *lane)
 {
     struct crew *crew = of(lane);
     for (uint32_t i = 0; i < crew->count; i++) {
@@ -126,8 +127,8 @@ int perf_threads_register(struct perf_lane *lane)
         p->lane->source = lane->source + p->first * lane->stride;
         p->lane->sink = lane->sink + p->first * lane->stride;
         p->lane->counter = lane->counter + p->first;
-        if (perf_rdma_register(p->lane))
-            return -1;
+        if (p->lane->ops->share(p->lane))
+            return failed(lane, p);
     }
     lane->local_sink = crew->parts[0].lane->local_sink;
     lane->local_source = crew->parts[0].lane->local_source;
@@ -135,7 +136,7 @@ int perf_threads_register(struct perf_lane *lane)
     return 0;
 }
 
-static const struct perf_lane_ops ops = {attach, establish, prepare, execute, close_lane};
+static const struct perf_lane_ops ops = {share, attach, establish, prepare, execute, close_lane};
 
 struct perf_lane *perf_threads_new(const struct perf_setup *setup)
 {
@@ -144,6 +145,7 @@ struct perf_lane *perf_threads_new(const struct perf_setup *setup)
     if (crew == NULL)
         return NULL;
     crew->base.ops = &ops;
+    crew->base.setup = *setup;
     each.threads = 1;
     if (getrandom(&each.stags, sizeof each.stags, 0) != (ssize_t)sizeof each.stags)
         each.stags = (uint64_t)(uintptr_t)crew;
@@ -154,10 +156,9 @@ struct perf_lane *perf_threads_new(const struct perf_setup *setup)
         each.connections = next - first;
         struct perf_lane *lane = perf_rdma_new(&each);
         if (lane == NULL) {
-            close_lane(&crew->base);
+            perf_lane_destroy(&crew->base);
             return NULL;
         }
-        lane->setup = each;
         crew->parts[crew->count++] = (struct part){.lane = lane, .first = first};
     }
     return &crew->base;
