@@ -61,9 +61,7 @@ static int give_memory(struct perf_lane *lane)
 struct perf_lane *perf_lane_create(const struct perf_setup *setup, bool client, char *error)
 {
     errno = 0;
-    struct perf_lane *lane = setup->tcp           ? perf_tcp_new(setup)
-                             : setup->threads > 1 ? perf_threads_new(setup)
-                                                  : perf_rdma_new(setup);
+    struct perf_lane *lane = setup->tcp ? perf_tcp_new(setup) : perf_rdma_new(setup);
     int why = lane == NULL && errno != 0 ? errno : ENOMEM;
     if (lane != NULL) {
         lane->client = client;

@@ -6,7 +6,6 @@
  * perf_control.c  lines of JSON         perf_server.c  the other side of them
  * lane.c          a lane's connections  perf_stats.c   medians
  * perf_rdma.c     a lane of iWARP       perf_table.c   the printed table
- * perf_threads.c  one in several threads
  * perf_tcp.c      the baseline          perf_report.c, plot.c  JSON, a page
  *
  * A lane is a set of connections of one kind (plain TCP; iWARP with or without CRC and Markers).
@@ -85,7 +84,6 @@ struct perf_setup {
     uint64_t socket_buffer;           /* octets, 0: as the system likes */
     char congestion[PERF_CONGESTION]; /* TCP's algorithm; "": as the system likes */
     uint64_t size_max;                /* of any message */
-    uint64_t stags; /* iWARP: domains with the same number give the same STags; 0: by chance */
 };
 
 /* A slice. */
@@ -195,8 +193,6 @@ void perf_sample(struct perf_samples *samples, double nanoseconds);
 /* Each returns a lane of its kind with its setup and operations, or NULL. */
 struct perf_lane *perf_tcp_new(const struct perf_setup *setup);
 struct perf_lane *perf_rdma_new(const struct perf_setup *setup);
-/* With setup->threads above 1. */
-struct perf_lane *perf_threads_new(const struct perf_setup *setup);
 
 /* ---- perf_client.c, perf_server.c ---- */
 

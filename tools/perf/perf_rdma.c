@@ -5,6 +5,9 @@
  *
  * During a slice the two ends talk to each other by Immediate Data: how many Sends may follow
  * (CREDIT), that all has been sent (END), and that it has come (ACK).
+ *
+ * The connections are divided among threads: each has a reactor and a domain, so that none waits
+ * for another. All domains give the same STags: the peer need not know the division.
  */
 #include "perf.h"
 
@@ -12,19 +15,21 @@
 #include "iwarp/octets.h"
 #include "iwarp/transport.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 enum { CONTROLS = 16, POLL = 32, CREDIT = 1, END = 2, ACK = 3 };
 
 struct flow {
     struct rdma_lane *lane;
+    struct part *part;
     uint32_t index;
     struct iw_connection *c;
     struct iw_endpoint *ep;
     uint8_t *source, *sink;
-    bool established;
 
     /* of the slice under way */
     uint64_t posted, completed; /* messages of ours */
@@ -36,19 +41,28 @@ struct flow {
     uint64_t began;
 };
 
-struct rdma_lane {
-    struct perf_lane base;
+/* The connections of a thread. */
+struct part {
+    struct rdma_lane *lane;
+    uint32_t first, count; /* connections */
     struct iw_host_env env;
     struct iw_domain *domain;
     struct iw_reactor *reactor;
     uint32_t pd;
-    uint64_t stags; /* what is random for the domain, if setup->stags was set */
-    struct flow *flows;
+    uint64_t random; /* the state of what gives the STags */
     uint32_t established, complete;
-    uint64_t moved;             /* completions; turns of connections that only answer */
+    uint64_t moved; /* completions; turns of connections that only answer */
+    struct perf_samples samples;
+    pthread_t thread;
+    char error[PERF_TEXT];
+};
+
+struct rdma_lane {
+    struct perf_lane base;
+    struct flow *flows;
     const struct perf_run *run; /* NULL between slices */
-    bool running;               /* this end may begin */
-    struct perf_samples *samples;
+    uint32_t count;
+    struct part parts[];
 };
 
 static struct rdma_lane *of(struct perf_lane *lane)
@@ -64,7 +78,9 @@ static uint32_t receives(const struct perf_setup *setup)
 
 static void fail(struct flow *f, const char *text)
 {
-    perf_lane_fail(&f->lane->base, "connection %u: %s", (unsigned)f->index + 1, text);
+    char *error = f->part->error;
+    if (error[0] == '\0')
+        snprintf(error, PERF_TEXT, "connection %u: %s", (unsigned)f->index + 1, text);
 }
 
 static void post_receive(struct flow *f)
@@ -103,7 +119,7 @@ static void post_message(struct flow *f)
     struct iw_iov sge = {f->source, (size_t)run->size};
     uint64_t offset = f->index * (uint64_t)lane->stride;
     struct iw_work work = {.sge = &sge, .sge_count = 1};
-    if (perf_is_latency(run->test) && lane->client && f->lane->samples != NULL)
+    if (perf_is_latency(run->test) && lane->client && f->part->samples.room > 0)
         f->began = iw_transport_now();
     switch (run->test) {
     case PERF_SEND_LAT:
@@ -149,7 +165,7 @@ static bool is_active(const struct flow *f)
 static void sample(struct flow *f, int halves)
 {
     if (f->lane->base.client)
-        perf_sample(f->lane->samples, (double)(iw_transport_now() - f->began) / halves);
+        perf_sample(&f->part->samples, (double)(iw_transport_now() - f->began) / halves);
 }
 
 static void advance_ping_pong(struct flow *f)
@@ -198,15 +214,14 @@ static void advance_stream(struct flow *f)
 
 static void advance(struct flow *f)
 {
-    struct rdma_lane *lane = f->lane;
-    const struct perf_run *run = lane->running ? lane->run : NULL;
+    const struct perf_run *run = f->lane->run;
     if (run == NULL || f->complete)
         return;
     if (perf_is_ping_pong(run->test))
         advance_ping_pong(f);
     else
         advance_stream(f);
-    lane->complete += f->complete;
+    f->part->complete += f->complete;
 }
 
 /* ---- completions and events ---- */
@@ -228,7 +243,7 @@ static void control(struct flow *f, const uint8_t *octets)
 
 static void completed(struct flow *f, const struct iw_completion *done)
 {
-    f->lane->moved++;
+    f->part->moved++;
     if (done->status != IW_STATUS_OK)
         return; /* an event gives the reason */
     if (done->opcode == IW_WORK_RECV) {
@@ -262,8 +277,7 @@ static void event(struct flow *f, const struct iw_event *e)
             fail(f, "the start-up was refused");
         break;
     case IW_EVENT_ESTABLISHED:
-        f->established = true;
-        f->lane->established++;
+        f->part->established++;
         break;
     case IW_EVENT_FAULT:
         fail(f, iw_check_info(e->fault.check)->name);
@@ -290,7 +304,7 @@ static void ready(void *context, struct iw_connection *c)
         for (size_t i = 0; i < n; i++)
             completed(f, &done[i]);
     if (f->lane->run != NULL && !is_active(f))
-        f->lane->moved++; /* no completion reports the peer's Writes and Reads */
+        f->part->moved++; /* no completion reports the peer's Writes and Reads */
     advance(f);
 }
 
@@ -325,55 +339,71 @@ static struct iw_endpoint_config configure(const struct perf_lane *lane, uint32_
     return config;
 }
 
+/* Returns 0, or -1 with the part's error as that of the lane. */
+static int outcome(struct part *p)
+{
+    return p->error[0] == '\0' ? 0 : perf_lane_fail(&p->lane->base, "%s", p->error);
+}
+
 static int attach(struct perf_lane *lane, uint32_t index, int fd)
 {
     struct rdma_lane *r = of(lane);
     struct flow *f = &r->flows[index];
-    struct iw_endpoint_config config = configure(lane, r->pd);
+    struct part *p = &r->parts[r->count - 1];
+    while (p->first > index)
+        p--;
+    struct iw_endpoint_config config = configure(lane, p->pd);
     *f = (struct flow){.lane = r,
+                       .part = p,
                        .index = index,
                        .source = lane->source + index * lane->stride,
                        .sink = lane->sink + index * lane->stride};
-    f->c = iw_transport_adopt(r->reactor, r->domain, fd, &config, &connection_ops, f);
+    f->c = iw_transport_adopt(p->reactor, p->domain, fd, &config, &connection_ops, f);
     if (f->c == NULL) {
         close(fd);
         return perf_lane_fail(lane, "no memory for a connection");
     }
     f->ep = iw_connection_endpoint(f->c);
-    for (uint32_t i = 0; i < config.recv_depth && lane->error[0] == '\0'; i++)
+    for (uint32_t i = 0; i < config.recv_depth && p->error[0] == '\0'; i++)
         post_receive(f);
-    return lane->error[0] == '\0' ? 0 : -1;
+    return outcome(p);
 }
 
 /* Steps until `*count` reaches the number of connections. */
-static int turn_until(struct rdma_lane *r, const uint32_t *count)
+static void turn_until(struct part *p, const uint32_t *count)
 {
-    const struct perf_setup *setup = &r->base.setup;
+    bool poll = p->lane->base.setup.poll;
     double since = perf_seconds();
-    uint64_t moved = r->moved;
-    uint32_t look = setup->poll ? 4096 : 16; /* steps between two looks at the clock */
-    for (uint32_t n = 1; *count < setup->connections && r->base.error[0] == '\0'; n++) {
-        if (iw_reactor_step(r->reactor, setup->poll ? 0 : 1000))
-            return perf_lane_fail(&r->base, "epoll failed");
+    uint64_t moved = p->moved;
+    uint32_t look = poll ? 4096 : 16; /* steps between two looks at the clock */
+    for (uint32_t n = 1; *count < p->count && p->error[0] == '\0'; n++) {
+        if (iw_reactor_step(p->reactor, poll ? 0 : 1000))
+            snprintf(p->error, sizeof p->error, "epoll failed");
         if (n % look != 0)
             continue;
         double now = perf_seconds();
-        if (moved != r->moved)
+        if (moved != p->moved)
             since = now;
-        moved = r->moved;
-        if (now - since > PERF_STALL)
-            return perf_lane_fail(&r->base, "no progress for %d seconds", PERF_STALL);
+        moved = p->moved;
+        if (now - since > PERF_STALL && p->error[0] == '\0')
+            snprintf(p->error, sizeof p->error, "no progress for %d seconds", PERF_STALL);
     }
-    return r->base.error[0] == '\0' ? 0 : -1;
 }
 
+/* Establishes the parts in the same order at both ends, so that none waits for another. */
 static int establish(struct perf_lane *lane)
 {
+    struct rdma_lane *r = of(lane);
     uint64_t now = iw_transport_now();
     /* The last of many sockets may come long after the first: no start-up has begun yet. */
     for (uint32_t i = 0; i < lane->setup.connections; i++)
-        iw_endpoint_begin(of(lane)->flows[i].ep, now);
-    return turn_until(of(lane), &of(lane)->established);
+        iw_endpoint_begin(r->flows[i].ep, now);
+    for (struct part *p = r->parts; p < r->parts + r->count; p++) {
+        turn_until(p, &p->established);
+        if (outcome(p))
+            return -1;
+    }
+    return 0;
 }
 
 static int prepare(struct perf_lane *lane, const struct perf_run *run)
@@ -387,54 +417,93 @@ static int prepare(struct perf_lane *lane, const struct perf_run *run)
         if (run->test == PERF_WRITE_LAT)
             f->sink[run->size - 1] = 0;
     }
+    for (uint32_t i = 0; i < r->count; i++)
+        r->parts[i].complete = 0;
     r->run = run;
-    r->complete = 0;
-    r->running = true;
-    r->samples = NULL;
     return 0;
 }
 
+static void *run_part(void *context)
+{
+    struct part *p = context;
+    for (uint32_t i = p->first; p->lane->base.client && i < p->first + p->count; i++)
+        if (p->lane->flows[i].c != NULL)
+            iw_connection_kick(p->lane->flows[i].c);
+    turn_until(p, &p->complete);
+    return NULL;
+}
+
+/* Runs the first part in this thread. */
 static int execute(struct perf_lane *lane, const struct perf_run *run, struct perf_samples *samples)
 {
     struct rdma_lane *r = of(lane);
+    size_t room = samples != NULL ? samples->room / lane->setup.connections : 0;
+    uint32_t started = 1;
     (void)run;
-    r->samples = samples;
-    for (uint32_t i = 0; lane->client && i < lane->setup.connections; i++)
-        if (r->flows[i].c != NULL)
-            iw_connection_kick(r->flows[i].c);
-    int result = turn_until(r, &r->complete);
-    r->running = false;
-    lane->calls = iw_reactor_calls(r->reactor);
+    for (uint32_t i = 0; i < r->count; i++) {
+        struct part *p = &r->parts[i];
+        p->samples = (struct perf_samples){.room = room * p->count};
+        if (room > 0)
+            p->samples.values = samples->values + room * p->first;
+    }
+    while (started < r->count &&
+           pthread_create(&r->parts[started].thread, NULL, run_part, &r->parts[started]) == 0)
+        started++;
+    int result = started < r->count ? perf_lane_fail(lane, "cannot start a thread") : 0;
+    if (result == 0)
+        run_part(&r->parts[0]);
+    lane->calls = 0;
+    for (uint32_t i = 0; i < started; i++) {
+        struct part *p = &r->parts[i];
+        if (i > 0)
+            pthread_join(p->thread, NULL);
+        lane->calls += iw_reactor_calls(p->reactor);
+        if (outcome(p))
+            result = -1;
+        if (room > 0) {
+            memmove(samples->values + samples->count, p->samples.values,
+                    p->samples.count * sizeof *samples->values);
+            samples->count += p->samples.count;
+        }
+    }
+    r->run = NULL;
     return result;
 }
 
 static void close_lane(struct perf_lane *lane)
 {
     struct rdma_lane *r = of(lane);
-    iw_reactor_destroy(r->reactor);
-    iw_domain_destroy(r->domain);
-    iw_host_env_destroy(&r->env);
+    for (uint32_t i = 0; i < r->count; i++) {
+        iw_reactor_destroy(r->parts[i].reactor);
+        iw_domain_destroy(r->parts[i].domain);
+        iw_host_env_destroy(&r->parts[i].env);
+    }
     free(r->flows);
 }
 
-static bool register_one(struct rdma_lane *r, void *base, uint64_t length, uint32_t access,
-                         uint32_t *stag)
+/* Registers memory in all domains. Returns false if there is no room for it. */
+static bool share_one(struct rdma_lane *r, void *base, uint64_t length, uint32_t access,
+                      uint32_t *stag)
 {
-    struct iw_region region = {.base = base, .length = length, .pd = r->pd, .access = access};
-    bool good = iw_domain_register(r->domain, &region) == 0;
+    struct iw_region region = {.base = base, .length = length, .access = access};
+    for (uint32_t i = 0; i < r->count; i++) {
+        region.pd = r->parts[i].pd;
+        if (iw_domain_register(r->parts[i].domain, &region) != 0)
+            return false;
+    }
     *stag = region.stag;
-    return good;
+    return true;
 }
 
 static int share(struct perf_lane *lane)
 {
     struct rdma_lane *r = of(lane);
     uint64_t all = (uint64_t)lane->stride * lane->setup.connections;
-    bool good = register_one(r, lane->sink, all, IW_ACCESS_LOCAL_WRITE | IW_ACCESS_REMOTE_WRITE,
-                             &lane->local_sink) &&
-                register_one(r, lane->source, all, IW_ACCESS_REMOTE_READ, &lane->local_source) &&
-                register_one(r, lane->counter, lane->setup.connections * sizeof(uint64_t),
-                             IW_ACCESS_REMOTE_ATOMIC, &lane->local_counter);
+    bool good = share_one(r, lane->sink, all, IW_ACCESS_LOCAL_WRITE | IW_ACCESS_REMOTE_WRITE,
+                          &lane->local_sink) &&
+                share_one(r, lane->source, all, IW_ACCESS_REMOTE_READ, &lane->local_source) &&
+                share_one(r, lane->counter, lane->setup.connections * sizeof(uint64_t),
+                          IW_ACCESS_REMOTE_ATOMIC, &lane->local_counter);
     return good ? 0 : -1;
 }
 
@@ -444,37 +513,50 @@ static const struct perf_lane_ops rdma_ops = {share,   attach,  establish,
 /* Generates the same numbers for each domain with the same seed (splitmix64). */
 static void repeatable(void *context, void *out, size_t length)
 {
-    struct rdma_lane *r = context;
+    struct part *p = context;
     uint8_t *octets = out;
     for (size_t i = 0; i < length; i++) {
-        uint64_t z = r->stags += UINT64_C(0x9e3779b97f4a7c15);
+        uint64_t z = p->random += UINT64_C(0x9e3779b97f4a7c15);
         z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
         octets[i] = (uint8_t)((z ^ z >> 27) >> 32);
     }
 }
 
+static bool add_part(struct rdma_lane *r, uint64_t seed)
+{
+    const struct perf_setup *setup = &r->base.setup;
+    struct part *p = &r->parts[r->count++];
+    p->lane = r;
+    p->first = (uint32_t)((uint64_t)setup->connections * (r->count - 1) / setup->threads);
+    p->count = (uint32_t)((uint64_t)setup->connections * r->count / setup->threads) - p->first;
+    p->random = seed;
+    iw_host_env_init(&p->env, false);
+    p->env.env.context = p;
+    p->env.env.random = repeatable;
+    p->domain = iw_domain_create(&p->env.env, &(struct iw_domain_limits){4, 2 * p->count + 2});
+    p->reactor = iw_reactor_create();
+    if (p->domain == NULL || p->reactor == NULL)
+        return false;
+    p->pd = iw_domain_pd(p->domain);
+    iw_reactor_busy(p->reactor, setup->poll);
+    return true;
+}
+
 struct perf_lane *perf_rdma_new(const struct perf_setup *setup)
 {
-    struct rdma_lane *r = calloc(1, sizeof *r);
-    struct iw_domain_limits limits = {4, 2 * setup->connections + 2};
+    struct rdma_lane *r = calloc(1, sizeof *r + setup->threads * sizeof *r->parts);
+    uint64_t seed = (uint64_t)(uintptr_t)r;
     if (r == NULL)
         return NULL;
     r->base.ops = &rdma_ops;
     r->base.setup = *setup;
-    iw_host_env_init(&r->env, false);
-    if (setup->stags != 0) {
-        r->stags = setup->stags;
-        r->env.env.context = r;
-        r->env.env.random = repeatable;
-    }
-    r->domain = iw_domain_create(&r->env.env, &limits);
-    r->reactor = iw_reactor_create();
     r->flows = calloc(setup->connections, sizeof *r->flows);
-    if (r->domain == NULL || r->reactor == NULL || r->flows == NULL) {
-        perf_lane_destroy(&r->base);
-        return NULL;
-    }
-    iw_reactor_busy(r->reactor, setup->poll);
-    r->pd = iw_domain_pd(r->domain);
-    return &r->base;
+    (void)!getrandom(&seed, sizeof seed, 0);
+    bool good = r->flows != NULL;
+    while (good && r->count < setup->threads)
+        good = add_part(r, seed);
+    if (good)
+        return &r->base;
+    perf_lane_destroy(&r->base);
+    return NULL;
 }

@@ -114,7 +114,6 @@ static void expect_lane(const struct perf_setup *got, const struct perf_setup *e
     assert_int_equal(got->socket_buffer, expected->socket_buffer);
     assert_string_equal(got->congestion, expected->congestion);
     assert_int_equal(got->size_max, expected->size_max);
-    assert_int_equal(got->stags, expected->stags);
 }
 
 static void test_defaults(void **state)
