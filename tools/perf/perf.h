@@ -250,5 +250,7 @@ void perf_table_row(const struct perf_plan *plan, const struct perf_result *resu
 int perf_report_possible(const struct perf_plan *plan);
 int perf_report_json(const struct perf_plan *plan, const struct perf_results *results);
 int perf_report_html(const struct perf_plan *plan, const struct perf_results *results);
+/* Closes a report, NULL if it could not be opened; `bad` if something is missing in it. */
+int perf_report_close(FILE *out, const char *path, bool bad);
 
 #endif

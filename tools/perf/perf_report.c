@@ -51,6 +51,16 @@ static int unwritable(const char *path)
     return -1;
 }
 
+int perf_report_close(FILE *out, const char *path, bool bad)
+{
+    if (out == stdout)
+        return bad && !ferror(out) ? unwritable(path) : 0; /* main reports what stdout lost */
+    bad |= out == NULL || ferror(out);
+    if (out != NULL)
+        bad |= fclose(out) != 0;
+    return bad ? unwritable(path) : 0;
+}
+
 /* Checks that the file can be written. Does not open a pipe, whose reader would notice, and leaves
  * no file where there was none. */
 static int possible(const char *path)
@@ -95,12 +105,8 @@ int perf_report_json(const struct perf_plan *plan, const struct perf_results *re
                   (json_int_t)s->socket_buffer, "congestion", congestion, "polling", s->poll,
                   "both_ways", plan->both, "verified", plan->verify, "results", list);
     FILE *out = strcmp(plan->json, "-") == 0 ? stdout : fopen(plan->json, "w");
-    bool bad = out == NULL || json_dumpf(all, out, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
-    if (out != NULL)
-        bad |= fputc('\n', out) == EOF;
-    if (out != NULL && out != stdout)
-        bad |= fclose(out) != 0;
+    bool bad = out == NULL || json_dumpf(all, out, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) ||
+               fputc('\n', out) == EOF;
     json_decref(all);
-    bool reported = out == stdout && ferror(out); /* by main */
-    return bad && !reported ? unwritable(plan->json) : 0;
+    return perf_report_close(out, plan->json, bad);
 }

@@ -32,11 +32,9 @@ void perf_table_head(const struct perf_plan *plan)
             plan->both ? ", both directions" : "");
     if (s->mss > 0)
         fprintf(out, ", segments of %u", (unsigned)s->mss);
-    fprintf(out, ", TCP with %s", congestion);
-    fprintf(out, "%s\n", plan->verify ? ", verified" : "");
-    fprintf(out, "%-10s %8s %-17s %-28s %20s %15s %9s", "test", "octets", "lane", "us or GB/s",
-            "p99, p99.9 or msg/s", "CPU us/msg", "s/GiB");
-    fprintf(out, " %13s", "calls/msg");
+    fprintf(out, ", TCP with %s%s\n", congestion, plan->verify ? ", verified" : "");
+    fprintf(out, "%-10s %8s %-17s %-28s %20s %15s %9s %13s", "test", "octets", "lane", "us or GB/s",
+            "p99, p99.9 or msg/s", "CPU us/msg", "s/GiB", "calls/msg");
     fprintf(out, plan->baseline ? " %-26s %s\n" : "\n", "ratio to TCP", "CPU");
 }
 

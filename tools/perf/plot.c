@@ -2,7 +2,6 @@
 /* A page with plots over the sizes: one file, no scripts, nothing fetched. */
 #include "perf.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -288,36 +287,28 @@ int perf_report_html(const struct perf_plan *plan, const struct perf_results *re
     if (plan->html == NULL)
         return 0;
     FILE *out = fopen(plan->html, "w");
-    if (out != NULL) {
-        struct plot p = {.out = out, .plan = plan, .results = results};
-        fputs(head, out);
-        fprintf(out,
-                "<h1>iwarp-perf</h1>\n<p>%" PRIu64
-                " rounds of every lane in turn; %s, %u connection%s, window %u%s",
-                plan->rounds, s->poll ? "polling" : "blocking", (unsigned)s->connections,
-                s->connections == 1 ? "" : "s", (unsigned)s->window,
-                plan->both ? ", bandwidth both ways at once" : "");
-        if (s->mss > 0)
-            fprintf(out, ", TCP segments of %u octets", (unsigned)s->mss);
-        if (s->socket_buffer > 0)
-            fprintf(out, ", socket buffers of %" PRIu64 " octets", s->socket_buffer);
-        char congestion[PERF_CONGESTION];
-        perf_lane_congestion(s, congestion);
-        fprintf(out, ", TCP with %s", congestion);
-        fputs(".</p>\n", out);
-        for (size_t i = 0; i < results->count; i++) {
-            p.test = results->list[i].test;
-            if (i == 0 || p.test != results->list[i - 1].test)
-                one_test(&p);
-        }
-        fputs("</html>\n", out);
+    if (out == NULL)
+        return perf_report_close(out, plan->html, true);
+    struct plot p = {.out = out, .plan = plan, .results = results};
+    char congestion[PERF_CONGESTION];
+    perf_lane_congestion(s, congestion);
+    fputs(head, out);
+    fprintf(out,
+            "<h1>iwarp-perf</h1>\n<p>%" PRIu64
+            " rounds of every lane in turn; %s, %u connection%s, window %u%s",
+            plan->rounds, s->poll ? "polling" : "blocking", (unsigned)s->connections,
+            s->connections == 1 ? "" : "s", (unsigned)s->window,
+            plan->both ? ", bandwidth both ways at once" : "");
+    if (s->mss > 0)
+        fprintf(out, ", TCP segments of %u octets", (unsigned)s->mss);
+    if (s->socket_buffer > 0)
+        fprintf(out, ", socket buffers of %" PRIu64 " octets", s->socket_buffer);
+    fprintf(out, ", TCP with %s.</p>\n", congestion);
+    for (size_t i = 0; i < results->count; i++) {
+        p.test = results->list[i].test;
+        if (i == 0 || p.test != results->list[i - 1].test)
+            one_test(&p);
     }
-    bool bad = out == NULL || ferror(out);
-    if (out != NULL)
-        bad |= fclose(out) != 0;
-    if (bad) {
-        fprintf(stderr, "iwarp-perf: %s: cannot be written: %s\n", plan->html, strerror(errno));
-        return -1;
-    }
-    return 0;
+    fputs("</html>\n", out);
+    return perf_report_close(out, plan->html, false);
 }
