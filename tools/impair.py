@@ -19,6 +19,7 @@ time), --seed N. FIN is passed on when everything before it has been, RST at onc
 """
 import argparse
 import asyncio
+import contextlib
 import json
 import os
 import random
@@ -44,15 +45,6 @@ LATE = "octets sent before the window was closed come after the message that say
 DIFFERENT = {"tcp-window-closed": LATE, "tcp-window-closed-initiator": LATE}
 
 
-def impairments(parser):
-    parser.add_argument("--delay", type=float, default=0)
-    parser.add_argument("--jitter", type=float, default=0)
-    parser.add_argument("--rate", type=float, default=0)
-    parser.add_argument("--pieces", type=int, default=0)
-    parser.add_argument("--stall", type=float, default=0)
-    parser.add_argument("--seed", type=int, default=1)
-
-
 def give_up(text, status=70):
     print("impair: " + text, file=sys.stderr)
     sys.exit(status)
@@ -70,13 +62,6 @@ class Proxy:
     def __init__(self, options):
         self.options = options
         self.random = random.Random(options.seed)
-        self.tasks = set()
-
-    def start(self, coroutine):
-        task = asyncio.get_running_loop().create_task(coroutine)
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
-        return task
 
     async def listen(self, host, port, serve=None):
         """Passes connections to the returned port on to host:port."""
@@ -93,16 +78,12 @@ class Proxy:
         return server.sockets[0].getsockname()[1]
 
     def cut(self, octets):
-        if self.options.pieces <= 0:
-            yield octets
-            return
-        at = 0
         # Single octets are the hardest; but all of a megabyte in them takes minutes.
         most = max(self.options.pieces, len(octets) // 64)
-        while at < len(octets):
-            size = self.random.randint(1, most)
-            yield octets[at:at + size]
-            at += size
+        while octets:
+            size = self.random.randint(1, most) if self.options.pieces > 0 else len(octets)
+            yield octets[:size]
+            octets = octets[size:]
 
     async def deliver(self, queue, writer, other):
         """Writes on what was read, when its time has come."""
@@ -110,9 +91,6 @@ class Proxy:
         free = 0.0  # when the line is free again
         while True:
             due, octets = await queue.get()
-            if octets is None:
-                reset(writer)
-                return
             if due > loop.time():
                 await asyncio.sleep(due - loop.time())
             try:
@@ -138,7 +116,7 @@ class Proxy:
     async def carry(self, reader, writer, other):
         loop = asyncio.get_running_loop()
         queue = asyncio.Queue(16)
-        delivery = self.start(self.deliver(queue, writer, other))
+        delivery = asyncio.create_task(self.deliver(queue, writer, other))
         octets = None
         while octets != b"" and not delivery.done():
             try:
@@ -148,8 +126,9 @@ class Proxy:
                 delivery.cancel()
                 return
             late = self.options.delay + self.random.random() * self.options.jitter
-            put = self.start(queue.put((loop.time() + late / 1000, octets)))
+            put = asyncio.create_task(queue.put((loop.time() + late / 1000, octets)))
             await asyncio.wait({put, delivery}, return_when=asyncio.FIRST_COMPLETED)
+            put.cancel()  # nobody takes it if the delivery has ended
         await asyncio.wait({delivery})
 
     async def impaired(self, here, there):
@@ -204,7 +183,10 @@ async def serve(options, host, port):
     await asyncio.Event().wait()
 
 
-def first_line(process, what):
+def listening(stack, what, words, **more):
+    """Starts a program, which ends with the stack. Returns the address where it says that it listens."""
+    process = stack.enter_context(subprocess.Popen(words, stdout=subprocess.PIPE, text=True, **more))
+    stack.callback(process.terminate)
     line = process.stdout.readline()
     if " on " not in line:
         give_up("%s does not start: %s" % (what, line.strip()))
@@ -254,29 +236,19 @@ def target_file(results, name, at):
 
 
 def suite(programs, results, impairing, words):
-    environment = dict(os.environ)
-    environment.pop("IWARP_AGENT_TOKEN", None)
-    started = []
-    try:
-        agent = subprocess.Popen([os.path.join(programs, "iwarp-agent"), "--listen", "127.0.0.1:0"],
-                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
-        started.append(agent)
-        at = first_line(agent, "iwarp-agent")
+    environment = {name: value for name, value in os.environ.items() if name != "IWARP_AGENT_TOKEN"}
+    with contextlib.ExitStack() as stack:
+        at = listening(stack, "iwarp-agent", [os.path.join(programs, "iwarp-agent"), "--listen", "127.0.0.1:0"],
+                       stderr=subprocess.DEVNULL, env=environment)
         plain = run(programs, os.path.join(results, "plain"), target_file(results, "plain", at) + words)
-        proxy = subprocess.Popen([sys.executable, "-B", os.path.realpath(__file__), "proxy", at, *impairing],
-                                 stdout=subprocess.PIPE, text=True)
-        started.append(proxy)
-        target = target_file(results, "impaired", first_line(proxy, "the proxy"))
+        proxy = listening(stack, "the proxy", [sys.executable, "-B", os.path.realpath(__file__), "proxy", at, *impairing])
+        target = target_file(results, "impaired", proxy)
         through = run(programs, os.path.join(results, "impaired"), target + words)
         # What an impaired line is too slow for is played again with patience, which all cases would take too long with.
         again = sorted(name for name, what in through.items() if what[0] != plain.get(name, what)[0])[:AGAIN]
         if again:
             print("again, with patience: %s" % " ".join(again), flush=True)
             through.update(run(programs, os.path.join(results, "again"), target + PATIENT + again))
-    finally:
-        for process in reversed(started):
-            process.terminate()
-            process.wait()
     return compare(plain, through)
 
 
@@ -298,16 +270,16 @@ def compare(plain, through):
 
 
 def main():
-    words = sys.argv[1:]
-    rest = []
-    if "--" in words:
-        rest = words[words.index("--") + 1:]
-        words = words[:words.index("--")]
-    if not words or words[0] not in ("suite", "netem", "proxy") or len(words) < 2:
+    split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    words, rest = sys.argv[1:split], sys.argv[split + 1:]
+    if len(words) < 2 or words[0] not in ("suite", "netem", "proxy"):
         give_up("expected suite, netem or proxy; the head of this file says more", 64)
     command, where = words[0], words[1:]
     parser = argparse.ArgumentParser(prog="impair.py", add_help=False)
-    impairments(parser)
+    for name in ("delay", "jitter", "rate", "stall"):
+        parser.add_argument("--" + name, type=float, default=0)
+    parser.add_argument("--pieces", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1)
     options, where = parser.parse_known_args(where) if command != "netem" else (None, where)
     if command == "proxy":
         host, _, port = where[0].rpartition(":")
