@@ -26,6 +26,7 @@ MARK = "IW_STRESS"  # in the environment of all that a test starts
 PR_SET_PDEATHSIG = 1
 DYING = 60  # seconds after which a process that a test has ended counts as left
 BUSY = "while True: pass"
+CHOICES = {"R": "tests", "E": "exclude", "L": "label", "LE": "label-exclude"}  # ctest's options, and how ours are named
 libc = ctypes.CDLL(None)
 
 
@@ -61,8 +62,8 @@ def parse():
     p.add_argument("--load", type=whole(0), default=2 * cpus, metavar="N", help="busy loops beside them (default: two for each CPU)")
     p.add_argument("--logs", metavar="FOLDER", help="logs of what failed (default: BUILD/stress)")
     p.add_argument("--json", metavar="FILE", help="write the runs, failures and times of each test")
-    for letter, name in (("R", "tests"), ("E", "exclude"), ("L", "label"), ("LE", "label-exclude")):
-        p.add_argument("-" + letter, "--" + name, metavar="REGEX", help=f"as ctest's -{letter}")
+    for letter, name in CHOICES.items():
+        p.add_argument("-" + letter, "--" + name, dest=letter, metavar="REGEX", help=f"as ctest's -{letter}")
     return p.parse_args()
 
 
@@ -98,6 +99,13 @@ def left(mark):
     return found
 
 
+def end_all(mark, number):
+    """Signals what a test has started."""
+    for pid in left(mark):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
 class Test:
     def __init__(self, listed):
         properties = {p["name"]: p["value"] for p in listed.get("properties", [])}
@@ -121,9 +129,7 @@ class Stress:
         self.marks = set()
 
     def tests(self, scratch):
-        words = [w for name in ("tests", "exclude", "label", "label_exclude") if (value := getattr(self.o, name))
-                 for w in ("--" + {"tests": "tests-regex", "exclude": "exclude-regex", "label": "label-regex",
-                                   "label_exclude": "label-exclude"}[name], value)]
+        words = [w for letter in CHOICES if (value := getattr(self.o, letter)) for w in ("-" + letter, value)]
         home = self.home(scratch / "list")
         listed = subprocess.run(["ctest", "--test-dir", home, "--show-only=json-v1", *words], capture_output=True, text=True, check=False)
         if listed.returncode:
@@ -176,29 +182,18 @@ class Stress:
         test.seconds.append(time.monotonic() - began)
         if self.stop.is_set():
             return
-        processes = self.leftovers(mark, DYING)
+        until = time.monotonic() + DYING
+        while (processes := left(mark)) and time.monotonic() < until:
+            time.sleep(0.1)
         names = sorted(f.name for f in files.iterdir())
-        why = [*(["it failed"] if done.returncode else []), *(["it left processes"] if processes else []), *(["it left files"] if names else [])]
+        why = [what for what, so in (("it failed", done.returncode), ("it left processes", processes), ("it left files", names)) if so]
         if why:
             more = [f"left: process {number}: {line}" for number, line in processes.items()] + [f"left: file {name}" for name in names]
             self.complain_of(test, number, "\n".join([done.stdout, *more, ""]), ", ".join(why))
-        self.end_of(mark)
-        shutil.rmtree(own, ignore_errors=True)
-
-    @staticmethod
-    def leftovers(mark, seconds):
-        until = time.monotonic() + seconds
-        while (processes := left(mark)) and time.monotonic() < until:
-            time.sleep(0.1)
-        return processes
-
-    def end_of(self, mark):
-        """Ends the processes that a test left."""
-        for number in left(mark):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(number, signal.SIGKILL)
+        end_all(mark, signal.SIGKILL)
         with self.guard:
             self.marks.discard(mark)
+        shutil.rmtree(own, ignore_errors=True)
 
     def late(self):
         return self.o.seconds is not None and time.monotonic() - self.began > self.o.seconds
@@ -210,8 +205,7 @@ class Stress:
                 for rank in (0, 1, 2):
                     now = [t for t in tests if t.rank == rank]
                     now.sort(key=lambda t: -max(t.seconds, default=0))  # the longest first
-                    started = [pool.submit(self.run, t, number, scratch) for t in now if not t.serial]
-                    for one in started:
+                    for one in [pool.submit(self.run, t, number, scratch) for t in now if not t.serial]:
                         one.result()
                     for t in now:
                         if t.serial:
@@ -222,9 +216,7 @@ class Stress:
     def interrupted(self, *_):
         self.stop.set()
         for mark in list(self.marks):
-            for pid in left(mark):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGTERM)
+            end_all(mark, signal.SIGTERM)
 
     def report(self, tests):
         bad = [t for t in tests if t.failed]
