@@ -239,8 +239,9 @@ struct perf_results {
 
 /* ---- perf_table.c, perf_report.c, plot.c ---- */
 
-/* Writes the name: "tcp", "iwarp crc", "iwarp crc markers", "iwarp". */
-void perf_lane_name(const struct perf_setup *setup, char *name, size_t room);
+/* Returns 0: plain TCP, 1: iWARP, 2: with CRC, 3: with Markers, 4: with both. */
+int perf_lane_kind(const struct perf_setup *setup);
+const char *perf_lane_name(const struct perf_setup *setup);
 /* Returns the standard output, or stderr if the report uses that. */
 FILE *perf_table(const struct perf_plan *plan);
 void perf_table_head(const struct perf_plan *plan);

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -421,12 +422,11 @@ static int judge(const struct client *c)
         const struct perf_result *r = &c->results.list[i];
         double limit = perf_is_latency(r->test) ? plan->max_ratio : plan->min_ratio;
         bool bad = perf_is_latency(r->test) ? r->ratio.median > limit : r->ratio.median < limit;
-        char name[64];
         if (r->lane == 0 || limit <= 0 || !bad)
             continue;
-        perf_lane_name(&plan->lanes[r->lane], name, sizeof name);
-        fprintf(perf_table(plan), "%s %s of %llu octets: ratio %.3f, the limit is %.3f\n", name,
-                perf_test_names[r->test], (unsigned long long)r->size, r->ratio.median, limit);
+        fprintf(perf_table(plan), "%s %s of %llu octets: ratio %.3f, the limit is %.3f\n",
+                perf_lane_name(&plan->lanes[r->lane]), perf_test_names[r->test],
+                (unsigned long long)r->size, r->ratio.median, limit);
         status = IW_EXIT_FAILURE;
     }
     return status;
@@ -480,16 +480,14 @@ int perf_client(const struct perf_plan *plan, const char *host_port)
 /* Waits for the server, which ends with its client. One that does not end has printed its error. */
 static int reap(pid_t child, bool failed)
 {
+    struct pollfd p = {.fd = failed ? pidfd_open(child, 0) : -1, .events = POLLIN};
     int ended = 0;
-    for (int i = 0; failed && i < BUSY; i++) {
-        if (waitpid(child, &ended, WNOHANG) == child)
-            return ended;
-        poll(NULL, 0, 1);
-    }
-    if (failed)
+    if (failed && poll(&p, 1, BUSY) <= 0)
         kill(child, SIGTERM);
     while (waitpid(child, &ended, 0) < 0 && errno == EINTR)
         ;
+    if (p.fd >= 0)
+        close(p.fd);
     return ended;
 }
 

@@ -64,15 +64,14 @@ static void settle(struct loop *l)
             }
         }
     }
-    size_t n;
-    while ((n = iw_endpoint_poll(l->ep[0], done, POLL)) > 0)
-        for (size_t k = 0; k < n; k++) {
-            l->completed++;
-            l->failed = l->failed || done[k].status != IW_STATUS_OK;
-        }
-    while (l->options->sends && (n = iw_endpoint_poll(l->ep[1], done, POLL)) > 0)
-        for (size_t k = 0; k < n; k++)
-            l->failed = l->failed || done[k].status != IW_STATUS_OK || !post_receive(l);
+    /* The second end has only the completions of receives. */
+    for (int i = 0; i < 2; i++)
+        for (size_t n; (n = iw_endpoint_poll(l->ep[i], done, POLL)) > 0;)
+            for (size_t k = 0; k < n; k++) {
+                bool good = done[k].status == IW_STATUS_OK && (i == 0 || post_receive(l));
+                l->failed = l->failed || !good;
+                l->completed += i == 0;
+            }
 }
 
 static void move(struct loop *l, uint64_t messages)

@@ -4,13 +4,18 @@
 #include <inttypes.h>
 #include <string.h>
 
-void perf_lane_name(const struct perf_setup *setup, char *name, size_t room)
+enum { SPREAD = 64 };
+
+int perf_lane_kind(const struct perf_setup *setup)
 {
-    if (setup->tcp)
-        snprintf(name, room, "tcp");
-    else
-        snprintf(name, room, "iwarp%s%s", setup->crc ? " crc" : "",
-                 setup->markers ? " markers" : "");
+    return setup->tcp ? 0 : 1 + (setup->crc ? 1 : 0) + (setup->markers ? 2 : 0);
+}
+
+const char *perf_lane_name(const struct perf_setup *setup)
+{
+    static const char *const names[] = {"tcp", "iwarp", "iwarp crc", "iwarp markers",
+                                        "iwarp crc markers"};
+    return names[perf_lane_kind(setup)];
 }
 
 FILE *perf_table(const struct perf_plan *plan)
@@ -38,29 +43,28 @@ void perf_table_head(const struct perf_plan *plan)
     fprintf(out, plan->baseline ? " %-26s %s\n" : "\n", "ratio to TCP", "CPU");
 }
 
+/* Prints a median and its spread, SPREAD octets. Returns the text. */
+static const char *print_spread(char *text, const struct perf_spread *s)
+{
+    snprintf(text, SPREAD, "%.3f (%.3f .. %.3f)", s->median, s->min, s->max);
+    return text;
+}
+
 void perf_table_row(const struct perf_plan *plan, const struct perf_result *r)
 {
-    char name[64], spread[64];
+    char spread[SPREAD], cpu[SPREAD], calls[SPREAD];
     FILE *out = perf_table(plan);
-    bool latency = perf_is_latency(r->test);
-    perf_lane_name(&plan->lanes[r->lane], name, sizeof name);
-    snprintf(spread, sizeof spread, "%.3f (%.3f .. %.3f)", r->value.median, r->value.min,
-             r->value.max);
-    fprintf(out, "%-10s %8" PRIu64 " %-17s %-28s ", perf_test_names[r->test], r->size, name,
-            spread);
-    if (latency)
+    fprintf(out, "%-10s %8" PRIu64 " %-17s %-28s ", perf_test_names[r->test], r->size,
+            perf_lane_name(&plan->lanes[r->lane]), print_spread(spread, &r->value));
+    if (perf_is_latency(r->test))
         fprintf(out, "%9.2f, %9.2f", r->p99, r->p999);
     else
         fprintf(out, "%20.0f", r->rate.median);
-    snprintf(spread, sizeof spread, "%.2f + %.2f", r->cpu_message[0], r->cpu_message[1]);
-    fprintf(out, " %15s %9.3f", spread, r->cpu_gib[0] + r->cpu_gib[1]);
-    snprintf(spread, sizeof spread, "%.3g + %.3g", r->calls[0], r->calls[1]);
-    fprintf(out, " %13s", spread);
-    if (plan->baseline && r->lane > 0) {
-        snprintf(spread, sizeof spread, "%.3f (%.3f .. %.3f)", r->ratio.median, r->ratio.min,
-                 r->ratio.max);
-        fprintf(out, " %-26s %.2f", spread, r->cpu_ratio);
-    }
+    snprintf(cpu, sizeof cpu, "%.2f + %.2f", r->cpu_message[0], r->cpu_message[1]);
+    snprintf(calls, sizeof calls, "%.3g + %.3g", r->calls[0], r->calls[1]);
+    fprintf(out, " %15s %9.3f %13s", cpu, r->cpu_gib[0] + r->cpu_gib[1], calls);
+    if (plan->baseline && r->lane > 0)
+        fprintf(out, " %-26s %.2f", print_spread(spread, &r->ratio), r->cpu_ratio);
     fprintf(out, "\n");
     fflush(out);
 }

@@ -38,8 +38,7 @@ static const char head[] =
 
 static const char *colour_of(const struct perf_plan *plan, size_t lane)
 {
-    const struct perf_setup *s = &plan->lanes[lane];
-    return colours[s->tcp ? 0 : 1 + (s->crc ? 1 : 0) + (s->markers ? 2 : 0)];
+    return colours[perf_lane_kind(&plan->lanes[lane])];
 }
 
 /* A plot of one test. */
@@ -183,8 +182,6 @@ static void curve(const struct plot *p, size_t lane, bool p99)
 static void points(const struct plot *p, size_t lane)
 {
     const char *colour = colour_of(p->plan, lane);
-    char name[64];
-    perf_lane_name(&p->plan->lanes[lane], name, sizeof name);
     for (size_t i = 0; i < p->results->count; i++) {
         const struct perf_result *r = &p->results->list[i];
         if (!shown(p, r) || r->lane != lane)
@@ -196,8 +193,8 @@ static void points(const struct plot *p, size_t lane)
                 " octets: %.4g (%.4g .. %.4g)</title>"
                 "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" stroke-opacity=\".5\"/>"
                 "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\"/></g>\n",
-                colour, colour, name, r->size, s->median, s->min, s->max, x, x, at_y(p, s->min),
-                at_y(p, s->max), x, at_y(p, s->median));
+                colour, colour, perf_lane_name(&p->plan->lanes[lane]), r->size, s->median, s->min,
+                s->max, x, x, at_y(p, s->min), at_y(p, s->max), x, at_y(p, s->median));
     }
 }
 
@@ -219,12 +216,10 @@ static void draw(struct plot *p, const char *caption)
 
 static void key(const struct plot *p)
 {
-    char name[64];
     fputs("<div class=\"key\">", p->out);
     for (size_t lane = 0; lane < p->plan->lane_count; lane++) {
-        perf_lane_name(&p->plan->lanes[lane], name, sizeof name);
         fprintf(p->out, "<span><i style=\"background:%s\"></i>%s</span>", colour_of(p->plan, lane),
-                name);
+                perf_lane_name(&p->plan->lanes[lane]));
     }
     fputs("</div>\n", p->out);
 }
@@ -232,7 +227,6 @@ static void key(const struct plot *p)
 static void table(const struct plot *p)
 {
     bool latency = perf_is_latency(p->test);
-    char name[64];
     fprintf(p->out,
             "<details><summary>figures</summary><table><tr><th>octets</th><th>lane</th><th>%s</th>"
             "<th>least</th><th>most</th>%s<th>CPU &micro;s a message</th><th>CPU s a GiB</th>"
@@ -244,10 +238,10 @@ static void table(const struct plot *p)
         const struct perf_result *r = &p->results->list[i];
         if (r->test != p->test)
             continue;
-        perf_lane_name(&p->plan->lanes[r->lane], name, sizeof name);
         fprintf(p->out,
                 "<tr><td>%" PRIu64 "</td><td>%s</td><td>%.4g</td><td>%.4g</td><td>%.4g</td>",
-                r->size, name, r->value.median, r->value.min, r->value.max);
+                r->size, perf_lane_name(&p->plan->lanes[r->lane]), r->value.median, r->value.min,
+                r->value.max);
         if (latency)
             fprintf(p->out, "<td>%.4g</td><td>%.4g</td>", r->p99, r->p999);
         else
