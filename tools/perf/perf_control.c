@@ -60,8 +60,7 @@ static const char foreign[] = "the peer does not speak as iwarp-perf does";
 static json_t *take_line(struct perf_control *c, const char *end)
 {
     size_t length = (size_t)(end - c->line);
-    json_error_t error;
-    json_t *message = json_loadb(c->line, length, JSON_REJECT_DUPLICATES, &error);
+    json_t *message = json_loadb(c->line, length, JSON_REJECT_DUPLICATES, NULL);
     const char *trouble = json_string_value(json_object_get(message, "error"));
     c->have -= length + 1;
     memmove(c->line, end + 1, c->have);
@@ -111,13 +110,12 @@ json_t *perf_control_receive(struct perf_control *c)
 
 int perf_control_expect(struct perf_control *c, const char *format, ...)
 {
-    json_error_t error;
     va_list members;
     json_t *message = perf_control_receive(c);
     if (message == NULL)
         return -1;
     va_start(members, format);
-    int result = json_vunpack_ex(message, &error, 0, format, members);
+    int result = json_vunpack_ex(message, NULL, 0, format, members);
     va_end(members);
     json_decref(message);
     return result == 0 ? 0 : -perf_control_fail(c, foreign);

@@ -48,28 +48,10 @@ struct record {
 
 static void send_octets(struct record *r, const struct flow *f, unsigned side, size_t length)
 {
+    if (length == 0)
+        return;
     r->now += length * NS_PER_OCTET;
     (void)iw_synth_data(r->synth, f->tcp, side, START + r->now, r->segment, length);
-}
-
-/* Sends whole segments; the rest waits for more. */
-static void send_segments(struct record *r, struct flow *f, unsigned side, size_t length)
-{
-    size_t mss = (size_t)r->options->mss, whole = length / mss * mss;
-
-    if (whole > 0)
-        send_octets(r, f, side, whole);
-    f->n_rest[side] = length - whole;
-    memcpy(f->rest[side], r->segment + whole, f->n_rest[side]);
-}
-
-static void flush(struct record *r, struct flow *f, unsigned side)
-{
-    if (f->n_rest[side] == 0)
-        return;
-    memcpy(r->segment, f->rest[side], f->n_rest[side]);
-    send_octets(r, f, side, f->n_rest[side]);
-    f->n_rest[side] = 0;
 }
 
 static void send_startup(struct record *r, const struct flow *f, unsigned side)
@@ -83,26 +65,26 @@ static void send_startup(struct record *r, const struct flow *f, unsigned side)
     send_octets(r, f, side, (size_t)iw_wire_put_startup(r->segment, sizeof r->segment, &header));
 }
 
-/* Sends one FPDU, as a segment of its own if no size of FPDUs was given. */
+/* Sends one FPDU, as a segment of its own if no size of FPDUs was given; else whole segments, and
+ * the rest waits for more. */
 static void send_fpdu(struct record *r, struct flow *f, unsigned side,
                       const struct iw_ddp_header *header, const uint8_t *payload, size_t length)
 {
     uint8_t ddp[IW_DDP_UNTAGGED_HEADER];
-    size_t at = f->n_rest[side];
+    size_t at = f->n_rest[side], mss = (size_t)r->options->mss;
     int n = iw_wire_put_ddp(ddp, sizeof ddp, header);
     const struct iw_iov ulpdu[2] = {{ddp, (size_t)n}, {(void *)(uintptr_t)payload, length}};
 
-    if (at > 0)
-        memcpy(r->segment, f->rest[side], at);
+    memcpy(r->segment, f->rest[side], at);
     n = iw_framer_frame(&f->framer[side], ulpdu, length > 0 ? 2 : 1, r->pieces, PIECES, r->scratch);
     for (int i = 0; i < n; i++) {
         memcpy(r->segment + at, r->pieces[i].base, r->pieces[i].length);
         at += r->pieces[i].length;
     }
-    if (r->options->fpdu > 0)
-        send_segments(r, f, side, at);
-    else
-        send_octets(r, f, side, at);
+    size_t whole = r->options->fpdu > 0 ? at / mss * mss : at;
+    send_octets(r, f, side, whole);
+    f->n_rest[side] = at - whole;
+    memcpy(f->rest[side], r->segment + whole, at - whole);
 }
 
 /* Sends the next segment of a message with this header, except what depends on its place. Returns
@@ -229,8 +211,10 @@ static bool write_all(struct record *r)
     } while (open > 0 && !iw_synth_full(r->synth));
     for (uint64_t i = 0; i < o->connections; i++)
         for (unsigned side = 0; side < 2; side++) {
-            flush(r, &r->flows[i], side);
-            (void)iw_synth_fin(r->synth, r->flows[i].tcp, side, START + r->now);
+            const struct flow *f = &r->flows[i];
+            memcpy(r->segment, f->rest[side], f->n_rest[side]);
+            send_octets(r, f, side, f->n_rest[side]);
+            (void)iw_synth_fin(r->synth, f->tcp, side, START + r->now);
         }
     return true;
 }
