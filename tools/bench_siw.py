@@ -110,8 +110,6 @@ def report(rounds):
 
 def kept(path):
     """The rounds in the file, of which each line is one."""
-    if not os.path.exists(path):
-        return []
     with open(path, encoding="utf-8") as file:
         return [{tuple(key): value for key, value in json.loads(line)} for line in file]
 
@@ -119,10 +117,9 @@ def kept(path):
 def measure(bin_folder, work, rounds):
     with open(os.path.join(bin_folder, "iwarp-perf"), "rb") as file:
         path = os.path.join(work, "rounds-%s.jsonl" % hashlib.sha256(file.read()).hexdigest()[:12])
-    for _ in range(rounds):
-        values = one_round(bin_folder)
-        with open(path, "a", encoding="utf-8") as file:
-            file.write(json.dumps(list(values.items())) + "\n")
+    with open(path, "a", encoding="utf-8") as file:
+        for _ in range(rounds):
+            print(json.dumps(list(one_round(bin_folder).items())), file=file, flush=True)
     return report(kept(path))
 
 
