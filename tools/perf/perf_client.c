@@ -51,16 +51,17 @@ static int fail(struct client *c, const char *text)
     return perf_control_fail(&c->control, text);
 }
 
-/* Fails with the server's error if it sent one, which says more; it sends it before it closes
+/* Replaces the error by the server's if it sent one, which says more; it sends it before it closes
  * anything. */
-static int fail_at_both(struct client *c, const char *text)
+static void prefer_theirs(struct client *c)
 {
     struct pollfd p = {.fd = c->control.fd, .events = POLLIN};
-    char copy[PERF_TEXT];
-    snprintf(copy, sizeof copy, "%s", text);
-    if (poll(&p, 1, REASON) > 0)
+    char ours[PERF_TEXT];
+    snprintf(ours, sizeof ours, "%s", c->control.error);
+    if (!c->control.theirs && poll(&p, 1, REASON) > 0)
         json_decref(perf_control_receive(&c->control));
-    return c->control.theirs ? -1 : fail(c, copy);
+    if (!c->control.theirs)
+        (void)fail(c, ours);
 }
 
 /* ---- connections ---- */
@@ -106,17 +107,17 @@ static int open_lane(struct client *c, size_t i)
     for (uint32_t k = 0; k < setup->connections; k++) {
         int fd = connect_one(c, setup);
         if (fd < 0)
-            return fail_at_both(c, c->control.error);
+            return -1;
         json_int_t port = perf_control_port(fd, false);
         if (lane->ops->attach(lane, k, fd))
-            return fail_at_both(c, lane->error);
+            return fail(c, lane->error);
         if (perf_control_send(&c->control, json_pack("{sI}", "port", port)))
-            return fail_at_both(c, c->control.error);
+            return -1;
     }
     if (perf_control_expect(&c->control, "{}"))
         return -1;
     if (lane->ops->establish(lane))
-        return fail_at_both(c, lane->error);
+        return fail(c, lane->error);
     return perf_control_expect(&c->control, "{}");
 }
 
@@ -181,7 +182,7 @@ static int run_slice(struct client *c, size_t i, const struct perf_run *run,
     out->cpu[0] = perf_cpu_seconds() - cpu;
     out->calls[0] = (double)(lane->calls - calls);
     if (result)
-        return fail_at_both(c, lane->error);
+        return fail(c, lane->error);
     if (perf_lane_verify(lane, run))
         return fail(c, lane->error);
     return perf_control_expect(&c->control, "{sf sF sI}", "cpu", &out->cpu[1], "calls",
@@ -456,9 +457,10 @@ int perf_client(const struct perf_plan *plan, const char *host_port)
     int status = perf_report_possible(plan) ? IW_EXIT_USAGE : connect_all(c, host_port);
     if (status == IW_EXIT_GOOD && (plan->soak > 0 ? soak(c) : measure_all(c)))
         status = IW_EXIT_FAILURE;
-    if (status == IW_EXIT_FAILURE)
+    if (status == IW_EXIT_FAILURE) {
+        prefer_theirs(c);
         iw_complain("%s", c->control.error);
-    if (status == IW_EXIT_GOOD) {
+    } else if (status == IW_EXIT_GOOD) {
         (void)perf_control_send(&c->control, json_pack("{ss}", "command", "end"));
         status = judge(c);
     }
