@@ -193,11 +193,11 @@ def listening(stack, what, words, **more):
     return line.split()[-1]
 
 
-def run(programs, results, words, inside=()):
+def run(programs, results, words, prefix=()):
     """Returns the cases' verdicts and reasons."""
     report = os.path.join(results, "impaired.json")
     os.makedirs(results)
-    status = subprocess.run([*inside, os.path.join(programs, "iwarp-conform"), "run", "--results", results, "--json", report,
+    status = subprocess.run([*prefix, os.path.join(programs, "iwarp-conform"), "run", "--results", results, "--json", report,
                              *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False).returncode
     if status in (64, 70) or not os.path.exists(report):
         give_up("iwarp-conform ended with status %d" % status)

@@ -124,7 +124,7 @@ struct perf_plan {
     double min_ratio, max_ratio; /* limits of bandwidth and latency; 0: none */
     int cpu[2];                  /* of the client and the server; -1: any */
     const char *json, *html, *address;
-    bool once;
+    bool one_client; /* the server ends after it */
 };
 
 /* Returns -1 to go on, else the exit status. */
@@ -198,7 +198,7 @@ struct perf_lane *perf_rdma_new(const struct perf_setup *setup);
 
 int perf_client(const struct perf_plan *plan, const char *host_port);
 /* Serves clients, one after another, on a listening socket. */
-int perf_serve(int listener, bool once);
+int perf_serve(int listener, bool one_client);
 int perf_server(const struct perf_plan *plan);
 int perf_local(const struct perf_plan *plan);
 

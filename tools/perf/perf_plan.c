@@ -3,6 +3,7 @@
 #include "perf.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,7 +242,8 @@ static const struct iw_option client_options[] = {
 };
 
 static const struct iw_option server_options[] = {
-    {"once", 0, NULL, "end after the first client", 0, IW_OPTION_SETS(struct perf_plan, once)},
+    {"once", 0, NULL, "end after the first client", 0,
+     IW_OPTION_SETS(struct perf_plan, one_client)},
 };
 
 static const char usage[] =
@@ -253,35 +255,54 @@ static const char usage[] =
     "Measures latency and bandwidth of RDMA over TCP, and of plain TCP beside it.\n"
     "\n";
 
+/* Refuses options that would have no effect, or too much of it, with text in `error`. */
+static void check_plan(const struct perf_plan *plan, const struct perf_setup *setup, bool local,
+                       bool timed, char *error)
+{
+    bool tests[2] = {false, false}, limited = plan->min_ratio > 0 || plan->max_ratio > 0;
+    uint64_t most = PERF_SAMPLES / plan->rounds / setup->connections;
+    const char *text = "";
+    for (enum perf_test test = 0; test < PERF_TESTS; test++)
+        tests[perf_is_latency(test)] |= plan->tests[test];
+    if (plan->soak > 0 && (limited || plan->json != NULL || plan->html != NULL || timed))
+        text = "--soak: did not expect --json, --html, --rounds, --slice or a ratio with it";
+    else if (limited && !plan->baseline)
+        text = "--min-ratio and --max-ratio: expected --baseline tcp, too";
+    else if (plan->min_ratio > 0 && !tests[false])
+        text = "--min-ratio: expected a test of bandwidth, too";
+    else if (plan->max_ratio > 0 && !tests[true])
+        text = "--max-ratio: expected a test of latency, too";
+    else if (!local && plan->cpu[1] >= 0)
+        text = "--cpu: expected one number, as the server is not started here";
+    else if (plan->json != NULL && plan->html != NULL && strcmp(plan->json, plan->html) == 0)
+        text = "--html: expected another file than that of --json";
+    snprintf(error, PERF_TEXT, "%s", text);
+    if (text[0] != '\0')
+        return;
+    if (plan->soak == 0 && tests[true] && plan->count > most)
+        snprintf(error, PERF_TEXT,
+                 "--count %" PRIu64 ": expected at most %" PRIu64
+                 " latencies of a connection in each of %" PRIu64 " rounds",
+                 plan->count, most, plan->rounds);
+    else if (setup->threads > setup->connections)
+        snprintf(error, PERF_TEXT,
+                 "--threads %" PRIu32 ": expected at most one for each connection", setup->threads);
+    else if (setup->connections * setup->size_max > PERF_MEMORY)
+        snprintf(error, PERF_TEXT,
+                 "%" PRIu32 " connections of %" PRIu64 " octets: expected at most 1 GiB in all",
+                 setup->connections, setup->size_max);
+    else if (setup->connections * (uint64_t)setup->window > PERF_POSTED)
+        snprintf(error, PERF_TEXT,
+                 "%" PRIu32 " connections with a window of %" PRIu32 ": expected at most %d in all",
+                 setup->connections, setup->window, PERF_POSTED);
+    else
+        (void)has_options(setup, error);
+}
+
 /* Makes the lanes: the baseline, then every combination of CRC and Markers. */
-static int make_lanes(struct perf_plan *plan, const struct draft *d)
+static void make_lanes(struct perf_plan *plan, const struct draft *d)
 {
     struct perf_setup setup = d->setup;
-    char error[PERF_TEXT];
-    setup.ahead = !plan->verify;
-    setup.size_max = 8;
-    for (size_t i = 0; i < plan->size_count; i++)
-        if (plan->sizes[i] > setup.size_max)
-            setup.size_max = plan->sizes[i];
-    if (setup.threads > setup.connections) {
-        iw_complain("--threads %u: expected at most one for each connection",
-                    (unsigned)setup.threads);
-        return IW_EXIT_USAGE;
-    }
-    if (setup.connections * setup.size_max > PERF_MEMORY) {
-        iw_complain("%u connections of %llu octets: expected at most 1 GiB in all",
-                    (unsigned)setup.connections, (unsigned long long)setup.size_max);
-        return IW_EXIT_USAGE;
-    }
-    if (setup.connections * (uint64_t)setup.window > PERF_POSTED) {
-        iw_complain("%u connections with a window of %u: expected at most %d in all",
-                    (unsigned)setup.connections, (unsigned)setup.window, PERF_POSTED);
-        return IW_EXIT_USAGE;
-    }
-    if (!has_options(&setup, error)) {
-        iw_complain("%s", error);
-        return IW_EXIT_USAGE;
-    }
     if (plan->baseline) {
         plan->lanes[plan->lane_count] = setup;
         plan->lanes[plan->lane_count++].tcp = true;
@@ -292,42 +313,6 @@ static int make_lanes(struct perf_plan *plan, const struct draft *d)
         if ((d->crc >> (i & 1) & 1) != 0 && (d->markers >> (i >> 1) & 1) != 0)
             plan->lanes[plan->lane_count++] = setup;
     }
-    return -1;
-}
-
-/* Refuses options that would have no effect. Returns -1 to go on, else the exit status. */
-static int check_sense(const struct perf_plan *plan, const struct draft *d, bool local, bool timed)
-{
-    bool tests[2] = {false, false};
-    uint64_t most = PERF_SAMPLES / plan->rounds / d->setup.connections;
-    const char *text = NULL;
-    for (int i = 0; i < PERF_TESTS; i++)
-        tests[perf_is_latency((enum perf_test)i)] |= plan->tests[i];
-    if (plan->soak > 0 && (plan->min_ratio > 0 || plan->max_ratio > 0 || plan->json != NULL ||
-                           plan->html != NULL || timed))
-        text = "--soak: did not expect --json, --html, --rounds, --slice or a ratio with it";
-    else if ((plan->min_ratio > 0 || plan->max_ratio > 0) && !plan->baseline)
-        text = "--min-ratio and --max-ratio: expected --baseline tcp, too";
-    else if (plan->min_ratio > 0 && !tests[false])
-        text = "--min-ratio: expected a test of bandwidth, too";
-    else if (plan->max_ratio > 0 && !tests[true])
-        text = "--max-ratio: expected a test of latency, too";
-    else if (!local && plan->cpu[1] >= 0)
-        text = "--cpu: expected one number, as the server is not started here";
-    else if (plan->json != NULL && plan->html != NULL && strcmp(plan->json, plan->html) == 0)
-        text = "--html: expected another file than that of --json";
-    if (text != NULL) {
-        iw_complain("%s", text);
-        return IW_EXIT_USAGE;
-    }
-    if (plan->soak == 0 && tests[true] && plan->count > most) {
-        iw_complain("--count %llu: expected at most %llu latencies of a connection in each "
-                    "of %llu rounds",
-                    (unsigned long long)plan->count, (unsigned long long)most,
-                    (unsigned long long)plan->rounds);
-        return IW_EXIT_USAGE;
-    }
-    return -1;
 }
 
 /* Reads a command line into `context`, and a word HOST:PORT if `address` is not NULL. Returns -1 to
@@ -355,9 +340,10 @@ static int read_line(const struct iw_option *options, size_t count, void *contex
 int perf_plan_client(struct perf_plan *plan, bool local, int argc, char **argv)
 {
     struct draft d = {.plan = {.sizes = {65536}, .size_count = 1, .cpu = {-1, -1}},
-                      .setup = {.connections = 1, .window = 128, .threads = 1},
+                      .setup = {.connections = 1, .window = 128, .threads = 1, .size_max = 8},
                       .crc = 2,
                       .markers = 1};
+    char error[PERF_TEXT];
     d.plan.tests[PERF_WRITE_BW] = true;
     int result = read_line(client_options, sizeof client_options / sizeof *client_options, &d,
                            local ? NULL : &d.plan.address, argc, argv);
@@ -368,8 +354,17 @@ int perf_plan_client(struct perf_plan *plan, bool local, int argc, char **argv)
     plan->rounds = plan->rounds > 0 ? plan->rounds : 9;
     plan->slice_ms = plan->slice_ms > 0 ? plan->slice_ms : 50;
     plan->verify = plan->verify || plan->soak > 0;
-    result = check_sense(plan, &d, local, timed);
-    return result >= 0 ? result : make_lanes(plan, &d);
+    d.setup.ahead = !plan->verify;
+    for (size_t i = 0; i < plan->size_count; i++)
+        if (plan->sizes[i] > d.setup.size_max)
+            d.setup.size_max = plan->sizes[i];
+    check_plan(plan, &d.setup, local, timed, error);
+    if (error[0] != '\0') {
+        iw_complain("%s", error);
+        return IW_EXIT_USAGE;
+    }
+    make_lanes(plan, &d);
+    return -1;
 }
 
 int perf_plan_server(struct perf_plan *plan, int argc, char **argv)

@@ -235,14 +235,14 @@ static bool serve_one(struct arrivals *arrivals, int fd, int *exit_status)
     return !nobody;
 }
 
-int perf_serve(int listener, bool once)
+int perf_serve(int listener, bool one_client)
 {
     struct arrivals arrivals = {.listener = listener};
     int status = IW_EXIT_GOOD;
     for (bool over = false; !over;) {
         int fd = arrivals.count > 0 ? take_waiting(&arrivals, 0) : accept_next(&arrivals, -1);
         if (fd >= 0) {
-            over = serve_one(&arrivals, fd, &status) && once;
+            over = serve_one(&arrivals, fd, &status) && one_client;
         } else if (errno != EAGAIN) {
             iw_complain("server: cannot accept: %s", strerror(errno));
             return IW_EXIT_FAILURE;
@@ -268,7 +268,7 @@ int perf_server(const struct perf_plan *plan)
     }
     printf("listening on %s\n", address);
     fflush(stdout);
-    int status = perf_serve(listener, plan->once);
+    int status = perf_serve(listener, plan->one_client);
     close(listener);
     return status;
 }
