@@ -128,10 +128,9 @@ json_int_t perf_control_port(int fd, bool peer)
     if (peer ? getpeername(fd, (struct sockaddr *)&at, &length)
              : getsockname(fd, (struct sockaddr *)&at, &length))
         return 0;
-    const void *from = &at; /* sin6_port is where sin_port is */
-    return at.ss_family == AF_INET || at.ss_family == AF_INET6
-               ? ntohs(((const struct sockaddr_in *)from)->sin_port)
-               : 0;
+    if (at.ss_family != AF_INET && at.ss_family != AF_INET6)
+        return 0;
+    return ntohs(((struct sockaddr_in *)&at)->sin_port); /* sin6_port is where sin_port is */
 }
 
 /* ---- what the messages hold ---- */

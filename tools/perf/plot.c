@@ -246,9 +246,8 @@ static void table(const struct plot *p)
             fprintf(p->out, "<td>%.4g</td><td>%.4g</td>", r->p99, r->p999);
         else
             fprintf(p->out, "<td>%.0f</td>", r->rate.median);
-        fprintf(p->out, "<td>%.3g + %.3g</td><td>%.3g</td>", r->cpu_message[0], r->cpu_message[1],
-                r->cpu_gib[0] + r->cpu_gib[1]);
-        fprintf(p->out, "<td>%.3g + %.3g</td>", r->calls[0], r->calls[1]);
+        fprintf(p->out, "<td>%.3g + %.3g</td><td>%.3g</td><td>%.3g + %.3g</td>", r->cpu_message[0],
+                r->cpu_message[1], r->cpu_gib[0] + r->cpu_gib[1], r->calls[0], r->calls[1]);
         if (p->plan->baseline && r->lane > 0)
             fprintf(p->out, "<td>%.3f</td><td>%.3f</td><td>%.3f</td><td>%.2f</td>", r->ratio.median,
                     r->ratio.min, r->ratio.max, r->cpu_ratio);
