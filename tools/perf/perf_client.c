@@ -244,9 +244,11 @@ static int run_round(struct client *c, const struct perf_run *run, size_t lane, 
     bool latency = perf_is_latency(run->test);
     uint32_t connections = c->plan->lanes[lane].connections;
     double messages = (double)(perf_messages(run) * connections);
-    struct perf_samples samples = {.values = s->samples + s->sample_count,
-                                   .room = latency ? (size_t)run->count * connections : 0};
+    struct perf_samples samples = {0};
     struct slice slice;
+    if (latency)
+        samples = (struct perf_samples){.values = s->samples + s->sample_count,
+                                        .room = (size_t)run->count * connections};
     if (run_slice(c, lane, run, &samples, &slice))
         return -1;
     s->rate[round] = messages / slice.seconds;
