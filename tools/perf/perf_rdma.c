@@ -228,17 +228,13 @@ static void advance(struct flow *f)
 
 static void control(struct flow *f, const uint8_t *octets)
 {
-    switch (iw_get32(octets)) {
-    case CREDIT: /* 32 bits of a number that only grows */
-        f->credit += (uint32_t)(iw_get32(octets + 4) - (uint32_t)f->credit);
-        break;
-    case END:
+    uint32_t kind = iw_get32(octets), value = iw_get32(octets + 4);
+    if (kind == CREDIT)
+        f->credit += (uint32_t)(value - (uint32_t)f->credit); /* 32 bits of what only grows */
+    else if (kind == END)
         f->end_seen = f->ack_due = true;
-        break;
-    default:
+    else
         f->ack_seen = true;
-        break;
-    }
 }
 
 static void completed(struct flow *f, const struct iw_completion *done)
@@ -271,24 +267,16 @@ static void completed(struct flow *f, const struct iw_completion *done)
 
 static void event(struct flow *f, const struct iw_event *e)
 {
-    switch (e->kind) {
-    case IW_EVENT_REQUEST:
-        if (iw_endpoint_accept(f->ep, NULL, 0, iw_transport_now()) != IW_OK)
-            fail(f, "the start-up was refused");
-        break;
-    case IW_EVENT_ESTABLISHED:
+    if (e->kind == IW_EVENT_ESTABLISHED)
         f->part->established++;
-        break;
-    case IW_EVENT_FAULT:
+    else if (e->kind == IW_EVENT_FAULT)
         fail(f, iw_check_info(e->fault.check)->name);
-        break;
-    case IW_EVENT_TERMINATED:
+    else if (e->kind == IW_EVENT_TERMINATED)
         fail(f, "the peer sent a Terminate");
-        break;
-    default:
+    else if (e->kind != IW_EVENT_REQUEST)
         fail(f, "it was closed by the peer");
-        break;
-    }
+    else if (iw_endpoint_accept(f->ep, NULL, 0, iw_transport_now()) != IW_OK)
+        fail(f, "the start-up was refused");
 }
 
 static void ready(void *context, struct iw_connection *c)
