@@ -114,7 +114,7 @@ class Test:
         self.serial = properties.get("RUN_SERIAL", False)
         self.disabled = properties.get("DISABLED", False)
         self.rank = 0 if "FIXTURES_SETUP" in properties else 2 if "FIXTURES_CLEANUP" in properties else 1
-        self.seconds, self.failed, self.logs = [], 0, []
+        self.seconds, self.logs = [], []  # of the runs, and of those that failed
 
 
 class Stress:
@@ -139,6 +139,7 @@ class Stress:
         if self.o.part:
             k, m = self.o.part
             found = [t for t in found if zlib.crc32(t.name.encode()) % m == k - 1]
+        self.locks = {name: threading.Lock() for t in found for name in t.locks}
         return [t for t in found if not t.disabled]
 
     def home(self, folder):
@@ -147,17 +148,12 @@ class Stress:
         (folder / "CTestTestfile.cmake").write_text(f'subdirs("{self.build}")\n', encoding="utf-8")
         return str(folder)
 
-    def lock(self, name):
-        with self.guard:
-            return self.locks.setdefault(name, threading.Lock())
-
     def complain_of(self, test, number, text, why):
         path = self.logs / f"{test.name}.{number}.log"
         with self.guard:
             self.logs.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
             test.logs.append(str(path))
-            test.failed += 1
             print(f"FAILED {test.name}, run {number}, {test.seconds[-1]:.1f} s: {why}; log: {path}", flush=True)
 
     def run(self, test, number, scratch):
@@ -165,7 +161,7 @@ class Stress:
             return
         with contextlib.ExitStack() as held:
             for name in sorted(test.locks):
-                held.enter_context(self.lock(name))
+                held.enter_context(self.locks[name])
             self.run_alone(test, number, pathlib.Path(tempfile.mkdtemp(dir=scratch)))
 
     def run_alone(self, test, number, own):
@@ -219,16 +215,16 @@ class Stress:
             end_all(mark, signal.SIGTERM)
 
     def report(self, tests):
-        bad = [t for t in tests if t.failed]
+        bad = [t for t in tests if t.logs]
         for t in bad:
-            print(f"{t.name}: failed {t.failed} of {len(t.seconds)} runs: {' '.join(t.logs)}")
+            print(f"{t.name}: failed {len(t.logs)} of {len(t.seconds)} runs: {' '.join(t.logs)}")
         runs = sum(len(t.seconds) for t in tests)
         fewest = min(len(t.seconds) for t in tests)
         print(f"{len(tests)} tests, {runs} runs ({fewest} or more of each), {self.o.load} busy loops, {self.o.jobs} side by side, "
               f"{time.monotonic() - self.began:.0f} s: {len(bad)} failed")
         if self.o.json:
             data = {"schema": 1, "load": self.o.load, "jobs": self.o.jobs, "seconds": round(time.monotonic() - self.began, 1),
-                    "tests": [{"name": t.name, "runs": len(t.seconds), "failed": t.failed, "logs": t.logs,
+                    "tests": [{"name": t.name, "runs": len(t.seconds), "failed": len(t.logs), "logs": t.logs,
                                "longest": round(max(t.seconds, default=0), 2)} for t in tests]}
             pathlib.Path(self.o.json).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
         return 130 if self.stop.is_set() else 1 if bad else 0
