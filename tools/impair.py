@@ -253,19 +253,15 @@ def suite(programs, results, impairing, words):
 
 
 def compare(plain, through):
-    bad = 0
-    for name, (verdict, reason) in sorted(through.items()):
-        before = plain.get(name, ("nothing", ""))[0]
-        if verdict == before:
-            continue
-        known = DIFFERENT.get(name)
-        if verdict == "INCONCLUSIVE" and OUT_OF_TIME in reason:
-            known = "an impaired line is slower"
+    different, bad = [name for name in sorted(through) if through[name][0] != plain.get(name, ("nothing",))[0]], 0
+    for name in different:
+        verdict, reason = through[name]
+        late = verdict == "INCONCLUSIVE" and OUT_OF_TIME in reason
+        known = "an impaired line is slower" if late else DIFFERENT.get(name)
         bad += known is None
-        print("%s: %s, through the proxy %s: %s%s" % (name, before, verdict, reason,
+        print("%s: %s, through the proxy %s: %s%s" % (name, plain.get(name, ("nothing",))[0], verdict, reason,
                                                       " (known: %s)" % known if known else ""))
-    print("%d cases, %d verdicts differ through the proxy, %d of them unexpectedly" %
-          (len(through), sum(plain.get(n, ("",))[0] != v[0] for n, v in through.items()), bad))
+    print("%d cases, %d verdicts differ through the proxy, %d of them unexpectedly" % (len(through), len(different), bad))
     return 1 if bad or set(plain) != set(through) else 0
 
 
