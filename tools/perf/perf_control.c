@@ -23,7 +23,6 @@ void perf_control_close(struct perf_control *c)
 {
     if (c->fd >= 0)
         close(c->fd);
-    c->fd = -1;
 }
 
 int perf_control_fail(struct perf_control *c, const char *text)

@@ -118,39 +118,29 @@ static void post_message(struct flow *f)
     const struct perf_run *run = f->lane->run;
     struct iw_iov sge = {f->source, (size_t)run->size};
     uint64_t offset = f->index * (uint64_t)lane->stride;
-    struct iw_work work = {.sge = &sge, .sge_count = 1};
-    if (perf_is_latency(run->test) && lane->client && f->part->samples.room > 0)
-        f->began = iw_transport_now();
-    switch (run->test) {
-    case PERF_SEND_LAT:
-    case PERF_SEND_BW:
-        work.opcode = IW_WORK_SEND;
-        break;
-    case PERF_WRITE_LAT:
-        f->source[run->size - 1] = last_octet(f->posted);
-        /* fall through */
-    case PERF_WRITE_BW:
-        work.opcode = IW_WORK_WRITE;
-        work.remote_stag = lane->remote_sink;
-        work.remote_to = offset;
-        break;
-    case PERF_READ_LAT:
-    case PERF_READ_BW:
-        work.opcode = IW_WORK_READ;
-        work.sge_count = 0;
-        work.remote_stag = lane->remote_source;
-        work.remote_to = work.sink_to = offset;
-        work.sink_stag = lane->local_sink;
-        work.length = (uint32_t)run->size;
-        break;
-    default:
+    bool sends = run->test == PERF_SEND_LAT || run->test == PERF_SEND_BW;
+    struct iw_work work = {.remote_to = offset};
+    if (perf_is_atomic(run->test)) {
         work.opcode = IW_WORK_FETCH_ADD;
-        work.sge_count = 0;
         work.remote_stag = lane->remote_counter;
         work.remote_to = f->index * sizeof(uint64_t);
         work.add_swap = 1;
-        break;
+    } else if (perf_is_read(run->test)) {
+        work.opcode = IW_WORK_READ;
+        work.remote_stag = lane->remote_source;
+        work.sink_stag = lane->local_sink;
+        work.sink_to = offset;
+        work.length = (uint32_t)run->size;
+    } else {
+        work.opcode = sends ? IW_WORK_SEND : IW_WORK_WRITE;
+        work.remote_stag = lane->remote_sink; /* of a Write */
+        work.sge = &sge;
+        work.sge_count = 1;
     }
+    if (run->test == PERF_WRITE_LAT)
+        f->source[run->size - 1] = last_octet(f->posted);
+    if (perf_is_latency(run->test) && lane->client && f->part->samples.room > 0)
+        f->began = iw_transport_now();
     f->posted++;
     post(f, &work);
 }

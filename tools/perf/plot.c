@@ -133,11 +133,9 @@ static void axes(const struct plot *p)
                                                   : "GB/s";
     char text[32];
     int step = p->x1 - p->x0 > 12 ? 2 : 1;
-    for (int x = (int)ceil(p->x0); x <= p->x1; x += step) {
+    for (int x = (int)ceil(fmax(p->x0, 0)); x <= p->x1; x += step) {
         double size = exp2(x);
         print_size(text, sizeof text, size);
-        if (x < 0)
-            continue;
         fprintf(p->out,
                 "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>"
                 "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
