@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """tools/dev: sets up, builds, tests. The steps of the tiers are data, in steps.toml."""
 import datetime
+import functools
 import inspect
 import os
 import shutil
@@ -232,19 +233,8 @@ def cmd_mutate(*arguments):
     os.execv(os.path.join(ROOT, "tools", "mutate", "main.py"), ["tools/mutate/main.py", *arguments])
 
 
-def cmd_prove():
-    return run_tier("prove")
-
-
-def cmd_coverage():
-    return run_tier("coverage")
-
-
-def cmd_tidy():
-    return run_tier("tidy")
-
-
 COMMANDS = {name.removeprefix("cmd_"): function for name, function in globals().items() if name.startswith("cmd_")}
+COMMANDS.update((tier, functools.partial(run_tier, tier)) for tier in ("prove", "coverage", "tidy"))
 
 
 def main(arguments):
