@@ -51,24 +51,17 @@ class Bench:
                               preexec_fn=self.become_nobody).stdout
 
     def report(self, text, value, bar):
-        print(f"{text} (bar {bar})", flush=True)
-        self.good = self.good and value <= bar
+        """Prints a line; a bar of None is none."""
+        print(text + (f" (bar {bar})" if bar else ""), flush=True)
+        self.good = self.good and (not bar or value <= bar)
 
     def compare(self, name, path, cpu=None, memory=MEMORY):
-        """Compares CPU time and memory with the built-in's; a bar of None is none. Returns our CPU time."""
+        """Compares CPU time and memory with the built-in's. Returns our CPU time."""
         turns = [(self.cost(path), self.cost(path, *BUILT_IN)) for _ in range(self.rounds)]
         ours, theirs = (statistics.median(turn[k][0] for turn in turns) for k in (0, 1))
         most = [max(turn[k][1] for turn in turns) for k in (0, 1)]
-        line = f"{name}: {ours:.2f} s, built-in {theirs:.2f} s, {ours / theirs:.2f} times"
-        if cpu:
-            self.report(line, ours / theirs, cpu)
-        else:
-            print(line)
-        line = f"{name}: {most[0]:.0f} MiB, built-in {most[1]:.0f} MiB, {most[0] / most[1]:.2f} times"
-        if memory:
-            self.report(line, most[0] / most[1], memory)
-        else:
-            print(line)
+        self.report(f"{name}: {ours:.2f} s, built-in {theirs:.2f} s, {ours / theirs:.2f} times", ours / theirs, cpu)
+        self.report(f"{name}: {most[0]:.0f} MiB, built-in {most[1]:.0f} MiB, {most[0] / most[1]:.2f} times", most[0] / most[1], memory)
         return ours
 
     def framing(self, messages, path, fpdu):

@@ -11,6 +11,7 @@ rounds, 9 if not said otherwise). Exit status 1: a ratio above 2, or a client of
 Also prints the effect of the machine itself, without a bar: the same storm against a plain TCP acceptor that has
 nothing to do with iwarp-peer, and a process that only uses a processor.
 """
+import contextlib
 import os
 import select
 import socket
@@ -21,26 +22,12 @@ import sys
 import time
 
 import harness
+from bench_common import REPLY, request, send_message
 
 BAR = 2.0
 CLIENTS = 4
-REQUEST = b"MPA ID Req Frame" + bytes([0x40, 1, 0, 0])
+REQUEST = request(crc=True)
 SIZE = 8192
-
-
-def crc32c(octets):
-    crc = 0xFFFFFFFF
-    for octet in octets:
-        crc ^= octet
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-    return struct.pack("<I", crc ^ 0xFFFFFFFF)
-
-
-def send_message(number, payload):
-    ulpdu = bytes([0x41, 0x43]) + struct.pack(">IIII", 0, 0, number, 0) + payload
-    fpdu = struct.pack(">H", len(ulpdu)) + ulpdu + bytes(-(len(ulpdu) + 2) % 4)
-    return fpdu + crc32c(fpdu)
 
 
 class Hostile:
@@ -53,7 +40,7 @@ class Hostile:
         c = socket.create_connection(("127.0.0.1", self.port))
         if started:
             c.sendall(REQUEST)
-            c.recv(20, socket.MSG_WAITALL)
+            c.recv(REPLY, socket.MSG_WAITALL)
         return c
 
     def half_open(self):
@@ -64,11 +51,11 @@ class Hostile:
     def half_an_fpdu(self):
         held = [self.open() for _ in range(20)]
         for c in held:
-            c.sendall(send_message(1, bytes(SIZE))[:-5])
+            c.sendall(send_message(1, bytes(SIZE), crc=True)[:-5])
         time.sleep(3600)
 
     def malformed(self):
-        bad = bytearray(send_message(1, bytes(64)))
+        bad = bytearray(send_message(1, bytes(64), crc=True))
         bad[-1] ^= 1
         while True:
             with self.open() as c:
@@ -83,34 +70,30 @@ class Hostile:
 
     def messages(self, read):
         """As many echoes as the peer makes, of which `read` octets a millisecond are read."""
-        c = self.open()
-        c.setblocking(False)
         # More than it has posted is a fault, so it ends now and then, and begins anew.
-        burst = b"".join(send_message(n, bytes(SIZE)) for n in range(1, 61))
-        sent = 0
+        burst = b"".join(send_message(n, bytes(SIZE), crc=True) for n in range(1, 61))
         while True:
-            ready = select.select([c], [c] if sent < len(burst) else [], [], 0.001)
-            try:
-                if ready[1]:
-                    sent += c.send(burst[sent:sent + 65536])
-                if ready[0] and read:
-                    time.sleep(0.001)
-                    if not c.recv(read):
-                        raise OSError
-                elif ready[0]:
-                    time.sleep(0.01)
-            except OSError:
-                c.close()
-                c = self.open()
+            with self.open() as c, contextlib.suppress(OSError):
                 c.setblocking(False)
-                sent = 0
+                self.exchange(c, burst, read)
+
+    @staticmethod
+    def exchange(c, left, read):
+        """Until the connection ends: sends what is left, receives no more than `read` octets a millisecond."""
+        while True:
+            readable, writable, _ = select.select([c], [c] if left else [], [], 0.001)
+            if writable:
+                left = left[c.send(left[:65536]):]
+            if readable:
+                time.sleep(0.001 if read else 0.01)
+            if readable and read and not c.recv(read):
+                return
 
     def slow_reader(self):
         self.messages(100)
 
     def never_reading(self):
         self.messages(0)
-
 
     storm_elsewhere = storm
 
@@ -159,18 +142,7 @@ def measure(peer, port, target, kind, rounds, exchanges):
     return ratio
 
 
-def main():
-    if sys.argv[1:] == ["accept"]:
-        accept_plainly()
-    if len(sys.argv) == 4 and sys.argv[1] in KINDS:
-        # It stands for another machine: the processors are the others' first, if they have real-time priority.
-        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-        getattr(Hostile(int(sys.argv[2])), sys.argv[1])()
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    peer = sys.argv[1]
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 9
-    exchanges = int(sys.argv[3]) if len(sys.argv) > 3 else 2000
+def main(peer, rounds=9, exchanges=2000):
     with harness.listening(peer, strict=False) as server, harness.Peer(sys.executable, "-B", __file__, "accept", strict=False) as acceptor:
         others(peer, server.port, exchanges)
         found = {kind: measure(peer, server.port, (acceptor if kind in CONTROLS else server).port, kind, rounds, exchanges) for kind in KINDS}
@@ -179,4 +151,13 @@ def main():
     sys.exit("bench_hostile.py: above %.1f: %s" % (BAR, ", ".join(bad)) if bad else 0)
 
 
-main()
+if __name__ == "__main__":
+    if sys.argv[1:] == ["accept"]:
+        accept_plainly()
+    if len(sys.argv) == 4 and sys.argv[1] in KINDS:
+        # It stands for another machine: the processors are the others' first, if they have real-time priority.
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        getattr(Hostile(int(sys.argv[2])), sys.argv[1])()
+    if len(sys.argv) not in (2, 3, 4):
+        sys.exit(__doc__)
+    main(sys.argv[1], *map(int, sys.argv[2:]))

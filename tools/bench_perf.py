@@ -10,7 +10,6 @@ ratio. Rows of that kind come at the end, without a bar.
 
 usage: bench_perf.py IWARP-PERF [ROUNDS]
 """
-import json
 import os
 import re
 import shutil
@@ -19,10 +18,16 @@ import subprocess
 import sys
 import tempfile
 
+from bench_common import perf_rows
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 REAL_TIME = ["chrt", "-f", "20"] if os.geteuid() == 0 and shutil.which("chrt") else []
 CRC = {False: "CRC off", True: "CRC on"}
 BUFFERS = ["--socket-buffer", "131072"]
+
+
+def output(*words):
+    return subprocess.run([*REAL_TIME, *words], check=True, capture_output=True, text=True).stdout
 
 
 class Bench:
@@ -37,10 +42,7 @@ class Bench:
               flush=True)
 
     def local(self, *words, rounds=None, buffers=BUFFERS):
-        with tempfile.NamedTemporaryFile() as report:
-            subprocess.run([*REAL_TIME, self.perf, "local", "--rounds", str(rounds or self.rounds), "--json", report.name, *buffers, *words],
-                           check=True, stdout=subprocess.DEVNULL)
-            return json.load(report)["results"]
+        return perf_rows([*REAL_TIME, self.perf], "--rounds", rounds or self.rounds, *buffers, *words)
 
     def ratios(self, words, bars, least=True, cpu=None, what=""):
         """Rows against TCP: `bars` gives the limit of a CRC setting, `cpu` that of the CPU time."""
@@ -69,9 +71,8 @@ class Bench:
         """Two rows of the same size and `key` in turn, each pair in one run: what `ratio` makes of their speeds."""
         found = {}
         for _ in range(2 * self.rounds + 1):
-            rows = self.local("--size", "65536,1048576", *words, rounds=1)
             pair = {}
-            for row in rows:
+            for row in self.local("--size", "65536,1048576", *words, rounds=1):
                 pair.setdefault((row["size"], *key(row)), []).append(row["gigabytes_per_second"]["median"])
             for which, speeds in pair.items():
                 found.setdefault(which, []).append(ratio(*speeds))
@@ -89,11 +90,10 @@ class Bench:
                    lambda size: "write-bw %d, CRC on: time with Markers over without" % size, 1.15, False)
 
     def loop(self):
-        said = subprocess.run([*REAL_TIME, self.perf, "loop"], check=True, capture_output=True, text=True).stdout
+        said = output(self.perf, "loop")
         ratio, low, high = re.search(r"ratio\s+(\S+).*min (\S+) max (\S+)", said).groups()
         self.bar("loop 65536, CRC on, over a memcpy and two CRC passes", 1.2, float(ratio), "(%s .. %s)" % (low, high), least=False)
-        said = subprocess.run([*REAL_TIME, self.perf, "loop", "--op", "send", "--size", "64", "--total", "200000000"], check=True,
-                              capture_output=True, text=True).stdout
+        said = output(self.perf, "loop", "--op", "send", "--size", "64", "--total", "200000000")
         self.bar("loop, Sends of 64 octets, millions a second", 3, int(re.search(r"(\d+) messages a second", said).group(1)) / 1e6)
 
     def crc32c(self):
@@ -102,8 +102,8 @@ class Bench:
         with tempfile.TemporaryDirectory() as folder:
             program = os.path.join(folder, "crc32c")
             subprocess.run(["cc", "-O2", "-I", os.path.join(HERE, "../proto/include"), os.path.join(HERE, "bench_crc32c.c"),
-                            *libraries, "-lisal", "-o", program], check=True)
-            said = subprocess.run([*REAL_TIME, program], check=True, capture_output=True, text=True).stdout
+                            os.path.join(HERE, "perf/perf_stats.c"), *libraries, "-lisal", "-lm", "-o", program], check=True)
+            said = output(program)
         for line in said.splitlines():
             size, ratio, speed = line.split()
             self.bar("CRC32c of %s octets over ISA-L's speed" % size, 0.9, float(ratio), "%s GB/s" % speed)

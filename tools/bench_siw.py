@@ -20,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 
+from bench_common import perf_rows
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 SIW = os.path.join(HERE, "siw")
 # Octets of a message, and how many of them siw takes some seconds for at most.
@@ -32,23 +34,12 @@ TRIES = 3  # of perftest, which crashes or stands still at times
 CALLS = 64  # system calls are counted up to this size
 
 
-def inside(*words, tries=1):
-    for left in reversed(range(tries)):
-        ran = subprocess.run([SIW, "exec", *words], check=False, capture_output=True, text=True)
-        if ran.returncode == 0:
-            return ran.stdout
-        print("bench_siw.py: %s: status %d: %s%s" % (" ".join(words), ran.returncode, ran.stderr.strip(), "; once more" if left else ""),
-              file=sys.stderr)
-    sys.exit(1)
-
-
 def ours(bin_folder):
     """One round of iwarp-perf: {(test, size, lane): GB/s or us, and with "calls" system calls}."""
     found = {}
     for test, sizes in SIZES.items():
-        text = inside(os.path.join(bin_folder, "iwarp-perf"), "local", "--baseline", "tcp", "--crc", "both", "--test", test, "--rounds", "1",
-                      "--slice", "100", "--size", ",".join(map(str, sizes)), "--json", "-")
-        for row in json.loads(text)["results"]:
+        for row in perf_rows([SIW, "exec", os.path.join(bin_folder, "iwarp-perf")], "--baseline", "tcp", "--crc", "both", "--test", test,
+                             "--rounds", 1, "--slice", 100, "--size", ",".join(map(str, sizes))):
             lane = "tcp" if row["lane"]["transport"] == "tcp" else "ours on" if row["lane"]["crc"] else "ours off"
             what = row["gigabytes_per_second"] if test == "write-bw" else row["microseconds"]
             calls = row["system_calls_per_message"]
@@ -58,8 +49,15 @@ def ours(bin_folder):
 
 
 def perftest(test, size, count, crc, *how):
-    return inside("/usr/bin/python3", "-IS", os.path.join(HERE, "siw.d/rate.py"), PERFTEST[test], str(size), str(count),
-                  "Y" if crc == "on" else "N", *how, tries=TRIES)
+    words = ["/usr/bin/python3", "-IS", os.path.join(HERE, "siw.d/rate.py"), PERFTEST[test], str(size), str(count),
+             "Y" if crc == "on" else "N", *how]
+    for left in reversed(range(TRIES)):
+        ran = subprocess.run([SIW, "exec", *words], check=False, capture_output=True, text=True)
+        if ran.returncode == 0:
+            return ran.stdout
+        print("bench_siw.py: %s: status %d: %s%s" % (" ".join(words), ran.returncode, ran.stderr.strip(), "; once more" if left else ""),
+              file=sys.stderr)
+    sys.exit(1)
 
 
 def siw(test, size, crc):
@@ -112,8 +110,6 @@ def report(rounds):
 
 def kept(path):
     """The rounds in the file, of which each line is one."""
-    if not os.path.exists(path):
-        return []
     with open(path, encoding="utf-8") as file:
         return [{tuple(key): value for key, value in json.loads(line)} for line in file]
 
@@ -121,10 +117,9 @@ def kept(path):
 def measure(bin_folder, work, rounds):
     with open(os.path.join(bin_folder, "iwarp-perf"), "rb") as file:
         path = os.path.join(work, "rounds-%s.jsonl" % hashlib.sha256(file.read()).hexdigest()[:12])
-    for _ in range(rounds):
-        values = one_round(bin_folder)
-        with open(path, "a", encoding="utf-8") as file:
-            file.write(json.dumps(list(values.items())) + "\n")
+    with open(path, "a", encoding="utf-8") as file:
+        for _ in range(rounds):
+            print(json.dumps(list(one_round(bin_folder).items())), file=file, flush=True)
     return report(kept(path))
 
 

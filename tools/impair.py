@@ -46,15 +46,6 @@ LATE = "octets sent before the window was closed come after the message that say
 DIFFERENT = {"tcp-window-closed": LATE, "tcp-window-closed-initiator": LATE}
 
 
-def impairments(parser):
-    parser.add_argument("--delay", type=float, default=0)
-    parser.add_argument("--jitter", type=float, default=0)
-    parser.add_argument("--rate", type=float, default=0)
-    parser.add_argument("--pieces", type=int, default=0)
-    parser.add_argument("--stall", type=float, default=0)
-    parser.add_argument("--seed", type=int, default=1)
-
-
 def give_up(text, status=70):
     print("impair: " + text, file=sys.stderr)
     sys.exit(status)
@@ -72,13 +63,6 @@ class Proxy:
     def __init__(self, options):
         self.options = options
         self.random = random.Random(options.seed)
-        self.tasks = set()
-
-    def start(self, coroutine):
-        task = asyncio.get_running_loop().create_task(coroutine)
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
-        return task
 
     async def listen(self, host, port, serve=None):
         """Passes connections to the returned port on to host:port."""
@@ -95,16 +79,12 @@ class Proxy:
         return server.sockets[0].getsockname()[1]
 
     def cut(self, octets):
-        if self.options.pieces <= 0:
-            yield octets
-            return
-        at = 0
         # Single octets are the hardest; but all of a megabyte in them takes minutes.
         most = max(self.options.pieces, len(octets) // 64)
-        while at < len(octets):
-            size = self.random.randint(1, most)
-            yield octets[at:at + size]
-            at += size
+        while octets:
+            size = self.random.randint(1, most) if self.options.pieces > 0 else len(octets)
+            yield octets[:size]
+            octets = octets[size:]
 
     async def deliver(self, queue, writer, other):
         """Writes on what was read, when its time has come."""
@@ -112,9 +92,6 @@ class Proxy:
         free = 0.0  # when the line is free again
         while True:
             due, octets = await queue.get()
-            if octets is None:
-                reset(writer)
-                return
             if due > loop.time():
                 await asyncio.sleep(due - loop.time())
             try:
@@ -140,7 +117,7 @@ class Proxy:
     async def carry(self, reader, writer, other):
         loop = asyncio.get_running_loop()
         queue = asyncio.Queue(16)
-        delivery = self.start(self.deliver(queue, writer, other))
+        delivery = asyncio.create_task(self.deliver(queue, writer, other))
         octets = None
         while octets != b"" and not delivery.done():
             try:
@@ -150,8 +127,9 @@ class Proxy:
                 delivery.cancel()
                 return
             late = self.options.delay + self.random.random() * self.options.jitter
-            put = self.start(queue.put((loop.time() + late / 1000, octets)))
+            put = asyncio.create_task(queue.put((loop.time() + late / 1000, octets)))
             await asyncio.wait({put, delivery}, return_when=asyncio.FIRST_COMPLETED)
+            put.cancel()  # nobody takes it if the delivery has ended
         await asyncio.wait({delivery})
 
     async def impaired(self, here, there):
@@ -213,11 +191,11 @@ def reached(*command, **more):
         return give_up(str(fault))
 
 
-def run(programs, results, words, inside=()):
+def run(programs, results, words, prefix=()):
     """Returns the cases' verdicts and reasons."""
     report = os.path.join(results, "impaired.json")
     os.makedirs(results)
-    status = subprocess.run([*inside, os.path.join(programs, "iwarp-conform"), "run", "--results", results, "--json", report,
+    status = subprocess.run([*prefix, os.path.join(programs, "iwarp-conform"), "run", "--results", results, "--json", report,
                              *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False).returncode
     if status in (64, 70) or not os.path.exists(report):
         give_up("iwarp-conform ended with status %d" % status)
@@ -256,8 +234,7 @@ def target_file(results, name, at):
 
 
 def suite(programs, results, impairing, words):
-    environment = dict(os.environ)
-    environment.pop("IWARP_AGENT_TOKEN", None)
+    environment = {name: value for name, value in os.environ.items() if name != "IWARP_AGENT_TOKEN"}
     with reached(os.path.join(programs, "iwarp-agent"), "--listen", "127.0.0.1:0", env=environment) as agent:
         plain = run(programs, os.path.join(results, "plain"), target_file(results, "plain", agent.address) + words)
         with reached(sys.executable, "-B", os.path.realpath(__file__), "proxy", agent.address, *impairing, stderr=None) as proxy:
@@ -272,33 +249,29 @@ def suite(programs, results, impairing, words):
 
 
 def compare(plain, through):
-    bad = 0
-    for name, (verdict, reason) in sorted(through.items()):
-        before = plain.get(name, ("nothing", ""))[0]
-        if verdict == before:
-            continue
-        known = DIFFERENT.get(name)
-        if verdict == "INCONCLUSIVE" and OUT_OF_TIME in reason:
-            known = "an impaired line is slower"
+    different, bad = [name for name in sorted(through) if through[name][0] != plain.get(name, ("nothing",))[0]], 0
+    for name in different:
+        verdict, reason = through[name]
+        late = verdict == "INCONCLUSIVE" and OUT_OF_TIME in reason
+        known = "an impaired line is slower" if late else DIFFERENT.get(name)
         bad += known is None
-        print("%s: %s, through the proxy %s: %s%s" % (name, before, verdict, reason,
+        print("%s: %s, through the proxy %s: %s%s" % (name, plain.get(name, ("nothing",))[0], verdict, reason,
                                                       " (known: %s)" % known if known else ""))
-    print("%d cases, %d verdicts differ through the proxy, %d of them unexpectedly" %
-          (len(through), sum(plain.get(n, ("",))[0] != v[0] for n, v in through.items()), bad))
+    print("%d cases, %d verdicts differ through the proxy, %d of them unexpectedly" % (len(through), len(different), bad))
     return 1 if bad or set(plain) != set(through) else 0
 
 
 def main():
-    words = sys.argv[1:]
-    rest = []
-    if "--" in words:
-        rest = words[words.index("--") + 1:]
-        words = words[:words.index("--")]
-    if not words or words[0] not in ("suite", "netem", "proxy") or len(words) < 2:
+    split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    words, rest = sys.argv[1:split], sys.argv[split + 1:]
+    if len(words) < 2 or words[0] not in ("suite", "netem", "proxy"):
         give_up("expected suite, netem or proxy; the head of this file says more", 64)
     command, where = words[0], words[1:]
     parser = argparse.ArgumentParser(prog="impair.py", add_help=False)
-    impairments(parser)
+    for name in ("delay", "jitter", "rate", "stall"):
+        parser.add_argument("--" + name, type=float, default=0)
+    parser.add_argument("--pieces", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1)
     options, where = parser.parse_known_args(where) if command != "netem" else (None, where)
     if command == "proxy":
         host, _, port = where[0].rpartition(":")

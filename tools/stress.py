@@ -26,6 +26,7 @@ MARK = "IW_STRESS"  # in the environment of all that a test starts
 PR_SET_PDEATHSIG = 1
 DYING = 60  # seconds after which a process that a test has ended counts as left
 BUSY = "while True: pass"
+CHOICES = {"R": "tests", "E": "exclude", "L": "label", "LE": "label-exclude"}  # ctest's options, and how ours are named
 libc = ctypes.CDLL(None)
 
 
@@ -61,8 +62,8 @@ def parse():
     p.add_argument("--load", type=whole(0), default=2 * cpus, metavar="N", help="busy loops beside them (default: two for each CPU)")
     p.add_argument("--logs", metavar="FOLDER", help="logs of what failed (default: BUILD/stress)")
     p.add_argument("--json", metavar="FILE", help="write the runs, failures and times of each test")
-    for letter, name in (("R", "tests"), ("E", "exclude"), ("L", "label"), ("LE", "label-exclude")):
-        p.add_argument("-" + letter, "--" + name, metavar="REGEX", help=f"as ctest's -{letter}")
+    for letter, name in CHOICES.items():
+        p.add_argument("-" + letter, "--" + name, dest=letter, metavar="REGEX", help=f"as ctest's -{letter}")
     return p.parse_args()
 
 
@@ -98,6 +99,13 @@ def left(mark):
     return found
 
 
+def end_all(mark, number):
+    """Signals what a test has started."""
+    for pid in left(mark):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
 class Test:
     def __init__(self, listed):
         properties = {p["name"]: p["value"] for p in listed.get("properties", [])}
@@ -106,7 +114,7 @@ class Test:
         self.serial = properties.get("RUN_SERIAL", False)
         self.disabled = properties.get("DISABLED", False)
         self.rank = 0 if "FIXTURES_SETUP" in properties else 2 if "FIXTURES_CLEANUP" in properties else 1
-        self.seconds, self.failed, self.logs = [], 0, []
+        self.seconds, self.logs = [], []  # of the runs, and of those that failed
 
 
 class Stress:
@@ -121,9 +129,7 @@ class Stress:
         self.marks = set()
 
     def tests(self, scratch):
-        words = [w for name in ("tests", "exclude", "label", "label_exclude") if (value := getattr(self.o, name))
-                 for w in ("--" + {"tests": "tests-regex", "exclude": "exclude-regex", "label": "label-regex",
-                                   "label_exclude": "label-exclude"}[name], value)]
+        words = [w for letter in CHOICES if (value := getattr(self.o, letter)) for w in ("-" + letter, value)]
         home = self.home(scratch / "list")
         listed = subprocess.run(["ctest", "--test-dir", home, "--show-only=json-v1", *words], capture_output=True, text=True, check=False)
         if listed.returncode:
@@ -133,6 +139,7 @@ class Stress:
         if self.o.part:
             k, m = self.o.part
             found = [t for t in found if zlib.crc32(t.name.encode()) % m == k - 1]
+        self.locks = {name: threading.Lock() for t in found for name in t.locks}
         return [t for t in found if not t.disabled]
 
     def home(self, folder):
@@ -141,17 +148,12 @@ class Stress:
         (folder / "CTestTestfile.cmake").write_text(f'subdirs("{self.build}")\n', encoding="utf-8")
         return str(folder)
 
-    def lock(self, name):
-        with self.guard:
-            return self.locks.setdefault(name, threading.Lock())
-
     def complain_of(self, test, number, text, why):
         path = self.logs / f"{test.name}.{number}.log"
         with self.guard:
             self.logs.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
             test.logs.append(str(path))
-            test.failed += 1
             print(f"FAILED {test.name}, run {number}, {test.seconds[-1]:.1f} s: {why}; log: {path}", flush=True)
 
     def run(self, test, number, scratch):
@@ -159,7 +161,7 @@ class Stress:
             return
         with contextlib.ExitStack() as held:
             for name in sorted(test.locks):
-                held.enter_context(self.lock(name))
+                held.enter_context(self.locks[name])
             self.run_alone(test, number, pathlib.Path(tempfile.mkdtemp(dir=scratch)))
 
     def run_alone(self, test, number, own):
@@ -176,29 +178,18 @@ class Stress:
         test.seconds.append(time.monotonic() - began)
         if self.stop.is_set():
             return
-        processes = self.leftovers(mark, DYING)
+        until = time.monotonic() + DYING
+        while (processes := left(mark)) and time.monotonic() < until:
+            time.sleep(0.1)
         names = sorted(f.name for f in files.iterdir())
-        why = [*(["it failed"] if done.returncode else []), *(["it left processes"] if processes else []), *(["it left files"] if names else [])]
+        why = [what for what, so in (("it failed", done.returncode), ("it left processes", processes), ("it left files", names)) if so]
         if why:
             more = [f"left: process {number}: {line}" for number, line in processes.items()] + [f"left: file {name}" for name in names]
             self.complain_of(test, number, "\n".join([done.stdout, *more, ""]), ", ".join(why))
-        self.end_of(mark)
-        shutil.rmtree(own, ignore_errors=True)
-
-    @staticmethod
-    def leftovers(mark, seconds):
-        until = time.monotonic() + seconds
-        while (processes := left(mark)) and time.monotonic() < until:
-            time.sleep(0.1)
-        return processes
-
-    def end_of(self, mark):
-        """Ends the processes that a test left."""
-        for number in left(mark):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(number, signal.SIGKILL)
+        end_all(mark, signal.SIGKILL)
         with self.guard:
             self.marks.discard(mark)
+        shutil.rmtree(own, ignore_errors=True)
 
     def late(self):
         return self.o.seconds is not None and time.monotonic() - self.began > self.o.seconds
@@ -210,8 +201,7 @@ class Stress:
                 for rank in (0, 1, 2):
                     now = [t for t in tests if t.rank == rank]
                     now.sort(key=lambda t: -max(t.seconds, default=0))  # the longest first
-                    started = [pool.submit(self.run, t, number, scratch) for t in now if not t.serial]
-                    for one in started:
+                    for one in [pool.submit(self.run, t, number, scratch) for t in now if not t.serial]:
                         one.result()
                     for t in now:
                         if t.serial:
@@ -222,21 +212,19 @@ class Stress:
     def interrupted(self, *_):
         self.stop.set()
         for mark in list(self.marks):
-            for pid in left(mark):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGTERM)
+            end_all(mark, signal.SIGTERM)
 
     def report(self, tests):
-        bad = [t for t in tests if t.failed]
+        bad = [t for t in tests if t.logs]
         for t in bad:
-            print(f"{t.name}: failed {t.failed} of {len(t.seconds)} runs: {' '.join(t.logs)}")
+            print(f"{t.name}: failed {len(t.logs)} of {len(t.seconds)} runs: {' '.join(t.logs)}")
         runs = sum(len(t.seconds) for t in tests)
         fewest = min(len(t.seconds) for t in tests)
         print(f"{len(tests)} tests, {runs} runs ({fewest} or more of each), {self.o.load} busy loops, {self.o.jobs} side by side, "
               f"{time.monotonic() - self.began:.0f} s: {len(bad)} failed")
         if self.o.json:
             data = {"schema": 1, "load": self.o.load, "jobs": self.o.jobs, "seconds": round(time.monotonic() - self.began, 1),
-                    "tests": [{"name": t.name, "runs": len(t.seconds), "failed": t.failed, "logs": t.logs,
+                    "tests": [{"name": t.name, "runs": len(t.seconds), "failed": len(t.logs), "logs": t.logs,
                                "longest": round(max(t.seconds, default=0), 2)} for t in tests]}
             pathlib.Path(self.o.json).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
         return 130 if self.stop.is_set() else 1 if bad else 0

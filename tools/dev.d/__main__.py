@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """tools/dev: sets up, builds, tests. The steps of the tiers are data, in steps.toml."""
 import datetime
+import functools
+import inspect
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ import results
 import scheduler
 import steps
 from paths import ROOT, Failed, build_folder, jobs
+from scheduler import say
 
 USAGE = """usage: tools/dev COMMAND
 
@@ -50,8 +52,9 @@ failed step's log is printed. IW_JOBS sets how many processes run at a time (def
 USAGE_STATUS = 64
 
 
-def say(text):
-    print(text, file=sys.stderr, flush=True)
+def call(*words):
+    """Runs a command in the top folder. Returns its exit status."""
+    return subprocess.run(words, cwd=ROOT, check=False).returncode
 
 
 def environment(night):
@@ -60,8 +63,8 @@ def environment(night):
             "PYTHONPATH": os.path.join(ROOT, "tools")}  # of tests in Python: harness.py
 
 
-def run_steps(chosen, keep_going, night):
-    """Runs steps; prints the summary of the one whose log ends the output. Returns the results."""
+def run_steps(chosen, keep_going=True, night=0):
+    """Runs steps; prints the summary of the one whose log ends the output. Returns the results, and the exit status."""
     found = scheduler.Scheduler(chosen, keep_going, environment(night)).run()
     verdicts = {step.name: found[step.name][0] if step.name in found else "NOT RUN" for step in chosen}
     bad = [step for step in chosen if verdicts[step.name] in ("FAILED", "NOT RUN")]
@@ -70,18 +73,21 @@ def run_steps(chosen, keep_going, night):
             say(f"SKIPPED  {step.title}")
     for step in chosen:
         if step.summary and verdicts[step.name] in ("ok", "FAILED"):
-            sys.stdout.writelines(scheduler.tail(os.path.join(ROOT, step.log), 12))
-            sys.stdout.flush()
+            print_log(step, 12)
     for step in bad:
         say(f"{verdicts[step.name]}  {step.title}: {step.log}")
-    return found, not bad
+    return found, 1 if bad else 0
+
+
+def print_log(step, lines):
+    sys.stdout.writelines(scheduler.tail(os.path.join(ROOT, step.log), lines))
+    sys.stdout.flush()
 
 
 def build_preset(preset):
     """Configures and builds, quietly. Raises Failed with the log's end if that fails."""
     row = steps.Step(f"build-{preset}", f"build ({preset})", f"cmake --preset {preset} && cmake --build --preset {preset} --parallel $JOBS", [], 10)
-    _, good = run_steps([row], False, 0)
-    if not good:
+    if run_steps([row], keep_going=False)[1]:
         raise Failed(f"the build of preset {preset} failed")
 
 
@@ -111,8 +117,7 @@ def cmd_check(room=None):
 
 def cmd_test():
     packages.setup("test")
-    _, good = run_steps(steps.chosen(steps.load(), "test", 0), True, 0)
-    return 0 if good else 1
+    return run_steps(steps.chosen(steps.load(), "test"))[1]
 
 
 def cmd_nightly(night=None):
@@ -121,14 +126,14 @@ def cmd_nightly(night=None):
     night = steps.tonight() if night is None else int(night)
     packages.setup("nightly")
     table = steps.load()
-    chosen = steps.chosen(table, "test", night)
+    chosen = steps.chosen(table, "test")
     chosen += [step for step in steps.chosen(table, "nightly", night) if step not in chosen]
     began = time.monotonic()
-    found, good = run_steps(chosen, True, night)
+    found, status = run_steps(chosen, night=night)
     results.record(results.rows(chosen, found, f"tools/dev nightly {night}", jobs()))
     minutes = (time.monotonic() - began) / 60
-    print(f"nightly {night}: {'all good' if good else 'FAILED'} in {minutes:.0f} minutes, commit {results.commit()}")
-    return 0 if good else 1
+    print(f"nightly {night}: {'FAILED' if status else 'all good'} in {minutes:.0f} minutes, commit {results.commit()}")
+    return status
 
 
 def cmd_steps(tier=None):
@@ -153,20 +158,16 @@ def cmd_step(*names):
     packages.setup("nightly")
     for name in names:
         table[name].tiers.append("asked")
-        table[name].nights = list(range(steps.NIGHTS))
-    _, good = run_steps(steps.chosen(table, "asked", 0), True, steps.tonight())
-    return 0 if good else 1
+    return run_steps(steps.chosen(table, "asked"), night=steps.tonight())[1]
 
 
-def cmd_tier(tier):
+def run_tier(tier):
     packages.setup("nightly")
-    chosen = steps.chosen(steps.load(), tier, 0)
+    chosen = steps.chosen(steps.load(), tier)
+    _, status = run_steps(chosen)
     for step in chosen:
-        step.nights = list(range(steps.NIGHTS))
-    _, good = run_steps(chosen, True, 0)
-    for step in chosen:
-        sys.stdout.writelines(scheduler.tail(os.path.join(ROOT, step.log), 20))
-    return 0 if good else 1
+        print_log(step, 20)
+    return status
 
 
 def cmd_bench():
@@ -182,11 +183,7 @@ def cmd_bench():
         bars.append(["tools/bench_siw.py", "build-release/bin", "build-release/siw"])
     else:
         print("SKIPPED: against siw: there is no kernel with it (tools/siw build)")
-    failed = []
-    for command in bars + figures:
-        status = subprocess.run(command, cwd=ROOT, check=False).returncode
-        if status != 0 and command[0] != "tools/bench_hostile.py":
-            failed.append(command[0])
+    failed = [command[0] for command in bars + figures if call(*command) != 0 and command[0] != "tools/bench_hostile.py"]
     if failed:
         raise Failed(f"bench: a bar was missed, or a figure not measured: {' '.join(failed)}")
     return 0
@@ -194,14 +191,14 @@ def cmd_bench():
 
 def cmd_captures(option=None):
     if option == "--table":
-        return subprocess.run([sys.executable, "-B", "pcaps/table.py"], cwd=ROOT, check=False).returncode
+        return call(sys.executable, "-B", "pcaps/table.py")
     if option is not None:
         raise Failed(f"captures: '{option}' is not --table")
     cmd_build()
     golden = os.path.join(ROOT, "pcaps", "golden")
     shutil.rmtree(golden)
     os.mkdir(golden)
-    return subprocess.run(["build/bin/iwarp-golden", "conformance/lib", "pcaps/scripts", "pcaps/golden"], cwd=ROOT, check=False).returncode
+    return call("build/bin/iwarp-golden", "conformance/lib", "pcaps/scripts", "pcaps/golden")
 
 
 def cmd_wireshark(file=None, *arguments):
@@ -229,7 +226,7 @@ def cmd_wireshark(file=None, *arguments):
 
 def cmd_format():
     packages.setup("nightly")
-    return subprocess.run(["tools/dev.d/format.sh", "--fix"], cwd=ROOT, check=False).returncode
+    return call("tools/dev.d/format.sh", "--fix")
 
 
 def cmd_fuzz(*arguments):
@@ -241,12 +238,8 @@ def cmd_mutate(*arguments):
     os.execv(os.path.join(ROOT, "tools", "mutate", "main.py"), ["tools/mutate/main.py", *arguments])
 
 
-# Command -> function and how many arguments it takes at most.
-COMMANDS = {
-    "conform": (cmd_conform, None), "test": (cmd_test, 0), "check": (cmd_check, 1), "build": (cmd_build, 0), "nightly": (cmd_nightly, 1), "steps": (cmd_steps, 1),
-    "step": (cmd_step, None), "bench": (cmd_bench, 0), "mutate": (cmd_mutate, None), "captures": (cmd_captures, 1), "wireshark": (cmd_wireshark, None), "fuzz": (cmd_fuzz, None),
-    "prove": (lambda: cmd_tier("prove"), 0), "coverage": (lambda: cmd_tier("coverage"), 0), "tidy": (lambda: cmd_tier("tidy"), 0), "format": (cmd_format, 0), "setup": (cmd_setup, 1),
-}
+COMMANDS = {name.removeprefix("cmd_"): function for name, function in globals().items() if name.startswith("cmd_")}
+COMMANDS.update((tier, functools.partial(run_tier, tier)) for tier in ("prove", "coverage", "tidy"))
 
 
 def main(arguments):
@@ -257,17 +250,18 @@ def main(arguments):
     if command not in COMMANDS:
         print(USAGE, file=sys.stderr)
         return USAGE_STATUS
-    function, most = COMMANDS[command]
-    if most is not None and len(arguments) > most:
-        say(f"tools/dev: {command} takes {'no arguments' if most == 0 else 'one argument at most'}")
+    try:
+        inspect.signature(COMMANDS[command]).bind(*arguments)
+    except TypeError:
+        say(f"tools/dev: {command} takes {'one argument at most' if inspect.signature(COMMANDS[command]).parameters else 'no arguments'}")
         return USAGE_STATUS
     try:
-        return function(*arguments)
+        return COMMANDS[command](*arguments)
     except Failed as failed:
         say(f"tools/dev: {failed}")
         return 1
     except scheduler.Ended as ended:
-        return 128 + ended.args[0] if ended.args[0] != signal.SIGINT else 130
+        return 128 + ended.args[0]
     except KeyboardInterrupt:
         return 130
 

@@ -14,16 +14,9 @@ ALL = ("conformance_test_", "tools_test_", "live_test_", "test_mutate")
 PROGRAMS = ("iwarp-conform", "iwarp-agent")
 
 
-def unit_tests(room):
-    """The names of the cmocka programs to run for a room."""
-    if room in rooms.OTHERS:
-        return []
-    return rooms.proto_tests(room)
-
-
 def targets(chosen):
     """What ninja is asked for: only the tests that will run, and the suite."""
-    tests = sorted({test for room in chosen for test in unit_tests(room)})
+    tests = sorted({test for room in chosen if room not in rooms.OTHERS for test in rooms.proto_tests(room)})
     prefixes = tuple(prefix for room in chosen for prefix in PREFIXES.get(room, ALL))
     if prefixes:
         folder = build_folder("default")

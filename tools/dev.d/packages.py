@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 
+import scheduler
 from paths import ROOT, Failed
 
 # Each tier needs the packages of these tiers.
@@ -56,6 +57,5 @@ def setup(tier):
         with open(log, "wb") as file:
             status = subprocess.run([*apt, *words], stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, check=False).returncode
         if status != 0:
-            with open(log, encoding="utf-8", errors="replace") as file:
-                sys.stderr.writelines(file.readlines()[-60:])
+            sys.stderr.writelines(scheduler.tail(log, scheduler.TAIL))
             raise Failed(f"setup: {' '.join(apt)} {words[0]} failed; its log: {log}")

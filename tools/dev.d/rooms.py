@@ -35,13 +35,9 @@ def below(known):
         room = os.path.splitext(parts[-1])[0] if parts[0] == "include" else parts[0]
         if room in known:
             graph[room] |= included(path, known)
-    changed = True
-    while changed:
-        changed = False
-        for room, stands_on in graph.items():
-            wider = set().union(*(graph[name] for name in stands_on))
-            changed |= wider != stands_on
-            graph[room] = wider
+    for _ in known:  # no chain of rooms is longer
+        for room in known:
+            graph[room] = set().union(*(graph[name] for name in graph[room]))
     return graph
 
 

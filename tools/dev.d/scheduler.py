@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs steps, those that do not need each other side by side, and prints one line for each."""
+import contextlib
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -59,10 +61,8 @@ class Run:
         return time.monotonic() - self.began
 
     def signal(self, number):
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, number)
-        except ProcessLookupError:
-            pass
 
     def hangs(self):
         return self.seconds() > 60 * max(60, LONGEST * self.step.minutes)
@@ -70,13 +70,9 @@ class Run:
     def alive(self):
         """Whether a process of the group still runs; one that has ended and waits for its parent does not."""
         self.poll()
-        for entry in os.scandir("/proc"):
-            if entry.name.isdigit():
-                try:
-                    with open(f"/proc/{entry.name}/stat", encoding="utf-8", errors="replace") as file:
-                        state, _, group = file.read().rpartition(")")[2].split()[:3]
-                except OSError:
-                    continue
+        for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                state, _, group = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[:3]
                 if int(group) == self.process.pid and state != "Z":
                     return True
         return False

@@ -7,6 +7,7 @@ number of the share (another one each day), {seed} the same for a command that t
 """
 import datetime
 import os
+import re
 import subprocess
 import sys
 
@@ -21,8 +22,8 @@ def main(arguments):
     count = -(-total // shares)
     running = []
     for i in range(shares):
-        words = {"{count}": str(count), "{first}": str(day * 100000 + i * count), "{seed}": str(day * 10000 + i * count // 1000)}
-        running.append(subprocess.Popen([words.get(word, word) if "=" not in word else "=".join(words.get(w, w) for w in word.split("=")) for word in command]))
+        words = {"{count}": count, "{first}": day * 100000 + i * count, "{seed}": day * 10000 + i * count // 1000}
+        running.append(subprocess.Popen([re.sub(r"\{\w+\}", lambda m: str(words.get(m[0], m[0])), word) for word in command]))
     return max(abs(process.wait()) for process in running)
 
 

@@ -58,8 +58,8 @@ def tonight():
     return datetime.date.today().toordinal() % NIGHTS
 
 
-def chosen(steps, tier, night):
-    """Returns the steps of a tier, with all that they need, in the order of the table."""
+def chosen(steps, tier, night=0):
+    """Returns the steps of a tier (of nightly, those of the night), with all that they need, in the order of the table."""
     names = set()
 
     def add(name):

@@ -43,30 +43,32 @@ static void fill(struct perf_lane *lane, const struct perf_run *run)
     memset(lane->sink, 0, lane->stride * lane->setup.connections);
 }
 
+/* Gives a new lane its memory. Returns 0, or -1. */
+static int give_memory(struct perf_lane *lane)
+{
+    uint64_t size = lane->setup.size_max;
+    lane->stride = (size_t)(size < 64 ? 64 : (size + 63) / 64 * 64);
+    size_t all = lane->stride * lane->setup.connections;
+    lane->source = aligned_alloc(64, all);
+    lane->sink = aligned_alloc(64, all);
+    lane->counter = calloc(lane->setup.connections, sizeof *lane->counter);
+    if (lane->source == NULL || lane->sink == NULL || lane->counter == NULL)
+        return -1;
+    fill(lane, &(struct perf_run){.size = size});
+    return lane->ops->share(lane);
+}
+
 struct perf_lane *perf_lane_create(const struct perf_setup *setup, bool client, char *error)
 {
     errno = 0;
-    struct perf_lane *lane = setup->tcp           ? perf_tcp_new(setup)
-                             : setup->threads > 1 ? perf_threads_new(setup)
-                                                  : perf_rdma_new(setup);
+    struct perf_lane *lane = setup->tcp ? perf_tcp_new(setup) : perf_rdma_new(setup);
     int why = lane == NULL && errno != 0 ? errno : ENOMEM;
-    struct perf_run first = {.size = setup->size_max};
     if (lane != NULL) {
-        lane->setup = *setup;
         lane->client = client;
-        lane->stride = (size_t)(setup->size_max < 64 ? 64 : (setup->size_max + 63) / 64 * 64);
-        size_t all = lane->stride * setup->connections;
-        lane->source = aligned_alloc(64, all);
-        lane->sink = aligned_alloc(64, all);
-        lane->counter = calloc(setup->connections, sizeof *lane->counter);
-        if (lane->source != NULL && lane->sink != NULL && lane->counter != NULL) {
-            fill(lane, &first);
-            if (setup->tcp ||
-                (setup->threads > 1 ? perf_threads_register(lane) : perf_rdma_register(lane)) == 0)
-                return lane;
-        }
-        perf_lane_destroy(lane);
+        if (give_memory(lane) == 0)
+            return lane;
     }
+    perf_lane_destroy(lane);
     snprintf(error, PERF_TEXT, "cannot make a lane: %s", strerror(why));
     return NULL;
 }
@@ -118,12 +120,11 @@ void perf_lane_destroy(struct perf_lane *lane)
 {
     if (lane == NULL)
         return;
-    uint8_t *source = lane->source, *sink = lane->sink;
-    uint64_t *counter = lane->counter;
     lane->ops->close(lane);
-    free(source);
-    free(sink);
-    free(counter);
+    free(lane->source);
+    free(lane->sink);
+    free(lane->counter);
+    free(lane);
 }
 
 void perf_lane_congestion(const struct perf_setup *setup, char name[PERF_CONGESTION])

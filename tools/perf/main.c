@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host/complain.h"
 #include "host/options.h"
-#include "loop.h"
+#include "iwarp/mpa.h"
 #include "perf.h"
-#include "record.h"
+#include "perf_loop.h"
 #include "standard.h"
 
 #include <stdio.h>
@@ -14,16 +14,11 @@
 /* The two uses of `loop`. */
 enum { MEASURE = 1, RECORD = 2 };
 
-struct both {
-    struct iw_loop_options loop;
-    struct iw_record_options record;
-};
-
 static int set_op(void *context, const char *value, char *error, size_t room)
 {
-    struct both *b = context;
-    b->loop.sends = strcmp(value, "send") == 0;
-    if (b->loop.sends || strcmp(value, "write") == 0)
+    struct iw_loop_options *o = context;
+    o->sends = strcmp(value, "send") == 0;
+    if (o->sends || strcmp(value, "write") == 0)
         return IW_OPTION_TAKEN;
     snprintf(error, room, "expected write or send");
     return IW_OPTION_WRONG;
@@ -32,51 +27,50 @@ static int set_op(void *context, const char *value, char *error, size_t room)
 static int set_traffic(void *context, const char *value, char *error, size_t room)
 {
     static const char *const names[] = {"mixed", "writes", "sends"};
-    struct both *b = context;
+    struct iw_loop_options *o = context;
     for (unsigned k = 0; k < sizeof names / sizeof names[0]; k++)
         if (strcmp(value, names[k]) == 0) {
-            b->record.traffic = (enum iw_record_traffic)k;
+            o->traffic = (enum iw_loop_traffic)k;
             return IW_OPTION_TAKEN;
         }
     snprintf(error, room, "expected mixed, writes or sends");
     return IW_OPTION_WRONG;
 }
 
-#define LOOP(member, least, most) IW_OPTION_COUNTS(struct both, loop.member, least, most)
-#define CAPTURE(member, least, most) IW_OPTION_COUNTS(struct both, record.member, least, most)
+#define COUNT(member, least, most) IW_OPTION_COUNTS(struct iw_loop_options, member, least, most)
 
 static const struct iw_option loop_options[] = {
-    {"size", 0, "N", "octets of one message (65536), 1..67108864", 0, LOOP(size, 1, 67108864)},
+    {"size", 0, "N", "octets of one message (65536), 1..67108864", 0, COUNT(size, 1, 67108864)},
     {"op", 0, "KIND", "write or send (write)", MEASURE, IW_OPTION_CALLS(set_op)},
-    {"window", 0, "N", "messages posted at once (8), 1..4096", MEASURE, LOOP(window, 1, 4096)},
-    {"total", 0, "N", "octets moved in all (1073741824)", 0, LOOP(total, 1, UINT64_C(1) << 40)},
+    {"window", 0, "N", "messages posted at once (8), 1..4096", MEASURE, COUNT(window, 1, 4096)},
+    {"total", 0, "N", "octets moved in all (1073741824)", 0, COUNT(total, 1, UINT64_C(1) << 40)},
     {"rounds", 0, "N", "rounds that the total is split into (16), 1..1000", MEASURE,
-     LOOP(rounds, 1, IW_LOOP_ROUNDS_MAX)},
-    {"crc", 0, "on|off", "(on)", 0, IW_OPTION_SWITCHES(struct both, loop.crc)},
-    {"markers", 0, "on|off", "(off)", 0, IW_OPTION_SWITCHES(struct both, loop.markers)},
+     COUNT(rounds, 1, IW_LOOP_ROUNDS_MAX)},
+    {"crc", 0, "on|off", "(on)", 0, IW_OPTION_SWITCHES(struct iw_loop_options, crc)},
+    {"markers", 0, "on|off", "(off)", 0, IW_OPTION_SWITCHES(struct iw_loop_options, markers)},
     {"mulpdu", 0, "N", "octets (64768), 128..64768", MEASURE,
-     LOOP(mulpdu, IW_MPA_MULPDU_MIN, IW_MPA_ULPDU_MAX)},
+     COUNT(mulpdu, IW_MPA_MULPDU_MIN, IW_MPA_ULPDU_MAX)},
     {"portable-crc", 0, NULL, "the portable CRC32c in both, not the best one", MEASURE,
-     IW_OPTION_SETS(struct both, loop.portable_crc)},
+     IW_OPTION_SETS(struct iw_loop_options, portable_crc)},
     {"max-ratio", 0, "X", "exit with 1 if the median ratio is above X", MEASURE,
-     IW_OPTION_MEASURES(struct both, loop.max_ratio, 0, 1e9)},
+     IW_OPTION_MEASURES(struct iw_loop_options, max_ratio, 0, 1e9)},
     {"min-rate", 0, "N", "exit with 1 if there are fewer messages per second", MEASURE,
-     IW_OPTION_MEASURES(struct both, loop.min_rate, 0, 1e18)},
+     IW_OPTION_MEASURES(struct iw_loop_options, min_rate, 0, 1e18)},
 };
 
 static const struct iw_option record_options[] = {
     {"pcap", 0, "FILE", "where to; --size, --total, --crc and --markers hold here, too", 0,
-     IW_OPTION_KEEPS(struct both, record.path)},
-    {"mss", 0, "N", "octets of a TCP segment (1460), 140..65495", RECORD, CAPTURE(mss, 140, 65495)},
+     IW_OPTION_KEEPS(struct iw_loop_options, path)},
+    {"mss", 0, "N", "octets of a TCP segment (1460), 140..65495", RECORD, COUNT(mss, 140, 65495)},
     {"connections", 0, "N", "connections, which take turns (1), 1..1000000", RECORD,
-     CAPTURE(connections, 1, 1000000)},
-    {"burst", 0, "N", "FPDUs of each turn (1)", RECORD, CAPTURE(burst, 1, UINT64_C(1) << 32)},
+     COUNT(connections, 1, 1000000)},
+    {"burst", 0, "N", "FPDUs of each turn (1)", RECORD, COUNT(burst, 1, UINT64_C(1) << 32)},
     {"fpdu", 0, "N",
      "FPDUs of up to N octets, one after the other, 140..65495; segments are\n"
      "cut from them wherever they fall",
-     RECORD, CAPTURE(fpdu, 140, 65495)},
+     RECORD, COUNT(fpdu, 140, 65495)},
     {"traffic", 0, "KIND", "mixed, writes or sends (mixed)", RECORD, IW_OPTION_CALLS(set_traffic)},
-    {"port", 0, "N", "of the responder (4420), 1..65535", RECORD, CAPTURE(port, 1, 65535)},
+    {"port", 0, "N", "of the responder (4420), 1..65535", RECORD, COUNT(port, 1, 65535)},
 };
 
 /* What the help is asked for has both uses. */
@@ -92,7 +86,7 @@ static unsigned use(int argc, char **argv)
     return found;
 }
 
-static int parse(int argc, char **argv, struct both *b)
+static int loop(int argc, char **argv)
 {
     static const char usage[] =
         "usage: iwarp-perf loop [options]\n"
@@ -102,13 +96,23 @@ static int parse(int argc, char **argv, struct both *b)
         "no stack can avoid (one memcpy and, with CRCs on, two CRC32c passes over the same "
         "octets),\n"
         "and prints the ratio of the two times: the median of the rounds, and their spread.\n";
+    struct iw_loop_options o = {.size = 65536,
+                                .total = UINT64_C(1) << 30,
+                                .crc = true,
+                                .rounds = 16,
+                                .mulpdu = IW_MPA_ULPDU_MAX,
+                                .window = 8,
+                                .mss = 1460,
+                                .connections = 1,
+                                .burst = 1,
+                                .port = 4420};
     const struct iw_option_table tables[] = {
-        {"", loop_options, sizeof loop_options / sizeof *loop_options, b},
+        {"", loop_options, sizeof loop_options / sizeof *loop_options, &o},
         {"With --pcap nothing is measured: a capture (pcapng) of RDMA Writes and Reads in turn is\n"
          "written, for programs that read captures. The TCP segments are made up, each is one "
          "FPDU\n"
          "unless --fpdu says otherwise.\n",
-         record_options, sizeof record_options / sizeof *record_options, b},
+         record_options, sizeof record_options / sizeof *record_options, &o},
     };
     const struct iw_command_line line = {
         .program = "iwarp-perf",
@@ -120,26 +124,7 @@ static int parse(int argc, char **argv, struct both *b)
     int first, status = iw_options_read(&line, argc, argv, &first);
     if (status >= 0)
         return status;
-    b->record.size = b->loop.size;
-    b->record.total = b->loop.total;
-    b->record.crc = b->loop.crc;
-    b->record.markers = b->loop.markers;
-    return -1;
-}
-
-static int loop(int argc, char **argv)
-{
-    struct both b = {.loop = {.size = 65536,
-                              .total = UINT64_C(1) << 30,
-                              .rounds = 16,
-                              .window = 8,
-                              .crc = true,
-                              .mulpdu = IW_MPA_ULPDU_MAX},
-                     .record = {.mss = 1460, .connections = 1, .burst = 1, .port = 4420}};
-    int status = parse(argc, argv, &b);
-    if (status >= 0)
-        return status;
-    return b.record.path != NULL ? iw_record_run(&b.record) : iw_loop_run(&b.loop);
+    return o.path != NULL ? iw_record_run(&o) : iw_loop_run(&o);
 }
 
 /* A descriptor for each connection: as many as the system lets us have. */

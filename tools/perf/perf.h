@@ -2,12 +2,11 @@
 /*
  * iwarp-perf over sockets.
  *
- * plan.c     the command line          client.c  rounds of slices, interleaved over the lanes
- * control.c  lines of JSON             server.c  the other side of them
- * lane.c     a lane's connections      stats.c   medians
- * rdma.c     a lane of iWARP           table.c   the printed table
- * threads.c  one in several threads
- * tcp.c      the baseline              report.c, plot.c  JSON, a page
+ * perf_plan.c     the command line      perf_client.c  rounds of slices, interleaved over the lanes
+ * perf_control.c  lines of JSON         perf_server.c  the other side of them
+ * lane.c          a lane's connections  perf_stats.c   medians
+ * perf_rdma.c     a lane of iWARP       perf_table.c   the printed table
+ * perf_tcp.c      the baseline          perf_report.c, plot.c  JSON, a page
  *
  * A lane is a set of connections of one kind (plain TCP; iWARP with or without CRC and Markers).
  * All lanes are opened first. A slice is one test with one size on one lane; a round is one slice
@@ -22,10 +21,6 @@
 #include <stdio.h>
 
 enum {
-    PERF_OK = 0,
-    PERF_FAILED = 1,
-    PERF_USAGE = 64,
-    PERF_UNAVAILABLE = 69,
     PERF_TEXT = 256,      /* room for any error text */
     PERF_CONGESTION = 16, /* Linux' TCP_CA_NAME_MAX */
     PERF_LANES = 5,
@@ -89,7 +84,6 @@ struct perf_setup {
     uint64_t socket_buffer;           /* octets, 0: as the system likes */
     char congestion[PERF_CONGESTION]; /* TCP's algorithm; "": as the system likes */
     uint64_t size_max;                /* of any message */
-    uint64_t stags; /* iWARP: domains with the same number give the same STags; 0: by chance */
 };
 
 /* A slice. */
@@ -116,7 +110,7 @@ static inline uint32_t perf_window(const struct perf_setup *setup, const struct 
     return perf_is_read(run->test) && setup->window > PERF_READS ? PERF_READS : setup->window;
 }
 
-/* ---- plan.c ---- */
+/* ---- perf_plan.c ---- */
 
 struct perf_plan {
     bool tests[PERF_TESTS];
@@ -130,7 +124,7 @@ struct perf_plan {
     double min_ratio, max_ratio; /* limits of bandwidth and latency; 0: none */
     int cpu[2];                  /* of the client and the server; -1: any */
     const char *json, *html, *address;
-    bool once;
+    bool one_client; /* the server ends after it */
 };
 
 /* Returns -1 to go on, else the exit status. */
@@ -162,6 +156,8 @@ struct perf_samples {
 
 /* All but close return 0, or -1 with text in lane->error. */
 struct perf_lane_ops {
+    /* Makes source, sink and counter, which are there now, known to the peer by STags. */
+    int (*share)(struct perf_lane *lane);
     /* Takes over connected sockets, one by one in order; it closes them in the end. */
     int (*attach)(struct perf_lane *lane, uint32_t index, int fd);
     /* Called when every socket is there: waits until all are ready for use. */
@@ -170,6 +166,7 @@ struct perf_lane_ops {
     int (*prepare)(struct perf_lane *lane, const struct perf_run *run);
     int (*execute)(struct perf_lane *lane, const struct perf_run *run,
                    struct perf_samples *samples);
+    /* Closes and frees what the kind has added to struct perf_lane. */
     void (*close)(struct perf_lane *lane);
 };
 
@@ -193,23 +190,19 @@ static inline bool perf_lane_active(const struct perf_lane *lane, const struct p
 }
 void perf_sample(struct perf_samples *samples, double nanoseconds);
 
-/* rdma.c, tcp.c: return the lane with its kind's memory, or NULL. */
-struct perf_lane *perf_rdma_new(const struct perf_setup *setup);
-int perf_rdma_register(struct perf_lane *lane);
-/* threads.c: the same with setup->threads above 1. */
-struct perf_lane *perf_threads_new(const struct perf_setup *setup);
-int perf_threads_register(struct perf_lane *lane);
+/* Each returns a lane of its kind with its setup and operations, or NULL. */
 struct perf_lane *perf_tcp_new(const struct perf_setup *setup);
+struct perf_lane *perf_rdma_new(const struct perf_setup *setup);
 
-/* ---- client.c, server.c ---- */
+/* ---- perf_client.c, perf_server.c ---- */
 
 int perf_client(const struct perf_plan *plan, const char *host_port);
 /* Serves clients, one after another, on a listening socket. */
-int perf_serve(int listener, bool once);
+int perf_serve(int listener, bool one_client);
 int perf_server(const struct perf_plan *plan);
 int perf_local(const struct perf_plan *plan);
 
-/* ---- stats.c ---- */
+/* ---- perf_stats.c ---- */
 
 struct perf_spread {
     double median, min, max;
@@ -241,13 +234,14 @@ struct perf_result {
 
 struct perf_results {
     struct perf_result *list;
-    size_t count, room;
+    size_t count;
 };
 
-/* ---- table.c, report.c, plot.c ---- */
+/* ---- perf_table.c, perf_report.c, plot.c ---- */
 
-/* Writes the name: "tcp", "iwarp crc", "iwarp crc markers", "iwarp". */
-void perf_lane_name(const struct perf_setup *setup, char *name, size_t room);
+/* Returns 0: plain TCP, 1: iWARP, 2: with CRC, 3: with Markers, 4: with both. */
+int perf_lane_kind(const struct perf_setup *setup);
+const char *perf_lane_name(const struct perf_setup *setup);
 /* Returns the standard output, or stderr if the report uses that. */
 FILE *perf_table(const struct perf_plan *plan);
 void perf_table_head(const struct perf_plan *plan);
@@ -257,5 +251,7 @@ void perf_table_row(const struct perf_plan *plan, const struct perf_result *resu
 int perf_report_possible(const struct perf_plan *plan);
 int perf_report_json(const struct perf_plan *plan, const struct perf_results *results);
 int perf_report_html(const struct perf_plan *plan, const struct perf_results *results);
+/* Closes a report, NULL if it could not be opened; `bad` if something is missing in it. */
+int perf_report_close(FILE *out, const char *path, bool bad);
 
 #endif

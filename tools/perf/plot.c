@@ -2,7 +2,6 @@
 /* A page with plots over the sizes: one file, no scripts, nothing fetched. */
 #include "perf.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -39,8 +38,7 @@ static const char head[] =
 
 static const char *colour_of(const struct perf_plan *plan, size_t lane)
 {
-    const struct perf_setup *s = &plan->lanes[lane];
-    return colours[s->tcp ? 0 : 1 + (s->crc ? 1 : 0) + (s->markers ? 2 : 0)];
+    return colours[perf_lane_kind(&plan->lanes[lane])];
 }
 
 /* A plot of one test. */
@@ -135,11 +133,9 @@ static void axes(const struct plot *p)
                                                   : "GB/s";
     char text[32];
     int step = p->x1 - p->x0 > 12 ? 2 : 1;
-    for (int x = (int)ceil(p->x0); x <= p->x1; x += step) {
+    for (int x = (int)ceil(fmax(p->x0, 0)); x <= p->x1; x += step) {
         double size = exp2(x);
         print_size(text, sizeof text, size);
-        if (x < 0)
-            continue;
         fprintf(p->out,
                 "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>"
                 "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
@@ -184,8 +180,6 @@ static void curve(const struct plot *p, size_t lane, bool p99)
 static void points(const struct plot *p, size_t lane)
 {
     const char *colour = colour_of(p->plan, lane);
-    char name[64];
-    perf_lane_name(&p->plan->lanes[lane], name, sizeof name);
     for (size_t i = 0; i < p->results->count; i++) {
         const struct perf_result *r = &p->results->list[i];
         if (!shown(p, r) || r->lane != lane)
@@ -197,8 +191,8 @@ static void points(const struct plot *p, size_t lane)
                 " octets: %.4g (%.4g .. %.4g)</title>"
                 "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" stroke-opacity=\".5\"/>"
                 "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\"/></g>\n",
-                colour, colour, name, r->size, s->median, s->min, s->max, x, x, at_y(p, s->min),
-                at_y(p, s->max), x, at_y(p, s->median));
+                colour, colour, perf_lane_name(&p->plan->lanes[lane]), r->size, s->median, s->min,
+                s->max, x, x, at_y(p, s->min), at_y(p, s->max), x, at_y(p, s->median));
     }
 }
 
@@ -220,12 +214,10 @@ static void draw(struct plot *p, const char *caption)
 
 static void key(const struct plot *p)
 {
-    char name[64];
     fputs("<div class=\"key\">", p->out);
     for (size_t lane = 0; lane < p->plan->lane_count; lane++) {
-        perf_lane_name(&p->plan->lanes[lane], name, sizeof name);
         fprintf(p->out, "<span><i style=\"background:%s\"></i>%s</span>", colour_of(p->plan, lane),
-                name);
+                perf_lane_name(&p->plan->lanes[lane]));
     }
     fputs("</div>\n", p->out);
 }
@@ -233,7 +225,6 @@ static void key(const struct plot *p)
 static void table(const struct plot *p)
 {
     bool latency = perf_is_latency(p->test);
-    char name[64];
     fprintf(p->out,
             "<details><summary>figures</summary><table><tr><th>octets</th><th>lane</th><th>%s</th>"
             "<th>least</th><th>most</th>%s<th>CPU &micro;s a message</th><th>CPU s a GiB</th>"
@@ -245,17 +236,16 @@ static void table(const struct plot *p)
         const struct perf_result *r = &p->results->list[i];
         if (r->test != p->test)
             continue;
-        perf_lane_name(&p->plan->lanes[r->lane], name, sizeof name);
         fprintf(p->out,
                 "<tr><td>%" PRIu64 "</td><td>%s</td><td>%.4g</td><td>%.4g</td><td>%.4g</td>",
-                r->size, name, r->value.median, r->value.min, r->value.max);
+                r->size, perf_lane_name(&p->plan->lanes[r->lane]), r->value.median, r->value.min,
+                r->value.max);
         if (latency)
             fprintf(p->out, "<td>%.4g</td><td>%.4g</td>", r->p99, r->p999);
         else
             fprintf(p->out, "<td>%.0f</td>", r->rate.median);
-        fprintf(p->out, "<td>%.3g + %.3g</td><td>%.3g</td>", r->cpu_message[0], r->cpu_message[1],
-                r->cpu_gib[0] + r->cpu_gib[1]);
-        fprintf(p->out, "<td>%.3g + %.3g</td>", r->calls[0], r->calls[1]);
+        fprintf(p->out, "<td>%.3g + %.3g</td><td>%.3g</td><td>%.3g + %.3g</td>", r->cpu_message[0],
+                r->cpu_message[1], r->cpu_gib[0] + r->cpu_gib[1], r->calls[0], r->calls[1]);
         if (p->plan->baseline && r->lane > 0)
             fprintf(p->out, "<td>%.3f</td><td>%.3f</td><td>%.3f</td><td>%.2f</td>", r->ratio.median,
                     r->ratio.min, r->ratio.max, r->cpu_ratio);
@@ -288,36 +278,28 @@ int perf_report_html(const struct perf_plan *plan, const struct perf_results *re
     if (plan->html == NULL)
         return 0;
     FILE *out = fopen(plan->html, "w");
-    if (out != NULL) {
-        struct plot p = {.out = out, .plan = plan, .results = results};
-        fputs(head, out);
-        fprintf(out,
-                "<h1>iwarp-perf</h1>\n<p>%" PRIu64
-                " rounds of every lane in turn; %s, %u connection%s, window %u%s",
-                plan->rounds, s->poll ? "polling" : "blocking", (unsigned)s->connections,
-                s->connections == 1 ? "" : "s", (unsigned)s->window,
-                plan->both ? ", bandwidth both ways at once" : "");
-        if (s->mss > 0)
-            fprintf(out, ", TCP segments of %u octets", (unsigned)s->mss);
-        if (s->socket_buffer > 0)
-            fprintf(out, ", socket buffers of %" PRIu64 " octets", s->socket_buffer);
-        char congestion[PERF_CONGESTION];
-        perf_lane_congestion(s, congestion);
-        fprintf(out, ", TCP with %s", congestion);
-        fputs(".</p>\n", out);
-        for (size_t i = 0; i < results->count; i++) {
-            p.test = results->list[i].test;
-            if (i == 0 || p.test != results->list[i - 1].test)
-                one_test(&p);
-        }
-        fputs("</html>\n", out);
+    if (out == NULL)
+        return perf_report_close(out, plan->html, true);
+    struct plot p = {.out = out, .plan = plan, .results = results};
+    char congestion[PERF_CONGESTION];
+    perf_lane_congestion(s, congestion);
+    fputs(head, out);
+    fprintf(out,
+            "<h1>iwarp-perf</h1>\n<p>%" PRIu64
+            " rounds of every lane in turn; %s, %u connection%s, window %u%s",
+            plan->rounds, s->poll ? "polling" : "blocking", (unsigned)s->connections,
+            s->connections == 1 ? "" : "s", (unsigned)s->window,
+            plan->both ? ", bandwidth both ways at once" : "");
+    if (s->mss > 0)
+        fprintf(out, ", TCP segments of %u octets", (unsigned)s->mss);
+    if (s->socket_buffer > 0)
+        fprintf(out, ", socket buffers of %" PRIu64 " octets", s->socket_buffer);
+    fprintf(out, ", TCP with %s.</p>\n", congestion);
+    for (size_t i = 0; i < results->count; i++) {
+        p.test = results->list[i].test;
+        if (i == 0 || p.test != results->list[i - 1].test)
+            one_test(&p);
     }
-    bool bad = out == NULL || ferror(out);
-    if (out != NULL)
-        bad |= fclose(out) != 0;
-    if (bad) {
-        fprintf(stderr, "iwarp-perf: %s: cannot be written: %s\n", plan->html, strerror(errno));
-        return -1;
-    }
-    return 0;
+    fputs("</html>\n", out);
+    return perf_report_close(out, plan->html, false);
 }

@@ -10,6 +10,7 @@ Frames: a letter, the length of the rest (32 bits), the rest. To the kernel: H a
 begin afresh; R a part of the request (JSON); G its end; S a signal's number. From it: h the nonce; o and e
 standard output and error; x the exit status. Frames are small enough for writes to FIFOs to be atomic.
 """
+import contextlib
 import ctypes
 import fcntl
 import glob
@@ -19,6 +20,7 @@ import secrets
 import select
 import signal
 import struct
+import subprocess
 import sys
 
 PART = 2048  # octets of a frame; a line holds several
@@ -59,35 +61,24 @@ class Frames:
 
 # ---- inside ----
 
-def mount_writable(folder):
-    """A second, writable hostfs over the read-only root; seen by this process and its children only."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    name = os.fsencode(folder)
-    if libc.mount(b"none", name, b"hostfs", 0, name):
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), folder)
+def call(function, *arguments, path=None):
+    """Calls a function of libc that returns 0 if all is well."""
+    if function(*arguments):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), path)
 
 
-def own_mounts():
+def enter(request):
+    """Gives a command that is to begin mounts of its own, and its folder; they end with its last process."""
     clone_newns, ms_rec, ms_private = 0x20000, 0x4000, 1 << 18
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.unshare(clone_newns) or libc.mount(b"none", b"/", None, ms_rec | ms_private, None):
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-
-
-def run_child(request, pipes, leads):
     try:
-        os.setsid()
-        os.close(leads)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.dup2(pipes[0], 1)
-        os.dup2(pipes[1], 2)
-        own_mounts()
-        for folder in request["writable"]:
-            mount_writable(folder)
+        call(libc.unshare, clone_newns)
+        call(libc.mount, b"none", b"/", None, ms_rec | ms_private, None)
+        for folder in request["writable"]:  # a second, writable hostfs over the read-only root
+            name = os.fsencode(folder)
+            call(libc.mount, b"none", name, b"hostfs", 0, name, path=folder)
         os.chdir(request["cwd"])
-        path = request["env"].get("PATH", os.defpath) + ":" + os.path.dirname(os.path.realpath(__file__))
-        environment = dict(request["env"], PATH=path, TMPDIR="/dev/shm")
-        os.execvpe(request["argv"][0], request["argv"], environment)
+        os.execvpe(request["argv"][0], request["argv"], request["env"])
     except OSError as why:
         name = os.fsdecode(why.filename) if why.filename else request["argv"][0]
         os.write(2, ("siw exec: %s: %s\n" % (name, why.strerror)).encode())
@@ -96,34 +87,27 @@ def run_child(request, pipes, leads):
 
 
 class Job:
-    """A running command: its process group and the read ends of its output."""
+    """A running command, which leads a process group: its process and its output."""
 
     def __init__(self, request):
-        out, err, leads = os.pipe(), os.pipe(), os.pipe()
-        self.pid = os.fork()
-        if self.pid == 0:
-            run_child(request, (out[1], err[1]), leads[1])
-        os.close(out[1])
-        os.close(err[1])
-        os.close(leads[1])
-        os.read(leads[0], 1)  # until it leads its group, a signal to that would be lost
-        os.close(leads[0])
-        self.streams = {out[0]: b"o", err[0]: b"e"}
-        self.pidfd = os.pidfd_open(self.pid)
+        path = request["env"].get("PATH", os.defpath) + ":" + os.path.dirname(os.path.realpath(__file__))
+        request["env"].update(PATH=path, TMPDIR="/dev/shm")
+        self.process = subprocess.Popen(request["argv"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        start_new_session=True, preexec_fn=lambda: enter(request))
+        self.streams = {self.process.stdout.fileno(): b"o", self.process.stderr.fileno(): b"e"}
+        self.pidfd = os.pidfd_open(self.process.pid)
 
     def signal(self, number):
-        try:
-            os.killpg(self.pid, number)
-        except ProcessLookupError:
-            pass
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, number)
 
     def end(self):
         """Ends the rest of its group as well. Returns the exit status as a shell gives it."""
-        status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        status = self.process.wait()
         self.signal(signal.SIGKILL)
         os.close(self.pidfd)
-        for fd in self.streams:
-            os.close(fd)
+        self.process.stdout.close()
+        self.process.stderr.close()
         return status if status >= 0 else 128 - status
 
 
@@ -134,15 +118,11 @@ def pass_output(line, job, fds):
             write_all(line, frame(job.streams[fd], data))
         else:
             del job.streams[fd]
-            os.close(fd)
 
 
 def finish(line, job):
     """Finishes a command that has ended: passes on what it had written, and no more than that."""
-    while True:
-        ready = select.select(list(job.streams), [], [], 0)[0]
-        if not ready:
-            break
+    while ready := select.select(list(job.streams), [], [], 0)[0]:
         pass_output(line, job, ready)
     write_all(line, frame(b"x", b"%d" % job.end()))
 

@@ -18,6 +18,7 @@ import argparse
 import csv
 import json
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -51,14 +52,13 @@ class Bench:
         self.clean = {}  # target -> cases of the run against siw as it is
 
     def close(self):
-        self.siw("down")
+        self.call(SIW, "down")
         shutil.rmtree(self.folder)
 
-    def siw(self, *words, kernel=None):
-        environment = dict(os.environ, TMPDIR=self.folder)
-        if kernel:
-            environment["IW_SIW_KERNEL"] = kernel
-        return subprocess.run([SIW, *words], env=environment, stdin=subprocess.DEVNULL, check=False).returncode
+    def call(self, *words, kernel=None, **more):
+        """Returns the exit status of a program that uses our instance of tools/siw, with this kernel."""
+        environment = dict(os.environ, TMPDIR=self.folder, **({"IW_SIW_KERNEL": kernel} if kernel else {}))
+        return subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, check=False, **more).returncode
 
     def unpack(self):
         if os.path.exists(os.path.join(self.source, ".config")):
@@ -71,19 +71,16 @@ class Bench:
 
     def build(self, fault):
         """Returns the kernel with this fault. After the first one, only siw's file is compiled again."""
-        path = os.path.join(self.source, "drivers/infiniband/sw/siw", fault["file"])
-        with open(path, encoding="utf-8") as f:
-            text = f.read()
+        path = pathlib.Path(self.source, "drivers/infiniband/sw/siw", fault["file"])
+        text = path.read_text(encoding="utf-8")
         if text.count(fault["old"]) != 1:
             give_up("%s: '%s' occurs %d times in %s" % (fault["name"], fault["old"], text.count(fault["old"]), path))
         kernel = os.path.join(self.folder, "linux-" + fault["name"])
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(text.replace(fault["old"], fault["new"]))
+        path.write_text(text.replace(fault["old"], fault["new"]), encoding="utf-8")
         with open(os.path.join(self.results, "build.log"), "a", encoding="utf-8") as log:
             status = subprocess.run(["make", "-C", self.source, "ARCH=um", "-j%d" % os.cpu_count(), "linux"],
                                     stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False).returncode
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(text)
+        path.write_text(text, encoding="utf-8")
         if status:
             give_up("%s: the kernel does not build; all of it: %s/build.log" % (fault["name"], self.results))
         shutil.copy(os.path.join(self.source, "linux"), kernel)
@@ -94,19 +91,12 @@ class Bench:
         folder = os.path.join(self.results, name + ("-again" if cases else ""), target)
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
-        environment = dict(os.environ, TMPDIR=self.folder)
-        if kernel:
-            environment["IW_SIW_KERNEL"] = kernel
-        if self.siw("up", kernel=kernel):
+        if self.call(SIW, "up", kernel=kernel):
             give_up("%s: the kernel does not start" % name, 3)
-        words = [self.conform, "run", "--target", target, "--results", folder]
-        baseline = os.path.join(BASELINES, BASELINE[target])
-        if os.path.exists(baseline):
-            words += ["--baseline", baseline]
+        words = [self.conform, "run", "--target", target, "--results", folder, "--baseline", os.path.join(BASELINES, BASELINE[target])]
         with open(os.path.join(folder, "output"), "w", encoding="utf-8") as log:
-            status = subprocess.run(words + list(cases or self.select), env=environment, stdin=subprocess.DEVNULL, stdout=log,
-                                    stderr=log, check=False).returncode
-        self.siw("down")
+            status = self.call(*words, *(cases or self.select), kernel=kernel, stdout=log, stderr=log)
+        self.call(SIW, "down")
         if status not in GOOD:
             give_up("%s, %s: iwarp-conform ended with status %d; see %s/output" % (name, target, status, folder))
         with open(os.path.join(folder, "run.json"), encoding="utf-8") as f:

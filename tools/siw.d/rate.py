@@ -12,6 +12,7 @@ perftest that does not end well within PATIENCE seconds (IW_RATE_PATIENCE) is en
 usage: rate.py PROGRAM SIZE COUNT CRC (Y or N) [calls]
 """
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -23,11 +24,8 @@ HEADERS = 66  # Ethernet, IPv4 and TCP with time stamps; in bytes of lo
 
 
 def carried():
-    found = {}
-    for name in ("bytes", "packets"):
-        with open("/sys/class/net/lo/statistics/rx_" + name, encoding="ascii") as file:
-            found[name] = int(file.read())
-    return found["bytes"] - HEADERS * found["packets"]
+    octets, packets = (int(pathlib.Path("/sys/class/net/lo/statistics/rx_" + name).read_text()) for name in ("bytes", "packets"))
+    return octets - HEADERS * packets
 
 
 def calls_in(summary):
@@ -38,8 +36,7 @@ def calls_in(summary):
 def main(program, size, count, crc, calls=False):
     # However it ends, they must not stay.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("rate.py: ended by SIGTERM"))
-    with open("/sys/module/siw/parameters/mpa_crc_required", "w", encoding="ascii") as file:
-        file.write(crc)
+    pathlib.Path("/sys/module/siw/parameters/mpa_crc_required").write_text(crc)
     # siw counts registered memory against the limit of locked memory, also root's.
     words = ["bash", "-c", 'ulimit -l unlimited; exec "$@"', "sh"]
     words += ["strace", "-f", "-c"] if calls else []

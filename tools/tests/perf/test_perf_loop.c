@@ -10,7 +10,7 @@
 
 #include "../caught.h"
 #include "iwarp/endpoint_transport.h"
-#include "loop.h"
+#include "perf_loop.h"
 
 static enum iw_event_kind odd; /* comes in place of the first ESTABLISHED; 0: nothing does */
 static bool fail_work;         /* completions say that the work failed */

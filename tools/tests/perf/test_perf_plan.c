@@ -114,7 +114,6 @@ static void expect_lane(const struct perf_setup *got, const struct perf_setup *e
     assert_int_equal(got->socket_buffer, expected->socket_buffer);
     assert_string_equal(got->congestion, expected->congestion);
     assert_int_equal(got->size_max, expected->size_max);
-    assert_int_equal(got->stags, expected->stags);
 }
 
 static void test_defaults(void **state)
@@ -132,7 +131,7 @@ static void test_defaults(void **state)
     assert_int_equal(plan.sizes[0], 65536);
     assert_int_equal(plan.lane_count, 1);
     expect_lane(&plan.lanes[0], &lane);
-    assert_false(plan.baseline || plan.both || plan.verify || plan.once);
+    assert_false(plan.baseline || plan.both || plan.verify || plan.one_client);
     assert_int_equal(plan.rounds, 9);
     assert_int_equal(plan.count, 0);
     assert_int_equal(plan.slice_ms, 50);
@@ -164,7 +163,7 @@ static void test_everything(void **state)
     assert_int_equal(plan.sizes[0], 1);
     assert_int_equal(plan.sizes[1], 300);
     assert_int_equal(plan.sizes[2], 20);
-    assert_true(plan.baseline && plan.both && plan.verify && !plan.once);
+    assert_true(plan.baseline && plan.both && plan.verify && !plan.one_client);
     assert_int_equal(plan.rounds, 3);
     assert_int_equal(plan.count, 40);
     assert_int_equal(plan.slice_ms, 70);
@@ -515,12 +514,12 @@ static void test_server(void **state)
     (void)state;
     assert_int_equal(read_line(false, true, "h:1"), -1);
     assert_string_equal(plan.address, "h:1");
-    assert_false(plan.once);
+    assert_false(plan.one_client);
     assert_int_equal(plan.cpu[0], -1);
     assert_int_equal(plan.cpu[1], -1);
     assert_int_equal(plan.lane_count, 0);
     assert_int_equal(read_line(false, true, "--once h:1"), -1);
-    assert_true(plan.once);
+    assert_true(plan.one_client);
     catch_from(1);
     assert_int_equal(read_line(false, true, "--help"), 0);
     assert_memory_equal(caught(), "usage: iwarp-perf local", 23);

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "loop.h"
+#include "perf_loop.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <time.h>
 
+#include "host/complain.h"
+#include "iwarp/endpoint_transport.h"
+#include "iwarp/transport.h"
 #include "perf.h"
 
-enum { EX_SOFTWARE = 70, POLL = 64 };
+enum { POLL = 64 };
 
 struct loop {
     const struct iw_loop_options *options;
-    iw_crc32c_fn crc32c;
+    struct iw_host_env env;
     struct iw_domain *domain[2];
     struct iw_endpoint *ep[2];
     uint8_t *from, *to;
@@ -23,33 +24,6 @@ struct loop {
     bool failed;
     uint32_t sink; /* keeps the baseline's CRCs from being optimised away */
 };
-
-static void *loop_alloc(void *context, size_t size)
-{
-    (void)context;
-    return malloc(size);
-}
-
-static void loop_free(void *context, void *memory, size_t size)
-{
-    (void)context;
-    (void)size;
-    free(memory);
-}
-
-static void loop_random(void *context, void *out, size_t length)
-{
-    (void)context;
-    if (getrandom(out, length, 0) != (ssize_t)length)
-        abort();
-}
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static bool post_receive(struct loop *l)
 {
@@ -90,15 +64,14 @@ static void settle(struct loop *l)
             }
         }
     }
-    size_t n;
-    while ((n = iw_endpoint_poll(l->ep[0], done, POLL)) > 0)
-        for (size_t k = 0; k < n; k++) {
-            l->completed++;
-            l->failed = l->failed || done[k].status != IW_STATUS_OK;
-        }
-    while (l->options->sends && (n = iw_endpoint_poll(l->ep[1], done, POLL)) > 0)
-        for (size_t k = 0; k < n; k++)
-            l->failed = l->failed || done[k].status != IW_STATUS_OK || !post_receive(l);
+    /* The second end has only the completions of receives. */
+    for (int i = 0; i < 2; i++)
+        for (size_t n; (n = iw_endpoint_poll(l->ep[i], done, POLL)) > 0;)
+            for (size_t k = 0; k < n; k++) {
+                bool good = done[k].status == IW_STATUS_OK && (i == 0 || post_receive(l));
+                l->failed = l->failed || !good;
+                l->completed += i == 0;
+            }
 }
 
 static void move(struct loop *l, uint64_t messages)
@@ -126,8 +99,8 @@ static void baseline(struct loop *l, uint64_t messages)
         for (size_t done = 0; done < size; done += piece) {
             size_t step = size - done < piece ? size - done : piece;
             if (l->options->crc) {
-                l->sink += l->crc32c(IW_CRC32C_INIT, l->from + done, step);
-                l->sink += l->crc32c(IW_CRC32C_INIT, l->from + done, step);
+                l->sink += l->env.env.crc32c(IW_CRC32C_INIT, l->from + done, step);
+                l->sink += l->env.env.crc32c(IW_CRC32C_INIT, l->from + done, step);
             }
             memcpy(l->to + done, l->from + done, step);
         }
@@ -138,7 +111,6 @@ static void baseline(struct loop *l, uint64_t messages)
 static bool setup(struct loop *l)
 {
     const struct iw_loop_options *o = l->options;
-    struct iw_env env = {NULL, loop_alloc, loop_free, loop_random, NULL, NULL, l->crc32c};
     struct iw_domain_limits limits = {4, 4};
     l->from = malloc((size_t)o->size);
     l->to = malloc((size_t)o->size);
@@ -150,7 +122,7 @@ static bool setup(struct loop *l)
     for (int i = 0; i < 2; i++) {
         struct iw_endpoint_config config;
         iw_endpoint_config_default(&config);
-        l->domain[i] = iw_domain_create(&env, &limits);
+        l->domain[i] = iw_domain_create(&l->env.env, &limits);
         if (l->domain[i] == NULL)
             return false;
         config.role = i == 0 ? IW_MPA_INITIATOR : IW_MPA_RESPONDER;
@@ -184,7 +156,7 @@ static void report(const struct loop *l, double ours, double base, const struct 
     printf("iwarp-perf loop: %" PRIu64 " x %" PRIu64 " octets, %s, CRC %s (%s), Markers %s, "
            "MULPDU %" PRIu64 "\n",
            per_round * o->rounds, o->size, o->sends ? "Send" : "RDMA Write", o->crc ? "on" : "off",
-           l->crc32c == iw_crc32c_portable ? "portable" : "best", o->markers ? "on" : "off",
+           l->env.env.crc32c == iw_crc32c_portable ? "portable" : "best", o->markers ? "on" : "off",
            o->mulpdu);
     printf("  endpoints  %8.2f GB/s  median of %" PRIu64 " rounds; %.0f messages a second\n",
            octets / ours * 1e-9, o->rounds, (double)per_round / ours);
@@ -205,21 +177,21 @@ static int measure(struct loop *l)
     move(l, per_round);
     if (l->failed || memcmp(l->from, l->to, (size_t)o->size) != 0) {
         fprintf(stderr, "iwarp-perf: the octets did not arrive as they were sent\n");
-        return EX_SOFTWARE;
+        return IW_EXIT_TESTER;
     }
     for (uint64_t i = 0; i < o->rounds; i++) {
-        double t0 = seconds();
+        double t0 = perf_cpu_seconds();
         baseline(l, per_round);
-        double t1 = seconds();
+        double t1 = perf_cpu_seconds();
         move(l, per_round);
-        double t2 = seconds();
+        double t2 = perf_cpu_seconds();
         base[i] = t1 - t0;
         ours[i] = t2 - t1;
         ratio[i] = ours[i] / base[i];
     }
     if (l->failed) {
         fprintf(stderr, "iwarp-perf: a connection broke\n");
-        return EX_SOFTWARE;
+        return IW_EXIT_TESTER;
     }
     double median = perf_spread(ours, o->rounds).median;
     struct perf_spread over = perf_spread(ratio, o->rounds);
@@ -237,9 +209,11 @@ static int measure(struct loop *l)
 
 int iw_loop_run(const struct iw_loop_options *options)
 {
-    struct loop l = {.options = options,
-                     .crc32c = options->portable_crc ? iw_crc32c_portable : iw_crc32c_best()};
-    int status = EX_SOFTWARE;
+    struct loop l = {.options = options};
+    int status = IW_EXIT_TESTER;
+    iw_host_env_init(&l.env, false);
+    if (options->portable_crc)
+        l.env.env.crc32c = iw_crc32c_portable;
     if (setup(&l))
         status = measure(&l);
     else
@@ -248,6 +222,7 @@ int iw_loop_run(const struct iw_loop_options *options)
         iw_endpoint_destroy(l.ep[i]);
         iw_domain_destroy(l.domain[i]);
     }
+    iw_host_env_destroy(&l.env);
     free(l.from);
     free(l.to);
     return status;

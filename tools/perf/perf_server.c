@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "control.h"
+#include "perf_control.h"
 
 #include <errno.h>
-#include <netinet/in.h>
+#include <netdb.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "host/complain.h"
 #include "iwarp/transport.h"
 
 enum { GREETING = 10 /* seconds */ };
 
-/* Connections that came to the listening socket while another was expected. */
-struct door {
+/* The listening socket, and connections that came to it while another was expected. */
+struct arrivals {
     int listener;
     int waiting[PERF_CONNECTIONS];
     size_t count;
@@ -23,50 +24,56 @@ struct door {
 /* One client. */
 struct session {
     struct perf_control control;
-    struct door *door;
+    struct arrivals *arrivals;
     bool came;   /* has said something */
     bool direct; /* nothing between the two changes ports */
     struct perf_lane *lanes[PERF_LANES];
     size_t lane_count;
 };
 
+/* Ends the session with this error at both ends. */
 static int refuse(struct session *s, const char *text)
 {
-    char copy[PERF_TEXT];
-    snprintf(copy, sizeof copy, "%s", text);
-    if (perf_control_send(&s->control, json_pack("{ss}", "error", copy)))
+    if (perf_control_send(&s->control, json_pack("{ss}", "error", text)))
         return -1;
-    snprintf(s->control.error, sizeof s->control.error, "%s", copy);
-    return -1;
+    return perf_control_fail(&s->control, text);
 }
 
-static bool same_host(int a, int b)
+/* Writes the peer's address, NI_MAXHOST octets. Returns false if it has none. */
+static bool peer_host(int fd, char *host)
 {
-    struct sockaddr_storage at[2] = {{0}, {0}};
-    socklen_t length[2] = {sizeof at[0], sizeof at[1]};
-    if (getpeername(a, (struct sockaddr *)&at[0], &length[0]) ||
-        getpeername(b, (struct sockaddr *)&at[1], &length[1]) || at[0].ss_family != at[1].ss_family)
-        return false;
-    const void *from[2] = {&at[0], &at[1]};
-    if (at[0].ss_family == AF_INET6) {
-        const struct sockaddr_in6 *x = from[0], *y = from[1];
-        return memcmp(&x->sin6_addr, &y->sin6_addr, sizeof x->sin6_addr) == 0;
-    }
-    const struct sockaddr_in *x = from[0], *y = from[1];
-    return x->sin_addr.s_addr == y->sin_addr.s_addr;
+    struct sockaddr_storage at;
+    struct sockaddr *peer = (struct sockaddr *)&at;
+    socklen_t length = sizeof at;
+    return getpeername(fd, peer, &length) == 0 &&
+           getnameinfo(peer, length, host, NI_MAXHOST, NULL, 0, NI_NUMERICHOST) == 0;
 }
 
 /* Returns true if a connection is the one that the client means. If something between the two
  * changes ports, any of the same address may be. */
 static bool is_meant(const struct session *s, int fd, json_int_t port)
 {
-    return same_host(s->control.fd, fd) && (!s->direct || perf_control_port(fd, true) == port);
+    char client[NI_MAXHOST], host[NI_MAXHOST];
+    return peer_host(s->control.fd, client) && peer_host(fd, host) && strcmp(client, host) == 0 &&
+           (!s->direct || perf_control_port(fd, true) == port);
 }
 
-static int let_in(struct door *d, size_t i)
+static int take_waiting(struct arrivals *a, size_t i)
 {
-    int fd = d->waiting[i];
-    memmove(&d->waiting[i], &d->waiting[i + 1], (--d->count - i) * sizeof d->waiting[0]);
+    int fd = a->waiting[i];
+    memmove(&a->waiting[i], &a->waiting[i + 1], (--a->count - i) * sizeof a->waiting[0]);
+    return fd;
+}
+
+/* Waits for a connection, milliseconds or for ever (-1). Returns it, or -1 with errno: EAGAIN if
+ * none has come, or none that is still there. */
+static int accept_next(const struct arrivals *a, int milliseconds)
+{
+    struct pollfd p = {.fd = a->listener, .events = POLLIN};
+    int ready = poll(&p, 1, milliseconds);
+    int fd = ready > 0 ? accept4(a->listener, NULL, NULL, SOCK_CLOEXEC) : -1;
+    if (ready == 0 || (fd < 0 && (errno == EINTR || errno == ECONNABORTED)))
+        errno = EAGAIN;
     return fd;
 }
 
@@ -74,24 +81,21 @@ static int let_in(struct door *d, size_t i)
  * is none. */
 static int accept_one(struct session *s, json_int_t port)
 {
-    struct door *d = s->door;
-    struct pollfd p = {.fd = d->listener, .events = POLLIN};
+    struct arrivals *a = s->arrivals;
     double until = perf_seconds() + GREETING;
-    for (size_t i = 0; i < d->count; i++)
-        if (is_meant(s, d->waiting[i], port))
-            return let_in(d, i);
+    for (size_t i = 0; i < a->count; i++)
+        if (is_meant(s, a->waiting[i], port))
+            return take_waiting(a, i);
     for (double left; (left = until - perf_seconds()) > 0;) {
-        if (poll(&p, 1, (int)(left * 1000) + 1) == 0)
-            break;
-        int fd = accept4(d->listener, NULL, NULL, SOCK_CLOEXEC);
-        if (fd < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+        int fd = accept_next(a, (int)(left * 1000) + 1);
+        if (fd < 0 && errno != EAGAIN)
             return -1;
         if (fd < 0)
             continue;
         if (is_meant(s, fd, port))
             return fd;
-        if (d->count < PERF_CONNECTIONS)
-            d->waiting[d->count++] = fd;
+        if (a->count < PERF_CONNECTIONS)
+            a->waiting[a->count++] = fd;
         else
             close(fd);
     }
@@ -103,12 +107,9 @@ static int attach_one(struct session *s, struct perf_lane *lane, uint32_t i)
 {
     char error[PERF_TEXT];
     json_int_t port;
-    json_t *message = perf_control_receive(&s->control);
-    int known = json_unpack(message, "{sI}", "port", &port);
-    bool spoke = message != NULL;
-    json_decref(message);
+    int known = perf_control_expect(&s->control, "{sI}", "port", &port);
     if (known != 0)
-        return spoke ? refuse(s, "no port of a connection") : -1;
+        return known > 0 ? refuse(s, "no port of a connection") : -1;
     int fd = accept_one(s, port);
     if (fd < 0 && errno == ETIMEDOUT)
         return refuse(s, "a connection of the lane did not come");
@@ -184,15 +185,13 @@ static int greet(struct session *s)
     int version = 0, patience = s->control.patience;
     json_int_t port = 0;
     s->control.patience = GREETING;
-    json_t *hello = perf_control_receive(&s->control);
-    int known = json_unpack(hello, "{si s?I}", "iwarp-perf", &version, "port", &port);
+    int known = perf_control_expect(&s->control, "{si s?I}", "iwarp-perf", &version, "port", &port);
     s->control.patience = patience;
     s->direct = port == perf_control_port(s->control.fd, true);
-    json_decref(hello);
-    if (hello == NULL)
+    if (known < 0)
         return -1;
     s->came = true;
-    if (known != 0 || version != PERF_PROTOCOL)
+    if (known > 0 || version != PERF_PROTOCOL)
         return refuse(s, "another version of iwarp-perf");
     return perf_control_send(&s->control, json_pack("{si}", "iwarp-perf", PERF_PROTOCOL));
 }
@@ -201,14 +200,13 @@ static int greet(struct session *s)
 static int converse(struct session *s)
 {
     int status = greet(s);
-    while (status == 0) {
+    for (bool over = false; status == 0 && !over;) {
         json_t *command = perf_control_receive(&s->control);
         const char *name = json_string_value(json_object_get(command, "command"));
         if (command == NULL)
             return -1;
-        bool over = name != NULL && strcmp(name, "end") == 0;
-        if (over)
-            status = 1;
+        if (name != NULL && strcmp(name, "end") == 0)
+            over = true;
         else if (name != NULL && strcmp(name, "open") == 0)
             status = open_lane(s, command);
         else if (name != NULL && strcmp(name, "run") == 0)
@@ -217,46 +215,41 @@ static int converse(struct session *s)
             status = refuse(s, "an unknown command");
         json_decref(command);
     }
-    return status < 0 ? -1 : 0;
+    return status;
 }
 
 /* Serves a connection. Returns true if it was a client. A connection that closes before its first
  * line only probes for a listener, or is the rest of a lane that failed. */
-static bool serve_one(struct door *door, int fd, int *exit_status)
+static bool serve_one(struct arrivals *arrivals, int fd, int *exit_status)
 {
-    struct session s = {.door = door};
+    struct session s = {.arrivals = arrivals};
     perf_control_init(&s.control, fd);
     int status = converse(&s);
     bool nobody = !s.came && s.control.ended;
     if (status && !nobody)
-        fprintf(stderr, "iwarp-perf: server: %s\n", s.control.error);
+        iw_complain("server: %s", s.control.error);
     for (size_t i = 0; i < s.lane_count; i++)
         perf_lane_destroy(s.lanes[i]);
     perf_control_close(&s.control);
-    *exit_status = status ? PERF_FAILED : PERF_OK;
+    *exit_status = status ? IW_EXIT_FAILURE : IW_EXIT_GOOD;
     return !nobody;
 }
 
-int perf_serve(int listener, bool once)
+int perf_serve(int listener, bool one_client)
 {
-    struct door door = {.listener = listener};
-    int status = PERF_OK;
+    struct arrivals arrivals = {.listener = listener};
+    int status = IW_EXIT_GOOD;
     for (bool over = false; !over;) {
-        struct pollfd p = {.fd = listener, .events = POLLIN};
-        int fd = -1;
-        if (door.count > 0)
-            fd = let_in(&door, 0);
-        else if (poll(&p, 1, -1) > 0)
-            fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+        int fd = arrivals.count > 0 ? take_waiting(&arrivals, 0) : accept_next(&arrivals, -1);
         if (fd >= 0) {
-            over = serve_one(&door, fd, &status) && once;
-        } else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-            fprintf(stderr, "iwarp-perf: server: cannot accept: %s\n", strerror(errno));
-            return PERF_FAILED;
+            over = serve_one(&arrivals, fd, &status) && one_client;
+        } else if (errno != EAGAIN) {
+            iw_complain("server: cannot accept: %s", strerror(errno));
+            return IW_EXIT_FAILURE;
         }
     }
-    while (door.count > 0)
-        close(let_in(&door, 0));
+    while (arrivals.count > 0)
+        close(take_waiting(&arrivals, 0));
     return status;
 }
 
@@ -265,17 +258,17 @@ int perf_server(const struct perf_plan *plan)
     struct iw_host_port at;
     char error[PERF_TEXT + 200], address[IW_TRANSPORT_TEXT];
     if (iw_transport_parse(plan->address, &at, error, sizeof error)) {
-        fprintf(stderr, "iwarp-perf: %s\n", error);
-        return PERF_USAGE;
+        iw_complain("%s", error);
+        return IW_EXIT_USAGE;
     }
     int listener = iw_transport_bind(&at, address, error, sizeof error);
     if (listener < 0) {
-        fprintf(stderr, "iwarp-perf: %s\n", error);
-        return PERF_UNAVAILABLE;
+        iw_complain("%s", error);
+        return IW_EXIT_UNAVAILABLE;
     }
     printf("listening on %s\n", address);
     fflush(stdout);
-    int status = perf_serve(listener, plan->once);
+    int status = perf_serve(listener, plan->one_client);
     close(listener);
     return status;
 }

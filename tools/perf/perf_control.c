@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "control.h"
+#include "perf_control.h"
 
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -22,7 +23,12 @@ void perf_control_close(struct perf_control *c)
 {
     if (c->fd >= 0)
         close(c->fd);
-    c->fd = -1;
+}
+
+int perf_control_fail(struct perf_control *c, const char *text)
+{
+    snprintf(c->error, sizeof c->error, "%s", text);
+    return -1;
 }
 
 int perf_control_send(struct perf_control *c, json_t *message)
@@ -30,10 +36,8 @@ int perf_control_send(struct perf_control *c, json_t *message)
     char *text = json_dumps(message, JSON_COMPACT);
     size_t length = text != NULL ? strlen(text) : 0, sent = 0;
     json_decref(message);
-    if (text == NULL) {
-        snprintf(c->error, sizeof c->error, "no memory");
-        return -1;
-    }
+    if (text == NULL)
+        return perf_control_fail(c, "no memory");
     text[length++] = '\n'; /* in place of its end */
     while (sent < length) {
         ssize_t n = send(c->fd, text + sent, length - sent, MSG_NOSIGNAL);
@@ -49,25 +53,25 @@ int perf_control_send(struct perf_control *c, json_t *message)
     return sent == length ? 0 : -1;
 }
 
+static const char foreign[] = "the peer does not speak as iwarp-perf does";
+
 /* Returns the line that ends at `end`; keeps the rest for the next. */
 static json_t *take_line(struct perf_control *c, const char *end)
 {
     size_t length = (size_t)(end - c->line);
-    json_error_t error;
-    json_t *message = json_loadb(c->line, length, JSON_REJECT_DUPLICATES, &error);
+    json_t *message = json_loadb(c->line, length, JSON_REJECT_DUPLICATES, NULL);
     const char *trouble = json_string_value(json_object_get(message, "error"));
     c->have -= length + 1;
     memmove(c->line, end + 1, c->have);
     if (json_is_object(message) && trouble == NULL)
         return message;
-    c->told = trouble != NULL;
-    if (trouble != NULL) {
+    (void)perf_control_fail(c, foreign);
+    c->theirs = trouble != NULL;
+    if (trouble != NULL)
         snprintf(c->error, sizeof c->error, "the peer says: %.200s", trouble);
-        for (char *at = c->error; *at != '\0'; at++)
-            if ((unsigned char)*at < ' ' || *at == 0x7f)
-                *at = '?'; /* nothing for a terminal to obey */
-    } else
-        snprintf(c->error, sizeof c->error, "the peer does not speak as iwarp-perf does");
+    for (char *at = c->error; *at != '\0'; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7f)
+            *at = '?'; /* nothing for a terminal to obey */
     json_decref(message);
     return NULL;
 }
@@ -80,7 +84,7 @@ json_t *perf_control_receive(struct perf_control *c)
         if (end != NULL)
             return take_line(c, end);
         if (c->have == sizeof c->line) {
-            snprintf(c->error, sizeof c->error, "the peer does not speak as iwarp-perf does");
+            (void)perf_control_fail(c, foreign);
             return NULL;
         }
         struct pollfd p = {.fd = c->fd, .events = POLLIN};
@@ -103,6 +107,19 @@ json_t *perf_control_receive(struct perf_control *c)
     }
 }
 
+int perf_control_expect(struct perf_control *c, const char *format, ...)
+{
+    va_list members;
+    json_t *message = perf_control_receive(c);
+    if (message == NULL)
+        return -1;
+    va_start(members, format);
+    int result = json_vunpack_ex(message, NULL, 0, format, members);
+    va_end(members);
+    json_decref(message);
+    return result == 0 ? 0 : -perf_control_fail(c, foreign);
+}
+
 json_int_t perf_control_port(int fd, bool peer)
 {
     struct sockaddr_storage at = {0};
@@ -110,10 +127,9 @@ json_int_t perf_control_port(int fd, bool peer)
     if (peer ? getpeername(fd, (struct sockaddr *)&at, &length)
              : getsockname(fd, (struct sockaddr *)&at, &length))
         return 0;
-    const void *from = &at; /* sin6_port is where sin_port is */
-    return at.ss_family == AF_INET || at.ss_family == AF_INET6
-               ? ntohs(((const struct sockaddr_in *)from)->sin_port)
-               : 0;
+    if (at.ss_family != AF_INET && at.ss_family != AF_INET6)
+        return 0;
+    return ntohs(((struct sockaddr_in *)&at)->sin_port); /* sin6_port is where sin_port is */
 }
 
 /* ---- what the messages hold ---- */
@@ -135,59 +151,60 @@ json_t *perf_run_to_json(const struct perf_run *r)
                      (json_int_t)r->seed);
 }
 
-static bool between(json_int_t value, json_int_t low, json_int_t high)
+/* Returns a member; clears *good if there is none, or no whole number from low to high. */
+static uint64_t number(const json_t *from, const char *name, json_int_t low, json_int_t high,
+                       bool *good)
 {
-    return value >= low && value <= high;
+    const json_t *member = json_object_get(from, name);
+    json_int_t value = json_integer_value(member);
+    *good = *good && json_is_integer(member) && value >= low && value <= high;
+    return (uint64_t)value;
+}
+
+static bool flag(const json_t *from, const char *name, bool *good)
+{
+    const json_t *member = json_object_get(from, name);
+    *good = *good && json_is_boolean(member);
+    return json_is_true(member);
 }
 
 int perf_setup_from_json(const json_t *from, struct perf_setup *s)
 {
-    int tcp, crc, markers, poll, ahead = false;
-    json_int_t connections, mss, mulpdu, window, threads, buffer, size;
-    const char *congestion = "";
-    if (json_unpack((json_t *)(uintptr_t)from, "{sb sb sb sb sI sI sI sI sI sI sI s?s s?b}", "tcp",
-                    &tcp, "crc", &crc, "markers", &markers, "poll", &poll, "connections",
-                    &connections, "mss", &mss, "mulpdu", &mulpdu, "window", &window, "threads",
-                    &threads, "socket_buffer", &buffer, "size_max", &size, "congestion",
-                    &congestion, "ahead", &ahead))
+    const json_t *congestion = json_object_get(from, "congestion");
+    bool good = congestion == NULL || (json_is_string(congestion) &&
+                                       json_string_length(congestion) < sizeof s->congestion);
+    *s = (struct perf_setup){
+        .tcp = flag(from, "tcp", &good),
+        .crc = flag(from, "crc", &good),
+        .markers = flag(from, "markers", &good),
+        .poll = flag(from, "poll", &good),
+        .ahead = json_object_get(from, "ahead") != NULL && flag(from, "ahead", &good),
+        .connections = (uint32_t)number(from, "connections", 1, PERF_CONNECTIONS, &good),
+        .mss = (uint32_t)number(from, "mss", 0, PERF_MSS, &good),
+        .mulpdu = (uint32_t)number(from, "mulpdu", 0, 64768, &good),
+        .window = (uint32_t)number(from, "window", 1, PERF_WINDOW, &good),
+        .threads = (uint32_t)number(from, "threads", 1, PERF_THREADS, &good),
+        .socket_buffer = number(from, "socket_buffer", 0, 1 << 30, &good),
+        .size_max = number(from, "size_max", 1, PERF_SIZE_MAX, &good),
+    };
+    if (!good || s->threads > s->connections || s->connections * s->size_max > PERF_MEMORY ||
+        s->connections * (uint64_t)s->window > PERF_POSTED)
         return -1;
-    if (!between(connections, 1, PERF_CONNECTIONS) || !between(mss, 0, PERF_MSS) ||
-        !between(mulpdu, 0, 64768) || !between(window, 1, PERF_WINDOW) ||
-        !between(threads, 1, PERF_THREADS) || threads > connections ||
-        !between(buffer, 0, 1 << 30) || !between(size, 1, PERF_SIZE_MAX) ||
-        connections * size > PERF_MEMORY || connections * window > PERF_POSTED ||
-        strlen(congestion) >= sizeof s->congestion)
-        return -1;
-    *s = (struct perf_setup){.tcp = tcp,
-                             .crc = crc,
-                             .markers = markers,
-                             .poll = poll,
-                             .ahead = ahead,
-                             .connections = (uint32_t)connections,
-                             .mss = (uint32_t)mss,
-                             .mulpdu = (uint32_t)mulpdu,
-                             .window = (uint32_t)window,
-                             .threads = (uint32_t)threads,
-                             .socket_buffer = (uint64_t)buffer,
-                             .size_max = (uint64_t)size};
-    snprintf(s->congestion, sizeof s->congestion, "%s", congestion);
+    if (congestion != NULL)
+        snprintf(s->congestion, sizeof s->congestion, "%s", json_string_value(congestion));
     return 0;
 }
 
 int perf_run_from_json(const json_t *from, struct perf_run *r)
 {
-    int test, both, verify;
-    json_int_t size, count, seed;
-    if (json_unpack((json_t *)(uintptr_t)from, "{si sI sI sb sb sI}", "test", &test, "size", &size,
-                    "count", &count, "both", &both, "verify", &verify, "seed", &seed) ||
-        !between(test, 0, PERF_TESTS - 1) || !between(size, 1, PERF_SIZE_MAX) ||
-        !between(count, 1, PERF_COUNT) || !between(seed, 0, UINT32_MAX))
-        return -1;
-    *r = (struct perf_run){.test = (enum perf_test)test,
-                           .size = (uint64_t)size,
-                           .count = (uint64_t)count,
-                           .both = both,
-                           .verify = verify,
-                           .seed = (uint32_t)seed};
-    return 0;
+    bool good = true;
+    *r = (struct perf_run){
+        .test = (enum perf_test)number(from, "test", 0, PERF_TESTS - 1, &good),
+        .size = number(from, "size", 1, PERF_SIZE_MAX, &good),
+        .count = number(from, "count", 1, PERF_COUNT, &good),
+        .both = flag(from, "both", &good),
+        .verify = flag(from, "verify", &good),
+        .seed = (uint32_t)number(from, "seed", 0, UINT32_MAX, &good),
+    };
+    return good ? 0 : -1;
 }

@@ -15,40 +15,42 @@ static json_t *spread(struct perf_spread s)
 
 static json_t *lane(const struct perf_setup *s)
 {
-    char name[64];
-    perf_lane_name(s, name, sizeof name);
-    return json_pack("{ss ss sb sb}", "name", name, "transport", s->tcp ? "tcp" : "iwarp", "crc",
-                     s->crc, "markers", s->markers);
+    return json_pack("{ss ss sb sb}", "name", perf_lane_name(s), "transport",
+                     s->tcp ? "tcp" : "iwarp", "crc", s->crc, "markers", s->markers);
 }
 
 static json_t *result(const struct perf_plan *plan, const struct perf_result *r)
 {
-    bool latency = perf_is_latency(r->test);
-    json_t *out =
-        json_pack("{ss sI sI so so so so}", "test", perf_test_names[r->test], "size",
-                  (json_int_t)r->size, "messages", (json_int_t)r->count, "lane",
-                  lane(&plan->lanes[r->lane]), latency ? "microseconds" : "gigabytes_per_second",
-                  spread(r->value), "messages_per_second", spread(r->rate), "cpu",
-                  json_pack("{sf sf sf sf}", "client_us_per_message", r->cpu_message[0],
+    bool latency = perf_is_latency(r->test), compared = plan->baseline && r->lane > 0;
+    json_t *cpu = json_pack("{sf sf sf sf}", "client_us_per_message", r->cpu_message[0],
                             "server_us_per_message", r->cpu_message[1], "client_s_per_gib",
-                            r->cpu_gib[0], "server_s_per_gib", r->cpu_gib[1]));
-    json_object_set_new(out, "system_calls_per_message",
-                        json_pack("{sf sf}", "client", r->calls[0], "server", r->calls[1]));
-    if (latency) {
-        json_object_set_new(out, "p99", json_real(r->p99));
-        json_object_set_new(out, "p99_9", json_real(r->p999));
-    }
-    if (plan->baseline && r->lane > 0) {
-        json_object_set_new(out, "ratio_to_tcp", spread(r->ratio));
-        json_object_set_new(out, "cpu_ratio_to_tcp", json_real(r->cpu_ratio));
-    }
-    return out;
+                            r->cpu_gib[0], "server_s_per_gib", r->cpu_gib[1]);
+    json_t *calls = json_pack("{sf sf}", "client", r->calls[0], "server", r->calls[1]);
+    /* o*: leaves the member out if it is NULL */
+    return json_pack("{ss sI sI so so so so so so* so* so* so*}", "test", perf_test_names[r->test],
+                     "size", (json_int_t)r->size, "messages", (json_int_t)r->count, "lane",
+                     lane(&plan->lanes[r->lane]), latency ? "microseconds" : "gigabytes_per_second",
+                     spread(r->value), "messages_per_second", spread(r->rate), "cpu", cpu,
+                     "system_calls_per_message", calls, "p99", latency ? json_real(r->p99) : NULL,
+                     "p99_9", latency ? json_real(r->p999) : NULL, "ratio_to_tcp",
+                     compared ? spread(r->ratio) : NULL, "cpu_ratio_to_tcp",
+                     compared ? json_real(r->cpu_ratio) : NULL);
 }
 
 static int unwritable(const char *path)
 {
     fprintf(stderr, "iwarp-perf: %s: cannot be written: %s\n", path, strerror(errno));
     return -1;
+}
+
+int perf_report_close(FILE *out, const char *path, bool bad)
+{
+    if (out == stdout)
+        return bad && !ferror(out) ? unwritable(path) : 0; /* main reports what stdout lost */
+    bad |= out == NULL || ferror(out);
+    if (out != NULL)
+        bad |= fclose(out) != 0;
+    return bad ? unwritable(path) : 0;
 }
 
 /* Checks that the file can be written. Does not open a pipe, whose reader would notice, and leaves
@@ -95,12 +97,8 @@ int perf_report_json(const struct perf_plan *plan, const struct perf_results *re
                   (json_int_t)s->socket_buffer, "congestion", congestion, "polling", s->poll,
                   "both_ways", plan->both, "verified", plan->verify, "results", list);
     FILE *out = strcmp(plan->json, "-") == 0 ? stdout : fopen(plan->json, "w");
-    bool bad = out == NULL || json_dumpf(all, out, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
-    if (out != NULL)
-        bad |= fputc('\n', out) == EOF;
-    if (out != NULL && out != stdout)
-        bad |= fclose(out) != 0;
+    bool bad = out == NULL || json_dumpf(all, out, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) ||
+               fputc('\n', out) == EOF;
     json_decref(all);
-    bool reported = out == stdout && ferror(out); /* by main */
-    return bad && !reported ? unwritable(plan->json) : 0;
+    return perf_report_close(out, plan->json, bad);
 }

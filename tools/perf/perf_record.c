@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Makes up a capture of RDMA Writes and Reads, or Sends, over many connections, and writes it on
  * the fly. */
-#include "record.h"
+#include "perf_loop.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/complain.h"
+#include "host/text.h"
 #include "iwarp/capture.h"
 #include "iwarp/mpa.h"
 #include "iwarp/rdmap.h"
 
-enum { EX_SOFTWARE = 70, PIECES = IW_FRAMER_PIECES(2, IW_MPA_ULPDU_MAX), PATTERN = 1 << 16 };
+enum { PIECES = IW_FRAMER_PIECES(2, IW_MPA_ULPDU_MAX), PATTERN = 1 << 16 };
 enum { BUFFER_STAG = 0x1000, SINK_STAG = 0x2000 };
 
 #define START UINT64_C(1700000000000000000) /* of the capture, ns */
@@ -32,7 +34,7 @@ struct flow {
 };
 
 struct record {
-    const struct iw_record_options *options;
+    const struct iw_loop_options *options;
     struct iw_synth *synth;
     struct flow *flows;
     uint64_t now;
@@ -46,33 +48,15 @@ struct record {
 
 static void send_octets(struct record *r, const struct flow *f, unsigned side, size_t length)
 {
+    if (length == 0)
+        return;
     r->now += length * NS_PER_OCTET;
     (void)iw_synth_data(r->synth, f->tcp, side, START + r->now, r->segment, length);
 }
 
-/* Sends whole segments; the rest waits for more. */
-static void send_segments(struct record *r, struct flow *f, unsigned side, size_t length)
-{
-    size_t mss = (size_t)r->options->mss, whole = length / mss * mss;
-
-    if (whole > 0)
-        send_octets(r, f, side, whole);
-    f->n_rest[side] = length - whole;
-    memcpy(f->rest[side], r->segment + whole, f->n_rest[side]);
-}
-
-static void flush(struct record *r, struct flow *f, unsigned side)
-{
-    if (f->n_rest[side] == 0)
-        return;
-    memcpy(r->segment, f->rest[side], f->n_rest[side]);
-    send_octets(r, f, side, f->n_rest[side]);
-    f->n_rest[side] = 0;
-}
-
 static void send_startup(struct record *r, const struct flow *f, unsigned side)
 {
-    const struct iw_record_options *o = r->options;
+    const struct iw_loop_options *o = r->options;
     struct iw_mpa_startup_header header = {
         .flags = (uint8_t)((o->crc ? IW_MPA_FLAG_C : 0) | (o->markers ? IW_MPA_FLAG_M : 0)),
         .revision = 1};
@@ -81,44 +65,55 @@ static void send_startup(struct record *r, const struct flow *f, unsigned side)
     send_octets(r, f, side, (size_t)iw_wire_put_startup(r->segment, sizeof r->segment, &header));
 }
 
-/* Sends one FPDU, as a segment of its own if no size of FPDUs was given. */
+/* Sends one FPDU, as a segment of its own if no size of FPDUs was given; else whole segments, and
+ * the rest waits for more. */
 static void send_fpdu(struct record *r, struct flow *f, unsigned side,
                       const struct iw_ddp_header *header, const uint8_t *payload, size_t length)
 {
     uint8_t ddp[IW_DDP_UNTAGGED_HEADER];
-    size_t at = f->n_rest[side];
+    size_t at = f->n_rest[side], mss = (size_t)r->options->mss;
     int n = iw_wire_put_ddp(ddp, sizeof ddp, header);
     const struct iw_iov ulpdu[2] = {{ddp, (size_t)n}, {(void *)(uintptr_t)payload, length}};
 
-    if (at > 0)
-        memcpy(r->segment, f->rest[side], at);
+    memcpy(r->segment, f->rest[side], at);
     n = iw_framer_frame(&f->framer[side], ulpdu, length > 0 ? 2 : 1, r->pieces, PIECES, r->scratch);
     for (int i = 0; i < n; i++) {
         memcpy(r->segment + at, r->pieces[i].base, r->pieces[i].length);
         at += r->pieces[i].length;
     }
-    if (r->options->fpdu > 0)
-        send_segments(r, f, side, at);
-    else
-        send_octets(r, f, side, at);
+    size_t whole = r->options->fpdu > 0 ? at / mss * mss : at;
+    send_octets(r, f, side, whole);
+    f->n_rest[side] = at - whole;
+    memcpy(f->rest[side], r->segment + whole, at - whole);
 }
 
-/* Sends the next segment of a Write or Read Response. Returns true if it is the message's last. */
-static bool send_tagged(struct record *r, struct flow *f, unsigned side, unsigned opcode,
-                        uint32_t stag)
+/* Sends the next segment of a message with this header, except what depends on its place. Returns
+ * true if it is the message's last. */
+static bool send_part(struct record *r, struct flow *f, unsigned side, struct iw_ddp_header header)
 {
-    uint64_t room = r->mulpdu - IW_DDP_TAGGED_HEADER, left = r->options->size - f->at;
+    bool tagged = (header.ddp_control & IW_DDP_T) != 0;
+    uint64_t room = r->mulpdu - (tagged ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER);
+    uint64_t left = r->options->size - f->at;
     size_t length = (size_t)(left < room ? left : room);
     bool last = length == left;
-    const struct iw_ddp_header header = {.ddp_control =
-                                             (uint8_t)(IW_DDP_T | (last ? IW_DDP_L : 0) | 1),
-                                         .rdmap_control = (uint8_t)(1u << 6 | opcode),
-                                         .stag = stag,
-                                         .to = f->at};
-
+    if (last)
+        header.ddp_control |= IW_DDP_L;
+    if (tagged)
+        header.to = f->at;
+    else
+        header.mo = (uint32_t)f->at;
     send_fpdu(r, f, side, &header, r->pattern + f->at % PATTERN, length);
     f->at = last ? 0 : f->at + length;
     return last;
+}
+
+static bool send_tagged(struct record *r, struct flow *f, unsigned side, unsigned opcode,
+                        uint32_t stag)
+{
+    return send_part(r, f, side,
+                     (struct iw_ddp_header){.ddp_control = IW_DDP_T | 1,
+                                            .rdmap_control = (uint8_t)(1u << 6 | opcode),
+                                            .stag = stag});
 }
 
 static void send_request(struct record *r, struct flow *f)
@@ -135,35 +130,24 @@ static void send_request(struct record *r, struct flow *f)
     send_fpdu(r, f, 0, &header, octets, sizeof octets);
 }
 
-/* Sends the next segment of a Send. Returns true if it is the message's last. */
-static bool send_untagged(struct record *r, struct flow *f)
-{
-    uint64_t room = r->mulpdu - IW_DDP_UNTAGGED_HEADER, left = r->options->size - f->at;
-    size_t length = (size_t)(left < room ? left : room);
-    bool last = length == left;
-    const struct iw_ddp_header header = {.ddp_control = (uint8_t)((last ? IW_DDP_L : 0) | 1),
-                                         .rdmap_control = (uint8_t)(1u << 6 | IW_OP_SEND),
-                                         .msn = f->sends + 1,
-                                         .mo = (uint32_t)f->at};
-
-    send_fpdu(r, f, 0, &header, r->pattern + f->at % PATTERN, length);
-    f->sends += last;
-    f->at = last ? 0 : f->at + length;
-    return last;
-}
-
-/* Sends one segment of this connection: of a Write, the Read Request after it, or the response. */
+/* Sends one segment of this connection: of a Send, or of a Write, the Read Request after it, or the
+ * response. */
 static void step(struct record *r, struct flow *f)
 {
+    const struct iw_ddp_header send = {
+        .ddp_control = 1, .rdmap_control = 1u << 6 | IW_OP_SEND, .msn = f->sends + 1};
     switch (f->phase) {
     case WRITE:
         if (send_tagged(r, f, 0, IW_OP_WRITE, BUFFER_STAG)) {
             f->left--;
-            f->phase = r->options->traffic == IW_RECORD_WRITES ? WRITE : READ_REQUEST;
+            f->phase = r->options->traffic == IW_LOOP_WRITES ? WRITE : READ_REQUEST;
         }
         break;
     case SEND:
-        f->left -= send_untagged(r, f);
+        if (send_part(r, f, 0, send)) {
+            f->left--;
+            f->sends++;
+        }
         break;
     case READ_REQUEST:
         send_request(r, f);
@@ -185,7 +169,7 @@ static bool done(const struct flow *f)
 
 static bool open_flow(struct record *r, uint64_t number, uint64_t messages)
 {
-    const struct iw_record_options *o = r->options;
+    const struct iw_loop_options *o = r->options;
     struct flow *f = &r->flows[number];
     struct iw_synth_span span;
     struct iw_synth_tcp tcp = {
@@ -199,7 +183,7 @@ static bool open_flow(struct record *r, uint64_t number, uint64_t messages)
     if (f->tcp < 0)
         return false;
     f->left = messages;
-    f->phase = o->traffic == IW_RECORD_SENDS ? SEND : WRITE;
+    f->phase = o->traffic == IW_LOOP_SENDS ? SEND : WRITE;
     for (unsigned side = 0; side < 2; side++) {
         f->rest[side] = r->rests + (2 * number + side) * o->mss;
         iw_framer_init(&f->framer[side], o->markers, o->crc, iw_crc32c_best(), NULL);
@@ -210,7 +194,7 @@ static bool open_flow(struct record *r, uint64_t number, uint64_t messages)
 
 static bool write_all(struct record *r)
 {
-    const struct iw_record_options *o = r->options;
+    const struct iw_loop_options *o = r->options;
     uint64_t messages = (o->total / o->size + o->connections - 1) / o->connections, open;
 
     for (uint64_t i = 0; i < o->connections; i++)
@@ -227,14 +211,16 @@ static bool write_all(struct record *r)
     } while (open > 0 && !iw_synth_full(r->synth));
     for (uint64_t i = 0; i < o->connections; i++)
         for (unsigned side = 0; side < 2; side++) {
-            flush(r, &r->flows[i], side);
-            (void)iw_synth_fin(r->synth, r->flows[i].tcp, side, START + r->now);
+            const struct flow *f = &r->flows[i];
+            memcpy(r->segment, f->rest[side], f->n_rest[side]);
+            send_octets(r, f, side, f->n_rest[side]);
+            (void)iw_synth_fin(r->synth, f->tcp, side, START + r->now);
         }
     return true;
 }
 
 /* Returns the MULPDU. RFC 5044 §4.5: leaves room for the length, the CRC, Markers and the pad. */
-static uint32_t mulpdu_of(const struct iw_record_options *o)
+static uint32_t mulpdu_of(const struct iw_loop_options *o)
 {
     uint64_t fpdu = o->fpdu > 0 ? o->fpdu : o->mss;
     uint64_t mulpdu = fpdu - 6 - fpdu % 4 - (o->markers ? 4 * ((fpdu + 511) / 512) : 0);
@@ -242,37 +228,31 @@ static uint32_t mulpdu_of(const struct iw_record_options *o)
     return (uint32_t)(mulpdu > IW_MPA_ULPDU_MAX ? IW_MPA_ULPDU_MAX : mulpdu);
 }
 
-int iw_record_run(const struct iw_record_options *options)
+int iw_record_run(const struct iw_loop_options *options)
 {
     char error[IW_CAPTURE_ERROR];
-    struct record *r = calloc(1, sizeof *r);
-    bool good = false;
-
-    if (r != NULL && (r->flows = calloc(options->connections, sizeof *r->flows)) != NULL &&
-        (r->rests = calloc(options->connections, 2 * options->mss)) != NULL) {
-        r->options = options;
-        r->mulpdu = mulpdu_of(options);
-        for (size_t i = 0; i < sizeof r->pattern; i++)
-            r->pattern[i] = (uint8_t)(i % PATTERN * 31 + i % PATTERN / 257);
-        r->synth = iw_synth_stream(options->path, "iwarp-perf " IW_VERSION, NULL, error);
-        if (r->synth != NULL) {
-            good = write_all(r);
-            snprintf(error, sizeof error, "%s: out of memory", options->path);
-            good = iw_synth_finish(r->synth, error) && good;
-        }
-        if (!good)
-            fprintf(stderr, "iwarp-perf: %s\n", error);
-        else
-            printf("%s: %" PRIu64 " frames, %" PRIu64 " connections\n", options->path,
-                   iw_synth_frames(r->synth), options->connections);
-        iw_synth_free(r->synth);
-    } else {
-        fprintf(stderr, "iwarp-perf: out of memory\n");
+    struct record *r = iw_got(calloc(1, sizeof *r));
+    r->options = options;
+    r->mulpdu = mulpdu_of(options);
+    r->flows = iw_got(calloc(options->connections, sizeof *r->flows));
+    r->rests = iw_got(calloc(options->connections, 2 * options->mss));
+    for (size_t i = 0; i < sizeof r->pattern; i++)
+        r->pattern[i] = (uint8_t)(i % PATTERN * 31 + i % PATTERN / 257);
+    r->synth = iw_synth_stream(options->path, "iwarp-perf " IW_VERSION, NULL, error);
+    bool good = r->synth != NULL;
+    if (good) {
+        good = write_all(r);
+        snprintf(error, sizeof error, "%s: out of memory", options->path);
+        good = iw_synth_finish(r->synth, error) && good;
     }
-    if (r != NULL) {
-        free(r->flows);
-        free(r->rests);
-    }
+    if (good)
+        printf("%s: %" PRIu64 " frames, %" PRIu64 " connections\n", options->path,
+               iw_synth_frames(r->synth), options->connections);
+    else
+        iw_complain("%s", error);
+    iw_synth_free(r->synth);
+    free(r->flows);
+    free(r->rests);
     free(r);
-    return good ? 0 : EX_SOFTWARE;
+    return good ? IW_EXIT_GOOD : IW_EXIT_TESTER;
 }

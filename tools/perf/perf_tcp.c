@@ -43,7 +43,7 @@ struct flow {
     uint64_t lead; /* messages that may go out beyond those that have come in */
     bool complete, nodelay;
     uint32_t armed;
-    uint64_t began;
+    double began; /* of the message under way */
 };
 
 struct tcp_lane {
@@ -77,7 +77,8 @@ static int attach(struct perf_lane *lane, uint32_t index, int fd)
     return 0;
 }
 
-static int establish(struct perf_lane *lane)
+/* TCP has no STags, and is established once it is connected. */
+static int nothing_to_do(struct perf_lane *lane)
 {
     (void)lane;
     return 0;
@@ -91,41 +92,25 @@ static void set_nodelay(struct flow *f, bool on)
     f->nodelay = on;
 }
 
-/* Plans the two directions as the active side sees them. */
-static void plan_active(struct flow *f, const struct perf_lane *lane, const struct perf_run *run)
-{
-    f->out = (struct way){.size = run->size, .count = run->count};
-    f->in = (struct way){.size = run->size, .count = run->count};
-    f->lead = UINT64_MAX;
-    if (perf_is_read(run->test)) {
-        f->lead = perf_window(&lane->setup, run);
-        f->out.size = perf_is_atomic(run->test) ? ATOMIC_REQUEST : READ_REQUEST;
-        f->in.size = perf_is_atomic(run->test) ? ATOMIC_RESPONSE : run->size;
-    } else if (perf_is_latency(run->test)) {
-        f->lead = 1;
-    } else {
-        f->in.count = run->both ? run->count : 0;
-        f->in.last = true;
-        f->out.last = run->both;
-    }
-}
-
+/* Plans the two directions. A read in both directions at once is one whose answers are as large as
+ * the requests of the other: over one stream that is a Write's traffic. */
 static void plan(struct flow *f, const struct perf_lane *lane, const struct perf_run *run)
 {
-    plan_active(f, lane, run);
-    /* A read in both directions at once is one whose answers are as large as the requests of the
-     * other: over one stream that is a Write's traffic. */
-    if (run->both && perf_is_read(run->test) && !perf_is_latency(run->test)) {
-        f->out.size = f->in.size = perf_is_atomic(run->test) ? ATOMIC_RESPONSE : run->size;
+    bool read = perf_is_read(run->test), atomic = perf_is_atomic(run->test);
+    bool answered = !run->both && (read || perf_is_latency(run->test)); /* each by one message */
+    bool active = lane->client || run->both;
+    struct way in = {.size = atomic ? ATOMIC_RESPONSE : run->size, .count = run->count}, out = in;
+    f->lead = !active ? 0 : read ? perf_window(&lane->setup, run) : 1;
+    if (answered && read)
+        out.size = atomic ? ATOMIC_REQUEST : READ_REQUEST;
+    if (!answered) {
         f->lead = UINT64_MAX;
-        f->in.last = f->out.last = true;
-    } else if (!lane->client && !run->both) {
-        struct way out = f->out;
-        f->out = f->in;
-        f->in = out;
-        if (perf_is_read(run->test) || perf_is_latency(run->test))
-            f->lead = 0;
+        in.count = run->both ? run->count : 0;
+        in.last = true;
+        out.last = run->both;
     }
+    f->out = active ? out : in;
+    f->in = active ? in : out;
     f->complete = false;
 }
 
@@ -144,11 +129,14 @@ static int prepare(struct perf_lane *lane, const struct perf_run *run)
     return 0;
 }
 
-/* Records a socket's error; EAGAIN is one only if the call was to block. */
-static int broken(struct tcp_lane *t, ssize_t n)
+/* Judges a call that moved no octets. Returns 1: it is to be made again; 0: not before the socket
+ * is ready; -1: the connection broke. EAGAIN is an error if the call was to block. */
+static int stopped(struct tcp_lane *t, ssize_t n)
 {
     if (n == 0)
         return perf_lane_fail(&t->base, "the peer closed a TCP connection");
+    if (errno == EINTR || (errno == EAGAIN && !t->blocking))
+        return errno == EINTR;
     if (errno == EAGAIN)
         return perf_lane_fail(&t->base, "no progress for %d seconds", PERF_STALL);
     return perf_lane_fail(&t->base, "TCP: %s", strerror(errno));
@@ -175,15 +163,12 @@ static int send_some(struct tcp_lane *t, struct flow *f)
     size_t left = sendable(f);
     if (left == 0)
         return 0;
-    bool final = f->out.done + 1 >= f->out.count;
-    if (final)
+    if (f->out.done + 1 >= f->out.count)
         set_nodelay(f, true); /* nothing follows for which Nagle could wait */
     t->base.calls++;
     ssize_t n = send(f->fd, f->source + f->out.offset, left, MSG_NOSIGNAL);
-    if (n < 0 && (errno == EINTR || (errno == EAGAIN && !t->blocking)))
-        return errno == EINTR;
     if (n <= 0)
-        return broken(t, n);
+        return stopped(t, n);
     if (f->out.done == f->out.count) {
         f->out.last = false;
         return 1;
@@ -228,16 +213,9 @@ static int receive_some(struct tcp_lane *t, struct flow *f, const struct perf_ru
         return 0;
     t->base.calls++;
     ssize_t n = recv(f->fd, to, room, 0);
-    if (n < 0 && (errno == EINTR || (errno == EAGAIN && !t->blocking)))
-        return errno == EINTR;
     if (n <= 0)
-        return broken(t, n);
+        return stopped(t, n);
     return take(t, f, run, (uint64_t)n, in_place) ? -1 : 1;
-}
-
-static uint64_t nanoseconds(void)
-{
-    return (uint64_t)(perf_seconds() * 1e9);
 }
 
 /* Makes one turn. A latency's clock starts when the message leaves and stops when its answer is
@@ -249,7 +227,7 @@ static int turn(struct tcp_lane *t, struct flow *f, const struct perf_run *run,
     int moved = 0, result;
     for (int i = 0; i < TURNS; i++) {
         if (timed && f->out.offset == 0 && sendable(f) > 0)
-            f->began = nanoseconds();
+            f->began = perf_seconds();
         result = send_some(t, f);
         if (result <= 0)
             break;
@@ -265,7 +243,7 @@ static int turn(struct tcp_lane *t, struct flow *f, const struct perf_run *run,
         moved |= result;
         if (timed && f->in.done > before)
             perf_sample(samples,
-                        (double)(nanoseconds() - f->began) / (perf_is_read(run->test) ? 1 : 2));
+                        (perf_seconds() - f->began) * 1e9 / (perf_is_read(run->test) ? 1 : 2));
     }
     f->complete = f->out.done == f->out.count && !f->out.last && !receivable(f);
     return moved;
@@ -332,10 +310,10 @@ static void close_lane(struct perf_lane *lane)
     if (t->epoll >= 0)
         close(t->epoll);
     free(t->flows);
-    free(t);
 }
 
-static const struct perf_lane_ops tcp_ops = {attach, establish, prepare, execute, close_lane};
+static const struct perf_lane_ops tcp_ops = {nothing_to_do, attach,  nothing_to_do,
+                                             prepare,       execute, close_lane};
 
 struct perf_lane *perf_tcp_new(const struct perf_setup *setup)
 {
@@ -349,7 +327,7 @@ struct perf_lane *perf_tcp_new(const struct perf_setup *setup)
     for (uint32_t i = 0; t->flows != NULL && i < setup->connections; i++)
         t->flows[i].fd = -1;
     if (t->flows == NULL) {
-        close_lane(&t->base);
+        perf_lane_destroy(&t->base);
         return NULL;
     }
     return &t->base;
