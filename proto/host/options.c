@@ -87,7 +87,7 @@ static int take(const struct iw_option *o, void *context, const char *value, cha
     uint64_t n;
     switch (o->kind) {
     case IW_OPTION_FLAG:
-        store(at, o->size, o->low.n);
+        iw_number_store(at, o->size, o->low.n);
         break;
     case IW_OPTION_ON_OFF:
         return take_on_off(value, (bool *)at, error, room);
