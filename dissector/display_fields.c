@@ -100,8 +100,12 @@ void iwd_register_fields(int proto)
     static int *ett[T_COUNT];
     expert_module_t *module = expert_register_protocol(proto);
 
-    for (int k = 0; k < T_COUNT; k++)
+    for (int k = 0; k < T_COUNT; k++) {
+        iwd_ett[k] = -1;
         ett[k] = &iwd_ett[k];
+    }
+    for (int k = 0; k < F_COUNT; k++)
+        iwd_hf[k] = -1;
     for (unsigned k = 0; k < 16; k++)
         opcodes[k] = (value_string){k, iw_wire_opcode_name(k)};
     for (unsigned k = 0; k < 3; k++)
