@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "iwarp/wire.h"
-#include "plan.h"
+#include "live_plan.h"
 
 enum { QUEUES = 4 };
 

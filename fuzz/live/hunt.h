@@ -5,8 +5,8 @@
 /* iwarp-fuzz: what its parts share. */
 
 #include "host/complain.h"
-#include "loop.h"
-#include "mutate.h"
+#include "live_loop.h"
+#include "live_mutate.h"
 #include "recent.h"
 #include "seeds.h"
 
@@ -109,7 +109,7 @@ struct iw_hunt {
     } broken[IW_HUNT_FINDINGS];
     size_t n_broken;
     struct iw_hunt_coverage *coverage; /* NULL: none */
-    bool outside;                      /* the hunt goes on elsewhere: inside.c */
+    bool outside;                      /* the hunt goes on elsewhere: hunt_other_kernel.c */
     unsigned restarts;                 /* of what it goes on in */
     struct {
         size_t states, edges, kept, places;
@@ -162,12 +162,12 @@ bool iw_hunt_deadly(struct iw_hunt *h, const struct iw_hunt_input *in);
 /* shrink.c: minimises a finding's sequences. */
 void iw_hunt_shrink(struct iw_hunt *h, struct iw_hunt_finding *f);
 
-/* case.c: writes the case of a finding and plays it. Returns whether that worked. */
+/* live_case.c: writes the case of a finding and plays it. Returns whether that worked. */
 bool iw_hunt_write_case(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned number);
 /* The same for a peer that is not there any more. */
 void iw_hunt_write_unplayed(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned number);
 
-/* report.c */
+/* live_report.c */
 void iw_hunt_progress(struct iw_hunt *h, bool end);
 void iw_hunt_tell(struct iw_hunt *h, const struct iw_hunt_finding *f);
 bool iw_hunt_report(struct iw_hunt *h);
@@ -199,7 +199,7 @@ void iw_hunt_load_findings(struct iw_hunt *h);
 /* Resumes a hunt with its corpus and its findings. Returns false after printing an error. */
 bool iw_hunt_resume(struct iw_hunt *h);
 
-/* inside.c: returns true for a target that only a fuzzer elsewhere can reach. */
+/* hunt_other_kernel.c: returns true for a target that only a fuzzer elsewhere can reach. */
 bool iw_hunt_elsewhere(const struct iw_target_spec *spec);
 /* Runs the hunt there and watches it. Returns the exit status. */
 int iw_hunt_watch(struct iw_hunt *h);
@@ -209,8 +209,8 @@ char *iw_hunt_play_inside(struct iw_hunt *h, const char *path, const char *folde
 /* ... and there: one try. */
 int iw_hunt_try_file(struct iw_hunt *h);
 
-/* coverage.c: opens a map shared with the peer, see peer/coverage.c: the peer's file `path`, or (if
- * that is NULL) one of our own in `dir`. Returns NULL after printing an error. */
+/* live_coverage.c: opens a map shared with the peer, see peer/live_peer_coverage.c: the peer's file
+ * `path`, or (if that is NULL) one of our own in `dir`. Returns NULL after printing an error. */
 struct iw_hunt_coverage *iw_hunt_coverage_open(const char *path, const char *dir);
 void iw_hunt_coverage_close(struct iw_hunt_coverage *c);
 /* Returns how many places were reached for the first time since the last call. */

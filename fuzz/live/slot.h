@@ -4,8 +4,8 @@
 
 /* Internal to the loop: a connection under way. */
 
-#include "loop.h"
-#include "plan.h"
+#include "live_loop.h"
+#include "live_plan.h"
 
 enum { IW_HUNT_ANSWERS = 64 * 1024 }; /* octets that are read at once */
 

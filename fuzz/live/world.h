@@ -11,8 +11,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "input.h"
 #include "iwarp/observer.h"
+#include "live_input.h"
 #include "target/target.h"
 
 enum {

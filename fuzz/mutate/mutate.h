@@ -5,8 +5,8 @@
 /*
  * mutate/: mutates inputs of the fuzzers with knowledge of MPA, DDP and RDMAP. No I/O, no
  * allocation, no state except what the caller passes: the same octets and the same seed give the
- * same result everywhere. The engines' glue (libfuzzer.c, afl.c), the minimiser and iwarp-fuzz all
- * use it.
+ * same result everywhere. The engines' glue (mutate_libfuzzer.c, mutate_afl.c), the minimiser and
+ * iwarp-fuzz all use it.
  *
  * An input of a stateful harness (fuzz/input/input.h: settings, then steps) is read into parts:
  * start-up frames, FPDUs, octets that are neither, and steps without octets of a stream. A part

@@ -8,7 +8,7 @@
  * endpoint finds (except for those that witness.c lists).
  */
 
-#include "station.h"
+#include "oracle_station.h"
 
 struct iw_witness {
     struct iw_observer *observer;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "input.h"
+#include "live_input.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "plan.h"
+#include "live_plan.h"
 
 #include <stdlib.h>
 #include <string.h>

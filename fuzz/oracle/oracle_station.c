@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "station.h"
+#include "oracle_station.h"
 
 #include "endpoint/internal.h"
 
@@ -9,7 +9,7 @@
 enum { LANDING_MIN = 64 };
 
 /*
- * station.c  the endpoint and its consumer        operate.c  the consumer's operations
+ * oracle_station.c  the endpoint and its consumer        operate.c  the consumer's operations
  * model.c    what the peer's segments must do
  */
 

@@ -2,7 +2,7 @@
 #ifndef IW_HUNT_MUTATE_H
 #define IW_HUNT_MUTATE_H
 
-#include "input.h"
+#include "live_input.h"
 #include "mutate/mutate.h"
 
 /* Scratch memory, some megabytes. */

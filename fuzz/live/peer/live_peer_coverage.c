@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../coverage.h"
+#include "../live_coverage.h"
 
 /* The compiler's names. NOLINTBEGIN(bugprone-reserved-identifier) */
 void __sanitizer_cov_trace_pc_guard_init(uint32_t *start, uint32_t *stop);

@@ -5,8 +5,8 @@
 /* An input as it is sent: one stream of octets, the frames in it, and the events with their places.
  */
 
-#include "input.h"
-#include "trace.h"
+#include "live_input.h"
+#include "live_trace.h"
 #include "world.h"
 
 enum { IW_HUNT_UNITS = 256, IW_HUNT_MARKS = 512, IW_HUNT_EACH = 64 };

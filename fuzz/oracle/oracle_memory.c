@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "memory.h"
+#include "oracle_memory.h"
 
 #include <string.h>
 

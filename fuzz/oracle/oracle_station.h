@@ -15,14 +15,15 @@
 
 #include "heap.h"
 #include "input/local.h"
-#include "memory.h"
+#include "oracle_memory.h"
 
 #include "iwarp/endpoint_transport.h"
 #include "iwarp/observer.h"
 
 enum { IW_STATION_REGIONS = 24, IW_STATION_WORK = 64, IW_STATION_SGE = 4 };
 
-/* settings[1]; [2]: IRD and ORD (low and high half, 15 for 0x3fff); [3]: sizes, see station.c */
+/* settings[1]; [2]: IRD and ORD (low and high half, 15 for 0x3fff); [3]: sizes, see
+ * oracle_station.c */
 enum {
     IW_STATION_RTR = 0x07,           /* IW_MPA_RTR_*, 0: all */
     IW_STATION_NO_EXTENSIONS = 0x08, /* without RFC 7306 */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "trace.h"
+#include "live_trace.h"
 
 #include <stdlib.h>
 #include <string.h>

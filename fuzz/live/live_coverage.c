@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The fuzzer's end of the map; the peer's is peer/coverage.c. */
-#include "coverage.h"
+/* The fuzzer's end of the map; the peer's is peer/live_peer_coverage.c. */
+#include "live_coverage.h"
 #include "host/complain.h"
 
 #include <errno.h>

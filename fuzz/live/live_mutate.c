@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "mutate.h"
+#include "live_mutate.h"
 
 #include <stdlib.h>
 

@@ -9,7 +9,7 @@
  */
 
 #include "iwarp/observer.h"
-#include "trace.h"
+#include "live_trace.h"
 #include "world.h"
 
 enum { IW_HUNT_FINDINGS = 8 }; /* of one connection */

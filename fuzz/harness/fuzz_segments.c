@@ -7,7 +7,7 @@
  *   IW_FUZZ_A, _B  octets of the peer; those up to the next step of another kind arrive together
  *   settings[3]    also how the other receiver's segments are cut and ordered
  */
-#include "oracle/station.h"
+#include "oracle/oracle_station.h"
 
 #include <stdio.h>
 #include <stdlib.h>

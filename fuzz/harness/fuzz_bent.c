@@ -10,7 +10,7 @@
  *                   IW_SWITCH_BOTCH on with which wrong reaction
  */
 #include "oracle/heap.h"
-#include "oracle/station.h"
+#include "oracle/oracle_station.h"
 
 #include "endpoint/internal.h"
 

@@ -13,7 +13,7 @@
 #include "host/files.h"
 #include "host/text.h"
 #include "hunt.h"
-#include "plan.h"
+#include "live_plan.h"
 
 enum {
     RELEASES = 8,  /* of one octet: from there on a loop */
