@@ -5,22 +5,25 @@
 #include <string.h>
 
 #include "iwarp/octets.h"
-#include "iwarp/wire.h"
+#include "iwarp/rdmap.h"
 
 struct field {
     uint8_t at, size; /* octets */
 };
 
-static const struct field tagged_fields[] = {{0, 1}, {1, 1}, {2, 4}, {6, 8}};
-static const struct field untagged_fields[] = {{0, 1}, {1, 1}, {2, 4}, {6, 4}, {10, 4}, {14, 4}};
-static const struct field read_fields[] = {{18, 4}, {22, 8}, {30, 4}, {34, 4}, {38, 8}};
-static const struct field atomic_fields[] = {{18, 4}, {22, 4}, {26, 4}, {30, 8},
-                                             {38, 8}, {46, 8}, {54, 8}, {62, 8}};
-static const struct field response_fields[] = {{18, 4}, {22, 8}};
-static const struct field terminate_fields[] = {{18, 1}, {19, 1}, {20, 1}, {21, 1},
-                                                {22, 2}, {24, 1}, {25, 1}};
-
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
+
+/* The fields of headers, in ascending order; one without octets ends a list. */
+static const struct field tagged[] = {{0, 1}, {1, 1}, {2, 4}, {6, 8}, {0}};
+static const struct field untagged[] = {{0, 1}, {1, 1}, {2, 4}, {6, 4}, {10, 4}, {14, 4}, {0}};
+/* Of untagged messages, after the DDP header. */
+static const struct field of_opcode[IW_RDMAP_OPCODE + 1][9] = {
+    [IW_OP_READ_REQUEST] = {{18, 4}, {22, 8}, {30, 4}, {34, 4}, {38, 8}},
+    [IW_OP_ATOMIC_REQUEST] =
+        {{18, 4}, {22, 4}, {26, 4}, {30, 8}, {38, 8}, {46, 8}, {54, 8}, {62, 8}},
+    [IW_OP_ATOMIC_RESPONSE] = {{18, 4}, {22, 8}},
+    [IW_OP_TERMINATE] = {{18, 1}, {19, 1}, {20, 1}, {21, 1}, {22, 2}, {24, 1}, {25, 1}},
+};
 
 /* Lengths at which something changes: of headers, of messages, of what MPA cuts. */
 static const uint16_t lengths[] = {
@@ -58,47 +61,34 @@ static const uint8_t *any_ulpdu(struct iw_mutate_random *r, const struct iw_muta
     return NULL;
 }
 
-/* Returns the fields after the DDP header of this ULPDU that lie within `size` octets. */
-static size_t rdmap_fields(const uint8_t *ulpdu, size_t size, const struct field **out)
+/* Returns one of the fields that lie within `size` octets; NULL: none does. */
+static const struct field *any_field(struct iw_mutate_random *r, const struct field *list,
+                                     size_t size)
 {
     size_t count = 0;
 
-    if (size < 2 || ulpdu[0] & IW_DDP_T)
-        return 0;
-    switch (ulpdu[1] & IW_RDMAP_OPCODE) {
-    case IW_OP_READ_REQUEST:
-        *out = read_fields;
-        count = COUNT(read_fields);
-        break;
-    case IW_OP_ATOMIC_REQUEST:
-        *out = atomic_fields;
-        count = COUNT(atomic_fields);
-        break;
-    case IW_OP_ATOMIC_RESPONSE:
-        *out = response_fields;
-        count = COUNT(response_fields);
-        break;
-    case IW_OP_TERMINATE:
-        *out = terminate_fields;
-        count = COUNT(terminate_fields);
-        break;
-    default:
-        break;
-    }
-    while (count > 0 && (size_t)(*out)[count - 1].at + (*out)[count - 1].size > size)
-        count--;
-    return count;
+    while (list[count].size > 0 && (size_t)list[count].at + list[count].size <= size)
+        count++;
+    return count > 0 ? &list[iw_mutate_below(r, count)] : NULL;
 }
 
-static size_t ddp_fields(const uint8_t *ulpdu, size_t size, const struct field **out)
+static const struct field *any_rdmap_field(struct iw_mutate_random *r, const uint8_t *ulpdu,
+                                           size_t size)
 {
-    bool tagged = size > 0 && (ulpdu[0] & IW_DDP_T) != 0;
-    size_t count = tagged ? COUNT(tagged_fields) : COUNT(untagged_fields);
+    if (size < 2 || ulpdu[0] & IW_DDP_T)
+        return NULL;
+    return any_field(r, of_opcode[ulpdu[1] & IW_RDMAP_OPCODE], size);
+}
 
-    *out = tagged ? tagged_fields : untagged_fields;
-    while (count > 0 && (size_t)(*out)[count - 1].at + (*out)[count - 1].size > size)
-        count--;
-    return count;
+static const struct field *any_ddp_field(struct iw_mutate_random *r, const uint8_t *ulpdu,
+                                         size_t size)
+{
+    return any_field(r, size > 0 && ulpdu[0] & IW_DDP_T ? tagged : untagged, size);
+}
+
+static size_t any_length(struct iw_mutate_random *r)
+{
+    return lengths[iw_mutate_below(r, COUNT(lengths))];
 }
 
 /* Returns an STag, or a TO at an edge. */
@@ -136,74 +126,65 @@ static uint64_t known(struct iw_mutate_random *r, const struct iw_mutate_script 
     if (size >= 4 && iw_mutate_chance(r, 3))
         return regional(r, s, size);
     for (int tries = 0; tries < 4; tries++) {
-        const struct field *fields = NULL;
-        size_t length, count;
+        size_t length;
         const uint8_t *o = any_ulpdu(r, s, IW_DDP_TAGGED_HEADER, &length);
         if (!o)
             return old;
-        count = iw_mutate_chance(r, 2) ? rdmap_fields(o, length, &fields) : 0;
-        if (count == 0)
-            count = ddp_fields(o, length, &fields);
-        fields += iw_mutate_below(r, count);
-        if (fields->size == size)
-            return get(o + fields->at, size);
+        const struct field *f = iw_mutate_chance(r, 2) ? any_rdmap_field(r, o, length) : NULL;
+        if (!f)
+            f = any_ddp_field(r, o, length);
+        if (f->size == size)
+            return get(o + f->at, size);
     }
     return old;
+}
+
+/* Returns another number than `old`, at most `most`, modulo 2^64. */
+static uint64_t other_number(struct iw_mutate_random *r, const struct iw_mutate_script *s,
+                             unsigned size, uint64_t old, uint64_t most)
+{
+    switch (iw_mutate_below(r, 12)) {
+    case 0:
+        return old + 1;
+    case 1:
+        return old - 1;
+    case 2:
+        return old ^ UINT64_C(1) << iw_mutate_below(r, 8 * size);
+    case 3:
+        return iw_mutate_below(r, 4);
+    case 4:
+        return most - iw_mutate_below(r, 4);
+    case 5:
+        return (most >> 1) + iw_mutate_below(r, 3);
+    case 6: {
+        uint64_t edge = most - any_length(r);
+        return edge + iw_mutate_below(r, 3);
+    }
+    case 7:
+        return any_length(r);
+    case 8:
+        return old + any_length(r);
+    case 9:
+        return old - any_length(r);
+    case 10:
+        return known(r, s, size, old);
+    default:
+        return iw_mutate_next(r);
+    }
 }
 
 static uint64_t value(struct iw_mutate_random *r, const struct iw_mutate_script *s, unsigned size,
                       uint64_t old)
 {
     uint64_t most = size == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * size) - 1;
-    uint64_t v = old;
 
-    switch (iw_mutate_below(r, 12)) {
-    case 0:
-        v = old + 1;
-        break;
-    case 1:
-        v = old - 1;
-        break;
-    case 2:
-        v = old ^ UINT64_C(1) << iw_mutate_below(r, 8 * size);
-        break;
-    case 3:
-        v = iw_mutate_below(r, 4);
-        break;
-    case 4:
-        v = most - iw_mutate_below(r, 4);
-        break;
-    case 5:
-        v = (most >> 1) + iw_mutate_below(r, 3);
-        break;
-    case 6:
-        v = most - lengths[iw_mutate_below(r, COUNT(lengths))];
-        v += iw_mutate_below(r, 3);
-        break;
-    case 7:
-        v = lengths[iw_mutate_below(r, COUNT(lengths))];
-        break;
-    case 8:
-        v = old + lengths[iw_mutate_below(r, COUNT(lengths))];
-        break;
-    case 9:
-        v = old - lengths[iw_mutate_below(r, COUNT(lengths))];
-        break;
-    case 10:
-        v = known(r, s, size, old);
-        break;
-    default:
-        v = iw_mutate_next(r);
-        break;
-    }
-    return v & most;
+    return other_number(r, s, size, old, most) & most;
 }
 
 static void change_field(struct iw_mutate_random *r, const struct iw_mutate_script *s, uint8_t *o,
                          const struct field *f)
 {
     uint64_t old = get(o + f->at, f->size);
-
     if (f->at == 1 && iw_mutate_chance(r, 2)) /* of its bits the opcode is what matters most */
         put(o + f->at, 1, (old & 0xf0u) | iw_mutate_below(r, 16));
     else if (f->at <= 1)
@@ -261,7 +242,7 @@ size_t iw_mutate_havoc(struct iw_mutate_random *r, uint8_t *data, size_t size, s
 /* Returns another length, near one at which something changes. */
 static size_t other_length(struct iw_mutate_random *r, size_t size, size_t most)
 {
-    size_t other = lengths[iw_mutate_below(r, COUNT(lengths))];
+    size_t other = any_length(r);
 
     if (iw_mutate_chance(r, 3))
         other = size + iw_mutate_below(r, 9);
@@ -274,31 +255,33 @@ static size_t other_length(struct iw_mutate_random *r, size_t size, size_t most)
     return other > most ? most : other;
 }
 
+/* Gives it another length; octets that are new count on from those there. */
+static void set_length(uint8_t *octets, size_t *size, size_t length)
+{
+    for (size_t i = *size; i < length; i++)
+        octets[i] = (uint8_t)i;
+    *size = length;
+}
+
 void iw_mutate_ulpdu(struct iw_mutate_random *r, const struct iw_mutate_script *s, uint8_t *ulpdu,
                      size_t *size, size_t most)
 {
-    const struct field *fields = NULL;
-    size_t count,
-        header = *size > 0 && ulpdu[0] & IW_DDP_T ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER;
-    size_t other;
+    size_t header =
+        *size > 0 && ulpdu[0] & IW_DDP_T ? IW_DDP_TAGGED_HEADER : IW_DDP_UNTAGGED_HEADER;
+    const struct field *f = NULL;
 
     switch (iw_mutate_below(r, 8)) {
     case 0:
     case 1:
-        count = rdmap_fields(ulpdu, *size, &fields);
-        if (count > 0) {
-            change_field(r, s, ulpdu, &fields[iw_mutate_below(r, count)]);
-            return;
-        }
+        f = any_rdmap_field(r, ulpdu, *size);
         break;
-    case 2:
-        other = other_length(r, *size, most);
+    case 2: {
+        size_t other = other_length(r, *size, most);
         if (iw_mutate_chance(r, 2)) /* payload of the stated length */
             other = other + header > most ? most : other + header;
-        for (size_t i = *size; i < other; i++)
-            ulpdu[i] = (uint8_t)i;
-        *size = other;
+        set_length(ulpdu, size, other);
         return;
+    }
     case 3:
         if (*size > header) {
             *size = header + iw_mutate_havoc(r, ulpdu + header, *size - header,
@@ -307,30 +290,33 @@ void iw_mutate_ulpdu(struct iw_mutate_random *r, const struct iw_mutate_script *
         }
         break;
     case 4:
-        if (*size > 0 &&
-            iw_mutate_chance(r, 4)) { /* tagged becomes untagged, and the other way round */
-            ulpdu[0] ^= IW_DDP_T;
-            return;
-        }
-        if (*size > 0) {
-            ulpdu[0] ^= IW_DDP_L;
+        if (*size > 0) { /* tagged becomes untagged, and the other way round; or L changes */
+            ulpdu[0] ^= iw_mutate_chance(r, 4) ? IW_DDP_T : IW_DDP_L;
             return;
         }
         break;
     default:
         break;
     }
-    count = ddp_fields(ulpdu, *size, &fields);
-    if (count > 0)
-        change_field(r, s, ulpdu, &fields[iw_mutate_below(r, count)]);
+    if (!f)
+        f = any_ddp_field(r, ulpdu, *size);
+    if (f)
+        change_field(r, s, ulpdu, f);
     else
         *size = iw_mutate_havoc(r, ulpdu, *size, most);
+}
+
+/* Returns IRD or ORD, which have flags in their upper bits. */
+static uint8_t *any_depth(struct iw_mutate_random *r, uint8_t *frame)
+{
+    return frame + IW_MPA_STARTUP_HEADER + 2 * iw_mutate_below(r, 2);
 }
 
 void iw_mutate_startup(struct iw_mutate_random *r, uint8_t *frame, size_t *size, size_t most)
 {
     static const uint16_t pd[] = {0, 1, 2, 3, 4, 5, 8, 492, 508, 509, 511, 512, 513, 2000, 65515};
-    size_t other;
+    static const uint16_t depths[] = {0, 1, 2, 16, 0x3ffd, 0x3ffe, 0x3fff};
+    bool enhanced = *size >= IW_MPA_STARTUP_HEADER + IW_MPA_ENHANCED_LENGTH;
 
     if (*size < IW_MPA_STARTUP_HEADER) {
         *size = iw_mutate_havoc(r, frame, *size, most);
@@ -354,36 +340,34 @@ void iw_mutate_startup(struct iw_mutate_random *r, uint8_t *frame, size_t *size,
                                        ? pd[iw_mutate_below(r, COUNT(pd))]
                                        : (uint16_t)value(r, NULL, 2, iw_get16(frame + 18)));
         break;
-    case 5: /* with its private data */
-        other = IW_MPA_STARTUP_HEADER + pd[iw_mutate_below(r, COUNT(pd))];
-        other = other > most ? most : other;
-        for (size_t i = *size; i < other; i++)
-            frame[i] = (uint8_t)i;
-        *size = other;
+    case 5: { /* with its private data */
+        size_t other = IW_MPA_STARTUP_HEADER + pd[iw_mutate_below(r, COUNT(pd))];
+        set_length(frame, size, other > most ? most : other);
         (void)iw_put16(frame + 18, (uint16_t)(*size - IW_MPA_STARTUP_HEADER));
         break;
+    }
     case 6:
-        if (*size >= IW_MPA_STARTUP_HEADER + IW_MPA_ENHANCED_LENGTH) {
-            uint8_t *depth = frame + 20 + 2 * iw_mutate_below(r, 2);
+        if (enhanced) {
+            uint8_t *depth = any_depth(r, frame);
             *depth ^= (uint8_t)(1u << (6 + iw_mutate_below(r, 2)));
-            break;
+        } else {
+            frame[16] ^= IW_MPA_FLAG_S;
         }
-        frame[16] ^= IW_MPA_FLAG_S;
         break;
     case 7:
-        if (*size >= IW_MPA_STARTUP_HEADER + IW_MPA_ENHANCED_LENGTH) {
-            uint8_t *depth = frame + 20 + 2 * iw_mutate_below(r, 2);
-            static const uint16_t depths[] = {0, 1, 2, 16, 0x3ffd, 0x3ffe, 0x3fff};
-            uint16_t flags = iw_get16(depth) & 0xc000u;
-            (void)iw_put16(depth, (uint16_t)(flags | depths[iw_mutate_below(r, COUNT(depths))]));
-            break;
+        if (enhanced) {
+            uint8_t *depth = any_depth(r, frame);
+            (void)iw_put16(depth, (uint16_t)((iw_get16(depth) & 0xc000u) |
+                                             depths[iw_mutate_below(r, COUNT(depths))]));
+        } else {
+            frame[17] = 2;
         }
-        frame[17] = 2;
         break;
-    default:
-        other = iw_mutate_below(r, *size);
-        frame[other] ^= (uint8_t)(1u << iw_mutate_below(r, 8));
+    default: {
+        uint32_t at = iw_mutate_below(r, *size);
+        frame[at] ^= (uint8_t)(1u << iw_mutate_below(r, 8));
         break;
+    }
     }
 }
 
@@ -392,29 +376,23 @@ size_t iw_mutate_make(struct iw_mutate_random *r, const struct iw_mutate_script 
 {
     static const uint16_t payload[] = {0, 0, 1, 4, 5, 8, 16, 40, 64};
     unsigned opcode = iw_mutate_below(r, 12);
-    bool tagged = opcode == IW_OP_WRITE || opcode == IW_OP_READ_RESPONSE;
     uint32_t stag = (uint32_t)known(r, s, 4, 0x100);
     size_t length = payload[iw_mutate_below(r, COUNT(payload))];
     /* Drawn one after the other: the order of initializers is each compiler's own. */
     unsigned last = iw_mutate_chance(r, 4) ? 0u : IW_DDP_L;
-    struct iw_ddp_header h = {.ddp_control = (uint8_t)((tagged ? IW_DDP_T : 0u) | last | 1u),
-                              .rdmap_control = (uint8_t)(0x40u | opcode),
-                              .stag = stag,
-                              .to = known(r, s, 8, 0),
-                              .msn = 1};
-    size_t at;
+    struct iw_ddp_header h = {
+        .ddp_control = (uint8_t)((iw_rdmap_is_tagged(opcode) ? IW_DDP_T : 0u) | last | 1u),
+        .rdmap_control = (uint8_t)(0x40u | opcode),
+        .stag = stag,
+        .to = known(r, s, 8, 0),
+        .qn = iw_rdmap_queue(opcode),
+        .msn = 1};
 
     if (room < 128)
         return 0;
-    if (opcode == IW_OP_SEND_INVALIDATE || opcode == IW_OP_SEND_SE_INVALIDATE)
+    if (iw_rdmap_invalidates(opcode))
         h.invalidate_stag = stag;
-    else if (opcode == IW_OP_READ_REQUEST || opcode == IW_OP_ATOMIC_REQUEST)
-        h.qn = IW_QN_READ_REQUEST;
-    else if (opcode == IW_OP_TERMINATE)
-        h.qn = IW_QN_TERMINATE;
-    else if (opcode == IW_OP_ATOMIC_RESPONSE)
-        h.qn = IW_QN_ATOMIC_RESPONSE;
-    at = (size_t)iw_wire_put_ddp(ulpdu, room, &h);
+    size_t at = (size_t)iw_wire_put_ddp(ulpdu, room, &h);
 
     if (opcode == IW_OP_READ_REQUEST) {
         struct iw_rdmap_read_request q = {.size = (uint32_t)length, .source_stag = stag};
