@@ -68,8 +68,8 @@ struct iw_mutate_script {
                         free to be changed */
     bool crc;        /* there are CRCs, else the field's right value is zero */
     size_t count;
-    struct iw_mutate_part part[IW_MUTATE_PARTS];
     size_t used; /* octets in use; those of parts that were dropped are not reclaimed */
+    struct iw_mutate_part part[IW_MUTATE_PARTS];
     uint8_t octets[IW_MUTATE_ARENA];
 };
 

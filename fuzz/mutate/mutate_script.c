@@ -14,7 +14,8 @@ struct walk {
     uint64_t pos; /* of `data` in the stream, counted from the start of full operation */
     bool markers;
     size_t i;        /* octets of it passed so far */
-    uint64_t header; /* position of ULPDU_Length */
+    bool begun;      /* ULPDU_Length has */
+    uint64_t header; /* its position */
     uint32_t seen;   /* Markers passed */
 };
 
@@ -23,32 +24,42 @@ static bool marker_due(const struct walk *w)
     return w->markers && (w->pos + w->i) % IW_MPA_MARKER_PERIOD == 0;
 }
 
-/* Returns the correct Marker for this place (RFC 5044 §4.3); `first`: ULPDU_Length has not come
- * yet. */
-static uint32_t marker_value(const struct walk *w, bool first)
+/* Returns the correct Marker for this place (RFC 5044 §4.3). */
+static uint32_t marker_value(const struct walk *w)
 {
-    return first ? 0 : (uint32_t)((w->pos + w->i - w->header) & 0xffffu);
+    return w->begun ? (uint32_t)((w->pos + w->i - w->header) & 0xffffu) : 0;
 }
 
-/* Reads one content octet. Returns false if the octets end. */
-static bool content(struct walk *w, const uint8_t *data, size_t length, bool first,
-                    struct iw_mutate_part *p, uint8_t *out)
+/* Passes an octet that is no Marker. */
+static void pass(struct walk *w)
 {
-    if (marker_due(w)) {
-        uint32_t wrong;
-        if (length - w->i < IW_MPA_MARKER)
-            return false;
-        wrong = iw_get32(data + w->i) ^ marker_value(w, first);
-        if (wrong != 0 && p->bend == 0) {
-            p->bend = wrong;
-            p->marker = (uint16_t)w->seen;
+    if (!w->begun)
+        w->header = w->pos + w->i;
+    w->begun = true;
+    w->i++;
+}
+
+/* Reads `count` content octets. Returns false if the octets end. */
+static bool content(struct walk *w, const uint8_t *data, size_t length, struct iw_mutate_part *p,
+                    uint8_t *out, size_t count)
+{
+    for (size_t k = 0; k < count; k++) {
+        if (marker_due(w)) {
+            if (length - w->i < IW_MPA_MARKER)
+                return false;
+            uint32_t wrong = iw_get32(data + w->i) ^ marker_value(w);
+            if (wrong != 0 && p->bend == 0) {
+                p->bend = wrong;
+                p->marker = (uint16_t)w->seen;
+            }
+            w->seen++;
+            w->i += IW_MPA_MARKER;
         }
-        w->seen++;
-        w->i += IW_MPA_MARKER;
+        if (w->i >= length)
+            return false;
+        out[k] = data[w->i];
+        pass(w);
     }
-    if (w->i >= length)
-        return false;
-    *out = data[w->i++];
     return true;
 }
 
@@ -59,73 +70,58 @@ static size_t read_fpdu(const uint8_t *data, size_t length, uint64_t pos, bool m
 {
     struct walk w = {.pos = pos, .markers = markers};
     uint8_t field[4] = {0};
-    uint32_t pad;
 
     p->bend = 0;
-    for (int k = 0; k < 2; k++) {
-        if (!content(&w, data, length, k == 0, p, &field[k]))
-            return 0;
-        if (k == 0)
-            w.header = pos + w.i - 1;
-    }
-    p->length = (uint32_t)field[0] << 8 | field[1];
-    if (length - w.i < p->length)
-        return 0;
-    for (uint32_t k = 0; k < p->length; k++)
-        if (!content(&w, data, length, false, p, &ulpdu[k]))
-            return 0;
     memset(p->pad, 0, sizeof p->pad);
-    pad = iw_wire_pad(p->length);
-    for (uint32_t k = 0; k < pad; k++)
-        if (!content(&w, data, length, false, p, &p->pad[k]))
-            return 0;
-    if (!content(&w, data, length, false, p,
-                 &field[0])) /* the Marker before the field is covered, too */
+    if (!content(&w, data, length, p, field, 2))
+        return 0;
+    p->length = iw_get16(field);
+    if (length - w.i < p->length || !content(&w, data, length, p, ulpdu, p->length) ||
+        !content(&w, data, length, p, p->pad, iw_wire_pad(p->length)) ||
+        !content(&w, data, length, p, field, 1)) /* the Marker before the field is covered, too */
         return 0;
     p->crc = crc ? iw_crc32c_finish(iw_crc32c_portable(IW_CRC32C_INIT, data, w.i - 1)) : 0;
-    for (int k = 1; k < 4; k++)
-        if (!content(&w, data, length, false, p, &field[k]))
-            return 0;
+    if (!content(&w, data, length, p, field + 1, 3))
+        return 0;
     p->crc ^= iw_crc32c_get(field);
     return w.i;
 }
 
-static void mark(struct walk *w, bool first, const struct iw_mutate_part *p, uint8_t *out)
+static void mark(struct walk *w, const struct iw_mutate_part *p, uint8_t *out)
 {
     if (!marker_due(w))
         return;
-    (void)iw_put32(out + w->i, marker_value(w, first) ^ (w->seen == p->marker ? p->bend : 0));
+    (void)iw_put32(out + w->i, marker_value(w) ^ (w->seen == p->marker ? p->bend : 0));
     w->seen++;
     w->i += IW_MPA_MARKER;
+}
+
+static void put(struct walk *w, const struct iw_mutate_part *p, uint8_t *out, const uint8_t *octets,
+                size_t count)
+{
+    for (size_t k = 0; k < count; k++) {
+        mark(w, p, out);
+        out[w->i] = octets[k];
+        pass(w);
+    }
 }
 
 static size_t write_fpdu(const struct iw_mutate_part *p, const uint8_t *ulpdu, uint64_t pos,
                          bool markers, bool crc, uint8_t *out, size_t room)
 {
     struct walk w = {.pos = pos, .markers = markers};
-    uint32_t stated = (p->length + p->stated) & 0xffffu, good;
-    uint8_t field[4] = {(uint8_t)(stated >> 8), (uint8_t)stated};
-    uint32_t pad = iw_wire_pad(p->length);
+    uint8_t field[4];
 
     if (iw_wire_fpdu_size(p->length) + IW_MPA_MARKER * (2u + p->length / 508u) > room)
         return 0;
-    mark(&w, true, p, out);
-    w.header = pos + w.i;
-    out[w.i++] = field[0];
-    mark(&w, false, p, out);
-    out[w.i++] = field[1];
-    for (uint32_t k = 0; k < p->length + pad; k++) {
-        mark(&w, false, p, out);
-        out[w.i++] = k < p->length ? ulpdu[k] : p->pad[k - p->length];
-    }
-    mark(&w, false, p, out);
-    good = crc ? iw_crc32c_finish(iw_crc32c_portable(IW_CRC32C_INIT, out, w.i)) : 0;
+    (void)iw_put16(field, (uint16_t)(p->length + p->stated));
+    put(&w, p, out, field, 2);
+    put(&w, p, out, ulpdu, p->length);
+    put(&w, p, out, p->pad, iw_wire_pad(p->length));
+    mark(&w, p, out); /* the CRC covers it */
+    uint32_t good = crc ? iw_crc32c_finish(iw_crc32c_portable(IW_CRC32C_INIT, out, w.i)) : 0;
     iw_crc32c_put(field, good ^ p->crc);
-    for (int k = 0; k < 4; k++) {
-        if (k > 0)
-            mark(&w, false, p, out);
-        out[w.i++] = field[k];
-    }
+    put(&w, p, out, field, sizeof field);
     return w.i;
 }
 
@@ -168,28 +164,25 @@ static size_t startup_size(const uint8_t *octets, size_t length)
 static size_t read_part(struct iw_mutate_script *s, const struct stream *t, size_t at, size_t until,
                         bool lost, unsigned side, struct iw_mutate_part *p)
 {
-    size_t left = t->length - at, size;
+    const struct iw_mutate_part none = {.kind = IW_MUTATE_OCTETS,
+                                        .step = (uint8_t)side,
+                                        .at = (uint32_t)s->used,
+                                        .length = (uint32_t)(until - at)};
 
-    memset(p, 0, sizeof *p);
-    p->step = (uint8_t)side;
-    p->at = (uint32_t)s->used;
+    *p = none;
     if (at == 0 && t->begin > 0) {
         p->kind = IW_MUTATE_STARTUP;
         p->length = (uint32_t)t->begin;
         memcpy(s->octets + s->used, t->octets, t->begin);
         return t->begin;
     }
-    size = read_fpdu(t->octets + at, left, at - t->begin, s->markers[side], s->crc, p,
-                     s->octets + s->used);
+    size_t size = read_fpdu(t->octets + at, t->length - at, at - t->begin, s->markers[side], s->crc,
+                            p, s->octets + s->used);
     if (size > 0 && (p->crc == 0 || (!lost && p->length >= IW_DDP_TAGGED_HEADER))) {
         p->kind = IW_MUTATE_FPDU;
         return size;
     }
-    memset(p, 0, sizeof *p);
-    p->kind = IW_MUTATE_OCTETS;
-    p->step = (uint8_t)side;
-    p->at = (uint32_t)s->used;
-    p->length = (uint32_t)(until - at);
+    *p = none;
     /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): a stream with a part has octets */
     memcpy(s->octets + s->used, t->octets + at, until - at);
     return until - at;
@@ -250,7 +243,6 @@ bool iw_mutate_read(struct iw_mutate_script *s, const uint8_t *data, size_t size
     s->crc = (s->settings[0] & IW_FUZZ_CRC) != 0;
     for (unsigned side = 0; side < 2; side++) {
         struct stream *t = &stream[side];
-        size_t with, without;
         t->octets = s->octets + s->used;
         in = iw_fuzz_open(data, size);
         while (iw_fuzz_step(&in, &step)) {
@@ -261,8 +253,8 @@ bool iw_mutate_read(struct iw_mutate_script *s, const uint8_t *data, size_t size
             t->length += step.length;
         }
         t->begin = startup_size(t->octets, t->length);
-        with = good_fpdus(s, t, true);
-        without = good_fpdus(s, t, false);
+        size_t with = good_fpdus(s, t, true);
+        size_t without = good_fpdus(s, t, false);
         s->markers[side] = with > without || (with == without && (s->settings[0] & bit[side]) != 0);
         s->crc = s->crc || with > 0 || without > 0;
     }
@@ -271,24 +263,23 @@ bool iw_mutate_read(struct iw_mutate_script *s, const uint8_t *data, size_t size
     while (iw_fuzz_step(&in, &step)) {
         unsigned side = s->single ? 0 : step.kind;
         bool other = step.kind > IW_FUZZ_B || s->commands;
-        size_t begin;
+        unsigned kind = step.kind | (step.of_b ? IW_FUZZ_OF_B : 0u);
         if (other || step.length == 0) {
-            if (!iw_mutate_insert(s, s->count, other ? IW_MUTATE_OTHER : IW_MUTATE_OCTETS,
-                                  step.kind | (step.of_b ? IW_FUZZ_OF_B : 0u), step.body,
-                                  step.length))
+            if (!iw_mutate_insert(s, s->count, other ? IW_MUTATE_OTHER : IW_MUTATE_OCTETS, kind,
+                                  step.body, step.length))
                 return false;
             continue;
         }
-        begin = given[side];
+        size_t begin = given[side];
         given[side] += step.length;
         while (done[side] < given[side]) {
             struct iw_mutate_part *p = &s->part[s->count];
-            size_t taken;
             if (s->count == IW_MUTATE_PARTS || s->used > IW_MUTATE_ARENA - 2u * UINT16_MAX)
                 return false;
-            taken = read_part(s, &stream[side], done[side], given[side], lost[side], side, p);
+            size_t taken =
+                read_part(s, &stream[side], done[side], given[side], lost[side], side, p);
             lost[side] = p->kind == IW_MUTATE_OCTETS;
-            p->step = (uint8_t)(step.kind | (step.of_b ? IW_FUZZ_OF_B : 0));
+            p->step = (uint8_t)kind;
             p->joined = done[side] > begin;
             s->used += p->length;
             if (done[side] + taken > given[side])
