@@ -18,6 +18,14 @@ void iw_fuzz_fail(const char *format, ...)
     abort();
 }
 
+void *iw_fuzz_allocate(size_t size)
+{
+    void *memory = malloc(size);
+
+    IW_FUZZ_CHECK(memory != NULL, "no memory");
+    return memory;
+}
+
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define WATCHED

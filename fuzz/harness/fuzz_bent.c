@@ -29,15 +29,6 @@ static struct iw_endpoint *ep;
 static uint64_t now, posted, received, sent_done, recv_done;
 static volatile uint8_t touched;
 
-static void fixed_random(void *context, void *out, size_t length)
-{
-    uint32_t stag = IW_FUZZ_STAG;
-
-    (void)context;
-    memset(out, 0, length);
-    memcpy(out, &stag, length < sizeof stag ? length : sizeof stag);
-}
-
 /* Checks octets that nobody may change: between the guard areas of regions, and after the receives.
  */
 static void check_memory(void)
@@ -58,16 +49,8 @@ static void start(void)
                                              IW_ACCESS_REMOTE_READ, IW_ACCESS_LOCAL_WRITE,
                                              IW_ACCESS_LOCAL_WRITE | IW_ACCESS_REMOTE_WRITE |
                                                  IW_ACCESS_REMOTE_INVALIDATE};
-    struct iw_env env = {.context = &heap,
-                         .alloc = iw_fuzz_heap_alloc,
-                         .free = iw_fuzz_heap_free,
-                         .random = fixed_random,
-                         .crc32c = iw_crc32c_portable};
-    struct iw_domain_limits limits = {.regions = 16, .buffers = 3};
 
-    iw_fuzz_heap_start(&heap);
-    domain = iw_domain_create(&env, &limits);
-    IW_FUZZ_CHECK(domain != NULL, "bent: no domain");
+    domain = iw_fuzz_heap_domain(&heap, 16);
     pd = iw_domain_pd(domain);
     for (size_t i = 0; i < REGIONS; i++) {
         struct iw_region r = {.base = memory + i * PITCH + PITCH / 4,

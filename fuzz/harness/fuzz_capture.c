@@ -16,33 +16,21 @@ struct frames {
     bool known; /* one at least is of a link layer that can be decoded */
 };
 
-static void mix(struct frames *f, uint64_t value)
-{
-    f->hash = (f->hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-    f->hash ^= f->hash >> 29;
-}
-
-static void mix_octets(struct frames *f, const uint8_t *octets, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        mix(f, octets[i]);
-}
-
 static void add(struct frames *f, const struct iw_frame *frame)
 {
     f->count++;
     f->known |= frame->link != IW_LINK_OTHER;
-    mix(f, frame->time);
-    mix(f, (uint64_t)frame->linktype << 32 | frame->original);
-    mix(f, frame->length);
-    mix_octets(f, frame->data, frame->length);
+    iw_fuzz_mix(&f->hash, frame->time);
+    iw_fuzz_mix(&f->hash, (uint64_t)frame->linktype << 32 | frame->original);
+    iw_fuzz_mix(&f->hash, frame->length);
+    iw_fuzz_mix_octets(&f->hash, frame->data, frame->length);
 }
 
 static int on_segment(void *context, const struct iw_segment *s)
 {
     IW_FUZZ_CHECK(s->direction < 2 && s->connection != NULL, "capture: a segment of nobody");
     if (s->kind == IW_SEGMENT_DATA)
-        mix_octets(context, s->data, s->length); /* they can be read */
+        iw_fuzz_mix_octets(context, s->data, s->length); /* they can be read */
     return 0;
 }
 
@@ -73,7 +61,8 @@ static void decode(const struct iw_frame *frame)
 static struct frames walk(unsigned which, struct iw_pcapng *copy, bool *whole)
 {
     char error[IW_CAPTURE_ERROR];
-    struct frames frames = {0}, octets = {0};
+    struct frames frames = {0};
+    uint64_t octets = 0;
     struct iw_capture *c = iw_capture_open(iw_fuzz_file(which), error);
     struct iw_frame batch[IW_CAPTURE_BATCH];
     struct iw_capture_counts counts = {0};

@@ -21,8 +21,7 @@ struct lines {
 
 static void mix_text(struct lines *l, const char *text)
 {
-    for (; *text != '\0'; text++)
-        l->hash = (l->hash ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
+    iw_fuzz_mix_octets(&l->hash, (const uint8_t *)text, strlen(text));
 }
 
 static void connect_pair(int fds[2])

@@ -47,8 +47,7 @@ static void run(const uint8_t *input, size_t length)
     const uint8_t *octets = iw_fuzz_fenced(input, length);
     struct iw_ddp_header h;
 
-    IW_FUZZ_ROUND_TRIP("ddp", iw_wire_get_ddp, iw_wire_put_ddp, struct iw_ddp_header, octets,
-                       length, &h);
+    IW_FUZZ_ROUND_TRIP("ddp", ddp, struct iw_ddp_header, octets, length);
     if (iw_wire_get_ddp(octets, length, &h) > 0)
         judge(&h);
     print(octets, length);

@@ -68,12 +68,9 @@ static void from_peer_at(struct iw_fuzz_step *step)
 static void start_up(const uint8_t settings[IW_FUZZ_SETTINGS])
 {
     enum iw_mpa_role role = INITIATOR ? IW_MPA_RESPONDER : IW_MPA_INITIATOR;
-    struct iw_mpa_config config = iw_station_mpa(settings, role);
     const uint8_t *octets;
 
-    config.markers = (settings[0] & IW_FUZZ_MARKERS_B) != 0;
-    IW_FUZZ_CHECK(iw_mpa_startup_init(&peer, role, &config, NULL, 0, NULL) == 0,
-                  "no start-up of the peer");
+    iw_station_peer(&peer, settings, role);
     started = true;
     iw_station_output(&station, SIZE_MAX);
     if (role == IW_MPA_RESPONDER)

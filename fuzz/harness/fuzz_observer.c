@@ -17,7 +17,6 @@
 
 #include "iwarp/observer.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -47,14 +46,7 @@ static struct summary summary;
 
 static void mix(uint64_t value)
 {
-    summary.hash = (summary.hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-    summary.hash ^= summary.hash >> 29;
-}
-
-static void mix_octets(const uint8_t *octets, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        mix(octets[i]);
+    iw_fuzz_mix(&summary.hash, value);
 }
 
 static bool given_as_ulpdus(enum iw_side side)
@@ -97,7 +89,7 @@ static void seen(void *context, const struct iw_observation *o)
     switch (o->kind) {
     case IW_OBSERVED_STARTUP:
         frames |= 1u << o->side;
-        mix_octets(o->frame, o->frame_length);
+        iw_fuzz_mix_octets(&summary.hash, o->frame, o->frame_length);
         break;
     case IW_OBSERVED_MESSAGE:
         mix(o->message_length);
@@ -106,7 +98,7 @@ static void seen(void *context, const struct iw_observation *o)
         mix(o->provoked_by != NULL ? (uint64_t)o->provoked_by->check : 0);
         break;
     case IW_OBSERVED_SEGMENT:
-        mix_octets(o->ulpdu, o->ulpdu_captured);
+        iw_fuzz_mix_octets(&summary.hash, o->ulpdu, o->ulpdu_captured);
         break;
     case IW_OBSERVED_FINDING:
     case IW_OBSERVED_LOST:
@@ -292,9 +284,8 @@ static struct summary watch(struct iw_fuzz_input in, bool otherwise)
 
 static void start(void)
 {
-    memory = malloc(iw_observer_size());
-    scratch = malloc(iw_observer_scratch_size());
-    IW_FUZZ_CHECK(memory != NULL && scratch != NULL, "no memory");
+    memory = iw_fuzz_allocate(iw_observer_size());
+    scratch = iw_fuzz_allocate(iw_observer_scratch_size());
 }
 
 static void run(const uint8_t *octets, size_t length)

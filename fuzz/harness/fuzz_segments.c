@@ -181,13 +181,10 @@ static void take(const struct iw_fuzz_step *step)
 
 static void start_up(const uint8_t settings[IW_FUZZ_SETTINGS])
 {
-    struct iw_mpa_config config = iw_station_mpa(settings, IW_MPA_INITIATOR);
     struct iw_mpa_startup peer;
     const uint8_t *octets;
 
-    config.markers = (settings[0] & IW_FUZZ_MARKERS_B) != 0;
-    IW_FUZZ_CHECK(iw_mpa_startup_init(&peer, IW_MPA_INITIATOR, &config, NULL, 0, NULL) == 0,
-                  "no start-up of the peer");
+    iw_station_peer(&peer, settings, IW_MPA_INITIATOR);
     size_t length = iw_mpa_startup_output(&peer, &octets);
     for (size_t i = 0; i < 2; i++) {
         iw_station_input(&station[i], octets, length);

@@ -32,8 +32,7 @@ static void run(const uint8_t *input, size_t length)
     struct iw_rdmap_terminate t;
     int got = iw_wire_get_terminate(octets, length, &t);
 
-    IW_FUZZ_ROUND_TRIP("terminate", iw_wire_get_terminate, iw_wire_put_terminate,
-                       struct iw_rdmap_terminate, octets, length, &t);
+    IW_FUZZ_ROUND_TRIP("terminate", terminate, struct iw_rdmap_terminate, octets, length);
     if (got < 0)
         return;
     IW_FUZZ_CHECK((size_t)got + t.trailing == length, "terminate: octets are lost");

@@ -5,8 +5,6 @@
 
 #include "iwarp/observer.h"
 
-#include <stdlib.h>
-
 enum { BLOCKS = 8 }; /* that one observer borrows at a time */
 
 static struct {
@@ -27,10 +25,8 @@ void *iw_fuzz_lend(void *context, size_t size)
         i++;
     IW_FUZZ_CHECK(i < BLOCKS && size <= IW_OBSERVER_BLOCK,
                   "the observer borrows more than it is said to");
-    if (blocks[i].at == NULL) {
-        blocks[i].at = malloc(IW_OBSERVER_BLOCK);
-        IW_FUZZ_CHECK(blocks[i].at != NULL, "no memory");
-    }
+    if (blocks[i].at == NULL)
+        blocks[i].at = iw_fuzz_allocate(IW_OBSERVER_BLOCK);
     blocks[i].lent = true;
     lent++;
     iw_fuzz_unpoison(blocks[i].at, size);

@@ -35,33 +35,12 @@ static const struct {
     {8704, 512, IW_ACCESS_REMOTE_READ | IW_ACCESS_REMOTE_WRITE, 0x1000},
 };
 
-/* Always the same, so that inputs can name STags. */
-static void same_random(void *context, void *out, size_t length)
-{
-    uint32_t stag = IW_FUZZ_STAG;
-
-    (void)context;
-    memset(out, 0, length);
-    memcpy(out, &stag, length < sizeof stag ? length : sizeof stag);
-}
-
 void iw_station_start(struct iw_station *s, const char *who, enum iw_mpa_role role)
 {
-    struct iw_env env = {
-        .context = &s->heap,
-        .alloc = iw_fuzz_heap_alloc,
-        .free = iw_fuzz_heap_free,
-        .random = same_random,
-        .crc32c = iw_crc32c_portable,
-    };
-    struct iw_domain_limits limits = {.regions = IW_STATION_REGIONS, .buffers = 3};
-
     s->who = who;
     s->role = role;
     iw_fuzz_memory_start(&s->memory);
-    iw_fuzz_heap_start(&s->heap);
-    s->domain = iw_domain_create(&env, &limits);
-    IW_FUZZ_CHECK(s->domain != NULL, "%s: no domain", who);
+    s->domain = iw_fuzz_heap_domain(&s->heap, IW_STATION_REGIONS);
     s->pd = iw_domain_pd(s->domain);
     s->other_pd = iw_domain_pd(s->domain);
     for (size_t i = 0; i < IW_FUZZ_REGIONS; i++) {
@@ -110,6 +89,16 @@ struct iw_mpa_config iw_station_mpa(const uint8_t settings[IW_FUZZ_SETTINGS], en
         c.peer_to_peer = initiator && (settings[0] & IW_FUZZ_PEER_TO_PEER) != 0;
     }
     return c;
+}
+
+void iw_station_peer(struct iw_mpa_startup *peer, const uint8_t settings[IW_FUZZ_SETTINGS],
+                     enum iw_mpa_role role)
+{
+    struct iw_mpa_config config = iw_station_mpa(settings, role);
+
+    config.markers = (settings[0] & IW_FUZZ_MARKERS_B) != 0;
+    IW_FUZZ_CHECK(iw_mpa_startup_init(peer, role, &config, NULL, 0, NULL) == 0,
+                  "no start-up of the peer");
 }
 
 void iw_station_open(struct iw_station *s, const uint8_t settings[IW_FUZZ_SETTINGS])
@@ -310,21 +299,16 @@ static void completed_recv(struct iw_station *s, const struct iw_completion *c)
                   "%s: receive %llu has other Immediate Data", s->who, (unsigned long long)c->id);
 }
 
-static void mix(struct iw_station *s, uint64_t value)
-{
-    s->history = (s->history ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-    s->history ^= s->history >> 29;
-}
-
 static void record(struct iw_station *s, const struct iw_completion *c)
 {
-    mix(s, c->id);
-    mix(s, (uint64_t)c->opcode << 40 | (uint64_t)c->status << 36 | (uint64_t)c->solicited << 35 |
-               (uint64_t)c->invalidated << 34 | (uint64_t)c->immediate << 33 | c->length);
-    mix(s, (uint64_t)c->check << 32 | c->invalidate_stag);
-    mix(s, c->original);
-    for (size_t i = 0; c->immediate && i < sizeof c->immediate_data; i++)
-        mix(s, c->immediate_data[i]);
+    iw_fuzz_mix(&s->history, c->id);
+    iw_fuzz_mix(&s->history, (uint64_t)c->opcode << 40 | (uint64_t)c->status << 36 |
+                                 (uint64_t)c->solicited << 35 | (uint64_t)c->invalidated << 34 |
+                                 (uint64_t)c->immediate << 33 | c->length);
+    iw_fuzz_mix(&s->history, (uint64_t)c->check << 32 | c->invalidate_stag);
+    iw_fuzz_mix(&s->history, c->original);
+    if (c->immediate)
+        iw_fuzz_mix_octets(&s->history, c->immediate_data, sizeof c->immediate_data);
 }
 
 static void completions(struct iw_station *s)
@@ -412,7 +396,7 @@ void iw_station_close(struct iw_station *s)
                   s->who);
     iw_endpoint_destroy(s->ep);
     iw_fuzz_heap_check(&s->heap, s->who);
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < IW_FUZZ_BUFFERS; i++)
         IW_FUZZ_CHECK(iw_domain_borrow(s->domain) != NULL, "%s: a buffer is not given back",
                       s->who);
 }

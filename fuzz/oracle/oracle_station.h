@@ -103,6 +103,10 @@ void iw_station_open(struct iw_station *s, const uint8_t settings[IW_FUZZ_SETTIN
 struct iw_mpa_config iw_station_mpa(const uint8_t settings[IW_FUZZ_SETTINGS],
                                     enum iw_mpa_role role);
 
+/* Makes the start-up of a peer in this role, as the settings say. */
+void iw_station_peer(struct iw_mpa_startup *peer, const uint8_t settings[IW_FUZZ_SETTINGS],
+                     enum iw_mpa_role role);
+
 /* Creates the endpoint from s->config, which may be changed before. */
 void iw_station_create(struct iw_station *s);
 

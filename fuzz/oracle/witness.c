@@ -46,9 +46,8 @@ static bool excepted(struct iw_witness *w, enum iw_side side, enum iw_check endp
 {
     for (size_t i = 0; i < sizeof exceptions / sizeof exceptions[0]; i++)
         if (exceptions[i].endpoint == endpoint && exceptions[i].observer == observer &&
-            holds(w, side, exceptions[i].when)) {
+            holds(w, side, exceptions[i].when))
             return true;
-        }
     return false;
 }
 
@@ -195,9 +194,8 @@ void iw_witness_open(struct iw_witness *w, struct iw_station *initiator,
 
     if (memory == NULL) {
         tracing = getenv("IW_FUZZ_TRACE") != NULL;
-        memory = malloc(iw_observer_size());
-        scratch = malloc(iw_observer_scratch_size());
-        IW_FUZZ_CHECK(memory != NULL && scratch != NULL, "no memory");
+        memory = iw_fuzz_allocate(iw_observer_size());
+        scratch = iw_fuzz_allocate(iw_observer_scratch_size());
     }
     config.scratch = scratch;
     memset(w, 0, sizeof *w);
