@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "iwarp/octets.h"
 #include "iwarp/wire.h"
 #include "live_plan.h"
 
@@ -46,7 +47,7 @@ bool iw_hunt_frames_begins(const struct iw_hunt_input *in, size_t at)
 
 static void number(uint8_t *fpdu, uint32_t next[QUEUES])
 {
-    size_t length = (size_t)(fpdu[0] << 8 | fpdu[1]);
+    size_t length = iw_get16(fpdu);
     struct iw_ddp_header header;
 
     if (iw_wire_get_ddp(fpdu + 2, length, &header) < 0 || iw_ddp_tagged(&header) ||

@@ -6,6 +6,7 @@
 
 #include "host/text.h"
 #include "iwarp/crc32c.h"
+#include "iwarp/octets.h"
 #include "iwarp/wire.h"
 
 struct iw_hunt_input *iw_hunt_input_new(void)
@@ -30,10 +31,8 @@ struct iw_hunt_input *iw_hunt_input_read(const uint8_t *octets, size_t length)
 
     memcpy(in->settings, form.settings, sizeof(in->settings));
     while (iw_fuzz_step(&form, &step)) {
-        if (step.kind == IW_FUZZ_AT && step.length >= 2) {
-            step.body += 2;
-            step.length -= 2;
-        }
+        if (step.kind == IW_FUZZ_AT && step.length >= 2)
+            (void)iw_fuzz_at(&step, 0); /* in order, whatever its place was */
         if (step.kind != IW_FUZZ_NONE && step.kind != IW_FUZZ_LOCAL)
             iw_hunt_add(in, (uint8_t)step.kind, step.body, step.length);
     }
@@ -72,16 +71,19 @@ size_t iw_hunt_input_write(const struct iw_hunt_input *in, uint8_t *octets, size
     return at;
 }
 
+static bool same_step(const struct iw_hunt_step *a, const struct iw_hunt_step *b)
+{
+    return a->kind == b->kind && a->length == b->length &&
+           (!a->length || !memcmp(a->octets, b->octets, a->length));
+}
+
 bool iw_hunt_input_same(const struct iw_hunt_input *a, const struct iw_hunt_input *b)
 {
-    if (a->n != b->n)
-        return false;
-    for (size_t i = 0; i < a->n; i++)
-        if (a->steps[i].kind != b->steps[i].kind || a->steps[i].length != b->steps[i].length ||
-            (a->steps[i].length &&
-             memcmp(a->steps[i].octets, b->steps[i].octets, a->steps[i].length) != 0))
-            return false;
-    return true;
+    size_t i = 0;
+
+    while (i < a->n && i < b->n && same_step(&a->steps[i], &b->steps[i]))
+        i++;
+    return i == a->n && i == b->n;
 }
 
 size_t iw_hunt_input_size(const struct iw_hunt_input *in)
@@ -174,29 +176,26 @@ void iw_hunt_swap(struct iw_hunt_input *in, size_t a, size_t b)
 
 bool iw_hunt_regular(const uint8_t *octets, size_t length)
 {
-    size_t ulpdu, size;
     uint8_t crc[4];
 
     if (length < 8)
         return false;
-    ulpdu = (size_t)(octets[0] << 8 | octets[1]);
-    size = iw_hunt_fpdu_size(ulpdu);
-    if (ulpdu == 0 || size != length)
+    uint16_t ulpdu = iw_get16(octets);
+    if (ulpdu == 0 || iw_wire_fpdu_size(ulpdu) != length)
         return false;
-    for (size_t i = 2 + ulpdu; i < size - 4; i++)
+    for (size_t i = 2 + (size_t)ulpdu; i < length - 4; i++)
         if (octets[i])
             return false;
-    iw_crc32c_put(crc, iw_crc32c_finish(iw_crc32c_portable(IW_CRC32C_INIT, octets, size - 4)));
-    return !memcmp(crc, octets + size - 4, sizeof(crc));
+    iw_crc32c_put(crc, iw_crc32c_finish(iw_crc32c_portable(IW_CRC32C_INIT, octets, length - 4)));
+    return !memcmp(crc, octets + length - 4, sizeof(crc));
 }
 
 size_t iw_hunt_fpdu(const uint8_t *ulpdu, size_t length, uint8_t *out)
 {
-    size_t size = iw_hunt_fpdu_size(length);
+    size_t size = iw_wire_fpdu_size((uint32_t)length);
 
     memmove(out + 2, ulpdu, length);
-    out[0] = (uint8_t)(length >> 8);
-    out[1] = (uint8_t)length;
+    (void)iw_put16(out, (uint16_t)length);
     memset(out + 2 + length, 0, size - 4 - 2 - length);
     iw_crc32c_put(out + size - 4,
                   iw_crc32c_finish(iw_crc32c_portable(IW_CRC32C_INIT, out, size - 4)));
@@ -207,10 +206,9 @@ size_t iw_hunt_startup_size(const uint8_t *octets, size_t length)
 {
     struct iw_mpa_startup_header header;
     int got = iw_wire_get_startup(octets, length, &header);
-    size_t size;
 
     if (got < 0 || iw_wire_mpa_key(header.key) == IW_MPA_KEY_OTHER)
         return 0;
-    size = (size_t)got + header.pd_length;
+    size_t size = (size_t)got + header.pd_length;
     return size > length ? length : size;
 }

@@ -79,12 +79,8 @@ static inline bool iw_hunt_sends(const struct iw_hunt_step *step)
 
 /* Returns true if these octets are one whole regular FPDU without Markers. */
 bool iw_hunt_regular(const uint8_t *octets, size_t length);
-/* Writes a regular FPDU of this ULPDU to `out`, which has room for iw_hunt_fpdu_size. */
+/* Writes a regular FPDU of this ULPDU to `out`, which has room for iw_wire_fpdu_size. */
 size_t iw_hunt_fpdu(const uint8_t *ulpdu, size_t length, uint8_t *out);
-static inline size_t iw_hunt_fpdu_size(size_t ulpdu)
-{
-    return 2 + ulpdu + (2 - ulpdu) % 4 + 4;
-}
 /* Returns the octets of the Request or Reply with which the input begins; 0 if its header is not
  * whole or is none. */
 size_t iw_hunt_startup_size(const uint8_t *octets, size_t length);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "host/text.h"
+#include "iwarp/octets.h"
 #include "iwarp/wire.h"
 #include "station/frame.h"
 
@@ -39,11 +40,11 @@ static void unit(struct iw_hunt_plan *p, enum iw_hunt_unit_kind kind, size_t at,
 /* Returns the length of the whole regular FPDU at `at`, or 0. */
 static size_t fpdu_at(const struct iw_hunt_plan *p, size_t at)
 {
-    size_t left = p->length - at, size;
+    size_t left = p->length - at;
 
     if (left < 8)
         return 0;
-    size = iw_hunt_fpdu_size((size_t)(p->octets[at] << 8 | p->octets[at + 1]));
+    size_t size = iw_wire_fpdu_size(iw_get16(p->octets + at));
     return size <= left && iw_hunt_regular(p->octets + at, size) ? size : 0;
 }
 
@@ -117,30 +118,13 @@ void iw_hunt_plan_free(struct iw_hunt_plan *p)
 
 /* ---- placeholders ---- */
 
-static uint64_t get(const uint8_t *octets, size_t n)
-{
-    uint64_t value = 0;
-
-    for (size_t i = 0; i < n; i++)
-        value = value << 8 | octets[i];
-    return value;
-}
-
-static void put(uint8_t *octets, size_t n, uint64_t value)
-{
-    for (size_t i = n; i > 0; i--, value >>= 8)
-        octets[i - 1] = (uint8_t)value;
-}
-
 /* Adds the place if a placeholder is there. */
 static size_t place(const uint8_t *ulpdu, size_t length, size_t at, size_t to,
                     struct iw_hunt_place *out)
 {
-    uint32_t stag;
-
     if (length < at + 4 || (to && length < to + 8))
         return 0;
-    stag = (uint32_t)get(ulpdu + at, 4);
+    uint32_t stag = iw_get32(ulpdu + at);
     if (stag != IW_HUNT_STAG_ASKED && stag - IW_HUNT_STAG >= IW_HUNT_MEMORIES)
         return 0;
     *out = (struct iw_hunt_place){
@@ -150,19 +134,24 @@ static size_t place(const uint8_t *ulpdu, size_t length, size_t at, size_t to,
 
 size_t iw_hunt_places(const uint8_t *ulpdu, size_t length, struct iw_hunt_place out[2])
 {
-    size_t n = 0;
-
     if (length < IW_DDP_TAGGED_HEADER)
         return 0;
     if (ulpdu[0] & IW_DDP_T)
         return place(ulpdu, length, 2, 6, out);
-    n += place(ulpdu, length, 2, 0, out); /* to be invalidated */
-    if ((ulpdu[1] & IW_RDMAP_OPCODE) == IW_OP_READ_REQUEST)
-        n +=
-            place(ulpdu, length, IW_DDP_UNTAGGED_HEADER + 16, IW_DDP_UNTAGGED_HEADER + 20, out + n);
-    if ((ulpdu[1] & IW_RDMAP_OPCODE) == IW_OP_ATOMIC_REQUEST)
-        n += place(ulpdu, length, IW_DDP_UNTAGGED_HEADER + 8, IW_DDP_UNTAGGED_HEADER + 12, out + n);
+    size_t n = place(ulpdu, length, 2, 0, out); /* to be invalidated */
+    unsigned opcode = ulpdu[1] & IW_RDMAP_OPCODE;
+    size_t at = IW_DDP_UNTAGGED_HEADER + (opcode == IW_OP_READ_REQUEST ? 16 : 8);
+    if (opcode == IW_OP_READ_REQUEST || opcode == IW_OP_ATOMIC_REQUEST)
+        n += place(ulpdu, length, at, at + 4, out + n);
     return n;
+}
+
+/* Writes the STag and, if there is one, the TO. */
+static void put_place(uint8_t *ulpdu, const struct iw_hunt_place *at, uint32_t stag, uint64_t to)
+{
+    (void)iw_put32(ulpdu + at->at, stag);
+    if (at->to)
+        (void)iw_put64(ulpdu + at->to, to);
 }
 
 static void fill(uint8_t *ulpdu, size_t length, struct iw_hunt_known *known)
@@ -172,21 +161,16 @@ static void fill(uint8_t *ulpdu, size_t length, struct iw_hunt_known *known)
 
     for (size_t i = 0; i < n; i++) {
         const struct iw_hunt_place *at = &places[i];
-        uint64_t to = at->to ? get(ulpdu + at->to, 8) : 0;
+        uint64_t to = at->to ? iw_get64(ulpdu + at->to) : 0;
 
         if (at->memory < 0) {
-            size_t k = known->answered < known->asked ? known->answered++ : 0;
+            size_t k = (known->answered < known->asked ? known->answered++ : 0) % 8;
 
-            k %= 8;
-            put(ulpdu + at->at, 4, known->asked_stag[k]);
-            if (at->to)
-                put(ulpdu + at->to, 8, known->asked_to[k] + to);
+            put_place(ulpdu, at, known->asked_stag[k], known->asked_to[k] + to);
         } else if ((size_t)at->memory < known->world->n_memories) {
             const struct iw_hunt_memory *m = &known->world->memories[at->memory];
 
-            put(ulpdu + at->at, 4, m->stag);
-            if (at->to)
-                put(ulpdu + at->to, 8, m->to + to - IW_HUNT_TO(at->memory));
+            put_place(ulpdu, at, m->stag, m->to + to - IW_HUNT_TO(at->memory));
         }
     }
 }
@@ -198,7 +182,7 @@ size_t iw_hunt_render(const struct iw_hunt_plan *p, const struct iw_hunt_unit *u
     size_t size = u->length;
 
     if (u->kind == IW_UNIT_FPDU) {
-        size_t length = (size_t)(octets[0] << 8 | octets[1]);
+        size_t length = iw_get16(octets);
         size_t room = iw_frame_room(length, 0);
         uint8_t *ulpdu = iw_got(malloc(length));
 

@@ -6,6 +6,7 @@
 
 #include "host/text.h"
 #include "iwarp/capture.h"
+#include "iwarp/octets.h"
 #include "iwarp/wire.h"
 #include "seeds.h"
 
@@ -35,8 +36,6 @@ static int segment(void *context, const struct iw_segment *s)
 {
     struct record *r = context;
     struct pair *p = s->connection->user;
-    struct side *side;
-    size_t length, skip;
 
     if (s->kind != IW_SEGMENT_DATA)
         return 0;
@@ -45,13 +44,13 @@ static int segment(void *context, const struct iw_segment *s)
         p->next = r->pairs;
         r->pairs = s->connection->user = p;
     }
-    side = &p->side[s->direction];
+    struct side *side = &p->side[s->direction];
     if (s->pos > side->next || s->missing)
         p->gap = true;
     if (p->gap || s->pos + s->length <= side->next)
         return 0;
-    skip = (size_t)(side->next - s->pos);
-    length = s->length - skip;
+    size_t skip = (size_t)(side->next - s->pos);
+    size_t length = s->length - skip;
     if (length > STREAM - side->length)
         length = STREAM - side->length;
     memcpy(side->octets + side->length, s->data + skip, length);
@@ -65,37 +64,31 @@ static int segment(void *context, const struct iw_segment *s)
 /* Replaces the peer's STags that our side names, the first three of them, by placeholders. */
 static void name_places(uint8_t *ulpdu, size_t length, uint32_t *stags, size_t *n)
 {
-    size_t at = 0;
-    uint32_t stag;
+    unsigned opcode = length >= 2 ? ulpdu[1] & IW_RDMAP_OPCODE : 0;
+    bool tagged = length >= 1 && ulpdu[0] & IW_DDP_T;
+    uint32_t stag = IW_HUNT_STAG_ASKED;
+    uint64_t to = 0;
+    size_t at, k = 0;
 
-    if (length >= 14 && ulpdu[0] & IW_DDP_T)
+    if (tagged && length >= 14)
         at = 2;
-    else if (length >= 46 && (ulpdu[1] & IW_RDMAP_OPCODE) == IW_OP_READ_REQUEST)
+    else if (length >= 46 && opcode == IW_OP_READ_REQUEST)
         at = 34;
-    else if (length >= 30 && (ulpdu[1] & IW_RDMAP_OPCODE) == IW_OP_ATOMIC_REQUEST)
+    else if (length >= 30 && opcode == IW_OP_ATOMIC_REQUEST)
         at = 26;
-    if (!at)
+    else
         return;
-    stag = (uint32_t)ulpdu[at] << 24 | (uint32_t)ulpdu[at + 1] << 16 |
-           (uint32_t)ulpdu[at + 2] << 8 | ulpdu[at + 3];
-    if ((ulpdu[0] & IW_DDP_T) && (ulpdu[1] & IW_RDMAP_OPCODE) == IW_OP_READ_RESPONSE) {
-        stag = IW_HUNT_STAG_ASKED;
-        memset(ulpdu + at + 4, 0, 8);
-    } else {
-        size_t k = 0;
-
-        while (k < *n && stags[k] != stag)
+    if (!tagged || opcode != IW_OP_READ_RESPONSE) {
+        while (k < *n && stags[k] != iw_get32(ulpdu + at))
             k++;
         if (k == IW_HUNT_MEMORIES)
             return;
         if (k == *n)
-            stags[(*n)++] = stag;
+            stags[(*n)++] = iw_get32(ulpdu + at);
         stag = IW_HUNT_STAG + (uint32_t)k;
-        memset(ulpdu + at + 4, 0, 8);
-        ulpdu[at + 9] = (uint8_t)(IW_HUNT_TO(k) >> 16);
+        to = IW_HUNT_TO(k);
     }
-    for (int i = 0; i < 4; i++)
-        ulpdu[at + (size_t)i] = (uint8_t)(stag >> (24 - 8 * i));
+    (void)iw_put64(iw_put32(ulpdu + at, stag), to);
 }
 
 static struct iw_hunt_input *input_of(const struct pair *p, enum iw_side own)
@@ -103,32 +96,31 @@ static struct iw_hunt_input *input_of(const struct pair *p, enum iw_side own)
     const struct side *side = &p->side[own];
     size_t at = iw_hunt_startup_size(side->octets, side->length), heard = 0, n = 0;
     uint32_t stags[IW_HUNT_MEMORIES] = {0};
-    struct iw_hunt_input *in;
 
     if (!at || !p->side[1 - own].length)
         return NULL;
-    in = iw_hunt_input_new();
+    struct iw_hunt_input *in = iw_hunt_input_new();
     in->settings[0] = IW_FUZZ_CRC;
     if (own == IW_SIDE_RESPONDER)
         iw_hunt_add_time(in, FEW_MS);
     iw_hunt_add(in, IW_FUZZ_A, side->octets, at);
     while (at < side->length) {
-        size_t left = side->length - at, size = left < 2 ? left : 0;
-        uint8_t *fpdu;
+        size_t left = side->length - at, size = left;
 
         if (heard < p->n_heard && p->heard_at[heard] <= at) {
             iw_hunt_add_time(in, FEW_MS);
             while (heard < p->n_heard && p->heard_at[heard] <= at)
                 heard++;
         }
-        if (!size)
-            size = iw_hunt_fpdu_size((size_t)(side->octets[at] << 8 | side->octets[at + 1]));
+        if (left >= 2)
+            size = iw_wire_fpdu_size(iw_get16(side->octets + at));
         if (size > left)
-            break;                   /* cut off */
-        fpdu = iw_got(malloc(size)); /* NOLINT(clang-analyzer-optin.portability.UnixAPI): not 0 */
+            break; /* cut off */
+        uint8_t *fpdu =
+            iw_got(malloc(size)); /* NOLINT(clang-analyzer-optin.portability.UnixAPI): not 0 */
         memcpy(fpdu, side->octets + at, size);
         if (iw_hunt_regular(fpdu, size)) {
-            size_t length = (size_t)(fpdu[0] << 8 | fpdu[1]);
+            size_t length = iw_get16(fpdu);
 
             name_places(fpdu + 2, length, stags, &n);
             iw_hunt_fpdu(fpdu + 2, length, fpdu);

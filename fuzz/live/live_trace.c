@@ -1,31 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "live_trace.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "host/text.h"
 #include "iwarp/wire.h"
 
-enum { TABLE = 1 << 14, TEXT = 96 }; /* places in a hash table: far above what a peer has */
+enum { TABLE = 1 << 14, MOST = TABLE / 2 /* far above what a peer has */, TEXT = 96 };
 
-struct state {
-    uint32_t code;
-    uint8_t bucket;
-    uint64_t rows; /* visits */
-};
-
-struct edge {
-    uint32_t from, to; /* states */
-    uint8_t stimulus;
-    uint64_t rows;
+/* States, or edges: how often rows had each. */
+struct table {
+    struct {
+        uint64_t key; /* state_key(), edge_key() */
+        uint64_t rows;
+    } item[MOST];
+    size_t n;
+    uint32_t at[TABLE]; /* by hash: number + 1; 0: free */
 };
 
 struct iw_hunt_graph {
-    struct state *states;
-    struct edge *edges;
-    size_t n_states, n_edges;
-    uint32_t state_at[TABLE], edge_at[TABLE]; /* number + 1; 0: free */
+    struct table states, edges;
 };
 
 void iw_hunt_row_add(struct iw_hunt_row *row, enum iw_hunt_answer answer, uint32_t detail,
@@ -51,41 +46,23 @@ static void print_startup(uint32_t detail, char *text, size_t room)
 
 void iw_hunt_code_print(uint32_t code, char *text, size_t room)
 {
-    uint32_t detail = code & 0xffffff;
+    static const char *const plain[] = {
+        [IW_ANSWER_NONE] = "connected",  [IW_ANSWER_LOST] = "no FPDU",
+        [IW_ANSWER_FIN] = "fin",         [IW_ANSWER_RESET] = "reset",
+        [IW_ANSWER_SILENCE] = "silence", [IW_ANSWER_REFUSED] = "refused"};
+    uint32_t answer = code >> 24, detail = code & 0xffffff;
 
-    switch ((enum iw_hunt_answer)(code >> 24)) {
-    case IW_ANSWER_STARTUP:
+    if (answer == IW_ANSWER_STARTUP)
         print_startup(detail, text, room);
-        return;
-    case IW_ANSWER_MESSAGE:
-        if (detail > IW_OP_ATOMIC_RESPONSE)
-            snprintf(text, room, "opcode %x", detail);
-        else
-            snprintf(text, room, "%s", iw_wire_opcode_token(detail));
-        return;
-    case IW_ANSWER_TERMINATE:
+    else if (answer == IW_ANSWER_TERMINATE)
         snprintf(text, room, "terminate %x/%x/%02x", detail >> 16, detail >> 8 & 0xff,
                  detail & 0xff);
-        return;
-    case IW_ANSWER_LOST:
-        snprintf(text, room, "no FPDU");
-        return;
-    case IW_ANSWER_FIN:
-        snprintf(text, room, "fin");
-        return;
-    case IW_ANSWER_RESET:
-        snprintf(text, room, "reset");
-        return;
-    case IW_ANSWER_SILENCE:
-        snprintf(text, room, "silence");
-        return;
-    case IW_ANSWER_REFUSED:
-        snprintf(text, room, "refused");
-        return;
-    case IW_ANSWER_NONE:
-        break;
-    }
-    snprintf(text, room, "connected");
+    else if (answer == IW_ANSWER_MESSAGE && detail > IW_OP_ATOMIC_RESPONSE)
+        snprintf(text, room, "opcode %x", detail);
+    else if (answer == IW_ANSWER_MESSAGE)
+        snprintf(text, room, "%s", iw_wire_opcode_token(detail));
+    else
+        snprintf(text, room, "%s", plain[answer <= IW_ANSWER_REFUSED ? answer : IW_ANSWER_NONE]);
 }
 
 static const char *stimulus_name(uint8_t stimulus)
@@ -103,74 +80,69 @@ struct iw_hunt_graph *iw_hunt_graph_new(void)
 {
     struct iw_hunt_graph *g = iw_got(calloc(1, sizeof(*g)));
 
-    g->states = iw_got(calloc(TABLE / 2, sizeof(*g->states)));
-    g->edges = iw_got(calloc(TABLE / 2, sizeof(*g->edges)));
-    g->n_states = 1; /* connected */
+    g->states.n = 1; /* connected */
     return g;
 }
 
 void iw_hunt_graph_free(struct iw_hunt_graph *g)
 {
-    if (!g)
-        return;
-    free(g->states);
-    free(g->edges);
     free(g);
 }
 
-static size_t mix(uint64_t value)
+/* Returns where in `at` the key is, or else the free place that it gets. */
+static size_t place_of(const struct table *t, uint64_t key)
 {
-    value *= 0x9e3779b97f4a7c15u;
-    return (size_t)(value >> 40) % TABLE;
+    size_t at = (size_t)(key * 0x9e3779b97f4a7c15u >> 40) % TABLE;
+
+    while (t->at[at] && t->item[t->at[at] - 1].key != key)
+        at = (at + 1) % TABLE;
+    return at;
 }
 
-/* Returns the state's number; a full table gives state 0. */
-static uint32_t find_state(const struct iw_hunt_graph *g, uint32_t code, uint8_t bucket,
-                           size_t *place)
+/* Counts one more with this key. Returns its number + 1; 0: there is no room. */
+static uint32_t count(struct table *t, uint64_t key, unsigned *fresh)
 {
-    size_t at = mix((uint64_t)code << 8 | bucket);
+    size_t at = place_of(t, key);
 
-    for (;; at = (at + 1) % TABLE) {
-        uint32_t number = g->state_at[at];
-
-        *place = at;
-        if (!number)
+    if (!t->at[at]) {
+        if (t->n == MOST)
             return 0;
-        if (g->states[number - 1].code == code && g->states[number - 1].bucket == bucket)
-            return number;
+        t->item[t->n].key = key;
+        t->at[at] = (uint32_t)++t->n;
+        ++*fresh;
     }
+    t->item[t->at[at] - 1].rows++;
+    return t->at[at];
 }
 
-static uint32_t find_edge(const struct iw_hunt_graph *g, uint32_t from, uint32_t to,
-                          uint8_t stimulus, size_t *place)
+/* Returns the key of the state after answer `i`: its code, and how often that has come up to there,
+ * as the least number of its class. */
+static uint64_t state_key(const struct iw_hunt_row *row, size_t i)
 {
-    size_t at = mix((uint64_t)from << 40 | (uint64_t)to << 8 | stimulus);
-
-    for (;; at = (at + 1) % TABLE) {
-        uint32_t number = g->edge_at[at];
-
-        *place = at;
-        if (!number)
-            return 0;
-        if (g->edges[number - 1].from == from && g->edges[number - 1].to == to &&
-            g->edges[number - 1].stimulus == stimulus)
-            return number;
-    }
-}
-
-static uint8_t bucket_of(unsigned times)
-{
-    return (uint8_t)(times < 4 ? times : times < 8 ? 4 : times < 16 ? 8 : 16);
-}
-
-/* Counts how often row->at[i].code has come up to there. */
-static unsigned times(const struct iw_hunt_row *row, size_t i)
-{
-    unsigned n = 0;
+    unsigned times = 0;
 
     for (size_t j = 0; j <= i; j++)
-        n += row->at[j].code == row->at[i].code;
-    return n;
+        times += row->at[j].code == row->at[i].code;
+    return (uint64_t)row->at[i].code << 8 | (times < 4    ? times
+                                             : times < 8  ? 4
+                                             : times < 16 ? 8
+                                                          : 16);
+}
+
+/* Returns the key of the edge between two states. */
+static uint64_t edge_key(uint32_t from, uint32_t to, uint8_t stimulus)
+{
+    return (uint64_t)from << 40 | (uint64_t)to << 8 | stimulus;
+}
+
+static unsigned edge_from(uint64_t key)
+{
+    return (unsigned)(key >> 40);
+}
+
+static unsigned edge_to(uint64_t key)
+{
+    return (unsigned)(key >> 8);
 }
 
 unsigned iw_hunt_graph_add(struct iw_hunt_graph *g, const struct iw_hunt_row *row)
@@ -178,30 +150,11 @@ unsigned iw_hunt_graph_add(struct iw_hunt_graph *g, const struct iw_hunt_row *ro
     uint32_t from = 0;
     unsigned fresh = 0;
 
-    g->states[0].rows++;
+    g->states.item[0].rows++;
     for (size_t i = 0; i < row->n; i++) {
-        size_t place;
-        uint8_t bucket = bucket_of(times(row, i));
-        uint32_t to = find_state(g, row->at[i].code, bucket, &place), edge;
-
-        if (!to) {
-            if (g->n_states == TABLE / 2)
-                return fresh;
-            g->states[g->n_states] = (struct state){.code = row->at[i].code, .bucket = bucket};
-            to = g->state_at[place] = (uint32_t)++g->n_states;
-            fresh++;
-        }
-        g->states[to - 1].rows++;
-        edge = find_edge(g, from, to - 1, row->at[i].stimulus, &place);
-        if (!edge) {
-            if (g->n_edges == TABLE / 2)
-                return fresh;
-            g->edges[g->n_edges] =
-                (struct edge){.from = from, .to = to - 1, .stimulus = row->at[i].stimulus};
-            edge = g->edge_at[place] = (uint32_t)++g->n_edges;
-            fresh++;
-        }
-        g->edges[edge - 1].rows++;
+        uint32_t to = count(&g->states, state_key(row, i), &fresh);
+        if (!to || !count(&g->edges, edge_key(from, to - 1, row->at[i].stimulus), &fresh))
+            break;
         from = to - 1;
     }
     return fresh;
@@ -209,20 +162,19 @@ unsigned iw_hunt_graph_add(struct iw_hunt_graph *g, const struct iw_hunt_row *ro
 
 uint64_t iw_hunt_graph_rarity(const struct iw_hunt_graph *g, const struct iw_hunt_row *row)
 {
+    const struct table *states = &g->states, *edges = &g->edges;
     uint64_t fewest = UINT64_MAX;
     uint32_t from = 0;
 
     for (size_t i = 0; i < row->n; i++) {
-        size_t place;
-        uint32_t to = find_state(g, row->at[i].code, bucket_of(times(row, i)), &place), edge;
-
+        uint32_t to = states->at[place_of(states, state_key(row, i))];
         if (!to)
             break;
-        edge = find_edge(g, from, to - 1, row->at[i].stimulus, &place);
+        uint32_t edge = edges->at[place_of(edges, edge_key(from, to - 1, row->at[i].stimulus))];
         if (!edge)
             break;
-        if (g->edges[edge - 1].rows < fewest)
-            fewest = g->edges[edge - 1].rows;
+        if (edges->item[edge - 1].rows < fewest)
+            fewest = edges->item[edge - 1].rows;
         from = to - 1;
     }
     return fewest;
@@ -230,17 +182,18 @@ uint64_t iw_hunt_graph_rarity(const struct iw_hunt_graph *g, const struct iw_hun
 
 size_t iw_hunt_graph_states(const struct iw_hunt_graph *g)
 {
-    return g->n_states;
+    return g->states.n;
 }
 
 size_t iw_hunt_graph_edges(const struct iw_hunt_graph *g)
 {
-    return g->n_edges;
+    return g->edges.n;
 }
 
-static void name_state(const struct state *s, char *text, size_t room)
+static void name_state(uint64_t key, char *text, size_t room)
 {
-    static const char *const suffix[] = {[1] = "",
+    static const char *const suffix[] = {[0] = "",
+                                         [1] = "",
                                          [2] = " (2nd)",
                                          [3] = " (3rd)",
                                          [4] = " (4th to 7th)",
@@ -248,8 +201,8 @@ static void name_state(const struct state *s, char *text, size_t room)
                                          [16] = " (16th and on)"};
     char name[TEXT];
 
-    iw_hunt_code_print(s->code, name, sizeof(name));
-    snprintf(text, room, "%s%s", name, s->bucket ? suffix[s->bucket] : "");
+    iw_hunt_code_print((uint32_t)(key >> 8), name, sizeof(name));
+    snprintf(text, room, "%s%s", name, suffix[key & 0xff]);
 }
 
 static void write_dot(const struct iw_hunt_graph *g, FILE *f)
@@ -257,14 +210,15 @@ static void write_dot(const struct iw_hunt_graph *g, FILE *f)
     char name[TEXT + 16];
 
     fprintf(f, "digraph states {\n  rankdir=LR;\n  node [shape=box];\n");
-    for (size_t i = 0; i < g->n_states; i++) {
-        name_state(&g->states[i], name, sizeof(name));
-        fprintf(f, "  s%zu [label=\"%s\\n%llu\"];\n", i, name,
-                (unsigned long long)g->states[i].rows);
+    for (size_t i = 0; i < g->states.n; i++) {
+        name_state(g->states.item[i].key, name, sizeof(name));
+        fprintf(f, "  s%zu [label=\"%s\\n%" PRIu64 "\"];\n", i, name, g->states.item[i].rows);
     }
-    for (size_t i = 0; i < g->n_edges; i++)
-        fprintf(f, "  s%u -> s%u [label=\"%s\\n%llu\"];\n", g->edges[i].from, g->edges[i].to,
-                stimulus_name(g->edges[i].stimulus), (unsigned long long)g->edges[i].rows);
+    for (size_t i = 0; i < g->edges.n; i++) {
+        uint64_t key = g->edges.item[i].key;
+        fprintf(f, "  s%u -> s%u [label=\"%s\\n%" PRIu64 "\"];\n", edge_from(key), edge_to(key),
+                stimulus_name((uint8_t)key), g->edges.item[i].rows);
+    }
     fprintf(f, "}\n");
 }
 
@@ -273,23 +227,23 @@ static void write_json(const struct iw_hunt_graph *g, FILE *f)
     char name[TEXT + 16];
 
     fprintf(f, "{\"schema\": 1,\n \"states\": [");
-    for (size_t i = 0; i < g->n_states; i++) {
-        name_state(&g->states[i], name, sizeof(name));
-        fprintf(f, "%s\n  {\"state\": %zu, \"answer\": \"%s\", \"visits\": %llu}", i ? "," : "", i,
-                name, (unsigned long long)g->states[i].rows);
+    for (size_t i = 0; i < g->states.n; i++) {
+        name_state(g->states.item[i].key, name, sizeof(name));
+        fprintf(f, "%s\n  {\"state\": %zu, \"answer\": \"%s\", \"visits\": %" PRIu64 "}",
+                i ? "," : "", i, name, g->states.item[i].rows);
     }
     fprintf(f, "],\n \"edges\": [");
-    for (size_t i = 0; i < g->n_edges; i++)
-        fprintf(f, "%s\n  {\"from\": %u, \"to\": %u, \"stimulus\": \"%s\", \"visits\": %llu}",
-                i ? "," : "", g->edges[i].from, g->edges[i].to, stimulus_name(g->edges[i].stimulus),
-                (unsigned long long)g->edges[i].rows);
+    for (size_t i = 0; i < g->edges.n; i++) {
+        uint64_t key = g->edges.item[i].key;
+        fprintf(f,
+                "%s\n  {\"from\": %u, \"to\": %u, \"stimulus\": \"%s\", \"visits\": %" PRIu64 "}",
+                i ? "," : "", edge_from(key), edge_to(key), stimulus_name((uint8_t)key),
+                g->edges.item[i].rows);
+    }
     fprintf(f, "]}\n");
 }
 
 void iw_hunt_graph_write(const struct iw_hunt_graph *g, FILE *f, bool json)
 {
-    if (json)
-        write_json(g, f);
-    else
-        write_dot(g, f);
+    (json ? write_json : write_dot)(g, f);
 }

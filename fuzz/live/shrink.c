@@ -206,7 +206,7 @@ static bool change(struct shrink *s, size_t i, size_t at, size_t from, size_t co
     if (from + count > length || spent(s))
         return false;
     ulpdu = iw_got(malloc(length));
-    fpdu = iw_got(malloc(iw_hunt_fpdu_size(length)));
+    fpdu = iw_got(malloc(iw_wire_fpdu_size(length)));
     memcpy(ulpdu, step->octets + 2, length);
     if (gone) {
         memmove(ulpdu + from, ulpdu + from + count, length - from - count);

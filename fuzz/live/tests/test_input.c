@@ -244,7 +244,7 @@ static void pads_and_lengths(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         memset(octets, 0xff, sizeof(octets));
-        assert_int_equal(iw_hunt_fpdu_size(sizes[i][0]), sizes[i][1]);
+        assert_int_equal(iw_wire_fpdu_size((uint32_t)sizes[i][0]), sizes[i][1]);
         assert_int_equal(iw_hunt_fpdu(ulpdu, sizes[i][0], octets), sizes[i][1]);
         assert_true(iw_hunt_regular(octets, sizes[i][1]));
     }
