@@ -245,19 +245,17 @@ static void look_into_broken(struct iw_hunt *h)
 
 /* ---- the hunt ---- */
 
-static bool limit_reached(const struct iw_hunt *h)
+bool iw_hunt_is_over(const struct iw_hunt *h)
 {
-    double seconds = (double)(iw_transport_now() - h->began) / 1e9;
-
     return *h->stop || (h->o->count && h->over >= h->o->count) ||
-           (h->o->time > 0 && seconds >= h->o->time) ||
+           (h->o->time > 0 && iw_hunt_elapsed(h) >= h->o->time) ||
            (h->o->findings && iw_hunt_counted(h, false) >= h->o->findings);
 }
 
 /* Returns how many sequences may be started now. */
 static uint64_t allowed(const struct iw_hunt *h)
 {
-    double seconds = (double)(iw_transport_now() - h->began) / 1e9;
+    double seconds = iw_hunt_elapsed(h);
     uint64_t most = h->o->count ? h->o->count : UINT64_MAX;
 
     if (h->o->rate > 0 && seconds * h->o->rate + 1 < (double)most)
@@ -313,7 +311,7 @@ int iw_hunt_go(struct iw_hunt *h)
 
     make_parts(h);
     status = begin(h);
-    while (!status && !limit_reached(h)) {
+    while (!status && !iw_hunt_is_over(h)) {
         status = iw_hunt_open(h);
         if (status)
             break;

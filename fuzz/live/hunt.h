@@ -5,6 +5,7 @@
 /* iwarp-fuzz: what its parts share. */
 
 #include "host/complain.h"
+#include "iwarp/transport.h"
 #include "live_loop.h"
 #include "live_mutate.h"
 #include "recent.h"
@@ -117,11 +118,18 @@ struct iw_hunt {
     volatile int *stop; /* a signal's number */
 };
 
+/* Returns the seconds since the hunt began. */
+static inline double iw_hunt_elapsed(const struct iw_hunt *h)
+{
+    return (double)(iw_transport_now() - h->began) / 1e9;
+}
+
 /* Reads the command line. Returns -1 to go on, otherwise the exit status. */
 int iw_hunt_parse(struct iw_hunt_options *o, int argc, char **argv);
-int iw_hunt_main(int argc, char **argv);
 
-/* Runs the hunt until a limit. */
+/* Returns true if the hunt was interrupted or has reached a limit of its options. */
+bool iw_hunt_is_over(const struct iw_hunt *h);
+/* Runs the hunt until then. */
 int iw_hunt_go(struct iw_hunt *h);
 /* --try: runs the sequences of a file once. */
 int iw_hunt_try_once(struct iw_hunt *h);
@@ -171,6 +179,8 @@ void iw_hunt_write_unplayed(struct iw_hunt *h, struct iw_hunt_finding *f, unsign
 void iw_hunt_progress(struct iw_hunt *h, bool end);
 void iw_hunt_tell(struct iw_hunt *h, const struct iw_hunt_finding *f);
 bool iw_hunt_report(struct iw_hunt *h);
+/* Returns true for a file name that asks for JSON; else it is Graphviz. */
+bool iw_hunt_graph_is_json(const char *path);
 size_t iw_hunt_counted(const struct iw_hunt *h, bool all);
 
 json_t *iw_hunt_finding_json(const struct iw_hunt_finding *f);
@@ -185,6 +195,10 @@ void iw_hunt_save_progress(struct iw_hunt *h);
 /* suppress.c: returns a copy of the reason in the file of known findings, or NULL. Sets *bad after
  * complaining about the file. */
 char *iw_hunt_known(const struct iw_hunt *h, const char *key, bool *bad);
+
+/* Returns the event that the members kind, check and text of `o` (NULL: NOTHING) say. */
+struct iw_hunt_event iw_hunt_event_read(const json_t *o);
+void iw_hunt_finding_free(struct iw_hunt_finding *f);
 
 void iw_hunt_write_inputs(FILE *f, struct iw_hunt_input *const *inputs, size_t n);
 /* Reads inputs. Returns their number. */

@@ -3,8 +3,10 @@
  * of this program runs the hunt in there, and is watched from here. If the kernel ends or hangs,
  * this file brings it back and looks for the cause: each try is a run of its own in there. */
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +20,6 @@
 #include "host/files.h"
 #include "host/text.h"
 #include "hunt.h"
-#include "iwarp/transport.h"
 
 static const char variable[] = "IWARP_FUZZ_INSIDE";
 static const double SOON = 0.1; /* seconds that a session has at least */
@@ -45,14 +46,16 @@ bool iw_hunt_elsewhere(const struct iw_target_spec *spec)
 /* ---- commands ---- */
 
 /* Runs a shell command. Returns its exit status; 128 and more: a signal ended it. Kills it, and
- * sets *stuck, if `alive` (NULL: nothing) has not changed for `seconds` (0: never). */
+ * sets *stuck (may be NULL), if `alive` (NULL: nothing) has not changed for `seconds` (0: never).
+ */
 static int execute(struct iw_hunt *h, const char *command, double seconds, const char *alive,
                    bool *stuck)
 {
     struct pollfd end = {.events = POLLIN};
     uint64_t since = iw_transport_now();
     struct stat at, last = {0};
-    int status = 0, passed_on = 0;
+    bool passed_on = false;
+    int status = 0;
     pid_t pid = fork();
 
     if (pid < 0)
@@ -67,7 +70,7 @@ static int execute(struct iw_hunt *h, const char *command, double seconds, const
         poll(&end, 1, SLICE_MS);
         if (*h->stop && !passed_on) {
             kill(pid, *h->stop);
-            passed_on = 1;
+            passed_on = true;
         }
         if (alive && !stat(alive, &at) &&
             (at.st_mtim.tv_sec != last.st_mtim.tv_sec ||
@@ -77,7 +80,8 @@ static int execute(struct iw_hunt *h, const char *command, double seconds, const
         }
         if (seconds > 0 && (double)(iw_transport_now() - since) / 1e9 > seconds) {
             kill(pid, SIGKILL);
-            *stuck = true;
+            if (stuck)
+                *stuck = true;
         }
     }
     if (end.fd >= 0)
@@ -110,30 +114,36 @@ static char *program(const char *name)
     return quoted;
 }
 
+/* Appends an option with its value, a format (NULL: it has none). */
+__attribute__((format(printf, 3, 4))) static void add(char **text, const char *option,
+                                                      const char *format, ...)
+{
+    char *value = NULL, *before = *text;
+    va_list arguments;
+
+    va_start(arguments, format);
+    if (format && vasprintf(&value, format, arguments) < 0)
+        iw_complain_memory();
+    va_end(arguments);
+    char *quoted = iw_text_shell(value ? value : "");
+    *text = iw_text_format("%s %s%s%s", before, option, value ? " " : "", value ? quoted : "");
+    free(quoted);
+    free(value);
+    free(before);
+}
+
 /* Returns our own command line with the options that apply in there, too. */
 static char *own_command(const struct iw_hunt *h)
 {
-    char *self = program("iwarp-fuzz"), *target = iw_text_shell(h->o->target);
-    char *dir = iw_text_shell(h->dir);
-    char *text =
-        iw_text_format("%s --target %s --results %s --jobs %u --time-scale %g%s", self, target, dir,
-                       h->world.slots, h->o->time_scale, h->o->hazards ? " --allow-hazard" : "");
+    char *text = program("iwarp-fuzz");
 
-    free(self);
-    free(target);
-    free(dir);
+    add(&text, "--target", "%s", h->o->target);
+    add(&text, "--results", "%s", h->dir);
+    add(&text, "--jobs", "%u", h->world.slots);
+    add(&text, "--time-scale", "%g", h->o->time_scale);
+    if (h->o->hazards)
+        add(&text, "--allow-hazard", NULL);
     return text;
-}
-
-static void add(char **text, const char *option, const char *value)
-{
-    char *quoted = value ? iw_text_shell(value) : NULL;
-    char *longer =
-        iw_text_format("%s %s%s%s", *text, option, quoted ? " " : "", quoted ? quoted : "");
-
-    free(quoted);
-    free(*text);
-    *text = longer;
 }
 
 /* Returns true if the kernel around the target is still there. */
@@ -150,15 +160,12 @@ static bool there(struct iw_hunt *h)
 /* Brings it back. Returns false after printing an error. */
 static bool restart(struct iw_hunt *h)
 {
-    bool stuck = false;
-    int status;
-
     h->restarts++;
     if (!h->spec->restart) {
         iw_complain("--target %s: it has ended, and no command brings it back", h->spec->text);
         return false;
     }
-    status = execute(h, h->spec->restart, 0, NULL, &stuck);
+    int status = execute(h, h->spec->restart, 0, NULL, NULL);
     if (*h->stop) /* it may have been interrupted, too */
         return true;
     if (status)
@@ -178,26 +185,6 @@ static struct iw_hunt_event kernel_event(const struct iw_hunt *h, bool stuck)
 
 /* ---- one try ---- */
 
-static struct iw_hunt_event read_event(const char *path, bool *requested, size_t n)
-{
-    struct iw_hunt_event e = {.kind = IW_HUNT_NOTHING};
-    json_t *o = json_load_file(path, 0, NULL);
-    const char *kind = json_string_value(json_object_get(o, "kind"));
-    const char *check = json_string_value(json_object_get(o, "check"));
-    const char *text = json_string_value(json_object_get(o, "text"));
-
-    for (int k = IW_HUNT_NOTHING; kind && k <= IW_HUNT_RULE; k++)
-        if (!strcmp(kind, iw_hunt_kind_name((enum iw_hunt_kind)k)))
-            e.kind = (enum iw_hunt_kind)k;
-    if (check)
-        e.check = iw_check_find(check);
-    snprintf(e.text, sizeof(e.text), "%s", text ? text : "");
-    for (size_t i = 0; requested && i < n; i++)
-        requested[i] = json_is_true(json_array_get(json_object_get(o, "requested"), i));
-    json_decref(o);
-    return e;
-}
-
 struct iw_hunt_event iw_hunt_try_inside(struct iw_hunt *h, struct iw_hunt_input *const *inputs,
                                         size_t n, bool *requested)
 {
@@ -212,14 +199,19 @@ struct iw_hunt_event iw_hunt_try_inside(struct iw_hunt *h, struct iw_hunt_input 
         iw_hunt_write_inputs(f, inputs, n);
         fclose(f);
     }
-    add(&command, "--try", in);
+    add(&command, "--try", "%s", in);
     add(&command, "2>/dev/null", NULL);
     command = enter(h, command);
     execute(h, command, (TRY_SECONDS + (double)n * SEQUENCE_SECONDS) * h->o->time_scale, NULL,
             &stuck);
     free(command);
     if (!access(out, R_OK)) {
-        e = read_event(out, requested, n);
+        json_t *o = json_load_file(out, 0, NULL);
+
+        e = iw_hunt_event_read(o);
+        for (size_t i = 0; requested && i < n; i++)
+            requested[i] = json_is_true(json_array_get(json_object_get(o, "requested"), i));
+        json_decref(o);
     } else if (!*h->stop && (stuck || !there(h))) {
         e = kernel_event(h, stuck);
         restart(h);
@@ -234,22 +226,22 @@ int iw_hunt_try_file(struct iw_hunt *h)
 {
     struct iw_hunt_input *inputs[IW_HUNT_RECENT];
     bool requested[IW_HUNT_RECENT] = {false};
-    struct iw_hunt_event e, any = {.kind = IW_HUNT_CRASH};
+    struct iw_hunt_event any = {.kind = IW_HUNT_CRASH};
     char *out = iw_text_format("%s.json", h->o->try);
     FILE *f = fopen(h->o->try, "re");
     size_t n = f ? iw_hunt_read_inputs(f, inputs, IW_HUNT_RECENT) : 0;
-    json_t *o, *list = iw_got(json_array());
+    json_t *list = iw_got(json_array());
     int status = 0;
 
     if (f)
         fclose(f);
-    e = iw_hunt_try(h, inputs, n, &any, n > IW_HUNT_ROW ? NULL : requested);
+    struct iw_hunt_event e = iw_hunt_try(h, inputs, n, &any, n > IW_HUNT_ROW ? NULL : requested);
     for (size_t i = 0; i < n; i++) {
         json_array_append_new(list, json_boolean(requested[i]));
         iw_hunt_input_free(inputs[i]);
     }
-    o = iw_got(json_pack("{s:s, s:s, s:o}", "kind", iw_hunt_kind_name(e.kind), "text", e.text,
-                         "requested", list));
+    json_t *o = iw_got(json_pack("{s:s, s:s, s:o}", "kind", iw_hunt_kind_name(e.kind), "text",
+                                 e.text, "requested", list));
     if (json_dump_file(o, out, 0)) {
         iw_complain("cannot write %s: %s", out, strerror(errno));
         status = IW_EXIT_TESTER;
@@ -270,7 +262,6 @@ char *iw_hunt_play_inside(struct iw_hunt *h, const char *path, const char *folde
                                    "--time-scale %g >/dev/null 2>&1",
                                    conform, target, quoted, results, h->o->time_scale);
     char *report = iw_text_format("%s/run.json", into), *verdict = NULL;
-    bool stuck = false;
     json_t *o = NULL, *played = NULL;
 
     /* The effect of the last try may show only now. */
@@ -278,7 +269,7 @@ char *iw_hunt_play_inside(struct iw_hunt *h, const char *path, const char *folde
         if (tries && (there(h) || !restart(h)))
             break;
         unlink(report);
-        execute(h, command, 10 * TRY_SECONDS * h->o->time_scale, NULL, &stuck);
+        execute(h, command, 10 * TRY_SECONDS * h->o->time_scale, NULL, NULL);
         json_decref(o);
         o = json_load_file(report, 0, NULL);
         played = json_array_get(json_object_get(o, "cases"), 0);
@@ -304,57 +295,37 @@ char *iw_hunt_play_inside(struct iw_hunt *h, const char *path, const char *folde
 
 /* ---- the hunt ---- */
 
-static double elapsed(const struct iw_hunt *h)
-{
-    return (double)(iw_transport_now() - h->began) / 1e9;
-}
-
 static char *graph_path(const struct iw_hunt *h)
 {
-    const char *end = strrchr(h->o->graph, '.');
-
-    return iw_text_format("%s/graph%s", h->dir, end && !strcmp(end, ".json") ? end : "");
+    return iw_text_format("%s/graph%s", h->dir, iw_hunt_graph_is_json(h->o->graph) ? ".json" : "");
 }
 
 static char *session_command(const struct iw_hunt *h, unsigned session)
 {
-    char *command = own_command(h), value[32];
-
-    char *report = iw_text_format("%s/session.json", h->dir);
+    char *command = own_command(h);
 
     add(&command, "--resume", NULL);
-    add(&command, "--json", report);
-    free(report);
-    snprintf(value, sizeof(value), "%llu", (unsigned long long)h->o->seed + session);
-    add(&command, "--seed", value);
-    if (h->o->time > 0) {
-        double left = h->o->time - elapsed(h);
-
-        snprintf(value, sizeof(value), "%.1f", left < SOON ? SOON : left);
-        add(&command, "--time", value);
-    }
-    if (h->o->count) {
-        snprintf(value, sizeof(value), "%llu", (unsigned long long)(h->o->count - h->over));
-        add(&command, "--count", value);
-    }
-    if (h->o->rate > 0) {
-        snprintf(value, sizeof(value), "%g", h->o->rate);
-        add(&command, "--rate", value);
-    }
-    if (h->o->findings) {
-        snprintf(value, sizeof(value), "%u", h->o->findings);
-        add(&command, "--findings", value);
-    }
+    add(&command, "--json", "%s/session.json", h->dir);
+    add(&command, "--seed", "%" PRIu64, h->o->seed + session);
+    double left = h->o->time - iw_hunt_elapsed(h);
+    if (h->o->time > 0)
+        add(&command, "--time", "%.1f", left < SOON ? SOON : left);
+    if (h->o->count)
+        add(&command, "--count", "%" PRIu64, h->o->count - h->over);
+    if (h->o->rate > 0)
+        add(&command, "--rate", "%g", h->o->rate);
+    if (h->o->findings)
+        add(&command, "--findings", "%u", h->o->findings);
     if (h->o->suppress)
-        add(&command, "--suppress", h->o->suppress);
+        add(&command, "--suppress", "%s", h->o->suppress);
     if (h->o->graph) {
         char *graph = graph_path(h);
 
-        add(&command, "--graph", graph);
+        add(&command, "--graph", "%s", graph);
         free(graph);
     }
     for (size_t i = 0; i < h->o->n_seeds; i++)
-        add(&command, "--seeds", h->o->seeds[i]);
+        add(&command, "--seeds", "%s", h->o->seeds[i]);
     if (h->o->blind)
         add(&command, "--blind", NULL);
     if (h->o->coverage)
@@ -390,8 +361,7 @@ static int take_graph(struct iw_hunt *h)
 {
     char *from = graph_path(h), *quoted = iw_text_shell(from), *to = iw_text_shell(h->o->graph);
     char *command = iw_text_format("cp -- %s %s", quoted, to);
-    bool stuck = false;
-    int status = execute(h, command, 0, NULL, &stuck) ? IW_EXIT_TESTER : 0;
+    int status = execute(h, command, 0, NULL, NULL) ? IW_EXIT_TESTER : 0;
 
     free(from);
     free(quoted);
@@ -406,10 +376,9 @@ static int explain(struct iw_hunt *h, bool stuck)
     struct iw_hunt_input *list[IW_HUNT_RECENT];
     struct iw_hunt_event e = kernel_event(h, stuck);
     size_t n = iw_hunt_load_started(h->dir, list);
-    bool back;
 
     iw_complain("%s; it is started again", e.text);
-    back = restart(h);
+    bool back = restart(h);
     if (back)
         iw_hunt_triage(h, &e, list, n);
     else
@@ -444,13 +413,6 @@ static int untold(const struct iw_hunt *h)
     return IW_EXIT_TESTER;
 }
 
-static bool over(const struct iw_hunt *h)
-{
-    return *h->stop || (h->o->time > 0 && elapsed(h) >= h->o->time) ||
-           (h->o->count && h->over >= h->o->count) ||
-           (h->o->findings && iw_hunt_counted(h, false) >= h->o->findings);
-}
-
 /* Returns true if it ends so often that hardly anything is tried. */
 static bool hopeless(const struct iw_hunt *h)
 {
@@ -472,9 +434,9 @@ int iw_hunt_watch(struct iw_hunt *h)
         iw_complain("--target %s: what it is inside of cannot be reached", h->spec->text);
         status = IW_EXIT_UNREACHED;
     }
-    for (unsigned session = 0; !status && !over(h) && !hopeless(h); session++) {
+    for (unsigned session = 0; !status && !iw_hunt_is_over(h) && !hopeless(h); session++) {
         char *command = session_command(h, session);
-        bool stuck = false, whole, ended;
+        bool stuck = false;
         uint64_t before = h->over;
 
         unlink(progress);
@@ -483,9 +445,10 @@ int iw_hunt_watch(struct iw_hunt *h)
         free(command);
         add_up(h, progress);
         iw_hunt_load_findings(h);
-        whole = !access(report, F_OK);
+        bool whole = !access(report, F_OK);
         /* After the last session nobody else would see the effect of its last sequences. */
-        ended = !*h->stop && ((!whole && stuck) || ((!whole || over(h)) && !there(h)));
+        bool ended =
+            !*h->stop && ((!whole && stuck) || ((!whole || iw_hunt_is_over(h)) && !there(h)));
         fruitless = h->over > before ? 0 : fruitless + 1;
         if (ended)
             status = explain(h, stuck);
@@ -496,7 +459,7 @@ int iw_hunt_watch(struct iw_hunt *h)
     }
     if (h->o->graph && !status)
         status = take_graph(h);
-    if (!status && !over(h)) {
+    if (!status && !iw_hunt_is_over(h)) {
         iw_complain("everything has been started again %u times for %llu sequences: that is enough",
                     h->restarts, (unsigned long long)h->over);
         status = IW_EXIT_TESTER;

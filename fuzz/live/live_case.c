@@ -13,6 +13,7 @@
 #include "host/files.h"
 #include "host/text.h"
 #include "hunt.h"
+#include "iwarp/octets.h"
 #include "live_plan.h"
 
 enum {
@@ -62,15 +63,6 @@ static void put_text(FILE *f, const char *text)
     fputc('"', f);
 }
 
-static uint64_t get(const uint8_t *octets, size_t n)
-{
-    uint64_t value = 0;
-
-    for (size_t i = 0; i < n; i++)
-        value = value << 8 | octets[i];
-    return value;
-}
-
 static bool live(const struct writer *w, const struct iw_hunt_place *p)
 {
     return p->memory < 0 || (size_t)p->memory < w->h->world.n_memories;
@@ -90,12 +82,12 @@ static void put_ulpdu(struct writer *w, const uint8_t *ulpdu, size_t length)
         put_hex(w->f, ulpdu + at, p->at - at);
         at = p->at + (p->to ? 12 : 4);
         if (p->memory < 0 && p->to)
-            fprintf(w->f, " .. sink(0x%llx) .. ", (unsigned long long)get(ulpdu + p->to, 8));
+            fprintf(w->f, " .. sink(0x%llx) .. ", (unsigned long long)iw_get64(ulpdu + p->to));
         else if (p->memory < 0)
             fprintf(w->f, " .. sink() .. ");
         else if (p->to)
             fprintf(w->f, " .. pack(\">I4i8\", m%d.stag, m%d.to + %lld) .. ", p->memory, p->memory,
-                    (long long)(get(ulpdu + p->to, 8) - IW_HUNT_TO(p->memory)));
+                    (long long)(iw_get64(ulpdu + p->to) - IW_HUNT_TO(p->memory)));
         else
             fprintf(w->f, " .. pack(\">I4\", m%d.stag) .. ", p->memory);
     }
@@ -124,7 +116,7 @@ static void put_unit(struct writer *w, const struct iw_hunt_unit *u, const char 
     if (u->kind == IW_UNIT_STARTUP) {
         put_startup(w, octets, u->length);
     } else if (u->kind == IW_UNIT_FPDU) {
-        size_t length = (size_t)(octets[0] << 8 | octets[1]);
+        size_t length = iw_get16(octets);
         char text[512];
 
         fputs("conn:send(raw { ulpdu = ", w->f);
@@ -146,9 +138,8 @@ static void look_for_places(struct writer *w)
         const struct iw_hunt_unit *u = &w->plan.units[i];
         const uint8_t *octets = w->plan.octets + u->at;
         struct iw_hunt_place places[2];
-        size_t n = u->kind == IW_UNIT_FPDU
-                       ? iw_hunt_places(octets + 2, (size_t)(octets[0] << 8 | octets[1]), places)
-                       : 0;
+        size_t n =
+            u->kind == IW_UNIT_FPDU ? iw_hunt_places(octets + 2, iw_get16(octets), places) : 0;
 
         for (size_t k = 0; k < n; k++) {
             w->asked = w->asked || places[k].memory < 0;
@@ -259,10 +250,11 @@ static void put_group(struct writer *w, size_t unit, size_t end, size_t *mark, s
         put_unit(w, &p->units[i], "      ");
     fprintf(w->f, "    end)\n");
     while (*mark < p->n_marks && p->marks[*mark].at < until) {
+        const struct iw_hunt_mark *m = &p->marks[*mark];
         size_t count = 0;
 
-        while (*mark + count < p->n_marks && p->marks[*mark + count].kind == IW_FUZZ_B &&
-               p->marks[*mark + count].at == at + count + 1 && at + count + 1 < until)
+        while (m + count < p->marks + p->n_marks && m[count].kind == IW_FUZZ_B &&
+               m[count].at == at + count + 1 && m[count].at < until)
             count++;
         if (count > RELEASES) {
             fprintf(w->f, "    for _ = 1, %zu do conn:release(1) end\n", count);
@@ -270,14 +262,14 @@ static void put_group(struct writer *w, size_t unit, size_t end, size_t *mark, s
             *mark += count;
             continue;
         }
-        if (p->marks[*mark].at > at)
-            fprintf(w->f, "    conn:release(%zu)\n", p->marks[*mark].at - at);
-        at = p->marks[*mark].at;
+        if (m->at > at)
+            fprintf(w->f, "    conn:release(%zu)\n", m->at - at);
+        at = m->at;
         /* The peer must read the half frame, whatever it answers to the octets before. */
-        if (p->marks[*mark].kind == IW_FUZZ_TIME)
+        if (m->kind == IW_FUZZ_TIME)
             put_wait(w, "settle", WAIT_MS);
         else
-            put_mark(w, &p->marks[*mark]);
+            put_mark(w, m);
         (*mark)++;
     }
     if (inside)
@@ -297,14 +289,15 @@ static void put_connection(struct writer *w, const struct iw_hunt_finding *f, si
     while (unit < p->n_units || mark < p->n_marks) {
         size_t until = unit < p->n_units ? p->units[unit].at : p->length, end = unit;
 
-        while (mark < p->n_marks && p->marks[mark].at <= until && !reset) {
-            reset = p->marks[mark].kind == IW_FUZZ_RST;
-            if (startup && p->marks[mark].kind == IW_FUZZ_TIME)
+        for (; mark < p->n_marks && p->marks[mark].at <= until && !reset; mark++) {
+            const struct iw_hunt_mark *m = &p->marks[mark];
+
+            reset = m->kind == IW_FUZZ_RST;
+            if (startup && m->kind == IW_FUZZ_TIME)
                 put_wait(w, "wait", ANSWER * 1000); /* for the Reply */
-            else if (!called || unit || p->marks[mark].kind != IW_FUZZ_TIME)
-                put_mark(w, &p->marks[mark]);
+            else if (!called || unit || m->kind != IW_FUZZ_TIME)
+                put_mark(w, m);
             startup = false;
-            mark++;
         }
         if (unit == p->n_units || reset)
             break;
@@ -330,17 +323,23 @@ static void put_connection(struct writer *w, const struct iw_hunt_finding *f, si
     }
 }
 
-static bool write_file(struct iw_hunt *h, const struct iw_hunt_finding *f, const char *path,
+/* Writes FOLDER/ID.lua, which becomes the finding's case. Returns false after printing an error. */
+static bool write_file(struct iw_hunt *h, struct iw_hunt_finding *f, const char *folder,
                        const char *id)
 {
     struct writer w = {.h = h};
-    FILE *file = fopen(path, "we");
-    char *body = NULL;
+    char *path = iw_text_format("%s/%s.lua", folder, id), *body = NULL;
+    FILE *file = NULL;
     size_t size = 0;
-    bool good;
 
-    if (!file)
+    if (iw_folder_create(folder))
+        iw_complain("cannot write %s: %s", path, strerror(errno));
+    else
+        file = iw_open_output(path);
+    if (!file) {
+        free(path);
         return false;
+    }
     w.f = iw_got(open_memstream(&body, &size));
     for (size_t i = 0; i < f->n_inputs; i++) {
         iw_hunt_plan_make(&w.plan, f->inputs[i]);
@@ -358,10 +357,12 @@ static bool write_file(struct iw_hunt *h, const struct iw_hunt_finding *f, const
     put_head(&w, f, id);
     fwrite(body, 1, size, file);
     free(body);
-    good = !ferror(file);
-    good = !fclose(file) && good;
     iw_hunt_plan_free(&w.plan);
-    return good;
+    if (iw_close_output(file, path))
+        f->file = path;
+    else
+        free(path);
+    return f->file != NULL;
 }
 
 /* ---- played ---- */
@@ -401,52 +402,38 @@ static char *play(struct iw_hunt *h, const char *path, const char *folder, char 
 
 bool iw_hunt_write_case(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned number)
 {
-    char *id =
-        iw_text_format("fuzz-%u-%s%s%s", number, iw_hunt_kind_name(f->event.kind),
-                       f->event.kind == IW_HUNT_RULE ? "-" : "",
-                       f->event.kind == IW_HUNT_RULE ? iw_check_info(f->event.check)->name : "");
-    char *folder = iw_text_format("%s/findings", h->dir);
-    char *path = iw_text_format("%s/%s.lua", folder, id);
-    bool good = false;
-
     /* Run them again to see which Requests are accepted. */
     iw_hunt_try(h, f->inputs, f->n_inputs, &f->event, f->requested);
-    if (h->outside && has_agent(h))
-        iw_hunt_world_describe(&h->world);
     if (!h->outside && iw_hunt_open(h)) {
         iw_hunt_write_unplayed(h, f, number);
-    } else if (iw_folder_create(folder) || !write_file(h, f, path, id)) {
-        iw_complain("cannot write %s: %s", path, strerror(errno));
-    } else {
-        f->file = iw_text_copy(path);
-        if (h->outside) {
-            f->verdict = iw_hunt_play_inside(h, path, folder, &f->pcap);
-        } else {
-            iw_hunt_close(h); /* the case has the target for itself */
-            f->verdict = play(h, path, folder, &f->pcap);
-        }
-        good = f->verdict &&
-               (!strncmp(f->verdict, "FAIL", 4) || !strncmp(f->verdict, "ERROR a san", 11));
+        return false;
+    }
+    if (h->outside && has_agent(h))
+        iw_hunt_world_describe(&h->world);
+    bool rule = f->event.kind == IW_HUNT_RULE;
+    char *id = iw_text_format("fuzz-%u-%s%s%s", number, iw_hunt_kind_name(f->event.kind),
+                              rule ? "-" : "", rule ? iw_check_info(f->event.check)->name : "");
+    char *folder = iw_text_format("%s/findings", h->dir);
+    if (write_file(h, f, folder, id) && h->outside) {
+        f->verdict = iw_hunt_play_inside(h, f->file, folder, &f->pcap);
+    } else if (f->file) {
+        iw_hunt_close(h); /* the case has the target for itself */
+        f->verdict = play(h, f->file, folder, &f->pcap);
     }
     free(id);
     free(folder);
-    free(path);
-    return good;
+    return f->verdict &&
+           (!strncmp(f->verdict, "FAIL", 4) || !strncmp(f->verdict, "ERROR a san", 11));
 }
 
 void iw_hunt_write_unplayed(struct iw_hunt *h, struct iw_hunt_finding *f, unsigned number)
 {
     char *id = iw_text_format("fuzz-%u-%s", number, iw_hunt_kind_name(f->event.kind));
     char *folder = iw_text_format("%s/findings", h->dir);
-    char *path = iw_text_format("%s/%s.lua", folder, id);
 
     if (has_agent(h))
         iw_hunt_world_describe(&h->world);
-    if (iw_folder_create(folder) || !write_file(h, f, path, id))
-        iw_complain("cannot write %s: %s", path, strerror(errno));
-    else
-        f->file = iw_text_copy(path);
+    write_file(h, f, folder, id);
     free(id);
     free(folder);
-    free(path);
 }

@@ -9,9 +9,9 @@
 #include "base/result_json.h"
 #include "base/runner.h"
 #include "host/complain.h"
+#include "host/files.h"
 #include "host/text.h"
 #include "hunt.h"
-#include "iwarp/transport.h"
 
 enum { SCREEN_NS = 500000000, ROWS = 6, SAVE_NS = 1000000000 };
 static const uint64_t line_ns = 5000000000;
@@ -40,20 +40,16 @@ size_t iw_hunt_counted(const struct iw_hunt *h, bool all)
     return n;
 }
 
-static double elapsed(const struct iw_hunt *h)
-{
-    return (double)(iw_transport_now() - h->began) / 1e9;
-}
-
 static double rate(const struct iw_hunt *h)
 {
-    double seconds = elapsed(h);
+    double seconds = iw_hunt_elapsed(h);
 
     return seconds > 0 ? (double)h->over / seconds : 0;
 }
 
 static void screen(const struct iw_hunt *h, bool first)
 {
+    size_t all = iw_hunt_counted(h, true);
     const struct iw_hunt_finding *last = h->findings;
 
     while (last && last->next)
@@ -62,22 +58,21 @@ static void screen(const struct iw_hunt *h, bool first)
         fprintf(stderr, "\033[%dA", ROWS);
     fprintf(stderr, "\033[K  target     %s\n", h->spec->text);
     fprintf(stderr, "\033[K  sequences  %" PRIu64 ", %.0f a second, %.0f s, seed %" PRIu64 "\n",
-            h->over, rate(h), elapsed(h), h->o->seed);
+            h->over, rate(h), iw_hunt_elapsed(h), h->o->seed);
     fprintf(stderr, "\033[K  states     %zu, %zu edges", states(h), edges(h));
     if (h->o->coverage)
         fprintf(stderr, ", %zu places in the peer", places(h));
     fprintf(stderr, "\n\033[K  kept       %zu sequences, %zu seeds\n", h->n_corpus, h->seeds.n);
     fprintf(stderr, "\033[K  target     started %u times, %zu KiB\n", h->world.starts,
             iw_hunt_world_resident(&h->world));
-    fprintf(stderr, "\033[K  findings   %zu, %zu of them known%s%.60s\n", iw_hunt_counted(h, true),
-            iw_hunt_counted(h, true) - iw_hunt_counted(h, false), last ? "; last: " : "",
-            last ? last->key : "");
+    fprintf(stderr, "\033[K  findings   %zu, %zu of them known%s%.60s\n", all,
+            all - iw_hunt_counted(h, false), last ? "; last: " : "", last ? last->key : "");
 }
 
 static void line(const struct iw_hunt *h)
 {
-    fprintf(stderr, "%.0f s: %" PRIu64 " sequences (%.0f/s), %zu states, %zu edges", elapsed(h),
-            h->over, rate(h), states(h), edges(h));
+    fprintf(stderr, "%.0f s: %" PRIu64 " sequences (%.0f/s), %zu states, %zu edges",
+            iw_hunt_elapsed(h), h->over, rate(h), states(h), edges(h));
     if (h->o->coverage)
         fprintf(stderr, ", %zu places", places(h));
     fprintf(stderr, ", %zu findings\n", iw_hunt_counted(h, true));
@@ -101,19 +96,24 @@ void iw_hunt_progress(struct iw_hunt *h, bool end)
     h->next_line = now + (terminal ? SCREEN_NS : line_ns);
 }
 
-void iw_hunt_tell(struct iw_hunt *h, const struct iw_hunt_finding *f)
+static size_t steps_of(const struct iw_hunt_finding *f)
 {
     size_t steps = 0;
 
     for (size_t i = 0; i < f->n_inputs; i++)
         steps += f->inputs[i]->n;
+    return steps;
+}
+
+void iw_hunt_tell(struct iw_hunt *h, const struct iw_hunt_finding *f)
+{
     if (isatty(2))
         h->next_line = 0; /* the screen begins again below */
     printf("%s %s\n", f->suppressed ? "known" : "FOUND", iw_hunt_kind_name(f->event.kind));
     printf("  what      %s\n", f->event.text);
     printf("  when      sequence %" PRIu64 ", after %.1f s\n", f->number, f->seconds);
     if (f->n_inputs)
-        printf("  how       %zu steps on %zu connection%s\n", steps, f->n_inputs,
+        printf("  how       %zu steps on %zu connection%s\n", steps_of(f), f->n_inputs,
                f->n_inputs == 1 ? "" : "s");
     else
         printf("  how       not found: what was sent before does not do it again\n");
@@ -131,79 +131,69 @@ void iw_hunt_tell(struct iw_hunt *h, const struct iw_hunt_finding *f)
 
 json_t *iw_hunt_finding_json(const struct iw_hunt_finding *f)
 {
-    json_t *o = iw_got(json_object());
-    size_t steps = f->told_steps, inputs = f->before ? f->told_inputs : f->n_inputs;
+    const char *check = NULL;
+    json_t *rule = NULL, *pattern = f->n_pattern ? iw_got(json_array()) : NULL;
 
-    for (size_t i = 0; i < f->n_inputs; i++)
-        steps += f->inputs[i]->n;
-    json_object_set_new(o, "kind", json_string(iw_hunt_kind_name(f->event.kind)));
-    json_object_set_new(o, "key", iw_json_text(f->key));
-    json_object_set_new(o, "text", iw_json_text(f->event.text));
     if (f->event.kind == IW_HUNT_RULE) {
-        const struct iw_rule *rule = iw_check_rule(f->event.check);
+        const struct iw_rule *broken = iw_check_rule(f->event.check);
 
-        json_object_set_new(o, "check", json_string(iw_check_info(f->event.check)->name));
-        json_object_set_new(o, "rule", rule ? json_string(rule->id) : json_null());
+        check = iw_check_info(f->event.check)->name;
+        rule = broken ? json_string(broken->id) : json_null();
     }
-    json_object_set_new(o, "sequence", json_integer((json_int_t)f->number));
-    json_object_set_new(o, "seconds", json_real(f->seconds));
-    json_object_set_new(o, "times", json_integer((json_int_t)f->times));
-    json_object_set_new(o, "connections", json_integer((json_int_t)inputs));
-    json_object_set_new(o, "steps", json_integer((json_int_t)steps));
-    for (size_t i = 0; i < f->n_pattern; i++) {
-        if (!i)
-            json_object_set_new(o, "pattern", json_array());
-        json_array_append_new(json_object_get(o, "pattern"), json_integer(f->pattern[i]));
-    }
-    json_object_set_new(o, "case", iw_json_text(f->file));
-    json_object_set_new(o, "pcap", iw_json_text(f->pcap));
-    json_object_set_new(o, "verdict", iw_json_text(f->verdict));
-    json_object_set_new(o, "known", iw_json_text(f->suppressed));
-    return o;
+    for (size_t i = 0; i < f->n_pattern; i++)
+        json_array_append_new(pattern, json_integer(f->pattern[i]));
+    return iw_got(
+        json_pack("{s:s, s:o, s:o, s:s*, s:o*, s:I, s:f, s:I, s:I, s:I, s:o*, s:o, s:o, s:o, s:o}",
+                  "kind", iw_hunt_kind_name(f->event.kind), "key", iw_json_text(f->key), "text",
+                  iw_json_text(f->event.text), "check", check, "rule", rule, "sequence",
+                  (json_int_t)f->number, "seconds", f->seconds, "times", (json_int_t)f->times,
+                  "connections", (json_int_t)(f->before ? f->told_inputs : f->n_inputs), "steps",
+                  (json_int_t)(f->told_steps + steps_of(f)), "pattern", pattern, "case",
+                  iw_json_text(f->file), "pcap", iw_json_text(f->pcap), "verdict",
+                  iw_json_text(f->verdict), "known", iw_json_text(f->suppressed)));
 }
 
 static json_t *whole(const struct iw_hunt *h)
 {
     char digest[20];
-    json_t *list = iw_got(json_array()), *o;
+    json_t *list = iw_got(json_array());
 
     for (const struct iw_hunt_finding *f = h->findings; f; f = f->next)
         json_array_append_new(list, iw_hunt_finding_json(f));
     snprintf(digest, sizeof(digest), "%016" PRIx64, h->digest);
-    o = iw_got(json_pack(
-        "{s:i, s:s, s:s, s:o, s:I, s:I, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:s, s:o}", "schema", 1,
-        "tool", "iwarp-fuzz", "version", IW_VERSION, "target", iw_json_text(h->spec->text), "seed",
-        (json_int_t)h->o->seed, "sequences", (json_int_t)h->over, "seconds", elapsed(h), "rate",
-        rate(h), "states", (json_int_t)states(h), "edges", (json_int_t)edges(h), "kept",
+    return iw_got(json_pack(
+        "{s:i, s:s, s:s, s:o, s:I, s:I, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:s, s:o, s:o*, s:o*}",
+        "schema", 1, "tool", "iwarp-fuzz", "version", IW_VERSION, "target",
+        iw_json_text(h->spec->text), "seed", (json_int_t)h->o->seed, "sequences",
+        (json_int_t)h->over, "seconds", iw_hunt_elapsed(h), "rate", rate(h), "states",
+        (json_int_t)states(h), "edges", (json_int_t)edges(h), "kept",
         (json_int_t)(h->outside ? h->inside.kept : h->n_corpus), "starts",
         (json_int_t)h->world.starts, "lingered",
         (json_int_t)(h->outside ? 0 : iw_hunt_loop_lingered(h->loop)), "digest", digest, "findings",
-        list));
-    if (h->outside)
-        json_object_set_new(o, "restarts", json_integer((json_int_t)h->restarts));
-    if (h->o->coverage)
-        json_object_set_new(o, "places", json_integer((json_int_t)places(h)));
-    return o;
+        list, "restarts", h->outside ? json_integer((json_int_t)h->restarts) : NULL, "places",
+        h->o->coverage ? json_integer((json_int_t)places(h)) : NULL));
+}
+
+bool iw_hunt_graph_is_json(const char *path)
+{
+    const char *end = strrchr(path, '.');
+
+    return end && !strcmp(end, ".json");
 }
 
 static bool write_graph(const struct iw_hunt *h)
 {
-    const char *end = strrchr(h->o->graph, '.');
-    FILE *f = fopen(h->o->graph, "we");
-    bool good = f != NULL;
+    FILE *f = iw_open_output(h->o->graph);
 
-    if (f) {
-        iw_hunt_graph_write(h->graph, f, end && !strcmp(end, ".json"));
-        good = !ferror(f);
-        good = !fclose(f) && good;
-    }
-    if (!good)
-        iw_complain("cannot write %s: %s", h->o->graph, strerror(errno));
-    return good;
+    if (!f)
+        return false;
+    iw_hunt_graph_write(h->graph, f, iw_hunt_graph_is_json(h->o->graph));
+    return iw_close_output(f, h->o->graph);
 }
 
 bool iw_hunt_report(struct iw_hunt *h)
 {
+    size_t all = iw_hunt_counted(h, true), known = all - iw_hunt_counted(h, false);
     bool good = true;
 
     if (h->o->json) {
@@ -220,9 +210,9 @@ bool iw_hunt_report(struct iw_hunt *h)
     if (h->o->resume)
         return good; /* the watching program reports the rest */
     printf("%" PRIu64 " sequences in %.1f s (%.0f a second), %zu states, %zu edges, %zu findings",
-           h->over, elapsed(h), rate(h), states(h), edges(h), iw_hunt_counted(h, true));
-    if (iw_hunt_counted(h, true) != iw_hunt_counted(h, false))
-        printf(" (%zu of them known)", iw_hunt_counted(h, true) - iw_hunt_counted(h, false));
+           h->over, iw_hunt_elapsed(h), rate(h), states(h), edges(h), all);
+    if (known)
+        printf(" (%zu of them known)", known);
     if (h->outside)
         printf(", started again %u times", h->restarts);
     printf("; target %s, seed %" PRIu64 "\n", h->spec->text, h->o->seed);

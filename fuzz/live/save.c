@@ -71,11 +71,10 @@ void iw_hunt_save_started(struct iw_hunt *h, const struct iw_hunt_input *in)
 {
     static uint8_t record[RECORD];
     uint64_t number = h->started + 1;
-    uint32_t length;
 
     if (h->lasting < 0)
         return;
-    length = (uint32_t)iw_hunt_input_write(in, record + HEAD, RECORD - HEAD);
+    uint32_t length = (uint32_t)iw_hunt_input_write(in, record + HEAD, RECORD - HEAD);
     memcpy(record, &number, sizeof(number));
     memcpy(record + sizeof(number), &length, sizeof(length));
     if (pwrite(h->lasting, record, HEAD + length, (off_t)(h->started % RECORDS) * RECORD) < 0)
@@ -94,11 +93,11 @@ size_t iw_hunt_load_started(const char *dir, struct iw_hunt_input **inputs)
     for (size_t i = 0; f && i < RECORDS; i++) {
         uint64_t number;
         uint32_t length;
-        size_t at = n, got;
+        size_t at = n;
 
         if (fseek(f, (long)(i * RECORD), SEEK_SET))
             break;
-        got = fread(record, 1, RECORD, f);
+        size_t got = fread(record, 1, RECORD, f);
         if (got < HEAD)
             break;
         memcpy(&number, record, sizeof(number));
@@ -141,44 +140,65 @@ static char *text_of(const json_t *o, const char *name)
     return iw_text_copy(json_string_value(json_object_get(o, name)));
 }
 
-static void take_finding(struct iw_hunt *h, const json_t *o)
+static json_int_t number_of(const json_t *o, const char *name)
 {
-    struct iw_hunt_finding *f = iw_got(calloc(1, sizeof(*f))), **last = &h->findings;
+    return json_integer_value(json_object_get(o, name));
+}
+
+struct iw_hunt_event iw_hunt_event_read(const json_t *o)
+{
     const char *kind = json_string_value(json_object_get(o, "kind"));
     const char *check = json_string_value(json_object_get(o, "check"));
     const char *text = json_string_value(json_object_get(o, "text"));
+    struct iw_hunt_event e = {.check = check ? iw_check_find(check) : IW_CHECK_NONE};
 
-    f->key = text_of(o, "key");
-    if (!f->key || !kind) {
-        free(f->key);
-        free(f);
-        return;
-    }
-    for (int k = IW_HUNT_NOTHING; k <= IW_HUNT_RULE; k++)
+    for (int k = IW_HUNT_NOTHING; kind && k <= IW_HUNT_RULE; k++)
         if (!strcmp(kind, iw_hunt_kind_name((enum iw_hunt_kind)k)))
-            f->event.kind = (enum iw_hunt_kind)k;
-    if (check)
-        f->event.check = iw_check_find(check);
-    snprintf(f->event.text, sizeof(f->event.text), "%s", text ? text : "");
-    f->number = (uint64_t)json_integer_value(json_object_get(o, "sequence"));
+            e.kind = (enum iw_hunt_kind)k;
+    snprintf(e.text, sizeof(e.text), "%s", text ? text : "");
+    return e;
+}
+
+void iw_hunt_finding_free(struct iw_hunt_finding *f)
+{
+    for (size_t i = 0; i < f->n_inputs; i++)
+        iw_hunt_input_free(f->inputs[i]);
+    free(f->inputs);
+    free(f->requested);
+    free(f->key);
+    free(f->file);
+    free(f->pcap);
+    free(f->verdict);
+    free(f->suppressed);
+    free(f);
+}
+
+static void take_finding(struct iw_hunt *h, const json_t *o)
+{
+    struct iw_hunt_finding **last = &h->findings;
+    const json_t *pattern = json_object_get(o, "pattern");
+
+    if (!json_is_string(json_object_get(o, "key")) || !json_is_string(json_object_get(o, "kind")))
+        return;
+    while (*last)
+        last = &(*last)->next;
+    struct iw_hunt_finding *f = *last = iw_got(calloc(1, sizeof(*f)));
+    f->event = iw_hunt_event_read(o);
+    f->key = text_of(o, "key");
+    f->number = (uint64_t)number_of(o, "sequence");
     f->seconds = json_real_value(json_object_get(o, "seconds"));
-    f->times = (uint64_t)json_integer_value(json_object_get(o, "times"));
-    f->told_inputs = (size_t)json_integer_value(json_object_get(o, "connections"));
-    f->told_steps = (size_t)json_integer_value(json_object_get(o, "steps"));
-    f->n_pattern = json_array_size(json_object_get(o, "pattern"));
-    if (f->n_pattern > IW_HUNT_PATTERN)
-        f->n_pattern = 0;
+    f->times = (uint64_t)number_of(o, "times");
+    f->told_inputs = (size_t)number_of(o, "connections");
+    f->told_steps = (size_t)number_of(o, "steps");
+    if (json_array_size(pattern) <= IW_HUNT_PATTERN)
+        f->n_pattern = json_array_size(pattern);
     for (size_t i = 0; i < f->n_pattern; i++)
-        f->pattern[i] =
-            (uint16_t)json_integer_value(json_array_get(json_object_get(o, "pattern"), i));
+        f->pattern[i] = (uint16_t)json_integer_value(json_array_get(pattern, i));
     f->file = text_of(o, "case");
     f->pcap = text_of(o, "pcap");
     f->verdict = text_of(o, "verdict");
     f->suppressed = text_of(o, "known");
     f->before = true;
-    while (*last)
-        last = &(*last)->next;
-    *last = f;
 }
 
 void iw_hunt_forget_findings(const struct iw_hunt *h)
@@ -218,15 +238,15 @@ void iw_hunt_load_findings(struct iw_hunt *h)
 void iw_hunt_save_progress(struct iw_hunt *h)
 {
     char *path = lasts(h) ? iw_text_format("%s/progress.json", h->dir) : NULL;
-    json_t *o = path ? json_pack("{s:I, s:I, s:I, s:I, s:I}", "sequences", (json_int_t)h->over,
-                                 "states", (json_int_t)iw_hunt_graph_states(h->graph), "edges",
-                                 (json_int_t)iw_hunt_graph_edges(h->graph), "kept",
-                                 (json_int_t)h->n_corpus, "starts", (json_int_t)h->world.starts)
-                     : NULL;
+    json_t *places =
+        path && h->coverage ? json_integer((json_int_t)iw_hunt_coverage_places(h->coverage)) : NULL;
+    json_t *o =
+        path ? json_pack("{s:I, s:I, s:I, s:I, s:I, s:o*}", "sequences", (json_int_t)h->over,
+                         "states", (json_int_t)iw_hunt_graph_states(h->graph), "edges",
+                         (json_int_t)iw_hunt_graph_edges(h->graph), "kept", (json_int_t)h->n_corpus,
+                         "starts", (json_int_t)h->world.starts, "places", places)
+             : NULL;
 
-    if (o && h->coverage)
-        json_object_set_new(o, "places",
-                            json_integer((json_int_t)iw_hunt_coverage_places(h->coverage)));
     if (o)
         json_dump_file(o, path, JSON_COMPACT);
     json_decref(o);
