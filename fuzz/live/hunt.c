@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "host/text.h"
-#include "iwarp/transport.h"
 
 enum {
     FEW = 3 /* that are compared */,
@@ -86,7 +85,6 @@ static void take_findings(struct iw_hunt *h, const struct iw_hunt_done *d)
 static void done(void *context, struct iw_hunt_done *d)
 {
     struct iw_hunt *h = context;
-    bool refused;
 
     if (d->number == 0) { /* one that is tried */
         iw_hunt_input_free(d->input);
@@ -95,7 +93,7 @@ static void done(void *context, struct iw_hunt_done *d)
         return;
     }
     h->over++;
-    refused = d->row.n && d->row.at[d->row.n - 1].code >> 24 == IW_ANSWER_REFUSED;
+    bool refused = d->row.n && d->row.at[d->row.n - 1].code >> 24 == IW_ANSWER_REFUSED;
     if (refused)
         h->suspicious = true;
     else if (iw_hunt_graph_add(h->graph, &d->row) +
@@ -142,11 +140,11 @@ static const struct iw_hunt_input *any(struct iw_hunt *h)
 static struct iw_hunt_input *make_input(struct iw_hunt *h, bool first)
 {
     bool learned = !h->o->blind && h->n_corpus && iw_mutate_below(&h->random, 8);
-    const struct iw_hunt_input *from;
 
     if (h->started < h->seeds.n && first)
         return iw_hunt_input_copy(h->seeds.list[h->started]);
-    from = learned ? choose(h)->input : h->seeds.list[iw_mutate_below(&h->random, h->seeds.n)];
+    const struct iw_hunt_input *from =
+        learned ? choose(h)->input : h->seeds.list[iw_mutate_below(&h->random, h->seeds.n)];
     return iw_hunt_mutate(h->mutator, from, any(h), &h->random);
 }
 
@@ -202,13 +200,11 @@ static void triage(struct iw_hunt *h, const struct iw_hunt_event *e)
 
 static void look_after(struct iw_hunt *h)
 {
-    struct iw_hunt_event e;
-
     quiesce(h);
     h->last_look = h->last_glance = h->over;
     h->look_at = iw_transport_now() + LOOK_NS;
     h->suspicious = false;
-    e = iw_hunt_look(h);
+    struct iw_hunt_event e = iw_hunt_look(h);
     if (e.kind != IW_HUNT_NOTHING)
         triage(h, &e);
     h->well = h->started;
@@ -273,12 +269,11 @@ static void start_some(struct iw_hunt *h)
 /* Checks that the peer is well before the hunt: later trouble must be the fuzzer's doing. */
 static int begin(struct iw_hunt *h)
 {
-    struct iw_hunt_event e;
     int status = iw_hunt_open(h);
 
     if (status)
         return status;
-    e = iw_hunt_look(h);
+    struct iw_hunt_event e = iw_hunt_look(h);
     if (e.kind == IW_HUNT_NOTHING)
         return 0;
     iw_complain("--target %s: %s", h->spec->text,
@@ -307,10 +302,8 @@ int iw_hunt_try_once(struct iw_hunt *h)
 
 int iw_hunt_go(struct iw_hunt *h)
 {
-    int status;
-
     make_parts(h);
-    status = begin(h);
+    int status = begin(h);
     while (!status && !iw_hunt_is_over(h)) {
         status = iw_hunt_open(h);
         if (status)

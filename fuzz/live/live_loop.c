@@ -69,7 +69,7 @@ static void finish(struct iw_hunt_slot *s)
     s->fd = -1;
     free(s->piece);
     s->piece = NULL;
-    iw_observer_drop(s->observer);
+    iw_observer_free(s->observer);
     s->observer = NULL;
     s->phase = FREE;
     iw_hunt_world_left(s->loop->world);
@@ -95,13 +95,18 @@ static void leave(struct iw_hunt_slot *s)
 {
     struct linger at_once = {.l_onoff = 1};
 
-    if (s->phase == CALLED) {
-        finish(s);
-        return;
+    if (s->phase != CALLED) {
+        setsockopt(s->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+        iw_observer_end(s->observer, s->own, s->sent, true);
     }
-    setsockopt(s->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
-    iw_observer_end(s->observer, s->own, s->sent, true);
     finish(s);
+}
+
+/* Waits for the peer's end. */
+static void linger(struct iw_hunt_slot *s, uint64_t ns)
+{
+    s->phase = LINGERING;
+    arm(s, ns);
 }
 
 /* Sends the rendered octets. Returns false if not all could be sent now, or the slot is over. */
@@ -111,24 +116,21 @@ static bool flush(struct iw_hunt_slot *s)
         ssize_t n = send(s->fd, s->out + s->out_sent, s->out_length - s->out_sent, MSG_NOSIGNAL);
 
         if (n > 0) {
-            s->connected = s->done.connected = true;
+            s->done.connected = true;
             iw_observer_input(s->observer, s->own, s->sent, s->out + s->out_sent, (size_t)n);
             s->sent += (size_t)n;
             s->out_sent += (size_t)n;
-            continue;
-        }
-        if (errno == EINTR)
-            continue;
-        if (errno == EAGAIN) {
+        } else if (errno == EAGAIN) {
             s->blocked = true;
             watch(s, EPOLLIN | EPOLLOUT);
-        } else if (!s->connected) {
-            refused(s);
-        } else { /* what the peer said last is still to be read */
-            s->phase = LINGERING;
-            arm(s, LINGER);
+            return false;
+        } else if (errno != EINTR) {
+            if (!s->done.connected)
+                refused(s);
+            else /* what the peer said last is still to be read */
+                linger(s, LINGER);
+            return false;
         }
-        return false;
     }
     s->out_length = s->out_sent = 0;
     if (s->asking && !s->asked)
@@ -153,7 +155,6 @@ static void render_until(struct iw_hunt_slot *s, size_t until)
 {
     while (s->at < until) {
         const struct iw_hunt_unit *u = &s->plan.units[s->unit];
-        size_t end, goal;
 
         if (s->unit == s->plan.n_units) { /* more units than a plan holds */
             s->at = s->plan.length;
@@ -164,8 +165,7 @@ static void render_until(struct iw_hunt_slot *s, size_t until)
             s->piece_length = iw_hunt_render(&s->plan, u, &s->known, &s->piece);
             s->piece_sent = 0;
         }
-        end = (size_t)u->at + u->length;
-        goal = until - u->at;
+        size_t end = (size_t)u->at + u->length, goal = until - u->at;
         if (until >= end || goal > s->piece_length)
             goal = s->piece_length;
         append(s, s->piece + s->piece_sent, goal - s->piece_sent);
@@ -188,9 +188,8 @@ static void shut(struct iw_hunt_slot *s)
         s->said = IW_SAID_FIN;
     }
     s->shut = true;
-    s->phase = LINGERING;
     /* A peer that has not even answered a Request gets less time to end the connection. */
-    arm(s, s->loop->linger && s->received ? s->loop->linger : LINGER);
+    linger(s, s->loop->linger && s->received ? s->loop->linger : LINGER);
 }
 
 /* Returns how long to wait. For a Reply, without which everything after it is early, wait longer
@@ -201,8 +200,7 @@ static uint64_t wait_of(const struct iw_hunt_loop *l, uint16_t ms, bool replied)
     uint64_t asked = (uint64_t)ms * 1000000;
 
     if (!replied && asked >= WAIT_MOST)
-        return l->patience ? most(l->patience, least(REPLY_MOST, scaled))
-                           : least(REPLY_MOST, scaled);
+        return most(l->patience, least(REPLY_MOST, scaled));
     if (l->patience) /* something is looked into: no haste, and what is cut is read in pieces */
         return least(l->patience, most(asked, WAIT_MOST));
     return least(asked, least(scaled, WAIT_MOST));
@@ -244,7 +242,7 @@ static void readable(struct iw_hunt_slot *s)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0) {
-        if (n < 0 && !s->connected)
+        if (n < 0 && !s->done.connected)
             refused(s);
         else
             ended(s, n < 0);
@@ -288,15 +286,13 @@ static void late(struct iw_hunt_slot *s)
     in_vain(s);
     if (s->phase == CALLED) {
         give_up_call(s, true);
-        return;
-    }
-    if (s->phase == WAITING) {
+    } else if (s->phase == WAITING) {
         advance(s);
-        return;
+    } else {
+        s->loop->lingered++;
+        iw_hunt_slot_add(s, IW_ANSWER_SILENCE, 0);
+        leave(s);
     }
-    s->loop->lingered++;
-    iw_hunt_slot_add(s, IW_ANSWER_SILENCE, 0);
-    leave(s);
 }
 
 /* ---- the loop ---- */
@@ -313,11 +309,9 @@ struct iw_hunt_loop *iw_hunt_loop_new(struct iw_hunt_world *world,
     l->control = -1;
     l->answer_time = 1000000;
     l->epoll = epoll_create1(EPOLL_CLOEXEC);
-    l->scratch = iw_got(malloc(iw_observer_scratch_size()));
     for (unsigned i = 0; i < IW_HUNT_SLOTS; i++) {
         l->slots[i].loop = l;
         l->slots[i].fd = -1;
-        l->slots[i].observer_memory = iw_got(malloc(iw_observer_size()));
     }
     return l;
 }
@@ -329,10 +323,8 @@ void iw_hunt_loop_free(struct iw_hunt_loop *l)
     iw_hunt_loop_abort(l);
     for (unsigned i = 0; i < IW_HUNT_SLOTS; i++) {
         iw_hunt_plan_free(&l->slots[i].plan);
-        free(l->slots[i].observer_memory);
         free(l->slots[i].out);
     }
-    free(l->scratch);
     close(l->epoll);
     free(l);
 }
@@ -390,7 +382,7 @@ static void take_call(struct iw_hunt_loop *l)
         if (s->phase != CALLED)
             continue;
         s->fd = fd;
-        s->connected = s->done.connected = true;
+        s->done.connected = true;
         s->asked = iw_transport_now();
         go(s);
         return;
@@ -398,23 +390,14 @@ static void take_call(struct iw_hunt_loop *l)
     close(fd);
 }
 
-static void look_for_calls(struct iw_hunt_loop *l)
-{
-    for (unsigned i = 0; i < IW_HUNT_SLOTS; i++)
-        if (l->slots[i].phase == CALLED)
-            give_up_call(&l->slots[i], false);
-}
-
 bool iw_hunt_loop_start(struct iw_hunt_loop *l, struct iw_hunt_input *input, uint64_t number)
 {
-    struct iw_hunt_slot *s = l->slots;
     bool calls = l->world->side == IW_SIDE_RESPONDER;
     unsigned i = 0;
 
-    while (i < l->world->slots && s->phase != FREE) {
+    while (i < l->world->slots && l->slots[i].phase != FREE)
         i++;
-        s++;
-    }
+    struct iw_hunt_slot *s = &l->slots[i];
     if (i == l->world->slots || (calls && !iw_hunt_world_ready(l->world)) ||
         (!calls && !reach(s, &l->world->to[i])))
         return false;
@@ -424,7 +407,7 @@ bool iw_hunt_loop_start(struct iw_hunt_loop *l, struct iw_hunt_input *input, uin
     s->peer = (enum iw_side)(1 - s->own);
     s->at = s->mark = s->unit = s->out_length = s->out_sent = 0;
     s->said = IW_SAID_NOTHING;
-    s->connected = s->shut = s->blocked = s->heard = s->asking = false;
+    s->shut = s->blocked = s->heard = s->asking = false;
     s->sent = s->received = s->asked = 0;
     arm(s, CONNECT);
     l->busy++;
@@ -456,11 +439,6 @@ uint64_t iw_hunt_loop_oldest(const struct iw_hunt_loop *l)
     return oldest;
 }
 
-const struct iw_hunt_input *iw_hunt_loop_at(const struct iw_hunt_loop *l, unsigned i)
-{
-    return l->slots[i].phase == FREE ? NULL : l->slots[i].done.input;
-}
-
 static void requested(void *context, unsigned slot)
 {
     struct iw_hunt_loop *l = context;
@@ -472,15 +450,15 @@ void iw_hunt_loop_step(struct iw_hunt_loop *l, int ms)
 {
     struct epoll_event events[IW_HUNT_SLOTS + 2];
     uint64_t now = iw_transport_now(), next = now + (uint64_t)ms * 1000000;
-    int n;
 
-    for (unsigned i = 0; i < IW_HUNT_SLOTS; i++)
-        if (l->slots[i].phase == CALLED && now + CALL_MS * 1000000 < next)
-            next = now + CALL_MS * 1000000;
-        else if (l->slots[i].phase != FREE && l->slots[i].deadline < next)
-            next = l->slots[i].deadline;
-    n = epoll_wait(l->epoll, events, IW_HUNT_SLOTS + 2,
-                   next > now ? (int)((next - now + 999999) / 1000000) : 0);
+    for (const struct iw_hunt_slot *s = l->slots; s < l->slots + IW_HUNT_SLOTS; s++) {
+        if (s->phase == CALLED)
+            next = least(next, now + CALL_MS * 1000000);
+        if (s->phase != FREE)
+            next = least(next, s->deadline);
+    }
+    int n = epoll_wait(l->epoll, events, IW_HUNT_SLOTS + 2,
+                       next > now ? (int)((next - now + 999999) / 1000000) : 0);
     for (int i = 0; i < n; i++) {
         struct iw_hunt_slot *s = events[i].data.ptr;
 
@@ -491,11 +469,13 @@ void iw_hunt_loop_step(struct iw_hunt_loop *l, int ms)
         else if (s->phase != FREE)
             handle(s, events[i].events);
     }
-    look_for_calls(l);
     now = iw_transport_now();
-    for (unsigned i = 0; i < IW_HUNT_SLOTS; i++)
-        if (l->slots[i].phase != FREE && l->slots[i].deadline <= now)
-            late(&l->slots[i]);
+    for (struct iw_hunt_slot *s = l->slots; s < l->slots + IW_HUNT_SLOTS; s++) {
+        if (s->phase == CALLED)
+            give_up_call(s, false);
+        if (s->phase != FREE && s->deadline <= now)
+            late(s);
+    }
 }
 
 void iw_hunt_loop_abort(struct iw_hunt_loop *l)

@@ -41,8 +41,6 @@ bool iw_hunt_loop_start(struct iw_hunt_loop *l, struct iw_hunt_input *input, uin
 unsigned iw_hunt_loop_busy(const struct iw_hunt_loop *l);
 /* Returns the number of the oldest sequence under way, or 0. */
 uint64_t iw_hunt_loop_oldest(const struct iw_hunt_loop *l);
-/* Returns the input on place `i`, or NULL. */
-const struct iw_hunt_input *iw_hunt_loop_at(const struct iw_hunt_loop *l, unsigned i);
 /* Handles pending events, and waits at most `ms` for one. */
 void iw_hunt_loop_step(struct iw_hunt_loop *l, int ms);
 /* Ends all connections; `done` is called for each. */

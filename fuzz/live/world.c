@@ -90,16 +90,15 @@ static bool make_memory(struct iw_hunt_world *w, size_t k, char *error, size_t r
 {
     struct iw_hunt_memory *m = &w->memories[k];
     json_t *rights = iw_got(json_array());
-    json_t *reply;
 
     for (size_t i = 0; i < 4 && kinds[k].rights[i]; i++)
         if (strcmp(kinds[k].rights[i], "remote-atomic") != 0 ||
             w->target->can(w->target, "extensions"))
             json_array_append_new(rights, iw_got(json_string(kinds[k].rights[i])));
-    reply = call(w,
-                 json_pack("{s:s, s:i, s:o, s:i}", "do", "register", "length", (int)kinds[k].length,
-                           "access", rights, "guard", IW_HUNT_GUARD),
-                 error, room);
+    json_t *reply = call(w,
+                         json_pack("{s:s, s:i, s:o, s:i}", "do", "register", "length",
+                                   (int)kinds[k].length, "access", rights, "guard", IW_HUNT_GUARD),
+                         error, room);
     if (!reply)
         return false;
     *m = (struct iw_hunt_memory){.mem = number(reply, "mem"),
@@ -206,6 +205,12 @@ int iw_hunt_world_fd(const struct iw_hunt_world *w)
     return w->instance && w->target->control ? iw_control_fd(w->target->control) : -1;
 }
 
+/* Returns true if the peer may change this one of the `n` digits of memory `k`. */
+static bool peers_own(size_t k, size_t at, size_t n)
+{
+    return k == 0 && at >= 2 * IW_HUNT_GUARD && at < n - 2 * IW_HUNT_GUARD;
+}
+
 const char *iw_hunt_world_stray(struct iw_hunt_world *w, char *text, size_t room)
 {
     for (size_t k = 0; k < w->n_memories; k++) {
@@ -214,19 +219,27 @@ const char *iw_hunt_world_stray(struct iw_hunt_world *w, char *text, size_t room
         char *now = look(w, m, error, sizeof(error));
         size_t n = strlen(m->content), at = 0;
 
-        while (now && at < n &&
-               (now[at] == m->content[at] ||
-                (k == 0 && at >= 2 * IW_HUNT_GUARD && at < n - 2 * IW_HUNT_GUARD)))
+        while (now && at < n && (now[at] == m->content[at] || peers_own(k, at, n)))
             at++;
-        if (now && at < n) {
+        bool changed = now && at < n;
+        free(now);
+        if (changed) {
             snprintf(text, room, "memory %zu (%s) has changed at octet %ld", k,
                      *m->remote ? m->remote : "no remote rights", (long)(at / 2) - IW_HUNT_GUARD);
-            free(now);
             return text;
         }
-        free(now);
     }
     return NULL;
+}
+
+/* Finds the address of a peer without an agent: it is the same for each slot. */
+static bool find_peer(struct iw_hunt_world *w, char *error, size_t room)
+{
+    if (!resolve(w->target->host, w->target->port, &w->to[0], &w->to_length, error, room))
+        return false;
+    for (unsigned i = 1; i < w->slots; i++)
+        w->to[i] = w->to[0];
+    return true;
 }
 
 /* ---- a peer that connects ---- */
@@ -251,13 +264,11 @@ static bool listen_for_it(struct iw_hunt_world *w, char *error, size_t room)
 
 bool iw_hunt_world_ready(struct iw_hunt_world *w)
 {
-    const char *how;
-
     if (w->side == IW_SIDE_INITIATOR)
         return true;
     if (!iw_hunt_world_death(w) && iw_target_calling(w->instance) && iw_transport_now() < w->grace)
         return false;
-    how = iw_target_check(w->instance, w->trouble, sizeof(w->trouble));
+    const char *how = iw_target_check(w->instance, w->trouble, sizeof(w->trouble));
     if ((how || *w->trouble) && !*w->dead)
         snprintf(w->dead, sizeof(w->dead), "%s", how ? how : "a sanitizer stopped it");
     return true;
@@ -296,26 +307,13 @@ enum iw_target_opened iw_hunt_world_open(struct iw_hunt_world *w, char *error, s
     }
     w->starts++;
     w->target = iw_target_of(w->instance);
-    if (w->target->control) {
-        if (!prepare_agent(w, error, room)) {
-            iw_hunt_world_close(w);
-            return IW_TARGET_UNREACHED;
-        }
+    bool calls = !w->target->control && w->side == IW_SIDE_RESPONDER;
+    if (w->target->control ? prepare_agent(w, error, room)
+        : calls            ? listen_for_it(w, error, room)
+                           : find_peer(w, error, room))
         return opened;
-    }
-    if (w->side == IW_SIDE_RESPONDER) {
-        if (listen_for_it(w, error, room))
-            return opened;
-        iw_hunt_world_close(w);
-        return IW_TARGET_BROKEN;
-    }
-    if (!resolve(w->target->host, w->target->port, &w->to[0], &w->to_length, error, room)) {
-        iw_hunt_world_close(w);
-        return IW_TARGET_UNREACHED;
-    }
-    for (unsigned i = 1; i < w->slots; i++)
-        w->to[i] = w->to[0];
-    return opened;
+    iw_hunt_world_close(w);
+    return calls ? IW_TARGET_BROKEN : IW_TARGET_UNREACHED;
 }
 
 void iw_hunt_world_close(struct iw_hunt_world *w)
@@ -349,11 +347,10 @@ void iw_hunt_world_kill(struct iw_hunt_world *w)
 const char *iw_hunt_world_death(struct iw_hunt_world *w)
 {
     char trouble[sizeof(w->trouble)];
-    const char *how;
 
     if (*w->dead)
         return w->dead;
-    how = w->target->death ? w->target->death(w->target) : NULL;
+    const char *how = w->target->death ? w->target->death(w->target) : NULL;
     if (!how && !(w->target->control && iw_control_lost(w->target->control)))
         return NULL;
     how = iw_target_check(w->instance, trouble, sizeof(trouble));
@@ -371,12 +368,11 @@ size_t iw_hunt_world_resident(const struct iw_hunt_world *w)
     char path[64];
     unsigned long total = 0, resident = 0;
     pid_t pid = w->instance ? iw_target_group(w->instance) : 0;
-    FILE *f;
 
     if (pid <= 0)
         return 0;
     snprintf(path, sizeof(path), "/proc/%ld/statm", (long)pid);
-    f = fopen(path, "re");
+    FILE *f = fopen(path, "re");
     if (!f || fscanf(f, "%lu %lu", &total, &resident) != 2)
         resident = 0;
     if (f)
