@@ -89,18 +89,21 @@ static int execute(struct iw_hunt *h, const char *command, double seconds, const
     return WIFEXITED(status) ? WEXITSTATUS(status) : SIGNALLED + WTERMSIG(status);
 }
 
-/* Returns `command` (freed), wrapped to run inside. */
-static char *enter(const struct iw_hunt *h, char *command)
+/* The same for a command (freed) that is to run inside. */
+static int execute_inside(struct iw_hunt *h, char *command, double seconds, const char *alive,
+                          bool *stuck)
 {
     char *folder = realpath(h->dir, NULL);
     char *quoted = iw_text_shell(folder ? folder : h->dir);
     char *filled = iw_text_fill(
         h->spec->inside, (const char *const[]){"command", command, "writable", quoted, NULL});
+    int status = execute(h, filled, seconds, alive, stuck);
 
     free(folder);
     free(quoted);
     free(command);
-    return filled;
+    free(filled);
+    return status;
 }
 
 static char *program(const char *name)
@@ -114,8 +117,8 @@ static char *program(const char *name)
     return quoted;
 }
 
-/* Appends an option with its value, a format (NULL: it has none). */
-__attribute__((format(printf, 3, 4))) static void add(char **text, const char *option,
+/* Appends words, and the word that the format makes (NULL: none). */
+__attribute__((format(printf, 3, 4))) static void add(char **text, const char *words,
                                                       const char *format, ...)
 {
     char *value = NULL, *before = *text;
@@ -126,7 +129,7 @@ __attribute__((format(printf, 3, 4))) static void add(char **text, const char *o
         iw_complain_memory();
     va_end(arguments);
     char *quoted = iw_text_shell(value ? value : "");
-    *text = iw_text_format("%s %s%s%s", before, option, value ? " " : "", value ? quoted : "");
+    *text = iw_text_format("%s %s%s%s", before, words, value ? " " : "", value ? quoted : "");
     free(quoted);
     free(value);
     free(before);
@@ -149,11 +152,10 @@ static char *own_command(const struct iw_hunt *h)
 /* Returns true if the kernel around the target is still there. */
 static bool there(struct iw_hunt *h)
 {
-    char *command = enter(h, iw_text_copy("true"));
     bool stuck = false;
-    int status = execute(h, command, TRY_SECONDS * h->o->time_scale, NULL, &stuck);
+    int status =
+        execute_inside(h, iw_text_copy("true"), TRY_SECONDS * h->o->time_scale, NULL, &stuck);
 
-    free(command);
     return status == 0 && !stuck;
 }
 
@@ -201,10 +203,8 @@ struct iw_hunt_event iw_hunt_try_inside(struct iw_hunt *h, struct iw_hunt_input 
     }
     add(&command, "--try", "%s", in);
     add(&command, "2>/dev/null", NULL);
-    command = enter(h, command);
-    execute(h, command, (TRY_SECONDS + (double)n * SEQUENCE_SECONDS) * h->o->time_scale, NULL,
-            &stuck);
-    free(command);
+    execute_inside(h, command, (TRY_SECONDS + (double)n * SEQUENCE_SECONDS) * h->o->time_scale,
+                   NULL, &stuck);
     if (!access(out, R_OK)) {
         json_t *o = json_load_file(out, 0, NULL);
 
@@ -255,15 +255,15 @@ int iw_hunt_try_file(struct iw_hunt *h)
 /* Plays a case with iwarp-conform, which knows the way inside. */
 char *iw_hunt_play_inside(struct iw_hunt *h, const char *path, const char *folder, char **pcap)
 {
-    char *conform = program("iwarp-conform"), *target = iw_text_shell(h->o->target);
-    char *quoted = iw_text_shell(path), *into = iw_text_format("%s/played", folder);
-    char *results = iw_text_shell(into);
-    char *command = iw_text_format("%s run --target %s --cases %s --results %s --allow-hazard "
-                                   "--time-scale %g >/dev/null 2>&1",
-                                   conform, target, quoted, results, h->o->time_scale);
-    char *report = iw_text_format("%s/run.json", into), *verdict = NULL;
+    char *report = iw_text_format("%s/played/run.json", folder), *verdict = NULL;
+    char *command = program("iwarp-conform");
     json_t *o = NULL, *played = NULL;
 
+    add(&command, "run --target", "%s", h->o->target);
+    add(&command, "--cases", "%s", path);
+    add(&command, "--results", "%s/played", folder);
+    add(&command, "--allow-hazard --time-scale", "%g", h->o->time_scale);
+    add(&command, ">/dev/null 2>&1", NULL);
     /* The effect of the last try may show only now. */
     for (unsigned tries = 0; !played && tries < 2; tries++) {
         if (tries && (there(h) || !restart(h)))
@@ -276,18 +276,12 @@ char *iw_hunt_play_inside(struct iw_hunt *h, const char *path, const char *folde
     }
     if (played) {
         const char *reason = json_string_value(json_object_get(played, "reason"));
-        const char *own = json_string_value(json_object_get(played, "pcap"));
 
         verdict = iw_text_format("%s%s%s", json_string_value(json_object_get(played, "verdict")),
                                  reason ? " " : "", reason ? reason : "");
-        *pcap = iw_text_copy(own);
+        *pcap = iw_text_copy(json_string_value(json_object_get(played, "pcap")));
     }
     json_decref(o);
-    free(conform);
-    free(target);
-    free(quoted);
-    free(into);
-    free(results);
     free(command);
     free(report);
     return verdict;
@@ -295,9 +289,10 @@ char *iw_hunt_play_inside(struct iw_hunt *h, const char *path, const char *folde
 
 /* ---- the hunt ---- */
 
-static char *graph_path(const struct iw_hunt *h)
+/* Returns the name of the graph in the folder of results. */
+static const char *graph_name(const struct iw_hunt *h)
 {
-    return iw_text_format("%s/graph%s", h->dir, iw_hunt_graph_is_json(h->o->graph) ? ".json" : "");
+    return iw_hunt_graph_is_json(h->o->graph) ? "graph.json" : "graph";
 }
 
 static char *session_command(const struct iw_hunt *h, unsigned session)
@@ -318,19 +313,15 @@ static char *session_command(const struct iw_hunt *h, unsigned session)
         add(&command, "--findings", "%u", h->o->findings);
     if (h->o->suppress)
         add(&command, "--suppress", "%s", h->o->suppress);
-    if (h->o->graph) {
-        char *graph = graph_path(h);
-
-        add(&command, "--graph", "%s", graph);
-        free(graph);
-    }
+    if (h->o->graph)
+        add(&command, "--graph", "%s/%s", h->dir, graph_name(h));
     for (size_t i = 0; i < h->o->n_seeds; i++)
         add(&command, "--seeds", "%s", h->o->seeds[i]);
     if (h->o->blind)
         add(&command, "--blind", NULL);
     if (h->o->coverage)
         add(&command, "--coverage", NULL);
-    return enter(h, command);
+    return command;
 }
 
 /* Returns the larger number: each session begins with what the one before has kept. */
@@ -359,12 +350,11 @@ static void add_up(struct iw_hunt *h, const char *progress)
  * status; cp prints errors. */
 static int take_graph(struct iw_hunt *h)
 {
-    char *from = graph_path(h), *quoted = iw_text_shell(from), *to = iw_text_shell(h->o->graph);
-    char *command = iw_text_format("cp -- %s %s", quoted, to);
-    int status = execute(h, command, 0, NULL, NULL) ? IW_EXIT_TESTER : 0;
+    char *command = iw_text_copy("cp"), *to = iw_text_shell(h->o->graph);
 
-    free(from);
-    free(quoted);
+    add(&command, "--", "%s/%s", h->dir, graph_name(h));
+    add(&command, to, NULL);
+    int status = execute(h, command, 0, NULL, NULL) ? IW_EXIT_TESTER : 0;
     free(to);
     free(command);
     return status;
@@ -435,14 +425,13 @@ int iw_hunt_watch(struct iw_hunt *h)
         status = IW_EXIT_UNREACHED;
     }
     for (unsigned session = 0; !status && !iw_hunt_is_over(h) && !hopeless(h); session++) {
-        char *command = session_command(h, session);
         bool stuck = false;
         uint64_t before = h->over;
 
         unlink(progress);
         unlink(report);
-        status = execute(h, command, STUCK_SECONDS * h->o->time_scale, progress, &stuck);
-        free(command);
+        status = execute_inside(h, session_command(h, session), STUCK_SECONDS * h->o->time_scale,
+                                progress, &stuck);
         add_up(h, progress);
         iw_hunt_load_findings(h);
         bool whole = !access(report, F_OK);

@@ -25,6 +25,16 @@ static bool lasts(const struct iw_hunt *h)
     return h->o->resume && h->dir;
 }
 
+/* Opens a file in the folder of results. */
+static FILE *open_in(const char *dir, const char *name, const char *mode)
+{
+    char *path = iw_text_format("%s/%s", dir, name);
+    FILE *f = fopen(path, mode);
+
+    free(path);
+    return f;
+}
+
 /* ---- sequences ---- */
 
 void iw_hunt_write_inputs(FILE *f, struct iw_hunt_input *const *inputs, size_t n)
@@ -55,16 +65,17 @@ size_t iw_hunt_read_inputs(FILE *f, struct iw_hunt_input **inputs, size_t room)
 
 void iw_hunt_save_kept(struct iw_hunt *h, size_t i)
 {
-    char *path = lasts(h) ? iw_text_format("%s/corpus/%016" PRIx64, h->dir,
-                                           iw_hunt_input_digest(IW_HUNT_DIGEST, h->corpus[i].input))
-                          : NULL;
-    FILE *f = path ? fopen(path, "we") : NULL;
+    char name[32];
 
+    if (!lasts(h))
+        return;
+    snprintf(name, sizeof(name), "corpus/%016" PRIx64,
+             iw_hunt_input_digest(IW_HUNT_DIGEST, h->corpus[i].input));
+    FILE *f = open_in(h->dir, name, "we");
     if (f) {
         iw_hunt_write_inputs(f, &h->corpus[i].input, 1);
         fclose(f);
     }
-    free(path);
 }
 
 void iw_hunt_save_started(struct iw_hunt *h, const struct iw_hunt_input *in)
@@ -84,8 +95,7 @@ void iw_hunt_save_started(struct iw_hunt *h, const struct iw_hunt_input *in)
 /* Reads the ring, oldest first. */
 size_t iw_hunt_load_started(const char *dir, struct iw_hunt_input **inputs)
 {
-    char *path = iw_text_format("%s/started", dir);
-    FILE *f = fopen(path, "re");
+    FILE *f = open_in(dir, "started", "re");
     static uint8_t record[RECORD];
     uint64_t numbers[RECORDS];
     size_t n = 0;
@@ -114,7 +124,6 @@ size_t iw_hunt_load_started(const char *dir, struct iw_hunt_input **inputs)
     }
     if (f)
         fclose(f);
-    free(path);
     return n;
 }
 
@@ -122,17 +131,16 @@ size_t iw_hunt_load_started(const char *dir, struct iw_hunt_input **inputs)
 
 void iw_hunt_save_finding(struct iw_hunt *h, const struct iw_hunt_finding *f)
 {
-    char *path = h->dir ? iw_text_format("%s/findings.jsonl", h->dir) : NULL;
-    FILE *out = path ? fopen(path, "ae") : NULL;
-    json_t *o = out ? iw_hunt_finding_json(f) : NULL;
+    if (!h->dir)
+        return;
+    FILE *out = open_in(h->dir, "findings.jsonl", "ae");
+    json_t *o = iw_hunt_finding_json(f);
     bool good = out && !json_dumpf(o, out, JSON_COMPACT) && fputc('\n', out) != EOF;
-
     if (out)
         good = !fclose(out) && good;
-    if (path && !good)
-        iw_complain("cannot write %s: %s", path, strerror(errno));
+    if (!good)
+        iw_complain("cannot write %s/findings.jsonl: %s", h->dir, strerror(errno));
     json_decref(o);
-    free(path);
 }
 
 static char *text_of(const json_t *o, const char *name)
@@ -211,8 +219,7 @@ void iw_hunt_forget_findings(const struct iw_hunt *h)
 
 void iw_hunt_load_findings(struct iw_hunt *h)
 {
-    char *path = iw_text_format("%s/findings.jsonl", h->dir);
-    FILE *f = fopen(path, "re");
+    FILE *f = open_in(h->dir, "findings.jsonl", "re");
     char *line = NULL;
     size_t room = 0, n = 0;
 
@@ -230,25 +237,23 @@ void iw_hunt_load_findings(struct iw_hunt *h)
     free(line);
     if (f)
         fclose(f);
-    free(path);
 }
 
 /* ---- all of it ---- */
 
 void iw_hunt_save_progress(struct iw_hunt *h)
 {
-    char *path = lasts(h) ? iw_text_format("%s/progress.json", h->dir) : NULL;
+    if (!lasts(h))
+        return;
+    char *path = iw_text_format("%s/progress.json", h->dir);
     json_t *places =
-        path && h->coverage ? json_integer((json_int_t)iw_hunt_coverage_places(h->coverage)) : NULL;
+        h->coverage ? json_integer((json_int_t)iw_hunt_coverage_places(h->coverage)) : NULL;
     json_t *o =
-        path ? json_pack("{s:I, s:I, s:I, s:I, s:I, s:o*}", "sequences", (json_int_t)h->over,
+        iw_got(json_pack("{s:I, s:I, s:I, s:I, s:I, s:o*}", "sequences", (json_int_t)h->over,
                          "states", (json_int_t)iw_hunt_graph_states(h->graph), "edges",
                          (json_int_t)iw_hunt_graph_edges(h->graph), "kept", (json_int_t)h->n_corpus,
-                         "starts", (json_int_t)h->world.starts, "places", places)
-             : NULL;
-
-    if (o)
-        json_dump_file(o, path, JSON_COMPACT);
+                         "starts", (json_int_t)h->world.starts, "places", places));
+    json_dump_file(o, path, JSON_COMPACT);
     json_decref(o);
     free(path);
 }
@@ -260,15 +265,13 @@ static void load_corpus(struct iw_hunt *h, const char *folder)
     const struct dirent *entry;
 
     while (d && (entry = readdir(d))) {
-        char *path = iw_text_format("%s/%s", folder, entry->d_name);
-        FILE *f = *entry->d_name == '.' ? NULL : fopen(path, "re");
+        FILE *f = *entry->d_name == '.' ? NULL : open_in(folder, entry->d_name, "re");
         struct iw_hunt_input *in;
 
         if (f && iw_hunt_read_inputs(f, &in, 1) == 1)
             iw_hunt_seeds_add(&h->seeds, in);
         if (f)
             fclose(f);
-        free(path);
     }
     if (d)
         closedir(d);
