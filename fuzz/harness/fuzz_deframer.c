@@ -183,9 +183,8 @@ static bool on_early(void *context, const struct iw_fpdu *fpdu)
 
 static void begin(bool with_early)
 {
-    sink = (struct iw_deframer_sink){.fpdu = on_fpdu, .check = on_check};
-    if (with_early)
-        sink.early = on_early;
+    sink = (struct iw_deframer_sink){
+        .fpdu = on_fpdu, .check = on_check, .early = with_early ? on_early : NULL};
     iw_deframer_init(&deframer, &sink, (settings[0] & IW_FUZZ_MARKERS_A) != 0,
                      (settings[0] & IW_FUZZ_CRC) != 0, iw_crc32c_portable, 0, buffer,
                      sizeof buffer);
@@ -199,14 +198,11 @@ static void begin(bool with_early)
 /* Feeds octets of the stream, as one or more pieces. */
 static int feed(size_t from, size_t length, size_t cut)
 {
-    const uint8_t *octets = iw_fuzz_fenced(stream + from, length);
-    struct iw_iov in[2] = {{(void *)octets, length}, {NULL, 0}};
+    uint8_t *octets = (uint8_t *)(uintptr_t)iw_fuzz_fenced(stream + from, length);
+    size_t first = cut < length ? cut : length;
+    struct iw_iov in[2] = {{octets, first}, {octets + first, length - first}};
 
-    if (cut < length) {
-        in[0].length = cut;
-        in[1] = (struct iw_iov){(void *)(octets + cut), length - cut};
-    }
-    return iw_deframer_input(&deframer, from, in, cut < length ? 2 : 1);
+    return iw_deframer_input(&deframer, from, in, first < length ? 2 : 1);
 }
 
 /* Checks the end, when everything has come. */

@@ -222,22 +222,23 @@ static void start_up(enum iw_side side)
     bool enhanced = (settings[0] & IW_FUZZ_ENHANCED) != 0;
     bool peer_to_peer = enhanced && (settings[0] & IW_FUZZ_PEER_TO_PEER) != 0;
     /* Who receives Markers asks for them. */
-    uint8_t theirs = side == IW_SIDE_INITIATOR ? IW_FUZZ_MARKERS_B : IW_FUZZ_MARKERS_A;
-    struct iw_mpa_startup_header h = {.revision = enhanced ? 2 : 1};
-    struct iw_mpa_enhanced e = {.peer_to_peer = peer_to_peer, .ird = 4, .ord = 4};
-    struct iw_fuzz_step step = {.body = frame, .length = IW_MPA_STARTUP_HEADER};
+    bool markers =
+        (settings[0] & (side == IW_SIDE_INITIATOR ? IW_FUZZ_MARKERS_B : IW_FUZZ_MARKERS_A)) != 0;
+    bool crc = (settings[0] & IW_FUZZ_CRC) != 0;
+    struct iw_mpa_startup_header h = {.revision = enhanced ? 2 : 1,
+                                      .flags = (uint8_t)((markers ? IW_MPA_FLAG_M : 0) |
+                                                         (crc ? IW_MPA_FLAG_C : 0) |
+                                                         (enhanced ? IW_MPA_FLAG_S : 0)),
+                                      .pd_length = enhanced ? IW_MPA_ENHANCED_LENGTH : 0};
+    struct iw_mpa_enhanced e = {
+        .peer_to_peer = peer_to_peer,
+        .rtr = peer_to_peer ? IW_MPA_RTR_WRITE | IW_MPA_RTR_READ | IW_MPA_RTR_SEND : 0,
+        .ird = 4,
+        .ord = 4};
+    struct iw_fuzz_step step = {.body = frame,
+                                .length = IW_MPA_STARTUP_HEADER + (size_t)h.pd_length};
 
     memcpy(h.key, side == IW_SIDE_INITIATOR ? iw_mpa_request_key : iw_mpa_reply_key, sizeof h.key);
-    if ((settings[0] & theirs) != 0)
-        h.flags |= IW_MPA_FLAG_M;
-    if ((settings[0] & IW_FUZZ_CRC) != 0)
-        h.flags |= IW_MPA_FLAG_C;
-    e.rtr = peer_to_peer ? IW_MPA_RTR_WRITE | IW_MPA_RTR_READ | IW_MPA_RTR_SEND : 0;
-    if (enhanced) {
-        h.flags |= IW_MPA_FLAG_S;
-        h.pd_length = IW_MPA_ENHANCED_LENGTH;
-        step.length = sizeof frame;
-    }
     (void)iw_wire_put_startup(frame, sizeof frame, &h);
     (void)iw_wire_put_enhanced(frame + IW_MPA_STARTUP_HEADER, IW_MPA_ENHANCED_LENGTH, &e);
     arrive(side, &step, false);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 1 << 16, SAID = 1 << 20, TRIES = 200 };
+enum { BATCH = 1 << 16, TRIES = 200 };
 
 static struct iw_station station[2];
 static uint8_t batch[BATCH];
@@ -22,35 +22,18 @@ static uint64_t batch_from, random_state;
 static bool tracing;
 static bool over; /* the connection is: what comes now is dropped, where it is looked at at all */
 
-/* The octets that each has sent since the last comparison; a sum of those that do not fit. */
-static uint8_t said[2][SAID];
-static size_t said_length[2];
-static uint64_t said_more[2];
+/* How much each has sent since the last comparison, and the sum of that. */
+static struct {
+    size_t length;
+    uint64_t sum;
+} said[2];
 
 static void out(void *context, const uint8_t *octets, size_t length)
 {
     size_t which = context == &station[1];
 
-    size_t at = said_length[which], room = at < SAID ? SAID - at : 0;
-    size_t fits = length < room ? length : room;
-
-    memcpy(said[which] + SAID - room, octets, fits);
-    for (size_t i = fits; i < length; i++)
-        said_more[which] = (said_more[which] ^ octets[i]) * 0x100000001b3u;
-    said_length[which] += length;
-}
-
-static void forget_what_was_said(void)
-{
-    memset(said_length, 0, sizeof said_length);
-    memset(said_more, 0, sizeof said_more);
-}
-
-static bool said_the_same(void)
-{
-    size_t held = said_length[0] < SAID ? said_length[0] : SAID;
-
-    return memcmp(said[0], said[1], held) == 0 && said_more[0] == said_more[1];
+    said[which].length += length;
+    iw_fuzz_mix_octets(&said[which].sum, octets, length);
 }
 
 static void out_end(void *context, bool reset)
@@ -110,10 +93,11 @@ static void compare(void)
         iw_check_info(a->fault.fault.check)->name, (unsigned long long)a->fault.fault.pos);
     IW_FUZZ_CHECK(a->history == b->history, "segments: another order brings other completions");
     /* A Read may return octets placed early, from an FPDU whose turn has not come. */
-    bool same = said_length[0] == said_length[1] && (!iw_station_boundary(a) || said_the_same());
+    bool same =
+        said[0].length == said[1].length && (!iw_station_boundary(a) || said[0].sum == said[1].sum);
     IW_FUZZ_CHECK(same, "segments: another order brings another answer (%zu octets, %zu)",
-                  said_length[0], said_length[1]);
-    forget_what_was_said();
+                  said[0].length, said[1].length);
+    memset(said, 0, sizeof said);
     over = wrong(a);
     /* Octets placed early may be in an FPDU that has not come whole: then its Markers are wrong,
      * which is a fault once it has. */
@@ -228,7 +212,7 @@ static void run(const uint8_t *octets, size_t length)
     over = false;
     random_state = in.settings[3] + 1u;
     batch_from = batch_length = 0;
-    forget_what_was_said();
+    memset(said, 0, sizeof said);
     for (size_t i = 0; i < 2; i++) {
         iw_station_open(&station[i], in.settings);
         station[i].config.early_placement = i == 1;
