@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fuzz.h"
 
+#include <sanitizer/asan_interface.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,48 +36,28 @@ void *iw_fuzz_allocate(size_t size)
 #define WATCHED
 #endif
 
-#ifdef WATCHED
-
-#include <sanitizer/asan_interface.h>
-
 const uint8_t *iw_fuzz_fenced(const uint8_t *octets, size_t length)
 {
+#ifdef WATCHED
     static uint8_t box[IW_FUZZ_FENCED];
     uint8_t *at = box + sizeof box - length;
 
     if (length > 0)
         memcpy(at, octets, length);
     return at;
-}
-
-void iw_fuzz_poison(void *at, size_t size)
-{
-    __asan_poison_memory_region(at, size);
-}
-
-void iw_fuzz_unpoison(void *at, size_t size)
-{
-    __asan_unpoison_memory_region(at, size);
-}
-
 #else
-
-const uint8_t *iw_fuzz_fenced(const uint8_t *octets, size_t length)
-{
     (void)length;
     return octets;
+#endif
 }
 
+/* Without AddressSanitizer the compilers' macros do nothing. */
 void iw_fuzz_poison(void *at, size_t size)
 {
-    (void)at;
-    (void)size;
+    ASAN_POISON_MEMORY_REGION(at, size);
 }
 
 void iw_fuzz_unpoison(void *at, size_t size)
 {
-    (void)at;
-    (void)size;
+    ASAN_UNPOISON_MEMORY_REGION(at, size);
 }
-
-#endif

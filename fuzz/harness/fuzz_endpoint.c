@@ -137,8 +137,7 @@ static void run(const uint8_t *octets, size_t length)
     struct iw_fuzz_step step;
 
     iw_station_open(&station, in.settings);
-    iw_witness_open(&watch, INITIATOR ? &station : NULL, INITIATOR ? NULL : &station,
-                    station.config.extensions);
+    iw_witness_open(&watch, INITIATOR ? &station : NULL, INITIATOR ? NULL : &station);
     started = false;
     iw_station_create(&station);
     if ((in.settings[0] & IW_FUZZ_STARTED) != 0)

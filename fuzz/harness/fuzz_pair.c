@@ -262,7 +262,7 @@ static void run(const uint8_t *octets, size_t length)
         station[side].room = CHANNEL;
     }
     station[0].config.mpa.markers = (in.settings[0] & IW_FUZZ_MARKERS_B) != 0;
-    iw_witness_open(&watch, &station[0], &station[1], station[0].config.extensions);
+    iw_witness_open(&watch, &station[0], &station[1]);
     iw_station_create(&station[0]);
     iw_station_create(&station[1]);
     if ((in.settings[0] & IW_FUZZ_STARTED) != 0)

@@ -164,14 +164,6 @@ void iw_hunt_split(struct iw_hunt_input *in, size_t at, size_t length)
     iw_hunt_insert(in, at + 1, step->kind, step->octets + length, rest);
 }
 
-void iw_hunt_swap(struct iw_hunt_input *in, size_t a, size_t b)
-{
-    struct iw_hunt_step step = in->steps[a];
-
-    in->steps[a] = in->steps[b];
-    in->steps[b] = step;
-}
-
 /* ---- octets ---- */
 
 bool iw_hunt_regular(const uint8_t *octets, size_t length)

@@ -71,7 +71,6 @@ void iw_hunt_insert_time(struct iw_hunt_input *in, size_t at, unsigned ms);
 void iw_hunt_drop(struct iw_hunt_input *in, size_t at, size_t count);
 /* Splits step `at` after its first `length` octets. */
 void iw_hunt_split(struct iw_hunt_input *in, size_t at, size_t length);
-void iw_hunt_swap(struct iw_hunt_input *in, size_t a, size_t b);
 static inline bool iw_hunt_sends(const struct iw_hunt_step *step)
 {
     return step->kind == IW_FUZZ_A || step->kind == IW_FUZZ_B || step->kind == IW_FUZZ_AT;

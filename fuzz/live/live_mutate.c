@@ -32,7 +32,7 @@ static size_t some(const struct iw_hunt_input *in, struct iw_mutate_random *r)
 
 static void change_writes(struct iw_hunt_input *in, struct iw_mutate_random *r)
 {
-    size_t i = some(in, r), at;
+    size_t i = some(in, r);
 
     if (i >= in->n)
         return;
@@ -40,10 +40,11 @@ static void change_writes(struct iw_hunt_input *in, struct iw_mutate_random *r)
     case 0:
         in->steps[i].kind = in->steps[i].kind == IW_FUZZ_B ? IW_FUZZ_A : IW_FUZZ_B;
         break;
-    case 1:
-        at = iw_mutate_below(r, in->n + 1);
+    case 1: {
+        size_t at = iw_mutate_below(r, in->n + 1);
         iw_hunt_insert(in, at, iw_mutate_chance(r, 2) ? IW_FUZZ_FIN : IW_FUZZ_RST, "", 1);
         break;
+    }
     case 2:
         iw_hunt_insert_time(in, i, PAUSE_MS * (1 + (unsigned)iw_mutate_below(r, 5)));
         break;
@@ -81,15 +82,14 @@ static bool read_script(struct iw_hunt_mutator *m, struct iw_mutate_script *s,
 struct iw_hunt_input *iw_hunt_mutate(struct iw_hunt_mutator *m, const struct iw_hunt_input *in,
                                      const struct iw_hunt_input *other, struct iw_mutate_random *r)
 {
-    struct iw_hunt_input *out;
-
     if (!read_script(m, &m->script, in))
         return iw_hunt_input_copy(in);
     if (iw_mutate_chance(r, CROSS) && read_script(m, &m->other, other))
         iw_mutate_cross(&m->script, &m->other, r);
     else
         iw_mutate_change(&m->script, r, NULL);
-    out = iw_hunt_input_read(m->octets, iw_mutate_write(&m->script, m->octets, sizeof(m->octets)));
+    struct iw_hunt_input *out =
+        iw_hunt_input_read(m->octets, iw_mutate_write(&m->script, m->octets, sizeof(m->octets)));
     while (iw_mutate_chance(r, OWN))
         change_writes(out, r);
     return out;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* iwarp-fuzz: fuzzes a live iWARP peer. */
 #include <errno.h>
-#include <fcntl.h>
 #include <netdb.h>
 #include <signal.h>
 #include <stdio.h>
@@ -186,21 +185,19 @@ static unsigned jobs(const struct iw_hunt *h)
 static bool writable(const char *path)
 {
     struct stat at;
-    int fd;
+    bool there = path && !stat(path, &at);
 
-    if (!path || (!stat(path, &at) && !S_ISREG(at.st_mode) && !S_ISDIR(at.st_mode)))
+    if (!path || (there && !S_ISREG(at.st_mode) && !S_ISDIR(at.st_mode)))
         return true;
-    fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT) {
-        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0)
-            unlink(path);
-    }
-    if (fd < 0)
+    FILE *f = fopen(path, "ae");
+    if (!f) {
         iw_complain("cannot write %s: %s", path, strerror(errno));
-    else
-        close(fd);
-    return fd >= 0;
+        return false;
+    }
+    fclose(f);
+    if (!there)
+        unlink(path);
+    return true;
 }
 
 /* Opens the map of the peer's coverage if it is wanted. Returns false after printing an error. */

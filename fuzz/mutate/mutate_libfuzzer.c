@@ -50,6 +50,14 @@ static bool plain(void)
     return off != 0;
 }
 
+/* Reads an input of a harness with steps. Returns false if it is none. */
+static bool read_script(struct iw_mutate_script *s, const uint8_t *data, size_t size)
+{
+    s->single = iw_fuzz_harness.single;
+    s->commands = iw_fuzz_harness.commands;
+    return iw_fuzz_harness.steps && iw_mutate_read(s, data, size);
+}
+
 /* Returns true for the harness whose plain octets are a ULPDU. */
 static bool takes_ulpdu(void)
 {
@@ -61,11 +69,9 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
     struct iw_mutate_random r = {seed};
 
     WRITTEN(data, size);
-    script.single = iw_fuzz_harness.single;
-    script.commands = iw_fuzz_harness.commands;
     if (plain() || iw_mutate_chance(&r, 8))
         return mutate_octets(data, size, most);
-    if (iw_fuzz_harness.steps && iw_mutate_read(&script, data, size)) {
+    if (read_script(&script, data, size)) {
         iw_mutate_change(&script, &r, mutate_octets);
         return iw_mutate_write(&script, data, most);
     }
@@ -85,10 +91,7 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t 
 
     WRITTEN(a, a_size);
     WRITTEN(b, b_size);
-    script.single = other.single = iw_fuzz_harness.single;
-    script.commands = other.commands = iw_fuzz_harness.commands;
-    if (!plain() && iw_fuzz_harness.steps && iw_mutate_read(&script, a, a_size) &&
-        iw_mutate_read(&other, b, b_size)) {
+    if (!plain() && read_script(&script, a, a_size) && read_script(&other, b, b_size)) {
         iw_mutate_cross(&script, &other, &r);
         return iw_mutate_write(&script, out, most);
     }

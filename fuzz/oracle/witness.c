@@ -180,7 +180,7 @@ static void seen(void *context, const struct iw_observation *o)
 }
 
 void iw_witness_open(struct iw_witness *w, struct iw_station *initiator,
-                     struct iw_station *responder, bool extensions)
+                     struct iw_station *responder)
 {
     static void *memory, *scratch;
     struct iw_observer_config config = {
@@ -189,7 +189,7 @@ void iw_witness_open(struct iw_witness *w, struct iw_station *initiator,
         .seen = seen,
         .lend = iw_fuzz_lend,
         .give_back = iw_fuzz_give_back,
-        .extensions = extensions,
+        .extensions = (initiator != NULL ? initiator : responder)->config.extensions,
     };
 
     if (memory == NULL) {

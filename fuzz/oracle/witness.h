@@ -32,7 +32,7 @@ struct iw_witness {
 
 /* Call before each input, with the stations of this input. */
 void iw_witness_open(struct iw_witness *w, struct iw_station *initiator,
-                     struct iw_station *responder, bool extensions);
+                     struct iw_station *responder);
 void iw_witness_close(struct iw_witness *w);
 
 /* Feeds octets of a side, in order. */

@@ -77,11 +77,6 @@ static void split_last(struct iw_hunt_input *in)
     iw_hunt_split(in, 1, 2);
 }
 
-static void swap_ends(struct iw_hunt_input *in)
-{
-    iw_hunt_swap(in, 0, 2);
-}
-
 static void steps_are_edited(void **state)
 {
     (void)state;
@@ -95,7 +90,6 @@ static void steps_are_edited(void **state)
     edit("a01 b020304 r05", split_one, "a01 b02 b0304 r05");
     edit("a01 b020304 r05", split_last, "a01 b0203 b04 r05");
     edit("a01 b020304 r05", split_nothing, "a01 b020304 r05");
-    edit("a01 b020304 r05", swap_ends, "r05 b020304 a01");
 }
 
 static void an_input_has_bounds(void **state)
