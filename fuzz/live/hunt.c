@@ -22,18 +22,17 @@ enum {
 
 int iw_hunt_open(struct iw_hunt *h)
 {
-    char error[1024];
     enum iw_target_opened opened = IW_TARGET_UNREACHED;
 
     if (h->world.instance)
         return 0;
     for (int i = 0; i < OPENED_TRIES && opened != IW_TARGET_OPENED; i++)
-        opened = iw_hunt_world_open(&h->world, error, sizeof(error));
+        opened = iw_hunt_world_open(&h->world);
     if (opened == IW_TARGET_OPENED) {
         iw_hunt_loop_attach(h->loop);
         return 0;
     }
-    iw_complain("%s", error);
+    iw_complain("%s", h->world.error);
     return opened == IW_TARGET_UNREACHED ? IW_EXIT_UNREACHED : IW_EXIT_TESTER;
 }
 
