@@ -198,14 +198,12 @@ def afl(options):
             common[f"IW_FUZZ_{word.upper()}"] = "1"
     running = []
     try:
-        for title, program, extra, environment in instances(options.jobs, plain, asan, cmplog):
+        for title, fuzzer, extra, environment in instances(options.jobs, plain, asan, cmplog):
             if "steps" not in about:
                 environment = {k: v for k, v in environment.items() if k != "AFL_CUSTOM_MUTATOR_ONLY"}
             log = open(os.path.join(ROOT, "build-fuzz-afl", f"{harness}-{title}.log"), "w", encoding="utf-8")
             command = ["afl-fuzz", "-i", seeds, "-o", out, "-x", DICTIONARY, "-g", "1", "-G", str(MOST), "-t", "1000", *extra, *(["-V", str(options.time)] if options.time else []),
-                       "--", program]
-            if "-M" not in extra and "-S" not in extra:
-                command[1:1] = ["-S", title]
+                       "--", fuzzer]
             running.append((title, subprocess.Popen(command, env={**os.environ, **common, **environment}, stdout=log, stderr=subprocess.STDOUT)))
             say(f"{title}: {log.name}")
         for title, process in running:

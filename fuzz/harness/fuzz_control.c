@@ -57,47 +57,50 @@ static void pass_on(struct iw_control_channel *to, struct iw_control_channel *fr
     json_decref(again);
 }
 
+/* Takes the lines that have come. Returns false if the channel is broken. */
+static bool take_lines(struct lines *lines, struct iw_control_channel *channel,
+                       struct iw_control_channel *to, struct iw_control_channel *from)
+{
+    json_t *object;
+    char error[200];
+    int got;
+
+    while ((got = iw_control_channel_next(channel, &object, error, sizeof error)) != 0) {
+        lines->count++;
+        if (got < 0) {
+            for (const char *c = error; *c != '\0'; c++)
+                IW_FUZZ_CHECK(*c >= ' ' && *c <= '~', "control: an error that cannot be printed");
+            mix_text(lines, error);
+            if (got == -2)
+                return false;
+            continue;
+        }
+        IW_FUZZ_CHECK(json_is_object(object), "control: a line that is no object");
+        char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
+        if (text != NULL)
+            mix_text(lines, text);
+        free(text);
+        pass_on(to, from, object);
+        json_decref(object);
+    }
+    return true;
+}
+
 static struct lines receive(const uint8_t *octets, size_t length, size_t step)
 {
-    int in[2], pipe_[2];
+    int in[2], through[2];
     struct lines lines = {0};
-    bool broken = false;
 
     connect_pair(in);
-    connect_pair(pipe_);
+    connect_pair(through);
     struct iw_control_channel *channel = iw_control_channel_create(in[1]);
-    struct iw_control_channel *to = iw_control_channel_create(pipe_[0]);
-    struct iw_control_channel *from = iw_control_channel_create(pipe_[1]);
+    struct iw_control_channel *to = iw_control_channel_create(through[0]);
+    struct iw_control_channel *from = iw_control_channel_create(through[1]);
     IW_FUZZ_CHECK(channel != NULL && to != NULL && from != NULL, "no memory");
-    for (size_t at = 0; at < length && !broken;) {
-        size_t part = length - at < step ? length - at : step;
-        give(in[0], octets + at, part);
-        at += part;
-        if (iw_control_channel_read(channel) < 0)
+    for (size_t at = 0; at < length; at += step) {
+        give(in[0], octets + at, length - at < step ? length - at : step);
+        if (iw_control_channel_read(channel) < 0 || !take_lines(&lines, channel, to, from))
             break;
-        json_t *object;
-        char error[200];
-        int got;
-        while ((got = iw_control_channel_next(channel, &object, error, sizeof error)) != 0) {
-            lines.count++;
-            if (got < 0) {
-                for (const char *c = error; *c != '\0'; c++)
-                    IW_FUZZ_CHECK(*c >= ' ' && *c <= '~',
-                                  "control: an error that cannot be printed");
-                mix_text(&lines, error);
-                broken = got == -2;
-                if (broken)
-                    break;
-                continue;
-            }
-            IW_FUZZ_CHECK(json_is_object(object), "control: a line that is no object");
-            char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
-            if (text != NULL)
-                mix_text(&lines, text);
-            free(text);
-            pass_on(to, from, object);
-            json_decref(object);
-        }
     }
     iw_control_channel_destroy(channel);
     iw_control_channel_destroy(to);

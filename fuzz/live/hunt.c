@@ -46,17 +46,16 @@ void iw_hunt_close(struct iw_hunt *h)
 
 static void keep(struct iw_hunt *h, const struct iw_hunt_done *d)
 {
-    struct iw_hunt_kept *k = &h->corpus[h->n_corpus];
-
     if (h->n_corpus == IW_HUNT_CORPUS)
         return;
-    k->input = iw_hunt_input_copy(d->input);
-    k->row = d->row;
-    k->chosen = 0;
+    h->corpus[h->n_corpus] =
+        (struct iw_hunt_kept){.input = iw_hunt_input_copy(d->input), .row = d->row};
     iw_hunt_save_kept(h, h->n_corpus++);
 }
 
-static bool known_check(struct iw_hunt *h, enum iw_check check)
+/* Counts a broken rule that needs no look: it is known, or waits for one. Returns false for others.
+ */
+static bool count_known(struct iw_hunt *h, enum iw_check check)
 {
     for (struct iw_hunt_finding *f = h->findings; f; f = f->next)
         if (f->event.kind == IW_HUNT_RULE && f->event.check == check &&
@@ -73,7 +72,7 @@ static bool known_check(struct iw_hunt *h, enum iw_check check)
 static void take_findings(struct iw_hunt *h, const struct iw_hunt_done *d)
 {
     for (size_t i = 0; i < d->n_findings; i++) {
-        if (known_check(h, d->findings[i]) || h->n_broken == IW_HUNT_FINDINGS)
+        if (count_known(h, d->findings[i]) || h->n_broken == IW_HUNT_FINDINGS)
             continue;
         h->broken[h->n_broken].input = iw_hunt_input_copy(d->input);
         h->broken[h->n_broken++].check = d->findings[i];

@@ -369,10 +369,7 @@ static int explain(struct iw_hunt *h, bool stuck)
 
     iw_complain("%s; it is started again", e.text);
     bool back = restart(h);
-    if (back)
-        iw_hunt_triage(h, &e, list, n);
-    else
-        iw_hunt_unexplained(h, &e, list, n);
+    (back ? iw_hunt_triage : iw_hunt_unexplained)(h, &e, list, n);
     for (size_t i = 0; i < n; i++)
         iw_hunt_input_free(list[i]);
     return back ? 0 : IW_EXIT_TESTER;

@@ -58,29 +58,23 @@ static const struct iw_option options[] = {
     {"resume", 0, NULL, NULL, 0, FLAG(resume)},
 };
 
-static void defaults(struct iw_hunt_options *o)
+int iw_hunt_parse(struct iw_hunt_options *o, int argc, char **argv)
 {
+    static const char usage[] = "usage: iwarp-fuzz [OPTION...]\nFuzzes a live iWARP peer.\n\n";
+    const struct iw_option_table table = {
+        .options = options, .count = sizeof(options) / sizeof(*options), .context = o};
+    const struct iw_command_line line = {
+        .program = "iwarp-fuzz", .usage = usage, .tables = &table, .n_tables = 1};
     struct timespec now;
+    int first;
 
+    iw_complain_as("iwarp-fuzz");
     clock_gettime(CLOCK_REALTIME, &now);
     *o = (struct iw_hunt_options){.target = "embedded",
                                   .time_scale = 1,
                                   .seed = (uint64_t)now.tv_sec * 1000 +
                                           (uint64_t)now.tv_nsec / 1000000};
-}
-
-int iw_hunt_parse(struct iw_hunt_options *o, int argc, char **argv)
-{
-    const struct iw_option_table table = {
-        .options = options, .count = sizeof(options) / sizeof(*options), .context = o};
-    static const char usage[] = "usage: iwarp-fuzz [OPTION...]\nFuzzes a live iWARP peer.\n\n";
-    const struct iw_command_line line = {
-        .program = "iwarp-fuzz", .usage = usage, .tables = &table, .n_tables = 1};
-    int status, first;
-
-    iw_complain_as("iwarp-fuzz");
-    defaults(o);
-    status = iw_options_read(&line, argc, argv, &first);
+    int status = iw_options_read(&line, argc, argv, &first);
     if (o->time <= 0 && !o->count)
         o->time = 60;
     return status;

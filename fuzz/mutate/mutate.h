@@ -105,8 +105,6 @@ bool iw_mutate_insert(struct iw_mutate_script *s, size_t at, enum iw_mutate_kind
 bool iw_mutate_copy(struct iw_mutate_script *s, size_t from, size_t to);
 void iw_mutate_drop(struct iw_mutate_script *s, size_t at, size_t count);
 void iw_mutate_swap(struct iw_mutate_script *s, size_t a, size_t b);
-/* Gives part `at` `length` octets: the first ones stay, new ones are zero. */
-bool iw_mutate_resize(struct iw_mutate_script *s, size_t at, size_t length);
 
 /* ---- changing ---- */
 

@@ -68,22 +68,6 @@ void iw_mutate_swap(struct iw_mutate_script *s, size_t a, size_t b)
     s->part[b] = p;
 }
 
-bool iw_mutate_resize(struct iw_mutate_script *s, size_t at, size_t length)
-{
-    struct iw_mutate_part *p = &s->part[at];
-
-    if (length > p->length) {
-        if (length > UINT16_MAX || length > IW_MUTATE_ARENA - s->used)
-            return false;
-        memcpy(s->octets + s->used, s->octets + p->at, p->length);
-        memset(s->octets + s->used + p->length, 0, length - p->length);
-        p->at = (uint32_t)s->used;
-        s->used += length;
-    }
-    p->length = (uint32_t)length;
-    return true;
-}
-
 /* Returns the untagged header of an FPDU whose QN is one of the four queues. */
 static uint8_t *untagged(struct iw_mutate_script *s, const struct iw_mutate_part *p, uint32_t *qn)
 {
