@@ -192,8 +192,8 @@ void iw_hunt_save_started(struct iw_hunt *h, const struct iw_hunt_input *in);
 void iw_hunt_save_finding(struct iw_hunt *h, const struct iw_hunt_finding *f);
 void iw_hunt_save_progress(struct iw_hunt *h);
 
-/* suppress.c: returns a copy of the reason in the file of known findings, or NULL. Sets *bad after
- * complaining about the file. */
+/* suppress.c: returns a copy of the reason in the file of known findings, or NULL. Sets *bad (may
+ * be NULL) after complaining about the file. */
 char *iw_hunt_known(const struct iw_hunt *h, const char *key, bool *bad);
 
 /* Returns the event that the members kind, check and text of `o` (NULL: NOTHING) say. */

@@ -27,8 +27,8 @@ struct writer {
     FILE *f;
     const struct iw_hunt *h;
     struct iw_hunt_plan plan;
-    bool used[IW_HUNT_MEMORIES], asked;
-    uint64_t waits; /* ms, if nothing comes that is waited for */
+    bool used[IW_HUNT_MEMORIES], asked; /* by what is written so far */
+    uint64_t waits;                     /* ms, if nothing comes that is waited for */
 };
 
 static bool has_agent(const struct iw_hunt *h)
@@ -63,31 +63,31 @@ static void put_text(FILE *f, const char *text)
     fputc('"', f);
 }
 
-static bool live(const struct writer *w, const struct iw_hunt_place *p)
-{
-    return p->memory < 0 || (size_t)p->memory < w->h->world.n_memories;
-}
-
 /* Writes a ULPDU as an expression, which looks up what only the peer knows. */
 static void put_ulpdu(struct writer *w, const uint8_t *ulpdu, size_t length)
 {
     struct iw_hunt_place places[2];
     size_t n = iw_hunt_places(ulpdu, length, places), at = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        const struct iw_hunt_place *p = &places[i];
+    for (const struct iw_hunt_place *p = places; p < places + n; p++) {
+        uint64_t to = p->to ? iw_get64(ulpdu + p->to) : 0;
 
-        if (!live(w, p))
+        if (p->memory >= 0 && (size_t)p->memory >= w->h->world.n_memories)
             continue;
         put_hex(w->f, ulpdu + at, p->at - at);
         at = p->at + (p->to ? 12 : 4);
-        if (p->memory < 0 && p->to)
-            fprintf(w->f, " .. sink(0x%llx) .. ", (unsigned long long)iw_get64(ulpdu + p->to));
-        else if (p->memory < 0)
-            fprintf(w->f, " .. sink() .. ");
-        else if (p->to)
-            fprintf(w->f, " .. pack(\">I4i8\", m%d.stag, m%d.to + %lld) .. ", p->memory, p->memory,
-                    (long long)(iw_get64(ulpdu + p->to) - IW_HUNT_TO(p->memory)));
+        if (p->memory < 0) {
+            w->asked = true;
+            if (p->to)
+                fprintf(w->f, " .. sink(0x%" PRIx64 ") .. ", to);
+            else
+                fputs(" .. sink() .. ", w->f);
+            continue;
+        }
+        w->used[p->memory] = true;
+        if (p->to)
+            fprintf(w->f, " .. pack(\">I4i8\", m%d.stag, m%d.to + %" PRId64 ") .. ", p->memory,
+                    p->memory, (int64_t)(to - IW_HUNT_TO(p->memory)));
         else
             fprintf(w->f, " .. pack(\">I4\", m%d.stag) .. ", p->memory);
     }
@@ -132,32 +132,14 @@ static void put_unit(struct writer *w, const struct iw_hunt_unit *u, const char 
 
 /* ---- what needs saying beforehand ---- */
 
-static void look_for_places(struct writer *w)
-{
-    for (size_t i = 0; i < w->plan.n_units; i++) {
-        const struct iw_hunt_unit *u = &w->plan.units[i];
-        const uint8_t *octets = w->plan.octets + u->at;
-        struct iw_hunt_place places[2];
-        size_t n =
-            u->kind == IW_UNIT_FPDU ? iw_hunt_places(octets + 2, iw_get16(octets), places) : 0;
-
-        for (size_t k = 0; k < n; k++) {
-            w->asked = w->asked || places[k].memory < 0;
-            if (places[k].memory >= 0 && live(w, &places[k]))
-                w->used[places[k].memory] = true;
-        }
-    }
-}
-
 static void put_head(struct writer *w, const struct iw_hunt_finding *f, const char *id)
 {
     static const char fallback[] = "MPA-8-01", stray[] = "DDP-8.3.1-04";
     const struct iw_rule *rule =
         f->event.kind == IW_HUNT_RULE ? iw_check_rule(f->event.check) : NULL;
-    bool agent = has_agent(w->h);
 
-    fprintf(w->f, "-- Found by iwarp-fuzz --target %s --seed %llu, sequence %llu.\n",
-            w->h->spec->text, (unsigned long long)w->h->o->seed, (unsigned long long)f->number);
+    fprintf(w->f, "-- Found by iwarp-fuzz --target %s --seed %" PRIu64 ", sequence %" PRIu64 ".\n",
+            w->h->spec->text, w->h->o->seed, f->number);
     fprintf(w->f, "return case {\n  id = \"%s\",\n  purpose = ", id);
     put_text(w->f, f->event.text);
     fprintf(w->f, ",\n  rules = { \"%s\" },\n  role = \"%s\",\n",
@@ -166,7 +148,7 @@ static void put_head(struct writer *w, const struct iw_hunt_finding *f, const ch
                                              : fallback,
             calls(w) ? "initiator" : "responder");
     fprintf(w->f, "  deadline = %" PRIu64 ",\n", REST + (w->waits + 999) / 1000);
-    if (agent)
+    if (has_agent(w->h))
         fprintf(w->f, "  needs = { agent = true },\n");
     fprintf(w->f, "  run = function(t)\n");
     for (size_t k = 0; k < w->h->world.n_memories; k++) {
@@ -341,10 +323,6 @@ static bool write_file(struct iw_hunt *h, struct iw_hunt_finding *f, const char 
         return false;
     }
     w.f = iw_got(open_memstream(&body, &size));
-    for (size_t i = 0; i < f->n_inputs; i++) {
-        iw_hunt_plan_make(&w.plan, f->inputs[i]);
-        look_for_places(&w);
-    }
     for (size_t i = 0; i < f->n_inputs; i++) {
         iw_hunt_plan_make(&w.plan, f->inputs[i]);
         put_connection(&w, f, i);

@@ -184,8 +184,7 @@ static void append(struct iw_hunt *h, struct iw_hunt_finding *f)
 static bool known_anyway(const struct iw_hunt *h, const char *key)
 {
     char *longer = iw_text_format("%s, after anything", key);
-    bool bad;
-    char *reason = iw_hunt_known(h, longer, &bad);
+    char *reason = iw_hunt_known(h, longer, NULL);
     bool known = reason != NULL;
 
     free(reason);
@@ -220,7 +219,6 @@ void iw_hunt_unexplained(struct iw_hunt *h, const struct iw_hunt_event *event,
                          struct iw_hunt_input *const *suspects, size_t n)
 {
     char key[IW_HUNT_KEY + sizeof(UNEXPLAINED)] = UNEXPLAINED;
-    bool bad;
 
     iw_hunt_key(event, key + strlen(key), IW_HUNT_KEY);
     if (count_known(h, key))
@@ -228,7 +226,7 @@ void iw_hunt_unexplained(struct iw_hunt *h, const struct iw_hunt_event *event,
     size_t skip = n > NEWEST ? n - NEWEST : 0;
     struct iw_hunt_finding *f = finding_of(h, event, suspects + skip, n - skip);
     f->key = iw_text_copy(key);
-    f->suppressed = iw_hunt_known(h, f->key, &bad);
+    f->suppressed = iw_hunt_known(h, f->key, NULL);
     append(h, f);
     if (n)
         iw_hunt_write_unplayed(h, f, (unsigned)iw_hunt_counted(h, true));
@@ -251,7 +249,6 @@ void iw_hunt_triage(struct iw_hunt *h, const struct iw_hunt_event *event,
                     struct iw_hunt_input *const *suspects, size_t n)
 {
     char key[IW_HUNT_KEY];
-    bool bad;
 
     iw_hunt_key(event, key, sizeof(key));
     if (event->kind == IW_HUNT_RULE ? count_known(h, key) : count_seen_often(h, event))
@@ -272,7 +269,7 @@ void iw_hunt_triage(struct iw_hunt *h, const struct iw_hunt_event *event,
     iw_hunt_shrink(h, f);
     if (!is_news(h, f)) /* after shrinking, the key may be another one */
         return;
-    f->suppressed = iw_hunt_known(h, f->key, &bad);
+    f->suppressed = iw_hunt_known(h, f->key, NULL);
     if (f->n_inputs == 1 && (event->kind == IW_HUNT_CRASH || event->kind == IW_HUNT_HANG))
         f->n_pattern = iw_hunt_pattern(f->inputs[0], f->pattern, IW_HUNT_PATTERN);
     append(h, f);
