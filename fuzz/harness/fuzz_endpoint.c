@@ -84,16 +84,10 @@ static void start_up(const uint8_t settings[IW_FUZZ_SETTINGS])
     iw_station_settle(&station);
 }
 
-static void local(const struct iw_fuzz_step *step)
+static void take(struct iw_fuzz_step *step)
 {
     struct iw_fuzz_operation op;
 
-    for (size_t i = 0; iw_fuzz_operation(step, i, &op); i++)
-        iw_station_operate(&station, &op);
-}
-
-static void take(struct iw_fuzz_step *step)
-{
     switch (step->kind) {
     case IW_FUZZ_A:
         from_peer(step->body, step->length);
@@ -103,7 +97,8 @@ static void take(struct iw_fuzz_step *step)
             from_peer(step->body + i, 1);
         break;
     case IW_FUZZ_LOCAL:
-        local(step);
+        for (size_t i = 0; iw_fuzz_operation(step, i, &op); i++)
+            iw_station_operate(&station, &op);
         break;
     case IW_FUZZ_TIME:
         iw_station_time(&station, iw_fuzz_pair(step, 0));

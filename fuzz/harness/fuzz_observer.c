@@ -49,6 +49,11 @@ static void mix(uint64_t value)
     iw_fuzz_mix(&summary.hash, value);
 }
 
+static enum iw_side side_of(unsigned bit)
+{
+    return bit & 1 ? IW_SIDE_RESPONDER : IW_SIDE_INITIATOR;
+}
+
 static bool given_as_ulpdus(enum iw_side side)
 {
     return (settings[1] & (side == IW_SIDE_INITIATOR ? TOLD_A : TOLD_B)) != 0;
@@ -155,7 +160,7 @@ static void assume(void)
 
 static void call(const struct iw_fuzz_step *step)
 {
-    enum iw_side side = (iw_fuzz_octet(step, 1) & 1) != 0 ? IW_SIDE_RESPONDER : IW_SIDE_INITIATOR;
+    enum iw_side side = side_of(iw_fuzz_octet(step, 1));
     uint64_t from = pos[side] + iw_fuzz_pair(step, 2);
 
     switch (iw_fuzz_octet(step, 0) % CALLS) {
@@ -186,15 +191,13 @@ static void end(enum iw_side side, bool reset)
 
 static void take(struct iw_fuzz_step *step, bool otherwise)
 {
-    enum iw_side side = step->of_b ? IW_SIDE_RESPONDER : IW_SIDE_INITIATOR;
+    enum iw_side side = side_of(step->of_b);
     uint64_t at;
 
     switch (step->kind) {
     case IW_FUZZ_A:
-        arrive(IW_SIDE_INITIATOR, step, otherwise);
-        break;
     case IW_FUZZ_B:
-        arrive(IW_SIDE_RESPONDER, step, otherwise);
+        arrive(side_of(step->kind), step, otherwise);
         break;
     case IW_FUZZ_LOCAL:
         summary.missed = true;
@@ -207,8 +210,7 @@ static void take(struct iw_fuzz_step *step, bool otherwise)
         break;
     case IW_FUZZ_FIN:
     case IW_FUZZ_RST:
-        end((iw_fuzz_octet(step, 0) & 1) != 0 ? IW_SIDE_RESPONDER : IW_SIDE_INITIATOR,
-            step->kind == IW_FUZZ_RST);
+        end(side_of(iw_fuzz_octet(step, 0)), step->kind == IW_FUZZ_RST);
         break;
     default:
         break;

@@ -18,10 +18,10 @@ enum { FLAGS = 16, REVISION = 17 }; /* in a start-up frame, RFC 5044 §7.1.1 */
 
 /* Octets in flight from a side. */
 struct channel {
-    uint8_t octets[CHANNEL];
     size_t first, end;
     uint64_t delivered; /* octets in order */
     bool fin, fin_delivered, reset;
+    uint8_t octets[CHANNEL];
 };
 
 static struct iw_station station[2];
@@ -163,23 +163,18 @@ static void lose(void)
     }
 }
 
-static void local(const struct iw_fuzz_step *step)
+static void take(struct iw_fuzz_step *step)
 {
     struct iw_fuzz_operation op;
 
-    for (size_t i = 0; iw_fuzz_operation(step, i, &op); i++)
-        iw_station_operate(&station[op.of_b], &op);
-}
-
-static void take(struct iw_fuzz_step *step)
-{
     switch (step->kind) {
     case IW_FUZZ_A:
     case IW_FUZZ_B:
         arrive(step->kind == IW_FUZZ_B, step);
         break;
     case IW_FUZZ_LOCAL:
-        local(step);
+        for (size_t i = 0; iw_fuzz_operation(step, i, &op); i++)
+            iw_station_operate(&station[op.of_b], &op);
         break;
     case IW_FUZZ_TIME:
         touched = true;
@@ -255,9 +250,7 @@ static void run(const uint8_t *octets, size_t length)
     touched = crossed[0] = crossed[1] = false;
     for (size_t side = 0; side < 2; side++) {
         struct channel *c = &channel[side];
-        c->first = c->end = 0;
-        c->delivered = 0;
-        c->fin = c->fin_delivered = c->reset = false;
+        memset(c, 0, offsetof(struct channel, octets));
         iw_station_open(&station[side], in.settings);
         station[side].room = CHANNEL;
     }

@@ -209,6 +209,8 @@ static bool say_instead(struct shrink *s, size_t at, const uint8_t *octets, size
     return replace(s, with);
 }
 
+static uint8_t fpdu[UINT16_MAX + 16]; /* to be tried */
+
 /* Tries another value for the octets [from, from + count) of the ULPDU in step `at`. */
 static bool change(struct shrink *s, size_t at, size_t from, size_t count, uint64_t value)
 {
@@ -216,13 +218,10 @@ static bool change(struct shrink *s, size_t at, size_t from, size_t count, uint6
 
     if (from + count > length || spent(s))
         return false;
-    uint8_t *fpdu = iw_got(malloc(iw_wire_fpdu_size((uint32_t)length)));
     memcpy(fpdu + 2, current(s)->steps[at].octets + 2, length);
     for (size_t k = count; k > 0; k--, value >>= 8)
         fpdu[2 + from + k - 1] = (uint8_t)value;
-    bool stays = say_instead(s, at, fpdu, iw_hunt_fpdu(fpdu + 2, length, fpdu));
-    free(fpdu);
-    return stays;
+    return say_instead(s, at, fpdu, iw_hunt_fpdu(fpdu + 2, length, fpdu));
 }
 
 /* Tries without the last `count` octets of the ULPDU in step `at`. */
@@ -232,11 +231,8 @@ static bool cut(struct shrink *s, size_t at, size_t count)
 
     if (spent(s))
         return false;
-    uint8_t *fpdu = iw_got(malloc(iw_wire_fpdu_size((uint32_t)length)));
     size_t size = iw_hunt_fpdu(current(s)->steps[at].octets + 2, length, fpdu);
-    bool stays = say_instead(s, at, fpdu, size);
-    free(fpdu);
-    return stays;
+    return say_instead(s, at, fpdu, size);
 }
 
 /* Simplifies a regular FPDU: less payload, then each field as a correct sender sets it, then zeros.
