@@ -78,16 +78,11 @@ static bool on_loopback(const char *host)
     return loopback;
 }
 
-/* For a peer that connects: returns true if it does so from this host. */
-static bool here(const struct iw_target_spec *s)
-{
-    return s->inside || !s->station_host || on_loopback(s->station_host);
-}
-
-/* For a peer with a listener, or an agent: returns true if it is on this host. An agent is on its
- * peer's host. */
+/* Returns true if the peer is on this host. An agent is on its peer's. */
 static bool on_this_host(const struct iw_target_spec *s)
 {
+    if (connects(s))
+        return s->inside || !s->station_host || on_loopback(s->station_host);
     return (s->host || s->agent_host) && (!s->host || on_loopback(s->host)) &&
            (!s->agent_host || on_loopback(s->agent_host));
 }
@@ -97,8 +92,7 @@ static int ask_consent(const struct iw_hunt *h)
 {
     const struct iw_target_spec *s = h->spec;
 
-    if (s->embedded || s->start || h->o->hazards || (connects(s) && here(s)) ||
-        (!connects(s) && on_this_host(s)))
+    if (s->embedded || s->start || h->o->hazards || on_this_host(s))
         return 0;
     iw_complain("--target %s: a peer on another host that is not started from here may be "
                 "wedged for good; expected --allow-hazard",
@@ -170,15 +164,14 @@ static void dispose(struct iw_hunt *h)
  * and ends at the first error of that. */
 static unsigned jobs(const struct iw_hunt *h)
 {
-    bool loopback = h->spec->embedded || on_this_host(h->spec);
-
     if (connects(h->spec))
         return 1;
     if (h->o->jobs)
         return h->o->jobs;
     if (h->spec->class == IW_TARGET_RPING)
         return 1;
-    return loopback && !h->spec->inside ? IW_HUNT_SLOTS : ELSEWHERE;
+    bool near = (h->spec->embedded || on_this_host(h->spec)) && !h->spec->inside;
+    return near ? IW_HUNT_SLOTS : ELSEWHERE;
 }
 
 /* Checks now, not after an hour, that the file can be written. */

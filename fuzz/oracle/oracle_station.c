@@ -69,26 +69,19 @@ static uint16_t depth(unsigned half)
 
 struct iw_mpa_config iw_station_mpa(const uint8_t settings[IW_FUZZ_SETTINGS], enum iw_mpa_role role)
 {
-    struct iw_mpa_config c = {.revision = 1};
-    bool initiator = role == IW_MPA_INITIATOR;
+    bool initiator = role == IW_MPA_INITIATOR, enhanced = (settings[0] & IW_FUZZ_ENHANCED) != 0;
     uint8_t rtr = settings[1] & IW_STATION_RTR;
+    uint16_t low = depth(settings[2] & 15), high = depth(settings[2] >> 4);
 
-    c.crc = (settings[0] & IW_FUZZ_CRC) != 0;
-    c.permissive = (settings[1] & IW_STATION_OLD) != 0;
-    c.rtr = rtr != 0 ? rtr : IW_STATION_RTR;
-    c.ird = depth(settings[2] & 15);
-    c.ord = depth(settings[2] >> 4);
-    if (!initiator) {
-        uint16_t ird = c.ird;
-        c.ird = c.ord;
-        c.ord = ird;
-    }
-    if ((settings[0] & IW_FUZZ_ENHANCED) != 0) {
-        c.revision = 2;
-        c.enhanced = initiator;
-        c.peer_to_peer = initiator && (settings[0] & IW_FUZZ_PEER_TO_PEER) != 0;
-    }
-    return c;
+    return (struct iw_mpa_config){.revision = enhanced ? 2 : 1,
+                                  .crc = (settings[0] & IW_FUZZ_CRC) != 0,
+                                  .permissive = (settings[1] & IW_STATION_OLD) != 0,
+                                  .rtr = rtr != 0 ? rtr : IW_STATION_RTR,
+                                  .ird = initiator ? low : high,
+                                  .ord = initiator ? high : low,
+                                  .enhanced = enhanced && initiator,
+                                  .peer_to_peer = enhanced && initiator &&
+                                                  (settings[0] & IW_FUZZ_PEER_TO_PEER) != 0};
 }
 
 void iw_station_peer(struct iw_mpa_startup *peer, const uint8_t settings[IW_FUZZ_SETTINGS],
