@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fuzz.h"
 
-#include <sanitizer/asan_interface.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,15 +48,4 @@ const uint8_t *iw_fuzz_fenced(const uint8_t *octets, size_t length)
     (void)length;
     return octets;
 #endif
-}
-
-/* Without AddressSanitizer the compilers' macros do nothing. */
-void iw_fuzz_poison(void *at, size_t size)
-{
-    ASAN_POISON_MEMORY_REGION(at, size);
-}
-
-void iw_fuzz_unpoison(void *at, size_t size)
-{
-    ASAN_UNPOISON_MEMORY_REGION(at, size);
 }

@@ -39,10 +39,6 @@ _Noreturn void iw_fuzz_fail(const char *format, ...) __attribute__((format(print
 enum { IW_FUZZ_FENCED = 1 << 17 };
 const uint8_t *iw_fuzz_fenced(const uint8_t *octets, size_t length);
 
-/* Forbid or allow access to memory of the harness itself, for AddressSanitizer. */
-void iw_fuzz_poison(void *at, size_t size);
-void iw_fuzz_unpoison(void *at, size_t size);
-
 /* Returns memory that is never freed; fails if there is none. */
 void *iw_fuzz_allocate(size_t size);
 

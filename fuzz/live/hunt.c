@@ -279,7 +279,7 @@ static int begin(struct iw_hunt *h)
     return IW_EXIT_UNREACHED;
 }
 
-static void make_parts(struct iw_hunt *h)
+void iw_hunt_make_parts(struct iw_hunt *h)
 {
     h->random.state = h->o->seed;
     h->corpus = iw_got(calloc(IW_HUNT_CORPUS, sizeof(*h->corpus)));
@@ -291,15 +291,9 @@ static void make_parts(struct iw_hunt *h)
     h->digest = IW_HUNT_DIGEST;
 }
 
-int iw_hunt_try_once(struct iw_hunt *h)
-{
-    make_parts(h);
-    return iw_hunt_try_file(h);
-}
-
 int iw_hunt_go(struct iw_hunt *h)
 {
-    make_parts(h);
+    iw_hunt_make_parts(h);
     int status = begin(h);
     while (!status && !iw_hunt_is_over(h)) {
         status = iw_hunt_open(h);

@@ -131,8 +131,8 @@ int iw_hunt_parse(struct iw_hunt_options *o, int argc, char **argv);
 bool iw_hunt_is_over(const struct iw_hunt *h);
 /* Runs the hunt until then. */
 int iw_hunt_go(struct iw_hunt *h);
-/* --try: runs the sequences of a file once. */
-int iw_hunt_try_once(struct iw_hunt *h);
+/* Makes the loop and all else that a hunt, or one try, has. */
+void iw_hunt_make_parts(struct iw_hunt *h);
 /* Opens the target if it is not open. Returns 0, or the exit status after printing an error. */
 int iw_hunt_open(struct iw_hunt *h);
 void iw_hunt_close(struct iw_hunt *h);

@@ -235,6 +235,7 @@ int iw_hunt_try_file(struct iw_hunt *h)
 
     if (f)
         fclose(f);
+    iw_hunt_make_parts(h);
     struct iw_hunt_event e = iw_hunt_try(h, inputs, n, &any, n > IW_HUNT_ROW ? NULL : requested);
     for (size_t i = 0; i < n; i++) {
         json_array_append_new(list, json_boolean(requested[i]));

@@ -206,7 +206,7 @@ static int run(struct iw_hunt *h)
     if (!open_coverage(h))
         return IW_EXIT_TESTER;
     if (h->o->try)
-        return iw_hunt_try_once(h);
+        return iw_hunt_try_file(h);
     if (!h->o->resume)
         iw_hunt_forget_findings(h);
     if (h->outside)

@@ -5,6 +5,8 @@
 
 #include "iwarp/observer.h"
 
+#include <sanitizer/asan_interface.h>
+
 enum { BLOCKS = 8 }; /* that one observer borrows at a time */
 
 static struct {
@@ -29,8 +31,8 @@ void *iw_fuzz_lend(void *context, size_t size)
         blocks[i].at = iw_fuzz_allocate(IW_OBSERVER_BLOCK);
     blocks[i].lent = true;
     lent++;
-    iw_fuzz_unpoison(blocks[i].at, size);
-    iw_fuzz_poison(blocks[i].at + size, IW_OBSERVER_BLOCK - size);
+    ASAN_UNPOISON_MEMORY_REGION(blocks[i].at, size);
+    ASAN_POISON_MEMORY_REGION(blocks[i].at + size, IW_OBSERVER_BLOCK - size);
     return blocks[i].at;
 }
 
@@ -44,7 +46,7 @@ void iw_fuzz_give_back(void *context, void *block, size_t size)
     IW_FUZZ_CHECK(i < BLOCKS && blocks[i].lent, "the observer gives back what it did not borrow");
     blocks[i].lent = false;
     lent--;
-    iw_fuzz_poison(block, size);
+    ASAN_POISON_MEMORY_REGION(block, size);
 }
 
 void iw_fuzz_blocks_limit(unsigned most)

@@ -3,6 +3,7 @@
 
 #include "input/local.h"
 
+#include <sanitizer/asan_interface.h>
 #include <string.h>
 
 enum { GAP = 32 }; /* between blocks */
@@ -17,7 +18,7 @@ static void *lend(void *heap, size_t size)
     uint8_t *at = h->memory + h->used;
     h->used += room;
     h->live++;
-    iw_fuzz_unpoison(at, size);
+    ASAN_UNPOISON_MEMORY_REGION(at, size);
     if (h->kept == 0 && h->blocks < IW_FUZZ_BLOCKS) {
         h->block[h->blocks].at = at;
         h->block[h->blocks++].size = size;
@@ -30,7 +31,7 @@ static void give_back(void *heap, void *memory, size_t size)
     struct iw_fuzz_heap *h = heap;
 
     h->live--;
-    iw_fuzz_poison(memory, size);
+    ASAN_POISON_MEMORY_REGION(memory, size);
 }
 
 /* Always the same, so that inputs can name STags. */
@@ -54,7 +55,7 @@ struct iw_domain *iw_fuzz_heap_domain(struct iw_fuzz_heap *h, uint32_t regions)
 
     memset(h, 0, sizeof *h);
     h->memory = iw_fuzz_allocate(IW_FUZZ_HEAP);
-    iw_fuzz_poison(h->memory, IW_FUZZ_HEAP);
+    ASAN_POISON_MEMORY_REGION(h->memory, IW_FUZZ_HEAP);
     struct iw_domain *domain = iw_domain_create(&env, &limits);
     IW_FUZZ_CHECK(domain != NULL, "no domain");
     return domain;
@@ -76,7 +77,7 @@ void iw_fuzz_heap_reset(struct iw_fuzz_heap *h)
 {
     for (size_t i = 0; i < h->blocks; i++)
         memcpy(h->block[i].at, h->block[i].copy, h->block[i].size);
-    iw_fuzz_poison(h->memory + h->kept, h->used - h->kept);
+    ASAN_POISON_MEMORY_REGION(h->memory + h->kept, h->used - h->kept);
     h->used = h->kept;
     h->live = h->live_kept;
 }
