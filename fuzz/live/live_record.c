@@ -74,7 +74,7 @@ static void name_places(uint8_t *ulpdu, size_t length, uint32_t *stags, size_t *
         at = 2;
     else if (length >= 46 && opcode == IW_OP_READ_REQUEST)
         at = 34;
-    else if (length >= 30 && opcode == IW_OP_ATOMIC_REQUEST)
+    else if (length >= 38 && opcode == IW_OP_ATOMIC_REQUEST)
         at = 26;
     else
         return;
