@@ -57,8 +57,8 @@ static void decode(const struct iw_frame *frame)
     }
 }
 
-/* Reads file 0, or file 1 without looking into its frames. */
-static struct frames walk(unsigned which, struct iw_pcapng *copy, bool *whole)
+/* Reads all frames of file number `which`, and writes them to the copy (NULL: there is none). */
+static struct frames walk(unsigned which, struct iw_pcapng *copy)
 {
     char error[IW_CAPTURE_ERROR];
     struct frames frames = {0};
@@ -69,7 +69,6 @@ static struct frames walk(unsigned which, struct iw_pcapng *copy, bool *whole)
     size_t count;
     int got = 1;
 
-    *whole = false;
     if (c == NULL) {
         IW_FUZZ_CHECK(error[0] != '\0' && strchr(error, '\n') == NULL,
                       "capture: no line says why it cannot be opened");
@@ -93,7 +92,6 @@ static struct frames walk(unsigned which, struct iw_pcapng *copy, bool *whole)
         }
         (void)iw_connections_take(table, fragments, batch, count, &counts);
     }
-    *whole = got == 0;
     iw_fragments_free(fragments);
     iw_connections_free(table);
     iw_capture_close(c);
@@ -103,17 +101,16 @@ static struct frames walk(unsigned which, struct iw_pcapng *copy, bool *whole)
 static void run(const uint8_t *octets, size_t length)
 {
     char error[IW_CAPTURE_ERROR];
-    bool whole, again;
 
     iw_fuzz_file_set(0, octets, length);
     iw_fuzz_file_set(1, NULL, 0);
     struct iw_pcapng *copy = iw_pcapng_create(iw_fuzz_file(1), IW_LINK_OTHER, "fuzz", NULL, error);
     IW_FUZZ_CHECK(copy != NULL, "capture: %s", error);
-    struct frames one = walk(0, copy, &whole);
+    struct frames one = walk(0, copy);
     bool written = iw_pcapng_close(copy, error);
     if (!one.known || !written)
         return; /* a file of such link layers alone is not opened */
-    struct frames other = walk(1, NULL, &again);
+    struct frames other = walk(1, NULL);
     IW_FUZZ_CHECK(one.count == other.count && one.hash == other.hash,
                   "capture: %llu frames, copied, are %llu frames, or others",
                   (unsigned long long)one.count, (unsigned long long)other.count);

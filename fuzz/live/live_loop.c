@@ -80,7 +80,6 @@ static void finish(struct iw_hunt_slot *s)
 static void ended(struct iw_hunt_slot *s, bool reset)
 {
     iw_observer_end(s->observer, s->peer, s->received, reset);
-    s->done.closed = true;
     iw_hunt_slot_add(s, reset ? IW_ANSWER_RESET : IW_ANSWER_FIN, 0);
     finish(s);
 }
@@ -214,7 +213,6 @@ static void advance(struct iw_hunt_slot *s)
         const struct iw_hunt_mark *m = &s->plan.marks[s->mark];
         bool last = s->mark == s->plan.n_marks;
 
-        s->heard = false;
         render_until(s, last ? s->plan.length : m->at);
         if (!flush(s))
             return;
@@ -248,7 +246,6 @@ static void readable(struct iw_hunt_slot *s)
             ended(s, n < 0);
         return;
     }
-    s->heard = true;
     iw_observer_input(s->observer, s->peer, s->received, s->loop->answers, (size_t)n);
     s->received += (uint64_t)n;
     if (s->received > HEARD_MOST)
@@ -407,7 +404,7 @@ bool iw_hunt_loop_start(struct iw_hunt_loop *l, struct iw_hunt_input *input, uin
     s->peer = (enum iw_side)(1 - s->own);
     s->at = s->mark = s->unit = s->out_length = s->out_sent = 0;
     s->said = IW_SAID_NOTHING;
-    s->shut = s->blocked = s->heard = s->asking = false;
+    s->shut = s->blocked = s->asking = false;
     s->sent = s->received = s->asked = 0;
     arm(s, CONNECT);
     l->busy++;

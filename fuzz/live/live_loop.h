@@ -23,7 +23,6 @@ struct iw_hunt_done {
     size_t n_findings;
     bool connected;
     bool requested; /* an agent has accepted its Request */
-    bool closed;    /* the peer ended the connection */
 };
 
 struct iw_hunt_loop;

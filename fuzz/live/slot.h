@@ -24,7 +24,7 @@ struct iw_hunt_slot {
     uint8_t *out; /* rendered, to be sent */
     size_t out_length, out_sent, out_room;
     uint8_t said;
-    bool shut, blocked, heard, asking;        /* asking: the start-up frame is in `out` */
+    bool shut, blocked, asking;               /* asking: the start-up frame is in `out` */
     uint64_t armed, deadline, sent, received; /* armed: when the deadline was set */
     uint64_t waited;                          /* by the loop, until then */
     uint64_t asked; /* when all of our start-up frame was sent, or the peer connected; 0: not yet */

@@ -154,8 +154,6 @@ static void events(struct iw_station *s)
         s->events |= 1u << event.kind;
         if (event.kind == IW_EVENT_FAULT)
             s->fault = event;
-        if (event.kind == IW_EVENT_TERMINATED)
-            s->terminated = event;
         if (event.kind == IW_EVENT_REQUEST && (s->settings[1] & IW_STATION_MANUAL) == 0)
             (void)iw_endpoint_accept(s->ep, s->memory.fresh, s->settings[3] & 31, s->now);
     }

@@ -78,7 +78,7 @@ struct iw_station {
     uint64_t ids;
     uint64_t history; /* of all completions, to compare with another's */
     uint32_t events;  /* bit per enum iw_event_kind: taken */
-    struct iw_event fault, terminated;
+    struct iw_event fault;
     bool fin_sent, reset;
     bool over;    /* before the octets that came last */
     bool deaf;    /* the model: nothing is taken any more */

@@ -148,7 +148,6 @@ static void seen(void *context, const struct iw_observation *o)
         }
         break;
     case IW_OBSERVED_LOST: /* of a start-up frame that is none there is no other finding */
-        w->lost[o->side] = true;
         note(w, o);
         break;
     case IW_OBSERVED_FINDING:
