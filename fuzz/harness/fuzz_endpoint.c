@@ -6,8 +6,6 @@
  */
 #include "oracle/witness.h"
 
-#include <string.h>
-
 #ifndef ROLE
 #error "ROLE is IW_MPA_INITIATOR or IW_MPA_RESPONDER"
 #endif

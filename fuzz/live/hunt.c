@@ -3,8 +3,6 @@
 #include "hunt.h"
 #include "host/complain.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

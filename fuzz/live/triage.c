@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/runner.h"
 #include "host/complain.h"
 #include "host/text.h"
 #include "hunt.h"

@@ -8,7 +8,6 @@
 #include "mutate/trim.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { TRIES = 400 }; /* of trimming one input */
 

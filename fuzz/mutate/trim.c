@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mutate/trim.h"
 
-#include <string.h>
-
 #include "iwarp/wire.h"
 
 bool iw_mutate_trim_begin(struct iw_mutate_trim *t, const uint8_t *data, size_t size)
